@@ -1,0 +1,1 @@
+//! SIMD loops and vector mathematics; knows slices, not programs.

@@ -1,0 +1,2 @@
+//! Wengert.
+#![forbid(unsafe_code)]
