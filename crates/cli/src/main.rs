@@ -1,1 +1,44 @@
-fn main() {}
+//! `wengert`: exact derivatives of a formula on the command line.
+//!
+//! A program goes through these modules in turn: `source` reads it, `syntax` parses it, `check`
+//! makes it a `program` that `eval` runs over numbers and over the library's variables,
+//! `derivatives` asks the library, `list` and `report` put the results together, `render` and
+//! `output` show them.
+
+mod check;
+mod derivatives;
+mod differences;
+mod eval;
+mod failure;
+mod flags;
+mod functions;
+mod grad;
+mod list;
+mod output;
+mod partials;
+mod point;
+mod program;
+mod render;
+mod report;
+mod source;
+mod syntax;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let flags = flags::Flags::parse();
+    let color = flags.color.choice();
+    let done = match &flags.command {
+        flags::Command::Grad(grad) => grad::run(grad, color),
+        flags::Command::Functions => functions::run(color),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&failure, color);
+            ExitCode::from(failure.code())
+        }
+    }
+}

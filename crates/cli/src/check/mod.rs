@@ -1,0 +1,273 @@
+//! From the tree to a program that can be run, or a message about what is wrong with it.
+//!
+//! Checked here: which names are inputs; that a name has a value wherever it is read; that a
+//! function exists and has the right number of arguments; that numbers and conditions are not
+//! mixed up; that nothing is divided by a literal zero; that there is an output.
+
+mod expression;
+mod names;
+
+#[cfg(test)]
+mod tests;
+
+use crate::program::{Node, Program, Step, Variable};
+use crate::syntax::ast::{Arm, Ast, NodeId, Statement, Symbol};
+use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::span::Span;
+use names::Roles;
+
+/// A result whose error is a message about the source.
+pub(crate) type Checked<T> = Result<T, Box<Diagnostic>>;
+
+/// The program that `ast` describes.
+pub(crate) fn check(ast: &Ast) -> Checked<Program> {
+    let roles = names::roles(ast)?;
+    let mut checker = Checker::new(ast, &roles);
+    let Some((last, rest)) = ast.body.split_last() else { return Err(empty()) };
+    for statement in rest {
+        checker.statement(statement)?;
+    }
+    match last {
+        Statement::Return { values, .. } | Statement::Bare { values } => {
+            checker.outputs(values)?;
+            Ok(checker.program)
+        }
+        _ => {
+            checker.statement(last)?;
+            Err(Box::new(
+                Diagnostic::new(span_of(ast, last), "the program has no output")
+                    .label("the last statement gives no value")
+                    .help("end with an expression, or with `return` and the outputs"),
+            ))
+        }
+    }
+}
+
+fn empty() -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::new(Span::default(), "the program is empty: there is nothing to differentiate")
+            .help("write an expression, such as `x^2 + 1`"),
+    )
+}
+
+/// Whether a variable has a value at some place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// On no way to this place.
+    Unset,
+    /// On some ways only; the place is one of the assignments.
+    Partly(Span),
+    /// On every way; the place is one of the assignments.
+    Set(Span),
+}
+
+/// The checker and the program it has built so far.
+struct Checker<'a> {
+    ast: &'a Ast,
+    roles: &'a Roles,
+    program: Program,
+    /// The variable of each name, if it has one.
+    variables: Vec<Option<Variable>>,
+    /// The state of each variable here.
+    states: Vec<State>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(ast: &'a Ast, roles: &'a Roles) -> Self {
+        let mut checker = Self {
+            ast,
+            roles,
+            program: Program::default(),
+            variables: vec![None; ast.names.len()],
+            states: Vec::new(),
+        };
+        for (symbol, span) in &roles.inputs {
+            let variable = checker.variable(*symbol);
+            checker.states[variable.0 as usize] = State::Set(*span);
+        }
+        checker.program.inputs = roles.inputs.len();
+        checker
+    }
+
+    /// The variable called `symbol`, made on first use.
+    fn variable(&mut self, symbol: Symbol) -> Variable {
+        let index = symbol.0 as usize;
+        if let Some(variable) = self.variables[index] {
+            return variable;
+        }
+        let variable = Variable(u32::try_from(self.program.variables.len()).unwrap_or(u32::MAX));
+        self.program.variables.push(self.ast.name(symbol).to_owned());
+        self.states.push(State::Unset);
+        self.variables[index] = Some(variable);
+        variable
+    }
+
+    fn statements(&mut self, body: &[Statement]) -> Checked<()> {
+        body.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    /// A statement that is not the last of the program.
+    fn statement(&mut self, statement: &Statement) -> Checked<()> {
+        match statement {
+            Statement::Input(_) => Ok(()),
+            Statement::Assign { target, target_span, value } => {
+                let node = self.number(*value)?;
+                let variable = self.variable(*target);
+                self.program.steps.push(Step::Assign(variable, node));
+                self.states[variable.0 as usize] = State::Set(*target_span);
+                Ok(())
+            }
+            Statement::If { arms, otherwise } => self.branches(arms, otherwise.as_deref()),
+            Statement::Return { span, .. } => Err(Box::new(
+                Diagnostic::new(*span, "`return` stands before the end of the program")
+                    .label("must be the last statement, outside braces")
+                    .help("assign to a name in each branch and return the name at the end"),
+            )),
+            Statement::Bare { .. } => Err(Box::new(
+                Diagnostic::new(span_of(self.ast, statement), "this value is not used")
+                    .label("only the last statement of the program is its output")
+                    .help("assign the value to a name, or take the line out"),
+            )),
+        }
+    }
+
+    /// `if`: the blocks one after the other, with jumps around those not taken.
+    fn branches(&mut self, arms: &[Arm], otherwise: Option<&[Statement]>) -> Checked<()> {
+        let mut ends = Vec::new();
+        let mut outcomes = Vec::new();
+        for arm in arms {
+            let condition = self.guard(arm.condition)?;
+            let unless = self.program.steps.len();
+            self.program.steps.push(Step::Unless(condition, 0));
+            let before = self.states.clone();
+            self.statements(&arm.block)?;
+            outcomes.push(std::mem::replace(&mut self.states, before));
+            ends.push(self.program.steps.len());
+            self.program.steps.push(Step::Jump(0));
+            self.program.steps[unless] = Step::Unless(condition, self.program.steps.len());
+            self.forget_late(&outcomes);
+        }
+        self.statements(otherwise.unwrap_or_default())?;
+        outcomes.push(self.states.clone());
+        let end = self.program.steps.len();
+        for jump in ends {
+            self.program.steps[jump] = Step::Jump(end);
+        }
+        self.join(&outcomes);
+        Ok(())
+    }
+
+    /// Gives the variables that only finished blocks know their place in the current states.
+    fn forget_late(&mut self, outcomes: &[Vec<State>]) {
+        let known = outcomes.iter().map(Vec::len).max().unwrap_or(0);
+        self.states.resize(known.max(self.states.len()), State::Unset);
+    }
+
+    /// After the branches a variable is set if every one of them sets it.
+    fn join(&mut self, outcomes: &[Vec<State>]) {
+        for index in 0..self.states.len() {
+            let state = |outcome: &Vec<State>| outcome.get(index).copied().unwrap_or(State::Unset);
+            let all = outcomes.iter().all(|outcome| matches!(state(outcome), State::Set(_)));
+            let place = outcomes.iter().find_map(|outcome| match state(outcome) {
+                State::Set(span) | State::Partly(span) => Some(span),
+                State::Unset => None,
+            });
+            self.states[index] = match place {
+                Some(span) if all => State::Set(span),
+                Some(span) => State::Partly(span),
+                None => State::Unset,
+            };
+        }
+    }
+
+    fn outputs(&mut self, values: &[NodeId]) -> Checked<()> {
+        for value in values {
+            let node = self.number(*value)?;
+            self.program.outputs.push(node);
+        }
+        Ok(())
+    }
+
+    /// Records that the nodes from `first` on are computed here.
+    fn compute_from(&mut self, first: usize) {
+        let end = self.program.nodes.len();
+        let fit = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        if first < end {
+            self.program.steps.push(Step::Compute(fit(first), fit(end)));
+        }
+    }
+
+    /// The variable that holds a value where `symbol` is read.
+    fn readable(&mut self, symbol: Symbol, span: Span) -> Checked<Variable> {
+        let name = self.ast.name(symbol).to_owned();
+        let variable = self.variable(symbol);
+        let message = match self.states[variable.0 as usize] {
+            State::Set(_) => return Ok(variable),
+            State::Partly(other) => {
+                Diagnostic::new(span, format!("`{name}` may have no value here"))
+                    .label("read here")
+                    .context(other, "assigned only in this branch")
+                    .help(format!("assign `{name}` before the `if`, or in every branch and `else`"))
+            }
+            State::Unset => match self.roles.first_assignment(symbol) {
+                Some(later) => Diagnostic::new(span, format!("`{name}` has no value yet"))
+                    .label("read here")
+                    .context(later, "assigned only here")
+                    .help(format!("if `{name}` is an input, say so first: `input {name}`")),
+                None => self.undeclared(&name, span),
+            },
+        };
+        Err(Box::new(message))
+    }
+
+    /// The message for a name that is neither assigned nor declared, beside declared inputs.
+    fn undeclared(&self, name: &str, span: Span) -> Diagnostic {
+        let known = self.program.variables.iter().filter(|known| *known != name);
+        let near = crate::syntax::functions::nearest_of(name, known.map(|k| (k.as_str(), k)));
+        let message = Diagnostic::new(span, format!("unknown name `{name}`"))
+            .label("neither assigned nor declared by `input`");
+        match near {
+            Some(near) => message.help(format!("did you mean `{near}`?")),
+            None => message.help(format!("add `{name}` to the `input` line")),
+        }
+    }
+}
+
+/// The text of a statement, as far as expressions and names go.
+fn span_of(ast: &Ast, statement: &Statement) -> Span {
+    let expression = |id: &NodeId| ast.expression(*id).span;
+    match statement {
+        Statement::Input(names) => {
+            names.iter().map(|(_, span)| *span).reduce(Span::to).unwrap_or_default()
+        }
+        Statement::Assign { target_span, value, .. } => target_span.to(expression(value)),
+        Statement::If { arms, .. } => {
+            arms.first().map(|arm| expression(&arm.condition)).unwrap_or_default()
+        }
+        Statement::Return { span, values } => {
+            values.iter().map(expression).fold(*span, Span::to)
+        }
+        Statement::Bare { values } => {
+            values.iter().map(expression).reduce(Span::to).unwrap_or_default()
+        }
+    }
+}
+
+/// A lowered expression: a number or a condition.
+#[derive(Clone, Copy)]
+struct Lowered {
+    node: Node,
+    kind: Kind,
+}
+
+/// What kind of value an expression has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Number,
+    Condition,
+}
+
+/// Whether `name` is one of the constants, unless a program assigns or declares it.
+pub(crate) fn is_constant(name: &str) -> bool {
+    names::CONSTANTS.iter().any(|(constant, _)| *constant == name)
+}

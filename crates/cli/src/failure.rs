@@ -1,0 +1,53 @@
+//! What can go wrong, and the exit code that says so.
+
+use std::fmt;
+
+use crate::source::Source;
+use crate::syntax::diagnostic::Diagnostic;
+
+/// A failure that ends the command.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A derivative does not agree with differences: exit code 1.
+    Check(String),
+    /// The command line does not fit the program: exit code 2.
+    Usage(String),
+    /// The program is wrong: exit code 3. The text is the rendered message.
+    Program(String),
+    /// A file cannot be read or written: exit code 4.
+    File(String),
+}
+
+impl Failure {
+    /// A mistake in the program, with its line and a caret.
+    pub(crate) fn program(source: &Source, message: &Diagnostic) -> Self {
+        Self::Program(message.render(&source.text, &source.name))
+    }
+
+    /// A command line that does not fit the program, with the line it is about.
+    pub(crate) fn usage(source: &Source, message: &Diagnostic) -> Self {
+        Self::Usage(message.render(&source.text, &source.name))
+    }
+
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Check(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Program(_) => 3,
+            Self::File(_) => 4,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Check(text) | Self::Usage(text) | Self::Program(text) | Self::File(text)) = self;
+        // Rendered messages begin with their own heading, which is styled.
+        if text.contains("error") && text.contains("-->") {
+            return f.write_str(text);
+        }
+        let style = anstyle::AnsiColor::BrightRed.on_default().bold();
+        write!(f, "{style}error{style:#}: {text}")
+    }
+}

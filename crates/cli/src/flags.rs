@@ -1,0 +1,121 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Exact derivatives of a formula, with the Wengert list behind them.
+#[derive(Debug, Parser)]
+#[command(name = "wengert", version, about, after_help = EXIT_CODES, color = clap::ColorChoice::Auto)]
+pub(crate) struct Flags {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// When to use colours: `auto` is in a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+/// The exit codes, below every help text.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  all is well
+  1  --check found a derivative that does not agree with differences
+  2  the command line is wrong: bad flags, missing or unknown names in --at
+  3  the program is wrong: a mistake in the grammar, an unknown name, a wrong number of arguments
+  4  a file cannot be read or written: missing, not UTF-8, too large";
+
+/// The language in short, below the help of `grad`.
+const LANGUAGE: &str = "\
+Examples:
+  wengert grad 'x1*x2 + sin(x1)' --at x1=2,x2=5
+  wengert grad 'r*cos(t), r*sin(t)' --at r=1,t=0.5 --jacobian
+  wengert grad model.txt --at a=1,b=-2 --check --hessian
+  wengert grad 'x*y' --at x=2,y=3 --format svg --out graph.svg
+
+A program is an expression, or statements one a line (or with `;` between):
+  # a comment
+  input x1, x2            optional; else the names that are read but never assigned
+  a = x1 * x2             `let` in front is optional
+  if a > 0 && x1 <= 3 { b = sin(a) } else { b = 0 }
+  return b, a + 1         or a bare list of expressions at the end
+Operators: + - * / % ^ (also **), < <= > >= == !=, && || !
+`pi` and `e` are constants unless the program assigns them or declares them as inputs.
+`wengert functions` lists the functions.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Value, gradient and Wengert list of a program at a point
+    Grad(Box<Grad>),
+    /// The functions that programs can use
+    Functions,
+}
+
+/// The flags of `wengert grad`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{LANGUAGE}\n\n{EXIT_CODES}"))]
+pub(crate) struct Grad {
+    /// The program: an expression, the name of a file, or `-` for the standard input
+    #[arg(value_name = "EXPR|FILE", allow_hyphen_values = true)]
+    pub(crate) program: OsString,
+    /// Values of the inputs, as in `x1=2,x2=5e-1`; `inf`, `-inf` and `nan` are numbers too
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) at: Vec<String>,
+    /// The derivatives of every output in every input
+    #[arg(long)]
+    pub(crate) jacobian: bool,
+    /// The second derivatives of the output
+    #[arg(long)]
+    pub(crate) hessian: bool,
+    /// The derivative along a direction, by forward mode, as in `x1=1,x2=0`
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) jvp: Vec<String>,
+    /// Compare the derivatives with differences of values
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// The file to write; it is replaced as a whole or not at all
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// The forms of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables to read
+    Text,
+    /// For other programs; NaN and infinities are strings
+    Json,
+    /// The graph for Graphviz
+    Dot,
+    /// The graph as a drawing
+    Svg,
+    /// The Wengert list as a table for LaTeX
+    Latex,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// In a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// The choice in the terms of the writer.
+    pub(crate) fn choice(self) -> anstream::ColorChoice {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+    }
+}

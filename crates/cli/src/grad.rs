@@ -1,0 +1,180 @@
+//! `wengert grad`: what is asked for at a point, as a report.
+
+use crate::check::check;
+use crate::derivatives;
+use crate::differences;
+use crate::eval::{self, Operand, Run};
+use crate::failure::Failure;
+use crate::flags::{Format, Grad};
+use crate::list;
+use crate::output;
+use crate::point;
+use crate::program::Program;
+use crate::render::render;
+use crate::report::{Check, CheckEntry, Directional, Named, Number, Report};
+use crate::source::{self, Source};
+use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::parse;
+
+/// Runs the command.
+pub(crate) fn run(flags: &Grad, color: anstream::ColorChoice) -> Result<(), Failure> {
+    let source = source::read(&flags.program)?;
+    let program = read_program(&source)?;
+    let report = report(flags, &source, &program)?;
+    let text = render(&report, flags.format)?;
+    // Only the tables have colours.
+    let color = if flags.format == Format::Text { color } else { anstream::ColorChoice::Never };
+    output::write(&text, flags.out.as_deref(), color)?;
+    match &report.check {
+        Some(check) if !check.agrees => {
+            let wrong = check.entries.iter().filter(|entry| !entry.agrees);
+            let names: Vec<&str> = wrong.map(|entry| entry.name.as_str()).collect();
+            Err(Failure::Check(format!(
+                "{} of {} derivatives do not agree with differences: {}",
+                names.len(),
+                check.entries.len(),
+                names.join(", ")
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The checked program.
+fn read_program(source: &Source) -> Result<Program, Failure> {
+    let parsed = parse(&source.text);
+    if parsed.is_err() && source.may_be_path {
+        return Err(Failure::File(format!(
+            "there is no file `{}`, and it is no expression either",
+            source.text
+        )));
+    }
+    parsed.and_then(|ast| check(&ast)).map_err(|message| Failure::program(source, &message))
+}
+
+/// Everything the flags ask for.
+fn report(flags: &Grad, source: &Source, program: &Program) -> Result<Report, Failure> {
+    let point = point::values(program, "--at", &flags.at)?;
+    let single = program.outputs.len() == 1;
+    if !single && flags.hessian {
+        return Err(several(source, program, "a Hessian is that of one output"));
+    }
+    if !single && !flags.jacobian && flags.jvp.is_empty() {
+        return Err(several(source, program, "a gradient is that of one output; `--jacobian` takes several"));
+    }
+    let run = eval::run(program, &point);
+    let mut report = Report {
+        program: source.text.clone(),
+        inputs: named(program, &point),
+        outputs: list::outputs(program, source, &run),
+        list: list::rows(program, source, &run),
+        ..Report::default()
+    };
+    if single {
+        let adjoints = derivatives::adjoints(program, &point, run.entries.len() - program.inputs);
+        report.gradient = Some(named(program, &adjoints));
+        for (row, adjoint) in report.list.iter_mut().zip(&adjoints) {
+            row.adjoint = Some(Number(*adjoint));
+        }
+    }
+    if !flags.jvp.is_empty() {
+        let direction = point::values(program, "--jvp", &flags.jvp)?;
+        let tangents = derivatives::tangents(program, &point, &direction);
+        for (row, tangent) in report.list.iter_mut().zip(&tangents) {
+            row.tangent = Some(Number(*tangent));
+        }
+        report.directional = Some(directional(program, &run, &direction, &tangents));
+    }
+    if flags.jacobian {
+        report.jacobian = Some(numbers(derivatives::jacobian_of(program, &point)));
+    }
+    if flags.hessian {
+        report.hessian = Some(numbers(derivatives::hessian_of(program, &point)));
+    }
+    if flags.check {
+        report.check = Some(compare(program, &point, &report));
+    }
+    Ok(report)
+}
+
+/// The message about too many outputs, shown at the second.
+fn several(source: &Source, program: &Program, why: &str) -> Failure {
+    let count = program.outputs.len();
+    let span = program.outputs.get(1).map(|node| program.node(*node).span).unwrap_or_default();
+    let message = Diagnostic::new(span, format!("the program has {count} outputs"))
+        .label("the second output")
+        .help(why);
+    Failure::usage(source, &message)
+}
+
+/// The numbers under the names of the inputs; there may be more numbers than inputs.
+fn named(program: &Program, values: &[f64]) -> Vec<Named> {
+    let pair = |(name, value): (&String, &f64)| Named { name: name.clone(), value: Number(*value) };
+    program.input_names().iter().zip(values).map(pair).collect()
+}
+
+fn numbers(rows: Vec<Vec<f64>>) -> Vec<Vec<Number>> {
+    rows.into_iter().map(|row| row.into_iter().map(Number).collect()).collect()
+}
+
+fn directional(program: &Program, run: &Run<f64>, direction: &[f64], tangents: &[f64]) -> Directional {
+    let derivative = |output: &Operand| match output {
+        Operand::Constant(_) => Number(0.0),
+        Operand::Entry(index) => Number(tangents[*index]),
+    };
+    Directional {
+        direction: named(program, direction),
+        derivatives: run.outputs.iter().map(derivative).collect(),
+    }
+}
+
+/// Compares everything that the report says with differences of values of one order less.
+fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
+    let names = program.input_names();
+    let mut entries = Vec::new();
+    let moved = |input: usize, to: f64| {
+        let mut moved = point.to_vec();
+        moved[input] = to;
+        moved
+    };
+    for (input, name) in names.iter().enumerate() {
+        let value = |output: usize, x: f64| eval::outputs(program, &moved(input, x))[output];
+        if let Some(gradient) = &report.gradient {
+            let exact = gradient[input].value.0;
+            entries.push(entry(format!("d/d{name}"), point[input], exact, |x| value(0, x)));
+        }
+        for (output, row) in report.jacobian.iter().flatten().enumerate() {
+            let exact = row[input].0;
+            let name = format!("d({})/d{name}", report.outputs[output].text);
+            entries.push(entry(name, point[input], exact, |x| value(output, x)));
+        }
+        for (other, row) in report.hessian.iter().flatten().enumerate() {
+            let name = format!("d²/d{} d{name}", names[other]);
+            let slope = |x: f64| derivatives::adjoints(program, &moved(input, x), 0)[other];
+            entries.push(entry(name, point[input], row[input].0, slope));
+        }
+    }
+    if let Some(directional) = &report.directional {
+        for (output, exact) in directional.derivatives.iter().enumerate() {
+            let along = |t: f64| {
+                let parts = point.iter().zip(&directional.direction);
+                let moved: Vec<f64> = parts.map(|(x, part)| x + t * part.value.0).collect();
+                eval::outputs(program, &moved)[output]
+            };
+            let name = format!("{} along --jvp", report.outputs[output].text);
+            entries.push(entry(name, 0.0, exact.0, along));
+        }
+    }
+    Check { agrees: entries.iter().all(|entry| entry.agrees), entries }
+}
+
+fn entry(name: String, x: f64, derivative: f64, f: impl Fn(f64) -> f64) -> CheckEntry {
+    let estimate = differences::derivative(x, f);
+    CheckEntry {
+        name,
+        derivative: Number(derivative),
+        difference: Number(estimate.value),
+        tolerance: Number(estimate.tolerance()),
+        agrees: estimate.agrees(derivative),
+    }
+}

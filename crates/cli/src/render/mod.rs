@@ -1,0 +1,31 @@
+//! Reports as text, JSON, LaTeX and drawings.
+
+mod dot;
+mod json;
+mod latex;
+mod layout;
+mod svg;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use crate::failure::Failure;
+use crate::flags::Format;
+use crate::report::Report;
+
+/// The report in this form, with a line end at its end.
+pub(crate) fn render(report: &Report, format: Format) -> Result<String, Failure> {
+    match format {
+        Format::Text => Ok(text::render(report)),
+        Format::Json => Ok(json::render(report)),
+        Format::Dot => Ok(dot::render(report)),
+        Format::Latex => Ok(latex::render(report)),
+        Format::Svg => svg::render(report),
+    }
+}
+
+/// The adjoint that flows along an operand: the row's adjoint times the partial derivative.
+fn contribution(row: &crate::report::Row, edge: &crate::report::Edge) -> Option<f64> {
+    Some(row.adjoint?.0 * edge.partial?.0)
+}

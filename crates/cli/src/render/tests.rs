@@ -1,0 +1,1 @@
+//! Every format for one small program.

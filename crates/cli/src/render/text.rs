@@ -1,0 +1,166 @@
+//! The report as tables to read in a terminal.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::report::{Check, Named, Number, Report, RowKind};
+
+const HEADING: Style = Style::new().bold();
+const QUIET: Style = AnsiColor::BrightBlack.on_default();
+const INPUT: Style = AnsiColor::Cyan.on_default();
+const OUTPUT: Style = AnsiColor::Green.on_default();
+const WRONG: Style = AnsiColor::BrightRed.on_default().bold();
+
+/// All parts of the report that are there.
+pub(super) fn render(report: &Report) -> String {
+    let mut text = String::new();
+    outputs(report, &mut text);
+    if let Some(gradient) = &report.gradient {
+        table(&mut text, "gradient", &named("d/d", gradient));
+    }
+    if let Some(directional) = &report.directional {
+        let along: Vec<String> =
+            directional.direction.iter().map(|n| format!("{}={}", n.name, n.value.exact())).collect();
+        let rows: Vec<Line> = report
+            .outputs
+            .iter()
+            .zip(&directional.derivatives)
+            .map(|(output, value)| plain(vec![output.text.clone(), value.exact()]))
+            .collect();
+        table(&mut text, &format!("derivative along {}", along.join(", ")), &rows);
+    }
+    if let Some(jacobian) = &report.jacobian {
+        let labels = report.outputs.iter().map(|output| output.text.clone());
+        matrix(report, "jacobian", labels, jacobian, &mut text);
+    }
+    if let Some(hessian) = &report.hessian {
+        let labels = report.inputs.iter().map(|input| format!("d/d{}", input.name));
+        matrix(report, "hessian", labels, hessian, &mut text);
+    }
+    list(report, &mut text);
+    if let Some(check) = &report.check {
+        checked(check, &mut text);
+    }
+    text
+}
+
+/// A line of a table: its cells and how it is coloured.
+type Line = (Style, Vec<String>);
+
+fn plain(cells: Vec<String>) -> Line {
+    (Style::new(), cells)
+}
+
+fn named(before: &str, items: &[Named]) -> Vec<Line> {
+    let line = |item: &Named| plain(vec![format!("{before}{}", item.name), item.value.exact()]);
+    items.iter().map(line).collect()
+}
+
+fn outputs(report: &Report, text: &mut String) {
+    let at = report.inputs.iter().map(|i| format!("{} = {}", i.name, i.value.exact()));
+    let at: Vec<String> = at.collect();
+    let heading = if at.is_empty() { "value".to_owned() } else { format!("value at {}", at.join(", ")) };
+    let rows: Vec<Line> = report
+        .outputs
+        .iter()
+        .map(|output| (OUTPUT, vec![output.text.clone(), output.value.exact()]))
+        .collect();
+    table(text, &heading, &rows);
+}
+
+fn matrix(
+    report: &Report,
+    heading: &str,
+    labels: impl Iterator<Item = String>,
+    rows: &[Vec<Number>],
+    text: &mut String,
+) {
+    let mut head = vec![String::new()];
+    head.extend(report.inputs.iter().map(|input| format!("d/d{}", input.name)));
+    let mut lines = vec![(QUIET, head)];
+    for (label, row) in labels.zip(rows) {
+        let mut cells = vec![label];
+        cells.extend(row.iter().map(|value| value.exact()));
+        lines.push(plain(cells));
+    }
+    table(text, heading, &lines);
+}
+
+fn list(report: &Report, text: &mut String) {
+    let adjoints = report.list.iter().any(|row| row.adjoint.is_some());
+    let tangents = report.list.iter().any(|row| row.tangent.is_some());
+    let mut head = vec!["name".to_owned(), "operation".to_owned(), "value".to_owned()];
+    if adjoints {
+        head.push("adjoint".to_owned());
+    }
+    if tangents {
+        head.push("tangent".to_owned());
+    }
+    let mut lines = vec![(QUIET, head)];
+    for row in &report.list {
+        let mut cells = vec![row.name.clone(), row.text.clone(), row.value.exact()];
+        let shown = |number: Option<Number>| number.map_or(String::new(), Number::exact);
+        if adjoints {
+            cells.push(shown(row.adjoint));
+        }
+        if tangents {
+            cells.push(shown(row.tangent));
+        }
+        let style = match row.kind {
+            _ if row.output => OUTPUT,
+            RowKind::Input => INPUT,
+            RowKind::Operation => Style::new(),
+        };
+        lines.push((style, cells));
+    }
+    table(text, "Wengert list", &lines);
+}
+
+fn checked(check: &Check, text: &mut String) {
+    let head = ["", "derivative", "difference", "tolerance", ""].map(str::to_owned).to_vec();
+    let mut lines = vec![(QUIET, head)];
+    for entry in &check.entries {
+        let verdict = if entry.agrees { "agrees" } else { "DIFFERS" };
+        let style = if entry.agrees { Style::new() } else { WRONG };
+        lines.push((
+            style,
+            vec![
+                entry.name.clone(),
+                entry.derivative.exact(),
+                entry.difference.exact(),
+                entry.tolerance.short(),
+                verdict.to_owned(),
+            ],
+        ));
+    }
+    let heading = if check.agrees {
+        "check: the derivatives agree with differences"
+    } else {
+        "check: a derivative does not agree with differences"
+    };
+    table(text, heading, &lines);
+}
+
+/// A heading and aligned columns below it. A blank line stands between tables.
+fn table(text: &mut String, heading: &str, lines: &[Line]) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{HEADING}{heading}{HEADING:#}");
+    let columns = lines.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|(_, cells)| cells.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for (style, cells) in lines {
+        let padded = cells.iter().zip(&widths).map(|(cell, width)| {
+            let padding = " ".repeat(width - cell.chars().count());
+            format!("{cell}{padding}")
+        });
+        let line = padded.collect::<Vec<_>>().join("  ");
+        let _ = writeln!(text, "  {style}{}{style:#}", line.trim_end());
+    }
+}

@@ -1,0 +1,162 @@
+//! The tree back to text, with only the parentheses it needs. Parsing the text gives the tree.
+//!
+//! A walk over an explicit stack, so that long chains need no recursion.
+
+use super::ast::{Ast, ExpressionKind, Infix, NodeId, PREFIX_STRENGTH, Prefix, Statement};
+
+/// The text of a whole program, one statement a line.
+pub(crate) fn program(ast: &Ast) -> String {
+    let mut text = String::new();
+    statements(ast, &ast.body, 0, &mut text);
+    text
+}
+
+/// The text of one expression.
+pub(crate) fn expression(ast: &Ast, root: NodeId) -> String {
+    let mut text = String::new();
+    write_expression(ast, root, &mut text);
+    text
+}
+
+/// A number as the language reads it: the shortest text that gives the same value.
+pub(crate) fn number(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:?}") }
+}
+
+fn statements(ast: &Ast, body: &[Statement], indent: usize, text: &mut String) {
+    for statement in body {
+        text.push_str(&"    ".repeat(indent));
+        match statement {
+            Statement::Input(names) => {
+                let names: Vec<&str> = names.iter().map(|(name, _)| ast.name(*name)).collect();
+                text.push_str("input ");
+                text.push_str(&names.join(", "));
+            }
+            Statement::Assign { target, value, .. } => {
+                text.push_str(ast.name(*target));
+                text.push_str(" = ");
+                write_expression(ast, *value, text);
+            }
+            Statement::If { arms, otherwise } => {
+                for (index, arm) in arms.iter().enumerate() {
+                    text.push_str(if index == 0 { "if " } else { " else if " });
+                    write_expression(ast, arm.condition, text);
+                    block(ast, &arm.block, indent, text);
+                }
+                if let Some(body) = otherwise {
+                    text.push_str(" else");
+                    block(ast, body, indent, text);
+                }
+            }
+            Statement::Return { values, .. } => {
+                text.push_str("return ");
+                list(ast, values, text);
+            }
+            Statement::Bare { values } => list(ast, values, text),
+        }
+        text.push('\n');
+    }
+}
+
+fn block(ast: &Ast, body: &[Statement], indent: usize, text: &mut String) {
+    text.push_str(" {\n");
+    statements(ast, body, indent + 1, text);
+    text.push_str(&"    ".repeat(indent));
+    text.push('}');
+}
+
+fn list(ast: &Ast, values: &[NodeId], text: &mut String) {
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            text.push_str(", ");
+        }
+        write_expression(ast, *value, text);
+    }
+}
+
+/// What is left to write.
+enum Work {
+    /// An expression, in parentheses if it binds less tightly than this.
+    Node(NodeId, u8),
+    /// Fixed text.
+    Text(&'static str),
+    /// A name.
+    Name(super::ast::Symbol),
+}
+
+fn write_expression(ast: &Ast, root: NodeId, text: &mut String) {
+    let mut stack = vec![Work::Node(root, 0)];
+    while let Some(work) = stack.pop() {
+        match work {
+            Work::Text(fixed) => text.push_str(fixed),
+            Work::Name(symbol) => text.push_str(ast.name(symbol)),
+            Work::Node(id, least) => {
+                let kind = &ast.expression(id).kind;
+                let wrap = strength(kind) < least;
+                if wrap {
+                    stack.push(Work::Text(")"));
+                }
+                push_parts(kind, &mut stack);
+                if wrap {
+                    stack.push(Work::Text("("));
+                }
+                // A number never needs parentheses, so nothing was pushed before it.
+                if let ExpressionKind::Number(value) = kind {
+                    text.push_str(&number(*value));
+                }
+            }
+        }
+    }
+}
+
+/// How tightly an expression holds together.
+fn strength(kind: &ExpressionKind) -> u8 {
+    match kind {
+        ExpressionKind::Infix(operator, ..) => operator.strength(),
+        ExpressionKind::Prefix(..) => PREFIX_STRENGTH,
+        _ => u8::MAX,
+    }
+}
+
+/// Pushes the parts of an expression, last part first.
+fn push_parts(kind: &ExpressionKind, stack: &mut Vec<Work>) {
+    match kind {
+        ExpressionKind::Number(_) => {}
+        ExpressionKind::Name(symbol) => stack.push(Work::Name(*symbol)),
+        ExpressionKind::Prefix(prefix, x) => {
+            stack.push(Work::Node(*x, PREFIX_STRENGTH));
+            stack.push(Work::Text(match prefix {
+                Prefix::Neg => "-",
+                Prefix::Not => "!",
+            }));
+        }
+        ExpressionKind::Infix(operator, x, y) => {
+            let own = operator.strength();
+            // The side that would regroup gets parentheses at equal strength; a comparison, on
+            // both sides. An exponent may carry a sign.
+            let (left, right) = match operator {
+                Infix::Pow => (own + 1, PREFIX_STRENGTH),
+                _ if operator.is_comparison() => (own + 1, own + 1),
+                _ => (own, own + 1),
+            };
+            stack.push(Work::Node(*y, right));
+            for piece in [" ", operator.text(), " "] {
+                if *operator != Infix::Pow || piece != " " {
+                    stack.push(Work::Text(piece));
+                }
+            }
+            stack.push(Work::Node(*x, left));
+        }
+        ExpressionKind::Call { name, arguments, .. } => {
+            stack.push(Work::Text(")"));
+            for (index, argument) in arguments.iter().enumerate().rev() {
+                stack.push(Work::Node(*argument, 0));
+                if index > 0 {
+                    stack.push(Work::Text(", "));
+                }
+            }
+            stack.push(Work::Text("("));
+            stack.push(Work::Name(*name));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `sinh`, `cosh`, `tanh`, and the functions of statistics that are made of `e^-|x|`:
+//! `sigmoid` and `softplus`.
+//!
+//! All start from `e^x = 2^k (1 + r + t)`, whose two summands carry a few more digits than one
+//! number; quotients are therefore taken of pairs, and only their last rounding counts.
+
+use super::exponential::{Reduced, reduce};
+use super::logarithm::log1p_pair;
+use super::{clamp, power_of_two, scale};
+use crate::double::{Double, fast_two_sum, two_sum};
+use crate::polynomial::degree7;
+
+/// `(sinh(x) / x - 1) / z` with `z = x^2` on `z <= 1`, error 9.4e-18.
+const SINH: [f64; 8] = [
+    0.16666666666666666,
+    0.008333333333333333,
+    0.00019841269841269773,
+    2.755731922404034e-06,
+    2.505210836405804e-08,
+    1.6059048396350562e-10,
+    7.646625361656657e-13,
+    2.8445264169895285e-15,
+];
+
+/// `e^|x|` as `2^k` times a pair, and `e^-|x| / 2^k`; for `|x|` at most 711.
+#[inline(always)]
+fn both_exponentials(x: f64) -> (f64, Double, f64) {
+    let Reduced { k, r, t } = reduce(clamp(x.abs(), 0.0, 711.0), 0.0);
+    let head = fast_two_sum(1.0, r);
+    let growing = Double {
+        hi: head.hi,
+        lo: head.lo + t,
+    };
+    let small = if k > 60.0 { 60.0 } else { k };
+    let decay = power_of_two(-small);
+    (k, growing, decay * decay / growing.sum())
+}
+
+/// Up to one, `x + x^3 P(x^2)`; above, `(e^|x| - e^-|x|) / 2` with the sign of `x`.
+#[inline(always)]
+fn sinh_one(x: f64) -> f64 {
+    let (k, growing, decaying) = both_exponentials(x);
+    let high = fast_two_sum(growing.hi, -decaying);
+    let large = scale(high.hi + (high.lo + growing.lo), k - 1.0).copysign(x);
+    let z = x * x;
+    let small = x + x * (z * degree7(z, &SINH));
+    if x.abs() > 1.0 { large } else { small }
+}
+
+/// `(e^|x| + e^-|x|) / 2`.
+#[inline(always)]
+fn cosh_one(x: f64) -> f64 {
+    let (k, growing, decaying) = both_exponentials(x);
+    let high = fast_two_sum(growing.hi, decaying);
+    scale(high.hi + (high.lo + growing.lo), k - 1.0)
+}
+
+/// `(e^2|x| - 1) / (e^2|x| + 1)` with the sign of `x`, both divided by `2^k`.
+///
+/// From 22 on the result rounds to one. Below 2^-28 it rounds to `x`; the formula would do,
+/// except that its pairs lose their second half to underflow.
+#[inline(always)]
+fn tanh_one(x: f64) -> f64 {
+    let Reduced { k, r, t } = reduce(2.0 * clamp(x.abs(), 0.0, 22.0), 0.0);
+    let decay = power_of_two(-k);
+    let head = fast_two_sum(1.0 - decay, r);
+    let numerator = fast_two_sum(head.hi, head.lo + t);
+    // The denominator is the numerator plus 2^(1-k). For k > 53 the rounding of 1 - 2^-k does
+    // not matter.
+    let total = two_sum(numerator.hi, 2.0 * decay);
+    let denominator = Double {
+        hi: total.hi,
+        lo: total.lo + numerator.lo,
+    };
+    let y = numerator.over(denominator).sum().copysign(x);
+    if x.abs() < 3.7e-9 { x } else { y }
+}
+
+/// `e^-|x|` as `2^k` times a pair; for `|x|` at most 746.
+#[inline(always)]
+fn decaying_exponential(x: f64) -> (f64, Double) {
+    let Reduced { k, r, t } = reduce(clamp(-x.abs(), -746.0, 0.0), 0.0);
+    let head = fast_two_sum(1.0, r);
+    (k, fast_two_sum(head.hi, head.lo + t))
+}
+
+/// With `z = e^-|x|`: `1 / (1 + z)` on the right, `z / (1 + z)` on the left.
+#[inline(always)]
+fn sigmoid_one(x: f64) -> f64 {
+    let (k, pair) = decaying_exponential(x);
+    // Below 2^-64 the summand z cannot be seen in 1 + z.
+    let factor = power_of_two(if k < -64.0 { -64.0 } else { k });
+    let head = fast_two_sum(1.0, factor * pair.hi);
+    let denominator = Double {
+        hi: head.hi,
+        lo: head.lo + factor * pair.lo,
+    };
+    let right = x >= 0.0;
+    let numerator = Double {
+        hi: if right { 1.0 } else { pair.hi },
+        lo: if right { 0.0 } else { pair.lo },
+    };
+    let k = if right { 0.0 } else { k };
+    scale(numerator.over(denominator).sum(), k)
+}
+
+/// `max(x, 0) + ln(1 + e^-|x|)`.
+#[inline(always)]
+fn softplus_one(x: f64) -> f64 {
+    let (k, pair) = decaying_exponential(x);
+    let tail = log1p_pair(scale(pair.hi, k), scale(pair.lo, k));
+    let ramp = if x > 0.0 { x } else { 0.0 };
+    // The comparison above is false for NaN, but the tail is then NaN.
+    ramp + tail
+}
+
+lanes! {
+    /// Hyperbolic sine, `(e^x - e^-x) / 2`; keeps the sign of a zero.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::sinh([1e-9, -800.0]), [1e-9, f64::NEG_INFINITY]);
+    /// ```
+    pub sinh = sinh_one;
+
+    /// Hyperbolic cosine, `(e^x + e^-x) / 2`.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::cosh([0.0, 800.0]), [1.0, f64::INFINITY]);
+    /// ```
+    pub cosh = cosh_one;
+
+    /// Hyperbolic tangent, `(e^x - e^-x) / (e^x + e^-x)`; keeps the sign of a zero.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::tanh([1e-9, -50.0]), [1e-9, -1.0]);
+    /// ```
+    pub tanh = tanh_one;
+
+    /// Logistic function, `1 / (1 + e^-x)`. On the left it decays like `e^x`, down to the
+    /// subnormal numbers.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::sigmoid([0.0, 40.0, -800.0]), [0.5, 1.0, 0.0]);
+    /// ```
+    pub sigmoid = sigmoid_one;
+
+    /// `ln(1 + e^x)`, the integral of [`sigmoid`]. Does not overflow: on the right it is `x`
+    /// plus a tail, on the left it decays like `e^x`.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::softplus([1e300, -800.0]), [1e300, 0.0]);
+    /// ```
+    pub softplus = softplus_one;
+}

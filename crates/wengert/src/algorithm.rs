@@ -1,0 +1,175 @@
+//! What the drivers compute from a recording: gradients, products, whole matrices.
+//!
+//! Each is written once over a [`Base`], and so gives plain numbers at the outermost level and
+//! variables of the outer recording in a nested one.
+
+use crate::dual::Dual;
+use crate::real::Real;
+use crate::scalar::{Algorithm, Base};
+use crate::tape::sweep::Pack;
+use crate::tape::trace::Trace;
+
+/// How many columns or rows of a matrix go through one sweep.
+const CHUNK: usize = 8;
+
+/// The values of the outputs.
+fn outputs<B: Base>(trace: &Trace, values: &[B]) -> Vec<B> {
+    (0..trace.outputs.len()).map(|k| trace.output(k, values)).collect()
+}
+
+/// The values of all outputs, then the gradient of the first one.
+pub(crate) struct Gradient;
+
+impl Algorithm for Gradient {
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
+        let mut results = outputs(trace, values);
+        let adjoints = trace.pull_back(values, &[Some(B::constant(1.0))]);
+        results.extend(&adjoints[..trace.inputs]);
+        results
+    }
+}
+
+/// The values of the outputs.
+pub(crate) struct Value;
+
+impl Algorithm for Value {
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
+        outputs(trace, values)
+    }
+}
+
+/// `Jᵀ c` for the cotangent `c` in the directions.
+pub(crate) struct Pull;
+
+impl Algorithm for Pull {
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], cotangents: &[B]) -> Vec<B> {
+        let seeds: Vec<Option<B>> = cotangents.iter().map(|&ct| Some(ct)).collect();
+        let mut adjoints = trace.pull_back(values, &seeds);
+        adjoints.truncate(trace.inputs);
+        adjoints
+    }
+}
+
+/// The values of the outputs, then `J v` for the tangent `v` in the directions.
+pub(crate) struct Jvp;
+
+impl Algorithm for Jvp {
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], tangents: &[B]) -> Vec<B> {
+        let mut results = outputs(trace, values);
+        let seeds: Vec<Option<B>> = tangents.iter().map(|&tangent| Some(tangent)).collect();
+        let tangents = trace.push_forward(values, &seeds);
+        results.extend((0..trace.outputs.len()).map(|k| {
+            trace.output_node(k).and_then(|node| tangents[node]).unwrap_or(B::constant(0.0))
+        }));
+        results
+    }
+}
+
+/// The Jacobian row by row: forward, column by column, if it has at most as many columns as rows;
+/// else backward, row by row. A sweep carries eight of them.
+pub(crate) struct Jacobian;
+
+impl Algorithm for Jacobian {
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
+        let (rows, columns) = (trace.outputs.len(), trace.inputs);
+        let mut matrix = vec![B::constant(0.0); rows * columns];
+        // In a chunk a zero that is structural for one row meets the factors of another; that is
+        // right only if they are finite.
+        let chunked = trace.has_finite_partials(&trace.values);
+        match (columns <= rows, chunked) {
+            (true, true) => forward::<B, CHUNK>(trace, values, &mut matrix),
+            (true, false) => forward::<B, 1>(trace, values, &mut matrix),
+            (false, true) => backward::<B, CHUNK>(trace, values, &mut matrix),
+            (false, false) => backward::<B, 1>(trace, values, &mut matrix),
+        }
+        matrix
+    }
+}
+
+#[track_caller]
+fn forward<B: Base, const K: usize>(trace: &Trace, values: &[B], matrix: &mut [B]) {
+    let columns = trace.inputs;
+    for start in (0..columns).step_by(K) {
+        let mut seeds: Vec<Option<Pack<B, K>>> = vec![None; columns];
+        for (k, seed) in seeds[start..].iter_mut().take(K).enumerate() {
+            *seed = Some(unit(k));
+        }
+        let tangents = trace.push_forward(values, &seeds);
+        for row in 0..trace.outputs.len() {
+            let Some(tangent) = trace.output_node(row).and_then(|node| tangents[node]) else { continue };
+            let entries = &mut matrix[row * columns + start..(row + 1) * columns];
+            entries.iter_mut().zip(tangent.0).for_each(|(entry, part)| *entry = part);
+        }
+    }
+}
+
+#[track_caller]
+fn backward<B: Base, const K: usize>(trace: &Trace, values: &[B], matrix: &mut [B]) {
+    let (rows, columns) = (trace.outputs.len(), trace.inputs);
+    for start in (0..rows).step_by(K) {
+        let mut seeds: Vec<Option<Pack<B, K>>> = vec![None; rows];
+        for (k, seed) in seeds[start..].iter_mut().take(K).enumerate() {
+            *seed = Some(unit(k));
+        }
+        let adjoints = trace.pull_back(values, &seeds);
+        for k in 0..K.min(rows - start) {
+            let row = &mut matrix[(start + k) * columns..(start + k + 1) * columns];
+            row.iter_mut().zip(&adjoints).for_each(|(entry, adjoint)| *entry = adjoint.0[k]);
+        }
+    }
+}
+
+fn unit<B: Base, const K: usize>(place: usize) -> Pack<B, K> {
+    Pack(std::array::from_fn(|k| B::constant(if k == place { 1.0 } else { 0.0 })))
+}
+
+/// `H v` of the first output for the vector `v` in the directions: forward over reverse.
+pub(crate) struct Hvp;
+
+impl Algorithm for Hvp {
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B> {
+        let inputs: Vec<Dual<B>> =
+            values.iter().zip(directions).map(|(&x, &v)| Dual::new(x, v)).collect();
+        second_order(trace, &inputs).into_iter().map(Dual::tangent).collect()
+    }
+}
+
+/// The Hessian of the first output, row by row: forward over reverse, eight columns a sweep.
+pub(crate) struct Hessian;
+
+impl Algorithm for Hessian {
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
+        let size = trace.inputs;
+        let mut matrix = vec![B::constant(0.0); size * size];
+        for start in (0..size).step_by(CHUNK) {
+            let inputs: Vec<Dual<B, CHUNK>> = values[..size]
+                .iter()
+                .enumerate()
+                .map(|(i, &x)| i.checked_sub(start).map_or(Dual::lift(x), |k| Dual::seed(x, k)))
+                .collect();
+            for (row, adjoint) in second_order(trace, &inputs).into_iter().enumerate() {
+                let entries = &mut matrix[row * size + start..(row + 1) * size];
+                entries.iter_mut().zip(adjoint.tangents()).for_each(|(entry, part)| *entry = part);
+            }
+        }
+        matrix
+    }
+}
+
+/// The gradient of the first output over duals.
+#[track_caller]
+fn second_order<B: Base, const N: usize>(trace: &Trace, inputs: &[Dual<B, N>]) -> Vec<Dual<B, N>> {
+    let values = trace
+        .evaluate(inputs, |capture| Dual::lift(B::capture(capture)))
+        .expect("the point is the same, so no guard flips");
+    let mut adjoints = trace.pull_back(&values, &[Some(Dual::constant(1.0))]);
+    adjoints.truncate(trace.inputs);
+    adjoints
+}

@@ -1,0 +1,251 @@
+//! The drivers: what a user calls.
+
+use crate::algorithm::{Gradient, Hessian, Hvp, Jacobian, Jvp, Pull};
+use crate::scalar::{Algorithm, Sealed};
+use crate::tape::Var;
+use crate::tape::recording::{Line, Mode, Scope};
+use crate::tape::trace::Trace;
+use crate::tree::{Tree, leaves};
+
+/// Runs `f` at `x` under a recording of its own, which stays open.
+#[track_caller]
+pub(crate) fn run_recorded<T: Tree + ?Sized, O>(mode: Mode, x: &T, f: impl FnOnce(T::Vars) -> O) -> (Scope, O) {
+    let scope = Scope::open(mode);
+    let vars = x.vars(&mut |leaf| leaf.enter(&scope));
+    let output = f(vars);
+    (scope, output)
+}
+
+/// Runs `f` at `x` and computes from the recording.
+#[track_caller]
+fn compute<T: Tree + ?Sized, O: Tree<Scalar = Var>>(
+    x: &T,
+    directions: &[T::Scalar],
+    algorithm: &impl Algorithm,
+    f: impl FnOnce(T::Vars) -> O,
+) -> (O, std::vec::IntoIter<T::Scalar>) {
+    let (scope, output) = run_recorded(Mode::Once, x, f);
+    let results = Sealed::finish(scope, &leaves(&output), directions, algorithm);
+    (output, results.into_iter())
+}
+
+/// The next of the results that an algorithm gave.
+pub(crate) fn next<S>(results: &mut std::vec::IntoIter<S>) -> S {
+    results.next().expect("an algorithm gives as many numbers as its driver takes")
+}
+
+/// Panics if a direction does not have the leaves of the point.
+#[track_caller]
+pub(crate) fn check_size(driver: &str, what: &str, wanted: usize, got: usize) {
+    assert!(wanted == got, "`{driver}`: the {what} has {got} numbers where {wanted} are needed");
+}
+
+/// The value and the gradient of a scalar function.
+///
+/// `f` runs once and is recorded; one reverse sweep gives all partial derivatives, at a small
+/// multiple of the cost of `f` that does not depend on how many inputs there are. The gradient
+/// has the type of the point.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let (v, [dx, dy]) = value_and_grad([2.0, 5.0], |[x, y]| x.ln() + x * y - y.sin());
+/// assert_eq!(v, 2f64.ln() + 10.0 - 5f64.sin());
+/// assert_eq!([dx, dy], [5.5, 2.0 - 5f64.cos()]);
+/// ```
+///
+/// Inside another driver's function a point of [`Var`]s gives `Var`s, which the outer driver
+/// differentiates. A plain point there gives plain numbers; if these depend on an outer `Var`,
+/// it is an error (see [`lift`](crate::lift)).
+///
+/// Source of the method: S. Linnainmaa, *Taylor expansion of the accumulated rounding error*
+/// (1976).
+///
+/// # Panics
+/// If the result is a [`Var`] of a recording that has ended, or the case above.
+#[track_caller]
+pub fn value_and_grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> (T::Scalar, T::Grad) {
+    let (scope, output) = run_recorded(Mode::Once, &x, f);
+    if scope.is_outermost() {
+        let gradient = scope.gradient_in_place(output, |adjoints| {
+            let mut adjoints = adjoints.iter();
+            // + 0.0: what was not reached holds -0.0.
+            x.grad(&mut || T::Scalar::from_plain(adjoints.next().expect("one per leaf") + 0.0))
+        });
+        if let Some(gradient) = gradient {
+            return (T::Scalar::from_plain(output.value), gradient);
+        }
+    }
+    let mut results = Sealed::finish(scope, &[output], &[], &Gradient).into_iter();
+    (next(&mut results), x.grad(&mut || next(&mut results)))
+}
+
+/// The gradient of a scalar function; see [`value_and_grad`].
+///
+/// ```
+/// use wengert::prelude::*;
+/// assert_eq!(grad(3.0, |x| x * x), 6.0);
+/// // derivatives nest: d/dx (x * d/dy (x + y)) = 1
+/// assert_eq!(grad(2.0, |x| x * grad(x, |y| x + y)), 1.0);
+/// ```
+#[track_caller]
+pub fn grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
+    let (scope, output) = run_recorded(Mode::Once, &x, f);
+    if scope.is_outermost() {
+        let gradient = scope.gradient_in_place(output, |adjoints| {
+            let mut adjoints = adjoints.iter();
+            x.grad(&mut || T::Scalar::from_plain(adjoints.next().expect("one per leaf") + 0.0))
+        });
+        if let Some(gradient) = gradient {
+            return gradient;
+        }
+    }
+    // Only the gradient is asked for: a value that depends on an outer variable does no harm.
+    let mut results = Sealed::finish(scope, &[output], &[T::Scalar::from_plain(1.0)], &Pull).into_iter();
+    x.grad(&mut || next(&mut results))
+}
+
+/// The value, further results of the same run, and the gradient of the value.
+///
+/// The further results are any [`Tree`] of [`Var`]s; they come out as numbers of the point's type.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let (loss, prediction, g) = value_and_grad_aux([1.0, 2.0], |[w, b]| {
+///     let prediction = w * 3.0 + b;
+///     ((prediction - 4.0).powi(2), prediction)
+/// });
+/// assert_eq!((loss, prediction, g), (1.0, 5.0, [6.0, 2.0]));
+/// ```
+#[track_caller]
+pub fn value_and_grad_aux<T: Tree, A: Tree<Scalar = Var>>(
+    x: T,
+    f: impl FnOnce(T::Vars) -> (Var, A),
+) -> (T::Scalar, A::Each<T::Scalar>, T::Grad) {
+    let ((_, aux), mut results) = compute(&x, &[], &Gradient, f);
+    let value = next(&mut results);
+    let aux = aux.each(&mut || next(&mut results));
+    (value, aux, x.grad(&mut || next(&mut results)))
+}
+
+/// The value `f(x)` and the product of the Jacobian with a tangent, `J v`: forward mode.
+///
+/// The tangent is a tree with as many numbers as the point.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let (y, dy) = jvp([2.0, 3.0], [1.0, 0.0], |[x, y]| [x * y, x + y]);
+/// assert_eq!((y, dy), ([6.0, 5.0], [3.0, 1.0]));
+/// ```
+///
+/// # Panics
+/// If the tangent has another number of leaves than the point.
+#[track_caller]
+pub fn jvp<T: Tree, O: Tree<Scalar = Var>>(
+    x: T,
+    tangent: impl Tree<Scalar = T::Scalar>,
+    f: impl FnOnce(T::Vars) -> O,
+) -> (O::Each<T::Scalar>, O::Each<T::Scalar>) {
+    let tangent = leaves(&tangent);
+    check_size("jvp", "tangent", x.size(), tangent.len());
+    let (output, mut results) = compute(&x, &tangent, &Jvp, f);
+    (output.each(&mut || next(&mut results)), output.each(&mut || next(&mut results)))
+}
+
+/// The value `f(x)` and a [`Pullback`], which multiplies cotangents by the transposed Jacobian.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let (y, pullback) = vjp([2.0, 3.0], |[x, y]| [x * y, x + y]);
+/// assert_eq!(y, [6.0, 5.0]);
+/// assert_eq!(pullback.pull([1.0, 0.0]), [3.0, 2.0]);
+/// assert_eq!(pullback.pull([0.0, 1.0]), [1.0, 1.0]);
+/// ```
+#[track_caller]
+pub fn vjp<T: Tree, O: Tree<Scalar = Var>>(
+    x: T,
+    f: impl FnOnce(T::Vars) -> O,
+) -> (O::Each<T::Scalar>, Pullback<T>) {
+    let (scope, output) = run_recorded(Mode::Once, &x, f);
+    let line = scope.line();
+    let (trace, values) = T::Scalar::hold(scope, &leaves(&output));
+    let mut results = T::Scalar::resume(&trace, line, &values, &[], &crate::algorithm::Value).into_iter();
+    let y = output.each(&mut || next(&mut results));
+    (y, Pullback { point: x, trace, values, line })
+}
+
+/// The transposed Jacobian of a function at a point, as a map: see [`vjp`].
+#[derive(Clone, Debug)]
+pub struct Pullback<T: Tree> {
+    point: T,
+    trace: Trace,
+    values: Vec<T::Scalar>,
+    line: Line,
+}
+
+impl<T: Tree> Pullback<T> {
+    /// `Jᵀ c` for a cotangent with as many numbers as the function has results.
+    ///
+    /// # Panics
+    /// If the cotangent has another number of leaves than the result.
+    #[track_caller]
+    pub fn pull(&self, cotangent: impl Tree<Scalar = T::Scalar>) -> T::Grad {
+        let cotangent = leaves(&cotangent);
+        check_size("pull", "cotangent", self.trace.outputs.len(), cotangent.len());
+        let results = T::Scalar::resume(&self.trace, self.line, &self.values, &cotangent, &Pull);
+        let mut results = results.into_iter();
+        self.point.grad(&mut || next(&mut results))
+    }
+}
+
+/// The Jacobian: the result's shape with a gradient in place of every number.
+///
+/// Computed forward (one tangent per input) if there are at most as many inputs as outputs, else
+/// backward (one cotangent per output), eight at a time.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let j = jacobian([2.0, 3.0], |[x, y]| [x * y, x + y, y]);
+/// assert_eq!(j, [[3.0, 2.0], [1.0, 1.0], [0.0, 1.0]]);
+/// ```
+#[track_caller]
+pub fn jacobian<T: Tree, O: Tree<Scalar = Var>>(x: T, f: impl FnOnce(T::Vars) -> O) -> O::Each<T::Grad> {
+    let (output, mut results) = compute(&x, &[], &Jacobian, f);
+    output.each(&mut || x.grad(&mut || next(&mut results)))
+}
+
+/// The Hessian of a scalar function: the point's shape with a gradient in place of every number.
+///
+/// Forward over reverse, eight columns a sweep, from one run of `f`.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let h = hessian([1.0, 2.0], |[x, y]| x * x * y);
+/// assert_eq!(h, [[4.0, 2.0], [2.0, 0.0]]);
+/// ```
+#[track_caller]
+pub fn hessian<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> T::Each<T::Grad> {
+    let (_, mut results) = compute(&x, &[], &Hessian, f);
+    x.each(&mut || x.grad(&mut || next(&mut results)))
+}
+
+/// The product of the Hessian of a scalar function with a vector, without the Hessian: forward
+/// over reverse, at a small multiple of the cost of the function.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let hv = hvp([1.0, 2.0], [1.0, 0.0], |[x, y]| x * x * y);
+/// assert_eq!(hv, [4.0, 2.0]);
+/// ```
+///
+/// Source of the method: B. A. Pearlmutter, *Fast exact multiplication by the Hessian* (1994).
+#[track_caller]
+pub fn hvp<T: Tree>(
+    x: T,
+    vector: impl Tree<Scalar = T::Scalar>,
+    f: impl FnOnce(T::Vars) -> Var,
+) -> T::Grad {
+    let vector = leaves(&vector);
+    check_size("hvp", "vector", x.size(), vector.len());
+    let (_, mut results) = compute(&x, &vector, &Hvp, f);
+    x.grad(&mut || next(&mut results))
+}

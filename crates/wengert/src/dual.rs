@@ -1,0 +1,240 @@
+//! [`Dual`]: a value and its tangents; nests for higher order.
+
+use std::cmp::Ordering;
+
+use crate::ops::{Binary, Compare, Unary};
+use crate::real::{Mask, Real, real_operators};
+
+/// A value with `N` tangents (one unless said): forward mode.
+///
+/// `f(x + Σ ε_k v_k) = f(x) + Σ ε_k ∂f(x) v_k`. Over another carrier it gives higher orders:
+/// `Dual<Dual<f64>>` carries second derivatives.
+///
+/// A tangent that nothing was ever put into is structurally zero: it stays zero through an
+/// operation with an infinite derivative (`sqrt` of a constant 0), where `0 * inf` would be NaN.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let x = Dual::variable(3.0);
+/// assert_eq!((x * x).tangent(), 6.0);
+/// // second order: nest
+/// let x = Dual::new(Dual::variable(3.0), Dual::constant(1.0));
+/// assert_eq!((x * x * x).tangent().tangent(), 18.0);
+/// ```
+///
+/// Source of the method: W. K. Clifford's dual numbers (1873) as in R. E. Wengert, *A simple
+/// automatic derivative evaluation program* (1964).
+#[derive(Clone, Copy, Debug)]
+pub struct Dual<R: Real = f64, const N: usize = 1> {
+    re: R,
+    eps: [R; N],
+    /// Where the tangent is more than structurally zero; a dead tangent holds 0.
+    live: [R::Mask; N],
+}
+
+impl<R: Real> Dual<R, 1> {
+    /// A value and its tangent.
+    pub fn new(re: R, eps: R) -> Self {
+        Dual::with_tangents(re, [eps])
+    }
+
+    /// The independent variable: tangent 1.
+    pub fn variable(re: R) -> Self {
+        Dual::with_tangents(re, [R::constant(1.0)])
+    }
+
+    /// The tangent.
+    pub fn tangent(self) -> R {
+        self.eps[0]
+    }
+}
+
+impl<R: Real, const N: usize> Dual<R, N> {
+    /// A value and its tangents.
+    pub fn with_tangents(re: R, eps: [R; N]) -> Self {
+        Dual { re, eps, live: [R::Mask::splat(true); N] }
+    }
+
+    /// A value whose tangents are structurally zero.
+    pub fn lift(re: R) -> Self {
+        Dual { re, eps: [R::constant(0.0); N], live: [R::Mask::splat(false); N] }
+    }
+
+    /// A value with tangent 1 in place `k` and structural zeros elsewhere; all zero for `k >= N`.
+    pub fn seed(re: R, k: usize) -> Self {
+        let mut dual = Dual::lift(re);
+        if k < N {
+            dual.eps[k] = R::constant(1.0);
+            dual.live[k] = R::Mask::splat(true);
+        }
+        dual
+    }
+
+    /// The value without its tangents.
+    pub fn re(self) -> R {
+        self.re
+    }
+
+    /// The tangents; structurally zero ones are 0.
+    pub fn tangents(self) -> [R; N] {
+        self.eps
+    }
+
+    fn all_live(&self) -> bool {
+        self.live.iter().all(|mask| mask.known() == Some(true))
+    }
+
+    /// `re` with the tangents of `self` multiplied by `factor`; structural zeros stay.
+    #[inline(always)]
+    #[track_caller]
+    fn chain(self, re: R, factor: R) -> Self {
+        let eps = if self.all_live() || factor.all_finite() {
+            self.eps.map(|tangent| factor * tangent)
+        } else {
+            std::array::from_fn(|k| R::select(self.live[k], factor * self.eps[k], R::constant(0.0)))
+        };
+        Dual { re, eps, live: self.live }
+    }
+
+    /// `self` with the tangents of `other` added.
+    #[inline(always)]
+    #[track_caller]
+    fn join(self, other: Self) -> Self {
+        Dual {
+            re: self.re,
+            eps: std::array::from_fn(|k| self.eps[k] + other.eps[k]),
+            live: std::array::from_fn(|k| self.live[k] | other.live[k]),
+        }
+    }
+
+    fn is_constant(&self) -> bool {
+        self.live.iter().all(|mask| mask.known() == Some(false))
+    }
+}
+
+impl<R: Real, const N: usize> Real for Dual<R, N> {
+    type Mask = R::Mask;
+
+    #[inline(always)]
+    fn constant(value: f64) -> Self {
+        Dual::lift(R::constant(value))
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn unary(self, op: Unary) -> Self {
+        let y = self.re.unary(op);
+        if op.is_flat() {
+            return Dual::lift(y);
+        }
+        match op {
+            Unary::Neg => Dual { re: y, eps: self.eps.map(|tangent| -tangent), live: self.live },
+            op => self.chain(y, op.partial(self.re, y)),
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn binary(self, other: Self, op: Binary) -> Self {
+        let (x, y) = (self.re, other.re);
+        let z = x.binary(y, op);
+        match op {
+            Binary::Add => Dual { re: z, ..self }.join(other),
+            Binary::Sub => Dual { re: z, ..self }.join(-other),
+            Binary::Mul => self.chain(z, y).join(other.chain(z, x)),
+            // One division a tangent: dz = (dx - z dy) / y.
+            Binary::Div => {
+                let numerator = self.join(-other.chain(z, z));
+                numerator.chain(z, y.recip())
+            }
+            op if other.is_constant() || op.is_flat_in_y() => self.chain(z, op.partial_x(x, y, z)),
+            op if self.is_constant() => other.chain(z, op.partial_y(x, y, z)),
+            op => {
+                let (by_x, by_y) = op.partials(x, y, z);
+                self.chain(z, by_x).join(other.chain(z, by_y))
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn binary_constant(self, constant: f64, op: Binary) -> Self {
+        let z = self.re.binary_constant(constant, op);
+        match op {
+            Binary::Add | Binary::Sub | Binary::Rem => Dual { re: z, ..self },
+            Binary::Mul => self.chain(z, R::constant(constant)),
+            Binary::Div => Dual { re: z, eps: self.eps.map(|tangent| tangent / constant), live: self.live },
+            op => self.chain(z, op.partial_x(self.re, R::constant(constant), z)),
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
+        let z = R::constant_binary(constant, other.re, op);
+        match op {
+            Binary::Add => Dual { re: z, ..other },
+            Binary::Mul => other.chain(z, R::constant(constant)),
+            op if op.is_flat_in_y() => Dual::lift(z),
+            op => other.chain(z, op.partial_y(R::constant(constant), other.re, z)),
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn compare(self, other: Self, op: Compare) -> R::Mask {
+        self.re.compare(other.re, op)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn decide(self, other: Self, op: Compare) -> Option<bool> {
+        self.re.decide(other.re, op)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn select(mask: R::Mask, yes: Self, no: Self) -> Self {
+        Dual {
+            re: R::select(mask, yes.re, no.re),
+            eps: std::array::from_fn(|k| R::select(mask, yes.eps[k], no.eps[k])),
+            live: std::array::from_fn(|k| (mask & yes.live[k]) | (!mask & no.live[k])),
+        }
+    }
+
+    #[inline(always)]
+    fn all_finite(self) -> bool {
+        self.re.all_finite() && self.eps.iter().all(|tangent| tangent.all_finite())
+    }
+}
+
+real_operators! { [R: Real, const N: usize] Dual<R, N> }
+
+impl<R: Real, const N: usize> PartialEq for Dual<R, N> {
+    /// Compares the values: tangents never steer control flow.
+    #[track_caller]
+    fn eq(&self, other: &Self) -> bool {
+        self.re == other.re
+    }
+}
+
+impl<R: Real, const N: usize> PartialOrd for Dual<R, N> {
+    #[track_caller]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.re.partial_cmp(&other.re)
+    }
+}
+
+impl<R: Real, const N: usize> PartialEq<f64> for Dual<R, N> {
+    #[track_caller]
+    fn eq(&self, other: &f64) -> bool {
+        self.re == *other
+    }
+}
+
+impl<R: Real, const N: usize> PartialOrd<f64> for Dual<R, N> {
+    #[track_caller]
+    fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
+        self.re.partial_cmp(other)
+    }
+}

@@ -1,0 +1,115 @@
+//! The elementwise operations: what they compute and what their derivatives are.
+//!
+//! A family is an enum and three matches: the value ([`Unary::eval`]), the derivative
+//! ([`Unary::partial`]) and sample points for the tests ([`Unary::samples`]).
+//! The derivative is written once, over [`Real`](crate::Real), and so serves numbers, duals,
+//! Taylor series, the tape and lanes alike.
+//!
+//! # Conventions at kinks, ties and domain edges
+//!
+//! A derivative at such a point is a choice. This is the one table of ours; every row is pinned
+//! by a test.
+//!
+//! | point | value | derivative |
+//! |---|---|---|
+//! | `abs(0)`, `relu(0)`, `sign`, `floor`, `ceil`, `round`, `trunc` anywhere | as usual | 0 |
+//! | `relu6(0)`, `relu6(6)`, `clamp` at a bound | the bound | 0 |
+//! | `leaky_relu(0)` with slope a, `elu(0)` | 0 | a, 1 |
+//! | `sqrt(0)`, `cbrt(0)` | 0 | `inf` |
+//! | `rsqrt(0)` | `inf` | `-inf` |
+//! | `sqrt(x)`, `x < 0` | NaN | NaN |
+//! | `asin(±1)`, `acos(±1)`, `atanh(±1)`, `erfinv(±1)` | as usual | `±inf` |
+//! | `lgamma` at 0, -1, -2, … | `inf` | `-inf` at 0, NaN elsewhere |
+//! | `max(x, x)`, `min(x, x)` | x | 1/2 each |
+//! | `max`, `min` with a NaN operand | NaN | 0, 0 |
+//! | `pow(x, 0)` in x; `pow(0, y)` in y for `y >= 0` | 1; `0^y` | 0 |
+//! | `pow(x, y)` in y for `x < 0` | as usual | NaN |
+//! | `atan2(0, 0)`, `hypot(0, 0)` | 0 | NaN, NaN |
+//! | `copysign(0, y)` | ±0 | 0, 0 |
+//! | `xlogy(0, 0)` | 0 | `-inf`, NaN |
+//! | `logaddexp(a, a)`, `a` infinite | a | NaN, NaN |
+//! | `norm` of the zero vector | 0 | 0 |
+//!
+//! A composition follows the chain rule: `relu(x)` and `max(x, 0)` differ at 0 (0 and 1/2).
+
+mod binary;
+mod compare;
+mod unary;
+
+pub use binary::Binary;
+pub use compare::Compare;
+pub use unary::Unary;
+
+/// Makes a family: the enum, the list of its variants, their names and their codes on the tape.
+/// The rules of a family are ordinary Rust beside it.
+macro_rules! family {
+    (
+        $(#[$about:meta])*
+        pub enum $family:ident ($codes:ident) {
+            $( $(#[$doc:meta])* $name:ident $(($arg:ident : $ty:ty = $sample:expr))? = $text:literal, )*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $family {
+            $( $(#[$doc])* $name $(($ty))?, )*
+        }
+
+        /// The variants without their numbers, in order: the code of an operation on the tape.
+        #[derive(Clone, Copy)]
+        #[repr(u8)]
+        enum $codes { $( $name, )* Count }
+
+        impl $family {
+            /// Every member of the family; one that carries a number is listed once, with a sample.
+            pub const ALL: &'static [$family] = &[$( $family::$name $(({ let $arg: $ty = $sample; $arg }))?, )*];
+
+            /// How many members there are.
+            pub(crate) const COUNT: u8 = $codes::Count as u8;
+
+            /// The name, as in error messages, listings and the golden files.
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$name { .. } => $text, )* }
+            }
+
+            /// The code of the operation, below [`Self::COUNT`], and the number it carries.
+            #[inline(always)]
+            pub(crate) const fn encode(self) -> (u8, u32) {
+                match self {
+                    $( Self::$name $(($arg))? => ($codes::$name as u8, 0 $(+ ($arg as u32))?), )*
+                }
+            }
+
+            /// The operation with this code and number; codes from `COUNT` on do not occur.
+            #[inline(always)]
+            pub(crate) const fn decode(code: u8, number: u32) -> Self {
+                let _ = number;
+                $( if code == $codes::$name as u8 {
+                    return Self::$name $(({ let $arg = number as $ty; $arg }))?;
+                } )*
+                panic!("no operation has this code")
+            }
+        }
+    };
+}
+pub(crate) use family;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_names_are_unique_and_decode_to_their_operation() {
+        for (k, &op) in Unary::ALL.iter().enumerate() {
+            let (code, number) = op.encode();
+            assert_eq!((code as usize, Unary::decode(code, number)), (k, op));
+        }
+        for (k, &op) in Binary::ALL.iter().enumerate() {
+            let (code, number) = op.encode();
+            assert_eq!((code as usize, Binary::decode(code, number)), (k, op));
+        }
+        let names: std::collections::HashSet<_> =
+            Unary::ALL.iter().map(|op| op.name()).chain(Binary::ALL.iter().map(|op| op.name())).collect();
+        assert_eq!(names.len(), Unary::ALL.len() + Binary::ALL.len());
+    }
+}

@@ -1,0 +1,296 @@
+//! Elementwise functions of one argument: values, derivatives, samples.
+
+use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
+
+use crate::real::{Float, Real};
+use crate::special;
+
+super::family! {
+    /// Elementwise functions of one argument.
+    ///
+    /// NaN gives NaN in every one of them. Where a derivative is not given in words it is the
+    /// textbook one; kinks and edges are in the [table of conventions](crate::ops).
+    pub enum Unary (Code) {
+        /// `-x`
+        Neg = "neg",
+        /// `|x|`; derivative `sign(x)`, 0 at 0.
+        Abs = "abs",
+        /// -1, 0 or 1; derivative 0 everywhere.
+        Sign = "sign",
+        /// `x^2`
+        Square = "square",
+        /// Square root; NaN below zero, derivative `inf` at zero.
+        Sqrt = "sqrt",
+        /// `1/sqrt(x)`; NaN below zero, `inf` at zero with derivative `-inf`.
+        Rsqrt = "rsqrt",
+        /// Real cube root, also of negative numbers; derivative `inf` at zero.
+        Cbrt = "cbrt",
+        /// `1/x`; `±inf` at `±0`, derivative `-inf` there.
+        Recip = "recip",
+        /// `e^x`
+        Exp = "exp",
+        /// `2^x`
+        Exp2 = "exp2",
+        /// `e^x - 1`, accurate near 0.
+        Expm1 = "expm1",
+        /// Natural logarithm; NaN below zero, `-inf` at zero.
+        Ln = "ln",
+        /// Logarithm to base 2; NaN below zero, `-inf` at zero.
+        Log2 = "log2",
+        /// Logarithm to base 10; NaN below zero, `-inf` at zero.
+        Log10 = "log10",
+        /// `ln(1+x)`, accurate near 0; NaN below -1, `-inf` at -1.
+        Log1p = "log1p",
+        /// Sine of an angle in radians; NaN at `±inf`.
+        Sin = "sin",
+        /// Cosine of an angle in radians; NaN at `±inf`.
+        Cos = "cos",
+        /// Tangent of an angle in radians; NaN at `±inf`.
+        Tan = "tan",
+        /// Inverse sine, in `[-pi/2, pi/2]`; NaN outside `[-1, 1]`, derivative `inf` at ±1.
+        Asin = "asin",
+        /// Inverse cosine, in `[0, pi]`; NaN outside `[-1, 1]`, derivative `-inf` at ±1.
+        Acos = "acos",
+        /// Inverse tangent, in `[-pi/2, pi/2]`.
+        Atan = "atan",
+        /// Hyperbolic sine.
+        Sinh = "sinh",
+        /// Hyperbolic cosine.
+        Cosh = "cosh",
+        /// Hyperbolic tangent; its derivative does not cancel in the tails.
+        Tanh = "tanh",
+        /// Inverse hyperbolic sine.
+        Asinh = "asinh",
+        /// Inverse hyperbolic cosine; NaN below 1, derivative `inf` at 1.
+        Acosh = "acosh",
+        /// Inverse hyperbolic tangent; `±inf` at ±1, NaN outside.
+        Atanh = "atanh",
+        /// `1/(1+e^-x)`, accurate in both tails.
+        Sigmoid = "sigmoid",
+        /// `ln(1+e^x)`, without overflow.
+        Softplus = "softplus",
+        /// `max(x, 0)`; derivative 0 at 0.
+        Relu = "relu",
+        /// `x Phi(x) = x/2 erfc(-x/sqrt 2)` (Hendrycks and Gimpel, 2016).
+        GeluErf = "gelu_erf",
+        /// `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, the approximation of the same paper.
+        GeluTanh = "gelu_tanh",
+        /// `x sigmoid(x)`
+        Silu = "silu",
+        /// Error function `2/sqrt(pi) ∫_0^x e^(-t^2) dt`.
+        Erf = "erf",
+        /// `1 - erf(x)`, accurate in the right tail.
+        Erfc = "erfc",
+        /// Inverse of `erf`; `±inf` at ±1, NaN outside.
+        Erfinv = "erfinv",
+        /// `ln |Gamma(x)|`; `inf` at 0, -1, -2, …
+        Lgamma = "lgamma",
+        /// Derivative of [`Unary::Lgamma`]; NaN at -1, -2, …, `∓inf` at `±0`.
+        Digamma = "digamma",
+        /// Largest integer not above x; derivative 0.
+        Floor = "floor",
+        /// Smallest integer not below x; derivative 0.
+        Ceil = "ceil",
+        /// Nearest integer, halves to even; derivative 0.
+        Round = "round",
+        /// Integer part, towards zero; derivative 0.
+        Trunc = "trunc",
+        /// `x` itself, with derivative 0 on purpose: the derivative is severed here.
+        Detach = "detach",
+        /// `x^n` for a constant integer n; `x^0` is 1 with derivative 0, also at 0.
+        Powi(n: i32 = 3) = "powi",
+        /// n-th derivative of digamma, `(-1)^(n+1) n! sum_k (x+k)^-(n+1)`.
+        Polygamma(n: u32 = 1) = "polygamma",
+        /// n-th derivative of `sinc(x) = sin(pi x)/(pi x)`; `sinc(0) = 1`.
+        Sinc(n: u32 = 0) = "sinc",
+    }
+}
+
+impl Unary {
+    /// `self(x)` for a plain number (or lanes of them).
+    #[inline(always)]
+    pub fn eval<F: Float>(self, x: F) -> F {
+        match self {
+            Self::Neg => -x,
+            Self::Abs => x.map(f64::abs),
+            Self::Sign => x.map(sign),
+            Self::Square => x * x,
+            Self::Sqrt => x.sqrt(),
+            Self::Rsqrt => F::from_f64(1.0) / x.sqrt(),
+            Self::Cbrt => x.cbrt(),
+            Self::Recip => F::from_f64(1.0) / x,
+            Self::Exp => x.exp(),
+            Self::Exp2 => x.exp2(),
+            Self::Expm1 => x.expm1(),
+            Self::Ln => x.ln(),
+            Self::Log2 => x.log2(),
+            Self::Log10 => x.log10(),
+            Self::Log1p => x.log1p(),
+            Self::Sin => x.sin(),
+            Self::Cos => x.cos(),
+            Self::Tan => x.tan(),
+            Self::Asin => x.map(f64::asin),
+            Self::Acos => x.map(f64::acos),
+            Self::Atan => x.map(f64::atan),
+            Self::Sinh => x.sinh(),
+            Self::Cosh => x.cosh(),
+            Self::Tanh => x.tanh(),
+            Self::Asinh => x.map(libm::asinh),
+            Self::Acosh => x.map(libm::acosh),
+            Self::Atanh => x.map(libm::atanh),
+            Self::Sigmoid => x.sigmoid(),
+            Self::Softplus => x.softplus(),
+            Self::Relu => x.map(|x| if x > 0.0 || x.is_nan() { x } else { 0.0 }),
+            Self::GeluErf => x.map(special::gelu_erf),
+            Self::GeluTanh => x.map(special::gelu_tanh),
+            Self::Silu => x.map(special::silu),
+            Self::Erf => x.erf(),
+            Self::Erfc => x.erfc(),
+            Self::Erfinv => x.map(special::erfinv),
+            Self::Lgamma => x.map(special::lgamma),
+            Self::Digamma => x.map(special::digamma),
+            Self::Floor => x.map(f64::floor),
+            Self::Ceil => x.map(f64::ceil),
+            Self::Round => x.map(f64::round_ties_even),
+            Self::Trunc => x.map(f64::trunc),
+            Self::Detach => x,
+            Self::Powi(n) => x.map(|x| x.powi(n)),
+            Self::Polygamma(n) => x.map(|x| special::polygamma(n, x)),
+            Self::Sinc(n) => x.map(|x| special::sinc_derivative(n, x)),
+        }
+    }
+
+    /// `dy/dx` where `y = self(x)`.
+    #[inline(always)]
+    pub fn partial<R: Real>(self, x: R, y: R) -> R {
+        match self {
+            Self::Neg => R::constant(-1.0),
+            Self::Abs => x.sign(),
+            Self::Sign | Self::Floor | Self::Ceil | Self::Round | Self::Trunc | Self::Detach => R::constant(0.0),
+            Self::Square => x * 2.0,
+            Self::Sqrt => (y * 2.0).recip(),
+            Self::Rsqrt => y / x * -0.5,
+            Self::Cbrt => (y * y * 3.0).recip(),
+            Self::Recip => -(y * y),
+            Self::Exp => y,
+            Self::Exp2 => y * LN_2,
+            // Not y + 1, which cancels for x far below zero.
+            Self::Expm1 => x.exp(),
+            Self::Ln => x.recip(),
+            Self::Log2 => (x * LN_2).recip(),
+            Self::Log10 => (x * LN_10).recip(),
+            Self::Log1p => (x + 1.0).recip(),
+            Self::Sin => x.cos(),
+            Self::Cos => -x.sin(),
+            Self::Tan => y * y + 1.0,
+            // 1 - x^2 as a product, because it cancels near ±1 otherwise.
+            Self::Asin => ((-x + 1.0) * (x + 1.0)).rsqrt(),
+            Self::Acos => -((-x + 1.0) * (x + 1.0)).rsqrt(),
+            Self::Atan => (x * x + 1.0).recip(),
+            Self::Sinh => x.cosh(),
+            Self::Cosh => x.sinh(),
+            Self::Tanh => tanh_partial(x, y),
+            // hypot, because x^2 overflows from 1e154 on.
+            Self::Asinh => x.hypot(R::constant(1.0)).recip(),
+            Self::Acosh => (x - 1.0).rsqrt() * (x + 1.0).rsqrt(),
+            Self::Atanh => ((-x + 1.0) * (x + 1.0)).recip(),
+            Self::Sigmoid => y * (-x).sigmoid(),
+            Self::Softplus => x.sigmoid(),
+            Self::Relu => step(x),
+            Self::GeluErf => within(x, 40.0, || {
+                let phi = (x * x * -0.5).exp() * (0.25 * std::f64::consts::SQRT_2 * FRAC_2_SQRT_PI);
+                (x * -std::f64::consts::FRAC_1_SQRT_2).erfc() * 0.5 + x * phi
+            }),
+            Self::GeluTanh => within(x, 40.0, || {
+                // y = x s(w), w = 2 sqrt(2/pi) (x + 0.044715 x^3), s the sigmoid.
+                const C: f64 = std::f64::consts::SQRT_2 * FRAC_2_SQRT_PI;
+                let square = x * x;
+                let w = x * (square * 0.044715 + 1.0) * C;
+                let slope = (square * (3.0 * 0.044715) + 1.0) * C;
+                let s = w.sigmoid();
+                s + x * slope * (s * (-w).sigmoid())
+            }),
+            Self::Silu => within(x, 800.0, || x.sigmoid() * (x * (-x).sigmoid() + 1.0)),
+            Self::Erf => (-(x * x)).exp() * FRAC_2_SQRT_PI,
+            Self::Erfc => (-(x * x)).exp() * -FRAC_2_SQRT_PI,
+            Self::Erfinv => (y * y).exp() * (1.0 / FRAC_2_SQRT_PI),
+            Self::Lgamma => x.digamma(),
+            Self::Digamma => x.unary(Self::Polygamma(1)),
+            Self::Polygamma(n) => x.unary(Self::Polygamma(n + 1)),
+            Self::Sinc(n) => x.unary(Self::Sinc(n + 1)),
+            Self::Powi(0) => R::constant(0.0),
+            Self::Powi(1) => R::constant(1.0),
+            Self::Powi(2) => x * 2.0,
+            Self::Powi(n) => x.powi(n - 1) * f64::from(n),
+        }
+    }
+
+    /// Whether the derivative is structurally zero: nothing flows back, not even `0 * inf`.
+    #[inline(always)]
+    pub const fn is_flat(self) -> bool {
+        matches!(
+            self,
+            Self::Sign | Self::Floor | Self::Ceil | Self::Round | Self::Trunc | Self::Detach | Self::Powi(0)
+        )
+    }
+
+    /// Points inside the domain and away from kinks, for the rule tests.
+    pub const fn samples(self) -> &'static [f64] {
+        match self {
+            Self::Neg | Self::Square | Self::Sin | Self::Cos | Self::Atan | Self::Asinh | Self::Detach => {
+                &[-2.3, -0.4, 0.0, 0.7, 3.1]
+            }
+            Self::Exp | Self::Exp2 | Self::Expm1 | Self::Sinh | Self::Cosh => &[-2.3, -0.4, 0.0, 0.7, 3.1],
+            Self::Sigmoid | Self::Softplus | Self::Silu | Self::Tanh => &[-2.3, -0.4, 0.0, 0.7, 1.9],
+            Self::GeluErf | Self::GeluTanh | Self::Erf | Self::Erfc => &[-1.3, -0.4, 0.0, 0.7, 1.6],
+            Self::Abs | Self::Sign | Self::Relu => &[-2.3, -0.4, 0.7, 3.1],
+            Self::Floor | Self::Ceil | Self::Round | Self::Trunc => &[-2.3, -0.4, 0.7, 3.2],
+            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => &[0.1, 0.7, 1.0, 3.0],
+            Self::Cbrt | Self::Recip => &[-2.1, -0.6, 0.4, 3.0],
+            Self::Log1p => &[-0.6, 0.0, 0.4, 3.0],
+            Self::Tan => &[-1.2, -0.4, 0.0, 0.9],
+            Self::Asin | Self::Acos | Self::Atanh | Self::Erfinv => &[-0.8, -0.3, 0.0, 0.6],
+            Self::Acosh => &[1.2, 1.9, 4.0],
+            Self::Lgamma | Self::Digamma | Self::Polygamma(_) => &[-1.6, 0.4, 1.5, 3.3, 11.0],
+            Self::Powi(_) => &[-1.7, -0.6, 0.8, 2.2],
+            Self::Sinc(_) => &[-1.4, 0.0, 0.3, 2.6],
+        }
+    }
+}
+
+fn sign(x: f64) -> f64 {
+    if x > 0.0 {
+        1.0
+    } else if x < 0.0 {
+        -1.0
+    } else {
+        x * 0.0 // keeps NaN
+    }
+}
+
+/// `1 - tanh(x)^2`: as `(1-y)(1+y)` where that keeps its digits, else as `1/cosh(x)^2`.
+#[inline(always)]
+fn tanh_partial<R: Real>(x: R, y: R) -> R {
+    R::branch(
+        (y * y).less(R::constant(0.75)),
+        || (-y + 1.0) * (y + 1.0),
+        || {
+            let sech = x.cosh().recip();
+            sech * sech
+        },
+    )
+}
+
+/// 1 above zero, else 0.
+#[inline(always)]
+fn step<R: Real>(x: R) -> R {
+    R::branch(R::constant(0.0).less(x), || R::constant(1.0), || R::constant(0.0))
+}
+
+/// `inside()` for `|x| < bound`; beyond it the derivative has reached 0 on the left and 1 on the
+/// right to the last bit, while the formula would meet `0 * inf` at infinity. NaN stays NaN.
+#[inline(always)]
+fn within<R: Real>(x: R, bound: f64, inside: impl FnOnce() -> R) -> R {
+    let outside = x.abs().compare(R::constant(bound), super::Compare::Ge);
+    R::branch(outside, || step(x), inside)
+}

@@ -1,0 +1,676 @@
+//! [`Real`]: everything a function can be run over, and [`Float`]: the plain numbers among them.
+
+use std::fmt::Debug;
+use std::iter::{Product, Sum};
+use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, Sub, SubAssign};
+
+use crate::ops::{Binary, Compare, Unary};
+use crate::special;
+
+/// The outcome of a comparison: one `bool`, one per lane, or one that was recorded.
+pub trait Mask: Copy + Debug + Not<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self> + 'static {
+    /// The same outcome everywhere.
+    fn splat(outcome: bool) -> Self;
+    /// The outcome, if it is the same everywhere and does not depend on the inputs of a recording.
+    fn known(self) -> Option<bool>;
+}
+
+impl Mask for bool {
+    #[inline(always)]
+    fn splat(outcome: bool) -> Self {
+        outcome
+    }
+    #[inline(always)]
+    fn known(self) -> Option<bool> {
+        Some(self)
+    }
+}
+
+/// A plain number: `f64`, `f32`, or [`Lanes`](crate::Lanes) of `f64`. The leaf under every carrier.
+///
+/// The default methods go through `f64`, one number at a time; lanes override what they can do
+/// faster.
+pub trait Float:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// The nearest number of this type.
+    fn from_f64(value: f64) -> Self;
+    /// `f` of every number, computed in `f64`.
+    fn map(self, f: impl Fn(f64) -> f64) -> Self;
+    /// `f` of every pair of numbers, computed in `f64`.
+    fn map2(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self;
+    /// Square root.
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        self.map(f64::sqrt)
+    }
+    /// Cube root.
+    #[inline(always)]
+    fn cbrt(self) -> Self {
+        self.map(f64::cbrt)
+    }
+    /// `e^x`
+    #[inline(always)]
+    fn exp(self) -> Self {
+        self.map(f64::exp)
+    }
+    /// `2^x`
+    #[inline(always)]
+    fn exp2(self) -> Self {
+        self.map(f64::exp2)
+    }
+    /// `e^x - 1`
+    #[inline(always)]
+    fn expm1(self) -> Self {
+        self.map(f64::exp_m1)
+    }
+    /// Natural logarithm.
+    #[inline(always)]
+    fn ln(self) -> Self {
+        self.map(f64::ln)
+    }
+    /// Logarithm to base 2.
+    #[inline(always)]
+    fn log2(self) -> Self {
+        self.map(f64::log2)
+    }
+    /// Logarithm to base 10.
+    #[inline(always)]
+    fn log10(self) -> Self {
+        self.map(f64::log10)
+    }
+    /// `ln(1+x)`
+    #[inline(always)]
+    fn log1p(self) -> Self {
+        self.map(f64::ln_1p)
+    }
+    /// Sine.
+    #[inline(always)]
+    fn sin(self) -> Self {
+        self.map(f64::sin)
+    }
+    /// Cosine.
+    #[inline(always)]
+    fn cos(self) -> Self {
+        self.map(f64::cos)
+    }
+    /// Tangent.
+    #[inline(always)]
+    fn tan(self) -> Self {
+        self.map(f64::tan)
+    }
+    /// Hyperbolic sine.
+    #[inline(always)]
+    fn sinh(self) -> Self {
+        self.map(f64::sinh)
+    }
+    /// Hyperbolic cosine.
+    #[inline(always)]
+    fn cosh(self) -> Self {
+        self.map(f64::cosh)
+    }
+    /// Hyperbolic tangent.
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        self.map(f64::tanh)
+    }
+    /// `1/(1+e^-x)`
+    #[inline(always)]
+    fn sigmoid(self) -> Self {
+        self.map(special::sigmoid)
+    }
+    /// `ln(1+e^x)`
+    #[inline(always)]
+    fn softplus(self) -> Self {
+        self.map(special::softplus)
+    }
+    /// Error function.
+    #[inline(always)]
+    fn erf(self) -> Self {
+        self.map(special::erf)
+    }
+    /// Complementary error function.
+    #[inline(always)]
+    fn erfc(self) -> Self {
+        self.map(special::erfc)
+    }
+}
+
+impl Float for f64 {
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    #[inline(always)]
+    fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        f(self)
+    }
+    #[inline(always)]
+    fn map2(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
+        f(self, other)
+    }
+}
+
+/// The functions of one argument as methods, under the names people know: the body of the trait
+/// [`Real`] and of `impl Var`. It only names: the functions are `unary`.
+macro_rules! unary_methods {
+    ($visibility:vis fn) => {
+        $crate::real::unary_methods! { @list [$visibility]
+            /// `|x|`; derivative 0 at 0.
+            abs => Abs;
+            /// -1, 0 or 1; derivative 0.
+            sign => Sign;
+            /// `x^2`
+            square => Square;
+            /// Square root; NaN below zero, derivative `inf` at zero.
+            sqrt => Sqrt;
+            /// `1/sqrt(x)`
+            rsqrt => Rsqrt;
+            /// Real cube root; derivative `inf` at zero.
+            cbrt => Cbrt;
+            /// `1/x`
+            recip => Recip;
+            /// `e^x`
+            exp => Exp;
+            /// `2^x`
+            exp2 => Exp2;
+            /// `e^x - 1`, accurate near 0.
+            expm1 => Expm1;
+            /// Natural logarithm; NaN below zero, `-inf` at zero.
+            ln => Ln;
+            /// Logarithm to base 2.
+            log2 => Log2;
+            /// Logarithm to base 10.
+            log10 => Log10;
+            /// `ln(1+x)`, accurate near 0.
+            log1p => Log1p;
+            /// Sine of an angle in radians.
+            sin => Sin;
+            /// Cosine of an angle in radians.
+            cos => Cos;
+            /// Tangent of an angle in radians.
+            tan => Tan;
+            /// Inverse sine; NaN outside `[-1, 1]`, derivative `inf` at ±1.
+            asin => Asin;
+            /// Inverse cosine; NaN outside `[-1, 1]`, derivative `-inf` at ±1.
+            acos => Acos;
+            /// Inverse tangent.
+            atan => Atan;
+            /// Hyperbolic sine.
+            sinh => Sinh;
+            /// Hyperbolic cosine.
+            cosh => Cosh;
+            /// Hyperbolic tangent.
+            tanh => Tanh;
+            /// Inverse hyperbolic sine.
+            asinh => Asinh;
+            /// Inverse hyperbolic cosine; NaN below 1.
+            acosh => Acosh;
+            /// Inverse hyperbolic tangent; NaN outside `[-1, 1]`.
+            atanh => Atanh;
+            /// `1/(1+e^-x)`
+            sigmoid => Sigmoid;
+            /// `ln(1+e^x)`
+            softplus => Softplus;
+            /// `max(x, 0)`; derivative 0 at 0.
+            relu => Relu;
+            /// `x Phi(x)`, with the normal distribution function.
+            gelu_erf => GeluErf;
+            /// The tanh approximation of [`gelu_erf`](Self::gelu_erf).
+            gelu_tanh => GeluTanh;
+            /// `x sigmoid(x)`
+            silu => Silu;
+            /// Error function.
+            erf => Erf;
+            /// `1 - erf(x)`, accurate in the right tail.
+            erfc => Erfc;
+            /// Inverse of the error function; NaN outside `[-1, 1]`.
+            erfinv => Erfinv;
+            /// `ln |Gamma(x)|`
+            lgamma => Lgamma;
+            /// Derivative of `lgamma`.
+            digamma => Digamma;
+            /// Largest integer not above x; derivative 0.
+            floor => Floor;
+            /// Smallest integer not below x; derivative 0.
+            ceil => Ceil;
+            /// Nearest integer, halves to even; derivative 0.
+            round => Round;
+            /// Integer part; derivative 0.
+            trunc => Trunc;
+            /// The same value with derivative 0 on purpose; the status of a gradient reports it.
+            detach => Detach;
+        }
+    };
+    (@list [$visibility:vis] $($(#[$doc:meta])* $name:ident => $op:ident;)*) => { $(
+        $(#[$doc])*
+        #[inline(always)]
+        #[track_caller]
+        $visibility fn $name(self) -> Self {
+            $crate::real::Real::unary(self, $crate::ops::Unary::$op)
+        }
+    )* };
+}
+pub(crate) use unary_methods;
+
+/// What a differentiable scalar function is generic over: plain numbers, [`Dual`](crate::Dual)s,
+/// [`Taylor`](crate::Taylor) series, [`Var`](crate::Var)s on the tape, [`Lanes`](crate::Lanes).
+///
+/// A carrier implements six functions: `constant`, `unary`, `binary`, `select`, `compare`,
+/// `all_finite`. Everything else stands on top of them.
+///
+/// Comparison operators (`<`, `==`) look at the primal value and steer ordinary Rust control
+/// flow; inside [`record`](crate::record) they are guards. [`compare`](Real::compare) and
+/// [`select`](Real::select) keep both branches in the recording and need no guard; the branch
+/// not taken never reaches a derivative, not even with a NaN or an infinity.
+///
+/// ```
+/// use wengert::prelude::*;
+/// fn f<R: Real>(x: R) -> R {
+///     (x * x + 1.0) * x.sin()
+/// }
+/// assert_eq!(f(2.0), 5.0 * 2f64.sin());
+/// assert_eq!(f(Dual::variable(0.0)).tangent(), 1.0);
+/// assert_eq!(grad(0.0, |x| f(x)), 1.0);
+/// ```
+pub trait Real:
+    Copy
+    + Debug
+    + PartialOrd
+    + PartialOrd<f64>
+    + Neg<Output = Self>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Rem<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<f64, Output = Self>
+    + Div<f64, Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + Sum
+    + Product
+    + 'static
+{
+    /// The outcome of a comparison.
+    type Mask: Mask;
+
+    /// A number that nothing is differentiated by.
+    fn constant(value: f64) -> Self;
+    /// `op(self)`
+    #[track_caller]
+    fn unary(self, op: Unary) -> Self;
+    /// `op(self, other)`
+    #[track_caller]
+    fn binary(self, other: Self, op: Binary) -> Self;
+    /// Whether `op` holds between the two, without steering control flow.
+    #[track_caller]
+    fn compare(self, other: Self, op: Compare) -> Self::Mask;
+    /// Whether `op` holds between the two, steering control flow as the comparison operators do;
+    /// `None` where lanes disagree.
+    #[inline(always)]
+    #[track_caller]
+    fn decide(self, other: Self, op: Compare) -> Option<bool> {
+        Some(op.eval(self, other))
+    }
+    /// `yes` where the mask is true, else `no`; the other one is masked out of every derivative.
+    #[track_caller]
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// Whether the value and everything carried with it are finite.
+    fn all_finite(self) -> bool;
+
+    /// `op(self, constant)`; what the operators with an `f64` on the right mean.
+    #[inline(always)]
+    #[track_caller]
+    fn binary_constant(self, constant: f64, op: Binary) -> Self {
+        self.binary(Self::constant(constant), op)
+    }
+    /// `op(constant, other)`; what the operators with an `f64` on the left mean.
+    #[inline(always)]
+    #[track_caller]
+    fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
+        Self::constant(constant).binary(other, op)
+    }
+
+    /// `yes()` where the mask is true, else `no()`; runs only what is needed where it can.
+    #[inline(always)]
+    #[track_caller]
+    fn branch(mask: Self::Mask, yes: impl FnOnce() -> Self, no: impl FnOnce() -> Self) -> Self {
+        match mask.known() {
+            Some(true) => yes(),
+            Some(false) => no(),
+            None => {
+                let (yes, no) = (yes(), no());
+                Self::select(mask, yes, no)
+            }
+        }
+    }
+    /// `self < other` as a mask for [`select`](Real::select).
+    #[inline(always)]
+    #[track_caller]
+    fn less(self, other: Self) -> Self::Mask {
+        self.compare(other, Compare::Lt)
+    }
+    /// `self == other` as a mask for [`select`](Real::select).
+    #[inline(always)]
+    #[track_caller]
+    fn equal(self, other: Self) -> Self::Mask {
+        self.compare(other, Compare::Eq)
+    }
+    unary_methods! { fn }
+
+    /// Angle of the point with ordinate `self` and abscissa `other`.
+    #[inline(always)]
+    #[track_caller]
+    fn atan2(self, other: Self) -> Self {
+        self.binary(other, Binary::Atan2)
+    }
+    /// `sqrt(self^2 + other^2)` without overflow.
+    #[inline(always)]
+    #[track_caller]
+    fn hypot(self, other: Self) -> Self {
+        self.binary(other, Binary::Hypot)
+    }
+    /// The larger one; NaN if one is NaN; equal ones share the derivative.
+    #[inline(always)]
+    #[track_caller]
+    fn max(self, other: Self) -> Self {
+        self.binary(other, Binary::Max)
+    }
+    /// The smaller one; NaN if one is NaN; equal ones share the derivative.
+    #[inline(always)]
+    #[track_caller]
+    fn min(self, other: Self) -> Self {
+        self.binary(other, Binary::Min)
+    }
+    /// `|self|` with the sign of `other`.
+    #[inline(always)]
+    #[track_caller]
+    fn copysign(self, other: Self) -> Self {
+        self.binary(other, Binary::Copysign)
+    }
+    /// `ln(e^self + e^other)` without overflow.
+    #[inline(always)]
+    #[track_caller]
+    fn logaddexp(self, other: Self) -> Self {
+        self.binary(other, Binary::Logaddexp)
+    }
+    /// `self ln(other)`, 0 where `self` is 0.
+    #[inline(always)]
+    #[track_caller]
+    fn xlogy(self, other: Self) -> Self {
+        self.binary(other, Binary::Xlogy)
+    }
+    /// `self^exponent` for a constant exponent.
+    #[inline(always)]
+    #[track_caller]
+    fn powf(self, exponent: f64) -> Self {
+        self.binary_constant(exponent, Binary::Pow)
+    }
+    /// `self^exponent`
+    #[inline(always)]
+    #[track_caller]
+    fn pow(self, exponent: Self) -> Self {
+        self.binary(exponent, Binary::Pow)
+    }
+    /// `self^n` for a constant integer.
+    #[inline(always)]
+    #[track_caller]
+    fn powi(self, n: i32) -> Self {
+        match n {
+            1 => self,
+            2 => self.unary(Unary::Square),
+            n => self.unary(Unary::Powi(n)),
+        }
+    }
+    /// `self * a + b`, rounded twice.
+    #[inline(always)]
+    #[track_caller]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        self * a + b
+    }
+    /// n-th derivative of digamma.
+    #[inline(always)]
+    #[track_caller]
+    fn polygamma(self, n: u32) -> Self {
+        self.unary(Unary::Polygamma(n))
+    }
+    /// `sin(pi x)/(pi x)`, 1 at 0.
+    #[inline(always)]
+    #[track_caller]
+    fn sinc(self) -> Self {
+        self.unary(Unary::Sinc(0))
+    }
+    /// `ln sigmoid(x) = -softplus(-x)`
+    #[inline(always)]
+    #[track_caller]
+    fn log_sigmoid(self) -> Self {
+        -(-self).softplus()
+    }
+    /// `x` above 0, `slope * x` from 0 down.
+    #[inline(always)]
+    #[track_caller]
+    fn leaky_relu(self, slope: f64) -> Self {
+        Self::branch(Self::constant(0.0).less(self), || self, || self * slope)
+    }
+    /// `x` above 0, `e^x - 1` from 0 down.
+    #[inline(always)]
+    #[track_caller]
+    fn elu(self) -> Self {
+        Self::branch(Self::constant(0.0).less(self), || self, || self.expm1())
+    }
+    /// `min(max(x, 0), 6)` with derivative 0 at both bounds.
+    #[inline(always)]
+    #[track_caller]
+    fn relu6(self) -> Self {
+        self.clamp_to(Self::constant(0.0), Self::constant(6.0))
+    }
+    /// `x` limited to `[low, high]`; the derivative passes strictly inside the bounds, and belongs
+    /// to the bound elsewhere. NaN stays NaN.
+    #[inline(always)]
+    #[track_caller]
+    fn clamp_to(self, low: Self, high: Self) -> Self {
+        let above = || Self::branch(self.compare(high, Compare::Ge), || high, || self);
+        Self::branch(self.compare(low, Compare::Le), || low, above)
+    }
+    /// `a + t (b - a)` where `self` is `t`.
+    #[inline(always)]
+    #[track_caller]
+    fn lerp(self, a: Self, b: Self) -> Self {
+        a + self * (b - a)
+    }
+}
+
+impl Real for f64 {
+    type Mask = bool;
+
+    #[inline(always)]
+    fn constant(value: f64) -> Self {
+        value
+    }
+    #[inline(always)]
+    fn unary(self, op: Unary) -> Self {
+        op.eval(self)
+    }
+    #[inline(always)]
+    fn binary(self, other: Self, op: Binary) -> Self {
+        op.eval(self, other)
+    }
+    #[inline(always)]
+    fn compare(self, other: Self, op: Compare) -> bool {
+        op.eval(self, other)
+    }
+    #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+    #[inline(always)]
+    fn all_finite(self) -> bool {
+        self.is_finite()
+    }
+}
+
+/// The operators of a carrier that implements [`Real`]'s six functions: with itself, with `f64` on
+/// either side, assigning, `Sum` and `Product`. The macro only names.
+macro_rules! real_operators {
+    ([$($generics:tt)*] $carrier:ty) => {
+        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Add add AddAssign add_assign }
+        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Sub sub SubAssign sub_assign }
+        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Mul mul MulAssign mul_assign }
+        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Div div DivAssign div_assign }
+        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Rem rem RemAssign rem_assign }
+
+        impl<$($generics)*> std::ops::Neg for $carrier {
+            type Output = Self;
+            #[inline(always)]
+            #[track_caller]
+            fn neg(self) -> Self {
+                $crate::real::Real::unary(self, $crate::ops::Unary::Neg)
+            }
+        }
+        impl<$($generics)*> std::iter::Sum for $carrier {
+            #[track_caller]
+            fn sum<I: Iterator<Item = Self>>(mut terms: I) -> Self {
+                let Some(first) = terms.next() else { return $crate::real::Real::constant(0.0) };
+                terms.fold(first, |sum, term| sum + term)
+            }
+        }
+        impl<$($generics)*> std::iter::Product for $carrier {
+            #[track_caller]
+            fn product<I: Iterator<Item = Self>>(mut factors: I) -> Self {
+                let Some(first) = factors.next() else { return $crate::real::Real::constant(1.0) };
+                factors.fold(first, |product, factor| product * factor)
+            }
+        }
+        impl<'item, $($generics)*> std::iter::Sum<&'item $carrier> for $carrier {
+            #[track_caller]
+            fn sum<I: Iterator<Item = &'item $carrier>>(terms: I) -> Self {
+                terms.copied().sum()
+            }
+        }
+        impl<'item, $($generics)*> std::iter::Product<&'item $carrier> for $carrier {
+            #[track_caller]
+            fn product<I: Iterator<Item = &'item $carrier>>(factors: I) -> Self {
+                factors.copied().product()
+            }
+        }
+        impl<$($generics)*> From<f64> for $carrier {
+            #[inline(always)]
+            fn from(value: f64) -> Self {
+                $crate::real::Real::constant(value)
+            }
+        }
+    };
+    (@binary [$($generics:tt)*] $carrier:ty, $op:ident $method:ident $assign:ident $assign_method:ident) => {
+        impl<$($generics)*> std::ops::$op for $carrier {
+            type Output = Self;
+            #[inline(always)]
+            #[track_caller]
+            fn $method(self, other: Self) -> Self {
+                $crate::real::Real::binary(self, other, $crate::ops::Binary::$op)
+            }
+        }
+        impl<$($generics)*> std::ops::$op<f64> for $carrier {
+            type Output = Self;
+            #[inline(always)]
+            #[track_caller]
+            fn $method(self, constant: f64) -> Self {
+                $crate::real::Real::binary_constant(self, constant, $crate::ops::Binary::$op)
+            }
+        }
+        impl<$($generics)*> std::ops::$op<$carrier> for f64 {
+            type Output = $carrier;
+            #[inline(always)]
+            #[track_caller]
+            fn $method(self, other: $carrier) -> $carrier {
+                $crate::real::Real::constant_binary(self, other, $crate::ops::Binary::$op)
+            }
+        }
+        impl<$($generics)*> std::ops::$assign for $carrier {
+            #[inline(always)]
+            #[track_caller]
+            fn $assign_method(&mut self, other: Self) {
+                *self = $crate::real::Real::binary(*self, other, $crate::ops::Binary::$op);
+            }
+        }
+        impl<$($generics)*> std::ops::$assign<f64> for $carrier {
+            #[inline(always)]
+            #[track_caller]
+            fn $assign_method(&mut self, constant: f64) {
+                *self = $crate::real::Real::binary_constant(*self, constant, $crate::ops::Binary::$op);
+            }
+        }
+    };
+}
+pub(crate) use real_operators;
+
+/// A single-precision number as a [`Real`]. (`f32` itself cannot be one: Rust gives it no
+/// arithmetic with the `f64` literals that generic code is written with.)
+///
+/// Functions beyond `+ - * /` are computed in `f64` and rounded once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct F32(pub f32);
+
+real_operators! { [] F32 }
+
+impl PartialEq<f64> for F32 {
+    fn eq(&self, other: &f64) -> bool {
+        f64::from(self.0) == *other
+    }
+}
+
+impl PartialOrd<f64> for F32 {
+    fn partial_cmp(&self, other: &f64) -> Option<std::cmp::Ordering> {
+        f64::from(self.0).partial_cmp(other)
+    }
+}
+
+impl Float for F32 {
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        F32(value as f32)
+    }
+    #[inline(always)]
+    fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        F32(f(f64::from(self.0)) as f32)
+    }
+    #[inline(always)]
+    fn map2(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
+        F32(f(f64::from(self.0), f64::from(other.0)) as f32)
+    }
+}
+
+impl Real for F32 {
+    type Mask = bool;
+
+    #[inline(always)]
+    fn constant(value: f64) -> Self {
+        F32(value as f32)
+    }
+    #[inline(always)]
+    fn unary(self, op: Unary) -> Self {
+        self.map(|x| op.eval(x))
+    }
+    #[inline(always)]
+    fn binary(self, other: Self, op: Binary) -> Self {
+        // One rounding from f64 to f32 after + - * / gives the correctly rounded f32 result
+        // (Figueroa, 1995): f64 has more than twice the digits.
+        self.map2(other, |x, y| op.eval(x, y))
+    }
+    #[inline(always)]
+    fn compare(self, other: Self, op: Compare) -> bool {
+        op.eval(self.0, other.0)
+    }
+    #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+    #[inline(always)]
+    fn all_finite(self) -> bool {
+        self.0.is_finite()
+    }
+}

@@ -1,0 +1,272 @@
+//! [`Scalar`]: the type of a driver's point and result, `f64` or [`Var`]; and how a finished
+//! recording is differentiated over it.
+
+use std::cmp::Ordering;
+
+use crate::ops::{Binary, Compare, Unary};
+use crate::real::{Real, real_operators};
+use crate::tape::Var;
+use crate::tape::lift;
+use crate::tape::recording::{Line, Scope, line_of};
+use crate::tape::trace::{Flipped, Trace};
+
+/// What a driver computes from a recording, over any base.
+pub(crate) trait Algorithm {
+    /// From the values of all records and captures, and the directions the driver was given.
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B>;
+}
+
+/// What a derivative is computed over at the bottom: plain numbers, variables of an outer
+/// recording, or plain numbers that know whether they depend on one.
+pub(crate) trait Base: Real {
+    /// A capture as a number of this kind.
+    fn capture(var: Var) -> Self;
+}
+
+impl Base for f64 {
+    fn capture(var: Var) -> Self {
+        var.value
+    }
+}
+
+impl Base for Var {
+    fn capture(var: Var) -> Self {
+        var
+    }
+}
+
+/// The type of a driver's point and result: `f64`, or [`Var`] where the result may depend on the
+/// variables of an outer driver.
+///
+/// Sealed: implemented for these two.
+pub trait Scalar: Real + Sealed {}
+
+impl Scalar for f64 {}
+impl Scalar for Var {}
+
+/// The part of [`Scalar`] that is ours.
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+pub trait Sealed: Sized {
+    /// An input of a recording at this point.
+    fn enter(self, scope: &Scope) -> Var;
+    /// The plain number.
+    fn plain(self) -> f64;
+    /// A plain number as a constant.
+    fn from_plain(value: f64) -> Self;
+    /// Ends the recording and computes.
+    fn finish(scope: Scope, outputs: &[Var], directions: &[Self], algorithm: &impl Algorithm) -> Vec<Self>;
+    /// Runs an old recording at another point and computes.
+    fn replay(
+        trace: &Trace,
+        line: Line,
+        point: &[Self],
+        directions: &[Self],
+        algorithm: &impl Algorithm,
+    ) -> Result<Vec<Self>, Flipped>;
+    /// Computes on values that [`Sealed::hold`] gave.
+    fn resume(
+        trace: &Trace,
+        line: Line,
+        values: &[Self],
+        directions: &[Self],
+        algorithm: &impl Algorithm,
+    ) -> Vec<Self>;
+    /// Ends the recording and keeps it with the values of its records and captures.
+    fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
+}
+
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+impl Sealed for f64 {
+    fn enter(self, scope: &Scope) -> Var {
+        scope.input(self)
+    }
+    fn plain(self) -> f64 {
+        self
+    }
+    fn from_plain(value: f64) -> f64 {
+        value
+    }
+    fn finish(scope: Scope, outputs: &[Var], directions: &[f64], algorithm: &impl Algorithm) -> Vec<f64> {
+        let line = scope.line();
+        let (trace, values) = f64::hold(scope, outputs);
+        f64::resume(&trace, line, &values, directions, algorithm)
+    }
+    fn replay(
+        trace: &Trace,
+        line: Line,
+        point: &[f64],
+        directions: &[f64],
+        algorithm: &impl Algorithm,
+    ) -> Result<Vec<f64>, Flipped> {
+        let values = trace.evaluate(point, |capture| capture.value)?;
+        Ok(f64::resume(trace, line, &values, directions, algorithm))
+    }
+    fn resume(
+        trace: &Trace,
+        line: Line,
+        values: &[f64],
+        directions: &[f64],
+        algorithm: &impl Algorithm,
+    ) -> Vec<f64> {
+        let Some(&capture) = trace.captures.first() else {
+            return algorithm.run(trace, values, directions);
+        };
+        // Captured variables of an outer recording may be used, as long as no plain number that
+        // comes out depends on them: it would be constant to the outer derivative.
+        let inputs: Vec<Tainted> = values[..trace.inputs].iter().map(|&value| Tainted::clean(value)).collect();
+        let directions: Vec<Tainted> = directions.iter().map(|&value| Tainted::clean(value)).collect();
+        let values = trace.evaluate(&inputs, Tainted::capture).expect("the point is the same");
+        let results = algorithm.run(trace, &values, &directions);
+        if results.iter().any(|result| result.taint) {
+            depends_on_outer(line, capture);
+        }
+        results.into_iter().map(|result| result.value).collect()
+    }
+    fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<f64>) {
+        let trace = scope.extract(outputs);
+        if scope.must_stay() {
+            scope.keep();
+        } else {
+            drop(scope);
+        }
+        let values = trace.values.clone();
+        (trace, values)
+    }
+}
+
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+impl Sealed for Var {
+    fn enter(self, scope: &Scope) -> Var {
+        scope.input_of(self)
+    }
+    fn plain(self) -> f64 {
+        self.value
+    }
+    fn from_plain(value: f64) -> Var {
+        lift(value)
+    }
+    fn finish(scope: Scope, outputs: &[Var], directions: &[Var], algorithm: &impl Algorithm) -> Vec<Var> {
+        let line = scope.line();
+        let (trace, values) = Var::hold(scope, outputs);
+        Var::resume(&trace, line, &values, directions, algorithm)
+    }
+    fn replay(
+        trace: &Trace,
+        line: Line,
+        point: &[Var],
+        directions: &[Var],
+        algorithm: &impl Algorithm,
+    ) -> Result<Vec<Var>, Flipped> {
+        let values = trace.evaluate(point, Var::capture)?;
+        Ok(Var::resume(trace, line, &values, directions, algorithm))
+    }
+    fn resume(
+        trace: &Trace,
+        _line: Line,
+        values: &[Var],
+        directions: &[Var],
+        algorithm: &impl Algorithm,
+    ) -> Vec<Var> {
+        algorithm.run(trace, values, directions)
+    }
+    fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Var>) {
+        let trace = scope.extract(outputs);
+        if scope.is_outermost() {
+            // No recording around: the point was a constant, and so is everything computed.
+            drop(scope);
+            let values = trace.values.iter().map(|&value| lift(value)).collect();
+            return (trace, values);
+        }
+        let base = scope.keep();
+        let count = trace.records.len();
+        let mut values: Vec<Var> = trace.values[..count]
+            .iter()
+            .zip(base..)
+            .map(|(&value, tag)| Var { value, tag })
+            .collect();
+        values.extend(&trace.captures);
+        (trace, values)
+    }
+}
+
+#[cold]
+fn depends_on_outer(line: Line, capture: Var) -> ! {
+    let outer = line_of(capture).map_or_else(
+        || "a recording that has ended".to_owned(),
+        |line| format!("the recording started at {line}"),
+    );
+    panic!(
+        "the derivative asked for at {line} is a plain f64, but it depends on a Var of {outer}, \
+         and as a plain number it would be a constant there: make the point a Var with `lift` \
+         (then the result is a Var too)"
+    )
+}
+
+/// A number that knows whether it depends on a variable of an outer recording.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tainted {
+    value: f64,
+    taint: bool,
+}
+
+impl Tainted {
+    fn clean(value: f64) -> Self {
+        Tainted { value, taint: false }
+    }
+}
+
+impl Base for Tainted {
+    fn capture(var: Var) -> Self {
+        Tainted { value: var.value, taint: true }
+    }
+}
+
+real_operators! { [] Tainted }
+
+impl Real for Tainted {
+    type Mask = bool;
+
+    fn constant(value: f64) -> Self {
+        Tainted::clean(value)
+    }
+    fn unary(self, op: Unary) -> Self {
+        Tainted { value: self.value.unary(op), taint: self.taint && !op.is_flat() }
+    }
+    fn binary(self, other: Self, op: Binary) -> Self {
+        Tainted { value: self.value.binary(other.value, op), taint: self.taint | other.taint }
+    }
+    fn compare(self, other: Self, op: Compare) -> bool {
+        op.eval(self.value, other.value)
+    }
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+    fn all_finite(self) -> bool {
+        self.value.is_finite()
+    }
+}
+
+impl PartialEq for Tainted {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl PartialOrd for Tainted {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.value.partial_cmp(&other.value)
+    }
+}
+
+impl PartialEq<f64> for Tainted {
+    fn eq(&self, other: &f64) -> bool {
+        self.value == *other
+    }
+}
+
+impl PartialOrd<f64> for Tainted {
+    fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
+        self.value.partial_cmp(other)
+    }
+}

@@ -1,0 +1,427 @@
+//! Every special function against a table of reference values, and at its special values.
+
+use super::*;
+use std::f64::consts::PI;
+
+const REFERENCE: &str = include_str!("reference.txt");
+
+/// `2^-53`, the largest relative error of one rounding.
+const UNIT: f64 = 0.5 * f64::EPSILON;
+
+const INF: f64 = f64::INFINITY;
+
+/// The rows of the table for `name`: arguments and value.
+fn rows(name: &str) -> Vec<(Vec<f64>, f64)> {
+    let rows: Vec<_> = REFERENCE
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split(' ');
+            if words.next() != Some(name) {
+                return None;
+            }
+            let mut numbers: Vec<f64> = words.map(|word| word.parse().unwrap()).collect();
+            let value = numbers.pop().unwrap();
+            Some((numbers, value))
+        })
+        .collect();
+    assert!(rows.len() >= 25, "{name}: {} rows in the table", rows.len());
+    rows
+}
+
+/// Checks the table's rows for `name`: the error is at most `bound + 1` units of `scale`, the one
+/// being for the rounding of the table itself, and at most two steps more where numbers are
+/// subnormal. Zeros and infinities of the table are to be met exactly.
+fn check(
+    name: &str,
+    bound: f64,
+    function: impl Fn(&[f64]) -> f64,
+    scale: impl Fn(&[f64], f64) -> f64,
+) {
+    for (arguments, expected) in rows(name) {
+        let value = function(&arguments);
+        if expected == 0.0 || expected.is_infinite() {
+            assert_eq!(value, expected, "{name}{arguments:?}");
+            continue;
+        }
+        let step = if expected.abs() < f64::MIN_POSITIVE {
+            1e-323
+        } else {
+            0.0
+        };
+        let error = (value - expected).abs();
+        let limit = (bound + 1.0) * UNIT * scale(&arguments, expected.abs()) + step;
+        assert!(
+            error <= limit, // False for NaN.
+            "{name}{arguments:?} = {value:e}, expected {expected:e}: error {error:e} over {limit:e}"
+        );
+    }
+}
+
+/// [`check`] of a function of one argument whose error is relative to its value.
+fn check_relative(name: &str, bound: f64, function: impl Fn(f64) -> f64) {
+    check(name, bound, |a| function(a[0]), |_, size| size);
+}
+
+/// Equal with the sign of zero, or both NaN.
+fn check_value(name: &str, function: impl Fn(f64) -> f64, cases: &[(f64, f64)]) {
+    for &(x, expected) in cases {
+        let value = function(x);
+        let same = value.to_bits() == expected.to_bits() || (value.is_nan() && expected.is_nan());
+        assert!(same, "{name}({x:?}) = {value:?}, expected {expected:?}");
+    }
+}
+
+// The bounds are the worst errors that the comments of the functions state.
+
+#[test]
+fn trigonometric_functions_match_the_table() {
+    check_relative("sin_pi", 2.0, sin_pi);
+    check_relative("cos_pi", 2.0, cos_pi);
+}
+
+#[test]
+fn derivatives_of_sinc_match_the_table() {
+    let sinc = |a: &[f64]| sinc_derivative(a[0] as u32, a[1]);
+    check("sinc_derivative", 3.0, sinc, |a, _| PI.powf(a[0]));
+}
+
+#[test]
+fn error_functions_match_the_table() {
+    check_relative("erf", 2.0, erf);
+    check_relative("erfc", 3.0, erfc);
+    check_relative("erfcx", 4.0, erfcx);
+    check_relative("erfinv", 2.0, erfinv);
+    check_relative("gelu_erf", 6.0, gelu_erf);
+}
+
+#[test]
+fn logistic_functions_match_the_table() {
+    check_relative("sigmoid", 3.0, sigmoid);
+    check_relative("softplus", 3.0, softplus);
+    check_relative("log1mexp", 3.0, log1mexp);
+    check_relative("silu", 4.0, silu);
+    check_relative("gelu_tanh", 4.0, gelu_tanh);
+    check("xlogy", 3.0, |a| xlogy(a[0], a[1]), |_, size| size);
+    let larger = |a: &[f64], size: f64| size.max(a[0].max(a[1]).abs());
+    check("logaddexp", 3.0, |a| logaddexp(a[0], a[1]), larger);
+}
+
+#[test]
+fn lgamma_matches_the_table() {
+    check_relative("lgamma", 20.0, lgamma);
+}
+
+#[test]
+fn digamma_matches_the_table() {
+    check(
+        "digamma",
+        8.0,
+        |a| digamma(a[0]),
+        |a, size| {
+            if a[0] > 0.0 {
+                size
+            } else {
+                size.max(1.0).max((1.0 - a[0]).ln())
+            }
+        },
+    );
+}
+
+#[test]
+fn polygamma_matches_the_table() {
+    check(
+        "polygamma",
+        40.0,
+        |a| polygamma(a[0] as u32, a[1]),
+        |a, size| {
+            // At negative arguments relative also to polygamma(n, 1 - x), the part that cancels.
+            if a[1] > 0.0 {
+                size
+            } else {
+                size.max(polygamma(a[0] as u32, 1.0 - a[1]).abs())
+            }
+        },
+    );
+}
+
+#[test]
+fn polygamma_of_high_order_is_accurate_to_its_order() {
+    // Beyond order 170 the factorial is out of range while the result need not be. Values by mpmath
+    // with 60 digits.
+    let cases = [
+        (171, 172.38086015408894, 4.1592972785198099914e-76),
+        (200, 274.91054331024003, -8.0553613596532823536e-116),
+        (500, 261.7488976830194, -6.2482709367954366964e-78),
+        (1000, 534.7363798666445, -6.4491199554332921801e-164),
+    ];
+    for (n, x, expected) in cases {
+        let error = (polygamma(n, x) / expected - 1.0).abs();
+        assert!(
+            error < 5.0 * f64::from(n) * UNIT,
+            "polygamma({n}, {x}): {error:e}"
+        );
+    }
+    assert_eq!(polygamma(u32::MAX, 0.5), INF);
+    assert_eq!(polygamma(u32::MAX, 1e300), 0.0);
+    assert_eq!(polygamma(171, 5e-324), INF);
+    assert_eq!(polygamma(172, -5e-324), INF);
+}
+
+#[test]
+fn polygamma_matches_both_sides_of_the_recurrence() {
+    // polygamma(n, x+1) - polygamma(n, x) = (-1)^n n! / x^(n+1), for every order up to 20, across
+    // the reflection and the methods on either side of 3/8.
+    let mut factorial = 1.0;
+    for n in 1..=20_u32 {
+        factorial *= f64::from(n);
+        for x in [-7.5, -3.125, -1.75, -0.625, -0.375, 0.5, 2.25] {
+            let step = factorial / f64::powi(x, n as i32 + 1) * f64::powi(-1.0, n as i32);
+            let (left, right) = (polygamma(n, x + 1.0), polygamma(n, x));
+            let scale = left.abs().max(right.abs()).max(step.abs());
+            let error = (left - right - step).abs() / scale;
+            assert!(error < 120.0 * UNIT, "order {n} at {x}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn special_values_of_trigonometric_functions() {
+    check_value(
+        "sin_pi",
+        sin_pi,
+        &[
+            (0.0, 0.0),
+            (-0.0, -0.0),
+            (1.0, 0.0),
+            (-1.0, -0.0),
+            (2.0, 0.0),
+            (-2.0, -0.0),
+        ],
+    );
+    check_value(
+        "sin_pi",
+        sin_pi,
+        &[(0.5, 1.0), (-0.5, -1.0), (1e300, 0.0), (INF, f64::NAN)],
+    );
+    check_value("sin_pi", sin_pi, &[(-INF, f64::NAN), (f64::NAN, f64::NAN)]);
+    check_value(
+        "cos_pi",
+        cos_pi,
+        &[(0.0, 1.0), (0.5, 0.0), (-0.5, 0.0), (1.5, 0.0), (1.0, -1.0)],
+    );
+    check_value(
+        "cos_pi",
+        cos_pi,
+        &[(1e300, 1.0), (INF, f64::NAN), (f64::NAN, f64::NAN)],
+    );
+    for n in 0..30 {
+        let derivative = |x| sinc_derivative(n, x);
+        check_value(
+            "sinc_derivative",
+            derivative,
+            &[(INF, 0.0), (-INF, 0.0), (f64::NAN, f64::NAN)],
+        );
+        if n % 2 == 1 {
+            assert_eq!(derivative(0.0), 0.0, "order {n}");
+        }
+    }
+    assert_eq!(sinc_derivative(0, 0.0), 1.0);
+    assert_eq!(sinc_derivative(0, -0.0), 1.0);
+    assert_eq!(sinc_derivative(0, 5e-324), 1.0);
+    for integer in [1.0, -1.0, 2.0, 17.0, -1e6, 1e300] {
+        assert_eq!(sinc_derivative(0, integer), 0.0, "sinc({integer})");
+    }
+    // Out of range, though the derivative of s is not; and its zero at zero all the same.
+    assert!(sinc_derivative(1000, 0.0).is_infinite());
+    assert_eq!(sinc_derivative(1001, 0.0), 0.0);
+}
+
+#[test]
+fn special_values_of_error_functions() {
+    let nan = f64::NAN;
+    check_value(
+        "erf",
+        erf,
+        &[
+            (0.0, 0.0),
+            (-0.0, -0.0),
+            (INF, 1.0),
+            (-INF, -1.0),
+            (nan, nan),
+        ],
+    );
+    check_value(
+        "erfc",
+        erfc,
+        &[(0.0, 1.0), (INF, 0.0), (-INF, 2.0), (nan, nan)],
+    );
+    check_value(
+        "erfcx",
+        erfcx,
+        &[(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, INF), (nan, nan)],
+    );
+    check_value("erfcx", erfcx, &[(-26.65, INF), (-1e200, INF)]);
+    check_value(
+        "erfinv",
+        erfinv,
+        &[
+            (0.0, 0.0),
+            (-0.0, -0.0),
+            (1.0, INF),
+            (-1.0, -INF),
+            (nan, nan),
+        ],
+    );
+    check_value(
+        "erfinv",
+        erfinv,
+        &[
+            (1.0 + f64::EPSILON, nan),
+            (-2.0, nan),
+            (INF, nan),
+            (-INF, nan),
+        ],
+    );
+    check_value(
+        "gelu_erf",
+        gelu_erf,
+        &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0)],
+    );
+    check_value(
+        "gelu_erf",
+        gelu_erf,
+        &[(-1e200, -0.0), (1e308, 1e308), (nan, nan)],
+    );
+}
+
+#[test]
+fn special_values_of_logistic_functions() {
+    let nan = f64::NAN;
+    check_value(
+        "sigmoid",
+        sigmoid,
+        &[(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (nan, nan)],
+    );
+    check_value(
+        "softplus",
+        softplus,
+        &[(INF, INF), (-INF, 0.0), (1e308, 1e308), (nan, nan)],
+    );
+    check_value(
+        "log1mexp",
+        log1mexp,
+        &[(0.0, -INF), (-0.0, -INF), (INF, -0.0), (nan, nan)],
+    );
+    check_value(
+        "log1mexp",
+        log1mexp,
+        &[(-5e-324, nan), (-1.0, nan), (-INF, nan)],
+    );
+    for (name, function) in [("silu", silu as fn(f64) -> f64), ("gelu_tanh", gelu_tanh)] {
+        check_value(
+            name,
+            function,
+            &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0)],
+        );
+        check_value(
+            name,
+            function,
+            &[(-1e200, -0.0), (1e308, 1e308), (nan, nan)],
+        );
+    }
+    let pairs = [
+        (-INF, -INF, -INF),
+        (INF, 0.0, INF),
+        (0.0, INF, INF),
+        (INF, INF, INF),
+        (INF, -INF, INF),
+        (-INF, 3.0, 3.0),
+        (3.0, -INF, 3.0),
+        (1e308, -1e308, 1e308),
+        (nan, INF, nan),
+        (-INF, nan, nan),
+        (nan, nan, nan),
+    ];
+    for (x, y, expected) in pairs {
+        check_value("logaddexp(., y)", |x| logaddexp(x, y), &[(x, expected)]);
+    }
+    let pairs = [
+        (0.0, 0.0, 0.0),
+        (-0.0, 0.0, 0.0),
+        (0.0, -1.0, 0.0),
+        (0.0, INF, 0.0),
+        (0.0, nan, nan),
+        (nan, 1.0, nan),
+        (1.0, 0.0, -INF),
+        (-2.0, 0.0, INF),
+        (1.0, -1.0, nan),
+        (2.0, INF, INF),
+    ];
+    for (x, y, expected) in pairs {
+        check_value("xlogy(., y)", |x| xlogy(x, y), &[(x, expected)]);
+    }
+}
+
+#[test]
+fn special_values_of_the_gamma_family() {
+    let nan = f64::NAN;
+    check_value(
+        "lgamma",
+        lgamma,
+        &[(1.0, 0.0), (2.0, 0.0), (0.0, INF), (-0.0, INF), (nan, nan)],
+    );
+    check_value(
+        "lgamma",
+        lgamma,
+        &[(-1.0, INF), (-2.0, INF), (-1e300, INF), (-INF, INF)],
+    );
+    check_value(
+        "lgamma",
+        lgamma,
+        &[(INF, INF), (2.6e305, INF), (1.7e308, INF)],
+    );
+    check_value(
+        "digamma",
+        digamma,
+        &[(0.0, -INF), (-0.0, INF), (5e-324, -INF), (-5e-324, INF)],
+    );
+    check_value(
+        "digamma",
+        digamma,
+        &[(-1.0, nan), (-2.0, nan), (-1e300, nan), (-INF, nan)],
+    );
+    check_value("digamma", digamma, &[(INF, INF), (nan, nan)]);
+    assert_eq!(polygamma(0, 1.7).to_bits(), digamma(1.7).to_bits());
+    for n in 1..25 {
+        let odd = n % 2 == 1;
+        let pole = if odd { INF } else { nan };
+        let (left, right) = if odd { (INF, INF) } else { (INF, -INF) };
+        let limit = if odd { 0.0 } else { -0.0 };
+        let function = |x| polygamma(n, x);
+        check_value(
+            "polygamma",
+            function,
+            &[(0.0, pole), (-0.0, pole), (-1.0, pole), (-2.0, pole)],
+        );
+        check_value(
+            "polygamma",
+            function,
+            &[(-1e300, pole), (5e-324, right), (-5e-324, left)],
+        );
+        check_value(
+            "polygamma",
+            function,
+            &[(INF, limit), (-INF, nan), (nan, nan)],
+        );
+    }
+}
+
+/// Neighbouring numbers on either side of a rounded zero have values of opposite signs, also where
+/// the logarithms that cancel there are far larger than the result.
+#[test]
+fn lgamma_changes_sign_at_its_zeros() {
+    for zero in [-2.4570247382208006, -2.7476826467274127, -9.99999972442663, -13.00000000016059] {
+        let (below, above) = (lgamma(zero.next_down()), lgamma(zero.next_up()));
+        assert!(below * above < 0.0, "around {zero}: {below:e} and {above:e}");
+    }
+}

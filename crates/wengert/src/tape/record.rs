@@ -1,0 +1,240 @@
+//! One entry of the Wengert list, packed into 64 bits: operation 8, second operand 28, first 28.
+
+use crate::ops::{Binary, Compare, Unary};
+
+/// How many bits an index has.
+pub(crate) const INDEX_BITS: u32 = 28;
+/// The bits of an index.
+pub(crate) const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
+
+/// Which operands of a two-argument operation are on the list; the other one is a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// `op(a, b)`
+    Both,
+    /// `op(a, constant b)`
+    Right,
+    /// `op(constant b, a)`
+    Left,
+}
+
+impl Form {
+    const ALL: [Form; 3] = [Form::Both, Form::Right, Form::Left];
+}
+
+/// What a record says. `a` and `b` are the indices of its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    /// An independent variable.
+    Input,
+    /// The constant number `b`.
+    Constant,
+    /// The same value: the input of a nested recording.
+    Copy,
+    /// `op(a)`
+    Unary(Unary),
+    /// A function of two arguments.
+    Binary(Binary, Form),
+    /// A comparison that steered control flow; its value is the outcome, 1 or 0.
+    Guard(Compare, Form),
+    /// A comparison for a later `select`; its value is the outcome, 1 or 0.
+    Condition(Compare, Form),
+    /// The opposite of condition `a`.
+    Not,
+    /// Both conditions.
+    And,
+    /// One of the conditions.
+    Or,
+    /// Announces the condition `a` of the `select` in the next record.
+    Choose,
+    /// `a` if the condition announced before holds, else `b`.
+    Select,
+    /// The value of `a` was taken out as a plain number (recorded on diagnostic runs only).
+    Taken,
+}
+
+/// Codes: plain operations first, then the families.
+const UNARY: u8 = 16;
+const BINARY: u8 = 72;
+const GUARD: u8 = 128;
+const CONDITION: u8 = 160;
+const PLAIN: [Op; 9] =
+    [Op::Input, Op::Constant, Op::Copy, Op::Not, Op::And, Op::Or, Op::Choose, Op::Select, Op::Taken];
+
+const _: () = assert!(UNARY + Unary::COUNT <= BINARY);
+const _: () = assert!(BINARY + 3 * Binary::COUNT <= GUARD);
+const _: () = assert!(GUARD + 3 * Compare::COUNT <= CONDITION);
+
+/// A packed record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record(pub(crate) u64);
+
+impl Record {
+    /// Packs; only the low 28 bits of `a` and `b` count, so that tags can be given as they are.
+    #[inline(always)]
+    pub(crate) const fn new(code: u8, a: u64, b: u64) -> Self {
+        Record(((code as u64) << 56) | ((b & INDEX_MASK) << INDEX_BITS) | (a & INDEX_MASK))
+    }
+
+    /// The first operand.
+    #[inline(always)]
+    pub(crate) const fn a(self) -> usize {
+        (self.0 & INDEX_MASK) as usize
+    }
+
+    /// The second operand: an index, the index of a constant, or a number that belongs to the
+    /// operation.
+    #[inline(always)]
+    pub(crate) const fn b(self) -> usize {
+        ((self.0 >> INDEX_BITS) & INDEX_MASK) as usize
+    }
+
+    /// The operation.
+    #[inline(always)]
+    pub(crate) fn op(self) -> Op {
+        let code = (self.0 >> 56) as u8;
+        match code {
+            UNARY..BINARY => {
+                // The number is signed: bring its 28 bits to the top and back.
+                let number = ((self.b() as u32) << 4).cast_signed() >> 4;
+                Op::Unary(Unary::decode(code - UNARY, number.cast_unsigned()))
+            }
+            BINARY..GUARD => {
+                let code = code - BINARY;
+                Op::Binary(Binary::decode(code / 3, 0), Form::ALL[usize::from(code % 3)])
+            }
+            GUARD..CONDITION => {
+                let code = code - GUARD;
+                Op::Guard(Compare::decode(code / 3, 0), Form::ALL[usize::from(code % 3)])
+            }
+            CONDITION.. => {
+                let code = code - CONDITION;
+                Op::Condition(Compare::decode(code / 3, 0), Form::ALL[usize::from(code % 3)])
+            }
+            code => PLAIN[usize::from(code)],
+        }
+    }
+
+    /// The same record with another second field.
+    pub(crate) const fn with_b(self, b: usize) -> Self {
+        Record::new((self.0 >> 56) as u8, self.0, b as u64)
+    }
+
+    /// The same record with its operands renumbered.
+    pub(crate) fn map_operands(self, mut map: impl FnMut(usize) -> usize) -> Self {
+        let code = (self.0 >> 56) as u8;
+        let (uses_a, uses_b) = self.op().operands();
+        let a = if uses_a { map(self.a()) } else { self.a() };
+        let b = if uses_b { map(self.b()) } else { self.b() };
+        Record::new(code, a as u64, b as u64)
+    }
+}
+
+impl Op {
+    /// The code of the operation, and the number it carries in place of a second operand.
+    #[inline(always)]
+    pub(crate) const fn encode(self) -> (u8, u64) {
+        match self {
+            Op::Input => (0, 0),
+            Op::Constant => (1, 0),
+            Op::Copy => (2, 0),
+            Op::Not => (3, 0),
+            Op::And => (4, 0),
+            Op::Or => (5, 0),
+            Op::Choose => (6, 0),
+            Op::Select => (7, 0),
+            Op::Taken => (8, 0),
+            Op::Unary(op) => {
+                let (code, number) = op.encode();
+                (UNARY + code, number as u64)
+            }
+            Op::Binary(op, form) => (BINARY + 3 * op.encode().0 + form as u8, 0),
+            Op::Guard(op, form) => (GUARD + 3 * op.encode().0 + form as u8, 0),
+            Op::Condition(op, form) => (CONDITION + 3 * op.encode().0 + form as u8, 0),
+        }
+    }
+
+    /// Whether `a` and `b` are indices of operands on the list.
+    pub(crate) const fn operands(self) -> (bool, bool) {
+        match self {
+            Op::Input | Op::Constant => (false, false),
+            Op::Copy | Op::Unary(_) | Op::Not | Op::Choose | Op::Taken => (true, false),
+            Op::And | Op::Or | Op::Select => (true, true),
+            Op::Binary(_, form) | Op::Guard(_, form) | Op::Condition(_, form) => {
+                (true, matches!(form, Form::Both))
+            }
+        }
+    }
+
+    /// Whether `b` is the index of a constant.
+    pub(crate) const fn has_constant(self) -> bool {
+        match self {
+            Op::Constant => true,
+            Op::Binary(_, form) | Op::Guard(_, form) | Op::Condition(_, form) => {
+                !matches!(form, Form::Both)
+            }
+            Op::Input
+            | Op::Copy
+            | Op::Unary(_)
+            | Op::Not
+            | Op::And
+            | Op::Or
+            | Op::Choose
+            | Op::Select
+            | Op::Taken => false,
+        }
+    }
+
+    /// The name in messages and listings.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Op::Input => "input",
+            Op::Constant => "constant",
+            Op::Copy => "copy",
+            Op::Unary(op) => op.name(),
+            Op::Binary(op, _) => op.name(),
+            Op::Guard(op, _) | Op::Condition(op, _) => op.name(),
+            Op::Not => "not",
+            Op::And => "and",
+            Op::Or => "or",
+            Op::Choose => "choose",
+            Op::Select => "select",
+            Op::Taken => "value",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn every_op() -> Vec<Op> {
+        let mut ops = PLAIN.to_vec();
+        ops.extend(Unary::ALL.iter().map(|&op| Op::Unary(op)));
+        for n in [-3, 0, 7, (1 << 27) - 1, -(1 << 27)] {
+            ops.push(Op::Unary(Unary::Powi(n)));
+        }
+        for form in Form::ALL {
+            ops.extend(Binary::ALL.iter().map(|&op| Op::Binary(op, form)));
+            ops.extend(Compare::ALL.iter().map(|&op| Op::Guard(op, form)));
+            ops.extend(Compare::ALL.iter().map(|&op| Op::Condition(op, form)));
+        }
+        ops
+    }
+
+    #[test]
+    fn a_record_gives_back_its_operation_and_operands() {
+        for op in every_op() {
+            let (code, number) = op.encode();
+            let b = if matches!(op, Op::Unary(_)) { number } else { INDEX_MASK };
+            let record = Record::new(code, INDEX_MASK - 5, b);
+            assert_eq!(record.op(), op);
+            assert_eq!(record.a() as u64, INDEX_MASK - 5);
+            let moved = record.map_operands(|index| index - 1);
+            let (uses_a, uses_b) = op.operands();
+            assert_eq!(moved.op(), op);
+            assert_eq!(moved.a(), record.a() - usize::from(uses_a));
+            assert_eq!(moved.b(), record.b() - usize::from(uses_b));
+        }
+    }
+}

@@ -1,0 +1,693 @@
+//! The list while it is being recorded: one per thread, in levels.
+//!
+//! The list is a block of the newest records in thread-local cells, flushed to vectors when it is
+//! full. A driver opens a [`Scope`]: a level with a generation of its own, whose records start at
+//! its mark. A nested driver's level is a suffix of the same list; its inputs are copies, and
+//! operands before its mark are its captures. When a scope ends its records are dropped, or, if
+//! an outer level must differentiate through them, they become records of the outer level.
+//!
+//! Measured (design notes): `RefCell<Vec>` instead of the block costs 2 to 3 ns per operation.
+
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Var;
+use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
+use super::trace::{Output, Trace};
+use crate::ops::Binary;
+
+/// A place in the user's source.
+pub(crate) type Line = &'static Location<'static>;
+
+/// Records per block: 16 KiB of records and values, which stay in the first-level cache.
+const BLOCK: usize = 1024;
+
+/// What is kept besides the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mode {
+    /// Swept once: comparisons and values taken out leave no trace.
+    Once,
+    /// Replayed at other inputs: comparisons are guards, and no value may be taken out.
+    Replay,
+    /// Every record goes the slow way and keeps its source line.
+    Diagnose,
+}
+
+/// The tag of nothing: generation 1 is never given to a level.
+const IDLE: u64 = 1 << INDEX_BITS;
+
+struct Block {
+    /// The tag of the next record: generation and index. Outside a level, and on diagnostic runs,
+    /// its generation fits no `Var`, so that every operation takes the slow way.
+    next: Cell<u64>,
+    mode: Cell<Mode>,
+    next_constant: Cell<u64>,
+    /// The constant stored last: runs of the same constant take one place.
+    last_constant: Cell<u64>,
+    records: [Cell<u64>; BLOCK],
+    values: [Cell<f64>; BLOCK],
+    constants: [Cell<f64>; BLOCK],
+}
+
+/// A NaN that no computation makes: the constant in place 0, so that `last_constant` always names
+/// a stored one.
+const NO_CONSTANT: u64 = 0x7ff8_57e9_6e27_0001;
+
+/// The flushed part of the list and the levels on it.
+struct List {
+    records: Vec<Record>,
+    values: Vec<f64>,
+    constants: Vec<f64>,
+    /// Source lines, one per record, on diagnostic runs.
+    lines: Vec<Line>,
+    levels: Vec<Level>,
+    /// Kept between sweeps, filled with -0.0.
+    adjoints: Vec<f64>,
+    /// Generations that this thread may hand out.
+    generations: std::ops::Range<u64>,
+}
+
+#[derive(Clone, Copy)]
+struct Level {
+    generation: u64,
+    /// The index of the first record.
+    mark: u64,
+    constant_mark: u64,
+    inputs: usize,
+    mode: Mode,
+    line: Line,
+}
+
+thread_local! {
+    static TAPE: Block = const {
+        Block {
+            next: Cell::new(IDLE),
+            mode: Cell::new(Mode::Once),
+            next_constant: Cell::new(1),
+            last_constant: Cell::new(NO_CONSTANT),
+            records: [const { Cell::new(0) }; BLOCK],
+            values: [const { Cell::new(0.0) }; BLOCK],
+            constants: [const { Cell::new(f64::from_bits(NO_CONSTANT)) }; BLOCK],
+        }
+    };
+    static LIST: RefCell<List> = const {
+        RefCell::new(List {
+            records: Vec::new(),
+            values: Vec::new(),
+            constants: Vec::new(),
+            lines: Vec::new(),
+            levels: Vec::new(),
+            adjoints: Vec::new(),
+            generations: 0..0,
+        })
+    };
+}
+
+// ---- the fast way -------------------------------------------------------------------------------
+
+/// Records `op(x, y)`. The record is written first; one rarely taken branch then repairs what is
+/// not two variables of the current level, and flushes a full block.
+#[inline(always)]
+#[track_caller]
+pub(super) fn record_both(op: Binary, x: Var, y: Var, value: f64) -> Var {
+    let line = Location::caller();
+    TAPE.with(|tape| {
+        let tag = tape.next.get();
+        let slot = tag as usize % BLOCK;
+        tape.records[slot].set(Record::new(Op::Binary(op, Form::Both).encode().0, x.tag, y.tag).0);
+        tape.values[slot].set(value);
+        tape.next.set(tag + 1);
+        if ((x.tag ^ tag) | (y.tag ^ tag)) >> INDEX_BITS != 0 || slot == BLOCK - 1 {
+            return repair_both(op, x, y, value, line);
+        }
+        Var { value, tag }
+    })
+}
+
+/// Records `op(x)`.
+#[inline(always)]
+#[track_caller]
+pub(super) fn record_unary(op: Op, x: Var, value: f64) -> Var {
+    let line = Location::caller();
+    TAPE.with(|tape| {
+        let tag = tape.next.get();
+        let slot = tag as usize % BLOCK;
+        let (code, number) = op.encode();
+        tape.records[slot].set(Record::new(code, x.tag, number).0);
+        tape.values[slot].set(value);
+        tape.next.set(tag + 1);
+        if (x.tag ^ tag) >> INDEX_BITS != 0 || slot == BLOCK - 1 {
+            return repair_unary(op, x, value, line);
+        }
+        Var { value, tag }
+    })
+}
+
+/// Records `op(x, constant)` (`Form::Right`) or `op(constant, x)` (`Form::Left`).
+#[inline(always)]
+#[track_caller]
+pub(super) fn record_constant(op: Binary, form: Form, x: Var, constant: f64, value: f64) -> Var {
+    let line = Location::caller();
+    TAPE.with(|tape| {
+        let tag = tape.next.get();
+        if (x.tag ^ tag) >> INDEX_BITS != 0 {
+            return repair_constant(op, form, x, constant, value, line);
+        }
+        let place = tape.place_of(constant);
+        tape.push(Record::new(Op::Binary(op, form).encode().0, x.tag, place), value);
+        Var { value, tag }
+    })
+}
+
+/// Whether comparisons and values taken out must be noticed.
+#[inline(always)]
+pub(super) fn mode() -> Mode {
+    TAPE.with(|tape| tape.mode.get())
+}
+
+impl Block {
+    /// The index of this constant among the constants; stores it unless it was the last one.
+    #[inline(always)]
+    fn place_of(&self, constant: f64) -> u64 {
+        let next = self.next_constant.get();
+        if constant.to_bits() == self.last_constant.get() {
+            return next - 1;
+        }
+        let slot = next as usize % BLOCK;
+        self.constants[slot].set(constant);
+        self.last_constant.set(constant.to_bits());
+        self.next_constant.set(next + 1);
+        if slot == BLOCK - 1 {
+            flush_constants();
+        }
+        next
+    }
+
+    /// Appends a record to a level that is known to be the current one.
+    #[inline(always)]
+    fn push(&self, record: Record, value: f64) {
+        let next = self.next.get();
+        let slot = next as usize % BLOCK;
+        self.records[slot].set(record.0);
+        self.values[slot].set(value);
+        self.next.set(next + 1);
+        if slot == BLOCK - 1 {
+            flush_records();
+        }
+    }
+
+    /// The index of the next record.
+    fn index(&self) -> u64 {
+        self.next.get() & INDEX_MASK
+    }
+}
+
+// ---- the slow way -------------------------------------------------------------------------------
+
+#[cold]
+#[inline(never)]
+fn flush_records() {
+    LIST.with_borrow_mut(|list| TAPE.with(|tape| list.flush_records(tape)));
+}
+
+#[cold]
+#[inline(never)]
+fn flush_constants() {
+    LIST.with_borrow_mut(|list| {
+        TAPE.with(|tape| list.constants.extend(tape.constants.iter().map(Cell::get)));
+    });
+}
+
+#[cold]
+#[inline(never)]
+fn repair_both(op: Binary, x: Var, y: Var, value: f64, line: Line) -> Var {
+    LIST.with_borrow_mut(|list| {
+        TAPE.with(|tape| {
+            tape.next.set(tape.next.get() - 1);
+            let (x_active, y_active) =
+                (list.is_active(x, op.name(), line), list.is_active(y, op.name(), line));
+            match (x_active, y_active) {
+                (false, false) => Var { value, tag: 0 },
+                // Adjoint arithmetic multiplies by constant ones; 1 * x is x to the bit.
+                (true, false) if op == Binary::Mul && y.value == 1.0 => x,
+                (false, true) if op == Binary::Mul && x.value == 1.0 => y,
+                (true, false) => list.append_with_constant(tape, op, Form::Right, x, y.value, value, line),
+                (false, true) => list.append_with_constant(tape, op, Form::Left, y, x.value, value, line),
+                (true, true) => {
+                    let (code, _) = Op::Binary(op, Form::Both).encode();
+                    list.append(tape, Record::new(code, x.tag, y.tag), value, line)
+                }
+            }
+        })
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn repair_unary(op: Op, x: Var, value: f64, line: Line) -> Var {
+    LIST.with_borrow_mut(|list| {
+        TAPE.with(|tape| {
+            tape.next.set(tape.next.get() - 1);
+            if !list.is_active(x, op.name(), line) {
+                return Var { value, tag: 0 };
+            }
+            let (code, number) = op.encode();
+            list.append(tape, Record::new(code, x.tag, number), value, line)
+        })
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn repair_constant(op: Binary, form: Form, x: Var, constant: f64, value: f64, line: Line) -> Var {
+    LIST.with_borrow_mut(|list| {
+        TAPE.with(|tape| {
+            if !list.is_active(x, op.name(), line) {
+                return Var { value, tag: 0 };
+            }
+            list.append_with_constant(tape, op, form, x, constant, value, line)
+        })
+    })
+}
+
+/// Records what has no fast way: conditions, guards, values taken out. A constant operand goes
+/// where the operation's form says.
+#[cold]
+pub(super) fn record_slowly(op: Op, [x, y]: [Var; 2], value: f64, line: Line) -> Var {
+    LIST.with_borrow_mut(|list| {
+        TAPE.with(|tape| {
+            let (a, b) = match op {
+                Op::Guard(_, Form::Right) | Op::Condition(_, Form::Right) => {
+                    (list.place(tape, op, x, line), list.place_of_constant(tape, y.value))
+                }
+                Op::Guard(_, Form::Left) | Op::Condition(_, Form::Left) => {
+                    (list.place(tape, op, y, line), list.place_of_constant(tape, x.value))
+                }
+                op if op.operands().1 => {
+                    (list.place(tape, op, x, line), list.place(tape, op, y, line))
+                }
+                op => (list.place(tape, op, x, line), 0),
+            };
+            list.append(tape, Record::new(op.encode().0, a, b), value, line)
+        })
+    })
+}
+
+/// Records `yes` if `condition`, else `no`: two records, because there are three operands.
+#[cold]
+pub(super) fn record_selection(condition: Var, branches: [Var; 2], value: f64, line: Line) -> Var {
+    LIST.with_borrow_mut(|list| {
+        TAPE.with(|tape| {
+            let [yes, no] = branches.map(|branch| list.place(tape, Op::Select, branch, line));
+            let condition_place = list.place(tape, Op::Choose, condition, line);
+            let choose = Record::new(Op::Choose.encode().0, condition_place, 0);
+            list.append(tape, choose, condition.value, line);
+            list.append(tape, Record::new(Op::Select.encode().0, yes, no), value, line)
+        })
+    })
+}
+
+impl List {
+    fn flush_records(&mut self, tape: &Block) {
+        self.records.extend(tape.records.iter().map(|record| Record(record.get())));
+        self.values.extend(tape.values.iter().map(Cell::get));
+        assert!(
+            tape.index() + (BLOCK as u64) < INDEX_MASK && self.records.len() as u64 == tape.index(),
+            "the recording is full: it holds 2^28 operations at most; split the function, or \
+             recompute parts of it with checkpoints"
+        );
+    }
+
+    /// Appends a record to the current level and names it.
+    fn append(&mut self, tape: &Block, record: Record, value: f64, line: Line) -> Var {
+        let level = self.levels.last().expect("an active operand implies a level");
+        let tag = (level.generation << INDEX_BITS) | tape.index();
+        let next = tape.next.get();
+        let slot = next as usize % BLOCK;
+        tape.records[slot].set(record.0);
+        tape.values[slot].set(value);
+        tape.next.set(next + 1);
+        if level.mode == Mode::Diagnose {
+            self.lines.push(line);
+        }
+        if slot == BLOCK - 1 {
+            self.flush_records(tape);
+        }
+        Var { value, tag }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one record")]
+    fn append_with_constant(
+        &mut self,
+        tape: &Block,
+        op: Binary,
+        form: Form,
+        x: Var,
+        constant: f64,
+        value: f64,
+        line: Line,
+    ) -> Var {
+        let place = self.place_of_constant(tape, constant);
+        self.append(tape, Record::new(Op::Binary(op, form).encode().0, x.tag, place), value, line)
+    }
+
+    /// As [`Block::place_of`], with the list already borrowed.
+    fn place_of_constant(&mut self, tape: &Block, constant: f64) -> u64 {
+        let next = tape.next_constant.get();
+        if constant.to_bits() == tape.last_constant.get() {
+            return next - 1;
+        }
+        let slot = next as usize % BLOCK;
+        tape.constants[slot].set(constant);
+        tape.last_constant.set(constant.to_bits());
+        tape.next_constant.set(next + 1);
+        if slot == BLOCK - 1 {
+            self.constants.extend(tape.constants.iter().map(Cell::get));
+        }
+        next
+    }
+
+    /// The operand of a rare record: its index, with constants stored as records of their own.
+    fn place(&mut self, tape: &Block, op: Op, operand: Var, line: Line) -> u64 {
+        if self.is_active(operand, op.name(), line) {
+            return operand.tag;
+        }
+        let place = self.place_of_constant(tape, operand.value);
+        self.append(tape, Record::new(Op::Constant.encode().0, 0, place), operand.value, line).tag
+    }
+
+    /// Whether `x` is on the list (else it is a constant).
+    fn is_active(&self, x: Var, name: &str, line: Line) -> bool {
+        x.tag >> INDEX_BITS != 0 && {
+            self.level_of(x).unwrap_or_else(|| stale(name, line));
+            true
+        }
+    }
+
+    fn level_of(&self, x: Var) -> Option<&Level> {
+        self.levels.iter().rev().find(|level| level.generation == x.tag >> INDEX_BITS)
+    }
+
+    fn next_generation(&mut self) -> u64 {
+        /// Generations are handed to threads in lots, so that no two threads ever share one.
+        const LOT: u64 = 1 << 16;
+        static NEXT: AtomicU64 = AtomicU64::new(LOT);
+        const COUNT: u64 = 1 << (64 - INDEX_BITS);
+        loop {
+            if self.generations.is_empty() {
+                // After 2^36 recordings the numbers begin again; lot 0 holds the reserved ones.
+                let start = NEXT.fetch_add(LOT, Ordering::Relaxed) % COUNT;
+                self.generations = start.max(2)..start + LOT;
+            }
+            let generation = self.generations.next().expect("the lot was just filled");
+            if self.levels.iter().all(|level| level.generation != generation) {
+                return generation;
+            }
+        }
+    }
+
+    /// Copies the unflushed tail behind the flushed part, so that the list is contiguous.
+    fn gather(&mut self, tape: &Block) {
+        let tail = tape.index() as usize % BLOCK;
+        self.records.extend(tape.records[..tail].iter().map(|record| Record(record.get())));
+        self.values.extend(tape.values[..tail].iter().map(Cell::get));
+        let tail = tape.next_constant.get() as usize % BLOCK;
+        self.constants.extend(tape.constants[..tail].iter().map(Cell::get));
+    }
+
+    /// Undoes [`List::gather`].
+    fn scatter(&mut self, tape: &Block) {
+        self.records.truncate(tape.index() as usize / BLOCK * BLOCK);
+        self.values.truncate(tape.index() as usize / BLOCK * BLOCK);
+        self.constants.truncate(tape.next_constant.get() as usize / BLOCK * BLOCK);
+    }
+
+    /// Drops the records and constants from the marks on.
+    fn truncate(&mut self, tape: &Block, mark: u64, constant_mark: u64) {
+        let (start, tail) = (mark as usize / BLOCK * BLOCK, mark as usize % BLOCK);
+        if self.records.len() > start {
+            for slot in 0..tail {
+                tape.records[slot].set(self.records[start + slot].0);
+                tape.values[slot].set(self.values[start + slot]);
+            }
+            self.records.truncate(start);
+            self.values.truncate(start);
+        }
+        if self.levels.last().is_some_and(|level| level.mode == Mode::Diagnose) {
+            let dropped = tape.index() - mark;
+            self.lines.truncate(self.lines.len() - dropped as usize);
+        }
+        let (start, tail) = (constant_mark as usize / BLOCK * BLOCK, constant_mark as usize % BLOCK);
+        if self.constants.len() > start {
+            for slot in 0..tail {
+                tape.constants[slot].set(self.constants[start + slot]);
+            }
+            self.constants.truncate(start);
+        }
+        tape.next_constant.set(constant_mark);
+        let last = match tail {
+            0 => self.constants[start - 1],
+            tail => tape.constants[tail - 1].get(),
+        };
+        tape.last_constant.set(last.to_bits());
+        tape.next.set((tape.next.get() & !INDEX_MASK) | mark);
+    }
+
+    /// Makes the innermost level the one that records go to.
+    fn resume(&self, tape: &Block) {
+        let (generation, mode) = match self.levels.last() {
+            None => (IDLE >> INDEX_BITS, Mode::Once),
+            Some(level) if level.mode == Mode::Diagnose => (IDLE >> INDEX_BITS, level.mode),
+            Some(level) => (level.generation, level.mode),
+        };
+        tape.next.set((generation << INDEX_BITS) | tape.index());
+        tape.mode.set(mode);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn stale(name: &str, line: Line) -> ! {
+    panic!(
+        "`{name}` at {line} uses a Var whose recording has ended, or that belongs to another \
+         thread: a Var lives only inside the call that made it; return values from the closure \
+         instead of storing Vars outside it"
+    )
+}
+
+// ---- scopes -------------------------------------------------------------------------------------
+
+/// One recording: opened by a driver, ended when dropped.
+pub(crate) struct Scope {
+    /// How many levels there are with this one.
+    depth: usize,
+    line: Line,
+}
+
+impl Scope {
+    /// Opens a level on top of the current one.
+    #[track_caller]
+    pub(crate) fn open(mode: Mode) -> Self {
+        let line = Location::caller();
+        LIST.with_borrow_mut(|list| {
+            TAPE.with(|tape| {
+                let outer = list.levels.last().map_or(Mode::Once, |level| level.mode);
+                let level = Level {
+                    generation: list.next_generation(),
+                    mark: tape.index(),
+                    constant_mark: tape.next_constant.get(),
+                    inputs: 0,
+                    mode: mode.max(outer),
+                    line,
+                };
+                list.levels.push(level);
+                list.resume(tape);
+                Scope { depth: list.levels.len(), line }
+            })
+        })
+    }
+
+    /// Whether no other recording is under way around this one.
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.depth == 1
+    }
+
+    /// The driver's line.
+    pub(crate) fn line(&self) -> Line {
+        self.line
+    }
+
+    /// An independent variable of this level.
+    pub(crate) fn input(&self, value: f64) -> Var {
+        self.add_input(Record::new(Op::Input.encode().0, 0, 0), value)
+    }
+
+    /// An independent variable that is a copy of an outer level's `x`.
+    pub(crate) fn input_of(&self, x: Var) -> Var {
+        let on_outer_level = LIST.with_borrow(|list| list.is_active(x, "input", self.line));
+        if on_outer_level {
+            self.add_input(Record::new(Op::Copy.encode().0, x.tag, 0), x.value)
+        } else {
+            self.input(x.value)
+        }
+    }
+
+    fn add_input(&self, record: Record, value: f64) -> Var {
+        LIST.with_borrow_mut(|list| {
+            TAPE.with(|tape| {
+                let var = list.append(tape, record, value, self.line);
+                list.levels.last_mut().expect("the scope is open").inputs += 1;
+                var
+            })
+        })
+    }
+
+    /// The gradient of `output` by this level's inputs, swept in place and handed to `take` (an
+    /// input that was not reached holds -0.0). Only for an outermost scope, which has no captures.
+    /// `None`: the sweep met a derivative that needs care, and has changed nothing.
+    pub(crate) fn gradient_in_place<G>(&self, output: Var, take: impl FnOnce(&[f64]) -> G) -> Option<G> {
+        debug_assert!(self.is_outermost(), "a nested scope has captures");
+        LIST.with_borrow_mut(|list| {
+            TAPE.with(|tape| {
+                let inputs = list.levels.last().expect("the scope is open").inputs;
+                let from = match list.is_active(output, "the result", self.line) {
+                    true => Some((output.tag & INDEX_MASK) as usize),
+                    false => None,
+                };
+                list.gather(tape);
+                let count = inputs.max(from.map_or(0, |from| from + 1));
+                if list.adjoints.len() < count {
+                    list.adjoints.resize(count.max(2 * list.adjoints.len()).min(list.records.len()), -0.0);
+                }
+                let swept = from.map_or(Some(()), |from| {
+                    let adjoints = &mut list.adjoints[..count];
+                    super::sweep::gradient(&list.records, &list.constants, &list.values, adjoints, from, inputs)
+                });
+                list.scatter(tape);
+                swept?;
+                let gradient = take(&list.adjoints[..inputs]);
+                list.adjoints[..inputs].fill(-0.0);
+                Some(gradient)
+            })
+        })
+    }
+
+    /// The list of this level as a value of its own.
+    pub(crate) fn extract(&self, outputs: &[Var]) -> Trace {
+        LIST.with_borrow_mut(|list| {
+            TAPE.with(|tape| {
+                list.gather(tape);
+                let level = *list.levels.last().expect("the scope is open");
+                let mark = level.mark as usize;
+                let diagnostic = level.mode == Mode::Diagnose;
+                let trace = Trace::new(
+                    &list.records[mark..],
+                    &list.values[mark..],
+                    // One place earlier than the mark: the constant stored last may be named again.
+                    &list.constants[level.constant_mark as usize - 1..],
+                    level.constant_mark as usize - 1,
+                    if diagnostic { &list.lines[list.lines.len() - (list.records.len() - mark)..] } else { &[] },
+                    level.inputs,
+                    mark,
+                    |index| list.var_before(index, mark),
+                    outputs.iter().map(|&output| list.output(output, mark, self.line)).collect(),
+                );
+                list.scatter(tape);
+                trace
+            })
+        })
+    }
+
+    /// Whether the records must stay for the outer level's replay although nothing active came
+    /// out of this level: they may hold its guards.
+    pub(crate) fn must_stay(&self) -> bool {
+        !self.is_outermost() && mode() != Mode::Once
+    }
+
+    /// Ends the level and leaves its records to the outer one. Returns the tag of its first record
+    /// there.
+    pub(crate) fn keep(self) -> u64 {
+        LIST.with_borrow_mut(|list| {
+            TAPE.with(|tape| {
+                let level = list.levels.pop().expect("the scope is open");
+                list.resume(tape);
+                let outer = list.levels.last().expect("an outermost scope is not kept");
+                let base = (outer.generation << INDEX_BITS) | level.mark;
+                std::mem::forget(self);
+                base
+            })
+        })
+    }
+}
+
+impl List {
+    /// The variable of an outer level that stands at `index`, before `mark`.
+    fn var_before(&self, index: usize, mark: usize) -> Var {
+        debug_assert!(index < mark, "captures stand before the mark");
+        let level = self
+            .levels
+            .iter()
+            .rev()
+            .find(|level| level.mark <= index as u64)
+            .expect("every record belongs to a level");
+        Var { value: self.values[index], tag: (level.generation << INDEX_BITS) | index as u64 }
+    }
+
+    fn output(&self, output: Var, mark: usize, line: Line) -> Output {
+        if !self.is_active(output, "the result", line) {
+            return Output::Constant(output.value);
+        }
+        let index = (output.tag & INDEX_MASK) as usize;
+        if index >= mark { Output::Node(index - mark) } else { Output::Capture(output) }
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        LIST.with_borrow_mut(|list| {
+            TAPE.with(|tape| {
+                // A panic may have left levels of scopes that were never closed above this one.
+                list.levels.truncate(self.depth);
+                if let Some(&level) = list.levels.last() {
+                    list.truncate(tape, level.mark, level.constant_mark);
+                    list.levels.pop();
+                }
+                list.resume(tape);
+            });
+        });
+    }
+}
+
+/// The line of the recording that `x` belongs to, if it is under way.
+pub(crate) fn line_of(x: Var) -> Option<Line> {
+    LIST.with_borrow(|list| list.level_of(x).map(|level| level.line))
+}
+
+/// Gives the memory that the tape of this thread keeps for reuse back to the system. Not inside a
+/// recording.
+///
+/// # Panics
+/// If a recording is under way on this thread.
+pub fn release_memory() {
+    LIST.with_borrow_mut(|list| {
+        assert!(list.levels.is_empty(), "release_memory was called inside a recording");
+        list.records = Vec::new();
+        list.values = Vec::new();
+        list.constants = Vec::new();
+        list.lines = Vec::new();
+        list.adjoints = Vec::new();
+    });
+}
+
+/// How many bytes the tape of this thread holds, in use or kept for reuse.
+pub fn memory() -> usize {
+    LIST.with_borrow(|list| {
+        8 * (list.records.capacity()
+            + list.values.capacity()
+            + list.constants.capacity()
+            + list.adjoints.capacity()
+            + list.lines.capacity())
+            + size_of::<Block>()
+    })
+}

@@ -1,0 +1,285 @@
+//! Runs a list: forward to values, forward to tangents, backward to adjoints, over any carrier.
+//!
+//! Every sweep asks [`visit_edges`] for the factors by which a record's result depends on its
+//! operands, and that asks the rule in [`crate::ops`]: no derivative is written here.
+
+use super::record::{Form, Op, Record};
+use crate::ops::{Binary, Compare, Unary};
+use crate::real::{Mask, Real};
+
+/// `∂ result / ∂ operand`, in the form that costs least.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Factor<R> {
+    /// 1
+    One,
+    /// -1
+    MinusOne,
+    /// A constant factor.
+    Constant(f64),
+    /// One over a constant: `x / c` is never `x * (1/c)`, nor is its adjoint.
+    Over(f64),
+    /// A value that is known only when running.
+    Times(R),
+}
+
+impl<R: Real> Factor<R> {
+    /// The factor as a number.
+    #[track_caller]
+    pub(crate) fn number(self) -> R {
+        match self {
+            Factor::One => R::constant(1.0),
+            Factor::MinusOne => R::constant(-1.0),
+            Factor::Constant(c) => R::constant(c),
+            Factor::Over(c) => R::constant(1.0 / c),
+            Factor::Times(r) => r,
+        }
+    }
+}
+
+/// What adjoints and tangents are made of: a vector over the carrier `R`.
+pub(crate) trait Cotangent<R: Real>: Copy {
+    fn zero() -> Self;
+    #[track_caller]
+    fn plus(self, other: Self) -> Self;
+    #[track_caller]
+    fn times(self, factor: Factor<R>) -> Self;
+    #[track_caller]
+    fn masked(self, mask: R::Mask) -> Self;
+}
+
+impl<R: Real> Cotangent<R> for R {
+    #[inline(always)]
+    fn zero() -> Self {
+        R::constant(0.0)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn times(self, factor: Factor<R>) -> Self {
+        match factor {
+            Factor::One => self,
+            Factor::MinusOne => -self,
+            Factor::Constant(c) => self * c,
+            Factor::Over(c) => self / c,
+            Factor::Times(r) => r * self,
+        }
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn masked(self, mask: R::Mask) -> Self {
+        R::select(mask, self, R::constant(0.0))
+    }
+}
+
+/// `K` cotangents that are pulled back together, so that a partial is computed once for all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pack<R, const K: usize>(pub(crate) [R; K]);
+
+impl<R: Real, const K: usize> Cotangent<R> for Pack<R, K> {
+    #[inline(always)]
+    fn zero() -> Self {
+        Pack([R::constant(0.0); K])
+    }
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Pack(std::array::from_fn(|k| self.0[k] + other.0[k]))
+    }
+    #[inline(always)]
+    fn times(self, factor: Factor<R>) -> Self {
+        Pack(self.0.map(|ct| ct.times(factor)))
+    }
+    #[inline(always)]
+    fn masked(self, mask: R::Mask) -> Self {
+        Pack(self.0.map(|ct| ct.masked(mask)))
+    }
+}
+
+/// Hands the operands of record `i` that its result depends on to `edge`, with their factors.
+/// A structurally zero derivative is not an edge. A selection is two edges, masked elsewhere.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn visit_edges<R: Real>(
+    record: Record,
+    constants: &[f64],
+    values: &[R],
+    i: usize,
+    mut edge: impl FnMut(usize, Factor<R>),
+) {
+    let (a, b) = (record.a(), record.b());
+    match record.op() {
+        Op::Binary(Binary::Add, Form::Both) => {
+            edge(a, Factor::One);
+            edge(b, Factor::One);
+        }
+        Op::Binary(Binary::Sub, Form::Both) => {
+            edge(a, Factor::One);
+            edge(b, Factor::MinusOne);
+        }
+        Op::Binary(Binary::Mul, Form::Both) => {
+            edge(a, Factor::Times(values[b]));
+            edge(b, Factor::Times(values[a]));
+        }
+        Op::Binary(Binary::Add, Form::Right | Form::Left)
+        | Op::Binary(Binary::Sub | Binary::Rem, Form::Right)
+        | Op::Copy => edge(a, Factor::One),
+        Op::Binary(Binary::Sub, Form::Left) | Op::Unary(Unary::Neg) => edge(a, Factor::MinusOne),
+        Op::Binary(Binary::Mul, Form::Right | Form::Left) => edge(a, Factor::Constant(constants[b])),
+        Op::Binary(Binary::Div, Form::Right) => edge(a, Factor::Over(constants[b])),
+        Op::Binary(op, Form::Both) => {
+            if op.is_flat_in_y() {
+                edge(a, Factor::Times(op.partial_x(values[a], values[b], values[i])));
+            } else {
+                let (by_x, by_y) = op.partials(values[a], values[b], values[i]);
+                edge(a, Factor::Times(by_x));
+                edge(b, Factor::Times(by_y));
+            }
+        }
+        Op::Binary(op, Form::Right) => {
+            let partial = op.partial_x(values[a], R::constant(constants[b]), values[i]);
+            edge(a, Factor::Times(partial));
+        }
+        Op::Binary(op, Form::Left) => {
+            if !op.is_flat_in_y() {
+                let partial = op.partial_y(R::constant(constants[b]), values[a], values[i]);
+                edge(a, Factor::Times(partial));
+            }
+        }
+        Op::Unary(op) => {
+            if !op.is_flat() {
+                edge(a, Factor::Times(op.partial(values[a], values[i])));
+            }
+        }
+        Op::Select => {
+            edge(a, Factor::One);
+            edge(b, Factor::One);
+        }
+        Op::Input
+        | Op::Constant
+        | Op::Guard(..)
+        | Op::Condition(..)
+        | Op::Not
+        | Op::And
+        | Op::Or
+        | Op::Choose
+        | Op::Taken => {}
+    }
+}
+
+/// The value of record `i`; `None` if it is a guard that came out differently from `expected`.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn evaluate<R: Real>(
+    record: Record,
+    before: Option<Record>,
+    constants: &[f64],
+    values: &[R],
+    expected: f64,
+) -> Option<R> {
+    let (a, b) = (record.a(), record.b());
+    Some(match record.op() {
+        Op::Binary(op, Form::Both) => values[a].binary(values[b], op),
+        Op::Binary(op, Form::Right) => values[a].binary_constant(constants[b], op),
+        Op::Binary(op, Form::Left) => R::constant_binary(constants[b], values[a], op),
+        Op::Unary(op) => values[a].unary(op),
+        Op::Guard(op, form) => {
+            let outcome = match form {
+                Form::Both => values[a].decide(values[b], op),
+                Form::Right => values[a].decide(R::constant(constants[b]), op),
+                Form::Left => R::constant(constants[b]).decide(values[a], op),
+            }?;
+            if outcome != (expected == 1.0) {
+                return None;
+            }
+            R::constant(expected)
+        }
+        Op::Condition(op, form) => number(compare(op, form, a, b, constants, values)),
+        Op::Not => number(!mask(values[a])),
+        Op::And => number(mask(values[a]) & mask(values[b])),
+        Op::Or => number(mask(values[a]) | mask(values[b])),
+        Op::Copy | Op::Choose | Op::Taken => values[a],
+        Op::Select => {
+            let condition = before.expect("a choose record stands before a select").a();
+            R::select(mask(values[condition]), values[a], values[b])
+        }
+        Op::Constant => R::constant(constants[b]),
+        Op::Input => values[a],
+    })
+}
+
+#[inline(always)]
+fn compare<R: Real>(
+    op: Compare,
+    form: Form,
+    a: usize,
+    b: usize,
+    constants: &[f64],
+    values: &[R],
+) -> R::Mask {
+    match form {
+        Form::Both => values[a].compare(values[b], op),
+        Form::Right => values[a].compare(R::constant(constants[b]), op),
+        Form::Left => R::constant(constants[b]).compare(values[a], op),
+    }
+}
+
+/// A condition as it stands among the values: 1 or 0.
+fn number<R: Real>(mask: R::Mask) -> R {
+    R::select(mask, R::constant(1.0), R::constant(0.0))
+}
+
+/// A condition taken from the values.
+pub(crate) fn mask<R: Real>(condition: R) -> R::Mask {
+    condition.equal(R::constant(1.0))
+}
+
+/// The gradient of record `from` by the inputs, which are the first records: plain numbers, in
+/// place, as fast as can be.
+///
+/// `adjoints` holds -0.0 everywhere between calls. -0.0 is the neutral element of addition, and
+/// marks what was not reached: nothing flows back from there. A reached adjoint may come out as
+/// -0.0 too; passing nothing on is then right as long as the derivatives are finite. Where they
+/// are not, or a selection masks adjoints, the sweep gives up with `None`, all adjoints are -0.0
+/// again, and the caller takes the careful way.
+#[inline(never)]
+pub(crate) fn gradient(
+    records: &[Record],
+    constants: &[f64],
+    values: &[f64],
+    adjoints: &mut [f64],
+    from: usize,
+    inputs: usize,
+) -> Option<()> {
+    let (records, values) = (&records[..=from], &values[..=from]);
+    adjoints[from] = 1.0;
+    for i in (inputs..=from).rev() {
+        let ct = adjoints[i];
+        if ct.to_bits() == (-0.0f64).to_bits() {
+            if needs_care(records[i], constants, values, i) {
+                adjoints.fill(-0.0);
+                return None;
+            }
+            continue;
+        }
+        adjoints[i] = -0.0;
+        visit_edges(records[i], constants, values, i, |k, factor| {
+            adjoints[k] += ct.times(factor);
+        });
+        if records[i].op() == Op::Select {
+            adjoints.fill(-0.0);
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Whether it matters if an adjoint of -0.0 was reached or not.
+#[cold]
+fn needs_care(record: Record, constants: &[f64], values: &[f64], i: usize) -> bool {
+    let mut finite = true;
+    visit_edges(record, constants, values, i, |_, factor| finite &= factor.number().is_finite());
+    !finite
+}

@@ -1,0 +1,307 @@
+//! [`Trace`]: a finished recording as a value of its own, to be swept as often as one likes.
+
+use super::Var;
+use super::record::{Op, Record};
+use super::recording::Line;
+use super::sweep::{self, Cotangent, visit_edges};
+use crate::real::{Mask, Real};
+
+/// What a recorded function returned, leaf by leaf.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output {
+    /// The result of a record.
+    Node(usize),
+    /// A number that depends on nothing.
+    Constant(f64),
+    /// A variable of an outer recording.
+    Capture(Var),
+}
+
+/// A list cut off from its recording. Records are numbered from 0, the inputs first; operands
+/// from `records.len()` on are captures, variables of outer recordings.
+#[derive(Clone, Debug)]
+pub(crate) struct Trace {
+    pub(crate) records: Vec<Record>,
+    pub(crate) constants: Vec<f64>,
+    /// The values while recording: records, then captures.
+    pub(crate) values: Vec<f64>,
+    pub(crate) captures: Vec<Var>,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: Vec<Output>,
+    /// One per record, from a diagnostic run; else empty.
+    pub(crate) lines: Vec<Line>,
+    /// Whether a selection masks adjoints.
+    selects: bool,
+}
+
+/// A guard came out differently: the recording is not valid at this point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flipped;
+
+impl Trace {
+    /// Cuts off the records from `mark` on.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a level, seen by nobody else")]
+    pub(super) fn new(
+        records: &[Record],
+        values: &[f64],
+        constants: &[f64],
+        constant_mark: usize,
+        lines: &[Line],
+        inputs: usize,
+        mark: usize,
+        var_before: impl Fn(usize) -> Var,
+        mut outputs: Vec<Output>,
+    ) -> Self {
+        let count = records.len();
+        let mut captures: Vec<Var> = Vec::new();
+        let mut place_of = std::collections::HashMap::new();
+        let mut selects = false;
+        let mut renumber = |index: usize| match index.checked_sub(mark) {
+            Some(index) => index,
+            None => *place_of.entry(index).or_insert_with(|| {
+                captures.push(var_before(index));
+                count + captures.len() - 1
+            }),
+        };
+        let records: Vec<Record> = records
+            .iter()
+            .enumerate()
+            .map(|(i, &record)| {
+                let op = record.op();
+                selects |= op == Op::Select;
+                // An input that copies an outer variable is an independent variable here.
+                if i < inputs {
+                    return Record::new(Op::Input.encode().0, 0, 0);
+                }
+                let record = record.map_operands(&mut renumber);
+                if op.has_constant() { record.with_b(record.b() - constant_mark) } else { record }
+            })
+            .collect();
+        for output in &mut outputs {
+            if let Output::Capture(var) = *output {
+                let index = (var.tag & super::record::INDEX_MASK) as usize;
+                *output = Output::Node(renumber(index));
+            }
+        }
+        let mut values = values.to_vec();
+        values.extend(captures.iter().map(|var| var.value));
+        Trace {
+            records,
+            constants: constants.to_vec(),
+            values,
+            captures,
+            inputs,
+            outputs,
+            lines: lines.to_vec(),
+            selects,
+        }
+    }
+
+    /// Runs the recording at other inputs: the values of all records and captures.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn evaluate<R: Real>(
+        &self,
+        inputs: &[R],
+        capture: impl Fn(Var) -> R,
+    ) -> Result<Vec<R>, Flipped> {
+        let count = self.records.len();
+        let mut values = vec![R::constant(0.0); count + self.captures.len()];
+        values[..self.inputs].copy_from_slice(inputs);
+        for (value, &var) in values[count..].iter_mut().zip(&self.captures) {
+            *value = capture(var);
+        }
+        for i in self.inputs..count {
+            let before = i.checked_sub(1).map(|before| self.records[before]);
+            values[i] =
+                sweep::evaluate(self.records[i], before, &self.constants, &values, self.values[i]).ok_or(Flipped)?;
+        }
+        Ok(values)
+    }
+
+    /// The value of output `k`.
+    pub(crate) fn output<R: Real>(&self, k: usize, values: &[R]) -> R {
+        match self.outputs[k] {
+            Output::Node(node) => values[node],
+            Output::Constant(value) => R::constant(value),
+            Output::Capture(_) => unreachable!("captures are renumbered when the trace is made"),
+        }
+    }
+
+    /// Where output `k` stands, if it is on the list.
+    pub(crate) fn output_node(&self, k: usize) -> Option<usize> {
+        match self.outputs[k] {
+            Output::Node(node) => Some(node),
+            Output::Constant(_) | Output::Capture(_) => None,
+        }
+    }
+
+    /// The records that a derivative of the given outputs flows through.
+    pub(crate) fn reached(&self, outputs: impl Iterator<Item = usize>) -> Vec<bool> {
+        let mut live = vec![false; self.values.len()];
+        for node in outputs.filter_map(|k| self.output_node(k)) {
+            live[node] = true;
+        }
+        for i in (self.inputs..self.records.len()).rev() {
+            if live[i] {
+                // The factors do not matter here, so the recorded values serve.
+                for_each_edge(self.records[i], |k| live[k] = true);
+            }
+        }
+        live
+    }
+
+    /// The adjoints of all records and captures, given those of the outputs; `None` for an output
+    /// whose adjoint is structurally zero.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn pull_back<R: Real, A: Cotangent<R>>(&self, values: &[R], seeds: &[Option<A>]) -> Vec<A> {
+        if self.selects {
+            return self.pull_back_masked(values, seeds);
+        }
+        let live = self.reached((0..seeds.len()).filter(|&k| seeds[k].is_some()));
+        let mut adjoints = vec![A::zero(); values.len()];
+        // The first contribution is stored, not added: 0 + x costs a record on the tape.
+        let mut started = vec![false; values.len()];
+        let mut add = |adjoints: &mut [A], k: usize, ct: A| {
+            adjoints[k] = if started[k] { adjoints[k].plus(ct) } else { ct };
+            started[k] = true;
+        };
+        for (k, seed) in seeds.iter().enumerate() {
+            if let (Some(node), Some(seed)) = (self.output_node(k), *seed) {
+                add(&mut adjoints, node, seed);
+            }
+        }
+        for i in (self.inputs..self.records.len()).rev() {
+            if !live[i] {
+                continue;
+            }
+            let ct = adjoints[i];
+            visit_edges(self.records[i], &self.constants, values, i, |k, factor| {
+                add(&mut adjoints, k, ct.times(factor));
+            });
+        }
+        adjoints
+    }
+
+    /// As [`Trace::pull_back`], with the branches not taken masked out of every contribution.
+    #[track_caller]
+    fn pull_back_masked<R: Real, A: Cotangent<R>>(&self, values: &[R], seeds: &[Option<A>]) -> Vec<A> {
+        /// An adjoint and where it counts; everywhere if there is no mask.
+        type Masked<R, A> = Option<(A, Option<<R as Real>::Mask>)>;
+        let mut adjoints: Vec<Masked<R, A>> = vec![None; values.len()];
+        let add = |place: &mut Masked<R, A>, ct: A, mask: Option<R::Mask>| {
+            *place = Some(match *place {
+                None => (ct, mask),
+                Some((sum, before)) => (sum.plus(ct), before.zip(mask).map(|(x, y)| x | y)),
+            });
+        };
+        for (k, seed) in seeds.iter().enumerate() {
+            if let (Some(node), Some(seed)) = (self.output_node(k), *seed) {
+                add(&mut adjoints[node], seed, None);
+            }
+        }
+        for i in (self.inputs..self.records.len()).rev() {
+            let Some((ct, mask)) = adjoints[i] else { continue };
+            let record = self.records[i];
+            if record.op() == Op::Select {
+                let condition = sweep::mask(values[self.records[i - 1].a()]);
+                for (k, chosen) in [(record.a(), condition), (record.b(), !condition)] {
+                    let here = mask.map_or(chosen, |mask| mask & chosen);
+                    match here.known() {
+                        Some(false) => {}
+                        Some(true) => add(&mut adjoints[k], ct, None),
+                        None => add(&mut adjoints[k], ct.masked(here), Some(here)),
+                    }
+                }
+                continue;
+            }
+            visit_edges(record, &self.constants, values, i, |k, factor| {
+                let contribution = ct.times(factor);
+                let contribution = mask.map_or(contribution, |mask| contribution.masked(mask));
+                add(&mut adjoints[k], contribution, mask);
+            });
+        }
+        adjoints.into_iter().map(|adjoint| adjoint.map_or_else(A::zero, |(ct, _)| ct)).collect()
+    }
+
+    /// The tangents of all records, given those of the inputs; `None` is structurally zero.
+    #[track_caller]
+    pub(crate) fn push_forward<R: Real, A: Cotangent<R>>(
+        &self,
+        values: &[R],
+        inputs: &[Option<A>],
+    ) -> Vec<Option<A>> {
+        let mut tangents: Vec<Option<A>> = vec![None; values.len()];
+        tangents[..self.inputs].copy_from_slice(inputs);
+        for i in self.inputs..self.records.len() {
+            let record = self.records[i];
+            let mut sum: Option<A> = None;
+            if record.op() == Op::Select {
+                let condition = sweep::mask(values[self.records[i - 1].a()]);
+                for (k, chosen) in [(record.a(), condition), (record.b(), !condition)] {
+                    let Some(tangent) = tangents[k] else { continue };
+                    let part = match chosen.known() {
+                        Some(false) => continue,
+                        Some(true) => tangent,
+                        None => tangent.masked(chosen),
+                    };
+                    sum = Some(sum.map_or(part, |sum| sum.plus(part)));
+                }
+            } else if self.depends(record, &tangents) {
+                visit_edges(record, &self.constants, values, i, |k, factor| {
+                    if let Some(tangent) = tangents[k] {
+                        let part = tangent.times(factor);
+                        sum = Some(sum.map_or(part, |sum: A| sum.plus(part)));
+                    }
+                });
+            }
+            tangents[i] = sum;
+        }
+        tangents
+    }
+
+    fn depends<A>(&self, record: Record, tangents: &[Option<A>]) -> bool {
+        let mut depends = false;
+        for_each_edge(record, |k| depends |= tangents[k].is_some());
+        depends
+    }
+
+    /// Whether every partial derivative on the list is finite, so that a zero that was not
+    /// structural does no harm.
+    pub(crate) fn has_finite_partials(&self, values: &[f64]) -> bool {
+        let mut finite = !self.selects;
+        for i in self.inputs..self.records.len() {
+            visit_edges(self.records[i], &self.constants, values, i, |_, factor| {
+                finite &= factor.number().is_finite();
+            });
+        }
+        finite
+    }
+}
+
+/// The operands that a derivative flows to.
+pub(crate) fn for_each_edge(record: Record, mut edge: impl FnMut(usize)) {
+    let (uses_a, uses_b) = record.op().operands();
+    let (flows, flows_to_b) = match record.op() {
+        Op::Unary(op) => (!op.is_flat(), false),
+        Op::Binary(op, super::record::Form::Left) => (!op.is_flat_in_y(), false),
+        Op::Binary(op, _) => (true, !op.is_flat_in_y()),
+        Op::Copy | Op::Select => (true, true),
+        Op::Input
+        | Op::Constant
+        | Op::Guard(..)
+        | Op::Condition(..)
+        | Op::Not
+        | Op::And
+        | Op::Or
+        | Op::Choose
+        | Op::Taken => (false, false),
+    };
+    if flows && uses_a {
+        edge(record.a());
+    }
+    if flows_to_b && uses_b {
+        edge(record.b());
+    }
+}

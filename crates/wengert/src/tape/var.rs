@@ -1,0 +1,421 @@
+//! [`Var`]: the scalar that records what is done with it.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::{BitAnd, BitOr, Not};
+use std::panic::Location;
+
+use super::record::{Form, Op};
+use super::recording::{Mode, mode, record_both, record_constant, record_selection, record_slowly, record_unary};
+use crate::ops::{Binary, Compare, Unary};
+use crate::real::{Mask, Real, real_operators, unary_methods};
+
+/// The scalar of a recording: `Copy`, 16 bytes, used like `f64`.
+///
+/// A `Var` belongs to the driver call (`grad`, `record`, …) that made it. Used after that call
+/// ended, or on another thread, it panics with a message, in release builds too. A `Var` made by
+/// [`lift`] or from an `f64` is a constant and may be used anywhere.
+///
+/// Comparisons look at the value and steer ordinary control flow. Equality is that of the numbers.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let g = grad([2.0, 5.0], |[x, y]| x.ln() + x * y - y.sin());
+/// assert_eq!(g, [5.5, 2.0 - 5f64.cos()]);
+/// ```
+///
+/// A closure bound with `let` before the call needs its argument's type, literals need a point
+/// (`2.0 * x`, not `2 * x`), and a constant function says `lift(3.0)`:
+///
+/// ```
+/// use wengert::prelude::*;
+/// let f = |[x, y]: [Var; 2]| x * y;
+/// assert_eq!(grad([2.0, 5.0], f), [5.0, 2.0]);
+/// assert_eq!(grad([2.0], |_| lift(3.0)), [0.0]);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Var {
+    pub(crate) value: f64,
+    /// Generation (36 bits) and index (28 bits) on the list; 0 for a constant.
+    pub(crate) tag: u64,
+}
+
+const _: () = assert!(size_of::<Var>() == 16);
+
+/// A constant `Var`: nothing is differentiated by it. As the point of a nested driver it makes
+/// the result a `Var`, which may depend on the variables of the outer one.
+///
+/// ```
+/// use wengert::prelude::*;
+/// // d/dx of (d/dy of x y^2 at y = 3) = 6
+/// let d = grad(2.0, |x| grad(lift(3.0), |y| x * y * y));
+/// assert_eq!(d, 6.0);
+/// ```
+pub fn lift(value: f64) -> Var {
+    Var { value, tag: 0 }
+}
+
+impl Var {
+    unary_methods! { pub fn }
+
+    /// The plain number, out of the recording: what depends on it is no longer differentiated.
+    ///
+    /// # Panics
+    /// Inside [`record`](crate::record), where the number would be frozen for all later inputs:
+    /// compare the `Var` itself (a guard), use [`Real::select`], or [`detach`](Var::detach).
+    #[inline(always)]
+    #[track_caller]
+    pub fn value(self) -> f64 {
+        if mode() != Mode::Once {
+            take_out(self, Location::caller());
+        }
+        self.value
+    }
+
+    /// `self^n`
+    #[inline(always)]
+    #[track_caller]
+    pub fn powi(self, n: i32) -> Self {
+        Real::powi(self, n)
+    }
+    /// `self^exponent` for a constant or variable exponent.
+    #[inline(always)]
+    #[track_caller]
+    pub fn powf(self, exponent: impl Into<Var>) -> Self {
+        self.with(exponent, Binary::Pow)
+    }
+    /// Angle of the point with ordinate `self` and abscissa `other`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn atan2(self, other: impl Into<Var>) -> Self {
+        self.with(other, Binary::Atan2)
+    }
+    /// `sqrt(self^2 + other^2)` without overflow.
+    #[inline(always)]
+    #[track_caller]
+    pub fn hypot(self, other: impl Into<Var>) -> Self {
+        self.with(other, Binary::Hypot)
+    }
+    /// The larger one; NaN if one is NaN; equal ones share the derivative.
+    #[inline(always)]
+    #[track_caller]
+    pub fn max(self, other: impl Into<Var>) -> Self {
+        self.with(other, Binary::Max)
+    }
+    /// The smaller one; NaN if one is NaN; equal ones share the derivative.
+    #[inline(always)]
+    #[track_caller]
+    pub fn min(self, other: impl Into<Var>) -> Self {
+        self.with(other, Binary::Min)
+    }
+    /// `|self|` with the sign of `other`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn copysign(self, other: impl Into<Var>) -> Self {
+        self.with(other, Binary::Copysign)
+    }
+    /// `ln(e^self + e^other)` without overflow.
+    #[inline(always)]
+    #[track_caller]
+    pub fn logaddexp(self, other: impl Into<Var>) -> Self {
+        self.with(other, Binary::Logaddexp)
+    }
+    /// `self ln(other)`, 0 where `self` is 0.
+    #[inline(always)]
+    #[track_caller]
+    pub fn xlogy(self, other: impl Into<Var>) -> Self {
+        self.with(other, Binary::Xlogy)
+    }
+    /// The value limited to `[low, high]`; the derivative passes strictly inside the bounds.
+    #[track_caller]
+    pub fn clamp(self, low: impl Into<Var>, high: impl Into<Var>) -> Self {
+        self.clamp_to(low.into(), high.into())
+    }
+    /// `self * a + b`
+    #[inline(always)]
+    #[track_caller]
+    pub fn mul_add(self, a: impl Into<Var>, b: impl Into<Var>) -> Self {
+        self.with(a, Binary::Mul).with(b, Binary::Add)
+    }
+    /// Sine and cosine.
+    #[inline(always)]
+    #[track_caller]
+    pub fn sin_cos(self) -> (Self, Self) {
+        (self.sin(), self.cos())
+    }
+
+    /// `op(self, other)`, where a constant `other` is a constant operand.
+    #[inline(always)]
+    #[track_caller]
+    fn with(self, other: impl Into<Var>, op: Binary) -> Self {
+        let other = other.into();
+        if other.tag == 0 {
+            self.binary_constant(other.value, op)
+        } else {
+            self.binary(other, op)
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn take_out(x: Var, line: &'static Location<'static>) {
+    if x.tag == 0 {
+        return;
+    }
+    assert!(
+        mode() != Mode::Replay,
+        "`value` at {line} takes a number out of a recorded function: at other inputs it would be \
+         wrong; compare the Var itself (a guard is recorded), use Real::select, or detach it"
+    );
+    record_slowly(Op::Taken, [x, lift(0.0)], x.value, line);
+}
+
+impl Real for Var {
+    type Mask = Cond;
+
+    #[inline(always)]
+    fn constant(value: f64) -> Self {
+        lift(value)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn unary(self, op: Unary) -> Self {
+        let value = op.eval(self.value);
+        if op == Unary::Detach && mode() == Mode::Once {
+            return lift(value);
+        }
+        record_unary(Op::Unary(op), self, value)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn binary(self, other: Self, op: Binary) -> Self {
+        record_both(op, self, other, op.eval(self.value, other.value))
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn binary_constant(self, constant: f64, op: Binary) -> Self {
+        record_constant(op, Form::Right, self, constant, op.eval(self.value, constant))
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
+        record_constant(op, Form::Left, other, constant, op.eval(constant, other.value))
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn compare(self, other: Self, op: Compare) -> Cond {
+        let outcome = op.eval(self.value, other.value);
+        if mode() != Mode::Replay || self.tag | other.tag == 0 {
+            return Cond { outcome, tag: 0 };
+        }
+        let var = record_comparison(Op::Condition, self, other, op, outcome, Location::caller());
+        Cond { outcome, tag: var.tag }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn select(mask: Cond, yes: Self, no: Self) -> Self {
+        let chosen = if mask.outcome { yes } else { no };
+        if mask.tag == 0 {
+            return chosen;
+        }
+        record_selection(mask.var(), [yes, no], chosen.value, Location::caller())
+    }
+
+    #[inline(always)]
+    fn all_finite(self) -> bool {
+        self.value.is_finite()
+    }
+}
+
+real_operators! { [] Var }
+
+/// The outcome of [`Real::compare`] on `Var`s.
+#[derive(Clone, Copy, Debug)]
+pub struct Cond {
+    outcome: bool,
+    /// As in [`Var`]; 0 if the outcome was not recorded.
+    tag: u64,
+}
+
+impl Cond {
+    fn var(self) -> Var {
+        Var { value: f64::from(u8::from(self.outcome)), tag: self.tag }
+    }
+
+    #[track_caller]
+    fn combine(self, other: Self, op: Op, outcome: bool) -> Self {
+        let line = Location::caller();
+        let value = f64::from(u8::from(outcome));
+        let var = record_slowly(op, [self.var(), other.var()], value, line);
+        Cond { outcome, tag: var.tag }
+    }
+}
+
+impl Not for Cond {
+    type Output = Self;
+    #[track_caller]
+    fn not(self) -> Self {
+        let outcome = !self.outcome;
+        if self.tag == 0 { Cond { outcome, tag: 0 } } else { self.combine(self, Op::Not, outcome) }
+    }
+}
+
+impl BitAnd for Cond {
+    type Output = Self;
+    #[track_caller]
+    fn bitand(self, other: Self) -> Self {
+        match (self.known(), other.known()) {
+            (Some(true), _) => other,
+            (_, Some(true)) => self,
+            (Some(false), _) => self,
+            (_, Some(false)) => other,
+            (None, None) => self.combine(other, Op::And, self.outcome & other.outcome),
+        }
+    }
+}
+
+impl BitOr for Cond {
+    type Output = Self;
+    #[track_caller]
+    fn bitor(self, other: Self) -> Self {
+        match (self.known(), other.known()) {
+            (Some(false), _) => other,
+            (_, Some(false)) => self,
+            (Some(true), _) => self,
+            (_, Some(true)) => other,
+            (None, None) => self.combine(other, Op::Or, self.outcome | other.outcome),
+        }
+    }
+}
+
+impl Mask for Cond {
+    fn splat(outcome: bool) -> Self {
+        Cond { outcome, tag: 0 }
+    }
+    #[inline(always)]
+    fn known(self) -> Option<bool> {
+        (self.tag == 0).then_some(self.outcome)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn record_comparison(
+    make: fn(Compare, Form) -> Op,
+    x: Var,
+    y: Var,
+    op: Compare,
+    outcome: bool,
+    line: &'static Location<'static>,
+) -> Var {
+    let form = match (x.tag, y.tag) {
+        (_, 0) => Form::Right,
+        (0, _) => Form::Left,
+        _ => Form::Both,
+    };
+    record_slowly(make(op, form), [x, y], f64::from(u8::from(outcome)), line)
+}
+
+/// The outcome of a comparison that steers control flow: a guard if the function will be replayed.
+#[inline(always)]
+#[track_caller]
+fn guard(x: Var, y: Var, op: Compare) -> bool {
+    let outcome = op.eval(x.value, y.value);
+    if mode() == Mode::Replay && x.tag | y.tag != 0 {
+        record_comparison(Op::Guard, x, y, op, outcome, Location::caller());
+    }
+    outcome
+}
+
+#[track_caller]
+fn guarded_ordering(x: Var, y: Var) -> Option<Ordering> {
+    if guard(x, y, Compare::Lt) {
+        Some(Ordering::Less)
+    } else if guard(x, y, Compare::Gt) {
+        Some(Ordering::Greater)
+    } else if guard(x, y, Compare::Eq) {
+        Some(Ordering::Equal)
+    } else {
+        None
+    }
+}
+
+/// The comparison operators of `Var` with `$other`, brought to a `Var` by `$lift`.
+macro_rules! comparisons {
+    ($left:ty, $right:ty, |$x:ident, $y:ident| $pair:expr) => {
+        impl PartialEq<$right> for $left {
+            #[inline(always)]
+            #[track_caller]
+            fn eq(&self, other: &$right) -> bool {
+                let ($x, $y) = (*self, *other);
+                let (x, y) = $pair;
+                guard(x, y, Compare::Eq)
+            }
+        }
+        impl PartialOrd<$right> for $left {
+            #[track_caller]
+            fn partial_cmp(&self, other: &$right) -> Option<Ordering> {
+                let ($x, $y) = (*self, *other);
+                let (x, y) = $pair;
+                guarded_ordering(x, y)
+            }
+            #[inline(always)]
+            #[track_caller]
+            fn lt(&self, other: &$right) -> bool {
+                let ($x, $y) = (*self, *other);
+                let (x, y) = $pair;
+                guard(x, y, Compare::Lt)
+            }
+            #[inline(always)]
+            #[track_caller]
+            fn le(&self, other: &$right) -> bool {
+                let ($x, $y) = (*self, *other);
+                let (x, y) = $pair;
+                guard(x, y, Compare::Le)
+            }
+            #[inline(always)]
+            #[track_caller]
+            fn gt(&self, other: &$right) -> bool {
+                let ($x, $y) = (*self, *other);
+                let (x, y) = $pair;
+                guard(x, y, Compare::Gt)
+            }
+            #[inline(always)]
+            #[track_caller]
+            fn ge(&self, other: &$right) -> bool {
+                let ($x, $y) = (*self, *other);
+                let (x, y) = $pair;
+                guard(x, y, Compare::Ge)
+            }
+        }
+    };
+}
+comparisons!(Var, Var, |x, y| (x, y));
+comparisons!(Var, f64, |x, y| (x, lift(y)));
+comparisons!(f64, Var, |x, y| (lift(x), y));
+
+impl Default for Var {
+    /// The constant 0.
+    fn default() -> Self {
+        lift(0.0)
+    }
+}
+
+impl fmt::Debug for Var {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.value, f)
+    }
+}
+
+impl fmt::Display for Var {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.value, f)
+    }
+}

@@ -1,0 +1,191 @@
+//! [`Tree`]: nested inputs and outputs; the derivative has their type.
+
+use crate::scalar::Scalar;
+use crate::tape::Var;
+
+/// Numbers in a shape: a number, an array, slice or `Vec`, a tuple, or a struct of these with
+/// `#[derive(Tree)]`.
+///
+/// All leaves are of one type, `f64` or [`Var`]. The order of the leaves is that of the fields.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let (a, b) = grad((2.0, [3.0, 4.0]), |(a, [b, c])| a * b * c);
+/// assert_eq!((a, b), (12.0, [8.0, 6.0]));
+/// let g: Vec<f64> = grad(vec![1.0, 2.0], |x| x.iter().map(|&x| x * x).sum());
+/// assert_eq!(g, [2.0, 4.0]);
+/// ```
+pub trait Tree {
+    /// The type of the leaves.
+    type Scalar: Scalar;
+    /// The same with [`Var`] leaves: what the function gets.
+    type Vars;
+    /// The same with leaves of the scalar type: what a derivative is.
+    type Grad;
+    /// The same with leaves of any type: the rows of a Jacobian, the status of every leaf.
+    type Each<U>;
+
+    /// How many leaves there are.
+    fn size(&self) -> usize;
+    /// Calls `visit` with every leaf in order.
+    fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Scalar));
+    /// The same with every leaf, in order, turned into a [`Var`] by `lift`.
+    fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars;
+    /// The same with leaves from `next`, in order.
+    fn grad(&self, next: &mut impl FnMut() -> Self::Scalar) -> Self::Grad;
+    /// The same with leaves from `next`, in order.
+    fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U>;
+}
+
+/// The leaves of a tree, in order.
+pub(crate) fn leaves<T: Tree + ?Sized>(tree: &T) -> Vec<T::Scalar> {
+    let mut leaves = Vec::with_capacity(tree.size());
+    tree.for_each_leaf(&mut |leaf| leaves.push(leaf));
+    leaves
+}
+
+macro_rules! leaf {
+    ($scalar:ty) => {
+        impl Tree for $scalar {
+            type Scalar = $scalar;
+            type Vars = Var;
+            type Grad = $scalar;
+            type Each<U> = U;
+
+            #[inline(always)]
+            fn size(&self) -> usize {
+                1
+            }
+            #[inline(always)]
+            fn for_each_leaf(&self, visit: &mut impl FnMut($scalar)) {
+                visit(*self);
+            }
+            #[inline(always)]
+            fn vars(&self, lift: &mut impl FnMut($scalar) -> Var) -> Var {
+                lift(*self)
+            }
+            #[inline(always)]
+            fn grad(&self, next: &mut impl FnMut() -> $scalar) -> $scalar {
+                next()
+            }
+            #[inline(always)]
+            fn each<U>(&self, next: &mut impl FnMut() -> U) -> U {
+                next()
+            }
+        }
+    };
+}
+leaf!(f64);
+leaf!(Var);
+
+impl<T: Tree, const N: usize> Tree for [T; N] {
+    type Scalar = T::Scalar;
+    type Vars = [T::Vars; N];
+    type Grad = [T::Grad; N];
+    type Each<U> = [T::Each<U>; N];
+
+    fn size(&self) -> usize {
+        self.iter().map(Tree::size).sum()
+    }
+    fn for_each_leaf(&self, visit: &mut impl FnMut(T::Scalar)) {
+        self.iter().for_each(|item| item.for_each_leaf(visit));
+    }
+    fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars {
+        std::array::from_fn(|k| self[k].vars(lift))
+    }
+    fn grad(&self, next: &mut impl FnMut() -> T::Scalar) -> Self::Grad {
+        std::array::from_fn(|k| self[k].grad(next))
+    }
+    fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {
+        std::array::from_fn(|k| self[k].each(next))
+    }
+}
+
+impl<T: Tree> Tree for [T] {
+    type Scalar = T::Scalar;
+    type Vars = Vec<T::Vars>;
+    type Grad = Vec<T::Grad>;
+    type Each<U> = Vec<T::Each<U>>;
+
+    fn size(&self) -> usize {
+        self.iter().map(Tree::size).sum()
+    }
+    fn for_each_leaf(&self, visit: &mut impl FnMut(T::Scalar)) {
+        self.iter().for_each(|item| item.for_each_leaf(visit));
+    }
+    fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars {
+        self.iter().map(|item| item.vars(lift)).collect()
+    }
+    fn grad(&self, next: &mut impl FnMut() -> T::Scalar) -> Self::Grad {
+        self.iter().map(|item| item.grad(next)).collect()
+    }
+    fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {
+        self.iter().map(|item| item.each(next)).collect()
+    }
+}
+
+/// What is a tree behind a pointer is the same tree.
+macro_rules! pointer {
+    ([$($generics:tt)*] $pointer:ty, $target:ty) => {
+        impl<$($generics)*> Tree for $pointer {
+            type Scalar = <$target as Tree>::Scalar;
+            type Vars = <$target as Tree>::Vars;
+            type Grad = <$target as Tree>::Grad;
+            type Each<U> = <$target as Tree>::Each<U>;
+
+            fn size(&self) -> usize {
+                <$target>::size(self)
+            }
+            fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Scalar)) {
+                <$target>::for_each_leaf(self, visit);
+            }
+            fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars {
+                <$target>::vars(self, lift)
+            }
+            fn grad(&self, next: &mut impl FnMut() -> Self::Scalar) -> Self::Grad {
+                <$target>::grad(self, next)
+            }
+            fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {
+                <$target>::each(self, next)
+            }
+        }
+    };
+}
+pointer!([T: Tree + ?Sized] &T, T);
+pointer!([T: Tree] Vec<T>, [T]);
+
+macro_rules! tuple {
+    ($first:ident $first_index:tt $($name:ident $index:tt)*) => {
+        impl<$first: Tree, $($name: Tree<Scalar = $first::Scalar>),*> Tree for ($first, $($name,)*) {
+            type Scalar = $first::Scalar;
+            type Vars = ($first::Vars, $($name::Vars,)*);
+            type Grad = ($first::Grad, $($name::Grad,)*);
+            type Each<U> = ($first::Each<U>, $($name::Each<U>,)*);
+
+            fn size(&self) -> usize {
+                self.$first_index.size() $(+ self.$index.size())*
+            }
+            fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Scalar)) {
+                self.$first_index.for_each_leaf(visit);
+                $(self.$index.for_each_leaf(visit);)*
+            }
+            fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars {
+                (self.$first_index.vars(lift), $(self.$index.vars(lift),)*)
+            }
+            fn grad(&self, next: &mut impl FnMut() -> Self::Scalar) -> Self::Grad {
+                (self.$first_index.grad(next), $(self.$index.grad(next),)*)
+            }
+            fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {
+                (self.$first_index.each(next), $(self.$index.each(next),)*)
+            }
+        }
+    };
+}
+tuple!(A 0);
+tuple!(A 0 B 1);
+tuple!(A 0 B 1 C 2);
+tuple!(A 0 B 1 C 2 D 3);
+tuple!(A 0 B 1 C 2 D 3 E 4);
+tuple!(A 0 B 1 C 2 D 3 E 4 F 5);
+tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
+tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
