@@ -1,1 +1,31 @@
-fn main() {}
+//! Benchmarks of Wengert.
+//!
+//! ```text
+//! bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
+//! ```
+//!
+//! `scalar`: six functions of scalars, recorded and swept, replayed, replayed on lanes; and in the
+//! same run, block by block in turn, other systems and adjoints written by hand.
+
+mod formulas;
+mod hand;
+mod numbers;
+mod peers;
+mod scalar;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.first().map(String::as_str) {
+        Some("scalar") => scalar::Options::parse(&arguments[1..]).and_then(|options| scalar::run(&options)),
+        _ => Err("usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]".to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}

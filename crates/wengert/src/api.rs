@@ -3,8 +3,10 @@
 use crate::algorithm::{Gradient, Hessian, Hvp, Jacobian, Jvp, Pull};
 use crate::scalar::{Algorithm, Sealed};
 use crate::tape::Var;
+use crate::tape::TapeSize;
 use crate::tape::recording::{Line, Mode, Scope};
 use crate::tape::trace::Trace;
+use crate::taylor::Expansion;
 use crate::tree::{Tree, leaves};
 
 /// Runs `f` at `x` under a recording of its own, which stays open.
@@ -248,4 +250,53 @@ pub fn hvp<T: Tree>(
     check_size("hvp", "vector", x.size(), vector.len());
     let (_, mut results) = compute(&x, &vector, &Hvp, f);
     x.grad(&mut || next(&mut results))
+}
+
+/// How large the recording of `f` at `x` is: what a gradient costs in memory.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let size = wengert::tape_size([2.0, 5.0], |[x, y]| x.ln() + x * y - y.sin());
+/// assert_eq!(size.records, 7); // two inputs, five operations
+/// assert_eq!(size.bytes, 7 * 24);
+/// ```
+#[track_caller]
+pub fn tape_size<T: Tree<Scalar = f64>, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> TapeSize {
+    run_recorded(Mode::Once, &x, f).0.size()
+}
+
+/// The Taylor coefficients `c_0 … c_order` of `t -> f(x + t v)` for a direction `v`, a `Vec` in
+/// place of every output.
+///
+/// `k! c_k` is the k-th derivative along `v`; for a function of one number and `v = 1`, the k-th
+/// derivative. One run of `f`, then `O(order^2)` work per operation; an operation whose derivatives
+/// are ever new functions (`lgamma`, `sinc`, a power) takes up to `O(order^3)`.
+///
+/// The direction is a tree with as many numbers as the point. See [`Taylor`](crate::Taylor) for
+/// kinks and the edges of domains.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let c = taylor(0.0, 1.0, 3, |x| (x + 1.0).recip());
+/// assert_eq!(c, [1.0, -1.0, 1.0, -1.0]);
+/// // x y along (1, 2) from (3, 4): (3 + t) (4 + 2 t)
+/// let c = taylor([3.0, 4.0], [1.0, 2.0], 2, |[x, y]| x * y);
+/// assert_eq!(c, [12.0, 10.0, 2.0]);
+/// ```
+///
+/// Source of the method: A. Griewank and A. Walther, *Evaluating Derivatives* (2008), chapter 13.
+///
+/// # Panics
+/// If the direction has another number of leaves than the point.
+#[track_caller]
+pub fn taylor<T: Tree, O: Tree<Scalar = Var>>(
+    x: T,
+    direction: impl Tree<Scalar = T::Scalar>,
+    order: usize,
+    f: impl FnOnce(T::Vars) -> O,
+) -> O::Each<Vec<T::Scalar>> {
+    let direction = leaves(&direction);
+    check_size("taylor", "direction", x.size(), direction.len());
+    let (output, mut results) = compute(&x, &direction, &Expansion { order }, f);
+    output.each(&mut || (0..=order).map(|_| next(&mut results)).collect())
 }

@@ -67,6 +67,12 @@ impl<const N: usize> LaneMask<N> {
     }
 }
 
+impl<const N: usize> Default for Lanes<N> {
+    fn default() -> Self {
+        Lanes([0.0; N])
+    }
+}
+
 impl<const N: usize> PartialEq for Lanes<N> {
     #[track_caller]
     fn eq(&self, other: &Self) -> bool {

@@ -54,6 +54,8 @@ pub trait Sealed: Sized {
     fn plain(self) -> f64;
     /// A plain number as a constant.
     fn from_plain(value: f64) -> Self;
+    /// The numbers, if they are plain.
+    fn as_plain(numbers: &[Self]) -> Option<&[f64]>;
     /// Ends the recording and computes.
     fn finish(scope: Scope, outputs: &[Var], directions: &[Self], algorithm: &impl Algorithm) -> Vec<Self>;
     /// Runs an old recording at another point and computes.
@@ -86,6 +88,9 @@ impl Sealed for f64 {
     }
     fn from_plain(value: f64) -> f64 {
         value
+    }
+    fn as_plain(numbers: &[f64]) -> Option<&[f64]> {
+        Some(numbers)
     }
     fn finish(scope: Scope, outputs: &[Var], directions: &[f64], algorithm: &impl Algorithm) -> Vec<f64> {
         let line = scope.line();
@@ -145,6 +150,9 @@ impl Sealed for Var {
     }
     fn from_plain(value: f64) -> Var {
         lift(value)
+    }
+    fn as_plain(_: &[Var]) -> Option<&[f64]> {
+        None
     }
     fn finish(scope: Scope, outputs: &[Var], directions: &[Var], algorithm: &impl Algorithm) -> Vec<Var> {
         let line = scope.line();

@@ -13,7 +13,8 @@ use std::f64::consts::{LN_2, PI, SQRT_2, TAU};
 /// the logarithms cancel near the zeros that lie on both sides of every pole from -2 on;
 /// values below three are computed from the nearest zero instead, so that they are accurate
 /// relative to themselves.
-/// Measured: MEASURED_lgamma.
+/// Measured: at most 3.4 u for positive `x`, also next to 1 and 2; at most 18 u for negative `x`,
+/// also next to the zeros.
 pub(crate) fn lgamma(x: f64) -> f64 {
     if x > 0.0 || x.is_nan() {
         return libm::lgamma(x);
@@ -121,12 +122,13 @@ fn lgamma_from_zero(x: f64) -> f64 {
 /// from either side; NaN at the poles -1, -2, ... and at `-inf`, where both infinities are limits;
 /// `digamma(inf) = inf`; NaN gives NaN.
 ///
-/// Between 1 and 2 it is `(x - root) g(x - root)` with the root 1.4616... in two parts, so that it is
-/// accurate relative to itself there. Smaller and larger positive `x` are brought to this interval,
-/// or above 10 to the asymptotic series, by `digamma(x + 1) = digamma(x) + 1/x`.
+/// Between 1 and 2 it is `(x - root) g(x - root)` with the root 1.4616... in two parts, so that it
+/// is accurate relative to itself there. Smaller and larger positive `x` are brought to this
+/// interval, or above 10 to the asymptotic series, by `digamma(x + 1) = digamma(x) + 1/x`.
 /// Negative `x` is reflected, `digamma(x) = digamma(1 - x) - pi cot(pi x)`, with the cotangent's
 /// argument reduced exactly.
-/// Measured: MEASURED_digamma.
+/// Measured: at most 6.2 u for positive `x`, also next to the root; for negative `x` at most 8.4 u
+/// of the largest of 1, `ln(1 - x)` and the value.
 pub(crate) fn digamma(x: f64) -> f64 {
     if x > 0.0 || x.is_nan() {
         return digamma_positive(x);
@@ -230,14 +232,16 @@ fn digamma_asymptotic(x: f64) -> f64 {
 /// `-inf` and NaN give NaN. Order 0 is [`digamma`] with its edges.
 ///
 /// Factorials and powers are kept apart from their exponents of two, so a result in range is never
-/// lost to an intermediate step out of range. Negative `x = g - m`, with `m` the nearest integer and
-/// `s = n + 1`, is reflected into three sums that do not see its size:
+/// lost to an intermediate step out of range. Negative `x = g - m`, with `-m` the nearest integer
+/// and `s = n + 1`, is reflected into three sums that do not see its size:
 ///
 /// ```text
 /// sum over k >= 0 of (x + k)^-s = zeta(s, g) + (-1)^s (zeta(s, 1 - g) - zeta(s, 1 - x))
 /// ```
 ///
-/// Measured: MEASURED_polygamma.
+/// Measured: for positive `x` at most 11 u for orders to 20, 60 u to 170, and `4n` u for orders `n`
+/// to 1000; for negative `x` and orders to 170 at most 25 u of the larger of the value and
+/// `polygamma(n, 1 - x)`, as parts of that size cancel at the zeros that even orders have.
 pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
     if n == 0 {
         return digamma(x);
@@ -366,8 +370,8 @@ fn factorial_zeta(n: u32, x: f64) -> Scaled {
 
 /// `n! x^-(n+1)` for `n >= 1` and `x > 0`, at infinity zero.
 ///
-/// Up to order 170 the relative error is a few roundings; beyond, where `n!` is Stirling's, it is
-/// about `n` of them.
+/// Up to order 170 the relative error is a few roundings; beyond, where `n!` is Stirling's formula,
+/// it is a few times `n` of them.
 fn factorial_power(n: u32, x: f64) -> Scaled {
     if x == f64::INFINITY {
         return Scaled::new(0.0, 0);
@@ -407,7 +411,7 @@ fn factorial(n: u32) -> Scaled {
 /// A number `mantissa * 2^exponent` that neither overflows nor underflows.
 #[derive(Clone, Copy)]
 struct Scaled {
-    /// Zero, or of absolute value from `sqrt(1/2)` to `sqrt(2)`, so that its high powers stay in range.
+    /// Zero, or of absolute value from `sqrt(1/2)` to `sqrt(2)`: high powers of it stay in range.
     mantissa: f64,
     exponent: i64,
 }

@@ -8,7 +8,7 @@ use std::f64::consts::LN_2;
 ///
 /// `sigmoid(x) = 1 / (1 + e^-x)`, for negative `x` as `e^x / (1 + e^x)`, which does not overflow.
 /// `sigmoid(-inf) = 0`, `sigmoid(inf) = 1`; NaN gives NaN.
-/// Measured: MEASURED_sigmoid.
+/// Measured: at most 2.7 u everywhere.
 pub(crate) fn sigmoid(x: f64) -> f64 {
     let e = (-x.abs()).exp();
     if x < 0.0 {
@@ -22,7 +22,7 @@ pub(crate) fn sigmoid(x: f64) -> f64 {
 ///
 /// `softplus(x) = ln(1 + e^x) = max(x, 0) + log1p(e^-|x|)`.
 /// `softplus(-inf) = 0`, `softplus(inf) = inf`; NaN gives NaN.
-/// Measured: MEASURED_softplus.
+/// Measured: at most 1.9 u everywhere.
 pub(crate) fn softplus(x: f64) -> f64 {
     if x > 0.0 {
         x + (-x).exp().ln_1p()
@@ -36,7 +36,7 @@ pub(crate) fn softplus(x: f64) -> f64 {
 /// `log1mexp(x) = ln(1 - e^-x)` for `x >= 0`, as `ln(-expm1(-x))` up to `ln 2` and
 /// `log1p(-e^-x)` above (Maechler 2012).
 /// `log1mexp(±0) = -inf`, `log1mexp(inf) = -0`; NaN for negative `x` and for NaN.
-/// Measured: MEASURED_log1mexp.
+/// Measured: at most 1.9 u everywhere.
 pub(crate) fn log1mexp(x: f64) -> f64 {
     if x <= LN_2 {
         // Negative for negative x, whose logarithm is NaN; that of either zero is -inf.
@@ -52,7 +52,7 @@ pub(crate) fn log1mexp(x: f64) -> f64 {
 /// `(-inf, -inf)` gives `-inf`, an `inf` in either place gives `inf`, NaN in either gives NaN.
 /// Where the two terms cancel (a result near zero from negative `x` and `y`) the error is relative
 /// to the larger argument, not to the result.
-/// Measured: MEASURED_logaddexp.
+/// Measured: at most 3.2 u of the larger of the result and the larger argument.
 pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
     if x.is_nan() || y.is_nan() {
         return f64::NAN;
@@ -68,7 +68,7 @@ pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
 ///
 /// `xlogy(±0, y) = 0` for every `y` but NaN, also where the logarithm is infinite or undefined;
 /// otherwise the product, so NaN for negative `y`, and NaN if either is NaN.
-/// Measured: MEASURED_xlogy.
+/// Measured: at most 1.9 u everywhere.
 pub(crate) fn xlogy(x: f64, y: f64) -> f64 {
     if x == 0.0 && !y.is_nan() {
         0.0
@@ -81,7 +81,7 @@ pub(crate) fn xlogy(x: f64, y: f64) -> f64 {
 ///
 /// `silu(x) = x sigmoid(x)` (Elfwing, Uchibe and Doya 2018).
 /// The limit at `-inf` is `-0`, at `inf` it is `inf`; NaN gives NaN; the sign of zero is kept.
-/// Measured: MEASURED_silu.
+/// Measured: at most 3 u everywhere, or 2 steps where the result is subnormal.
 pub(crate) fn silu(x: f64) -> f64 {
     times_sigmoid(x, x, 0.0)
 }
@@ -93,7 +93,7 @@ pub(crate) fn silu(x: f64) -> f64 {
 /// The argument of the logistic function is kept in two parts, as its size multiplies its rounding
 /// error in the left tail.
 /// The limit at `-inf` is `-0`, at `inf` it is `inf`; NaN gives NaN; the sign of zero is kept.
-/// Measured: MEASURED_gelu_tanh.
+/// Measured: at most 3.7 u everywhere, or 2 steps where the result is subnormal.
 pub(crate) fn gelu_tanh(x: f64) -> f64 {
     /// `2 sqrt(2/pi)` in two parts, and `0.044715` in two parts.
     const SCALE: (f64, f64) = (1.5957691216057308, -9.96930880911092e-17);

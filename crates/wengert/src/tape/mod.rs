@@ -11,5 +11,5 @@ pub(crate) mod sweep;
 pub(crate) mod trace;
 mod var;
 
-pub use recording::{memory, release_memory};
+pub use recording::{TapeSize, release_memory};
 pub use var::{Cond, Var, lift};

@@ -89,10 +89,16 @@ impl Record {
         ((self.0 >> INDEX_BITS) & INDEX_MASK) as usize
     }
 
+    /// The code of the operation, as [`Op::encode`] gives it.
+    #[inline(always)]
+    pub(crate) const fn code(self) -> u8 {
+        (self.0 >> 56) as u8
+    }
+
     /// The operation.
     #[inline(always)]
     pub(crate) fn op(self) -> Op {
-        let code = (self.0 >> 56) as u8;
+        let code = self.code();
         match code {
             UNARY..BINARY => {
                 // The number is signed: bring its 28 bits to the top and back.
@@ -117,12 +123,12 @@ impl Record {
 
     /// The same record with another second field.
     pub(crate) const fn with_b(self, b: usize) -> Self {
-        Record::new((self.0 >> 56) as u8, self.0, b as u64)
+        Record::new(self.code(), self.0, b as u64)
     }
 
     /// The same record with its operands renumbered.
     pub(crate) fn map_operands(self, mut map: impl FnMut(usize) -> usize) -> Self {
-        let code = (self.0 >> 56) as u8;
+        let code = self.code();
         let (uses_a, uses_b) = self.op().operands();
         let a = if uses_a { map(self.a()) } else { self.a() };
         let b = if uses_b { map(self.b()) } else { self.b() };

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::Var;
 use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
 use super::trace::{Output, Trace};
-use crate::ops::Binary;
+use crate::ops::{Binary, Unary};
 
 /// A place in the user's source.
 pub(crate) type Line = &'static Location<'static>;
@@ -43,16 +43,20 @@ struct Block {
     next: Cell<u64>,
     mode: Cell<Mode>,
     next_constant: Cell<u64>,
-    /// The constant stored last: runs of the same constant take one place.
-    last_constant: Cell<u64>,
+    /// Constants stored lately and their places, by a few bits of their hash: a loop's constants
+    /// are stored once.
+    cache_bits: [Cell<u64>; CACHE],
+    cache_place: [Cell<u32>; CACHE],
     records: [Cell<u64>; BLOCK],
     values: [Cell<f64>; BLOCK],
     constants: [Cell<f64>; BLOCK],
 }
 
-/// A NaN that no computation makes: the constant in place 0, so that `last_constant` always names
-/// a stored one.
-const NO_CONSTANT: u64 = 0x7ff8_57e9_6e27_0001;
+/// How many constants are remembered.
+const CACHE: usize = 16;
+
+/// A place that no constant has.
+const NOWHERE: u32 = u32::MAX;
 
 /// The flushed part of the list and the levels on it.
 struct List {
@@ -84,11 +88,12 @@ thread_local! {
         Block {
             next: Cell::new(IDLE),
             mode: Cell::new(Mode::Once),
-            next_constant: Cell::new(1),
-            last_constant: Cell::new(NO_CONSTANT),
+            next_constant: Cell::new(0),
+            cache_bits: [const { Cell::new(0) }; CACHE],
+            cache_place: [const { Cell::new(NOWHERE) }; CACHE],
             records: [const { Cell::new(0) }; BLOCK],
             values: [const { Cell::new(0.0) }; BLOCK],
-            constants: [const { Cell::new(f64::from_bits(NO_CONSTANT)) }; BLOCK],
+            constants: [const { Cell::new(0.0) }; BLOCK],
         }
     };
     static LIST: RefCell<List> = const {
@@ -112,36 +117,25 @@ thread_local! {
 #[track_caller]
 pub(super) fn record_both(op: Binary, x: Var, y: Var, value: f64) -> Var {
     let line = Location::caller();
-    TAPE.with(|tape| {
-        let tag = tape.next.get();
-        let slot = tag as usize % BLOCK;
-        tape.records[slot].set(Record::new(Op::Binary(op, Form::Both).encode().0, x.tag, y.tag).0);
-        tape.values[slot].set(value);
-        tape.next.set(tag + 1);
-        if ((x.tag ^ tag) | (y.tag ^ tag)) >> INDEX_BITS != 0 || slot == BLOCK - 1 {
-            return repair_both(op, x, y, value, line);
-        }
-        Var { value, tag }
-    })
+    let record = Record::new(const_code(Op::Binary(op, Form::Both)), x.tag, y.tag);
+    let tag = write(record, value);
+    if ((x.tag ^ tag) | (y.tag ^ tag)) >> INDEX_BITS != 0 || is_last_of_block(tag) {
+        return repair_both(op, x, y, value, line);
+    }
+    Var { value, tag }
 }
 
 /// Records `op(x)`.
 #[inline(always)]
 #[track_caller]
-pub(super) fn record_unary(op: Op, x: Var, value: f64) -> Var {
+pub(super) fn record_unary(op: Unary, x: Var, value: f64) -> Var {
     let line = Location::caller();
-    TAPE.with(|tape| {
-        let tag = tape.next.get();
-        let slot = tag as usize % BLOCK;
-        let (code, number) = op.encode();
-        tape.records[slot].set(Record::new(code, x.tag, number).0);
-        tape.values[slot].set(value);
-        tape.next.set(tag + 1);
-        if (x.tag ^ tag) >> INDEX_BITS != 0 || slot == BLOCK - 1 {
-            return repair_unary(op, x, value, line);
-        }
-        Var { value, tag }
-    })
+    let (code, number) = Op::Unary(op).encode();
+    let tag = write(Record::new(code, x.tag, number), value);
+    if (x.tag ^ tag) >> INDEX_BITS != 0 || is_last_of_block(tag) {
+        return repair_unary(op, x, value, line);
+    }
+    Var { value, tag }
 }
 
 /// Records `op(x, constant)` (`Form::Right`) or `op(constant, x)` (`Form::Left`).
@@ -149,15 +143,41 @@ pub(super) fn record_unary(op: Op, x: Var, value: f64) -> Var {
 #[track_caller]
 pub(super) fn record_constant(op: Binary, form: Form, x: Var, constant: f64, value: f64) -> Var {
     let line = Location::caller();
+    let next = TAPE.with(|tape| tape.next.get());
+    if (x.tag ^ next) >> INDEX_BITS != 0 || is_last_of_block(next) {
+        return repair_constant(op, form, x, constant, value, line);
+    }
+    let place = match TAPE.with(|tape| tape.cached_place(constant)) {
+        Some(place) => place,
+        None => store_constant(constant),
+    };
+    let tag = write(Record::new(const_code(Op::Binary(op, form)), x.tag, u64::from(place)), value);
+    Var { value, tag }
+}
+
+/// The code of an operation without a number.
+#[inline(always)]
+fn const_code(op: Op) -> u8 {
+    op.encode().0
+}
+
+/// Writes a record as if it were one of the current level; gives its tag. The closure is kept this
+/// small because a larger one is not inlined, which doubles the time of an operation.
+#[inline(always)]
+fn write(record: Record, value: f64) -> u64 {
     TAPE.with(|tape| {
         let tag = tape.next.get();
-        if (x.tag ^ tag) >> INDEX_BITS != 0 {
-            return repair_constant(op, form, x, constant, value, line);
-        }
-        let place = tape.place_of(constant);
-        tape.push(Record::new(Op::Binary(op, form).encode().0, x.tag, place), value);
-        Var { value, tag }
+        let slot = tag as usize % BLOCK;
+        tape.records[slot].set(record.0);
+        tape.values[slot].set(value);
+        tape.next.set(tag + 1);
+        tag
     })
+}
+
+#[inline(always)]
+fn is_last_of_block(tag: u64) -> bool {
+    tag as usize % BLOCK == BLOCK - 1
 }
 
 /// Whether comparisons and values taken out must be noticed.
@@ -167,34 +187,36 @@ pub(super) fn mode() -> Mode {
 }
 
 impl Block {
-    /// The index of this constant among the constants; stores it unless it was the last one.
+    /// The index of this constant among the constants, if it was stored lately.
     #[inline(always)]
-    fn place_of(&self, constant: f64) -> u64 {
-        let next = self.next_constant.get();
-        if constant.to_bits() == self.last_constant.get() {
-            return next - 1;
-        }
-        let slot = next as usize % BLOCK;
-        self.constants[slot].set(constant);
-        self.last_constant.set(constant.to_bits());
-        self.next_constant.set(next + 1);
-        if slot == BLOCK - 1 {
-            flush_constants();
-        }
-        next
+    fn cached_place(&self, constant: f64) -> Option<u32> {
+        let slot = cache_slot(constant);
+        let place = self.cache_place[slot].get();
+        (self.cache_bits[slot].get() == constant.to_bits() && place != NOWHERE).then_some(place)
     }
 
-    /// Appends a record to a level that is known to be the current one.
-    #[inline(always)]
-    fn push(&self, record: Record, value: f64) {
-        let next = self.next.get();
-        let slot = next as usize % BLOCK;
-        self.records[slot].set(record.0);
-        self.values[slot].set(value);
-        self.next.set(next + 1);
-        if slot == BLOCK - 1 {
-            flush_records();
-        }
+    /// Appends a constant and remembers it; gives its place.
+    fn store(&self, constant: f64) -> u32 {
+        let next = self.next_constant.get();
+        self.constants[next as usize % BLOCK].set(constant);
+        let slot = cache_slot(constant);
+        self.cache_bits[slot].set(constant.to_bits());
+        self.cache_place[slot].set(next as u32);
+        self.next_constant.set(next + 1);
+        next as u32
+    }
+
+    fn constants_are_full(&self) -> bool {
+        (self.next_constant.get() as usize).is_multiple_of(BLOCK)
+    }
+
+    fn forget_constants(&self) {
+        self.cache_place.iter().for_each(|place| place.set(NOWHERE));
+    }
+
+    /// Takes the newest record back.
+    fn undo(&self) {
+        self.next.set(self.next.get() - 1);
     }
 
     /// The index of the next record.
@@ -203,20 +225,24 @@ impl Block {
     }
 }
 
-// ---- the slow way -------------------------------------------------------------------------------
-
-#[cold]
-#[inline(never)]
-fn flush_records() {
-    LIST.with_borrow_mut(|list| TAPE.with(|tape| list.flush_records(tape)));
+/// The top four bits of Fibonacci hashing (Knuth, 1973, section 6.4).
+#[inline(always)]
+fn cache_slot(constant: f64) -> usize {
+    (constant.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60) as usize
 }
 
-#[cold]
+// ---- the slow way -------------------------------------------------------------------------------
+
+/// Not cold: data that is multiplied by comes this way.
 #[inline(never)]
-fn flush_constants() {
-    LIST.with_borrow_mut(|list| {
-        TAPE.with(|tape| list.constants.extend(tape.constants.iter().map(Cell::get)));
-    });
+fn store_constant(constant: f64) -> u32 {
+    let (place, full) = TAPE.with(|tape| (tape.store(constant), tape.constants_are_full()));
+    if full {
+        LIST.with_borrow_mut(|list| {
+            TAPE.with(|tape| list.constants.extend(tape.constants.iter().map(Cell::get)));
+        });
+    }
+    place
 }
 
 #[cold]
@@ -224,7 +250,7 @@ fn flush_constants() {
 fn repair_both(op: Binary, x: Var, y: Var, value: f64, line: Line) -> Var {
     LIST.with_borrow_mut(|list| {
         TAPE.with(|tape| {
-            tape.next.set(tape.next.get() - 1);
+            tape.undo();
             let (x_active, y_active) =
                 (list.is_active(x, op.name(), line), list.is_active(y, op.name(), line));
             match (x_active, y_active) {
@@ -245,14 +271,14 @@ fn repair_both(op: Binary, x: Var, y: Var, value: f64, line: Line) -> Var {
 
 #[cold]
 #[inline(never)]
-fn repair_unary(op: Op, x: Var, value: f64, line: Line) -> Var {
+fn repair_unary(op: Unary, x: Var, value: f64, line: Line) -> Var {
     LIST.with_borrow_mut(|list| {
         TAPE.with(|tape| {
-            tape.next.set(tape.next.get() - 1);
+            tape.undo();
             if !list.is_active(x, op.name(), line) {
                 return Var { value, tag: 0 };
             }
-            let (code, number) = op.encode();
+            let (code, number) = Op::Unary(op).encode();
             list.append(tape, Record::new(code, x.tag, number), value, line)
         })
     })
@@ -352,20 +378,16 @@ impl List {
         self.append(tape, Record::new(Op::Binary(op, form).encode().0, x.tag, place), value, line)
     }
 
-    /// As [`Block::place_of`], with the list already borrowed.
+    /// The index of this constant among the constants; stores it unless it is remembered.
     fn place_of_constant(&mut self, tape: &Block, constant: f64) -> u64 {
-        let next = tape.next_constant.get();
-        if constant.to_bits() == tape.last_constant.get() {
-            return next - 1;
+        if let Some(place) = tape.cached_place(constant) {
+            return u64::from(place);
         }
-        let slot = next as usize % BLOCK;
-        tape.constants[slot].set(constant);
-        tape.last_constant.set(constant.to_bits());
-        tape.next_constant.set(next + 1);
-        if slot == BLOCK - 1 {
+        let place = tape.store(constant);
+        if tape.constants_are_full() {
             self.constants.extend(tape.constants.iter().map(Cell::get));
         }
-        next
+        u64::from(place)
     }
 
     /// The operand of a rare record: its index, with constants stored as records of their own.
@@ -445,12 +467,10 @@ impl List {
             }
             self.constants.truncate(start);
         }
-        tape.next_constant.set(constant_mark);
-        let last = match tail {
-            0 => self.constants[start - 1],
-            tail => tape.constants[tail - 1].get(),
-        };
-        tape.last_constant.set(last.to_bits());
+        if tape.next_constant.get() != constant_mark {
+            tape.next_constant.set(constant_mark);
+            tape.forget_constants();
+        }
         tape.next.set((tape.next.get() & !INDEX_MASK) | mark);
     }
 
@@ -584,9 +604,7 @@ impl Scope {
                 let trace = Trace::new(
                     &list.records[mark..],
                     &list.values[mark..],
-                    // One place earlier than the mark: the constant stored last may be named again.
-                    &list.constants[level.constant_mark as usize - 1..],
-                    level.constant_mark as usize - 1,
+                    &list.constants,
                     if diagnostic { &list.lines[list.lines.len() - (list.records.len() - mark)..] } else { &[] },
                     level.inputs,
                     mark,
@@ -680,14 +698,28 @@ pub fn release_memory() {
     });
 }
 
-/// How many bytes the tape of this thread holds, in use or kept for reuse.
-pub fn memory() -> usize {
-    LIST.with_borrow(|list| {
-        8 * (list.records.capacity()
-            + list.values.capacity()
-            + list.constants.capacity()
-            + list.adjoints.capacity()
-            + list.lines.capacity())
-            + size_of::<Block>()
-    })
+/// How large a recording is: see [`tape_size`](crate::tape_size).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TapeSize {
+    /// Records, inputs included.
+    pub records: usize,
+    /// Constants stored beside them.
+    pub constants: usize,
+    /// Bytes of records, values, constants, and of the adjoints of a reverse sweep.
+    pub bytes: usize,
+}
+
+impl Scope {
+    /// How large the recording is so far.
+    pub(crate) fn size(&self) -> TapeSize {
+        LIST.with_borrow(|list| {
+            TAPE.with(|tape| {
+                let level = list.levels.last().expect("the scope is open");
+                let records = (tape.index() - level.mark) as usize;
+                let constants = (tape.next_constant.get() - level.constant_mark) as usize;
+                let bytes = records * (size_of::<Record>() + 2 * size_of::<f64>()) + constants * size_of::<f64>();
+                TapeSize { records, constants, bytes }
+            })
+        })
+    }
 }

@@ -98,6 +98,26 @@ impl<R: Real, const K: usize> Cotangent<R> for Pack<R, K> {
     }
 }
 
+/// The codes of the commonest operations. They are looked at first, straight from the record:
+/// taking the operation apart for the full match costs a second jump, which is a nanosecond a
+/// record where arithmetic is all there is.
+mod hot {
+    use super::{Binary, Form, Op};
+
+    const fn code(op: Binary, form: Form) -> u8 {
+        Op::Binary(op, form).encode().0
+    }
+    pub(super) const ADD: u8 = code(Binary::Add, Form::Both);
+    pub(super) const SUB: u8 = code(Binary::Sub, Form::Both);
+    pub(super) const MUL: u8 = code(Binary::Mul, Form::Both);
+    pub(super) const ADD_RIGHT: u8 = code(Binary::Add, Form::Right);
+    pub(super) const ADD_LEFT: u8 = code(Binary::Add, Form::Left);
+    pub(super) const SUB_RIGHT: u8 = code(Binary::Sub, Form::Right);
+    pub(super) const SUB_LEFT: u8 = code(Binary::Sub, Form::Left);
+    pub(super) const MUL_RIGHT: u8 = code(Binary::Mul, Form::Right);
+    pub(super) const MUL_LEFT: u8 = code(Binary::Mul, Form::Left);
+}
+
 /// Hands the operands of record `i` that its result depends on to `edge`, with their factors.
 /// A structurally zero derivative is not an edge. A selection is two edges, masked elsewhere.
 #[inline(always)]
@@ -110,6 +130,24 @@ pub(crate) fn visit_edges<R: Real>(
     mut edge: impl FnMut(usize, Factor<R>),
 ) {
     let (a, b) = (record.a(), record.b());
+    match record.code() {
+        hot::ADD => {
+            edge(a, Factor::One);
+            return edge(b, Factor::One);
+        }
+        hot::SUB => {
+            edge(a, Factor::One);
+            return edge(b, Factor::MinusOne);
+        }
+        hot::MUL => {
+            edge(a, Factor::Times(values[b]));
+            return edge(b, Factor::Times(values[a]));
+        }
+        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => return edge(a, Factor::One),
+        hot::SUB_LEFT => return edge(a, Factor::MinusOne),
+        hot::MUL_RIGHT | hot::MUL_LEFT => return edge(a, Factor::Constant(constants[b])),
+        _ => {}
+    }
     match record.op() {
         Op::Binary(Binary::Add, Form::Both) => {
             edge(a, Factor::One);
@@ -169,17 +207,27 @@ pub(crate) fn visit_edges<R: Real>(
     }
 }
 
-/// The value of record `i`; `None` if it is a guard that came out differently from `expected`.
+/// The value of a record; `None` if it is a guard that came out differently from `expected`.
+/// `before` is the record before it, which announces the condition of a selection.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn evaluate<R: Real>(
     record: Record,
-    before: Option<Record>,
+    before: Record,
     constants: &[f64],
     values: &[R],
     expected: f64,
 ) -> Option<R> {
     let (a, b) = (record.a(), record.b());
+    match record.code() {
+        hot::ADD => return Some(values[a] + values[b]),
+        hot::SUB => return Some(values[a] - values[b]),
+        hot::MUL => return Some(values[a] * values[b]),
+        hot::ADD_RIGHT => return Some(values[a] + constants[b]),
+        hot::SUB_RIGHT => return Some(values[a] - constants[b]),
+        hot::MUL_RIGHT => return Some(values[a] * constants[b]),
+        _ => {}
+    }
     Some(match record.op() {
         Op::Binary(op, Form::Both) => values[a].binary(values[b], op),
         Op::Binary(op, Form::Right) => values[a].binary_constant(constants[b], op),
@@ -202,8 +250,7 @@ pub(crate) fn evaluate<R: Real>(
         Op::Or => number(mask(values[a]) | mask(values[b])),
         Op::Copy | Op::Choose | Op::Taken => values[a],
         Op::Select => {
-            let condition = before.expect("a choose record stands before a select").a();
-            R::select(mask(values[condition]), values[a], values[b])
+            R::select(mask(values[before.a()]), values[a], values[b])
         }
         Op::Constant => R::constant(constants[b]),
         Op::Input => values[a],

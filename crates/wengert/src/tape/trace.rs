@@ -31,7 +31,7 @@ pub(crate) struct Trace {
     /// One per record, from a diagnostic run; else empty.
     pub(crate) lines: Vec<Line>,
     /// Whether a selection masks adjoints.
-    selects: bool,
+    pub(crate) selects: bool,
 }
 
 /// A guard came out differently: the recording is not valid at this point.
@@ -45,7 +45,6 @@ impl Trace {
         records: &[Record],
         values: &[f64],
         constants: &[f64],
-        constant_mark: usize,
         lines: &[Line],
         inputs: usize,
         mark: usize,
@@ -56,6 +55,7 @@ impl Trace {
         let mut captures: Vec<Var> = Vec::new();
         let mut place_of = std::collections::HashMap::new();
         let mut selects = false;
+        let (mut own_constants, mut constant_of) = (Vec::new(), std::collections::HashMap::new());
         let mut renumber = |index: usize| match index.checked_sub(mark) {
             Some(index) => index,
             None => *place_of.entry(index).or_insert_with(|| {
@@ -74,7 +74,15 @@ impl Trace {
                     return Record::new(Op::Input.encode().0, 0, 0);
                 }
                 let record = record.map_operands(&mut renumber);
-                if op.has_constant() { record.with_b(record.b() - constant_mark) } else { record }
+                if mark == 0 || !op.has_constant() {
+                    return record;
+                }
+                // A nested recording takes only the constants it uses along.
+                let place = *constant_of.entry(record.b()).or_insert_with(|| {
+                    own_constants.push(constants[record.b()]);
+                    own_constants.len() - 1
+                });
+                record.with_b(place)
             })
             .collect();
         for output in &mut outputs {
@@ -87,7 +95,7 @@ impl Trace {
         values.extend(captures.iter().map(|var| var.value));
         Trace {
             records,
-            constants: constants.to_vec(),
+            constants: if mark == 0 { constants.to_vec() } else { own_constants },
             values,
             captures,
             inputs,
@@ -112,7 +120,7 @@ impl Trace {
             *value = capture(var);
         }
         for i in self.inputs..count {
-            let before = i.checked_sub(1).map(|before| self.records[before]);
+            let before = self.records[i.saturating_sub(1)];
             values[i] =
                 sweep::evaluate(self.records[i], before, &self.constants, &values, self.values[i]).ok_or(Flipped)?;
         }

@@ -186,7 +186,7 @@ impl Real for Var {
         if op == Unary::Detach && mode() == Mode::Once {
             return lift(value);
         }
-        record_unary(Op::Unary(op), self, value)
+        record_unary(op, self, value)
     }
 
     #[inline(always)]

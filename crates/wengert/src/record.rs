@@ -1,0 +1,376 @@
+//! [`record`]: a function recorded once and asked for anything at new inputs.
+
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::algorithm::{Gradient, Hessian, Hvp, Jacobian, Jvp, Pull, Value};
+use crate::api::{check_size, next};
+use crate::replay::{self, Ask, Path, Reader, Scratch};
+use crate::scalar::{Algorithm, Sealed};
+use crate::tape::Var;
+use crate::tape::recording::{Line, Mode, Scope};
+use crate::tree::{Tree, leaves};
+
+/// How many paths through a function are kept unless [`Recorded::paths`] says otherwise.
+const PATHS: usize = 64;
+
+/// Records `f` at `at` and gives a function that can be asked for its value and derivatives at any
+/// input of the same shape, without running `f` again.
+///
+/// Comparisons were recorded as guards. Where one comes out differently at a new input, `f` is run
+/// and recorded again there, and the fresh recording's result is returned; the paths found so far
+/// are kept, 64 at most. So a recorded function never returns the derivative of the wrong branch.
+/// Under [`strict`](Recorded::strict) a flipped guard is an error instead.
+///
+/// Inside `f` a number cannot be taken out of a `Var` (`value` panics): it would be frozen.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let f = record([1.5, 2.0], |[x, y]| (1.0 - x).powi(2) + 100.0 * (y - x * x).powi(2));
+/// assert_eq!(f.value([1.0, 1.0]), 0.0);
+/// assert_eq!(f.grad([1.0, 1.0]), [0.0, 0.0]);
+/// assert_eq!(f.hessian([1.0, 1.0]), [[802.0, -400.0], [-400.0, 200.0]]);
+/// assert_eq!(f.hvp([1.0, 1.0], [1.0, 0.0]), [802.0, -400.0]);
+/// // many points at once, on SIMD lanes
+/// assert_eq!(f.grad_many(&[[1.0, 1.0], [0.0, 0.0]]), [[0.0, 0.0], [-2.0, 0.0]]);
+/// ```
+#[track_caller]
+pub fn record<T, O, F>(at: T, f: F) -> Recorded<T, O, F>
+where
+    T: Tree<Scalar = f64>,
+    O: Tree<Scalar = Var>,
+    F: Fn(T::Vars) -> O,
+{
+    let point = leaves(&at);
+    let recorded = Recorded {
+        shape: at,
+        size: point.len(),
+        f,
+        line: Location::caller(),
+        strict: false,
+        limit: PATHS,
+        state: Mutex::new(State { paths: Vec::new(), recordings: 0, scratch: Vec::new() }),
+    };
+    let path = recorded.fresh_path(&point);
+    recorded.lock().paths.push(path);
+    recorded
+}
+
+/// A recorded function; see [`record`].
+///
+/// It can be asked at points of plain numbers and, inside another driver's function, at points of
+/// [`Var`]s. It may be shared between threads if its function may.
+pub struct Recorded<T: Tree, O, F> {
+    shape: T,
+    size: usize,
+    f: F,
+    line: Line,
+    strict: bool,
+    limit: usize,
+    state: Mutex<State<O>>,
+}
+
+struct State<O> {
+    /// The paths through the function, the latest used first.
+    paths: Vec<Arc<Path<O>>>,
+    recordings: usize,
+    /// Buffers of earlier calls, as many as were under way at once.
+    scratch: Vec<Scratch>,
+}
+
+/// A guard of a recorded function came out differently at a new input, and the function is
+/// [`strict`](Recorded::strict).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardFlipped {
+    line: Line,
+}
+
+impl std::fmt::Display for GuardFlipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "a comparison in the function recorded at {} comes out differently at this input, and \
+             the recording is strict",
+            self.line
+        )
+    }
+}
+
+impl std::error::Error for GuardFlipped {}
+
+impl<T, O, F> Recorded<T, O, F>
+where
+    T: Tree<Scalar = f64>,
+    O: Tree<Scalar = Var>,
+    F: Fn(T::Vars) -> O,
+{
+    /// The same function, in which a flipped guard is an error: a panic in the plain methods,
+    /// `Err` in [`try_value`](Recorded::try_value) and [`try_grad`](Recorded::try_grad).
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// The same function, keeping at most `limit` paths (at least one).
+    pub fn paths(mut self, limit: usize) -> Self {
+        self.limit = limit.max(1);
+        self
+    }
+
+    /// How often the function was recorded, the first time included.
+    pub fn recordings(&self) -> usize {
+        self.lock().recordings
+    }
+
+    /// The value at `x`.
+    ///
+    /// # Panics
+    /// This and the other methods panic if the point has another number of leaves than the one
+    /// recorded at, and if a guard flips in a strict function.
+    #[track_caller]
+    pub fn value<X: Tree>(&self, x: X) -> O::Each<X::Scalar> {
+        or_panic(self.try_value(x))
+    }
+
+    /// The value at `x`, or that a guard of a strict function flipped.
+    #[track_caller]
+    pub fn try_value<X: Tree>(&self, x: X) -> Result<O::Each<X::Scalar>, GuardFlipped> {
+        let (path, mut results) = self.compute(&x, &[], &Value)?;
+        Ok(path.output.each(&mut || next(&mut results)))
+    }
+
+    /// The value and the product of the Jacobian with a tangent.
+    #[track_caller]
+    pub fn jvp<X: Tree>(
+        &self,
+        x: X,
+        tangent: impl Tree<Scalar = X::Scalar>,
+    ) -> (O::Each<X::Scalar>, O::Each<X::Scalar>) {
+        let tangent = leaves(&tangent);
+        check_size("jvp", "tangent", self.size, tangent.len());
+        let (path, mut results) = or_panic(self.compute(&x, &tangent, &Jvp));
+        let y = path.output.each(&mut || next(&mut results));
+        (y, path.output.each(&mut || next(&mut results)))
+    }
+
+    /// The product of the transposed Jacobian with a cotangent.
+    #[track_caller]
+    pub fn vjp<X: Tree>(&self, x: X, cotangent: impl Tree<Scalar = X::Scalar>) -> X::Grad {
+        let cotangent = leaves(&cotangent);
+        let (_, mut results) = or_panic(self.compute(&x, &cotangent, &Pull));
+        x.grad(&mut || next(&mut results))
+    }
+
+    /// The Jacobian; forward if there are at most as many inputs as outputs, else backward.
+    #[track_caller]
+    pub fn jacobian<X: Tree>(&self, x: X) -> O::Each<X::Grad> {
+        let (path, mut results) = or_panic(self.compute(&x, &[], &Jacobian));
+        path.output.each(&mut || x.grad(&mut || next(&mut results)))
+    }
+
+    /// The value at every point, eight points at a time on SIMD lanes.
+    ///
+    /// Arithmetic agrees with [`value`](Recorded::value) to the bit; the functions of the lanes
+    /// agree within the bounds stated in `wengert_kernels::math`.
+    #[track_caller]
+    pub fn value_many<X: Tree<Scalar = f64>>(&self, points: &[X]) -> Vec<O::Each<f64>> {
+        self.many(
+            points,
+            Ask::Value,
+            |path, _, reader| {
+                let mut k = 0..;
+                path.output.each(&mut || (reader.output)(k.next().expect("endless")))
+            },
+            |x| self.value(x),
+        )
+    }
+
+    /// `take` of every point on the path used last, in groups; where that path is not valid, or
+    /// depends on an outer recording, `alone` of the point.
+    #[track_caller]
+    fn many<X: Tree<Scalar = f64>, G>(
+        &self,
+        points: &[X],
+        ask: Ask,
+        take: impl Fn(&Path<O>, &X, &Reader<'_>) -> G,
+        alone: impl Fn(&X) -> G,
+    ) -> Vec<G> {
+        for point in points {
+            check_size("a recorded function", "point", self.size, point.size());
+        }
+        let path = self.lock().paths[0].clone();
+        if !path.trace.captures.is_empty() {
+            return points.iter().map(alone).collect();
+        }
+        let mut scratch = self.borrow_scratch();
+        let results =
+            replay::run_many(&path, &mut scratch, points, ask, |point, reader| take(&path, point, reader));
+        self.lock().scratch.push(scratch);
+        let complete = |(result, point): (Option<G>, &X)| result.unwrap_or_else(|| alone(point));
+        results.into_iter().zip(points).map(complete).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<O>> {
+        // A panic leaves nothing half done: `f` never runs with the lock held.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn borrow_scratch(&self) -> Scratch {
+        self.lock().scratch.pop().unwrap_or_default()
+    }
+
+    /// The algorithm's results at `x`, and the path taken.
+    #[track_caller]
+    fn compute<X: Tree>(
+        &self,
+        x: &X,
+        directions: &[X::Scalar],
+        algorithm: &impl Algorithm,
+    ) -> Result<(Arc<Path<O>>, std::vec::IntoIter<X::Scalar>), GuardFlipped> {
+        let point = leaves(x);
+        check_size("a recorded function", "point", self.size, point.len());
+        let line = Location::caller();
+        let (path, results) = self.on_path(&point, |path| {
+            X::Scalar::replay(&path.trace, line, &point, directions, algorithm).ok()
+        })?;
+        Ok((path, results.into_iter()))
+    }
+
+    /// `run` on the first path that is valid at the point, recording a new one if none is.
+    #[track_caller]
+    fn on_path<S: Sealed + Copy, R>(
+        &self,
+        point: &[S],
+        mut run: impl FnMut(&Path<O>) -> Option<R>,
+    ) -> Result<(Arc<Path<O>>, R), GuardFlipped> {
+        for tried in 0.. {
+            let Some(path) = self.lock().paths.get(tried).cloned() else { break };
+            if let Some(result) = run(&path) {
+                if tried > 0 {
+                    self.bring_forward(&path);
+                }
+                return Ok((path, result));
+            }
+        }
+        if self.strict {
+            return Err(GuardFlipped { line: self.line });
+        }
+        let plain: Vec<f64> = point.iter().map(|leaf| leaf.plain()).collect();
+        let path = self.fresh_path(&plain);
+        let result = run(&path).expect("a fresh recording is valid where it was made");
+        let mut state = self.lock();
+        state.paths.insert(0, path.clone());
+        state.paths.truncate(self.limit);
+        Ok((path, result))
+    }
+
+    /// Moves a path to the front, where the next call looks first.
+    fn bring_forward(&self, path: &Arc<Path<O>>) {
+        let mut state = self.lock();
+        if let Some(place) = state.paths.iter().position(|other| Arc::ptr_eq(other, path)) {
+            state.paths[..=place].rotate_right(1);
+        }
+    }
+
+    /// Runs and records the function at a point.
+    #[track_caller]
+    fn fresh_path(&self, point: &[f64]) -> Arc<Path<O>> {
+        let scope = Scope::open(Mode::Replay);
+        let mut numbers = point.iter();
+        let vars = self.shape.vars(&mut |_| scope.input(*numbers.next().expect("one per leaf")));
+        let output = (self.f)(vars);
+        let trace = f64::hold(scope, &leaves(&output)).0;
+        self.lock().recordings += 1;
+        let live = trace.reached(0..trace.outputs.len().min(1));
+        Arc::new(Path { trace, output, live })
+    }
+}
+
+impl<T, F> Recorded<T, Var, F>
+where
+    T: Tree<Scalar = f64>,
+    F: Fn(T::Vars) -> Var,
+{
+    /// The gradient at `x`.
+    #[track_caller]
+    pub fn grad<X: Tree>(&self, x: X) -> X::Grad {
+        or_panic(self.try_grad(x))
+    }
+
+    /// The gradient at `x`, or that a guard of a strict function flipped.
+    #[track_caller]
+    pub fn try_grad<X: Tree>(&self, x: X) -> Result<X::Grad, GuardFlipped> {
+        let point = leaves(&x);
+        check_size("a recorded function", "point", self.size, point.len());
+        let line = Location::caller();
+        let (_, gradient) = self.on_path(&point, |path| match X::Scalar::as_plain(&point) {
+            Some(numbers) if path.trace.captures.is_empty() => {
+                let mut scratch = self.borrow_scratch();
+                let gradient = replay::run(path, &mut scratch, numbers, Ask::Gradient, |reader| {
+                    let mut k = 0..;
+                    x.grad(&mut || X::Scalar::from_plain((reader.partial)(k.next().expect("endless"))))
+                });
+                self.lock().scratch.push(scratch);
+                gradient
+            }
+            _ => {
+                let one = [X::Scalar::from_plain(1.0)];
+                let results = X::Scalar::replay(&path.trace, line, &point, &one, &Pull).ok()?;
+                let mut results = results.into_iter();
+                Some(x.grad(&mut || next(&mut results)))
+            }
+        })?;
+        Ok(gradient)
+    }
+
+    /// The value and the gradient at `x`.
+    #[track_caller]
+    pub fn value_and_grad<X: Tree>(&self, x: X) -> (X::Scalar, X::Grad) {
+        let (_, mut results) = or_panic(self.compute(&x, &[], &Gradient));
+        (next(&mut results), x.grad(&mut || next(&mut results)))
+    }
+
+    /// The Hessian at `x`.
+    #[track_caller]
+    pub fn hessian<X: Tree>(&self, x: X) -> X::Each<X::Grad> {
+        let (_, mut results) = or_panic(self.compute(&x, &[], &Hessian));
+        x.each(&mut || x.grad(&mut || next(&mut results)))
+    }
+
+    /// The product of the Hessian at `x` with a vector.
+    #[track_caller]
+    pub fn hvp<X: Tree>(&self, x: X, vector: impl Tree<Scalar = X::Scalar>) -> X::Grad {
+        let vector = leaves(&vector);
+        check_size("hvp", "vector", self.size, vector.len());
+        let (_, mut results) = or_panic(self.compute(&x, &vector, &Hvp));
+        x.grad(&mut || next(&mut results))
+    }
+
+    /// The gradient at every point, eight points at a time on SIMD lanes; see
+    /// [`value_many`](Recorded::value_many).
+    #[track_caller]
+    pub fn grad_many<X: Tree<Scalar = f64>>(&self, points: &[X]) -> Vec<X::Grad> {
+        self.many(points, Ask::Gradient, |_, x, reader| gradient_of(x, reader), |x| self.grad(x))
+    }
+
+    /// The value and the gradient at every point; see [`value_many`](Recorded::value_many).
+    #[track_caller]
+    pub fn value_and_grad_many<X: Tree<Scalar = f64>>(&self, points: &[X]) -> Vec<(f64, X::Grad)> {
+        self.many(
+            points,
+            Ask::Gradient,
+            |_, x, reader| ((reader.output)(0), gradient_of(x, reader)),
+            |x| self.value_and_grad(x),
+        )
+    }
+}
+
+fn gradient_of<X: Tree<Scalar = f64>>(x: &X, reader: &Reader<'_>) -> X::Grad {
+    let mut k = 0..;
+    x.grad(&mut || (reader.partial)(k.next().expect("endless")))
+}
+
+#[track_caller]
+fn or_panic<R>(result: Result<R, GuardFlipped>) -> R {
+    result.unwrap_or_else(|flipped| panic!("{flipped}"))
+}

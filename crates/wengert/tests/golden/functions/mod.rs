@@ -1,0 +1,35 @@
+//! The functions of the golden cases, each written once over [`Real`].
+
+mod algebra;
+mod applications;
+mod composite;
+mod control;
+mod elementwise;
+pub(crate) mod higher;
+mod programs;
+mod reduce;
+mod residuals;
+
+use wengert::Real;
+
+use crate::array::{Args, Outputs, Trouble};
+
+/// The function of a family with this name.
+pub(crate) fn call<R: Real>(family: &str, function: &str, args: &Args<R>) -> Outputs<R> {
+    match family {
+        "unary" | "unary_higher" => elementwise::unary_call(function, args),
+        "binary" => elementwise::binary_call(function, args),
+        "composite" => composite::call(function, args),
+        "mgh_hessian" => residuals::call(function, args),
+        "programs" => programs::call(function, args),
+        "reduce" => reduce::call(function, args),
+        "control" => control::call(function, args),
+        "applications" => applications::call(function, args),
+        _ => unsupported(function),
+    }
+}
+
+/// The answer where there is no function of this name.
+pub(crate) fn unsupported<T>(function: &str) -> Result<T, Trouble> {
+    Err(Trouble::Unsupported(function.to_owned()))
+}
