@@ -15,6 +15,7 @@
 //!
 //! Run it with `cargo run --release -p wengert --example lotka_volterra`.
 
+use std::hint::black_box;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -104,50 +105,37 @@ fn hash(n: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The problem as `argmin` sees it.
-struct Estimation<'data> {
-    steps: usize,
-    data: &'data [Observation],
-    /// What the misfit is multiplied by. The first step of L-BFGS is the negative gradient; a step
-    /// of length 10 would ask for 20,000 times as much prey.
-    scale: f64,
+/// The problem as `argmin` sees it: a function and its gradient.
+struct Estimation<V, G> {
+    value: V,
+    gradient: G,
 }
 
-impl<'data> Estimation<'data> {
-    /// Scaled so that the first step changes the parameters by ten percent.
-    fn new(steps: usize, data: &'data [Observation], guess: [f64; 6]) -> Self {
-        let slope = norm(grad(guess, |p| misfit(p, steps, data)));
-        Estimation { steps, data, scale: 0.1 / slope }
+impl<V: Fn([f64; 6]) -> f64, G> CostFunction for Estimation<V, G> {
+    type Param = Vec<f64>;
+    type Output = f64;
+
+    fn cost(&self, parameters: &Vec<f64>) -> Result<f64, Error> {
+        Ok((self.value)(six(parameters)))
     }
 }
 
-/// The Euclidean length.
-fn norm(vector: [f64; 6]) -> f64 {
-    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+impl<V, G: Fn([f64; 6]) -> [f64; 6]> Gradient for Estimation<V, G> {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+
+    fn gradient(&self, parameters: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        Ok((self.gradient)(six(parameters)).to_vec())
+    }
 }
 
 fn six(parameters: &[f64]) -> [f64; 6] {
     parameters.try_into().expect("argmin keeps the number of parameters")
 }
 
-impl CostFunction for Estimation<'_> {
-    type Param = Vec<f64>;
-    type Output = f64;
-
-    fn cost(&self, parameters: &Vec<f64>) -> Result<f64, Error> {
-        // The same function over plain numbers: nothing is recorded.
-        Ok(self.scale * misfit(six(parameters), self.steps, self.data))
-    }
-}
-
-impl Gradient for Estimation<'_> {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
-
-    fn gradient(&self, parameters: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        let gradient = grad(six(parameters), |p| misfit(p, self.steps, self.data) * self.scale);
-        Ok(gradient.to_vec())
-    }
+/// The Euclidean length.
+fn norm(vector: [f64; 6]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// What was found.
@@ -171,8 +159,18 @@ pub struct Estimate {
 /// Estimates the parameters by L-BFGS with the line search of J. J. Moré and D. J. Thuente (1994).
 pub fn estimate(steps: usize, data: &[Observation]) -> Result<Estimate, Error> {
     let guess = GUESS.map(f64::ln);
+    // The first step of L-BFGS is the negative gradient; a step of length 10 would ask for 20,000
+    // times as much prey. Scaled like this it changes the parameters by ten percent.
+    let scale = 0.1 / norm(grad(guess, |p| misfit(p, steps, data)));
+    // Runge-Kutta has no branches: one recording gives the gradient for all parameters.
+    let recorded = record(guess, |p| misfit(p, steps, data) * scale);
+    let problem = Estimation {
+        // The same function over plain numbers: nothing is recorded.
+        value: |p| misfit(p, steps, data) * scale,
+        gradient: |p| recorded.grad(p),
+    };
     let solver = LBFGS::new(MoreThuenteLineSearch::new(), 6).with_tolerance_grad(1e-8)?;
-    let run = Executor::new(Estimation::new(steps, data, guess), solver)
+    let run = Executor::new(problem, solver)
         .configure(|state| state.param(guess.to_vec()).max_iters(200))
         .run()?;
     let state = run.state();
@@ -236,14 +234,18 @@ fn inverse(mut a: [[f64; 6]; 6]) -> [[f64; 6]; 6] {
 }
 
 /// The mean time of one call, over a few calls.
-fn mean_time(mut f: impl FnMut()) -> Duration {
+fn mean_time<R>(mut f: impl FnMut() -> R) -> Duration {
     const CALLS: u32 = 20;
-    f();
+    black_box(f());
     let start = Instant::now();
     for _ in 0..CALLS {
-        f();
+        black_box(f());
     }
     start.elapsed() / CALLS
+}
+
+fn ratio(time: Duration, unit: Duration) -> f64 {
+    time.as_secs_f64() / unit.as_secs_f64()
 }
 
 /// Estimates the parameters and prints everything.
@@ -271,22 +273,13 @@ pub fn report(out: &mut impl Write, steps: usize) -> Result<Estimate, Error> {
     writeln!(out, "{} iterations, {values} values, {gradients} gradients in {elapsed:.2?}: {}.", found.iterations, found.reason)?;
 
     let point = found.parameters.map(f64::ln);
-    let value = mean_time(|| {
-        std::hint::black_box(misfit(std::hint::black_box(point), steps, &data));
-    });
-    let gradient = mean_time(|| {
-        std::hint::black_box(grad(std::hint::black_box(point), |p| misfit(p, steps, &data)));
-    });
-    let ratio = gradient.as_secs_f64() / value.as_secs_f64();
-    writeln!(out, "One value takes {value:.2?}, one gradient {gradient:.2?}, {ratio:.1} times as long.")?;
-    let recorded = wengert::record(point, |p| misfit(p, steps, &data));
-    let value = mean_time(|| {
-        std::hint::black_box(recorded.value(std::hint::black_box(point)));
-    });
-    let gradient = mean_time(|| {
-        std::hint::black_box(recorded.grad(std::hint::black_box(point)));
-    });
-    writeln!(out, "Replayed: One value takes {value:.2?}, one gradient {gradient:.2?}, {ratio:.1} times as long.")?;
+    let value = mean_time(|| misfit(point, steps, &data));
+    writeln!(out, "\nOne value         {value:>10.2?}")?;
+    let fresh = mean_time(|| grad(point, |p| misfit(p, steps, &data)));
+    writeln!(out, "One gradient      {fresh:>10.2?}  {:>5.1} values; the function runs and is recorded", ratio(fresh, value))?;
+    let recorded = record(point, |p| misfit(p, steps, &data));
+    let replayed = mean_time(|| recorded.grad(point));
+    writeln!(out, "                  {replayed:>10.2?}  {:>5.1} values; the recording is replayed", ratio(replayed, value))?;
     Ok(found)
 }
 

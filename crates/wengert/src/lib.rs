@@ -3,7 +3,10 @@
 
 mod api;
 mod tree;
+#[cfg(any(feature = "nalgebra", feature = "ndarray"))]
+mod interop;
 mod record;
+mod diagnose;
 mod real;
 mod lanes;
 mod dual;
@@ -16,10 +19,11 @@ mod replay;
 pub mod ops;
 mod special;
 pub mod check;
-#[cfg(any(feature = "nalgebra", feature = "ndarray"))]
-mod interop;
 
 pub use api::{Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp};
+pub use diagnose::{
+    Cut, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
+};
 pub use dual::Dual;
 pub use lanes::{LaneMask, Lanes};
 pub use record::{GuardFlipped, Recorded, record};

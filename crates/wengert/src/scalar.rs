@@ -46,7 +46,7 @@ impl Scalar for f64 {}
 impl Scalar for Var {}
 
 /// The part of [`Scalar`] that is ours.
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
 pub trait Sealed: Sized {
     /// An input of a recording at this point.
     fn enter(self, scope: &Scope) -> Var;
@@ -78,7 +78,7 @@ pub trait Sealed: Sized {
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
 }
 
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for f64 {
     fn enter(self, scope: &Scope) -> Var {
         scope.input(self)
@@ -140,7 +140,7 @@ impl Sealed for f64 {
     }
 }
 
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for Var {
     fn enter(self, scope: &Scope) -> Var {
         scope.input_of(self)

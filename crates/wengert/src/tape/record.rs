@@ -191,6 +191,15 @@ impl Op {
         }
     }
 
+    /// The number that belongs to the operation, if it carries one.
+    pub(crate) const fn number(self) -> Option<i64> {
+        match self {
+            Op::Unary(Unary::Powi(n)) => Some(n as i64),
+            Op::Unary(Unary::Polygamma(n) | Unary::Sinc(n)) => Some(n as i64),
+            _ => None,
+        }
+    }
+
     /// The name in messages and listings.
     pub(crate) const fn name(self) -> &'static str {
         match self {

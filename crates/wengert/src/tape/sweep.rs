@@ -5,7 +5,7 @@
 
 use super::record::{Form, Op, Record};
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Mask, Real};
+use crate::real::Real;
 
 /// `∂ result / ∂ operand`, in the form that costs least.
 #[derive(Clone, Copy, Debug)]
@@ -289,8 +289,8 @@ pub(crate) fn mask<R: Real>(condition: R) -> R::Mask {
 /// `adjoints` holds -0.0 everywhere between calls. -0.0 is the neutral element of addition, and
 /// marks what was not reached: nothing flows back from there. A reached adjoint may come out as
 /// -0.0 too; passing nothing on is then right as long as the derivatives are finite. Where they
-/// are not, or a selection masks adjoints, the sweep gives up with `None`, all adjoints are -0.0
-/// again, and the caller takes the careful way.
+/// are not, the sweep gives up with `None`, all adjoints are -0.0 again, and the caller takes the
+/// careful way. There are no selections: a function that runs once records the chosen branch.
 #[inline(never)]
 pub(crate) fn gradient(
     records: &[Record],
@@ -301,6 +301,7 @@ pub(crate) fn gradient(
     inputs: usize,
 ) -> Option<()> {
     let (records, values) = (&records[..=from], &values[..=from]);
+    debug_assert!(records.iter().all(|record| record.op() != Op::Select), "a selection needs masks");
     adjoints[from] = 1.0;
     for i in (inputs..=from).rev() {
         let ct = adjoints[i];
@@ -315,10 +316,6 @@ pub(crate) fn gradient(
         visit_edges(records[i], constants, values, i, |k, factor| {
             adjoints[k] += ct.times(factor);
         });
-        if records[i].op() == Op::Select {
-            adjoints.fill(-0.0);
-            return None;
-        }
     }
     Some(())
 }

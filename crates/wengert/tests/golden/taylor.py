@@ -89,7 +89,7 @@ UNARY = {
 }
 
 EVERYWHERE = [(0.6, 1.7), (-2.2, 0.4), (1.3, -3.0), (-0.5, -0.8)]
-FIRST_QUADRANT = [(0.6, 1.7), (2.2, 0.4), (1.3, 3.0)]
+FIRST_QUADRANT = [(0.6, 1.7), (2.2, 0.4), (1.3, 2.9)]
 
 BINARY = {
     "add": (lambda x, y: x + y, EVERYWHERE),

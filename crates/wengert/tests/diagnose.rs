@@ -1,0 +1,77 @@
+//! Status of a gradient, hunting for NaN, listings: with the user's lines.
+
+use wengert::prelude::*;
+use wengert::{Grad, Operand, Pass, Status, find_nonfinite, listing};
+
+#[test]
+fn a_status_says_what_a_derivative_leaves_out() {
+    let f = |[a, b, c, d, e]: [Var; 5]| {
+        let taken = c.value();
+        a * b.detach() + taken * a + d.floor() + if e > 0.0 { a } else { -a }
+    };
+    let [a, b, c, d, e] = Grad::of(f).status([1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!([a, d, e], [Status::Connected, Status::Zero, Status::Zero]);
+    let Status::Severed(cut) = b else { panic!("{b}") };
+    assert_eq!((cut.by, cut.at.line()), ("detach", 10));
+    let Status::Severed(cut) = c else { panic!("{c}") };
+    assert_eq!((cut.by, cut.at.line()), ("value", 9));
+    let error = Grad::of(f).deny_severed().at([1.0, 2.0, 3.0, 4.0, 5.0]).expect_err("severed");
+    assert!(error.to_string().contains("severed by `detach` at crates/wengert/tests/diagnose.rs:10"), "{error}");
+    assert_eq!(error.input, 1);
+}
+
+#[test]
+fn a_detached_value_that_is_not_used_severs_nothing() {
+    let f = |[x, y]: [Var; 2]| {
+        let _unused = y.detach() * 2.0;
+        x * y
+    };
+    assert_eq!(Grad::of(f).status([1.0, 2.0]), [Status::Connected; 2]);
+    assert_eq!(Grad::of(f).deny_severed().at([1.0, 2.0]), Ok((2.0, [2.0, 1.0])));
+}
+
+#[test]
+fn the_first_operation_that_is_not_finite_is_named() {
+    let found = find_nonfinite([0.0, 1.0], |[x, y]| {
+        let a = x.ln();
+        a * y
+    })
+    .expect("ln 0");
+    assert_eq!((found.pass, found.operation, found.at.line()), (Pass::Forward, "ln", line!() - 4));
+    assert_eq!((found.operands, found.result), (vec![0.0], f64::NEG_INFINITY));
+
+    let found = find_nonfinite(0.0, |x| {
+        let square = x * x;
+        square.sqrt()
+    })
+    .expect("inf at the root, then 0 * inf");
+    assert_eq!((found.pass, found.operation, found.at.line()), (Pass::Backward, "sqrt", line!() - 3));
+
+    let found = find_nonfinite(0.0, |x| 1.0 / x).expect("1/0");
+    assert_eq!((found.pass, found.operation, &found.operands[..]), (Pass::Forward, "div", &[1.0, 0.0][..]));
+    assert!(found.to_string().starts_with("div(1, 0) at crates/wengert/tests/diagnose.rs:"), "{found}");
+
+    assert_eq!(find_nonfinite([1.0, 2.0], |[x, y]| x * y), None);
+    let input = find_nonfinite([f64::NAN, 2.0], |[x, y]| x * y).expect("the input itself");
+    assert_eq!(input.operation, "input");
+}
+
+#[test]
+fn a_listing_shows_operations_values_and_adjoints() {
+    let list = listing([2.0, 4.0], |[x, y]| 3.0 - x.powi(3) / y * 2.0);
+    let shown: Vec<_> = list.entries.iter().map(|e| (e.operation, e.value, e.adjoint)).collect();
+    assert_eq!(shown[2], ("powi", 8.0, -0.5));
+    assert_eq!(list.entries[2].number, Some(3));
+    assert_eq!(list.entries[4].operands, [Operand::Node(3), Operand::Constant(2.0)]);
+    assert_eq!(list.entries[5].operands, [Operand::Constant(3.0), Operand::Node(4)]);
+    assert_eq!(list.outputs, [Operand::Node(5)]);
+    assert_eq!(list.entries[0].adjoint, -6.0);
+}
+
+#[test]
+fn long_diagnostic_runs_keep_every_line() {
+    let list = listing(1.0, |x| (0..5000).fold(x, |y, _| y * 0.999 + x));
+    assert_eq!(list.entries.len(), 10_001);
+    assert!(list.entries[1..].iter().all(|entry| entry.at.line() == list.entries[1].at.line()));
+    assert_eq!(listing(1.0, |x| x * x).entries.len(), 2);
+}
