@@ -1,1 +1,80 @@
-fn main() {}
+//! The tasks of this repository, run as `cargo xtask TASK`.
+//!
+//! - `ci` is what CI runs; `ci STEP…` runs only these steps, in the order of CI.
+//! - `tidy` checks the layout: module order, file heads, dependencies, generated files.
+//! - `codegen` writes the generated pages.
+//! - `bless` writes the generated pages and every snapshot that a test compares with; read the
+//!   difference before you commit it.
+//! - `bench …` runs the benchmarks with these arguments.
+
+#![expect(clippy::print_stdout, reason = "a command talks to the one who runs it")]
+#![expect(clippy::print_stderr, reason = "a command talks to the one who runs it")]
+
+mod ci;
+mod codegen;
+mod deny;
+mod licence;
+mod lines;
+mod metadata;
+mod run;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use crate::run::cargo;
+use crate::workspace::{Workspace, root};
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+  ci [STEP…]   everything CI runs, or only these steps
+  tidy         layout: module order, file heads, dependencies, generated files
+  codegen      write the generated pages
+  bless        write the generated pages and the snapshots of the tests
+  bench …      the benchmarks, with these arguments";
+
+/// Why a task failed, for the one who runs it.
+type Failure = String;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["ci", ref steps @ ..] => return ci::ci(steps),
+        ["tidy"] => tidy::tidy(),
+        ["codegen"] => write_pages(),
+        ["bless"] => bless(),
+        ["bench", ref rest @ ..] => {
+            run::run(cargo(&["run", "--quiet", "--release", "--package", "bench", "--"]).args(rest))
+        }
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes the generated pages.
+fn write_pages() -> Result<(), Failure> {
+    let page = codegen::primitives(&Workspace::load()?)?;
+    let path = root().join(codegen::PRIMITIVES);
+    std::fs::write(&path, page).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Writes the generated pages and the snapshots.
+fn bless() -> Result<(), Failure> {
+    write_pages()?;
+    let members = metadata::members()?;
+    let mut tests = cargo(&["test", "--all-features", "--all-targets"]);
+    for member in &members {
+        if ["expect-test", "trybuild"].iter().any(|library| member.depends_on(library)) {
+            tests.args(["--package", &member.name]);
+        }
+    }
+    // The names by which the two libraries are told to write instead of compare.
+    run::run(tests.env("UPDATE_EXPECT", "1").env("TRYBUILD", "overwrite"))
+}

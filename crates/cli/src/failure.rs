@@ -12,6 +12,8 @@ pub(crate) enum Failure {
     Check(String),
     /// The command line does not fit the program: exit code 2.
     Usage(String),
+    /// The same, about a place in the program. The text is the rendered message.
+    UsageAt(String),
     /// The program is wrong: exit code 3. The text is the rendered message.
     Program(String),
     /// A file cannot be read or written: exit code 4.
@@ -26,14 +28,14 @@ impl Failure {
 
     /// A command line that does not fit the program, with the line it is about.
     pub(crate) fn usage(source: &Source, message: &Diagnostic) -> Self {
-        Self::Usage(message.render(&source.text, &source.name))
+        Self::UsageAt(message.render(&source.text, &source.name))
     }
 
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Check(_) => 1,
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::UsageAt(_) => 2,
             Self::Program(_) => 3,
             Self::File(_) => 4,
         }
@@ -42,12 +44,13 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Check(text) | Self::Usage(text) | Self::Program(text) | Self::File(text)) = self;
-        // Rendered messages begin with their own heading, which is styled.
-        if text.contains("error") && text.contains("-->") {
-            return f.write_str(text);
+        match self {
+            // Rendered messages have their own heading.
+            Self::UsageAt(text) | Self::Program(text) => f.write_str(text),
+            Self::Check(text) | Self::Usage(text) | Self::File(text) => {
+                let style = anstyle::AnsiColor::BrightRed.on_default().bold();
+                write!(f, "{style}error{style:#}: {text}")
+            }
         }
-        let style = anstyle::AnsiColor::BrightRed.on_default().bold();
-        write!(f, "{style}error{style:#}: {text}")
     }
 }

@@ -30,6 +30,8 @@ Exit codes:
 const LANGUAGE: &str = "\
 Examples:
   wengert grad 'x1*x2 + sin(x1)' --at x1=2,x2=5
+  wengert grad 'exp(-x^2)' --at x=0.5 --order 4
+  wengert grad 'x*y^2' --at x=2,y=3 --order 3 --dir x=1,y=1
   wengert grad 'r*cos(t), r*sin(t)' --at r=1,t=0.5 --jacobian
   wengert grad model.txt --at a=1,b=-2 --check --hessian
   wengert grad 'x*y' --at x=2,y=3 --format svg --out graph.svg
@@ -69,6 +71,12 @@ pub(crate) struct Grad {
     /// The second derivatives of the output
     #[arg(long)]
     pub(crate) hessian: bool,
+    /// The derivatives of every order up to this one: of a single input, or along `--dir`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub(crate) order: Option<u8>,
+    /// The direction of `--order`, as in `x1=1,x2=0`
+    #[arg(long, value_name = "NAMES", requires = "order")]
+    pub(crate) dir: Vec<String>,
     /// The derivative along a direction, by forward mode, as in `x1=1,x2=0`
     #[arg(long, value_name = "NAMES")]
     pub(crate) jvp: Vec<String>,

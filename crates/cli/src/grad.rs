@@ -11,7 +11,7 @@ use crate::output;
 use crate::point;
 use crate::program::Program;
 use crate::render::render;
-use crate::report::{Check, CheckEntry, Directional, Named, Number, Report};
+use crate::report::{Check, CheckEntry, Directional, Named, Number, Report, Series};
 use crate::source::{self, Source};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::parse;
@@ -23,7 +23,11 @@ pub(crate) fn run(flags: &Grad, color: anstream::ColorChoice) -> Result<(), Fail
     let report = report(flags, &source, &program)?;
     let text = render(&report, flags.format)?;
     // Only the tables have colours.
-    let color = if flags.format == Format::Text { color } else { anstream::ColorChoice::Never };
+    let color = if flags.format == Format::Text {
+        color
+    } else {
+        anstream::ColorChoice::Never
+    };
     output::write(&text, flags.out.as_deref(), color)?;
     match &report.check {
         Some(check) if !check.agrees => {
@@ -49,7 +53,9 @@ fn read_program(source: &Source) -> Result<Program, Failure> {
             source.text
         )));
     }
-    parsed.and_then(|ast| check(&ast)).map_err(|message| Failure::program(source, &message))
+    parsed
+        .and_then(|ast| check(&ast))
+        .map_err(|message| Failure::program(source, &message))
 }
 
 /// Everything the flags ask for.
@@ -59,8 +65,18 @@ fn report(flags: &Grad, source: &Source, program: &Program) -> Result<Report, Fa
     if !single && flags.hessian {
         return Err(several(source, program, "a Hessian is that of one output"));
     }
-    if !single && !flags.jacobian && flags.jvp.is_empty() {
-        return Err(several(source, program, "a gradient is that of one output; `--jacobian` takes several"));
+    if !single && !flags.jacobian && flags.jvp.is_empty() && flags.order.is_none() {
+        return Err(several(
+            source,
+            program,
+            "a gradient is that of one output; `--jacobian` takes several",
+        ));
+    }
+    if flags.jacobian {
+        limit("Jacobian", program.outputs.len(), program.inputs)?;
+    }
+    if flags.hessian {
+        limit("Hessian", program.inputs, program.inputs)?;
     }
     let run = eval::run(program, &point);
     let mut report = Report {
@@ -91,16 +107,53 @@ fn report(flags: &Grad, source: &Source, program: &Program) -> Result<Report, Fa
     if flags.hessian {
         report.hessian = Some(numbers(derivatives::hessian_of(program, &point)));
     }
+    if let Some(order) = flags.order {
+        report.series = Some(series(flags, program, &point, order)?);
+    }
     if flags.check {
         report.check = Some(compare(program, &point, &report));
     }
     Ok(report)
 }
 
+/// The report on a program at a point, for tests of what is made of reports.
+#[cfg(test)]
+pub(crate) fn report_at(text: &str, at: &[&str]) -> Report {
+    use clap::Parser;
+    let mut arguments = vec!["wengert", "grad", text];
+    arguments.extend(at.iter().flat_map(|values| ["--at", values]));
+    let flags = crate::flags::Flags::parse_from(arguments);
+    let crate::flags::Command::Grad(flags) = flags.command else {
+        panic!("not `grad`")
+    };
+    let source = Source {
+        name: "test".into(),
+        text: text.into(),
+        may_be_path: false,
+    };
+    let made = read_program(&source).and_then(|program| report(&flags, &source, &program));
+    made.unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Refuses matrices that no one can read and no memory may hold.
+fn limit(name: &str, rows: usize, columns: usize) -> Result<(), Failure> {
+    const MOST: usize = 1_000_000;
+    if rows.saturating_mul(columns) <= MOST {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "the {name} would have {rows} times {columns} entries, and at most {MOST} are computed"
+    )))
+}
+
 /// The message about too many outputs, shown at the second.
 fn several(source: &Source, program: &Program, why: &str) -> Failure {
     let count = program.outputs.len();
-    let span = program.outputs.get(1).map(|node| program.node(*node).span).unwrap_or_default();
+    let span = program
+        .outputs
+        .get(1)
+        .map(|node| program.node(*node).span)
+        .unwrap_or_default();
     let message = Diagnostic::new(span, format!("the program has {count} outputs"))
         .label("the second output")
         .help(why);
@@ -109,15 +162,25 @@ fn several(source: &Source, program: &Program, why: &str) -> Failure {
 
 /// The numbers under the names of the inputs; there may be more numbers than inputs.
 fn named(program: &Program, values: &[f64]) -> Vec<Named> {
-    let pair = |(name, value): (&String, &f64)| Named { name: name.clone(), value: Number(*value) };
+    let pair = |(name, value): (&String, &f64)| Named {
+        name: name.clone(),
+        value: Number(*value),
+    };
     program.input_names().iter().zip(values).map(pair).collect()
 }
 
 fn numbers(rows: Vec<Vec<f64>>) -> Vec<Vec<Number>> {
-    rows.into_iter().map(|row| row.into_iter().map(Number).collect()).collect()
+    rows.into_iter()
+        .map(|row| row.into_iter().map(Number).collect())
+        .collect()
 }
 
-fn directional(program: &Program, run: &Run<f64>, direction: &[f64], tangents: &[f64]) -> Directional {
+fn directional(
+    program: &Program,
+    run: &Run<f64>,
+    direction: &[f64],
+    tangents: &[f64],
+) -> Directional {
     let derivative = |output: &Operand| match output {
         Operand::Constant(_) => Number(0.0),
         Operand::Entry(index) => Number(tangents[*index]),
@@ -126,6 +189,30 @@ fn directional(program: &Program, run: &Run<f64>, direction: &[f64], tangents: &
         direction: named(program, direction),
         derivatives: run.outputs.iter().map(derivative).collect(),
     }
+}
+
+/// The derivatives of every order up to `order`.
+fn series(flags: &Grad, program: &Program, point: &[f64], order: u8) -> Result<Series, Failure> {
+    let direction = match (&flags.dir[..], program.inputs) {
+        ([], 1) => vec![1.0],
+        ([], count) => {
+            return Err(Failure::Usage(format!(
+                "`--order` needs a program of one input, or a direction in `--dir`; \
+                 this one has {count} inputs"
+            )));
+        }
+        (texts, _) => point::values(program, "--dir", texts)?,
+    };
+    let coefficients = derivatives::series_of(program, point, &direction, usize::from(order));
+    let derived = coefficients
+        .iter()
+        .map(|c| derivatives::from_coefficients(c))
+        .collect();
+    Ok(Series {
+        direction: named(program, &direction),
+        derivatives: numbers(derived),
+        coefficients: numbers(coefficients),
+    })
 }
 
 /// Compares everything that the report says with differences of values of one order less.
@@ -141,7 +228,9 @@ fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
         let value = |output: usize, x: f64| eval::outputs(program, &moved(input, x))[output];
         if let Some(gradient) = &report.gradient {
             let exact = gradient[input].value.0;
-            entries.push(entry(format!("d/d{name}"), point[input], exact, |x| value(0, x)));
+            entries.push(entry(format!("d/d{name}"), point[input], exact, |x| {
+                value(0, x)
+            }));
         }
         for (output, row) in report.jacobian.iter().flatten().enumerate() {
             let exact = row[input].0;
@@ -165,7 +254,36 @@ fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
             entries.push(entry(name, 0.0, exact.0, along));
         }
     }
-    Check { agrees: entries.iter().all(|entry| entry.agrees), entries }
+    if let Some(series) = &report.series {
+        compare_series(program, point, report, series, &mut entries);
+    }
+    Check {
+        agrees: entries.iter().all(|entry| entry.agrees),
+        entries,
+    }
+}
+
+/// Compares every derivative of a series with differences of the order before.
+fn compare_series(
+    program: &Program,
+    point: &[f64],
+    report: &Report,
+    series: &Series,
+    entries: &mut Vec<CheckEntry>,
+) {
+    let direction: Vec<f64> = series.direction.iter().map(|part| part.value.0).collect();
+    for (output, derived) in series.derivatives.iter().enumerate() {
+        for (order, exact) in derived.iter().enumerate().skip(1) {
+            let before = |t: f64| {
+                let moved = point.iter().zip(&direction).map(|(x, v)| x + t * v);
+                let moved: Vec<f64> = moved.collect();
+                let series = derivatives::series_of(program, &moved, &direction, order - 1);
+                derivatives::from_coefficients(&series[output])[order - 1]
+            };
+            let name = format!("{} order {order}", report.outputs[output].text);
+            entries.push(entry(name, 0.0, exact.0, before));
+        }
+    }
 }
 
 fn entry(name: String, x: f64, derivative: f64, f: impl Fn(f64) -> f64) -> CheckEntry {

@@ -6,10 +6,9 @@ use wengert::ops::{Binary, Unary};
 
 use crate::eval::{Entry, Operand, Operation, Run};
 use crate::partials::partials;
-use crate::program::{Node, Op, Program, Variable};
+use crate::program::{Node, Program, Variable};
 use crate::report::{Edge, Number, Output, Row, RowKind};
 use crate::source::Source;
-use crate::syntax::diagnostic::position;
 use crate::syntax::span::Span;
 
 /// The rows of `run`, without adjoints and tangents.
@@ -18,7 +17,11 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Run<f64>) -> Vec<Ro
     let lines = Lines::new(&source.text);
     let mut rows = Vec::with_capacity(run.entries.len());
     for (entry, name) in run.entries.iter().zip(&names) {
-        let words = Words { program, source, names: &names };
+        let words = Words {
+            program,
+            source,
+            names: &names,
+        };
         let operands = words.operands(entry);
         let chosen = chosen(run, entry);
         let edges = entry.operands[..entry.operation.arity()]
@@ -29,11 +32,16 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Run<f64>) -> Vec<Ro
                 row: row_of(*operand),
                 name: name.clone(),
                 partial: partial.map(Number),
+                flows: false,
             });
         let input = matches!(entry.operation, Operation::Input(_));
         rows.push(Row {
             name: name.clone(),
-            kind: if input { RowKind::Input } else { RowKind::Operation },
+            kind: if input {
+                RowKind::Input
+            } else {
+                RowKind::Operation
+            },
             operation: symbol(entry),
             text: words.text(entry, &operands),
             operands: edges.collect(),
@@ -49,7 +57,26 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Run<f64>) -> Vec<Ro
             rows[row].output = true;
         }
     }
+    mark_flow(run, &mut rows);
     rows
+}
+
+/// Marks the operands along which adjoints flow, from the outputs backwards.
+fn mark_flow(run: &Run<f64>, rows: &mut [Row]) {
+    let mut reached: Vec<bool> = rows.iter().map(|row| row.output).collect();
+    for (index, row) in rows.iter_mut().enumerate().rev() {
+        let masked = match chosen(run, &run.entries[index]) {
+            Some(true) => Some(1),
+            Some(false) => Some(0),
+            None => None,
+        };
+        for (side, edge) in row.operands.iter_mut().enumerate() {
+            edge.flows = reached[index] && edge.row.is_some() && masked != Some(side);
+            if let (true, Some(from)) = (edge.flows, edge.row) {
+                reached[from] = true;
+            }
+        }
+    }
 }
 
 /// The outputs of `run`.
@@ -59,7 +86,11 @@ pub(crate) fn outputs(program: &Program, source: &Source, run: &Run<f64>) -> Vec
         value: Number(run.value(*operand)),
         row: row_of(*operand),
     };
-    run.outputs.iter().zip(&program.outputs).map(output).collect()
+    run.outputs
+        .iter()
+        .zip(&program.outputs)
+        .map(output)
+        .collect()
 }
 
 fn row_of(operand: Operand) -> Option<usize> {
@@ -86,7 +117,9 @@ impl Lines {
     }
 
     fn line(&self, span: Span) -> usize {
-        self.0.partition_point(|newline| *newline < span.start as usize) + 1
+        self.0
+            .partition_point(|newline| *newline < span.start as usize)
+            + 1
     }
 }
 
@@ -128,35 +161,43 @@ fn names(program: &Program, run: &Run<f64>) -> Vec<String> {
 /// How the versions of each variable are called in a run.
 struct Versions<'p> {
     program: &'p Program,
-    /// How many versions each variable has.
-    counts: Vec<usize>,
+    /// What stands between the name of each variable and the number of a version; none for a
+    /// variable with one version, which needs no number.
+    joints: Vec<Option<String>>,
     taken: HashSet<&'p str>,
 }
 
 impl<'p> Versions<'p> {
     fn new(program: &'p Program, run: &Run<f64>) -> Self {
-        let mut counts = vec![0; program.variables.len()];
+        let mut counts = vec![0_usize; program.variables.len()];
         counts[..program.inputs].fill(1);
         for (variable, _) in &run.assignments {
             counts[variable.0 as usize] += 1;
         }
-        let taken = program.variables.iter().map(String::as_str).collect();
-        Self { program, counts, taken }
+        let taken: HashSet<&str> = program.variables.iter().map(String::as_str).collect();
+        let joint = |(base, count): (&String, usize)| {
+            let mut joint = String::new();
+            while (0..count).any(|k| taken.contains(format!("{base}{joint}{k}").as_str())) {
+                joint.push('_');
+            }
+            (count > 1).then_some(joint)
+        };
+        let joints = program.variables.iter().zip(counts).map(joint).collect();
+        Self {
+            program,
+            joints,
+            taken,
+        }
     }
 
     /// `a` if the variable has one version, else `a0`, `a1`, …; with an underscore between if
     /// the program has such a name itself.
     fn name(&self, variable: Variable, version: usize) -> String {
         let base = &self.program.variables[variable.0 as usize];
-        let count = self.counts[variable.0 as usize];
-        if count == 1 {
-            return base.clone();
+        match &self.joints[variable.0 as usize] {
+            Some(joint) => format!("{base}{joint}{version}"),
+            None => base.clone(),
         }
-        let mut joint = String::new();
-        while (0..count).any(|k| self.taken.contains(format!("{base}{joint}{k}").as_str())) {
-            joint.push('_');
-        }
-        format!("{base}{joint}{version}")
     }
 
     /// The letters of nameless entries: `v`, or others if the program has names like `v1` or `v`.
@@ -193,7 +234,10 @@ impl Words<'_> {
             Operand::Constant(value) => Number(*value).exact(),
             Operand::Entry(index) => self.names[*index].clone(),
         };
-        entry.operands[..entry.operation.arity()].iter().map(word).collect()
+        entry.operands[..entry.operation.arity()]
+            .iter()
+            .map(word)
+            .collect()
     }
 
     /// The operation with its operands, as the language would write it.
@@ -202,7 +246,11 @@ impl Words<'_> {
         // A number with a sign needs parentheses beside an operator.
         let side = |index: usize| {
             let word: &String = &operands[index];
-            if word.starts_with('-') { format!("({word})") } else { word.clone() }
+            if word.starts_with('-') {
+                format!("({word})")
+            } else {
+                word.clone()
+            }
         };
         match entry.operation {
             Operation::Input(_) => "input".to_owned(),

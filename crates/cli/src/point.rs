@@ -1,5 +1,7 @@
 //! Values for names: `x1=2,x2=5e-1`, as in `--at` and `--jvp`.
 
+use std::collections::HashMap;
+
 use crate::failure::Failure;
 use crate::program::Program;
 use crate::syntax::functions::nearest_of;
@@ -10,30 +12,50 @@ use crate::syntax::functions::nearest_of;
 /// as in programs, with an optional sign, or `inf`, `-inf`, `nan`.
 pub(crate) fn values(program: &Program, flag: &str, texts: &[String]) -> Result<Vec<f64>, Failure> {
     let names = program.input_names();
+    let places: HashMap<&str, usize> = names
+        .iter()
+        .enumerate()
+        .map(|(index, name)| (name.as_str(), index))
+        .collect();
     let mut found: Vec<Option<f64>> = vec![None; names.len()];
     for (name, value) in pairs(flag, texts)? {
-        let Some(index) = names.iter().position(|known| *known == name) else {
+        let Some(&index) = places.get(name.as_str()) else {
             return Err(unknown(program, flag, &name));
         };
         if found[index].replace(value).is_some() {
-            return Err(Failure::Usage(format!("`{flag}` gives `{name}` two values")));
+            return Err(Failure::Usage(format!(
+                "`{flag}` gives `{name}` two values"
+            )));
         }
     }
-    let missing: Vec<String> = names
+    let missing = names
         .iter()
         .zip(&found)
-        .filter(|(_, value)| value.is_none())
-        .map(|(name, _)| format!("`{name}`"))
-        .collect();
+        .filter(|(_, value)| value.is_none());
+    let missing: Vec<String> = missing.map(|(name, _)| format!("`{name}`")).collect();
     if missing.is_empty() {
         return Ok(found.into_iter().flatten().collect());
     }
     let example: Vec<String> = names.iter().map(|name| format!("{name}=1")).collect();
     Err(Failure::Usage(format!(
         "no value for {}; give every input one, as in `{flag} {}`",
-        missing.join(", "),
-        example.join(",")
+        some_of(&missing, ", "),
+        some_of(&example, ",")
     )))
+}
+
+/// The first few of the items.
+fn some_of(items: &[String], between: &str) -> String {
+    const SHOWN: usize = 8;
+    let cut = |item: &String| match item.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &item[..end]),
+        None => item.clone(),
+    };
+    let mut shown: Vec<String> = items.iter().take(SHOWN).map(cut).collect();
+    if items.len() > SHOWN {
+        shown.push("…".to_owned());
+    }
+    shown.join(between)
 }
 
 fn unknown(program: &Program, flag: &str, name: &str) -> Failure {
@@ -45,7 +67,7 @@ fn unknown(program: &Program, flag: &str, name: &str) -> Failure {
     }
     let listed = match names {
         [] => "the program has no inputs".to_owned(),
-        _ => format!("the inputs are {}", names.join(", ")),
+        _ => format!("the inputs are {}", some_of(names, ", ")),
     };
     let near = nearest_of(name, names.iter().map(|known| (known.as_str(), known)));
     let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
@@ -61,7 +83,9 @@ fn pairs(flag: &str, texts: &[String]) -> Result<Vec<(String, f64)>, Failure> {
             continue;
         }
         let Some((name, value)) = piece.split_once('=') else {
-            return Err(Failure::Usage(format!("`{flag}`: expected `name=value`, found `{piece}`")));
+            return Err(Failure::Usage(format!(
+                "`{flag}`: expected `name=value`, found `{piece}`"
+            )));
         };
         let (name, value) = (name.trim(), value.trim());
         if !crate::syntax::is_name(name) {

@@ -23,6 +23,9 @@ pub(crate) struct Report {
     /// The second derivatives of the only output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hessian: Option<Vec<Vec<Number>>>,
+    /// Derivatives of higher order along a direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) series: Option<Series>,
     /// The comparison with differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Check>,
@@ -57,6 +60,17 @@ pub(crate) struct Directional {
     pub(crate) direction: Vec<Named>,
     /// The derivative of each output.
     pub(crate) derivatives: Vec<Number>,
+}
+
+/// The Taylor series of every output along a direction.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Series {
+    /// The direction.
+    pub(crate) direction: Vec<Named>,
+    /// For each output, its derivatives of order 0, 1, 2, …
+    pub(crate) derivatives: Vec<Vec<Number>>,
+    /// The same divided by the factorial of the order.
+    pub(crate) coefficients: Vec<Vec<Number>>,
 }
 
 /// The comparison of derivatives with differences of values.
@@ -131,6 +145,9 @@ pub(crate) struct Edge {
     /// The derivative of the row in this operand; none for a constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) partial: Option<Number>,
+    /// Whether an adjoint flows along it: not on the side of a `select` that was not chosen, nor
+    /// in front of it, nor where nothing leads to an output.
+    pub(crate) flows: bool,
 }
 
 /// A number, whole in every format: JSON has no NaN and no infinity, so these become text there.
@@ -158,7 +175,11 @@ impl Number {
     pub(crate) fn exact(self) -> String {
         let value = self.0;
         if value.is_infinite() {
-            return if value > 0.0 { "inf".into() } else { "-inf".into() };
+            return if value > 0.0 {
+                "inf".into()
+            } else {
+                "-inf".into()
+            };
         }
         if value != 0.0 && (value.abs() >= 1e16 || value.abs() < 1e-5) {
             return format!("{value:e}");

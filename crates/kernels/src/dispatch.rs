@@ -45,7 +45,8 @@ impl Level {
 ///
 /// Implement `run` with `#[inline(always)]`, and so everything it calls in its hot loop:
 /// only what is inlined is compiled with the wider instructions. The rest runs correctly,
-/// with the instructions of the baseline.
+/// with the instructions of the baseline. A large function handed in as a generic parameter
+/// or closure is not inlined, even if it is marked so: call it by name.
 ///
 /// ```
 /// use wengert_kernels::{Work, dispatch};

@@ -320,20 +320,21 @@ fn draw_history(panel: &Panel<'_>, history: &[Progress]) -> Drawn {
 }
 
 fn draw_scores(panel: &Panel<'_>, parameters: &[f64], table: &Table) -> Drawn {
-    const REACH: i32 = 12;
-    let mut counts = [[0; 2 * REACH as usize]; 2];
-    for (x, &first) in table.features.iter().zip(&table.is_first) {
-        let bin = (score(parameters, x).floor() as i32).clamp(-REACH, REACH - 1) + REACH;
-        counts[usize::from(!first)][bin as usize] += 1;
+    // Bins of width 1; `counts[class][k]` belongs to the scores from `low + k` on.
+    let bins: Vec<i32> = table.features.iter().map(|x| score(parameters, x).floor() as i32).collect();
+    let low = bins.iter().copied().min().unwrap_or(0).min(-1);
+    let high = bins.iter().copied().max().unwrap_or(0).max(0) + 1;
+    let mut counts = vec![vec![0u32; (high - low) as usize]; 2];
+    for (&bin, &first) in bins.iter().zip(&table.is_first) {
+        counts[usize::from(!first)][(bin - low) as usize] += 1;
     }
-    let highest = counts.iter().flatten().copied().max().unwrap_or(1);
-    let reach = f64::from(REACH);
+    let top = 1.1 * f64::from(counts.iter().flatten().copied().max().unwrap_or(1));
     let mut chart = ChartBuilder::on(panel)
         .caption("Samples held out", ("sans-serif", 20, &INK))
         .margin(14)
         .x_label_area_size(42)
-        .y_label_area_size(44)
-        .build_cartesian_2d(-reach..reach, 0.0..f64::from(highest) * 1.1)?;
+        .y_label_area_size(52)
+        .build_cartesian_2d(f64::from(low)..f64::from(high), 0.0..top)?;
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -341,22 +342,23 @@ fn draw_scores(panel: &Panel<'_>, parameters: &[f64], table: &Table) -> Drawn {
         .bold_line_style(INK.mix(0.12))
         .axis_style(INK)
         .x_desc("score w·x + b: the logarithm of the odds")
+        .y_desc("samples")
         .x_label_formatter(&|x| format!("{x:.0}"))
         .y_label_formatter(&|y| format!("{y:.0}"))
         .label_style(("sans-serif", 13, &INK))
         .draw()?;
     for (class, color) in [(1, BLUE), (0, ORANGE)] {
-        let bars = (0..2 * REACH).filter(|&bin| counts[class][bin as usize] > 0).map(|bin| {
-            let x = f64::from(bin - REACH);
-            let corners = [(x + 0.05, 0.0), (x + 0.95, f64::from(counts[class][bin as usize]))];
-            Rectangle::new(corners, color.mix(0.65).filled())
+        let seen = counts[class].iter().zip(low..).filter(|&(&count, _)| count > 0);
+        let bars = seen.map(|(&count, bin)| {
+            let x = f64::from(bin);
+            Rectangle::new([(x + 0.05, 0.0), (x + 0.95, f64::from(count))], color.mix(0.65).filled())
         });
         chart
             .draw_series(bars)?
             .label(&table.classes[class])
             .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], color.mix(0.65).filled()));
     }
-    let threshold = [(0.0, 0.0), (0.0, f64::from(highest) * 1.1)];
+    let threshold = [(0.0, 0.0), (0.0, top)];
     chart.draw_series(LineSeries::new(threshold, INK.stroke_width(1)))?;
     chart
         .configure_series_labels()
@@ -383,7 +385,8 @@ fn draw_weights(panel: &Panel<'_>, weights: &[f64]) -> Drawn {
         .light_line_style(TRANSPARENT)
         .bold_line_style(INK.mix(0.12))
         .axis_style(INK)
-        .x_label_formatter(&|x| format!("{x:.1}"))
+        // + 0.0: the middle is 0, not -0.
+        .x_label_formatter(&|x| format!("{:.1}", (x * 10.0).round() / 10.0 + 0.0))
         .label_style(("sans-serif", 13, &INK))
         .draw()?;
     for (part, (name, color)) in [("mean", BLUE), ("standard error", GREEN), ("worst", ORANGE)].into_iter().enumerate() {

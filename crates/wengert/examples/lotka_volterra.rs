@@ -279,7 +279,9 @@ pub fn report(out: &mut impl Write, steps: usize) -> Result<Estimate, Error> {
     writeln!(out, "One gradient      {fresh:>10.2?}  {:>5.1} values; the function runs and is recorded", ratio(fresh, value))?;
     let recorded = record(point, |p| misfit(p, steps, &data));
     let replayed = mean_time(|| recorded.grad(point));
+    let size = wengert::tape_size(point, |p| misfit(p, steps, &data));
     writeln!(out, "                  {replayed:>10.2?}  {:>5.1} values; the recording is replayed", ratio(replayed, value))?;
+    writeln!(out, "The recording has {} records, {:.1} MB.", size.records, size.bytes as f64 / 1e6)?;
     Ok(found)
 }
 

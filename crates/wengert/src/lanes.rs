@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::{BitAnd, BitOr, Not};
 
+use wengert_kernels::math;
+
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Float, Mask, Real, real_operators};
 
@@ -18,45 +20,18 @@ pub struct Lanes<const N: usize>(pub [f64; N]);
 
 /// The outcome of a comparison in every lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LaneMask<const N: usize>(pub [bool; N]);
-
-impl<const N: usize> Not for LaneMask<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn not(self) -> Self {
-        LaneMask(std::array::from_fn(|k| !self.0[k]))
-    }
-}
-
-impl<const N: usize> BitAnd for LaneMask<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn bitand(self, other: Self) -> Self {
-        LaneMask(std::array::from_fn(|k| self.0[k] & other.0[k]))
-    }
-}
-
-impl<const N: usize> BitOr for LaneMask<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn bitor(self, other: Self) -> Self {
-        LaneMask(std::array::from_fn(|k| self.0[k] | other.0[k]))
-    }
-}
-
-impl<const N: usize> Mask for LaneMask<N> {
-    #[inline(always)]
-    fn splat(outcome: bool) -> Self {
-        LaneMask([outcome; N])
-    }
-    #[inline(always)]
-    fn known(self) -> Option<bool> {
-        let first = self.0.first().is_none_or(|&outcome| outcome);
-        self.0.iter().all(|&outcome| outcome == first).then_some(first)
-    }
+pub struct LaneMask<const N: usize> {
+    /// All bits or none: a selection is then three operations on bits, which always become SIMD
+    /// instructions; one on `bool`s may become branches.
+    bits: [u64; N],
 }
 
 impl<const N: usize> LaneMask<N> {
+    #[inline(always)]
+    fn from_fn(outcome: impl Fn(usize) -> bool) -> Self {
+        LaneMask { bits: std::array::from_fn(|k| u64::from(outcome(k)).wrapping_neg()) }
+    }
+
     /// The one outcome of all lanes.
     #[track_caller]
     fn unanimous(self) -> bool {
@@ -64,6 +39,43 @@ impl<const N: usize> LaneMask<N> {
             "a comparison came out differently in different lanes, so it cannot steer their common \
              control flow: use Real::select on Real::compare",
         )
+    }
+}
+
+impl<const N: usize> Not for LaneMask<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn not(self) -> Self {
+        LaneMask { bits: self.bits.map(|bits| !bits) }
+    }
+}
+
+impl<const N: usize> BitAnd for LaneMask<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn bitand(self, other: Self) -> Self {
+        LaneMask { bits: std::array::from_fn(|k| self.bits[k] & other.bits[k]) }
+    }
+}
+
+impl<const N: usize> BitOr for LaneMask<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        LaneMask { bits: std::array::from_fn(|k| self.bits[k] | other.bits[k]) }
+    }
+}
+
+impl<const N: usize> Mask for LaneMask<N> {
+    #[inline(always)]
+    fn splat(outcome: bool) -> Self {
+        LaneMask::from_fn(|_| outcome)
+    }
+    #[inline(always)]
+    fn known(self) -> Option<bool> {
+        let first = self.bits.first().is_none_or(|&bits| bits != 0);
+        let every = LaneMask::splat(first);
+        (self == every).then_some(first)
     }
 }
 
@@ -124,6 +136,106 @@ impl<const N: usize> Float for Lanes<N> {
     fn map2(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
         Lanes(std::array::from_fn(|k| f(self.0[k], other.0[k])))
     }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Lanes(math::sqrt(self.0))
+    }
+    #[inline(always)]
+    fn cbrt(self) -> Self {
+        Lanes(math::cbrt(self.0))
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        Lanes(math::exp(self.0))
+    }
+    #[inline(always)]
+    fn exp2(self) -> Self {
+        Lanes(math::exp2(self.0))
+    }
+    #[inline(always)]
+    fn expm1(self) -> Self {
+        Lanes(math::expm1(self.0))
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        Lanes(math::ln(self.0))
+    }
+    #[inline(always)]
+    fn log2(self) -> Self {
+        Lanes(math::log2(self.0))
+    }
+    #[inline(always)]
+    fn log10(self) -> Self {
+        Lanes(math::log10(self.0))
+    }
+    #[inline(always)]
+    fn log1p(self) -> Self {
+        Lanes(math::log1p(self.0))
+    }
+    #[inline(always)]
+    fn sin(self) -> Self {
+        Lanes(math::sin(self.0))
+    }
+    #[inline(always)]
+    fn cos(self) -> Self {
+        Lanes(math::cos(self.0))
+    }
+    #[inline(always)]
+    fn tan(self) -> Self {
+        Lanes(math::tan(self.0))
+    }
+    #[inline(always)]
+    fn asin(self) -> Self {
+        Lanes(math::asin(self.0))
+    }
+    #[inline(always)]
+    fn acos(self) -> Self {
+        Lanes(math::acos(self.0))
+    }
+    #[inline(always)]
+    fn atan(self) -> Self {
+        Lanes(math::atan(self.0))
+    }
+    #[inline(always)]
+    fn sinh(self) -> Self {
+        Lanes(math::sinh(self.0))
+    }
+    #[inline(always)]
+    fn cosh(self) -> Self {
+        Lanes(math::cosh(self.0))
+    }
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        Lanes(math::tanh(self.0))
+    }
+    #[inline(always)]
+    fn sigmoid(self) -> Self {
+        Lanes(math::sigmoid(self.0))
+    }
+    #[inline(always)]
+    fn softplus(self) -> Self {
+        Lanes(math::softplus(self.0))
+    }
+    #[inline(always)]
+    fn erf(self) -> Self {
+        Lanes(math::erf(self.0))
+    }
+    #[inline(always)]
+    fn erfc(self) -> Self {
+        Lanes(math::erfc(self.0))
+    }
+    #[inline(always)]
+    fn powf(self, other: Self) -> Self {
+        Lanes(math::pow(self.0, other.0))
+    }
+    #[inline(always)]
+    fn atan2(self, other: Self) -> Self {
+        Lanes(math::atan2(self.0, other.0))
+    }
+    #[inline(always)]
+    fn hypot(self, other: Self) -> Self {
+        Lanes(math::hypot(self.0, other.0))
+    }
 }
 
 impl<const N: usize> Real for Lanes<N> {
@@ -152,7 +264,7 @@ impl<const N: usize> Real for Lanes<N> {
     }
     #[inline(always)]
     fn compare(self, other: Self, op: Compare) -> LaneMask<N> {
-        LaneMask(std::array::from_fn(|k| op.eval(self.0[k], other.0[k])))
+        LaneMask::from_fn(|k| op.eval(self.0[k], other.0[k]))
     }
     #[inline(always)]
     fn decide(self, other: Self, op: Compare) -> Option<bool> {
@@ -160,7 +272,10 @@ impl<const N: usize> Real for Lanes<N> {
     }
     #[inline(always)]
     fn select(mask: LaneMask<N>, yes: Self, no: Self) -> Self {
-        Lanes(std::array::from_fn(|k| if mask.0[k] { yes.0[k] } else { no.0[k] }))
+        Lanes(std::array::from_fn(|k| {
+            let bits = mask.bits[k];
+            f64::from_bits((yes.0[k].to_bits() & bits) | (no.0[k].to_bits() & !bits))
+        }))
     }
     #[inline(always)]
     fn all_finite(self) -> bool {

@@ -99,6 +99,36 @@ pub trait Float:
     fn tan(self) -> Self {
         self.map(f64::tan)
     }
+    /// Inverse sine.
+    #[inline(always)]
+    fn asin(self) -> Self {
+        self.map(f64::asin)
+    }
+    /// Inverse cosine.
+    #[inline(always)]
+    fn acos(self) -> Self {
+        self.map(f64::acos)
+    }
+    /// Inverse tangent.
+    #[inline(always)]
+    fn atan(self) -> Self {
+        self.map(f64::atan)
+    }
+    /// `self^exponent`
+    #[inline(always)]
+    fn powf(self, exponent: Self) -> Self {
+        self.map2(exponent, f64::powf)
+    }
+    /// Angle of the point with ordinate `self` and abscissa `other`.
+    #[inline(always)]
+    fn atan2(self, other: Self) -> Self {
+        self.map2(other, f64::atan2)
+    }
+    /// `sqrt(self^2 + other^2)` without overflow.
+    #[inline(always)]
+    fn hypot(self, other: Self) -> Self {
+        self.map2(other, f64::hypot)
+    }
     /// Hyperbolic sine.
     #[inline(always)]
     fn sinh(self) -> Self {

@@ -46,7 +46,10 @@ impl<const N: usize, R: Real> Taylor<N, R> {
     /// The series with these coefficients: number `k` belongs to `t^k`.
     pub fn new(coefficients: [R; N]) -> Self {
         const { assert!(N > 0, "a Taylor series has at least one coefficient") };
-        Taylor { coefficients, length: N }
+        Taylor {
+            coefficients,
+            length: N,
+        }
     }
 
     /// The independent variable at `x`: the series `x + t`.
@@ -75,7 +78,10 @@ impl<const N: usize, R: Real> Taylor<N, R> {
     /// If `k` is not below `N`.
     #[track_caller]
     pub fn derivative(self, k: usize) -> R {
-        assert!(k < N, "a Taylor series of {N} coefficients has no derivative of order {k}");
+        assert!(
+            k < N,
+            "a Taylor series of {N} coefficients has no derivative of order {k}"
+        );
         factorial_times(k, self.coefficients[k])
     }
 
@@ -91,7 +97,10 @@ impl<const N: usize, R: Real> Taylor<N, R> {
         for (k, coefficient) in coefficients[..length].iter_mut().enumerate().skip(1) {
             *coefficient = next(k).unwrap_or(R::constant(0.0));
         }
-        Taylor { coefficients, length }
+        Taylor {
+            coefficients,
+            length,
+        }
     }
 
     /// The coefficients that are not structurally zero.
@@ -112,10 +121,22 @@ impl<const N: usize, R: Real> Taylor<N, R> {
     #[inline(always)]
     #[track_caller]
     fn over(numerator: &[R], denominator: &Self, z: R) -> Self {
-        let length = if denominator.is_constant() { numerator.len() } else { N };
-        let mut quotient = Taylor { length: length.min(N), ..Taylor::lift(z) };
+        let length = if denominator.is_constant() {
+            numerator.len()
+        } else {
+            N
+        };
+        let mut quotient = Taylor {
+            length: length.min(N),
+            ..Taylor::lift(z)
+        };
         for k in 1..quotient.length {
-            let next = series::quotient(numerator, denominator.live(), &quotient.coefficients[..k], k);
+            let next = series::quotient(
+                numerator,
+                denominator.live(),
+                &quotient.coefficients[..k],
+                k,
+            );
             quotient.coefficients[k] = next.unwrap_or(R::constant(0.0));
         }
         quotient
@@ -123,7 +144,11 @@ impl<const N: usize, R: Real> Taylor<N, R> {
 
     /// The series with value `y` of an operation on these operands, by the rule of its derivative.
     #[track_caller]
-    fn by_rule<const A: usize>(operands: [&Self; A], y: R, op: impl FnOnce([Node; A]) -> series::Op) -> Self {
+    fn by_rule<const A: usize>(
+        operands: [&Self; A],
+        y: R,
+        op: impl FnOnce([Node; A]) -> series::Op,
+    ) -> Self {
         let mut graph = Graph::default();
         let operands = operands.map(|operand| graph.given(operand.live()));
         let node = graph.insert(op(operands), y);
@@ -159,7 +184,9 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
             Unary::Neg => Taylor::from_fn(y, self.length, |k| Some(-self.coefficients[k])),
             Unary::Square => {
                 let live = self.live();
-                Taylor::from_fn(y, self.product_length(&self), |k| series::product(live, live, k))
+                Taylor::from_fn(y, self.product_length(&self), |k| {
+                    series::product(live, live, k)
+                })
             }
             Unary::Recip => Taylor::over(&[], &self, y),
             op => Taylor::by_rule([&self], y, |[x]| series::Op::Unary(op, x)),
@@ -178,7 +205,9 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
         match op {
             Binary::Add => Taylor::from_fn(z, longest, |k| series::sum(x, y, k)),
             Binary::Sub => Taylor::from_fn(z, longest, |k| series::difference(x, y, k)),
-            Binary::Mul => Taylor::from_fn(z, self.product_length(&other), |k| series::product(x, y, k)),
+            Binary::Mul => {
+                Taylor::from_fn(z, self.product_length(&other), |k| series::product(x, y, k))
+            }
             Binary::Div => Taylor::over(x, &other, z),
             op => Taylor::by_rule([&self, &other], z, |[x, y]| series::Op::Binary(op, x, y)),
         }
@@ -192,11 +221,13 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
             Binary::Add | Binary::Sub | Binary::Rem => {
                 Taylor::from_fn(z, self.length, |k| Some(self.coefficients[k]))
             }
-            Binary::Mul | Binary::Div => {
-                Taylor::from_fn(z, self.length, |k| Some(self.coefficients[k].binary_constant(constant, op)))
-            }
+            Binary::Mul | Binary::Div => Taylor::from_fn(z, self.length, |k| {
+                Some(self.coefficients[k].binary_constant(constant, op))
+            }),
             _ if self.is_constant() => Taylor::lift(z),
-            op => Taylor::by_rule([&self, &Taylor::constant(constant)], z, |[x, y]| series::Op::Binary(op, x, y)),
+            op => Taylor::by_rule([&self, &Taylor::constant(constant)], z, |[x, y]| {
+                series::Op::Binary(op, x, y)
+            }),
         }
     }
 
@@ -210,9 +241,13 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
         match op {
             Binary::Add => Taylor::from_fn(z, other.length, |k| Some(other.coefficients[k])),
             Binary::Sub => Taylor::from_fn(z, other.length, |k| Some(-other.coefficients[k])),
-            Binary::Mul => Taylor::from_fn(z, other.length, |k| Some(other.coefficients[k] * constant)),
+            Binary::Mul => {
+                Taylor::from_fn(z, other.length, |k| Some(other.coefficients[k] * constant))
+            }
             Binary::Div => Taylor::over(&[], &other, z),
-            op => Taylor::by_rule([&Taylor::constant(constant), &other], z, |[x, y]| series::Op::Binary(op, x, y)),
+            op => Taylor::by_rule([&Taylor::constant(constant), &other], z, |[x, y]| {
+                series::Op::Binary(op, x, y)
+            }),
         }
     }
 
@@ -243,7 +278,9 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
 
     #[inline(always)]
     fn all_finite(self) -> bool {
-        self.coefficients.iter().all(|coefficient| coefficient.all_finite())
+        self.coefficients
+            .iter()
+            .all(|coefficient| coefficient.all_finite())
     }
 }
 
@@ -311,12 +348,21 @@ fn place<B: Base>(graph: &mut Graph<B>, trace: &Trace, values: &[B], direction: 
     let mut nodes: Vec<Node> = Vec::with_capacity(values.len());
     // Operands may be captures, which are numbered after the records but come before them.
     let count = trace.records.len();
-    let captures: Vec<Node> = values[count..].iter().map(|&value| graph.given(&[value])).collect();
+    let captures: Vec<Node> = values[count..]
+        .iter()
+        .map(|&value| graph.given(&[value]))
+        .collect();
     for (i, (&record, &value)) in trace.records.iter().zip(values).enumerate() {
-        let of = |index: usize| if index < count { nodes[index] } else { captures[index - count] };
+        let of = |index: usize| {
+            if index < count {
+                nodes[index]
+            } else {
+                captures[index - count]
+            }
+        };
         let (a, b) = (record.a(), record.b());
         let node = match record.op() {
-            Op::Input => graph.given(&[value, direction[i]]),
+            Op::Input if i < trace.inputs => graph.given(&[value, direction[i]]),
             Op::Unary(op) => graph.insert(series::Op::Unary(op, of(a)), value),
             Op::Binary(op, form) => {
                 let (x, y) = match form {
@@ -331,7 +377,9 @@ fn place<B: Base>(graph: &mut Graph<B>, trace: &Trace, values: &[B], direction: 
                 graph.select(condition, of(a), of(b))
             }
             Op::Copy => of(a),
-            Op::Constant
+            // An input further on is that of a nested driver whose point was a constant.
+            Op::Input
+            | Op::Constant
             | Op::Guard(..)
             | Op::Condition(..)
             | Op::Not

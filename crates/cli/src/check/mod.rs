@@ -10,6 +10,8 @@ mod names;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{HashMap, HashSet};
+
 use crate::program::{Node, Program, Step, Variable};
 use crate::syntax::ast::{Arm, Ast, NodeId, Statement, Symbol};
 use crate::syntax::diagnostic::Diagnostic;
@@ -23,7 +25,9 @@ pub(crate) type Checked<T> = Result<T, Box<Diagnostic>>;
 pub(crate) fn check(ast: &Ast) -> Checked<Program> {
     let roles = names::roles(ast)?;
     let mut checker = Checker::new(ast, &roles);
-    let Some((last, rest)) = ast.body.split_last() else { return Err(empty()) };
+    let Some((last, rest)) = ast.body.split_last() else {
+        return Err(empty());
+    };
     for statement in rest {
         checker.statement(statement)?;
     }
@@ -45,8 +49,11 @@ pub(crate) fn check(ast: &Ast) -> Checked<Program> {
 
 fn empty() -> Box<Diagnostic> {
     Box::new(
-        Diagnostic::new(Span::default(), "the program is empty: there is nothing to differentiate")
-            .help("write an expression, such as `x^2 + 1`"),
+        Diagnostic::new(
+            Span::default(),
+            "the program is empty: there is nothing to differentiate",
+        )
+        .help("write an expression, such as `x^2 + 1`"),
     )
 }
 
@@ -70,6 +77,18 @@ struct Checker<'a> {
     variables: Vec<Option<Variable>>,
     /// The state of each variable here.
     states: Vec<State>,
+    /// The changes of states, oldest first, so that branches can be undone at the cost of what
+    /// they changed.
+    trail: Vec<(Variable, State)>,
+}
+
+/// What the branches of an `if` assign.
+#[derive(Default)]
+struct Merged {
+    /// How many branches there are, with the `else` that may not be written.
+    branches: usize,
+    /// In how many of them each variable is surely set, and one of the places.
+    assigned: HashMap<Variable, (usize, Span)>,
 }
 
 impl<'a> Checker<'a> {
@@ -80,6 +99,7 @@ impl<'a> Checker<'a> {
             program: Program::default(),
             variables: vec![None; ast.names.len()],
             states: Vec::new(),
+            trail: Vec::new(),
         };
         for (symbol, span) in &roles.inputs {
             let variable = checker.variable(*symbol);
@@ -96,25 +116,32 @@ impl<'a> Checker<'a> {
             return variable;
         }
         let variable = Variable(u32::try_from(self.program.variables.len()).unwrap_or(u32::MAX));
-        self.program.variables.push(self.ast.name(symbol).to_owned());
+        self.program
+            .variables
+            .push(self.ast.name(symbol).to_owned());
         self.states.push(State::Unset);
         self.variables[index] = Some(variable);
         variable
     }
 
     fn statements(&mut self, body: &[Statement]) -> Checked<()> {
-        body.iter().try_for_each(|statement| self.statement(statement))
+        body.iter()
+            .try_for_each(|statement| self.statement(statement))
     }
 
     /// A statement that is not the last of the program.
     fn statement(&mut self, statement: &Statement) -> Checked<()> {
         match statement {
             Statement::Input(_) => Ok(()),
-            Statement::Assign { target, target_span, value } => {
+            Statement::Assign {
+                target,
+                target_span,
+                value,
+            } => {
                 let node = self.number(*value)?;
                 let variable = self.variable(*target);
                 self.program.steps.push(Step::Assign(variable, node));
-                self.states[variable.0 as usize] = State::Set(*target_span);
+                self.set(variable, State::Set(*target_span));
                 Ok(())
             }
             Statement::If { arms, otherwise } => self.branches(arms, otherwise.as_deref()),
@@ -134,50 +161,55 @@ impl<'a> Checker<'a> {
     /// `if`: the blocks one after the other, with jumps around those not taken.
     fn branches(&mut self, arms: &[Arm], otherwise: Option<&[Statement]>) -> Checked<()> {
         let mut ends = Vec::new();
-        let mut outcomes = Vec::new();
+        let mut merged = Merged::default();
         for arm in arms {
             let condition = self.guard(arm.condition)?;
             let unless = self.program.steps.len();
             self.program.steps.push(Step::Unless(condition, 0));
-            let before = self.states.clone();
-            self.statements(&arm.block)?;
-            outcomes.push(std::mem::replace(&mut self.states, before));
+            self.branch(&arm.block, &mut merged)?;
             ends.push(self.program.steps.len());
             self.program.steps.push(Step::Jump(0));
             self.program.steps[unless] = Step::Unless(condition, self.program.steps.len());
-            self.forget_late(&outcomes);
         }
-        self.statements(otherwise.unwrap_or_default())?;
-        outcomes.push(self.states.clone());
+        self.branch(otherwise.unwrap_or_default(), &mut merged)?;
         let end = self.program.steps.len();
         for jump in ends {
             self.program.steps[jump] = Step::Jump(end);
         }
-        self.join(&outcomes);
+        for (variable, (sets, span)) in merged.assigned {
+            match self.states[variable.0 as usize] {
+                State::Set(_) => {}
+                _ if sets == merged.branches => self.set(variable, State::Set(span)),
+                _ => self.set(variable, State::Partly(span)),
+            }
+        }
         Ok(())
     }
 
-    /// Gives the variables that only finished blocks know their place in the current states.
-    fn forget_late(&mut self, outcomes: &[Vec<State>]) {
-        let known = outcomes.iter().map(Vec::len).max().unwrap_or(0);
-        self.states.resize(known.max(self.states.len()), State::Unset);
+    /// One branch: what it assigns is taken back at its end and noted in `merged`.
+    fn branch(&mut self, block: &[Statement], merged: &mut Merged) -> Checked<()> {
+        let mark = self.trail.len();
+        self.statements(block)?;
+        merged.branches += 1;
+        // Undone from the last change to the first: the last is the state at the branch's end.
+        let mut seen = HashSet::new();
+        for (variable, before) in self.trail.split_off(mark).into_iter().rev() {
+            let slot = &mut self.states[variable.0 as usize];
+            if seen.insert(variable)
+                && let State::Set(span) | State::Partly(span) = *slot
+            {
+                let (sets, _) = merged.assigned.entry(variable).or_insert((0, span));
+                *sets += usize::from(matches!(slot, State::Set(_)));
+            }
+            *slot = before;
+        }
+        Ok(())
     }
 
-    /// After the branches a variable is set if every one of them sets it.
-    fn join(&mut self, outcomes: &[Vec<State>]) {
-        for index in 0..self.states.len() {
-            let state = |outcome: &Vec<State>| outcome.get(index).copied().unwrap_or(State::Unset);
-            let all = outcomes.iter().all(|outcome| matches!(state(outcome), State::Set(_)));
-            let place = outcomes.iter().find_map(|outcome| match state(outcome) {
-                State::Set(span) | State::Partly(span) => Some(span),
-                State::Unset => None,
-            });
-            self.states[index] = match place {
-                Some(span) if all => State::Set(span),
-                Some(span) => State::Partly(span),
-                None => State::Unset,
-            };
-        }
+    /// Changes the state of a variable, and remembers what it was.
+    fn set(&mut self, variable: Variable, state: State) {
+        let slot = &mut self.states[variable.0 as usize];
+        self.trail.push((variable, std::mem::replace(slot, state)));
     }
 
     fn outputs(&mut self, values: &[NodeId]) -> Checked<()> {
@@ -207,13 +239,17 @@ impl<'a> Checker<'a> {
                 Diagnostic::new(span, format!("`{name}` may have no value here"))
                     .label("read here")
                     .context(other, "assigned only in this branch")
-                    .help(format!("assign `{name}` before the `if`, or in every branch and `else`"))
+                    .help(format!(
+                        "assign `{name}` before the `if`, or in every branch and `else`"
+                    ))
             }
             State::Unset => match self.roles.first_assignment(symbol) {
                 Some(later) => Diagnostic::new(span, format!("`{name}` has no value yet"))
                     .label("read here")
                     .context(later, "assigned only here")
-                    .help(format!("if `{name}` is an input, say so first: `input {name}`")),
+                    .help(format!(
+                        "if `{name}` is an input, say so first: `input {name}`"
+                    )),
                 None => self.undeclared(&name, span),
             },
         };
@@ -237,19 +273,24 @@ impl<'a> Checker<'a> {
 fn span_of(ast: &Ast, statement: &Statement) -> Span {
     let expression = |id: &NodeId| ast.expression(*id).span;
     match statement {
-        Statement::Input(names) => {
-            names.iter().map(|(_, span)| *span).reduce(Span::to).unwrap_or_default()
-        }
-        Statement::Assign { target_span, value, .. } => target_span.to(expression(value)),
-        Statement::If { arms, .. } => {
-            arms.first().map(|arm| expression(&arm.condition)).unwrap_or_default()
-        }
-        Statement::Return { span, values } => {
-            values.iter().map(expression).fold(*span, Span::to)
-        }
-        Statement::Bare { values } => {
-            values.iter().map(expression).reduce(Span::to).unwrap_or_default()
-        }
+        Statement::Input(names) => names
+            .iter()
+            .map(|(_, span)| *span)
+            .reduce(Span::to)
+            .unwrap_or_default(),
+        Statement::Assign {
+            target_span, value, ..
+        } => target_span.to(expression(value)),
+        Statement::If { arms, .. } => arms
+            .first()
+            .map(|arm| expression(&arm.condition))
+            .unwrap_or_default(),
+        Statement::Return { span, values } => values.iter().map(expression).fold(*span, Span::to),
+        Statement::Bare { values } => values
+            .iter()
+            .map(expression)
+            .reduce(Span::to)
+            .unwrap_or_default(),
     }
 }
 
@@ -269,5 +310,7 @@ enum Kind {
 
 /// Whether `name` is one of the constants, unless a program assigns or declares it.
 pub(crate) fn is_constant(name: &str) -> bool {
-    names::CONSTANTS.iter().any(|(constant, _)| *constant == name)
+    names::CONSTANTS
+        .iter()
+        .any(|(constant, _)| *constant == name)
 }

@@ -6,7 +6,7 @@
 //!
 //! `pi` and `e` are the constants, unless the program assigns or declares them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Checked;
 use crate::syntax::ast::{Ast, ExpressionKind, NodeId, Statement, Symbol};
@@ -42,7 +42,11 @@ impl Roles {
 /// Reads and assignments in the order of the text.
 enum Event {
     Read(Symbol, Span),
-    Assign { target: Symbol, span: Span, reads_itself: bool },
+    Assign {
+        target: Symbol,
+        span: Span,
+        reads_itself: bool,
+    },
 }
 
 /// The roles of all names of `ast`.
@@ -51,24 +55,30 @@ pub(super) fn roles(ast: &Ast) -> Checked<Roles> {
     let declared = declarations(ast)?;
     let mut events = Vec::new();
     collect(ast, &ast.body, &mut events);
-    let mut must_be_inputs = Vec::new();
+    let mut must_be_inputs = HashSet::new();
     for event in &events {
-        if let Event::Assign { target, span, reads_itself } = event
+        if let Event::Assign {
+            target,
+            span,
+            reads_itself,
+        } = event
             && !roles.assigned.contains_key(target)
         {
             roles.assigned.insert(*target, *span);
             if *reads_itself {
-                must_be_inputs.push(*target);
+                must_be_inputs.insert(*target);
             }
         }
     }
-    let free = |symbol: &Symbol| {
-        !roles.assigned.contains_key(symbol) || must_be_inputs.contains(symbol)
-    };
+    let free =
+        |symbol: &Symbol| !roles.assigned.contains_key(symbol) || must_be_inputs.contains(symbol);
     let mut inputs: Vec<(Symbol, Span)> = declared.clone();
+    let mut known: HashSet<Symbol> = declared.iter().map(|(symbol, _)| *symbol).collect();
     for event in &events {
-        let Event::Read(symbol, span) = event else { continue };
-        if !free(symbol) || inputs.iter().any(|(known, _)| known == symbol) {
+        let Event::Read(symbol, span) = event else {
+            continue;
+        };
+        if !free(symbol) || !known.insert(*symbol) {
             continue;
         }
         let name = ast.name(*symbol);
@@ -90,6 +100,7 @@ pub(super) fn roles(ast: &Ast) -> Checked<Roles> {
 /// The names of the `input` lines, which must come first.
 fn declarations(ast: &Ast) -> Checked<Vec<(Symbol, Span)>> {
     let mut found: Vec<(Symbol, Span)> = Vec::new();
+    let mut places: HashMap<Symbol, Span> = HashMap::new();
     let mut others = false;
     for statement in &ast.body {
         let Statement::Input(names) = statement else {
@@ -102,10 +113,10 @@ fn declarations(ast: &Ast) -> Checked<Vec<(Symbol, Span)>> {
             if others {
                 return Err(misplaced(*span));
             }
-            if let Some((_, first)) = found.iter().find(|(known, _)| known == symbol) {
+            if let Some(first) = places.insert(*symbol, *span) {
                 return Err(Box::new(
                     Diagnostic::new(*span, format!("the input `{name}` is declared twice"))
-                        .context(*first, "declared here already"),
+                        .context(first, "declared here already"),
                 ));
             }
             found.push((*symbol, *span));
@@ -124,9 +135,9 @@ fn misplaced(span: Span) -> Box<Diagnostic> {
 /// Refuses `input` inside braces. The depth of braces is bounded by the parser.
 fn late_input(statement: &Statement) -> Checked<()> {
     match statement {
-        Statement::Input(names) => {
-            Err(misplaced(names.first().map(|(_, span)| *span).unwrap_or_default()))
-        }
+        Statement::Input(names) => Err(misplaced(
+            names.first().map(|(_, span)| *span).unwrap_or_default(),
+        )),
         Statement::If { arms, otherwise } => {
             let blocks = arms.iter().map(|arm| &arm.block).chain(otherwise);
             blocks.flatten().try_for_each(late_input)
@@ -140,13 +151,21 @@ fn collect(ast: &Ast, body: &[Statement], events: &mut Vec<Event>) {
     for statement in body {
         match statement {
             Statement::Input(_) => {}
-            Statement::Assign { target, target_span, value } => {
+            Statement::Assign {
+                target,
+                target_span,
+                value,
+            } => {
                 let first = events.len();
                 reads(ast, *value, events);
                 let reads_itself = events[first..]
                     .iter()
                     .any(|event| matches!(event, Event::Read(symbol, _) if symbol == target));
-                events.push(Event::Assign { target: *target, span: *target_span, reads_itself });
+                events.push(Event::Assign {
+                    target: *target,
+                    span: *target_span,
+                    reads_itself,
+                });
             }
             Statement::If { arms, otherwise } => {
                 for arm in arms {

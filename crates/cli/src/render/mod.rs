@@ -12,7 +12,7 @@ mod tests;
 
 use crate::failure::Failure;
 use crate::flags::Format;
-use crate::report::Report;
+use crate::report::{Edge, Report, Row};
 
 /// The report in this form, with a line end at its end.
 pub(crate) fn render(report: &Report, format: Format) -> Result<String, Failure> {
@@ -25,7 +25,9 @@ pub(crate) fn render(report: &Report, format: Format) -> Result<String, Failure>
     }
 }
 
-/// The adjoint that flows along an operand: the row's adjoint times the partial derivative.
-fn contribution(row: &crate::report::Row, edge: &crate::report::Edge) -> Option<f64> {
-    Some(row.adjoint?.0 * edge.partial?.0)
+/// The adjoint that flows along an operand: the row's adjoint times the partial derivative, or
+/// nothing at all where `select` masks it.
+fn contribution(row: &Row, edge: &Edge) -> Option<f64> {
+    let product = row.adjoint?.0 * edge.partial?.0;
+    Some(if edge.flows { product } else { 0.0 })
 }

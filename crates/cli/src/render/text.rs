@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::report::{Check, Named, Number, Report, RowKind};
+use crate::report::{Check, Named, Number, Report, RowKind, Series};
 
 const HEADING: Style = Style::new().bold();
 const QUIET: Style = AnsiColor::BrightBlack.on_default();
@@ -20,23 +20,36 @@ pub(super) fn render(report: &Report) -> String {
         table(&mut text, "gradient", &named("d/d", gradient));
     }
     if let Some(directional) = &report.directional {
-        let along: Vec<String> =
-            directional.direction.iter().map(|n| format!("{}={}", n.name, n.value.exact())).collect();
+        let along: Vec<String> = directional
+            .direction
+            .iter()
+            .map(|n| format!("{}={}", n.name, n.value.exact()))
+            .collect();
         let rows: Vec<Line> = report
             .outputs
             .iter()
             .zip(&directional.derivatives)
             .map(|(output, value)| plain(vec![output.text.clone(), value.exact()]))
             .collect();
-        table(&mut text, &format!("derivative along {}", along.join(", ")), &rows);
+        table(
+            &mut text,
+            &format!("derivative along {}", along.join(", ")),
+            &rows,
+        );
     }
     if let Some(jacobian) = &report.jacobian {
         let labels = report.outputs.iter().map(|output| output.text.clone());
         matrix(report, "jacobian", labels, jacobian, &mut text);
     }
     if let Some(hessian) = &report.hessian {
-        let labels = report.inputs.iter().map(|input| format!("d/d{}", input.name));
+        let labels = report
+            .inputs
+            .iter()
+            .map(|input| format!("d/d{}", input.name));
         matrix(report, "hessian", labels, hessian, &mut text);
+    }
+    if let Some(found) = &report.series {
+        series(report, found, &mut text);
     }
     list(report, &mut text);
     if let Some(check) = &report.check {
@@ -58,9 +71,16 @@ fn named(before: &str, items: &[Named]) -> Vec<Line> {
 }
 
 fn outputs(report: &Report, text: &mut String) {
-    let at = report.inputs.iter().map(|i| format!("{} = {}", i.name, i.value.exact()));
+    let at = report
+        .inputs
+        .iter()
+        .map(|i| format!("{} = {}", i.name, i.value.exact()));
     let at: Vec<String> = at.collect();
-    let heading = if at.is_empty() { "value".to_owned() } else { format!("value at {}", at.join(", ")) };
+    let heading = if at.is_empty() {
+        "value".to_owned()
+    } else {
+        format!("value at {}", at.join(", "))
+    };
     let rows: Vec<Line> = report
         .outputs
         .iter()
@@ -77,7 +97,12 @@ fn matrix(
     text: &mut String,
 ) {
     let mut head = vec![String::new()];
-    head.extend(report.inputs.iter().map(|input| format!("d/d{}", input.name)));
+    head.extend(
+        report
+            .inputs
+            .iter()
+            .map(|input| format!("d/d{}", input.name)),
+    );
     let mut lines = vec![(QUIET, head)];
     for (label, row) in labels.zip(rows) {
         let mut cells = vec![label];
@@ -87,10 +112,38 @@ fn matrix(
     table(text, heading, &lines);
 }
 
+fn series(report: &Report, series: &Series, text: &mut String) {
+    let along: Vec<String> = series
+        .direction
+        .iter()
+        .map(|n| format!("{}={}", n.name, n.value.exact()))
+        .collect();
+    let found = series.derivatives.iter().zip(&series.coefficients);
+    for (output, (derivatives, coefficients)) in report.outputs.iter().zip(found) {
+        let head = ["order", "derivative", "taylor coefficient"]
+            .map(str::to_owned)
+            .to_vec();
+        let mut lines = vec![(QUIET, head)];
+        for (order, (derivative, coefficient)) in derivatives.iter().zip(coefficients).enumerate() {
+            lines.push(plain(vec![
+                order.to_string(),
+                derivative.exact(),
+                coefficient.exact(),
+            ]));
+        }
+        let heading = format!("derivatives of {} along {}", output.text, along.join(", "));
+        table(text, &heading, &lines);
+    }
+}
+
 fn list(report: &Report, text: &mut String) {
     let adjoints = report.list.iter().any(|row| row.adjoint.is_some());
     let tangents = report.list.iter().any(|row| row.tangent.is_some());
-    let mut head = vec!["name".to_owned(), "operation".to_owned(), "value".to_owned()];
+    let mut head = vec![
+        "name".to_owned(),
+        "operation".to_owned(),
+        "value".to_owned(),
+    ];
     if adjoints {
         head.push("adjoint".to_owned());
     }
@@ -118,7 +171,9 @@ fn list(report: &Report, text: &mut String) {
 }
 
 fn checked(check: &Check, text: &mut String) {
-    let head = ["", "derivative", "difference", "tolerance", ""].map(str::to_owned).to_vec();
+    let head = ["", "derivative", "difference", "tolerance", ""]
+        .map(str::to_owned)
+        .to_vec();
     let mut lines = vec![(QUIET, head)];
     for entry in &check.entries {
         let verdict = if entry.agrees { "agrees" } else { "DIFFERS" };
@@ -149,7 +204,11 @@ fn table(text: &mut String, heading: &str, lines: &[Line]) {
     }
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{HEADING}{heading}{HEADING:#}");
-    let columns = lines.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+    let columns = lines
+        .iter()
+        .map(|(_, cells)| cells.len())
+        .max()
+        .unwrap_or(0);
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|(_, cells)| cells.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)

@@ -98,7 +98,10 @@ functions! {
 impl Function {
     /// The function called `name`.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|function| function.name() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|function| function.name() == name)
     }
 
     /// The functions that someone who wrote `name` may have meant: the nearest one.
@@ -124,8 +127,13 @@ impl Function {
         ];
         let lower = name.to_lowercase();
         let exact = Self::named(&lower);
-        let other = other_names.iter().find(|(other, _)| *other == lower).map(|&(_, f)| f);
-        exact.or(other).or_else(|| nearest_of(&lower, Self::ALL.iter().map(|f| (f.name(), *f))))
+        let other = other_names
+            .iter()
+            .find(|(other, _)| *other == lower)
+            .map(|&(_, f)| f);
+        exact
+            .or(other)
+            .or_else(|| nearest_of(&lower, Self::ALL.iter().map(|f| (f.name(), *f))))
     }
 
     /// The call as it is written, such as `atan2(y, x)`.

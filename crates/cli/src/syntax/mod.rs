@@ -16,7 +16,7 @@
 //! `2^-x` needs no parentheses.
 //!
 //! Nothing in these modules recurses along a chain of operators, and nesting is bounded by
-//! [`MAX_DEPTH`], so that no text can overflow the stack.
+//! [`parse::MAX_DEPTH`], so that no text can overflow the stack.
 
 pub(crate) mod ast;
 pub(crate) mod diagnostic;
@@ -30,5 +30,5 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use parse::{MAX_DEPTH, parse};
+pub(crate) use parse::parse;
 pub(crate) use token::is_name;

@@ -66,7 +66,10 @@ impl State {
 /// The tree of `source`, or the first mistake in it.
 pub(crate) fn parse(source: &str) -> Result<Ast, Box<Diagnostic>> {
     let tokens = tokens(source).map_err(Box::new)?;
-    let mut input = Tokens { input: TokenSlice::new(&tokens), state: State::default() };
+    let mut input = Tokens {
+        input: TokenSlice::new(&tokens),
+        state: State::default(),
+    };
     match program(&mut input) {
         Ok(body) => {
             input.state.ast.body = body;
@@ -108,7 +111,9 @@ fn advice(before: Option<&Token<'_>>, found: &Token<'_>, expected: &[&str]) -> O
         (_, Kind::Sign("=")) if expected.contains(&"an operator") => {
             Some("`==` compares; `=` assigns to a name, at the start of a statement".into())
         }
-        (Some(Kind::Sign("*")), Kind::Sign("*")) => Some("powers are written `x^2` or `x**2`".into()),
+        (Some(Kind::Sign("*")), Kind::Sign("*")) => {
+            Some("powers are written `x^2` or `x**2`".into())
+        }
         (Some(_), Kind::Name | Kind::Number(_) | Kind::Sign("("))
             if expected.contains(&"an operator") && before.is_some_and(operand) =>
         {
@@ -135,7 +140,11 @@ fn one_of_these(items: &[&str]) -> String {
 
 /// The next token, not taken.
 fn peek<'t>(input: &Tokens<'t>) -> Token<'t> {
-    let end = || Token { kind: Kind::End, text: "", span: Span::default() };
+    let end = || Token {
+        kind: Kind::End,
+        text: "",
+        span: Span::default(),
+    };
     input.input.peek_token().copied().unwrap_or_else(end)
 }
 
@@ -213,7 +222,10 @@ fn statement(input: &mut Tokens<'_>) -> Parsed<Statement> {
         Kind::Return => {
             input.next_token();
             let values = must(expressions(input))?;
-            Ok(Statement::Return { span: next.span, values })
+            Ok(Statement::Return {
+                span: next.span,
+                values,
+            })
         }
         Kind::Let => {
             input.next_token();
@@ -234,14 +246,16 @@ fn statement(input: &mut Tokens<'_>) -> Parsed<Statement> {
                     input.state.expected = vec!["a statement", "an expression"];
                 }
             });
-            Ok(Statement::Bare { values: must(values)? })
+            Ok(Statement::Bare {
+                values: must(values)?,
+            })
         }
     }
 }
 
 /// The kind of the token behind the next one.
 fn second(input: &Tokens<'_>) -> Option<Kind> {
-    let mut ahead = input.input.clone();
+    let mut ahead = input.input;
     ahead.next_token();
     ahead.peek_token().map(|token| token.kind)
 }
@@ -249,7 +263,11 @@ fn second(input: &Tokens<'_>) -> Option<Kind> {
 fn assignment(input: &mut Tokens<'_>, target: &Token<'_>) -> Parsed<Statement> {
     let value = must(expression(input))?;
     let symbol = input.state.ast.intern(target.text);
-    Ok(Statement::Assign { target: symbol, target_span: target.span, value })
+    Ok(Statement::Assign {
+        target: symbol,
+        target_span: target.span,
+        value,
+    })
 }
 
 fn comma(input: &mut Tokens<'_>) -> Parsed<()> {
@@ -275,7 +293,10 @@ fn if_statement(input: &mut Tokens<'_>) -> Parsed<Statement> {
         let block = braces(input)?;
         arms.push(Arm { condition, block });
         if !else_follows(input) {
-            return Ok(Statement::If { arms, otherwise: None });
+            return Ok(Statement::If {
+                arms,
+                otherwise: None,
+            });
         }
         if peek(input).kind != Kind::If {
             let next = peek(input);
@@ -370,7 +391,10 @@ fn infix_node(ast: &mut Ast, operator: Infix, x: NodeId, y: NodeId) -> NodeId {
 /// The operator that a token is, other than a power.
 fn infix(kind: Kind) -> Option<Infix> {
     let Kind::Sign(sign) = kind else { return None };
-    let found = Infix::ALL.iter().copied().find(|operator| operator.text() == sign)?;
+    let found = Infix::ALL
+        .iter()
+        .copied()
+        .find(|operator| operator.text() == sign)?;
     (found.strength() < PREFIX_STRENGTH).then_some(found)
 }
 
@@ -414,7 +438,10 @@ fn primary(input: &mut Tokens<'_>) -> Parsed<NodeId> {
     match next.kind {
         Kind::Number(value) => {
             input.next_token();
-            Ok(input.state.ast.push(ExpressionKind::Number(value), next.span))
+            Ok(input
+                .state
+                .ast
+                .push(ExpressionKind::Number(value), next.span))
         }
         Kind::Name if second(input) == Some(Kind::Sign("(")) => {
             input.next_token();
@@ -423,7 +450,10 @@ fn primary(input: &mut Tokens<'_>) -> Parsed<NodeId> {
         Kind::Name => {
             input.next_token();
             let symbol = input.state.ast.intern(next.text);
-            Ok(input.state.ast.push(ExpressionKind::Name(symbol), next.span))
+            Ok(input
+                .state
+                .ast
+                .push(ExpressionKind::Name(symbol), next.span))
         }
         Kind::Sign("(") => {
             input.next_token();
@@ -445,10 +475,18 @@ fn call(input: &mut Tokens<'_>, name: &Token<'_>) -> Parsed<NodeId> {
     let open = must(token(Kind::Sign("("), "`(`")(input))?;
     enter(input, open.span)?;
     let empty = peek(input).kind == Kind::Sign(")");
-    let arguments = if empty { Vec::new() } else { must(expressions(input))? };
+    let arguments = if empty {
+        Vec::new()
+    } else {
+        must(expressions(input))?
+    };
     let close = must(token(Kind::Sign(")"), "`)`")(input))?;
     input.state.open.pop();
     let symbol = input.state.ast.intern(name.text);
-    let kind = ExpressionKind::Call { name: symbol, name_span: name.span, arguments };
+    let kind = ExpressionKind::Call {
+        name: symbol,
+        name_span: name.span,
+        arguments,
+    };
     Ok(input.state.ast.push(kind, name.span.to(close.span)))
 }

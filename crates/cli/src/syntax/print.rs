@@ -2,7 +2,7 @@
 //!
 //! A walk over an explicit stack, so that long chains need no recursion.
 
-use super::ast::{Ast, ExpressionKind, Infix, NodeId, PREFIX_STRENGTH, Prefix, Statement};
+use super::ast::{Ast, ExpressionKind, Infix, NodeId, PREFIX_STRENGTH, Statement};
 
 /// The text of a whole program, one statement a line.
 pub(crate) fn program(ast: &Ast) -> String {
@@ -20,7 +20,11 @@ pub(crate) fn expression(ast: &Ast, root: NodeId) -> String {
 
 /// A number as the language reads it: the shortest text that gives the same value.
 pub(crate) fn number(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:?}") }
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        format!("{value}")
+    } else {
+        format!("{value:?}")
+    }
 }
 
 fn statements(ast: &Ast, body: &[Statement], indent: usize, text: &mut String) {
@@ -125,10 +129,7 @@ fn push_parts(kind: &ExpressionKind, stack: &mut Vec<Work>) {
         ExpressionKind::Name(symbol) => stack.push(Work::Name(*symbol)),
         ExpressionKind::Prefix(prefix, x) => {
             stack.push(Work::Node(*x, PREFIX_STRENGTH));
-            stack.push(Work::Text(match prefix {
-                Prefix::Neg => "-",
-                Prefix::Not => "!",
-            }));
+            stack.push(Work::Text(prefix.text()));
         }
         ExpressionKind::Infix(operator, x, y) => {
             let own = operator.strength();
@@ -147,7 +148,9 @@ fn push_parts(kind: &ExpressionKind, stack: &mut Vec<Work>) {
             }
             stack.push(Work::Node(*x, left));
         }
-        ExpressionKind::Call { name, arguments, .. } => {
+        ExpressionKind::Call {
+            name, arguments, ..
+        } => {
             stack.push(Work::Text(")"));
             for (index, argument) in arguments.iter().enumerate().rev() {
                 stack.push(Work::Node(*argument, 0));

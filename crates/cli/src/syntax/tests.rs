@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 
 use super::ast::{Arm, Ast, ExpressionKind, Infix, NodeId, Prefix, Statement};
+use super::parse::MAX_DEPTH;
 use super::span::Span;
-use super::{MAX_DEPTH, parse, print};
+use super::{parse, print};
 
 /// The text that the printer makes of the tree of `source`.
 fn reprint(source: &str) -> String {
@@ -25,7 +26,11 @@ fn mistake(source: &str) -> String {
 /// The text with a parenthesis around every operator, to show how it groups.
 fn grouped(ast: &Ast, id: NodeId) -> String {
     let kind = &ast.expression(id).kind;
-    let parts: Vec<String> = kind.operands().iter().map(|part| grouped(ast, *part)).collect();
+    let parts: Vec<String> = kind
+        .operands()
+        .iter()
+        .map(|part| grouped(ast, *part))
+        .collect();
     match kind {
         ExpressionKind::Prefix(prefix, _) => format!("({}{})", prefix.text(), parts[0]),
         ExpressionKind::Infix(operator, ..) => {
@@ -57,7 +62,10 @@ fn operators_group_as_documented() {
         ("--x", "(-(-x))"),
         ("-x * y", "((-x) * y)"),
         ("x * -y", "(x * (-y))"),
-        ("a < b && c >= d || !(e == f)", "(((a < b) && (c >= d)) || (!(e == f)))"),
+        (
+            "a < b && c >= d || !(e == f)",
+            "(((a < b) && (c >= d)) || (!(e == f)))",
+        ),
         ("a || b && c", "(a || (b && c))"),
         ("a + b < c * d", "((a + b) < (c * d))"),
         ("(a + b) * c", "((a + b) * c)"),
@@ -82,7 +90,11 @@ fn numbers_are_read_to_the_nearest_double() {
         ("179769313486231570000000000000e279", f64::MAX),
     ] {
         let ast = parse(source).unwrap_or_else(|error| panic!("{source}: {}", error.title));
-        assert_eq!(ast.expressions[0].kind, ExpressionKind::Number(value), "{source}");
+        assert_eq!(
+            ast.expressions[0].kind,
+            ExpressionKind::Number(value),
+            "{source}"
+        );
     }
     assert_eq!(mistake("1e999"), "this number is too large");
 }
@@ -116,21 +128,45 @@ return b, a + 1
 fn mistakes_name_what_was_expected() {
     for (source, expected) in [
         ("x1 +", "expected an expression, found the end of the input"),
-        ("x1 * (x2 + 3", "expected an operator or `)`, found the end of the input"),
-        ("2 x", "expected an operator, `,` or the end of the statement, found `x`"),
-        ("sin(x", "expected an operator, `,` or `)`, found the end of the input"),
+        (
+            "x1 * (x2 + 3",
+            "expected an operator or `)`, found the end of the input",
+        ),
+        (
+            "2 x",
+            "expected an operator, `,` or the end of the statement, found `x`",
+        ),
+        (
+            "sin(x",
+            "expected an operator, `,` or `)`, found the end of the input",
+        ),
         ("f(x,)", "expected an expression, found `)`"),
-        ("x)", "expected an operator, `,` or the end of the statement, found `)`"),
+        (
+            "x)",
+            "expected an operator, `,` or the end of the statement, found `)`",
+        ),
         ("let = 3", "expected a name, found `=`"),
         ("let a 3", "expected `=`, found a number"),
         ("a = ", "expected an expression, found the end of the input"),
         ("input 3", "expected a name, found a number"),
         ("if x > 0 y = 1", "expected an operator or `{`, found `y`"),
-        ("if x > 0 { y = 1", "expected an operator or `}`, found the end of the input"),
-        ("if x > 0 { y = 1 } else y", "expected `if` or `{`, found `y`"),
-        ("}", "expected a statement or the end of the input, found `}`"),
+        (
+            "if x > 0 { y = 1",
+            "expected an operator or `}`, found the end of the input",
+        ),
+        (
+            "if x > 0 { y = 1 } else y",
+            "expected `if` or `{`, found `y`",
+        ),
+        (
+            "}",
+            "expected a statement or the end of the input, found `}`",
+        ),
         (")", "expected a statement or an expression, found `)`"),
-        ("else { }", "expected a statement or an expression, found `else`"),
+        (
+            "else { }",
+            "expected a statement or an expression, found `else`",
+        ),
         ("a < b < c", "comparisons do not chain"),
         ("a @ b", "unexpected character `@`"),
         ("a & b", "unexpected character `&`"),
@@ -142,7 +178,10 @@ fn mistakes_name_what_was_expected() {
 /// Runs `f` on a small stack: four times less than the smallest that a platform gives a thread.
 fn on_a_small_stack(f: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(512 * 1024).spawn(f);
-    thread.expect("threads can be started").join().expect("the stack was enough");
+    thread
+        .expect("threads can be started")
+        .join()
+        .expect("the stack was enough");
 }
 
 #[test]
@@ -150,10 +189,19 @@ fn nesting_is_bounded() {
     on_a_small_stack(|| {
         let nested = |depth| format!("{}x{}", "(".repeat(depth), ")".repeat(depth));
         assert_eq!(reprint(&nested(MAX_DEPTH)), "x\n");
-        assert_eq!(mistake(&nested(MAX_DEPTH + 1)), "nested more than 256 levels deep");
+        assert_eq!(
+            mistake(&nested(MAX_DEPTH + 1)),
+            "nested more than 256 levels deep"
+        );
         assert_eq!(mistake(&nested(10_000)), "nested more than 256 levels deep");
-        assert_eq!(mistake(&"sin(".repeat(10_000)), "nested more than 256 levels deep");
-        assert_eq!(mistake(&"if x > 0 {".repeat(10_000)), "nested more than 256 levels deep");
+        assert_eq!(
+            mistake(&"sin(".repeat(10_000)),
+            "nested more than 256 levels deep"
+        );
+        assert_eq!(
+            mistake(&"if x > 0 {".repeat(10_000)),
+            "nested more than 256 levels deep"
+        );
         let calls = format!("{}x{}\n", "sin(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH));
         assert_eq!(reprint(&calls), calls);
     });
@@ -208,8 +256,15 @@ fn plant(ast: &mut Ast, tree: &Tree) -> NodeId {
             ExpressionKind::Infix(*operator, x, y)
         }
         Tree::Call(name, arguments) => {
-            let arguments = arguments.iter().map(|argument| plant(ast, argument)).collect();
-            ExpressionKind::Call { name: ast.intern(name), name_span: here, arguments }
+            let arguments = arguments
+                .iter()
+                .map(|argument| plant(ast, argument))
+                .collect();
+            ExpressionKind::Call {
+                name: ast.intern(name),
+                name_span: here,
+                arguments,
+            }
         }
     };
     ast.push(kind, here)
@@ -225,24 +280,34 @@ fn plant_lines(ast: &mut Ast, lines: &[Line]) -> Vec<Statement> {
             }
             Line::Assign(name, value) => {
                 let value = plant(ast, value);
-                Statement::Assign { target: ast.intern(name), target_span: here, value }
+                Statement::Assign {
+                    target: ast.intern(name),
+                    target_span: here,
+                    value,
+                }
             }
             Line::If(arms, otherwise) => {
                 let mut planted = Vec::new();
                 for (condition, block) in arms {
                     let condition = plant(ast, condition);
-                    planted.push(Arm { condition, block: plant_lines(ast, block) });
+                    planted.push(Arm {
+                        condition,
+                        block: plant_lines(ast, block),
+                    });
                 }
                 let otherwise = otherwise.as_ref().map(|block| plant_lines(ast, block));
-                Statement::If { arms: planted, otherwise }
+                Statement::If {
+                    arms: planted,
+                    otherwise,
+                }
             }
             Line::Return(values) => {
                 let values = values.iter().map(|value| plant(ast, value)).collect();
                 Statement::Return { span: here, values }
             }
-            Line::Bare(values) => {
-                Statement::Bare { values: values.iter().map(|value| plant(ast, value)).collect() }
-            }
+            Line::Bare(values) => Statement::Bare {
+                values: values.iter().map(|value| plant(ast, value)).collect(),
+            },
         });
     }
     statements
@@ -256,9 +321,9 @@ fn lift(ast: &Ast, id: NodeId) -> Tree {
         ExpressionKind::Infix(operator, x, y) => {
             Tree::Infix(*operator, Box::new(lift(ast, *x)), Box::new(lift(ast, *y)))
         }
-        ExpressionKind::Call { name, arguments, .. } => {
-            Tree::Call(ast.name(*name).to_owned(), lift_all(ast, arguments))
-        }
+        ExpressionKind::Call {
+            name, arguments, ..
+        } => Tree::Call(ast.name(*name).to_owned(), lift_all(ast, arguments)),
     }
 }
 
@@ -284,7 +349,9 @@ fn lift_lines(ast: &Ast, statements: &[Statement]) -> Vec<Line> {
 }
 
 fn names() -> impl Strategy<Value = String> {
-    const WORDS: &[&str] = &["x", "x1", "a_b", "sin", "pow", "e", "pi", "θ", "_", "iff", "e2"];
+    const WORDS: &[&str] = &[
+        "x", "x1", "a_b", "sin", "pow", "e", "pi", "θ", "_", "iff", "e2",
+    ];
     prop::sample::select(WORDS).prop_map(str::to_owned)
 }
 

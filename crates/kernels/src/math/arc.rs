@@ -12,7 +12,7 @@
 //! The quotient is that of pairs. The arc sine above one half is reduced with
 //! `asin(x) = pi/2 - 2 asin(sqrt((1 - x)/2))`, where the square root is a pair.
 
-use super::power_of_two;
+use super::{power_of_two, select};
 use crate::double::{Double, fast_two_sum, square, two_sum};
 use crate::polynomial::{degree10, degree12};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
@@ -64,8 +64,8 @@ fn angle(a: f64, b: f64, left: bool) -> f64 {
     let middle = a > TAN_PI_8 * b;
     let (difference, total) = (two_sum(a, -b), two_sum(a, b));
     let pick = |up: f64, mid: f64, low: f64| {
-        let not_upper = if middle { mid } else { low };
-        if upper { up } else { not_upper }
+        let not_upper = select(middle, mid, low);
+        select(upper, up, not_upper)
     };
     let numerator = Double {
         hi: pick(-b, difference.hi, a),
@@ -78,11 +78,11 @@ fn angle(a: f64, b: f64, left: bool) -> f64 {
     let q = numerator.over(denominator);
     let z = q.hi * q.hi;
     let rest = q.hi * (z * degree10(z, &ATAN)) + q.lo * (1.0 - z);
-    // Twice and more the multiples of pi/4 are exact multiples of the two parts of pi/2.
     let quarters = pick(2.0, 1.0, 0.0);
-    let quarters = if left { 4.0 - quarters } else { quarters };
+    let quarters = select(left, 4.0 - quarters, quarters);
     let (base, base_rest) = pi_quarters(quarters);
-    let (q, rest) = if left { (-q.hi, -rest) } else { (q.hi, rest) };
+    let sign = select(left, -1.0, 1.0);
+    let (q, rest) = (sign * q.hi, sign * rest);
     let head = fast_two_sum(base, q);
     head.hi + (head.lo + (rest + base_rest))
 }
@@ -92,11 +92,7 @@ fn angle(a: f64, b: f64, left: bool) -> f64 {
 fn pi_quarters(n: f64) -> (f64, f64) {
     // The product is exact except for three, where the rounding is added to the rest.
     let hi = n * FRAC_PI_4;
-    let lost = if n == 3.0 {
-        (2.0 * FRAC_PI_4 - hi) + FRAC_PI_4
-    } else {
-        0.0
-    };
+    let lost = select(n == 3.0, (2.0 * FRAC_PI_4 - hi) + FRAC_PI_4, 0.0);
     (hi, 0.5 * n * FRAC_PI_2_REST + lost)
 }
 
@@ -104,13 +100,9 @@ fn pi_quarters(n: f64) -> (f64, f64) {
 #[inline(always)]
 fn atan_one(x: f64) -> f64 {
     let a = x.abs();
-    let bounded = if a > 1.152921504606847e18 {
-        1.152921504606847e18
-    } else {
-        a
-    };
+    let bounded = select(a > 1.152921504606847e18, 1.152921504606847e18, a);
     let y = angle(bounded, 1.0, false).copysign(x);
-    if a < 3.7e-9 { x } else { y }
+    select(a < 3.7e-9, x, y)
 }
 
 /// The angle of the point `(x, y)`.
@@ -118,46 +110,30 @@ fn atan_one(x: f64) -> f64 {
 /// Both are first scaled by the same power of two, so that the larger is about one.
 #[inline(always)]
 fn atan2_one(y: f64, x: f64) -> f64 {
-    let nan = x.is_nan() || y.is_nan();
+    let nan = x.is_nan() | y.is_nan();
     let (a, b) = (y.abs(), x.abs());
     // If one is infinite, only that matters: infinity becomes one, everything else zero.
-    let infinite = a == f64::INFINITY || b == f64::INFINITY;
-    let a = if infinite {
-        f64::from(u8::from(a == f64::INFINITY))
-    } else {
-        a
-    };
-    let b = if infinite {
-        f64::from(u8::from(b == f64::INFINITY))
-    } else {
-        b
-    };
+    let infinite = (a == f64::INFINITY) | (b == f64::INFINITY);
+    let a = select(infinite, select(a == f64::INFINITY, 1.0, 0.0), a);
+    let b = select(infinite, select(b == f64::INFINITY, 1.0, 0.0), b);
     let left = x.is_sign_negative();
-    let large = if a > b { a } else { b };
+    let large = select(a > b, a, b);
     // The scale only needs the exponent. Subnormal numbers first become normal, and the
     // largest ones small enough for the reciprocal of their scale to be normal.
-    let lift = if large < 1e-290 {
-        18_014_398_509_481_984.0
-    } else {
-        1.0
-    };
-    let lift = if large > 1e290 {
-        1.0 / 18_014_398_509_481_984.0
-    } else {
-        lift
-    };
+    let lift = select(large < 1e-290, 18_014_398_509_481_984.0, 1.0);
+    let lift = select(large > 1e290, 1.0 / 18_014_398_509_481_984.0, lift);
     let exponent = f64::from_bits(((large * lift).to_bits() >> 52) | 0x4330_0000_0000_0000);
     let down = power_of_two(4_503_599_627_370_496.0 + 1023.0 - exponent);
     let (p, q) = (a * lift * down, b * lift * down);
     // Next to an axis the quotient is tiny: `angle` could not split it, and need not.
     let on_axis = p < 1e-18 * q;
-    let p = if on_axis { 0.0 } else { p };
-    let q = if q < 1e-18 * p { 1e-18 } else { q };
-    let q = if large == 0.0 { 1.0 } else { q };
-    let y_over_x = a / if b == 0.0 { 1.0 } else { b };
+    let p = select(on_axis, 0.0, p);
+    let q = select(q < 1e-18 * p, 1e-18, q);
+    let q = select(large == 0.0, 1.0, q);
+    let y_over_x = a / select(b == 0.0, 1.0, b);
     let result = angle(p, q, left);
-    let result = if on_axis && !left { y_over_x } else { result };
-    if nan { f64::NAN } else { result.copysign(y) }
+    let result = select(on_axis & !left, y_over_x, result);
+    select(nan, f64::NAN, result.copysign(y))
 }
 
 /// What `asin` and `acos` share, for `a = |x|`.
@@ -173,13 +149,13 @@ struct Arc {
 #[inline(always)]
 fn arc(a: f64) -> Arc {
     let large = a > 0.5;
-    let z = if large { 0.5 - 0.5 * a } else { a * a };
+    let z = select(large, 0.5 - 0.5 * a, a * a);
     let root = z.sqrt();
     // What the root lost to rounding: (z - root^2) / (2 root).
     let p = square(root);
     let lost = ((z - p.hi) - p.lo) / (root + root);
-    let lost = if z == 0.0 || !large { 0.0 } else { lost };
-    let s = if large { root } else { a };
+    let lost = select((z == 0.0) | !large, 0.0, lost);
+    let s = select(large, root, a);
     let rest = s * (z * degree12(z, &ASIN)) + (lost + 0.5 * z * lost);
     Arc { large, s, rest }
 }
@@ -189,7 +165,7 @@ fn asin_one(x: f64) -> f64 {
     let Arc { large, s, rest } = arc(x.abs());
     let head = fast_two_sum(FRAC_PI_2, -2.0 * s);
     let reflected = head.hi + (head.lo + (FRAC_PI_2_REST - 2.0 * rest));
-    let y = if large { reflected } else { s + rest };
+    let y = select(large, reflected, s + rest);
     y.copysign(x)
 }
 
@@ -199,10 +175,10 @@ fn acos_one(x: f64) -> f64 {
     let Arc { large, s, rest } = arc(x.abs());
     let negative = x < 0.0;
     // base + factor * (s + rest), with base a multiple of pi/2.
-    let multiple = if negative { 2.0 } else { 0.0 };
-    let multiple = if large { multiple } else { 1.0 };
-    let size = if large { -2.0 } else { 1.0 };
-    let factor = if negative { size } else { -size };
+    let multiple = select(negative, 2.0, 0.0);
+    let multiple = select(large, multiple, 1.0);
+    let size = select(large, -2.0, 1.0);
+    let factor = select(negative, size, -size);
     let head = fast_two_sum(0.5 * multiple * PI, factor * s);
     head.hi + (head.lo + (multiple * FRAC_PI_2_REST + factor * rest))
 }

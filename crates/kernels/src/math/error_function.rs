@@ -7,11 +7,11 @@
 //! its last place would be magnified up to 700 times by the exponential.
 
 use super::exponential::{Reduced, reduce};
-use super::scale;
+use super::{scale, select};
 use crate::double::{Double, fast_two_sum, square, two_sum};
 use crate::polynomial::{degree3, degree10, degree19};
 
-/// `erf(x) / x - 1` in `x^2 <= 0.5625`, error E1.
+/// `erf(x) / x - 1` in `x^2 <= 0.5625`, error 2.6e-17.
 const ERF: [f64; 11] = [
     0.1283791670955126,
     -0.37612638903183715,
@@ -26,7 +26,8 @@ const ERF: [f64; 11] = [
     1.1472499701094691e-08,
 ];
 
-/// `erfc(x) e^(x^2) (x + 4)` in `t` for `x` from 0.75 to 27.3, error E2.
+/// `erfc(x) e^(x^2) (x + 4)` in `t` for `x` from 0.75 to 27.3, error 9.5e-17:
+/// the coefficient of degree zero.
 const ERFC_CENTRE: f64 = 1.095995661000491;
 /// The other coefficients, from degree one on.
 const ERFC: [f64; 20] = [
@@ -52,7 +53,7 @@ const ERFC: [f64; 20] = [
     -1.2108229241330187e-08,
 ];
 
-/// The derivative of the same in `t`, error 0.02: it only multiplies what `t` lost to rounding.
+/// The derivative of the same in `t`, error 0.043: it only multiplies what `t` lost to rounding.
 const ERFC_SLOPE: [f64; 4] = [
     -0.9474553136003097,
     1.5594080049673793,
@@ -69,7 +70,7 @@ fn erf_small(x: f64) -> f64 {
 /// `erfc(a)` for `a >= 3/4`; zero from 27.3 on.
 #[inline(always)]
 fn erfc_large(a: f64) -> f64 {
-    let a = if a > 27.4 { 27.4 } else { a };
+    let a = select(a > 27.4, 27.4, a);
     let z = square(a);
     let Reduced { k, r, t } = reduce(-z.hi, -z.lo);
     let head = fast_two_sum(1.0, r);
@@ -92,7 +93,7 @@ fn erfc_large(a: f64) -> f64 {
 fn erf_one(x: f64) -> f64 {
     let a = x.abs();
     let large = (1.0 - erfc_large(a)).copysign(x);
-    if a > 0.75 { large } else { erf_small(x) }
+    select(a > 0.75, large, erf_small(x))
 }
 
 /// `1 - erf(x)` in the middle, `2 - erfc(-x)` on the left.
@@ -100,8 +101,8 @@ fn erf_one(x: f64) -> f64 {
 fn erfc_one(x: f64) -> f64 {
     let a = x.abs();
     let right = erfc_large(a);
-    let large = if x < 0.0 { 2.0 - right } else { right };
-    if a > 0.75 { large } else { 1.0 - erf_small(x) }
+    let large = select(x < 0.0, 2.0 - right, right);
+    select(a > 0.75, large, 1.0 - erf_small(x))
 }
 
 lanes! {

@@ -5,7 +5,7 @@
 //! Functions", 1980). What is lost in the subtraction is kept and enters the polynomial's
 //! last sum, so `1 + r + ...` is nearly rounded correctly.
 
-use super::{clamp, power_of_two, round, scale};
+use super::{clamp, power_of_two, round, scale, select};
 use crate::double::{fast_two_sum, two_product};
 use crate::polynomial::degree10;
 use std::f64::consts::{LN_2, LOG2_E};
@@ -92,7 +92,7 @@ fn exp2_one(x: f64) -> f64 {
 #[inline(always)]
 fn expm1_one(x: f64) -> f64 {
     let Reduced { k, r, t } = reduce(clamp(x, -40.0, 710.0), 0.0);
-    let small = if k > 60.0 { 60.0 } else { k };
+    let small = select(k > 60.0, 60.0, k);
     let head = fast_two_sum(1.0 - power_of_two(-small), r);
     scale(head.hi + (head.lo + t), k).copysign(x)
 }

@@ -6,7 +6,7 @@
 
 use super::exponential::{Reduced, reduce};
 use super::logarithm::log1p_pair;
-use super::{clamp, power_of_two, scale};
+use super::{clamp, power_of_two, scale, select};
 use crate::double::{Double, fast_two_sum, two_sum};
 use crate::polynomial::degree7;
 
@@ -31,7 +31,7 @@ fn both_exponentials(x: f64) -> (f64, Double, f64) {
         hi: head.hi,
         lo: head.lo + t,
     };
-    let small = if k > 60.0 { 60.0 } else { k };
+    let small = select(k > 60.0, 60.0, k);
     let decay = power_of_two(-small);
     (k, growing, decay * decay / growing.sum())
 }
@@ -44,7 +44,7 @@ fn sinh_one(x: f64) -> f64 {
     let large = scale(high.hi + (high.lo + growing.lo), k - 1.0).copysign(x);
     let z = x * x;
     let small = x + x * (z * degree7(z, &SINH));
-    if x.abs() > 1.0 { large } else { small }
+    select(x.abs() > 1.0, large, small)
 }
 
 /// `(e^|x| + e^-|x|) / 2`.
@@ -73,7 +73,7 @@ fn tanh_one(x: f64) -> f64 {
         lo: total.lo + numerator.lo,
     };
     let y = numerator.over(denominator).sum().copysign(x);
-    if x.abs() < 3.7e-9 { x } else { y }
+    select(x.abs() < 3.7e-9, x, y)
 }
 
 /// `e^-|x|` as `2^k` times a pair; for `|x|` at most 746.
@@ -89,7 +89,7 @@ fn decaying_exponential(x: f64) -> (f64, Double) {
 fn sigmoid_one(x: f64) -> f64 {
     let (k, pair) = decaying_exponential(x);
     // Below 2^-64 the summand z cannot be seen in 1 + z.
-    let factor = power_of_two(if k < -64.0 { -64.0 } else { k });
+    let factor = power_of_two(select(k < -64.0, -64.0, k));
     let head = fast_two_sum(1.0, factor * pair.hi);
     let denominator = Double {
         hi: head.hi,
@@ -97,10 +97,10 @@ fn sigmoid_one(x: f64) -> f64 {
     };
     let right = x >= 0.0;
     let numerator = Double {
-        hi: if right { 1.0 } else { pair.hi },
-        lo: if right { 0.0 } else { pair.lo },
+        hi: select(right, 1.0, pair.hi),
+        lo: select(right, 0.0, pair.lo),
     };
-    let k = if right { 0.0 } else { k };
+    let k = select(right, 0.0, k);
     scale(numerator.over(denominator).sum(), k)
 }
 
@@ -109,7 +109,7 @@ fn sigmoid_one(x: f64) -> f64 {
 fn softplus_one(x: f64) -> f64 {
     let (k, pair) = decaying_exponential(x);
     let tail = log1p_pair(scale(pair.hi, k), scale(pair.lo, k));
-    let ramp = if x > 0.0 { x } else { 0.0 };
+    let ramp = select(x > 0.0, x, 0.0);
     // The comparison above is false for NaN, but the tail is then NaN.
     ramp + tail
 }

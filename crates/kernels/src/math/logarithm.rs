@@ -6,6 +6,7 @@
 //! `f - h + s (h + R)` with `h = f^2 / 2` and `R = s^2 P(s^2)`, in which the largest term is
 //! exact; this arrangement is due to K. C. Ng (log of 4.3BSD, 1985).
 
+use super::select;
 use crate::double::{Double, fast_two_sum, square, two_sum};
 use crate::polynomial::degree7;
 use std::f64::consts::{LOG2_E, LOG10_E, SQRT_2};
@@ -71,12 +72,8 @@ fn split(x: f64) -> (f64, f64) {
 #[inline(always)]
 pub(super) fn split_any(x: f64) -> (f64, f64) {
     let tiny = x < f64::MIN_POSITIVE;
-    let (k, m) = split(if tiny {
-        x * 18_014_398_509_481_984.0
-    } else {
-        x
-    });
-    (if tiny { k - 54.0 } else { k }, m)
+    let (k, m) = split(select(tiny, x * 18_014_398_509_481_984.0, x));
+    (select(tiny, k - 54.0, k), m)
 }
 
 /// `ln(1 + f) - f` for `f` from `sqrt(1/2) - 1` to `sqrt(2) - 1`, as `(-h, s (h + R))`.
@@ -99,10 +96,10 @@ fn assemble(k: f64, f: f64, low: f64) -> f64 {
 /// What a logarithm returns where the formula does not hold: `y` is the formula's result.
 #[inline(always)]
 fn with_edges(x: f64, y: f64) -> f64 {
-    let y = if x == f64::INFINITY { x } else { y };
-    let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
+    let y = select(x == f64::INFINITY, x, y);
+    let y = select(x == 0.0, f64::NEG_INFINITY, y);
     // False for NaN as well.
-    if x >= 0.0 { y } else { f64::NAN }
+    select(x >= 0.0, y, f64::NAN)
 }
 
 #[inline(always)]
@@ -120,14 +117,14 @@ pub(super) fn log1p_pair(x: f64, low: f64) -> f64 {
     let u = two_sum(1.0, x);
     let (k, m) = split(u.hi);
     let near = k == 0.0;
-    let f = if near { x } else { m - 1.0 };
-    let lost = if near { low } else { u.lo + low };
+    let f = select(near, x, m - 1.0);
+    let lost = select(near, low, u.lo + low);
     let y = assemble(k, f, lost / u.hi);
-    let y = if x == f64::INFINITY { x } else { y };
-    let y = if x == -1.0 { f64::NEG_INFINITY } else { y };
-    let y = if x >= -1.0 { y } else { f64::NAN };
+    let y = select(x == f64::INFINITY, x, y);
+    let y = select(x == -1.0, f64::NEG_INFINITY, y);
+    let y = select(x >= -1.0, y, f64::NAN);
     // Keeps the sign of a zero, which the sum above loses.
-    if x == 0.0 { x } else { y }
+    select(x == 0.0, x, y)
 }
 
 #[inline(always)]

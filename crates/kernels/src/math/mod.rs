@@ -6,8 +6,11 @@
 //! `#[inline(always)]`, because a function that is not inlined keeps the baseline's
 //! instructions.
 //!
+//! Call a function by its name, `math::exp(x)`. Handed on as a generic parameter or closure it
+//! is not inlined if it is large, and then runs with the scalar instructions of the baseline.
+//!
 //! No function uses fused multiply-add, so that the bits are the same on every machine; where
-//! rounding must be known, [`double`](crate::double) computes it. The integer part of an
+//! rounding must be known, pairs of numbers compute it (`double.rs`). The integer part of an
 //! argument is found by adding and subtracting `1.5 * 2^52`, which leaves it in the low bits
 //! of the sum: the only 64-bit integer operations are shifts, additions and logic, which all
 //! vector instruction sets have.
@@ -87,11 +90,21 @@ fn scale(x: f64, k: f64) -> f64 {
     x * power_of_two(half) * power_of_two(k - half)
 }
 
+/// `a` if the condition holds, else `b`.
+///
+/// Written with masks: the compiler may turn `if` into a branch around the computation of
+/// `a` or `b`, and the loop over the block then stays scalar (it did so for the sine).
+#[inline(always)]
+fn select(condition: bool, a: f64, b: f64) -> f64 {
+    let mask = 0_u64.wrapping_sub(u64::from(condition));
+    f64::from_bits((a.to_bits() & mask) | (b.to_bits() & !mask))
+}
+
 /// `x`, but at least `low` and at most `high`; NaN stays NaN.
 #[inline(always)]
 fn clamp(x: f64, low: f64, high: f64) -> f64 {
-    let x = if x < low { low } else { x };
-    if x > high { high } else { x }
+    let x = select(x < low, low, x);
+    select(x > high, high, x)
 }
 
 #[cfg(test)]

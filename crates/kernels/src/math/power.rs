@@ -3,9 +3,9 @@
 //! `x^y = e^(y ln x)`. The product may be as large as 745, which magnifies a relative error
 //! of the logarithm as much, so the logarithm and the product are pairs.
 
-use super::clamp;
 use super::exponential::reduce;
 use super::logarithm::ln_pair;
+use super::{clamp, select};
 use crate::double::two_product;
 
 /// `|x|^y` for finite positive `|x|` and any `y` but NaN.
@@ -19,7 +19,7 @@ fn magnitude(a: f64, y: f64) -> f64 {
     let product = two_product(y, log.hi);
     let low = product.lo + y * log.lo;
     let inside = product.hi.abs() < 760.0;
-    let low = if inside { low } else { 0.0 };
+    let low = select(inside, low, 0.0);
     reduce(clamp(product.hi, -760.0, 760.0), low).exp()
 }
 
@@ -27,7 +27,7 @@ fn magnitude(a: f64, y: f64) -> f64 {
 #[inline(always)]
 fn is_integer(a: f64) -> bool {
     const LIMIT: f64 = 4_503_599_627_370_496.0;
-    (a + LIMIT) - LIMIT == a || a >= LIMIT
+    ((a + LIMIT) - LIMIT == a) | (a >= LIMIT)
 }
 
 /// The cases are those of IEEE 754-2019, section 9.2.1.
@@ -35,26 +35,18 @@ fn is_integer(a: f64) -> bool {
 fn pow_one(x: f64, y: f64) -> f64 {
     let a = x.abs();
     let integer = is_integer(y.abs());
-    let odd = integer && !is_integer(0.5 * y.abs());
+    let odd = integer & !is_integer(0.5 * y.abs());
     let negative = x.is_sign_negative();
     // Zero and infinity give zero or infinity, by the sign of y.
-    let extreme = a == 0.0 || a == f64::INFINITY;
+    let extreme = (a == 0.0) | (a == f64::INFINITY);
     let grows = (a > 1.0) == (y > 0.0);
-    let size = if grows { f64::INFINITY } else { 0.0 };
-    let size = if extreme { size } else { magnitude(a, y) };
-    let size = if negative && odd { -size } else { size };
+    let size = select(grows, f64::INFINITY, 0.0);
+    let size = select(extreme, size, magnitude(a, y));
+    let size = select(negative & odd, -size, size);
     // A negative number has powers with integer exponents only.
-    let size = if x < 0.0 && !integer && !extreme {
-        f64::NAN
-    } else {
-        size
-    };
-    let size = if x.is_nan() || y.is_nan() {
-        f64::NAN
-    } else {
-        size
-    };
-    if x == 1.0 || y == 0.0 { 1.0 } else { size }
+    let size = select((x < 0.0) & !integer & !extreme, f64::NAN, size);
+    let size = select(x.is_nan() | y.is_nan(), f64::NAN, size);
+    select((x == 1.0) | (y == 0.0), 1.0, size)
 }
 
 lanes2! {

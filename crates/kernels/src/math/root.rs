@@ -1,7 +1,7 @@
 //! `sqrt`, `cbrt`, `hypot`.
 
 use super::logarithm::split_any;
-use super::{power_of_two, round, scale};
+use super::{power_of_two, round, scale, select};
 use crate::double::upper_half;
 use crate::polynomial::degree3;
 
@@ -32,8 +32,8 @@ fn cbrt_one(x: f64) -> f64 {
     let n = round(k * (1.0 / 3.0));
     let j = k - 3.0 * n;
     let m = m * power_of_two(j);
-    let factor = if j > 0.5 { CBRT_2 } else { 1.0 };
-    let factor = if j < -0.5 { 1.0 / CBRT_2 } else { factor };
+    let factor = select(j > 0.5, CBRT_2, 1.0);
+    let factor = select(j < -0.5, 1.0 / CBRT_2, factor);
     // 2^j m is at most sqrt(8); the polynomial takes m itself.
     let start = factor * degree3(m * power_of_two(-j), &CBRT);
     let cube = start * start * start;
@@ -43,29 +43,25 @@ fn cbrt_one(x: f64) -> f64 {
     let root = t + t * ((quotient - t) / (t + t + quotient));
     let y = scale(root, n).copysign(x);
     // Zeros, infinities and NaN are their own cube roots.
-    if x == 0.0 || x.is_nan() || x.abs() == f64::INFINITY {
-        x
-    } else {
-        y
-    }
+    select((x == 0.0) | x.is_nan() | (x.abs() == f64::INFINITY), x, y)
 }
 
 /// `sqrt(a^2 + b^2)`, both scaled by a power of two where a square would leave the range.
 #[inline(always)]
 fn hypot_one(a: f64, b: f64) -> f64 {
     let (a, b) = (a.abs(), b.abs());
-    let large = if a > b { a } else { b };
-    let down = if large > 1e150 { DOWN } else { 1.0 };
-    let factor = if large < 1e-140 { UP } else { down };
+    let large = select(a > b, a, b);
+    let down = select(large > 1e150, DOWN, 1.0);
+    let factor = select(large < 1e-140, UP, down);
     let (p, q) = (a * factor, b * factor);
-    let back = if large > 1e150 { UP } else { 1.0 };
-    let back = if large < 1e-140 { DOWN } else { back };
+    let back = select(large > 1e150, UP, 1.0);
+    let back = select(large < 1e-140, DOWN, back);
     let y = (p * p + q * q).sqrt() * back;
-    if a == f64::INFINITY || b == f64::INFINITY {
-        f64::INFINITY
-    } else {
-        y
-    }
+    select(
+        (a == f64::INFINITY) | (b == f64::INFINITY),
+        f64::INFINITY,
+        y,
+    )
 }
 
 /// `2^600`.

@@ -8,7 +8,7 @@
 //! Larger arguments need hundreds of digits of `pi` (Payne and Hanek 1983). If a block has
 //! one, those lanes are computed by the standard library: a cold path, one branch per block.
 
-use super::SHIFT;
+use super::{SHIFT, select};
 use crate::double::{Double, fast_two_sum, two_sum};
 use crate::polynomial::{degree5, degree6};
 use std::f64::consts::FRAC_2_PI;
@@ -81,7 +81,7 @@ fn cos_remainder(r: Double) -> Double {
 /// `a` if the lowest bit of `quadrant` is not set, else `b`; negative if the second is set.
 #[inline(always)]
 fn by_quadrant(quadrant: u64, a: f64, b: f64) -> f64 {
-    let value = if quadrant & 1 == 0 { a } else { b };
+    let value = select(quadrant & 1 == 0, a, b);
     f64::from_bits(value.to_bits() ^ ((quadrant & 2) << 62))
 }
 
@@ -92,7 +92,7 @@ fn sin_cos_one(x: f64) -> (f64, f64) {
     let (sin, cos) = (sin_remainder(r).sum(), cos_remainder(r).sum());
     let sine = by_quadrant(quadrant, sin, cos);
     // Keeps the sign of a zero, which the reduction loses.
-    let sine = if x.abs() < 1e-8 { x } else { sine };
+    let sine = select(x.abs() < 1e-8, x, sine);
     (sine, by_quadrant(quadrant.wrapping_add(1), sin, cos))
 }
 
@@ -114,15 +114,15 @@ fn tan_one(x: f64) -> f64 {
     let (sin, cos) = (fast_two_sum(sin.hi, sin.lo), fast_two_sum(cos.hi, cos.lo));
     let even = quadrant & 1 == 0;
     let numerator = Double {
-        hi: if even { sin.hi } else { -cos.hi },
-        lo: if even { sin.lo } else { -cos.lo },
+        hi: select(even, sin.hi, -cos.hi),
+        lo: select(even, sin.lo, -cos.lo),
     };
     let denominator = Double {
-        hi: if even { cos.hi } else { sin.hi },
-        lo: if even { cos.lo } else { sin.lo },
+        hi: select(even, cos.hi, sin.hi),
+        lo: select(even, cos.lo, sin.lo),
     };
     let y = numerator.over(denominator).sum();
-    if x.abs() < 1e-8 { x } else { y }
+    select(x.abs() < 1e-8, x, y)
 }
 
 /// Whether some number of the block is beyond the vector path; false for NaN.

@@ -24,66 +24,32 @@ pub(crate) struct Binary {
     pub(crate) bound: f64,
 }
 
-/// Applies a kernel for blocks of `N` to a slice; the rest of the slice is done one by one.
-pub(crate) struct Blocks<'a, F, G>(
-    pub(crate) F,
-    pub(crate) G,
-    pub(crate) &'a [f64],
-    pub(crate) &'a mut [f64],
-);
-
-impl<F, G> Work for Blocks<'_, F, G>
-where
-    F: Fn([f64; 8]) -> [f64; 8],
-    G: Fn([f64; 1]) -> [f64; 1],
-{
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let (x, x_rest) = self.2.as_chunks();
-        let (y, y_rest) = self.3.as_chunks_mut();
-        for (y, x) in y.iter_mut().zip(x) {
-            *y = (self.0)(*x);
-        }
-        for (y, x) in y_rest.iter_mut().zip(x_rest) {
-            [*y] = (self.1)([*x]);
-        }
-    }
-}
-
-/// The same for two arguments.
-pub(crate) struct Blocks2<'a, F>(
-    pub(crate) F,
-    pub(crate) [&'a [f64]; 2],
-    pub(crate) &'a mut [f64],
-);
-
-impl<F: Fn([f64; 8], [f64; 8]) -> [f64; 8]> Work for Blocks2<'_, F> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let [(a, a_rest), (b, b_rest)] = self.1.map(|s| s.as_chunks());
-        let (y, y_rest) = self.2.as_chunks_mut();
-        for (y, (a, b)) in y.iter_mut().zip(a.iter().zip(b)) {
-            *y = (self.0)(*a, *b);
-        }
-        for (y, (a, b)) in y_rest.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-            *y = (self.0)([*a; 8], [*b; 8])[0];
-        }
-    }
-}
-
 /// Names a kernel, its reference of the same name, and the bound.
+///
+/// The kernel is called by its name inside the loop over the blocks: through a generic
+/// parameter it would not be inlined, and so not be compiled for the level. The rest of the
+/// slice is done one by one.
 macro_rules! unary {
     ($name:ident, $bound:expr) => {
         $crate::check::Unary {
             name: stringify!($name),
             kernel: |level, x, y| {
-                let (eight, one) = (
-                    wengert_kernels::math::$name::<8>,
-                    wengert_kernels::math::$name::<1>,
-                );
-                wengert_kernels::dispatch_at(level, $crate::check::Blocks(eight, one, x, y));
+                struct Blocks<'a>(&'a [f64], &'a mut [f64]);
+                impl wengert_kernels::Work for Blocks<'_> {
+                    type Output = ();
+                    #[inline(always)]
+                    fn run(self) {
+                        let (x, x_rest) = self.0.as_chunks::<8>();
+                        let (y, y_rest) = self.1.as_chunks_mut::<8>();
+                        for (y, x) in y.iter_mut().zip(x) {
+                            *y = wengert_kernels::math::$name(*x);
+                        }
+                        for (y, x) in y_rest.iter_mut().zip(x_rest) {
+                            [*y] = wengert_kernels::math::$name([*x]);
+                        }
+                    }
+                }
+                wengert_kernels::dispatch_at(level, Blocks(x, y));
             },
             reference: $crate::reference::$name,
             bound: $bound,
@@ -97,8 +63,23 @@ macro_rules! binary {
         $crate::check::Binary {
             name: stringify!($name),
             kernel: |level, a, b, y| {
-                let eight = wengert_kernels::math::$name::<8>;
-                wengert_kernels::dispatch_at(level, $crate::check::Blocks2(eight, [a, b], y));
+                struct Blocks<'a>(&'a [f64], &'a [f64], &'a mut [f64]);
+                impl wengert_kernels::Work for Blocks<'_> {
+                    type Output = ();
+                    #[inline(always)]
+                    fn run(self) {
+                        let (a, a_rest) = self.0.as_chunks::<8>();
+                        let (b, b_rest) = self.1.as_chunks::<8>();
+                        let (y, y_rest) = self.2.as_chunks_mut::<8>();
+                        for (y, (a, b)) in y.iter_mut().zip(a.iter().zip(b)) {
+                            *y = wengert_kernels::math::$name(*a, *b);
+                        }
+                        for (y, (a, b)) in y_rest.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+                            [*y] = wengert_kernels::math::$name([*a], [*b]);
+                        }
+                    }
+                }
+                wengert_kernels::dispatch_at(level, Blocks(a, b, y));
             },
             reference: $crate::reference::$name,
             bound: $bound,

@@ -36,12 +36,12 @@ const PI: Dd = Dd {
     lo: 1.2246467991473532e-16,
 };
 const HALF_PI: [f64; 3] = [
-    1.5707963267948966,
+    std::f64::consts::FRAC_PI_2,
     6.123233995736766e-17,
     -1.4973849048591698e-33,
 ];
 const TWO_OVER_ROOT_PI: Dd = Dd {
-    hi: 1.1283791670955126,
+    hi: std::f64::consts::FRAC_2_SQRT_PI,
     lo: 1.533545961316588e-17,
 };
 

@@ -206,7 +206,7 @@ fn trigonometric_functions() {
         &[
             (FRAC_PI_2, 1.0),
             (-FRAC_PI_2, -1.0),
-            (FRAC_PI_4, 0.5f64.sqrt()),
+            (FRAC_PI_4, 0.7071067811865475),
         ],
     );
     cases(

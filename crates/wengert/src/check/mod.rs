@@ -2,7 +2,8 @@
 //! second order.
 //!
 //! [`check_grads`] takes a function as the drivers take it. [`check_rule`] takes a [`Rule`], a
-//! value with derivatives written by hand.
+//! value with derivatives written by hand. [`check_carriers`] takes a [`Generic`] function, written
+//! over [`Real`](crate::Real), and compares every carrier and driver.
 //!
 //! ```
 //! use wengert::check::check_grads;
@@ -33,6 +34,7 @@
 //! - *Other points.* A check speaks of one point and of the branch taken there.
 //! - *Errors in the value.* The derivative of a wrong function can be right.
 
+mod carriers;
 mod difference;
 mod random;
 mod rounding;
@@ -40,6 +42,7 @@ mod rule;
 
 use std::fmt;
 
+pub use carriers::{CarrierError, Generic, Through, check_carriers, everywhere};
 pub use rule::{Rounding, Rule, check_rule};
 
 use crate::api;

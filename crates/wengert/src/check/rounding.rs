@@ -31,13 +31,18 @@ pub(super) struct Rounded {
 }
 
 impl Rounded {
-    fn exact(value: f64) -> Self {
+    pub(super) fn exact(value: f64) -> Self {
         Rounded { value, error: 0.0 }
     }
 
     /// An argument `x + h t`: its sum is rounded once.
-    fn displaced(value: f64) -> Self {
+    pub(super) fn displaced(value: f64) -> Self {
         Rounded { value, error: UNIT * value.abs() }
+    }
+
+    /// The bound.
+    pub(super) fn error(self) -> f64 {
+        self.error
     }
 
     /// `value` after one operation that is right to `accuracy` units `u`, with what it inherits.

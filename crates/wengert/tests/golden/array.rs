@@ -14,6 +14,12 @@ pub(crate) enum Trouble {
     Misfit(String),
 }
 
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Trouble::Misfit(why)
+    }
+}
+
 /// What a function gives.
 pub(crate) type Outputs<R> = Result<Vec<Operand<R>>, Trouble>;
 

@@ -4,7 +4,7 @@ mod algebra;
 mod applications;
 mod composite;
 mod control;
-mod elementwise;
+pub(crate) mod elementwise;
 pub(crate) mod higher;
 mod programs;
 mod reduce;

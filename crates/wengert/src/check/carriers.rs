@@ -1,0 +1,258 @@
+//! One function through every carrier and driver: [`everywhere`] lists what comes out,
+//! [`check_carriers`] compares it.
+
+use std::fmt;
+
+use super::rounding::Rounded;
+use crate::tape::Var;
+use crate::{
+    Dual, F32, Lanes, Real, Taylor, grad, hessian, hvp, jacobian, jvp, lift, record, value_and_grad, vjp,
+};
+
+/// A scalar function of `N` numbers, written over every carrier. (A closure cannot be generic.)
+pub trait Generic<const N: usize> {
+    /// The function.
+    fn call<R: Real>(&self, x: [R; N]) -> R;
+}
+
+/// What one carrier or driver gives for a function at a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Through<const N: usize> {
+    /// Which one.
+    pub carrier: &'static str,
+    /// The unit of its roundings in those of `f64`: 1, and `2^29` for [`F32`].
+    pub unit: f64,
+    /// The value.
+    pub value: f64,
+    /// The gradient, if it gives one.
+    pub gradient: Option<[f64; N]>,
+    /// The Hessian, if it gives one.
+    pub hessian: Option<[[f64; N]; N]>,
+}
+
+impl<const N: usize> Through<N> {
+    fn new(carrier: &'static str, value: f64) -> Self {
+        Through { carrier, unit: 1.0, value, gradient: None, hessian: None }
+    }
+    fn gradient(self, gradient: [f64; N]) -> Self {
+        Through { gradient: Some(gradient), ..self }
+    }
+    fn hessian(self, hessian: [[f64; N]; N]) -> Self {
+        Through { hessian: Some(hessian), ..self }
+    }
+    fn in_single(self) -> Self {
+        Through { unit: f64::from(1u32 << 29), ..self }
+    }
+}
+
+/// The function at `x` through every carrier and driver of the library. Recordings are made at
+/// `elsewhere` and replayed at `x`; lanes carry both points.
+///
+/// ```
+/// use wengert::Real;
+/// use wengert::check::{Generic, everywhere};
+/// struct Kink;
+/// impl Generic<1> for Kink {
+///     fn call<R: Real>(&self, [x]: [R; 1]) -> R {
+///         x.abs()
+///     }
+/// }
+/// assert!(everywhere([0.0], [1.0], &Kink).iter().all(|through| through.gradient.is_none_or(|g| g == [0.0])));
+/// ```
+pub fn everywhere<const N: usize>(
+    x: [f64; N],
+    elsewhere: [f64; N],
+    f: &impl Generic<N>,
+) -> Vec<Through<N>> {
+    let mut all = carriers(x, elsewhere, f);
+    all.extend(drivers(x, f));
+    all.extend(recorded(x, elsewhere, f));
+    all
+}
+
+/// The variable `k` moves, the others stand still.
+fn seeded<R: Real, const N: usize>(x: [R; N], k: usize) -> [Dual<R>; N] {
+    std::array::from_fn(|j| if j == k { Dual::variable(x[j]) } else { Dual::lift(x[j]) })
+}
+
+/// A dual tangent for every variable.
+fn all_seeded<R: Real, const N: usize>(x: [R; N]) -> [Dual<R, N>; N] {
+    std::array::from_fn(|j| Dual::seed(x[j], j))
+}
+
+fn carriers<const N: usize>(x: [f64; N], elsewhere: [f64; N], f: &impl Generic<N>) -> Vec<Through<N>> {
+    let single = x.map(|x| F32(x as f32));
+    // The point is in lane 1, between others.
+    let lanes: [Lanes<3>; N] = std::array::from_fn(|j| Lanes([elsewhere[j], x[j], elsewhere[j]]));
+    let value = f.call(x);
+    let of_lanes = f.call(all_seeded(lanes));
+    let of_single = f.call(all_seeded(single));
+    let second = |i, j| {
+        let outer = seeded(x, i);
+        let moving = |k| Dual::new(outer[k], Dual::constant(if k == j { 1.0 } else { 0.0 }));
+        f.call(std::array::from_fn(moving)).tangent().tangent()
+    };
+    let line = |k: usize| -> [Taylor<2>; N] {
+        std::array::from_fn(|j| if j == k { Taylor::variable(x[j]) } else { Taylor::lift(x[j]) })
+    };
+    let surface = |i: usize, j: usize| -> [Taylor<2, Dual>; N] {
+        let inner = seeded(x, i);
+        std::array::from_fn(|k| if k == j { Taylor::variable(inner[k]) } else { Taylor::lift(inner[k]) })
+    };
+    vec![
+        Through::new("f64", value),
+        Through::new("F32", f64::from(f.call(single).0)).in_single(),
+        Through::new("Lanes", f.call(lanes).0[1]),
+        Through::new("Dual", f.call(seeded(x, 0)).re())
+            .gradient(std::array::from_fn(|k| f.call(seeded(x, k)).tangent()))
+            .hessian(std::array::from_fn(|i| std::array::from_fn(|j| second(i, j)))),
+        Through::new("Dual of N tangents", f.call(all_seeded(x)).re()).gradient(f.call(all_seeded(x)).tangents()),
+        Through::new("Dual over F32", f64::from(of_single.re().0))
+            .gradient(of_single.tangents().map(|tangent| f64::from(tangent.0)))
+            .in_single(),
+        Through::new("Dual over Lanes", of_lanes.re().0[1]).gradient(of_lanes.tangents().map(|tangent| tangent.0[1])),
+        Through::new("Taylor", f.call(line(0)).re())
+            .gradient(std::array::from_fn(|k| f.call(line(k)).derivative(1)))
+            .hessian(std::array::from_fn(|i| {
+                std::array::from_fn(|j| f.call(surface(i, j)).derivative(1).tangent())
+            })),
+    ]
+}
+
+fn drivers<const N: usize>(x: [f64; N], f: &impl Generic<N>) -> Vec<Through<N>> {
+    let value = f.call(x);
+    let unit = |k: usize| -> [f64; N] { std::array::from_fn(|j| if j == k { 1.0 } else { 0.0 }) };
+    let (v, g) = value_and_grad(x, |x| f.call(x));
+    let (_, pullback) = vjp(x, |x| f.call(x));
+    let [by_rows] = jacobian(x, |x| [f.call(x)]);
+    // As many rows as columns: forward.
+    let by_columns = jacobian(x, |x| [f.call(x); N])[0];
+    let dual_in_tape = |x: [Var; N]| f.call(all_seeded(x));
+    vec![
+        Through::new("value_and_grad", v).gradient(g),
+        Through::new("grad, hessian", value).gradient(grad(x, |x| f.call(x))).hessian(hessian(x, |x| f.call(x))),
+        Through::new("jvp, hvp", jvp(x, unit(0), |x| f.call(x)).0)
+            .gradient(std::array::from_fn(|k| jvp(x, unit(k), |x| f.call(x)).1))
+            .hessian(std::array::from_fn(|k| hvp(x, unit(k), |x| f.call(x)))),
+        Through::new("vjp", value).gradient(pullback.pull(1.0)),
+        Through::new("jacobian backward", value).gradient(by_rows),
+        Through::new("jacobian forward", value).gradient(by_columns),
+        Through::new("grad in grad", value_and_grad(x.map(lift), |x| f.call(x)).0.value())
+            .gradient(grad(x.map(lift), |x| f.call(x)).map(Var::value))
+            .hessian(jacobian(x, |x| grad(x, |x| f.call(x)))),
+        Through::new("Dual in the tape", value)
+            .gradient(jvp(x, unit(0), |x| dual_in_tape(x).tangents()).0)
+            .hessian(jacobian(x, |x| dual_in_tape(x).tangents())),
+    ]
+}
+
+fn recorded<const N: usize>(x: [f64; N], elsewhere: [f64; N], f: &impl Generic<N>) -> Vec<Through<N>> {
+    let replayed = record(elsewhere, |x| f.call(x));
+    // More points than lanes, so that there is a tail.
+    let mut points = [elsewhere; 11];
+    points[10] = x;
+    let (value, gradient) = replayed.value_and_grad_many(&points)[10];
+    vec![
+        Through::new("record", replayed.value(x)).gradient(replayed.grad(x)).hessian(replayed.hessian(x)),
+        Through::new("record on lanes", value).gradient(gradient),
+        Through::new("record at Vars", replayed.value_and_grad(x).0)
+            .gradient(replayed.value_and_grad(x).1)
+            .hessian(jacobian(x, |x| replayed.grad(x))),
+    ]
+}
+
+/// Two carriers disagree.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CarrierError {
+    /// The carrier or driver.
+    pub carrier: &'static str,
+    /// Which of its numbers.
+    pub what: String,
+    /// What it gives.
+    pub got: f64,
+    /// What nested duals give.
+    pub expected: f64,
+    /// How far they may be apart.
+    pub bound: f64,
+}
+
+impl fmt::Display for CarrierError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CarrierError { carrier, what, got, expected, bound } = self;
+        write!(
+            f,
+            "{carrier}: the {what} is {got:e} where nested duals give {expected:e}, {:.1e} apart where \
+             {bound:.1e} is allowed",
+            (got - expected).abs()
+        )
+    }
+}
+
+impl std::error::Error for CarrierError {}
+
+/// Compares the value, the gradient and the Hessian that every carrier and driver gives at `x`,
+/// as [`everywhere`] lists them. They may differ by four times the bound that running error
+/// analysis gives for nested duals: each of the two may be off by it, in its own order of
+/// operations.
+///
+/// # Errors
+/// The first number that is off.
+pub fn check_carriers<const N: usize>(
+    x: [f64; N],
+    elsewhere: [f64; N],
+    f: &impl Generic<N>,
+) -> Result<(), CarrierError> {
+    let all = everywhere(x, elsewhere, f);
+    let expected = all.iter().find(|through| through.carrier == "Dual").expect("it is listed");
+    for through in &all {
+        // A single-precision argument is rounded before the function sees it.
+        let argument = if through.unit == 1.0 { Rounded::exact } else { Rounded::displaced };
+        let errors = ErrorsAt::new(x.map(argument), f);
+        let compare = |what: String, got: f64, expected: f64, error: f64| {
+            let bound = 4.0 * through.unit * error;
+            let same = got == expected || (got.is_nan() && expected.is_nan());
+            if same || (got - expected).abs() <= bound {
+                return Ok(());
+            }
+            Err(CarrierError { carrier: through.carrier, what, got, expected, bound })
+        };
+        compare("value".to_owned(), through.value, expected.value, errors.value)?;
+        for k in 0..N {
+            if let (Some(got), Some(expected)) = (through.gradient, expected.gradient) {
+                compare(format!("derivative by argument {k}"), got[k], expected[k], errors.gradient[k])?;
+            }
+            for j in 0..N {
+                if let (Some(got), Some(expected)) = (through.hessian, expected.hessian) {
+                    let what = format!("derivative by arguments {k} and {j}");
+                    compare(what, got[k][j], expected[k][j], errors.hessian[k][j])?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rounding errors of a function and its derivatives.
+struct ErrorsAt<const N: usize> {
+    value: f64,
+    gradient: [f64; N],
+    hessian: [[f64; N]; N],
+}
+
+impl<const N: usize> ErrorsAt<N> {
+    fn new(x: [Rounded; N], f: &impl Generic<N>) -> Self {
+        let outer = all_seeded(x);
+        let row = |k: usize| {
+            let moving = |j| Dual::new(outer[j], Dual::constant(if j == k { 1.0 } else { 0.0 }));
+            f.call(std::array::from_fn(moving))
+        };
+        let rows: [Dual<Dual<Rounded, N>>; N] = std::array::from_fn(row);
+        ErrorsAt {
+            value: rows[0].re().re().error(),
+            gradient: rows.map(|row| row.tangent().re().error()),
+            hessian: rows.map(|row| row.tangent().tangents().map(Rounded::error)),
+        }
+    }
+}
