@@ -155,7 +155,9 @@ impl Ours {
             black_box(self.recorded.grad(black_box(&self.x)));
         });
         let lanes = block(|| {
-            black_box(self.recorded.grad_many(black_box(&self.points)));
+            self.recorded.for_each_grad(black_box(&self.points), |_, value, gradient| {
+                black_box((value, gradient));
+            });
         });
         [
             ("record+reverse", single),

@@ -39,18 +39,23 @@ pub fn report(out: &mut impl Write) -> io::Result<()> {
 pub fn tangents(list: &Listing) -> Vec<f64> {
     let mut tangents: Vec<f64> = Vec::with_capacity(list.entries.len());
     for (i, entry) in list.entries.iter().enumerate() {
-        let by_operands: f64 = entry.partials.iter().map(|&(k, partial)| partial * tangents[k]).sum();
-        tangents.push(if i == 0 { 1.0 } else { by_operands });
+        let start = if i == 0 { 1.0 } else { 0.0 };
+        tangents.push(entry.partials.iter().fold(start, |sum, &(k, partial)| sum + partial * tangents[k]));
     }
     tangents
 }
 
 /// An entry as a formula: `v1 * v2`, `sin(v3)`.
 fn formula(entry: &Listed) -> String {
-    let operands: Vec<String> = entry.operands.iter().map(|operand| match operand {
-        Operand::Node(k) => format!("v{k}"),
-        Operand::Constant(value) => format!("{value}"),
-    }).collect();
+    let operands: Vec<String> = entry
+        .operands
+        .iter()
+        .map(|operand| match operand {
+            Operand::Node(k) => format!("v{k}"),
+            Operand::Constant(value) if *value < 0.0 => format!("({value})"),
+            Operand::Constant(value) => format!("{value}"),
+        })
+        .collect();
     match (entry.operation, &operands[..]) {
         ("add", [a, b]) => format!("{a} + {b}"),
         ("sub", [a, b]) => format!("{a} - {b}"),
@@ -69,22 +74,31 @@ fn tables(out: &mut impl Write, title: &str, about: &str, names: &[&str], list: 
     writeln!(out, "  forward {:<24}{:>16}{:>16}", "", "value", "tangent")?;
     for (i, (entry, tangent)) in list.entries.iter().zip(tangents(list)).enumerate() {
         let formula = names.get(i).map_or_else(|| formula(entry), |name| (*name).to_string());
-        writeln!(out, "  {:<5} = {formula:<24}{:>16.9}{tangent:>16.9}", format!("v{i}"), entry.value)?;
+        writeln!(out, "  {:<5} = {formula:<24}{:>16.9}{:>16.9}", format!("v{i}"), entry.value, tangent + 0.0)?;
     }
 
-    writeln!(out, "\n  reverse {:<40}{:>16}", "", "adjoint")?;
+    writeln!(out, "\n  reverse {:>15}", "adjoint")?;
     for (i, entry) in list.entries.iter().enumerate().rev() {
-        let sum = contributions(list, i).join(" + ");
-        let sum = if list.outputs.first() == Some(&Operand::Node(i)) { "1".to_string() } else { sum };
-        let name = names.get(i).map_or_else(String::new, |name| format!("  d/d{name}"));
-        writeln!(out, "  {:<5} = {sum:<40}{:>16.9}{name}", format!("v̄{i}"), entry.adjoint)?;
+        let is_output = list.outputs.first() == Some(&Operand::Node(i));
+        let sum = if is_output { "1".to_string() } else { contributions(list, i).join(" + ") };
+        let derivative = names.get(i).map_or_else(String::new, |name| format!("d/d{name}"));
+        // + 0.0 turns -0 into 0.
+        let (name, adjoint) = (pad(&format!("v̄{i}"), 5), entry.adjoint + 0.0);
+        writeln!(out, "  {name} {adjoint:>17.9}  {derivative:<8} = {sum}")?;
     }
     writeln!(out)
 }
 
+/// Spaces up to a width on the screen, where the bar over a letter takes no place of its own.
+fn pad(text: &str, width: usize) -> String {
+    let bars = text.chars().filter(|&c| c == '\u{304}').count();
+    format!("{text:<0$}", width + bars)
+}
+
 /// The terms of an adjoint: `v̄5·2` for every use, in the order of the reverse sweep.
 fn contributions(list: &Listing, i: usize) -> Vec<String> {
-    let uses = |user: usize| list.entries[user].partials.iter().filter(move |&&(k, _)| k == i).map(move |&(_, p)| (user, p));
+    let uses =
+        |user: usize| list.entries[user].partials.iter().filter(move |&&(k, _)| k == i).map(move |&(_, p)| (user, p));
     let term = |(user, partial): (usize, f64)| format!("v̄{user}·{}", short(partial));
     let terms: Vec<String> = (0..list.entries.len()).rev().flat_map(uses).map(term).collect();
     if terms.is_empty() { vec!["0".to_string()] } else { terms }
@@ -228,7 +242,7 @@ pub const START: [f64; 2] = [0.3, 1.7];
 
 /// One step of the chain. The parameter is carried along, so that the state is all a step needs.
 fn chain_step<R: Real>([x, a]: [R; 2]) -> [R; 2] {
-    [x + (a * x).sin() * 0.5, a]
+    [x + (a * x).sin() * 0.1, a]
 }
 
 fn chain<R: Real>(state: [R; 2], steps: usize) -> [R; 2] {
@@ -253,13 +267,13 @@ pub struct Checkpointed {
 
 /// A sweep over the whole list needs all of it in memory. Storing a few states instead and running
 /// each segment again, the last one first, needs the list of one segment at a time: with segments
-/// of √n steps, memory for about 2√n steps at the price of one more run.
+/// of √n steps, memory for √n states and √n steps of list, at the price of less than one more run.
 ///
 /// `vjp` of a segment turns the cotangent of its end into that of its start. The operations of the
 /// reverse sweep are the same in the same order, so the gradient is equal to the last bit.
 pub fn checkpointed_chain(out: &mut impl Write) -> io::Result<Checkpointed> {
     let list = listing(START, |start| chain(start, STEPS)[0]);
-    let about = "x <- x + sin(a x) / 2, eight times, from x = 0.3, a = 1.7";
+    let about = "x <- x + sin(a x) / 10, eight times, from x = 0.3, a = 1.7";
     tables(out, "9. A chain of eight steps, checkpointed", about, &["x0", "a"], &list)?;
 
     // Forward, over plain numbers: keep the state before every segment of three steps.
@@ -271,7 +285,9 @@ pub fn checkpointed_chain(out: &mut impl Write) -> io::Result<Checkpointed> {
 
     // Backward: record a segment from its stored state, pull the cotangent through, forget it.
     writeln!(out, "  segment from the stored state            records      cotangent of its start")?;
-    let (stored, mut longest, mut cotangent) = (states.len(), 0, [1.0, 0.0]);
+    let stored = states.len();
+    let recomputed = STEPS - segments[segments.len() - 1];
+    let (mut longest, mut cotangent) = (0, [1.0, 0.0]);
     for (state, steps) in states.into_iter().zip(segments).rev() {
         let (_, pullback) = vjp(state, |state| chain(state, steps));
         cotangent = pullback.pull(cotangent);
@@ -283,8 +299,8 @@ pub fn checkpointed_chain(out: &mut impl Write) -> io::Result<Checkpointed> {
     let plain = grad(START, |start| chain(start, STEPS)[0]);
     let records = [list.entries.len(), longest];
     writeln!(out, "  8 steps at once                     {:>12}      {plain:.12?}", records[0])?;
-    writeln!(out, "  {stored} states stored, {STEPS} steps run a second time, the same gradient to the bit\n")?;
-    Ok(Checkpointed { list, plain, checkpointed: cotangent, stored, recomputed: STEPS, records })
+    writeln!(out, "  {stored} states stored, {recomputed} steps run a second time, the same gradient to the bit\n")?;
+    Ok(Checkpointed { list, plain, checkpointed: cotangent, stored, recomputed, records })
 }
 
 /// The whole method in a few lines: a Wengert list of values, each with the operands it depends on

@@ -278,8 +278,16 @@ type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// The ten measured quantities; the table holds their means, standard errors and worst values.
 const QUANTITIES: [&str; 10] = [
-    "radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity", "concave points",
-    "symmetry", "fractal dimension",
+    "radius",
+    "texture",
+    "perimeter",
+    "area",
+    "smoothness",
+    "compactness",
+    "concavity",
+    "concave points",
+    "symmetry",
+    "fractal dimension",
 ];
 
 /// Draws the course of the optimisation, the scores of the samples held out, and the weights.
@@ -389,7 +397,8 @@ fn draw_weights(panel: &Panel<'_>, weights: &[f64]) -> Drawn {
         .x_label_formatter(&|x| format!("{:.1}", (x * 10.0).round() / 10.0 + 0.0))
         .label_style(("sans-serif", 13, &INK))
         .draw()?;
-    for (part, (name, color)) in [("mean", BLUE), ("standard error", GREEN), ("worst", ORANGE)].into_iter().enumerate() {
+    for (part, (name, color)) in [("mean", BLUE), ("standard error", GREEN), ("worst", ORANGE)].into_iter().enumerate()
+    {
         let bars = (0..QUANTITIES.len()).map(|row| {
             let y = row as f64 + 0.14 + 0.24 * part as f64;
             Rectangle::new([(0.0, y), (weights[part * QUANTITIES.len() + row], y + 0.22)], color.filled())

@@ -29,7 +29,7 @@ pub const NAMES: [&str; 6] = ["alpha", "beta", "delta", "gamma", "x0", "y0"];
 /// The values that the observations are made with, in the order of [`NAMES`].
 pub const TRUE: [f64; 6] = [1.1, 0.4, 0.1, 0.4, 10.0, 5.0];
 /// Where the search starts.
-const GUESS: [f64; 6] = [0.9, 0.3, 0.12, 0.5, 8.0, 6.0];
+pub const GUESS: [f64; 6] = [0.9, 0.3, 0.12, 0.5, 8.0, 6.0];
 /// The time that is simulated: about three periods.
 const HORIZON: f64 = 30.0;
 /// How many times both populations are observed.
@@ -38,7 +38,7 @@ pub const OBSERVATIONS: usize = 100;
 const NOISE: f64 = 0.05;
 
 /// One observation of prey and predators, as logarithms.
-type Observation = [f64; 2];
+pub type Observation = [f64; 2];
 
 /// One step of the classical Runge-Kutta method (W. Kutta, 1901).
 fn step<R: Real>([alpha, beta, delta, gamma]: [R; 4], [x, y]: [R; 2], h: f64) -> [R; 2] {
@@ -55,15 +55,16 @@ fn step<R: Real>([alpha, beta, delta, gamma]: [R; 4], [x, y]: [R; 2], h: f64) ->
 /// The logarithms of both populations at the times of observation.
 ///
 /// The parameters come as logarithms too: they stay positive without constraints, and a unit step
-/// means the same for all of them.
+/// means the same for all of them. The number of steps is a multiple of [`OBSERVATIONS`].
 fn simulate<R: Real>(log_parameters: [R; 6], steps: usize) -> Vec<[R; 2]> {
+    assert!(steps > 0 && steps.is_multiple_of(OBSERVATIONS), "{steps} steps do not reach every observation");
     let [alpha, beta, delta, gamma, x0, y0] = log_parameters.map(R::exp);
     let h = HORIZON / steps as f64;
     let mut state = [x0, y0];
     let mut seen = Vec::with_capacity(OBSERVATIONS);
     for k in 0..steps {
         state = step([alpha, beta, delta, gamma], state, h);
-        if (k + 1) % (steps / OBSERVATIONS) == 0 {
+        if (k + 1).is_multiple_of(steps / OBSERVATIONS) {
             seen.push(state.map(R::ln));
         }
     }
@@ -72,7 +73,7 @@ fn simulate<R: Real>(log_parameters: [R; 6], steps: usize) -> Vec<[R; 2]> {
 
 /// Half the sum of squares of the relative errors: the negative logarithm of the likelihood, up to
 /// the factor `1/σ²` and a constant.
-fn misfit<R: Real>(log_parameters: [R; 6], steps: usize, data: &[Observation]) -> R {
+pub fn misfit<R: Real>(log_parameters: [R; 6], steps: usize, data: &[Observation]) -> R {
     let predictions = simulate(log_parameters, steps);
     let pairs = predictions.into_iter().flatten().zip(data.iter().flatten());
     pairs.map(|(predicted, &observed)| (predicted - observed).square()).sum::<R>() * 0.5
@@ -170,9 +171,7 @@ pub fn estimate(steps: usize, data: &[Observation]) -> Result<Estimate, Error> {
         gradient: |p| recorded.grad(p),
     };
     let solver = LBFGS::new(MoreThuenteLineSearch::new(), 6).with_tolerance_grad(1e-8)?;
-    let run = Executor::new(problem, solver)
-        .configure(|state| state.param(guess.to_vec()).max_iters(200))
-        .run()?;
+    let run = Executor::new(problem, solver).configure(|state| state.param(guess.to_vec()).max_iters(200)).run()?;
     let state = run.state();
     let best = six(state.get_best_param().ok_or_else(|| Error::msg("the optimiser found no point"))?);
     let count = |name: &str| run.problem().counts.get(name).copied().unwrap_or(0);
@@ -258,7 +257,11 @@ pub fn report(out: &mut impl Write, steps: usize) -> Result<Estimate, Error> {
     let found = estimate(steps, &data)?;
     let elapsed = start.elapsed();
 
-    writeln!(out, "  {:<8}{:>10}{:>10}{:>12}{:>10}{:>22}", "", "true", "guess", "estimated", "± error", "deviation in errors")?;
+    writeln!(
+        out,
+        "  {:<8}{:>10}{:>10}{:>12}{:>10}{:>22}",
+        "", "true", "guess", "estimated", "± error", "deviation in errors"
+    )?;
     for (k, name) in NAMES.iter().enumerate() {
         let (truth, estimated) = (TRUE[k], found.parameters[k]);
         let error = estimated * found.relative_errors[k];
@@ -270,17 +273,29 @@ pub fn report(out: &mut impl Write, steps: usize) -> Result<Estimate, Error> {
     let [values, gradients] = found.evaluations;
     writeln!(out, "\nMisfit {before:.4} -> {after:.6} (expected at the truth: {:.4}),", expected_misfit())?;
     writeln!(out, "length of the gradient {:.1e}.", found.gradient_norm)?;
-    writeln!(out, "{} iterations, {values} values, {gradients} gradients in {elapsed:.2?}: {}.", found.iterations, found.reason)?;
+    writeln!(
+        out,
+        "{} iterations, {values} values, {gradients} gradients in {elapsed:.2?}: {}.",
+        found.iterations, found.reason
+    )?;
 
     let point = found.parameters.map(f64::ln);
     let value = mean_time(|| misfit(point, steps, &data));
     writeln!(out, "\nOne value         {value:>10.2?}")?;
     let fresh = mean_time(|| grad(point, |p| misfit(p, steps, &data)));
-    writeln!(out, "One gradient      {fresh:>10.2?}  {:>5.1} values; the function runs and is recorded", ratio(fresh, value))?;
+    writeln!(
+        out,
+        "One gradient      {fresh:>10.2?}  {:>5.1} values; the function runs and is recorded",
+        ratio(fresh, value)
+    )?;
     let recorded = record(point, |p| misfit(p, steps, &data));
     let replayed = mean_time(|| recorded.grad(point));
     let size = wengert::tape_size(point, |p| misfit(p, steps, &data));
-    writeln!(out, "                  {replayed:>10.2?}  {:>5.1} values; the recording is replayed", ratio(replayed, value))?;
+    writeln!(
+        out,
+        "                  {replayed:>10.2?}  {:>5.1} values; the recording is replayed",
+        ratio(replayed, value)
+    )?;
     writeln!(out, "The recording has {} records, {:.1} MB.", size.records, size.bytes as f64 / 1e6)?;
     Ok(found)
 }

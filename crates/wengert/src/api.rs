@@ -14,6 +14,7 @@ use crate::tree::{Tree, leaves};
 pub(crate) fn run_recorded<T: Tree + ?Sized, O>(mode: Mode, x: &T, f: impl FnOnce(T::Vars) -> O) -> (Scope, O) {
     let scope = Scope::open(mode);
     let vars = x.vars(&mut |leaf| leaf.enter(&scope));
+    scope.end_inputs();
     let output = f(vars);
     (scope, output)
 }

@@ -269,7 +269,9 @@ pub fn find_nonfinite<T: Tree<Scalar = f64>>(x: T, f: impl FnOnce(T::Vars) -> Va
     adjoints[trace.output_node(0)?] = 1.0;
     for i in (trace.inputs..trace.records.len()).rev().filter(|&i| live[i]) {
         let mut bad = None;
-        visit_edges(trace.records[i], &trace.constants, &trace.values, i, |k, factor| {
+        let record = trace.records[i];
+        visit_edges(record, &trace.constants, &trace.values, i, |side, factor| {
+            let k = record.operand(side);
             let part = adjoints[i] * factor.number();
             adjoints[k] += part;
             if bad.is_none() && !adjoints[k].is_finite() {
@@ -358,8 +360,9 @@ pub fn listing<T: Tree<Scalar = f64>, O: Tree<Scalar = Var>>(x: T, f: impl FnOnc
     let entries = (0..trace.records.len())
         .map(|i| {
             let mut partials = Vec::new();
-            visit_edges(trace.records[i], &trace.constants, &trace.values, i, |k, factor| {
-                partials.push((k, factor.number()));
+            let record = trace.records[i];
+            visit_edges(record, &trace.constants, &trace.values, i, |side, factor| {
+                partials.push((record.operand(side), factor.number()));
             });
             let op = trace.records[i].op();
             Listed {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::algorithm::{Gradient, Hessian, Hvp, Jacobian, Jvp, Pull, Value};
 use crate::api::{check_size, next};
-use crate::replay::{self, Ask, Path, Reader, Scratch};
+use crate::replay::{self, Ask, Path, Results, Scratch};
 use crate::scalar::{Algorithm, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::{Line, Mode, Scope};
@@ -177,9 +177,9 @@ where
         self.many(
             points,
             Ask::Value,
-            |path, _, reader| {
-                let mut k = 0..;
-                path.output.each(&mut || (reader.output)(k.next().expect("endless")))
+            |path, _, results| {
+                let mut outputs = results.outputs.iter();
+                path.output.each(&mut || *outputs.next().expect("one per output"))
             },
             |x| self.value(x),
         )
@@ -192,22 +192,36 @@ where
         &self,
         points: &[X],
         ask: Ask,
-        take: impl Fn(&Path<O>, &X, &Reader<'_>) -> G,
+        take: impl Fn(&Path<O>, &X, &Results<'_>) -> G,
         alone: impl Fn(&X) -> G,
     ) -> Vec<G> {
+        let mut results = Vec::with_capacity(points.len());
+        self.for_each(points, ask, |path, point, numbers| {
+            results.push(numbers.map_or_else(|| alone(point), |numbers| take(path, point, &numbers)));
+        });
+        results
+    }
+
+    /// Calls `visit` for every point, in order, with its numbers on the path used last; without
+    /// where that path is not valid or depends on an outer recording.
+    #[track_caller]
+    fn for_each<X: Tree<Scalar = f64>>(
+        &self,
+        points: &[X],
+        ask: Ask,
+        mut visit: impl FnMut(&Path<O>, &X, Option<Results<'_>>),
+    ) {
         for point in points {
             check_size("a recorded function", "point", self.size, point.size());
         }
         let path = self.lock().paths[0].clone();
         if !path.trace.captures.is_empty() {
-            return points.iter().map(alone).collect();
+            points.iter().for_each(|point| visit(&path, point, None));
+            return;
         }
         let mut scratch = self.borrow_scratch();
-        let results =
-            replay::run_many(&path, &mut scratch, points, ask, |point, reader| take(&path, point, reader));
+        replay::run_many(&path, &mut scratch, points, ask, |point, numbers| visit(&path, point, numbers));
         self.lock().scratch.push(scratch);
-        let complete = |(result, point): (Option<G>, &X)| result.unwrap_or_else(|| alone(point));
-        results.into_iter().zip(points).map(complete).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State<O>> {
@@ -278,11 +292,11 @@ where
         let scope = Scope::open(Mode::Replay);
         let mut numbers = point.iter();
         let vars = self.shape.vars(&mut |_| scope.input(*numbers.next().expect("one per leaf")));
+        scope.end_inputs();
         let output = (self.f)(vars);
         let trace = f64::hold(scope, &leaves(&output)).0;
         self.lock().recordings += 1;
-        let live = trace.reached(0..trace.outputs.len().min(1));
-        Arc::new(Path { trace, output, live })
+        Arc::new(Path::new(trace, output))
     }
 }
 
@@ -306,9 +320,9 @@ where
         let (_, gradient) = self.on_path(&point, |path| match X::Scalar::as_plain(&point) {
             Some(numbers) if path.trace.captures.is_empty() => {
                 let mut scratch = self.borrow_scratch();
-                let gradient = replay::run(path, &mut scratch, numbers, Ask::Gradient, |reader| {
-                    let mut k = 0..;
-                    x.grad(&mut || X::Scalar::from_plain((reader.partial)(k.next().expect("endless"))))
+                let gradient = replay::run(path, &mut scratch, numbers, Ask::Gradient, |results| {
+                    let mut partials = results.partials.iter();
+                    x.grad(&mut || X::Scalar::from_plain(*partials.next().expect("one per leaf")))
                 });
                 self.lock().scratch.push(scratch);
                 gradient
@@ -350,7 +364,39 @@ where
     /// [`value_many`](Recorded::value_many).
     #[track_caller]
     pub fn grad_many<X: Tree<Scalar = f64>>(&self, points: &[X]) -> Vec<X::Grad> {
-        self.many(points, Ask::Gradient, |_, x, reader| gradient_of(x, reader), |x| self.grad(x))
+        self.many(points, Ask::Gradient, |_, x, results| gradient_of(x, results), |x| self.grad(x))
+    }
+
+    /// Calls `visit` with the number, the value and the gradient's leaves of every point: as
+    /// [`value_and_grad_many`](Recorded::value_and_grad_many), without memory for the results.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let f = record([1.0, 2.0], |[x, y]| x * y);
+    /// let mut sum = [0.0; 2];
+    /// f.for_each_grad(&[[1.0, 2.0], [3.0, 4.0]], |_, _, g| {
+    ///     sum[0] += g[0];
+    ///     sum[1] += g[1];
+    /// });
+    /// assert_eq!(sum, [6.0, 4.0]);
+    /// ```
+    #[track_caller]
+    pub fn for_each_grad<X: Tree<Scalar = f64>>(
+        &self,
+        points: &[X],
+        mut visit: impl FnMut(usize, f64, &[f64]),
+    ) {
+        let mut number = 0;
+        self.for_each(points, Ask::Gradient, |_, point, numbers| {
+            match numbers {
+                Some(numbers) => visit(number, numbers.outputs[0], numbers.partials),
+                None => {
+                    let (_, results) = or_panic(self.compute(point, &[], &Gradient));
+                    visit(number, results.as_slice()[0], &results.as_slice()[1..]);
+                }
+            }
+            number += 1;
+        });
     }
 
     /// The value and the gradient at every point; see [`value_many`](Recorded::value_many).
@@ -359,15 +405,15 @@ where
         self.many(
             points,
             Ask::Gradient,
-            |_, x, reader| ((reader.output)(0), gradient_of(x, reader)),
+            |_, x, results| (results.outputs[0], gradient_of(x, results)),
             |x| self.value_and_grad(x),
         )
     }
 }
 
-fn gradient_of<X: Tree<Scalar = f64>>(x: &X, reader: &Reader<'_>) -> X::Grad {
-    let mut k = 0..;
-    x.grad(&mut || (reader.partial)(k.next().expect("endless")))
+fn gradient_of<X: Tree<Scalar = f64>>(x: &X, results: &Results<'_>) -> X::Grad {
+    let mut partials = results.partials.iter();
+    x.grad(&mut || *partials.next().expect("one per leaf"))
 }
 
 #[track_caller]

@@ -2,8 +2,8 @@
 //! operation as a function of its own. A new operation is tested by being listed in `ALL`.
 
 use wengert::check::{
-    CheckError, Comparison, Config, Generic, Rule, check_carriers, check_grads_with, check_rule, check_transpose,
-    everywhere,
+    CheckError, Comparison, Config, Generic, Rule, check_carriers, check_grads_with, check_rule,
+    check_single_precision, check_transpose, everywhere,
 };
 use wengert::ops::{Binary, Unary};
 use wengert::prelude::*;
@@ -59,11 +59,18 @@ impl<const N: usize, F: Generic<N>> Generic<N> for Slope<F, N> {
 /// Differences, linearity, transposes of first and second order; every carrier against duals.
 fn battery<const N: usize>(name: &str, x: [f64; N], elsewhere: [f64; N], f: &impl Generic<N>) {
     let config = Config::default();
+    if name == Unary::Detach.name() {
+        // Severed on purpose: the one function whose derivative is not that of its value.
+        let severed = check_grads_with(x, |x| f.call(x), &config);
+        assert!(matches!(severed, Err(CheckError::Disagree(e)) if e.stated == 0.0 && e.order == 1));
+        return check_carriers(x, elsewhere, f).unwrap_or_else(|e| panic!("{name} at {x:?}: {e}"));
+    }
     let report = check_grads_with(x, |x| f.call(x), &config).unwrap_or_else(|e| panic!("{name} at {x:?}: {e}"));
     assert_eq!(report.comparisons, 2 * 3 * config.directions, "{name}");
     check_transpose(x, |x| [f.call(x), x[0], f.call(x) * x[0]], &config)
         .unwrap_or_else(|e| panic!("{name} at {x:?}, several results: {e}"));
     check_carriers(x, elsewhere, f).unwrap_or_else(|e| panic!("{name} at {x:?}: {e}"));
+    check_single_precision(x, f).unwrap_or_else(|e| panic!("{name} at {x:?}: {e}"));
 }
 
 /// Every sample with another one of the same operation, where recordings are made.
@@ -127,14 +134,15 @@ fn members_with_other_numbers() {
 
 // ---- to the bit ---------------------------------------------------------------------------------
 
-/// Every double-precision carrier gives the same bits for arithmetic.
+/// Every double-precision carrier gives the same bits for arithmetic. A Taylor series is left out:
+/// the recurrence of a quotient divides where the rule multiplies by the reciprocal.
 #[test]
 fn arithmetic_is_the_same_to_the_bit_everywhere() {
     fn check<const N: usize>(name: &str, x: [f64; N], elsewhere: [f64; N], f: &impl Generic<N>) {
         let bits = |numbers: [f64; N]| numbers.map(|number| (number + 0.0).to_bits());
         let all = everywhere(x, elsewhere, f);
         let dual = all.iter().find(|through| through.carrier == "Dual").copied().expect("listed");
-        for through in all.iter().filter(|through| through.unit == 1.0) {
+        for through in all.iter().filter(|through| through.unit == 1.0 && through.carrier != "Taylor") {
             assert_eq!(through.value.to_bits(), dual.value.to_bits(), "{name} at {x:?}: {}", through.carrier);
             if let (Some(got), Some(expected)) = (through.gradient, dual.gradient) {
                 assert_eq!(bits(got), bits(expected), "{name} at {x:?}: {}: {got:?}, {expected:?}", through.carrier);
@@ -257,7 +265,8 @@ fn mutants_of_every_rule_are_refused() {
         }
         assert!(refused >= 3 * MUTANTS.len(), "{}: {refused}", op.name());
     }
-    for &op in Unary::ALL {
+    // What is stated of `detach` is not its derivative, so that even the true rule is refused.
+    for &op in Unary::ALL.iter().filter(|&&op| op != Unary::Detach) {
         let mut refused = 0;
         for &x in op.samples() {
             // Two arguments, so that a term can be dropped and operands swapped.
@@ -265,8 +274,7 @@ fn mutants_of_every_rule_are_refused() {
             let partials = |x: f64, y: f64| [op.partial(x, op.eval(x)), 0.6 * y];
             refused += refuse(op.name(), [x, 0.9], value, partials);
         }
-        let detached = op == Unary::Detach;
-        assert!(detached || refused >= 6, "{}: {refused}", op.name());
+        assert!(refused >= 6, "{}: {refused}", op.name());
     }
 }
 

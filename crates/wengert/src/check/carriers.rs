@@ -192,9 +192,9 @@ impl fmt::Display for CarrierError {
 
 impl std::error::Error for CarrierError {}
 
-/// Compares the value, the gradient and the Hessian that every carrier and driver gives at `x`,
-/// as [`everywhere`] lists them. They may differ by four times the bound that running error
-/// analysis gives for nested duals: each of the two may be off by it, in its own order of
+/// Compares the value, the gradient and the Hessian that every double-precision carrier and driver
+/// gives at `x`, as [`everywhere`] lists them. They may differ by four times the bound that running
+/// error analysis gives for nested duals: each of the two may be off by it, in its own order of
 /// operations.
 ///
 /// # Errors
@@ -204,55 +204,66 @@ pub fn check_carriers<const N: usize>(
     elsewhere: [f64; N],
     f: &impl Generic<N>,
 ) -> Result<(), CarrierError> {
+    let bounds = rounding_errors(x, f);
     let all = everywhere(x, elsewhere, f);
-    let expected = all.iter().find(|through| through.carrier == "Dual").expect("it is listed");
-    for through in &all {
-        // A single-precision argument is rounded before the function sees it.
-        let argument = if through.unit == 1.0 { Rounded::exact } else { Rounded::displaced };
-        let errors = ErrorsAt::new(x.map(argument), f);
-        let compare = |what: String, got: f64, expected: f64, error: f64| {
-            let bound = 4.0 * through.unit * error;
-            let same = got == expected || (got.is_nan() && expected.is_nan());
-            if same || (got - expected).abs() <= bound {
-                return Ok(());
-            }
-            Err(CarrierError { carrier: through.carrier, what, got, expected, bound })
-        };
-        compare("value".to_owned(), through.value, expected.value, errors.value)?;
-        for k in 0..N {
-            if let (Some(got), Some(expected)) = (through.gradient, expected.gradient) {
-                compare(format!("derivative by argument {k}"), got[k], expected[k], errors.gradient[k])?;
-            }
-            for j in 0..N {
-                if let (Some(got), Some(expected)) = (through.hessian, expected.hessian) {
-                    let what = format!("derivative by arguments {k} and {j}");
-                    compare(what, got[k][j], expected[k][j], errors.hessian[k][j])?;
-                }
+    all.iter().filter(|through| through.unit == 1.0).try_for_each(|through| compare(through, &all, &bounds))
+}
+
+/// As [`check_carriers`] for single precision, whose arguments are rounded before the function sees
+/// them: a jump or a kink closer than that is a disagreement.
+///
+/// # Errors
+/// The first number that is off.
+pub fn check_single_precision<const N: usize>(x: [f64; N], f: &impl Generic<N>) -> Result<(), CarrierError> {
+    let bounds = errors_at(x.map(Rounded::displaced), f);
+    let all = carriers(x, x, f);
+    all.iter().filter(|through| through.unit != 1.0).try_for_each(|through| compare(through, &all, &bounds))
+}
+
+/// Bounds on the rounding errors that the value and the derivatives of a function have at `x`, to
+/// first order; in units of [`Through::unit`].
+pub fn rounding_errors<const N: usize>(x: [f64; N], f: &impl Generic<N>) -> Through<N> {
+    errors_at(x.map(Rounded::exact), f)
+}
+
+fn errors_at<const N: usize>(x: [Rounded; N], f: &impl Generic<N>) -> Through<N> {
+    let outer = all_seeded(x);
+    let row = |k: usize| {
+        let moving = |j| Dual::new(outer[j], Dual::constant(if j == k { 1.0 } else { 0.0 }));
+        f.call(std::array::from_fn(moving))
+    };
+    let rows: [Dual<Dual<Rounded, N>>; N] = std::array::from_fn(row);
+    Through::new("rounding errors", rows[0].re().re().error())
+        .gradient(rows.map(|row| row.tangent().re().error()))
+        .hessian(rows.map(|row| row.tangent().tangents().map(Rounded::error)))
+}
+
+/// Compares one carrier with the nested duals of the list.
+fn compare<const N: usize>(
+    through: &Through<N>,
+    all: &[Through<N>],
+    bounds: &Through<N>,
+) -> Result<(), CarrierError> {
+    let duals = all.iter().find(|through| through.carrier == "Dual").expect("it is listed");
+    let agree = |what: String, got: f64, expected: f64, error: f64| {
+        let bound = 4.0 * through.unit * error;
+        let same = got == expected || (got.is_nan() && expected.is_nan());
+        if same || (got - expected).abs() <= bound {
+            return Ok(());
+        }
+        Err(CarrierError { carrier: through.carrier, what, got, expected, bound })
+    };
+    agree("value".to_owned(), through.value, duals.value, bounds.value)?;
+    for k in 0..N {
+        if let (Some(got), Some(expected), Some(bound)) = (through.gradient, duals.gradient, bounds.gradient) {
+            agree(format!("derivative by argument {k}"), got[k], expected[k], bound[k])?;
+        }
+        for j in 0..N {
+            if let (Some(got), Some(expected), Some(bound)) = (through.hessian, duals.hessian, bounds.hessian) {
+                let what = format!("derivative by arguments {k} and {j}");
+                agree(what, got[k][j], expected[k][j], bound[k][j])?;
             }
         }
     }
     Ok(())
-}
-
-/// The rounding errors of a function and its derivatives.
-struct ErrorsAt<const N: usize> {
-    value: f64,
-    gradient: [f64; N],
-    hessian: [[f64; N]; N],
-}
-
-impl<const N: usize> ErrorsAt<N> {
-    fn new(x: [Rounded; N], f: &impl Generic<N>) -> Self {
-        let outer = all_seeded(x);
-        let row = |k: usize| {
-            let moving = |j| Dual::new(outer[j], Dual::constant(if j == k { 1.0 } else { 0.0 }));
-            f.call(std::array::from_fn(moving))
-        };
-        let rows: [Dual<Dual<Rounded, N>>; N] = std::array::from_fn(row);
-        ErrorsAt {
-            value: rows[0].re().re().error(),
-            gradient: rows.map(|row| row.tangent().re().error()),
-            hessian: rows.map(|row| row.tangent().tangents().map(Rounded::error)),
-        }
-    }
 }

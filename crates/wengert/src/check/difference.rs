@@ -8,6 +8,9 @@ pub(super) struct Estimate {
     pub(super) value: f64,
     pub(super) error: f64,
     pub(super) step: f64,
+    /// The largest quotient of a value of `phi` and its step: how fast it changes there, even if
+    /// the derivative is zero.
+    pub(super) size: f64,
 }
 
 /// The widest step, and by what factor the next one is narrower.
@@ -16,7 +19,7 @@ const RATIO: f64 = 0.25;
 /// How many steps are tried: down to `2^-36`.
 const STEPS: usize = 18;
 
-/// `phi'(0)` by `D(h) = (8 (phi(h) - phi(-h)) - (phi(2h) - phi(-2h))) / 12h`, where every value of
+/// `phi'(0)` of a function that is 0 at 0, by `D(h) = (8 (phi(h) - phi(-h)) - (phi(2h) - phi(-2h))) / 12h`, where every value of
 /// `phi` may be wrong by `noise`; `None` if no two neighbouring steps give finite numbers.
 ///
 /// The error of `D(h)` has two parts. The formula is wrong by `h^4 phi'''''(0)/30` and higher
@@ -31,21 +34,23 @@ const STEPS: usize = 18;
 /// steps are left because the formula is wrong there, narrow ones because of the noise.
 pub(super) fn central(noise: f64, mut phi: impl FnMut(f64) -> f64) -> Option<Estimate> {
     let mut step = WIDEST;
-    let mut tried = [(0.0, f64::NAN); STEPS];
+    let mut tried = [(0.0, f64::NAN, 0.0); STEPS];
     for entry in &mut tried {
-        let near = phi(step) - phi(-step);
-        let far = phi(2.0 * step) - phi(-2.0 * step);
-        *entry = (step, (8.0 * near - far) / (12.0 * step));
+        let [left, right] = [phi(-step), phi(step)];
+        let [far_left, far_right] = [phi(-2.0 * step), phi(2.0 * step)];
+        let value = (8.0 * (right - left) - (far_right - far_left)) / (12.0 * step);
+        let size = [left, right, far_left, far_right].iter().fold(0.0, |size, phi| f64::max(size, phi.abs()));
+        *entry = (step, value, size / step);
         step *= RATIO;
     }
     let mut best: Option<Estimate> = None;
     for window in tried.windows(3) {
-        let [(step, value), (_, next), (_, after)] = [window[0], window[1], window[2]];
+        let [(step, value, size), (_, next, _), (_, after, _)] = [window[0], window[1], window[2]];
         let spread = f64::max((value - next).abs(), (value - after).abs());
         let error = spread + 1.5 * noise / step + 8.0 * UNIT * value.abs();
         let all_finite = value.is_finite() && next.is_finite() && after.is_finite() && error.is_finite();
         if all_finite && best.is_none_or(|best| error < best.error) {
-            best = Some(Estimate { value, error, step });
+            best = Some(Estimate { value, error, step, size });
         }
     }
     best
@@ -68,7 +73,7 @@ mod tests {
         ];
         for &(name, phi, exact) in cases {
             let noise = 8.0 * UNIT * phi(0.0).abs().max(1.0);
-            let estimate = central(noise, phi).expect("finite near the point");
+            let estimate = central(noise, |h| phi(h) - phi(0.0)).expect("finite near the point");
             assert!((estimate.value - exact).abs() <= estimate.error, "{name}: {estimate:?}");
             assert!(estimate.error <= 1e-9 * exact.abs().max(1.0), "{name}: {estimate:?}");
         }
@@ -77,7 +82,7 @@ mod tests {
     #[test]
     fn noise_widens_the_estimate() {
         // A number that changes in the ninth digit from one argument to the next.
-        let rough = |h: f64| (0.3 + h).exp() + 1e-9 * (h * 1e15).sin();
+        let rough = |h: f64| (0.3 + h).exp() - 0.3f64.exp() + 1e-9 * (h * 1e15).sin();
         let estimate = central(1e-9, rough).expect("finite");
         assert!((estimate.value - 0.3f64.exp()).abs() <= estimate.error, "{estimate:?}");
         assert!(estimate.error > 1e-8 && estimate.error < 1e-5 && estimate.step > 1e-4, "{estimate:?}");

@@ -42,7 +42,9 @@ mod rule;
 
 use std::fmt;
 
-pub use carriers::{CarrierError, Generic, Through, check_carriers, everywhere};
+pub use carriers::{
+    CarrierError, Generic, Through, check_carriers, check_single_precision, everywhere, rounding_errors,
+};
 pub use rule::{Rounding, Rule, check_rule};
 
 use crate::api;

@@ -10,7 +10,6 @@ use std::cmp::Ordering;
 
 use super::rule::Rounding;
 use crate::algorithm::{Hvp, Jvp, Pull};
-use crate::dual::Dual;
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
 use crate::scalar::{Algorithm, Base};
@@ -170,6 +169,7 @@ pub(super) fn of_gradient(trace: &Trace, x: &[f64], tangent: &[f64], cotangent: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dual::Dual;
 
     /// The error of a cancelling sum is bounded from below by what happens and from above by a
     /// small multiple of the magnitudes; through a dual the tangent has a bound too.

@@ -147,9 +147,10 @@ impl<R: Rule> Probe<'_, R> {
 
         let estimate = self.difference(&rounding)?;
         // The scale on which the differences must be able to tell: the terms of the directional
-        // derivative, and those of the value, since a direction is as large as the point.
+        // derivative, those of the value (a direction is as large as the point), and how fast the
+        // function changes where it was differenced.
         let value = Dot::new(&self.cotangent, self.y, &rounding.value);
-        let scale = forward.magnitude.max(backward.magnitude).max(value.magnitude);
+        let scale = [backward.magnitude, value.magnitude, estimate.size].into_iter().fold(forward.magnitude, f64::max);
         self.resolved(&estimate, scale, report)?;
         let expected = Dot { value: estimate.value, magnitude: 0.0, error: estimate.error };
         self.compare(Comparison::Differences, &forward, &expected, report)?;
@@ -194,7 +195,7 @@ impl<R: Rule> Probe<'_, R> {
         /// A tenth of the relative error that must not pass.
         const RESOLUTION: f64 = 1e-5;
         let bound = self.config.tolerance * estimate.error;
-        if bound > RESOLUTION * scale {
+        if bound > f64::max(RESOLUTION * scale, f64::MIN_POSITIVE) {
             return Err(CheckError::Unresolved(Box::new(Unresolved {
                 order: self.order,
                 direction: self.tangent.clone(),
@@ -203,7 +204,7 @@ impl<R: Rule> Probe<'_, R> {
                 step: estimate.step,
             })));
         }
-        if scale > 0.0 {
+        if scale > f64::MIN_POSITIVE {
             report.resolution = report.resolution.max(bound / scale);
         }
         Ok(())

@@ -22,6 +22,13 @@ impl Form {
     const ALL: [Form; 3] = [Form::Both, Form::Right, Form::Left];
 }
 
+/// One of the two operands of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    A,
+    B,
+}
+
 /// What a record says. `a` and `b` are the indices of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
@@ -87,6 +94,15 @@ impl Record {
     #[inline(always)]
     pub(crate) const fn b(self) -> usize {
         ((self.0 >> INDEX_BITS) & INDEX_MASK) as usize
+    }
+
+    /// The operand on this side.
+    #[inline(always)]
+    pub(crate) const fn operand(self, side: Side) -> usize {
+        match side {
+            Side::A => self.a(),
+            Side::B => self.b(),
+        }
     }
 
     /// The code of the operation, as [`Op::encode`] gives it.

@@ -503,6 +503,8 @@ pub(crate) struct Scope {
     /// How many levels there are with this one.
     depth: usize,
     line: Line,
+    generation: u64,
+    diagnoses: bool,
 }
 
 impl Scope {
@@ -523,7 +525,12 @@ impl Scope {
                 };
                 list.levels.push(level);
                 list.resume(tape);
-                Scope { depth: list.levels.len(), line }
+                Scope {
+                    depth: list.levels.len(),
+                    line,
+                    generation: level.generation,
+                    diagnoses: level.mode == Mode::Diagnose,
+                }
             })
         })
     }
@@ -538,27 +545,47 @@ impl Scope {
         self.line
     }
 
-    /// An independent variable of this level.
+    /// An independent variable of this level. All inputs come before anything else is recorded,
+    /// and then [`Scope::end_inputs`] is called.
+    #[inline(always)]
     pub(crate) fn input(&self, value: f64) -> Var {
-        self.add_input(Record::new(Op::Input.encode().0, 0, 0), value)
+        self.add_input(Record::new(const_code(Op::Input), 0, 0), value)
     }
 
     /// An independent variable that is a copy of an outer level's `x`.
     pub(crate) fn input_of(&self, x: Var) -> Var {
         let on_outer_level = LIST.with_borrow(|list| list.is_active(x, "input", self.line));
         if on_outer_level {
-            self.add_input(Record::new(Op::Copy.encode().0, x.tag, 0), x.value)
+            self.add_input(Record::new(const_code(Op::Copy), x.tag, 0), x.value)
         } else {
             self.input(x.value)
         }
     }
 
+    /// Everything recorded so far is an input.
+    pub(crate) fn end_inputs(&self) {
+        LIST.with_borrow_mut(|list| {
+            let level = list.levels.last_mut().expect("the scope is open");
+            level.inputs = TAPE.with(|tape| tape.index() - level.mark) as usize;
+        });
+    }
+
+    #[inline(always)]
     fn add_input(&self, record: Record, value: f64) -> Var {
+        let tag = write(record, value);
+        let tag = (self.generation << INDEX_BITS) | (tag & INDEX_MASK);
+        if is_last_of_block(tag) || self.diagnoses {
+            return self.repair_input(record, value);
+        }
+        Var { value, tag }
+    }
+
+    #[inline(never)]
+    fn repair_input(&self, record: Record, value: f64) -> Var {
         LIST.with_borrow_mut(|list| {
             TAPE.with(|tape| {
-                let var = list.append(tape, record, value, self.line);
-                list.levels.last_mut().expect("the scope is open").inputs += 1;
-                var
+                tape.undo();
+                list.append(tape, record, value, self.line)
             })
         })
     }

@@ -3,7 +3,7 @@
 //! Every sweep asks [`visit_edges`] for the factors by which a record's result depends on its
 //! operands, and that asks the rule in [`crate::ops`]: no derivative is written here.
 
-use super::record::{Form, Op, Record};
+use super::record::{Form, Op, Record, Side};
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::Real;
 
@@ -127,73 +127,73 @@ pub(crate) fn visit_edges<R: Real>(
     constants: &[f64],
     values: &[R],
     i: usize,
-    mut edge: impl FnMut(usize, Factor<R>),
+    mut edge: impl FnMut(Side, Factor<R>),
 ) {
     let (a, b) = (record.a(), record.b());
     match record.code() {
         hot::ADD => {
-            edge(a, Factor::One);
-            return edge(b, Factor::One);
+            edge(Side::A, Factor::One);
+            return edge(Side::B, Factor::One);
         }
         hot::SUB => {
-            edge(a, Factor::One);
-            return edge(b, Factor::MinusOne);
+            edge(Side::A, Factor::One);
+            return edge(Side::B, Factor::MinusOne);
         }
         hot::MUL => {
-            edge(a, Factor::Times(values[b]));
-            return edge(b, Factor::Times(values[a]));
+            edge(Side::A, Factor::Times(values[b]));
+            return edge(Side::B, Factor::Times(values[a]));
         }
-        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => return edge(a, Factor::One),
-        hot::SUB_LEFT => return edge(a, Factor::MinusOne),
-        hot::MUL_RIGHT | hot::MUL_LEFT => return edge(a, Factor::Constant(constants[b])),
+        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => return edge(Side::A, Factor::One),
+        hot::SUB_LEFT => return edge(Side::A, Factor::MinusOne),
+        hot::MUL_RIGHT | hot::MUL_LEFT => return edge(Side::A, Factor::Constant(constants[b])),
         _ => {}
     }
     match record.op() {
         Op::Binary(Binary::Add, Form::Both) => {
-            edge(a, Factor::One);
-            edge(b, Factor::One);
+            edge(Side::A, Factor::One);
+            edge(Side::B, Factor::One);
         }
         Op::Binary(Binary::Sub, Form::Both) => {
-            edge(a, Factor::One);
-            edge(b, Factor::MinusOne);
+            edge(Side::A, Factor::One);
+            edge(Side::B, Factor::MinusOne);
         }
         Op::Binary(Binary::Mul, Form::Both) => {
-            edge(a, Factor::Times(values[b]));
-            edge(b, Factor::Times(values[a]));
+            edge(Side::A, Factor::Times(values[b]));
+            edge(Side::B, Factor::Times(values[a]));
         }
         Op::Binary(Binary::Add, Form::Right | Form::Left)
         | Op::Binary(Binary::Sub | Binary::Rem, Form::Right)
-        | Op::Copy => edge(a, Factor::One),
-        Op::Binary(Binary::Sub, Form::Left) | Op::Unary(Unary::Neg) => edge(a, Factor::MinusOne),
-        Op::Binary(Binary::Mul, Form::Right | Form::Left) => edge(a, Factor::Constant(constants[b])),
-        Op::Binary(Binary::Div, Form::Right) => edge(a, Factor::Over(constants[b])),
+        | Op::Copy => edge(Side::A, Factor::One),
+        Op::Binary(Binary::Sub, Form::Left) | Op::Unary(Unary::Neg) => edge(Side::A, Factor::MinusOne),
+        Op::Binary(Binary::Mul, Form::Right | Form::Left) => edge(Side::A, Factor::Constant(constants[b])),
+        Op::Binary(Binary::Div, Form::Right) => edge(Side::A, Factor::Over(constants[b])),
         Op::Binary(op, Form::Both) => {
             if op.is_flat_in_y() {
-                edge(a, Factor::Times(op.partial_x(values[a], values[b], values[i])));
+                edge(Side::A, Factor::Times(op.partial_x(values[a], values[b], values[i])));
             } else {
                 let (by_x, by_y) = op.partials(values[a], values[b], values[i]);
-                edge(a, Factor::Times(by_x));
-                edge(b, Factor::Times(by_y));
+                edge(Side::A, Factor::Times(by_x));
+                edge(Side::B, Factor::Times(by_y));
             }
         }
         Op::Binary(op, Form::Right) => {
             let partial = op.partial_x(values[a], R::constant(constants[b]), values[i]);
-            edge(a, Factor::Times(partial));
+            edge(Side::A, Factor::Times(partial));
         }
         Op::Binary(op, Form::Left) => {
             if !op.is_flat_in_y() {
                 let partial = op.partial_y(R::constant(constants[b]), values[a], values[i]);
-                edge(a, Factor::Times(partial));
+                edge(Side::A, Factor::Times(partial));
             }
         }
         Op::Unary(op) => {
             if !op.is_flat() {
-                edge(a, Factor::Times(op.partial(values[a], values[i])));
+                edge(Side::A, Factor::Times(op.partial(values[a], values[i])));
             }
         }
         Op::Select => {
-            edge(a, Factor::One);
-            edge(b, Factor::One);
+            edge(Side::A, Factor::One);
+            edge(Side::B, Factor::One);
         }
         Op::Input
         | Op::Constant
@@ -313,8 +313,9 @@ pub(crate) fn gradient(
             continue;
         }
         adjoints[i] = -0.0;
-        visit_edges(records[i], constants, values, i, |k, factor| {
-            adjoints[k] += ct.times(factor);
+        let record = records[i];
+        visit_edges(record, constants, values, i, |side, factor| {
+            adjoints[record.operand(side)] += ct.times(factor);
         });
     }
     Some(())

@@ -1,7 +1,7 @@
 //! [`Trace`]: a finished recording as a value of its own, to be swept as often as one likes.
 
 use super::Var;
-use super::record::{Op, Record};
+use super::record::{Form, Op, Record, Side};
 use super::recording::Line;
 use super::sweep::{self, Cotangent, visit_edges};
 use crate::real::{Mask, Real};
@@ -153,7 +153,8 @@ impl Trace {
         for i in (self.inputs..self.records.len()).rev() {
             if live[i] {
                 // The factors do not matter here, so the recorded values serve.
-                for_each_edge(self.records[i], |k| live[k] = true);
+                let record = self.records[i];
+                for_each_edge(record, |side| live[record.operand(side)] = true);
             }
         }
         live
@@ -185,8 +186,9 @@ impl Trace {
                 continue;
             }
             let ct = adjoints[i];
-            visit_edges(self.records[i], &self.constants, values, i, |k, factor| {
-                add(&mut adjoints, k, ct.times(factor));
+            let record = self.records[i];
+            visit_edges(record, &self.constants, values, i, |side, factor| {
+                add(&mut adjoints, record.operand(side), ct.times(factor));
             });
         }
         adjoints
@@ -224,10 +226,10 @@ impl Trace {
                 }
                 continue;
             }
-            visit_edges(record, &self.constants, values, i, |k, factor| {
+            visit_edges(record, &self.constants, values, i, |side, factor| {
                 let contribution = ct.times(factor);
                 let contribution = mask.map_or(contribution, |mask| contribution.masked(mask));
-                add(&mut adjoints[k], contribution, mask);
+                add(&mut adjoints[record.operand(side)], contribution, mask);
             });
         }
         adjoints.into_iter().map(|adjoint| adjoint.map_or_else(A::zero, |(ct, _)| ct)).collect()
@@ -257,8 +259,8 @@ impl Trace {
                     sum = Some(sum.map_or(part, |sum| sum.plus(part)));
                 }
             } else if self.depends(record, &tangents) {
-                visit_edges(record, &self.constants, values, i, |k, factor| {
-                    if let Some(tangent) = tangents[k] {
+                visit_edges(record, &self.constants, values, i, |side, factor| {
+                    if let Some(tangent) = tangents[record.operand(side)] {
                         let part = tangent.times(factor);
                         sum = Some(sum.map_or(part, |sum: A| sum.plus(part)));
                     }
@@ -271,7 +273,7 @@ impl Trace {
 
     fn depends<A>(&self, record: Record, tangents: &[Option<A>]) -> bool {
         let mut depends = false;
-        for_each_edge(record, |k| depends |= tangents[k].is_some());
+        for_each_edge(record, |side| depends |= tangents[record.operand(side)].is_some());
         depends
     }
 
@@ -288,14 +290,15 @@ impl Trace {
     }
 }
 
-/// The operands that a derivative flows to.
-pub(crate) fn for_each_edge(record: Record, mut edge: impl FnMut(usize)) {
-    let (uses_a, uses_b) = record.op().operands();
-    let (flows, flows_to_b) = match record.op() {
+/// The sides of a record that a derivative flows to.
+pub(crate) fn for_each_edge(record: Record, mut edge: impl FnMut(Side)) {
+    let (flows_to_a, flows_to_b) = match record.op() {
         Op::Unary(op) => (!op.is_flat(), false),
-        Op::Binary(op, super::record::Form::Left) => (!op.is_flat_in_y(), false),
-        Op::Binary(op, _) => (true, !op.is_flat_in_y()),
-        Op::Copy | Op::Select => (true, true),
+        Op::Binary(op, Form::Both) => (true, !op.is_flat_in_y()),
+        Op::Binary(_, Form::Right) => (true, false),
+        Op::Binary(op, Form::Left) => (!op.is_flat_in_y(), false),
+        Op::Copy => (true, false),
+        Op::Select => (true, true),
         Op::Input
         | Op::Constant
         | Op::Guard(..)
@@ -306,10 +309,10 @@ pub(crate) fn for_each_edge(record: Record, mut edge: impl FnMut(usize)) {
         | Op::Choose
         | Op::Taken => (false, false),
     };
-    if flows && uses_a {
-        edge(record.a());
+    if flows_to_a {
+        edge(Side::A);
     }
-    if flows_to_b && uses_b {
-        edge(record.b());
+    if flows_to_b {
+        edge(Side::B);
     }
 }

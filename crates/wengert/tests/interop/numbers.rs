@@ -18,7 +18,7 @@ struct Method {
 /// The methods `$method` of `$trait`, and expressions of `x` for those that take more.
 macro_rules! methods {
     ($bound:path; $($name:ident),* $(,)?; $($label:literal => |$x:ident| $body:expr),* $(,)?) => {
-        vec![
+        [
             $({
                 fn method<T: $bound + Copy>(x: T) -> T { x.$name() }
                 Method { name: stringify!($name), plain: method::<f64>, var: method::<Var>, dual: method::<Dual> }

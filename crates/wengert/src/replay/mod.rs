@@ -1,0 +1,242 @@
+//! Running a recorded path at new points: one at a time, or eight at a time on SIMD lanes.
+
+mod layout;
+
+use wengert_kernels::{Work, dispatch};
+
+use self::layout::Layout;
+use crate::lanes::{Lanes, WIDTH};
+use crate::real::Real;
+use crate::tape::sweep::{self, Cotangent, visit_edges};
+use crate::tape::trace::{Flipped, Trace};
+use crate::tree::Tree;
+
+/// One way through a recorded function.
+pub(crate) struct Path<O> {
+    pub(crate) trace: Trace,
+    /// The result of the run that was recorded, for its shape.
+    pub(crate) output: O,
+    /// How to run it; none if it depends on an outer recording or selects.
+    pub(crate) layout: Option<Layout>,
+}
+
+impl<O> Path<O> {
+    pub(crate) fn new(trace: Trace, output: O) -> Self {
+        let plain = trace.captures.is_empty() && !trace.selects;
+        let layout = plain.then(|| Layout::new(&trace));
+        Path { trace, output, layout }
+    }
+}
+
+/// Whether the gradient of the first output is wanted besides the values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Value,
+    Gradient,
+}
+
+/// The numbers of one point after a run.
+pub(crate) struct Results<'a> {
+    /// The values of the outputs.
+    pub(crate) outputs: &'a [f64],
+    /// The partial derivatives of the first output by the inputs; not valid if not asked for.
+    pub(crate) partials: &'a [f64],
+}
+
+/// Buffers of a recorded function, kept between runs.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    single: Buffers<f64>,
+    lanes: Buffers<Lanes<WIDTH>>,
+    /// Inputs, outputs and partials of the points of a group, a row per point.
+    rows: Rows,
+}
+
+/// Values and adjoints in their places.
+#[derive(Default)]
+struct Buffers<R> {
+    values: Vec<R>,
+    adjoints: Vec<R>,
+}
+
+impl<R: Real> Buffers<R> {
+    /// Makes room for a path that has a layout.
+    #[inline(always)]
+    fn fit(&mut self, values: usize, adjoints: usize) {
+        self.values.resize(values, R::constant(0.0));
+        self.adjoints.resize(adjoints, R::constant(0.0));
+    }
+
+    /// Computes all values from those of the inputs, in the places of the layout.
+    #[inline(always)]
+    fn evaluate(&mut self, trace: &Trace, layout: &Layout) -> Result<(), Flipped> {
+        let values = &mut self.values[..];
+        for step in &layout.forward {
+            let expected = trace.values[step.index as usize];
+            values[step.result as usize] =
+                sweep::evaluate(step.record, step.record, &trace.constants, values, expected).ok_or(Flipped)?;
+        }
+        Ok(())
+    }
+
+    /// Computes the adjoints of the inputs from the values.
+    #[inline(always)]
+    fn sweep(&mut self, trace: &Trace, layout: &Layout) {
+        let (values, adjoints) = (&self.values[..], &mut self.adjoints[..]);
+        adjoints[..trace.inputs].fill(R::constant(0.0));
+        let Some(seed) = layout.seed else { return };
+        adjoints[seed as usize] = R::constant(1.0);
+        for step in &layout.backward {
+            let ct = adjoints[step.adjoint as usize];
+            visit_edges(step.record, &trace.constants, values, step.result as usize, |side, factor| {
+                let Some((place, first)) = step.to[side as usize].place() else { return };
+                let part = ct.times(factor);
+                adjoints[place] = if first { part } else { adjoints[place] + part };
+            });
+        }
+    }
+
+    /// Runs a path, with or without a layout. Afterwards the values of the outputs and, if asked
+    /// for, the adjoints of the inputs can be read.
+    #[inline(always)]
+    fn run<O>(&mut self, path: &Path<O>, ask: Ask, fill: impl FnOnce(&mut [R])) -> Result<(), Flipped> {
+        let trace = &path.trace;
+        if let Some(layout) = &path.layout {
+            self.fit(layout.values, layout.adjoints);
+            fill(&mut self.values[..trace.inputs]);
+            self.evaluate(trace, layout)?;
+            if ask == Ask::Gradient {
+                self.sweep(trace, layout);
+            }
+        } else {
+            let mut inputs = vec![R::constant(0.0); trace.inputs];
+            fill(&mut inputs);
+            self.values = trace.evaluate(&inputs, |capture| R::constant(capture.value))?;
+            if ask == Ask::Gradient {
+                self.adjoints = trace.pull_back(&self.values, &[Some(R::constant(1.0))]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of output `k` after a run.
+    #[inline(always)]
+    fn output<O>(&self, path: &Path<O>, k: usize) -> R {
+        match &path.layout {
+            Some(layout) => match layout.outputs[k] {
+                Some(place) => self.values[place as usize],
+                None => path.trace.output(k, &self.values),
+            },
+            None => path.trace.output(k, &self.values),
+        }
+    }
+}
+
+/// Runs the path at one point; `None` if a guard came out differently.
+pub(crate) fn run<O, G>(
+    path: &Path<O>,
+    scratch: &mut Scratch,
+    point: &[f64],
+    ask: Ask,
+    take: impl FnOnce(&Results<'_>) -> G,
+) -> Option<G> {
+    let (buffers, rows) = (&mut scratch.single, &mut scratch.rows);
+    buffers.run(path, ask, |inputs| inputs.copy_from_slice(point)).ok()?;
+    rows.outputs.clear();
+    rows.outputs.extend((0..path.trace.outputs.len()).map(|k| buffers.output(path, k)));
+    let partials = buffers.adjoints.get(..path.trace.inputs).unwrap_or_default();
+    Some(take(&Results { outputs: &rows.outputs, partials }))
+}
+
+/// Runs the path at many points, eight at a time, and hands the results of every point to `visit`
+/// in order; `None` for the points of a group in which a guard came out differently.
+pub(crate) fn run_many<X: Tree<Scalar = f64>, O>(
+    path: &Path<O>,
+    scratch: &mut Scratch,
+    points: &[X],
+    ask: Ask,
+    visit: impl FnMut(&X, Option<Results<'_>>),
+) {
+    dispatch(Groups { path, buffers: &mut scratch.lanes, rows: &mut scratch.rows, points, ask, visit });
+}
+
+/// The work of [`run_many`], compiled once per instruction set.
+struct Groups<'a, X, O, F> {
+    path: &'a Path<O>,
+    buffers: &'a mut Buffers<Lanes<WIDTH>>,
+    rows: &'a mut Rows,
+    points: &'a [X],
+    ask: Ask,
+    visit: F,
+}
+
+impl<X, O, F> Work for Groups<'_, X, O, F>
+where
+    X: Tree<Scalar = f64>,
+    F: FnMut(&X, Option<Results<'_>>),
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Groups { path, buffers, rows, points, ask, mut visit } = self;
+        let (inputs, outputs) = (path.trace.inputs, path.trace.outputs.len());
+        for group in points.chunks(WIDTH) {
+            rows.read(group, inputs);
+            if buffers.run(path, ask, |inputs| rows.transpose_into(inputs)).is_err() {
+                group.iter().for_each(|point| visit(point, None));
+                continue;
+            }
+            transpose(outputs, |k| buffers.output(path, k), &mut rows.outputs);
+            let asked = if ask == Ask::Gradient { inputs } else { 0 };
+            transpose(asked, |k| buffers.adjoints[k], &mut rows.partials);
+            for (lane, point) in group.iter().enumerate() {
+                let outputs = &rows.outputs[lane * outputs..(lane + 1) * outputs];
+                let partials = &rows.partials[lane * asked..(lane + 1) * asked];
+                visit(point, Some(Results { outputs, partials }));
+            }
+        }
+    }
+}
+
+/// Numbers of up to eight points, a row per point. A tree gives and takes its leaves one after the
+/// other, lanes want the first leaf of all points first: rows stand between, so that both sides
+/// run through memory in order.
+#[derive(Default)]
+struct Rows {
+    inputs: Vec<f64>,
+    outputs: Vec<f64>,
+    partials: Vec<f64>,
+}
+
+impl Rows {
+    /// Reads the leaves of a group; rows without a point repeat the last one.
+    fn read<X: Tree<Scalar = f64>>(&mut self, group: &[X], size: usize) {
+        self.inputs.clear();
+        self.inputs.reserve(WIDTH * size);
+        for lane in 0..WIDTH {
+            group[lane.min(group.len() - 1)].for_each_leaf(&mut |leaf| self.inputs.push(leaf));
+        }
+    }
+
+    #[inline(always)]
+    fn transpose_into(&self, inputs: &mut [Lanes<WIDTH>]) {
+        let size = inputs.len();
+        let rows: [&[f64]; WIDTH] = std::array::from_fn(|lane| &self.inputs[lane * size..(lane + 1) * size]);
+        for (k, input) in inputs.iter_mut().enumerate() {
+            *input = Lanes(std::array::from_fn(|lane| rows[lane][k]));
+        }
+    }
+}
+
+/// Writes the columns that `column` gives as rows.
+#[inline(always)]
+fn transpose(size: usize, column: impl Fn(usize) -> Lanes<WIDTH>, rows: &mut Vec<f64>) {
+    rows.resize(WIDTH * size, 0.0);
+    for k in 0..size {
+        let column = column(k);
+        for lane in 0..WIDTH {
+            rows[lane * size + k] = column.0[lane];
+        }
+    }
+}
