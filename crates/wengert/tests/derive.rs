@@ -36,10 +36,7 @@ fn weighted_squares(p: &Point<Var>) -> Var {
     let Inner(first, rest) = &p.inner;
     let leaves = [p.a].into_iter().chain(p.b).chain(p.c.iter().copied());
     let leaves = leaves.chain([p.d.0, p.d.1, *first]).chain(*rest);
-    leaves
-        .zip(1..)
-        .map(|(x, k)| x.square() * f64::from(k))
-        .sum()
+    leaves.zip(1..).map(|(x, k)| x.square() * f64::from(k)).sum()
 }
 
 #[test]
@@ -54,17 +51,8 @@ fn a_gradient_has_the_type_of_the_struct() {
         name: "start".to_owned(),
     };
     assert_eq!(g, wanted);
-    let squares = [
-        4.0, 1.0, 1.0, 0.25, 9.0, 16.0, 0.0625, 64.0, 25.0, 36.0, 49.0,
-    ];
-    assert_eq!(
-        value,
-        squares
-            .iter()
-            .zip(1..)
-            .map(|(x, k)| x * f64::from(k))
-            .sum::<f64>()
-    );
+    let squares = [4.0, 1.0, 1.0, 0.25, 9.0, 16.0, 0.0625, 64.0, 25.0, 36.0, 49.0];
+    assert_eq!(value, squares.iter().zip(1..).map(|(x, k)| x * f64::from(k)).sum::<f64>());
     assert_eq!(grad(&point(), |p| weighted_squares(&p)), wanted);
     assert_eq!(point().size(), 11);
 }
@@ -79,13 +67,7 @@ fn the_function_sees_static_fields() {
 fn a_hessian_is_a_struct_of_structs() {
     let p = Inner(2.0, [3.0, 5.0]);
     let h: Inner<Inner> = hessian(p, |Inner(x, [y, z])| x * x * y + y * z);
-    assert_eq!(
-        h,
-        Inner(
-            Inner(6.0, [4.0, 0.0]),
-            [Inner(4.0, [0.0, 1.0]), Inner(0.0, [1.0, 0.0])]
-        )
-    );
+    assert_eq!(h, Inner(Inner(6.0, [4.0, 0.0]), [Inner(4.0, [0.0, 1.0]), Inner(0.0, [1.0, 0.0])]));
     let nested: Point<Point> = hessian(point(), |p| weighted_squares(&p));
     assert_eq!((nested.a.a, nested.a.b), (2.0, [0.0; 3]));
     assert_eq!(nested.inner.1[1].inner, Inner(0.0, [0.0, 22.0]));
@@ -110,30 +92,13 @@ fn gradients_nest_with_structs_of_variables() {
 fn structs_are_results() {
     let j: Inner<[f64; 2]> = jacobian([2.0, 3.0], |[x, y]| Inner(x * y, [x + y, y]));
     assert_eq!(j, Inner([3.0, 2.0], [[1.0, 1.0], [0.0, 1.0]]));
-    let j: Inner<Inner> = jacobian(Inner(2.0, [3.0, 5.0]), |Inner(x, [y, z])| {
-        Inner(x * y, [z, x])
-    });
-    assert_eq!(
-        j,
-        Inner(
-            Inner(3.0, [2.0, 0.0]),
-            [Inner(0.0, [0.0, 1.0]), Inner(1.0, [0.0, 0.0])]
-        )
-    );
+    let j: Inner<Inner> = jacobian(Inner(2.0, [3.0, 5.0]), |Inner(x, [y, z])| Inner(x * y, [z, x]));
+    assert_eq!(j, Inner(Inner(3.0, [2.0, 0.0]), [Inner(0.0, [0.0, 1.0]), Inner(1.0, [0.0, 0.0])]));
     let (y, dy) = jvp([2.0, 3.0], [1.0, 0.0], |[x, y]| Inner(x * y, [x, y]));
     assert_eq!((y, dy), (Inner(6.0, [2.0, 3.0]), Inner(3.0, [1.0, 0.0])));
-    let (_, pullback) = vjp(Inner(2.0, [3.0, 5.0]), |Inner(x, [y, z])| {
-        Inner(x * y, [z, x])
-    });
-    assert_eq!(
-        pullback.pull(Inner(1.0, [10.0, 100.0])),
-        Inner(103.0, [2.0, 10.0])
-    );
-    let hv = hvp(
-        Inner(2.0, [3.0, 5.0]),
-        Inner(1.0, [0.0, 0.0]),
-        |Inner(x, [y, _])| x * x * y,
-    );
+    let (_, pullback) = vjp(Inner(2.0, [3.0, 5.0]), |Inner(x, [y, z])| Inner(x * y, [z, x]));
+    assert_eq!(pullback.pull(Inner(1.0, [10.0, 100.0])), Inner(103.0, [2.0, 10.0]));
+    let hv = hvp(Inner(2.0, [3.0, 5.0]), Inner(1.0, [0.0, 0.0]), |Inner(x, [y, _])| x * x * y);
     assert_eq!(hv, Inner(6.0, [4.0, 0.0]));
 }
 
@@ -169,10 +134,7 @@ fn other_parameters_pass_through() {
     let g: Model<f32, f64> = grad(&model, |m| {
         let gain: f64 = m.gain.into();
         let terms = m.weights.iter().zip(m.inputs).zip(*m.shared);
-        terms
-            .map(|((&weight, &input), shared)| weight * (gain * input * shared))
-            .sum::<Var>()
-            * m.layers[0].0
+        terms.map(|((&weight, &input), shared)| weight * (gain * input * shared)).sum::<Var>() * m.layers[0].0
     });
     assert_eq!(g.weights, [0.5 * 2.0 * 30.0, 0.5 * 2.0 * 80.0]);
     assert_eq!(g.layers, [Inner(60.0 + 320.0, [0.0, 0.0])]);
@@ -198,20 +160,7 @@ mod shadow {
 
 #[test]
 fn names_do_not_clash() {
-    let names = Names {
-        r#type: 1.0,
-        lift: 2.0,
-        next: [3.0],
-        visit: shadow::T,
-    };
+    let names = Names { r#type: 1.0, lift: 2.0, next: [3.0], visit: shadow::T };
     let g = grad(names, |n| n.r#type * n.lift * n.next[0]);
-    assert_eq!(
-        g,
-        Names {
-            r#type: 6.0,
-            lift: 3.0,
-            next: [2.0],
-            visit: shadow::T
-        }
-    );
+    assert_eq!(g, Names { r#type: 6.0, lift: 3.0, next: [2.0], visit: shadow::T });
 }

@@ -17,24 +17,13 @@ mod numbers;
 
 /// Panics if two lists of numbers differ by more than `bound` times the largest number wanted.
 #[track_caller]
-fn check<'a>(
-    got: impl IntoIterator<Item = &'a f64>,
-    wanted: impl IntoIterator<Item = &'a f64>,
-    bound: f64,
-) {
-    let (got, wanted): (Vec<f64>, Vec<f64>) = (
-        got.into_iter().copied().collect(),
-        wanted.into_iter().copied().collect(),
-    );
+fn check<'a>(got: impl IntoIterator<Item = &'a f64>, wanted: impl IntoIterator<Item = &'a f64>, bound: f64) {
+    let (got, wanted): (Vec<f64>, Vec<f64>) =
+        (got.into_iter().copied().collect(), wanted.into_iter().copied().collect());
     assert_eq!(got.len(), wanted.len());
-    let largest = wanted
-        .iter()
-        .fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    let largest = wanted.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
     for (k, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
         let error = (got - wanted).abs();
-        assert!(
-            error <= bound * largest,
-            "number {k}: {got} where {wanted} is wanted, bound {bound:e}"
-        );
+        assert!(error <= bound * largest, "number {k}: {got} where {wanted} is wanted, bound {bound:e}");
     }
 }

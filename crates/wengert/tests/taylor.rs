@@ -243,8 +243,9 @@ fn products_and_quotients_undo_each_other() {
 
 #[test]
 fn inverse_functions_give_back_the_line() {
+    type Function = fn(Taylor<12>) -> Taylor<12>;
     let line = at::<12>(|x| x);
-    let pairs: [(&str, fn(Taylor<12>) -> Taylor<12>); 9] = [
+    let pairs: [(&str, Function); 9] = [
         ("exp ln", |x| x.ln().exp()),
         ("sin asin", |x| x.asin().sin()),
         ("tan atan", |x| x.atan().tan()),

@@ -76,9 +76,14 @@ fn seeded<R: Real, const N: usize>(x: [R; N], k: usize) -> [Dual<R>; N] {
     std::array::from_fn(|j| if j == k { Dual::variable(x[j]) } else { Dual::lift(x[j]) })
 }
 
-/// A dual tangent for every variable.
-fn all_seeded<R: Real, const N: usize>(x: [R; N]) -> [Dual<R, N>; N] {
-    std::array::from_fn(|j| Dual::seed(x[j], j))
+/// The second derivatives by duals in duals.
+fn second_tangents<R: Real, const N: usize>(x: [R; N], f: &impl Generic<N>) -> [[R; N]; N] {
+    let second = |i, j| {
+        let inner = seeded(x, i);
+        let moving = |k| Dual::new(inner[k], Dual::constant(if k == j { 1.0 } else { 0.0 }));
+        f.call(std::array::from_fn(moving)).tangent().tangent()
+    };
+    std::array::from_fn(|i| std::array::from_fn(|j| second(i, j)))
 }
 
 fn carriers<const N: usize>(x: [f64; N], elsewhere: [f64; N], f: &impl Generic<N>) -> Vec<Through<N>> {
@@ -86,13 +91,9 @@ fn carriers<const N: usize>(x: [f64; N], elsewhere: [f64; N], f: &impl Generic<N
     // The point is in lane 1, between others.
     let lanes: [Lanes<3>; N] = std::array::from_fn(|j| Lanes([elsewhere[j], x[j], elsewhere[j]]));
     let value = f.call(x);
-    let of_lanes = f.call(all_seeded(lanes));
-    let of_single = f.call(all_seeded(single));
-    let second = |i, j| {
-        let outer = seeded(x, i);
-        let moving = |k| Dual::new(outer[k], Dual::constant(if k == j { 1.0 } else { 0.0 }));
-        f.call(std::array::from_fn(moving)).tangent().tangent()
-    };
+    let of_lanes = |k| f.call(seeded(lanes, k));
+    let of_single = |k| f.call(seeded(single, k));
+    let of_all = f.call(std::array::from_fn(|j| Dual::<f64, N>::seed(x[j], j)));
     let line = |k: usize| -> [Taylor<2>; N] {
         std::array::from_fn(|j| if j == k { Taylor::variable(x[j]) } else { Taylor::lift(x[j]) })
     };
@@ -106,12 +107,13 @@ fn carriers<const N: usize>(x: [f64; N], elsewhere: [f64; N], f: &impl Generic<N
         Through::new("Lanes", f.call(lanes).0[1]),
         Through::new("Dual", f.call(seeded(x, 0)).re())
             .gradient(std::array::from_fn(|k| f.call(seeded(x, k)).tangent()))
-            .hessian(std::array::from_fn(|i| std::array::from_fn(|j| second(i, j)))),
-        Through::new("Dual of N tangents", f.call(all_seeded(x)).re()).gradient(f.call(all_seeded(x)).tangents()),
-        Through::new("Dual over F32", f64::from(of_single.re().0))
-            .gradient(of_single.tangents().map(|tangent| f64::from(tangent.0)))
+            .hessian(second_tangents(x, f)),
+        Through::new("Dual of N tangents", of_all.re()).gradient(of_all.tangents()),
+        Through::new("Dual over F32", f64::from(of_single(0).re().0))
+            .gradient(std::array::from_fn(|k| f64::from(of_single(k).tangent().0)))
             .in_single(),
-        Through::new("Dual over Lanes", of_lanes.re().0[1]).gradient(of_lanes.tangents().map(|tangent| tangent.0[1])),
+        Through::new("Dual over Lanes", of_lanes(0).re().0[1])
+            .gradient(std::array::from_fn(|k| of_lanes(k).tangent().0[1])),
         Through::new("Taylor", f.call(line(0)).re())
             .gradient(std::array::from_fn(|k| f.call(line(k)).derivative(1)))
             .hessian(std::array::from_fn(|i| {
@@ -128,7 +130,7 @@ fn drivers<const N: usize>(x: [f64; N], f: &impl Generic<N>) -> Vec<Through<N>> 
     let [by_rows] = jacobian(x, |x| [f.call(x)]);
     // As many rows as columns: forward.
     let by_columns = jacobian(x, |x| [f.call(x); N])[0];
-    let dual_in_tape = |x: [Var; N]| f.call(all_seeded(x));
+    let dual_in_tape = |x: [Var; N]| -> [Var; N] { std::array::from_fn(|k| f.call(seeded(x, k)).tangent()) };
     vec![
         Through::new("value_and_grad", v).gradient(g),
         Through::new("grad, hessian", value).gradient(grad(x, |x| f.call(x))).hessian(hessian(x, |x| f.call(x))),
@@ -142,8 +144,8 @@ fn drivers<const N: usize>(x: [f64; N], f: &impl Generic<N>) -> Vec<Through<N>> 
             .gradient(grad(x.map(lift), |x| f.call(x)).map(Var::value))
             .hessian(jacobian(x, |x| grad(x, |x| f.call(x)))),
         Through::new("Dual in the tape", value)
-            .gradient(jvp(x, unit(0), |x| dual_in_tape(x).tangents()).0)
-            .hessian(jacobian(x, |x| dual_in_tape(x).tangents())),
+            .gradient(jvp(x, unit(0), dual_in_tape).0)
+            .hessian(jacobian(x, dual_in_tape)),
     ]
 }
 
@@ -227,15 +229,10 @@ pub fn rounding_errors<const N: usize>(x: [f64; N], f: &impl Generic<N>) -> Thro
 }
 
 fn errors_at<const N: usize>(x: [Rounded; N], f: &impl Generic<N>) -> Through<N> {
-    let outer = all_seeded(x);
-    let row = |k: usize| {
-        let moving = |j| Dual::new(outer[j], Dual::constant(if j == k { 1.0 } else { 0.0 }));
-        f.call(std::array::from_fn(moving))
-    };
-    let rows: [Dual<Dual<Rounded, N>>; N] = std::array::from_fn(row);
-    Through::new("rounding errors", rows[0].re().re().error())
-        .gradient(rows.map(|row| row.tangent().re().error()))
-        .hessian(rows.map(|row| row.tangent().tangents().map(Rounded::error)))
+    let first: [Dual<Rounded>; N] = std::array::from_fn(|k| f.call(seeded(x, k)));
+    Through::new("rounding errors", first[0].re().error())
+        .gradient(first.map(|dual| dual.tangent().error()))
+        .hessian(second_tangents(x, f).map(|row| row.map(Rounded::error)))
 }
 
 /// Compares one carrier with the nested duals of the list.

@@ -16,8 +16,7 @@ use std::fmt;
 use std::num::FpCategory;
 
 use num_traits::{
-    Bounded, FloatConst, FromPrimitive, Inv, Num, NumCast, One, ParseFloatError, Pow, Signed,
-    ToPrimitive, Zero,
+    Bounded, FloatConst, FromPrimitive, Inv, Num, NumCast, One, ParseFloatError, Pow, Signed, ToPrimitive, Zero,
 };
 
 use crate::dual::Dual;
@@ -57,11 +56,7 @@ fn is_sign_negative<R: Real>(x: R) -> bool {
 /// 1 with the sign of `x`, also that of a zero; NaN for NaN; derivative 0.
 #[track_caller]
 fn signum<R: Real>(x: R) -> R {
-    R::branch(
-        x.equal(x),
-        || Real::constant_binary(1.0, x, Binary::Copysign),
-        || x,
-    )
+    R::branch(x.equal(x), || Real::constant_binary(1.0, x, Binary::Copysign), || x)
 }
 
 /// The nearest integer, halves away from zero; derivative 0.
@@ -131,6 +126,7 @@ macro_rules! constants {
         )*
     };
 }
+#[cfg(feature = "nalgebra")]
 use constants;
 
 /// What needs nothing but [`Real`]: `Zero`, `One`, `Num`, `FromPrimitive`, `Signed`, `Bounded`,

@@ -71,8 +71,7 @@ impl UlpsEq for Var {
     /// Counts the steps between the plain numbers: see [`Var::value`].
     #[track_caller]
     fn ulps_eq(&self, other: &Self, epsilon: Self, max_ulps: u32) -> bool {
-        self.value()
-            .ulps_eq(&other.value(), epsilon.value(), max_ulps)
+        self.value().ulps_eq(&other.value(), epsilon.value(), max_ulps)
     }
 }
 
@@ -324,19 +323,12 @@ fn array_storage<T, const R: usize, const C: usize>(
     mut items: impl Iterator<Item = T>,
 ) -> ArrayStorage<T, R, C> {
     ArrayStorage(std::array::from_fn(|_| {
-        std::array::from_fn(|_| {
-            items
-                .next()
-                .expect("the matrix has as many items as its shape")
-        })
+        std::array::from_fn(|_| items.next().expect("the matrix has as many items as its shape"))
     }))
 }
 
 /// The storage of a matrix of any size, from its items column by column.
-fn vec_storage<T, R: Dim, C: Dim>(
-    (rows, columns): (R, C),
-    items: impl Iterator<Item = T>,
-) -> VecStorage<T, R, C> {
+fn vec_storage<T, R: Dim, C: Dim>((rows, columns): (R, C), items: impl Iterator<Item = T>) -> VecStorage<T, R, C> {
     VecStorage::new(rows, columns, items.collect())
 }
 

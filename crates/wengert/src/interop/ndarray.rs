@@ -65,10 +65,7 @@ impl<T: Tree, S: Data<Elem = T>, D: Dimension> Tree for ArrayBase<S, D> {
 }
 
 /// An array of the same shape. (`ArrayBase::map` promises no order.)
-fn rebuild<T, U, S: Data<Elem = T>, D: Dimension>(
-    array: &ArrayBase<S, D>,
-    f: impl FnMut(&T) -> U,
-) -> Array<U, D> {
+fn rebuild<T, U, S: Data<Elem = T>, D: Dimension>(array: &ArrayBase<S, D>, f: impl FnMut(&T) -> U) -> Array<U, D> {
     let items = array.iter().map(f).collect();
     Array::from_shape_vec(array.raw_dim(), items).expect("the array has as many items as its shape")
 }

@@ -37,12 +37,11 @@ pub(crate) struct Target(u32);
 
 impl Target {
     const NOWHERE: Target = Target(u32::MAX);
-    const FIRST: u32 = 1 << 31;
 
-    /// The place, and whether the contribution is the first there; `None` if nobody asks for it.
+    /// The place; `None` if nobody asks for the contribution.
     #[inline(always)]
-    pub(crate) fn place(self) -> Option<(usize, bool)> {
-        (self != Target::NOWHERE).then_some(((self.0 & !Target::FIRST) as usize, self.0 & Target::FIRST != 0))
+    pub(crate) fn place(self) -> Option<usize> {
+        (self != Target::NOWHERE).then_some(self.0 as usize)
     }
 }
 
@@ -188,14 +187,7 @@ fn backward_steps(trace: &Trace, live: &[bool], values: &[u32]) -> (Vec<Backward
             if matches!(trace.records[k].op(), Op::Constant) {
                 return;
             }
-            to[side as usize] = match adjoints[k] {
-                Some(place) => Target(place),
-                None => {
-                    let place = places.take();
-                    adjoints[k] = Some(place);
-                    Target(place | Target::FIRST)
-                }
-            };
+            to[side as usize] = Target(*adjoints[k].get_or_insert_with(|| places.take()));
         });
         // Given back only now: no step adds where it reads.
         places.free.push(adjoint);

@@ -48,7 +48,7 @@ pub(crate) struct Results<'a> {
 pub(crate) struct Scratch {
     single: Buffers<f64>,
     lanes: Buffers<Lanes<WIDTH>>,
-    /// Inputs, outputs and partials of the points of a group, a row per point.
+    /// Outputs and partials of the points of a group.
     rows: Rows,
 }
 
@@ -64,7 +64,10 @@ impl<R: Real> Buffers<R> {
     #[inline(always)]
     fn fit(&mut self, values: usize, adjoints: usize) {
         self.values.resize(values, R::constant(0.0));
-        self.adjoints.resize(adjoints, R::constant(0.0));
+        if self.adjoints.len() != adjoints {
+            self.adjoints.clear();
+            self.adjoints.resize(adjoints, R::constant(0.0));
+        }
     }
 
     /// Computes all values from those of the inputs, in the places of the layout.
@@ -79,7 +82,8 @@ impl<R: Real> Buffers<R> {
         Ok(())
     }
 
-    /// Computes the adjoints of the inputs from the values.
+    /// Computes the adjoints of the inputs from the values. All adjoints are zero before, and all
+    /// but those of the inputs after.
     #[inline(always)]
     fn sweep(&mut self, trace: &Trace, layout: &Layout) {
         let (values, adjoints) = (&self.values[..], &mut self.adjoints[..]);
@@ -87,12 +91,17 @@ impl<R: Real> Buffers<R> {
         let Some(seed) = layout.seed else { return };
         adjoints[seed as usize] = R::constant(1.0);
         for step in &layout.backward {
-            let ct = adjoints[step.adjoint as usize];
+            let from = step.adjoint as usize;
             visit_edges(step.record, &trace.constants, values, step.result as usize, |side, factor| {
-                let Some((place, first)) = step.to[side as usize].place() else { return };
-                let part = ct.times(factor);
-                adjoints[place] = if first { part } else { adjoints[place] + part };
+                let Some(place) = step.to[side as usize].place() else { return };
+                // The adjoint is read here, not once before: eight lanes that live across the
+                // branches of the match are spilled to the stack and reloaded in pieces.
+                let part = adjoints[from].times(factor);
+                adjoints[place] += part;
             });
+            // The place is free now, and a free place holds zero: adding always is faster than
+            // asking whether this is the first contribution.
+            adjoints[from] = R::constant(0.0);
         }
     }
 
@@ -182,8 +191,7 @@ where
         let Groups { path, buffers, rows, points, ask, mut visit } = self;
         let (inputs, outputs) = (path.trace.inputs, path.trace.outputs.len());
         for group in points.chunks(WIDTH) {
-            rows.read(group, inputs);
-            if buffers.run(path, ask, |inputs| rows.transpose_into(inputs)).is_err() {
+            if buffers.run(path, ask, |inputs| fill(inputs, group)).is_err() {
                 group.iter().for_each(|point| visit(point, None));
                 continue;
             }
@@ -199,33 +207,23 @@ where
     }
 }
 
-/// Numbers of up to eight points, a row per point. A tree gives and takes its leaves one after the
-/// other, lanes want the first leaf of all points first: rows stand between, so that both sides
-/// run through memory in order.
+/// Results of up to eight points, a row per point.
 #[derive(Default)]
 struct Rows {
-    inputs: Vec<f64>,
     outputs: Vec<f64>,
     partials: Vec<f64>,
 }
 
-impl Rows {
-    /// Reads the leaves of a group; rows without a point repeat the last one.
-    fn read<X: Tree<Scalar = f64>>(&mut self, group: &[X], size: usize) {
-        self.inputs.clear();
-        self.inputs.reserve(WIDTH * size);
-        for lane in 0..WIDTH {
-            group[lane.min(group.len() - 1)].for_each_leaf(&mut |leaf| self.inputs.push(leaf));
-        }
-    }
-
-    #[inline(always)]
-    fn transpose_into(&self, inputs: &mut [Lanes<WIDTH>]) {
-        let size = inputs.len();
-        let rows: [&[f64]; WIDTH] = std::array::from_fn(|lane| &self.inputs[lane * size..(lane + 1) * size]);
-        for (k, input) in inputs.iter_mut().enumerate() {
-            *input = Lanes(std::array::from_fn(|lane| rows[lane][k]));
-        }
+/// The leaves of up to eight points, a point per lane; lanes without a point repeat the last one.
+#[inline(always)]
+fn fill<X: Tree<Scalar = f64>>(inputs: &mut [Lanes<WIDTH>], group: &[X]) {
+    for lane in 0..WIDTH {
+        let mut places = inputs.iter_mut();
+        group[lane.min(group.len() - 1)].for_each_leaf(&mut |leaf| {
+            if let Some(place) = places.next() {
+                place.0[lane] = leaf;
+            }
+        });
     }
 }
 

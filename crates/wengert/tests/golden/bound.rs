@@ -33,6 +33,15 @@ impl<'c> Bound<'c> {
 
     /// Runs the function over a carrier at `x`.
     pub(crate) fn call<R: Real>(&self, x: &[R]) -> Outputs<R> {
+        functions::call(self.family, &self.case.function, &self.args(x)?)
+    }
+
+    /// Runs the function over a carrier in single precision at `x`.
+    pub(crate) fn call_single<R: Real>(&self, x: &[R]) -> Outputs<R> {
+        functions::call_single(self.family, &self.case.function, &self.args(x)?)
+    }
+
+    fn args<R: Real>(&self, x: &[R]) -> Result<Args<'_, R>, Trouble> {
         let mut rest = x.iter().copied();
         let operand = |(index, stored): (usize, &Stored)| -> Result<Operand<R>, Trouble> {
             if !stored.dtype.is_real() {
@@ -49,14 +58,13 @@ impl<'c> Bound<'c> {
             }
             Ok(Operand::Real(Array::new(&stored.shape, data)))
         };
-        let args = Args {
+        Ok(Args {
             inputs: self.case.inputs.iter().enumerate().map(operand).collect::<Result<_, _>>()?,
             attrs: &self.case.attrs,
             constants: &self.case.constants,
             expected: &self.expected,
             program: self.case.program.as_ref(),
-        };
-        functions::call(self.family, &self.case.function, &args)
+        })
     }
 
     /// The numbers of the real outputs at `x`, one after the other.
@@ -64,8 +72,12 @@ impl<'c> Bound<'c> {
     /// # Panics
     /// If the function cannot be computed: a case is run over plain numbers first, which tells.
     pub(crate) fn leaves<R: Real>(&self, x: &[R]) -> Vec<R> {
-        let outputs = self.call(x).unwrap_or_else(|trouble| panic!("it ran over plain numbers, but now: {trouble:?}"));
-        leaves(outputs)
+        leaves(self.call(x).expect("it ran over plain numbers before"))
+    }
+
+    /// As [`Bound::leaves`], in single precision.
+    pub(crate) fn leaves_single<R: Real>(&self, x: &[R]) -> Vec<R> {
+        leaves(self.call_single(x).expect("it ran over plain numbers before"))
     }
 }
 

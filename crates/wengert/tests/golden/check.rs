@@ -249,10 +249,10 @@ fn single(bound: &Bound, case: &Case, wants: &[Want]) -> Result<(), Trouble> {
     let narrow = |x: &f64| F32(*x as f32);
     let wide = |x: F32| f64::from(x.0);
     let point: Vec<F32> = bound.point().iter().map(narrow).collect();
-    let outputs = bound.call::<F32>(&point)?;
+    let outputs = bound.call_single::<F32>(&point)?;
     let along = |directions: &[F32]| -> Vec<f64> {
         let duals: Vec<Dual<F32>> = point.iter().zip(directions).map(|(&x, &x_dot)| Dual::new(x, x_dot)).collect();
-        bound.leaves(&duals).iter().map(|y| wide(y.tangent())).collect()
+        bound.leaves_single(&duals).iter().map(|y| wide(y.tangent())).collect()
     };
     let unit = |k: usize| -> Vec<F32> { (0..point.len()).map(|j| F32(f32::from(u8::from(j == k)))).collect() };
     for want in wants {
@@ -276,7 +276,7 @@ fn single(bound: &Bound, case: &Case, wants: &[Want]) -> Result<(), Trouble> {
             Dual::new(Dual::new(x, tangent[j]), <Dual<F32> as Real>::constant(outer))
         };
         let duals: Vec<Dual<Dual<F32>>> = point.iter().enumerate().map(dual).collect();
-        wide(bound.leaves(&duals)[0].tangent().tangent())
+        wide(bound.leaves_single(&duals)[0].tangent().tangent())
     };
     let product: Vec<f64> = (0..point.len()).map(column).collect();
     Ok(compare_arrays("dual of dual of F32: hvp", &product, want, case)?)

@@ -60,23 +60,15 @@ fn ways(case: &Case, inputs: &[&[f64]]) -> Result<Vec<Way>, Trouble> {
 /// Every derivative from order 0 to the highest, at every point.
 fn rising_orders(name: &str, points: &[f64], highest: usize) -> Option<Vec<Way>> {
     curve(name, 0.5)?;
-    fn found<R: Real>(name: &str, x: R) -> R {
-        curve(name, x).expect("the name was found before")
-    }
+    let found = |x: Var| curve(name, x).expect("the name was found before");
     let shape = vec![highest + 1, points.len()];
-    let backward = |order: usize| {
-        points.iter().map(move |&x| orders::nested(order, lift(x), &|x| found(name, x)).value())
-    };
-    let rows: Vec<f64> = (0..=highest).flat_map(backward).collect();
-    // Dual numbers for the first five orders; the rows above them stay as they were computed.
-    let low: Vec<[f64; 5]> = points.iter().map(|&x| orders::fourfold(x, |x| found(name, x))).collect();
-    let mut mixed = rows.clone();
-    for order in 0..=highest.min(4) {
-        for (k, derivatives) in low.iter().enumerate() {
-            mixed[order * points.len() + k] = derivatives[order];
-        }
-    }
-    Some(vec![("grad of grad", vec![(shape.clone(), rows)]), ("dual of dual", vec![(shape, mixed)])])
+    let nested = |order: usize| points.iter().map(move |&x| orders::nested(order, lift(x), &found).value());
+    let series: Vec<Vec<f64>> = points.iter().map(|&x| orders::series(highest, x, found)).collect();
+    let by_series = |order: usize| series.iter().map(move |derivatives| derivatives[order]);
+    Some(vec![
+        ("grad of grad", vec![(shape.clone(), (0..=highest).flat_map(nested).collect())]),
+        ("taylor", vec![(shape, (0..=highest).flat_map(by_series).collect())]),
+    ])
 }
 
 fn constants(x: &[f64]) -> Vec<Var> {

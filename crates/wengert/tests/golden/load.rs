@@ -120,7 +120,6 @@ pub(crate) fn element_count(shape: &[usize]) -> Result<usize, String> {
 /// One case of a family of functions.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    pub(crate) name: String,
     pub(crate) function: String,
     /// Constants of the operation; empty if the case has none.
     pub(crate) attrs: Object,
@@ -146,6 +145,7 @@ impl Case {
     fn parse(value: &Value, constants: &Object) -> Result<Self, String> {
         let object = value.as_object().ok_or("it is not an object")?.clone();
         check_arrays(value, "")?;
+        text(&object, "name")?;
         let function = text(&object, "function")?.to_owned();
         let attrs = match object.get("attrs") {
             None | Some(Value::Null) => Object::new(),
@@ -162,7 +162,6 @@ impl Case {
             Some(value) => Some(Program::parse(value, inputs.len())?),
         };
         let case = Case {
-            name: text(&object, "name")?.to_owned(),
             constants: constants.get(&function).and_then(Value::as_object).cloned().unwrap_or_default(),
             tangents: directions(&object, "tangents", &inputs, &differs)?,
             jvp: directions(&object, "jvp", &outputs, &is_real)?,

@@ -1,6 +1,6 @@
 //! The family `unary_higher`: derivatives of rising order at several points.
 
-use wengert::{Dual, Real, Var, grad};
+use wengert::{Dual, Real, Taylor, Var, grad, taylor};
 
 use crate::array::Trouble;
 use crate::compare::compare_shaped;
@@ -16,8 +16,8 @@ pub(crate) fn nested<F: Fn(Var) -> Var>(order: usize, x: Var, f: &F) -> Var {
 }
 
 /// The derivatives of orders 0 to 4 from one run.
-pub(crate) fn fourfold(x: f64, f: impl Fn(Fourfold) -> Fourfold) -> [f64; 5] {
-    let y = f(Dual::variable(Dual::variable(Dual::variable(Dual::variable(x)))));
+fn fourfold(name: &str, x: f64) -> [f64; 5] {
+    let y = found(name, Dual::variable(Dual::variable(Dual::variable(Dual::variable(x)))) as Fourfold);
     [
         y.re().re().re().re(),
         y.tangent().re().re().re(),
@@ -27,12 +27,17 @@ pub(crate) fn fourfold(x: f64, f: impl Fn(Fourfold) -> Fourfold) -> [f64; 5] {
     ]
 }
 
+/// The derivatives up to this order, from the Taylor series of the recorded function.
+pub(crate) fn series(highest: usize, x: f64, f: impl FnOnce(Var) -> Var) -> Vec<f64> {
+    let factorials = (1..).scan(1.0, |factorial, k| Some(std::mem::replace(factorial, *factorial * f64::from(k))));
+    taylor(x, 1.0, highest, f).into_iter().zip(factorials).map(|(c, factorial)| c * factorial).collect()
+}
+
 pub(crate) fn check(case: &Case) -> Result<(), Trouble> {
     let name = case.function.as_str();
     if unary(name, 0.5).is_none() {
         return Err(Trouble::Unsupported(name.to_owned()));
     }
-    let f = |x: f64| unary(name, x).expect("the name was found before");
     let [input] = &case.inputs[..] else {
         return Err(Trouble::Misfit(format!("{} inputs instead of one", case.inputs.len())));
     };
@@ -51,19 +56,22 @@ pub(crate) fn check(case: &Case) -> Result<(), Trouble> {
                 compare_shaped(&what, (&input.shape, &got), (&want.shape, &want.data), case.rtol, case.atol)
             };
             if order == 0 {
-                near("f64", input.data.iter().map(|&x| f(x)).collect())?;
+                near("f64", input.data.iter().map(|&x| found(name, x)).collect())?;
             }
-            let backward = |&x: &f64| nested(order, wengert::lift(x), &|x| recorded(name, x)).value();
+            let backward = |&x: &f64| nested(order, wengert::lift(x), &|x| found(name, x)).value();
             near("grad of grad", input.data.iter().map(backward).collect())?;
             if order <= 4 {
-                let forward = |&x: &f64| fourfold(x, |x| unary(name, x).expect("found before"))[order];
-                near("dual of dual", input.data.iter().map(forward).collect())?;
+                near("dual of dual", input.data.iter().map(|&x| fourfold(name, x)[order]).collect())?;
+                let carrier = |&x: &f64| found(name, Taylor::<5>::variable(x)).derivative(order);
+                near("Taylor", input.data.iter().map(carrier).collect())?;
             }
+            let recorded = |&x: &f64| series(order, x, |x| found(name, x))[order];
+            near("taylor", input.data.iter().map(recorded).collect())?;
         }
     }
     Ok(())
 }
 
-fn recorded<R: Real>(name: &str, x: R) -> R {
+fn found<R: Real>(name: &str, x: R) -> R {
     unary(name, x).expect("the name was found before")
 }

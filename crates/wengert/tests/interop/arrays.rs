@@ -37,11 +37,7 @@ fn products_of_matrices() {
 
 #[test]
 fn duals_in_arrays() {
-    let x = array![
-        Dual::seed(2.0, 0),
-        Dual::seed(3.0, 1),
-        Dual::<f64, 2>::lift(5.0)
-    ];
+    let x = array![Dual::seed(2.0, 0), Dual::seed(3.0, 1), Dual::<f64, 2>::lift(5.0)];
     let f = x.dot(&x) + x.sum();
     assert_eq!((f.re(), f.tangents()), (48.0, [5.0, 7.0]));
     let scaled = &x * x[0];
@@ -52,41 +48,24 @@ fn duals_in_arrays() {
 fn sums_means_and_deviations() {
     let a = array![[1.0, 2.0, 4.0], [0.5, 3.0, -4.0]];
     assert_eq!(grad(&a, |a| a.sum()), Array2::<f64>::ones((2, 3)));
-    check(
-        &grad(&a, |a| a.mean().expect("not empty")),
-        &Array2::from_elem((2, 3), 1.0 / 6.0),
-        f64::EPSILON,
-    );
+    check(&grad(&a, |a| a.mean().expect("not empty")), &Array2::from_elem((2, 3), 1.0 / 6.0), f64::EPSILON);
     assert_eq!(grad(&a, |a| a.product()), a.mapv(|x| a.product() / x));
     // the variance has the gradient 2 (x - mean)/n; the deviation half of it by the deviation
     let (mean, deviation) = (a.mean().expect("not empty"), a.std(0.0));
     let wanted = a.mapv(|x| (x - mean) / 6.0 / deviation);
-    check(
-        &grad(&a, |a| a.std(lift(0.0))),
-        &wanted,
-        64.0 * f64::EPSILON,
-    );
+    check(&grad(&a, |a| a.std(lift(0.0))), &wanted, 64.0 * f64::EPSILON);
     let rows = jacobian(&a, |a| a.sum_axis(Axis(1)));
-    assert_eq!(
-        rows,
-        array![
-            array![[1.0, 1.0, 1.0], [0.0; 3]],
-            array![[0.0; 3], [1.0, 1.0, 1.0]]
-        ]
-    );
+    assert_eq!(rows, array![array![[1.0, 1.0, 1.0], [0.0; 3]], array![[0.0; 3], [1.0, 1.0, 1.0]]]);
 }
 
 #[test]
 fn scalars_stand_on_both_sides() {
     let x = array![1.0, 2.0];
-    let (by_scalar, by_array) = grad((3.0, &x), |(s, x)| {
-        (s * &x + &x * s + s / &x + (s - x.clone()) + &x / 2.0).sum()
-    });
+    let (by_scalar, by_array) = grad((3.0, &x), |(s, x)| (s * &x + &x * s + s / &x + (s - x.clone()) + &x / 2.0).sum());
     // s x + x s + s/x + s - x + x/2
     assert_eq!(by_scalar, 2.0 * 3.0 + 1.5 + 2.0);
     assert_eq!(by_array, array![6.0 - 3.0 - 0.5, 6.0 - 0.75 - 0.5]);
-    let halves =
-        array![Dual::variable(1.0)] * 2.0 + Dual::variable(1.0) * array![Dual::variable(3.0)];
+    let halves = array![Dual::variable(1.0)] * 2.0 + Dual::variable(1.0) * array![Dual::variable(3.0)];
     assert_eq!(halves[0].tangent(), 2.0 + 4.0);
 }
 
@@ -99,10 +78,7 @@ fn every_kind_of_array_is_a_tree() {
     view.for_each_leaf(&mut |x| order.push(x));
     assert_eq!(order, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     assert_eq!(grad(view, |a| a.mapv(|x| x * x).sum()), &a.t() * 2.0);
-    assert_eq!(
-        grad(a.slice(ndarray::s![.., ..;2]), |a| a[[1, 1]] * a[[0, 0]]),
-        array![[6.0, 0.0], [0.0, 1.0]]
-    );
+    assert_eq!(grad(a.slice(ndarray::s![.., ..;2]), |a| a[[1, 1]] * a[[0, 0]]), array![[6.0, 0.0], [0.0, 1.0]]);
     assert_eq!(grad(a.to_shared(), |a| a[[1, 2]]).sum(), 1.0);
     let h: Array1<Array1<f64>> = hessian(array![2.0, 3.0], |x| x[0] * x[0] * x[1]);
     assert_eq!(h, array![array![6.0, 4.0], array![4.0, 0.0]]);

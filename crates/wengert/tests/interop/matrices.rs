@@ -1,8 +1,8 @@
 //! nalgebra: decompositions run over `Var` and `Dual`, matrices as points and results.
 
 use nalgebra::{
-    Cholesky, DMatrix, DVector, Dyn, Matrix2, Matrix2x3, Matrix3, OMatrix, RealField, RowDVector,
-    SMatrix, SymmetricEigen, U3, UnitQuaternion, Vector2, Vector3,
+    Cholesky, DMatrix, DVector, Dyn, Matrix2, Matrix2x3, Matrix3, OMatrix, RealField, RowDVector, SMatrix,
+    SymmetricEigen, U3, UnitQuaternion, Vector2, Vector3,
 };
 use wengert::prelude::*;
 
@@ -20,11 +20,7 @@ fn system() -> (DMatrix<f64>, DVector<f64>, DVector<f64>) {
             0.75, -1.5, 1.0, 4.0,
         ],
     );
-    (
-        a,
-        DVector::from_vec(vec![1.0, -2.0, 0.5, 3.0]),
-        DVector::from_vec(vec![0.5, 1.5, -1.0, 2.0]),
-    )
+    (a, DVector::from_vec(vec![1.0, -2.0, 0.5, 3.0]), DVector::from_vec(vec![0.5, 1.5, -1.0, 2.0]))
 }
 
 /// The relative error of numbers that come out of two solves with `a`, one after the other: each
@@ -43,9 +39,7 @@ fn constants<const R: usize, const C: usize>(a: &SMatrix<f64, R, C>) -> SMatrix<
 fn a_gradient_through_an_lu_solve_is_minus_the_adjoint_times_the_solution() {
     // c . A^-1 b: by b it is A^-T c, by A it is -(A^-T c) x^T
     let (a, b, c) = system();
-    let (by_a, by_b) = grad((a.clone(), b.clone()), |(a, b)| {
-        a.lu().solve(&b).expect("regular").dot(&c.map(lift))
-    });
+    let (by_a, by_b) = grad((a.clone(), b.clone()), |(a, b)| a.lu().solve(&b).expect("regular").dot(&c.map(lift)));
     let x = a.clone().lu().solve(&b).expect("regular");
     let adjoint = a.transpose().lu().solve(&c).expect("regular");
     check(&by_b, &adjoint, bound(&a));
@@ -56,9 +50,7 @@ fn a_gradient_through_an_lu_solve_is_minus_the_adjoint_times_the_solution() {
 fn a_solve_of_known_size_does_the_same() {
     let a = Matrix3::new(0.0, 2.0, -1.0, 3.0, 1.0, 0.25, -1.0, 0.5, 2.5);
     let (b, c) = (Vector3::new(1.0, -2.0, 0.5), Vector3::new(0.5, 1.5, -1.0));
-    let solve = |(a, b): (Matrix3<Var>, Vector3<Var>)| {
-        a.lu().solve(&b).expect("regular").dot(&constants(&c))
-    };
+    let solve = |(a, b): (Matrix3<Var>, Vector3<Var>)| a.lu().solve(&b).expect("regular").dot(&constants(&c));
     let (by_a, by_b): (Matrix3<f64>, Vector3<f64>) = grad((a, b), solve);
     let x = a.lu().solve(&b).expect("regular");
     let adjoint = a.transpose().lu().solve(&c).expect("regular");
@@ -94,17 +86,11 @@ fn duals_nest_over_each_other_and_over_variables() {
     fn first<T: RealField + Copy>(x: T) -> T {
         let one = T::one();
         let two = one + one;
-        Matrix2::new(x, one, one, two)
-            .lu()
-            .solve(&Vector2::new(one, one))
-            .expect("regular")
-            .x
+        Matrix2::new(x, one, one, two).lu().solve(&Vector2::new(one, one)).expect("regular").x
     }
     let x = 3.0;
     let (second, third) = (8.0 / 125.0, -48.0 / 625.0);
-    let nested = first(Dual::new(Dual::variable(x), Dual::constant(1.0)))
-        .tangent()
-        .tangent();
+    let nested = first(Dual::new(Dual::variable(x), Dual::constant(1.0))).tangent().tangent();
     let over = grad(x, |x| first(Dual::variable(x)).tangent());
     let both = hessian(x, |x| first(Dual::variable(x)).tangent());
     check(&[nested, over, both], &[second, second, third], 1e-14);
@@ -135,17 +121,11 @@ fn a_cholesky_solve_and_its_log_determinant() {
         let a = &b * b.transpose() + DMatrix::identity(4, 4);
         Cholesky::new(a).expect("positive definite")
     };
-    let y = Cholesky::new(a.clone())
-        .expect("positive definite")
-        .solve(&c);
+    let y = Cholesky::new(a.clone()).expect("positive definite").solve(&c);
     let of_solve = grad(&b, |b| factor(b).solve(&c.map(lift)).dot(&c.map(lift)));
     check(&of_solve, &(&y * y.transpose() * &b * -2.0), bound(&a));
     let of_determinant = grad(&b, |b| factor(b).ln_determinant());
-    check(
-        &of_determinant,
-        &(a.clone().try_inverse().expect("regular") * &b * 2.0),
-        bound(&a),
-    );
+    check(&of_determinant, &(a.clone().try_inverse().expect("regular") * &b * 2.0), bound(&a));
 }
 
 #[test]
@@ -159,16 +139,8 @@ fn norms_products_and_traces() {
     check(&bilinear, &(&c * b.transpose()), rounding);
     // tr(A^T A A): by A it is 2 sym
     let g = grad(&a, |a| (a.transpose() * &a * &a).trace());
-    check(
-        &g,
-        &(&a * (&a + a.transpose()) + a.transpose() * &a),
-        64.0 * f64::EPSILON,
-    );
-    check(
-        &grad(&a, |a| (a * lift(3.0)).sum()),
-        &DMatrix::from_element(4, 4, 3.0),
-        0.0,
-    );
+    check(&g, &(&a * (&a + a.transpose()) + a.transpose() * &a), 64.0 * f64::EPSILON);
+    check(&grad(&a, |a| (a * lift(3.0)).sum()), &DMatrix::from_element(4, 4, 3.0), 0.0);
 }
 
 #[test]
@@ -180,33 +152,17 @@ fn orthogonal_decompositions() {
     let (k, largest) = eigen.eigenvalues.argmax();
     let g = grad(&s, |s| {
         let values = SymmetricEigen::new(s).eigenvalues;
-        values
-            .iter()
-            .copied()
-            .reduce(|x, y| if x > y { x } else { y })
-            .expect("four")
+        values.iter().copied().reduce(|x, y| if x > y { x } else { y }).expect("four")
     });
     let vector = eigen.eigenvectors.column(k);
     // The derivative of a similarity is spoilt by at most ε |S| over the gap between eigenvalues.
-    let gap = eigen
-        .eigenvalues
-        .iter()
-        .filter(|&&value| value != largest)
-        .map(|value| largest - value);
+    let gap = eigen.eigenvalues.iter().filter(|&&value| value != largest).map(|value| largest - value);
     let gap = gap.fold(f64::INFINITY, f64::min);
-    check(
-        &((&g + g.transpose()) * 0.5),
-        &(vector * vector.transpose()),
-        64.0 * s.norm() / gap * f64::EPSILON,
-    );
+    check(&((&g + g.transpose()) * 0.5), &(vector * vector.transpose()), 64.0 * s.norm() / gap * f64::EPSILON);
 
     let svd = b.clone().svd(true, true);
     let wanted = svd.u.expect("asked for") * svd.v_t.expect("asked for");
-    check(
-        &grad(&b, |b| b.singular_values().sum()),
-        &wanted,
-        8.0 * bound(&b),
-    );
+    check(&grad(&b, |b| b.singular_values().sum()), &wanted, 8.0 * bound(&b));
 
     let by_qr = grad(&b, |b| b.qr().solve(&c.map(lift)).expect("regular").sum());
     let by_lu = grad(&b, |b| b.lu().solve(&c.map(lift)).expect("regular").sum());
@@ -217,17 +173,9 @@ fn orthogonal_decompositions() {
 fn the_matrix_exponential_chooses_its_degree_by_the_value() {
     // the trace of e^A has the gradient e^(A^T)
     let a = Matrix3::new(0.1, 0.2, -0.1, 0.3, 0.1, 0.25, -0.1, 0.5, 0.2);
-    check(
-        &grad(a, |a| a.exp().trace()),
-        &a.exp().transpose(),
-        64.0 * f64::EPSILON,
-    );
+    check(&grad(a, |a| a.exp().trace()), &a.exp().transpose(), 64.0 * f64::EPSILON);
     let a = a * 20.0;
-    check(
-        &grad(a, |a| a.exp().trace()),
-        &a.exp().transpose(),
-        64.0 * 20.0 * f64::EPSILON,
-    );
+    check(&grad(a, |a| a.exp().trace()), &a.exp().transpose(), 64.0 * 20.0 * f64::EPSILON);
 }
 
 #[test]
@@ -240,12 +188,7 @@ fn in_a_recording_the_matrix_exponential_may_not_take_the_value() {
 fn a_recorded_solve_notices_another_pivot() {
     let (_, b, c) = system();
     let (b, c) = (b.rows(0, 2).clone_owned(), c.rows(0, 2).clone_owned());
-    let solve = |a: DMatrix<Var>| {
-        a.lu()
-            .solve(&b.map(lift))
-            .expect("regular")
-            .dot(&c.map(lift))
-    };
+    let solve = |a: DMatrix<Var>| a.lu().solve(&b.map(lift)).expect("regular").dot(&c.map(lift));
     let first = DMatrix::from_row_slice(2, 2, &[4.0, 1.0, 2.0, 3.0]);
     let recorded = record(first.clone(), solve);
     let same_pivot = DMatrix::from_row_slice(2, 2, &[5.0, 1.0, 2.0, -3.0]);
@@ -265,9 +208,7 @@ fn rotations_differentiate_near_the_identity() {
     let p = Vector3::new(1.0, 2.0, 3.0);
     let rotate = |v: Vector3<Var>| UnitQuaternion::from_scaled_axis(v) * constants(&p);
     let wanted = [[0.0, 3.0, -2.0], [-3.0, 0.0, 1.0], [2.0, -1.0, 0.0]];
-    let near: [[f64; 3]; 3] = jacobian(Vector3::new(0.0, 0.0, 1e-12), rotate)
-        .map(|row| row.into())
-        .into();
+    let near: [[f64; 3]; 3] = jacobian(Vector3::new(0.0, 0.0, 1e-12), rotate).map(|row| row.into()).into();
     check(near.as_flattened(), wanted.as_flattened(), 1e-11);
 }
 
@@ -280,24 +221,14 @@ fn every_kind_of_matrix_is_a_tree() {
     assert_eq!(order, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     assert_eq!(grad(a, |a| a.map(|x| x * x).sum()), a * 2.0);
     let rows = RowDVector::from_vec(vec![1.0, 2.0]);
-    assert_eq!(
-        grad(rows, |x| x[0] * x[1]),
-        RowDVector::from_vec(vec![2.0, 1.0])
-    );
+    assert_eq!(grad(rows, |x| x[0] * x[1]), RowDVector::from_vec(vec![2.0, 1.0]));
     let wide = OMatrix::<f64, U3, Dyn>::from_column_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!(grad(&wide, |x| x.norm_squared()), &wide * 2.0);
     let tall = OMatrix::<f64, Dyn, U3>::from_column_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!(grad(&tall, |x| x.norm_squared()), &tall * 2.0);
     // A Jacobian has a gradient in the place of every result, whatever the types of both.
-    let j: DVector<Vector2<f64>> = jacobian(Vector2::new(2.0, 3.0), |v| {
-        DVector::from_vec(vec![v.x * v.y, v.y])
-    });
-    assert_eq!(
-        j,
-        DVector::from_vec(vec![Vector2::new(3.0, 2.0), Vector2::new(0.0, 1.0)])
-    );
-    let j: DVector<DMatrix<f64>> = jacobian(DMatrix::from_element(1, 2, 3.0), |a| {
-        a.column_sum() * lift(2.0)
-    });
+    let j: DVector<Vector2<f64>> = jacobian(Vector2::new(2.0, 3.0), |v| DVector::from_vec(vec![v.x * v.y, v.y]));
+    assert_eq!(j, DVector::from_vec(vec![Vector2::new(3.0, 2.0), Vector2::new(0.0, 1.0)]));
+    let j: DVector<DMatrix<f64>> = jacobian(DMatrix::from_element(1, 2, 3.0), |a| a.column_sum() * lift(2.0));
     assert_eq!(j, DVector::from_vec(vec![DMatrix::from_element(1, 2, 2.0)]));
 }

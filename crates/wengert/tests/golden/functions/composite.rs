@@ -47,10 +47,7 @@ pub(super) fn call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
             let hidden = affine(args.matrix(0)?, args.matrix(2)?, args.vector(3)?).map(R::relu);
             number(cross_entropy(&affine(&hidden, args.matrix(4)?, args.vector(5)?), args, 1)?)
         }
-        "f32_mlp" => {
-            let output = affine(args.matrix(0)?, args.matrix(1)?, args.vector(2)?);
-            number(output.data.iter().map(|x| x.tanh()).sum())
-        }
+        "f32_mlp" => call_single(function, args),
         "chain8_checkpoint" => {
             let (w, b) = (args.matrix(1)?, args.vector(2)?);
             let step = |x: Vec<R>| add(&map(&add(&matvec(w, &x), b), R::tanh), &map(&x, |x| x / 2.0));
@@ -83,6 +80,15 @@ pub(super) fn call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
         }
         other => unsupported(other),
     }
+}
+
+/// The functions whose cases are in single precision.
+pub(super) fn call_single<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
+    if function != "f32_mlp" {
+        return unsupported(&format!("{function} in single precision"));
+    }
+    let output = affine(args.matrix(0)?, args.matrix(1)?, args.vector(2)?);
+    number(output.data.iter().map(|x| x.tanh()).sum())
 }
 
 fn of_one<R: Real>(function: &str, x: R) -> R {

@@ -18,7 +18,9 @@ fn unary_op(name: &str) -> Option<Unary> {
     }
 }
 
-/// The elementwise function of one argument with this name.
+/// The elementwise function of one argument with this name. Not inlined, as the next: over dual
+/// numbers of dual numbers they are large.
+#[inline(never)]
 pub(crate) fn unary<R: Real>(name: &str, x: R) -> Option<R> {
     match name {
         "relu6" => Some(x.relu6()),
@@ -29,6 +31,7 @@ pub(crate) fn unary<R: Real>(name: &str, x: R) -> Option<R> {
 }
 
 /// The elementwise function of two arguments with this name.
+#[inline(never)]
 pub(crate) fn binary<R: Real>(name: &str, x: R, y: R) -> Option<R> {
     Binary::ALL.iter().find(|op| op.name() == name).map(|&op| x.binary(y, op))
 }

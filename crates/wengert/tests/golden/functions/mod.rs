@@ -29,6 +29,18 @@ pub(crate) fn call<R: Real>(family: &str, function: &str, args: &Args<R>) -> Out
     }
 }
 
+/// As [`call`], of the families that have cases in single precision. (Each family over each carrier
+/// costs seconds of compilation.)
+pub(crate) fn call_single<R: Real>(family: &str, function: &str, args: &Args<R>) -> Outputs<R> {
+    match family {
+        "unary" | "unary_higher" => elementwise::unary_call(function, args),
+        "binary" => elementwise::binary_call(function, args),
+        "composite" => composite::call_single(function, args),
+        "reduce" => reduce::call(function, args),
+        _ => unsupported(&format!("{function} in single precision")),
+    }
+}
+
 /// The answer where there is no function of this name.
 pub(crate) fn unsupported<T>(function: &str) -> Result<T, Trouble> {
     Err(Trouble::Unsupported(function.to_owned()))

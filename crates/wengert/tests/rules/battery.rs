@@ -8,32 +8,14 @@ use wengert::check::{
 use wengert::ops::{Binary, Unary};
 use wengert::prelude::*;
 
-/// An operation of one argument.
-#[derive(Clone, Copy)]
-struct One(Unary);
-
-impl Generic<1> for One {
-    fn call<R: Real>(&self, [x]: [R; 1]) -> R {
-        x.unary(self.0)
-    }
-}
-
-/// An operation of two arguments.
-#[derive(Clone, Copy)]
-struct Two(Binary);
-
-impl Generic<2> for Two {
-    fn call<R: Real>(&self, [x, y]: [R; 2]) -> R {
-        x.binary(y, self.0)
-    }
-}
+use crate::{One, Two, binary_constant, constant_binary};
 
 /// An operation of two arguments with a constant on the right.
 struct Right(Binary, f64);
 
 impl Generic<1> for Right {
     fn call<R: Real>(&self, [x]: [R; 1]) -> R {
-        x.binary_constant(self.1, self.0)
+        binary_constant(self.0, x, self.1)
     }
 }
 
@@ -42,7 +24,7 @@ struct Left(Binary, f64);
 
 impl Generic<1> for Left {
     fn call<R: Real>(&self, [x]: [R; 1]) -> R {
-        R::constant_binary(self.1, x, self.0)
+        constant_binary(self.0, self.1, x)
     }
 }
 

@@ -4,24 +4,10 @@ use wengert::check::{Generic, everywhere};
 use wengert::ops::{Binary, Unary};
 use wengert::prelude::*;
 
+use crate::{One, Two, binary_constant, constant_binary};
+
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
-
-struct One(Unary);
-
-impl Generic<1> for One {
-    fn call<R: Real>(&self, [x]: [R; 1]) -> R {
-        x.unary(self.0)
-    }
-}
-
-struct Two(Binary);
-
-impl Generic<2> for Two {
-    fn call<R: Real>(&self, [x, y]: [R; 2]) -> R {
-        x.binary(y, self.0)
-    }
-}
 
 /// The named composites of one argument.
 enum Composite {
@@ -40,8 +26,8 @@ impl Generic<1> for Composite {
             Composite::Clamp => x.clamp_to(R::constant(-2.0), R::constant(3.0)),
             Composite::LeakyRelu => x.leaky_relu(0.125),
             Composite::Elu => x.elu(),
-            Composite::MaxWithZero => x.binary_constant(0.0, Binary::Max),
-            Composite::ZeroWithMax => R::constant_binary(0.0, x, Binary::Max),
+            Composite::MaxWithZero => binary_constant(Binary::Max, x, 0.0),
+            Composite::ZeroWithMax => constant_binary(Binary::Max, 0.0, x),
         }
     }
 }

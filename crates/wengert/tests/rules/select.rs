@@ -9,6 +9,8 @@ use wengert::ops::{Binary, Compare, Unary};
 use wengert::prelude::*;
 use wengert::{Lanes, Mask};
 
+use crate::{binary, unary};
+
 /// Where a function of one argument or its derivatives are not finite.
 fn edges_of_unary(op: Unary) -> &'static [f64] {
     match op {
@@ -89,6 +91,12 @@ impl Guard {
     }
 }
 
+/// More operations on a result that is not finite, so that its NaN goes through several rules.
+#[inline(never)]
+fn further<R: Real>(singular: R, x: R) -> R {
+    (singular * x + singular.exp()).sin() / singular
+}
+
 /// `3 x^2`, but for the branch in which the operation stands.
 struct GuardedUnary {
     op: Unary,
@@ -100,8 +108,8 @@ impl Generic<1> for GuardedUnary {
     fn call<R: Real>(&self, [x]: [R; 1]) -> R {
         let edge = R::constant(self.edge);
         // The argument is not an input itself, and the result is used further.
-        let singular = (x * 2.0 - edge).unary(self.op);
-        let singular = (singular * x + singular.exp()).sin() / singular;
+        let singular = unary(self.op, x * 2.0 - edge);
+        let singular = further(singular, x);
         let far = x.compare(R::constant(1e9), Compare::Ge);
         self.guard.choose(x.equal(edge), far, singular, x * x * 3.0)
     }
@@ -117,8 +125,8 @@ struct GuardedBinary {
 impl Generic<2> for GuardedBinary {
     fn call<R: Real>(&self, [x, y]: [R; 2]) -> R {
         let [edge_x, edge_y] = self.edge.map(R::constant);
-        let singular = (x * 2.0 - edge_x).binary(y * 2.0 - edge_y, self.op);
-        let singular = (singular * x + singular.exp()).sin() / singular;
+        let singular = binary(self.op, x * 2.0 - edge_x, y * 2.0 - edge_y);
+        let singular = further(singular, x);
         let at_edge = x.equal(edge_x) & y.equal(edge_y);
         let far = x.compare(R::constant(1e9), Compare::Ge) & y.less(x);
         self.guard.choose(at_edge, far, singular, x * y + x * x * 3.0)
@@ -179,7 +187,7 @@ fn edges_of_functions_of_two_arguments_stay_in_their_branch() {
 fn without_the_selection_the_edge_shows() {
     for &op in Unary::ALL {
         for &edge in edges_of_unary(op) {
-            let (first, second) = (grad(edge, |x| x.unary(op)), hessian(edge, |x| x.unary(op)));
+            let (first, second) = (grad(edge, |x| unary(op, x)), hessian(edge, |x| unary(op, x)));
             // A positive power is smooth at 0; it stands in the table for its negative ones.
             let smooth = matches!(op, Unary::Powi(n) if n > 0);
             assert!(smooth || !first.is_finite() || !second.is_finite(), "{op:?} at {edge}: {first}, {second}");

@@ -8,6 +8,8 @@ use wengert::ops::{Binary, Compare, Unary};
 use wengert::prelude::*;
 use wengert::{Mask, vjp};
 
+use crate::{binary, binary_constant, constant_binary, unary};
+
 /// How many numbers a random program takes.
 const INPUTS: usize = 3;
 
@@ -51,18 +53,18 @@ impl Program {
             let at = |place: &usize| values[place % values.len()];
             let next = match step {
                 Step::Constant(c) => R::constant(*c),
-                Step::Unary(op, a) => inside_unary(*op, at(a)).unary(*op),
+                Step::Unary(op, a) => unary(*op, inside_unary(*op, at(a))),
                 Step::Both(op, a, b) => {
                     let (a, b) = inside_binary(*op, at(a), at(b));
-                    a.binary(b, *op)
+                    binary(*op, a, b)
                 }
                 Step::Right(op, a, c) => {
                     let (_, constant) = inside_binary(*op, 0.0, *c);
-                    inside_binary(*op, at(a), at(a)).0.binary_constant(constant, *op)
+                    binary_constant(*op, inside_binary(*op, at(a), at(a)).0, constant)
                 }
                 Step::Left(op, c, b) => {
                     let (constant, _) = inside_binary(*op, *c, 0.0);
-                    R::constant_binary(constant, inside_binary(*op, at(b), at(b)).1, *op)
+                    constant_binary(*op, constant, inside_binary(*op, at(b), at(b)).1)
                 }
                 Step::Select(condition, yes, no) => R::select(condition.mask(&values), at(yes), at(no)),
                 Step::Branch(condition, yes, no) => R::branch(
@@ -91,11 +93,13 @@ impl Condition {
 }
 
 /// A number between -1 and 1 that depends smoothly on `x`.
+#[inline(never)]
 fn squash<R: Real>(x: R) -> R {
     x.sin()
 }
 
 /// `x` brought well inside the domain of the operation.
+#[inline(never)]
 fn inside_unary<R: Real>(op: Unary, x: R) -> R {
     match op {
         Unary::Neg => x,
@@ -145,6 +149,7 @@ fn inside_unary<R: Real>(op: Unary, x: R) -> R {
 }
 
 /// `x` and `y` brought well inside the domain of the operation.
+#[inline(never)]
 fn inside_binary<R: Real>(op: Binary, x: R, y: R) -> (R, R) {
     match op {
         Binary::Add | Binary::Sub => (x, y),
@@ -165,7 +170,7 @@ fn point() -> impl Strategy<Value = [f64; INPUTS]> {
     [number(), number(), number()]
 }
 
-fn unary() -> impl Strategy<Value = Unary> {
+fn operation() -> impl Strategy<Value = Unary> {
     prop_oneof![
         8 => proptest::sample::select(Unary::ALL),
         1 => (-3..6).prop_map(Unary::Powi),
@@ -194,7 +199,7 @@ fn step() -> impl Strategy<Value = Step> {
     let binary = || proptest::sample::select(Binary::ALL);
     prop_oneof![
         1 => number().prop_map(Step::Constant),
-        6 => (unary(), place()).prop_map(|(op, a)| Step::Unary(op, a)),
+        6 => (operation(), place()).prop_map(|(op, a)| Step::Unary(op, a)),
         6 => (binary(), place(), place()).prop_map(|(op, a, b)| Step::Both(op, a, b)),
         2 => (binary(), place(), number()).prop_map(|(op, a, c)| Step::Right(op, a, c)),
         2 => (binary(), number(), place()).prop_map(|(op, c, b)| Step::Left(op, c, b)),
