@@ -14,7 +14,6 @@ mod ci;
 mod codegen;
 mod deny;
 mod licence;
-mod lines;
 mod metadata;
 mod run;
 mod tidy;

@@ -4,10 +4,7 @@
 use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::spanned::Spanned;
-use syn::{
-    Attribute, Data, DeriveInput, Error, Field, GenericParam, LitStr, Member, Result, Type,
-    WherePredicate,
-};
+use syn::{Attribute, Data, DeriveInput, Error, Field, GenericParam, LitStr, Member, Result, Type, WherePredicate};
 
 /// A struct that can be a tree.
 pub(crate) struct Tree<'a> {
@@ -45,10 +42,7 @@ pub(crate) fn read(item: &DeriveInput) -> Result<Tree<'_>> {
             ));
         }
         Data::Union(data) => {
-            return Err(Error::new(
-                data.union_token.span,
-                "a union cannot be a `Tree`: write a struct",
-            ));
+            return Err(Error::new(data.union_token.span, "a union cannot be a `Tree`: write a struct"));
         }
     };
     let leaf = leaf_parameter(item)?;
@@ -61,20 +55,13 @@ pub(crate) fn read(item: &DeriveInput) -> Result<Tree<'_>> {
         .zip(members)
         .filter_map(|(field, member)| {
             let kind = errors.keep(field_kind(field, leaf))?;
-            Some(TreeField {
-                member,
-                ty: &field.ty,
-                kind,
-            })
+            Some(TreeField { member, ty: &field.ty, kind })
         })
         .collect();
     if errors.is_empty() && fields.iter().all(|field| field.kind == Kind::Static) {
         errors.push(Error::new(
             item.ident.span(),
-            format!(
-                "`{}` has no leaves: give it a field of type `{leaf}`",
-                item.ident
-            ),
+            format!("`{}` has no leaves: give it a field of type `{leaf}`", item.ident),
         ));
     }
     errors.finish()?;
@@ -94,10 +81,7 @@ fn leaf_parameter(item: &DeriveInput) -> Result<&Ident> {
             Err(meta.error("unknown option: a struct takes #[tree(leaf = \"S\")]"))
         }
     })?;
-    let mut parameters = item
-        .generics
-        .type_params()
-        .map(|parameter| &parameter.ident);
+    let mut parameters = item.generics.type_params().map(|parameter| &parameter.ident);
     let Some(name) = named else {
         return parameters.next().ok_or_else(|| {
             let name = &item.ident;
@@ -110,16 +94,10 @@ fn leaf_parameter(item: &DeriveInput) -> Result<&Ident> {
             )
         });
     };
-    parameters
-        .find(|parameter| **parameter == name.value())
-        .ok_or_else(|| {
-            let message = format!(
-                "`{}` is not a type parameter of `{}`",
-                name.value(),
-                item.ident
-            );
-            Error::new(name.span(), message)
-        })
+    parameters.find(|parameter| **parameter == name.value()).ok_or_else(|| {
+        let message = format!("`{}` is not a type parameter of `{}`", name.value(), item.ident);
+        Error::new(name.span(), message)
+    })
 }
 
 /// Refuses whatever demands something of the leaf: a Jacobian puts any type in its place.
@@ -144,11 +122,7 @@ fn check_bounds(item: &DeriveInput, leaf: &Ident, errors: &mut Errors) {
             GenericParam::Lifetime(_) | GenericParam::Const(_) => {}
         }
     }
-    let predicates = item
-        .generics
-        .where_clause
-        .iter()
-        .flat_map(|clause| &clause.predicates);
+    let predicates = item.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
     for predicate in predicates {
         if matches!(predicate, WherePredicate::Type(_)) && mentions(predicate, leaf) {
             errors.push(refuse(predicate));

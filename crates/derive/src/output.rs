@@ -23,28 +23,19 @@ fn implementation(tree: &Tree, scalar: &TokenStream) -> TokenStream {
     let vars = arguments(tree, &quote!(::wengert::Var));
     let each = arguments(tree, &quote!(#any));
 
-    let sizes = tree
-        .fields
-        .iter()
-        .filter(|field| field.kind == Kind::Leaves)
-        .map(|field| {
-            let member = &field.member;
-            quote_spanned!(field.ty.span()=> ::wengert::Tree::size(&self.#member))
-        });
-    let visits = tree
-        .fields
-        .iter()
-        .filter(|field| field.kind == Kind::Leaves)
-        .map(|field| {
-            let member = &field.member;
-            quote_spanned!(field.ty.span()=> ::wengert::Tree::for_each_leaf(&self.#member, visit);)
-        });
+    let sizes = tree.fields.iter().filter(|field| field.kind == Kind::Leaves).map(|field| {
+        let member = &field.member;
+        quote_spanned!(field.ty.span()=> ::wengert::Tree::size(&self.#member))
+    });
+    let visits = tree.fields.iter().filter(|field| field.kind == Kind::Leaves).map(|field| {
+        let member = &field.member;
+        quote_spanned!(field.ty.span()=> ::wengert::Tree::for_each_leaf(&self.#member, visit);)
+    });
     let make_vars = rebuild(tree, "vars", "lift");
     let make_grad = rebuild(tree, "grad", "next");
     let make_each = rebuild(tree, "each", "next");
     // The arguments' names carry the span of the call, like the expressions that use them.
-    let [visit, lift, next] =
-        ["visit", "lift", "next"].map(|name| Ident::new(name, Span::call_site()));
+    let [visit, lift, next] = ["visit", "lift", "next"].map(|name| Ident::new(name, Span::call_site()));
 
     quote! {
         #[automatically_derived]
@@ -115,26 +106,21 @@ fn parameters(tree: &Tree) -> Vec<GenericParam> {
 
 /// The arguments of the struct with `leaf` in the leaf's place: `<'a, f64, N>`.
 fn arguments(tree: &Tree, leaf: &TokenStream) -> TokenStream {
-    let arguments = tree
-        .item
-        .generics
-        .params
-        .iter()
-        .map(|parameter| match parameter {
-            GenericParam::Type(parameter) if parameter.ident == *tree.leaf => leaf.clone(),
-            GenericParam::Type(parameter) => {
-                let name = &parameter.ident;
-                quote!(#name)
-            }
-            GenericParam::Const(parameter) => {
-                let name = &parameter.ident;
-                quote!(#name)
-            }
-            GenericParam::Lifetime(parameter) => {
-                let name = &parameter.lifetime;
-                quote!(#name)
-            }
-        });
+    let arguments = tree.item.generics.params.iter().map(|parameter| match parameter {
+        GenericParam::Type(parameter) if parameter.ident == *tree.leaf => leaf.clone(),
+        GenericParam::Type(parameter) => {
+            let name = &parameter.ident;
+            quote!(#name)
+        }
+        GenericParam::Const(parameter) => {
+            let name = &parameter.ident;
+            quote!(#name)
+        }
+        GenericParam::Lifetime(parameter) => {
+            let name = &parameter.lifetime;
+            quote!(#name)
+        }
+    });
     quote!(<#(#arguments),*>)
 }
 
@@ -142,19 +128,12 @@ fn arguments(tree: &Tree, leaf: &TokenStream) -> TokenStream {
 /// contains one.
 fn bounds(tree: &Tree) -> TokenStream {
     let generics = &tree.item.generics;
-    let predicates = generics
-        .where_clause
-        .iter()
-        .flat_map(|clause| &clause.predicates);
+    let predicates = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
     let clones = tree
         .fields
         .iter()
         .filter(|field| field.kind == Kind::Static)
-        .filter(|field| {
-            generics
-                .type_params()
-                .any(|parameter| mentions(field.ty, &parameter.ident))
-        })
+        .filter(|field| generics.type_params().any(|parameter| mentions(field.ty, &parameter.ident)))
         .map(|field| {
             let ty = field.ty;
             quote_spanned!(ty.span()=> #ty: ::core::clone::Clone)

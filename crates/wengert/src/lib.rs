@@ -1,4 +1,51 @@
-//! Wengert.
+//! Exact derivatives of ordinary Rust: reverse-mode automatic differentiation, of any order.
+//!
+//! # A tour
+//!
+//! A driver takes a point and a function of [`Var`]s; the derivative has the type of the point.
+//!
+//! ```
+//! use wengert::prelude::*;
+//! let (v, [dx, dy]) = value_and_grad([2.0, 5.0], |[x, y]| x.ln() + x * y - y.sin());
+//! assert_eq!([dx, dy], [5.5, 2.0 - 5f64.cos()]);
+//! let j = jacobian([1.0, 2.0], |[x, y]| (x * y, [x + y, x - y]));
+//! assert_eq!(j, ([2.0, 1.0], [[1.0, 1.0], [1.0, -1.0]]));
+//! ```
+//!
+//! Any control flow works, because the function is simply run:
+//!
+//! ```
+//! use wengert::prelude::*;
+//! let newton_sqrt = |a: Var| {
+//!     let mut x = a;
+//!     while (x * x - a).value().abs() > 1e-14 {
+//!         x = 0.5 * (x + a / x);
+//!     }
+//!     x
+//! };
+//! assert!((grad(4.0, newton_sqrt) - 0.25).abs() < 1e-12);
+//! ```
+//!
+//! Drivers nest, to any depth, and inner functions use what they capture:
+//!
+//! ```
+//! use wengert::prelude::*;
+//! let third = grad(2.0, |x| grad(x, |x| grad(x, |x| x.powi(4))));
+//! assert_eq!(third, 48.0);
+//! ```
+//!
+//! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
+//! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] proves it by
+//! differences.
+//!
+//! # Errors
+//!
+//! A mistake is a panic with a message that names the operation and your line, or an `Err` from a `try_` form.
+//! Nothing is guessed: a result that would be wrong is not returned.
+//!
+//! # Features
+//!
+//! `derive` (default): `#[derive(Tree)]`. `nalgebra`, `ndarray`: variables and duals as their elements.
 #![forbid(unsafe_code)]
 
 mod api;
@@ -42,3 +89,8 @@ pub mod prelude {
         value_and_grad_aux, vjp,
     };
 }
+
+/// The examples of the README, compiled and run.
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,178 @@
+//! `cargo xtask ci`: everything that must hold before a change is taken.
+//!
+//! The steps go from the quick to the slow, and the first one that fails ends the run. Clippy,
+//! tests and pages are built in one profile with one set of features, so that what they are built
+//! from is compiled once for each of the two ways the compiler has: checked and translated.
+
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::Failure;
+use crate::metadata::members;
+use crate::run::{cargo, is_installed, run, run_reading};
+use crate::{deny, tidy};
+
+/// Tests counted so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+}
+
+type Step = fn(&mut Tally) -> Result<(), Failure>;
+
+/// In the order in which they run.
+const STEPS: &[(&str, Step)] = &[
+    ("format", format),
+    ("tidy", |_| tidy::tidy()),
+    ("deny", deny),
+    ("typos", typos),
+    ("clippy", clippy),
+    ("features", features),
+    ("tests", tests),
+    ("doctests", doctests),
+    ("docs", docs),
+];
+
+/// The whole workspace with everything in it.
+const ALL: [&str; 2] = ["--workspace", "--all-features"];
+
+/// Runs every step, or those named. The last line counts tests; a step that fails otherwise counts
+/// as one failure.
+pub(crate) fn ci(names: &[&str]) -> ExitCode {
+    if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|(step, _)| step == *name)) {
+        let steps: Vec<&str> = STEPS.iter().map(|(step, _)| *step).collect();
+        eprintln!("ci: there is no step `{unknown}`, but {}", steps.join(", "));
+        return ExitCode::FAILURE;
+    }
+    let mut tally = Tally::default();
+    let mut times = Vec::new();
+    let mut failed = None;
+    for &(name, step) in STEPS.iter().filter(|(step, _)| names.is_empty() || names.contains(step)) {
+        println!("== {name}");
+        let begin = Instant::now();
+        let done = step(&mut tally);
+        times.push((name, begin.elapsed()));
+        if let Err(failure) = done {
+            eprintln!("{failure}");
+            tally.failed = tally.failed.max(1);
+            failed = Some(name);
+            break;
+        }
+    }
+    report(&times, failed);
+    println!("{} passed, {} failed", tally.passed, tally.failed);
+    if failed.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn report(times: &[(&str, Duration)], failed: Option<&str>) {
+    println!("== times");
+    for (name, time) in times {
+        println!("{name:<9} {:7.1} s", time.as_secs_f64());
+    }
+    let total: Duration = times.iter().map(|(_, time)| time).sum();
+    println!("{:<9} {:7.1} s", "total", total.as_secs_f64());
+    if let Some(name) = failed {
+        println!("the step `{name}` failed; run it alone with `cargo xtask ci {name}`");
+    }
+}
+
+fn format(_: &mut Tally) -> Result<(), Failure> {
+    run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    run(&mut cargo(&["fmt", "--manifest-path", "bench/peers/Cargo.toml", "--check"]))
+}
+
+fn deny(_: &mut Tally) -> Result<(), Failure> {
+    let count = deny::check()?;
+    println!("{count} packages: licences, sources and duplicate versions are as deny.toml has them");
+    if is_installed(cargo(&["deny"])) {
+        // Advisories come and go without a change of ours; they are not a reason to stop one.
+        return run(&mut cargo(&["--locked", "deny", "check", "bans", "licenses", "sources"]));
+    }
+    println!("cargo-deny is not installed; its own check is left out");
+    Ok(())
+}
+
+fn typos(_: &mut Tally) -> Result<(), Failure> {
+    if is_installed(Command::new("typos")) {
+        return run(Command::new("typos").current_dir(crate::workspace::root()));
+    }
+    println!("typos is not installed (`pip install typos`); the spelling is not checked");
+    Ok(())
+}
+
+fn clippy(_: &mut Tally) -> Result<(), Failure> {
+    run(cargo(&["clippy", "--all-targets"]).args(ALL).args(["--", "-D", "warnings"]))
+}
+
+/// The library with no feature and with each of its features alone.
+fn features(_: &mut Tally) -> Result<(), Failure> {
+    let members = members()?;
+    let library = members.iter().find(|member| member.name == "wengert").ok_or("there is no package `wengert`")?;
+    let check = |feature: &[&str]| {
+        let library = ["clippy", "--package", "wengert", "--lib", "--no-default-features"];
+        run(cargo(&library).args(feature).args(["--", "-D", "warnings"]))
+    };
+    check(&[])?;
+    let mut alone = library.features.iter().filter(|feature| *feature != "default");
+    alone.try_for_each(|feature| check(&["--features", feature]))
+}
+
+/// Every test but the examples in the documentation.
+fn tests(tally: &mut Tally) -> Result<(), Failure> {
+    let mut command = if is_installed(cargo(&["nextest"])) {
+        cargo(&["nextest", "run"])
+    } else {
+        println!("cargo-nextest is not installed; `cargo test` runs the tests");
+        cargo(&["test", "--no-fail-fast"])
+    };
+    run_reading(command.arg("--all-targets").args(ALL), |line| tally.read(line))
+}
+
+fn doctests(tally: &mut Tally) -> Result<(), Failure> {
+    run_reading(cargo(&["test", "--doc"]).args(ALL), |line| tally.read(line))
+}
+
+fn docs(_: &mut Tally) -> Result<(), Failure> {
+    run(cargo(&["doc", "--no-deps"]).args(ALL).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+impl Tally {
+    /// Adds a summary of tests: `test result: ok. 5 passed; 0 failed; …` of cargo, or
+    /// `Summary [ 0.1s] 7 tests run: 5 passed, 2 failed, …` of nextest.
+    fn read(&mut self, line: &str) {
+        // At the start of the line: nextest quotes the output of a test that fails, indented.
+        let nextest = || line.trim_start().strip_prefix("Summary [")?.split_once("run: ").map(|(_, counts)| counts);
+        let Some(summary) = line.strip_prefix("test result: ").or_else(nextest) else { return };
+        let words: Vec<&str> = summary.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let Ok(count) = pair[0].parse::<u64>() else { continue };
+            match pair[1].trim_end_matches([',', ';']) {
+                "passed" => self.passed += count,
+                "failed" => self.failed += count,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(lines: &[&str], passed: u64, failed: u64) {
+        let mut tally = Tally::default();
+        lines.iter().for_each(|line| tally.read(line));
+        assert_eq!(tally, Tally { passed, failed }, "{lines:?}");
+    }
+
+    #[test]
+    fn summaries_are_added_up() {
+        let cargo = "test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+        check(&["test a::b ... ok", cargo], 5, 0);
+        check(&["     Summary [   0.1s] 7 tests run: 5 passed (1 slow), 2 failed, 3 skipped"], 5, 2);
+        check(&["     Summary [   0.1s] 1 test run: 1 passed, 0 skipped", cargo], 6, 0);
+        check(&["2 passed, 1 failed, printed by a test"], 0, 0);
+        check(&["    test result: FAILED. 0 passed; 1 failed, quoted by nextest"], 0, 0);
+    }
+}

@@ -1,0 +1,226 @@
+//! Generated pages: `docs/primitives.md`, from the doc comments of the elementwise operations.
+//!
+//! A family is an enum in the macro `family!`, one entry a line, under its doc comment:
+//!
+//! ```text
+//! /// Inverse tangent, in `[-pi/2, pi/2]`.
+//! Atan = "atan",
+//! ```
+//!
+//! The page is read where no Rust tools are at hand; it says nothing that the comments do not.
+
+use std::fmt::Write;
+
+use crate::Failure;
+use crate::workspace::Workspace;
+
+/// Where the page of the elementwise operations stands.
+pub(crate) const PRIMITIVES: &str = "docs/primitives.md";
+
+const OPS: &str = "crates/wengert/src/ops";
+
+/// The heading of the table of conventions, in the module documentation of `ops`.
+const CONVENTIONS: &str = "# Conventions";
+
+/// An enum of elementwise operations.
+#[derive(Debug, PartialEq)]
+struct Family {
+    name: String,
+    about: String,
+    operations: Vec<Operation>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Operation {
+    /// The variant, with its number if it carries one: `Powi(n: i32)`.
+    variant: String,
+    /// The name that messages and listings print.
+    name: String,
+    about: String,
+}
+
+/// The text of `docs/primitives.md`.
+pub(crate) fn primitives(workspace: &Workspace) -> Result<String, Failure> {
+    let read = |file: &str| {
+        let path = format!("{OPS}/{file}.rs");
+        let text = workspace.text(&path).ok_or(format!("{path} is not there"))?;
+        Ok::<_, Failure>((path, text))
+    };
+    let mut page = "<!-- Generated from the doc comments in crates/wengert/src/ops by `cargo xtask codegen`. -->\n\n\
+                    # The elementwise operations\n"
+        .to_owned();
+    for file in ["unary", "binary", "compare"] {
+        let (path, text) = read(file)?;
+        let family = family(text).map_err(|why| format!("{path}: {why}"))?;
+        write_family(&mut page, &family);
+    }
+    let (path, text) = read("mod")?;
+    let conventions = conventions(text).ok_or(format!("{path} has no heading `{CONVENTIONS}`"))?;
+    page.push_str(&conventions);
+    Ok(page)
+}
+
+fn write_family(page: &mut String, family: &Family) {
+    let about = prose(&family.about);
+    write!(page, "\n## `{}`\n\n{about}\n\n| name | in Rust | meaning |\n|---|---|---|\n", family.name)
+        .expect("a String takes all");
+    for Operation { variant, name, about } in &family.operations {
+        // In a table a bar ends the cell, also between backquotes.
+        let about = prose(about).replace('\n', " ").replace('|', "\\|");
+        writeln!(page, "| `{name}` | `{}::{variant}` | {about} |", family.name).expect("a String takes all");
+    }
+}
+
+/// The family whose macro call stands in `text`, or why it cannot be read.
+fn family(text: &str) -> Result<Family, String> {
+    let body = text.split_once("super::family! {\n").ok_or("there is no `super::family!`")?.1;
+    let mut comment = Vec::new();
+    let mut family: Option<Family> = None;
+    for line in body.lines() {
+        let line = line.trim();
+        if let Some(doc) = line.strip_prefix("///") {
+            comment.push(doc.strip_prefix(' ').unwrap_or(doc));
+            continue;
+        }
+        let about = std::mem::take(&mut comment).join("\n");
+        match &mut family {
+            None => {
+                let name = line.strip_prefix("pub enum ").and_then(|rest| rest.split_whitespace().next());
+                let name = name.ok_or(format!("`{line}` is not the head of an enum"))?.to_owned();
+                family = Some(Family { name, about, operations: Vec::new() });
+            }
+            // The end of the enum, and behind it the rules.
+            Some(_) if line == "}" => break,
+            Some(family) => family.operations.push(operation(line, about)?),
+        }
+    }
+    family.filter(|family| !family.operations.is_empty()).ok_or("the family is empty".to_owned())
+}
+
+/// Reads `Variant = "name",` or `Variant(n: i32 = 3) = "name",`.
+fn operation(line: &str, about: String) -> Result<Operation, String> {
+    let parts = line.strip_suffix("\",").and_then(|line| line.rsplit_once(" = \""));
+    let (variant, name) = parts.ok_or(format!("`{line}` is not an operation"))?;
+    if about.is_empty() {
+        return Err(format!("`{variant}` has no doc comment"));
+    }
+    // Without the sample that the number is listed with.
+    let variant = match variant.split_once(" = ") {
+        Some((declared, _sample)) => format!("{declared})"),
+        None => variant.to_owned(),
+    };
+    Ok(Operation { variant, name: name.to_owned(), about })
+}
+
+/// The section of conventions in the module documentation, one level deeper.
+fn conventions(text: &str) -> Option<String> {
+    let docs = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let lines: Vec<&str> = docs.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    let start = lines.iter().position(|line| line.starts_with(CONVENTIONS))?;
+    let end = lines[start + 1..].iter().position(|line| line.starts_with("# ")).map(|length| start + 1 + length);
+    let section = lines[start..end.unwrap_or(lines.len())].join("\n");
+    Some(format!("\n#{}\n", prose(section.trim_end())))
+}
+
+/// A doc comment outside Rust: a link to an item is left as the words it stands on.
+fn prose(comment: &str) -> String {
+    let mut text = String::new();
+    let mut rest = comment;
+    while let Some((before, link)) = rest.split_once('[') {
+        text.push_str(before);
+        // An interval such as `[-1, 1]` stands in backquotes; a link stands outside them.
+        let in_code = text.matches('`').count() % 2 == 1;
+        match link.split_once(']') {
+            Some((words, after)) if !in_code => {
+                text.push_str(words);
+                let target = after.strip_prefix('(').and_then(|after| after.split_once(')'));
+                match target {
+                    Some((target, after)) if target.contains("::") => rest = after,
+                    Some((target, after)) => {
+                        let start = text.len() - words.len();
+                        text.replace_range(start.., &format!("[{words}]({target})"));
+                        rest = after;
+                    }
+                    None => rest = after,
+                }
+            }
+            _ => {
+                text.push('[');
+                rest = link;
+            }
+        }
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAMILY: &str = "
+use crate::special;
+
+super::family! {
+    /// Functions of one argument.
+    ///
+    /// See the [table](crate::ops).
+    pub enum Unary (Code) {
+        /// `|x|`; derivative `sign(x)`,
+        /// 0 at 0.
+        Abs = \"abs\",
+        /// Derivative of [`Unary::Abs`], in `[-1, 1]`.
+        Sign = \"sign\",
+        /// `x^n`
+        Powi(n: i32 = 3) = \"powi\",
+    }
+}
+
+impl Unary {}
+";
+
+    #[test]
+    fn a_family_becomes_a_table() {
+        let mut page = String::new();
+        write_family(&mut page, &family(FAMILY).unwrap());
+        let expected = "
+## `Unary`
+
+Functions of one argument.
+
+See the table.
+
+| name | in Rust | meaning |
+|---|---|---|
+| `abs` | `Unary::Abs` | `\\|x\\|`; derivative `sign(x)`, 0 at 0. |
+| `sign` | `Unary::Sign` | Derivative of `Unary::Abs`, in `[-1, 1]`. |
+| `powi` | `Unary::Powi(n: i32)` | `x^n` |
+";
+        assert_eq!(page, expected);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error() {
+        let check = |from: &str, to: &str, expected: &str| {
+            let why = family(&FAMILY.replace(from, to)).unwrap_err();
+            assert!(why.contains(expected), "{why}");
+        };
+        check("super::family!", "family", "no `super::family!`");
+        check("/// `x^n`", "", "is not an operation");
+        check("        /// `x^n`\n", "", "`Powi(n: i32 = 3)` has no doc comment");
+        check("pub enum", "enum", "not the head of an enum");
+    }
+
+    #[test]
+    fn links_to_pages_stay_and_links_to_items_go() {
+        assert_eq!(prose("[a page](https://example.org) and [`f`](crate::f) on `[0, 1]`, see [`g`]."), {
+            "[a page](https://example.org) and `f` on `[0, 1]`, see `g`."
+        });
+    }
+
+    #[test]
+    fn the_conventions_end_with_their_section() {
+        let text = "//! Operations.\n//!\n//! # Conventions at kinks\n//!\n//! | a |\n//!\n//! # Next\n\nmod unary;\n";
+        assert_eq!(conventions(text).unwrap(), "\n## Conventions at kinks\n\n| a |\n");
+        assert_eq!(conventions("//! Operations.\n"), None);
+    }
+}
