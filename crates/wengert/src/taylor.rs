@@ -87,7 +87,7 @@ impl<const N: usize, R: Real> Taylor<N, R> {
 
     /// The series with value `y` and length at most `length`, whose other coefficients are given
     /// by `next`, in increasing order; `None` is a structural zero.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn from_fn(y: R, length: usize, mut next: impl FnMut(usize) -> Option<R>) -> Self {
         const { assert!(N > 0, "a Taylor series has at least one coefficient") };
@@ -118,7 +118,7 @@ impl<const N: usize, R: Real> Taylor<N, R> {
     }
 
     /// `self / other`, whose value is `z`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn over(numerator: &[R], denominator: &Self, z: R) -> Self {
         let length = if denominator.is_constant() {
@@ -168,12 +168,12 @@ fn factorial_times<R: Real>(k: usize, c: R) -> R {
 impl<const N: usize, R: Real> Real for Taylor<N, R> {
     type Mask = R::Mask;
 
-    #[inline(always)]
+    #[inline]
     fn constant(value: f64) -> Self {
         Taylor::lift(R::constant(value))
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn unary(self, op: Unary) -> Self {
         let y = self.re().unary(op);
@@ -193,7 +193,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn binary(self, other: Self, op: Binary) -> Self {
         let z = self.re().binary(other.re(), op);
@@ -213,7 +213,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn binary_constant(self, constant: f64, op: Binary) -> Self {
         let z = self.re().binary_constant(constant, op);
@@ -231,7 +231,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
         let z = R::constant_binary(constant, other.re(), op);
@@ -251,19 +251,19 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn compare(self, other: Self, op: Compare) -> R::Mask {
         self.re().compare(other.re(), op)
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn decide(self, other: Self, op: Compare) -> Option<bool> {
         self.re().decide(other.re(), op)
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn select(mask: R::Mask, yes: Self, no: Self) -> Self {
         match mask.known() {
@@ -276,7 +276,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn all_finite(self) -> bool {
         self.coefficients
             .iter()

@@ -1,7 +1,8 @@
 //! Compares the library with golden files: values and derivatives that other systems computed.
 //!
-//! `GOLDEN_DIR` names the directory of the files; without it, `../shared/golden` beside the project
-//! is read if it exists, else the copy in `tests/golden/data`. Every case of every file is run, one
+//! `GOLDEN_DIR` names the directory of the files, absolute or from the project's root; without it,
+//! `../shared/golden` beside the project is read if it exists, else the copy in
+//! `tests/golden/data`. Every case of every file is run, one
 //! line per family is printed, and each failure and each unsupported function by name:
 //!
 //! ```text
@@ -102,18 +103,22 @@ fn panic_message(payload: &dyn std::any::Any) -> String {
 
 /// The directory to read.
 fn directory() -> PathBuf {
-    if let Some(directory) = std::env::var_os("GOLDEN_DIR") {
-        return directory.into();
-    }
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let shared = package.join("../../../shared/golden");
+    let root = package.join("../..");
+    if let Some(directory) = std::env::var_os("GOLDEN_DIR") {
+        // `cargo test` starts this program in the package; who sets the variable is at the root.
+        let from_root = root.join(&directory);
+        return if from_root.is_dir() { from_root } else { directory.into() };
+    }
+    let shared = root.join("../shared/golden");
     if shared.is_dir() { shared } else { package.join("tests/golden/data") }
 }
 
 /// Runs every family of a directory; gives how many cases passed and how many failed, where a file
 /// that cannot be read counts as one failure.
 fn run_directory(directory: &Path, out: &mut impl Write) -> io::Result<(usize, usize)> {
-    writeln!(out, "golden files from {}", directory.display())?;
+    let shown = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    writeln!(out, "golden files from {}", shown.display())?;
     let files = match load::files(directory) {
         Ok(files) => files,
         Err(why) => {

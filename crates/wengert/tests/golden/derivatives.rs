@@ -98,9 +98,8 @@ fn scalar_ways(name: &str, what: &str, x: &[f64], others: &[&[f64]]) -> Option<V
     let found = |x: Option<Var>| x.expect("the name was found before");
     let f = |x: Vec<Var>| found(scalar(name, &x));
     let second = |v: &[f64], w: &[f64]| scalar(name, &twofold(x, v, w)).map(|y| y.tangent().tangent());
-    let third = |u: &[f64], v: &[f64], w: &[f64]| {
-        scalar(name, &threefold(x, u, v, w)).map(|y| y.tangent().tangent().tangent())
-    };
+    let third =
+        |u: &[f64], v: &[f64], w: &[f64]| scalar(name, &threefold(x, u, v, w)).map(|y| y.tangent().tangent().tangent());
     let cells = |n: usize| (0..n).flat_map(move |i| (0..n).map(move |j| (i, j)));
     let point = x.to_vec();
     let vector = |data: Vec<f64>| (vec![n], data);
@@ -132,7 +131,8 @@ fn scalar_ways(name: &str, what: &str, x: &[f64], others: &[&[f64]]) -> Option<V
         let along = |x: Vec<Var>| {
             jvp(x, constants(w), |x: Vec<Var>| jvp(x, constants(v), |x: Vec<Var>| jvp(x, constants(u), f).1).1).1
         };
-        let three = |x: Vec<Var>| jvp(x, constants(v), |x: Vec<Var>| grad(x, |x: Vec<Var>| jvp(x, constants(u), f).1)).1;
+        let three =
+            |x: Vec<Var>| jvp(x, constants(v), |x: Vec<Var>| grad(x, |x: Vec<Var>| jvp(x, constants(u), f).1)).1;
         vec![
             ("grad of jvps", vec![vector(grad(x, along))]),
             ("jvp of jvp of grad of jvp", vec![vector(jvp(point, w.to_vec(), three).1)]),
@@ -151,10 +151,7 @@ fn scalar_ways(name: &str, what: &str, x: &[f64], others: &[&[f64]]) -> Option<V
     } else if start("trace of the Hessian") {
         let rows = hessian(x, f);
         let trace: Option<f64> = (0..n).map(|k| second(&unit(n, k), &unit(n, k))).sum();
-        vec![
-            ("hessian", vec![number((0..n).map(|k| rows[k][k]).sum())]),
-            ("dual of dual", vec![number(trace?)]),
-        ]
+        vec![("hessian", vec![number((0..n).map(|k| rows[k][k]).sum())]), ("dual of dual", vec![number(trace?)])]
     } else if start("gradient of |grad f|^2") {
         let square = |x: Vec<Var>| grad(x, f).into_iter().map(|slope| slope * slope).sum::<Var>();
         let twice: Vec<f64> = hvp(x, grad(x, f), f).into_iter().map(|entry| 2.0 * entry).collect();

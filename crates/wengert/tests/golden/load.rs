@@ -305,10 +305,8 @@ fn parse_family(content: &str) -> Result<Family, String> {
         return Ok(Family { name, cases: Cases::Conventions(cases) });
     }
     let functions = key(object, "functions")?.as_object().ok_or("`functions` is not an object")?;
-    let constants: Object = functions
-        .iter()
-        .filter_map(|(name, about)| Some((name.clone(), about.get("constants")?.clone())))
-        .collect();
+    let constants: Object =
+        functions.iter().filter_map(|(name, about)| Some((name.clone(), about.get("constants")?.clone()))).collect();
     let sparse = name == "sparse";
     let cases = read(&name, cases, |value| {
         let case = Case::parse(value, &constants)?;

@@ -11,7 +11,10 @@ use crate::array::{Args, Array, Outputs, Trouble, number, one};
 
 pub(super) fn call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
     match function {
-        "lotka_volterra_final" | "lotka_volterra_loss" | "van_der_pol_final" | "pendulum_leapfrog_energy"
+        "lotka_volterra_final"
+        | "lotka_volterra_loss"
+        | "van_der_pol_final"
+        | "pendulum_leapfrog_energy"
         | "euler_sde_fixed_noise" => motion(function, args),
         "black_scholes_call" => number(black_scholes_call(args)?),
         "pinn_poisson_loss" => pinn_poisson_loss(args),
@@ -21,7 +24,10 @@ pub(super) fn call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
             implicit(function, args)
         }
         "equality_qp" => equality_qp(args),
-        "newton_unrolled_cubic" | "kepler_unrolled" | "trapezoid_quadrature" | "gradient_descent_unrolled"
+        "newton_unrolled_cubic"
+        | "kepler_unrolled"
+        | "trapezoid_quadrature"
+        | "gradient_descent_unrolled"
         | "pagerank_power" => unrolled(function, args),
         other => unsupported(other),
     }
@@ -120,9 +126,8 @@ fn pinn_heat2d_residual<R: Real>(args: &Args<R>) -> Outputs<R> {
         return misfit("points and weights of two coordinates are needed");
     }
     let network = |x: Twice<R>, t: Twice<R>| {
-        let unit = |((w1, &b1), &w2): ((&[R], &R), &R)| {
-            fixed(w2) * (fixed(w1[0]) * x + fixed(w1[1]) * t + fixed(b1)).tanh()
-        };
+        let unit =
+            |((w1, &b1), &w2): ((&[R], &R), &R)| fixed(w2) * (fixed(w1[0]) * x + fixed(w1[1]) * t + fixed(b1)).tanh();
         w1.rows().zip(b1).zip(w2).map(unit).sum::<Twice<R>>()
     };
     let residual = |point: &[R]| {
@@ -136,9 +141,7 @@ fn pinn_heat2d_residual<R: Real>(args: &Args<R>) -> Outputs<R> {
 
 fn sobolev_training_loss<R: Real>(args: &Args<R>) -> Outputs<R> {
     let (w1, w2) = (args.vector(0)?, args.vector(1)?);
-    let network = |x: Twice<R>| {
-        w1.iter().zip(w2).map(|(&w1, &w2)| fixed(w2) * (fixed(w1) * x).sin()).sum::<Twice<R>>()
-    };
+    let network = |x: Twice<R>| w1.iter().zip(w2).map(|(&w1, &w2)| fixed(w2) * (fixed(w1) * x).sin()).sum::<Twice<R>>();
     let data = args.vector(2)?.iter().zip(args.vector(3)?).zip(args.vector(4)?);
     let loss = |((&x, &y), &d): ((&R, &R), &R)| {
         let [u, slope, _] = derivatives(x, network);

@@ -75,9 +75,7 @@ pub(super) fn call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
         "gaussian_mixture_nll" => {
             number(mixture_nll(args.vector(0)?, args.matrix(1)?, args.matrix(2)?, args.matrix(3)?))
         }
-        "gp_marginal_likelihood" => {
-            number(gp_marginal_likelihood(args.vector(0)?, args.vector(1)?, args.vector(2)?))
-        }
+        "gp_marginal_likelihood" => number(gp_marginal_likelihood(args.vector(0)?, args.vector(1)?, args.vector(2)?)),
         other => unsupported(other),
     }
 }
@@ -253,9 +251,8 @@ fn mixture_nll<R: Real>(logits: &[R], mu: &Array<R>, log_sigma: &Array<R>, point
     let normaliser = logsumexp(logits);
     let log_density = |x: &[R], k: usize| {
         let coordinates = x.iter().zip(mu.row(k)).zip(log_sigma.row(k));
-        let terms = coordinates.map(|((&x, &mu), &log_sigma)| {
-            ((x - mu) / log_sigma.exp()).powi(2) * -0.5 - log_sigma - 0.5 * TAU.ln()
-        });
+        let terms = coordinates
+            .map(|((&x, &mu), &log_sigma)| ((x - mu) / log_sigma.exp()).powi(2) * -0.5 - log_sigma - 0.5 * TAU.ln());
         logits[k] - normaliser + terms.sum::<R>()
     };
     -points.rows().map(|x| logsumexp(&(0..logits.len()).map(|k| log_density(x, k)).collect::<Vec<R>>())).sum::<R>()

@@ -11,8 +11,15 @@ use crate::array::{Args, Array, Operand, Outputs, Trouble, number, one, several}
 pub(super) fn call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
     match function {
         "rnn" | "rnn_loss" | "rnn_checkpoint" | "rnn_reverse" | "lstm" => recurrent(function, args),
-        "scan_cumulative" | "scan_no_xs" | "scan_linear_recurrence" | "scan_int_counter" | "nested_scan"
-        | "nested_scan_checkpoint" | "cond_in_scan" | "horner_scan" | "ema_scan" => scan(function, args),
+        "scan_cumulative"
+        | "scan_no_xs"
+        | "scan_linear_recurrence"
+        | "scan_int_counter"
+        | "nested_scan"
+        | "nested_scan_checkpoint"
+        | "cond_in_scan"
+        | "horner_scan"
+        | "ema_scan" => scan(function, args),
         "scan_closure" | "matrix_scan" => iterated_map(function, args),
         "while_newton_sqrt" | "while_doubling" | "while_vector" | "fori_loop" => looping(function, args),
         "cond" | "cond_nested" | "cond_unused_nan_branch" | "switch" | "scan_in_cond" => branching(function, args),
@@ -103,11 +110,7 @@ fn scan<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
                     c = if function == "nested_scan" { c.cos() + c * x * 0.5 } else { c.sin() + c * x };
                 }
             }
-            if function == "nested_scan" {
-                several([Array::scalar(c), Array::vector(seen)])
-            } else {
-                number(c)
-            }
+            if function == "nested_scan" { several([Array::scalar(c), Array::vector(seen)]) } else { number(c) }
         }
         "cond_in_scan" => {
             let mut c = args.scalar(0)?;

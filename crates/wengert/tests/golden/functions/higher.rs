@@ -76,9 +76,7 @@ fn nested_by(name: &str, x: f64, outer: Derivative, inner: Derivative) -> Option
         "perturbation_confusion_2" => outer(x, &|x| x * inner(x, &|y| x * y)),
         "perturbation_confusion_3" => outer(x, &|x| inner(x * x, &|y| (x * y).sin())),
         "perturbation_confusion_4" => outer(x, &|x| outer(x, &|t| t * inner(t, &|y| y * y * t))),
-        "nested_derivative_sum" => outer(x, &|x| {
-            (1..=3).map(|k| inner(x, &|y| (x * y * f64::from(k)).exp())).sum()
-        }),
+        "nested_derivative_sum" => outer(x, &|x| (1..=3).map(|k| inner(x, &|y| (x * y * f64::from(k)).exp())).sum()),
         "inner_gradient_descent" => outer(x, &|a| {
             let step = |w: Var| w - inner(w, &|w| (w * a - 1.0).powi(2)) * 0.1;
             (0..3).fold(lift(0.2), |w, _| step(w))

@@ -145,11 +145,7 @@ pub(super) fn along_axis<R: Real>(x: &Array<R>, attrs: &Object, function: &str) 
 }
 
 /// Every line along an axis through `f`, which keeps its length.
-pub(super) fn on_lines<R: Real>(
-    x: &Array<R>,
-    axis: usize,
-    f: impl Fn(&[R]) -> Vec<R>,
-) -> Result<Array<R>, Trouble> {
+pub(super) fn on_lines<R: Real>(x: &Array<R>, axis: usize, f: impl Fn(&[R]) -> Vec<R>) -> Result<Array<R>, Trouble> {
     let mut result = x.clone();
     let inner: usize = x.shape[axis + 1..].iter().product();
     let length = x.shape[axis];

@@ -60,12 +60,9 @@ fn of_three<R: Real>(function: &str, [x, y, z]: [R; 3]) -> Vec<R> {
 
 fn of_four<R: Real>(function: &str, [a, b, c, d]: [R; 4]) -> Vec<R> {
     match function {
-        "powell_singular" => vec![
-            a + b * 10.0,
-            (c - d) * 5f64.sqrt(),
-            (b - c * 2.0).powi(2),
-            (a - d).powi(2) * 10f64.sqrt(),
-        ],
+        "powell_singular" => {
+            vec![a + b * 10.0, (c - d) * 5f64.sqrt(), (b - c * 2.0).powi(2), (a - d).powi(2) * 10f64.sqrt()]
+        }
         "wood" => vec![
             (b - a * a) * 10.0,
             -a + 1.0,
@@ -132,10 +129,9 @@ fn of_any<R: Real>(function: &str, x: &[R], args: &Args<R>) -> Option<Vec<R>> {
     let total: R = x.iter().copied().sum();
     let numbered = || x.iter().enumerate().map(|(i, &x)| (i as f64 + 1.0, x));
     Some(match function.trim_end_matches(|c: char| c.is_ascii_digit()) {
-        "extended_rosenbrock" => x
-            .chunks_exact(2)
-            .flat_map(|pair| [(pair[1] - pair[0] * pair[0]) * 10.0, -pair[0] + 1.0])
-            .collect(),
+        "extended_rosenbrock" => {
+            x.chunks_exact(2).flat_map(|pair| [(pair[1] - pair[0] * pair[0]) * 10.0, -pair[0] + 1.0]).collect()
+        }
         "penalty1_" => {
             let square: R = x.iter().map(|&x| x * x).sum();
             x.iter().map(|&x| (x - 1.0) * 1e-5f64.sqrt()).chain([square - 0.25]).collect()
