@@ -222,6 +222,10 @@ impl Tainted {
     fn clean(value: f64) -> Self {
         Tainted { value, taint: false }
     }
+
+    fn is_plain_zero(self) -> bool {
+        self.value == 0.0 && !self.taint
+    }
 }
 
 impl Base for Tainted {
@@ -242,7 +246,15 @@ impl Real for Tainted {
         Tainted { value: self.value.unary(op), taint: self.taint && !op.is_flat() }
     }
     fn binary(self, other: Self, op: Binary) -> Self {
-        Tainted { value: self.value.binary(other.value, op), taint: self.taint | other.taint }
+        let value = self.value.binary(other.value, op);
+        // A plain zero times an outer variable is zero whatever the variable is.
+        let vanishes = value == 0.0
+            && match op {
+                Binary::Mul => self.is_plain_zero() || other.is_plain_zero(),
+                Binary::Div => self.is_plain_zero(),
+                _ => false,
+            };
+        Tainted { value, taint: (self.taint | other.taint) && !vanishes }
     }
     fn compare(self, other: Self, op: Compare) -> bool {
         op.eval(self.value, other.value)

@@ -160,9 +160,7 @@ impl Hasher for Mix {
         self.0 ^ (self.0 >> 32)
     }
     fn write(&mut self, bytes: &[u8]) {
-        bytes
-            .iter()
-            .for_each(|&byte| self.write_u64(u64::from(byte)));
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
     }
     fn write_u32(&mut self, number: u32) {
         self.write_u64(u64::from(number));
@@ -185,21 +183,14 @@ pub(crate) struct Graph<B: Real> {
 
 impl<B: Real> Default for Graph<B> {
     fn default() -> Self {
-        Graph {
-            series: Vec::new(),
-            nodes: HashMap::default(),
-        }
+        Graph { series: Vec::new(), nodes: HashMap::default() }
     }
 }
 
 impl<B: Real> Graph<B> {
     fn push(&mut self, rule: Rule<B>, coefficients: Vec<B>, length: usize) -> Node {
         let node = u32::try_from(self.series.len()).expect("fewer than 2^32 series in one graph");
-        self.series.push(Series {
-            rule,
-            coefficients,
-            length,
-        });
+        self.series.push(Series { rule, coefficients, length });
         Node(node)
     }
 
@@ -261,9 +252,7 @@ impl<B: Real> Graph<B> {
         let product = |a, b| length(a).saturating_add(length(b) - 1);
         match op {
             Op::Constant(_) => (Rule::Given, 1),
-            Op::Unary(op, x) if op.is_flat() || self.is_constant(x) => {
-                (Rule::Opaque(Op::Unary(op, x)), 1)
-            }
+            Op::Unary(op, x) if op.is_flat() || self.is_constant(x) => (Rule::Opaque(Op::Unary(op, x)), 1),
             Op::Unary(Unary::Neg, x) => (Rule::Neg(x), length(x)),
             Op::Unary(Unary::Square, x) => (Rule::Product(x, x), product(x, x)),
             Op::Unary(Unary::Recip, x) => (Rule::Reciprocal(x), ENDLESS),
@@ -275,12 +264,8 @@ impl<B: Real> Graph<B> {
                 Binary::Div if self.is_constant(y) => (Rule::Quotient(x, y), length(x)),
                 Binary::Div => (Rule::Quotient(x, y), ENDLESS),
                 op => {
-                    let constant =
-                        self.is_constant(x) && (self.is_constant(y) || op.is_flat_in_y());
-                    (
-                        Rule::Opaque(Op::Binary(op, x, y)),
-                        if constant { 1 } else { ENDLESS },
-                    )
+                    let constant = self.is_constant(x) && (self.is_constant(y) || op.is_flat_in_y());
+                    (Rule::Opaque(Op::Binary(op, x, y)), if constant { 1 } else { ENDLESS })
                 }
             },
         }
@@ -334,25 +319,17 @@ impl<B: Real> Graph<B> {
             | Rule::Product(x, y)
             | Rule::Quotient(x, y)
             | Rule::Select(_, x, y) => [Some((x, k)), Some((y, k)), None, None],
-            Rule::Chain([a, b]) => [
-                a.map(|(x, _)| (x, k)),
-                a.map(|(_, p)| (p, k - 1)),
-                b.map(|(x, _)| (x, k)),
-                b.map(|(_, p)| (p, k - 1)),
-            ],
+            Rule::Chain([a, b]) => {
+                [a.map(|(x, _)| (x, k)), a.map(|(_, p)| (p, k - 1)), b.map(|(x, _)| (x, k)), b.map(|(_, p)| (p, k - 1))]
+            }
         };
-        needed
-            .into_iter()
-            .flatten()
-            .find(|&(node, k)| !self.get(node).reaches(k))
+        needed.into_iter().flatten().find(|&(node, k)| !self.get(node).reaches(k))
     }
 
     /// The next coefficient of a node; everything it needs is there.
     #[track_caller]
     fn next_coefficient(&self, node: Node) -> Option<B> {
-        let Series {
-            rule, coefficients, ..
-        } = self.get(node);
+        let Series { rule, coefficients, .. } = self.get(node);
         let k = coefficients.len();
         let of = |node| self.coefficients(node);
         match *rule {
@@ -375,10 +352,7 @@ impl<B: Real> Graph<B> {
     #[track_caller]
     fn differentiate(&mut self, node: Node, op: Op) {
         let edges = match op {
-            Op::Unary(op, x) => [
-                Some((x, self.symbolic(|| op.partial(Sym::of(x), Sym::of(node))))),
-                None,
-            ],
+            Op::Unary(op, x) => [Some((x, self.symbolic(|| op.partial(Sym::of(x), Sym::of(node))))), None],
             Op::Binary(op, x, y) => {
                 let by_x = !self.is_constant(x);
                 let by_y = !self.is_constant(y) && !op.is_flat_in_y();
@@ -400,10 +374,7 @@ impl<B: Real> Graph<B> {
             Op::Constant(_) => [None; 2],
         };
         // A derivative that ends, as the constant one of |x|, makes a polynomial of a polynomial.
-        let lengths = edges
-            .iter()
-            .flatten()
-            .map(|&(x, p)| self.get(x).length.saturating_add(self.get(p).length - 1));
+        let lengths = edges.iter().flatten().map(|&(x, p)| self.get(x).length.saturating_add(self.get(p).length - 1));
         let length = lengths.max().unwrap_or(1);
         let series = &mut self.series[node.0 as usize];
         series.rule = Rule::Chain(edges);
@@ -459,10 +430,7 @@ struct Sym<B> {
 
 impl<B: Real> Sym<B> {
     fn of(node: Node) -> Self {
-        Sym {
-            node,
-            over: PhantomData,
-        }
+        Sym { node, over: PhantomData }
     }
 
     /// Never runs the arithmetic of `B` inside, which may lend a graph of its own.
@@ -499,9 +467,7 @@ impl<B: Real> Real for Sym<B> {
     }
     #[track_caller]
     fn binary(self, other: Self, op: Binary) -> Self {
-        Sym::apply(Op::Binary(op, self.node, other.node), || {
-            self.value().binary(other.value(), op)
-        })
+        Sym::apply(Op::Binary(op, self.node, other.node), || self.value().binary(other.value(), op))
     }
     #[track_caller]
     fn compare(self, other: Self, op: Compare) -> B::Mask {

@@ -21,8 +21,11 @@ use crate::tape::trace::Trace;
 /// Coefficients are finite where the function is analytic; at the edge of its domain they are what
 /// the recurrences give, infinite or NaN: those of `sqrt` at 0 are `0, inf, NaN, …`. At a kink the
 /// first derivative is that of the [table of conventions](crate::ops), and the pieces on either
-/// side are not looked at. Coefficients of a constant beyond the first are structurally zero: they
-/// stay zero through an infinite derivative (`sqrt` of a constant 0).
+/// side are not looked at. Those of `lgamma` and `digamma` at `x` are infinite or NaN at orders so
+/// high that `k! / x^k` is out of range: their rule asks for the derivatives themselves.
+///
+/// Coefficients of a constant beyond the first are structurally zero: they stay zero through an
+/// infinite derivative (`sqrt` of a constant 0).
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -46,10 +49,7 @@ impl<const N: usize, R: Real> Taylor<N, R> {
     /// The series with these coefficients: number `k` belongs to `t^k`.
     pub fn new(coefficients: [R; N]) -> Self {
         const { assert!(N > 0, "a Taylor series has at least one coefficient") };
-        Taylor {
-            coefficients,
-            length: N,
-        }
+        Taylor { coefficients, length: N }
     }
 
     /// The independent variable at `x`: the series `x + t`.
@@ -78,10 +78,7 @@ impl<const N: usize, R: Real> Taylor<N, R> {
     /// If `k` is not below `N`.
     #[track_caller]
     pub fn derivative(self, k: usize) -> R {
-        assert!(
-            k < N,
-            "a Taylor series of {N} coefficients has no derivative of order {k}"
-        );
+        assert!(k < N, "a Taylor series of {N} coefficients has no derivative of order {k}");
         factorial_times(k, self.coefficients[k])
     }
 
@@ -97,10 +94,7 @@ impl<const N: usize, R: Real> Taylor<N, R> {
         for (k, coefficient) in coefficients[..length].iter_mut().enumerate().skip(1) {
             *coefficient = next(k).unwrap_or(R::constant(0.0));
         }
-        Taylor {
-            coefficients,
-            length,
-        }
+        Taylor { coefficients, length }
     }
 
     /// The coefficients that are not structurally zero.
@@ -121,22 +115,10 @@ impl<const N: usize, R: Real> Taylor<N, R> {
     #[inline]
     #[track_caller]
     fn over(numerator: &[R], denominator: &Self, z: R) -> Self {
-        let length = if denominator.is_constant() {
-            numerator.len()
-        } else {
-            N
-        };
-        let mut quotient = Taylor {
-            length: length.min(N),
-            ..Taylor::lift(z)
-        };
+        let length = if denominator.is_constant() { numerator.len() } else { N };
+        let mut quotient = Taylor { length: length.min(N), ..Taylor::lift(z) };
         for k in 1..quotient.length {
-            let next = series::quotient(
-                numerator,
-                denominator.live(),
-                &quotient.coefficients[..k],
-                k,
-            );
+            let next = series::quotient(numerator, denominator.live(), &quotient.coefficients[..k], k);
             quotient.coefficients[k] = next.unwrap_or(R::constant(0.0));
         }
         quotient
@@ -144,11 +126,7 @@ impl<const N: usize, R: Real> Taylor<N, R> {
 
     /// The series with value `y` of an operation on these operands, by the rule of its derivative.
     #[track_caller]
-    fn by_rule<const A: usize>(
-        operands: [&Self; A],
-        y: R,
-        op: impl FnOnce([Node; A]) -> series::Op,
-    ) -> Self {
+    fn by_rule<const A: usize>(operands: [&Self; A], y: R, op: impl FnOnce([Node; A]) -> series::Op) -> Self {
         let mut graph = Graph::default();
         let operands = operands.map(|operand| graph.given(operand.live()));
         let node = graph.insert(op(operands), y);
@@ -184,9 +162,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
             Unary::Neg => Taylor::from_fn(y, self.length, |k| Some(-self.coefficients[k])),
             Unary::Square => {
                 let live = self.live();
-                Taylor::from_fn(y, self.product_length(&self), |k| {
-                    series::product(live, live, k)
-                })
+                Taylor::from_fn(y, self.product_length(&self), |k| series::product(live, live, k))
             }
             Unary::Recip => Taylor::over(&[], &self, y),
             op => Taylor::by_rule([&self], y, |[x]| series::Op::Unary(op, x)),
@@ -205,9 +181,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
         match op {
             Binary::Add => Taylor::from_fn(z, longest, |k| series::sum(x, y, k)),
             Binary::Sub => Taylor::from_fn(z, longest, |k| series::difference(x, y, k)),
-            Binary::Mul => {
-                Taylor::from_fn(z, self.product_length(&other), |k| series::product(x, y, k))
-            }
+            Binary::Mul => Taylor::from_fn(z, self.product_length(&other), |k| series::product(x, y, k)),
             Binary::Div => Taylor::over(x, &other, z),
             op => Taylor::by_rule([&self, &other], z, |[x, y]| series::Op::Binary(op, x, y)),
         }
@@ -218,16 +192,12 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
     fn binary_constant(self, constant: f64, op: Binary) -> Self {
         let z = self.re().binary_constant(constant, op);
         match op {
-            Binary::Add | Binary::Sub | Binary::Rem => {
-                Taylor::from_fn(z, self.length, |k| Some(self.coefficients[k]))
+            Binary::Add | Binary::Sub | Binary::Rem => Taylor::from_fn(z, self.length, |k| Some(self.coefficients[k])),
+            Binary::Mul | Binary::Div => {
+                Taylor::from_fn(z, self.length, |k| Some(self.coefficients[k].binary_constant(constant, op)))
             }
-            Binary::Mul | Binary::Div => Taylor::from_fn(z, self.length, |k| {
-                Some(self.coefficients[k].binary_constant(constant, op))
-            }),
             _ if self.is_constant() => Taylor::lift(z),
-            op => Taylor::by_rule([&self, &Taylor::constant(constant)], z, |[x, y]| {
-                series::Op::Binary(op, x, y)
-            }),
+            op => Taylor::by_rule([&self, &Taylor::constant(constant)], z, |[x, y]| series::Op::Binary(op, x, y)),
         }
     }
 
@@ -241,13 +211,9 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
         match op {
             Binary::Add => Taylor::from_fn(z, other.length, |k| Some(other.coefficients[k])),
             Binary::Sub => Taylor::from_fn(z, other.length, |k| Some(-other.coefficients[k])),
-            Binary::Mul => {
-                Taylor::from_fn(z, other.length, |k| Some(other.coefficients[k] * constant))
-            }
+            Binary::Mul => Taylor::from_fn(z, other.length, |k| Some(other.coefficients[k] * constant)),
             Binary::Div => Taylor::over(&[], &other, z),
-            op => Taylor::by_rule([&Taylor::constant(constant), &other], z, |[x, y]| {
-                series::Op::Binary(op, x, y)
-            }),
+            op => Taylor::by_rule([&Taylor::constant(constant), &other], z, |[x, y]| series::Op::Binary(op, x, y)),
         }
     }
 
@@ -278,9 +244,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
 
     #[inline]
     fn all_finite(self) -> bool {
-        self.coefficients
-            .iter()
-            .all(|coefficient| coefficient.all_finite())
+        self.coefficients.iter().all(|coefficient| coefficient.all_finite())
     }
 }
 
@@ -348,17 +312,10 @@ fn place<B: Base>(graph: &mut Graph<B>, trace: &Trace, values: &[B], direction: 
     let mut nodes: Vec<Node> = Vec::with_capacity(values.len());
     // Operands may be captures, which are numbered after the records but come before them.
     let count = trace.records.len();
-    let captures: Vec<Node> = values[count..]
-        .iter()
-        .map(|&value| graph.given(&[value]))
-        .collect();
+    let captures: Vec<Node> = values[count..].iter().map(|&value| graph.given(&[value])).collect();
     for (i, (&record, &value)) in trace.records.iter().zip(values).enumerate() {
         let of = |index: usize| {
-            if index < count {
-                nodes[index]
-            } else {
-                captures[index - count]
-            }
+            if index < count { nodes[index] } else { captures[index - count] }
         };
         let (a, b) = (record.a(), record.b());
         let node = match record.op() {

@@ -161,7 +161,7 @@ fn malformed_cases_are_refused_by_name() {
     for (test, pointer, value, message) in replaced {
         let error = malformed(test, "unary", &changed(pointer, Some(value)));
         assert!(error.contains(message), "{test}: {error}");
-        assert!(test == "name" || error.contains("`square/ordinary` of unary"), "{test}: {error}");
+        assert!(test == "name" || error.contains("family.json: malformed case `square/ordinary`"), "{test}: {error}");
     }
     for key in ["name", "function", "inputs", "outputs", "tol", "tangents", "cotangents"] {
         let error = malformed(&format!("without_{key}"), "unary", &changed(&format!("/{key}"), None));
@@ -233,7 +233,7 @@ fn patterns_of_sparse_cases_fit_their_shape() {
 fn convention_cases_are_checked() {
     let case = json!({"name": "abs(0.0)", "inputs": [0.0], "accept": [[0.0]], "jax": {"value": [], "grad": [true]}});
     let error = malformed("convention", "conventions", &case);
-    assert!(error.contains("malformed case `abs(0.0)` of conventions: `jax`: true is not a number"), "{error}");
+    assert!(error.contains("family.json: malformed case `abs(0.0)`: `jax`: true is not a number"), "{error}");
     let case = json!({"name": "abs(0.0)", "inputs": [0.0]});
     assert!(malformed("convention_keys", "conventions", &case).contains("`accept` is missing"));
 }

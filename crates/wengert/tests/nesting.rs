@@ -85,3 +85,18 @@ fn long_nested_recordings_cross_the_blocks() {
         assert!((deep - 4.0 * slope * slope * 2.0).abs() < 1e-10 * deep, "{n}: {deep}");
     }
 }
+
+#[test]
+fn a_nested_derivative_at_a_constant_point_keeps_its_point_when_it_is_evaluated_again() {
+    // d/dy x^2 y^2 at y = 5 is 10 x^2
+    let f = |[x]: [Var; 1]| grad(lift(5.0), |y| x * x * y * y);
+    assert_eq!(hessian([3.0], f), [[20.0]]);
+    assert_eq!(hvp([3.0], [2.0], f), [40.0]);
+    let recorded = record([3.0], f);
+    assert_eq!([recorded.value([3.0]), recorded.value([2.0])], [90.0, 40.0]);
+    assert_eq!(recorded.value_many(&[[3.0], [2.0]]), [90.0, 40.0]);
+    assert_eq!(recorded.grad([2.0]), [40.0]);
+    let plain = |[x]: [Var; 1]| x * x * grad(5.0, |y| y * y * 2.0);
+    assert_eq!(hessian([3.0], plain), [[40.0]]);
+    assert_eq!(record([3.0], plain).hessian([2.0]), [[40.0]]);
+}

@@ -130,12 +130,16 @@ fn drivers<const N: usize>(x: [f64; N], f: &impl Generic<N>) -> Vec<Through<N>> 
     let [by_rows] = jacobian(x, |x| [f.call(x)]);
     // As many rows as columns: forward.
     let by_columns = jacobian(x, |x| [f.call(x); N])[0];
+    // The others are constants: a given tangent of 0 would meet their derivatives, NaN or not.
+    let along = |k: usize| {
+        jvp(x[k], 1.0, |moving| f.call(std::array::from_fn(|j| if j == k { moving } else { lift(x[j]) })))
+    };
     let dual_in_tape = |x: [Var; N]| -> [Var; N] { std::array::from_fn(|k| f.call(seeded(x, k)).tangent()) };
     vec![
         Through::new("value_and_grad", v).gradient(g),
         Through::new("grad, hessian", value).gradient(grad(x, |x| f.call(x))).hessian(hessian(x, |x| f.call(x))),
-        Through::new("jvp, hvp", jvp(x, unit(0), |x| f.call(x)).0)
-            .gradient(std::array::from_fn(|k| jvp(x, unit(k), |x| f.call(x)).1))
+        Through::new("jvp, hvp", along(0).0)
+            .gradient(std::array::from_fn(|k| along(k).1))
             .hessian(std::array::from_fn(|k| hvp(x, unit(k), |x| f.call(x)))),
         Through::new("vjp", value).gradient(pullback.pull(1.0)),
         Through::new("jacobian backward", value).gradient(by_rows),

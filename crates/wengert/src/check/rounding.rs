@@ -68,7 +68,9 @@ impl Real for Rounded {
     type Mask = bool;
 
     fn constant(value: f64) -> Self {
-        Rounded::exact(value)
+        // In single precision a constant with more digits is rounded. In double precision it is
+        // not, and the bound is wider by one rounding than it need be.
+        if f64::from(value as f32) == value { Rounded::exact(value) } else { Rounded::displaced(value) }
     }
     fn unary(self, op: Unary) -> Self {
         let y = op.eval(self.value);

@@ -66,11 +66,13 @@ impl Binary {
             Self::Add | Self::Sub | Self::Rem => R::constant(1.0),
             Self::Mul => y,
             Self::Div => y.recip(),
-            Self::Pow => R::branch(
-                y.equal(R::constant(0.0)),
-                || R::constant(0.0),
-                || y * x.binary(y - 1.0, Self::Pow),
-            ),
+            Self::Pow => {
+                // 0 * 0^-1 would be NaN. Elsewhere the formula is right at y = 0 too, and keeps
+                // the mixed second derivative.
+                let zero = R::constant(0.0);
+                let corner = x.equal(zero) & y.equal(zero);
+                R::branch(corner, || zero, || y * x.binary(y - 1.0, Self::Pow))
+            }
             Self::Atan2 => {
                 let radius = x.hypot(y);
                 y / radius / radius

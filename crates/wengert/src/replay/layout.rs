@@ -16,8 +16,8 @@ use crate::tape::trace::{Trace, for_each_edge};
 pub(crate) struct Forward {
     pub(crate) record: Record,
     pub(crate) result: u32,
-    /// The index of the record in the trace, for the outcome that a guard expects.
-    pub(crate) index: u32,
+    /// The outcome that a guard expects: 1 or 0.
+    pub(crate) expected: u32,
 }
 
 /// One step backward: the record with places of values, and the places of adjoints.
@@ -148,7 +148,7 @@ fn forward_steps(trace: &Trace, live: &[bool]) -> (Vec<u32>, Vec<Forward>, usize
         // The result's place is taken before the operands' are given back, so that no step writes
         // where it reads.
         values[i] = places.take();
-        forward.push(Forward { record, result: values[i], index: i as u32 });
+        forward.push(Forward { record, result: values[i], expected: u32::from(trace.values[i] == 1.0) });
         let mut given_back = usize::MAX;
         for_each_operand(original, |k| {
             if k >= trace.inputs && k != given_back && !kept[k] && last_use[k] == i {

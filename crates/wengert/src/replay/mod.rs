@@ -75,7 +75,7 @@ impl<R: Real> Buffers<R> {
     fn evaluate(&mut self, trace: &Trace, layout: &Layout) -> Result<(), Flipped> {
         let values = &mut self.values[..];
         for step in &layout.forward {
-            let expected = trace.values[step.index as usize];
+            let expected = f64::from(step.expected);
             values[step.result as usize] =
                 sweep::evaluate(step.record, step.record, &trace.constants, values, expected).ok_or(Flipped)?;
         }
@@ -108,9 +108,9 @@ impl<R: Real> Buffers<R> {
     /// Runs a path, with or without a layout. Afterwards the values of the outputs and, if asked
     /// for, the adjoints of the inputs can be read.
     #[inline(always)]
-    fn run<O>(&mut self, path: &Path<O>, ask: Ask, fill: impl FnOnce(&mut [R])) -> Result<(), Flipped> {
-        let trace = &path.trace;
-        if let Some(layout) = &path.layout {
+    fn run(&mut self, way: Way<'_>, ask: Ask, fill: impl FnOnce(&mut [R])) -> Result<(), Flipped> {
+        let trace = way.trace;
+        if let Some(layout) = way.layout {
             self.fit(layout.values, layout.adjoints);
             fill(&mut self.values[..trace.inputs]);
             self.evaluate(trace, layout)?;
@@ -130,14 +130,27 @@ impl<R: Real> Buffers<R> {
 
     /// The value of output `k` after a run.
     #[inline(always)]
-    fn output<O>(&self, path: &Path<O>, k: usize) -> R {
-        match &path.layout {
+    fn output(&self, way: Way<'_>, k: usize) -> R {
+        match way.layout {
             Some(layout) => match layout.outputs[k] {
                 Some(place) => self.values[place as usize],
-                None => path.trace.output(k, &self.values),
+                None => way.trace.output(k, &self.values),
             },
-            None => path.trace.output(k, &self.values),
+            None => way.trace.output(k, &self.values),
         }
+    }
+}
+
+/// A path without its result, whose type belongs to the user's function.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    trace: &'a Trace,
+    layout: Option<&'a Layout>,
+}
+
+impl<O> Path<O> {
+    fn way(&self) -> Way<'_> {
+        Way { trace: &self.trace, layout: self.layout.as_ref() }
     }
 }
 
@@ -149,12 +162,18 @@ pub(crate) fn run<O, G>(
     ask: Ask,
     take: impl FnOnce(&Results<'_>) -> G,
 ) -> Option<G> {
+    run_single(path.way(), scratch, point, ask).ok()?;
+    let partials = scratch.single.adjoints.get(..path.trace.inputs).unwrap_or_default();
+    Some(take(&Results { outputs: &scratch.rows.outputs, partials }))
+}
+
+/// The part of [`run`] that is compiled once, and not for every user's function.
+fn run_single(way: Way<'_>, scratch: &mut Scratch, point: &[f64], ask: Ask) -> Result<(), Flipped> {
     let (buffers, rows) = (&mut scratch.single, &mut scratch.rows);
-    buffers.run(path, ask, |inputs| inputs.copy_from_slice(point)).ok()?;
+    buffers.run(way, ask, |inputs| inputs.copy_from_slice(point))?;
     rows.outputs.clear();
-    rows.outputs.extend((0..path.trace.outputs.len()).map(|k| buffers.output(path, k)));
-    let partials = buffers.adjoints.get(..path.trace.inputs).unwrap_or_default();
-    Some(take(&Results { outputs: &rows.outputs, partials }))
+    rows.outputs.extend((0..way.trace.outputs.len()).map(|k| buffers.output(way, k)));
+    Ok(())
 }
 
 /// Runs the path at many points, eight at a time, and hands the results of every point to `visit`
@@ -164,41 +183,54 @@ pub(crate) fn run_many<X: Tree<Scalar = f64>, O>(
     scratch: &mut Scratch,
     points: &[X],
     ask: Ask,
-    visit: impl FnMut(&X, Option<Results<'_>>),
+    mut visit: impl FnMut(&X, Option<Results<'_>>),
 ) {
-    dispatch(Groups { path, buffers: &mut scratch.lanes, rows: &mut scratch.rows, points, ask, visit });
+    run_groups(Groups {
+        way: path.way(),
+        buffers: &mut scratch.lanes,
+        rows: &mut scratch.rows,
+        count: points.len(),
+        ask,
+        fill: &mut |start, inputs| fill(inputs, &points[start..points.len().min(start + WIDTH)]),
+        visit: &mut |k, results| visit(&points[k], results),
+    });
+}
+
+/// The part of [`run_many`] that is compiled once, and not for every user's function.
+fn run_groups(groups: Groups<'_>) {
+    dispatch(groups);
 }
 
 /// The work of [`run_many`], compiled once per instruction set.
-struct Groups<'a, X, O, F> {
-    path: &'a Path<O>,
+struct Groups<'a> {
+    way: Way<'a>,
     buffers: &'a mut Buffers<Lanes<WIDTH>>,
     rows: &'a mut Rows,
-    points: &'a [X],
+    count: usize,
     ask: Ask,
-    visit: F,
+    /// Writes the group of points from this one on.
+    fill: &'a mut dyn FnMut(usize, &mut [Lanes<WIDTH>]),
+    /// Takes the results of this point.
+    visit: &'a mut dyn FnMut(usize, Option<Results<'_>>),
 }
 
-impl<X, O, F> Work for Groups<'_, X, O, F>
-where
-    X: Tree<Scalar = f64>,
-    F: FnMut(&X, Option<Results<'_>>),
-{
+impl Work for Groups<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Groups { path, buffers, rows, points, ask, mut visit } = self;
-        let (inputs, outputs) = (path.trace.inputs, path.trace.outputs.len());
-        for group in points.chunks(WIDTH) {
-            if buffers.run(path, ask, |inputs| fill(inputs, group)).is_err() {
-                group.iter().for_each(|point| visit(point, None));
+        let Groups { way, buffers, rows, count, ask, fill, visit } = self;
+        let (inputs, outputs) = (way.trace.inputs, way.trace.outputs.len());
+        for start in (0..count).step_by(WIDTH) {
+            let group = start..count.min(start + WIDTH);
+            if buffers.run(way, ask, |inputs| fill(start, inputs)).is_err() {
+                group.for_each(|point| visit(point, None));
                 continue;
             }
-            transpose(outputs, |k| buffers.output(path, k), &mut rows.outputs);
+            transpose(outputs, |k| buffers.output(way, k), &mut rows.outputs);
             let asked = if ask == Ask::Gradient { inputs } else { 0 };
             transpose(asked, |k| buffers.adjoints[k], &mut rows.partials);
-            for (lane, point) in group.iter().enumerate() {
+            for (lane, point) in group.enumerate() {
                 let outputs = &rows.outputs[lane * outputs..(lane + 1) * outputs];
                 let partials = &rows.partials[lane * asked..(lane + 1) * asked];
                 visit(point, Some(Results { outputs, partials }));

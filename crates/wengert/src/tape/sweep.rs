@@ -102,20 +102,27 @@ impl<R: Real, const K: usize> Cotangent<R> for Pack<R, K> {
 /// taking the operation apart for the full match costs a second jump, which is a nanosecond a
 /// record where arithmetic is all there is.
 mod hot {
-    use super::{Binary, Form, Op};
+    use super::{Binary, Form, Op, Unary};
 
-    const fn code(op: Binary, form: Form) -> u8 {
+    const fn binary(op: Binary, form: Form) -> u8 {
         Op::Binary(op, form).encode().0
     }
-    pub(super) const ADD: u8 = code(Binary::Add, Form::Both);
-    pub(super) const SUB: u8 = code(Binary::Sub, Form::Both);
-    pub(super) const MUL: u8 = code(Binary::Mul, Form::Both);
-    pub(super) const ADD_RIGHT: u8 = code(Binary::Add, Form::Right);
-    pub(super) const ADD_LEFT: u8 = code(Binary::Add, Form::Left);
-    pub(super) const SUB_RIGHT: u8 = code(Binary::Sub, Form::Right);
-    pub(super) const SUB_LEFT: u8 = code(Binary::Sub, Form::Left);
-    pub(super) const MUL_RIGHT: u8 = code(Binary::Mul, Form::Right);
-    pub(super) const MUL_LEFT: u8 = code(Binary::Mul, Form::Left);
+    const fn unary(op: Unary) -> u8 {
+        Op::Unary(op).encode().0
+    }
+    pub(super) const ADD: u8 = binary(Binary::Add, Form::Both);
+    pub(super) const SUB: u8 = binary(Binary::Sub, Form::Both);
+    pub(super) const MUL: u8 = binary(Binary::Mul, Form::Both);
+    pub(super) const DIV: u8 = binary(Binary::Div, Form::Both);
+    pub(super) const ADD_RIGHT: u8 = binary(Binary::Add, Form::Right);
+    pub(super) const ADD_LEFT: u8 = binary(Binary::Add, Form::Left);
+    pub(super) const SUB_RIGHT: u8 = binary(Binary::Sub, Form::Right);
+    pub(super) const SUB_LEFT: u8 = binary(Binary::Sub, Form::Left);
+    pub(super) const MUL_RIGHT: u8 = binary(Binary::Mul, Form::Right);
+    pub(super) const MUL_LEFT: u8 = binary(Binary::Mul, Form::Left);
+    pub(super) const NEG: u8 = unary(Unary::Neg);
+    pub(super) const SQUARE: u8 = unary(Unary::Square);
+    pub(super) const EXP: u8 = unary(Unary::Exp);
 }
 
 /// Hands the operands of record `i` that its result depends on to `edge`, with their factors.
@@ -129,25 +136,61 @@ pub(crate) fn visit_edges<R: Real>(
     i: usize,
     mut edge: impl FnMut(Side, Factor<R>),
 ) {
+    if !visit_hot_edges(record, constants, values, i, &mut edge) {
+        visit_all_edges(record, constants, values, i, edge);
+    }
+}
+
+/// As [`visit_edges`] for the commonest operations; false for the others.
+#[inline(always)]
+#[track_caller]
+fn visit_hot_edges<R: Real>(
+    record: Record,
+    constants: &[f64],
+    values: &[R],
+    i: usize,
+    mut edge: impl FnMut(Side, Factor<R>),
+) -> bool {
     let (a, b) = (record.a(), record.b());
     match record.code() {
         hot::ADD => {
             edge(Side::A, Factor::One);
-            return edge(Side::B, Factor::One);
+            edge(Side::B, Factor::One);
         }
         hot::SUB => {
             edge(Side::A, Factor::One);
-            return edge(Side::B, Factor::MinusOne);
+            edge(Side::B, Factor::MinusOne);
         }
         hot::MUL => {
             edge(Side::A, Factor::Times(values[b]));
-            return edge(Side::B, Factor::Times(values[a]));
+            edge(Side::B, Factor::Times(values[a]));
         }
-        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => return edge(Side::A, Factor::One),
-        hot::SUB_LEFT => return edge(Side::A, Factor::MinusOne),
-        hot::MUL_RIGHT | hot::MUL_LEFT => return edge(Side::A, Factor::Constant(constants[b])),
-        _ => {}
+        hot::DIV => {
+            let (by_x, by_y) = Binary::Div.partials(values[a], values[b], values[i]);
+            edge(Side::A, Factor::Times(by_x));
+            edge(Side::B, Factor::Times(by_y));
+        }
+        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => edge(Side::A, Factor::One),
+        hot::SUB_LEFT | hot::NEG => edge(Side::A, Factor::MinusOne),
+        hot::MUL_RIGHT | hot::MUL_LEFT => edge(Side::A, Factor::Constant(constants[b])),
+        hot::SQUARE => edge(Side::A, Factor::Times(Unary::Square.partial(values[a], values[i]))),
+        hot::EXP => edge(Side::A, Factor::Times(Unary::Exp.partial(values[a], values[i]))),
+        _ => return false,
     }
+    true
+}
+
+/// [`visit_edges`] for every operation: the definition.
+#[inline(always)]
+#[track_caller]
+fn visit_all_edges<R: Real>(
+    record: Record,
+    constants: &[f64],
+    values: &[R],
+    i: usize,
+    mut edge: impl FnMut(Side, Factor<R>),
+) {
+    let (a, b) = (record.a(), record.b());
     match record.op() {
         Op::Binary(Binary::Add, Form::Both) => {
             edge(Side::A, Factor::One);
@@ -300,25 +343,69 @@ pub(crate) fn gradient(
     from: usize,
     inputs: usize,
 ) -> Option<()> {
-    let (records, values) = (&records[..=from], &values[..=from]);
-    debug_assert!(records.iter().all(|record| record.op() != Op::Select), "a selection needs masks");
+    debug_assert!(records[..=from].iter().all(|record| record.op() != Op::Select), "a selection needs masks");
     adjoints[from] = 1.0;
-    for i in (inputs..=from).rev() {
-        let ct = adjoints[i];
+    let swept = sweep_down(
+        records.get(inputs..=from).unwrap_or_default(),
+        constants,
+        &values[..=from],
+        &mut adjoints[..=from],
+    );
+    if swept.is_none() {
+        adjoints.fill(-0.0);
+    }
+    swept
+}
+
+/// The loop of [`gradient`], over the records that are not inputs. Operands stand before their
+/// record, so each step splits its adjoint off the rest, to which it adds: that saves a bounds
+/// check a record. The adjoint of the record before is kept in a register: where each operation
+/// uses the one before, the way through memory would be half of the time.
+#[inline(always)]
+fn sweep_down(records: &[Record], constants: &[f64], values: &[f64], adjoints: &mut [f64]) -> Option<()> {
+    let mut adjoints = adjoints;
+    let mut next = *adjoints.last()?;
+    for &record in records.iter().rev() {
+        let (last, rest) = adjoints.split_last_mut()?;
+        let (ct, i) = (next, rest.len());
+        *last = -0.0;
+        next = rest.last().copied().unwrap_or(-0.0);
         if ct.to_bits() == (-0.0f64).to_bits() {
-            if needs_care(records[i], constants, values, i) {
-                adjoints.fill(-0.0);
+            if needs_care(record, constants, values, i) {
                 return None;
             }
-            continue;
+        } else {
+            let hot = visit_hot_edges(record, constants, values, i, |side, factor| {
+                let (k, part) = (record.operand(side), ct.times(factor));
+                if k + 1 == i {
+                    next += part;
+                } else {
+                    rest[k] += part;
+                }
+            });
+            if !hot {
+                if let Some(before) = rest.last_mut() {
+                    *before = next;
+                }
+                pass_on(record, constants, values, ct, rest);
+                next = rest.last().copied().unwrap_or(-0.0);
+            }
         }
-        adjoints[i] = -0.0;
-        let record = records[i];
-        visit_edges(record, constants, values, i, |side, factor| {
-            adjoints[record.operand(side)] += ct.times(factor);
-        });
+        adjoints = rest;
+    }
+    if let Some(before) = adjoints.last_mut() {
+        *before = next;
     }
     Some(())
+}
+
+/// Passes on the adjoint of a record that is not among the commonest. Not inlined: the many
+/// branches would make the loop keep its variables in memory.
+#[inline(never)]
+fn pass_on(record: Record, constants: &[f64], values: &[f64], ct: f64, rest: &mut [f64]) {
+    visit_all_edges(record, constants, values, rest.len(), |side, factor| {
+        rest[record.operand(side)] += ct.times(factor);
+    });
 }
 
 /// Whether it matters if an adjoint of -0.0 was reached or not.

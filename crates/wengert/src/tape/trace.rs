@@ -55,7 +55,9 @@ impl Trace {
         let mut captures: Vec<Var> = Vec::new();
         let mut place_of = std::collections::HashMap::new();
         let mut selects = false;
-        let (mut own_constants, mut constant_of) = (Vec::new(), std::collections::HashMap::new());
+        // A nested recording takes only the constants it uses along.
+        let mut own_constants = if mark == 0 { constants.to_vec() } else { Vec::new() };
+        let mut constant_of = std::collections::HashMap::new();
         let mut renumber = |index: usize| match index.checked_sub(mark) {
             Some(index) => index,
             None => *place_of.entry(index).or_insert_with(|| {
@@ -73,11 +75,15 @@ impl Trace {
                 if i < inputs {
                     return Record::new(Op::Input.encode().0, 0, 0);
                 }
+                // The input of a finished nested recording at a plain point is a constant.
+                if op == Op::Input {
+                    own_constants.push(values[i]);
+                    return Record::new(Op::Constant.encode().0, 0, own_constants.len() as u64 - 1);
+                }
                 let record = record.map_operands(&mut renumber);
                 if mark == 0 || !op.has_constant() {
                     return record;
                 }
-                // A nested recording takes only the constants it uses along.
                 let place = *constant_of.entry(record.b()).or_insert_with(|| {
                     own_constants.push(constants[record.b()]);
                     own_constants.len() - 1
@@ -95,7 +101,7 @@ impl Trace {
         values.extend(captures.iter().map(|var| var.value));
         Trace {
             records,
-            constants: if mark == 0 { constants.to_vec() } else { own_constants },
+            constants: own_constants,
             values,
             captures,
             inputs,

@@ -2,7 +2,7 @@
 
 use wengert::{Dual, Real, Var, grad, hessian, hvp, jacobian, jvp, lift, vjp};
 
-use crate::array::Trouble;
+use crate::array::{Trouble, unravel};
 use crate::compare::compare_shaped;
 use crate::functions::higher::{curve, nested, scalar, vector};
 use crate::load::Case;
@@ -12,10 +12,10 @@ type Twofold = Dual<Dual>;
 type Threefold = Dual<Dual<Dual>>;
 
 /// Results, one array per output, and the way they were computed.
-type Way = (&'static str, Vec<Result2>);
+type Way = (&'static str, Vec<Shaped>);
 
 /// Shape and numbers of one output.
-type Result2 = (Vec<usize>, Vec<f64>);
+type Shaped = (Vec<usize>, Vec<f64>);
 
 pub(crate) fn check(case: &Case) -> Result<(), Trouble> {
     let inputs: Vec<&[f64]> = case.inputs.iter().map(|input| &input.data[..]).collect();
@@ -49,10 +49,10 @@ fn ways(case: &Case, inputs: &[&[f64]]) -> Result<Vec<Way>, Trouble> {
         return Ok(ways.into_iter().map(|(way, value)| (way, vec![(Vec::new(), vec![value])])).collect());
     }
     if scalar::<f64>(name, x).is_some() {
-        return scalar_ways(name, what, x, &inputs[1..]).ok_or_else(unsupported);
+        return ScalarCase { name, x, others: &inputs[1..] }.ways(what).ok_or_else(unsupported);
     }
     if vector::<f64>(name, x).is_some() {
-        return vector_ways(name, what, x, &inputs[1..]).ok_or_else(unsupported);
+        return VectorCase { name, x, others: &inputs[1..] }.ways(what).ok_or_else(unsupported);
     }
     Err(unsupported())
 }
@@ -92,139 +92,215 @@ fn threefold(x: &[f64], u: &[f64], v: &[f64], w: &[f64]) -> Vec<Threefold> {
     (0..x.len()).map(|i| Dual::new(lower[i], constant(w[i]))).collect()
 }
 
-/// Quantities of a scalar function; `others` are the directions.
-fn scalar_ways(name: &str, what: &str, x: &[f64], others: &[&[f64]]) -> Option<Vec<Way>> {
-    let n = x.len();
-    let found = |x: Option<Var>| x.expect("the name was found before");
-    let f = |x: Vec<Var>| found(scalar(name, &x));
-    let second = |v: &[f64], w: &[f64]| scalar(name, &twofold(x, v, w)).map(|y| y.tangent().tangent());
-    let third =
-        |u: &[f64], v: &[f64], w: &[f64]| scalar(name, &threefold(x, u, v, w)).map(|y| y.tangent().tangent().tangent());
-    let cells = |n: usize| (0..n).flat_map(move |i| (0..n).map(move |j| (i, j)));
-    let point = x.to_vec();
-    let vector = |data: Vec<f64>| (vec![n], data);
-    let number = |value: f64| (Vec::new(), vec![value]);
-    let start = |prefix: &str| what.starts_with(prefix);
-    Some(if start("gradient, Hessian") {
-        let gradient = vector(grad(x, f));
-        let hessians: [(&'static str, Vec<f64>); 4] = [
-            ("forward over backward", hessian(x, f).concat()),
-            ("backward over backward", jacobian(x, |x: Vec<Var>| grad(x, f)).concat()),
-            ("backward over forward", {
-                let row = |k| grad(x, |x: Vec<Var>| jvp(x, constants(&unit(n, k)), f).1);
-                (0..n).flat_map(row).collect()
-            }),
-            ("dual of dual", cells(n).map(|(i, j)| second(&unit(n, i), &unit(n, j))).collect::<Option<_>>()?),
+/// A scalar function at a point; the others are directions.
+struct ScalarCase<'c> {
+    name: &'c str,
+    x: &'c [f64],
+    others: &'c [&'c [f64]],
+}
+
+impl ScalarCase<'_> {
+    fn ways(&self, what: &str) -> Option<Vec<Way>> {
+        match what {
+            what if what.starts_with("gradient, Hessian") => Some(self.gradient_and_hessian()),
+            what if what.starts_with("T[i,j,k]=d3f") => Some(self.third_derivatives()),
+            what if what.starts_with("sum_ijkl T4") => self.fourth_derivative_along(),
+            what if what.starts_with("H v by forward-over-reverse") => self.hessian_products(),
+            what if what.starts_with("trace of the Hessian") => Some(self.laplacian()),
+            what if what.starts_with("gradient of |grad f|^2") => Some(self.gradient_of_gradient_norm()),
+            _ => None,
+        }
+    }
+
+    fn f<R: Real>(&self, x: &[R]) -> R {
+        scalar(self.name, x).expect("the name was found before")
+    }
+
+    fn value(&self, x: Vec<Var>) -> Var {
+        self.f(&x)
+    }
+
+    fn gradient(&self, x: Vec<Var>) -> Vec<Var> {
+        grad(x, |x| self.value(x))
+    }
+
+    /// The derivative along `v`, at variables.
+    fn along(&self, v: &[f64], x: Vec<Var>) -> Var {
+        jvp(x, constants(v), |x| self.value(x)).1
+    }
+
+    fn second(&self, v: &[f64], w: &[f64]) -> f64 {
+        self.f(&twofold(self.x, v, w)).tangent().tangent()
+    }
+
+    fn third(&self, u: &[f64], v: &[f64], w: &[f64]) -> f64 {
+        self.f(&threefold(self.x, u, v, w)).tangent().tangent().tangent()
+    }
+
+    fn gradient_and_hessian(&self) -> Vec<Way> {
+        let (x, n) = (self.x, self.x.len());
+        let gradient = (vec![n], grad(x, |x| self.value(x)));
+        let backward_over_forward = |k: usize| grad(x, |x| self.along(&unit(n, k), x));
+        let dual = |k: usize| (0..n).map(|j| self.second(&unit(n, k), &unit(n, j))).collect::<Vec<f64>>();
+        let hessians: [(&'static str, Vec<Vec<f64>>); 4] = [
+            ("forward over backward", hessian(x, |x| self.value(x))),
+            ("backward over backward", jacobian(x, |x| self.gradient(x))),
+            ("backward over forward", (0..n).map(backward_over_forward).collect()),
+            ("dual of dual", (0..n).map(dual).collect()),
         ];
-        hessians.into_iter().map(|(way, rows)| (way, vec![gradient.clone(), (vec![n, n], rows)])).collect()
-    } else if start("T[i,j,k]=d3f") {
-        let nested: Vec<Vec<Vec<f64>>> = jacobian(x, |x: Vec<Var>| grad_of_columns(&x, &f));
-        let duals = cells(n).flat_map(|(i, j)| (0..n).map(move |k| (i, j, k)));
-        let duals: Option<Vec<f64>> = duals.map(|(i, j, k)| third(&unit(n, i), &unit(n, j), &unit(n, k))).collect();
-        let shape = vec![n, n, n];
-        vec![
-            ("jacobian of hessian", vec![(shape.clone(), nested.concat().concat())]),
-            ("dual of dual of dual", vec![(shape, duals?)]),
-        ]
-    } else if start("sum_ijkl T4") {
-        let &[u, v, w] = sized(others, n)?;
-        let along = |x: Vec<Var>| {
-            jvp(x, constants(w), |x: Vec<Var>| jvp(x, constants(v), |x: Vec<Var>| jvp(x, constants(u), f).1).1).1
+        let with_gradient =
+            |(way, rows): (_, Vec<Vec<f64>>)| (way, vec![gradient.clone(), (vec![n, n], rows.concat())]);
+        hessians.into_iter().map(with_gradient).collect()
+    }
+
+    fn third_derivatives(&self) -> Vec<Way> {
+        let n = self.x.len();
+        let nested: Vec<Vec<Vec<f64>>> =
+            jacobian(self.x, |x| -> Vec<Vec<Var>> { hessian(x, |x: Vec<Var>| self.value(x)) });
+        let cell = |place: usize| {
+            let index = unravel(place, &[n, n, n]);
+            self.third(&unit(n, index[0]), &unit(n, index[1]), &unit(n, index[2]))
         };
-        let three =
-            |x: Vec<Var>| jvp(x, constants(v), |x: Vec<Var>| grad(x, |x: Vec<Var>| jvp(x, constants(u), f).1)).1;
+        let duals = (0..n * n * n).map(cell).collect();
         vec![
-            ("grad of jvps", vec![vector(grad(x, along))]),
-            ("jvp of jvp of grad of jvp", vec![vector(jvp(point, w.to_vec(), three).1)]),
+            ("jacobian of hessian", vec![(vec![n; 3], nested.concat().concat())]),
+            ("dual of dual of dual", vec![(vec![n; 3], duals)]),
         ]
-    } else if start("H v by forward-over-reverse") {
-        let &[u, v] = sized(others, n)?;
-        let uhv = || second(u, v);
-        let by_drivers = hvp(x, v.to_vec(), f);
-        let by_jvp = jvp(x, v.to_vec(), |x: Vec<Var>| grad(x, f)).1;
-        let product = u.iter().zip(&by_drivers).map(|(u, hv)| u * hv).sum();
-        let cube = |x: Vec<Var>| jvp(x, constants(v), |x: Vec<Var>| jvp(x, constants(v), f).1).1;
-        vec![
-            ("hvp", vec![vector(by_drivers), number(product), number(jvp(x, v.to_vec(), cube).1)]),
-            ("jvp of grad", vec![vector(by_jvp), number(uhv()?), number(third(v, v, v)?)]),
-        ]
-    } else if start("trace of the Hessian") {
-        let rows = hessian(x, f);
-        let trace: Option<f64> = (0..n).map(|k| second(&unit(n, k), &unit(n, k))).sum();
-        vec![("hessian", vec![number((0..n).map(|k| rows[k][k]).sum())]), ("dual of dual", vec![number(trace?)])]
-    } else if start("gradient of |grad f|^2") {
-        let square = |x: Vec<Var>| grad(x, f).into_iter().map(|slope| slope * slope).sum::<Var>();
-        let twice: Vec<f64> = hvp(x, grad(x, f), f).into_iter().map(|entry| 2.0 * entry).collect();
-        vec![("grad of grad", vec![vector(grad(x, square))]), ("hvp", vec![vector(twice)])]
-    } else {
-        return None;
-    })
+    }
+
+    fn fourth_derivative_along(&self) -> Option<Vec<Way>> {
+        let (x, n) = (self.x, self.x.len());
+        let &[u, v, w] = sized(self.others, n)?;
+        let twice = |x: Vec<Var>| jvp(x, constants(v), |x| self.along(u, x)).1;
+        let by_grad = grad(x, |x| jvp(x, constants(w), twice).1);
+        let inner = |x: Vec<Var>| jvp(x, constants(v), |x| grad(x, |x| self.along(u, x))).1;
+        let by_jvp = jvp(x, w.to_vec(), inner).1;
+        Some(vec![("grad of jvps", vec![(vec![n], by_grad)]), ("jvp of jvp of grad of jvp", vec![(vec![n], by_jvp)])])
+    }
+
+    fn hessian_products(&self) -> Option<Vec<Way>> {
+        let (x, n) = (self.x, self.x.len());
+        let &[u, v] = sized(self.others, n)?;
+        let by_hvp = hvp(x, v.to_vec(), |x| self.value(x));
+        let by_jvp = jvp(x, v.to_vec(), |x| self.gradient(x)).1;
+        let product = u.iter().zip(&by_hvp).map(|(u, hv)| u * hv).sum();
+        let cube = jvp(x, v.to_vec(), |x| jvp(x, constants(v), |x| self.along(v, x)).1).1;
+        let number = |value: f64| (Vec::new(), vec![value]);
+        Some(vec![
+            ("hvp", vec![(vec![n], by_hvp), number(product), number(cube)]),
+            ("jvp of grad", vec![(vec![n], by_jvp), number(self.second(u, v)), number(self.third(v, v, v))]),
+        ])
+    }
+
+    fn laplacian(&self) -> Vec<Way> {
+        let n = self.x.len();
+        let rows = hessian(self.x, |x| self.value(x));
+        let trace = (0..n).map(|k| rows[k][k]).sum();
+        let duals = (0..n).map(|k| self.second(&unit(n, k), &unit(n, k))).sum();
+        vec![("hessian", vec![(Vec::new(), vec![trace])]), ("dual of dual", vec![(Vec::new(), vec![duals])])]
+    }
+
+    fn gradient_of_gradient_norm(&self) -> Vec<Way> {
+        let (x, n) = (self.x, self.x.len());
+        let nested = grad(x, |x| self.gradient(x).into_iter().map(|slope| slope * slope).sum());
+        let product = hvp(x, grad(x, |x| self.value(x)), |x| self.value(x));
+        let twice = product.into_iter().map(|entry| 2.0 * entry).collect();
+        vec![("grad of grad", vec![(vec![n], nested)]), ("hvp", vec![(vec![n], twice)])]
+    }
 }
 
-/// The Hessian of `f` at variables of an outer driver.
-fn grad_of_columns(x: &[Var], f: &impl Fn(Vec<Var>) -> Var) -> Vec<Vec<Var>> {
-    hessian(x, f)
+/// A vector function at a point; the others are directions.
+struct VectorCase<'c> {
+    name: &'c str,
+    x: &'c [f64],
+    others: &'c [&'c [f64]],
 }
 
-/// Quantities of a vector function; `others` are the directions.
-fn vector_ways(name: &str, what: &str, x: &[f64], others: &[&[f64]]) -> Option<Vec<Way>> {
-    let (n, m) = (x.len(), vector::<f64>(name, x)?.len());
-    let f = |x: Vec<Var>| vector(name, &x).expect("the name was found before");
-    let rows = || -> Vec<Vec<f64>> { jacobian(x, f) };
-    let pulled = |x: Vec<Var>, c: &[f64]| vjp(x, f).1.pull(constants(c));
-    let second = |v: &[f64], w: &[f64]| -> Option<Vec<f64>> {
-        Some(vector(name, &twofold(x, v, w))?.into_iter().map(|y| y.tangent().tangent()).collect())
-    };
-    let start = |prefix: &str| what.starts_with(prefix);
-    Some(if start("Jacobian J[i,j]") {
-        let columns: Vec<Vec<f64>> = (0..n).map(|k| jvp(x, unit(n, k), f).1).collect();
-        let (_, pullback) = vjp(x.to_vec(), f);
-        let by_rows: Vec<f64> = (0..m).flat_map(|k| pullback.pull(unit(m, k))).collect();
-        let by_columns = (0..m).flat_map(|i| columns.iter().map(move |column| column[i])).collect();
-        let shape = vec![m, n];
-        [("jacobian", rows().concat()), ("forward", by_columns), ("backward", by_rows)]
+impl VectorCase<'_> {
+    fn ways(&self, what: &str) -> Option<Vec<Way>> {
+        match what {
+            what if what.starts_with("Jacobian J[i,j]") => Some(self.jacobians()),
+            what if what.starts_with("derivative along v of x -> J(x)^T c") => self.mixed(),
+            what if what.starts_with("J' of x -> J(x) v") => self.mixed(),
+            what if what.starts_with("d2f[v,v2]") => self.second_directional(),
+            what if what.starts_with("D[i,j,k]=d2f_i") => Some(self.second_derivatives()),
+            what if what.starts_with("J^T J and J J^T") => Some(self.gram()),
+            _ => None,
+        }
+    }
+
+    fn f<R: Real>(&self, x: &[R]) -> Vec<R> {
+        vector(self.name, x).expect("the name was found before")
+    }
+
+    fn values(&self, x: Vec<Var>) -> Vec<Var> {
+        self.f(&x)
+    }
+
+    fn rows(&self) -> Vec<Vec<f64>> {
+        jacobian(self.x, |x| self.values(x))
+    }
+
+    fn second(&self, v: &[f64], w: &[f64]) -> Vec<f64> {
+        self.f(&twofold(self.x, v, w)).into_iter().map(|y| y.tangent().tangent()).collect()
+    }
+
+    fn jacobians(&self) -> Vec<Way> {
+        let (rows, n) = (self.rows(), self.x.len());
+        let m = rows.len();
+        let columns: Vec<Vec<f64>> = (0..n).map(|k| jvp(self.x, unit(n, k), |x| self.values(x)).1).collect();
+        let forward = (0..m).flat_map(|i| columns.iter().map(move |column| column[i])).collect();
+        let (_, pullback) = vjp(self.x.to_vec(), |x| self.values(x));
+        let backward = (0..m).flat_map(|k| pullback.pull(unit(m, k))).collect();
+        [("jacobian", rows.concat()), ("forward", forward), ("backward", backward)]
             .into_iter()
-            .map(|(way, data)| (way, vec![(shape.clone(), data)]))
+            .map(|(way, data)| (way, vec![(vec![m, n], data)]))
             .collect()
-    } else if start("derivative along v of x -> J(x)^T c") || start("J' of x -> J(x) v") {
-        let &[v, c] = others else { return None };
-        if v.len() != n || c.len() != m {
+    }
+
+    /// The derivative along `v` of `J' c`, which is also `J'` of `J v` pulled back with `c`.
+    fn mixed(&self) -> Option<Vec<Way>> {
+        let (&[v, c], n) = (self.others, self.x.len()) else { return None };
+        if v.len() != n || c.len() != self.f(self.x).len() {
             return None;
         }
-        let forward = jvp(x, v.to_vec(), |x: Vec<Var>| pulled(x, c)).1;
-        let (_, pullback) = vjp(x.to_vec(), |x: Vec<Var>| jvp(x, constants(v), f).1);
+        let pulled = |x: Vec<Var>| vjp(x, |x| self.values(x)).1.pull(constants(c));
+        let forward = jvp(self.x, v.to_vec(), pulled).1;
+        let (_, pullback) = vjp(self.x.to_vec(), |x| jvp(x, constants(v), |x| self.values(x)).1);
         let backward = pullback.pull(c.to_vec());
-        vec![("jvp of vjp", vec![(vec![n], forward)]), ("vjp of jvp", vec![(vec![n], backward)])]
-    } else if start("d2f[v,v2]") {
-        let &[v, w] = sized(others, n)?;
-        let nested = jvp(x, w.to_vec(), |x: Vec<Var>| jvp(x, constants(v), f).1).1;
-        vec![("jvp of jvp", vec![(vec![m], nested)]), ("dual of dual", vec![(vec![m], second(v, w)?)])]
-    } else if start("D[i,j,k]=d2f_i") {
-        let nested: Vec<Vec<Vec<f64>>> = jacobian(x, |x: Vec<Var>| -> Vec<Vec<Var>> { jacobian(x, f) });
-        let cell = |j: usize, k: usize| second(&unit(n, j), &unit(n, k));
-        let mut duals = vec![0.0; m * n * n];
-        for (j, k) in (0..n).flat_map(|j| (0..n).map(move |k| (j, k))) {
-            for (i, value) in cell(j, k)?.into_iter().enumerate() {
-                duals[(i * n + j) * n + k] = value;
-            }
-        }
-        let shape = vec![m, n, n];
+        Some(vec![("jvp of vjp", vec![(vec![n], forward)]), ("vjp of jvp", vec![(vec![n], backward)])])
+    }
+
+    fn second_directional(&self) -> Option<Vec<Way>> {
+        let &[v, w] = sized(self.others, self.x.len())?;
+        let nested = jvp(self.x, w.to_vec(), |x| jvp(x, constants(v), |x| self.values(x)).1).1;
+        let shape = vec![nested.len()];
+        Some(vec![("jvp of jvp", vec![(shape.clone(), nested)]), ("dual of dual", vec![(shape, self.second(v, w))])])
+    }
+
+    fn second_derivatives(&self) -> Vec<Way> {
+        let n = self.x.len();
+        let nested: Vec<Vec<Vec<f64>>> =
+            jacobian(self.x, |x| -> Vec<Vec<Var>> { jacobian(x, |x: Vec<Var>| self.values(x)) });
+        let shape = vec![nested.len(), n, n];
+        let cells: Vec<Vec<f64>> =
+            (0..n * n).map(|place| self.second(&unit(n, place / n), &unit(n, place % n))).collect();
+        let duals = (0..nested.len()).flat_map(|i| cells.iter().map(move |cell| cell[i])).collect();
         vec![
             ("jacobian of jacobian", vec![(shape.clone(), nested.concat().concat())]),
             ("dual of dual", vec![(shape, duals)]),
         ]
-    } else if start("J^T J and J J^T") {
-        let j = rows();
-        let columns: Vec<Vec<f64>> = (0..n).map(|k| j.iter().map(|row| row[k]).collect()).collect();
-        let gram = |rows: &[Vec<f64>]| -> Result2 {
+    }
+
+    fn gram(&self) -> Vec<Way> {
+        let rows = self.rows();
+        let columns: Vec<Vec<f64>> = (0..self.x.len()).map(|k| rows.iter().map(|row| row[k]).collect()).collect();
+        let products = |rows: &[Vec<f64>]| -> Shaped {
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-            let data = rows.iter().flat_map(|a| rows.iter().map(move |b| dot(a, b))).collect();
-            (vec![rows.len(); 2], data)
+            (vec![rows.len(); 2], rows.iter().flat_map(|a| rows.iter().map(move |b| dot(a, b))).collect())
         };
-        vec![("jacobian", vec![gram(&columns), gram(&j)])]
-    } else {
-        return None;
-    })
+        vec![("jacobian", vec![products(&columns), products(&rows)])]
+    }
 }
 
 /// This many directions, each of length `n`.

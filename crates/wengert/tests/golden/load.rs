@@ -289,10 +289,11 @@ pub(crate) fn family(path: &Path) -> Result<Family, String> {
     let wrong = |error: String| format!("{}: {error}", path.display());
     let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
     let content = std::str::from_utf8(&bytes).map_err(|error| wrong(error.to_string()))?;
-    parse_family(content).map_err(wrong)
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    parse_family(content, &file).map_err(wrong)
 }
 
-fn parse_family(content: &str) -> Result<Family, String> {
+fn parse_family(content: &str, file: &str) -> Result<Family, String> {
     let value: Value = serde_json::from_str(content).map_err(|error| error.to_string())?;
     let object = value.as_object().ok_or("the file is not a JSON object")?;
     let name = text(object, "family")?.to_owned();
@@ -301,14 +302,14 @@ fn parse_family(content: &str) -> Result<Family, String> {
         return Err("`cases` is empty".to_owned());
     }
     if name == "conventions" {
-        let cases = read(&name, cases, ConventionCase::parse);
+        let cases = read(file, cases, ConventionCase::parse);
         return Ok(Family { name, cases: Cases::Conventions(cases) });
     }
     let functions = key(object, "functions")?.as_object().ok_or("`functions` is not an object")?;
     let constants: Object =
         functions.iter().filter_map(|(name, about)| Some((name.clone(), about.get("constants")?.clone()))).collect();
     let sparse = name == "sparse";
-    let cases = read(&name, cases, |value| {
+    let cases = read(file, cases, |value| {
         let case = Case::parse(value, &constants)?;
         if !functions.contains_key(&case.function) {
             return Err(format!("`functions` does not list its function `{}`", case.function));
@@ -318,10 +319,10 @@ fn parse_family(content: &str) -> Result<Family, String> {
     Ok(Family { name, cases: Cases::Functions(cases) })
 }
 
-fn read<C>(family: &str, cases: &[Value], parse: impl Fn(&Value) -> Result<C, String>) -> Vec<Read<C>> {
+fn read<C>(file: &str, cases: &[Value], parse: impl Fn(&Value) -> Result<C, String>) -> Vec<Read<C>> {
     let read_one = |(k, value): (usize, &Value)| {
         let name = value.get("name").and_then(Value::as_str).map_or_else(|| format!("case {k}"), str::to_owned);
-        let case = parse(value).map_err(|error| format!("malformed case `{name}` of {family}: {error}"));
+        let case = parse(value).map_err(|error| format!("{file}: malformed case `{name}`: {error}"));
         (name, case)
     };
     cases.iter().enumerate().map(read_one).collect()

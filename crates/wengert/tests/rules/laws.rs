@@ -324,10 +324,12 @@ proptest! {
         for (&x, (value, gradient)) in points.iter().zip(together) {
             let bounds = rounding_errors(x, &program);
             let alone = f.value_and_grad(x);
-            prop_assert!((alone.0 - value).abs() <= 4.0 * bounds.value);
+            let bound = 4.0 * bounds.value;
+            prop_assert!((alone.0 - value).abs() <= bound, "{} and {value}, allowed {bound:e}", alone.0);
             for k in 0..INPUTS {
                 let bound = 4.0 * bounds.gradient.expect("it has one")[k];
-                prop_assert!((alone.1[k] - gradient[k]).abs() <= bound, "{:?} and {gradient:?}", alone.1);
+                let off = (alone.1[k] - gradient[k]).abs();
+                prop_assert!(off <= bound, "{:?} and {gradient:?}, allowed {bound:e}", alone.1);
             }
         }
         prop_assert_eq!(f.recordings(), 1, "selections are not guards");

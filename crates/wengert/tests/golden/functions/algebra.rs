@@ -97,12 +97,10 @@ pub(super) fn solve<R: Real>(a: &Array<R>, b: &[R]) -> Vec<R> {
     for k in 0..n {
         let pivot = (k..n).fold(k, |best, i| if rows[i][k].abs() > rows[best][k].abs() { i } else { best });
         rows.swap(k, pivot);
-        for i in k + 1..n {
-            let factor = rows[i][k] / rows[k][k];
-            for j in k..=n {
-                let subtract = factor * rows[k][j];
-                rows[i][j] -= subtract;
-            }
+        let (above, below) = rows.split_at_mut(k + 1);
+        for row in below {
+            let factor = row[k] / above[k][k];
+            row[k..].iter_mut().zip(&above[k][k..]).for_each(|(entry, &pivot)| *entry -= factor * pivot);
         }
     }
     let mut x = vec![R::constant(0.0); n];

@@ -51,8 +51,11 @@ pub(super) fn call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
     }
 }
 
-/// The function from the elements of a slice to a number with this name.
-pub(super) fn reduction<R: Real>(name: &str, attrs: &Object) -> Option<Box<dyn Fn(&[R]) -> R>> {
+/// A function from the elements of a slice to a number.
+type Reduction<R> = Box<dyn Fn(&[R]) -> R>;
+
+/// The reduction with this name.
+pub(super) fn reduction<R: Real>(name: &str, attrs: &Object) -> Option<Reduction<R>> {
     let ddof = attrs.get("ddof").and_then(Value::as_f64).unwrap_or(0.0);
     let variance = move |x: &[R]| sum_squares(&centred(x)) / (x.len() as f64 - ddof);
     Some(match name {
@@ -149,7 +152,7 @@ pub(super) fn on_lines<R: Real>(x: &Array<R>, axis: usize, f: impl Fn(&[R]) -> V
     let mut result = x.clone();
     let inner: usize = x.shape[axis + 1..].iter().product();
     let length = x.shape[axis];
-    for start in (0..x.data.len()).filter(|position| (position / inner) % length == 0) {
+    for start in (0..x.data.len()).filter(|position| (position / inner).is_multiple_of(length)) {
         let positions: Vec<usize> = (0..length).map(|k| start + k * inner).collect();
         let line: Vec<R> = positions.iter().map(|&position| x.data[position]).collect();
         for (&position, value) in positions.iter().zip(f(&line)) {
