@@ -8,6 +8,38 @@ use crate::real::Real;
 use crate::scalar::{Algorithm, Base};
 use crate::tape::sweep::Pack;
 use crate::tape::trace::Trace;
+use crate::taylor::Expansion;
+
+/// What a driver asks for. The algorithms are chosen here, by value, so that they are compiled once
+/// with the library instead of in every crate that calls a driver.
+#[derive(Clone, Copy)]
+pub(crate) enum Task {
+    Value,
+    Gradient,
+    Pull,
+    Jvp,
+    Jacobian,
+    Hvp,
+    Hessian,
+    Expansion(Expansion),
+}
+
+impl Task {
+    /// Computes it from the values of all records and captures, and the directions given.
+    #[track_caller]
+    pub(crate) fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B> {
+        match self {
+            Task::Value => Value.run(trace, values, directions),
+            Task::Gradient => Gradient.run(trace, values, directions),
+            Task::Pull => Pull.run(trace, values, directions),
+            Task::Jvp => Jvp.run(trace, values, directions),
+            Task::Jacobian => Jacobian.run(trace, values, directions),
+            Task::Hvp => Hvp.run(trace, values, directions),
+            Task::Hessian => Hessian.run(trace, values, directions),
+            Task::Expansion(expansion) => expansion.run(trace, values, directions),
+        }
+    }
+}
 
 /// How many columns or rows of a matrix go through one sweep.
 const CHUNK: usize = 8;

@@ -1,7 +1,7 @@
 //! The drivers: what a user calls.
 
-use crate::algorithm::{Gradient, Hessian, Hvp, Jacobian, Jvp, Pull};
-use crate::scalar::{Algorithm, Sealed};
+use crate::algorithm::Task;
+use crate::scalar::Sealed;
 use crate::tape::Var;
 use crate::tape::TapeSize;
 use crate::tape::recording::{Line, Mode, Scope};
@@ -13,8 +13,9 @@ use crate::tree::{Tree, leaves};
 #[track_caller]
 pub(crate) fn run_recorded<T: Tree + ?Sized, O>(mode: Mode, x: &T, f: impl FnOnce(T::Vars) -> O) -> (Scope, O) {
     let scope = Scope::open(mode);
-    let vars = x.vars(&mut |leaf| leaf.enter(&scope));
-    scope.end_inputs();
+    let mut inputs = scope.inputs();
+    let vars = x.vars(&mut |leaf| leaf.enter(&mut inputs));
+    inputs.end();
     let output = f(vars);
     (scope, output)
 }
@@ -24,11 +25,11 @@ pub(crate) fn run_recorded<T: Tree + ?Sized, O>(mode: Mode, x: &T, f: impl FnOnc
 fn compute<T: Tree + ?Sized, O: Tree<Scalar = Var>>(
     x: &T,
     directions: &[T::Scalar],
-    algorithm: &impl Algorithm,
+    task: &Task,
     f: impl FnOnce(T::Vars) -> O,
 ) -> (O, std::vec::IntoIter<T::Scalar>) {
     let (scope, output) = run_recorded(Mode::Once, x, f);
-    let results = Sealed::finish(scope, &leaves(&output), directions, algorithm);
+    let results = Sealed::finish(scope, &leaves(&output), directions, task);
     (output, results.into_iter())
 }
 
@@ -78,7 +79,7 @@ pub fn value_and_grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> (T::Scal
             return (T::Scalar::from_plain(output.value), gradient);
         }
     }
-    let mut results = Sealed::finish(scope, &[output], &[], &Gradient).into_iter();
+    let mut results = Sealed::finish(scope, &[output], &[], &Task::Gradient).into_iter();
     (next(&mut results), x.grad(&mut || next(&mut results)))
 }
 
@@ -103,7 +104,7 @@ pub fn grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
         }
     }
     // Only the gradient is asked for: a value that depends on an outer variable does no harm.
-    let mut results = Sealed::finish(scope, &[output], &[T::Scalar::from_plain(1.0)], &Pull).into_iter();
+    let mut results = Sealed::finish(scope, &[output], &[T::Scalar::from_plain(1.0)], &Task::Pull).into_iter();
     x.grad(&mut || next(&mut results))
 }
 
@@ -124,7 +125,7 @@ pub fn value_and_grad_aux<T: Tree, A: Tree<Scalar = Var>>(
     x: T,
     f: impl FnOnce(T::Vars) -> (Var, A),
 ) -> (T::Scalar, A::Each<T::Scalar>, T::Grad) {
-    let ((_, aux), mut results) = compute(&x, &[], &Gradient, f);
+    let ((_, aux), mut results) = compute(&x, &[], &Task::Gradient, f);
     let value = next(&mut results);
     let aux = aux.each(&mut || next(&mut results));
     (value, aux, x.grad(&mut || next(&mut results)))
@@ -150,7 +151,7 @@ pub fn jvp<T: Tree, O: Tree<Scalar = Var>>(
 ) -> (O::Each<T::Scalar>, O::Each<T::Scalar>) {
     let tangent = leaves(&tangent);
     check_size("jvp", "tangent", x.size(), tangent.len());
-    let (output, mut results) = compute(&x, &tangent, &Jvp, f);
+    let (output, mut results) = compute(&x, &tangent, &Task::Jvp, f);
     (output.each(&mut || next(&mut results)), output.each(&mut || next(&mut results)))
 }
 
@@ -171,7 +172,7 @@ pub fn vjp<T: Tree, O: Tree<Scalar = Var>>(
     let (scope, output) = run_recorded(Mode::Once, &x, f);
     let line = scope.line();
     let (trace, values) = T::Scalar::hold(scope, &leaves(&output));
-    let mut results = T::Scalar::resume(&trace, line, &values, &[], &crate::algorithm::Value).into_iter();
+    let mut results = T::Scalar::resume(&trace, line, &values, &[], &Task::Value).into_iter();
     let y = output.each(&mut || next(&mut results));
     (y, Pullback { point: x, trace, values, line })
 }
@@ -194,7 +195,7 @@ impl<T: Tree> Pullback<T> {
     pub fn pull(&self, cotangent: impl Tree<Scalar = T::Scalar>) -> T::Grad {
         let cotangent = leaves(&cotangent);
         check_size("pull", "cotangent", self.trace.outputs.len(), cotangent.len());
-        let results = T::Scalar::resume(&self.trace, self.line, &self.values, &cotangent, &Pull);
+        let results = T::Scalar::resume(&self.trace, self.line, &self.values, &cotangent, &Task::Pull);
         let mut results = results.into_iter();
         self.point.grad(&mut || next(&mut results))
     }
@@ -212,7 +213,7 @@ impl<T: Tree> Pullback<T> {
 /// ```
 #[track_caller]
 pub fn jacobian<T: Tree, O: Tree<Scalar = Var>>(x: T, f: impl FnOnce(T::Vars) -> O) -> O::Each<T::Grad> {
-    let (output, mut results) = compute(&x, &[], &Jacobian, f);
+    let (output, mut results) = compute(&x, &[], &Task::Jacobian, f);
     output.each(&mut || x.grad(&mut || next(&mut results)))
 }
 
@@ -227,7 +228,7 @@ pub fn jacobian<T: Tree, O: Tree<Scalar = Var>>(x: T, f: impl FnOnce(T::Vars) ->
 /// ```
 #[track_caller]
 pub fn hessian<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> T::Each<T::Grad> {
-    let (_, mut results) = compute(&x, &[], &Hessian, f);
+    let (_, mut results) = compute(&x, &[], &Task::Hessian, f);
     x.each(&mut || x.grad(&mut || next(&mut results)))
 }
 
@@ -249,7 +250,7 @@ pub fn hvp<T: Tree>(
 ) -> T::Grad {
     let vector = leaves(&vector);
     check_size("hvp", "vector", x.size(), vector.len());
-    let (_, mut results) = compute(&x, &vector, &Hvp, f);
+    let (_, mut results) = compute(&x, &vector, &Task::Hvp, f);
     x.grad(&mut || next(&mut results))
 }
 
@@ -298,6 +299,6 @@ pub fn taylor<T: Tree, O: Tree<Scalar = Var>>(
 ) -> O::Each<Vec<T::Scalar>> {
     let direction = leaves(&direction);
     check_size("taylor", "direction", x.size(), direction.len());
-    let (output, mut results) = compute(&x, &direction, &Expansion { order }, f);
+    let (output, mut results) = compute(&x, &direction, &Task::Expansion(Expansion { order }), f);
     output.each(&mut || (0..=order).map(|_| next(&mut results)).collect())
 }

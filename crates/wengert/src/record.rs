@@ -3,10 +3,10 @@
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::algorithm::{Gradient, Hessian, Hvp, Jacobian, Jvp, Pull, Value};
+use crate::algorithm::Task;
 use crate::api::{check_size, next};
 use crate::replay::{self, Ask, Path, Results, Scratch};
-use crate::scalar::{Algorithm, Sealed};
+use crate::scalar::Sealed;
 use crate::tape::Var;
 use crate::tape::recording::{Line, Mode, Scope};
 use crate::tree::{Tree, leaves};
@@ -135,7 +135,7 @@ where
     /// The value at `x`, or that a guard of a strict function flipped.
     #[track_caller]
     pub fn try_value<X: Tree>(&self, x: X) -> Result<O::Each<X::Scalar>, GuardFlipped> {
-        let (path, mut results) = self.compute(&x, &[], &Value)?;
+        let (path, mut results) = self.compute(&x, &[], &Task::Value)?;
         Ok(path.output.each(&mut || next(&mut results)))
     }
 
@@ -148,7 +148,7 @@ where
     ) -> (O::Each<X::Scalar>, O::Each<X::Scalar>) {
         let tangent = leaves(&tangent);
         check_size("jvp", "tangent", self.size, tangent.len());
-        let (path, mut results) = or_panic(self.compute(&x, &tangent, &Jvp));
+        let (path, mut results) = or_panic(self.compute(&x, &tangent, &Task::Jvp));
         let y = path.output.each(&mut || next(&mut results));
         (y, path.output.each(&mut || next(&mut results)))
     }
@@ -157,14 +157,14 @@ where
     #[track_caller]
     pub fn vjp<X: Tree>(&self, x: X, cotangent: impl Tree<Scalar = X::Scalar>) -> X::Grad {
         let cotangent = leaves(&cotangent);
-        let (_, mut results) = or_panic(self.compute(&x, &cotangent, &Pull));
+        let (_, mut results) = or_panic(self.compute(&x, &cotangent, &Task::Pull));
         x.grad(&mut || next(&mut results))
     }
 
     /// The Jacobian; forward if there are at most as many inputs as outputs, else backward.
     #[track_caller]
     pub fn jacobian<X: Tree>(&self, x: X) -> O::Each<X::Grad> {
-        let (path, mut results) = or_panic(self.compute(&x, &[], &Jacobian));
+        let (path, mut results) = or_panic(self.compute(&x, &[], &Task::Jacobian));
         path.output.each(&mut || x.grad(&mut || next(&mut results)))
     }
 
@@ -239,13 +239,13 @@ where
         &self,
         x: &X,
         directions: &[X::Scalar],
-        algorithm: &impl Algorithm,
+        task: &Task,
     ) -> Result<(Arc<Path<O>>, std::vec::IntoIter<X::Scalar>), GuardFlipped> {
         let point = leaves(x);
         check_size("a recorded function", "point", self.size, point.len());
         let line = Location::caller();
         let (path, results) = self.on_path(&point, |path| {
-            X::Scalar::replay(&path.trace, line, &point, directions, algorithm).ok()
+            X::Scalar::replay(&path.trace, line, &point, directions, task).ok()
         })?;
         Ok((path, results.into_iter()))
     }
@@ -291,8 +291,9 @@ where
     fn fresh_path(&self, point: &[f64]) -> Arc<Path<O>> {
         let scope = Scope::open(Mode::Replay);
         let mut numbers = point.iter();
-        let vars = self.shape.vars(&mut |_| scope.input(*numbers.next().expect("one per leaf")));
-        scope.end_inputs();
+        let mut inputs = scope.inputs();
+        let vars = self.shape.vars(&mut |_| inputs.input(*numbers.next().expect("one per leaf")));
+        inputs.end();
         let output = (self.f)(vars);
         let trace = f64::hold(scope, &leaves(&output)).0;
         self.lock().recordings += 1;
@@ -329,7 +330,7 @@ where
             }
             _ => {
                 let one = [X::Scalar::from_plain(1.0)];
-                let results = X::Scalar::replay(&path.trace, line, &point, &one, &Pull).ok()?;
+                let results = X::Scalar::replay(&path.trace, line, &point, &one, &Task::Pull).ok()?;
                 let mut results = results.into_iter();
                 Some(x.grad(&mut || next(&mut results)))
             }
@@ -340,14 +341,14 @@ where
     /// The value and the gradient at `x`.
     #[track_caller]
     pub fn value_and_grad<X: Tree>(&self, x: X) -> (X::Scalar, X::Grad) {
-        let (_, mut results) = or_panic(self.compute(&x, &[], &Gradient));
+        let (_, mut results) = or_panic(self.compute(&x, &[], &Task::Gradient));
         (next(&mut results), x.grad(&mut || next(&mut results)))
     }
 
     /// The Hessian at `x`.
     #[track_caller]
     pub fn hessian<X: Tree>(&self, x: X) -> X::Each<X::Grad> {
-        let (_, mut results) = or_panic(self.compute(&x, &[], &Hessian));
+        let (_, mut results) = or_panic(self.compute(&x, &[], &Task::Hessian));
         x.each(&mut || x.grad(&mut || next(&mut results)))
     }
 
@@ -356,7 +357,7 @@ where
     pub fn hvp<X: Tree>(&self, x: X, vector: impl Tree<Scalar = X::Scalar>) -> X::Grad {
         let vector = leaves(&vector);
         check_size("hvp", "vector", self.size, vector.len());
-        let (_, mut results) = or_panic(self.compute(&x, &vector, &Hvp));
+        let (_, mut results) = or_panic(self.compute(&x, &vector, &Task::Hvp));
         x.grad(&mut || next(&mut results))
     }
 
@@ -391,7 +392,7 @@ where
             match numbers {
                 Some(numbers) => visit(number, numbers.outputs[0], numbers.partials),
                 None => {
-                    let (_, results) = or_panic(self.compute(point, &[], &Gradient));
+                    let (_, results) = or_panic(self.compute(point, &[], &Task::Gradient));
                     visit(number, results.as_slice()[0], &results.as_slice()[1..]);
                 }
             }

@@ -3,11 +3,12 @@
 
 use std::cmp::Ordering;
 
+use crate::algorithm::Task;
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
-use crate::tape::recording::{Line, Scope, line_of};
+use crate::tape::recording::{Inputs, Line, Scope, line_of};
 use crate::tape::trace::{Flipped, Trace};
 
 /// What a driver computes from a recording, over any base.
@@ -46,10 +47,10 @@ impl Scalar for f64 {}
 impl Scalar for Var {}
 
 /// The part of [`Scalar`] that is ours.
-#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 pub trait Sealed: Sized {
     /// An input of a recording at this point.
-    fn enter(self, scope: &Scope) -> Var;
+    fn enter(self, inputs: &mut Inputs<'_>) -> Var;
     /// The plain number.
     fn plain(self) -> f64;
     /// A plain number as a constant.
@@ -57,14 +58,14 @@ pub trait Sealed: Sized {
     /// The numbers, if they are plain.
     fn as_plain(numbers: &[Self]) -> Option<&[f64]>;
     /// Ends the recording and computes.
-    fn finish(scope: Scope, outputs: &[Var], directions: &[Self], algorithm: &impl Algorithm) -> Vec<Self>;
+    fn finish(scope: Scope, outputs: &[Var], directions: &[Self], task: &Task) -> Vec<Self>;
     /// Runs an old recording at another point and computes.
     fn replay(
         trace: &Trace,
         line: Line,
         point: &[Self],
         directions: &[Self],
-        algorithm: &impl Algorithm,
+        task: &Task,
     ) -> Result<Vec<Self>, Flipped>;
     /// Computes on values that [`Sealed::hold`] gave.
     fn resume(
@@ -72,16 +73,17 @@ pub trait Sealed: Sized {
         line: Line,
         values: &[Self],
         directions: &[Self],
-        algorithm: &impl Algorithm,
+        task: &Task,
     ) -> Vec<Self>;
     /// Ends the recording and keeps it with the values of its records and captures.
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
 }
 
-#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for f64 {
-    fn enter(self, scope: &Scope) -> Var {
-        scope.input(self)
+    #[inline(always)]
+    fn enter(self, inputs: &mut Inputs<'_>) -> Var {
+        inputs.input(self)
     }
     fn plain(self) -> f64 {
         self
@@ -92,37 +94,37 @@ impl Sealed for f64 {
     fn as_plain(numbers: &[f64]) -> Option<&[f64]> {
         Some(numbers)
     }
-    fn finish(scope: Scope, outputs: &[Var], directions: &[f64], algorithm: &impl Algorithm) -> Vec<f64> {
+    fn finish(scope: Scope, outputs: &[Var], directions: &[f64], task: &Task) -> Vec<f64> {
         let line = scope.line();
         let (trace, values) = f64::hold(scope, outputs);
-        f64::resume(&trace, line, &values, directions, algorithm)
+        f64::resume(&trace, line, &values, directions, task)
     }
     fn replay(
         trace: &Trace,
         line: Line,
         point: &[f64],
         directions: &[f64],
-        algorithm: &impl Algorithm,
+        task: &Task,
     ) -> Result<Vec<f64>, Flipped> {
         let values = trace.evaluate(point, |capture| capture.value)?;
-        Ok(f64::resume(trace, line, &values, directions, algorithm))
+        Ok(f64::resume(trace, line, &values, directions, task))
     }
     fn resume(
         trace: &Trace,
         line: Line,
         values: &[f64],
         directions: &[f64],
-        algorithm: &impl Algorithm,
+        task: &Task,
     ) -> Vec<f64> {
         let Some(&capture) = trace.captures.first() else {
-            return algorithm.run(trace, values, directions);
+            return task.run(trace, values, directions);
         };
         // Captured variables of an outer recording may be used, as long as no plain number that
         // comes out depends on them: it would be constant to the outer derivative.
         let inputs: Vec<Tainted> = values[..trace.inputs].iter().map(|&value| Tainted::clean(value)).collect();
         let directions: Vec<Tainted> = directions.iter().map(|&value| Tainted::clean(value)).collect();
         let values = trace.evaluate(&inputs, Tainted::capture).expect("the point is the same");
-        let results = algorithm.run(trace, &values, &directions);
+        let results = task.run(trace, &values, &directions);
         if results.iter().any(|result| result.taint) {
             depends_on_outer(line, capture);
         }
@@ -140,10 +142,10 @@ impl Sealed for f64 {
     }
 }
 
-#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for Var {
-    fn enter(self, scope: &Scope) -> Var {
-        scope.input_of(self)
+    fn enter(self, inputs: &mut Inputs<'_>) -> Var {
+        inputs.input_of(self)
     }
     fn plain(self) -> f64 {
         self.value
@@ -154,29 +156,29 @@ impl Sealed for Var {
     fn as_plain(_: &[Var]) -> Option<&[f64]> {
         None
     }
-    fn finish(scope: Scope, outputs: &[Var], directions: &[Var], algorithm: &impl Algorithm) -> Vec<Var> {
+    fn finish(scope: Scope, outputs: &[Var], directions: &[Var], task: &Task) -> Vec<Var> {
         let line = scope.line();
         let (trace, values) = Var::hold(scope, outputs);
-        Var::resume(&trace, line, &values, directions, algorithm)
+        Var::resume(&trace, line, &values, directions, task)
     }
     fn replay(
         trace: &Trace,
         line: Line,
         point: &[Var],
         directions: &[Var],
-        algorithm: &impl Algorithm,
+        task: &Task,
     ) -> Result<Vec<Var>, Flipped> {
         let values = trace.evaluate(point, Var::capture)?;
-        Ok(Var::resume(trace, line, &values, directions, algorithm))
+        Ok(Var::resume(trace, line, &values, directions, task))
     }
     fn resume(
         trace: &Trace,
         _line: Line,
         values: &[Var],
         directions: &[Var],
-        algorithm: &impl Algorithm,
+        task: &Task,
     ) -> Vec<Var> {
-        algorithm.run(trace, values, directions)
+        task.run(trace, values, directions)
     }
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Var>) {
         let trace = scope.extract(outputs);

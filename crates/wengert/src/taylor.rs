@@ -280,6 +280,7 @@ impl<const N: usize, R: Real> PartialOrd<f64> for Taylor<N, R> {
 }
 
 /// The coefficients up to `order` of `t -> f(x + t v)`, for the direction `v`: output after output.
+#[derive(Clone, Copy)]
 pub(crate) struct Expansion {
     pub(crate) order: usize,
 }

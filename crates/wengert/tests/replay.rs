@@ -252,11 +252,21 @@ fn a_strict_function_refuses_another_branch() {
         ("value", &|| {
             recorded.value(2.5);
         }),
-        ("grad", &|| { recorded.grad(2.5); }),
-        ("value_and_grad", &|| { recorded.value_and_grad(2.5); }),
-        ("hessian", &|| { recorded.hessian(2.5); }),
-        ("hvp", &|| { recorded.hvp(2.5, 1.0); }),
-        ("grad_many", &|| { recorded.grad_many(&[1.5, 2.5]); }),
+        ("grad", &|| {
+            recorded.grad(2.5);
+        }),
+        ("value_and_grad", &|| {
+            recorded.value_and_grad(2.5);
+        }),
+        ("hessian", &|| {
+            recorded.hessian(2.5);
+        }),
+        ("hvp", &|| {
+            recorded.hvp(2.5, 1.0);
+        }),
+        ("grad_many", &|| {
+            recorded.grad_many(&[1.5, 2.5]);
+        }),
     ];
     for (name, call) in panics {
         let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).expect_err(name);
@@ -331,8 +341,24 @@ fn replay_inside_a_recording_guards_the_outer_one() {
 
 #[test]
 fn many_points_with_mixed_branches() {
-    let f = |x: Var| if x < 1.0 { x * 2.0 } else if x < 3.0 { x * x } else { x.sqrt() };
-    let expected = |x: f64| if x < 1.0 { 2.0 } else if x < 3.0 { 2.0 * x } else { 0.5 / x.sqrt() };
+    let f = |x: Var| {
+        if x < 1.0 {
+            x * 2.0
+        } else if x < 3.0 {
+            x * x
+        } else {
+            x.sqrt()
+        }
+    };
+    let expected = |x: f64| {
+        if x < 1.0 {
+            2.0
+        } else if x < 3.0 {
+            2.0 * x
+        } else {
+            0.5 / x.sqrt()
+        }
+    };
     for count in [0, 1, 7, 8, 9, 64, 203] {
         let points: Vec<f64> = (0..count).map(|k| 0.25 * f64::from(k % 20)).collect();
         let recorded = record(0.0, f);
@@ -429,7 +455,10 @@ fn a_panic_in_the_function_leaves_the_recording_usable() {
     });
     for _ in 0..3 {
         let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| f.grad(-1.0)));
-        assert_eq!(*panic.expect_err("the function refuses it").downcast::<&str>().expect("its message"), "a negative input");
+        assert_eq!(
+            *panic.expect_err("the function refuses it").downcast::<&str>().expect("its message"),
+            "a negative input"
+        );
         assert_eq!(f.grad(3.0), 6.0);
     }
     assert_eq!(grad(3.0, |x| x * x), 6.0);

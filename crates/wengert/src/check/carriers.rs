@@ -5,9 +5,7 @@ use std::fmt;
 
 use super::rounding::Rounded;
 use crate::tape::Var;
-use crate::{
-    Dual, F32, Lanes, Real, Taylor, grad, hessian, hvp, jacobian, jvp, lift, record, value_and_grad, vjp,
-};
+use crate::{Dual, F32, Lanes, Real, Taylor, grad, hessian, hvp, jacobian, jvp, lift, record, value_and_grad, vjp};
 
 /// A scalar function of `N` numbers, written over every carrier. (A closure cannot be generic.)
 pub trait Generic<const N: usize> {
@@ -60,11 +58,7 @@ impl<const N: usize> Through<N> {
 /// }
 /// assert!(everywhere([0.0], [1.0], &Kink).iter().all(|through| through.gradient.is_none_or(|g| g == [0.0])));
 /// ```
-pub fn everywhere<const N: usize>(
-    x: [f64; N],
-    elsewhere: [f64; N],
-    f: &impl Generic<N>,
-) -> Vec<Through<N>> {
+pub fn everywhere<const N: usize>(x: [f64; N], elsewhere: [f64; N], f: &impl Generic<N>) -> Vec<Through<N>> {
     let mut all = carriers(x, elsewhere, f);
     all.extend(drivers(x, f));
     all.extend(recorded(x, elsewhere, f));
@@ -116,9 +110,7 @@ fn carriers<const N: usize>(x: [f64; N], elsewhere: [f64; N], f: &impl Generic<N
             .gradient(std::array::from_fn(|k| of_lanes(k).tangent().0[1])),
         Through::new("Taylor", f.call(line(0)).re())
             .gradient(std::array::from_fn(|k| f.call(line(k)).derivative(1)))
-            .hessian(std::array::from_fn(|i| {
-                std::array::from_fn(|j| f.call(surface(i, j)).derivative(1).tangent())
-            })),
+            .hessian(std::array::from_fn(|i| std::array::from_fn(|j| f.call(surface(i, j)).derivative(1).tangent()))),
     ]
 }
 
@@ -131,9 +123,8 @@ fn drivers<const N: usize>(x: [f64; N], f: &impl Generic<N>) -> Vec<Through<N>> 
     // As many rows as columns: forward.
     let by_columns = jacobian(x, |x| [f.call(x); N])[0];
     // The others are constants: a given tangent of 0 would meet their derivatives, NaN or not.
-    let along = |k: usize| {
-        jvp(x[k], 1.0, |moving| f.call(std::array::from_fn(|j| if j == k { moving } else { lift(x[j]) })))
-    };
+    let along =
+        |k: usize| jvp(x[k], 1.0, |moving| f.call(std::array::from_fn(|j| if j == k { moving } else { lift(x[j]) })));
     let dual_in_tape = |x: [Var; N]| -> [Var; N] { std::array::from_fn(|k| f.call(seeded(x, k)).tangent()) };
     vec![
         Through::new("value_and_grad", v).gradient(g),
@@ -240,11 +231,7 @@ fn errors_at<const N: usize>(x: [Rounded; N], f: &impl Generic<N>) -> Through<N>
 }
 
 /// Compares one carrier with the nested duals of the list.
-fn compare<const N: usize>(
-    through: &Through<N>,
-    all: &[Through<N>],
-    bounds: &Through<N>,
-) -> Result<(), CarrierError> {
+fn compare<const N: usize>(through: &Through<N>, all: &[Through<N>], bounds: &Through<N>) -> Result<(), CarrierError> {
     let duals = all.iter().find(|through| through.carrier == "Dual").expect("it is listed");
     let agree = |what: String, got: f64, expected: f64, error: f64| {
         let bound = 4.0 * through.unit * error;

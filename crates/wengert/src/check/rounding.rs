@@ -80,7 +80,9 @@ impl Real for Rounded {
             op if op.is_flat() => 0.0,
             _ => FUNCTION,
         };
-        Rounded::new(y, self.through(op.partial(self.value, y)), accuracy)
+        // What is detached keeps its error, though it has no derivative.
+        let slope = if op == Unary::Detach { 1.0 } else { op.partial(self.value, y) };
+        Rounded::new(y, self.through(slope), accuracy)
     }
     fn binary(self, other: Self, op: Binary) -> Self {
         let (x, y) = (self.value, other.value);
@@ -141,9 +143,7 @@ fn errors(numbers: &[Rounded]) -> Vec<f64> {
 
 /// What an algorithm gives over numbers that carry their errors.
 fn run(trace: &Trace, inputs: &[Rounded], directions: &[f64], algorithm: &impl Algorithm) -> Vec<Rounded> {
-    let values = trace
-        .evaluate(inputs, Rounded::capture)
-        .expect("the point is the recorded one, so no guard flips");
+    let values = trace.evaluate(inputs, Rounded::capture).expect("the point is the recorded one, so no guard flips");
     algorithm.run(trace, &values, &exact(directions))
 }
 

@@ -43,11 +43,7 @@ pub trait Rule {
             unit[j] = UNIT * argument.abs();
             value.iter_mut().zip(self.jvp(x, &unit)).for_each(|(error, moved)| *error += moved.abs());
         }
-        Rounding {
-            value,
-            tangent: relative(self.jvp(x, tangent)),
-            cotangent: relative(self.vjp(x, cotangent)),
-        }
+        Rounding { value, tangent: relative(self.jvp(x, tangent)), cotangent: relative(self.vjp(x, cotangent)) }
     }
 }
 
@@ -76,12 +72,7 @@ pub fn check_rule(x: &[f64], rule: &impl Rule, config: &Config) -> Result<Report
 }
 
 /// As [`check_rule`]; messages say that the rule is the derivative of order `order - 1`.
-pub(super) fn check_order(
-    x: &[f64],
-    rule: &impl Rule,
-    config: &Config,
-    order: u32,
-) -> Result<Report, CheckError> {
+pub(super) fn check_order(x: &[f64], rule: &impl Rule, config: &Config, order: u32) -> Result<Report, CheckError> {
     finite("point", x, order)?;
     let y = rule.value(x);
     finite("value", &y, order)?;

@@ -7,7 +7,7 @@ use wengert_kernels::{Work, dispatch};
 use self::layout::Layout;
 use crate::lanes::{Lanes, WIDTH};
 use crate::real::Real;
-use crate::tape::sweep::{self, Cotangent, visit_edges};
+use crate::tape::sweep::{self, Cotangent, visit_all_edges, visit_hot_edges};
 use crate::tape::trace::{Flipped, Trace};
 use crate::tree::Tree;
 
@@ -91,14 +91,25 @@ impl<R: Real> Buffers<R> {
         let Some(seed) = layout.seed else { return };
         adjoints[seed as usize] = R::constant(1.0);
         for step in &layout.backward {
+            let (record, result) = (step.record, step.result as usize);
+            // The adjoint is read where it is used, not once before: eight lanes that live across
+            // the branches of the match are spilled to the stack and reloaded in pieces. Two
+            // closures, because one that is called from both matches is not inlined.
             let from = step.adjoint as usize;
-            visit_edges(step.record, &trace.constants, values, step.result as usize, |side, factor| {
-                let Some(place) = step.to[side as usize].place() else { return };
-                // The adjoint is read here, not once before: eight lanes that live across the
-                // branches of the match are spilled to the stack and reloaded in pieces.
-                let part = adjoints[from].times(factor);
-                adjoints[place] += part;
+            let hot = visit_hot_edges(record, &trace.constants, values, result, |side, factor| {
+                if let Some(place) = step.to[side as usize].place() {
+                    let part = adjoints[from].times(factor);
+                    adjoints[place] += part;
+                }
             });
+            if !hot {
+                visit_all_edges(record, &trace.constants, values, result, |side, factor| {
+                    if let Some(place) = step.to[side as usize].place() {
+                        let part = adjoints[from].times(factor);
+                        adjoints[place] += part;
+                    }
+                });
+            }
             // The place is free now, and a free place holds zero: adding always is faster than
             // asking whether this is the first contribution.
             adjoints[from] = R::constant(0.0);

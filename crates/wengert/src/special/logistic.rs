@@ -2,7 +2,6 @@
 //! relative accuracy kept in both tails.
 
 use super::exp_of_sum;
-use std::f64::consts::LN_2;
 
 /// The logistic function.
 ///
@@ -33,19 +32,6 @@ pub(crate) fn softplus(x: f64) -> f64 {
 
 /// The logarithm of one minus an exponential.
 ///
-/// `log1mexp(x) = ln(1 - e^-x)` for `x >= 0`, as `ln(-expm1(-x))` up to `ln 2` and
-/// `log1p(-e^-x)` above (Maechler 2012).
-/// `log1mexp(±0) = -inf`, `log1mexp(inf) = -0`; NaN for negative `x` and for NaN.
-/// Measured: at most 1.9 u everywhere.
-pub(crate) fn log1mexp(x: f64) -> f64 {
-    if x <= LN_2 {
-        // Negative for negative x, whose logarithm is NaN; that of either zero is -inf.
-        (-(-x).exp_m1()).ln()
-    } else {
-        (-(-x).exp()).ln_1p()
-    }
-}
-
 /// The logarithm of a sum of two exponentials.
 ///
 /// `logaddexp(x, y) = ln(e^x + e^y) = max + log1p(e^(min - max))`.

@@ -18,10 +18,10 @@ mod trig;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use erf::{erf, erfc, erfcx, erfinv, gelu_erf};
+pub(crate) use erf::{erf, erfc, erfinv, gelu_erf};
 pub(crate) use gamma::{digamma, lgamma, polygamma};
-pub(crate) use logistic::{gelu_tanh, log1mexp, logaddexp, sigmoid, silu, softplus, xlogy};
-pub(crate) use trig::{cos_pi, sin_pi, sinc_derivative};
+pub(crate) use logistic::{gelu_tanh, logaddexp, sigmoid, silu, softplus, xlogy};
+pub(crate) use trig::sinc_derivative;
 
 /// `e^(high + low)`, where `low` is the rounding error of `high` and far below one.
 ///

@@ -505,7 +505,6 @@ pub(crate) struct Scope {
     depth: usize,
     line: Line,
     generation: u64,
-    diagnoses: bool,
 }
 
 impl Scope {
@@ -530,7 +529,6 @@ impl Scope {
                     depth: list.levels.len(),
                     line,
                     generation: level.generation,
-                    diagnoses: level.mode == Mode::Diagnose,
                 }
             })
         })
@@ -546,49 +544,10 @@ impl Scope {
         self.line
     }
 
-    /// An independent variable of this level. All inputs come before anything else is recorded,
-    /// and then [`Scope::end_inputs`] is called.
-    #[inline(always)]
-    pub(crate) fn input(&self, value: f64) -> Var {
-        self.add_input(Record::new(const_code(Op::Input), 0, 0), value)
-    }
-
-    /// An independent variable that is a copy of an outer level's `x`.
-    pub(crate) fn input_of(&self, x: Var) -> Var {
-        let on_outer_level = LIST.with_borrow(|list| list.is_active(x, "input", self.line));
-        if on_outer_level {
-            self.add_input(Record::new(const_code(Op::Copy), x.tag, 0), x.value)
-        } else {
-            self.input(x.value)
-        }
-    }
-
-    /// Everything recorded so far is an input.
-    pub(crate) fn end_inputs(&self) {
-        LIST.with_borrow_mut(|list| {
-            let level = list.levels.last_mut().expect("the scope is open");
-            level.inputs = TAPE.with(|tape| tape.index() - level.mark) as usize;
-        });
-    }
-
-    #[inline(always)]
-    fn add_input(&self, record: Record, value: f64) -> Var {
-        let tag = write(record, value);
-        let tag = (self.generation << INDEX_BITS) | (tag & INDEX_MASK);
-        if is_last_of_block(tag) || self.diagnoses {
-            return self.repair_input(record, value);
-        }
-        Var { value, tag }
-    }
-
-    #[inline(never)]
-    fn repair_input(&self, record: Record, value: f64) -> Var {
-        LIST.with_borrow_mut(|list| {
-            TAPE.with(|tape| {
-                tape.undo();
-                list.append(tape, record, value, self.line)
-            })
-        })
+    /// The inputs of this level: all are made before anything else is recorded.
+    pub(crate) fn inputs(&self) -> Inputs<'_> {
+        let index = TAPE.with(Block::index);
+        Inputs { scope: self, tag: (self.generation << INDEX_BITS) | index }
     }
 
     /// The gradient of `output` by this level's inputs, swept in place and handed to `take` (an
@@ -664,6 +623,70 @@ impl Scope {
                 base
             })
         })
+    }
+}
+
+/// Makes the inputs of a scope. It keeps the place of the next record to itself until the end:
+/// through memory, each input would wait for the one before.
+pub(crate) struct Inputs<'a> {
+    scope: &'a Scope,
+    tag: u64,
+}
+
+impl Inputs<'_> {
+    /// An independent variable.
+    #[inline(always)]
+    pub(crate) fn input(&mut self, value: f64) -> Var {
+        self.add(Record::new(const_code(Op::Input), 0, 0), value)
+    }
+
+    /// An independent variable that is a copy of an outer level's `x`.
+    pub(crate) fn input_of(&mut self, x: Var) -> Var {
+        let on_outer_level = LIST.with_borrow(|list| list.is_active(x, "input", self.scope.line));
+        if on_outer_level {
+            self.add(Record::new(const_code(Op::Copy), x.tag, 0), x.value)
+        } else {
+            self.input(x.value)
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, record: Record, value: f64) -> Var {
+        let tag = self.tag;
+        let slot = tag as usize % BLOCK;
+        TAPE.with(|tape| {
+            tape.records[slot].set(record.0);
+            tape.values[slot].set(value);
+        });
+        self.tag += 1;
+        if slot == BLOCK - 1 {
+            self.flush();
+        }
+        Var { value, tag }
+    }
+
+    /// Tells the tape how far the inputs have come.
+    fn advance(&self) {
+        TAPE.with(|tape| tape.next.set((tape.next.get() & !INDEX_MASK) | (self.tag & INDEX_MASK)));
+    }
+
+    #[inline(never)]
+    fn flush(&self) {
+        self.advance();
+        LIST.with_borrow_mut(|list| TAPE.with(|tape| list.flush_records(tape)));
+    }
+
+    /// Everything recorded so far is an input.
+    pub(crate) fn end(self) {
+        self.advance();
+        LIST.with_borrow_mut(|list| {
+            let level = list.levels.last_mut().expect("the scope is open");
+            level.inputs = ((self.tag & INDEX_MASK) - level.mark) as usize;
+            if level.mode == Mode::Diagnose {
+                let lines = list.lines.len() + level.inputs;
+                list.lines.resize(lines, self.scope.line);
+            }
+        });
     }
 }
 

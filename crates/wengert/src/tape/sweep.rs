@@ -144,7 +144,7 @@ pub(crate) fn visit_edges<R: Real>(
 /// As [`visit_edges`] for the commonest operations; false for the others.
 #[inline(always)]
 #[track_caller]
-fn visit_hot_edges<R: Real>(
+pub(crate) fn visit_hot_edges<R: Real>(
     record: Record,
     constants: &[f64],
     values: &[R],
@@ -183,7 +183,7 @@ fn visit_hot_edges<R: Real>(
 /// [`visit_edges`] for every operation: the definition.
 #[inline(always)]
 #[track_caller]
-fn visit_all_edges<R: Real>(
+pub(crate) fn visit_all_edges<R: Real>(
     record: Record,
     constants: &[f64],
     values: &[R],

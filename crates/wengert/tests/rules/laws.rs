@@ -67,11 +67,9 @@ impl Program {
                     constant_binary(*op, constant, inside_binary(*op, at(b), at(b)).1)
                 }
                 Step::Select(condition, yes, no) => R::select(condition.mask(&values), at(yes), at(no)),
-                Step::Branch(condition, yes, no) => R::branch(
-                    condition.mask(&values),
-                    || at(yes).sin() * at(no),
-                    || at(no) - at(yes),
-                ),
+                Step::Branch(condition, yes, no) => {
+                    R::branch(condition.mask(&values), || at(yes).sin() * at(no), || at(no) - at(yes))
+                }
             };
             values.push(next);
         }
@@ -360,4 +358,21 @@ fn the_programs_reach_every_operation() {
     }
     assert_eq!(seen.len(), Unary::ALL.len() + Binary::ALL.len());
     assert!(known > 100, "{known}");
+}
+
+/// The bounds that the laws compare with are narrow: an error in the seventh digit would be seen.
+#[test]
+fn the_bounds_are_narrow() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::new(config());
+    for _ in 0..400 {
+        let (program, x) = (program(24), point()).new_tree(&mut runner).expect("no filters").current();
+        let dual = everywhere(x, x, &program).into_iter().find(|through| through.hessian.is_some()).expect("one");
+        let bounds = rounding_errors(x, &program);
+        let numbers = dual.hessian.into_iter().flatten().chain(dual.gradient).flatten();
+        let allowed = bounds.hessian.into_iter().flatten().chain(bounds.gradient).flatten();
+        for (number, bound) in numbers.zip(allowed) {
+            assert!(4.0 * bound <= 1e-7 * number.abs().max(1.0), "{number}, allowed {bound:e}: {program:?}");
+        }
+    }
 }
