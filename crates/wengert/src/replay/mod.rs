@@ -4,10 +4,11 @@ mod layout;
 
 use wengert_kernels::{Work, dispatch};
 
-use self::layout::Layout;
+use self::layout::{Layout, Target};
 use crate::lanes::{Lanes, WIDTH};
 use crate::real::Real;
-use crate::tape::sweep::{self, Cotangent, visit_all_edges, visit_hot_edges};
+use crate::tape::record::Side;
+use crate::tape::sweep::{self, Cotangent, Factor, Visit, visit_all_edges, visit_hot_edges};
 use crate::tape::trace::{Flipped, Trace};
 use crate::tree::Tree;
 
@@ -92,23 +93,10 @@ impl<R: Real> Buffers<R> {
         adjoints[seed as usize] = R::constant(1.0);
         for step in &layout.backward {
             let (record, result) = (step.record, step.result as usize);
-            // The adjoint is read where it is used, not once before: eight lanes that live across
-            // the branches of the match are spilled to the stack and reloaded in pieces. Two
-            // closures, because one that is called from both matches is not inlined.
             let from = step.adjoint as usize;
-            let hot = visit_hot_edges(record, &trace.constants, values, result, |side, factor| {
-                if let Some(place) = step.to[side as usize].place() {
-                    let part = adjoints[from].times(factor);
-                    adjoints[place] += part;
-                }
-            });
-            if !hot {
-                visit_all_edges(record, &trace.constants, values, result, |side, factor| {
-                    if let Some(place) = step.to[side as usize].place() {
-                        let part = adjoints[from].times(factor);
-                        adjoints[place] += part;
-                    }
-                });
+            let mut deposit = Deposit { adjoints, from, to: step.to };
+            if !visit_hot_edges(record, &trace.constants, values, result, &mut deposit) {
+                visit_all_edges(record, &trace.constants, values, result, &mut deposit);
             }
             // The place is free now, and a free place holds zero: adding always is faster than
             // asking whether this is the first contribution.
@@ -148,6 +136,25 @@ impl<R: Real> Buffers<R> {
                 None => way.trace.output(k, &self.values),
             },
             None => way.trace.output(k, &self.values),
+        }
+    }
+}
+
+/// Adds the parts of one adjoint to those it flows to.
+struct Deposit<'a, R> {
+    adjoints: &'a mut [R],
+    from: usize,
+    to: [Target; 2],
+}
+
+impl<R: Real> Visit<R> for Deposit<'_, R> {
+    #[inline(always)]
+    fn edge(&mut self, side: Side, factor: Factor<R>) {
+        if let Some(place) = self.to[side as usize].place() {
+            // The adjoint is read here, not once before: eight lanes that live across the branches
+            // of the match are spilled to the stack and reloaded in pieces.
+            let part = self.adjoints[self.from].times(factor);
+            self.adjoints[place] += part;
         }
     }
 }

@@ -125,6 +125,22 @@ mod hot {
     pub(super) const EXP: u8 = unary(Unary::Exp);
 }
 
+/// Takes the edges of a record: an operand's side and the factor by which the result depends on it.
+/// Any closure does; where every nanosecond counts it is a struct, because its method can be
+/// `inline(always)` and a closure that is called in many branches is not inlined.
+pub(crate) trait Visit<R> {
+    #[track_caller]
+    fn edge(&mut self, side: Side, factor: Factor<R>);
+}
+
+impl<R, F: FnMut(Side, Factor<R>)> Visit<R> for F {
+    #[inline(always)]
+    #[track_caller]
+    fn edge(&mut self, side: Side, factor: Factor<R>) {
+        self(side, factor);
+    }
+}
+
 /// Hands the operands of record `i` that its result depends on to `edge`, with their factors.
 /// A structurally zero derivative is not an edge. A selection is two edges, masked elsewhere.
 #[inline(always)]
@@ -137,7 +153,7 @@ pub(crate) fn visit_edges<R: Real>(
     mut edge: impl FnMut(Side, Factor<R>),
 ) {
     if !visit_hot_edges(record, constants, values, i, &mut edge) {
-        visit_all_edges(record, constants, values, i, edge);
+        visit_all_edges(record, constants, values, i, &mut edge);
     }
 }
 
@@ -149,32 +165,32 @@ pub(crate) fn visit_hot_edges<R: Real>(
     constants: &[f64],
     values: &[R],
     i: usize,
-    mut edge: impl FnMut(Side, Factor<R>),
+    edge: &mut impl Visit<R>,
 ) -> bool {
     let (a, b) = (record.a(), record.b());
     match record.code() {
         hot::ADD => {
-            edge(Side::A, Factor::One);
-            edge(Side::B, Factor::One);
+            edge.edge(Side::A, Factor::One);
+            edge.edge(Side::B, Factor::One);
         }
         hot::SUB => {
-            edge(Side::A, Factor::One);
-            edge(Side::B, Factor::MinusOne);
+            edge.edge(Side::A, Factor::One);
+            edge.edge(Side::B, Factor::MinusOne);
         }
         hot::MUL => {
-            edge(Side::A, Factor::Times(values[b]));
-            edge(Side::B, Factor::Times(values[a]));
+            edge.edge(Side::A, Factor::Times(values[b]));
+            edge.edge(Side::B, Factor::Times(values[a]));
         }
         hot::DIV => {
             let (by_x, by_y) = Binary::Div.partials(values[a], values[b], values[i]);
-            edge(Side::A, Factor::Times(by_x));
-            edge(Side::B, Factor::Times(by_y));
+            edge.edge(Side::A, Factor::Times(by_x));
+            edge.edge(Side::B, Factor::Times(by_y));
         }
-        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => edge(Side::A, Factor::One),
-        hot::SUB_LEFT | hot::NEG => edge(Side::A, Factor::MinusOne),
-        hot::MUL_RIGHT | hot::MUL_LEFT => edge(Side::A, Factor::Constant(constants[b])),
-        hot::SQUARE => edge(Side::A, Factor::Times(Unary::Square.partial(values[a], values[i]))),
-        hot::EXP => edge(Side::A, Factor::Times(Unary::Exp.partial(values[a], values[i]))),
+        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => edge.edge(Side::A, Factor::One),
+        hot::SUB_LEFT | hot::NEG => edge.edge(Side::A, Factor::MinusOne),
+        hot::MUL_RIGHT | hot::MUL_LEFT => edge.edge(Side::A, Factor::Constant(constants[b])),
+        hot::SQUARE => edge.edge(Side::A, Factor::Times(Unary::Square.partial(values[a], values[i]))),
+        hot::EXP => edge.edge(Side::A, Factor::Times(Unary::Exp.partial(values[a], values[i]))),
         _ => return false,
     }
     true
@@ -188,55 +204,55 @@ pub(crate) fn visit_all_edges<R: Real>(
     constants: &[f64],
     values: &[R],
     i: usize,
-    mut edge: impl FnMut(Side, Factor<R>),
+    edge: &mut impl Visit<R>,
 ) {
     let (a, b) = (record.a(), record.b());
     match record.op() {
         Op::Binary(Binary::Add, Form::Both) => {
-            edge(Side::A, Factor::One);
-            edge(Side::B, Factor::One);
+            edge.edge(Side::A, Factor::One);
+            edge.edge(Side::B, Factor::One);
         }
         Op::Binary(Binary::Sub, Form::Both) => {
-            edge(Side::A, Factor::One);
-            edge(Side::B, Factor::MinusOne);
+            edge.edge(Side::A, Factor::One);
+            edge.edge(Side::B, Factor::MinusOne);
         }
         Op::Binary(Binary::Mul, Form::Both) => {
-            edge(Side::A, Factor::Times(values[b]));
-            edge(Side::B, Factor::Times(values[a]));
+            edge.edge(Side::A, Factor::Times(values[b]));
+            edge.edge(Side::B, Factor::Times(values[a]));
         }
         Op::Binary(Binary::Add, Form::Right | Form::Left)
         | Op::Binary(Binary::Sub | Binary::Rem, Form::Right)
-        | Op::Copy => edge(Side::A, Factor::One),
-        Op::Binary(Binary::Sub, Form::Left) | Op::Unary(Unary::Neg) => edge(Side::A, Factor::MinusOne),
-        Op::Binary(Binary::Mul, Form::Right | Form::Left) => edge(Side::A, Factor::Constant(constants[b])),
-        Op::Binary(Binary::Div, Form::Right) => edge(Side::A, Factor::Over(constants[b])),
+        | Op::Copy => edge.edge(Side::A, Factor::One),
+        Op::Binary(Binary::Sub, Form::Left) | Op::Unary(Unary::Neg) => edge.edge(Side::A, Factor::MinusOne),
+        Op::Binary(Binary::Mul, Form::Right | Form::Left) => edge.edge(Side::A, Factor::Constant(constants[b])),
+        Op::Binary(Binary::Div, Form::Right) => edge.edge(Side::A, Factor::Over(constants[b])),
         Op::Binary(op, Form::Both) => {
             if op.is_flat_in_y() {
-                edge(Side::A, Factor::Times(op.partial_x(values[a], values[b], values[i])));
+                edge.edge(Side::A, Factor::Times(op.partial_x(values[a], values[b], values[i])));
             } else {
                 let (by_x, by_y) = op.partials(values[a], values[b], values[i]);
-                edge(Side::A, Factor::Times(by_x));
-                edge(Side::B, Factor::Times(by_y));
+                edge.edge(Side::A, Factor::Times(by_x));
+                edge.edge(Side::B, Factor::Times(by_y));
             }
         }
         Op::Binary(op, Form::Right) => {
             let partial = op.partial_x(values[a], R::constant(constants[b]), values[i]);
-            edge(Side::A, Factor::Times(partial));
+            edge.edge(Side::A, Factor::Times(partial));
         }
         Op::Binary(op, Form::Left) => {
             if !op.is_flat_in_y() {
                 let partial = op.partial_y(R::constant(constants[b]), values[a], values[i]);
-                edge(Side::A, Factor::Times(partial));
+                edge.edge(Side::A, Factor::Times(partial));
             }
         }
         Op::Unary(op) => {
             if !op.is_flat() {
-                edge(Side::A, Factor::Times(op.partial(values[a], values[i])));
+                edge.edge(Side::A, Factor::Times(op.partial(values[a], values[i])));
             }
         }
         Op::Select => {
-            edge(Side::A, Factor::One);
-            edge(Side::B, Factor::One);
+            edge.edge(Side::A, Factor::One);
+            edge.edge(Side::B, Factor::One);
         }
         Op::Input
         | Op::Constant
@@ -375,15 +391,8 @@ fn sweep_down(records: &[Record], constants: &[f64], values: &[f64], adjoints: &
                 return None;
             }
         } else {
-            let hot = visit_hot_edges(record, constants, values, i, |side, factor| {
-                let (k, part) = (record.operand(side), ct.times(factor));
-                if k + 1 == i {
-                    next += part;
-                } else {
-                    rest[k] += part;
-                }
-            });
-            if !hot {
+            let mut descent = Descent { record, ct, next: &mut next, rest };
+            if !visit_hot_edges(record, constants, values, i, &mut descent) {
                 if let Some(before) = rest.last_mut() {
                     *before = next;
                 }
@@ -399,11 +408,33 @@ fn sweep_down(records: &[Record], constants: &[f64], values: &[f64], adjoints: &
     Some(())
 }
 
+/// Adds the parts of one adjoint to those below it.
+struct Descent<'a> {
+    record: Record,
+    ct: f64,
+    /// The adjoint of the record before.
+    next: &'a mut f64,
+    /// The adjoints below; the last place stands for `next`.
+    rest: &'a mut [f64],
+}
+
+impl Visit<f64> for Descent<'_> {
+    #[inline(always)]
+    fn edge(&mut self, side: Side, factor: Factor<f64>) {
+        let (k, part) = (self.record.operand(side), self.ct.times(factor));
+        if k + 1 == self.rest.len() {
+            *self.next += part;
+        } else {
+            self.rest[k] += part;
+        }
+    }
+}
+
 /// Passes on the adjoint of a record that is not among the commonest. Not inlined: the many
 /// branches would make the loop keep its variables in memory.
 #[inline(never)]
 fn pass_on(record: Record, constants: &[f64], values: &[f64], ct: f64, rest: &mut [f64]) {
-    visit_all_edges(record, constants, values, rest.len(), |side, factor| {
+    visit_all_edges(record, constants, values, rest.len(), &mut |side: Side, factor: Factor<f64>| {
         rest[record.operand(side)] += ct.times(factor);
     });
 }
