@@ -67,14 +67,8 @@ pub(crate) enum Workload {
 
 impl Workload {
     /// All six, in the order of their letters.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Product,
-        Self::Rosenbrock,
-        Self::LotkaVolterra,
-        Self::BlackScholes,
-        Self::Network,
-        Self::CrossEntropy,
-    ];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Product, Self::Rosenbrock, Self::LotkaVolterra, Self::BlackScholes, Self::Network, Self::CrossEntropy];
 
     /// The letter that names the workload in reports and on the command line.
     pub(crate) fn letter(self) -> char {
@@ -90,9 +84,7 @@ impl Workload {
 
     /// The workload a letter names.
     pub(crate) fn from_letter(letter: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|workload| letter.chars().eq([workload.letter()]))
+        Self::ALL.into_iter().find(|workload| letter.chars().eq([workload.letter()]))
     }
 
     /// The point at which the function is differentiated.
@@ -111,11 +103,9 @@ impl Workload {
     pub(crate) fn constants(self) -> Vec<f64> {
         match self {
             Self::Network => fill(FEATURES as u64, |i| symmetric(2003, i)),
-            Self::Product
-            | Self::Rosenbrock
-            | Self::LotkaVolterra
-            | Self::BlackScholes
-            | Self::CrossEntropy => Vec::new(),
+            Self::Product | Self::Rosenbrock | Self::LotkaVolterra | Self::BlackScholes | Self::CrossEntropy => {
+                Vec::new()
+            }
         }
     }
 
@@ -215,13 +205,7 @@ pub(crate) const INV_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
 /// `p` of [`normal_cdf`].
 pub(crate) const CDF_P: f64 = 0.231_641_9;
 /// `b_1` to `b_5` of [`normal_cdf`].
-pub(crate) const CDF_B: [f64; 5] = [
-    0.319_381_530,
-    -0.356_563_782,
-    1.781_477_937,
-    -1.821_255_978,
-    1.330_274_429,
-];
+pub(crate) const CDF_B: [f64; 5] = [0.319_381_530, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
 
 /// The normal distribution function: for `x >= 0`, `1 - exp(-x^2/2)/sqrt(2 pi) (b_1 t + ... + b_5 t^5)` with
 /// `t = 1/(1 + p x)`; for `x < 0`, one minus that at `-x` (Abramowitz and Stegun, 1964, formula 26.2.17, error below 7.5e-8).
@@ -312,13 +296,9 @@ fn black_scholes_inputs() -> Vec<f64> {
 
 /// Weights scaled by the square root of three over the number of inputs of a unit, and small biases.
 fn network_inputs() -> Vec<f64> {
-    let mut p = fill((HIDDEN * FEATURES) as u64, |i| {
-        (3.0 / FEATURES as f64).sqrt() * symmetric(2020, i)
-    });
+    let mut p = fill((HIDDEN * FEATURES) as u64, |i| (3.0 / FEATURES as f64).sqrt() * symmetric(2020, i));
     p.extend(fill(HIDDEN as u64, |i| 0.1 * symmetric(2021, i)));
-    p.extend(fill(HIDDEN as u64, |i| {
-        (3.0 / HIDDEN as f64).sqrt() * symmetric(2022, i)
-    }));
+    p.extend(fill(HIDDEN as u64, |i| (3.0 / HIDDEN as f64).sqrt() * symmetric(2022, i)));
     p.push(0.1);
     p
 }
@@ -440,10 +420,7 @@ mod tests {
         assert_eq!(Workload::Rosenbrock.operations(), 9_999 * 8 - 1);
         // Four evaluations of eight, six moves of two, two updates of seven.
         assert_eq!(Workload::LotkaVolterra.operations(), 10_000 * 58 + 1);
-        assert_eq!(
-            Workload::Network.operations(),
-            (64 * 128 * 2 + 128 * 3 + 1) as u64
-        );
+        assert_eq!(Workload::Network.operations(), (64 * 128 * 2 + 128 * 3 + 1) as u64);
         assert_eq!(Workload::CrossEntropy.operations(), 1000 * 3 - 1 + 3);
     }
 
@@ -451,20 +428,13 @@ mod tests {
     /// those takes 18 on either side of zero, with a negation before or a subtraction after.
     #[test]
     fn an_option_costs_the_same_on_either_side_of_the_money() {
-        assert_eq!(
-            Workload::BlackScholes.operations(),
-            10_000 * (19 + 2 * 18) - 1
-        );
+        assert_eq!(Workload::BlackScholes.operations(), 10_000 * (19 + 2 * 18) - 1);
     }
 
     /// The first values of the hash, as stated for the other languages that use it.
     #[test]
     fn the_hash_is_the_stated_one() {
-        let expected = [
-            0.649_952_090_948_209_3,
-            0.233_077_604_678_633_25,
-            0.670_332_026_259_797_6,
-        ];
+        let expected = [0.649_952_090_948_209_3, 0.233_077_604_678_633_25, 0.670_332_026_259_797_6];
         for (i, &value) in expected.iter().enumerate() {
             assert_eq!(unit(100, i as u64), value);
         }

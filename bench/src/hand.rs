@@ -70,22 +70,14 @@ fn moved(state: [f64; 2], k: [f64; 2], h: f64) -> [f64; 2] {
 
 /// The cotangent of the state from that of the rates; those of the four parameters are added to `p_bar`.
 #[inline]
-fn rates_pullback(
-    p: &[f64],
-    [x, y]: [f64; 2],
-    [x_rate_bar, y_rate_bar]: [f64; 2],
-    p_bar: &mut [f64; 4],
-) -> [f64; 2] {
+fn rates_pullback(p: &[f64], [x, y]: [f64; 2], [x_rate_bar, y_rate_bar]: [f64; 2], p_bar: &mut [f64; 4]) -> [f64; 2] {
     let xy = x * y;
     p_bar[0] += x_rate_bar * x;
     p_bar[1] -= x_rate_bar * xy;
     p_bar[2] -= y_rate_bar * y;
     p_bar[3] += y_rate_bar * xy;
     let xy_bar = y_rate_bar * p[3] - x_rate_bar * p[1];
-    [
-        x_rate_bar * p[0] + xy_bar * y,
-        xy_bar * x - y_rate_bar * p[2],
-    ]
+    [x_rate_bar * p[0] + xy_bar * y, xy_bar * x - y_rate_bar * p[2]]
 }
 
 /// The states at the steps are kept; a step back computes its four stages again and pulls them back in reverse order.
@@ -167,8 +159,7 @@ fn black_scholes(x: &[f64], gradient: &mut [f64]) -> f64 {
         bar[0] = cdf1 + numerator_bar / spot;
         bar[1] = -(paid * cdf2 + numerator_bar) / strike;
         bar[2] = deviation_bar * root + numerator_bar * volatility * time;
-        bar[3] =
-            0.5 * deviation_bar * volatility / root + numerator_bar * drift + paid * cdf2 * rate;
+        bar[3] = 0.5 * deviation_bar * volatility / root + numerator_bar * drift + paid * cdf2 * rate;
         rate_sum += (numerator_bar + paid * cdf2) * time;
     }
     rate_bar[0] = rate_sum;
@@ -268,10 +259,7 @@ mod tests {
     impl Mul for Complex {
         type Output = Self;
         fn mul(self, other: Self) -> Self {
-            complex(
-                self.re * other.re - self.im * other.im,
-                self.re * other.im + self.im * other.re,
-            )
+            complex(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
         }
     }
     impl Div for Complex {
@@ -345,21 +333,13 @@ mod tests {
         // A gradient must be written, not added to what the buffer held.
         let mut gradient_by_hand = vec![f64::NAN; x.len()];
         let mut scratch = vec![f64::NAN; 3];
-        let value = gradient(
-            workload,
-            &x,
-            &constants,
-            &mut gradient_by_hand,
-            &mut scratch,
-        );
+        let value = gradient(workload, &x, &constants, &mut gradient_by_hand, &mut scratch);
         let expected = workload.evaluate(&x, &constants);
         assert!(
             (value - expected).abs() <= 1e-12 * expected.abs(),
             "{workload:?}: value {value}, the formula says {expected}"
         );
-        let scale = gradient_by_hand
-            .iter()
-            .fold(0.0, |m: f64, g| m.max(g.abs()));
+        let scale = gradient_by_hand.iter().fold(0.0, |m: f64, g| m.max(g.abs()));
         for i in sampled_indices(x.len()) {
             let mut point: Vec<Complex> = x.iter().map(|&x| complex(x, 0.0)).collect();
             point[i].im = H;

@@ -7,6 +7,8 @@
 //! `scalar`: six functions of scalars, recorded and swept, replayed, replayed on lanes; and in the
 //! same run, block by block in turn, other systems and adjoints written by hand.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
+
 mod formulas;
 mod hand;
 mod numbers;

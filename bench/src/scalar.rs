@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use wengert::{Recorded, Var, record, value_and_grad};
+use wengert::{Recorded, TapeSize, Var, record, value_and_grad};
 
 use crate::formulas::{LABEL, Workload};
 use crate::hand;
@@ -40,9 +40,7 @@ impl Options {
                 "--only" => {
                     options.workloads = value()?
                         .split(',')
-                        .map(|letter| {
-                            Workload::from_letter(letter).ok_or(format!("no workload is called `{letter}`"))
-                        })
+                        .map(|letter| Workload::from_letter(letter).ok_or(format!("no workload is called `{letter}`")))
                         .collect::<Result<_, _>>()?;
                 }
                 other => return Err(format!("unknown flag `{other}`")),
@@ -89,7 +87,7 @@ struct Ours {
     constants: Vec<f64>,
     recorded: Recorded<Vec<f64>, Var, Function>,
     points: Vec<Vec<f64>>,
-    bytes: usize,
+    size: TapeSize,
 }
 
 impl Ours {
@@ -108,16 +106,10 @@ impl Ours {
         let points = (0..POINTS.min((1 << 24) / x.len()).max(8))
             .map(|k| x.iter().map(|x| x * (1.0 + 1e-4 * (k as f64 / POINTS as f64))).collect())
             .collect();
-        let mut ours = Ours { workload, x, constants, recorded, points, bytes: 0 };
-        ours.bytes = ours.bytes();
+        let size = wengert::tape_size(&x[..], |x| workload.evaluate(&x, &constants));
+        let ours = Ours { workload, x, constants, recorded, points, size };
         ours.check()?;
         Ok(ours)
-    }
-
-    /// Bytes of records, values, constants and adjoints that one gradient touches.
-    fn bytes(&self) -> usize {
-        let size = wengert::tape_size(&self.x, |x| self.workload.evaluate(&x, &self.constants));
-        size.bytes
     }
 
     fn gradient(&self) -> (f64, Vec<f64>) {
@@ -144,6 +136,19 @@ impl Ours {
             agrees(&lane, "lanes")?;
         }
         Ok(())
+    }
+
+    /// Milliseconds of a gradient among the first 50 and the last 50 of 1,000 in a row.
+    fn repeated(&self) -> [f64; 2] {
+        let mut samples: Vec<f64> = (0..1000)
+            .map(|_| {
+                let begin = Instant::now();
+                black_box(self.gradient());
+                begin.elapsed().as_secs_f64() * 1e3
+            })
+            .collect();
+        let last = median(&mut samples[950..].to_vec());
+        [median(&mut samples[..50]), last]
     }
 
     /// One block of every mode, in milliseconds: the gradient of one point.
@@ -188,6 +193,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         let ours = Ours::prepare(workload)?;
         let times = measure(&ours, peers.as_mut(), options.rounds)?;
         let ratio = report(&ours, times, options.json);
+        if !options.json {
+            let [first, last] = ours.repeated();
+            println!("({}) repeated 1,000 times: {first:.4} ms at first, {last:.4} ms at last", workload.letter());
+        }
         ratios.extend(ratio);
     }
     if !options.json && !ratios.is_empty() {
@@ -250,13 +259,14 @@ fn report(ours: &Ours, times: BTreeMap<(String, String), Times>, as_json: bool) 
         .map(|row| row.3)
         .min_by(f64::total_cmp);
     for (system, mode, primal, gradient) in rows {
-        let bytes = (system == "wengert").then(|| ours.bytes as f64 / operations);
+        let bytes = (system == "wengert").then(|| ours.size.bytes as f64 / operations);
         let ns = gradient * 1e6 / operations;
         if as_json {
             let line = json!({
                 "suite": "scalar", "workload": ours.workload.letter().to_string(), "system": system,
                 "mode": mode, "primal_ms": primal, "gradient_ms": gradient, "ns_per_op": ns,
                 "bytes_per_op": bytes,
+                "bytes_per_record": bytes.map(|_| ours.size.bytes as f64 / ours.size.records as f64),
             });
             println!("{line}");
         } else {

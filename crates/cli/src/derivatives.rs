@@ -24,41 +24,24 @@ pub(crate) fn adjoints(program: &Program, point: &[f64], operations: usize) -> V
 pub(crate) fn tangents(program: &Program, point: &[f64], direction: &[f64]) -> Vec<f64> {
     let (_, tangents) = jvp(point.to_vec(), direction.to_vec(), |inputs: Vec<Var>| {
         let run = eval::run(program, &inputs);
-        run.entries
-            .iter()
-            .map(|entry| entry.value)
-            .collect::<Vec<Var>>()
+        run.entries.iter().map(|entry| entry.value).collect::<Vec<Var>>()
     });
     tangents
 }
 
 /// A row for each output, a column for each input.
 pub(crate) fn jacobian_of(program: &Program, point: &[f64]) -> Vec<Vec<f64>> {
-    jacobian(point.to_vec(), |inputs: Vec<Var>| {
-        eval::outputs(program, &inputs)
-    })
+    jacobian(point.to_vec(), |inputs: Vec<Var>| eval::outputs(program, &inputs))
 }
 
 /// The second derivatives of the only output.
 pub(crate) fn hessian_of(program: &Program, point: &[f64]) -> Vec<Vec<f64>> {
-    hessian(point.to_vec(), |inputs: Vec<Var>| {
-        eval::outputs(program, &inputs)[0]
-    })
+    hessian(point.to_vec(), |inputs: Vec<Var>| eval::outputs(program, &inputs)[0])
 }
 
 /// The Taylor coefficients of every output along a direction, from order 0 on.
-pub(crate) fn series_of(
-    program: &Program,
-    point: &[f64],
-    direction: &[f64],
-    order: usize,
-) -> Vec<Vec<f64>> {
-    taylor(
-        point.to_vec(),
-        direction.to_vec(),
-        order,
-        |inputs: Vec<Var>| eval::outputs(program, &inputs),
-    )
+pub(crate) fn series_of(program: &Program, point: &[f64], direction: &[f64], order: usize) -> Vec<Vec<f64>> {
+    taylor(point.to_vec(), direction.to_vec(), order, |inputs: Vec<Var>| eval::outputs(program, &inputs))
 }
 
 /// Derivatives from Taylor coefficients: the k-th times the factorial of k.

@@ -38,14 +38,8 @@ pub(crate) fn derivative(x: f64, f: impl Fn(f64) -> f64) -> Estimate {
     let scale = if x == 0.0 { 1.0 } else { x.abs() };
     let widths = [0.1, 1e-2, 1e-4].map(|width| ridders(x, width * scale, &f));
     let better = |a: Estimate, b: Estimate| if b.error < a.error { b } else { a };
-    let none = Estimate {
-        value: f64::NAN,
-        error: f64::INFINITY,
-    };
-    widths
-        .into_iter()
-        .filter(|estimate| estimate.value.is_finite())
-        .fold(none, better)
+    let none = Estimate { value: f64::NAN, error: f64::INFINITY };
+    widths.into_iter().filter(|estimate| estimate.value.is_finite()).fold(none, better)
 }
 
 /// Neville's table over the steps: row `j` removes the error of order `2j` in the step.
@@ -55,10 +49,7 @@ fn ridders(x: f64, width: f64, f: &impl Fn(f64) -> f64) -> Estimate {
         let (above, below) = (x + step, x - step);
         (f(above) - f(below)) / (above - below)
     };
-    let mut best = Estimate {
-        value: f64::NAN,
-        error: f64::INFINITY,
-    };
+    let mut best = Estimate { value: f64::NAN, error: f64::INFINITY };
     let mut step = width;
     let mut column = vec![quotient(step)];
     for _ in 1..STEPS {
@@ -106,14 +97,8 @@ mod tests {
         for (f, x, expected) in cases {
             let estimate = derivative(x, f);
             assert!(estimate.agrees(expected), "{x}: {estimate:?} {expected}");
-            assert!(
-                (estimate.value - expected).abs() <= 1e-7 * expected.abs() + 1e-9,
-                "{estimate:?}"
-            );
-            assert!(
-                !estimate.agrees(expected * 1.001 + 1e-4),
-                "{x}: {estimate:?}"
-            );
+            assert!((estimate.value - expected).abs() <= 1e-7 * expected.abs() + 1e-9, "{estimate:?}");
+            assert!(!estimate.agrees(expected * 1.001 + 1e-4), "{x}: {estimate:?}");
         }
     }
 

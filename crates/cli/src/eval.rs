@@ -110,21 +110,14 @@ pub(crate) fn run_shifted<R: Real>(program: &Program, inputs: &[R], shifts: &[R]
             Step::Jump(target) => next = target,
         }
     }
-    machine.run.outputs = program
-        .outputs
-        .iter()
-        .map(|node| machine.run.operand(*node))
-        .collect();
+    machine.run.outputs = program.outputs.iter().map(|node| machine.run.operand(*node)).collect();
     machine.run
 }
 
 /// The values of the outputs of `program`.
 pub(crate) fn outputs<R: Real>(program: &Program, inputs: &[R]) -> Vec<R> {
     let run = run(program, inputs);
-    run.outputs
-        .iter()
-        .map(|operand| run.value(*operand))
-        .collect()
+    run.outputs.iter().map(|operand| run.value(*operand)).collect()
 }
 
 impl<R: Real> Run<R> {
@@ -175,26 +168,11 @@ impl<'p, R: Real> Machine<'p, R> {
             *slot = Operand::Entry(index);
             let operation = Operation::Input(Variable(u32::try_from(index).unwrap_or(u32::MAX)));
             let operands = [Operand::Constant(0.0); 3];
-            entries.push(Entry {
-                operation,
-                operands,
-                value: *value,
-                node: None,
-            });
+            entries.push(Entry { operation, operands, value: *value, node: None });
         }
         let cells = vec![Cell::Empty; program.nodes.len()];
-        let run = Run {
-            cells,
-            entries,
-            outputs: Vec::new(),
-            assignments: Vec::new(),
-        };
-        Self {
-            program,
-            variables,
-            shifts,
-            run,
-        }
+        let run = Run { cells, entries, outputs: Vec::new(), assignments: Vec::new() };
+        Self { program, variables, shifts, run }
     }
 
     fn value(&self, node: Node) -> R {
@@ -269,12 +247,7 @@ impl<'p, R: Real> Machine<'p, R> {
             Some(shift) => value + *shift,
             None => value,
         };
-        self.run.entries.push(Entry {
-            operation,
-            operands,
-            value,
-            node: Some(node),
-        });
+        self.run.entries.push(Entry { operation, operands, value, node: Some(node) });
         Cell::Number(Operand::Entry(index))
     }
 }

@@ -9,11 +9,7 @@ use crate::syntax::functions::Function;
 /// Lists the functions with their arguments, one a line.
 pub(crate) fn run(color: anstream::ColorChoice) -> Result<(), Failure> {
     let mut text = String::new();
-    let width = Function::ALL
-        .iter()
-        .map(|function| function.signature().len())
-        .max()
-        .unwrap_or(0);
+    let width = Function::ALL.iter().map(|function| function.signature().len()).max().unwrap_or(0);
     for function in Function::ALL {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{:width$}  {}", function.signature(), function.help());

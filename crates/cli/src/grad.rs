@@ -23,11 +23,7 @@ pub(crate) fn run(flags: &Grad, color: anstream::ColorChoice) -> Result<(), Fail
     let report = report(flags, &source, &program)?;
     let text = render(&report, flags.format)?;
     // Only the tables have colours.
-    let color = if flags.format == Format::Text {
-        color
-    } else {
-        anstream::ColorChoice::Never
-    };
+    let color = if flags.format == Format::Text { color } else { anstream::ColorChoice::Never };
     output::write(&text, flags.out.as_deref(), color)?;
     match &report.check {
         Some(check) if !check.agrees => {
@@ -48,14 +44,9 @@ pub(crate) fn run(flags: &Grad, color: anstream::ColorChoice) -> Result<(), Fail
 fn read_program(source: &Source) -> Result<Program, Failure> {
     let parsed = parse(&source.text);
     if parsed.is_err() && source.may_be_path {
-        return Err(Failure::File(format!(
-            "there is no file `{}`, and it is no expression either",
-            source.text
-        )));
+        return Err(Failure::File(format!("there is no file `{}`, and it is no expression either", source.text)));
     }
-    parsed
-        .and_then(|ast| check(&ast))
-        .map_err(|message| Failure::program(source, &message))
+    parsed.and_then(|ast| check(&ast)).map_err(|message| Failure::program(source, &message))
 }
 
 /// Everything the flags ask for.
@@ -66,11 +57,7 @@ fn report(flags: &Grad, source: &Source, program: &Program) -> Result<Report, Fa
         return Err(several(source, program, "a Hessian is that of one output"));
     }
     if !single && !flags.jacobian && flags.jvp.is_empty() && flags.order.is_none() {
-        return Err(several(
-            source,
-            program,
-            "a gradient is that of one output; `--jacobian` takes several",
-        ));
+        return Err(several(source, program, "a gradient is that of one output; `--jacobian` takes several"));
     }
     if flags.jacobian {
         limit("Jacobian", program.outputs.len(), program.inputs)?;
@@ -123,14 +110,8 @@ pub(crate) fn report_at(text: &str, at: &[&str]) -> Report {
     let mut arguments = vec!["wengert", "grad", text];
     arguments.extend(at.iter().flat_map(|values| ["--at", values]));
     let flags = crate::flags::Flags::parse_from(arguments);
-    let crate::flags::Command::Grad(flags) = flags.command else {
-        panic!("not `grad`")
-    };
-    let source = Source {
-        name: "test".into(),
-        text: text.into(),
-        may_be_path: false,
-    };
+    let crate::flags::Command::Grad(flags) = flags.command else { panic!("not `grad`") };
+    let source = Source { name: "test".into(), text: text.into(), may_be_path: false };
     let made = read_program(&source).and_then(|program| report(&flags, &source, &program));
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
@@ -149,46 +130,28 @@ fn limit(name: &str, rows: usize, columns: usize) -> Result<(), Failure> {
 /// The message about too many outputs, shown at the second.
 fn several(source: &Source, program: &Program, why: &str) -> Failure {
     let count = program.outputs.len();
-    let span = program
-        .outputs
-        .get(1)
-        .map(|node| program.node(*node).span)
-        .unwrap_or_default();
-    let message = Diagnostic::new(span, format!("the program has {count} outputs"))
-        .label("the second output")
-        .help(why);
+    let span = program.outputs.get(1).map(|node| program.node(*node).span).unwrap_or_default();
+    let message =
+        Diagnostic::new(span, format!("the program has {count} outputs")).label("the second output").help(why);
     Failure::usage(source, &message)
 }
 
 /// The numbers under the names of the inputs; there may be more numbers than inputs.
 fn named(program: &Program, values: &[f64]) -> Vec<Named> {
-    let pair = |(name, value): (&String, &f64)| Named {
-        name: name.clone(),
-        value: Number(*value),
-    };
+    let pair = |(name, value): (&String, &f64)| Named { name: name.clone(), value: Number(*value) };
     program.input_names().iter().zip(values).map(pair).collect()
 }
 
 fn numbers(rows: Vec<Vec<f64>>) -> Vec<Vec<Number>> {
-    rows.into_iter()
-        .map(|row| row.into_iter().map(Number).collect())
-        .collect()
+    rows.into_iter().map(|row| row.into_iter().map(Number).collect()).collect()
 }
 
-fn directional(
-    program: &Program,
-    run: &Run<f64>,
-    direction: &[f64],
-    tangents: &[f64],
-) -> Directional {
+fn directional(program: &Program, run: &Run<f64>, direction: &[f64], tangents: &[f64]) -> Directional {
     let derivative = |output: &Operand| match output {
         Operand::Constant(_) => Number(0.0),
         Operand::Entry(index) => Number(tangents[*index]),
     };
-    Directional {
-        direction: named(program, direction),
-        derivatives: run.outputs.iter().map(derivative).collect(),
-    }
+    Directional { direction: named(program, direction), derivatives: run.outputs.iter().map(derivative).collect() }
 }
 
 /// The derivatives of every order up to `order`.
@@ -204,10 +167,7 @@ fn series(flags: &Grad, program: &Program, point: &[f64], order: u8) -> Result<S
         (texts, _) => point::values(program, "--dir", texts)?,
     };
     let coefficients = derivatives::series_of(program, point, &direction, usize::from(order));
-    let derived = coefficients
-        .iter()
-        .map(|c| derivatives::from_coefficients(c))
-        .collect();
+    let derived = coefficients.iter().map(|c| derivatives::from_coefficients(c)).collect();
     Ok(Series {
         direction: named(program, &direction),
         derivatives: numbers(derived),
@@ -228,9 +188,7 @@ fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
         let value = |output: usize, x: f64| eval::outputs(program, &moved(input, x))[output];
         if let Some(gradient) = &report.gradient {
             let exact = gradient[input].value.0;
-            entries.push(entry(format!("d/d{name}"), point[input], exact, |x| {
-                value(0, x)
-            }));
+            entries.push(entry(format!("d/d{name}"), point[input], exact, |x| value(0, x)));
         }
         for (output, row) in report.jacobian.iter().flatten().enumerate() {
             let exact = row[input].0;
@@ -257,20 +215,11 @@ fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
     if let Some(series) = &report.series {
         compare_series(program, point, report, series, &mut entries);
     }
-    Check {
-        agrees: entries.iter().all(|entry| entry.agrees),
-        entries,
-    }
+    Check { agrees: entries.iter().all(|entry| entry.agrees), entries }
 }
 
 /// Compares every derivative of a series with differences of the order before.
-fn compare_series(
-    program: &Program,
-    point: &[f64],
-    report: &Report,
-    series: &Series,
-    entries: &mut Vec<CheckEntry>,
-) {
+fn compare_series(program: &Program, point: &[f64], report: &Report, series: &Series, entries: &mut Vec<CheckEntry>) {
     let direction: Vec<f64> = series.direction.iter().map(|part| part.value.0).collect();
     for (output, derived) in series.derivatives.iter().enumerate() {
         for (order, exact) in derived.iter().enumerate().skip(1) {

@@ -17,31 +17,22 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Run<f64>) -> Vec<Ro
     let lines = Lines::new(&source.text);
     let mut rows = Vec::with_capacity(run.entries.len());
     for (entry, name) in run.entries.iter().zip(&names) {
-        let words = Words {
-            program,
-            source,
-            names: &names,
-        };
+        let words = Words { program, source, names: &names };
         let operands = words.operands(entry);
         let chosen = chosen(run, entry);
-        let edges = entry.operands[..entry.operation.arity()]
-            .iter()
-            .zip(&operands)
-            .zip(partials(run, entry, chosen))
-            .map(|((operand, name), partial)| Edge {
-                row: row_of(*operand),
-                name: name.clone(),
-                partial: partial.map(Number),
-                flows: false,
-            });
+        let edges =
+            entry.operands[..entry.operation.arity()].iter().zip(&operands).zip(partials(run, entry, chosen)).map(
+                |((operand, name), partial)| Edge {
+                    row: row_of(*operand),
+                    name: name.clone(),
+                    partial: partial.map(Number),
+                    flows: false,
+                },
+            );
         let input = matches!(entry.operation, Operation::Input(_));
         rows.push(Row {
             name: name.clone(),
-            kind: if input {
-                RowKind::Input
-            } else {
-                RowKind::Operation
-            },
+            kind: if input { RowKind::Input } else { RowKind::Operation },
             operation: symbol(entry),
             text: words.text(entry, &operands),
             operands: edges.collect(),
@@ -86,11 +77,7 @@ pub(crate) fn outputs(program: &Program, source: &Source, run: &Run<f64>) -> Vec
         value: Number(run.value(*operand)),
         row: row_of(*operand),
     };
-    run.outputs
-        .iter()
-        .zip(&program.outputs)
-        .map(output)
-        .collect()
+    run.outputs.iter().zip(&program.outputs).map(output).collect()
 }
 
 fn row_of(operand: Operand) -> Option<usize> {
@@ -117,9 +104,7 @@ impl Lines {
     }
 
     fn line(&self, span: Span) -> usize {
-        self.0
-            .partition_point(|newline| *newline < span.start as usize)
-            + 1
+        self.0.partition_point(|newline| *newline < span.start as usize) + 1
     }
 }
 
@@ -183,11 +168,7 @@ impl<'p> Versions<'p> {
             (count > 1).then_some(joint)
         };
         let joints = program.variables.iter().zip(counts).map(joint).collect();
-        Self {
-            program,
-            joints,
-            taken,
-        }
+        Self { program, joints, taken }
     }
 
     /// `a` if the variable has one version, else `a0`, `a1`, …; with an underscore between if
@@ -234,10 +215,7 @@ impl Words<'_> {
             Operand::Constant(value) => Number(*value).exact(),
             Operand::Entry(index) => self.names[*index].clone(),
         };
-        entry.operands[..entry.operation.arity()]
-            .iter()
-            .map(word)
-            .collect()
+        entry.operands[..entry.operation.arity()].iter().map(word).collect()
     }
 
     /// The operation with its operands, as the language would write it.
@@ -246,11 +224,7 @@ impl Words<'_> {
         // A number with a sign needs parentheses beside an operator.
         let side = |index: usize| {
             let word: &String = &operands[index];
-            if word.starts_with('-') {
-                format!("({word})")
-            } else {
-                word.clone()
-            }
+            if word.starts_with('-') { format!("({word})") } else { word.clone() }
         };
         match entry.operation {
             Operation::Input(_) => "input".to_owned(),

@@ -15,14 +15,10 @@ use crate::failure::Failure;
 pub(crate) fn write(text: &str, file: Option<&Path>, color: ColorChoice) -> Result<(), Failure> {
     let Some(path) = file else {
         let mut stdout = AutoStream::new(io::stdout().lock(), color);
-        let written = stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush());
+        let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
         return match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(Failure::File(format!(
-                "cannot write the standard output: {error}"
-            ))),
+            Err(error) => Err(Failure::File(format!("cannot write the standard output: {error}"))),
             Ok(()) => Ok(()),
         };
     };
@@ -34,23 +30,14 @@ pub(crate) fn write(text: &str, file: Option<&Path>, color: ColorChoice) -> Resu
 /// Puts a file with these contents at `path`.
 fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     if path.is_dir() {
-        return Err(io::Error::new(
-            io::ErrorKind::IsADirectory,
-            "it is a directory",
-        ));
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
     // A link stays a link: what it points at is replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let existing = target.metadata().ok();
-    if existing
-        .as_ref()
-        .is_some_and(|metadata| !metadata.is_file())
-    {
+    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
         // A device or a pipe, such as /dev/null, cannot be replaced; there is nothing to keep whole.
-        return std::fs::OpenOptions::new()
-            .write(true)
-            .open(&target)?
-            .write_all(contents);
+        return std::fs::OpenOptions::new().write(true).open(&target)?.write_all(contents);
     }
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -67,9 +54,7 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut temporary = builder.tempfile_in(folder)?;
     temporary.write_all(contents)?;
     if let Some(metadata) = existing {
-        temporary
-            .as_file()
-            .set_permissions(metadata.permissions())?;
+        temporary.as_file().set_permissions(metadata.permissions())?;
     }
     temporary.as_file().sync_all()?;
     temporary.persist(&target).map_err(|error| error.error)?;

@@ -8,22 +8,14 @@ use crate::eval::{Entry, Operand, Operation, Run};
 ///
 /// `chosen` says for a `select` whether its condition held. The side not chosen has derivative 0
 /// whatever its value, since `select` masks it.
-pub(crate) fn partials(
-    run: &Run<f64>,
-    entry: &Entry<f64>,
-    chosen: Option<bool>,
-) -> Vec<Option<f64>> {
+pub(crate) fn partials(run: &Run<f64>, entry: &Entry<f64>, chosen: Option<bool>) -> Vec<Option<f64>> {
     let operand = |index: usize| run.value(entry.operands[index]);
     let all: [f64; 3] = match entry.operation {
         Operation::Input(_) => [0.0; 3],
         Operation::Unary(op) => [op.partial(operand(0), entry.value), 0.0, 0.0],
         Operation::Binary(op) => {
             let (x, y) = (operand(0), operand(1));
-            [
-                op.partial_x(x, y, entry.value),
-                op.partial_y(x, y, entry.value),
-                0.0,
-            ]
+            [op.partial_x(x, y, entry.value), op.partial_y(x, y, entry.value), 0.0]
         }
         Operation::MulAdd => [operand(1), operand(0), 1.0],
         Operation::Select(_) if chosen == Some(true) => [1.0, 0.0, 0.0],

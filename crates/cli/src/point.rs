@@ -12,26 +12,17 @@ use crate::syntax::functions::nearest_of;
 /// as in programs, with an optional sign, or `inf`, `-inf`, `nan`.
 pub(crate) fn values(program: &Program, flag: &str, texts: &[String]) -> Result<Vec<f64>, Failure> {
     let names = program.input_names();
-    let places: HashMap<&str, usize> = names
-        .iter()
-        .enumerate()
-        .map(|(index, name)| (name.as_str(), index))
-        .collect();
+    let places: HashMap<&str, usize> = names.iter().enumerate().map(|(index, name)| (name.as_str(), index)).collect();
     let mut found: Vec<Option<f64>> = vec![None; names.len()];
     for (name, value) in pairs(flag, texts)? {
         let Some(&index) = places.get(name.as_str()) else {
             return Err(unknown(program, flag, &name));
         };
         if found[index].replace(value).is_some() {
-            return Err(Failure::Usage(format!(
-                "`{flag}` gives `{name}` two values"
-            )));
+            return Err(Failure::Usage(format!("`{flag}` gives `{name}` two values")));
         }
     }
-    let missing = names
-        .iter()
-        .zip(&found)
-        .filter(|(_, value)| value.is_none());
+    let missing = names.iter().zip(&found).filter(|(_, value)| value.is_none());
     let missing: Vec<String> = missing.map(|(name, _)| format!("`{name}`")).collect();
     if missing.is_empty() {
         return Ok(found.into_iter().flatten().collect());
@@ -83,18 +74,14 @@ fn pairs(flag: &str, texts: &[String]) -> Result<Vec<(String, f64)>, Failure> {
             continue;
         }
         let Some((name, value)) = piece.split_once('=') else {
-            return Err(Failure::Usage(format!(
-                "`{flag}`: expected `name=value`, found `{piece}`"
-            )));
+            return Err(Failure::Usage(format!("`{flag}`: expected `name=value`, found `{piece}`")));
         };
         let (name, value) = (name.trim(), value.trim());
         if !crate::syntax::is_name(name) {
             return Err(Failure::Usage(format!("`{flag}`: `{name}` is not a name")));
         }
         let Ok(number) = value.parse::<f64>() else {
-            return Err(Failure::Usage(format!(
-                "`{flag}`: the value of `{name}` is `{value}`, which is not a number"
-            )));
+            return Err(Failure::Usage(format!("`{flag}`: the value of `{name}` is `{value}`, which is not a number")));
         };
         if number.is_infinite() && value.contains(|c: char| c.is_ascii_digit()) {
             return Err(Failure::Usage(format!(

@@ -162,11 +162,7 @@ impl From<f64> for Number {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0.is_finite() {
-            serializer.serialize_f64(self.0)
-        } else {
-            serializer.serialize_str(&self.exact())
-        }
+        if self.0.is_finite() { serializer.serialize_f64(self.0) } else { serializer.serialize_str(&self.exact()) }
     }
 }
 
@@ -175,11 +171,7 @@ impl Number {
     pub(crate) fn exact(self) -> String {
         let value = self.0;
         if value.is_infinite() {
-            return if value > 0.0 {
-                "inf".into()
-            } else {
-                "-inf".into()
-            };
+            return if value > 0.0 { "inf".into() } else { "-inf".into() };
         }
         if value != 0.0 && (value.abs() >= 1e16 || value.abs() < 1e-5) {
             return format!("{value:e}");

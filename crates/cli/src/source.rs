@@ -69,11 +69,7 @@ fn expression(argument: &OsStr, error: &io::Error) -> Result<Source, Failure> {
         )));
     };
     let may_be_path = looks_like_a_path(text);
-    Ok(Source {
-        name: "<expression>".to_owned(),
-        text: text.to_owned(),
-        may_be_path,
-    })
+    Ok(Source { name: "<expression>".to_owned(), text: text.to_owned(), may_be_path })
 }
 
 /// Whether a text without blanks or parentheses has a `.` before a letter, or starts like a path.
@@ -84,10 +80,7 @@ fn looks_like_a_path(text: &str) -> bool {
     }
     let suffix = Path::new(text).extension().and_then(OsStr::to_str);
     let suffix = suffix.is_some_and(|suffix| suffix.starts_with(char::is_alphabetic));
-    suffix
-        || ["/", "./", "../", "~/"]
-            .iter()
-            .any(|start| text.starts_with(start))
+    suffix || ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start))
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Failure {
@@ -105,10 +98,7 @@ fn limited(input: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
     let read = input.take(LIMIT + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(name, &error))?;
     if bytes.len() as u64 > LIMIT {
-        return Err(Failure::File(format!(
-            "cannot read `{name}`: {}",
-            too_large(None)
-        )));
+        return Err(Failure::File(format!("cannot read `{name}`: {}", too_large(None))));
     }
     Ok(bytes)
 }
@@ -116,21 +106,10 @@ fn limited(input: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
 fn from_bytes(name: String, bytes: Vec<u8>) -> Result<Source, Failure> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..valid]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
-            + 1;
-        Failure::File(format!(
-            "cannot read `{name}`: it is not UTF-8 text (byte {} in line {line})",
-            valid + 1
-        ))
+        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+        Failure::File(format!("cannot read `{name}`: it is not UTF-8 text (byte {} in line {line})", valid + 1))
     })?;
-    Ok(Source {
-        name,
-        text,
-        may_be_path: false,
-    })
+    Ok(Source { name, text, may_be_path: false })
 }
 
 #[cfg(test)]

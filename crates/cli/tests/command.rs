@@ -13,21 +13,14 @@ struct Ran {
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wengert"));
-    command
-        .args(arguments)
-        .env_remove("NO_COLOR")
-        .env_remove("CLICOLOR_FORCE");
+    command.args(arguments).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
 }
 
 fn finish(output: Output) -> Ran {
     // A panic exits with 101 and a signal has no code; neither is one of ours.
     let code = output.status.code().expect("the command ends by itself");
-    assert!(
-        (0..=4).contains(&code),
-        "{code}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!((0..=4).contains(&code), "{code}: {}", String::from_utf8_lossy(&output.stderr));
     Ran {
         code,
         out: String::from_utf8(output.stdout).expect("the output is text"),
@@ -36,11 +29,7 @@ fn finish(output: Output) -> Ran {
 }
 
 fn wengert(arguments: &[&str]) -> Ran {
-    finish(
-        command(arguments)
-            .output()
-            .expect("the command can be started"),
-    )
+    finish(command(arguments).output().expect("the command can be started"))
 }
 
 /// The same with a text on the standard input.
@@ -75,20 +64,9 @@ fn text(path: &Path) -> &str {
 #[test]
 fn the_textbook_example_has_its_known_gradient() {
     // Griewank and Walther's example, also in Baydin et al. (2018).
-    let ran = wengert(&[
-        "grad",
-        "ln(x1) + x1*x2 - sin(x2)",
-        "--at",
-        "x1=2,x2=5",
-        "--check",
-    ]);
+    let ran = wengert(&["grad", "ln(x1) + x1*x2 - sin(x2)", "--at", "x1=2,x2=5", "--check"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    for part in [
-        "11.652071455223084",
-        "d/dx1  5.5\n",
-        "d/dx2  1.7163378145367738\n",
-        "agrees",
-    ] {
+    for part in ["11.652071455223084", "d/dx1  5.5\n", "d/dx2  1.7163378145367738\n", "agrees"] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
 }
@@ -99,12 +77,7 @@ fn programs_come_from_files_and_the_standard_input() {
     let (_folder, path) = file(program);
     let from_file = wengert(&["grad", text(&path), "--at", "x=1,y=2"]);
     let from_input = with_input(&["grad", "-", "--at", "x=1", "--at", "y=2"], program);
-    assert_eq!(
-        (from_file.code, from_input.code),
-        (0, 0),
-        "{}",
-        from_file.err
-    );
+    assert_eq!((from_file.code, from_input.code), (0, 0), "{}", from_file.err);
     assert_eq!(from_file.out, from_input.out);
     assert!(from_file.out.contains("a1"), "{}", from_file.out);
 }
@@ -117,20 +90,12 @@ fn derivatives_of_every_order_are_known_and_agree_with_differences() {
     assert!(ran.out.contains("  6      64          "), "{}", ran.out);
     assert!(ran.out.contains("exp(2*x) order 6  "), "{}", ran.out);
     // (2 + t) (3 + t)^2 = 18 + 21 t + 8 t^2 + t^3
-    let along = [
-        "grad", "x*y^2", "--at", "x=2,y=3", "--order", "3", "--dir", "x=1,y=1",
-    ];
+    let along = ["grad", "x*y^2", "--at", "x=2,y=3", "--order", "3", "--dir", "x=1,y=1"];
     let ran = wengert(&[&along[..], &["--format", "json", "--check"]].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let json: serde_json::Value = serde_json::from_str(&ran.out).expect("it is JSON");
-    assert_eq!(
-        json["series"]["coefficients"],
-        serde_json::json!([[18.0, 21.0, 8.0, 1.0]])
-    );
-    assert_eq!(
-        json["series"]["derivatives"],
-        serde_json::json!([[18.0, 21.0, 16.0, 6.0]])
-    );
+    assert_eq!(json["series"]["coefficients"], serde_json::json!([[18.0, 21.0, 8.0, 1.0]]));
+    assert_eq!(json["series"]["derivatives"], serde_json::json!([[18.0, 21.0, 16.0, 6.0]]));
 }
 
 #[test]
@@ -138,31 +103,16 @@ fn a_derivative_that_differs_exits_with_1() {
     // At a kink the derivative is a convention, and differences see both sides.
     let ran = wengert(&["grad", "relu(x)", "--at", "x=0", "--check"]);
     assert_eq!(ran.code, 1, "{}", ran.out);
-    assert!(
-        ran.out.contains("DIFFERS") && ran.err.contains("1 of 1"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.out.contains("DIFFERS") && ran.err.contains("1 of 1"), "{}", ran.err);
 }
 
 #[test]
 fn json_can_be_read_back() {
-    let arguments = [
-        "grad",
-        "x*y, x + y",
-        "--jacobian",
-        "--at",
-        "x=2,y=3",
-        "--format",
-        "json",
-    ];
+    let arguments = ["grad", "x*y, x + y", "--jacobian", "--at", "x=2,y=3", "--format", "json"];
     let ran = wengert(&arguments);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let json: serde_json::Value = serde_json::from_str(&ran.out).expect("it is JSON");
-    assert_eq!(
-        json["jacobian"],
-        serde_json::json!([[3.0, 2.0], [1.0, 1.0]])
-    );
+    assert_eq!(json["jacobian"], serde_json::json!([[3.0, 2.0], [1.0, 1.0]]));
     assert_eq!(json["list"][2]["text"], "x * y");
 }
 
@@ -173,11 +123,7 @@ fn colours_are_for_terminals_unless_they_are_asked_for() {
     assert!(colored(&["grad", "x", "--at", "x=1", "--color", "always"]));
     assert!(!colored(&["grad", "x", "--at", "x=1", "--color", "never"]));
     assert!(!wengert(&["grad", "x +"]).err.contains('\u{1b}'));
-    assert!(
-        wengert(&["grad", "x +", "--color", "always"])
-            .err
-            .contains('\u{1b}')
-    );
+    assert!(wengert(&["grad", "x +", "--color", "always"]).err.contains('\u{1b}'));
 }
 
 #[test]
@@ -192,26 +138,11 @@ fn a_command_line_that_does_not_fit_exits_with_2() {
         (&["grad", "x", "--at", "x=1e999"], "too large"),
         (&["grad", "x", "--at", "x+1=2"], "is not a name"),
         (&["grad", "e*x", "--at", "x=1,e=2"], "which is a constant"),
-        (
-            &["grad", "1 + 2", "--at", "x=1"],
-            "the program has no inputs",
-        ),
-        (
-            &["grad", "x, x*x", "--at", "x=1"],
-            "`--jacobian` takes several",
-        ),
-        (
-            &["grad", "x", "--at", "x=1", "--format", "pdf"],
-            "invalid value",
-        ),
-        (
-            &["grad", "x*y", "--at", "x=1,y=2", "--order", "2"],
-            "this one has 2 inputs",
-        ),
-        (
-            &["grad", "x", "--at", "x=1", "--order", "0"],
-            "0 is not in 1..=100",
-        ),
+        (&["grad", "1 + 2", "--at", "x=1"], "the program has no inputs"),
+        (&["grad", "x, x*x", "--at", "x=1"], "`--jacobian` takes several"),
+        (&["grad", "x", "--at", "x=1", "--format", "pdf"], "invalid value"),
+        (&["grad", "x*y", "--at", "x=1,y=2", "--order", "2"], "this one has 2 inputs"),
+        (&["grad", "x", "--at", "x=1", "--order", "0"], "0 is not in 1..=100"),
         (&["grad", "x", "--at", "x=1", "--dir", "x=1"], "--order"),
         (&["grad"], "required"),
         (&["fly"], "unrecognized"),
@@ -225,19 +156,10 @@ fn a_command_line_that_does_not_fit_exits_with_2() {
 
 #[test]
 fn infinities_and_nan_are_values() {
-    for (value, shown) in [
-        ("inf", "inf"),
-        ("-inf", "-inf"),
-        ("nan", "NaN"),
-        ("-2.5e-3", "-0.0025"),
-    ] {
+    for (value, shown) in [("inf", "inf"), ("-inf", "-inf"), ("nan", "NaN"), ("-2.5e-3", "-0.0025")] {
         let ran = wengert(&["grad", "x", "--at", &format!("x={value}")]);
         assert_eq!(ran.code, 0, "{}", ran.err);
-        assert!(
-            ran.out.contains(&format!("value at x = {shown}\n")),
-            "{}",
-            ran.out
-        );
+        assert!(ran.out.contains(&format!("value at x = {shown}\n")), "{}", ran.out);
     }
 }
 
@@ -257,11 +179,7 @@ fn a_wrong_program_exits_with_3_and_points_at_the_mistake() {
         assert!(ran.err.contains(part), "{program}: {}", ran.err);
     }
     let ran = with_input(&["grad", "-"], b"a = x\nb = 2 a\nb");
-    assert!(
-        ran.code == 3 && ran.err.contains("<stdin>:2:7"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 3 && ran.err.contains("<stdin>:2:7"), "{}", ran.err);
 }
 
 #[test]
@@ -279,16 +197,8 @@ fn hostile_programs_are_refused_with_a_message() {
         let ran = with_input(&["grad", "-"], program.as_bytes());
         assert!(ran.code == 3 || ran.code == 2, "{}", ran.err);
         assert!(ran.err.contains(part), "{part}: {:.300}", ran.err);
-        assert!(
-            ran.err.contains("<stdin>:1:") || ran.code == 2,
-            "{:.300}",
-            ran.err
-        );
-        assert!(
-            !ran.err.contains(['\0', '\u{7}', '\u{202e}']),
-            "{:.300}",
-            ran.err
-        );
+        assert!(ran.err.contains("<stdin>:1:") || ran.code == 2, "{:.300}", ran.err);
+        assert!(!ran.err.contains(['\0', '\u{7}', '\u{202e}']), "{:.300}", ran.err);
     }
 }
 
@@ -309,10 +219,7 @@ fn large_programs_take_time_in_proportion() {
     let versions = list(&|_| "a = a + x\n".to_owned());
     let inputs = list(&|k| format!("x{k} + "));
     for (program, part) in [
-        (
-            format!("if x > 9e9 {{ b = 1 }} {arms} else {{ c = x }}\nx"),
-            "d/dx  1",
-        ),
+        (format!("if x > 9e9 {{ b = 1 }} {arms} else {{ c = x }}\nx"), "d/dx  1"),
         (format!("a = x\n{versions}a"), "d/dx  60001"),
         (format!("{inputs}x"), "no value for `x0`, `x1`"),
         (format!("{inputs}x0 + y(1)"), "unknown function"),
@@ -328,49 +235,25 @@ fn matrices_too_large_to_read_are_refused() {
     let inputs: String = (0..1_500).map(|k| format!("x{k} + ")).collect();
     let at: String = (0..1_500).map(|k| format!("x{k}=1,")).collect();
     let ran = wengert(&["grad", &format!("{inputs}1"), "--hessian", "--at", &at]);
-    assert!(
-        ran.code == 2 && ran.err.contains("1500 times 1500"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 2 && ran.err.contains("1500 times 1500"), "{}", ran.err);
 }
 
 #[test]
 fn files_that_cannot_be_read_exit_with_4() {
     let (folder, path) = file(b"x = \xff\xfe");
     let ran = wengert(&["grad", text(&path)]);
-    assert!(
-        ran.code == 4 && ran.err.contains("not UTF-8 text (byte 5 in line 1)"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 4 && ran.err.contains("not UTF-8 text (byte 5 in line 1)"), "{}", ran.err);
     let ran = wengert(&["grad", text(folder.path())]);
-    assert!(
-        ran.code == 4 && ran.err.contains("a directory"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 4 && ran.err.contains("a directory"), "{}", ran.err);
     let ran = wengert(&["grad", "no_such_file.txt"]);
-    assert!(
-        ran.code == 4 && ran.err.contains("there is no file"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 4 && ran.err.contains("there is no file"), "{}", ran.err);
     // Nothing is read of a file that is too large: this one takes no room on the disk.
     let large = std::fs::File::create(folder.path().join("large")).expect("it can be made");
     large.set_len(17 << 20).expect("it can be made longer");
     let ran = wengert(&["grad", text(&folder.path().join("large"))]);
-    assert!(
-        ran.code == 4 && ran.err.contains("17825792 bytes, at most 16777216"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 4 && ran.err.contains("17825792 bytes, at most 16777216"), "{}", ran.err);
     let ran = with_input(&["grad", "-"], &vec![b' '; 17 << 20]);
-    assert!(
-        ran.code == 4 && ran.err.contains("too large"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 4 && ran.err.contains("too large"), "{}", ran.err);
 }
 
 #[cfg(unix)]
@@ -378,33 +261,17 @@ fn files_that_cannot_be_read_exit_with_4() {
 fn a_pipe_is_not_waited_for() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let pipe = folder.path().join("pipe");
-    let made = Command::new("mkfifo")
-        .arg(&pipe)
-        .status()
-        .expect("mkfifo can be started");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo can be started");
     assert!(made.success());
     let ran = wengert(&["grad", text(&pipe)]);
-    assert!(
-        ran.code == 4 && ran.err.contains("not a regular file"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 4 && ran.err.contains("not a regular file"), "{}", ran.err);
 }
 
 #[test]
 fn a_file_is_written_as_a_whole_or_not_at_all() {
     let (folder, _) = file(b"");
     let out = folder.path().join("out.json");
-    let arguments = [
-        "grad",
-        "x",
-        "--at",
-        "x=1",
-        "--format",
-        "json",
-        "--out",
-        text(&out),
-    ];
+    let arguments = ["grad", "x", "--at", "x=1", "--format", "json", "--out", text(&out)];
     assert_eq!(wengert(&arguments).code, 0);
     let first = std::fs::read_to_string(&out).expect("it was written");
     assert!(first.ends_with("}\n"));
@@ -416,29 +283,16 @@ fn a_file_is_written_as_a_whole_or_not_at_all() {
     assert_eq!(names.count(), 2);
     let nowhere = folder.path().join("no").join("out.json");
     let ran = wengert(&["grad", "x", "--at", "x=1", "--out", text(&nowhere)]);
-    assert!(
-        ran.code == 4 && ran.err.contains("cannot write"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 4 && ran.err.contains("cannot write"), "{}", ran.err);
     let ran = wengert(&["grad", "x", "--at", "x=1", "--out", text(folder.path())]);
-    assert!(
-        ran.code == 4 && ran.err.contains("directory"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 4 && ran.err.contains("directory"), "{}", ran.err);
 }
 
 #[test]
 fn help_shows_examples_and_exit_codes() {
     let ran = wengert(&["grad", "--help"]);
     assert_eq!(ran.code, 0);
-    for part in [
-        "Examples:",
-        "Exit codes:",
-        "--jacobian",
-        "wengert grad 'x1*x2 + sin(x1)'",
-    ] {
+    for part in ["Examples:", "Exit codes:", "--jacobian", "wengert grad 'x1*x2 + sin(x1)'"] {
         assert!(ran.out.contains(part), "{part}");
     }
     let ran = wengert(&["functions"]);
@@ -448,9 +302,7 @@ fn help_shows_examples_and_exit_codes() {
 #[test]
 fn every_example_of_the_help_works() {
     let help = wengert(&["grad", "--help"]).out;
-    let examples = help
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("wengert grad '"));
+    let examples = help.lines().filter_map(|line| line.trim().strip_prefix("wengert grad '"));
     let folder = tempfile::tempdir().expect("a folder can be made");
     let mut count = 0;
     for example in examples {

@@ -189,9 +189,7 @@ fn parse_level(text: &str) -> Result<Option<Level>, String> {
         "baseline" => Ok(Some(Level::Baseline)),
         "avx2" => Ok(Some(Level::Avx2)),
         "avx512" => Ok(Some(Level::Avx512)),
-        _ => Err(format!(
-            "the environment variable {VARIABLE} is `{text}`; it must be baseline, avx2 or avx512"
-        )),
+        _ => Err(format!("the environment variable {VARIABLE} is `{text}`; it must be baseline, avx2 or avx512")),
     }
 }
 

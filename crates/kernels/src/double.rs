@@ -18,10 +18,7 @@ pub(crate) struct Double {
 #[inline(always)]
 pub(crate) fn fast_two_sum(a: f64, b: f64) -> Double {
     let hi = a + b;
-    Double {
-        hi,
-        lo: b - (hi - a),
-    }
+    Double { hi, lo: b - (hi - a) }
 }
 
 /// `a + b` without error, for any finite numbers whose sum does not overflow.
@@ -30,10 +27,7 @@ pub(crate) fn two_sum(a: f64, b: f64) -> Double {
     let hi = a + b;
     let a_part = hi - b;
     let b_part = hi - a_part;
-    Double {
-        hi,
-        lo: (a - a_part) + (b - b_part),
-    }
+    Double { hi, lo: (a - a_part) + (b - b_part) }
 }
 
 /// The number without its last 27 bits: what remains has 26, so products of such are exact.
@@ -100,9 +94,7 @@ mod tests {
     fn numbers() -> Vec<f64> {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut next = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state >> 11
         };
         (0..2000)
@@ -135,16 +127,10 @@ mod tests {
         for (&a, &b) in x.iter().zip(&x[1..]) {
             let p = two_product(a, b);
             let exact = a.mul_add(b, -p.hi);
-            assert!(
-                (p.lo - exact).abs() <= p.hi.abs() * 2f64.powi(-103),
-                "{a:e} {b:e}"
-            );
+            assert!((p.lo - exact).abs() <= p.hi.abs() * 2f64.powi(-103), "{a:e} {b:e}");
             let s = square(a);
             let exact = a.mul_add(a, -s.hi);
-            assert!(
-                (s.lo - exact).abs() <= s.hi.abs() * 2f64.powi(-103),
-                "{a:e}"
-            );
+            assert!((s.lo - exact).abs() <= s.hi.abs() * 2f64.powi(-103), "{a:e}");
         }
     }
 
@@ -152,22 +138,11 @@ mod tests {
     fn quotients_times_divisors_give_back_the_dividend() {
         let x = numbers();
         for w in x.windows(2) {
-            let n = Double {
-                hi: w[0],
-                lo: w[0] * 2f64.powi(-55),
-            };
-            let d = Double {
-                hi: w[1],
-                lo: -w[1] * 2f64.powi(-56),
-            };
+            let n = Double { hi: w[0], lo: w[0] * 2f64.powi(-55) };
+            let d = Double { hi: w[1], lo: -w[1] * 2f64.powi(-56) };
             let back = n.over(d).times(d);
             let gap = (back.hi - n.hi) + (back.lo - n.lo);
-            assert!(
-                gap.abs() <= n.hi.abs() * 2f64.powi(-97),
-                "{:e} {:e}",
-                w[0],
-                w[1]
-            );
+            assert!(gap.abs() <= n.hi.abs() * 2f64.powi(-97), "{:e} {:e}", w[0], w[1]);
         }
     }
 }

@@ -20,36 +20,23 @@ fn output_with(text: &str) -> (bool, String) {
         .output()
         .expect("the test starts itself");
     let text = [output.stdout, output.stderr].concat();
-    (
-        output.status.success(),
-        String::from_utf8_lossy(&text).into_owned(),
-    )
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
 }
 
 #[test]
 fn the_variable_lowers_the_level() {
-    let names = [
-        ("baseline", Level::Baseline),
-        ("avx2", Level::Avx2),
-        ("avx512", Level::Avx512),
-    ];
+    let names = [("baseline", Level::Baseline), ("avx2", Level::Avx2), ("avx512", Level::Avx512)];
     for (name, wanted) in names {
         let (success, text) = output_with(name);
         let expected = format!("level: {:?}.", wanted.min(machine_level()));
         assert!(success && text.contains(&expected), "{name}: {text}");
     }
     let (success, text) = output_with("");
-    assert!(
-        success && text.contains(&format!("level: {:?}.", machine_level())),
-        "{text}"
-    );
+    assert!(success && text.contains(&format!("level: {:?}.", machine_level())), "{text}");
 }
 
 #[test]
 fn a_misspelt_variable_is_refused() {
     let (success, text) = output_with("avx-512");
-    assert!(
-        !success && text.contains("WENGERT_LEVEL is `avx-512`"),
-        "{text}"
-    );
+    assert!(!success && text.contains("WENGERT_LEVEL is `avx-512`"), "{text}");
 }

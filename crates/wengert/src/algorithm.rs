@@ -94,9 +94,10 @@ impl Algorithm for Jvp {
         let mut results = outputs(trace, values);
         let seeds: Vec<Option<B>> = tangents.iter().map(|&tangent| Some(tangent)).collect();
         let tangents = trace.push_forward(values, &seeds);
-        results.extend((0..trace.outputs.len()).map(|k| {
-            trace.output_node(k).and_then(|node| tangents[node]).unwrap_or(B::constant(0.0))
-        }));
+        results.extend(
+            (0..trace.outputs.len())
+                .map(|k| trace.output_node(k).and_then(|node| tangents[node]).unwrap_or(B::constant(0.0))),
+        );
         results
     }
 }
@@ -166,8 +167,7 @@ pub(crate) struct Hvp;
 impl Algorithm for Hvp {
     #[track_caller]
     fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B> {
-        let inputs: Vec<Dual<B>> =
-            values.iter().zip(directions).map(|(&x, &v)| Dual::new(x, v)).collect();
+        let inputs: Vec<Dual<B>> = values.iter().zip(directions).map(|(&x, &v)| Dual::new(x, v)).collect();
         second_order(trace, &inputs).into_iter().map(Dual::tangent).collect()
     }
 }

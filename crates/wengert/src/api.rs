@@ -2,8 +2,8 @@
 
 use crate::algorithm::Task;
 use crate::scalar::Sealed;
-use crate::tape::Var;
 use crate::tape::TapeSize;
+use crate::tape::Var;
 use crate::tape::recording::{Line, Mode, Scope};
 use crate::tape::trace::Trace;
 use crate::taylor::Expansion;
@@ -165,10 +165,7 @@ pub fn jvp<T: Tree, O: Tree<Scalar = Var>>(
 /// assert_eq!(pullback.pull([0.0, 1.0]), [1.0, 1.0]);
 /// ```
 #[track_caller]
-pub fn vjp<T: Tree, O: Tree<Scalar = Var>>(
-    x: T,
-    f: impl FnOnce(T::Vars) -> O,
-) -> (O::Each<T::Scalar>, Pullback<T>) {
+pub fn vjp<T: Tree, O: Tree<Scalar = Var>>(x: T, f: impl FnOnce(T::Vars) -> O) -> (O::Each<T::Scalar>, Pullback<T>) {
     let (scope, output) = run_recorded(Mode::Once, &x, f);
     let line = scope.line();
     let (trace, values) = T::Scalar::hold(scope, &leaves(&output));
@@ -243,11 +240,7 @@ pub fn hessian<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> T::Each<T::Grad
 ///
 /// Source of the method: B. A. Pearlmutter, *Fast exact multiplication by the Hessian* (1994).
 #[track_caller]
-pub fn hvp<T: Tree>(
-    x: T,
-    vector: impl Tree<Scalar = T::Scalar>,
-    f: impl FnOnce(T::Vars) -> Var,
-) -> T::Grad {
+pub fn hvp<T: Tree>(x: T, vector: impl Tree<Scalar = T::Scalar>, f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
     let vector = leaves(&vector);
     check_size("hvp", "vector", x.size(), vector.len());
     let (_, mut results) = compute(&x, &vector, &Task::Hvp, f);

@@ -8,19 +8,16 @@ use std::fmt;
 use crate::api::run_recorded;
 use crate::ops::Unary;
 use crate::scalar::Sealed;
+use crate::tape::Var;
 use crate::tape::record::{Form, Op};
 use crate::tape::recording::{Line, Mode};
 use crate::tape::sweep::visit_edges;
 use crate::tape::trace::{Output, Trace};
-use crate::tape::Var;
 use crate::tree::{Tree, leaves};
 
 /// Records `f` with source lines.
 #[track_caller]
-fn diagnosed<T: Tree<Scalar = f64>, O: Tree<Scalar = Var>>(
-    x: &T,
-    f: impl FnOnce(T::Vars) -> O,
-) -> Trace {
+fn diagnosed<T: Tree<Scalar = f64>, O: Tree<Scalar = Var>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> Trace {
     let (scope, output) = run_recorded(Mode::Diagnose, x, f);
     f64::hold(scope, &leaves(&output)).0
 }

@@ -51,33 +51,35 @@
 // feature adds, and there is no unsafe block.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
+mod algorithm;
 mod api;
-mod tree;
+pub mod check;
+mod diagnose;
+mod dual;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
-mod record;
-mod diagnose;
-mod real;
 mod lanes;
-mod dual;
-mod taylor;
-mod series;
-mod tape;
-mod scalar;
-mod algorithm;
-mod replay;
 pub mod ops;
+mod real;
+mod record;
+mod replay;
+mod scalar;
+mod series;
 mod special;
-pub mod check;
+mod tape;
+mod taylor;
+mod tree;
 
-pub use api::{Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp};
+pub use api::{
+    Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
+};
 pub use diagnose::{
     Cut, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
 pub use dual::Dual;
 pub use lanes::{LaneMask, Lanes};
-pub use record::{GuardFlipped, Recorded, record};
 pub use real::{F32, Float, Mask, Real};
+pub use record::{GuardFlipped, Recorded, record};
 pub use scalar::Scalar;
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;

@@ -70,6 +70,9 @@ pub struct Recorded<T: Tree, O, F> {
     state: Mutex<State<O>>,
 }
 
+/// The path taken and what was computed on it.
+type OnPath<O, R> = (Arc<Path<O>>, R);
+
 struct State<O> {
     /// The paths through the function, the latest used first.
     paths: Vec<Arc<Path<O>>>,
@@ -240,13 +243,12 @@ where
         x: &X,
         directions: &[X::Scalar],
         task: &Task,
-    ) -> Result<(Arc<Path<O>>, std::vec::IntoIter<X::Scalar>), GuardFlipped> {
+    ) -> Result<OnPath<O, std::vec::IntoIter<X::Scalar>>, GuardFlipped> {
         let point = leaves(x);
         check_size("a recorded function", "point", self.size, point.len());
         let line = Location::caller();
-        let (path, results) = self.on_path(&point, |path| {
-            X::Scalar::replay(&path.trace, line, &point, directions, task).ok()
-        })?;
+        let (path, results) =
+            self.on_path(&point, |path| X::Scalar::replay(&path.trace, line, &point, directions, task).ok())?;
         Ok((path, results.into_iter()))
     }
 
@@ -256,7 +258,7 @@ where
         &self,
         point: &[S],
         mut run: impl FnMut(&Path<O>) -> Option<R>,
-    ) -> Result<(Arc<Path<O>>, R), GuardFlipped> {
+    ) -> Result<OnPath<O, R>, GuardFlipped> {
         for tried in 0.. {
             let Some(path) = self.lock().paths.get(tried).cloned() else { break };
             if let Some(result) = run(&path) {
@@ -382,11 +384,7 @@ where
     /// assert_eq!(sum, [6.0, 4.0]);
     /// ```
     #[track_caller]
-    pub fn for_each_grad<X: Tree<Scalar = f64>>(
-        &self,
-        points: &[X],
-        mut visit: impl FnMut(usize, f64, &[f64]),
-    ) {
+    pub fn for_each_grad<X: Tree<Scalar = f64>>(&self, points: &[X], mut visit: impl FnMut(usize, f64, &[f64])) {
         let mut number = 0;
         self.for_each(points, Ask::Gradient, |_, point, numbers| {
             match numbers {

@@ -68,13 +68,7 @@ pub trait Sealed: Sized {
         task: &Task,
     ) -> Result<Vec<Self>, Flipped>;
     /// Computes on values that [`Sealed::hold`] gave.
-    fn resume(
-        trace: &Trace,
-        line: Line,
-        values: &[Self],
-        directions: &[Self],
-        task: &Task,
-    ) -> Vec<Self>;
+    fn resume(trace: &Trace, line: Line, values: &[Self], directions: &[Self], task: &Task) -> Vec<Self>;
     /// Ends the recording and keeps it with the values of its records and captures.
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
 }
@@ -99,23 +93,11 @@ impl Sealed for f64 {
         let (trace, values) = f64::hold(scope, outputs);
         f64::resume(&trace, line, &values, directions, task)
     }
-    fn replay(
-        trace: &Trace,
-        line: Line,
-        point: &[f64],
-        directions: &[f64],
-        task: &Task,
-    ) -> Result<Vec<f64>, Flipped> {
+    fn replay(trace: &Trace, line: Line, point: &[f64], directions: &[f64], task: &Task) -> Result<Vec<f64>, Flipped> {
         let values = trace.evaluate(point, |capture| capture.value)?;
         Ok(f64::resume(trace, line, &values, directions, task))
     }
-    fn resume(
-        trace: &Trace,
-        line: Line,
-        values: &[f64],
-        directions: &[f64],
-        task: &Task,
-    ) -> Vec<f64> {
+    fn resume(trace: &Trace, line: Line, values: &[f64], directions: &[f64], task: &Task) -> Vec<f64> {
         let Some(&capture) = trace.captures.first() else {
             return task.run(trace, values, directions);
         };
@@ -161,23 +143,11 @@ impl Sealed for Var {
         let (trace, values) = Var::hold(scope, outputs);
         Var::resume(&trace, line, &values, directions, task)
     }
-    fn replay(
-        trace: &Trace,
-        line: Line,
-        point: &[Var],
-        directions: &[Var],
-        task: &Task,
-    ) -> Result<Vec<Var>, Flipped> {
+    fn replay(trace: &Trace, line: Line, point: &[Var], directions: &[Var], task: &Task) -> Result<Vec<Var>, Flipped> {
         let values = trace.evaluate(point, Var::capture)?;
         Ok(Var::resume(trace, line, &values, directions, task))
     }
-    fn resume(
-        trace: &Trace,
-        _line: Line,
-        values: &[Var],
-        directions: &[Var],
-        task: &Task,
-    ) -> Vec<Var> {
+    fn resume(trace: &Trace, _line: Line, values: &[Var], directions: &[Var], task: &Task) -> Vec<Var> {
         task.run(trace, values, directions)
     }
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Var>) {
@@ -190,11 +160,8 @@ impl Sealed for Var {
         }
         let base = scope.keep();
         let count = trace.records.len();
-        let mut values: Vec<Var> = trace.values[..count]
-            .iter()
-            .zip(base..)
-            .map(|(&value, tag)| Var { value, tag })
-            .collect();
+        let mut values: Vec<Var> =
+            trace.values[..count].iter().zip(base..).map(|(&value, tag)| Var { value, tag }).collect();
         values.extend(&trace.captures);
         (trace, values)
     }
@@ -202,10 +169,8 @@ impl Sealed for Var {
 
 #[cold]
 fn depends_on_outer(line: Line, capture: Var) -> ! {
-    let outer = line_of(capture).map_or_else(
-        || "a recording that has ended".to_owned(),
-        |line| format!("the recording started at {line}"),
-    );
+    let outer = line_of(capture)
+        .map_or_else(|| "a recording that has ended".to_owned(), |line| format!("the recording started at {line}"));
     panic!(
         "the derivative asked for at {line} is a plain f64, but it depends on a Var of {outer}, \
          and as a plain number it would be a constant there: make the point a Var with `lift` \

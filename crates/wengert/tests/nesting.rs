@@ -25,9 +25,7 @@ fn third_derivatives_and_a_hessian_come_from_nesting() {
     let f = |[x, y]: [Var; 2]| (x * y).exp() + x.powi(3) * y;
     let nested = jacobian(point, |p| grad(p, f));
     let direct = hessian(point, f);
-    let over_reverse = [0, 1].map(|k| {
-        grad(point, |p| grad(p, f)[k])
-    });
+    let over_reverse = [0, 1].map(|k| grad(point, |p| grad(p, f)[k]));
     for i in 0..2 {
         for j in 0..2 {
             assert!((nested[i][j] - direct[i][j]).abs() < 1e-13);
@@ -61,9 +59,8 @@ fn a_variable_that_outlives_its_recording_is_an_error() {
 
 #[test]
 fn the_tape_works_after_a_panic_in_a_function() {
-    let result = std::panic::catch_unwind(|| {
-        grad(3.0, |x| grad(x, |y| if y.value() > 1.0 { panic!("user") } else { y }))
-    });
+    let result =
+        std::panic::catch_unwind(|| grad(3.0, |x| grad(x, |y| if y.value() > 1.0 { panic!("user") } else { y })));
     assert!(result.is_err());
     assert_eq!(grad(3.0, |x| x * x), 6.0);
 }

@@ -94,9 +94,8 @@ fn a_variable_of_an_ended_inner_recording_is_an_error_on_the_outer_level() {
 #[test]
 fn threads_differentiate_independently() {
     let sums: Vec<f64> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4)
-            .map(|k| scope.spawn(move || (0..200).map(|i| grad(f64::from(i + k), |x| x * x)).sum()))
-            .collect();
+        let threads: Vec<_> =
+            (0..4).map(|k| scope.spawn(move || (0..200).map(|i| grad(f64::from(i + k), |x| x * x)).sum())).collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
     assert_eq!(sums, [39800.0, 40200.0, 40600.0, 41000.0]);

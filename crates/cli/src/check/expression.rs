@@ -51,8 +51,9 @@ impl Checker<'_> {
                     // Conditions inside a condition serve what it serves; below a number that is
                     // always a `select`.
                     let inside = match kind {
-                        ExpressionKind::Prefix(Prefix::Not, _)
-                        | ExpressionKind::Infix(Infix::And | Infix::Or, ..) => purpose,
+                        ExpressionKind::Prefix(Prefix::Not, _) | ExpressionKind::Infix(Infix::And | Infix::Or, ..) => {
+                            purpose
+                        }
                         _ => Purpose::Mask,
                     };
                     let operands = kind.operands().into_iter().rev();
@@ -99,9 +100,7 @@ impl Checker<'_> {
                 }
                 Ok(self.add(infix(*operator, purpose, x, y), span))
             }
-            ExpressionKind::Call {
-                name, name_span, ..
-            } => {
+            ExpressionKind::Call { name, name_span, .. } => {
                 let function = self.function(*name, *name_span, ids.len())?;
                 self.call(function, operands, &ids, span)
             }
@@ -139,30 +138,20 @@ impl Checker<'_> {
         }
         let plural = if takes == 1 { "" } else { "s" };
         Err(Box::new(
-            Diagnostic::new(
-                span,
-                format!("`{text}` takes {takes} argument{plural}, got {count}"),
-            )
-            .help(format!("`{}`: {}", function.signature(), function.help())),
+            Diagnostic::new(span, format!("`{text}` takes {takes} argument{plural}, got {count}")).help(format!(
+                "`{}`: {}",
+                function.signature(),
+                function.help()
+            )),
         ))
     }
 
-    fn call(
-        &mut self,
-        function: Function,
-        operands: &[Lowered],
-        ids: &[NodeId],
-        span: Span,
-    ) -> Checked<Lowered> {
+    fn call(&mut self, function: Function, operands: &[Lowered], ids: &[NodeId], span: Span) -> Checked<Lowered> {
         let meaning = function.meaning();
         let mut nodes = Vec::with_capacity(ids.len());
         for (index, (operand, id)) in operands.iter().zip(ids).enumerate() {
             let condition = index == 0 && matches!(meaning, Meaning::Select);
-            let wanted = if condition {
-                Kind::Condition
-            } else {
-                Kind::Number
-            };
+            let wanted = if condition { Kind::Condition } else { Kind::Number };
             nodes.push(self.expect(*operand, wanted, *id)?);
         }
         // The number of arguments was checked against the same table.
@@ -202,15 +191,10 @@ impl Checker<'_> {
             _ => op,
         };
         let kind = match op {
-            Op::Test(..) | Op::Compare(..) | Op::And(..) | Op::Or(..) | Op::Not(_) => {
-                Kind::Condition
-            }
+            Op::Test(..) | Op::Compare(..) | Op::And(..) | Op::Or(..) | Op::Not(_) => Kind::Condition,
             _ => Kind::Number,
         };
-        Lowered {
-            node: self.program.push(op, span),
-            kind,
-        }
+        Lowered { node: self.program.push(op, span), kind }
     }
 
     fn expect(&self, lowered: Lowered, wanted: Kind, id: NodeId) -> Checked<Node> {
@@ -237,9 +221,7 @@ impl Checker<'_> {
                 ExpressionKind::Prefix(Prefix::Neg, x) => id = x,
                 ExpressionKind::Number(0.0) => {
                     let span = self.ast.expression(divisor).span;
-                    return Err(Box::new(
-                        Diagnostic::new(span, "division by the literal zero").label("always zero"),
-                    ));
+                    return Err(Box::new(Diagnostic::new(span, "division by the literal zero").label("always zero")));
                 }
                 _ => return Ok(()),
             }
@@ -253,10 +235,7 @@ fn constant_power(op: Op, x: Node, power: f64) -> Op {
         return Op::Unary(Unary::Square, x);
     }
     if power.fract() == 0.0 && power.abs() <= 1024.0 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a whole number of at most 1024"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "a whole number of at most 1024")]
         return Op::Unary(Unary::Powi(power as i32), x);
     }
     op

@@ -49,11 +49,8 @@ pub(crate) fn check(ast: &Ast) -> Checked<Program> {
 
 fn empty() -> Box<Diagnostic> {
     Box::new(
-        Diagnostic::new(
-            Span::default(),
-            "the program is empty: there is nothing to differentiate",
-        )
-        .help("write an expression, such as `x^2 + 1`"),
+        Diagnostic::new(Span::default(), "the program is empty: there is nothing to differentiate")
+            .help("write an expression, such as `x^2 + 1`"),
     )
 }
 
@@ -116,28 +113,21 @@ impl<'a> Checker<'a> {
             return variable;
         }
         let variable = Variable(u32::try_from(self.program.variables.len()).unwrap_or(u32::MAX));
-        self.program
-            .variables
-            .push(self.ast.name(symbol).to_owned());
+        self.program.variables.push(self.ast.name(symbol).to_owned());
         self.states.push(State::Unset);
         self.variables[index] = Some(variable);
         variable
     }
 
     fn statements(&mut self, body: &[Statement]) -> Checked<()> {
-        body.iter()
-            .try_for_each(|statement| self.statement(statement))
+        body.iter().try_for_each(|statement| self.statement(statement))
     }
 
     /// A statement that is not the last of the program.
     fn statement(&mut self, statement: &Statement) -> Checked<()> {
         match statement {
             Statement::Input(_) => Ok(()),
-            Statement::Assign {
-                target,
-                target_span,
-                value,
-            } => {
+            Statement::Assign { target, target_span, value } => {
                 let node = self.number(*value)?;
                 let variable = self.variable(*target);
                 self.program.steps.push(Step::Assign(variable, node));
@@ -235,21 +225,15 @@ impl<'a> Checker<'a> {
         let variable = self.variable(symbol);
         let message = match self.states[variable.0 as usize] {
             State::Set(_) => return Ok(variable),
-            State::Partly(other) => {
-                Diagnostic::new(span, format!("`{name}` may have no value here"))
-                    .label("read here")
-                    .context(other, "assigned only in this branch")
-                    .help(format!(
-                        "assign `{name}` before the `if`, or in every branch and `else`"
-                    ))
-            }
+            State::Partly(other) => Diagnostic::new(span, format!("`{name}` may have no value here"))
+                .label("read here")
+                .context(other, "assigned only in this branch")
+                .help(format!("assign `{name}` before the `if`, or in every branch and `else`")),
             State::Unset => match self.roles.first_assignment(symbol) {
                 Some(later) => Diagnostic::new(span, format!("`{name}` has no value yet"))
                     .label("read here")
                     .context(later, "assigned only here")
-                    .help(format!(
-                        "if `{name}` is an input, say so first: `input {name}`"
-                    )),
+                    .help(format!("if `{name}` is an input, say so first: `input {name}`")),
                 None => self.undeclared(&name, span),
             },
         };
@@ -260,8 +244,8 @@ impl<'a> Checker<'a> {
     fn undeclared(&self, name: &str, span: Span) -> Diagnostic {
         let known = self.program.variables.iter().filter(|known| *known != name);
         let near = crate::syntax::functions::nearest_of(name, known.map(|k| (k.as_str(), k)));
-        let message = Diagnostic::new(span, format!("unknown name `{name}`"))
-            .label("neither assigned nor declared by `input`");
+        let message =
+            Diagnostic::new(span, format!("unknown name `{name}`")).label("neither assigned nor declared by `input`");
         match near {
             Some(near) => message.help(format!("did you mean `{near}`?")),
             None => message.help(format!("add `{name}` to the `input` line")),
@@ -273,24 +257,11 @@ impl<'a> Checker<'a> {
 fn span_of(ast: &Ast, statement: &Statement) -> Span {
     let expression = |id: &NodeId| ast.expression(*id).span;
     match statement {
-        Statement::Input(names) => names
-            .iter()
-            .map(|(_, span)| *span)
-            .reduce(Span::to)
-            .unwrap_or_default(),
-        Statement::Assign {
-            target_span, value, ..
-        } => target_span.to(expression(value)),
-        Statement::If { arms, .. } => arms
-            .first()
-            .map(|arm| expression(&arm.condition))
-            .unwrap_or_default(),
+        Statement::Input(names) => names.iter().map(|(_, span)| *span).reduce(Span::to).unwrap_or_default(),
+        Statement::Assign { target_span, value, .. } => target_span.to(expression(value)),
+        Statement::If { arms, .. } => arms.first().map(|arm| expression(&arm.condition)).unwrap_or_default(),
         Statement::Return { span, values } => values.iter().map(expression).fold(*span, Span::to),
-        Statement::Bare { values } => values
-            .iter()
-            .map(expression)
-            .reduce(Span::to)
-            .unwrap_or_default(),
+        Statement::Bare { values } => values.iter().map(expression).reduce(Span::to).unwrap_or_default(),
     }
 }
 
@@ -310,7 +281,5 @@ enum Kind {
 
 /// Whether `name` is one of the constants, unless a program assigns or declares it.
 pub(crate) fn is_constant(name: &str) -> bool {
-    names::CONSTANTS
-        .iter()
-        .any(|(constant, _)| *constant == name)
+    names::CONSTANTS.iter().any(|(constant, _)| *constant == name)
 }

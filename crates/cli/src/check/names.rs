@@ -15,8 +15,7 @@ use crate::syntax::functions::Function;
 use crate::syntax::span::Span;
 
 /// The constants of the language.
-pub(crate) const CONSTANTS: &[(&str, f64)] =
-    &[("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
+pub(crate) const CONSTANTS: &[(&str, f64)] = &[("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
 
 /// The roles of the names of a program.
 #[derive(Debug, Default)]
@@ -42,11 +41,7 @@ impl Roles {
 /// Reads and assignments in the order of the text.
 enum Event {
     Read(Symbol, Span),
-    Assign {
-        target: Symbol,
-        span: Span,
-        reads_itself: bool,
-    },
+    Assign { target: Symbol, span: Span, reads_itself: bool },
 }
 
 /// The roles of all names of `ast`.
@@ -57,11 +52,7 @@ pub(super) fn roles(ast: &Ast) -> Checked<Roles> {
     collect(ast, &ast.body, &mut events);
     let mut must_be_inputs = HashSet::new();
     for event in &events {
-        if let Event::Assign {
-            target,
-            span,
-            reads_itself,
-        } = event
+        if let Event::Assign { target, span, reads_itself } = event
             && !roles.assigned.contains_key(target)
         {
             roles.assigned.insert(*target, *span);
@@ -70,8 +61,7 @@ pub(super) fn roles(ast: &Ast) -> Checked<Roles> {
             }
         }
     }
-    let free =
-        |symbol: &Symbol| !roles.assigned.contains_key(symbol) || must_be_inputs.contains(symbol);
+    let free = |symbol: &Symbol| !roles.assigned.contains_key(symbol) || must_be_inputs.contains(symbol);
     let mut inputs: Vec<(Symbol, Span)> = declared.clone();
     let mut known: HashSet<Symbol> = declared.iter().map(|(symbol, _)| *symbol).collect();
     for event in &events {
@@ -126,18 +116,13 @@ fn declarations(ast: &Ast) -> Checked<Vec<(Symbol, Span)>> {
 }
 
 fn misplaced(span: Span) -> Box<Diagnostic> {
-    Box::new(
-        Diagnostic::new(span, "`input` must come before all other statements")
-            .label("declared too late"),
-    )
+    Box::new(Diagnostic::new(span, "`input` must come before all other statements").label("declared too late"))
 }
 
 /// Refuses `input` inside braces. The depth of braces is bounded by the parser.
 fn late_input(statement: &Statement) -> Checked<()> {
     match statement {
-        Statement::Input(names) => Err(misplaced(
-            names.first().map(|(_, span)| *span).unwrap_or_default(),
-        )),
+        Statement::Input(names) => Err(misplaced(names.first().map(|(_, span)| *span).unwrap_or_default())),
         Statement::If { arms, otherwise } => {
             let blocks = arms.iter().map(|arm| &arm.block).chain(otherwise);
             blocks.flatten().try_for_each(late_input)
@@ -151,21 +136,12 @@ fn collect(ast: &Ast, body: &[Statement], events: &mut Vec<Event>) {
     for statement in body {
         match statement {
             Statement::Input(_) => {}
-            Statement::Assign {
-                target,
-                target_span,
-                value,
-            } => {
+            Statement::Assign { target, target_span, value } => {
                 let first = events.len();
                 reads(ast, *value, events);
-                let reads_itself = events[first..]
-                    .iter()
-                    .any(|event| matches!(event, Event::Read(symbol, _) if symbol == target));
-                events.push(Event::Assign {
-                    target: *target,
-                    span: *target_span,
-                    reads_itself,
-                });
+                let reads_itself =
+                    events[first..].iter().any(|event| matches!(event, Event::Read(symbol, _) if symbol == target));
+                events.push(Event::Assign { target: *target, span: *target_span, reads_itself });
             }
             Statement::If { arms, otherwise } => {
                 for arm in arms {

@@ -39,10 +39,7 @@ fn inputs_come_in_the_order_of_appearance_or_declaration() {
     assert_eq!(inputs("input e\ne^2"), ["e"]);
     assert_eq!(inputs("e = x; e"), ["x"]);
     assert_eq!(inputs("1 + 2"), [""; 0]);
-    assert_eq!(
-        inputs("if x > 0 { y = 1 } else if x < -1 { y = 2 } else { y = 3 }\ny"),
-        ["x"]
-    );
+    assert_eq!(inputs("if x > 0 { y = 1 } else if x < -1 { y = 2 } else { y = 3 }\ny"), ["x"]);
 }
 
 #[test]

@@ -25,9 +25,8 @@ pub(super) fn render(report: &Report) -> String {
         for edge in &row.operands {
             let Some(from) = edge.row else { continue };
             let partial = edge.partial.map_or(String::new(), Number::short);
-            let flow = contribution(row, edge).map_or(String::new(), |flow| {
-                format!("\\nadjoint {}", Number(flow).short())
-            });
+            let flow =
+                contribution(row, edge).map_or(String::new(), |flow| format!("\\nadjoint {}", Number(flow).short()));
             let _ = writeln!(text, "  n{from} -> n{index} [label=\"{partial}{flow}\"];");
         }
     }
@@ -47,11 +46,7 @@ fn label(row: &Row) -> String {
     if let Some(tangent) = row.tangent {
         lines.push(format!("tangent {}", tangent.short()));
     }
-    lines
-        .iter()
-        .map(|line| escape(line))
-        .collect::<Vec<_>>()
-        .join("\\n")
+    lines.iter().map(|line| escape(line)).collect::<Vec<_>>().join("\\n")
 }
 
 /// Text inside the quotes of a label.

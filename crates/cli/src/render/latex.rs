@@ -35,18 +35,10 @@ pub(super) fn render(report: &Report) -> String {
     }
     text.push_str("\\bottomrule\n\\end{array}\n\\]\n");
     if let Some(gradient) = &report.gradient {
-        let parts = gradient.iter().map(|part| {
-            format!(
-                "\\frac{{\\partial f}}{{\\partial {}}} = {}",
-                name(&part.name),
-                number(part.value)
-            )
-        });
-        let _ = writeln!(
-            text,
-            "\\[\n{}\n\\]",
-            parts.collect::<Vec<_>>().join(",\\quad\n")
-        );
+        let parts = gradient
+            .iter()
+            .map(|part| format!("\\frac{{\\partial f}}{{\\partial {}}} = {}", name(&part.name), number(part.value)));
+        let _ = writeln!(text, "\\[\n{}\n\\]", parts.collect::<Vec<_>>().join(",\\quad\n"));
     }
     text
 }
@@ -61,11 +53,7 @@ fn name(text: &str) -> String {
         1 => escape(stem),
         _ => format!("\\mathrm{{{}}}", escape(stem)),
     };
-    if index.is_empty() {
-        stem
-    } else {
-        format!("{stem}_{{{index}}}")
-    }
+    if index.is_empty() { stem } else { format!("{stem}_{{{index}}}") }
 }
 
 /// The operation with its operands. Words become names, `*` a dot, the rest stays.
@@ -129,11 +117,7 @@ fn number(value: Number) -> String {
         return "\\mathrm{NaN}".to_owned();
     }
     if value.0.is_infinite() {
-        return if value.0 > 0.0 {
-            "\\infty".to_owned()
-        } else {
-            "-\\infty".to_owned()
-        };
+        return if value.0 > 0.0 { "\\infty".to_owned() } else { "-\\infty".to_owned() };
     }
     let text = value.exact();
     match text.split_once('e') {

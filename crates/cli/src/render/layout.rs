@@ -79,11 +79,7 @@ enum Vertex {
 /// How many boxes, labels and pieces of edges there are to place.
 pub(super) fn pieces(boxes: usize, edges: &[Edge]) -> usize {
     let layers = layers(boxes, edges);
-    boxes
-        + edges
-            .iter()
-            .map(|edge| layers[edge.to] - layers[edge.from] - 1)
-            .sum::<usize>()
+    boxes + edges.iter().map(|edge| layers[edge.to] - layers[edge.from] - 1).sum::<usize>()
 }
 
 /// Places `boxes` and `edges`. An edge leads from an earlier box to a later one.
@@ -105,34 +101,19 @@ pub(super) fn layout(boxes: &[Size], edges: &[Edge]) -> Layout {
     let size = |vertex: Vertex| match vertex {
         Vertex::Box(index) => boxes[index],
         Vertex::Label(index) => edges[index].label,
-        Vertex::Lane => Size {
-            width: LANE,
-            height: LANE,
-        },
+        Vertex::Lane => Size { width: LANE, height: LANE },
     };
     let mut places = across(&graph, size);
     down(&graph, size, &levels, &mut places);
     let place = |vertex: &NodeIndex| places[vertex.index()];
     let paths = chains.iter().map(|chain| chain.iter().map(place).collect());
     // The label is the last piece before the box below.
-    let labels = chains
-        .iter()
-        .map(|chain| chain.last().map_or(ORIGIN, place));
-    let vertices = || {
-        graph
-            .node_indices()
-            .map(|vertex| (places[vertex.index()], size(graph[vertex])))
-    };
+    let labels = chains.iter().map(|chain| chain.last().map_or(ORIGIN, place));
+    let vertices = || graph.node_indices().map(|vertex| (places[vertex.index()], size(graph[vertex])));
     Layout {
         size: Size {
-            width: vertices()
-                .map(|(p, s)| p.x + s.width / 2.0)
-                .fold(0.0, f64::max)
-                + MARGIN,
-            height: vertices()
-                .map(|(p, s)| p.y + s.height / 2.0)
-                .fold(0.0, f64::max)
-                + MARGIN,
+            width: vertices().map(|(p, s)| p.x + s.width / 2.0).fold(0.0, f64::max) + MARGIN,
+            height: vertices().map(|(p, s)| p.y + s.height / 2.0).fold(0.0, f64::max) + MARGIN,
         },
         boxes: places[..boxes.len()].to_vec(),
         paths: paths.collect(),
@@ -148,11 +129,7 @@ fn layers(count: usize, edges: &[Edge]) -> Vec<usize> {
         incoming[edge.to].push(edge.from);
     }
     for to in 0..count {
-        layers[to] = incoming[to]
-            .iter()
-            .map(|from| layers[*from] + 2)
-            .max()
-            .unwrap_or(0);
+        layers[to] = incoming[to].iter().map(|from| layers[*from] + 2).max().unwrap_or(0);
     }
     // A box without operands goes down to right above the first box that uses it.
     let mut first_use: Vec<Option<usize>> = vec![None; count];
@@ -172,11 +149,7 @@ fn layers(count: usize, edges: &[Edge]) -> Vec<usize> {
 /// library would put it at the top. Gives the layers of the pieces.
 fn hang(graph: &mut StableDiGraph<Vertex, ()>, index: usize, layer: usize) -> Vec<usize> {
     let mut last = NodeIndex::new(index);
-    if graph
-        .neighbors_directed(last, Direction::Incoming)
-        .next()
-        .is_some()
-    {
+    if graph.neighbors_directed(last, Direction::Incoming).next().is_some() {
         return Vec::new();
     }
     let above = (0..layer).rev();
@@ -189,22 +162,13 @@ fn hang(graph: &mut StableDiGraph<Vertex, ()>, index: usize, layer: usize) -> Ve
 }
 
 /// Adds the pieces of an edge, one in each layer between its boxes.
-fn chain(
-    graph: &mut StableDiGraph<Vertex, ()>,
-    layers: &[usize],
-    index: usize,
-    edge: Edge,
-) -> Vec<NodeIndex> {
+fn chain(graph: &mut StableDiGraph<Vertex, ()>, layers: &[usize], index: usize, edge: Edge) -> Vec<NodeIndex> {
     let between = layers[edge.from] + 1..layers[edge.to];
     let label = between.end - 1;
     let mut pieces = Vec::new();
     let mut last = NodeIndex::new(edge.from);
     for layer in between {
-        let vertex = if layer == label {
-            Vertex::Label(index)
-        } else {
-            Vertex::Lane
-        };
+        let vertex = if layer == label { Vertex::Label(index) } else { Vertex::Lane };
         let piece = graph.add_node(vertex);
         graph.add_edge(last, piece, ());
         pieces.push(piece);
@@ -237,9 +201,8 @@ fn across(graph: &StableDiGraph<Vertex, ()>, size: impl Fn(Vertex) -> Size + Cop
             let half = size(graph[*vertex]).width / 2.0;
             (x - half, x + half)
         });
-        let (start, end) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (a, b)| {
-            (low.min(a), high.max(b))
-        });
+        let (start, end) =
+            ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (a, b)| (low.min(a), high.max(b)));
         for (vertex, (x, _)) in &part {
             places[vertex.index()].x = left + x - start;
         }
@@ -250,12 +213,7 @@ fn across(graph: &StableDiGraph<Vertex, ()>, size: impl Fn(Vertex) -> Size + Cop
 
 /// Sets how far down every vertex is. Where edges run far to the side, the layers stand farther
 /// apart, so that the edges do not lie flat on each other.
-fn down(
-    graph: &StableDiGraph<Vertex, ()>,
-    size: impl Fn(Vertex) -> Size,
-    levels: &[usize],
-    places: &mut [Point],
-) {
+fn down(graph: &StableDiGraph<Vertex, ()>, size: impl Fn(Vertex) -> Size, levels: &[usize], places: &mut [Point]) {
     let count = levels.iter().max().map_or(0, |last| last + 1);
     let mut heights = vec![0.0_f64; count];
     let mut gaps = vec![LEAST_GAP; count];
@@ -285,14 +243,8 @@ mod tests {
 
     use super::*;
 
-    const BOX: Size = Size {
-        width: 120.0,
-        height: 50.0,
-    };
-    const LABEL: Size = Size {
-        width: 60.0,
-        height: 30.0,
-    };
+    const BOX: Size = Size { width: 120.0, height: 50.0 };
+    const LABEL: Size = Size { width: 60.0, height: 30.0 };
 
     fn overlap(a: (Point, Size), b: (Point, Size)) -> bool {
         let ((p, s), (q, t)) = (a, b);
@@ -342,19 +294,8 @@ mod tests {
 
     #[test]
     fn the_same_graph_is_placed_the_same() {
-        let edge = |from, to| Edge {
-            from,
-            to,
-            label: LABEL,
-        };
-        let edges = [
-            edge(0, 2),
-            edge(1, 2),
-            edge(0, 3),
-            edge(2, 3),
-            edge(2, 4),
-            edge(2, 4),
-        ];
+        let edge = |from, to| Edge { from, to, label: LABEL };
+        let edges = [edge(0, 2), edge(1, 2), edge(0, 3), edge(2, 3), edge(2, 4), edge(2, 4)];
         let first = layout(&[BOX; 6], &edges);
         for _ in 0..5 {
             assert_eq!(layout(&[BOX; 6], &edges).boxes, first.boxes);

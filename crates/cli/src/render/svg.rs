@@ -14,8 +14,7 @@ const MOST_ROWS: usize = 500;
 /// second.
 const MOST_PIECES: usize = 12_000;
 
-const FONT: &str =
-    "font-family=\"'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans-serif\"";
+const FONT: &str = "font-family=\"'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans-serif\"";
 /// The width of a letter as a part of its height; on the wide side, so that text fits in any of
 /// the fonts.
 const LETTER: f64 = 0.64;
@@ -66,15 +65,9 @@ pub(super) fn render(report: &Report) -> Result<String, Failure> {
         out,
         "<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0,0.5 L8,4 L0,7.5 z\" fill=\"#8c959f\"/></marker></defs>",
     );
-    line(
-        out,
-        "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>",
-    );
+    line(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
     header(out, report, &title);
-    line(
-        out,
-        &format!("<g transform=\"translate({shift:.1},{HEADER:.1})\">"),
-    );
+    line(out, &format!("<g transform=\"translate({shift:.1},{HEADER:.1})\">"));
     for (wire, (path, label)) in wires.iter().zip(layout.paths.iter().zip(&layout.labels)) {
         draw_wire(out, &layout, &boxes, wire, path);
         draw_label(out, wire, *label);
@@ -105,29 +98,15 @@ fn wires(report: &Report) -> Vec<Wire> {
     for (to, row) in report.list.iter().enumerate() {
         for operand in &row.operands {
             let Some(from) = operand.row else { continue };
-            let partial = operand
-                .partial
-                .map(|number| format!("∂ {}", number.short()));
+            let partial = operand.partial.map(|number| format!("∂ {}", number.short()));
             let flow = contribution(row, operand).map(|flow| format!("← {}", Number(flow).short()));
             let widest = [&partial, &flow].into_iter().flatten();
-            let width = widest
-                .map(|text| text_width(text, EDGE_SIZE))
-                .fold(0.0, f64::max)
-                + 8.0;
+            let width = widest.map(|text| text_width(text, EDGE_SIZE)).fold(0.0, f64::max) + 8.0;
             let lines = [&partial, &flow].into_iter().flatten().count();
             let height = if lines == 2 { 32.0 } else { 18.0 };
-            let edge = Edge {
-                from,
-                to,
-                label: Size { width, height },
-            };
+            let edge = Edge { from, to, label: Size { width, height } };
             let live = operand.flows && operand.partial.is_none_or(|partial| partial.0 != 0.0);
-            wires.push(Wire {
-                edge,
-                partial,
-                flow,
-                live,
-            });
+            wires.push(Wire { edge, partial, flow, live });
         }
     }
     wires
@@ -151,9 +130,8 @@ fn box_lines(row: &Row) -> (String, Vec<(&'static str, String, &'static str)>) {
 
 fn box_size(row: &Row) -> Size {
     let (heading, lines) = box_lines(row);
-    let numbers = lines.iter().map(|(name, number, _)| {
-        text_width(name, NUMBER_SIZE) + 10.0 + text_width(number, NUMBER_SIZE)
-    });
+    let numbers =
+        lines.iter().map(|(name, number, _)| text_width(name, NUMBER_SIZE) + 10.0 + text_width(number, NUMBER_SIZE));
     let width = numbers.fold(text_width(&heading, NAME_SIZE), f64::max) + 2.0 * PADDING;
     #[expect(clippy::cast_precision_loss, reason = "there are at most three lines")]
     let height = 16.0 + LINE * (lines.len() as f64 + 1.0);
@@ -176,36 +154,11 @@ fn draw_box(out: &mut String, row: &Row, place: Point, size: Size) {
         ),
     );
     let (heading, lines) = box_lines(row);
-    words(
-        out,
-        Point {
-            x: place.x,
-            y: top + 21.0,
-        },
-        NAME_SIZE,
-        INK,
-        "middle",
-        true,
-        &heading,
-    );
+    words(out, Point { x: place.x, y: top + 21.0 }, NAME_SIZE, INK, "middle", true, &heading);
     let mut y = top + 21.0 + LINE;
     for (name, number, color) in &lines {
-        words(
-            out,
-            Point {
-                x: left + PADDING,
-                y,
-            },
-            NUMBER_SIZE,
-            QUIET,
-            "start",
-            false,
-            name,
-        );
-        let right = Point {
-            x: left + width - PADDING,
-            y,
-        };
+        words(out, Point { x: left + PADDING, y }, NUMBER_SIZE, QUIET, "start", false, name);
+        let right = Point { x: left + width - PADDING, y };
         words(out, right, NUMBER_SIZE, color, "end", false, number);
         y += LINE;
     }
@@ -220,26 +173,15 @@ fn draw_wire(out: &mut String, layout: &Layout, boxes: &[Size], wire: &Wire, pat
     let end = port(layout.boxes[to], boxes[to], last, -1.0);
     let mut points = vec![start];
     points.extend_from_slice(path);
-    points.push(Point {
-        x: end.x,
-        y: end.y - 1.0,
-    });
+    points.push(Point { x: end.x, y: end.y - 1.0 });
     let mut curve = format!("M{:.1},{:.1}", start.x, start.y);
     for pair in points.windows(2) {
         let (a, b) = (pair[0], pair[1]);
         let middle = f64::midpoint(a.y, b.y);
         // Writing to a string cannot fail.
-        let _ = write!(
-            curve,
-            " C{:.1},{middle:.1} {:.1},{middle:.1} {:.1},{:.1}",
-            a.x, b.x, b.x, b.y
-        );
+        let _ = write!(curve, " C{:.1},{middle:.1} {:.1},{middle:.1} {:.1},{:.1}", a.x, b.x, b.x, b.y);
     }
-    let dashes = if wire.live {
-        ""
-    } else {
-        " stroke-dasharray=\"4 4\""
-    };
+    let dashes = if wire.live { "" } else { " stroke-dasharray=\"4 4\"" };
     line(
         out,
         &format!(
@@ -253,10 +195,7 @@ fn draw_wire(out: &mut String, layout: &Layout, boxes: &[Size], wire: &Wire, pat
 fn port(place: Point, size: Size, towards: Point, side: f64) -> Point {
     let reach = size.width / 2.0 - 16.0;
     let x = place.x + (towards.x - place.x).clamp(-reach.max(0.0), reach.max(0.0));
-    Point {
-        x,
-        y: place.y + side * size.height / 2.0,
-    }
+    Point { x, y: place.y + side * size.height / 2.0 }
 }
 
 fn draw_label(out: &mut String, wire: &Wire, place: Point) {
@@ -271,31 +210,16 @@ fn draw_label(out: &mut String, wire: &Wire, place: Point) {
     let mut y = top + 13.0;
     for (text, color) in [(&wire.partial, QUIET), (&wire.flow, ADJOINT)] {
         if let Some(text) = text {
-            words(
-                out,
-                Point { x: place.x, y },
-                EDGE_SIZE,
-                color,
-                "middle",
-                false,
-                text,
-            );
+            words(out, Point { x: place.x, y }, EDGE_SIZE, color, "middle", false, text);
             y += 14.0;
         }
     }
 }
 
 fn title(report: &Report) -> String {
-    let inputs: Vec<String> = report
-        .inputs
-        .iter()
-        .map(|i| format!("{} = {}", i.name, i.value.short()))
-        .collect();
-    let outputs: Vec<String> = report
-        .outputs
-        .iter()
-        .map(|output| format!("{} = {}", output.text, output.value.short()))
-        .collect();
+    let inputs: Vec<String> = report.inputs.iter().map(|i| format!("{} = {}", i.name, i.value.short())).collect();
+    let outputs: Vec<String> =
+        report.outputs.iter().map(|output| format!("{} = {}", output.text, output.value.short())).collect();
     let title = match (outputs.join(",  "), inputs.join(", ")) {
         (outputs, inputs) if inputs.is_empty() => outputs,
         (outputs, inputs) => format!("{outputs}   at {inputs}"),
@@ -313,41 +237,20 @@ fn header(out: &mut String, report: &Report, title: &str) {
     let start = Point { x: MARGIN, y: 34.0 };
     words(out, start, NAME_SIZE + 2.0, INK, "start", true, title);
     let mut x = MARGIN;
-    for (fill, stroke, name) in [
-        ("#ddf4ff", "#0969da", "input"),
-        ("#f6f8fa", "#8c959f", "operation"),
-        ("#dafbe1", "#1a7f37", "output"),
-    ] {
+    for (fill, stroke, name) in
+        [("#ddf4ff", "#0969da", "input"), ("#f6f8fa", "#8c959f", "operation"), ("#dafbe1", "#1a7f37", "output")]
+    {
         line(
             out,
             &format!(
                 "<rect x=\"{x:.1}\" y=\"54\" width=\"18\" height=\"13\" rx=\"4\" fill=\"{fill}\" stroke=\"{stroke}\"/>"
             ),
         );
-        words(
-            out,
-            Point {
-                x: x + 24.0,
-                y: 65.0,
-            },
-            NUMBER_SIZE,
-            QUIET,
-            "start",
-            false,
-            name,
-        );
+        words(out, Point { x: x + 24.0, y: 65.0 }, NUMBER_SIZE, QUIET, "start", false, name);
         x += 24.0 + text_width(name, NUMBER_SIZE) + 16.0;
     }
     let note = |out: &mut String, x: f64, color: &str, text: &str| {
-        words(
-            out,
-            Point { x, y: 65.0 },
-            NUMBER_SIZE,
-            color,
-            "start",
-            false,
-            text,
-        );
+        words(out, Point { x, y: 65.0 }, NUMBER_SIZE, color, "start", false, text);
         x + text_width(text, NUMBER_SIZE) + 8.0
     };
     x = note(out, x, QUIET, "∂ partial derivative");
@@ -356,15 +259,7 @@ fn header(out: &mut String, report: &Report, title: &str) {
     }
 }
 
-fn words(
-    out: &mut String,
-    at: Point,
-    size: f64,
-    color: &str,
-    anchor: &str,
-    bold: bool,
-    text: &str,
-) {
+fn words(out: &mut String, at: Point, size: f64, color: &str, anchor: &str, bold: bool, text: &str) {
     let weight = if bold { " font-weight=\"600\"" } else { "" };
     line(
         out,

@@ -9,10 +9,7 @@ use crate::report::Report;
 
 /// A program with versions of a variable, a branch, a masked side and a repeated operand.
 fn sample() -> Report {
-    report_at(
-        "a = x1 * x2\na = a * a\nb = select(x1 < 0, ln(x1), -a)\nb + x2^3",
-        &["x1=2,x2=-0.5"],
-    )
+    report_at("a = x1 * x2\na = a * a\nb = select(x1 < 0, ln(x1), -a)\nb + x2^3", &["x1=2,x2=-0.5"])
 }
 
 fn looks(format: Format, expected: &Expect) {
@@ -180,17 +177,12 @@ fn the_drawing_shows_every_row_and_closes_every_tag() {
     let text = render(&report, Format::Svg).expect("it can be rendered");
     for row in &report.list {
         assert!(text.contains(&format!(">{}", row.name)), "{}", row.name);
-        assert!(
-            text.contains(&format!(">{}<", row.value.short())),
-            "{}",
-            row.name
-        );
+        assert!(text.contains(&format!(">{}<", row.value.short())), "{}", row.name);
     }
     // Text of the program cannot become a tag.
     assert!(text.contains("select(x1 &lt; 0, v3, v4)"), "{text}");
     for tag in ["svg", "g", "text", "title", "defs", "marker"] {
-        let opened =
-            text.matches(&format!("<{tag} ")).count() + text.matches(&format!("<{tag}>")).count();
+        let opened = text.matches(&format!("<{tag} ")).count() + text.matches(&format!("<{tag}>")).count();
         assert_eq!(opened, text.matches(&format!("</{tag}>")).count(), "{tag}");
     }
 }
@@ -221,36 +213,22 @@ fn contributions_of_the_edges_add_up_to_the_adjoints() {
     for (row, sum) in report.list.iter().zip(sums) {
         let adjoint = row.adjoint.map_or(f64::NAN, |adjoint| adjoint.0);
         let expected = if row.output { 1.0 } else { sum };
-        assert!(
-            (adjoint - expected).abs() <= 1e-14 * (1.0 + adjoint.abs()),
-            "{}: {adjoint} {sum}",
-            row.name
-        );
+        assert!((adjoint - expected).abs() <= 1e-14 * (1.0 + adjoint.abs()), "{}: {adjoint} {sum}", row.name);
     }
 }
 
 #[test]
 fn nothing_flows_into_the_side_that_was_not_chosen() {
     let report = report_at("select(x > 0, x, sqrt(x))", &["x=0.0"]);
-    assert_eq!(
-        report.gradient.as_ref().map(|g| g[0].value.0),
-        Some(f64::INFINITY)
-    );
+    assert_eq!(report.gradient.as_ref().map(|g| g[0].value.0), Some(f64::INFINITY));
     let report = report_at("select(x >= 0, x, ln(x)^2)", &["x=0"]);
     assert_eq!(report.gradient.as_ref().map(|g| g[0].value.0), Some(1.0));
-    let flows = report
-        .list
-        .iter()
-        .map(|row| row.operands.iter().map(|e| e.flows).collect());
+    let flows = report.list.iter().map(|row| row.operands.iter().map(|e| e.flows).collect());
     let flows: Vec<Vec<bool>> = flows.collect();
     assert_eq!(flows, [vec![], vec![false], vec![false], vec![true, false]]);
     for row in &report.list {
         for edge in &row.operands {
-            assert!(
-                super::contribution(row, edge).is_some_and(f64::is_finite),
-                "{}",
-                row.name
-            );
+            assert!(super::contribution(row, edge).is_some_and(f64::is_finite), "{}", row.name);
         }
     }
 }

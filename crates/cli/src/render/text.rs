@@ -20,32 +20,22 @@ pub(super) fn render(report: &Report) -> String {
         table(&mut text, "gradient", &named("d/d", gradient));
     }
     if let Some(directional) = &report.directional {
-        let along: Vec<String> = directional
-            .direction
-            .iter()
-            .map(|n| format!("{}={}", n.name, n.value.exact()))
-            .collect();
+        let along: Vec<String> =
+            directional.direction.iter().map(|n| format!("{}={}", n.name, n.value.exact())).collect();
         let rows: Vec<Line> = report
             .outputs
             .iter()
             .zip(&directional.derivatives)
             .map(|(output, value)| plain(vec![output.text.clone(), value.exact()]))
             .collect();
-        table(
-            &mut text,
-            &format!("derivative along {}", along.join(", ")),
-            &rows,
-        );
+        table(&mut text, &format!("derivative along {}", along.join(", ")), &rows);
     }
     if let Some(jacobian) = &report.jacobian {
         let labels = report.outputs.iter().map(|output| output.text.clone());
         matrix(report, "jacobian", labels, jacobian, &mut text);
     }
     if let Some(hessian) = &report.hessian {
-        let labels = report
-            .inputs
-            .iter()
-            .map(|input| format!("d/d{}", input.name));
+        let labels = report.inputs.iter().map(|input| format!("d/d{}", input.name));
         matrix(report, "hessian", labels, hessian, &mut text);
     }
     if let Some(found) = &report.series {
@@ -71,21 +61,11 @@ fn named(before: &str, items: &[Named]) -> Vec<Line> {
 }
 
 fn outputs(report: &Report, text: &mut String) {
-    let at = report
-        .inputs
-        .iter()
-        .map(|i| format!("{} = {}", i.name, i.value.exact()));
+    let at = report.inputs.iter().map(|i| format!("{} = {}", i.name, i.value.exact()));
     let at: Vec<String> = at.collect();
-    let heading = if at.is_empty() {
-        "value".to_owned()
-    } else {
-        format!("value at {}", at.join(", "))
-    };
-    let rows: Vec<Line> = report
-        .outputs
-        .iter()
-        .map(|output| (OUTPUT, vec![output.text.clone(), output.value.exact()]))
-        .collect();
+    let heading = if at.is_empty() { "value".to_owned() } else { format!("value at {}", at.join(", ")) };
+    let rows: Vec<Line> =
+        report.outputs.iter().map(|output| (OUTPUT, vec![output.text.clone(), output.value.exact()])).collect();
     table(text, &heading, &rows);
 }
 
@@ -97,12 +77,7 @@ fn matrix(
     text: &mut String,
 ) {
     let mut head = vec![String::new()];
-    head.extend(
-        report
-            .inputs
-            .iter()
-            .map(|input| format!("d/d{}", input.name)),
-    );
+    head.extend(report.inputs.iter().map(|input| format!("d/d{}", input.name)));
     let mut lines = vec![(QUIET, head)];
     for (label, row) in labels.zip(rows) {
         let mut cells = vec![label];
@@ -113,23 +88,13 @@ fn matrix(
 }
 
 fn series(report: &Report, series: &Series, text: &mut String) {
-    let along: Vec<String> = series
-        .direction
-        .iter()
-        .map(|n| format!("{}={}", n.name, n.value.exact()))
-        .collect();
+    let along: Vec<String> = series.direction.iter().map(|n| format!("{}={}", n.name, n.value.exact())).collect();
     let found = series.derivatives.iter().zip(&series.coefficients);
     for (output, (derivatives, coefficients)) in report.outputs.iter().zip(found) {
-        let head = ["order", "derivative", "taylor coefficient"]
-            .map(str::to_owned)
-            .to_vec();
+        let head = ["order", "derivative", "taylor coefficient"].map(str::to_owned).to_vec();
         let mut lines = vec![(QUIET, head)];
         for (order, (derivative, coefficient)) in derivatives.iter().zip(coefficients).enumerate() {
-            lines.push(plain(vec![
-                order.to_string(),
-                derivative.exact(),
-                coefficient.exact(),
-            ]));
+            lines.push(plain(vec![order.to_string(), derivative.exact(), coefficient.exact()]));
         }
         let heading = format!("derivatives of {} along {}", output.text, along.join(", "));
         table(text, &heading, &lines);
@@ -139,11 +104,7 @@ fn series(report: &Report, series: &Series, text: &mut String) {
 fn list(report: &Report, text: &mut String) {
     let adjoints = report.list.iter().any(|row| row.adjoint.is_some());
     let tangents = report.list.iter().any(|row| row.tangent.is_some());
-    let mut head = vec![
-        "name".to_owned(),
-        "operation".to_owned(),
-        "value".to_owned(),
-    ];
+    let mut head = vec!["name".to_owned(), "operation".to_owned(), "value".to_owned()];
     if adjoints {
         head.push("adjoint".to_owned());
     }
@@ -171,9 +132,7 @@ fn list(report: &Report, text: &mut String) {
 }
 
 fn checked(check: &Check, text: &mut String) {
-    let head = ["", "derivative", "difference", "tolerance", ""]
-        .map(str::to_owned)
-        .to_vec();
+    let head = ["", "derivative", "difference", "tolerance", ""].map(str::to_owned).to_vec();
     let mut lines = vec![(QUIET, head)];
     for entry in &check.entries {
         let verdict = if entry.agrees { "agrees" } else { "DIFFERS" };
@@ -204,11 +163,7 @@ fn table(text: &mut String, heading: &str, lines: &[Line]) {
     }
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{HEADING}{heading}{HEADING:#}");
-    let columns = lines
-        .iter()
-        .map(|(_, cells)| cells.len())
-        .max()
-        .unwrap_or(0);
+    let columns = lines.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|(_, cells)| cells.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)

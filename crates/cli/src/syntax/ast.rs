@@ -48,11 +48,7 @@ pub(crate) enum ExpressionKind {
     /// `x + y` and its like.
     Infix(Infix, NodeId, NodeId),
     /// A call by name; the checker looks the name up.
-    Call {
-        name: Symbol,
-        name_span: Span,
-        arguments: Vec<NodeId>,
-    },
+    Call { name: Symbol, name_span: Span, arguments: Vec<NodeId> },
 }
 
 /// Operators in front of an operand.
@@ -165,10 +161,7 @@ impl Infix {
     /// Whether it compares two numbers. Comparisons do not chain: `a < b < c` is refused.
     pub(crate) fn is_comparison(self) -> bool {
         use Infix::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
-        matches!(
-            self,
-            Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual
-        )
+        matches!(self, Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual)
     }
 }
 
@@ -178,16 +171,9 @@ pub(crate) enum Statement {
     /// `input x1, x2`
     Input(Vec<(Symbol, Span)>),
     /// `a = x1 * x2`, with or without `let`
-    Assign {
-        target: Symbol,
-        target_span: Span,
-        value: NodeId,
-    },
+    Assign { target: Symbol, target_span: Span, value: NodeId },
     /// `if c { } else if d { } else { }`
-    If {
-        arms: Vec<Arm>,
-        otherwise: Option<Vec<Statement>>,
-    },
+    If { arms: Vec<Arm>, otherwise: Option<Vec<Statement>> },
     /// `return b, a + 1`
     Return { span: Span, values: Vec<NodeId> },
     /// The expressions of a last line without `return`.

@@ -22,13 +22,7 @@ pub(crate) struct Diagnostic {
 impl Diagnostic {
     /// A message about `span`.
     pub(crate) fn new(span: Span, title: impl Into<String>) -> Self {
-        Self {
-            title: title.into(),
-            span,
-            label: String::new(),
-            context: None,
-            help: None,
-        }
+        Self { title: title.into(), span, label: String::new(), context: None, help: None }
     }
 
     /// With words at the caret.
@@ -53,23 +47,15 @@ impl Diagnostic {
     /// these where they are not wanted.
     pub(crate) fn render(&self, source: &str, path: &str) -> String {
         let window = Window::around(source, self.span, self.context.as_ref().map(|c| c.0));
-        let mut snippet = Snippet::source(window.text.as_str())
-            .line_start(window.first_line)
-            .annotation(
-                AnnotationKind::Primary
-                    .span(window.place(self.span))
-                    .label((!self.label.is_empty()).then_some(self.label.as_str())),
-            );
+        let mut snippet = Snippet::source(window.text.as_str()).line_start(window.first_line).annotation(
+            AnnotationKind::Primary
+                .span(window.place(self.span))
+                .label((!self.label.is_empty()).then_some(self.label.as_str())),
+        );
         if let Some((span, label)) = &self.context {
-            snippet = snippet.annotation(
-                AnnotationKind::Context
-                    .span(window.place(*span))
-                    .label(label.as_str()),
-            );
+            snippet = snippet.annotation(AnnotationKind::Context.span(window.place(*span)).label(label.as_str()));
         }
-        let mut group = Level::ERROR
-            .primary_title(self.title.as_str())
-            .element(snippet.path(path));
+        let mut group = Level::ERROR.primary_title(self.title.as_str()).element(snippet.path(path));
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help.as_str()));
         }
@@ -89,10 +75,7 @@ impl Diagnostic {
 pub(crate) fn position(source: &str, span: Span) -> (usize, usize) {
     let before = &source[..floor_boundary(source, span.start as usize)];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (
-        before.matches('\n').count() + 1,
-        before[line_start..].chars().count() + 1,
-    )
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
 /// The part of a source that a message shows: whole lines, or a piece of a very long one.
@@ -120,33 +103,18 @@ impl Window {
         let start = floor_boundary(source, whole.start as usize);
         let end = floor_boundary(source, whole.end as usize).max(start);
         let line_start = source[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = source[end..]
-            .find('\n')
-            .map_or(source.len(), |newline| end + newline);
+        let line_end = source[end..].find('\n').map_or(source.len(), |newline| end + newline);
         let first_line = source[..line_start].matches('\n').count() + 1;
-        if line_end - line_start <= LONG || source[start..end].contains('\n') && end - start < LONG
-        {
+        if line_end - line_start <= LONG || source[start..end].contains('\n') && end - start < LONG {
             let text = source[line_start..line_end].to_owned();
-            return Self {
-                text,
-                first_line,
-                skipped: line_start,
-                mark: 0,
-            };
+            return Self { text, first_line, skipped: line_start, mark: 0 };
         }
         let from = floor_boundary(source, start.saturating_sub(KEPT)).max(line_start);
-        let to = floor_boundary(source, end.min(start + KEPT) + KEPT)
-            .min(line_end)
-            .max(from);
+        let to = floor_boundary(source, end.min(start + KEPT) + KEPT).min(line_end).max(from);
         let mark = if from > line_start { "… " } else { "" };
         let rest = if to < line_end { " …" } else { "" };
         let text = format!("{mark}{}{rest}", &source[from..to]);
-        Self {
-            text,
-            first_line,
-            skipped: from,
-            mark: mark.len(),
-        }
+        Self { text, first_line, skipped: from, mark: mark.len() }
     }
 
     /// Where a span of the source lies in the window.

@@ -98,10 +98,7 @@ functions! {
 impl Function {
     /// The function called `name`.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|function| function.name() == name)
+        Self::ALL.iter().copied().find(|function| function.name() == name)
     }
 
     /// The functions that someone who wrote `name` may have meant: the nearest one.
@@ -127,13 +124,8 @@ impl Function {
         ];
         let lower = name.to_lowercase();
         let exact = Self::named(&lower);
-        let other = other_names
-            .iter()
-            .find(|(other, _)| *other == lower)
-            .map(|&(_, f)| f);
-        exact
-            .or(other)
-            .or_else(|| nearest_of(&lower, Self::ALL.iter().map(|f| (f.name(), *f))))
+        let other = other_names.iter().find(|(other, _)| *other == lower).map(|&(_, f)| f);
+        exact.or(other).or_else(|| nearest_of(&lower, Self::ALL.iter().map(|f| (f.name(), *f))))
     }
 
     /// The call as it is written, such as `atan2(y, x)`.
@@ -146,10 +138,7 @@ impl Function {
 ///
 /// Near enough is at most a third of the letters changed, or one name beginning with the other
 /// (at least three letters).
-pub(crate) fn nearest_of<'a, T>(
-    name: &str,
-    candidates: impl Iterator<Item = (&'a str, T)>,
-) -> Option<T> {
+pub(crate) fn nearest_of<'a, T>(name: &str, candidates: impl Iterator<Item = (&'a str, T)>) -> Option<T> {
     let letters = name.chars().count();
     // The distance is quadratic in the length; nobody meant a function by a name of this length.
     if letters > 40 {

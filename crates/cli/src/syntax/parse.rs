@@ -66,10 +66,7 @@ impl State {
 /// The tree of `source`, or the first mistake in it.
 pub(crate) fn parse(source: &str) -> Result<Ast, Box<Diagnostic>> {
     let tokens = tokens(source).map_err(Box::new)?;
-    let mut input = Tokens {
-        input: TokenSlice::new(&tokens),
-        state: State::default(),
-    };
+    let mut input = Tokens { input: TokenSlice::new(&tokens), state: State::default() };
     match program(&mut input) {
         Ok(body) => {
             input.state.ast.body = body;
@@ -89,8 +86,8 @@ fn message(tokens: &[Token<'_>], state: State) -> Box<Diagnostic> {
         return Box::new(Diagnostic::new(Span::default(), "the program is empty"));
     };
     let list = one_of_these(&state.expected);
-    let mut message = Diagnostic::new(found.span, format!("expected {list}, found {found}"))
-        .label(format!("expected {list}"));
+    let mut message =
+        Diagnostic::new(found.span, format!("expected {list}, found {found}")).label(format!("expected {list}"));
     if state.expected.contains(&"`)`")
         && let Some(open) = state.open_at_farthest
     {
@@ -111,9 +108,7 @@ fn advice(before: Option<&Token<'_>>, found: &Token<'_>, expected: &[&str]) -> O
         (_, Kind::Sign("=")) if expected.contains(&"an operator") => {
             Some("`==` compares; `=` assigns to a name, at the start of a statement".into())
         }
-        (Some(Kind::Sign("*")), Kind::Sign("*")) => {
-            Some("powers are written `x^2` or `x**2`".into())
-        }
+        (Some(Kind::Sign("*")), Kind::Sign("*")) => Some("powers are written `x^2` or `x**2`".into()),
         (Some(_), Kind::Name | Kind::Number(_) | Kind::Sign("("))
             if expected.contains(&"an operator") && before.is_some_and(operand) =>
         {
@@ -140,11 +135,7 @@ fn one_of_these(items: &[&str]) -> String {
 
 /// The next token, not taken.
 fn peek<'t>(input: &Tokens<'t>) -> Token<'t> {
-    let end = || Token {
-        kind: Kind::End,
-        text: "",
-        span: Span::default(),
-    };
+    let end = || Token { kind: Kind::End, text: "", span: Span::default() };
     input.input.peek_token().copied().unwrap_or_else(end)
 }
 
@@ -214,18 +205,14 @@ fn statement(input: &mut Tokens<'_>) -> Parsed<Statement> {
         Kind::If => if_statement(input),
         Kind::Input => {
             input.next_token();
-            let names: Vec<Token<'_>> =
-                must(separated(1.., token(Kind::Name, "a name"), comma).parse_next(input))?;
+            let names: Vec<Token<'_>> = must(separated(1.., token(Kind::Name, "a name"), comma).parse_next(input))?;
             let intern = |name: &Token<'_>| (input.state.ast.intern(name.text), name.span);
             Ok(Statement::Input(names.iter().map(intern).collect()))
         }
         Kind::Return => {
             input.next_token();
             let values = must(expressions(input))?;
-            Ok(Statement::Return {
-                span: next.span,
-                values,
-            })
+            Ok(Statement::Return { span: next.span, values })
         }
         Kind::Let => {
             input.next_token();
@@ -246,9 +233,7 @@ fn statement(input: &mut Tokens<'_>) -> Parsed<Statement> {
                     input.state.expected = vec!["a statement", "an expression"];
                 }
             });
-            Ok(Statement::Bare {
-                values: must(values)?,
-            })
+            Ok(Statement::Bare { values: must(values)? })
         }
     }
 }
@@ -263,11 +248,7 @@ fn second(input: &Tokens<'_>) -> Option<Kind> {
 fn assignment(input: &mut Tokens<'_>, target: &Token<'_>) -> Parsed<Statement> {
     let value = must(expression(input))?;
     let symbol = input.state.ast.intern(target.text);
-    Ok(Statement::Assign {
-        target: symbol,
-        target_span: target.span,
-        value,
-    })
+    Ok(Statement::Assign { target: symbol, target_span: target.span, value })
 }
 
 fn comma(input: &mut Tokens<'_>) -> Parsed<()> {
@@ -293,10 +274,7 @@ fn if_statement(input: &mut Tokens<'_>) -> Parsed<Statement> {
         let block = braces(input)?;
         arms.push(Arm { condition, block });
         if !else_follows(input) {
-            return Ok(Statement::If {
-                arms,
-                otherwise: None,
-            });
+            return Ok(Statement::If { arms, otherwise: None });
         }
         if peek(input).kind != Kind::If {
             let next = peek(input);
@@ -391,10 +369,7 @@ fn infix_node(ast: &mut Ast, operator: Infix, x: NodeId, y: NodeId) -> NodeId {
 /// The operator that a token is, other than a power.
 fn infix(kind: Kind) -> Option<Infix> {
     let Kind::Sign(sign) = kind else { return None };
-    let found = Infix::ALL
-        .iter()
-        .copied()
-        .find(|operator| operator.text() == sign)?;
+    let found = Infix::ALL.iter().copied().find(|operator| operator.text() == sign)?;
     (found.strength() < PREFIX_STRENGTH).then_some(found)
 }
 
@@ -438,10 +413,7 @@ fn primary(input: &mut Tokens<'_>) -> Parsed<NodeId> {
     match next.kind {
         Kind::Number(value) => {
             input.next_token();
-            Ok(input
-                .state
-                .ast
-                .push(ExpressionKind::Number(value), next.span))
+            Ok(input.state.ast.push(ExpressionKind::Number(value), next.span))
         }
         Kind::Name if second(input) == Some(Kind::Sign("(")) => {
             input.next_token();
@@ -450,10 +422,7 @@ fn primary(input: &mut Tokens<'_>) -> Parsed<NodeId> {
         Kind::Name => {
             input.next_token();
             let symbol = input.state.ast.intern(next.text);
-            Ok(input
-                .state
-                .ast
-                .push(ExpressionKind::Name(symbol), next.span))
+            Ok(input.state.ast.push(ExpressionKind::Name(symbol), next.span))
         }
         Kind::Sign("(") => {
             input.next_token();
@@ -475,18 +444,10 @@ fn call(input: &mut Tokens<'_>, name: &Token<'_>) -> Parsed<NodeId> {
     let open = must(token(Kind::Sign("("), "`(`")(input))?;
     enter(input, open.span)?;
     let empty = peek(input).kind == Kind::Sign(")");
-    let arguments = if empty {
-        Vec::new()
-    } else {
-        must(expressions(input))?
-    };
+    let arguments = if empty { Vec::new() } else { must(expressions(input))? };
     let close = must(token(Kind::Sign(")"), "`)`")(input))?;
     input.state.open.pop();
     let symbol = input.state.ast.intern(name.text);
-    let kind = ExpressionKind::Call {
-        name: symbol,
-        name_span: name.span,
-        arguments,
-    };
+    let kind = ExpressionKind::Call { name: symbol, name_span: name.span, arguments };
     Ok(input.state.ast.push(kind, name.span.to(close.span)))
 }

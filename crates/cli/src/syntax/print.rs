@@ -20,11 +20,7 @@ pub(crate) fn expression(ast: &Ast, root: NodeId) -> String {
 
 /// A number as the language reads it: the shortest text that gives the same value.
 pub(crate) fn number(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        format!("{value}")
-    } else {
-        format!("{value:?}")
-    }
+    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:?}") }
 }
 
 fn statements(ast: &Ast, body: &[Statement], indent: usize, text: &mut String) {
@@ -148,9 +144,7 @@ fn push_parts(kind: &ExpressionKind, stack: &mut Vec<Work>) {
             }
             stack.push(Work::Node(*x, left));
         }
-        ExpressionKind::Call {
-            name, arguments, ..
-        } => {
+        ExpressionKind::Call { name, arguments, .. } => {
             stack.push(Work::Text(")"));
             for (index, argument) in arguments.iter().enumerate().rev() {
                 stack.push(Work::Node(*argument, 0));

@@ -15,18 +15,12 @@ impl Span {
     /// The span of `range`; the bounds fit because sources are limited when they are read.
     pub(crate) fn new(range: Range<usize>) -> Self {
         let fit = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
-        Self {
-            start: fit(range.start),
-            end: fit(range.end),
-        }
+        Self { start: fit(range.start), end: fit(range.end) }
     }
 
     /// The smallest span that holds both.
     pub(crate) fn to(self, other: Self) -> Self {
-        Self {
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
     /// The range of bytes, for slicing.

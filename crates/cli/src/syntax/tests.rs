@@ -26,11 +26,7 @@ fn mistake(source: &str) -> String {
 /// The text with a parenthesis around every operator, to show how it groups.
 fn grouped(ast: &Ast, id: NodeId) -> String {
     let kind = &ast.expression(id).kind;
-    let parts: Vec<String> = kind
-        .operands()
-        .iter()
-        .map(|part| grouped(ast, *part))
-        .collect();
+    let parts: Vec<String> = kind.operands().iter().map(|part| grouped(ast, *part)).collect();
     match kind {
         ExpressionKind::Prefix(prefix, _) => format!("({}{})", prefix.text(), parts[0]),
         ExpressionKind::Infix(operator, ..) => {
@@ -62,10 +58,7 @@ fn operators_group_as_documented() {
         ("--x", "(-(-x))"),
         ("-x * y", "((-x) * y)"),
         ("x * -y", "(x * (-y))"),
-        (
-            "a < b && c >= d || !(e == f)",
-            "(((a < b) && (c >= d)) || (!(e == f)))",
-        ),
+        ("a < b && c >= d || !(e == f)", "(((a < b) && (c >= d)) || (!(e == f)))"),
         ("a || b && c", "(a || (b && c))"),
         ("a + b < c * d", "((a + b) < (c * d))"),
         ("(a + b) * c", "((a + b) * c)"),
@@ -90,11 +83,7 @@ fn numbers_are_read_to_the_nearest_double() {
         ("179769313486231570000000000000e279", f64::MAX),
     ] {
         let ast = parse(source).unwrap_or_else(|error| panic!("{source}: {}", error.title));
-        assert_eq!(
-            ast.expressions[0].kind,
-            ExpressionKind::Number(value),
-            "{source}"
-        );
+        assert_eq!(ast.expressions[0].kind, ExpressionKind::Number(value), "{source}");
     }
     assert_eq!(mistake("1e999"), "this number is too large");
 }
@@ -128,45 +117,21 @@ return b, a + 1
 fn mistakes_name_what_was_expected() {
     for (source, expected) in [
         ("x1 +", "expected an expression, found the end of the input"),
-        (
-            "x1 * (x2 + 3",
-            "expected an operator or `)`, found the end of the input",
-        ),
-        (
-            "2 x",
-            "expected an operator, `,` or the end of the statement, found `x`",
-        ),
-        (
-            "sin(x",
-            "expected an operator, `,` or `)`, found the end of the input",
-        ),
+        ("x1 * (x2 + 3", "expected an operator or `)`, found the end of the input"),
+        ("2 x", "expected an operator, `,` or the end of the statement, found `x`"),
+        ("sin(x", "expected an operator, `,` or `)`, found the end of the input"),
         ("f(x,)", "expected an expression, found `)`"),
-        (
-            "x)",
-            "expected an operator, `,` or the end of the statement, found `)`",
-        ),
+        ("x)", "expected an operator, `,` or the end of the statement, found `)`"),
         ("let = 3", "expected a name, found `=`"),
         ("let a 3", "expected `=`, found a number"),
         ("a = ", "expected an expression, found the end of the input"),
         ("input 3", "expected a name, found a number"),
         ("if x > 0 y = 1", "expected an operator or `{`, found `y`"),
-        (
-            "if x > 0 { y = 1",
-            "expected an operator or `}`, found the end of the input",
-        ),
-        (
-            "if x > 0 { y = 1 } else y",
-            "expected `if` or `{`, found `y`",
-        ),
-        (
-            "}",
-            "expected a statement or the end of the input, found `}`",
-        ),
+        ("if x > 0 { y = 1", "expected an operator or `}`, found the end of the input"),
+        ("if x > 0 { y = 1 } else y", "expected `if` or `{`, found `y`"),
+        ("}", "expected a statement or the end of the input, found `}`"),
         (")", "expected a statement or an expression, found `)`"),
-        (
-            "else { }",
-            "expected a statement or an expression, found `else`",
-        ),
+        ("else { }", "expected a statement or an expression, found `else`"),
         ("a < b < c", "comparisons do not chain"),
         ("a @ b", "unexpected character `@`"),
         ("a & b", "unexpected character `&`"),
@@ -178,10 +143,7 @@ fn mistakes_name_what_was_expected() {
 /// Runs `f` on a small stack: four times less than the smallest that a platform gives a thread.
 fn on_a_small_stack(f: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(512 * 1024).spawn(f);
-    thread
-        .expect("threads can be started")
-        .join()
-        .expect("the stack was enough");
+    thread.expect("threads can be started").join().expect("the stack was enough");
 }
 
 #[test]
@@ -189,19 +151,10 @@ fn nesting_is_bounded() {
     on_a_small_stack(|| {
         let nested = |depth| format!("{}x{}", "(".repeat(depth), ")".repeat(depth));
         assert_eq!(reprint(&nested(MAX_DEPTH)), "x\n");
-        assert_eq!(
-            mistake(&nested(MAX_DEPTH + 1)),
-            "nested more than 256 levels deep"
-        );
+        assert_eq!(mistake(&nested(MAX_DEPTH + 1)), "nested more than 256 levels deep");
         assert_eq!(mistake(&nested(10_000)), "nested more than 256 levels deep");
-        assert_eq!(
-            mistake(&"sin(".repeat(10_000)),
-            "nested more than 256 levels deep"
-        );
-        assert_eq!(
-            mistake(&"if x > 0 {".repeat(10_000)),
-            "nested more than 256 levels deep"
-        );
+        assert_eq!(mistake(&"sin(".repeat(10_000)), "nested more than 256 levels deep");
+        assert_eq!(mistake(&"if x > 0 {".repeat(10_000)), "nested more than 256 levels deep");
         let calls = format!("{}x{}\n", "sin(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH));
         assert_eq!(reprint(&calls), calls);
     });
@@ -216,10 +169,7 @@ fn chains_may_be_long() {
         assert_eq!(reprint(&tower), tower);
         let signs = format!("{}x\n", "-".repeat(100_000));
         assert_eq!(reprint(&signs), signs);
-        assert_eq!(
-            mistake(&"-".repeat(1 << 20)),
-            "expected an expression, found the end of the input"
-        );
+        assert_eq!(mistake(&"-".repeat(1 << 20)), "expected an expression, found the end of the input");
         let arms = format!("if x > 0 {{\n}}{}\n", " else if x > 0 {\n}".repeat(20_000));
         assert_eq!(reprint(&arms), arms);
     });
@@ -256,15 +206,8 @@ fn plant(ast: &mut Ast, tree: &Tree) -> NodeId {
             ExpressionKind::Infix(*operator, x, y)
         }
         Tree::Call(name, arguments) => {
-            let arguments = arguments
-                .iter()
-                .map(|argument| plant(ast, argument))
-                .collect();
-            ExpressionKind::Call {
-                name: ast.intern(name),
-                name_span: here,
-                arguments,
-            }
+            let arguments = arguments.iter().map(|argument| plant(ast, argument)).collect();
+            ExpressionKind::Call { name: ast.intern(name), name_span: here, arguments }
         }
     };
     ast.push(kind, here)
@@ -275,39 +218,25 @@ fn plant_lines(ast: &mut Ast, lines: &[Line]) -> Vec<Statement> {
     let mut statements = Vec::new();
     for line in lines {
         statements.push(match line {
-            Line::Input(names) => {
-                Statement::Input(names.iter().map(|name| (ast.intern(name), here)).collect())
-            }
+            Line::Input(names) => Statement::Input(names.iter().map(|name| (ast.intern(name), here)).collect()),
             Line::Assign(name, value) => {
                 let value = plant(ast, value);
-                Statement::Assign {
-                    target: ast.intern(name),
-                    target_span: here,
-                    value,
-                }
+                Statement::Assign { target: ast.intern(name), target_span: here, value }
             }
             Line::If(arms, otherwise) => {
                 let mut planted = Vec::new();
                 for (condition, block) in arms {
                     let condition = plant(ast, condition);
-                    planted.push(Arm {
-                        condition,
-                        block: plant_lines(ast, block),
-                    });
+                    planted.push(Arm { condition, block: plant_lines(ast, block) });
                 }
                 let otherwise = otherwise.as_ref().map(|block| plant_lines(ast, block));
-                Statement::If {
-                    arms: planted,
-                    otherwise,
-                }
+                Statement::If { arms: planted, otherwise }
             }
             Line::Return(values) => {
                 let values = values.iter().map(|value| plant(ast, value)).collect();
                 Statement::Return { span: here, values }
             }
-            Line::Bare(values) => Statement::Bare {
-                values: values.iter().map(|value| plant(ast, value)).collect(),
-            },
+            Line::Bare(values) => Statement::Bare { values: values.iter().map(|value| plant(ast, value)).collect() },
         });
     }
     statements
@@ -321,9 +250,9 @@ fn lift(ast: &Ast, id: NodeId) -> Tree {
         ExpressionKind::Infix(operator, x, y) => {
             Tree::Infix(*operator, Box::new(lift(ast, *x)), Box::new(lift(ast, *y)))
         }
-        ExpressionKind::Call {
-            name, arguments, ..
-        } => Tree::Call(ast.name(*name).to_owned(), lift_all(ast, arguments)),
+        ExpressionKind::Call { name, arguments, .. } => {
+            Tree::Call(ast.name(*name).to_owned(), lift_all(ast, arguments))
+        }
     }
 }
 
@@ -337,9 +266,7 @@ fn lift_lines(ast: &Ast, statements: &[Statement]) -> Vec<Line> {
         Statement::Input(names) => Line::Input(names.iter().map(|(n, _)| name(*n)).collect()),
         Statement::Assign { target, value, .. } => Line::Assign(name(*target), lift(ast, *value)),
         Statement::If { arms, otherwise } => Line::If(
-            arms.iter()
-                .map(|arm| (lift(ast, arm.condition), lift_lines(ast, &arm.block)))
-                .collect(),
+            arms.iter().map(|arm| (lift(ast, arm.condition), lift_lines(ast, &arm.block))).collect(),
             otherwise.as_ref().map(|block| lift_lines(ast, block)),
         ),
         Statement::Return { values, .. } => Line::Return(lift_all(ast, values)),
@@ -349,9 +276,7 @@ fn lift_lines(ast: &Ast, statements: &[Statement]) -> Vec<Line> {
 }
 
 fn names() -> impl Strategy<Value = String> {
-    const WORDS: &[&str] = &[
-        "x", "x1", "a_b", "sin", "pow", "e", "pi", "θ", "_", "iff", "e2",
-    ];
+    const WORDS: &[&str] = &["x", "x1", "a_b", "sin", "pow", "e", "pi", "θ", "_", "iff", "e2"];
     prop::sample::select(WORDS).prop_map(str::to_owned)
 }
 
@@ -361,10 +286,7 @@ fn trees() -> impl Strategy<Value = Tree> {
         prop::num::f64::POSITIVE | prop::num::f64::NORMAL,
         prop::num::f64::SUBNORMAL,
     ];
-    let leaf = prop_oneof![
-        number.prop_map(|value: f64| Tree::Number(value.abs())),
-        names().prop_map(Tree::Name)
-    ];
+    let leaf = prop_oneof![number.prop_map(|value: f64| Tree::Number(value.abs())), names().prop_map(Tree::Name)];
     leaf.prop_recursive(8, 60, 3, |inner| {
         let prefix = prop::sample::select(&[Prefix::Neg, Prefix::Not][..]);
         let infix = prop::sample::select(Infix::ALL);

@@ -95,16 +95,11 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Diagnostic> {
         debug_assert!(blanks.is_ok(), "blanks may be empty");
         let start = source.len() - rest.len();
         if rest.is_empty() {
-            found.push(Token {
-                kind: Kind::End,
-                text: "",
-                span: Span::new(start..start),
-            });
+            found.push(Token { kind: Kind::End, text: "", span: Span::new(start..start) });
             return Ok(found);
         }
         let before = rest;
-        let read: Result<Kind, EmptyError> =
-            alt((newline, number, word, sign)).parse_next(&mut rest);
+        let read: Result<Kind, EmptyError> = alt((newline, number, word, sign)).parse_next(&mut rest);
         let Ok(kind) = read else {
             return Err(unexpected(before, start));
         };
@@ -121,11 +116,7 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Diagnostic> {
             _ => {}
         }
         // A line end is shown as the place behind the last character, not as a character.
-        let span = if kind == Kind::Newline {
-            Span::new(start..start)
-        } else {
-            span
-        };
+        let span = if kind == Kind::Newline { Span::new(start..start) } else { span };
         let text = if kind == Kind::Name { text } else { "" };
         found.push(Token { kind, text, span });
     }
@@ -146,18 +137,12 @@ fn newline(input: &mut &str) -> Result<Kind, EmptyError> {
 fn number(input: &mut &str) -> Result<Kind, EmptyError> {
     let mantissa = alt(((digit1, opt(('.', digit0))).void(), ('.', digit1).void()));
     let exponent = (one_of(['e', 'E']), opt(one_of(['+', '-'])), digit1).void();
-    (mantissa, opt(exponent))
-        .take()
-        .try_map(str::parse)
-        .map(Kind::Number)
-        .parse_next(input)
+    (mantissa, opt(exponent)).take().try_map(str::parse).map(Kind::Number).parse_next(input)
 }
 
 fn word(input: &mut &str) -> Result<Kind, EmptyError> {
     let first = any.verify(|c: &char| is_name_start(*c));
-    let word = (first, take_while(0.., is_name_rest))
-        .take()
-        .parse_next(input)?;
+    let word = (first, take_while(0.., is_name_rest)).take().parse_next(input)?;
     Ok(match word {
         "let" => Kind::Let,
         "if" => Kind::If,

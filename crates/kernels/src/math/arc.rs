@@ -67,14 +67,8 @@ fn angle(a: f64, b: f64, left: bool) -> f64 {
         let not_upper = select(middle, mid, low);
         select(upper, up, not_upper)
     };
-    let numerator = Double {
-        hi: pick(-b, difference.hi, a),
-        lo: pick(0.0, difference.lo, 0.0),
-    };
-    let denominator = Double {
-        hi: pick(a, total.hi, b),
-        lo: pick(0.0, total.lo, 0.0),
-    };
+    let numerator = Double { hi: pick(-b, difference.hi, a), lo: pick(0.0, difference.lo, 0.0) };
+    let denominator = Double { hi: pick(a, total.hi, b), lo: pick(0.0, total.lo, 0.0) };
     let q = numerator.over(denominator);
     let z = q.hi * q.hi;
     let rest = q.hi * (z * degree10(z, &ATAN)) + q.lo * (1.0 - z);

@@ -54,12 +54,7 @@ const ERFC: [f64; 20] = [
 ];
 
 /// The derivative of the same in `t`, error 0.043: it only multiplies what `t` lost to rounding.
-const ERFC_SLOPE: [f64; 4] = [
-    -0.9474553136003097,
-    1.5594080049673793,
-    -2.0886586709168333,
-    1.4505748549015263,
-];
+const ERFC_SLOPE: [f64; 4] = [-0.9474553136003097, 1.5594080049673793, -2.0886586709168333, 1.4505748549015263];
 
 /// `erf(x)` for `|x| <= 3/4`.
 #[inline(always)]
@@ -74,18 +69,12 @@ fn erfc_large(a: f64) -> f64 {
     let z = square(a);
     let Reduced { k, r, t } = reduce(-z.hi, -z.lo);
     let head = fast_two_sum(1.0, r);
-    let exponential = Double {
-        hi: head.hi,
-        lo: head.lo + t,
-    };
+    let exponential = Double { hi: head.hi, lo: head.lo + t };
     // The function is steep in t, which is why t is a pair.
     let divisor = two_sum(a, 4.0);
     let t = two_sum(a, -4.0).over(divisor);
     let g = fast_two_sum(ERFC_CENTRE, t.hi * degree19(t.hi, &ERFC));
-    let g = Double {
-        hi: g.hi,
-        lo: g.lo + t.lo * degree3(t.hi, &ERFC_SLOPE),
-    };
+    let g = Double { hi: g.hi, lo: g.lo + t.lo * degree3(t.hi, &ERFC_SLOPE) };
     scale(exponential.times(g).over(divisor).sum(), k)
 }
 

@@ -27,10 +27,7 @@ const SINH: [f64; 8] = [
 fn both_exponentials(x: f64) -> (f64, Double, f64) {
     let Reduced { k, r, t } = reduce(clamp(x.abs(), 0.0, 711.0), 0.0);
     let head = fast_two_sum(1.0, r);
-    let growing = Double {
-        hi: head.hi,
-        lo: head.lo + t,
-    };
+    let growing = Double { hi: head.hi, lo: head.lo + t };
     let small = select(k > 60.0, 60.0, k);
     let decay = power_of_two(-small);
     (k, growing, decay * decay / growing.sum())
@@ -68,10 +65,7 @@ fn tanh_one(x: f64) -> f64 {
     // The denominator is the numerator plus 2^(1-k). For k > 53 the rounding of 1 - 2^-k does
     // not matter.
     let total = two_sum(numerator.hi, 2.0 * decay);
-    let denominator = Double {
-        hi: total.hi,
-        lo: total.lo + numerator.lo,
-    };
+    let denominator = Double { hi: total.hi, lo: total.lo + numerator.lo };
     let y = numerator.over(denominator).sum().copysign(x);
     select(x.abs() < 3.7e-9, x, y)
 }
@@ -91,15 +85,9 @@ fn sigmoid_one(x: f64) -> f64 {
     // Below 2^-64 the summand z cannot be seen in 1 + z.
     let factor = power_of_two(select(k < -64.0, -64.0, k));
     let head = fast_two_sum(1.0, factor * pair.hi);
-    let denominator = Double {
-        hi: head.hi,
-        lo: head.lo + factor * pair.lo,
-    };
+    let denominator = Double { hi: head.hi, lo: head.lo + factor * pair.lo };
     let right = x >= 0.0;
-    let numerator = Double {
-        hi: select(right, 1.0, pair.hi),
-        lo: select(right, 0.0, pair.lo),
-    };
+    let numerator = Double { hi: select(right, 1.0, pair.hi), lo: select(right, 0.0, pair.lo) };
     let k = select(right, 0.0, k);
     scale(numerator.over(denominator).sum(), k)
 }

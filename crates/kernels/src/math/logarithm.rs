@@ -62,10 +62,7 @@ fn split(x: f64) -> (f64, f64) {
     let mantissa = (bits & 0x000f_ffff_ffff_ffff) + half_root;
     // The exponent, put into the low bits of 2^52.
     let exponent = f64::from_bits((bits >> 52) | 0x4330_0000_0000_0000);
-    (
-        exponent - (4_503_599_627_370_496.0 + 1023.0),
-        f64::from_bits(mantissa),
-    )
+    (exponent - (4_503_599_627_370_496.0 + 1023.0), f64::from_bits(mantissa))
 }
 
 /// The same for every positive finite `x`: subnormal numbers are first made normal.
@@ -145,10 +142,7 @@ fn ln_mantissa(m: f64) -> Double {
 #[inline(always)]
 fn log2_one(x: f64) -> f64 {
     let (k, m) = split_any(x);
-    let log = ln_mantissa(m).times(Double {
-        hi: LOG2_E,
-        lo: LOG2_E_REST,
-    });
+    let log = ln_mantissa(m).times(Double { hi: LOG2_E, lo: LOG2_E_REST });
     let head = fast_two_sum(k, log.hi);
     with_edges(x, head.hi + (head.lo + log.lo))
 }
@@ -157,10 +151,7 @@ fn log2_one(x: f64) -> f64 {
 #[inline(always)]
 fn log10_one(x: f64) -> f64 {
     let (k, m) = split_any(x);
-    let log = ln_mantissa(m).times(Double {
-        hi: LOG10_E,
-        lo: LOG10_E_REST,
-    });
+    let log = ln_mantissa(m).times(Double { hi: LOG10_E, lo: LOG10_E_REST });
     let head = fast_two_sum(k * LOG10_2_HIGH, log.hi);
     with_edges(x, head.hi + (head.lo + (log.lo + k * LOG10_2_LOW)))
 }
@@ -174,15 +165,9 @@ pub(super) fn ln_pair(x: f64) -> Double {
     let f = m - 1.0;
     let s = Double { hi: f, lo: 0.0 }.over(fast_two_sum(2.0, f));
     let z = square(s.hi);
-    let z = Double {
-        hi: z.hi,
-        lo: z.lo + 2.0 * (s.hi * s.lo),
-    };
+    let z = Double { hi: z.hi, lo: z.lo + 2.0 * (s.hi * s.lo) };
     let second = fast_two_sum(2.0 / 3.0, z.hi * degree7(z.hi, &LN_TAIL));
-    let second = Double {
-        hi: second.hi,
-        lo: second.lo + TWO_THIRDS_REST,
-    };
+    let second = Double { hi: second.hi, lo: second.lo + TWO_THIRDS_REST };
     let cubic = s.times(z.times(second));
     let head = fast_two_sum(2.0 * s.hi, cubic.hi);
     let log = fast_two_sum(head.hi, head.lo + (2.0 * s.lo + cubic.lo));
@@ -234,15 +219,7 @@ mod tests {
     #[test]
     fn splitting_is_exact_and_within_its_range() {
         let root = SQRT_2;
-        for x in [
-            1.0,
-            root,
-            root * (1.0 + f64::EPSILON),
-            0.5 * root,
-            3e-320,
-            5e-324,
-            1.7e308,
-        ] {
+        for x in [1.0, root, root * (1.0 + f64::EPSILON), 0.5 * root, 3e-320, 5e-324, 1.7e308] {
             let (k, m) = split_any(x);
             assert!((0.5 * root..=root).contains(&m), "{x:e}: {m}");
             let back = m * power_of_two((k * 0.5).floor()) * power_of_two(k - (k * 0.5).floor());

@@ -117,11 +117,7 @@ mod tests {
             assert_eq!(power_of_two(f64::from(k)), 2f64.powi(k), "{k}");
         }
         for k in -1074..=1023 {
-            assert_eq!(
-                scale(1.0, f64::from(k)),
-                2f64.powi(k.max(-1022)) * 2f64.powi(k - k.max(-1022)),
-                "{k}"
-            );
+            assert_eq!(scale(1.0, f64::from(k)), 2f64.powi(k.max(-1022)) * 2f64.powi(k - k.max(-1022)), "{k}");
         }
         assert_eq!(scale(1.5, 1024.0), f64::INFINITY);
         assert_eq!(scale(0.75, 1024.0), 0.75 * 2f64.powi(1023) * 2.0);
@@ -130,13 +126,7 @@ mod tests {
 
     #[test]
     fn rounding_goes_to_the_nearest_even() {
-        for (x, y) in [
-            (0.5, 0.0),
-            (1.5, 2.0),
-            (-2.5, -2.0),
-            (-3.7, -4.0),
-            (1e15, 1e15),
-        ] {
+        for (x, y) in [(0.5, 0.0), (1.5, 2.0), (-2.5, -2.0), (-3.7, -4.0), (1e15, 1e15)] {
             assert_eq!(round(x), y);
         }
         assert!(round(f64::NAN).is_nan());

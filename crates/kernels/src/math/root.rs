@@ -6,12 +6,7 @@ use crate::double::upper_half;
 use crate::polynomial::degree3;
 
 /// `cbrt(m)` for `m` from `sqrt(1/2)` to `sqrt(2)`, error 9.2e-5.
-const CBRT: [f64; 4] = [
-    0.49515345405776395,
-    0.7317953965293592,
-    -0.2827043645567611,
-    0.05581122472051606,
-];
+const CBRT: [f64; 4] = [0.49515345405776395, 0.7317953965293592, -0.2827043645567611, 0.05581122472051606];
 /// The cube root of two.
 const CBRT_2: f64 = 1.2599210498948732;
 
@@ -57,11 +52,7 @@ fn hypot_one(a: f64, b: f64) -> f64 {
     let back = select(large > 1e150, UP, 1.0);
     let back = select(large < 1e-140, DOWN, back);
     let y = (p * p + q * q).sqrt() * back;
-    select(
-        (a == f64::INFINITY) | (b == f64::INFINITY),
-        f64::INFINITY,
-        y,
-    )
+    select((a == f64::INFINITY) | (b == f64::INFINITY), f64::INFINITY, y)
 }
 
 /// `2^600`.

@@ -17,12 +17,7 @@ use std::f64::consts::FRAC_2_PI;
 const LARGEST: f64 = 131_072.0;
 
 /// `pi/2` in parts of 36, 36, 36 and 53 bits.
-const PI_2: [f64; 4] = [
-    1.5707963267923333,
-    2.5633441515839558e-12,
-    1.0562999066944068e-23,
-    4.3359050650618903e-35,
-];
+const PI_2: [f64; 4] = [1.5707963267923333, 2.5633441515839558e-12, 1.0562999066944068e-23, 4.3359050650618903e-35];
 
 /// `(sin(r) / r - 1) / z` with `z = r^2` on `z <= 0.6175`, error 9.3e-18.
 const SIN: [f64; 7] = [
@@ -61,10 +56,7 @@ fn reduce(x: f64) -> (u64, Double) {
 #[inline(always)]
 fn sin_remainder(r: Double) -> Double {
     let z = r.hi * r.hi;
-    Double {
-        hi: r.hi,
-        lo: r.hi * (z * degree6(z, &SIN)) + r.lo * (1.0 - 0.5 * z),
-    }
+    Double { hi: r.hi, lo: r.hi * (z * degree6(z, &SIN)) + r.lo * (1.0 - 0.5 * z) }
 }
 
 /// Cosine of the remainder: `1 - z/2 + z^2 P(z)`, and `-sin(r)` times the low half.
@@ -72,10 +64,7 @@ fn sin_remainder(r: Double) -> Double {
 fn cos_remainder(r: Double) -> Double {
     let z = r.hi * r.hi;
     let head = fast_two_sum(1.0, -0.5 * z);
-    Double {
-        hi: head.hi,
-        lo: head.lo + (z * z * degree5(z, &COS) - r.hi * r.lo),
-    }
+    Double { hi: head.hi, lo: head.lo + (z * z * degree5(z, &COS) - r.hi * r.lo) }
 }
 
 /// `a` if the lowest bit of `quadrant` is not set, else `b`; negative if the second is set.
@@ -113,14 +102,8 @@ fn tan_one(x: f64) -> f64 {
     let (sin, cos) = (sin_remainder(r), cos_remainder(r));
     let (sin, cos) = (fast_two_sum(sin.hi, sin.lo), fast_two_sum(cos.hi, cos.lo));
     let even = quadrant & 1 == 0;
-    let numerator = Double {
-        hi: select(even, sin.hi, -cos.hi),
-        lo: select(even, sin.lo, -cos.lo),
-    };
-    let denominator = Double {
-        hi: select(even, cos.hi, sin.hi),
-        lo: select(even, cos.lo, sin.lo),
-    };
+    let numerator = Double { hi: select(even, sin.hi, -cos.hi), lo: select(even, sin.lo, -cos.lo) };
+    let denominator = Double { hi: select(even, cos.hi, sin.hi), lo: select(even, cos.lo, sin.lo) };
     let y = numerator.over(denominator).sum();
     select(x.abs() < 1e-8, x, y)
 }

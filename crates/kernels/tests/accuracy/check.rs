@@ -89,9 +89,7 @@ macro_rules! binary {
 
 /// The levels that this machine has.
 pub(crate) fn levels() -> impl Iterator<Item = Level> {
-    Level::ALL
-        .into_iter()
-        .filter(|&level| level <= machine_level())
+    Level::ALL.into_iter().filter(|&level| level <= machine_level())
 }
 
 /// Whether two results are the same to the bit; every NaN is the same as every other.
@@ -131,10 +129,7 @@ impl Random {
 
     /// 53 random bits.
     fn bits(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 ^ (self.0 >> 31)) >> 11
     }
 
@@ -192,26 +187,17 @@ struct Worst {
     at: [f64; 2],
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "the measured errors are a result of the test"
-)]
+#[expect(clippy::print_stdout, reason = "the measured errors are a result of the test")]
 fn report(name: &str, count: usize, worst: &Worst, bound: f64) {
     let Worst { error, at } = worst;
     println!("{name}: {error:.3} ulp at {at:?} of {count} points, bound {bound}");
-    assert!(
-        *error <= bound,
-        "{name}({at:?}) is off by {error} ulp; the bound is {bound}"
-    );
+    assert!(*error <= bound, "{name}({at:?}) is off by {error} ulp; the bound is {bound}");
 }
 
 /// Sweeps the ranges: the same bits at every level, and within the bound.
 pub(crate) fn sweep(function: &Unary, ranges: &[Range]) {
     let mut random = Random::new(7);
-    let mut worst = Worst {
-        error: 0.0,
-        at: [0.0; 2],
-    };
+    let mut worst = Worst { error: 0.0, at: [0.0; 2] };
     let mut count = 0;
     for range in ranges {
         let x = range.points(&mut random);
@@ -221,20 +207,13 @@ pub(crate) fn sweep(function: &Unary, ranges: &[Range]) {
             let mut other = vec![0.0; x.len()];
             (function.kernel)(level, &x, &mut other);
             for ((x, a), b) in x.iter().zip(&y).zip(&other) {
-                assert!(
-                    same(*a, *b),
-                    "{}({x:e}): {a:e}, at {level:?} {b:e}",
-                    function.name
-                );
+                assert!(same(*a, *b), "{}({x:e}): {a:e}, at {level:?} {b:e}", function.name);
             }
         }
         for (&x, &y) in x.iter().zip(&y) {
             let error = error_in_ulps(y, (function.reference)(x));
             if error.is_nan() || error > worst.error {
-                worst = Worst {
-                    error,
-                    at: [x, 0.0],
-                };
+                worst = Worst { error, at: [x, 0.0] };
             }
         }
         count += x.len();
@@ -245,10 +224,7 @@ pub(crate) fn sweep(function: &Unary, ranges: &[Range]) {
 /// The same for two arguments; the ranges are of both.
 pub(crate) fn sweep2(function: &Binary, ranges: &[[Range; 2]]) {
     let mut random = Random::new(8);
-    let mut worst = Worst {
-        error: 0.0,
-        at: [0.0; 2],
-    };
+    let mut worst = Worst { error: 0.0, at: [0.0; 2] };
     let mut count = 0;
     for [first, second] in ranges {
         let (a, b) = (first.points(&mut random), second.points(&mut random));
@@ -259,12 +235,7 @@ pub(crate) fn sweep2(function: &Binary, ranges: &[[Range; 2]]) {
             (function.kernel)(level, &a, &b, &mut other);
             for (i, (p, q)) in y.iter().zip(&other).enumerate() {
                 let name = function.name;
-                assert!(
-                    same(*p, *q),
-                    "{name}({:e}, {:e}): {p:e}, at {level:?} {q:e}",
-                    a[i],
-                    b[i]
-                );
+                assert!(same(*p, *q), "{name}({:e}, {:e}): {p:e}, at {level:?} {q:e}", a[i], b[i]);
             }
         }
         for ((&a, &b), &y) in a.iter().zip(&b).zip(&y) {
@@ -288,11 +259,7 @@ pub(crate) fn cases(function: &Unary, table: &[(f64, f64)]) {
                 let mut y = [0.0; 9];
                 (function.kernel)(level, &block, &mut y);
                 let name = function.name;
-                assert!(
-                    same(y[lane], expected),
-                    "{name}({x:e}) is {:e} at {level:?}",
-                    y[lane]
-                );
+                assert!(same(y[lane], expected), "{name}({x:e}) is {:e} at {level:?}", y[lane]);
             }
         }
     }
@@ -306,10 +273,7 @@ pub(crate) fn cases2(function: &Binary, table: &[(f64, f64, f64)]) {
             (function.kernel)(level, &[a; 9], &[b; 9], &mut y);
             for y in y {
                 let name = function.name;
-                assert!(
-                    same(y, expected),
-                    "{name}({a:e}, {b:e}) is {y:e} at {level:?}"
-                );
+                assert!(same(y, expected), "{name}({a:e}, {b:e}) is {y:e} at {level:?}");
             }
         }
     }
@@ -317,7 +281,5 @@ pub(crate) fn cases2(function: &Binary, table: &[(f64, f64, f64)]) {
 
 /// Runs a piece of work and returns its result at every level of the machine.
 pub(crate) fn at_every_level<W: Work + Clone>(work: &W) -> Vec<W::Output> {
-    levels()
-        .map(|level| dispatch_at(level, work.clone()))
-        .collect()
+    levels().map(|level| dispatch_at(level, work.clone())).collect()
 }

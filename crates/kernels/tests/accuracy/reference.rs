@@ -22,28 +22,12 @@ pub(crate) struct Exact {
     pub(crate) exponent: i32,
 }
 
-const LN_2: Dd = Dd {
-    hi: std::f64::consts::LN_2,
-    lo: 2.3190468138462996e-17,
-};
+const LN_2: Dd = Dd { hi: std::f64::consts::LN_2, lo: 2.3190468138462996e-17 };
 const LN_2_THIRD: f64 = 5.707708438416212e-34;
-const LN_10: Dd = Dd {
-    hi: std::f64::consts::LN_10,
-    lo: -2.1707562233822494e-16,
-};
-const PI: Dd = Dd {
-    hi: std::f64::consts::PI,
-    lo: 1.2246467991473532e-16,
-};
-const HALF_PI: [f64; 3] = [
-    std::f64::consts::FRAC_PI_2,
-    6.123233995736766e-17,
-    -1.4973849048591698e-33,
-];
-const TWO_OVER_ROOT_PI: Dd = Dd {
-    hi: std::f64::consts::FRAC_2_SQRT_PI,
-    lo: 1.533545961316588e-17,
-};
+const LN_10: Dd = Dd { hi: std::f64::consts::LN_10, lo: -2.1707562233822494e-16 };
+const PI: Dd = Dd { hi: std::f64::consts::PI, lo: 1.2246467991473532e-16 };
+const HALF_PI: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
+const TWO_OVER_ROOT_PI: Dd = Dd { hi: std::f64::consts::FRAC_2_SQRT_PI, lo: 1.533545961316588e-17 };
 
 /// `1/n!` for `n` up to 32.
 static INVERSE_FACTORIALS: LazyLock<[Dd; 33]> = LazyLock::new(|| {
@@ -86,26 +70,17 @@ fn two_sum(a: f64, b: f64) -> Dd {
     let hi = a + b;
     let a_part = hi - b;
     let b_part = hi - a_part;
-    Dd {
-        hi,
-        lo: (a - a_part) + (b - b_part),
-    }
+    Dd { hi, lo: (a - a_part) + (b - b_part) }
 }
 
 fn quick_two_sum(a: f64, b: f64) -> Dd {
     let hi = a + b;
-    Dd {
-        hi,
-        lo: b - (hi - a),
-    }
+    Dd { hi, lo: b - (hi - a) }
 }
 
 fn two_product(a: f64, b: f64) -> Dd {
     let hi = a * b;
-    Dd {
-        hi,
-        lo: a.mul_add(b, -hi),
-    }
+    Dd { hi, lo: a.mul_add(b, -hi) }
 }
 
 impl Add for Dd {
@@ -121,10 +96,7 @@ impl Add for Dd {
 impl Neg for Dd {
     type Output = Dd;
     fn neg(self) -> Dd {
-        Dd {
-            hi: -self.hi,
-            lo: -self.lo,
-        }
+        Dd { hi: -self.hi, lo: -self.lo }
     }
 }
 
@@ -157,10 +129,7 @@ impl Div for Dd {
 impl Dd {
     /// The pair times `2^n`, exact unless it leaves the range.
     pub(crate) fn ldexp(self, n: i32) -> Dd {
-        Dd {
-            hi: ldexp(self.hi, n),
-            lo: ldexp(self.lo, n),
-        }
+        Dd { hi: ldexp(self.hi, n), lo: ldexp(self.lo, n) }
     }
 
     fn sqrt(self) -> Dd {
@@ -173,10 +142,7 @@ impl Dd {
     }
 
     fn exact(self) -> Exact {
-        Exact {
-            value: self,
-            exponent: 0,
-        }
+        Exact { value: self, exponent: 0 }
     }
 }
 
@@ -200,10 +166,7 @@ fn reduced_expm1(x: Dd) -> (i32, Dd) {
 
 fn exp_dd(x: Dd) -> Exact {
     let (k, p) = reduced_expm1(x);
-    Exact {
-        value: p + dd(1.0),
-        exponent: k,
-    }
+    Exact { value: p + dd(1.0), exponent: k }
 }
 
 pub(crate) fn exp(x: f64) -> Exact {
@@ -213,10 +176,7 @@ pub(crate) fn exp(x: f64) -> Exact {
 pub(crate) fn exp2(x: f64) -> Exact {
     let k = x.round();
     let e = exp_dd(LN_2 * dd(x - k));
-    Exact {
-        value: e.value,
-        exponent: e.exponent + k as i32,
-    }
+    Exact { value: e.value, exponent: e.exponent + k as i32 }
 }
 
 /// `e^x - 1` over `2^k`, and `k`.
@@ -228,15 +188,8 @@ pub(crate) fn expm1(x: f64) -> Exact {
     if k == 0 {
         return p.exact();
     }
-    let minus = if k < -200 {
-        dd(-1.0)
-    } else {
-        p + dd(1.0) - dd(ldexp(1.0, -k))
-    };
-    Exact {
-        value: minus,
-        exponent: if k < -200 { 0 } else { k },
-    }
+    let minus = if k < -200 { dd(-1.0) } else { p + dd(1.0) - dd(ldexp(1.0, -k)) };
+    Exact { value: minus, exponent: if k < -200 { 0 } else { k } }
 }
 
 pub(crate) fn sinh(x: f64) -> Exact {
@@ -251,19 +204,13 @@ pub(crate) fn sinh(x: f64) -> Exact {
         (whole + whole / (whole + dd(1.0))).ldexp(-e.exponent)
     };
     let value = if x < 0.0 { -half } else { half };
-    Exact {
-        value,
-        exponent: e.exponent - 1,
-    }
+    Exact { value, exponent: e.exponent - 1 }
 }
 
 pub(crate) fn cosh(x: f64) -> Exact {
     let e = exp(x.abs());
     let inverse = (dd(1.0) / e.value).ldexp(-2 * e.exponent);
-    Exact {
-        value: e.value + inverse,
-        exponent: e.exponent - 1,
-    }
+    Exact { value: e.value + inverse, exponent: e.exponent - 1 }
 }
 
 pub(crate) fn tanh(x: f64) -> Exact {
@@ -279,14 +226,7 @@ pub(crate) fn tanh(x: f64) -> Exact {
 pub(crate) fn sigmoid(x: f64) -> Exact {
     let e = exp(-x.abs());
     let total = e.value.ldexp(e.exponent) + dd(1.0);
-    if x >= 0.0 {
-        (dd(1.0) / total).exact()
-    } else {
-        Exact {
-            value: e.value / total,
-            exponent: e.exponent,
-        }
-    }
+    if x >= 0.0 { (dd(1.0) / total).exact() } else { Exact { value: e.value / total, exponent: e.exponent } }
 }
 
 pub(crate) fn softplus(x: f64) -> Exact {
@@ -324,11 +264,7 @@ fn ln_dd(x: Dd) -> Dd {
 }
 
 fn log1p_dd(x: Dd) -> Dd {
-    if x.hi.abs() < 0.01 {
-        log1p_series(x)
-    } else {
-        ln_dd(x + dd(1.0))
-    }
+    if x.hi.abs() < 0.01 { log1p_series(x) } else { ln_dd(x + dd(1.0)) }
 }
 
 pub(crate) fn ln(x: f64) -> Exact {
@@ -379,11 +315,7 @@ fn sin_cos_dd(x: f64) -> (Dd, Dd) {
 }
 
 pub(crate) fn sin(x: f64) -> Exact {
-    if x.abs() < 1e-100 {
-        dd(x).exact()
-    } else {
-        sin_cos_dd(x).0.exact()
-    }
+    if x.abs() < 1e-100 { dd(x).exact() } else { sin_cos_dd(x).0.exact() }
 }
 
 pub(crate) fn cos(x: f64) -> Exact {
@@ -392,11 +324,7 @@ pub(crate) fn cos(x: f64) -> Exact {
 
 pub(crate) fn tan(x: f64) -> Exact {
     let (sin, cos) = sin_cos_dd(x);
-    if x.abs() < 1e-100 {
-        dd(x).exact()
-    } else {
-        (sin / cos).exact()
-    }
+    if x.abs() < 1e-100 { dd(x).exact() } else { (sin / cos).exact() }
 }
 
 /// The angle of `(x, y)`: the standard library's, turned back by the sine of what is left.
@@ -423,10 +351,7 @@ pub(crate) fn atan2(y: f64, x: f64) -> Exact {
     if ex - ey > 60 && x > 0.0 {
         // The difference to the quotient is its cube.
         let value = dd(ldexp(y, -ey)) / dd(ldexp(x, -ex));
-        return Exact {
-            value,
-            exponent: ey - ex,
-        };
+        return Exact { value, exponent: ey - ex };
     }
     let top = ex.max(ey);
     angle(dd(ldexp(y, -top)), dd(ldexp(x, -top))).exact()
@@ -438,11 +363,7 @@ fn complement(x: f64) -> Dd {
 }
 
 pub(crate) fn asin(x: f64) -> Exact {
-    if x.abs() < 1e-100 {
-        dd(x).exact()
-    } else {
-        angle(dd(x), complement(x)).exact()
-    }
+    if x.abs() < 1e-100 { dd(x).exact() } else { angle(dd(x), complement(x)).exact() }
 }
 
 pub(crate) fn acos(x: f64) -> Exact {
@@ -451,10 +372,7 @@ pub(crate) fn acos(x: f64) -> Exact {
 
 pub(crate) fn sqrt(x: f64) -> Exact {
     let half = exponent_of(x).div_euclid(2);
-    Exact {
-        value: dd(ldexp(x, -2 * half)).sqrt(),
-        exponent: half,
-    }
+    Exact { value: dd(ldexp(x, -2 * half)).sqrt(), exponent: half }
 }
 
 /// The standard library's value and a step of Newton's method.
@@ -464,10 +382,7 @@ pub(crate) fn cbrt(x: f64) -> Exact {
     let first = x.cbrt();
     let square = two_product(first, first);
     let off = (dd(x) - square * dd(first)) / (square * dd(3.0));
-    Exact {
-        value: dd(first) + off,
-        exponent: third,
-    }
+    Exact { value: dd(first) + off, exponent: third }
 }
 
 pub(crate) fn hypot(a: f64, b: f64) -> Exact {
@@ -477,10 +392,7 @@ pub(crate) fn hypot(a: f64, b: f64) -> Exact {
     }
     let top = exponent_of(large);
     let (p, q) = (ldexp(a, -top), ldexp(b, -top));
-    Exact {
-        value: (two_product(p, p) + two_product(q, q)).sqrt(),
-        exponent: top,
-    }
+    Exact { value: (two_product(p, p) + two_product(q, q)).sqrt(), exponent: top }
 }
 
 /// For positive `x`.
@@ -489,9 +401,8 @@ pub(crate) fn pow(x: f64, y: f64) -> Exact {
 }
 
 /// Coefficients of `erf(x) / x` in `-x^2`: `2/sqrt(pi) / (n! (2n + 1))`.
-static ERF_SERIES: LazyLock<[Dd; 30]> = LazyLock::new(|| {
-    std::array::from_fn(|n| TWO_OVER_ROOT_PI * INVERSE_FACTORIALS[n] / dd(2.0 * n as f64 + 1.0))
-});
+static ERF_SERIES: LazyLock<[Dd; 30]> =
+    LazyLock::new(|| std::array::from_fn(|n| TWO_OVER_ROOT_PI * INVERSE_FACTORIALS[n] / dd(2.0 * n as f64 + 1.0)));
 
 /// By Taylor's series, for `|x|` up to one.
 fn erf_series(x: f64) -> Dd {
@@ -528,10 +439,7 @@ fn erfc_large(x: f64) -> Exact {
     let e = exp_dd(-square);
     let value = e.value * sum.ldexp(1) * two_product(STEP, x) / PI;
     if x > std::f64::consts::PI / STEP {
-        return Exact {
-            value,
-            exponent: e.exponent,
-        };
+        return Exact { value, exponent: e.exponent };
     }
     let pole = exp_dd(PI * dd(2.0 * x) / dd(STEP));
     let pole = dd(2.0) / (pole.value.ldexp(pole.exponent) - dd(1.0));
@@ -542,10 +450,7 @@ pub(crate) fn erf(x: f64) -> Exact {
     if x.abs() < 1e-100 {
         // The cube is too small to matter; the product must not lose its second half.
         let exponent = exponent_of(x);
-        return Exact {
-            value: TWO_OVER_ROOT_PI * dd(ldexp(x, -exponent)),
-            exponent,
-        };
+        return Exact { value: TWO_OVER_ROOT_PI * dd(ldexp(x, -exponent)), exponent };
     }
     if x.abs() < 0.75 {
         return erf_series(x).exact();

@@ -33,23 +33,18 @@ pub(crate) const UNARY: [Unary; 22] = [
 ];
 
 /// Functions of two arguments with the stated bounds.
-pub(crate) const BINARY: [Binary; 3] =
-    [binary!(pow, 1.0), binary!(atan2, 1.0), binary!(hypot, 1.25)];
+pub(crate) const BINARY: [Binary; 3] = [binary!(pow, 1.0), binary!(atan2, 1.0), binary!(hypot, 1.25)];
 
 /// The function of this name.
 pub(crate) fn unary(name: &str) -> &'static Unary {
     const ALL: &[Unary] = &UNARY;
-    ALL.iter()
-        .find(|f| f.name == name)
-        .expect("the function is in the table")
+    ALL.iter().find(|f| f.name == name).expect("the function is in the table")
 }
 
 /// The function of this name.
 pub(crate) fn binary(name: &str) -> &'static Binary {
     const ALL: &[Binary] = &BINARY;
-    ALL.iter()
-        .find(|f| f.name == name)
-        .expect("the function is in the table")
+    ALL.iter().find(|f| f.name == name).expect("the function is in the table")
 }
 
 #[test]
@@ -61,12 +56,7 @@ fn exp() {
             Uniform(-1.5, 1.5),
             Uniform(-746.0, -707.0),
             LogSigned(TINY, 700.0),
-            Near(&[
-                0.34657359027997264,
-                1.0397207708399179,
-                709.782712893384,
-                -708.3964185322641,
-            ]),
+            Near(&[0.34657359027997264, 1.0397207708399179, 709.782712893384, -708.3964185322641]),
         ],
     );
 }
@@ -93,12 +83,7 @@ fn expm1() {
             Uniform(-41.0, 710.0),
             Uniform(-1.5, 1.5),
             LogSigned(TINY, 30.0),
-            Near(&[
-                0.34657359027997264,
-                -0.34657359027997264,
-                1.0397207708399179,
-                -1.0397207708399179,
-            ]),
+            Near(&[0.34657359027997264, -0.34657359027997264, 1.0397207708399179, -1.0397207708399179]),
         ],
     );
 }
@@ -108,11 +93,7 @@ const POSITIVE: [crate::check::Range<'static>; 5] = [
     Log(TINY, f64::MAX),
     Uniform(0.4, 3.0),
     Log(TINY, 1e-300),
-    Near(&[
-        1.0,
-        std::f64::consts::SQRT_2,
-        std::f64::consts::FRAC_1_SQRT_2,
-    ]),
+    Near(&[1.0, std::f64::consts::SQRT_2, std::f64::consts::FRAC_1_SQRT_2]),
     Uniform(0.99, 1.01),
 ];
 
@@ -140,12 +121,7 @@ fn log1p() {
             Uniform(-1.0, 3.0),
             LogSigned(TINY, 0.5),
             LogSigned(1e-17, 1e-3),
-            Near(&[
-                -0.9999999,
-                0.41421356237309515,
-                -0.2928932188134524,
-                1.8284271247461903,
-            ]),
+            Near(&[-0.9999999, 0.41421356237309515, -0.2928932188134524, 1.8284271247461903]),
         ],
     );
 }
@@ -159,23 +135,14 @@ fn sqrt() {
 fn cbrt() {
     sweep(
         unary("cbrt"),
-        &[
-            LogSigned(TINY, f64::MAX),
-            Uniform(0.3, 3.0),
-            LogSigned(TINY, 1e-300),
-            Near(&[1.0, 8.0, -0.125]),
-        ],
+        &[LogSigned(TINY, f64::MAX), Uniform(0.3, 3.0), LogSigned(TINY, 1e-300), Near(&[1.0, 8.0, -0.125])],
     );
 }
 
 /// All doubles next to odd or even multiples of `pi/2` up to 131072, and arguments between.
 fn angles(name: &str) {
-    let turns: Vec<f64> = (1..=83_443)
-        .map(|k| f64::from(k) * std::f64::consts::FRAC_PI_2)
-        .collect();
-    let halves: Vec<f64> = (0..=83_442)
-        .map(|k| (f64::from(k) + 0.5) * std::f64::consts::FRAC_PI_2)
-        .collect();
+    let turns: Vec<f64> = (1..=83_443).map(|k| f64::from(k) * std::f64::consts::FRAC_PI_2).collect();
+    let halves: Vec<f64> = (0..=83_442).map(|k| (f64::from(k) + 0.5) * std::f64::consts::FRAC_PI_2).collect();
     sweep(
         unary(name),
         &[
@@ -208,28 +175,14 @@ fn tan() {
 
 #[test]
 fn asin() {
-    sweep(
-        unary("asin"),
-        &[
-            Uniform(-1.0, 1.0),
-            LogSigned(TINY, 1.0),
-            Uniform(0.999, 1.0),
-            Near(&[0.5, -0.5]),
-        ],
-    );
+    sweep(unary("asin"), &[Uniform(-1.0, 1.0), LogSigned(TINY, 1.0), Uniform(0.999, 1.0), Near(&[0.5, -0.5])]);
 }
 
 #[test]
 fn acos() {
     sweep(
         unary("acos"),
-        &[
-            Uniform(-1.0, 1.0),
-            LogSigned(1e-20, 1.0),
-            Uniform(0.999, 1.0),
-            Uniform(-1.0, -0.999),
-            Near(&[0.5, -0.5]),
-        ],
+        &[Uniform(-1.0, 1.0), LogSigned(1e-20, 1.0), Uniform(0.999, 1.0), Uniform(-1.0, -0.999), Near(&[0.5, -0.5])],
     );
 }
 
@@ -250,25 +203,13 @@ fn atan() {
 fn sinh() {
     sweep(
         unary("sinh"),
-        &[
-            Uniform(-711.0, 711.0),
-            Uniform(-3.0, 3.0),
-            LogSigned(TINY, 700.0),
-            Near(&[1.0, 1.0397207708399179]),
-        ],
+        &[Uniform(-711.0, 711.0), Uniform(-3.0, 3.0), LogSigned(TINY, 700.0), Near(&[1.0, 1.0397207708399179])],
     );
 }
 
 #[test]
 fn cosh() {
-    sweep(
-        unary("cosh"),
-        &[
-            Uniform(-711.0, 711.0),
-            Uniform(-3.0, 3.0),
-            LogSigned(TINY, 700.0),
-        ],
-    );
+    sweep(unary("cosh"), &[Uniform(-711.0, 711.0), Uniform(-3.0, 3.0), LogSigned(TINY, 700.0)]);
 }
 
 #[test]
@@ -288,12 +229,7 @@ fn tanh() {
 fn sigmoid() {
     sweep(
         unary("sigmoid"),
-        &[
-            Uniform(-746.0, 50.0),
-            Uniform(-3.0, 3.0),
-            Uniform(-746.0, -707.0),
-            LogSigned(TINY, 700.0),
-        ],
+        &[Uniform(-746.0, 50.0), Uniform(-3.0, 3.0), Uniform(-746.0, -707.0), LogSigned(TINY, 700.0)],
     );
 }
 
@@ -301,26 +237,13 @@ fn sigmoid() {
 fn softplus() {
     sweep(
         unary("softplus"),
-        &[
-            Uniform(-746.0, 50.0),
-            Uniform(-3.0, 3.0),
-            Uniform(-746.0, -707.0),
-            LogSigned(TINY, 700.0),
-        ],
+        &[Uniform(-746.0, 50.0), Uniform(-3.0, 3.0), Uniform(-746.0, -707.0), LogSigned(TINY, 700.0)],
     );
 }
 
 #[test]
 fn erf() {
-    sweep(
-        unary("erf"),
-        &[
-            Uniform(-6.2, 6.2),
-            Uniform(-1.0, 1.0),
-            LogSigned(TINY, 6.0),
-            Near(&[0.5, -0.5]),
-        ],
-    );
+    sweep(unary("erf"), &[Uniform(-6.2, 6.2), Uniform(-1.0, 1.0), LogSigned(TINY, 6.0), Near(&[0.5, -0.5])]);
 }
 
 #[test]

@@ -23,11 +23,11 @@ const STEPS: usize = 18;
 /// `phi` may be wrong by `noise`; `None` if no two neighbouring steps give finite numbers.
 ///
 /// The error of `D(h)` has two parts. The formula is wrong by `h^4 phi'''''(0)/30` and higher
-/// terms; a quarter of the step makes that 256 times smaller, so `|D(h) - D(h/4)|` is the error of
-/// `D(h)` to half a percent. The noise makes at most `(8 + 8 + 1 + 1) noise / 12h = 1.5 noise / h`,
-/// and 4 times as much at the next step. The estimate is
+/// terms, call them `T`; a quarter of the step makes them 256 times smaller. The noise makes at most
+/// `N = (8 + 8 + 1 + 1) noise / 12h = 1.5 noise / h`, and `4 N` at a quarter of the step. So
+/// `|D(h) - D(h/4)|` is `T` to half a percent and `5 N`, and the error is at most
 ///
-/// `error(h) = max(|D(h) - D(h/4)|, |D(h) - D(h/16)|) + 1.5 noise/h + 8 u |D(h)|`
+/// `error(h) = 1.01 max(|D(h) - D(h/4)|, |D(h) - D(h/16)|) + 6 N + 8 u |D(h)|`
 ///
 /// where the second difference guards against a first one that is small by accident, and the last
 /// term is the rounding of the formula itself. The step with the smallest estimate is taken: wide
@@ -47,7 +47,7 @@ pub(super) fn central(noise: f64, mut phi: impl FnMut(f64) -> f64) -> Option<Est
     for window in tried.windows(3) {
         let [(step, value, size), (_, next, _), (_, after, _)] = [window[0], window[1], window[2]];
         let spread = f64::max((value - next).abs(), (value - after).abs());
-        let error = spread + 1.5 * noise / step + 8.0 * UNIT * value.abs();
+        let error = 1.01 * spread + 9.0 * noise / step + 8.0 * UNIT * value.abs();
         let all_finite = value.is_finite() && next.is_finite() && after.is_finite() && error.is_finite();
         if all_finite && best.is_none_or(|best| error < best.error) {
             best = Some(Estimate { value, error, step, size });

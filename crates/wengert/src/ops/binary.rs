@@ -171,13 +171,9 @@ impl Binary {
             Self::Pow | Self::Xlogy => &[(0.6, 1.7), (2.2, 0.4), (1.3, 3.0)],
             Self::Div | Self::Atan2 | Self::Hypot => &[(0.6, 1.7), (-2.2, 0.4), (1.3, -3.0), (-0.5, -0.8)],
             Self::Rem => &[(5.3, 1.7), (-5.3, 1.7), (2.2, -0.9)],
-            Self::Add
-            | Self::Sub
-            | Self::Mul
-            | Self::Max
-            | Self::Min
-            | Self::Copysign
-            | Self::Logaddexp => &[(0.6, 1.7), (-2.2, 0.4), (1.3, -3.0), (-0.5, -0.8)],
+            Self::Add | Self::Sub | Self::Mul | Self::Max | Self::Min | Self::Copysign | Self::Logaddexp => {
+                &[(0.6, 1.7), (-2.2, 0.4), (1.3, -3.0), (-0.5, -0.8)]
+            }
         }
     }
 }

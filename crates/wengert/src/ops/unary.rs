@@ -228,10 +228,7 @@ impl Unary {
     /// Whether the derivative is structurally zero: nothing flows back, not even `0 * inf`.
     #[inline(always)]
     pub const fn is_flat(self) -> bool {
-        matches!(
-            self,
-            Self::Sign | Self::Floor | Self::Ceil | Self::Round | Self::Trunc | Self::Detach | Self::Powi(0)
-        )
+        matches!(self, Self::Sign | Self::Floor | Self::Ceil | Self::Round | Self::Trunc | Self::Detach | Self::Powi(0))
     }
 
     /// Points inside the domain and away from kinks, for the rule tests.

@@ -191,12 +191,7 @@ fn backward_steps(trace: &Trace, live: &[bool], values: &[u32]) -> (Vec<Backward
         });
         // Given back only now: no step adds where it reads.
         places.free.push(adjoint);
-        backward.push(Backward {
-            record: record.map_operands(|k| values[k] as usize),
-            result: values[i],
-            adjoint,
-            to,
-        });
+        backward.push(Backward { record: record.map_operands(|k| values[k] as usize), result: values[i], adjoint, to });
     }
     (backward, places.count as usize, seed)
 }

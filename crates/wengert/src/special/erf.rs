@@ -43,9 +43,7 @@ pub(crate) fn erfcx(x: f64) -> f64 {
         exp_of_sum(square, x.mul_add(x, -square)) * libm::erfc(x)
     } else {
         let t = 0.5 / (x * x);
-        let series = (1..=12)
-            .rev()
-            .fold(1.0, |rest, k| 1.0 - f64::from(2 * k - 1) * t * rest);
+        let series = (1..=12).rev().fold(1.0, |rest, k| 1.0 - f64::from(2 * k - 1) * t * rest);
         FRAC_1_SQRT_PI / x * series
     }
 }
@@ -72,11 +70,7 @@ pub(crate) fn erfinv(x: f64) -> f64 {
     let b = 2.0 / (PI * 0.147) + 0.5 * log;
     let mut y = ((b * b - log / 0.147).sqrt() - b).sqrt();
     for _ in 0..3 {
-        let residual = if a <= 0.5 {
-            libm::erf(y) - a
-        } else {
-            (1.0 - a) - libm::erfc(y)
-        };
+        let residual = if a <= 0.5 { libm::erf(y) - a } else { (1.0 - a) - libm::erfc(y) };
         let newton = residual / (FRAC_2_SQRT_PI * (-y * y).exp());
         // f''/f' = -2y for f = erf, so Halley's divisor 1 - newton f''/(2f') is 1 + y newton.
         y -= newton / (1.0 + y * newton);

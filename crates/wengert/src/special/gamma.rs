@@ -27,16 +27,9 @@ pub(crate) fn lgamma(x: f64) -> f64 {
         return -z.ln(); // Gamma(x) = 1/x - 0.577...
     }
     let sine = sin_pi(z).abs();
-    let value = if z < 1.0 {
-        (PI / sine).ln() - libm::lgamma(1.0 + z)
-    } else {
-        (PI / (z * sine)).ln() - libm::lgamma(z)
-    };
-    if z > 2.0 && z < 18.0 && value.abs() < 3.0 {
-        lgamma_from_zero(x)
-    } else {
-        value
-    }
+    let value =
+        if z < 1.0 { (PI / sine).ln() - libm::lgamma(1.0 + z) } else { (PI / (z * sine)).ln() - libm::lgamma(z) };
+    if z > 2.0 && z < 18.0 && value.abs() < 3.0 { lgamma_from_zero(x) } else { value }
 }
 
 /// The zeros of `ln|Gamma|` between -18 and -2, to twice the precision of `f64`.
@@ -108,10 +101,7 @@ fn lgamma_from_zero(x: f64) -> f64 {
         }
     }
     let d = (x - best.0) - best.1;
-    let mean: f64 = GAUSS
-        .iter()
-        .map(|(node, weight)| weight * digamma_positive(1.0 - best.0 - d * node))
-        .sum();
+    let mean: f64 = GAUSS.iter().map(|(node, weight)| weight * digamma_positive(1.0 - best.0 - d * node)).sum();
     let half = sin_pi(0.5 * d);
     d * mean - (best.2 * sin_pi(d) - 2.0 * half * half).ln_1p()
 }
@@ -379,10 +369,7 @@ fn factorial_power(n: u32, x: f64) -> Scaled {
     let order = f64::from(n);
     if n <= 170 {
         let base = Scaled::new(x, 0);
-        let power = Scaled::new(
-            base.mantissa.powf(-order - 1.0),
-            -base.exponent * i64::from(n + 1),
-        );
+        let power = Scaled::new(base.mantissa.powf(-order - 1.0), -base.exponent * i64::from(n + 1));
         return factorial(n).times(power.mantissa).shifted(power.exponent);
     }
     // ln(n! x^-n) = n (ln(n/x) - 1) + ln(2 pi n) / 2 + 1/(12n) - 1/(360n^3) + ...
@@ -421,43 +408,25 @@ impl Scaled {
     fn new(value: f64, exponent: i64) -> Self {
         let (mantissa, shift) = libm::frexp(value);
         if mantissa == 0.0 {
-            Self {
-                mantissa,
-                exponent: 0,
-            }
+            Self { mantissa, exponent: 0 }
         } else if mantissa.abs() * SQRT_2 < 1.0 {
-            Self {
-                mantissa: 2.0 * mantissa,
-                exponent: exponent + i64::from(shift) - 1,
-            }
+            Self { mantissa: 2.0 * mantissa, exponent: exponent + i64::from(shift) - 1 }
         } else {
-            Self {
-                mantissa,
-                exponent: exponent + i64::from(shift),
-            }
+            Self { mantissa, exponent: exponent + i64::from(shift) }
         }
     }
 
     fn times(self, factor: f64) -> Self {
         let factor = Self::new(factor, 0);
-        Self::new(
-            self.mantissa * factor.mantissa,
-            self.exponent + factor.exponent,
-        )
+        Self::new(self.mantissa * factor.mantissa, self.exponent + factor.exponent)
     }
 
     fn shifted(self, exponent: i64) -> Self {
-        Self {
-            exponent: self.exponent + exponent,
-            ..self
-        }
+        Self { exponent: self.exponent + exponent, ..self }
     }
 
     fn negated(self) -> Self {
-        Self {
-            mantissa: -self.mantissa,
-            ..self
-        }
+        Self { mantissa: -self.mantissa, ..self }
     }
 
     fn plus(self, other: Self) -> Self {
@@ -470,10 +439,7 @@ impl Scaled {
 
     /// The number over `2^exponent`; zero where that underflows.
     fn aligned(self, exponent: i64) -> f64 {
-        libm::ldexp(
-            self.mantissa,
-            (self.exponent - exponent).clamp(-5000, 5000) as i32,
-        )
+        libm::ldexp(self.mantissa, (self.exponent - exponent).clamp(-5000, 5000) as i32)
     }
 
     /// The nearest `f64`, infinite or zero where out of range.

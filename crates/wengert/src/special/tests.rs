@@ -42,11 +42,7 @@ fn check(name: &str, function: impl Fn(&[f64]) -> f64, limit: impl Fn(&[f64], f6
             continue;
         }
         let size = expected.abs();
-        let subnormal = if size < f64::MIN_POSITIVE {
-            1e-323
-        } else {
-            0.0
-        };
+        let subnormal = if size < f64::MIN_POSITIVE { 1e-323 } else { 0.0 };
         let allowed = UNIT * (limit(&arguments, size) + size) + subnormal;
         let error = (value - expected).abs();
         assert!(
@@ -114,20 +110,12 @@ fn logistic_functions_match_the_table() {
     check_relative("silu", 3.0, silu);
     check_relative("gelu_tanh", 3.7, gelu_tanh);
     check("xlogy", |a| xlogy(a[0], a[1]), |_, size| 1.9 * size);
-    check(
-        "logaddexp",
-        |a| logaddexp(a[0], a[1]),
-        |a, size| 3.2 * size.max(a[0].max(a[1]).abs()),
-    );
+    check("logaddexp", |a| logaddexp(a[0], a[1]), |a, size| 3.2 * size.max(a[0].max(a[1]).abs()));
 }
 
 #[test]
 fn lgamma_matches_the_table() {
-    check(
-        "lgamma",
-        |a| lgamma(a[0]),
-        |a, size| if a[0] > 0.0 { 3.4 * size } else { 18.0 * size },
-    );
+    check("lgamma", |a| lgamma(a[0]), |a, size| if a[0] > 0.0 { 3.4 * size } else { 18.0 * size });
 }
 
 #[test]
@@ -167,10 +155,7 @@ fn polygamma_of_high_order_is_accurate_to_its_order() {
     ];
     for (n, x, expected) in cases {
         let error = (polygamma(n, x) / expected - 1.0).abs();
-        assert!(
-            error < 4.0 * f64::from(n) * UNIT,
-            "polygamma({n}, {x}): {error:e}"
-        );
+        assert!(error < 4.0 * f64::from(n) * UNIT, "polygamma({n}, {x}): {error:e}");
     }
     assert_eq!(polygamma(u32::MAX, 0.5), INF);
     assert_eq!(polygamma(u32::MAX, 1e300), 0.0);
@@ -197,41 +182,14 @@ fn polygamma_matches_both_sides_of_the_recurrence() {
 
 #[test]
 fn special_values_of_trigonometric_functions() {
-    check_value(
-        "sin_pi",
-        sin_pi,
-        &[
-            (0.0, 0.0),
-            (-0.0, -0.0),
-            (1.0, 0.0),
-            (-1.0, -0.0),
-            (2.0, 0.0),
-            (-2.0, -0.0),
-        ],
-    );
-    check_value(
-        "sin_pi",
-        sin_pi,
-        &[(0.5, 1.0), (-0.5, -1.0), (1e300, 0.0), (INF, f64::NAN)],
-    );
+    check_value("sin_pi", sin_pi, &[(0.0, 0.0), (-0.0, -0.0), (1.0, 0.0), (-1.0, -0.0), (2.0, 0.0), (-2.0, -0.0)]);
+    check_value("sin_pi", sin_pi, &[(0.5, 1.0), (-0.5, -1.0), (1e300, 0.0), (INF, f64::NAN)]);
     check_value("sin_pi", sin_pi, &[(-INF, f64::NAN), (f64::NAN, f64::NAN)]);
-    check_value(
-        "cos_pi",
-        cos_pi,
-        &[(0.0, 1.0), (0.5, 0.0), (-0.5, 0.0), (1.5, 0.0), (1.0, -1.0)],
-    );
-    check_value(
-        "cos_pi",
-        cos_pi,
-        &[(1e300, 1.0), (INF, f64::NAN), (f64::NAN, f64::NAN)],
-    );
+    check_value("cos_pi", cos_pi, &[(0.0, 1.0), (0.5, 0.0), (-0.5, 0.0), (1.5, 0.0), (1.0, -1.0)]);
+    check_value("cos_pi", cos_pi, &[(1e300, 1.0), (INF, f64::NAN), (f64::NAN, f64::NAN)]);
     for n in 0..30 {
         let derivative = |x| sinc_derivative(n, x);
-        check_value(
-            "sinc_derivative",
-            derivative,
-            &[(INF, 0.0), (-INF, 0.0), (f64::NAN, f64::NAN)],
-        );
+        check_value("sinc_derivative", derivative, &[(INF, 0.0), (-INF, 0.0), (f64::NAN, f64::NAN)]);
         if n % 2 == 1 {
             assert_eq!(derivative(0.0), 0.0, "order {n}");
         }
@@ -250,85 +208,24 @@ fn special_values_of_trigonometric_functions() {
 #[test]
 fn special_values_of_error_functions() {
     let nan = f64::NAN;
-    check_value(
-        "erf",
-        erf,
-        &[
-            (0.0, 0.0),
-            (-0.0, -0.0),
-            (INF, 1.0),
-            (-INF, -1.0),
-            (nan, nan),
-        ],
-    );
-    check_value(
-        "erfc",
-        erfc,
-        &[(0.0, 1.0), (INF, 0.0), (-INF, 2.0), (nan, nan)],
-    );
-    check_value(
-        "erfcx",
-        erfcx,
-        &[(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, INF), (nan, nan)],
-    );
+    check_value("erf", erf, &[(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (nan, nan)]);
+    check_value("erfc", erfc, &[(0.0, 1.0), (INF, 0.0), (-INF, 2.0), (nan, nan)]);
+    check_value("erfcx", erfcx, &[(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, INF), (nan, nan)]);
     check_value("erfcx", erfcx, &[(-26.65, INF), (-1e200, INF)]);
-    check_value(
-        "erfinv",
-        erfinv,
-        &[
-            (0.0, 0.0),
-            (-0.0, -0.0),
-            (1.0, INF),
-            (-1.0, -INF),
-            (nan, nan),
-        ],
-    );
-    check_value(
-        "erfinv",
-        erfinv,
-        &[
-            (1.0 + f64::EPSILON, nan),
-            (-2.0, nan),
-            (INF, nan),
-            (-INF, nan),
-        ],
-    );
-    check_value(
-        "gelu_erf",
-        gelu_erf,
-        &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0)],
-    );
-    check_value(
-        "gelu_erf",
-        gelu_erf,
-        &[(-1e200, -0.0), (1e308, 1e308), (nan, nan)],
-    );
+    check_value("erfinv", erfinv, &[(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (nan, nan)]);
+    check_value("erfinv", erfinv, &[(1.0 + f64::EPSILON, nan), (-2.0, nan), (INF, nan), (-INF, nan)]);
+    check_value("gelu_erf", gelu_erf, &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0)]);
+    check_value("gelu_erf", gelu_erf, &[(-1e200, -0.0), (1e308, 1e308), (nan, nan)]);
 }
 
 #[test]
 fn special_values_of_logistic_functions() {
     let nan = f64::NAN;
-    check_value(
-        "sigmoid",
-        sigmoid,
-        &[(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (nan, nan)],
-    );
-    check_value(
-        "softplus",
-        softplus,
-        &[(INF, INF), (-INF, 0.0), (1e308, 1e308), (nan, nan)],
-    );
+    check_value("sigmoid", sigmoid, &[(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (nan, nan)]);
+    check_value("softplus", softplus, &[(INF, INF), (-INF, 0.0), (1e308, 1e308), (nan, nan)]);
     for (name, function) in [("silu", silu as fn(f64) -> f64), ("gelu_tanh", gelu_tanh)] {
-        check_value(
-            name,
-            function,
-            &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0)],
-        );
-        check_value(
-            name,
-            function,
-            &[(-1e200, -0.0), (1e308, 1e308), (nan, nan)],
-        );
+        check_value(name, function, &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0)]);
+        check_value(name, function, &[(-1e200, -0.0), (1e308, 1e308), (nan, nan)]);
     }
     let pairs = [
         (-INF, -INF, -INF),
@@ -366,31 +263,11 @@ fn special_values_of_logistic_functions() {
 #[test]
 fn special_values_of_the_gamma_family() {
     let nan = f64::NAN;
-    check_value(
-        "lgamma",
-        lgamma,
-        &[(1.0, 0.0), (2.0, 0.0), (0.0, INF), (-0.0, INF), (nan, nan)],
-    );
-    check_value(
-        "lgamma",
-        lgamma,
-        &[(-1.0, INF), (-2.0, INF), (-1e300, INF), (-INF, INF)],
-    );
-    check_value(
-        "lgamma",
-        lgamma,
-        &[(INF, INF), (2.6e305, INF), (1.7e308, INF)],
-    );
-    check_value(
-        "digamma",
-        digamma,
-        &[(0.0, -INF), (-0.0, INF), (5e-324, -INF), (-5e-324, INF)],
-    );
-    check_value(
-        "digamma",
-        digamma,
-        &[(-1.0, nan), (-2.0, nan), (-1e300, nan), (-INF, nan)],
-    );
+    check_value("lgamma", lgamma, &[(1.0, 0.0), (2.0, 0.0), (0.0, INF), (-0.0, INF), (nan, nan)]);
+    check_value("lgamma", lgamma, &[(-1.0, INF), (-2.0, INF), (-1e300, INF), (-INF, INF)]);
+    check_value("lgamma", lgamma, &[(INF, INF), (2.6e305, INF), (1.7e308, INF)]);
+    check_value("digamma", digamma, &[(0.0, -INF), (-0.0, INF), (5e-324, -INF), (-5e-324, INF)]);
+    check_value("digamma", digamma, &[(-1.0, nan), (-2.0, nan), (-1e300, nan), (-INF, nan)]);
     check_value("digamma", digamma, &[(INF, INF), (nan, nan)]);
     assert_eq!(polygamma(0, 1.7).to_bits(), digamma(1.7).to_bits());
     for n in 1..25 {
@@ -399,21 +276,9 @@ fn special_values_of_the_gamma_family() {
         let (left, right) = if odd { (INF, INF) } else { (INF, -INF) };
         let limit = if odd { 0.0 } else { -0.0 };
         let function = |x| polygamma(n, x);
-        check_value(
-            "polygamma",
-            function,
-            &[(0.0, pole), (-0.0, pole), (-1.0, pole), (-2.0, pole)],
-        );
-        check_value(
-            "polygamma",
-            function,
-            &[(-1e300, pole), (5e-324, right), (-5e-324, left)],
-        );
-        check_value(
-            "polygamma",
-            function,
-            &[(INF, limit), (-INF, nan), (nan, nan)],
-        );
+        check_value("polygamma", function, &[(0.0, pole), (-0.0, pole), (-1.0, pole), (-2.0, pole)]);
+        check_value("polygamma", function, &[(-1e300, pole), (5e-324, right), (-5e-324, left)]);
+        check_value("polygamma", function, &[(INF, limit), (-INF, nan), (nan, nan)]);
     }
 }
 
@@ -421,16 +286,8 @@ fn special_values_of_the_gamma_family() {
 /// the logarithms that cancel there are far larger than the result.
 #[test]
 fn lgamma_changes_sign_at_its_zeros() {
-    for zero in [
-        -2.4570247382208006,
-        -2.7476826467274127,
-        -9.99999972442663,
-        -13.00000000016059,
-    ] {
+    for zero in [-2.4570247382208006, -2.7476826467274127, -9.99999972442663, -13.00000000016059] {
         let (below, above) = (lgamma(f64::next_down(zero)), lgamma(f64::next_up(zero)));
-        assert!(
-            below * above < 0.0,
-            "around {zero}: {below:e} and {above:e}"
-        );
+        assert!(below * above < 0.0, "around {zero}: {below:e} and {above:e}");
     }
 }

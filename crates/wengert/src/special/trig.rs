@@ -46,11 +46,7 @@ pub(crate) fn sin_pi(x: f64) -> f64 {
         _ => -cos_of_rest(rest),
     };
     // The branches lose the sign of a zero at odd integers and that of a subnormal product.
-    if value == 0.0 {
-        value.copysign(x)
-    } else {
-        value
-    }
+    if value == 0.0 { value.copysign(x) } else { value }
 }
 
 /// Cosine of `pi x`.
@@ -93,11 +89,7 @@ pub(crate) fn sinc_derivative(n: u32, x: f64) -> f64 {
     }
     if n == 0 {
         // Below 1e-9, 1 - (pi x)^2 / 6 rounds to one, and a subnormal sine would be inexact.
-        return if x.abs() < 1e-9 {
-            1.0
-        } else {
-            sin_pi(x) / x / PI
-        };
+        return if x.abs() < 1e-9 { 1.0 } else { sin_pi(x) / x / PI };
     }
     let order = f64::from(n);
     // sin(t + k pi/2) for k modulo 4.

@@ -65,8 +65,7 @@ const UNARY: u8 = 16;
 const BINARY: u8 = 72;
 const GUARD: u8 = 128;
 const CONDITION: u8 = 160;
-const PLAIN: [Op; 9] =
-    [Op::Input, Op::Constant, Op::Copy, Op::Not, Op::And, Op::Or, Op::Choose, Op::Select, Op::Taken];
+const PLAIN: [Op; 9] = [Op::Input, Op::Constant, Op::Copy, Op::Not, Op::And, Op::Or, Op::Choose, Op::Select, Op::Taken];
 
 const _: () = assert!(UNARY + Unary::COUNT <= BINARY);
 const _: () = assert!(BINARY + 3 * Binary::COUNT <= GUARD);
@@ -182,9 +181,7 @@ impl Op {
             Op::Input | Op::Constant => (false, false),
             Op::Copy | Op::Unary(_) | Op::Not | Op::Choose | Op::Taken => (true, false),
             Op::And | Op::Or | Op::Select => (true, true),
-            Op::Binary(_, form) | Op::Guard(_, form) | Op::Condition(_, form) => {
-                (true, matches!(form, Form::Both))
-            }
+            Op::Binary(_, form) | Op::Guard(_, form) | Op::Condition(_, form) => (true, matches!(form, Form::Both)),
         }
     }
 
@@ -192,18 +189,10 @@ impl Op {
     pub(crate) const fn has_constant(self) -> bool {
         match self {
             Op::Constant => true,
-            Op::Binary(_, form) | Op::Guard(_, form) | Op::Condition(_, form) => {
-                !matches!(form, Form::Both)
+            Op::Binary(_, form) | Op::Guard(_, form) | Op::Condition(_, form) => !matches!(form, Form::Both),
+            Op::Input | Op::Copy | Op::Unary(_) | Op::Not | Op::And | Op::Or | Op::Choose | Op::Select | Op::Taken => {
+                false
             }
-            Op::Input
-            | Op::Copy
-            | Op::Unary(_)
-            | Op::Not
-            | Op::And
-            | Op::Or
-            | Op::Choose
-            | Op::Select
-            | Op::Taken => false,
         }
     }
 

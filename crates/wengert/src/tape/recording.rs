@@ -252,8 +252,7 @@ fn repair_both(op: Binary, x: Var, y: Var, value: f64, line: Line) -> Var {
     LIST.with_borrow_mut(|list| {
         TAPE.with(|tape| {
             tape.undo();
-            let (x_active, y_active) =
-                (list.is_active(x, op.name(), line), list.is_active(y, op.name(), line));
+            let (x_active, y_active) = (list.is_active(x, op.name(), line), list.is_active(y, op.name(), line));
             match (x_active, y_active) {
                 (false, false) => Var { value, tag: 0 },
                 // Adjoint arithmetic multiplies by constant ones; 1 * x is x to the bit.
@@ -311,9 +310,7 @@ pub(super) fn record_slowly(op: Op, [x, y]: [Var; 2], value: f64, line: Line) ->
                 Op::Guard(_, Form::Left) | Op::Condition(_, Form::Left) => {
                     (list.place(tape, op, y, line), list.place_of_constant(tape, x.value))
                 }
-                op if op.operands().1 => {
-                    (list.place(tape, op, x, line), list.place(tape, op, y, line))
-                }
+                op if op.operands().1 => (list.place(tape, op, x, line), list.place(tape, op, y, line)),
                 op => (list.place(tape, op, x, line), 0),
             };
             list.append(tape, Record::new(op.encode().0, a, b), value, line)
@@ -525,11 +522,7 @@ impl Scope {
                 };
                 list.levels.push(level);
                 list.resume(tape);
-                Scope {
-                    depth: list.levels.len(),
-                    line,
-                    generation: level.generation,
-                }
+                Scope { depth: list.levels.len(), line, generation: level.generation }
             })
         })
     }
@@ -694,12 +687,8 @@ impl List {
     /// The variable of an outer level that stands at `index`, before `mark`.
     fn var_before(&self, index: usize, mark: usize) -> Var {
         debug_assert!(index < mark, "captures stand before the mark");
-        let level = self
-            .levels
-            .iter()
-            .rev()
-            .find(|level| level.mark <= index as u64)
-            .expect("every record belongs to a level");
+        let level =
+            self.levels.iter().rev().find(|level| level.mark <= index as u64).expect("every record belongs to a level");
         Var { value: self.values[index], tag: (level.generation << INDEX_BITS) | index as u64 }
     }
 

@@ -308,23 +308,14 @@ pub(crate) fn evaluate<R: Real>(
         Op::And => number(mask(values[a]) & mask(values[b])),
         Op::Or => number(mask(values[a]) | mask(values[b])),
         Op::Copy | Op::Choose | Op::Taken => values[a],
-        Op::Select => {
-            R::select(mask(values[before.a()]), values[a], values[b])
-        }
+        Op::Select => R::select(mask(values[before.a()]), values[a], values[b]),
         Op::Constant => R::constant(constants[b]),
         Op::Input => values[a],
     })
 }
 
 #[inline(always)]
-fn compare<R: Real>(
-    op: Compare,
-    form: Form,
-    a: usize,
-    b: usize,
-    constants: &[f64],
-    values: &[R],
-) -> R::Mask {
+fn compare<R: Real>(op: Compare, form: Form, a: usize, b: usize, constants: &[f64], values: &[R]) -> R::Mask {
     match form {
         Form::Both => values[a].compare(values[b], op),
         Form::Right => values[a].compare(R::constant(constants[b]), op),
@@ -361,12 +352,8 @@ pub(crate) fn gradient(
 ) -> Option<()> {
     debug_assert!(records[..=from].iter().all(|record| record.op() != Op::Select), "a selection needs masks");
     adjoints[from] = 1.0;
-    let swept = sweep_down(
-        records.get(inputs..=from).unwrap_or_default(),
-        constants,
-        &values[..=from],
-        &mut adjoints[..=from],
-    );
+    let swept =
+        sweep_down(records.get(inputs..=from).unwrap_or_default(), constants, &values[..=from], &mut adjoints[..=from]);
     if swept.is_none() {
         adjoints.fill(-0.0);
     }

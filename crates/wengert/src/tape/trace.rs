@@ -99,26 +99,13 @@ impl Trace {
         }
         let mut values = values.to_vec();
         values.extend(captures.iter().map(|var| var.value));
-        Trace {
-            records,
-            constants: own_constants,
-            values,
-            captures,
-            inputs,
-            outputs,
-            lines: lines.to_vec(),
-            selects,
-        }
+        Trace { records, constants: own_constants, values, captures, inputs, outputs, lines: lines.to_vec(), selects }
     }
 
     /// Runs the recording at other inputs: the values of all records and captures.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn evaluate<R: Real>(
-        &self,
-        inputs: &[R],
-        capture: impl Fn(Var) -> R,
-    ) -> Result<Vec<R>, Flipped> {
+    pub(crate) fn evaluate<R: Real>(&self, inputs: &[R], capture: impl Fn(Var) -> R) -> Result<Vec<R>, Flipped> {
         let count = self.records.len();
         let mut values = vec![R::constant(0.0); count + self.captures.len()];
         values[..self.inputs].copy_from_slice(inputs);
@@ -243,11 +230,7 @@ impl Trace {
 
     /// The tangents of all records, given those of the inputs; `None` is structurally zero.
     #[track_caller]
-    pub(crate) fn push_forward<R: Real, A: Cotangent<R>>(
-        &self,
-        values: &[R],
-        inputs: &[Option<A>],
-    ) -> Vec<Option<A>> {
+    pub(crate) fn push_forward<R: Real, A: Cotangent<R>>(&self, values: &[R], inputs: &[Option<A>]) -> Vec<Option<A>> {
         let mut tangents: Vec<Option<A>> = vec![None; values.len()];
         tangents[..self.inputs].copy_from_slice(inputs);
         for i in self.inputs..self.records.len() {

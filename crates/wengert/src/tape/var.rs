@@ -149,11 +149,7 @@ impl Var {
     #[track_caller]
     fn with(self, other: impl Into<Var>, op: Binary) -> Self {
         let other = other.into();
-        if other.tag == 0 {
-            self.binary_constant(other.value, op)
-        } else {
-            self.binary(other, op)
-        }
+        if other.tag == 0 { self.binary_constant(other.value, op) } else { self.binary(other, op) }
     }
 }
 
