@@ -30,20 +30,11 @@ use measure::{Effort, Prepared, json_skipped};
 use systems::System;
 
 /// Repetitions of a whole report.
-const REPORT: Effort = Effort {
-    time: Duration::from_millis(300),
-    samples: 7,
-};
+const REPORT: Effort = Effort { time: Duration::from_millis(300), samples: 7 };
 /// Repetitions of one gradient block of `--serve`.
-const BLOCK: Effort = Effort {
-    time: Duration::from_millis(150),
-    samples: 3,
-};
+const BLOCK: Effort = Effort { time: Duration::from_millis(150), samples: 3 };
 /// Repetitions of the primal in a block of `--serve`.
-const PRIMAL_BLOCK: Effort = Effort {
-    time: Duration::from_millis(30),
-    samples: 3,
-};
+const PRIMAL_BLOCK: Effort = Effort { time: Duration::from_millis(30), samples: 3 };
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -96,11 +87,7 @@ fn report(form: Form) -> std::io::Result<()> {
                 (Form::Json, Err(reason)) => json_skipped(workload, system, &reason),
                 (Form::Table, Ok(mut prepared)) => prepared.measure(REPORT, REPORT).text(),
                 (Form::Table, Err(reason)) => {
-                    format!(
-                        "{}  {:<15} skipped: {reason}",
-                        workload.letter(),
-                        system.name()
-                    )
+                    format!("{}  {:<15} skipped: {reason}", workload.letter(), system.name())
                 }
             };
             writeln!(out, "{line}")?;
@@ -146,16 +133,12 @@ fn answer(request: &str, known: &mut Vec<Known>) -> String {
         _ => None,
     };
     let Some((workload, system)) = pair else {
-        return "{\"suite\":\"scalar\",\"error\":\"expected a workload and a system of --list\"}"
-            .to_owned();
+        return "{\"suite\":\"scalar\",\"error\":\"expected a workload and a system of --list\"}".to_owned();
     };
-    let position = known
-        .iter()
-        .position(|&(w, s, _)| (w, s) == (workload, system))
-        .unwrap_or_else(|| {
-            known.push((workload, system, Prepared::new(workload, system)));
-            known.len() - 1
-        });
+    let position = known.iter().position(|&(w, s, _)| (w, s) == (workload, system)).unwrap_or_else(|| {
+        known.push((workload, system, Prepared::new(workload, system)));
+        known.len() - 1
+    });
     match &mut known[position].2 {
         Ok(prepared) => prepared.measure(PRIMAL_BLOCK, BLOCK).json(),
         Err(reason) => json_skipped(workload, system, reason),

@@ -48,10 +48,7 @@ fn time(effort: Effort, mut call: impl FnMut()) -> Timing {
         samples.push(begin.elapsed().as_secs_f64() * 1e3 / f64::from(calls));
     }
     samples.sort_by(f64::total_cmp);
-    Timing {
-        median: samples[samples.len() / 2],
-        min: samples[0],
-    }
+    Timing { median: samples[samples.len() / 2], min: samples[0] }
 }
 
 /// One system on one workload, checked and ready to be timed.
@@ -86,43 +83,24 @@ impl Prepared {
         let begin = Instant::now();
         gradient(&x, &mut result);
         if begin.elapsed() > TOO_SLOW {
-            return Err(format!(
-                "one gradient took {:.0} s",
-                begin.elapsed().as_secs_f64()
-            ));
+            return Err(format!("one gradient took {:.0} s", begin.elapsed().as_secs_f64()));
         }
         let mut by_hand = vec![f64::NAN; x.len()];
         hand::gradient(workload, &x, &constants, &mut by_hand, &mut Vec::new());
         agreement(&result, &by_hand)?;
-        Ok(Self {
-            workload,
-            system,
-            x,
-            constants,
-            gradient,
-            operations: workload.operations(),
-        })
+        Ok(Self { workload, system, x, constants, gradient, operations: workload.operations() })
     }
 
     /// Times the function over `f64`, then the gradient.
     pub(crate) fn measure(&mut self, primal: Effort, gradient: Effort) -> Figures {
         let mut result = vec![0.0; self.x.len()];
         let primal = time(primal, || {
-            black_box(
-                self.workload
-                    .evaluate(black_box(&self.x[..]), &self.constants),
-            );
+            black_box(self.workload.evaluate(black_box(&self.x[..]), &self.constants));
         });
         let gradient = time(gradient, || {
             (self.gradient)(black_box(&self.x), black_box(&mut result));
         });
-        Figures {
-            workload: self.workload,
-            system: self.system,
-            primal,
-            gradient,
-            operations: self.operations,
-        }
+        Figures { workload: self.workload, system: self.system, primal, gradient, operations: self.operations }
     }
 }
 
@@ -167,20 +145,12 @@ impl Figures {
 
 /// The line for a pair that is not measured.
 pub(crate) fn json_skipped(workload: Workload, system: System, reason: &str) -> String {
-    format!(
-        "{},\"mode\":\"{}\",\"skipped\":\"{reason}\"}}",
-        json_head(workload, system),
-        system.mode()
-    )
+    format!("{},\"mode\":\"{}\",\"skipped\":\"{reason}\"}}", json_head(workload, system), system.mode())
 }
 
 /// The members every line begins with.
 fn json_head(workload: Workload, system: System) -> String {
-    format!(
-        "{{\"suite\":\"scalar\",\"workload\":\"{}\",\"system\":\"{}\"",
-        workload.letter(),
-        system.name()
-    )
+    format!("{{\"suite\":\"scalar\",\"workload\":\"{}\",\"system\":\"{}\"", workload.letter(), system.name())
 }
 
 /// Entries agree to 1e-9 of their size, or of a thousandth of the largest where they are differences of larger terms.
@@ -190,9 +160,7 @@ fn agreement(found: &[f64], expected: &[f64]) -> Result<(), String> {
         let agrees = (found - expected).abs() <= 1e-9 * expected.abs().max(1e-3 * scale);
         // A NaN does not agree.
         if !agrees {
-            return Err(format!(
-                "entry {i} of the gradient is {found}, by hand {expected}"
-            ));
+            return Err(format!("entry {i} of the gradient is {found}, by hand {expected}"));
         }
     }
     Ok(())
@@ -209,11 +177,7 @@ mod tests {
             for system in System::ALL {
                 if system.skips(workload).is_none() {
                     let prepared = Prepared::new(workload, system);
-                    assert!(
-                        prepared.is_ok(),
-                        "{workload:?} {system:?}: {:?}",
-                        prepared.err()
-                    );
+                    assert!(prepared.is_ok(), "{workload:?} {system:?}: {:?}", prepared.err());
                 }
             }
         }

@@ -132,10 +132,7 @@ impl System {
             Self::AdTrait => Box::new(move |x, g| {
                 let variable = |(i, &x)| Adr(adr::new_variable(x, i == 0));
                 let x: Vec<Adr> = x.iter().enumerate().map(variable).collect();
-                let adjoints = workload
-                    .evaluate(&x, &constants)
-                    .0
-                    .get_backwards_mode_grad();
+                let adjoints = workload.evaluate(&x, &constants).0.get_backwards_mode_grad();
                 for (g, x) in g.iter_mut().zip(&x) {
                     *g = adjoints.wrt(&x.0);
                 }

@@ -5,10 +5,25 @@
 
 use crate::dual::Dual;
 use crate::real::Real;
-use crate::scalar::{Algorithm, Base};
-use crate::tape::sweep::Pack;
+use crate::series::{self, Graph, Node};
+use crate::tape::Var;
+use crate::tape::record::{Form, Op};
+use crate::tape::sweep::{self, Pack};
 use crate::tape::trace::Trace;
-use crate::taylor::Expansion;
+
+/// What a driver computes from a recording, over any base.
+pub(crate) trait Algorithm {
+    /// From the values of all records and captures, and the directions the driver was given.
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B>;
+}
+
+/// What a derivative is computed over at the bottom: plain numbers, variables of an outer
+/// recording, or plain numbers that know whether they depend on one.
+pub(crate) trait Base: Real {
+    /// A capture as a number of this kind.
+    fn capture(var: Var) -> Self;
+}
 
 /// What a driver asks for. The algorithms are chosen here, by value, so that they are compiled once
 /// with the library instead of in every crate that calls a driver.
@@ -204,4 +219,77 @@ fn second_order<B: Base, const N: usize>(trace: &Trace, inputs: &[Dual<B, N>]) -
     let mut adjoints = trace.pull_back(&values, &[Some(Dual::constant(1.0))]);
     adjoints.truncate(trace.inputs);
     adjoints
+}
+
+/// The coefficients up to `order` of `t -> f(x + t v)`, for the direction `v`: output after output.
+#[derive(Clone, Copy)]
+pub(crate) struct Expansion {
+    pub(crate) order: usize,
+}
+
+impl Algorithm for Expansion {
+    #[track_caller]
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], direction: &[B]) -> Vec<B> {
+        let mut graph = Graph::default();
+        let nodes = place(&mut graph, trace, values, direction);
+        let mut results = Vec::with_capacity(trace.outputs.len() * (self.order + 1));
+        for k in 0..trace.outputs.len() {
+            let end = results.len() + self.order + 1;
+            match trace.output_node(k) {
+                Some(output) => {
+                    let node = nodes[output];
+                    graph.extend(node, self.order);
+                    results.extend(graph.coefficients(node).iter().take(self.order + 1));
+                }
+                None => results.push(trace.output(k, values)),
+            }
+            results.resize(end, B::constant(0.0));
+        }
+        results
+    }
+}
+
+/// A node of the graph for every record and capture.
+#[track_caller]
+fn place<B: Base>(graph: &mut Graph<B>, trace: &Trace, values: &[B], direction: &[B]) -> Vec<Node> {
+    let mut nodes: Vec<Node> = Vec::with_capacity(values.len());
+    // Operands may be captures, which are numbered after the records but come before them.
+    let count = trace.records.len();
+    let captures: Vec<Node> = values[count..].iter().map(|&value| graph.given(&[value])).collect();
+    for (i, (&record, &value)) in trace.records.iter().zip(values).enumerate() {
+        let of = |index: usize| {
+            if index < count { nodes[index] } else { captures[index - count] }
+        };
+        let (a, b) = (record.a(), record.b());
+        let node = match record.op() {
+            Op::Input if i < trace.inputs => graph.given(&[value, direction[i]]),
+            Op::Unary(op) => graph.insert(series::Op::Unary(op, of(a)), value),
+            Op::Binary(op, form) => {
+                let (x, y) = match form {
+                    Form::Both => (of(a), of(b)),
+                    Form::Right => (of(a), graph.constant(trace.constants[b])),
+                    Form::Left => (graph.constant(trace.constants[b]), of(a)),
+                };
+                graph.insert(series::Op::Binary(op, x, y), value)
+            }
+            Op::Select => {
+                let condition = sweep::mask(values[trace.records[i - 1].a()]);
+                graph.select(condition, of(a), of(b))
+            }
+            Op::Copy => of(a),
+            // An input further on is that of a nested driver whose point was a constant.
+            Op::Input
+            | Op::Constant
+            | Op::Guard(..)
+            | Op::Condition(..)
+            | Op::Not
+            | Op::And
+            | Op::Or
+            | Op::Choose
+            | Op::Taken => graph.given(&[value]),
+        };
+        nodes.push(node);
+    }
+    nodes.extend(captures);
+    nodes
 }

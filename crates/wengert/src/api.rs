@@ -1,12 +1,11 @@
 //! The drivers: what a user calls.
 
-use crate::algorithm::Task;
+use crate::algorithm::{Expansion, Task};
 use crate::scalar::Sealed;
 use crate::tape::TapeSize;
 use crate::tape::Var;
 use crate::tape::recording::{Line, Mode, Scope};
 use crate::tape::trace::Trace;
-use crate::taylor::Expansion;
 use crate::tree::{Tree, leaves};
 
 /// Runs `f` at `x` under a recording of its own, which stays open.

@@ -3,27 +3,13 @@
 
 use std::cmp::Ordering;
 
-use crate::algorithm::Task;
+use crate::algorithm::{Base, Task};
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
 use crate::tape::recording::{Inputs, Line, Scope, line_of};
 use crate::tape::trace::{Flipped, Trace};
-
-/// What a driver computes from a recording, over any base.
-pub(crate) trait Algorithm {
-    /// From the values of all records and captures, and the directions the driver was given.
-    #[track_caller]
-    fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B>;
-}
-
-/// What a derivative is computed over at the bottom: plain numbers, variables of an outer
-/// recording, or plain numbers that know whether they depend on one.
-pub(crate) trait Base: Real {
-    /// A capture as a number of this kind.
-    fn capture(var: Var) -> Self;
-}
 
 impl Base for f64 {
     fn capture(var: Var) -> Self {

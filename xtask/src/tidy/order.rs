@@ -23,12 +23,13 @@ const ORDER: &[&[&str]] = &[
     &["dual"],
     &["series"],
     &["tape"],
+    // What is computed from a recording.
+    &["algorithm"],
     // Which carriers serve as the element of an input, and the nested inputs made of them.
     &["scalar"],
     &["taylor"],
     &["tree"],
-    // What is done with a recording.
-    &["algorithm"],
+    // Replaying a recording.
     &["replay"],
     // What the user calls: the drivers, and what is built on them.
     &["api"],

@@ -9,10 +9,10 @@
 use std::cmp::Ordering;
 
 use super::rule::Rounding;
+use crate::algorithm::{Algorithm, Base};
 use crate::algorithm::{Hvp, Jvp, Pull};
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
-use crate::scalar::{Algorithm, Base};
 use crate::tape::Var;
 use crate::tape::trace::Trace;
 
