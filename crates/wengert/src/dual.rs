@@ -85,7 +85,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// `re` with the tangents of `self` multiplied by `factor`; structural zeros stay.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn chain(self, re: R, factor: R) -> Self {
         let eps = if self.all_live() || factor.all_finite() {
@@ -97,7 +97,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 
     /// `self` with the tangents of `other` added.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn join(self, other: Self) -> Self {
         Dual {
@@ -115,12 +115,12 @@ impl<R: Real, const N: usize> Dual<R, N> {
 impl<R: Real, const N: usize> Real for Dual<R, N> {
     type Mask = R::Mask;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: f64) -> Self {
         Dual::lift(R::constant(value))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn unary(self, op: Unary) -> Self {
         let y = self.re.unary(op);
@@ -133,7 +133,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn binary(self, other: Self, op: Binary) -> Self {
         let (x, y) = (self.re, other.re);
@@ -156,7 +156,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn binary_constant(self, constant: f64, op: Binary) -> Self {
         let z = self.re.binary_constant(constant, op);
@@ -168,7 +168,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
         let z = R::constant_binary(constant, other.re, op);
@@ -180,19 +180,19 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn compare(self, other: Self, op: Compare) -> R::Mask {
         self.re.compare(other.re, op)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn decide(self, other: Self, op: Compare) -> Option<bool> {
         self.re.decide(other.re, op)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn select(mask: R::Mask, yes: Self, no: Self) -> Self {
         Dual {
@@ -202,7 +202,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn all_finite(self) -> bool {
         self.re.all_finite() && self.eps.iter().all(|tangent| tangent.all_finite())
     }

@@ -27,7 +27,7 @@ pub struct LaneMask<const N: usize> {
 }
 
 impl<const N: usize> LaneMask<N> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_fn(outcome: impl Fn(usize) -> bool) -> Self {
         LaneMask { bits: std::array::from_fn(|k| u64::from(outcome(k)).wrapping_neg()) }
     }
@@ -44,7 +44,7 @@ impl<const N: usize> LaneMask<N> {
 
 impl<const N: usize> Not for LaneMask<N> {
     type Output = Self;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn not(self) -> Self {
         LaneMask { bits: self.bits.map(|bits| !bits) }
     }
@@ -52,7 +52,7 @@ impl<const N: usize> Not for LaneMask<N> {
 
 impl<const N: usize> BitAnd for LaneMask<N> {
     type Output = Self;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn bitand(self, other: Self) -> Self {
         LaneMask { bits: std::array::from_fn(|k| self.bits[k] & other.bits[k]) }
     }
@@ -60,18 +60,18 @@ impl<const N: usize> BitAnd for LaneMask<N> {
 
 impl<const N: usize> BitOr for LaneMask<N> {
     type Output = Self;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn bitor(self, other: Self) -> Self {
         LaneMask { bits: std::array::from_fn(|k| self.bits[k] | other.bits[k]) }
     }
 }
 
 impl<const N: usize> Mask for LaneMask<N> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn splat(outcome: bool) -> Self {
         LaneMask::from_fn(|_| outcome)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn known(self) -> Option<bool> {
         let first = self.bits.first().is_none_or(|&bits| bits != 0);
         let every = LaneMask::splat(first);
@@ -124,115 +124,115 @@ impl<const N: usize> PartialOrd<f64> for Lanes<N> {
 real_operators! { [const N: usize] Lanes<N> }
 
 impl<const N: usize> Float for Lanes<N> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_f64(value: f64) -> Self {
         Lanes([value; N])
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Lanes(std::array::from_fn(|k| f(self.0[k])))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn map2(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
         Lanes(std::array::from_fn(|k| f(self.0[k], other.0[k])))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sqrt(self) -> Self {
         Lanes(math::sqrt(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cbrt(self) -> Self {
         Lanes(math::cbrt(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn exp(self) -> Self {
         Lanes(math::exp(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn exp2(self) -> Self {
         Lanes(math::exp2(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn expm1(self) -> Self {
         Lanes(math::expm1(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn ln(self) -> Self {
         Lanes(math::ln(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn log2(self) -> Self {
         Lanes(math::log2(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn log10(self) -> Self {
         Lanes(math::log10(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn log1p(self) -> Self {
         Lanes(math::log1p(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sin(self) -> Self {
         Lanes(math::sin(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cos(self) -> Self {
         Lanes(math::cos(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tan(self) -> Self {
         Lanes(math::tan(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn asin(self) -> Self {
         Lanes(math::asin(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn acos(self) -> Self {
         Lanes(math::acos(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn atan(self) -> Self {
         Lanes(math::atan(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sinh(self) -> Self {
         Lanes(math::sinh(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cosh(self) -> Self {
         Lanes(math::cosh(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tanh(self) -> Self {
         Lanes(math::tanh(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sigmoid(self) -> Self {
         Lanes(math::sigmoid(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn softplus(self) -> Self {
         Lanes(math::softplus(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn erf(self) -> Self {
         Lanes(math::erf(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn erfc(self) -> Self {
         Lanes(math::erfc(self.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn powf(self, other: Self) -> Self {
         Lanes(math::pow(self.0, other.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn atan2(self, other: Self) -> Self {
         Lanes(math::atan2(self.0, other.0))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hypot(self, other: Self) -> Self {
         Lanes(math::hypot(self.0, other.0))
     }
@@ -241,18 +241,18 @@ impl<const N: usize> Float for Lanes<N> {
 impl<const N: usize> Real for Lanes<N> {
     type Mask = LaneMask<N>;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: f64) -> Self {
         Lanes([value; N])
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary(self, op: Unary) -> Self {
         match op {
             Unary::Neg => self.map(|x| -x),
             op => op.eval(self),
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary(self, other: Self, op: Binary) -> Self {
         match op {
             Binary::Add => self.map2(other, |x, y| x + y),
@@ -262,22 +262,22 @@ impl<const N: usize> Real for Lanes<N> {
             op => op.eval(self, other),
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn compare(self, other: Self, op: Compare) -> LaneMask<N> {
         LaneMask::from_fn(|k| op.eval(self.0[k], other.0[k]))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn decide(self, other: Self, op: Compare) -> Option<bool> {
         self.compare(other, op).known()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn select(mask: LaneMask<N>, yes: Self, no: Self) -> Self {
         Lanes(std::array::from_fn(|k| {
             let bits = mask.bits[k];
             f64::from_bits((yes.0[k].to_bits() & bits) | (no.0[k].to_bits() & !bits))
         }))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn all_finite(self) -> bool {
         self.0.iter().all(|x| x.is_finite())
     }

@@ -16,11 +16,11 @@ pub trait Mask: Copy + Debug + Not<Output = Self> + BitAnd<Output = Self> + BitO
 }
 
 impl Mask for bool {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn splat(outcome: bool) -> Self {
         outcome
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn known(self) -> Option<bool> {
         Some(self)
     }
@@ -40,142 +40,142 @@ pub trait Float:
     /// `f` of every pair of numbers, computed in `f64`.
     fn map2(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self;
     /// Square root.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sqrt(self) -> Self {
         self.map(f64::sqrt)
     }
     /// Cube root.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cbrt(self) -> Self {
         self.map(f64::cbrt)
     }
     /// `e^x`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn exp(self) -> Self {
         self.map(f64::exp)
     }
     /// `2^x`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn exp2(self) -> Self {
         self.map(f64::exp2)
     }
     /// `e^x - 1`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn expm1(self) -> Self {
         self.map(f64::exp_m1)
     }
     /// Natural logarithm.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn ln(self) -> Self {
         self.map(f64::ln)
     }
     /// Logarithm to base 2.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn log2(self) -> Self {
         self.map(f64::log2)
     }
     /// Logarithm to base 10.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn log10(self) -> Self {
         self.map(f64::log10)
     }
     /// `ln(1+x)`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn log1p(self) -> Self {
         self.map(f64::ln_1p)
     }
     /// Sine.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sin(self) -> Self {
         self.map(f64::sin)
     }
     /// Cosine.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cos(self) -> Self {
         self.map(f64::cos)
     }
     /// Tangent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tan(self) -> Self {
         self.map(f64::tan)
     }
     /// Inverse sine.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn asin(self) -> Self {
         self.map(f64::asin)
     }
     /// Inverse cosine.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn acos(self) -> Self {
         self.map(f64::acos)
     }
     /// Inverse tangent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn atan(self) -> Self {
         self.map(f64::atan)
     }
     /// `self^exponent`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn powf(self, exponent: Self) -> Self {
         self.map2(exponent, f64::powf)
     }
     /// Angle of the point with ordinate `self` and abscissa `other`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn atan2(self, other: Self) -> Self {
         self.map2(other, f64::atan2)
     }
     /// `sqrt(self^2 + other^2)` without overflow.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hypot(self, other: Self) -> Self {
         self.map2(other, f64::hypot)
     }
     /// Hyperbolic sine.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sinh(self) -> Self {
         self.map(f64::sinh)
     }
     /// Hyperbolic cosine.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cosh(self) -> Self {
         self.map(f64::cosh)
     }
     /// Hyperbolic tangent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tanh(self) -> Self {
         self.map(f64::tanh)
     }
     /// `1/(1+e^-x)`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sigmoid(self) -> Self {
         self.map(special::sigmoid)
     }
     /// `ln(1+e^x)`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn softplus(self) -> Self {
         self.map(special::softplus)
     }
     /// Error function.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn erf(self) -> Self {
         self.map(special::erf)
     }
     /// Complementary error function.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn erfc(self) -> Self {
         self.map(special::erfc)
     }
 }
 
 impl Float for f64 {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_f64(value: f64) -> Self {
         value
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn map(self, f: impl Fn(f64) -> f64) -> Self {
         f(self)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn map2(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
         f(self, other)
     }
@@ -274,7 +274,7 @@ macro_rules! unary_methods {
     };
     (@list [$visibility:vis] $($(#[$doc:meta])* $name:ident => $op:ident;)*) => { $(
         $(#[$doc])*
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         $visibility fn $name(self) -> Self {
             $crate::real::Real::unary(self, $crate::ops::Unary::$op)
@@ -342,7 +342,7 @@ pub trait Real:
     fn compare(self, other: Self, op: Compare) -> Self::Mask;
     /// Whether `op` holds between the two, steering control flow as the comparison operators do;
     /// `None` where lanes disagree.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn decide(self, other: Self, op: Compare) -> Option<bool> {
         Some(op.eval(self, other))
@@ -354,20 +354,20 @@ pub trait Real:
     fn all_finite(self) -> bool;
 
     /// `op(self, constant)`; what the operators with an `f64` on the right mean.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn binary_constant(self, constant: f64, op: Binary) -> Self {
         self.binary(Self::constant(constant), op)
     }
     /// `op(constant, other)`; what the operators with an `f64` on the left mean.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
         Self::constant(constant).binary(other, op)
     }
 
     /// `yes()` where the mask is true, else `no()`; runs only what is needed where it can.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn branch(mask: Self::Mask, yes: impl FnOnce() -> Self, no: impl FnOnce() -> Self) -> Self {
         match mask.known() {
@@ -380,13 +380,13 @@ pub trait Real:
         }
     }
     /// `self < other` as a mask for [`select`](Real::select).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn less(self, other: Self) -> Self::Mask {
         self.compare(other, Compare::Lt)
     }
     /// `self == other` as a mask for [`select`](Real::select).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn equal(self, other: Self) -> Self::Mask {
         self.compare(other, Compare::Eq)
@@ -394,61 +394,61 @@ pub trait Real:
     unary_methods! { fn }
 
     /// Angle of the point with ordinate `self` and abscissa `other`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn atan2(self, other: Self) -> Self {
         self.binary(other, Binary::Atan2)
     }
     /// `sqrt(self^2 + other^2)` without overflow.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn hypot(self, other: Self) -> Self {
         self.binary(other, Binary::Hypot)
     }
     /// The larger one; NaN if one is NaN; equal ones share the derivative.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn max(self, other: Self) -> Self {
         self.binary(other, Binary::Max)
     }
     /// The smaller one; NaN if one is NaN; equal ones share the derivative.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn min(self, other: Self) -> Self {
         self.binary(other, Binary::Min)
     }
     /// `|self|` with the sign of `other`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn copysign(self, other: Self) -> Self {
         self.binary(other, Binary::Copysign)
     }
     /// `ln(e^self + e^other)` without overflow.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn logaddexp(self, other: Self) -> Self {
         self.binary(other, Binary::Logaddexp)
     }
     /// `self ln(other)`, 0 where `self` is 0.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn xlogy(self, other: Self) -> Self {
         self.binary(other, Binary::Xlogy)
     }
     /// `self^exponent` for a constant exponent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn powf(self, exponent: f64) -> Self {
         self.binary_constant(exponent, Binary::Pow)
     }
     /// `self^exponent`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn pow(self, exponent: Self) -> Self {
         self.binary(exponent, Binary::Pow)
     }
     /// `self^n` for a constant integer.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn powi(self, n: i32) -> Self {
         match n {
@@ -458,57 +458,57 @@ pub trait Real:
         }
     }
     /// `self * a + b`, rounded twice.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn mul_add(self, a: Self, b: Self) -> Self {
         self * a + b
     }
     /// n-th derivative of digamma.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn polygamma(self, n: u32) -> Self {
         self.unary(Unary::Polygamma(n))
     }
     /// `sin(pi x)/(pi x)`, 1 at 0.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn sinc(self) -> Self {
         self.unary(Unary::Sinc(0))
     }
     /// `ln sigmoid(x) = -softplus(-x)`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn log_sigmoid(self) -> Self {
         -(-self).softplus()
     }
     /// `x` above 0, `slope * x` from 0 down.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn leaky_relu(self, slope: f64) -> Self {
         Self::branch(Self::constant(0.0).less(self), || self, || self * slope)
     }
     /// `x` above 0, `e^x - 1` from 0 down.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn elu(self) -> Self {
         Self::branch(Self::constant(0.0).less(self), || self, || self.expm1())
     }
     /// `min(max(x, 0), 6)` with derivative 0 at both bounds.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn relu6(self) -> Self {
         self.clamp_to(Self::constant(0.0), Self::constant(6.0))
     }
     /// `x` limited to `[low, high]`; the derivative passes strictly inside the bounds, and belongs
     /// to the bound elsewhere. NaN stays NaN.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn clamp_to(self, low: Self, high: Self) -> Self {
         let above = || Self::branch(self.compare(high, Compare::Ge), || high, || self);
         Self::branch(self.compare(low, Compare::Le), || low, above)
     }
     /// `a + t (b - a)` where `self` is `t`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn lerp(self, a: Self, b: Self) -> Self {
         a + self * (b - a)
@@ -518,27 +518,27 @@ pub trait Real:
 impl Real for f64 {
     type Mask = bool;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: f64) -> Self {
         value
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary(self, op: Unary) -> Self {
         op.eval(self)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary(self, other: Self, op: Binary) -> Self {
         op.eval(self, other)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn compare(self, other: Self, op: Compare) -> bool {
         op.eval(self, other)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn select(mask: bool, yes: Self, no: Self) -> Self {
         if mask { yes } else { no }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn all_finite(self) -> bool {
         self.is_finite()
     }
@@ -556,7 +556,7 @@ macro_rules! real_operators {
 
         impl<$($generics)*> std::ops::Neg for $carrier {
             type Output = Self;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn neg(self) -> Self {
                 $crate::real::Real::unary(self, $crate::ops::Unary::Neg)
@@ -589,7 +589,7 @@ macro_rules! real_operators {
             }
         }
         impl<$($generics)*> From<f64> for $carrier {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn from(value: f64) -> Self {
                 $crate::real::Real::constant(value)
             }
@@ -598,7 +598,7 @@ macro_rules! real_operators {
     (@binary [$($generics:tt)*] $carrier:ty, $op:ident $method:ident $assign:ident $assign_method:ident) => {
         impl<$($generics)*> std::ops::$op for $carrier {
             type Output = Self;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn $method(self, other: Self) -> Self {
                 $crate::real::Real::binary(self, other, $crate::ops::Binary::$op)
@@ -606,7 +606,7 @@ macro_rules! real_operators {
         }
         impl<$($generics)*> std::ops::$op<f64> for $carrier {
             type Output = Self;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn $method(self, constant: f64) -> Self {
                 $crate::real::Real::binary_constant(self, constant, $crate::ops::Binary::$op)
@@ -614,21 +614,21 @@ macro_rules! real_operators {
         }
         impl<$($generics)*> std::ops::$op<$carrier> for f64 {
             type Output = $carrier;
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn $method(self, other: $carrier) -> $carrier {
                 $crate::real::Real::constant_binary(self, other, $crate::ops::Binary::$op)
             }
         }
         impl<$($generics)*> std::ops::$assign for $carrier {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn $assign_method(&mut self, other: Self) {
                 *self = $crate::real::Real::binary(*self, other, $crate::ops::Binary::$op);
             }
         }
         impl<$($generics)*> std::ops::$assign<f64> for $carrier {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn $assign_method(&mut self, constant: f64) {
                 *self = $crate::real::Real::binary_constant(*self, constant, $crate::ops::Binary::$op);
@@ -660,15 +660,15 @@ impl PartialOrd<f64> for F32 {
 }
 
 impl Float for F32 {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_f64(value: f64) -> Self {
         F32(value as f32)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn map(self, f: impl Fn(f64) -> f64) -> Self {
         F32(f(f64::from(self.0)) as f32)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn map2(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
         F32(f(f64::from(self.0), f64::from(other.0)) as f32)
     }
@@ -677,29 +677,29 @@ impl Float for F32 {
 impl Real for F32 {
     type Mask = bool;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: f64) -> Self {
         F32(value as f32)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unary(self, op: Unary) -> Self {
         self.map(|x| op.eval(x))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn binary(self, other: Self, op: Binary) -> Self {
         // One rounding from f64 to f32 after + - * / gives the correctly rounded f32 result
         // (Figueroa, 1995): f64 has more than twice the digits.
         self.map2(other, |x, y| op.eval(x, y))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn compare(self, other: Self, op: Compare) -> bool {
         op.eval(self.0, other.0)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn select(mask: bool, yes: Self, no: Self) -> Self {
         if mask { yes } else { no }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn all_finite(self) -> bool {
         self.0.is_finite()
     }

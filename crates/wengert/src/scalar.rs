@@ -61,7 +61,7 @@ pub trait Sealed: Sized {
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for f64 {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input(self)
     }

@@ -37,7 +37,7 @@ use crate::real::{Mask, Real, real_operators};
 // A coefficient beyond the end of a slice is structurally zero; so is a result of `None`.
 
 /// Coefficient `k` of `a + b`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn sum<B: Real>(a: &[B], b: &[B], k: usize) -> Option<B> {
     match (a.get(k), b.get(k)) {
@@ -47,7 +47,7 @@ pub(crate) fn sum<B: Real>(a: &[B], b: &[B], k: usize) -> Option<B> {
 }
 
 /// Coefficient `k` of `a - b`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn difference<B: Real>(a: &[B], b: &[B], k: usize) -> Option<B> {
     match (a.get(k), b.get(k)) {
@@ -57,7 +57,7 @@ pub(crate) fn difference<B: Real>(a: &[B], b: &[B], k: usize) -> Option<B> {
 }
 
 /// Coefficient `k` of `a b`, by Cauchy's product: the sum of `a_j b_(k-j)`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn product<B: Real>(a: &[B], b: &[B], k: usize) -> Option<B> {
     let first = (k + 1).saturating_sub(b.len());
@@ -66,7 +66,7 @@ pub(crate) fn product<B: Real>(a: &[B], b: &[B], k: usize) -> Option<B> {
 }
 
 /// Coefficient `k >= 1` of `c = a / b`, given those below: `(a_k - sum over j >= 1 of b_j c_(k-j)) / b_0`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn quotient<B: Real>(a: &[B], b: &[B], c: &[B], k: usize) -> Option<B> {
     let known = product(b.get(1..).unwrap_or(&[]), c, k - 1);

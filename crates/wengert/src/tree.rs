@@ -52,23 +52,23 @@ macro_rules! leaf {
             type Grad = $scalar;
             type Each<U> = U;
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn size(&self) -> usize {
                 1
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn for_each_leaf(&self, visit: &mut impl FnMut($scalar)) {
                 visit(*self);
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn vars(&self, lift: &mut impl FnMut($scalar) -> Var) -> Var {
                 lift(*self)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn grad(&self, next: &mut impl FnMut() -> $scalar) -> $scalar {
                 next()
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn each<U>(&self, next: &mut impl FnMut() -> U) -> U {
                 next()
             }

@@ -100,27 +100,27 @@ macro_rules! simd_and_subsets {
             type Element = Self;
             type SimdBool = bool;
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn splat(value: Self) -> Self {
                 value
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn extract(&self, _: usize) -> Self {
                 *self
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             unsafe fn extract_unchecked(&self, _: usize) -> Self {
                 *self
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn replace(&mut self, _: usize, value: Self) {
                 *self = value;
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             unsafe fn replace_unchecked(&mut self, _: usize, value: Self) {
                 *self = value;
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn select(self, condition: bool, other: Self) -> Self {
                 if condition { self } else { other }
             }

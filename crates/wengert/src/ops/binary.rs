@@ -40,7 +40,7 @@ super::family! {
 
 impl Binary {
     /// `self(x, y)` for plain numbers (or lanes of them).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn eval<F: Float>(self, x: F, y: F) -> F {
         match self {
             Self::Add => x + y,
@@ -60,7 +60,7 @@ impl Binary {
     }
 
     /// `dz/dx` where `z = self(x, y)`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn partial_x<R: Real>(self, x: R, y: R, z: R) -> R {
         match self {
             Self::Add | Self::Sub | Self::Rem => R::constant(1.0),
@@ -87,7 +87,7 @@ impl Binary {
     }
 
     /// `dz/dy` where `z = self(x, y)`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn partial_y<R: Real>(self, x: R, y: R, z: R) -> R {
         match self {
             Self::Add => R::constant(1.0),
@@ -115,7 +115,7 @@ impl Binary {
     }
 
     /// Both partials, sharing what they share: a division's two cotangents need one quotient.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn partials<R: Real>(self, x: R, y: R, z: R) -> (R, R) {
         match self {
             Self::Div => {
@@ -141,7 +141,7 @@ impl Binary {
     }
 
     /// Whether the derivative in `y` is structurally zero.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn is_flat_in_y(self) -> bool {
         matches!(self, Self::Copysign)
     }
@@ -179,7 +179,7 @@ impl Binary {
 }
 
 /// The larger number; NaN if one is NaN; `max(-0, 0) = 0`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn max(x: f64, y: f64) -> f64 {
     if x > y {
         x
@@ -193,7 +193,7 @@ fn max(x: f64, y: f64) -> f64 {
 }
 
 /// 1 if `x wins y`, 1/2 if they are equal, else 0.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn share<R: Real>(x: R, y: R, wins: Compare) -> R {
     let loser = || R::branch(x.equal(y), || R::constant(0.5), || R::constant(0.0));
     R::branch(x.compare(y, wins), || R::constant(1.0), loser)

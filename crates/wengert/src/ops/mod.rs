@@ -73,7 +73,7 @@ macro_rules! family {
             }
 
             /// The code of the operation, below [`Self::COUNT`], and the number it carries.
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             pub(crate) const fn encode(self) -> (u8, u32) {
                 match self {
                     $( Self::$name $(($arg))? => ($codes::$name as u8, 0 $(+ ($arg as u32))?), )*
@@ -81,7 +81,7 @@ macro_rules! family {
             }
 
             /// The operation with this code and number; codes from `COUNT` on do not occur.
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             pub(crate) const fn decode(code: u8, number: u32) -> Self {
                 let _ = number;
                 $( if code == $codes::$name as u8 {

@@ -108,7 +108,7 @@ super::family! {
 
 impl Unary {
     /// `self(x)` for a plain number (or lanes of them).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn eval<F: Float>(self, x: F) -> F {
         match self {
             Self::Neg => -x,
@@ -161,7 +161,7 @@ impl Unary {
     }
 
     /// `dy/dx` where `y = self(x)`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn partial<R: Real>(self, x: R, y: R) -> R {
         match self {
             Self::Neg => R::constant(-1.0),
@@ -226,7 +226,7 @@ impl Unary {
     }
 
     /// Whether the derivative is structurally zero: nothing flows back, not even `0 * inf`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn is_flat(self) -> bool {
         matches!(self, Self::Sign | Self::Floor | Self::Ceil | Self::Round | Self::Trunc | Self::Detach | Self::Powi(0))
     }
@@ -267,7 +267,7 @@ fn sign(x: f64) -> f64 {
 
 /// `1 - tanh(x)^2`: as `(1-y)(1+y)` where that keeps its digits, else as `4 s(2x) s(-2x)` with the
 /// sigmoid s, which has the same tails and no overflow.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn tanh_partial<R: Real>(x: R, y: R) -> R {
     R::branch(
         (y * y).less(R::constant(0.75)),
@@ -277,14 +277,14 @@ fn tanh_partial<R: Real>(x: R, y: R) -> R {
 }
 
 /// 1 above zero, else 0.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn step<R: Real>(x: R) -> R {
     R::branch(R::constant(0.0).less(x), || R::constant(1.0), || R::constant(0.0))
 }
 
 /// `inside()` for `|x| < bound`; beyond it the derivative has reached 0 on the left and 1 on the
 /// right to the last bit, while the formula would meet `0 * inf` at infinity. NaN stays NaN.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn within<R: Real>(x: R, bound: f64, inside: impl FnOnce() -> R) -> R {
     let outside = x.abs().compare(R::constant(bound), super::Compare::Ge);
     R::branch(outside, || step(x), inside)

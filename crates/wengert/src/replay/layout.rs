@@ -39,7 +39,7 @@ impl Target {
     const NOWHERE: Target = Target(u32::MAX);
 
     /// The place; `None` if nobody asks for the contribution.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn place(self) -> Option<usize> {
         (self != Target::NOWHERE).then_some(self.0 as usize)
     }

@@ -62,7 +62,7 @@ struct Buffers<R> {
 
 impl<R: Real> Buffers<R> {
     /// Makes room for a path that has a layout.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fit(&mut self, values: usize, adjoints: usize) {
         self.values.resize(values, R::constant(0.0));
         if self.adjoints.len() != adjoints {
@@ -72,7 +72,7 @@ impl<R: Real> Buffers<R> {
     }
 
     /// Computes all values from those of the inputs, in the places of the layout.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn evaluate(&mut self, trace: &Trace, layout: &Layout) -> Result<(), Flipped> {
         let values = &mut self.values[..];
         for step in &layout.forward {
@@ -85,7 +85,7 @@ impl<R: Real> Buffers<R> {
 
     /// Computes the adjoints of the inputs from the values. All adjoints are zero before, and all
     /// but those of the inputs after.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sweep(&mut self, trace: &Trace, layout: &Layout) {
         let (values, adjoints) = (&self.values[..], &mut self.adjoints[..]);
         adjoints[..trace.inputs].fill(R::constant(0.0));
@@ -106,7 +106,7 @@ impl<R: Real> Buffers<R> {
 
     /// Runs a path, with or without a layout. Afterwards the values of the outputs and, if asked
     /// for, the adjoints of the inputs can be read.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(&mut self, way: Way<'_>, ask: Ask, fill: impl FnOnce(&mut [R])) -> Result<(), Flipped> {
         let trace = way.trace;
         if let Some(layout) = way.layout {
@@ -128,7 +128,7 @@ impl<R: Real> Buffers<R> {
     }
 
     /// The value of output `k` after a run.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn output(&self, way: Way<'_>, k: usize) -> R {
         match way.layout {
             Some(layout) => match layout.outputs[k] {
@@ -148,7 +148,7 @@ struct Deposit<'a, R> {
 }
 
 impl<R: Real> Visit<R> for Deposit<'_, R> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn edge(&mut self, side: Side, factor: Factor<R>) {
         if let Some(place) = self.to[side as usize].place() {
             // The adjoint is read here, not once before: eight lanes that live across the branches
@@ -235,7 +235,7 @@ struct Groups<'a> {
 impl Work for Groups<'_> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let Groups { way, buffers, rows, count, ask, fill, visit } = self;
         let (inputs, outputs) = (way.trace.inputs, way.trace.outputs.len());
@@ -265,7 +265,7 @@ struct Rows {
 }
 
 /// The leaves of up to eight points, a point per lane; lanes without a point repeat the last one.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn fill<X: Tree<Scalar = f64>>(inputs: &mut [Lanes<WIDTH>], group: &[X]) {
     for lane in 0..WIDTH {
         let mut places = inputs.iter_mut();
@@ -278,7 +278,7 @@ fn fill<X: Tree<Scalar = f64>>(inputs: &mut [Lanes<WIDTH>], group: &[X]) {
 }
 
 /// Writes the columns that `column` gives as rows.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn transpose(size: usize, column: impl Fn(usize) -> Lanes<WIDTH>, rows: &mut Vec<f64>) {
     rows.resize(WIDTH * size, 0.0);
     for k in 0..size {

@@ -77,26 +77,26 @@ pub(crate) struct Record(pub(crate) u64);
 
 impl Record {
     /// Packs; only the low 28 bits of `a` and `b` count, so that tags can be given as they are.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn new(code: u8, a: u64, b: u64) -> Self {
         Record(((code as u64) << 56) | ((b & INDEX_MASK) << INDEX_BITS) | (a & INDEX_MASK))
     }
 
     /// The first operand.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn a(self) -> usize {
         (self.0 & INDEX_MASK) as usize
     }
 
     /// The second operand: an index, the index of a constant, or a number that belongs to the
     /// operation.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn b(self) -> usize {
         ((self.0 >> INDEX_BITS) & INDEX_MASK) as usize
     }
 
     /// The operand on this side.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn operand(self, side: Side) -> usize {
         match side {
             Side::A => self.a(),
@@ -105,13 +105,13 @@ impl Record {
     }
 
     /// The code of the operation, as [`Op::encode`] gives it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn code(self) -> u8 {
         (self.0 >> 56) as u8
     }
 
     /// The operation.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn op(self) -> Op {
         let code = self.code();
         match code {
@@ -153,7 +153,7 @@ impl Record {
 
 impl Op {
     /// The code of the operation, and the number it carries in place of a second operand.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn encode(self) -> (u8, u64) {
         match self {
             Op::Input => (0, 0),

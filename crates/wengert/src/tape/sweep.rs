@@ -48,16 +48,16 @@ pub(crate) trait Cotangent<R: Real>: Copy {
 }
 
 impl<R: Real> Cotangent<R> for R {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn zero() -> Self {
         R::constant(0.0)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn plus(self, other: Self) -> Self {
         self + other
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn times(self, factor: Factor<R>) -> Self {
         match factor {
@@ -68,7 +68,7 @@ impl<R: Real> Cotangent<R> for R {
             Factor::Times(r) => r * self,
         }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn masked(self, mask: R::Mask) -> Self {
         R::select(mask, self, R::constant(0.0))
@@ -80,19 +80,19 @@ impl<R: Real> Cotangent<R> for R {
 pub(crate) struct Pack<R, const K: usize>(pub(crate) [R; K]);
 
 impl<R: Real, const K: usize> Cotangent<R> for Pack<R, K> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn zero() -> Self {
         Pack([R::constant(0.0); K])
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn plus(self, other: Self) -> Self {
         Pack(std::array::from_fn(|k| self.0[k] + other.0[k]))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn times(self, factor: Factor<R>) -> Self {
         Pack(self.0.map(|ct| ct.times(factor)))
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn masked(self, mask: R::Mask) -> Self {
         Pack(self.0.map(|ct| ct.masked(mask)))
     }
@@ -134,7 +134,7 @@ pub(crate) trait Visit<R> {
 }
 
 impl<R, F: FnMut(Side, Factor<R>)> Visit<R> for F {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn edge(&mut self, side: Side, factor: Factor<R>) {
         self(side, factor);
@@ -143,7 +143,7 @@ impl<R, F: FnMut(Side, Factor<R>)> Visit<R> for F {
 
 /// Hands the operands of record `i` that its result depends on to `edge`, with their factors.
 /// A structurally zero derivative is not an edge. A selection is two edges, masked elsewhere.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn visit_edges<R: Real>(
     record: Record,
@@ -158,7 +158,7 @@ pub(crate) fn visit_edges<R: Real>(
 }
 
 /// As [`visit_edges`] for the commonest operations; false for the others.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn visit_hot_edges<R: Real>(
     record: Record,
@@ -197,7 +197,7 @@ pub(crate) fn visit_hot_edges<R: Real>(
 }
 
 /// [`visit_edges`] for every operation: the definition.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn visit_all_edges<R: Real>(
     record: Record,
@@ -268,7 +268,7 @@ pub(crate) fn visit_all_edges<R: Real>(
 
 /// The value of a record; `None` if it is a guard that came out differently from `expected`.
 /// `before` is the record before it, which announces the condition of a selection.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn evaluate<R: Real>(
     record: Record,
@@ -314,7 +314,7 @@ pub(crate) fn evaluate<R: Real>(
     })
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn compare<R: Real>(op: Compare, form: Form, a: usize, b: usize, constants: &[f64], values: &[R]) -> R::Mask {
     match form {
         Form::Both => values[a].compare(values[b], op),
@@ -364,7 +364,7 @@ pub(crate) fn gradient(
 /// record, so each step splits its adjoint off the rest, to which it adds: that saves a bounds
 /// check a record. The adjoint of the record before is kept in a register: where each operation
 /// uses the one before, the way through memory would be half of the time.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn sweep_down(records: &[Record], constants: &[f64], values: &[f64], adjoints: &mut [f64]) -> Option<()> {
     let mut adjoints = adjoints;
     let mut next = *adjoints.last()?;
@@ -406,7 +406,7 @@ struct Descent<'a> {
 }
 
 impl Visit<f64> for Descent<'_> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn edge(&mut self, side: Side, factor: Factor<f64>) {
         let (k, part) = (self.record.operand(side), self.ct.times(factor));
         if k + 1 == self.rest.len() {

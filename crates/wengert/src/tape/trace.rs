@@ -103,7 +103,7 @@ impl Trace {
     }
 
     /// Runs the recording at other inputs: the values of all records and captures.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub(crate) fn evaluate<R: Real>(&self, inputs: &[R], capture: impl Fn(Var) -> R) -> Result<Vec<R>, Flipped> {
         let count = self.records.len();
@@ -155,7 +155,7 @@ impl Trace {
 
     /// The adjoints of all records and captures, given those of the outputs; `None` for an output
     /// whose adjoint is structurally zero.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub(crate) fn pull_back<R: Real, A: Cotangent<R>>(&self, values: &[R], seeds: &[Option<A>]) -> Vec<A> {
         if self.selects {

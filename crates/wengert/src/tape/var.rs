@@ -63,7 +63,7 @@ impl Var {
     /// # Panics
     /// Inside [`record`](crate::record), where the number would be frozen for all later inputs:
     /// compare the `Var` itself (a guard), use [`Real::select`], or [`detach`](Var::detach).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn value(self) -> f64 {
         if mode() != Mode::Once {
@@ -73,55 +73,55 @@ impl Var {
     }
 
     /// `self^n`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn powi(self, n: i32) -> Self {
         Real::powi(self, n)
     }
     /// `self^exponent` for a constant or variable exponent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn powf(self, exponent: impl Into<Var>) -> Self {
         self.with(exponent, Binary::Pow)
     }
     /// Angle of the point with ordinate `self` and abscissa `other`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn atan2(self, other: impl Into<Var>) -> Self {
         self.with(other, Binary::Atan2)
     }
     /// `sqrt(self^2 + other^2)` without overflow.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn hypot(self, other: impl Into<Var>) -> Self {
         self.with(other, Binary::Hypot)
     }
     /// The larger one; NaN if one is NaN; equal ones share the derivative.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn max(self, other: impl Into<Var>) -> Self {
         self.with(other, Binary::Max)
     }
     /// The smaller one; NaN if one is NaN; equal ones share the derivative.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn min(self, other: impl Into<Var>) -> Self {
         self.with(other, Binary::Min)
     }
     /// `|self|` with the sign of `other`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn copysign(self, other: impl Into<Var>) -> Self {
         self.with(other, Binary::Copysign)
     }
     /// `ln(e^self + e^other)` without overflow.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn logaddexp(self, other: impl Into<Var>) -> Self {
         self.with(other, Binary::Logaddexp)
     }
     /// `self ln(other)`, 0 where `self` is 0.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn xlogy(self, other: impl Into<Var>) -> Self {
         self.with(other, Binary::Xlogy)
@@ -132,20 +132,20 @@ impl Var {
         self.clamp_to(low.into(), high.into())
     }
     /// `self * a + b`
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn mul_add(self, a: impl Into<Var>, b: impl Into<Var>) -> Self {
         self.with(a, Binary::Mul).with(b, Binary::Add)
     }
     /// Sine and cosine.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn sin_cos(self) -> (Self, Self) {
         (self.sin(), self.cos())
     }
 
     /// `op(self, other)`, where a constant `other` is a constant operand.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn with(self, other: impl Into<Var>, op: Binary) -> Self {
         let other = other.into();
@@ -170,12 +170,12 @@ fn take_out(x: Var, line: &'static Location<'static>) {
 impl Real for Var {
     type Mask = Cond;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: f64) -> Self {
         lift(value)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn unary(self, op: Unary) -> Self {
         let value = op.eval(self.value);
@@ -185,25 +185,25 @@ impl Real for Var {
         record_unary(op, self, value)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn binary(self, other: Self, op: Binary) -> Self {
         record_both(op, self, other, op.eval(self.value, other.value))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn binary_constant(self, constant: f64, op: Binary) -> Self {
         record_constant(op, Form::Right, self, constant, op.eval(self.value, constant))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
         record_constant(op, Form::Left, other, constant, op.eval(constant, other.value))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn compare(self, other: Self, op: Compare) -> Cond {
         let outcome = op.eval(self.value, other.value);
@@ -214,7 +214,7 @@ impl Real for Var {
         Cond { outcome, tag: var.tag }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn select(mask: Cond, yes: Self, no: Self) -> Self {
         let chosen = if mask.outcome { yes } else { no };
@@ -224,7 +224,7 @@ impl Real for Var {
         record_selection(mask.var(), [yes, no], chosen.value, Location::caller())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn all_finite(self) -> bool {
         self.value.is_finite()
     }
@@ -295,7 +295,7 @@ impl Mask for Cond {
     fn splat(outcome: bool) -> Self {
         Cond { outcome, tag: 0 }
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn known(self) -> Option<bool> {
         (self.tag == 0).then_some(self.outcome)
     }
@@ -320,7 +320,7 @@ fn record_comparison(
 }
 
 /// The outcome of a comparison that steers control flow: a guard if the function will be replayed.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 fn guard(x: Var, y: Var, op: Compare) -> bool {
     let outcome = op.eval(x.value, y.value);
@@ -347,7 +347,7 @@ fn guarded_ordering(x: Var, y: Var) -> Option<Ordering> {
 macro_rules! comparisons {
     ($left:ty, $right:ty, |$x:ident, $y:ident| $pair:expr) => {
         impl PartialEq<$right> for $left {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn eq(&self, other: &$right) -> bool {
                 let ($x, $y) = (*self, *other);
@@ -362,28 +362,28 @@ macro_rules! comparisons {
                 let (x, y) = $pair;
                 guarded_ordering(x, y)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn lt(&self, other: &$right) -> bool {
                 let ($x, $y) = (*self, *other);
                 let (x, y) = $pair;
                 guard(x, y, Compare::Lt)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn le(&self, other: &$right) -> bool {
                 let ($x, $y) = (*self, *other);
                 let (x, y) = $pair;
                 guard(x, y, Compare::Le)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn gt(&self, other: &$right) -> bool {
                 let ($x, $y) = (*self, *other);
                 let (x, y) = $pair;
                 guard(x, y, Compare::Gt)
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             #[track_caller]
             fn ge(&self, other: &$right) -> bool {
                 let ($x, $y) = (*self, *other);

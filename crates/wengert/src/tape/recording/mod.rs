@@ -118,7 +118,7 @@ thread_local! {
 
 /// Records `op(x, y)`. The record is written first; one rarely taken branch then repairs what is
 /// not two variables of the current level, and flushes a full block.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(super) fn record_both(op: Binary, x: Var, y: Var, value: f64) -> Var {
     let line = Location::caller();
@@ -131,7 +131,7 @@ pub(super) fn record_both(op: Binary, x: Var, y: Var, value: f64) -> Var {
 }
 
 /// Records `op(x)`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(super) fn record_unary(op: Unary, x: Var, value: f64) -> Var {
     let line = Location::caller();
@@ -144,7 +144,7 @@ pub(super) fn record_unary(op: Unary, x: Var, value: f64) -> Var {
 }
 
 /// Records `op(x, constant)` (`Form::Right`) or `op(constant, x)` (`Form::Left`).
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(super) fn record_constant(op: Binary, form: Form, x: Var, constant: f64, value: f64) -> Var {
     let line = Location::caller();
@@ -161,14 +161,14 @@ pub(super) fn record_constant(op: Binary, form: Form, x: Var, constant: f64, val
 }
 
 /// The code of an operation without a number.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn const_code(op: Op) -> u8 {
     op.encode().0
 }
 
 /// Writes a record as if it were one of the current level; gives its tag. The closure is kept this
 /// small because a larger one is not inlined, which doubles the time of an operation.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn write(record: Record, value: f64) -> u64 {
     TAPE.with(|tape| {
         let tag = tape.next.get();
@@ -180,20 +180,20 @@ fn write(record: Record, value: f64) -> u64 {
     })
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn is_last_of_block(tag: u64) -> bool {
     tag as usize % BLOCK == BLOCK - 1
 }
 
 /// Whether comparisons and values taken out must be noticed.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn mode() -> Mode {
     TAPE.with(|tape| tape.mode.get())
 }
 
 impl Block {
     /// The index of this constant among the constants, if it was stored lately.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cached_place(&self, constant: f64) -> Option<u32> {
         let slot = cache_slot(constant);
         let place = self.cache_place[slot].get();
@@ -231,7 +231,7 @@ impl Block {
 }
 
 /// The top eight bits of Fibonacci hashing (Knuth, 1973, section 6.4).
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn cache_slot(constant: f64) -> usize {
     (constant.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }

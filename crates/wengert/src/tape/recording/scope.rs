@@ -140,7 +140,7 @@ pub(crate) struct Inputs<'a> {
 
 impl Inputs<'_> {
     /// An independent variable.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn input(&mut self, value: f64) -> Var {
         self.add(Record::new(const_code(Op::Input), 0, 0), value)
     }
@@ -155,7 +155,7 @@ impl Inputs<'_> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn add(&mut self, record: Record, value: f64) -> Var {
         let tag = self.tag;
         let slot = tag as usize % BLOCK;
