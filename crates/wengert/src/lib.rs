@@ -53,13 +53,19 @@
 
 mod algorithm;
 mod api;
+mod array;
 pub mod check;
 mod diagnose;
 mod dual;
+mod error;
+mod execute;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod lanes;
 pub mod ops;
+mod optimize;
+pub mod primitives;
+mod program;
 mod real;
 mod record;
 mod replay;
@@ -68,16 +74,20 @@ mod series;
 mod special;
 mod tape;
 mod taylor;
+mod transform;
 mod tree;
 
 pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
 };
+pub use array::{Array, DType, Data, Element, Type};
 pub use diagnose::{
     Cut, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
 pub use dual::Dual;
+pub use error::{Error, ErrorKind};
 pub use lanes::{LaneMask, Lanes};
+pub use program::{Builder, Eqn, Program, Value};
 pub use real::{F32, Float, Mask, Real};
 pub use record::{GuardFlipped, Recorded, record};
 pub use scalar::Scalar;

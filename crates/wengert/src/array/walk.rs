@@ -1,0 +1,113 @@
+//! Positions of elements in row-major order.
+
+/// The number of elements of a shape; `None` if it does not fit in memory.
+pub(crate) fn element_count(shape: &[usize]) -> Option<usize> {
+    // An axis of length 0 makes the array empty, however long the others are.
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    let count = shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length))?;
+    (count <= isize::MAX as usize / 8).then_some(count)
+}
+
+/// The row-major strides of a shape.
+pub(crate) fn row_major(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// Calls `visit` with every multi-index of a shape in row-major order.
+pub(crate) fn for_each_index(shape: &[usize], mut visit: impl FnMut(&[usize])) {
+    let count: usize = shape.iter().product();
+    let mut index = vec![0; shape.len()];
+    for _ in 0..count {
+        visit(&index);
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < shape[axis] {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+}
+
+/// The positions `offset + sum_k index_k * stride_k` for every multi-index of a shape, in row-major
+/// order. Strides may be zero (a broadcast axis) or negative (a reversed one).
+#[derive(Clone, Debug)]
+pub(crate) struct Strided {
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+    index: Vec<usize>,
+    position: isize,
+    left: usize,
+}
+
+impl Strided {
+    pub(crate) fn new(shape: &[usize], strides: &[isize], offset: usize) -> Self {
+        Strided {
+            shape: shape.to_vec(),
+            strides: strides.to_vec(),
+            index: vec![0; shape.len()],
+            position: offset.cast_signed(),
+            left: shape.iter().product(),
+        }
+    }
+}
+
+impl Iterator for Strided {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        let position = self.position.cast_unsigned();
+        for axis in (0..self.shape.len()).rev() {
+            self.index[axis] += 1;
+            self.position += self.strides[axis];
+            if self.index[axis] < self.shape[axis] {
+                break;
+            }
+            self.position -= self.strides[axis] * self.shape[axis].cast_signed();
+            self.index[axis] = 0;
+        }
+        Some(position)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Strided {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strided_positions_are_those_of_the_indices() {
+        let shape = [2, 3, 2];
+        let strides = [6isize, -2, 1];
+        let mut expected = Vec::new();
+        for_each_index(&shape, |index| {
+            expected.push((4 + 6 * index[0] + index[2]).wrapping_sub(2 * index[1]));
+        });
+        assert_eq!(Strided::new(&shape, &strides, 4).collect::<Vec<_>>(), expected);
+        assert_eq!(Strided::new(&[2, 0], &[1, 1], 0).count(), 0);
+        assert_eq!(Strided::new(&[], &[], 7).collect::<Vec<_>>(), [7]);
+    }
+
+    #[test]
+    fn sizes_that_overflow_are_none() {
+        assert_eq!(element_count(&[usize::MAX, 2]), None);
+        assert_eq!(element_count(&[usize::MAX, 0, 2]), Some(0));
+        assert_eq!(element_count(&[1 << 40, 1 << 30]), None);
+        assert_eq!(element_count(&[]), Some(1));
+    }
+}

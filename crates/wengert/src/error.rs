@@ -1,0 +1,151 @@
+//! [`Error`]: what a user can cause with arrays and Programs.
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::array::Type;
+
+/// A place in the user's source.
+pub(crate) type Line = &'static Location<'static>;
+
+/// What kind of mistake it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Shapes, element types, ranks, axes or options that do not fit.
+    Misfit,
+    /// An index out of range, or another value that only running shows to be wrong.
+    Run,
+    /// A value that is not known yet, or not any more.
+    Unavailable,
+    /// A derivative or batched form that does not exist.
+    Unsupported,
+    /// Text or a file that cannot be read.
+    Parse,
+}
+
+/// A mistake in the use of arrays or Programs. The message names the operation, the types of its
+/// operands as the user wrote them, and the user's line.
+///
+/// ```
+/// use wengert::Tensor;
+/// let (a, b) = (Tensor::zeros(&[3, 4]), Tensor::zeros(&[5]));
+/// let error = a.try_add(&b).unwrap_err();
+/// assert!(error.to_string().starts_with("`add` of f64[3,4] and f64[5] at "));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    operation: String,
+    operands: Vec<Type>,
+    why: String,
+    line: Option<Line>,
+}
+
+/// Why operands do not fit an operation: a sentence without its subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit(pub String);
+
+impl<T: Into<String>> From<T> for Misfit {
+    fn from(why: T) -> Self {
+        Misfit(why.into())
+    }
+}
+
+/// Returns a [`Misfit`] with a formatted message.
+macro_rules! misfit {
+    ($($text:tt)*) => { return Err($crate::error::Misfit(format!($($text)*))) };
+}
+pub(crate) use misfit;
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, operation: &str, why: impl Into<String>) -> Self {
+        let operation = operation.to_owned();
+        Error(Box::new(Inner { kind, operation, operands: Vec::new(), why: why.into(), line: None }))
+    }
+
+    /// With the types of the operands.
+    pub(crate) fn of<'a>(mut self, operands: impl IntoIterator<Item = &'a Type>) -> Self {
+        self.0.operands = operands.into_iter().cloned().collect();
+        self
+    }
+
+    /// As an error of the operation that the user called, if that is another one.
+    pub(crate) fn named<'a>(mut self, operation: &str, operands: impl IntoIterator<Item = &'a Type>) -> Self {
+        self.0.operation = operation.to_owned();
+        self.of(operands)
+    }
+
+    /// With the user's line, unless it has one.
+    pub(crate) fn at(mut self, line: Option<Line>) -> Self {
+        self.0.line = self.0.line.or(line);
+        self
+    }
+
+    /// What kind of mistake it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The name of the operation.
+    pub fn operation(&self) -> &str {
+        &self.0.operation
+    }
+
+    /// The user's line, if it is known.
+    pub fn line(&self) -> Option<&'static Location<'static>> {
+        self.0.line
+    }
+
+    /// Panics with the message, for the forms that do not return a `Result`.
+    #[track_caller]
+    #[cold]
+    pub(crate) fn raise(self) -> ! {
+        panic!("{self}")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { operation, operands, why, line, .. } = &*self.0;
+        write!(f, "`{operation}`")?;
+        for (k, operand) in operands.iter().enumerate() {
+            let link = match k {
+                0 => " of ",
+                k if k + 1 == operands.len() => " and ",
+                _ => ", ",
+            };
+            write!(f, "{link}{operand}")?;
+        }
+        if let Some(line) = line {
+            write!(f, " at {line}")?;
+        }
+        write!(f, ": {why}")
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The value, or a panic with the message at the caller's line.
+pub(crate) trait OrRaise<T> {
+    #[track_caller]
+    fn or_raise(self) -> T;
+}
+
+impl<T> OrRaise<T> for Result<T, Error> {
+    fn or_raise(self) -> T {
+        match self {
+            Ok(value) => value,
+            Err(error) => error.raise(),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The reference executor: every equation by its definition, one after the other. It is the oracle
+//! for everything faster.
+
+use crate::array::{Array, Type};
+use crate::error::{Error, ErrorKind, Line};
+use crate::primitives::{Op, Primitive};
+use crate::program::{Program, Value};
+
+/// Evaluates one operation.
+pub(crate) fn eval(op: &Op, args: &[&Array], line: Option<Line>) -> Result<Vec<Array>, Error> {
+    let types = || args.iter().map(|arg| arg.ty());
+    op.eval(args).map_err(|why| Error::new(ErrorKind::Run, &op.name(), why.0).of(types()).at(line))
+}
+
+/// Runs a Program; a value is dropped after its last use.
+pub(crate) fn run(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+    check_inputs(program, inputs)?;
+    let last = last_uses(program);
+    let mut values: Vec<Option<Array>> = inputs.iter().cloned().map(Some).collect();
+    values.resize(program.types.len(), None);
+    for (k, eqn) in program.eqns().iter().enumerate() {
+        let args: Vec<&Array> =
+            eqn.args.iter().map(|arg| values[arg.index()].as_ref().expect("defined before it is used")).collect();
+        let results = eval(&eqn.op, &args, eqn.line)?;
+        for (out, result) in eqn.outs().zip(results) {
+            debug_assert_eq!(result.ty(), program.ty(out), "`{}` computes what it inferred", eqn.op.name());
+            values[out.index()] = Some(result);
+        }
+        for arg in eqn.args.iter().copied().chain(eqn.outs()) {
+            if last[arg.index()] <= k {
+                values[arg.index()] = None;
+            }
+        }
+    }
+    let take = |output: &Value| values[output.index()].clone().expect("an output is not dropped");
+    Ok(program.outputs().iter().map(take).collect())
+}
+
+/// The number of the last equation that uses each value; outputs are used at the end.
+fn last_uses(program: &Program) -> Vec<usize> {
+    let mut last = vec![0; program.types.len()];
+    for (k, eqn) in program.eqns().iter().enumerate() {
+        eqn.args.iter().copied().chain(eqn.outs()).for_each(|value| last[value.index()] = k);
+    }
+    program.outputs().iter().for_each(|output| last[output.index()] = usize::MAX);
+    last
+}
+
+fn check_inputs(program: &Program, inputs: &[Array]) -> Result<(), Error> {
+    let types: Vec<&Type> = inputs.iter().map(Array::ty).collect();
+    let error = |why: String| Error::new(ErrorKind::Misfit, "run", why).of(types.iter().copied());
+    let wanted = program.input_types();
+    if wanted.len() != inputs.len() {
+        return Err(error(format!("the program takes {} inputs, and got {}", wanted.len(), inputs.len())));
+    }
+    match wanted.iter().zip(&types).position(|(wanted, ty)| wanted != *ty) {
+        Some(k) => Err(error(format!("input {k} has to be {}, and is {}", wanted[k], types[k]))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,197 @@
+//! A user's operation: its value as a Program, and its derivative as another one.
+//!
+//! The rule is a tangent Program or a pullback Program; the other mode is its transpose, and higher
+//! orders and batching follow, because both are ordinary Programs.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::sample::numbers;
+use super::{Attributes, Family, OperandSet, Primitive, Sample, WithTangents};
+use crate::array::{Array, DType, Type};
+use crate::error::{Error, Misfit, misfit};
+use crate::ops::{Binary, Unary};
+use crate::program::{Builder, Program, Value, inline};
+use crate::transform::transpose;
+
+/// The derivative of a [`Custom`] operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// Takes the operands, then a tangent for each real one; gives a tangent for each real result.
+    Jvp(Arc<Program>),
+    /// Takes the operands, the results, then a cotangent for each real result; gives a cotangent for
+    /// each real operand.
+    Vjp(Arc<Program>),
+}
+
+/// A user's operation with its own derivative.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Custom {
+    /// Its name in messages.
+    pub name: String,
+    /// Its value.
+    pub value: Arc<Program>,
+    /// Its derivative.
+    pub rule: Rule,
+    /// Whether the derivative is another one than that of the value on purpose.
+    pub surrogate: bool,
+}
+
+fn inside(error: Error) -> Misfit {
+    Misfit(format!("inside: {error}"))
+}
+
+fn real(types: &[Type]) -> impl Iterator<Item = &Type> {
+    types.iter().filter(|ty| ty.dtype.is_float())
+}
+
+impl Rule {
+    fn program(&self) -> &Arc<Program> {
+        match self {
+            Rule::Jvp(program) | Rule::Vjp(program) => program,
+        }
+    }
+
+    /// Checks the rule's types against those of the value.
+    fn check(&self, value: &Program) -> Result<(), Misfit> {
+        let (inputs, outputs) = (value.input_types(), value.output_types());
+        let (word, takes, gives): (&str, Vec<&Type>, Vec<&Type>) = match self {
+            Rule::Jvp(_) => ("jvp", inputs.iter().chain(real(inputs)).collect(), real(&outputs).collect()),
+            Rule::Vjp(_) => {
+                ("vjp", inputs.iter().chain(&outputs).chain(real(&outputs)).collect(), real(inputs).collect())
+            }
+        };
+        let program = self.program();
+        let list = |types: &[&Type]| types.iter().map(ToString::to_string).collect::<Vec<String>>().join(", ");
+        let own: Vec<&Type> = program.input_types().iter().collect();
+        if own != takes {
+            misfit!("its {word} has to take ({}), and takes ({})", list(&takes), list(&own));
+        }
+        let results = program.output_types();
+        if results.iter().collect::<Vec<&Type>>() != gives {
+            let own: Vec<&Type> = results.iter().collect();
+            misfit!("its {word} has to give ({}), and gives ({})", list(&gives), list(&own));
+        }
+        Ok(())
+    }
+}
+
+impl Primitive for Custom {
+    fn name(&self) -> Cow<'static, str> {
+        "custom".into()
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
+        let wanted = self.value.input_types();
+        if wanted.len() != args.len() || wanted.iter().zip(args).any(|(wanted, ty)| wanted != *ty) {
+            misfit!("`{}` was made for other operands", self.name);
+        }
+        self.rule.check(&self.value)?;
+        Ok(self.value.output_types())
+    }
+    fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+        let args: Vec<Array> = args.iter().map(|&arg| arg.clone()).collect();
+        self.value.run(&args).map_err(inside)
+    }
+    fn linear_in(&self, _: usize) -> Vec<OperandSet> {
+        Vec::new()
+    }
+    fn jvp_with_values(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        tangents: &[Option<Value>],
+    ) -> Option<Result<WithTangents, Misfit>> {
+        Some(self.with_tangents(b, args, tangents))
+    }
+    fn batch(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        batched: &[bool],
+        length: usize,
+    ) -> Result<Vec<(Value, bool)>, Misfit> {
+        let all = |program: &Program| {
+            let batched = vec![true; program.input_types().len()];
+            program.vmap(&batched, length).map(Arc::new).map_err(inside)
+        };
+        let rule = match &self.rule {
+            Rule::Jvp(program) => Rule::Jvp(all(program)?),
+            Rule::Vjp(program) => Rule::Vjp(all(program)?),
+        };
+        let custom = Custom { name: self.name.clone(), value: all(&self.value)?, rule, surrogate: self.surrogate };
+        let args = b.batch_all(args, batched, length);
+        Ok(b.ops(custom, &args).into_iter().map(|out| (out, true)).collect())
+    }
+    fn programs(&self) -> Vec<&Arc<Program>> {
+        vec![&self.value, self.rule.program()]
+    }
+    fn attributes(&self) -> Attributes {
+        let word = if self.surrogate { "surrogate" } else { "exact" };
+        let attributes = Attributes::default().with("name", self.name.clone()).with("rule", word);
+        let attributes = attributes.with("value", &self.value);
+        match &self.rule {
+            Rule::Jvp(program) => attributes.with("jvp", program),
+            Rule::Vjp(program) => attributes.with("vjp", program),
+        }
+    }
+}
+
+impl Custom {
+    fn with_tangents(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        tangents: &[Option<Value>],
+    ) -> Result<WithTangents, Misfit> {
+        let outs = b.ops(self.clone(), args);
+        let mut dots = Vec::with_capacity(args.len());
+        for (&arg, tangent) in args.iter().zip(tangents) {
+            if b.dtype(arg).is_float() {
+                dots.push(tangent.unwrap_or_else(|| b.zeros_like(arg)));
+            }
+        }
+        let mut out_dots = match &self.rule {
+            Rule::Jvp(program) => {
+                let operands: Vec<Value> = args.iter().chain(&dots).copied().collect();
+                inline(b, program, &operands).into_iter().map(Some).collect::<Vec<Option<Value>>>()
+            }
+            Rule::Vjp(program) => {
+                // The pullback is linear in the cotangents, and its transpose is the tangent map.
+                let known = args.iter().chain(&outs).map(|&value| Some(value));
+                let linear = program.input_types().len() - args.len() - outs.len();
+                let operands: Vec<Option<Value>> = known.chain(std::iter::repeat_n(None, linear)).collect();
+                let dots: Vec<Option<Value>> = dots.into_iter().map(Some).collect();
+                let pushed = transpose::transpose(b, program, &operands, &dots).map_err(inside)?;
+                pushed[args.len() + outs.len()..].to_vec()
+            }
+        }
+        .into_iter();
+        let of = |&out: &Value| if b.dtype(out).is_float() { out_dots.next().flatten() } else { None };
+        let tangents = outs.iter().map(of).collect();
+        Ok((outs, tangents))
+    }
+}
+
+impl Family for Custom {
+    fn samples() -> Vec<Sample> {
+        let ty = || Type::new(DType::F64, &[3]);
+        let value = {
+            let mut b = Builder::new();
+            let x = b.input("", ty());
+            let y = b.op(Unary::Sin, &[x]);
+            Arc::new(b.finish(&[y]))
+        };
+        let times_cosine = |inputs: usize| {
+            let mut b = Builder::new();
+            let inputs: Vec<Value> = (0..inputs).map(|_| b.input("", ty())).collect();
+            let slope = b.op(Unary::Cos, &inputs[..1]);
+            let product = b.op(Binary::Mul, &[slope, inputs[inputs.len() - 1]]);
+            Arc::new(b.finish(&[product]))
+        };
+        let custom = |rule| Custom { name: "sine".to_owned(), value: Arc::clone(&value), rule, surrogate: false };
+        vec![
+            Sample::new(custom(Rule::Jvp(times_cosine(2))), &[numbers(1, &[3])]),
+            Sample::new(custom(Rule::Vjp(times_cosine(3))), &[numbers(2, &[3])]),
+        ]
+    }
+}

@@ -1,0 +1,166 @@
+//! [`Builder`]: the only way to make a [`Program`].
+
+use super::{Eqn, Program, Value};
+use crate::array::{DType, Type, element_count};
+use crate::error::{Error, ErrorKind, Line};
+use crate::primitives::{Literal, Op, Primitive};
+
+/// Makes a [`Program`], equation by equation.
+///
+/// ```
+/// use wengert::{Array, Builder, DType, Type};
+/// use wengert::ops::{Binary, Unary};
+/// let mut b = Builder::new();
+/// let x = b.input("x", Type::new(DType::F64, &[2]));
+/// let s = b.emit(Unary::Sin, &[x])?[0];
+/// let y = b.emit(Binary::Mul, &[x, s])?[0];
+/// let program = b.finish(&[y]);
+/// let out = program.run(&[Array::new(&[2], vec![0.0, 1.0])])?;
+/// assert_eq!(out[0].elements::<f64>().unwrap(), [0.0, 1f64.sin()]);
+/// # Ok::<(), wengert::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    types: Vec<Type>,
+    /// The inputs may come at any time; [`Builder::finish`] puts them first.
+    inputs: Vec<(Value, String)>,
+    eqns: Vec<Eqn>,
+    /// The user's line for the equations that come.
+    pub(crate) line: Option<Line>,
+}
+
+impl Builder {
+    /// An empty list.
+    pub fn new() -> Self {
+        Builder::default()
+    }
+
+    /// One more input. The name is for people and may be empty.
+    pub fn input(&mut self, name: &str, ty: Type) -> Value {
+        let value = self.define(ty);
+        self.inputs.push((value, name.to_owned()));
+        value
+    }
+
+    fn define(&mut self, ty: Type) -> Value {
+        let value = Value(u32::try_from(self.types.len()).expect("a Program has less than 2^32 values"));
+        self.types.push(ty);
+        value
+    }
+
+    /// Appends `op(args)` and gives its results.
+    ///
+    /// # Errors
+    /// If the operands do not fit; the error names the operation, their types and the line.
+    pub fn emit(&mut self, op: impl Into<Op>, args: &[Value]) -> Result<Vec<Value>, Error> {
+        let op = op.into();
+        let types: Vec<&Type> = args.iter().map(|&arg| &self.types[arg.index()]).collect();
+        let results = infer(&op, &types).map_err(|error| error.at(self.line))?;
+        let first = Value(self.types.len() as u32);
+        let outs: Vec<Value> = results.into_iter().map(|ty| self.define(ty)).collect();
+        self.eqns.push(Eqn { op, args: args.to_vec(), first, results: outs.len() as u32, line: self.line });
+        Ok(outs)
+    }
+
+    /// As [`Builder::emit`], for a rule whose operands fit by construction, with one result.
+    pub(crate) fn op(&mut self, op: impl Into<Op>, args: &[Value]) -> Value {
+        self.ops(op, args)[0]
+    }
+
+    /// As [`Builder::op`], with several results.
+    pub(crate) fn ops(&mut self, op: impl Into<Op>, args: &[Value]) -> Vec<Value> {
+        self.emit(op, args).unwrap_or_else(|error| panic!("a rule emits operands that do not fit: {error}"))
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> &Type {
+        &self.types[value.index()]
+    }
+
+    /// The shape of a value.
+    pub fn shape(&self, value: Value) -> &[usize] {
+        &self.types[value.index()].shape
+    }
+
+    pub(crate) fn dtype(&self, value: Value) -> DType {
+        self.types[value.index()].dtype
+    }
+
+    pub(crate) fn eqns(&self) -> &[Eqn] {
+        &self.eqns
+    }
+
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = Value> {
+        self.inputs.iter().map(|&(value, _)| value)
+    }
+
+    /// The same list with its inputs in this order.
+    pub(crate) fn with_inputs_in_order(mut self, order: &[Value]) -> Self {
+        self.inputs.sort_by_key(|(input, _)| order.iter().position(|value| value == input));
+        self
+    }
+
+    /// The number `value` everywhere in an array of this type.
+    pub fn full(&mut self, value: f64, ty: &Type) -> Value {
+        let scalar = self.op(Literal::of(value, ty.dtype), &[]);
+        self.broadcast_scalar(scalar, &ty.shape)
+    }
+
+    /// The Program with these results.
+    pub fn finish(self, outputs: &[Value]) -> Program {
+        let mut renamed = vec![Value(u32::MAX); self.types.len()];
+        let mut types = Vec::with_capacity(self.types.len());
+        let mut place = |old: Value, types: &mut Vec<Type>| {
+            renamed[old.index()] = Value(types.len() as u32);
+            types.push(self.types[old.index()].clone());
+        };
+        self.inputs.iter().for_each(|&(input, _)| place(input, &mut types));
+        for eqn in &self.eqns {
+            eqn.outs().for_each(|out| place(out, &mut types));
+        }
+        let rename = |value: Value| renamed[value.index()];
+        let eqns = self.eqns.into_iter().map(|eqn| Eqn {
+            first: if eqn.results == 0 { Value(0) } else { rename(eqn.first) },
+            args: eqn.args.iter().map(|&arg| rename(arg)).collect(),
+            ..eqn
+        });
+        let program = Program {
+            eqns: eqns.collect(),
+            outputs: outputs.iter().map(|&output| rename(output)).collect(),
+            names: self.inputs.into_iter().map(|(_, name)| name).collect(),
+            types,
+        };
+        #[cfg(debug_assertions)]
+        program.verify().unwrap_or_else(|why| panic!("{why}\n{program}"));
+        program
+    }
+}
+
+/// The types of the results, checked to fit in memory.
+pub(crate) fn infer(op: &Op, args: &[&Type]) -> Result<Vec<Type>, Error> {
+    let error = |why: String| Error::new(ErrorKind::Misfit, &op.name(), why).of(args.iter().copied());
+    let results = op.infer(args).map_err(|why| error(why.0))?;
+    match results.iter().find(|ty| element_count(&ty.shape).is_none()) {
+        Some(ty) => Err(error(format!("the result would be {ty}, which does not fit in memory"))),
+        None => Ok(results),
+    }
+}
+
+/// Appends the equations of a Program with these values as its inputs; gives its outputs.
+pub(crate) fn inline(b: &mut Builder, program: &Program, args: &[Value]) -> Vec<Value> {
+    let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
+    values.extend(args);
+    let line = b.line;
+    for eqn in &program.eqns {
+        let args: Vec<Value> = eqn.args.iter().map(|&arg| values[arg.index()]).collect();
+        b.line = eqn.line.or(line);
+        values.extend(b.ops(eqn.op.clone(), &args));
+    }
+    b.line = line;
+    program.outputs.iter().map(|&output| values[output.index()]).collect()
+}

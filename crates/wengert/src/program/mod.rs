@@ -1,0 +1,146 @@
+//! [`Program`]: the Wengert list, typed and symbolic.
+//!
+//! A Program is a list of equations in single-assignment form. [`Builder::emit`] is the only way
+//! to make one: it asks the operation for the types of its results, so that a Program that exists
+//! is well typed. Nothing is implicit: no broadcast, cast or promotion.
+
+mod builder;
+mod text;
+mod verify;
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+pub use builder::Builder;
+pub(crate) use builder::inline;
+
+use crate::array::Type;
+use crate::error::Line;
+use crate::primitives::{Op, Primitive};
+
+/// The name of a value in a Program: the n-th one in order of definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub(crate) u32);
+
+const _: () = assert!(size_of::<Value>() == 4);
+
+impl Value {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}", self.0)
+    }
+}
+
+/// One equation: results = operation(operands).
+#[derive(Clone, Debug)]
+pub struct Eqn {
+    /// What is computed.
+    pub op: Op,
+    /// The operands: values defined before.
+    pub args: Vec<Value>,
+    /// The first result; the others follow it.
+    pub(crate) first: Value,
+    /// How many results there are.
+    pub(crate) results: u32,
+    /// The user's line, if the equation comes from one.
+    pub(crate) line: Option<Line>,
+}
+
+impl Eqn {
+    /// The results.
+    pub fn outs(&self) -> impl ExactSizeIterator<Item = Value> + use<> {
+        (self.first.0..self.first.0 + self.results).map(Value)
+    }
+}
+
+/// A typed list of equations in single-assignment form.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The types of all values.
+    pub(crate) types: Vec<Type>,
+    /// The names of the inputs, for people; empty where there is none. The inputs are the first
+    /// values.
+    pub(crate) names: Vec<String>,
+    pub(crate) eqns: Vec<Eqn>,
+    pub(crate) outputs: Vec<Value>,
+}
+
+impl Program {
+    /// The inputs: the first values.
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = Value> + use<> {
+        (0..self.names.len() as u32).map(Value)
+    }
+
+    /// The types of the inputs.
+    pub fn input_types(&self) -> &[Type] {
+        &self.types[..self.names.len()]
+    }
+
+    /// The names of the inputs, empty where one has none.
+    pub fn input_names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The results.
+    pub fn outputs(&self) -> &[Value] {
+        &self.outputs
+    }
+
+    /// The types of the results.
+    pub fn output_types(&self) -> Vec<Type> {
+        self.outputs.iter().map(|&output| self.ty(output).clone()).collect()
+    }
+
+    /// The equations in order.
+    pub fn eqns(&self) -> &[Eqn] {
+        &self.eqns
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> &Type {
+        &self.types[value.index()]
+    }
+
+    /// A number that is the same for Programs that print the same, apart from the inputs' names.
+    /// Data that a function captured is an operand and has no part in it.
+    pub fn structural_hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// How many equations there are with those of the Programs inside.
+    pub fn count(&self) -> usize {
+        self.eqns.iter().map(|eqn| 1 + eqn.op.programs().iter().map(|inner| inner.count()).sum::<usize>()).sum()
+    }
+}
+
+/// Structure: types, operations and wiring; neither names nor lines.
+impl PartialEq for Program {
+    fn eq(&self, other: &Self) -> bool {
+        self.types == other.types
+            && self.names.len() == other.names.len()
+            && self.outputs == other.outputs
+            && self.eqns.len() == other.eqns.len()
+            && self.eqns.iter().zip(&other.eqns).all(|(a, b)| a.op == b.op && a.args == b.args)
+    }
+}
+
+impl Eq for Program {}
+
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.types.hash(state);
+        self.names.len().hash(state);
+        self.outputs.hash(state);
+        for eqn in &self.eqns {
+            eqn.op.hash(state);
+            eqn.args.hash(state);
+        }
+    }
+}

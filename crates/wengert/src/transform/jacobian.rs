@@ -1,0 +1,1 @@
+//! Jacobians by structural seeds.

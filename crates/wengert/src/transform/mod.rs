@@ -1,0 +1,105 @@
+//! Program to Program: the tangent program, its linear part, the transpose, one more axis.
+//!
+//! Every transformation asks the operations' rules and appends to a [`Builder`]; the forms that
+//! take a builder are used by the operations that hold Programs and by the drivers.
+
+pub(crate) mod jacobian;
+pub(crate) mod jvp;
+pub(crate) mod linearize;
+pub(crate) mod transpose;
+pub(crate) mod vmap;
+
+use crate::error::Error;
+use crate::program::{Builder, Program, Value};
+
+/// Adds two tangents or cotangents of which either may be structurally zero.
+pub(crate) fn join(b: &mut Builder, x: Option<Value>, y: Option<Value>) -> Option<Value> {
+    match (x, y) {
+        (Some(x), Some(y)) => Some(b.add(x, y)),
+        (x, y) => x.or(y),
+    }
+}
+
+/// Inputs of a builder like those of a program.
+pub(crate) fn same_inputs(b: &mut Builder, program: &Program) -> Vec<Value> {
+    let inputs = program.input_types().iter().zip(program.input_names());
+    inputs.map(|(ty, name)| b.input(name, ty.clone())).collect()
+}
+
+impl Program {
+    /// The tangent program: takes the inputs, then a tangent for each input marked `active`; gives
+    /// the outputs, then the tangents of the outputs, zeros where structurally zero.
+    ///
+    /// ```
+    /// use wengert::{Array, Program};
+    /// let square: Program = "program(v0: f64[]) { v1: f64[] = mul v0 v0; return v1 }".parse()?;
+    /// let (x, x_dot) = (Array::scalar(3.0), Array::scalar(1.0));
+    /// let out = square.jvp(&[true])?.run(&[x, x_dot])?;
+    /// assert_eq!((out[0].to_f64(), out[1].to_f64()), (vec![9.0], vec![6.0]));
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If an operation has no derivative where one is needed.
+    ///
+    /// # Panics
+    /// If `active` does not have one entry per input.
+    pub fn jvp(&self, active: &[bool]) -> Result<Program, Error> {
+        let mut b = Builder::new();
+        let args = same_inputs(&mut b, self);
+        let tangents = jvp::tangent_inputs(&mut b, self, active);
+        let (mut outs, tangents) = jvp::jvp(&mut b, self, &args, &tangents)?;
+        for k in 0..tangents.len() {
+            let tangent = tangents[k].unwrap_or_else(|| b.zeros_like(outs[k]));
+            outs.push(tangent);
+        }
+        Ok(b.finish(&outs))
+    }
+
+    /// The pullback with the values: takes the inputs, then a cotangent for each output with real
+    /// elements; gives the outputs, then the cotangents of the inputs marked `active`, zeros where
+    /// structurally zero.
+    ///
+    /// # Errors
+    /// If an operation has no derivative where one is needed.
+    ///
+    /// # Panics
+    /// If `active` does not have one entry per input.
+    pub fn vjp(&self, active: &[bool]) -> Result<Program, Error> {
+        let mut b = Builder::new();
+        let args = same_inputs(&mut b, self);
+        let cotangents: Vec<Option<Value>> = self
+            .output_types()
+            .into_iter()
+            .map(|ty| ty.dtype.is_float().then(|| b.input("", ty)))
+            .collect();
+        let (mut outs, linear) = linearize::linearize(&mut b, self, &args, active)?;
+        let pulled = linear.pull(&mut b, &cotangents)?;
+        for (k, ct) in pulled.into_iter().enumerate() {
+            if active[k] {
+                outs.push(ct.unwrap_or_else(|| b.zeros_like(args[k])));
+            }
+        }
+        Ok(b.finish(&outs))
+    }
+
+    /// The program with one more axis: on the inputs marked, in front, of this length; on every
+    /// output, in front.
+    ///
+    /// # Errors
+    /// If an operation has no batched form.
+    ///
+    /// # Panics
+    /// If `batched` does not have one entry per input.
+    pub fn vmap(&self, batched: &[bool], length: usize) -> Result<Program, Error> {
+        assert_eq!(batched.len(), self.names.len(), "one mark per input");
+        let mut b = Builder::new();
+        let args: Vec<Value> = vmap::batched_inputs(&mut b, self, batched, length);
+        let outs = vmap::vmap(&mut b, self, &args, batched, length)?;
+        let outs: Vec<Value> = outs
+            .into_iter()
+            .map(|(out, batched)| if batched { out } else { b.repeat_in_front(out, length) })
+            .collect();
+        Ok(b.finish(&outs))
+    }
+}

@@ -1,0 +1,236 @@
+//! The transpose of a linear Program: its equations backwards.
+//!
+//! A cotangent carries a mask where it comes through a `select`: in the branch not taken it is a
+//! structural zero, and `0 * inf` must not make NaN of it. Elementwise rules multiply and mask
+//! again; what moves or adds numbers moves and joins masks; where several uses meet, the masks are
+//! joined. It is not "zero times anything is zero": `0 * ln(x)` at 0 stays NaN.
+
+
+use crate::error::{Error, ErrorKind};
+use crate::ops::{Binary, Compare, Unary};
+use crate::primitives::{Cotangent, Logic, Op, Operand, Primitive};
+use crate::program::{Builder, Eqn, Program, Value};
+
+/// Appends the transpose of a Program that is linear in the inputs without a value. Gives the
+/// cotangents of these inputs, `None` where structurally zero, and `None` for the others.
+pub(crate) fn transpose(
+    b: &mut Builder,
+    program: &Program,
+    args: &[Option<Value>],
+    cotangents: &[Option<Value>],
+) -> Result<Vec<Option<Value>>, Error> {
+    let cotangents: Vec<Option<Cotangent>> =
+        cotangents.iter().map(|ct| ct.map(|value| Cotangent { value, mask: None })).collect();
+    let pulled = transpose_masked(b, program, args, &cotangents)?;
+    Ok(pulled.into_iter().map(|ct| ct.map(|ct| ct.value)).collect())
+}
+
+/// As [`transpose`], with masks on the cotangents.
+pub(crate) fn transpose_masked(
+    b: &mut Builder,
+    program: &Program,
+    args: &[Option<Value>],
+    cotangents: &[Option<Cotangent>],
+) -> Result<Vec<Option<Cotangent>>, Error> {
+    let mut known: Vec<Option<Value>> = args.to_vec();
+    let line = b.line;
+    // What does not depend on the linear inputs is computed forward.
+    for eqn in &program.eqns {
+        let operands: Option<Vec<Value>> = eqn.args.iter().map(|arg| known[arg.index()]).collect();
+        match operands {
+            Some(operands) => {
+                b.line = eqn.line.or(line);
+                known.extend(b.ops(eqn.op.clone(), &operands).into_iter().map(Some));
+            }
+            None => known.extend(eqn.outs().map(|_| None)),
+        }
+    }
+    let mut pending: Vec<Option<Cotangent>> = vec![None; program.types.len()];
+    for (&output, &ct) in program.outputs.iter().zip(cotangents) {
+        if let (None, Some(ct)) = (known[output.index()], ct) {
+            accumulate(b, &mut pending[output.index()], ct);
+        }
+    }
+    for eqn in program.eqns.iter().rev() {
+        let cts: Vec<Option<Cotangent>> = eqn.outs().map(|out| pending[out.index()].take()).collect();
+        if cts.iter().all(Option::is_none) {
+            continue;
+        }
+        b.line = eqn.line.or(line);
+        let operands = eqn.args.iter().map(|arg| match known[arg.index()] {
+            Some(value) => Operand::Known(value),
+            None => Operand::Linear(program.ty(*arg).clone()),
+        });
+        let operands: Vec<Operand> = operands.collect();
+        let pulled = pull(b, eqn, &cts, &operands)?;
+        for (arg, ct) in eqn.args.iter().zip(pulled) {
+            if let (Some(ct), None) = (ct, known[arg.index()]) {
+                accumulate(b, &mut pending[arg.index()], ct);
+            }
+        }
+    }
+    b.line = line;
+    pending.truncate(args.len());
+    Ok(pending)
+}
+
+/// Adds a contribution; a place that counts in one of them counts in the sum.
+fn accumulate(b: &mut Builder, place: &mut Option<Cotangent>, ct: Cotangent) {
+    *place = Some(match *place {
+        None => ct,
+        Some(sum) => Cotangent {
+            value: b.add(sum.value, ct.value),
+            mask: sum.mask.zip(ct.mask).map(|(x, y)| if x == y { x } else { b.op(Logic::Or, &[x, y]) }),
+        },
+    });
+}
+
+/// The cotangents of the operands of one equation.
+fn pull(
+    b: &mut Builder,
+    eqn: &Eqn,
+    cts: &[Option<Cotangent>],
+    operands: &[Operand],
+) -> Result<Vec<Option<Cotangent>>, Error> {
+    if let Some(pulled) = eqn.op.transpose_masked(b, cts, operands) {
+        return pulled.map_err(|why| unsupported(b, &eqn.op, operands, &why.0));
+    }
+    let values: Vec<Option<Value>> = cts.iter().map(|ct| ct.map(|ct| ct.value)).collect();
+    let masks: Vec<Option<Value>> = cts.iter().map(|ct| ct.and_then(|ct| ct.mask)).collect();
+    if let Op::Select(_) = eqn.op {
+        let pulled = transposed(b, &eqn.op, &values, operands)?;
+        return Ok(behind_select(b, pulled, operands[0].known(), masks[0]));
+    }
+    // A result without a cotangent constrains nothing; one without a mask counts everywhere.
+    let masked = cts.iter().all(|ct| ct.is_none_or(|ct| ct.mask.is_some()));
+    if !masked {
+        let pulled = transposed(b, &eqn.op, &values, operands)?;
+        return Ok(pulled.into_iter().map(|ct| ct.map(|value| Cotangent { value, mask: None })).collect());
+    }
+    if eqn.op.transposes_elementwise() {
+        let mask = masks[0].expect("the one result is masked");
+        let multiplies = matches!(eqn.op, Op::Binary(Binary::Mul | Binary::Div));
+        let pulled = transposed(b, &eqn.op, &values, operands)?;
+        let masked = pulled.into_iter().map(|ct| {
+            let value = ct?;
+            let value = if multiplies { mask_out(b, mask, value) } else { value };
+            Some(Cotangent { value, mask: Some(mask) })
+        });
+        return Ok(masked.collect());
+    }
+    pull_masked(b, eqn, &values, &masks, operands)
+}
+
+fn transposed(
+    b: &mut Builder,
+    op: &Op,
+    cotangents: &[Option<Value>],
+    operands: &[Operand],
+) -> Result<Vec<Option<Value>>, Error> {
+    op.transpose(b, cotangents, operands).map_err(|why| unsupported(b, op, operands, &why.0))
+}
+
+fn unsupported(b: &Builder, op: &Op, operands: &[Operand], why: &str) -> Error {
+    let types: Vec<_> = operands.iter().map(|operand| operand.ty(b)).collect();
+    Error::new(ErrorKind::Unsupported, &op.name(), why).of(&types).at(b.line)
+}
+
+fn mask_out(b: &mut Builder, mask: Value, value: Value) -> Value {
+    let zero = b.zeros_like(value);
+    b.select(mask, value, zero)
+}
+
+/// The cotangents of `yes` and `no`: each counts where it was chosen.
+fn behind_select(
+    b: &mut Builder,
+    pulled: Vec<Option<Value>>,
+    chosen: Value,
+    mask: Option<Value>,
+) -> Vec<Option<Cotangent>> {
+    let with_mask = |b: &mut Builder, here: Value| mask.map_or(here, |mask| b.op(Logic::And, &[mask, here]));
+    let yes = pulled[1].map(|value| Cotangent { value, mask: Some(with_mask(b, chosen)) });
+    let no = pulled[2].map(|value| {
+        let not_chosen = b.op(Logic::Not, &[chosen]);
+        Cotangent { value, mask: Some(with_mask(b, not_chosen)) }
+    });
+    vec![None, yes, no]
+}
+
+/// The transpose of an operation that moves, adds or contracts, at masked cotangents. A number that
+/// is masked and meets an infinity or NaN of a known operand must not make NaN: such products are
+/// left out unless a cotangent that counts meets one at the same place.
+fn pull_masked(
+    b: &mut Builder,
+    eqn: &Eqn,
+    values: &[Option<Value>],
+    masks: &[Option<Value>],
+    operands: &[Operand],
+) -> Result<Vec<Option<Cotangent>>, Error> {
+    let counts: Vec<Option<Value>> = values
+        .iter()
+        .zip(masks)
+        .map(|(value, mask)| Some(b.convert((*mask)?, b.dtype((*value)?))))
+        .collect();
+    let mut has_factor = false;
+    let mut replace = |b: &mut Builder, f: &mut dyn FnMut(&mut Builder, Value) -> Value| -> Vec<Operand> {
+        let replaced = operands.iter().map(|operand| match operand {
+            Operand::Known(value) if b.dtype(*value).is_float() => {
+                has_factor = true;
+                Operand::Known(f(b, *value))
+            }
+            other => other.clone(),
+        });
+        replaced.collect()
+    };
+    let ones = replace(b, &mut |b, value| {
+        let ty = b.ty(value).clone();
+        b.full(1.0, &ty)
+    });
+    let finite = replace(b, &mut |b, value| {
+        let ok = is_finite(b, value);
+        mask_out(b, ok, value)
+    });
+    let infinite = replace(b, &mut |b, value| {
+        let ok = is_finite(b, value);
+        let bad = b.op(Logic::Not, &[ok]);
+        b.convert(bad, b.dtype(value))
+    });
+    let reached = transposed(b, &eqn.op, &counts, &ones)?;
+    let plain = transposed(b, &eqn.op, values, operands)?;
+    let (safe, meets) = if has_factor {
+        (transposed(b, &eqn.op, values, &finite)?, transposed(b, &eqn.op, &counts, &infinite)?)
+    } else {
+        (plain.clone(), vec![None; plain.len()])
+    };
+    let mut pulled = Vec::with_capacity(plain.len());
+    for k in 0..plain.len() {
+        pulled.push(match (plain[k], safe[k], reached[k]) {
+            (Some(plain), Some(safe), Some(reached)) => {
+                let value = match meets[k] {
+                    Some(meets) => {
+                        let meets = is_positive(b, meets);
+                        b.select(meets, plain, safe)
+                    }
+                    None => safe,
+                };
+                Some(Cotangent { value, mask: Some(is_positive(b, reached)) })
+            }
+            _ => None,
+        });
+    }
+    Ok(pulled)
+}
+
+fn is_positive(b: &mut Builder, x: Value) -> Value {
+    let zero = b.zeros_like(x);
+    b.op(Compare::Gt, &[x, zero])
+}
+
+/// Where a number is neither infinite nor NaN.
+fn is_finite(b: &mut Builder, x: Value) -> Value {
+    let magnitude = b.op(Unary::Abs, &[x]);
+    let ty = b.ty(x).clone();
+    let infinity = b.full(f64::INFINITY, &ty);
+    b.op(Compare::Lt, &[magnitude, infinity])
+}
+
