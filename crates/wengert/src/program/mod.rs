@@ -12,7 +12,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use builder::Builder;
-pub(crate) use builder::inline;
+pub(crate) use builder::{infer, inline};
 
 use crate::array::Type;
 use crate::error::Line;
