@@ -54,7 +54,9 @@
 mod algorithm;
 mod api;
 mod array;
+mod blocks;
 pub mod check;
+mod derivatives;
 mod diagnose;
 mod dual;
 mod error;
@@ -62,6 +64,8 @@ mod execute;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod lanes;
+mod leaf;
+mod lifted;
 pub mod ops;
 mod optimize;
 pub mod primitives;
@@ -82,12 +86,14 @@ pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
 };
 pub use array::{Array, DType, Data, Element, Type};
+pub use blocks::Blocks;
 pub use diagnose::{
     Cut, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
 pub use dual::Dual;
 pub use error::{Error, ErrorKind};
 pub use lanes::{LaneMask, Lanes};
+pub use leaf::{Active, Leaf};
 pub use program::{Builder, Eqn, Program, Value};
 pub use real::{F32, Float, Mask, Real};
 pub use record::{GuardFlipped, Recorded, record};

@@ -114,6 +114,20 @@ impl Program {
         hasher.finish()
     }
 
+    /// The Program with some of its outputs only.
+    pub(crate) fn with_outputs(mut self, range: std::ops::RangeFrom<usize>) -> Program {
+        self.outputs.drain(..range.start);
+        crate::optimize::dce(&self)
+    }
+
+    /// Which inputs an equation or output uses.
+    pub(crate) fn used_inputs(&self) -> Vec<bool> {
+        let mut used = vec![false; self.names.len()];
+        let values = self.eqns.iter().flat_map(|eqn| &eqn.args).chain(&self.outputs);
+        values.filter(|value| value.index() < self.names.len()).for_each(|value| used[value.index()] = true);
+        used
+    }
+
     /// How many equations there are with those of the Programs inside.
     pub fn count(&self) -> usize {
         self.eqns.iter().map(|eqn| 1 + eqn.op.programs().iter().map(|inner| inner.count()).sum::<usize>()).sum()

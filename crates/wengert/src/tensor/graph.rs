@@ -130,7 +130,7 @@ impl Graph {
     }
 
     /// The operand as a value of this graph.
-    fn operand(&mut self, tensor: &Tensor) -> Value {
+    pub(crate) fn operand(&mut self, tensor: &Tensor) -> Value {
         if let Some(traced) = tensor.as_traced().filter(|traced| traced.generation == self.generation) {
             return traced.value;
         }
@@ -367,6 +367,15 @@ impl Graph {
             }
         }
         Ok(Needed { inputs, eqns })
+    }
+
+    /// The leaves of the point, where they exist.
+    pub(crate) fn points(&self) -> Vec<Tensor> {
+        let leaf = |(_, source): &(Value, Source)| match source {
+            Source::Leaf(point) => point.clone(),
+            Source::Capture(_) => None,
+        };
+        self.sources.iter().filter_map(leaf).collect()
     }
 
     /// Records that an input's numbers are these.

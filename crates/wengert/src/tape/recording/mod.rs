@@ -20,7 +20,7 @@ use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
 use crate::ops::{Binary, Unary};
 
 pub(crate) use scope::{Inputs, Scope, line_of};
-pub(crate) use segment::{Operand, Segment, innermost, is_open, push_external, segment};
+pub(crate) use segment::{Entry, Operand, innermost, is_open, line_of_generation, push_external, segment};
 pub use scope::{TapeSize, release_memory};
 
 /// A place in the user's source.

@@ -46,6 +46,11 @@ pub(crate) fn is_open(generation: u64) -> bool {
     LIST.with_borrow(|list| list.levels.iter().any(|level| level.generation == generation))
 }
 
+/// The line of the recording with this generation, if it is under way.
+pub(crate) fn line_of_generation(generation: u64) -> Option<Line> {
+    LIST.with_borrow(|list| list.levels.iter().find(|level| level.generation == generation).map(|level| level.line))
+}
+
 /// A variable of the innermost level with this value, which is defined elsewhere; and the number
 /// of its record in the level.
 pub(crate) fn push_external(value: f64, line: Line) -> (Var, usize) {
