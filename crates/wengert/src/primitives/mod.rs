@@ -14,15 +14,17 @@ mod custom;
 //M mod dynamic;
 //M mod einsum;
 mod elementwise;
-//M mod gather;
+mod gather;
 mod index;
 mod literal;
-//M mod random;
+//M pub(crate) mod random;
 mod reduce;
 pub(crate) mod rule;
 mod sample;
 //M mod sort;
 mod text;
+#[cfg(test)]
+mod trials;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -35,10 +37,10 @@ pub use custom::{Custom, Rule};
 //M pub use dynamic::{DynamicSlice, DynamicUpdate};
 //M pub use einsum::Einsum;
 pub use elementwise::{Convert, Logic, Select};
-//M pub use gather::{Gather, OutOfBounds, Scatter, Write};
+pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};
-//M pub use random::RandomBits;
+//M pub use random::{RandomBits, RandomKind};
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use sample::Sample;
 //M pub use sort::ArgSort;
@@ -271,9 +273,9 @@ operations! {
     /// `h_i = a_i h_(i-1) + b_i`
     Recurrence(Recurrence),
     /// Elements at indices.
-    //M Gather(Gather),
+    Gather(Gather),
     /// Elements added or written at indices.
-    //M Scatter(Scatter),
+    Scatter(Scatter),
     /// A block at a computed start.
     //M DynamicSlice(DynamicSlice),
     /// A block written at a computed start.
