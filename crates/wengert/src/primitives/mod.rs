@@ -11,7 +11,7 @@ mod control;
 //M mod conv;
 mod cumulative;
 mod custom;
-//M mod dynamic;
+mod dynamic;
 //M mod einsum;
 mod elementwise;
 mod gather;
@@ -34,7 +34,7 @@ pub use control::{Call, Cond, Recompute};
 //M pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};
 pub use custom::{Custom, Rule};
-//M pub use dynamic::{DynamicSlice, DynamicUpdate};
+pub use dynamic::{DynamicSlice, DynamicUpdate};
 //M pub use einsum::Einsum;
 pub use elementwise::{Convert, Logic, Select};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
@@ -277,9 +277,9 @@ operations! {
     /// Elements added or written at indices.
     Scatter(Scatter),
     /// A block at a computed start.
-    //M DynamicSlice(DynamicSlice),
+    DynamicSlice(DynamicSlice),
     /// A block written at a computed start.
-    //M DynamicUpdate(DynamicUpdate),
+    DynamicUpdate(DynamicUpdate),
     /// Contraction of two operands by labels.
     //M Einsum(Einsum),
     /// Convolution.
