@@ -21,7 +21,7 @@ mod literal;
 mod reduce;
 pub(crate) mod rule;
 mod sample;
-//M mod sort;
+mod sort;
 mod text;
 #[cfg(test)]
 mod trials;
@@ -43,7 +43,7 @@ pub use literal::{Iota, Literal};
 //M pub use random::{RandomBits, RandomKind};
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use sample::Sample;
-//M pub use sort::ArgSort;
+pub use sort::ArgSort;
 pub(crate) use text::{Attribute, Attributes};
 
 use crate::array::{Array, Type};
@@ -287,7 +287,7 @@ operations! {
     /// The position of the extreme of each window.
     //M WindowArg(WindowArg),
     /// The permutation that sorts.
-    //M ArgSort(ArgSort),
+    ArgSort(ArgSort),
     /// Random bits from a key.
     //M RandomBits(RandomBits),
     /// A Program as one equation.
