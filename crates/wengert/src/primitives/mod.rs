@@ -17,7 +17,7 @@ mod elementwise;
 mod gather;
 mod index;
 mod literal;
-//M pub(crate) mod random;
+pub(crate) mod random;
 mod reduce;
 pub(crate) mod rule;
 mod sample;
@@ -40,7 +40,7 @@ pub use elementwise::{Convert, Logic, Select};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};
-//M pub use random::{RandomBits, RandomKind};
+pub use random::{RandomBits, RandomKind};
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use sample::Sample;
 pub use sort::ArgSort;
@@ -289,7 +289,7 @@ operations! {
     /// The permutation that sorts.
     ArgSort(ArgSort),
     /// Random bits from a key.
-    //M RandomBits(RandomBits),
+    RandomBits(RandomBits),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.
