@@ -135,10 +135,11 @@ impl Gather {
         let mut shape = indices.shape[..last].to_vec();
         shape.extend(self.block_axes(x.rank()).into_iter().map(|axis| x.shape[axis]));
         let result = x.with_shape(shape);
-        if self.mode == OutOfBounds::Clamp && !result.shape.contains(&0) {
-            if let Some(axis) = self.axes.iter().find(|&&axis| x.shape[axis] == 0) {
-                misfit!("no index exists on axis {axis}, which is empty, and the mode is clamp");
-            }
+        if self.mode == OutOfBounds::Clamp
+            && !result.shape.contains(&0)
+            && let Some(axis) = self.axes.iter().find(|&&axis| x.shape[axis] == 0)
+        {
+            misfit!("no index exists on axis {axis}, which is empty, and the mode is clamp");
         }
         Ok(result)
     }
