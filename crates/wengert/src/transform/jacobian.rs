@@ -131,10 +131,10 @@ fn push_diagonal(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seed
         (Op::Convert(op), [Diagonal(scale)]) => Some(Diagonal(scale.map(|scale| b.convert(scale, op.0)))),
         (Op::Reshape(_), [Diagonal(scale)]) => Some(Diagonal(scale.map(|scale| b.reshape(scale, &ty.shape)))),
         (Op::Einsum(einsum), [Diagonal(scale), Known(other)]) => {
-            Some(Seeded::Dense(contract(b, einsum.labels(), *scale, *other, program, eqn, 0)))
+            Some(Seeded::Dense(contract(b, (einsum.lhs(), einsum.rhs(), einsum.out()), *scale, *other, program, eqn, 0)))
         }
         (Op::Einsum(einsum), [Known(other), Diagonal(scale)]) => {
-            let (lhs, rhs, out) = einsum.labels();
+            let (lhs, rhs, out) = (einsum.lhs(), einsum.rhs(), einsum.out());
             Some(Seeded::Dense(contract(b, (rhs, lhs, out), *scale, *other, program, eqn, 1)))
         }
         _ => None,
