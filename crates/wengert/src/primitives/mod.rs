@@ -17,6 +17,8 @@ mod elementwise;
 //M mod gather;
 mod index;
 mod literal;
+#[cfg(feature = "text")]
+mod parse;
 //M mod random;
 mod reduce;
 pub(crate) mod rule;
@@ -38,6 +40,8 @@ pub use elementwise::{Convert, Logic, Select};
 //M pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};
+#[cfg(feature = "text")]
+pub(crate) use parse::operation;
 //M pub use random::RandomBits;
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use sample::Sample;
