@@ -20,6 +20,8 @@ mod gather;
 mod index;
 mod literal;
 pub(crate) mod random;
+#[cfg(feature = "text")]
+mod parse;
 mod reduce;
 pub(crate) mod rule;
 mod sample;
@@ -43,6 +45,8 @@ pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};
 pub use random::{RandomBits, RandomKind};
+#[cfg(feature = "text")]
+pub(crate) use parse::operation;
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use sample::Sample;
 pub use sort::ArgSort;

@@ -5,6 +5,8 @@
 //! is well typed. Nothing is implicit: no broadcast, cast or promotion.
 
 mod builder;
+#[cfg(feature = "text")]
+mod parse;
 mod text;
 mod verify;
 
