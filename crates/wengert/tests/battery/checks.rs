@@ -1,26 +1,15 @@
 //! One check for each point of the battery. The derivative is given as a function, so that a wrong
 //! one can be given too.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use wengert::primitives::{Primitive, Sample};
 use wengert::{Array, DType, Program, Type};
 
 use crate::case::{Case, displaced, times};
-use crate::support::{Random, array, combine, compare, flat, program_of, same, stack, widened_array};
+use crate::caught::{Checked, caught};
+use crate::support::{Random, array, combine, compare, flat, program_of, same, widened_array};
 
-pub(crate) type Checked = Result<(), String>;
 /// A linear map: tangents to tangents, or cotangents to cotangents.
 pub(crate) type Map<'a> = &'a dyn Fn(&[Array]) -> Result<Vec<Array>, String>;
-
-/// The result of `f`, or what it panicked with.
-pub(crate) fn caught<T>(what: &str, f: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
-        let text = payload.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        format!("{what} panicked: {}", text.unwrap_or_default())
-    })
-}
 
 // ---- 1: types -----------------------------------------------------------------------------------
 
@@ -265,60 +254,6 @@ pub(crate) fn check_transposed_twice(case: &Case, random: &mut Random) -> Checke
     let got = flat(&transpose.run(&operands).map_err(error)?[outs..]);
     let sizes = case.push_sizes(&t);
     compare("the transpose of the transpose", &got, &flat(&case.push(&t)?), |k| rounding * sizes[k])
-}
-
-// ---- 7: one more axis ---------------------------------------------------------------------------
-
-/// The batched Program gives the results of its slices, for every subset of the operands and for
-/// 0, 1 and 3 slices.
-pub(crate) fn check_batched(program: &Program, args: &[Array]) -> Checked {
-    for length in [0, 1, 3] {
-        for subset in 0..1u32 << args.len() {
-            let batched: Vec<bool> = (0..args.len()).map(|k| subset >> k & 1 == 1).collect();
-            let what = || format!("{length} slices of {batched:?}");
-            caught(&what(), || check_slices(program, args, &batched, length))?
-                .map_err(|why| format!("{}: {why}", what()))?;
-        }
-    }
-    Ok(())
-}
-
-fn check_slices(program: &Program, args: &[Array], batched: &[bool], length: usize) -> Checked {
-    let error = |error: wengert::Error| error.to_string();
-    let lane = |lane: usize| -> Vec<Array> {
-        args.iter().zip(batched).map(|(arg, batched)| if *batched { another(arg, lane) } else { arg.clone() }).collect()
-    };
-    let lanes: Vec<Vec<Array>> = (0..length).map(lane).collect();
-    let operand = |k: usize| {
-        let column: Vec<Array> = lanes.iter().map(|lane| lane[k].clone()).collect();
-        if batched[k] { stack(args[k].ty(), &column) } else { args[k].clone() }
-    };
-    let operands: Vec<Array> = (0..args.len()).map(operand).collect();
-    let together = program.vmap(batched, length).map_err(error)?.run(&operands).map_err(error)?;
-    let alone: Result<Vec<Vec<Array>>, String> = lanes.iter().map(|lane| program.run(lane).map_err(error)).collect();
-    let alone = alone?;
-    for (k, ty) in program.output_types().iter().enumerate() {
-        let column: Vec<Array> = alone.iter().map(|results| results[k].clone()).collect();
-        let wanted = stack(ty, &column);
-        if !same(&together[k], &wanted) {
-            return Err(format!("result {k} is {:?} instead of {wanted:?}", together[k]));
-        }
-    }
-    Ok(())
-}
-
-/// Another operand for another slice: a little larger, or with the elements that are not real
-/// turned around, so that an index stays an index.
-fn another(arg: &Array, lane: usize) -> Array {
-    let mut elements = arg.to_f64();
-    if arg.dtype().is_float() {
-        let factor = 1.0 + lane as f64 / 64.0;
-        elements.iter_mut().for_each(|x| *x *= factor);
-    } else if !elements.is_empty() {
-        let turn = lane % elements.len();
-        elements.rotate_left(turn);
-    }
-    array(arg.ty(), &elements)
 }
 
 // ---- 9: executors -------------------------------------------------------------------------------

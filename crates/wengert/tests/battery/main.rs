@@ -15,15 +15,17 @@
 //! Tolerances come from the rounding unit, the number of terms and the sizes of what is added.
 
 mod case;
+mod caught;
 mod checks;
 mod executors;
 mod mutants;
+mod slices;
 mod support;
 
 use std::collections::BTreeSet;
 
 use case::{Case, cases, name, tangent_cases};
-use checks::Checked;
+use caught::Checked;
 use support::Random;
 use wengert::primitives::{Primitive, Sample, samples};
 
@@ -32,7 +34,7 @@ fn over_samples(mut check: impl FnMut(&Sample) -> Checked) {
     let samples = samples();
     let mut failures = Vec::new();
     for sample in &samples {
-        let checked = checks::caught("the check", || check(sample)).and_then(|checked| checked);
+        let checked = caught::caught("the check", || check(sample)).and_then(|checked| checked);
         if let Err(why) = checked {
             failures.push(format!("{}: {why}", name(sample)));
         }
@@ -98,7 +100,7 @@ fn transposing_twice_gives_the_map_back() {
 fn one_more_axis_gives_what_the_slices_give() {
     over_samples(|sample| {
         let types: Vec<_> = sample.args.iter().map(wengert::Array::ty).collect();
-        checks::check_batched(&support::program_of(&sample.op, &types)?, &sample.args)
+        slices::check_batched(&support::program_of(&sample.op, &types)?, &sample.args)
     });
 }
 
@@ -128,8 +130,8 @@ fn one_more_axis_of_tangents_and_pullbacks_gives_what_the_slices_give() {
         let mut random = Random::new(6);
         let tangents: Vec<_> = case.args.iter().cloned().chain(case.tangents(&mut random)).collect();
         let cotangents: Vec<_> = case.args.iter().cloned().chain(case.cotangents(&mut random)).collect();
-        checks::check_batched(&case.jvp, &tangents).map_err(|why| format!("jvp: {why}"))?;
-        checks::check_batched(&case.vjp, &cotangents).map_err(|why| format!("vjp: {why}"))
+        slices::check_batched(&case.jvp, &tangents).map_err(|why| format!("jvp: {why}"))?;
+        slices::check_batched(&case.vjp, &cotangents).map_err(|why| format!("vjp: {why}"))
     });
 }
 

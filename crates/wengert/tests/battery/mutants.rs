@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use wengert::Array;
 
 use crate::case::{Case, times};
-use crate::checks::{Checked, check_differences, check_transpose};
+use crate::caught::Checked;
+use crate::checks::{check_differences, check_transpose};
 use crate::support::Random;
 
 type Mutate = fn(&[Array]) -> Vec<Array>;

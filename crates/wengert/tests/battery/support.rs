@@ -21,6 +21,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// A number below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
     /// A number in `[-1, -1/4]` or `[1/4, 1]`, a multiple of 2^-12: never so small that its operand
     /// is left out, and exact in single precision.
     pub(crate) fn direction(&mut self) -> f64 {
