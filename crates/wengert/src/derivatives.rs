@@ -127,7 +127,7 @@ pub(crate) fn gradient_closed(closed: &Closed) -> Result<Closed, Error> {
 
 /// A linearised function at a point.
 #[derive(Clone, Debug)]
-pub(crate) struct Pulled {
+pub struct Pulled {
     /// Takes the residuals, then a cotangent for each output; gives the cotangents of the leaves.
     pub(crate) program: Program,
     pub(crate) residuals: Vec<Tensor>,

@@ -1,7 +1,7 @@
 //! Drivers at points of numbers and variables: swept on the tape. Where array operations came in
 //! between, the recording is lifted into a Program, and that is transformed.
 
-use super::{Drive, Leaf, next};
+use super::{Drive, next};
 use crate::algorithm::Task;
 use crate::lifted::{self, Lifted};
 use crate::scalar::{Scalar, Sealed};
@@ -61,7 +61,7 @@ where
 
 /// A function linearised at a point of numbers.
 #[derive(Clone, Debug)]
-pub(crate) enum Held<S> {
+pub enum Held<S> {
     /// Its tape, and the values on it.
     Tape(Trace, Vec<S>, Line),
     /// Its Program.

@@ -3,7 +3,7 @@
 
 use std::panic::Location;
 
-use super::{Drive, Leaf};
+use super::Drive;
 use crate::array::Type;
 use crate::blocks::Blocks;
 use crate::derivatives::{self, check_leaves, check_loss};
@@ -15,7 +15,7 @@ use crate::tensor::graph::{self, Closed, Reading};
 use crate::tree::{Tree, check_size, leaves};
 
 /// A linearised function of tensors.
-pub(crate) type Held = derivatives::Pulled;
+pub type Held = derivatives::Pulled;
 
 /// A recording of a function of tensors, which stays open.
 pub(crate) struct Level {

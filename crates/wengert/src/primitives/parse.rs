@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use super::{
-    ArgReduce, Attribute, Broadcast, Call, Concat, Cond, Convert, Cumulative, Custom, Extreme, Iota, Literal, Logic,
-    Op, Pad, Permute, Primitive, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Select,
-    Slice,
+    ArgReduce, ArgSort, Attribute, Broadcast, Call, Concat, Cond, Conv, Convert, Cumulative, Custom, DynamicSlice,
+    DynamicUpdate, Einsum, Extreme, Gather, Iota, Literal, Logic, Op, OutOfBounds, Pad, Permute, Primitive, RandomBits,
+    RandomKind, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Scatter, Select, Slice,
+    WindowArg, Write,
 };
 use crate::array::DType;
 use crate::error::{Misfit, misfit};
@@ -43,17 +44,17 @@ fn structured(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
             "concat" => Concat { axis: fields.integer("axis")? }.into(),
             "argmax" => ArgReduce { extreme: Extreme::Max, axis: fields.integer("axis")? }.into(),
             "argmin" => ArgReduce { extreme: Extreme::Min, axis: fields.integer("axis")? }.into(),
-            //M "gather" => gather(fields)?.into(),
-            //M "scatter_add" => scatter(fields, Write::Add)?.into(),
-            //M "scatter_set" => scatter(fields, Write::Set)?.into(),
-            //M "dynamic_slice" => DynamicSlice { sizes: fields.integers("sizes")? }.into(),
-            //M "dynamic_update" => DynamicUpdate.into(),
-            //M "argsort" => ArgSort { axis: fields.integer("axis")?, descending: fields.flag("descending")? }.into(),
-            //M "random_bits" => random_bits(fields)?.into(),
-            //M "einsum" => Einsum::new(&fields.word("spec")?)?.into(),
-            //M "conv" => conv(fields)?.into(),
-            //M "window_argmax" => window(fields, Extreme::Max)?.into(),
-            //M "window_argmin" => window(fields, Extreme::Min)?.into(),
+            "gather" => gather(fields)?.into(),
+            "scatter_add" => scatter(fields, Write::Add)?.into(),
+            "scatter_set" => scatter(fields, Write::Set)?.into(),
+            "dynamic_slice" => DynamicSlice { sizes: fields.integers("sizes")? }.into(),
+            "dynamic_update" => DynamicUpdate.into(),
+            "argsort" => ArgSort { axis: fields.integer("axis")?, descending: fields.flag("descending")? }.into(),
+            "random_bits" => random_bits(fields)?.into(),
+            "einsum" => Einsum::new(&fields.word("spec")?)?.into(),
+            "conv" => conv(fields)?.into(),
+            "window_argmax" => window(fields, Extreme::Max)?.into(),
+            "window_argmin" => window(fields, Extreme::Min)?.into(),
             "recurrence" => Recurrence { axis: fields.integer("axis")?, reverse: fields.flag("reverse")? }.into(),
             "call" => Call { program: fields.program("program")? }.into(),
             "recompute" => Recompute { program: fields.program("program")? }.into(),
@@ -63,6 +64,51 @@ fn structured(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
         }))
     };
     build().transpose()
+}
+
+fn out_of_bounds(fields: &mut Fields) -> Result<OutOfBounds, Misfit> {
+    let modes = [("error", OutOfBounds::Error), ("clamp", OutOfBounds::Clamp), ("fill", OutOfBounds::Fill)];
+    fields.one_of("mode", &modes)
+}
+
+fn gather(fields: &mut Fields) -> Result<Gather, Misfit> {
+    let (batch, axes) = (fields.integer("batch")?, fields.integers("axes")?);
+    Ok(Gather { batch, axes, mode: out_of_bounds(fields)? })
+}
+
+fn scatter(fields: &mut Fields, write: Write) -> Result<Scatter, Misfit> {
+    let (batch, axes) = (fields.integer("batch")?, fields.integers("axes")?);
+    Ok(Scatter { batch, axes, mode: out_of_bounds(fields)?, write })
+}
+
+fn random_bits(fields: &mut Fields) -> Result<RandomBits, Misfit> {
+    let kinds = [
+        ("bits", RandomKind::Bits),
+        ("f32", RandomKind::Uniform(DType::F32)),
+        ("f64", RandomKind::Uniform(DType::F64)),
+    ];
+    Ok(RandomBits { shape: fields.integers("shape")?, kind: fields.one_of("kind", &kinds)? })
+}
+
+/// Amounts before and after, for each axis.
+fn pairs<T: TryFrom<i128>>(fields: &mut Fields) -> Result<Vec<(T, T)>, Misfit> {
+    Ok(fields.lists("padding")?.into_iter().map(|[low, high]| (low, high)).collect())
+}
+
+fn conv(fields: &mut Fields) -> Result<Conv, Misfit> {
+    Ok(Conv {
+        stride: fields.integers("stride")?,
+        padding: pairs(fields)?,
+        input_dilation: fields.integers("input_dilation")?,
+        kernel_dilation: fields.integers("kernel_dilation")?,
+        groups: fields.integer("groups")?,
+        batch_groups: fields.integer("batch_groups")?,
+    })
+}
+
+fn window(fields: &mut Fields, extreme: Extreme) -> Result<WindowArg, Misfit> {
+    let (window, stride) = (fields.integers("window")?, fields.integers("stride")?);
+    Ok(WindowArg { extreme, window, stride, padding: pairs(fields)? })
 }
 
 fn custom(fields: &mut Fields) -> Result<Custom, Misfit> {
@@ -139,19 +185,19 @@ impl Fields {
         self.one_of(name, &[("true", true), ("false", false)])
     }
 
-    //M /// Lists of one length each, such as `[[0,1],[2,2]]`; `[]` is none.
-    //M fn lists<T: TryFrom<i128>, const N: usize>(&mut self, name: &str) -> Result<Vec<[T; N]>, Misfit> {
-    //M     let lists = match self.take(name)? {
-    //M         Attribute::Lists(lists) => lists,
-    //M         Attribute::Integers(none) if none.is_empty() => Vec::new(),
-    //M         other => return wrong(name, "a list of lists of integers", &other),
-    //M     };
-    //M     let one = |list: Vec<i128>| -> Result<[T; N], Misfit> {
-    //M         let list: Vec<T> = list.into_iter().map(|value| fit(name, value)).collect::<Result<_, Misfit>>()?;
-    //M         list.try_into().map_err(|_| Misfit(format!("the lists in the option `{name}` have to be {N} long")))
-    //M     };
-    //M     lists.into_iter().map(one).collect()
-    //M }
+    /// Lists of one length each, such as `[[0,1],[2,2]]`; `[]` is none.
+    fn lists<T: TryFrom<i128>, const N: usize>(&mut self, name: &str) -> Result<Vec<[T; N]>, Misfit> {
+        let lists = match self.take(name)? {
+            Attribute::Lists(lists) => lists,
+            Attribute::Integers(none) if none.is_empty() => Vec::new(),
+            other => return wrong(name, "a list of lists of integers", &other),
+        };
+        let one = |list: Vec<i128>| -> Result<[T; N], Misfit> {
+            let list: Vec<T> = list.into_iter().map(|value| fit(name, value)).collect::<Result<_, Misfit>>()?;
+            list.try_into().map_err(|_| Misfit(format!("the lists in the option `{name}` have to be {N} long")))
+        };
+        lists.into_iter().map(one).collect()
+    }
 
     fn word(&mut self, name: &str) -> Result<String, Misfit> {
         match self.take(name)? {

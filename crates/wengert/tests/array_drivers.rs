@@ -1,0 +1,2 @@
+//! Drivers at points of tensors: against closed forms, nested, and with captures of every kind.
+use wengert::prelude::*;
