@@ -142,7 +142,10 @@ impl Einsum {
         let natural = [&roles.batch[..], &roles.left, &roles.right].concat();
         let shape: Vec<usize> = natural.iter().map(|&label| self.length(label, lhs, rhs)).collect();
         let result: Vec<usize> = self.out.iter().map(|&label| self.length(label, lhs, rhs)).collect();
-        let elements = permuted(&out, &shape, &natural, &self.out);
+        if natural == self.out {
+            return (result, out);
+        }
+        let elements = permuted(&out, &shape, &natural, &self.out).into_owned();
         (result, elements)
     }
 }
@@ -178,10 +181,10 @@ impl Roles {
     }
 }
 
-/// The elements with their axes in the order of other labels, the same or fewer.
-fn permuted<T: Element>(x: &[T], shape: &[usize], labels: &[u8], order: &[u8]) -> Vec<T> {
+/// The elements with their axes in another order.
+fn permuted<'a, T: Element>(x: &'a [T], shape: &[usize], labels: &[u8], order: &[u8]) -> Cow<'a, [T]> {
     if labels == order {
-        return x.to_vec();
+        return x.into();
     }
     let strides = row_major(shape);
     let axes: Vec<usize> =
@@ -192,13 +195,13 @@ fn permuted<T: Element>(x: &[T], shape: &[usize], labels: &[u8], order: &[u8]) -
 }
 
 /// The elements with their axes in groups, those in no group summed.
-fn arrange<T: Element>(
-    x: &[T],
+fn arrange<'a, T: Element>(
+    x: &'a [T],
     shape: &[usize],
     labels: &[u8],
     groups: [&[u8]; 3],
     add_mul: &impl AddMul<T>,
-) -> Vec<T> {
+) -> Cow<'a, [T]> {
     let kept = groups.concat();
     let alone: Vec<usize> = (0..labels.len()).filter(|&axis| !kept.contains(&labels[axis])).collect();
     if alone.is_empty() {
@@ -213,10 +216,17 @@ fn arrange<T: Element>(
 }
 
 /// `out[i,j] += sum_k x[i,k] y[k,j]`, for every element in the order of k. The block of y that all
-/// rows of x meet stays in the cache, and the innermost loop runs along rows.
+/// rows of x meet stays in the cache, and the innermost loop runs along rows, unless they are single
+/// numbers.
 fn product<T: Element>([m, k, n]: [usize; 3], x: &[T], y: &[T], out: &mut [T], add_mul: &impl AddMul<T>) {
     const ROWS: usize = 64;
     const COLUMNS: usize = 256;
+    if n == 1 {
+        for (sum, row) in out.iter_mut().zip(x.chunks_exact(k)) {
+            *sum = row.iter().zip(y).fold(*sum, |sum, (&x, &y)| add_mul(sum, x, Some(y)));
+        }
+        return;
+    }
     for first in (0..n).step_by(COLUMNS) {
         let last = n.min(first + COLUMNS);
         for start in (0..k).step_by(ROWS) {
@@ -279,6 +289,9 @@ impl Primitive for Einsum {
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         let (x, y) = (args[0], args[1]);
         let shapes = [x.shape(), y.shape()];
+        if shapes.iter().any(|shape| shape.contains(&0)) {
+            return Ok(vec![Array::zeros(&self.infer(&[x.ty(), y.ty()])?[0])]);
+        }
         if x.dtype() == DType::I64 {
             let add_mul = |sum: i64, x: i64, y: Option<i64>| sum.wrapping_add(y.map_or(x, |y| x.wrapping_mul(y)));
             let (shape, sums) = self.contract(shapes, x.known(), y.known(), add_mul);
@@ -395,7 +408,7 @@ mod tests {
 
     #[test]
     fn blocks_of_long_axes_meet() {
-        for (m, k, n) in [(3, 200, 600), (2, 64, 256), (1, 65, 257)] {
+        for (m, k, n) in [(3, 200, 600), (2, 64, 256), (1, 65, 257), (3, 130, 1)] {
             let types = [[m, k], [k, n]].map(|shape| Type::new(DType::F32, &shape));
             let [x, y] = [integers(1, &types[0]), integers(2, &types[1])];
             let op = Einsum::new("ij,jk->ki").unwrap();

@@ -344,7 +344,7 @@ impl Primitive for Conv {
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         let (x, w) = (args[0], args[1]);
         let out = self.infer(&[x.ty(), w.ty()])?.swap_remove(0);
-        if out.size() == 0 {
+        if out.shape.contains(&0) {
             return Ok(vec![Array::zeros(&out)]);
         }
         let sums = self.sums([x.shape(), w.shape(), &out.shape], &widened(x), &widened(w));
@@ -361,7 +361,8 @@ impl Primitive for Conv {
     ) -> Result<Vec<Option<Value>>, Misfit> {
         let (x, w) = (args[0].ty(b), args[1].ty(b));
         // Where there is nothing to sum, nothing is pulled back; a kernel could not be empty.
-        let ct = cotangents[0].filter(|&ct| x.size() > 0 && w.size() > 0 && b.ty(ct).size() > 0);
+        let has_elements = |shape: &[usize]| !shape.contains(&0);
+        let ct = cotangents[0].filter(|&ct| [&x.shape, &w.shape, b.shape(ct)].into_iter().all(has_elements));
         let Some(ct) = ct else { return Ok(vec![None; 2]) };
         if args[0].is_linear() {
             return Ok(vec![Some(self.pull_x(b, ct, &x, args[1].known())?), None]);
