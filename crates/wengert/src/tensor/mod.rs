@@ -11,6 +11,7 @@ mod operators;
 mod reduce;
 mod running;
 mod shape;
+mod join;
 
 use std::fmt;
 
