@@ -100,7 +100,7 @@ pub use record::{GuardFlipped, Recorded, record};
 pub use scalar::Scalar;
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
-pub use tensor::Tensor;
+pub use tensor::{Axes, IntoOperand, Tensor};
 pub use tree::Tree;
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
@@ -108,8 +108,8 @@ pub use wengert_derive::Tree;
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Dual, F32, Real, Taylor, Tensor, Tree, Var, grad, hessian, hvp, jacobian, jvp, lift, record, taylor, value_and_grad,
-        value_and_grad_aux, vjp,
+        Dual, F32, Real, Taylor, Tensor, Tree, Var, grad, hessian, hvp, jacobian, jvp, lift, record, taylor,
+        value_and_grad, value_and_grad_aux, vjp,
     };
 }
 

@@ -1,8 +1,17 @@
 //! [`Tensor`]: the array of a recording. Outside one its operations run at once; inside one they
 //! are recorded.
 
+mod compose;
+mod construct;
 mod convert;
+mod elementwise;
 pub(crate) mod graph;
+mod operand;
+mod operators;
+mod reduce;
+mod running;
+mod shape;
+mod join;
 
 use std::fmt;
 
@@ -10,7 +19,8 @@ use crate::array::{Array, DType, Type};
 use crate::error::{Error, OrRaise};
 use crate::program::Value;
 
-pub(crate) use graph::apply;
+pub use operand::IntoOperand;
+pub use reduce::Axes;
 
 /// An array with element type and shape at run time. Cloning is cheap; a clone is a value of its
 /// own.
