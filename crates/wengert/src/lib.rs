@@ -90,7 +90,7 @@ pub use api::{
 pub use array::{Array, DType, Data, Element, Type};
 pub use blocks::Blocks;
 pub use diagnose::{
-    Cut, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
+    Cut, Diagnose, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
 pub use dual::Dual;
 pub use error::{Error, ErrorKind};
