@@ -13,18 +13,20 @@ mod control;
 mod conv;
 mod cumulative;
 mod custom;
-//M mod dynamic;
+mod dynamic;
 mod einsum;
 mod elementwise;
-//M mod gather;
+mod gather;
 mod index;
 mod literal;
-//M mod random;
+pub(crate) mod random;
 mod reduce;
 pub(crate) mod rule;
 mod sample;
-//M mod sort;
+mod sort;
 mod text;
+#[cfg(test)]
+mod trials;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -34,16 +36,16 @@ pub use control::{Call, Cond, Recompute};
 pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};
 pub use custom::{Custom, Rule};
-//M pub use dynamic::{DynamicSlice, DynamicUpdate};
+pub use dynamic::{DynamicSlice, DynamicUpdate};
 pub use einsum::Einsum;
 pub use elementwise::{Convert, Logic, Select};
-//M pub use gather::{Gather, OutOfBounds, Scatter, Write};
+pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};
-//M pub use random::RandomBits;
+pub use random::{RandomBits, RandomKind};
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use sample::Sample;
-//M pub use sort::ArgSort;
+pub use sort::ArgSort;
 pub(crate) use text::{Attribute, Attributes};
 
 use crate::array::{Array, Type};
@@ -273,13 +275,13 @@ operations! {
     /// `h_i = a_i h_(i-1) + b_i`
     Recurrence(Recurrence),
     /// Elements at indices.
-    //M Gather(Gather),
+    Gather(Gather),
     /// Elements added or written at indices.
-    //M Scatter(Scatter),
+    Scatter(Scatter),
     /// A block at a computed start.
-    //M DynamicSlice(DynamicSlice),
+    DynamicSlice(DynamicSlice),
     /// A block written at a computed start.
-    //M DynamicUpdate(DynamicUpdate),
+    DynamicUpdate(DynamicUpdate),
     /// Contraction of two operands by labels.
     Einsum(Einsum),
     /// Convolution.
@@ -287,9 +289,9 @@ operations! {
     /// The position of the extreme of each window.
     WindowArg(WindowArg),
     /// The permutation that sorts.
-    //M ArgSort(ArgSort),
+    ArgSort(ArgSort),
     /// Random bits from a key.
-    //M RandomBits(RandomBits),
+    RandomBits(RandomBits),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.
