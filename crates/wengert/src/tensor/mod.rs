@@ -12,6 +12,8 @@ mod reduce;
 mod running;
 mod shape;
 mod join;
+mod linalg;
+mod window;
 
 use std::fmt;
 
@@ -21,6 +23,7 @@ use crate::program::Value;
 
 pub use operand::IntoOperand;
 pub use reduce::Axes;
+pub use window::{ConvOptions, Pool};
 
 /// An array with element type and shape at run time. Cloning is cheap; a clone is a value of its
 /// own.
