@@ -1,13 +1,12 @@
 //! Positions of elements in row-major order.
 
-/// The number of elements of a shape; `None` if it does not fit in memory.
+/// The number of elements of a shape; `None` if it does not fit in memory, nor would with every empty
+/// axis 1 long: so the product of any of its lengths does not overflow either.
 pub(crate) fn element_count(shape: &[usize]) -> Option<usize> {
-    // An axis of length 0 makes the array empty, however long the others are.
-    if shape.contains(&0) {
-        return Some(0);
-    }
-    let count = shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length))?;
-    (count <= isize::MAX as usize / 8).then_some(count)
+    let lengths = shape.iter().filter(|&&length| length > 0);
+    let count = lengths.copied().try_fold(1usize, usize::checked_mul)?;
+    let count = (count <= isize::MAX as usize / 8).then_some(count)?;
+    Some(if shape.contains(&0) { 0 } else { count })
 }
 
 /// The row-major strides of a shape.
@@ -106,7 +105,8 @@ mod tests {
     #[test]
     fn sizes_that_overflow_are_none() {
         assert_eq!(element_count(&[usize::MAX, 2]), None);
-        assert_eq!(element_count(&[usize::MAX, 0, 2]), Some(0));
+        assert_eq!(element_count(&[usize::MAX, 0, 2]), None);
+        assert_eq!(element_count(&[3, 0, 2]), Some(0));
         assert_eq!(element_count(&[1 << 40, 1 << 30]), None);
         assert_eq!(element_count(&[]), Some(1));
     }
