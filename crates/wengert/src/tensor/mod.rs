@@ -11,6 +11,8 @@ mod operators;
 mod reduce;
 mod running;
 mod shape;
+mod slice;
+mod update;
 mod join;
 mod linalg;
 mod window;
@@ -23,6 +25,8 @@ use crate::program::Value;
 
 pub use operand::IntoOperand;
 pub use reduce::Axes;
+pub use slice::{AxisIndex, Place, Ranges, step};
+pub use update::{IntoUpdate, Part, SliceMut};
 pub use window::{ConvOptions, Pool};
 
 /// An array with element type and shape at run time. Cloning is cheap; a clone is a value of its
