@@ -42,7 +42,7 @@ pub(crate) fn transpose_masked(
                 b.line = eqn.line.or(line);
                 known.extend(b.ops(eqn.op.clone(), &operands).into_iter().map(Some));
             }
-            None => known.extend(eqn.outs().map(|_| None)),
+            None => known.extend(known_results(b, program, eqn, &known)),
         }
     }
     let mut pending: Vec<Option<Cotangent>> = vec![None; program.types.len()];
@@ -72,6 +72,19 @@ pub(crate) fn transpose_masked(
     b.line = line;
     pending.truncate(args.len());
     Ok(pending)
+}
+
+/// What is known of an equation that depends on linear inputs. A region may give masks and indices
+/// along with numbers; they do not depend on what it is linear in and are computed with zeros there.
+fn known_results(b: &mut Builder, program: &Program, eqn: &Eqn, known: &[Option<Value>]) -> Vec<Option<Value>> {
+    let real: Vec<bool> = eqn.outs().map(|out| program.ty(out).dtype.is_float()).collect();
+    if eqn.op.programs().is_empty() || !real.contains(&false) {
+        return vec![None; real.len()];
+    }
+    let operands = eqn.args.iter().map(|arg| known[arg.index()].unwrap_or_else(|| b.full(0.0, program.ty(*arg))));
+    let operands: Vec<Value> = operands.collect();
+    let outs = b.ops(eqn.op.clone(), &operands);
+    outs.into_iter().zip(real).map(|(out, real)| (!real).then_some(out)).collect()
 }
 
 /// Adds a contribution; a place that counts in one of them counts in the sum.
