@@ -6,6 +6,7 @@
 //! joined. It is not "zero times anything is zero": `0 * ln(x)` at 0 stays NaN.
 
 
+use crate::array::DType;
 use crate::error::{Error, ErrorKind};
 use crate::ops::{Binary, Compare, Unary};
 use crate::primitives::{Cotangent, Logic, Op, Operand, Primitive};
@@ -171,7 +172,7 @@ fn behind_select(
 
 /// The transpose of an operation that moves, adds or contracts, at masked cotangents. A number that
 /// is masked and meets an infinity or NaN of a known operand must not make NaN: such products are
-/// left out unless a cotangent that counts meets one at the same place.
+/// left out unless a cotangent that counts meets one on its way to the same place.
 fn pull_masked(
     b: &mut Builder,
     eqn: &Eqn,
@@ -179,49 +180,41 @@ fn pull_masked(
     masks: &[Option<Value>],
     operands: &[Operand],
 ) -> Result<Vec<Option<Cotangent>>, Error> {
-    let counts: Vec<Option<Value>> = values
-        .iter()
-        .zip(masks)
-        .map(|(value, mask)| Some(b.convert((*mask)?, b.dtype((*value)?))))
-        .collect();
-    let mut has_factor = false;
-    let mut replace = |b: &mut Builder, f: &mut dyn FnMut(&mut Builder, Value) -> Value| -> Vec<Operand> {
-        let replaced = operands.iter().map(|operand| match operand {
-            Operand::Known(value) if b.dtype(*value).is_float() => {
-                has_factor = true;
-                Operand::Known(f(b, *value))
-            }
-            other => other.clone(),
-        });
-        replaced.collect()
+    let is_factor = |b: &Builder, operand: &Operand| match operand {
+        Operand::Known(value) => b.dtype(*value).is_float(),
+        Operand::Linear(_) => false,
     };
-    let ones = replace(b, &mut |b, value| {
-        let ty = b.ty(value).clone();
-        b.full(1.0, &ty)
-    });
-    let finite = replace(b, &mut |b, value| {
-        let ok = is_finite(b, value);
-        mask_out(b, ok, value)
-    });
-    let infinite = replace(b, &mut |b, value| {
-        let ok = is_finite(b, value);
-        let bad = b.op(Logic::Not, &[ok]);
-        b.convert(bad, b.dtype(value))
-    });
-    let reached = transposed(b, &eqn.op, &counts, &ones)?;
     let plain = transposed(b, &eqn.op, values, operands)?;
-    let (safe, meets) = if has_factor {
-        (transposed(b, &eqn.op, values, &finite)?, transposed(b, &eqn.op, &counts, &infinite)?)
-    } else {
-        (plain.clone(), vec![None; plain.len()])
-    };
+    // How many cotangents that count reach a place: with every factor 1.
+    let reached = count_ways(b, eqn, masks, operands, |b, factor| {
+        let ty = b.ty(factor).with_dtype(DType::F64);
+        b.full(1.0, &ty)
+    })?;
+    let (mut safe, mut finite_ways) = (plain.clone(), vec![None; plain.len()]);
+    if operands.iter().any(|operand| is_factor(b, operand)) {
+        let finite: Vec<Operand> = operands
+            .iter()
+            .map(|operand| match operand {
+                Operand::Known(value) if is_factor(b, operand) => {
+                    let ok = is_finite(b, *value);
+                    Operand::Known(mask_out(b, ok, *value))
+                }
+                other => other.clone(),
+            })
+            .collect();
+        safe = transposed(b, &eqn.op, values, &finite)?;
+        finite_ways = count_ways(b, eqn, masks, operands, |b, factor| {
+            let ok = is_finite(b, factor);
+            b.convert(ok, DType::F64)
+        })?;
+    }
     let mut pulled = Vec::with_capacity(plain.len());
     for k in 0..plain.len() {
         pulled.push(match (plain[k], safe[k], reached[k]) {
             (Some(plain), Some(safe), Some(reached)) => {
-                let value = match meets[k] {
-                    Some(meets) => {
-                        let meets = is_positive(b, meets);
+                let value = match finite_ways[k] {
+                    Some(finite_ways) => {
+                        let meets = b.op(Compare::Gt, &[reached, finite_ways]);
                         b.select(meets, plain, safe)
                     }
                     None => safe,
@@ -232,6 +225,25 @@ fn pull_masked(
         });
     }
     Ok(pulled)
+}
+
+/// On how many ways cotangents that count reach each place, where a way is as often there as the
+/// product of its `factors`. In double precision, in which counts are exact.
+fn count_ways(
+    b: &mut Builder,
+    eqn: &Eqn,
+    masks: &[Option<Value>],
+    operands: &[Operand],
+    mut factors: impl FnMut(&mut Builder, Value) -> Value,
+) -> Result<Vec<Option<Value>>, Error> {
+    let counts: Vec<Option<Value>> = masks.iter().map(|mask| mask.map(|mask| b.convert(mask, DType::F64))).collect();
+    let operands = operands.iter().map(|operand| match operand {
+        Operand::Known(value) if b.dtype(*value).is_float() => Operand::Known(factors(b, *value)),
+        Operand::Known(value) => Operand::Known(*value),
+        Operand::Linear(ty) => Operand::Linear(ty.with_dtype(DType::F64)),
+    });
+    let operands: Vec<Operand> = operands.collect();
+    transposed(b, &eqn.op, &counts, &operands)
 }
 
 fn is_positive(b: &mut Builder, x: Value) -> Value {
