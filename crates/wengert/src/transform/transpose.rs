@@ -192,16 +192,17 @@ fn pull_masked(
     })?;
     let (mut safe, mut finite_ways) = (plain.clone(), vec![None; plain.len()]);
     if operands.iter().any(|operand| is_factor(b, operand)) {
-        let finite: Vec<Operand> = operands
-            .iter()
-            .map(|operand| match operand {
-                Operand::Known(value) if is_factor(b, operand) => {
-                    let ok = is_finite(b, *value);
-                    Operand::Known(mask_out(b, ok, *value))
-                }
-                other => other.clone(),
-            })
-            .collect();
+        let mut finite = operands.to_vec();
+        for (k, operand) in operands.iter().enumerate() {
+            if let Operand::Known(value) = operand
+                && is_factor(b, operand)
+            {
+                let ok = is_finite(b, *value);
+                let used = uses(b, eqn, k, masks, operands, &reached)?;
+                let ok = used.map_or(ok, |used| b.op(Logic::And, &[ok, used]));
+                finite[k] = Operand::Known(mask_out(b, ok, *value));
+            }
+        }
         safe = transposed(b, &eqn.op, values, &finite)?;
         finite_ways = count_ways(b, eqn, masks, operands, |b, factor| {
             let ok = is_finite(b, factor);
@@ -244,6 +245,39 @@ fn count_ways(
     });
     let operands: Vec<Operand> = operands.collect();
     transposed(b, &eqn.op, &counts, &operands)
+}
+
+/// Where a known factor meets a cotangent that counts; `None` if that is not known. Elsewhere it is
+/// left out, because its own derivative may be infinite though it is finite: that of a square root
+/// at 0.
+fn uses(
+    b: &mut Builder,
+    eqn: &Eqn,
+    factor: usize,
+    masks: &[Option<Value>],
+    operands: &[Operand],
+    reached: &[Option<Value>],
+) -> Result<Option<Value>, Error> {
+    if let Op::Recurrence(_) = eqn.op {
+        // A factor multiplies the cotangent of the term beside it.
+        return Ok(reached[1].map(|reached| is_positive(b, reached)));
+    }
+    if !eqn.op.linear_in(operands.len()).iter().any(|set| set.contains(&factor)) {
+        return Ok(None);
+    }
+    // The map is linear in the factor too: its transpose there counts the products.
+    let counts: Vec<Option<Value>> = masks.iter().map(|mask| mask.map(|mask| b.convert(mask, DType::F64))).collect();
+    let mut swapped = Vec::with_capacity(operands.len());
+    for (k, operand) in operands.iter().enumerate() {
+        let ty = operand.ty(b);
+        swapped.push(match operand {
+            _ if k == factor => Operand::Linear(ty.with_dtype(DType::F64)),
+            Operand::Known(value) if !ty.dtype.is_float() => Operand::Known(*value),
+            _ => Operand::Known(b.full(1.0, &ty.with_dtype(DType::F64))),
+        });
+    }
+    let met = transposed(b, &eqn.op, &counts, &swapped)?;
+    Ok(met[factor].map(|met| is_positive(b, met)))
 }
 
 fn is_positive(b: &mut Builder, x: Value) -> Value {

@@ -14,21 +14,8 @@ use wengert::{Array, Builder, DType, Error, Program, Type, Value};
 use crate::support::{Random, array, compare, flat};
 
 /// Where functions have edges, poles, kinks and overflow.
-const EDGES: [f64; 13] = [
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    -2.0,
-    0.5,
-    -0.5,
-    3.0,
-    800.0,
-    -1e300,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    f64::NAN,
-];
+const EDGES: [f64; 13] =
+    [0.0, -0.0, 1.0, -1.0, -2.0, 0.5, -0.5, 3.0, 800.0, -1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
 
 /// What happens to the function's values before the `select`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -187,8 +174,7 @@ fn check(op: Op, edges: &[[f64; 2]], beside: [f64; 2], failures: &mut Vec<String
         for ((mode, edgy), (_, harmless)) in derivatives(&edgy)?.into_iter().zip(derivatives(&harmless)?) {
             for edge in edges {
                 let mut random = Random::new(3);
-                let mut args: Vec<Array> =
-                    (0..operands).map(|k| Array::new(&[2], vec![edge[k], beside[k]])).collect();
+                let mut args: Vec<Array> = (0..operands).map(|k| Array::new(&[2], vec![edge[k], beside[k]])).collect();
                 args.push(Array::new(&[2], vec![true, false]));
                 args.push(reached.clone());
                 args.extend(edgy.input_types()[args.len()..].iter().map(|ty| random.directions(ty)));
@@ -211,8 +197,10 @@ fn report(failures: &[String], compared: usize) {
         let kind = failure.split("then").nth(1).and_then(|text| text.split(" number").next()).unwrap_or_default();
         kinds.entry(kind).or_default().push(failure);
     }
-    let some: Vec<String> =
-        kinds.iter().map(|(kind, all)| format!("{kind}: {}\n  {}", all.len(), all[..all.len().min(3)].join("\n  "))).collect();
+    let some: Vec<String> = kinds
+        .iter()
+        .map(|(kind, all)| format!("{kind}: {}\n  {}", all.len(), all[..all.len().min(3)].join("\n  ")))
+        .collect();
     assert!(failures.is_empty(), "{} of {compared} fail:\n{}", failures.len(), some.join("\n"));
     assert!(compared > 10_000, "only {compared} compared");
 }

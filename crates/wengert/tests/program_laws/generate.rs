@@ -3,8 +3,8 @@
 
 use wengert::ops::{Binary, Compare, Unary};
 use wengert::primitives::{
-    ArgReduce, Broadcast, Call, Concat, Cond, Convert, Cumulative, Custom, Extreme, Iota, Literal, Logic, Op, Pad, Permute,
-    Primitive, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Select, Slice,
+    ArgReduce, Broadcast, Call, Concat, Cond, Convert, Cumulative, Custom, Extreme, Iota, Literal, Logic, Op, Pad,
+    Permute, Primitive, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Select, Slice,
 };
 use wengert::{Array, Builder, DType, Program, Type, Value};
 
@@ -13,10 +13,44 @@ use crate::support::{Random, array};
 
 /// The families, each as often as it is wanted.
 const FAMILIES: [&str; 38] = [
-    "unary", "unary", "unary", "unary", "unary", "unary", "binary", "binary", "binary", "binary", "compare", "compare",
-    "logic", "select", "select", "convert", "convert", "broadcast", "reshape", "permute", "reverse", "slice", "pad",
-    "pad", "concat", "reduce", "reduce", "arg_reduce", "cumulative", "cumulative", "recurrence", "call", "recompute",
-    "cond", "cond", "custom", "literal", "iota",
+    "unary",
+    "unary",
+    "unary",
+    "unary",
+    "unary",
+    "unary",
+    "binary",
+    "binary",
+    "binary",
+    "binary",
+    "compare",
+    "compare",
+    "logic",
+    "select",
+    "select",
+    "convert",
+    "convert",
+    "broadcast",
+    "reshape",
+    "permute",
+    "reverse",
+    "slice",
+    "pad",
+    "pad",
+    "concat",
+    "reduce",
+    "reduce",
+    "arg_reduce",
+    "cumulative",
+    "cumulative",
+    "recurrence",
+    "call",
+    "recompute",
+    "cond",
+    "cond",
+    "custom",
+    "literal",
+    "iota",
 ];
 
 /// No array has more elements than this, so that whole Jacobians are affordable.
@@ -243,7 +277,9 @@ impl Generator {
         let (x, y) = self.pair_of(x.array.dtype())?;
         let op = Binary::ALL[self.random.below(Binary::ALL.len())];
         let (x, y) = match op {
-            Binary::Div | Binary::Atan2 | Binary::Hypot | Binary::Xlogy | Binary::Rem => (x, self.within(&y, 2.0, 1.0)?),
+            Binary::Div | Binary::Atan2 | Binary::Hypot | Binary::Xlogy | Binary::Rem => {
+                (x, self.within(&y, 2.0, 1.0)?)
+            }
             Binary::Pow => (self.within(&x, 2.0, 1.0)?, y),
             _ => (x, y),
         };
@@ -336,8 +372,11 @@ impl Generator {
             }
             "slice" => {
                 let start: Vec<usize> = shape.iter().map(|&length| self.random.below(length + 1)).collect();
-                let limit: Vec<usize> =
-                    shape.iter().zip(&start).map(|(length, start)| start + self.random.below(length - start + 1)).collect();
+                let limit: Vec<usize> = shape
+                    .iter()
+                    .zip(&start)
+                    .map(|(length, start)| start + self.random.below(length - start + 1))
+                    .collect();
                 let stride: Vec<usize> = shape.iter().map(|_| 1 + self.random.below(2)).collect();
                 self.emit(Slice::new(&start, &limit, &stride), &[&x])
             }
@@ -351,8 +390,10 @@ impl Generator {
             }
             _ => {
                 let axis = self.random.below(rank.max(1));
-                let same = |ty: &Type| ty.dtype == dtype && ty.rank() == rank && {
-                    (0..rank).all(|k| k == axis || ty.shape[k] == shape[k])
+                let same = |ty: &Type| {
+                    ty.dtype == dtype && ty.rank() == rank && {
+                        (0..rank).all(|k| k == axis || ty.shape[k] == shape[k])
+                    }
                 };
                 let y = self.pick(same)?;
                 self.emit(Concat { axis }, &[&x, &y])
