@@ -40,7 +40,7 @@ fn implementation(tree: &Tree, scalar: &TokenStream) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl<#(#parameters),*> ::wengert::Tree for #name #this #bounds {
-            type Scalar = #scalar;
+            type Leaf = #scalar;
             type Vars = #name #vars;
             type Grad = #name #this;
             type Each<#any> = #name #each;

@@ -1,47 +1,11 @@
 //! The drivers: what a user calls.
 
 use crate::algorithm::{Expansion, Task};
-use crate::scalar::Sealed;
-use crate::tape::TapeSize;
-use crate::tape::Var;
-use crate::tape::recording::{Line, Mode, Scope};
-use crate::tape::trace::Trace;
-use crate::tree::{Tree, leaves};
-
-/// Runs `f` at `x` under a recording of its own, which stays open.
-#[track_caller]
-pub(crate) fn run_recorded<T: Tree + ?Sized, O>(mode: Mode, x: &T, f: impl FnOnce(T::Vars) -> O) -> (Scope, O) {
-    let scope = Scope::open(mode);
-    let mut inputs = scope.inputs();
-    let vars = x.vars(&mut |leaf| leaf.enter(&mut inputs));
-    inputs.end();
-    let output = f(vars);
-    (scope, output)
-}
-
-/// Runs `f` at `x` and computes from the recording.
-#[track_caller]
-fn compute<T: Tree + ?Sized, O: Tree<Scalar = Var>>(
-    x: &T,
-    directions: &[T::Scalar],
-    task: &Task,
-    f: impl FnOnce(T::Vars) -> O,
-) -> (O, std::vec::IntoIter<T::Scalar>) {
-    let (scope, output) = run_recorded(Mode::Once, x, f);
-    let results = Sealed::finish(scope, &leaves(&output), directions, task);
-    (output, results.into_iter())
-}
-
-/// The next of the results that an algorithm gave.
-pub(crate) fn next<S>(results: &mut std::vec::IntoIter<S>) -> S {
-    results.next().expect("an algorithm gives as many numbers as its driver takes")
-}
-
-/// Panics if a direction does not have the leaves of the point.
-#[track_caller]
-pub(crate) fn check_size(driver: &str, what: &str, wanted: usize, got: usize) {
-    assert!(wanted == got, "`{driver}`: the {what} has {got} numbers where {wanted} are needed");
-}
+use crate::leaf::{Active, Drive, Leaf, compute, next, run_recorded};
+use crate::scalar::Scalar;
+use crate::tape::recording::Mode;
+use crate::tape::{TapeSize, Var};
+use crate::tree::{Tree, check_size, leaves};
 
 /// The value and the gradient of a scalar function.
 ///
@@ -66,20 +30,8 @@ pub(crate) fn check_size(driver: &str, what: &str, wanted: usize, got: usize) {
 /// # Panics
 /// If the result is a [`Var`] of a recording that has ended, or the case above.
 #[track_caller]
-pub fn value_and_grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> (T::Scalar, T::Grad) {
-    let (scope, output) = run_recorded(Mode::Once, &x, f);
-    if scope.is_outermost() {
-        let gradient = scope.gradient_in_place(output, |adjoints| {
-            let mut adjoints = adjoints.iter();
-            // + 0.0: what was not reached holds -0.0.
-            x.grad(&mut || T::Scalar::from_plain(adjoints.next().expect("one per leaf") + 0.0))
-        });
-        if let Some(gradient) = gradient {
-            return (T::Scalar::from_plain(output.value), gradient);
-        }
-    }
-    let mut results = Sealed::finish(scope, &[output], &[], &Task::Gradient).into_iter();
-    (next(&mut results), x.grad(&mut || next(&mut results)))
+pub fn value_and_grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> (T::Leaf, T::Grad) {
+    T::Leaf::value_and_grad(&x, f)
 }
 
 /// The gradient of a scalar function; see [`value_and_grad`].
@@ -91,20 +43,8 @@ pub fn value_and_grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> (T::Scal
 /// assert_eq!(grad(2.0, |x| x * grad(x, |y| x + y)), 1.0);
 /// ```
 #[track_caller]
-pub fn grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
-    let (scope, output) = run_recorded(Mode::Once, &x, f);
-    if scope.is_outermost() {
-        let gradient = scope.gradient_in_place(output, |adjoints| {
-            let mut adjoints = adjoints.iter();
-            x.grad(&mut || T::Scalar::from_plain(adjoints.next().expect("one per leaf") + 0.0))
-        });
-        if let Some(gradient) = gradient {
-            return gradient;
-        }
-    }
-    // Only the gradient is asked for: a value that depends on an outer variable does no harm.
-    let mut results = Sealed::finish(scope, &[output], &[T::Scalar::from_plain(1.0)], &Task::Pull).into_iter();
-    x.grad(&mut || next(&mut results))
+pub fn grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> T::Grad {
+    T::Leaf::grad(&x, f)
 }
 
 /// The value, further results of the same run, and the gradient of the value.
@@ -120,14 +60,11 @@ pub fn grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
 /// assert_eq!((loss, prediction, g), (1.0, 5.0, [6.0, 2.0]));
 /// ```
 #[track_caller]
-pub fn value_and_grad_aux<T: Tree, A: Tree<Scalar = Var>>(
+pub fn value_and_grad_aux<T: Tree, A: Tree<Leaf = Active<T>>>(
     x: T,
-    f: impl FnOnce(T::Vars) -> (Var, A),
-) -> (T::Scalar, A::Each<T::Scalar>, T::Grad) {
-    let ((_, aux), mut results) = compute(&x, &[], &Task::Gradient, f);
-    let value = next(&mut results);
-    let aux = aux.each(&mut || next(&mut results));
-    (value, aux, x.grad(&mut || next(&mut results)))
+    f: impl FnOnce(T::Vars) -> (Active<T>, A),
+) -> (T::Leaf, <T::Leaf as Leaf>::Out<A>, T::Grad) {
+    T::Leaf::value_and_grad_aux(&x, f)
 }
 
 /// The value `f(x)` and the product of the Jacobian with a tangent, `J v`: forward mode.
@@ -143,15 +80,14 @@ pub fn value_and_grad_aux<T: Tree, A: Tree<Scalar = Var>>(
 /// # Panics
 /// If the tangent has another number of leaves than the point.
 #[track_caller]
-pub fn jvp<T: Tree, O: Tree<Scalar = Var>>(
+pub fn jvp<T: Tree, O: Tree<Leaf = Active<T>>>(
     x: T,
-    tangent: impl Tree<Scalar = T::Scalar>,
+    tangent: impl Tree<Leaf = T::Leaf>,
     f: impl FnOnce(T::Vars) -> O,
-) -> (O::Each<T::Scalar>, O::Each<T::Scalar>) {
+) -> (<T::Leaf as Leaf>::Out<O>, <T::Leaf as Leaf>::Out<O>) {
     let tangent = leaves(&tangent);
     check_size("jvp", "tangent", x.size(), tangent.len());
-    let (output, mut results) = compute(&x, &tangent, &Task::Jvp, f);
-    (output.each(&mut || next(&mut results)), output.each(&mut || next(&mut results)))
+    T::Leaf::jvp(&x, &tangent, f)
 }
 
 /// The value `f(x)` and a [`Pullback`], which multiplies cotangents by the transposed Jacobian.
@@ -164,22 +100,19 @@ pub fn jvp<T: Tree, O: Tree<Scalar = Var>>(
 /// assert_eq!(pullback.pull([0.0, 1.0]), [1.0, 1.0]);
 /// ```
 #[track_caller]
-pub fn vjp<T: Tree, O: Tree<Scalar = Var>>(x: T, f: impl FnOnce(T::Vars) -> O) -> (O::Each<T::Scalar>, Pullback<T>) {
-    let (scope, output) = run_recorded(Mode::Once, &x, f);
-    let line = scope.line();
-    let (trace, values) = T::Scalar::hold(scope, &leaves(&output));
-    let mut results = T::Scalar::resume(&trace, line, &values, &[], &Task::Value).into_iter();
-    let y = output.each(&mut || next(&mut results));
-    (y, Pullback { point: x, trace, values, line })
+pub fn vjp<T: Tree, O: Tree<Leaf = Active<T>>>(
+    x: T,
+    f: impl FnOnce(T::Vars) -> O,
+) -> (<T::Leaf as Leaf>::Out<O>, Pullback<T>) {
+    let (y, held) = T::Leaf::hold(&x, f);
+    (y, Pullback { point: x, held })
 }
 
 /// The transposed Jacobian of a function at a point, as a map: see [`vjp`].
 #[derive(Clone, Debug)]
 pub struct Pullback<T: Tree> {
     point: T,
-    trace: Trace,
-    values: Vec<T::Scalar>,
-    line: Line,
+    held: <T::Leaf as Leaf>::Held,
 }
 
 impl<T: Tree> Pullback<T> {
@@ -188,12 +121,8 @@ impl<T: Tree> Pullback<T> {
     /// # Panics
     /// If the cotangent has another number of leaves than the result.
     #[track_caller]
-    pub fn pull(&self, cotangent: impl Tree<Scalar = T::Scalar>) -> T::Grad {
-        let cotangent = leaves(&cotangent);
-        check_size("pull", "cotangent", self.trace.outputs.len(), cotangent.len());
-        let results = T::Scalar::resume(&self.trace, self.line, &self.values, &cotangent, &Task::Pull);
-        let mut results = results.into_iter();
-        self.point.grad(&mut || next(&mut results))
+    pub fn pull(&self, cotangent: impl Tree<Leaf = T::Leaf>) -> T::Grad {
+        T::Leaf::pull(&self.point, &self.held, &leaves(&cotangent))
     }
 }
 
@@ -208,9 +137,11 @@ impl<T: Tree> Pullback<T> {
 /// assert_eq!(j, [[3.0, 2.0], [1.0, 1.0], [0.0, 1.0]]);
 /// ```
 #[track_caller]
-pub fn jacobian<T: Tree, O: Tree<Scalar = Var>>(x: T, f: impl FnOnce(T::Vars) -> O) -> O::Each<T::Grad> {
-    let (output, mut results) = compute(&x, &[], &Task::Jacobian, f);
-    output.each(&mut || x.grad(&mut || next(&mut results)))
+pub fn jacobian<T: Tree, O: Tree<Leaf = Active<T>>>(
+    x: T,
+    f: impl FnOnce(T::Vars) -> O,
+) -> <T::Leaf as Leaf>::Jacobian<T, O> {
+    T::Leaf::jacobian(&x, f)
 }
 
 /// The Hessian of a scalar function: the point's shape with a gradient in place of every number.
@@ -223,9 +154,8 @@ pub fn jacobian<T: Tree, O: Tree<Scalar = Var>>(x: T, f: impl FnOnce(T::Vars) ->
 /// assert_eq!(h, [[4.0, 2.0], [2.0, 0.0]]);
 /// ```
 #[track_caller]
-pub fn hessian<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> T::Each<T::Grad> {
-    let (_, mut results) = compute(&x, &[], &Task::Hessian, f);
-    x.each(&mut || x.grad(&mut || next(&mut results)))
+pub fn hessian<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> <T::Leaf as Leaf>::Hessian<T> {
+    T::Leaf::hessian(&x, f)
 }
 
 /// The product of the Hessian of a scalar function with a vector, without the Hessian: forward
@@ -239,11 +169,10 @@ pub fn hessian<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Var) -> T::Each<T::Grad
 ///
 /// Source of the method: B. A. Pearlmutter, *Fast exact multiplication by the Hessian* (1994).
 #[track_caller]
-pub fn hvp<T: Tree>(x: T, vector: impl Tree<Scalar = T::Scalar>, f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
+pub fn hvp<T: Tree>(x: T, vector: impl Tree<Leaf = T::Leaf>, f: impl FnOnce(T::Vars) -> Active<T>) -> T::Grad {
     let vector = leaves(&vector);
     check_size("hvp", "vector", x.size(), vector.len());
-    let (_, mut results) = compute(&x, &vector, &Task::Hvp, f);
-    x.grad(&mut || next(&mut results))
+    T::Leaf::hvp(&x, &vector, f)
 }
 
 /// How large the recording of `f` at `x` is: what a gradient costs in memory.
@@ -255,7 +184,7 @@ pub fn hvp<T: Tree>(x: T, vector: impl Tree<Scalar = T::Scalar>, f: impl FnOnce(
 /// assert_eq!(size.bytes, 7 * 24);
 /// ```
 #[track_caller]
-pub fn tape_size<T: Tree<Scalar = f64>, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> TapeSize {
+pub fn tape_size<T: Tree<Leaf = f64>, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> TapeSize {
     run_recorded(Mode::Once, &x, f).0.size()
 }
 
@@ -283,12 +212,15 @@ pub fn tape_size<T: Tree<Scalar = f64>, O>(x: T, f: impl FnOnce(T::Vars) -> O) -
 /// # Panics
 /// If the direction has another number of leaves than the point.
 #[track_caller]
-pub fn taylor<T: Tree, O: Tree<Scalar = Var>>(
+pub fn taylor<T: Tree, O: Tree<Leaf = Var>>(
     x: T,
-    direction: impl Tree<Scalar = T::Scalar>,
+    direction: impl Tree<Leaf = T::Leaf>,
     order: usize,
     f: impl FnOnce(T::Vars) -> O,
-) -> O::Each<Vec<T::Scalar>> {
+) -> O::Each<Vec<T::Leaf>>
+where
+    T::Leaf: Scalar,
+{
     let direction = leaves(&direction);
     check_size("taylor", "direction", x.size(), direction.len());
     let (output, mut results) = compute(&x, &direction, &Task::Expansion(Expansion { order }), f);

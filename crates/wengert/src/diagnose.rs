@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::api::run_recorded;
+use crate::leaf::run_recorded;
 use crate::ops::Unary;
 use crate::scalar::Sealed;
 use crate::tape::Var;
@@ -17,7 +17,7 @@ use crate::tree::{Tree, leaves};
 
 /// Records `f` with source lines.
 #[track_caller]
-fn diagnosed<T: Tree<Scalar = f64>, O: Tree<Scalar = Var>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> Trace {
+fn diagnosed<T: Tree<Leaf = f64>, O: Tree<Leaf = Var>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> Trace {
     let (scope, output) = run_recorded(Mode::Diagnose, x, f);
     f64::hold(scope, &leaves(&output)).0
 }
@@ -110,7 +110,7 @@ impl<F> Grad<F> {
     /// # Errors
     /// If severed derivatives are denied and there is one.
     #[track_caller]
-    pub fn at<T: Tree<Scalar = f64>>(&self, x: T) -> Result<(f64, T::Grad), SeveredError>
+    pub fn at<T: Tree<Leaf = f64>>(&self, x: T) -> Result<(f64, T::Grad), SeveredError>
     where
         F: Fn(T::Vars) -> Var,
     {
@@ -127,7 +127,7 @@ impl<F> Grad<F> {
 
     /// How the result depends on every input.
     #[track_caller]
-    pub fn status<T: Tree<Scalar = f64>>(&self, x: T) -> T::Each<Status>
+    pub fn status<T: Tree<Leaf = f64>>(&self, x: T) -> T::Each<Status>
     where
         F: Fn(T::Vars) -> Var,
     {
@@ -249,7 +249,7 @@ impl fmt::Display for NonFinite {
 /// assert!(find_nonfinite([0.5, 1.0], |[x, y]| (x * x).sqrt() + y).is_none());
 /// ```
 #[track_caller]
-pub fn find_nonfinite<T: Tree<Scalar = f64>>(x: T, f: impl FnOnce(T::Vars) -> Var) -> Option<NonFinite> {
+pub fn find_nonfinite<T: Tree<Leaf = f64>>(x: T, f: impl FnOnce(T::Vars) -> Var) -> Option<NonFinite> {
     let trace = diagnosed(&x, f);
     let found = |i: usize, pass, result| NonFinite {
         pass,
@@ -347,7 +347,7 @@ pub struct Listing {
 /// assert_eq!(list.entries[0].adjoint, 5.5);
 /// ```
 #[track_caller]
-pub fn listing<T: Tree<Scalar = f64>, O: Tree<Scalar = Var>>(x: T, f: impl FnOnce(T::Vars) -> O) -> Listing {
+pub fn listing<T: Tree<Leaf = f64>, O: Tree<Leaf = Var>>(x: T, f: impl FnOnce(T::Vars) -> O) -> Listing {
     let trace = diagnosed(&x, f);
     let mut seeds = vec![None; trace.outputs.len()];
     if let Some(first) = seeds.first_mut() {

@@ -55,6 +55,13 @@ impl<T: Into<String>> From<T> for Misfit {
     }
 }
 
+/// The reason alone: an operation that is several equations names itself.
+impl From<Error> for Misfit {
+    fn from(error: Error) -> Self {
+        Misfit(error.0.why)
+    }
+}
+
 /// Returns a [`Misfit`] with a formatted message.
 macro_rules! misfit {
     ($($text:tt)*) => { return Err($crate::error::Misfit(format!($($text)*))) };

@@ -4,12 +4,12 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::algorithm::Task;
-use crate::api::{check_size, next};
+use crate::leaf::next;
 use crate::replay::{self, Ask, Path, Results, Scratch};
-use crate::scalar::Sealed;
+use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::{Line, Mode, Scope};
-use crate::tree::{Tree, leaves};
+use crate::tree::{Tree, check_size, leaves};
 
 /// How many paths through a function are kept unless [`Recorded::paths`] says otherwise.
 const PATHS: usize = 64;
@@ -37,8 +37,8 @@ const PATHS: usize = 64;
 #[track_caller]
 pub fn record<T, O, F>(at: T, f: F) -> Recorded<T, O, F>
 where
-    T: Tree<Scalar = f64>,
-    O: Tree<Scalar = Var>,
+    T: Tree<Leaf = f64>,
+    O: Tree<Leaf = Var>,
     F: Fn(T::Vars) -> O,
 {
     let point = leaves(&at);
@@ -103,8 +103,8 @@ impl std::error::Error for GuardFlipped {}
 
 impl<T, O, F> Recorded<T, O, F>
 where
-    T: Tree<Scalar = f64>,
-    O: Tree<Scalar = Var>,
+    T: Tree<Leaf = f64>,
+    O: Tree<Leaf = Var>,
     F: Fn(T::Vars) -> O,
 {
     /// The same function, in which a flipped guard is an error: a panic in the plain methods,
@@ -131,24 +131,24 @@ where
     /// This and the other methods panic if the point has another number of leaves than the one
     /// recorded at, and if a guard flips in a strict function.
     #[track_caller]
-    pub fn value<X: Tree>(&self, x: X) -> O::Each<X::Scalar> {
+    pub fn value<X: Tree<Leaf: Scalar>>(&self, x: X) -> O::Each<X::Leaf> {
         or_panic(self.try_value(x))
     }
 
     /// The value at `x`, or that a guard of a strict function flipped.
     #[track_caller]
-    pub fn try_value<X: Tree>(&self, x: X) -> Result<O::Each<X::Scalar>, GuardFlipped> {
+    pub fn try_value<X: Tree<Leaf: Scalar>>(&self, x: X) -> Result<O::Each<X::Leaf>, GuardFlipped> {
         let (path, mut results) = self.compute(&x, &[], &Task::Value)?;
         Ok(path.output.each(&mut || next(&mut results)))
     }
 
     /// The value and the product of the Jacobian with a tangent.
     #[track_caller]
-    pub fn jvp<X: Tree>(
+    pub fn jvp<X: Tree<Leaf: Scalar>>(
         &self,
         x: X,
-        tangent: impl Tree<Scalar = X::Scalar>,
-    ) -> (O::Each<X::Scalar>, O::Each<X::Scalar>) {
+        tangent: impl Tree<Leaf = X::Leaf>,
+    ) -> (O::Each<X::Leaf>, O::Each<X::Leaf>) {
         let tangent = leaves(&tangent);
         check_size("jvp", "tangent", self.size, tangent.len());
         let (path, mut results) = or_panic(self.compute(&x, &tangent, &Task::Jvp));
@@ -158,7 +158,7 @@ where
 
     /// The product of the transposed Jacobian with a cotangent.
     #[track_caller]
-    pub fn vjp<X: Tree>(&self, x: X, cotangent: impl Tree<Scalar = X::Scalar>) -> X::Grad {
+    pub fn vjp<X: Tree<Leaf: Scalar>>(&self, x: X, cotangent: impl Tree<Leaf = X::Leaf>) -> X::Grad {
         let cotangent = leaves(&cotangent);
         let (_, mut results) = or_panic(self.compute(&x, &cotangent, &Task::Pull));
         x.grad(&mut || next(&mut results))
@@ -166,7 +166,7 @@ where
 
     /// The Jacobian; forward if there are at most as many inputs as outputs, else backward.
     #[track_caller]
-    pub fn jacobian<X: Tree>(&self, x: X) -> O::Each<X::Grad> {
+    pub fn jacobian<X: Tree<Leaf: Scalar>>(&self, x: X) -> O::Each<X::Grad> {
         let (path, mut results) = or_panic(self.compute(&x, &[], &Task::Jacobian));
         path.output.each(&mut || x.grad(&mut || next(&mut results)))
     }
@@ -176,7 +176,7 @@ where
     /// Arithmetic agrees with [`value`](Recorded::value) to the bit; the functions of the lanes
     /// agree within the bounds stated in `wengert_kernels::math`.
     #[track_caller]
-    pub fn value_many<X: Tree<Scalar = f64>>(&self, points: &[X]) -> Vec<O::Each<f64>> {
+    pub fn value_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<O::Each<f64>> {
         self.many(
             points,
             Ask::Value,
@@ -191,7 +191,7 @@ where
     /// `take` of every point on the path used last, in groups; where that path is not valid, or
     /// depends on an outer recording, `alone` of the point.
     #[track_caller]
-    fn many<X: Tree<Scalar = f64>, G>(
+    fn many<X: Tree<Leaf = f64>, G>(
         &self,
         points: &[X],
         ask: Ask,
@@ -208,7 +208,7 @@ where
     /// Calls `visit` for every point, in order, with its numbers on the path used last; without
     /// where that path is not valid or depends on an outer recording.
     #[track_caller]
-    fn for_each<X: Tree<Scalar = f64>>(
+    fn for_each<X: Tree<Leaf = f64>>(
         &self,
         points: &[X],
         ask: Ask,
@@ -238,17 +238,17 @@ where
 
     /// The algorithm's results at `x`, and the path taken.
     #[track_caller]
-    fn compute<X: Tree>(
+    fn compute<X: Tree<Leaf: Scalar>>(
         &self,
         x: &X,
-        directions: &[X::Scalar],
+        directions: &[X::Leaf],
         task: &Task,
-    ) -> Result<OnPath<O, std::vec::IntoIter<X::Scalar>>, GuardFlipped> {
+    ) -> Result<OnPath<O, std::vec::IntoIter<X::Leaf>>, GuardFlipped> {
         let point = leaves(x);
         check_size("a recorded function", "point", self.size, point.len());
         let line = Location::caller();
         let (path, results) =
-            self.on_path(&point, |path| X::Scalar::replay(&path.trace, line, &point, directions, task).ok())?;
+            self.on_path(&point, |path| X::Leaf::replay(&path.trace, line, &point, directions, task).ok())?;
         Ok((path, results.into_iter()))
     }
 
@@ -305,34 +305,34 @@ where
 
 impl<T, F> Recorded<T, Var, F>
 where
-    T: Tree<Scalar = f64>,
+    T: Tree<Leaf = f64>,
     F: Fn(T::Vars) -> Var,
 {
     /// The gradient at `x`.
     #[track_caller]
-    pub fn grad<X: Tree>(&self, x: X) -> X::Grad {
+    pub fn grad<X: Tree<Leaf: Scalar>>(&self, x: X) -> X::Grad {
         or_panic(self.try_grad(x))
     }
 
     /// The gradient at `x`, or that a guard of a strict function flipped.
     #[track_caller]
-    pub fn try_grad<X: Tree>(&self, x: X) -> Result<X::Grad, GuardFlipped> {
+    pub fn try_grad<X: Tree<Leaf: Scalar>>(&self, x: X) -> Result<X::Grad, GuardFlipped> {
         let point = leaves(&x);
         check_size("a recorded function", "point", self.size, point.len());
         let line = Location::caller();
-        let (_, gradient) = self.on_path(&point, |path| match X::Scalar::as_plain(&point) {
+        let (_, gradient) = self.on_path(&point, |path| match X::Leaf::as_plain(&point) {
             Some(numbers) if path.trace.captures.is_empty() => {
                 let mut scratch = self.borrow_scratch();
                 let gradient = replay::run(path, &mut scratch, numbers, Ask::Gradient, |results| {
                     let mut partials = results.partials.iter();
-                    x.grad(&mut || X::Scalar::from_plain(*partials.next().expect("one per leaf")))
+                    x.grad(&mut || X::Leaf::from_plain(*partials.next().expect("one per leaf")))
                 });
                 self.lock().scratch.push(scratch);
                 gradient
             }
             _ => {
-                let one = [X::Scalar::from_plain(1.0)];
-                let results = X::Scalar::replay(&path.trace, line, &point, &one, &Task::Pull).ok()?;
+                let one = [X::Leaf::from_plain(1.0)];
+                let results = X::Leaf::replay(&path.trace, line, &point, &one, &Task::Pull).ok()?;
                 let mut results = results.into_iter();
                 Some(x.grad(&mut || next(&mut results)))
             }
@@ -342,21 +342,21 @@ where
 
     /// The value and the gradient at `x`.
     #[track_caller]
-    pub fn value_and_grad<X: Tree>(&self, x: X) -> (X::Scalar, X::Grad) {
+    pub fn value_and_grad<X: Tree<Leaf: Scalar>>(&self, x: X) -> (X::Leaf, X::Grad) {
         let (_, mut results) = or_panic(self.compute(&x, &[], &Task::Gradient));
         (next(&mut results), x.grad(&mut || next(&mut results)))
     }
 
     /// The Hessian at `x`.
     #[track_caller]
-    pub fn hessian<X: Tree>(&self, x: X) -> X::Each<X::Grad> {
+    pub fn hessian<X: Tree<Leaf: Scalar>>(&self, x: X) -> X::Each<X::Grad> {
         let (_, mut results) = or_panic(self.compute(&x, &[], &Task::Hessian));
         x.each(&mut || x.grad(&mut || next(&mut results)))
     }
 
     /// The product of the Hessian at `x` with a vector.
     #[track_caller]
-    pub fn hvp<X: Tree>(&self, x: X, vector: impl Tree<Scalar = X::Scalar>) -> X::Grad {
+    pub fn hvp<X: Tree<Leaf: Scalar>>(&self, x: X, vector: impl Tree<Leaf = X::Leaf>) -> X::Grad {
         let vector = leaves(&vector);
         check_size("hvp", "vector", self.size, vector.len());
         let (_, mut results) = or_panic(self.compute(&x, &vector, &Task::Hvp));
@@ -366,7 +366,7 @@ where
     /// The gradient at every point, eight points at a time on SIMD lanes; see
     /// [`value_many`](Recorded::value_many).
     #[track_caller]
-    pub fn grad_many<X: Tree<Scalar = f64>>(&self, points: &[X]) -> Vec<X::Grad> {
+    pub fn grad_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<X::Grad> {
         self.many(points, Ask::Gradient, |_, x, results| gradient_of(x, results), |x| self.grad(x))
     }
 
@@ -384,7 +384,7 @@ where
     /// assert_eq!(sum, [6.0, 4.0]);
     /// ```
     #[track_caller]
-    pub fn for_each_grad<X: Tree<Scalar = f64>>(&self, points: &[X], mut visit: impl FnMut(usize, f64, &[f64])) {
+    pub fn for_each_grad<X: Tree<Leaf = f64>>(&self, points: &[X], mut visit: impl FnMut(usize, f64, &[f64])) {
         let mut number = 0;
         self.for_each(points, Ask::Gradient, |_, point, numbers| {
             match numbers {
@@ -400,7 +400,7 @@ where
 
     /// The value and the gradient at every point; see [`value_many`](Recorded::value_many).
     #[track_caller]
-    pub fn value_and_grad_many<X: Tree<Scalar = f64>>(&self, points: &[X]) -> Vec<(f64, X::Grad)> {
+    pub fn value_and_grad_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<(f64, X::Grad)> {
         self.many(
             points,
             Ask::Gradient,
@@ -410,7 +410,7 @@ where
     }
 }
 
-fn gradient_of<X: Tree<Scalar = f64>>(x: &X, results: &Results<'_>) -> X::Grad {
+fn gradient_of<X: Tree<Leaf = f64>>(x: &X, results: &Results<'_>) -> X::Grad {
     let mut partials = results.partials.iter();
     x.grad(&mut || *partials.next().expect("one per leaf"))
 }

@@ -4,12 +4,17 @@
 use std::cmp::Ordering;
 
 use crate::algorithm::{Base, Task};
+use crate::leaf::Leaf;
+use crate::lifted;
 use crate::ops::{Binary, Compare, Unary};
+use crate::program::Program;
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
 use crate::tape::recording::{Inputs, Line, Scope, line_of};
 use crate::tape::trace::{Flipped, Trace};
+use crate::tensor::Tensor;
+use crate::tensor::graph::Closed;
 
 impl Base for f64 {
     fn capture(var: Var) -> Self {
@@ -27,7 +32,7 @@ impl Base for Var {
 /// variables of an outer driver.
 ///
 /// Sealed: implemented for these two.
-pub trait Scalar: Real + Sealed {}
+pub trait Scalar: Leaf<Active = Var> + Real + Sealed {}
 
 impl Scalar for f64 {}
 impl Scalar for Var {}
@@ -57,6 +62,15 @@ pub trait Sealed: Sized {
     fn resume(trace: &Trace, line: Line, values: &[Self], directions: &[Self], task: &Task) -> Vec<Self>;
     /// Ends the recording and keeps it with the values of its records and captures.
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
+    /// Applies a Program of rank-0 values to the point, the captures and the directions.
+    #[track_caller]
+    fn apply_lifted(
+        program: &Program,
+        closed: &Closed,
+        point: &[Tensor],
+        directions: &[Self],
+        line: Line,
+    ) -> Vec<Self>;
 }
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
@@ -108,6 +122,9 @@ impl Sealed for f64 {
         let values = trace.values.clone();
         (trace, values)
     }
+    fn apply_lifted(program: &Program, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
+        lifted::plain(program, closed, point, directions, line)
+    }
 }
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
@@ -151,11 +168,20 @@ impl Sealed for Var {
         values.extend(&trace.captures);
         (trace, values)
     }
+    fn apply_lifted(program: &Program, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
+        lifted::variables(program, closed, point, directions)
+    }
 }
 
 #[cold]
 fn depends_on_outer(line: Line, capture: Var) -> ! {
-    let outer = line_of(capture)
+    depends_on_recording(line, line_of(capture))
+}
+
+/// Panics because a plain number depends on a variable of the recording with this line.
+#[cold]
+pub(crate) fn depends_on_recording(line: Line, outer: Option<Line>) -> ! {
+    let outer = outer
         .map_or_else(|| "a recording that has ended".to_owned(), |line| format!("the recording started at {line}"));
     panic!(
         "the derivative asked for at {line} is a plain f64, but it depends on a Var of {outer}, \

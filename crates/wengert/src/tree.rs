@@ -1,12 +1,14 @@
 //! [`Tree`]: nested inputs and outputs; the derivative has their type.
 
-use crate::scalar::Scalar;
+use crate::leaf::{Active, Leaf};
 use crate::tape::Var;
+use crate::tensor::Tensor;
 
-/// Numbers in a shape: a number, an array, slice or `Vec`, a tuple, or a struct of these with
-/// `#[derive(Tree)]`.
+/// Numbers in a shape: a number or [`Tensor`], an array, slice or `Vec`, a tuple, or a struct of
+/// these with `#[derive(Tree)]`.
 ///
-/// All leaves are of one type, `f64` or [`Var`]. The order of the leaves is that of the fields.
+/// All leaves are of one type, `f64`, [`Var`] or [`Tensor`]. The order of the leaves is that of the
+/// fields.
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -17,10 +19,10 @@ use crate::tape::Var;
 /// ```
 pub trait Tree {
     /// The type of the leaves.
-    type Scalar: Scalar;
-    /// The same with [`Var`] leaves: what the function gets.
+    type Leaf: Leaf;
+    /// The same with recorded leaves, [`Var`]s or [`Tensor`]s: what the function gets.
     type Vars;
-    /// The same with leaves of the scalar type: what a derivative is.
+    /// The same with leaves of the leaf type: what a derivative is.
     type Grad;
     /// The same with leaves of any type: the rows of a Jacobian, the status of every leaf.
     type Each<U>;
@@ -28,27 +30,33 @@ pub trait Tree {
     /// How many leaves there are.
     fn size(&self) -> usize;
     /// Calls `visit` with every leaf in order.
-    fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Scalar));
-    /// The same with every leaf, in order, turned into a [`Var`] by `lift`.
-    fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars;
+    fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Leaf));
+    /// The same with every leaf, in order, turned into a recorded one by `lift`.
+    fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars;
     /// The same with leaves from `next`, in order.
-    fn grad(&self, next: &mut impl FnMut() -> Self::Scalar) -> Self::Grad;
+    fn grad(&self, next: &mut impl FnMut() -> Self::Leaf) -> Self::Grad;
     /// The same with leaves from `next`, in order.
     fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U>;
 }
 
 /// The leaves of a tree, in order.
-pub(crate) fn leaves<T: Tree + ?Sized>(tree: &T) -> Vec<T::Scalar> {
+pub(crate) fn leaves<T: Tree + ?Sized>(tree: &T) -> Vec<T::Leaf> {
     let mut leaves = Vec::with_capacity(tree.size());
     tree.for_each_leaf(&mut |leaf| leaves.push(leaf));
     leaves
 }
 
+/// Panics if a direction does not have the leaves of the point.
+#[track_caller]
+pub(crate) fn check_size(driver: &str, what: &str, wanted: usize, got: usize) {
+    assert!(wanted == got, "`{driver}`: the {what} has {got} numbers where {wanted} are needed");
+}
+
 macro_rules! leaf {
-    ($scalar:ty) => {
+    ($scalar:ty, $active:ty) => {
         impl Tree for $scalar {
-            type Scalar = $scalar;
-            type Vars = Var;
+            type Leaf = $scalar;
+            type Vars = $active;
             type Grad = $scalar;
             type Each<U> = U;
 
@@ -58,11 +66,11 @@ macro_rules! leaf {
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn for_each_leaf(&self, visit: &mut impl FnMut($scalar)) {
-                visit(*self);
+                visit(self.clone());
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn vars(&self, lift: &mut impl FnMut($scalar) -> Var) -> Var {
-                lift(*self)
+            fn vars(&self, lift: &mut impl FnMut($scalar) -> $active) -> $active {
+                lift(self.clone())
             }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn grad(&self, next: &mut impl FnMut() -> $scalar) -> $scalar {
@@ -75,11 +83,12 @@ macro_rules! leaf {
         }
     };
 }
-leaf!(f64);
-leaf!(Var);
+leaf!(f64, Var);
+leaf!(Var, Var);
+leaf!(Tensor, Tensor);
 
 impl<T: Tree, const N: usize> Tree for [T; N] {
-    type Scalar = T::Scalar;
+    type Leaf = T::Leaf;
     type Vars = [T::Vars; N];
     type Grad = [T::Grad; N];
     type Each<U> = [T::Each<U>; N];
@@ -87,13 +96,13 @@ impl<T: Tree, const N: usize> Tree for [T; N] {
     fn size(&self) -> usize {
         self.iter().map(Tree::size).sum()
     }
-    fn for_each_leaf(&self, visit: &mut impl FnMut(T::Scalar)) {
+    fn for_each_leaf(&self, visit: &mut impl FnMut(T::Leaf)) {
         self.iter().for_each(|item| item.for_each_leaf(visit));
     }
-    fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars {
+    fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         std::array::from_fn(|k| self[k].vars(lift))
     }
-    fn grad(&self, next: &mut impl FnMut() -> T::Scalar) -> Self::Grad {
+    fn grad(&self, next: &mut impl FnMut() -> T::Leaf) -> Self::Grad {
         std::array::from_fn(|k| self[k].grad(next))
     }
     fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {
@@ -102,7 +111,7 @@ impl<T: Tree, const N: usize> Tree for [T; N] {
 }
 
 impl<T: Tree> Tree for [T] {
-    type Scalar = T::Scalar;
+    type Leaf = T::Leaf;
     type Vars = Vec<T::Vars>;
     type Grad = Vec<T::Grad>;
     type Each<U> = Vec<T::Each<U>>;
@@ -110,13 +119,13 @@ impl<T: Tree> Tree for [T] {
     fn size(&self) -> usize {
         self.iter().map(Tree::size).sum()
     }
-    fn for_each_leaf(&self, visit: &mut impl FnMut(T::Scalar)) {
+    fn for_each_leaf(&self, visit: &mut impl FnMut(T::Leaf)) {
         self.iter().for_each(|item| item.for_each_leaf(visit));
     }
-    fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars {
+    fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         self.iter().map(|item| item.vars(lift)).collect()
     }
-    fn grad(&self, next: &mut impl FnMut() -> T::Scalar) -> Self::Grad {
+    fn grad(&self, next: &mut impl FnMut() -> T::Leaf) -> Self::Grad {
         self.iter().map(|item| item.grad(next)).collect()
     }
     fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {
@@ -128,7 +137,7 @@ impl<T: Tree> Tree for [T] {
 macro_rules! pointer {
     ([$($generics:tt)*] $pointer:ty, $target:ty) => {
         impl<$($generics)*> Tree for $pointer {
-            type Scalar = <$target as Tree>::Scalar;
+            type Leaf = <$target as Tree>::Leaf;
             type Vars = <$target as Tree>::Vars;
             type Grad = <$target as Tree>::Grad;
             type Each<U> = <$target as Tree>::Each<U>;
@@ -136,13 +145,13 @@ macro_rules! pointer {
             fn size(&self) -> usize {
                 <$target>::size(self)
             }
-            fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Scalar)) {
+            fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Leaf)) {
                 <$target>::for_each_leaf(self, visit);
             }
-            fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars {
+            fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
                 <$target>::vars(self, lift)
             }
-            fn grad(&self, next: &mut impl FnMut() -> Self::Scalar) -> Self::Grad {
+            fn grad(&self, next: &mut impl FnMut() -> Self::Leaf) -> Self::Grad {
                 <$target>::grad(self, next)
             }
             fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {
@@ -156,8 +165,8 @@ pointer!([T: Tree] Vec<T>, [T]);
 
 macro_rules! tuple {
     ($first:ident $first_index:tt $($name:ident $index:tt)*) => {
-        impl<$first: Tree, $($name: Tree<Scalar = $first::Scalar>),*> Tree for ($first, $($name,)*) {
-            type Scalar = $first::Scalar;
+        impl<$first: Tree, $($name: Tree<Leaf = $first::Leaf>),*> Tree for ($first, $($name,)*) {
+            type Leaf = $first::Leaf;
             type Vars = ($first::Vars, $($name::Vars,)*);
             type Grad = ($first::Grad, $($name::Grad,)*);
             type Each<U> = ($first::Each<U>, $($name::Each<U>,)*);
@@ -165,14 +174,14 @@ macro_rules! tuple {
             fn size(&self) -> usize {
                 self.$first_index.size() $(+ self.$index.size())*
             }
-            fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Scalar)) {
+            fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Leaf)) {
                 self.$first_index.for_each_leaf(visit);
                 $(self.$index.for_each_leaf(visit);)*
             }
-            fn vars(&self, lift: &mut impl FnMut(Self::Scalar) -> Var) -> Self::Vars {
+            fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
                 (self.$first_index.vars(lift), $(self.$index.vars(lift),)*)
             }
-            fn grad(&self, next: &mut impl FnMut() -> Self::Scalar) -> Self::Grad {
+            fn grad(&self, next: &mut impl FnMut() -> Self::Leaf) -> Self::Grad {
                 (self.$first_index.grad(next), $(self.$index.grad(next),)*)
             }
             fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {

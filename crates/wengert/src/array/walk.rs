@@ -1,13 +1,13 @@
 //! Positions of elements in row-major order.
 
 /// The number of elements of a shape; `None` if it does not fit in memory.
+///
+/// An array without elements has to fit without its empty axes: what reduces or cuts them away makes the rest of the
+/// shape real, and strides are products of it.
 pub(crate) fn element_count(shape: &[usize]) -> Option<usize> {
-    // An axis of length 0 makes the array empty, however long the others are.
-    if shape.contains(&0) {
-        return Some(0);
-    }
-    let count = shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length))?;
-    (count <= isize::MAX as usize / 8).then_some(count)
+    let count = shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length.max(1)))?;
+    let fits = count <= isize::MAX as usize / 8;
+    fits.then_some(if shape.contains(&0) { 0 } else { count })
 }
 
 /// The row-major strides of a shape.
@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn sizes_that_overflow_are_none() {
         assert_eq!(element_count(&[usize::MAX, 2]), None);
-        assert_eq!(element_count(&[usize::MAX, 0, 2]), Some(0));
+        assert_eq!(element_count(&[usize::MAX, 0, 2]), None);
+        assert_eq!(element_count(&[1 << 40, 0, 2]), Some(0));
         assert_eq!(element_count(&[1 << 40, 1 << 30]), None);
         assert_eq!(element_count(&[]), Some(1));
     }

@@ -283,7 +283,7 @@ impl fmt::Display for Direction<'_> {
 /// # Errors
 /// The first disagreement, or why nothing can be said; see [`CheckError`].
 #[track_caller]
-pub fn check_grads<T: Tree<Scalar = f64>>(x: T, f: impl Fn(T::Vars) -> Var) -> Result<Report, CheckError> {
+pub fn check_grads<T: Tree<Leaf = f64>>(x: T, f: impl Fn(T::Vars) -> Var) -> Result<Report, CheckError> {
     check_grads_with(x, f, &Config::default())
 }
 
@@ -292,7 +292,7 @@ pub fn check_grads<T: Tree<Scalar = f64>>(x: T, f: impl Fn(T::Vars) -> Var) -> R
 /// # Errors
 /// As [`check_grads`].
 #[track_caller]
-pub fn check_grads_with<T: Tree<Scalar = f64>>(
+pub fn check_grads_with<T: Tree<Leaf = f64>>(
     x: T,
     f: impl Fn(T::Vars) -> Var,
     config: &Config,
@@ -317,7 +317,7 @@ pub fn check_grads_with<T: Tree<Scalar = f64>>(
 /// # Errors
 /// As [`check_grads`].
 #[track_caller]
-pub fn check_transpose<T: Tree<Scalar = f64>, O: Tree<Scalar = Var>>(
+pub fn check_transpose<T: Tree<Leaf = f64>, O: Tree<Leaf = Var>>(
     x: T,
     f: impl Fn(T::Vars) -> O,
     config: &Config,
@@ -339,8 +339,8 @@ struct Shaped<'a, T: ?Sized> {
     numbers: &'a [f64],
 }
 
-impl<T: Tree + ?Sized> Tree for Shaped<'_, T> {
-    type Scalar = f64;
+impl<T: Tree<Leaf: crate::scalar::Scalar> + ?Sized> Tree for Shaped<'_, T> {
+    type Leaf = f64;
     type Vars = T::Vars;
     type Grad = Vec<f64>;
     type Each<U> = Vec<U>;
@@ -365,8 +365,8 @@ impl<T: Tree + ?Sized> Tree for Shaped<'_, T> {
 
 /// A recording of `f` at a point.
 #[track_caller]
-fn trace_of<T: Tree>(x: &T, f: impl FnOnce(T::Vars) -> Vec<Var>) -> Trace {
-    let (scope, outputs) = api::run_recorded(Mode::Once, x, f);
+fn trace_of<T: Tree<Leaf = f64>>(x: &T, f: impl FnOnce(T::Vars) -> Vec<Var>) -> Trace {
+    let (scope, outputs) = crate::leaf::run_recorded(Mode::Once, x, f);
     f64::hold(scope, &outputs).0
 }
 
@@ -376,7 +376,7 @@ struct Driven<'a, T: ?Sized, F> {
     f: &'a F,
 }
 
-impl<T: Tree + ?Sized, F: Fn(T::Vars) -> Vec<Var>> Rule for Driven<'_, T, F> {
+impl<T: Tree<Leaf: crate::scalar::Scalar> + ?Sized, F: Fn(T::Vars) -> Vec<Var>> Rule for Driven<'_, T, F> {
     fn value(&self, x: &[f64]) -> Vec<f64> {
         let vars = Shaped { shape: self.shape, numbers: x }.vars(&mut crate::lift);
         (self.f)(vars).iter().map(|output| output.value).collect()
@@ -399,7 +399,7 @@ struct Scalar<'a, T: ?Sized, F> {
     f: &'a F,
 }
 
-impl<T: Tree + ?Sized, F: Fn(T::Vars) -> Var> Rule for Scalar<'_, T, F> {
+impl<T: Tree<Leaf: crate::scalar::Scalar> + ?Sized, F: Fn(T::Vars) -> Var> Rule for Scalar<'_, T, F> {
     fn value(&self, x: &[f64]) -> Vec<f64> {
         vec![(self.f)(Shaped { shape: self.shape, numbers: x }.vars(&mut crate::lift)).value]
     }
@@ -422,7 +422,7 @@ struct GradientOf<'a, T: ?Sized, F> {
     f: &'a F,
 }
 
-impl<T: Tree + ?Sized, F: Fn(T::Vars) -> Var> Rule for GradientOf<'_, T, F> {
+impl<T: Tree<Leaf: crate::scalar::Scalar> + ?Sized, F: Fn(T::Vars) -> Var> Rule for GradientOf<'_, T, F> {
     fn value(&self, x: &[f64]) -> Vec<f64> {
         api::grad(Shaped { shape: self.shape, numbers: x }, self.f)
     }

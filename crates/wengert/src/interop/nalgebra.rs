@@ -340,7 +340,7 @@ fn vec_storage<T, R: Dim, C: Dim>((rows, columns): (R, C), items: impl Iterator<
 macro_rules! matrix_tree {
     ([$($generics:tt)*] $rows:ty, $columns:ty, $storage:ident<$($dimension:ty),*>, $store:ident) => {
         impl<T: Tree, $($generics)*> Tree for Matrix<T, $rows, $columns, $storage<T, $($dimension),*>> {
-            type Scalar = T::Scalar;
+            type Leaf = T::Leaf;
             type Vars = Matrix<T::Vars, $rows, $columns, $storage<T::Vars, $($dimension),*>>;
             type Grad = Matrix<T::Grad, $rows, $columns, $storage<T::Grad, $($dimension),*>>;
             type Each<U> = Matrix<T::Each<U>, $rows, $columns, $storage<T::Each<U>, $($dimension),*>>;
@@ -348,13 +348,13 @@ macro_rules! matrix_tree {
             fn size(&self) -> usize {
                 self.iter().map(Tree::size).sum()
             }
-            fn for_each_leaf(&self, visit: &mut impl FnMut(T::Scalar)) {
+            fn for_each_leaf(&self, visit: &mut impl FnMut(T::Leaf)) {
                 self.iter().for_each(|item| item.for_each_leaf(visit));
             }
-            fn vars(&self, lift: &mut impl FnMut(T::Scalar) -> Var) -> Self::Vars {
+            fn vars(&self, lift: &mut impl FnMut(T::Leaf) -> crate::leaf::Active<T>) -> Self::Vars {
                 Matrix::from_data($store(self.shape_generic(), self.iter().map(|item| item.vars(lift))))
             }
-            fn grad(&self, next: &mut impl FnMut() -> T::Scalar) -> Self::Grad {
+            fn grad(&self, next: &mut impl FnMut() -> T::Leaf) -> Self::Grad {
                 Matrix::from_data($store(self.shape_generic(), self.iter().map(|item| item.grad(next))))
             }
             fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {

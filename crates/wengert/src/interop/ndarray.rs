@@ -42,7 +42,7 @@ operand! { [R: Real, const N: usize] Dual<R, N> }
 
 /// The leaves go in logical order: the last index runs fastest, whatever the memory layout.
 impl<T: Tree, S: Data<Elem = T>, D: Dimension> Tree for ArrayBase<S, D> {
-    type Scalar = T::Scalar;
+    type Leaf = T::Leaf;
     type Vars = Array<T::Vars, D>;
     type Grad = Array<T::Grad, D>;
     type Each<U> = Array<T::Each<U>, D>;
@@ -50,13 +50,13 @@ impl<T: Tree, S: Data<Elem = T>, D: Dimension> Tree for ArrayBase<S, D> {
     fn size(&self) -> usize {
         self.iter().map(Tree::size).sum()
     }
-    fn for_each_leaf(&self, visit: &mut impl FnMut(T::Scalar)) {
+    fn for_each_leaf(&self, visit: &mut impl FnMut(T::Leaf)) {
         self.iter().for_each(|item| item.for_each_leaf(visit));
     }
-    fn vars(&self, lift: &mut impl FnMut(T::Scalar) -> Var) -> Self::Vars {
+    fn vars(&self, lift: &mut impl FnMut(T::Leaf) -> crate::leaf::Active<T>) -> Self::Vars {
         rebuild(self, |item| item.vars(lift))
     }
-    fn grad(&self, next: &mut impl FnMut() -> T::Scalar) -> Self::Grad {
+    fn grad(&self, next: &mut impl FnMut() -> T::Leaf) -> Self::Grad {
         rebuild(self, |item| item.grad(next))
     }
     fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {

@@ -7,41 +7,49 @@
 //! To add one: the struct in its family's file, and one line in the list of [`Op`] below.
 
 mod axes;
+#[cfg(test)]
+mod bilinear_laws;
 mod control;
-//M mod conv;
+mod conv;
 mod cumulative;
 mod custom;
-//M mod dynamic;
-//M mod einsum;
+mod dynamic;
+mod einsum;
 mod elementwise;
-//M mod gather;
+mod gather;
 mod index;
 mod literal;
-//M mod random;
+pub(crate) mod random;
+#[cfg(feature = "text")]
+mod parse;
 mod reduce;
 pub(crate) mod rule;
 mod sample;
-//M mod sort;
+mod sort;
 mod text;
+#[cfg(test)]
+mod trials;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use control::{Call, Cond, Recompute};
-//M pub use conv::{Conv, WindowArg};
+pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};
 pub use custom::{Custom, Rule};
-//M pub use dynamic::{DynamicSlice, DynamicUpdate};
-//M pub use einsum::Einsum;
+pub use dynamic::{DynamicSlice, DynamicUpdate};
+pub use einsum::Einsum;
 pub use elementwise::{Convert, Logic, Select};
-//M pub use gather::{Gather, OutOfBounds, Scatter, Write};
+pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};
-//M pub use random::RandomBits;
+pub use random::{RandomBits, RandomKind};
+#[cfg(feature = "text")]
+pub(crate) use parse::operation;
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use sample::Sample;
-//M pub use sort::ArgSort;
+pub use sort::ArgSort;
 pub(crate) use text::{Attribute, Attributes};
 
 use crate::array::{Array, Type};
@@ -271,23 +279,23 @@ operations! {
     /// `h_i = a_i h_(i-1) + b_i`
     Recurrence(Recurrence),
     /// Elements at indices.
-    //M Gather(Gather),
+    Gather(Gather),
     /// Elements added or written at indices.
-    //M Scatter(Scatter),
+    Scatter(Scatter),
     /// A block at a computed start.
-    //M DynamicSlice(DynamicSlice),
+    DynamicSlice(DynamicSlice),
     /// A block written at a computed start.
-    //M DynamicUpdate(DynamicUpdate),
+    DynamicUpdate(DynamicUpdate),
     /// Contraction of two operands by labels.
-    //M Einsum(Einsum),
+    Einsum(Einsum),
     /// Convolution.
-    //M Conv(Conv),
+    Conv(Conv),
     /// The position of the extreme of each window.
-    //M WindowArg(WindowArg),
+    WindowArg(WindowArg),
     /// The permutation that sorts.
-    //M ArgSort(ArgSort),
+    ArgSort(ArgSort),
     /// Random bits from a key.
-    //M RandomBits(RandomBits),
+    RandomBits(RandomBits),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.

@@ -10,14 +10,14 @@ use crate::program::Program;
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Attribute {
-    /// A count, axis or integer.
-    Integer(i64),
+    /// A count, axis or integer: every `usize` and every `i64`.
+    Integer(i128),
     /// A word or a sign.
     Word(String),
     /// Several integers.
-    Integers(Vec<i64>),
+    Integers(Vec<i128>),
     /// Several lists of integers.
-    Lists(Vec<Vec<i64>>),
+    Lists(Vec<Vec<i128>>),
     /// A number with its type.
     Literal(Literal),
     /// A Program.
@@ -38,13 +38,13 @@ impl Attributes {
 
 impl From<usize> for Attribute {
     fn from(value: usize) -> Self {
-        Attribute::Integer(value as i64)
+        Attribute::Integer(value as i128)
     }
 }
 
 impl From<i64> for Attribute {
     fn from(value: i64) -> Self {
-        Attribute::Integer(value)
+        Attribute::Integer(i128::from(value))
     }
 }
 
@@ -74,19 +74,20 @@ impl From<DType> for Attribute {
 
 impl From<&[usize]> for Attribute {
     fn from(values: &[usize]) -> Self {
-        Attribute::Integers(values.iter().map(|&value| value as i64).collect())
+        Attribute::Integers(values.iter().map(|&value| value as i128).collect())
     }
 }
 
 impl From<&[i64]> for Attribute {
     fn from(values: &[i64]) -> Self {
-        Attribute::Integers(values.to_vec())
+        Attribute::Integers(values.iter().copied().map(i128::from).collect())
     }
 }
 
 impl From<Vec<Vec<i64>>> for Attribute {
     fn from(values: Vec<Vec<i64>>) -> Self {
-        Attribute::Lists(values)
+        let list = |values: Vec<i64>| values.into_iter().map(i128::from).collect();
+        Attribute::Lists(values.into_iter().map(list).collect())
     }
 }
 
@@ -102,6 +103,33 @@ impl From<&Arc<Program>> for Attribute {
     }
 }
 
+/// Whether a word can be told from every other value without quotes.
+fn is_bare(word: &str) -> bool {
+    let mut letters = word.chars();
+    let begins = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
+    let goes_on = letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    begins && goes_on && !matches!(word, "inf" | "NaN" | "program")
+}
+
+/// The shortest digits that read back as the same number, with the type behind them: `1.5f64`. What is not finite is
+/// a word, with a space before the type: `-inf f64`. NaN keeps its sign and not its payload.
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dtype = self.dtype();
+        let sign = |negative: bool| if negative { "-" } else { "" };
+        match *self {
+            Literal::Bool(x) => write!(f, "{x}"),
+            Literal::I64(x) => write!(f, "{x}{dtype}"),
+            Literal::F32(x) if x.is_nan() => write!(f, "{}NaN {dtype}", sign(x.is_sign_negative())),
+            Literal::F64(x) if x.is_nan() => write!(f, "{}NaN {dtype}", sign(x.is_sign_negative())),
+            Literal::F32(x) if x.is_infinite() => write!(f, "{x} {dtype}"),
+            Literal::F64(x) if x.is_infinite() => write!(f, "{x} {dtype}"),
+            Literal::F32(x) => write!(f, "{x:?}{dtype}"),
+            Literal::F64(x) => write!(f, "{x:?}{dtype}"),
+        }
+    }
+}
+
 fn list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, values: &[T]) -> fmt::Result {
     f.write_str("[")?;
     for (k, value) in values.iter().enumerate() {
@@ -114,7 +142,8 @@ impl fmt::Display for Attribute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Attribute::Integer(value) => write!(f, "{value}"),
-            Attribute::Word(word) => f.write_str(word),
+            Attribute::Word(word) if is_bare(word) => f.write_str(word),
+            Attribute::Word(word) => write!(f, "{word:?}"),
             Attribute::Integers(values) => list(f, values),
             Attribute::Lists(lists) => {
                 f.write_str("[")?;
@@ -124,11 +153,7 @@ impl fmt::Display for Attribute {
                 }
                 f.write_str("]")
             }
-            // The shortest digits that read back as the same number.
-            Attribute::Literal(Literal::Bool(x)) => write!(f, "{x}"),
-            Attribute::Literal(Literal::I64(x)) => write!(f, "{x}i64"),
-            Attribute::Literal(Literal::F32(x)) => write!(f, "{x:?}f32"),
-            Attribute::Literal(Literal::F64(x)) => write!(f, "{x:?}f64"),
+            Attribute::Literal(literal) => write!(f, "{literal}"),
             Attribute::Program(program) => write!(f, "{program}"),
         }
     }

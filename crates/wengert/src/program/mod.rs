@@ -5,6 +5,8 @@
 //! is well typed. Nothing is implicit: no broadcast, cast or promotion.
 
 mod builder;
+#[cfg(feature = "text")]
+mod parse;
 mod text;
 mod verify;
 
@@ -12,7 +14,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use builder::Builder;
-pub(crate) use builder::inline;
+pub(crate) use builder::{infer, inline};
 
 use crate::array::Type;
 use crate::error::Line;
@@ -112,6 +114,20 @@ impl Program {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// The Program with some of its outputs only.
+    pub(crate) fn with_outputs(mut self, range: std::ops::RangeFrom<usize>) -> Program {
+        self.outputs.drain(..range.start);
+        crate::optimize::dce(&self)
+    }
+
+    /// Which inputs an equation or output uses.
+    pub(crate) fn used_inputs(&self) -> Vec<bool> {
+        let mut used = vec![false; self.names.len()];
+        let values = self.eqns.iter().flat_map(|eqn| &eqn.args).chain(&self.outputs);
+        values.filter(|value| value.index() < self.names.len()).for_each(|value| used[value.index()] = true);
+        used
     }
 
     /// How many equations there are with those of the Programs inside.

@@ -196,7 +196,7 @@ fn run_single(way: Way<'_>, scratch: &mut Scratch, point: &[f64], ask: Ask) -> R
 
 /// Runs the path at many points, eight at a time, and hands the results of every point to `visit`
 /// in order; `None` for the points of a group in which a guard came out differently.
-pub(crate) fn run_many<X: Tree<Scalar = f64>, O>(
+pub(crate) fn run_many<X: Tree<Leaf = f64>, O>(
     path: &Path<O>,
     scratch: &mut Scratch,
     points: &[X],
@@ -266,7 +266,7 @@ struct Rows {
 
 /// The leaves of up to eight points, a point per lane; lanes without a point repeat the last one.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn fill<X: Tree<Scalar = f64>>(inputs: &mut [Lanes<WIDTH>], group: &[X]) {
+fn fill<X: Tree<Leaf = f64>>(inputs: &mut [Lanes<WIDTH>], group: &[X]) {
     for lane in 0..WIDTH {
         let mut places = inputs.iter_mut();
         group[lane.min(group.len() - 1)].for_each_leaf(&mut |leaf| {

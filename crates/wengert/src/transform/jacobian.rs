@@ -1,1 +1,234 @@
-//! Jacobians by structural seeds.
+//! All columns of a linear Program at once, from structural seeds.
+//!
+//! The identity that a Jacobian starts from is never made: as long as a tangent is diagonal (each
+//! of its numbers depends on the one seed at the same place) only the diagonal is carried. It meets
+//! elementwise factors as a vector, a contraction as one factor of a product without a sum, and
+//! becomes a full matrix by moving numbers, where an operation asks for one.
+
+use crate::array::DType;
+use crate::error::{Error, ErrorKind};
+use crate::ops::{Binary, Unary};
+use crate::primitives::{Op, Pad, Primitive, Slice};
+use crate::program::{Builder, Eqn, Program, Value};
+
+/// How a value depends on the seeds.
+#[derive(Clone, Debug)]
+enum Seeded {
+    /// It is known: not linear in anything.
+    Known(Value),
+    /// Not at all.
+    Zero,
+    /// Its k-th number is the k-th seed times the k-th of these; all are 1 if there are none.
+    Diagonal(Option<Value>),
+    /// With an axis of seeds in front.
+    Dense(Value),
+}
+
+/// Appends the columns of a linear Program for the input with this number: every output with one
+/// more axis in front, along which that input's numbers run. `None` is structurally zero. The
+/// inputs without a value in `args` are the linear ones.
+pub(crate) fn columns(
+    b: &mut Builder,
+    program: &Program,
+    args: &[Option<Value>],
+    input: usize,
+) -> Result<Vec<Option<Value>>, Error> {
+    let length = program.types[input].size();
+    let mut values: Vec<Seeded> = args.iter().map(|arg| arg.map_or(Seeded::Zero, Seeded::Known)).collect();
+    values[input] = Seeded::Diagonal(None);
+    let line = b.line;
+    for eqn in &program.eqns {
+        b.line = eqn.line.or(line);
+        let operands: Vec<Seeded> = eqn.args.iter().map(|arg| values[arg.index()].clone()).collect();
+        let results = push(b, program, eqn, &operands, length)?;
+        values.extend(results);
+    }
+    b.line = line;
+    let dense = |b: &mut Builder, output: &Value| match &values[output.index()] {
+        Seeded::Known(_) | Seeded::Zero => None,
+        Seeded::Diagonal(_) | Seeded::Dense(_) => Some(densify(b, program, *output, &values[output.index()], length)),
+    };
+    Ok(program.outputs.iter().map(|output| dense(b, output)).collect())
+}
+
+fn push(
+    b: &mut Builder,
+    program: &Program,
+    eqn: &Eqn,
+    operands: &[Seeded],
+    length: usize,
+) -> Result<Vec<Seeded>, Error> {
+    let known: Option<Vec<Value>> =
+        operands.iter().map(|operand| if let Seeded::Known(value) = operand { Some(*value) } else { None }).collect();
+    if let Some(args) = known {
+        return Ok(b.ops(eqn.op.clone(), &args).into_iter().map(Seeded::Known).collect());
+    }
+    if operands.iter().all(|operand| matches!(operand, Seeded::Known(_) | Seeded::Zero)) {
+        return Ok(eqn.outs().map(|_| Seeded::Zero).collect());
+    }
+    if let Some(result) = push_diagonal(b, program, eqn, operands) {
+        return Ok(vec![result]);
+    }
+    // Everything else takes full matrices.
+    let (mut args, mut batched) = (Vec::new(), Vec::new());
+    for (arg, operand) in eqn.args.iter().zip(operands) {
+        let (value, has_axis) = match operand {
+            Seeded::Known(value) => (*value, false),
+            Seeded::Zero => (b.full(0.0, program.ty(*arg)), false),
+            dense => (densify(b, program, *arg, dense, length), true),
+        };
+        args.push(value);
+        batched.push(has_axis);
+    }
+    let outs = eqn.op.batch(b, &args, &batched, length).map_err(|why| {
+        let error = Error::new(ErrorKind::Unsupported, &eqn.op.name(), why.0);
+        error.of(args.iter().map(|&arg| b.ty(arg))).at(b.line)
+    })?;
+    let seeded = outs.into_iter().map(|(out, has_axis)| match has_axis {
+        true => Seeded::Dense(out),
+        false => Seeded::Dense(b.repeat_in_front(out, length)),
+    });
+    Ok(seeded.collect())
+}
+
+/// The result, if it stays diagonal or is a contraction of a diagonal.
+fn push_diagonal(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seeded]) -> Option<Seeded> {
+    use Seeded::{Diagonal, Known, Zero};
+    let ty = program.ty(eqn.first).clone();
+    let ones = |b: &mut Builder, scale: &Option<Value>, dtype: DType| {
+        scale.unwrap_or_else(|| b.full(1.0, &ty.with_dtype(dtype)))
+    };
+    match (&eqn.op, operands) {
+        (Op::Unary(Unary::Neg), [Diagonal(scale)]) => {
+            Some(Diagonal(Some(match scale {
+                Some(scale) => b.neg(*scale),
+                None => b.full(-1.0, &ty),
+            })))
+        }
+        (Op::Binary(Binary::Mul), [Diagonal(scale), Known(factor)] | [Known(factor), Diagonal(scale)]) => {
+            Some(Diagonal(Some(scale.map_or(*factor, |scale| b.mul(scale, *factor)))))
+        }
+        (Op::Binary(Binary::Div), [Diagonal(scale), Known(divisor)]) => {
+            let scale = ones(b, scale, ty.dtype);
+            Some(Diagonal(Some(b.div(scale, *divisor))))
+        }
+        (Op::Binary(op @ (Binary::Add | Binary::Sub)), [Diagonal(x), Diagonal(y)]) => {
+            let (x, y) = (ones(b, x, ty.dtype), ones(b, y, ty.dtype));
+            Some(Diagonal(Some(b.op(*op, &[x, y]))))
+        }
+        (Op::Binary(Binary::Add), [Diagonal(scale), Zero] | [Zero, Diagonal(scale)])
+        | (Op::Binary(Binary::Sub), [Diagonal(scale), Zero]) => Some(Diagonal(*scale)),
+        (Op::Select(_), [Known(mask), yes, no]) => {
+            // A known branch of a linear select is a zero.
+            let side = |b: &mut Builder, branch: &Seeded| match branch {
+                Diagonal(scale) => Some(ones(b, scale, ty.dtype)),
+                Known(_) | Zero => Some(b.full(0.0, &ty)),
+                Seeded::Dense(_) => None,
+            };
+            let (yes, no) = (side(b, yes)?, side(b, no)?);
+            Some(Diagonal(Some(b.select(*mask, yes, no))))
+        }
+        (Op::Convert(op), [Diagonal(scale)]) => Some(Diagonal(scale.map(|scale| b.convert(scale, op.0)))),
+        (Op::Reshape(_), [Diagonal(scale)]) => Some(Diagonal(scale.map(|scale| b.reshape(scale, &ty.shape)))),
+        (Op::Einsum(einsum), [Diagonal(scale), Known(other)]) => {
+            Some(Seeded::Dense(contract(b, (einsum.lhs(), einsum.rhs(), einsum.out()), *scale, *other, program, eqn, 0)))
+        }
+        (Op::Einsum(einsum), [Known(other), Diagonal(scale)]) => {
+            let (lhs, rhs, out) = (einsum.lhs(), einsum.rhs(), einsum.out());
+            Some(Seeded::Dense(contract(b, (rhs, lhs, out), *scale, *other, program, eqn, 1)))
+        }
+        _ => None,
+    }
+}
+
+/// `einsum` of a diagonal with a known operand: the diagonal's own labels run along the axis of
+/// seeds, those that stay in the result once more, where only equal indices count.
+fn contract(
+    b: &mut Builder,
+    (own, other, out): (&[u8], &[u8], &[u8]),
+    scale: Option<Value>,
+    factor: Value,
+    program: &Program,
+    eqn: &Eqn,
+    place: usize,
+) -> Value {
+    let own_ty = program.ty(eqn.args[place]).clone();
+    let out_shape = program.ty(eqn.first).shape.clone();
+    // The product without a sum over the seeds' labels: own labels, then those only in the result.
+    let rest: Vec<u8> = out.iter().copied().filter(|label| !own.contains(label)).collect();
+    let labels: Vec<u8> = own.iter().chain(&rest).copied().collect();
+    let scale = scale.unwrap_or_else(|| b.full(1.0, &own_ty));
+    let factor_only: Vec<usize> = (0..other.len()).filter(|&k| !labels.contains(&other[k])).collect();
+    let factor = b.sum(factor, &factor_only);
+    let other: Vec<u8> = other.iter().copied().filter(|label| labels.contains(label)).collect();
+    let length_of = |label: u8| match own.iter().position(|&own| own == label) {
+        Some(k) => own_ty.shape[k],
+        None => out_shape[out.iter().position(|&out| out == label).expect("it is in the result")],
+    };
+    let shape: Vec<usize> = labels.iter().map(|&label| length_of(label)).collect();
+    let spread = |b: &mut Builder, x: Value, own: &[u8]| {
+        let mut order: Vec<usize> = (0..own.len()).collect();
+        let place = |label: u8| labels.iter().position(|&other| other == label).expect("a label of the product");
+        order.sort_by_key(|&k| place(own[k]));
+        let x = b.permute(x, &order);
+        let kept: Vec<usize> = order.iter().map(|&k| place(own[k])).collect();
+        let new: Vec<usize> = (0..labels.len()).filter(|axis| !kept.contains(axis)).collect();
+        b.spread(x, &shape, &new)
+    };
+    let (scale, factor) = (spread(b, scale, own), spread(b, factor, &other));
+    let mut product = b.mul(scale, factor);
+    // Labels that stay: a second axis for each.
+    let mut axes: Vec<u8> = rest.clone();
+    for (axis, label) in own.iter().enumerate().filter(|(_, label)| out.contains(label)) {
+        product = embed_diagonal(b, product, axis);
+        axes.push(*label);
+    }
+    let order: Vec<usize> = out
+        .iter()
+        .map(|label| own.len() + axes.iter().position(|axis| axis == label).expect("every label of the result"))
+        .collect();
+    let order: Vec<usize> = (0..own.len()).chain(order).collect();
+    let product = b.permute(product, &order);
+    let seeds = [own_ty.size()];
+    b.reshape(product, &[&seeds[..], &out_shape[..]].concat())
+}
+
+/// The value with its axis of seeds.
+fn densify(b: &mut Builder, program: &Program, value: Value, seeded: &Seeded, length: usize) -> Value {
+    match seeded {
+        Seeded::Dense(dense) => *dense,
+        Seeded::Known(_) | Seeded::Zero => {
+            let zero = b.full(0.0, program.ty(value));
+            b.repeat_in_front(zero, length)
+        }
+        Seeded::Diagonal(scale) => {
+            let ty = program.ty(value).clone();
+            let scale = scale.unwrap_or_else(|| b.full(1.0, &ty));
+            let flat = b.reshape(scale, &[length]);
+            let square = embed_diagonal(b, flat, 0);
+            b.reshape(square, &[&[length], &ty.shape[..]].concat())
+        }
+    }
+}
+
+/// One more axis at the end, as long as `axis`; the numbers stand where the two indices are equal,
+/// and zeros elsewhere. It moves numbers and multiplies none.
+fn embed_diagonal(b: &mut Builder, x: Value, axis: usize) -> Value {
+    let shape = b.shape(x).to_vec();
+    let (rank, n) = (shape.len(), shape[axis]);
+    let x = b.move_axis(x, axis, rank - 1);
+    let outer: Vec<usize> = shape.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &length)| length).collect();
+    let with = |last: &[usize]| [&outer[..], last].concat();
+    // Rows of n + 1 numbers, one after the other, hold the k-th number at k (n + 1) = k n + k.
+    let column = b.reshape(x, &with(&[n, 1]));
+    let ty = b.ty(column).clone();
+    let zero = b.full(0.0, &ty.with_shape(Vec::new()));
+    let mut high = vec![0; rank + 1];
+    high[rank] = n as i64;
+    let padded = b.op(Pad::new(&vec![0; rank + 1], &high), &[column, zero]);
+    let flat = b.reshape(padded, &with(&[n * (n + 1)]));
+    let flat_shape = b.shape(flat).to_vec();
+    let cut = b.op(Slice::along(&flat_shape, rank - 1, 0, n * n), &[flat]);
+    let square = b.reshape(cut, &with(&[n, n]));
+    b.move_axis(square, rank - 1, axis)
+}

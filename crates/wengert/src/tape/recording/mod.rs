@@ -9,6 +9,7 @@
 //! Measured (design notes): `RefCell<Vec>` instead of the block costs 2 to 3 ns per operation.
 
 mod scope;
+mod segment;
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -19,6 +20,7 @@ use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
 use crate::ops::{Binary, Unary};
 
 pub(crate) use scope::{Inputs, Scope, line_of};
+pub(crate) use segment::{Entry, Operand, innermost, is_open, line_of_generation, push_external, segment};
 pub use scope::{TapeSize, release_memory};
 
 /// A place in the user's source.
@@ -86,6 +88,9 @@ struct Level {
     inputs: usize,
     mode: Mode,
     line: Line,
+    /// Whether values of the Program of this level came back as variables: then the sweep over
+    /// this list alone would lose what lies behind them.
+    externals: bool,
 }
 
 thread_local! {

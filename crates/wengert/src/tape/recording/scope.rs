@@ -31,6 +31,7 @@ impl Scope {
                     inputs: 0,
                     mode: mode.max(outer),
                     line,
+                    externals: false,
                 };
                 list.levels.push(level);
                 list.resume(tape);
@@ -42,6 +43,16 @@ impl Scope {
     /// Whether no other recording is under way around this one.
     pub(crate) fn is_outermost(&self) -> bool {
         self.depth == 1
+    }
+
+    /// The generation of this level's variables.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether values of a Program came back as variables of this level.
+    pub(crate) fn has_externals(&self) -> bool {
+        LIST.with_borrow(|list| list.levels.last().is_some_and(|level| level.externals))
     }
 
     /// The driver's line.
@@ -57,12 +68,17 @@ impl Scope {
 
     /// The gradient of `output` by this level's inputs, swept in place and handed to `take` (an
     /// input that was not reached holds -0.0). Only for an outermost scope, which has no captures.
-    /// `None`: the sweep met a derivative that needs care, and has changed nothing.
+    /// `None`: the sweep met a derivative that needs care, or the level has a Program besides, and
+    /// nothing has changed.
     pub(crate) fn gradient_in_place<G>(&self, output: Var, take: impl FnOnce(&[f64]) -> G) -> Option<G> {
         debug_assert!(self.is_outermost(), "a nested scope has captures");
         LIST.with_borrow_mut(|list| {
             TAPE.with(|tape| {
-                let inputs = list.levels.last().expect("the scope is open").inputs;
+                let level = list.levels.last().expect("the scope is open");
+                if level.externals {
+                    return None;
+                }
+                let inputs = level.inputs;
                 let from = match list.is_active(output, "the result", self.line) {
                     true => Some((output.tag & INDEX_MASK) as usize),
                     false => None,

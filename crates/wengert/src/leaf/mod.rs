@@ -1,0 +1,137 @@
+//! [`Leaf`]: the numbers a driver works on, and what every driver does with them.
+//!
+//! Plain numbers and variables are swept on the tape, tensors become Programs; the drivers in
+//! [`crate::api`] ask the leaf.
+
+mod scalar;
+mod tensor;
+
+use std::fmt::Debug;
+
+pub(crate) use scalar::{compute, run_recorded};
+pub(crate) use tensor::{Level, Mapped};
+
+use crate::tape::Var;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// The recorded leaf of a tree: what its function computes with.
+pub type Active<T> = <<T as Tree>::Leaf as Leaf>::Active;
+
+/// What the leaves of a [`Tree`] can be: `f64`, [`Var`], [`Tensor`].
+///
+/// Sealed: implemented for these three.
+pub trait Leaf: Clone + Debug + Drive + 'static {
+    /// The leaf that the function gets and gives.
+    type Active: Leaf;
+    /// The result of a function, with leaves of this type.
+    type Out<O: Tree<Leaf = Self::Active>>;
+    /// A Jacobian: the result with a gradient in place of every number, or blocks.
+    type Jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Self::Active>>;
+    /// A Hessian: the point with a gradient in place of every number, or blocks.
+    type Hessian<T: Tree<Leaf = Self>>;
+    /// A linearised function, kept for its transpose.
+    type Held: Clone + Debug;
+}
+
+/// The part of [`Leaf`] that is ours: one method per driver.
+pub trait Drive: Sized {
+    /// See [`crate::value_and_grad`].
+    #[track_caller]
+    fn value_and_grad<T>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> (Self, T::Grad)
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>;
+
+    /// See [`crate::grad`].
+    #[track_caller]
+    fn grad<T>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> T::Grad
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>;
+
+    /// See [`crate::value_and_grad_aux`].
+    #[track_caller]
+    fn value_and_grad_aux<T, A>(
+        x: &T,
+        f: impl FnOnce(T::Vars) -> (Self::Active, A),
+    ) -> (Self, Self::Out<A>, T::Grad)
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>,
+        A: Tree<Leaf = Self::Active>;
+
+    /// See [`crate::jvp`].
+    #[track_caller]
+    fn jvp<T, O>(x: &T, tangent: &[Self], f: impl FnOnce(T::Vars) -> O) -> (Self::Out<O>, Self::Out<O>)
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>,
+        O: Tree<Leaf = Self::Active>;
+
+    /// See [`crate::vjp`].
+    #[track_caller]
+    fn hold<T, O>(x: &T, f: impl FnOnce(T::Vars) -> O) -> (Self::Out<O>, Self::Held)
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>,
+        O: Tree<Leaf = Self::Active>;
+
+    /// See [`crate::Pullback::pull`].
+    #[track_caller]
+    fn pull<T>(x: &T, held: &Self::Held, cotangent: &[Self]) -> T::Grad
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>;
+
+    /// See [`crate::jacobian`].
+    #[track_caller]
+    fn jacobian<T, O>(x: &T, f: impl FnOnce(T::Vars) -> O) -> Self::Jacobian<T, O>
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>,
+        O: Tree<Leaf = Self::Active>;
+
+    /// See [`crate::hessian`].
+    #[track_caller]
+    fn hessian<T>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> Self::Hessian<T>
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>;
+
+    /// See [`crate::hvp`].
+    #[track_caller]
+    fn hvp<T>(x: &T, vector: &[Self], f: impl FnOnce(T::Vars) -> Self::Active) -> T::Grad
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>;
+}
+
+/// The next of the results that an algorithm gave.
+pub(crate) fn next<S>(results: &mut std::vec::IntoIter<S>) -> S {
+    results.next().expect("an algorithm gives as many numbers as its driver takes")
+}
+
+impl Leaf for f64 {
+    type Active = Var;
+    type Out<O: Tree<Leaf = Var>> = O::Each<f64>;
+    type Jacobian<T: Tree<Leaf = f64>, O: Tree<Leaf = Var>> = O::Each<T::Grad>;
+    type Hessian<T: Tree<Leaf = f64>> = T::Each<T::Grad>;
+    type Held = scalar::Held<f64>;
+}
+
+impl Leaf for Var {
+    type Active = Var;
+    type Out<O: Tree<Leaf = Var>> = O::Each<Var>;
+    type Jacobian<T: Tree<Leaf = Var>, O: Tree<Leaf = Var>> = O::Each<T::Grad>;
+    type Hessian<T: Tree<Leaf = Var>> = T::Each<T::Grad>;
+    type Held = scalar::Held<Var>;
+}
+
+impl Leaf for Tensor {
+    type Active = Tensor;
+    type Out<O: Tree<Leaf = Tensor>> = O::Grad;
+    type Jacobian<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>> = crate::blocks::Blocks;
+    type Hessian<T: Tree<Leaf = Tensor>> = crate::blocks::Blocks;
+    type Held = tensor::Held;
+}

@@ -1,0 +1,179 @@
+//! Drivers at points of numbers and variables: swept on the tape. Where array operations came in
+//! between, the recording is lifted into a Program, and that is transformed.
+
+use super::{Drive, next};
+use crate::algorithm::Task;
+use crate::lifted::{self, Lifted};
+use crate::scalar::{Scalar, Sealed};
+use crate::tape::Var;
+use crate::tape::recording::{Line, Mode, Scope};
+use crate::tape::trace::Trace;
+use crate::tree::{Tree, check_size, leaves};
+
+/// Runs `f` at `x` under a recording of its own, which stays open.
+#[track_caller]
+pub(crate) fn run_recorded<T, O>(mode: Mode, x: &T, f: impl FnOnce(T::Vars) -> O) -> (Scope, O)
+where
+    T: Tree + ?Sized,
+    T::Leaf: Scalar,
+{
+    let scope = Scope::open(mode);
+    let mut inputs = scope.inputs();
+    let vars = x.vars(&mut |leaf| leaf.enter(&mut inputs));
+    inputs.end();
+    let output = f(vars);
+    (scope, output)
+}
+
+/// Ends a recording and computes from it.
+#[track_caller]
+fn finish<S: Scalar>(
+    scope: Scope,
+    outputs: &[Var],
+    directions: &[S],
+    task: &Task,
+) -> std::vec::IntoIter<S> {
+    let results = if scope.has_externals() {
+        lifted::finish(scope, outputs, directions, task)
+    } else {
+        S::finish(scope, outputs, directions, task)
+    };
+    results.into_iter()
+}
+
+/// Runs `f` at `x` and computes from the recording.
+#[track_caller]
+pub(crate) fn compute<T, O>(
+    x: &T,
+    directions: &[T::Leaf],
+    task: &Task,
+    f: impl FnOnce(T::Vars) -> O,
+) -> (O, std::vec::IntoIter<T::Leaf>)
+where
+    T: Tree + ?Sized,
+    T::Leaf: Scalar,
+    O: Tree<Leaf = Var>,
+{
+    let (scope, output) = run_recorded(Mode::Once, x, f);
+    let results = finish(scope, &leaves(&output), directions, task);
+    (output, results)
+}
+
+/// A function linearised at a point of numbers.
+#[derive(Clone, Debug)]
+pub enum Held<S> {
+    /// Its tape, and the values on it.
+    Tape(Trace, Vec<S>, Line),
+    /// Its Program.
+    Lifted(Lifted),
+}
+
+macro_rules! drive {
+    ($scalar:ty) => {
+        #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+        impl Drive for $scalar {
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> (Self, T::Grad) {
+                let (scope, output) = run_recorded(Mode::Once, x, f);
+                if scope.is_outermost() {
+                    let gradient = scope.gradient_in_place(output, |adjoints| {
+                        let mut adjoints = adjoints.iter();
+                        // + 0.0: what was not reached holds -0.0.
+                        x.grad(&mut || Self::from_plain(adjoints.next().expect("one per leaf") + 0.0))
+                    });
+                    if let Some(gradient) = gradient {
+                        return (Self::from_plain(output.value), gradient);
+                    }
+                }
+                let mut results = finish(scope, &[output], &[], &Task::Gradient);
+                (next(&mut results), x.grad(&mut || next(&mut results)))
+            }
+
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
+                let (scope, output) = run_recorded(Mode::Once, x, f);
+                if scope.is_outermost() {
+                    let gradient = scope.gradient_in_place(output, |adjoints| {
+                        let mut adjoints = adjoints.iter();
+                        x.grad(&mut || Self::from_plain(adjoints.next().expect("one per leaf") + 0.0))
+                    });
+                    if let Some(gradient) = gradient {
+                        return gradient;
+                    }
+                }
+                // Only the gradient is asked for: a value that depends on an outer variable does no
+                // harm.
+                let mut results = finish(scope, &[output], &[Self::from_plain(1.0)], &Task::Pull);
+                x.grad(&mut || next(&mut results))
+            }
+
+            fn value_and_grad_aux<T: Tree<Leaf = Self>, A: Tree<Leaf = Var>>(
+                x: &T,
+                f: impl FnOnce(T::Vars) -> (Var, A),
+            ) -> (Self, A::Each<Self>, T::Grad) {
+                let ((_, aux), mut results) = compute(x, &[], &Task::Gradient, f);
+                let value = next(&mut results);
+                let aux = aux.each(&mut || next(&mut results));
+                (value, aux, x.grad(&mut || next(&mut results)))
+            }
+
+            fn jvp<T: Tree<Leaf = Self>, O: Tree<Leaf = Var>>(
+                x: &T,
+                tangent: &[Self],
+                f: impl FnOnce(T::Vars) -> O,
+            ) -> (O::Each<Self>, O::Each<Self>) {
+                let (output, mut results) = compute(x, tangent, &Task::Jvp, f);
+                (output.each(&mut || next(&mut results)), output.each(&mut || next(&mut results)))
+            }
+
+            fn hold<T: Tree<Leaf = Self>, O: Tree<Leaf = Var>>(
+                x: &T,
+                f: impl FnOnce(T::Vars) -> O,
+            ) -> (O::Each<Self>, Held<Self>) {
+                let (scope, output) = run_recorded(Mode::Once, x, f);
+                let line = scope.line();
+                if scope.has_externals() {
+                    let (values, held) = lifted::hold::<Self>(scope, &leaves(&output));
+                    let mut values = values.into_iter();
+                    return (output.each(&mut || next(&mut values)), Held::Lifted(held));
+                }
+                let (trace, values) = <Self as Sealed>::hold(scope, &leaves(&output));
+                let mut results = <Self as Sealed>::resume(&trace, line, &values, &[], &Task::Value).into_iter();
+                let y = output.each(&mut || next(&mut results));
+                (y, Held::Tape(trace, values, line))
+            }
+
+            fn pull<T: Tree<Leaf = Self>>(x: &T, held: &Held<Self>, cotangent: &[Self]) -> T::Grad {
+                let results = match held {
+                    Held::Tape(trace, values, line) => {
+                        check_size("pull", "cotangent", trace.outputs.len(), cotangent.len());
+                        <Self as Sealed>::resume(trace, *line, values, cotangent, &Task::Pull)
+                    }
+                    Held::Lifted(held) => lifted::pull(held, cotangent),
+                };
+                let mut results = results.into_iter();
+                x.grad(&mut || next(&mut results))
+            }
+
+            fn jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Var>>(
+                x: &T,
+                f: impl FnOnce(T::Vars) -> O,
+            ) -> O::Each<T::Grad> {
+                let (output, mut results) = compute(x, &[], &Task::Jacobian, f);
+                output.each(&mut || x.grad(&mut || next(&mut results)))
+            }
+
+            fn hessian<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> T::Each<T::Grad> {
+                let (_, mut results) = compute(x, &[], &Task::Hessian, f);
+                x.each(&mut || x.grad(&mut || next(&mut results)))
+            }
+
+            fn hvp<T: Tree<Leaf = Self>>(x: &T, vector: &[Self], f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
+                let (_, mut results) = compute(x, vector, &Task::Hvp, f);
+                x.grad(&mut || next(&mut results))
+            }
+        }
+    };
+}
+drive!(f64);
+drive!(Var);

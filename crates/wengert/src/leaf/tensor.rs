@@ -1,0 +1,209 @@
+//! Drivers at points of tensors: the function is recorded as a Program, transformed, and the result
+//! applied to the point and to what was captured.
+
+use std::panic::Location;
+
+use super::Drive;
+use crate::array::Type;
+use crate::blocks::Blocks;
+use crate::derivatives::{self, check_leaves, check_loss};
+use crate::error::{Error, ErrorKind, Line, OrRaise};
+use crate::program::Program;
+use crate::tape::recording::{Mode, Scope};
+use crate::tensor::Tensor;
+use crate::tensor::graph::{self, Closed, Reading};
+use crate::tree::{Tree, check_size, leaves};
+
+/// A linearised function of tensors.
+pub type Held = derivatives::Pulled;
+
+/// A recording of a function of tensors, which stays open.
+pub(crate) struct Level {
+    driver: &'static str,
+    scope: Scope,
+    line: Line,
+}
+
+/// How a leaf of a point becomes an input.
+pub(crate) enum Mapped {
+    /// As it is.
+    Whole,
+    /// Without this axis.
+    Slice(usize),
+}
+
+impl Level {
+    /// Opens a level.
+    #[track_caller]
+    pub(crate) fn open(driver: &'static str, reading: Reading) -> Self {
+        let scope = Scope::open(Mode::Once);
+        graph::open(scope.generation(), reading);
+        Level { driver, scope, line: Location::caller() }
+    }
+
+    /// An input for a leaf of the point.
+    pub(crate) fn input(&self, leaf: &Tensor, mapped: &Mapped) -> Tensor {
+        let mut ty = leaf.ty().clone();
+        let point = match mapped {
+            Mapped::Whole => Some(leaf.clone()),
+            Mapped::Slice(axis) => {
+                ty.shape.remove(*axis);
+                None
+            }
+        };
+        graph::with_graph(self.scope.generation(), |graph| graph.leaf("", ty, point))
+    }
+
+    /// Ends the level: its Program and captures.
+    pub(crate) fn close(self, outputs: &[Tensor]) -> Result<Closed, Error> {
+        graph::close(self.scope.generation(), outputs, self.driver, self.line)
+    }
+}
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        // After a panic in the user's function; else it was taken.
+        graph::take(self.scope.generation());
+    }
+}
+
+/// Runs `f` at `x` under a recording of its own and finishes it.
+#[track_caller]
+fn record<T: Tree<Leaf = Tensor>, O>(
+    driver: &'static str,
+    x: &T,
+    f: impl FnOnce(T::Vars) -> O,
+    outputs: impl FnOnce(&O) -> Vec<Tensor>,
+) -> (O, Vec<Tensor>, Closed) {
+    let line = Location::caller();
+    let point = leaves(x);
+    check_leaves(driver, line, &point).or_raise();
+    let level = Level::open(driver, Reading::Allowed);
+    let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
+    let results = outputs(&output);
+    let closed = level.close(&results).or_raise();
+    (output, point, closed)
+}
+
+/// Records a function whose result is a loss.
+#[track_caller]
+fn record_loss<T: Tree<Leaf = Tensor>>(
+    driver: &'static str,
+    x: &T,
+    f: impl FnOnce(T::Vars) -> Tensor,
+) -> (Vec<Tensor>, Closed) {
+    let (loss, point, closed) = record(driver, x, f, |loss| vec![loss.clone()]);
+    check_loss(driver, Location::caller(), loss.ty()).or_raise();
+    (point, closed)
+}
+
+/// Checks that a direction has the types of what it belongs to.
+fn check_types(driver: &str, what: &str, wanted: &[Type], got: &[Tensor], line: Line) -> Result<(), Error> {
+    let misfit = wanted.iter().zip(got).position(|(wanted, got)| wanted != got.ty());
+    match misfit {
+        Some(k) => {
+            let why = format!("leaf {k} of the {what} is {}, and has to be {}", got[k].ty(), wanted[k]);
+            Err(Error::new(ErrorKind::Misfit, driver, why).at(Some(line)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The tree of a point with these leaves.
+fn tree<T: Tree<Leaf = Tensor>>(x: &T, leaves: impl IntoIterator<Item = Tensor>) -> T::Grad {
+    let mut leaves = leaves.into_iter();
+    x.grad(&mut || leaves.next().expect("one per leaf"))
+}
+
+/// Applies a derived Program, or panics with the reason why there is none.
+#[track_caller]
+fn apply(
+    driver: &str,
+    program: Result<Program, Error>,
+    closed: &Closed,
+    point: &[Tensor],
+    more: &[Tensor],
+) -> Vec<Tensor> {
+    let line = Location::caller();
+    let program = program.map_err(|error| error.at(Some(line))).or_raise();
+    derivatives::apply(driver, &program, closed, point, more).or_raise()
+}
+
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+impl Drive for Tensor {
+    fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> (Self, T::Grad) {
+        let (point, closed) = record_loss("value_and_grad", x, f);
+        let mut results = apply("value_and_grad", derivatives::gradient(&closed, true), &closed, &point, &[]).into_iter();
+        let value = results.next().expect("the value comes first");
+        (value, tree(x, results))
+    }
+
+    fn grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> T::Grad {
+        let (point, closed) = record_loss("grad", x, f);
+        tree(x, apply("grad", derivatives::gradient(&closed, false), &closed, &point, &[]))
+    }
+
+    fn value_and_grad_aux<T: Tree<Leaf = Self>, A: Tree<Leaf = Tensor>>(
+        x: &T,
+        f: impl FnOnce(T::Vars) -> (Tensor, A),
+    ) -> (Self, A::Grad, T::Grad) {
+        const NAME: &str = "value_and_grad_aux";
+        let outputs = |(loss, aux): &(Tensor, A)| {
+            let mut outputs = vec![loss.clone()];
+            outputs.extend(leaves(aux));
+            outputs
+        };
+        let ((loss, aux), point, closed) = record(NAME, x, f, outputs);
+        check_loss(NAME, Location::caller(), loss.ty()).or_raise();
+        let mut results = apply(NAME, derivatives::gradient(&closed, true), &closed, &point, &[]);
+        let gradient = results.split_off(1 + aux.size());
+        let mut results = results.into_iter();
+        let value = results.next().expect("the value comes first");
+        (value, tree(&aux, results), tree(x, gradient))
+    }
+
+    fn jvp<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(
+        x: &T,
+        tangent: &[Self],
+        f: impl FnOnce(T::Vars) -> O,
+    ) -> (O::Grad, O::Grad) {
+        let (output, point, closed) = record("jvp", x, f, |output| leaves(output));
+        let types: Vec<Type> = point.iter().map(|leaf| leaf.ty().clone()).collect();
+        check_types("jvp", "tangent", &types, tangent, Location::caller()).or_raise();
+        let mut results = apply("jvp", derivatives::pushed(&closed), &closed, &point, tangent);
+        let tangents = results.split_off(output.size());
+        (tree(&output, results), tree(&output, tangents))
+    }
+
+    fn hold<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> (O::Grad, Held) {
+        let (output, point, closed) = record("vjp", x, f, |output| leaves(output));
+        let (values, held) = derivatives::pullback("vjp", &closed, &point).or_raise();
+        (tree(&output, values), held)
+    }
+
+    fn pull<T: Tree<Leaf = Self>>(x: &T, held: &Held, cotangent: &[Self]) -> T::Grad {
+        check_size("pull", "cotangent", held.outputs.len(), cotangent.len());
+        check_types("pull", "cotangent", &held.outputs, cotangent, Location::caller()).or_raise();
+        tree(x, derivatives::pull("pull", held, cotangent).or_raise())
+    }
+
+    fn jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> Blocks {
+        let (_, point, closed) = record("jacobian", x, f, |output| leaves(output));
+        let blocks = apply("jacobian", derivatives::blocks(&closed), &closed, &point, &[]);
+        Blocks::new(closed.program.output_types(), &point, blocks)
+    }
+
+    fn hessian<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> Blocks {
+        let (point, closed) = record_loss("hessian", x, f);
+        let gradient = derivatives::gradient_closed(&closed).or_raise();
+        let blocks = apply("hessian", derivatives::blocks(&gradient), &closed, &point, &[]);
+        Blocks::new(gradient.program.output_types(), &point, blocks)
+    }
+
+    fn hvp<T: Tree<Leaf = Self>>(x: &T, vector: &[Self], f: impl FnOnce(T::Vars) -> Tensor) -> T::Grad {
+        let (point, closed) = record_loss("hvp", x, f);
+        let types: Vec<Type> = point.iter().map(|leaf| leaf.ty().clone()).collect();
+        check_types("hvp", "vector", &types, vector, Location::caller()).or_raise();
+        tree(x, apply("hvp", derivatives::hvp(&closed), &closed, &point, vector))
+    }
+}

@@ -1,0 +1,142 @@
+//! Sorting: the permutation that sorts. Sorted values are a gather with it, so that derivatives are
+//! those of the gather.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::sample::{numbers, numbers_f32};
+use super::{Attributes, Family, OperandSet, Primitive, Sample, arity, check_axis};
+use crate::array::{Array, DType, Element, Type};
+use crate::error::Misfit;
+use crate::program::{Builder, Value};
+
+/// The positions (i64) of the elements along an axis in increasing or decreasing order.
+///
+/// The sort is stable in both orders: of equal elements, as 0 and -0 are, the first comes first. NaN
+/// comes last in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ArgSort {
+    /// The axis.
+    pub axis: usize,
+    /// Whether the largest comes first.
+    pub descending: bool,
+}
+
+impl ArgSort {
+    /// Along this axis.
+    pub fn new(axis: usize, descending: bool) -> Self {
+        ArgSort { axis, descending }
+    }
+
+    fn order<T: Element>(self, x: &T, y: &T) -> Ordering {
+        let nan = |x: &T| x.partial_cmp(x).is_none();
+        match x.partial_cmp(y) {
+            Some(order) if self.descending => order.reverse(),
+            Some(order) => order,
+            None => nan(x).cmp(&nan(y)),
+        }
+    }
+
+    fn positions<T: Element>(self, x: &Array) -> Array {
+        let elements = x.known::<T>();
+        let (length, inner) = (x.shape()[self.axis], x.shape()[self.axis + 1..].iter().product::<usize>());
+        let outer: usize = x.shape()[..self.axis].iter().product();
+        let mut positions = vec![0i64; elements.len()];
+        for first in (0..outer).flat_map(|row| (0..inner).map(move |column| row * length * inner + column)) {
+            let mut line: Vec<usize> = (0..length).collect();
+            line.sort_by(|&i, &j| self.order(&elements[first + i * inner], &elements[first + j * inner]));
+            line.iter().enumerate().for_each(|(k, &position)| positions[first + k * inner] = position as i64);
+        }
+        Array::new(x.shape(), positions)
+    }
+}
+
+impl Primitive for ArgSort {
+    fn name(&self) -> Cow<'static, str> {
+        "argsort".into()
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
+        arity(args, 1)?;
+        check_axis(self.axis, args[0])?;
+        Ok(vec![args[0].with_dtype(DType::I64)])
+    }
+    fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+        Ok(vec![match args[0].dtype() {
+            DType::Bool => self.positions::<bool>(args[0]),
+            DType::I64 => self.positions::<i64>(args[0]),
+            DType::F32 => self.positions::<f32>(args[0]),
+            DType::F64 => self.positions::<f64>(args[0]),
+        }])
+    }
+    fn linear_in(&self, _: usize) -> Vec<OperandSet> {
+        Vec::new()
+    }
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+        let axis = self.axis + usize::from(batched[0]);
+        Ok(vec![(b.op(ArgSort { axis, ..*self }, args), batched[0])])
+    }
+    fn attributes(&self) -> Attributes {
+        Attributes::default().with("axis", self.axis).with("descending", self.descending)
+    }
+}
+
+impl Family for ArgSort {
+    fn samples() -> Vec<Sample> {
+        let special = vec![0.0, f64::NAN, -0.0, f64::INFINITY, 1.0, 0.0, f64::NEG_INFINITY, f64::NAN];
+        let operands = [
+            (0, numbers(1, &[5])),
+            (0, Array::new(&[8], special)),
+            (1, numbers_f32(2, &[2, 3])),
+            (1, numbers(3, &[2, 3, 2])),
+            (0, numbers(4, &[2, 0])),
+            (1, numbers(5, &[2, 0])),
+            (2, Array::new(&[1, 2, 3, 1], vec![4i64, 1, 4, 0, -3, i64::MIN])),
+            (0, Array::new(&[4], vec![true, false, true, false])),
+        ];
+        let cases = operands.iter().flat_map(|(axis, x)| {
+            [false, true].map(|descending| Sample::new(ArgSort::new(*axis, descending), std::slice::from_ref(x)))
+        });
+        cases.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitives::trials::{check_vmap, program_of, rotated};
+
+    fn sorted(x: Array, axis: usize, descending: bool) -> Vec<i64> {
+        ArgSort::new(axis, descending).eval(&[&x]).expect("it sorts")[0].known::<i64>().to_vec()
+    }
+
+    #[test]
+    fn equal_elements_keep_their_order_and_nan_is_last() {
+        let nan = f64::NAN;
+        let x = Array::new(&[7], vec![1.0, nan, 0.0, -0.0, 1.0, nan, -2.0]);
+        assert_eq!(sorted(x.clone(), 0, false), [6, 2, 3, 0, 4, 1, 5]);
+        assert_eq!(sorted(x, 0, true), [0, 4, 2, 3, 6, 1, 5]);
+        let x = Array::new(&[3, 2], vec![2i64, 5, 1, 5, 2, 6]);
+        assert_eq!(sorted(x.clone(), 0, false), [1, 0, 0, 1, 2, 2]);
+        assert_eq!(sorted(x.clone(), 0, true), [0, 2, 2, 0, 1, 1]);
+        assert_eq!(sorted(x, 1, true), [1, 0, 1, 0, 1, 0]);
+        assert_eq!(sorted(Array::new(&[3], vec![true, false, true]), 0, true), [0, 2, 1]);
+        assert_eq!(sorted(Array::new(&[3], vec![f32::NAN, 2.0, f32::INFINITY]), 0, true), [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_permutation_has_no_tangent_and_needs_an_axis() {
+        let x = Array::new(&[3], vec![3.0, 1.0, 2.0]);
+        let program = program_of(&ArgSort::new(0, false).into(), std::slice::from_ref(&x));
+        let out = program.jvp(&[true]).expect("it has none").run(&[x.clone(), x.clone()]).expect("it runs");
+        assert_eq!(out[1].known::<i64>(), [0, 0, 0]);
+        let why = ArgSort::new(1, false).infer(&[x.ty()]).expect_err("there is one axis");
+        assert_eq!(why.0, "there is no axis 1 in f64[3], which has 1 axes");
+    }
+
+    #[test]
+    fn lanes_sort_as_slices_do() {
+        for sample in ArgSort::samples() {
+            check_vmap(&program_of(&sample.op, &sample.args), &sample.args, &|lane, _, x| rotated(x, lane));
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Element by element: functions, comparisons, logic, choice.
+
+use super::Tensor;
+use super::compose::{compose, or_raise, single};
+use super::operand::{IntoOperand, aligned, tensors};
+use super::operators::elementwise;
+use crate::error::{Error, Misfit, OrRaise};
+use crate::ops::{Binary, Compare, Unary};
+use crate::primitives::rule::{Sym, with_rule};
+use crate::primitives::{Logic, Select, check_float};
+use crate::program::{Builder, Value};
+use crate::real::Real;
+
+/// The functions of one argument by their names; what they compute is said at [`Unary`].
+macro_rules! unary {
+    ($($name:ident = $twin:ident: $op:ident;)*) => {
+        impl Tensor { $(
+            #[doc = concat!("[`", stringify!($name), "`](crate::ops::Unary::", stringify!($op), ") of every element.")]
+            ///
+            /// # Panics
+            /// If the element type does not fit.
+            #[track_caller]
+            pub fn $name(&self) -> Tensor {
+                self.$twin().or_raise()
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If the element type does not fit.
+            #[track_caller]
+            pub fn $twin(&self) -> Result<Tensor, Error> {
+                single(stringify!($name), Unary::$op, &[self])
+            }
+        )* }
+    };
+}
+unary! {
+    abs = try_abs: Abs;
+    sign = try_sign: Sign;
+    square = try_square: Square;
+    sqrt = try_sqrt: Sqrt;
+    rsqrt = try_rsqrt: Rsqrt;
+    cbrt = try_cbrt: Cbrt;
+    recip = try_recip: Recip;
+    exp = try_exp: Exp;
+    exp2 = try_exp2: Exp2;
+    expm1 = try_expm1: Expm1;
+    ln = try_ln: Ln;
+    log2 = try_log2: Log2;
+    log10 = try_log10: Log10;
+    log1p = try_log1p: Log1p;
+    sin = try_sin: Sin;
+    cos = try_cos: Cos;
+    tan = try_tan: Tan;
+    asin = try_asin: Asin;
+    acos = try_acos: Acos;
+    atan = try_atan: Atan;
+    sinh = try_sinh: Sinh;
+    cosh = try_cosh: Cosh;
+    tanh = try_tanh: Tanh;
+    asinh = try_asinh: Asinh;
+    acosh = try_acosh: Acosh;
+    atanh = try_atanh: Atanh;
+    sigmoid = try_sigmoid: Sigmoid;
+    softplus = try_softplus: Softplus;
+    relu = try_relu: Relu;
+    gelu_erf = try_gelu_erf: GeluErf;
+    gelu_tanh = try_gelu_tanh: GeluTanh;
+    silu = try_silu: Silu;
+    erf = try_erf: Erf;
+    erfc = try_erfc: Erfc;
+    erfinv = try_erfinv: Erfinv;
+    lgamma = try_lgamma: Lgamma;
+    digamma = try_digamma: Digamma;
+    floor = try_floor: Floor;
+    ceil = try_ceil: Ceil;
+    round = try_round: Round;
+    trunc = try_trunc: Trunc;
+    detach = try_detach: Detach;
+}
+
+/// The functions of two arguments by their names; what they compute is said at [`Binary`] and
+/// [`Compare`].
+macro_rules! binary {
+    ($($name:ident = $twin:ident: $family:ident $op:ident;)*) => {
+        impl Tensor { $(
+            #[doc = concat!(
+                "[`", stringify!($op), "`](crate::ops::", stringify!($family), "::", stringify!($op),
+                ") of the elements of `self` and `other`, the shapes stretched to each other."
+            )]
+            ///
+            /// # Panics
+            /// If shapes or element types do not fit.
+            #[track_caller]
+            pub fn $name(&self, other: impl IntoOperand) -> Tensor {
+                self.$twin(other).or_raise()
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If shapes or element types do not fit.
+            #[track_caller]
+            pub fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error> {
+                elementwise(stringify!($name), $family::$op, self.into_operand(), other.into_operand())
+            }
+        )* }
+    };
+}
+binary! {
+    pow = try_pow: Binary Pow;
+    atan2 = try_atan2: Binary Atan2;
+    hypot = try_hypot: Binary Hypot;
+    maximum = try_maximum: Binary Max;
+    minimum = try_minimum: Binary Min;
+    copysign = try_copysign: Binary Copysign;
+    logaddexp = try_logaddexp: Binary Logaddexp;
+    xlogy = try_xlogy: Binary Xlogy;
+    lt = try_lt: Compare Lt;
+    le = try_le: Compare Le;
+    gt = try_gt: Compare Gt;
+    ge = try_ge: Compare Ge;
+    eq = try_eq: Compare Eq;
+    ne = try_ne: Compare Ne;
+    and = try_and: Logic And;
+    or = try_or: Logic Or;
+    xor = try_xor: Logic Xor;
+}
+
+or_raise! {
+    /// `x^n` for a constant integer; `x^0` is 1 with derivative 0, also at 0.
+    fn powi = try_powi(n: i32);
+    /// `x^a` for a constant exponent.
+    fn powf = try_powf(exponent: f64);
+    /// n-th derivative of the digamma function.
+    fn polygamma = try_polygamma(n: u32);
+    /// `sin(pi x)/(pi x)`, 1 at 0.
+    fn sinc = try_sinc();
+    /// The opposite of every truth value.
+    fn not = try_not();
+    /// Whether each element is NaN.
+    fn is_nan = try_is_nan();
+    /// Whether each element is finite.
+    fn is_finite = try_is_finite();
+    /// `yes` where `self`, a mask of truth values, is true, else `no`; all stretched to one shape.
+    /// What is not chosen never reaches a derivative, not even as NaN.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([-1.0, 4.0]);
+    /// assert_eq!(x.gt(0.0).where_(x.sqrt(), 0.0).to_vec(), [0.0, 2.0]);
+    /// ```
+    fn where_ = try_where(yes: impl IntoOperand, no: impl IntoOperand);
+    /// The elements limited to `[low, high]`; the derivative passes strictly inside the bounds and
+    /// belongs to the bound elsewhere. NaN stays NaN.
+    fn clamp = try_clamp(low: impl IntoOperand, high: impl IntoOperand);
+    /// `x` above 0, `slope * x` from 0 down.
+    fn leaky_relu = try_leaky_relu(slope: f64);
+    /// `x` above 0, `e^x - 1` from 0 down.
+    fn elu = try_elu();
+    /// `min(max(x, 0), 6)` with derivative 0 at both bounds.
+    fn relu6 = try_relu6();
+    /// `ln sigmoid(x)`, without underflow.
+    fn log_sigmoid = try_log_sigmoid();
+    /// `self + weight (other - self)`
+    fn lerp = try_lerp(other: impl IntoOperand, weight: impl IntoOperand);
+}
+
+/// A function of one argument that is written over [`Real`].
+fn by_rule(b: &mut Builder, x: Value, rule: impl FnOnce(Sym) -> Sym) -> Result<Value, Misfit> {
+    let ty = b.ty(x).clone();
+    check_float(&ty)?;
+    let y = with_rule(b, &ty, || rule(Sym::Value(x)));
+    Ok(y.materialise(b, &ty))
+}
+
+impl Tensor {
+    /// As [`Tensor::powi`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_powi(&self, n: i32) -> Result<Tensor, Error> {
+        compose("powi", &[self], |b, args| by_rule(b, args[0], |x| x.powi(n)))
+    }
+
+    /// As [`Tensor::powf`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_powf(&self, exponent: f64) -> Result<Tensor, Error> {
+        elementwise("powf", Binary::Pow, self.into_operand(), exponent.into_operand())
+    }
+
+    /// As [`Tensor::polygamma`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_polygamma(&self, n: u32) -> Result<Tensor, Error> {
+        compose("polygamma", &[self], |b, args| by_rule(b, args[0], |x| x.polygamma(n)))
+    }
+
+    /// As [`Tensor::sinc`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_sinc(&self) -> Result<Tensor, Error> {
+        single("sinc", Unary::Sinc(0), &[self])
+    }
+
+    /// As [`Tensor::not`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not truth values.
+    #[track_caller]
+    pub fn try_not(&self) -> Result<Tensor, Error> {
+        single("not", Logic::Not, &[self])
+    }
+
+    /// As [`Tensor::is_nan`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the recording of the tensor has ended.
+    #[track_caller]
+    pub fn try_is_nan(&self) -> Result<Tensor, Error> {
+        single("is_nan", Compare::Unordered, &[self, self])
+    }
+
+    /// As [`Tensor::is_finite`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_is_finite(&self) -> Result<Tensor, Error> {
+        compose("is_finite", &[self], |b, args| {
+            let size = b.emit(Unary::Abs, args)?[0];
+            let ty = b.ty(size).clone();
+            check_float(&ty)?;
+            let bound = b.full(f64::INFINITY, &ty);
+            Ok(b.op(Compare::Lt, &[size, bound]))
+        })
+    }
+
+    /// As [`Tensor::where_`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If `self` is no mask, or the shapes or element types do not fit.
+    #[track_caller]
+    pub fn try_where(&self, yes: impl IntoOperand, no: impl IntoOperand) -> Result<Tensor, Error> {
+        let sides = [yes.into_operand(), no.into_operand()];
+        let mut operands = vec![self];
+        operands.extend(tensors(&sides));
+        compose("where", &operands, |b, args| {
+            let values = aligned(b, &sides, &args[1..])?;
+            let shape = super::compose::joint_shape(b.shape(args[0]), b.shape(values[0]))?;
+            let values = [args[0], values[0], values[1]].map(|value| super::compose::stretch(b, value, &shape));
+            Ok(b.emit(Select, &values)?[0])
+        })
+    }
+
+    /// As [`Tensor::clamp`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If shapes or element types do not fit.
+    #[track_caller]
+    pub fn try_clamp(&self, low: impl IntoOperand, high: impl IntoOperand) -> Result<Tensor, Error> {
+        let sides = [self.into_operand(), low.into_operand(), high.into_operand()];
+        compose("clamp", &tensors(&sides), |b, args| {
+            let values = aligned(b, &sides, args)?;
+            let ty = b.ty(values[0]).clone();
+            let [x, low, high] = [0, 1, 2].map(|k| Sym::Value(values[k]));
+            let y = with_rule(b, &ty, || x.clamp_to(low, high));
+            Ok(y.materialise(b, &ty))
+        })
+    }
+
+    /// As [`Tensor::leaky_relu`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_leaky_relu(&self, slope: f64) -> Result<Tensor, Error> {
+        compose("leaky_relu", &[self], |b, args| by_rule(b, args[0], |x| x.leaky_relu(slope)))
+    }
+
+    /// As [`Tensor::elu`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_elu(&self) -> Result<Tensor, Error> {
+        compose("elu", &[self], |b, args| by_rule(b, args[0], Real::elu))
+    }
+
+    /// As [`Tensor::relu6`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_relu6(&self) -> Result<Tensor, Error> {
+        compose("relu6", &[self], |b, args| by_rule(b, args[0], Real::relu6))
+    }
+
+    /// As [`Tensor::log_sigmoid`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_log_sigmoid(&self) -> Result<Tensor, Error> {
+        compose("log_sigmoid", &[self], |b, args| by_rule(b, args[0], Real::log_sigmoid))
+    }
+
+    /// As [`Tensor::lerp`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If shapes or element types do not fit.
+    #[track_caller]
+    pub fn try_lerp(&self, other: impl IntoOperand, weight: impl IntoOperand) -> Result<Tensor, Error> {
+        let sides = [self.into_operand(), other.into_operand(), weight.into_operand()];
+        compose("lerp", &tensors(&sides), |b, args| {
+            let values = aligned(b, &sides, args)?;
+            let ty = b.ty(values[0]).clone();
+            check_float(&ty)?;
+            let [x, y, weight] = [0, 1, 2].map(|k| Sym::Value(values[k]));
+            let z = with_rule(b, &ty, || weight.lerp(x, y));
+            Ok(z.materialise(b, &ty))
+        })
+    }
+}

@@ -1,0 +1,404 @@
+//! The Program of every recording that is under way.
+//!
+//! A driver opens a level on the thread's list; the first array operation in it makes its graph, a
+//! [`Builder`] with what it captured. An operation is recorded in the innermost level: operands of
+//! outer levels and plain arrays become inputs of its Program, each once (closure conversion). So a
+//! finished Program is closed, and whatever a driver computes from it is applied to the captures at
+//! the level around, where it is recorded in turn.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::panic::Location;
+
+use super::Tensor;
+use crate::array::{Array, Data, Type};
+use crate::error::{Error, ErrorKind, Line};
+use crate::execute::eval;
+use crate::primitives::Op;
+use crate::program::{Builder, Program, Value, infer, inline};
+use crate::tape::recording::{innermost, is_open};
+
+thread_local! {
+    /// The graphs of the levels that have one, outermost first.
+    static GRAPHS: RefCell<Vec<Graph>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether the numbers of a recording exist while it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// They are computed when they are asked for.
+    Allowed,
+    /// A value stands for many: inside `vmap`.
+    Lanes,
+    /// The values are those of a branch that may not be taken: inside `cond`. Nothing runs at once
+    /// there, because it could fail.
+    Branch,
+    /// The point has a type only.
+    Symbolic,
+}
+
+pub(crate) struct Graph {
+    pub(crate) generation: u64,
+    pub(crate) builder: Builder,
+    reading: Reading,
+    /// Where each input comes from.
+    sources: Vec<(Value, Source)>,
+    /// The input for a captured value.
+    captured: HashMap<Key, Value>,
+    /// Numbers computed so far.
+    values: HashMap<Value, Array>,
+    /// The tape of the level, as far as it was lifted: a value for every record that has one.
+    pub(crate) records: Vec<Option<Value>>,
+    /// Values of this level that were read back as variables, by record.
+    pub(crate) externals: HashMap<usize, Tensor>,
+    /// Values whose numbers were taken out, with the user's line.
+    pub(crate) taken: Vec<(Value, Line)>,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// A leaf of the driver's point, if its numbers exist.
+    Leaf(Option<Tensor>),
+    /// A value of an outer recording, or numbers.
+    Capture(Tensor),
+}
+
+/// What makes two captures the same.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    /// The same buffer in the same shape; the capture keeps it alive, so that its address stays.
+    Data(usize, Type),
+    Traced(u64, Value),
+}
+
+fn key(tensor: &Tensor) -> Key {
+    if let Some(traced) = tensor.as_traced() {
+        return Key::Traced(traced.generation, traced.value);
+    }
+    let array = tensor.known().expect("a tensor is known or traced");
+    let address = match array.data() {
+        Data::Bool(elements) => std::sync::Arc::as_ptr(elements) as usize,
+        Data::I64(elements) => std::sync::Arc::as_ptr(elements) as usize,
+        Data::F32(elements) => std::sync::Arc::as_ptr(elements) as usize,
+        Data::F64(elements) => std::sync::Arc::as_ptr(elements) as usize,
+    };
+    Key::Data(address, array.ty().clone())
+}
+
+/// Runs `f` on the graph of the level with this generation, which is under way; makes it first if
+/// there is none.
+pub(crate) fn with_graph<R>(generation: u64, f: impl FnOnce(&mut Graph) -> R) -> R {
+    GRAPHS.with_borrow_mut(|graphs| {
+        let place = graphs.iter().position(|graph| graph.generation == generation).unwrap_or_else(|| {
+            // Levels that ended without their driver's help, by a panic, leave theirs behind.
+            graphs.retain(|graph| is_open(graph.generation));
+            graphs.push(Graph::new(generation, Reading::Allowed));
+            graphs.len() - 1
+        });
+        f(&mut graphs[place])
+    })
+}
+
+/// Whether the level has a graph.
+pub(crate) fn exists(generation: u64) -> bool {
+    GRAPHS.with_borrow(|graphs| graphs.iter().any(|graph| graph.generation == generation))
+}
+
+/// Takes the graph of a level that ends.
+pub(crate) fn take(generation: u64) -> Option<Graph> {
+    GRAPHS.with_borrow_mut(|graphs| {
+        let place = graphs.iter().position(|graph| graph.generation == generation)?;
+        Some(graphs.remove(place))
+    })
+}
+
+impl Graph {
+    fn new(generation: u64, reading: Reading) -> Self {
+        Graph {
+            generation,
+            builder: Builder::new(),
+            reading,
+            sources: Vec::new(),
+            captured: HashMap::new(),
+            values: HashMap::new(),
+            records: Vec::new(),
+            externals: HashMap::new(),
+            taken: Vec::new(),
+        }
+    }
+
+    /// A leaf of the point; `point` are its numbers, if they exist.
+    pub(crate) fn leaf(&mut self, name: &str, ty: Type, point: Option<Tensor>) -> Tensor {
+        let value = self.builder.input(name, ty.clone());
+        self.sources.push((value, Source::Leaf(point)));
+        Tensor::traced(self.generation, value, ty)
+    }
+
+    /// The operand as a value of this graph.
+    pub(crate) fn operand(&mut self, tensor: &Tensor) -> Value {
+        if let Some(traced) = tensor.as_traced().filter(|traced| traced.generation == self.generation) {
+            return traced.value;
+        }
+        if let Some(&value) = self.captured.get(&key(tensor)) {
+            return value;
+        }
+        let value = self.builder.input("", tensor.ty().clone());
+        self.sources.push((value, Source::Capture(tensor.clone())));
+        self.captured.insert(key(tensor), value);
+        value
+    }
+
+    /// The Program with these outputs, and what it captured, in the order of the inputs after the
+    /// leaves.
+    fn finish(mut self, outputs: &[Tensor]) -> Closed {
+        let outputs: Vec<Value> = outputs.iter().map(|output| self.operand(output)).collect();
+        let is_leaf = |source: &Source| matches!(source, Source::Leaf(_));
+        let leaves = self.sources.iter().filter(|(_, source)| is_leaf(source)).count();
+        self.sources.sort_by_key(|(_, source)| !is_leaf(source));
+        let order: Vec<Value> = self.sources.iter().map(|&(value, _)| value).collect();
+        let captures = self.sources.into_iter().skip(leaves).map(|(_, source)| match source {
+            Source::Leaf(_) => unreachable!("the leaves come first"),
+            Source::Capture(tensor) => tensor,
+        });
+        let captures = captures.collect();
+        // A number that was taken out becomes an output, so that a diagnosis can find it.
+        let program = self.builder.with_inputs_in_order(&order).finish(&outputs);
+        Closed { program, leaves, captures }
+    }
+}
+
+/// A finished recording: a closed Program of the leaves and of what was captured.
+#[derive(Clone, Debug)]
+pub(crate) struct Closed {
+    /// Takes the leaves, then the captures.
+    pub(crate) program: Program,
+    /// How many inputs are leaves.
+    pub(crate) leaves: usize,
+    /// The values of the other inputs.
+    pub(crate) captures: Vec<Tensor>,
+}
+
+/// Makes the graph of a level that opens.
+pub(crate) fn open(generation: u64, reading: Reading) {
+    GRAPHS.with_borrow_mut(|graphs| {
+        graphs.retain(|graph| is_open(graph.generation));
+        graphs.push(Graph::new(generation, reading));
+    });
+}
+
+/// Finishes the graph of a level that ends, with these outputs.
+pub(crate) fn close(generation: u64, outputs: &[Tensor], name: &str, line: Line) -> Result<Closed, Error> {
+    for output in outputs {
+        check_alive(output, name, line)?;
+    }
+    let graph = take(generation).expect("the level has a graph");
+    Ok(graph.finish(outputs))
+}
+
+/// That a value belongs to a recording that is under way on this thread.
+fn check_alive(tensor: &Tensor, name: &str, line: Line) -> Result<(), Error> {
+    match tensor.as_traced() {
+        Some(traced) if !is_open(traced.generation) => {
+            let why = "it uses a Tensor whose recording has ended, or that belongs to another thread: a recorded \
+                       Tensor lives only inside the call that made it; return values from the closure instead of \
+                       storing them outside it";
+            Err(Error::new(ErrorKind::Unavailable, name, why).of([tensor.ty()]).at(Some(line)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The level that an operation on these operands is recorded in; `None` if it runs at once.
+fn level(operands: &[&Tensor]) -> Option<u64> {
+    let (generation, _, _) = innermost()?;
+    let traced = operands.iter().any(|operand| operand.known().is_none());
+    (traced || in_branch()).then_some(generation)
+}
+
+/// Whether a branch of `cond` is being recorded, here or around.
+pub(crate) fn in_branch() -> bool {
+    GRAPHS.with_borrow(|graphs| {
+        graphs.iter().any(|graph| graph.reading == Reading::Branch && is_open(graph.generation))
+    })
+}
+
+/// Whether two tensors are the same value.
+pub(crate) fn is_same(x: &Tensor, y: &Tensor) -> bool {
+    key(x) == key(y)
+}
+
+/// Applies an operation: at once if all operands are numbers, else recorded in the innermost level.
+#[track_caller]
+pub(crate) fn apply(op: impl Into<Op>, operands: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+    let (op, line) = (op.into(), Location::caller());
+    match level(operands) {
+        None => {
+            let arrays: Vec<Array> = operands.iter().map(|operand| known(operand, &op, line)).collect::<Result<_, _>>()?;
+            let arrays: Vec<&Array> = arrays.iter().collect();
+            let types: Vec<&Type> = arrays.iter().map(|array| array.ty()).collect();
+            infer(&op, &types).map_err(|error| error.at(Some(line)))?;
+            Ok(eval(&op, &arrays, Some(line))?.into_iter().map(Tensor::from_array).collect())
+        }
+        Some(generation) => {
+            use crate::primitives::Primitive;
+            for operand in operands {
+                check_alive(operand, &op.name(), line)?;
+            }
+            with_graph(generation, |graph| {
+                let args: Vec<Value> = operands.iter().map(|operand| graph.operand(operand)).collect();
+                graph.builder.line = Some(line);
+                let outs = graph.builder.emit(op, &args)?;
+                Ok(outs.into_iter().map(|out| Tensor::traced(generation, out, graph.builder.ty(out).clone())).collect())
+            })
+        }
+    }
+}
+
+fn known(operand: &Tensor, op: &Op, line: Line) -> Result<Array, Error> {
+    use crate::primitives::Primitive;
+    check_alive(operand, &op.name(), line)?;
+    Ok(operand.known().expect("outside a recording nothing is traced").clone())
+}
+
+/// Applies rules that append several equations: at once or recorded, as [`apply`].
+#[track_caller]
+pub(crate) fn build(
+    name: &str,
+    operands: &[&Tensor],
+    f: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>, Error>,
+) -> Result<Vec<Tensor>, Error> {
+    let line = Location::caller();
+    for operand in operands {
+        check_alive(operand, name, line)?;
+    }
+    match level(operands) {
+        None => {
+            let mut b = Builder::new();
+            b.line = Some(line);
+            let args: Vec<Value> = operands.iter().map(|operand| b.input("", operand.ty().clone())).collect();
+            let outs = f(&mut b, &args)?;
+            let program = b.finish(&outs);
+            let inputs: Vec<Array> = operands.iter().filter_map(|operand| operand.known().cloned()).collect();
+            Ok(program.run(&inputs)?.into_iter().map(Tensor::from_array).collect())
+        }
+        Some(generation) => with_graph(generation, |graph| {
+            let args: Vec<Value> = operands.iter().map(|operand| graph.operand(operand)).collect();
+            graph.builder.line = Some(line);
+            let outs = f(&mut graph.builder, &args)?;
+            Ok(outs.into_iter().map(|out| Tensor::traced(generation, out, graph.builder.ty(out).clone())).collect())
+        }),
+    }
+}
+
+/// Applies a Program to operands: at once, or by recording its equations in the innermost level.
+#[track_caller]
+pub(crate) fn apply_program(name: &str, program: &Program, operands: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+    if level(operands).is_none() {
+        let line = Location::caller();
+        for operand in operands {
+            check_alive(operand, name, line)?;
+        }
+        let inputs: Vec<Array> = operands.iter().filter_map(|operand| operand.known().cloned()).collect();
+        let results = program.run(&inputs).map_err(|error| error.at(Some(line)))?;
+        return Ok(results.into_iter().map(Tensor::from_array).collect());
+    }
+    build(name, operands, |b, args| Ok(inline(b, program, args)))
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+/// The numbers of a tensor: what was recorded before is run for them.
+#[track_caller]
+pub(crate) fn read(tensor: &Tensor) -> Result<Array, Error> {
+    let line = Location::caller();
+    let array = force(tensor, line)?;
+    if let Some(traced) = tensor.as_traced() {
+        with_graph(traced.generation, |graph| graph.taken.push((traced.value, line)));
+    }
+    Ok(array)
+}
+
+/// As [`read`], for ourselves: it leaves no trace.
+pub(crate) fn force(tensor: &Tensor, line: Line) -> Result<Array, Error> {
+    let Some(traced) = tensor.as_traced() else {
+        return Ok(tensor.known().expect("a tensor is known or traced").clone());
+    };
+    check_alive(tensor, "value", line)?;
+    // What other levels hold is read first: no graph is borrowed meanwhile.
+    let needed = with_graph(traced.generation, |graph| graph.needed(traced.value, line))?;
+    for (input, source) in needed.inputs {
+        let array = force(&source, line)?;
+        with_graph(traced.generation, |graph| graph.values.insert(input, array));
+    }
+    with_graph(traced.generation, |graph| {
+        for k in needed.eqns {
+            let eqn = &graph.builder.eqns()[k];
+            let args: Vec<&Array> = eqn.args.iter().map(|arg| &graph.values[arg]).collect();
+            let results = eval(&eqn.op, &args, eqn.line)?;
+            let outs: Vec<Value> = eqn.outs().collect();
+            graph.values.extend(outs.into_iter().zip(results));
+        }
+        Ok(graph.values[&traced.value].clone())
+    })
+}
+
+/// What has to be computed for a value.
+struct Needed {
+    inputs: Vec<(Value, Tensor)>,
+    /// Equations in order.
+    eqns: Vec<usize>,
+}
+
+impl Graph {
+    fn needed(&self, value: Value, line: Line) -> Result<Needed, Error> {
+        let refused = match self.reading {
+            Reading::Allowed => None,
+            Reading::Lanes => Some("inside `vmap` a Tensor stands for many values"),
+            Reading::Branch => Some("inside `cond` it is not decided whether this branch is taken"),
+            Reading::Symbolic => Some("the function is recorded without its point"),
+        };
+        if let Some(refused) = refused {
+            let why = format!(
+                "{refused}, so there are no numbers to read: choose with `where_` or `cond`, and return what you \
+                 want to see"
+            );
+            return Err(Error::new(ErrorKind::Unavailable, "value", why).of([self.builder.ty(value)]).at(Some(line)));
+        }
+        let mut wanted = vec![false; self.builder.len()];
+        wanted[value.index()] = true;
+        let mut eqns = Vec::new();
+        for (k, eqn) in self.builder.eqns().iter().enumerate().rev() {
+            let open = eqn.outs().any(|out| wanted[out.index()] && !self.values.contains_key(&out));
+            if open {
+                eqns.push(k);
+                eqn.args.iter().for_each(|arg| wanted[arg.index()] = true);
+            }
+        }
+        eqns.reverse();
+        let mut inputs = Vec::new();
+        for (input, source) in &self.sources {
+            if !wanted[input.index()] || self.values.contains_key(input) {
+                continue;
+            }
+            match source {
+                Source::Leaf(Some(tensor)) | Source::Capture(tensor) => inputs.push((*input, tensor.clone())),
+                Source::Leaf(None) => unreachable!("only a level whose values may not be read lacks its point"),
+            }
+        }
+        Ok(Needed { inputs, eqns })
+    }
+
+    /// The leaves of the point, where they exist.
+    pub(crate) fn points(&self) -> Vec<Tensor> {
+        let leaf = |(_, source): &(Value, Source)| match source {
+            Source::Leaf(point) => point.clone(),
+            Source::Capture(_) => None,
+        };
+        self.sources.iter().filter_map(leaf).collect()
+    }
+
+    /// Records that an input's numbers are these.
+    pub(crate) fn know(&mut self, value: Value, array: Array) {
+        self.values.insert(value, array);
+    }
+}

@@ -1,0 +1,155 @@
+//! What stands beside a tensor: another one, or a number, which takes the tensor's element type.
+
+use super::Tensor;
+use super::compose::{check_count, stretch};
+use crate::array::{DType, Type};
+use crate::error::{Misfit, misfit};
+use crate::primitives::Literal;
+use crate::program::{Builder, Value};
+
+/// An operand of a [`Tensor`] operation: a tensor, by value or by reference, or a plain number.
+///
+/// A number takes the element type and the shape of the tensor that it meets: `x + 0.5` is single
+/// precision if `x` is. A number that the element type cannot hold is refused: 0.5 in integers.
+///
+/// Sealed.
+pub trait IntoOperand {
+    /// The operand.
+    #[doc(hidden)]
+    fn into_operand(self) -> Side;
+}
+
+/// An operand as it was written.
+#[derive(Clone, Debug)]
+pub enum Side {
+    /// A tensor.
+    Tensor(Tensor),
+    /// A number that takes its element type from a tensor.
+    Number(Number),
+}
+
+/// A plain number in the user's source.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Whole(i64),
+    /// A real number.
+    Real(f64),
+}
+
+impl IntoOperand for Tensor {
+    fn into_operand(self) -> Side {
+        Side::Tensor(self)
+    }
+}
+
+impl IntoOperand for &Tensor {
+    fn into_operand(self) -> Side {
+        Side::Tensor(self.clone())
+    }
+}
+
+/// The numbers that are operands.
+macro_rules! numbers {
+    ($($from:ty => $variant:ident($to:ty)),*) => {
+        $( impl IntoOperand for $from {
+            fn into_operand(self) -> Side {
+                Side::Number(Number::$variant(<$to>::from(self)))
+            }
+        } )*
+    };
+}
+numbers! { bool => Bool(bool), i64 => Whole(i64), f32 => Real(f64), f64 => Real(f64) }
+
+impl Side {
+    /// The tensor, if it is one.
+    pub(super) fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Side::Tensor(tensor) => Some(tensor),
+            Side::Number(_) => None,
+        }
+    }
+}
+
+impl Number {
+    /// The element type that it has where it meets no tensor.
+    pub(super) fn dtype(self) -> DType {
+        match self {
+            Number::Bool(_) => DType::Bool,
+            Number::Whole(_) => DType::I64,
+            Number::Real(_) => DType::F64,
+        }
+    }
+
+    /// As an element of this type.
+    pub(super) fn literal(self, dtype: DType) -> Result<Literal, Misfit> {
+        Ok(match (self, dtype) {
+            (Number::Bool(x), DType::Bool) => Literal::Bool(x),
+            (Number::Whole(x), DType::I64) => Literal::I64(x),
+            // A whole number is meant to the digit; what rounds is written as a real one.
+            (Number::Whole(x), DType::F64) if (x as f64) as i64 == x => Literal::F64(x as f64),
+            (Number::Whole(x), DType::F32) if (x as f32) as i64 == x => Literal::F32(x as f32),
+            (Number::Real(x), DType::F64) => Literal::F64(x),
+            (Number::Real(x), DType::F32) => Literal::F32(x as f32),
+            (Number::Bool(x), _) => misfit!("the truth value {x} does not go with elements of type {dtype}"),
+            (Number::Whole(x), _) => misfit!("the integer {x} is no element of type {dtype}; convert first"),
+            (Number::Real(x), _) => {
+                misfit!("the real number {x:?} does not go with elements of type {dtype}; convert first")
+            }
+        })
+    }
+}
+
+/// The number everywhere in an array of a type, as literal and broadcast: never a captured array.
+pub(super) fn number(b: &mut Builder, number: Number, ty: &Type) -> Result<Value, Misfit> {
+    check_count(&ty.shape)?;
+    let literal = number.literal(ty.dtype)?;
+    let scalar = b.op(literal, &[]);
+    Ok(b.broadcast_scalar(scalar, &ty.shape))
+}
+
+/// The tensors among operands: what [`super::compose`] takes.
+pub(super) fn tensors(sides: &[Side]) -> Vec<&Tensor> {
+    sides.iter().filter_map(Side::tensor).collect()
+}
+
+/// The values of all operands, in one shape and element type: that of the tensors among them, or of
+/// the first number if there is none. `args` are the values of the tensors.
+pub(super) fn aligned(b: &mut Builder, sides: &[Side], args: &[Value]) -> Result<Vec<Value>, Misfit> {
+    let mut shape = Vec::new();
+    let mut dtype = None;
+    for &arg in args {
+        shape = super::compose::joint_shape(&shape, b.shape(arg))?;
+        let own = b.ty(arg).dtype;
+        match dtype {
+            None => dtype = Some(own),
+            Some(dtype) if dtype == own => {}
+            Some(dtype) => misfit!("the element types {dtype} and {own} differ; convert one of them first"),
+        }
+    }
+    let widest = |sides: &[Side]| {
+        sides
+            .iter()
+            .filter_map(|side| match side {
+                Side::Tensor(_) => None,
+                Side::Number(number) => Some(number.dtype()),
+            })
+            .max()
+    };
+    let dtype = dtype.or_else(|| widest(sides)).unwrap_or(DType::F64);
+    let ty = Type { dtype, shape };
+    let mut args = args.iter();
+    let mut values = Vec::with_capacity(sides.len());
+    for side in sides {
+        values.push(match side {
+            Side::Tensor(_) => {
+                let arg = *args.next().expect("every tensor has its value");
+                stretch(b, arg, &ty.shape)
+            }
+            Side::Number(literal) => number(b, *literal, &ty)?,
+        });
+    }
+    Ok(values)
+}

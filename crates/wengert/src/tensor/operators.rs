@@ -1,0 +1,132 @@
+//! `+ - * / %`, unary `-`, and their assigning forms.
+
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
+
+use super::Tensor;
+use super::compose::{compose, or_raise, single};
+use super::operand::{IntoOperand, Side, aligned, tensors};
+use crate::error::{Error, OrRaise};
+use crate::ops::{Binary, Unary};
+use crate::primitives::Op;
+
+or_raise! {
+    /// `self + other`, the shapes stretched to each other; also written `x + y`.
+    fn add = try_add(other: impl IntoOperand);
+    /// `self - other`; also written `x - y`.
+    fn sub = try_sub(other: impl IntoOperand);
+    /// `self * other`, element by element; also written `x * y`.
+    fn mul = try_mul(other: impl IntoOperand);
+    /// `self / other`, element by element, of real numbers; also written `x / y`.
+    fn div = try_div(other: impl IntoOperand);
+    /// `self - other trunc(self/other)`, with the sign of `self`; also written `x % y`.
+    fn rem = try_rem(other: impl IntoOperand);
+    /// `-self`; also written `-x`.
+    fn neg = try_neg();
+}
+
+/// An elementwise operation of two operands, of which at least one is a tensor.
+#[track_caller]
+pub(super) fn elementwise(name: &str, op: impl Into<Op>, x: Side, y: Side) -> Result<Tensor, Error> {
+    let op = op.into();
+    if let (Side::Tensor(x), Side::Tensor(y)) = (&x, &y)
+        && x.ty() == y.ty()
+    {
+        return single(name, op, &[x, y]);
+    }
+    let sides = [x, y];
+    compose(name, &tensors(&sides), |b, args| {
+        let values = aligned(b, &sides, args)?;
+        Ok(b.emit(op, &values)?[0])
+    })
+}
+
+impl Tensor {
+    /// As [`Tensor::neg`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are truth values.
+    #[track_caller]
+    pub fn try_neg(&self) -> Result<Tensor, Error> {
+        single("neg", Unary::Neg, &[self])
+    }
+}
+
+/// One operator: the `try_` method, and the trait for every combination of tensors, references and
+/// numbers.
+macro_rules! operator {
+    ($trait:ident $method:ident, $assign:ident $assign_method:ident, $twin:ident, $op:expr) => {
+        impl Tensor {
+            #[doc = concat!("As [`Tensor::", stringify!($method), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If shapes or element types do not fit.
+            #[track_caller]
+            pub fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error> {
+                elementwise(stringify!($method), $op, self.into_operand(), other.into_operand())
+            }
+        }
+        operator! { @pair $trait $method $twin, Tensor, Tensor }
+        operator! { @pair $trait $method $twin, Tensor, &Tensor }
+        operator! { @pair $trait $method $twin, &Tensor, Tensor }
+        operator! { @pair $trait $method $twin, &Tensor, &Tensor }
+        operator! { @number $trait $method $twin $op, f64 }
+        operator! { @number $trait $method $twin $op, i64 }
+        operator! { @assign $assign $assign_method $twin, Tensor }
+        operator! { @assign $assign $assign_method $twin, &Tensor }
+        operator! { @assign $assign $assign_method $twin, f64 }
+        operator! { @assign $assign $assign_method $twin, i64 }
+    };
+    (@pair $trait:ident $method:ident $twin:ident, $x:ty, $y:ty) => {
+        impl $trait<$y> for $x {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: $y) -> Tensor {
+                self.$twin(other).or_raise()
+            }
+        }
+    };
+    (@number $trait:ident $method:ident $twin:ident $op:expr, $number:ty) => {
+        operator! { @pair $trait $method $twin, Tensor, $number }
+        operator! { @pair $trait $method $twin, &Tensor, $number }
+        operator! { @left $trait $method $op, $number, Tensor }
+        operator! { @left $trait $method $op, $number, &Tensor }
+    };
+    (@left $trait:ident $method:ident $op:expr, $number:ty, $tensor:ty) => {
+        impl $trait<$tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: $tensor) -> Tensor {
+                elementwise(stringify!($method), $op, self.into_operand(), other.into_operand()).or_raise()
+            }
+        }
+    };
+    (@assign $trait:ident $method:ident $twin:ident, $y:ty) => {
+        impl $trait<$y> for Tensor {
+            #[track_caller]
+            fn $method(&mut self, other: $y) {
+                *self = self.$twin(other).or_raise();
+            }
+        }
+    };
+}
+operator! { Add add, AddAssign add_assign, try_add, Binary::Add }
+operator! { Sub sub, SubAssign sub_assign, try_sub, Binary::Sub }
+operator! { Mul mul, MulAssign mul_assign, try_mul, Binary::Mul }
+operator! { Div div, DivAssign div_assign, try_div, Binary::Div }
+operator! { Rem rem, RemAssign rem_assign, try_rem, Binary::Rem }
+
+impl Neg for Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn neg(self) -> Tensor {
+        self.try_neg().or_raise()
+    }
+}
+
+impl Neg for &Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn neg(self) -> Tensor {
+        self.try_neg().or_raise()
+    }
+}

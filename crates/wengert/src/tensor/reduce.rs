@@ -1,0 +1,364 @@
+//! Reductions: sums, means, extremes, variance, norms, positions of extremes; over all axes
+//! (`sum`), over some (`sum_over`), or keeping them with length 1 (`sum_keep`).
+
+use super::Tensor;
+use super::compose::{axes_of, axis_of, compose, or_raise, with_axes_of_one};
+use crate::array::Type;
+use crate::error::{Error, Misfit, OrRaise};
+use crate::ops::{Compare, Unary};
+use crate::primitives::{ArgReduce, Extreme, Logic, Reduce, Reducer, check_float};
+use crate::program::{Builder, Value};
+
+/// Axes of a tensor: one (`0`), several (`[0, -1]`) or all (`..`). Negative numbers count from the
+/// end. Sealed.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(x.sum_over(0).to_vec(), [4.0, 6.0]);
+/// assert_eq!(x.sum_over(-1).to_vec(), [3.0, 7.0]);
+/// assert_eq!(x.sum_over([0, 1]).item(), 10.0);
+/// assert_eq!(x.sum_over(..).item(), 10.0);
+/// assert_eq!(x.sum_keep(1).shape(), [2, 1]);
+/// ```
+pub trait Axes {
+    /// The axes; `None` for all.
+    #[doc(hidden)]
+    fn axes(self) -> Option<Vec<isize>>;
+}
+
+impl Axes for () {
+    fn axes(self) -> Option<Vec<isize>> {
+        None
+    }
+}
+
+impl Axes for std::ops::RangeFull {
+    fn axes(self) -> Option<Vec<isize>> {
+        None
+    }
+}
+
+impl Axes for isize {
+    fn axes(self) -> Option<Vec<isize>> {
+        Some(vec![self])
+    }
+}
+
+impl Axes for &[isize] {
+    fn axes(self) -> Option<Vec<isize>> {
+        Some(self.to_vec())
+    }
+}
+
+impl Axes for &Vec<isize> {
+    fn axes(self) -> Option<Vec<isize>> {
+        Some(self.clone())
+    }
+}
+
+impl Axes for Vec<isize> {
+    fn axes(self) -> Option<Vec<isize>> {
+        Some(self)
+    }
+}
+
+impl<const N: usize> Axes for [isize; N] {
+    fn axes(self) -> Option<Vec<isize>> {
+        Some(self.to_vec())
+    }
+}
+
+impl<const N: usize> Axes for &[isize; N] {
+    fn axes(self) -> Option<Vec<isize>> {
+        Some(self.to_vec())
+    }
+}
+
+/// The numbers of the axes, increasing.
+fn resolve(axes: Option<Vec<isize>>, rank: usize) -> Result<Vec<usize>, Misfit> {
+    let Some(axes) = axes else { return Ok((0..rank).collect()) };
+    let mut axes = axes_of(&axes, rank)?;
+    axes.sort_unstable();
+    Ok(axes)
+}
+
+/// A reduction as equations: over these axes, which disappear.
+type Rule = fn(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>;
+
+/// A reduction over axes, which disappear, or stay with length 1.
+#[track_caller]
+fn reduce(
+    name: &str,
+    x: &Tensor,
+    axes: Option<Vec<isize>>,
+    shape: fn(&Type, &[usize]) -> Option<Vec<usize>>,
+    rule: impl FnOnce(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>,
+) -> Result<Tensor, Error> {
+    compose(name, &[x], |b, args| {
+        let ty = b.ty(args[0]).clone();
+        let axes = resolve(axes, ty.rank())?;
+        let result = rule(b, args[0], &axes)?;
+        Ok(match shape(&ty, &axes) {
+            Some(shape) => b.reshape(result, &shape),
+            None => result,
+        })
+    })
+}
+
+fn dropped(_: &Type, _: &[usize]) -> Option<Vec<usize>> {
+    None
+}
+
+fn kept(ty: &Type, axes: &[usize]) -> Option<Vec<usize>> {
+    Some(with_axes_of_one(ty, axes))
+}
+
+/// A reduction in its forms: over all axes, over some, keeping them; and their `try_` twins.
+macro_rules! reductions {
+    ($(
+        $(#[$about:meta])*
+        $name:ident $over:ident $keep:ident = $twin:ident $twin_over:ident $twin_keep:ident
+        ($($arg:ident : $ty:ty),*): $rule:expr;
+    )*) => {
+        impl Tensor { $(
+            $(#[$about])*
+            ///
+            /// Over all axes.
+            ///
+            /// # Panics
+            #[doc = concat!("As [`Tensor::", stringify!($twin), "`] returns an error.")]
+            #[track_caller]
+            pub fn $name(&self $(, $arg: $ty)*) -> Tensor {
+                self.$twin($($arg),*).or_raise()
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If the element type does not fit, or an extreme of no elements is asked for.
+            #[track_caller]
+            pub fn $twin(&self $(, $arg: $ty)*) -> Result<Tensor, Error> {
+                reduce(stringify!($name), self, None, dropped, $rule)
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], over these axes, which disappear.")]
+            ///
+            /// # Panics
+            #[doc = concat!("As [`Tensor::", stringify!($twin_over), "`] returns an error.")]
+            #[track_caller]
+            pub fn $over(&self $(, $arg: $ty)*, axes: impl Axes) -> Tensor {
+                self.$twin_over($($arg,)* axes).or_raise()
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($over), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If an axis does not exist, and as over all axes.
+            #[track_caller]
+            pub fn $twin_over(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
+                reduce(stringify!($over), self, axes.axes(), dropped, $rule)
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], over these axes, which stay with length 1.")]
+            ///
+            /// # Panics
+            #[doc = concat!("As [`Tensor::", stringify!($twin_keep), "`] returns an error.")]
+            #[track_caller]
+            pub fn $keep(&self $(, $arg: $ty)*, axes: impl Axes) -> Tensor {
+                self.$twin_keep($($arg,)* axes).or_raise()
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($keep), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If an axis does not exist, and as over all axes.
+            #[track_caller]
+            pub fn $twin_keep(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
+                reduce(stringify!($keep), self, axes.axes(), kept, $rule)
+            }
+        )* }
+    };
+}
+reductions! {
+    /// The sum of the elements; 0 of none.
+    sum sum_over sum_keep = try_sum try_sum_over try_sum_keep(): plain(Reducer::Sum);
+    /// The product of the elements; 1 of none. Its derivative does not divide: zeros do no harm.
+    prod prod_over prod_keep = try_prod try_prod_over try_prod_keep(): plain(Reducer::Prod);
+    /// The largest element; NaN if one is NaN; equal ones share the derivative.
+    max max_over max_keep = try_max try_max_over try_max_keep(): plain(Reducer::Max);
+    /// The smallest element; NaN if one is NaN; equal ones share the derivative.
+    min min_over min_keep = try_min try_min_over try_min_keep(): plain(Reducer::Min);
+    /// Whether all truth values are true; true for none.
+    all all_over all_keep = try_all try_all_over try_all_keep(): plain(Reducer::All);
+    /// Whether one truth value is true; false for none.
+    any any_over any_keep = try_any try_any_over try_any_keep(): plain(Reducer::Any);
+    /// The mean of the elements; NaN of none.
+    mean mean_over mean_keep = try_mean try_mean_over try_mean_keep(): mean as Rule;
+    /// `sum((x - mean)^2) / (n - ddof)`; NaN if `n` is not above `ddof`.
+    var var_over var_keep = try_var try_var_over try_var_keep(ddof: usize): move |b, x, axes| var(b, x, axes, ddof);
+    /// The square root of the variance; its derivative where all elements are equal is 0, as that of
+    /// [`Tensor::norm`].
+    std std_over std_keep = try_std try_std_over try_std_keep(ddof: usize): move |b, x, axes| std(b, x, axes, ddof);
+    /// `ln sum exp(x)`, without overflow; `-inf` of none. Its derivative is the softmax; NaN where
+    /// all elements are `-inf`, or at one that is `inf`.
+    logsumexp logsumexp_over logsumexp_keep = try_logsumexp try_logsumexp_over try_logsumexp_keep():
+        logsumexp as Rule;
+    /// The Euclidean norm `sqrt(sum x^2)`; its derivative at the zero vector is 0.
+    norm norm_over norm_keep = try_norm try_norm_over try_norm_keep(): norm as Rule;
+}
+
+/// A reduction that is one equation.
+fn plain(reducer: Reducer) -> impl FnOnce(&mut Builder, Value, &[usize]) -> Result<Value, Misfit> {
+    move |b, x, axes| Ok(b.emit(Reduce::new(reducer, axes), &[x])?[0])
+}
+
+/// The number of elements over which a reduction goes.
+fn count(b: &Builder, x: Value, axes: &[usize]) -> f64 {
+    axes.iter().map(|&axis| b.shape(x)[axis] as f64).product()
+}
+
+/// `x / number`
+fn divided(b: &mut Builder, x: Value, number: f64) -> Value {
+    let ty = b.ty(x).clone();
+    let divisor = b.full(number, &ty);
+    b.div(x, divisor)
+}
+
+fn mean(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
+    check_float(b.ty(x))?;
+    let count = count(b, x, axes);
+    let sum = b.sum(x, axes);
+    Ok(divided(b, sum, count))
+}
+
+/// `x - centre`, where `centre` lacks the axes.
+fn minus(b: &mut Builder, x: Value, centre: Value, axes: &[usize]) -> Value {
+    let shape = b.shape(x).to_vec();
+    let centre = b.spread(centre, &shape, axes);
+    b.sub(x, centre)
+}
+
+fn var(b: &mut Builder, x: Value, axes: &[usize], ddof: usize) -> Result<Value, Misfit> {
+    let centre = mean(b, x, axes)?;
+    let centred = minus(b, x, centre, axes);
+    let squares = b.op(Unary::Square, &[centred]);
+    let sum = b.sum(squares, axes);
+    let freedom = count(b, x, axes) - ddof as f64;
+    Ok(divided(b, sum, if freedom > 0.0 { freedom } else { f64::NAN }))
+}
+
+fn std(b: &mut Builder, x: Value, axes: &[usize], ddof: usize) -> Result<Value, Misfit> {
+    let var = var(b, x, axes, ddof)?;
+    let ty = b.ty(var).clone();
+    let one = b.full(1.0, &ty);
+    Ok(root_of_squares(b, var, one))
+}
+
+/// `scale sqrt(x)`, with derivative 0 where `x` is 0.
+fn root_of_squares(b: &mut Builder, x: Value, scale: Value) -> Value {
+    let ty = b.ty(x).clone();
+    let (zero, one) = (b.full(0.0, &ty), b.full(1.0, &ty));
+    // At 0 the root is not asked: its derivative there is infinite, and what is not chosen does not
+    // reach the derivative.
+    let origin = b.op(Compare::Eq, &[x, zero]);
+    let inside = b.select(origin, one, x);
+    let root = b.op(Unary::Sqrt, &[inside]);
+    let scaled = b.mul(root, scale);
+    b.select(origin, zero, scaled)
+}
+
+fn logsumexp(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
+    let ty = b.ty(x).clone();
+    check_float(&ty)?;
+    if axes.iter().any(|&axis| ty.shape[axis] == 0) {
+        let sum = b.sum(x, axes);
+        let ty = b.ty(sum).clone();
+        return Ok(b.full(f64::NEG_INFINITY, &ty));
+    }
+    // The shift is a number to the derivative: it cancels. An infinite largest element would make
+    // inf - inf; it is not taken away.
+    let largest = b.op(Reduce::new(Reducer::Max, axes), &[x]);
+    let largest = b.op(Unary::Detach, &[largest]);
+    let finite = is_finite(b, largest);
+    let zero = b.zeros_like(largest);
+    let shift = b.select(finite, largest, zero);
+    let shifted = minus(b, x, shift, axes);
+    let powers = b.op(Unary::Exp, &[shifted]);
+    let sum = b.sum(powers, axes);
+    let log = b.op(Unary::Ln, &[sum]);
+    Ok(b.add(log, shift))
+}
+
+/// Whether elements are finite.
+fn is_finite(b: &mut Builder, x: Value) -> Value {
+    let ty = b.ty(x).clone();
+    let size = b.op(Unary::Abs, &[x]);
+    let bound = b.full(f64::INFINITY, &ty);
+    b.op(Compare::Lt, &[size, bound])
+}
+
+fn norm(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
+    let ty = b.ty(x).clone();
+    check_float(&ty)?;
+    if axes.iter().any(|&axis| ty.shape[axis] == 0) {
+        return Ok(b.sum(x, axes));
+    }
+    // Scaled by a power of two near the largest element, so that squares neither overflow nor vanish
+    // and nothing is rounded for it; to the derivative the scale is a number, which cancels.
+    let sizes = b.op(Unary::Abs, &[x]);
+    let sizes = b.op(Unary::Detach, &[sizes]);
+    let largest = b.op(Reduce::new(Reducer::Max, axes), &[sizes]);
+    let exponent = b.op(Unary::Log2, &[largest]);
+    let exponent = b.op(Unary::Floor, &[exponent]);
+    let scale = b.op(Unary::Exp2, &[exponent]);
+    let small = b.ty(scale).clone();
+    let (zero, one) = (b.full(0.0, &small), b.full(1.0, &small));
+    let positive = b.op(Compare::Gt, &[scale, zero]);
+    let finite = is_finite(b, scale);
+    let usable = b.op(Logic::And, &[positive, finite]);
+    let scale = b.select(usable, scale, one);
+    let everywhere = b.spread(scale, &ty.shape, axes);
+    let scaled = b.div(x, everywhere);
+    let squares = b.op(Unary::Square, &[scaled]);
+    let sum = b.sum(squares, axes);
+    Ok(root_of_squares(b, sum, scale))
+}
+
+// ---- positions ------------------------------------------------------------------------------------
+
+or_raise! {
+    /// The position of the largest element along an axis, which disappears: the first of equal
+    /// ones, the first NaN if there is one.
+    fn argmax = try_argmax(axis: isize);
+    /// The position of the smallest element along an axis; as [`Tensor::argmax`].
+    fn argmin = try_argmin(axis: isize);
+}
+
+impl Tensor {
+    /// As [`Tensor::argmax`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist or is empty.
+    #[track_caller]
+    pub fn try_argmax(&self, axis: isize) -> Result<Tensor, Error> {
+        position("argmax", self, axis, Extreme::Max)
+    }
+
+    /// As [`Tensor::argmin`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist or is empty.
+    #[track_caller]
+    pub fn try_argmin(&self, axis: isize) -> Result<Tensor, Error> {
+        position("argmin", self, axis, Extreme::Min)
+    }
+}
+
+#[track_caller]
+fn position(name: &str, x: &Tensor, axis: isize, extreme: Extreme) -> Result<Tensor, Error> {
+    compose(name, &[x], |b, args| {
+        let axis = axis_of(axis, b.shape(args[0]).len())?;
+        Ok(b.emit(ArgReduce { extreme, axis }, args)?[0])
+    })
+}

@@ -1,0 +1,76 @@
+//! Running sums, products, extremes and log-sum-exps along an axis.
+
+use super::Tensor;
+use super::compose::{axis_of, compose};
+use crate::error::{Error, OrRaise};
+use crate::primitives::{Cumulative, Running};
+
+/// A running reduction: from the start of the axis and from its end, with `try_` twins.
+macro_rules! running {
+    ($($(#[$about:meta])* $name:ident $reversed:ident = $twin:ident $twin_reversed:ident: $running:expr;)*) => {
+        impl Tensor { $(
+            $(#[$about])*
+            ///
+            /// # Panics
+            /// If the axis does not exist or the element type does not fit.
+            #[track_caller]
+            pub fn $name(&self, axis: isize) -> Tensor {
+                self.$twin(axis).or_raise()
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If the axis does not exist or the element type does not fit.
+            #[track_caller]
+            pub fn $twin(&self, axis: isize) -> Result<Tensor, Error> {
+                run(stringify!($name), self, axis, $running, false)
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], from the end of the axis.")]
+            ///
+            /// # Panics
+            /// If the axis does not exist or the element type does not fit.
+            #[track_caller]
+            pub fn $reversed(&self, axis: isize) -> Tensor {
+                self.$twin_reversed(axis).or_raise()
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($reversed), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If the axis does not exist or the element type does not fit.
+            #[track_caller]
+            pub fn $twin_reversed(&self, axis: isize) -> Result<Tensor, Error> {
+                run(stringify!($reversed), self, axis, $running, true)
+            }
+        )* }
+    };
+}
+running! {
+    /// The sums of the elements up to each along an axis.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([1.0, 2.0, 3.0]);
+    /// assert_eq!(x.cumsum(0).to_vec(), [1.0, 3.0, 6.0]);
+    /// assert_eq!(x.cumsum_reversed(0).to_vec(), [6.0, 5.0, 3.0]);
+    /// ```
+    cumsum cumsum_reversed = try_cumsum try_cumsum_reversed: Running::Sum;
+    /// The products of the elements up to each along an axis.
+    cumprod cumprod_reversed = try_cumprod try_cumprod_reversed: Running::Prod;
+    /// The largest of the elements up to each along an axis.
+    cummax cummax_reversed = try_cummax try_cummax_reversed: Running::Max;
+    /// The smallest of the elements up to each along an axis.
+    cummin cummin_reversed = try_cummin try_cummin_reversed: Running::Min;
+    /// `ln sum exp` of the elements up to each along an axis, without overflow.
+    cumlogsumexp cumlogsumexp_reversed = try_cumlogsumexp try_cumlogsumexp_reversed: Running::Logsumexp;
+}
+
+#[track_caller]
+fn run(name: &str, x: &Tensor, axis: isize, running: Running, reverse: bool) -> Result<Tensor, Error> {
+    compose(name, &[x], |b, args| {
+        let axis = axis_of(axis, b.shape(args[0]).len())?;
+        Ok(b.emit(Cumulative::new(running, axis, reverse), args)?[0])
+    })
+}

@@ -1,0 +1,4 @@
+//! Tensors outside a recording: values, shapes and messages.
+
+mod elementwise;
+mod reduce;
