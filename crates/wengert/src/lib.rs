@@ -102,7 +102,9 @@ pub use record::{GuardFlipped, Recorded, record};
 pub use scalar::Scalar;
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
-pub use tensor::{Axes, IntoOperand, Tensor};
+pub use tensor::{
+    Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Part, Place, Pool, Ranges, SliceMut, Tensor, step,
+};
 pub use tree::Tree;
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;

@@ -209,7 +209,7 @@ fn check_alive(tensor: &Tensor, name: &str, line: Line) -> Result<(), Error> {
 }
 
 /// The level that an operation on these operands is recorded in; `None` if it runs at once.
-fn level(operands: &[&Tensor]) -> Option<u64> {
+pub(super) fn level(operands: &[&Tensor]) -> Option<u64> {
     let (generation, _, _) = innermost()?;
     let traced = operands.iter().any(|operand| operand.known().is_none());
     (traced || in_branch()).then_some(generation)

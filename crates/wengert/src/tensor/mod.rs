@@ -11,7 +11,11 @@ mod operators;
 mod reduce;
 mod running;
 mod shape;
+mod slice;
+mod update;
 mod join;
+mod linalg;
+mod window;
 
 use std::fmt;
 
@@ -21,6 +25,9 @@ use crate::program::Value;
 
 pub use operand::IntoOperand;
 pub use reduce::Axes;
+pub use slice::{AxisIndex, Place, Ranges, step};
+pub use update::{IntoUpdate, Part, SliceMut};
+pub use window::{ConvOptions, Pool};
 
 /// An array with element type and shape at run time. Cloning is cheap; a clone is a value of its
 /// own.
