@@ -99,11 +99,6 @@ pub(crate) fn with_graph<R>(generation: u64, f: impl FnOnce(&mut Graph) -> R) ->
     })
 }
 
-/// Whether the level has a graph.
-pub(crate) fn exists(generation: u64) -> bool {
-    GRAPHS.with_borrow(|graphs| graphs.iter().any(|graph| graph.generation == generation))
-}
-
 /// Takes the graph of a level that ends.
 pub(crate) fn take(generation: u64) -> Option<Graph> {
     GRAPHS.with_borrow_mut(|graphs| {
