@@ -3,6 +3,7 @@
 
 mod compose;
 mod construct;
+mod random;
 mod convert;
 mod elementwise;
 pub(crate) mod graph;
@@ -14,6 +15,8 @@ mod shape;
 mod slice;
 mod update;
 mod join;
+mod index;
+mod sort;
 mod linalg;
 mod window;
 
@@ -24,6 +27,7 @@ use crate::error::{Error, OrRaise};
 use crate::program::Value;
 
 pub use operand::IntoOperand;
+pub use random::Key;
 pub use reduce::Axes;
 pub use slice::{AxisIndex, Place, Ranges, step};
 pub use update::{IntoUpdate, Part, SliceMut};
