@@ -108,6 +108,7 @@ pub use taylor::Taylor;
 pub use tensor::{
     Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, step,
 };
+pub use transform::Linearized;
 pub use tree::Tree;
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
