@@ -5,6 +5,7 @@ mod compose;
 mod construct;
 mod random;
 mod convert;
+mod display;
 mod elementwise;
 pub(crate) mod graph;
 mod operand;
@@ -19,8 +20,6 @@ mod index;
 mod sort;
 mod linalg;
 mod window;
-
-use std::fmt;
 
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, OrRaise};
@@ -170,14 +169,5 @@ impl Tensor {
             return Err(error.at(Some(std::panic::Location::caller())));
         }
         Ok(self.try_to_array()?.to_f64()[0])
-    }
-}
-
-impl fmt::Debug for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Repr::Known(array) => fmt::Debug::fmt(array, f),
-            Repr::Traced(traced) => write!(f, "{} (recorded as {})", traced.ty, traced.value),
-        }
     }
 }
