@@ -45,7 +45,8 @@
 //!
 //! # Features
 //!
-//! `derive` (default): `#[derive(Tree)]`. `nalgebra`, `ndarray`: variables and duals as their elements.
+//! `derive` (default): `#[derive(Tree)]`. `ndarray` (default): its arrays as tensors and back, variables
+//! and duals as their elements. `nalgebra`: variables and duals as elements of its matrices.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.

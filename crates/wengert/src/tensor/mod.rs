@@ -141,6 +141,18 @@ impl Tensor {
         graph::read(self)
     }
 
+    /// As [`Tensor::try_to_array`], giving up the tensor, so that its numbers need not be copied.
+    ///
+    /// # Errors
+    /// As [`Tensor::try_to_array`].
+    #[track_caller]
+    pub fn try_into_array(self) -> Result<Array, Error> {
+        match self.0 {
+            Repr::Known(array) => Ok(array),
+            Repr::Traced(_) => graph::read(&self),
+        }
+    }
+
     /// The elements as `f64` in row-major order; see [`Tensor::to_array`].
     #[track_caller]
     pub fn to_vec(&self) -> Vec<f64> {

@@ -4,5 +4,7 @@ mod display;
 mod elementwise;
 mod index;
 mod linalg;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod reduce;
 mod shape;
