@@ -32,15 +32,15 @@ fn scatter_and_segments() {
     let at = Tensor::from([2i64, 0, 2]);
     assert_eq!(x.scatter_add(&at, &rows, 0).to_vec(), [10.0, 20.0, 0.0, 0.0, 101.0, 202.0]);
     assert_eq!(x.scatter_set(&at, &rows, 0).to_vec(), [10.0, 20.0, 0.0, 0.0, 100.0, 200.0]);
-    assert_eq!(x.scatter_add(&Tensor::from([1i64]), &Tensor::ones(&[3, 1]), 1).to_vec(), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+    assert_eq!(
+        x.scatter_add(&Tensor::from([1i64]), &Tensor::ones(&[3, 1]), 1).to_vec(),
+        [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
+    );
     assert_eq!(x.scatter_add(&Tensor::from([1i64, 0]), &Tensor::from(1.0), 0).sum().item(), 4.0);
     assert_eq!(rows.segment_sum(&at, 4).to_vec(), [10.0, 20.0, 0.0, 0.0, 101.0, 202.0, 0.0, 0.0]);
     let pairs = Tensor::from([[0i64, 1], [2, 0]]);
     let updates = Tensor::from([5.0, 6.0]);
-    assert_eq!(
-        x.scatter_nd(&pairs, &updates, Write::Set, OutOfBounds::Error).to_vec(),
-        [0.0, 5.0, 0.0, 0.0, 6.0, 0.0]
-    );
+    assert_eq!(x.scatter_nd(&pairs, &updates, Write::Set, OutOfBounds::Error).to_vec(), [0.0, 5.0, 0.0, 0.0, 6.0, 0.0]);
     assert!(rows.try_segment_sum(&at, 2).is_err());
     assert!(x.try_scatter_add(&at, &Tensor::ones(&[2, 2]), 0).is_err());
 }
