@@ -8,6 +8,8 @@ mod convert;
 mod display;
 mod elementwise;
 pub(crate) mod graph;
+#[cfg(test)]
+mod tests;
 mod operand;
 mod operators;
 mod reduce;
