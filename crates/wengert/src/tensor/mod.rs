@@ -3,24 +3,24 @@
 
 mod compose;
 mod construct;
-mod random;
 mod convert;
 mod display;
 mod elementwise;
 pub(crate) mod graph;
-#[cfg(test)]
-mod tests;
+mod index;
+mod join;
+mod linalg;
 mod operand;
 mod operators;
+mod random;
 mod reduce;
 mod running;
 mod shape;
 mod slice;
-mod update;
-mod join;
-mod index;
 mod sort;
-mod linalg;
+#[cfg(test)]
+mod tests;
+mod update;
 mod window;
 
 use crate::array::{Array, DType, Type};

@@ -2,8 +2,8 @@
 
 use std::panic::Location;
 
-use super::{Tensor, step};
 use super::graph::{self, Closed, Reading};
+use super::{Tensor, step};
 use crate::array::{Array, DType, Type};
 use crate::primitives::{Op, OutOfBounds};
 use crate::program::Program;
@@ -14,9 +14,8 @@ fn recorded(types: &[Type], f: impl FnOnce(&[Tensor]) -> Tensor) -> Closed {
     let scope = Scope::open(Mode::Replay);
     let generation = scope.generation();
     graph::open(generation, Reading::Refused("recorded"));
-    let inputs: Vec<Tensor> = graph::with_graph(generation, |graph| {
-        types.iter().map(|ty| graph.leaf("x", ty.clone(), None)).collect()
-    });
+    let inputs: Vec<Tensor> =
+        graph::with_graph(generation, |graph| types.iter().map(|ty| graph.leaf("x", ty.clone(), None)).collect());
     let output = f(&inputs);
     let closed = graph::close(generation, &[output], "recorded", Location::caller()).expect("the recording is open");
     drop(scope);
@@ -96,7 +95,6 @@ fn literals_are_part_of_the_program() {
     assert_eq!(run(&constant, &[1.0, 2.0], &[])[0], [4.0, 5.0]);
 }
 
-
 #[test]
 fn norm_and_std_have_derivative_zero_where_they_are_zero() {
     let norm = of_vector(2, Tensor::norm);
@@ -144,8 +142,16 @@ fn conventions_of_the_named_functions() {
         (|x| x.prod(), vec![0.0, 2.0, 3.0], vec![6.0, 0.0, 0.0]),
         (|x| x.median(0), vec![4.0, 1.0, 2.0, 3.0], vec![0.0, 0.0, 0.5, 0.5]),
         (|x| x.median(0), vec![2.0, 2.0, 1.0, 3.0, 2.0], vec![0.0, 1.0, 0.0, 0.0, 0.0]),
-        (|x| x.max_pool(&super::Pool { window: [2], stride: [1], padding: [(0, 0)] }), vec![1.0, 1.0, 0.0], vec![1.0, 1.0, 0.0]),
-        (|x| x.top_k(2, 0).0 * Tensor::iota(2).to_f64().lerp(1.0, 0.0).exp2(), vec![1.0, 2.0, 2.0, 2.0], vec![0.0, 1.0, 2.0, 0.0]),
+        (
+            |x| x.max_pool(&super::Pool { window: [2], stride: [1], padding: [(0, 0)] }),
+            vec![1.0, 1.0, 0.0],
+            vec![1.0, 1.0, 0.0],
+        ),
+        (
+            |x| x.top_k(2, 0).0 * Tensor::iota(2).to_f64().lerp(1.0, 0.0).exp2(),
+            vec![1.0, 2.0, 2.0, 2.0],
+            vec![0.0, 1.0, 2.0, 0.0],
+        ),
         (|x| x.powf(0.0), vec![0.0], vec![0.0]),
     ] {
         let program = of_vector(x.len(), f);
