@@ -45,8 +45,9 @@
 //!
 //! # Features
 //!
-//! `derive` (default): `#[derive(Tree)]`. `text` (default): reads Programs from text. `npy`: arrays in NumPy's
-//! files. `nalgebra`, `ndarray`: variables and duals as their elements.
+//! `derive` (default): `#[derive(Tree)]`. `ndarray` (default): its arrays as tensors and back, variables and duals as
+//! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `nalgebra`: variables
+//! and duals as elements of its matrices.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
