@@ -187,7 +187,9 @@ proptest! {
     }
 
     #[test]
-    fn no_shape_makes_it_panic(shape in prop::collection::vec(any::<u64>(), 0..4), few in prop::collection::vec(0u64..4, 0..4)) {
+    fn no_shape_makes_it_panic(
+        shape in prop::collection::vec(any::<u64>(), 0..4), few in prop::collection::vec(0u64..4, 0..4),
+    ) {
         for shape in [shape, few] {
             let text: String = shape.iter().map(|length| format!("{length},")).collect();
             for fortran in [false, true] {

@@ -1,7 +1,8 @@
 //! Constants: what does not depend on the inputs is computed once, here.
 //!
-//! Only single numbers are computed, by the operation's definition, so that no bit changes: a result with one element, or
-//! one whose elements are all the same number. An array is never made larger than the text of its equation.
+//! Only single numbers are computed, by the operation's definition, so that no bit changes: a result with one
+//! element, or one whose elements are all the same number. An array is never made larger than the text of its
+//! equation.
 
 use super::{Config, rebuild, repeated};
 use crate::array::{Array, Data, Type};
