@@ -44,12 +44,12 @@ fn structured(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
             "argmax" => ArgReduce { extreme: Extreme::Max, axis: fields.integer("axis")? }.into(),
             "argmin" => ArgReduce { extreme: Extreme::Min, axis: fields.integer("axis")? }.into(),
             //M "gather" => gather(fields)?.into(),
-            //M "scatter_add" => scatter(fields, Write::Add)?.into(),
-            //M "scatter_set" => scatter(fields, Write::Set)?.into(),
+            //M "scatter_add" => gather(fields)?.scatter(Write::Add).into(),
+            //M "scatter_set" => gather(fields)?.scatter(Write::Set).into(),
             //M "dynamic_slice" => DynamicSlice { sizes: fields.integers("sizes")? }.into(),
             //M "dynamic_update" => DynamicUpdate.into(),
             //M "argsort" => ArgSort { axis: fields.integer("axis")?, descending: fields.flag("descending")? }.into(),
-            //M "random_bits" => random_bits(fields)?.into(),
+            //M "random_bits" => RandomBits { shape: fields.integers("shape")?, kind: random_kind(fields)? }.into(),
             //M "einsum" => Einsum::new(&fields.word("spec")?)?.into(),
             //M "conv" => conv(fields)?.into(),
             //M "window_argmax" => window(fields, Extreme::Max)?.into(),
@@ -64,6 +64,33 @@ fn structured(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
     };
     build().transpose()
 }
+
+//M fn gather(fields: &mut Fields) -> Result<Gather, Misfit> {
+//M     let (batch, axes) = (fields.integer("batch")?, fields.integers("axes")?);
+//M     let mode = fields.one_of("mode", &OutOfBounds::ALL.map(|mode| (mode.name(), mode)))?;
+//M     Ok(Gather { batch, axes, mode })
+//M }
+//M
+//M fn random_kind(fields: &mut Fields) -> Result<RandomKind, Misfit> {
+//M     use RandomKind::{Bits, Uniform};
+//M     fields.one_of("kind", &[("bits", Bits), ("f32", Uniform(DType::F32)), ("f64", Uniform(DType::F64))])
+//M }
+//M
+//M fn conv(fields: &mut Fields) -> Result<Conv, Misfit> {
+//M     Ok(Conv {
+//M         stride: fields.integers("stride")?,
+//M         padding: fields.pairs("padding")?,
+//M         input_dilation: fields.integers("input_dilation")?,
+//M         kernel_dilation: fields.integers("kernel_dilation")?,
+//M         groups: fields.integer("groups")?,
+//M         batch_groups: fields.integer("batch_groups")?,
+//M     })
+//M }
+//M
+//M fn window(fields: &mut Fields, extreme: Extreme) -> Result<WindowArg, Misfit> {
+//M     let (window, stride) = (fields.integers("window")?, fields.integers("stride")?);
+//M     Ok(WindowArg { extreme, window, stride, padding: fields.pairs("padding")? })
+//M }
 
 fn custom(fields: &mut Fields) -> Result<Custom, Misfit> {
     let name = fields.word("name")?;
@@ -139,18 +166,18 @@ impl Fields {
         self.one_of(name, &[("true", true), ("false", false)])
     }
 
-    //M /// Lists of one length each, such as `[[0,1],[2,2]]`; `[]` is none.
-    //M fn lists<T: TryFrom<i128>, const N: usize>(&mut self, name: &str) -> Result<Vec<[T; N]>, Misfit> {
+    //M /// Pairs of integers, such as `[[0,1],[2,2]]`; `[]` is none.
+    //M fn pairs<T: TryFrom<i128>>(&mut self, name: &str) -> Result<Vec<(T, T)>, Misfit> {
     //M     let lists = match self.take(name)? {
     //M         Attribute::Lists(lists) => lists,
     //M         Attribute::Integers(none) if none.is_empty() => Vec::new(),
-    //M         other => return wrong(name, "a list of lists of integers", &other),
+    //M         other => return wrong(name, "a list of pairs of integers", &other),
     //M     };
-    //M     let one = |list: Vec<i128>| -> Result<[T; N], Misfit> {
-    //M         let list: Vec<T> = list.into_iter().map(|value| fit(name, value)).collect::<Result<_, Misfit>>()?;
-    //M         list.try_into().map_err(|_| Misfit(format!("the lists in the option `{name}` have to be {N} long")))
+    //M     let pair = |list: Vec<i128>| match list[..] {
+    //M         [first, second] => Ok((fit(name, first)?, fit(name, second)?)),
+    //M         _ => misfit!("the option `{name}` has to be a list of pairs"),
     //M     };
-    //M     lists.into_iter().map(one).collect()
+    //M     lists.into_iter().map(pair).collect()
     //M }
 
     fn word(&mut self, name: &str) -> Result<String, Misfit> {
