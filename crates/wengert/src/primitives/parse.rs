@@ -44,8 +44,8 @@ fn structured(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
             "argmax" => ArgReduce { extreme: Extreme::Max, axis: fields.integer("axis")? }.into(),
             "argmin" => ArgReduce { extreme: Extreme::Min, axis: fields.integer("axis")? }.into(),
             //M "gather" => gather(fields)?.into(),
-            //M "scatter_add" => gather(fields)?.scatter(Write::Add).into(),
-            //M "scatter_set" => gather(fields)?.scatter(Write::Set).into(),
+            //M "scatter_add" => scatter(fields, Write::Add)?.into(),
+            //M "scatter_set" => scatter(fields, Write::Set)?.into(),
             //M "dynamic_slice" => DynamicSlice { sizes: fields.integers("sizes")? }.into(),
             //M "dynamic_update" => DynamicUpdate.into(),
             //M "argsort" => ArgSort { axis: fields.integer("axis")?, descending: fields.flag("descending")? }.into(),
@@ -67,8 +67,14 @@ fn structured(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
 
 //M fn gather(fields: &mut Fields) -> Result<Gather, Misfit> {
 //M     let (batch, axes) = (fields.integer("batch")?, fields.integers("axes")?);
-//M     let mode = fields.one_of("mode", &OutOfBounds::ALL.map(|mode| (mode.name(), mode)))?;
+//M     use OutOfBounds::{Clamp, Error, Fill};
+//M     let mode = fields.one_of("mode", &[("error", Error), ("clamp", Clamp), ("fill", Fill)])?;
 //M     Ok(Gather { batch, axes, mode })
+//M }
+//M
+//M fn scatter(fields: &mut Fields, write: Write) -> Result<Scatter, Misfit> {
+//M     let Gather { batch, axes, mode } = gather(fields)?;
+//M     Ok(Scatter { batch, axes, mode, write })
 //M }
 //M
 //M fn random_kind(fields: &mut Fields) -> Result<RandomKind, Misfit> {
