@@ -15,6 +15,9 @@
 //! assert!((x[0] - 1.0).abs() < 1e-3 && (x[1] - 2.0).abs() < 1e-3);
 //! ```
 
+#[cfg(feature = "argmin")]
+pub mod argmin;
+
 use std::panic::Location;
 
 use crate::error::{Error, ErrorKind, OrRaise};

@@ -25,8 +25,14 @@
 //! assert!(slope.sum_over(1).abs().max().item() < 1e-15);
 //! ```
 
+mod attention;
+mod interpolate;
+mod layer;
 mod loss;
+mod normalise;
 mod softmax;
+
+pub use attention::{Visible, attention, try_attention};
 
 use crate::array::Type;
 use crate::error::{Misfit, misfit};

@@ -73,7 +73,7 @@ fn real_axis(b: &Builder, x: Value, axis: isize) -> Result<usize, Misfit> {
 
 /// `x` less its largest element along an axis, so that exponentials do not overflow. The shift is a number to the
 /// derivative, where it cancels. An infinite one is not taken away: it would make `inf - inf` of what is `-inf`.
-fn shifted(b: &mut Builder, x: Value, axis: usize) -> Value {
+pub(super) fn shifted(b: &mut Builder, x: Value, axis: usize) -> Value {
     let largest = b.op(Reduce::new(Reducer::Max, &[axis]), &[x]);
     let largest = b.op(Unary::Detach, &[largest]);
     let finite = is_finite(b, largest);

@@ -17,7 +17,7 @@ mod update;
 mod join;
 mod index;
 mod sort;
-mod linalg;
+pub(crate) mod linalg;
 mod window;
 
 use std::fmt;
