@@ -181,7 +181,7 @@ fn check_dtypes(b: &Builder, args: &[Value]) -> Result<(), Misfit> {
 }
 
 /// The matrix product, batched and with vectors.
-pub(super) fn matmul(b: &mut Builder, x: Value, y: Value) -> Result<Value, Misfit> {
+pub(crate) fn matmul(b: &mut Builder, x: Value, y: Value) -> Result<Value, Misfit> {
     check_dtypes(b, &[x, y])?;
     let (left, right) = (b.shape(x).to_vec(), b.shape(y).to_vec());
     if left.is_empty() || right.is_empty() {

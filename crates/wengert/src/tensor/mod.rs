@@ -1,7 +1,7 @@
 //! [`Tensor`]: the array of a recording. Outside one its operations run at once; inside one they
 //! are recorded.
 
-mod compose;
+pub(crate) mod compose;
 mod construct;
 mod convert;
 mod display;
@@ -13,7 +13,7 @@ mod linalg;
 mod operand;
 mod operators;
 mod random;
-mod reduce;
+pub(crate) mod reduce;
 mod running;
 mod shape;
 mod slice;
