@@ -29,6 +29,8 @@ const ORDER: &[&[&str]] = &[
     &["scalar"],
     &["taylor"],
     &["tree"],
+    // Trees as vectors.
+    &["algebra"],
     // Replaying a recording.
     &["replay"],
     // What the user calls: the drivers, and what is built on them.
