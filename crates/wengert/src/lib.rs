@@ -45,7 +45,8 @@
 //!
 //! # Features
 //!
-//! `derive` (default): `#[derive(Tree)]`. `text` (default): reads Programs from text. `nalgebra`, `ndarray`: variables and duals as their elements.
+//! `derive` (default): `#[derive(Tree)]`. `text` (default): reads Programs from text. `npy`: arrays in NumPy's
+//! files. `nalgebra`, `ndarray`: variables and duals as their elements.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
@@ -62,18 +63,20 @@ mod diagnose;
 mod dual;
 mod error;
 mod execute;
+mod functional;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod lanes;
 mod leaf;
 mod lifted;
 pub mod ops;
-mod optimize;
+pub mod optimize;
 pub mod primitives;
 mod program;
 mod real;
 mod record;
 mod replay;
+mod rules;
 mod scalar;
 mod series;
 mod special;
@@ -90,19 +93,23 @@ pub use api::{
 pub use array::{Array, DType, Data, Element, Type};
 pub use blocks::Blocks;
 pub use diagnose::{
-    Cut, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
+    Cut, Diagnose, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
 pub use dual::Dual;
 pub use error::{Error, ErrorKind};
 pub use lanes::{LaneMask, Lanes};
+pub use functional::{Vmap, checkpoint, cond, to_program, try_cond, vmap};
 pub use leaf::{Active, Leaf};
 pub use program::{Builder, Eqn, Program, Value};
 pub use real::{F32, Float, Mask, Real};
 pub use record::{GuardFlipped, Recorded, record};
+pub use rules::{CustomRule, RegisteredRule};
 pub use scalar::Scalar;
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
-pub use tensor::{Axes, IntoOperand, Tensor};
+pub use tensor::{
+    Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, step,
+};
 pub use tree::Tree;
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
@@ -110,8 +117,8 @@ pub use wengert_derive::Tree;
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Dual, F32, Real, Taylor, Tensor, Tree, Var, grad, hessian, hvp, jacobian, jvp, lift, record, taylor,
-        value_and_grad, value_and_grad_aux, vjp,
+        Dual, F32, Real, Taylor, Tensor, Tree, Var, checkpoint, cond, grad, hessian, hvp, jacobian, jvp, lift, record, taylor,
+        value_and_grad, value_and_grad_aux, vjp, vmap,
     };
 }
 

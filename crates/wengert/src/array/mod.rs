@@ -1,5 +1,7 @@
 //! [`Array`]: plain numbers in a shape, without any derivative; the values that Programs run on.
 
+#[cfg(feature = "npy")]
+mod npy;
 mod walk;
 
 use std::fmt;
@@ -163,7 +165,6 @@ macro_rules! for_data {
         }
     };
 }
-pub(crate) use for_data;
 
 /// Numbers in a shape, row-major. Cloning shares the elements.
 ///

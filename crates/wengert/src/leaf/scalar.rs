@@ -70,7 +70,6 @@ pub enum Held<S> {
 
 macro_rules! drive {
     ($scalar:ty) => {
-        #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
         impl Drive for $scalar {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> (Self, T::Grad) {

@@ -28,8 +28,13 @@ thread_local! {
 pub(crate) enum Reading {
     /// They are computed when they are asked for.
     Allowed,
-    /// They do not exist; the word says inside what.
-    Refused(&'static str),
+    /// A value stands for many: inside `vmap`.
+    Lanes,
+    /// The values are those of a branch that may not be taken: inside `cond`. Nothing runs at once
+    /// there, because it could fail.
+    Branch,
+    /// The point has a type only.
+    Symbolic,
 }
 
 pub(crate) struct Graph {
@@ -94,11 +99,6 @@ pub(crate) fn with_graph<R>(generation: u64, f: impl FnOnce(&mut Graph) -> R) ->
     })
 }
 
-/// Whether the level has a graph.
-pub(crate) fn exists(generation: u64) -> bool {
-    GRAPHS.with_borrow(|graphs| graphs.iter().any(|graph| graph.generation == generation))
-}
-
 /// Takes the graph of a level that ends.
 pub(crate) fn take(generation: u64) -> Option<Graph> {
     GRAPHS.with_borrow_mut(|graphs| {
@@ -156,9 +156,13 @@ impl Graph {
             Source::Capture(tensor) => tensor,
         });
         let captures = captures.collect();
-        // A number that was taken out becomes an output, so that a diagnosis can find it.
-        let program = self.builder.with_inputs_in_order(&order).finish(&outputs);
-        Closed { program, leaves, captures }
+        // Values whose numbers were taken out get their new names as if they were outputs.
+        let count = outputs.len();
+        let named: Vec<Value> = outputs.into_iter().chain(self.taken.iter().map(|&(value, _)| value)).collect();
+        let mut program = self.builder.with_inputs_in_order(&order).finish(&named);
+        let taken = program.outputs.split_off(count);
+        let taken = taken.into_iter().zip(self.taken).map(|(value, (_, line))| (value, line)).collect();
+        Closed { program, leaves, captures, taken }
     }
 }
 
@@ -171,6 +175,8 @@ pub(crate) struct Closed {
     pub(crate) leaves: usize,
     /// The values of the other inputs.
     pub(crate) captures: Vec<Tensor>,
+    /// Values whose numbers were taken out, with the user's line.
+    pub(crate) taken: Vec<(Value, Line)>,
 }
 
 /// Makes the graph of a level that opens.
@@ -204,14 +210,22 @@ fn check_alive(tensor: &Tensor, name: &str, line: Line) -> Result<(), Error> {
 }
 
 /// The level that an operation on these operands is recorded in; `None` if it runs at once.
-fn level(operands: &[&Tensor]) -> Option<u64> {
+pub(super) fn level(operands: &[&Tensor]) -> Option<u64> {
     let (generation, _, _) = innermost()?;
     let traced = operands.iter().any(|operand| operand.known().is_none());
-    // Where a branch may not be taken, an operation must not run at once: it could fail.
-    let symbolic = GRAPHS.with_borrow(|graphs| {
-        graphs.iter().any(|graph| graph.generation == generation && graph.reading != Reading::Allowed)
-    });
-    (traced || symbolic).then_some(generation)
+    (traced || in_branch()).then_some(generation)
+}
+
+/// Whether a branch of `cond` is being recorded, here or around.
+pub(crate) fn in_branch() -> bool {
+    GRAPHS.with_borrow(|graphs| {
+        graphs.iter().any(|graph| graph.reading == Reading::Branch && is_open(graph.generation))
+    })
+}
+
+/// Whether two tensors are the same value.
+pub(crate) fn is_same(x: &Tensor, y: &Tensor) -> bool {
+    key(x) == key(y)
 }
 
 /// Applies an operation: at once if all operands are numbers, else recorded in the innermost level.
@@ -338,10 +352,16 @@ struct Needed {
 
 impl Graph {
     fn needed(&self, value: Value, line: Line) -> Result<Needed, Error> {
-        if let Reading::Refused(place) = self.reading {
+        let refused = match self.reading {
+            Reading::Allowed => None,
+            Reading::Lanes => Some("inside `vmap` a Tensor stands for many values"),
+            Reading::Branch => Some("inside `cond` it is not decided whether this branch is taken"),
+            Reading::Symbolic => Some("the function is recorded without its point"),
+        };
+        if let Some(refused) = refused {
             let why = format!(
-                "inside `{place}` a Tensor stands for many values and has no numbers: use `where_` or `cond` to \
-                 choose, and return what you want to see"
+                "{refused}, so there are no numbers to read: choose with `where_` or `cond`, and return what you \
+                 want to see"
             );
             return Err(Error::new(ErrorKind::Unavailable, "value", why).of([self.builder.ty(value)]).at(Some(line)));
         }
