@@ -1,7 +1,7 @@
 //! [`Tensor`]: the array of a recording. Outside one its operations run at once; inside one they
 //! are recorded.
 
-mod compose;
+pub(crate) mod compose;
 mod construct;
 mod random;
 mod convert;
@@ -9,7 +9,7 @@ mod elementwise;
 pub(crate) mod graph;
 mod operand;
 mod operators;
-mod reduce;
+pub(crate) mod reduce;
 mod running;
 mod shape;
 mod slice;
