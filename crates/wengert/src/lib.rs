@@ -53,6 +53,7 @@
 // feature adds, and there is no unsafe block.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
+mod algebra;
 mod algorithm;
 mod api;
 mod array;
@@ -88,6 +89,7 @@ mod tensor;
 mod transform;
 mod tree;
 
+pub use algebra::{LeafMath, TreeMath};
 pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
 };

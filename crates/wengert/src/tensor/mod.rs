@@ -9,7 +9,7 @@ mod elementwise;
 pub(crate) mod graph;
 mod index;
 mod join;
-mod linalg;
+pub(crate) mod linalg;
 mod operand;
 mod operators;
 mod random;
