@@ -45,7 +45,8 @@
 //!
 //! # Features
 //!
-//! `derive` (default): `#[derive(Tree)]`. `text` (default): reads Programs from text. `nalgebra`, `ndarray`: variables and duals as their elements.
+//! `derive` (default): `#[derive(Tree)]`. `text` (default): reads Programs from text. `npy`: arrays in NumPy's
+//! files. `nalgebra`, `ndarray`: variables and duals as their elements.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
@@ -68,7 +69,7 @@ mod lanes;
 mod leaf;
 mod lifted;
 pub mod ops;
-mod optimize;
+pub mod optimize;
 pub mod primitives;
 mod program;
 mod real;
@@ -90,7 +91,7 @@ pub use api::{
 pub use array::{Array, DType, Data, Element, Type};
 pub use blocks::Blocks;
 pub use diagnose::{
-    Cut, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
+    Cut, Diagnose, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
 pub use dual::Dual;
 pub use error::{Error, ErrorKind};
@@ -107,6 +108,7 @@ pub use taylor::Taylor;
 pub use tensor::{
     Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, step,
 };
+pub use transform::Linearized;
 pub use tree::Tree;
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;

@@ -1,5 +1,7 @@
 //! [`Array`]: plain numbers in a shape, without any derivative; the values that Programs run on.
 
+#[cfg(feature = "npy")]
+mod npy;
 mod walk;
 
 use std::fmt;

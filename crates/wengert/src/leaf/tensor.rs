@@ -87,7 +87,7 @@ fn record<T: Tree<Leaf = Tensor>, O>(
 
 /// Records a function whose result is a loss.
 #[track_caller]
-fn record_loss<T: Tree<Leaf = Tensor>>(
+pub(crate) fn record_loss<T: Tree<Leaf = Tensor>>(
     driver: &'static str,
     x: &T,
     f: impl FnOnce(T::Vars) -> Tensor,

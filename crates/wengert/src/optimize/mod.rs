@@ -1,5 +1,267 @@
 //! Program to Program with the same values, cheaper.
+//!
+//! A pass is a function from Program to Program; [`PASSES`] lists them in order, and [`optimize`] runs the list until
+//! nothing changes any more. In debug builds every pass is followed by [`Program::verify`], so that a broken pass is
+//! named. Passes see the Programs inside an equation as Programs of their own: nothing is moved in or out, and a
+//! [`Recompute`](crate::primitives::Recompute) stays where it is.
+//!
+//! What may change an answer is off unless it is allowed: see [`Class`] and the table [`rules::RULES`].
+//!
+//! With `passes` in the environment variable `WENGERT_LOG`, every pass that changes something prints its name, its
+//! time, the number of equations before and after, and the Program to the standard error.
 
+mod cse;
 mod dce;
+mod fold;
+pub mod rules;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 pub(crate) use dce::dce;
+
+use crate::primitives::{Call, Cond, Custom, Literal, Op, Primitive, Recompute, Rule};
+use crate::program::{Builder, Program, Value};
+use crate::transform::same_inputs;
+
+/// How much a rewrite may change an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// The same bits for every operand; one NaN is as good as another. Always on.
+    Exact,
+    /// The same but for the sign of zero: `x + 0 = x`.
+    SignOfZero,
+    /// Equal in exact arithmetic, with other roundings: `(x * c) * d = x * (c * d)`.
+    Reassociating,
+    /// Wrong where an operand is NaN or infinite: `x * 0 = 0`.
+    UnsafeNonFinite,
+}
+
+/// What the optimiser may do.
+///
+/// ```
+/// use wengert::Program;
+/// use wengert::optimize::{Class, Config, optimize};
+/// let text = "program(v0: f64[]) { v1: f64[] = constant[value=0.0f64]; v2: f64[] = add v0 v1; return v2 }";
+/// let program: Program = text.parse()?;
+/// assert_eq!(optimize(&program, &Config::default()).count(), 2, "-0 + 0 is 0");
+/// assert_eq!(optimize(&program, &Config::default().allow(Class::SignOfZero)).count(), 0);
+/// # Ok::<(), wengert::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    allowed: BTreeSet<Class>,
+}
+
+impl Config {
+    /// With one more class of rewrites; exact ones are always on.
+    #[must_use]
+    pub fn allow(mut self, class: Class) -> Self {
+        self.allowed.insert(class);
+        self
+    }
+
+    /// Whether rewrites of this class are on.
+    pub fn allows(&self, class: Class) -> bool {
+        class == Class::Exact || self.allowed.contains(&class)
+    }
+}
+
+/// A pass by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Its name in logs and messages.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+    /// What it does to the equations of one Program, not to the Programs inside.
+    own: fn(&Program, &Config) -> Program,
+}
+
+/// Every pass, in the order in which they run.
+pub const PASSES: [Pass; 4] = [
+    Pass { name: "rewrite", about: "applies the table of rewrites, such as x * 1 = x", own: rules::rewrite },
+    Pass { name: "fold", about: "computes what does not depend on the inputs", own: fold::fold },
+    Pass { name: "cse", about: "computes equal equations once", own: cse::cse },
+    Pass { name: "dce", about: "drops equations that no result needs", own: |program, _| dce(program) },
+];
+
+/// One round rarely leaves anything; the bound is for what nobody has thought of.
+const MAX_ROUNDS: usize = 8;
+
+impl Pass {
+    /// The Program after this pass, and after it in the Programs inside.
+    pub fn run(&self, program: &Program, config: &Config) -> Program {
+        let result = self.recurse(program, config);
+        if cfg!(debug_assertions) {
+            self.check(program, &result);
+        }
+        result
+    }
+
+    fn recurse(&self, program: &Program, config: &Config) -> Program {
+        let mut program = program.clone();
+        for eqn in &mut program.eqns {
+            if !eqn.op.programs().is_empty() {
+                eqn.op = with_programs(&eqn.op, |inner| self.recurse(inner, config));
+            }
+        }
+        (self.own)(&program, config)
+    }
+
+    fn check(&self, before: &Program, after: &Program) {
+        if let Err(why) = after.verify() {
+            panic!("the pass `{}` broke a program: {why}\nbefore:\n{before}\nafter:\n{after}", self.name);
+        }
+        let signature = |program: &Program| (program.input_types().to_vec(), program.output_types());
+        assert!(
+            signature(before) == signature(after),
+            "the pass `{}` changed the inputs or outputs of\n{before}\nto\n{after}",
+            self.name
+        );
+    }
+}
+
+/// The Program after every pass, until nothing changes.
+pub fn optimize(program: &Program, config: &Config) -> Program {
+    let mut program = program.clone();
+    for _ in 0..MAX_ROUNDS {
+        let before = program.clone();
+        for pass in &PASSES {
+            let start = Instant::now();
+            let after = pass.run(&program, config);
+            if *LOGS {
+                log(pass, start.elapsed(), &program, &after);
+            }
+            program = after;
+        }
+        if program == before {
+            break;
+        }
+    }
+    program
+}
+
+impl Program {
+    /// The same values with less work; only rewrites that keep every bit are applied.
+    ///
+    /// ```
+    /// use wengert::Program;
+    /// let text = "program(v0: f64[2]) {
+    ///   v1: f64[2] = sin v0
+    ///   v2: f64[2] = neg v1
+    ///   v3: f64[2] = sin v0
+    ///   v4: f64[2] = sub v3 v2
+    ///   return v4
+    /// }";
+    /// let program = text.parse::<Program>()?.optimize();
+    /// assert_eq!(program.to_string(), "program(v0: f64[2]) {
+    ///   v1: f64[2] = sin v0
+    ///   v2: f64[2] = add v1 v1
+    ///   return v2
+    /// }");
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    #[must_use]
+    pub fn optimize(&self) -> Program {
+        optimize(self, &Config::default())
+    }
+}
+
+/// Whether passes are to be printed.
+static LOGS: LazyLock<bool> =
+    LazyLock::new(|| std::env::var("WENGERT_LOG").is_ok_and(|log| log.split(',').any(|word| word.trim() == "passes")));
+
+#[expect(clippy::print_stderr, reason = "the user asks for it with WENGERT_LOG; this is the one place that prints")]
+fn log(pass: &Pass, time: Duration, before: &Program, after: &Program) {
+    if before == after {
+        eprintln!("{}: nothing to do, {time:?}", pass.name);
+    } else {
+        eprintln!("{}: {} to {} equations, {time:?}\n{after}", pass.name, before.count(), after.count());
+    }
+}
+
+/// The operation with other Programs inside.
+fn with_programs(op: &Op, mut make: impl FnMut(&Program) -> Program) -> Op {
+    let mut make = |program: &Arc<Program>| Arc::new(make(program));
+    match op {
+        Op::Call(op) => Call { program: make(&op.program) }.into(),
+        Op::Recompute(op) => Recompute { program: make(&op.program) }.into(),
+        Op::Cond(op) => Cond { yes: make(&op.yes), no: make(&op.no) }.into(),
+        Op::Custom(op) => {
+            let rule = match &op.rule {
+                Rule::Jvp(program) => Rule::Jvp(make(program)),
+                Rule::Vjp(program) => Rule::Vjp(make(program)),
+            };
+            Custom { name: op.name.clone(), value: make(&op.value), rule, surrogate: op.surrogate }.into()
+        }
+        Op::Literal(_)
+        | Op::Iota(_)
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Compare(_)
+        | Op::Logic(_)
+        | Op::Select(_)
+        | Op::Convert(_)
+        | Op::Broadcast(_)
+        | Op::Reshape(_)
+        | Op::Permute(_)
+        | Op::Reverse(_)
+        | Op::Slice(_)
+        | Op::Pad(_)
+        | Op::Concat(_)
+        | Op::Reduce(_)
+        | Op::ArgReduce(_)
+        | Op::Cumulative(_)
+        | Op::Gather(_)
+        | Op::Scatter(_)
+        | Op::DynamicSlice(_)
+        | Op::DynamicUpdate(_)
+        | Op::Einsum(_)
+        | Op::Conv(_)
+        | Op::WindowArg(_)
+        | Op::ArgSort(_)
+        | Op::RandomBits(_)
+        | Op::Recurrence(_) => op.clone(),
+    }
+}
+
+/// The Program made again, equation by equation: `emit` appends one, whose operands are values of the new Program,
+/// and gives its results.
+fn rebuild(program: &Program, mut emit: impl FnMut(&mut Builder, &Op, &[Value]) -> Vec<Value>) -> Program {
+    let mut b = Builder::new();
+    let mut values = same_inputs(&mut b, program);
+    for eqn in &program.eqns {
+        let args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
+        b.line = eqn.line;
+        let outs = emit(&mut b, &eqn.op, &args);
+        debug_assert_eq!(outs.len(), eqn.results as usize, "`{}` keeps the number of its results", eqn.op.name());
+        values.extend(outs);
+    }
+    let outputs: Vec<Value> = program.outputs.iter().map(|output| values[output.index()]).collect();
+    b.finish(&outputs)
+}
+
+/// The operation and the operands that define a value of a list that is being made; `None` for an input.
+fn definition(b: &Builder, value: Value) -> Option<(&Op, &[Value])> {
+    let eqns = b.eqns();
+    let eqn = &eqns[eqns.partition_point(|eqn| eqn.first <= value).checked_sub(1)?];
+    eqn.outs().any(|out| out == value).then_some((&eqn.op, &eqn.args[..]))
+}
+
+/// The number that every element of a value is, if it is known from its definition.
+fn repeated(b: &Builder, mut value: Value) -> Option<Literal> {
+    loop {
+        match definition(b, value)? {
+            (Op::Literal(literal), _) => return Some(*literal),
+            (Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_), args) => {
+                value = args[0]
+            }
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(all(test, feature = "text"))]
+mod tests;

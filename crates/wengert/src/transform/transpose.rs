@@ -6,6 +6,7 @@
 //! joined. It is not "zero times anything is zero": `0 * ln(x)` at 0 stays NaN.
 
 
+use crate::array::DType;
 use crate::error::{Error, ErrorKind};
 use crate::ops::{Binary, Compare, Unary};
 use crate::primitives::{Cotangent, Logic, Op, Operand, Primitive};
@@ -42,7 +43,7 @@ pub(crate) fn transpose_masked(
                 b.line = eqn.line.or(line);
                 known.extend(b.ops(eqn.op.clone(), &operands).into_iter().map(Some));
             }
-            None => known.extend(eqn.outs().map(|_| None)),
+            None => known.extend(known_results(b, program, eqn, &known)),
         }
     }
     let mut pending: Vec<Option<Cotangent>> = vec![None; program.types.len()];
@@ -72,6 +73,19 @@ pub(crate) fn transpose_masked(
     b.line = line;
     pending.truncate(args.len());
     Ok(pending)
+}
+
+/// What is known of an equation that depends on linear inputs. A region may give masks and indices
+/// along with numbers; they do not depend on what it is linear in and are computed with zeros there.
+fn known_results(b: &mut Builder, program: &Program, eqn: &Eqn, known: &[Option<Value>]) -> Vec<Option<Value>> {
+    let real: Vec<bool> = eqn.outs().map(|out| program.ty(out).dtype.is_float()).collect();
+    if eqn.op.programs().is_empty() || !real.contains(&false) {
+        return vec![None; real.len()];
+    }
+    let operands = eqn.args.iter().map(|arg| known[arg.index()].unwrap_or_else(|| b.full(0.0, program.ty(*arg))));
+    let operands: Vec<Value> = operands.collect();
+    let outs = b.ops(eqn.op.clone(), &operands);
+    outs.into_iter().zip(real).map(|(out, real)| (!real).then_some(out)).collect()
 }
 
 /// Adds a contribution; a place that counts in one of them counts in the sum.
@@ -158,7 +172,7 @@ fn behind_select(
 
 /// The transpose of an operation that moves, adds or contracts, at masked cotangents. A number that
 /// is masked and meets an infinity or NaN of a known operand must not make NaN: such products are
-/// left out unless a cotangent that counts meets one at the same place.
+/// left out unless a cotangent that counts meets one on its way to the same place.
 fn pull_masked(
     b: &mut Builder,
     eqn: &Eqn,
@@ -166,49 +180,42 @@ fn pull_masked(
     masks: &[Option<Value>],
     operands: &[Operand],
 ) -> Result<Vec<Option<Cotangent>>, Error> {
-    let counts: Vec<Option<Value>> = values
-        .iter()
-        .zip(masks)
-        .map(|(value, mask)| Some(b.convert((*mask)?, b.dtype((*value)?))))
-        .collect();
-    let mut has_factor = false;
-    let mut replace = |b: &mut Builder, f: &mut dyn FnMut(&mut Builder, Value) -> Value| -> Vec<Operand> {
-        let replaced = operands.iter().map(|operand| match operand {
-            Operand::Known(value) if b.dtype(*value).is_float() => {
-                has_factor = true;
-                Operand::Known(f(b, *value))
-            }
-            other => other.clone(),
-        });
-        replaced.collect()
+    let is_factor = |b: &Builder, operand: &Operand| match operand {
+        Operand::Known(value) => b.dtype(*value).is_float(),
+        Operand::Linear(_) => false,
     };
-    let ones = replace(b, &mut |b, value| {
-        let ty = b.ty(value).clone();
-        b.full(1.0, &ty)
-    });
-    let finite = replace(b, &mut |b, value| {
-        let ok = is_finite(b, value);
-        mask_out(b, ok, value)
-    });
-    let infinite = replace(b, &mut |b, value| {
-        let ok = is_finite(b, value);
-        let bad = b.op(Logic::Not, &[ok]);
-        b.convert(bad, b.dtype(value))
-    });
-    let reached = transposed(b, &eqn.op, &counts, &ones)?;
     let plain = transposed(b, &eqn.op, values, operands)?;
-    let (safe, meets) = if has_factor {
-        (transposed(b, &eqn.op, values, &finite)?, transposed(b, &eqn.op, &counts, &infinite)?)
-    } else {
-        (plain.clone(), vec![None; plain.len()])
-    };
+    // How many cotangents that count reach a place: with every factor 1.
+    let reached = count_ways(b, eqn, masks, operands, |b, factor| {
+        let ty = b.ty(factor).with_dtype(DType::F64);
+        b.full(1.0, &ty)
+    })?;
+    let (mut safe, mut finite_ways) = (plain.clone(), vec![None; plain.len()]);
+    if operands.iter().any(|operand| is_factor(b, operand)) {
+        let mut finite = operands.to_vec();
+        for (k, operand) in operands.iter().enumerate() {
+            if let Operand::Known(value) = operand
+                && is_factor(b, operand)
+            {
+                let ok = is_finite(b, *value);
+                let used = uses(b, eqn, k, masks, operands, &reached)?;
+                let ok = used.map_or(ok, |used| b.op(Logic::And, &[ok, used]));
+                finite[k] = Operand::Known(mask_out(b, ok, *value));
+            }
+        }
+        safe = transposed(b, &eqn.op, values, &finite)?;
+        finite_ways = count_ways(b, eqn, masks, operands, |b, factor| {
+            let ok = is_finite(b, factor);
+            b.convert(ok, DType::F64)
+        })?;
+    }
     let mut pulled = Vec::with_capacity(plain.len());
     for k in 0..plain.len() {
         pulled.push(match (plain[k], safe[k], reached[k]) {
             (Some(plain), Some(safe), Some(reached)) => {
-                let value = match meets[k] {
-                    Some(meets) => {
-                        let meets = is_positive(b, meets);
+                let value = match finite_ways[k] {
+                    Some(finite_ways) => {
+                        let meets = b.op(Compare::Gt, &[reached, finite_ways]);
                         b.select(meets, plain, safe)
                     }
                     None => safe,
@@ -219,6 +226,58 @@ fn pull_masked(
         });
     }
     Ok(pulled)
+}
+
+/// On how many ways cotangents that count reach each place, where a way is as often there as the
+/// product of its `factors`. In double precision, in which counts are exact.
+fn count_ways(
+    b: &mut Builder,
+    eqn: &Eqn,
+    masks: &[Option<Value>],
+    operands: &[Operand],
+    mut factors: impl FnMut(&mut Builder, Value) -> Value,
+) -> Result<Vec<Option<Value>>, Error> {
+    let counts: Vec<Option<Value>> = masks.iter().map(|mask| mask.map(|mask| b.convert(mask, DType::F64))).collect();
+    let operands = operands.iter().map(|operand| match operand {
+        Operand::Known(value) if b.dtype(*value).is_float() => Operand::Known(factors(b, *value)),
+        Operand::Known(value) => Operand::Known(*value),
+        Operand::Linear(ty) => Operand::Linear(ty.with_dtype(DType::F64)),
+    });
+    let operands: Vec<Operand> = operands.collect();
+    transposed(b, &eqn.op, &counts, &operands)
+}
+
+/// Where a known factor meets a cotangent that counts; `None` if that is not known. Elsewhere it is
+/// left out, because its own derivative may be infinite though it is finite: that of a square root
+/// at 0.
+fn uses(
+    b: &mut Builder,
+    eqn: &Eqn,
+    factor: usize,
+    masks: &[Option<Value>],
+    operands: &[Operand],
+    reached: &[Option<Value>],
+) -> Result<Option<Value>, Error> {
+    if let Op::Recurrence(_) = eqn.op {
+        // A factor multiplies the cotangent of the term beside it.
+        return Ok(reached[1].map(|reached| is_positive(b, reached)));
+    }
+    if !eqn.op.linear_in(operands.len()).iter().any(|set| set.contains(&factor)) {
+        return Ok(None);
+    }
+    // The map is linear in the factor too: its transpose there counts the products.
+    let counts: Vec<Option<Value>> = masks.iter().map(|mask| mask.map(|mask| b.convert(mask, DType::F64))).collect();
+    let mut swapped = Vec::with_capacity(operands.len());
+    for (k, operand) in operands.iter().enumerate() {
+        let ty = operand.ty(b);
+        swapped.push(match operand {
+            _ if k == factor => Operand::Linear(ty.with_dtype(DType::F64)),
+            Operand::Known(value) if !ty.dtype.is_float() => Operand::Known(*value),
+            _ => Operand::Known(b.full(1.0, &ty.with_dtype(DType::F64))),
+        });
+    }
+    let met = transposed(b, &eqn.op, &counts, &swapped)?;
+    Ok(met[factor].map(|met| is_positive(b, met)))
 }
 
 fn is_positive(b: &mut Builder, x: Value) -> Value {

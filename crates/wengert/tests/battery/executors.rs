@@ -2,8 +2,19 @@
 
 use wengert::Program;
 
-/// Other forms of a Program, by name.
+/// Other forms of a Program, by name: optimised, and printed and read again. Reading gives back the
+/// same equations.
 pub(crate) fn forms(program: &Program) -> Result<Vec<(&'static str, Program)>, String> {
     program.verify()?;
-    Ok(vec![("again", program.clone())])
+    let text = program.to_string();
+    let read: Program = text.parse().map_err(|error| format!("its own text: {error}\n{text}"))?;
+    if read != *program {
+        return Err(format!("reads back as another one:\n{read}\ninstead of\n{text}"));
+    }
+    let optimised = program.optimize();
+    optimised.verify().map_err(|why| format!("optimised: {why}"))?;
+    if optimised.count() > program.count() {
+        return Err(format!("optimising adds equations:\n{optimised}\ninstead of\n{text}"));
+    }
+    Ok(vec![("optimised", optimised), ("read", read)])
 }

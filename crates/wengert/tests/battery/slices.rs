@@ -43,15 +43,16 @@ pub(crate) fn check_slices(program: &Program, args: &[Array], batched: &[bool], 
     Ok(())
 }
 
-/// Another operand for another slice: a little larger, or with the elements that are not real
-/// turned around, so that an index stays an index.
+/// Another operand for another slice: a little larger, or with the rows of what is not real turned
+/// around, so that an index stays an index.
 fn another(arg: &Array, lane: usize) -> Array {
     let mut elements = arg.to_f64();
     if arg.dtype().is_float() {
         let factor = 1.0 + lane as f64 / 64.0;
         elements.iter_mut().for_each(|x| *x *= factor);
     } else if !elements.is_empty() {
-        let turn = lane % elements.len();
+        let row = if arg.ty().rank() < 2 { 1 } else { arg.shape()[arg.ty().rank() - 1] };
+        let turn = lane * row % elements.len();
         elements.rotate_left(turn);
     }
     array(arg.ty(), &elements)

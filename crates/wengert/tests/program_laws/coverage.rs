@@ -89,7 +89,10 @@ impl Coverage {
     /// Writes the table. The harness keeps `println!` of passing tests to itself.
     pub(crate) fn print(&self, programs: usize) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        writeln!(out, "\nuses of operations in {programs} random programs, by element type and rank of what they touch")?;
+        writeln!(
+            out,
+            "\nuses of operations in {programs} random programs, by element type and rank of what they touch"
+        )?;
         writeln!(
             out,
             "{:14} {:14} {:>6} {:>6} {:>6} {:>6} | {:>6} {:>6} {:>6} {:>6} {:>6} | {:>6} {:>6}",

@@ -1,22 +1,52 @@
 //! Random Programs of every family of operations, with operands at which they are tame: every
 //! argument is brought into its function's domain by construction, and what grows is folded back.
 
+mod structured;
+
 use wengert::ops::{Binary, Compare, Unary};
 use wengert::primitives::{
-    ArgReduce, Broadcast, Call, Concat, Cond, Convert, Cumulative, Custom, Extreme, Iota, Literal, Logic, Op, Pad, Permute,
-    Primitive, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Select, Slice,
+    ArgReduce, Broadcast, Call, Concat, Cond, Convert, Cumulative, Custom, Extreme, Iota, Literal, Logic, Op, Pad,
+    Permute, Primitive, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Select, Slice,
 };
 use wengert::{Array, Builder, DType, Program, Type, Value};
 
 use crate::rebuild::with_outputs;
 use crate::support::{Random, array};
 
-/// The families, each as often as it is wanted.
-const FAMILIES: [&str; 38] = [
-    "unary", "unary", "unary", "unary", "unary", "unary", "binary", "binary", "binary", "binary", "compare", "compare",
-    "logic", "select", "select", "convert", "convert", "broadcast", "reshape", "permute", "reverse", "slice", "pad",
-    "pad", "concat", "reduce", "reduce", "arg_reduce", "cumulative", "cumulative", "recurrence", "call", "recompute",
-    "cond", "cond", "custom", "literal", "iota",
+/// The families, and how often each is wanted.
+const FAMILIES: [(usize, &str); 32] = [
+    (6, "unary"),
+    (4, "binary"),
+    (2, "compare"),
+    (1, "logic"),
+    (2, "select"),
+    (2, "convert"),
+    (1, "broadcast"),
+    (1, "reshape"),
+    (1, "permute"),
+    (1, "reverse"),
+    (1, "slice"),
+    (2, "pad"),
+    (1, "concat"),
+    (2, "reduce"),
+    (1, "arg_reduce"),
+    (2, "cumulative"),
+    (1, "recurrence"),
+    (1, "call"),
+    (1, "recompute"),
+    (2, "cond"),
+    (1, "custom"),
+    (1, "literal"),
+    (1, "iota"),
+    (2, "gather"),
+    (2, "scatter"),
+    (1, "dynamic_slice"),
+    (1, "dynamic_update"),
+    (3, "einsum"),
+    (3, "conv"),
+    (1, "window_arg"),
+    (1, "arg_sort"),
+    (1, "random_bits"),
 ];
 
 /// No array has more elements than this, so that whole Jacobians are affordable.
@@ -178,7 +208,13 @@ impl Generator {
 
     /// One more operation, if there are operands for it.
     fn step(&mut self) {
-        let family = FAMILIES[self.random.below(FAMILIES.len())];
+        let mut drawn = self.random.below(FAMILIES.iter().map(|(weight, _)| weight).sum());
+        let family = FAMILIES.iter().find_map(|(weight, family)| {
+            let found = drawn < *weight;
+            drawn = drawn.saturating_sub(*weight);
+            found.then_some(*family)
+        });
+        let family = family.expect("drawn below the sum of the weights");
         let results = match family {
             "unary" => self.unary(),
             "binary" => self.binary(),
@@ -186,7 +222,8 @@ impl Generator {
             "call" | "recompute" | "cond" | "custom" => self.region(family),
             "reduce" | "arg_reduce" | "cumulative" | "recurrence" => self.along_axes(family),
             "literal" | "iota" => self.constant(family),
-            _ => self.movement(family),
+            "broadcast" | "reshape" | "permute" | "reverse" | "slice" | "pad" | "concat" => self.movement(family),
+            _ => self.structured(family),
         };
         for item in results.unwrap_or_default() {
             let largest = item.array.to_f64().into_iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
@@ -243,7 +280,9 @@ impl Generator {
         let (x, y) = self.pair_of(x.array.dtype())?;
         let op = Binary::ALL[self.random.below(Binary::ALL.len())];
         let (x, y) = match op {
-            Binary::Div | Binary::Atan2 | Binary::Hypot | Binary::Xlogy | Binary::Rem => (x, self.within(&y, 2.0, 1.0)?),
+            Binary::Div | Binary::Atan2 | Binary::Hypot | Binary::Xlogy | Binary::Rem => {
+                (x, self.within(&y, 2.0, 1.0)?)
+            }
             Binary::Pow => (self.within(&x, 2.0, 1.0)?, y),
             _ => (x, y),
         };
@@ -336,8 +375,11 @@ impl Generator {
             }
             "slice" => {
                 let start: Vec<usize> = shape.iter().map(|&length| self.random.below(length + 1)).collect();
-                let limit: Vec<usize> =
-                    shape.iter().zip(&start).map(|(length, start)| start + self.random.below(length - start + 1)).collect();
+                let limit: Vec<usize> = shape
+                    .iter()
+                    .zip(&start)
+                    .map(|(length, start)| start + self.random.below(length - start + 1))
+                    .collect();
                 let stride: Vec<usize> = shape.iter().map(|_| 1 + self.random.below(2)).collect();
                 self.emit(Slice::new(&start, &limit, &stride), &[&x])
             }
@@ -351,8 +393,10 @@ impl Generator {
             }
             _ => {
                 let axis = self.random.below(rank.max(1));
-                let same = |ty: &Type| ty.dtype == dtype && ty.rank() == rank && {
-                    (0..rank).all(|k| k == axis || ty.shape[k] == shape[k])
+                let same = |ty: &Type| {
+                    ty.dtype == dtype && ty.rank() == rank && {
+                        (0..rank).all(|k| k == axis || ty.shape[k] == shape[k])
+                    }
                 };
                 let y = self.pick(same)?;
                 self.emit(Concat { axis }, &[&x, &y])

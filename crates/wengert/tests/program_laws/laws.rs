@@ -84,10 +84,7 @@ fn batched(case: &Generated, random: &mut Random) -> Checked {
 /// `D^2 f [t, s] = D^2 f [s, t]`
 fn symmetric(case: &Generated, random: &mut Random) -> Checked {
     let active = floats(case.program.input_types());
-    let (t, s) = (
-        directions(random, case.program.input_types()),
-        directions(random, case.program.input_types()),
-    );
+    let (t, s) = (directions(random, case.program.input_types()), directions(random, case.program.input_types()));
     let first = case.program.jvp(&active).map_err(text)?;
     let held: Vec<bool> = active.iter().copied().chain(t.iter().map(|_| false)).collect();
     let second = first.jvp(&held).map_err(text)?;
@@ -147,7 +144,8 @@ fn commuting(case: &Generated, random: &mut Random) -> Checked {
     let length = 1 + random.below(3);
     // What moves has the axis in both; of what is held only a part.
     let batched: Vec<bool> = active.iter().map(|active| *active || random.below(2) == 0).collect();
-    let more: Vec<bool> = batched.iter().copied().chain(directions(random, &case.program.output_types()).iter().map(|_| true)).collect();
+    let more: Vec<bool> =
+        batched.iter().copied().chain(directions(random, &case.program.output_types()).iter().map(|_| true)).collect();
     let one = case.program.vjp(&active).map_err(text)?.vmap(&more, length).map_err(text)?;
     let other = case.program.vmap(&batched, length).map_err(text)?.vjp(&active).map_err(text)?;
     let repeated = |arg: &Array, batched: bool| {
@@ -201,7 +199,11 @@ fn composed(case: &Generated, random: &mut Random) -> Checked {
             2 => {
                 let batched: Vec<bool> = args.iter().map(|_| random.below(2) == 0).collect();
                 program = program.vmap(&batched, 2).map_err(text)?;
-                args = args.iter().zip(&batched).map(|(arg, batched)| if *batched { twice(arg) } else { arg.clone() }).collect();
+                args = args
+                    .iter()
+                    .zip(&batched)
+                    .map(|(arg, batched)| if *batched { twice(arg) } else { arg.clone() })
+                    .collect();
                 names.push("vmap");
             }
             _ => {

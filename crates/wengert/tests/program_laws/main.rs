@@ -10,6 +10,7 @@ mod coverage;
 mod edges;
 #[path = "../battery/executors.rs"]
 mod executors;
+mod found;
 mod generate;
 mod laws;
 mod rebuild;

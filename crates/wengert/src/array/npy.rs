@@ -1,0 +1,331 @@
+//! Arrays in the files of NumPy: `.npy` is one array, `.npz` a zip archive of them by name.
+//!
+//! An `.npy` file is a magic word, a version, the length of the header, the header (a Python dictionary in one line, such
+//! as `{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }`) and the elements. Nothing that a header claims is
+//! believed before the bytes are there: memory grows with what is read, and a size that overflows is refused.
+
+use std::io::{self, Read, Seek, Write};
+
+use winnow::ascii::{dec_uint, multispace0};
+use winnow::combinator::{alt, delimited, opt, separated, terminated};
+use winnow::error::EmptyError;
+use winnow::prelude::*;
+use winnow::token::take_till;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use super::{Array, DType, Data, Element, Strided, Type, element_count};
+use crate::error::{Error, ErrorKind};
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// The longest header that is read, as in NumPy.
+const MAX_HEADER: usize = 10_000;
+
+fn unreadable(why: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Parse, "read_npy", why)
+}
+
+fn unwritable(error: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Run, "write_npy", error.to_string())
+}
+
+impl Array {
+    /// Reads an array from an `.npy` file. Smaller integers become `i64` and half precision `f32`, which is exact; both
+    /// byte orders and both orders of elements are known.
+    ///
+    /// ```
+    /// use wengert::Array;
+    /// let mut file = Vec::new();
+    /// Array::new(&[2], vec![1.5, -0.0]).write_npy(&mut file)?;
+    /// assert_eq!(Array::read_npy(&file[..])?.elements::<f64>().unwrap(), [1.5, -0.0]);
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it is no such file, it ends before the elements that it claims, or they are of another kind: complex, text,
+    /// records, objects, unsigned 64-bit integers.
+    pub fn read_npy(mut reader: impl Read) -> Result<Self, Error> {
+        let Header { descr, fortran, shape } = read_header(&mut reader)?;
+        let stored = Stored::of(&descr)?;
+        let ty = Type { dtype: stored.dtype(), shape };
+        let count = element_count(&ty.shape).ok_or_else(|| unreadable(format!("{ty} does not fit in memory")))?;
+        let need = count * stored.width();
+        let mut bytes = Vec::new();
+        reader.take(need as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+        if bytes.len() < need {
+            let found = bytes.len();
+            return Err(unreadable(format!("its header says {ty}, which takes {need} bytes, and only {found} follow")));
+        }
+        let data = stored.decode(&bytes);
+        if !fortran {
+            return Ok(Array::from_data(ty.shape, data));
+        }
+        // The first axis runs fastest: its elements are neighbours.
+        let mut strides = Vec::with_capacity(ty.rank());
+        let mut stride = 1isize;
+        for &length in &ty.shape {
+            strides.push(stride);
+            stride *= length.cast_signed();
+        }
+        let flat = Array::from_data(vec![count], data);
+        Ok(flat.pick(&ty.shape, Strided::new(&ty.shape, &strides, 0)))
+    }
+
+    /// Writes the array as an `.npy` file.
+    ///
+    /// # Errors
+    /// If writing fails, or there are too many axes for a header that NumPy reads.
+    pub fn write_npy(&self, mut writer: impl Write) -> Result<(), Error> {
+        let (descr, bytes) = encode(&self.data);
+        let mut shape: String = self.shape().iter().map(|length| format!("{length}, ")).collect();
+        if self.shape().len() > 1 {
+            shape.truncate(shape.len() - 2);
+        }
+        let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
+        // Elements begin at a multiple of 64 bytes.
+        let before = MAGIC.len() + 4;
+        let padding = (before + header.len() + 1).next_multiple_of(64) - (before + header.len() + 1);
+        header.extend(std::iter::repeat_n(' ', padding).chain(['\n']));
+        let length = u16::try_from(header.len()).ok().filter(|&length| usize::from(length) <= MAX_HEADER);
+        let length = length.ok_or_else(|| unwritable(format!("{} axes are too many", self.shape().len())))?;
+        let parts: [&[u8]; 5] = [MAGIC, &[1, 0], &length.to_le_bytes(), header.as_bytes(), &bytes];
+        parts.iter().try_for_each(|part| writer.write_all(part)).map_err(unwritable)
+    }
+
+    /// Reads the arrays of an `.npz` file with their names, in its order.
+    ///
+    /// # Errors
+    /// If it is no such file, an entry cannot be read as by [`Array::read_npy`], or two have one name.
+    pub fn read_npz(reader: impl Read + Seek) -> Result<Vec<(String, Self)>, Error> {
+        let mut archive = ZipArchive::new(reader).map_err(|error| unreadable(error.to_string()))?;
+        let mut arrays: Vec<(String, Array)> = Vec::new();
+        for k in 0..archive.len() {
+            let entry = archive.by_index(k).map_err(|error| unreadable(format!("entry {k}: {error}")))?;
+            let file = String::from_utf8_lossy(entry.name_raw()).into_owned();
+            let within = |why: String| unreadable(format!("entry {file:?}: {why}"));
+            let Some(name) = file.strip_suffix(".npy") else { return Err(within("it is not an .npy file".to_owned())) };
+            if arrays.iter().any(|(other, _)| other == name) {
+                return Err(within("there are two of this name".to_owned()));
+            }
+            let size = entry.size();
+            let array = Array::read_npy(entry.take(size)).map_err(|error| within(error.to_string()))?;
+            arrays.push((name.to_owned(), array));
+        }
+        Ok(arrays)
+    }
+
+    /// Writes arrays with their names as an `.npz` file, without compression.
+    ///
+    /// # Errors
+    /// If writing fails, or two arrays have one name.
+    pub fn write_npz<'a>(
+        writer: impl Write + Seek,
+        arrays: impl IntoIterator<Item = (&'a str, &'a Self)>,
+    ) -> Result<(), Error> {
+        let mut archive = ZipWriter::new(writer);
+        // Large files: without the mark, an entry may have at most 4 GiB.
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+        for (name, array) in arrays {
+            archive.start_file(format!("{name}.npy"), options).map_err(unwritable)?;
+            array.write_npy(&mut archive)?;
+        }
+        archive.finish().map(drop).map_err(unwritable)
+    }
+}
+
+// ---- the header ---------------------------------------------------------------------------------
+
+struct Header {
+    descr: String,
+    fortran: bool,
+    shape: Vec<usize>,
+}
+
+fn read_header(reader: &mut impl Read) -> Result<Header, Error> {
+    let ended = |error: io::Error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => unreadable("it ends within its header"),
+        _ => unreadable(error.to_string()),
+    };
+    let mut start = [0; 8];
+    reader.read_exact(&mut start).map_err(ended)?;
+    if start[..6] != MAGIC[..] {
+        return Err(unreadable("it is not an .npy file: it does not begin as one"));
+    }
+    let mut length = [0; 4];
+    let width = match start[6] {
+        1 => 2,
+        2 | 3 => 4,
+        version => return Err(unreadable(format!("version {version} of the format is not known"))),
+    };
+    reader.read_exact(&mut length[..width]).map_err(ended)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MAX_HEADER {
+        return Err(unreadable(format!("its header is {length} bytes long; at most {MAX_HEADER} are read")));
+    }
+    let mut text = vec![0; length];
+    reader.read_exact(&mut text).map_err(ended)?;
+    let text = String::from_utf8(text).ok();
+    let header = text.as_deref().and_then(|text| header.parse(text).ok());
+    header.ok_or_else(|| unreadable("its header is not the dictionary that NumPy writes for plain arrays"))
+}
+
+/// A value in the header.
+enum Entry {
+    Text(String),
+    Truth(bool),
+    Shape(Vec<usize>),
+}
+
+fn header(input: &mut &str) -> Result<Header, EmptyError> {
+    let entry = (spaced(quoted), spaced(':'), spaced(alt((text, truth, shape)))).map(|(key, _, value)| (key, value));
+    let entries: Vec<(&str, Entry)> =
+        delimited(spaced('{'), terminated(separated(0.., entry, spaced(',')), opt(spaced(','))), spaced('}'))
+            .parse_next(input)?;
+    let (mut descr, mut fortran, mut lengths) = (None, None, None);
+    for entry in entries {
+        match entry {
+            ("descr", Entry::Text(text)) => descr = Some(text),
+            ("fortran_order", Entry::Truth(truth)) => fortran = Some(truth),
+            ("shape", Entry::Shape(shape)) => lengths = Some(shape),
+            _ => return Err(EmptyError),
+        }
+    }
+    match (descr, fortran, lengths) {
+        (Some(descr), Some(fortran), Some(shape)) => Ok(Header { descr, fortran, shape }),
+        _ => Err(EmptyError),
+    }
+}
+
+/// A parser between blanks.
+fn spaced<'s, T>(parser: impl Parser<&'s str, T, EmptyError>) -> impl Parser<&'s str, T, EmptyError> {
+    delimited(multispace0, parser, multispace0)
+}
+
+fn quoted<'s>(input: &mut &'s str) -> Result<&'s str, EmptyError> {
+    let within = |quote: char| delimited(quote, take_till(0.., [quote, '\\']), quote);
+    alt((within('\''), within('"'))).parse_next(input)
+}
+
+fn text(input: &mut &str) -> Result<Entry, EmptyError> {
+    quoted.map(|text| Entry::Text(text.to_owned())).parse_next(input)
+}
+
+fn truth(input: &mut &str) -> Result<Entry, EmptyError> {
+    alt(("True".value(true), "False".value(false))).map(Entry::Truth).parse_next(input)
+}
+
+fn shape(input: &mut &str) -> Result<Entry, EmptyError> {
+    // Python 2 wrote `3L`.
+    let length = terminated(dec_uint::<_, u64, _>, opt('L')).try_map(usize::try_from);
+    let lengths = separated(0.., spaced(length), ',');
+    delimited('(', terminated(lengths, (opt(','), multispace0)), ')').map(Entry::Shape).parse_next(input)
+}
+
+// ---- the elements -------------------------------------------------------------------------------
+
+/// How elements are stored: the kind, the bytes of one, and their order.
+#[derive(Clone, Copy)]
+struct Stored {
+    kind: Kind,
+    big_endian: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Bool,
+    /// Bytes, and whether there is a sign.
+    Integer(usize, bool),
+    Half,
+    F32,
+    F64,
+}
+
+impl Stored {
+    fn of(descr: &str) -> Result<Self, Error> {
+        let unknown = || {
+            let why = "are not read; convert them to bool, an integer of at most 63 bits or a float of at most 64";
+            unreadable(format!("elements of NumPy's type {descr:?} {why}"))
+        };
+        let big_endian = match descr.chars().next() {
+            Some('<' | '|' | '=') => false,
+            Some('>') => true,
+            _ => return Err(unknown()),
+        };
+        let kind = match &descr[1..] {
+            "b1" | "?" => Kind::Bool,
+            "i1" => Kind::Integer(1, true),
+            "i2" => Kind::Integer(2, true),
+            "i4" => Kind::Integer(4, true),
+            "i8" => Kind::Integer(8, true),
+            "u1" => Kind::Integer(1, false),
+            "u2" => Kind::Integer(2, false),
+            "u4" => Kind::Integer(4, false),
+            "f2" => Kind::Half,
+            "f4" => Kind::F32,
+            "f8" => Kind::F64,
+            _ => return Err(unknown()),
+        };
+        Ok(Stored { kind, big_endian })
+    }
+
+    fn dtype(self) -> DType {
+        match self.kind {
+            Kind::Bool => DType::Bool,
+            Kind::Integer(..) => DType::I64,
+            Kind::Half | Kind::F32 => DType::F32,
+            Kind::F64 => DType::F64,
+        }
+    }
+
+    fn width(self) -> usize {
+        match self.kind {
+            Kind::Bool => 1,
+            Kind::Integer(width, _) => width,
+            Kind::Half => 2,
+            Kind::F32 => 4,
+            Kind::F64 => 8,
+        }
+    }
+
+    fn decode(self, bytes: &[u8]) -> Data {
+        // The bits of each element, with zeros above.
+        let bits = bytes.chunks_exact(self.width()).map(|element| {
+            let join = |bits: u64, &byte: &u8| bits << 8 | u64::from(byte);
+            if self.big_endian { element.iter().fold(0, join) } else { element.iter().rev().fold(0, join) }
+        });
+        match self.kind {
+            Kind::Bool => bool::wrap(bits.map(|bits| bits != 0).collect()),
+            Kind::Integer(width, signed) => {
+                let above = 64 - 8 * width as u32;
+                let extend = |bits: u64| (bits << above).cast_signed() >> above;
+                i64::wrap(bits.map(|bits| if signed { extend(bits) } else { bits.cast_signed() }).collect())
+            }
+            Kind::Half => f32::wrap(bits.map(|bits| half(bits as u16)).collect()),
+            Kind::F32 => f32::wrap(bits.map(|bits| f32::from_bits(bits as u32)).collect()),
+            Kind::F64 => f64::wrap(bits.map(f64::from_bits).collect()),
+        }
+    }
+}
+
+/// A number in half precision: sign, 5 bits of exponent, 10 of fraction.
+fn half(bits: u16) -> f32 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    let magnitude = match exponent {
+        0 => fraction * 2f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + fraction) * 2f32.powi(exponent - 25),
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
+}
+
+/// NumPy's name for the elements, and their bytes.
+fn encode(data: &Data) -> (&'static str, Vec<u8>) {
+    match data {
+        Data::Bool(x) => ("|b1", x.iter().map(|&x| u8::from(x)).collect()),
+        Data::I64(x) => ("<i8", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
+        Data::F32(x) => ("<f4", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
+        Data::F64(x) => ("<f8", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
+    }
+}

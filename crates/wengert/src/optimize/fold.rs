@@ -1,0 +1,74 @@
+//! Constants: what does not depend on the inputs is computed once, here.
+//!
+//! Only single numbers are computed, by the reference executor, so that no bit changes: a result with one element, or
+//! one whose elements are all the same number. An array is never made larger than the text of its equation.
+
+use super::{Config, rebuild, repeated};
+use crate::array::{Array, Data, Type};
+use crate::execute::eval;
+use crate::primitives::{Literal, Op, Primitive};
+use crate::program::{Builder, Program, Value};
+
+/// The Program with computed constants in place of the equations that compute them.
+pub(super) fn fold(program: &Program, _: &Config) -> Program {
+    rebuild(program, |b, op, args| match folded(b, op, args) {
+        Some((literal, ty)) => {
+            let scalar = b.op(literal, &[]);
+            vec![b.broadcast_scalar(scalar, &ty.shape)]
+        }
+        None => b.ops(op.clone(), args),
+    })
+}
+
+/// The number that every element of the result is, and the result's type.
+fn folded(b: &Builder, op: &Op, args: &[Value]) -> Option<(Literal, Type)> {
+    // Literals and what repeats them are what this pass produces; Programs inside may be long.
+    if matches!(op, Op::Literal(_)) || !op.programs().is_empty() {
+        return None;
+    }
+    let known: Vec<Literal> = args.iter().map(|&arg| repeated(b, arg)).collect::<Option<_>>()?;
+    let types: Vec<&Type> = args.iter().map(|&arg| b.ty(arg)).collect();
+    let [ty] = <[Type; 1]>::try_from(op.infer(&types).ok()?).ok()?;
+    if moves(op) {
+        return Some((known[0], ty));
+    }
+    let single = ty.size() == 1 && types.iter().all(|ty| ty.size() == 1);
+    if !single && !is_elementwise(op) {
+        return None;
+    }
+    // Element by element, one element stands for all.
+    let shape = |ty: &Type| if is_elementwise(op) { Vec::new() } else { ty.shape.clone() };
+    let operands: Vec<Array> = known.iter().zip(types).map(|(literal, ty)| full(*literal, &shape(ty))).collect();
+    let operands: Vec<&Array> = operands.iter().collect();
+    // What fails is left for the run, which names the user's line.
+    let results = eval(op, &operands, None).ok()?;
+    Some((first(&results[0])?, ty))
+}
+
+/// Whether every element of the result is one of the operand's.
+fn moves(op: &Op) -> bool {
+    matches!(op, Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_))
+}
+
+fn is_elementwise(op: &Op) -> bool {
+    matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_))
+}
+
+/// A number in a shape with one element.
+fn full(literal: Literal, shape: &[usize]) -> Array {
+    match literal {
+        Literal::Bool(x) => Array::new(shape, vec![x]),
+        Literal::I64(x) => Array::new(shape, vec![x]),
+        Literal::F32(x) => Array::new(shape, vec![x]),
+        Literal::F64(x) => Array::new(shape, vec![x]),
+    }
+}
+
+fn first(array: &Array) -> Option<Literal> {
+    Some(match array.data() {
+        Data::Bool(x) => Literal::Bool(*x.first()?),
+        Data::I64(x) => Literal::I64(*x.first()?),
+        Data::F32(x) => Literal::F32(*x.first()?),
+        Data::F64(x) => Literal::F64(*x.first()?),
+    })
+}
