@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use wengert::ops::{Binary, Unary};
 use wengert::primitives::{
-    Broadcast, Concat, Cumulative, Literal, Op, Pad, Permute, Recurrence, Reduce, Reducer, Reshape, Reverse, Running,
-    Select,
+    Broadcast, Concat, Conv, Cumulative, DynamicUpdate, Einsum, Gather, Literal, Op, OutOfBounds, Pad, Permute,
+    Recurrence, Reduce, Reducer, Reshape, Reverse, Running, Scatter, Select, Write,
 };
 use wengert::{Array, Builder, DType, Error, Program, Type, Value};
 
@@ -33,9 +33,14 @@ enum After {
     Running(Running, bool),
     Recurrence,
     Matrix,
+    Contracted,
+    Convolved,
+    Gathered,
+    Scattered,
+    Written,
 }
 
-const AFTER: [After; 20] = [
+const AFTER: [After; 25] = [
     After::Nothing,
     After::Squared,
     After::Exp,
@@ -56,6 +61,21 @@ const AFTER: [After; 20] = [
     After::Running(Running::Logsumexp, true),
     After::Recurrence,
     After::Matrix,
+    After::Contracted,
+    After::Convolved,
+    After::Gathered,
+    After::Scattered,
+    After::Written,
+];
+
+/// For functions of two arguments, whose pairs of edges are many: one of each way to meet a mask.
+const AFTER_TWO: [After; 6] = [
+    After::Nothing,
+    After::Exp,
+    After::Reduced(Reducer::Prod),
+    After::Running(Running::Logsumexp, true),
+    After::Recurrence,
+    After::Contracted,
 ];
 
 fn constants(b: &mut Builder, numbers: &[f64]) -> Result<Value, Error> {
@@ -63,6 +83,16 @@ fn constants(b: &mut Builder, numbers: &[f64]) -> Result<Value, Error> {
     for &number in numbers {
         let scalar = b.emit(Literal::F64(number), &[])?[0];
         parts.push(b.emit(Reshape::new(&[1]), &[scalar])?[0]);
+    }
+    Ok(b.emit(Concat { axis: 0 }, &parts)?[0])
+}
+
+/// Index vectors of one number each.
+fn indices(b: &mut Builder, numbers: &[i64]) -> Result<Value, Error> {
+    let mut parts = Vec::new();
+    for &number in numbers {
+        let scalar = b.emit(Literal::I64(number), &[])?[0];
+        parts.push(b.emit(Reshape::new(&[1, 1]), &[scalar])?[0]);
     }
     Ok(b.emit(Concat { axis: 0 }, &parts)?[0])
 }
@@ -97,6 +127,35 @@ impl After {
             After::Recurrence => {
                 let factors = constants(b, &[0.5, -1.5])?;
                 return Ok(b.emit(Recurrence { axis: 0, reverse: true }, &[factors, x])?[0]);
+            }
+            After::Contracted => {
+                let weights = constants(b, &[0.5, -1.5, 2.0, 0.25, -0.75, 1.0])?;
+                let weights = b.emit(Reshape::new(&[3, 2]), &[weights])?[0];
+                let einsum = Einsum::new("ij,j->i").unwrap_or_else(|why| panic!("{}", why.0));
+                return Ok(b.emit(einsum, &[weights, x])?[0]);
+            }
+            After::Convolved => {
+                let signal = b.emit(Reshape::new(&[1, 1, 2]), &[x])?[0];
+                let kernel = constants(b, &[0.5, -1.5])?;
+                let kernel = b.emit(Reshape::new(&[1, 1, 2]), &[kernel])?[0];
+                let mut conv = Conv::new(1);
+                conv.padding[0] = (1, 1);
+                return Ok(b.emit(conv, &[signal, kernel])?[0]);
+            }
+            After::Gathered => {
+                let indices = indices(b, &[1, 0, 1])?;
+                return Ok(b.emit(Gather::new(&[0], OutOfBounds::Clamp), &[x, indices])?[0]);
+            }
+            After::Scattered => {
+                let zeros = b.full(0.0, &Type::new(DType::F64, &[3]));
+                let indices = indices(b, &[2, 0])?;
+                return Ok(b.emit(Scatter::new(&[0], OutOfBounds::Fill, Write::Add), &[zeros, indices, x])?[0]);
+            }
+            After::Written => {
+                let zeros = b.full(0.0, &Type::new(DType::F64, &[4]));
+                let start = indices(b, &[1])?;
+                let start = b.emit(Reshape::new(&[1]), &[start])?[0];
+                return Ok(b.emit(DynamicUpdate, &[zeros, x, start])?[0]);
             }
             After::Matrix => {
                 let rows = b.emit(Broadcast::new(&[3, 2], &[1]), &[x])?[0];
@@ -165,10 +224,16 @@ fn derivatives(program: &Program) -> Result<Vec<(&'static str, Program)>, Error>
 }
 
 /// Runs the derivatives at the edges beside a harmless point; gives how many were compared.
-fn check(op: Op, edges: &[[f64; 2]], beside: [f64; 2], failures: &mut Vec<String>) -> Result<usize, Error> {
+fn check(
+    op: Op,
+    after: &[After],
+    edges: &[[f64; 2]],
+    beside: [f64; 2],
+    failures: &mut Vec<String>,
+) -> Result<usize, Error> {
     let operands = if matches!(op, Op::Unary(_)) { 1 } else { 2 };
     let mut compared = 0;
-    for after in AFTER {
+    for &after in after {
         let (edgy, reached) = program(&op, beside, operands, after, false)?;
         let (harmless, _) = program(&op, beside, operands, after, true)?;
         for ((mode, edgy), (_, harmless)) in derivatives(&edgy)?.into_iter().zip(derivatives(&harmless)?) {
@@ -211,7 +276,7 @@ fn functions_of_one_argument_that_are_not_taken_leave_no_trace() -> Result<(), E
     for &op in Unary::ALL {
         let edges: Vec<[f64; 2]> = EDGES.iter().map(|&x| [x, 0.0]).collect();
         let samples = op.samples();
-        compared += check(op.into(), &edges, [samples[samples.len() - 1], 0.0], &mut failures)?;
+        compared += check(op.into(), &AFTER, &edges, [samples[samples.len() - 1], 0.0], &mut failures)?;
     }
     report(&failures, compared);
     Ok(())
@@ -223,7 +288,7 @@ fn functions_of_two_arguments_that_are_not_taken_leave_no_trace() -> Result<(), 
     for &op in Binary::ALL {
         let edges: Vec<[f64; 2]> = EDGES.iter().flat_map(|&x| EDGES.map(|y| [x, y])).collect();
         let (x, y) = op.samples()[0];
-        compared += check(op.into(), &edges, [x, y], &mut failures)?;
+        compared += check(op.into(), &AFTER_TWO, &edges, [x, y], &mut failures)?;
     }
     report(&failures, compared);
     Ok(())
