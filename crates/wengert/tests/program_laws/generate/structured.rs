@@ -43,7 +43,7 @@ impl Generator {
         let keys = if self.random.below(2) == 0 { vec![2] } else { vec![self.random.below(3), 2] };
         let words = self.pick_of(DType::I64)?;
         let key = self.coerced(&words, &Type::new(DType::I64, &keys))?;
-        let kind = [RandomKind::Bits, RandomKind::Uniform(DType::F32), RandomKind::Uniform(DType::F64)];
+        let kind = [RandomKind::Bits, RandomKind::Uniform(self.allowed(DType::F32)), RandomKind::Uniform(DType::F64)];
         let kind = kind[self.random.below(3)];
         let shape: Vec<usize> = (0..self.random.below(4)).map(|_| self.random.below(4)).collect();
         self.emit(RandomBits { shape, kind }, &[&key])
