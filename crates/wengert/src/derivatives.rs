@@ -122,7 +122,7 @@ pub(crate) fn hvp(closed: &Closed) -> Result<Program, Error> {
 /// The gradient of the first output as a function of the same leaves and captures.
 pub(crate) fn gradient_closed(closed: &Closed) -> Result<Closed, Error> {
     let program = gradient_program(&closed.program, &active(closed), false)?;
-    Ok(Closed { program, leaves: closed.leaves, captures: closed.captures.clone() })
+    Ok(Closed { program, leaves: closed.leaves, captures: closed.captures.clone(), taken: Vec::new() })
 }
 
 /// A linearised function at a point.

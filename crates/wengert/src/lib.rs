@@ -75,6 +75,7 @@ mod program;
 mod real;
 mod record;
 mod replay;
+mod rules;
 mod scalar;
 mod series;
 mod special;
@@ -90,7 +91,7 @@ pub use api::{
 pub use array::{Array, DType, Data, Element, Type};
 pub use blocks::Blocks;
 pub use diagnose::{
-    Cut, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
+    Cut, Diagnose, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
 pub use dual::Dual;
 pub use error::{Error, ErrorKind};
@@ -100,10 +101,14 @@ pub use leaf::{Active, Leaf};
 pub use program::{Builder, Eqn, Program, Value};
 pub use real::{F32, Float, Mask, Real};
 pub use record::{GuardFlipped, Recorded, record};
+pub use rules::{CustomRule, RegisteredRule};
 pub use scalar::Scalar;
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
-pub use tensor::{Axes, IntoOperand, Tensor};
+pub use tensor::{
+    Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, step,
+};
+pub use transform::Linearized;
 pub use tree::Tree;
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;

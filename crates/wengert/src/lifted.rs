@@ -180,7 +180,7 @@ fn record(generation: u64, number: usize, entry: &Entry) -> Option<Value> {
 
 /// A lifted recording and its point.
 #[derive(Clone, Debug)]
-pub struct Lifted {
+pub(crate) struct Lifted {
     closed: Closed,
     point: Vec<Tensor>,
     line: Line,

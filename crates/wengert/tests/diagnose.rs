@@ -75,3 +75,33 @@ fn long_diagnostic_runs_keep_every_line() {
     assert!(list.entries[1..].iter().all(|entry| entry.at.line() == list.entries[1].at.line()));
     assert_eq!(listing(1.0, |x| x * x).entries.len(), 2);
 }
+
+#[test]
+fn the_status_of_tensors_names_what_cut_them() {
+    let (x, y, z) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]), Tensor::from([5.0, 6.0]));
+    let loss = |(x, y, z): (Tensor, Tensor, Tensor)| (&x * &x + y.detach() * &x + z.floor()).sum();
+    let gradient = Grad::of(loss);
+    let (sx, sy, sz) = gradient.status((&x, &y, &z));
+    assert_eq!((sx, sz), (Status::Connected, Status::Zero));
+    assert!(matches!(sy, Status::Severed(cut) if cut.by == "detach" && cut.at.file().ends_with("diagnose.rs")));
+    let error = gradient.deny_severed().at((&x, &y, &z)).unwrap_err();
+    assert_eq!(error.input, 1);
+    let taken = Grad::of(|x: Tensor| &x.sum() * x.sum().item()).status(&x);
+    assert!(matches!(taken, Status::Severed(cut) if cut.by == "value"));
+    let cast = Grad::of(|x: Tensor| x.to_i64().to_f64().sum()).status(&x);
+    assert!(matches!(cast, Status::Severed(cut) if cut.by == "convert"));
+}
+
+#[test]
+fn nonfinite_numbers_of_tensors_are_found() {
+    let x = Tensor::from([4.0, 0.0]);
+    let found = find_nonfinite(&x, |x| x.ln().sum()).expect("ln 0");
+    assert_eq!((found.pass, found.operation, found.element), (Pass::Forward, "ln", Some(1)));
+    assert_eq!(found.operands, [0.0]);
+    let found = find_nonfinite(&x, |x| x.sqrt().sum()).expect("1/0");
+    assert_eq!((found.pass, found.operation, found.element), (Pass::Backward, "sqrt", Some(1)));
+    assert!(find_nonfinite(&x, |x| (x + 1.0).sqrt().sum()).is_none());
+    // What a branch not taken holds does no harm.
+    let masked = |x: Tensor| x.gt(0.0).where_(x.sqrt(), 0.0).sum();
+    assert!(find_nonfinite(&x, masked).is_none());
+}

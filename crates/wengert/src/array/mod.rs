@@ -165,7 +165,6 @@ macro_rules! for_data {
         }
     };
 }
-pub(crate) use for_data;
 
 /// Numbers in a shape, row-major. Cloning shares the elements.
 ///

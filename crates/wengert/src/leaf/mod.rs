@@ -9,7 +9,7 @@ mod tensor;
 use std::fmt::Debug;
 
 pub(crate) use scalar::{compute, run_recorded};
-pub(crate) use tensor::{Level, Mapped};
+pub(crate) use tensor::{Level, Mapped, record_loss};
 
 use crate::tape::Var;
 use crate::tensor::Tensor;

@@ -15,7 +15,7 @@ use crate::tensor::graph::{self, Closed, Reading};
 use crate::tree::{Tree, check_size, leaves};
 
 /// A linearised function of tensors.
-pub type Held = derivatives::Pulled;
+pub(super) type Held = derivatives::Pulled;
 
 /// A recording of a function of tensors, which stays open.
 pub(crate) struct Level {
@@ -87,7 +87,7 @@ fn record<T: Tree<Leaf = Tensor>, O>(
 
 /// Records a function whose result is a loss.
 #[track_caller]
-fn record_loss<T: Tree<Leaf = Tensor>>(
+pub(crate) fn record_loss<T: Tree<Leaf = Tensor>>(
     driver: &'static str,
     x: &T,
     f: impl FnOnce(T::Vars) -> Tensor,
@@ -129,7 +129,6 @@ fn apply(
     derivatives::apply(driver, &program, closed, point, more).or_raise()
 }
 
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 impl Drive for Tensor {
     fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> (Self, T::Grad) {
         let (point, closed) = record_loss("value_and_grad", x, f);

@@ -290,14 +290,6 @@ pub enum Extreme {
 }
 
 impl Extreme {
-    /// The word for it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Extreme::Max => "max",
-            Extreme::Min => "min",
-        }
-    }
-
     /// Whether `new` takes the place of `best`, which came before: NaN wins, ties do not.
     pub(crate) fn replaces<T: PartialOrd>(self, new: &T, best: &T) -> bool {
         let is_nan = |x: &T| x.partial_cmp(x).is_none();

@@ -99,11 +99,6 @@ pub(crate) fn with_graph<R>(generation: u64, f: impl FnOnce(&mut Graph) -> R) ->
     })
 }
 
-/// Whether the level has a graph.
-pub(crate) fn exists(generation: u64) -> bool {
-    GRAPHS.with_borrow(|graphs| graphs.iter().any(|graph| graph.generation == generation))
-}
-
 /// Takes the graph of a level that ends.
 pub(crate) fn take(generation: u64) -> Option<Graph> {
     GRAPHS.with_borrow_mut(|graphs| {
@@ -161,9 +156,13 @@ impl Graph {
             Source::Capture(tensor) => tensor,
         });
         let captures = captures.collect();
-        // A number that was taken out becomes an output, so that a diagnosis can find it.
-        let program = self.builder.with_inputs_in_order(&order).finish(&outputs);
-        Closed { program, leaves, captures }
+        // Values whose numbers were taken out get their new names as if they were outputs.
+        let count = outputs.len();
+        let named: Vec<Value> = outputs.into_iter().chain(self.taken.iter().map(|&(value, _)| value)).collect();
+        let mut program = self.builder.with_inputs_in_order(&order).finish(&named);
+        let taken = program.outputs.split_off(count);
+        let taken = taken.into_iter().zip(self.taken).map(|(value, (_, line))| (value, line)).collect();
+        Closed { program, leaves, captures, taken }
     }
 }
 
@@ -176,6 +175,8 @@ pub(crate) struct Closed {
     pub(crate) leaves: usize,
     /// The values of the other inputs.
     pub(crate) captures: Vec<Tensor>,
+    /// Values whose numbers were taken out, with the user's line.
+    pub(crate) taken: Vec<(Value, Line)>,
 }
 
 /// Makes the graph of a level that opens.
@@ -209,7 +210,7 @@ fn check_alive(tensor: &Tensor, name: &str, line: Line) -> Result<(), Error> {
 }
 
 /// The level that an operation on these operands is recorded in; `None` if it runs at once.
-fn level(operands: &[&Tensor]) -> Option<u64> {
+pub(super) fn level(operands: &[&Tensor]) -> Option<u64> {
     let (generation, _, _) = innermost()?;
     let traced = operands.iter().any(|operand| operand.known().is_none());
     (traced || in_branch()).then_some(generation)
@@ -299,7 +300,7 @@ pub(crate) fn apply_program(name: &str, program: &Program, operands: &[&Tensor])
             check_alive(operand, name, line)?;
         }
         let inputs: Vec<Array> = operands.iter().filter_map(|operand| operand.known().cloned()).collect();
-        let results = program.run(&inputs).map_err(|error| error.at(Some(line)))?;
+        let results = program.optimize().run(&inputs).map_err(|error| error.at(Some(line)))?;
         return Ok(results.into_iter().map(Tensor::from_array).collect());
     }
     build(name, operands, |b, args| Ok(inline(b, program, args)))

@@ -312,7 +312,7 @@ fn triangle(name: &str, x: &Tensor, offset: isize, compare: Compare) -> Result<T
 }
 
 /// The diagonal of the last two axes: every so many of the elements in a row.
-fn diagonal(b: &mut Builder, x: Value, offset: isize) -> Result<Value, Misfit> {
+pub(super) fn diagonal(b: &mut Builder, x: Value, offset: isize) -> Result<Value, Misfit> {
     let shape = b.shape(x).to_vec();
     let (row, column) = matrix_axes(&shape)?;
     let (rows, columns) = (shape[row], shape[column]);

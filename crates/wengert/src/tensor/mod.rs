@@ -3,6 +3,7 @@
 
 mod compose;
 mod construct;
+mod random;
 mod convert;
 mod elementwise;
 pub(crate) mod graph;
@@ -11,7 +12,13 @@ mod operators;
 mod reduce;
 mod running;
 mod shape;
+mod slice;
+mod update;
 mod join;
+mod index;
+mod sort;
+mod linalg;
+mod window;
 
 use std::fmt;
 
@@ -20,7 +27,11 @@ use crate::error::{Error, OrRaise};
 use crate::program::Value;
 
 pub use operand::IntoOperand;
+pub use random::Key;
 pub use reduce::Axes;
+pub use slice::{AxisIndex, Place, Ranges, step};
+pub use update::{IntoUpdate, Part, SliceMut};
+pub use window::{ConvOptions, Pool};
 
 /// An array with element type and shape at run time. Cloning is cheap; a clone is a value of its
 /// own.

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::optimize::dce;
 use crate::primitives::Op;
 use crate::program::{Builder, Eqn, Program, Value};
-use crate::transform::{jvp, same_inputs, transpose, vmap};
+use crate::transform::{jvp, same_inputs, transpose};
 
 /// A linear map between tangents at one point.
 #[derive(Clone, Debug)]
@@ -148,19 +148,6 @@ impl Linear {
         &self.program.input_types()[self.residuals.len()..]
     }
 
-    /// Appends the linear map at tangents of all inputs; those that are not active are ignored.
-    pub(crate) fn push(&self, b: &mut Builder, tangents: &[Option<Value>]) -> Vec<Option<Value>> {
-        let mut args = self.residuals.clone();
-        let given = tangents.iter().zip(&self.inputs).filter(|(_, active)| **active).map(|(tangent, _)| *tangent);
-        let types = self.tangent_types().to_vec();
-        for (tangent, ty) in given.zip(types) {
-            let tangent = tangent.unwrap_or_else(|| b.full(0.0, &ty));
-            args.push(tangent);
-        }
-        let mut dots = crate::program::inline(b, &self.program, &args).into_iter();
-        self.outputs.iter().map(|&has| if has { dots.next() } else { None }).collect()
-    }
-
     /// Appends the transposed map at cotangents of all outputs; gives those of all inputs.
     pub(crate) fn pull(&self, b: &mut Builder, cotangents: &[Option<Value>]) -> Result<Vec<Option<Value>>, Error> {
         let cotangents: Vec<Option<Value>> =
@@ -170,29 +157,5 @@ impl Linear {
         let pulled = transpose::transpose(b, &self.program, &args, &cotangents)?;
         let mut pulled = pulled[self.residuals.len()..].iter();
         Ok(self.inputs.iter().map(|&active| if active { *pulled.next()? } else { None }).collect())
-    }
-
-    /// As [`Linear::push`], with an axis of this length in front of every tangent.
-    pub(crate) fn push_many(
-        &self,
-        b: &mut Builder,
-        tangents: &[Option<Value>],
-        length: usize,
-    ) -> Result<Vec<Option<Value>>, Error> {
-        let mut args = self.residuals.clone();
-        let mut batched = vec![false; args.len()];
-        let given = tangents.iter().zip(&self.inputs).filter(|(_, active)| **active).map(|(tangent, _)| *tangent);
-        let types = self.tangent_types().to_vec();
-        for (tangent, ty) in given.zip(types) {
-            batched.push(tangent.is_some());
-            let tangent = tangent.unwrap_or_else(|| b.full(0.0, &ty));
-            args.push(tangent);
-        }
-        let mut dots = vmap::vmap(b, &self.program, &args, &batched, length)?.into_iter();
-        let outputs = self.outputs.iter().map(|&has| {
-            let (dot, batched) = has.then(|| dots.next()).flatten()?;
-            Some(if batched { dot } else { b.repeat_in_front(dot, length) })
-        });
-        Ok(outputs.collect())
     }
 }

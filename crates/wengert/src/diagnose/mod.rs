@@ -3,9 +3,11 @@
 //! Everything here runs the function once more with every record going the slow way, so that it
 //! keeps the user's source line. An ordinary run pays nothing for it.
 
+mod tensor;
+
 use std::fmt;
 
-use crate::leaf::run_recorded;
+use crate::leaf::{Active, Leaf, run_recorded};
 use crate::ops::Unary;
 use crate::scalar::Sealed;
 use crate::tape::Var;
@@ -14,6 +16,30 @@ use crate::tape::recording::{Line, Mode};
 use crate::tape::sweep::visit_edges;
 use crate::tape::trace::{Output, Trace};
 use crate::tree::{Tree, leaves};
+
+/// The leaves that derivatives can be looked into: `f64` and [`Tensor`](crate::Tensor).
+///
+/// Sealed: implemented for these two.
+pub trait Diagnose: Leaf {
+    /// The status of every leaf.
+    #[doc(hidden)]
+    #[track_caller]
+    fn statuses<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> Vec<Status>;
+
+    /// The first operation that made a number that is not finite.
+    #[doc(hidden)]
+    #[track_caller]
+    fn nonfinite<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> Option<NonFinite>;
+}
+
+impl Diagnose for f64 {
+    fn statuses<T: Tree<Leaf = f64>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> Vec<Status> {
+        statuses(&diagnosed(x, f))
+    }
+    fn nonfinite<T: Tree<Leaf = f64>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> Option<NonFinite> {
+        nonfinite(&diagnosed(x, f))
+    }
+}
 
 /// Records `f` with source lines.
 #[track_caller]
@@ -39,7 +65,8 @@ pub enum Status {
 /// Where and how a dependence was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// What cut it: `detach`, or `value` for a number taken out.
+    /// What cut it: `detach`, `value` for a number taken out, `convert` for integers made of real
+    /// numbers, `surrogate` for a rule that is another one on purpose.
     pub by: &'static str,
     /// The user's line.
     pub at: Line,
@@ -110,12 +137,12 @@ impl<F> Grad<F> {
     /// # Errors
     /// If severed derivatives are denied and there is one.
     #[track_caller]
-    pub fn at<T: Tree<Leaf = f64>>(&self, x: T) -> Result<(f64, T::Grad), SeveredError>
+    pub fn at<T: Tree<Leaf: Diagnose>>(&self, x: T) -> Result<(T::Leaf, T::Grad), SeveredError>
     where
-        F: Fn(T::Vars) -> Var,
+        F: Fn(T::Vars) -> Active<T>,
     {
         if self.deny_severed {
-            let statuses = statuses(&diagnosed(&x, &self.f));
+            let statuses = T::Leaf::statuses(&x, &self.f);
             for (input, status) in statuses.into_iter().enumerate() {
                 if let Status::Severed(cut) = status {
                     return Err(SeveredError { input, cut });
@@ -127,11 +154,11 @@ impl<F> Grad<F> {
 
     /// How the result depends on every input.
     #[track_caller]
-    pub fn status<T: Tree<Leaf = f64>>(&self, x: T) -> T::Each<Status>
+    pub fn status<T: Tree<Leaf: Diagnose>>(&self, x: T) -> T::Each<Status>
     where
-        F: Fn(T::Vars) -> Var,
+        F: Fn(T::Vars) -> Active<T>,
     {
-        let mut statuses = statuses(&diagnosed(&x, &self.f)).into_iter();
+        let mut statuses = T::Leaf::statuses(&x, &self.f).into_iter();
         x.each(&mut || statuses.next().expect("one per leaf"))
     }
 }
@@ -222,6 +249,8 @@ pub struct NonFinite {
     pub operands: Vec<f64>,
     /// What came out: the value, or the adjoint it passed on.
     pub result: f64,
+    /// The place of the number in a tensor, in row-major order.
+    pub element: Option<usize>,
     /// The user's line.
     pub at: Line,
 }
@@ -234,7 +263,11 @@ impl fmt::Display for NonFinite {
             Pass::Backward => "passes back the adjoint",
         };
         let (operation, operands, result, at) = (self.operation, operands.join(", "), self.result, self.at);
-        write!(f, "{operation}({operands}) at {at} {what} {result}")
+        write!(f, "{operation}({operands}) at {at} {what} {result}")?;
+        match self.element {
+            Some(element) => write!(f, " in element {element}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -249,13 +282,17 @@ impl fmt::Display for NonFinite {
 /// assert!(find_nonfinite([0.5, 1.0], |[x, y]| (x * x).sqrt() + y).is_none());
 /// ```
 #[track_caller]
-pub fn find_nonfinite<T: Tree<Leaf = f64>>(x: T, f: impl FnOnce(T::Vars) -> Var) -> Option<NonFinite> {
-    let trace = diagnosed(&x, f);
+pub fn find_nonfinite<T: Tree<Leaf: Diagnose>>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> Option<NonFinite> {
+    T::Leaf::nonfinite(&x, f)
+}
+
+fn nonfinite(trace: &Trace) -> Option<NonFinite> {
     let found = |i: usize, pass, result| NonFinite {
         pass,
         operation: trace.records[i].op().name(),
-        operands: operand_values(&trace, i),
+        operands: operand_values(trace, i),
         result,
+        element: None,
         at: trace.lines[i],
     };
     if let Some(i) = (0..trace.records.len()).find(|&i| !trace.values[i].is_finite()) {

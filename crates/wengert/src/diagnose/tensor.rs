@@ -1,0 +1,218 @@
+//! Looking into derivatives of functions of tensors: read off their Programs, whose equations keep
+//! the user's lines.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::panic::Location;
+
+use super::{Cut, Diagnose, NonFinite, Pass, Status};
+use crate::array::Array;
+use crate::error::{Line, OrRaise};
+use crate::execute::eval;
+use crate::leaf::record_loss;
+use crate::ops::Unary;
+use crate::primitives::{Op, Primitive};
+use crate::program::{Builder, Eqn, Program, Value};
+use crate::tensor::Tensor;
+use crate::tensor::graph::{Closed, force};
+use crate::transform::linearize::linearize;
+use crate::transform::same_inputs;
+use crate::tree::Tree;
+
+impl Diagnose for Tensor {
+    fn statuses<T: Tree<Leaf = Tensor>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> Vec<Status> {
+        let (_, closed) = record_loss("status", x, f);
+        statuses(&closed, Location::caller())
+    }
+
+    fn nonfinite<T: Tree<Leaf = Tensor>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> Option<NonFinite> {
+        let line = Location::caller();
+        let (point, closed) = record_loss("find_nonfinite", x, f);
+        let operands = point.iter().chain(&closed.captures);
+        let inputs: Vec<Array> = operands.map(|operand| force(operand, line).or_raise()).collect();
+        nonfinite(&closed, &inputs, line)
+    }
+}
+
+// ---- status -------------------------------------------------------------------------------------
+
+fn statuses(closed: &Closed, line: Line) -> Vec<Status> {
+    let program = &closed.program;
+    let mut b = Builder::new();
+    let args = same_inputs(&mut b, program);
+    let active: Vec<bool> = (0..args.len()).map(|k| k < closed.leaves).collect();
+    let (outs, linear) = linearize(&mut b, program, &args, &active).or_raise();
+    let mut cotangents = vec![None; outs.len()];
+    let ty = b.ty(outs[0]).clone();
+    cotangents[0] = Some(b.full(1.0, &ty));
+    let pulled = linear.pull(&mut b, &cotangents).or_raise();
+    let connected = |ct: &Option<Value>| if ct.is_some() { Status::Connected } else { Status::Zero };
+    let mut statuses: Vec<Status> = pulled[..closed.leaves].iter().map(connected).collect();
+    let used = dependences(program, program.outputs().to_vec());
+    let cuts = program.eqns().iter().filter(|eqn| eqn.outs().any(|out| used[out.index()]));
+    let cuts = cuts.filter_map(|eqn| Some((eqn.args.clone(), cut(eqn, program, line)?)));
+    // Where a number goes that was taken out nobody knows, so it counts as used.
+    let taken = closed.taken.iter().map(|&(value, at)| (vec![value], Cut { by: "value", at }));
+    for (values, cut) in cuts.chain(taken) {
+        let before = dependences(program, values);
+        for (status, _) in statuses.iter_mut().zip(before).filter(|(_, depends)| *depends) {
+            if !matches!(status, Status::Severed(_)) {
+                *status = Status::Severed(cut);
+            }
+        }
+    }
+    statuses
+}
+
+/// What a result depends on with a derivative that is not zero by its nature.
+fn dependences(program: &Program, from: Vec<Value>) -> Vec<bool> {
+    let mut wanted = vec![false; program.types.len()];
+    from.into_iter().for_each(|value| wanted[value.index()] = true);
+    for eqn in program.eqns().iter().rev() {
+        if eqn.outs().any(|out| wanted[out.index()]) && !is_flat(&eqn.op) {
+            eqn.args.iter().for_each(|arg| wanted[arg.index()] = true);
+        }
+    }
+    wanted
+}
+
+/// An operation whose derivative is zero by its nature, not by a cut.
+fn is_flat(op: &Op) -> bool {
+    match op {
+        Op::Unary(op) => op.is_flat() && *op != Unary::Detach,
+        Op::Compare(_) | Op::Logic(_) | Op::ArgReduce(_) | Op::ArgSort(_) | Op::WindowArg(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether the operation, or one in a Program inside it, cuts the derivative.
+fn cut(eqn: &Eqn, program: &Program, line: Line) -> Option<Cut> {
+    let at = eqn.line.unwrap_or(line);
+    let by = match &eqn.op {
+        Op::Unary(Unary::Detach) => Some("detach"),
+        Op::Convert(to) if !to.0.is_float() && program.ty(eqn.args[0]).dtype.is_float() => Some("convert"),
+        Op::Custom(custom) if custom.surrogate => Some("surrogate"),
+        _ => None,
+    };
+    if let Some(by) = by {
+        return Some(Cut { by, at });
+    }
+    if matches!(eqn.op, Op::Custom(_)) {
+        // Its derivative is its rule; what happens inside its value does not count.
+        return None;
+    }
+    eqn.op.programs().into_iter().find_map(|inner| {
+        let used = dependences(inner, inner.outputs().to_vec());
+        let inside = inner.eqns().iter().filter(|eqn| eqn.outs().any(|out| used[out.index()]));
+        inside.filter_map(|eqn| cut(eqn, inner, at)).next()
+    })
+}
+
+// ---- NaN hunting --------------------------------------------------------------------------------
+
+/// The first number of an array that is not finite, and its place.
+fn first_bad(array: &Array) -> Option<(usize, f64)> {
+    if array.is_finite() {
+        return None;
+    }
+    array.to_f64().into_iter().enumerate().find(|(_, x)| !x.is_finite())
+}
+
+fn static_name(op: &Op) -> &'static str {
+    match op.name() {
+        Cow::Borrowed(name) => name,
+        Cow::Owned(_) => "operation",
+    }
+}
+
+/// The numbers of the operands that belong to an element of the result: of those that have its
+/// shape, and of single numbers.
+fn operands_at(eqn: &Eqn, values: &HashMap<Value, Array>, shape: &[usize], element: usize) -> Vec<f64> {
+    let arrays = eqn.args.iter().map(|arg| &values[arg]);
+    let fitting = arrays.filter(|array| array.shape() == shape || array.size() == 1);
+    fitting.map(|array| array.to_f64()[if array.size() == 1 { 0 } else { element }]).collect()
+}
+
+fn nonfinite(closed: &Closed, inputs: &[Array], line: Line) -> Option<NonFinite> {
+    let program = &closed.program;
+    if let Some((element, result)) = inputs[..closed.leaves].iter().find_map(first_bad) {
+        return Some(found(Pass::Forward, "input", Vec::new(), (element, result), line));
+    }
+    let mut values: HashMap<Value, Array> = program.inputs().zip(inputs.iter().cloned()).collect();
+    for eqn in program.eqns() {
+        if let Some(bad) = step(eqn, &mut values) {
+            let shape = values[&eqn.first].shape().to_vec();
+            let operands = operands_at(eqn, &values, &shape, bad.0);
+            return Some(found(Pass::Forward, static_name(&eqn.op), operands, bad, eqn.line.unwrap_or(line)));
+        }
+    }
+    backward(closed, inputs, line)
+}
+
+fn found(
+    pass: Pass,
+    operation: &'static str,
+    operands: Vec<f64>,
+    (element, result): (usize, f64),
+    at: Line,
+) -> NonFinite {
+    NonFinite { pass, operation, operands, result, element: Some(element), at }
+}
+
+/// Evaluates an equation; gives the first number of its results that is not finite.
+fn step(eqn: &Eqn, values: &mut HashMap<Value, Array>) -> Option<(usize, f64)> {
+    let args: Vec<&Array> = eqn.args.iter().map(|arg| &values[arg]).collect();
+    let results = eval(&eqn.op, &args, eqn.line).or_raise();
+    let bad = results.iter().find_map(first_bad);
+    values.extend(eqn.outs().zip(results));
+    bad
+}
+
+/// The first cotangent that is not finite, if one reaches the gradient.
+fn backward(closed: &Closed, inputs: &[Array], line: Line) -> Option<NonFinite> {
+    let program = &closed.program;
+    let active: Vec<bool> = (0..program.input_types().len()).map(|k| k < closed.leaves).collect();
+    let pulled = crate::optimize::dce(&program.vjp(&active).or_raise());
+    let seed = program.input_types().len();
+    let one = Array::full(&[], 1.0);
+    let one = if pulled.input_types()[seed].dtype == one.dtype() { one } else { Array::full(&[], 1f32) };
+    let mut values: HashMap<Value, Array> = pulled.inputs().zip(inputs.iter().cloned().chain([one])).collect();
+    let mut cotangent = vec![false; pulled.types.len()];
+    cotangent[seed] = true;
+    let masked = masked(&pulled);
+    let mut first: Option<NonFinite> = None;
+    for eqn in pulled.eqns() {
+        let bad = step(eqn, &mut values);
+        if !eqn.args.iter().any(|arg| cotangent[arg.index()]) {
+            continue;
+        }
+        eqn.outs().for_each(|out| cotangent[out.index()] = true);
+        if let (Some(bad), None, false) = (bad, &first, masked[eqn.first.index()]) {
+            let at = eqn.line.unwrap_or(line);
+            let shape = values[&eqn.first].shape().to_vec();
+            let name = name_at(program, eqn.line).unwrap_or_else(|| static_name(&eqn.op));
+            first = Some(found(Pass::Backward, name, operands_at(eqn, &values, &shape, bad.0), bad, at));
+        }
+    }
+    let gradient = &pulled.outputs()[program.outputs().len()..];
+    first.filter(|_| gradient.iter().any(|ct| !values[ct].is_finite()))
+}
+
+/// The values that are used by `select` alone: what it leaves out does no harm.
+fn masked(program: &Program) -> Vec<bool> {
+    let mut uses = vec![(0, 0); program.types.len()];
+    for eqn in program.eqns() {
+        for arg in &eqn.args {
+            uses[arg.index()].0 += 1;
+            uses[arg.index()].1 += usize::from(matches!(eqn.op, Op::Select(_)));
+        }
+    }
+    program.outputs().iter().for_each(|output| uses[output.index()].0 += 1);
+    uses.into_iter().map(|(all, selected)| all > 0 && all == selected).collect()
+}
+
+/// The operation of the user's call that an equation of the pullback comes from.
+fn name_at(program: &Program, line: Option<Line>) -> Option<&'static str> {
+    let line = line?;
+    program.eqns().iter().rev().find(|eqn| eqn.line == Some(line)).map(|eqn| static_name(&eqn.op))
+}

@@ -1,0 +1,373 @@
+//! Products of tensors: dot, matmul, outer, einsum and their relatives, all contractions by labels.
+
+use super::Tensor;
+use super::compose::{axes_of, axis_of, check_count, compose, joint_shape, or_raise, refuse, together};
+use super::join::diagonal;
+use super::shape::reshaped;
+use crate::error::{Error, Misfit, OrRaise, misfit};
+use crate::primitives::{Concat, Einsum, Reduce, Reducer, Slice};
+use crate::program::{Builder, Value};
+
+or_raise! {
+    /// The matrix product of the last two axes, the axes before stretched to each other. A vector on
+    /// the left is a row, on the right a column, and that axis disappears.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(a.matmul(&a).to_vec(), [7.0, 10.0, 15.0, 22.0]);
+    /// assert_eq!(a.matmul(&Tensor::from([1.0, 1.0])).to_vec(), [3.0, 7.0]);
+    /// ```
+    fn matmul = try_matmul(other: &Tensor);
+    /// The sum over the last axis of `self` and the last but one (or only) of `other`; the other
+    /// axes of both stay, one after the other.
+    fn dot = try_dot(other: &Tensor);
+    /// All products of an element of each: the axes of both, one after the other.
+    fn outer = try_outer(other: &Tensor);
+    /// The sum of the products of all elements; both are read as vectors.
+    fn vdot = try_vdot(other: &Tensor);
+    /// The sum over pairs of axes, one of each; the other axes of both stay, one after the other.
+    fn tensordot = try_tensordot(other: &Tensor, axes: &[isize], other_axes: &[isize]);
+    /// The sum over pairs of axes for each index of pairs of shared ones, which come first in the
+    /// result; then the other axes of both.
+    fn dot_general = try_dot_general(other: &Tensor, contracted: [&[isize]; 2], batch: [&[isize]; 2]);
+    /// The vector product of 3-vectors along an axis, the shapes stretched to each other.
+    fn cross = try_cross(other: &Tensor, axis: isize);
+}
+
+/// The labels of einsum, in order.
+const LABELS: &[u8; 52] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// So many labels.
+fn labels(count: usize) -> Result<Vec<u8>, Misfit> {
+    match LABELS.get(..count) {
+        Some(labels) => Ok(labels.to_vec()),
+        None => misfit!("there are {count} different axes, and at most {} are possible", LABELS.len()),
+    }
+}
+
+impl Tensor {
+    /// As [`Tensor::matmul`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If an operand is a single number, or shapes or element types do not fit.
+    #[track_caller]
+    pub fn try_matmul(&self, other: &Tensor) -> Result<Tensor, Error> {
+        compose("matmul", &[self, other], |b, args| matmul(b, args[0], args[1]))
+    }
+
+    /// As [`Tensor::dot`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If an operand is a single number, or shapes or element types do not fit.
+    #[track_caller]
+    pub fn try_dot(&self, other: &Tensor) -> Result<Tensor, Error> {
+        let axis = if other.rank() > 1 { -2 } else { -1 };
+        compose("dot", &[self, other], |b, args| general(b, args, [&[-1], &[axis]], [&[], &[]]))
+    }
+
+    /// As [`Tensor::outer`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the element types differ or the result does not fit in memory.
+    #[track_caller]
+    pub fn try_outer(&self, other: &Tensor) -> Result<Tensor, Error> {
+        compose("outer", &[self, other], |b, args| general(b, args, [&[], &[]], [&[], &[]]))
+    }
+
+    /// As [`Tensor::vdot`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If sizes or element types differ.
+    #[track_caller]
+    pub fn try_vdot(&self, other: &Tensor) -> Result<Tensor, Error> {
+        compose("vdot", &[self, other], |b, args| {
+            let mut vectors = Vec::with_capacity(2);
+            for &arg in args {
+                let size = b.ty(arg).size();
+                vectors.push(reshaped(b, arg, &[size])?);
+            }
+            general(b, &vectors, [&[0], &[0]], [&[], &[]])
+        })
+    }
+
+    /// As [`Tensor::tensordot`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If axes do not exist or differ in length, or the element types differ.
+    #[track_caller]
+    pub fn try_tensordot(&self, other: &Tensor, axes: &[isize], other_axes: &[isize]) -> Result<Tensor, Error> {
+        compose("tensordot", &[self, other], |b, args| general(b, args, [axes, other_axes], [&[], &[]]))
+    }
+
+    /// As [`Tensor::dot_general`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If axes do not exist or differ in length, or the element types differ.
+    #[track_caller]
+    pub fn try_dot_general(
+        &self,
+        other: &Tensor,
+        contracted: [&[isize]; 2],
+        batch: [&[isize]; 2],
+    ) -> Result<Tensor, Error> {
+        compose("dot_general", &[self, other], |b, args| general(b, args, contracted, batch))
+    }
+
+    /// As [`Tensor::cross`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis is not 3 long, or shapes or element types do not fit.
+    #[track_caller]
+    pub fn try_cross(&self, other: &Tensor, axis: isize) -> Result<Tensor, Error> {
+        compose("cross", &[self, other], |b, args| {
+            check_dtypes(b, args)?;
+            crate::primitives::check_float(b.ty(args[0]))?;
+            let (x, y) = together(b, args[0], args[1])?;
+            let shape = b.shape(x).to_vec();
+            let axis = axis_of(axis, shape.len())?;
+            if shape[axis] != 3 {
+                misfit!("axis {axis} is {} long, and vectors of 3 are needed", shape[axis]);
+            }
+            let mut turned = |x: Value, by: usize| {
+                let end = b.op(Slice::along(&shape, axis, by, 3), &[x]);
+                let start = b.op(Slice::along(&shape, axis, 0, by), &[x]);
+                b.op(Concat { axis }, &[end, start])
+            };
+            let [x1, x2, y1, y2] = [turned(x, 1), turned(x, 2), turned(y, 1), turned(y, 2)];
+            let (plus, minus) = (b.mul(x1, y2), b.mul(x2, y1));
+            Ok(b.sub(plus, minus))
+        })
+    }
+
+    /// The sum of products that a text of labels names, for any number of operands: `ij,jk->ik` is
+    /// the matrix product, `ii->i` the diagonal, `ij->` the sum. Without an arrow the result has the
+    /// labels that occur once, in alphabetical order. The pair of operands whose contraction is
+    /// cheapest goes first.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(Tensor::einsum("ii", &[&a]).item(), 5.0);
+    /// assert_eq!(Tensor::einsum("ij,jk,k->i", &[&a, &a, &Tensor::ones(&[2])]).to_vec(), [17.0, 37.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Tensor::try_einsum`] returns an error.
+    #[track_caller]
+    pub fn einsum(spec: &str, operands: &[&Tensor]) -> Tensor {
+        Self::try_einsum(spec, operands).or_raise()
+    }
+
+    /// As [`Tensor::einsum`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the text does not fit the operands, or lengths or element types differ.
+    #[track_caller]
+    pub fn try_einsum(spec: &str, operands: &[&Tensor]) -> Result<Tensor, Error> {
+        if operands.is_empty() {
+            return refuse("einsum", operands, "it takes at least one tensor");
+        }
+        compose("einsum", operands, |b, args| einsum(b, spec, args))
+    }
+}
+
+fn check_dtypes(b: &Builder, args: &[Value]) -> Result<(), Misfit> {
+    let first = b.ty(args[0]).dtype;
+    match args.iter().map(|&arg| b.ty(arg).dtype).find(|&dtype| dtype != first) {
+        Some(other) => misfit!("the element types {first} and {other} differ; convert one of them first"),
+        None => Ok(()),
+    }
+}
+
+/// The matrix product, batched and with vectors.
+pub(super) fn matmul(b: &mut Builder, x: Value, y: Value) -> Result<Value, Misfit> {
+    check_dtypes(b, &[x, y])?;
+    let (left, right) = (b.shape(x).to_vec(), b.shape(y).to_vec());
+    if left.is_empty() || right.is_empty() {
+        misfit!("a single number is no matrix; multiply with `*`");
+    }
+    let inner = [left[left.len() - 1], right[right.len().saturating_sub(2)]];
+    if inner[0] != inner[1] {
+        misfit!("the rows of the first are {} long, the columns of the second {}", inner[0], inner[1]);
+    }
+    let batch = [&left[..left.len().saturating_sub(2)], &right[..right.len().saturating_sub(2)]];
+    let shared = joint_shape(batch[0], batch[1])?;
+    let names = labels(shared.len() + 3)?;
+    let [row, sum, column] = [0, 1, 2].map(|k| names[shared.len() + k]);
+    // An axis of length 1 that meets a longer one is not stretched but left out.
+    let mut side = |x: Value, shape: &[usize], batch: &[usize], matrix: &[u8]| {
+        let new = shared.len() - batch.len();
+        let kept: Vec<usize> = (0..batch.len()).filter(|&axis| batch[axis] == shared[axis + new]).collect();
+        let lengths = kept.iter().map(|&axis| batch[axis]).chain(shape[batch.len()..].iter().copied());
+        let narrow = b.reshape(x, &lengths.collect::<Vec<usize>>());
+        let own: Vec<u8> = kept.iter().map(|axis| names[axis + new]).chain(matrix.iter().copied()).collect();
+        (narrow, own)
+    };
+    let rows: &[u8] = if left.len() > 1 { &[row, sum] } else { &[sum] };
+    let columns: &[u8] = if right.len() > 1 { &[sum, column] } else { &[sum] };
+    let (x, lhs) = side(x, &left, batch[0], rows);
+    let (y, rhs) = side(y, &right, batch[1], columns);
+    let mut out = names[..shared.len()].to_vec();
+    out.extend((left.len() > 1).then_some(row));
+    out.extend((right.len() > 1).then_some(column));
+    Ok(b.emit(Einsum::from_labels(&lhs, &rhs, &out)?, &[x, y])?[0])
+}
+
+/// A contraction by numbers of axes: over `contracted`, for each index of `batch`.
+fn general(
+    b: &mut Builder,
+    args: &[Value],
+    contracted: [&[isize]; 2],
+    batch: [&[isize]; 2],
+) -> Result<Value, Misfit> {
+    check_dtypes(b, args)?;
+    if contracted[0].len() != contracted[1].len() || batch[0].len() != batch[1].len() {
+        misfit!("the axes of the operands do not come in pairs");
+    }
+    let shapes = [0, 1].map(|k| b.shape(args[k]).to_vec());
+    let count = shapes[0].len() + shapes[1].len();
+    let names = labels(count.saturating_sub(contracted[0].len() + batch[0].len()))?;
+    let mut own: [Vec<Option<u8>>; 2] = [0, 1].map(|k| vec![None; shapes[k].len()]);
+    let mut next = names.into_iter();
+    let mut shared = Vec::new();
+    for (pairs, stays) in [(batch, true), (contracted, false)] {
+        let axes = [axes_of(pairs[0], shapes[0].len())?, axes_of(pairs[1], shapes[1].len())?];
+        for (&first, &second) in axes[0].iter().zip(&axes[1]) {
+            if shapes[0][first] != shapes[1][second] {
+                let lengths = (shapes[0][first], shapes[1][second]);
+                misfit!("axis {first} of the first is {} long, axis {second} of the second {}", lengths.0, lengths.1);
+            }
+            if own[0][first].is_some() || own[1][second].is_some() {
+                misfit!("an axis is both shared and summed");
+            }
+            let label = next.next();
+            (own[0][first], own[1][second]) = (label, label);
+            shared.extend(label.filter(|_| stays));
+        }
+    }
+    let mut out = shared;
+    let named = own.map(|own| {
+        own.into_iter()
+            .map(|label| label.unwrap_or_else(|| {
+                let label = next.next().expect("there is a label for every axis");
+                out.push(label);
+                label
+            }))
+            .collect::<Vec<u8>>()
+    });
+    Ok(b.emit(Einsum::from_labels(&named[0], &named[1], &out)?, args)?[0])
+}
+
+// ---- einsum -------------------------------------------------------------------------------------
+
+/// A value with the labels of its axes.
+type Labelled = (Value, Vec<u8>);
+
+fn einsum(b: &mut Builder, spec: &str, args: &[Value]) -> Result<Value, Misfit> {
+    check_dtypes(b, args)?;
+    let (inputs, out) = parse(spec, args.len())?;
+    let mut lengths = [None; 256];
+    let mut operands: Vec<Labelled> = Vec::with_capacity(args.len());
+    for (k, (&arg, labels)) in args.iter().zip(inputs).enumerate() {
+        let shape = b.shape(arg).to_vec();
+        if shape.len() != labels.len() {
+            misfit!("operand {k} has {} axes, and {} labels", shape.len(), labels.len());
+        }
+        for (&label, &length) in labels.iter().zip(&shape) {
+            match lengths[usize::from(label)].replace(length) {
+                Some(other) if other != length => {
+                    misfit!("the label `{}` stands for {other} and for {length}", char::from(label))
+                }
+                _ => {}
+            }
+        }
+        operands.push(without_repeats(b, arg, labels)?);
+    }
+    if let Some(&label) = out.iter().find(|&&label| lengths[usize::from(label)].is_none()) {
+        misfit!("the label `{}` of the result is no operand's", char::from(label));
+    }
+    let length = |label: u8| lengths[usize::from(label)].unwrap_or(1);
+    while operands.len() > 1 {
+        let (first, second) = cheapest(&operands, length);
+        // `second` is behind `first`: taken out first, it leaves `first` where it is.
+        let (y, right) = operands.remove(second);
+        let (x, left) = operands.remove(first);
+        let needed = |label: &u8| out.contains(label) || operands.iter().any(|(_, labels)| labels.contains(label));
+        let result: Vec<u8> = if operands.is_empty() { out.clone() } else { union(&left, &right).into_iter().filter(needed).collect() };
+        check_count(&result.iter().map(|&label| length(label)).collect::<Vec<usize>>())?;
+        let product = b.emit(Einsum::from_labels(&left, &right, &result)?, &[x, y])?[0];
+        operands.insert(first, (product, result));
+    }
+    let (x, labels) = operands.remove(0);
+    let summed: Vec<usize> = (0..labels.len()).filter(|&axis| !out.contains(&labels[axis])).collect();
+    let x = if summed.is_empty() { x } else { b.emit(Reduce::new(Reducer::Sum, &summed), &[x])?[0] };
+    let left: Vec<u8> = labels.into_iter().filter(|label| out.contains(label)).collect();
+    let order: Vec<usize> = out.iter().filter_map(|label| left.iter().position(|own| own == label)).collect();
+    Ok(b.permute(x, &order))
+}
+
+/// The labels of the operands and of the result.
+fn parse(spec: &str, operands: usize) -> Result<(Vec<Vec<u8>>, Vec<u8>), Misfit> {
+    let text: String = spec.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let (inputs, out) = text.split_once("->").map_or((&text[..], None), |(inputs, out)| (inputs, Some(out)));
+    if let Some(letter) = inputs.chars().chain(out.unwrap_or("").chars()).find(|c| !c.is_ascii_alphabetic() && *c != ',') {
+        misfit!("`{letter}` in `{spec}` is no label: labels are ASCII letters");
+    }
+    let labels: Vec<Vec<u8>> = inputs.split(',').map(|labels| labels.as_bytes().to_vec()).collect();
+    if labels.len() != operands {
+        misfit!("`{spec}` names {} operands, and there are {operands}", labels.len());
+    }
+    let out = match out {
+        Some(out) => out.as_bytes().to_vec(),
+        None => {
+            let all = labels.concat();
+            let once = |label: &u8| all.iter().filter(|other| *other == label).count() == 1;
+            let mut out: Vec<u8> = all.iter().copied().filter(once).collect();
+            out.sort_unstable();
+            out
+        }
+    };
+    if out.contains(&b',') {
+        misfit!("the result in `{spec}` has to be one group of labels");
+    }
+    match (1..out.len()).find(|&k| out[..k].contains(&out[k])) {
+        Some(k) => misfit!("the label `{}` occurs twice in the result", char::from(out[k])),
+        None => Ok((labels, out)),
+    }
+}
+
+/// The diagonal over axes with the same label.
+fn without_repeats(b: &mut Builder, x: Value, labels: Vec<u8>) -> Result<Labelled, Misfit> {
+    let repeated = (1..labels.len()).find_map(|k| Some((labels.iter().take(k).position(|own| *own == labels[k])?, k)));
+    let Some((first, second)) = repeated else { return Ok((x, labels)) };
+    let last = labels.len() - 1;
+    let x = b.move_axis(x, second, last);
+    let x = b.move_axis(x, first, last);
+    let x = diagonal(b, x, 0)?;
+    let mut left = labels;
+    let label = left.remove(second);
+    left.remove(first);
+    left.push(label);
+    without_repeats(b, x, left)
+}
+
+fn union(left: &[u8], right: &[u8]) -> Vec<u8> {
+    left.iter().copied().chain(right.iter().copied().filter(|label| !left.contains(label))).collect()
+}
+
+/// The pair whose contraction has the fewest products; the first of equal ones.
+fn cheapest(operands: &[Labelled], length: impl Fn(u8) -> usize) -> (usize, usize) {
+    let cost = |first: usize, second: usize| -> f64 {
+        union(&operands[first].1, &operands[second].1).into_iter().map(|label| length(label) as f64).product()
+    };
+    let mut best = (0, 1);
+    for second in 1..operands.len() {
+        for first in 0..second {
+            if cost(first, second) < cost(best.0, best.1) {
+                best = (first, second);
+            }
+        }
+    }
+    best
+}

@@ -1,0 +1,139 @@
+//! Order along an axis: sort, argsort, top_k, median.
+
+use super::Tensor;
+use super::compose::{axis_of, compose, compose_all, or_raise};
+use super::index::along;
+use crate::error::{Error, Misfit, misfit};
+use crate::ops::Compare;
+use crate::primitives::{ArgSort, Slice, check_float};
+use crate::program::{Builder, Value};
+
+or_raise! {
+    /// The elements along an axis in increasing order, NaN last; equal ones keep their order.
+    fn sort = try_sort(axis: isize);
+    /// The elements along an axis in decreasing order, NaN last; equal ones keep their order.
+    fn sort_descending = try_sort_descending(axis: isize);
+    /// The positions of the elements along an axis in increasing order; as [`Tensor::sort`].
+    fn argsort = try_argsort(axis: isize);
+    /// The positions of the elements along an axis in decreasing order.
+    fn argsort_descending = try_argsort_descending(axis: isize);
+    /// The k largest elements along an axis in decreasing order and their positions, the lowest
+    /// position first of equal ones.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (values, places) = Tensor::from([1.0, 3.0, 2.0]).top_k(2, 0);
+    /// assert_eq!((values.to_vec(), places.to_vec()), (vec![3.0, 2.0], vec![1.0, 2.0]));
+    /// ```
+    fn top_k = try_top_k(k: usize, axis: isize) -> (Tensor, Tensor);
+    /// The middle element along an axis, which disappears, in order of size; the mean of both if
+    /// their number is even. NaN if one is NaN.
+    fn median = try_median(axis: isize);
+}
+
+impl Tensor {
+    /// As [`Tensor::sort`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist.
+    #[track_caller]
+    pub fn try_sort(&self, axis: isize) -> Result<Tensor, Error> {
+        compose("sort", &[self], |b, args| Ok(sorted(b, args[0], axis, false)?.0))
+    }
+
+    /// As [`Tensor::sort_descending`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist.
+    #[track_caller]
+    pub fn try_sort_descending(&self, axis: isize) -> Result<Tensor, Error> {
+        compose("sort_descending", &[self], |b, args| Ok(sorted(b, args[0], axis, true)?.0))
+    }
+
+    /// As [`Tensor::argsort`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist.
+    #[track_caller]
+    pub fn try_argsort(&self, axis: isize) -> Result<Tensor, Error> {
+        compose("argsort", &[self], |b, args| order(b, args[0], axis, false))
+    }
+
+    /// As [`Tensor::argsort_descending`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist.
+    #[track_caller]
+    pub fn try_argsort_descending(&self, axis: isize) -> Result<Tensor, Error> {
+        compose("argsort_descending", &[self], |b, args| order(b, args[0], axis, true))
+    }
+
+    /// As [`Tensor::top_k`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist or has less than k elements.
+    #[track_caller]
+    pub fn try_top_k(&self, k: usize, axis: isize) -> Result<(Tensor, Tensor), Error> {
+        let mut results = compose_all("top_k", &[self], |b, args| {
+            let order = order(b, args[0], axis, true)?;
+            let shape = b.shape(args[0]).to_vec();
+            let axis = axis_of(axis, shape.len())?;
+            if k > shape[axis] {
+                misfit!("axis {axis} has {} elements, and {k} are asked for", shape[axis]);
+            }
+            let first = b.op(Slice::along(&shape, axis, 0, k), &[order]);
+            Ok(vec![along(b, args[0], first, axis)?, first])
+        })?;
+        let places = results.remove(1);
+        Ok((results.remove(0), places))
+    }
+
+    /// As [`Tensor::median`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist or is empty, or the elements are not real.
+    #[track_caller]
+    pub fn try_median(&self, axis: isize) -> Result<Tensor, Error> {
+        compose("median", &[self], |b, args| {
+            check_float(b.ty(args[0]))?;
+            let (sorted, axis) = sorted(b, args[0], axis, false)?;
+            let shape = b.shape(sorted).to_vec();
+            let length = shape[axis];
+            if length == 0 {
+                misfit!("there is no middle of no elements: axis {axis} is empty");
+            }
+            let mut without = shape.clone();
+            without.remove(axis);
+            let at = |b: &mut Builder, place: usize| {
+                let element = b.op(Slice::along(&shape, axis, place, place + 1), &[sorted]);
+                b.reshape(element, &without)
+            };
+            let upper = at(b, length / 2);
+            let middle = if length % 2 == 1 {
+                upper
+            } else {
+                let lower = at(b, length / 2 - 1);
+                let ty = b.ty(lower).clone();
+                let half = b.full(0.5, &ty);
+                let (lower, upper) = (b.mul(lower, half), b.mul(upper, half));
+                b.add(lower, upper)
+            };
+            // NaN comes last in the order.
+            let last = at(b, length - 1);
+            let nan = b.op(Compare::Unordered, &[last, last]);
+            Ok(b.select(nan, last, middle))
+        })
+    }
+}
+
+fn order(b: &mut Builder, x: Value, axis: isize, descending: bool) -> Result<Value, Misfit> {
+    let axis = axis_of(axis, b.shape(x).len())?;
+    Ok(b.emit(ArgSort::new(axis, descending), &[x])?[0])
+}
+
+/// The elements in order, and the number of the axis.
+fn sorted(b: &mut Builder, x: Value, axis: isize, descending: bool) -> Result<(Value, usize), Misfit> {
+    let order = order(b, x, axis, descending)?;
+    let axis = axis_of(axis, b.shape(x).len())?;
+    Ok((along(b, x, order, axis)?, axis))
+}

@@ -1,0 +1,86 @@
+//! Whether a Program is linear in some of its inputs: read off its equations.
+
+use crate::ops::{Binary, Unary};
+use crate::primitives::{Literal, Op, Primitive};
+use crate::program::{Eqn, Program};
+
+/// How a value depends on the inputs that are asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dependence {
+    /// Not at all, and it is zero.
+    Zero,
+    /// Not at all.
+    Known,
+    /// Linearly.
+    Linear,
+}
+
+/// That the outputs are linear in the inputs marked: sums of multiples, without an offset.
+///
+/// # Errors
+/// The first operation that is not, or the output that has an offset.
+pub(crate) fn check_linear(program: &Program, inputs: &[bool]) -> Result<(), String> {
+    let marked = |linear: &bool| if *linear { Dependence::Linear } else { Dependence::Known };
+    let outputs = dependences(program, inputs.iter().map(marked).collect())?;
+    match outputs.iter().position(|&output| output == Dependence::Known) {
+        Some(k) => Err(format!("result {k} does not depend on it linearly: it has an offset")),
+        None => Ok(()),
+    }
+}
+
+fn dependences(program: &Program, inputs: Vec<Dependence>) -> Result<Vec<Dependence>, String> {
+    let mut values = inputs;
+    for eqn in program.eqns() {
+        let operands: Vec<Dependence> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
+        let results = of_equation(eqn, &operands)?;
+        values.extend(results);
+    }
+    Ok(program.outputs().iter().map(|output| values[output.index()]).collect())
+}
+
+fn of_equation(eqn: &Eqn, operands: &[Dependence]) -> Result<Vec<Dependence>, String> {
+    use Dependence::{Known, Linear, Zero};
+    let all = |result: Dependence| Ok(vec![result; eqn.outs().len()]);
+    if !operands.contains(&Linear) {
+        return all(if stays_zero(&eqn.op, operands) { Zero } else { Known });
+    }
+    match &eqn.op {
+        Op::Call(region) => return dependences(&region.program, operands.to_vec()),
+        Op::Recompute(region) => return dependences(&region.program, operands.to_vec()),
+        Op::Cond(cond) if operands[0] != Linear => {
+            let yes = dependences(&cond.yes, operands[1..].to_vec())?;
+            let no = dependences(&cond.no, operands[1..].to_vec())?;
+            return yes.into_iter().zip(no).map(|(yes, no)| either(yes, no)).collect();
+        }
+        _ => {}
+    }
+    // The linear operands stand in one set, and what else stands there is linear too, or zero.
+    let fits = |set: &Vec<usize>| {
+        let inside = |k: usize| set.contains(&k);
+        (0..operands.len()).all(|k| if inside(k) { operands[k] != Known } else { operands[k] != Linear })
+    };
+    if eqn.op.linear_in(operands.len()).iter().any(fits) {
+        return all(Linear);
+    }
+    let line = eqn.line.map_or(String::new(), |line| format!(" at {line}"));
+    Err(format!("`{}`{line} is not linear in it", eqn.op.name()))
+}
+
+fn either(yes: Dependence, no: Dependence) -> Result<Dependence, String> {
+    match (yes, no) {
+        (yes, no) if yes == no => Ok(yes),
+        (Dependence::Zero, other) | (other, Dependence::Zero) => Ok(other),
+        _ => Err("a branch of `cond` has an offset".to_owned()),
+    }
+}
+
+/// Whether the result of known operands is known to be zero.
+fn stays_zero(op: &Op, operands: &[Dependence]) -> bool {
+    let zeros = operands.iter().all(|&operand| operand == Dependence::Zero);
+    match op {
+        Op::Literal(literal) => [Literal::F64(0.0), Literal::F32(0.0), Literal::F64(-0.0)].contains(literal),
+        Op::Unary(Unary::Neg) | Op::Binary(Binary::Add | Binary::Sub) => zeros,
+        Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Slice(_) | Op::Convert(_) => zeros,
+        _ => false,
+    }
+}
