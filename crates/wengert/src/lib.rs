@@ -100,8 +100,8 @@ pub use diagnose::{
 };
 pub use dual::Dual;
 pub use error::{Error, ErrorKind};
-pub use lanes::{LaneMask, Lanes};
 pub use functional::{Vmap, checkpoint, cond, to_program, try_cond, vmap};
+pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};
 pub use program::{Builder, Eqn, Program, Value};
 pub use real::{F32, Float, Mask, Real};
@@ -121,8 +121,8 @@ pub use wengert_derive::Tree;
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Dual, F32, Real, Taylor, Tensor, Tree, Var, checkpoint, cond, grad, hessian, hvp, jacobian, jvp, lift, record, taylor,
-        value_and_grad, value_and_grad_aux, vjp, vmap,
+        Dual, F32, Real, Taylor, Tensor, Tree, Var, checkpoint, cond, grad, hessian, hvp, jacobian, jvp, lift, record,
+        taylor, value_and_grad, value_and_grad_aux, vjp, vmap,
     };
 }
 

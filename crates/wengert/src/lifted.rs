@@ -9,8 +9,8 @@ use std::panic::Location;
 
 use crate::algorithm::Task;
 use crate::array::{Array, DType, Type};
-use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::derivatives;
+use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::primitives::{Literal, Logic, Select};
 use crate::program::{Program, Value};
 use crate::scalar::Scalar;
@@ -98,11 +98,8 @@ fn lift_level(generation: u64) {
     let Some(segment) = segment(generation, start) else { return };
     for (k, entry) in segment.entries.iter().enumerate() {
         let number = segment.start + k;
-        let value = if number < segment.inputs {
-            Some(input(generation, entry))
-        } else {
-            record(generation, number, entry)
-        };
+        let value =
+            if number < segment.inputs { Some(input(generation, entry)) } else { record(generation, number, entry) };
         with_graph(generation, |graph| graph.records.push(value));
     }
 }

@@ -124,8 +124,8 @@ fn interpolated(b: &mut Builder, args: &[Value], count: usize) -> Result<Value, 
     let part = b.div(part, width);
     let rise = b.mul(part, rise);
     let inside = b.add(f_0, rise);
-    let [x_first, f_first, x_last, f_last] = [(nodes, first), (values, first), (nodes, last), (values, last)]
-        .map(|(vector, place)| at(b, vector, place));
+    let [x_first, f_first, x_last, f_last] =
+        [(nodes, first), (values, first), (nodes, last), (values, last)].map(|(vector, place)| at(b, vector, place));
     let below = b.op(Compare::Lt, &[x, x_first]);
     let above = b.op(Compare::Ge, &[x, x_last]);
     let result = b.select(above, f_last, inside);
