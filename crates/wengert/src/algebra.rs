@@ -215,7 +215,7 @@ impl LeafMath for Tensor {
     fn dot(x: &[Self], y: &[Self]) -> Self {
         let mut sum = Tensor::from(0.0);
         for (x, y) in x.iter().zip(y) {
-            sum = sum + (x.convert(DType::F64) * y.convert(DType::F64)).sum();
+            sum += (x.convert(DType::F64) * y.convert(DType::F64)).sum();
         }
         sum
     }

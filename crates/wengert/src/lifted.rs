@@ -219,7 +219,7 @@ pub(crate) fn pull<S: Scalar>(lifted: &Lifted, cotangents: &[S]) -> Vec<S> {
 fn compute<S: Scalar>(lifted: &Lifted, directions: &[S], task: &Task) -> Vec<S> {
     let Lifted { closed, point, line } = lifted;
     let program = derivative(closed, task).map_err(|error| error.at(Some(*line))).or_raise();
-    S::apply_lifted(&program, closed, point, directions, *line)
+    S::apply_lifted(&program, closed, point, directions, line)
 }
 
 /// The Program that computes what a driver asks for, in the order of [`Task`].

@@ -179,8 +179,11 @@ impl CustomRule {
 pub struct RegisteredRule {
     rule: CustomRule,
     /// The operation for operands of these types.
-    known: Rc<RefCell<Vec<(Vec<Type>, Custom)>>>,
+    known: Rc<RefCell<Known>>,
 }
+
+/// Operations with the types of the operands they were made for.
+type Known = Vec<(Vec<Type>, Custom)>;
 
 impl RegisteredRule {
     /// The function's results.

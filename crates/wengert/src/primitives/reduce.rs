@@ -152,10 +152,11 @@ impl Primitive for Reduce {
             misfit!("it does not take elements of type {}; convert first", x.dtype);
         }
         let result = x.with_shape(kept(&x.shape, &self.axes));
-        if matches!(self.reducer, Reducer::Max | Reducer::Min) && result.size() > 0 {
-            if let Some(axis) = self.axes.iter().find(|&&axis| x.shape[axis] == 0) {
-                misfit!("an extreme of no elements does not exist: axis {axis} is empty");
-            }
+        if matches!(self.reducer, Reducer::Max | Reducer::Min)
+            && result.size() > 0
+            && let Some(axis) = self.axes.iter().find(|&&axis| x.shape[axis] == 0)
+        {
+            misfit!("an extreme of no elements does not exist: axis {axis} is empty");
         }
         Ok(vec![result])
     }
