@@ -178,7 +178,7 @@ fn the_derivative_goes_through_updates() {
 #[test]
 fn errors_in_a_recording_name_the_operation_as_it_was_called() {
     recorded(&[Type::new(DType::F64, &[2, 3])], |inputs| {
-        let error = inputs[0].try_mul(&Tensor::zeros(&[2])).unwrap_err();
+        let error = inputs[0].try_mul(Tensor::zeros(&[2])).unwrap_err();
         assert!(error.to_string().starts_with("`mul` of f64[2,3] and f64[2] at "), "{error}");
         assert_eq!(error.line().map(Location::file), Some(file!()));
         let error = inputs[0].try_median(4).unwrap_err();
