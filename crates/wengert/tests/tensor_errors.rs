@@ -185,6 +185,42 @@ fn indexing(case: &Case) {
     }
 }
 
+/// Operands that nearly fit: what random ones hardly ever do.
+fn related(case: &Case) {
+    let Case { x, indices, axes, counts, .. } = case;
+    let axis = axes[0];
+    let small: Vec<usize> = counts.iter().map(|count| count % 4).collect();
+    let start = Tensor::full_of(DType::I64, &[x.rank()], small[0] as i64);
+    let segments = Tensor::full_of(DType::I64, &x.shape()[..x.rank().min(1)], small[0] as i64);
+    let order = x.try_argsort(axis).unwrap_or_else(|_| indices.clone());
+    let taken = x.try_take_or(indices, axis, OutOfBounds::Fill).unwrap_or_else(|_| x.clone());
+    let block = x.try_slice(..small[0] as isize).unwrap_or_else(|_| x.clone());
+    run! { case;
+        x.try_dynamic_slice(&start, block.shape()); x.try_dynamic_update_slice(&block, &start);
+        x.try_segment_sum(&segments, small[1]); x.try_take_along_axis(&order, axis);
+        x.try_scatter_add(indices, &taken, axis); x.try_scatter_set(indices, &taken, axis);
+        x.try_scatter_or(indices, &taken, axis, Write::Add, OutOfBounds::Clamp);
+        x.try_tensordot(x, &[axis], &[axis]); x.try_dot_general(x, [&[axis], &[axis]], [&[], &[]]);
+        x.try_dot_general(x, [&[], &[]], [&[axis], &[axis]]); x.try_vdot(x); x.try_matmul(&taken);
+    }
+    run("concat", case, || Tensor::try_concat(&[x, &block], 0));
+    run("stack", case, || Tensor::try_stack(&[x, x], axis));
+    let image = Tensor::ones(&[small[0], 2, small[1] + 2]);
+    let kernel = Tensor::ones(&[small[2], 2, 2]);
+    let options = ConvOptions {
+        stride: [small[0]],
+        padding: [(axis.clamp(-3, 3) as i64, 1)],
+        dilation: [small[1]],
+        input_dilation: [small[2]],
+        groups: 1 + small[1] / 3,
+    };
+    let plane = image.reshape(&[small[0] as isize, 2, small[1] as isize + 2, 1]);
+    let square = kernel.reshape(&[small[2] as isize, 2, 2, 1]);
+    run("conv1d", case, || image.try_conv1d(&kernel, &options));
+    run("conv2d", case, || plane.try_conv2d(&square, &ConvOptions::default()));
+    run("key", case, || Key::try_from_words(&start));
+}
+
 fn windows(case: &Case) {
     let Case { x, y, axes, counts, amounts, .. } = case;
     let pad = amounts.first().map_or((0, 1), |&(low, high, _)| (low, high));
@@ -215,6 +251,7 @@ proptest! {
         shapes(&case);
         reductions(&case);
         indexing(&case);
+        related(&case);
         windows(&case);
     }
 }

@@ -30,7 +30,7 @@ use crate::program::Value;
 pub use operand::IntoOperand;
 pub use random::Key;
 pub use reduce::Axes;
-pub use slice::{AxisIndex, Place, Ranges, step};
+pub use slice::{AxisIndex, Place, Ranges, span, step};
 pub use update::{IntoUpdate, Part, SliceMut};
 pub use window::{ConvOptions, Pool};
 
