@@ -36,7 +36,7 @@
 //!
 //! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
 //! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] proves it by
-//! differences.
+//! differences. [`nn`] has the functions that models are made of, [`optim`] steps that train them.
 //!
 //! # Errors
 //!
@@ -46,7 +46,8 @@
 //! # Features
 //!
 //! `derive` (default): `#[derive(Tree)]`. `text` (default): reads Programs from text. `npy`: arrays in NumPy's
-//! files. `nalgebra`, `ndarray`: variables and duals as their elements.
+//! files. `nalgebra`, `ndarray`: variables and duals as their elements. `argmin`: functions as problems of its
+//! optimisers.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
