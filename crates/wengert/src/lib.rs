@@ -36,7 +36,7 @@
 //!
 //! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
 //! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] proves it by
-//! differences.
+//! differences. [`nn`] has the functions that models are made of, [`optim`] steps that train them.
 //!
 //! # Errors
 //!
@@ -47,7 +47,7 @@
 //!
 //! `derive` (default): `#[derive(Tree)]`. `ndarray` (default): its arrays as tensors and back, variables and duals as
 //! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `nalgebra`: variables
-//! and duals as elements of its matrices.
+//! and duals as elements of its matrices. `argmin`: functions as problems of its optimisers.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.

@@ -124,12 +124,21 @@ fn interpolated(b: &mut Builder, args: &[Value], count: usize) -> Result<Value, 
     let part = b.div(part, width);
     let rise = b.mul(part, rise);
     let inside = b.add(f_0, rise);
-    let [x_first, f_first, x_last, f_last] =
-        [(nodes, first), (values, first), (nodes, last), (values, last)].map(|(vector, place)| at(b, vector, place));
+    let shape = b.shape(x).to_vec();
+    let [x_first, f_first, x_last, f_last] = [(nodes, 0), (values, 0), (nodes, count - 1), (values, count - 1)]
+        .map(|(vector, place)| everywhere(b, vector, place, &shape));
     let below = b.op(Compare::Lt, &[x, x_first]);
     let above = b.op(Compare::Ge, &[x, x_last]);
     let result = b.select(above, f_last, inside);
     Ok(b.select(below, f_first, result))
+}
+
+/// One element of a vector, in every place of a shape.
+fn everywhere(b: &mut Builder, vector: Value, place: usize, shape: &[usize]) -> Value {
+    let length = b.shape(vector).to_vec();
+    let element = b.op(Slice::along(&length, 0, place, place + 1), &[vector]);
+    let element = b.reshape(element, &[]);
+    b.broadcast_scalar(element, shape)
 }
 
 /// How many nodes are not above each x; none for NaN.

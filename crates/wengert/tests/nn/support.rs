@@ -119,3 +119,20 @@ pub(crate) fn refused(result: Result<Tensor, Error>, words: &[&str]) {
         assert!(text.contains(word), "`{word}` is not in: {text}");
     }
 }
+
+#[test]
+#[should_panic(expected = "gradient")]
+fn a_wrong_derivative_is_seen() {
+    check_derivatives(&[points(1, &[3])], |x| x[0].sin() * x[0].detach());
+}
+
+#[test]
+#[should_panic(expected = "second order")]
+fn a_wrong_second_derivative_is_seen() {
+    // The slope of the second term is right, but a number to the next derivative.
+    let inner = |x: &Tensor| grad(x.detach(), |x| x.exp().sum()).detach();
+    check_derivatives(&[points(1, &[3])], |x| {
+        let centre = x[0].detach();
+        (&x[0] - &centre) * inner(&centre) + centre.exp()
+    });
+}
