@@ -233,12 +233,11 @@ fn general(b: &mut Builder, args: &[Value], contracted: [&[isize]; 2], batch: [&
                 let lengths = (shapes[0][first], shapes[1][second]);
                 misfit!("axis {first} of the first is {} long, axis {second} of the second {}", lengths.0, lengths.1);
             }
-            if own[0][first].is_some() || own[1][second].is_some() {
-                misfit!("an axis is both shared and summed");
-            }
-            let label = next.next();
-            (own[0][first], own[1][second]) = (label, label);
-            shared.extend(label.filter(|_| stays));
+            // With more pairs than axes the labels are used up.
+            let fresh = own[0][first].is_none() && own[1][second].is_none();
+            let Some(label) = next.next().filter(|_| fresh) else { misfit!("an axis is both shared and summed") };
+            (own[0][first], own[1][second]) = (Some(label), Some(label));
+            shared.extend(stays.then_some(label));
         }
     }
     let mut out = shared;

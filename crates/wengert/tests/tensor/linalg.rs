@@ -60,6 +60,7 @@ fn products_by_axes() {
     assert_eq!(a.cross(&b, 0).to_vec(), [-3.0, 6.0, -3.0]);
     assert!(x.try_tensordot(&z, &[0], &[0]).is_err());
     assert!(x.try_dot_general(&z, [&[0], &[2]], [&[0], &[2]]).is_err());
+    assert!(a.try_dot_general(&b, [&[0], &[0]], [&[0], &[0]]).is_err());
 }
 
 #[test]
