@@ -40,6 +40,6 @@ fn a_trust_region_with_products_alone_converges_in_many_dimensions() {
     let run = Executor::new(MatrixFree::new(rosenbrock), solver);
     let run = run.configure(|state| state.param(start).max_iters(500)).run().unwrap();
     let best = run.state().get_best_param().unwrap();
-    let slope = grad(best, |x| rosenbrock(x));
+    let slope = grad(best, rosenbrock);
     assert!(slope.iter().all(|g| g.abs() < 1e-6), "{slope:?} at {best:?} after {} steps", run.state().get_iter());
 }

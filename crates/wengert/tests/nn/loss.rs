@@ -21,7 +21,7 @@ fn cross_entropy_of_labels() {
     close(&loss.to_vec(), &want, 8.0);
     // A single row has a single label.
     close(&Tensor::from(&rows[..4]).softmax_cross_entropy(&Tensor::from(0i64)).to_vec(), &want[..1], 8.0);
-    check_derivatives(&[x.clone()], |x| x[0].softmax_cross_entropy(&labels));
+    check_derivatives(std::slice::from_ref(&x), |x| x[0].softmax_cross_entropy(&labels));
     check_single(&[x], 16.0, |x| x[0].softmax_cross_entropy(&labels));
 }
 

@@ -28,9 +28,9 @@ fn examples_one_by_one() {
     let (x, y) = (points(1, &[2, 3, 3]), points(2, &[2, 3, 3]));
     let (v, w) = (points(3, &[2, 3]), points(4, &[2, 3]));
     let labels = Tensor::from([0i64, 2, 1]);
-    check_mapped(&[x.clone()], |x| x[0].softmax(0));
-    check_mapped(&[x.clone()], |x| x[0].log_softmax(1));
-    check_mapped(&[x.clone()], |x| x[0].softmax_cross_entropy(&labels));
+    check_mapped(std::slice::from_ref(&x), |x| x[0].softmax(0));
+    check_mapped(std::slice::from_ref(&x), |x| x[0].log_softmax(1));
+    check_mapped(std::slice::from_ref(&x), |x| x[0].softmax_cross_entropy(&labels));
     check_mapped(&[x.clone(), y.softmax(2)], |x| x[0].softmax_cross_entropy_with(&x[1]));
     check_mapped(&[x.clone(), y.sigmoid()], |x| x[0].sigmoid_cross_entropy(&x[1]));
     check_mapped(&[x.clone(), y.clone()], |x| x[0].mse(&x[1]));
@@ -39,8 +39,8 @@ fn examples_one_by_one() {
     check_mapped(&[x.clone(), v.clone()], |x| x[0].rms_norm(&x[1], 0.1));
     check_mapped(&[x.clone(), v.clone(), w.clone()], |x| x[0].batch_norm(&x[1], &x[2], 0.1));
     check_mapped(&[x.clone(), y.clone(), v.clone()], |x| x[0].linear(&x[1], &x[2]));
-    check_mapped(&[x.clone()], |x| x[0].embedding(&labels));
-    check_mapped(&[x.clone()], |x| x[0].dropout(&Key::new(1), 0.5));
+    check_mapped(std::slice::from_ref(&x), |x| x[0].embedding(&labels));
+    check_mapped(std::slice::from_ref(&x), |x| x[0].dropout(&Key::new(1), 0.5));
     check_mapped(&[x.clone(), y.clone()], |x| attention(&x[0], &x[1], &x[1], Visible::Causal));
     check_mapped(&[x.clone(), v.clone()], |x| x[0].trapz_at(&x[1], 0));
     let nodes = v.square().cumsum(1);
