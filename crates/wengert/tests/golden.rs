@@ -9,12 +9,19 @@
 //! golden unary: 220 passed, 0 failed, 0 unsupported
 //! ```
 //!
+//! Functions exist over scalars (`functions`), as array programs (`arrays`) or as both; a case is run
+//! in every way there is, and the last lines say how many were run as array programs.
+//!
 //! This target has no test harness, because a harness swallows what a passing test prints. It
 //! understands the arguments that `cargo test` and `cargo nextest` give to a target with the one
 //! test `golden`.
 
 #[path = "golden/array.rs"]
 mod array;
+#[path = "golden/arrays/mod.rs"]
+mod arrays;
+#[path = "golden/attrs.rs"]
+mod attrs;
 #[path = "golden/bound.rs"]
 mod bound;
 #[path = "golden/check.rs"]
@@ -52,6 +59,8 @@ use load::{Cases, Read};
 #[derive(Default)]
 struct Tally {
     passed: usize,
+    /// How many of these were run as array programs, be it besides scalars or alone.
+    arrays: usize,
     /// Names of cases and what is wrong with them.
     failed: Vec<(String, String)>,
     /// Names of functions that do not exist here, and how many cases each has.
@@ -59,9 +68,12 @@ struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, name: String, result: Result<(), Trouble>) {
+    fn count(&mut self, name: String, result: Result<bool, Trouble>) {
         match result {
-            Ok(()) => self.passed += 1,
+            Ok(arrays) => {
+                self.passed += 1;
+                self.arrays += usize::from(arrays);
+            }
             Err(Trouble::Misfit(why)) => self.failed.push((name, why)),
             Err(Trouble::Unsupported(function)) => *self.unsupported.entry(function).or_default() += 1,
         }
@@ -82,7 +94,7 @@ impl Tally {
 }
 
 /// Runs `check` on every case that could be read; a panic in it is a failure of the case.
-fn run<C>(cases: Vec<Read<C>>, check: impl Fn(&C) -> Result<(), Trouble>) -> Tally {
+fn run<C>(cases: Vec<Read<C>>, check: impl Fn(&C) -> Result<bool, Trouble>) -> Tally {
     let mut tally = Tally::default();
     for (name, case) in cases {
         let result = match case {
@@ -127,7 +139,11 @@ fn run_directory(directory: &Path, out: &mut impl Write) -> io::Result<(usize, u
         }
     };
     let (mut passed, mut failed, mut unsupported) = (0, 0, 0);
-    let mut add = |tally: &Tally| {
+    let mut arrays = Vec::new();
+    let mut add = |name: &str, tally: &Tally| {
+        if tally.arrays > 0 {
+            arrays.push(format!("{name} {}", tally.arrays));
+        }
         passed += tally.passed;
         failed += tally.failed.len();
         unsupported += tally.unsupported.values().sum::<usize>();
@@ -139,7 +155,7 @@ fn run_directory(directory: &Path, out: &mut impl Write) -> io::Result<(usize, u
                 let name = file.file_stem().unwrap_or_default().to_string_lossy();
                 let tally = Tally { failed: vec![("the file".to_owned(), why)], ..Tally::default() };
                 tally.print(&name, out)?;
-                add(&tally);
+                add(&name, &tally);
                 continue;
             }
         };
@@ -149,12 +165,13 @@ fn run_directory(directory: &Path, out: &mut impl Write) -> io::Result<(usize, u
             Cases::Conventions(cases) => run(cases, conventions::check),
         };
         tally.print(&name, out)?;
-        add(&tally);
+        add(&name, &tally);
     }
     let documented = documented::check_all().into_iter().map(|(name, result)| (name, Ok(result))).collect();
-    let tally = run(documented, |result: &Result<(), String>| Ok(result.clone()?));
+    let tally = run(documented, |result: &Result<(), String>| Ok(result.clone().map(|()| true)?));
     tally.print("documented conventions", out)?;
-    add(&tally);
+    add("documented conventions", &tally);
+    writeln!(out, "golden as array programs: {}", arrays.join(", "))?;
     writeln!(out, "golden: {passed} passed, {failed} failed, {unsupported} unsupported")?;
     Ok((passed, failed))
 }

@@ -23,19 +23,32 @@ const ORDER: &[&[&str]] = &[
     &["dual"],
     &["series"],
     &["tape"],
-    // What is computed from a recording.
+    // What is computed from a scalar recording.
     &["algorithm"],
-    // Which carriers serve as the element of an input, and the nested inputs made of them.
-    &["scalar"],
+    // Numbers in a shape, and what a user can do wrong with them.
+    &["error", "array"],
+    // The Program and its operations. An operation that holds Programs transforms and runs them, and
+    // a transformation asks the operations.
+    &["program", "primitives", "transform", "optimize", "execute"],
+    // Arrays of a recording; what drivers compute from a finished one.
+    &["tensor", "derivatives"],
+    // A tree has leaves of one kind, and a kind of leaf says what the drivers do with trees of it.
+    &["tree", "scalar", "leaf", "lifted", "blocks"],
+    // Trees as vectors.
+    &["algebra"],
     &["taylor"],
-    &["tree"],
     // Replaying a recording.
     &["replay"],
     // What the user calls: the drivers, and what is built on them.
     &["api"],
+    &["functional"],
+    &["rules"],
     &["record"],
     &["diagnose"],
     &["check"],
+    // What is made of tensors and drivers alone.
+    &["nn"],
+    &["optim"],
     // Traits of other libraries.
     &["interop"],
 ];

@@ -27,12 +27,7 @@ where
 
 /// Ends a recording and computes from it.
 #[track_caller]
-fn finish<S: Scalar>(
-    scope: Scope,
-    outputs: &[Var],
-    directions: &[S],
-    task: &Task,
-) -> std::vec::IntoIter<S> {
+fn finish<S: Scalar>(scope: Scope, outputs: &[Var], directions: &[S], task: &Task) -> std::vec::IntoIter<S> {
     let results = if scope.has_externals() {
         lifted::finish(scope, outputs, directions, task)
     } else {
@@ -61,7 +56,10 @@ where
 
 /// A function linearised at a point of numbers.
 #[derive(Clone, Debug)]
-pub enum Held<S> {
+pub struct Held<S>(Kept<S>);
+
+#[derive(Clone, Debug)]
+enum Kept<S> {
     /// Its tape, and the values on it.
     Tape(Trace, Vec<S>, Line),
     /// Its Program.
@@ -134,21 +132,21 @@ macro_rules! drive {
                 if scope.has_externals() {
                     let (values, held) = lifted::hold::<Self>(scope, &leaves(&output));
                     let mut values = values.into_iter();
-                    return (output.each(&mut || next(&mut values)), Held::Lifted(held));
+                    return (output.each(&mut || next(&mut values)), Held(Kept::Lifted(held)));
                 }
                 let (trace, values) = <Self as Sealed>::hold(scope, &leaves(&output));
                 let mut results = <Self as Sealed>::resume(&trace, line, &values, &[], &Task::Value).into_iter();
                 let y = output.each(&mut || next(&mut results));
-                (y, Held::Tape(trace, values, line))
+                (y, Held(Kept::Tape(trace, values, line)))
             }
 
             fn pull<T: Tree<Leaf = Self>>(x: &T, held: &Held<Self>, cotangent: &[Self]) -> T::Grad {
-                let results = match held {
-                    Held::Tape(trace, values, line) => {
+                let results = match &held.0 {
+                    Kept::Tape(trace, values, line) => {
                         check_size("pull", "cotangent", trace.outputs.len(), cotangent.len());
                         <Self as Sealed>::resume(trace, *line, values, cotangent, &Task::Pull)
                     }
-                    Held::Lifted(held) => lifted::pull(held, cotangent),
+                    Kept::Lifted(held) => lifted::pull(held, cotangent),
                 };
                 let mut results = results.into_iter();
                 x.grad(&mut || next(&mut results))

@@ -10,7 +10,8 @@ pub(crate) mod linearize;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::optimize::dce;
 use crate::program::{Builder, Program, Value};
 
 /// Adds two tangents or cotangents of which either may be structurally zero.
@@ -25,6 +26,25 @@ pub(crate) fn join(b: &mut Builder, x: Option<Value>, y: Option<Value>) -> Optio
 pub(crate) fn same_inputs(b: &mut Builder, program: &Program) -> Vec<Value> {
     let inputs = program.input_types().iter().zip(program.input_names());
     inputs.map(|(ty, name)| b.input(name, ty.clone())).collect()
+}
+
+/// A program in two parts: see [`Program::linearize`].
+#[derive(Clone, Debug)]
+pub struct Linearized {
+    /// Takes the inputs; gives the outputs, then the residuals.
+    pub primal: Program,
+    /// Takes the residuals, then the tangents; gives the tangents of the outputs that have one.
+    pub linear: Program,
+    /// How many inputs of the linear part are residuals.
+    pub residuals: usize,
+}
+
+impl Linearized {
+    /// How many bytes have to be kept between the two parts.
+    pub fn residual_bytes(&self) -> usize {
+        let types = &self.linear.input_types()[..self.residuals];
+        types.iter().map(|ty| ty.size() * ty.dtype.size()).sum()
+    }
 }
 
 impl Program {
@@ -69,11 +89,8 @@ impl Program {
     pub fn vjp(&self, active: &[bool]) -> Result<Program, Error> {
         let mut b = Builder::new();
         let args = same_inputs(&mut b, self);
-        let cotangents: Vec<Option<Value>> = self
-            .output_types()
-            .into_iter()
-            .map(|ty| ty.dtype.is_float().then(|| b.input("", ty)))
-            .collect();
+        let cotangents: Vec<Option<Value>> =
+            self.output_types().into_iter().map(|ty| ty.dtype.is_float().then(|| b.input("", ty))).collect();
         let (mut outs, linear) = linearize::linearize(&mut b, self, &args, active)?;
         let pulled = linear.pull(&mut b, &cotangents)?;
         for (k, ct) in pulled.into_iter().enumerate() {
@@ -82,6 +99,54 @@ impl Program {
             }
         }
         Ok(b.finish(&outs))
+    }
+
+    /// The program in two parts at a point: the primal part gives the outputs and the residuals, the
+    /// linear part takes the residuals and a tangent for each input marked `active`.
+    ///
+    /// ```
+    /// use wengert::Program;
+    /// let p: Program = "program(v0: f64[3]) { v1: f64[3] = sin v0; v2: f64[3] = exp v1; return v2 }".parse()?;
+    /// let parts = p.linearize(&[true])?;
+    /// // the residuals are cos(v0) and exp(v1)
+    /// assert_eq!(parts.residual_bytes(), 2 * 3 * 8);
+    /// assert_eq!(parts.linear.eqns().len(), 2);
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If an operation has no derivative where one is needed.
+    ///
+    /// # Panics
+    /// If `active` does not have one entry per input.
+    pub fn linearize(&self, active: &[bool]) -> Result<Linearized, Error> {
+        let mut b = Builder::new();
+        let args = same_inputs(&mut b, self);
+        let (outs, linear) = linearize::linearize(&mut b, self, &args, active)?;
+        let primal = b.finish(&[&outs[..], &linear.residuals[..]].concat());
+        Ok(Linearized { primal: dce(&primal), residuals: linear.residuals.len(), linear: linear.program })
+    }
+
+    /// The transpose of a program that is linear in the inputs marked: takes the other inputs, then a
+    /// cotangent for each output; gives a cotangent for each marked input, zeros where structurally
+    /// zero.
+    ///
+    /// # Errors
+    /// If the program is not linear in them.
+    ///
+    /// # Panics
+    /// If `linear` does not have one entry per input.
+    pub fn transpose(&self, linear: &[bool]) -> Result<Program, Error> {
+        assert_eq!(linear.len(), self.names.len(), "one mark per input");
+        linear::check_linear(self, linear).map_err(|why| Error::new(ErrorKind::Unsupported, "transpose", why))?;
+        let mut b = Builder::new();
+        let types = self.input_types().iter().zip(linear);
+        let args: Vec<Option<Value>> = types.map(|(ty, &linear)| (!linear).then(|| b.input("", ty.clone()))).collect();
+        let cotangents: Vec<Option<Value>> = self.output_types().into_iter().map(|ty| Some(b.input("", ty))).collect();
+        let pulled = transpose::transpose(&mut b, self, &args, &cotangents)?;
+        let wanted = (0..linear.len()).filter(|&k| linear[k]);
+        let results: Vec<Value> = wanted.map(|k| pulled[k].unwrap_or_else(|| b.full(0.0, &self.types[k]))).collect();
+        Ok(dce(&b.finish(&results)))
     }
 
     /// The program with one more axis: on the inputs marked, in front, of this length; on every
@@ -97,10 +162,8 @@ impl Program {
         let mut b = Builder::new();
         let args: Vec<Value> = vmap::batched_inputs(&mut b, self, batched, length);
         let outs = vmap::vmap(&mut b, self, &args, batched, length)?;
-        let outs: Vec<Value> = outs
-            .into_iter()
-            .map(|(out, batched)| if batched { out } else { b.repeat_in_front(out, length) })
-            .collect();
+        let outs: Vec<Value> =
+            outs.into_iter().map(|(out, batched)| if batched { out } else { b.repeat_in_front(out, length) }).collect();
         Ok(b.finish(&outs))
     }
 }

@@ -2,6 +2,7 @@
 
 use wengert::Real;
 
+use crate::attrs::Attrs;
 use crate::load::{Object, Stored, element_count, real};
 use crate::program::Program;
 
@@ -216,18 +217,12 @@ impl<R: Real> Args<'_, R> {
 
     /// The real number under a key of the attributes; also one that is written as a text.
     pub(crate) fn attr(&self, name: &str) -> Result<f64, Trouble> {
-        let value = self.attrs.get(name).ok_or_else(|| Trouble::Misfit(format!("`attrs` lacks `{name}`")))?;
-        match value.as_str().and_then(|text| text.parse().ok()) {
-            Some(number) => Ok(number),
-            None => real(value).map_err(|error| Trouble::Misfit(format!("`attrs.{name}`: {error}"))),
-        }
+        Attrs(self.attrs).number(name)
     }
 
     /// The count under a key of the attributes.
     pub(crate) fn count(&self, name: &str) -> Result<usize, Trouble> {
-        let count = self.attrs.get(name).and_then(serde_json::Value::as_u64);
-        let count = count.and_then(|count| usize::try_from(count).ok());
-        count.ok_or_else(|| Trouble::Misfit(format!("`attrs.{name}` is missing or not a count")))
+        Attrs(self.attrs).count(name)
     }
 
     /// The list of numbers under a key of the function's constants.

@@ -6,10 +6,20 @@ use crate::array::{Operand, Trouble};
 use crate::bound::{Bound, leaves};
 use crate::compare::{compare, compare_shaped};
 use crate::load::{Case, Stored, real};
-use crate::{derivatives, orders, sums};
+use crate::{arrays, derivatives, orders, sums};
 
-/// Whether the case holds; `Misfit` says what differs.
-pub(crate) fn check(family: &str, case: &Case) -> Result<(), Trouble> {
+/// Whether the case holds, by scalars and by arrays where both have its function; `Misfit` says what
+/// differs. Tells whether arrays were asked.
+pub(crate) fn check(family: &str, case: &Case) -> Result<bool, Trouble> {
+    let (scalars, arrays) = (by_scalars(family, case), by_arrays(family, case));
+    match (scalars, arrays) {
+        (Err(Trouble::Unsupported(name)), Err(Trouble::Unsupported(_))) => Err(Trouble::Unsupported(name)),
+        (Err(misfit @ Trouble::Misfit(_)), _) | (_, Err(misfit @ Trouble::Misfit(_))) => Err(misfit),
+        (_, arrays) => Ok(arrays.is_ok()),
+    }
+}
+
+fn by_scalars(family: &str, case: &Case) -> Result<(), Trouble> {
     match family {
         "unary_higher" => orders::check(case),
         "higher_order" => derivatives::check(case),
@@ -18,11 +28,20 @@ pub(crate) fn check(family: &str, case: &Case) -> Result<(), Trouble> {
     }
 }
 
+fn by_arrays(family: &str, case: &Case) -> Result<(), Trouble> {
+    match family {
+        "unary_higher" => arrays::orders::check(case, &orders::wanted(case)?),
+        "higher_order" => arrays::higher_order::check(case),
+        "mgh_hessian" => arrays::sums::check(case),
+        _ => arrays::check::check(family, case, &wanted(case)?),
+    }
+}
+
 /// The stored results a case is compared with.
-struct Want {
-    outputs: Vec<Stored>,
-    jvp: Option<Vec<Option<Stored>>>,
-    vjp: Option<Vec<Option<Stored>>>,
+pub(crate) struct Want {
+    pub(crate) outputs: Vec<Stored>,
+    pub(crate) jvp: Option<Vec<Option<Stored>>>,
+    pub(crate) vjp: Option<Vec<Option<Stored>>>,
 }
 
 /// What the case stores; and what follows from `exact`, if it has that. Where its notes say that

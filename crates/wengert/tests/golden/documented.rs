@@ -1,7 +1,8 @@
 //! Our own table of conventions, row by row, over every carrier of derivatives.
 
-use wengert::{Dual, F32, Real, grad, jvp};
+use wengert::{Dual, F32, Real, Tensor, grad, jvp};
 
+use crate::arrays;
 use crate::compare::compare;
 
 const INF: f64 = f64::INFINITY;
@@ -87,6 +88,17 @@ fn evaluate<R: Real>(function: &str, x: &[R]) -> R {
     found.unwrap_or_else(|| panic!("the table names `{function}`, which does not exist"))
 }
 
+/// As [`evaluate`], of tensors.
+fn by_arrays(function: &str, x: &[Tensor]) -> Tensor {
+    let found = match (function, x) {
+        ("clamp to [-1, 1]", [x]) => Some(x.clamp(-1.0, 1.0)),
+        ("leaky_relu with slope 0.25", [x]) => Some(x.leaky_relu(0.25)),
+        ("max with the constant 0", [x]) => Some(x.maximum(0.0)),
+        (name, x) => arrays::conventions::function_of(name, x, &[]),
+    };
+    found.unwrap_or_else(|| panic!("the table names `{function}`, which tensors do not have"))
+}
+
 /// The rows by name, each with whether every carrier keeps it.
 pub(crate) fn check_all() -> Vec<(String, Result<(), String>)> {
     TABLE.iter().map(|row| (format!("{}{:?}", row.function, row.point), check(row))).collect()
@@ -109,7 +121,13 @@ fn check(row: &Row) -> Result<(), String> {
         let duals: Vec<Dual<F32>> = point.iter().enumerate().map(seed).collect();
         near("dual of F32", &[f64::from(evaluate(f, &duals).tangent().0)], &[*slope], 1e-7)?;
     }
+    let tensors: Vec<Tensor> = point.iter().map(|&x| Tensor::from(x)).collect();
+    near("array: value", &[by_arrays(f, &tensors).item()], &[row.value], 1e-15)?;
+    let gradient: Vec<f64> = grad(&tensors, |x: Vec<Tensor>| by_arrays(f, &x)).iter().map(Tensor::item).collect();
+    near("array: grad", &gradient, row.gradient, 1e-15)?;
     if let [x] = *point {
+        let (_, slope) = jvp(Tensor::from(x), Tensor::from(1.0), |x| by_arrays(f, &[x]));
+        near("array: jvp", &[slope.item()], row.gradient, 1e-15)?;
         near("jvp", &[jvp(x, 1.0, |x| evaluate(f, &[x])).1], row.gradient, 1e-15)?;
     }
     Ok(())

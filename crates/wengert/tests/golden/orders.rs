@@ -33,14 +33,9 @@ pub(crate) fn series(highest: usize, x: f64, f: impl FnOnce(Var) -> Var) -> Vec<
     taylor(x, 1.0, highest, f).into_iter().zip(factorials).map(|(c, factorial)| c * factorial).collect()
 }
 
-pub(crate) fn check(case: &Case) -> Result<(), Trouble> {
-    let name = case.function.as_str();
-    if unary(name, 0.5).is_none() {
-        return Err(Trouble::Unsupported(name.to_owned()));
-    }
-    let [input] = &case.inputs[..] else {
-        return Err(Trouble::Misfit(format!("{} inputs instead of one", case.inputs.len())));
-    };
+/// The stored derivatives: what another system gave, and the exact ones, if the case has them. Where
+/// its notes say that the former are the less accurate ones, only the latter count.
+pub(crate) fn wanted(case: &Case) -> Result<Vec<Vec<Stored>>, Trouble> {
     let mut wants = vec![case.outputs.clone()];
     if case.object.contains_key("exact") {
         let exact = list(&case.object, "exact")?.iter().map(Stored::parse).collect::<Result<Vec<_>, _>>()?;
@@ -49,7 +44,18 @@ pub(crate) fn check(case: &Case) -> Result<(), Trouble> {
         }
         wants.push(exact);
     }
-    for want in wants {
+    Ok(wants)
+}
+
+pub(crate) fn check(case: &Case) -> Result<(), Trouble> {
+    let name = case.function.as_str();
+    if unary(name, 0.5).is_none() {
+        return Err(Trouble::Unsupported(name.to_owned()));
+    }
+    let [input] = &case.inputs[..] else {
+        return Err(Trouble::Misfit(format!("{} inputs instead of one", case.inputs.len())));
+    };
+    for want in wanted(case)? {
         for (order, want) in want.iter().enumerate() {
             let near = |how: &str, got: Vec<f64>| {
                 let what = format!("{how}: order {order}");

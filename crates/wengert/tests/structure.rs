@@ -1,0 +1,94 @@
+//! Counts that do not depend on the weather: equations, residual bytes, work, what is multiplied.
+
+use std::collections::BTreeMap;
+
+use wengert::prelude::*;
+use wengert::primitives::Primitive;
+use wengert::{Program, to_program};
+
+/// How often each operation occurs, inside other Programs too.
+fn counts(program: &Program) -> BTreeMap<String, usize> {
+    let mut all = BTreeMap::new();
+    for eqn in program.eqns() {
+        *all.entry(eqn.op.name().into_owned()).or_insert(0) += 1;
+        for inner in eqn.op.programs() {
+            for (name, count) in counts(inner) {
+                *all.entry(name).or_insert(0) += count;
+            }
+        }
+    }
+    all
+}
+
+fn network(w: &Tensor, x: &Tensor) -> Tensor {
+    (w.matmul(x).tanh() * 2.0).sum()
+}
+
+#[test]
+fn a_mapped_program_has_as_many_equations_for_any_batch() {
+    let w = Tensor::zeros(&[3, 4]);
+    let of_batch = |batch: usize| {
+        let xs = Tensor::zeros(&[batch, 4]);
+        let (program, _) = to_program(&xs, |xs| vmap(&xs, |x| grad(&w, |w| network(&w, &x))));
+        program.optimize().count()
+    };
+    assert_eq!(of_batch(2), of_batch(1000));
+    assert!(of_batch(2) < 40);
+}
+
+/// 64 layers, with a checkpoint around every so many of them.
+fn deep(every: Option<usize>) -> Program {
+    let layer = |x: Tensor| (x * 1.25).sin();
+    let x = Tensor::zeros(&[100]);
+    let (program, _) = to_program(&x, |x| {
+        let Some(every) = every else { return (0..64).fold(x, |x, _| layer(x)).sum() };
+        (0..64 / every).fold(x, |x, _| checkpoint(&x, |x| (0..every).fold(x, |x, _| layer(x)))).sum()
+    });
+    program
+}
+
+#[test]
+fn checkpoints_keep_a_quarter_for_twice_the_work() {
+    let (plain, saving) = (deep(None), deep(Some(8)));
+    let bytes = |program: &Program| program.linearize(&[true]).unwrap().residual_bytes();
+    assert_eq!(bytes(&plain), 64 * 100 * 8);
+    assert!(4 * bytes(&saving) <= bytes(&plain), "{} of {} bytes", bytes(&saving), bytes(&plain));
+    let work = |program: &Program| counts(&program.vjp(&[true]).unwrap().optimize())["sin"];
+    assert_eq!(work(&plain), 64);
+    assert!(work(&saving) <= 128, "{} sines", work(&saving));
+    assert!(work(&saving) > 64, "the second computation was merged with the first");
+}
+
+#[test]
+fn a_jacobian_multiplies_by_no_identity() {
+    let (a, b) = (Tensor::zeros(&[5, 7]), Tensor::zeros(&[6, 5]));
+    let f = |x: Tensor| b.matmul(&a.matmul(&x.sin()).tanh());
+    let (forward, _) = to_program(Tensor::zeros(&[7]), |x| jacobian(&x, f).dense());
+    // Fewer numbers out than in: backward.
+    let (backward, _) = to_program(Tensor::zeros(&[7]), |x| jacobian(&x, |x| a.matmul(&x.sin())).dense());
+    let (hessian, _) = to_program(Tensor::zeros(&[7]), |x| hessian(&x, |x| f(x).square().sum()).dense());
+    for (name, program, size) in [("forward", forward, 7), ("backward", backward, 5), ("hessian", hessian, 7)] {
+        let program = program.optimize();
+        let mut identity = vec![false; 10_000];
+        for eqn in program.eqns() {
+            let op = eqn.op.name();
+            // What is made of constants alone and has two axes of the seeds' length.
+            let constant = eqn.args.iter().all(|arg| identity[value_index(&arg.to_string())]) || eqn.args.is_empty();
+            for out in eqn.outs() {
+                identity[value_index(&out.to_string())] = constant && op != "iota";
+            }
+            let multiplies = ["mul", "div", "einsum"].contains(&&*op);
+            for arg in &eqn.args {
+                let square = program.ty(*arg).shape.iter().filter(|&&length| length == size).count() >= 2;
+                assert!(
+                    !(multiplies && square && identity[value_index(&arg.to_string())]),
+                    "{name}: `{op}` multiplies by an identity:\n{program}"
+                );
+            }
+        }
+    }
+}
+
+fn value_index(name: &str) -> usize {
+    name[1..].parse().expect("v and a number")
+}
