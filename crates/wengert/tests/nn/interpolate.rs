@@ -18,7 +18,7 @@ fn integrals_of_samples() {
     close(&y.t().trapz_at(&x, 0).to_vec(), &want, 8.0);
     let want: Vec<f64> = rows.chunks(4).map(|row| area(row, &[0.0, 0.5, 1.0, 1.5])).collect();
     close(&y.trapz(0.5, -1).to_vec(), &want, 8.0);
-    check_derivatives(&[y.clone()], |y| y[0].trapz(0.5, 0).exp());
+    check_derivatives(std::slice::from_ref(&y), |y| y[0].trapz(0.5, 0).exp());
     check_derivatives(&[y.clone(), x.clone()], |y| y[0].trapz_at(&y[1], 1));
     check_single(&[y, x], 16.0, |y| y[0].trapz_at(&y[1], 1));
     for count in [0, 1] {

@@ -17,7 +17,7 @@ fn linear() {
     close(&y.to_vec(), &want, 4.0);
     check_derivatives(&point, |x| x[0].linear(&x[1], &x[2]).tanh());
     check_single(&point, 64.0, |x| x[0].linear(&x[1], &x[2]));
-    refused(x.try_linear(&bias, bias), &["`linear` of f64[2,3,4], f64[2] and f64[2]", "matrix with 4 rows"]);
+    refused(x.try_linear(bias, bias), &["`linear` of f64[2,3,4], f64[2] and f64[2]", "matrix with 4 rows"]);
     refused(x.try_linear(w, &Tensor::zeros(&[3])), &["the bias, is f64[3], and has to be f64[2]"]);
     refused(x.try_linear(&w.to_f32(), bias), &["`linear`", "f32"]);
 }
@@ -32,8 +32,8 @@ fn embedding_adds_up_the_derivatives_of_a_row() {
     assert_eq!((y.shape(), y.to_vec()), (&[2, 2, 3][..], want));
     let slope = grad(table.clone(), |table| table.embedding(&indices).sum());
     assert_eq!(slope.sum_over(1).to_vec(), [3.0, 0.0, 6.0, 3.0]);
-    check_derivatives(&[table.clone()], |x| x[0].embedding(&indices).square());
-    check_single(&[table.clone()], 4.0, |x| x[0].embedding(&indices));
+    check_derivatives(std::slice::from_ref(&table), |x| x[0].embedding(&indices).square());
+    check_single(std::slice::from_ref(&table), 4.0, |x| x[0].embedding(&indices));
     refused(table.try_embedding(&Tensor::from([0i64, 4])), &["index 4", "axis 0", "4 long"]);
     refused(table.try_embedding(&Tensor::from([0.0])), &["`embedding` of f64[4,3] and f64[1]", "i64"]);
     refused(Tensor::zeros(&[3]).try_embedding(&Tensor::from([0i64])), &["matrix"]);
