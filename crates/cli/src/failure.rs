@@ -31,6 +31,12 @@ impl Failure {
         Self::UsageAt(message.render(&source.text, &source.name))
     }
 
+    /// What the library says about a program in this file, which has its own line and column.
+    pub(crate) fn library(file: &str, error: &wengert::Error) -> Self {
+        let style = anstyle::AnsiColor::BrightRed.on_default().bold();
+        Self::Program(format!("{style}error{style:#}: {file}: {error}"))
+    }
+
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {

@@ -22,7 +22,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  all is well
   1  --check found a derivative that does not agree with differences
-  2  the command line is wrong: bad flags, missing or unknown names in --at
+  2  the command line is wrong: bad flags, missing or unknown names or types in --at
   3  the program is wrong: a mistake in the grammar, an unknown name, a wrong number of arguments
   4  a file cannot be read or written: missing, not UTF-8, too large";
 
@@ -51,7 +51,11 @@ Operators: + - * / % ^ (also **), < <= > >= == !=, && || !
 pub(crate) enum Command {
     /// Value, gradient and Wengert list of a program at a point
     Grad(Box<Grad>),
-    /// The functions that programs can use
+    /// Values, and the gradient, of an array program
+    Run(Run),
+    /// An array program after each pass, or its derivatives and batched form
+    Show(Show),
+    /// The functions that formulas can use
     Functions,
 }
 
@@ -89,6 +93,92 @@ pub(crate) struct Grad {
     /// The file to write; it is replaced as a whole or not at all
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// The text form in short, below the help of `run`.
+const RUN: &str = "\
+Examples:
+  wengert run layer.prog --at inputs.npz
+  wengert run loss.prog --grad --at inputs.npz --out gradients.npz
+  wengert run loss.prog --grad --wrt w,b --at inputs.npz
+
+An array program is a list of equations with the types of their results:
+  program(v0 \"x\": f64[3]) {
+    v1: f64[3] = square v0          # one equation a line, or with `;` between
+    v2: f64[] = sum[axes=[0]] v1    # options in brackets
+    return v2
+  }
+The arrays in the file of --at have the names of the inputs, or v0, v1, … where one has none (or two have
+the same). Results are called out0, out1, …, gradients grad_ and the name of the input.";
+
+/// The flags of `wengert run`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{RUN}\n\n{EXIT_CODES}"))]
+pub(crate) struct Run {
+    /// The file with the program, or `-` for the standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) program: OsString,
+    /// The file with the inputs, as written by `numpy.savez`; not needed if there are none
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) at: Option<PathBuf>,
+    /// The derivatives of the only result, a single real number, in every real input
+    #[arg(long)]
+    pub(crate) grad: bool,
+    /// The inputs of `--grad`, as in `w,b` or `v0,v2`; all real ones if left out
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "grad")]
+    pub(crate) wrt: Vec<String>,
+    /// The file to write the results to; it is replaced as a whole or not at all
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Below the help of `show`.
+const SHOW: &str = "\
+Examples:
+  wengert show loss.prog
+  wengert show loss.prog --pass none
+  wengert show loss.prog --pass cse
+  wengert show loss.prog --pass vjp
+  wengert show loss.prog --pass vmap --length 8
+
+What is shown can be read again; the comment in front tells the number of equations before and after.";
+
+/// The flags of `wengert show`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{SHOW}\n\n{EXIT_CODES}"))]
+pub(crate) struct Show {
+    /// The file with the program, or `-` for the standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) program: OsString,
+    /// `all` passes one after the other, `none`, a single one, or a transformation
+    #[arg(long, value_enum, default_value_t = Pass::All, value_name = "NAME")]
+    pub(crate) pass: Pass,
+    /// The length of the new axis of `--pass vmap`
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) length: usize,
+}
+
+/// What `wengert show` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pass {
+    /// Every pass of the optimiser in turn, until nothing changes
+    All,
+    /// The program as it was read
+    None,
+    /// The table of rewrites, such as x * 1 = x
+    Rewrite,
+    /// What does not depend on the inputs
+    Fold,
+    /// Common subexpressions
+    Cse,
+    /// Equations that no result needs
+    Dce,
+    /// Values and their tangents, given tangents of all real inputs
+    Jvp,
+    /// Values and the cotangents of all real inputs, given those of the results
+    Vjp,
+    /// One more axis in front of every input
+    Vmap,
 }
 
 /// The forms of a result.

@@ -3,7 +3,7 @@
 //! A program goes through these modules in turn: `source` reads it, `syntax` parses it, `check`
 //! makes it a `program` that `eval` runs over numbers and over the library's variables,
 //! `derivatives` asks the library, `list` and `report` put the results together, `render` and
-//! `output` show them.
+//! `output` show them. Array programs, in the library's own text form, are the business of `run` and `show` alone.
 
 mod check;
 mod derivatives;
@@ -20,6 +20,8 @@ mod point;
 mod program;
 mod render;
 mod report;
+mod run;
+mod show;
 mod source;
 mod syntax;
 
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
     let color = flags.color.choice();
     let done = match &flags.command {
         flags::Command::Grad(grad) => grad::run(grad, color),
+        flags::Command::Run(run) => run::run(run, color),
+        flags::Command::Show(show) => show::run(show, color),
         flags::Command::Functions => functions::run(color),
     };
     match done {

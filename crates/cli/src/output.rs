@@ -23,8 +23,12 @@ pub(crate) fn write(text: &str, file: Option<&Path>, color: ColorChoice) -> Resu
         };
     };
     let plain = anstream::adapter::strip_str(text).to_string();
-    replace(path, plain.as_bytes())
-        .map_err(|error| Failure::File(format!("cannot write `{}`: {error}", path.display())))
+    write_bytes(plain.as_bytes(), path)
+}
+
+/// Writes the bytes to the file as a whole.
+pub(crate) fn write_bytes(bytes: &[u8], path: &Path) -> Result<(), Failure> {
+    replace(path, bytes).map_err(|error| Failure::File(format!("cannot write `{}`: {error}", path.display())))
 }
 
 /// Puts a file with these contents at `path`.

@@ -50,6 +50,14 @@ pub(crate) fn read(argument: &OsStr) -> Result<Source, Failure> {
     }
 }
 
+/// Reads a program that can only be a file or, as `-`, the standard input.
+pub(crate) fn read_file(argument: &OsStr) -> Result<Source, Failure> {
+    if argument != "-" && !Path::new(argument).exists() {
+        return Err(Failure::File(format!("there is no file `{}`", argument.display())));
+    }
+    read(argument)
+}
+
 /// The argument as the program, unless it can only be meant as a file.
 fn expression(argument: &OsStr, error: &io::Error) -> Result<Source, Failure> {
     let name = argument.display().to_string();

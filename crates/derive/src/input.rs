@@ -1,17 +1,37 @@
-//! Reads the struct: its leaf parameter and what every field is. Whatever cannot be a tree is
+//! Reads the struct: what its leaves are and what every field is. Whatever cannot be a tree is
 //! refused here, at the place that has to change and with what to write there.
 
 use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Error, Field, GenericParam, LitStr, Member, Result, Type, WherePredicate};
+use syn::{
+    Attribute, Data, DeriveInput, Error, Field, GenericArgument, GenericParam, LitStr, Member, PathArguments, Result,
+    Type, WherePredicate,
+};
 
 /// A struct that can be a tree.
 pub(crate) struct Tree<'a> {
     pub(crate) item: &'a DeriveInput,
-    /// The type parameter in whose place the leaves are.
-    pub(crate) leaf: &'a Ident,
+    pub(crate) leaf: Leaf<'a>,
     pub(crate) fields: Vec<TreeField<'a>>,
+    /// Whether `+`, `-` and products with numbers are written too.
+    pub(crate) has_operators: bool,
+}
+
+impl Tree<'_> {
+    /// Whether this type parameter stands for the leaves.
+    pub(crate) fn is_leaf(&self, parameter: &Ident) -> bool {
+        matches!(self.leaf, Leaf::Parameter(leaf) if leaf == parameter)
+    }
+}
+
+/// What the leaves are.
+#[derive(Clone, Copy)]
+pub(crate) enum Leaf<'a> {
+    /// Scalars, in the place of this type parameter.
+    Parameter(&'a Ident),
+    /// Tensors, whose type is the same inside and outside a function.
+    Tensor,
 }
 
 /// A field and how it is written in an expression: `name` or `0`.
@@ -45,9 +65,12 @@ pub(crate) fn read(item: &DeriveInput) -> Result<Tree<'_>> {
             return Err(Error::new(data.union_token.span, "a union cannot be a `Tree`: write a struct"));
         }
     };
-    let leaf = leaf_parameter(item)?;
+    let options = StructOptions::read(item)?;
+    let leaf = options.leaf(item)?;
     let mut errors = Errors::default();
-    check_bounds(item, leaf, &mut errors);
+    if let Leaf::Parameter(leaf) = leaf {
+        check_bounds(item, leaf, &mut errors);
+    }
     let members = data.fields.members();
     let fields: Vec<TreeField> = data
         .fields
@@ -59,45 +82,104 @@ pub(crate) fn read(item: &DeriveInput) -> Result<Tree<'_>> {
         })
         .collect();
     if errors.is_empty() && fields.iter().all(|field| field.kind == Kind::Static) {
-        errors.push(Error::new(
-            item.ident.span(),
-            format!("`{}` has no leaves: give it a field of type `{leaf}`", item.ident),
-        ));
+        let message = match leaf {
+            Leaf::Parameter(leaf) => format!("`{}` has no leaves: give it a field of type `{leaf}`", item.ident),
+            Leaf::Tensor => no_leaves(&item.ident),
+        };
+        errors.push(Error::new(item.ident.span(), message));
     }
     errors.finish()?;
-    Ok(Tree { item, leaf, fields })
+    Ok(Tree { item, leaf, fields, has_operators: !options.no_operators })
 }
 
-/// The parameter named by `#[tree(leaf = "S")]`, else the first type parameter.
-fn leaf_parameter(item: &DeriveInput) -> Result<&Ident> {
-    let mut named: Option<LitStr> = None;
-    for_each_option(&item.attrs, |meta| {
-        if meta.path.is_ident("leaf") {
-            named = Some(meta.value()?.parse()?);
-            Ok(())
-        } else if meta.path.is_ident("static") {
-            Err(meta.error("`static` marks a field, not the struct"))
-        } else {
-            Err(meta.error("unknown option: a struct takes #[tree(leaf = \"S\")]"))
+/// That a struct without a type parameter has no field that could be a tensor.
+fn no_leaves(name: &Ident) -> String {
+    format!(
+        "`{name}` has no leaves: numbers, which are f64 outside and Var inside a function, need a type parameter \
+         (write `struct {name}<T = f64>` and `T` for every number); arrays are fields of type `Tensor`"
+    )
+}
+
+/// What is written in `#[tree(...)]` above the struct.
+#[derive(Default)]
+struct StructOptions {
+    leaf: Option<LitStr>,
+    no_operators: bool,
+}
+
+impl StructOptions {
+    fn read(item: &DeriveInput) -> Result<Self> {
+        let mut options = StructOptions::default();
+        for_each_option(&item.attrs, |meta| {
+            if meta.path.is_ident("leaf") {
+                options.leaf = Some(meta.value()?.parse()?);
+                Ok(())
+            } else if meta.path.is_ident("no_operators") {
+                options.no_operators = true;
+                Ok(())
+            } else if meta.path.is_ident("static") {
+                Err(meta.error("`static` marks a field, not the struct"))
+            } else {
+                Err(meta.error("unknown option: a struct takes #[tree(leaf = \"S\")] and #[tree(no_operators)]"))
+            }
+        })?;
+        Ok(options)
+    }
+
+    /// The parameter named by `#[tree(leaf = "S")]`, else the first type parameter, else tensors.
+    fn leaf<'a>(&self, item: &'a DeriveInput) -> Result<Leaf<'a>> {
+        let mut parameters = item.generics.type_params().map(|parameter| &parameter.ident);
+        let Some(name) = &self.leaf else {
+            let first = parameters.next();
+            if first.is_none() {
+                check_tensors(item)?;
+            }
+            return Ok(first.map_or(Leaf::Tensor, Leaf::Parameter));
+        };
+        match parameters.find(|parameter| **parameter == name.value()) {
+            Some(parameter) => Ok(Leaf::Parameter(parameter)),
+            None if name.value() == "Tensor" => Ok(Leaf::Tensor),
+            None => {
+                let message = format!("`{}` is not a type parameter of `{}`", name.value(), item.ident);
+                Err(Error::new(name.span(), message))
+            }
         }
-    })?;
-    let mut parameters = item.generics.type_params().map(|parameter| &parameter.ident);
-    let Some(name) = named else {
-        return parameters.next().ok_or_else(|| {
-            let name = &item.ident;
-            Error::new(
-                name.span(),
-                format!(
-                    "`{name}` needs a type parameter for its numbers, which are f64 outside and Var inside \
-                     a function: write `struct {name}<T = f64>` and `T` for every number"
-                ),
-            )
-        });
-    };
-    parameters.find(|parameter| **parameter == name.value()).ok_or_else(|| {
-        let message = format!("`{}` is not a type parameter of `{}`", name.value(), item.ident);
-        Error::new(name.span(), message)
-    })
+    }
+}
+
+/// Refuses a struct all of whose fields are plain: that it lacks leaves says more than that its
+/// fields are static.
+fn check_tensors(item: &DeriveInput) -> Result<()> {
+    match &item.data {
+        Data::Struct(data) if data.fields.iter().all(|field| is_plain(&field.ty)) => {
+            Err(Error::new(item.ident.span(), no_leaves(&item.ident)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a type is made of numbers, text or truth values of the language alone.
+fn is_plain(ty: &Type) -> bool {
+    const PLAIN: [&str; 17] = [
+        "bool", "char", "str", "String", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
+        "u64", "usize",
+    ];
+    match ty {
+        Type::Array(array) => is_plain(&array.elem),
+        Type::Slice(slice) => is_plain(&slice.elem),
+        Type::Tuple(tuple) => tuple.elems.iter().any(is_plain),
+        Type::Paren(inner) => is_plain(&inner.elem),
+        Type::Group(inner) => is_plain(&inner.elem),
+        Type::Reference(reference) => is_plain(&reference.elem),
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| match &last.arguments {
+            PathArguments::AngleBracketed(arguments) => arguments.args.iter().any(|argument| match argument {
+                GenericArgument::Type(ty) => is_plain(ty),
+                _ => false,
+            }),
+            PathArguments::None | PathArguments::Parenthesized(_) => PLAIN.iter().any(|plain| last.ident == plain),
+        }),
+        _ => false,
+    }
 }
 
 /// Refuses whatever demands something of the leaf: a Jacobian puts any type in its place.
@@ -131,7 +213,7 @@ fn check_bounds(item: &DeriveInput, leaf: &Ident, errors: &mut Errors) {
 }
 
 /// Whether the field is marked static, and whether its type agrees.
-fn field_kind(field: &Field, leaf: &Ident) -> Result<Kind> {
+fn field_kind(field: &Field, leaf: Leaf) -> Result<Kind> {
     let mut kind = Kind::Leaves;
     for_each_option(&field.attrs, |meta| {
         if meta.path.is_ident("static") {
@@ -143,22 +225,55 @@ fn field_kind(field: &Field, leaf: &Ident) -> Result<Kind> {
             Err(meta.error("unknown option: a field takes #[tree(static)]"))
         }
     })?;
-    let message = match (kind, mentions(&field.ty, leaf)) {
-        (Kind::Leaves, false) => format!(
+    let refusal = match leaf {
+        Leaf::Parameter(leaf) => refuse_scalar(field, leaf, kind),
+        Leaf::Tensor => refuse_tensor(field, kind),
+    };
+    match refusal {
+        Some(message) => Err(Error::new(field.ty.span(), message)),
+        None => Ok(kind),
+    }
+}
+
+/// Why a field of a struct of scalars cannot be what it is meant to be.
+fn refuse_scalar(field: &Field, leaf: &Ident, kind: Kind) -> Option<String> {
+    match (kind, mentions(&field.ty, leaf)) {
+        (Kind::Leaves, false) if names_tensor(&field.ty) => Some(format!(
+            "the leaves of this struct are the numbers in the place of `{leaf}`, its first type parameter: for a \
+             struct of tensors write #[tree(leaf = \"Tensor\")] above it"
+        )),
+        (Kind::Leaves, false) => Some(format!(
             "plain fields are static: mark them #[tree(static)] (or write `{leaf}` for the numbers in \
              this one)"
-        ),
-        (Kind::Static, true) => format!(
+        )),
+        (Kind::Static, true) => Some(format!(
             "a static field cannot name the leaf parameter `{leaf}`, because its copy would have other \
              leaves: write f64, or leave the mark off"
-        ),
-        (Kind::Leaves, true) if matches!(field.ty, Type::Reference(_)) => format!(
+        )),
+        (Kind::Leaves, true) if matches!(field.ty, Type::Reference(_)) => Some(format!(
             "a derivative owns its numbers, so its fields cannot be references: write `Vec<{leaf}>` for \
              a slice, and the type itself for a reference to it"
+        )),
+        (Kind::Leaves, true) | (Kind::Static, false) => None,
+    }
+}
+
+/// Why a field of a struct of tensors cannot be what it is meant to be.
+fn refuse_tensor(field: &Field, kind: Kind) -> Option<String> {
+    match kind {
+        Kind::Leaves if is_plain(&field.ty) => Some("plain fields are static: mark them #[tree(static)]".to_owned()),
+        Kind::Leaves if matches!(field.ty, Type::Reference(_)) => Some(
+            "a derivative owns its tensors, so its fields cannot be references: write the type itself, whose clone is \
+             cheap"
+                .to_owned(),
         ),
-        (Kind::Leaves, true) | (Kind::Static, false) => return Ok(kind),
-    };
-    Err(Error::new(field.ty.span(), message))
+        Kind::Leaves | Kind::Static => None,
+    }
+}
+
+/// Whether a type is `Tensor`, or made of it.
+fn names_tensor(ty: &Type) -> bool {
+    named_in(ty.to_token_stream(), &Ident::new("Tensor", ty.span()))
 }
 
 /// Calls `read` with everything in the parentheses of `#[tree(...)]`.

@@ -1,27 +1,34 @@
-//! Writes the implementations of `Tree`: one for `f64` leaves, one for `Var` leaves.
+//! Writes the implementations of `Tree` (for `f64` and `Var` leaves, or for tensors) and the operators.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericParam, Ident};
 
-use crate::input::{Kind, Tree, mentions};
+use crate::input::{Kind, Leaf, Tree, mentions};
 
-/// Both implementations.
+/// The implementations for every type of leaves.
 pub(crate) fn write(tree: &Tree) -> TokenStream {
-    let plain = implementation(tree, &quote!(f64));
-    let recorded = implementation(tree, &quote!(::wengert::Var));
-    quote! { #plain #recorded }
+    let leaves = match tree.leaf {
+        Leaf::Parameter(_) => vec![quote!(f64), quote!(::wengert::Var)],
+        Leaf::Tensor => vec![quote!(::wengert::Tensor)],
+    };
+    let trees = leaves.iter().map(|leaf| implementation(tree, leaf));
+    let operators = leaves.iter().filter(|_| tree.has_operators).map(|leaf| operators(tree, leaf));
+    quote! { #(#trees)* #(#operators)* }
 }
 
-fn implementation(tree: &Tree, scalar: &TokenStream) -> TokenStream {
+fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
     let name = &tree.item.ident;
     let parameters = parameters(tree);
     let bounds = bounds(tree);
     let any = format_ident!("__Each", span = Span::mixed_site());
-    let this = arguments(tree, scalar);
-    let vars = arguments(tree, &quote!(::wengert::Var));
-    let each = arguments(tree, &quote!(#any));
+    let this = arguments(tree, leaf);
+    let recorded = match tree.leaf {
+        Leaf::Parameter(_) => quote!(::wengert::Var),
+        Leaf::Tensor => quote!(::wengert::Tensor),
+    };
+    let vars = arguments(tree, &recorded);
 
     let sizes = tree.fields.iter().filter(|field| field.kind == Kind::Leaves).map(|field| {
         let member = &field.member;
@@ -33,35 +40,86 @@ fn implementation(tree: &Tree, scalar: &TokenStream) -> TokenStream {
     });
     let make_vars = rebuild(tree, "vars", "lift");
     let make_grad = rebuild(tree, "grad", "next");
-    let make_each = rebuild(tree, "each", "next");
     // The arguments' names carry the span of the call, like the expressions that use them.
     let [visit, lift, next] = ["visit", "lift", "next"].map(|name| Ident::new(name, Span::call_site()));
+    // A struct of tensors has no place for leaves of other types: they come as a list.
+    let (each, make_each) = match tree.leaf {
+        Leaf::Parameter(_) => {
+            let (each, fields) = (arguments(tree, &quote!(#any)), rebuild(tree, "each", "next"));
+            (quote!(#name #each), quote!(#name { #fields }))
+        }
+        Leaf::Tensor => (
+            quote!(::std::vec::Vec<#any>),
+            quote!(::core::iter::repeat_with(#next).take(::wengert::Tree::size(self)).collect()),
+        ),
+    };
 
     quote! {
         #[automatically_derived]
         impl<#(#parameters),*> ::wengert::Tree for #name #this #bounds {
-            type Leaf = #scalar;
+            type Leaf = #leaf;
             type Vars = #name #vars;
             type Grad = #name #this;
-            type Each<#any> = #name #each;
+            type Each<#any> = #each;
 
             fn size(&self) -> usize {
                 #(#sizes)+*
             }
-            fn for_each_leaf(&self, #visit: &mut impl ::core::ops::FnMut(#scalar)) {
+            fn for_each_leaf(&self, #visit: &mut impl ::core::ops::FnMut(#leaf)) {
                 #(#visits)*
             }
-            fn vars(&self, #lift: &mut impl ::core::ops::FnMut(#scalar) -> ::wengert::Var) -> Self::Vars {
+            fn vars(&self, #lift: &mut impl ::core::ops::FnMut(#leaf) -> #recorded) -> Self::Vars {
                 #name { #make_vars }
             }
-            fn grad(&self, #next: &mut impl ::core::ops::FnMut() -> #scalar) -> Self::Grad {
+            fn grad(&self, #next: &mut impl ::core::ops::FnMut() -> #leaf) -> Self::Grad {
                 #name { #make_grad }
             }
             fn each<#any>(&self, #next: &mut impl ::core::ops::FnMut() -> #any) -> Self::Each<#any> {
-                #name { #make_each }
+                #make_each
             }
         }
     }
+}
+
+/// `+`, `-` and products with `f64`, of the struct and of references to it.
+fn operators(tree: &Tree, leaf: &TokenStream) -> TokenStream {
+    let name = &tree.item.ident;
+    let parameters = parameters(tree);
+    let bounds = bounds(tree);
+    let arguments = arguments(tree, leaf);
+    let this = quote!(#name #arguments);
+    // One operator: the left type, the trait with the right one, its method with its arguments, the body.
+    let operator = |left: TokenStream, operator: TokenStream, method: TokenStream, body: TokenStream| {
+        quote! {
+            #[automatically_derived]
+            impl<#(#parameters),*> ::core::ops::#operator for #left #bounds {
+                type Output = #this;
+
+                #[track_caller]
+                fn #method -> Self::Output {
+                    #body
+                }
+            }
+        }
+    };
+    let math = quote!(::wengert::TreeMath);
+    let mut all = Vec::new();
+    for (left, x, tree) in [(quote!(#this), quote!(&self), quote!(&tree)), (quote!(&#this), quote!(self), quote!(tree))]
+    {
+        for (right, y) in [(quote!(#this), quote!(&other)), (quote!(&#this), quote!(other))] {
+            for (sign, method, rule) in [("Add", "add", "plus"), ("Sub", "sub", "minus")] {
+                let [sign, method, rule] = [sign, method, rule].map(|name| Ident::new(name, Span::call_site()));
+                let body = quote!(#math::#rule(#x, #y));
+                all.push(operator(left.clone(), quote!(#sign<#right>), quote!(#method(self, other: #right)), body));
+            }
+        }
+        all.push(operator(left.clone(), quote!(Neg), quote!(neg(self)), quote!(#math::negated(#x))));
+        let body = quote!(#math::scaled(#x, factor));
+        all.push(operator(left.clone(), quote!(Mul<f64>), quote!(mul(self, factor: f64)), body));
+        let body = quote!(#math::scaled(#tree, self));
+        all.push(operator(quote!(f64), quote!(Mul<#left>), quote!(mul(self, tree: #left)), body));
+    }
+    quote!(#(#all)*)
 }
 
 /// The fields of the result of `method`, which gets `argument`: evaluated in the order written.
@@ -88,7 +146,7 @@ fn parameters(tree: &Tree) -> Vec<GenericParam> {
     let parameters = tree.item.generics.params.iter().cloned();
     parameters
         .filter_map(|parameter| match parameter {
-            GenericParam::Type(parameter) if parameter.ident == *tree.leaf => None,
+            GenericParam::Type(parameter) if tree.is_leaf(&parameter.ident) => None,
             GenericParam::Type(mut parameter) => {
                 parameter.eq_token = None;
                 parameter.default = None;
@@ -107,7 +165,7 @@ fn parameters(tree: &Tree) -> Vec<GenericParam> {
 /// The arguments of the struct with `leaf` in the leaf's place: `<'a, f64, N>`.
 fn arguments(tree: &Tree, leaf: &TokenStream) -> TokenStream {
     let arguments = tree.item.generics.params.iter().map(|parameter| match parameter {
-        GenericParam::Type(parameter) if parameter.ident == *tree.leaf => leaf.clone(),
+        GenericParam::Type(parameter) if tree.is_leaf(&parameter.ident) => leaf.clone(),
         GenericParam::Type(parameter) => {
             let name = &parameter.ident;
             quote!(#name)

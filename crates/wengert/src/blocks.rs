@@ -58,7 +58,11 @@ impl Blocks {
     /// If there are several.
     #[track_caller]
     pub fn single(&self) -> &Tensor {
-        assert!(self.blocks.len() == 1, "`single`: there are {} blocks; `block` and `dense` give them", self.blocks.len());
+        assert!(
+            self.blocks.len() == 1,
+            "`single`: there are {} blocks; `block` and `dense` give them",
+            self.blocks.len()
+        );
         &self.blocks[0]
     }
 
@@ -95,7 +99,8 @@ impl Blocks {
 
     fn join(&self, b: &mut Builder, blocks: &[Value]) -> Value {
         let rows = blocks.chunks(self.inputs.len().max(1)).zip(&self.outputs).map(|(row, output)| {
-            let row = row.iter().zip(&self.inputs).map(|(&block, input)| b.reshape(block, &[output.size(), input.size()]));
+            let row =
+                row.iter().zip(&self.inputs).map(|(&block, input)| b.reshape(block, &[output.size(), input.size()]));
             let row: Vec<Value> = row.collect();
             b.op(Concat { axis: 1 }, &row)
         });

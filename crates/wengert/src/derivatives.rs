@@ -104,8 +104,7 @@ pub(crate) fn pulled(closed: &Closed) -> Result<Program, Error> {
     let active = active(closed);
     let mut b = Builder::new();
     let args = same_inputs(&mut b, program);
-    let cotangents: Vec<Option<Value>> =
-        program.output_types().into_iter().map(|ty| Some(b.input("", ty))).collect();
+    let cotangents: Vec<Option<Value>> = program.output_types().into_iter().map(|ty| Some(b.input("", ty))).collect();
     let (_, linear) = linearize(&mut b, program, &args, &active)?;
     let cotangents = linear.pull(&mut b, &cotangents)?;
     let results = cotangents.into_iter().zip(&args).take(closed.leaves);
@@ -146,7 +145,8 @@ pub(crate) fn pullback(driver: &str, closed: &Closed, leaves: &[Tensor]) -> Resu
     let count = outs.len();
     let outputs: Vec<Type> = outs.iter().map(|&out| b.ty(out).clone()).collect();
     let mut back = Builder::new();
-    let residuals: Vec<Value> = linear.residuals.iter().map(|&residual| back.input("", b.ty(residual).clone())).collect();
+    let residuals: Vec<Value> =
+        linear.residuals.iter().map(|&residual| back.input("", b.ty(residual).clone())).collect();
     let primal = dce(&b.finish(&[&outs[..], &linear.residuals[..]].concat()));
     linear.residuals = residuals;
     let cotangents: Vec<Option<Value>> = outputs.iter().map(|ty| Some(back.input("", ty.clone()))).collect();

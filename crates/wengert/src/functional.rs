@@ -251,12 +251,7 @@ where
 /// # Panics
 /// If the condition is not a single truth value, or the results differ in structure or type.
 #[track_caller]
-pub fn cond<T, O>(
-    condition: &Tensor,
-    x: T,
-    yes: impl FnOnce(T::Vars) -> O,
-    no: impl FnOnce(T::Vars) -> O,
-) -> O::Grad
+pub fn cond<T, O>(condition: &Tensor, x: T, yes: impl FnOnce(T::Vars) -> O, no: impl FnOnce(T::Vars) -> O) -> O::Grad
 where
     T: Tree<Leaf = Tensor>,
     O: Tree<Leaf = Tensor>,

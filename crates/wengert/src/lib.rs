@@ -36,7 +36,7 @@
 //!
 //! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
 //! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] proves it by
-//! differences.
+//! differences. [`nn`] has the functions that models are made of, [`optim`] steps that train them.
 //!
 //! # Errors
 //!
@@ -45,13 +45,15 @@
 //!
 //! # Features
 //!
-//! `derive` (default): `#[derive(Tree)]`. `text` (default): reads Programs from text. `npy`: arrays in NumPy's
-//! files. `nalgebra`, `ndarray`: variables and duals as their elements.
+//! `derive` (default): `#[derive(Tree)]`. `ndarray` (default): its arrays as tensors and back, variables and duals as
+//! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `nalgebra`: variables
+//! and duals as elements of its matrices. `argmin`: functions as problems of its optimisers.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
+mod algebra;
 mod algorithm;
 mod api;
 mod array;
@@ -68,7 +70,9 @@ mod interop;
 mod lanes;
 mod leaf;
 mod lifted;
+pub mod nn;
 pub mod ops;
+pub mod optim;
 pub mod optimize;
 pub mod primitives;
 mod program;
@@ -85,6 +89,7 @@ mod tensor;
 mod transform;
 mod tree;
 
+pub use algebra::{LeafMath, TreeMath};
 pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
 };
@@ -95,8 +100,8 @@ pub use diagnose::{
 };
 pub use dual::Dual;
 pub use error::{Error, ErrorKind};
-pub use lanes::{LaneMask, Lanes};
 pub use functional::{Vmap, checkpoint, cond, to_program, try_cond, vmap};
+pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};
 pub use program::{Builder, Eqn, Program, Value};
 pub use real::{F32, Float, Mask, Real};
@@ -106,7 +111,7 @@ pub use scalar::Scalar;
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 pub use tensor::{
-    Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, step,
+    Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, span, step,
 };
 pub use transform::Linearized;
 pub use tree::Tree;
@@ -116,8 +121,8 @@ pub use wengert_derive::Tree;
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Dual, F32, Real, Taylor, Tensor, Tree, Var, checkpoint, cond, grad, hessian, hvp, jacobian, jvp, lift, record, taylor,
-        value_and_grad, value_and_grad_aux, vjp, vmap,
+        Dual, F32, Real, Taylor, Tensor, Tree, Var, checkpoint, cond, grad, hessian, hvp, jacobian, jvp, lift, record,
+        taylor, value_and_grad, value_and_grad_aux, vjp, vmap,
     };
 }
 

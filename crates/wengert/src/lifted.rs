@@ -9,8 +9,8 @@ use std::panic::Location;
 
 use crate::algorithm::Task;
 use crate::array::{Array, DType, Type};
-use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::derivatives;
+use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::primitives::{Literal, Logic, Select};
 use crate::program::{Program, Value};
 use crate::scalar::Scalar;
@@ -98,11 +98,8 @@ fn lift_level(generation: u64) {
     let Some(segment) = segment(generation, start) else { return };
     for (k, entry) in segment.entries.iter().enumerate() {
         let number = segment.start + k;
-        let value = if number < segment.inputs {
-            Some(input(generation, entry))
-        } else {
-            record(generation, number, entry)
-        };
+        let value =
+            if number < segment.inputs { Some(input(generation, entry)) } else { record(generation, number, entry) };
         with_graph(generation, |graph| graph.records.push(value));
     }
 }
@@ -222,7 +219,7 @@ pub(crate) fn pull<S: Scalar>(lifted: &Lifted, cotangents: &[S]) -> Vec<S> {
 fn compute<S: Scalar>(lifted: &Lifted, directions: &[S], task: &Task) -> Vec<S> {
     let Lifted { closed, point, line } = lifted;
     let program = derivative(closed, task).map_err(|error| error.at(Some(*line))).or_raise();
-    S::apply_lifted(&program, closed, point, directions, *line)
+    S::apply_lifted(&program, closed, point, directions, line)
 }
 
 /// The Program that computes what a driver asks for, in the order of [`Task`].

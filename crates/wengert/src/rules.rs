@@ -13,7 +13,6 @@ use crate::primitives::{Custom, Rule};
 use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Reading};
-use crate::transform::linear::check_linear;
 
 /// A function from tensors to tensors.
 type Function = Rc<dyn Fn(&[Tensor]) -> Vec<Tensor>>;
@@ -67,7 +66,10 @@ pub struct CustomRule {
 
 impl fmt::Debug for CustomRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CustomRule").field("name", &self.name).field("surrogate", &self.surrogate).finish_non_exhaustive()
+        f.debug_struct("CustomRule")
+            .field("name", &self.name)
+            .field("surrogate", &self.surrogate)
+            .finish_non_exhaustive()
     }
 }
 
@@ -177,8 +179,11 @@ impl CustomRule {
 pub struct RegisteredRule {
     rule: CustomRule,
     /// The operation for operands of these types.
-    known: Rc<RefCell<Vec<(Vec<Type>, Custom)>>>,
+    known: Rc<RefCell<Known>>,
 }
+
+/// Operations with the types of the operands they were made for.
+type Known = Vec<(Vec<Type>, Custom)>;
 
 impl RegisteredRule {
     /// The function's results.
@@ -216,17 +221,6 @@ impl RegisteredRule {
             Given::Vjp(vjp) => (vjp, [types, &outputs[..], &outputs[..]].concat()),
         };
         let program = rule.program(function, &operands, line)?;
-        let first = match &rule.given {
-            Given::Jvp(_) => types.len(),
-            Given::Vjp(_) => types.len() + outputs.len(),
-        };
-        let (word, what) = match &rule.given {
-            Given::Jvp(_) => ("jvp", "tangent"),
-            Given::Vjp(_) => ("vjp", "cotangent"),
-        };
-        let marked: Vec<bool> = (0..operands.len()).map(|k| k >= first).collect();
-        check_linear(&program, &marked)
-            .map_err(|why| rule.error(format!("its {word} has to be linear in the {what}: {why}"), line))?;
         let derivative = Arc::new(program);
         let op = Custom {
             name: rule.name.clone(),
@@ -257,8 +251,7 @@ fn compare(op: &Custom, point: &[Array]) -> Result<(), String> {
     let tangent = program.jvp(&vec![true; point.len()]).map_err(inside)?;
     for operand in 0..point.len() {
         for seed in 0..2 {
-            let dots: Vec<Array> =
-                point.iter().enumerate().map(|(k, x)| direction(x, seed, k == operand)).collect();
+            let dots: Vec<Array> = point.iter().enumerate().map(|(k, x)| direction(x, seed, k == operand)).collect();
             let results = tangent.run(&[point, &dots[..]].concat()).map_err(inside)?;
             let (_, got) = results.split_at(outs.len());
             let got: Vec<f64> = got.iter().flat_map(Array::to_f64).collect();
@@ -306,7 +299,9 @@ fn difference(program: &Program, point: &[Array], dots: &[Array], got: &[f64]) -
     for step in (1..=10).map(|k| 0.1 * 0.3f64.powi(k)) {
         let [far_back, back, forward, far] = [at(-2.0 * step)?, at(-step)?, at(step)?, at(2.0 * step)?];
         let slope = |k: usize| (8.0 * (forward[k] - back[k]) - (far[k] - far_back[k])) / (12.0 * step);
-        let error = (0..got.len()).map(|k| (slope(k) - got[k]).abs()).fold(0.0, |x: f64, y| if y.is_nan() { y } else { x.max(y) });
+        let error = (0..got.len())
+            .map(|k| (slope(k) - got[k]).abs())
+            .fold(0.0, |x: f64, y| if y.is_nan() { y } else { x.max(y) });
         let scale = (0..got.len()).map(|k| slope(k).abs().max(got[k].abs())).fold(1e-3, f64::max);
         if best.0.is_nan() || error / scale < best.0 / best.1 {
             best = (error, scale);

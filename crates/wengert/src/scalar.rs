@@ -64,13 +64,8 @@ pub trait Sealed: Sized {
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
     /// Applies a Program of rank-0 values to the point, the captures and the directions.
     #[track_caller]
-    fn apply_lifted(
-        program: &Program,
-        closed: &Closed,
-        point: &[Tensor],
-        directions: &[Self],
-        line: Line,
-    ) -> Vec<Self>;
+    fn apply_lifted(program: &Program, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line)
+    -> Vec<Self>;
 }
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]

@@ -18,7 +18,8 @@ fn x() -> Tensor {
 
 #[test]
 fn a_program_in_text_is_differentiated() {
-    let p: Program = "program(v0: f64[3]) { v1: f64[3] = sin v0; v2: f64[] = sum[axes=[0]] v1; return v2 }".parse().unwrap();
+    let p: Program =
+        "program(v0: f64[3]) { v1: f64[3] = sin v0; v2: f64[] = sum[axes=[0]] v1; return v2 }".parse().unwrap();
     let out = p.vjp(&[true]).unwrap().run(&[x().to_array(), Tensor::from(1.0).to_array()]).unwrap();
     assert_eq!(out[1].to_f64(), [0.1f64.cos(), 0.2f64.cos(), 0.3f64.cos()]);
 }
@@ -41,9 +42,10 @@ fn every_driver_gives_the_closed_form() {
     near(&hvp(&x(), &v, f), &[curve(0.1), -curve(0.2), 2.0 * curve(0.3)]);
     let diagonal = [curve(0.1), 0.0, 0.0, 0.0, curve(0.2), 0.0, 0.0, 0.0, curve(0.3)];
     near(hessian(&x(), f).single(), &diagonal);
-    near(&jacobian(&x(), |x| x.sin() * &x).dense(), &[
-        slope(0.1), 0.0, 0.0, 0.0, slope(0.2), 0.0, 0.0, 0.0, slope(0.3),
-    ]);
+    near(
+        &jacobian(&x(), |x| x.sin() * &x).dense(),
+        &[slope(0.1), 0.0, 0.0, 0.0, slope(0.2), 0.0, 0.0, 0.0, slope(0.3)],
+    );
     let (value, aux, gradient) = value_and_grad_aux(&x(), |x| (f(x.clone()), x.exp()));
     near(&value, &[points.iter().map(|x| x * x.sin()).sum()]);
     near(&aux, &points.map(f64::exp));
@@ -101,7 +103,9 @@ fn captures_of_every_kind_at_depth_three() {
             for (inner_name, inner) in DRIVERS {
                 let with = |k: &dyn Fn(Tensor) -> Tensor| {
                     outer(
-                        &|x| middle(&|y| inner(&|z| k(&x * y.powi(2) * z.powi(3)), Tensor::from(5.0)), Tensor::from(3.0)),
+                        &|x| {
+                            middle(&|y| inner(&|z| k(&x * y.powi(2) * z.powi(3)), Tensor::from(5.0)), Tensor::from(3.0))
+                        },
                         Tensor::from(2.0),
                     )
                 };
@@ -209,9 +213,7 @@ fn branches_are_chosen_per_example() {
 fn a_checkpoint_changes_no_number() {
     let layer = |x: Tensor| (x.sin() * 1.5).exp().tanh();
     let plain = grad(&x(), |x| layer(layer(layer(x))).sum());
-    let saving = grad(&x(), |x| {
-        checkpoint(&x, |x| layer(checkpoint(&x, |x| layer(layer(x))))).sum()
-    });
+    let saving = grad(&x(), |x| checkpoint(&x, |x| layer(checkpoint(&x, |x| layer(layer(x))))).sum());
     assert_eq!(plain.to_vec(), saving.to_vec());
     let plain = hessian(&x(), |x| layer(layer(x)).sum());
     let saving = hessian(&x(), |x| checkpoint(&x, |x| layer(layer(x))).sum());
@@ -222,10 +224,17 @@ fn a_checkpoint_changes_no_number() {
 fn a_jacobian_multiplies_by_no_identity() {
     let a = Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     let j = jacobian(&x(), |x| (&a * x.sin()).sum_over(1));
-    near(&j.dense(), &[
-        0.1f64.cos(), 2.0 * 0.2f64.cos(), 3.0 * 0.3f64.cos(),
-        4.0 * 0.1f64.cos(), 5.0 * 0.2f64.cos(), 6.0 * 0.3f64.cos(),
-    ]);
+    near(
+        &j.dense(),
+        &[
+            0.1f64.cos(),
+            2.0 * 0.2f64.cos(),
+            3.0 * 0.3f64.cos(),
+            4.0 * 0.1f64.cos(),
+            5.0 * 0.2f64.cos(),
+            6.0 * 0.3f64.cos(),
+        ],
+    );
     let (program, captures) = to_program(&x(), |x| (&a * x).sum_over(1));
     assert_eq!((program.input_types().len(), captures.len()), (2, 1));
 }

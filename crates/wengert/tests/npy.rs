@@ -81,7 +81,8 @@ fn the_bytes_are_those_of_numpy() {
 
 #[test]
 fn other_element_types_become_ours() {
-    let whole = |descr: &str, elements: &[u8]| read(descr, "(2,)", elements).unwrap().elements::<i64>().unwrap().to_vec();
+    let whole =
+        |descr: &str, elements: &[u8]| read(descr, "(2,)", elements).unwrap().elements::<i64>().unwrap().to_vec();
     assert_eq!(whole("|i1", &[255, 1]), [-1, 1]);
     assert_eq!(whole("|u1", &[255, 1]), [255, 1]);
     assert_eq!(whole("<i2", &[0, 128, 1, 0]), [-32768, 1]);
@@ -130,9 +131,14 @@ fn sizes_that_are_not_there_are_refused_before_memory_is_taken() {
 #[test]
 fn malformed_headers_are_refused() {
     for text in [
-        "", "{}", "{'descr': '<f8'}", "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': ()}",
-        "{'descr': '<f8', 'fortran_order': 0, 'shape': ()}", "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (), 'more': ()}", "((((((((((((((((((",
+        "",
+        "{}",
+        "{'descr': '<f8'}",
+        "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': ()}",
+        "{'descr': '<f8', 'fortran_order': 0, 'shape': ()}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (), 'more': ()}",
+        "((((((((((((((((((",
     ] {
         let error = Array::read_npy(&file(text, &[0; 8])[..]).unwrap_err();
         assert!(error.to_string().contains("not the dictionary that NumPy writes"), "{error}");
@@ -181,7 +187,9 @@ proptest! {
     }
 
     #[test]
-    fn no_shape_makes_it_panic(shape in prop::collection::vec(any::<u64>(), 0..4), few in prop::collection::vec(0u64..4, 0..4)) {
+    fn no_shape_makes_it_panic(
+        shape in prop::collection::vec(any::<u64>(), 0..4), few in prop::collection::vec(0u64..4, 0..4),
+    ) {
         for shape in [shape, few] {
             let text: String = shape.iter().map(|length| format!("{length},")).collect();
             for fortran in [false, true] {

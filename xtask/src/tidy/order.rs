@@ -34,6 +34,7 @@ const ORDER: &[&[&str]] = &[
     &["tensor", "derivatives"],
     // A tree has leaves of one kind, and a kind of leaf says what the drivers do with trees of it.
     &["tree", "scalar", "leaf", "lifted", "blocks"],
+    // Trees as vectors.
     &["algebra"],
     &["taylor"],
     // Replaying a recording.

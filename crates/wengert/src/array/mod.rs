@@ -131,6 +131,8 @@ pub trait Element: Copy + Default + PartialEq + PartialOrd + fmt::Debug + fmt::D
     fn slice(data: &Data) -> Option<&[Self]>;
     /// The elements for writing, if they have this type; a copy is made if they are shared.
     fn vec_mut(data: &mut Data) -> Option<&mut Vec<Self>>;
+    /// The elements by value, if they have this type; a copy is made if they are shared.
+    fn into_vec(data: Data) -> Option<Vec<Self>>;
 }
 
 macro_rules! element {
@@ -145,6 +147,9 @@ macro_rules! element {
             }
             fn vec_mut(data: &mut Data) -> Option<&mut Vec<Self>> {
                 if let Data::$name(elements) = data { Some(Arc::make_mut(elements)) } else { None }
+            }
+            fn into_vec(data: Data) -> Option<Vec<Self>> {
+                if let Data::$name(elements) = data { Some(Arc::unwrap_or_clone(elements)) } else { None }
             }
         }
     };
@@ -252,6 +257,11 @@ impl Array {
     /// The elements.
     pub fn data(&self) -> &Data {
         &self.data
+    }
+
+    /// The elements by value, if they are of type `T`; a copy is made if they are shared.
+    pub fn into_elements<T: Element>(self) -> Option<Vec<T>> {
+        T::into_vec(self.data)
     }
 
     /// The elements, if they are of type `T`.

@@ -1,8 +1,9 @@
 //! Arrays in the files of NumPy: `.npy` is one array, `.npz` a zip archive of them by name.
 //!
-//! An `.npy` file is a magic word, a version, the length of the header, the header (a Python dictionary in one line, such
-//! as `{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }`) and the elements. Nothing that a header claims is
-//! believed before the bytes are there: memory grows with what is read, and a size that overflows is refused.
+//! An `.npy` file is a magic word, a version, the length of the header, the header (a Python dictionary in one line,
+//! such as `{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }`) and the elements. Nothing that a header
+//! claims is believed before the bytes are there: memory grows with what is read, and a size that overflows is
+//! refused.
 
 use std::io::{self, Read, Seek, Write};
 

@@ -28,6 +28,8 @@ use crate::tape::Var;
 mod nalgebra;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+#[cfg(feature = "ndarray")]
+mod tensor;
 
 /// The plain number, out of the recording.
 #[track_caller]

@@ -52,10 +52,7 @@ pub trait Drive: Sized {
 
     /// See [`crate::value_and_grad_aux`].
     #[track_caller]
-    fn value_and_grad_aux<T, A>(
-        x: &T,
-        f: impl FnOnce(T::Vars) -> (Self::Active, A),
-    ) -> (Self, Self::Out<A>, T::Grad)
+    fn value_and_grad_aux<T, A>(x: &T, f: impl FnOnce(T::Vars) -> (Self::Active, A)) -> (Self, Self::Out<A>, T::Grad)
     where
         Self: Leaf,
         T: Tree<Leaf = Self>,

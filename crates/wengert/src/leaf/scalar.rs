@@ -27,12 +27,7 @@ where
 
 /// Ends a recording and computes from it.
 #[track_caller]
-fn finish<S: Scalar>(
-    scope: Scope,
-    outputs: &[Var],
-    directions: &[S],
-    task: &Task,
-) -> std::vec::IntoIter<S> {
+fn finish<S: Scalar>(scope: Scope, outputs: &[Var], directions: &[S], task: &Task) -> std::vec::IntoIter<S> {
     let results = if scope.has_externals() {
         lifted::finish(scope, outputs, directions, task)
     } else {

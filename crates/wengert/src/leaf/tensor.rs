@@ -132,7 +132,8 @@ fn apply(
 impl Drive for Tensor {
     fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> (Self, T::Grad) {
         let (point, closed) = record_loss("value_and_grad", x, f);
-        let mut results = apply("value_and_grad", derivatives::gradient(&closed, true), &closed, &point, &[]).into_iter();
+        let mut results =
+            apply("value_and_grad", derivatives::gradient(&closed, true), &closed, &point, &[]).into_iter();
         let value = results.next().expect("the value comes first");
         (value, tree(x, results))
     }

@@ -1,11 +1,11 @@
 //! Constants: what does not depend on the inputs is computed once, here.
 //!
-//! Only single numbers are computed, by the reference executor, so that no bit changes: a result with one element, or
-//! one whose elements are all the same number. An array is never made larger than the text of its equation.
+//! Only single numbers are computed, by the operation's definition, so that no bit changes: a result with one
+//! element, or one whose elements are all the same number. An array is never made larger than the text of its
+//! equation.
 
 use super::{Config, rebuild, repeated};
 use crate::array::{Array, Data, Type};
-use crate::execute::eval;
 use crate::primitives::{Literal, Op, Primitive};
 use crate::program::{Builder, Program, Value};
 
@@ -41,7 +41,7 @@ fn folded(b: &Builder, op: &Op, args: &[Value]) -> Option<(Literal, Type)> {
     let operands: Vec<Array> = known.iter().zip(types).map(|(literal, ty)| full(*literal, &shape(ty))).collect();
     let operands: Vec<&Array> = operands.iter().collect();
     // What fails is left for the run, which names the user's line.
-    let results = eval(op, &operands, None).ok()?;
+    let results = op.eval(&operands).ok()?;
     Some((first(&results[0])?, ty))
 }
 

@@ -289,7 +289,8 @@ pub const RULES: &[Rewrite] = rules! {
     Exact "broadcast(broadcast x) = broadcast x",
     "v20: f64[2,144] = broadcast[shape=[2,144], axes=[1]] v0;
      v21: f64[2,3,144] = broadcast[shape=[2,3,144], axes=[0,2]] v20", |b, op, args| {
-        let (Op::Broadcast(outer), (Op::Broadcast(inner), x)) = (op, definition(b, *args.first()?)?) else { return None };
+        let Op::Broadcast(outer) = op else { return None };
+        let (Op::Broadcast(inner), x) = definition(b, args[0])? else { return None };
         let axes: Vec<usize> = inner.axes.iter().map(|&axis| outer.axes[axis]).collect();
         becomes(Broadcast::new(&outer.shape, &axes), x)
     };

@@ -3,7 +3,10 @@
 use super::rules::{RULES, Rewrite, rewrite_with};
 use super::*;
 use crate::array::{Array, DType, Data};
-use crate::primitives::samples;
+use crate::ops::{Binary, Compare, Unary};
+use crate::primitives::{Broadcast, Convert, Logic, Permute, Reshape, Reverse, Select, Slice, samples};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn parse(text: &str) -> Program {
     text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -229,4 +232,108 @@ fn branches_and_rules_of_custom_operations_are_optimised() {
     );
     let program = parse(&text);
     assert_eq!((program.count(), program.optimize().count()), (10, 2));
+}
+
+/// One equation of a random program on values of type `f64[2,2]`; operands by number, modulo how many there are.
+#[derive(Clone, Debug)]
+enum Step {
+    Constant(usize),
+    Unary(usize, usize),
+    Binary(usize, usize, usize),
+    Choose(usize, usize, bool, usize, usize),
+    Move(usize, usize),
+    Truth(bool, usize, usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let k = || 0usize..64;
+    let step = prop_oneof![
+        k().prop_map(Step::Constant),
+        (k(), k()).prop_map(|(op, x)| Step::Unary(op, x)),
+        (k(), k(), k()).prop_map(|(op, x, y)| Step::Binary(op, x, y)),
+        (k(), k(), any::<bool>(), k(), k()).prop_map(|(x, y, not, yes, no)| Step::Choose(x, y, not, yes, no)),
+        (k(), k()).prop_map(|(how, x)| Step::Move(how, x)),
+        (any::<bool>(), k(), k()).prop_map(|(value, yes, no)| Step::Truth(value, yes, no)),
+    ];
+    prop::collection::vec(step, 1..24)
+}
+
+fn random_program(steps: &[Step]) -> Program {
+    // What the rules look for, often enough that they apply.
+    const UNARY: [Unary; 6] = [Unary::Neg, Unary::Neg, Unary::Abs, Unary::Square, Unary::Powi(1), Unary::Sqrt];
+    const BINARY: [Binary; 7] =
+        [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Max, Binary::Min, Binary::Copysign];
+    const CONSTANTS: [f64; 8] = [1.0, -1.0, 0.0, -0.0, 0.25, 3.0, f64::INFINITY, f64::NAN];
+    let mut b = Builder::new();
+    let ty = crate::array::Type::new(DType::F64, &[2, 2]);
+    let mut values = vec![b.input("x", ty.clone()), b.input("y", ty.clone())];
+    for step in steps {
+        let at = |k: &usize| values[k % values.len()];
+        let next = match step {
+            Step::Constant(k) => b.full(CONSTANTS[k % CONSTANTS.len()], &ty),
+            Step::Unary(op, x) => b.op(UNARY[op % UNARY.len()], &[at(x)]),
+            Step::Binary(op, x, y) => b.op(BINARY[op % BINARY.len()], &[at(x), at(y)]),
+            Step::Choose(x, y, not, yes, no) => {
+                let mask = b.op(Compare::Lt, &[at(x), at(y)]);
+                let mask = if *not { b.op(Logic::Not, &[mask]) } else { mask };
+                b.op(Select, &[mask, at(yes), at(no)])
+            }
+            Step::Truth(value, yes, no) => {
+                let mask = b.full(f64::from(u8::from(*value)), &ty.with_dtype(DType::Bool));
+                b.op(Select, &[mask, at(yes), at(no)])
+            }
+            Step::Move(how, x) => moved(&mut b, how % 7, at(x)),
+        };
+        values.push(next);
+    }
+    b.finish(&values[values.len().saturating_sub(3)..])
+}
+
+/// Elements that move, and end in the shape in which they began.
+fn moved(b: &mut Builder, how: usize, x: Value) -> Value {
+    match how {
+        0 => b.op(Permute::new(&[1, 0]), &[x]),
+        1 => b.op(Reverse::new(&[0]), &[x]),
+        2 => b.op(Reverse::new(&[0, 1]), &[x]),
+        3 => {
+            let flat = b.op(Reshape::new(&[4]), &[x]);
+            b.op(Reshape::new(&[2, 2]), &[flat])
+        }
+        4 => {
+            let wide = b.op(Broadcast::new(&[3, 2, 2], &[1, 2]), &[x]);
+            let wider = b.op(Broadcast::new(&[3, 2, 2, 2], &[0, 1, 3]), &[wide]);
+            let cut = b.op(Slice::new(&[0, 0, 1, 0], &[3, 2, 2, 2], &[2, 1, 1, 1]), &[wider]);
+            let cut = b.op(Slice::new(&[1, 0, 0, 0], &[2, 2, 1, 2], &[1, 1, 1, 1]), &[cut]);
+            b.op(Reshape::new(&[2, 2]), &[cut])
+        }
+        5 => {
+            let single = b.op(Convert(DType::F32), &[x]);
+            b.op(Convert(DType::F64), &[single])
+        }
+        _ => b.op(Slice::new(&[0, 0], &[2, 2], &[1, 1]), &[x]),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::default() })]
+
+    /// Random programs and their derivatives, at numbers of every kind.
+    #[test]
+    fn optimising_random_programs_keeps_every_bit(steps in steps(), points in prop::collection::vec(0usize..12, 40)) {
+        let program = random_program(&steps);
+        let both = [true, true];
+        for program in [program.clone(), program.jvp(&both).unwrap(), program.vjp(&both).unwrap()] {
+            let optimised = program.optimize();
+            prop_assert_eq!(&optimised.optimize(), &optimised, "once is enough");
+            let inputs: Vec<Array> = program
+                .input_types()
+                .iter()
+                .zip(points.chunks(4))
+                .map(|(ty, points)| Array::new(&ty.shape, points.iter().map(|&k| NUMBERS[k]).collect::<Vec<f64>>()))
+                .collect();
+            for (x, y) in program.run(&inputs).unwrap().iter().zip(optimised.run(&inputs).unwrap()) {
+                prop_assert!(agree(Class::Exact, x, &y), "{x:?} became {y:?}:\n{program}\n{optimised}");
+            }
+        }
+    }
 }

@@ -230,13 +230,7 @@ impl Primitive for Permute {
         self.order.iter().enumerate().for_each(|(k, &axis)| inverse[axis] = k);
         Ok(vec![cotangents[0].map(|ct| b.permute(ct, &inverse))])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        _: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
         if !batched[0] {
             return Ok(vec![(b.op(self.clone(), args), false)]);
         }
@@ -305,13 +299,7 @@ impl Primitive for Reverse {
     ) -> Result<Vec<Option<Value>>, Misfit> {
         Ok(vec![cotangents[0].map(|ct| b.op(self.clone(), &[ct]))])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        _: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
         let shift = usize::from(batched[0]);
         let axes: Vec<usize> = self.axes.iter().map(|axis| axis + shift).collect();
         Ok(vec![(b.op(Reverse { axes }, args), batched[0])])

@@ -34,17 +34,19 @@ fn check_inputs(program: &Program, args: &[&Type]) -> Result<(), Misfit> {
 
 /// The tangents of a Program's outputs alone, as a Program of its inputs and their tangents, with
 /// zeros for the outputs marked in `wanted` that have none; and which outputs have one.
-fn tangent_program(program: &Program, active: &[bool], wanted: Option<&[bool]>) -> Result<(Program, Vec<bool>), Misfit> {
+fn tangent_program(
+    program: &Program,
+    active: &[bool],
+    wanted: Option<&[bool]>,
+) -> Result<(Program, Vec<bool>), Misfit> {
     let mut b = Builder::new();
     let args = same_inputs(&mut b, program);
     let tangents = jvp::tangent_inputs(&mut b, program, active);
     let (outs, dots) = jvp::jvp(&mut b, program, &args, &tangents).map_err(inside)?;
     let has: Vec<bool> = dots.iter().map(Option::is_some).collect();
     let wanted = wanted.unwrap_or(&has).to_vec();
-    let results: Vec<Value> = (0..outs.len())
-        .filter(|&k| wanted[k])
-        .map(|k| dots[k].unwrap_or_else(|| b.zeros_like(outs[k])))
-        .collect();
+    let results: Vec<Value> =
+        (0..outs.len()).filter(|&k| wanted[k]).map(|k| dots[k].unwrap_or_else(|| b.zeros_like(outs[k]))).collect();
     Ok((dce(&b.finish(&results)), has))
 }
 
@@ -77,8 +79,11 @@ impl Pulled {
     fn transpose(&self, program: &Program, operands: &[Operand]) -> Result<(Builder, Vec<Option<Cotangent>>), Misfit> {
         let mut b = Builder::new();
         let types = program.input_types();
-        let args: Vec<Option<Value>> =
-            operands.iter().zip(types).map(|(operand, ty)| (!operand.is_linear()).then(|| b.input("", ty.clone()))).collect();
+        let args: Vec<Option<Value>> = operands
+            .iter()
+            .zip(types)
+            .map(|(operand, ty)| (!operand.is_linear()).then(|| b.input("", ty.clone())))
+            .collect();
         let outputs = program.output_types();
         let present = |k: usize| self.cotangents[k];
         let values: Vec<Option<Value>> =
@@ -247,14 +252,24 @@ region!(Call, "call");
 region!(Recompute, "recompute");
 
 impl Call {
-    fn jvp_of_region(&self, b: &mut Builder, args: &[Value], tangents: &[Option<Value>]) -> Result<WithTangents, Misfit> {
+    fn jvp_of_region(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        tangents: &[Option<Value>],
+    ) -> Result<WithTangents, Misfit> {
         jvp::jvp(b, &self.program, args, tangents).map_err(inside)
     }
 }
 
 impl Recompute {
     /// The values, and as a second region the tangents: it computes again what it needs.
-    fn jvp_of_region(&self, b: &mut Builder, args: &[Value], tangents: &[Option<Value>]) -> Result<WithTangents, Misfit> {
+    fn jvp_of_region(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        tangents: &[Option<Value>],
+    ) -> Result<WithTangents, Misfit> {
         let outs = b.ops(self.clone(), args);
         let active: Vec<bool> = tangents.iter().map(Option::is_some).collect();
         let (program, has) = tangent_program(&self.program, &active, None)?;
@@ -352,9 +367,10 @@ impl Primitive for Cond {
             let mut b = Builder::new();
             let inputs = vmap::batched_inputs(&mut b, program, &batched[1..], length);
             let outs = vmap::vmap(&mut b, program, &inputs, &batched[1..], length).map_err(inside)?;
-            let outs = outs.into_iter().zip(&flags).map(|((out, has), &wanted)| {
-                if wanted && !has { b.repeat_in_front(out, length) } else { out }
-            });
+            let outs = outs
+                .into_iter()
+                .zip(&flags)
+                .map(|((out, has), &wanted)| if wanted && !has { b.repeat_in_front(out, length) } else { out });
             let outs: Vec<Value> = outs.collect();
             Ok(b.finish(&outs))
         };

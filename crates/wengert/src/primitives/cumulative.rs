@@ -169,13 +169,7 @@ impl Primitive for Cumulative {
         let back = Cumulative { reverse: !self.reverse, ..*self };
         Ok(vec![cotangents[0].map(|ct| b.op(back, &[ct]))])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        _: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
         let axis = self.axis + usize::from(batched[0]);
         Ok(vec![(b.op(Cumulative { axis, ..*self }, args), batched[0])])
     }
@@ -298,4 +292,3 @@ impl Family for Recurrence {
         ]
     }
 }
-

@@ -280,7 +280,8 @@ impl Family for Binary {
         for &op in Binary::ALL {
             let (x, y): (Vec<f64>, Vec<f64>) = Binary::samples(op).iter().copied().unzip();
             let single = |x: &[f64]| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
-            samples.push(Sample::new(op, &[Array::new(&[1, x.len()], single(&x)), Array::new(&[1, x.len()], single(&y))]));
+            samples
+                .push(Sample::new(op, &[Array::new(&[1, x.len()], single(&x)), Array::new(&[1, x.len()], single(&y))]));
             samples.push(Sample::new(op, &[Array::new(&[x.len()], x), Array::new(&[y.len()], y)]));
         }
         for op in [Binary::Add, Binary::Mul, Binary::Rem, Binary::Max] {
@@ -331,10 +332,11 @@ impl Family for Compare {
         let (x, y) = (Array::new(&[5], x), Array::new(&[5], y));
         let whole = [Array::new(&[2], vec![1i64, 2]), Array::new(&[2], vec![2i64, 2])];
         let samples = Compare::ALL.iter().flat_map(|&op| {
-            [Sample::new(op, &[x.clone(), y.clone()]), Sample::new(op, &whole), Sample::new(op, &[
-                numbers_f32(1, &[2, 2]),
-                numbers_f32(2, &[2, 2]),
-            ])]
+            [
+                Sample::new(op, &[x.clone(), y.clone()]),
+                Sample::new(op, &whole),
+                Sample::new(op, &[numbers_f32(1, &[2, 2]), numbers_f32(2, &[2, 2])]),
+            ]
         });
         samples.collect()
     }
@@ -563,7 +565,8 @@ impl Family for Convert {
             Array::new(&[2], vec![3i64, 0]),
             Array::new(&[2], vec![true, false]),
         ];
-        let cases = operands.iter().flat_map(|x| DType::ALL.map(|to| Sample::new(Convert(to), std::slice::from_ref(x))));
+        let cases =
+            operands.iter().flat_map(|x| DType::ALL.map(|to| Sample::new(Convert(to), std::slice::from_ref(x))));
         cases.collect()
     }
 }

@@ -201,9 +201,10 @@ impl Primitive for Pad {
         let mut sources = vec![x.size(); element_count(&shape).expect("inferred")];
         let mut source = 0;
         for_each_index(x.shape(), |index| {
-            let place = index.iter().enumerate().try_fold(0, |place, (axis, &i)| {
-                Some(place + self.place(axis, i, shape[axis])? * strides[axis])
-            });
+            let place = index
+                .iter()
+                .enumerate()
+                .try_fold(0, |place, (axis, &i)| Some(place + self.place(axis, i, shape[axis])? * strides[axis]));
             if let Some(place) = place {
                 sources[place] = source;
             }
@@ -413,7 +414,10 @@ impl Family for Concat {
             two(0, &[2], &[3]),
             two(1, &[2, 1], &[2, 2]),
             two(0, &[0, 2], &[1, 2]),
-            Sample::new(Concat { axis: 1 }, &[numbers_f32(1, &[1, 1]), numbers_f32(2, &[1, 2]), numbers_f32(3, &[1, 1])]),
+            Sample::new(
+                Concat { axis: 1 },
+                &[numbers_f32(1, &[1, 1]), numbers_f32(2, &[1, 2]), numbers_f32(3, &[1, 1])],
+            ),
             Sample::new(Concat { axis: 0 }, &[Array::new(&[1], vec![1i64]), Array::new(&[2], vec![2i64, 3])]),
             Sample::new(Concat { axis: 0 }, &[numbers(4, &[2])]),
         ]

@@ -87,13 +87,7 @@ impl Primitive for Literal {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        _: &[Value],
-        _: &[bool],
-        _: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, _: &[Value], _: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
         Ok(vec![(b.op(*self, &[]), false)])
     }
     fn attributes(&self) -> Attributes {
@@ -130,13 +124,7 @@ impl Primitive for Iota {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        _: &[Value],
-        _: &[bool],
-        _: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, _: &[Value], _: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
         Ok(vec![(b.op(self.clone(), &[]), false)])
     }
     fn attributes(&self) -> Attributes {

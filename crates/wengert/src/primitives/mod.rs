@@ -19,9 +19,9 @@ mod elementwise;
 mod gather;
 mod index;
 mod literal;
-pub(crate) mod random;
 #[cfg(feature = "text")]
 mod parse;
+pub(crate) mod random;
 mod reduce;
 pub(crate) mod rule;
 mod sample;
@@ -44,9 +44,9 @@ pub use elementwise::{Convert, Logic, Select};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};
-pub use random::{RandomBits, RandomKind};
 #[cfg(feature = "text")]
 pub(crate) use parse::operation;
+pub use random::{RandomBits, RandomKind};
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use sample::Sample;
 pub use sort::ArgSort;

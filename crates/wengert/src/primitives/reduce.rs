@@ -28,8 +28,7 @@ pub enum Reducer {
 
 impl Reducer {
     /// Every member of the family.
-    pub const ALL: [Reducer; 6] =
-        [Reducer::Sum, Reducer::Prod, Reducer::Max, Reducer::Min, Reducer::All, Reducer::Any];
+    pub const ALL: [Reducer; 6] = [Reducer::Sum, Reducer::Prod, Reducer::Max, Reducer::Min, Reducer::All, Reducer::Any];
 
     const fn name(self) -> &'static str {
         match self {
@@ -106,9 +105,8 @@ fn smaller<T: Element>(x: T, y: T) -> T {
 
 /// The extreme over axes; every result has at least one element.
 fn extreme<T: Element>(x: &Array, axes: &[usize], better: impl Fn(T, T) -> T) -> Array {
-    let (shape, results) = fold(x, axes, None, |best: Option<T>, element: T| {
-        Some(best.map_or(element, |best| better(best, element)))
-    });
+    let (shape, results) =
+        fold(x, axes, None, |best: Option<T>, element: T| Some(best.map_or(element, |best| better(best, element))));
     Array::new(&shape, results.into_iter().map(|best| best.unwrap_or_default()).collect::<Vec<T>>())
 }
 
@@ -154,10 +152,11 @@ impl Primitive for Reduce {
             misfit!("it does not take elements of type {}; convert first", x.dtype);
         }
         let result = x.with_shape(kept(&x.shape, &self.axes));
-        if matches!(self.reducer, Reducer::Max | Reducer::Min) && result.size() > 0 {
-            if let Some(axis) = self.axes.iter().find(|&&axis| x.shape[axis] == 0) {
-                misfit!("an extreme of no elements does not exist: axis {axis} is empty");
-            }
+        if matches!(self.reducer, Reducer::Max | Reducer::Min)
+            && result.size() > 0
+            && let Some(axis) = self.axes.iter().find(|&&axis| x.shape[axis] == 0)
+        {
+            misfit!("an extreme of no elements does not exist: axis {axis} is empty");
         }
         Ok(vec![result])
     }
@@ -356,13 +355,7 @@ impl Primitive for ArgReduce {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        _: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
         let axis = self.axis + usize::from(batched[0]);
         Ok(vec![(b.op(ArgReduce { axis, ..*self }, args), batched[0])])
     }

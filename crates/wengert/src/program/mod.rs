@@ -53,6 +53,9 @@ pub struct Eqn {
     pub(crate) line: Option<Line>,
 }
 
+// Equations are copied by every transformation: they stay small.
+const _: () = assert!(size_of::<Op>() <= 120 && size_of::<Eqn>() <= 168);
+
 impl Eqn {
     /// The results.
     pub fn outs(&self) -> impl ExactSizeIterator<Item = Value> + use<> {

@@ -12,7 +12,7 @@ use crate::program::{Builder, Value};
 /// An operation of the user's that is several equations, with several results: its errors have its
 /// name, the operands as the user wrote them, and the caller's line.
 #[track_caller]
-pub(super) fn compose_all(
+pub(crate) fn compose_all(
     name: &str,
     operands: &[&Tensor],
     f: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>, Misfit>,
@@ -25,7 +25,7 @@ pub(super) fn compose_all(
 
 /// As [`compose_all`], with one result.
 #[track_caller]
-pub(super) fn compose(
+pub(crate) fn compose(
     name: &str,
     operands: &[&Tensor],
     f: impl FnOnce(&mut Builder, &[Value]) -> Result<Value, Misfit>,
@@ -35,7 +35,7 @@ pub(super) fn compose(
 
 /// An operation of the user's that is one equation on the operands as they are.
 #[track_caller]
-pub(super) fn single(name: &str, op: impl Into<Op>, operands: &[&Tensor]) -> Result<Tensor, Error> {
+pub(crate) fn single(name: &str, op: impl Into<Op>, operands: &[&Tensor]) -> Result<Tensor, Error> {
     let line = Location::caller();
     match graph::apply(op, operands) {
         Ok(mut results) => Ok(results.remove(0)),
@@ -45,7 +45,7 @@ pub(super) fn single(name: &str, op: impl Into<Op>, operands: &[&Tensor]) -> Res
 
 /// The error of an operation that was refused before any equation was made.
 #[track_caller]
-pub(super) fn refuse<T>(name: &str, operands: &[&Tensor], why: impl Into<Misfit>) -> Result<T, Error> {
+pub(crate) fn refuse<T>(name: &str, operands: &[&Tensor], why: impl Into<Misfit>) -> Result<T, Error> {
     let error = Error::new(ErrorKind::Misfit, name, why.into().0);
     Err(error.of(operands.iter().map(|operand| operand.ty())).at(Some(Location::caller())))
 }
@@ -68,10 +68,10 @@ macro_rules! or_raise {
     (@out) => { $crate::tensor::Tensor };
     (@out $out:ty) => { $out };
 }
-pub(super) use or_raise;
+pub(crate) use or_raise;
 
 /// The number of an axis, which may be counted from the end by negative numbers.
-pub(super) fn axis_of(axis: isize, rank: usize) -> Result<usize, Misfit> {
+pub(crate) fn axis_of(axis: isize, rank: usize) -> Result<usize, Misfit> {
     let from_start = if axis < 0 { axis.checked_add_unsigned(rank) } else { Some(axis) };
     match from_start.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank) {
         Some(axis) => Ok(axis),
@@ -81,7 +81,7 @@ pub(super) fn axis_of(axis: isize, rank: usize) -> Result<usize, Misfit> {
 }
 
 /// The numbers of several axes, which must differ.
-pub(super) fn axes_of(axes: &[isize], rank: usize) -> Result<Vec<usize>, Misfit> {
+pub(crate) fn axes_of(axes: &[isize], rank: usize) -> Result<Vec<usize>, Misfit> {
     let mut found = Vec::with_capacity(axes.len());
     for &axis in axes {
         let axis = axis_of(axis, rank)?;
@@ -95,7 +95,7 @@ pub(super) fn axes_of(axes: &[isize], rank: usize) -> Result<Vec<usize>, Misfit>
 
 /// The shape that both shapes stretch to: aligned at their ends, axes of length 1 take the other's
 /// length.
-pub(super) fn joint_shape(x: &[usize], y: &[usize]) -> Result<Vec<usize>, Misfit> {
+pub(crate) fn joint_shape(x: &[usize], y: &[usize]) -> Result<Vec<usize>, Misfit> {
     let rank = x.len().max(y.len());
     let length = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
     let mut shape = Vec::with_capacity(rank);
@@ -115,7 +115,7 @@ pub(super) fn joint_shape(x: &[usize], y: &[usize]) -> Result<Vec<usize>, Misfit
 }
 
 /// That a shape fits in memory.
-pub(super) fn check_count(shape: &[usize]) -> Result<(), Misfit> {
+pub(crate) fn check_count(shape: &[usize]) -> Result<(), Misfit> {
     match element_count(shape) {
         Some(_) => Ok(()),
         None => misfit!("the shape {shape:?} does not fit in memory"),
@@ -123,7 +123,7 @@ pub(super) fn check_count(shape: &[usize]) -> Result<(), Misfit> {
 }
 
 /// Whether a shape stretches to another.
-pub(super) fn check_stretch(from: &[usize], to: &[usize]) -> Result<(), Misfit> {
+pub(crate) fn check_stretch(from: &[usize], to: &[usize]) -> Result<(), Misfit> {
     match joint_shape(from, to)? {
         joint if joint == to => Ok(()),
         _ => misfit!("the shape {from:?} does not stretch to {to:?}"),
@@ -132,7 +132,7 @@ pub(super) fn check_stretch(from: &[usize], to: &[usize]) -> Result<(), Misfit> 
 
 /// `x` stretched to a shape, as [`check_stretch`] allows it: axes of length 1 are taken away and
 /// then repeated.
-pub(super) fn stretch(b: &mut Builder, x: Value, shape: &[usize]) -> Value {
+pub(crate) fn stretch(b: &mut Builder, x: Value, shape: &[usize]) -> Value {
     let from = b.shape(x).to_vec();
     if from == shape {
         return x;
@@ -147,12 +147,12 @@ pub(super) fn stretch(b: &mut Builder, x: Value, shape: &[usize]) -> Value {
 }
 
 /// Both values in the shape that they stretch to.
-pub(super) fn together(b: &mut Builder, x: Value, y: Value) -> Result<(Value, Value), Misfit> {
+pub(crate) fn together(b: &mut Builder, x: Value, y: Value) -> Result<(Value, Value), Misfit> {
     let shape = joint_shape(b.shape(x), b.shape(y))?;
     Ok((stretch(b, x, &shape), stretch(b, y, &shape)))
 }
 
 /// Removes axes of length 1, or puts them back, in a type.
-pub(super) fn with_axes_of_one(ty: &Type, axes: &[usize]) -> Vec<usize> {
+pub(crate) fn with_axes_of_one(ty: &Type, axes: &[usize]) -> Vec<usize> {
     (0..ty.rank()).map(|axis| if axes.contains(&axis) { 1 } else { ty.shape[axis] }).collect()
 }

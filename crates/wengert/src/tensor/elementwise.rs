@@ -83,10 +83,10 @@ unary! {
 /// The functions of two arguments by their names; what they compute is said at [`Binary`] and
 /// [`Compare`].
 macro_rules! binary {
-    ($($name:ident = $twin:ident: $family:ident $op:ident;)*) => {
+    (from $place:literal: $($name:ident = $twin:ident: $family:ident $op:ident;)*) => {
         impl Tensor { $(
             #[doc = concat!(
-                "[`", stringify!($op), "`](crate::ops::", stringify!($family), "::", stringify!($op),
+                "[`", stringify!($name), "`](", $place, "::", stringify!($family), "::", stringify!($op),
                 ") of the elements of `self` and `other`, the shapes stretched to each other."
             )]
             ///
@@ -108,7 +108,7 @@ macro_rules! binary {
         )* }
     };
 }
-binary! {
+binary! { from "crate::ops":
     pow = try_pow: Binary Pow;
     atan2 = try_atan2: Binary Atan2;
     hypot = try_hypot: Binary Hypot;
@@ -123,6 +123,8 @@ binary! {
     ge = try_ge: Compare Ge;
     eq = try_eq: Compare Eq;
     ne = try_ne: Compare Ne;
+}
+binary! { from "crate::primitives":
     and = try_and: Logic And;
     or = try_or: Logic Or;
     xor = try_xor: Logic Xor;

@@ -218,9 +218,8 @@ pub(super) fn level(operands: &[&Tensor]) -> Option<u64> {
 
 /// Whether a branch of `cond` is being recorded, here or around.
 pub(crate) fn in_branch() -> bool {
-    GRAPHS.with_borrow(|graphs| {
-        graphs.iter().any(|graph| graph.reading == Reading::Branch && is_open(graph.generation))
-    })
+    GRAPHS
+        .with_borrow(|graphs| graphs.iter().any(|graph| graph.reading == Reading::Branch && is_open(graph.generation)))
 }
 
 /// Whether two tensors are the same value.
@@ -234,7 +233,8 @@ pub(crate) fn apply(op: impl Into<Op>, operands: &[&Tensor]) -> Result<Vec<Tenso
     let (op, line) = (op.into(), Location::caller());
     match level(operands) {
         None => {
-            let arrays: Vec<Array> = operands.iter().map(|operand| known(operand, &op, line)).collect::<Result<_, _>>()?;
+            let arrays: Vec<Array> =
+                operands.iter().map(|operand| known(operand, &op, line)).collect::<Result<_, _>>()?;
             let arrays: Vec<&Array> = arrays.iter().collect();
             let types: Vec<&Type> = arrays.iter().map(|array| array.ty()).collect();
             infer(&op, &types).map_err(|error| error.at(Some(line)))?;

@@ -279,13 +279,7 @@ fn take(b: &mut Builder, args: &[Value], axis: isize, mode: OutOfBounds) -> Resu
 }
 
 /// `args` are the tensor, the indices and the updates.
-fn scatter(
-    b: &mut Builder,
-    args: &[Value],
-    axis: isize,
-    write: Write,
-    mode: OutOfBounds,
-) -> Result<Value, Misfit> {
+fn scatter(b: &mut Builder, args: &[Value], axis: isize, write: Write, mode: OutOfBounds) -> Result<Value, Misfit> {
     let shape = b.shape(args[0]).to_vec();
     let axis = axis_of(axis, shape.len())?;
     let own = b.shape(args[1]).to_vec();

@@ -129,7 +129,8 @@ impl Tensor {
             if counts.len() != shape.len() {
                 misfit!("there are {} counts for {} axes", counts.len(), shape.len());
             }
-            let spread = counts.iter().zip(&shape).flat_map(|(&count, &length)| [count, length]).collect::<Vec<usize>>();
+            let spread =
+                counts.iter().zip(&shape).flat_map(|(&count, &length)| [count, length]).collect::<Vec<usize>>();
             let places: Vec<usize> = (0..shape.len()).map(|axis| 2 * axis + 1).collect();
             merged(b, args[0], &spread, &places)
         })
@@ -183,7 +184,9 @@ impl Tensor {
         compose("pad", &operands, |b, args| {
             // Beyond this nothing fits in memory, and sums of amounts could overflow.
             const MOST: usize = isize::MAX as usize / 8;
-            let sizes = |&(low, high, interior): &(i64, i64, usize)| [low.unsigned_abs() as usize, high.unsigned_abs() as usize, interior];
+            let sizes = |&(low, high, interior): &(i64, i64, usize)| {
+                [low.unsigned_abs() as usize, high.unsigned_abs() as usize, interior]
+            };
             if let Some(size) = amounts.iter().flat_map(sizes).find(|&size| size > MOST) {
                 misfit!("an amount of {size} elements does not fit in memory");
             }

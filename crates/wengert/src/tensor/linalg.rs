@@ -181,7 +181,7 @@ fn check_dtypes(b: &Builder, args: &[Value]) -> Result<(), Misfit> {
 }
 
 /// The matrix product, batched and with vectors.
-pub(super) fn matmul(b: &mut Builder, x: Value, y: Value) -> Result<Value, Misfit> {
+pub(crate) fn matmul(b: &mut Builder, x: Value, y: Value) -> Result<Value, Misfit> {
     check_dtypes(b, &[x, y])?;
     let (left, right) = (b.shape(x).to_vec(), b.shape(y).to_vec());
     if left.is_empty() || right.is_empty() {
@@ -215,12 +215,7 @@ pub(super) fn matmul(b: &mut Builder, x: Value, y: Value) -> Result<Value, Misfi
 }
 
 /// A contraction by numbers of axes: over `contracted`, for each index of `batch`.
-fn general(
-    b: &mut Builder,
-    args: &[Value],
-    contracted: [&[isize]; 2],
-    batch: [&[isize]; 2],
-) -> Result<Value, Misfit> {
+fn general(b: &mut Builder, args: &[Value], contracted: [&[isize]; 2], batch: [&[isize]; 2]) -> Result<Value, Misfit> {
     check_dtypes(b, args)?;
     if contracted[0].len() != contracted[1].len() || batch[0].len() != batch[1].len() {
         misfit!("the axes of the operands do not come in pairs");
@@ -249,11 +244,13 @@ fn general(
     let mut out = shared;
     let named = own.map(|own| {
         own.into_iter()
-            .map(|label| label.unwrap_or_else(|| {
-                let label = next.next().expect("there is a label for every axis");
-                out.push(label);
-                label
-            }))
+            .map(|label| {
+                label.unwrap_or_else(|| {
+                    let label = next.next().expect("there is a label for every axis");
+                    out.push(label);
+                    label
+                })
+            })
             .collect::<Vec<u8>>()
     });
     Ok(b.emit(Einsum::from_labels(&named[0], &named[1], &out)?, args)?[0])
@@ -294,7 +291,8 @@ fn einsum(b: &mut Builder, spec: &str, args: &[Value]) -> Result<Value, Misfit> 
         let (y, right) = operands.remove(second);
         let (x, left) = operands.remove(first);
         let needed = |label: &u8| out.contains(label) || operands.iter().any(|(_, labels)| labels.contains(label));
-        let result: Vec<u8> = if operands.is_empty() { out.clone() } else { union(&left, &right).into_iter().filter(needed).collect() };
+        let result: Vec<u8> =
+            if operands.is_empty() { out.clone() } else { union(&left, &right).into_iter().filter(needed).collect() };
         check_count(&result.iter().map(|&label| length(label)).collect::<Vec<usize>>())?;
         let product = b.emit(Einsum::from_labels(&left, &right, &result)?, &[x, y])?[0];
         operands.insert(first, (product, result));
@@ -311,7 +309,9 @@ fn einsum(b: &mut Builder, spec: &str, args: &[Value]) -> Result<Value, Misfit> 
 fn parse(spec: &str, operands: usize) -> Result<(Vec<Vec<u8>>, Vec<u8>), Misfit> {
     let text: String = spec.chars().filter(|letter| !letter.is_whitespace()).collect();
     let (inputs, out) = text.split_once("->").map_or((&text[..], None), |(inputs, out)| (inputs, Some(out)));
-    if let Some(letter) = inputs.chars().chain(out.unwrap_or("").chars()).find(|c| !c.is_ascii_alphabetic() && *c != ',') {
+    if let Some(letter) =
+        inputs.chars().chain(out.unwrap_or("").chars()).find(|c| !c.is_ascii_alphabetic() && *c != ',')
+    {
         misfit!("`{letter}` in `{spec}` is no label: labels are ASCII letters");
     }
     let labels: Vec<Vec<u8>> = inputs.split(',').map(|labels| labels.as_bytes().to_vec()).collect();

@@ -1,26 +1,27 @@
 //! [`Tensor`]: the array of a recording. Outside one its operations run at once; inside one they
 //! are recorded.
 
-mod compose;
+pub(crate) mod compose;
 mod construct;
-mod random;
 mod convert;
+mod display;
 mod elementwise;
 pub(crate) mod graph;
+mod index;
+mod join;
+pub(crate) mod linalg;
 mod operand;
 mod operators;
-mod reduce;
+mod random;
+pub(crate) mod reduce;
 mod running;
 mod shape;
 mod slice;
-mod update;
-mod join;
-mod index;
 mod sort;
-mod linalg;
+#[cfg(test)]
+mod tests;
+mod update;
 mod window;
-
-use std::fmt;
 
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, OrRaise};
@@ -29,7 +30,7 @@ use crate::program::Value;
 pub use operand::IntoOperand;
 pub use random::Key;
 pub use reduce::Axes;
-pub use slice::{AxisIndex, Place, Ranges, step};
+pub use slice::{AxisIndex, Place, Ranges, span, step};
 pub use update::{IntoUpdate, Part, SliceMut};
 pub use window::{ConvOptions, Pool};
 
@@ -142,6 +143,18 @@ impl Tensor {
         graph::read(self)
     }
 
+    /// As [`Tensor::try_to_array`], giving up the tensor, so that its numbers need not be copied.
+    ///
+    /// # Errors
+    /// As [`Tensor::try_to_array`].
+    #[track_caller]
+    pub fn try_into_array(self) -> Result<Array, Error> {
+        match self.0 {
+            Repr::Known(array) => Ok(array),
+            Repr::Traced(_) => graph::read(&self),
+        }
+    }
+
     /// The elements as `f64` in row-major order; see [`Tensor::to_array`].
     #[track_caller]
     pub fn to_vec(&self) -> Vec<f64> {
@@ -170,14 +183,5 @@ impl Tensor {
             return Err(error.at(Some(std::panic::Location::caller())));
         }
         Ok(self.try_to_array()?.to_f64()[0])
-    }
-}
-
-impl fmt::Debug for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Repr::Known(array) => fmt::Debug::fmt(array, f),
-            Repr::Traced(traced) => write!(f, "{} (recorded as {})", traced.ty, traced.value),
-        }
     }
 }

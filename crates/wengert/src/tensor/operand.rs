@@ -11,6 +11,8 @@ use crate::program::{Builder, Value};
 ///
 /// A number takes the element type and the shape of the tensor that it meets: `x + 0.5` is single
 /// precision if `x` is. A number that the element type cannot hold is refused: 0.5 in integers.
+/// The operators take `f64` and `i64`, so that the type of `2.0` in `(2.0 * x).sin()` is known; the
+/// methods take `f32` too: `x.mul(y)`.
 ///
 /// Sealed.
 pub trait IntoOperand {

@@ -225,7 +225,7 @@ fn divided(b: &mut Builder, x: Value, number: f64) -> Value {
     b.div(x, divisor)
 }
 
-fn mean(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
+pub(crate) fn mean(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
     check_float(b.ty(x))?;
     let count = count(b, x, axes);
     let sum = b.sum(x, axes);
@@ -233,7 +233,7 @@ fn mean(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
 }
 
 /// `x - centre`, where `centre` lacks the axes.
-fn minus(b: &mut Builder, x: Value, centre: Value, axes: &[usize]) -> Value {
+pub(crate) fn minus(b: &mut Builder, x: Value, centre: Value, axes: &[usize]) -> Value {
     let shape = b.shape(x).to_vec();
     let centre = b.spread(centre, &shape, axes);
     b.sub(x, centre)
@@ -291,7 +291,7 @@ fn logsumexp(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit>
 }
 
 /// Whether elements are finite.
-fn is_finite(b: &mut Builder, x: Value) -> Value {
+pub(crate) fn is_finite(b: &mut Builder, x: Value) -> Value {
     let ty = b.ty(x).clone();
     let size = b.op(Unary::Abs, &[x]);
     let bound = b.full(f64::INFINITY, &ty);

@@ -47,6 +47,18 @@ pub fn step(range: impl AxisIndex, step: isize) -> Place {
     }
 }
 
+/// The positions from `start` to before `end`, as `start..end`: for an end that is counted from the
+/// end of the axis, because `1..-1` is an empty range to a reader, and to clippy a mistake.
+///
+/// ```
+/// use wengert::{Tensor, span};
+/// let x = Tensor::from([0.0, 1.0, 2.0, 3.0]);
+/// assert_eq!(x.slice(span(1, -1)).to_vec(), [1.0, 2.0]);
+/// ```
+pub fn span(start: isize, end: isize) -> Place {
+    range(start, Some(end))
+}
+
 impl AxisIndex for Place {
     fn place(self) -> Place {
         self

@@ -99,12 +99,10 @@ fn push_diagonal(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seed
         scale.unwrap_or_else(|| b.full(1.0, &ty.with_dtype(dtype)))
     };
     match (&eqn.op, operands) {
-        (Op::Unary(Unary::Neg), [Diagonal(scale)]) => {
-            Some(Diagonal(Some(match scale {
-                Some(scale) => b.neg(*scale),
-                None => b.full(-1.0, &ty),
-            })))
-        }
+        (Op::Unary(Unary::Neg), [Diagonal(scale)]) => Some(Diagonal(Some(match scale {
+            Some(scale) => b.neg(*scale),
+            None => b.full(-1.0, &ty),
+        }))),
         (Op::Binary(Binary::Mul), [Diagonal(scale), Known(factor)] | [Known(factor), Diagonal(scale)]) => {
             Some(Diagonal(Some(scale.map_or(*factor, |scale| b.mul(scale, *factor)))))
         }
@@ -130,9 +128,15 @@ fn push_diagonal(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seed
         }
         (Op::Convert(op), [Diagonal(scale)]) => Some(Diagonal(scale.map(|scale| b.convert(scale, op.0)))),
         (Op::Reshape(_), [Diagonal(scale)]) => Some(Diagonal(scale.map(|scale| b.reshape(scale, &ty.shape)))),
-        (Op::Einsum(einsum), [Diagonal(scale), Known(other)]) => {
-            Some(Seeded::Dense(contract(b, (einsum.lhs(), einsum.rhs(), einsum.out()), *scale, *other, program, eqn, 0)))
-        }
+        (Op::Einsum(einsum), [Diagonal(scale), Known(other)]) => Some(Seeded::Dense(contract(
+            b,
+            (einsum.lhs(), einsum.rhs(), einsum.out()),
+            *scale,
+            *other,
+            program,
+            eqn,
+            0,
+        ))),
         (Op::Einsum(einsum), [Known(other), Diagonal(scale)]) => {
             let (lhs, rhs, out) = (einsum.lhs(), einsum.rhs(), einsum.out());
             Some(Seeded::Dense(contract(b, (rhs, lhs, out), *scale, *other, program, eqn, 1)))

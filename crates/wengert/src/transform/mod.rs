@@ -89,11 +89,8 @@ impl Program {
     pub fn vjp(&self, active: &[bool]) -> Result<Program, Error> {
         let mut b = Builder::new();
         let args = same_inputs(&mut b, self);
-        let cotangents: Vec<Option<Value>> = self
-            .output_types()
-            .into_iter()
-            .map(|ty| ty.dtype.is_float().then(|| b.input("", ty)))
-            .collect();
+        let cotangents: Vec<Option<Value>> =
+            self.output_types().into_iter().map(|ty| ty.dtype.is_float().then(|| b.input("", ty))).collect();
         let (mut outs, linear) = linearize::linearize(&mut b, self, &args, active)?;
         let pulled = linear.pull(&mut b, &cotangents)?;
         for (k, ct) in pulled.into_iter().enumerate() {
@@ -148,8 +145,7 @@ impl Program {
         let cotangents: Vec<Option<Value>> = self.output_types().into_iter().map(|ty| Some(b.input("", ty))).collect();
         let pulled = transpose::transpose(&mut b, self, &args, &cotangents)?;
         let wanted = (0..linear.len()).filter(|&k| linear[k]);
-        let results: Vec<Value> =
-            wanted.map(|k| pulled[k].unwrap_or_else(|| b.full(0.0, &self.types[k]))).collect();
+        let results: Vec<Value> = wanted.map(|k| pulled[k].unwrap_or_else(|| b.full(0.0, &self.types[k]))).collect();
         Ok(dce(&b.finish(&results)))
     }
 
@@ -166,10 +162,8 @@ impl Program {
         let mut b = Builder::new();
         let args: Vec<Value> = vmap::batched_inputs(&mut b, self, batched, length);
         let outs = vmap::vmap(&mut b, self, &args, batched, length)?;
-        let outs: Vec<Value> = outs
-            .into_iter()
-            .map(|(out, batched)| if batched { out } else { b.repeat_in_front(out, length) })
-            .collect();
+        let outs: Vec<Value> =
+            outs.into_iter().map(|(out, batched)| if batched { out } else { b.repeat_in_front(out, length) }).collect();
         Ok(b.finish(&outs))
     }
 }

@@ -5,7 +5,6 @@
 //! again; what moves or adds numbers moves and joins masks; where several uses meet, the masks are
 //! joined. It is not "zero times anything is zero": `0 * ln(x)` at 0 stays NaN.
 
-
 use crate::array::DType;
 use crate::error::{Error, ErrorKind};
 use crate::ops::{Binary, Compare, Unary};
@@ -292,4 +291,3 @@ fn is_finite(b: &mut Builder, x: Value) -> Value {
     let infinity = b.full(f64::INFINITY, &ty);
     b.op(Compare::Lt, &[magnitude, infinity])
 }
-

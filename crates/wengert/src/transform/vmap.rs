@@ -68,7 +68,8 @@ pub(crate) fn vmap_guarded(
             Op::Cond(cond) => {
                 args[0] = b.batch_all(&args[..1], &batched[..1], length)[0];
                 batched[0] = true;
-                cond.batch_by_select(b, &args, &batched, length, Some(mask)).map_err(|why| unsupported(b, eqn, &args, why))?
+                cond.batch_by_select(b, &args, &batched, length, Some(mask))
+                    .map_err(|why| unsupported(b, eqn, &args, why))?
             }
             op if batched.contains(&true) => {
                 op.batch(b, &args, &batched, length).map_err(|why| unsupported(b, eqn, &args, why))?

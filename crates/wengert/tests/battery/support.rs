@@ -29,10 +29,8 @@ impl Random {
     /// A number in `[-1, -1/4]` or `[1/4, 1]`, a multiple of 2^-12: never so small that its operand
     /// is left out, and exact in single precision.
     pub(crate) fn direction(&mut self) -> f64 {
-        let bits = self.next();
-        let size = 0.25 + 0.75 * ((bits >> 12) % 4096) as f64 / 4096.0;
-        let size = (size * 4096.0).round() / 4096.0;
-        if bits & 1 == 0 { size } else { -size }
+        let size = (1024 + self.below(3073)) as f64 / 4096.0;
+        if self.below(2) == 0 { size } else { -size }
     }
 
     /// Such numbers in an array; zeros if its elements are not real.

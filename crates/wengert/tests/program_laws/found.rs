@@ -27,7 +27,7 @@ fn a_pullback_with_a_branch_that_gives_nothing_transposes() -> Result<(), wenger
     let y = b.emit(Cond::new(branch(true)?, branch(false)?), &[condition, square])?;
     let value = b.finish(&y);
     let vjp = value.vjp(&[true])?;
-    let rule = Rule::Vjp(with_outputs(&vjp, &vjp.outputs()[1..], &[scalar.clone()], 1).into());
+    let rule = Rule::Vjp(with_outputs(&vjp, &vjp.outputs()[1..], std::slice::from_ref(&scalar), 1).into());
     let custom = Custom { name: "half_sine".to_owned(), value: value.into(), rule, surrogate: false };
     let mut b = Builder::new();
     let x: Value = b.input("x", scalar);

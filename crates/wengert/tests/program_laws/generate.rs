@@ -61,11 +61,11 @@ pub(crate) struct Generated {
 /// The Program of a seed with so many random steps.
 pub(crate) fn generate(seed: u64, steps: usize) -> Generated {
     let mut random = Random::new(seed);
-    let mut generator = Generator::new(random.next(), 0);
+    let mut generator = Generator::new(random.next(), 0, seed % 2 == 1);
     let mut args = Vec::new();
     let first = if random.below(4) == 0 { DType::F32 } else { DType::F64 };
     for k in 0..1 + random.below(4) {
-        let dtype = if k == 0 { first } else { DType::ALL[random.below(4)] };
+        let dtype = generator.allowed(if k == 0 { first } else { DType::ALL[random.below(4)] });
         let ty = Type::new(dtype, &shape(&mut random));
         let arg = numbers(&mut random, &ty);
         generator.input(&arg);
@@ -113,11 +113,13 @@ struct Generator {
     pool: Vec<Item>,
     /// How many Programs it is inside of.
     depth: usize,
+    /// Whether single precision occurs; where it does, tolerances are wide.
+    single: bool,
 }
 
 impl Generator {
-    fn new(seed: u64, depth: usize) -> Self {
-        Generator { random: Random::new(seed), b: Builder::new(), pool: Vec::new(), depth }
+    fn new(seed: u64, depth: usize, single: bool) -> Self {
+        Generator { random: Random::new(seed), b: Builder::new(), pool: Vec::new(), depth, single }
     }
 
     fn input(&mut self, arg: &Array) {
@@ -128,7 +130,11 @@ impl Generator {
     /// Appends an operation and computes it; `None` if the operands do not fit or the result is too
     /// large.
     fn emit(&mut self, op: impl Into<Op>, args: &[&Item]) -> Option<Vec<Item>> {
-        let op = op.into();
+        let op = match op.into() {
+            Op::Convert(Convert(dtype)) => Convert(self.allowed(dtype)).into(),
+            Op::Literal(Literal::F32(x)) if !self.single => Literal::F64(f64::from(x)).into(),
+            op => op,
+        };
         let types: Vec<&Type> = args.iter().map(|item| item.array.ty()).collect();
         let inferred = op.infer(&types).ok()?;
         if inferred.iter().any(|ty| ty.size() > LARGEST || ty.rank() > 4) {
@@ -155,8 +161,12 @@ impl Generator {
         Some(fitting[place].clone())
     }
 
+    fn allowed(&self, dtype: DType) -> DType {
+        if dtype == DType::F32 && !self.single { DType::F64 } else { dtype }
+    }
+
     fn pick_float(&mut self) -> Option<Item> {
-        let wanted = if self.random.below(3) == 0 { DType::F32 } else { DType::F64 };
+        let wanted = if self.random.below(3) == 0 { self.allowed(DType::F32) } else { DType::F64 };
         if let Some(item) = self.pick(|ty| ty.dtype == wanted) {
             return Some(item);
         }
@@ -166,6 +176,7 @@ impl Generator {
 
     /// A value of any type, converted to the element type.
     fn pick_of(&mut self, dtype: DType) -> Option<Item> {
+        let dtype = self.allowed(dtype);
         if let Some(item) = self.pick(|ty| ty.dtype == dtype) {
             return Some(item);
         }
@@ -468,7 +479,7 @@ impl Generator {
 
     /// A Program of its own, with results of these types if any are wanted.
     fn inner(&mut self, args: &[Array], results: Option<&[Type]>) -> Program {
-        let mut inner = Generator::new(self.random.next(), self.depth + 1);
+        let mut inner = Generator::new(self.random.next(), self.depth + 1, self.single);
         args.iter().for_each(|arg| inner.input(arg));
         for _ in 0..1 + self.random.below(4) {
             inner.step();

@@ -310,6 +310,35 @@ proptest! {
         }
     }
 
+    /// The tape lifted into a Program: the same value to the bit, the same derivatives.
+    #[test]
+    fn the_lifted_tape_is_the_tape(program in program(24), x in point(), direction in point()) {
+        let f = |x: [Var; INPUTS]| program.call(x);
+        let lifted = |x: [Var; INPUTS]| Tensor::from(f(x)).to_var();
+        let (value, gradient) = value_and_grad(x, lifted);
+        prop_assert_eq!(value.to_bits(), program.call(x).to_bits());
+        let bounds = rounding_errors(x, &program);
+        let by_tape = grad(x, f);
+        let by_tangent = jvp(x, direction, lifted).1;
+        let tangent = jvp(x, direction, f).1;
+        let mut allowed = 0.0;
+        for k in 0..INPUTS {
+            let bound = 4.0 * bounds.gradient.expect("it has one")[k];
+            allowed += bound * direction[k].abs();
+            let off = (gradient[k] - by_tape[k]).abs();
+            prop_assert!(off <= bound, "gradient {gradient:?} and {by_tape:?}, allowed {bound:e}");
+        }
+        let allowed = allowed + 4.0 * f64::EPSILON * tangent.abs();
+        prop_assert!((by_tangent - tangent).abs() <= allowed, "{by_tangent} and {tangent}, allowed {allowed:e}");
+        let rows = bounds.hessian.expect("it has one");
+        for (i, (lifted, tape)) in hessian(x, lifted).into_iter().zip(hessian(x, f)).enumerate() {
+            for k in 0..INPUTS {
+                let bound = 4.0 * (rows[i][k] + rows[k][i]);
+                prop_assert!((lifted[k] - tape[k]).abs() <= bound, "Hessian {lifted:?} and {tape:?}, allowed {bound:e}");
+            }
+        }
+    }
+
     /// A recording asked at many points at once, where selections come out differently.
     #[test]
     fn many_points_at_once_are_the_points_one_by_one(

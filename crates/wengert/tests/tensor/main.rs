@@ -1,4 +1,10 @@
 //! Tensors outside a recording: values, shapes and messages.
 
+mod display;
 mod elementwise;
+mod index;
+mod linalg;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod reduce;
+mod shape;

@@ -1,3 +1,5 @@
+//! Convolutions against the index formula, over every combination of options.
+
 use super::*;
 use crate::array::DType;
 use crate::primitives::bilinear_laws::{check_all, check_derivatives, check_lanes, integers, program};

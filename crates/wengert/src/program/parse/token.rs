@@ -139,8 +139,8 @@ pub(super) fn unescape(token: &Token<'_>) -> Result<String, Fault> {
             text.push(letter);
             continue;
         }
-        let unknown =
-            || Fault::new(token.at + 1 + place, "there is no such escape; there are \\\\ \\\" \\n \\t \\r \\0 \\u{…}");
+        const ESCAPES: &str = "\\\\ \\\" \\n \\t \\r \\0 \\u{…}";
+        let unknown = || Fault::new(token.at + 1 + place, format!("there is no such escape; there are {ESCAPES}"));
         text.push(match letters.next().ok_or_else(unknown)?.1 {
             'n' => '\n',
             't' => '\t',

@@ -20,8 +20,8 @@ use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
 use crate::ops::{Binary, Unary};
 
 pub(crate) use scope::{Inputs, Scope, line_of};
-pub(crate) use segment::{Entry, Operand, innermost, is_open, line_of_generation, push_external, segment};
 pub use scope::{TapeSize, release_memory};
+pub(crate) use segment::{Entry, Operand, innermost, is_open, line_of_generation, push_external, segment};
 
 /// A place in the user's source.
 pub(crate) type Line = &'static Location<'static>;

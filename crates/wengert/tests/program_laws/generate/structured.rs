@@ -43,7 +43,7 @@ impl Generator {
         let keys = if self.random.below(2) == 0 { vec![2] } else { vec![self.random.below(3), 2] };
         let words = self.pick_of(DType::I64)?;
         let key = self.coerced(&words, &Type::new(DType::I64, &keys))?;
-        let kind = [RandomKind::Bits, RandomKind::Uniform(DType::F32), RandomKind::Uniform(DType::F64)];
+        let kind = [RandomKind::Bits, RandomKind::Uniform(self.allowed(DType::F32)), RandomKind::Uniform(DType::F64)];
         let kind = kind[self.random.below(3)];
         let shape: Vec<usize> = (0..self.random.below(4)).map(|_| self.random.below(4)).collect();
         self.emit(RandomBits { shape, kind }, &[&key])
@@ -103,7 +103,7 @@ impl Generator {
             return None;
         }
         let place = indices.len() - 2;
-        if axes.len() > 1 && size % axes.len() == 0 && batch == 0 {
+        if axes.len() > 1 && size.is_multiple_of(axes.len()) && batch == 0 {
             indices[place] = size / axes.len();
             return self.one(Reshape::new(&indices), &[&numbers]);
         }
@@ -150,7 +150,7 @@ impl Generator {
             return shape;
         }
         for factor in [2, 3, 5, 7, 11, 13] {
-            while size % factor == 0 {
+            while size.is_multiple_of(factor) {
                 shape[self.random.below(rank)] *= factor;
                 size /= factor;
             }
@@ -173,7 +173,7 @@ impl Generator {
                 conv.input_dilation[axis] = 1 + self.random.below(2);
                 conv.kernel_dilation[axis] = 1 + self.random.below(2);
             }
-            conv.groups = if w_shape[1] == 0 { 1 } else { (x_shape[1] / w_shape[1]).max(1) };
+            conv.groups = x_shape[1].checked_div(w_shape[1]).unwrap_or(1).max(1);
             if conv.groups == 1 {
                 conv.batch_groups = 1 + self.random.below(2);
             }

@@ -1,0 +1,168 @@
+//! Losses: how far a prediction is from what was to be predicted.
+
+use super::softmax::log_softmax;
+use super::{check_type, scaled};
+use crate::array::{DType, Type};
+use crate::error::{Error, Misfit, misfit};
+use crate::ops::{Compare, Unary};
+use crate::primitives::{Gather, Logic, OutOfBounds, check_float};
+use crate::program::{Builder, Value};
+use crate::tensor::Tensor;
+use crate::tensor::compose::{axis_of, compose, or_raise, together};
+use crate::tensor::reduce::mean;
+
+or_raise! {
+    /// `-log_softmax(x)[label]` for each row: the last axis of `self`, the logits, goes over the classes, and `labels`
+    /// (i64) has the other axes. The derivative of a row is its softmax, less 1 at the label.
+    ///
+    /// A label whose logit is `-inf` gives `inf`. A label that is no class is an error when the numbers are known.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let logits = Tensor::from([[0.0, 0.0], [0.0, -1000.0]]);
+    /// let loss = logits.softmax_cross_entropy(&Tensor::from([0i64, 1]));
+    /// assert_eq!(loss.to_vec(), [2f64.ln(), 1000.0]);
+    /// ```
+    fn softmax_cross_entropy = try_softmax_cross_entropy(labels: &Tensor);
+    /// `-sum_i p_i log_softmax(x)_i` for each row, with probabilities `p` of the type of the logits; a class of
+    /// probability 0 adds 0, also where its logit is `-inf`. The derivative of a row in the logits is
+    /// `softmax(x) sum(p) - p`.
+    fn softmax_cross_entropy_with = try_softmax_cross_entropy_with(probabilities: &Tensor);
+    /// `-y ln s(z) - (1 - y) ln(1 - s(z))` with the [sigmoid](Tensor::sigmoid) s of each logit z in `self`, and
+    /// `targets` y from 0 to 1 in a shape that goes with it. Computed as `y softplus(-z) + (1 - y) softplus(z)`,
+    /// in which nothing overflows or cancels; an infinite logit that is right gives 0.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let z = Tensor::from([-1000.0, 40.0]);
+    /// assert_eq!(z.sigmoid_cross_entropy(&Tensor::from([1.0, 1.0])).to_vec(), [1000.0, (-40f64).exp()]);
+    /// ```
+    fn sigmoid_cross_entropy = try_sigmoid_cross_entropy(targets: &Tensor);
+    /// `mean((x - y)^2)` over all elements; NaN of none.
+    fn mse = try_mse(other: &Tensor);
+    /// `r^2/2` where `|r| <= delta`, else `delta (|r| - delta/2)`, with `r = x - y`, for each element (P. J. Huber,
+    /// *Robust estimation of a location parameter*, 1964). Its derivative is r limited to `[-delta, delta]`.
+    fn huber = try_huber(other: &Tensor, delta: f64);
+}
+
+impl Tensor {
+    /// As [`Tensor::softmax_cross_entropy`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the logits have no axis or are not real, or the labels are not i64 or of another shape than the rows.
+    #[track_caller]
+    pub fn try_softmax_cross_entropy(&self, labels: &Tensor) -> Result<Tensor, Error> {
+        compose("softmax_cross_entropy", &[self, labels], |b, args| {
+            let ty = b.ty(args[0]).clone();
+            check_float(&ty)?;
+            let axis = axis_of(-1, ty.rank())?;
+            check_type("second operand, the labels,", &Type::new(DType::I64, &ty.shape[..axis]), b.ty(args[1]))?;
+            let logs = log_softmax(b, args[0], axis);
+            let mut indices = ty.shape;
+            indices[axis] = 1;
+            let indices = b.reshape(args[1], &indices);
+            let gather = Gather { batch: axis, axes: vec![axis], mode: OutOfBounds::Error };
+            let picked = b.op(gather, &[logs, indices]);
+            Ok(b.neg(picked))
+        })
+    }
+
+    /// As [`Tensor::softmax_cross_entropy_with`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the logits have no axis or are not real, or the probabilities are of another type.
+    #[track_caller]
+    pub fn try_softmax_cross_entropy_with(&self, probabilities: &Tensor) -> Result<Tensor, Error> {
+        compose("softmax_cross_entropy_with", &[self, probabilities], |b, args| {
+            let ty = b.ty(args[0]).clone();
+            check_float(&ty)?;
+            let axis = axis_of(-1, ty.rank())?;
+            check_type("second operand, the probabilities,", &ty, b.ty(args[1]))?;
+            let logs = log_softmax(b, args[0], axis);
+            let terms = weighted(b, args[1], logs);
+            let sum = b.sum(terms, &[axis]);
+            Ok(b.neg(sum))
+        })
+    }
+
+    /// As [`Tensor::sigmoid_cross_entropy`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real or of different types, or the shapes do not go together.
+    #[track_caller]
+    pub fn try_sigmoid_cross_entropy(&self, targets: &Tensor) -> Result<Tensor, Error> {
+        compose("sigmoid_cross_entropy", &[self, targets], |b, args| {
+            let (z, y) = real_pair(b, args)?;
+            let ty = b.ty(z).clone();
+            let one = b.full(1.0, &ty);
+            let rest = b.sub(one, y);
+            let opposite = b.neg(z);
+            let missed = b.op(Unary::Softplus, &[opposite]);
+            let alarmed = b.op(Unary::Softplus, &[z]);
+            let (missed, alarmed) = (weighted(b, y, missed), weighted(b, rest, alarmed));
+            Ok(b.add(missed, alarmed))
+        })
+    }
+
+    /// As [`Tensor::mse`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real or of different types, or the shapes differ.
+    #[track_caller]
+    pub fn try_mse(&self, other: &Tensor) -> Result<Tensor, Error> {
+        compose("mse", &[self, other], |b, args| {
+            check_float(b.ty(args[0]))?;
+            // Stretched shapes would be a mistake here more often than a wish: [n] against [n, 1].
+            check_type("second operand", &b.ty(args[0]).clone(), b.ty(args[1]))?;
+            let residual = b.sub(args[0], args[1]);
+            let squares = b.op(Unary::Square, &[residual]);
+            let axes: Vec<usize> = (0..b.shape(squares).len()).collect();
+            mean(b, squares, &axes)
+        })
+    }
+
+    /// As [`Tensor::huber`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If `delta` is not positive, the elements are not real or of different types, or the shapes do not go together.
+    #[track_caller]
+    pub fn try_huber(&self, other: &Tensor, delta: f64) -> Result<Tensor, Error> {
+        compose("huber", &[self, other], |b, args| {
+            if delta.is_nan() || delta <= 0.0 {
+                misfit!("delta is {delta}, and has to be positive");
+            }
+            let (x, y) = real_pair(b, args)?;
+            let residual = b.sub(x, y);
+            let ty = b.ty(residual).clone();
+            let size = b.op(Unary::Abs, &[residual]);
+            let (bound, half) = (b.full(delta, &ty), b.full(delta / 2.0, &ty));
+            let square = b.op(Unary::Square, &[residual]);
+            let near = scaled(b, square, 0.5);
+            let excess = b.sub(size, half);
+            let far = b.mul(bound, excess);
+            let inside = b.op(Compare::Le, &[size, bound]);
+            Ok(b.select(inside, near, far))
+        })
+    }
+}
+
+/// Two real operands of one element type, stretched to each other.
+fn real_pair(b: &mut Builder, args: &[Value]) -> Result<(Value, Value), Misfit> {
+    check_float(b.ty(args[0]))?;
+    super::check_same_dtype("second operand", b.ty(args[0]), b.ty(args[1]))?;
+    together(b, args[0], args[1])
+}
+
+/// `weight x`, and 0 where the weight is 0 and x infinite; elsewhere nothing is hidden from the derivative in the
+/// weight.
+fn weighted(b: &mut Builder, weight: Value, x: Value) -> Value {
+    let product = b.mul(weight, x);
+    let ty = b.ty(x).clone();
+    let zeros = b.full(0.0, &ty);
+    let unweighted = b.op(Compare::Eq, &[weight, zeros]);
+    let size = b.op(Unary::Abs, &[x]);
+    let bound = b.full(f64::INFINITY, &ty);
+    let infinite = b.op(Compare::Eq, &[size, bound]);
+    let absent = b.op(Logic::And, &[unweighted, infinite]);
+    b.select(absent, zeros, product)
+}

@@ -1,0 +1,95 @@
+//! Softmax and its logarithm.
+
+use crate::error::{Error, Misfit};
+use crate::ops::Unary;
+use crate::primitives::{Reduce, Reducer, check_float};
+use crate::program::{Builder, Value};
+use crate::tensor::Tensor;
+use crate::tensor::compose::{axis_of, compose, or_raise};
+use crate::tensor::reduce::{is_finite, minus};
+
+or_raise! {
+    /// `e^(x_i) / sum_j e^(x_j)` along an axis, without overflow: positive numbers that add up to 1.
+    ///
+    /// An element `-inf` has the probability 0, and its derivative is 0 too. A line that is all `-inf`, or has an
+    /// element `inf`, has no distribution: it gives NaN. Of an empty axis it is empty.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([1000.0, f64::NEG_INFINITY, 1000.0]);
+    /// assert_eq!(x.softmax(0).to_vec(), [0.5, 0.0, 0.5]);
+    /// ```
+    fn softmax = try_softmax(axis: isize);
+    /// `x_i - ln sum_j e^(x_j)` along an axis: the logarithm of [`Tensor::softmax`], which may have vanished where this
+    /// has not. `-inf` where x is; its edges are those of the softmax.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([0.0, -1000.0]);
+    /// assert_eq!(x.log_softmax(0).to_vec(), [0.0, -1000.0]);
+    /// ```
+    fn log_softmax = try_log_softmax(axis: isize);
+}
+
+impl Tensor {
+    /// As [`Tensor::softmax`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist or the elements are not real.
+    #[track_caller]
+    pub fn try_softmax(&self, axis: isize) -> Result<Tensor, Error> {
+        compose("softmax", &[self], |b, args| {
+            let axis = real_axis(b, args[0], axis)?;
+            if b.shape(args[0])[axis] == 0 {
+                return Ok(args[0]);
+            }
+            let shifted = shifted(b, args[0], axis);
+            let powers = b.op(Unary::Exp, &[shifted]);
+            let sum = b.sum(powers, &[axis]);
+            let shape = b.shape(powers).to_vec();
+            let sum = b.spread(sum, &shape, &[axis]);
+            Ok(b.div(powers, sum))
+        })
+    }
+
+    /// As [`Tensor::log_softmax`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the axis does not exist or the elements are not real.
+    #[track_caller]
+    pub fn try_log_softmax(&self, axis: isize) -> Result<Tensor, Error> {
+        compose("log_softmax", &[self], |b, args| {
+            let axis = real_axis(b, args[0], axis)?;
+            Ok(log_softmax(b, args[0], axis))
+        })
+    }
+}
+
+/// An axis of an operand that has to have real elements.
+fn real_axis(b: &Builder, x: Value, axis: isize) -> Result<usize, Misfit> {
+    check_float(b.ty(x))?;
+    axis_of(axis, b.shape(x).len())
+}
+
+/// `x` less its largest element along an axis, so that exponentials do not overflow. The shift is a number to the
+/// derivative, where it cancels. An infinite one is not taken away: it would make `inf - inf` of what is `-inf`.
+pub(super) fn shifted(b: &mut Builder, x: Value, axis: usize) -> Value {
+    let largest = b.op(Reduce::new(Reducer::Max, &[axis]), &[x]);
+    let largest = b.op(Unary::Detach, &[largest]);
+    let finite = is_finite(b, largest);
+    let zero = b.zeros_like(largest);
+    let shift = b.select(finite, largest, zero);
+    minus(b, x, shift, &[axis])
+}
+
+/// See [`Tensor::log_softmax`].
+pub(super) fn log_softmax(b: &mut Builder, x: Value, axis: usize) -> Value {
+    if b.shape(x)[axis] == 0 {
+        return x;
+    }
+    let shifted = shifted(b, x, axis);
+    let powers = b.op(Unary::Exp, &[shifted]);
+    let sum = b.sum(powers, &[axis]);
+    let log = b.op(Unary::Ln, &[sum]);
+    minus(b, shifted, log, &[axis])
+}

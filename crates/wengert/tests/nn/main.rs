@@ -1,0 +1,11 @@
+//! The functions of models: values against loops, derivatives against differences and golden files, edges, messages.
+
+mod attention;
+mod golden;
+mod interpolate;
+mod layer;
+mod loss;
+mod mapped;
+mod normalise;
+mod softmax;
+mod support;
