@@ -47,8 +47,11 @@ impl<'c> Attrs<'c> {
         }
     }
 
-    /// The integers under a key, as the numbers of axes.
+    /// The integers under a key, as the numbers of axes; one that stands alone is a list of one.
     pub(crate) fn wholes(self, name: &str) -> Result<Vec<isize>, Trouble> {
+        if let Some(single) = whole(self.get(name)?) {
+            return Ok(vec![single]);
+        }
         let items = self.get(name)?.as_array().ok_or_else(|| not(name, "a list"))?;
         items.iter().map(|value| whole(value).ok_or_else(|| not(name, "a list of integers"))).collect()
     }
@@ -72,11 +75,19 @@ impl<'c> Attrs<'c> {
         items.ok_or_else(|| not(name, &format!("a list of lists of {N} integers")))
     }
 
-    /// The axes under a key, where null stands for none.
-    pub(crate) fn maybe_axes(self, name: &str) -> Result<Vec<Option<usize>>, Trouble> {
+    /// The axes under a key, where null stands for none; negative ones count from the end.
+    pub(crate) fn maybe_axes(self, name: &str, ranks: &[usize]) -> Result<Vec<Option<usize>>, Trouble> {
         let items = self.get(name)?.as_array().ok_or_else(|| not(name, "a list"))?;
-        let axis = |value: &Value| if value.is_null() { Some(None) } else { count(value).map(Some) };
-        items.iter().map(|value| axis(value).ok_or_else(|| not(name, "a list of axes"))).collect()
+        if items.len() != ranks.len() {
+            return Err(Trouble::Misfit(format!("`attrs.{name}` has {} axes for {} arrays", items.len(), ranks.len())));
+        }
+        let axis = |(value, &rank): (&Value, &usize)| match whole(value) {
+            None if value.is_null() => Some(None),
+            None => None,
+            Some(axis) if axis < 0 => usize::try_from(axis.checked_add_unsigned(rank)?).ok().map(Some),
+            Some(axis) => usize::try_from(axis).ok().map(Some),
+        };
+        items.iter().zip(ranks).map(|item| axis(item).ok_or_else(|| not(name, "a list of axes"))).collect()
     }
 
     /// The count or the counts under a key.

@@ -13,7 +13,7 @@ use crate::{arrays, derivatives, orders, sums};
 pub(crate) fn check(family: &str, case: &Case) -> Result<bool, Trouble> {
     let (scalars, arrays) = (by_scalars(family, case), by_arrays(family, case));
     match (scalars, arrays) {
-        (Err(Trouble::Unsupported(name)), Err(Trouble::Unsupported(_))) => Err(Trouble::Unsupported(name)),
+        (Err(Trouble::Unsupported(_)), Err(Trouble::Unsupported(name))) => Err(Trouble::Unsupported(name)),
         (Err(misfit @ Trouble::Misfit(_)), _) | (_, Err(misfit @ Trouble::Misfit(_))) => Err(misfit),
         (_, arrays) => Ok(arrays.is_ok()),
     }

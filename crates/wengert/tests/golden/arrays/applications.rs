@@ -1,4 +1,4 @@
-//! The family `applications`, as far as it needs neither loops nor linear algebra.
+//! The family `applications`, as far as it needs neither linear algebra nor loops of many steps.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -42,7 +42,6 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
             let step = |v: Tensor| damping * p.matmul(&v) + (1.0 - damping) / n;
             (0..12).fold(Tensor::full(&[w.shape()[0]], 1.0 / n), |v, _| step(v))
         }
-        "lotka_volterra_final" | "lotka_volterra_loss" | "van_der_pol_final" => return motion(function, args),
         other => return unsupported(other),
     })
 }
@@ -73,45 +72,4 @@ fn pinn_heat2d_residual([w1, b1, w2, points]: [&Tensor; 4]) -> Tensor {
         (u_t - u_xx * 0.1).square()
     });
     residuals.mean()
-}
-
-/// A step of the classical Runge-Kutta method.
-fn rk4(state: &Tensor, h: f64, slope: &impl Fn(&Tensor) -> Tensor) -> Tensor {
-    let k1 = slope(state);
-    let k2 = slope(&(state + &k1 * (0.5 * h)));
-    let k3 = slope(&(state + &k2 * (0.5 * h)));
-    let k4 = slope(&(state + &k3 * h));
-    state + (k1 + (k2 + k3) * 2.0 + k4) * (h / 6.0)
-}
-
-fn motion(function: &str, args: &ArrayArgs) -> Results {
-    let (h, n) = (args.attrs.number("h")?, args.attrs.count("n")?);
-    let state = args.first()?.clone();
-    if state.shape() != [2] {
-        return misfit("two coordinates are needed");
-    }
-    if function == "van_der_pol_final" {
-        let [_, m] = args.all()?;
-        let slope = |state: &Tensor| {
-            let (x, v) = (&state.slice(0), &state.slice(1));
-            vector(&[v.clone(), m * (1.0 - x * x) * v - x])
-        };
-        return one((0..n).fold(state, |state, _| rk4(&state, h, &slope)));
-    }
-    let rates = args.inputs.get(1).filter(|rates| rates.shape() == [4]).map(elements);
-    let Some([a, b, c, d]) = rates.as_deref() else { return misfit("four rates are needed") };
-    let slope = |state: &Tensor| {
-        let (x, y) = (&state.slice(0), &state.slice(1));
-        vector(&[a * x - b * x * y, d * x * y - c * y])
-    };
-    if function == "lotka_volterra_final" {
-        return one((0..n).fold(state, |state, _| rk4(&state, h, &slope)));
-    }
-    let [_, _, targets] = args.all()?;
-    let (count, mut state, mut states) = (targets.shape()[0], state, Vec::new());
-    for _ in 0..count {
-        state = (0..n / count).fold(state, |state, _| rk4(&state, h, &slope));
-        states.push(state.clone());
-    }
-    one((vector(&states) - targets).square().mean())
 }

@@ -21,7 +21,7 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
             let [x, _] = args.all()?;
             one(x.sin())
         }
-        "constant_output" => one(number(3.0)),
+        "constant_output" => one(number(3.0).convert(args.first()?.dtype())),
         "vector_function" | "spherical_to_cartesian" | "robot_arm" | "bezier_cubic" => curve(function, args),
         "speelpenning" | "ackley" | "rastrigin" | "griewank" => {
             let [x] = args.all()?;
@@ -106,7 +106,7 @@ fn landscape(function: &str, x: &Tensor) -> Tensor {
         }
         "rastrigin" => (x.square() - (x * TAU).cos() * 10.0).sum() + 10.0 * n,
         "griewank" => {
-            let positions = (Tensor::iota(x.size()).to_f64() + 1.0).sqrt();
+            let positions = (Tensor::iota(x.size()).convert(x.dtype()) + 1.0).sqrt();
             x.square().sum() / 4000.0 - (x / positions).cos().prod() + 1.0
         }
         other => unreachable!("{other} is not in the list of `call`"),

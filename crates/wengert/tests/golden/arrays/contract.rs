@@ -3,6 +3,7 @@
 use wengert::Tensor;
 
 use super::{ArrayArgs, Results, misfit, one, unsupported};
+use crate::array::Trouble;
 
 pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
     one(match function {
@@ -30,7 +31,8 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
             let Some(spec) = args.attrs.given("spec").and_then(serde_json::Value::as_str) else {
                 return misfit("`attrs.spec` is missing or no text");
             };
-            Tensor::einsum(spec, &args.inputs.iter().collect::<Vec<_>>())
+            let inputs: Vec<&Tensor> = args.inputs.iter().collect();
+            Tensor::einsum(&spelled(spec, &inputs)?, &inputs)
         }
         "quadratic_form" => {
             let [x, m] = args.all()?;
@@ -54,4 +56,18 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
         }
         other => return unsupported(other),
     })
+}
+
+/// A specification whose `...` are written as letters of their own, matched from the last axis.
+fn spelled(spec: &str, inputs: &[&Tensor]) -> Result<String, Trouble> {
+    let count = |labels: &str| labels.chars().filter(char::is_ascii_alphabetic).count();
+    let operands = spec.split("->").next().unwrap_or_default().split(',');
+    let hidden = operands.zip(inputs).filter(|(labels, _)| labels.contains("..."));
+    let ranks: Vec<usize> = hidden.map(|(labels, input)| input.rank().saturating_sub(count(labels))).collect();
+    let Some(&rank) = ranks.first() else { return Ok(spec.to_owned()) };
+    if ranks.iter().any(|&other| other != rank) {
+        return misfit(format!("the `...` of `{spec}` stand for different numbers of axes"));
+    }
+    let free: Vec<char> = ('A'..='Z').filter(|&letter| !spec.contains(letter)).take(rank).collect();
+    Ok(spec.replace("...", &free.into_iter().collect::<String>()))
 }

@@ -49,13 +49,13 @@ fn moved(function: &str, x: &Tensor, attrs: Attrs) -> Result<Option<Tensor>, Tro
         "transpose" => x.permute(&attrs.wholes("perm")?),
         "broadcast_to" => x.broadcast_to(&attrs.counts("shape")?),
         "slice" => sliced(x, attrs)?,
-        "reverse" => x.flip(attrs.wholes("axes")?),
-        "roll" => x.roll(attrs.whole("shift", None)?, attrs.whole("axis", Some(0))?),
+        "reverse" | "flip" => x.flip(attrs.wholes("axes")?),
+        "roll" => rolled(x, attrs)?,
         "diagonal" => x.diagonal(offset()?),
         "diag_embed" => x.diag_embed(offset()?),
         "triu" => x.triu(offset()?),
         "tril" => x.tril(offset()?),
-        "tile" => x.tile(&attrs.counts("reps")?),
+        "tile" => tiled(x, attrs.counts("reps")?),
         "repeat" => x.repeat(attrs.count("n")?, attrs.whole("axis", Some(0))?),
         "swapaxes" => match attrs.wholes("axes")?[..] {
             [first, second] => x.swap_axes(first, second),
@@ -66,6 +66,28 @@ fn moved(function: &str, x: &Tensor, attrs: Attrs) -> Result<Option<Tensor>, Tro
         "convert_f32_roundtrip" => x.to_f32().to_f64() * 2.0,
         _ => return Ok(None),
     }))
+}
+
+/// Moved along one axis, or along several by as many shifts.
+fn rolled(x: &Tensor, attrs: Attrs) -> Result<Tensor, Trouble> {
+    let shifts = attrs.wholes("shift")?;
+    let axes = if attrs.given("axis").is_some() { attrs.wholes("axis")? } else { vec![0] };
+    if shifts.len() != axes.len() {
+        return misfit("`attrs.shift` and `attrs.axis` have different lengths");
+    }
+    Ok(shifts.into_iter().zip(axes).fold(x.clone(), |x, (shift, axis)| x.roll(shift, axis)))
+}
+
+/// Repeated along each axis; the shorter of shape and counts is filled with 1 in front.
+fn tiled(x: &Tensor, mut counts: Vec<usize>) -> Tensor {
+    let mut x = x.clone();
+    while x.rank() < counts.len() {
+        x = x.expand_dims(0);
+    }
+    while counts.len() < x.rank() {
+        counts.insert(0, 1);
+    }
+    x.tile(&counts)
 }
 
 /// Running reductions along an axis.
@@ -86,11 +108,11 @@ fn running(function: &str, x: &Tensor, attrs: Attrs) -> Result<Tensor, Trouble> 
     })
 }
 
-pub(super) fn reshaped(x: &Tensor, attrs: Attrs) -> Result<Tensor, Trouble> {
+fn reshaped(x: &Tensor, attrs: Attrs) -> Result<Tensor, Trouble> {
     Ok(x.reshape(&attrs.wholes("new_shape")?))
 }
 
-pub(super) fn sliced(x: &Tensor, attrs: Attrs) -> Result<Tensor, Trouble> {
+fn sliced(x: &Tensor, attrs: Attrs) -> Result<Tensor, Trouble> {
     let (start, limit) = (attrs.wholes("start")?, attrs.wholes("limit")?);
     let stride = if attrs.given("stride").is_some() { attrs.wholes("stride")? } else { vec![1; start.len()] };
     if [&start, &limit, &stride].iter().any(|list| list.len() != x.rank()) {

@@ -1,6 +1,6 @@
 //! The family `vmap`: functions of one example, mapped over axes.
 
-use wengert::{ConvOptions, Tensor, Vmap, grad, hessian, vjp, vmap};
+use wengert::{ConvOptions, Tensor, Vmap, cond, grad, hessian, vjp, vmap};
 
 use super::reduce::softmax;
 use super::shape::blocks;
@@ -16,7 +16,8 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
 
 /// `f` mapped over `in_axes` of the attributes, the results stacked at `places`.
 pub(super) fn mapped(args: &ArrayArgs, places: &[usize], f: impl FnOnce(&[Tensor]) -> Results) -> Results {
-    let axes = args.attrs.maybe_axes("in_axes")?;
+    let ranks: Vec<usize> = args.inputs.iter().map(Tensor::rank).collect();
+    let axes = args.attrs.maybe_axes("in_axes", &ranks)?;
     let mut trouble = None;
     let results = Vmap::new().inputs(&axes).outputs(places).try_run(args.inputs.clone(), |x: Vec<Tensor>| {
         f(&x).unwrap_or_else(|why| {
@@ -46,6 +47,7 @@ fn of_one(function: &str, x: &Tensor) -> Results {
     one(match function {
         "sum_reduce" => x.square().sum(),
         "softmax_row" => softmax(x, -1),
+        "cond_select" if x.rank() == 0 => cond(&x.gt(0.0), x, |x| x.sin(), |x| x.square()),
         "cond_select" => x.gt(0.0).where_(x.sin(), x.square()),
         "sort" => x.sort(-1),
         "per_example_hessian" => hessian(x, |x| x.powi(3).sum() + x.prod()).single().clone(),

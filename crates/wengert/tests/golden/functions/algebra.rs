@@ -54,8 +54,11 @@ fn shift<R: Real>(x: &[R]) -> R {
     rest.iter().fold(first, |largest, &x| largest.max(x)).detach()
 }
 
-/// `ln sum exp x`
+/// `ln sum exp x`; `-inf` of nothing.
 pub(super) fn logsumexp<R: Real>(x: &[R]) -> R {
+    if x.is_empty() {
+        return R::constant(f64::NEG_INFINITY);
+    }
     let shift = shift(x);
     shift + x.iter().map(|&x| (x - shift).exp()).sum::<R>().ln()
 }

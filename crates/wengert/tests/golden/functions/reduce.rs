@@ -20,19 +20,11 @@ pub(super) fn call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
         }
         "norm_fro" => number(sum_squares(&args.array(0)?.data).sqrt()),
         "cosine_similarity" => {
-            let (x, y) = (args.vector(0)?, args.vector(1)?);
+            let (x, y) = (&args.array(0)?.data[..], &args.array(1)?.data[..]);
             number(dot(x, y) / (sum_squares(x).sqrt() * sum_squares(y).sqrt()))
         }
-        "layer_norm" => one(normalised(args.matrix(0)?, args)?),
-        "batch_norm" => {
-            // The same over the first axis: the affine part then goes with the rows.
-            let x = args.matrix(0)?.transposed();
-            let (g, b) = (args.vector(1)?, args.vector(2)?);
-            let eps = args.attr("eps")?;
-            let rows = x.rows().zip(g.iter().zip(b));
-            let columns = rows.flat_map(|(row, (&g, &b))| standard(row, eps).into_iter().map(move |x| x * g + b));
-            one(Array::new(&x.shape, columns.collect()).transposed())
-        }
+        "layer_norm" => one(normalised(args, -1)?),
+        "batch_norm" => one(normalised(args, 0)?),
         "masked_mean" => {
             let kept = args.array(0)?.data.iter().zip(&args.integers(1)?.data).filter(|(_, mask)| **mask != 0);
             number(mean(&kept.map(|(&x, _)| x * x).collect::<Vec<R>>()))
@@ -91,12 +83,12 @@ fn standard<R: Real>(x: &[R], eps: f64) -> Vec<R> {
     centred.into_iter().map(|x| x / deviation).collect()
 }
 
-fn normalised<R: Real>(x: &Array<R>, args: &Args<R>) -> Result<Array<R>, Trouble> {
-    let (g, b, eps) = (args.vector(1)?, args.vector(2)?, args.attr("eps")?);
-    let affine = |row: &[R]| -> Vec<R> {
-        standard(row, eps).into_iter().zip(g.iter().zip(b)).map(|(x, (&g, &b))| x * g + b).collect()
-    };
-    Ok(Array::new(&x.shape, x.rows().flat_map(affine).collect()))
+/// Every line along an axis normalised; then multiplied and moved by vectors along the last axis.
+fn normalised<R: Real>(args: &Args<R>, along: i64) -> Result<Array<R>, Trouble> {
+    let (x, g, b, eps) = (args.array(0)?, args.array(1)?, args.array(2)?, args.attr("eps")?);
+    let lines = on_lines(x, axis(&Value::from(along), x.shape.len())?, |line| standard(line, eps))?;
+    let affine = |index: &[usize]| lines.at(index) * g.broadcast_at(index) + b.broadcast_at(index);
+    Ok(Array::from_fn(&x.shape, affine))
 }
 
 /// An axis of an array of this rank; negative ones count from the end.
