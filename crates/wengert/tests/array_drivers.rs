@@ -85,12 +85,12 @@ fn drivers_nest_to_third_order() {
 type Driver = fn(&dyn Fn(Tensor) -> Tensor, Tensor) -> Tensor;
 
 const DRIVERS: [(&str, Driver); 6] = [
-    ("grad", |f, x| grad(&x, |x| f(x))),
-    ("value_and_grad", |f, x| value_and_grad(&x, |x| f(x)).1),
-    ("jvp", |f, x| jvp(&x, &Tensor::from(1.0), |x| f(x)).1),
-    ("vjp", |f, x| vjp(&x, |x| f(x)).1.pull(&Tensor::from(1.0))),
-    ("jacobian", |f, x| jacobian(&x, |x| f(x)).single().clone()),
-    ("vmap of grad", |f, x| vmap(x.reshape(&[1]), |x| grad(&x, |x| f(x))).reshape(&[])),
+    ("grad", |f, x| grad(&x, f)),
+    ("value_and_grad", |f, x| value_and_grad(&x, f).1),
+    ("jvp", |f, x| jvp(&x, &Tensor::from(1.0), f).1),
+    ("vjp", |f, x| vjp(&x, f).1.pull(&Tensor::from(1.0))),
+    ("jacobian", |f, x| jacobian(&x, f).single().clone()),
+    ("vmap of grad", |f, x| vmap(x.reshape(&[1]), |x| grad(&x, f)).reshape(&[])),
 ];
 
 /// d/dx d/dy d/dz of x y^2 z^3 k at (2, 3, 5) is 2 y 3 z^2 k = 450 k, by every driver at every level.
@@ -171,7 +171,7 @@ fn reading_a_value_works_define_by_run() {
 #[test]
 #[should_panic(expected = "inside `vmap` a Tensor stands for many values")]
 fn reading_a_value_inside_vmap_is_an_error() {
-    let _ = vmap(&x(), |x| x.clone() * x.item());
+    let _ = vmap(x(), |x| x.clone() * x.item());
 }
 
 #[test]
@@ -235,6 +235,6 @@ fn a_jacobian_multiplies_by_no_identity() {
             6.0 * 0.3f64.cos(),
         ],
     );
-    let (program, captures) = to_program(&x(), |x| (&a * x).sum_over(1));
+    let (program, captures) = to_program(x(), |x| (&a * x).sum_over(1));
     assert_eq!((program.input_types().len(), captures.len()), (2, 1));
 }
