@@ -1,4 +1,4 @@
-//! Generated pages: `docs/primitives.md`, from the doc comments of the elementwise operations.
+//! Generated pages: `docs/primitives.md`, from the doc comments of the operations.
 //!
 //! A family is an enum in the macro `family!`, one entry a line, under its doc comment:
 //!
@@ -18,6 +18,8 @@ use crate::workspace::Workspace;
 pub(crate) const PRIMITIVES: &str = "docs/primitives.md";
 
 const OPS: &str = "crates/wengert/src/ops";
+
+const PRIMITIVES_FOLDER: &str = "crates/wengert/src/primitives/";
 
 /// The heading of the table of conventions, in the module documentation of `ops`.
 const CONVENTIONS: &str = "# Conventions";
@@ -46,8 +48,8 @@ pub(crate) fn primitives(workspace: &Workspace) -> Result<String, Failure> {
         let text = workspace.text(&path).ok_or(format!("{path} is not there"))?;
         Ok::<_, Failure>((path, text))
     };
-    let mut page = "<!-- Generated from the doc comments in crates/wengert/src/ops by `cargo xtask codegen`. -->\n\n\
-                    # The elementwise operations\n"
+    let mut page = "<!-- Generated from the doc comments in crates/wengert/src/ops and primitives by `cargo xtask \
+                    codegen`. -->\n\n# The elementwise operations\n"
         .to_owned();
     for file in ["unary", "binary", "compare"] {
         let (path, text) = read(file)?;
@@ -57,7 +59,50 @@ pub(crate) fn primitives(workspace: &Workspace) -> Result<String, Failure> {
     let (path, text) = read("mod")?;
     let conventions = conventions(text).ok_or(format!("{path} has no heading `{CONVENTIONS}`"))?;
     page.push_str(&conventions);
+    page.push_str("\n# The operations on arrays\n");
+    for name in array_operations(workspace)? {
+        let about = array_operation(workspace, &name).ok_or(format!("`{name}` has no documented struct or enum"))?;
+        write!(page, "\n## `{name}`\n\n{}\n", prose(&about)).expect("a String takes all");
+    }
     Ok(page)
+}
+
+/// The structured operations in the order of the list in `primitives/mod.rs`; the elementwise
+/// families have their tables.
+fn array_operations(workspace: &Workspace) -> Result<Vec<String>, Failure> {
+    let path = format!("{PRIMITIVES_FOLDER}mod.rs");
+    let text = workspace.text(&path).ok_or(format!("{path} is not there"))?;
+    let list = text.split_once("\noperations! {\n").ok_or(format!("{path} has no `operations!`"))?.1;
+    let lines = list.lines().take_while(|line| *line != "}");
+    let names = lines.filter_map(|line| line.trim().split_once('(').filter(|_| !line.trim().starts_with("//")));
+    let names = names.map(|(name, _)| name.to_owned());
+    Ok(names.filter(|name| !["Unary", "Binary", "Compare"].contains(&name.as_str())).collect())
+}
+
+/// The doc comment of the struct or enum of an operation, without its examples.
+fn array_operation(workspace: &Workspace, name: &str) -> Option<String> {
+    let files = workspace.files.iter().filter(|file| file.path.starts_with(PRIMITIVES_FOLDER));
+    files.map(|file| file.text.as_str()).find_map(|text| doc_comment(text, name))
+}
+
+fn doc_comment(text: &str, name: &str) -> Option<String> {
+    let mut comment: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        if let Some(doc) = line.strip_prefix("///") {
+            comment.push(doc.strip_prefix(' ').unwrap_or(doc));
+            continue;
+        }
+        let head = line.strip_prefix("pub struct ").or_else(|| line.strip_prefix("pub enum "));
+        let is_it = head.is_some_and(|head| head.split(|c: char| !c.is_alphanumeric()).next() == Some(name));
+        if is_it && !comment.is_empty() {
+            let about: Vec<&str> = comment.into_iter().take_while(|line| !line.starts_with("```")).collect();
+            return Some(about.join("\n").trim_end().to_owned());
+        }
+        if !line.starts_with("#[") {
+            comment.clear();
+        }
+    }
+    None
 }
 
 fn write_family(page: &mut String, family: &Family) {
@@ -196,6 +241,14 @@ See the table.
 | `powi` | `Unary::Powi(n: i32)` | `x^n` |
 ";
         assert_eq!(page, expected);
+    }
+
+    #[test]
+    fn the_comment_of_an_operation_is_found_without_its_example() {
+        let text = "/// Other.\npub struct Sorted;\n\n/// The order.\n///\n/// ```\n/// x\n/// ```\n#[derive(Clone)]\n\
+                    pub struct Sort {\n";
+        assert_eq!(doc_comment(text, "Sort").as_deref(), Some("The order."));
+        assert_eq!(doc_comment(text, "Sorting"), None);
     }
 
     #[test]

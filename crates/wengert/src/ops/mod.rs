@@ -28,7 +28,16 @@
 //! | `copysign(0, y)` | ±0 | 0, 0 |
 //! | `xlogy(0, 0)` | 0 | `-inf`, NaN |
 //! | `logaddexp(a, a)`, `a` infinite | a | NaN, NaN |
-//! | `norm` of the zero vector | 0 | 0 |
+//! | `norm` of the zero vector, `std` of equal numbers | 0 | 0 |
+//! | `max`, `min` over axes at a tie | the extreme | shared equally |
+//! | `cummax`, `cummin` at a tie | as usual | shared step by step, as `max` of two |
+//! | `max_pool` at a tie | as usual | all to the first |
+//! | `argmax`, `argmin` at a tie or a NaN | the first of equal ones, the first NaN | none |
+//! | `sort`, `argsort`, `top_k`, `median` at a tie | stable: the lower index first; NaN last | follows the permutation |
+//! | `prod`, `cumprod` with zeros | as usual | the product of the others |
+//! | `logsumexp` of `-inf` only | `-inf` | NaN |
+//! | `take`, `gather` out of range | an error; clamped: the nearest; filled: 0 | 0 where filled |
+//! | `scatter_set` at one index twice | the last one | to the last one |
 //!
 //! A composition follows the chain rule: `relu(x)` and `max(x, 0)` differ at 0 (0 and 1/2).
 

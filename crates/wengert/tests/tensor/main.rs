@@ -1,5 +1,6 @@
 //! Tensors outside a recording: values, shapes and messages.
 
+mod conventions;
 mod display;
 mod elementwise;
 mod index;
