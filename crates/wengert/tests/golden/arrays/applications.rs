@@ -4,7 +4,6 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use wengert::{Tensor, jvp, vmap};
 
-use super::reduce::softmax;
 use super::{ArrayArgs, Results, elements, misfit, number, one, unsupported, vector};
 
 pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
@@ -27,8 +26,8 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
         "trapezoid_quadrature" => {
             let [a, b] = args.all()?;
             let h = &(b / 50.0);
-            let values = (-(a * (h * Tensor::iota(51).to_f64()).square())).exp();
-            (values.sum() - (values.slice(0) + values.slice(-1)) * 0.5) * h
+            let x = &(h * Tensor::iota(51).to_f64());
+            (-(a * x.square())).exp().trapz_at(x, 0)
         }
         "gradient_descent_unrolled" => {
             let [rate, a, b] = args.all()?;
@@ -38,7 +37,7 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
         }
         "pagerank_power" => {
             let [damping, w] = args.all()?;
-            let (n, p) = (w.shape()[0] as f64, softmax(w, 0));
+            let (n, p) = (w.shape()[0] as f64, w.softmax(0));
             let step = |v: Tensor| damping * p.matmul(&v) + (1.0 - damping) / n;
             (0..12).fold(Tensor::full(&[w.shape()[0]], 1.0 / n), |v, _| step(v))
         }

@@ -1,47 +1,46 @@
 //! The family `composite`: layers, losses and small models.
 
-use std::f64::consts::{SQRT_2, TAU};
+use std::f64::consts::TAU;
 
+use wengert::nn::{Visible, attention};
 use wengert::{Tensor, checkpoint};
 
-use super::reduce::softmax;
-use super::{ArrayArgs, Results, misfit, one, unsupported};
-use crate::array::Trouble;
+use super::{ArrayArgs, Results, one, unsupported};
 
 pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
     one(match function {
         "linear_layer" => {
             let [w, b, x] = args.all()?;
-            affine(x, w, b)
+            x.linear(w, b)
         }
         "relu_layer" => {
             let [w, b, x] = args.all()?;
-            affine(x, w, b).relu()
+            x.linear(w, b).relu()
         }
         "mse_linear" => {
             let [w, b, x, y] = args.all()?;
-            (affine(x, w, b) - y).square().mean()
+            x.linear(w, b).mse(y)
         }
         "softmax_cross_entropy" => {
             let [logits, labels] = args.all()?;
-            cross_entropy(logits, labels)?
+            logits.softmax_cross_entropy(labels).mean()
         }
         "binary_cross_entropy_logits" => {
             let [z, y] = args.all()?;
-            (z.softplus() - y * z).mean()
+            z.sigmoid_cross_entropy(y).mean()
         }
         "mlp_loss" => {
             let [x, y, w1, b1, w2, b2, w3, b3] = args.all()?;
-            let hidden = affine(&affine(x, w1, b1).tanh(), w2, b2).tanh();
-            (affine(&hidden, w3, b3).flatten() - y.flatten()).square().mean()
+            let hidden = x.linear(w1, b1).tanh().linear(w2, b2).tanh();
+            hidden.linear(w3, b3).flatten().mse(&y.flatten())
         }
         "mlp_classifier" => {
             let [x, labels, w1, b1, w2, b2] = args.all()?;
-            cross_entropy(&affine(&affine(x, w1, b1).relu(), w2, b2), labels)?
+            x.linear(w1, b1).relu().linear(w2, b2).softmax_cross_entropy(labels).mean()
         }
         "f32_mlp" => {
             let [x, w, b] = args.all()?;
-            affine(x, w, b).tanh().sum()
+            x.linear(w, b).tanh().sum()
         }
         "chain8_checkpoint" => {
             let [x, w, b] = args.all()?;
@@ -55,19 +54,17 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
         }
         "attention" => {
             let [q, k, v] = args.all()?;
-            let scores = q.matmul(&k.t()) / (q.shape()[1] as f64).sqrt();
-            softmax(&scores, -1).matmul(v)
+            attention(q, k, v, Visible::All)
         }
         "causal_attention" => {
             let [x, q, k, v] = args.all()?;
-            let scores = x.matmul(q).matmul(&x.matmul(k).t()) / SQRT_2;
-            let n = x.shape()[0];
-            let visible = Tensor::iota(n).le(Tensor::iota(n).expand_dims(1));
-            softmax(&visible.where_(scores, f64::NEG_INFINITY), -1).matmul(&x.matmul(v))
+            // The scale is that of two columns, however many there are.
+            let scale = (q.shape()[1] as f64 / 2.0).sqrt();
+            attention(&(x.matmul(q) * scale), &x.matmul(k), &x.matmul(v), Visible::Causal)
         }
         "embedding_bag" => {
             let [table, w, tokens] = args.all()?;
-            table.take(tokens, 0).sum_over(0).tanh().dot(w)
+            table.embedding(tokens).sum_over(0).tanh().dot(w)
         }
         "logistic_regression_l2" => {
             let [w, x, y] = args.all()?;
@@ -79,20 +76,6 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
         }
         other => return unsupported(other),
     })
-}
-
-/// `x W + b` for every row of `x`.
-fn affine(x: &Tensor, w: &Tensor, b: &Tensor) -> Tensor {
-    x.matmul(w) + b
-}
-
-/// The mean over the rows of `-log_softmax(row)[label]`.
-fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor, Trouble> {
-    if labels.shape() != &logits.shape()[..1] {
-        return misfit("the labels do not fit the logits");
-    }
-    let chosen = logits.take_along_axis(&labels.expand_dims(1), 1).squeeze(1);
-    Ok((logits.logsumexp_over(1) - chosen).mean())
 }
 
 /// `-sum_n ln sum_k softmax(logits)_k N(x_n; mu_k, diag exp(2 ls_k))`

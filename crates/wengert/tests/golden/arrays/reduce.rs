@@ -18,10 +18,14 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
             let [x, y] = args.all()?;
             one((x * y).sum() / (x.norm() * y.norm()))
         }
-        "layer_norm" | "batch_norm" => {
-            let ([x, g, b], eps) = (args.all()?, args.attrs.number("eps")?);
-            let axis = if function == "layer_norm" { -1 } else { 0 };
-            one((x - x.mean_keep(axis)) / (x.var_keep(0, axis) + eps).sqrt() * g + b)
+        "layer_norm" => {
+            let ([x, gain, bias], eps) = (args.all()?, args.attrs.number("eps")?);
+            one(x.layer_norm(gain, bias, eps))
+        }
+        "batch_norm" => {
+            let ([x, gain, bias], eps) = (args.all()?, args.attrs.number("eps")?);
+            let others = x.shape().get(1..).unwrap_or_default();
+            one(x.batch_norm(&gain.broadcast_to(others), &bias.broadcast_to(others), eps))
         }
         "masked_mean" => {
             let [x, mask] = args.all()?;
@@ -75,10 +79,5 @@ pub(super) fn reduction(name: &str, x: &Tensor, attrs: Attrs) -> Result<Option<T
 /// The softmax, or its logarithm, along the axis of the attributes (the last if none is named).
 pub(super) fn along_axis(name: &str, x: &Tensor, attrs: Attrs) -> Result<Tensor, Trouble> {
     let axis = attrs.whole("axis", Some(-1))?;
-    Ok(if name == "softmax" { softmax(x, axis) } else { x - x.logsumexp_keep(axis) })
-}
-
-/// `e^x / sum e^x` along an axis.
-pub(super) fn softmax(x: &Tensor, axis: isize) -> Tensor {
-    (x - x.logsumexp_keep(axis)).exp()
+    Ok(if name == "softmax" { x.softmax(axis) } else { x.log_softmax(axis) })
 }

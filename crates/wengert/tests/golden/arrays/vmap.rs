@@ -2,7 +2,6 @@
 
 use wengert::{ConvOptions, Tensor, Vmap, cond, grad, hessian, vjp, vmap};
 
-use super::reduce::softmax;
 use super::shape::blocks;
 use super::{ArrayArgs, Results, misfit, one, unsupported};
 
@@ -46,7 +45,7 @@ fn example(function: &str, x: &[Tensor]) -> Results {
 fn of_one(function: &str, x: &Tensor) -> Results {
     one(match function {
         "sum_reduce" => x.square().sum(),
-        "softmax_row" => softmax(x, -1),
+        "softmax_row" => x.softmax(-1),
         "cond_select" if x.rank() == 0 => cond(&x.gt(0.0), x, |x| x.sin(), |x| x.square()),
         "cond_select" => x.gt(0.0).where_(x.sin(), x.square()),
         "sort" => x.sort(-1),
