@@ -26,9 +26,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
         Some("scalar") => scalar::Options::parse(&arguments[1..]).and_then(|options| scalar::run(&options)),
-        Some("workloads") => {
-            workloads::Options::parse(&arguments[1..]).and_then(|options| workloads::run(&options))
-        }
+        Some("workloads") => workloads::Options::parse(&arguments[1..]).and_then(|options| workloads::run(&options)),
         _ => Err("usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]\n       \
                   bench workloads [--only W1,W7] [--check]"
             .to_owned()),

@@ -33,12 +33,7 @@ const ALL: [Workload; 9] = [
     Workload { name: "W2", wanted: [2.273801, 0.8238038], tolerance: SINGLE, run: networks::small_mlp },
     Workload { name: "W3", wanted: [2.352916, 3.887263], tolerance: SINGLE, run: networks::cnn },
     Workload { name: "W4", wanted: [6.051133, 1.644795], tolerance: SINGLE, run: networks::transformer },
-    Workload {
-        name: "W6",
-        wanted: [0.4554196103150214, 4.645464864218287],
-        tolerance: DOUBLE,
-        run: science::burgers,
-    },
+    Workload { name: "W6", wanted: [0.4554196103150214, 4.645464864218287], tolerance: DOUBLE, run: science::burgers },
     Workload {
         name: "W7a",
         wanted: [0.7190363392046594, 1.1940651061636531],
@@ -82,7 +77,8 @@ impl Options {
 fn named(names: &str) -> Result<Vec<&'static Workload>, String> {
     let mut workloads = Vec::new();
     for name in names.split(',') {
-        let is_named = |workload: &&Workload| workload.name.trim_end_matches(['a', 'b']) == name || workload.name == name;
+        let is_named =
+            |workload: &&Workload| workload.name.trim_end_matches(['a', 'b']) == name || workload.name == name;
         let before = workloads.len();
         workloads.extend(ALL.iter().filter(is_named));
         if workloads.len() == before {

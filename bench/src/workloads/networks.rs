@@ -139,9 +139,8 @@ const HEADS: usize = 4;
 
 impl Block {
     fn new(s: u64) -> Self {
-        let weight = |inputs: usize, outputs: usize, seed| {
-            uniform(F32, &[inputs, outputs], seed, (3.0 / inputs as f64).sqrt())
-        };
+        let weight =
+            |inputs: usize, outputs: usize, seed| uniform(F32, &[inputs, outputs], seed, (3.0 / inputs as f64).sqrt());
         let bias = |length: usize, seed| uniform(F32, &[length], seed, 0.02);
         Block {
             qkv: weight(WIDTH, 3 * WIDTH, s),

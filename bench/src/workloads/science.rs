@@ -143,9 +143,8 @@ fn hand(q: &Tensor) -> Tensor {
     let zero = Tensor::from(0.0);
     let one = Tensor::from(1.0);
     // The first three rows of the product so far; the last is always (0, 0, 0, 1).
-    let mut m: [[Tensor; 4]; 3] = std::array::from_fn(|row| {
-        std::array::from_fn(|column| if row == column { one.clone() } else { zero.clone() })
-    });
+    let mut m: [[Tensor; 4]; 3] =
+        std::array::from_fn(|row| std::array::from_fn(|column| if row == column { one.clone() } else { zero.clone() }));
     for joint in 0..JOINTS {
         let (angle, length) = (entry(joint), entry(JOINTS + joint));
         let (s, c) = (angle.sin(), angle.cos());
@@ -175,7 +174,6 @@ pub(super) fn arm() -> [f64; 2] {
             false => 0.3 + 0.1 * signed(1101, 6 * point + k - 6),
         }
     });
-    let (out, jacobians) =
-        vmap(&q, |q| (hand(&q), jacobian(&q, |q| hand(&q)).single().clone()));
+    let (out, jacobians) = vmap(&q, |q| (hand(&q), jacobian(&q, |q| hand(&q)).single().clone()));
     [out.square().sum().item(), frobenius(&jacobians)]
 }

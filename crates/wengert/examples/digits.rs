@@ -83,7 +83,9 @@ pub fn read_digits(input: impl Read) -> Result<Digits, String> {
                 pixels.extend(image.iter().map(|&pixel| f64::from(pixel) / 16.0));
                 labels.push(i64::from(*label));
             }
-            other => return Err(format!("line {line}: {} numbers where 64 pixels and a digit are expected", other.len())),
+            other => {
+                return Err(format!("line {line}: {} numbers where 64 pixels and a digit are expected", other.len()));
+            }
         }
     }
     Ok(Digits { images: Tensor::from_vec(&[labels.len(), PIXELS], pixels), labels: Tensor::from(labels) })
@@ -296,7 +298,9 @@ pub fn draw(path: &Path, history: &[Epoch]) -> Result<(), Failure> {
         .axis_style(INK)
         .x_desc("epoch")
         .y_desc("loss")
-        .y_label_formatter(&|y| format!("{y}"))
+        // Rounded: the marks of a logarithmic axis are products of powers of ten, 0.7000000000000001.
+        .y_label_formatter(&|y| format!("{}", (y * 1e6).round() / 1e6))
+        .y_labels(8)
         .label_style(("sans-serif", 13, &INK))
         .draw()?;
     let curves: [(&str, RGBColor, fn(&Epoch) -> f64); 2] =
