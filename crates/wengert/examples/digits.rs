@@ -1,0 +1,375 @@
+//! Hand-written digits: a network trained on real images, saved in a file and read again.
+//!
+//! 1,797 grey images of 8 by 8 pixels show one digit each. The network has 64 inputs, 64 hidden units and 10 outputs;
+//! its parameters are a struct of tensors, and so is their gradient. It learns four fifths of the images with Adam, in
+//! batches of 64, and is judged by the others.
+//!
+//! Before the first step the gradient is compared with central differences. Afterwards the parameters go to a file in
+//! the format safetensors, which other frameworks read, and come back from it; the course of the loss is drawn to
+//! `target/digits.svg`, or into the folder given as argument.
+//!
+//! Run it with `cargo run --release -p wengert --example digits`.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use plotters::prelude::*;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use wengert::optim::Adam;
+use wengert::prelude::*;
+use wengert::{Key, TreeMath};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// How many pixels an image has.
+pub const PIXELS: usize = 64;
+/// How many digits there are.
+pub const CLASSES: usize = 10;
+const HIDDEN: usize = 64;
+const BATCH: usize = 64;
+
+// ---------------------------------------------------------------------------------------- data
+
+/// Images and the digits they show.
+#[derive(Clone, Debug)]
+pub struct Digits {
+    /// One row of pixels per image, from 0 to 1.
+    pub images: Tensor,
+    /// The digit of every image.
+    pub labels: Tensor,
+}
+
+impl Digits {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.labels.size()
+    }
+
+    /// Those with these numbers.
+    fn choose(&self, numbers: &Tensor) -> Digits {
+        Digits { images: self.images.take(numbers, 0), labels: self.labels.take(numbers, 0) }
+    }
+
+    /// Four fifths to learn from and one fifth to judge by, in an order that the key decides.
+    pub fn split(&self, key: &Key) -> [Digits; 2] {
+        let order = shuffled(self.count(), key);
+        let cut = (self.count() * 4 / 5) as isize;
+        [self.choose(&order.slice(..cut)), self.choose(&order.slice(cut..))]
+    }
+}
+
+/// The numbers below `count` in an order that the key decides.
+fn shuffled(count: usize, key: &Key) -> Tensor {
+    key.uniform(&[count]).argsort(0)
+}
+
+/// Reads lines of 64 pixels from 0 to 16 and a digit.
+pub fn read_digits(input: impl Read) -> Result<Digits, String> {
+    // `flexible`: a line of another length is our error, with a better message.
+    let lines = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(input).into_records();
+    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
+    for (record, line) in lines.zip(1..) {
+        let record = record.map_err(|error| format!("line {line}: {error}"))?;
+        let numbers: Result<Vec<u8>, String> = record
+            .iter()
+            .map(|text| text.parse().map_err(|_| format!("line {line}: `{text}` is not a number from 0 to 255")))
+            .collect();
+        match &numbers?[..] {
+            [image @ .., label] if image.len() == PIXELS => {
+                if image.iter().any(|&pixel| pixel > 16) || usize::from(*label) >= CLASSES {
+                    return Err(format!("line {line}: pixels are 0 to 16, digits 0 to 9"));
+                }
+                pixels.extend(image.iter().map(|&pixel| f64::from(pixel) / 16.0));
+                labels.push(i64::from(*label));
+            }
+            other => {
+                return Err(format!("line {line}: {} numbers where 64 pixels and a digit are expected", other.len()));
+            }
+        }
+    }
+    Ok(Digits { images: Tensor::from_vec(&[labels.len(), PIXELS], pixels), labels: Tensor::from(labels) })
+}
+
+/// Reads the images that come with the example.
+pub fn load() -> Result<Digits, Failure> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/digits.csv.gz");
+    let file = std::fs::File::open(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(read_digits(flate2::read::GzDecoder::new(file)).map_err(|e| format!("{}: {e}", path.display()))?)
+}
+
+// --------------------------------------------------------------------------------------- model
+
+/// A dense layer, `x w + b`.
+#[derive(Tree, Clone, Debug)]
+pub struct Dense {
+    /// `[inputs, outputs]`
+    pub w: Tensor,
+    /// `[outputs]`
+    pub b: Tensor,
+}
+
+impl Dense {
+    fn new(inputs: usize, outputs: usize, key: &Key) -> Self {
+        // He's variance: the sizes of the values stay the same from layer to layer.
+        let w = key.normal(&[inputs, outputs]) * (2.0 / inputs as f64).sqrt();
+        Dense { w, b: Tensor::zeros(&[outputs]) }
+    }
+
+    fn apply(&self, x: &Tensor) -> Tensor {
+        x.matmul(&self.w) + &self.b
+    }
+}
+
+/// The network's parameters.
+#[derive(Tree, Clone, Debug)]
+pub struct Network {
+    /// From the pixels to the hidden units.
+    pub hidden: Dense,
+    /// From these to the logits of the digits.
+    pub output: Dense,
+}
+
+/// The names of the leaves in a file, in their order.
+const NAMES: [&str; 4] = ["hidden.w", "hidden.b", "output.w", "output.b"];
+
+impl Network {
+    /// At random.
+    pub fn new(key: &Key) -> Self {
+        let [first, second] = key.split();
+        Network { hidden: Dense::new(PIXELS, HIDDEN, &first), output: Dense::new(HIDDEN, CLASSES, &second) }
+    }
+
+    /// A row of logits for every image.
+    pub fn logits(&self, images: &Tensor) -> Tensor {
+        self.output.apply(&self.hidden.apply(images).relu())
+    }
+
+    /// The mean cross entropy.
+    pub fn loss(&self, digits: &Digits) -> Tensor {
+        self.logits(&digits.images).softmax_cross_entropy(&digits.labels).mean()
+    }
+
+    /// How often which digit (row) is taken for which (column).
+    pub fn confusion(&self, digits: &Digits) -> [[usize; CLASSES]; CLASSES] {
+        let mut counts = [[0; CLASSES]; CLASSES];
+        let guesses = self.logits(&digits.images).argmax(1).to_vec();
+        for (label, guess) in digits.labels.to_vec().into_iter().zip(guesses) {
+            counts[label as usize][guess as usize] += 1;
+        }
+        counts
+    }
+
+    /// Writes the parameters to a file.
+    pub fn save(&self, path: &Path) -> Result<(), Failure> {
+        let mut leaves = Vec::new();
+        self.for_each_leaf(&mut |leaf| {
+            let bytes: Vec<u8> = leaf.to_vec().iter().flat_map(|number| number.to_le_bytes()).collect();
+            leaves.push((leaf.shape().to_vec(), bytes));
+        });
+        let views: Result<Vec<_>, _> = NAMES
+            .iter()
+            .zip(&leaves)
+            .map(|(name, (shape, bytes))| Ok((*name, TensorView::new(Dtype::F64, shape.clone(), bytes)?)))
+            .collect();
+        let bytes = safetensors::serialize(views.map_err(|e: safetensors::SafeTensorError| e)?, None)?;
+        std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(())
+    }
+
+    /// Reads them again.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let file = SafeTensors::deserialize(&bytes)?;
+        let leaf = |name: &str| -> Result<Tensor, Failure> {
+            let view = file.tensor(name)?;
+            if view.dtype() != Dtype::F64 {
+                return Err(format!("`{name}` is {:?} where F64 is expected", view.dtype()).into());
+            }
+            let (numbers, _) = view.data().as_chunks();
+            let numbers: Vec<f64> = numbers.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+            Ok(Tensor::try_from_vec(view.shape(), numbers)?)
+        };
+        let [w, b, w2, b2] = NAMES.map(leaf);
+        let network = Network { hidden: Dense { w: w?, b: b? }, output: Dense { w: w2?, b: b2? } };
+        let wanted = [&[PIXELS, HIDDEN][..], &[HIDDEN], &[HIDDEN, CLASSES], &[CLASSES]];
+        let mut shapes = Vec::new();
+        network.for_each_leaf(&mut |leaf| shapes.push(leaf.shape().to_vec()));
+        match shapes == wanted {
+            true => Ok(network),
+            false => Err(format!("the parameters have the shapes {shapes:?} where {wanted:?} are expected").into()),
+        }
+    }
+}
+
+/// The share of images that are taken for what they show.
+pub fn accuracy(confusion: &[[usize; CLASSES]; CLASSES]) -> f64 {
+    let right: usize = (0..CLASSES).map(|digit| confusion[digit][digit]).sum();
+    right as f64 / confusion.iter().flatten().sum::<usize>() as f64
+}
+
+/// How far the gradient is from central differences, in the worst of several random directions: relative to the norm of
+/// the gradient times that of the direction.
+pub fn gradient_error(network: &Network, digits: &Digits, key: &Key) -> f64 {
+    let gradient = grad(network, |network| network.loss(digits));
+    let step = 1e-6;
+    let mut worst = 0.0f64;
+    for key in key.split::<5>() {
+        let mut keys = key.split::<4>().into_iter();
+        let direction = network.map(|leaf| keys.next().expect("there are four leaves").normal(leaf.shape()));
+        let loss = |step: f64| (network + step * &direction).loss(digits).item();
+        let difference = (loss(step) - loss(-step)) / (2.0 * step);
+        let slope = gradient.dot(&direction).item();
+        let scale = gradient.norm().item() * direction.norm().item();
+        worst = worst.max((slope - difference).abs() / scale);
+    }
+    worst
+}
+
+// ------------------------------------------------------------------------------------ training
+
+/// The losses after an epoch.
+#[derive(Clone, Copy, Debug)]
+pub struct Epoch {
+    /// The mean over the batches of the epoch, each before its step.
+    pub training: f64,
+    /// Of the images held out.
+    pub held_out: f64,
+}
+
+/// Trains the network for so many passes over the images.
+pub fn train(
+    mut network: Network,
+    training: &Digits,
+    held_out: &Digits,
+    epochs: usize,
+    key: &Key,
+) -> Result<(Network, Vec<Epoch>), Failure> {
+    let style = ProgressStyle::with_template("{bar:30} epoch {pos:>2} of {len}, {elapsed}; {msg}")?;
+    let bar = ProgressBar::new(epochs as u64).with_style(style);
+    let mut optimiser = Adam::new(0.003);
+    let mut history = Vec::new();
+    let mut key = key.clone();
+    for _ in 0..epochs {
+        let [now, later] = key.split();
+        key = later;
+        let order = shuffled(training.count(), &now);
+        let mut losses = Vec::new();
+        for start in (0..training.count()).step_by(BATCH) {
+            let end = (start + BATCH).min(training.count());
+            let batch = training.choose(&order.slice(start as isize..end as isize));
+            let (loss, gradient) = value_and_grad(&network, |network| network.loss(&batch));
+            network = optimiser.step(network, &gradient);
+            losses.push(loss.item());
+        }
+        let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+        let epoch = Epoch { training: mean, held_out: network.loss(held_out).item() };
+        bar.set_message(format!("loss {:.4}, held out {:.4}", epoch.training, epoch.held_out));
+        bar.inc(1);
+        history.push(epoch);
+    }
+    bar.finish();
+    Ok((network, history))
+}
+
+// ------------------------------------------------------------------------------------- picture
+
+const BLUE: RGBColor = RGBColor(0, 114, 178);
+const ORANGE: RGBColor = RGBColor(213, 94, 0);
+const INK: RGBColor = RGBColor(51, 51, 51);
+
+/// Draws the losses by epoch.
+pub fn draw(path: &Path, history: &[Epoch]) -> Result<(), Failure> {
+    let root = SVGBackend::new(path, (720, 440)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let losses = || history.iter().flat_map(|epoch| [epoch.training, epoch.held_out]);
+    let low = losses().fold(f64::INFINITY, f64::min) / 1.3;
+    let high = losses().fold(0.0, f64::max) * 1.3;
+    let mut chart = ChartBuilder::on(&root)
+        .caption("Mean cross entropy of hand-written digits", ("sans-serif", 20, &INK))
+        .margin(14)
+        .x_label_area_size(42)
+        .y_label_area_size(62)
+        .build_cartesian_2d(1..history.len().max(2), (low..high).log_scale())?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(INK.mix(0.12))
+        .axis_style(INK)
+        .x_desc("epoch")
+        .y_desc("loss")
+        // Rounded: the marks of a logarithmic axis are products of powers of ten, 0.7000000000000001.
+        .y_label_formatter(&|y| format!("{}", (y * 1e6).round() / 1e6))
+        .y_labels(8)
+        .label_style(("sans-serif", 13, &INK))
+        .draw()?;
+    let curves: [(&str, RGBColor, fn(&Epoch) -> f64); 2] =
+        [("learnt from", BLUE, |epoch| epoch.training), ("held out", ORANGE, |epoch| epoch.held_out)];
+    for (name, color, loss) in curves {
+        let points = history.iter().enumerate().map(|(k, epoch)| (k + 1, loss(epoch)));
+        chart
+            .draw_series(LineSeries::new(points, color.stroke_width(2)))?
+            .label(name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .label_font(("sans-serif", 14, &INK))
+        .draw()?;
+    root.present()?;
+    Ok(())
+}
+
+// ----------------------------------------------------------------------------------------- run
+
+/// Trains and judges a network, prints how good it is, and leaves its picture and parameters in the folder. Gives the
+/// share of images held out that it knows.
+pub fn report(out: &mut impl Write, folder: &Path, epochs: usize) -> Result<f64, Failure> {
+    let [split, start, check, order] = Key::new(8).split();
+    let [training, held_out] = load()?.split(&split);
+    writeln!(out, "{} images to learn from, {} held out.", training.count(), held_out.count())?;
+
+    let network = Network::new(&start);
+    let batch = training.choose(&Tensor::iota(BATCH));
+    let error = gradient_error(&network, &batch, &check);
+    writeln!(out, "The first gradient agrees with central differences to {error:.0e}.")?;
+    if error > 1e-7 {
+        return Err(format!("the gradient is off by {error:e}").into());
+    }
+
+    let begin = std::time::Instant::now();
+    let (network, history) = train(network, &training, &held_out, epochs, &order)?;
+    writeln!(out, "Adam: {epochs} epochs in {:.1?}.", begin.elapsed())?;
+    let [first, last] = [history.first(), history.last()].map(|epoch| epoch.map_or(f64::NAN, |epoch| epoch.training));
+    writeln!(out, "  loss {first:.4} -> {last:.4}")?;
+
+    let confusion = network.confusion(&held_out);
+    let share = accuracy(&confusion);
+    writeln!(out, "  accuracy {:.2} % of what was learnt from", 100.0 * accuracy(&network.confusion(&training)))?;
+    writeln!(out, "  accuracy {:.2} % of what was held out", 100.0 * share)?;
+    writeln!(out, "\nWhich digit (row) is taken for which (column):")?;
+    writeln!(out, "    {}", (0..CLASSES).map(|digit| format!("{digit:>4}")).collect::<String>())?;
+    for (digit, row) in confusion.iter().enumerate() {
+        let row: String = row.iter().map(|&n| if n == 0 { "   .".to_owned() } else { format!("{n:>4}") }).collect();
+        writeln!(out, "  {digit} {row}")?;
+    }
+
+    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let (picture, parameters) = (folder.join("digits.svg"), folder.join("digits.safetensors"));
+    draw(&picture, &history)?;
+    network.save(&parameters)?;
+    let again = Network::read(&parameters)?.confusion(&held_out);
+    if again != confusion {
+        return Err("the parameters that were read are not those that were written".into());
+    }
+    writeln!(out, "\nThe picture is in {}.", picture.display())?;
+    writeln!(out, "The parameters are in {}; read from there they judge the same.", parameters.display())?;
+    Ok(share)
+}
+
+fn main() -> Result<(), Failure> {
+    let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    report(&mut std::io::stdout().lock(), &folder, 30)?;
+    Ok(())
+}
