@@ -23,7 +23,7 @@ fn ties_of_extremes() {
     pinned(&x, |x| x.max(), &[3.0], &[0.0, 0.5, 0.5]);
     pinned(&-&x, |x| x.min(), &[-3.0], &[0.0, 0.5, 0.5]);
     pinned(&Tensor::from([1.0, 1.0, 1.0]), |x| x.cummax(0), &[1.0; 3], &[2.75, 1.75, 1.5]);
-    let tied = Tensor::from([[[1.0, 1.0, 1.0]]]);
+    let tied = Tensor::from([1.0, 1.0, 1.0]).reshape(&[1, 1, 3]);
     pinned(&tied, |x| x.max_pool(&Pool { window: [2], stride: [1], padding: [(0, 0)] }), &[1.0, 1.0], &[1.0, 2.0, 0.0]);
     assert_eq!(x.argmax(0).item(), 1.0);
     assert_eq!(Tensor::from([1.0, f64::NAN, 5.0, f64::NAN]).argmax(0).item(), 1.0);
