@@ -303,10 +303,10 @@ pub fn draw(path: &Path, history: &[Epoch]) -> Result<(), Failure> {
         .y_labels(8)
         .label_style(("sans-serif", 13, &INK))
         .draw()?;
-    let curves: [(&str, RGBColor, fn(&Epoch) -> f64); 2] =
-        [("learnt from", BLUE, |epoch| epoch.training), ("held out", ORANGE, |epoch| epoch.held_out)];
-    for (name, color, loss) in curves {
-        let points = history.iter().enumerate().map(|(k, epoch)| (k + 1, loss(epoch)));
+    let training: Vec<f64> = history.iter().map(|epoch| epoch.training).collect();
+    let held_out: Vec<f64> = history.iter().map(|epoch| epoch.held_out).collect();
+    for (name, color, losses) in [("learnt from", BLUE, training), ("held out", ORANGE, held_out)] {
+        let points = (1..).zip(losses);
         chart
             .draw_series(LineSeries::new(points, color.stroke_width(2)))?
             .label(name)

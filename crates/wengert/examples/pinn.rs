@@ -53,8 +53,8 @@ pub struct Field {
 }
 
 impl Field {
-    /// With two inputs, three layers of 64 hidden units and one output.
-    pub fn new() -> Self {
+    /// Before the first step: with two inputs, three layers of 64 hidden units and one output.
+    pub fn untrained() -> Self {
         let sizes = [2, 64, 64, 64, 1];
         let layer = |(ends, l): (&[usize], u64)| Layer {
             w: uniform(&[ends[0], ends[1]], 610 + l, (3.0 / ends[0] as f64).sqrt()),
@@ -106,7 +106,7 @@ pub fn loss(field: &Field, Points { t, x }: &Points) -> Tensor {
 /// Trains for so many steps; prints the loss, and compares the first with what is known. Gives the losses.
 pub fn report(out: &mut impl Write, steps: usize) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
     let points = Points::new(1024);
-    let mut field = Field::new();
+    let mut field = Field::untrained();
     let mut optimiser = Adam::new(1e-3);
     let mut losses = Vec::new();
     for step in 0..=steps {

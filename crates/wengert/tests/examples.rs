@@ -334,7 +334,6 @@ mod lotka_volterra_is_right {
 
 mod digits_are_read {
     use super::digits::*;
-    use wengert::prelude::*;
     use wengert::{Key, TreeMath};
 
     #[test]
