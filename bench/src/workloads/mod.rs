@@ -141,6 +141,17 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_number_is_an_error_where_it_is_checked() {
+        static WRONG: [Workload; 2] = [
+            Workload { name: "right", wanted: [1.0, 2.0], tolerance: DOUBLE, run: || [1.0, 2.0] },
+            Workload { name: "wrong", wanted: [1.0, 2.0], tolerance: DOUBLE, run: || [1.0, 2.1] },
+        ];
+        let options = |check| Options { check, workloads: WRONG.iter().collect() };
+        assert_eq!(run(&options(false)), Ok(()));
+        assert_eq!(run(&options(true)), Err("not the wanted numbers: wrong".to_owned()));
+    }
+
+    #[test]
     fn the_fastest_agree() {
         for workload in named("W2,W7b").unwrap() {
             let got = (workload.run)();
