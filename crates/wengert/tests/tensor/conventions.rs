@@ -1,9 +1,9 @@
 //! The rows of the table of conventions that are about arrays: values and derivatives at ties and
 //! edges.
 
+use wengert::Pool;
 use wengert::prelude::*;
 use wengert::primitives::OutOfBounds;
-use wengert::Pool;
 
 /// Value and derivative of the sum of the results, weighted by 1, 2, 3, … in order.
 #[track_caller]
