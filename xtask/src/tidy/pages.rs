@@ -76,6 +76,8 @@ mod tests {
             ("crates/wengert/src/ops/binary.rs", &families[1]),
             ("crates/wengert/src/ops/compare.rs", &families[2]),
             ("crates/wengert/src/ops/mod.rs", "//! # Conventions\n"),
+            ("crates/wengert/src/primitives/axes.rs", "/// Other axes.\npub struct Permute {\n}\n"),
+            ("crates/wengert/src/primitives/mod.rs", "\noperations! {\n    Unary(Unary),\n    Permute(Permute),\n}\n"),
         ];
         check(generated, &files, &[(PRIMITIVES, "is not what its sources say")]);
         let page = primitives(&Workspace::of(&files)).unwrap();

@@ -9,11 +9,12 @@ use crate::primitives::{Op, OutOfBounds};
 use crate::program::Program;
 use crate::tape::recording::{Mode, Scope};
 
-/// The Program of a function of tensors of these types, whose numbers are not known meanwhile.
+/// The Program of a function of tensors of these types, recorded as a branch of `cond` is: even what
+/// depends on nothing becomes an equation.
 fn recorded(types: &[Type], f: impl FnOnce(&[Tensor]) -> Tensor) -> Closed {
     let scope = Scope::open(Mode::Replay);
     let generation = scope.generation();
-    graph::open(generation, Reading::Symbolic);
+    graph::open(generation, Reading::Branch);
     let inputs: Vec<Tensor> =
         graph::with_graph(generation, |graph| types.iter().map(|ty| graph.leaf("x", ty.clone(), None)).collect());
     let output = f(&inputs);

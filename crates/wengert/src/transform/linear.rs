@@ -2,7 +2,7 @@
 
 use crate::ops::{Binary, Unary};
 use crate::primitives::{Literal, Op, Primitive};
-use crate::program::{Eqn, Program};
+use crate::program::{Eqn, Program, Value};
 
 /// How a value depends on the inputs that are asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,12 @@ fn dependences(program: &Program, inputs: Vec<Dependence>) -> Result<Vec<Depende
     for eqn in program.eqns() {
         let operands: Vec<Dependence> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
         let results = of_equation(eqn, &operands)?;
-        values.extend(results);
+        // Without elements there is nothing that is not zero.
+        let empty = |out: Value| program.ty(out).size() == 0;
+        values.extend(eqn.outs().zip(results).map(|(out, result)| match result {
+            Dependence::Known if empty(out) => Dependence::Zero,
+            result => result,
+        }));
     }
     Ok(program.outputs().iter().map(|output| values[output.index()]).collect())
 }
@@ -74,13 +79,31 @@ fn either(yes: Dependence, no: Dependence) -> Result<Dependence, String> {
     }
 }
 
-/// Whether the result of known operands is known to be zero.
+/// Whether the result of known operands is known to be zero: of what moves and adds numbers, where
+/// all that it moves is. A product is not, because the other factor may be infinite.
 fn stays_zero(op: &Op, operands: &[Dependence]) -> bool {
-    let zeros = operands.iter().all(|&operand| operand == Dependence::Zero);
+    let is_zero = |k: &usize| operands[*k] == Dependence::Zero;
     match op {
-        Op::Literal(literal) => [Literal::F64(0.0), Literal::F32(0.0), Literal::F64(-0.0)].contains(literal),
-        Op::Unary(Unary::Neg) | Op::Binary(Binary::Add | Binary::Sub) => zeros,
-        Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Slice(_) | Op::Convert(_) => zeros,
+        Op::Literal(literal) => {
+            [Literal::F64(0.0), Literal::F64(-0.0), Literal::F32(0.0), Literal::F32(-0.0)].contains(literal)
+        }
+        Op::Unary(Unary::Neg)
+        | Op::Binary(Binary::Add | Binary::Sub)
+        | Op::Select(_)
+        | Op::Convert(_)
+        | Op::Broadcast(_)
+        | Op::Reshape(_)
+        | Op::Permute(_)
+        | Op::Reverse(_)
+        | Op::Slice(_)
+        | Op::Pad(_)
+        | Op::Concat(_)
+        | Op::Reduce(_)
+        | Op::Cumulative(_)
+        | Op::Gather(_)
+        | Op::Scatter(_)
+        | Op::DynamicSlice(_)
+        | Op::DynamicUpdate(_) => op.linear_in(operands.len()).iter().any(|set| set.iter().all(is_zero)),
         _ => false,
     }
 }
