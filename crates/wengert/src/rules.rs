@@ -13,6 +13,7 @@ use crate::primitives::{Custom, Rule};
 use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Reading};
+use crate::transform::linear::check_linear;
 
 /// A function from tensors to tensors.
 type Function = Rc<dyn Fn(&[Tensor]) -> Vec<Tensor>>;
@@ -221,6 +222,13 @@ impl RegisteredRule {
             Given::Vjp(vjp) => (vjp, [types, &outputs[..], &outputs[..]].concat()),
         };
         let program = rule.program(function, &operands, line)?;
+        let (first, word, what) = match &rule.given {
+            Given::Jvp(_) => (types.len(), "jvp", "tangent"),
+            Given::Vjp(_) => (types.len() + outputs.len(), "vjp", "cotangent"),
+        };
+        let marked: Vec<bool> = (0..operands.len()).map(|k| k >= first).collect();
+        check_linear(&program, &marked)
+            .map_err(|why| rule.error(format!("its {word} has to be linear in the {what}: {why}"), line))?;
         let derivative = Arc::new(program);
         let op = Custom {
             name: rule.name.clone(),

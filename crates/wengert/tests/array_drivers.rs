@@ -238,3 +238,23 @@ fn a_jacobian_multiplies_by_no_identity() {
     let (program, captures) = to_program(x(), |x| (&a * x).sum_over(1));
     assert_eq!((program.input_types().len(), captures.len()), (2, 1));
 }
+
+#[test]
+fn a_rule_that_is_not_linear_is_refused() {
+    let square = |ct: &[Tensor]| vec![&ct[0] * &ct[0]];
+    let rule = wengert::CustomRule::vjp("bent", |x| vec![x[0].sin()], move |_, _, ct| square(ct));
+    let error = rule.register(&[&[x()]]).unwrap_err().to_string();
+    assert!(
+        error.contains("`bent`") && error.contains("linear in the cotangent") && error.contains("`mul`"),
+        "{error}"
+    );
+    // One that is right in form and wrong in value.
+    let rule = wengert::CustomRule::vjp("sine", |x| vec![x[0].sin()], |x, _, ct| vec![x[0].sin() * &ct[0]]);
+    let error = rule.register(&[&[x()]]).unwrap_err().to_string();
+    assert!(error.contains("disagrees with differences"), "{error}");
+    // In a Program that was read from text there is no registration: the transpose refuses.
+    let text = "program(v0: f64[]) { v1: f64[] = custom[name=bent, rule=exact, value=program(v0: f64[]) { v1: f64[] = sin v0
+        return v1 }, vjp=program(v0: f64[], v1: f64[], v2: f64[]) { v3: f64[] = mul v2 v2; return v3 }] v0; return v1 }";
+    let error = text.parse::<Program>().unwrap().vjp(&[true]).unwrap_err().to_string();
+    assert!(error.contains("not linear"), "{error}");
+}

@@ -410,6 +410,9 @@ impl Cond {
         operands: &[Operand],
     ) -> Result<Vec<Option<Cotangent>>, Misfit> {
         let operands_inside = &operands[1..];
+        if operands[0].is_linear() {
+            misfit!("the condition depends on what is transposed");
+        }
         let region = Pulled::new(cts, operands_inside);
         let ((yes_b, yes), (no_b, no)) = self.both(|program| region.transpose(program, operands_inside))?;
         // A branch that gives nothing gives zeros that count nowhere, so the other's needs a mask.

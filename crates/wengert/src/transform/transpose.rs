@@ -140,6 +140,11 @@ fn transposed(
     cotangents: &[Option<Value>],
     operands: &[Operand],
 ) -> Result<Vec<Option<Value>>, Error> {
+    // A rule of a user's can bring what is not linear here: a product of two linear operands, say.
+    let linear = |set: &Vec<usize>| (0..operands.len()).all(|k| !operands[k].is_linear() || set.contains(&k));
+    if !op.linear_in(operands.len()).iter().any(linear) {
+        return Err(unsupported(b, op, operands, "it is not linear in what is transposed, and has no transpose"));
+    }
     op.transpose(b, cotangents, operands).map_err(|why| unsupported(b, op, operands, &why.0))
 }
 
