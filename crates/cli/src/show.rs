@@ -51,16 +51,21 @@ fn after(name: &str, program: &Program) -> Program {
 fn all(program: &Program) -> String {
     let mut text = format!("# as read: {} equations\n{program}\n", program.count());
     let mut program = program.clone();
+    let mut changed = false;
     loop {
         let before = program.clone();
         for pass in &PASSES {
             let after = pass.run(&program, &Config::default());
             if after != program {
+                changed = true;
                 let _ = write!(text, "\n{}", titled(pass.name, &program, &after));
             }
             program = after;
         }
         if program == before {
+            if !changed {
+                text.push_str("\n# no pass changes it\n");
+            }
             return text;
         }
     }
