@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use wengert::optim::Adam;
 use wengert::prelude::*;
@@ -278,14 +279,25 @@ const BLUE: RGBColor = RGBColor(0, 114, 178);
 const ORANGE: RGBColor = RGBColor(213, 94, 0);
 const INK: RGBColor = RGBColor(51, 51, 51);
 
-/// Draws the losses by epoch.
-pub fn draw(path: &Path, history: &[Epoch]) -> Result<(), Failure> {
-    let root = SVGBackend::new(path, (720, 440)).into_drawing_area();
+/// Draws the losses by epoch, and beside them which digit was taken for which.
+pub fn draw(path: &Path, history: &[Epoch], confusion: &[[usize; CLASSES]; CLASSES]) -> Result<(), Failure> {
+    let root = SVGBackend::new(path, (1140, 440)).into_drawing_area();
     root.fill(&WHITE)?;
+    let (left, right) = root.split_horizontally(690);
+    draw_losses(&left, history)?;
+    draw_confusion(&right, confusion)?;
+    root.present()?;
+    Ok(())
+}
+
+/// A part of the picture.
+type Panel<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+
+fn draw_losses(panel: &Panel<'_>, history: &[Epoch]) -> Result<(), Failure> {
     let losses = || history.iter().flat_map(|epoch| [epoch.training, epoch.held_out]);
     let low = losses().fold(f64::INFINITY, f64::min) / 1.3;
     let high = losses().fold(0.0, f64::max) * 1.3;
-    let mut chart = ChartBuilder::on(&root)
+    let mut chart = ChartBuilder::on(panel)
         .caption("Mean cross entropy of hand-written digits", ("sans-serif", 20, &INK))
         .margin(14)
         .x_label_area_size(42)
@@ -317,7 +329,44 @@ pub fn draw(path: &Path, history: &[Epoch]) -> Result<(), Failure> {
         .position(SeriesLabelPosition::UpperRight)
         .label_font(("sans-serif", 14, &INK))
         .draw()?;
-    root.present()?;
+    Ok(())
+}
+
+/// The confusion matrix: the darker, the more images of the row's digit were taken for the column's.
+fn draw_confusion(panel: &Panel<'_>, confusion: &[[usize; CLASSES]; CLASSES]) -> Result<(), Failure> {
+    let last = CLASSES as f64 - 1.0;
+    let mut chart = ChartBuilder::on(panel)
+        .caption("Which digit is taken for which", ("sans-serif", 20, &INK))
+        .margin(14)
+        .x_label_area_size(42)
+        .y_label_area_size(46)
+        .build_cartesian_2d(-0.5..last + 0.5, -0.5..last + 0.5)?;
+    chart
+        .configure_mesh()
+        .disable_mesh()
+        .axis_style(INK)
+        .x_desc("taken for")
+        .y_desc("digit")
+        .x_labels(CLASSES)
+        .y_labels(CLASSES)
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        // The first row stands at the top.
+        .y_label_formatter(&|y| format!("{:.0}", last - y))
+        .label_style(("sans-serif", 13, &INK))
+        .draw()?;
+    let largest = confusion.iter().flatten().copied().max().unwrap_or(0).max(1) as f64;
+    for (row, counts) in confusion.iter().enumerate() {
+        for (column, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let (x, y, share) = (column as f64, last - row as f64, count as f64 / largest);
+            let cell = [(x - 0.47, y - 0.47), (x + 0.47, y + 0.47)];
+            let fill = BLUE.mix(0.15 + 0.85 * share).filled();
+            let ink = if share > 0.5 { WHITE } else { INK };
+            let style =
+                TextStyle::from(("sans-serif", 13).into_font()).color(&ink).pos(Pos::new(HPos::Center, VPos::Center));
+            chart.draw_series([Rectangle::new(cell, fill)])?;
+            chart.draw_series([Text::new(count.to_string(), (x, y), style)])?;
+        }
+    }
     Ok(())
 }
 
@@ -357,7 +406,7 @@ pub fn report(out: &mut impl Write, folder: &Path, epochs: usize) -> Result<f64,
 
     std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let (picture, parameters) = (folder.join("digits.svg"), folder.join("digits.safetensors"));
-    draw(&picture, &history)?;
+    draw(&picture, &history, &confusion)?;
     network.save(&parameters)?;
     let again = Network::read(&parameters)?.confusion(&held_out);
     if again != confusion {

@@ -258,3 +258,23 @@ fn a_rule_that_is_not_linear_is_refused() {
     let error = text.parse::<Program>().unwrap().vjp(&[true]).unwrap_err().to_string();
     assert!(error.contains("not linear"), "{error}");
 }
+
+#[test]
+fn a_tensor_of_another_threads_recording_is_an_error() {
+    let _ = grad(x(), |x| {
+        let message = std::thread::scope(|scope| {
+            let used = scope.spawn(|| x.try_add(1.0).unwrap_err().to_string());
+            let recorded = scope.spawn(|| {
+                grad(Tensor::from(1.0), |y| {
+                    let error = x.try_mul(&y).unwrap_err().to_string();
+                    assert!(error.contains("another thread"), "{error}");
+                    y
+                })
+            });
+            recorded.join().unwrap();
+            used.join().unwrap()
+        });
+        assert!(message.contains("another thread") && message.contains("array_drivers.rs"), "{message}");
+        x.sum()
+    });
+}

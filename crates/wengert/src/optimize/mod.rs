@@ -3,7 +3,7 @@
 //! A pass is a function from Program to Program; [`PASSES`] lists them in order, and [`optimize`] runs the list until
 //! nothing changes any more. In debug builds every pass is followed by [`Program::verify`], so that a broken pass is
 //! named. Passes see the Programs inside an equation as Programs of their own: nothing is moved in or out, and a
-//! [`Recompute`](crate::primitives::Recompute) stays where it is.
+//! [`Recompute`] stays where it is.
 //!
 //! What may change an answer is off unless it is allowed: see [`Class`] and the table [`rules::RULES`].
 //!
