@@ -4,11 +4,14 @@
 use std::ops::{Add, Neg, Sub};
 use std::panic::Location;
 
+#[cfg(feature = "arrays")]
 use crate::array::DType;
-use crate::error::{Error, ErrorKind, OrRaise};
+#[cfg(feature = "arrays")]
+use crate::error::OrRaise;
 use crate::leaf::Leaf;
 use crate::real::Real;
 use crate::tape::Var;
+#[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
 use crate::tree::{Tree, leaves};
 
@@ -128,7 +131,7 @@ impl<T: Tree<Grad = T, Leaf: LeafMath>> TreeMath for T {}
 
 /// What [`TreeMath`] asks of a leaf.
 ///
-/// Sealed: implemented for `f64`, [`Var`] and [`Tensor`].
+/// Sealed: implemented for `f64`, [`Var`] and `Tensor`.
 pub trait LeafMath: Leaf + Add<Output = Self> + Sub<Output = Self> + Neg<Output = Self> {
     /// Zero of the same shape.
     #[doc(hidden)]
@@ -163,8 +166,10 @@ fn pairs<T: TreeMath>(operation: &str, x: &T, y: &T) -> impl Iterator<Item = (T:
     let misfit = x.iter().zip(&y).position(|(x, y)| x.lengths() != y.lengths());
     if let Some(k) = misfit {
         let (left, right) = (x[k].lengths(), y[k].lengths());
-        let why = format!("leaf {k} of the trees has the shapes {left:?} and {right:?}, which have to be equal");
-        Error::new(ErrorKind::Misfit, operation, why).at(Some(Location::caller())).raise();
+        let line = Location::caller();
+        panic!(
+            "`{operation}` at {line}: leaf {k} of the trees has the shapes {left:?} and {right:?}, which have to be equal"
+        );
     }
     x.into_iter().zip(y)
 }
@@ -202,6 +207,7 @@ scalar!(Var, |squares: Var| {
     Var::select(squares.equal(zero), zero, squares.sqrt())
 });
 
+#[cfg(feature = "arrays")]
 impl LeafMath for Tensor {
     fn zero(&self) -> Self {
         Tensor::try_zeros_of(self.dtype(), self.shape()).or_raise()

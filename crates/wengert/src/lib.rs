@@ -45,7 +45,8 @@
 //!
 //! # Features
 //!
-//! `derive` (default): `#[derive(Tree)]`. `ndarray` (default): its arrays as tensors and back, variables and duals as
+//! `arrays` (default): tensors and Programs; without them the library is that of scalars. `derive` (default):
+//! `#[derive(Tree)]`. `ndarray` (default): its arrays as tensors and back, variables and duals as
 //! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `nalgebra`: variables
 //! and duals as elements of its matrices. `argmin`: functions as problems of its optimisers.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
@@ -56,36 +57,51 @@
 mod algebra;
 mod algorithm;
 mod api;
+#[cfg(feature = "arrays")]
 mod array;
+#[cfg(feature = "arrays")]
 mod blocks;
 pub mod check;
+#[cfg(feature = "arrays")]
 mod derivatives;
 mod diagnose;
 mod dual;
+#[cfg(feature = "arrays")]
 mod error;
+#[cfg(feature = "arrays")]
 mod execute;
+#[cfg(feature = "arrays")]
 mod functional;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod lanes;
 mod leaf;
+#[cfg(feature = "arrays")]
 mod lifted;
+#[cfg(feature = "arrays")]
 pub mod nn;
 pub mod ops;
+#[cfg(feature = "arrays")]
 pub mod optim;
+#[cfg(feature = "arrays")]
 pub mod optimize;
+#[cfg(feature = "arrays")]
 pub mod primitives;
+#[cfg(feature = "arrays")]
 mod program;
 mod real;
 mod record;
 mod replay;
+#[cfg(feature = "arrays")]
 mod rules;
 mod scalar;
 mod series;
 mod special;
 mod tape;
 mod taylor;
+#[cfg(feature = "arrays")]
 mod tensor;
+#[cfg(feature = "arrays")]
 mod transform;
 mod tree;
 
@@ -93,26 +109,34 @@ pub use algebra::{LeafMath, TreeMath};
 pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
 };
+#[cfg(feature = "arrays")]
 pub use array::{Array, DType, Data, Element, Type};
+#[cfg(feature = "arrays")]
 pub use blocks::Blocks;
 pub use diagnose::{
     Cut, Diagnose, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
 pub use dual::Dual;
+#[cfg(feature = "arrays")]
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "arrays")]
 pub use functional::{Vmap, checkpoint, cond, to_program, try_cond, vmap};
 pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};
+#[cfg(feature = "arrays")]
 pub use program::{Builder, Eqn, Program, Value};
 pub use real::{F32, Float, Mask, Real};
 pub use record::{GuardFlipped, Recorded, record};
+#[cfg(feature = "arrays")]
 pub use rules::{CustomRule, RegisteredRule};
 pub use scalar::Scalar;
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
+#[cfg(feature = "arrays")]
 pub use tensor::{
     Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, span, step,
 };
+#[cfg(feature = "arrays")]
 pub use transform::Linearized;
 pub use tree::Tree;
 #[cfg(feature = "derive")]
@@ -121,12 +145,14 @@ pub use wengert_derive::Tree;
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Dual, F32, Real, Taylor, Tensor, Tree, Var, checkpoint, cond, grad, hessian, hvp, jacobian, jvp, lift, record,
-        taylor, value_and_grad, value_and_grad_aux, vjp, vmap,
+        Dual, F32, Real, Taylor, Tree, Var, grad, hessian, hvp, jacobian, jvp, lift, record, taylor, value_and_grad,
+        value_and_grad_aux, vjp,
     };
+    #[cfg(feature = "arrays")]
+    pub use crate::{Tensor, checkpoint, cond, vmap};
 }
 
 /// The examples of the README, compiled and run.
-#[cfg(all(doctest, feature = "derive"))]
+#[cfg(all(doctest, feature = "derive", feature = "arrays"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -5,15 +5,19 @@ use std::cmp::Ordering;
 
 use crate::algorithm::{Base, Task};
 use crate::leaf::Leaf;
+#[cfg(feature = "arrays")]
 use crate::lifted;
 use crate::ops::{Binary, Compare, Unary};
+#[cfg(feature = "arrays")]
 use crate::program::Program;
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
 use crate::tape::recording::{Inputs, Line, Scope, line_of};
 use crate::tape::trace::{Flipped, Trace};
+#[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
+#[cfg(feature = "arrays")]
 use crate::tensor::graph::Closed;
 
 impl Base for f64 {
@@ -62,6 +66,7 @@ pub trait Sealed: Sized {
     fn resume(trace: &Trace, line: Line, values: &[Self], directions: &[Self], task: &Task) -> Vec<Self>;
     /// Ends the recording and keeps it with the values of its records and captures.
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
+    #[cfg(feature = "arrays")]
     /// Applies a Program of rank-0 values to the point, the captures and the directions.
     #[track_caller]
     fn apply_lifted(program: &Program, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line)
@@ -117,6 +122,7 @@ impl Sealed for f64 {
         let values = trace.values.clone();
         (trace, values)
     }
+    #[cfg(feature = "arrays")]
     fn apply_lifted(program: &Program, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
         lifted::plain(program, closed, point, directions, line)
     }
@@ -163,6 +169,7 @@ impl Sealed for Var {
         values.extend(&trace.captures);
         (trace, values)
     }
+    #[cfg(feature = "arrays")]
     fn apply_lifted(program: &Program, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
         lifted::variables(program, closed, point, directions)
     }

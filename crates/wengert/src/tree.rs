@@ -2,12 +2,13 @@
 
 use crate::leaf::{Active, Leaf};
 use crate::tape::Var;
+#[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
 
-/// Numbers in a shape: a number or [`Tensor`], an array, slice or `Vec`, a tuple, or a struct of
+/// Numbers in a shape: a number or `Tensor`, an array, slice or `Vec`, a tuple, or a struct of
 /// these with `#[derive(Tree)]`.
 ///
-/// All leaves are of one type, `f64`, [`Var`] or [`Tensor`]. The order of the leaves is that of the
+/// All leaves are of one type, `f64`, [`Var`] or `Tensor`. The order of the leaves is that of the
 /// fields.
 ///
 /// ```
@@ -20,7 +21,7 @@ use crate::tensor::Tensor;
 pub trait Tree {
     /// The type of the leaves.
     type Leaf: Leaf;
-    /// The same with recorded leaves, [`Var`]s or [`Tensor`]s: what the function gets.
+    /// The same with recorded leaves, [`Var`]s or `Tensor`s: what the function gets.
     type Vars;
     /// The same with leaves of the leaf type: what a derivative is.
     type Grad;
@@ -85,6 +86,7 @@ macro_rules! leaf {
 }
 leaf!(f64, Var);
 leaf!(Var, Var);
+#[cfg(feature = "arrays")]
 leaf!(Tensor, Tensor);
 
 impl<T: Tree, const N: usize> Tree for [T; N] {

@@ -3,6 +3,7 @@
 //! Everything here runs the function once more with every record going the slow way, so that it
 //! keeps the user's source line. An ordinary run pays nothing for it.
 
+#[cfg(feature = "arrays")]
 mod tensor;
 
 use std::fmt;
@@ -17,7 +18,7 @@ use crate::tape::sweep::visit_edges;
 use crate::tape::trace::{Output, Trace};
 use crate::tree::{Tree, leaves};
 
-/// The leaves that derivatives can be looked into: `f64` and [`Tensor`](crate::Tensor).
+/// The leaves that derivatives can be looked into: `f64` and `Tensor`.
 ///
 /// Sealed: implemented for these two.
 pub trait Diagnose: Leaf {

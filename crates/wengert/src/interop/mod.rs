@@ -28,7 +28,7 @@ use crate::tape::Var;
 mod nalgebra;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-#[cfg(feature = "ndarray")]
+#[cfg(all(feature = "ndarray", feature = "arrays"))]
 mod tensor;
 
 /// The plain number, out of the recording.

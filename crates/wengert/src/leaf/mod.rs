@@ -4,21 +4,24 @@
 //! [`crate::api`] ask the leaf.
 
 mod scalar;
+#[cfg(feature = "arrays")]
 mod tensor;
 
 use std::fmt::Debug;
 
 pub(crate) use scalar::{compute, run_recorded};
+#[cfg(feature = "arrays")]
 pub(crate) use tensor::{Level, Mapped, record_loss};
 
 use crate::tape::Var;
+#[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
 /// The recorded leaf of a tree: what its function computes with.
 pub type Active<T> = <<T as Tree>::Leaf as Leaf>::Active;
 
-/// What the leaves of a [`Tree`] can be: `f64`, [`Var`], [`Tensor`].
+/// What the leaves of a [`Tree`] can be: `f64`, [`Var`], `Tensor`.
 ///
 /// Sealed: implemented for these three.
 pub trait Leaf: Clone + Debug + Drive + 'static {
@@ -125,6 +128,7 @@ impl Leaf for Var {
     type Held = scalar::Held<Var>;
 }
 
+#[cfg(feature = "arrays")]
 impl Leaf for Tensor {
     type Active = Tensor;
     type Out<O: Tree<Leaf = Tensor>> = O::Grad;

@@ -3,6 +3,7 @@
 
 use super::{Drive, next};
 use crate::algorithm::Task;
+#[cfg(feature = "arrays")]
 use crate::lifted::{self, Lifted};
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
@@ -28,12 +29,11 @@ where
 /// Ends a recording and computes from it.
 #[track_caller]
 fn finish<S: Scalar>(scope: Scope, outputs: &[Var], directions: &[S], task: &Task) -> std::vec::IntoIter<S> {
-    let results = if scope.has_externals() {
-        lifted::finish(scope, outputs, directions, task)
-    } else {
-        S::finish(scope, outputs, directions, task)
-    };
-    results.into_iter()
+    #[cfg(feature = "arrays")]
+    if scope.has_externals() {
+        return lifted::finish(scope, outputs, directions, task).into_iter();
+    }
+    S::finish(scope, outputs, directions, task).into_iter()
 }
 
 /// Runs `f` at `x` and computes from the recording.
@@ -63,6 +63,7 @@ enum Kept<S> {
     /// Its tape, and the values on it.
     Tape(Trace, Vec<S>, Line),
     /// Its Program.
+    #[cfg(feature = "arrays")]
     Lifted(Lifted),
 }
 
@@ -129,6 +130,7 @@ macro_rules! drive {
             ) -> (O::Each<Self>, Held<Self>) {
                 let (scope, output) = run_recorded(Mode::Once, x, f);
                 let line = scope.line();
+                #[cfg(feature = "arrays")]
                 if scope.has_externals() {
                     let (values, held) = lifted::hold::<Self>(scope, &leaves(&output));
                     let mut values = values.into_iter();
@@ -146,6 +148,7 @@ macro_rules! drive {
                         check_size("pull", "cotangent", trace.outputs.len(), cotangent.len());
                         <Self as Sealed>::resume(trace, *line, values, cotangent, &Task::Pull)
                     }
+                    #[cfg(feature = "arrays")]
                     Kept::Lifted(held) => lifted::pull(held, cotangent),
                 };
                 let mut results = results.into_iter();

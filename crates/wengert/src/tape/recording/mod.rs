@@ -9,6 +9,7 @@
 //! Measured (design notes): `RefCell<Vec>` instead of the block costs 2 to 3 ns per operation.
 
 mod scope;
+#[cfg(feature = "arrays")]
 mod segment;
 
 use std::cell::{Cell, RefCell};
@@ -21,6 +22,7 @@ use crate::ops::{Binary, Unary};
 
 pub(crate) use scope::{Inputs, Scope, line_of};
 pub use scope::{TapeSize, release_memory};
+#[cfg(feature = "arrays")]
 pub(crate) use segment::{Entry, Operand, innermost, is_open, line_of_generation, push_external, segment};
 
 /// A place in the user's source.

@@ -46,11 +46,13 @@ impl Scope {
     }
 
     /// The generation of this level's variables.
+    #[cfg(feature = "arrays")]
     pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
 
     /// Whether values of a Program came back as variables of this level.
+    #[cfg(feature = "arrays")]
     pub(crate) fn has_externals(&self) -> bool {
         LIST.with_borrow(|list| list.levels.last().is_some_and(|level| level.externals))
     }
