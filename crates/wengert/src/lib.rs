@@ -34,6 +34,18 @@
 //! assert_eq!(third, 48.0);
 //! ```
 //!
+//! Arrays are [`Tensor`]s. The same drivers work on them and on structs of them; [`vmap`] maps any function over an axis,
+//! [`checkpoint`] computes again instead of keeping, [`cond`] chooses:
+//!
+//! ```
+//! use wengert::prelude::*;
+//! let (w, b) = (Tensor::from([[1.0, -1.0], [0.5, 2.0]]), Tensor::zeros(&[2]));
+//! let xs = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+//! let loss = |w: &Tensor, b: &Tensor, x: &Tensor| (w.matmul(x) + b).tanh().square().mean();
+//! let (value, (w_bar, b_bar)) = value_and_grad((&w, &b), |(w, b)| vmap(&xs, |x| loss(&w, &b, &x)).sum());
+//! assert_eq!((value.shape(), w_bar.shape(), b_bar.shape()), (&[][..], &[2, 2][..], &[2][..]));
+//! ```
+//!
 //! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
 //! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] proves it by
 //! differences. [`nn`] has the functions that models are made of, [`optim`] steps that train them.
