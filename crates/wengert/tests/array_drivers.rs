@@ -278,3 +278,23 @@ fn a_tensor_of_another_threads_recording_is_an_error() {
         x.sum()
     });
 }
+
+#[test]
+fn a_loop_may_read_a_value_in_every_step() {
+    // Newton's method for the square root, until it stands still; then 1 / (2 sqrt a).
+    let root = |a: Tensor| {
+        let mut x = a.clone();
+        for _ in 0..2_000 {
+            let next = (&x + &a / &x) * 0.5;
+            if (next.item() - x.item()).abs() < 1e-300 {
+                break;
+            }
+            x = next;
+        }
+        x
+    };
+    near(&grad(&Tensor::from(2.0), root), &[0.5 / 2f64.sqrt()]);
+    // Two thousand readings of a list of four thousand equations.
+    let walk = |x: Tensor| (0..2_000).fold(x.clone(), |y, _| if y.item() > 1.0 { y * 0.5 } else { y + &x });
+    let _ = grad(&Tensor::from(0.75), walk);
+}

@@ -90,11 +90,6 @@ impl Builder {
         &self.eqns
     }
 
-    /// How many values there are.
-    pub(crate) fn len(&self) -> usize {
-        self.types.len()
-    }
-
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Value> {
         self.inputs.iter().map(|&(value, _)| value)
     }

@@ -7,7 +7,7 @@
 //! the level around, where it is recorded in turn.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 
 use super::Tensor;
@@ -365,27 +365,32 @@ impl Graph {
             );
             return Err(Error::new(ErrorKind::Unavailable, "value", why).of([self.builder.ty(value)]).at(Some(line)));
         }
-        let mut wanted = vec![false; self.builder.len()];
-        wanted[value.index()] = true;
-        let mut eqns = Vec::new();
-        for (k, eqn) in self.builder.eqns().iter().enumerate().rev() {
-            let open = eqn.outs().any(|out| wanted[out.index()] && !self.values.contains_key(&out));
-            if open {
-                eqns.push(k);
-                eqn.args.iter().for_each(|arg| wanted[arg.index()] = true);
-            }
-        }
-        eqns.reverse();
-        let mut inputs = Vec::new();
-        for (input, source) in &self.sources {
-            if !wanted[input.index()] || self.values.contains_key(input) {
+        // From the value backwards, as far as numbers are not known: a loop that reads a value in every
+        // step does not walk the list every time.
+        let (mut inputs, mut eqns) = (Vec::new(), Vec::new());
+        let (mut open, mut seen) = (vec![value], HashSet::from([value]));
+        while let Some(value) = open.pop() {
+            if self.values.contains_key(&value) {
                 continue;
             }
-            match source {
-                Source::Leaf(Some(tensor)) | Source::Capture(tensor) => inputs.push((*input, tensor.clone())),
-                Source::Leaf(None) => unreachable!("only a level whose values may not be read lacks its point"),
+            let all = self.builder.eqns();
+            let after = all.partition_point(|eqn| eqn.first <= value);
+            match after.checked_sub(1).filter(|&k| all[k].outs().any(|out| out == value)) {
+                Some(k) => {
+                    eqns.push(k);
+                    open.extend(all[k].args.iter().filter(|&&arg| seen.insert(arg)));
+                }
+                None => match self.sources.iter().find(|(input, _)| *input == value) {
+                    Some((_, Source::Leaf(Some(tensor)) | Source::Capture(tensor))) => {
+                        inputs.push((value, tensor.clone()))
+                    }
+                    _ => unreachable!("only a level whose values may not be read lacks its point"),
+                },
             }
         }
+        // An equation with several results may have been met more than once.
+        eqns.sort_unstable();
+        eqns.dedup();
         Ok(Needed { inputs, eqns })
     }
 
