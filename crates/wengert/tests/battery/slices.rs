@@ -45,7 +45,7 @@ pub(crate) fn check_slices(program: &Program, args: &[Array], batched: &[bool], 
 
 /// Another operand for another slice: a little larger, or with the rows of what is not real turned
 /// around, so that an index stays an index.
-fn another(arg: &Array, lane: usize) -> Array {
+pub(crate) fn another(arg: &Array, lane: usize) -> Array {
     let mut elements = arg.to_f64();
     if arg.dtype().is_float() {
         let factor = 1.0 + lane as f64 / 64.0;

@@ -6,7 +6,7 @@ use wengert::{Array, Builder, Program, Type, Value};
 use crate::caught::{Checked, caught};
 use crate::generate::Generated;
 use crate::rebuild::everything;
-use crate::slices::check_slices;
+use crate::slices::{another, check_slices};
 use crate::support::{Random, array, coarsest, compare, flat, same};
 
 type Law = fn(&Generated, &mut Random) -> Checked;
@@ -148,10 +148,13 @@ fn commuting(case: &Generated, random: &mut Random) -> Checked {
         batched.iter().copied().chain(directions(random, &case.program.output_types()).iter().map(|_| true)).collect();
     let one = case.program.vjp(&active).map_err(text)?.vmap(&more, length).map_err(text)?;
     let other = case.program.vmap(&batched, length).map_err(text)?.vjp(&active).map_err(text)?;
-    let repeated = |arg: &Array, batched: bool| {
-        if batched { crate::support::stack(arg.ty(), &vec![arg.clone(); length]) } else { arg.clone() }
+    // Every slice has numbers of its own, so that one that is taken for another is seen.
+    let slices = |arg: &Array| {
+        let slices: Vec<Array> = (0..length).map(|lane| another(arg, lane)).collect();
+        crate::support::stack(arg.ty(), &slices)
     };
-    let args: Vec<Array> = case.args.iter().zip(&batched).map(|(arg, &batched)| repeated(arg, batched)).collect();
+    let operand = |(arg, &batched): (&Array, &bool)| if batched { slices(arg) } else { arg.clone() };
+    let args: Vec<Array> = case.args.iter().zip(&batched).map(operand).collect();
     let cts: Vec<Type> = one.input_types()[args.len()..].to_vec();
     let args = joined(&[&args, &directions(random, &cts)]);
     let tolerance = roundings(&one, &args)? + roundings(&other, &args)?;
