@@ -63,9 +63,13 @@
 //! table (the gamma functions, the inverse hyperbolic functions, remainders) is left to the
 //! caller, one number at a time.
 
+pub mod arena;
 pub mod dispatch;
 mod double;
+pub mod float;
 pub mod math;
 mod polynomial;
+pub mod pool;
+pub mod region;
 
 pub use dispatch::{Level, Work, dispatch, dispatch_at, level, machine_level};

@@ -99,6 +99,8 @@ pub mod optim;
 pub mod optimize;
 #[cfg(feature = "arrays")]
 pub mod primitives;
+#[cfg(feature = "engine")]
+pub mod plan;
 #[cfg(feature = "arrays")]
 mod program;
 mod real;

@@ -1,0 +1,200 @@
+//! The instructions of a region.
+
+/// The element types that kernels move. Truth values are bytes 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Truth values.
+    U8,
+    /// Integers.
+    I64,
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+}
+
+impl Kind {
+    /// Bytes of one element.
+    pub const fn size(self) -> usize {
+        match self {
+            Kind::U8 => 1,
+            Kind::F32 => 4,
+            Kind::I64 | Kind::F64 => 8,
+        }
+    }
+
+    /// Whether the elements are real numbers.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Kind::F32 | Kind::F64)
+    }
+}
+
+/// Functions of one argument that exist as vector loops. Integers know the first five only, truth values `Copy` and
+/// `Not`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are those of the functions in `float::Float`")]
+pub enum Unary {
+    Copy,
+    Neg,
+    Abs,
+    Sign,
+    Square,
+    Not,
+    Sqrt,
+    Rsqrt,
+    Cbrt,
+    Recip,
+    Exp,
+    Exp2,
+    Expm1,
+    Ln,
+    Log2,
+    Log10,
+    Log1p,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Sech2,
+    Asinh,
+    Acosh,
+    Atanh,
+    Sigmoid,
+    Softplus,
+    Relu,
+    GeluErf,
+    GeluTanh,
+    Silu,
+    Erf,
+    Erfc,
+    Floor,
+    Ceil,
+    Round,
+    Trunc,
+}
+
+/// Functions of two arguments that exist as vector loops. Integers know the first five, truth values the three logical
+/// ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are those of the functions in `float::Float`")]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Max,
+    Min,
+    And,
+    Or,
+    Xor,
+    Div,
+    Pow,
+    Atan2,
+    Hypot,
+    Copysign,
+    Logaddexp,
+    Xlogy,
+}
+
+/// Comparisons; the result is a truth value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// What joins elements in a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Join {
+    /// The sum, 0 of none; a fixed tree, so that the bits do not depend on the number of threads.
+    Sum,
+    /// The product, 1 of none.
+    Prod,
+    /// The largest; NaN if one is NaN.
+    Max,
+    /// The smallest; NaN if one is NaN.
+    Min,
+    /// Whether all are true.
+    All,
+    /// Whether one is true.
+    Any,
+}
+
+/// Two multiplications and additions in one loop, each rounded: the bits are those of two instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pair {
+    /// `a * b + c`
+    MulAdd,
+    /// `a * b - c`
+    MulSub,
+    /// `c - a * b`
+    SubMul,
+    /// `(a + b) * c`
+    AddMul,
+    /// `(a - b) * c`
+    SubTimes,
+    /// `a * b * c`
+    MulMul,
+    /// `a + b + c`
+    AddAdd,
+}
+
+/// A function of one number that is called once per element.
+pub type Call1 = fn(u64, f64) -> f64;
+/// A function of two numbers that is called once per element.
+pub type Call2 = fn(u64, f64, f64) -> f64;
+
+/// One instruction: `table[out] = op(table[a], table[b], table[c])` for every element of the chunk.
+#[derive(Clone, Copy, Debug)]
+pub struct Instr {
+    /// What to do.
+    pub op: Op,
+    /// The first operand, an index into the table of places: slots first, then what is used where it lies.
+    pub a: u16,
+    /// The second operand.
+    pub b: u16,
+    /// The third operand.
+    pub c: u16,
+    /// The result.
+    pub out: u16,
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    /// A function of one argument.
+    Unary(Unary, Kind),
+    /// A function of two arguments.
+    Binary(Binary, Kind),
+    /// A comparison of two elements of a kind.
+    Compare(Compare, Kind),
+    /// `a ? b : c`, where `a` is a truth value.
+    Select(Kind),
+    /// Another kind.
+    Convert(Kind, Kind),
+    /// Two operations at once.
+    Pair(Pair, Kind),
+    /// A function of one argument, element by element, with a number that says which.
+    Call1(Call1, u64, Kind),
+    /// A function of two arguments, element by element.
+    Call2(Call2, u64, Kind),
+    /// Joins the columns of each row: full level to row level.
+    JoinCols(Join, Kind),
+    /// Repeats each row's element along its columns: row level to full level.
+    Spread(Kind),
+    /// Fills `out` from the input with this number.
+    Load(u16),
+    /// Writes `a` to the output with this number.
+    Store(u16),
+    /// Joins `a` to the accumulator with this number.
+    Accumulate(u16),
+}

@@ -1,0 +1,284 @@
+//! Regions: straight-line programs over the elements of arrays, run chunk by chunk.
+//!
+//! A region walks `groups * rows * cols` elements in row-major order. A *chunk* is a few whole rows; its intermediate
+//! values live in *slots*, pieces of a scratch that stays in the nearest cache, and every [`Instr`] is a vector loop over
+//! a chunk. A value has an element for each column of each row ([`Level::Full`]) or one for each row ([`Level::Row`]).
+//! Rows are joined along their columns inside a chunk, so that a softmax or a layer norm is one pass; sums over rows or
+//! over everything go to accumulators, one result per group.
+//!
+//! # Invariants
+//!
+//! - **A [`Region`] that exists is safe to run**: [`Region::new`] checks every index, kind, level and pattern, and
+//!   [`Region::run`] checks the lengths of what it is given. No instruction writes where it reads.
+//! - **The bits do not depend on the number of threads**: the cut into parts and the trees of the sums follow from the
+//!   region alone.
+//! - **Running allocates nothing.**
+
+mod code;
+mod loops;
+mod pattern;
+mod reduce;
+mod run;
+mod verify;
+
+pub use code::{Binary, Call1, Call2, Compare, Instr, Join, Kind, Op, Pair, Unary};
+pub use pattern::Pattern;
+pub use verify::Invalid;
+
+/// Elements that a region reads.
+#[derive(Clone, Copy, Debug)]
+pub enum Slice<'a> {
+    /// Truth values, 0 or 1.
+    U8(&'a [u8]),
+    /// Integers.
+    I64(&'a [i64]),
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+    /// What the output with this number holds before: it is overwritten. See [`Region::in_place`].
+    Output(u16),
+}
+
+/// Elements that a region writes.
+#[derive(Debug)]
+pub enum SliceMut<'a> {
+    /// Truth values.
+    U8(&'a mut [u8]),
+    /// Integers.
+    I64(&'a mut [i64]),
+    /// Single precision.
+    F32(&'a mut [f32]),
+    /// Double precision.
+    F64(&'a mut [f64]),
+}
+
+/// Which elements a value has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// One for each column of each row.
+    Full,
+    /// One for each row.
+    Row,
+}
+
+/// The elements that a region walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Space {
+    /// Groups, each with a result of its own in every accumulator.
+    pub groups: usize,
+    /// Rows of a group.
+    pub rows: usize,
+    /// Columns of a row.
+    pub cols: usize,
+}
+
+impl Space {
+    /// How many elements a value of this level has.
+    pub fn count(&self, level: Level) -> usize {
+        match level {
+            Level::Full => self.groups * self.rows * self.cols,
+            Level::Row => self.groups * self.rows,
+        }
+    }
+}
+
+/// A piece of scratch with a chunk of some value.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// The widest element it has to hold.
+    pub kind: Kind,
+    /// Which elements it has.
+    pub level: Level,
+}
+
+/// An input that is used, or an output that is written, where it lies: its elements follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Direct {
+    /// Whether it is an input or an output, and its number.
+    pub place: Place,
+    /// Its elements.
+    pub kind: Kind,
+    /// Which elements it has.
+    pub level: Level,
+    /// Position of the first one.
+    pub offset: usize,
+}
+
+/// An operand of a region by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// An input.
+    Input(u16),
+    /// An output.
+    Output(u16),
+}
+
+/// Elements that are copied between memory and a slot.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// The number of the input or output.
+    pub operand: u16,
+    /// The elements.
+    pub kind: Kind,
+    /// Which elements there are.
+    pub level: Level,
+    /// Where they lie.
+    pub pattern: Pattern,
+}
+
+/// What a chunk's elements are joined to.
+#[derive(Clone, Copy, Debug)]
+pub struct Accumulator {
+    /// The elements.
+    pub kind: Kind,
+    /// What joins them.
+    pub join: Join,
+    /// Which elements a chunk has.
+    pub level: Level,
+    /// Whether there is a result per column and group, or one per group.
+    pub width: Width,
+    /// The number of the output; its elements follow each other.
+    pub output: u16,
+}
+
+/// How many results of a group an accumulator has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// One for each column.
+    Cols,
+    /// One.
+    One,
+}
+
+/// What a region consists of; see [`Region::new`].
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// What it walks.
+    pub space: Space,
+    /// Pieces of scratch. The table of places has the slots first, then `directs`.
+    pub slots: Vec<Slot>,
+    /// Memory that is used in place.
+    pub directs: Vec<Direct>,
+    /// Slots that hold one number everywhere, by its bits (in the low bytes). No instruction writes them.
+    pub constants: Vec<(u16, u64)>,
+    /// Slots filled from a load at the start: its elements are the same in every row. No instruction writes them.
+    pub repeated: Vec<(u16, u16)>,
+    /// Elements copied into slots.
+    pub loads: Vec<Transfer>,
+    /// Elements copied from slots.
+    pub stores: Vec<Transfer>,
+    /// Reductions over rows or over everything.
+    pub accumulators: Vec<Accumulator>,
+    /// The instructions in order.
+    pub code: Vec<Instr>,
+    /// How many operands it reads.
+    pub inputs: usize,
+    /// How many it writes.
+    pub outputs: usize,
+}
+
+/// A checked region; see the [module](self).
+#[derive(Clone, Debug)]
+pub struct Region {
+    parts: Parts,
+    /// Bytes of a chunk's scratch before each slot.
+    offsets: Vec<usize>,
+    /// Bytes of the accumulators before each, after the slots.
+    accumulators_at: Vec<usize>,
+    /// Bytes of scratch of one thread.
+    scratch: usize,
+    /// Bytes of the partial results before those of each accumulator.
+    partials_at: Vec<usize>,
+    /// Bytes of all partial results.
+    partials: usize,
+    cut: Cut,
+    /// Inputs and outputs that may be one piece of memory.
+    in_place: Vec<(u16, u16)>,
+    /// For each input and output: the kind, and how many elements it must have at least.
+    needs: (Vec<Option<(Kind, usize)>>, Vec<Option<(Kind, usize)>>),
+}
+
+/// How a region is cut: into parts, which threads take, of chunks. Depends on the region alone.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// Rows of a chunk.
+    chunk: usize,
+    /// Parts of each group.
+    parts_of_group: usize,
+    /// Rows of a part.
+    part_rows: usize,
+    /// Groups of each part, if a group has one part only.
+    groups_of_part: usize,
+}
+
+/// Bytes of slots that a chunk may take: half of a small first-level cache.
+const CHUNK_BYTES: usize = 24 << 10;
+/// The elements of a chunk at least and at most, if rows allow: below, the cost of an instruction shows; above, nothing
+/// is gained.
+const CHUNK_ELEMENTS: (usize, usize) = (64, 1024);
+/// Elements times instructions that a part should have at least.
+const PART_WORK: usize = 1 << 15;
+/// How many parts there are at most.
+const MAX_PARTS: usize = 64;
+
+impl Cut {
+    fn of(parts: &Parts) -> Cut {
+        let Space { groups, rows, cols } = parts.space;
+        let width: usize = parts.slots.iter().map(|slot| slot.kind.size()).sum::<usize>().max(1);
+        let (least, most) = CHUNK_ELEMENTS;
+        let elements = (CHUNK_BYTES / width).clamp(least, most) / 64 * 64;
+        let chunk = (elements / cols.max(1)).clamp(1, rows.max(1));
+        let chunks = rows.div_ceil(chunk);
+        let work = cols * (1 + parts.code.len());
+        let chunks_of_part = (PART_WORK / (chunk * work).max(1)).max(1);
+        // Few groups: several parts each. Many: a part has several.
+        let wanted = (MAX_PARTS / groups.max(1)).max(1);
+        let chunks_of_part = chunks_of_part.max(chunks.div_ceil(wanted));
+        let parts_of_group = chunks.div_ceil(chunks_of_part).max(1);
+        let groups_of_part = match parts_of_group {
+            1 => (PART_WORK / (rows * work).max(1)).max(groups.div_ceil(MAX_PARTS)).max(1),
+            _ => 1,
+        };
+        Cut { chunk, parts_of_group, part_rows: chunks_of_part * chunk, groups_of_part }
+    }
+
+    fn count(&self, space: &Space) -> usize {
+        if self.parts_of_group > 1 { space.groups * self.parts_of_group } else { space.groups.div_ceil(self.groups_of_part) }
+    }
+}
+
+impl Region {
+    /// What the region consists of.
+    pub fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Bytes of scratch that [`Region::run`] needs with this many threads, rounded to lines.
+    pub fn scratch(&self, threads: usize) -> usize {
+        self.partials + self.scratch * threads
+    }
+
+    /// Operations on elements: instructions times elements, without those that only move.
+    pub fn operations(&self) -> usize {
+        let moves = |op: &Op| matches!(op, Op::Load(_) | Op::Store(_) | Op::Spread(_) | Op::Unary(Unary::Copy, _));
+        let full = self.parts.space.count(Level::Full);
+        let level = |instr: &Instr| match instr.op {
+            Op::Accumulate(_) | Op::JoinCols(..) => full,
+            Op::Pair(..) => 2 * self.parts.space.count(verify::level(&self.parts, instr.out)),
+            _ => self.parts.space.count(verify::level(&self.parts, instr.out)),
+        };
+        self.parts.code.iter().filter(|instr| !moves(&instr.op)).map(level).sum()
+    }
+
+    /// Pairs of an input and an output that may be one piece of memory ([`Slice::Output`]): element by element both are
+    /// the same, and every chunk reads before it writes.
+    pub fn in_place(&self) -> &[(u16, u16)] {
+        &self.in_place
+    }
+
+    /// Into how many parts it is cut; they may run at the same time.
+    pub fn part_count(&self) -> usize {
+        self.cut.count(&self.parts.space)
+    }
+}

@@ -1,0 +1,292 @@
+//! Where the elements of a region lie in memory: any order of axes, broadcast or reversed ones, parts of an array.
+
+use super::code::Kind;
+
+/// Positions `offset + sum_k index_k * stride_k` for the multi-indices of `dims` in row-major order.
+///
+/// Strides may be 0 (a broadcast axis) or negative (a reversed one).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    /// The position of the first element.
+    pub offset: usize,
+    /// Lengths and strides, outermost first; neighbours that continue each other are one.
+    dims: Vec<(usize, isize)>,
+    /// The largest position, plus 1; 0 if there is no element.
+    end: usize,
+}
+
+impl Pattern {
+    /// The pattern of these axes; `None` if a position would be negative or overflow.
+    pub fn new(offset: usize, lengths: &[usize], strides: &[isize]) -> Option<Self> {
+        assert_eq!(lengths.len(), strides.len(), "a stride per axis");
+        let mut dims: Vec<(usize, isize)> = Vec::with_capacity(lengths.len());
+        let (mut low, mut high) = (isize::try_from(offset).ok()?, isize::try_from(offset).ok()?);
+        let empty = lengths.contains(&0);
+        for (&length, &stride) in lengths.iter().zip(strides) {
+            if length == 1 {
+                continue;
+            }
+            if !empty {
+                let reach = stride.checked_mul(isize::try_from(length - 1).ok()?)?;
+                (low, high) = if reach < 0 { (low.checked_add(reach)?, high) } else { (low, high.checked_add(reach)?) };
+            }
+            match dims.last_mut() {
+                Some((outer, step)) if *step == stride.checked_mul(isize::try_from(length).ok()?)? => {
+                    *outer = outer.checked_mul(length)?;
+                    *step = stride;
+                }
+                _ => dims.push((length, stride)),
+            }
+        }
+        if low < 0 {
+            return None;
+        }
+        let end = if empty { 0 } else { high.cast_unsigned().checked_add(1)? };
+        Some(Pattern { offset, dims, end })
+    }
+
+    /// Elements one after the other.
+    pub fn contiguous(count: usize) -> Self {
+        Pattern { offset: 0, dims: if count == 1 { Vec::new() } else { vec![(count, 1)] }, end: count }
+    }
+
+    /// How many elements there are.
+    pub fn count(&self) -> usize {
+        self.dims.iter().map(|&(length, _)| length).product()
+    }
+
+    /// How many elements the memory must have.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+
+    /// Lengths and strides after joining.
+    pub fn dims(&self) -> &[(usize, isize)] {
+        &self.dims
+    }
+
+    /// Whether the elements follow each other in memory.
+    pub fn is_contiguous(&self) -> bool {
+        matches!(self.dims[..], [] | [(_, 1)])
+    }
+
+    /// Whether all positions are the same.
+    pub fn is_constant(&self) -> bool {
+        self.dims.iter().all(|&(_, stride)| stride == 0)
+    }
+
+    /// Whether no position occurs twice: each axis steps over everything that the shorter steps reach.
+    pub fn is_injective(&self) -> bool {
+        let mut dims: Vec<(usize, usize)> =
+            self.dims.iter().map(|&(length, stride)| (stride.unsigned_abs(), length)).collect();
+        dims.sort_unstable();
+        let mut reach = 0usize;
+        dims.iter().all(|&(stride, length)| {
+            let fits = stride > reach;
+            reach = reach.saturating_add(stride.saturating_mul(length.saturating_sub(1)));
+            fits || length <= 1
+        })
+    }
+
+    /// Calls `visit(run, position, stride)` for runs of elements with one stride that cover `start..start + count`.
+    #[inline(always)]
+    fn for_runs(&self, start: usize, count: usize, mut visit: impl FnMut(usize, isize, isize)) {
+        if count == 0 {
+            return;
+        }
+        let Some((&(inner, stride), outer)) = self.dims.split_last() else {
+            return visit(count, self.offset.cast_signed(), 0);
+        };
+        let (mut rest, mut left) = (start / inner, count);
+        let mut column = start % inner;
+        // The usual depths without a list of indices on the heap.
+        let mut index = [0usize; 16];
+        let depth = outer.len();
+        let mut position = self.offset.cast_signed();
+        for axis in (0..depth).rev() {
+            let (length, step) = outer[axis];
+            index[axis] = rest % length;
+            rest /= length;
+            position += index[axis].cast_signed() * step;
+        }
+        while left > 0 {
+            let run = left.min(inner - column);
+            visit(run, position + column.cast_signed() * stride, stride);
+            left -= run;
+            column = 0;
+            for axis in (0..depth).rev() {
+                let (length, step) = outer[axis];
+                index[axis] += 1;
+                position += step;
+                if index[axis] < length {
+                    break;
+                }
+                position -= step * length.cast_signed();
+                index[axis] = 0;
+            }
+        }
+    }
+
+    /// How many axes [`Pattern`] walks at most.
+    pub const MAX_DIMS: usize = 17;
+
+    /// Copies elements `start..start + count` of the pattern over `from` to `to`.
+    ///
+    /// # Safety
+    /// `from` is valid for reads of [`Pattern::end`] elements, `to` for writes of `count`, they do not overlap,
+    /// `start + count` is at most [`Pattern::count`], and there are at most [`Pattern::MAX_DIMS`] axes.
+    #[inline(always)]
+    pub(super) unsafe fn gather<T: Copy>(&self, from: *const T, to: *mut T, start: usize, count: usize) {
+        let mut done = 0usize;
+        self.for_runs(start, count, |run, position, stride| {
+            // SAFETY: the positions of a pattern are below its end (`Pattern::new`), and `done + run` is at most
+            // `count`. Tests of this file.
+            unsafe {
+                let (from, to) = (from.offset(position), to.add(done));
+                match stride {
+                    1 => std::ptr::copy_nonoverlapping(from, to, run),
+                    0 => {
+                        let value = *from;
+                        std::slice::from_raw_parts_mut(to, run).fill(value);
+                    }
+                    _ => (0..run).for_each(|k| *to.add(k) = *from.offset(k.cast_signed() * stride)),
+                }
+            }
+            done += run;
+        });
+    }
+
+    /// Copies `count` elements of `from` to the elements `start..start + count` of the pattern over `to`.
+    ///
+    /// # Safety
+    /// As [`Pattern::gather`], with the roles exchanged.
+    #[inline(always)]
+    pub(super) unsafe fn scatter<T: Copy>(&self, from: *const T, to: *mut T, start: usize, count: usize) {
+        let mut done = 0usize;
+        self.for_runs(start, count, |run, position, stride| {
+            // SAFETY: as in `gather`.
+            unsafe {
+                let (from, to) = (from.add(done), to.offset(position));
+                match stride {
+                    1 => std::ptr::copy_nonoverlapping(from, to, run),
+                    _ => (0..run).for_each(|k| *to.offset(k.cast_signed() * stride) = *from.add(k)),
+                }
+            }
+            done += run;
+        });
+    }
+}
+
+/// Runs `body` with the element type of a kind.
+macro_rules! for_kind {
+    ($kind:expr, $name:ident => $body:expr) => {
+        match $kind {
+            Kind::U8 => {
+                type $name = u8;
+                $body
+            }
+            Kind::I64 => {
+                type $name = i64;
+                $body
+            }
+            Kind::F32 => {
+                type $name = f32;
+                $body
+            }
+            Kind::F64 => {
+                type $name = f64;
+                $body
+            }
+        }
+    };
+}
+pub(super) use for_kind;
+
+/// [`Pattern::gather`] with a kind known at run time.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn gather(kind: Kind, p: &Pattern, from: *const u8, to: *mut u8, start: usize, count: usize) {
+    // SAFETY: the caller's promise.
+    for_kind!(kind, T => unsafe { p.gather::<T>(from.cast(), to.cast(), start, count) });
+}
+
+/// [`Pattern::scatter`] with a kind known at run time.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn scatter(kind: Kind, p: &Pattern, from: *const u8, to: *mut u8, start: usize, count: usize) {
+    // SAFETY: the caller's promise.
+    for_kind!(kind, T => unsafe { p.scatter::<T>(from.cast(), to.cast(), start, count) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The positions by definition.
+    fn positions(offset: usize, lengths: &[usize], strides: &[isize]) -> Vec<usize> {
+        let count: usize = lengths.iter().product();
+        let at = |mut k: usize| {
+            let mut position = offset.cast_signed();
+            for axis in (0..lengths.len()).rev() {
+                position += (k % lengths[axis]).cast_signed() * strides[axis];
+                k /= lengths[axis];
+            }
+            position.cast_unsigned()
+        };
+        (0..count).map(at).collect()
+    }
+
+    #[test]
+    fn elements_are_where_the_definition_says() {
+        let cases: [(usize, &[usize], &[isize]); 8] = [
+            (0, &[3, 4], &[4, 1]),
+            (0, &[3, 4], &[1, 3]),
+            (2, &[3, 4], &[0, 1]),
+            (11, &[3, 4], &[-4, -1]),
+            (5, &[2, 3, 1, 2], &[6, -2, 7, 1]),
+            (7, &[], &[]),
+            (1, &[4], &[0]),
+            (3, &[2, 2, 5], &[0, 5, 0]),
+        ];
+        let memory: Vec<f64> = (0..40).map(f64::from).collect();
+        for (offset, lengths, strides) in cases {
+            let pattern = Pattern::new(offset, lengths, strides).unwrap();
+            let wanted = positions(offset, lengths, strides);
+            assert_eq!(pattern.count(), wanted.len());
+            assert_eq!(pattern.end(), wanted.iter().max().unwrap() + 1);
+            for start in 0..wanted.len() {
+                for count in 0..=wanted.len() - start {
+                    let mut got = vec![-1.0; count];
+                    // SAFETY: the memory is longer than the pattern's end, and `got` has `count` elements.
+                    unsafe { pattern.gather(memory.as_ptr(), got.as_mut_ptr(), start, count) };
+                    let wanted: Vec<f64> = wanted[start..start + count].iter().map(|&k| k as f64).collect();
+                    assert_eq!(got, wanted, "{lengths:?} {strides:?} {start} {count}");
+                }
+            }
+            let mut sorted = wanted.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(pattern.is_injective(), sorted.len() == wanted.len(), "{lengths:?} {strides:?}");
+            if pattern.is_injective() {
+                let mut out = vec![-1.0; 40];
+                // SAFETY: `out` is longer than the pattern's end.
+                unsafe { pattern.scatter(memory.as_ptr(), out.as_mut_ptr(), 0, wanted.len()) };
+                assert!(wanted.iter().enumerate().all(|(k, &at)| out[at] == k as f64));
+                assert_eq!(out.iter().filter(|&&x| x >= 0.0).count(), wanted.len());
+            }
+        }
+    }
+
+    #[test]
+    fn negative_positions_and_overflow_are_refused() {
+        assert_eq!(Pattern::new(3, &[3], &[-2]), None);
+        assert_eq!(Pattern::new(0, &[3, 3], &[isize::MAX, 1]), None);
+        assert_eq!(Pattern::new(5, &[0, 3], &[-100, 1]).unwrap().end(), 0);
+        assert!(Pattern::new(0, &[2, 3], &[3, 1]).unwrap().is_contiguous());
+        assert!(Pattern::new(4, &[2, 3], &[0, 0]).unwrap().is_constant());
+    }
+}

@@ -1,0 +1,224 @@
+//! Joining elements by fixed trees.
+
+use super::code::Join;
+use crate::float::Float;
+
+/// How many sums run side by side. A power of two: the tree at the end halves.
+const LANES: usize = 32;
+
+/// Elements that can be joined.
+pub(super) trait Joined: Copy {
+    /// What joining none gives.
+    fn start(join: Join) -> Self;
+    /// Two elements joined.
+    fn join(join: Join, x: Self, y: Self) -> Self;
+    /// As a number that partial results are kept in: wider where rounding matters.
+    type Wide: Copy;
+    fn wide(self) -> Self::Wide;
+    fn narrow(wide: Self::Wide) -> Self;
+    fn join_wide(join: Join, x: Self::Wide, y: Self::Wide) -> Self::Wide;
+    fn start_wide(join: Join) -> Self::Wide;
+}
+
+macro_rules! joined_float {
+    ($float:ident) => {
+        impl Joined for $float {
+            type Wide = f64;
+            #[inline(always)]
+            fn start(join: Join) -> Self {
+                match join {
+                    Join::Prod => 1.0,
+                    Join::Max => $float::NEG_INFINITY,
+                    Join::Min => $float::INFINITY,
+                    Join::Sum | Join::All | Join::Any => 0.0,
+                }
+            }
+            #[inline(always)]
+            fn join(join: Join, x: Self, y: Self) -> Self {
+                match join {
+                    Join::Prod => x * y,
+                    Join::Max => Float::max(x, y),
+                    Join::Min => Float::min(x, y),
+                    Join::Sum | Join::All | Join::Any => x + y,
+                }
+            }
+            #[inline(always)]
+            fn wide(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn narrow(wide: f64) -> Self {
+                wide as $float
+            }
+            #[inline(always)]
+            fn join_wide(join: Join, x: f64, y: f64) -> f64 {
+                <f64 as Joined>::join(join, x, y)
+            }
+            #[inline(always)]
+            fn start_wide(join: Join) -> f64 {
+                <f64 as Joined>::start(join)
+            }
+        }
+    };
+}
+joined_float!(f32);
+joined_float!(f64);
+
+macro_rules! joined_whole {
+    ($whole:ident) => {
+        impl Joined for $whole {
+            type Wide = $whole;
+            #[inline(always)]
+            fn start(join: Join) -> Self {
+                match join {
+                    Join::Prod | Join::All => 1,
+                    Join::Max => $whole::MIN,
+                    Join::Min => $whole::MAX,
+                    Join::Sum | Join::Any => 0,
+                }
+            }
+            #[inline(always)]
+            fn join(join: Join, x: Self, y: Self) -> Self {
+                match join {
+                    Join::Sum => x.wrapping_add(y),
+                    Join::Prod => x.wrapping_mul(y),
+                    Join::Max => x.max(y),
+                    Join::Min => x.min(y),
+                    Join::All => x & y,
+                    Join::Any => x | y,
+                }
+            }
+            #[inline(always)]
+            fn wide(self) -> $whole {
+                self
+            }
+            #[inline(always)]
+            fn narrow(wide: $whole) -> Self {
+                wide
+            }
+            #[inline(always)]
+            fn join_wide(join: Join, x: $whole, y: $whole) -> $whole {
+                Self::join(join, x, y)
+            }
+            #[inline(always)]
+            fn start_wide(join: Join) -> $whole {
+                Self::start(join)
+            }
+        }
+    };
+}
+joined_whole!(u8);
+joined_whole!(i64);
+
+/// Runs `body` with a constant `Join`, so that the loop in it is one operation.
+macro_rules! for_join {
+    ($join:expr, $name:ident => $body:expr) => {
+        match $join {
+            Join::Sum => {
+                const $name: Join = Join::Sum;
+                $body
+            }
+            Join::Prod => {
+                const $name: Join = Join::Prod;
+                $body
+            }
+            Join::Max => {
+                const $name: Join = Join::Max;
+                $body
+            }
+            Join::Min => {
+                const $name: Join = Join::Min;
+                $body
+            }
+            Join::All => {
+                const $name: Join = Join::All;
+                $body
+            }
+            Join::Any => {
+                const $name: Join = Join::Any;
+                $body
+            }
+        }
+    };
+}
+
+/// The elements joined: few one after the other, more side by side and then by halves. Which, and in which order, depends
+/// on how many there are alone.
+#[inline(always)]
+fn fold<T: Joined>(join: Join, x: &[T]) -> T {
+    if x.len() <= LANES / 2 {
+        return x.iter().fold(T::start(join), |sum, &x| T::join(join, sum, x));
+    }
+    let mut lanes = [T::start(join); LANES];
+    let mut blocks = x.chunks_exact(LANES);
+    for block in &mut blocks {
+        for (lane, &x) in lanes.iter_mut().zip(block) {
+            *lane = T::join(join, *lane, x);
+        }
+    }
+    for (lane, &x) in lanes.iter_mut().zip(blocks.remainder()) {
+        *lane = T::join(join, *lane, x);
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for k in 0..width {
+            lanes[k] = T::join(join, lanes[k], lanes[k + width]);
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// Each row of `cols` elements joined.
+#[inline(always)]
+pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usize) {
+    for_join!(join, JOIN => {
+        for (out, row) in out.iter_mut().zip(x.chunks_exact(cols)) {
+            *out = fold(JOIN, row);
+        }
+    });
+}
+
+/// `sums[k] = join(sums[k], every row's element k)`, row by row.
+#[inline(always)]
+pub(super) fn join_rows<T: Joined>(join: Join, x: &[T], sums: &mut [T]) {
+    for_join!(join, JOIN => {
+        for row in x.chunks_exact(sums.len()) {
+            for (sum, &x) in sums.iter_mut().zip(row) {
+                *sum = T::join(JOIN, *sum, x);
+            }
+        }
+    });
+}
+
+/// `sum = join(sum, all elements)`
+#[inline(always)]
+pub(super) fn join_all<T: Joined>(join: Join, x: &[T], sum: &mut T::Wide) {
+    for_join!(join, JOIN => *sum = T::join_wide(JOIN, *sum, fold(JOIN, x).wide()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_is_joined_whole() {
+        for n in 0..200usize {
+            let x: Vec<f64> = (0..n).map(|k| (k * k % 17) as f64 - 8.0).collect();
+            let whole: Vec<i64> = x.iter().map(|&x| x as i64).collect();
+            assert_eq!(fold(Join::Sum, &x), x.iter().sum::<f64>(), "{n}");
+            assert_eq!(fold(Join::Max, &x), x.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+            assert_eq!(fold(Join::Min, &whole), whole.iter().copied().min().unwrap_or(i64::MAX));
+            assert_eq!(fold(Join::Prod, &whole), whole.iter().fold(1, |p: i64, &x| p.wrapping_mul(x)));
+        }
+        assert!(fold(Join::Max, &[1.0, f64::NAN, 3.0]).is_nan());
+        assert_eq!((fold(Join::All, &[1u8, 0, 1]), fold(Join::Any, &[0u8, 0, 1])), (0, 1));
+    }
+
+    #[test]
+    fn single_precision_is_summed_side_by_side() {
+        let x = vec![0.1f32; 4096];
+        let got = f64::from(fold(Join::Sum, &x));
+        assert!((got - 409.6).abs() < 409.6 * 1e-6, "{got}");
+    }
+}

@@ -1,0 +1,402 @@
+//! Running a region: parts over threads, chunks in a part, instructions on a chunk.
+
+use super::code::{Instr, Kind, Op};
+use super::pattern::{for_kind, gather, scatter};
+use super::reduce::{Joined, join_all, join_cols, join_rows};
+use super::{Accumulator, Level, Place, Region, Slice, SliceMut, Width, loops};
+use crate::arena::Line;
+use crate::dispatch::{Work, dispatch};
+use crate::pool::{Panicked, Pool};
+
+/// Where operands lie; shared by the threads.
+struct Memory<'a> {
+    region: &'a Region,
+    inputs: &'a [*mut u8],
+    outputs: &'a [*mut u8],
+    scratch: *mut u8,
+}
+
+// SAFETY: the pointers belong to slices that the caller of `Region::run` lends for the whole call. Parts read inputs, and
+// write elements of outputs and pieces of scratch that no other part touches: patterns of stores are injective, chunks
+// are disjoint, and each thread has a scratch of its own. Test `threads_do_not_change_the_bits`.
+unsafe impl Sync for Memory<'_> {}
+
+/// How many operands of each side a region may have without a list on the heap.
+pub(super) const MAX_OPERANDS: usize = 64;
+
+impl Region {
+    /// Runs the region. `scratch` has [`Region::scratch`] bytes for the threads of the pool.
+    ///
+    /// # Errors
+    /// If a function that an instruction calls panicked.
+    ///
+    /// # Panics
+    /// If an operand is missing, has another kind or is too short, if an input is an output without being one of
+    /// [`Region::in_place`], or if the scratch is too small.
+    pub fn run(
+        &self,
+        inputs: &[Slice<'_>],
+        outputs: &mut [SliceMut<'_>],
+        scratch: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Panicked> {
+        assert!(size_of_val(scratch) >= self.scratch(pool.threads()), "the scratch of a region is too small");
+        assert!(inputs.len() == self.parts.inputs && outputs.len() == self.parts.outputs, "operands of a region");
+        assert!(inputs.len() <= MAX_OPERANDS && outputs.len() <= MAX_OPERANDS, "a region has too many operands");
+        let (mut reads, mut writes) = ([std::ptr::null_mut(); MAX_OPERANDS], [std::ptr::null_mut(); MAX_OPERANDS]);
+        for (k, output) in outputs.iter_mut().enumerate() {
+            writes[k] = checked(raw_mut(output), self.needs.1[k], "output", k);
+        }
+        for (k, input) in inputs.iter().enumerate() {
+            reads[k] = match input {
+                Slice::Output(o) => {
+                    assert!(self.in_place.contains(&(k as u16, *o)), "input {k} cannot be output {o}");
+                    let (kind, pointer, length) = raw_mut(&mut outputs[usize::from(*o)]);
+                    checked((kind, pointer, length), self.needs.0[k], "input", k)
+                }
+                other => checked(raw(other), self.needs.0[k], "input", k),
+            };
+        }
+        if self.parts.space.groups == 0 {
+            return Ok(());
+        }
+        let memory = Memory {
+            region: self,
+            inputs: &reads[..inputs.len()],
+            outputs: &writes[..outputs.len()],
+            scratch: scratch.as_mut_ptr().cast(),
+        };
+        let memory = &memory;
+        let count = self.cut.count(&self.parts.space);
+        if count == 1 || pool.threads() == 1 {
+            for part in 0..count {
+                dispatch(Part { memory, part, thread: 0 });
+            }
+        } else {
+            pool.run(count, &|part, thread| dispatch(Part { memory, part, thread }))?;
+        }
+        if self.cut.parts_of_group > 1 {
+            for k in 0..self.parts.accumulators.len() {
+                memory.combine(k);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn raw(slice: &Slice<'_>) -> (Kind, *mut u8, usize) {
+    match slice {
+        Slice::U8(x) => (Kind::U8, x.as_ptr().cast_mut(), x.len()),
+        Slice::I64(x) => (Kind::I64, x.as_ptr().cast_mut().cast(), x.len()),
+        Slice::F32(x) => (Kind::F32, x.as_ptr().cast_mut().cast(), x.len()),
+        Slice::F64(x) => (Kind::F64, x.as_ptr().cast_mut().cast(), x.len()),
+        Slice::Output(_) => unreachable!("resolved by the caller"),
+    }
+}
+
+fn raw_mut(slice: &mut SliceMut<'_>) -> (Kind, *mut u8, usize) {
+    match slice {
+        SliceMut::U8(x) => (Kind::U8, x.as_mut_ptr(), x.len()),
+        SliceMut::I64(x) => (Kind::I64, x.as_mut_ptr().cast(), x.len()),
+        SliceMut::F32(x) => (Kind::F32, x.as_mut_ptr().cast(), x.len()),
+        SliceMut::F64(x) => (Kind::F64, x.as_mut_ptr().cast(), x.len()),
+    }
+}
+
+/// The pointer of an operand that has what the region needs.
+fn checked(
+    (kind, pointer, length): (Kind, *mut u8, usize),
+    need: Option<(Kind, usize)>,
+    what: &str,
+    number: usize,
+) -> *mut u8 {
+    if let Some((wanted, end)) = need {
+        assert!(kind == wanted && length >= end, "{what} {number} of a region is {length} of {kind:?}, not {end} of {wanted:?}");
+    }
+    pointer
+}
+
+/// One part, as work for an instruction set.
+struct Part<'a> {
+    memory: &'a Memory<'a>,
+    part: usize,
+    thread: usize,
+}
+
+impl Work for Part<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Part { memory, part, thread } = self;
+        let region = memory.region;
+        let (space, cut) = (&region.parts.space, &region.cut);
+        let mut chunk = Chunk {
+            memory,
+            // SAFETY: `run` checked that the scratch has a piece for every thread, after the partial results.
+            scratch: unsafe { memory.scratch.add(region.partials + thread * region.scratch) },
+            first: 0,
+            rows: 0,
+            group: 0,
+        };
+        chunk.prepare();
+        if cut.parts_of_group > 1 {
+            let (group, k) = (part / cut.parts_of_group, part % cut.parts_of_group);
+            let rows = k * cut.part_rows..space.rows.min((k + 1) * cut.part_rows);
+            chunk.run_rows(group, rows, Some(part));
+        } else {
+            let groups = part * cut.groups_of_part..space.groups.min((part + 1) * cut.groups_of_part);
+            for group in groups {
+                chunk.run_rows(group, 0..space.rows, None);
+            }
+        }
+    }
+}
+
+/// The rows that are being computed.
+struct Chunk<'a> {
+    memory: &'a Memory<'a>,
+    scratch: *mut u8,
+    /// The number of the first row, over all groups.
+    first: usize,
+    rows: usize,
+    group: usize,
+}
+
+impl Chunk<'_> {
+    /// The position in all elements of the first one, and how many there are.
+    #[inline(always)]
+    fn range(&self, level: Level) -> (usize, usize) {
+        match level {
+            Level::Full => {
+                let cols = self.memory.region.parts.space.cols;
+                (self.first * cols, self.rows * cols)
+            }
+            Level::Row => (self.first, self.rows),
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, slot: u16) -> *mut u8 {
+        // SAFETY: offsets of slots are inside the scratch of a thread (`Region::laid_out`).
+        unsafe { self.scratch.add(self.memory.region.offsets[usize::from(slot)]) }
+    }
+
+    #[inline(always)]
+    fn accumulator(&self, k: usize) -> *mut u8 {
+        // SAFETY: as for slots.
+        unsafe { self.scratch.add(self.memory.region.accumulators_at[k]) }
+    }
+
+    /// Where a place of the table lies for this chunk, and its level.
+    #[inline(always)]
+    fn place(&self, place: u16) -> (*mut u8, Level) {
+        let parts = &self.memory.region.parts;
+        let k = usize::from(place);
+        match k.checked_sub(parts.slots.len()) {
+            None => (self.slot(place), parts.slots[k].level),
+            Some(k) => {
+                let direct = &parts.directs[k];
+                let base = match direct.place {
+                    Place::Input(k) => self.memory.inputs[usize::from(k)],
+                    Place::Output(k) => self.memory.outputs[usize::from(k)],
+                };
+                let (start, _) = self.range(direct.level);
+                // SAFETY: `run` checked that the operand has `offset + count(level)` elements.
+                (unsafe { base.add((direct.offset + start) * direct.kind.size()) }, direct.level)
+            }
+        }
+    }
+
+    /// Fills the slots that stay the same.
+    #[inline(always)]
+    fn prepare(&mut self) {
+        let region = self.memory.region;
+        let chunk = region.cut.chunk;
+        for &(slot, bits) in &region.parts.constants {
+            let own = region.parts.slots[usize::from(slot)];
+            let count = if own.level == Level::Full { chunk * region.parts.space.cols } else { chunk };
+            let to = self.slot(slot);
+            // SAFETY: the slot holds `count` elements of its kind (`Region::laid_out`).
+            unsafe {
+                match own.kind {
+                    Kind::U8 => std::slice::from_raw_parts_mut(to, count).fill(bits as u8),
+                    Kind::F32 => std::slice::from_raw_parts_mut(to.cast::<u32>(), count).fill(bits as u32),
+                    Kind::I64 | Kind::F64 => std::slice::from_raw_parts_mut(to.cast::<u64>(), count).fill(bits),
+                }
+            }
+        }
+        for &(slot, load) in &region.parts.repeated {
+            let load = &region.parts.loads[usize::from(load)];
+            let count = (chunk * region.parts.space.cols).min(load.pattern.count());
+            let from = self.memory.inputs[usize::from(load.operand)];
+            // SAFETY: `run` checked the operand's length against the pattern's end; the slot holds `count` elements.
+            unsafe { gather(load.kind, &load.pattern, from, self.slot(slot), 0, count) };
+        }
+    }
+
+    /// Rows of a group, chunk by chunk, with fresh accumulators, whose results go to the part's place or to the outputs.
+    #[inline(always)]
+    fn run_rows(&mut self, group: usize, rows: std::ops::Range<usize>, part: Option<usize>) {
+        let region = self.memory.region;
+        self.group = group;
+        for k in 0..region.parts.accumulators.len() {
+            self.start(k);
+        }
+        let mut row = rows.start;
+        while row < rows.end {
+            self.rows = region.cut.chunk.min(rows.end - row);
+            self.first = group * region.parts.space.rows + row;
+            for instr in &region.parts.code {
+                self.step(instr);
+            }
+            row += self.rows;
+        }
+        for k in 0..region.parts.accumulators.len() {
+            self.finish(k, part);
+        }
+    }
+
+    #[inline(always)]
+    fn step(&self, instr: &Instr) {
+        let (out, level) = match instr.op {
+            Op::Store(_) | Op::Accumulate(_) => (std::ptr::null_mut(), Level::Full),
+            _ => self.place(instr.out),
+        };
+        let (start, n) = self.range(level);
+        let at = |place: u16| self.place(place).0.cast_const();
+        let region = self.memory.region;
+        // SAFETY: `Region::new` checked that places exist, hold the kind and level, and that the result is none of the
+        // operands; `run` checked the operands' lengths. So every pointer is valid for the `n` elements of the level.
+        unsafe {
+            match instr.op {
+                Op::Unary(f, kind) => loops::unary(f, kind, at(instr.a), out, n),
+                Op::Binary(f, kind) => loops::binary(f, kind, at(instr.a), at(instr.b), out, n),
+                Op::Compare(f, kind) => loops::compare(f, kind, at(instr.a), at(instr.b), out, n),
+                Op::Select(kind) => loops::select(kind, at(instr.a), at(instr.b), at(instr.c), out, n),
+                Op::Convert(from, to) => loops::convert(from, to, at(instr.a), out, n),
+                Op::Pair(f, kind) => loops::pair(f, kind, [at(instr.a), at(instr.b), at(instr.c)], out, n),
+                Op::Call1(f, number, kind) => loops::call1(f, number, kind, at(instr.a), out, n),
+                Op::Call2(f, number, kind) => loops::call2(f, number, kind, at(instr.a), at(instr.b), out, n),
+                Op::Spread(kind) => loops::spread(kind, at(instr.a), out, self.rows, region.parts.space.cols),
+                Op::JoinCols(join, kind) => {
+                    let cols = region.parts.space.cols;
+                    for_kind!(kind, T => {
+                        let x = std::slice::from_raw_parts(at(instr.a).cast::<T>(), self.rows * cols);
+                        let out = std::slice::from_raw_parts_mut(out.cast::<T>(), self.rows);
+                        join_cols(join, x, out, cols);
+                    });
+                }
+                Op::Load(k) => {
+                    let load = &region.parts.loads[usize::from(k)];
+                    let from = self.memory.inputs[usize::from(load.operand)];
+                    gather(load.kind, &load.pattern, from, out, start, n);
+                }
+                Op::Store(k) => {
+                    let store = &region.parts.stores[usize::from(k)];
+                    let (start, n) = self.range(store.level);
+                    let to = self.memory.outputs[usize::from(store.operand)];
+                    scatter(store.kind, &store.pattern, at(instr.a), to, start, n);
+                }
+                Op::Accumulate(k) => self.accumulate(usize::from(k), at(instr.a)),
+            }
+        }
+    }
+
+    /// Sets an accumulator to what joining nothing gives.
+    #[inline(always)]
+    fn start(&self, k: usize) {
+        let acc = &self.memory.region.parts.accumulators[k];
+        let (to, cols) = (self.accumulator(k), self.memory.region.parts.space.cols);
+        // SAFETY: an accumulator has 8 bytes for each of its numbers (`Region::laid_out`).
+        for_kind!(acc.kind, T => unsafe {
+            match acc.width {
+                Width::Cols => std::slice::from_raw_parts_mut(to.cast::<T>(), cols).fill(T::start(acc.join)),
+                Width::One => *to.cast::<<T as Joined>::Wide>() = T::start_wide(acc.join),
+            }
+        });
+    }
+
+    /// # Safety
+    /// `x` is valid for the chunk's elements of the accumulator's level.
+    #[inline(always)]
+    unsafe fn accumulate(&self, k: usize, x: *const u8) {
+        let acc = &self.memory.region.parts.accumulators[k];
+        let (to, cols) = (self.accumulator(k), self.memory.region.parts.space.cols);
+        let (_, n) = self.range(acc.level);
+        // SAFETY: the caller's promise, and as in `start`.
+        for_kind!(acc.kind, T => unsafe {
+            let x = std::slice::from_raw_parts(x.cast::<T>(), n);
+            match acc.width {
+                Width::Cols => join_rows(acc.join, x, std::slice::from_raw_parts_mut(to.cast::<T>(), cols)),
+                Width::One => join_all(acc.join, x, &mut *to.cast::<<T as Joined>::Wide>()),
+            }
+        });
+    }
+
+    /// Hands an accumulator's numbers to the part's place, or to the output if the group has no other part.
+    #[inline(always)]
+    fn finish(&self, k: usize, part: Option<usize>) {
+        let memory = self.memory;
+        let acc = &memory.region.parts.accumulators[k];
+        let (from, width) = (self.accumulator(k), memory.width(acc));
+        for_kind!(acc.kind, T => {
+            type Wide = <T as Joined>::Wide;
+            // SAFETY: as in `start`; the place of a part and the group's results in the output are this part's alone.
+            unsafe {
+                match (acc.width, part) {
+                    (Width::Cols, Some(part)) => {
+                        std::ptr::copy_nonoverlapping(from.cast::<T>(), memory.partial(k).cast::<T>().add(part * width), width);
+                    }
+                    (Width::Cols, None) => {
+                        let to = memory.outputs[usize::from(acc.output)].cast::<T>().add(self.group * width);
+                        std::ptr::copy_nonoverlapping(from.cast::<T>(), to, width);
+                    }
+                    (Width::One, Some(part)) => *memory.partial(k).cast::<Wide>().add(part) = *from.cast::<Wide>(),
+                    (Width::One, None) => {
+                        let to = memory.outputs[usize::from(acc.output)].cast::<T>().add(self.group);
+                        *to = T::narrow(*from.cast::<Wide>());
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Memory<'_> {
+    #[inline(always)]
+    fn width(&self, acc: &Accumulator) -> usize {
+        if acc.width == Width::Cols { self.region.parts.space.cols } else { 1 }
+    }
+
+    /// The partial results of an accumulator.
+    #[inline(always)]
+    fn partial(&self, k: usize) -> *mut u8 {
+        // SAFETY: offsets of partial results are inside the scratch (`Region::laid_out`, checked by `run`).
+        unsafe { self.scratch.add(self.region.partials_at[k]) }
+    }
+
+    /// Joins the partial results of each group, in the order of its parts.
+    fn combine(&self, k: usize) {
+        let acc = &self.region.parts.accumulators[k];
+        let (width, parts) = (self.width(acc), self.region.cut.parts_of_group);
+        for_kind!(acc.kind, T => {
+            type Wide = <T as Joined>::Wide;
+            for group in 0..self.region.parts.space.groups {
+                // SAFETY: all parts have ended; there are `groups * parts` places of `width` numbers, and the output has
+                // `groups * width` (`Region::new`, `run`).
+                unsafe {
+                    let to = self.outputs[usize::from(acc.output)].cast::<T>().add(group * width);
+                    if acc.width == Width::One {
+                        let from = std::slice::from_raw_parts(self.partial(k).cast::<Wide>().add(group * parts), parts);
+                        *to = T::narrow(from.iter().fold(T::start_wide(acc.join), |sum, &x| T::join_wide(acc.join, sum, x)));
+                        continue;
+                    }
+                    let from = std::slice::from_raw_parts(self.partial(k).cast::<T>().add(group * parts * width), parts * width);
+                    let to = std::slice::from_raw_parts_mut(to, width);
+                    to.fill(T::start(acc.join));
+                    join_rows(acc.join, from, to);
+                }
+            }
+        });
+    }
+}

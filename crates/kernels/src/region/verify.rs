@@ -1,0 +1,338 @@
+//! What makes a region safe to run.
+
+use super::code::{Binary, Instr, Join, Kind, Op, Unary};
+use super::{Cut, Level, Parts, Pattern, Place, Region, Transfer, Width};
+
+/// Why a region cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid(pub String);
+
+impl std::fmt::Display for Invalid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// The level of a place of the table.
+pub(super) fn level(parts: &Parts, place: u16) -> Level {
+    let place = usize::from(place);
+    match place.checked_sub(parts.slots.len()) {
+        None => parts.slots[place].level,
+        Some(direct) => parts.directs[direct].level,
+    }
+}
+
+const LINE: usize = 64;
+
+fn lines(bytes: usize) -> usize {
+    bytes.next_multiple_of(LINE)
+}
+
+impl Region {
+    /// Checks the parts and fixes how the region is cut.
+    ///
+    /// # Errors
+    /// The first thing that does not fit.
+    pub fn new(parts: Parts) -> Result<Region, Invalid> {
+        let count = |level| parts.space.count(level);
+        let total = parts.space.groups.checked_mul(parts.space.rows).and_then(|n| n.checked_mul(parts.space.cols));
+        if total.is_none_or(|n| n > isize::MAX as usize / 8) {
+            return Err(Invalid("the space has too many elements".into()));
+        }
+        if total == Some(0) {
+            return Err(Invalid("the space has no elements".into()));
+        }
+        if parts.slots.len() + parts.directs.len() > usize::from(u16::MAX) {
+            return Err(Invalid("there are more places than an instruction can name".into()));
+        }
+        let mut needs = (vec![None; parts.inputs], vec![None; parts.outputs]);
+        let mut need = |place: Place, kind: Kind, end: usize| {
+            let (list, k) = match place {
+                Place::Input(k) => (&mut needs.0, k),
+                Place::Output(k) => (&mut needs.1, k),
+            };
+            match list.get_mut(usize::from(k)) {
+                None => Err(Invalid(format!("there is no {place:?}"))),
+                Some(Some((other, _))) if *other != kind => Err(Invalid(format!("{place:?} has two kinds"))),
+                Some(entry) => {
+                    let before = entry.map_or(0, |(_, end)| end);
+                    *entry = Some((kind, before.max(end)));
+                    Ok(())
+                }
+            }
+        };
+        for direct in &parts.directs {
+            need(direct.place, direct.kind, direct.offset + count(direct.level))?;
+        }
+        let transfers = parts.loads.iter().map(|t| (Place::Input(t.operand), t));
+        for (place, t) in transfers.chain(parts.stores.iter().map(|t| (Place::Output(t.operand), t))) {
+            check_transfer(&parts, place, t)?;
+            need(place, t.kind, t.pattern.end())?;
+        }
+        for acc in &parts.accumulators {
+            let width = if acc.width == Width::Cols { parts.space.cols } else { 1 };
+            if acc.width == Width::Cols && acc.level != Level::Full {
+                return Err(Invalid("an accumulator of columns needs every column".into()));
+            }
+            check_join(acc.join, acc.kind)?;
+            need(Place::Output(acc.output), acc.kind, parts.space.groups * width)?;
+        }
+        Checker { parts: &parts, written: vec![false; parts.slots.len()], fixed: vec![false; parts.slots.len()] }
+            .check()?;
+        Ok(Region::laid_out(parts, needs))
+    }
+
+    /// Places slots, accumulators and partial results.
+    fn laid_out(parts: Parts, needs: (Vec<Option<(Kind, usize)>>, Vec<Option<(Kind, usize)>>)) -> Region {
+        let cut = Cut::of(&parts);
+        let mut at = 0;
+        let mut place = |bytes: usize| {
+            let start = at;
+            at += lines(bytes);
+            start
+        };
+        let elements = |level| match level {
+            Level::Full => cut.chunk * parts.space.cols,
+            Level::Row => cut.chunk,
+        };
+        let offsets = parts.slots.iter().map(|slot| place(slot.kind.size() * elements(slot.level))).collect();
+        let width = |acc: &super::Accumulator| if acc.width == Width::Cols { parts.space.cols } else { 1 };
+        let accumulators_at = parts.accumulators.iter().map(|acc| place(8 * width(acc))).collect();
+        let scratch = at;
+        let mut partials = 0;
+        let split = cut.parts_of_group > 1;
+        let mut partial = |acc: &super::Accumulator| {
+            let start = partials;
+            partials += if split { lines(8 * width(acc) * cut.parts_of_group * parts.space.groups) } else { 0 };
+            start
+        };
+        let partials_at = parts.accumulators.iter().map(&mut partial).collect();
+        let in_place = in_place(&parts);
+        Region { offsets, accumulators_at, scratch, partials_at, partials, cut, in_place, needs, parts }
+    }
+}
+
+/// Pairs of an input and an output that may be one piece of memory.
+fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
+    let first = parts.slots.len();
+    let plain = |t: &Transfer| t.level == Level::Full && t.pattern.is_contiguous() && t.pattern.offset == 0;
+    let direct = |place: u16| usize::from(place).checked_sub(first).map(|k| &parts.directs[k]);
+    let reads = |instr: &Instr, input: u16| match instr.op {
+        Op::Load(k) => parts.loads[usize::from(k)].operand == input,
+        _ => [instr.a, instr.b, instr.c].iter().any(|&p| direct(p).is_some_and(|d| d.place == Place::Input(input))),
+    };
+    let fits = |input: u16, output: u16| {
+        let mut loads = parts.loads.iter().filter(|t| t.operand == input);
+        let mut directs = parts.directs.iter();
+        let mut stores = parts.stores.iter().enumerate().filter(|(_, t)| t.operand == output);
+        let (Some((store, to)), None) = (stores.next(), stores.next()) else { return false };
+        let other_writes = parts.accumulators.iter().any(|acc| acc.output == output)
+            || parts.directs.iter().any(|d| d.place == Place::Output(output));
+        let same_elements = loads.all(|t| plain(t) && t.kind == to.kind)
+            && directs.all(|d| d.place != Place::Input(input) || (d.level == Level::Full && d.offset == 0 && d.kind == to.kind));
+        let last_read = parts.code.iter().rposition(|instr| reads(instr, input));
+        let first_write = parts.code.iter().position(|instr| matches!(instr.op, Op::Store(k) if usize::from(k) == store));
+        !other_writes && plain(to) && same_elements && last_read < first_write
+    };
+    let (inputs, outputs) = (parts.inputs as u16, parts.outputs as u16);
+    (0..inputs).flat_map(|i| (0..outputs).map(move |o| (i, o))).filter(|&(i, o)| fits(i, o)).collect()
+}
+
+fn check_transfer(parts: &Parts, place: Place, t: &Transfer) -> Result<(), Invalid> {
+    if t.pattern.count() != parts.space.count(t.level) {
+        return Err(Invalid(format!("{place:?}: {} elements for a value of {}", t.pattern.count(), parts.space.count(t.level))));
+    }
+    if t.pattern.dims().len() > Pattern::MAX_DIMS {
+        return Err(Invalid(format!("{place:?} has too many axes")));
+    }
+    if matches!(place, Place::Output(_)) && !t.pattern.is_injective() {
+        return Err(Invalid(format!("{place:?} would be written twice at one place")));
+    }
+    Ok(())
+}
+
+fn check_join(join: Join, kind: Kind) -> Result<(), Invalid> {
+    let logical = matches!(join, Join::All | Join::Any);
+    if logical == (kind == Kind::U8) { Ok(()) } else { Err(Invalid(format!("{join:?} does not join {kind:?}"))) }
+}
+
+struct Checker<'a> {
+    parts: &'a Parts,
+    /// Slots that hold something.
+    written: Vec<bool>,
+    /// Slots that no instruction may write.
+    fixed: Vec<bool>,
+}
+
+impl Checker<'_> {
+    fn check(mut self) -> Result<(), Invalid> {
+        for &(slot, _) in &self.parts.constants {
+            self.fix(slot)?;
+        }
+        for &(slot, load) in &self.parts.repeated {
+            self.fix(slot)?;
+            let load = self.parts.loads.get(usize::from(load)).ok_or(Invalid("there is no such load".into()))?;
+            let own = self.parts.slots[usize::from(slot)];
+            let same = load.level == own.level && load.kind.size() <= own.kind.size();
+            if !same || load.level != Level::Full || !repeats(&load.pattern, self.parts.space.cols) {
+                return Err(Invalid("a repeated load differs from row to row".into()));
+            }
+        }
+        for (k, instr) in self.parts.code.iter().enumerate() {
+            self.instr(instr).map_err(|Invalid(why)| Invalid(format!("instruction {k}, {instr:?}: {why}")))?;
+        }
+        Ok(())
+    }
+
+    fn fix(&mut self, slot: u16) -> Result<(), Invalid> {
+        let k = usize::from(slot);
+        if k >= self.fixed.len() || self.fixed[k] {
+            return Err(Invalid(format!("slot {slot} is no slot, or is filled twice")));
+        }
+        self.fixed[k] = true;
+        self.written[k] = true;
+        Ok(())
+    }
+
+    /// That a place can be read at this kind and level.
+    fn read(&self, place: u16, kind: Kind, wanted: Level) -> Result<(), Invalid> {
+        let k = usize::from(place);
+        let (width, level) = match k.checked_sub(self.parts.slots.len()) {
+            None if !self.written[k] => return Err(Invalid(format!("place {place} is read before it is written"))),
+            None => (self.parts.slots[k].kind.size(), self.parts.slots[k].level),
+            Some(k) => {
+                let direct = self.parts.directs.get(k).ok_or(Invalid(format!("there is no place {place}")))?;
+                if matches!(direct.place, Place::Output(_)) {
+                    return Err(Invalid(format!("place {place} is an output, and is read")));
+                }
+                if direct.kind != kind {
+                    return Err(Invalid(format!("place {place} has another kind")));
+                }
+                (direct.kind.size(), direct.level)
+            }
+        };
+        if width < kind.size() || level != wanted {
+            return Err(Invalid(format!("place {place} does not hold {kind:?} at level {wanted:?}")));
+        }
+        Ok(())
+    }
+
+    /// That a place can be written at this kind, and is none of the operands; its level.
+    fn write(&mut self, instr: &Instr, kind: Kind, operands: &[u16]) -> Result<Level, Invalid> {
+        let k = usize::from(instr.out);
+        if operands.contains(&instr.out) {
+            return Err(Invalid("it writes where it reads".into()));
+        }
+        match k.checked_sub(self.parts.slots.len()) {
+            None => {
+                if self.fixed[k] || self.parts.slots[k].kind.size() < kind.size() {
+                    return Err(Invalid(format!("slot {} cannot hold the result", instr.out)));
+                }
+                self.written[k] = true;
+                Ok(self.parts.slots[k].level)
+            }
+            Some(k) => match self.parts.directs.get(k) {
+                Some(direct) if matches!(direct.place, Place::Output(_)) && direct.kind == kind => Ok(direct.level),
+                _ => Err(Invalid(format!("place {} cannot be written", instr.out))),
+            },
+        }
+    }
+
+    fn instr(&mut self, instr: &Instr) -> Result<(), Invalid> {
+        let Instr { op, a, b, c, .. } = *instr;
+        let (from, to, operands): (Kind, Kind, &[u16]) = match op {
+            Op::Unary(f, kind) => {
+                let few = matches!(f, Unary::Copy | Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square);
+                let ok = match kind {
+                    Kind::U8 => matches!(f, Unary::Copy | Unary::Not),
+                    Kind::I64 => few,
+                    Kind::F32 | Kind::F64 => f != Unary::Not,
+                };
+                demand(ok)?;
+                (kind, kind, &[a])
+            }
+            Op::Binary(f, kind) => {
+                let logical = matches!(f, Binary::And | Binary::Or | Binary::Xor);
+                let few = matches!(f, Binary::Add | Binary::Sub | Binary::Mul | Binary::Max | Binary::Min);
+                demand(match kind {
+                    Kind::U8 => logical,
+                    Kind::I64 => few,
+                    Kind::F32 | Kind::F64 => !logical,
+                })?;
+                (kind, kind, &[a, b])
+            }
+            Op::Compare(_, kind) => (kind, Kind::U8, &[a, b]),
+            Op::Convert(from, to) => (from, to, &[a]),
+            Op::Pair(_, kind) => {
+                demand(kind.is_float())?;
+                (kind, kind, &[a, b, c])
+            }
+            Op::Call1(_, _, kind) => {
+                demand(kind.is_float())?;
+                (kind, kind, &[a])
+            }
+            Op::Call2(_, _, kind) => {
+                demand(kind.is_float())?;
+                (kind, kind, &[a, b])
+            }
+            Op::Select(kind) => {
+                let level = self.write(instr, kind, &[a, b, c])?;
+                self.read(a, Kind::U8, level)?;
+                self.read(b, kind, level)?;
+                return self.read(c, kind, level);
+            }
+            Op::JoinCols(join, kind) => {
+                check_join(join, kind)?;
+                demand(self.write(instr, kind, &[a])? == Level::Row)?;
+                return self.read(a, kind, Level::Full);
+            }
+            Op::Spread(kind) => {
+                demand(self.write(instr, kind, &[a])? == Level::Full)?;
+                return self.read(a, kind, Level::Row);
+            }
+            Op::Load(k) => {
+                let load = self.parts.loads.get(usize::from(k)).ok_or(Invalid("there is no such load".into()))?;
+                return demand(self.write(instr, load.kind, &[])? == load.level);
+            }
+            Op::Store(k) => {
+                let store = self.parts.stores.get(usize::from(k)).ok_or(Invalid("there is no such store".into()))?;
+                return self.read(a, store.kind, store.level);
+            }
+            Op::Accumulate(k) => {
+                let acc = self.parts.accumulators.get(usize::from(k)).ok_or(Invalid("no such accumulator".into()))?;
+                return self.read(a, acc.kind, acc.level);
+            }
+        };
+        // Operands are read before the result is written: a slot that holds nothing yet is no operand.
+        let level = if usize::from(instr.out) < self.parts.slots.len() + self.parts.directs.len() {
+            level(self.parts, instr.out)
+        } else {
+            return Err(Invalid(format!("there is no place {}", instr.out)));
+        };
+        for &operand in operands {
+            self.read(operand, from, level)?;
+        }
+        self.write(instr, to, operands).map(|_| ())
+    }
+}
+
+fn demand(fits: bool) -> Result<(), Invalid> {
+    if fits { Ok(()) } else { Err(Invalid("the kinds or levels do not fit the operation".into())) }
+}
+
+/// Whether the elements of a pattern are the same in every row of this many columns.
+fn repeats(pattern: &Pattern, cols: usize) -> bool {
+    let mut inner = 1usize;
+    for &(length, stride) in pattern.dims().iter().rev() {
+        if stride != 0 && inner >= cols {
+            return false;
+        }
+        if stride != 0 && inner * length > cols {
+            return false;
+        }
+        inner *= length;
+    }
+    true
+}

@@ -1,0 +1,60 @@
+//! The contract of a step that is not a fused region: one operation on whole arrays.
+
+use std::fmt::Debug;
+
+use wengert_kernels::arena::Line;
+use wengert_kernels::pool::Pool;
+use wengert_kernels::region::{Kind, Slice, SliceMut};
+
+use crate::array::{DType, Type};
+use crate::error::Misfit;
+
+/// What a kernel works on. Arrays are row-major and whole; truth values are bytes 0 and 1.
+pub(crate) struct Call<'a, 'data> {
+    /// The operands, in the operation's order.
+    pub(crate) args: &'a [Slice<'data>],
+    /// The results. What they hold before is undefined: every element has to be written.
+    pub(crate) outs: &'a mut [SliceMut<'data>],
+    /// [`Kernel::workspace`] bytes; what they hold before is undefined.
+    pub(crate) workspace: &'a mut [Line],
+    /// The threads.
+    pub(crate) pool: &'a Pool,
+}
+
+/// One operation on whole arrays, prepared for operands of fixed types.
+///
+/// A kernel agrees with the operation's definition to the bit, except where it says how it does not. The bits do not
+/// depend on the number of threads. Running allocates nothing.
+pub(crate) trait Kernel: Debug + Send + Sync {
+    /// The name, as in logs.
+    fn name(&self) -> String;
+
+    /// Bytes of workspace for this many threads.
+    fn workspace(&self, _threads: usize) -> usize {
+        0
+    }
+
+    /// Operations on elements, for the cost model: multiplications, additions, comparisons.
+    fn operations(&self) -> usize;
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// What only the values show: an index out of range. The sentence is that of the operation's definition.
+    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit>;
+}
+
+/// The kind of the elements.
+pub(crate) fn kind(dtype: DType) -> Kind {
+    match dtype {
+        DType::Bool => Kind::U8,
+        DType::I64 => Kind::I64,
+        DType::F32 => Kind::F32,
+        DType::F64 => Kind::F64,
+    }
+}
+
+/// Bytes of an array of this type.
+pub(crate) fn bytes(ty: &Type) -> usize {
+    ty.size() * ty.dtype.size()
+}

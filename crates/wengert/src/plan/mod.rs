@@ -1,0 +1,3 @@
+//! Program to plan: which steps run, on which memory, in which order.
+
+pub(crate) mod kernel;
