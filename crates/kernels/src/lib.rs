@@ -28,9 +28,11 @@
 //!
 //! # Invariants
 //!
-//! - **It knows numbers and slices, not programs**: nothing here depends on another crate.
-//! - **Unsafe code calls functions of a higher instruction set, and does nothing else**; it is
-//!   all in [`dispatch`](mod@dispatch).
+//! - **It knows numbers and slices, not programs**: nothing here depends on another crate of
+//!   Wengert.
+//! - **Unsafe code is in four places, each with one purpose**: [`dispatch`](mod@dispatch) calls
+//!   functions of a higher instruction set; [`pool`] lends a function to threads; [`arena`] views
+//!   bytes as numbers; `product` hands out the tiles of one result.
 //! - **The bits of a result do not depend on the level, nor on the place in a block, nor on
 //!   its length.** There is no fused multiply-add and no special code for the end of a slice.
 //!   The exceptions are the bits of a NaN, which nobody promises, and sine, cosine and
@@ -63,9 +65,12 @@
 //! table (the gamma functions, the inverse hyperbolic functions, remainders) is left to the
 //! caller, one number at a time.
 
+pub mod arena;
 pub mod dispatch;
 mod double;
 pub mod math;
 mod polynomial;
+pub mod pool;
 
 pub use dispatch::{Level, Work, dispatch, dispatch_at, level, machine_level};
+pub use pool::{Panicked, Pool};
