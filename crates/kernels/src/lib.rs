@@ -28,9 +28,11 @@
 //!
 //! # Invariants
 //!
-//! - **It knows numbers and slices, not programs**: nothing here depends on another crate.
-//! - **Unsafe code calls functions of a higher instruction set, and does nothing else**; it is
-//!   all in [`dispatch`](mod@dispatch).
+//! - **It knows numbers and slices, not programs**: nothing here depends on another crate of
+//!   Wengert.
+//! - **Unsafe code is in four places, each with one purpose**: [`dispatch`](mod@dispatch) calls
+//!   functions of a higher instruction set; [`pool`] lends a function to threads; [`arena`] views
+//!   bytes as numbers; `product` hands out the tiles of one result.
 //! - **The bits of a result do not depend on the level, nor on the place in a block, nor on
 //!   its length.** There is no fused multiply-add and no special code for the end of a slice.
 //!   The exceptions are the bits of a NaN, which nobody promises, and sine, cosine and
@@ -73,3 +75,4 @@ pub mod pool;
 pub mod region;
 
 pub use dispatch::{Level, Work, dispatch, dispatch_at, level, machine_level};
+pub use pool::{Panicked, Pool};
