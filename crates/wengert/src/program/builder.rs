@@ -72,6 +72,11 @@ impl Builder {
         self.emit(op, args).unwrap_or_else(|error| panic!("a rule emits operands that do not fit: {error}"))
     }
 
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        self.types.len()
+    }
+
     /// The type of a value.
     pub fn ty(&self, value: Value) -> &Type {
         &self.types[value.index()]

@@ -1,0 +1,496 @@
+//! Which equations become one region.
+//!
+//! Equations are taken in order. One that works element by element joins the region of its operands, or of what reads the
+//! same, if the elements it needs are those of its own place, and if no step in between would have to run in the middle of
+//! the region. The values of a region are *full*, one element per place, or one per *row* of `cols` places.
+
+use super::flatten::{Flat, spans};
+use super::view::View;
+use crate::primitives::Op;
+use crate::program::Value;
+
+/// A step of the plan, before it is placed: a region or a single operation.
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    /// The equations, in order.
+    pub(super) eqns: Vec<usize>,
+    /// `None` if it is a single operation that does not fuse.
+    pub(super) space: Option<Extent>,
+    /// Every step that has to run before, directly or not.
+    before: Bits,
+    /// How many operands from outside, and results, at most.
+    operands: usize,
+}
+
+/// How the elements of a region are arranged, as far as its equations say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// The number of elements of a full value.
+    pub(super) count: usize,
+    /// The length of a row, if there are values of one element per row, or sums over rows.
+    pub(super) cols: Option<usize>,
+    /// The number of groups, if there are reductions over rows.
+    pub(super) groups: Option<usize>,
+}
+
+/// What a computed value is to its region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// An element per place.
+    Full,
+    /// An element per row.
+    Row,
+    /// Reduced over rows: known when the region has ended.
+    Total,
+}
+
+/// A set of steps.
+#[derive(Clone, Debug, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn has(&self, k: usize) -> bool {
+        self.0.get(k / 64).is_some_and(|word| word >> (k % 64) & 1 == 1)
+    }
+    fn add(&mut self, k: usize) {
+        if self.0.len() <= k / 64 {
+            self.0.resize(k / 64 + 1, 0);
+        }
+        self.0[k / 64] |= 1 << (k % 64);
+    }
+    fn join(&mut self, other: &Bits) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
+    }
+    fn remove(&mut self, k: usize) {
+        if let Some(word) = self.0.get_mut(k / 64) {
+            *word &= !(1 << (k % 64));
+        }
+    }
+    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let bits = |(k, &word): (usize, &u64)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * k + bit);
+        self.0.iter().enumerate().flat_map(bits)
+    }
+}
+
+/// The regions and single operations, and where each value is computed.
+#[derive(Debug)]
+pub(super) struct Clusters {
+    /// Steps; those that were merged into others are empty.
+    pub(super) list: Vec<Cluster>,
+    /// For each stored value that is no input: its step.
+    pub(super) home: Vec<Option<usize>>,
+    /// For each value that a region computes: what it is there.
+    pub(super) roles: Vec<Role>,
+}
+
+/// How an equation reads an operand.
+enum Link {
+    /// A number.
+    Literal,
+    /// The element of the same place of a stored value.
+    Same(Value),
+    /// The element of the row of a stored value with one per row.
+    Spread(Value, usize),
+    /// Anything else: the value has to be in memory.
+    Far(Value),
+}
+
+/// Rows of at most this many elements are joined inside a chunk.
+const MAX_COLS: usize = 4096;
+/// Sums over rows of at most this many columns are kept beside a chunk.
+const MAX_TOTAL_COLS: usize = 8192;
+/// How many equations and operands a region has at most.
+const MAX_EQNS: usize = 400;
+const MAX_OPERANDS: usize = 48;
+
+/// What a fused equation is, by itself.
+struct Shape {
+    /// Its elements, or its operand's if it is a reduction.
+    count: usize,
+    /// If it is a reduction: elements before, in and after the reduced axes.
+    reduced: Option<[usize; 3]>,
+}
+
+/// Whether an operation can be part of a region.
+pub(super) fn fuses(flat: &Flat, k: usize) -> bool {
+    let eqn = &flat.program.eqns()[k];
+    let operand = || flat.program.ty(eqn.args[0]);
+    match &eqn.op {
+        Op::Unary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => true,
+        Op::Binary(op) => !super::flatten::is_kernel(*op, operand().dtype),
+        Op::Reduce(reduce) => {
+            let [_, _, after] = spans(reduce, operand());
+            operand().size() > 0 && after <= MAX_TOTAL_COLS
+        }
+        Op::Literal(_)
+        | Op::Iota(_)
+        | Op::Broadcast(_)
+        | Op::Reshape(_)
+        | Op::Permute(_)
+        | Op::Reverse(_)
+        | Op::Slice(_)
+        | Op::Pad(_)
+        | Op::Concat(_)
+        | Op::ArgReduce(_)
+        | Op::Cumulative(_)
+        | Op::Recurrence(_)
+        | Op::Gather(_)
+        | Op::Scatter(_)
+        | Op::DynamicSlice(_)
+        | Op::DynamicUpdate(_)
+        | Op::Einsum(_)
+        | Op::Conv(_)
+        | Op::WindowArg(_)
+        | Op::ArgSort(_)
+        | Op::RandomBits(_)
+        | Op::Call(_)
+        | Op::Recompute(_)
+        | Op::Cond(_)
+        | Op::Custom(_) => false,
+    }
+}
+
+/// Whether an equation computes anything: views and numbers do not.
+pub(super) fn computes(flat: &Flat, k: usize) -> bool {
+    let eqn = &flat.program.eqns()[k];
+    let value = eqn.first.index();
+    flat.views[value].base == eqn.first && flat.literals[value].is_none()
+}
+
+/// Groups the equations.
+pub(super) fn cluster(flat: &Flat) -> Clusters {
+    let values = flat.views.len();
+    let mut c = Clusterer {
+        flat,
+        clusters: Clusters { list: Vec::new(), home: vec![None; values], roles: vec![Role::Full; values] },
+        readers: vec![Vec::new(); values],
+    };
+    for k in 0..flat.program.eqns().len() {
+        if !computes(flat, k) {
+            continue;
+        }
+        if fuses(flat, k) { c.fuse(k) } else { c.single(k) }
+    }
+    c.clusters
+}
+
+struct Clusterer<'a> {
+    flat: &'a Flat,
+    clusters: Clusters,
+    /// For each value: the regions that read it.
+    readers: Vec<Vec<usize>>,
+}
+
+impl Clusterer<'_> {
+    fn link(&self, arg: Value, count: usize) -> Link {
+        let flat = self.flat;
+        if flat.literals[arg.index()].is_some() {
+            return Link::Literal;
+        }
+        let view = &flat.views[arg.index()];
+        let base = flat.program.ty(view.base).size();
+        if view.is_in_order() && base == count {
+            return Link::Same(view.base);
+        }
+        match view.spread(base) {
+            Some(cols) if cols > 1 => Link::Spread(view.base, cols),
+            _ => Link::Far(view.base),
+        }
+    }
+
+    fn shape(&self, k: usize) -> Shape {
+        let eqn = &self.flat.program.eqns()[k];
+        match &eqn.op {
+            Op::Reduce(reduce) => {
+                let ty = self.flat.program.ty(eqn.args[0]);
+                Shape { count: ty.size(), reduced: Some(spans(reduce, ty)) }
+            }
+            _ => Shape { count: self.flat.program.ty(eqn.first).size(), reduced: None },
+        }
+    }
+
+    /// The steps an equation needs the results of.
+    fn needs(&self, k: usize) -> Vec<usize> {
+        let eqn = &self.flat.program.eqns()[k];
+        let bases = eqn.args.iter().filter(|arg| self.flat.literals[arg.index()].is_none());
+        bases.filter_map(|arg| self.clusters.home[self.flat.views[arg.index()].base.index()]).collect()
+    }
+
+    fn add_before(&mut self, step: usize, needs: &[usize]) {
+        let mut added = Bits::default();
+        for &need in needs.iter().filter(|&&need| need != step) {
+            added.add(need);
+            added.join(&self.clusters.list[need].before);
+        }
+        for k in 0..self.clusters.list.len() {
+            if k == step || self.clusters.list[k].before.has(step) {
+                self.clusters.list[k].before.join(&added);
+            }
+        }
+    }
+
+    fn single(&mut self, k: usize) {
+        let step = self.clusters.list.len();
+        self.clusters.list.push(Cluster { eqns: vec![k], space: None, before: Bits::default(), operands: 0 });
+        for out in self.flat.program.eqns()[k].outs() {
+            self.clusters.home[out.index()] = Some(step);
+        }
+        let needs = self.needs(k);
+        self.add_before(step, &needs);
+    }
+
+    fn fuse(&mut self, k: usize) {
+        let flat = self.flat;
+        let eqn = &flat.program.eqns()[k];
+        let shape = self.shape(k);
+        let links: Vec<Link> = eqn.args.iter().map(|&arg| self.link(arg, shape.count)).collect();
+        let mut candidates: Vec<usize> = Vec::new();
+        let mut offer = |step: usize| {
+            if !candidates.contains(&step) {
+                candidates.push(step);
+            }
+        };
+        for link in &links {
+            if let Link::Same(base) | Link::Spread(base, _) = link {
+                self.clusters.home[base.index()].into_iter().for_each(&mut offer);
+            }
+        }
+        for link in &links {
+            if let Link::Same(base) | Link::Far(base) = link {
+                self.readers[base.index()].iter().copied().rev().take(4).for_each(&mut offer);
+            }
+        }
+        let mut joined: Option<usize> = None;
+        for step in candidates {
+            if self.clusters.list[step].eqns.is_empty() {
+                continue;
+            }
+            match joined {
+                None => {
+                    if self.join(k, &shape, &links, step) {
+                        joined = Some(step);
+                    }
+                }
+                Some(own) => self.merge(own, step),
+            }
+        }
+        let step = joined.unwrap_or_else(|| self.found(k, &shape));
+        for link in &links {
+            if let Link::Same(base) | Link::Spread(base, _) | Link::Far(base) = link {
+                let readers = &mut self.readers[base.index()];
+                if !readers.contains(&step) {
+                    readers.push(step);
+                }
+            }
+        }
+    }
+
+    /// A region of its own for an equation.
+    fn found(&mut self, k: usize, shape: &Shape) -> usize {
+        let step = self.clusters.list.len();
+        let free = Extent { count: shape.count, cols: None, groups: None };
+        let (space, role) = placed(&free, shape).expect("an equation fits a region of its own");
+        let operands = self.flat.program.eqns()[k].args.len() + 1;
+        self.clusters.list.push(Cluster { eqns: vec![k], space: Some(space), before: Bits::default(), operands });
+        self.settle(k, step, role);
+        step
+    }
+
+    fn settle(&mut self, k: usize, step: usize, role: Role) {
+        let out = self.flat.program.eqns()[k].first.index();
+        self.clusters.home[out] = Some(step);
+        self.clusters.roles[out] = role;
+        let needs = self.needs(k);
+        self.add_before(step, &needs);
+    }
+
+    /// Adds an equation to a region, if that is possible.
+    fn join(&mut self, k: usize, shape: &Shape, links: &[Link], step: usize) -> bool {
+        let own = &self.clusters.list[step];
+        let Some(extent) = own.space else { return false };
+        if own.eqns.len() >= MAX_EQNS || own.operands + links.len() + 1 > MAX_OPERANDS {
+            return false;
+        }
+        // What the region would be made wider for: its values become those of rows.
+        let promoted = links.iter().find_map(|link| match link {
+            Link::Spread(base, cols) if self.clusters.home[base.index()] == Some(step) => Some(*cols),
+            _ => None,
+        });
+        let mut target = extent;
+        let mut promotes = false;
+        if let Some(cols) = promoted
+            && extent.cols.is_none()
+            && extent.groups.is_none()
+            && extent.count * cols == shape.count
+            && cols <= MAX_COLS
+        {
+            target = Extent { count: shape.count, cols: Some(cols), groups: None };
+            promotes = true;
+        }
+        let Some((space, role)) = placed(&target, shape) else { return false };
+        // The role of what the operands have to have.
+        let reads_rows = shape.count != space.count;
+        let role_of = |base: &Value| match self.clusters.roles[base.index()] {
+            Role::Full if promotes => Role::Row,
+            role => role,
+        };
+        for link in links {
+            let (base, fits) = match link {
+                Link::Literal => continue,
+                Link::Same(base) => (base, role_of(base) == if reads_rows { Role::Row } else { Role::Full }),
+                Link::Spread(base, cols) => (base, !reads_rows && role_of(base) == Role::Row && space.cols == Some(*cols)),
+                Link::Far(base) => (base, false),
+            };
+            match self.clusters.home[base.index()] {
+                Some(home) if home == step => {
+                    if !fits {
+                        return false;
+                    }
+                }
+                // A step between: it would have to run after this region and before it.
+                Some(home) if self.clusters.list[home].before.has(step) => return false,
+                _ => {}
+            }
+        }
+        if promotes {
+            let eqns = self.clusters.list[step].eqns.clone();
+            for k in eqns {
+                let out = self.flat.program.eqns()[k].first.index();
+                if self.clusters.roles[out] == Role::Full {
+                    self.clusters.roles[out] = Role::Row;
+                }
+            }
+        }
+        let own = &mut self.clusters.list[step];
+        own.space = Some(space);
+        own.eqns.push(k);
+        own.operands += links.len() + 1;
+        self.settle(k, step, role);
+        true
+    }
+
+    /// Makes one region of two, if that is possible.
+    fn merge(&mut self, one: usize, two: usize) {
+        if one == two {
+            return;
+        }
+        let (a, b) = (&self.clusters.list[one], &self.clusters.list[two]);
+        let (Some(x), Some(y)) = (a.space, b.space) else { return };
+        if a.eqns.len() + b.eqns.len() > MAX_EQNS || a.operands + b.operands > MAX_OPERANDS {
+            return;
+        }
+        let Some(space) = united(&x, &y) else { return };
+        let between = |from: usize, to: usize| {
+            self.clusters.list[to].before.iter().any(|k| k != from && self.clusters.list[k].before.has(from))
+        };
+        if between(one, two) || between(two, one) || !self.links_fit(one, two, &space) || !self.links_fit(two, one, &space) {
+            return;
+        }
+        let Cluster { eqns, before, operands, .. } = std::mem::replace(
+            &mut self.clusters.list[two],
+            Cluster { eqns: Vec::new(), space: None, before: Bits::default(), operands: 0 },
+        );
+        for &k in &eqns {
+            self.clusters.home[self.flat.program.eqns()[k].first.index()] = Some(one);
+        }
+        let own = &mut self.clusters.list[one];
+        own.space = Some(space);
+        own.eqns.extend(eqns);
+        own.eqns.sort_unstable();
+        own.operands += operands;
+        own.before.join(&before);
+        own.before.remove(one);
+        own.before.remove(two);
+        let all = own.before.clone();
+        for k in 0..self.clusters.list.len() {
+            let list = &mut self.clusters.list;
+            if k != one && (list[k].before.has(two) || list[k].before.has(one)) {
+                list[k].before.remove(two);
+                list[k].before.add(one);
+                list[k].before.join(&all);
+            }
+        }
+    }
+
+    /// Whether what the equations of `reader` take from `other` could be taken inside one region.
+    fn links_fit(&self, reader: usize, other: usize, space: &Extent) -> bool {
+        self.clusters.list[reader].eqns.iter().all(|&k| {
+            let eqn = &self.flat.program.eqns()[k];
+            let shape = self.shape(k);
+            let reads_rows = shape.count != space.count;
+            eqn.args.iter().all(|&arg| {
+                let view = &self.flat.views[arg.index()];
+                if self.flat.literals[arg.index()].is_some() || self.clusters.home[view.base.index()] != Some(other) {
+                    return true;
+                }
+                match self.link(arg, shape.count) {
+                    Link::Literal => true,
+                    Link::Same(base) => {
+                        self.clusters.roles[base.index()] == if reads_rows { Role::Row } else { Role::Full }
+                    }
+                    Link::Spread(base, cols) => {
+                        !reads_rows && self.clusters.roles[base.index()] == Role::Row && space.cols == Some(cols)
+                    }
+                    Link::Far(_) => false,
+                }
+            })
+        })
+    }
+}
+
+/// The extent of two regions in one; full values have to stay full, rows rows.
+fn united(x: &Extent, y: &Extent) -> Option<Extent> {
+    fn same<T: PartialEq>(x: Option<T>, y: Option<T>) -> Option<Option<T>> {
+        match (x, y) {
+            (Some(x), Some(y)) => (x == y).then_some(Some(x)),
+            (x, y) => Some(x.or(y)),
+        }
+    }
+    let united = Extent { count: x.count, cols: same(x.cols, y.cols)?, groups: same(x.groups, y.groups)? };
+    (x.count == y.count && divides(&united)).then_some(united)
+}
+
+/// Whether groups consist of whole rows.
+fn divides(extent: &Extent) -> bool {
+    extent.count % (extent.cols.unwrap_or(1) * extent.groups.unwrap_or(1)) == 0
+}
+
+/// The extent of a region with one more equation, and what its result is there; `None` if it does not fit.
+fn placed(extent: &Extent, shape: &Shape) -> Option<(Extent, Role)> {
+    let full = shape.count == extent.count;
+    let row = extent.cols.is_some_and(|cols| shape.count * cols == extent.count);
+    let with = |cols: Option<usize>, groups: Option<usize>| {
+        let fits = |old: Option<usize>, new: Option<usize>| old.is_none() || new.is_none() || old == new;
+        if !fits(extent.cols, cols) || !fits(extent.groups, groups) {
+            return None;
+        }
+        let wider = Extent { count: extent.count, cols: extent.cols.or(cols), groups: extent.groups.or(groups) };
+        divides(&wider).then_some(wider)
+    };
+    match shape.reduced {
+        None if full => Some((*extent, Role::Full)),
+        None if row => Some((*extent, Role::Row)),
+        None => None,
+        // Along rows: inside a chunk.
+        Some([_, inside, 1]) if full && inside > 1 && inside <= MAX_COLS && extent.cols.is_none_or(|cols| cols == inside) => {
+            Some((with(Some(inside), None)?, Role::Row))
+        }
+        // Whole groups to one number each.
+        Some([before, _, 1]) if full || row => Some((with(None, Some(before))?, Role::Total)),
+        // Rows of each group to one row.
+        Some([before, _, after]) if full => Some((with(Some(after), Some(before))?, Role::Total)),
+        Some(_) => None,
+    }
+}
+
+/// The length that rows of a region may have for its loads' sake: that of a load that is the same in every row.
+pub(super) fn natural_cols<'v>(extent: &Extent, loads: impl Iterator<Item = &'v View>) -> usize {
+    if let Some(cols) = extent.cols {
+        return cols;
+    }
+    let fits = |cols: &usize| *cols <= 1024 && extent.count % (cols * extent.groups.unwrap_or(1)) == 0;
+    loads.filter_map(View::repeated).find(fits).unwrap_or(1)
+}

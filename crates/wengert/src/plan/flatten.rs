@@ -1,0 +1,251 @@
+//! A Program as the planner wants it: nothing called, every step's operands whole.
+//!
+//! Calls, recomputed regions and custom operations become their equations. Reductions over axes that are apart become
+//! reductions of neighbours; contractions lose the labels that only one operand has, and those that contract nothing, or
+//! a matrix with a vector, become products and sums of elements, which fuse. Where an operation needs an operand in
+//! memory and gets a view of one, a copy is made explicit.
+
+use super::view::View;
+use crate::array::{DType, Type};
+use crate::ops::{Binary, Unary};
+use crate::primitives::{
+    Broadcast, Concat, Einsum, Literal, Op, Permute, Reduce, Reducer, Reshape,
+};
+use crate::program::{Builder, Program, Value};
+
+/// The flattened Program and what is known of its values.
+#[derive(Debug)]
+pub(super) struct Flat {
+    pub(super) program: Program,
+    /// For each value: the stored value it is a view of; itself if it is computed.
+    pub(super) views: Vec<View>,
+    /// For each value: the number that all its elements are, if one is known.
+    pub(super) literals: Vec<Option<Literal>>,
+}
+
+/// How many operands of a concatenation are joined at once: a step names each of them.
+const MAX_JOINED: usize = 32;
+
+struct Flattener {
+    b: Builder,
+    views: Vec<View>,
+    literals: Vec<Option<Literal>>,
+}
+
+/// Flattens a Program.
+pub(super) fn flatten(program: &Program) -> Flat {
+    let mut f = Flattener { b: Builder::new(), views: Vec::new(), literals: Vec::new() };
+    let mut args = Vec::with_capacity(program.input_types().len());
+    for (ty, name) in program.input_types().iter().zip(program.input_names()) {
+        args.push(f.b.input(name, ty.clone()));
+        f.note(None);
+    }
+    let outputs = f.inline(program, &args);
+    // An output that is a stored value in order needs no copy, whatever its shape.
+    let outputs: Vec<Value> = outputs.into_iter().map(|output| f.in_order(output)).collect();
+    let outputs: Vec<Value> = outputs.into_iter().map(|output| f.views[output.index()].base).collect();
+    let Flattener { b, views, literals } = f;
+    Flat { program: b.finish(&outputs), views, literals }
+}
+
+impl Flattener {
+    /// Remembers what the newest values are.
+    fn note(&mut self, made_by: Option<(&Op, &[Value])>) {
+        while self.views.len() < self.b.len() {
+            let value = Value(self.views.len() as u32);
+            let view = match made_by {
+                Some((op, [arg, ..])) => self.views[arg.index()].of(op),
+                _ => None,
+            };
+            let literal = match made_by {
+                Some((Op::Literal(literal), _)) => Some(*literal),
+                Some((op, [arg, ..])) if is_movement(op) => self.literals[arg.index()],
+                _ => None,
+            };
+            self.views.push(view.unwrap_or_else(|| View::whole(value, self.b.shape(value))));
+            self.literals.push(literal);
+        }
+    }
+
+    fn ops(&mut self, op: impl Into<Op>, args: &[Value]) -> Vec<Value> {
+        let op = op.into();
+        let outs = self.b.ops(op.clone(), args);
+        self.note(Some((&op, args)));
+        outs
+    }
+
+    fn op(&mut self, op: impl Into<Op>, args: &[Value]) -> Value {
+        self.ops(op, args)[0]
+    }
+
+    fn copy(&mut self, value: Value) -> Value {
+        self.op(Unary::Detach, &[value])
+    }
+
+    /// The value in row-major order: a view that is in order will do.
+    fn in_order(&mut self, value: Value) -> Value {
+        let view = &self.views[value.index()];
+        let base = self.b.ty(view.base).size();
+        let fits = view.is_in_order() && view.count() == base && self.literals[value.index()].is_none();
+        if fits { value } else { self.copy(value) }
+    }
+
+    fn inline(&mut self, program: &Program, args: &[Value]) -> Vec<Value> {
+        let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
+        values.extend(args);
+        let line = self.b.line;
+        for eqn in program.eqns() {
+            let args: Vec<Value> = eqn.args.iter().map(|&arg| values[arg.index()]).collect();
+            self.b.line = eqn.line.or(line);
+            values.extend(self.eqn(&eqn.op, &args));
+        }
+        self.b.line = line;
+        program.outputs().iter().map(|&output| values[output.index()]).collect()
+    }
+
+    fn eqn(&mut self, op: &Op, args: &[Value]) -> Vec<Value> {
+        match op {
+            Op::Call(call) => self.inline(&call.program, args),
+            Op::Recompute(recompute) => self.inline(&recompute.program, args),
+            Op::Custom(custom) => self.inline(&custom.value, args),
+            Op::Reduce(reduce) => vec![self.reduce(reduce, args[0])],
+            Op::Einsum(einsum) => vec![self.einsum(einsum, args[0], args[1])],
+            Op::Concat(concat) => vec![self.concat(*concat, args)],
+            Op::Reshape(_) if self.views[args[0].index()].of(op).is_none() => {
+                let copy = self.copy(args[0]);
+                self.ops(op.clone(), &[copy])
+            }
+            // Fused: operands are read where they lie.
+            Op::Unary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => self.ops(op.clone(), args),
+            Op::Binary(binary) if !is_kernel(*binary, self.b.dtype(args[0])) => self.ops(op.clone(), args),
+            Op::Literal(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_) => {
+                self.ops(op.clone(), args)
+            }
+            // Kernels: operands are whole.
+            Op::Iota(_)
+            | Op::Binary(_)
+            | Op::Pad(_)
+            | Op::ArgReduce(_)
+            | Op::Cumulative(_)
+            | Op::Recurrence(_)
+            | Op::Gather(_)
+            | Op::Scatter(_)
+            | Op::DynamicSlice(_)
+            | Op::DynamicUpdate(_)
+            | Op::Conv(_)
+            | Op::WindowArg(_)
+            | Op::ArgSort(_)
+            | Op::RandomBits(_)
+            | Op::Cond(_) => {
+                let args: Vec<Value> = args.iter().map(|&arg| self.in_order(arg)).collect();
+                self.ops(op.clone(), &args)
+            }
+        }
+    }
+
+    fn concat(&mut self, op: Concat, args: &[Value]) -> Value {
+        if args.len() > MAX_JOINED {
+            let parts: Vec<Value> = args.chunks(MAX_JOINED).map(|part| self.concat(op, part)).collect();
+            return self.concat(op, &parts);
+        }
+        let args: Vec<Value> = args.iter().map(|&arg| self.in_order(arg)).collect();
+        self.op(op, &args)
+    }
+
+    /// A reduction, one run of neighbouring axes at a time, the last run first.
+    fn reduce(&mut self, op: &Reduce, x: Value) -> Value {
+        let shape = self.b.shape(x).to_vec();
+        let long: Vec<usize> = (0..shape.len()).filter(|&axis| shape[axis] != 1).collect();
+        let marks: Vec<bool> = long.iter().map(|axis| op.axes.contains(axis)).collect();
+        let Some(last) = marks.iter().rposition(|&mark| mark) else {
+            // One element each: only axes of length 1 disappear.
+            let kept: Vec<usize> = (0..shape.len()).filter(|axis| !op.axes.contains(axis)).map(|a| shape[a]).collect();
+            return if kept.len() == shape.len() { x } else { self.op(Reshape::new(&kept), &[x]) };
+        };
+        let first = marks[..last].iter().rposition(|&mark| !mark).map_or(0, |k| k + 1);
+        let run: Vec<usize> = (long[first]..=long[last]).filter(|axis| op.axes.contains(axis)).collect();
+        let rest: Vec<usize> = op.axes.iter().copied().filter(|axis| !run.contains(axis)).collect();
+        let once = self.op(Reduce { reducer: op.reducer, axes: run.clone() }, &[x]);
+        if rest.is_empty() {
+            return once;
+        }
+        let renumbered: Vec<usize> =
+            rest.iter().map(|&axis| axis - run.iter().filter(|&&gone| gone < axis).count()).collect();
+        self.reduce(&Reduce { reducer: op.reducer, axes: renumbered }, once)
+    }
+
+    /// A contraction without the labels of one operand alone; as products of elements where that is as fast.
+    fn einsum(&mut self, op: &Einsum, x: Value, y: Value) -> Value {
+        let (x, lhs) = self.without_lone(x, op.lhs(), |label| op.rhs().contains(&label) || op.out().contains(&label));
+        let (y, rhs) = self.without_lone(y, op.rhs(), |label| op.lhs().contains(&label) || op.out().contains(&label));
+        let length = |b: &Builder, label: u8| {
+            let find = |labels: &[u8], value| Some(b.shape(value)[labels.iter().position(|&own| own == label)?]);
+            find(&lhs, x).or_else(|| find(&rhs, y)).unwrap_or(1)
+        };
+        let inner: Vec<u8> = lhs.iter().copied().filter(|l| rhs.contains(l) && !op.out().contains(l)).collect();
+        let alone = |own: &[u8], other: &[u8]| own.iter().any(|l| !other.contains(l) && length(&self.b, *l) > 1);
+        let matrices = alone(&lhs, &rhs) && alone(&rhs, &lhs);
+        let contracted = inner.iter().any(|&label| length(&self.b, label) != 1);
+        if matrices && contracted {
+            let spec = Einsum::from_labels(&lhs, &rhs, op.out()).expect("the labels of a contraction, fewer");
+            return self.op(spec, &[x, y]);
+        }
+        // The elements' product over all labels, in the order that the longer operand has; then the sum.
+        let (first, second) = if self.b.ty(x).size() >= self.b.ty(y).size() { (&lhs, &rhs) } else { (&rhs, &lhs) };
+        let mut labels: Vec<u8> = if inner.is_empty() { op.out().to_vec() } else { first.clone() };
+        labels.extend(second.iter().filter(|label| !first.contains(label) && !inner.is_empty()));
+        let shape: Vec<usize> = labels.iter().map(|&label| length(&self.b, label)).collect();
+        let (x, y) = (self.aligned(x, &lhs, &labels, &shape), self.aligned(y, &rhs, &labels, &shape));
+        let product = self.op(Binary::Mul, &[x, y]);
+        if inner.is_empty() {
+            return product;
+        }
+        let axes: Vec<usize> = (0..labels.len()).filter(|&axis| inner.contains(&labels[axis])).collect();
+        let sum = self.reduce(&Reduce { reducer: Reducer::Sum, axes }, product);
+        let kept: Vec<u8> = labels.into_iter().filter(|label| !inner.contains(label)).collect();
+        let order: Vec<usize> =
+            op.out().iter().map(|label| kept.iter().position(|own| own == label).expect("a kept label")).collect();
+        if order.is_sorted() { sum } else { self.op(Permute { order }, &[sum]) }
+    }
+
+    /// The operand with what only it has summed.
+    fn without_lone(&mut self, x: Value, labels: &[u8], is_shared: impl Fn(u8) -> bool) -> (Value, Vec<u8>) {
+        let axes: Vec<usize> = (0..labels.len()).filter(|&axis| !is_shared(labels[axis])).collect();
+        if axes.is_empty() {
+            return (x, labels.to_vec());
+        }
+        let sum = self.reduce(&Reduce { reducer: Reducer::Sum, axes }, x);
+        (sum, labels.iter().copied().filter(|&label| is_shared(label)).collect())
+    }
+
+    /// The operand with an axis for each label, in their order.
+    fn aligned(&mut self, x: Value, own: &[u8], labels: &[u8], shape: &[usize]) -> Value {
+        let places: Vec<usize> = (0..labels.len()).filter(|&k| own.contains(&labels[k])).collect();
+        let order: Vec<usize> =
+            places.iter().map(|&k| own.iter().position(|o| *o == labels[k]).expect("an own label")).collect();
+        let x = if order.is_sorted() { x } else { self.op(Permute { order }, &[x]) };
+        if places.len() == labels.len() { x } else { self.op(Broadcast::new(shape, &places), &[x]) }
+    }
+}
+
+/// Whether every element of the result is one of the operand's.
+fn is_movement(op: &Op) -> bool {
+    matches!(op, Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_))
+}
+
+/// Whether a function of two arguments has a kernel of its own, because it can fail.
+pub(super) fn is_kernel(op: Binary, dtype: DType) -> bool {
+    op == Binary::Rem && dtype == DType::I64
+}
+
+/// The runs of a reduction of neighbouring axes: how many elements before, in and after it.
+pub(super) fn spans(op: &Reduce, ty: &Type) -> [usize; 3] {
+    let (Some(&first), Some(&last)) = (op.axes.first(), op.axes.last()) else { return [ty.size(), 1, 1] };
+    let product = |range: &[usize]| range.iter().product::<usize>();
+    [product(&ty.shape[..first]), product(&ty.shape[first..=last]), product(&ty.shape[last + 1..])]
+}
+
+/// Whether an operation names itself a view of its operand, given that operand's view.
+pub(super) fn is_view(op: &Op) -> bool {
+    is_movement(op)
+}

@@ -1,0 +1,477 @@
+//! A cluster of equations to a region of the kernels: instructions, slots, loads and stores.
+
+use std::collections::HashMap;
+
+use wengert_kernels::region::{
+    self as kernels, Accumulator, Direct, Instr, Join, Kind, Level, Parts, Place, Region, Slot, Space, Transfer, Width,
+};
+
+use super::cluster::{Cluster, Clusters, Role, natural_cols};
+use super::flatten::{Flat, spans};
+use super::kernel::kind;
+use super::view::View;
+use crate::array::DType;
+use crate::ops::{Binary, Compare, Unary};
+use crate::primitives::{Convert, Literal, Logic, Op, Reducer};
+use crate::program::Value;
+
+/// A region and the values it reads and writes, by operand number.
+#[derive(Debug)]
+pub(super) struct Lowered {
+    pub(super) region: Region,
+    pub(super) reads: Vec<Value>,
+    pub(super) writes: Vec<Value>,
+}
+
+/// Lowers a cluster; `stored` says which values other steps or the caller need.
+pub(super) fn lower(flat: &Flat, clusters: &Clusters, cluster: &Cluster, stored: impl Fn(Value) -> bool) -> Lowered {
+    let extent = cluster.space.expect("a cluster that fuses has elements");
+    let mut lowering = Lowering::new(flat, clusters, cluster, extent);
+    for (at, &k) in cluster.eqns.iter().enumerate() {
+        lowering.eqn(at, k, &stored);
+    }
+    let Lowering { parts, reads, writes, .. } = lowering;
+    let parts = Parts { inputs: reads.len(), outputs: writes.len(), ..parts };
+    let region = Region::new(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
+    Lowered { region, reads, writes }
+}
+
+/// Where an operand of an instruction comes from.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Source {
+    /// A value that the region computes.
+    Own(Value),
+    /// The row's element of such a value, at every column.
+    Spread(Value),
+    /// Elements from memory, at a level.
+    Memory(View, bool),
+    /// A number, by its bits, at a level.
+    Number(Kind, u64, bool),
+}
+
+struct Lowering<'a> {
+    flat: &'a Flat,
+    clusters: &'a Clusters,
+    cluster: &'a Cluster,
+    parts: Parts,
+    reads: Vec<Value>,
+    writes: Vec<Value>,
+    /// The last equation, by its place in the cluster, that uses each source.
+    last: HashMap<Source, usize>,
+    /// Where sources are now.
+    places: HashMap<Source, u16>,
+    /// Slots that are free, by level and width.
+    free: HashMap<(bool, usize), Vec<u16>>,
+    /// Slots that are never given back: constants and repeated loads.
+    fixed: Vec<u16>,
+    /// Directs refer to places after the slots: numbered from here until all slots are known.
+    directs: Vec<Direct>,
+}
+
+/// Numbers of directs while slots are still being made: the highest ones.
+const DIRECT: u16 = 0x8000;
+
+fn is_full(role: Role) -> bool {
+    role == Role::Full
+}
+
+impl<'a> Lowering<'a> {
+    fn new(
+        flat: &'a Flat,
+        clusters: &'a Clusters,
+        cluster: &'a Cluster,
+        extent: super::cluster::Extent,
+    ) -> Self {
+        let loads = cluster.eqns.iter().flat_map(|&k| &flat.program.eqns()[k].args).map(|arg| &flat.views[arg.index()]);
+        let cols = natural_cols(&extent, loads);
+        let groups = extent.groups.unwrap_or(1);
+        let space = Space { groups, rows: extent.count / (cols * groups), cols };
+        let parts = Parts {
+            space,
+            slots: Vec::new(),
+            directs: Vec::new(),
+            constants: Vec::new(),
+            repeated: Vec::new(),
+            loads: Vec::new(),
+            stores: Vec::new(),
+            accumulators: Vec::new(),
+            code: Vec::new(),
+            inputs: 0,
+            outputs: 0,
+        };
+        let mut lowering = Lowering {
+            flat,
+            clusters,
+            cluster,
+            parts,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            last: HashMap::new(),
+            places: HashMap::new(),
+            free: HashMap::new(),
+            fixed: Vec::new(),
+            directs: Vec::new(),
+        };
+        for (at, &k) in cluster.eqns.iter().enumerate() {
+            for source in lowering.sources(k) {
+                if let Source::Spread(value) = &source {
+                    lowering.last.insert(Source::Own(*value), at);
+                }
+                lowering.last.insert(source, at);
+            }
+        }
+        lowering
+    }
+
+    fn own(&self, value: Value) -> bool {
+        let step = self.clusters.home[value.index()];
+        let first = self.flat.program.eqns()[self.cluster.eqns[0]].first;
+        step.is_some() && step == self.clusters.home[first.index()]
+    }
+
+    /// Whether an equation works on full values.
+    fn works_full(&self, k: usize) -> bool {
+        let eqn = &self.flat.program.eqns()[k];
+        match &eqn.op {
+            Op::Reduce(_) => self.flat.program.ty(eqn.args[0]).size() == self.parts.space.count(Level::Full),
+            _ => is_full(self.clusters.roles[eqn.first.index()]),
+        }
+    }
+
+    /// The operands of an equation.
+    fn sources(&self, k: usize) -> Vec<Source> {
+        let eqn = &self.flat.program.eqns()[k];
+        let full = self.works_full(k);
+        let source = |&arg: &Value| {
+            let ty = self.flat.program.ty(arg);
+            if let Some(literal) = self.flat.literals[arg.index()] {
+                return Source::Number(kind(ty.dtype), bits(literal), full);
+            }
+            let view = &self.flat.views[arg.index()];
+            if self.own(view.base) {
+                let row = full && self.clusters.roles[view.base.index()] == Role::Row;
+                return if row { Source::Spread(view.base) } else { Source::Own(view.base) };
+            }
+            Source::Memory(view.clone(), full)
+        };
+        eqn.args.iter().map(source).collect()
+    }
+
+    fn level(full: bool) -> Level {
+        if full { Level::Full } else { Level::Row }
+    }
+
+    fn slot(&mut self, kind: Kind, full: bool) -> u16 {
+        if let Some(slot) = self.free.get_mut(&(full, kind.size())).and_then(Vec::pop) {
+            return slot;
+        }
+        self.parts.slots.push(Slot { kind, level: Self::level(full) });
+        let slot = (self.parts.slots.len() - 1) as u16;
+        assert!(slot < DIRECT, "a region has fewer slots than equations");
+        slot
+    }
+
+    fn release(&mut self, place: u16) {
+        if place < DIRECT && !self.fixed.contains(&place) {
+            let Slot { kind, level } = self.parts.slots[usize::from(place)];
+            self.free.entry((level == Level::Full, kind.size())).or_default().push(place);
+        }
+    }
+
+    fn read(&mut self, value: Value) -> u16 {
+        let found = self.reads.iter().position(|&own| own == value);
+        found.unwrap_or_else(|| {
+            self.reads.push(value);
+            self.reads.len() - 1
+        }) as u16
+    }
+
+    fn write(&mut self, value: Value) -> u16 {
+        self.writes.push(value);
+        (self.writes.len() - 1) as u16
+    }
+
+    fn push(&mut self, op: kernels::Op, operands: [u16; 3], out: u16) {
+        let [a, b, c] = operands;
+        self.parts.code.push(Instr { op, a, b, c, out });
+    }
+
+    /// The place of an operand, made if there is none yet.
+    fn place(&mut self, source: &Source) -> u16 {
+        if let Some(&place) = self.places.get(source) {
+            return place;
+        }
+        let place = match source {
+            Source::Own(value) => unreachable!("{value} is computed before it is used"),
+            Source::Spread(value) => {
+                let kind = kind(self.flat.program.ty(*value).dtype);
+                let from = self.place(&Source::Own(*value));
+                let slot = self.slot(kind, true);
+                self.push(kernels::Op::Spread(kind), [from, 0, 0], slot);
+                slot
+            }
+            Source::Number(kind, bits, full) => {
+                let (kind, bits) = (*kind, *bits);
+                self.parts.slots.push(Slot { kind, level: Self::level(*full) });
+                let slot = (self.parts.slots.len() - 1) as u16;
+                self.parts.constants.push((slot, bits));
+                self.fixed.push(slot);
+                slot
+            }
+            Source::Memory(view, full) => self.memory(view, *full),
+        };
+        self.places.insert(source.clone(), place);
+        place
+    }
+
+    fn memory(&mut self, view: &View, full: bool) -> u16 {
+        let kind = kind(self.flat.program.ty(view.base).dtype);
+        let operand = self.read(view.base);
+        let pattern = view.pattern().expect("the planner copies views of too many axes");
+        let level = Self::level(full);
+        if pattern.is_contiguous() && pattern.count() > 1 {
+            self.directs.push(Direct { place: Place::Input(operand), kind, level, offset: pattern.offset });
+            return DIRECT + (self.directs.len() - 1) as u16;
+        }
+        let repeats = full && self.parts.space.rows > 1 && repeats(view, self.parts.space.cols);
+        self.parts.loads.push(Transfer { operand, kind, level, pattern });
+        let load = (self.parts.loads.len() - 1) as u16;
+        if repeats {
+            self.parts.slots.push(Slot { kind, level });
+            let slot = (self.parts.slots.len() - 1) as u16;
+            self.parts.repeated.push((slot, load));
+            self.fixed.push(slot);
+            return slot;
+        }
+        let slot = self.slot(kind, full);
+        self.push(kernels::Op::Load(load), [0; 3], slot);
+        slot
+    }
+
+    fn eqn(&mut self, at: usize, k: usize, stored: &impl Fn(Value) -> bool) {
+        let sources = self.sources(k);
+        let mut places = [0u16; 3];
+        for (place, source) in places.iter_mut().zip(&sources) {
+            *place = self.place(source);
+        }
+        let eqn = &self.flat.program.eqns()[k];
+        let out = eqn.first;
+        let role = self.clusters.roles[out.index()];
+        if role == Role::Total {
+            self.total(k, places[0], stored(out));
+        } else {
+            self.computed(at, k, places, is_full(role), stored(out));
+        }
+        // Whatever is not used again gives its slot back.
+        let mut done: Vec<Source> = sources;
+        done.extend(done.clone().into_iter().filter_map(|source| match source {
+            Source::Spread(value) => Some(Source::Own(value)),
+            _ => None,
+        }));
+        done.push(Source::Own(out));
+        for source in done {
+            if self.last.get(&source).is_none_or(|&last| last <= at)
+                && let Some(place) = self.places.remove(&source)
+            {
+                self.release(place);
+            }
+        }
+    }
+
+    /// An element per place or row.
+    fn computed(&mut self, at: usize, k: usize, places: [u16; 3], full: bool, stored: bool) {
+        let eqn = &self.flat.program.eqns()[k];
+        let (out, result) = (eqn.first, kind(self.flat.program.ty(eqn.first).dtype));
+        let operand = self.flat.program.ty(eqn.args[0]).dtype;
+        let op = instruction(&eqn.op, operand, &mut |join| kernels::Op::JoinCols(join, kind(operand)));
+        let level = Self::level(full);
+        let used = self.last.get(&Source::Own(out)).is_some_and(|&last| last > at);
+        if stored && !used && self.parts.space.count(level) > 1 {
+            let operand = self.write(out);
+            self.directs.push(Direct { place: Place::Output(operand), kind: result, level, offset: 0 });
+            let place = DIRECT + (self.directs.len() - 1) as u16;
+            self.push(op, places, place);
+            return;
+        }
+        let slot = self.slot(result, full);
+        self.push(op, places, slot);
+        self.places.insert(Source::Own(out), slot);
+        if stored {
+            let operand = self.write(out);
+            let pattern = kernels::Pattern::contiguous(self.parts.space.count(level));
+            self.parts.stores.push(Transfer { operand, kind: result, level, pattern });
+            let store = (self.parts.stores.len() - 1) as u16;
+            self.push(kernels::Op::Store(store), [slot, 0, 0], 0);
+        }
+    }
+
+    /// A reduction over rows or groups.
+    fn total(&mut self, k: usize, place: u16, stored: bool) {
+        if !stored {
+            return;
+        }
+        let eqn = &self.flat.program.eqns()[k];
+        let Op::Reduce(reduce) = &eqn.op else { unreachable!("only reductions have totals") };
+        let ty = self.flat.program.ty(eqn.args[0]);
+        let full = ty.size() == self.parts.space.count(Level::Full);
+        let [_, _, after] = spans(reduce, ty);
+        let width = if after == 1 { Width::One } else { Width::Cols };
+        let output = self.write(eqn.first);
+        self.parts.accumulators.push(Accumulator {
+            kind: kind(ty.dtype),
+            join: join(reduce.reducer),
+            level: Self::level(full),
+            width,
+            output,
+        });
+        let number = (self.parts.accumulators.len() - 1) as u16;
+        self.push(kernels::Op::Accumulate(number), [place, 0, 0], 0);
+    }
+}
+
+impl Drop for Lowering<'_> {
+    fn drop(&mut self) {}
+}
+
+/// Whether every row of this many columns reads the same elements.
+fn repeats(view: &View, cols: usize) -> bool {
+    view.repeated().is_some_and(|length| length == cols) || view.strides.iter().all(|&stride| stride == 0)
+}
+
+/// The bits of a number in its own type.
+fn bits(literal: Literal) -> u64 {
+    match literal {
+        Literal::Bool(x) => u64::from(x),
+        Literal::I64(x) => x.cast_unsigned(),
+        Literal::F32(x) => u64::from(x.to_bits()),
+        Literal::F64(x) => x.to_bits(),
+    }
+}
+
+fn join(reducer: Reducer) -> Join {
+    match reducer {
+        Reducer::Sum => Join::Sum,
+        Reducer::Prod => Join::Prod,
+        Reducer::Max => Join::Max,
+        Reducer::Min => Join::Min,
+        Reducer::All => Join::All,
+        Reducer::Any => Join::Any,
+    }
+}
+
+/// The instruction for an equation on operands of a type.
+fn instruction(op: &Op, dtype: DType, reduced: &mut impl FnMut(Join) -> kernels::Op) -> kernels::Op {
+    let own = kind(dtype);
+    match op {
+        Op::Unary(op) => unary(*op, own),
+        Op::Binary(op) => binary(*op, own),
+        Op::Compare(op) => kernels::Op::Compare(
+            match op {
+                Compare::Eq => kernels::Compare::Eq,
+                Compare::Ne => kernels::Compare::Ne,
+                Compare::Lt => kernels::Compare::Lt,
+                Compare::Le => kernels::Compare::Le,
+                Compare::Gt => kernels::Compare::Gt,
+                Compare::Ge => kernels::Compare::Ge,
+            },
+            own,
+        ),
+        Op::Logic(op) => match op {
+            Logic::And => kernels::Op::Binary(kernels::Binary::And, Kind::U8),
+            Logic::Or => kernels::Op::Binary(kernels::Binary::Or, Kind::U8),
+            Logic::Xor => kernels::Op::Binary(kernels::Binary::Xor, Kind::U8),
+            Logic::Not => kernels::Op::Unary(kernels::Unary::Not, Kind::U8),
+        },
+        Op::Select(_) => unreachable!("a choice has the type of what is chosen"),
+        Op::Convert(Convert(to)) => kernels::Op::Convert(own, kind(*to)),
+        Op::Reduce(reduce) => reduced(join(reduce.reducer)),
+        _ => unreachable!("`{op:?}` is no part of a region"),
+    }
+}
+
+/// A function of one argument, called for every element.
+fn call_unary(number: u64, x: f64) -> f64 {
+    Unary::decode((number >> 32) as u8, number as u32).eval(x)
+}
+
+/// A function of two arguments, called for every element.
+fn call_binary(number: u64, x: f64, y: f64) -> f64 {
+    Binary::decode((number >> 32) as u8, number as u32).eval(x, y)
+}
+
+fn packed((code, number): (u8, u32)) -> u64 {
+    u64::from(code) << 32 | u64::from(number)
+}
+
+fn unary(op: Unary, kind: Kind) -> kernels::Op {
+    use kernels::Unary as To;
+    let to = match op {
+        Unary::Neg => To::Neg,
+        Unary::Abs => To::Abs,
+        Unary::Sign => To::Sign,
+        Unary::Square => To::Square,
+        Unary::Sqrt => To::Sqrt,
+        Unary::Rsqrt => To::Rsqrt,
+        Unary::Cbrt => To::Cbrt,
+        Unary::Recip => To::Recip,
+        Unary::Exp => To::Exp,
+        Unary::Exp2 => To::Exp2,
+        Unary::Expm1 => To::Expm1,
+        Unary::Ln => To::Ln,
+        Unary::Log2 => To::Log2,
+        Unary::Log10 => To::Log10,
+        Unary::Log1p => To::Log1p,
+        Unary::Sin => To::Sin,
+        Unary::Cos => To::Cos,
+        Unary::Tan => To::Tan,
+        Unary::Asin => To::Asin,
+        Unary::Acos => To::Acos,
+        Unary::Atan => To::Atan,
+        Unary::Sinh => To::Sinh,
+        Unary::Cosh => To::Cosh,
+        Unary::Tanh => To::Tanh,
+        Unary::Asinh => To::Asinh,
+        Unary::Acosh => To::Acosh,
+        Unary::Atanh => To::Atanh,
+        Unary::Sigmoid => To::Sigmoid,
+        Unary::Softplus => To::Softplus,
+        Unary::Relu => To::Relu,
+        Unary::GeluErf => To::GeluErf,
+        Unary::GeluTanh => To::GeluTanh,
+        Unary::Silu => To::Silu,
+        Unary::Erf => To::Erf,
+        Unary::Erfc => To::Erfc,
+        Unary::Floor => To::Floor,
+        Unary::Ceil => To::Ceil,
+        Unary::Round => To::Round,
+        Unary::Trunc => To::Trunc,
+        Unary::Detach => To::Copy,
+        Unary::Erfinv
+        | Unary::Lgamma
+        | Unary::Digamma
+        | Unary::Powi(_)
+        | Unary::Polygamma(_)
+        | Unary::Sinc(_) => return kernels::Op::Call1(call_unary, packed(op.encode()), kind),
+    };
+    kernels::Op::Unary(to, kind)
+}
+
+fn binary(op: Binary, kind: Kind) -> kernels::Op {
+    use kernels::Binary as To;
+    let to = match op {
+        Binary::Add => To::Add,
+        Binary::Sub => To::Sub,
+        Binary::Mul => To::Mul,
+        Binary::Div => To::Div,
+        Binary::Pow => To::Pow,
+        Binary::Atan2 => To::Atan2,
+        Binary::Hypot => To::Hypot,
+        Binary::Max => To::Max,
+        Binary::Min => To::Min,
+        Binary::Copysign => To::Copysign,
+        Binary::Logaddexp => To::Logaddexp,
+        Binary::Xlogy => To::Xlogy,
+        Binary::Rem => return kernels::Op::Call2(call_binary, packed(op.encode()), kind),
+    };
+    kernels::Op::Binary(to, kind)
+}
