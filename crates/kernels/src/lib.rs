@@ -65,7 +65,9 @@
 
 pub mod dispatch;
 mod double;
+pub mod float;
 pub mod math;
 mod polynomial;
 
 pub use dispatch::{Level, Work, dispatch, dispatch_at, level, machine_level};
+pub use float::Float;
