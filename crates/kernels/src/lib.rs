@@ -75,4 +75,5 @@ pub mod pool;
 pub mod region;
 
 pub use dispatch::{Level, Work, dispatch, dispatch_at, level, machine_level};
+pub use float::Float;
 pub use pool::{Panicked, Pool};

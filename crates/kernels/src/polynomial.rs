@@ -28,6 +28,13 @@ pub(crate) fn degree3(x: f64, c: &[f64; 4]) -> f64 {
     cubic(x, x * x, c, 0)
 }
 
+/// Degree 4.
+#[inline(always)]
+pub(crate) fn degree4(x: f64, c: &[f64; 5]) -> f64 {
+    let x2 = x * x;
+    cubic(x, x2, c, 0) + (x2 * x2) * c[4]
+}
+
 /// Degree 5.
 #[inline(always)]
 pub(crate) fn degree5(x: f64, c: &[f64; 6]) -> f64 {
@@ -57,12 +64,29 @@ pub(crate) fn degree10(x: f64, c: &[f64; 11]) -> f64 {
     septic(x, x2, x4, c, 0) + (x4 * x4) * (linear(x, c[8], c[9]) + x2 * c[10])
 }
 
+/// Degree 11.
+#[inline(always)]
+pub(crate) fn degree11(x: f64, c: &[f64; 12]) -> f64 {
+    let x2 = x * x;
+    let x4 = x2 * x2;
+    septic(x, x2, x4, c, 0) + (x4 * x4) * cubic(x, x2, c, 8)
+}
+
 /// Degree 12.
 #[inline(always)]
 pub(crate) fn degree12(x: f64, c: &[f64; 13]) -> f64 {
     let x2 = x * x;
     let x4 = x2 * x2;
     septic(x, x2, x4, c, 0) + (x4 * x4) * (cubic(x, x2, c, 8) + x4 * c[12])
+}
+
+/// Degree 17.
+#[inline(always)]
+pub(crate) fn degree17(x: f64, c: &[f64; 18]) -> f64 {
+    let x2 = x * x;
+    let x4 = x2 * x2;
+    let x8 = x4 * x4;
+    septic(x, x2, x4, c, 0) + x8 * (septic(x, x2, x4, c, 8) + x8 * linear(x, c[16], c[17]))
 }
 
 /// Degree 19.
@@ -90,11 +114,14 @@ mod tests {
         }
         assert_eq!(linear(2.0, 1.0, 3.0), 7.0);
         assert_eq!(degree3(2.0, &odd()), horner(&odd::<4>()));
+        assert_eq!(degree4(2.0, &odd()), horner(&odd::<5>()));
         assert_eq!(degree5(2.0, &odd()), horner(&odd::<6>()));
         assert_eq!(degree6(2.0, &odd()), horner(&odd::<7>()));
         assert_eq!(degree7(2.0, &odd()), horner(&odd::<8>()));
         assert_eq!(degree10(2.0, &odd()), horner(&odd::<11>()));
+        assert_eq!(degree11(2.0, &odd()), horner(&odd::<12>()));
         assert_eq!(degree12(2.0, &odd()), horner(&odd::<13>()));
+        assert_eq!(degree17(2.0, &odd()), horner(&odd::<18>()));
         assert_eq!(degree19(2.0, &odd()), horner(&odd::<20>()));
     }
 }

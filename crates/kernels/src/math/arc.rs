@@ -92,7 +92,7 @@ fn pi_quarters(n: f64) -> (f64, f64) {
 
 /// Above 2^60 the result rounds to `pi/2`, below 2^-28 to `x`.
 #[inline(always)]
-fn atan_one(x: f64) -> f64 {
+pub(crate) fn atan_one(x: f64) -> f64 {
     let a = x.abs();
     let bounded = select(a > 1.152921504606847e18, 1.152921504606847e18, a);
     let y = angle(bounded, 1.0, false).copysign(x);
@@ -103,7 +103,7 @@ fn atan_one(x: f64) -> f64 {
 ///
 /// Both are first scaled by the same power of two, so that the larger is about one.
 #[inline(always)]
-fn atan2_one(y: f64, x: f64) -> f64 {
+pub(crate) fn atan2_one(y: f64, x: f64) -> f64 {
     let nan = x.is_nan() | y.is_nan();
     let (a, b) = (y.abs(), x.abs());
     // If one is infinite, only that matters: infinity becomes one, everything else zero.
@@ -155,7 +155,7 @@ fn arc(a: f64) -> Arc {
 }
 
 #[inline(always)]
-fn asin_one(x: f64) -> f64 {
+pub(crate) fn asin_one(x: f64) -> f64 {
     let Arc { large, s, rest } = arc(x.abs());
     let head = fast_two_sum(FRAC_PI_2, -2.0 * s);
     let reflected = head.hi + (head.lo + (FRAC_PI_2_REST - 2.0 * rest));
@@ -165,7 +165,7 @@ fn asin_one(x: f64) -> f64 {
 
 /// `pi/2 - asin(x)` in the middle, `2 asin(s)` near one, `pi - 2 asin(s)` near minus one.
 #[inline(always)]
-fn acos_one(x: f64) -> f64 {
+pub(crate) fn acos_one(x: f64) -> f64 {
     let Arc { large, s, rest } = arc(x.abs());
     let negative = x < 0.0;
     // base + factor * (s + rest), with base a multiple of pi/2.

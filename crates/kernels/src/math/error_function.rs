@@ -58,28 +58,38 @@ const ERFC_SLOPE: [f64; 4] = [-0.9474553136003097, 1.5594080049673793, -2.088658
 
 /// `erf(x)` for `|x| <= 3/4`.
 #[inline(always)]
-fn erf_small(x: f64) -> f64 {
+pub(super) fn erf_small(x: f64) -> f64 {
     x + x * degree10(x * x, &ERF)
+}
+
+/// `erfc(a + low)` for `a >= 3/4`, as a pair times `2^k`; `z` is the square of `a + low`.
+///
+/// The square is an argument, because the caller may know it better than `a`.
+#[inline(always)]
+pub(super) fn scaled_erfc(a: f64, low: f64, z: Double) -> (f64, Double) {
+    let Reduced { k, r, t } = reduce(-z.hi, -z.lo);
+    let head = fast_two_sum(1.0, r);
+    let exponential = Double { hi: head.hi, lo: head.lo + t };
+    // The function is steep in t, which is why t is a pair.
+    let divisor = two_sum(a, 4.0);
+    let divisor = Double { hi: divisor.hi, lo: divisor.lo + low };
+    let difference = two_sum(a, -4.0);
+    let t = Double { hi: difference.hi, lo: difference.lo + low }.over(divisor);
+    let g = fast_two_sum(ERFC_CENTRE, t.hi * degree19(t.hi, &ERFC));
+    let g = Double { hi: g.hi, lo: g.lo + t.lo * degree3(t.hi, &ERFC_SLOPE) };
+    (k, exponential.times(g).over(divisor))
 }
 
 /// `erfc(a)` for `a >= 3/4`; zero from 27.3 on.
 #[inline(always)]
 fn erfc_large(a: f64) -> f64 {
     let a = select(a > 27.4, 27.4, a);
-    let z = square(a);
-    let Reduced { k, r, t } = reduce(-z.hi, -z.lo);
-    let head = fast_two_sum(1.0, r);
-    let exponential = Double { hi: head.hi, lo: head.lo + t };
-    // The function is steep in t, which is why t is a pair.
-    let divisor = two_sum(a, 4.0);
-    let t = two_sum(a, -4.0).over(divisor);
-    let g = fast_two_sum(ERFC_CENTRE, t.hi * degree19(t.hi, &ERFC));
-    let g = Double { hi: g.hi, lo: g.lo + t.lo * degree3(t.hi, &ERFC_SLOPE) };
-    scale(exponential.times(g).over(divisor).sum(), k)
+    let (k, pair) = scaled_erfc(a, 0.0, square(a));
+    scale(pair.sum(), k)
 }
 
 #[inline(always)]
-fn erf_one(x: f64) -> f64 {
+pub(crate) fn erf_one(x: f64) -> f64 {
     let a = x.abs();
     let large = (1.0 - erfc_large(a)).copysign(x);
     select(a > 0.75, large, erf_small(x))
@@ -87,7 +97,7 @@ fn erf_one(x: f64) -> f64 {
 
 /// `1 - erf(x)` in the middle, `2 - erfc(-x)` on the left.
 #[inline(always)]
-fn erfc_one(x: f64) -> f64 {
+pub(crate) fn erfc_one(x: f64) -> f64 {
     let a = x.abs();
     let right = erfc_large(a);
     let large = select(x < 0.0, 2.0 - right, right);

@@ -68,13 +68,13 @@ impl Reduced {
 /// Below -746 the result rounds to zero and above 710 it is infinite; the clamp keeps `k`
 /// within the range of [`scale`].
 #[inline(always)]
-pub(super) fn exp_one(x: f64) -> f64 {
+pub(crate) fn exp_one(x: f64) -> f64 {
     reduce(clamp(x, -746.0, 710.0), 0.0).exp()
 }
 
 /// `2^x = 2^k e^((x - k) ln 2)`, where `x - k` is exact.
 #[inline(always)]
-fn exp2_one(x: f64) -> f64 {
+pub(crate) fn exp2_one(x: f64) -> f64 {
     let x = clamp(x, -1076.0, 1025.0);
     let k = round(x);
     let part = x - k;
@@ -90,7 +90,7 @@ fn exp2_one(x: f64) -> f64 {
 /// The sum of the first two is split without error, so nothing cancels that is not exact.
 /// Below -40 the result rounds to -1. The sign of a zero is that of the argument.
 #[inline(always)]
-fn expm1_one(x: f64) -> f64 {
+pub(crate) fn expm1_one(x: f64) -> f64 {
     let Reduced { k, r, t } = reduce(clamp(x, -40.0, 710.0), 0.0);
     let small = select(k > 60.0, 60.0, k);
     let head = fast_two_sum(1.0 - power_of_two(-small), r);

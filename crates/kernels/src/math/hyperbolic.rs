@@ -35,7 +35,7 @@ fn both_exponentials(x: f64) -> (f64, Double, f64) {
 
 /// Up to one, `x + x^3 P(x^2)`; above, `(e^|x| - e^-|x|) / 2` with the sign of `x`.
 #[inline(always)]
-fn sinh_one(x: f64) -> f64 {
+pub(crate) fn sinh_one(x: f64) -> f64 {
     let (k, growing, decaying) = both_exponentials(x);
     let high = fast_two_sum(growing.hi, -decaying);
     let large = scale(high.hi + (high.lo + growing.lo), k - 1.0).copysign(x);
@@ -46,7 +46,7 @@ fn sinh_one(x: f64) -> f64 {
 
 /// `(e^|x| + e^-|x|) / 2`.
 #[inline(always)]
-fn cosh_one(x: f64) -> f64 {
+pub(crate) fn cosh_one(x: f64) -> f64 {
     let (k, growing, decaying) = both_exponentials(x);
     let high = fast_two_sum(growing.hi, decaying);
     scale(high.hi + (high.lo + growing.lo), k - 1.0)
@@ -57,7 +57,7 @@ fn cosh_one(x: f64) -> f64 {
 /// From 22 on the result rounds to one. Below 2^-28 it rounds to `x`; the formula would do,
 /// except that its pairs lose their second half to underflow.
 #[inline(always)]
-fn tanh_one(x: f64) -> f64 {
+pub(crate) fn tanh_one(x: f64) -> f64 {
     let Reduced { k, r, t } = reduce(2.0 * clamp(x.abs(), 0.0, 22.0), 0.0);
     let decay = power_of_two(-k);
     let head = fast_two_sum(1.0 - decay, r);
@@ -80,7 +80,7 @@ fn decaying_exponential(x: f64) -> (f64, Double) {
 
 /// With `z = e^-|x|`: `1 / (1 + z)` on the right, `z / (1 + z)` on the left.
 #[inline(always)]
-fn sigmoid_one(x: f64) -> f64 {
+pub(crate) fn sigmoid_one(x: f64) -> f64 {
     let (k, pair) = decaying_exponential(x);
     // Below 2^-64 the summand z cannot be seen in 1 + z.
     let factor = power_of_two(select(k < -64.0, -64.0, k));
@@ -94,7 +94,7 @@ fn sigmoid_one(x: f64) -> f64 {
 
 /// `max(x, 0) + ln(1 + e^-|x|)`.
 #[inline(always)]
-fn softplus_one(x: f64) -> f64 {
+pub(crate) fn softplus_one(x: f64) -> f64 {
     let (k, pair) = decaying_exponential(x);
     let tail = log1p_pair(scale(pair.hi, k), scale(pair.lo, k));
     let ramp = select(x > 0.0, x, 0.0);

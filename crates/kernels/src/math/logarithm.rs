@@ -55,7 +55,7 @@ const LN_TAIL: [f64; 8] = [
 /// Subtracting the bits of `sqrt(1/2)` makes the exponent change where the mantissa passes
 /// that number; its exponent is then that of `x / m`.
 #[inline(always)]
-fn split(x: f64) -> (f64, f64) {
+pub(crate) fn split(x: f64) -> (f64, f64) {
     let half_root = (0.5 * SQRT_2).to_bits();
     let offset = 1.0_f64.to_bits() - half_root;
     let bits = x.to_bits().wrapping_add(offset);
@@ -67,7 +67,7 @@ fn split(x: f64) -> (f64, f64) {
 
 /// The same for every positive finite `x`: subnormal numbers are first made normal.
 #[inline(always)]
-pub(super) fn split_any(x: f64) -> (f64, f64) {
+pub(crate) fn split_any(x: f64) -> (f64, f64) {
     let tiny = x < f64::MIN_POSITIVE;
     let (k, m) = split(select(tiny, x * 18_014_398_509_481_984.0, x));
     (select(tiny, k - 54.0, k), m)
@@ -100,7 +100,7 @@ fn with_edges(x: f64, y: f64) -> f64 {
 }
 
 #[inline(always)]
-fn ln_one(x: f64) -> f64 {
+pub(crate) fn ln_one(x: f64) -> f64 {
     let (k, m) = split_any(x);
     with_edges(x, assemble(k, m - 1.0, 0.0))
 }
@@ -110,7 +110,7 @@ fn ln_one(x: f64) -> f64 {
 /// `1 + x` is rounded to `u`; what is lost is a relative change of `u`. Where `u` is near
 /// one, the argument itself is `f`, and only `low` is left to add.
 #[inline(always)]
-pub(super) fn log1p_pair(x: f64, low: f64) -> f64 {
+pub(crate) fn log1p_pair(x: f64, low: f64) -> f64 {
     let u = two_sum(1.0, x);
     let (k, m) = split(u.hi);
     let near = k == 0.0;
@@ -125,7 +125,7 @@ pub(super) fn log1p_pair(x: f64, low: f64) -> f64 {
 }
 
 #[inline(always)]
-fn log1p_one(x: f64) -> f64 {
+pub(crate) fn log1p_one(x: f64) -> f64 {
     log1p_pair(x, 0.0)
 }
 
@@ -140,7 +140,7 @@ fn ln_mantissa(m: f64) -> Double {
 
 /// `log2 x = k + log2(e) ln m`.
 #[inline(always)]
-fn log2_one(x: f64) -> f64 {
+pub(crate) fn log2_one(x: f64) -> f64 {
     let (k, m) = split_any(x);
     let log = ln_mantissa(m).times(Double { hi: LOG2_E, lo: LOG2_E_REST });
     let head = fast_two_sum(k, log.hi);
@@ -149,7 +149,7 @@ fn log2_one(x: f64) -> f64 {
 
 /// `log10 x = k log10(2) + log10(e) ln m`.
 #[inline(always)]
-fn log10_one(x: f64) -> f64 {
+pub(crate) fn log10_one(x: f64) -> f64 {
     let (k, m) = split_any(x);
     let log = ln_mantissa(m).times(Double { hi: LOG10_E, lo: LOG10_E_REST });
     let head = fast_two_sum(k * LOG10_2_HIGH, log.hi);
@@ -160,7 +160,7 @@ fn log10_one(x: f64) -> f64 {
 ///
 /// The series of `2 artanh(s)` itself, its first two terms in pairs.
 #[inline(always)]
-pub(super) fn ln_pair(x: f64) -> Double {
+pub(crate) fn ln_pair(x: f64) -> Double {
     let (k, m) = split_any(x);
     let f = m - 1.0;
     let s = Double { hi: f, lo: 0.0 }.over(fast_two_sum(2.0, f));

@@ -48,14 +48,16 @@ macro_rules! lanes2 {
     )*};
 }
 
-mod arc;
-mod error_function;
-mod exponential;
-mod hyperbolic;
-mod logarithm;
-mod power;
-mod root;
-mod trigonometric;
+pub(crate) mod activation;
+pub(crate) mod arc;
+pub(crate) mod error_function;
+pub(crate) mod exponential;
+pub(crate) mod hyperbolic;
+pub(crate) mod inverse_hyperbolic;
+pub(crate) mod logarithm;
+pub(crate) mod power;
+pub(crate) mod root;
+pub(crate) mod trigonometric;
 
 pub use arc::{acos, asin, atan, atan2};
 pub use error_function::{erf, erfc};
@@ -68,24 +70,24 @@ pub use trigonometric::{cos, sin, sin_cos, tan};
 
 /// Adding this rounds to an integer, which is then in the low bits of the sum (in two's
 /// complement); subtracting it again gives the integer as a number. For `|x| < 2^51`.
-const SHIFT: f64 = 6_755_399_441_055_744.0;
+pub(crate) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// The integer nearest to `x`, ties to even; for `|x| < 2^51`. NaN stays NaN.
 #[inline(always)]
-fn round(x: f64) -> f64 {
+pub(crate) fn round(x: f64) -> f64 {
     (x + SHIFT) - SHIFT
 }
 
 /// `2^k` for an integer `k` from -1022 to 1023; anything else gives some number.
 #[inline(always)]
-fn power_of_two(k: f64) -> f64 {
+pub(crate) fn power_of_two(k: f64) -> f64 {
     f64::from_bits(((k + SHIFT).to_bits() << 52).wrapping_add(1.0_f64.to_bits()))
 }
 
 /// `x * 2^k` for an integer `k` from -2044 to 2046, with at most one rounding besides that of
 /// an overflow: in two steps, because `2^k` itself may be out of range.
 #[inline(always)]
-fn scale(x: f64, k: f64) -> f64 {
+pub(crate) fn scale(x: f64, k: f64) -> f64 {
     let half = round(k * 0.5);
     x * power_of_two(half) * power_of_two(k - half)
 }
@@ -95,14 +97,14 @@ fn scale(x: f64, k: f64) -> f64 {
 /// Written with masks: the compiler may turn `if` into a branch around the computation of
 /// `a` or `b`, and the loop over the block then stays scalar (it did so for the sine).
 #[inline(always)]
-fn select(condition: bool, a: f64, b: f64) -> f64 {
+pub(crate) fn select(condition: bool, a: f64, b: f64) -> f64 {
     let mask = 0_u64.wrapping_sub(u64::from(condition));
     f64::from_bits((a.to_bits() & mask) | (b.to_bits() & !mask))
 }
 
 /// `x`, but at least `low` and at most `high`; NaN stays NaN.
 #[inline(always)]
-fn clamp(x: f64, low: f64, high: f64) -> f64 {
+pub(crate) fn clamp(x: f64, low: f64, high: f64) -> f64 {
     let x = select(x < low, low, x);
     select(x > high, high, x)
 }

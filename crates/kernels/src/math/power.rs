@@ -30,9 +30,17 @@ fn is_integer(a: f64) -> bool {
     ((a + LIMIT) - LIMIT == a) | (a >= LIMIT)
 }
 
+/// `x^y` for one pair of numbers.
+#[inline(always)]
+pub(crate) fn pow_one(x: f64, y: f64) -> f64 {
+    with_edges(x, y, magnitude(x.abs(), y))
+}
+
+/// `x^y`, where `magnitude` is `|x|^y` if `|x|` is positive and finite and `y` not NaN.
+///
 /// The cases are those of IEEE 754-2019, section 9.2.1.
 #[inline(always)]
-fn pow_one(x: f64, y: f64) -> f64 {
+pub(crate) fn with_edges(x: f64, y: f64, magnitude: f64) -> f64 {
     let a = x.abs();
     let integer = is_integer(y.abs());
     let odd = integer & !is_integer(0.5 * y.abs());
@@ -41,7 +49,7 @@ fn pow_one(x: f64, y: f64) -> f64 {
     let extreme = (a == 0.0) | (a == f64::INFINITY);
     let grows = (a > 1.0) == (y > 0.0);
     let size = select(grows, f64::INFINITY, 0.0);
-    let size = select(extreme, size, magnitude(a, y));
+    let size = select(extreme, size, magnitude);
     let size = select(negative & odd, -size, size);
     // A negative number has powers with integer exponents only.
     let size = select((x < 0.0) & !integer & !extreme, f64::NAN, size);

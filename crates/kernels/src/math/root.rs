@@ -12,7 +12,7 @@ const CBRT_2: f64 = 1.2599210498948732;
 
 /// Rounded correctly, by the hardware.
 #[inline(always)]
-fn sqrt_one(x: f64) -> f64 {
+pub(crate) fn sqrt_one(x: f64) -> f64 {
     x.sqrt()
 }
 
@@ -22,7 +22,7 @@ fn sqrt_one(x: f64) -> f64 {
 /// that their square is exact, and a step of Newton's method gives the rest as a correction:
 /// the only rounding of the size of the result is the last.
 #[inline(always)]
-fn cbrt_one(x: f64) -> f64 {
+pub(crate) fn cbrt_one(x: f64) -> f64 {
     let (k, m) = split_any(x.abs());
     let n = round(k * (1.0 / 3.0));
     let j = k - 3.0 * n;
@@ -43,7 +43,7 @@ fn cbrt_one(x: f64) -> f64 {
 
 /// `sqrt(a^2 + b^2)`, both scaled by a power of two where a square would leave the range.
 #[inline(always)]
-fn hypot_one(a: f64, b: f64) -> f64 {
+pub(crate) fn hypot_one(a: f64, b: f64) -> f64 {
     let (a, b) = (a.abs(), b.abs());
     let large = select(a > b, a, b);
     let down = select(large > 1e150, DOWN, 1.0);

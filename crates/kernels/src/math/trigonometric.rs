@@ -14,7 +14,7 @@ use crate::polynomial::{degree5, degree6};
 use std::f64::consts::FRAC_2_PI;
 
 /// The largest argument that the vector path reduces; `k` has then 17 bits.
-const LARGEST: f64 = 131_072.0;
+pub(crate) const LARGEST: f64 = 131_072.0;
 
 /// `pi/2` in parts of 36, 36, 36 and 53 bits.
 const PI_2: [f64; 4] = [1.5707963267923333, 2.5633441515839558e-12, 1.0562999066944068e-23, 4.3359050650618903e-35];
@@ -86,18 +86,18 @@ fn sin_cos_one(x: f64) -> (f64, f64) {
 }
 
 #[inline(always)]
-fn sin_one(x: f64) -> f64 {
+pub(crate) fn sin_one(x: f64) -> f64 {
     sin_cos_one(x).0
 }
 
 #[inline(always)]
-fn cos_one(x: f64) -> f64 {
+pub(crate) fn cos_one(x: f64) -> f64 {
     sin_cos_one(x).1
 }
 
 /// `sin / cos` of the remainder, or `-cos / sin` in odd quadrants, as a quotient of pairs.
 #[inline(always)]
-fn tan_one(x: f64) -> f64 {
+pub(crate) fn tan_one(x: f64) -> f64 {
     let (quadrant, r) = reduce(x);
     let (sin, cos) = (sin_remainder(r), cos_remainder(r));
     let (sin, cos) = (fast_two_sum(sin.hi, sin.lo), fast_two_sum(cos.hi, cos.lo));

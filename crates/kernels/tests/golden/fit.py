@@ -75,6 +75,31 @@ def constants():
     parts("CBRT_2", cbrt(2), [53])
 
 
+def wide_constants():
+    """The polynomials of `src/float/wide`: 31 bits and more, for results of 24."""
+    width = mpf("0.34662")
+    polynomial("EXP", lambda r: (expm1(r) - r) / r**2, 0.5, -width, width, 5)
+    polynomial("LN", lambda f: (log1p(f) - f) / f**2, -0.5, sqrt(mpf("0.5")) - 1, sqrt(mpf(2)) - 1, 10)
+    polynomial("SIN_HALF_TURN", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 6, 0, mpf("2.4675"), 4)
+    polynomial("SIN", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 6, 0, mpf("0.617"), 3)
+    polynomial("COS", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, mpf(1) / 24, 0, mpf("0.617"), 3)
+    polynomial("ATAN", lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 3, 0, 1, 11)
+    polynomial("ASIN", lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, mpf(1) / 6, 0, mpf("0.25"), 6)
+    centre = mpf("7.7")
+    shifted_erf = lambda t: erf(sqrt(t + centre)) / sqrt(t + centre)
+    polynomial("ERF", shifted_erf, shifted_erf(0), mpf(10) ** -30 - centre, centre, 17)
+
+    def scaled_erfc(t):
+        x = 3 * (1 + t) / (1 - t)
+        return exp(x * x) * erfc(x)
+
+    polynomial("ERFC", scaled_erfc, scaled_erfc(0), -1, mpf("7.2") / mpf("13.2"), 11)
+    atanh2 = lambda s: log((1 + s) / (1 - s)) / s
+    polynomial("ARTANH", lambda z: (atanh2(sqrt(z)) - 2) / z, mpf(2) / 3, 0, mpf("0.02945"), 4)
+    parts("PI", pi, [28])
+    parts("PI_2", pi / 2, [28])
+
+
 def log_spaced(low, high, count):
     """Random numbers with the logarithm uniform between the bounds."""
     return [float(exp(random.uniform(float(log(low)), float(log(high))))) for _ in range(count)]
@@ -161,6 +186,7 @@ def golden(path):
 
 def main():
     constants()
+    wide_constants()
     golden(os.path.join(os.path.dirname(os.path.abspath(__file__)), "values.txt"))
 
 

@@ -1,0 +1,118 @@
+//! `f32`: the functions of [`wide`](super::wide), rounded once.
+
+use super::wide::{activation, arc, error_function, exponential, logarithm, root, trigonometric};
+use super::{Float, plain_functions, power_by_squaring, powers_by_squaring, slice_function};
+
+/// Names the methods of one argument and the functions behind them.
+macro_rules! unary {
+    ($($name:ident = $wide:path;)*) => {$(
+        #[inline(always)]
+        fn $name(self) -> f32 {
+            $wide(f64::from(self)) as f32
+        }
+    )*};
+}
+
+/// The same for two arguments.
+macro_rules! binary {
+    ($($name:ident = $wide:path;)*) => {$(
+        #[inline(always)]
+        fn $name(self, y: f32) -> f32 {
+            $wide(f64::from(self), f64::from(y)) as f32
+        }
+    )*};
+}
+
+/// Whether an angle needs more digits of `pi`; infinity has none.
+#[inline(always)]
+fn large(x: f32) -> bool {
+    (x.abs() > trigonometric::LARGEST as f32) & (x.abs() < f32::INFINITY)
+}
+
+/// `sin(x)` unless `x` is [`large`].
+#[inline(always)]
+fn sin(x: f32) -> f32 {
+    trigonometric::sin(f64::from(x)) as f32
+}
+
+/// `cos(x)` unless `x` is [`large`].
+#[inline(always)]
+fn cos(x: f32) -> f32 {
+    trigonometric::cos(f64::from(x)) as f32
+}
+
+/// `tan(x)` unless `x` is [`large`].
+#[inline(always)]
+fn tan(x: f32) -> f32 {
+    trigonometric::tan(f64::from(x)) as f32
+}
+
+impl Float for f32 {
+    #[inline(always)]
+    fn from_f64(x: f64) -> f32 {
+        x as f32
+    }
+
+    plain_functions!(f32, 8_388_608.0);
+
+    unary! {
+        cbrt = root::cbrt;
+        exp = exponential::exp;
+        exp2 = exponential::exp2;
+        expm1 = exponential::expm1;
+        ln = logarithm::ln;
+        log2 = logarithm::log2;
+        log10 = logarithm::log10;
+        log1p = logarithm::log1p;
+        asin = arc::asin;
+        acos = arc::acos;
+        atan = arc::atan;
+        sinh = exponential::sinh;
+        cosh = exponential::cosh;
+        tanh = exponential::tanh;
+        sech2 = exponential::sech2;
+        asinh = logarithm::asinh;
+        acosh = logarithm::acosh;
+        atanh = logarithm::atanh;
+        sigmoid = activation::sigmoid;
+        softplus = logarithm::softplus;
+        gelu_erf = activation::gelu_erf;
+        gelu_tanh = activation::gelu_tanh;
+        silu = activation::silu;
+        erf = error_function::erf;
+        erfc = error_function::erfc;
+    }
+
+    binary! {
+        pow = logarithm::pow;
+        atan2 = arc::atan2;
+        hypot = root::hypot;
+        logaddexp = logarithm::logaddexp;
+        xlogy = logarithm::xlogy;
+    }
+
+    #[inline(always)]
+    fn sin(self) -> f32 {
+        if large(self) { trigonometric::sin_large(self) } else { sin(self) }
+    }
+    #[inline(always)]
+    fn cos(self) -> f32 {
+        if large(self) { trigonometric::cos_large(self) } else { cos(self) }
+    }
+    #[inline(always)]
+    fn tan(self) -> f32 {
+        if large(self) { trigonometric::tan_large(self) } else { tan(self) }
+    }
+    #[inline(always)]
+    fn powi(self, n: i32) -> f32 {
+        power_by_squaring(f64::from(self), n) as f32
+    }
+
+    slice_function!(sin_slice, f32, sin, large, trigonometric::sin_large);
+    slice_function!(cos_slice, f32, cos, large, trigonometric::cos_large);
+    slice_function!(tan_slice, f32, tan, large, trigonometric::tan_large);
+    #[inline(always)]
+    fn powi_slice(x: &[f32], n: i32, y: &mut [f32]) {
+        powers_by_squaring(x, n, y);
+    }
+}

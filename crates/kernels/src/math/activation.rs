@@ -1,0 +1,121 @@
+//! `silu`, the two forms of `gelu`, `sech2`, `logaddexp`, `xlogy`.
+
+use super::error_function::{erf_small, scaled_erfc};
+use super::exponential::{Reduced, reduce};
+use super::logarithm::{ln_one, log1p_pair};
+use super::{clamp, power_of_two, scale, select};
+use crate::double::{Double, fast_two_sum, square, two_product, two_sum};
+use std::f64::consts::FRAC_1_SQRT_2;
+
+/// `2 sqrt(2/pi)`.
+const SLOPE: Double = Double { hi: 1.5957691216057308, lo: -9.96930880911092e-17 };
+/// `0.044715`.
+const CUBIC: Double = Double { hi: 0.044715, lo: 2.1960211427085595e-18 };
+/// `1 / sqrt(2)` minus the number nearest to it.
+const FRAC_1_SQRT_2_REST: f64 = -4.833646656726457e-17;
+
+/// `x / (1 + e^-w)`, where `low` is small beside `w`; `|x|` may be anything down to 2^-900.
+///
+/// With `e^-|w|`, the quotient is `x / (1 + e)` on the right and `x e / (1 + e)` on the left,
+/// and the power of two in `e` is multiplied last.
+#[inline(always)]
+fn times_sigmoid(x: f64, w: f64, low: f64) -> f64 {
+    let right = w >= 0.0;
+    let low = select(right, -low, low);
+    let Reduced { k, r, t } = reduce(clamp(-w.abs(), -1400.0, 0.0), low);
+    let head = fast_two_sum(1.0, r);
+    let e = fast_two_sum(head.hi, head.lo + t);
+    let factor = power_of_two(select(k < -64.0, -64.0, k));
+    let head = fast_two_sum(1.0, factor * e.hi);
+    let denominator = Double { hi: head.hi, lo: head.lo + factor * e.lo };
+    let left = two_product(x, e.hi);
+    let left = Double { hi: left.hi, lo: left.lo + x * e.lo };
+    let numerator = Double { hi: select(right, x, left.hi), lo: select(right, 0.0, left.lo) };
+    scale(numerator.over(denominator).sum(), select(right, 0.0, k))
+}
+
+/// What both ends of an activation are: `x` on the right, zero with the sign of `x` on the left,
+/// half of `x` around zero, where the products of pairs would underflow.
+#[inline(always)]
+fn with_ends(x: f64, bound: f64, y: f64) -> f64 {
+    let y = select(x > bound, x, y);
+    let y = select(x < -bound, -0.0, y);
+    select(x.abs() < 1e-20, 0.5 * x, y)
+}
+
+/// `x / (1 + e^-x)`.
+#[inline(always)]
+pub(crate) fn silu_one(x: f64) -> f64 {
+    let inside = clamp(x, -800.0, 800.0);
+    with_ends(x, 800.0, times_sigmoid(inside, inside, 0.0))
+}
+
+/// `x / (1 + e^-w)` with `w = 2 sqrt(2/pi) (x + 0.044715 x^3)`, which is a pair: its size
+/// magnifies its rounding in the tail.
+#[inline(always)]
+pub(crate) fn gelu_tanh_one(x: f64) -> f64 {
+    let inside = clamp(x, -25.0, 25.0);
+    let cubic = CUBIC.times(square(inside));
+    let head = two_sum(1.0, cubic.hi);
+    let factor = fast_two_sum(head.hi, head.lo + cubic.lo);
+    let linear = Double { hi: inside, lo: 0.0 }.times(SLOPE);
+    let w = linear.times(factor);
+    with_ends(x, 25.0, times_sigmoid(inside, w.hi, w.lo))
+}
+
+/// `x/2 erfc(-x / sqrt 2)`.
+///
+/// The complement is made of `e^(-x^2/2)`, whose argument is an exact pair.
+#[inline(always)]
+pub(crate) fn gelu_erf_one(x: f64) -> f64 {
+    let inside = clamp(x, -40.0, 40.0);
+    let a = inside.abs();
+    let quotient = two_product(a, FRAC_1_SQRT_2);
+    let low = quotient.lo + a * FRAC_1_SQRT_2_REST;
+    let whole = square(a);
+    let half = Double { hi: 0.5 * whole.hi, lo: 0.5 * whole.lo };
+    let (k, tail) = scaled_erfc(quotient.hi, low, half);
+    // Left of the middle x/2 erfc, right of it x minus that; in the middle x/2 + x/2 erf.
+    let right = 0.5 * tail.sum() * power_of_two(select(k < -200.0, -200.0, k));
+    let body = two_sum(1.0, -right);
+    let large = select(inside < 0.0, scale(0.5 * (inside * tail.hi + inside * tail.lo), k), inside * (body.hi + body.lo));
+    let small = 0.5 * inside * (1.0 + erf_small(inside * FRAC_1_SQRT_2));
+    let y = select(quotient.hi > 0.75, large, small);
+    with_ends(x, 40.0, y)
+}
+
+/// `1 / cosh(x)^2 = 4 e / (1 + e)^2` with `e = e^-2|x|`.
+#[inline(always)]
+pub(crate) fn sech2_one(x: f64) -> f64 {
+    let Reduced { k, r, t } = reduce(clamp(-2.0 * x.abs(), -760.0, 0.0), 0.0);
+    let head = fast_two_sum(1.0, r);
+    let e = fast_two_sum(head.hi, head.lo + t);
+    let factor = power_of_two(select(k < -64.0, -64.0, k));
+    let head = fast_two_sum(1.0, factor * e.hi);
+    let total = Double { hi: head.hi, lo: head.lo + factor * e.lo };
+    scale(e.over(total.times(total)).sum(), k + 2.0)
+}
+
+/// `max + ln(1 + e^(min - max))`; the error is relative to the larger of `|max|` and the result.
+#[inline(always)]
+pub(crate) fn logaddexp_one(x: f64, y: f64) -> f64 {
+    let high = select(x > y, x, y);
+    let low = select(x > y, y, x);
+    let difference = two_sum(low, -high);
+    // Far away only the sign matters, and a difference that overflowed has no low half.
+    let far = !(difference.hi > -800.0);
+    let Reduced { k, r, t } = reduce(select(far, -800.0, difference.hi), select(far, 0.0, difference.lo));
+    let head = fast_two_sum(1.0, r);
+    let e = fast_two_sum(head.hi, head.lo + t);
+    let sum = high + log1p_pair(scale(e.hi, k), scale(e.lo, k));
+    // The difference of equal infinities is NaN.
+    let sum = select(high.abs() == f64::INFINITY, high, sum);
+    select(x.is_nan() | y.is_nan(), f64::NAN, sum)
+}
+
+/// `x ln(y)`, and zero where `x` is, unless `y` is NaN.
+#[inline(always)]
+pub(crate) fn xlogy_one(x: f64, y: f64) -> f64 {
+    let product = x * ln_one(y);
+    select((x == 0.0) & !y.is_nan(), 0.0, product)
+}
