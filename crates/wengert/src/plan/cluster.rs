@@ -86,6 +86,13 @@ pub(super) struct Clusters {
     pub(super) roles: Vec<Role>,
 }
 
+impl Clusters {
+    /// The steps that have to run before one.
+    pub(super) fn before(&self, step: usize) -> impl Iterator<Item = usize> + '_ {
+        self.list[step].before.iter()
+    }
+}
+
 /// How an equation reads an operand.
 enum Link {
     /// A number.

@@ -5,6 +5,7 @@
 //! a matrix with a vector, become products and sums of elements, which fuse. Where an operation needs an operand in
 //! memory and gets a view of one, a copy is made explicit.
 
+use super::product::matrices;
 use super::view::View;
 use crate::array::{DType, Type};
 use crate::ops::{Binary, Unary};
@@ -32,8 +33,8 @@ struct Flattener {
     literals: Vec<Option<Literal>>,
 }
 
-/// Flattens a Program.
-pub(super) fn flatten(program: &Program) -> Flat {
+/// Flattens a Program. If `written`, every output is a computed value of its own.
+pub(super) fn flatten(program: &Program, written: bool) -> Flat {
     let mut f = Flattener { b: Builder::new(), views: Vec::new(), literals: Vec::new() };
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {
@@ -42,10 +43,17 @@ pub(super) fn flatten(program: &Program) -> Flat {
     }
     let outputs = f.inline(program, &args);
     // An output that is a stored value in order needs no copy, whatever its shape.
-    let outputs: Vec<Value> = outputs.into_iter().map(|output| f.in_order(output)).collect();
-    let outputs: Vec<Value> = outputs.into_iter().map(|output| f.views[output.index()].base).collect();
+    let mut bases: Vec<Value> = Vec::with_capacity(outputs.len());
+    for output in outputs {
+        let mut base = f.in_order(output);
+        base = f.views[base.index()].base;
+        if written && (base.index() < args.len() || bases.contains(&base)) {
+            base = f.copy(base);
+        }
+        bases.push(base);
+    }
     let Flattener { b, views, literals } = f;
-    Flat { program: b.finish(&outputs), views, literals }
+    Flat { program: b.finish(&bases), views, literals }
 }
 
 impl Flattener {
@@ -188,7 +196,7 @@ impl Flattener {
         let contracted = inner.iter().any(|&label| length(&self.b, label) != 1);
         if matrices && contracted {
             let spec = Einsum::from_labels(&lhs, &rhs, op.out()).expect("the labels of a contraction, fewer");
-            return self.op(spec, &[x, y]);
+            return self.product(spec, [x, y]);
         }
         // The elements' product over all labels, in the order that the longer operand has; then the sum.
         let (first, second) = if self.b.ty(x).size() >= self.b.ty(y).size() { (&lhs, &rhs) } else { (&rhs, &lhs) };
@@ -206,6 +214,30 @@ impl Flattener {
         let order: Vec<usize> =
             op.out().iter().map(|label| kept.iter().position(|own| own == label).expect("a kept label")).collect();
         if order.is_sorted() { sum } else { self.op(Permute { order }, &[sum]) }
+    }
+
+    /// A product of matrices, whose operands are copied where strides cannot say it.
+    fn product(&mut self, mut op: Einsum, mut args: [Value; 2]) -> Value {
+        for (k, arg) in args.iter_mut().enumerate() {
+            let view = &self.views[arg.index()];
+            if self.literals[arg.index()].is_some() || view.strides.iter().any(|&stride| stride < 0) {
+                *arg = self.copy(*arg);
+            }
+            debug_assert!(self.views[arg.index()].strides.iter().all(|&s| s >= 0), "operand {k} goes forwards");
+        }
+        while let Err(k) = matrices(&op, args.map(|arg| &self.views[arg.index()]), Value(0)) {
+            let (own, other) = if k == 0 { (op.lhs(), op.rhs()) } else { (op.rhs(), op.lhs()) };
+            let is_inner = |label: &u8| other.contains(label) && !op.out().contains(label);
+            let mut labels: Vec<u8> = own.iter().copied().filter(|label| !is_inner(label)).collect();
+            labels.extend(other.iter().filter(|label| own.contains(label) && !op.out().contains(label)));
+            let place = |label: &u8| own.iter().position(|l| l == label).expect("an own label");
+            let order: Vec<usize> = labels.iter().map(place).collect();
+            let turned = self.op(Permute { order }, &[args[k]]);
+            args[k] = self.copy(turned);
+            let (lhs, rhs) = if k == 0 { (labels, op.rhs().to_vec()) } else { (op.lhs().to_vec(), labels) };
+            op = Einsum::from_labels(&lhs, &rhs, op.out()).expect("the same labels in another order");
+        }
+        self.op(op, &args)
     }
 
     /// The operand with what only it has summed.

@@ -1,7 +1,6 @@
 //! Contractions as products of matrices: which labels are rows, columns and sums, and how far apart their elements lie.
 
-use super::flatten::Flat;
-use super::view::joined;
+use super::view::{View, joined};
 use crate::primitives::Einsum;
 use crate::program::Value;
 
@@ -37,16 +36,17 @@ struct Axis {
     out: Option<isize>,
 }
 
-/// The matrices of a contraction, or which operand (0 or 1) has to be copied in its labels' order first.
-pub(super) fn matrices(flat: &Flat, op: &Einsum, args: &[Value], out: Value) -> Result<Matrices, usize> {
-    let (x, y) = (&flat.views[args[0].index()], &flat.views[args[1].index()]);
-    for (k, &arg) in args.iter().enumerate() {
-        let view = &flat.views[arg.index()];
-        if flat.literals[arg.index()].is_some() || view.strides.iter().any(|&stride| stride < 0) {
-            return Err(k);
-        }
+/// The matrices of a contraction, or which operand (0 or 1) has to be copied with its inner labels last, in the order of
+/// the other operand.
+pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Matrices, usize> {
+    let [x, y] = views;
+    if let Some(k) = views.iter().position(|view| view.strides.iter().any(|&stride| stride < 0)) {
+        return Err(k);
     }
-    let result = super::view::View::whole(out, &flat.program.ty(out).shape);
+    let lengths = op.lhs().iter().zip(&x.shape).chain(op.rhs().iter().zip(&y.shape));
+    let length = |label: u8| lengths.clone().find(|(own, _)| **own == label).map_or(1, |(_, &length)| length);
+    let shape: Vec<usize> = op.out().iter().map(|&label| length(label)).collect();
+    let result = View::whole(out, &shape);
     let stride = |labels: &[u8], strides: &[isize], label: u8| Some(strides[labels.iter().position(|&l| l == label)?]);
     let axis = |label: u8, length: usize| Axis {
         length,
@@ -54,8 +54,6 @@ pub(super) fn matrices(flat: &Flat, op: &Einsum, args: &[Value], out: Value) -> 
         right: stride(op.rhs(), &y.strides, label),
         out: stride(op.out(), &result.strides, label),
     };
-    let lengths = op.lhs().iter().zip(&x.shape).chain(op.rhs().iter().zip(&y.shape));
-    let length = |label: u8| lengths.clone().find(|(own, _)| **own == label).map_or(1, |(_, &length)| length);
     let mut labels: Vec<u8> = op.out().to_vec();
     labels.extend(op.lhs().iter().filter(|label| !op.out().contains(label)));
     let axes: Vec<Axis> = labels.iter().map(|&label| axis(label, length(label))).filter(|a| a.length != 1).collect();
