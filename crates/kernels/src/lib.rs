@@ -71,6 +71,8 @@ mod double;
 pub mod math;
 mod polynomial;
 pub mod pool;
+#[cfg(feature = "gemm")]
+pub mod product;
 
 pub use dispatch::{Level, Work, dispatch, dispatch_at, level, machine_level};
 pub use pool::{Panicked, Pool};
