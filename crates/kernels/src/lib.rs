@@ -72,6 +72,8 @@ pub mod float;
 pub mod math;
 mod polynomial;
 pub mod pool;
+#[cfg(feature = "gemm")]
+pub mod product;
 pub mod region;
 
 pub use dispatch::{Level, Work, dispatch, dispatch_at, level, machine_level};

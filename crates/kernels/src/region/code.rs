@@ -110,6 +110,8 @@ pub enum Compare {
     Le,
     Gt,
     Ge,
+    /// Whether one is NaN.
+    Unordered,
 }
 
 /// What joins elements in a reduction.

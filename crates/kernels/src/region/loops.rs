@@ -196,8 +196,15 @@ pub(super) unsafe fn compare(f: Compare, kind: Kind, x: *const u8, y: *const u8,
             Compare::Le => map2(x, y, out, n, |x: T, y: T| u8::from(x <= y)),
             Compare::Gt => map2(x, y, out, n, |x: T, y: T| u8::from(x > y)),
             Compare::Ge => map2(x, y, out, n, |x: T, y: T| u8::from(x >= y)),
+            Compare::Unordered => map2(x, y, out, n, |x: T, y: T| u8::from(unequal(x, x) | unequal(y, y))),
         }
     });
+}
+
+/// Whether two elements differ; a NaN differs from itself.
+#[inline(always)]
+fn unequal<T: PartialEq>(x: T, y: T) -> bool {
+    x != y
 }
 
 /// `out = mask ? x : y`

@@ -1,7 +1,13 @@
 //! Programs to values.
 
+#[cfg(feature = "engine")]
+pub(crate) mod engine;
+#[cfg(feature = "engine")]
+mod executor;
 mod reference;
 
+#[cfg(feature = "engine")]
+pub use executor::set_threads;
 pub(crate) use reference::{eval, run};
 
 use crate::array::Array;
@@ -17,4 +23,12 @@ impl Program {
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
         run(self, inputs)
     }
+}
+
+/// The results of a Program that is made for this call: optimised and run by the engine, if there is one.
+pub(crate) fn apply(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+    #[cfg(feature = "engine")]
+    return executor::apply(program, inputs);
+    #[cfg(not(feature = "engine"))]
+    run(&program.optimize(), inputs)
 }

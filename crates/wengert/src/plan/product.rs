@@ -104,7 +104,9 @@ fn one(axes: &[Axis], strides: impl Fn(&Axis) -> [Option<isize>; 2]) -> Option<A
     for axis in rest.iter().rev() {
         let [first, second] = strides(axis);
         let [inner, other] = strides(last);
-        let follows = |outer: Option<isize>, inner: Option<isize>| Some(outer?) == Some(inner? * length.cast_signed());
+        let follows = |outer: Option<isize>, inner: Option<isize>| {
+            outer.zip(inner).is_some_and(|(outer, inner)| outer == inner * length.cast_signed())
+        };
         if !follows(first, inner) || !follows(second, other) {
             return None;
         }

@@ -30,8 +30,14 @@ pub(super) fn lower(flat: &Flat, clusters: &Clusters, cluster: &Cluster, stored:
     for (at, &k) in cluster.eqns.iter().enumerate() {
         lowering.eqn(at, k, &stored);
     }
-    let Lowering { parts, reads, writes, .. } = lowering;
-    let parts = Parts { inputs: reads.len(), outputs: writes.len(), ..parts };
+    let Lowering { mut parts, reads, writes, directs, .. } = lowering;
+    // What is used where it lies comes after the slots, now that their number is known.
+    let slots = parts.slots.len() as u16;
+    let place = |place: u16| if place >= DIRECT { place - DIRECT + slots } else { place };
+    for Instr { a, b, c, out, .. } in &mut parts.code {
+        (*a, *b, *c, *out) = (place(*a), place(*b), place(*c), place(*out));
+    }
+    let parts = Parts { inputs: reads.len(), outputs: writes.len(), directs, ..parts };
     let region = Region::new(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
     Lowered { region, reads, writes }
 }
@@ -283,7 +289,11 @@ impl<'a> Lowering<'a> {
         let eqn = &self.flat.program.eqns()[k];
         let (out, result) = (eqn.first, kind(self.flat.program.ty(eqn.first).dtype));
         let operand = self.flat.program.ty(eqn.args[0]).dtype;
-        let op = instruction(&eqn.op, operand, &mut |join| kernels::Op::JoinCols(join, kind(operand)));
+        let op = match &eqn.op {
+            Op::Select(_) => kernels::Op::Select(result),
+            Op::Reduce(reduce) => kernels::Op::JoinCols(join(reduce.reducer), kind(operand)),
+            op => instruction(op, operand),
+        };
         let level = Self::level(full);
         let used = self.last.get(&Source::Own(out)).is_some_and(|&last| last > at);
         if stored && !used && self.parts.space.count(level) > 1 {
@@ -329,10 +339,6 @@ impl<'a> Lowering<'a> {
     }
 }
 
-impl Drop for Lowering<'_> {
-    fn drop(&mut self) {}
-}
-
 /// Whether every row of this many columns reads the same elements.
 fn repeats(view: &View, cols: usize) -> bool {
     view.repeated().is_some_and(|length| length == cols) || view.strides.iter().all(|&stride| stride == 0)
@@ -360,7 +366,7 @@ fn join(reducer: Reducer) -> Join {
 }
 
 /// The instruction for an equation on operands of a type.
-fn instruction(op: &Op, dtype: DType, reduced: &mut impl FnMut(Join) -> kernels::Op) -> kernels::Op {
+fn instruction(op: &Op, dtype: DType) -> kernels::Op {
     let own = kind(dtype);
     match op {
         Op::Unary(op) => unary(*op, own),
@@ -373,6 +379,7 @@ fn instruction(op: &Op, dtype: DType, reduced: &mut impl FnMut(Join) -> kernels:
                 Compare::Le => kernels::Compare::Le,
                 Compare::Gt => kernels::Compare::Gt,
                 Compare::Ge => kernels::Compare::Ge,
+                Compare::Unordered => kernels::Compare::Unordered,
             },
             own,
         ),
@@ -382,9 +389,7 @@ fn instruction(op: &Op, dtype: DType, reduced: &mut impl FnMut(Join) -> kernels:
             Logic::Xor => kernels::Op::Binary(kernels::Binary::Xor, Kind::U8),
             Logic::Not => kernels::Op::Unary(kernels::Unary::Not, Kind::U8),
         },
-        Op::Select(_) => unreachable!("a choice has the type of what is chosen"),
         Op::Convert(Convert(to)) => kernels::Op::Convert(own, kind(*to)),
-        Op::Reduce(reduce) => reduced(join(reduce.reducer)),
         _ => unreachable!("`{op:?}` is no part of a region"),
     }
 }

@@ -1,0 +1,166 @@
+//! The library `gemm`, on one thread, bounded by the level.
+//!
+//! The library's own entry chooses the best instructions of the machine. So that
+//! [`level`](crate::level) has its say, we choose: the function below it takes the vectors as an
+//! argument. At the baseline of x86-64 it has scalar code only, and is not asked.
+//!
+//! # What it allocates
+//!
+//! Read in `gemm-common` 0.19, `gemm.rs`, and counted in `tests/product_memory.rs`: each call
+//! allocates one block for the packed operands (all of the left one; of the right one as many
+//! columns as the third cache is to hold) and a flag for every row panel. If the left operand has
+//! more rows than two blocks of the second cache it packs into a slab of its thread
+//! instead, which is as large as that cache and stays.
+
+use super::number::Task;
+use crate::Level;
+use gemm_common::cache::{CACHE_INFO, kernel_params};
+use gemm_common::gemm::CACHELINE_ALIGN;
+
+/// Whether the library has vectors at this level.
+pub(super) fn exists(level: Level) -> bool {
+    level > Level::Baseline || !cfg!(target_arch = "x86_64")
+}
+
+/// A call of one of the library's functions, with everything in front of it and behind it; `$task`
+/// is in order.
+///
+/// The library wants columns to be contiguous, and the rows are: it is to compute the transposed
+/// result from the transposed operands, exchanged. It takes a flag for what `c` holds, the factors
+/// of `c` and of the product, and three for conjugation.
+macro_rules! call {
+    ($task:expr, $float:ty, $function:expr, ($($before:expr)?), ($($after:expr),*)) => {{
+        let Task { dims: [m, k, n], a, b, c, add, .. } = $task;
+        let keep: $float = if add { 1.0 } else { 0.0 };
+        // SAFETY: the maker of the task says that all elements of the three matrices that the
+        // dimensions and strides reach are there, that those of `a` and `b` may be read, and that
+        // nobody else touches those of `c`; if the function wants vectors, the value that proves
+        // that the machine has them is its first argument. Test `products_agree_with_the_triple_loop`.
+        unsafe {
+            $function(
+                $($before,)? n, m, k,
+                c.start, c.strides[0], c.strides[1], add,
+                b.start, b.strides[0], b.strides[1],
+                a.start, a.strides[0], a.strides[1],
+                keep, 1.0, false, false, false,
+                $($after,)* gemm_common::Parallelism::None,
+            )
+        }
+    }};
+}
+
+/// Defines, for a type, the call of its library and the blocks of its kernels.
+#[cfg(target_arch = "x86_64")]
+macro_rules! library {
+    ($float:ident, $library:ident) => {
+        /// The library for this type.
+        pub(super) mod $float {
+            use super::{Block, Task};
+            use crate::{Level, machine_level};
+            use gemm_common::gemm::gemm_basic_generic;
+            use gemm_common::simd::{MixedSimd, V3, V4};
+            use $library::microkernel::{avx512f::$float as v4, fma::$float as v3};
+
+            /// Vectors of 64 bytes, and of 32.
+            const V4_LANES: usize = 64 / size_of::<$float>();
+            const V3_LANES: usize = 32 / size_of::<$float>();
+
+            /// Rows and columns, as the library names them, of its blocks of registers.
+            pub(in super::super) fn block(level: Level) -> Block {
+                match level.min(machine_level()) {
+                    Level::Avx512 => Block { lanes: V4_LANES, rows: v4::MR_DIV_N * V4_LANES, columns: v4::NR },
+                    _ => Block { lanes: V3_LANES, rows: v3::MR_DIV_N * V3_LANES, columns: v3::NR },
+                }
+            }
+
+            /// Runs a task in order. The level is above the baseline.
+            pub(in super::super) fn run(task: Task<$float>, level: Level) {
+                if let (Level::Avx512, Some(simd)) =
+                    (level, <V4 as MixedSimd<$float, $float, $float, $float>>::try_new())
+                {
+                    const ROWS: usize = v4::MR_DIV_N * V4_LANES;
+                    let function = gemm_basic_generic::<
+                        V4,
+                        $float,
+                        V4_LANES,
+                        ROWS,
+                        { v4::NR },
+                        { v4::MR_DIV_N },
+                        { v4::H_M },
+                        { v4::H_N },
+                    >;
+                    call!(task, $float, function, (simd), (|a, b, c| a * b + c, &v4::UKR, &v4::H_UKR, false))
+                } else if let Some(simd) = <V3 as MixedSimd<$float, $float, $float, $float>>::try_new() {
+                    const ROWS: usize = v3::MR_DIV_N * V3_LANES;
+                    let function = gemm_basic_generic::<
+                        V3,
+                        $float,
+                        V3_LANES,
+                        ROWS,
+                        { v3::NR },
+                        { v3::MR_DIV_N },
+                        { v3::H_M },
+                        { v3::H_N },
+                    >;
+                    call!(task, $float, function, (simd), (|a, b, c| a * b + c, &v3::UKR, &v3::H_UKR, false))
+                } else {
+                    super::super::blocks::$float(task, level);
+                }
+            }
+        }
+    };
+}
+
+/// On other processors the library knows one kind of vectors, and chooses it itself.
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! library {
+    ($float:ident, $library:ident) => {
+        /// The library for this type.
+        pub(super) mod $float {
+            use super::{Block, Task};
+            use crate::Level;
+
+            /// The largest blocks that the library has on such processors, AArch64's.
+            pub(in super::super) fn block(_level: Level) -> Block {
+                let lanes = 16 / size_of::<$float>();
+                Block { lanes, rows: 4 * lanes, columns: 4 }
+            }
+
+            /// Runs a task in order.
+            pub(in super::super) fn run(task: Task<$float>, _level: Level) {
+                let function = $library::gemm::$float::get_gemm_fn();
+                call!(task, $float, function, (), ());
+            }
+        }
+    };
+}
+
+library!(f32, gemm_f32);
+library!(f64, gemm_f64);
+
+/// The library's blocks of registers: `rows` is a multiple of the `lanes` of a vector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    lanes: usize,
+    rows: usize,
+    columns: usize,
+}
+
+/// A bound of what a task in order allocates, in bytes, for elements of `size` bytes: as if both
+/// operands were packed, and the slab of the thread made.
+pub(super) fn bytes(dims: [usize; 3], block: Block, size: usize) -> usize {
+    // The names of the library, which computes the transposed result.
+    let ([n, k, m], slab) = (dims, CACHE_INFO[1].cache_bytes);
+    let (depth, rows, columns) = if m <= 64 && n <= 64 {
+        let depth = k.clamp(1, 512);
+        (depth, slab / size / depth, n)
+    } else {
+        let params = kernel_params(m, n, k, block.rows, block.columns, size);
+        (params.kc, params.mc, if params.nc == 0 { 128 * block.columns } else { params.nc })
+    };
+    // A little for the alignment of the two packed operands; a flag for each panel of rows.
+    let right = depth * columns.next_multiple_of(block.columns) * size + 2 * CACHELINE_ALIGN;
+    let left = depth * m.next_multiple_of(block.rows) * size;
+    let packed = if m <= 2 * rows { left } else { 0 };
+    right + packed + rows / block.lanes + slab + CACHELINE_ALIGN
+}

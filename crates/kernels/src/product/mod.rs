@@ -1,0 +1,402 @@
+//! Products of matrices, with any strides, over a pool of threads.
+//!
+//! Three ways lead to a result; shape and strides alone decide which:
+//!
+//! - a matrix times a vector is limited by memory, and is read in the order in which it lies;
+//! - a small product is summed in blocks of registers, which needs no packing and no memory;
+//! - the others are given to the library `gemm`, on one thread for each tile of the result.
+//!
+//! A large result is cut into tiles, and many small products into groups, **by shape alone**, so
+//! that its bits are the same on any number of threads. They are not the same on every
+//! [`Level`]: from AVX2 on multiplication and addition are fused, and the blocks differ.
+//!
+//! # Accuracy
+//!
+//! Each element is a sum of products in some order, so to first order the error is at most
+//! `k * eps * sum(|a| * |b|)`, where `eps` is [`f64::EPSILON`] or [`f32::EPSILON`] (Higham,
+//! Accuracy and Stability of Numerical Algorithms, 2002, section 3.1). NaN and infinities come out
+//! as of the plain triple loop. Integers wrap around.
+//!
+//! # Memory
+//!
+//! The library packs its operands into memory that it allocates in every call, and keeps a slab of
+//! the size of the second cache for each thread; [`workspace`] bounds both.
+//!
+//! ```
+//! use wengert_kernels::Pool;
+//! use wengert_kernels::product::{Accumulate, Operand, Target, product};
+//!
+//! // A matrix of two rows, by the transpose of one that lies in memory row by row.
+//! let a = Operand::new(&[1.0, 2.0, 3.0, 4.0], [2, 1]);
+//! let b = Operand::new(&[5.0, 6.0, 7.0, 8.0], [1, 2]);
+//! let mut c = [0.0; 4];
+//! product([2, 2, 2], a, b, Target::new(&mut c, [2, 1]), Accumulate::Overwrite, &Pool::new(1));
+//! assert_eq!(c, [17.0, 23.0, 39.0, 53.0]);
+//! ```
+
+use crate::{Level, Pool, level};
+use number::{Place, Task, View};
+
+mod blocks;
+mod bounds;
+mod library;
+mod number;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+/// Multiply-adds from which a product is worth several threads: about 5 microseconds of one.
+const PAYS: usize = 1 << 19;
+/// Multiply-adds of a group of small products, or of the smallest tile.
+const GRAIN: usize = 1 << 18;
+/// The largest number of tiles of one result. Every tile packs its part of both operands again.
+const TILES: usize = 64;
+/// The shortest side of a tile that is cut from a longer one, for the same reason.
+const SIDE: usize = 128;
+
+/// A matrix, or a batch of them, that is read.
+///
+/// `strides` are the distances in `data` from one row to the next and from one column to the
+/// next, `batch` those of the batch axes. They may be 0 or negative. The lowest element that they
+/// reach is `data[0]`: a matrix with a negative stride begins where its last element is the first.
+///
+/// ```
+/// use wengert_kernels::{Pool, product::{Accumulate, Operand, Target, product}};
+/// let reversed = Operand::new(&[1, 2, 3], [0, -1]); // The row 3, 2, 1.
+/// let mut c = [0_i64];
+/// let weights = Operand::new(&[1, 10, 100], [1, 0]);
+/// product([1, 3, 1], reversed, weights, Target::new(&mut c, [1, 1]), Accumulate::Overwrite, &Pool::new(1));
+/// assert_eq!(c, [123]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Operand<'a, T> {
+    /// The numbers.
+    pub data: &'a [T],
+    /// From row to row and from column to column.
+    pub strides: [isize; 2],
+    /// Along each axis of the batch.
+    pub batch: &'a [isize],
+}
+
+impl<'a, T> Operand<'a, T> {
+    /// One matrix.
+    pub fn new(data: &'a [T], strides: [isize; 2]) -> Operand<'a, T> {
+        Operand { data, strides, batch: &[] }
+    }
+
+    /// A batch of matrices, with the distances from one to the next along each axis.
+    pub fn batched(self, batch: &'a [isize]) -> Operand<'a, T> {
+        Operand { batch, ..self }
+    }
+}
+
+/// A matrix, or a batch of them, that is written. No two elements may lie in the same place.
+#[derive(Debug)]
+pub struct Target<'a, T> {
+    /// The numbers.
+    pub data: &'a mut [T],
+    /// From row to row and from column to column.
+    pub strides: [usize; 2],
+    /// Along each axis of the batch.
+    pub batch: &'a [usize],
+}
+
+impl<'a, T> Target<'a, T> {
+    /// One matrix.
+    pub fn new(data: &'a mut [T], strides: [usize; 2]) -> Target<'a, T> {
+        Target { data, strides, batch: &[] }
+    }
+
+    /// A batch of matrices, with the distances from one to the next along each axis.
+    pub fn batched(self, batch: &'a [usize]) -> Target<'a, T> {
+        Target { batch, ..self }
+    }
+}
+
+/// What becomes of the numbers that are in the result's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Accumulate {
+    /// They are not looked at.
+    Overwrite,
+    /// The product is added to them.
+    Add,
+}
+
+/// Numbers that have products: `f32`, `f64`, and `i64`, which wraps around.
+pub trait Product: number::Number {}
+
+impl Product for f32 {}
+impl Product for f64 {}
+impl Product for i64 {}
+
+/// `c = a b`, or `c += a b`, for an `m` by `k` matrix `a` and a `k` by `n` matrix `b`; `dims` is `[m, k, n]`.
+///
+/// If `k` is 0 the product is zero. The batches of the operands must be empty; see [`products`]
+/// for the rest, and the [module](self) for an example, for accuracy and for memory.
+///
+/// # Panics
+///
+/// If a matrix reaches beyond its data, or two elements of the result lie in one place.
+#[track_caller]
+pub fn product<T: Product>(
+    dims: [usize; 3],
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    c: Target<'_, T>,
+    accumulate: Accumulate,
+    pool: &Pool,
+) {
+    products(&[], dims, a, b, c, accumulate, pool);
+}
+
+/// One [`product`] for every index of the axes `batch`, whose lengths it gives.
+///
+/// ```
+/// use wengert_kernels::{Pool, product::{Accumulate, Operand, Target, products}};
+///
+/// // Three rows of two, each by a column of its own.
+/// let (a, b) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 1.0, 0.5, 0.5, 2.0, 1.0]);
+/// let mut c = [0.0; 3];
+/// products(
+///     &[3],
+///     [1, 2, 1],
+///     Operand::new(&a, [2, 1]).batched(&[2]),
+///     Operand::new(&b, [1, 1]).batched(&[2]),
+///     Target::new(&mut c, [1, 1]).batched(&[1]),
+///     Accumulate::Overwrite,
+///     &Pool::new(1),
+/// );
+/// assert_eq!(c, [3.0, 3.5, 16.0]);
+/// ```
+///
+/// # Panics
+///
+/// If a matrix has not as many batch strides as `batch` has axes, reaches beyond its data, or two
+/// elements of the result lie in one place. (Results that interleave so that no stride is beyond
+/// the reach of all smaller ones are refused too, though they might be disjoint.)
+#[track_caller]
+pub fn products<T: Product>(
+    batch: &[usize],
+    dims: [usize; 3],
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    c: Target<'_, T>,
+    accumulate: Accumulate,
+    pool: &Pool,
+) {
+    run_products(level(), batch, dims, a, b, c, accumulate, pool);
+}
+
+/// The same at a level that a test chooses.
+#[expect(clippy::too_many_arguments, reason = "the arguments of `products` and the level, for tests")]
+#[track_caller]
+fn run_products<T: Product>(
+    level: Level,
+    batch: &[usize],
+    dims: [usize; 3],
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    c: Target<'_, T>,
+    accumulate: Accumulate,
+    pool: &Pool,
+) {
+    let [m, k, n] = dims;
+    let c_strides = c.strides.map(usize::cast_signed);
+    assert!(
+        [a.batch.len(), b.batch.len(), c.batch.len()] == [batch.len(); 3],
+        "a, b and c have {}, {} and {} batch strides for {} axes",
+        a.batch.len(),
+        b.batch.len(),
+        c.batch.len(),
+        batch.len()
+    );
+    if m == 0 || n == 0 || batch.contains(&0) {
+        return;
+    }
+    let a_start = bounds::first("a", a.data.len(), &[m, k], &a.strides, batch, a.batch);
+    let b_start = bounds::first("b", b.data.len(), &[k, n], &b.strides, batch, b.batch);
+    bounds::check_disjoint(c.data.len(), [m, n], c.strides, batch, c.batch);
+    let work = Work {
+        first: Task {
+            dims,
+            a: View { start: a.data.as_ptr().wrapping_add(a_start), strides: a.strides },
+            b: View { start: b.data.as_ptr().wrapping_add(b_start), strides: b.strides },
+            c: Place { start: c.data.as_mut_ptr(), strides: c_strides },
+            add: accumulate == Accumulate::Add,
+            swapped: false,
+        }
+        .in_order(),
+        axes: Axes { lengths: batch, a: a.batch, b: b.batch, c: c.batch },
+        level,
+    };
+    work.run(pool);
+}
+
+/// What all threads see of a call.
+struct Work<'a, T> {
+    /// The first task of the batch, in order.
+    first: Task<T>,
+    axes: Axes<'a>,
+    level: Level,
+}
+
+/// The axes of a batch.
+struct Axes<'a> {
+    lengths: &'a [usize],
+    a: &'a [isize],
+    b: &'a [isize],
+    c: &'a [usize],
+}
+
+// SAFETY: the threads only read `a` and `b`, which are borrowed for the call, and each writes
+// tiles of `c` that no other thread has: the parts of `Work::run` are disjoint in batch and tile,
+// and `check_disjoint` has seen that different elements lie in different places.
+// Tests `the_same_bits_on_any_number_of_threads` and `batches_are_many_products`.
+unsafe impl<T: Sync> Sync for Work<'_, T> {}
+
+impl<T: Product> Work<'_, T> {
+    /// Divides the work by shape alone and runs the parts.
+    fn run(&self, pool: &Pool) {
+        let method = Method::of(&self.first, self.level);
+        let count = self.axes.lengths.iter().product::<usize>();
+        let each = self.first.work();
+        let tiles = Tiles::of(self.first.dims, method);
+        let group = if tiles.count() > 1 { 1 } else { (GRAIN / each.max(1)).clamp(1, count) };
+        let parts = count.div_ceil(group) * tiles.count();
+        let part = |part: usize| {
+            let (batch, tile) = (part / tiles.count() * group, part % tiles.count());
+            for index in batch..count.min(batch + group) {
+                method.run(tiles.cut(self.task(index), tile), self.level);
+            }
+        };
+        if parts == 1 || each.saturating_mul(count) < PAYS {
+            (0..parts).for_each(part);
+        } else if let Err(panicked) = pool.run(parts, &|number, _| part(number)) {
+            panic!("{}", panicked.message);
+        }
+    }
+
+    /// The task with number `index`, the last axis of the batch running fastest.
+    fn task(&self, index: usize) -> Task<T> {
+        let mut task = self.first;
+        let mut rest = index;
+        for axis in (0..self.axes.lengths.len()).rev() {
+            let at = rest % self.axes.lengths[axis];
+            rest /= self.axes.lengths[axis];
+            let (a, b) = match self.first.swapped {
+                false => (self.axes.a[axis], self.axes.b[axis]),
+                true => (self.axes.b[axis], self.axes.a[axis]),
+            };
+            task.a.start = task.a.start.wrapping_offset(at as isize * a);
+            task.b.start = task.b.start.wrapping_offset(at as isize * b);
+            task.c.start = task.c.start.wrapping_add(at * self.axes.c[axis]);
+        }
+        task
+    }
+}
+
+/// The ways to a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Vector,
+    Blocks,
+    Library,
+}
+
+impl Method {
+    /// The way for a task in order, by its shape and strides.
+    fn of<T: Product>(task: &Task<T>, level: Level) -> Method {
+        let [m, k, n] = task.dims;
+        if n == 1 || m == 1 {
+            Method::Vector
+        } else if k == 0 || task.work() <= small(task.b.strides[1] == 1) || !T::has_library(level) {
+            Method::Blocks
+        } else {
+            Method::Library
+        }
+    }
+
+    fn run<T: Product>(self, task: Task<T>, level: Level) {
+        match self {
+            Method::Vector => vector::run(task, level),
+            Method::Blocks => T::blocks(task, level),
+            Method::Library => T::library(task, level),
+        }
+    }
+}
+
+/// The largest work, in multiply-adds, that is done in blocks. The library needs some
+/// hundred nanoseconds to begin, and packs what the blocks read in place; but where they have to
+/// gather the right operand too, it does so better.
+fn small(in_place: bool) -> usize {
+    if in_place { 128 * 1024 } else { 8 * 1024 }
+}
+
+/// How a result is cut.
+#[derive(Clone, Copy, Debug)]
+struct Tiles {
+    /// Rows and columns of a tile; those at the end may be smaller.
+    sides: [usize; 2],
+    /// Tiles along the rows and along the columns.
+    counts: [usize; 2],
+}
+
+impl Tiles {
+    /// Halves the longer side until the tiles are too many, too short, or too little work.
+    fn of(dims: [usize; 3], method: Method) -> Tiles {
+        let [m, k, n] = dims;
+        let work = m.saturating_mul(n).saturating_mul(k);
+        // A vector has one side only, and no packing that speaks against short ones.
+        let shortest = if method == Method::Vector { 16 } else { SIDE };
+        let mut counts = [1, 1];
+        while 2 * counts[0] * counts[1] <= TILES.min(work / GRAIN) {
+            let sides = [m.div_ceil(counts[0]), n.div_ceil(counts[1])];
+            let longer = usize::from(sides[1] > sides[0]);
+            if sides[longer] < 2 * shortest {
+                break;
+            }
+            counts[longer] *= 2;
+        }
+        // Whole blocks of registers, for every level: 12 rows are 2 of 6 and 3 of 4.
+        let sides = [m.div_ceil(counts[0]).next_multiple_of(24), n.div_ceil(counts[1]).next_multiple_of(32)];
+        Tiles { sides, counts: [m.div_ceil(sides[0]), n.div_ceil(sides[1])] }
+    }
+
+    fn count(self) -> usize {
+        self.counts[0] * self.counts[1]
+    }
+
+    /// Tile number `tile` of a task.
+    fn cut<T: Copy>(self, task: Task<T>, tile: usize) -> Task<T> {
+        let [m, k, n] = task.dims;
+        let (i, j) = (tile / self.counts[1] * self.sides[0], tile % self.counts[1] * self.sides[1]);
+        let dims = [self.sides[0].min(m - i), k, self.sides[1].min(n - j)];
+        Task { dims, a: task.a.at(i, 0), b: task.b.at(0, j), c: task.c.at(i, j), ..task }
+    }
+}
+
+/// An upper bound of the bytes that a product of this size allocates on up to `threads` threads
+/// at the same time, whatever its strides are.
+///
+/// It consists of what the library packs its operands into, which is freed at the end of each
+/// call, and of one slab of the size of the processor's second cache for each thread, which the
+/// thread keeps. Products of vectors, small ones and those of integers need nothing.
+///
+/// ```
+/// use wengert_kernels::product::workspace;
+/// assert_eq!(workspace::<f64>([8, 8, 8], 2), 0);
+/// assert_eq!(workspace::<i64>([512, 512, 512], 2), 0);
+/// ```
+pub fn workspace<T: Product>(dims: [usize; 3], threads: usize) -> usize {
+    let [m, k, n] = dims;
+    let work = m.saturating_mul(n).saturating_mul(k);
+    if work <= small(false) || m == 1 || n == 1 || !T::has_library(level()) {
+        return 0;
+    }
+    let bytes = |[m, k, n]: [usize; 3]| {
+        let tiles = Tiles::of([m, k, n], Method::Library);
+        let tile = T::library_bytes([tiles.sides[0].min(m), k, tiles.sides[1].min(n)], level());
+        tile.saturating_mul(threads.max(1))
+    };
+    bytes([m, k, n]).max(bytes([n, k, m]))
+}

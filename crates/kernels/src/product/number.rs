@@ -1,0 +1,176 @@
+//! Numbers and tasks, as the loops see them.
+
+use super::{blocks, library};
+use crate::Level;
+
+/// What the loops need of a number. Nobody outside can name it, so nobody can implement it.
+pub trait Number: Copy + Default + Send + Sync + 'static {
+    /// `self * factor + term`; rounded once if `FUSED`.
+    fn times_plus<const FUSED: bool>(self, factor: Self, term: Self) -> Self;
+    /// `self + other`.
+    fn plus(self, other: Self) -> Self;
+    /// Runs a task in blocks of registers that suit the level.
+    fn blocks(task: Task<Self>, level: Level);
+    /// Whether the library can be asked at this level.
+    fn has_library(level: Level) -> bool;
+    /// Runs a task by the library, which must have been asked for.
+    fn library(task: Task<Self>, level: Level);
+    /// A bound of what the library allocates for one task on one thread, in bytes.
+    fn library_bytes(dims: [usize; 3], level: Level) -> usize;
+}
+
+macro_rules! impl_number_for_floats {
+    ($($float:ident),*) => {$(
+        impl Number for $float {
+            #[inline(always)]
+            fn times_plus<const FUSED: bool>(self, factor: Self, term: Self) -> Self {
+                if FUSED { self.mul_add(factor, term) } else { self * factor + term }
+            }
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+
+            fn blocks(task: Task<Self>, level: Level) {
+                blocks::$float(task, level);
+            }
+
+            fn has_library(level: Level) -> bool {
+                library::exists(level)
+            }
+
+            fn library(task: Task<Self>, level: Level) {
+                library::$float::run(task, level);
+            }
+
+            fn library_bytes(dims: [usize; 3], level: Level) -> usize {
+                library::bytes(dims, library::$float::block(level), size_of::<Self>())
+            }
+        }
+    )*};
+}
+
+impl_number_for_floats!(f32, f64);
+
+impl Number for i64 {
+    #[inline(always)]
+    fn times_plus<const FUSED: bool>(self, factor: Self, term: Self) -> Self {
+        self.wrapping_mul(factor).wrapping_add(term)
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    fn blocks(task: Task<Self>, level: Level) {
+        blocks::i64(task, level);
+    }
+
+    fn has_library(_level: Level) -> bool {
+        false
+    }
+
+    fn library(task: Task<Self>, level: Level) {
+        // There is none for integers; the blocks are right for every task.
+        blocks::i64(task, level);
+    }
+
+    fn library_bytes(_dims: [usize; 3], _level: Level) -> usize {
+        0
+    }
+}
+
+/// A matrix to read: where its first element lies, and its strides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<T> {
+    pub(super) start: *const T,
+    pub(super) strides: [isize; 2],
+}
+
+/// A matrix to write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<T> {
+    pub(super) start: *mut T,
+    pub(super) strides: [isize; 2],
+}
+
+/// How far the element of row `i` and column `j` is from the first. It cannot overflow where there
+/// is an element, since that lies in a slice.
+#[inline(always)]
+fn distance(strides: [isize; 2], i: usize, j: usize) -> isize {
+    (i as isize).wrapping_mul(strides[0]).wrapping_add((j as isize).wrapping_mul(strides[1]))
+}
+
+/// The strides of a matrix, with 1 for an axis of length 1, whose stride leads nowhere.
+fn without_idle(strides: [isize; 2], counts: [usize; 2]) -> [isize; 2] {
+    [0, 1].map(|axis| if counts[axis] == 1 { 1 } else { strides[axis] })
+}
+
+impl<T: Copy> View<T> {
+    /// The matrix that begins at row `i` and column `j`.
+    #[inline(always)]
+    pub(super) fn at(self, i: usize, j: usize) -> View<T> {
+        View { start: self.start.wrapping_offset(distance(self.strides, i, j)), ..self }
+    }
+
+    fn transposed(self) -> View<T> {
+        View { strides: [self.strides[1], self.strides[0]], ..self }
+    }
+}
+
+impl<T: Copy> Place<T> {
+    /// The matrix that begins at row `i` and column `j`.
+    #[inline(always)]
+    pub(super) fn at(self, i: usize, j: usize) -> Place<T> {
+        Place { start: self.start.wrapping_offset(distance(self.strides, i, j)), ..self }
+    }
+}
+
+/// One product of two matrices, or a tile of it.
+///
+/// Whoever makes one has checked that all elements of the three matrices lie in slices that live
+/// as long as it, and that nobody else touches those of `c`.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<T> {
+    /// m, k and n.
+    pub(super) dims: [usize; 3],
+    pub(super) a: View<T>,
+    pub(super) b: View<T>,
+    pub(super) c: Place<T>,
+    /// The product is added to what `c` holds.
+    pub(super) add: bool,
+    /// The operands have changed places since the caller named them.
+    pub(super) swapped: bool,
+}
+
+impl<T: Copy> Task<T> {
+    /// Multiply-adds.
+    pub(super) fn work(&self) -> usize {
+        let [m, k, n] = self.dims;
+        m.saturating_mul(k).saturating_mul(n)
+    }
+
+    /// The same product so that the rows of the result are contiguous, if its rows or columns
+    /// are: the transposed result is the product of the transposed operands, exchanged.
+    pub(super) fn in_order(mut self) -> Task<T> {
+        let [m, k, n] = self.dims;
+        self.a.strides = without_idle(self.a.strides, [m, k]);
+        self.b.strides = without_idle(self.b.strides, [k, n]);
+        self.c.strides = without_idle(self.c.strides, [m, n]);
+        // A product with one column is a matrix by a vector; with one row it becomes one.
+        if n == 1 || (m > 1 && self.c.strides[1] <= self.c.strides[0]) {
+            return self;
+        }
+        let [rows, columns] = self.c.strides;
+        Task {
+            dims: [n, k, m],
+            a: self.b.transposed(),
+            b: self.a.transposed(),
+            c: Place { strides: [columns, rows], ..self.c },
+            swapped: true,
+            ..self
+        }
+    }
+}

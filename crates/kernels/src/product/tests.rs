@@ -1,0 +1,387 @@
+//! Products against the plain triple loop, at every level.
+
+use super::number::Task;
+use super::*;
+use std::fmt::Debug;
+
+/// A type to test: its values from small integers and as f64, and what of its error is allowed.
+trait Tested: Product + PartialEq + Debug {
+    /// The largest error of an operation, relative; 0 if there is none.
+    const EPSILON: f64;
+    fn of(x: f64) -> Self;
+    fn number(self) -> f64;
+    /// Bits, so that results can be compared with NaN among them.
+    fn bits(self) -> u64;
+}
+
+macro_rules! impl_tested {
+    ($($float:ident $epsilon:expr, $bits:expr;)*) => {$(
+        impl Tested for $float {
+            const EPSILON: f64 = $epsilon;
+            fn of(x: f64) -> Self {
+                x as $float
+            }
+            fn number(self) -> f64 {
+                self as f64
+            }
+            fn bits(self) -> u64 {
+                let bits: fn($float) -> u64 = $bits;
+                bits(self)
+            }
+        }
+    )*};
+}
+
+impl_tested! {
+    f32 f32::EPSILON as f64, |x| x.to_bits().into();
+    f64 f64::EPSILON, f64::to_bits;
+    i64 0.0, i64::cast_unsigned;
+}
+
+/// Numbers between -2 and 2 that look random, and are not sums of few powers of two. For integers
+/// they are scaled up.
+fn numbers<T: Tested>(count: usize, seed: u64) -> Vec<T> {
+    let scale = if T::EPSILON == 0.0 { 1000.0 } else { 1.0 };
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        T::of(((state >> 33) as f64 / (1_u64 << 30) as f64 - 1.0) * 2.0 * scale)
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// A layout of a matrix: strides, and the number of elements from the lowest to the highest.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    strides: [isize; 2],
+    length: usize,
+    first: usize,
+}
+
+impl Layout {
+    fn new(dims: [usize; 2], strides: [isize; 2]) -> Layout {
+        if dims.contains(&0) {
+            return Layout { strides, length: 0, first: 0 };
+        }
+        let ends = [0, 1].map(|axis| (dims[axis] as isize - 1) * strides[axis]);
+        let first = -ends.iter().map(|end| end.min(&0)).sum::<isize>();
+        let last = ends.iter().map(|end| end.max(&0)).sum::<isize>();
+        Layout { strides, length: (first + last + 1) as usize, first: first as usize }
+    }
+
+    fn index(self, i: usize, j: usize) -> usize {
+        (self.first as isize + i as isize * self.strides[0] + j as isize * self.strides[1]) as usize
+    }
+}
+
+/// Layouts of an operand: in order, transposed, with gaps, broadcast, reversed.
+fn layouts([rows, columns]: [usize; 2]) -> Vec<Layout> {
+    let (r, c) = (rows as isize, columns as isize);
+    let strides = [[c, 1], [1, r], [c + 3, 1], [2, 2 * r + 1], [3 * c, 3], [0, 1], [1, 0], [-c, 1], [c, -1], [-1, -r]];
+    strides.map(|strides| Layout::new([rows, columns], strides)).to_vec()
+}
+
+/// Layouts of a result.
+fn results([rows, columns]: [usize; 2]) -> Vec<Layout> {
+    let (r, c) = (rows as isize, columns as isize);
+    let strides = [[c, 1], [1, r], [c + 5, 1], [2 * c, 2], [3, 3 * r + 1]];
+    strides.map(|strides| Layout::new([rows, columns], strides)).to_vec()
+}
+
+/// Which parts of the module a check goes through.
+#[derive(Clone, Copy, Debug)]
+enum Through {
+    /// What the shape calls for.
+    Products,
+    /// The blocks, whatever the shape is; and the library likewise.
+    Blocks,
+    Library,
+}
+
+/// Computes one product and compares it with the triple loop, element by element.
+fn check<T: Tested>(dims: [usize; 3], [a, b, c]: [Layout; 3], add: Accumulate, level: Level, through: Through) {
+    let [m, k, n] = dims;
+    let (left, right) = (numbers::<T>(a.length, 1), numbers::<T>(b.length, 2));
+    let before = numbers::<T>(c.length, 3);
+    let mut after = before.clone();
+    let (x, y) = (Operand::new(&left, a.strides), Operand::new(&right, b.strides));
+    let z = Target::new(&mut after, c.strides.map(isize::cast_unsigned));
+    match through {
+        Through::Products => run_products(level, &[], dims, x, y, z, add, &Pool::new(2)),
+        Through::Blocks | Through::Library if m == 0 || n == 0 => return,
+        Through::Blocks | Through::Library => {
+            let task = Task {
+                dims,
+                a: View { start: left.as_ptr().wrapping_add(a.first), strides: a.strides },
+                b: View { start: right.as_ptr().wrapping_add(b.first), strides: b.strides },
+                c: Place { start: z.data.as_mut_ptr(), strides: c.strides },
+                add: add == Accumulate::Add,
+                swapped: false,
+            };
+            match through {
+                Through::Library if T::has_library(level) => T::library(task.in_order(), level),
+                _ => T::blocks(task, level),
+            }
+        }
+    }
+    let mut untouched = vec![true; c.length];
+    for i in 0..m {
+        for j in 0..n {
+            let at = c.index(i, j);
+            untouched[at] = false;
+            let start = if add == Accumulate::Add { before[at].number() } else { 0.0 };
+            let (mut sum, mut size) = (start, start.abs());
+            for p in 0..k {
+                let term = left[a.index(i, p)].number() * right[b.index(p, j)].number();
+                sum += term;
+                size += term.abs();
+            }
+            // The reference's own rounding is within the same bound, once more.
+            let bound = (k + 1) as f64 * (T::EPSILON + f64::EPSILON) * size * f64::from(T::EPSILON > 0.0);
+            let error = (after[at].number() - sum).abs();
+            assert!(error <= bound, "{dims:?} {a:?} {b:?} {c:?} {add:?} {level:?} {through:?}: [{i}, {j}] {error:e}");
+        }
+    }
+    for (at, _) in untouched.iter().enumerate().filter(|(_, untouched)| **untouched) {
+        assert_eq!(after[at].bits(), before[at].bits(), "{dims:?} {c:?}: the gap at {at} was written");
+    }
+}
+
+/// All layouts of both operands with one result, then all results.
+fn check_layouts<T: Tested>(dims: [usize; 3], through: Through) {
+    let [m, k, n] = dims;
+    for level in Level::ALL {
+        let result = results([m, n])[0];
+        for a in layouts([m, k]) {
+            for b in layouts([k, n]) {
+                check::<T>(dims, [a, b, result], Accumulate::Overwrite, level, through);
+            }
+        }
+        for c in results([m, n]) {
+            for operand in 0..3 {
+                let (a, b) = (layouts([m, k])[operand], layouts([k, n])[(operand + 1) % 3]);
+                check::<T>(dims, [a, b, c], Accumulate::Add, level, through);
+                check::<T>(dims, [a, b, c], Accumulate::Overwrite, level, through);
+            }
+        }
+    }
+}
+
+/// Small shapes with 0, 1, primes, and the sides of the blocks and their neighbours.
+fn small_shapes() -> Vec<[usize; 3]> {
+    let mut shapes = vec![[0, 3, 2], [3, 0, 2], [3, 2, 0], [0, 0, 0], [1, 1, 1], [1, 7, 1], [7, 1, 5], [1, 0, 4]];
+    shapes.extend([[1, 37, 11], [13, 37, 1], [5, 131, 1], [1, 600, 3], [3, 1100, 1], [1, 3, 600]]);
+    shapes.extend([[2, 2, 2], [4, 4, 4], [3, 5, 7], [8, 8, 8], [9, 17, 33], [7, 129, 31], [17, 3, 47], [11, 257, 13]]);
+    shapes
+}
+
+#[test]
+fn products_agree_with_the_triple_loop() {
+    for dims in small_shapes() {
+        check_layouts::<f32>(dims, Through::Products);
+        check_layouts::<f64>(dims, Through::Products);
+        check_layouts::<i64>(dims, Through::Products);
+    }
+}
+
+#[test]
+fn blocks_agree_with_the_triple_loop() {
+    for dims in [[1, 1, 1], [5, 6, 1], [1, 9, 40], [6, 130, 35], [24, 16, 32], [25, 300, 5]] {
+        check_layouts::<f32>(dims, Through::Blocks);
+        check_layouts::<f64>(dims, Through::Blocks);
+        check_layouts::<i64>(dims, Through::Blocks);
+    }
+}
+
+#[test]
+fn the_library_agrees_with_the_triple_loop() {
+    for dims in [[1, 1, 1], [5, 6, 1], [1, 9, 40], [3, 2, 70], [6, 130, 35], [65, 16, 13], [67, 3, 129], [20, 600, 17]]
+    {
+        check_layouts::<f32>(dims, Through::Library);
+        check_layouts::<f64>(dims, Through::Library);
+    }
+}
+
+#[test]
+fn tiles_agree_with_the_triple_loop() {
+    for dims in [[300, 61, 290], [513, 37, 64], [40, 33, 1000], [3000, 401, 1], [1, 401, 3000]] {
+        let [m, k, n] = dims;
+        assert!(m * k * n > PAYS);
+        for pick in 0..4 {
+            let (a, b) = (layouts([m, k])[pick % 2], layouts([k, n])[pick / 2]);
+            for c in &results([m, n])[..4] {
+                check::<f32>(dims, [a, b, *c], Accumulate::Add, Level::Avx512, Through::Products);
+                check::<f64>(dims, [a, b, *c], Accumulate::Overwrite, Level::Avx2, Through::Products);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_sum_is_zero() {
+    for (dims, length) in [([3, 0, 2], 6), ([1, 0, 4], 4), ([4, 0, 1], 4), ([200, 0, 300], 60_000)] {
+        for (add, expected) in [(Accumulate::Overwrite, 0.0), (Accumulate::Add, 7.0)] {
+            let mut c = vec![7.0_f64; length];
+            let target = Target::new(&mut c, [dims[2], 1]);
+            let pool = Pool::new(2);
+            product(dims, Operand::new(&[], [0, 1]), Operand::new(&[], [dims[2] as isize, 1]), target, add, &pool);
+            assert!(c.iter().all(|x| *x == expected), "{dims:?} {add:?}");
+        }
+    }
+}
+
+#[test]
+fn integers_wrap_around() {
+    let (a, b, mut c) = ([i64::MAX, 3], [2, i64::MAX], [0]);
+    let target = Target::new(&mut c, [1, 1]);
+    product(
+        [1, 2, 1],
+        Operand::new(&a, [2, 1]),
+        Operand::new(&b, [1, 1]),
+        target,
+        Accumulate::Overwrite,
+        &Pool::new(1),
+    );
+    assert_eq!(c[0], i64::MAX.wrapping_mul(2).wrapping_add(i64::MAX.wrapping_mul(3)));
+}
+
+/// A product of whole matrices in order, on a pool of its own.
+fn plain<T: Tested>(dims: [usize; 3], a: &[T], b: &[T], c: &mut [T], add: Accumulate, threads: usize) {
+    let [_, k, n] = dims;
+    let (a, b) = (Operand::new(a, [k as isize, 1]), Operand::new(b, [n as isize, 1]));
+    product(dims, a, b, Target::new(c, [n, 1]), add, &Pool::new(threads));
+}
+
+fn check_threads<T: Tested>(dims: [usize; 3]) {
+    let [m, k, n] = dims;
+    let (a, b) = (numbers::<T>(m * k, 5), numbers::<T>(k * n, 6));
+    let mut results = [1, 2, 3, 7, 2].map(|threads| {
+        let mut c = vec![T::default(); m * n];
+        plain(dims, &a, &b, &mut c, Accumulate::Overwrite, threads);
+        c.into_iter().map(T::bits).collect::<Vec<u64>>()
+    });
+    let [one, others @ ..] = &mut results;
+    assert!(others.iter().all(|other| other == one), "{dims:?}");
+}
+
+#[test]
+fn the_same_bits_on_any_number_of_threads() {
+    for dims in [[300, 100, 300], [1000, 64, 64], [64, 700, 1000], [5000, 300, 1], [1, 300, 5000], [33, 33, 33]] {
+        check_threads::<f32>(dims);
+        check_threads::<f64>(dims);
+        check_threads::<i64>(dims);
+    }
+}
+
+#[test]
+fn nan_and_infinity_come_out_as_of_the_triple_loop() {
+    for dims in [[3, 4, 5], [9, 40, 33], [1, 50, 9], [9, 50, 1], [70, 70, 70], [200, 90, 150]] {
+        let [m, k, n] = dims;
+        let (mut a, mut b) = (numbers::<f64>(m * k, 7), numbers::<f64>(k * n, 8));
+        // A NaN, infinities of both signs, and a zero to meet one of them.
+        (a[k / 2], b[n / 2]) = (f64::NAN, f64::INFINITY);
+        (a[(m - 1) * k], a[(m - 1) * k + 1]) = (0.0, f64::NEG_INFINITY);
+        let mut c = vec![f64::NAN; m * n];
+        plain(dims, &a, &b, &mut c, Accumulate::Overwrite, 2);
+        let mut kinds = [0; 3];
+        for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let exact: f64 = (0..k).map(|p| a[i * k + p] * b[p * n + j]).sum();
+            let found = c[i * n + j];
+            kinds[if exact.is_nan() { 0 } else { 1 + usize::from(exact.is_infinite()) }] += 1;
+            assert!(found.is_nan() == exact.is_nan(), "{dims:?} [{i}, {j}]: {found} for {exact}");
+            assert!(!exact.is_infinite() || found == exact, "{dims:?} [{i}, {j}]: {found} for {exact}");
+        }
+        assert!(kinds[0] > 0 && (n == 1 || m == 1 || kinds[1] * kinds[2] > 0), "{dims:?}: {kinds:?}");
+    }
+}
+
+#[test]
+fn batches_are_many_products() {
+    // Two axes, the first of which is broadcast in b; results with gaps; small and tiled ones.
+    for dims in [[2, 3, 4], [1, 5, 3], [5, 4, 1], [12, 50, 40], [150, 40, 300]] {
+        let [m, k, n] = dims;
+        for threads in [1, 3] {
+            let a = numbers::<f64>(6 * m * k, 1);
+            let b = numbers::<f64>(3 * k * n, 2);
+            let mut c = vec![9.0; 6 * (m * n + 1)];
+            let batched_c = [3 * (m * n + 1), m * n + 1];
+            products(
+                &[2, 3],
+                dims,
+                Operand::new(&a, [1, m as isize]).batched(&[3 * (m * k) as isize, (m * k) as isize]),
+                Operand::new(&b, [n as isize, 1]).batched(&[0, (k * n) as isize]),
+                Target::new(&mut c, [n, 1]).batched(&batched_c),
+                Accumulate::Overwrite,
+                &Pool::new(threads),
+            );
+            for index in 0..6 {
+                let mut single = vec![0.0; m * n];
+                let left = Operand::new(&a[index * m * k..], [1, m as isize]);
+                let right = Operand::new(&b[index % 3 * k * n..], [n as isize, 1]);
+                product(dims, left, right, Target::new(&mut single, [n, 1]), Accumulate::Overwrite, &Pool::new(1));
+                let start = index * (m * n + 1);
+                assert_eq!(c[start..start + m * n], single, "{dims:?} number {index}");
+                assert_eq!(c[start + m * n], 9.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn many_batches_are_grouped() {
+    let count = 1000;
+    let (a, b) = (numbers::<f32>(count * 64, 1), numbers::<f32>(64, 2));
+    let results = [1, 2, 7].map(|threads| {
+        let mut c = vec![0.0; count * 64];
+        let left = Operand::new(&a, [8, 1]).batched(&[64]);
+        let target = Target::new(&mut c, [8, 1]).batched(&[64]);
+        let right = Operand::new(&b, [8, 1]).batched(&[0]);
+        products(&[count], [8, 8, 8], left, right, target, Accumulate::Overwrite, &Pool::new(threads));
+        c
+    });
+    assert!(results[0] == results[1] && results[0] == results[2]);
+    let mut last = [0.0; 64];
+    plain([8, 8, 8], &a[(count - 1) * 64..], &b, &mut last, Accumulate::Overwrite, 1);
+    assert_eq!(results[0][(count - 1) * 64..], last);
+}
+
+/// The message with which `work` panics.
+fn refusal(work: impl FnOnce() + std::panic::UnwindSafe) -> String {
+    let payload = std::panic::catch_unwind(work).unwrap_err();
+    payload.downcast_ref::<String>().expect("a message").clone()
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let run = |a: &[f64], a_strides, b: &[f64], b_strides, c_length: usize, c_strides| {
+        let mut c = vec![0.0; c_length];
+        let (a, b) = (Operand::new(a, a_strides), Operand::new(b, b_strides));
+        product([2, 3, 2], a, b, Target::new(&mut c, c_strides), Accumulate::Overwrite, &Pool::new(1));
+    };
+    let ok = [1.0; 6];
+    run(&ok, [3, 1], &ok, [2, 1], 4, [2, 1]);
+    let long = isize::MAX;
+    let a_messages = [[4, 1], [3, 2], [-4, 1], [3, -2], [long, long], [isize::MIN, isize::MIN]];
+    for strides in a_messages {
+        assert!(refusal(move || run(&ok, strides, &ok, [2, 1], 4, [2, 1])).contains("operand a"), "{strides:?}");
+    }
+    assert!(refusal(move || run(&ok, [3, 1], &ok[..5], [2, 1], 4, [2, 1])).contains("operand b"));
+    assert!(refusal(move || run(&ok, [3, 1], &[], [0, 0], 4, [2, 1])).contains("operand b"));
+    assert!(refusal(move || run(&ok, [3, 1], &ok, [2, 1], 3, [2, 1])).contains("result c"));
+    for strides in [[0, 1], [1, 0], [1, 1], [0, 0]] {
+        let message = refusal(move || run(&ok, [3, 1], &ok, [2, 1], 9, strides));
+        assert!(message.contains("same place"), "{strides:?}: {message}");
+    }
+    assert!(refusal(move || run(&ok, [3, 1], &ok, [2, 1], 9, [usize::MAX, 1])).contains("result c"));
+    let batched = |strides: &'static [usize], length: usize| {
+        let mut c = vec![0.0; length];
+        let target = Target::new(&mut c, [2, 1]).batched(strides);
+        let (a, b) = (Operand::new(&[1.0; 6], [3, 1]).batched(&[0]), Operand::new(&[1.0; 6], [2, 1]).batched(&[0]));
+        products(&[2], [2, 3, 2], a, b, target, Accumulate::Overwrite, &Pool::new(1));
+    };
+    batched(&[4], 8);
+    assert!(refusal(move || batched(&[4], 7)).contains("result c"));
+    assert!(refusal(move || batched(&[3], 8)).contains("same place"));
+    assert!(refusal(move || batched(&[], 8)).contains("batch strides"));
+    assert!(refusal(move || batched(&[4, 8], 8)).contains("batch strides"));
+}

@@ -1,0 +1,191 @@
+//! A matrix times a vector, at the speed of the memory that holds the matrix.
+//!
+//! The matrix is read once, in the order in which it lies. If its rows are contiguous, four rows
+//! at a time are multiplied by the vector, in sums of as many lanes as two vectors have, which
+//! are added up in a fixed tree. If its columns are, eight columns at a time are added to a piece
+//! of the result in the first cache. A matrix with neither is read along its shorter stride.
+
+use super::number::{Number, Task};
+use crate::{Level, Work, dispatch_at, machine_level};
+
+/// Elements of the vector, or of the result, that are held on the stack.
+const PIECE: usize = 512;
+/// Lanes of a sum along a row.
+const LANES: usize = 32;
+/// Columns that are added in one go.
+const COLUMNS: usize = 8;
+
+/// Whether multiply-add is one instruction everywhere; on x86-64 it is from AVX2 on.
+const ALWAYS_FUSED: bool = cfg!(target_arch = "aarch64");
+
+/// Runs a task in order whose right operand is one column.
+pub(super) fn run<T: Number>(task: Task<T>, level: Level) {
+    match level.min(machine_level()) {
+        Level::Baseline => dispatch_at(level, Vector::<T, ALWAYS_FUSED>(task)),
+        Level::Avx2 | Level::Avx512 => dispatch_at(level, Vector::<T, true>(task)),
+    }
+}
+
+struct Vector<T, const FUSED: bool>(Task<T>);
+
+impl<T: Number, const FUSED: bool> Work for Vector<T, FUSED> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let task = &self.0;
+        let along_rows = task.a.strides[1].unsigned_abs() <= task.a.strides[0].unsigned_abs();
+        if along_rows && task.dims[1] > 1 {
+            if task.a.strides[1] == 1 { rows::<T, FUSED, true>(task) } else { rows::<T, FUSED, false>(task) }
+        } else if task.a.strides[0] == 1 {
+            columns::<T, FUSED, true>(task);
+        } else {
+            columns::<T, FUSED, false>(task);
+        }
+    }
+}
+
+/// Adds `sum` to element `i` of the result, or writes it.
+#[inline(always)]
+fn put<T: Number>(task: &Task<T>, i: usize, sum: T, add: bool) {
+    let place = task.c.at(i, 0).start;
+    // SAFETY: row `i` is within the dimensions of the task, whose maker says that the elements of
+    // `c` are there and ours. Test `products_agree_with_the_triple_loop`.
+    unsafe { place.write(if add { place.read().plus(sum) } else { sum }) };
+}
+
+/// Elements `p..` of the right operand, as many as `piece` holds.
+#[inline(always)]
+fn fetch<T: Number>(task: &Task<T>, p: usize, piece: &mut [T]) {
+    for (q, x) in piece.iter_mut().enumerate() {
+        // SAFETY: row `p + q` is within the dimensions of the task, whose maker says that the
+        // elements of `b` can be read. Test as above.
+        *x = unsafe { task.b.at(p + q, 0).start.read() };
+    }
+}
+
+/// The matrix row by row.
+#[inline(always)]
+fn rows<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(task: &Task<T>) {
+    let [m, k, _] = task.dims;
+    let mut piece = [T::default(); PIECE];
+    for p in (0..k).step_by(PIECE) {
+        let piece = &mut piece[..PIECE.min(k - p)];
+        fetch(task, p, piece);
+        let add = task.add || p > 0;
+        let mut i = 0;
+        while i + 4 <= m {
+            for (r, sum) in dots::<T, 4, FUSED, CONTIGUOUS>(task, i, p, piece).into_iter().enumerate() {
+                put(task, i + r, sum, add);
+            }
+            i += 4;
+        }
+        while i < m {
+            let [sum] = dots::<T, 1, FUSED, CONTIGUOUS>(task, i, p, piece);
+            put(task, i, sum, add);
+            i += 1;
+        }
+    }
+}
+
+/// The products of `M` rows, from row `i` and column `p` on, with a piece of the vector.
+#[inline(always)]
+fn dots<T: Number, const M: usize, const FUSED: bool, const CONTIGUOUS: bool>(
+    task: &Task<T>,
+    i: usize,
+    p: usize,
+    piece: &[T],
+) -> [T; M] {
+    let mut sums = [[T::default(); LANES]; M];
+    let (blocks, rest) = piece.as_chunks::<LANES>();
+    for (block, x) in blocks.iter().enumerate() {
+        for (r, sums) in sums.iter_mut().enumerate() {
+            let row = task.a.at(i + r, p + block * LANES);
+            let mut values = [T::default(); LANES];
+            if CONTIGUOUS {
+                // SAFETY: the row has `LANES` more columns, since the piece has as many elements,
+                // and they are contiguous; the maker of the task says that they can be read. They
+                // need not be aligned. Test `products_agree_with_the_triple_loop`.
+                values = unsafe { row.start.cast::<[T; LANES]>().read_unaligned() };
+            } else {
+                for (l, value) in values.iter_mut().enumerate() {
+                    // SAFETY: as above, one by one.
+                    *value = unsafe { row.at(0, l).start.read() };
+                }
+            }
+            for ((sum, x), value) in sums.iter_mut().zip(x).zip(values) {
+                *sum = value.times_plus::<FUSED>(*x, *sum);
+            }
+        }
+    }
+    let mut totals = sums.map(tree);
+    for (q, x) in rest.iter().enumerate() {
+        for (r, total) in totals.iter_mut().enumerate() {
+            // SAFETY: as above: column `p + blocks + q` is one of the piece.
+            let value = unsafe { task.a.at(i + r, p + blocks.len() * LANES + q).start.read() };
+            *total = value.times_plus::<FUSED>(*x, *total);
+        }
+    }
+    totals
+}
+
+/// The sum of the lanes: halves added to halves.
+#[inline(always)]
+fn tree<T: Number>(mut lanes: [T; LANES]) -> T {
+    let mut width = LANES / 2;
+    while width > 0 {
+        for l in 0..width {
+            lanes[l] = lanes[l].plus(lanes[l + width]);
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// The matrix column by column.
+#[inline(always)]
+fn columns<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(task: &Task<T>) {
+    let [m, k, _] = task.dims;
+    let mut sums = [T::default(); PIECE];
+    for i in (0..m).step_by(PIECE) {
+        let sums = &mut sums[..PIECE.min(m - i)];
+        sums.fill(T::default());
+        let mut p = 0;
+        while p + COLUMNS <= k {
+            add_columns::<T, COLUMNS, FUSED, CONTIGUOUS>(task, i, p, sums);
+            p += COLUMNS;
+        }
+        while p < k {
+            add_columns::<T, 1, FUSED, CONTIGUOUS>(task, i, p, sums);
+            p += 1;
+        }
+        for (r, sum) in sums.iter().enumerate() {
+            put(task, i + r, *sum, task.add);
+        }
+    }
+}
+
+/// Adds `N` columns from row `i` and column `p` on, each times its element of the vector.
+#[inline(always)]
+fn add_columns<T: Number, const N: usize, const FUSED: bool, const CONTIGUOUS: bool>(
+    task: &Task<T>,
+    i: usize,
+    p: usize,
+    sums: &mut [T],
+) {
+    let mut factors = [T::default(); N];
+    fetch(task, p, &mut factors);
+    let stride = if CONTIGUOUS { 1 } else { task.a.strides[0] };
+    let starts: [*const T; N] = std::array::from_fn(|q| task.a.at(i, p + q).start);
+    for (r, sum) in sums.iter_mut().enumerate() {
+        let mut total = *sum;
+        for (start, x) in starts.iter().zip(factors) {
+            // SAFETY: row `i + r` and the column are within the dimensions of the task, since
+            // `sums` holds no more rows; its maker says that the elements can be read.
+            // Test `products_agree_with_the_triple_loop`.
+            let value = unsafe { start.offset(r as isize * stride).read() };
+            total = value.times_plus::<FUSED>(x, total);
+        }
+        *sum = total;
+    }
+}
