@@ -205,24 +205,32 @@ def burgers_loss(parameters, t, x):
 
 
 def logistic_loss(w, x, y):
-    return F.softplus(-y * (x @ w)).mean() + 0.0005 * w.square().sum()
+    # softplus(-z) is -logsigmoid(z), whose second derivative is the faster one here.
+    return -F.logsigmoid(y * (x @ w)).mean() + 0.0005 * w.square().sum()
 
 
 def logistic_hessian():
     w, x, y, _ = tensors(data.logistic())
-    # func.hessian is jacfwd(jacrev(f)).
-    derivative = without_gradient(built(func.hessian(logistic_loss)), w, x, y)
+    # Reverse over reverse: several times faster here than func.hessian, which is jacfwd(jacrev(f)).
+    derivative = without_gradient(built(func.jacrev(func.jacrev(logistic_loss))), w, x, y)
     primal = without_gradient(built(logistic_loss), w, x, y)
     return Case(primal, derivative, lambda: (primal().item(), norm_of(derivative())))
 
 
 def logistic_product():
     w, x, y, v = tensors(data.logistic())
+    if COMPILED:
 
-    def product(w, v, x, y):
-        return func.jvp(lambda w: func.grad(logistic_loss)(w, x, y), (w,), (v,))[1]
+        def slope(w, v, x, y):
+            return func.grad(logistic_loss)(w, x, y) @ v
 
-    derivative = without_gradient(built(product), w, v, x, y)
+        derivative = without_gradient(built(func.grad(slope)), w, v, x, y)
+    else:
+        point = w.clone().requires_grad_()
+
+        def derivative():
+            (gradient,) = torch.autograd.grad(logistic_loss(point, x, y), point, create_graph=True)
+            return torch.autograd.grad(gradient, point, v)[0]
 
     def check():
         hv = derivative()
@@ -291,8 +299,9 @@ def hand(q):
 
 def arm():
     q = tensor(data.arm())
+    # Reverse mode is as fast as forward mode here, and torch.compile takes only this one.
     primal = without_gradient(built(hand), q)
-    derivative = without_gradient(built(func.vmap(func.jacfwd(hand))), q)
+    derivative = without_gradient(built(func.vmap(func.jacrev(hand))), q)
     return Case(primal, derivative, lambda: (primal().square().sum().item(), norm_of(derivative())))
 
 
