@@ -6,12 +6,14 @@
 //! - `bless` writes the generated pages and every snapshot that a test compares with; read the
 //!   difference before you commit it.
 //! - `bench …` runs the benchmarks with these arguments.
+//! - `compare …` times the array workloads beside other systems.
 
 #![expect(clippy::print_stdout, reason = "a command talks to the one who runs it")]
 #![expect(clippy::print_stderr, reason = "a command talks to the one who runs it")]
 
 mod ci;
 mod codegen;
+mod compare;
 mod deny;
 mod licence;
 mod metadata;
@@ -30,7 +32,8 @@ usage: cargo xtask TASK
   tidy         layout: module order, file heads, dependencies, generated files
   codegen      write the generated pages
   bless        write the generated pages and the snapshots of the tests
-  bench …      the benchmarks, with these arguments";
+  bench …      the benchmarks, with these arguments
+  compare …    the array workloads beside other systems";
 
 /// Why a task failed, for the one who runs it.
 type Failure = String;
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         ["bench", ref rest @ ..] => {
             run::run(cargo(&["run", "--quiet", "--release", "--package", "bench", "--"]).args(rest))
         }
+        ["compare", ref rest @ ..] => compare::compare(rest),
         _ => Err(USAGE.to_owned()),
     };
     match done {

@@ -18,14 +18,27 @@ pub(super) fn signed(seed: u64, i: u64) -> f64 {
 
 /// A tensor of what `f` gives for every row-major position, computed in f64 and rounded once.
 pub(super) fn tensor(dtype: DType, shape: &[usize], f: impl FnMut(u64) -> f64) -> Tensor {
-    let size: usize = shape.iter().product();
-    let numbers: Vec<f64> = (0..size as u64).map(f).collect();
-    Tensor::from(Array::new(shape, numbers)).convert(dtype)
+    let numbers = (0..shape.iter().product::<usize>() as u64).map(f);
+    match dtype {
+        // Straight to single precision: the largest array would take three times its memory for a moment.
+        DType::F32 => Tensor::from_vec(shape, numbers.map(|number| number as f32).collect::<Vec<f32>>()),
+        _ => Tensor::from(Array::new(shape, numbers.collect::<Vec<f64>>())).convert(dtype),
+    }
+}
+
+/// Numbers in [0, 1).
+pub(super) fn unsigned(dtype: DType, shape: &[usize], seed: u64) -> Tensor {
+    tensor(dtype, shape, |i| unit(seed, i))
 }
 
 /// `scale` times numbers in [-1, 1).
 pub(super) fn uniform(dtype: DType, shape: &[usize], seed: u64, scale: f64) -> Tensor {
     tensor(dtype, shape, |i| scale * signed(seed, i))
+}
+
+/// 1 plus `scale` times numbers in [-1, 1).
+pub(super) fn around_one(dtype: DType, shape: &[usize], seed: u64, scale: f64) -> Tensor {
+    tensor(dtype, shape, |i| 1.0 + scale * signed(seed, i))
 }
 
 /// Integers below `classes`.

@@ -1,25 +1,43 @@
-//! The array workloads: their values and gradients, checked against numbers that other systems agree on.
+//! The array workloads: their values and derivatives, timed, and checked against numbers that other systems agree on.
 
+mod case;
 mod data;
+mod measure;
 mod networks;
 mod science;
 
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use case::{Case, Setup};
+use measure::{Effort, Line, Primal, measure};
 
 /// What is asked for on the command line.
 pub(crate) struct Options {
+    /// Whether numbers that are off are an error.
     check: bool,
+    form: Form,
+    effort: Effort,
+    setup: Setup,
     workloads: Vec<&'static Workload>,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    Table,
+    Json,
 }
 
 /// One workload and what it has to give.
 struct Workload {
     name: &'static str,
+    dtype: &'static str,
     /// The value and the Euclidean norm of the derivative.
     wanted: [f64; 2],
     /// How far they may be off, in relation to themselves.
     tolerance: f64,
-    run: fn() -> [f64; 2],
+    prepare: fn(&Setup) -> Case,
 }
 
 /// What single precision has to agree to: sums in another order differ.
@@ -27,45 +45,66 @@ const SINGLE: f64 = 1e-5;
 /// What double precision has to agree to.
 const DOUBLE: f64 = 1e-10;
 
+/// The numbers in W8, for which its wanted numbers hold.
+const CHAIN: usize = 1 << 24;
+
+const fn single(name: &'static str, wanted: [f64; 2], prepare: fn(&Setup) -> Case) -> Workload {
+    Workload { name, dtype: "f32", wanted, tolerance: SINGLE, prepare }
+}
+
+const fn double(name: &'static str, wanted: [f64; 2], prepare: fn(&Setup) -> Case) -> Workload {
+    Workload { name, dtype: "f64", wanted, tolerance: DOUBLE, prepare }
+}
+
 /// All of them. The numbers are those on which at least two independent systems agreed.
-const ALL: [Workload; 9] = [
-    Workload { name: "W1", wanted: [2.339531, 1.268062], tolerance: SINGLE, run: networks::mlp },
-    Workload { name: "W2", wanted: [2.273801, 0.8238038], tolerance: SINGLE, run: networks::small_mlp },
-    Workload { name: "W3", wanted: [2.352916, 3.887263], tolerance: SINGLE, run: networks::cnn },
-    Workload { name: "W4", wanted: [6.051133, 1.644795], tolerance: SINGLE, run: networks::transformer },
-    Workload { name: "W6", wanted: [0.4554196103150214, 4.645464864218287], tolerance: DOUBLE, run: science::burgers },
-    Workload {
-        name: "W7a",
-        wanted: [0.7190363392046594, 1.1940651061636531],
-        tolerance: DOUBLE,
-        run: science::logistic_hessian,
-    },
-    Workload {
-        name: "W7b",
-        wanted: [5.011914759973961, 0.6567108068786606],
-        tolerance: DOUBLE,
-        run: science::logistic_hvp,
-    },
-    Workload {
-        name: "W9",
-        wanted: [158838.6237132799, 2034.5755363455144],
-        tolerance: DOUBLE,
-        run: science::gaussian_mixture,
-    },
-    Workload { name: "W11", wanted: [16225.279209484113, 285.14838232368555], tolerance: DOUBLE, run: science::arm },
+static ALL: [Workload; 11] = [
+    single("W1", [2.339531, 1.268062], networks::mlp),
+    single("W2", [2.273801, 0.8238038], networks::small_mlp),
+    single("W3", [2.352916, 3.887263], networks::cnn),
+    single("W4", [6.051133, 1.644795], networks::transformer),
+    single("W6", [0.4554196103150214, 4.645464864218287], science::burgers_single),
+    double("W6", [0.4554196103150214, 4.645464864218287], science::burgers_double),
+    double("W7a", [0.7190363392046594, 1.1940651061636531], science::logistic_hessian),
+    double("W7b", [5.011914759973961, 0.6567108068786606], science::logistic_product),
+    single("W8", [0.1237257, 8.37012e-05], science::chain),
+    double("W9", [158838.6237132799, 2034.5755363455144], science::gaussian_mixture),
+    double("W11", [16225.279209484113, 285.14838232368555], science::arm),
 ];
+
+impl Workload {
+    /// The name with the type, as the command line takes it.
+    fn key(&self) -> String {
+        format!("{}:{}", self.name, self.dtype)
+    }
+
+    /// Whether the numbers are those wanted; nothing is known of a chain of another length.
+    fn agrees(&self, got: [f64; 2], setup: &Setup) -> Option<bool> {
+        let known = self.name != "W8" || setup.chain == CHAIN;
+        known.then(|| got.iter().zip(&self.wanted).all(|(got, wanted)| agrees(*got, *wanted, self.tolerance)))
+    }
+}
 
 impl Options {
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, String> {
-        let mut options = Options { check: false, workloads: ALL.iter().collect() };
+        let effort = Effort { threads: 1, time: Duration::from_secs(1), primal: Primal::LeftOut };
+        let mut options = Options {
+            check: false,
+            form: Form::Table,
+            effort,
+            setup: Setup { chain: CHAIN },
+            workloads: ALL.iter().collect(),
+        };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
             match argument.as_str() {
                 "--check" => options.check = true,
-                "--only" => {
-                    let names = arguments.next().ok_or("--only needs a value")?;
-                    options.workloads = named(names)?;
-                }
+                "--json" => options.form = Form::Json,
+                "--primal" => options.effort.primal = Primal::Timed,
+                "--only" => options.workloads = named(value()?)?,
+                "--threads" => options.effort.threads = from_one(argument, value()?)?,
+                "--size" => options.setup.chain = from_one(argument, value()?)?,
+                "--seconds" => options.effort.time = seconds(value()?)?,
                 other => return Err(format!("unknown flag `{other}`")),
             }
         }
@@ -73,12 +112,23 @@ impl Options {
     }
 }
 
-/// The workloads of a list like `W1,W7`; `W7` names `W7a` and `W7b`.
+/// The number of a flag, at least 1.
+fn from_one(flag: &str, text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&number| number > 0).ok_or(format!("{flag} takes a number from 1, not `{text}`"))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or(format!("--seconds takes a number of seconds, not `{text}`"))
+}
+
+/// The workloads of a list like `W1,W6:f32,W7`; `W7` names `W7a` and `W7b`, `W6` both precisions.
 fn named(names: &str) -> Result<Vec<&'static Workload>, String> {
     let mut workloads = Vec::new();
     for name in names.split(',') {
-        let is_named =
-            |workload: &&Workload| workload.name.trim_end_matches(['a', 'b']) == name || workload.name == name;
+        let is_named = |workload: &&Workload| {
+            workload.name.trim_end_matches(['a', 'b']) == name || workload.name == name || workload.key() == name
+        };
         let before = workloads.len();
         workloads.extend(ALL.iter().filter(is_named));
         if workloads.len() == before {
@@ -88,32 +138,92 @@ fn named(names: &str) -> Result<Vec<&'static Workload>, String> {
     Ok(workloads)
 }
 
-/// Runs the workloads and prints a line for each; an error if `--check` is given and one is off.
+/// Measures the workloads and prints a line for each; an error if `--check` is given and one is off.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    println!(
-        "{:4} {:>20} {:>20} {:>20} {:>20} {:>8} {:>8}",
-        "", "value", "wanted", "norm", "wanted", "verdict", "seconds"
-    );
+    if options.form == Form::Table {
+        println!("{}", head());
+    }
     let mut missed = Vec::new();
     for workload in &options.workloads {
-        let begin = Instant::now();
-        let got = (workload.run)();
-        let seconds = begin.elapsed().as_secs_f64();
-        let agrees = got.iter().zip(&workload.wanted).all(|(got, wanted)| agrees(*got, *wanted, workload.tolerance));
-        let ([value, norm], [wanted_value, wanted_norm]) = (got, workload.wanted);
-        let verdict = if agrees { "ok" } else { "OFF" };
-        println!(
-            "{:4} {value:>20.15} {wanted_value:>20} {norm:>20.15} {wanted_norm:>20} {verdict:>8} {seconds:>8.2}",
-            workload.name
-        );
-        if !agrees {
-            missed.push(workload.name);
+        // The peak of memory is that of a process: several workloads have one each.
+        let line = match options.workloads.len() {
+            1 => measure(workload.name, workload.dtype, (workload.prepare)(&options.setup), options.effort),
+            _ => measured_apart(workload, options)?,
+        };
+        let agrees = workload.agrees(line.check, &options.setup);
+        match options.form {
+            Form::Json => println!("{}", line.to_json()),
+            Form::Table => println!("{}", row(&line, agrees)),
+        }
+        if agrees == Some(false) {
+            missed.push(workload.key());
         }
     }
     if options.check && !missed.is_empty() {
         return Err(format!("not the wanted numbers: {}", missed.join(", ")));
     }
     Ok(())
+}
+
+/// Measures a workload in a process of its own.
+fn measured_apart(workload: &Workload, options: &Options) -> Result<Line, String> {
+    let program = std::env::current_exe().map_err(|error| format!("cannot start this program again: {error}"))?;
+    let output = Command::new(program)
+        .args(arguments_apart(workload, options))
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("{}: {error}", workload.key()))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", workload.key(), output.status));
+    }
+    Line::from_json(String::from_utf8_lossy(&output.stdout).trim())
+}
+
+/// The arguments that measure one workload as these options say; the numbers are checked by the one who asked.
+fn arguments_apart(workload: &Workload, options: &Options) -> Vec<String> {
+    let Effort { threads, time, primal } = options.effort;
+    let mut arguments: Vec<String> = vec!["workloads".into(), "--json".into(), "--only".into(), workload.key()];
+    for (flag, value) in [
+        ("--threads", threads.to_string()),
+        ("--seconds", time.as_secs_f64().to_string()),
+        ("--size", options.setup.chain.to_string()),
+    ] {
+        arguments.extend([flag.to_owned(), value]);
+    }
+    if primal == Primal::Timed {
+        arguments.push("--primal".into());
+    }
+    arguments
+}
+
+/// The heads of the columns.
+fn head() -> String {
+    format!(
+        "{:8} {:>20} {:>20} {:>7} {:>9} {:>11} {:>11} {:>11} {:>6} {:>9}",
+        "", "value", "norm", "verdict", "first s", "median ms", "least ms", "primal ms", "ratio", "peak MiB"
+    )
+}
+
+/// A line of the table.
+fn row(line: &Line, agrees: Option<bool>) -> String {
+    let verdict = match agrees {
+        Some(true) => "ok",
+        Some(false) => "OFF",
+        None => "-",
+    };
+    let maybe = |number: Option<f64>, digits: usize| number.map_or("-".to_owned(), |n| format!("{n:.digits$}"));
+    format!(
+        "{:8} {:>20.15} {:>20.15} {verdict:>7} {:>9.3} {:>11.4} {:>11.4} {:>11} {:>6} {:>9}",
+        format!("{}:{}", line.workload, line.dtype),
+        line.check[0],
+        line.check[1],
+        line.compile_s,
+        line.median_s * 1e3,
+        line.min_s * 1e3,
+        maybe(line.primal_s.map(|primal| primal * 1e3), 4),
+        maybe(line.primal_s.map(|primal| line.median_s / primal), 1),
+        maybe(line.peak_rss_mb, 0),
+    )
 }
 
 /// Relative agreement; NaN agrees with nothing.
@@ -125,12 +235,39 @@ fn agrees(got: f64, wanted: f64, tolerance: f64) -> bool {
 mod tests {
     use super::*;
 
+    fn parsed(text: &str) -> Result<Options, String> {
+        Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
     #[test]
     fn workloads_are_found_by_their_names() {
-        let names = |text: &str| named(text).map(|found| found.iter().map(|w| w.name).collect::<Vec<_>>());
-        assert_eq!(names("W7,W1").unwrap(), ["W7a", "W7b", "W1"]);
-        assert_eq!(names("W7b").unwrap(), ["W7b"]);
-        assert!(names("W").is_err());
+        let keys = |text: &str| named(text).map(|found| found.iter().map(|w| w.key()).collect::<Vec<_>>());
+        assert_eq!(keys("W7,W1").unwrap(), ["W7a:f64", "W7b:f64", "W1:f32"]);
+        assert_eq!(keys("W7b").unwrap(), ["W7b:f64"]);
+        assert_eq!(keys("W6").unwrap(), ["W6:f32", "W6:f64"]);
+        assert_eq!(keys("W6:f32").unwrap(), ["W6:f32"]);
+        assert!(keys("W").is_err());
+        assert!(keys("W1:f64").is_err());
+    }
+
+    #[test]
+    fn flags_are_read() {
+        let options = parsed("--threads 2 --json --seconds 0.5 --size 1024 --primal --only W8").unwrap();
+        let wanted = Effort { threads: 2, time: Duration::from_millis(500), primal: Primal::Timed };
+        assert_eq!((options.effort, options.form, options.setup.chain), (wanted, Form::Json, 1024));
+        assert!(!options.check);
+        for wrong in ["--threads 0", "--threads", "--seconds -1", "--size x", "--only W99", "--fast"] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_process_of_its_own_is_told_the_same() {
+        let asked = parsed("--threads 2 --seconds 0.25 --size 64 --primal").unwrap();
+        let told = arguments_apart(&ALL[4], &asked);
+        let options = Options::parse(&told[1..]).unwrap();
+        assert_eq!((options.effort, options.setup.chain, options.form), (asked.effort, 64, Form::Json));
+        assert_eq!(options.workloads.iter().map(|w| w.key()).collect::<Vec<_>>(), ["W6:f32"]);
     }
 
     #[test]
@@ -142,21 +279,47 @@ mod tests {
 
     #[test]
     fn a_wrong_number_is_an_error_where_it_is_checked() {
-        static WRONG: [Workload; 2] = [
-            Workload { name: "right", wanted: [1.0, 2.0], tolerance: DOUBLE, run: || [1.0, 2.0] },
-            Workload { name: "wrong", wanted: [1.0, 2.0], tolerance: DOUBLE, run: || [1.0, 2.1] },
-        ];
-        let options = |check| Options { check, workloads: WRONG.iter().collect() };
-        assert_eq!(run(&options(false)), Ok(()));
-        assert_eq!(run(&options(true)), Err("not the wanted numbers: wrong".to_owned()));
+        fn case(_: &Setup) -> Case {
+            Case::new(|| (), || (), |(), ()| [1.0, 2.1])
+        }
+        static WRONG: Workload = double("wrong", [1.0, 2.0], case);
+        static RIGHT: Workload = double("right", [1.0, 2.1], case);
+        let checked = |workload: &'static Workload, flags: &str| {
+            let mut options = parsed(flags).unwrap();
+            options.workloads = vec![workload];
+            run(&options)
+        };
+        assert_eq!(checked(&WRONG, "--seconds 0"), Ok(()));
+        assert_eq!(checked(&RIGHT, "--seconds 0 --check"), Ok(()));
+        assert_eq!(checked(&WRONG, "--seconds 0 --check"), Err("not the wanted numbers: wrong:f64".to_owned()));
     }
 
     #[test]
     fn the_fastest_agree() {
+        let setup = Setup { chain: CHAIN };
         for workload in named("W2,W7b").unwrap() {
-            let got = (workload.run)();
-            let close = got.iter().zip(&workload.wanted).all(|(got, wanted)| agrees(*got, *wanted, workload.tolerance));
-            assert!(close, "{}: {got:?}", workload.name);
+            let got = ((workload.prepare)(&setup).check)();
+            assert_eq!(workload.agrees(got, &setup), Some(true), "{}: {got:?}", workload.name);
         }
+    }
+
+    #[test]
+    fn a_short_chain_has_the_gradient_of_its_formula() {
+        // The formula once more, in double precision, and differences of it.
+        fn formula(x: f64) -> f64 {
+            let y = 0.5 * x + 0.1;
+            let a = y.tanh();
+            let b = (-a * a).exp();
+            let e = (b * b).ln_1p() * y + a;
+            let s = 1.0 / (1.0 + (-e).exp());
+            (s * s + 0.25).sqrt() * e.tanh()
+        }
+        let setup = Setup { chain: 64 };
+        let x: Vec<f64> = (0..64).map(|i| 2.0 * data::signed(800, i)).collect();
+        let value = x.iter().map(|&x| formula(x)).sum::<f64>() / 64.0;
+        let slope = |x: f64| (formula(x + 1e-5) - formula(x - 1e-5)) / 2e-5;
+        let norm = x.iter().map(|&x| (slope(x) / 64.0).powi(2)).sum::<f64>().sqrt();
+        let got = ((named("W8").unwrap()[0].prepare)(&setup).check)();
+        assert!(agrees(got[0], value, SINGLE) && agrees(got[1], norm, SINGLE), "{got:?}, not {value} {norm}");
     }
 }

@@ -3,18 +3,10 @@
 use wengert::prelude::*;
 use wengert::{ConvOptions, DType, Pool, TreeMath};
 
-use super::data::{labels, tensor, uniform, unit};
+use super::case::{Case, Setup, value_and_gradient};
+use super::data::{around_one, labels, uniform, unsigned};
 
 const F32: DType = DType::F32;
-
-/// The loss and the norm of its gradient.
-fn measured<T: TreeMath<Leaf = Tensor, Vars = T>>(parameters: &T, loss: impl FnOnce(T) -> Tensor) -> [f64; 2]
-where
-    for<'a> &'a T: Tree<Leaf = Tensor, Vars = T, Grad = T>,
-{
-    let (value, gradient) = value_and_grad(parameters, loss);
-    [value.item(), gradient.norm().item()]
-}
 
 /// The mean over the rows of `logsumexp(z_n) - z_n[y_n]`.
 fn cross_entropy(z: &Tensor, y: &Tensor) -> Tensor {
@@ -23,7 +15,7 @@ fn cross_entropy(z: &Tensor, y: &Tensor) -> Tensor {
 }
 
 /// `h w + b`
-#[derive(Tree)]
+#[derive(Tree, Clone)]
 struct Dense {
     w: Tensor,
     b: Tensor,
@@ -40,32 +32,44 @@ impl Dense {
     }
 }
 
-/// A perceptron with these layers on `count` points, all of whose seeds start at `seed`.
-fn perceptron(sizes: &[usize], count: usize, seed: u64) -> [f64; 2] {
-    let x = tensor(F32, &[count, sizes[0]], |i| unit(seed, i));
+/// A perceptron with these layers on `count` points, all of whose seeds start at `seed`: a step of training.
+fn perceptron(sizes: &[usize], count: usize, seed: u64) -> Case {
+    let x = unsigned(F32, &[count, sizes[0]], seed);
     let y = labels(&[count], seed + 1, sizes[sizes.len() - 1]);
     let layers = sizes.windows(2).zip(0..);
     let layers: Vec<Dense> =
         layers.map(|(ends, l)| Dense::new([ends[0], ends[1]], seed + 10 + l, seed + 20 + l)).collect();
-    measured(&layers, |layers| {
+    let loss = move |layers: Vec<Dense>| {
         let (last, hidden) = layers.split_last().expect("there is a layer");
-        let h = hidden.iter().fold(x, |h, layer| layer.apply(&h).relu());
+        let h = hidden.iter().fold(x.clone(), |h, layer| layer.apply(&h).relu());
         cross_entropy(&last.apply(&h), &y)
-    })
+    };
+    let mut trained = layers.clone();
+    let step = {
+        let loss = loss.clone();
+        move || trained = descended(&trained, &loss)
+    };
+    Case { derivative: Box::new(step), ..value_and_gradient(layers, loss) }
+}
+
+/// The parameters after a step against the gradient.
+fn descended(layers: &Vec<Dense>, loss: impl Fn(Vec<Dense>) -> Tensor) -> Vec<Dense> {
+    let (_, gradient) = value_and_grad(layers, loss);
+    layers.map2(&gradient, |p, g| p - 0.01 * g)
 }
 
 /// W1: a perceptron 784-512-512-10 on 128 points.
-pub(super) fn mlp() -> [f64; 2] {
+pub(super) fn mlp(_: &Setup) -> Case {
     perceptron(&[784, 512, 512, 10], 128, 100)
 }
 
 /// W2: a perceptron 64-64-10 on 32 points.
-pub(super) fn small_mlp() -> [f64; 2] {
+pub(super) fn small_mlp(_: &Setup) -> Case {
     perceptron(&[64, 64, 10], 32, 200)
 }
 
 /// The parameters of W3. Kernels are `[height, width, in, out]`.
-#[derive(Tree)]
+#[derive(Tree, Clone)]
 struct Cnn {
     kernels: [Tensor; 2],
     biases: [Tensor; 2],
@@ -99,15 +103,15 @@ impl Cnn {
 }
 
 /// W3: two convolutions, a pooling, two dense layers on 64 images of 28 by 28.
-pub(super) fn cnn() -> [f64; 2] {
+pub(super) fn cnn(_: &Setup) -> Case {
     // One channel: it makes no difference whether it comes first or last.
-    let x = tensor(F32, &[64, 1, 28, 28], |i| unit(300, i));
+    let x = unsigned(F32, &[64, 1, 28, 28], 300);
     let y = labels(&[64], 301, 10);
-    measured(&Cnn::new(), |model| cross_entropy(&model.logits(x), &y))
+    value_and_gradient(Cnn::new(), move |model: Cnn| cross_entropy(&model.logits(x.clone()), &y))
 }
 
 /// A layer of W4.
-#[derive(Tree)]
+#[derive(Tree, Clone)]
 struct Block {
     qkv: Tensor,
     qkv_bias: Tensor,
@@ -122,7 +126,7 @@ struct Block {
 }
 
 /// The parameters of W4.
-#[derive(Tree)]
+#[derive(Tree, Clone)]
 struct Gpt {
     embedding: Tensor,
     positions: Tensor,
@@ -151,7 +155,7 @@ impl Block {
             up_bias: bias(4 * WIDTH, s + 6),
             down: weight(4 * WIDTH, WIDTH, s + 3),
             down_bias: bias(WIDTH, s + 7),
-            gains: around_one(&[2, WIDTH], s + 8),
+            gains: around_one(F32, &[2, WIDTH], s + 8, 0.1),
             shifts: uniform(F32, &[2, WIDTH], s + 9, 0.1),
         }
     }
@@ -163,10 +167,6 @@ impl Block {
         let wide = (norm(&h, 1).matmul(&self.up) + &self.up_bias).gelu_tanh();
         h + wide.matmul(&self.down) + &self.down_bias
     }
-}
-
-fn around_one(shape: &[usize], seed: u64) -> Tensor {
-    tensor(F32, shape, |i| 1.0 + 0.1 * super::data::signed(seed, i))
 }
 
 /// Every row with mean 0 and variance 1, times `gain`, plus `shift`.
@@ -190,20 +190,20 @@ fn attention(qkv: &Tensor, visible: &Tensor) -> Tensor {
 }
 
 /// W4: a transformer of four layers on eight texts of 128 tokens.
-pub(super) fn transformer() -> [f64; 2] {
+pub(super) fn transformer(_: &Setup) -> Case {
     let text = labels(&[BATCH, TOKENS + 1], 400, 256);
     let (input, target) = (text.slice((.., ..TOKENS as isize)), text.slice((.., 1..)));
     let model = Gpt {
         embedding: uniform(F32, &[256, WIDTH], 410, 0.5),
         positions: uniform(F32, &[TOKENS, WIDTH], 411, 0.1),
         blocks: (0..4).map(|layer| Block::new(420 + 10 * layer)).collect(),
-        gain: around_one(&[WIDTH], 480),
+        gain: around_one(F32, &[WIDTH], 480, 0.1),
         shift: uniform(F32, &[WIDTH], 481, 0.1),
         head: uniform(F32, &[WIDTH, 256], 482, (3.0 / WIDTH as f64).sqrt()),
     };
     let position = Tensor::iota(TOKENS);
     let visible = position.expand_dims(0).le(position.expand_dims(1));
-    measured(&model, |model| {
+    value_and_gradient(model, move |model: Gpt| {
         let h = model.embedding.take(&input, 0) + &model.positions;
         let h = model.blocks.iter().fold(h, |h, block| block.apply(h, &visible));
         let logits = layer_norm(&h, &model.gain, &model.shift).matmul(&model.head);

@@ -1,12 +1,13 @@
-//! Problems of science in double precision: a differential equation in the loss, second derivatives of a fit, a mixture
-//! of Gaussians, the kinematics of an arm.
+//! Problems of science: a differential equation in the loss, second derivatives of a fit, a long chain of elementwise
+//! functions, a mixture of Gaussians, the kinematics of an arm.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_3, FRAC_PI_4, PI};
 
+use wengert::DType;
 use wengert::prelude::*;
-use wengert::{DType, TreeMath};
 
-use super::data::{signed, tensor, uniform, unit};
+use super::case::{Case, Setup, value_and_gradient};
+use super::data::{signed, tensor, uniform, unit, unsigned};
 
 const F64: DType = DType::F64;
 
@@ -18,7 +19,7 @@ fn frobenius(x: &Tensor) -> f64 {
 // ---- W6 -------------------------------------------------------------------------------------------
 
 /// A layer of W6.
-#[derive(Tree)]
+#[derive(Tree, Clone)]
 struct Layer {
     w: Tensor,
     b: Tensor,
@@ -32,35 +33,44 @@ fn field(layers: &[Layer], t: &Tensor, x: &Tensor) -> Tensor {
     (h.matmul(&last.w) + &last.b).squeeze(1)
 }
 
+/// W6 in single precision.
+pub(super) fn burgers_single(_: &Setup) -> Case {
+    burgers(DType::F32)
+}
+
+/// W6 in double precision.
+pub(super) fn burgers_double(_: &Setup) -> Case {
+    burgers(F64)
+}
+
 /// W6: a network that solves Burgers' equation; the loss has second derivatives inside.
-pub(super) fn burgers() -> [f64; 2] {
+fn burgers(dtype: DType) -> Case {
     const POINTS: usize = 1024;
-    let t = tensor(F64, &[POINTS], |i| unit(600, i));
-    let x = uniform(F64, &[POINTS], 601, 1.0);
-    let one = Tensor::ones(&[POINTS]);
-    let start = Tensor::zeros(&[POINTS]);
+    let t = unsigned(dtype, &[POINTS], 600);
+    let x = uniform(dtype, &[POINTS], 601, 1.0);
+    let one = Tensor::ones_of(dtype, &[POINTS]);
+    let start = Tensor::zeros_of(dtype, &[POINTS]);
     let sizes = [2usize, 64, 64, 64, 1];
     let layers: Vec<Layer> = (0..4)
         .map(|l| {
             let (inputs, outputs) = (sizes[l], sizes[l + 1]);
-            let w = uniform(F64, &[inputs, outputs], 610 + l as u64, (3.0 / inputs as f64).sqrt());
-            Layer { w, b: uniform(F64, &[outputs], 620 + l as u64, 0.1) }
+            let w = uniform(dtype, &[inputs, outputs], 610 + l as u64, (3.0 / inputs as f64).sqrt());
+            Layer { w, b: uniform(dtype, &[outputs], 620 + l as u64, 0.1) }
         })
         .collect();
-    let (loss, gradient) = value_and_grad(&layers, |layers| {
+    value_and_gradient(layers, move |layers: Vec<Layer>| {
         let (_, u_t) = jvp(&t, &one, |t| field(&layers, &t, &x));
         let ((u, u_x), (_, u_xx)) = jvp(&x, &one, |x| jvp(&x, &one, |x| field(&layers, &t, &x)));
         let residual = u_t + u * u_x - (0.01 / PI) * u_xx;
         let at_start = field(&layers, &start, &x) + (PI * &x).sin();
         residual.square().mean() + at_start.square().mean()
-    });
-    [loss.item(), gradient.norm().item()]
+    })
 }
 
 // ---- W7 -------------------------------------------------------------------------------------------
 
 /// The objective of W7 and its point.
-fn logistic() -> (impl Fn(Tensor) -> Tensor, Tensor) {
+fn logistic() -> (impl Fn(Tensor) -> Tensor + Clone + 'static, Tensor) {
     let x = uniform(F64, &[2000, 200], 700, 1.0);
     let y = tensor(F64, &[2000], |i| if unit(701, i) < 0.5 { 1.0 } else { -1.0 });
     let f = move |w: Tensor| (-&y * x.matmul(&w)).softplus().mean() + 0.0005 * w.square().sum();
@@ -68,17 +78,45 @@ fn logistic() -> (impl Fn(Tensor) -> Tensor, Tensor) {
 }
 
 /// W7a: the Hessian of a logistic regression.
-pub(super) fn logistic_hessian() -> [f64; 2] {
+pub(super) fn logistic_hessian(_: &Setup) -> Case {
     let (f, w) = logistic();
-    [f(w.clone()).item(), frobenius(hessian(&w, f).single())]
+    let primal = {
+        let (f, w) = (f.clone(), w.clone());
+        move || f(w.clone())
+    };
+    let derivative = move || hessian(&w, &f).single().clone();
+    Case::new(primal, derivative, |f, hessian| [f.item(), frobenius(hessian)])
 }
 
 /// W7b: its product with a vector.
-pub(super) fn logistic_hvp() -> [f64; 2] {
+pub(super) fn logistic_product(_: &Setup) -> Case {
     let (f, w) = logistic();
     let v = uniform(F64, &[200], 703, 1.0);
-    let hv = hvp(&w, &v, f);
-    [v.vdot(&hv).item(), frobenius(&hv)]
+    let primal = {
+        let (f, w) = (f.clone(), w.clone());
+        move || f(w.clone())
+    };
+    let derivative = {
+        let v = v.clone();
+        move || hvp(&w, &v, &f)
+    };
+    Case::new(primal, derivative, move |_, product| [v.vdot(product).item(), frobenius(product)])
+}
+
+// ---- W8 -------------------------------------------------------------------------------------------
+
+/// W8: a chain of elementwise functions of many numbers, bound by memory.
+pub(super) fn chain(setup: &Setup) -> Case {
+    value_and_gradient(uniform(DType::F32, &[setup.chain], 800, 2.0), |x: Tensor| {
+        let y = 0.5 * x + 0.1;
+        let a = y.tanh();
+        let b = (-a.square()).exp();
+        let c = (1.0 + b.square()).ln();
+        let e = c * y + a;
+        let s = 1.0 / (1.0 + (-&e).exp());
+        let g = (s.square() + 0.25).sqrt();
+        (g * e.tanh()).mean()
+    })
 }
 
 // ---- W9 -------------------------------------------------------------------------------------------
@@ -108,7 +146,7 @@ fn wishart_constant() -> f64 {
 }
 
 /// W9: the negative log-likelihood of a Gaussian mixture, as in ADBench.
-pub(super) fn gaussian_mixture() -> [f64; 2] {
+pub(super) fn gaussian_mixture(_: &Setup) -> Case {
     let (d, k, n) = (DIMENSIONS, COMPONENTS, SAMPLES);
     let alpha = uniform(F64, &[k], 900, 1.0);
     let mu = uniform(F64, &[k, d], 901, 1.0);
@@ -116,7 +154,7 @@ pub(super) fn gaussian_mixture() -> [f64; 2] {
     let x = uniform(F64, &[n, d], 903, 1.0);
     let places = lower_places();
     let constant = -(n as f64) * d as f64 / 2.0 * (2.0 * PI).ln() - k as f64 * wishart_constant();
-    let (loss, gradient) = value_and_grad((alpha, mu, icf), |(alpha, mu, icf)| {
+    value_and_gradient((alpha, mu, icf), move |(alpha, mu, icf): (Tensor, Tensor, Tensor)| {
         let logs = icf.slice((.., ..d as isize));
         let lower = icf.slice((.., d as isize..));
         let q = logs.exp();
@@ -127,8 +165,7 @@ pub(super) fn gaussian_mixture() -> [f64; 2] {
         let terms = &alpha + logs.sum_over(1) - 0.5 * scaled.square().sum_over(2);
         let fit = terms.logsumexp_over(1).sum() - (n as f64) * alpha.logsumexp();
         fit + 0.5 * (q.square().sum() + lower.square().sum()) + constant
-    });
-    [loss.item(), gradient.norm().item()]
+    })
 }
 
 // ---- W11 ------------------------------------------------------------------------------------------
@@ -165,7 +202,7 @@ fn hand(q: &Tensor) -> Tensor {
 }
 
 /// W11: the Jacobian of a hand's position at 4,096 points.
-pub(super) fn arm() -> [f64; 2] {
+pub(super) fn arm(_: &Setup) -> Case {
     const POINTS: usize = 4096;
     let q = tensor(F64, &[POINTS, 2 * JOINTS], |i| {
         let (point, k) = (i / 12, i % 12);
@@ -174,6 +211,10 @@ pub(super) fn arm() -> [f64; 2] {
             false => 0.3 + 0.1 * signed(1101, 6 * point + k - 6),
         }
     });
-    let (out, jacobians) = vmap(&q, |q| (hand(&q), jacobian(&q, |q| hand(&q)).single().clone()));
-    [out.square().sum().item(), frobenius(&jacobians)]
+    let primal = {
+        let q = q.clone();
+        move || vmap(&q, |q| hand(&q))
+    };
+    let derivative = move || vmap(&q, |q| jacobian(&q, |q| hand(&q)).single().clone());
+    Case::new(primal, derivative, |out, jacobians| [out.square().sum().item(), frobenius(jacobians)])
 }

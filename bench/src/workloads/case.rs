@@ -1,0 +1,57 @@
+//! A workload on prepared data: what is called again and again, and what is checked.
+
+use std::hint::black_box;
+use std::rc::Rc;
+
+use wengert::prelude::*;
+use wengert::{TreeMath, value_and_grad};
+
+/// What a workload may be told when its data are made.
+pub(super) struct Setup {
+    /// Numbers in the chain of elementwise functions, W8.
+    pub(super) chain: usize,
+}
+
+/// A workload on prepared data. A call returns when its result is computed.
+pub(super) struct Case {
+    /// The loss alone, or what the workload calls its primal.
+    pub(super) primal: Box<dyn FnMut()>,
+    /// What is timed: value and gradient, a step of training, a Hessian, a Jacobian.
+    pub(super) derivative: Box<dyn FnMut()>,
+    /// The value and the Euclidean norm of the derivative, at the initial point.
+    pub(super) check: Box<dyn FnMut() -> [f64; 2]>,
+}
+
+impl Case {
+    /// A case of two functions, whose results `check` makes a pair of.
+    pub(super) fn new<P: 'static, D: 'static>(
+        primal: impl Fn() -> P + 'static,
+        derivative: impl Fn() -> D + 'static,
+        check: impl Fn(&P, &D) -> [f64; 2] + 'static,
+    ) -> Self {
+        let (primal, derivative) = (Rc::new(primal), Rc::new(derivative));
+        let checked = {
+            let (primal, derivative) = (Rc::clone(&primal), Rc::clone(&derivative));
+            move || check(&primal(), &derivative())
+        };
+        Case {
+            primal: Box::new(move || drop(black_box(primal()))),
+            derivative: Box::new(move || drop(black_box(derivative()))),
+            check: Box::new(checked),
+        }
+    }
+}
+
+/// The case of a loss: its value and gradient at the parameters.
+pub(super) fn value_and_gradient<T>(parameters: T, loss: impl Fn(T) -> Tensor + Clone + 'static) -> Case
+where
+    T: TreeMath<Leaf = Tensor, Vars = T> + Clone + 'static,
+    for<'a> &'a T: Tree<Leaf = Tensor, Vars = T, Grad = T>,
+{
+    let primal = {
+        let (parameters, loss) = (parameters.clone(), loss.clone());
+        move || loss(parameters.clone())
+    };
+    let derivative = move || value_and_grad(&parameters, &loss);
+    Case::new(primal, derivative, |_, (value, gradient)| [value.item(), gradient.norm().item()])
+}
