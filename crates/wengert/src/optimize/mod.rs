@@ -188,7 +188,7 @@ fn with_programs(op: &Op, mut make: impl FnMut(&Program) -> Program) -> Op {
     match op {
         Op::Call(op) => Call { program: make(&op.program) }.into(),
         Op::Recompute(op) => Recompute { program: make(&op.program) }.into(),
-        Op::Cond(op) => Cond { yes: make(&op.yes), no: make(&op.no) }.into(),
+        Op::Cond(op) => Cond { yes: make(&op.yes), no: make(&op.no), joint: op.joint }.into(),
         Op::Custom(op) => {
             let rule = match &op.rule {
                 Rule::Jvp(program) => Rule::Jvp(make(program)),
