@@ -313,3 +313,6 @@ fn is_finite(b: &mut Builder, x: Value) -> Value {
     let infinity = b.full(f64::INFINITY, &ty);
     b.op(Compare::Lt, &[magnitude, infinity])
 }
+
+#[cfg(all(test, feature = "text"))]
+mod tests;
