@@ -7,7 +7,7 @@
 //! it has to.
 
 use crate::array::{DType, Type};
-use crate::error::Error;
+use crate::error::{Error, Line};
 use crate::ops::{Compare, Unary};
 use crate::primitives::{Cond, Cotangent, Logic, Op, Operand, Primitive, Reduce, Reducer};
 use crate::program::{Builder, Eqn, Program, Value};
@@ -90,9 +90,7 @@ fn contracted(
     let condition = if axes.is_empty() { finite } else { b.op(Reduce::new(Reducer::All, &axes), &[finite]) };
     let branch = Contraction { op, factor, linear, types: &types, ct: b.ty(ct.value).clone() };
     let line = b.line;
-    let (Some(yes), Some(no)) =
-        (branch.program(line, Contraction::plain)?, branch.program(line, Contraction::careful)?)
-    else {
+    let (Some(yes), Some(no)) = (branch.program(line, Way::Plain)?, branch.program(line, Way::Careful)?) else {
         return Ok(vec![None, None]);
     };
     let value = b.op(Cond::joint(yes, no), &[condition, ct.value, mask, known]);
@@ -146,18 +144,25 @@ struct Contraction<'a> {
     ct: Type,
 }
 
+/// How it is computed.
+enum Way {
+    /// Right where the known operand is finite.
+    Plain,
+    /// Right everywhere.
+    Careful,
+}
+
 impl Contraction<'_> {
-    fn program(
-        &self,
-        line: Option<crate::error::Line>,
-        make: fn(&Self, &mut Builder, Value, Value, Value) -> Result<Option<Value>, Error>,
-    ) -> Result<Option<Program>, Error> {
+    fn program(&self, line: Option<Line>, way: Way) -> Result<Option<Program>, Error> {
         let mut b = Builder::new();
         b.line = line;
         let ct = b.input("", self.ct.clone());
         let mask = b.input("", self.ct.with_dtype(DType::Bool));
         let known = b.input("", self.types[self.factor].clone());
-        let pulled = make(self, &mut b, ct, mask, known)?;
+        let pulled = match way {
+            Way::Plain => self.transpose(&mut b, ct, known)?,
+            Way::Careful => self.careful(&mut b, ct, mask, known)?,
+        };
         Ok(pulled.map(|value| b.finish(&[value])))
     }
 
@@ -167,12 +172,7 @@ impl Contraction<'_> {
         Ok(transposed(b, self.op, &[Some(ct)], &operands)?[self.linear])
     }
 
-    /// Right where the known operand is finite.
-    fn plain(&self, b: &mut Builder, ct: Value, _: Value, known: Value) -> Result<Option<Value>, Error> {
-        self.transpose(b, ct, known)
-    }
-
-    /// Right everywhere: products with what is not finite are left out, unless a cotangent that
+    /// Products with what is not finite are left out, unless a cotangent that
     /// counts meets one on its way to the same place.
     fn careful(&self, b: &mut Builder, ct: Value, mask: Value, known: Value) -> Result<Option<Value>, Error> {
         let Some(plain) = self.transpose(b, ct, known)? else { return Ok(None) };
