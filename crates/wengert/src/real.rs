@@ -232,6 +232,8 @@ macro_rules! unary_methods {
             cosh => Cosh;
             /// Hyperbolic tangent.
             tanh => Tanh;
+            /// `1/cosh(x)^2`, the derivative of `tanh`.
+            sech2 => Sech2;
             /// Inverse hyperbolic sine.
             asinh => Asinh;
             /// Inverse hyperbolic cosine; NaN below 1.
@@ -393,6 +395,15 @@ pub trait Real:
     }
     unary_methods! { fn }
 
+    /// `sech2(self)`, given `tanh(self)`: as `(1-y)(1+y)` where that keeps its digits, which costs
+    /// two operations. A carrier that would have to choose between the two formulas element by
+    /// element computes `sech2` instead.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn sech2_beside_tanh(self, tanh: Self) -> Self {
+        let small = (tanh * tanh).less(Self::constant(0.75));
+        Self::branch(small, || (-tanh + 1.0) * (tanh + 1.0), || self.sech2())
+    }
     /// Angle of the point with ordinate `self` and abscissa `other`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]

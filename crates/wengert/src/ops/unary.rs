@@ -59,6 +59,8 @@ super::family! {
         Cosh = "cosh",
         /// Hyperbolic tangent; its derivative does not cancel in the tails.
         Tanh = "tanh",
+        /// `1/cosh(x)^2 = 1 - tanh(x)^2`, the derivative of `tanh`; does not cancel in the tails.
+        Sech2 = "sech2",
         /// Inverse hyperbolic sine.
         Asinh = "asinh",
         /// Inverse hyperbolic cosine; NaN below 1, derivative `inf` at 1.
@@ -135,6 +137,7 @@ impl Unary {
             Self::Sinh => x.sinh(),
             Self::Cosh => x.cosh(),
             Self::Tanh => x.tanh(),
+            Self::Sech2 => sech2(x),
             Self::Asinh => x.map(libm::asinh),
             Self::Acosh => x.map(libm::acosh),
             Self::Atanh => x.map(libm::atanh),
@@ -189,7 +192,8 @@ impl Unary {
             Self::Atan => (x * x + 1.0).recip(),
             Self::Sinh => x.cosh(),
             Self::Cosh => x.sinh(),
-            Self::Tanh => tanh_partial(x, y),
+            Self::Tanh => x.sech2_beside_tanh(y),
+            Self::Sech2 => x.tanh() * y * -2.0,
             // hypot, because x^2 overflows from 1e154 on.
             Self::Asinh => x.hypot(R::constant(1.0)).recip(),
             Self::Acosh => (x - 1.0).rsqrt() * (x + 1.0).rsqrt(),
@@ -197,20 +201,25 @@ impl Unary {
             Self::Sigmoid => y * (-x).sigmoid(),
             Self::Softplus => x.sigmoid(),
             Self::Relu => step(x),
-            Self::GeluErf => within(x, 40.0, || {
+            Self::GeluErf => {
+                let x = bounded(x, 40.0);
                 let phi = (x * x * -0.5).exp() * (0.25 * std::f64::consts::SQRT_2 * FRAC_2_SQRT_PI);
                 (x * -std::f64::consts::FRAC_1_SQRT_2).erfc() * 0.5 + x * phi
-            }),
-            Self::GeluTanh => within(x, 40.0, || {
+            }
+            Self::GeluTanh => {
                 // y = x s(w), w = 2 sqrt(2/pi) (x + 0.044715 x^3), s the sigmoid.
                 const C: f64 = std::f64::consts::SQRT_2 * FRAC_2_SQRT_PI;
+                let x = bounded(x, 40.0);
                 let square = x * x;
                 let w = x * (square * 0.044715 + 1.0) * C;
                 let slope = (square * (3.0 * 0.044715) + 1.0) * C;
                 let s = w.sigmoid();
                 s + x * slope * (s * (-w).sigmoid())
-            }),
-            Self::Silu => within(x, 800.0, || x.sigmoid() * (x * (-x).sigmoid() + 1.0)),
+            }
+            Self::Silu => {
+                let x = bounded(x, 800.0);
+                x.sigmoid() * (x * (-x).sigmoid() + 1.0)
+            }
             Self::Erf => (-(x * x)).exp() * FRAC_2_SQRT_PI,
             Self::Erfc => (-(x * x)).exp() * -FRAC_2_SQRT_PI,
             Self::Erfinv => (y * y).exp() * (1.0 / FRAC_2_SQRT_PI),
@@ -238,7 +247,7 @@ impl Unary {
                 &[-2.3, -0.4, 0.0, 0.7, 3.1]
             }
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Sinh | Self::Cosh => &[-2.3, -0.4, 0.0, 0.7, 3.1],
-            Self::Sigmoid | Self::Softplus | Self::Silu | Self::Tanh => &[-2.3, -0.4, 0.0, 0.7, 1.9],
+            Self::Sigmoid | Self::Softplus | Self::Silu | Self::Tanh | Self::Sech2 => &[-2.3, -0.4, 0.0, 0.7, 1.9],
             Self::GeluErf | Self::GeluTanh | Self::Erf | Self::Erfc => &[-1.3, -0.4, 0.0, 0.7, 1.6],
             Self::Abs | Self::Sign | Self::Relu => &[-2.3, -0.4, 0.7, 3.1],
             Self::Floor | Self::Ceil | Self::Round | Self::Trunc => &[-2.3, -0.4, 0.7, 3.2],
@@ -265,15 +274,12 @@ fn sign(x: f64) -> f64 {
     }
 }
 
-/// `1 - tanh(x)^2`: as `(1-y)(1+y)` where that keeps its digits, else as `4 s(2x) s(-2x)` with the
-/// sigmoid s, which has the same tails and no overflow.
+/// `1 - tanh(x)^2` as `4e/(1+e)^2` with `e = exp(-2|x|)`, which neither cancels nor overflows.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn tanh_partial<R: Real>(x: R, y: R) -> R {
-    R::branch(
-        (y * y).less(R::constant(0.75)),
-        || (-y + 1.0) * (y + 1.0),
-        || (x * 2.0).sigmoid() * (x * -2.0).sigmoid() * 4.0,
-    )
+fn sech2<F: Float>(x: F) -> F {
+    let e = (x.map(f64::abs) * F::from_f64(-2.0)).exp();
+    let sum = F::from_f64(1.0) + e;
+    e * F::from_f64(4.0) / (sum * sum)
 }
 
 /// 1 above zero, else 0.
@@ -282,10 +288,10 @@ fn step<R: Real>(x: R) -> R {
     R::branch(R::constant(0.0).less(x), || R::constant(1.0), || R::constant(0.0))
 }
 
-/// `inside()` for `|x| < bound`; beyond it the derivative has reached 0 on the left and 1 on the
-/// right to the last bit, while the formula would meet `0 * inf` at infinity. NaN stays NaN.
+/// `x` limited to `[-bound, bound]`. Beyond the bound the derivative has reached 0 on the left and 1
+/// on the right to the last bit, while its formula would meet `0 * inf` at infinity. A limited
+/// argument needs no choice between two formulas, so nothing behind it carries a mask.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn within<R: Real>(x: R, bound: f64, inside: impl FnOnce() -> R) -> R {
-    let outside = x.abs().compare(R::constant(bound), super::Compare::Ge);
-    R::branch(outside, || step(x), inside)
+fn bounded<R: Real>(x: R, bound: f64) -> R {
+    x.max(R::constant(-bound)).min(R::constant(bound))
 }

@@ -1,30 +1,101 @@
-//! Dead code: equations that no output needs.
+//! Dead code: equations that no output needs, and in the Programs inside an equation what its used
+//! results do not need.
 
-use crate::program::{Builder, Program, Value};
-use crate::transform::same_inputs;
+use std::sync::Arc;
+
+use crate::primitives::{Call, Cond, Op, Primitive, Recompute};
+use crate::program::{Builder, Eqn, Program, Value};
 
 /// The Program without equations whose results are not used; its inputs stay.
 pub(crate) fn dce(program: &Program) -> Program {
+    sweep(program, &vec![true; program.names.len()])
+}
+
+/// As [`dce`], with some of the inputs only; the others are not used.
+fn sweep(program: &Program, inputs: &[bool]) -> Program {
     let mut needed = vec![false; program.types.len()];
     program.outputs.iter().for_each(|output| needed[output.index()] = true);
-    let mut keep = vec![false; program.eqns.len()];
-    for (k, eqn) in program.eqns.iter().enumerate().rev() {
-        if eqn.outs().any(|out| needed[out.index()]) {
-            keep[k] = true;
-            eqn.args.iter().for_each(|arg| needed[arg.index()] = true);
+    let mut kept: Vec<Option<Kept>> = Vec::with_capacity(program.eqns.len());
+    for eqn in program.eqns.iter().rev() {
+        let kept_here = eqn.outs().any(|out| needed[out.index()]).then(|| Kept::of(eqn, &needed));
+        match &kept_here {
+            Some(Kept::Narrowed { args, .. }) => args.iter().for_each(|arg| needed[arg.index()] = true),
+            Some(Kept::Whole) => eqn.args.iter().for_each(|arg| needed[arg.index()] = true),
+            None => {}
         }
+        kept.push(kept_here);
     }
     let mut b = Builder::new();
-    let mut values: Vec<Option<Value>> = same_inputs(&mut b, program).into_iter().map(Some).collect();
-    for (eqn, keep) in program.eqns.iter().zip(keep) {
-        if !keep {
-            values.extend(eqn.outs().map(|_| None));
-            continue;
-        }
-        let args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()].expect("needed")).collect();
+    let mut values: Vec<Option<Value>> = vec![None; program.types.len()];
+    for (k, (ty, name)) in program.input_types().iter().zip(program.input_names()).enumerate() {
+        values[k] = inputs[k].then(|| b.input(name, ty.clone()));
+    }
+    for (eqn, kept) in program.eqns.iter().zip(kept.into_iter().rev()) {
+        let Some(kept) = kept else { continue };
         b.line = eqn.line;
-        values.extend(b.ops(eqn.op.clone(), &args).into_iter().map(Some));
+        let (op, args, outs) = match kept {
+            Kept::Whole => (eqn.op.clone(), eqn.args.clone(), eqn.outs().collect()),
+            Kept::Narrowed { op, args, outs } => (op, args, outs),
+        };
+        let args: Vec<Value> = args.iter().map(|arg| values[arg.index()].expect("needed")).collect();
+        let results = b.ops(op, &args);
+        outs.iter().zip(results).for_each(|(out, result)| values[out.index()] = Some(result));
     }
     let outputs: Vec<Value> = program.outputs.iter().map(|output| values[output.index()].expect("needed")).collect();
     b.finish(&outputs)
+}
+
+/// What stays of an equation that is needed.
+enum Kept {
+    Whole,
+    /// One that holds Programs, with the operands and results that are needed.
+    Narrowed {
+        op: Op,
+        args: Vec<Value>,
+        outs: Vec<Value>,
+    },
+}
+
+impl Kept {
+    fn of(eqn: &Eqn, needed: &[bool]) -> Self {
+        // A user's operation has the operands that its rule expects.
+        let programs = match &eqn.op {
+            Op::Call(_) | Op::Recompute(_) | Op::Cond(_) => eqn.op.programs(),
+            _ => return Kept::Whole,
+        };
+        let outs: Vec<bool> = eqn.outs().map(|out| needed[out.index()]).collect();
+        let inner: Vec<Program> = programs.iter().map(|program| with_outputs(program, &outs)).collect();
+        let mut used = vec![false; inner[0].names.len()];
+        for program in &inner {
+            used.iter_mut().zip(program.used_inputs()).for_each(|(used, here)| *used |= here);
+        }
+        let same = |(new, old): (&Program, &&Arc<Program>)| new.eqns.len() == old.eqns.len();
+        if !outs.contains(&false) && !used.contains(&false) && inner.iter().zip(&programs).all(same) {
+            return Kept::Whole;
+        }
+        let mut inner = inner.iter().map(|program| Arc::new(sweep(program, &used)));
+        let mut next = || inner.next().expect("as many Programs as before");
+        // The operands of the Programs are the last ones: a condition stands before them.
+        let own = eqn.args.len() - used.len();
+        let (op, conditions): (Op, &[Value]) = match &eqn.op {
+            Op::Call(_) => (Call { program: next() }.into(), &[]),
+            Op::Recompute(_) => (Recompute { program: next() }.into(), &[]),
+            Op::Cond(cond) => (Cond { yes: next(), no: next(), joint: cond.joint }.into(), &eqn.args[..own]),
+            _ => unreachable!("other operations stay whole"),
+        };
+        let args = eqn.args[own..].iter().zip(&used).filter(|(_, used)| **used).map(|(arg, _)| *arg);
+        Kept::Narrowed {
+            op,
+            args: conditions.iter().copied().chain(args).collect(),
+            outs: eqn.outs().zip(&outs).filter(|(_, needed)| **needed).map(|(out, _)| out).collect(),
+        }
+    }
+}
+
+/// The Program with the outputs marked, and what they need.
+fn with_outputs(program: &Program, marked: &[bool]) -> Program {
+    let mut program = program.clone();
+    let mut marks = marked.iter();
+    program.outputs.retain(|_| marks.next() == Some(&true));
+    dce(&program)
 }

@@ -4,26 +4,26 @@
 //! element, or one whose elements are all the same number. An array is never made larger than the text of its
 //! equation.
 
-use super::{Config, rebuild, repeated};
+use super::{Config, definition, rebuild, repeated};
 use crate::array::{Array, Data, Type};
 use crate::primitives::{Literal, Op, Primitive};
 use crate::program::{Builder, Program, Value};
 
 /// The Program with computed constants in place of the equations that compute them.
 pub(super) fn fold(program: &Program, _: &Config) -> Program {
-    rebuild(program, |b, op, args| match folded(b, op, args) {
+    rebuild(program, |b, op, args, types| match folded(b, op, args) {
         Some((literal, ty)) => {
             let scalar = b.op(literal, &[]);
-            vec![b.broadcast_scalar(scalar, &ty.shape)]
+            Some(b.broadcast_scalar(scalar, &ty.shape))
         }
-        None => b.ops(op.clone(), args),
+        None => b.again(op.clone(), args, types),
     })
 }
 
 /// The number that every element of the result is, and the result's type.
 fn folded(b: &Builder, op: &Op, args: &[Value]) -> Option<(Literal, Type)> {
     // Literals and what repeats them are what this pass produces; Programs inside may be long.
-    if matches!(op, Op::Literal(_)) || !op.programs().is_empty() {
+    if matches!(op, Op::Literal(_)) || args.is_empty() || !op.programs().is_empty() || repeats(b, op, args) {
         return None;
     }
     let known: Vec<Literal> = args.iter().map(|&arg| repeated(b, arg)).collect::<Option<_>>()?;
@@ -43,6 +43,11 @@ fn folded(b: &Builder, op: &Op, args: &[Value]) -> Option<(Literal, Type)> {
     // What fails is left for the run, which names the user's line.
     let results = op.eval(&operands).ok()?;
     Some((first(&results[0])?, ty))
+}
+
+/// Whether it is what this pass produces: a number in a shape.
+fn repeats(b: &Builder, op: &Op, args: &[Value]) -> bool {
+    matches!(op, Op::Broadcast(_)) && matches!(definition(b, args[0]), Some((Op::Literal(_), _)))
 }
 
 /// Whether every element of the result is one of the operand's.

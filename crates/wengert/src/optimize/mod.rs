@@ -19,8 +19,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+pub(crate) use cse::cse;
 pub(crate) use dce::dce;
 
+use crate::array::Type;
 use crate::primitives::{Call, Cond, Custom, Literal, Op, Primitive, Recompute, Rule};
 use crate::program::{Builder, Program, Value};
 use crate::transform::same_inputs;
@@ -83,7 +85,7 @@ pub struct Pass {
 pub const PASSES: [Pass; 4] = [
     Pass { name: "rewrite", about: "applies the table of rewrites, such as x * 1 = x", own: rules::rewrite },
     Pass { name: "fold", about: "computes what does not depend on the inputs", own: fold::fold },
-    Pass { name: "cse", about: "computes equal equations once", own: cse::cse },
+    Pass { name: "cse", about: "computes equal equations once", own: |program, _| cse(program) },
     Pass { name: "dce", about: "drops equations that no result needs", own: |program, _| dce(program) },
 ];
 
@@ -101,6 +103,9 @@ impl Pass {
     }
 
     fn recurse(&self, program: &Program, config: &Config) -> Program {
+        if program.eqns.iter().all(|eqn| eqn.op.programs().is_empty()) {
+            return (self.own)(program, config);
+        }
         let mut program = program.clone();
         for eqn in &mut program.eqns {
             if !eqn.op.programs().is_empty() {
@@ -127,16 +132,17 @@ impl Pass {
 pub fn optimize(program: &Program, config: &Config) -> Program {
     let mut program = program.clone();
     for _ in 0..MAX_ROUNDS {
-        let before = program.clone();
+        let mut before: Option<Program> = None;
         for pass in &PASSES {
             let start = Instant::now();
             let after = pass.run(&program, config);
             if *LOGS {
                 log(pass, start.elapsed(), &program, &after);
             }
-            program = after;
+            let last = std::mem::replace(&mut program, after);
+            before.get_or_insert(last);
         }
-        if program == before {
+        if before.is_none_or(|before| before == program) {
             break;
         }
     }
@@ -188,7 +194,7 @@ fn with_programs(op: &Op, mut make: impl FnMut(&Program) -> Program) -> Op {
     match op {
         Op::Call(op) => Call { program: make(&op.program) }.into(),
         Op::Recompute(op) => Recompute { program: make(&op.program) }.into(),
-        Op::Cond(op) => Cond { yes: make(&op.yes), no: make(&op.no) }.into(),
+        Op::Cond(op) => Cond { yes: make(&op.yes), no: make(&op.no), joint: op.joint }.into(),
         Op::Custom(op) => {
             let rule = match &op.rule {
                 Rule::Jvp(program) => Rule::Jvp(make(program)),
@@ -227,17 +233,21 @@ fn with_programs(op: &Op, mut make: impl FnMut(&Program) -> Program) -> Op {
     }
 }
 
-/// The Program made again, equation by equation: `emit` appends one, whose operands are values of the new Program,
-/// and gives its results.
-fn rebuild(program: &Program, mut emit: impl FnMut(&mut Builder, &Op, &[Value]) -> Vec<Value>) -> Program {
+/// The Program made again, equation by equation: `emit` appends one, whose operands are values of the new Program and
+/// whose results have these types, and gives its results.
+fn rebuild(program: &Program, mut emit: impl FnMut(&mut Builder, &Op, &[Value], &[Type]) -> Option<Value>) -> Program {
     let mut b = Builder::new();
     let mut values = same_inputs(&mut b, program);
+    values.reserve(program.types.len());
+    let mut args = Vec::new();
     for eqn in &program.eqns {
-        let args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
+        args.clear();
+        args.extend(eqn.args.iter().map(|arg| values[arg.index()]));
         b.line = eqn.line;
-        let outs = emit(&mut b, &eqn.op, &args);
-        debug_assert_eq!(outs.len(), eqn.results as usize, "`{}` keeps the number of its results", eqn.op.name());
-        values.extend(outs);
+        let types = &program.types[eqn.first.index()..eqn.first.index() + eqn.results as usize];
+        let first = emit(&mut b, &eqn.op, &args, types);
+        // The results of an equation follow one another.
+        values.extend((0..eqn.results).map(|k| Value(first.expect("an equation with results").0 + k)));
     }
     let outputs: Vec<Value> = program.outputs.iter().map(|output| values[output.index()]).collect();
     b.finish(&outputs)
@@ -245,9 +255,8 @@ fn rebuild(program: &Program, mut emit: impl FnMut(&mut Builder, &Op, &[Value]) 
 
 /// The operation and the operands that define a value of a list that is being made; `None` for an input.
 fn definition(b: &Builder, value: Value) -> Option<(&Op, &[Value])> {
-    let eqns = b.eqns();
-    let eqn = &eqns[eqns.partition_point(|eqn| eqn.first <= value).checked_sub(1)?];
-    eqn.outs().any(|out| out == value).then_some((&eqn.op, &eqn.args[..]))
+    let eqn = b.definition(value)?;
+    Some((&eqn.op, &eqn.args[..]))
 }
 
 /// The number that every element of a value is, if it is known from its definition.

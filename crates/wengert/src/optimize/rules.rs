@@ -6,7 +6,7 @@
 use super::{Class, Config, definition, rebuild, repeated};
 use crate::ops::{Binary, Unary};
 use crate::primitives::{
-    Broadcast, Call, Convert, Literal, Logic, Op, Permute, Reducer, Reshape, Reverse, Select, Slice,
+    Broadcast, Call, Convert, Literal, Logic, Op, Permute, Reduce, Reducer, Reshape, Reverse, Select, Slice,
 };
 use crate::program::{Builder, Program, Value};
 
@@ -40,14 +40,20 @@ pub(super) fn rewrite(program: &Program, config: &Config) -> Program {
 }
 
 pub(super) fn rewrite_with(program: &Program, rules: &[&Rewrite]) -> Program {
-    rebuild(program, |b, op, args| {
-        let (mut op, mut args) = (op.clone(), args.to_vec());
+    let apply = |b: &mut Builder, op: &Op, args: &[Value]| rules.iter().find_map(|rule| (rule.rewrite)(b, op, args));
+    rebuild(program, |b, op, args, types| {
+        let mut became = match apply(b, op, args) {
+            None => return b.again(op.clone(), args, types),
+            Some(became) => became,
+        };
         // Every rule leaves less behind than it found, so that this ends.
         loop {
-            match rules.iter().find_map(|rule| (rule.rewrite)(b, &op, &args)) {
-                None => return b.ops(op, &args),
-                Some(Became::Value(value)) => return vec![value],
-                Some(Became::Equation(new_op, new_args)) => (op, args) = (new_op, new_args),
+            match became {
+                Became::Value(value) => return Some(value),
+                Became::Equation(op, args) => match apply(b, &op, &args) {
+                    None => return b.again(op, &args, types),
+                    Some(next) => became = next,
+                },
             }
         }
     })
@@ -260,7 +266,67 @@ pub const RULES: &[Rewrite] = rules! {
         becomes(Call { program: program.clone() }, &args[1..])
     };
 
+    Exact "select(m, select(m, x, y), z) = select(m, x, z)",
+    "v20: f64[144] = select v2 v0 v1; v21: f64[144] = select v2 v20 v10", |b, op, args| {
+        let Op::Select(_) = op else { return None };
+        let inner = |value: Value, place: usize| match definition(b, value) {
+            Some((Op::Select(_), inner)) if inner[0] == args[0] => Some(inner[place]),
+            _ => None,
+        };
+        match (inner(args[1], 1), inner(args[2], 2)) {
+            (None, None) => None,
+            (yes, no) => becomes(Select, &[args[0], yes.unwrap_or(args[1]), no.unwrap_or(args[2])]),
+        }
+    };
+    Exact "select(m, x * c, 0) = x * c where x = select(m, y, 0) and c > 0, likewise x / c",
+    "v20: f64[144] = select v2 v0 v11; v21: f64[144] = div v20 v15; v22: f64[144] = select v2 v21 v11",
+    |b, op, args| {
+        let (Op::Select(_), (Op::Binary(binary), factors)) = (op, definition(b, *args.get(1)?)?) else { return None };
+        let (x, c) = match binary {
+            Binary::Mul => either(factors[0], factors[1], |c| is_positive(b, c)).map(|(c, x)| (x, c))?,
+            Binary::Div => (factors[0], factors[1]),
+            _ => return None,
+        };
+        let (Op::Select(_), inner) = definition(b, x)? else { return None };
+        let zero = is(b, inner[2], 0.0) && is(b, args[2], 0.0);
+        if zero && inner[0] == args[0] && is_positive(b, c) { same(args[1]) } else { None }
+    };
+    Exact "all of true = true, any of false = false", "v20: bool[] = all[axes=[0]] v16", |b, op, args| {
+        let Op::Reduce(reduce) = op else { return None };
+        let neutral = match reduce.reducer {
+            Reducer::All => truth(b, args[0])?,
+            Reducer::Any => !truth(b, args[0])?,
+            Reducer::Sum | Reducer::Prod | Reducer::Max | Reducer::Min => return None,
+        };
+        let kept = b.shape(args[0]).iter().enumerate().filter(|(axis, _)| !reduce.axes.contains(axis));
+        let ty = b.ty(args[0]).with_shape(kept.map(|(_, &length)| length).collect());
+        let value = reduce.reducer == Reducer::All;
+        if neutral { same(b.full(f64::from(u8::from(value)), &ty)) } else { None }
+    };
+
     // Elements that move.
+    Exact "f(broadcast x, broadcast y, c) = broadcast f(x, y, c)",
+    "v20: f64[2,144] = broadcast[shape=[2,144], axes=[1]] v0; v21: f64[2,144] = sqrt v20", before_broadcast;
+    Exact "any(broadcast x) = broadcast(any x), likewise all, max and min",
+    "v20: bool[2,144] = broadcast[shape=[2,144], axes=[1]] v2; v21: bool[2] = any[axes=[1]] v20;
+     v22: bool[144] = any[axes=[0]] v20; v23: bool[2,144] = broadcast[shape=[2,144], axes=[1]] v22;
+     v24: bool[] = all[axes=[0,1]] v23", extreme_of_broadcast;
+    Exact "permute(broadcast x) = broadcast(permute x)",
+    "v20: f64[2,12,12] = broadcast[shape=[2,12,12], axes=[1,2]] v4; v21: f64[12,2,12] = permute[order=[2,0,1]] v20",
+    |b, op, args| {
+        let (Op::Permute(permute), (Op::Broadcast(broadcast), x)) = (op, definition(b, *args.first()?)?) else {
+            return None;
+        };
+        let x = x[0];
+        let place = |axis: usize| permute.order.iter().position(|&own| own == axis).expect("a permutation");
+        let mut kept: Vec<(usize, usize)> =
+            broadcast.axes.iter().enumerate().map(|(k, &axis)| (place(axis), k)).collect();
+        kept.sort_unstable();
+        let (axes, order): (Vec<usize>, Vec<usize>) = kept.into_iter().unzip();
+        let shape: Vec<usize> = permute.order.iter().map(|&axis| broadcast.shape[axis]).collect();
+        let x = b.permute(x, &order);
+        becomes(Broadcast::new(&shape, &axes), &[x])
+    };
     Exact "reshape to the same shape = x", "v20: f64[144] = reshape[shape=[144]] v0", |b, op, args| match op {
         Op::Reshape(reshape) if b.shape(args[0]) == reshape.shape => same(args[0]),
         _ => None,
@@ -400,6 +466,68 @@ fn power_of_two_inverse(c: Literal) -> Option<f64> {
     let inverse = 1.0 / c;
     let normal = |x: f64| x.is_finite() && x.abs() >= least && x.abs() <= 1.0 / least;
     (mantissa == 0 && c.abs() != 1.0 && normal(c) && normal(inverse)).then_some(inverse)
+}
+
+/// Whether every element is one positive number that is neither 0 nor infinite.
+fn is_positive(b: &Builder, value: Value) -> bool {
+    match repeated(b, value) {
+        Some(Literal::F64(c)) => c > 0.0 && c.is_finite(),
+        Some(Literal::F32(c)) => c > 0.0 && c.is_finite(),
+        Some(Literal::Bool(_) | Literal::I64(_)) | None => false,
+    }
+}
+
+/// An elementwise function of numbers that repeat in the same way is computed once for each.
+fn before_broadcast(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Became> {
+    let elementwise =
+        matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_));
+    if !elementwise {
+        return None;
+    }
+    // The first operand that is not one number says how they repeat.
+    let leader = args.iter().find(|&&arg| repeated(b, arg).is_none())?;
+    let (Op::Broadcast(broadcast), source) = definition(b, *leader)? else { return None };
+    let shape = b.shape(source[0]).to_vec();
+    // Without elements nothing would be computed, and nothing could fail.
+    if shape.len() == broadcast.shape.len() || broadcast.shape.contains(&0) {
+        return None;
+    }
+    let broadcast = broadcast.clone();
+    let mut operands = Vec::with_capacity(args.len());
+    for &arg in args {
+        operands.push(match (repeated(b, arg), definition(b, arg)) {
+            (Some(literal), _) => Err(literal),
+            (None, Some((Op::Broadcast(own), source))) if *own == broadcast => Ok(source[0]),
+            _ => return None,
+        });
+    }
+    let operands = operands.into_iter().map(|operand| match operand {
+        Ok(value) => value,
+        Err(literal) => {
+            let scalar = b.op(literal, &[]);
+            b.broadcast_scalar(scalar, &shape)
+        }
+    });
+    let operands: Vec<Value> = operands.collect();
+    let result = b.op(op.clone(), &operands);
+    becomes(broadcast, &[result])
+}
+
+/// What is chosen among numbers that repeat does not depend on how often they do.
+fn extreme_of_broadcast(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Became> {
+    let (Op::Reduce(reduce), (Op::Broadcast(broadcast), x)) = (op, definition(b, *args.first()?)?) else {
+        return None;
+    };
+    if matches!(reduce.reducer, Reducer::Sum | Reducer::Prod) || broadcast.shape.contains(&0) {
+        return None;
+    }
+    let kept: Vec<usize> = (0..broadcast.shape.len()).filter(|axis| !reduce.axes.contains(axis)).collect();
+    let shape: Vec<usize> = kept.iter().map(|&axis| broadcast.shape[axis]).collect();
+    let inner: Vec<usize> = (0..broadcast.axes.len()).filter(|&k| reduce.axes.contains(&broadcast.axes[k])).collect();
+    let axes: Vec<usize> = broadcast.axes.iter().filter_map(|axis| kept.iter().position(|own| own == axis)).collect();
+    let x = x[0];
+    let x = if inner.is_empty() { x } else { b.op(Reduce::new(reduce.reducer, &inner), &[x]) };
+    becomes(Broadcast::new(&shape, &axes), &[x])
 }
 
 /// The elements of a slice of a slice that has some.

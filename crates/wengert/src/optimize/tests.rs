@@ -337,3 +337,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_no_branch_needs_is_not_passed_and_what_nobody_needs_is_not_computed() {
+    let program = parse(
+        "program(v0: f64[], v1: bool[], v2: f64[]) {
+           v3: f64[] = sin v2
+           v4: f64[], v5: f64[] = cond[yes=program(v0: f64[], v1: f64[]) { v2: f64[] = exp v1; return v0 v2 },
+             no=program(v0: f64[], v1: f64[]) { v2: f64[] = neg v0; v3: f64[] = cos v1; return v2 v3 }] v1 v0 v3
+           return v4
+         }",
+    );
+    let expected = "program(v0: f64[], v1: bool[], v2: f64[]) {
+  v3: f64[] = cond[yes=program(v0: f64[]) {
+    return v0
+  }, no=program(v0: f64[]) {
+    v1: f64[] = neg v0
+    return v1
+  }] v1 v0
+  return v3
+}";
+    assert_eq!(program.optimize().to_string(), expected);
+}

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::sample::numbers;
-use super::{Attributes, Cotangent, Family, Op, Operand, OperandSet, Primitive, Sample, WithTangents};
+use super::{Attributes, Cotangent, Family, Op, Operand, OperandSet, Primitive, Reduce, Reducer, Sample, WithTangents};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Misfit, misfit};
 use crate::ops::{Binary, Unary};
@@ -285,25 +285,64 @@ impl Recompute {
 /// one of the Programs runs.
 ///
 /// Under `vmap` with a condition of its own in every lane both run, and `select` chooses: what is
-/// not chosen never reaches a derivative.
+/// not chosen never reaches a derivative. A `joint` one asks whether the condition holds in every
+/// lane instead, and stays one of two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cond {
     /// What runs if the condition holds.
     pub yes: Arc<Program>,
     /// What runs otherwise.
     pub no: Arc<Program>,
+    /// Whether `yes` is only a shorter way to what `no` gives where the condition holds, so that
+    /// `no` is right everywhere.
+    pub joint: bool,
 }
 
 impl Cond {
     /// Between these Programs.
     pub fn new(yes: Program, no: Program) -> Self {
-        Cond { yes: Arc::new(yes), no: Arc::new(no) }
+        Cond { yes: Arc::new(yes), no: Arc::new(no), joint: false }
+    }
+
+    /// A shorter way where the condition holds: there `yes` gives what `no` gives.
+    ///
+    /// ```
+    /// use wengert::primitives::{Cond, Primitive};
+    /// use wengert::{Program, Type, DType};
+    /// let whole: Program = "program(v0: f64[]) { v1: f64[] = abs v0; return v1 }".parse()?;
+    /// let short: Program = "program(v0: f64[]) { return v0 }".parse()?;
+    /// let mut b = wengert::Builder::new();
+    /// let positive = b.input("positive", Type::new(DType::Bool, &[]));
+    /// let x = b.input("x", Type::new(DType::F64, &[]));
+    /// let y = b.emit(Cond::joint(short, whole), &[positive, x])?[0];
+    /// // A condition in every lane: still one equation, of which one branch runs.
+    /// let lanes = b.finish(&[y]).vmap(&[true, true], 3)?;
+    /// assert!(lanes.eqns().iter().any(|eqn| eqn.op.name() == "cond"));
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    pub fn joint(yes: Program, no: Program) -> Self {
+        Cond { joint: true, ..Cond::new(yes, no) }
+    }
+
+    /// Between other Programs, in the same way.
+    pub(crate) fn between(&self, yes: Program, no: Program) -> Self {
+        Cond { joint: self.joint, ..Cond::new(yes, no) }
+    }
+
+    /// Whether what runs in a lane that does not count could fail there.
+    pub(crate) fn can_fail(&self) -> bool {
+        can_fail(&self.yes) || can_fail(&self.no)
     }
 
     /// The equation on Programs made of both; `make` gives the new ones.
     fn both<T>(&self, mut make: impl FnMut(&Program) -> Result<T, Misfit>) -> Result<(T, T), Misfit> {
         Ok((make(&self.yes)?, make(&self.no)?))
     }
+}
+
+/// Whether an operation inside can fail on the values it gets.
+fn can_fail(program: &Program) -> bool {
+    program.eqns().iter().any(|eqn| !eqn.op.harmless().is_empty() || eqn.op.programs().iter().any(|p| can_fail(p)))
 }
 
 impl Primitive for Cond {
@@ -357,6 +396,12 @@ impl Primitive for Cond {
         batched: &[bool],
         length: usize,
     ) -> Result<Vec<(Value, bool)>, Misfit> {
+        if batched[0] && self.joint {
+            // Where it does not hold in one lane, the longer way is right for all of them.
+            let everywhere = b.op(Reduce::new(Reducer::All, &[0]), &args[..1]);
+            let (args, batched) = ([&[everywhere], &args[1..]].concat(), [&[false], &batched[1..]].concat());
+            return self.batch(b, &args, &batched, length);
+        }
         if batched[0] {
             return self.batch_by_select(b, args, batched, length, None);
         }
@@ -375,14 +420,15 @@ impl Primitive for Cond {
             Ok(b.finish(&outs))
         };
         let (yes, no) = self.both(widen)?;
-        let outs = b.ops(Cond::new(yes, no), args);
+        let outs = b.ops(self.between(yes, no), args);
         Ok(outs.into_iter().zip(flags).collect())
     }
     fn programs(&self) -> Vec<&Arc<Program>> {
         vec![&self.yes, &self.no]
     }
     fn attributes(&self) -> Attributes {
-        Attributes::default().with("yes", &self.yes).with("no", &self.no)
+        let attributes = Attributes::default().with("yes", &self.yes).with("no", &self.no);
+        if self.joint { attributes.with("joint", true) } else { attributes }
     }
 }
 
@@ -399,7 +445,7 @@ impl Cond {
         let has: Vec<bool> = yes.iter().zip(&no).map(|(yes, no)| yes | no).collect();
         let ((yes, _), (no, _)) = self.both(|program| tangent_program(program, &active, Some(&has)))?;
         let operands: Vec<Value> = args.iter().copied().chain(tangents.iter().flatten().copied()).collect();
-        let dots = b.ops(Cond::new(yes, no), &operands);
+        let dots = b.ops(self.between(yes, no), &operands);
         Ok((outs, place(dots, &has)))
     }
 
@@ -428,7 +474,7 @@ impl Cond {
         let yes = pulled_program(yes_b, &yes, &layout, operands_inside);
         let no = pulled_program(no_b, &no, &layout, operands_inside);
         let args: Vec<Value> = std::iter::once(operands[0].known()).chain(region.args).collect();
-        let results = b.ops(Cond::new(yes, no), &args);
+        let results = b.ops(self.between(yes, no), &args);
         let pulled = cotangents(results, &layout);
         Ok(std::iter::once(None).chain(pulled).collect())
     }
@@ -473,6 +519,8 @@ impl Family for Cond {
         };
         let cond = Cond::new(branch(Unary::Sin), branch(Unary::Square));
         let args = |outcome: bool| [Array::scalar(outcome), numbers(1, &[3]), numbers(2, &[3])];
-        vec![Sample::new(cond.clone(), &args(true)), Sample::new(cond, &args(false))]
+        let joint = Cond::joint(branch(Unary::Sin), branch(Unary::Sin));
+        let samples = [(&cond, true), (&cond, false), (&joint, true), (&joint, false)];
+        samples.into_iter().map(|(cond, outcome)| Sample::new(cond.clone(), &args(outcome))).collect()
     }
 }

@@ -7,6 +7,7 @@ use super::{Attributes, Family, Operand, OperandSet, Primitive, Sample, arity};
 use crate::array::{Array, DType, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
+use crate::transform::masked;
 
 /// Two operands contracted by axis labels: `out[labels of out] = sum over all other labels of
 /// lhs[its labels] * rhs[its labels]`. `ij,jk->ik` is the matrix product.
@@ -119,6 +120,23 @@ impl Einsum {
         // What was summed away in this operand alone had the same weight everywhere.
         let summed: Vec<usize> = (0..labels.len()).filter(|&axis| !reached(&labels[axis])).collect();
         Ok(b.spread(bar, &ty.shape, &summed))
+    }
+
+    /// Where an operand meets a place of the result that is marked, if the other operand is 1: some
+    /// place with the same labels is. No sum is needed for that.
+    pub(crate) fn met(&self, b: &mut Builder, mask: Value, operand: usize, types: &[Type; 2]) -> Value {
+        let (labels, ty) = ([&self.lhs, &self.rhs][operand], &types[operand].with_dtype(DType::Bool));
+        if types[1 - operand].size() == 0 {
+            return b.full(0.0, ty);
+        }
+        let others: Vec<usize> = (0..self.out.len()).filter(|&axis| !labels.contains(&self.out[axis])).collect();
+        let mask = masked::any(b, mask, &others);
+        let kept: Vec<u8> = self.out.iter().copied().filter(|label| labels.contains(label)).collect();
+        let place = |label: &u8| kept.iter().position(|own| own == label);
+        let order: Vec<usize> = labels.iter().filter_map(place).collect();
+        let mask = b.permute(mask, &order);
+        let summed: Vec<usize> = (0..labels.len()).filter(|&axis| !kept.contains(&labels[axis])).collect();
+        b.spread(mask, &ty.shape, &summed)
     }
 
     fn contract<T: Element>(

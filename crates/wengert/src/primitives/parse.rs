@@ -58,7 +58,10 @@ fn structured(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
             "recurrence" => Recurrence { axis: fields.integer("axis")?, reverse: fields.flag("reverse")? }.into(),
             "call" => Call { program: fields.program("program")? }.into(),
             "recompute" => Recompute { program: fields.program("program")? }.into(),
-            "cond" => Cond { yes: fields.program("yes")?, no: fields.program("no")? }.into(),
+            "cond" => {
+                let (yes, no) = (fields.program("yes")?, fields.program("no")?);
+                Cond { yes, no, joint: fields.has("joint") && fields.flag("joint")? }.into()
+            }
             "custom" => custom(fields)?.into(),
             _ => return Ok(None),
         }))

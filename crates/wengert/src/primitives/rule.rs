@@ -178,6 +178,9 @@ impl Real for Sym {
             }
         }
     }
+    fn sech2_beside_tanh(self, _: Self) -> Self {
+        self.sech2()
+    }
     fn all_finite(self) -> bool {
         matches!(self, Sym::Constant(x) if x.is_finite())
     }

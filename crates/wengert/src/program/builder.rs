@@ -25,6 +25,8 @@ pub struct Builder {
     /// The inputs may come at any time; [`Builder::finish`] puts them first.
     inputs: Vec<(Value, String)>,
     eqns: Vec<Eqn>,
+    /// The equation that defines each value; none for an input.
+    origins: Vec<u32>,
     /// The user's line for the equations that come.
     pub(crate) line: Option<Line>,
 }
@@ -37,15 +39,27 @@ impl Builder {
 
     /// One more input. The name is for people and may be empty.
     pub fn input(&mut self, name: &str, ty: Type) -> Value {
-        let value = self.define(ty);
+        let value = self.define(ty, INPUT);
         self.inputs.push((value, name.to_owned()));
         value
     }
 
-    fn define(&mut self, ty: Type) -> Value {
+    fn define(&mut self, ty: Type, origin: u32) -> Value {
         let value = Value(u32::try_from(self.types.len()).expect("a Program has less than 2^32 values"));
         self.types.push(ty);
+        self.origins.push(origin);
         value
+    }
+
+    fn push(&mut self, op: Op, args: &[Value], results: impl IntoIterator<Item = Type>) -> Value {
+        let first = Value(self.types.len() as u32);
+        let origin = self.eqns.len() as u32;
+        results.into_iter().for_each(|ty| {
+            self.define(ty, origin);
+        });
+        let results = self.types.len() as u32 - first.0;
+        self.eqns.push(Eqn { op, args: args.to_vec(), first, results, line: self.line });
+        first
     }
 
     /// Appends `op(args)` and gives its results.
@@ -56,10 +70,22 @@ impl Builder {
         let op = op.into();
         let types: Vec<&Type> = args.iter().map(|&arg| &self.types[arg.index()]).collect();
         let results = infer(&op, &types).map_err(|error| error.at(self.line))?;
-        let first = Value(self.types.len() as u32);
-        let outs: Vec<Value> = results.into_iter().map(|ty| self.define(ty)).collect();
-        self.eqns.push(Eqn { op, args: args.to_vec(), first, results: outs.len() as u32, line: self.line });
-        Ok(outs)
+        let count = results.len() as u32;
+        let first = self.push(op, args, results);
+        Ok((first.0..first.0 + count).map(Value).collect())
+    }
+
+    /// Appends an equation of a Program that exists, on operands of the types that they have there:
+    /// its results have the types `results` and need no inference. Gives the first result.
+    pub(crate) fn again(&mut self, op: Op, args: &[Value], results: &[Type]) -> Option<Value> {
+        debug_assert_eq!(
+            infer(&op, &args.iter().map(|&arg| self.ty(arg)).collect::<Vec<&Type>>()).as_deref().ok(),
+            Some(results),
+            "`{}` has the types it had",
+            op.name()
+        );
+        let first = self.push(op, args, results.iter().cloned());
+        (!results.is_empty()).then_some(first)
     }
 
     /// As [`Builder::emit`], for a rule whose operands fit by construction, with one result.
@@ -95,6 +121,11 @@ impl Builder {
         &self.eqns
     }
 
+    /// The equation that defines a value; `None` for an input.
+    pub(crate) fn definition(&self, value: Value) -> Option<&Eqn> {
+        self.eqns.get(self.origins[value.index()] as usize)
+    }
+
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Value> {
         self.inputs.iter().map(|&(value, _)| value)
     }
@@ -113,6 +144,23 @@ impl Builder {
 
     /// The Program with these results.
     pub fn finish(self, outputs: &[Value]) -> Program {
+        // The usual case: nothing has to be renamed.
+        if self.inputs.iter().enumerate().all(|(k, (input, _))| input.index() == k) {
+            let program = Program {
+                eqns: self.eqns,
+                outputs: outputs.to_vec(),
+                names: self.inputs.into_iter().map(|(_, name)| name).collect(),
+                types: self.types,
+            };
+            #[cfg(debug_assertions)]
+            program.verify().unwrap_or_else(|why| panic!("{why}\n{program}"));
+            return program;
+        }
+        self.renamed(outputs)
+    }
+
+    /// The Program with its inputs put first.
+    fn renamed(self, outputs: &[Value]) -> Program {
         let mut renamed = vec![Value(u32::MAX); self.types.len()];
         let mut types = Vec::with_capacity(self.types.len());
         let mut place = |old: Value, types: &mut Vec<Type>| {
@@ -140,6 +188,9 @@ impl Builder {
         program
     }
 }
+
+/// The origin of an input.
+const INPUT: u32 = u32::MAX;
 
 /// The types of the results, checked to fit in memory.
 pub(crate) fn infer(op: &Op, args: &[&Type]) -> Result<Vec<Type>, Error> {

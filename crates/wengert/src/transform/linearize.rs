@@ -4,7 +4,7 @@
 
 use crate::array::Type;
 use crate::error::Error;
-use crate::optimize::dce;
+use crate::optimize::{cse, dce};
 use crate::primitives::Op;
 use crate::program::{Builder, Eqn, Program, Value};
 use crate::transform::{jvp, same_inputs, transpose};
@@ -30,6 +30,8 @@ pub(crate) fn linearize(
     args: &[Value],
     active: &[bool],
 ) -> Result<(Vec<Value>, Linear), Error> {
+    // What is computed twice would be pulled back twice, and its two cotangents never meet again.
+    let program = &cse(program);
     let mut joint = Builder::new();
     joint.line = b.line;
     let primals = same_inputs(&mut joint, program);

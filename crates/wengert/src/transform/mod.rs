@@ -7,6 +7,7 @@ pub(crate) mod jacobian;
 pub(crate) mod jvp;
 pub(crate) mod linear;
 pub(crate) mod linearize;
+pub(crate) mod masked;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
 

@@ -5,11 +5,11 @@
 //! again; what moves or adds numbers moves and joins masks; where several uses meet, the masks are
 //! joined. It is not "zero times anything is zero": `0 * ln(x)` at 0 stays NaN.
 
-use crate::array::DType;
 use crate::error::{Error, ErrorKind};
-use crate::ops::{Binary, Compare, Unary};
+use crate::ops::Binary;
 use crate::primitives::{Cotangent, Logic, Op, Operand, Primitive};
 use crate::program::{Builder, Eqn, Program, Value};
+use crate::transform::masked;
 
 /// Appends the transpose of a Program that is linear in the inputs without a value. Gives the
 /// cotangents of these inputs, `None` where structurally zero, and `None` for the others.
@@ -131,10 +131,10 @@ fn pull(
         });
         return Ok(masked.collect());
     }
-    pull_masked(b, eqn, &values, &masks, operands)
+    masked::pull(b, eqn, &values, &masks, operands)
 }
 
-fn transposed(
+pub(super) fn transposed(
     b: &mut Builder,
     op: &Op,
     cotangents: &[Option<Value>],
@@ -153,7 +153,7 @@ fn unsupported(b: &Builder, op: &Op, operands: &[Operand], why: &str) -> Error {
     Error::new(ErrorKind::Unsupported, &op.name(), why).of(&types).at(b.line)
 }
 
-fn mask_out(b: &mut Builder, mask: Value, value: Value) -> Value {
+pub(super) fn mask_out(b: &mut Builder, mask: Value, value: Value) -> Value {
     let zero = b.zeros_like(value);
     b.select(mask, value, zero)
 }
@@ -172,127 +172,4 @@ fn behind_select(
         Cotangent { value, mask: Some(with_mask(b, not_chosen)) }
     });
     vec![None, yes, no]
-}
-
-/// The transpose of an operation that moves, adds or contracts, at masked cotangents. A number that
-/// is masked and meets an infinity or NaN of a known operand must not make NaN: such products are
-/// left out unless a cotangent that counts meets one on its way to the same place.
-fn pull_masked(
-    b: &mut Builder,
-    eqn: &Eqn,
-    values: &[Option<Value>],
-    masks: &[Option<Value>],
-    operands: &[Operand],
-) -> Result<Vec<Option<Cotangent>>, Error> {
-    let is_factor = |b: &Builder, operand: &Operand| match operand {
-        Operand::Known(value) => b.dtype(*value).is_float(),
-        Operand::Linear(_) => false,
-    };
-    let plain = transposed(b, &eqn.op, values, operands)?;
-    // How many cotangents that count reach a place: with every factor 1.
-    let reached = count_ways(b, eqn, masks, operands, |b, factor| {
-        let ty = b.ty(factor).with_dtype(DType::F64);
-        b.full(1.0, &ty)
-    })?;
-    let (mut safe, mut finite_ways) = (plain.clone(), vec![None; plain.len()]);
-    if operands.iter().any(|operand| is_factor(b, operand)) {
-        let mut finite = operands.to_vec();
-        for (k, operand) in operands.iter().enumerate() {
-            if let Operand::Known(value) = operand
-                && is_factor(b, operand)
-            {
-                let ok = is_finite(b, *value);
-                let used = uses(b, eqn, k, masks, operands, &reached)?;
-                let ok = used.map_or(ok, |used| b.op(Logic::And, &[ok, used]));
-                finite[k] = Operand::Known(mask_out(b, ok, *value));
-            }
-        }
-        safe = transposed(b, &eqn.op, values, &finite)?;
-        finite_ways = count_ways(b, eqn, masks, operands, |b, factor| {
-            let ok = is_finite(b, factor);
-            b.convert(ok, DType::F64)
-        })?;
-    }
-    let mut pulled = Vec::with_capacity(plain.len());
-    for k in 0..plain.len() {
-        pulled.push(match (plain[k], safe[k], reached[k]) {
-            (Some(plain), Some(safe), Some(reached)) => {
-                let value = match finite_ways[k] {
-                    Some(finite_ways) => {
-                        let meets = b.op(Compare::Gt, &[reached, finite_ways]);
-                        b.select(meets, plain, safe)
-                    }
-                    None => safe,
-                };
-                Some(Cotangent { value, mask: Some(is_positive(b, reached)) })
-            }
-            _ => None,
-        });
-    }
-    Ok(pulled)
-}
-
-/// On how many ways cotangents that count reach each place, where a way is as often there as the
-/// product of its `factors`. In double precision, in which counts are exact.
-fn count_ways(
-    b: &mut Builder,
-    eqn: &Eqn,
-    masks: &[Option<Value>],
-    operands: &[Operand],
-    mut factors: impl FnMut(&mut Builder, Value) -> Value,
-) -> Result<Vec<Option<Value>>, Error> {
-    let counts: Vec<Option<Value>> = masks.iter().map(|mask| mask.map(|mask| b.convert(mask, DType::F64))).collect();
-    let operands = operands.iter().map(|operand| match operand {
-        Operand::Known(value) if b.dtype(*value).is_float() => Operand::Known(factors(b, *value)),
-        Operand::Known(value) => Operand::Known(*value),
-        Operand::Linear(ty) => Operand::Linear(ty.with_dtype(DType::F64)),
-    });
-    let operands: Vec<Operand> = operands.collect();
-    transposed(b, &eqn.op, &counts, &operands)
-}
-
-/// Where a known factor meets a cotangent that counts; `None` if that is not known. Elsewhere it is
-/// left out, because its own derivative may be infinite though it is finite: that of a square root
-/// at 0.
-fn uses(
-    b: &mut Builder,
-    eqn: &Eqn,
-    factor: usize,
-    masks: &[Option<Value>],
-    operands: &[Operand],
-    reached: &[Option<Value>],
-) -> Result<Option<Value>, Error> {
-    if let Op::Recurrence(_) = eqn.op {
-        // A factor multiplies the cotangent of the term beside it.
-        return Ok(reached[1].map(|reached| is_positive(b, reached)));
-    }
-    if !eqn.op.linear_in(operands.len()).iter().any(|set| set.contains(&factor)) {
-        return Ok(None);
-    }
-    // The map is linear in the factor too: its transpose there counts the products.
-    let counts: Vec<Option<Value>> = masks.iter().map(|mask| mask.map(|mask| b.convert(mask, DType::F64))).collect();
-    let mut swapped = Vec::with_capacity(operands.len());
-    for (k, operand) in operands.iter().enumerate() {
-        let ty = operand.ty(b);
-        swapped.push(match operand {
-            _ if k == factor => Operand::Linear(ty.with_dtype(DType::F64)),
-            Operand::Known(value) if !ty.dtype.is_float() => Operand::Known(*value),
-            _ => Operand::Known(b.full(1.0, &ty.with_dtype(DType::F64))),
-        });
-    }
-    let met = transposed(b, &eqn.op, &counts, &swapped)?;
-    Ok(met[factor].map(|met| is_positive(b, met)))
-}
-
-fn is_positive(b: &mut Builder, x: Value) -> Value {
-    let zero = b.zeros_like(x);
-    b.op(Compare::Gt, &[x, zero])
-}
-
-/// Where a number is neither infinite nor NaN.
-fn is_finite(b: &mut Builder, x: Value) -> Value {
-    let magnitude = b.op(Unary::Abs, &[x]);
-    let ty = b.ty(x).clone();
-    let infinity = b.full(f64::INFINITY, &ty);
-    b.op(Compare::Lt, &[magnitude, infinity])
 }

@@ -65,7 +65,7 @@ pub(crate) fn vmap_guarded(
         let outs = match &eqn.op {
             Op::Call(call) => vmap_guarded(b, &call.program, &args, &batched, length, mask)?,
             Op::Recompute(region) => vmap_guarded(b, &region.program, &args, &batched, length, mask)?,
-            Op::Cond(cond) => {
+            Op::Cond(cond) if !cond.joint || cond.can_fail() => {
                 args[0] = b.batch_all(&args[..1], &batched[..1], length)[0];
                 batched[0] = true;
                 cond.batch_by_select(b, &args, &batched, length, Some(mask))

@@ -64,6 +64,7 @@ UNARY = {
     "sinh": (mpmath.sinh, WIDE),
     "cosh": (mpmath.cosh, WIDE),
     "tanh": (mpmath.tanh, TAILS + [20.0]),
+    "sech2": (lambda x: mpmath.sech(x) ** 2, TAILS),
     "asinh": (mpmath.asinh, WIDE + [40.0]),
     "acosh": (mpmath.acosh, [1.2, 1.9, 4.0]),
     "atanh": (mpmath.atanh, [-0.8, -0.3, 0.0, 0.6]),

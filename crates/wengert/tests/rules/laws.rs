@@ -128,6 +128,7 @@ fn inside_unary<R: Real>(op: Unary, x: R) -> R {
         | Unary::Sinh
         | Unary::Cosh
         | Unary::Tanh
+        | Unary::Sech2
         | Unary::Asinh
         | Unary::Sigmoid
         | Unary::Softplus

@@ -31,6 +31,7 @@ fn edges_of_unary(op: Unary) -> &'static [f64] {
         | Unary::Tan
         | Unary::Atan
         | Unary::Tanh
+        | Unary::Sech2
         | Unary::Asinh
         | Unary::Sigmoid
         | Unary::Softplus

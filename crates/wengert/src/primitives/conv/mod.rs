@@ -9,9 +9,11 @@ use std::borrow::Cow;
 use super::einsum::{rounded, widened};
 use super::sample::{numbers, numbers_f32};
 use super::{Attributes, Family, Operand, OperandSet, Primitive, Reverse, Sample, arity, check_float};
-use crate::array::{Array, Type, for_each_index, row_major};
+use crate::array::{Array, DType, Type, for_each_index, row_major};
 use crate::error::{Misfit, misfit};
+use crate::ops::Compare;
 use crate::program::{Builder, Value};
+use crate::transform::masked;
 pub use window::WindowArg;
 
 /// Convolution of `x [N, C, spatial..]` with a kernel `w [O, C / groups, spatial..]`, as in neural
@@ -237,6 +239,40 @@ impl Conv {
     fn emit(self, b: &mut Builder, x: Value, w: Value) -> Result<Value, Misfit> {
         self.infer(&[b.ty(x), b.ty(w)])?;
         Ok(b.op(self, &[x, w]))
+    }
+
+    /// Where an operand meets a place of the result that is marked, if the other operand is 1: one
+    /// channel stands for all that the operand meets alike. `None` where there are groups, in which
+    /// it does not.
+    pub(crate) fn met(&self, b: &mut Builder, mask: Value, operand: usize, types: &[Type; 2]) -> Option<Value> {
+        let [x, w] = types;
+        let ty = types[operand].with_dtype(DType::Bool);
+        if [&x.shape, &w.shape].iter().any(|shape| shape.contains(&0)) || b.ty(mask).size() == 0 {
+            return Some(b.full(0.0, &ty));
+        }
+        if self.groups * self.batch_groups != 1 {
+            return None;
+        }
+        let one_channel = |shape: &[usize], axes: &[usize]| {
+            let length = |(axis, &length): (usize, &usize)| if axes.contains(&axis) { 1 } else { length };
+            Type::new(DType::F64, &shape.iter().enumerate().map(length).collect::<Vec<usize>>())
+        };
+        let count = if operand == 0 {
+            let out = one_channel(b.shape(mask), &[1]);
+            let any = masked::any(b, mask, &[1]);
+            let any = b.reshape(any, &out.shape);
+            let (any, ones) = (b.convert(any, DType::F64), b.full(1.0, &one_channel(&w.shape, &[0, 1])));
+            self.pull_x(b, any, &one_channel(&x.shape, &[1]), ones).ok()?
+        } else {
+            let (count, ones) = (b.convert(mask, DType::F64), b.full(1.0, &one_channel(&x.shape, &[1])));
+            self.pull_w(b, count, ones, &one_channel(&w.shape, &[1])).ok()?
+        };
+        let zero = b.zeros_like(count);
+        let met = b.op(Compare::Gt, &[count, zero]);
+        // The channels of the input are axis 1 of both.
+        let shape: Vec<usize> = [&ty.shape[..1], &ty.shape[2..]].concat();
+        let met = b.reshape(met, &shape);
+        Some(b.spread(met, &ty.shape, &[1]))
     }
 
     /// The cotangent of x: the cotangent of the result, its elements as far from each other as the
