@@ -115,8 +115,10 @@ pub(super) fn measure(workload: &str, dtype: &str, mut case: Case, effort: Effor
     }
 }
 
-/// The threads that the library may use: today's executor runs on the thread that calls it, whatever is asked for.
-fn set_threads(_threads: usize) {}
+/// How many threads the engine uses.
+fn set_threads(threads: usize) {
+    wengert::set_threads(threads);
+}
 
 /// The sorted seconds of calls that are repeated for `time`, at least five.
 fn repeated(call: &mut dyn FnMut(), time: Duration) -> Vec<f64> {
