@@ -50,10 +50,13 @@ mod vector;
 const PAYS: usize = 1 << 19;
 /// Multiply-adds of a group of small products, or of the smallest tile.
 const GRAIN: usize = 1 << 18;
-/// The largest number of tiles of one result. Every tile packs its part of both operands again.
+/// The largest number of tiles of one result. Every tile packs its part of both operands again, so
+/// more than [`FEW`] are made only of sides that are long enough for it not to matter.
 const TILES: usize = 64;
-/// The shortest side of a tile that is cut from a longer one, for the same reason.
-const SIDE: usize = 128;
+/// Tiles that are worth some packing.
+const FEW: usize = 16;
+/// The shortest side of a tile that is cut from a longer one, for few tiles and for many.
+const SIDE: [usize; 2] = [96, 256];
 
 /// A matrix, or a batch of them, that is read.
 ///
@@ -370,12 +373,15 @@ impl Tiles {
     fn of(dims: [usize; 3], method: Method) -> Tiles {
         let [m, k, n] = dims;
         let work = m.saturating_mul(n).saturating_mul(k);
-        // A vector has one side only, and no packing that speaks against short ones.
-        let shortest = if method == Method::Vector { 16 } else { SIDE };
         let mut counts = [1, 1];
         while 2 * counts[0] * counts[1] <= TILES.min(work / GRAIN) {
             let sides = [m.div_ceil(counts[0]), n.div_ceil(counts[1])];
             let longer = usize::from(sides[1] > sides[0]);
+            // A vector has one side only, and no packing that speaks against short ones.
+            let shortest = match method {
+                Method::Vector => 16,
+                Method::Blocks | Method::Library => SIDE[usize::from(counts[0] * counts[1] >= FEW)],
+            };
             if sides[longer] < 2 * shortest {
                 break;
             }
