@@ -32,11 +32,12 @@
 //!   Wengert.
 //! - **Unsafe code is in four places, each with one purpose**: [`dispatch`](mod@dispatch) calls
 //!   functions of a higher instruction set; [`pool`] lends a function to threads; [`arena`] views
-//!   bytes as numbers; `product` hands out the tiles of one result.
+//!   bytes as numbers; `product` names vectors and hands out the tiles of one result.
 //! - **The bits of a result do not depend on the level, nor on the place in a block, nor on
 //!   its length.** There is no fused multiply-add and no special code for the end of a slice.
-//!   The exceptions are the bits of a NaN, which nobody promises, and sine, cosine and
-//!   tangent beyond 131072, which are the standard library's and so the platform's.
+//!   The exceptions are `product`, whose sums are fused where the level allows; the bits of a
+//!   NaN, which nobody promises; and sine, cosine and tangent beyond 131072, which are the
+//!   standard library's and so the platform's.
 //! - **No function of [`math`] branches on a value**, except for those large angles.
 //!
 //! # Functions

@@ -7,11 +7,14 @@
 //! with zeros, of which nothing comes to light.
 //!
 //! The shape of the blocks is that of the usual kernels of matrix products (Goto and van de Geijn,
-//! Anatomy of high-performance matrix multiplication, 2008); the compiler keeps the sums in
-//! registers, 95% as fast as the library where that need not pack.
+//! Anatomy of high-performance matrix multiplication, 2008).
 
 use super::number::{Number, Task, View};
+use super::registers::{Lanes, Vector};
 use crate::{Level, Work, dispatch_at, machine_level};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// Rows of the right operand that a panel holds: 16 KiB at 128 bytes a row.
@@ -20,38 +23,38 @@ const DEPTH: usize = 128;
 /// Whether multiply-add is one instruction everywhere; on x86-64 it is from AVX2 on.
 const ALWAYS_FUSED: bool = cfg!(target_arch = "aarch64");
 
-/// Names the blocks of each type and level: rows, then columns of the stripes that are tried in
-/// turn. 512-bit vectors have 32 registers, of which 16 hold sums; the others have 16, of which 12
-/// or 8 do.
+/// Defines the function of a type; gives for each level the vectors of a stripe, and those of
+/// the last few columns.
 macro_rules! blocks {
-    ($($number:ident: [$v4:expr, $v4_half:expr], [$v3:expr, $v3_half:expr], [$v1:expr, $v1_half:expr], $least:expr;)*) => {$(
+    ($($number:ident: $wide4:ty | $least4:ty, $wide3:ty | $least3:ty, $wide1:ty;)*) => {$(
         /// Runs a task of this type in the blocks of the level.
+        ///
+        /// 512-bit vectors have 32 registers, of which 16 hold sums here; the others have 16, of
+        /// which 12 or 8 do.
         pub(super) fn $number(task: Task<$number>, level: Level) {
             match level.min(machine_level()) {
-                Level::Avx512 => dispatch_at(level, Blocks::<$number, 8, $v4, $v4_half, $least, true>(task)),
-                Level::Avx2 => dispatch_at(level, Blocks::<$number, 6, $v3, $v3_half, $least, true>(task)),
-                Level::Baseline => {
-                    dispatch_at(level, Blocks::<$number, 4, $v1, $v1_half, $least, ALWAYS_FUSED>(task));
-                }
+                Level::Baseline => dispatch_at(Level::Baseline, Blocks::<$wide1, $wide1, 4>(task, PhantomData)),
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 => dispatch_at(Level::Avx2, Blocks::<$wide3, $least3, 6>(task, PhantomData)),
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512 => dispatch_at(Level::Avx512, Blocks::<$wide4, $least4, 8>(task, PhantomData)),
+                #[cfg(not(target_arch = "x86_64"))]
+                Level::Avx2 | Level::Avx512 => Blocks::<$wide1, $wide1, 4>(task, PhantomData).run(),
             }
         }
     )*};
 }
 
 blocks! {
-    f32: [32, 16], [16, 8], [8, 4], 4;
-    f64: [16, 8], [8, 4], [4, 2], 2;
-    i64: [16, 8], [8, 4], [4, 2], 2;
+    f32: __m512 | __m128, __m256 | __m128, Lanes<f32, 4, ALWAYS_FUSED>;
+    f64: __m512d | __m256d, __m256d | __m128d, Lanes<f64, 2, ALWAYS_FUSED>;
+    i64: Lanes<i64, 8, false> | Lanes<i64, 4, false>, Lanes<i64, 4, false> | Lanes<i64, 2, false>, Lanes<i64, 2, false>;
 }
 
-/// A task with its blocks: `ROWS` rows, stripes of `WIDE` columns, the rest of `HALF` or `LEAST`.
-struct Blocks<T, const ROWS: usize, const WIDE: usize, const HALF: usize, const LEAST: usize, const FUSED: bool>(
-    Task<T>,
-);
+/// A task with its blocks: `ROWS` rows of two vectors `V`, the rest of the columns of one, or of `L`.
+struct Blocks<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize>(Task<V::Number>, PhantomData<L>);
 
-impl<T: Number, const ROWS: usize, const WIDE: usize, const HALF: usize, const LEAST: usize, const FUSED: bool> Work
-    for Blocks<T, ROWS, WIDE, HALF, LEAST, FUSED>
-{
+impl<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> Work for Blocks<V, L, ROWS> {
     type Output = ();
 
     #[inline(always)]
@@ -64,18 +67,12 @@ impl<T: Number, const ROWS: usize, const WIDE: usize, const HALF: usize, const L
         }
         let mut j = 0;
         while j < n {
-            let columns = n - j;
             // A narrower stripe for the rest, rather than sums of zeros.
-            if columns > HALF {
-                stripe::<T, ROWS, WIDE, FUSED>(task, j);
-                j += WIDE;
-            } else if columns > LEAST {
-                stripe::<T, ROWS, HALF, FUSED>(task, j);
-                j += HALF;
-            } else {
-                stripe::<T, ROWS, LEAST, FUSED>(task, j);
-                j += LEAST;
-            }
+            j += match n - j {
+                columns if columns > V::LANES => stripe::<V, 2, ROWS>(task, j),
+                columns if columns > L::LANES => stripe::<V, 1, ROWS>(task, j),
+                _ => stripe::<L, 1, ROWS>(task, j),
+            };
         }
     }
 }
@@ -92,55 +89,59 @@ fn clear<T: Number>(task: &Task<T>) {
     }
 }
 
-/// The columns from `j` on, at most `WIDTH` of them.
+/// The columns from `j` on, at most `COUNT` vectors of them; returns how many that is.
 #[inline(always)]
-fn stripe<T: Number, const ROWS: usize, const WIDTH: usize, const FUSED: bool>(task: &Task<T>, j: usize) {
+fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(task: &Task<V::Number>, j: usize) -> usize {
     let [m, k, n] = task.dims;
-    let columns = WIDTH.min(n - j);
-    let mut panel = [const { MaybeUninit::<[T; WIDTH]>::uninit() }; DEPTH];
+    let width = COUNT * V::LANES;
+    let columns = width.min(n - j);
+    let mut panel = [const { MaybeUninit::<[V; COUNT]>::uninit() }; DEPTH];
     for p in (0..k).step_by(DEPTH) {
         let depth = DEPTH.min(k - p);
-        let right = task.b.at(p, j);
-        let right = if columns == WIDTH && right.strides[1] == 1 {
-            right
-        } else {
-            gather(right, columns, &mut panel[..depth]);
-            View { start: panel.as_ptr().cast(), strides: [WIDTH as isize, 1] }
-        };
+        let mut right = task.b.at(p, j);
+        if columns < width || right.strides[1] != 1 {
+            gather::<V, COUNT>(right, columns, &mut panel[..depth]);
+            right = View { start: panel.as_ptr().cast(), strides: [width as isize, 1] };
+        }
         let block = Block { depth, right, columns, add: task.add || p > 0 };
         let mut i = 0;
         while i + ROWS <= m {
-            block.rows::<ROWS, WIDTH, FUSED>(task, i, p, j);
+            block.rows::<V, COUNT, ROWS>(task, [i, p, j]);
             i += ROWS;
         }
         while i + 2 <= m {
-            block.rows::<2, WIDTH, FUSED>(task, i, p, j);
+            block.rows::<V, COUNT, 2>(task, [i, p, j]);
             i += 2;
         }
         if i < m {
-            block.rows::<1, WIDTH, FUSED>(task, i, p, j);
+            block.rows::<V, COUNT, 1>(task, [i, p, j]);
         }
     }
+    columns
 }
 
 /// Writes rows of `right` into `panel`: `columns` elements, then zeros.
 #[inline(always)]
-fn gather<T: Number, const WIDTH: usize>(right: View<T>, columns: usize, panel: &mut [MaybeUninit<[T; WIDTH]>]) {
+fn gather<V: Vector, const COUNT: usize>(
+    right: View<V::Number>,
+    columns: usize,
+    panel: &mut [MaybeUninit<[V; COUNT]>],
+) {
     for (q, row) in panel.iter_mut().enumerate() {
-        let mut values = [T::default(); WIDTH];
-        for (l, value) in values[..columns].iter_mut().enumerate() {
-            // SAFETY: the row and the column are within the dimensions of the task, whose maker
-            // says that its elements can be read. Test `products_agree_with_the_triple_loop`.
-            *value = unsafe { right.at(q, l).start.read() };
+        let place = row.as_mut_ptr().cast::<V::Number>();
+        for l in 0..COUNT * V::LANES {
+            // SAFETY: if it is read, row `q` and column `l` are within the dimensions of the task,
+            // whose maker says that its elements can be read; a row of the panel is so many
+            // numbers long. Test `products_agree_with_the_triple_loop`.
+            unsafe { place.add(l).write(if l < columns { right.at(q, l).start.read() } else { V::Number::default() }) };
         }
-        row.write(values);
     }
 }
 
 /// What the blocks of a stripe have in common.
 struct Block<T> {
     depth: usize,
-    /// `depth` rows of whole stripes, contiguous.
+    /// `depth` rows of whole vectors, contiguous.
     right: View<T>,
     /// Of these so many columns count.
     columns: usize,
@@ -148,51 +149,68 @@ struct Block<T> {
 }
 
 impl<T: Number> Block<T> {
-    /// Sums `M` rows from row `i` and depth `p` on, and writes them.
+    /// Sums `M` rows from row `i`, depth `p` and column `j` on, and writes them.
     #[inline(always)]
-    fn rows<const M: usize, const WIDTH: usize, const FUSED: bool>(
-        &self,
-        task: &Task<T>,
-        i: usize,
-        p: usize,
-        j: usize,
-    ) {
-        let left = task.a.at(i, p);
-        let mut sums = [[T::default(); WIDTH]; M];
-        for q in 0..self.depth {
-            // SAFETY: `right` has `depth` rows of `WIDTH` contiguous elements: it is the panel,
-            // which `gather` has filled so far, or a part of `b` that is `WIDTH` columns wide.
-            // They need not be aligned. Test `products_agree_with_the_triple_loop`.
-            let row = unsafe { self.right.at(q, 0).start.cast::<[T; WIDTH]>().read_unaligned() };
-            for (r, sums) in sums.iter_mut().enumerate() {
-                // SAFETY: row `i + r` and column `p + q` are within the dimensions of the task,
-                // whose maker says that its elements can be read. Test as above.
-                let x = unsafe { left.at(r, q).start.read() };
-                for (sum, y) in sums.iter_mut().zip(row) {
-                    *sum = x.times_plus::<FUSED>(y, *sum);
+    fn rows<V: Vector<Number = T>, const COUNT: usize, const M: usize>(&self, task: &Task<T>, [i, p, j]: [usize; 3]) {
+        let sums = self.sum::<V, COUNT, M>(task.a.at(i, p));
+        let place = task.c.at(i, j);
+        if place.strides[1] == 1 && self.columns == COUNT * V::LANES {
+            for (r, sums) in sums.iter().enumerate() {
+                for (l, sum) in sums.iter().enumerate() {
+                    let place = place.at(r, l * V::LANES).start;
+                    // SAFETY: row `i + r` of `c` has all columns of the stripe, contiguous; the
+                    // maker of the task says that they are there and ours, and `dispatch_at` that the
+                    // vectors are. Test `products_agree_with_the_triple_loop`.
+                    unsafe { if self.add { V::read(place).plus(*sum) } else { *sum }.write(place) };
                 }
             }
+        } else {
+            self.scatter::<V, COUNT, M>(task, [i, j], sums);
         }
-        for (r, sums) in sums.iter().enumerate() {
-            let place = task.c.at(i + r, j);
-            if place.strides[1] == 1 && self.columns == WIDTH {
-                let place = place.start.cast::<[T; WIDTH]>();
-                let mut sums = *sums;
-                if self.add {
-                    // SAFETY: row `i + r` of `c` has `WIDTH` columns from `j` on, contiguous; the
-                    // maker of the task says that they are there and ours. Test as above.
-                    let old = unsafe { place.read_unaligned() };
-                    for (sum, y) in sums.iter_mut().zip(old) {
-                        *sum = y.plus(*sum);
-                    }
+    }
+
+    /// `M` rows of `left` times `right`, summed in the order of k.
+    #[inline(always)]
+    fn sum<V: Vector<Number = T>, const COUNT: usize, const M: usize>(&self, left: View<T>) -> [[V; COUNT]; M] {
+        // SAFETY: `dispatch_at` says that the vectors are there. Test `products_agree_with_the_triple_loop`.
+        let mut sums = [[unsafe { V::splat(T::default()) }; COUNT]; M];
+        let (mut left, mut right) = (left, self.right);
+        for _ in 0..self.depth {
+            // SAFETY: `right` has `depth` rows of `COUNT` vectors: it is the panel, which `gather`
+            // has filled so far, or a part of `b` that is as wide. Test as above.
+            let row: [V; COUNT] = std::array::from_fn(|l| unsafe { V::read(right.start.wrapping_add(l * V::LANES)) });
+            for (r, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: the caller's `left` has `M` rows and `depth` columns within the dimensions
+                // of the task, whose maker says that its elements can be read. Test as above.
+                let x = unsafe { V::splat(left.at(r, 0).start.read()) };
+                for (sum, y) in sums.iter_mut().zip(&row) {
+                    // SAFETY: `dispatch_at` says that the vectors are there. Test as above.
+                    *sum = unsafe { x.times_plus(*y, *sum) };
                 }
-                // SAFETY: as for the reading.
-                unsafe { place.write_unaligned(sums) };
-            } else {
-                for (l, sum) in sums[..self.columns].iter().enumerate() {
-                    let place = place.at(0, l).start;
-                    // SAFETY: column `j + l` is within the dimensions of the task. Test as above.
-                    unsafe { place.write(if self.add { place.read().plus(*sum) } else { *sum }) };
+            }
+            (left, right) = (left.at(0, 1), right.at(1, 0));
+        }
+        sums
+    }
+
+    /// Writes the first columns of `sums` one by one, where the result is not contiguous or narrower.
+    #[inline(always)]
+    fn scatter<V: Vector<Number = T>, const COUNT: usize, const M: usize>(
+        &self,
+        task: &Task<T>,
+        [i, j]: [usize; 2],
+        sums: [[V; COUNT]; M],
+    ) {
+        let values = sums.as_ptr().cast::<T>();
+        for r in 0..M {
+            for l in 0..self.columns {
+                let place = task.c.at(i + r, j + l).start;
+                // SAFETY: `sums` is `M` rows of `COUNT` vectors, which are numbers without padding; row
+                // `i + r` and column `j + l` are within the dimensions of the task, whose maker says
+                // that the elements of `c` are there and ours. Test as above.
+                unsafe {
+                    let sum = values.add(r * COUNT * V::LANES + l).read();
+                    place.write(if self.add { place.read().plus(sum) } else { sum });
                 }
             }
         }

@@ -41,6 +41,7 @@ mod blocks;
 mod bounds;
 mod library;
 mod number;
+mod registers;
 #[cfg(test)]
 mod tests;
 mod vector;
@@ -49,10 +50,13 @@ mod vector;
 const PAYS: usize = 1 << 19;
 /// Multiply-adds of a group of small products, or of the smallest tile.
 const GRAIN: usize = 1 << 18;
-/// The largest number of tiles of one result. Every tile packs its part of both operands again.
+/// The largest number of tiles of one result. Every tile packs its part of both operands again, so
+/// more than [`FEW`] are made only of sides that are long enough for it not to matter.
 const TILES: usize = 64;
-/// The shortest side of a tile that is cut from a longer one, for the same reason.
-const SIDE: usize = 128;
+/// Tiles that are worth some packing.
+const FEW: usize = 16;
+/// The shortest side of a tile that is cut from a longer one, for few tiles and for many.
+const SIDE: [usize; 2] = [96, 256];
 
 /// A matrix, or a batch of them, that is read.
 ///
@@ -258,8 +262,14 @@ impl<T: Product> Work<'_, T> {
     /// Divides the work by shape alone and runs the parts.
     fn run(&self, pool: &Pool) {
         let method = Method::of(&self.first, self.level);
-        let count = self.axes.lengths.iter().product::<usize>();
         let each = self.first.work();
+        if self.axes.lengths.is_empty() && each < GRAIN {
+            // Below this there is one tile. A product of 4 by 4 matrices takes a few nanoseconds,
+            // less than the divisions below.
+            method.run(self.first, self.level);
+            return;
+        }
+        let count = self.axes.lengths.iter().product::<usize>();
         let tiles = Tiles::of(self.first.dims, method);
         let group = if tiles.count() > 1 { 1 } else { (GRAIN / each.max(1)).clamp(1, count) };
         let parts = count.div_ceil(group) * tiles.count();
@@ -306,10 +316,12 @@ enum Method {
 impl Method {
     /// The way for a task in order, by its shape and strides.
     fn of<T: Product>(task: &Task<T>, level: Level) -> Method {
-        let [m, k, n] = task.dims;
-        if n == 1 || m == 1 {
+        let [_, k, n] = task.dims;
+        let packed = if task.b.strides[1] == 1 { Packed::InPlace } else { Packed::Gathered };
+        // In order, a product with one row or one column has one column.
+        if n == 1 {
             Method::Vector
-        } else if k == 0 || task.work() <= small(task.b.strides[1] == 1) || !T::has_library(level) {
+        } else if k == 0 || task.work() <= small(packed, n) || !T::has_library(level) {
             Method::Blocks
         } else {
             Method::Library
@@ -325,11 +337,26 @@ impl Method {
     }
 }
 
-/// The largest work, in multiply-adds, that is done in blocks. The library needs some
-/// hundred nanoseconds to begin, and packs what the blocks read in place; but where they have to
-/// gather the right operand too, it does so better.
-fn small(in_place: bool) -> usize {
-    if in_place { 128 * 1024 } else { 8 * 1024 }
+/// The largest work, in multiply-adds, that is done in blocks; `packed` says that the right operand has
+/// to be gathered from the columns of a transposed matrix, or from one with gaps.
+///
+/// Measured with AVX-512: blocks are as fast as the library up to 1000 by 64 by 64, and twice as
+/// fast at 8 by 8 by 8, where the library's start counts. They read the right operand in place,
+/// which is no longer good if it has long rows that fall into few sets of the cache; and the
+/// library gathers better from 20 by 20 by 20 on.
+fn small(packed: Packed, n: usize) -> usize {
+    match packed {
+        Packed::InPlace if n <= 256 => 1 << 22,
+        Packed::InPlace => 1 << 18,
+        Packed::Gathered => 1 << 13,
+    }
+}
+
+/// How blocks read the right operand.
+#[derive(Clone, Copy, Debug)]
+enum Packed {
+    InPlace,
+    Gathered,
 }
 
 /// How a result is cut.
@@ -346,12 +373,15 @@ impl Tiles {
     fn of(dims: [usize; 3], method: Method) -> Tiles {
         let [m, k, n] = dims;
         let work = m.saturating_mul(n).saturating_mul(k);
-        // A vector has one side only, and no packing that speaks against short ones.
-        let shortest = if method == Method::Vector { 16 } else { SIDE };
         let mut counts = [1, 1];
         while 2 * counts[0] * counts[1] <= TILES.min(work / GRAIN) {
             let sides = [m.div_ceil(counts[0]), n.div_ceil(counts[1])];
             let longer = usize::from(sides[1] > sides[0]);
+            // A vector has one side only, and no packing that speaks against short ones.
+            let shortest = match method {
+                Method::Vector => 16,
+                Method::Blocks | Method::Library => SIDE[usize::from(counts[0] * counts[1] >= FEW)],
+            };
             if sides[longer] < 2 * shortest {
                 break;
             }
@@ -390,7 +420,7 @@ impl Tiles {
 pub fn workspace<T: Product>(dims: [usize; 3], threads: usize) -> usize {
     let [m, k, n] = dims;
     let work = m.saturating_mul(n).saturating_mul(k);
-    if work <= small(false) || m == 1 || n == 1 || !T::has_library(level()) {
+    if work <= small(Packed::Gathered, n) || m == 1 || n == 1 || !T::has_library(level()) {
         return 0;
     }
     let bytes = |[m, k, n]: [usize; 3]| {

@@ -1,0 +1,135 @@
+//! Vectors that stay in registers.
+//!
+//! A loop over arrays is vectorised well by the compiler, except where some of the arrays
+//! have to stay in registers over many rounds, as the sums of a block do: whether that happens
+//! depends on how large the rest of the function is, and the difference is a factor of five. So here, and
+//! only here, the vectors are named.
+
+use super::number::Number;
+
+/// Some numbers that are computed with at once.
+///
+/// # Safety
+///
+/// An implementation is `LANES` numbers without padding, in order, and any bytes are a value of it.
+/// The functions may be called only where the instruction set of the type is present, which
+/// [`dispatch_at`](crate::dispatch_at) sees to.
+pub(super) unsafe trait Vector: Copy {
+    /// What it consists of.
+    type Number: Number;
+    /// How many of them.
+    const LANES: usize;
+    /// `x` in every lane.
+    unsafe fn splat(x: Self::Number) -> Self;
+    /// The numbers from `place` on, which need not be aligned.
+    unsafe fn read(place: *const Self::Number) -> Self;
+    /// Puts the numbers from `place` on.
+    unsafe fn write(self, place: *mut Self::Number);
+    /// `self * factor + term`.
+    unsafe fn times_plus(self, factor: Self, term: Self) -> Self;
+    /// `self + other`.
+    unsafe fn plus(self, other: Self) -> Self;
+}
+
+/// A vector of the compiler's making, for what the others do not cover. `FUSED` as in
+/// [`Number::times_plus`].
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Lanes<T, const LANES: usize, const FUSED: bool>([T; LANES]);
+
+// SAFETY: a transparent array of numbers, every one of which any bytes are a value of; safe code.
+// Tests `blocks_agree_with_the_triple_loop` and `products_agree_with_the_triple_loop`.
+unsafe impl<T: Number, const LANES: usize, const FUSED: bool> Vector for Lanes<T, LANES, FUSED> {
+    type Number = T;
+    const LANES: usize = LANES;
+
+    #[inline(always)]
+    unsafe fn splat(x: T) -> Self {
+        Lanes([x; LANES])
+    }
+
+    #[inline(always)]
+    unsafe fn read(place: *const T) -> Self {
+        // SAFETY: the caller says that so many numbers can be read there. Tests as above.
+        Lanes(unsafe { place.cast::<[T; LANES]>().read_unaligned() })
+    }
+
+    #[inline(always)]
+    unsafe fn write(self, place: *mut T) {
+        // SAFETY: the caller says that so many numbers can be written there. Tests as above.
+        unsafe { place.cast::<[T; LANES]>().write_unaligned(self.0) };
+    }
+
+    #[inline(always)]
+    unsafe fn times_plus(mut self, factor: Self, term: Self) -> Self {
+        for ((x, y), z) in self.0.iter_mut().zip(&factor.0).zip(&term.0) {
+            *x = x.times_plus::<FUSED>(*y, *z);
+        }
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn plus(mut self, other: Self) -> Self {
+        for (x, y) in self.0.iter_mut().zip(&other.0) {
+            *x = x.plus(*y);
+        }
+        self
+    }
+}
+
+/// Implements [`Vector`] by five instructions.
+#[cfg(target_arch = "x86_64")]
+macro_rules! vectors {
+    ($($vector:ident of $number:ident: $splat:ident $read:ident $write:ident $times_plus:ident $plus:ident;)*) => {$(
+        // SAFETY: the type is a register full of numbers. Each function is one instruction, and is
+        // called where that exists, as the trait demands. Tests `blocks_agree_with_the_triple_loop`
+        // and `products_agree_with_the_triple_loop`, at every level.
+        unsafe impl Vector for x86_64::$vector {
+            type Number = $number;
+            const LANES: usize = size_of::<x86_64::$vector>() / size_of::<$number>();
+
+            #[inline(always)]
+            unsafe fn splat(x: $number) -> Self {
+                // SAFETY: as said above, of the instruction.
+                unsafe { x86_64::$splat(x) }
+            }
+
+            #[inline(always)]
+            unsafe fn read(place: *const $number) -> Self {
+                // SAFETY: as said above, and the caller says that so many numbers can be read there.
+                unsafe { x86_64::$read(place) }
+            }
+
+            #[inline(always)]
+            unsafe fn write(self, place: *mut $number) {
+                // SAFETY: as said above, and the caller says that so many can be written there.
+                unsafe { x86_64::$write(place, self) };
+            }
+
+            #[inline(always)]
+            unsafe fn times_plus(self, factor: Self, term: Self) -> Self {
+                // SAFETY: as said above, of the instruction.
+                unsafe { x86_64::$times_plus(self, factor, term) }
+            }
+
+            #[inline(always)]
+            unsafe fn plus(self, other: Self) -> Self {
+                // SAFETY: as said above, of the instruction.
+                unsafe { x86_64::$plus(self, other) }
+            }
+        }
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64;
+
+#[cfg(target_arch = "x86_64")]
+vectors! {
+    __m128 of f32: _mm_set1_ps _mm_loadu_ps _mm_storeu_ps _mm_fmadd_ps _mm_add_ps;
+    __m256 of f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps;
+    __m512 of f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps;
+    __m128d of f64: _mm_set1_pd _mm_loadu_pd _mm_storeu_pd _mm_fmadd_pd _mm_add_pd;
+    __m256d of f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd;
+    __m512d of f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd;
+}
