@@ -169,7 +169,7 @@ pub(crate) enum Range<'a> {
 }
 
 impl Range<'_> {
-    fn points(&self, random: &mut Random) -> Vec<f64> {
+    pub(crate) fn points(&self, random: &mut Random) -> Vec<f64> {
         let mut draw = |f: &dyn Fn(&mut Random) -> f64| (0..POINTS).map(|_| f(random)).collect();
         match *self {
             Range::Uniform(low, high) => draw(&|r| r.uniform(low, high)),
@@ -282,4 +282,9 @@ pub(crate) fn cases2(function: &Binary, table: &[(f64, f64, f64)]) {
 /// Runs a piece of work and returns its result at every level of the machine.
 pub(crate) fn at_every_level<W: Work + Clone>(work: &W) -> Vec<W::Output> {
     levels().map(|level| dispatch_at(level, work.clone())).collect()
+}
+
+/// The exponent of a number of the range of `f32`, as [`exponent_of`].
+pub(crate) fn exponent_of_single(x: f64) -> i32 {
+    exponent_of(x).max(-200)
 }

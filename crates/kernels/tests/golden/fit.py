@@ -9,7 +9,7 @@ caller still multiplies the polynomial with.
 import os
 import random
 
-from mpmath import (acos, asin, atan, atan2, cbrt, chebyfit, cos, cosh, erf, erfc, exp, expm1,
+from mpmath import (acos, acosh, asin, asinh, atan, atanh, atan2, cbrt, chebyfit, cos, cosh, erf, erfc, exp, expm1,
                     floor, hypot, linspace, log, log1p, mp, mpf, nstr, pi, polyval, sin,
                     sinh, sqrt, tan, tanh)
 
@@ -85,7 +85,7 @@ def wide_constants():
     polynomial("COS", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, mpf(1) / 24, 0, mpf("0.617"), 3)
     polynomial("ATAN", lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 3, 0, 1, 11)
     polynomial("ASIN", lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, mpf(1) / 6, 0, mpf("0.25"), 6)
-    centre = mpf("7.7")
+    centre = mpf("7.85")
     shifted_erf = lambda t: erf(sqrt(t + centre)) / sqrt(t + centre)
     polynomial("ERF", shifted_erf, shifted_erf(0), mpf(10) ** -30 - centre, centre, 17)
 
@@ -143,6 +143,13 @@ def sample(function):
         "sqrt": positive,
         "cbrt": both_signs(positive),
         "erf": uniform(-2, 2, 8) + both_signs(log_spaced(1e-300, 5, 6)),
+        "asinh": uniform(-3, 3, 8) + both_signs(log_spaced(1e-300, 1e300, 8)),
+        "acosh": uniform(1, 3, 8) + log_spaced(1, 1e300, 6) + [1 + 2**-52, 1 + 2**-40],
+        "atanh": unit,
+        "silu": uniform(-5, 5, 8) + uniform(-750, 40, 8),
+        "gelu_erf": uniform(-3, 3, 8) + uniform(-38, 8, 8),
+        "gelu_tanh": uniform(-3, 3, 8) + uniform(-21.5, 8, 8),
+        "sech2": uniform(-3, 3, 8) + uniform(-372, 372, 8),
         "erfc": uniform(-6, 27.2, 12) + uniform(-1, 1, 4) + [0.5, 26.5, 27.2],
     }
     return [(x,) for x in table[function]]
@@ -152,6 +159,10 @@ def pairs(function):
     if function == "pow":
         ordinary = [(random.uniform(0.1, 10), random.uniform(-20, 20)) for _ in range(10)]
         return ordinary + [(1 + random.uniform(-1e-9, 1e-9), random.uniform(-1e11, 1e11)) for _ in range(6)]
+    if function == "logaddexp":
+        return [(random.uniform(1, 700), random.uniform(-700, 700)) for _ in range(12)]
+    if function == "xlogy":
+        return [(random.uniform(-9, 9), p) for p in log_spaced("1e-300", "1e300", 12)]
     both = [(random.uniform(-3, 3), random.uniform(-3, 3)) for _ in range(10)]
     wide = lambda: random.choice(both_signs(log_spaced("1e-300", "1e300", 1)))
     return both + [(wide(), wide()) for _ in range(8)]
@@ -164,7 +175,14 @@ FUNCTIONS = {
     "sin": sin, "cos": cos, "tan": tan, "atan": atan, "asin": asin, "acos": acos,
     "sqrt": sqrt, "cbrt": lambda x: mp.sign(x) * cbrt(abs(x)), "erf": erf, "erfc": erfc,
     "pow": lambda x, y: x**y, "atan2": atan2, "hypot": hypot,
+    "asinh": asinh, "acosh": acosh, "atanh": atanh, "silu": lambda x: x / (1 + exp(-x)),
+    "gelu_erf": lambda x: x * erfc(-x / sqrt(2)) / 2,
+    "gelu_tanh": lambda x: x / (1 + exp(-2 * sqrt(2 / pi) * (x + mpf("0.044715") * x**3))),
+    "sech2": lambda x: cosh(x)**-2,
+    "logaddexp": lambda x, y: log(exp(x) + exp(y)), "xlogy": lambda x, y: x * log(y),
 }
+
+BINARY = ("pow", "atan2", "hypot", "logaddexp", "xlogy")
 
 
 def golden(path):
@@ -173,7 +191,7 @@ def golden(path):
     mp.prec = 1600  # enough for every cancellation between 1e-300 and one
     lines = ["# Written by fit.py with mpmath: name, arguments, hi, lo, exponent of two."]
     for name, function in FUNCTIONS.items():
-        for x in pairs(name) if name in ("pow", "atan2", "hypot") else sample(name):
+        for x in pairs(name) if name in BINARY else sample(name):
             value = function(*map(mpf, x))
             exponent = int(floor(log(abs(value), 2)))
             scaled = value / mpf(2) ** exponent

@@ -63,14 +63,16 @@ pub(crate) fn log10(x: f64) -> f64 {
     with_edges(x, k * LOG10_2 + LOG10_E * ln_mantissa(m - 1.0))
 }
 
-/// `ln(1 + x)` for finite `x > -1`; loses the sign of a zero.
+/// `ln(1 + x)` for finite `x > -1`, NaN below -1; loses the sign of a zero.
 ///
 /// Where `1 + x` is near one, the argument itself is `f`: nothing is lost to rounding.
 #[inline(always)]
 pub(crate) fn log1p_inside(x: f64) -> f64 {
     let (k, m) = split(1.0 + x);
     let f = select(k == 0.0, x, m - 1.0);
-    k * LN_2 + ln_mantissa(f)
+    let y = k * LN_2 + ln_mantissa(f);
+    // False for NaN as well.
+    if x >= -1.0 { y } else { f64::NAN }
 }
 
 /// The result has the sign of `x`.
@@ -79,7 +81,6 @@ pub(crate) fn log1p(x: f64) -> f64 {
     let y = log1p_inside(x);
     let y = if x == f64::INFINITY { x } else { y };
     let y = if x == -1.0 { f64::NEG_INFINITY } else { y };
-    let y = if x >= -1.0 { y } else { f64::NAN };
     y.copysign(x)
 }
 
@@ -132,8 +133,8 @@ pub(crate) fn acosh(x: f64) -> f64 {
 pub(crate) fn atanh(x: f64) -> f64 {
     let a = x.abs();
     let y = 0.5 * log1p_inside(2.0 * a / (1.0 - a));
-    let y = if a == 1.0 { f64::INFINITY } else { y };
-    (if a <= 1.0 { y } else { f64::NAN }).copysign(x)
+    // Beyond one the quotient is below -2, or NaN for infinities, and so the logarithm NaN.
+    (if a == 1.0 { f64::INFINITY } else { y }).copysign(x)
 }
 
 /// `x^y = e^(y ln |x|)`, with the cases of the standard.
