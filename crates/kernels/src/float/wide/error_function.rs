@@ -6,7 +6,8 @@
 
 use super::at_most;
 use super::exponential::exp_inside;
-use crate::polynomial::{degree11, degree17};
+use crate::math::select;
+use crate::polynomial::paired;
 
 /// The middle of the interval of `x^2`.
 const ERF_CENTRE: f64 = 7.85;
@@ -50,20 +51,22 @@ const ERFC: [f64; 12] = [
 
 /// Rounds to one from 3.92 on, with some room for the error of the polynomial at the end.
 #[inline(always)]
-pub(crate) fn erf(x: f64) -> f64 {
-    let a = at_most(x.abs(), 3.962);
-    (a * degree17(a * a - ERF_CENTRE, &ERF)).copysign(x)
+pub(crate) fn erf(x: f32) -> f32 {
+    let a = f64::from(at_most(x.abs(), 3.962));
+    let z = a * a - ERF_CENTRE;
+    ((a * paired(z, z * z, &ERF)) as f32).copysign(x)
 }
 
 /// `erfc(a)` for `a` from 0 to 10.2, with a relative error of 2^-28.
 #[inline(always)]
 pub(crate) fn erfc_inside(a: f64) -> f64 {
-    exp_inside(-(a * a)) * degree11((a - 3.0) / (a + 3.0), &ERFC)
+    let t = (a - 3.0) / (a + 3.0);
+    exp_inside(-(a * a)) * paired(t, t * t, &ERFC)
 }
 
 /// Zero as `f32` from 10.06 on.
 #[inline(always)]
-pub(crate) fn erfc(x: f64) -> f64 {
-    let right = erfc_inside(at_most(x.abs(), 10.2));
-    if x < 0.0 { 2.0 - right } else { right }
+pub(crate) fn erfc(x: f32) -> f32 {
+    let right = erfc_inside(f64::from(at_most(x.abs(), 10.2)));
+    select(x < 0.0, 2.0 - right, right) as f32
 }
