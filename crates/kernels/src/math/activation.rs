@@ -78,7 +78,8 @@ pub(crate) fn gelu_erf_one(x: f64) -> f64 {
     // Left of the middle x/2 erfc, right of it x minus that; in the middle x/2 + x/2 erf.
     let right = 0.5 * tail.sum() * power_of_two(select(k < -200.0, -200.0, k));
     let body = two_sum(1.0, -right);
-    let large = select(inside < 0.0, scale(0.5 * (inside * tail.hi + inside * tail.lo), k), inside * (body.hi + body.lo));
+    let large =
+        select(inside < 0.0, scale(0.5 * (inside * tail.hi + inside * tail.lo), k), inside * (body.hi + body.lo));
     let side = 1.0_f64.copysign(inside);
     let head = fast_two_sum(1.0, side * quotient.hi);
     let small = 0.5 * inside * (head.hi + (head.lo + side * (erf_rest(quotient.hi) + low)));

@@ -40,13 +40,8 @@ pub(crate) const UNARY: [Unary; 29] = [
 ];
 
 /// Functions of two arguments with the stated bounds.
-pub(crate) const BINARY: [Binary; 5] = [
-    binary!(pow, 1.0),
-    binary!(atan2, 1.0),
-    binary!(hypot, 1.25),
-    binary!(logaddexp, 2.0),
-    binary!(xlogy, 2.0),
-];
+pub(crate) const BINARY: [Binary; 5] =
+    [binary!(pow, 1.0), binary!(atan2, 1.0), binary!(hypot, 1.25), binary!(logaddexp, 2.0), binary!(xlogy, 2.0)];
 
 /// The function of this name.
 pub(crate) fn unary(name: &str) -> &'static Unary {
@@ -340,10 +335,7 @@ fn atanh() {
 
 /// Functions that are `x` on the right and decay on the left, up to `end`.
 fn activations(name: &str, end: f64) {
-    sweep(
-        unary(name),
-        &[Uniform(-end, 50.0), Uniform(-3.0, 3.0), Uniform(-end, -0.9 * end), LogSigned(TINY, 10.0)],
-    );
+    sweep(unary(name), &[Uniform(-end, 50.0), Uniform(-3.0, 3.0), Uniform(-end, -0.9 * end), LogSigned(TINY, 10.0)]);
 }
 
 #[test]

@@ -31,12 +31,10 @@ const SIN_PI: [f64; 6] = [
 ];
 
 /// `(sin(r) / r - 1) / z` with `z = r^2` on `z <= 0.617`, error 2.8e-11.
-const SIN: [f64; 4] =
-    [-0.16666666663852564, 0.008333331873650577, -0.00019840086163020333, 2.7249851596168045e-06];
+const SIN: [f64; 4] = [-0.16666666663852564, 0.008333331873650577, -0.00019840086163020333, 2.7249851596168045e-06];
 
 /// `(cos(r) - 1 + z/2) / z^2` on the same interval, error 2.3e-12.
-const COS: [f64; 4] =
-    [0.04166666666431893, -0.0013888887671132451, 2.4800599899457505e-05, -2.7300897268581585e-07];
+const COS: [f64; 4] = [0.04166666666431893, -0.0013888887671132451, 2.4800599899457505e-05, -2.7300897268581585e-07];
 
 /// `x`, negative if the lowest bit of `odd` is set.
 #[inline(always)]
@@ -100,7 +98,8 @@ pub(crate) fn tan(x: f32) -> f32 {
 }
 
 /// `2/pi` in binary, from the place of one half on.
-const TWO_OVER_PI: [u64; 4] = [0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
+const TWO_OVER_PI: [u64; 4] =
+    [0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
 
 /// The 32 bits of `2/pi` from the place `2^-(start + 1)` on; zero in front of the point.
 fn bits_of_two_over_pi(start: i32) -> u64 {
