@@ -48,18 +48,18 @@
 //! | function | bound | found | `f32` | | function | bound | found | `f32` |
 //! |---|---|---|---|---|---|---|---|---|
 //! | [`exp`](math::exp) | 1 | 0.77 | 0.54 | | [`sech2`](math::sech2) | 1 | 0.78 | 0.54 |
-//! | [`exp2`](math::exp2) | 1 | 0.78 | 0.54 | | [`asinh`](math::asinh) | 2 | ? | 0.52 |
-//! | [`expm1`](math::expm1) | 1.25 | 1.06 | 0.51 | | [`acosh`](math::acosh) | 2 | ? | 0.52 |
-//! | [`ln`](math::ln) | 1 | 0.80 | 0.52 | | [`atanh`](math::atanh) | 2 | 0.82 | 0.52 |
+//! | [`exp2`](math::exp2) | 1 | 0.78 | 0.54 | | [`asinh`](math::asinh) | 1.25 | 0.99 | 0.52 |
+//! | [`expm1`](math::expm1) | 1.25 | 1.06 | 0.51 | | [`acosh`](math::acosh) | 1.25 | 0.99 | 0.52 |
+//! | [`ln`](math::ln) | 1 | 0.80 | 0.52 | | [`atanh`](math::atanh) | 1 | 0.82 | 0.52 |
 //! | [`log1p`](math::log1p) | 1 | 0.83 | 0.52 | | [`sigmoid`](math::sigmoid) | 1 | 0.78 | 0.53 |
 //! | [`log2`](math::log2) | 1 | 0.72 | 0.52 | | [`softplus`](math::softplus) | 1.25 | 1.04 | 0.55 |
-//! | [`log10`](math::log10) | 1 | 0.66 | 0.52 | | [`silu`](math::silu) | 1.5 | 0.80 | 0.54 |
-//! | [`sin`](math::sin) | 1 | 0.82 | 0.51 | | [`gelu_tanh`](math::gelu_tanh) | 1.5 | 0.79 | 0.54 |
+//! | [`log10`](math::log10) | 1 | 0.66 | 0.52 | | [`silu`](math::silu) | 1 | 0.80 | 0.54 |
+//! | [`sin`](math::sin) | 1 | 0.82 | 0.51 | | [`gelu_tanh`](math::gelu_tanh) | 1 | 0.79 | 0.54 |
 //! | [`cos`](math::cos) | 1 | 0.82 | 0.51 | | [`gelu_erf`](math::gelu_erf) | 3.5 | 3.18 | 0.56 |
 //! | [`tan`](math::tan) | 1.25 | 1.08 | 0.51 | | [`erf`](math::erf) | 1.5 | 1.20 | 0.53 |
 //! | [`asin`](math::asin) | 1 | 0.69 | 0.51 | | [`erfc`](math::erfc) | 3.5 | 2.91 | 0.57 |
 //! | [`acos`](math::acos) | 1 | 0.66 | 0.51 | | [`pow`](math::pow) | 1 | 0.74 | 0.54 |
-//! | [`atan`](math::atan) | 1 | 0.70 | 0.51 | | [`logaddexp`](math::logaddexp) | 2 | 0.78 | 0.55 |
+//! | [`atan`](math::atan) | 1 | 0.70 | 0.51 | | [`logaddexp`](math::logaddexp) | 1 | 0.78 | 0.55 |
 //! | [`atan2`](math::atan2) | 1 | 0.66 | 0.51 | | [`xlogy`](math::xlogy) | 2 | 1.59 | 0.52 |
 //! | [`sinh`](math::sinh) | 1 | 0.86 | 0.51 | | [`sqrt`](math::sqrt) | 0.5 | 0.50 | 0.50 |
 //! | [`cosh`](math::cosh) | 1 | 0.78 | 0.54 | | [`cbrt`](math::cbrt) | 1 | 0.67 | 0.51 |

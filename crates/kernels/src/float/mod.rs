@@ -195,7 +195,7 @@ pub trait Float:
     /// use wengert_kernels::Float;
     /// let mut y = [0.0; 2];
     /// Float::sin_slice(&[0.0_f32, 1e30], &mut y);
-    /// assert_eq!(y, [0.0, -0.09011657]);
+    /// assert_eq!(y, [0.0, -0.79116344]);
     /// ```
     ///
     /// # Panics

@@ -106,7 +106,7 @@ pub(crate) fn logaddexp_one(x: f64, y: f64) -> f64 {
     let low = select(x > y, y, x);
     let difference = two_sum(low, -high);
     // Far away only the sign matters, and a difference that overflowed has no low half.
-    let far = !(difference.hi > -800.0);
+    let far = (difference.hi <= -800.0) | difference.hi.is_nan();
     let Reduced { k, r, t } = reduce(select(far, -800.0, difference.hi), select(far, 0.0, difference.lo));
     let head = fast_two_sum(1.0, r);
     let e = fast_two_sum(head.hi, head.lo + t);

@@ -30,18 +30,18 @@ pub(crate) const UNARY: [Unary; 29] = [
     unary!(softplus, 1.25),
     unary!(erf, 1.5),
     unary!(erfc, 3.5),
-    unary!(asinh, 2.0),
-    unary!(acosh, 2.0),
-    unary!(atanh, 2.0),
-    unary!(silu, 1.5),
+    unary!(asinh, 1.25),
+    unary!(acosh, 1.25),
+    unary!(atanh, 1.0),
+    unary!(silu, 1.0),
     unary!(gelu_erf, 3.5),
-    unary!(gelu_tanh, 1.5),
+    unary!(gelu_tanh, 1.0),
     unary!(sech2, 1.0),
 ];
 
 /// Functions of two arguments with the stated bounds.
 pub(crate) const BINARY: [Binary; 5] =
-    [binary!(pow, 1.0), binary!(atan2, 1.0), binary!(hypot, 1.25), binary!(logaddexp, 2.0), binary!(xlogy, 2.0)];
+    [binary!(pow, 1.0), binary!(atan2, 1.0), binary!(hypot, 1.25), binary!(logaddexp, 1.0), binary!(xlogy, 2.0)];
 
 /// The function of this name.
 pub(crate) fn unary(name: &str) -> &'static Unary {

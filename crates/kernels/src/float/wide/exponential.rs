@@ -7,7 +7,7 @@
 use super::{at_least, at_most, between};
 use crate::math::SHIFT;
 use crate::polynomial::{degree4, degree5, degree6};
-use std::f64::consts::LOG2_E;
+use std::f64::consts::{LN_2, LOG2_E};
 
 /// `2^f` on `|f| <= 0.5001`, error 2.0e-9.
 const EXP2: [f64; 7] = [
@@ -22,7 +22,7 @@ const EXP2: [f64; 7] = [
 
 /// `(2^f - 1) / f` on `|f| <= 0.5001`, error 1.7e-10.
 const EXP2_M1: [f64; 7] = [
-    0.6931471805599453,
+    LN_2,
     0.2402265092256076,
     0.05550410883930555,
     0.00961805662050108,
