@@ -283,8 +283,3 @@ pub(crate) fn cases2(function: &Binary, table: &[(f64, f64, f64)]) {
 pub(crate) fn at_every_level<W: Work + Clone>(work: &W) -> Vec<W::Output> {
     levels().map(|level| dispatch_at(level, work.clone())).collect()
 }
-
-/// The exponent of a number of the range of `f32`, as [`exponent_of`].
-pub(crate) fn exponent_of_single(x: f64) -> i32 {
-    exponent_of(x).max(-200)
-}

@@ -5,7 +5,8 @@
 //! the `f32` function to eight digits.
 
 use crate::check::Range::{Log, LogSigned, Near, Points, Uniform};
-use crate::check::{Random, Range, exponent_of_single, levels, same};
+use crate::check::{Random, Range, levels, same};
+use crate::reference::exponent_of;
 use wengert_kernels::{Float, Level, Work, dispatch_at};
 
 /// A function of one or two numbers, over slices, for both types.
@@ -144,7 +145,7 @@ fn error_in_ulps(y: f32, value: f64) -> f64 {
     }
     let bounded = |v: f64| if v.abs() >= 2f64.powi(128) { 2f64.powi(128).copysign(v) } else { v };
     let (y, value) = (bounded(f64::from(y)), bounded(value));
-    let exponent = if value == 0.0 { -149 } else { (exponent_of_single(value) - 23).max(-149) };
+    let exponent = if value == 0.0 { -149 } else { (exponent_of(value) - 23).max(-149) };
     (y - value).abs() * 2f64.powi(-exponent)
 }
 

@@ -1,4 +1,4 @@
-"""Prints the constants of `src/math` and writes the table of golden values.
+"""Prints the constants of `src/math` and `src/float/wide` and writes the table of golden values.
 
 Run `python3 fit.py` (needs mpmath). Every polynomial is the interpolant at Chebyshev
 nodes, computed with 200 bits and rounded coefficient by coefficient; `error` is the
