@@ -97,21 +97,16 @@ pub(crate) fn tan(x: f32) -> f32 {
     tan_quarter(shifted.to_bits(), f * FRAC_PI_2) as f32
 }
 
-/// `2/pi` in binary, from the place of one half on.
-const TWO_OVER_PI: [u64; 4] =
-    [0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
+/// `2/pi` in binary, with 64 zeros in front of the point.
+const TWO_OVER_PI: [u64; 5] =
+    [0, 0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
 
-/// The 32 bits of `2/pi` from the place `2^-(start + 1)` on; zero in front of the point.
+/// The 32 bits of `2/pi` from the place `2^-(start + 1)` on, for `start` from -64 to 160.
 fn bits_of_two_over_pi(start: i32) -> u64 {
-    let mut bits = 0;
-    for place in start..start + 32 {
-        let bit = match usize::try_from(place) {
-            Ok(place) => (TWO_OVER_PI[place / 64] >> (63 - place % 64)) & 1,
-            Err(_) => 0,
-        };
-        bits = 2 * bits + bit;
-    }
-    bits
+    let place = (start + 64) as usize;
+    let word = |index: usize| u128::from(TWO_OVER_PI[index]);
+    let both = (word(place / 64) << 64) | word(place / 64 + 1);
+    u64::from((both >> (96 - place % 64)) as u32)
 }
 
 /// The quadrant in the two lowest bits and the remainder by `pi/2`, for `|x| >= 2^24`; NaN if
