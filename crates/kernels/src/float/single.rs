@@ -8,7 +8,7 @@ macro_rules! unary {
     ($($name:ident = $wide:path;)*) => {$(
         #[inline(always)]
         fn $name(self) -> f32 {
-            $wide(f64::from(self)) as f32
+            $wide(self)
         }
     )*};
 }
@@ -18,33 +18,15 @@ macro_rules! binary {
     ($($name:ident = $wide:path;)*) => {$(
         #[inline(always)]
         fn $name(self, y: f32) -> f32 {
-            $wide(f64::from(self), f64::from(y)) as f32
+            $wide(self, y)
         }
     )*};
 }
 
-/// Whether an angle needs more digits of `pi`; infinity has none.
+/// Whether an angle needs more digits of `pi`.
 #[inline(always)]
 fn large(x: f32) -> bool {
-    (x.abs() > trigonometric::LARGEST as f32) & (x.abs() < f32::INFINITY)
-}
-
-/// `sin(x)` unless `x` is [`large`].
-#[inline(always)]
-fn sin(x: f32) -> f32 {
-    trigonometric::sin(f64::from(x)) as f32
-}
-
-/// `cos(x)` unless `x` is [`large`].
-#[inline(always)]
-fn cos(x: f32) -> f32 {
-    trigonometric::cos(f64::from(x)) as f32
-}
-
-/// `tan(x)` unless `x` is [`large`].
-#[inline(always)]
-fn tan(x: f32) -> f32 {
-    trigonometric::tan(f64::from(x)) as f32
+    x.abs() > trigonometric::LARGEST
 }
 
 impl Float for f32 {
@@ -93,24 +75,24 @@ impl Float for f32 {
 
     #[inline(always)]
     fn sin(self) -> f32 {
-        if large(self) { trigonometric::sin_large(self) } else { sin(self) }
+        if large(self) { trigonometric::sin_large(self) } else { trigonometric::sin(self) }
     }
     #[inline(always)]
     fn cos(self) -> f32 {
-        if large(self) { trigonometric::cos_large(self) } else { cos(self) }
+        if large(self) { trigonometric::cos_large(self) } else { trigonometric::cos(self) }
     }
     #[inline(always)]
     fn tan(self) -> f32 {
-        if large(self) { trigonometric::tan_large(self) } else { tan(self) }
+        if large(self) { trigonometric::tan_large(self) } else { trigonometric::tan(self) }
     }
     #[inline(always)]
     fn powi(self, n: i32) -> f32 {
         power_by_squaring(f64::from(self), n) as f32
     }
 
-    slice_function!(sin_slice, f32, sin, large, trigonometric::sin_large);
-    slice_function!(cos_slice, f32, cos, large, trigonometric::cos_large);
-    slice_function!(tan_slice, f32, tan, large, trigonometric::tan_large);
+    slice_function!(sin_slice, f32, trigonometric::sin, large, trigonometric::sin_large);
+    slice_function!(cos_slice, f32, trigonometric::cos, large, trigonometric::cos_large);
+    slice_function!(tan_slice, f32, trigonometric::tan, large, trigonometric::tan_large);
     #[inline(always)]
     fn powi_slice(x: &[f32], n: i32, y: &mut [f32]) {
         powers_by_squaring(x, n, y);

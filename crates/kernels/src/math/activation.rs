@@ -1,6 +1,6 @@
 //! `silu`, the two forms of `gelu`, `sech2`, `logaddexp`, `xlogy`.
 
-use super::error_function::{erf_small, scaled_erfc};
+use super::error_function::{erf_rest, scaled_erfc};
 use super::exponential::{Reduced, reduce};
 use super::logarithm::{ln_one, log1p_pair};
 use super::{clamp, power_of_two, scale, select};
@@ -78,8 +78,11 @@ pub(crate) fn gelu_erf_one(x: f64) -> f64 {
     // Left of the middle x/2 erfc, right of it x minus that; in the middle x/2 + x/2 erf.
     let right = 0.5 * tail.sum() * power_of_two(select(k < -200.0, -200.0, k));
     let body = two_sum(1.0, -right);
-    let large = select(inside < 0.0, scale(0.5 * (inside * tail.hi + inside * tail.lo), k), inside * (body.hi + body.lo));
-    let small = 0.5 * inside * (1.0 + erf_small(inside * FRAC_1_SQRT_2));
+    let large =
+        select(inside < 0.0, scale(0.5 * (inside * tail.hi + inside * tail.lo), k), inside * (body.hi + body.lo));
+    let side = 1.0_f64.copysign(inside);
+    let head = fast_two_sum(1.0, side * quotient.hi);
+    let small = 0.5 * inside * (head.hi + (head.lo + side * (erf_rest(quotient.hi) + low)));
     let y = select(quotient.hi > 0.75, large, small);
     with_ends(x, 40.0, y)
 }
@@ -103,7 +106,7 @@ pub(crate) fn logaddexp_one(x: f64, y: f64) -> f64 {
     let low = select(x > y, y, x);
     let difference = two_sum(low, -high);
     // Far away only the sign matters, and a difference that overflowed has no low half.
-    let far = !(difference.hi > -800.0);
+    let far = (difference.hi <= -800.0) | difference.hi.is_nan();
     let Reduced { k, r, t } = reduce(select(far, -800.0, difference.hi), select(far, 0.0, difference.lo));
     let head = fast_two_sum(1.0, r);
     let e = fast_two_sum(head.hi, head.lo + t);
@@ -118,4 +121,55 @@ pub(crate) fn logaddexp_one(x: f64, y: f64) -> f64 {
 pub(crate) fn xlogy_one(x: f64, y: f64) -> f64 {
     let product = x * ln_one(y);
     select((x == 0.0) & !y.is_nan(), 0.0, product)
+}
+
+lanes! {
+    /// `x / (1 + e^-x)` (Elfwing, Uchibe and Doya, "Sigmoid-weighted linear units", 2018); -0 at
+    /// minus infinity.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::silu([0.0, 800.0, -800.0]), [0.0, 800.0, -0.0]);
+    /// ```
+    pub silu = silu_one;
+
+    /// `x/2 erfc(-x / sqrt 2)` (Hendrycks and Gimpel, "Gaussian error linear units", 2016); -0
+    /// at minus infinity.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::gelu_erf([0.0, 40.0, -40.0]), [0.0, 40.0, -0.0]);
+    /// ```
+    pub gelu_erf = gelu_erf_one;
+
+    /// `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, the approximation of the same paper; -0
+    /// at minus infinity.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::gelu_tanh([0.0, 40.0, -40.0]), [0.0, 40.0, -0.0]);
+    /// ```
+    pub gelu_tanh = gelu_tanh_one;
+
+    /// `1 / cosh(x)^2`, the derivative of [`tanh`](super::tanh), accurate in the tails.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::sech2([0.0, 400.0]), [1.0, 0.0]);
+    /// ```
+    pub sech2 = sech2_one;
+}
+
+lanes2! {
+    /// `ln(e^x + e^y)` without overflow. Where the result cancels to nearly zero, the error is
+    /// relative to the larger argument.
+    ///
+    /// ```
+    /// let minus = f64::NEG_INFINITY;
+    /// assert_eq!(wengert_kernels::math::logaddexp([minus, 1e300], [minus, 0.0]), [minus, 1e300]);
+    /// ```
+    pub logaddexp = logaddexp_one;
+
+    /// `x ln(y)`, and zero where `x` is zero, unless `y` is NaN.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::xlogy([0.0, 2.0], [0.0, 1.0]), [0.0, 0.0]);
+    /// ```
+    pub xlogy = xlogy_one;
 }

@@ -56,10 +56,16 @@ const ERFC: [f64; 20] = [
 /// The derivative of the same in `t`, error 0.043: it only multiplies what `t` lost to rounding.
 const ERFC_SLOPE: [f64; 4] = [-0.9474553136003097, 1.5594080049673793, -2.0886586709168333, 1.4505748549015263];
 
+/// `erf(x) - x` for `|x| <= 3/4`.
+#[inline(always)]
+pub(super) fn erf_rest(x: f64) -> f64 {
+    x * degree10(x * x, &ERF)
+}
+
 /// `erf(x)` for `|x| <= 3/4`.
 #[inline(always)]
-pub(super) fn erf_small(x: f64) -> f64 {
-    x + x * degree10(x * x, &ERF)
+fn erf_small(x: f64) -> f64 {
+    x + erf_rest(x)
 }
 
 /// `erfc(a + low)` for `a >= 3/4`, as a pair times `2^k`; `z` is the square of `a + low`.

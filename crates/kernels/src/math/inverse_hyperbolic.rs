@@ -60,3 +60,27 @@ pub(crate) fn atanh_one(x: f64) -> f64 {
     let y = select(inside | (a == 1.0), y, f64::NAN).copysign(x);
     select(a < 3.7e-9, x, y)
 }
+
+lanes! {
+    /// Inverse of the hyperbolic sine; keeps the sign of a zero.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::asinh([0.0, 1e-20]), [0.0, 1e-20]);
+    /// ```
+    pub asinh = asinh_one;
+
+    /// Inverse of the hyperbolic cosine; NaN below one.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::acosh([1.0, f64::INFINITY]), [0.0, f64::INFINITY]);
+    /// ```
+    pub acosh = acosh_one;
+
+    /// Inverse of the hyperbolic tangent; keeps the sign of a zero, infinite at one and minus
+    /// one, NaN beyond.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::atanh([1e-20, -1.0]), [1e-20, f64::NEG_INFINITY]);
+    /// ```
+    pub atanh = atanh_one;
+}

@@ -185,6 +185,8 @@ pub enum Op {
     Convert(Kind, Kind),
     /// Two operations at once.
     Pair(Pair, Kind),
+    /// A whole power.
+    Power(i32, Kind),
     /// A function of one argument, element by element, with a number that says which.
     Call1(Call1, u64, Kind),
     /// A function of two arguments, element by element.

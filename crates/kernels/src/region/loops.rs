@@ -1,304 +1,363 @@
-//! The vector loops behind the instructions. Everything is inlined into the copy for an instruction set.
+//! The vector loops behind the instructions.
 
 use super::code::{Binary, Call1, Call2, Compare, Kind, Pair, Unary};
 use super::pattern::for_kind;
+use crate::dispatch::{Work, dispatch};
 use crate::float::Float;
 
-/// `out = f(x)`
-///
-/// # Safety
-/// `x` and `out` are valid for `n` elements, for reading and for writing, and `out` overlaps nothing.
-#[inline(always)]
-unsafe fn map<T: Copy, U>(x: *const u8, out: *mut u8, n: usize, f: impl Fn(T) -> U) {
-    // SAFETY: the caller's promise; `Region::run` and the checks of `Region::new` keep it.
-    let (x, out) = unsafe { (std::slice::from_raw_parts(x.cast::<T>(), n), std::slice::from_raw_parts_mut(out.cast::<U>(), n)) };
-    for (out, &x) in out.iter_mut().zip(x) {
-        *out = f(x);
+/// Where a loop reads and writes, and how many elements there are.
+#[derive(Clone, Copy)]
+struct Range {
+    from: [*const u8; 3],
+    to: *mut u8,
+    n: usize,
+}
+
+impl Range {
+    /// Operand `k` as a slice.
+    ///
+    /// # Safety
+    /// The operand is valid for reads of `n` elements of this type as long as the slice lives.
+    #[inline(always)]
+    unsafe fn read<'a, T>(&self, k: usize) -> &'a [T] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.from[k].cast(), self.n) }
+    }
+
+    /// The result as a slice.
+    ///
+    /// # Safety
+    /// It is valid for writes of `n` elements of this type, and overlaps no operand.
+    #[inline(always)]
+    unsafe fn write<'a, T>(&self) -> &'a mut [T] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.to.cast(), self.n) }
     }
 }
 
-/// `out = f(x, y)`
+/// Runs a loop over elements, in a copy for each instruction set. A macro, because a function that is handed on as a closure
+/// is not inlined if it is large, and then not vectorised; a copy of its own, because one function with all loops in it takes
+/// the compiler minutes.
 ///
-/// # Safety
-/// As [`map`].
-#[inline(always)]
-unsafe fn map2<T: Copy, U>(x: *const u8, y: *const u8, out: *mut u8, n: usize, f: impl Fn(T, T) -> U) {
-    // SAFETY: the caller's promise.
-    let (x, y, out) = unsafe {
-        let slice = |p: *const u8| std::slice::from_raw_parts(p.cast::<T>(), n);
-        (slice(x), slice(y), std::slice::from_raw_parts_mut(out.cast::<U>(), n))
-    };
-    for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
-        *out = f(x, y);
-    }
-}
-
-/// `out = f(x, y, z)`
-///
-/// # Safety
-/// As [`map`].
-#[inline(always)]
-unsafe fn map3<T: Copy>(places: [*const u8; 3], out: *mut u8, n: usize, f: impl Fn(T, T, T) -> T) {
-    // SAFETY: the caller's promise.
-    let ([x, y, z], out) = unsafe {
-        let slice = |p: *const u8| std::slice::from_raw_parts(p.cast::<T>(), n);
-        (places.map(slice), std::slice::from_raw_parts_mut(out.cast::<T>(), n))
-    };
-    for (((out, &x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
-        *out = f(x, y, z);
-    }
+/// The operands and the result have to be valid for the range's elements, and the result overlaps nothing.
+macro_rules! each {
+    ($range:expr, |$x:ident: $from:ty| -> $to:ty { $body:expr } $(, $t:ident)?) => {{
+        struct Loop$(<$t>)?(Range $(, std::marker::PhantomData<$t>)?);
+        impl$(<$t: Float>)? Work for Loop$(<$t>)? {
+            type Output = ();
+            #[inline(always)]
+            fn run(self) {
+                // SAFETY: the caller of the function around promises it.
+                let (x, out) = unsafe { (self.0.read::<$from>(0), self.0.write::<$to>()) };
+                for (out, &$x) in out.iter_mut().zip(x) {
+                    *out = $body;
+                }
+            }
+        }
+        dispatch(Loop$(::<$t>)?($range $(, std::marker::PhantomData::<$t>)?))
+    }};
+    ($range:expr, |$x:ident, $y:ident: $from:ty| -> $to:ty { $body:expr } $(, $t:ident)?) => {{
+        struct Loop$(<$t>)?(Range $(, std::marker::PhantomData<$t>)?);
+        impl$(<$t: Float>)? Work for Loop$(<$t>)? {
+            type Output = ();
+            #[inline(always)]
+            fn run(self) {
+                // SAFETY: the caller of the function around promises it.
+                let (x, y, out) = unsafe { (self.0.read::<$from>(0), self.0.read::<$from>(1), self.0.write::<$to>()) };
+                for ((out, &$x), &$y) in out.iter_mut().zip(x).zip(y) {
+                    *out = $body;
+                }
+            }
+        }
+        dispatch(Loop$(::<$t>)?($range $(, std::marker::PhantomData::<$t>)?))
+    }};
+    ($range:expr, |$x:ident, $y:ident, $z:ident: $from:ty| -> $to:ty { $body:expr } $(, $t:ident)?) => {{
+        struct Loop$(<$t>)?(Range $(, std::marker::PhantomData<$t>)?);
+        impl$(<$t: Float>)? Work for Loop$(<$t>)? {
+            type Output = ();
+            #[inline(always)]
+            fn run(self) {
+                // SAFETY: the caller of the function around promises it.
+                let (x, y, z, out) = unsafe {
+                    (self.0.read::<$from>(0), self.0.read::<$from>(1), self.0.read::<$from>(2), self.0.write::<$to>())
+                };
+                for (((out, &$x), &$y), &$z) in out.iter_mut().zip(x).zip(y).zip(z) {
+                    *out = $body;
+                }
+            }
+        }
+        dispatch(Loop$(::<$t>)?($range $(, std::marker::PhantomData::<$t>)?))
+    }};
 }
 
 /// A function of one argument.
 ///
 /// # Safety
-/// As [`map`]; the kind knows the function.
-#[inline(always)]
+/// `x` and `out` are valid for `n` elements of the kind, for reading and for writing, `out` overlaps nothing, and the kind
+/// knows the function.
 pub(super) unsafe fn unary(f: Unary, kind: Kind, x: *const u8, out: *mut u8, n: usize) {
-    // SAFETY: the caller's promise, for every call below.
-    unsafe {
-        match kind {
-            Kind::F32 => unary_float::<f32>(f, x, out, n),
-            Kind::F64 => unary_float::<f64>(f, x, out, n),
-            Kind::I64 => match f {
-                Unary::Neg => map(x, out, n, i64::wrapping_neg),
-                Unary::Abs => map(x, out, n, i64::wrapping_abs),
-                Unary::Sign => map(x, out, n, i64::signum),
-                Unary::Square => map(x, out, n, |x: i64| x.wrapping_mul(x)),
-                _ => map(x, out, n, |x: i64| x),
-            },
-            Kind::U8 => match f {
-                Unary::Not => map(x, out, n, |x: u8| x ^ 1),
-                _ => map(x, out, n, |x: u8| x),
-            },
-        }
+    let range = Range { from: [x; 3], to: out, n };
+    match kind {
+        Kind::F32 => unary_float::<f32>(f, range),
+        Kind::F64 => unary_float::<f64>(f, range),
+        Kind::I64 => match f {
+            Unary::Neg => each!(range, |x: i64| -> i64 { x.wrapping_neg() }),
+            Unary::Abs => each!(range, |x: i64| -> i64 { x.wrapping_abs() }),
+            Unary::Sign => each!(range, |x: i64| -> i64 { x.signum() }),
+            Unary::Square => each!(range, |x: i64| -> i64 { x.wrapping_mul(x) }),
+            _ => each!(range, |x: i64| -> i64 { x }),
+        },
+        Kind::U8 => match f {
+            Unary::Not => each!(range, |x: u8| -> u8 { x ^ 1 }),
+            _ => each!(range, |x: u8| -> u8 { x }),
+        },
     }
 }
 
-/// # Safety
-/// As [`map`].
-#[inline(always)]
-unsafe fn unary_float<T: Float>(f: Unary, x: *const u8, out: *mut u8, n: usize) {
-    macro_rules! table {
-        ($( $name:ident => $function:expr, )*) => {
-            match f { $( Unary::$name => unsafe { map(x, out, n, $function) }, )* }
-        };
+/// Functions of angles, whose loops look at the whole slice first.
+macro_rules! angle {
+    ($range:expr, $t:ident, $function:ident) => {{
+        struct Loop<$t>(Range, std::marker::PhantomData<$t>);
+        impl<$t: Float> Work for Loop<$t> {
+            type Output = ();
+            #[inline(always)]
+            fn run(self) {
+                // SAFETY: the caller of the function around promises it.
+                let (x, out) = unsafe { (self.0.read::<$t>(0), self.0.write::<$t>()) };
+                $t::$function(x, out);
+            }
+        }
+        dispatch(Loop::<$t>($range, std::marker::PhantomData))
+    }};
+}
+
+fn unary_float<T: Float>(f: Unary, range: Range) {
+    match f {
+        Unary::Copy | Unary::Not => each!(range, |x: T| -> T { x }, T),
+        Unary::Neg => each!(range, |x: T| -> T { -x }, T),
+        Unary::Abs => each!(range, |x: T| -> T { x.abs() }, T),
+        Unary::Sign => each!(range, |x: T| -> T { x.sign() }, T),
+        Unary::Square => each!(range, |x: T| -> T { x * x }, T),
+        Unary::Sqrt => each!(range, |x: T| -> T { x.sqrt() }, T),
+        Unary::Rsqrt => each!(range, |x: T| -> T { x.rsqrt() }, T),
+        Unary::Recip => each!(range, |x: T| -> T { T::from_f64(1.0) / x }, T),
+        Unary::Relu => each!(range, |x: T| -> T { x.relu() }, T),
+        Unary::Floor => each!(range, |x: T| -> T { x.floor() }, T),
+        Unary::Ceil => each!(range, |x: T| -> T { x.ceil() }, T),
+        Unary::Round => each!(range, |x: T| -> T { x.round() }, T),
+        Unary::Trunc => each!(range, |x: T| -> T { x.trunc() }, T),
+        Unary::Cbrt => each!(range, |x: T| -> T { x.cbrt() }, T),
+        Unary::Exp => each!(range, |x: T| -> T { x.exp() }, T),
+        Unary::Exp2 => each!(range, |x: T| -> T { x.exp2() }, T),
+        Unary::Expm1 => each!(range, |x: T| -> T { x.expm1() }, T),
+        Unary::Ln => each!(range, |x: T| -> T { x.ln() }, T),
+        Unary::Log2 => each!(range, |x: T| -> T { x.log2() }, T),
+        Unary::Log10 => each!(range, |x: T| -> T { x.log10() }, T),
+        Unary::Log1p => each!(range, |x: T| -> T { x.log1p() }, T),
+        Unary::Sin => angle!(range, T, sin_slice),
+        Unary::Cos => angle!(range, T, cos_slice),
+        Unary::Tan => angle!(range, T, tan_slice),
+        Unary::Asin => each!(range, |x: T| -> T { x.asin() }, T),
+        Unary::Acos => each!(range, |x: T| -> T { x.acos() }, T),
+        Unary::Atan => each!(range, |x: T| -> T { x.atan() }, T),
+        Unary::Sinh => each!(range, |x: T| -> T { x.sinh() }, T),
+        Unary::Cosh => each!(range, |x: T| -> T { x.cosh() }, T),
+        Unary::Tanh => each!(range, |x: T| -> T { x.tanh() }, T),
+        Unary::Sech2 => each!(range, |x: T| -> T { x.sech2() }, T),
+        Unary::Asinh => each!(range, |x: T| -> T { x.asinh() }, T),
+        Unary::Acosh => each!(range, |x: T| -> T { x.acosh() }, T),
+        Unary::Atanh => each!(range, |x: T| -> T { x.atanh() }, T),
+        Unary::Sigmoid => each!(range, |x: T| -> T { x.sigmoid() }, T),
+        Unary::Softplus => each!(range, |x: T| -> T { x.softplus() }, T),
+        Unary::GeluErf => each!(range, |x: T| -> T { x.gelu_erf() }, T),
+        Unary::GeluTanh => each!(range, |x: T| -> T { x.gelu_tanh() }, T),
+        Unary::Silu => each!(range, |x: T| -> T { x.silu() }, T),
+        Unary::Erf => each!(range, |x: T| -> T { x.erf() }, T),
+        Unary::Erfc => each!(range, |x: T| -> T { x.erfc() }, T),
     }
-    // SAFETY (of the table's calls): the caller's promise.
-    table! {
-        Copy => |x: T| x,
-        Not => |x: T| x,
-        Neg => |x: T| -x,
-        Abs => |x: T| x.abs(),
-        Sign => |x: T| x.sign(),
-        Square => |x: T| x * x,
-        Sqrt => |x: T| x.sqrt(),
-        Rsqrt => |x: T| x.rsqrt(),
-        Cbrt => |x: T| x.cbrt(),
-        Recip => |x: T| T::from_f64(1.0) / x,
-        Exp => |x: T| x.exp(),
-        Exp2 => |x: T| x.exp2(),
-        Expm1 => |x: T| x.expm1(),
-        Ln => |x: T| x.ln(),
-        Log2 => |x: T| x.log2(),
-        Log10 => |x: T| x.log10(),
-        Log1p => |x: T| x.log1p(),
-        Sin => |x: T| x.sin(),
-        Cos => |x: T| x.cos(),
-        Tan => |x: T| x.tan(),
-        Asin => |x: T| x.asin(),
-        Acos => |x: T| x.acos(),
-        Atan => |x: T| x.atan(),
-        Sinh => |x: T| x.sinh(),
-        Cosh => |x: T| x.cosh(),
-        Tanh => |x: T| x.tanh(),
-        Sech2 => |x: T| x.sech2(),
-        Asinh => |x: T| x.asinh(),
-        Acosh => |x: T| x.acosh(),
-        Atanh => |x: T| x.atanh(),
-        Sigmoid => |x: T| x.sigmoid(),
-        Softplus => |x: T| x.softplus(),
-        Relu => |x: T| x.relu(),
-        GeluErf => |x: T| x.gelu_erf(),
-        GeluTanh => |x: T| x.gelu_tanh(),
-        Silu => |x: T| x.silu(),
-        Erf => |x: T| x.erf(),
-        Erfc => |x: T| x.erfc(),
-        Floor => |x: T| x.floor(),
-        Ceil => |x: T| x.ceil(),
-        Round => |x: T| x.round(),
-        Trunc => |x: T| x.trunc(),
+}
+
+/// `x^n` for a whole number.
+///
+/// # Safety
+/// As [`unary`]; the kind is one of real numbers.
+pub(super) unsafe fn power(n: i32, kind: Kind, x: *const u8, out: *mut u8, count: usize) {
+    struct Loop<T>(Range, i32, std::marker::PhantomData<T>);
+    impl<T: Float> Work for Loop<T> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            // SAFETY: the caller of `power` promises it.
+            let (x, out) = unsafe { (self.0.read::<T>(0), self.0.write::<T>()) };
+            T::powi_slice(x, self.1, out);
+        }
+    }
+    let range = Range { from: [x; 3], to: out, n: count };
+    match kind {
+        Kind::F32 => dispatch(Loop::<f32>(range, n, std::marker::PhantomData)),
+        _ => dispatch(Loop::<f64>(range, n, std::marker::PhantomData)),
     }
 }
 
 /// A function of two arguments.
 ///
 /// # Safety
-/// As [`map`]; the kind knows the function.
-#[inline(always)]
+/// As [`unary`].
 pub(super) unsafe fn binary(f: Binary, kind: Kind, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
-    // SAFETY: the caller's promise, for every call below.
-    unsafe {
-        match kind {
-            Kind::F32 => binary_float::<f32>(f, x, y, out, n),
-            Kind::F64 => binary_float::<f64>(f, x, y, out, n),
-            Kind::I64 => match f {
-                Binary::Sub => map2(x, y, out, n, i64::wrapping_sub),
-                Binary::Mul => map2(x, y, out, n, i64::wrapping_mul),
-                Binary::Max => map2(x, y, out, n, |x: i64, y: i64| x.max(y)),
-                Binary::Min => map2(x, y, out, n, |x: i64, y: i64| x.min(y)),
-                _ => map2(x, y, out, n, i64::wrapping_add),
-            },
-            Kind::U8 => match f {
-                Binary::And => map2(x, y, out, n, |x: u8, y: u8| x & y),
-                Binary::Or => map2(x, y, out, n, |x: u8, y: u8| x | y),
-                _ => map2(x, y, out, n, |x: u8, y: u8| x ^ y),
-            },
-        }
+    let range = Range { from: [x, y, y], to: out, n };
+    match kind {
+        Kind::F32 => binary_float::<f32>(f, range),
+        Kind::F64 => binary_float::<f64>(f, range),
+        Kind::I64 => match f {
+            Binary::Sub => each!(range, |x, y: i64| -> i64 { x.wrapping_sub(y) }),
+            Binary::Mul => each!(range, |x, y: i64| -> i64 { x.wrapping_mul(y) }),
+            Binary::Max => each!(range, |x, y: i64| -> i64 { x.max(y) }),
+            Binary::Min => each!(range, |x, y: i64| -> i64 { x.min(y) }),
+            _ => each!(range, |x, y: i64| -> i64 { x.wrapping_add(y) }),
+        },
+        Kind::U8 => match f {
+            Binary::And => each!(range, |x, y: u8| -> u8 { x & y }),
+            Binary::Or => each!(range, |x, y: u8| -> u8 { x | y }),
+            _ => each!(range, |x, y: u8| -> u8 { x ^ y }),
+        },
     }
 }
 
-/// # Safety
-/// As [`map`].
-#[inline(always)]
-unsafe fn binary_float<T: Float>(f: Binary, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
-    // SAFETY: the caller's promise, for every call below.
-    unsafe {
-        match f {
-            Binary::Sub => map2(x, y, out, n, |x: T, y: T| x - y),
-            Binary::Mul => map2(x, y, out, n, |x: T, y: T| x * y),
-            Binary::Div => map2(x, y, out, n, |x: T, y: T| x / y),
-            Binary::Max => map2(x, y, out, n, |x: T, y: T| Float::max(x, y)),
-            Binary::Min => map2(x, y, out, n, |x: T, y: T| Float::min(x, y)),
-            Binary::Pow => map2(x, y, out, n, |x: T, y: T| x.pow(y)),
-            Binary::Atan2 => map2(x, y, out, n, |x: T, y: T| x.atan2(y)),
-            Binary::Hypot => map2(x, y, out, n, |x: T, y: T| x.hypot(y)),
-            Binary::Copysign => map2(x, y, out, n, |x: T, y: T| x.copysign(y)),
-            Binary::Logaddexp => map2(x, y, out, n, |x: T, y: T| x.logaddexp(y)),
-            Binary::Xlogy => map2(x, y, out, n, |x: T, y: T| x.xlogy(y)),
-            Binary::Add | Binary::And | Binary::Or | Binary::Xor => map2(x, y, out, n, |x: T, y: T| x + y),
-        }
+fn binary_float<T: Float>(f: Binary, range: Range) {
+    match f {
+        Binary::Sub => each!(range, |x, y: T| -> T { x - y }, T),
+        Binary::Mul => each!(range, |x, y: T| -> T { x * y }, T),
+        Binary::Div => each!(range, |x, y: T| -> T { x / y }, T),
+        Binary::Max => each!(range, |x, y: T| -> T { Float::max(x, y) }, T),
+        Binary::Min => each!(range, |x, y: T| -> T { Float::min(x, y) }, T),
+        Binary::Pow => each!(range, |x, y: T| -> T { x.pow(y) }, T),
+        Binary::Atan2 => each!(range, |x, y: T| -> T { x.atan2(y) }, T),
+        Binary::Hypot => each!(range, |x, y: T| -> T { x.hypot(y) }, T),
+        Binary::Copysign => each!(range, |x, y: T| -> T { x.copysign(y) }, T),
+        Binary::Logaddexp => each!(range, |x, y: T| -> T { x.logaddexp(y) }, T),
+        Binary::Xlogy => each!(range, |x, y: T| -> T { x.xlogy(y) }, T),
+        Binary::Add | Binary::And | Binary::Or | Binary::Xor => each!(range, |x, y: T| -> T { x + y }, T),
     }
 }
 
 /// A comparison.
 ///
 /// # Safety
-/// As [`map`].
-#[inline(always)]
+/// As [`unary`].
 pub(super) unsafe fn compare(f: Compare, kind: Kind, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
-    // SAFETY: the caller's promise, for every call below.
-    for_kind!(kind, T => unsafe {
+    let range = Range { from: [x, y, y], to: out, n };
+    for_kind!(kind, T => {
         match f {
-            Compare::Eq => map2(x, y, out, n, |x: T, y: T| u8::from(x == y)),
-            Compare::Ne => map2(x, y, out, n, |x: T, y: T| u8::from(x != y)),
-            Compare::Lt => map2(x, y, out, n, |x: T, y: T| u8::from(x < y)),
-            Compare::Le => map2(x, y, out, n, |x: T, y: T| u8::from(x <= y)),
-            Compare::Gt => map2(x, y, out, n, |x: T, y: T| u8::from(x > y)),
-            Compare::Ge => map2(x, y, out, n, |x: T, y: T| u8::from(x >= y)),
-            Compare::Unordered => map2(x, y, out, n, |x: T, y: T| u8::from(unequal(x, x) | unequal(y, y))),
+            Compare::Eq => each!(range, |x, y: T| -> u8 { u8::from(x == y) }),
+            Compare::Ne => each!(range, |x, y: T| -> u8 { u8::from(x != y) }),
+            Compare::Lt => each!(range, |x, y: T| -> u8 { u8::from(x < y) }),
+            Compare::Le => each!(range, |x, y: T| -> u8 { u8::from(x <= y) }),
+            Compare::Gt => each!(range, |x, y: T| -> u8 { u8::from(x > y) }),
+            Compare::Ge => each!(range, |x, y: T| -> u8 { u8::from(x >= y) }),
+            Compare::Unordered => each!(range, |x, y: T| -> u8 { u8::from(differs(x, x) | differs(y, y)) }),
         }
     });
 }
 
 /// Whether two elements differ; a NaN differs from itself.
 #[inline(always)]
-fn unequal<T: PartialEq>(x: T, y: T) -> bool {
+fn differs<T: PartialEq>(x: T, y: T) -> bool {
     x != y
 }
 
 /// `out = mask ? x : y`
 ///
 /// # Safety
-/// As [`map`].
-#[inline(always)]
+/// As [`unary`].
 pub(super) unsafe fn select(kind: Kind, mask: *const u8, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
-    // SAFETY: the caller's promise.
-    for_kind!(kind, T => unsafe {
-        let mask = std::slice::from_raw_parts(mask, n);
-        let (x, y) = (std::slice::from_raw_parts(x.cast::<T>(), n), std::slice::from_raw_parts(y.cast::<T>(), n));
-        let out = std::slice::from_raw_parts_mut(out.cast::<T>(), n);
-        for (((out, &mask), &x), &y) in out.iter_mut().zip(mask).zip(x).zip(y) {
-            *out = if mask != 0 { x } else { y };
+    struct Loop<T>(Range, std::marker::PhantomData<T>);
+    impl<T: Copy> Work for Loop<T> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            let range = self.0;
+            // SAFETY: the caller of `select` promises it.
+            let (mask, x, y, out) = unsafe { (range.read::<u8>(0), range.read::<T>(1), range.read::<T>(2), range.write::<T>()) };
+            for (((out, &mask), &x), &y) in out.iter_mut().zip(mask).zip(x).zip(y) {
+                *out = if mask != 0 { x } else { y };
+            }
         }
-    });
+    }
+    let range = Range { from: [mask, x, y], to: out, n };
+    // Numbers of one width are chosen alike.
+    match kind.size() {
+        1 => dispatch(Loop::<u8>(range, std::marker::PhantomData)),
+        4 => dispatch(Loop::<u32>(range, std::marker::PhantomData)),
+        _ => dispatch(Loop::<u64>(range, std::marker::PhantomData)),
+    }
 }
 
-/// Another kind: numbers as Rust's `as` (towards zero, saturating, NaN to 0), truth values as 0 and 1, numbers other than 0 as
-/// true.
+/// Another kind: numbers as Rust's `as` (towards zero, saturating, NaN to 0), truth values as 0 and 1, numbers other than 0
+/// as true.
 ///
 /// # Safety
-/// As [`map`].
-#[inline(always)]
+/// As [`unary`].
 pub(super) unsafe fn convert(from: Kind, to: Kind, x: *const u8, out: *mut u8, n: usize) {
     use Kind::{F32, F64, I64, U8};
-    // SAFETY: the caller's promise, for every call below.
-    unsafe {
-        match (from, to) {
-            (U8, U8) => map(x, out, n, |x: u8| x),
-            (I64, I64) => map(x, out, n, |x: i64| x),
-            (F32, F32) => map(x, out, n, |x: f32| x),
-            (F64, F64) => map(x, out, n, |x: f64| x),
-            (U8, I64) => map(x, out, n, |x: u8| i64::from(x)),
-            (U8, F32) => map(x, out, n, |x: u8| f32::from(x)),
-            (U8, F64) => map(x, out, n, |x: u8| f64::from(x)),
-            (I64, U8) => map(x, out, n, |x: i64| u8::from(x != 0)),
-            (I64, F32) => map(x, out, n, |x: i64| x as f32),
-            (I64, F64) => map(x, out, n, |x: i64| x as f64),
-            (F32, U8) => map(x, out, n, |x: f32| u8::from(x != 0.0)),
-            (F32, I64) => map(x, out, n, |x: f32| x as i64),
-            (F32, F64) => map(x, out, n, |x: f32| f64::from(x)),
-            (F64, U8) => map(x, out, n, |x: f64| u8::from(x != 0.0)),
-            (F64, I64) => map(x, out, n, |x: f64| x as i64),
-            (F64, F32) => map(x, out, n, |x: f64| x as f32),
-        }
+    let range = Range { from: [x; 3], to: out, n };
+    match (from, to) {
+        (U8, U8) => each!(range, |x: u8| -> u8 { x }),
+        (I64, I64) => each!(range, |x: u64| -> u64 { x }),
+        (F32, F32) => each!(range, |x: u32| -> u32 { x }),
+        (F64, F64) => each!(range, |x: u64| -> u64 { x }),
+        (U8, I64) => each!(range, |x: u8| -> i64 { i64::from(x) }),
+        (U8, F32) => each!(range, |x: u8| -> f32 { f32::from(x) }),
+        (U8, F64) => each!(range, |x: u8| -> f64 { f64::from(x) }),
+        (I64, U8) => each!(range, |x: i64| -> u8 { u8::from(x != 0) }),
+        (I64, F32) => each!(range, |x: i64| -> f32 { x as f32 }),
+        (I64, F64) => each!(range, |x: i64| -> f64 { x as f64 }),
+        (F32, U8) => each!(range, |x: f32| -> u8 { u8::from(x != 0.0) }),
+        (F32, I64) => each!(range, |x: f32| -> i64 { x as i64 }),
+        (F32, F64) => each!(range, |x: f32| -> f64 { f64::from(x) }),
+        (F64, U8) => each!(range, |x: f64| -> u8 { u8::from(x != 0.0) }),
+        (F64, I64) => each!(range, |x: f64| -> i64 { x as i64 }),
+        (F64, F32) => each!(range, |x: f64| -> f32 { x as f32 }),
     }
 }
 
 /// Two operations at once.
 ///
 /// # Safety
-/// As [`map`]; the kind is one of real numbers.
-#[inline(always)]
-pub(super) unsafe fn pair(f: Pair, kind: Kind, places: [*const u8; 3], out: *mut u8, n: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match kind {
-            Kind::F32 => pair_float::<f32>(f, places, out, n),
-            _ => pair_float::<f64>(f, places, out, n),
-        }
+/// As [`unary`]; the kind is one of real numbers.
+pub(super) unsafe fn pair(f: Pair, kind: Kind, from: [*const u8; 3], out: *mut u8, n: usize) {
+    let range = Range { from, to: out, n };
+    match kind {
+        Kind::F32 => pair_float::<f32>(f, range),
+        _ => pair_float::<f64>(f, range),
     }
 }
 
-/// # Safety
-/// As [`map`].
-#[inline(always)]
-unsafe fn pair_float<T: Float>(f: Pair, places: [*const u8; 3], out: *mut u8, n: usize) {
-    // SAFETY: the caller's promise, for every call below.
-    unsafe {
-        match f {
-            Pair::MulAdd => map3(places, out, n, |a: T, b: T, c: T| a * b + c),
-            Pair::MulSub => map3(places, out, n, |a: T, b: T, c: T| a * b - c),
-            Pair::SubMul => map3(places, out, n, |a: T, b: T, c: T| c - a * b),
-            Pair::AddMul => map3(places, out, n, |a: T, b: T, c: T| (a + b) * c),
-            Pair::SubTimes => map3(places, out, n, |a: T, b: T, c: T| (a - b) * c),
-            Pair::MulMul => map3(places, out, n, |a: T, b: T, c: T| a * b * c),
-            Pair::AddAdd => map3(places, out, n, |a: T, b: T, c: T| a + b + c),
-        }
+fn pair_float<T: Float>(f: Pair, range: Range) {
+    match f {
+        Pair::MulAdd => each!(range, |a, b, c: T| -> T { a * b + c }, T),
+        Pair::MulSub => each!(range, |a, b, c: T| -> T { a * b - c }, T),
+        Pair::SubMul => each!(range, |a, b, c: T| -> T { c - a * b }, T),
+        Pair::AddMul => each!(range, |a, b, c: T| -> T { (a + b) * c }, T),
+        Pair::SubTimes => each!(range, |a, b, c: T| -> T { (a - b) * c }, T),
+        Pair::MulMul => each!(range, |a, b, c: T| -> T { a * b * c }, T),
+        Pair::AddAdd => each!(range, |a, b, c: T| -> T { a + b + c }, T),
     }
 }
 
 /// A function called once per element, in double precision.
 ///
 /// # Safety
-/// As [`map`]; the kind is one of real numbers.
-#[inline(always)]
+/// As [`unary`]; the kind is one of real numbers.
 pub(super) unsafe fn call1(f: Call1, number: u64, kind: Kind, x: *const u8, out: *mut u8, n: usize) {
+    let range = Range { from: [x; 3], to: out, n };
     // SAFETY: the caller's promise.
     unsafe {
         match kind {
-            Kind::F32 => map(x, out, n, |x: f32| f(number, f64::from(x)) as f32),
-            _ => map(x, out, n, |x: f64| f(number, x)),
+            Kind::F32 => {
+                let places = range.write::<f32>().iter_mut().zip(range.read::<f32>(0));
+                places.for_each(|(out, &x)| *out = f(number, f64::from(x)) as f32);
+            }
+            _ => range.write().iter_mut().zip(range.read(0)).for_each(|(out, &x)| *out = f(number, x)),
         }
     }
 }
@@ -306,14 +365,20 @@ pub(super) unsafe fn call1(f: Call1, number: u64, kind: Kind, x: *const u8, out:
 /// A function of two numbers called once per element, in double precision.
 ///
 /// # Safety
-/// As [`map`]; the kind is one of real numbers.
-#[inline(always)]
+/// As [`unary`]; the kind is one of real numbers.
 pub(super) unsafe fn call2(f: Call2, number: u64, kind: Kind, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
+    let range = Range { from: [x, y, y], to: out, n };
     // SAFETY: the caller's promise.
     unsafe {
         match kind {
-            Kind::F32 => map2(x, y, out, n, |x: f32, y: f32| f(number, f64::from(x), f64::from(y)) as f32),
-            _ => map2(x, y, out, n, |x: f64, y: f64| f(number, x, y)),
+            Kind::F32 => {
+                let places = range.write::<f32>().iter_mut().zip(range.read::<f32>(0)).zip(range.read::<f32>(1));
+                places.for_each(|((out, &x), &y)| *out = f(number, f64::from(x), f64::from(y)) as f32);
+            }
+            _ => {
+                let places = range.write::<f64>().iter_mut().zip(range.read(0)).zip(range.read(1));
+                places.for_each(|((out, &x), &y)| *out = f(number, x, y));
+            }
         }
     }
 }

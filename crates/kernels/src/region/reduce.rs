@@ -1,6 +1,7 @@
 //! Joining elements by fixed trees.
 
 use super::code::Join;
+use crate::dispatch::{Work, dispatch};
 use crate::float::Float;
 
 /// How many sums run side by side. A power of two: the tree at the end halves.
@@ -110,36 +111,43 @@ macro_rules! joined_whole {
 joined_whole!(u8);
 joined_whole!(i64);
 
-/// Runs `body` with a constant `Join`, so that the loop in it is one operation.
+/// Runs `body` with a constant number of a `Join`, so that the loop in it is one operation.
 macro_rules! for_join {
     ($join:expr, $name:ident => $body:expr) => {
         match $join {
             Join::Sum => {
-                const $name: Join = Join::Sum;
+                const $name: u8 = Join::Sum as u8;
                 $body
             }
             Join::Prod => {
-                const $name: Join = Join::Prod;
+                const $name: u8 = Join::Prod as u8;
                 $body
             }
             Join::Max => {
-                const $name: Join = Join::Max;
+                const $name: u8 = Join::Max as u8;
                 $body
             }
             Join::Min => {
-                const $name: Join = Join::Min;
+                const $name: u8 = Join::Min as u8;
                 $body
             }
             Join::All => {
-                const $name: Join = Join::All;
+                const $name: u8 = Join::All as u8;
                 $body
             }
             Join::Any => {
-                const $name: Join = Join::Any;
+                const $name: u8 = Join::Any as u8;
                 $body
             }
         }
     };
+}
+
+/// The join with this number.
+#[inline(always)]
+const fn named(join: u8) -> Join {
+    const JOINS: [Join; 6] = [Join::Sum, Join::Prod, Join::Max, Join::Min, Join::All, Join::Any];
+    JOINS[join as usize]
 }
 
 /// The elements joined: few one after the other, more side by side and then by halves. Which, and in which order, depends
@@ -170,31 +178,42 @@ fn fold<T: Joined>(join: Join, x: &[T]) -> T {
 }
 
 /// Each row of `cols` elements joined.
-#[inline(always)]
 pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usize) {
-    for_join!(join, JOIN => {
-        for (out, row) in out.iter_mut().zip(x.chunks_exact(cols)) {
-            *out = fold(JOIN, row);
+    struct Rows<'a, T, const JOIN: u8>(&'a [T], &'a mut [T], usize);
+    impl<T: Joined, const JOIN: u8> Work for Rows<'_, T, JOIN> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            for (out, row) in self.1.iter_mut().zip(self.0.chunks_exact(self.2)) {
+                *out = fold(named(JOIN), row);
+            }
         }
-    });
+    }
+    for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, out, cols)));
 }
 
 /// `sums[k] = join(sums[k], every row's element k)`, row by row.
-#[inline(always)]
 pub(super) fn join_rows<T: Joined>(join: Join, x: &[T], sums: &mut [T]) {
-    for_join!(join, JOIN => {
-        for row in x.chunks_exact(sums.len()) {
-            for (sum, &x) in sums.iter_mut().zip(row) {
-                *sum = T::join(JOIN, *sum, x);
+    struct Rows<'a, T, const JOIN: u8>(&'a [T], &'a mut [T]);
+    impl<T: Joined, const JOIN: u8> Work for Rows<'_, T, JOIN> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            for row in self.0.chunks_exact(self.1.len()) {
+                for (sum, &x) in self.1.iter_mut().zip(row) {
+                    *sum = T::join(named(JOIN), *sum, x);
+                }
             }
         }
-    });
+    }
+    for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, sums)));
 }
 
 /// `sum = join(sum, all elements)`
-#[inline(always)]
 pub(super) fn join_all<T: Joined>(join: Join, x: &[T], sum: &mut T::Wide) {
-    for_join!(join, JOIN => *sum = T::join_wide(JOIN, *sum, fold(JOIN, x).wide()));
+    let mut all = [T::start(join)];
+    join_cols(join, x, &mut all, x.len());
+    *sum = T::join_wide(join, *sum, all[0].wide());
 }
 
 #[cfg(test)]

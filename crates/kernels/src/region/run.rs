@@ -5,7 +5,6 @@ use super::pattern::{for_kind, gather, scatter};
 use super::reduce::{Joined, join_all, join_cols, join_rows};
 use super::{Accumulator, Level, Place, Region, Slice, SliceMut, Width, loops};
 use crate::arena::Line;
-use crate::dispatch::{Work, dispatch};
 use crate::pool::{Panicked, Pool};
 
 /// Where operands lie; shared by the threads.
@@ -69,11 +68,9 @@ impl Region {
         let memory = &memory;
         let count = self.cut.count(&self.parts.space);
         if count == 1 || pool.threads() == 1 {
-            for part in 0..count {
-                dispatch(Part { memory, part, thread: 0 });
-            }
+            (0..count).for_each(|part| memory.run(part, 0));
         } else {
-            pool.run(count, &|part, thread| dispatch(Part { memory, part, thread }))?;
+            pool.run(count, &|part, thread| memory.run(part, thread))?;
         }
         if self.cut.parts_of_group > 1 {
             for k in 0..self.parts.accumulators.len() {
@@ -116,24 +113,15 @@ fn checked(
     pointer
 }
 
-/// One part, as work for an instruction set.
-struct Part<'a> {
-    memory: &'a Memory<'a>,
-    part: usize,
-    thread: usize,
-}
-
-impl Work for Part<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let Part { memory, part, thread } = self;
-        let region = memory.region;
+impl Memory<'_> {
+    /// Runs one part.
+    fn run(&self, part: usize, thread: usize) {
+        let region = self.region;
         let (space, cut) = (&region.parts.space, &region.cut);
         let mut chunk = Chunk {
-            memory,
-            // SAFETY: `run` checked that the scratch has a piece for every thread, after the partial results.
-            scratch: unsafe { memory.scratch.add(region.partials + thread * region.scratch) },
+            memory: self,
+            // SAFETY: `Region::run` checked that the scratch has a piece for every thread, after the partial results.
+            scratch: unsafe { self.scratch.add(region.partials + thread * region.scratch) },
             first: 0,
             rows: 0,
             group: 0,
@@ -208,7 +196,6 @@ impl Chunk<'_> {
     }
 
     /// Fills the slots that stay the same.
-    #[inline(always)]
     fn prepare(&mut self) {
         let region = self.memory.region;
         let chunk = region.cut.chunk;
@@ -235,7 +222,6 @@ impl Chunk<'_> {
     }
 
     /// Rows of a group, chunk by chunk, with fresh accumulators, whose results go to the part's place or to the outputs.
-    #[inline(always)]
     fn run_rows(&mut self, group: usize, rows: std::ops::Range<usize>, part: Option<usize>) {
         let region = self.memory.region;
         self.group = group;
@@ -256,7 +242,6 @@ impl Chunk<'_> {
         }
     }
 
-    #[inline(always)]
     fn step(&self, instr: &Instr) {
         let (out, level) = match instr.op {
             Op::Store(_) | Op::Accumulate(_) => (std::ptr::null_mut(), Level::Full),
@@ -275,6 +260,7 @@ impl Chunk<'_> {
                 Op::Select(kind) => loops::select(kind, at(instr.a), at(instr.b), at(instr.c), out, n),
                 Op::Convert(from, to) => loops::convert(from, to, at(instr.a), out, n),
                 Op::Pair(f, kind) => loops::pair(f, kind, [at(instr.a), at(instr.b), at(instr.c)], out, n),
+                Op::Power(power, kind) => loops::power(power, kind, at(instr.a), out, n),
                 Op::Call1(f, number, kind) => loops::call1(f, number, kind, at(instr.a), out, n),
                 Op::Call2(f, number, kind) => loops::call2(f, number, kind, at(instr.a), at(instr.b), out, n),
                 Op::Spread(kind) => loops::spread(kind, at(instr.a), out, self.rows, region.parts.space.cols),
@@ -303,7 +289,6 @@ impl Chunk<'_> {
     }
 
     /// Sets an accumulator to what joining nothing gives.
-    #[inline(always)]
     fn start(&self, k: usize) {
         let acc = &self.memory.region.parts.accumulators[k];
         let (to, cols) = (self.accumulator(k), self.memory.region.parts.space.cols);
@@ -318,7 +303,6 @@ impl Chunk<'_> {
 
     /// # Safety
     /// `x` is valid for the chunk's elements of the accumulator's level.
-    #[inline(always)]
     unsafe fn accumulate(&self, k: usize, x: *const u8) {
         let acc = &self.memory.region.parts.accumulators[k];
         let (to, cols) = (self.accumulator(k), self.memory.region.parts.space.cols);
@@ -334,7 +318,6 @@ impl Chunk<'_> {
     }
 
     /// Hands an accumulator's numbers to the part's place, or to the output if the group has no other part.
-    #[inline(always)]
     fn finish(&self, k: usize, part: Option<usize>) {
         let memory = self.memory;
         let acc = &memory.region.parts.accumulators[k];

@@ -269,7 +269,7 @@ impl Checker<'_> {
                 demand(kind.is_float())?;
                 (kind, kind, &[a, b, c])
             }
-            Op::Call1(_, _, kind) => {
+            Op::Power(_, kind) | Op::Call1(_, _, kind) => {
                 demand(kind.is_float())?;
                 (kind, kind, &[a])
             }

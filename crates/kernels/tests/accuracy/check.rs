@@ -169,7 +169,7 @@ pub(crate) enum Range<'a> {
 }
 
 impl Range<'_> {
-    fn points(&self, random: &mut Random) -> Vec<f64> {
+    pub(crate) fn points(&self, random: &mut Random) -> Vec<f64> {
         let mut draw = |f: &dyn Fn(&mut Random) -> f64| (0..POINTS).map(|_| f(random)).collect();
         match *self {
             Range::Uniform(low, high) => draw(&|r| r.uniform(low, high)),

@@ -8,5 +8,6 @@
 mod check;
 mod golden;
 mod reference;
+mod single;
 mod special;
 mod sweeps;

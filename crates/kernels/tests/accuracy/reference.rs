@@ -405,13 +405,13 @@ static ERF_SERIES: LazyLock<[Dd; 30]> =
     LazyLock::new(|| std::array::from_fn(|n| TWO_OVER_ROOT_PI * INVERSE_FACTORIALS[n] / dd(2.0 * n as f64 + 1.0)));
 
 /// By Taylor's series, for `|x|` up to one.
-fn erf_series(x: f64) -> Dd {
-    let z = -two_product(x, x);
+fn erf_series(x: Dd) -> Dd {
+    let z = -(x * x);
     let mut sum = dd(0.0);
     for &c in ERF_SERIES.iter().rev() {
         sum = sum * z + c;
     }
-    sum * dd(x)
+    sum * x
 }
 
 /// Step of the trapezoidal rule below; its error is about `e^(-pi^2/h^2)`, or 2e-34.
@@ -429,19 +429,19 @@ static TRAPEZOID: LazyLock<[Dd; 25]> = LazyLock::new(|| {
 /// For `x >= 1/2`, by the trapezoidal rule (Chiarella and Reichel, "On the evaluation of
 /// integrals related to the error function", 1968): `h x e^(-x^2) / pi` times
 /// `1/x^2 + 2 sum of e^(-k^2 h^2) / (k^2 h^2 + x^2)`, minus the residue of a pole for small `x`.
-fn erfc_large(x: f64) -> Exact {
-    let square = two_product(x, x);
+fn erfc_large(x: Dd) -> Exact {
+    let square = x * x;
     let mut sum = dd(1.0) / square.ldexp(1);
     for (k, &weight) in TRAPEZOID.iter().enumerate() {
         let node = (k + 1) as f64 * STEP;
         sum = sum + weight / (square + two_product(node, node));
     }
     let e = exp_dd(-square);
-    let value = e.value * sum.ldexp(1) * two_product(STEP, x) / PI;
-    if x > std::f64::consts::PI / STEP {
+    let value = e.value * sum.ldexp(1) * x * dd(STEP) / PI;
+    if x.hi > std::f64::consts::PI / STEP {
         return Exact { value, exponent: e.exponent };
     }
-    let pole = exp_dd(PI * dd(2.0 * x) / dd(STEP));
+    let pole = exp_dd(PI * x * dd(2.0) / dd(STEP));
     let pole = dd(2.0) / (pole.value.ldexp(pole.exponent) - dd(1.0));
     (value.ldexp(e.exponent) - pole).exact()
 }
@@ -453,20 +453,116 @@ pub(crate) fn erf(x: f64) -> Exact {
         return Exact { value: TWO_OVER_ROOT_PI * dd(ldexp(x, -exponent)), exponent };
     }
     if x.abs() < 0.75 {
-        return erf_series(x).exact();
+        return erf_series(dd(x)).exact();
     }
-    let e = erfc_large(x.abs());
+    let e = erfc_large(dd(x.abs()));
     let value = dd(1.0) - e.value.ldexp(e.exponent);
     (if x < 0.0 { -value } else { value }).exact()
 }
 
-pub(crate) fn erfc(x: f64) -> Exact {
-    if x > 0.75 {
+fn erfc_dd(x: Dd) -> Exact {
+    if x.hi > 0.75 {
         erfc_large(x)
-    } else if x < -0.75 {
+    } else if x.hi < -0.75 {
         let e = erfc_large(-x);
         (dd(2.0) - e.value.ldexp(e.exponent)).exact()
     } else {
         (dd(1.0) - erf_series(x)).exact()
     }
+}
+
+pub(crate) fn erfc(x: f64) -> Exact {
+    erfc_dd(dd(x))
+}
+
+pub(crate) fn gelu_erf(x: f64) -> Exact {
+    let e = erfc_dd(-(dd(x) / dd(2.0).sqrt()));
+    times(x, e.value, e.exponent - 1)
+}
+
+/// `x value 2^exponent`; the product of pairs must not underflow.
+fn times(x: f64, value: Dd, exponent: i32) -> Exact {
+    if x == 0.0 {
+        return dd(0.0).exact();
+    }
+    let top = exponent_of(x);
+    Exact { value: dd(ldexp(x, -top)) * value, exponent: exponent + top }
+}
+
+/// `x / (1 + e^-w)`.
+fn times_sigmoid(x: f64, w: Dd) -> Exact {
+    let right = w.hi >= 0.0;
+    let e = exp_dd(if right { -w } else { w });
+    let total = e.value.ldexp(e.exponent) + dd(1.0);
+    if right { times(x, dd(1.0) / total, 0) } else { times(x, e.value / total, e.exponent) }
+}
+
+pub(crate) fn silu(x: f64) -> Exact {
+    times_sigmoid(x, dd(x))
+}
+
+pub(crate) fn gelu_tanh(x: f64) -> Exact {
+    let slope = (dd(8.0) / PI).sqrt();
+    let cubic = dd(44715.0) / dd(1e6) * two_product(x, x);
+    // Below 1e-100 only the first summand counts, and its product would underflow.
+    let w = if x.abs() < 1e-100 { dd(x) } else { slope * dd(x) * (cubic + dd(1.0)) };
+    times_sigmoid(x, w)
+}
+
+/// `4 e / (1 + e)^2` with `e = e^-2|x|`.
+pub(crate) fn sech2(x: f64) -> Exact {
+    let e = exp_dd(dd(-2.0 * x.abs()));
+    let total = e.value.ldexp(e.exponent) + dd(1.0);
+    Exact { value: e.value / (total * total), exponent: e.exponent + 2 }
+}
+
+/// `ln(1 + t)` where `t` may be of any size.
+fn log1p_any(t: Dd) -> Dd {
+    if t.hi > 1e30 { ln_dd(t) } else { log1p_dd(t) }
+}
+
+pub(crate) fn asinh(x: f64) -> Exact {
+    let a = x.abs();
+    if a < 1e-100 {
+        return dd(x).exact();
+    }
+    let value = if a > 1e100 {
+        ln_dd(dd(a)) + LN_2
+    } else {
+        let root = (two_product(a, a) + dd(1.0)).sqrt();
+        log1p_any(dd(a) + two_product(a, a) / (root + dd(1.0)))
+    };
+    (if x < 0.0 { -value } else { value }).exact()
+}
+
+pub(crate) fn acosh(x: f64) -> Exact {
+    if x > 1e100 {
+        return (ln_dd(dd(x)) + LN_2).exact();
+    }
+    let t = dd(x) - dd(1.0);
+    log1p_any(t + (t * (t + dd(2.0))).sqrt()).exact()
+}
+
+pub(crate) fn atanh(x: f64) -> Exact {
+    let a = x.abs();
+    if a < 1e-100 {
+        return dd(x).exact();
+    }
+    let value = log1p_any(dd(2.0 * a) / (dd(1.0) - dd(a))).ldexp(-1);
+    (if x < 0.0 { -value } else { value }).exact()
+}
+
+pub(crate) fn logaddexp(x: f64, y: f64) -> Exact {
+    let high = dd(x.max(y));
+    let e = exp_dd(dd(x.min(y)) - high);
+    // A tail too small to be seen; its pair would underflow.
+    if e.exponent < -900 {
+        return high.exact();
+    }
+    (high + log1p_dd(e.value.ldexp(e.exponent))).exact()
+}
+
+/// For nonzero `x` and positive `y`.
+pub(crate) fn xlogy(x: f64, y: f64) -> Exact {
+    times(x, ln_dd(dd(y)), 0)
 }

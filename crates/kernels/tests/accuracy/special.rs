@@ -83,6 +83,41 @@ fn inverse_trigonometric_functions() {
     cases(unary("acos"), &[(1.0 + f64::EPSILON, NAN), (-INF, NAN), (TINY, FRAC_PI_2)]);
 }
 
+#[test]
+fn inverse_hyperbolic_functions() {
+    let odd = [(NAN, NAN), (0.0, 0.0), (-0.0, -0.0), (TINY, TINY), (-TINY, -TINY)];
+    cases(unary("asinh"), &odd);
+    cases(unary("asinh"), &[(INF, INF), (-INF, -INF), (MAX, 710.4758600739439), (-MAX, -710.4758600739439)]);
+    cases(unary("atanh"), &odd);
+    cases(unary("atanh"), &[(1.0, INF), (-1.0, -INF), (1.0 + f64::EPSILON, NAN), (-INF, NAN), (MAX, NAN)]);
+    cases(unary("acosh"), &[(NAN, NAN), (1.0, 0.0), (INF, INF), (MAX, 710.4758600739439)]);
+    cases(unary("acosh"), &[(1.0 - f64::EPSILON, NAN), (0.0, NAN), (-1.0, NAN), (-INF, NAN), (-MAX, NAN)]);
+}
+
+#[test]
+fn activations() {
+    for name in ["silu", "gelu_erf", "gelu_tanh"] {
+        cases(unary(name), &[(NAN, NAN), (0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0)]);
+        cases(unary(name), &[(MAX, MAX), (-MAX, -0.0), (1000.0, 1000.0), (-1000.0, -0.0)]);
+        // Half of the smallest number is a tie, which goes to the even zero.
+        cases(unary(name), &[(TINY, 0.0), (-TINY, -0.0), (4.0 * TINY, 2.0 * TINY), (1e-300, 5e-301)]);
+    }
+    cases(unary("sech2"), &[(NAN, NAN), (0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0), (MAX, 0.0), (TINY, 1.0)]);
+}
+
+#[test]
+fn sums_of_exponentials_and_products_with_logarithms() {
+    let logaddexp = binary("logaddexp");
+    cases2(logaddexp, &[(-INF, -INF, -INF), (INF, INF, INF), (-INF, INF, INF), (INF, -INF, INF), (-INF, 2.0, 2.0)]);
+    cases2(logaddexp, &[(INF, 1.0, INF), (MAX, -MAX, MAX), (-MAX, -MAX, -MAX), (MAX, MAX, MAX), (-MAX, 1.0, 1.0)]);
+    cases2(logaddexp, &[(0.0, 0.0, std::f64::consts::LN_2), (-0.0, -0.0, std::f64::consts::LN_2)]);
+    cases2(logaddexp, &[(NAN, 1.0, NAN), (1.0, NAN, NAN), (INF, NAN, NAN), (NAN, -INF, NAN)]);
+    let xlogy = binary("xlogy");
+    cases2(xlogy, &[(0.0, 0.0, 0.0), (-0.0, 0.0, 0.0), (0.0, INF, 0.0), (0.0, -1.0, 0.0), (0.0, NAN, NAN)]);
+    cases2(xlogy, &[(2.0, 0.0, -INF), (-2.0, 0.0, INF), (2.0, -1.0, NAN), (INF, 1.0, NAN), (2.0, INF, INF)]);
+    cases2(xlogy, &[(NAN, 1.0, NAN), (NAN, 0.0, NAN), (3.0, 1.0, 0.0), (-3.0, 1.0, -0.0)]);
+}
+
 /// IEEE 754-2019, section 9.2.
 #[test]
 fn angles_of_points() {

@@ -7,7 +7,7 @@ use crate::check::{Binary, Unary, sweep, sweep2};
 const TINY: f64 = 5e-324;
 
 /// Functions of one argument with the stated bounds, in the order of the crate's table.
-pub(crate) const UNARY: [Unary; 22] = [
+pub(crate) const UNARY: [Unary; 29] = [
     unary!(exp, 1.0),
     unary!(exp2, 1.0),
     unary!(expm1, 1.25),
@@ -30,10 +30,18 @@ pub(crate) const UNARY: [Unary; 22] = [
     unary!(softplus, 1.25),
     unary!(erf, 1.5),
     unary!(erfc, 3.5),
+    unary!(asinh, 1.25),
+    unary!(acosh, 1.25),
+    unary!(atanh, 1.0),
+    unary!(silu, 1.0),
+    unary!(gelu_erf, 3.5),
+    unary!(gelu_tanh, 1.0),
+    unary!(sech2, 1.0),
 ];
 
 /// Functions of two arguments with the stated bounds.
-pub(crate) const BINARY: [Binary; 3] = [binary!(pow, 1.0), binary!(atan2, 1.0), binary!(hypot, 1.25)];
+pub(crate) const BINARY: [Binary; 5] =
+    [binary!(pow, 1.0), binary!(atan2, 1.0), binary!(hypot, 1.25), binary!(logaddexp, 1.0), binary!(xlogy, 2.0)];
 
 /// The function of this name.
 pub(crate) fn unary(name: &str) -> &'static Unary {
@@ -301,5 +309,73 @@ fn hypot() {
             [LogSigned(TINY, 1e-300), LogSigned(TINY, 1e-300)],
             [LogSigned(1e300, f64::MAX), LogSigned(1e300, f64::MAX)],
         ],
+    );
+}
+
+#[test]
+fn asinh() {
+    sweep(
+        unary("asinh"),
+        &[LogSigned(TINY, f64::MAX), Uniform(-3.0, 3.0), LogSigned(1e-9, 1e9), Near(&[1e17, 0.5, 0.2])],
+    );
+}
+
+#[test]
+fn acosh() {
+    sweep(unary("acosh"), &[Log(1.0, f64::MAX), Uniform(1.0, 3.0), Uniform(1.0, 1.001), Log(1.0, 1e9), Near(&[1e17])]);
+}
+
+#[test]
+fn atanh() {
+    sweep(
+        unary("atanh"),
+        &[LogSigned(TINY, 1.0 - f64::EPSILON), Uniform(-1.0, 1.0), Uniform(0.999, 1.0), LogSigned(1e-9, 0.5)],
+    );
+}
+
+/// Functions that are `x` on the right and decay on the left, up to `end`.
+fn activations(name: &str, end: f64) {
+    sweep(unary(name), &[Uniform(-end, 50.0), Uniform(-3.0, 3.0), Uniform(-end, -0.9 * end), LogSigned(TINY, 10.0)]);
+}
+
+#[test]
+fn silu() {
+    activations("silu", 755.0);
+}
+
+#[test]
+fn gelu_erf() {
+    activations("gelu_erf", 39.0);
+}
+
+#[test]
+fn gelu_tanh() {
+    activations("gelu_tanh", 22.0);
+}
+
+#[test]
+fn sech2() {
+    sweep(unary("sech2"), &[Uniform(-374.0, 374.0), Uniform(-3.0, 3.0), Uniform(350.0, 374.0), LogSigned(TINY, 300.0)]);
+}
+
+/// Not where the result cancels to nearly zero: `e^x + e^y = 1`.
+#[test]
+fn logaddexp() {
+    sweep2(
+        binary("logaddexp"),
+        &[
+            [Uniform(0.0, 3.0), Uniform(-3.0, 3.0)],
+            [Uniform(-800.0, 800.0), Uniform(1.0, 800.0)],
+            [Uniform(-800.0, -1.4), Uniform(-800.0, -1.4)],
+            [LogSigned(TINY, f64::MAX), Log(1.0, f64::MAX)],
+        ],
+    );
+}
+
+#[test]
+fn xlogy() {
+    sweep2(
+        binary("xlogy"),
+        &[[Uniform(-3.0, 3.0), Uniform(0.0, 3.0)], [LogSigned(1e-300, 1e300), Log(TINY, f64::MAX)]],
     );
 }

@@ -1,4 +1,4 @@
-"""Prints the constants of `src/math` and writes the table of golden values.
+"""Prints the constants of `src/math` and `src/float/wide` and writes the table of golden values.
 
 Run `python3 fit.py` (needs mpmath). Every polynomial is the interpolant at Chebyshev
 nodes, computed with 200 bits and rounded coefficient by coefficient; `error` is the
@@ -9,7 +9,7 @@ caller still multiplies the polynomial with.
 import os
 import random
 
-from mpmath import (acos, asin, atan, atan2, cbrt, chebyfit, cos, cosh, erf, erfc, exp, expm1,
+from mpmath import (acos, acosh, asin, asinh, atan, atanh, atan2, cbrt, chebyfit, cos, cosh, erf, erfc, exp, expm1,
                     floor, hypot, linspace, log, log1p, mp, mpf, nstr, pi, polyval, sin,
                     sinh, sqrt, tan, tanh)
 
@@ -76,16 +76,22 @@ def constants():
 
 
 def wide_constants():
-    """The polynomials of `src/float/wide`: 31 bits and more, for results of 24."""
-    width = mpf("0.34662")
-    polynomial("EXP", lambda r: (expm1(r) - r) / r**2, 0.5, -width, width, 5)
-    polynomial("LN", lambda f: (log1p(f) - f) / f**2, -0.5, sqrt(mpf("0.5")) - 1, sqrt(mpf(2)) - 1, 10)
-    polynomial("SIN_HALF_TURN", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 6, 0, mpf("2.4675"), 4)
+    """The polynomials of `src/float/wide`: 29 bits and more, for results of 24."""
+    half = mpf("0.5001")
+    polynomial("EXP2", lambda f: mpf(2) ** f, 1, -half, half, 6)
+    polynomial("EXP2_M1", lambda f: expm1(f * log(2)) / f, log(2), -half, half, 6)
+    rational_tanh(4, 5, mpf("9.1"))
+    polynomial("LN", lambda f: (log1p(f) - f) / f**2, -0.5, sqrt(mpf("0.5")) - 1, sqrt(mpf(2)) - 1, 9)
+    polynomial("LOG1P", lambda e: log1p(e) / e, 1, 0, 1, 10)
+    atanh2 = lambda s: log((1 + s) / (1 - s)) / s
+    polynomial("ARTANH", lambda z: (atanh2(sqrt(z)) - 2) / z, mpf(2) / 3, 0, mpf("0.02945"), 4)
+    polynomial("SIN_PI", lambda z: sin(pi * sqrt(z)) / sqrt(z), pi, 0, mpf("0.25002"), 5)
     polynomial("SIN", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 6, 0, mpf("0.617"), 3)
     polynomial("COS", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, mpf(1) / 24, 0, mpf("0.617"), 3)
+    parts("FRAC_1_PI", 1 / pi, [29])
     polynomial("ATAN", lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, -mpf(1) / 3, 0, 1, 11)
     polynomial("ASIN", lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, mpf(1) / 6, 0, mpf("0.25"), 6)
-    centre = mpf("7.7")
+    centre = mpf("7.85")
     shifted_erf = lambda t: erf(sqrt(t + centre)) / sqrt(t + centre)
     polynomial("ERF", shifted_erf, shifted_erf(0), mpf(10) ** -30 - centre, centre, 17)
 
@@ -94,10 +100,39 @@ def wide_constants():
         return exp(x * x) * erfc(x)
 
     polynomial("ERFC", scaled_erfc, scaled_erfc(0), -1, mpf("7.2") / mpf("13.2"), 11)
-    atanh2 = lambda s: log((1 + s) / (1 - s)) / s
-    polynomial("ARTANH", lambda z: (atanh2(sqrt(z)) - 2) / z, mpf(2) / 3, 0, mpf("0.02945"), 4)
-    parts("PI", pi, [28])
-    parts("PI_2", pi / 2, [28])
+
+
+def rational_tanh(degree, divisor_degree, end):
+    """Prints `tanh(x) / x` in `x^2` as a quotient of polynomials, with a small relative error.
+
+    Least squares of `p - f q`, weighted with the last `q` (Sanathanan and Koerner, 1963) and
+    with the last errors, so that the largest one falls.
+    """
+    count = 80
+    points = [end**2 * (1 - cos(pi * (2 * i + 1) / (2 * count))) / 2 for i in range(count)]
+    values = [tanh(sqrt(z)) / sqrt(z) for z in points]
+    weights, divisors = [1 / v for v in values], [mpf(1)] * count
+    for _ in range(25):
+        system, right = mp.matrix(count, degree + 1 + divisor_degree), mp.matrix(count, 1)
+        for i, z in enumerate(points):
+            factor, u = weights[i] / divisors[i], z / end**2
+            for j in range(degree + 1):
+                system[i, j] = factor * u**j
+            for j in range(divisor_degree):
+                system[i, degree + 1 + j] = -factor * values[i] * u ** (j + 1)
+            right[i] = factor * values[i]
+        c = mp.lu_solve(system, right)
+        above = [c[j] / end ** (2 * j) for j in range(degree + 1)]
+        below = [mpf(1)] + [c[degree + 1 + j] / end ** (2 * j + 2) for j in range(divisor_degree)]
+        divisors = [polyval(below[::-1], z) for z in points]
+        errors = [abs(polyval(above[::-1], z) / d / v - 1) for z, d, v in zip(points, divisors, values)]
+        weights = [w * sqrt(e / max(errors) + mpf("0.05")) for w, e in zip(weights, errors)]
+    above, below = [float(v) for v in above], [float(v) for v in below]
+    quotient = lambda x: polyval(list(map(mpf, above[::-1])), x**2) / polyval(list(map(mpf, below[::-1])), x**2)
+    error = max(abs(quotient(x) * x / tanh(x) - 1) for x in linspace(end / 1000, end, 1000))
+    print(f"// TANH up to {nstr(end, 3)}, relative error {nstr(error, 2)}")
+    for name, coefficients in (("TANH_ABOVE", above), ("TANH_BELOW", below)):
+        print(f"const {name}: [f64; {len(coefficients)}] = {coefficients!r};")
 
 
 def log_spaced(low, high, count):
@@ -143,6 +178,13 @@ def sample(function):
         "sqrt": positive,
         "cbrt": both_signs(positive),
         "erf": uniform(-2, 2, 8) + both_signs(log_spaced(1e-300, 5, 6)),
+        "asinh": uniform(-3, 3, 8) + both_signs(log_spaced(1e-300, 1e300, 8)),
+        "acosh": uniform(1, 3, 8) + log_spaced(1, 1e300, 6) + [1 + 2**-52, 1 + 2**-40],
+        "atanh": unit,
+        "silu": uniform(-5, 5, 8) + uniform(-750, 40, 8),
+        "gelu_erf": uniform(-3, 3, 8) + uniform(-38, 8, 8),
+        "gelu_tanh": uniform(-3, 3, 8) + uniform(-21.5, 8, 8),
+        "sech2": uniform(-3, 3, 8) + uniform(-372, 372, 8),
         "erfc": uniform(-6, 27.2, 12) + uniform(-1, 1, 4) + [0.5, 26.5, 27.2],
     }
     return [(x,) for x in table[function]]
@@ -152,6 +194,10 @@ def pairs(function):
     if function == "pow":
         ordinary = [(random.uniform(0.1, 10), random.uniform(-20, 20)) for _ in range(10)]
         return ordinary + [(1 + random.uniform(-1e-9, 1e-9), random.uniform(-1e11, 1e11)) for _ in range(6)]
+    if function == "logaddexp":
+        return [(random.uniform(1, 700), random.uniform(-700, 700)) for _ in range(12)]
+    if function == "xlogy":
+        return [(random.uniform(-9, 9), p) for p in log_spaced("1e-300", "1e300", 12)]
     both = [(random.uniform(-3, 3), random.uniform(-3, 3)) for _ in range(10)]
     wide = lambda: random.choice(both_signs(log_spaced("1e-300", "1e300", 1)))
     return both + [(wide(), wide()) for _ in range(8)]
@@ -164,7 +210,14 @@ FUNCTIONS = {
     "sin": sin, "cos": cos, "tan": tan, "atan": atan, "asin": asin, "acos": acos,
     "sqrt": sqrt, "cbrt": lambda x: mp.sign(x) * cbrt(abs(x)), "erf": erf, "erfc": erfc,
     "pow": lambda x, y: x**y, "atan2": atan2, "hypot": hypot,
+    "asinh": asinh, "acosh": acosh, "atanh": atanh, "silu": lambda x: x / (1 + exp(-x)),
+    "gelu_erf": lambda x: x * erfc(-x / sqrt(2)) / 2,
+    "gelu_tanh": lambda x: x / (1 + exp(-2 * sqrt(2 / pi) * (x + mpf("0.044715") * x**3))),
+    "sech2": lambda x: cosh(x)**-2,
+    "logaddexp": lambda x, y: log(exp(x) + exp(y)), "xlogy": lambda x, y: x * log(y),
 }
+
+BINARY = ("pow", "atan2", "hypot", "logaddexp", "xlogy")
 
 
 def golden(path):
@@ -173,7 +226,7 @@ def golden(path):
     mp.prec = 1600  # enough for every cancellation between 1e-300 and one
     lines = ["# Written by fit.py with mpmath: name, arguments, hi, lo, exponent of two."]
     for name, function in FUNCTIONS.items():
-        for x in pairs(name) if name in ("pow", "atan2", "hypot") else sample(name):
+        for x in pairs(name) if name in BINARY else sample(name):
             value = function(*map(mpf, x))
             exponent = int(floor(log(abs(value), 2)))
             scaled = value / mpf(2) ** exponent

@@ -452,10 +452,10 @@ fn unary(op: Unary, kind: Kind) -> kernels::Op {
         Unary::Round => To::Round,
         Unary::Trunc => To::Trunc,
         Unary::Detach => To::Copy,
+        Unary::Powi(n) => return kernels::Op::Power(n, kind),
         Unary::Erfinv
         | Unary::Lgamma
         | Unary::Digamma
-        | Unary::Powi(_)
         | Unary::Polygamma(_)
         | Unary::Sinc(_) => return kernels::Op::Call1(call_unary, packed(op.encode()), kind),
     };

@@ -4,7 +4,9 @@
 //! there. The arc sine above one half is reduced with
 //! `asin(x) = pi/2 - 2 asin(sqrt((1 - x)/2))`.
 
-use crate::polynomial::{degree6, degree11};
+use super::pick;
+use crate::math::select;
+use crate::polynomial::paired;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// `(atan(q) / q - 1) / z` with `z = q^2` on `z <= 1`, error 6.3e-11.
@@ -38,62 +40,63 @@ const ASIN: [f64; 7] = [
 #[inline(always)]
 fn atan_inside(q: f64) -> f64 {
     let z = q * q;
-    q + q * (z * degree11(z, &ATAN))
+    q + q * (z * paired(z, z * z, &ATAN))
 }
 
 /// `pi/2 - atan(1/x)` beyond one, with the sign of `x`.
 #[inline(always)]
-pub(crate) fn atan(x: f64) -> f64 {
+pub(crate) fn atan(x: f32) -> f32 {
     let a = x.abs();
     let steep = a > 1.0;
-    let low = if steep { 1.0 } else { a };
-    let high = if steep { a } else { 1.0 };
-    let angle = atan_inside(low / high);
-    (if steep { FRAC_PI_2 - angle } else { angle }).copysign(x)
+    let low = pick(steep, 1.0, a);
+    let high = pick(steep, a, 1.0);
+    let angle = atan_inside(f64::from(low) / f64::from(high));
+    (select(steep, FRAC_PI_2 - angle, angle) as f32).copysign(x)
 }
 
 /// The angle of the point `(x, y)`.
 #[inline(always)]
-pub(crate) fn atan2(y: f64, x: f64) -> f64 {
+pub(crate) fn atan2(y: f32, x: f32) -> f32 {
     let (a, b) = (y.abs(), x.abs());
     let steep = a > b;
-    let low = if steep { b } else { a };
-    let high = if steep { a } else { b };
+    let low = pick(steep, b, a);
+    let high = pick(steep, a, b);
     // Two zeros have the quotient zero, two infinities one.
-    let high = if high == 0.0 { 1.0 } else { high };
-    let quotient = low / high;
-    let quotient = if low == f64::INFINITY { 1.0 } else { quotient };
+    let high = pick(high == 0.0, 1.0, high);
+    let quotient = f64::from(low) / f64::from(high);
+    let quotient = select(low == f32::INFINITY, 1.0, quotient);
     let angle = atan_inside(quotient);
-    let angle = if steep { FRAC_PI_2 - angle } else { angle };
-    let angle = if x.is_sign_negative() { PI - angle } else { angle };
-    let angle = angle.copysign(y);
-    if x.is_nan() | y.is_nan() { f64::NAN } else { angle }
+    let angle = select(steep, FRAC_PI_2 - angle, angle);
+    let angle = select(x.is_sign_negative(), PI - angle, angle);
+    let angle = (angle as f32).copysign(y);
+    pick(x.is_nan() | y.is_nan(), f32::NAN, angle)
 }
 
 /// Whether `a > 1/2`, and `asin` of `a` or else of `sqrt((1 - a)/2)`; NaN for `a > 1`.
 #[inline(always)]
-fn asin_inside(a: f64) -> (bool, f64) {
+fn asin_inside(a: f32) -> (bool, f64) {
     let large = a > 0.5;
-    let z = if large { 0.5 - 0.5 * a } else { a * a };
+    let a = f64::from(a);
+    let z = select(large, 0.5 - 0.5 * a, a * a);
     let root = z.sqrt();
-    let s = if large { root } else { a };
-    (large, s + s * (z * degree6(z, &ASIN)))
+    let s = select(large, root, a);
+    (large, s + s * (z * paired(z, z * z, &ASIN)))
 }
 
 #[inline(always)]
-pub(crate) fn asin(x: f64) -> f64 {
+pub(crate) fn asin(x: f32) -> f32 {
     let (large, part) = asin_inside(x.abs());
     let reflected = FRAC_PI_2 - 2.0 * part;
-    (if large { reflected } else { part }).copysign(x)
+    (select(large, reflected, part) as f32).copysign(x)
 }
 
 /// `pi/2 - asin(x)` in the middle, `2 asin(s)` near one, `pi - 2 asin(s)` near minus one.
 #[inline(always)]
-pub(crate) fn acos(x: f64) -> f64 {
+pub(crate) fn acos(x: f32) -> f32 {
     let (large, part) = asin_inside(x.abs());
-    let end = if x < 0.0 { PI } else { 0.0 };
-    let base = if large { end } else { FRAC_PI_2 };
-    let part = if large { -2.0 * part } else { part };
-    let part = if x < 0.0 { -part } else { part };
-    base - part
+    let end = select(x < 0.0, PI, 0.0);
+    let base = select(large, end, FRAC_PI_2);
+    let part = select(large, -2.0 * part, part);
+    let part = select(x < 0.0, -part, part);
+    (base - part) as f32
 }

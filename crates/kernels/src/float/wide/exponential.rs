@@ -1,28 +1,54 @@
 //! `exp`, `exp2`, `expm1` and the hyperbolic functions.
 //!
-//! `x = k ln 2 + r` with `|r| <= ln 2 / 2`, so `e^x = 2^k e^r`. Single-precision results leave
-//! their range while `k` has eight bits, so `k ln 2` may be rounded, and `2^k` is always a
-//! normal number: it is multiplied by adding `k` to the exponent's bits.
+//! `e^x = 2^t` with `t = x log2(e)`, and `t = k + f` with `|f| <= 1/2`. Single-precision results
+//! leave their range while `k` has eight bits, so the rounding of `t` does not count, and `2^k`
+//! is always a normal number: it is multiplied by adding `k` to the exponent's bits.
 
-use super::{at_most, between};
+use super::{at_least, at_most, between};
 use crate::math::SHIFT;
-use crate::polynomial::degree5;
+use crate::polynomial::{degree4, degree5, degree6};
 use std::f64::consts::{LN_2, LOG2_E};
 
-/// `(e^r - 1 - r) / r^2` on `|r| <= 0.34662`, error 1.4e-9.
-const EXP: [f64; 6] = [
-    0.5000000013468551,
-    0.16666666681626277,
-    0.04166646489789655,
-    0.008333310922439238,
-    0.0013933653036328846,
-    0.00019890994200629796,
+/// `2^f` on `|f| <= 0.5001`, error 2.0e-9.
+const EXP2: [f64; 7] = [
+    1.0,
+    0.6931472067342503,
+    0.2402265092256076,
+    0.05550327159647605,
+    0.00961805662050108,
+    0.0013400454984126323,
+    0.00015461467905285986,
 ];
 
-/// `e^r - 1` for `|r| <= 0.34662`, with a relative error of 2^-32.
+/// `(2^f - 1) / f` on `|f| <= 0.5001`, error 1.7e-10.
+const EXP2_M1: [f64; 7] = [
+    LN_2,
+    0.2402265092256076,
+    0.05550410883930555,
+    0.00961805662050108,
+    0.001333350234150156,
+    0.00015461467905285986,
+    1.529734162283227e-05,
+];
+
+/// `tanh(x) / x` in `x^2` for `x` up to 9.1 as a quotient, relative error 1.1e-9.
+const TANH_ABOVE: [f64; 5] =
+    [0.9999999989008284, 0.13781370886695463, 0.0040034207667837595, 3.147847848082544e-05, 5.0374250846530013e-08];
+/// What divides it.
+const TANH_BELOW: [f64; 6] = [
+    1.0,
+    0.4711470317327218,
+    0.02771911480194804,
+    0.0004198209270918829,
+    1.6089175120037633e-06,
+    7.296428806605252e-10,
+];
+
+/// `k + SHIFT` and `f` with `t = k + f`.
 #[inline(always)]
-fn expm1_part(r: f64) -> f64 {
-    r + (r * r) * degree5(r, &EXP)
+fn fraction(t: f64) -> (f64, f64) {
+    let shifted = t + SHIFT;
+    (shifted, t - (shifted - SHIFT))
 }
 
 /// `x 2^k`, where `shifted` is `k + SHIFT`, for positive `x` and a normal result.
@@ -33,70 +59,72 @@ fn raise(x: f64, shifted: f64) -> f64 {
     f64::from_bits(x.to_bits().wrapping_add(shifted.to_bits() << 52))
 }
 
-/// `e^x` for `|x|` up to 700, with a relative error of 2^-32.
+/// `2^t` for `|t|` up to 1000, with a relative error of 2^-28.
 #[inline(always)]
-pub(crate) fn exp_inside(x: f64) -> f64 {
-    let shifted = x * LOG2_E + SHIFT;
-    let r = x - (shifted - SHIFT) * LN_2;
-    raise(1.0 + expm1_part(r), shifted)
+fn exp2_inside(t: f64) -> f64 {
+    let (shifted, f) = fraction(t);
+    raise(degree6(f, &EXP2), shifted)
 }
 
-/// `e^x - 1` for `|x|` up to 700, with a relative error of 2^-30; loses the sign of a zero.
+/// `e^x` for `|x|` up to 690, with a relative error of 2^-28.
+#[inline(always)]
+pub(crate) fn exp_inside(x: f64) -> f64 {
+    exp2_inside(x * LOG2_E)
+}
+
+/// `e^x - 1` for `|x|` up to 690, with a relative error of 2^-30; loses the sign of a zero.
 #[inline(always)]
 pub(crate) fn expm1_inside(x: f64) -> f64 {
-    let shifted = x * LOG2_E + SHIFT;
-    let r = x - (shifted - SHIFT) * LN_2;
+    let (shifted, f) = fraction(x * LOG2_E);
     let power = raise(1.0, shifted);
     // The second summand is zero for k = 0, so a small result is the polynomial's.
-    power * expm1_part(r) + (power - 1.0)
+    (power * f) * degree6(f, &EXP2_M1) + (power - 1.0)
 }
 
 /// Above 89 the result is infinite as `f32`, below -104 zero.
 #[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
-    exp_inside(between(x, -110.0, 90.0))
+pub(crate) fn exp(x: f32) -> f32 {
+    exp_inside(between(x, -110.0, 90.0)) as f32
 }
 
-/// `2^x = 2^k e^((x - k) ln 2)`, where `x - k` is exact.
+/// Exact for integers.
 #[inline(always)]
-pub(crate) fn exp2(x: f64) -> f64 {
-    let x = between(x, -160.0, 130.0);
-    let shifted = x + SHIFT;
-    let r = (x - (shifted - SHIFT)) * LN_2;
-    raise(1.0 + expm1_part(r), shifted)
+pub(crate) fn exp2(x: f32) -> f32 {
+    exp2_inside(between(x, -160.0, 130.0)) as f32
 }
 
 /// Below -18 the result rounds to -1.
 #[inline(always)]
-pub(crate) fn expm1(x: f64) -> f64 {
-    expm1_inside(between(x, -30.0, 90.0)).copysign(x)
+pub(crate) fn expm1(x: f32) -> f32 {
+    (expm1_inside(between(x, -30.0, 90.0)) as f32).copysign(x)
 }
 
 /// `(e + e / (e + 1)) / 2` with `e = e^|x| - 1`.
 #[inline(always)]
-pub(crate) fn sinh(x: f64) -> f64 {
-    let e = expm1_inside(at_most(x.abs(), 91.0));
-    (0.5 * (e + e / (e + 1.0))).copysign(x)
+pub(crate) fn sinh(x: f32) -> f32 {
+    let e = expm1_inside(f64::from(at_most(x.abs(), 91.0)));
+    ((0.5 * (e + e / (e + 1.0))) as f32).copysign(x)
 }
 
 /// `(e^|x| + e^-|x|) / 2`.
 #[inline(always)]
-pub(crate) fn cosh(x: f64) -> f64 {
-    let e = exp_inside(at_most(x.abs(), 91.0));
-    0.5 * (e + 1.0 / e)
+pub(crate) fn cosh(x: f32) -> f32 {
+    let e = exp_inside(f64::from(at_most(x.abs(), 91.0)));
+    (0.5 * (e + 1.0 / e)) as f32
 }
 
-/// `e / (e + 2)` with `e = e^2|x| - 1`; from 9.1 on it rounds to one.
+/// A quotient of polynomials; from 9.1 on it rounds to one.
 #[inline(always)]
-pub(crate) fn tanh(x: f64) -> f64 {
-    let e = expm1_inside(2.0 * at_most(x.abs(), 10.0));
-    (e / (e + 2.0)).copysign(x)
+pub(crate) fn tanh(x: f32) -> f32 {
+    let x = f64::from(at_least(at_most(x, 9.1), -9.1));
+    let z = x * x;
+    (x * degree4(z, &TANH_ABOVE) / degree5(z, &TANH_BELOW)) as f32
 }
 
 /// `4 e / (1 + e)^2` with `e = e^-2|x|`.
 #[inline(always)]
-pub(crate) fn sech2(x: f64) -> f64 {
-    let e = exp_inside(-2.0 * at_most(x.abs(), 60.0));
+pub(crate) fn sech2(x: f32) -> f32 {
+    let e = exp_inside(f64::from(-2.0 * at_most(x.abs(), 60.0)));
     let total = 1.0 + e;
-    4.0 * e / (total * total)
+    (4.0 * e / (total * total)) as f32
 }

@@ -1,5 +1,6 @@
 //! `cbrt` and `hypot`.
 
+use super::pick;
 use crate::math::logarithm::split;
 use crate::math::{power_of_two, round, select};
 use crate::polynomial::degree3;
@@ -13,8 +14,8 @@ const CBRT_2: f64 = 1.2599210498948732;
 ///
 /// A polynomial gives 13 bits of the root of `m`, a step of Halley's method 39.
 #[inline(always)]
-pub(crate) fn cbrt(x: f64) -> f64 {
-    let (k, m) = split(x.abs());
+pub(crate) fn cbrt(x: f32) -> f32 {
+    let (k, m) = split(f64::from(x.abs()));
     let n = round(k * (1.0 / 3.0));
     let j = k - 3.0 * n;
     let factor = select(j > 0.5, CBRT_2, 1.0);
@@ -22,15 +23,16 @@ pub(crate) fn cbrt(x: f64) -> f64 {
     let start = degree3(m, &CBRT);
     let cube = start * start * start;
     let root = start * ((cube + 2.0 * m) / (2.0 * cube + m));
-    let y = (power_of_two(n) * (factor * root)).copysign(x);
+    let y = ((power_of_two(n) * (factor * root)) as f32).copysign(x);
     // Zeros, infinities and NaN are their own cube roots.
-    if (x == 0.0) | x.is_nan() | (x.abs() == f64::INFINITY) { x } else { y }
+    pick((x == 0.0) | x.is_nan() | (x.abs() == f32::INFINITY), x, y)
 }
 
 /// The squares neither overflow nor underflow.
 #[inline(always)]
-pub(crate) fn hypot(x: f64, y: f64) -> f64 {
-    let root = (x * x + y * y).sqrt();
-    let infinite = (x.abs() == f64::INFINITY) | (y.abs() == f64::INFINITY);
-    if infinite { f64::INFINITY } else { root }
+pub(crate) fn hypot(x: f32, y: f32) -> f32 {
+    let (a, b) = (f64::from(x), f64::from(y));
+    let root = (a * a + b * b).sqrt() as f32;
+    let infinite = (x.abs() == f32::INFINITY) | (y.abs() == f32::INFINITY);
+    pick(infinite, f32::INFINITY, root)
 }
