@@ -6,10 +6,15 @@ use crate::primitives::samples;
 
 const INF: f64 = f64::INFINITY;
 
-/// Truth values without a pattern.
+/// Truth values: one that is true, none, or some without a pattern.
 fn marks(seed: usize, shape: &[usize]) -> Array {
     let size = shape.iter().product::<usize>();
-    Array::new(shape, (0..size).map(|k| (k * k + 3 * k + seed) % 5 < seed % 3).collect::<Vec<bool>>())
+    let mark = |k: usize| match seed {
+        0 => false,
+        1 => (k * k + 3 * k) % 5 < 2,
+        _ => k == (5 * seed + 1) % size,
+    };
+    Array::new(shape, (0..size).map(mark).collect::<Vec<bool>>())
 }
 
 #[test]
@@ -99,7 +104,8 @@ fn lanes_stay_one_of_two() {
     let lanes = vjp.vmap(&[true, true, false, false], 2).unwrap().optimize();
     assert_eq!((count(&lanes, "einsum"), count(&lanes, "cond")), (3, 2), "{lanes}");
     let x = Array::new(&[2, 2, 3], (0..12).map(f64::from).collect::<Vec<f64>>());
-    let w = Array::new(&[2, 3, 2], vec![1.0, INF, 2.0, 0.0, 3.0, 0.0, 1.0, 0.0, 2.0, 0.5, 3.0, 0.0]);
+    // In the first lane an infinity meets what is masked, in the second one what counts too.
+    let w = Array::new(&[2, 3, 2], vec![1.0, INF, 2.0, 0.0, 3.0, 0.0, -INF, 0.0, 2.0, 0.5, 3.0, 0.0]);
     let (mask, one) = (Array::new(&[2, 2], vec![true, false, false, false]), Array::scalar(1.0));
     let together = lanes.run(&[x.clone(), w.clone(), mask.clone(), one.clone()]).unwrap();
     for lane in 0..2 {
