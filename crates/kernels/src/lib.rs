@@ -70,6 +70,7 @@ pub mod dispatch;
 mod double;
 pub mod float;
 pub mod math;
+pub mod parallel;
 mod polynomial;
 pub mod pool;
 pub mod region;

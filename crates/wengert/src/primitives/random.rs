@@ -65,7 +65,10 @@ impl RandomBits {
 }
 
 /// Threefry-2x64 with 20 rounds.
-fn threefry(counter: [u64; 2], key: [u64; 2]) -> [u64; 2] {
+///
+/// Inlined always, so that a loop over counters is compiled for the instruction set of its caller.
+#[inline(always)]
+pub(crate) fn threefry(counter: [u64; 2], key: [u64; 2]) -> [u64; 2] {
     const ROTATIONS: [u32; 8] = [16, 42, 12, 31, 16, 32, 24, 21];
     const PARITY: u64 = 0x1bd1_1bda_a9fc_1a22;
     let keys = [key[0], key[1], PARITY ^ key[0] ^ key[1]];
@@ -82,11 +85,15 @@ fn threefry(counter: [u64; 2], key: [u64; 2]) -> [u64; 2] {
     x
 }
 
-fn unit_f64(word: u64) -> f64 {
+/// A number in `[0, 1)` from the upper 53 bits.
+#[inline(always)]
+pub(crate) fn unit_f64(word: u64) -> f64 {
     (word >> 11) as f64 / (1u64 << 53) as f64
 }
 
-fn unit_f32(word: u64) -> f32 {
+/// A number in `[0, 1)` from the upper 24 bits.
+#[inline(always)]
+pub(crate) fn unit_f32(word: u64) -> f32 {
     (word >> 40) as f32 / (1u64 << 24) as f32
 }
 
