@@ -10,8 +10,8 @@ use super::{Call, Cell, GRAIN, Kernel};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
-use crate::primitives::{self, RandomKind, divided_by_zero};
 use crate::primitives::random::{threefry, unit_f32, unit_f64};
+use crate::primitives::{self, RandomKind, divided_by_zero};
 
 /// `0, 1, 2, …`
 #[derive(Clone, Copy, Debug)]
@@ -100,16 +100,12 @@ impl<T: Cell, F: Fn(u64) -> T> Work for Draw<'_, T, F> {
         let Draw { key, first, out, number } = self;
         let (odd, even) = out.split_at_mut((first % 2) as usize);
         if let [odd] = odd {
-            *odd = number(threefry([first / 2, 0], key)[1]);
+            *odd = number(threefry([[first / 2], [0]], key)[1][0]);
         }
         let counter = first.div_ceil(2);
         for (k, block) in even.chunks_mut(2 * SIDE).enumerate() {
             let counter = counter + (k * SIDE) as u64;
-            let mut words = [[0; SIDE]; 2];
-            for side in 0..SIDE {
-                let [x, y] = threefry([counter + side as u64, 0], key);
-                (words[0][side], words[1][side]) = (x, y);
-            }
+            let words = threefry([std::array::from_fn(|side| counter + side as u64), [0; SIDE]], key);
             for (k, out) in block.iter_mut().enumerate() {
                 *out = number(words[k % 2][k / 2]);
             }

@@ -145,7 +145,14 @@ impl Gather {
     }
 
     /// The blocks of a range of index vectors of one item.
-    fn blocks<T: Cell>(&self, x: &[T], indices: &[i64], range: Range<usize>, out: &mut [T], mut miss: impl FnMut(usize)) {
+    fn blocks<T: Cell>(
+        &self,
+        x: &[T],
+        indices: &[i64],
+        range: Range<usize>,
+        out: &mut [T],
+        mut miss: impl FnMut(usize),
+    ) {
         let places = &self.places;
         if places.size == 1 {
             let mut out = out.iter_mut();

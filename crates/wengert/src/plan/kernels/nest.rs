@@ -2,6 +2,7 @@
 
 use wengert_kernels::Pool;
 use wengert_kernels::parallel::for_chunks;
+use wengert_kernels::{Work, dispatch};
 
 use super::{Cell, GRAIN};
 
@@ -129,8 +130,8 @@ impl Picture {
         each(&self.axes[level + 1..self.axes.len() - 1], position, &mut |position| {
             // A line of the cache is 64 bytes: a block reads and writes whole ones.
             match size_of::<T>() {
-                8 => matrix.transpose::<T, 8>(x, position, &mut out[place..]),
-                _ => matrix.transpose::<T, 16>(x, position, &mut out[place..]),
+                8 => dispatch(Transpose::<T, 8> { matrix: &matrix, x, position, out: &mut out[place..] }),
+                _ => dispatch(Transpose::<T, 16> { matrix: &matrix, x, position, out: &mut out[place..] }),
             }
             place += last.length;
         });
@@ -163,6 +164,7 @@ struct Matrix {
 }
 
 impl Matrix {
+    #[inline(always)]
     fn transpose<T: Cell, const N: usize>(&self, x: &[T], position: isize, out: &mut [T]) {
         for first in (0..self.cols).step_by(TILE) {
             let cols = first..(first + TILE).min(self.cols);
@@ -195,5 +197,21 @@ impl Matrix {
         for (k, row) in tile.iter().enumerate() {
             out[(i + k) * self.to + j..][..N].copy_from_slice(row);
         }
+    }
+}
+
+/// A transposition, compiled for the widest vectors.
+struct Transpose<'a, T, const N: usize> {
+    matrix: &'a Matrix,
+    x: &'a [T],
+    position: isize,
+    out: &'a mut [T],
+}
+
+impl<T: Cell, const N: usize> Work for Transpose<'_, T, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        self.matrix.transpose::<T, N>(self.x, self.position, self.out);
     }
 }

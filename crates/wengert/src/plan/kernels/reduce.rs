@@ -1,7 +1,7 @@
 //! Reductions over axes, for those that are not part of a region.
 //!
-//! Sums of real numbers are trees whose shape follows from the lengths alone: halves down to [`LEAF`] positions, which
-//! are added in [`LANES`] lanes (along the last axis) or one after the other (across it). Single precision is added in
+//! Sums of real numbers are trees whose shape follows from the lengths alone: halves down to [`RUN`] positions, which
+//! are added in [`LANES`] lanes (along the last axis), or to [`LEAF`], which are added one after the other (across it). Single precision is added in
 //! double precision and rounded once. So the error of a sum of n numbers is at most about `(LEAF + log2 n) eps` times the
 //! sum of their sizes, instead of `n eps`; pairwise summation, N. J. Higham, *The accuracy of floating point summation*,
 //! 1993. Everything else is joined in an order that does not show, but for products of real numbers, which are joined in
@@ -23,6 +23,8 @@ use crate::primitives::{self, Reducer};
 
 /// Positions that are joined without a tree.
 const LEAF: usize = 256;
+/// Positions along the last axis that are joined without a tree, in lanes.
+const RUN: usize = 8 * LEAF;
 /// Sums that run side by side along the last axis.
 const LANES: usize = 32;
 /// Results that are computed together where the last axis stays.
@@ -114,7 +116,18 @@ impl Walk {
     }
 
     /// Results from `first` on, as far as `parts` reaches, over a range of their elements.
-    fn results<T: Cell, J: Join<T>>(&self, join: J, x: &[T], first: usize, range: &Range<usize>, parts: &mut [J::Part]) {
+    fn results<T: Cell, J: Join<T>>(
+        &self,
+        join: J,
+        x: &[T],
+        first: usize,
+        range: &Range<usize>,
+        parts: &mut [J::Part],
+    ) {
+        if self.width == 1 && (J::ORDERED || range.len() <= RUN) {
+            let tile = Tile { walk: self, join, x, position: 0 };
+            return dispatch(Rows { tile, first, range, parts });
+        }
         let mut done = 0;
         while done < parts.len() {
             let (row, column) = ((first + done) / self.width, (first + done) % self.width);
@@ -141,9 +154,50 @@ struct Tile<'a, T, J> {
 }
 
 impl<T: Cell, J: Join<T>> Tile<'_, T, J> {
+    /// A single result without a tree.
+    #[inline(always)]
+    fn leaf(self, range: Range<usize>) -> J::Part {
+        let Tile { walk, join, x, position } = self;
+        let mut sum = join.start();
+        let mut lanes = [join.start(); LANES];
+        // So few that joining the lanes would take longer.
+        let serial = J::ORDERED || range.len() <= LANES / 2;
+        walk.runs(range, |start, count, step| {
+            let start = position + start;
+            if serial || step != 1 {
+                for k in 0..count {
+                    sum = join.take(sum, x[start + k * step]);
+                }
+                return;
+            }
+            let (blocks, rest) = x[start..start + count].as_chunks::<LANES>();
+            let mut sums = lanes;
+            for block in blocks {
+                for (sum, &x) in sums.iter_mut().zip(block) {
+                    *sum = join.take(*sum, x);
+                }
+            }
+            for (sum, &x) in sums.iter_mut().zip(rest) {
+                *sum = join.take(*sum, x);
+            }
+            lanes = sums;
+        });
+        if serial {
+            return sum;
+        }
+        let mut width = LANES / 2;
+        while width > 0 {
+            for k in 0..width {
+                lanes[k] = join.join(lanes[k], lanes[k + width]);
+            }
+            width /= 2;
+        }
+        join.join(lanes[0], sum)
+    }
+
     /// A single result: a tree over the range.
     fn one(self, range: Range<usize>) -> J::Part {
-        if J::ORDERED || range.len() <= 8 * LEAF {
+        if J::ORDERED || range.len() <= RUN {
             return dispatch(Along { tile: self, range });
         }
         let middle = range.start + (range.len() / 2).next_multiple_of(LEAF);
@@ -175,40 +229,26 @@ impl<T: Cell, J: Join<T>> Work for Along<'_, T, J> {
     type Output = J::Part;
     #[inline(always)]
     fn run(self) -> J::Part {
-        let Tile { walk, join, x, position } = self.tile;
-        let mut sum = join.start();
-        let mut lanes = [join.start(); LANES];
-        // So few that joining the lanes would take longer.
-        let serial = J::ORDERED || self.range.len() <= LANES / 2;
-        walk.runs(self.range, |start, count, step| {
-            let start = position + start;
-            if serial || step != 1 {
-                for k in 0..count {
-                    sum = join.take(sum, x[start + k * step]);
-                }
-                return;
-            }
-            let (blocks, rest) = x[start..start + count].as_chunks::<LANES>();
-            for block in blocks {
-                for (lane, &x) in lanes.iter_mut().zip(block) {
-                    *lane = join.take(*lane, x);
-                }
-            }
-            for (lane, &x) in lanes.iter_mut().zip(rest) {
-                *lane = join.take(*lane, x);
-            }
-        });
-        if serial {
-            return sum;
+        self.tile.leaf(self.range)
+    }
+}
+
+/// Results of which each is so short that it needs no tree.
+struct Rows<'a, T, J: Join<T>> {
+    tile: Tile<'a, T, J>,
+    first: usize,
+    range: &'a Range<usize>,
+    parts: &'a mut [J::Part],
+}
+
+impl<T: Cell, J: Join<T>> Work for Rows<'_, T, J> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (row, part) in (self.first..).zip(self.parts) {
+            let position = Walk::position(&self.tile.walk.kept, row);
+            *part = Tile { position, ..self.tile }.leaf(self.range.clone());
         }
-        let mut width = LANES / 2;
-        while width > 0 {
-            for k in 0..width {
-                lanes[k] = join.join(lanes[k], lanes[k + width]);
-            }
-            width /= 2;
-        }
-        join.join(lanes[0], sum)
     }
 }
 

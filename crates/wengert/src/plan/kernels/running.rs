@@ -66,7 +66,11 @@ impl<T: Cell, F: Fn(T, T, T) -> T> Work for Block<'_, T, F> {
                 *out = before;
             };
             let elements = out.iter_mut().zip(a.iter().zip(b));
-            return if reverse { elements.rev().skip(1).for_each(&mut one) } else { elements.skip(1).for_each(&mut one) };
+            return if reverse {
+                elements.rev().skip(1).for_each(&mut one)
+            } else {
+                elements.skip(1).for_each(&mut one)
+            };
         }
         let row = |k: usize| if reverse { length - 1 - k } else { k } * inner;
         out[row(0)..][..inner].copy_from_slice(&b[row(0)..][..inner]);

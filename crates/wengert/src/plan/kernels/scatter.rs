@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use wengert_kernels::arena::typed_mut;
+use wengert_kernels::arena::{Line, lines_for, typed_mut};
 use wengert_kernels::parallel::for_chunks_with;
 use wengert_kernels::region::Kind;
 
 use super::gather::{Missing, Places};
 use super::nest::each;
-use super::{Call, Cell, GRAIN, Kernel, for_kind, rows_per_part, start, workspace};
+use super::{Call, Cell, Kernel, for_kind, rows_per_part, start};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -22,9 +22,9 @@ const SHARED: usize = 16;
 /// The kernel. The array may lie where the result does: then only the blocks are written.
 ///
 /// Updates of one element are added in the order of the definition. In single precision the definition rounds once, so
-/// several updates of one element meet in double precision: in a copy of the part, if there are many updates for its
-/// size, else sorted by their places. A single update is added as it is: rounding the sum in double precision once more
-/// gives the same number (S. A. Figueroa, *When is double rounding innocuous?*, 1995).
+/// several updates of one element meet in double precision: in a copy of the item, if there are many updates for its
+/// size, else sorted by their places. An update that is the only one of its element is added as it is: rounding the sum
+/// in double precision once more gives the same number (S. A. Figueroa, *When is double rounding innocuous?*, 1995).
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     write: Write,
@@ -61,11 +61,11 @@ impl Scatter {
         Scatter { write: op.write, kind: kind(x.dtype), places, part: part.max(1), sums }
     }
 
-    /// Numbers of 8 bytes that a thread needs.
+    /// Lines that a thread needs.
     fn scratch(&self) -> usize {
         match (self.write, self.kind, self.sums) {
-            (Write::Add, Kind::F32, Sums::Copied) => self.places.item.min(self.part),
-            (Write::Add, Kind::F32, Sums::Sorted) => 2 * self.places.vectors,
+            (Write::Add, Kind::F32, Sums::Copied) => lines_for::<f64>(self.places.item.min(self.part)),
+            (Write::Add, Kind::F32, Sums::Sorted) => lines_for::<i64>(2 * self.places.vectors),
             (Write::Add | Write::Set, Kind::U8 | Kind::I64 | Kind::F32 | Kind::F64, _) => 0,
         }
     }
@@ -74,7 +74,7 @@ impl Scatter {
     fn pieces<T: Cell>(
         &self,
         call: Call<'_, '_>,
-        f: impl Fn(&Missing, &mut [T], Range<usize>, usize, &mut [f64]) + Sync,
+        f: impl Fn(&Missing, &mut [T], Range<usize>, usize, &mut [Line]) + Sync,
     ) -> Result<(), Misfit> {
         let (places, indices) = (&self.places, i64::of(&call.args[1]));
         let (x, out) = (start::<T>(&call.args[0]), T::of_mut(&mut call.outs[0]));
@@ -85,7 +85,7 @@ impl Scatter {
             return places.check_all(indices);
         }
         let missing = Missing::new();
-        let scratch = typed_mut::<f64>(call.workspace, self.scratch() * call.pool.threads());
+        let scratch = &mut call.workspace[..self.scratch() * call.pool.threads()];
         for_chunks_with(call.pool, out, self.part, scratch, |number, out, scratch| {
             let first = number * self.part;
             for (k, out) in out.chunks_mut(places.item).enumerate() {
@@ -98,6 +98,26 @@ impl Scatter {
             }
         });
         missing.check(places, indices)
+    }
+
+    /// Calls `visit` with the update and the place, counted in the piece, of every index vector that points into the piece,
+    /// where blocks are single elements.
+    #[inline(always)]
+    fn for_each_element<T: Cell>(
+        &self,
+        missing: &Missing,
+        piece: &Range<usize>,
+        item: usize,
+        (indices, updates): (&[i64], &[T]),
+        mut visit: impl FnMut(T, usize),
+    ) {
+        let places = &self.places;
+        let (before, width) = (item * places.vectors, places.indexed.len());
+        let updates = &updates[before..][..places.vectors];
+        places.for_each(&indices[before * width..], 0..places.vectors, |vector, place| match place {
+            None => missing.tell(before + vector),
+            Some(place) => visit(updates[vector], place.wrapping_sub(piece.start)),
+        });
     }
 
     /// Calls `visit` with the update and the place, counted in the piece, of every run of an index vector that points
@@ -135,33 +155,74 @@ impl Scatter {
         });
     }
 
-    /// Joins every update into the elements themselves.
-    fn join<T: Cell>(&self, call: Call<'_, '_>, join: impl Fn(&mut T, T) + Sync) -> Result<(), Misfit> {
+    /// Adds every update to the elements themselves.
+    fn add<T: Cell + Addend>(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
         let operands = (i64::of(&call.args[1]), T::of(&call.args[2]));
         self.pieces::<T>(call, |missing, out, piece, item, _| {
-            self.for_each_run(missing, &piece, item, operands, |run, place| match run {
-                [update] => join(&mut out[place], *update),
-                run => out[place..][..run.len()].iter_mut().zip(run).for_each(|(out, &update)| join(out, update)),
-            });
+            self.add_piece(missing, &piece, item, operands, out);
         })
+    }
+
+    /// Adds the updates of one piece to the elements themselves.
+    #[inline(always)]
+    fn add_piece<T: Cell + Addend>(
+        &self,
+        missing: &Missing,
+        piece: &Range<usize>,
+        item: usize,
+        operands: (&[i64], &[T]),
+        out: &mut [T],
+    ) {
+        if self.places.size > 1 {
+            return self.for_each_run(missing, piece, item, operands, |run, place| add(run, place, out));
+        }
+        self.for_each_element(missing, piece, item, operands, |update, place| {
+            if let Some(out) = out.get_mut(place) {
+                *out = out.plus(update);
+            }
+        });
     }
 
     /// Writes every update, run by run.
     fn set<T: Cell>(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
         let operands = (i64::of(&call.args[1]), T::of(&call.args[2]));
         self.pieces::<T>(call, |missing, out, piece, item, _| {
-            self.for_each_run(missing, &piece, item, operands, |run, place| match run {
-                [update] => out[place] = *update,
-                run => out[place..][..run.len()].copy_from_slice(run),
+            if self.places.size > 1 {
+                return self.for_each_run(missing, &piece, item, operands, |run, place| match run {
+                    [update] => out[place] = *update,
+                    run => out[place..][..run.len()].copy_from_slice(run),
+                });
+            }
+            self.for_each_element(missing, &piece, item, operands, |update, place| {
+                if let Some(out) = out.get_mut(place) {
+                    *out = update;
+                }
             });
         })
     }
 
-    /// Adds in a copy in double precision.
+    /// Whether two index vectors point to one place in the piece.
+    fn meet(&self, indices: &[i64], piece: &Range<usize>, item: usize, seen: &mut [u8]) -> bool {
+        let (places, width) = (&self.places, self.places.indexed.len());
+        seen.fill(0);
+        let mut meet = 0;
+        places.for_each(&indices[item * places.vectors * width..], 0..places.vectors, |_, place| {
+            if let Some(seen) = place.and_then(|place| seen.get_mut(place.wrapping_sub(piece.start))) {
+                meet |= *seen;
+                *seen = 1;
+            }
+        });
+        meet != 0
+    }
+
+    /// Adds in a copy in double precision, if updates meet.
     fn add_copied(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
         let operands = (i64::of(&call.args[1]), f32::of(&call.args[2]));
         self.pieces::<f32>(call, |missing, out, piece, item, scratch| {
-            let sums = &mut scratch[..out.len()];
+            if !self.meet(operands.0, &piece, item, typed_mut(scratch, out.len())) {
+                return self.add_piece(missing, &piece, item, operands, out);
+            }
+            let sums = typed_mut::<f64>(scratch, out.len());
             sums.iter_mut().zip(&*out).for_each(|(sum, &x)| *sum = f64::from(x));
             self.for_each_run(missing, &piece, item, operands, |run, place| match run {
                 [update] => sums[place] += f64::from(*update),
@@ -180,23 +241,23 @@ impl Scatter {
         let places = &self.places;
         let width = places.indexed.len();
         self.pieces::<f32>(call, |missing, out, piece, item, scratch| {
-            // Numbers below 2^53 are whole in double precision: place and number of each index vector.
-            let (pairs, _) = scratch.as_chunks_mut::<2>();
+            // Place and number of each index vector.
+            let (pairs, _) = typed_mut::<i64>(scratch, 2 * places.vectors).as_chunks_mut::<2>();
             let mut count = 0;
             let before = item * places.vectors;
             places.for_each(&indices[before * width..], 0..places.vectors, |vector, place| match place {
                 None => missing.tell(before + vector),
                 Some(place) if !piece.contains(&place) => {}
                 Some(place) => {
-                    pairs[count] = [place as f64, vector as f64];
+                    pairs[count] = [place as i64, vector as i64];
                     count += 1;
                 }
             });
             let pairs = &mut pairs[..count];
-            pairs.sort_unstable_by(|x, y| x[0].total_cmp(&y[0]).then(x[1].total_cmp(&y[1])));
+            pairs.sort_unstable_by_key(|&[place, vector]| (place, vector));
             for group in pairs.chunk_by(|x, y| x[0] == y[0]) {
                 let place = group[0][0] as usize - piece.start;
-                let update = |pair: &[f64; 2]| &updates[(before + pair[1] as usize) * places.size..][..places.size];
+                let update = |pair: &[i64; 2]| &updates[(before + pair[1] as usize) * places.size..][..places.size];
                 self.add_group(group.iter().map(update), place, out);
             }
         })
@@ -222,6 +283,38 @@ impl Scatter {
     }
 }
 
+/// Numbers that are added to others in place.
+trait Addend: Copy {
+    fn plus(self, other: Self) -> Self;
+}
+
+impl Addend for f32 {
+    fn plus(self, other: f32) -> f32 {
+        self + other
+    }
+}
+
+impl Addend for f64 {
+    fn plus(self, other: f64) -> f64 {
+        self + other
+    }
+}
+
+impl Addend for i64 {
+    fn plus(self, other: i64) -> i64 {
+        self.wrapping_add(other)
+    }
+}
+
+/// Adds a run of updates to the elements from `place` on.
+#[inline(always)]
+fn add<T: Addend>(run: &[T], place: usize, out: &mut [T]) {
+    match run {
+        [update] => out[place] = out[place].plus(*update),
+        run => out[place..][..run.len()].iter_mut().zip(run).for_each(|(out, &update)| *out = out.plus(update)),
+    }
+}
+
 impl Kernel for Scatter {
     fn name(&self) -> String {
         match self.write {
@@ -231,7 +324,7 @@ impl Kernel for Scatter {
         .to_owned()
     }
     fn workspace(&self, threads: usize) -> usize {
-        workspace::<f64>(self.scratch(), threads)
+        self.scratch() * threads * size_of::<Line>()
     }
     fn operations(&self) -> usize {
         self.places.count() * self.places.size
@@ -239,8 +332,8 @@ impl Kernel for Scatter {
     fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
         match (self.write, self.kind) {
             (Write::Set, kind) => for_kind!(kind, T => self.set::<T>(call)),
-            (Write::Add, Kind::F64) => self.join(call, |x: &mut f64, update| *x += update),
-            (Write::Add, Kind::I64) => self.join(call, |x: &mut i64, update| *x = x.wrapping_add(update)),
+            (Write::Add, Kind::F64) => self.add::<f64>(call),
+            (Write::Add, Kind::I64) => self.add::<i64>(call),
             (Write::Add, Kind::F32) if self.sums == Sums::Copied => self.add_copied(call),
             (Write::Add, Kind::F32) => self.add_sorted(call),
             (Write::Add, Kind::U8) => unreachable!("inference refuses to add truth values"),
