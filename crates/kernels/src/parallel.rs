@@ -39,8 +39,8 @@ impl<'a, T> Chunks<'a, T> {
     unsafe fn take(&self, number: usize) -> &mut [T] {
         let first = number.saturating_mul(self.chunk).min(self.length);
         let length = self.chunk.min(self.length - first);
-        // SAFETY: `first + length <= self.length`, so the chunk is inside the slice that `'a` borrows exclusively; chunks
-        // of different numbers do not overlap, and the caller promises that nobody else has this one. Test
+        // SAFETY: `first + length <= self.length`, so the chunk is inside the slice that `'a` borrows exclusively;
+        // chunks of different numbers do not overlap, and the caller promises that nobody else has this one. Test
         // `every_element_is_visited_once`.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(first), length) }
     }

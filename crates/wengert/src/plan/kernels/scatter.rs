@@ -100,8 +100,8 @@ impl Scatter {
         missing.check(places, indices)
     }
 
-    /// Calls `visit` with the update and the place, counted in the piece, of every index vector that points into the piece,
-    /// where blocks are single elements.
+    /// Calls `visit` with the update and the place, counted from the beginning of the piece, of every index vector,
+    /// where blocks are single elements. A place outside the piece is a number that no index in the piece reaches.
     #[inline(always)]
     fn for_each_element<T: Cell>(
         &self,
@@ -120,8 +120,8 @@ impl Scatter {
         });
     }
 
-    /// Calls `visit` with the update and the place, counted in the piece, of every run of an index vector that points
-    /// into the piece.
+    /// Calls `visit` with the update and the place, counted from the beginning of the piece, of every run of an index
+    /// vector that points into the piece.
     #[inline(always)]
     fn for_each_run<'a, T: Cell>(
         &self,

@@ -14,7 +14,7 @@ use crate::primitives;
 ///
 /// An element becomes an integer of the same rank, and the pairs of rank and position are sorted: all differ, so a sort
 /// that is not stable, and needs no memory, gives the stable order (the pattern-defeating quicksort of the standard
-/// library; O. R. L. Peters, 2021).
+/// library; O. R. L. Peters, 2021). Where both fit into one word, words are sorted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArgSort {
     kind: Kind,
@@ -32,8 +32,19 @@ impl ArgSort {
 
     /// The lines through one block of the axes from this one on.
     fn block<T: Ranked>(&self, x: &[T], out: &mut [i64], pairs: &mut [[i64; 2]]) {
+        let small = T::SMALL && u32::try_from(self.length).is_ok();
         for column in 0..self.inner {
             let line = x[column..].iter().step_by(self.inner);
+            if small {
+                let words = &mut pairs.as_flattened_mut()[..self.length];
+                for ((word, x), position) in words.iter_mut().zip(line).zip(0..) {
+                    *word = x.rank(self.descending) << 32 | position;
+                }
+                words.sort_unstable();
+                let line = out[column..].iter_mut().step_by(self.inner);
+                line.zip(&*words).for_each(|(out, word)| *out = word & i64::from(u32::MAX));
+                continue;
+            }
             for ((pair, x), position) in pairs.iter_mut().zip(line).zip(0..) {
                 *pair = [x.rank(self.descending), position];
             }
@@ -74,29 +85,39 @@ impl Kernel for ArgSort {
 
 /// Elements with a place in an order.
 trait Ranked: Cell {
+    /// Whether the ranks are those of an i32.
+    const SMALL: bool;
     /// An integer in the order of the elements; equal elements have one, and NaN has the largest.
     fn rank(self, descending: bool) -> i64;
 }
 
 impl Ranked for u8 {
+    const SMALL: bool = true;
     fn rank(self, descending: bool) -> i64 {
         i64::from(self).rank(descending)
     }
 }
 
 impl Ranked for i64 {
+    const SMALL: bool = false;
     fn rank(self, descending: bool) -> i64 {
         if descending { !self } else { self }
     }
 }
 
 impl Ranked for f32 {
+    const SMALL: bool = true;
     fn rank(self, descending: bool) -> i64 {
-        f64::from(self).rank(descending)
+        if self.is_nan() {
+            return i64::from(i32::MAX);
+        }
+        let bits = (self + 0.0).to_bits().cast_signed();
+        i64::from(bits ^ (i32::MAX & (bits >> 31))).rank(descending)
     }
 }
 
 impl Ranked for f64 {
+    const SMALL: bool = false;
     fn rank(self, descending: bool) -> i64 {
         if self.is_nan() {
             return i64::MAX;

@@ -540,6 +540,16 @@ fn an_operand_may_lie_where_the_result_does() {
 }
 
 #[test]
+fn ranks_of_single_precision_fit_into_half_a_word() {
+    let (pools, nan) = (pools(), f32::NAN);
+    let edges = [f32::NEG_INFINITY, f32::MIN, -1e-45, -0.0, 0.0, 1e-45, f32::MAX, f32::INFINITY, nan, -nan];
+    let x: Vec<f32> = (0..edges.len() * edges.len()).map(|k| edges[(k * 7 + k / 10) % 10]).collect();
+    for descending in [false, true] {
+        check(&primitives::ArgSort::new(0, descending).into(), &[Array::new(&[x.len()], x.clone())], &pools);
+    }
+}
+
+#[test]
 fn the_bits_of_an_extreme_do_not_depend_on_the_order() {
     let (pools, zeros) = (pools(), [0.0, -0.0]);
     for (first, second) in [(0, 1), (1, 0)] {
