@@ -49,11 +49,18 @@ pub(super) trait Join<T>: Copy + Send + Sync {
     fn take(self, part: Self::Part, x: T) -> Self::Part {
         self.join(part, self.widen(x))
     }
+    /// One more element in each lane.
+    #[inline(always)]
+    fn take_block(self, sums: &mut [Self::Part; LANES], block: &[T; LANES])
+    where
+        T: Copy,
+    {
+        for (sum, &x) in sums.iter_mut().zip(block) {
+            *sum = self.take(*sum, x);
+        }
+    }
     /// Whether the elements have to be taken one after the other.
     const ORDERED: bool = false;
-    /// Whether a block of elements is widened before it is joined to the lanes. Measured with AVX-512: then sums of f32
-    /// take 0.15 ns an element instead of 0.37, extremes 0.8 instead of 0.16.
-    const WIDENED_FIRST: bool = false;
 }
 
 /// The kernel.
@@ -181,16 +188,7 @@ impl<T: Cell, J: Join<T>> Tile<'_, T, J> {
             let (blocks, rest) = x[start..start + count].as_chunks::<LANES>();
             let mut sums = lanes;
             for block in blocks {
-                if J::WIDENED_FIRST {
-                    let wide = block.map(|x| join.widen(x));
-                    for (sum, x) in sums.iter_mut().zip(wide) {
-                        *sum = join.join(*sum, x);
-                    }
-                } else {
-                    for (sum, &x) in sums.iter_mut().zip(block) {
-                        *sum = join.take(*sum, x);
-                    }
-                }
+                join.take_block(&mut sums, block);
             }
             for (sum, &x) in sums.iter_mut().zip(rest) {
                 *sum = join.take(*sum, x);
@@ -231,6 +229,19 @@ impl<T: Cell, J: Join<T>> Tile<'_, T, J> {
         self.many(range.start..middle, parts);
         self.many(middle..range.end, others);
         parts.iter_mut().zip(others).for_each(|(part, other)| *part = self.join.join(*part, *other));
+    }
+}
+
+/// One more block, group by group: a group of sums becomes a vector, where all lanes at once may stay single numbers.
+/// Measured with AVX-512: 0.11 ns an element instead of 0.4. (Extremes are the other way round: 0.9 instead of 0.16.)
+#[inline(always)]
+fn take_groups<T: Cell, J: Join<T>>(join: J, sums: &mut [J::Part; LANES], block: &[T; LANES]) {
+    const GROUP: usize = 8;
+    let (sums, _) = sums.as_chunks_mut::<GROUP>();
+    let (block, _) = block.as_chunks::<GROUP>();
+    for (sums, block) in sums.iter_mut().zip(block) {
+        let wide: [J::Part; GROUP] = std::array::from_fn(|k| join.widen(block[k]));
+        *sums = std::array::from_fn(|k| join.join(sums[k], wide[k]));
     }
 }
 
@@ -368,7 +379,6 @@ macro_rules! sum {
     ($float:ident) => {
         impl Join<$float> for Sum {
             type Part = f64;
-            const WIDENED_FIRST: bool = true;
             #[inline(always)]
             fn start(self) -> f64 {
                 0.0
@@ -384,6 +394,10 @@ macro_rules! sum {
             #[inline(always)]
             fn finish(self, part: f64) -> $float {
                 part as $float
+            }
+            #[inline(always)]
+            fn take_block(self, sums: &mut [f64; LANES], block: &[$float; LANES]) {
+                take_groups(self, sums, block);
             }
         }
     };
