@@ -36,15 +36,16 @@ pub(super) struct RandomBits {
     kind: Kind,
     /// Numbers for each key.
     count: usize,
+    size: usize,
 }
 
 impl RandomBits {
-    pub(super) fn new(op: &primitives::RandomBits) -> Self {
+    pub(super) fn new(op: &primitives::RandomBits, out: &Type) -> Self {
         let kind = match op.kind {
             RandomKind::Bits => Kind::I64,
             RandomKind::Uniform(dtype) => kind(dtype),
         };
-        RandomBits { kind, count: op.shape.iter().product() }
+        RandomBits { kind, count: op.shape.iter().product(), size: out.size() }
     }
 
     fn draw<T: Cell>(self, call: Call<'_, '_>, number: impl Fn(u64) -> T + Copy + Sync) {
@@ -69,7 +70,7 @@ impl Kernel for RandomBits {
     }
     fn operations(&self) -> usize {
         // Some thirty operations on integers for each number.
-        32 * self.count
+        32 * self.size
     }
     fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
         match self.kind {

@@ -16,8 +16,8 @@ mod sort;
 #[cfg(test)]
 mod tests;
 
-use wengert_kernels::arena::{Plain, typed_mut};
-use wengert_kernels::region::{Kind, Slice, SliceMut};
+use wengert_kernels::arena::Plain;
+use wengert_kernels::region::{Slice, SliceMut};
 
 use super::kernel::{Call, Kernel};
 use crate::array::Type;
@@ -31,7 +31,7 @@ const GRAIN: usize = 1 << 14;
 pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> {
     match op {
         Op::Iota(_) => Box::new(fill::Iota),
-        Op::RandomBits(op) => Box::new(fill::RandomBits::new(op)),
+        Op::RandomBits(op) => Box::new(fill::RandomBits::new(op, &outs[0])),
         Op::Binary(Binary::Rem) => Box::new(fill::Remainder::new(args[0])),
         Op::Broadcast(op) => Box::new(copy::Copy::broadcast(op, args[0])),
         Op::Reshape(_) => Box::new(copy::Copy::whole(args[0])),

@@ -119,7 +119,7 @@ impl Walk {
     #[inline(always)]
     fn runs(&self, mut range: Range<usize>, mut visit: impl FnMut(usize, usize, usize)) {
         let Some((last, outer)) = self.gone.split_last() else {
-            return if range.is_empty() { () } else { visit(0, 1, 1) };
+            return range.for_each(|_| visit(0, 1, 1));
         };
         while !range.is_empty() {
             let (row, start) = (range.start / last.length, range.start % last.length);

@@ -212,6 +212,24 @@ fn samples_agree_with_the_definitions() {
 }
 
 #[test]
+fn kernels_have_the_names_of_their_operations_and_cost_what_they_touch() {
+    for sample in primitives::samples().iter().filter(|sample| has_kernel(&sample.op, &sample.args)) {
+        let types: Vec<&Type> = sample.args.iter().map(Array::ty).collect();
+        let outs = sample.op.infer(&types).expect("it fits");
+        let kernel = kernel(&sample.op, &types, &outs);
+        assert_eq!(kernel.name(), sample.op.name());
+        let touched = match &sample.op {
+            Op::Iota(_) => 0,
+            Op::Scatter(_) => types[2].size(),
+            Op::DynamicUpdate(_) => types[1].size(),
+            Op::Reduce(_) | Op::ArgReduce(_) => types[0].size(),
+            _ => outs[0].size(),
+        };
+        assert!(kernel.operations() >= touched, "{sample:?}");
+    }
+}
+
+#[test]
 fn copies_agree_at_random_shapes() {
     let (pools, mut random) = (pools(), Random(1));
     for round in 0..250 {
@@ -263,10 +281,10 @@ fn pads_and_joins_agree_at_random_shapes() {
         let shape = random.shape(rank);
         let x = random.array(dtype, &shape);
         let mut pad = primitives::Pad::new(&vec![0; rank], &vec![0; rank]);
-        for axis in 0..rank {
+        for (axis, &length) in shape.iter().enumerate() {
             if random.below(3) > 0 {
                 pad.interior[axis] = random.pick(&[0, 0, 1, 2]);
-                let length = shape[axis] + shape[axis].saturating_sub(1) * pad.interior[axis];
+                let length = length + length.saturating_sub(1) * pad.interior[axis];
                 pad.low[axis] = random.below(6) as i64 - 3;
                 pad.high[axis] = (random.below(6) as i64 - 3).max(-(length as i64) - pad.low[axis]);
             }
@@ -441,7 +459,8 @@ fn gathers_and_scatters_agree_at_random_shapes() {
 #[test]
 fn scatters_of_many_and_of_few_updates_agree() {
     let (pools, mut random) = (pools(), Random(9));
-    let cases: [(usize, &[usize], &[usize], &[usize]); 7] = [
+    type Case<'a> = (usize, &'a [usize], &'a [usize], &'a [usize]);
+    let cases: [Case<'_>; 7] = [
         (0, &[256, 128], &[0], &[1024, 1]),
         (0, &[3000, 40], &[0], &[17, 1]),
         (0, &[3000, 40], &[1], &[5, 1]),
