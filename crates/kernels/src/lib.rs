@@ -95,6 +95,7 @@ pub mod dispatch;
 mod double;
 pub mod float;
 pub mod math;
+pub mod parallel;
 mod polynomial;
 pub mod pool;
 #[cfg(feature = "gemm")]

@@ -27,11 +27,16 @@ fn check_block(x: &Type, sizes: &[usize], start: &Type) -> Result<(), Misfit> {
     Ok(())
 }
 
+/// The start of a block along an axis, moved so that it fits.
+pub(crate) fn clamped_start(start: i64, length: usize, size: usize) -> usize {
+    start.clamp(0, (length - size) as i64) as usize
+}
+
 /// The places of a block's elements, its start moved so that it fits.
 fn places(x: &[usize], sizes: &[usize], start: &Array) -> Strided {
     let strides = row_major(x);
     let start = start.known::<i64>().iter().zip(x.iter().zip(sizes));
-    let start = start.map(|(&start, (length, size))| start.clamp(0, (length - size) as i64) as usize);
+    let start = start.map(|(&start, (&length, &size))| clamped_start(start, length, size));
     let offset = start.zip(&strides).map(|(start, stride)| start * stride).sum();
     let steps: Vec<isize> = strides.iter().map(|stride| stride.cast_signed()).collect();
     Strided::new(sizes, &steps, offset)

@@ -61,6 +61,11 @@ fn map<T: Element, U: Element>(x: &[T], shape: &[usize], f: impl Fn(T) -> U) -> 
     Array::new(shape, x.iter().map(|&x| f(x)).collect::<Vec<U>>())
 }
 
+/// What integers say that have no remainder.
+pub(crate) fn divided_by_zero() -> Misfit {
+    Misfit("an integer is divided by zero".to_owned())
+}
+
 fn map2<T: Element, U: Element>(x: &Array, y: &Array, f: impl Fn(T, T) -> U) -> Array {
     let elements = x.known::<T>().iter().zip(y.known::<T>()).map(|(&x, &y)| f(x, y));
     Array::new(x.shape(), elements.collect::<Vec<U>>())
@@ -185,7 +190,7 @@ impl Primitive for Binary {
             DType::F32 => map2(x, y, |x: f32, y: f32| F32(x).binary(F32(y), *self).0),
             _ => {
                 if *self == Binary::Rem && y.known::<i64>().contains(&0) {
-                    misfit!("an integer is divided by zero");
+                    return Err(divided_by_zero());
                 }
                 map2(x, y, |x: i64, y: i64| match self {
                     Binary::Add => x.wrapping_add(y),

@@ -35,17 +35,24 @@ impl OutOfBounds {
     }
 
     /// The index that counts; `None` where there is none.
-    fn resolve(self, index: i64, axis: usize, length: usize) -> Result<Option<usize>, Misfit> {
+    #[inline]
+    pub(crate) fn inside(self, index: i64, length: usize) -> Option<usize> {
         let inside = usize::try_from(index).ok().filter(|&index| index < length);
         match self {
-            OutOfBounds::Error if inside.is_none() => {
-                misfit!("the index {index} is out of range for axis {axis}, which is {length} long")
-            }
-            OutOfBounds::Error | OutOfBounds::Fill => Ok(inside),
-            OutOfBounds::Clamp if length == 0 => Ok(None),
-            OutOfBounds::Clamp if index < 0 => Ok(Some(0)),
-            OutOfBounds::Clamp => Ok(inside.or(Some(length - 1))),
+            OutOfBounds::Error | OutOfBounds::Fill => inside,
+            OutOfBounds::Clamp if length == 0 => None,
+            OutOfBounds::Clamp if index < 0 => Some(0),
+            OutOfBounds::Clamp => inside.or(Some(length - 1)),
         }
+    }
+
+    /// The same, and an error where this mode has one.
+    pub(crate) fn resolve(self, index: i64, axis: usize, length: usize) -> Result<Option<usize>, Misfit> {
+        let inside = self.inside(index, length);
+        if self == OutOfBounds::Error && inside.is_none() {
+            misfit!("the index {index} is out of range for axis {axis}, which is {length} long");
+        }
+        Ok(inside)
     }
 }
 
@@ -288,7 +295,7 @@ impl Scatter {
     }
 
     /// The gather that reads where this writes.
-    fn gather(&self) -> Gather {
+    pub(crate) fn gather(&self) -> Gather {
         Gather { batch: self.batch, axes: self.axes.clone(), mode: self.mode }
     }
 

@@ -56,37 +56,49 @@ impl RandomBits {
         for key in keys.chunks_exact(2) {
             let key = [key[0].cast_unsigned(), key[1].cast_unsigned()];
             for counter in 0..count.div_ceil(2) {
-                let words = threefry([counter as u64, 0], key);
-                drawn.extend(words.into_iter().take(count - 2 * counter).map(&number));
+                let words = threefry([[counter as u64], [0]], key);
+                drawn.extend(words.into_iter().flatten().take(count - 2 * counter).map(&number));
             }
         }
         drawn
     }
 }
 
-/// Threefry-2x64 with 20 rounds.
-fn threefry(counter: [u64; 2], key: [u64; 2]) -> [u64; 2] {
+/// Threefry-2x64 with 20 rounds at counters side by side: first words and second words, of the counters and the result.
+///
+/// Inlined always, so that it is compiled for the instruction set of its caller.
+#[inline(always)]
+pub(crate) fn threefry<const N: usize>(counters: [[u64; N]; 2], key: [u64; 2]) -> [[u64; N]; 2] {
     const ROTATIONS: [u32; 8] = [16, 42, 12, 31, 16, 32, 24, 21];
     const PARITY: u64 = 0x1bd1_1bda_a9fc_1a22;
     let keys = [key[0], key[1], PARITY ^ key[0] ^ key[1]];
-    let mut x = [counter[0].wrapping_add(keys[0]), counter[1].wrapping_add(keys[1])];
+    let [mut x, mut y] = counters;
+    x = x.map(|x| x.wrapping_add(keys[0]));
+    y = y.map(|y| y.wrapping_add(keys[1]));
     for round in 0..20 {
-        x[0] = x[0].wrapping_add(x[1]);
-        x[1] = x[1].rotate_left(ROTATIONS[round % 8]) ^ x[0];
+        for (x, y) in x.iter_mut().zip(&mut y) {
+            *x = x.wrapping_add(*y);
+            *y = y.rotate_left(ROTATIONS[round % 8]) ^ *x;
+        }
         if round % 4 == 3 {
             let group = round / 4 + 1;
-            x[0] = x[0].wrapping_add(keys[group % 3]);
-            x[1] = x[1].wrapping_add(keys[(group + 1) % 3]).wrapping_add(group as u64);
+            let (first, second) = (keys[group % 3], keys[(group + 1) % 3].wrapping_add(group as u64));
+            x = x.map(|x| x.wrapping_add(first));
+            y = y.map(|y| y.wrapping_add(second));
         }
     }
-    x
+    [x, y]
 }
 
-fn unit_f64(word: u64) -> f64 {
+/// A number in `[0, 1)` from the upper 53 bits.
+#[inline(always)]
+pub(crate) fn unit_f64(word: u64) -> f64 {
     (word >> 11) as f64 / (1u64 << 53) as f64
 }
 
-fn unit_f32(word: u64) -> f32 {
+/// A number in `[0, 1)` from the upper 24 bits.
+#[inline(always)]
+pub(crate) fn unit_f32(word: u64) -> f32 {
     (word >> 40) as f32 / (1u64 << 24) as f32
 }
 
@@ -175,30 +187,36 @@ mod tests {
         op.eval(&[key]).expect("it draws").remove(0)
     }
 
+    fn words([first, second]: [u64; 2], key: [u64; 2]) -> [u64; 2] {
+        threefry([[first], [second]], key).map(|[word]| word)
+    }
+
     #[test]
     fn threefry_gives_the_published_words() {
         // The known answers that come with the authors' library Random123.
         let ones = [u64::MAX; 2];
         let pi = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344];
         let more_pi = [0xa409_3822_299f_31d0, 0x082e_fa98_ec4e_6c89];
-        assert_eq!(threefry([0, 0], [0, 0]), [0xc2b6_e3a8_c2c6_9865, 0x6f81_ed42_f350_084d]);
-        assert_eq!(threefry(ones, ones), [0xe02c_b7c4_d95d_277a, 0xd066_33d0_893b_8b68]);
-        assert_eq!(threefry(pi, more_pi), [0x263c_7d30_bb0f_0af1, 0x56be_8361_d331_1526]);
+        assert_eq!(words([0, 0], [0, 0]), [0xc2b6_e3a8_c2c6_9865, 0x6f81_ed42_f350_084d]);
+        assert_eq!(words(ones, ones), [0xe02c_b7c4_d95d_277a, 0xd066_33d0_893b_8b68]);
+        assert_eq!(words(pi, more_pi), [0x263c_7d30_bb0f_0af1, 0x56be_8361_d331_1526]);
     }
 
     #[test]
     fn an_element_depends_on_its_place_and_key_alone() {
         let key = Array::new(&[2], vec![3i64, -7]);
         let long = run(&RandomBits::new(&[3, 3], RandomKind::Bits), &key);
-        let words: Vec<i64> = (0..9u64)
-            .map(|k| threefry([k / 2, 0], [3, (-7i64).cast_unsigned()])[(k % 2) as usize].cast_signed())
+        let wanted: Vec<i64> = (0..9u64)
+            .map(|k| words([k / 2, 0], [3, (-7i64).cast_unsigned()])[(k % 2) as usize].cast_signed())
             .collect();
-        assert_eq!(long.known::<i64>(), words);
-        assert_eq!(run(&RandomBits::new(&[4], RandomKind::Bits), &key).known::<i64>(), &words[..4]);
-        let units: Vec<f64> = words.iter().map(|&word| (word.cast_unsigned() >> 11) as f64 * 0.5f64.powi(53)).collect();
+        assert_eq!(long.known::<i64>(), wanted);
+        assert_eq!(run(&RandomBits::new(&[4], RandomKind::Bits), &key).known::<i64>(), &wanted[..4]);
+        let units: Vec<f64> =
+            wanted.iter().map(|&word| (word.cast_unsigned() >> 11) as f64 * 0.5f64.powi(53)).collect();
         let unit = RandomBits::new(&[9], RandomKind::Uniform(DType::F64));
         assert_eq!(run(&unit, &key).known::<f64>(), units);
-        let units: Vec<f32> = words.iter().map(|&word| (word.cast_unsigned() >> 40) as f32 * 0.5f32.powi(24)).collect();
+        let units: Vec<f32> =
+            wanted.iter().map(|&word| (word.cast_unsigned() >> 40) as f32 * 0.5f32.powi(24)).collect();
         let unit = RandomBits::new(&[9], RandomKind::Uniform(DType::F32));
         assert_eq!(run(&unit, &key).known::<f32>(), units);
     }

@@ -16,9 +16,9 @@ pub enum Reducer {
     Sum,
     /// The product, in the order of the elements; 1 of none.
     Prod,
-    /// The largest; NaN if one is NaN; equal ones share the derivative. Refused for no elements.
+    /// The largest, 0 of 0 and -0; NaN if one is NaN; equal ones share the derivative. Refused for no elements.
     Max,
-    /// The smallest; as the largest.
+    /// The smallest, -0 of 0 and -0; else as the largest.
     Min,
     /// Whether all are true; true for none.
     All,
@@ -82,41 +82,78 @@ fn fold<T: Element, A: Copy>(x: &Array, axes: &[usize], start: A, step: impl Fn(
     (result, results)
 }
 
-/// The larger one; NaN if one is NaN.
-fn larger<T: Element>(x: T, y: T) -> T {
-    if x >= y {
+/// The larger number, 0 of 0 and -0; NaN, always the same one, if one is NaN. The bits of an extreme of several do not
+/// depend on their order.
+fn larger(x: f64, y: f64) -> f64 {
+    if x.is_nan() || y.is_nan() {
+        f64::NAN
+    } else if x > y || x == y && x.is_sign_positive() {
         x
-    } else if y > x || y.partial_cmp(&y).is_none() {
-        y
     } else {
-        x
+        y
     }
 }
 
-fn smaller<T: Element>(x: T, y: T) -> T {
-    if x <= y {
+/// The smaller number, -0 of 0 and -0; NaN as [`larger`].
+fn smaller(x: f64, y: f64) -> f64 {
+    if x.is_nan() || y.is_nan() {
+        f64::NAN
+    } else if x < y || x == y && x.is_sign_negative() {
         x
-    } else if y < x || y.partial_cmp(&y).is_none() {
-        y
     } else {
-        x
+        y
     }
 }
 
-/// The extreme over axes; every result has at least one element.
-fn extreme<T: Element>(x: &Array, axes: &[usize], better: impl Fn(T, T) -> T) -> Array {
-    let (shape, results) =
-        fold(x, axes, None, |best: Option<T>, element: T| Some(best.map_or(element, |best| better(best, element))));
-    Array::new(&shape, results.into_iter().map(|best| best.unwrap_or_default()).collect::<Vec<T>>())
+/// What arithmetic on elements of a type is, for reductions.
+struct Arithmetic<T> {
+    one: T,
+    add: fn(T, T) -> T,
+    mul: fn(T, T) -> T,
+    larger: fn(T, T) -> T,
+    smaller: fn(T, T) -> T,
+    /// The start of an extreme: it is smaller than every element, or larger.
+    least: T,
+    greatest: T,
 }
+
+const F64: Arithmetic<f64> = Arithmetic {
+    one: 1.0,
+    add: |x, y| x + y,
+    mul: |x, y| x * y,
+    larger,
+    smaller,
+    least: f64::NEG_INFINITY,
+    greatest: f64::INFINITY,
+};
+
+const F32: Arithmetic<f32> = Arithmetic {
+    one: 1.0,
+    add: |x, y| x + y,
+    mul: |x, y| x * y,
+    larger: |x, y| larger(x.into(), y.into()) as f32,
+    smaller: |x, y| smaller(x.into(), y.into()) as f32,
+    least: f32::NEG_INFINITY,
+    greatest: f32::INFINITY,
+};
+
+const I64: Arithmetic<i64> = Arithmetic {
+    one: 1,
+    add: i64::wrapping_add,
+    mul: i64::wrapping_mul,
+    larger: i64::max,
+    smaller: i64::min,
+    least: i64::MIN,
+    greatest: i64::MAX,
+};
 
 impl Reduce {
-    fn arithmetic<T: Element>(&self, x: &Array, one: T, add: fn(T, T) -> T, mul: fn(T, T) -> T) -> Array {
+    fn arithmetic<T: Element>(&self, x: &Array, by: &Arithmetic<T>) -> Array {
         let (shape, results) = match self.reducer {
-            Reducer::Sum => fold(x, &self.axes, T::default(), add),
-            Reducer::Prod => fold(x, &self.axes, one, mul),
-            Reducer::Max => return extreme(x, &self.axes, larger::<T>),
-            Reducer::Min => return extreme(x, &self.axes, smaller::<T>),
+            Reducer::Sum => fold(x, &self.axes, T::default(), by.add),
+            Reducer::Prod => fold(x, &self.axes, by.one, by.mul),
+            Reducer::Max => fold(x, &self.axes, by.least, by.larger),
+            Reducer::Min => fold(x, &self.axes, by.greatest, by.smaller),
             Reducer::All | Reducer::Any => unreachable!("inference asks for truth values"),
         };
         Array::new(&shape, results)
@@ -163,14 +200,14 @@ impl Primitive for Reduce {
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         let x = args[0];
         Ok(vec![match x.data() {
-            Data::F64(_) => self.arithmetic(x, 1f64, |x, y| x + y, |x, y| x * y),
+            Data::F64(_) => self.arithmetic(x, &F64),
             // Summed in double precision and rounded once: the definition should not lose digits.
             Data::F32(_) if self.reducer == Reducer::Sum => {
                 let (shape, sums) = fold(x, &self.axes, 0f64, |sum, x: f32| sum + f64::from(x));
                 Array::new(&shape, sums.into_iter().map(|sum| sum as f32).collect::<Vec<f32>>())
             }
-            Data::F32(_) => self.arithmetic(x, 1f32, |x, y| x + y, |x, y| x * y),
-            Data::I64(_) => self.arithmetic(x, 1i64, i64::wrapping_add, i64::wrapping_mul),
+            Data::F32(_) => self.arithmetic(x, &F32),
+            Data::I64(_) => self.arithmetic(x, &I64),
             Data::Bool(_) => {
                 let all = self.reducer == Reducer::All;
                 let step = |x: bool, y: bool| if all { x & y } else { x | y };

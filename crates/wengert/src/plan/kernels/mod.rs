@@ -1,34 +1,130 @@
-//! temp
-use super::kernel::*;
-use crate::array::{Array, Type};
-use crate::error::Misfit;
-use crate::primitives::{Op, Primitive};
+//! The operations that move, order, draw or join elements, on whole arrays.
+//!
+//! A kernel is an operation with everything prepared that its types decide: merged axes, strides, the cut into parts.
+//! It agrees with the operation's definition to the bit, except for sums of real numbers, which are trees.
+
+mod copy;
+mod extreme;
+mod fill;
+mod gather;
+mod join;
+mod nest;
+mod reduce;
+mod running;
+mod scatter;
+mod sort;
+#[cfg(test)]
+mod tests;
+
+use wengert_kernels::arena::Plain;
 use wengert_kernels::region::{Slice, SliceMut};
-#[derive(Debug)]
-struct Reference(Op, Vec<Type>);
-impl Kernel for Reference {
-    fn name(&self) -> String { self.0.name().into_owned() }
-    fn operations(&self) -> usize { 1 }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
-        let arrays: Vec<Array> = call.args.iter().zip(&self.1).map(|(s, t)| match s {
-            Slice::U8(x) => Array::new(&t.shape, x.iter().map(|&x| x != 0).collect::<Vec<bool>>()),
-            Slice::I64(x) => Array::new(&t.shape, x.to_vec()),
-            Slice::F32(x) => Array::new(&t.shape, x.to_vec()),
-            Slice::F64(x) => Array::new(&t.shape, x.to_vec()),
-            _ => unreachable!(),
-        }).collect();
-        let refs: Vec<&Array> = arrays.iter().collect();
-        for (r, o) in self.0.eval(&refs)?.iter().zip(call.outs) {
-            match o {
-                SliceMut::U8(o) => o.iter_mut().zip(r.known::<bool>()).for_each(|(o, &x)| *o = u8::from(x)),
-                SliceMut::I64(o) => o.copy_from_slice(r.known()),
-                SliceMut::F32(o) => o.copy_from_slice(r.known()),
-                SliceMut::F64(o) => o.copy_from_slice(r.known()),
-            }
+
+use super::kernel::{Call, Kernel};
+use crate::array::Type;
+use crate::ops::Binary;
+use crate::primitives::Op;
+
+/// Elements that a part has at least where threads share the work: fewer are done before another thread wakes up.
+const GRAIN: usize = 1 << 14;
+
+/// The kernel of an operation for operands and results of these types, which have passed inference.
+pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> {
+    match op {
+        Op::Iota(_) => Box::new(fill::Iota),
+        Op::RandomBits(op) => Box::new(fill::RandomBits::new(op, &outs[0])),
+        Op::Binary(Binary::Rem) => Box::new(fill::Remainder::new(args[0])),
+        Op::Broadcast(op) => Box::new(copy::Copy::broadcast(op, args[0])),
+        Op::Reshape(_) => Box::new(copy::Copy::whole(args[0])),
+        Op::Permute(op) => Box::new(copy::Copy::permute(op, args[0])),
+        Op::Reverse(op) => Box::new(copy::Copy::reverse(op, args[0])),
+        Op::Slice(op) => Box::new(copy::Copy::slice(op, args[0], &outs[0])),
+        Op::DynamicSlice(op) => Box::new(copy::DynamicSlice::new(op, args[0])),
+        Op::DynamicUpdate(_) => Box::new(copy::DynamicUpdate::new(args[0], args[1])),
+        Op::Pad(op) => Box::new(join::Pad::new(op, args[0], &outs[0])),
+        Op::Concat(op) => Box::new(join::Concat::new(*op, args, &outs[0])),
+        Op::Reduce(op) => Box::new(reduce::Reduce::new(op, args[0])),
+        Op::ArgReduce(op) => Box::new(extreme::ArgReduce::new(*op, args[0])),
+        Op::Cumulative(op) => Box::new(running::Cumulative::new(*op, args[0])),
+        Op::Recurrence(op) => Box::new(running::Recurrence::new(*op, args[0])),
+        Op::Gather(op) => Box::new(gather::Gather::new(op, args[0], args[1])),
+        Op::Scatter(op) => Box::new(scatter::Scatter::new(op, args[0], args[1])),
+        Op::ArgSort(op) => Box::new(sort::ArgSort::new(*op, args[0])),
+        Op::Conv(_) | Op::WindowArg(_) => panic!("convolutions and windows have kernels of their own"),
+        Op::Literal(_)
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Compare(_)
+        | Op::Logic(_)
+        | Op::Select(_)
+        | Op::Convert(_) => unreachable!("what works element by element is part of a region: {op:?}"),
+        Op::Einsum(_) => unreachable!("a contraction is a matrix product: {op:?}"),
+        Op::Call(_) | Op::Recompute(_) | Op::Cond(_) | Op::Custom(_) => {
+            unreachable!("what holds Programs is planned by itself: {op:?}")
         }
-        Ok(())
     }
 }
-pub(crate) fn kernel(op: &Op, args: &[&Type], _outs: &[Type]) -> Box<dyn Kernel> {
-    Box::new(Reference(op.clone(), args.iter().map(|&t| t.clone()).collect()))
+
+/// Elements as kernels hold them: truth values are bytes.
+trait Cell: Plain + Default + PartialOrd + std::fmt::Debug {
+    /// The elements of an operand of this kind.
+    fn of<'a>(slice: &Slice<'a>) -> &'a [Self];
+    /// Those of a result.
+    fn of_mut<'a>(slice: &'a mut SliceMut<'_>) -> &'a mut [Self];
+}
+
+macro_rules! cell {
+    ($cell:ident, $kind:ident) => {
+        impl Cell for $cell {
+            fn of<'a>(slice: &Slice<'a>) -> &'a [Self] {
+                if let Slice::$kind(elements) = slice { elements } else { panic!("{} expected", stringify!($cell)) }
+            }
+            fn of_mut<'a>(slice: &'a mut SliceMut<'_>) -> &'a mut [Self] {
+                if let SliceMut::$kind(elements) = slice { elements } else { panic!("{} expected", stringify!($cell)) }
+            }
+        }
+    };
+}
+cell!(u8, U8);
+cell!(i64, I64);
+cell!(f32, F32);
+cell!(f64, F64);
+
+/// Evaluates an expression with the element type of a [`Kind`] under a name.
+macro_rules! for_kind {
+    ($kind:expr, $cell:ident => $body:expr) => {
+        match $kind {
+            wengert_kernels::region::Kind::U8 => {
+                type $cell = u8;
+                $body
+            }
+            wengert_kernels::region::Kind::I64 => {
+                type $cell = i64;
+                $body
+            }
+            wengert_kernels::region::Kind::F32 => {
+                type $cell = f32;
+                $body
+            }
+            wengert_kernels::region::Kind::F64 => {
+                type $cell = f64;
+                $body
+            }
+        }
+    };
+}
+use for_kind;
+
+/// The bytes of workspace that so many elements of each thread take.
+fn workspace<T: Plain>(count: usize, threads: usize) -> usize {
+    count * threads * size_of::<T>()
+}
+
+/// The elements that a result starts from. They are there already where operand and result share their memory.
+fn start<'a, T: Cell>(arg: &Slice<'a>) -> Option<&'a [T]> {
+    if let Slice::Output(_) = arg { None } else { Some(T::of(arg)) }
+}
+
+/// Rows for one part, of so many elements each: enough for [`GRAIN`] elements of work.
+fn rows_per_part(row: usize) -> usize {
+    GRAIN.div_ceil(row.max(1))
 }

@@ -1,0 +1,200 @@
+//! Copies: the elements of one operand at places that follow from the types, or from a start that is computed.
+
+use wengert_kernels::Pool;
+use wengert_kernels::parallel::for_chunks;
+use wengert_kernels::region::Kind;
+
+use super::nest::{Axis, Picture, each, merged};
+use super::{Call, Cell, GRAIN, Kernel, for_kind, start};
+use crate::array::{Type, row_major};
+use crate::error::Misfit;
+use crate::plan::kernel::kind;
+use crate::primitives;
+use crate::primitives::clamped_start;
+
+fn signed(strides: &[usize]) -> Vec<isize> {
+    strides.iter().map(|stride| stride.cast_signed()).collect()
+}
+
+/// Elements at places known from the types: broadcast, reshape, permute, reverse, slice.
+#[derive(Clone, Debug)]
+pub(super) struct Copy {
+    name: &'static str,
+    kind: Kind,
+    picture: Picture,
+    offset: usize,
+    size: usize,
+}
+
+impl Copy {
+    fn new(name: &'static str, x: &Type, shape: &[usize], strides: &[isize], offset: usize) -> Self {
+        let size = shape.iter().product();
+        Copy { name, kind: kind(x.dtype), picture: Picture::new(shape, strides), offset, size }
+    }
+
+    /// All elements in their order.
+    pub(super) fn whole(x: &Type) -> Self {
+        Copy::new("reshape", x, &[x.size()], &[1], 0)
+    }
+
+    pub(super) fn broadcast(op: &primitives::Broadcast, x: &Type) -> Self {
+        let mut strides = vec![0; op.shape.len()];
+        for (&axis, stride) in op.axes.iter().zip(signed(&row_major(&x.shape))) {
+            strides[axis] = stride;
+        }
+        Copy::new("broadcast", x, &op.shape, &strides, 0)
+    }
+
+    pub(super) fn permute(op: &primitives::Permute, x: &Type) -> Self {
+        let strides = signed(&row_major(&x.shape));
+        let shape: Vec<usize> = op.order.iter().map(|&axis| x.shape[axis]).collect();
+        let strides: Vec<isize> = op.order.iter().map(|&axis| strides[axis]).collect();
+        Copy::new("permute", x, &shape, &strides, 0)
+    }
+
+    pub(super) fn reverse(op: &primitives::Reverse, x: &Type) -> Self {
+        let mut strides = signed(&row_major(&x.shape));
+        let mut offset = 0;
+        for &axis in &op.axes {
+            offset += strides[axis].cast_unsigned() * x.shape[axis].saturating_sub(1);
+            strides[axis] = -strides[axis];
+        }
+        Copy::new("reverse", x, &x.shape, &strides, offset)
+    }
+
+    pub(super) fn slice(op: &primitives::Slice, x: &Type, out: &Type) -> Self {
+        let strides = row_major(&x.shape);
+        let offset = strides.iter().zip(&op.start).map(|(stride, start)| stride * start).sum();
+        let steps: Vec<isize> = strides.iter().zip(&op.stride).map(|(s, step)| (s * step).cast_signed()).collect();
+        Copy::new("slice", x, &out.shape, &steps, offset)
+    }
+}
+
+impl Kernel for Copy {
+    fn name(&self) -> String {
+        self.name.to_owned()
+    }
+    fn operations(&self) -> usize {
+        self.size
+    }
+    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+        for_kind!(self.kind, T => {
+            let (x, out) = (T::of(&call.args[0]), T::of_mut(&mut call.outs[0]));
+            if self.size > 0 {
+                self.picture.copy(call.pool, x, self.offset, out);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Where a block starts.
+#[derive(Clone, Debug)]
+struct Corner {
+    /// Length of the array, length of the block and stride for each axis.
+    axes: Vec<[usize; 3]>,
+}
+
+impl Corner {
+    fn new(x: &[usize], sizes: &[usize]) -> Self {
+        let strides = row_major(x);
+        Corner { axes: (0..x.len()).map(|axis| [x[axis], sizes[axis], strides[axis]]).collect() }
+    }
+
+    fn offset(&self, start: &[i64]) -> usize {
+        let axes = self.axes.iter().zip(start);
+        axes.map(|(&[length, size, stride], &start)| clamped_start(start, length, size) * stride).sum()
+    }
+}
+
+/// A block at a computed start.
+#[derive(Clone, Debug)]
+pub(super) struct DynamicSlice {
+    kind: Kind,
+    picture: Picture,
+    corner: Corner,
+    size: usize,
+}
+
+impl DynamicSlice {
+    pub(super) fn new(op: &primitives::DynamicSlice, x: &Type) -> Self {
+        let picture = Picture::new(&op.sizes, &signed(&row_major(&x.shape)));
+        let size = op.sizes.iter().product();
+        DynamicSlice { kind: kind(x.dtype), picture, corner: Corner::new(&x.shape, &op.sizes), size }
+    }
+}
+
+impl Kernel for DynamicSlice {
+    fn name(&self) -> String {
+        "dynamic_slice".to_owned()
+    }
+    fn operations(&self) -> usize {
+        self.size
+    }
+    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+        let offset = self.corner.offset(i64::of(&call.args[1]));
+        for_kind!(self.kind, T => {
+            let (x, out) = (T::of(&call.args[0]), T::of_mut(&mut call.outs[0]));
+            if self.size > 0 {
+                self.picture.copy(call.pool, x, offset, out);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// An array with a block at a computed start replaced. The array may lie where the result does: then only the block is
+/// written.
+#[derive(Clone, Debug)]
+pub(super) struct DynamicUpdate {
+    kind: Kind,
+    /// The block's axes in the array but for its runs.
+    axes: Vec<Axis>,
+    /// Elements that follow each other in both.
+    run: usize,
+    corner: Corner,
+    size: usize,
+}
+
+impl DynamicUpdate {
+    pub(super) fn new(x: &Type, update: &Type) -> Self {
+        let mut axes = merged(&update.shape, &signed(&row_major(&x.shape)));
+        let run = axes.pop_if(|last| last.stride == 1).map_or(1, |last| last.length);
+        let (corner, size) = (Corner::new(&x.shape, &update.shape), update.size());
+        DynamicUpdate { kind: kind(x.dtype), axes, run, corner, size }
+    }
+}
+
+impl Kernel for DynamicUpdate {
+    fn name(&self) -> String {
+        "dynamic_update".to_owned()
+    }
+    fn operations(&self) -> usize {
+        self.size
+    }
+    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+        let offset = self.corner.offset(i64::of(&call.args[2]));
+        for_kind!(self.kind, T => {
+            let (update, out) = (T::of(&call.args[1]), T::of_mut(&mut call.outs[0]));
+            if let Some(x) = start(&call.args[0]) {
+                copy_all(call.pool, x, out);
+            }
+            if self.size > 0 {
+                let mut runs = update.chunks_exact(self.run);
+                each(&self.axes, offset.cast_signed(), &mut |place| {
+                    let run = runs.next().expect("a run for each place");
+                    out[place.cast_unsigned()..][..self.run].copy_from_slice(run);
+                });
+            }
+        });
+        Ok(())
+    }
+}
+
+/// All elements, by parts.
+pub(super) fn copy_all<T: Cell>(pool: &Pool, x: &[T], out: &mut [T]) {
+    for_chunks(pool, out, 4 * GRAIN, |number, out| {
+        let first = number * 4 * GRAIN;
+        out.copy_from_slice(&x[first..first + out.len()]);
+    });
+}

@@ -1,0 +1,169 @@
+//! Pad and concat: blocks of operands among others.
+
+use std::ops::Range;
+
+use wengert_kernels::parallel::for_chunks;
+use wengert_kernels::region::Kind;
+
+use super::{Call, Cell, GRAIN, Kernel, for_kind, rows_per_part};
+use crate::array::Type;
+use crate::error::Misfit;
+use crate::plan::kernel::kind;
+use crate::primitives;
+
+/// An axis of a padded array.
+#[derive(Clone, Copy, Debug)]
+struct Padded {
+    /// Places from one element to the next.
+    step: usize,
+    /// The place of element 0, which may not be there.
+    low: i64,
+    /// Length before.
+    length: usize,
+    /// Length after.
+    padded: usize,
+    /// Elements of the operand behind one index.
+    inner: usize,
+    /// Elements of the result behind one index.
+    padded_inner: usize,
+}
+
+impl Padded {
+    /// The elements whose places are in this range.
+    fn elements(&self, places: &Range<usize>) -> Range<usize> {
+        let step = self.step as i64;
+        let before = |place: usize| (place as i64 - self.low + step - 1).div_euclid(step).clamp(0, self.length as i64);
+        let (first, last) = (before(places.start), before(places.end));
+        first as usize..last.max(first) as usize
+    }
+
+    /// The place of an element that is there.
+    fn place(&self, element: usize) -> usize {
+        (self.low + (element * self.step) as i64) as usize
+    }
+}
+
+/// Elements among copies of a number.
+#[derive(Clone, Debug)]
+pub(super) struct Pad {
+    kind: Kind,
+    axes: Vec<Padded>,
+    size: usize,
+}
+
+impl Pad {
+    pub(super) fn new(op: &primitives::Pad, x: &Type, out: &Type) -> Self {
+        let mut axes: Vec<Padded> = Vec::with_capacity(x.rank());
+        let mut inner = (1, 1);
+        for axis in (0..x.rank()).rev() {
+            let (length, padded) = (x.shape[axis], out.shape[axis]);
+            let untouched = op.low[axis] == 0 && op.high[axis] == 0 && (op.interior[axis] == 0 || length <= 1);
+            // Axes at the end that stay whole are runs; a run's length is that of the innermost axis that does not.
+            if !(axes.is_empty() && untouched) {
+                let (low, step) = (op.low[axis], op.interior[axis] + 1);
+                axes.push(Padded { step, low, length, padded, inner: inner.0, padded_inner: inner.1 });
+            }
+            inner = (inner.0 * length, inner.1 * padded);
+        }
+        axes.reverse();
+        if axes.is_empty() {
+            axes.push(Padded { step: 1, low: 0, length: 1, padded: 1, inner: inner.0, padded_inner: inner.1 });
+        }
+        Pad { kind: kind(x.dtype), axes, size: out.size() }
+    }
+}
+
+/// The places in `places` along the first axis: `out` has all behind them.
+fn pad<T: Cell>(axes: &[Padded], places: Range<usize>, x: &[T], value: T, out: &mut [T]) {
+    let [axis, rest @ ..] = axes else { return };
+    let elements = axis.elements(&places);
+    if rest.is_empty() && axis.step == 1 && !elements.is_empty() {
+        // They follow each other: one copy.
+        let first = (axis.place(elements.start) - places.start) * axis.padded_inner;
+        let run = &x[elements.start * axis.inner..elements.end * axis.inner];
+        out[..first].fill(value);
+        out[first..first + run.len()].copy_from_slice(run);
+        return out[first + run.len()..].fill(value);
+    }
+    let mut filled = 0;
+    for element in elements {
+        let place = (axis.place(element) - places.start) * axis.padded_inner;
+        out[filled..place].fill(value);
+        filled = place + axis.padded_inner;
+        let (x, block) = (&x[element * axis.inner..][..axis.inner], &mut out[place..filled]);
+        match rest.first() {
+            Some(next) => pad(rest, 0..next.padded, x, value, block),
+            None => block.copy_from_slice(x),
+        }
+    }
+    out[filled..].fill(value);
+}
+
+impl Kernel for Pad {
+    fn name(&self) -> String {
+        "pad".to_owned()
+    }
+    fn operations(&self) -> usize {
+        self.size
+    }
+    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+        let row = self.axes[0].padded_inner.max(1);
+        let rows = rows_per_part(row);
+        for_kind!(self.kind, T => {
+            let (x, value, out) = (T::of(&call.args[0]), T::of(&call.args[1])[0], T::of_mut(&mut call.outs[0]));
+            for_chunks(call.pool, out, rows * row, |number, out| {
+                let first = number * rows;
+                pad(&self.axes, first..first + out.len() / row, x, value, out);
+            });
+        });
+        Ok(())
+    }
+}
+
+/// Operands one after the other along an axis.
+#[derive(Clone, Debug)]
+pub(super) struct Concat {
+    kind: Kind,
+    /// Elements of each operand in a row of the result.
+    widths: Vec<usize>,
+    row: usize,
+    size: usize,
+}
+
+impl Concat {
+    pub(super) fn new(op: primitives::Concat, args: &[&Type], out: &Type) -> Self {
+        let width = |ty: &Type| ty.shape[op.axis..].iter().product::<usize>();
+        let widths = args.iter().map(|arg| width(arg)).collect();
+        Concat { kind: kind(out.dtype), widths, row: width(out), size: out.size() }
+    }
+}
+
+impl Kernel for Concat {
+    fn name(&self) -> String {
+        "concat".to_owned()
+    }
+    fn operations(&self) -> usize {
+        self.size
+    }
+    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+        // A part may begin and end inside a row: a single row of long operands is shared too.
+        let part = 4 * GRAIN;
+        for_kind!(self.kind, T => {
+            for_chunks(call.pool, T::of_mut(&mut call.outs[0]), part, |number, mut out| {
+                let (mut row, mut skipped) = (number * part / self.row, number * part % self.row);
+                while !out.is_empty() {
+                    for (arg, &width) in call.args.iter().zip(&self.widths) {
+                        let count = width.saturating_sub(skipped).min(out.len());
+                        let (here, rest) = out.split_at_mut(count);
+                        if count > 0 {
+                            here.copy_from_slice(&T::of(arg)[row * width + skipped..][..count]);
+                        }
+                        (out, skipped) = (rest, skipped.saturating_sub(width));
+                    }
+                    row += 1;
+                }
+            });
+        });
+        Ok(())
+    }
+}

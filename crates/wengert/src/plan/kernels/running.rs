@@ -1,0 +1,171 @@
+//! Running sums, products, extremes, and linear recurrences: in the order of the definition, so to the bit.
+
+use wengert_kernels::parallel::for_chunks;
+use wengert_kernels::region::Kind;
+use wengert_kernels::{Work, dispatch};
+
+use super::{Call, Cell, Kernel, rows_per_part};
+use crate::array::Type;
+use crate::error::Misfit;
+use crate::ops::Binary;
+use crate::plan::kernel::kind;
+use crate::primitives::{self, Running};
+use crate::real::{F32, Real};
+
+/// The lines along an axis.
+#[derive(Clone, Copy, Debug)]
+struct Lines {
+    length: usize,
+    /// Elements behind one index of the axis.
+    inner: usize,
+    reverse: bool,
+    size: usize,
+}
+
+impl Lines {
+    fn new(x: &Type, axis: usize, reverse: bool) -> Self {
+        let (length, inner) = (x.shape[axis], x.shape[axis + 1..].iter().product());
+        Lines { length, inner, reverse, size: x.size() }
+    }
+
+    /// `out_i = step(out_(i-1), a_i, b_i)` along every line, from `out_0 = b_0` on.
+    fn run<T: Cell>(&self, call: Call<'_, '_>, step: impl Fn(T, T, T) -> T + Copy + Sync) {
+        let (first, last) = (T::of(&call.args[0]), T::of(&call.args[call.args.len() - 1]));
+        let block = (self.length * self.inner).max(1);
+        let blocks = rows_per_part(block);
+        for_chunks(call.pool, T::of_mut(&mut call.outs[0]), blocks * block, |number, out| {
+            let from = number * blocks * block;
+            for (k, out) in out.chunks_exact_mut(block).enumerate() {
+                let range = from + k * block..from + (k + 1) * block;
+                dispatch(Block { lines: *self, a: &first[range.clone()], b: &last[range], out, step });
+            }
+        });
+    }
+}
+
+/// The lines through one block of the axes from this one on.
+struct Block<'a, T, F> {
+    lines: Lines,
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    step: F,
+}
+
+impl<T: Cell, F: Fn(T, T, T) -> T> Work for Block<'_, T, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Block { lines: Lines { length, inner, reverse, .. }, a, b, out, step } = self;
+        if inner == 1 {
+            let start = if reverse { length - 1 } else { 0 };
+            let mut before = b[start];
+            out[start] = before;
+            let mut one = |(out, (&a, &b)): (&mut T, (&T, &T))| {
+                before = step(before, a, b);
+                *out = before;
+            };
+            let elements = out.iter_mut().zip(a.iter().zip(b));
+            return if reverse {
+                elements.rev().skip(1).for_each(&mut one)
+            } else {
+                elements.skip(1).for_each(&mut one)
+            };
+        }
+        let row = |k: usize| if reverse { length - 1 - k } else { k } * inner;
+        out[row(0)..][..inner].copy_from_slice(&b[row(0)..][..inner]);
+        for k in 1..length {
+            let (before, here) = if reverse {
+                let (here, before) = out.split_at_mut(row(k - 1));
+                (&before[..inner], &mut here[row(k)..])
+            } else {
+                let (before, here) = out.split_at_mut(row(k));
+                (&before[row(k - 1)..], &mut here[..inner])
+            };
+            let operands = before.iter().zip(a[row(k)..][..inner].iter().zip(&b[row(k)..][..inner]));
+            for (out, (&before, (&a, &b))) in here.iter_mut().zip(operands) {
+                *out = step(before, a, b);
+            }
+        }
+    }
+}
+
+/// `y_i = step(y_(i-1), x_i)`
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cumulative {
+    running: Running,
+    kind: Kind,
+    lines: Lines,
+}
+
+impl Cumulative {
+    pub(super) fn new(op: primitives::Cumulative, x: &Type) -> Self {
+        Cumulative { running: op.running, kind: kind(x.dtype), lines: Lines::new(x, op.axis, op.reverse) }
+    }
+}
+
+impl Kernel for Cumulative {
+    fn name(&self) -> String {
+        let op = primitives::Cumulative::new(self.running, 0, self.lines.reverse);
+        primitives::Primitive::name(&op).into_owned()
+    }
+    fn operations(&self) -> usize {
+        self.lines.size
+    }
+    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+        let lines = self.lines;
+        // The definition takes single precision through double precision: for sums and products rounding twice gives
+        // the same numbers (S. A. Figueroa, *When is double rounding innocuous?*, 1995).
+        match (self.running, self.kind) {
+            (Running::Sum, Kind::F64) => lines.run(call, |y: f64, _, x| y + x),
+            (Running::Sum, Kind::F32) => lines.run(call, |y: f32, _, x| y + x),
+            (Running::Sum, Kind::I64) => lines.run(call, |y: i64, _, x| y.wrapping_add(x)),
+            (Running::Prod, Kind::F64) => lines.run(call, |y: f64, _, x| y * x),
+            (Running::Prod, Kind::F32) => lines.run(call, |y: f32, _, x| y * x),
+            (Running::Prod, Kind::I64) => lines.run(call, |y: i64, _, x| y.wrapping_mul(x)),
+            (Running::Max, Kind::F64) => lines.run(call, |y: f64, _, x| Real::binary(y, x, Binary::Max)),
+            (Running::Max, Kind::F32) => lines.run(call, |y, _, x| F32(y).binary(F32(x), Binary::Max).0),
+            (Running::Max, Kind::I64) => lines.run(call, |y: i64, _, x| y.max(x)),
+            (Running::Min, Kind::F64) => lines.run(call, |y: f64, _, x| Real::binary(y, x, Binary::Min)),
+            (Running::Min, Kind::F32) => lines.run(call, |y, _, x| F32(y).binary(F32(x), Binary::Min).0),
+            (Running::Min, Kind::I64) => lines.run(call, |y: i64, _, x| y.min(x)),
+            (Running::Logsumexp, Kind::F64) => lines.run(call, |y: f64, _, x| Real::binary(y, x, Binary::Logaddexp)),
+            (Running::Logsumexp, Kind::F32) => lines.run(call, |y, _, x| F32(y).binary(F32(x), Binary::Logaddexp).0),
+            (Running::Logsumexp, Kind::I64)
+            | (Running::Sum | Running::Prod | Running::Max | Running::Min | Running::Logsumexp, Kind::U8) => {
+                unreachable!("inference asks for numbers")
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `h_i = a_i h_(i-1) + b_i`
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recurrence {
+    kind: Kind,
+    lines: Lines,
+}
+
+impl Recurrence {
+    pub(super) fn new(op: primitives::Recurrence, a: &Type) -> Self {
+        Recurrence { kind: kind(a.dtype), lines: Lines::new(a, op.axis, op.reverse) }
+    }
+}
+
+impl Kernel for Recurrence {
+    fn name(&self) -> String {
+        "recurrence".to_owned()
+    }
+    fn operations(&self) -> usize {
+        2 * self.lines.size
+    }
+    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+        match self.kind {
+            Kind::F32 => self.lines.run(call, |h: f32, a, b| a * h + b),
+            Kind::F64 => self.lines.run(call, |h: f64, a, b| a * h + b),
+            Kind::U8 | Kind::I64 => unreachable!("inference asks for real numbers"),
+        }
+        Ok(())
+    }
+}
