@@ -316,7 +316,7 @@ impl Channels {
 }
 
 /// Rows of a tile of any level and type, at most.
-const MOST_ROWS: usize = 8;
+const MOST_ROWS: usize = 6;
 /// The cost of one number of a panel and of one number of the result, in multiplications.
 const PANEL_COST: usize = 36;
 const STORE_COST: usize = 64;

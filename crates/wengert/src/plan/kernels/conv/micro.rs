@@ -7,7 +7,7 @@
 //!
 //! The loops are plain: inlined into [`dispatch_at`]'s copies they become one broadcast and one vector multiply-add per
 //! row and vector. The sizes are those at which the compiler keeps all sums in registers, found by measuring: at 4 and 8
-//! rows of the first form it vectorises across rows instead and is more than 60 times slower.
+//! rows it vectorises across rows instead and is more than 60 times slower.
 
 use std::fmt::Debug;
 use std::ops::{Add, Mul};
@@ -210,9 +210,9 @@ macro_rules! number {
 
             fn down(level: Level) -> (usize, usize) {
                 match level {
-                    Level::Avx512 => (8, 2 * $wide),
+                    Level::Avx512 => (6, 2 * $wide),
                     Level::Avx2 => (6, 2 * $middle),
-                    Level::Baseline => (4, 2 * $narrow),
+                    Level::Baseline => (6, 2 * $narrow),
                 }
             }
 
@@ -235,13 +235,13 @@ macro_rules! number {
             ) {
                 match level {
                     Level::Avx512 => {
-                        dispatch_at(level, Down::<Self, 8, 2, $wide, true> { a, starts, span, steps, b, tile });
+                        dispatch_at(level, Down::<Self, 6, 2, $wide, true> { a, starts, span, steps, b, tile });
                     }
                     Level::Avx2 => {
                         dispatch_at(level, Down::<Self, 6, 2, $middle, true> { a, starts, span, steps, b, tile });
                     }
                     Level::Baseline => {
-                        dispatch_at(level, Down::<Self, 4, 2, $narrow, false> { a, starts, span, steps, b, tile });
+                        dispatch_at(level, Down::<Self, 6, 2, $narrow, false> { a, starts, span, steps, b, tile });
                     }
                 }
             }
