@@ -3,6 +3,7 @@
 //! A kernel is an operation with everything prepared that its types decide: merged axes, strides, the cut into parts.
 //! It agrees with the operation's definition to the bit, except for sums of real numbers, which are trees.
 
+mod conv;
 mod copy;
 mod extreme;
 mod fill;
@@ -49,7 +50,8 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Gather(op) => Box::new(gather::Gather::new(op, args[0], args[1])),
         Op::Scatter(op) => Box::new(scatter::Scatter::new(op, args[0], args[1])),
         Op::ArgSort(op) => Box::new(sort::ArgSort::new(*op, args[0])),
-        Op::Conv(_) | Op::WindowArg(_) => panic!("convolutions and windows have kernels of their own"),
+        Op::Conv(op) => conv::conv(op, args, &outs[0]),
+        Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
         | Op::Unary(_)
         | Op::Binary(_)
