@@ -108,6 +108,40 @@ pub fn dispatch_at<W: Work>(wanted: Level, work: W) -> W::Output {
     }
 }
 
+/// Runs `work` compiled for `LEVEL` alone: for work that is written for one level, such as the tile of a matrix product, whose
+/// other copies would be large and never run.
+///
+/// ```
+/// use wengert_kernels::{Level, Work, dispatch::dispatch_only};
+///
+/// struct Twice(f64);
+/// impl Work for Twice {
+///     type Output = f64;
+///     #[inline(always)]
+///     fn run(self) -> f64 {
+///         2.0 * self.0
+///     }
+/// }
+/// assert_eq!(dispatch_only::<{ Level::Baseline as u8 }, _>(Twice(4.0)), 8.0);
+/// ```
+///
+/// # Panics
+/// If the machine does not have the level.
+#[inline]
+pub fn dispatch_only<const LEVEL: u8, W: Work>(work: W) -> W::Output {
+    const { assert!(LEVEL <= Level::Avx512 as u8, "LEVEL is the number of a level") };
+    assert!(LEVEL <= machine_level() as u8, "the machine does not have the level of this work");
+    #[cfg(target_arch = "x86_64")]
+    if LEVEL == Level::Avx512 as u8 {
+        // SAFETY: the machine has the level, as checked. Test `every_level_runs_the_work`.
+        return unsafe { run_avx512(work) };
+    } else if LEVEL == Level::Avx2 as u8 {
+        // SAFETY: as above.
+        return unsafe { run_avx2(work) };
+    }
+    work.run()
+}
+
 /// The level that [`dispatch`] uses: the best of the machine, unless the environment
 /// variable `WENGERT_LEVEL` is `baseline`, `avx2` or `avx512` and lower.
 ///
@@ -218,6 +252,14 @@ mod tests {
             let sum = dispatch_at(level, AddAndSum(&mut data, 0.5));
             assert_eq!(sum, 666.0 + 18.5, "{level:?}");
             assert_eq!(data[36], 36.5, "{level:?}");
+        }
+        let sum = |run: fn(AddAndSum<'_>) -> f64| run(AddAndSum(&mut [1.0, 2.0, 3.0], 0.5));
+        assert_eq!(sum(dispatch_only::<{ Level::Baseline as u8 }, _>), 7.5);
+        if machine_level() >= Level::Avx2 {
+            assert_eq!(sum(dispatch_only::<{ Level::Avx2 as u8 }, _>), 7.5);
+        }
+        if machine_level() >= Level::Avx512 {
+            assert_eq!(sum(dispatch_only::<{ Level::Avx512 as u8 }, _>), 7.5);
         }
     }
 

@@ -5,7 +5,7 @@
 //! of rows may take any of the sizes. Multiplication and addition are fused where the instruction set has it (every level
 //! but the baseline).
 //!
-//! The loops are plain: inlined into [`dispatch_at`]'s copies they become one broadcast and one vector multiply-add per
+//! The loops are plain: inlined into [`dispatch_only`]'s copies they become one broadcast and one vector multiply-add per
 //! row and vector. The sizes are those at which the compiler keeps all sums in registers, found by measuring: at 4 and 8
 //! rows it vectorises across rows instead and is more than 60 times slower.
 
@@ -14,7 +14,8 @@ use std::ops::{Add, Mul};
 
 use wengert_kernels::arena::Plain;
 use wengert_kernels::region::{Slice, SliceMut};
-use wengert_kernels::{Level, Work, dispatch, dispatch_at};
+use wengert_kernels::dispatch::dispatch_only;
+use wengert_kernels::{Level, Work, dispatch};
 
 /// Rows of the tiles of the first form, the largest first; a remainder takes the smaller ones.
 pub(super) const ROWS: [usize; 3] = [6, 2, 1];
@@ -160,8 +161,7 @@ impl<T: Number> Work for Finite<'_, T> {
 }
 
 /// The first form with the tile of so many rows.
-fn by_rows<T: Number, const V: usize, const L: usize, const FUSED: bool>(
-    level: Level,
+fn by_rows<T: Number, const LEVEL: u8, const V: usize, const L: usize, const FUSED: bool>(
     rows: usize,
     a: &[T],
     b: &[T],
@@ -169,9 +169,9 @@ fn by_rows<T: Number, const V: usize, const L: usize, const FUSED: bool>(
     tile: &mut [T],
 ) {
     match rows {
-        6 => dispatch_at(level, Across::<T, 6, V, L, FUSED> { a, b, steps, tile }),
-        2 => dispatch_at(level, Across::<T, 2, V, L, FUSED> { a, b, steps, tile }),
-        1 => dispatch_at(level, Across::<T, 1, V, L, FUSED> { a, b, steps, tile }),
+        6 => dispatch_only::<LEVEL, _>(Across::<T, 6, V, L, FUSED> { a, b, steps, tile }),
+        2 => dispatch_only::<LEVEL, _>(Across::<T, 2, V, L, FUSED> { a, b, steps, tile }),
+        1 => dispatch_only::<LEVEL, _>(Across::<T, 1, V, L, FUSED> { a, b, steps, tile }),
         _ => unreachable!("a tile has 6, 2 or 1 rows"),
     }
 }
@@ -218,9 +218,9 @@ macro_rules! number {
 
             fn tile_across(level: Level, rows: usize, a: &[Self], b: &[Self], steps: &[usize], tile: &mut [Self]) {
                 match level {
-                    Level::Avx512 => by_rows::<Self, 4, $wide, true>(level, rows, a, b, steps, tile),
-                    Level::Avx2 => by_rows::<Self, 2, $middle, true>(level, rows, a, b, steps, tile),
-                    Level::Baseline => by_rows::<Self, 2, $narrow, false>(level, rows, a, b, steps, tile),
+                    Level::Avx512 => by_rows::<Self, { Level::Avx512 as u8 }, 4, $wide, true>(rows, a, b, steps, tile),
+                    Level::Avx2 => by_rows::<Self, { Level::Avx2 as u8 }, 2, $middle, true>(rows, a, b, steps, tile),
+                    Level::Baseline => by_rows::<Self, { Level::Baseline as u8 }, 2, $narrow, false>(rows, a, b, steps, tile),
                 }
             }
 
@@ -235,13 +235,13 @@ macro_rules! number {
             ) {
                 match level {
                     Level::Avx512 => {
-                        dispatch_at(level, Down::<Self, 6, 2, $wide, true> { a, starts, span, steps, b, tile });
+                        dispatch_only::<{ Level::Avx512 as u8 }, _>(Down::<Self, 6, 2, $wide, true> { a, starts, span, steps, b, tile });
                     }
                     Level::Avx2 => {
-                        dispatch_at(level, Down::<Self, 6, 2, $middle, true> { a, starts, span, steps, b, tile });
+                        dispatch_only::<{ Level::Avx2 as u8 }, _>(Down::<Self, 6, 2, $middle, true> { a, starts, span, steps, b, tile });
                     }
                     Level::Baseline => {
-                        dispatch_at(level, Down::<Self, 6, 2, $narrow, false> { a, starts, span, steps, b, tile });
+                        dispatch_only::<{ Level::Baseline as u8 }, _>(Down::<Self, 6, 2, $narrow, false> { a, starts, span, steps, b, tile });
                     }
                 }
             }
