@@ -5,7 +5,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericParam, Ident};
 
-use crate::input::{Kind, Leaf, Tree, mentions};
+use crate::input::{Kind, Leaf, Tree, TreeField, mentions};
 
 /// The implementations for every type of leaves.
 pub(crate) fn write(tree: &Tree) -> TokenStream {
@@ -38,10 +38,15 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
         let member = &field.member;
         quote_spanned!(field.ty.span()=> ::wengert::Tree::for_each_leaf(&self.#member, visit);)
     });
+    let borrows = tree.fields.iter().filter(|field| field.kind == Kind::Leaves).map(|field| {
+        let member = &field.member;
+        quote_spanned!(field.ty.span()=> ::wengert::Tree::visit_leaves(&self.#member, visit);)
+    });
+    let notes = tree.fields.iter().map(|field| note(field));
     let make_vars = rebuild(tree, "vars", "lift");
     let make_grad = rebuild(tree, "grad", "next");
     // The arguments' names carry the span of the call, like the expressions that use them.
-    let [visit, lift, next] = ["visit", "lift", "next"].map(|name| Ident::new(name, Span::call_site()));
+    let [visit, structure, lift, next] = ["visit", "structure", "lift", "next"].map(|name| Ident::new(name, Span::call_site()));
     // A struct of tensors has no place for leaves of other types: they come as a list.
     let (each, make_each) = match tree.leaf {
         Leaf::Parameter(_) => {
@@ -68,6 +73,12 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
             fn for_each_leaf(&self, #visit: &mut impl ::core::ops::FnMut(#leaf)) {
                 #(#visits)*
             }
+            fn visit_leaves(&self, #visit: &mut impl ::core::ops::FnMut(&#leaf)) {
+                #(#borrows)*
+            }
+            fn structure(&self, #structure: &mut ::wengert::Structure) {
+                #(#notes)*
+            }
             fn vars(&self, #lift: &mut impl ::core::ops::FnMut(#leaf) -> #recorded) -> Self::Vars {
                 #name { #make_vars }
             }
@@ -78,6 +89,21 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
                 #make_each
             }
         }
+    }
+}
+
+/// What a field adds to the structure of its tree. A static field adds its value, by the first way that its type has:
+/// the references are what makes the compiler try them in order.
+fn note(field: &TreeField) -> TokenStream {
+    let member = &field.member;
+    match field.kind {
+        Kind::Leaves => {
+            quote_spanned!(field.ty.span()=> ::wengert::Tree::structure(&self.#member, structure);)
+        }
+        Kind::Static => quote_spanned!(field.ty.span()=> {
+            use ::wengert::derived::*;
+            (&&&Field(&self.#member)).note(structure);
+        }),
     }
 }
 

@@ -1,13 +1,18 @@
 //! What drivers compute from a finished recording: Programs, applied to its leaves and captures.
 
+use std::panic::Location;
+use std::sync::Arc;
+
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
+use crate::execute::{Made, Task, made};
 use crate::optimize::dce;
 use crate::program::{Builder, Program, Value};
 use crate::tensor::Tensor;
-use crate::tensor::graph::{Closed, apply_program};
+use crate::tensor::graph::{Closed, apply_made, apply_program};
 use crate::transform::jacobian::columns;
 use crate::transform::linearize::linearize;
+use crate::transform::vmap::vmap;
 use crate::transform::{jvp, same_inputs, transpose};
 
 /// Which inputs are differentiated: the leaves, not the captures.
@@ -44,40 +49,63 @@ pub(crate) fn check_loss(driver: &str, line: Line, loss: &Type) -> Result<(), Er
     Err(error(driver, line, why))
 }
 
-/// A Program of the leaves, the captures and further operands, applied to them: at once, or
-/// recorded in the level around.
+/// What a driver computes from a finished recording, applied to its leaves, its captures and further operands: at once, or
+/// recorded in the level around. What was derived before is found by the recording.
 #[track_caller]
 pub(crate) fn apply(
     driver: &str,
-    program: &Program,
+    task: &Task,
     closed: &Closed,
     leaves: &[Tensor],
     more: &[Tensor],
 ) -> Result<Vec<Tensor>, Error> {
+    let line = Location::caller();
+    let made = derived(task, closed).map_err(|error| error.at(Some(line)))?;
     let operands: Vec<&Tensor> = leaves.iter().chain(&closed.captures).chain(more).collect();
-    apply_program(driver, program, &operands)
+    apply_made(driver, &made, &operands)
+}
+
+/// The Program for a task, or the one that was derived from the same recording before.
+pub(crate) fn derived(task: &Task, closed: &Closed) -> Result<Arc<Made>, Error> {
+    made(task, closed.leaves, &closed.program, || match task {
+        Task::Itself => Ok(Made::new(closed.program.clone())),
+        Task::Values => Ok(Made::new(values(closed))),
+        Task::Gradient => gradient(closed, Results::Gradient).map(Made::new),
+        Task::ValuesAndGradient => gradient(closed, Results::ValuesAndGradient).map(Made::new),
+        Task::Pushed => pushed(closed).map(Made::new),
+        Task::Pulled => pulled(closed).map(Made::new),
+        Task::Pullback => pullback_programs(closed),
+        Task::HessianVector => hvp(closed).map(Made::new),
+        Task::Blocks => blocks(closed).map(Made::new),
+        Task::HessianBlocks => blocks(&gradient_closed(closed)?).map(Made::new),
+        Task::Mapped(axes, length, places) => batched(closed, axes, *length, places).map(Made::new),
+    })
 }
 
 /// The outputs.
-pub(crate) fn values(closed: &Closed) -> Program {
+fn values(closed: &Closed) -> Program {
     dce(&closed.program)
 }
 
-/// The gradient of the first output; before it, if `values`, all outputs.
-pub(crate) fn gradient(closed: &Closed, values: bool) -> Result<Program, Error> {
-    gradient_program(&closed.program, &active(closed), values)
+/// What the Program of a gradient gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Results {
+    Gradient,
+    /// All outputs before the gradient.
+    ValuesAndGradient,
 }
 
-/// The Program of a gradient of the first output, with or without the outputs before it.
-fn gradient_program(program: &Program, active: &[bool], values: bool) -> Result<Program, Error> {
+/// The gradient of the first output.
+fn gradient(closed: &Closed, wanted: Results) -> Result<Program, Error> {
+    let (program, active) = (&closed.program, active(closed));
     let mut b = Builder::new();
     let args = same_inputs(&mut b, program);
-    let (outs, linear) = linearize(&mut b, program, &args, active)?;
+    let (outs, linear) = linearize(&mut b, program, &args, &active)?;
     let mut cotangents = vec![None; outs.len()];
     let loss = b.ty(outs[0]).clone();
     cotangents[0] = Some(b.full(1.0, &loss));
     let pulled = linear.pull(&mut b, &cotangents)?;
-    let mut results = if values { outs } else { Vec::new() };
+    let mut results = if wanted == Results::ValuesAndGradient { outs } else { Vec::new() };
     for (k, ct) in pulled.into_iter().enumerate().filter(|(k, _)| active[*k]) {
         results.push(ct.unwrap_or_else(|| b.zeros_like(args[k])));
     }
@@ -85,7 +113,7 @@ fn gradient_program(program: &Program, active: &[bool], values: bool) -> Result<
 }
 
 /// The outputs, then their tangents; takes a tangent for each leaf besides.
-pub(crate) fn pushed(closed: &Closed) -> Result<Program, Error> {
+fn pushed(closed: &Closed) -> Result<Program, Error> {
     let program = &closed.program;
     let mut b = Builder::new();
     let args = same_inputs(&mut b, program);
@@ -99,7 +127,7 @@ pub(crate) fn pushed(closed: &Closed) -> Result<Program, Error> {
 }
 
 /// `Jᵀ c`; takes a cotangent for each output besides.
-pub(crate) fn pulled(closed: &Closed) -> Result<Program, Error> {
+fn pulled(closed: &Closed) -> Result<Program, Error> {
     let program = &closed.program;
     let active = active(closed);
     let mut b = Builder::new();
@@ -113,14 +141,14 @@ pub(crate) fn pulled(closed: &Closed) -> Result<Program, Error> {
 }
 
 /// The Hessian of the first output times a vector: forward over reverse; takes the vector besides.
-pub(crate) fn hvp(closed: &Closed) -> Result<Program, Error> {
+fn hvp(closed: &Closed) -> Result<Program, Error> {
     let pushed = pushed(&gradient_closed(closed)?)?;
     Ok(pushed.with_outputs(closed.leaves..))
 }
 
 /// The gradient of the first output as a function of the same leaves and captures.
-pub(crate) fn gradient_closed(closed: &Closed) -> Result<Closed, Error> {
-    let program = gradient_program(&closed.program, &active(closed), false)?;
+fn gradient_closed(closed: &Closed) -> Result<Closed, Error> {
+    let program = gradient(closed, Results::Gradient)?;
     Ok(Closed { program, leaves: closed.leaves, captures: closed.captures.clone(), taken: Vec::new() })
 }
 
@@ -128,21 +156,19 @@ pub(crate) fn gradient_closed(closed: &Closed) -> Result<Closed, Error> {
 #[derive(Clone, Debug)]
 pub struct Pulled {
     /// Takes the residuals, then a cotangent for each output; gives the cotangents of the leaves.
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
     pub(crate) residuals: Vec<Tensor>,
     /// The types of the outputs.
     pub(crate) outputs: Vec<Type>,
 }
 
-/// The outputs, and the transposed Jacobian at this point.
-#[track_caller]
-pub(crate) fn pullback(driver: &str, closed: &Closed, leaves: &[Tensor]) -> Result<(Vec<Tensor>, Pulled), Error> {
+/// The outputs with the residuals; and, from the residuals and a cotangent for each output, those of the leaves.
+fn pullback_programs(closed: &Closed) -> Result<Made, Error> {
     let program = &closed.program;
     let active = active(closed);
     let mut b = Builder::new();
     let args = same_inputs(&mut b, program);
     let (outs, mut linear) = linearize(&mut b, program, &args, &active)?;
-    let count = outs.len();
     let outputs: Vec<Type> = outs.iter().map(|&out| b.ty(out).clone()).collect();
     let mut back = Builder::new();
     let residuals: Vec<Value> =
@@ -153,9 +179,20 @@ pub(crate) fn pullback(driver: &str, closed: &Closed, leaves: &[Tensor]) -> Resu
     let pulled = linear.pull(&mut back, &cotangents)?;
     let results = pulled.into_iter().zip(program.input_types()).zip(&active).filter(|(_, active)| **active);
     let results: Vec<Value> = results.map(|((ct, ty), _)| ct.unwrap_or_else(|| back.full(0.0, ty))).collect();
-    let mut values = apply(driver, &primal, closed, leaves, &[])?;
-    let residuals = values.split_off(count);
-    Ok((values, Pulled { program: dce(&back.finish(&results)), residuals, outputs }))
+    Ok(Made::new(primal).with_back(dce(&back.finish(&results))))
+}
+
+/// The outputs, and the transposed Jacobian at this point.
+#[track_caller]
+pub(crate) fn pullback(driver: &str, closed: &Closed, leaves: &[Tensor]) -> Result<(Vec<Tensor>, Pulled), Error> {
+    let line = Location::caller();
+    let made = derived(&Task::Pullback, closed).map_err(|error| error.at(Some(line)))?;
+    let operands: Vec<&Tensor> = leaves.iter().chain(&closed.captures).collect();
+    let mut values = apply_made(driver, &made, &operands)?;
+    let outputs = closed.program.output_types();
+    let residuals = values.split_off(outputs.len());
+    let program = made.back.clone().expect("a pullback has two parts");
+    Ok((values, Pulled { program, residuals, outputs }))
 }
 
 /// `Jᵀ c`.
@@ -165,9 +202,33 @@ pub(crate) fn pull(driver: &str, pulled: &Pulled, cotangents: &[Tensor]) -> Resu
     apply_program(driver, &pulled.program, &operands)
 }
 
+/// The Program with the mapped axes, where the operands have them and where the results shall.
+fn batched(closed: &Closed, axes: &[Option<usize>], length: usize, places: &[usize]) -> Result<Program, Error> {
+    let program = &closed.program;
+    let mut b = Builder::new();
+    let (mut args, mut flags) = (Vec::new(), Vec::new());
+    for (k, ty) in program.input_types().iter().enumerate() {
+        let axis = axes.get(k).copied().flatten();
+        let mut shape = ty.shape.clone();
+        if let Some(axis) = axis {
+            shape.insert(axis, length);
+        }
+        let input = b.input("", ty.with_shape(shape));
+        args.push(axis.map_or(input, |axis| b.move_axis(input, axis, 0)));
+        flags.push(axis.is_some());
+    }
+    let outs = vmap(&mut b, program, &args, &flags, length)?;
+    let place = |b: &mut Builder, (out, batched): (Value, bool), place: usize| {
+        let out = if batched { out } else { b.repeat_in_front(out, length) };
+        b.move_axis(out, 0, place)
+    };
+    let outs: Vec<Value> = outs.into_iter().zip(places).map(|(out, &at)| place(&mut b, out, at)).collect();
+    Ok(dce(&b.finish(&outs)))
+}
+
 /// The Jacobian by output and input leaf, row by row: forward if there are at most as many numbers
 /// in as out, else backward. A block has the axes of its output, then those of its input.
-pub(crate) fn blocks(closed: &Closed) -> Result<Program, Error> {
+fn blocks(closed: &Closed) -> Result<Program, Error> {
     let program = &closed.program;
     let active = active(closed);
     let mut b = Builder::new();

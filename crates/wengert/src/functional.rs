@@ -4,14 +4,14 @@
 use std::panic::Location;
 
 use crate::array::{DType, Type};
+use crate::derivatives;
 use crate::error::{Error, ErrorKind, Line, OrRaise};
+use crate::execute::Task;
 use crate::leaf::{Level, Mapped};
-use crate::optimize::dce;
 use crate::primitives::{Cond, Recompute};
 use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Closed, Reading};
-use crate::transform::vmap as transform;
 use crate::tree::{Tree, leaves};
 
 fn error(name: &str, kind: ErrorKind, why: String, line: Line) -> Error {
@@ -123,9 +123,8 @@ impl Vmap {
         let output = f(x.vars(&mut |leaf| level.input(&leaf, &mapped.next().expect("one per leaf"))));
         let closed = level.close(&leaves(&output))?;
         let places = self.places(&closed, line)?;
-        let program = batched(&closed, &axes, length, &places).map_err(|error| error.at(Some(line)))?;
-        let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).collect();
-        Ok(tree(&output, graph::apply_program("vmap", &program, &operands)?))
+        let task = Task::Mapped(axes, length, places);
+        Ok(tree(&output, derivatives::apply("vmap", &task, &closed, &point, &[])?))
     }
 
     /// The mapped axis of each leaf, and their length.
@@ -177,30 +176,6 @@ impl Vmap {
             None => Ok(places),
         }
     }
-}
-
-/// The Program with the mapped axes, where the operands have them and where the results shall.
-fn batched(closed: &Closed, axes: &[Option<usize>], length: usize, places: &[usize]) -> Result<Program, Error> {
-    let program = &closed.program;
-    let mut b = Builder::new();
-    let (mut args, mut flags) = (Vec::new(), Vec::new());
-    for (k, ty) in program.input_types().iter().enumerate() {
-        let axis = axes.get(k).copied().flatten();
-        let mut shape = ty.shape.clone();
-        if let Some(axis) = axis {
-            shape.insert(axis, length);
-        }
-        let input = b.input("", ty.with_shape(shape));
-        args.push(axis.map_or(input, |axis| b.move_axis(input, axis, 0)));
-        flags.push(axis.is_some());
-    }
-    let outs = transform::vmap(&mut b, program, &args, &flags, length)?;
-    let place = |b: &mut Builder, (out, batched): (Value, bool), place: usize| {
-        let out = if batched { out } else { b.repeat_in_front(out, length) };
-        b.move_axis(out, 0, place)
-    };
-    let outs: Vec<Value> = outs.into_iter().zip(places).map(|(out, &at)| place(&mut b, out, at)).collect();
-    Ok(dce(&b.finish(&outs)))
 }
 
 // ---- checkpoint ---------------------------------------------------------------------------------

@@ -75,6 +75,8 @@ mod array;
 mod blocks;
 pub mod check;
 #[cfg(feature = "arrays")]
+mod compile;
+#[cfg(feature = "arrays")]
 mod derivatives;
 mod diagnose;
 mod dual;
@@ -129,6 +131,8 @@ pub use execute::set_threads;
 pub use array::{Array, DType, Data, Element, Type};
 #[cfg(feature = "arrays")]
 pub use blocks::Blocks;
+#[cfg(feature = "arrays")]
+pub use compile::{Compile, Compiled, compile};
 pub use diagnose::{
     Cut, Diagnose, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
@@ -154,9 +158,15 @@ pub use tensor::{
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
-pub use tree::Tree;
+pub use tree::{Structure, Tree};
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
+
+/// For the code that `#[derive(Tree)]` writes.
+#[doc(hidden)]
+pub mod derived {
+    pub use crate::tree::{Field, NotedByHash, NotedByNumber, NotedNever};
+}
 
 /// What most users want in scope.
 pub mod prelude {
@@ -165,7 +175,7 @@ pub mod prelude {
         value_and_grad_aux, vjp,
     };
     #[cfg(feature = "arrays")]
-    pub use crate::{Tensor, checkpoint, cond, vmap};
+    pub use crate::{Tensor, checkpoint, compile, cond, vmap};
 }
 
 /// The examples of the README, compiled and run.

@@ -6,13 +6,15 @@
 //! Program.
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use crate::algorithm::Task;
 use crate::array::{Array, DType, Type};
 use crate::derivatives;
 use crate::error::{Error, ErrorKind, Line, OrRaise};
+use crate::execute::{self, Made};
 use crate::primitives::{Literal, Logic, Select};
-use crate::program::{Program, Value};
+use crate::program::Value;
 use crate::scalar::Scalar;
 use crate::tape::record::{Form, Op};
 use crate::tape::recording::{Entry, Mode, Operand, Scope, innermost, line_of_generation, push_external, segment};
@@ -218,34 +220,37 @@ pub(crate) fn pull<S: Scalar>(lifted: &Lifted, cotangents: &[S]) -> Vec<S> {
 #[track_caller]
 fn compute<S: Scalar>(lifted: &Lifted, directions: &[S], task: &Task) -> Vec<S> {
     let Lifted { closed, point, line } = lifted;
-    let program = derivative(closed, task).map_err(|error| error.at(Some(*line))).or_raise();
-    S::apply_lifted(&program, closed, point, directions, line)
+    let made = derivative(closed, task).map_err(|error| error.at(Some(*line))).or_raise();
+    S::apply_lifted(&made, closed, point, directions, line)
 }
 
 /// The Program that computes what a driver asks for, in the order of [`Task`].
-fn derivative(closed: &Closed, task: &Task) -> Result<Program, Error> {
-    match task {
-        Task::Value => Ok(derivatives::values(closed)),
-        Task::Gradient => derivatives::gradient(closed, true),
-        Task::Pull => derivatives::pulled(closed),
-        Task::Jvp => derivatives::pushed(closed),
-        Task::Jacobian => derivatives::blocks(closed),
-        Task::Hvp => derivatives::hvp(closed),
-        Task::Hessian => derivatives::blocks(&derivatives::gradient_closed(closed)?),
-        Task::Expansion(_) => Err(Error::new(
-            ErrorKind::Unsupported,
-            "taylor",
-            "there are no Taylor coefficients through array operations; nest `jvp` instead",
-        )),
-    }
+fn derivative(closed: &Closed, task: &Task) -> Result<Arc<Made>, Error> {
+    let task = match task {
+        Task::Value => execute::Task::Values,
+        Task::Gradient => execute::Task::ValuesAndGradient,
+        Task::Pull => execute::Task::Pulled,
+        Task::Jvp => execute::Task::Pushed,
+        Task::Jacobian => execute::Task::Blocks,
+        Task::Hvp => execute::Task::HessianVector,
+        Task::Hessian => execute::Task::HessianBlocks,
+        Task::Expansion(_) => {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "taylor",
+                "there are no Taylor coefficients through array operations; nest `jvp` instead",
+            ));
+        }
+    };
+    derivatives::derived(&task, closed)
 }
 
 /// The results as plain numbers. They may not depend on a variable of an outer recording: as numbers
 /// they would be constants there.
-pub(crate) fn plain(program: &Program, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
+pub(crate) fn plain(made: &Made, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
     let directions: Vec<Tensor> = directions.iter().map(|&x| Tensor::from(x)).collect();
     let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).chain(&directions).collect();
-    let used = program.used_inputs();
+    let used = made.program.used_inputs();
     for (operand, used) in operands.iter().zip(used) {
         if let (true, Some(traced)) = (used, operand.as_traced()) {
             crate::scalar::depends_on_recording(line, line_of_generation(traced.generation));
@@ -253,13 +258,14 @@ pub(crate) fn plain(program: &Program, closed: &Closed, point: &[Tensor], direct
     }
     let known = |operand: &&Tensor| graph::force(operand, line).or_raise();
     let inputs: Vec<Array> = operands.iter().map(known).collect();
-    program.run(&inputs).or_raise().iter().map(|result| result.to_f64()[0]).collect()
+    made.run(inputs.iter()).map_err(|error| error.at(Some(line))).or_raise().iter().map(|result| result.to_f64()[0]).collect()
 }
 
 /// The results as variables of the level around.
 #[track_caller]
-pub(crate) fn variables(program: &Program, closed: &Closed, point: &[Tensor], directions: &[Var]) -> Vec<Var> {
+pub(crate) fn variables(made: &Made, closed: &Closed, point: &[Tensor], directions: &[Var]) -> Vec<Var> {
     let directions: Vec<Tensor> = directions.iter().map(|&x| Tensor::from(x)).collect();
-    let results = derivatives::apply("grad", program, closed, point, &directions).or_raise();
+    let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).chain(&directions).collect();
+    let results = graph::apply_made("grad", made, &operands).or_raise();
     results.iter().map(Tensor::to_var).collect()
 }

@@ -9,7 +9,7 @@ use crate::leaf::Leaf;
 use crate::lifted;
 use crate::ops::{Binary, Compare, Unary};
 #[cfg(feature = "arrays")]
-use crate::program::Program;
+use crate::execute::Made;
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
@@ -69,7 +69,7 @@ pub trait Sealed: Sized {
     #[cfg(feature = "arrays")]
     /// Applies a Program of rank-0 values to the point, the captures and the directions.
     #[track_caller]
-    fn apply_lifted(program: &Program, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line)
+    fn apply_lifted(made: &Made, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line)
     -> Vec<Self>;
 }
 
@@ -123,8 +123,8 @@ impl Sealed for f64 {
         (trace, values)
     }
     #[cfg(feature = "arrays")]
-    fn apply_lifted(program: &Program, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
-        lifted::plain(program, closed, point, directions, line)
+    fn apply_lifted(made: &Made, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
+        lifted::plain(made, closed, point, directions, line)
     }
 }
 
@@ -170,8 +170,8 @@ impl Sealed for Var {
         (trace, values)
     }
     #[cfg(feature = "arrays")]
-    fn apply_lifted(program: &Program, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
-        lifted::variables(program, closed, point, directions)
+    fn apply_lifted(made: &Made, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
+        lifted::variables(made, closed, point, directions)
     }
 }
 

@@ -1,5 +1,11 @@
 //! [`Tree`]: nested inputs and outputs; the derivative has their type.
 
+mod structure;
+
+pub use structure::Structure;
+#[doc(hidden)]
+pub use structure::{Field, NotedByHash, NotedByNumber, NotedNever};
+
 use crate::leaf::{Active, Leaf};
 use crate::tape::Var;
 #[cfg(feature = "arrays")]
@@ -32,6 +38,15 @@ pub trait Tree {
     fn size(&self) -> usize;
     /// Calls `visit` with every leaf in order.
     fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Leaf));
+    /// Calls `visit` with every leaf in order, where it lies. Nothing is copied if the tree holds its leaves.
+    fn visit_leaves(&self, visit: &mut impl FnMut(&Self::Leaf)) {
+        self.for_each_leaf(&mut |leaf| visit(&leaf));
+    }
+    /// Notes what distinguishes this tree from others of its type with the same leaves: the lengths of its lists, and
+    /// what it holds besides leaves. A tree that does not say is equal to none; see [`Structure`].
+    fn structure(&self, structure: &mut Structure) {
+        structure.opaque();
+    }
     /// The same with every leaf, in order, turned into a recorded one by `lift`.
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars;
     /// The same with leaves from `next`, in order.
@@ -69,6 +84,10 @@ macro_rules! leaf {
             fn for_each_leaf(&self, visit: &mut impl FnMut($scalar)) {
                 visit(self.clone());
             }
+            fn visit_leaves(&self, visit: &mut impl FnMut(&$scalar)) {
+                visit(self);
+            }
+            fn structure(&self, _structure: &mut Structure) {}
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn vars(&self, lift: &mut impl FnMut($scalar) -> $active) -> $active {
                 lift(self.clone())
@@ -101,6 +120,13 @@ impl<T: Tree, const N: usize> Tree for [T; N] {
     fn for_each_leaf(&self, visit: &mut impl FnMut(T::Leaf)) {
         self.iter().for_each(|item| item.for_each_leaf(visit));
     }
+    fn visit_leaves(&self, visit: &mut impl FnMut(&T::Leaf)) {
+        self.iter().for_each(|item| item.visit_leaves(visit));
+    }
+    fn structure(&self, structure: &mut Structure) {
+        structure.number(self.len());
+        self.iter().for_each(|item| item.structure(structure));
+    }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         std::array::from_fn(|k| self[k].vars(lift))
     }
@@ -123,6 +149,13 @@ impl<T: Tree> Tree for [T] {
     }
     fn for_each_leaf(&self, visit: &mut impl FnMut(T::Leaf)) {
         self.iter().for_each(|item| item.for_each_leaf(visit));
+    }
+    fn visit_leaves(&self, visit: &mut impl FnMut(&T::Leaf)) {
+        self.iter().for_each(|item| item.visit_leaves(visit));
+    }
+    fn structure(&self, structure: &mut Structure) {
+        structure.number(self.len());
+        self.iter().for_each(|item| item.structure(structure));
     }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         self.iter().map(|item| item.vars(lift)).collect()
@@ -149,6 +182,12 @@ macro_rules! pointer {
             }
             fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Leaf)) {
                 <$target>::for_each_leaf(self, visit);
+            }
+            fn visit_leaves(&self, visit: &mut impl FnMut(&Self::Leaf)) {
+                <$target>::visit_leaves(self, visit);
+            }
+            fn structure(&self, structure: &mut Structure) {
+                <$target>::structure(self, structure);
             }
             fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
                 <$target>::vars(self, lift)
@@ -179,6 +218,14 @@ macro_rules! tuple {
             fn for_each_leaf(&self, visit: &mut impl FnMut(Self::Leaf)) {
                 self.$first_index.for_each_leaf(visit);
                 $(self.$index.for_each_leaf(visit);)*
+            }
+            fn visit_leaves(&self, visit: &mut impl FnMut(&Self::Leaf)) {
+                self.$first_index.visit_leaves(visit);
+                $(self.$index.visit_leaves(visit);)*
+            }
+            fn structure(&self, structure: &mut Structure) {
+                self.$first_index.structure(structure);
+                $(self.$index.structure(structure);)*
             }
             fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
                 (self.$first_index.vars(lift), $(self.$index.vars(lift),)*)

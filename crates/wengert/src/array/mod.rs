@@ -171,6 +171,8 @@ macro_rules! for_data {
     };
 }
 
+pub(crate) use for_data;
+
 /// Numbers in a shape, row-major. Cloning shares the elements.
 ///
 /// ```

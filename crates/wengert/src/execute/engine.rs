@@ -1,27 +1,77 @@
 //! The engine: runs plans.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
-use wengert_kernels::arena::{Arena, Carver, Line as Lines, bools_as_bytes, typed, typed_mut};
+use wengert_kernels::arena::{Arena, Carver, Line as Lines, Plain, advise_huge, bools_as_bytes, typed, typed_mut};
 use wengert_kernels::pool::{Panicked, Pool};
 use wengert_kernels::product::{Accumulate, Operand as Matrix, Product as Number, Target, products};
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
-use crate::array::{Array, DType, Data, Type};
+use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
-use crate::plan::kernel::Call;
+use crate::plan::kernel::{Call, bytes};
 use crate::plan::{Home, Operand, Output, OutputSource, Plan, Product, Step, Work};
 use crate::primitives::Primitive;
 
 /// Operands of a step, without the heap for the usual number of them.
 type Few<T> = SmallVec<[T; 24]>;
 
+/// The results of a plan, likewise.
+type Many<T> = SmallVec<[T; 64]>;
+
 /// What is told about every step that ran: its number, and for how long.
 pub(crate) type Observer<'a> = &'a mut dyn FnMut(&Step, std::time::Duration);
+
+/// The results of a run.
+pub(crate) type Results = SmallVec<[Array; 24]>;
 
 /// Memory that a plan runs in; see [`Plan::memory`].
 #[derive(Debug)]
 pub(crate) struct Memory {
     arena: Arena,
+    /// The inputs of the run that begins; none between runs.
+    inputs: Vec<Option<Data>>,
+    /// For each result: the large ones that were given out. When their holders have dropped one, it is written again:
+    /// the pages of fresh memory cost as much as computing. Two, because a loop holds one while it makes the next.
+    kept: Vec<[Option<Data>; 2]>,
+}
+
+/// The bytes from which a result is kept to be written again, and has huge pages.
+const LARGE: usize = 1 << 20;
+
+impl Memory {
+    /// The list of the inputs, which is empty: to be filled before [`Plan::run_filled`].
+    pub(crate) fn inputs(&mut self) -> &mut Vec<Option<Data>> {
+        // What a run that failed while it was filled left behind.
+        self.inputs.clear();
+        &mut self.inputs
+    }
+
+    /// Bytes that it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        let size = |data: &Data| for_data!(data, elements => size_of_val(&elements[..]));
+        self.arena.len() + self.kept.iter().flatten().flatten().map(size).sum::<usize>()
+    }
+
+    /// A large result of before that nobody holds any more.
+    fn again(&mut self, result: usize) -> Option<Data> {
+        self.kept[result].iter_mut().find_map(|place| place.take_if(is_unique))
+    }
+
+    /// Remembers a large result.
+    fn keep(&mut self, result: usize, data: &Data) {
+        let places = &mut self.kept[result];
+        if places[0].is_some() {
+            places.swap(0, 1);
+        }
+        places[0] = Some(data.clone());
+    }
+}
+
+/// Whether nobody else holds the elements.
+fn is_unique(data: &mut Data) -> bool {
+    for_data!(data, elements => Arc::get_mut(elements).is_some())
 }
 
 impl Plan {
@@ -32,7 +82,8 @@ impl Plan {
     pub(crate) fn memory(&self) -> Result<Memory, Error> {
         let arena = Arena::new(self.arena_bytes());
         let arena = arena.map_err(|why| Error::new(ErrorKind::Unavailable, "plan", why.to_string()))?;
-        Ok(Memory { arena })
+        let inputs = Vec::with_capacity(self.input_types().len());
+        Ok(Memory { arena, inputs, kept: vec![[None, None]; self.outputs().len()] })
     }
 
     /// The results at these inputs.
@@ -45,33 +96,60 @@ impl Plan {
         memory: &mut Memory,
         pool: &Pool,
         observer: Option<Observer<'_>>,
-    ) -> Result<Vec<Array>, Error> {
+    ) -> Result<Results, Error> {
         self.check(inputs)?;
-        let mut fresh: Few<Elements> = SmallVec::new();
-        for output in self.outputs().iter().filter(|output| output.source == OutputSource::Fresh) {
-            fresh.push(Elements::new(&output.ty)?);
+        memory.inputs().extend(inputs.iter().map(|input| Some(input.data().clone())));
+        self.run_filled(memory, pool, observer)
+    }
+
+    /// As [`Plan::run`], at the inputs of the memory, which were checked.
+    pub(crate) fn run_filled(
+        &self,
+        memory: &mut Memory,
+        pool: &Pool,
+        observer: Option<Observer<'_>>,
+    ) -> Result<Results, Error> {
+        let mut inputs = std::mem::take(&mut memory.inputs);
+        let results = self.run_at(&mut inputs, memory, pool, observer);
+        inputs.clear();
+        memory.inputs = inputs;
+        results
+    }
+
+    fn run_at(
+        &self,
+        inputs: &mut [Option<Data>],
+        memory: &mut Memory,
+        pool: &Pool,
+        observer: Option<Observer<'_>>,
+    ) -> Result<Results, Error> {
+        let mut written: Many<Elements> = SmallVec::new();
+        for (k, output) in self.outputs().iter().enumerate() {
+            written.push(match output.source {
+                OutputSource::Fresh => match memory.again(k) {
+                    Some(data) => Elements::Numbers(data),
+                    None => Elements::new(&output.ty)?,
+                },
+                OutputSource::Donated(k) => Elements::owned(inputs[k].take().expect("an input is given away once")),
+                OutputSource::Input(_) | OutputSource::Again(_) => Elements::U8(Vec::new()),
+            });
         }
-        let slices: Few<Slice<'_>> = inputs.iter().map(slice).collect();
         {
             // Results by their numbers; those that are not written by a step are never asked for.
-            let mut written = fresh.iter_mut();
-            let mut results: Few<SliceMut<'_>> = SmallVec::new();
-            for output in self.outputs() {
-                results.push(match output.source {
-                    OutputSource::Fresh => written.next().expect("one for each").slice(),
-                    _ => SliceMut::U8(&mut []),
-                });
-            }
-            run(self, &slices, &mut results, memory.arena.as_lines_mut(), pool, observer)?;
+            let mut results: Many<SliceMut<'_>> = written.iter_mut().map(Elements::slice).collect();
+            run(self, Inputs::Data(inputs), &mut results, memory.arena.as_lines_mut(), pool, observer)?;
         }
-        let mut fresh = fresh.into_iter();
-        let mut arrays: Vec<Array> = Vec::with_capacity(self.outputs().len());
-        for Output { ty, source } in self.outputs() {
+        let mut arrays = Results::new();
+        for (k, (Output { ty, source }, elements)) in self.outputs().iter().zip(written).enumerate() {
             let data = match *source {
-                OutputSource::Fresh => fresh.next().expect("one for each").data(),
-                OutputSource::Input(k) => inputs[k].data().clone(),
+                OutputSource::Fresh => elements.data(),
+                OutputSource::Donated(_) => elements.data(),
+                OutputSource::Input(k) => inputs[k].clone().expect("an input that is a result is not given away"),
                 OutputSource::Again(k) => arrays[k].data().clone(),
             };
+            if *source == OutputSource::Fresh && bytes(ty) >= LARGE && ty.dtype != DType::Bool {
+                memory.keep(k, &data);
+            }
             arrays.push(Array::from_data(ty.shape.clone(), data));
         }
         Ok(arrays)
@@ -93,64 +171,90 @@ impl Plan {
 /// The elements of a result while it is computed; truth values as bytes.
 enum Elements {
     U8(Vec<u8>),
-    I64(Vec<i64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
+    /// Numbers that nobody else holds.
+    Numbers(Data),
 }
 
 impl Elements {
     fn new(ty: &Type) -> Result<Self, Error> {
-        fn zeros<T: Copy + Default>(ty: &Type) -> Result<Vec<T>, Error> {
-            // Asked for first: a result that does not fit is an error, not the end of the process.
-            let mut room: Vec<T> = Vec::new();
-            let enough = room.try_reserve_exact(ty.size());
-            enough.map_err(|_| {
-                let why = format!("there is no memory for the result {ty}");
-                Error::new(ErrorKind::Unavailable, "run", why)
-            })?;
-            drop(room);
-            Ok(vec![T::default(); ty.size()])
+        fn zeros<T: Plain + Default>(ty: &Type) -> Result<Vec<T>, Error> {
+            let large = bytes(ty) >= LARGE;
+            if large {
+                // Asked for first: a result that does not fit is an error, not the end of the process.
+                let enough = Vec::<T>::new().try_reserve_exact(ty.size());
+                enough.map_err(|_| {
+                    let why = format!("there is no memory for the result {ty}");
+                    Error::new(ErrorKind::Unavailable, "run", why)
+                })?;
+            }
+            let mut zeros = vec![T::default(); ty.size()];
+            if large {
+                advise_huge(&mut zeros);
+            }
+            Ok(zeros)
         }
         Ok(match ty.dtype {
             DType::Bool => Elements::U8(zeros(ty)?),
-            DType::I64 => Elements::I64(zeros(ty)?),
-            DType::F32 => Elements::F32(zeros(ty)?),
-            DType::F64 => Elements::F64(zeros(ty)?),
+            DType::I64 => Elements::Numbers(Data::I64(Arc::new(zeros(ty)?))),
+            DType::F32 => Elements::Numbers(Data::F32(Arc::new(zeros(ty)?))),
+            DType::F64 => Elements::Numbers(Data::F64(Arc::new(zeros(ty)?))),
         })
     }
 
+    /// The elements of an input that is given away; a copy if somebody else holds them.
+    fn owned(mut data: Data) -> Self {
+        for_data!(&mut data, elements => {
+            Arc::make_mut(elements);
+        });
+        Elements::Numbers(data)
+    }
+
     fn slice(&mut self) -> SliceMut<'_> {
+        const UNIQUE: &str = "a result that is computed has no other holder";
         match self {
             Elements::U8(x) => SliceMut::U8(x),
-            Elements::I64(x) => SliceMut::I64(x),
-            Elements::F32(x) => SliceMut::F32(x),
-            Elements::F64(x) => SliceMut::F64(x),
+            Elements::Numbers(Data::I64(x)) => SliceMut::I64(Arc::get_mut(x).expect(UNIQUE)),
+            Elements::Numbers(Data::F32(x)) => SliceMut::F32(Arc::get_mut(x).expect(UNIQUE)),
+            Elements::Numbers(Data::F64(x)) => SliceMut::F64(Arc::get_mut(x).expect(UNIQUE)),
+            Elements::Numbers(Data::Bool(_)) => unreachable!("truth values are computed as bytes"),
         }
     }
 
     fn data(self) -> Data {
         match self {
-            Elements::U8(x) => Data::Bool(std::sync::Arc::new(x.into_iter().map(|x| x != 0).collect())),
-            Elements::I64(x) => Data::I64(std::sync::Arc::new(x)),
-            Elements::F32(x) => Data::F32(std::sync::Arc::new(x)),
-            Elements::F64(x) => Data::F64(std::sync::Arc::new(x)),
+            Elements::U8(x) => Data::Bool(Arc::new(x.into_iter().map(|x| x != 0).collect())),
+            Elements::Numbers(data) => data,
         }
     }
 }
 
-fn slice(array: &Array) -> Slice<'_> {
-    match array.data() {
-        Data::Bool(x) => Slice::U8(bools_as_bytes(x)),
-        Data::I64(x) => Slice::I64(x),
-        Data::F32(x) => Slice::F32(x),
-        Data::F64(x) => Slice::F64(x),
+/// Where the inputs of a plan lie.
+#[derive(Clone, Copy)]
+enum Inputs<'a> {
+    /// Those of the run.
+    Data(&'a [Option<Data>]),
+    /// Those of a branch: operands of the step that holds it.
+    Slices(&'a [Slice<'a>]),
+}
+
+impl<'a> Inputs<'a> {
+    fn get(self, k: usize) -> Slice<'a> {
+        match self {
+            Inputs::Data(inputs) => match inputs[k].as_ref().expect("an input that is given away is read as a result") {
+                Data::Bool(x) => Slice::U8(bools_as_bytes(x)),
+                Data::I64(x) => Slice::I64(x),
+                Data::F32(x) => Slice::F32(x),
+                Data::F64(x) => Slice::F64(x),
+            },
+            Inputs::Slices(slices) => slices[k],
+        }
     }
 }
 
 /// Runs every step.
 fn run(
     plan: &Plan,
-    inputs: &[Slice<'_>],
+    inputs: Inputs<'_>,
     results: &mut [SliceMut<'_>],
     arena: &mut [Lines],
     pool: &Pool,
@@ -176,7 +280,7 @@ struct Operands<'a> {
 fn run_step(
     plan: &Plan,
     step: &Step,
-    inputs: &[Slice<'_>],
+    inputs: Inputs<'_>,
     results: &mut [SliceMut<'_>],
     arena: &mut [Lines],
     pool: &Pool,
@@ -197,7 +301,7 @@ fn run_step(
         Work::Cond(plans) => {
             let Slice::U8(&[choice, ..]) = reads[0] else { unreachable!("a condition is a truth value") };
             let chosen = &plans[usize::from(choice == 0)];
-            run(chosen, &reads[1..], &mut writes, scratch, pool, None)
+            run(chosen, Inputs::Slices(&reads[1..]), &mut writes, scratch, pool, None)
         }
     }
 }
@@ -211,7 +315,7 @@ fn panicked(step: &Step, why: Panicked) -> Error {
 fn operands<'a>(
     plan: &Plan,
     step: &Step,
-    inputs: &[Slice<'a>],
+    inputs: Inputs<'a>,
     results: &'a mut [SliceMut<'_>],
     arena: &'a mut [Lines],
 ) -> Operands<'a> {
@@ -246,13 +350,14 @@ fn operands<'a>(
         }
     }
     let reads = step.reads.iter().map(|operand| match operand.home {
-        Home::Input(k) => inputs[k],
+        Home::Input(k) => inputs.get(k),
         Home::Piece(k) => cast(shared.get(k).copied().unwrap_or_default(), operand),
         Home::Result(k) => shared_results[k],
+        Home::InPlace(k) => Slice::Output(k),
     });
     let reads = reads.collect();
     let writes = step.writes.iter().map(|operand| match operand.home {
-        Home::Input(_) => unreachable!("inputs are not written"),
+        Home::Input(_) | Home::InPlace(_) => unreachable!("inputs are not written"),
         Home::Piece(k) => cast_mut(owned.get_mut(k).and_then(Option::take).unwrap_or_default(), operand),
         Home::Result(k) => owned_results[k].take().expect("a result is written once"),
     });

@@ -1,69 +1,121 @@
-//! The executor behind the drivers: one pool of threads, and the plans of Programs that were seen before.
+//! The executor behind the drivers: one pool of threads, and plans with the memory that they run in.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use wengert_kernels::pool::Pool;
 
 use super::engine::Memory;
-use crate::array::Array;
+pub(crate) use super::engine::Results;
+use crate::array::Data;
 use crate::error::Error;
 use crate::plan::{Options, Plan};
 use crate::program::Program;
 
-/// A plan with memory that waits for its next run.
-struct Prepared {
-    plan: Plan,
-    idle: Mutex<Vec<Memory>>,
+/// The pool of all drivers.
+static POOL: LazyLock<RwLock<Arc<Pool>>> = LazyLock::new(|| RwLock::new(Arc::new(Pool::new(default_threads()))));
+
+/// What the variable WENGERT_THREADS says, else a thread for every core that the process may use.
+fn default_threads() -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    wanted_threads(std::env::var("WENGERT_THREADS").ok().as_deref()).unwrap_or_else(cores)
 }
 
-/// Plans by the Programs they are made from.
-type Plans = HashMap<u64, Vec<(Program, Arc<Prepared>)>>;
-
-struct Executor {
-    pool: Mutex<Arc<Pool>>,
-    plans: Mutex<Plans>,
-}
-
-static EXECUTOR: LazyLock<Executor> =
-    LazyLock::new(|| Executor { pool: Mutex::new(Arc::new(Pool::new(1))), plans: Mutex::new(HashMap::new()) });
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // What a panicking thread leaves is whole: every change under these locks is one call.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// A number of threads from 1 in text; anything else asks for nothing.
+fn wanted_threads(text: Option<&str>) -> Option<usize> {
+    text?.trim().parse().ok().filter(|&threads| threads > 0)
 }
 
 /// Sets how many threads the drivers use from now on, the caller's among them.
+///
+/// Without it there is one for every core, or as many as the environment variable `WENGERT_THREADS` says. The numbers do
+/// not depend on it, to the bit. A function that was compiled keeps the threads that it has.
+///
+/// ```
+/// use wengert::prelude::*;
+/// wengert::set_threads(2);
+/// assert_eq!(grad(&Tensor::from([1.0, 2.0]), |x| x.square().sum()).to_vec(), [2.0, 4.0]);
+/// ```
 pub fn set_threads(threads: usize) {
-    *locked(&EXECUTOR.pool) = Arc::new(Pool::new(threads.max(1)));
-    locked(&EXECUTOR.plans).clear();
+    *POOL.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Pool::new(threads.max(1)));
 }
 
-/// Optimises, plans and runs a Program, or finds its plan.
-pub(super) fn apply(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, Error> {
-    let pool = locked(&EXECUTOR.pool).clone();
-    let prepared = prepared(program, pool.threads())?;
-    let idle = locked(&prepared.idle).pop();
-    let mut memory = match idle {
-        Some(memory) => memory,
-        None => prepared.plan.memory()?,
-    };
-    let results = prepared.plan.run(inputs, &mut memory, &pool, None);
-    locked(&prepared.idle).push(memory);
-    results
+/// How Programs are run.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) pool: Arc<Pool>,
+    /// Bytes that a plan may take.
+    pub(crate) memory: Option<usize>,
 }
 
-fn prepared(program: &Program, threads: usize) -> Result<Arc<Prepared>, Error> {
-    let hash = program.structural_hash();
-    let found = |plans: &Plans| {
-        let (_, prepared) = plans.get(&hash)?.iter().find(|(own, _)| own == program)?;
-        Some(prepared.clone())
-    };
-    if let Some(prepared) = found(&locked(&EXECUTOR.plans)) {
-        return Ok(prepared);
+impl Settings {
+    /// These threads, or those of the drivers, and this much memory.
+    pub(crate) fn of(threads: Option<usize>, memory: Option<usize>) -> Self {
+        let own = threads.map(|threads| Arc::new(Pool::new(threads)));
+        Settings { pool: own.unwrap_or_else(|| Settings::current().pool), memory }
     }
-    let plan = Plan::new(&program.optimize(), &Options { threads, memory: None })?;
-    let prepared = Arc::new(Prepared { plan, idle: Mutex::new(Vec::new()) });
-    locked(&EXECUTOR.plans).entry(hash).or_default().push((program.clone(), prepared.clone()));
-    Ok(prepared)
+
+    /// What is set for the drivers now.
+    pub(crate) fn current() -> Self {
+        Settings { pool: POOL.read().unwrap_or_else(PoisonError::into_inner).clone(), memory: None }
+    }
+}
+
+/// A plan, its threads, and memory that waits for its next run: one piece for every run at the same time.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) plan: Arc<Plan>,
+    pool: Arc<Pool>,
+    idle: Mutex<Vec<Memory>>,
+}
+
+impl Prepared {
+    /// Optimises and plans a Program. The marked inputs may be overwritten by results.
+    ///
+    /// # Errors
+    /// If it needs more memory than it may take.
+    pub(crate) fn new(program: &Program, settings: &Settings, donated: &[bool]) -> Result<Self, Error> {
+        let options = Options { threads: settings.pool.threads(), memory: settings.memory };
+        let plan = Plan::donating(&program.optimize(), &options, donated)?;
+        Ok(Prepared { plan: Arc::new(plan), pool: settings.pool.clone(), idle: Mutex::new(Vec::new()) })
+    }
+
+    /// Whether these settings would make the same plan.
+    pub(crate) fn is_made_for(&self, settings: &Settings) -> bool {
+        Arc::ptr_eq(&self.pool, &settings.pool) && self.plan.options().memory == settings.memory
+    }
+
+    /// Bytes of the memory that waits.
+    pub(crate) fn bytes(&self) -> usize {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Memory::bytes).sum()
+    }
+
+    /// The results. `fill` gives the inputs, whose types are those of the Program's; those that were marked and have no
+    /// other holder when it returns are overwritten.
+    ///
+    /// # Errors
+    /// If there is not enough memory, an operation fails on its values, or a thread panicked.
+    pub(crate) fn run(&self, fill: impl FnOnce(&mut Vec<Option<Data>>)) -> Result<Results, Error> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut memory = match idle {
+            Some(memory) => memory,
+            None => self.plan.memory()?,
+        };
+        fill(memory.inputs());
+        let results = self.plan.run_filled(&mut memory, &self.pool, None);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+        results
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wanted_threads;
+
+    #[test]
+    fn threads_are_read_from_the_environment() {
+        assert_eq!(wanted_threads(Some(" 3 ")), Some(3));
+        for nothing in [None, Some(""), Some("0"), Some("-1"), Some("many")] {
+            assert_eq!(wanted_threads(nothing), None, "{nothing:?}");
+        }
+    }
 }

@@ -1,13 +1,22 @@
 //! Programs to values.
 
+mod cache;
 #[cfg(feature = "engine")]
 pub(crate) mod engine;
 #[cfg(feature = "engine")]
 mod executor;
+mod known;
+#[cfg(not(feature = "engine"))]
+mod plain;
 mod reference;
 
 #[cfg(feature = "engine")]
 pub use executor::set_threads;
+#[cfg(feature = "engine")]
+pub(crate) use executor::{Prepared, Results, Settings};
+pub(crate) use known::{Made, Task, apply, apply_single, made};
+#[cfg(not(feature = "engine"))]
+pub(crate) use plain::{Prepared, Results, Settings};
 pub(crate) use reference::{eval, run};
 
 use crate::array::Array;
@@ -23,12 +32,4 @@ impl Program {
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
         run(self, inputs)
     }
-}
-
-/// The results of a Program that is made for this call: optimised and run by the engine, if there is one.
-pub(crate) fn apply(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, Error> {
-    #[cfg(feature = "engine")]
-    return executor::apply(program, inputs);
-    #[cfg(not(feature = "engine"))]
-    run(&program.optimize(), inputs)
 }

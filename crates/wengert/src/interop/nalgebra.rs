@@ -351,6 +351,14 @@ macro_rules! matrix_tree {
             fn for_each_leaf(&self, visit: &mut impl FnMut(T::Leaf)) {
                 self.iter().for_each(|item| item.for_each_leaf(visit));
             }
+            fn visit_leaves(&self, visit: &mut impl FnMut(&T::Leaf)) {
+                self.iter().for_each(|item| item.visit_leaves(visit));
+            }
+            fn structure(&self, structure: &mut crate::tree::Structure) {
+                structure.number(self.nrows());
+                structure.number(self.ncols());
+                self.iter().for_each(|item| item.structure(structure));
+            }
             fn vars(&self, lift: &mut impl FnMut(T::Leaf) -> crate::leaf::Active<T>) -> Self::Vars {
                 Matrix::from_data($store(self.shape_generic(), self.iter().map(|item| item.vars(lift))))
             }

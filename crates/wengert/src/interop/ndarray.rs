@@ -53,6 +53,13 @@ impl<T: Tree, S: Data<Elem = T>, D: Dimension> Tree for ArrayBase<S, D> {
     fn for_each_leaf(&self, visit: &mut impl FnMut(T::Leaf)) {
         self.iter().for_each(|item| item.for_each_leaf(visit));
     }
+    fn visit_leaves(&self, visit: &mut impl FnMut(&T::Leaf)) {
+        self.iter().for_each(|item| item.visit_leaves(visit));
+    }
+    fn structure(&self, structure: &mut crate::tree::Structure) {
+        self.shape().iter().for_each(|&length| structure.number(length));
+        self.iter().for_each(|item| item.structure(structure));
+    }
     fn vars(&self, lift: &mut impl FnMut(T::Leaf) -> crate::leaf::Active<T>) -> Self::Vars {
         rebuild(self, |item| item.vars(lift))
     }

@@ -8,7 +8,7 @@ use crate::array::Type;
 use crate::blocks::Blocks;
 use crate::derivatives::{self, check_leaves, check_loss};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::program::Program;
+use crate::execute::Task;
 use crate::tape::recording::{Mode, Scope};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Closed, Reading};
@@ -115,32 +115,23 @@ fn tree<T: Tree<Leaf = Tensor>>(x: &T, leaves: impl IntoIterator<Item = Tensor>)
     x.grad(&mut || leaves.next().expect("one per leaf"))
 }
 
-/// Applies a derived Program, or panics with the reason why there is none.
+/// Does what a driver does with a recording, or panics with the reason why it cannot be done.
 #[track_caller]
-fn apply(
-    driver: &str,
-    program: Result<Program, Error>,
-    closed: &Closed,
-    point: &[Tensor],
-    more: &[Tensor],
-) -> Vec<Tensor> {
-    let line = Location::caller();
-    let program = program.map_err(|error| error.at(Some(line))).or_raise();
-    derivatives::apply(driver, &program, closed, point, more).or_raise()
+fn apply(task: &Task, driver: &str, closed: &Closed, point: &[Tensor], more: &[Tensor]) -> Vec<Tensor> {
+    derivatives::apply(driver, task, closed, point, more).or_raise()
 }
 
 impl Drive for Tensor {
     fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> (Self, T::Grad) {
         let (point, closed) = record_loss("value_and_grad", x, f);
-        let mut results =
-            apply("value_and_grad", derivatives::gradient(&closed, true), &closed, &point, &[]).into_iter();
+        let mut results = apply(&Task::ValuesAndGradient, "value_and_grad", &closed, &point, &[]).into_iter();
         let value = results.next().expect("the value comes first");
         (value, tree(x, results))
     }
 
     fn grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> T::Grad {
         let (point, closed) = record_loss("grad", x, f);
-        tree(x, apply("grad", derivatives::gradient(&closed, false), &closed, &point, &[]))
+        tree(x, apply(&Task::Gradient, "grad", &closed, &point, &[]))
     }
 
     fn value_and_grad_aux<T: Tree<Leaf = Self>, A: Tree<Leaf = Tensor>>(
@@ -155,7 +146,7 @@ impl Drive for Tensor {
         };
         let ((loss, aux), point, closed) = record(NAME, x, f, outputs);
         check_loss(NAME, Location::caller(), loss.ty()).or_raise();
-        let mut results = apply(NAME, derivatives::gradient(&closed, true), &closed, &point, &[]);
+        let mut results = apply(&Task::ValuesAndGradient, NAME, &closed, &point, &[]);
         let gradient = results.split_off(1 + aux.size());
         let mut results = results.into_iter();
         let value = results.next().expect("the value comes first");
@@ -170,7 +161,7 @@ impl Drive for Tensor {
         let (output, point, closed) = record("jvp", x, f, |output| leaves(output));
         let types: Vec<Type> = point.iter().map(|leaf| leaf.ty().clone()).collect();
         check_types("jvp", "tangent", &types, tangent, Location::caller()).or_raise();
-        let mut results = apply("jvp", derivatives::pushed(&closed), &closed, &point, tangent);
+        let mut results = apply(&Task::Pushed, "jvp", &closed, &point, tangent);
         let tangents = results.split_off(output.size());
         (tree(&output, results), tree(&output, tangents))
     }
@@ -189,21 +180,21 @@ impl Drive for Tensor {
 
     fn jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> Blocks {
         let (_, point, closed) = record("jacobian", x, f, |output| leaves(output));
-        let blocks = apply("jacobian", derivatives::blocks(&closed), &closed, &point, &[]);
+        let blocks = apply(&Task::Blocks, "jacobian", &closed, &point, &[]);
         Blocks::new(closed.program.output_types(), &point, blocks)
     }
 
     fn hessian<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> Blocks {
         let (point, closed) = record_loss("hessian", x, f);
-        let gradient = derivatives::gradient_closed(&closed).or_raise();
-        let blocks = apply("hessian", derivatives::blocks(&gradient), &closed, &point, &[]);
-        Blocks::new(gradient.program.output_types(), &point, blocks)
+        let blocks = apply(&Task::HessianBlocks, "hessian", &closed, &point, &[]);
+        // The outputs of the gradient have the types of the leaves.
+        Blocks::new(closed.program.input_types()[..closed.leaves].to_vec(), &point, blocks)
     }
 
     fn hvp<T: Tree<Leaf = Self>>(x: &T, vector: &[Self], f: impl FnOnce(T::Vars) -> Tensor) -> T::Grad {
         let (point, closed) = record_loss("hvp", x, f);
         let types: Vec<Type> = point.iter().map(|leaf| leaf.ty().clone()).collect();
         check_types("hvp", "vector", &types, vector, Location::caller()).or_raise();
-        tree(x, apply("hvp", derivatives::hvp(&closed), &closed, &point, vector))
+        tree(x, apply(&Task::HessianVector, "hvp", &closed, &point, vector))
     }
 }

@@ -6,6 +6,7 @@
 
 mod buffers;
 mod cluster;
+mod donate;
 mod explain;
 mod flatten;
 pub(crate) mod kernel;
@@ -30,6 +31,7 @@ use cluster::{Clusters, cluster};
 use flatten::{Flat, flatten};
 use kernel::{Kernel, bytes, kind};
 use product::Matrices;
+use region::Storage;
 
 /// What a plan is made for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -75,6 +77,8 @@ pub(crate) enum OutputSource {
     Input(usize),
     /// A step writes it.
     Fresh,
+    /// A step writes it where this input lies, which is given away.
+    Donated(usize),
     /// The same numbers as an earlier result.
     Again(usize),
 }
@@ -121,6 +125,8 @@ pub(crate) enum Home {
     Piece(usize),
     /// A result, by its number in the step's list.
     Result(usize),
+    /// What the operand that the step writes under this number holds before.
+    InPlace(u16),
 }
 
 /// What a step does.
@@ -169,7 +175,12 @@ impl Plan {
     /// # Errors
     /// If the predicted peak is above [`Options::memory`]; the message says what would do.
     pub fn new(program: &Program, options: &Options) -> Result<Plan, Error> {
-        let plan = build(program, options, Results::Shared);
+        Plan::donating(program, options, &[])
+    }
+
+    /// As [`Plan::new`]; results may be written where the marked inputs lie, which the caller gives away.
+    pub(crate) fn donating(program: &Program, options: &Options, donated: &[bool]) -> Result<Plan, Error> {
+        let plan = build(program, options, Results::Shared, donated);
         match options.memory {
             Some(limit) if plan.peak_bytes() > limit => {
                 let why = format!(
@@ -240,14 +251,17 @@ enum Results {
     Written,
 }
 
-fn build(program: &Program, options: &Options, results: Results) -> Plan {
+fn build(program: &Program, options: &Options, results: Results, donated: &[bool]) -> Plan {
     let flat = flatten(program, results == Results::Written);
     let clusters = cluster(&flat);
     let order = order(&clusters);
-    let (outputs, places) = outputs(program, &flat);
+    let (mut outputs, places) = outputs(program, &flat);
+    let wanted = donate::wanted(&flat, &clusters, &order, &outputs, donated);
     let mut planner = Planner::new(&flat, &clusters, &order, places, options);
-    let steps = planner.steps();
+    planner.in_place = wanted.iter().map(|pair| pair.value).collect();
+    let mut steps = planner.steps();
     let (values, scratch, library) = (planner.values, planner.scratch, planner.library);
+    wanted.iter().for_each(|pair| donate::settle(pair, &mut steps, &mut outputs));
     Plan { inputs: program.input_types().to_vec(), outputs, steps, values, scratch, library, options: options.clone() }
 }
 
@@ -313,6 +327,8 @@ struct Planner<'a> {
     /// Which result each value is.
     results: Vec<Option<usize>>,
     options: &'a Options,
+    /// Results that shall be written where an input of their step lies.
+    in_place: Vec<Value>,
     values: usize,
     scratch: usize,
     library: usize,
@@ -326,7 +342,7 @@ impl<'a> Planner<'a> {
         results: Vec<Option<usize>>,
         options: &'a Options,
     ) -> Self {
-        Planner { flat, clusters, order, results, options, values: 0, scratch: 0, library: 0 }
+        Planner { flat, clusters, order, results, options, in_place: Vec::new(), values: 0, scratch: 0, library: 0 }
     }
 
     /// Values that a step other than their own reads, or that are results.
@@ -359,7 +375,12 @@ impl<'a> Planner<'a> {
         let eqns = cluster.eqns.clone();
         let flat = self.flat;
         if cluster.space.is_some_and(|extent| extent.count > 0) {
-            let lowered = region::lower(flat, self.clusters, cluster, |value| stored[value.index()]);
+            let storage = |value: Value| match stored[value.index()] {
+                false => Storage::None,
+                true if self.in_place.contains(&value) => Storage::InPlace,
+                true => Storage::Own,
+            };
+            let lowered = region::lower(flat, self.clusters, cluster, storage);
             let scratch = lines_of(lowered.region.scratch(self.options.threads));
             let work = Work::Region(Box::new(lowered.region));
             return Some(Draft { work, reads: lowered.reads, writes: lowered.writes, scratch, eqns });
@@ -379,7 +400,7 @@ impl<'a> Planner<'a> {
                 (Work::Product(Box::new(Product::new(matrices, dtype))), 0)
             }
             Op::Cond(cond) => {
-                let plans = [&cond.yes, &cond.no].map(|inner| build(inner, self.options, Results::Written));
+                let plans = [&cond.yes, &cond.no].map(|inner| build(inner, self.options, Results::Written, &[]));
                 let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
                 self.library = plans.iter().map(|plan| plan.library).fold(self.library, usize::max);
                 (Work::Cond(Box::new(plans)), scratch)

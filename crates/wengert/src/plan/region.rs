@@ -23,8 +23,19 @@ pub(super) struct Lowered {
     pub(super) writes: Vec<Value>,
 }
 
-/// Lowers a cluster; `stored` says which values other steps or the caller need.
-pub(super) fn lower(flat: &Flat, clusters: &Clusters, cluster: &Cluster, stored: impl Fn(Value) -> bool) -> Lowered {
+/// Whether a value is stored for other steps or the caller, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Storage {
+    /// It is not.
+    None,
+    /// In memory of its own.
+    Own,
+    /// Where an input lies, if the region reads that first: through a slot, so that no instruction writes what it reads.
+    InPlace,
+}
+
+/// Lowers a cluster; `stored` says which values are stored.
+pub(super) fn lower(flat: &Flat, clusters: &Clusters, cluster: &Cluster, stored: impl Fn(Value) -> Storage) -> Lowered {
     let extent = cluster.space.expect("a cluster that fuses has elements");
     let mut lowering = Lowering::new(flat, clusters, cluster, extent);
     for (at, &k) in cluster.eqns.iter().enumerate() {
@@ -254,7 +265,7 @@ impl<'a> Lowering<'a> {
         slot
     }
 
-    fn eqn(&mut self, at: usize, k: usize, stored: &impl Fn(Value) -> bool) {
+    fn eqn(&mut self, at: usize, k: usize, stored: &impl Fn(Value) -> Storage) {
         let sources = self.sources(k);
         let mut places = [0u16; 3];
         for (place, source) in places.iter_mut().zip(&sources) {
@@ -264,7 +275,7 @@ impl<'a> Lowering<'a> {
         let out = eqn.first;
         let role = self.clusters.roles[out.index()];
         if role == Role::Total {
-            self.total(k, places[0], stored(out));
+            self.total(k, places[0], stored(out) != Storage::None);
         } else {
             self.computed(at, k, places, is_full(role), stored(out));
         }
@@ -285,7 +296,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// An element per place or row.
-    fn computed(&mut self, at: usize, k: usize, places: [u16; 3], full: bool, stored: bool) {
+    fn computed(&mut self, at: usize, k: usize, places: [u16; 3], full: bool, stored: Storage) {
         let eqn = &self.flat.program.eqns()[k];
         let (out, result) = (eqn.first, kind(self.flat.program.ty(eqn.first).dtype));
         let operand = self.flat.program.ty(eqn.args[0]).dtype;
@@ -296,7 +307,7 @@ impl<'a> Lowering<'a> {
         };
         let level = Self::level(full);
         let used = self.last.get(&Source::Own(out)).is_some_and(|&last| last > at);
-        if stored && !used && self.parts.space.count(level) > 1 {
+        if stored == Storage::Own && !used && self.parts.space.count(level) > 1 {
             let operand = self.write(out);
             self.directs.push(Direct { place: Place::Output(operand), kind: result, level, offset: 0 });
             let place = DIRECT + (self.directs.len() - 1) as u16;
@@ -306,7 +317,7 @@ impl<'a> Lowering<'a> {
         let slot = self.slot(result, full);
         self.push(op, places, slot);
         self.places.insert(Source::Own(out), slot);
-        if stored {
+        if stored != Storage::None {
             let operand = self.write(out);
             let pattern = kernels::Pattern::contiguous(self.parts.space.count(level));
             self.parts.stores.push(Transfer { operand, kind: result, level, pattern });
@@ -457,7 +468,8 @@ fn unary(op: Unary, kind: Kind) -> kernels::Op {
         | Unary::Lgamma
         | Unary::Digamma
         | Unary::Polygamma(_)
-        | Unary::Sinc(_) => return kernels::Op::Call1(call_unary, packed(op.encode()), kind),
+        | Unary::Sinc(_)
+        | Unary::Sech2 => return kernels::Op::Call1(call_unary, packed(op.encode()), kind),
     };
     kernels::Op::Unary(to, kind)
 }

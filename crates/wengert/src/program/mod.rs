@@ -5,16 +5,18 @@
 //! is well typed. Nothing is implicit: no broadcast, cast or promotion.
 
 mod builder;
+mod hash;
 #[cfg(feature = "text")]
 mod parse;
 mod text;
 mod verify;
 
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 pub use builder::Builder;
 pub(crate) use builder::{infer, inline};
+pub(crate) use hash::FastHasher;
 
 use crate::array::Type;
 use crate::error::Line;
@@ -114,9 +116,19 @@ impl Program {
     /// A number that is the same for Programs that print the same, apart from the inputs' names.
     /// Data that a function captured is an operand and has no part in it.
     pub fn structural_hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FastHasher::default();
         self.hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// Whether the equations come from the same lines: two Programs that are equal may differ in what an error of theirs
+    /// has to name.
+    pub(crate) fn has_lines_of(&self, other: &Program) -> bool {
+        let same = |(a, b): (&Eqn, &Eqn)| {
+            let inner = a.op.programs().into_iter().zip(b.op.programs());
+            a.line == b.line && inner.into_iter().all(|(a, b)| a.has_lines_of(b))
+        };
+        self.eqns.len() == other.eqns.len() && self.eqns.iter().zip(&other.eqns).all(same)
     }
 
     /// The Program with some of its outputs only.

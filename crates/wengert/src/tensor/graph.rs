@@ -13,7 +13,7 @@ use std::panic::Location;
 use super::Tensor;
 use crate::array::{Array, Data, Type};
 use crate::error::{Error, ErrorKind, Line};
-use crate::execute::eval;
+use crate::execute::{self, Made, Task};
 use crate::primitives::Op;
 use crate::program::{Builder, Program, Value, infer, inline};
 use crate::tape::recording::{innermost, is_open};
@@ -233,12 +233,14 @@ pub(crate) fn apply(op: impl Into<Op>, operands: &[&Tensor]) -> Result<Vec<Tenso
     let (op, line) = (op.into(), Location::caller());
     match level(operands) {
         None => {
-            let arrays: Vec<Array> =
-                operands.iter().map(|operand| known(operand, &op, line)).collect::<Result<_, _>>()?;
-            let arrays: Vec<&Array> = arrays.iter().collect();
-            let types: Vec<&Type> = arrays.iter().map(|array| array.ty()).collect();
+            for operand in operands {
+                check_known(operand, &op, line)?;
+            }
+            let types: Vec<&Type> = operands.iter().map(|operand| operand.ty()).collect();
             infer(&op, &types).map_err(|error| error.at(Some(line)))?;
-            Ok(eval(&op, &arrays, Some(line))?.into_iter().map(Tensor::from_array).collect())
+            let arrays = operands.iter().filter_map(|operand| operand.known());
+            let results = execute::apply_single(&op, arrays, line)?;
+            Ok(results.into_iter().map(Tensor::from_array).collect())
         }
         Some(generation) => {
             use crate::primitives::Primitive;
@@ -255,10 +257,12 @@ pub(crate) fn apply(op: impl Into<Op>, operands: &[&Tensor]) -> Result<Vec<Tenso
     }
 }
 
-fn known(operand: &Tensor, op: &Op, line: Line) -> Result<Array, Error> {
+fn check_known(operand: &Tensor, op: &Op, line: Line) -> Result<(), Error> {
     use crate::primitives::Primitive;
-    check_alive(operand, &op.name(), line)?;
-    Ok(operand.known().expect("outside a recording nothing is traced").clone())
+    match operand.known() {
+        Some(_) => Ok(()),
+        None => check_alive(operand, &op.name(), line),
+    }
 }
 
 /// Applies rules that append several equations: at once or recorded, as [`apply`].
@@ -278,9 +282,7 @@ pub(crate) fn build(
             b.line = Some(line);
             let args: Vec<Value> = operands.iter().map(|operand| b.input("", operand.ty().clone())).collect();
             let outs = f(&mut b, &args)?;
-            let program = b.finish(&outs);
-            let inputs: Vec<Array> = operands.iter().filter_map(|operand| operand.known().cloned()).collect();
-            Ok(program.run(&inputs)?.into_iter().map(Tensor::from_array).collect())
+            run_now(&Made::new(b.finish(&outs)), operands, line)
         }
         Some(generation) => with_graph(generation, |graph| {
             let args: Vec<Value> = operands.iter().map(|operand| graph.operand(operand)).collect();
@@ -294,16 +296,31 @@ pub(crate) fn build(
 /// Applies a Program to operands: at once, or by recording its equations in the innermost level.
 #[track_caller]
 pub(crate) fn apply_program(name: &str, program: &Program, operands: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
-    if level(operands).is_none() {
-        let line = Location::caller();
-        for operand in operands {
-            check_alive(operand, name, line)?;
-        }
-        let inputs: Vec<Array> = operands.iter().filter_map(|operand| operand.known().cloned()).collect();
-        let results = crate::execute::apply(program, &inputs).map_err(|error| error.at(Some(line)))?;
-        return Ok(results.into_iter().map(Tensor::from_array).collect());
+    let made = || Ok(Made::new(program.clone()));
+    match level(operands) {
+        None => apply_made(name, &*execute::made(&Task::Itself, 0, program, made)?, operands),
+        Some(_) => build(name, operands, |b, args| Ok(inline(b, program, args))),
     }
-    build(name, operands, |b, args| Ok(inline(b, program, args)))
+}
+
+/// As [`apply_program`], with the plan that was kept.
+#[track_caller]
+pub(crate) fn apply_made(name: &str, made: &Made, operands: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+    if level(operands).is_some() {
+        return build(name, operands, |b, args| Ok(inline(b, &made.program, args)));
+    }
+    let line = Location::caller();
+    for operand in operands {
+        check_alive(operand, name, line)?;
+    }
+    run_now(made, operands, line)
+}
+
+/// Runs a Program on numbers.
+fn run_now(made: &Made, operands: &[&Tensor], line: Line) -> Result<Vec<Tensor>, Error> {
+    let arrays = operands.iter().map(|operand| operand.known().expect("outside a recording nothing is traced"));
+    let results = made.run(arrays).map_err(|error| error.at(Some(line)))?;
+    Ok(results.into_iter().map(Tensor::from_array).collect())
 }
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -331,16 +348,25 @@ pub(crate) fn force(tensor: &Tensor, line: Line) -> Result<Array, Error> {
         let array = force(&source, line)?;
         with_graph(traced.generation, |graph| graph.values.insert(input, array));
     }
+    if needed.eqns.is_empty() {
+        return Ok(with_graph(traced.generation, |graph| graph.values[&traced.value].clone()));
+    }
+    // What was recorded is run as one Program, whose results are all its values: they are not computed again for the next
+    // number that is read.
+    let Prefix { program, inputs, outs } = with_graph(traced.generation, |graph| graph.prefix(&needed.eqns));
+    let results = execute::apply(&program, inputs.iter()).map_err(|error| error.at(Some(line)))?;
     with_graph(traced.generation, |graph| {
-        for k in needed.eqns {
-            let eqn = &graph.builder.eqns()[k];
-            let args: Vec<&Array> = eqn.args.iter().map(|arg| &graph.values[arg]).collect();
-            let results = eval(&eqn.op, &args, eqn.line)?;
-            let outs: Vec<Value> = eqn.outs().collect();
-            graph.values.extend(outs.into_iter().zip(results));
-        }
+        graph.values.extend(outs.into_iter().zip(results));
         Ok(graph.values[&traced.value].clone())
     })
+}
+
+/// Equations of a recording as a Program of their own.
+struct Prefix {
+    program: Program,
+    inputs: Vec<Array>,
+    /// The values that its results are.
+    outs: Vec<Value>,
 }
 
 /// What has to be computed for a value.
@@ -392,6 +418,29 @@ impl Graph {
         eqns.sort_unstable();
         eqns.dedup();
         Ok(Needed { inputs, eqns })
+    }
+
+    /// These equations, on the numbers that are known.
+    fn prefix(&self, eqns: &[usize]) -> Prefix {
+        let mut b = Builder::new();
+        let (mut inputs, mut outs) = (Vec::new(), Vec::new());
+        let mut renamed: HashMap<Value, Value> = HashMap::new();
+        let all = self.builder.eqns();
+        for &k in eqns {
+            for &arg in &all[k].args {
+                // What an equation of the prefix computes is known by name, or will have been: they are in order.
+                if let Some(array) = self.values.get(&arg).filter(|_| !renamed.contains_key(&arg)) {
+                    inputs.push(array.clone());
+                    renamed.insert(arg, b.input("", array.ty().clone()));
+                }
+            }
+            let args: Vec<Value> = all[k].args.iter().map(|arg| renamed[arg]).collect();
+            b.line = all[k].line;
+            outs.extend(all[k].outs());
+            renamed.extend(all[k].outs().zip(b.ops(all[k].op.clone(), &args)));
+        }
+        let results: Vec<Value> = outs.iter().map(|out| renamed[out]).collect();
+        Prefix { program: b.finish(&results), inputs, outs }
     }
 
     /// The leaves of the point, where they exist.

@@ -1,0 +1,112 @@
+//! [`Bounded`]: what was made before, found by a hash, and forgotten when there is too much of it.
+
+use std::collections::HashMap;
+
+/// What a cached value holds on to.
+pub(crate) trait Weight {
+    /// Bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// Values by the hash of a key that they contain: at most so many, of at most so many bytes in all. The one that was not
+/// asked for the longest is forgotten first.
+#[derive(Debug)]
+pub(crate) struct Bounded<T> {
+    entries: HashMap<u64, Vec<Entry<T>>>,
+    len: usize,
+    /// Counts what was asked for.
+    clock: u64,
+    most: usize,
+    most_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    value: T,
+    used: u64,
+}
+
+impl<T: Clone + Weight> Bounded<T> {
+    pub(crate) fn new(most: usize, most_bytes: usize) -> Self {
+        Bounded { entries: HashMap::new(), len: 0, clock: 0, most, most_bytes }
+    }
+
+    /// The value with this hash for which `fits` holds.
+    pub(crate) fn find(&mut self, hash: u64, fits: impl Fn(&T) -> bool) -> Option<T> {
+        let entry = self.entries.get_mut(&hash)?.iter_mut().find(|entry| fits(&entry.value))?;
+        self.clock += 1;
+        entry.used = self.clock;
+        Some(entry.value.clone())
+    }
+
+    /// Keeps a value, which may be at once too much: then it is kept alone.
+    pub(crate) fn keep(&mut self, hash: u64, value: T) {
+        self.clock += 1;
+        let used = self.clock;
+        self.entries.entry(hash).or_default().push(Entry { value, used });
+        self.len += 1;
+        while self.len > 1 && (self.len > self.most || self.bytes() > self.most_bytes) {
+            self.forget_oldest();
+        }
+    }
+
+    /// What is kept, in bytes: it changes when values are used.
+    fn bytes(&self) -> usize {
+        self.entries.values().flatten().map(|entry| entry.value.bytes()).sum()
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self.entries.iter().flat_map(|(&hash, list)| list.iter().map(move |entry| (entry.used, hash)));
+        let Some((used, hash)) = oldest.min() else { return };
+        if let Some(list) = self.entries.get_mut(&hash) {
+            list.retain(|entry| entry.used != used);
+            if list.is_empty() {
+                self.entries.remove(&hash);
+            }
+            self.len -= 1;
+        }
+    }
+
+    #[cfg(test)]
+    fn values(&self) -> Vec<T> {
+        let mut entries: Vec<&Entry<T>> = self.entries.values().flatten().collect();
+        entries.sort_by_key(|entry| entry.used);
+        entries.into_iter().map(|entry| entry.value.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Weight for usize {
+        fn bytes(&self) -> usize {
+            *self
+        }
+    }
+
+    #[test]
+    fn the_least_recently_used_goes_first() {
+        let mut cache = Bounded::new(3, 1000);
+        for value in [1usize, 2, 3] {
+            // All under one hash: the key decides.
+            cache.keep(7, value);
+        }
+        assert_eq!(cache.find(7, |&value| value == 1), Some(1));
+        cache.keep(7, 4);
+        assert_eq!(cache.values(), [3, 1, 4]);
+        assert_eq!(cache.find(7, |&value| value == 2), None);
+        assert_eq!(cache.find(8, |_| true), None);
+    }
+
+    #[test]
+    fn bytes_are_bounded_too() {
+        let mut cache = Bounded::new(100, 10);
+        for value in [4usize, 3, 2, 6] {
+            cache.keep(value as u64, value);
+        }
+        assert_eq!(cache.values(), [2, 6]);
+        cache.keep(50, 50);
+        assert_eq!(cache.values(), [50], "what is too much alone is kept alone");
+    }
+}

@@ -1,0 +1,190 @@
+//! Programs that were made of others before, with the plans that they run by.
+//!
+//! A driver in a loop records the same Program every time. What is made of it, and its plan, is found by what was
+//! recorded: by types, operations and wiring, and by the user's lines, because errors name them. Numbers that the function
+//! captured are operands, so that the same function finds its plan at new data.
+
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use super::cache::{Bounded, Weight};
+use super::{Prepared, Settings};
+use crate::array::{Array, Type};
+use crate::error::{Error, Line};
+use crate::primitives::{Op, Primitive};
+use crate::program::{Builder, FastHasher, Program};
+
+/// What is made of a recorded Program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Task {
+    /// Itself.
+    Itself,
+    /// The outputs.
+    Values,
+    /// The gradient of the first output.
+    Gradient,
+    /// All outputs, then the gradient of the first.
+    ValuesAndGradient,
+    /// The outputs, then their tangents.
+    Pushed,
+    /// The cotangents of the leaves.
+    Pulled,
+    /// The outputs with the residuals, and the linear part backwards.
+    Pullback,
+    /// The Hessian of the first output times a vector.
+    HessianVector,
+    /// The Jacobian by blocks.
+    Blocks,
+    /// The Hessian of the first output by blocks.
+    HessianBlocks,
+    /// The Program with one more axis: where each leaf has it, its length, and where each output has it.
+    Mapped(Vec<Option<usize>>, usize, Vec<usize>),
+}
+
+/// A Program that was made, its second part if it has one, and the plan of the first.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) program: Program,
+    pub(crate) back: Option<Arc<Program>>,
+    prepared: Mutex<Option<Arc<Prepared>>>,
+}
+
+impl Made {
+    /// A Program without a plan.
+    pub(crate) fn new(program: Program) -> Self {
+        Made { program, back: None, prepared: Mutex::new(None) }
+    }
+
+    /// With a second part.
+    pub(crate) fn with_back(self, back: Program) -> Self {
+        Made { back: Some(Arc::new(back)), ..self }
+    }
+
+    /// The plan, for the threads that are set now.
+    fn prepared(&self) -> Result<Arc<Prepared>, Error> {
+        let settings = Settings::current();
+        let mut place = locked(&self.prepared);
+        if let Some(prepared) = place.as_ref().filter(|prepared| prepared.is_made_for(&settings)) {
+            return Ok(prepared.clone());
+        }
+        let prepared = Arc::new(Prepared::new(&self.program, &settings, &[])?);
+        *place = Some(prepared.clone());
+        Ok(prepared)
+    }
+
+    /// The results at these inputs.
+    ///
+    /// # Errors
+    /// If there is not enough memory, or an operation fails on its values.
+    pub(crate) fn run<'a>(&self, inputs: impl Iterator<Item = &'a Array>) -> Result<super::Results, Error> {
+        self.prepared()?.run(|list| list.extend(inputs.map(|input| Some(input.data().clone()))))
+    }
+}
+
+/// What is found, with the key that it was found by.
+#[derive(Clone, Debug)]
+struct Found {
+    key: Arc<Key>,
+    made: Arc<Made>,
+}
+
+#[derive(Debug)]
+enum Key {
+    Derived { task: Task, leaves: usize, source: Program },
+    Single { op: Op, types: Vec<Type> },
+}
+
+impl Weight for Found {
+    fn bytes(&self) -> usize {
+        let plan = locked(&self.made.prepared).as_ref().map_or(0, |prepared| prepared.bytes());
+        plan + BYTES_OF_EQUATION * self.made.program.eqns.len()
+    }
+}
+
+/// What an equation takes in its Program and plan, roughly.
+const BYTES_OF_EQUATION: usize = 1 << 10;
+/// How many Programs of drivers are kept, and of single operations.
+const MOST: [usize; 2] = [256, 1024];
+/// Bytes that the memory of their plans may take.
+const MOST_BYTES: [usize; 2] = [512 << 20, 128 << 20];
+
+type Cache = LazyLock<Mutex<Bounded<Found>>>;
+static DERIVED: Cache = LazyLock::new(|| Mutex::new(Bounded::new(MOST[0], MOST_BYTES[0])));
+static SINGLE: Cache = LazyLock::new(|| Mutex::new(Bounded::new(MOST[1], MOST_BYTES[1])));
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // What a panicking thread leaves is whole: every change under these locks is one call.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `make` makes of a recorded Program whose first inputs are leaves, or what it made before.
+pub(crate) fn made(
+    task: &Task,
+    leaves: usize,
+    source: &Program,
+    make: impl FnOnce() -> Result<Made, Error>,
+) -> Result<Arc<Made>, Error> {
+    let mut hasher = FastHasher::default();
+    (task, leaves, source).hash(&mut hasher);
+    let hash = hasher.finish();
+    let fits = |found: &Found| match &*found.key {
+        Key::Derived { task: own, leaves: own_leaves, source: program } => {
+            own == task && *own_leaves == leaves && program == source && program.has_lines_of(source)
+        }
+        Key::Single { .. } => false,
+    };
+    if let Some(found) = locked(&DERIVED).find(hash, fits) {
+        return Ok(found.made);
+    }
+    // Nothing is locked meanwhile: it takes long, and may call drivers.
+    let made = Arc::new(make()?);
+    let key = Arc::new(Key::Derived { task: task.clone(), leaves, source: source.clone() });
+    locked(&DERIVED).keep(hash, Found { key, made: made.clone() });
+    Ok(made)
+}
+
+/// The results of a Program, whose plan is kept.
+///
+/// # Errors
+/// If there is not enough memory, or an operation fails on its values.
+pub(crate) fn apply<'a>(
+    program: &Program,
+    inputs: impl Iterator<Item = &'a Array>,
+) -> Result<super::Results, Error> {
+    made(&Task::Itself, 0, program, || Ok(Made::new(program.clone())))?.run(inputs)
+}
+
+/// The results of one operation, whose plan is kept. Its operands were checked.
+///
+/// # Errors
+/// If there is not enough memory, or the operation fails on the values.
+pub(crate) fn apply_single<'a, I>(op: &Op, inputs: I, line: Line) -> Result<super::Results, Error>
+where
+    I: Iterator<Item = &'a Array> + Clone,
+{
+    let mut hasher = FastHasher::default();
+    op.hash(&mut hasher);
+    inputs.clone().for_each(|input| input.ty().hash(&mut hasher));
+    let hash = hasher.finish();
+    // Lines inside the Programs of an operation count as in `made`; its own is that of this call.
+    let lines = |other: &Op| op.programs().iter().zip(other.programs()).all(|(own, other)| own.has_lines_of(other));
+    let fits = |found: &Found| match &*found.key {
+        Key::Single { op: own, types } => own == op && types.iter().eq(inputs.clone().map(Array::ty)) && lines(own),
+        Key::Derived { .. } => false,
+    };
+    let known = locked(&SINGLE).find(hash, fits);
+    let made = match known {
+        Some(found) => found.made,
+        None => {
+            let types: Vec<Type> = inputs.clone().map(|input| input.ty().clone()).collect();
+            let mut b = Builder::new();
+            let args: Vec<_> = types.iter().map(|ty| b.input("", ty.clone())).collect();
+            let outs = b.emit(op.clone(), &args)?;
+            let made = Arc::new(Made::new(b.finish(&outs)));
+            let key = Arc::new(Key::Single { op: op.clone(), types });
+            locked(&SINGLE).keep(hash, Found { key, made: made.clone() });
+            made
+        }
+    };
+    made.run(inputs).map_err(|error| error.at(Some(line)))
+}

@@ -1,0 +1,107 @@
+//! Results that are written where inputs lie.
+//!
+//! The caller of a plan may give inputs away: a step of training has no use for the parameters that it replaces. A result
+//! is written in the place of such an input if one region reads the input, element by element, before it writes the result,
+//! and if no later step reads the input. What the steps before read is then the result's place, which holds the input still.
+
+use super::cluster::{Clusters, Role};
+use super::flatten::Flat;
+use super::{Home, Output, OutputSource, Piece, Step, Work};
+use crate::array::DType;
+use crate::program::Value;
+
+/// A result that may be written where an input lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    input: usize,
+    output: usize,
+    /// The result as a value of the flattened Program.
+    pub(super) value: Value,
+}
+
+/// The pairs that are worth trying: the result's region is the last step that reads the input.
+pub(super) fn wanted(
+    flat: &Flat,
+    clusters: &Clusters,
+    order: &[usize],
+    outputs: &[Output],
+    donated: &[bool],
+) -> Vec<Pair> {
+    if !donated.contains(&true) {
+        return Vec::new();
+    }
+    let inputs = flat.program.input_types();
+    let mut last: Vec<Option<usize>> = vec![None; inputs.len()];
+    for &step in order {
+        for &k in &clusters.list[step].eqns {
+            for &arg in &flat.program.eqns()[k].args {
+                let base = flat.views[arg.index()].base;
+                if base.index() < inputs.len() && flat.literals[arg.index()].is_none() {
+                    last[base.index()] = Some(step);
+                }
+            }
+        }
+    }
+    // An input that is a result as it is stays.
+    let given = outputs.iter().filter_map(|output| match output.source {
+        OutputSource::Input(k) => Some(k),
+        _ => None,
+    });
+    let mut free: Vec<bool> = (0..inputs.len()).map(|k| donated.get(k) == Some(&true)).collect();
+    given.for_each(|k| free[k] = false);
+    let mut pairs = Vec::new();
+    for (k, (output, &value)) in outputs.iter().zip(flat.program.outputs()).enumerate() {
+        let step = clusters.home[value.index()];
+        let is_region = step.is_some_and(|step| clusters.list[step].space.is_some());
+        let full = clusters.roles[value.index()] == Role::Full;
+        if output.source != OutputSource::Fresh || output.ty.dtype == DType::Bool || !is_region || !full {
+            continue;
+        }
+        if let Some(input) = (0..inputs.len()).find(|&k| free[k] && last[k] == step && inputs[k] == output.ty) {
+            free[input] = false;
+            pairs.push(Pair { input, output: k, value });
+        }
+    }
+    pairs
+}
+
+/// Lets the result take the input's place, if its region allows that.
+pub(super) fn settle(pair: &Pair, steps: &mut [Step], outputs: &mut [Output]) {
+    let Some(at) = steps.iter().position(|step| step.writes_result(pair.output)) else { return };
+    let step = &mut steps[at];
+    let home = Home::Input(pair.input);
+    let mut reads = (0..step.reads.len()).filter(|&k| step.reads[k].home == home);
+    let (Some(read), None) = (reads.next(), reads.next()) else { return };
+    let is_written = |home: Home| matches!(home, Home::Result(k) if step.results[k].range.start == pair.output);
+    let write = step.writes.iter().position(|operand| is_written(operand.home)).expect("the step writes the result");
+    let Work::Region(region) = &step.work else { return };
+    if !region.in_place().contains(&(read as u16, write as u16)) {
+        return;
+    }
+    step.reads[read].home = Home::InPlace(write as u16);
+    outputs[pair.output].source = OutputSource::Donated(pair.input);
+    steps[..at].iter_mut().for_each(|step| step.read_from_result(pair.input, pair.output));
+    debug_assert!(steps[at..].iter().all(|step| step.reads.iter().all(|operand| operand.home != home)));
+}
+
+impl Step {
+    fn writes_result(&self, result: usize) -> bool {
+        self.results.iter().any(|piece| piece.written && piece.range.start == result)
+    }
+
+    /// Takes an input from the place of a result, which the step does not use otherwise.
+    fn read_from_result(&mut self, input: usize, result: usize) {
+        if self.reads.iter().all(|operand| operand.home != Home::Input(input)) {
+            return;
+        }
+        let at = self.results.partition_point(|piece| piece.range.start < result);
+        self.results.insert(at, Piece { range: result..result + 1, written: false });
+        for operand in self.reads.iter_mut().chain(&mut self.writes) {
+            match &mut operand.home {
+                Home::Result(k) if *k >= at => *k += 1,
+                home if *home == Home::Input(input) => *home = Home::Result(at),
+                _ => {}
+            }
+        }
+    }
+}

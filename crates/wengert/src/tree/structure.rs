@@ -1,0 +1,160 @@
+//! [`Structure`]: what a tree is besides its leaves and its type.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// What distinguishes trees of one type besides their leaves: lengths of lists, and values of fields that are not
+/// differentiated. A compiled function that was traced for one structure is traced again for another.
+///
+/// [`Tree`](super::Tree) is implemented for your type by `#[derive(Tree)]`, which notes every field. An implementation
+/// by hand notes the lengths of what it holds; one that notes nothing is opaque.
+///
+/// ```
+/// use wengert::{Structure, Tensor};
+/// let of = |tree: &Vec<Vec<Tensor>>| Structure::of(tree).known();
+/// let x = Tensor::from(1.0);
+/// assert_eq!(of(&vec![vec![x.clone()], vec![]]), of(&vec![vec![&x + 1.0], vec![]]));
+/// assert_ne!(of(&vec![vec![x.clone()], vec![]]), of(&vec![vec![], vec![x]]));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Structure {
+    hasher: DefaultHasher,
+    is_opaque: bool,
+}
+
+impl Structure {
+    /// The structure of a tree.
+    pub fn of<T: super::Tree + ?Sized>(tree: &T) -> Self {
+        let mut structure = Structure { hasher: DefaultHasher::new(), is_opaque: false };
+        tree.structure(&mut structure);
+        structure
+    }
+
+    /// Notes a length or another number.
+    pub fn number(&mut self, number: usize) {
+        self.hasher.write_usize(number);
+    }
+
+    /// Notes a value.
+    pub fn value(&mut self, value: &(impl Hash + ?Sized)) {
+        value.hash(&mut self.hasher);
+    }
+
+    /// Notes that there is something that cannot be compared: such a tree is equal to none.
+    pub fn opaque(&mut self) {
+        self.is_opaque = true;
+    }
+
+    /// A number of 64 bits that trees of the same structure have, and others have not but by a chance of one in 2^64;
+    /// `None` if something in it cannot be compared.
+    pub fn known(&self) -> Option<u64> {
+        (!self.is_opaque).then(|| self.hasher.finish())
+    }
+}
+
+/// A field of a derived tree that has no leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a, T: ?Sized>(pub &'a T);
+
+/// A field whose type is [`Hash`].
+pub trait NotedByHash {
+    /// Notes its value.
+    fn note(&self, structure: &mut Structure);
+}
+
+impl<T: Hash + ?Sized> NotedByHash for &&Field<'_, T> {
+    fn note(&self, structure: &mut Structure) {
+        structure.value(self.0);
+    }
+}
+
+/// A field of real numbers: equal if their bits are.
+pub trait NotedByNumber {
+    /// Notes its value.
+    fn note(&self, structure: &mut Structure);
+}
+
+/// Numbers that are noted by their bits.
+trait Bits {
+    fn bits(&self, structure: &mut Structure);
+}
+
+impl Bits for f64 {
+    fn bits(&self, structure: &mut Structure) {
+        structure.value(&self.to_bits());
+    }
+}
+
+impl Bits for f32 {
+    fn bits(&self, structure: &mut Structure) {
+        structure.value(&self.to_bits());
+    }
+}
+
+impl<T: Bits> Bits for Option<T> {
+    fn bits(&self, structure: &mut Structure) {
+        structure.value(&self.is_some());
+        self.iter().for_each(|number| number.bits(structure));
+    }
+}
+
+impl<T: Bits> Bits for [T] {
+    fn bits(&self, structure: &mut Structure) {
+        structure.number(self.len());
+        self.iter().for_each(|number| number.bits(structure));
+    }
+}
+
+impl<T: Bits, const N: usize> Bits for [T; N] {
+    fn bits(&self, structure: &mut Structure) {
+        self[..].bits(structure);
+    }
+}
+
+impl<T: Bits> Bits for Vec<T> {
+    fn bits(&self, structure: &mut Structure) {
+        self[..].bits(structure);
+    }
+}
+
+impl<T: Bits + ?Sized> NotedByNumber for &Field<'_, T> {
+    fn note(&self, structure: &mut Structure) {
+        self.0.bits(structure);
+    }
+}
+
+/// Any other field: it cannot be compared.
+pub trait NotedNever {
+    /// Notes that.
+    fn note(&self, structure: &mut Structure);
+}
+
+impl<T: ?Sized> NotedNever for Field<'_, T> {
+    fn note(&self, structure: &mut Structure) {
+        structure.opaque();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(note: impl Fn(&mut Structure)) -> Option<u64> {
+        let mut structure = Structure { hasher: DefaultHasher::new(), is_opaque: false };
+        note(&mut structure);
+        structure.known()
+    }
+
+    #[test]
+    fn a_field_is_noted_by_the_first_way_that_its_type_has() {
+        #[derive(Clone, Copy)]
+        struct Other;
+        let (word, number, numbers, other) = ("relu", 0.5f64, vec![0.5f32], Other);
+        let by_hash = known(|to| (&&&Field(&word)).note(to));
+        assert_eq!(by_hash, known(|to| to.value("relu")));
+        assert_ne!(by_hash, known(|to| to.value("tanh")));
+        assert_eq!(known(|to| (&&&Field(&number)).note(to)), known(|to| to.value(&0.5f64.to_bits())));
+        assert!(known(|to| (&&&Field(&numbers)).note(to)).is_some());
+        assert_ne!(known(|to| (&&&Field(&0.0)).note(to)), known(|to| (&&&Field(&-0.0)).note(to)));
+        assert_eq!(known(|to| (&&&Field(&other)).note(to)), None);
+    }
+}
