@@ -85,7 +85,7 @@ impl Line {
 
 /// Measures a case.
 pub(super) fn measure(workload: &str, dtype: &str, mut case: Case, effort: Effort) -> Line {
-    set_threads(effort.threads);
+    wengert::set_threads(effort.threads);
     let begin = Instant::now();
     (case.derivative)();
     let compile_s = begin.elapsed().as_secs_f64();
@@ -115,8 +115,6 @@ pub(super) fn measure(workload: &str, dtype: &str, mut case: Case, effort: Effor
     }
 }
 
-/// The threads that the library may use: today's executor runs on the thread that calls it, whatever is asked for.
-fn set_threads(_threads: usize) {}
 
 /// The sorted seconds of calls that are repeated for `time`, at least five.
 fn repeated(call: &mut dyn FnMut(), time: Duration) -> Vec<f64> {

@@ -435,6 +435,7 @@ fn unary(op: Unary, kind: Kind) -> kernels::Op {
         Unary::Sinh => To::Sinh,
         Unary::Cosh => To::Cosh,
         Unary::Tanh => To::Tanh,
+        Unary::Sech2 => To::Sech2,
         Unary::Asinh => To::Asinh,
         Unary::Acosh => To::Acosh,
         Unary::Atanh => To::Atanh,
