@@ -85,7 +85,7 @@ impl Line {
 
 /// Measures a case.
 pub(super) fn measure(workload: &str, dtype: &str, mut case: Case, effort: Effort) -> Line {
-    set_threads(effort.threads);
+    wengert::set_threads(effort.threads);
     let begin = Instant::now();
     (case.derivative)();
     let compile_s = begin.elapsed().as_secs_f64();
@@ -113,11 +113,6 @@ pub(super) fn measure(workload: &str, dtype: &str, mut case: Case, effort: Effor
         peak_rss_mb,
         check,
     }
-}
-
-/// How many threads the engine uses.
-fn set_threads(threads: usize) {
-    wengert::set_threads(threads);
 }
 
 /// The sorted seconds of calls that are repeated for `time`, at least five.

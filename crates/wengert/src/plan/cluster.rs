@@ -5,6 +5,7 @@
 //! the region. The values of a region are *full*, one element per place, or one per *row* of `cols` places.
 
 use super::flatten::{Flat, spans};
+use super::lanes::Item;
 use super::view::View;
 use crate::primitives::Op;
 use crate::program::Value;
@@ -14,7 +15,7 @@ use crate::program::Value;
 pub(super) struct Cluster {
     /// The equations, in order.
     pub(super) eqns: Vec<usize>,
-    /// `None` if it is a single operation that does not fuse.
+    /// `None` if it is a single operation that does not fuse, or a part of lanes.
     pub(super) space: Option<Extent>,
     /// Every step that has to run before, directly or not.
     before: Bits,
@@ -167,19 +168,20 @@ pub(super) fn computes(flat: &Flat, k: usize) -> bool {
     flat.views[value].base == eqn.first && flat.literals[value].is_none()
 }
 
-/// Groups the equations.
-pub(super) fn cluster(flat: &Flat) -> Clusters {
+/// Groups the equations, in the order of these items: a part is a step already.
+pub(super) fn cluster(flat: &Flat, items: &[Item]) -> Clusters {
     let values = flat.views.len();
     let mut c = Clusterer {
         flat,
         clusters: Clusters { list: Vec::new(), home: vec![None; values], roles: vec![Role::Full; values] },
         readers: vec![Vec::new(); values],
     };
-    for k in 0..flat.program.eqns().len() {
-        if !computes(flat, k) {
-            continue;
+    for item in items {
+        match item {
+            Item::Part(part) => c.step(&part.eqns),
+            Item::One(k) if fuses(flat, *k) => c.fuse(*k),
+            Item::One(k) => c.step(&[*k]),
         }
-        if fuses(flat, k) { c.fuse(k) } else { c.single(k) }
     }
     c.clusters
 }
@@ -239,13 +241,15 @@ impl Clusterer<'_> {
         }
     }
 
-    fn single(&mut self, k: usize) {
+    /// Equations that are a step, whatever comes.
+    fn step(&mut self, eqns: &[usize]) {
         let step = self.clusters.list.len();
-        self.clusters.list.push(Cluster { eqns: vec![k], space: None, before: Bits::default(), operands: 0 });
-        for out in self.flat.program.eqns()[k].outs() {
-            self.clusters.home[out.index()] = Some(step);
-        }
-        let needs = self.needs(k);
+        self.clusters.list.push(Cluster { eqns: eqns.to_vec(), space: None, before: Bits::default(), operands: 0 });
+        let outs = eqns.iter().flat_map(|&k| self.flat.program.eqns()[k].outs());
+        outs.for_each(|out| self.clusters.home[out.index()] = Some(step));
+        let mut needs: Vec<usize> = eqns.iter().flat_map(|&k| self.needs(k)).collect();
+        needs.sort_unstable();
+        needs.dedup();
         self.add_before(step, &needs);
     }
 

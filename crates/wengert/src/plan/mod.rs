@@ -9,13 +9,14 @@ mod cluster;
 mod donate;
 mod explain;
 mod flatten;
+mod lanes;
 pub(crate) mod kernel;
 pub(crate) mod kernels;
 mod product;
 mod region;
 mod view;
 
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
 use wengert_kernels::arena::Line as Lines;
@@ -30,8 +31,9 @@ use buffers::Life;
 use cluster::{Clusters, cluster};
 use flatten::{Flat, flatten};
 use kernel::{Kernel, bytes, kind};
+use lanes::Item;
 use product::Matrices;
-use region::Storage;
+use region::{Lowered, Storage};
 
 /// What a plan is made for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -253,12 +255,14 @@ enum Results {
 
 fn build(program: &Program, options: &Options, results: Results, donated: &[bool]) -> Plan {
     let flat = flatten(program, results == Results::Written);
-    let clusters = cluster(&flat);
+    let items = lanes::items(&flat);
+    let clusters = cluster(&flat, &items);
     let order = order(&clusters);
     let (mut outputs, places) = outputs(program, &flat);
     let wanted = donate::wanted(&flat, &clusters, &order, &outputs, donated);
     let mut planner = Planner::new(&flat, &clusters, &order, places, options);
     planner.in_place = wanted.iter().map(|pair| pair.value).collect();
+    planner.parts = items.into_iter().filter_map(Item::part).collect();
     let mut steps = planner.steps();
     let (values, scratch, library) = (planner.values, planner.scratch, planner.library);
     wanted.iter().for_each(|pair| donate::settle(pair, &mut steps, &mut outputs));
@@ -323,6 +327,8 @@ struct Draft {
 struct Planner<'a> {
     flat: &'a Flat,
     clusters: &'a Clusters,
+    /// Parts of lanes by their first equation, until their step is made.
+    parts: HashMap<usize, Lowered>,
     order: &'a [usize],
     /// Which result each value is.
     results: Vec<Option<usize>>,
@@ -342,7 +348,8 @@ impl<'a> Planner<'a> {
         results: Vec<Option<usize>>,
         options: &'a Options,
     ) -> Self {
-        Planner { flat, clusters, order, results, options, in_place: Vec::new(), values: 0, scratch: 0, library: 0 }
+        let parts = HashMap::new();
+        Planner { flat, clusters, parts, order, results, options, in_place: Vec::new(), values: 0, scratch: 0, library: 0 }
     }
 
     /// Values that a step other than their own reads, or that are results.
@@ -369,6 +376,12 @@ impl<'a> Planner<'a> {
         drafts.into_iter().map(|draft| self.finish(draft, &homes)).collect()
     }
 
+    fn region(&self, lowered: Lowered, eqns: Vec<usize>) -> Draft {
+        let scratch = lines_of(lowered.region.scratch(self.options.threads));
+        let work = Work::Region(Box::new(lowered.region));
+        Draft { work, reads: lowered.reads, writes: lowered.writes, scratch, eqns }
+    }
+
     /// The step of a cluster; none if it has nothing to compute.
     fn draft(&mut self, step: usize, stored: &[bool]) -> Option<Draft> {
         let cluster = &self.clusters.list[step];
@@ -381,9 +394,10 @@ impl<'a> Planner<'a> {
                 true => Storage::Own,
             };
             let lowered = region::lower(flat, self.clusters, cluster, storage);
-            let scratch = lines_of(lowered.region.scratch(self.options.threads));
-            let work = Work::Region(Box::new(lowered.region));
-            return Some(Draft { work, reads: lowered.reads, writes: lowered.writes, scratch, eqns });
+            return Some(self.region(lowered, eqns));
+        }
+        if let Some(lowered) = self.parts.remove(&eqns[0]) {
+            return Some(self.region(lowered, eqns));
         }
         let eqn = &flat.program.eqns()[eqns[0]];
         let outs: Vec<Value> = eqn.outs().collect();

@@ -356,7 +356,7 @@ fn repeats(view: &View, cols: usize) -> bool {
 }
 
 /// The bits of a number in its own type.
-fn bits(literal: Literal) -> u64 {
+pub(super) fn bits(literal: Literal) -> u64 {
     match literal {
         Literal::Bool(x) => u64::from(x),
         Literal::I64(x) => x.cast_unsigned(),
@@ -377,7 +377,7 @@ fn join(reducer: Reducer) -> Join {
 }
 
 /// The instruction for an equation on operands of a type.
-fn instruction(op: &Op, dtype: DType) -> kernels::Op {
+pub(super) fn instruction(op: &Op, dtype: DType) -> kernels::Op {
     let own = kind(dtype);
     match op {
         Op::Unary(op) => unary(*op, own),

@@ -4,11 +4,15 @@
 //! of its numbers depends on the one seed at the same place) only the diagonal is carried. It meets
 //! elementwise factors as a vector, a contraction as one factor of a product without a sum, and
 //! becomes a full matrix by moving numbers, where an operation asks for one.
+//!
+//! A function that takes its input apart, number by number, is followed along each seed by itself: a number depends on
+//! few seeds, and along the others its tangent does not exist, so that nothing is computed for it and `0 * inf` does not
+//! arise. This is how a compiler of scalar code would differentiate it, and what the planner's lanes are made for.
 
-use crate::array::DType;
+use crate::array::{DType, Type, row_major};
 use crate::error::{Error, ErrorKind};
 use crate::ops::{Binary, Unary};
-use crate::primitives::{Op, Pad, Primitive, Slice};
+use crate::primitives::{Concat, Op, Pad, Primitive, Slice};
 use crate::program::{Builder, Eqn, Program, Value};
 
 /// How a value depends on the seeds.
@@ -20,9 +24,19 @@ enum Seeded {
     Zero,
     /// Its k-th number is the k-th seed times the k-th of these; all are 1 if there are none.
     Diagonal(Option<Value>),
+    /// Along these seeds, increasing, a value of its own type each, all ones if there is none; along the others it does
+    /// not depend on anything.
+    Apart(Vec<(usize, Option<Value>)>),
     /// With an axis of seeds in front.
     Dense(Value),
 }
+
+/// How many seeds are followed one by one at most.
+const MAX_APART: usize = 64;
+/// The elements of a value that is followed along single seeds: with more, one equation for all seeds is better.
+const MAX_APART_SIZE: usize = 256;
+/// How many equations following single seeds may make.
+const MAX_EQUATIONS: usize = 1 << 14;
 
 /// Appends the columns of a linear Program for the input with this number: every output with one
 /// more axis in front, along which that input's numbers run. `None` is structurally zero. The
@@ -37,16 +51,23 @@ pub(crate) fn columns(
     let mut values: Vec<Seeded> = args.iter().map(|arg| arg.map_or(Seeded::Zero, Seeded::Known)).collect();
     values[input] = Seeded::Diagonal(None);
     let line = b.line;
+    let limit = b.eqns().len() + MAX_EQUATIONS;
     for eqn in &program.eqns {
         b.line = eqn.line.or(line);
         let operands: Vec<Seeded> = eqn.args.iter().map(|arg| values[arg.index()].clone()).collect();
+        if b.eqns().len() < limit
+            && let Some(results) = push_apart(b, program, eqn, &operands)
+        {
+            values.extend(results);
+            continue;
+        }
         let results = push(b, program, eqn, &operands, length)?;
         values.extend(results);
     }
     b.line = line;
     let dense = |b: &mut Builder, output: &Value| match &values[output.index()] {
         Seeded::Known(_) | Seeded::Zero => None,
-        Seeded::Diagonal(_) | Seeded::Dense(_) => Some(densify(b, program, *output, &values[output.index()], length)),
+        Seeded::Diagonal(_) | Seeded::Apart(_) | Seeded::Dense(_) => Some(densify(b, program, *output, &values[output.index()], length)),
     };
     Ok(program.outputs.iter().map(|output| dense(b, output)).collect())
 }
@@ -121,7 +142,7 @@ fn push_diagonal(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seed
             let side = |b: &mut Builder, branch: &Seeded| match branch {
                 Diagonal(scale) => Some(ones(b, scale, ty.dtype)),
                 Known(_) | Zero => Some(b.full(0.0, &ty)),
-                Seeded::Dense(_) => None,
+                Seeded::Apart(_) | Seeded::Dense(_) => None,
             };
             let (yes, no) = (side(b, yes)?, side(b, no)?);
             Some(Diagonal(Some(b.select(*mask, yes, no))))
@@ -143,6 +164,87 @@ fn push_diagonal(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seed
         }
         _ => None,
     }
+}
+
+/// The results along each seed, if what the operands depend on is known seed by seed. A single number of a diagonal
+/// depends on one seed: there this begins.
+fn push_apart(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seeded]) -> Option<Vec<Seeded>> {
+    if let (Op::Slice(slice), [Seeded::Diagonal(scale)]) = (&eqn.op, operands) {
+        let whole = program.ty(eqn.args[0]);
+        if program.ty(eqn.first).size() != 1 || whole.size() > MAX_APART {
+            return None;
+        }
+        let seed = slice.start.iter().zip(row_major(&whole.shape)).map(|(start, stride)| start * stride).sum();
+        let value = scale.map(|scale| b.op(slice.clone(), &[scale]));
+        return Some(vec![Seeded::Apart(vec![(seed, value)])]);
+    }
+    let mut seeds: Vec<usize> = Vec::new();
+    for operand in operands {
+        match operand {
+            Seeded::Apart(parts) => seeds.extend(parts.iter().map(|&(seed, _)| seed)),
+            Seeded::Known(_) | Seeded::Zero => {}
+            Seeded::Diagonal(_) | Seeded::Dense(_) => return None,
+        }
+    }
+    seeds.sort_unstable();
+    seeds.dedup();
+    if seeds.is_empty() || eqn.outs().any(|out| program.ty(out).size() > MAX_APART_SIZE) {
+        return None;
+    }
+    let mut results: Vec<Vec<(usize, Option<Value>)>> = vec![Vec::new(); eqn.results as usize];
+    for seed in seeds {
+        let along = |operand: &Seeded| match operand {
+            Seeded::Known(value) => Along::Known(*value),
+            Seeded::Apart(parts) => match parts.iter().find(|(own, _)| *own == seed) {
+                Some((_, Some(value))) => Along::Value(*value),
+                Some((_, None)) => Along::Ones,
+                None => Along::Zero,
+            },
+            _ => Along::Zero,
+        };
+        let operands: Vec<Along> = operands.iter().map(along).collect();
+        for (result, value) in results.iter_mut().zip(one_seed(b, program, eqn, &operands)) {
+            result.push((seed, value));
+        }
+    }
+    Some(results.into_iter().map(Seeded::Apart).collect())
+}
+
+/// An operand along one seed.
+#[derive(Clone, Copy)]
+enum Along {
+    Known(Value),
+    Value(Value),
+    Ones,
+    Zero,
+}
+
+/// The results of an equation along one seed, on which an operand at least depends; `None` for ones.
+fn one_seed(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Along]) -> Vec<Option<Value>> {
+    use Along::{Known, Ones, Zero};
+    let made = |b: &mut Builder, k: usize| match operands[k] {
+        Known(value) | Along::Value(value) => value,
+        Ones => b.full(1.0, program.ty(eqn.args[k])),
+        Zero => b.full(0.0, program.ty(eqn.args[k])),
+    };
+    match (&eqn.op, operands) {
+        (Op::Binary(Binary::Mul), [Known(factor), Ones] | [Ones, Known(factor)]) => return vec![Some(*factor)],
+        (Op::Binary(Binary::Add), [Along::Value(x), Zero] | [Zero, Along::Value(x)])
+        | (Op::Binary(Binary::Sub), [Along::Value(x), Zero]) => return vec![Some(*x)],
+        (Op::Binary(Binary::Add), [Ones, Zero] | [Zero, Ones]) | (Op::Binary(Binary::Sub), [Ones, Zero]) => {
+            return vec![None];
+        }
+        (Op::Binary(Binary::Sub), [Zero, _]) => {
+            let y = made(b, 1);
+            return vec![Some(b.neg(y))];
+        }
+        (Op::Reshape(_) | Op::Slice(_) | Op::Permute(_) | Op::Broadcast(_) | Op::Reverse(_) | Op::Convert(_), [Ones]) => {
+            return vec![None];
+        }
+        _ => {}
+    }
+    let args: Vec<Value> = (0..operands.len()).map(|k| made(b, k)).collect();
+    b.ops(eqn.op.clone(), &args).into_iter().map(Some).collect()
 }
 
 /// `einsum` of a diagonal with a known operand: the diagonal's own labels run along the axis of
@@ -205,6 +307,7 @@ fn densify(b: &mut Builder, program: &Program, value: Value, seeded: &Seeded, le
             let zero = b.full(0.0, program.ty(value));
             b.repeat_in_front(zero, length)
         }
+        Seeded::Apart(parts) => joined(b, program.ty(value), parts, length),
         Seeded::Diagonal(scale) => {
             let ty = program.ty(value).clone();
             let scale = scale.unwrap_or_else(|| b.full(1.0, &ty));
@@ -213,6 +316,25 @@ fn densify(b: &mut Builder, program: &Program, value: Value, seeded: &Seeded, le
             b.reshape(square, &[&[length], &ty.shape[..]].concat())
         }
     }
+}
+
+/// The values along single seeds one after the other, zeros along all others.
+fn joined(b: &mut Builder, ty: &Type, parts: &[(usize, Option<Value>)], length: usize) -> Value {
+    let mut rows = Vec::new();
+    let mut next = 0;
+    let zeros = |b: &mut Builder, count: usize| b.full(0.0, &ty.with_shape([&[count], &ty.shape[..]].concat()));
+    for &(seed, value) in parts {
+        if seed > next {
+            rows.push(zeros(b, seed - next));
+        }
+        let value = value.unwrap_or_else(|| b.full(1.0, ty));
+        rows.push(b.reshape(value, &[&[1], &ty.shape[..]].concat()));
+        next = seed + 1;
+    }
+    if length > next {
+        rows.push(zeros(b, length - next));
+    }
+    if rows.len() == 1 { rows[0] } else { b.op(Concat { axis: 0 }, &rows) }
 }
 
 /// One more axis at the end, as long as `axis`; the numbers stand where the two indices are equal,

@@ -1,0 +1,349 @@
+//! Lanes: the same scalar program at many points.
+//!
+//! A function of small arrays that is mapped over a long axis is, point by point, a program of scalars: which element meets
+//! which is known, and views, concatenations, paddings and permutations are bookkeeping. A *part* of the Program whose
+//! values all have such an axis becomes one region whose rows are the points: every instruction works on one element of
+//! each array, for a chunk of points at a time. Equal operations are computed once, what no result needs never.
+//!
+//! A part is chosen where this is cheaper than regions and kernels of its own for every concatenation, sum and
+//! contraction, by the estimate in [`Estimate`].
+
+mod graph;
+mod lower;
+mod scalars;
+
+use std::collections::HashMap;
+
+use super::cluster::{computes, fuses};
+use super::flatten::Flat;
+use super::region::Lowered;
+use super::view::View;
+use crate::array::Strided;
+use crate::primitives::Op;
+use crate::program::Value;
+use scalars::Scalars;
+
+/// How many points make a part worth it: a chunk of them fills the vector instructions.
+const MIN_LANES: usize = 64;
+/// How many elements a value of a part has per point at most.
+const MAX_ELEMENTS: usize = 256;
+/// How many scalar operations an equation, and a part, stand for at most.
+const MAX_OPERATIONS: usize = 16384;
+/// How many arrays a region reads, and writes, at most.
+const MAX_OPERANDS: usize = 64;
+
+/// Which axis of a value is that of the points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Lane {
+    axis: usize,
+    /// How many points.
+    count: usize,
+    /// How many elements lie between two points.
+    inner: usize,
+}
+
+/// Equations that become one region.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) eqns: Vec<usize>,
+    pub(super) lowered: Lowered,
+}
+
+/// The equations that compute something, in an order in which every part is one step.
+#[derive(Debug)]
+pub(super) enum Item {
+    One(usize),
+    Part(Part),
+}
+
+impl Item {
+    /// A part's first equation and its region.
+    pub(super) fn part(self) -> Option<(usize, Lowered)> {
+        match self {
+            Item::One(_) => None,
+            Item::Part(part) => Some((part.eqns[0], part.lowered)),
+        }
+    }
+}
+
+/// Finds the parts of a Program.
+pub(super) fn items(flat: &Flat) -> Vec<Item> {
+    let mut finder = Finder::new(flat);
+    let computing: Vec<usize> = (0..flat.program.eqns().len()).filter(|&k| computes(flat, k)).collect();
+    computing.iter().for_each(|&k| finder.place(k));
+    let mut parts: Vec<(usize, Part)> = finder.parts();
+    if parts.is_empty() {
+        return computing.into_iter().map(Item::One).collect();
+    }
+    // What a part needs from outside lies on its level or below; what needs a part lies above.
+    let mut taken = vec![false; flat.program.eqns().len()];
+    parts.iter().flat_map(|(_, part)| &part.eqns).for_each(|&k| taken[k] = true);
+    let mut keyed: Vec<((usize, bool, usize), Item)> = Vec::new();
+    for k in computing {
+        if !taken[k] {
+            keyed.push(((finder.depth[k], finder.lane_of(k).is_some(), k), Item::One(k)));
+        }
+    }
+    for (depth, part) in parts.drain(..) {
+        keyed.push(((depth, true, part.eqns[0]), Item::Part(part)));
+    }
+    keyed.sort_by_key(|(key, _)| *key);
+    keyed.into_iter().map(|(_, item)| item).collect()
+}
+
+/// Which axis of an operand is that of the points, if `axis` is the result's; `None` if the operand is the same at every
+/// point.
+fn arg_axis(op: &Op, number: usize, axis: usize) -> Option<usize> {
+    match op {
+        Op::Pad(_) if number == 1 => None,
+        Op::Reduce(reduce) => (0..).filter(|own| !reduce.axes.contains(own)).nth(axis),
+        Op::Einsum(einsum) => {
+            let labels = if number == 0 { einsum.lhs() } else { einsum.rhs() };
+            labels.iter().position(|label| *label == einsum.out()[axis])
+        }
+        _ => Some(axis),
+    }
+}
+
+struct Finder<'a> {
+    flat: &'a Flat,
+    /// For each value that an equation of lanes computes.
+    lanes: Vec<Option<Lane>>,
+    /// The equation that computes each value.
+    made: Vec<Option<usize>>,
+    /// For each equation: on how many levels of parts it stands.
+    depth: Vec<usize>,
+    /// Equations of lanes that belong together: each names another one, the first names itself.
+    joined: Vec<usize>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(flat: &'a Flat) -> Self {
+        let (values, eqns) = (flat.views.len(), flat.program.eqns().len());
+        Finder {
+            flat,
+            lanes: vec![None; values],
+            made: vec![None; values],
+            depth: vec![0; eqns],
+            joined: (0..eqns).collect(),
+        }
+    }
+
+    fn lane_of(&self, k: usize) -> Option<Lane> {
+        self.lanes[self.flat.program.eqns()[k].first.index()]
+    }
+
+    fn root(&self, mut k: usize) -> usize {
+        while self.joined[k] != k {
+            k = self.joined[k];
+        }
+        k
+    }
+
+    /// The stored values that an equation reads.
+    fn bases(&self, k: usize) -> impl Iterator<Item = Value> {
+        let flat = self.flat;
+        let args = flat.program.eqns()[k].args.iter().filter(|arg| flat.literals[arg.index()].is_none());
+        args.map(|arg| flat.views[arg.index()].base)
+    }
+
+    /// Decides what an equation is.
+    fn place(&mut self, k: usize) {
+        let eqn = &self.flat.program.eqns()[k];
+        let lane = self.lane(k);
+        let mut depth = 0;
+        for base in self.bases(k).collect::<Vec<Value>>() {
+            let Some(maker) = self.made[base.index()] else { continue };
+            let above = match (self.lanes[base.index()], lane) {
+                (None, _) => 0,
+                (Some(own), Some(lane)) if own.count == lane.count => 0,
+                (Some(_), _) => 1,
+            };
+            depth = depth.max(self.depth[maker] + above);
+        }
+        self.depth[k] = depth;
+        if let Some(lane) = lane {
+            self.lanes[eqn.first.index()] = Some(lane);
+            for base in self.bases(k).collect::<Vec<Value>>() {
+                if let (Some(maker), Some(own)) = (self.made[base.index()], self.lanes[base.index()])
+                    && self.depth[maker] == depth
+                    && own.count == lane.count
+                {
+                    let (one, two) = (self.root(maker), self.root(k));
+                    self.joined[one.max(two)] = one.min(two);
+                }
+            }
+        }
+        for out in eqn.outs() {
+            self.made[out.index()] = Some(k);
+        }
+    }
+
+    /// The points of an equation, if it can be part of lanes.
+    fn lane(&self, k: usize) -> Option<Lane> {
+        let eqn = &self.flat.program.eqns()[k];
+        match &eqn.op {
+            Op::Concat(_) | Op::Pad(_) | Op::Einsum(_) => {}
+            _ if fuses(self.flat, k) => {}
+            _ => return None,
+        }
+        let shape = &self.flat.program.ty(eqn.first).shape;
+        let mut axes: Vec<usize> = (0..shape.len()).filter(|&axis| shape[axis] >= MIN_LANES).collect();
+        axes.sort_by_key(|&axis| std::cmp::Reverse(shape[axis]));
+        let lane = |axis: usize| Lane { axis, count: shape[axis], inner: shape[axis + 1..].iter().product() };
+        axes.into_iter().map(lane).find(|lane| self.fits(k, lane))
+    }
+
+    fn fits(&self, k: usize, lane: &Lane) -> bool {
+        let flat = self.flat;
+        let eqn = &flat.program.eqns()[k];
+        let size = flat.program.ty(eqn.first).size() / lane.count;
+        let moves = match &eqn.op {
+            Op::Concat(op) => op.axis == lane.axis,
+            Op::Pad(op) => (op.low[lane.axis], op.high[lane.axis], op.interior[lane.axis]) != (0, 0, 0),
+            _ => false,
+        };
+        if moves || size == 0 || size > MAX_ELEMENTS {
+            return false;
+        }
+        let terms = match &eqn.op {
+            Op::Einsum(op) => {
+                let lengths = op.lhs().iter().zip(&flat.program.ty(eqn.args[0]).shape);
+                let inner = |(label, length): (&u8, &usize)| if op.out().contains(label) { 1 } else { *length };
+                size * lengths.map(inner).product::<usize>()
+            }
+            _ => size,
+        };
+        terms > 0 && terms <= MAX_OPERATIONS / 4 && (0..eqn.args.len()).all(|n| self.operand_fits(k, n, lane))
+    }
+
+    /// Whether the elements of an operand are those of the same point.
+    fn operand_fits(&self, k: usize, n: usize, lane: &Lane) -> bool {
+        let flat = self.flat;
+        let eqn = &flat.program.eqns()[k];
+        let view: &View = &flat.views[eqn.args[n].index()];
+        let axis = arg_axis(&eqn.op, n, lane.axis);
+        let size = view.count() / axis.map_or(1, |_| lane.count);
+        if size > MAX_ELEMENTS {
+            return false;
+        }
+        if flat.literals[eqn.args[n].index()].is_some() {
+            return true;
+        }
+        let Some(own) = self.lanes[view.base.index()] else { return true };
+        let Some(axis) = axis else { return false };
+        if own.count != lane.count || view.shape[axis] != own.count || view.strides[axis] != own.inner.cast_signed() {
+            // Another axis of points: that value is read from memory, which only another part can see to.
+            return own.count != lane.count;
+        }
+        let others = |list: &[isize]| -> Vec<isize> {
+            list.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &x)| x).collect()
+        };
+        let lengths: Vec<usize> =
+            view.shape.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &x)| x).collect();
+        Strided::new(&lengths, &others(&view.strides), view.offset).all(|at| at / own.inner % own.count == 0)
+    }
+
+    /// The parts that are worth it, with their levels.
+    fn parts(&self) -> Vec<(usize, Part)> {
+        let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
+        for k in 0..self.depth.len() {
+            if self.made[self.flat.program.eqns()[k].first.index()] == Some(k) && self.lane_of(k).is_some() {
+                groups.entry(self.root(k)).or_default().push(k);
+            }
+        }
+        let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
+        groups.sort_unstable();
+        groups.into_iter().filter_map(|eqns| Some((self.depth[eqns[0]], self.part(eqns)?))).collect()
+    }
+
+    fn part(&self, eqns: Vec<usize>) -> Option<Part> {
+        let flat = self.flat;
+        let estimate = Estimate::of(self, &eqns);
+        if estimate.breaks == 0 || estimate.scalars > 4 * MAX_OPERATIONS {
+            return None;
+        }
+        let stored = self.stored(&eqns);
+        if stored.len() > MAX_OPERANDS {
+            return None;
+        }
+        let mut scalars = Scalars::new(flat, &self.lanes);
+        for &k in &eqns {
+            scalars.eqn(k);
+            if scalars.graph.len() > MAX_OPERATIONS {
+                return None;
+            }
+        }
+        let count = self.lane_of(eqns[0])?.count;
+        let targets: Vec<lower::Target> = stored
+            .iter()
+            .map(|&value| {
+                let lane = self.lanes[value.index()].expect("a value of the part");
+                lower::Target { value, inner: lane.inner, elements: &scalars.elements[&value] }
+            })
+            .collect();
+        let code = lower::Code::new(&scalars.graph, &targets);
+        if code.reads() > MAX_OPERANDS || estimate.fused < code.estimate(count) {
+            return None;
+        }
+        Some(Part { eqns, lowered: code.lower(flat, count, &targets)? })
+    }
+
+    /// The values that others than these equations need.
+    fn stored(&self, eqns: &[usize]) -> Vec<Value> {
+        let flat = self.flat;
+        let mut inside = vec![false; flat.program.eqns().len()];
+        eqns.iter().for_each(|&k| inside[k] = true);
+        let mut needed = vec![false; flat.views.len()];
+        flat.program.outputs().iter().for_each(|output| needed[output.index()] = true);
+        for (k, _) in inside.iter().enumerate().filter(|(_, inside)| !**inside) {
+            if computes(flat, k) {
+                self.bases(k).for_each(|base| needed[base.index()] = true);
+            }
+        }
+        eqns.iter().map(|&k| flat.program.eqns()[k].first).filter(|value| needed[value.index()]).collect()
+    }
+}
+
+/// What computing a part otherwise would cost, in nanoseconds of one thread.
+struct Estimate {
+    /// As regions, kernels and products.
+    fused: f64,
+    /// How often an intermediate value would have to be in memory.
+    breaks: usize,
+    /// Elements per point, over all equations.
+    scalars: usize,
+}
+
+/// An operation on an element in a fused region.
+const OPERATION: f64 = 0.15;
+/// An element of a value that is written to memory and read again.
+const ELEMENT: f64 = 1.0;
+/// A step.
+const STEP: f64 = 1000.0;
+
+impl Estimate {
+    fn of(finder: &Finder<'_>, eqns: &[usize]) -> Self {
+        let flat = finder.flat;
+        let mut estimate = Estimate { fused: STEP, breaks: 0, scalars: 0 };
+        for &k in eqns {
+            let eqn = &flat.program.eqns()[k];
+            let size = flat.program.ty(eqn.first).size();
+            let lane = finder.lane_of(k).expect("an equation of the part");
+            estimate.scalars += size / lane.count;
+            estimate.fused += OPERATION * size as f64;
+            let whole = matches!(eqn.op, Op::Concat(_) | Op::Pad(_) | Op::Einsum(_));
+            let far = eqn.args.iter().filter(|arg| {
+                let view = &flat.views[arg.index()];
+                let own = finder.lanes[view.base.index()].is_some() && flat.literals[arg.index()].is_none();
+                own && !matches!(eqn.op, Op::Reduce(_)) && !view.is_in_order() && view.spread(flat.program.ty(view.base).size()).is_none()
+            });
+            let far = far.count();
+            if whole || far > 0 {
+                estimate.breaks += 1;
+                estimate.fused += STEP + ELEMENT * (size * far.max(1)) as f64;
+            }
+        }
+        estimate
+    }
+}

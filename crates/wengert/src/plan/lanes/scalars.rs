@@ -1,0 +1,189 @@
+//! Equations to the scalar operations of one lane.
+
+use std::collections::HashMap;
+
+use super::super::flatten::Flat;
+use super::graph::{Graph, Node};
+use super::{Lane, arg_axis};
+use crate::array::{Strided, row_major};
+use crate::ops::Binary;
+use crate::primitives::{Concat, Convert, Einsum, Literal, Logic, Op, Pad, Reduce, Reducer};
+use crate::program::Value;
+
+/// The lanes' operations, and those of them that are the elements of each value.
+pub(super) struct Scalars<'a> {
+    flat: &'a Flat,
+    lanes: &'a [Option<Lane>],
+    pub(super) graph: Graph,
+    /// For each value that the part computes: its elements in one lane, row-major without the lanes' axis.
+    pub(super) elements: HashMap<Value, Vec<Node>>,
+}
+
+/// A shape without one axis.
+fn without<T: Copy>(list: &[T], axis: Option<usize>) -> Vec<T> {
+    list.iter().enumerate().filter(|(k, _)| Some(*k) != axis).map(|(_, &x)| x).collect()
+}
+
+impl<'a> Scalars<'a> {
+    pub(super) fn new(flat: &'a Flat, lanes: &'a [Option<Lane>]) -> Self {
+        Scalars { flat, lanes, graph: Graph::default(), elements: HashMap::new() }
+    }
+
+    /// Appends what an equation computes.
+    pub(super) fn eqn(&mut self, k: usize) {
+        let eqn = &self.flat.program.eqns()[k];
+        let lane = self.lanes[eqn.first.index()].expect("an equation of a part has lanes");
+        let axes: Vec<Option<usize>> = (0..eqn.args.len()).map(|n| arg_axis(&eqn.op, n, lane.axis)).collect();
+        let args: Vec<Vec<Node>> = eqn.args.iter().zip(&axes).map(|(&arg, &axis)| self.operand(arg, axis)).collect();
+        let shapes: Vec<Vec<usize>> =
+            eqn.args.iter().zip(&axes).map(|(&arg, &axis)| without(&self.flat.program.ty(arg).shape, axis)).collect();
+        let out = without(&self.flat.program.ty(eqn.first).shape, Some(lane.axis));
+        let result = match &eqn.op {
+            Op::Reduce(op) => self.reduce(op, &args[0], &shapes[0], axes[0].expect("a reduction along lanes")),
+            Op::Concat(op) => joined(*op, &args, &shapes, lane.axis),
+            Op::Pad(op) => padded(op, &args, &shapes[0], &out, lane.axis),
+            Op::Einsum(op) => {
+                let labels = [without(op.lhs(), axes[0]), without(op.rhs(), axes[1]), without(op.out(), Some(lane.axis))];
+                self.contract(op, &args, &shapes, labels)
+            }
+            op => (0..out.iter().product()).map(|i| self.elementwise(op, &args, i)).collect(),
+        };
+        self.elements.insert(eqn.first, result);
+    }
+
+    /// The elements of an operand in one lane.
+    fn operand(&mut self, arg: Value, axis: Option<usize>) -> Vec<Node> {
+        let flat = self.flat;
+        let view = &flat.views[arg.index()];
+        let shape = without(&view.shape, axis);
+        if let Some(literal) = flat.literals[arg.index()] {
+            return vec![self.graph.number(literal); shape.iter().product()];
+        }
+        let strides = without(&view.strides, axis);
+        let positions = Strided::new(&shape, &strides, view.offset);
+        if let Some(own) = self.elements.get(&view.base) {
+            let Lane { count, inner, .. } = self.lanes[view.base.index()].expect("its elements are lanes'");
+            return positions.map(|at| own[at / (count * inner) * inner + at % inner]).collect();
+        }
+        let (dtype, stride) = (flat.program.ty(view.base).dtype, axis.map_or(0, |axis| view.strides[axis]));
+        let graph = &mut self.graph;
+        positions.map(|at| graph.load(dtype, view.base, at, stride)).collect()
+    }
+
+    fn elementwise(&mut self, op: &Op, args: &[Vec<Node>], i: usize) -> Node {
+        let graph = &mut self.graph;
+        match op {
+            Op::Unary(op) => graph.unary(*op, args[0][i]),
+            Op::Binary(op) => graph.binary(*op, args[0][i], args[1][i]),
+            Op::Compare(op) => graph.compare(*op, args[0][i], args[1][i]),
+            Op::Logic(op) => graph.logic(*op, &args.iter().map(|arg| arg[i]).collect::<Vec<Node>>()),
+            Op::Select(_) => graph.select(args[0][i], args[1][i], args[2][i]),
+            Op::Convert(Convert(to)) => graph.convert(*to, args[0][i]),
+            other => unreachable!("`{other:?}` is no part of a lane"),
+        }
+    }
+
+    /// The elements one after the other, as the definition joins them: a sum begins with 0.
+    fn reduce(&mut self, op: &Reduce, x: &[Node], shape: &[usize], lane: usize) -> Vec<Node> {
+        let axes: Vec<usize> = op.axes.iter().map(|&axis| axis - usize::from(axis > lane)).collect();
+        let kept: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
+        let result: Vec<usize> = kept.iter().map(|&axis| shape[axis]).collect();
+        let mut strides = vec![0isize; shape.len()];
+        for (&axis, stride) in kept.iter().zip(row_major(&result)) {
+            strides[axis] = stride.cast_signed();
+        }
+        let mut sums: Vec<Option<Node>> = vec![None; result.iter().product()];
+        for (&x, place) in x.iter().zip(Strided::new(shape, &strides, 0)) {
+            let sum = match sums[place] {
+                None if op.reducer == Reducer::Sum => {
+                    let zero = self.zero(x);
+                    self.graph.binary(Binary::Add, zero, x)
+                }
+                None => x,
+                Some(sum) => self.join(op.reducer, sum, x),
+            };
+            sums[place] = Some(sum);
+        }
+        sums.into_iter().map(|sum| sum.expect("a reduction of at least one element")).collect()
+    }
+
+    /// 0 of the type of an operation.
+    fn zero(&mut self, x: Node) -> Node {
+        let dtype = self.graph.get(x).dtype;
+        self.graph.number(Literal::of(0.0, dtype))
+    }
+
+    fn join(&mut self, reducer: Reducer, x: Node, y: Node) -> Node {
+        match reducer {
+            Reducer::Sum => self.graph.binary(Binary::Add, x, y),
+            Reducer::Prod => self.graph.binary(Binary::Mul, x, y),
+            Reducer::Max => self.graph.binary(Binary::Max, x, y),
+            Reducer::Min => self.graph.binary(Binary::Min, x, y),
+            Reducer::All => self.graph.logic(Logic::And, &[x, y]),
+            Reducer::Any => self.graph.logic(Logic::Or, &[x, y]),
+        }
+    }
+
+    /// `out = sum of lhs * rhs`, in the order of the first operand's summed labels, beginning with 0.
+    fn contract(&mut self, op: &Einsum, args: &[Vec<Node>], shapes: &[Vec<usize>], labels: [Vec<u8>; 3]) -> Vec<Node> {
+        let [lhs, rhs, out] = labels;
+        let inner: Vec<u8> = lhs.iter().copied().filter(|label| !op.out().contains(label)).collect();
+        let length = |label: &u8| {
+            let find = |own: &[u8], shape: &[usize]| Some(shape[own.iter().position(|l| l == label)?]);
+            find(&lhs, &shapes[0]).or_else(|| find(&rhs, &shapes[1])).expect("a label of an operand")
+        };
+        let order: Vec<u8> = out.iter().chain(&inner).copied().collect();
+        let lengths: Vec<usize> = order.iter().map(length).collect();
+        let strides = |own: &[u8], shape: &[usize]| -> Vec<isize> {
+            let steps = row_major(shape);
+            let step = |label: &u8| own.iter().position(|l| l == label).map_or(0, |k| steps[k].cast_signed());
+            order.iter().map(step).collect()
+        };
+        let left = Strided::new(&lengths, &strides(&lhs, &shapes[0]), 0);
+        let right = Strided::new(&lengths, &strides(&rhs, &shapes[1]), 0);
+        let terms: usize = inner.iter().map(length).product();
+        let mut sums = Vec::new();
+        for (k, (i, j)) in left.zip(right).enumerate() {
+            let product = self.graph.binary(Binary::Mul, args[0][i], args[1][j]);
+            let sum = match k % terms {
+                0 => self.zero(product),
+                _ => sums.pop().expect("the sum so far"),
+            };
+            sums.push(self.graph.binary(Binary::Add, sum, product));
+        }
+        sums
+    }
+}
+
+/// The operands one after the other along an axis.
+fn joined(op: Concat, args: &[Vec<Node>], shapes: &[Vec<usize>], lane: usize) -> Vec<Node> {
+    let axis = op.axis - usize::from(op.axis > lane);
+    let outer: usize = shapes[0][..axis].iter().product();
+    let mut result = Vec::new();
+    for row in 0..outer {
+        for (arg, shape) in args.iter().zip(shapes) {
+            let width: usize = shape[axis..].iter().product();
+            result.extend(&arg[row * width..(row + 1) * width]);
+        }
+    }
+    result
+}
+
+/// The elements with others around and between.
+fn padded(op: &Pad, args: &[Vec<Node>], shape: &[usize], out: &[usize], lane: usize) -> Vec<Node> {
+    let (low, interior) = (without(&op.low, Some(lane)), without(&op.interior, Some(lane)));
+    let mut result = vec![args[1][0]; out.iter().product()];
+    let strides = row_major(out);
+    let mut source = args[0].iter();
+    crate::array::for_each_index(shape, |index| {
+        let element = *source.next().expect("an element per index");
+        let place = index.iter().enumerate().try_fold(0, |place, (axis, &i)| {
+            let at = usize::try_from(low[axis] + (i * (interior[axis] + 1)) as i64).ok()?;
+            (at < out[axis]).then(|| place + at * strides[axis])
+        });
+        if let Some(place) = place {
+            result[place] = element;
+        }
+    });
+    result
+}
