@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::rc::Rc;
 
 use wengert::prelude::*;
-use wengert::{TreeMath, value_and_grad};
+use wengert::{TreeMath, compile, value_and_grad};
 
 /// What a workload may be told when its data are made.
 pub(super) struct Setup {
@@ -45,13 +45,14 @@ impl Case {
 /// The case of a loss: its value and gradient at the parameters.
 pub(super) fn value_and_gradient<T>(parameters: T, loss: impl Fn(T) -> Tensor + Clone + 'static) -> Case
 where
-    T: TreeMath<Leaf = Tensor, Vars = T> + Clone + 'static,
+    T: TreeMath<Leaf = Tensor, Vars = T, Grad = T> + Clone + 'static,
     for<'a> &'a T: Tree<Leaf = Tensor, Vars = T, Grad = T>,
 {
     let primal = {
-        let (parameters, loss) = (parameters.clone(), loss.clone());
-        move || loss(parameters.clone())
+        let (parameters, loss) = (parameters.clone(), compile(loss.clone()));
+        move || loss.call(&parameters)
     };
-    let derivative = move || value_and_grad(&parameters, &loss);
+    let both = compile(move |parameters: T| value_and_grad(&parameters, &loss));
+    let derivative = move || both.call(&parameters);
     Case::new(primal, derivative, |_, (value, gradient)| [value.item(), gradient.norm().item()])
 }

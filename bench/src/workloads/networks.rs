@@ -1,7 +1,7 @@
 //! Networks in single precision: perceptrons, a convolutional one, a small transformer.
 
 use wengert::prelude::*;
-use wengert::{ConvOptions, DType, Pool, TreeMath};
+use wengert::{ConvOptions, DType, Pool, TreeMath, compile};
 
 use super::case::{Case, Setup, value_and_gradient};
 use super::data::{around_one, labels, uniform, unsigned};
@@ -47,7 +47,9 @@ fn perceptron(sizes: &[usize], count: usize, seed: u64) -> Case {
     let mut trained = layers.clone();
     let step = {
         let loss = loss.clone();
-        move || trained = descended(&trained, &loss)
+        // A step gives its parameters away: the new ones are written where the old ones lie.
+        let descend = compile(move |layers: Vec<Dense>| descended(&layers, &loss));
+        move || trained = descend.call_donating(std::mem::take(&mut trained))
     };
     Case { derivative: Box::new(step), ..value_and_gradient(layers, loss) }
 }

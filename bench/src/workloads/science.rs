@@ -3,7 +3,7 @@
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_3, FRAC_PI_4, PI};
 
-use wengert::DType;
+use wengert::{DType, compile};
 use wengert::prelude::*;
 
 use super::case::{Case, Setup, value_and_gradient};
@@ -81,10 +81,11 @@ fn logistic() -> (impl Fn(Tensor) -> Tensor + Clone + 'static, Tensor) {
 pub(super) fn logistic_hessian(_: &Setup) -> Case {
     let (f, w) = logistic();
     let primal = {
-        let (f, w) = (f.clone(), w.clone());
-        move || f(w.clone())
+        let (f, w) = (compile(f.clone()), w.clone());
+        move || f.call(&w)
     };
-    let derivative = move || hessian(&w, &f).single().clone();
+    let matrix = compile(move |w: Tensor| hessian(&w, &f).single().clone());
+    let derivative = move || matrix.call(&w);
     Case::new(primal, derivative, |f, hessian| [f.item(), frobenius(hessian)])
 }
 
@@ -93,12 +94,13 @@ pub(super) fn logistic_product(_: &Setup) -> Case {
     let (f, w) = logistic();
     let v = uniform(F64, &[200], 703, 1.0);
     let primal = {
-        let (f, w) = (f.clone(), w.clone());
-        move || f(w.clone())
+        let (f, w) = (compile(f.clone()), w.clone());
+        move || f.call(&w)
     };
     let derivative = {
         let v = v.clone();
-        move || hvp(&w, &v, &f)
+        let product = compile(move |(w, v): (Tensor, Tensor)| hvp(&w, &v, &f));
+        move || product.call((&w, &v))
     };
     Case::new(primal, derivative, move |_, product| [v.vdot(product).item(), frobenius(product)])
 }
@@ -212,9 +214,10 @@ pub(super) fn arm(_: &Setup) -> Case {
         }
     });
     let primal = {
-        let q = q.clone();
-        move || vmap(&q, |q| hand(&q))
+        let (q, hands) = (q.clone(), compile(|q: Tensor| vmap(&q, |q| hand(&q))));
+        move || hands.call(&q)
     };
-    let derivative = move || vmap(&q, |q| jacobian(&q, |q| hand(&q)).single().clone());
+    let jacobians = compile(|q: Tensor| vmap(&q, |q| jacobian(&q, |q| hand(&q)).single().clone()));
+    let derivative = move || jacobians.call(&q);
     Case::new(primal, derivative, |out, jacobians| [out.square().sum().item(), frobenius(jacobians)])
 }
