@@ -4,6 +4,8 @@
 //! same, if the elements it needs are those of its own place, and if no step in between would have to run in the middle of
 //! the region. The values of a region are *full*, one element per place, or one per *row* of `cols` places.
 
+use std::collections::HashSet;
+
 use super::flatten::{Flat, spans};
 use super::lanes::Item;
 use super::view::View;
@@ -20,7 +22,7 @@ pub(super) struct Cluster {
     /// Every step that has to run before, directly or not.
     before: Bits,
     /// How many operands from outside, and results, at most.
-    operands: usize,
+    pub(super) operands: usize,
 }
 
 /// How the elements of a region are arranged, as far as its equations say.
@@ -85,9 +87,26 @@ pub(super) struct Clusters {
     pub(super) home: Vec<Option<usize>>,
     /// For each value that a region computes: what it is there.
     pub(super) roles: Vec<Role>,
+    /// Values that a region computes again for itself.
+    clones: HashSet<(usize, Value)>,
 }
 
 impl Clusters {
+    /// Whether a step computes a value itself, there or again.
+    pub(super) fn holds(&self, step: usize, value: Value) -> bool {
+        self.home[value.index()] == Some(step) || self.clones.contains(&(step, value))
+    }
+
+    /// Adds an equation, whose value is `value`, to one more region, which reads so many operands more for it.
+    pub(super) fn clone_into(&mut self, step: usize, k: usize, value: Value, reads: usize) {
+        if self.clones.insert((step, value)) {
+            let own = &mut self.list[step];
+            let place = own.eqns.partition_point(|&eqn| eqn < k);
+            own.eqns.insert(place, k);
+            own.operands += reads;
+        }
+    }
+
     /// The steps that have to run before one.
     pub(super) fn before(&self, step: usize) -> impl Iterator<Item = usize> + '_ {
         self.list[step].before.iter()
@@ -111,7 +130,7 @@ const MAX_COLS: usize = 4096;
 /// Sums over rows of at most this many columns are kept beside a chunk.
 const MAX_TOTAL_COLS: usize = 8192;
 /// How many equations and operands a region has at most.
-const MAX_EQNS: usize = 400;
+pub(super) const MAX_EQNS: usize = 400;
 const MAX_OPERANDS: usize = 48;
 
 /// What a fused equation is, by itself.
@@ -173,7 +192,7 @@ pub(super) fn cluster(flat: &Flat, items: &[Item]) -> Clusters {
     let values = flat.views.len();
     let mut c = Clusterer {
         flat,
-        clusters: Clusters { list: Vec::new(), home: vec![None; values], roles: vec![Role::Full; values] },
+        clusters: Clusters { list: Vec::new(), home: vec![None; values], roles: vec![Role::Full; values], clones: HashSet::new() },
         readers: vec![Vec::new(); values],
     };
     for item in items {

@@ -13,6 +13,7 @@ mod lanes;
 pub(crate) mod kernel;
 pub(crate) mod kernels;
 mod product;
+mod recompute;
 mod region;
 mod view;
 
@@ -256,9 +257,10 @@ enum Results {
 fn build(program: &Program, options: &Options, results: Results, donated: &[bool]) -> Plan {
     let flat = flatten(program, results == Results::Written);
     let items = lanes::items(&flat);
-    let clusters = cluster(&flat, &items);
+    let mut clusters = cluster(&flat, &items);
     let order = order(&clusters);
     let (mut outputs, places) = outputs(program, &flat);
+    recompute::recompute(&flat, &mut clusters, &places);
     let wanted = donate::wanted(&flat, &clusters, &order, &outputs, donated);
     let mut planner = Planner::new(&flat, &clusters, &order, places, options);
     planner.in_place = wanted.iter().map(|pair| pair.value).collect();
@@ -359,8 +361,7 @@ impl<'a> Planner<'a> {
             for &k in &self.clusters.list[step].eqns {
                 for &arg in &self.flat.program.eqns()[k].args {
                     let base = self.flat.views[arg.index()].base;
-                    let home = self.clusters.home[base.index()];
-                    if self.flat.literals[arg.index()].is_none() && home.is_some_and(|home| home != step) {
+                    if self.flat.literals[arg.index()].is_none() && !self.clusters.holds(step, base) {
                         stored[base.index()] = true;
                     }
                 }
@@ -387,13 +388,17 @@ impl<'a> Planner<'a> {
         let cluster = &self.clusters.list[step];
         let eqns = cluster.eqns.clone();
         let flat = self.flat;
+        if eqns.is_empty() {
+            return None;
+        }
         if cluster.space.is_some_and(|extent| extent.count > 0) {
-            let storage = |value: Value| match stored[value.index()] {
+            let is_home = |value: Value| self.clusters.home[value.index()] == Some(step);
+            let storage = |value: Value| match stored[value.index()] && is_home(value) {
                 false => Storage::None,
                 true if self.in_place.contains(&value) => Storage::InPlace,
                 true => Storage::Own,
             };
-            let lowered = region::lower(flat, self.clusters, cluster, storage);
+            let lowered = region::lower(flat, self.clusters, step, storage);
             return Some(self.region(lowered, eqns));
         }
         if let Some(lowered) = self.parts.remove(&eqns[0]) {

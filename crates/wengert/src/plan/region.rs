@@ -6,7 +6,7 @@ use wengert_kernels::region::{
     self as kernels, Accumulator, Direct, Instr, Join, Kind, Level, Parts, Place, Region, Slot, Space, Transfer, Width,
 };
 
-use super::cluster::{Cluster, Clusters, Role, natural_cols};
+use super::cluster::{Clusters, Role, natural_cols};
 use super::flatten::{Flat, spans};
 use super::kernel::kind;
 use super::view::View;
@@ -35,9 +35,10 @@ pub(super) enum Storage {
 }
 
 /// Lowers a cluster; `stored` says which values are stored.
-pub(super) fn lower(flat: &Flat, clusters: &Clusters, cluster: &Cluster, stored: impl Fn(Value) -> Storage) -> Lowered {
+pub(super) fn lower(flat: &Flat, clusters: &Clusters, step: usize, stored: impl Fn(Value) -> Storage) -> Lowered {
+    let cluster = &clusters.list[step];
     let extent = cluster.space.expect("a cluster that fuses has elements");
-    let mut lowering = Lowering::new(flat, clusters, cluster, extent);
+    let mut lowering = Lowering::new(flat, clusters, step, extent);
     for (at, &k) in cluster.eqns.iter().enumerate() {
         lowering.eqn(at, k, &stored);
     }
@@ -69,7 +70,7 @@ enum Source {
 struct Lowering<'a> {
     flat: &'a Flat,
     clusters: &'a Clusters,
-    cluster: &'a Cluster,
+    step: usize,
     parts: Parts,
     reads: Vec<Value>,
     writes: Vec<Value>,
@@ -96,9 +97,10 @@ impl<'a> Lowering<'a> {
     fn new(
         flat: &'a Flat,
         clusters: &'a Clusters,
-        cluster: &'a Cluster,
+        step: usize,
         extent: super::cluster::Extent,
     ) -> Self {
+        let cluster = &clusters.list[step];
         let loads = cluster.eqns.iter().flat_map(|&k| &flat.program.eqns()[k].args).map(|arg| &flat.views[arg.index()]);
         let cols = natural_cols(&extent, loads);
         let groups = extent.groups.unwrap_or(1);
@@ -119,7 +121,7 @@ impl<'a> Lowering<'a> {
         let mut lowering = Lowering {
             flat,
             clusters,
-            cluster,
+            step,
             parts,
             reads: Vec::new(),
             writes: Vec::new(),
@@ -141,9 +143,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn own(&self, value: Value) -> bool {
-        let step = self.clusters.home[value.index()];
-        let first = self.flat.program.eqns()[self.cluster.eqns[0]].first;
-        step.is_some() && step == self.clusters.home[first.index()]
+        self.clusters.holds(self.step, value)
     }
 
     /// Whether an equation works on full values.

@@ -1,0 +1,204 @@
+//! What is computed again where it is needed instead of being stored: the residual that costs less than its memory.
+//!
+//! A value that only regions read, made of a few cheap operations from what is in memory anyway, becomes part of every
+//! region that reads it. So the slope of a rectifier is recomputed from its argument, a centred value from the value and
+//! its mean. The rule is the classical one, store what is expensive and recompute what is cheap (Griewank and Walther,
+//! *Evaluating Derivatives*, 2008, chapter 12), with bytes for prices.
+
+use std::collections::BTreeSet;
+
+use super::cluster::{Clusters, Role};
+use super::flatten::Flat;
+use crate::ops::{Binary, Unary};
+use crate::primitives::Op;
+use crate::program::Value;
+
+/// How much work a value may cost again in one region, in additions.
+const MAX_WORK: usize = 8;
+
+/// How many operands a region may have with what it reads for this.
+const MAX_READS: usize = 60;
+
+/// Moves cheap values into the regions that read them. `results` says which values the caller gets.
+pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<usize>]) {
+    // For each value: its reading steps; what defines it; whether something else than a region reads it.
+    let mut readers: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); flat.views.len()];
+    for (step, cluster) in clusters.list.iter().enumerate() {
+        for &k in &cluster.eqns {
+            for base in bases(flat, k) {
+                readers[base.index()].insert(step);
+            }
+        }
+    }
+    let mut definitions: Vec<Option<usize>> = vec![None; flat.views.len()];
+    for (k, eqn) in flat.program.eqns().iter().enumerate() {
+        eqn.outs().for_each(|out| definitions[out.index()] = Some(k));
+    }
+    // Later values first: they are made of earlier ones.
+    for k in (0..flat.program.eqns().len()).rev() {
+        let value = flat.program.eqns()[k].first;
+        let Some(home) = clusters.home[value.index()] else { continue };
+        let others: Vec<usize> = readers[value.index()].iter().copied().filter(|&step| step != home).collect();
+        let free = clusters.list[home].space.is_some()
+            && clusters.roles[value.index()] == Role::Full
+            && results[value.index()].is_none();
+        if others.is_empty() || !free {
+            continue;
+        }
+        let attempt = |&step: &usize| {
+            let (clusters, readers, definitions) = (&*clusters, &readers[..], &definitions[..]);
+            let clones = BTreeSet::new();
+            Attempt { flat, clusters, readers, results, definitions, step, work: 0, bytes: 0, reads: 0, clones }.run(k)
+        };
+        let plans: Option<Vec<BTreeSet<usize>>> = others.iter().map(attempt).collect();
+        let Some(plans) = plans else { continue };
+        for (&step, clones) in others.iter().zip(&plans) {
+            for &clone in clones {
+                let eqn = &flat.program.eqns()[clone];
+                clusters.clone_into(step, clone, eqn.first, eqn.args.len());
+                for base in bases(flat, clone) {
+                    readers[base.index()].insert(step);
+                }
+            }
+        }
+        readers[value.index()].retain(|&step| step == home);
+    }
+    drop_unused(flat, clusters, results);
+}
+
+/// The stored values that an equation reads.
+fn bases(flat: &Flat, k: usize) -> impl Iterator<Item = Value> + '_ {
+    let args = flat.program.eqns()[k].args.iter();
+    args.filter(|arg| flat.literals[arg.index()].is_none()).map(|arg| flat.views[arg.index()].base)
+}
+
+/// The way to have a value in one more region.
+struct Attempt<'a> {
+    flat: &'a Flat,
+    clusters: &'a Clusters,
+    readers: &'a [BTreeSet<usize>],
+    results: &'a [Option<usize>],
+    definitions: &'a [Option<usize>],
+    step: usize,
+    work: usize,
+    /// Operands that the region would read besides.
+    reads: usize,
+    /// Bytes that the region would read besides.
+    bytes: usize,
+    clones: BTreeSet<usize>,
+}
+
+impl Attempt<'_> {
+    /// The equations that the region needs for the value of equation `k`; `None` if that costs too much.
+    fn run(mut self, k: usize) -> Option<BTreeSet<usize>> {
+        let value = self.flat.program.eqns()[k].first;
+        let ty = self.flat.program.ty(value);
+        let space = self.clusters.list[self.step].space?;
+        // Every reader in the region takes the element of its own place.
+        let reads_in_order = self.clusters.list[self.step].eqns.iter().all(|&reader| {
+            self.flat.program.eqns()[reader].args.iter().all(|arg| {
+                let view = &self.flat.views[arg.index()];
+                view.base != value || view.is_in_order()
+            })
+        });
+        if space.count != ty.size() || !reads_in_order {
+            return None;
+        }
+        self.clone(k)?;
+        let operands = self.clusters.list[self.step].operands + self.reads;
+        // Saved: one write, and a read here.
+        (operands <= MAX_READS && self.bytes <= 2 * super::kernel::bytes(ty)).then_some(self.clones)
+    }
+
+    fn clone(&mut self, k: usize) -> Option<()> {
+        let (flat, clusters) = (self.flat, self.clusters);
+        let eqn = &flat.program.eqns()[k];
+        self.work += price(&eqn.op)?;
+        if self.work > MAX_WORK || clusters.list[self.step].eqns.len() + self.clones.len() >= super::cluster::MAX_EQNS {
+            return None;
+        }
+        self.clones.insert(k);
+        let count = flat.program.ty(eqn.first).size();
+        for arg in eqn.args.iter().filter(|arg| flat.literals[arg.index()].is_none()) {
+            let view = &flat.views[arg.index()];
+            let base = view.base;
+            if clusters.holds(self.step, base) {
+                // What the region has itself may come too late, or be a row's.
+                return None;
+            }
+            let in_order = view.is_in_order() && flat.program.ty(base).size() == count;
+            let in_memory = match clusters.home[base.index()] {
+                None => true,
+                Some(home) => {
+                    clusters.list[home].space.is_none()
+                        || self.results[base.index()].is_some()
+                        || self.readers[base.index()].iter().any(|&step| step != home)
+                }
+            };
+            if in_memory {
+                if !self.readers[base.index()].contains(&self.step) {
+                    self.bytes += super::kernel::bytes(flat.program.ty(base));
+                    self.reads += 1;
+                }
+                continue;
+            }
+            let definition = self.definitions[base.index()]?;
+            if self.clones.contains(&definition) {
+                continue;
+            }
+            if !in_order || clusters.roles[base.index()] != Role::Full {
+                return None;
+            }
+            self.clone(definition)?;
+        }
+        Some(())
+    }
+}
+
+/// What an operation costs per element, in additions; `None` if it is never done twice.
+fn price(op: &Op) -> Option<usize> {
+    match op {
+        Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => Some(1),
+        Op::Unary(op) => match op {
+            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square | Unary::Relu | Unary::Detach => Some(1),
+            Unary::Recip | Unary::Sqrt | Unary::Rsqrt => Some(4),
+            _ => None,
+        },
+        Op::Binary(op) => match op {
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Max | Binary::Min => Some(1),
+            Binary::Div => Some(4),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Takes out of the regions what neither they nor others read any more.
+fn drop_unused(flat: &Flat, clusters: &mut Clusters, results: &[Option<usize>]) {
+    let mut needed: Vec<bool> = results.iter().map(Option::is_some).collect();
+    for (step, cluster) in clusters.list.iter().enumerate() {
+        for &k in &cluster.eqns {
+            for base in bases(flat, k).filter(|&base| !clusters.holds(step, base)) {
+                needed[base.index()] = true;
+            }
+        }
+    }
+    for step in 0..clusters.list.len() {
+        if clusters.list[step].space.is_none() {
+            continue;
+        }
+        let mut used: BTreeSet<Value> = BTreeSet::new();
+        let eqns = clusters.list[step].eqns.clone();
+        let mut kept: Vec<usize> = Vec::with_capacity(eqns.len());
+        for &k in eqns.iter().rev() {
+            let value = flat.program.eqns()[k].first;
+            let stored = needed[value.index()] && clusters.home[value.index()] == Some(step);
+            if stored || used.contains(&value) {
+                kept.push(k);
+                used.extend(bases(flat, k));
+            }
+        }
+        kept.reverse();
+        clusters.list[step].eqns = kept;
+    }
+}
