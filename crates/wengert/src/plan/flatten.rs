@@ -276,8 +276,3 @@ pub(super) fn spans(op: &Reduce, ty: &Type) -> [usize; 3] {
     let product = |range: &[usize]| range.iter().product::<usize>();
     [product(&ty.shape[..first]), product(&ty.shape[first..=last]), product(&ty.shape[last + 1..])]
 }
-
-/// Whether an operation names itself a view of its operand, given that operand's view.
-pub(super) fn is_view(op: &Op) -> bool {
-    is_movement(op)
-}

@@ -7,7 +7,7 @@
 mod buffers;
 mod cluster;
 mod donate;
-mod explain;
+pub(crate) mod explain;
 mod flatten;
 mod lanes;
 pub(crate) mod kernel;
@@ -30,6 +30,7 @@ use crate::primitives::{Op, Primitive};
 use crate::program::{Program, Value};
 use buffers::Life;
 use cluster::{Clusters, cluster};
+pub use explain::{Detail, StepInfo, StepKind, Summary};
 use flatten::{Flat, flatten};
 use kernel::{Kernel, bytes, kind};
 use lanes::Item;

@@ -126,10 +126,3 @@ fn longest(axes: Vec<Axis>, batch: &mut Vec<Axis>, strides: impl Fn(&Axis) -> [O
     batch.extend(axes.iter().enumerate().filter(|(k, _)| *k < start || *k >= end).map(|(_, axis)| *axis));
     best
 }
-
-impl Matrices {
-    /// Multiplications and additions.
-    pub(super) fn operations(&self) -> usize {
-        2 * self.batch.iter().product::<usize>() * self.dims.iter().product::<usize>()
-    }
-}

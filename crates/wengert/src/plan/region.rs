@@ -468,8 +468,7 @@ fn unary(op: Unary, kind: Kind) -> kernels::Op {
         | Unary::Lgamma
         | Unary::Digamma
         | Unary::Polygamma(_)
-        | Unary::Sinc(_)
-        | Unary::Sech2 => return kernels::Op::Call1(call_unary, packed(op.encode()), kind),
+        | Unary::Sinc(_) => return kernels::Op::Call1(call_unary, packed(op.encode()), kind),
     };
     kernels::Op::Unary(to, kind)
 }
