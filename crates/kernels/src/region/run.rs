@@ -21,7 +21,7 @@ struct Memory<'a> {
 unsafe impl Sync for Memory<'_> {}
 
 /// How many operands of each side a region may have without a list on the heap.
-pub(super) const MAX_OPERANDS: usize = 64;
+pub(super) const MAX_OPERANDS: usize = 256;
 
 impl Region {
     /// Runs the region. `scratch` has [`Region::scratch`] bytes for the threads of the pool.

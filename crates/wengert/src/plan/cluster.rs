@@ -21,8 +21,8 @@ pub(super) struct Cluster {
     pub(super) space: Option<Extent>,
     /// Every step that has to run before, directly or not.
     before: Bits,
-    /// How many operands from outside, and results, at most.
-    pub(super) operands: usize,
+    /// The stored values that it reads, if it is a region.
+    reads: Vec<Value>,
 }
 
 /// How the elements of a region are arranged, as far as its equations say.
@@ -97,13 +97,19 @@ impl Clusters {
         self.home[value.index()] == Some(step) || self.clones.contains(&(step, value))
     }
 
-    /// Adds an equation, whose value is `value`, to one more region, which reads so many operands more for it.
-    pub(super) fn clone_into(&mut self, step: usize, k: usize, value: Value, reads: usize) {
+    /// How many stored values a region reads.
+    pub(super) fn read_count(&self, step: usize) -> usize {
+        self.list[step].reads.len()
+    }
+
+    /// Adds an equation, whose value is `value`, to one more region.
+    pub(super) fn clone_into(&mut self, step: usize, k: usize, value: Value, reads: impl Iterator<Item = Value>) {
         if self.clones.insert((step, value)) {
             let own = &mut self.list[step];
             let place = own.eqns.partition_point(|&eqn| eqn < k);
             own.eqns.insert(place, k);
-            own.operands += reads;
+            let new: Vec<Value> = reads.filter(|base| !own.reads.contains(base)).collect();
+            own.reads.extend(new);
         }
     }
 
@@ -129,9 +135,9 @@ enum Link {
 const MAX_COLS: usize = 4096;
 /// Sums over rows of at most this many columns are kept beside a chunk.
 const MAX_TOTAL_COLS: usize = 8192;
-/// How many equations and operands a region has at most.
-pub(super) const MAX_EQNS: usize = 400;
-const MAX_OPERANDS: usize = 48;
+/// How many equations a region has at most, and how many values it reads.
+pub(super) const MAX_EQNS: usize = 200;
+pub(super) const MAX_READS: usize = 48;
 
 /// What a fused equation is, by itself.
 struct Shape {
@@ -263,7 +269,7 @@ impl Clusterer<'_> {
     /// Equations that are a step, whatever comes.
     fn step(&mut self, eqns: &[usize]) {
         let step = self.clusters.list.len();
-        self.clusters.list.push(Cluster { eqns: eqns.to_vec(), space: None, before: Bits::default(), operands: 0 });
+        self.clusters.list.push(Cluster { eqns: eqns.to_vec(), space: None, before: Bits::default(), reads: Vec::new() });
         let outs = eqns.iter().flat_map(|&k| self.flat.program.eqns()[k].outs());
         outs.for_each(|out| self.clusters.home[out.index()] = Some(step));
         let mut needs: Vec<usize> = eqns.iter().flat_map(|&k| self.needs(k)).collect();
@@ -323,8 +329,8 @@ impl Clusterer<'_> {
         let step = self.clusters.list.len();
         let free = Extent { count: shape.count, cols: None, groups: None };
         let (space, role) = placed(&free, shape).expect("an equation fits a region of its own");
-        let operands = self.flat.program.eqns()[k].args.len() + 1;
-        self.clusters.list.push(Cluster { eqns: vec![k], space: Some(space), before: Bits::default(), operands });
+        let cluster = Cluster { eqns: vec![k], space: Some(space), before: Bits::default(), reads: Vec::new() };
+        self.clusters.list.push(cluster);
         self.settle(k, step, role);
         step
     }
@@ -333,6 +339,15 @@ impl Clusterer<'_> {
         let out = self.flat.program.eqns()[k].first.index();
         self.clusters.home[out] = Some(step);
         self.clusters.roles[out] = role;
+        let flat = self.flat;
+        for arg in flat.program.eqns()[k].args.iter().filter(|arg| flat.literals[arg.index()].is_none()) {
+            let base = flat.views[arg.index()].base;
+            let outside = self.clusters.home[base.index()] != Some(step);
+            let reads = &mut self.clusters.list[step].reads;
+            if outside && !reads.contains(&base) {
+                reads.push(base);
+            }
+        }
         let needs = self.needs(k);
         self.add_before(step, &needs);
     }
@@ -341,7 +356,7 @@ impl Clusterer<'_> {
     fn join(&mut self, k: usize, shape: &Shape, links: &[Link], step: usize) -> bool {
         let own = &self.clusters.list[step];
         let Some(extent) = own.space else { return false };
-        if own.eqns.len() >= MAX_EQNS || own.operands + links.len() + 1 > MAX_OPERANDS {
+        if own.eqns.len() >= MAX_EQNS || own.reads.len() + links.len() > MAX_READS {
             return false;
         }
         // What the region would be made wider for: its values become those of rows.
@@ -397,7 +412,6 @@ impl Clusterer<'_> {
         let own = &mut self.clusters.list[step];
         own.space = Some(space);
         own.eqns.push(k);
-        own.operands += links.len() + 1;
         self.settle(k, step, role);
         true
     }
@@ -409,7 +423,7 @@ impl Clusterer<'_> {
         }
         let (a, b) = (&self.clusters.list[one], &self.clusters.list[two]);
         let (Some(x), Some(y)) = (a.space, b.space) else { return };
-        if a.eqns.len() + b.eqns.len() > MAX_EQNS || a.operands + b.operands > MAX_OPERANDS {
+        if a.eqns.len() + b.eqns.len() > MAX_EQNS || a.reads.len() + b.reads.len() > MAX_READS {
             return;
         }
         let Some(space) = united(&x, &y) else { return };
@@ -419,9 +433,9 @@ impl Clusterer<'_> {
         if between(one, two) || between(two, one) || !self.links_fit(one, two, &space) || !self.links_fit(two, one, &space) {
             return;
         }
-        let Cluster { eqns, before, operands, .. } = std::mem::replace(
+        let Cluster { eqns, before, reads, .. } = std::mem::replace(
             &mut self.clusters.list[two],
-            Cluster { eqns: Vec::new(), space: None, before: Bits::default(), operands: 0 },
+            Cluster { eqns: Vec::new(), space: None, before: Bits::default(), reads: Vec::new() },
         );
         for &k in &eqns {
             self.clusters.home[self.flat.program.eqns()[k].first.index()] = Some(one);
@@ -430,7 +444,9 @@ impl Clusterer<'_> {
         own.space = Some(space);
         own.eqns.extend(eqns);
         own.eqns.sort_unstable();
-        own.operands += operands;
+        own.reads.extend(reads);
+        own.reads.sort_unstable();
+        own.reads.dedup();
         own.before.join(&before);
         own.before.remove(one);
         own.before.remove(two);

@@ -12,6 +12,7 @@ mod flatten;
 mod lanes;
 pub(crate) mod kernel;
 pub(crate) mod kernels;
+mod pairs;
 mod product;
 mod recompute;
 mod region;

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::cluster::{Clusters, Role};
+use super::cluster::{Clusters, MAX_READS, Role};
 use super::flatten::Flat;
 use crate::ops::{Binary, Unary};
 use crate::primitives::Op;
@@ -15,9 +15,6 @@ use crate::program::Value;
 
 /// How much work a value may cost again in one region, in additions.
 const MAX_WORK: usize = 8;
-
-/// How many operands a region may have with what it reads for this.
-const MAX_READS: usize = 60;
 
 /// Moves cheap values into the regions that read them. `results` says which values the caller gets.
 pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<usize>]) {
@@ -54,8 +51,8 @@ pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<
         let Some(plans) = plans else { continue };
         for (&step, clones) in others.iter().zip(&plans) {
             for &clone in clones {
-                let eqn = &flat.program.eqns()[clone];
-                clusters.clone_into(step, clone, eqn.first, eqn.args.len());
+                let reads: Vec<Value> = bases(flat, clone).filter(|&base| !clusters.holds(step, base)).collect();
+                clusters.clone_into(step, clone, flat.program.eqns()[clone].first, reads.into_iter());
                 for base in bases(flat, clone) {
                     readers[base.index()].insert(step);
                 }
@@ -105,7 +102,7 @@ impl Attempt<'_> {
             return None;
         }
         self.clone(k)?;
-        let operands = self.clusters.list[self.step].operands + self.reads;
+        let operands = self.clusters.read_count(self.step) + self.reads;
         // Saved: one write, and a read here.
         (operands <= MAX_READS && self.bytes <= 2 * super::kernel::bytes(ty)).then_some(self.clones)
     }

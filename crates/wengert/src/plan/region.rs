@@ -9,6 +9,7 @@ use wengert_kernels::region::{
 use super::cluster::{Clusters, Role, natural_cols};
 use super::flatten::{Flat, spans};
 use super::kernel::kind;
+use super::pairs::{Joined, pairs};
 use super::view::View;
 use crate::array::DType;
 use crate::ops::{Binary, Compare, Unary};
@@ -38,9 +39,12 @@ pub(super) enum Storage {
 pub(super) fn lower(flat: &Flat, clusters: &Clusters, step: usize, stored: impl Fn(Value) -> Storage) -> Lowered {
     let cluster = &clusters.list[step];
     let extent = cluster.space.expect("a cluster that fuses has elements");
-    let mut lowering = Lowering::new(flat, clusters, step, extent);
+    let joined = joined(flat, clusters, step, &stored);
+    let mut lowering = Lowering::new(flat, clusters, step, extent, joined);
     for (at, &k) in cluster.eqns.iter().enumerate() {
-        lowering.eqn(at, k, &stored);
+        if !lowering.is_inside(k) {
+            lowering.eqn(at, k, &stored);
+        }
     }
     let Lowering { mut parts, reads, writes, directs, .. } = lowering;
     // What is used where it lies comes after the slots, now that their number is known.
@@ -52,6 +56,30 @@ pub(super) fn lower(flat: &Flat, clusters: &Clusters, step: usize, stored: impl 
     let parts = Parts { inputs: reads.len(), outputs: writes.len(), directs, ..parts };
     let region = Region::new(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
     Lowered { region, reads, writes }
+}
+
+/// The equations of a region that are computed together with the one that uses them.
+fn joined(
+    flat: &Flat,
+    clusters: &Clusters,
+    step: usize,
+    stored: &impl Fn(Value) -> Storage,
+) -> HashMap<usize, Joined> {
+    let eqns = &clusters.list[step].eqns;
+    // How often each value is used, and what its last user is to the region.
+    let mut uses: HashMap<Value, (usize, Role)> = HashMap::new();
+    for &k in eqns {
+        let eqn = &flat.program.eqns()[k];
+        for arg in eqn.args.iter().filter(|arg| flat.literals[arg.index()].is_none()) {
+            let entry = uses.entry(flat.views[arg.index()].base).or_insert((0, Role::Full));
+            *entry = (entry.0 + 1, clusters.roles[eqn.first.index()]);
+        }
+    }
+    let alone = |value: Value| {
+        let role = clusters.roles[value.index()];
+        stored(value) == Storage::None && uses.get(&value) == Some(&(1, role))
+    };
+    pairs(flat, eqns, alone)
 }
 
 /// Where an operand of an instruction comes from.
@@ -71,6 +99,8 @@ struct Lowering<'a> {
     flat: &'a Flat,
     clusters: &'a Clusters,
     step: usize,
+    /// Equations that take another one in.
+    joined: HashMap<usize, Joined>,
     parts: Parts,
     reads: Vec<Value>,
     writes: Vec<Value>,
@@ -99,6 +129,7 @@ impl<'a> Lowering<'a> {
         clusters: &'a Clusters,
         step: usize,
         extent: super::cluster::Extent,
+        joined: HashMap<usize, Joined>,
     ) -> Self {
         let cluster = &clusters.list[step];
         let loads = cluster.eqns.iter().flat_map(|&k| &flat.program.eqns()[k].args).map(|arg| &flat.views[arg.index()]);
@@ -122,6 +153,7 @@ impl<'a> Lowering<'a> {
             flat,
             clusters,
             step,
+            joined,
             parts,
             reads: Vec::new(),
             writes: Vec::new(),
@@ -132,6 +164,9 @@ impl<'a> Lowering<'a> {
             directs: Vec::new(),
         };
         for (at, &k) in cluster.eqns.iter().enumerate() {
+            if lowering.is_inside(k) {
+                continue;
+            }
             for source in lowering.sources(k) {
                 if let Source::Spread(value) = &source {
                     lowering.last.insert(Source::Own(*value), at);
@@ -155,8 +190,21 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The operands of an equation.
+    /// Whether an equation is computed together with the one that uses it.
+    fn is_inside(&self, k: usize) -> bool {
+        self.joined.values().any(|joined| joined.inner == k)
+    }
+
+    /// The operands of an equation's instruction.
     fn sources(&self, k: usize) -> Vec<Source> {
+        match self.joined.get(&k) {
+            Some(joined) => joined.operands(&self.own_sources(joined.inner), &self.own_sources(k)).to_vec(),
+            None => self.own_sources(k),
+        }
+    }
+
+    /// The operands of an equation.
+    fn own_sources(&self, k: usize) -> Vec<Source> {
         let eqn = &self.flat.program.eqns()[k];
         let full = self.works_full(k);
         let source = |&arg: &Value| {
@@ -301,6 +349,7 @@ impl<'a> Lowering<'a> {
         let (out, result) = (eqn.first, kind(self.flat.program.ty(eqn.first).dtype));
         let operand = self.flat.program.ty(eqn.args[0]).dtype;
         let op = match &eqn.op {
+            _ if self.joined.contains_key(&k) => kernels::Op::Pair(self.joined[&k].pair, result),
             Op::Select(_) => kernels::Op::Select(result),
             Op::Reduce(reduce) => kernels::Op::JoinCols(join(reduce.reducer), kind(operand)),
             op => instruction(op, operand),
