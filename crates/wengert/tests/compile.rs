@@ -225,18 +225,15 @@ fn random_numbers_follow_their_key() {
 
 #[test]
 fn reading_a_number_names_the_line() {
-    for (line, panic) in [
-        (
-            line!(),
-            std::panic::catch_unwind(|| compile(|x: Tensor| Tensor::from(x.sum().item())).call(Tensor::ones(&[2]))),
-        ),
-        (
-            line!() + 1,
-            std::panic::catch_unwind(|| {
-                compile(|x: Tensor| grad(&x, |x| x.sum() * x.to_vec()[0])).call(Tensor::ones(&[2]))
-            }),
-        ),
-    ] {
+    let ones = || Tensor::ones(&[2]);
+    let outer = line!() + 1;
+    let read = compile(|x: Tensor| Tensor::from(x.sum().item()));
+    // In the function of a driver inside it too.
+    let inner = line!() + 1;
+    let read_inside = compile(|x: Tensor| grad(&x, |x| x.sum() * x.to_vec()[0]));
+    let outer_panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read.call(ones())));
+    let inner_panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read_inside.call(ones())));
+    for (line, panic) in [(outer, outer_panic), (inner, inner_panic)] {
         let text = message(panic.unwrap_err());
         assert!(text.contains("recorded without its point") && text.contains(&format!("compile.rs:{line}:")), "{text}");
     }
