@@ -46,7 +46,8 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
     let make_vars = rebuild(tree, "vars", "lift");
     let make_grad = rebuild(tree, "grad", "next");
     // The arguments' names carry the span of the call, like the expressions that use them.
-    let [visit, structure, lift, next] = ["visit", "structure", "lift", "next"].map(|name| Ident::new(name, Span::call_site()));
+    let [visit, structure, lift, next] =
+        ["visit", "structure", "lift", "next"].map(|name| Ident::new(name, Span::call_site()));
     // A struct of tensors has no place for leaves of other types: they come as a list.
     let (each, make_each) = match tree.leaf {
         Leaf::Parameter(_) => {

@@ -267,7 +267,8 @@ where
     fn trace<T: Tree<Leaf = Tensor, Vars = A>>(&self, arguments: &T) -> Result<Arc<Trace<O>>, Error> {
         let structure = Structure::of(arguments).known();
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
-        let fits = |trace: &&Arc<Trace<O>>| structure.is_some() && trace.structure == structure && trace.fits(arguments);
+        let fits =
+            |trace: &&Arc<Trace<O>>| structure.is_some() && trace.structure == structure && trace.fits(arguments);
         let known = self.traces.read().unwrap_or_else(PoisonError::into_inner).iter().find(fits).cloned();
         if let Some(trace) = known {
             trace.used.store(now, Ordering::Relaxed);

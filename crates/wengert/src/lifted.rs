@@ -258,7 +258,12 @@ pub(crate) fn plain(made: &Made, closed: &Closed, point: &[Tensor], directions: 
     }
     let known = |operand: &&Tensor| graph::force(operand, line).or_raise();
     let inputs: Vec<Array> = operands.iter().map(known).collect();
-    made.run(inputs.iter()).map_err(|error| error.at(Some(line))).or_raise().iter().map(|result| result.to_f64()[0]).collect()
+    made.run(inputs.iter())
+        .map_err(|error| error.at(Some(line)))
+        .or_raise()
+        .iter()
+        .map(|result| result.to_f64()[0])
+        .collect()
 }
 
 /// The results as variables of the level around.

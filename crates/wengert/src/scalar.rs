@@ -4,12 +4,12 @@
 use std::cmp::Ordering;
 
 use crate::algorithm::{Base, Task};
+#[cfg(feature = "arrays")]
+use crate::execute::Made;
 use crate::leaf::Leaf;
 #[cfg(feature = "arrays")]
 use crate::lifted;
 use crate::ops::{Binary, Compare, Unary};
-#[cfg(feature = "arrays")]
-use crate::execute::Made;
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
@@ -69,8 +69,7 @@ pub trait Sealed: Sized {
     #[cfg(feature = "arrays")]
     /// Applies a Program of rank-0 values to the point, the captures and the directions.
     #[track_caller]
-    fn apply_lifted(made: &Made, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line)
-    -> Vec<Self>;
+    fn apply_lifted(made: &Made, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line) -> Vec<Self>;
 }
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]

@@ -42,6 +42,7 @@ const ORDER: &[&[&str]] = &[
     // What the user calls: the drivers, and what is built on them.
     &["api"],
     &["functional"],
+    &["compile"],
     &["rules"],
     &["record"],
     &["diagnose"],

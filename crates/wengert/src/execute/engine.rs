@@ -41,7 +41,7 @@ pub(crate) struct Memory {
 const LARGE: usize = 1 << 20;
 
 impl Memory {
-    /// The list of the inputs, which is empty: to be filled before [`Plan::run_filled`].
+    /// The list of the inputs, which is empty: to be filled before [`Plan::run`].
     pub(crate) fn inputs(&mut self) -> &mut Vec<Option<Data>> {
         // What a run that failed while it was filled left behind.
         self.inputs.clear();
@@ -86,24 +86,11 @@ impl Plan {
         Ok(Memory { arena, inputs, kept: vec![[None, None]; self.outputs().len()] })
     }
 
-    /// The results at these inputs.
+    /// The results at the inputs of the memory, which have the types of the plan's.
     ///
     /// # Errors
-    /// If the inputs do not fit, an operation fails on its values, or a thread panicked.
+    /// If an operation fails on its values, there is no memory for a result, or a thread panicked.
     pub(crate) fn run(
-        &self,
-        inputs: &[Array],
-        memory: &mut Memory,
-        pool: &Pool,
-        observer: Option<Observer<'_>>,
-    ) -> Result<Results, Error> {
-        self.check(inputs)?;
-        memory.inputs().extend(inputs.iter().map(|input| Some(input.data().clone())));
-        self.run_filled(memory, pool, observer)
-    }
-
-    /// As [`Plan::run`], at the inputs of the memory, which were checked.
-    pub(crate) fn run_filled(
         &self,
         memory: &mut Memory,
         pool: &Pool,
@@ -153,18 +140,6 @@ impl Plan {
             arrays.push(Array::from_data(ty.shape.clone(), data));
         }
         Ok(arrays)
-    }
-
-    fn check(&self, inputs: &[Array]) -> Result<(), Error> {
-        let wanted = self.input_types();
-        let error = |why: String| Error::new(ErrorKind::Misfit, "run", why).of(inputs.iter().map(Array::ty));
-        if wanted.len() != inputs.len() {
-            return Err(error(format!("the program takes {} inputs, and got {}", wanted.len(), inputs.len())));
-        }
-        match wanted.iter().zip(inputs).position(|(wanted, input)| wanted != input.ty()) {
-            Some(k) => Err(error(format!("input {k} has to be {}, and is {}", wanted[k], inputs[k].ty()))),
-            None => Ok(()),
-        }
     }
 }
 
@@ -240,12 +215,14 @@ enum Inputs<'a> {
 impl<'a> Inputs<'a> {
     fn get(self, k: usize) -> Slice<'a> {
         match self {
-            Inputs::Data(inputs) => match inputs[k].as_ref().expect("an input that is given away is read as a result") {
-                Data::Bool(x) => Slice::U8(bools_as_bytes(x)),
-                Data::I64(x) => Slice::I64(x),
-                Data::F32(x) => Slice::F32(x),
-                Data::F64(x) => Slice::F64(x),
-            },
+            Inputs::Data(inputs) => {
+                match inputs[k].as_ref().expect("an input that is given away is read as a result") {
+                    Data::Bool(x) => Slice::U8(bools_as_bytes(x)),
+                    Data::I64(x) => Slice::I64(x),
+                    Data::F32(x) => Slice::F32(x),
+                    Data::F64(x) => Slice::F64(x),
+                }
+            }
             Inputs::Slices(slices) => slices[k],
         }
     }

@@ -101,7 +101,7 @@ impl Prepared {
             None => self.plan.memory()?,
         };
         fill(memory.inputs());
-        let results = self.plan.run_filled(&mut memory, &self.pool, None);
+        let results = self.plan.run(&mut memory, &self.pool, None);
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
         results
     }

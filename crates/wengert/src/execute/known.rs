@@ -96,14 +96,16 @@ enum Key {
 
 impl Weight for Found {
     fn bytes(&self) -> usize {
-        let plan = locked(&self.made.prepared).as_ref().map_or(0, |prepared| prepared.bytes());
+        // One that is being planned has no memory yet, and is not waited for.
+        let prepared = self.made.prepared.try_lock().ok();
+        let plan = prepared.and_then(|prepared| prepared.as_ref().map(|prepared| prepared.bytes())).unwrap_or(0);
         plan + BYTES_OF_EQUATION * self.made.program.eqns.len()
     }
 }
 
 /// What an equation takes in its Program and plan, roughly.
 const BYTES_OF_EQUATION: usize = 1 << 10;
-/// How many Programs of drivers are kept, and of single operations.
+/// How many Programs of drivers are kept, and of single operations and what consists of a few.
 const MOST: [usize; 2] = [256, 1024];
 /// Bytes that the memory of their plans may take.
 const MOST_BYTES: [usize; 2] = [512 << 20, 128 << 20];
@@ -124,6 +126,16 @@ pub(crate) fn made(
     source: &Program,
     make: impl FnOnce() -> Result<Made, Error>,
 ) -> Result<Arc<Made>, Error> {
+    made_in(&DERIVED, task, leaves, source, make)
+}
+
+fn made_in(
+    cache: &Cache,
+    task: &Task,
+    leaves: usize,
+    source: &Program,
+    make: impl FnOnce() -> Result<Made, Error>,
+) -> Result<Arc<Made>, Error> {
     let mut hasher = FastHasher::default();
     (task, leaves, source).hash(&mut hasher);
     let hash = hasher.finish();
@@ -133,25 +145,40 @@ pub(crate) fn made(
         }
         Key::Single { .. } => false,
     };
-    if let Some(found) = locked(&DERIVED).find(hash, fits) {
+    if let Some(found) = locked(cache).find(hash, fits) {
         return Ok(found.made);
     }
     // Nothing is locked meanwhile: it takes long, and may call drivers.
     let made = Arc::new(make()?);
     let key = Arc::new(Key::Derived { task: task.clone(), leaves, source: source.clone() });
-    locked(&DERIVED).keep(hash, Found { key, made: made.clone() });
+    locked(cache).keep(hash, Found { key, made: made.clone() });
     Ok(made)
+}
+
+fn itself(program: &Program) -> Result<Made, Error> {
+    Ok(Made::new(program.clone()))
 }
 
 /// The results of a Program, whose plan is kept.
 ///
 /// # Errors
 /// If there is not enough memory, or an operation fails on its values.
-pub(crate) fn apply<'a>(
+pub(crate) fn apply<'a>(program: &Program, inputs: impl Iterator<Item = &'a Array>) -> Result<super::Results, Error> {
+    made(&Task::Itself, 0, program, || itself(program))?.run(inputs)
+}
+
+/// The results of a Program that one call of the user's made, whose equations have no lines, so that other calls of the
+/// same function find its plan.
+///
+/// # Errors
+/// If there is not enough memory, or an operation fails on its values.
+pub(crate) fn apply_composite<'a>(
     program: &Program,
     inputs: impl Iterator<Item = &'a Array>,
+    line: Line,
 ) -> Result<super::Results, Error> {
-    made(&Task::Itself, 0, program, || Ok(Made::new(program.clone())))?.run(inputs)
+    let made = made_in(&SINGLE, &Task::Itself, 0, program, || itself(program))?;
+    made.run(inputs).map_err(|error| error.at(Some(line)))
 }
 
 /// The results of one operation, whose plan is kept. Its operands were checked.

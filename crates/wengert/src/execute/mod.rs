@@ -14,7 +14,7 @@ mod reference;
 pub use executor::set_threads;
 #[cfg(feature = "engine")]
 pub(crate) use executor::{Prepared, Results, Settings};
-pub(crate) use known::{Made, Task, apply, apply_single, made};
+pub(crate) use known::{Made, Task, apply, apply_composite, apply_single, made};
 #[cfg(not(feature = "engine"))]
 pub(crate) use plain::{Prepared, Results, Settings};
 pub(crate) use reference::{eval, run};

@@ -238,8 +238,7 @@ pub(crate) fn apply(op: impl Into<Op>, operands: &[&Tensor]) -> Result<Vec<Tenso
             }
             let types: Vec<&Type> = operands.iter().map(|operand| operand.ty()).collect();
             infer(&op, &types).map_err(|error| error.at(Some(line)))?;
-            let arrays = operands.iter().filter_map(|operand| operand.known());
-            let results = execute::apply_single(&op, arrays, line)?;
+            let results = execute::apply_single(&op, numbers(operands), line)?;
             Ok(results.into_iter().map(Tensor::from_array).collect())
         }
         Some(generation) => {
@@ -279,10 +278,10 @@ pub(crate) fn build(
     match level(operands) {
         None => {
             let mut b = Builder::new();
-            b.line = Some(line);
             let args: Vec<Value> = operands.iter().map(|operand| b.input("", operand.ty().clone())).collect();
-            let outs = f(&mut b, &args)?;
-            run_now(&Made::new(b.finish(&outs)), operands, line)
+            let outs = f(&mut b, &args).map_err(|error| error.at(Some(line)))?;
+            let results = execute::apply_composite(&b.finish(&outs), numbers(operands), line)?;
+            Ok(results.into_iter().map(Tensor::from_array).collect())
         }
         Some(generation) => with_graph(generation, |graph| {
             let args: Vec<Value> = operands.iter().map(|operand| graph.operand(operand)).collect();
@@ -316,10 +315,14 @@ pub(crate) fn apply_made(name: &str, made: &Made, operands: &[&Tensor]) -> Resul
     run_now(made, operands, line)
 }
 
+/// The numbers of operands that have some.
+fn numbers<'a>(operands: &'a [&Tensor]) -> impl Iterator<Item = &'a Array> + Clone {
+    operands.iter().map(|operand| operand.known().expect("outside a recording nothing is traced"))
+}
+
 /// Runs a Program on numbers.
 fn run_now(made: &Made, operands: &[&Tensor], line: Line) -> Result<Vec<Tensor>, Error> {
-    let arrays = operands.iter().map(|operand| operand.known().expect("outside a recording nothing is traced"));
-    let results = made.run(arrays).map_err(|error| error.at(Some(line)))?;
+    let results = made.run(numbers(operands)).map_err(|error| error.at(Some(line)))?;
     Ok(results.into_iter().map(Tensor::from_array).collect())
 }
 
