@@ -26,7 +26,7 @@ use scalars::Scalars;
 /// How many points make a part worth it: a chunk of them fills the vector instructions.
 const MIN_LANES: usize = 64;
 /// How many elements a value of a part has per point at most.
-const MAX_ELEMENTS: usize = 256;
+const MAX_ELEMENTS: usize = 1024;
 /// How many scalar operations an equation, and a part, stand for at most.
 const MAX_OPERATIONS: usize = 16384;
 /// How many arrays a region reads, and writes, at most.
