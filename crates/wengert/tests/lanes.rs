@@ -19,8 +19,8 @@ fn points(count: usize) -> Tensor {
 
 type Function = fn(&Tensor) -> Tensor;
 
-/// Whether the numbers are those of the reference to the bit: so for `+ - * / sqrt` in lanes. Few points have no lanes, and
-/// products of matrices of their own order.
+/// Whether the numbers are those of the reference to the bit: so for `+ - * / sqrt` in lanes. Few points have no lanes,
+/// and products of matrices have an order of their own.
 #[derive(Clone, Copy, PartialEq)]
 enum Agreement {
     Bits,
@@ -167,8 +167,8 @@ fn mapped_derivatives_have_the_values_of_the_definition() {
 #[test]
 fn single_precision_rounds_at_every_step() {
     let x = points(100);
-    // Not the pieces, whose quotient has a divisor near 0, and not the filter, which captures double precision.
-    for (name, f, _) in [FUNCTIONS[0], FUNCTIONS[1], FUNCTIONS[4]] {
+    // Not the pieces, whose quotient has a divisor near 0, and not those that capture double precision.
+    for (name, f, _) in [FUNCTIONS[0], FUNCTIONS[1]] {
         let single = vmap(&x.to_f32(), |x| f(&x)).to_f64().to_vec();
         let double = vmap(&x, |x| f(&x)).to_vec();
         let scale = double.iter().fold(1.0f64, |most, x| most.max(x.abs()));
@@ -191,6 +191,9 @@ fn a_small_function_of_many_points_is_one_step() {
     let x = points(256);
     for (name, f, _) in [FUNCTIONS[0], FUNCTIONS[1], FUNCTIONS[4]] {
         is_one_step(name, &x, |x| vmap(x, |x| f(&x)));
+    }
+    // Functions that take their input apart: each column is followed by itself.
+    for (name, f, _) in [FUNCTIONS[1], FUNCTIONS[4]] {
         is_one_step(name, &x, |x| vmap(x, |x| jacobian(&x, |x| f(&x)).single().clone()));
     }
 }

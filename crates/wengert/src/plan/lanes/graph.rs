@@ -1,8 +1,8 @@
 //! The scalar operations of one lane: a list in which every operation occurs once.
 //!
 //! Rewrites are exact: the same bits for every operand, one NaN being as good as another. Signs are moved towards the
-//! results, where an addition takes them in; the constant of a product is kept positive, so that `c x` and `-c x` are one
-//! product.
+//! results, where an addition takes them in; the constant of a product is kept positive, so that `c x` and `-c x` are
+//! one product.
 
 use std::collections::HashMap;
 
@@ -220,7 +220,9 @@ impl Graph {
     fn is_plus(&self, node: Node) -> bool {
         let scalar = self.get(node);
         match scalar.func {
-            Func::Binary(Binary::Add) => scalar.args[..2].iter().any(|&arg| self.value(arg).is_some() && !self.is(arg, -0.0)),
+            Func::Binary(Binary::Add) => {
+                scalar.args[..2].iter().any(|&arg| self.value(arg).is_some() && !self.is(arg, -0.0))
+            }
             _ => self.never_minus_zero(node),
         }
     }
@@ -283,8 +285,7 @@ impl Graph {
         }
         let ((x, left), (y, right)) = (self.unsigned(x), self.unsigned(y));
         let dtype = self.dtype(x);
-        let quotient =
-            if self.is(y, 1.0) { x } else { self.make(Func::Binary(Binary::Div), dtype, dtype, &[x, y]) };
+        let quotient = if self.is(y, 1.0) { x } else { self.make(Func::Binary(Binary::Div), dtype, dtype, &[x, y]) };
         if left == right { quotient } else { self.neg(quotient) }
     }
 }
