@@ -1,7 +1,7 @@
 //! Lanes: the same scalar program at many points.
 //!
-//! A function of small arrays that is mapped over a long axis is, point by point, a program of scalars: which element meets
-//! which is known, and views, concatenations, paddings and permutations are bookkeeping. A *part* of the Program whose
+//! A function of small arrays that is mapped over a long axis is, point by point, a program of scalars: which element
+//! meets which is known, and views, concatenations, paddings and permutations are bookkeeping. A *part* of the Program whose
 //! values all have such an axis becomes one region whose rows are the points: every instruction works on one element of
 //! each array, for a chunk of points at a time. Equal operations are computed once, what no result needs never.
 //!
@@ -26,7 +26,7 @@ use scalars::Scalars;
 /// How many points make a part worth it: a chunk of them fills the vector instructions.
 const MIN_LANES: usize = 64;
 /// How many elements a value of a part has per point at most.
-const MAX_ELEMENTS: usize = 256;
+const MAX_ELEMENTS: usize = 1024;
 /// How many scalar operations an equation, and a part, stand for at most.
 const MAX_OPERATIONS: usize = 16384;
 /// How many arrays a region reads, and writes, at most.
@@ -91,8 +91,8 @@ pub(super) fn items(flat: &Flat) -> Vec<Item> {
     keyed.into_iter().map(|(_, item)| item).collect()
 }
 
-/// Which axis of an operand is that of the points, if `axis` is the result's; `None` if the operand is the same at every
-/// point.
+/// Which axis of an operand is that of the points, if `axis` is the result's; `None` if the operand is the same at
+/// every point.
 fn arg_axis(op: &Op, number: usize, axis: usize) -> Option<usize> {
     match op {
         Op::Pad(_) if number == 1 => None,
@@ -239,8 +239,7 @@ impl<'a> Finder<'a> {
         let others = |list: &[isize]| -> Vec<isize> {
             list.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &x)| x).collect()
         };
-        let lengths: Vec<usize> =
-            view.shape.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &x)| x).collect();
+        let lengths: Vec<usize> = view.shape.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &x)| x).collect();
         Strided::new(&lengths, &others(&view.strides), view.offset).all(|at| at / own.inner % own.count == 0)
     }
 
@@ -336,7 +335,9 @@ impl Estimate {
             let far = eqn.args.iter().filter(|arg| {
                 let view = &flat.views[arg.index()];
                 let own = finder.lanes[view.base.index()].is_some() && flat.literals[arg.index()].is_none();
-                own && !matches!(eqn.op, Op::Reduce(_)) && !view.is_in_order() && view.spread(flat.program.ty(view.base).size()).is_none()
+                own && !matches!(eqn.op, Op::Reduce(_))
+                    && !view.is_in_order()
+                    && view.spread(flat.program.ty(view.base).size()).is_none()
             });
             let far = far.count();
             if whole || far > 0 {

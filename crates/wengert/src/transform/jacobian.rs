@@ -6,8 +6,8 @@
 //! becomes a full matrix by moving numbers, where an operation asks for one.
 //!
 //! A function that takes its input apart, number by number, is followed along each seed by itself: a number depends on
-//! few seeds, and along the others its tangent does not exist, so that nothing is computed for it and `0 * inf` does not
-//! arise. This is how a compiler of scalar code would differentiate it, and what the planner's lanes are made for.
+//! few seeds, and along the others its tangent does not exist, so that nothing is computed for it and `0 * inf` does
+//! not arise. This is how a compiler of scalar code would differentiate it, and what the planner's lanes are made for.
 
 use crate::array::{DType, Type, row_major};
 use crate::error::{Error, ErrorKind};
@@ -67,7 +67,9 @@ pub(crate) fn columns(
     b.line = line;
     let dense = |b: &mut Builder, output: &Value| match &values[output.index()] {
         Seeded::Known(_) | Seeded::Zero => None,
-        Seeded::Diagonal(_) | Seeded::Apart(_) | Seeded::Dense(_) => Some(densify(b, program, *output, &values[output.index()], length)),
+        Seeded::Diagonal(_) | Seeded::Apart(_) | Seeded::Dense(_) => {
+            Some(densify(b, program, *output, &values[output.index()], length))
+        }
     };
     Ok(program.outputs.iter().map(|output| dense(b, output)).collect())
 }
@@ -238,7 +240,10 @@ fn one_seed(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Along]) -
             let y = made(b, 1);
             return vec![Some(b.neg(y))];
         }
-        (Op::Reshape(_) | Op::Slice(_) | Op::Permute(_) | Op::Broadcast(_) | Op::Reverse(_) | Op::Convert(_), [Ones]) => {
+        (
+            Op::Reshape(_) | Op::Slice(_) | Op::Permute(_) | Op::Broadcast(_) | Op::Reverse(_) | Op::Convert(_),
+            [Ones],
+        ) => {
             return vec![None];
         }
         _ => {}

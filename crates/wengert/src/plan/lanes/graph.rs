@@ -1,8 +1,8 @@
 //! The scalar operations of one lane: a list in which every operation occurs once.
 //!
 //! Rewrites are exact: the same bits for every operand, one NaN being as good as another. Signs are moved towards the
-//! results, where an addition takes them in; the constant of a product is kept positive, so that `c x` and `-c x` are one
-//! product.
+//! results, where an addition takes them in; the constant of a product is kept positive, so that `c x` and `-c x` are
+//! one product.
 
 use std::collections::HashMap;
 
@@ -220,7 +220,9 @@ impl Graph {
     fn is_plus(&self, node: Node) -> bool {
         let scalar = self.get(node);
         match scalar.func {
-            Func::Binary(Binary::Add) => scalar.args[..2].iter().any(|&arg| self.value(arg).is_some() && !self.is(arg, -0.0)),
+            Func::Binary(Binary::Add) => {
+                scalar.args[..2].iter().any(|&arg| self.value(arg).is_some() && !self.is(arg, -0.0))
+            }
             _ => self.never_minus_zero(node),
         }
     }
@@ -283,8 +285,76 @@ impl Graph {
         }
         let ((x, left), (y, right)) = (self.unsigned(x), self.unsigned(y));
         let dtype = self.dtype(x);
-        let quotient =
-            if self.is(y, 1.0) { x } else { self.make(Func::Binary(Binary::Div), dtype, dtype, &[x, y]) };
+        let quotient = if self.is(y, 1.0) { x } else { self.make(Func::Binary(Binary::Div), dtype, dtype, &[x, y]) };
         if left == right { quotient } else { self.neg(quotient) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of an operation by its definition.
+    fn eval(graph: &Graph, node: Node, x: &[f64]) -> f64 {
+        let scalar = graph.get(node);
+        let arg = |k: usize| eval(graph, scalar.args[k], x);
+        match scalar.func {
+            Func::Number(Literal::F64(number)) => number,
+            Func::Load(value, ..) => x[value.index()],
+            Func::Unary(op) => op.eval(arg(0)),
+            Func::Binary(op) => op.eval(arg(0), arg(1)),
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    fn same(x: f64, y: f64) -> bool {
+        x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan())
+    }
+
+    #[test]
+    fn rewrites_keep_every_bit() {
+        let special = [0.0, -0.0, 1.0, -1.0, 2.5, -3.0, 1e-310, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        let mut state = 3u64;
+        let mut next = |n: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % n
+        };
+        for _ in 0..3000 {
+            let mut graph = Graph::default();
+            let x: Vec<f64> = (0..3).map(|_| special[next(special.len())]).collect();
+            let mut list: Vec<(Node, f64)> =
+                (0..3).map(|k| (graph.load(DType::F64, Value(k as u32), 0, 1), x[k])).collect();
+            for number in special {
+                list.push((graph.number(Literal::F64(number)), number));
+            }
+            for _ in 0..12 {
+                let (a, b) = (list[next(list.len())], list[next(list.len())]);
+                list.push(match next(7) {
+                    0 => (graph.unary(Unary::Neg, a.0), -a.1),
+                    1 => (graph.unary(Unary::Abs, a.0), a.1.abs()),
+                    2 => (graph.unary(Unary::Square, a.0), a.1 * a.1),
+                    3 => (graph.binary(Binary::Add, a.0, b.0), a.1 + b.1),
+                    4 => (graph.binary(Binary::Sub, a.0, b.0), a.1 - b.1),
+                    5 => (graph.binary(Binary::Mul, a.0, b.0), a.1 * b.1),
+                    _ => (graph.binary(Binary::Div, a.0, b.0), a.1 / b.1),
+                });
+            }
+            for &(node, want) in &list {
+                let got = eval(&graph, node, &x);
+                assert!(same(got, want), "{got} instead of {want} at {x:?}: {graph:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_operations_are_one() {
+        let mut graph = Graph::default();
+        let [x, y] = [0, 1].map(|k| graph.load(DType::F64, Value(k), 0, 1));
+        let minus = graph.unary(Unary::Neg, x);
+        let (one, two) = (graph.binary(Binary::Mul, minus, y), graph.binary(Binary::Mul, y, x));
+        assert_eq!(graph.unary(Unary::Neg, one), two, "the sign is outside");
+        let (three, minus_three) = (graph.number(Literal::F64(3.0)), graph.number(Literal::F64(-3.0)));
+        let (one, two) = (graph.binary(Binary::Mul, three, y), graph.binary(Binary::Mul, y, minus_three));
+        assert_eq!(graph.binary(Binary::Add, x, two), graph.binary(Binary::Sub, x, one));
     }
 }

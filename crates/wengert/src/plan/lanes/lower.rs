@@ -46,7 +46,8 @@ impl<'a> Code<'a> {
     pub(super) fn new(graph: &'a Graph, targets: &[Target<'_>]) -> Self {
         let roots: Vec<Node> = targets.iter().flat_map(|target| target.elements.iter().copied()).collect();
         let steps = steps(graph, &roots);
-        let mut code = Code { graph, steps, order: Vec::new(), slots: usize::MAX, stores: roots.len(), reads: Vec::new() };
+        let mut code =
+            Code { graph, steps, order: Vec::new(), slots: usize::MAX, stores: roots.len(), reads: Vec::new() };
         for order in orders(targets) {
             let order = code.schedule(&order);
             let slots = code.pressure(&order, &roots);
@@ -71,7 +72,8 @@ impl<'a> Code<'a> {
 
     /// The time for so many points on one thread, in nanoseconds.
     pub(super) fn estimate(&self, count: usize) -> f64 {
-        let operations = self.order.iter().filter(|node| !matches!(self.graph.get(**node).func, Func::Load(..))).count();
+        let operations =
+            self.order.iter().filter(|node| !matches!(self.graph.get(**node).func, Func::Load(..))).count();
         let loads = self.order.len() - operations;
         count as f64 * (0.17 * operations as f64 + 0.4 * loads as f64 + 0.6 * self.stores as f64) + 1000.0
     }
@@ -84,8 +86,8 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// An order that computes what is needed for one root before it goes on to the next; of two operands first the one that
-    /// needs more.
+    /// An order that computes what is needed for one root before it goes on to the next; of two operands first the one
+    /// that needs more.
     fn schedule(&self, roots: &[Node]) -> Vec<Node> {
         let mut height = vec![0u32; self.graph.len()];
         for k in 0..self.graph.len() {
@@ -175,7 +177,8 @@ impl<'a> Code<'a> {
             inputs: self.reads.len(),
             outputs: writes.len(),
         };
-        let mut lowering = Lowering { code: self, count, parts, places: HashMap::new(), free: HashMap::new(), last, homes };
+        let mut lowering =
+            Lowering { code: self, count, parts, places: HashMap::new(), free: HashMap::new(), last, homes };
         for (k, &node) in self.order.iter().enumerate() {
             lowering.node(k, node)?;
         }
@@ -253,10 +256,7 @@ fn steps(graph: &Graph, roots: &[Node]) -> Vec<Option<Step>> {
 }
 
 /// The operation together with one that is only its operand: which pair, its operands, and the operation inside.
-fn pair<'g>(
-    scalar: &Scalar,
-    single: impl Fn(Node, Binary) -> Option<&'g Scalar>,
-) -> Option<(Pair, [Node; 3], Node)> {
+fn pair<'g>(scalar: &Scalar, single: impl Fn(Node, Binary) -> Option<&'g Scalar>) -> Option<(Pair, [Node; 3], Node)> {
     if !scalar.dtype.is_float() {
         return None;
     }
@@ -379,7 +379,8 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// Where an instruction writes: into the result itself, if its elements follow each other there and nothing reads them.
+    /// Where an instruction writes: into the result itself, if its elements follow each other there and nothing reads
+    /// them.
     fn target(&mut self, at: usize, node: Node, own: Kind) -> u16 {
         if self.last[node.index()] <= at
             && let Some(homes) = self.homes.get_mut(&node)

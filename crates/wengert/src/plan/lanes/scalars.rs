@@ -43,7 +43,8 @@ impl<'a> Scalars<'a> {
             Op::Concat(op) => joined(*op, &args, &shapes, lane.axis),
             Op::Pad(op) => padded(op, &args, &shapes[0], &out, lane.axis),
             Op::Einsum(op) => {
-                let labels = [without(op.lhs(), axes[0]), without(op.rhs(), axes[1]), without(op.out(), Some(lane.axis))];
+                let labels =
+                    [without(op.lhs(), axes[0]), without(op.rhs(), axes[1]), without(op.out(), Some(lane.axis))];
                 self.contract(op, &args, &shapes, labels)
             }
             op => (0..out.iter().product()).map(|i| self.elementwise(op, &args, i)).collect(),
