@@ -1,7 +1,7 @@
 //! `compare`: the array workloads, ours and those of other systems in turn, in one table.
 //!
-//! For every workload and round our program runs, then each peer's script, each in a process of its own, so that all see
-//! the machine in the same hours. The figure of a system is the median over the rounds of the medians it measured.
+//! For every workload and round our program runs, then each peer's script, each in a process of its own, so that all
+//! see the machine in the same hours. The figure of a system is the median over the rounds of the medians it measured.
 //! The peers are Python programs (`bench/peers/arrays`); the interpreter that has them is given by `--python` or
 //! `WENGERT_PEERS_PYTHON`. Our program is bound to the same processors as the peers bind themselves to.
 
@@ -154,8 +154,8 @@ impl Options {
     fn python(&self) -> Result<&Path, Failure> {
         self.python.as_deref().ok_or_else(|| {
             format!(
-                "no Python for the peers: make an environment with `pip install -r {SCRIPTS}/requirements.txt` and name \
-                 its interpreter with --python or {PYTHON}; `--peers none` measures ours alone"
+                "no Python for the peers: make an environment with `pip install -r {SCRIPTS}/requirements.txt` and \
+                 name its interpreter with --python or {PYTHON}; `--peers none` measures ours alone"
             )
         })
     }
