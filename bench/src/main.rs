@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Some("workloads") => workloads::Options::parse(&arguments[1..]).and_then(|options| workloads::run(&options)),
         _ => Err("usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]\n       \
                   bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--json] [--check] [--seconds S] \
-              [--size N]"
+                  [--size N]"
             .to_owned()),
     };
     match done {
