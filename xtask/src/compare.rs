@@ -104,11 +104,19 @@ pub(crate) fn compare(arguments: &[&str]) -> Result<(), Failure> {
     let cache = Cache::new()?;
     let mut lines = Vec::new();
     let mut rows = Vec::new();
+    let mut failures = Vec::new();
     for &(workload, target) in &options.workloads {
         let threads = if ONE_THREAD.contains(&workload) { 1 } else { options.threads };
-        let measured = rounds(&options, &program, &cache, workload, threads)?;
-        rows.push(Row::new(workload, threads, target, &options.peers, &measured)?);
-        lines.extend(measured);
+        // Hours of other figures are not thrown away because ours of one workload were off.
+        let row = rounds(&options, &program, &cache, workload, threads).and_then(|measured| {
+            let row = Row::new(workload, threads, target, &options.peers, &measured)?;
+            lines.extend(measured);
+            Ok(row)
+        });
+        match row {
+            Ok(row) => rows.push(row),
+            Err(failure) => failures.push(failure),
+        }
     }
     let names: Vec<&str> = options.peers.iter().map(|(name, _)| *name).collect();
     println!("{}", table(&names, &rows));
@@ -119,7 +127,7 @@ pub(crate) fn compare(arguments: &[&str]) -> Result<(), Failure> {
         let written = fs::write(path, format!("{file:#}\n"));
         written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
-    Ok(())
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
 impl Options {
