@@ -8,9 +8,9 @@
 //! `scalar`: six functions of scalars, recorded and swept, replayed, replayed on lanes; and in the
 //! same run, block by block in turn, other systems and adjoints written by hand.
 //!
-//! `workloads`: programs of arrays, timed; their values and derivatives against numbers that other systems agree on. With
-//! `--check` one that is off is an error. `--primal` times the function alone too, `--seconds` is how long calls are
-//! repeated, `--size` the length of W8. Several workloads run in a process each, for the peak of memory.
+//! `workloads`: programs of arrays, timed; their values and derivatives against numbers that other systems agree on.
+//! With `--check` one that is off is an error. `--primal` times the function alone too, `--seconds` is how long calls
+//! are repeated, `--size` the length of W8. Several workloads run in a process each, for the peak of memory.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
 
@@ -29,7 +29,8 @@ fn main() -> ExitCode {
         Some("scalar") => scalar::Options::parse(&arguments[1..]).and_then(|options| scalar::run(&options)),
         Some("workloads") => workloads::Options::parse(&arguments[1..]).and_then(|options| workloads::run(&options)),
         _ => Err("usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]\n       \
-                  bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--json] [--check] [--seconds S] [--size N]"
+                  bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--json] [--check] [--seconds S] \
+                  [--size N]"
             .to_owned()),
     };
     match done {

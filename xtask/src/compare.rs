@@ -1,7 +1,7 @@
 //! `compare`: the array workloads, ours and those of other systems in turn, in one table.
 //!
-//! For every workload and round our program runs, then each peer's script, each in a process of its own, so that all see
-//! the machine in the same hours. The figure of a system is the median over the rounds of the medians it measured.
+//! For every workload and round our program runs, then each peer's script, each in a process of its own, so that all
+//! see the machine in the same hours. The figure of a system is the median over the rounds of the medians it measured.
 //! The peers are Python programs (`bench/peers/arrays`); the interpreter that has them is given by `--python` or
 //! `WENGERT_PEERS_PYTHON`. Our program is bound to the same processors as the peers bind themselves to.
 
@@ -104,11 +104,19 @@ pub(crate) fn compare(arguments: &[&str]) -> Result<(), Failure> {
     let cache = Cache::new()?;
     let mut lines = Vec::new();
     let mut rows = Vec::new();
+    let mut failures = Vec::new();
     for &(workload, target) in &options.workloads {
         let threads = if ONE_THREAD.contains(&workload) { 1 } else { options.threads };
-        let measured = rounds(&options, &program, &cache, workload, threads)?;
-        rows.push(Row::new(workload, threads, target, &options.peers, &measured)?);
-        lines.extend(measured);
+        // Hours of other figures are not thrown away because ours of one workload were off.
+        let row = rounds(&options, &program, &cache, workload, threads).and_then(|measured| {
+            let row = Row::new(workload, threads, target, &options.peers, &measured)?;
+            lines.extend(measured);
+            Ok(row)
+        });
+        match row {
+            Ok(row) => rows.push(row),
+            Err(failure) => failures.push(failure),
+        }
     }
     let names: Vec<&str> = options.peers.iter().map(|(name, _)| *name).collect();
     println!("{}", table(&names, &rows));
@@ -119,7 +127,7 @@ pub(crate) fn compare(arguments: &[&str]) -> Result<(), Failure> {
         let written = fs::write(path, format!("{file:#}\n"));
         written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
-    Ok(())
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
 impl Options {
@@ -154,8 +162,8 @@ impl Options {
     fn python(&self) -> Result<&Path, Failure> {
         self.python.as_deref().ok_or_else(|| {
             format!(
-                "no Python for the peers: make an environment with `pip install -r {SCRIPTS}/requirements.txt` and name \
-                 its interpreter with --python or {PYTHON}; `--peers none` measures ours alone"
+                "no Python for the peers: make an environment with `pip install -r {SCRIPTS}/requirements.txt` and \
+                 name its interpreter with --python or {PYTHON}; `--peers none` measures ours alone"
             )
         })
     }

@@ -145,7 +145,8 @@ ARM_TWISTS = (np.pi / 2, -np.pi / 3, np.pi / 4, -np.pi / 2, np.pi / 2, 0.3)
 def arm():
     """W11: six angles and six lengths for each of 4,096 points."""
     f64 = np.float64
-    return np.concatenate([uniform((4096, 6), 1100, f64, np.pi), uniform((4096, 6), 1101, f64, 0.1, around=0.3)], axis=1)
+    angles, lengths = uniform((4096, 6), 1100, f64, np.pi), uniform((4096, 6), 1101, f64, 0.1, around=0.3)
+    return np.concatenate([angles, lengths], axis=1)
 
 
 # What every system gives: the value and the norm of the derivative, and how far they may be off in relation to

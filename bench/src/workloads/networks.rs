@@ -212,3 +212,24 @@ pub(super) fn transformer(_: &Setup) -> Case {
         cross_entropy(&logits, &target)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_goes_against_the_gradient() {
+        // Of |w|^2 / 2 + sum b the gradient is (w, 1).
+        let layers = vec![Dense::new([2, 3], 1, 2)];
+        let after = descended(&layers, |layers| {
+            let layer = &layers[0];
+            0.5 * layer.w.square().sum() + layer.b.sum()
+        });
+        for (w, new) in layers[0].w.to_vec().iter().zip(after[0].w.to_vec()) {
+            assert!((0.99 * w - new).abs() < 1e-7, "{w} became {new}");
+        }
+        for (b, new) in layers[0].b.to_vec().iter().zip(after[0].b.to_vec()) {
+            assert!((b - 0.01 - new).abs() < 1e-7, "{b} became {new}");
+        }
+    }
+}
