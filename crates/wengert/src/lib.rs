@@ -125,6 +125,8 @@ pub use algebra::{LeafMath, TreeMath};
 pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
 };
+#[cfg(feature = "arrays")]
+pub use execute::reference_steps;
 #[cfg(feature = "engine")]
 pub use execute::set_threads;
 #[cfg(feature = "arrays")]

@@ -86,6 +86,25 @@ impl Plan {
         Ok(Memory { arena, inputs, kept: vec![[None, None]; self.outputs().len()] })
     }
 
+    /// The results at these inputs: simple and slow to enter, because the memory and the threads are made for this call.
+    ///
+    /// ```
+    /// use wengert::plan::{Options, Plan};
+    /// use wengert::{Array, Program};
+    /// let program: Program = "program(v0: f64[2]) { v1: f64[2] = square v0; return v1 }".parse()?;
+    /// let plan = Plan::new(&program, &Options::default())?;
+    /// let results = plan.eval(&[Array::new(&[2], vec![3.0, -0.5])])?;
+    /// assert_eq!(results[0].to_f64(), [9.0, 0.25]);
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the inputs do not fit, there is no memory, an operation fails on its values, or a thread panicked.
+    pub fn eval(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+        self.check(inputs)?;
+        self.run(inputs, &mut self.memory()?, &Pool::new(self.options().threads), None)
+    }
+
     /// The results at these inputs.
     ///
     /// # Errors

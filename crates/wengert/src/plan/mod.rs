@@ -191,8 +191,8 @@ impl Plan {
                     "the program needs {} bytes ({} of values, {} of scratch, {} of results), and {limit} are allowed; \
                      {} would do",
                     plan.peak_bytes(),
-                    plan.values * LINE,
-                    plan.scratch * LINE + plan.library,
+                    plan.values.saturating_mul(LINE),
+                    plan.scratch.saturating_mul(LINE).saturating_add(plan.library),
                     plan.result_bytes(),
                     plan.peak_bytes()
                 );
@@ -202,20 +202,21 @@ impl Plan {
         }
     }
 
-    /// The predicted peak: arena, scratch, the matrix library's own memory, and results. Inputs are the caller's.
+    /// The predicted peak: arena, scratch, the matrix library's own memory, and results. Inputs are the caller's. What no
+    /// machine has is `usize::MAX`.
     pub fn peak_bytes(&self) -> usize {
-        self.arena_bytes() + self.library + self.result_bytes()
+        self.arena_bytes().saturating_add(self.library).saturating_add(self.result_bytes())
     }
 
     /// Bytes of the arena.
     pub fn arena_bytes(&self) -> usize {
-        (self.values + self.scratch) * LINE
+        self.values.saturating_add(self.scratch).saturating_mul(LINE)
     }
 
     /// Bytes of the results that are not inputs.
     pub fn result_bytes(&self) -> usize {
         let fresh = self.outputs.iter().filter(|output| output.source == OutputSource::Fresh);
-        fresh.map(|output| bytes(&output.ty)).sum()
+        fresh.fold(0, |sum: usize, output| sum.saturating_add(bytes(&output.ty)))
     }
 
     /// How many steps there are.
