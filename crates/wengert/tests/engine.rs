@@ -105,7 +105,7 @@ fn workloads_agree_with_the_reference() {
     }
 }
 
-/// The results of the workloads, to ten digits: products are fused where the instruction set allows, and functions are not.
+/// The results of the workloads, to ten digits: products are fused where the instruction set allows, others not.
 fn digits() -> String {
     let mut text = String::new();
     for (name, program, args) in workloads() {
@@ -198,7 +198,7 @@ fn memory_that_is_not_there_is_an_error() {
 #[test]
 fn a_budget_that_is_too_small_names_one_that_would_do() {
     for (name, program, args) in workloads() {
-        let with = |memory| Plan::new(&program, &Options { threads: 2, memory: Some(memory), ..Options::default() });
+        let with = |memory| Plan::new(&program, &Options { threads: 2, memory: Some(memory) });
         let error = with(100).expect_err("a hundred bytes");
         let text = error.to_string();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{name}: {text}");

@@ -15,8 +15,8 @@ fn transfer(level: Level, pattern: Pattern) -> Transfer {
     Transfer { operand: 0, kind: Kind::F64, level, pattern }
 }
 
-/// Two groups of three rows of four columns: `out0 = 2 x + repeated`, `out1 = sums`, and a row slot. Slots: 0 a load, 1 the
-/// number 2, 2 what repeats, 3 and 4 results, 5 of rows, 6 a truth value. Direct place 7: the input; 8: output 2.
+/// Two groups of three rows of four columns: `out0 = 2 x + repeated`, `out1 = sums`, and a row slot. Slots: 0 a load, 1
+/// the number 2, 2 what repeats, 3 and 4 results, 5 of rows, 6 a truth value. Direct place 7: the input; 8: output 2.
 fn valid() -> Parts {
     let mut parts = empty(2, 3, 4);
     let slot = |kind, level| Slot { kind, level };

@@ -102,7 +102,8 @@ impl Plan {
     /// If the inputs do not fit, there is no memory, an operation fails on its values, or a thread panicked.
     pub fn eval(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
         self.check(inputs)?;
-        self.run(inputs, &mut self.memory()?, &Pool::new(self.options().threads), None)
+        let results = self.run(inputs, &mut self.memory()?, &Pool::new(self.options().threads), None)?;
+        Ok(results.into_vec())
     }
 
     /// The results at these inputs.

@@ -2,8 +2,8 @@
 //!
 //! A plan of the Program with every value as a result shows the engine's own operands of each equation: the operation's
 //! definition at these operands has to give the engine's result, to the bit or within a bound that follows from the
-//! operation. So no error is hidden by one that came before, and none is forgiven because another one came after. The plain
-//! plan, which fuses more, is then compared with that one: to the bit unless something is added up in another order.
+//! operation. So no error is hidden by one that came before, and none is forgiven because another one came after. The
+//! plain plan, which fuses more, is then compared with that one: to the bit unless something is added up in another order.
 
 use wengert::ops::{Binary, Unary};
 use wengert::plan::{Options, Plan};
