@@ -126,6 +126,8 @@ pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
 };
 #[cfg(feature = "arrays")]
+pub use execute::reference_steps;
+#[cfg(feature = "arrays")]
 pub use array::{Array, DType, Data, Element, Type};
 #[cfg(feature = "arrays")]
 pub use blocks::Blocks;

@@ -172,6 +172,8 @@ fn run_directory(directory: &Path, out: &mut impl Write) -> io::Result<(usize, u
     tally.print("documented conventions", out)?;
     add("documented conventions", &tally);
     writeln!(out, "golden as array programs: {}", arrays.join(", "))?;
+    // What runs at once, outside a recording; the drivers' Programs run on the engine.
+    writeln!(out, "golden operations on the reference executor: {}", wengert::reference_steps())?;
     writeln!(out, "golden: {passed} passed, {failed} failed, {unsupported} unsupported")?;
     Ok((passed, failed))
 }

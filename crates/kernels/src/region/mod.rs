@@ -230,14 +230,14 @@ impl Cut {
         let elements = (CHUNK_BYTES / width).clamp(least, most) / 64 * 64;
         let chunk = (elements / cols.max(1)).clamp(1, rows.max(1));
         let chunks = rows.div_ceil(chunk);
-        let work = cols * (1 + parts.code.len());
-        let chunks_of_part = (PART_WORK / (chunk * work).max(1)).max(1);
+        let work = cols.saturating_mul(1 + parts.code.len());
+        let chunks_of_part = (PART_WORK / chunk.saturating_mul(work).max(1)).max(1);
         // Few groups: several parts each. Many: a part has several.
         let wanted = (MAX_PARTS / groups.max(1)).max(1);
         let chunks_of_part = chunks_of_part.max(chunks.div_ceil(wanted));
         let parts_of_group = chunks.div_ceil(chunks_of_part).max(1);
         let groups_of_part = match parts_of_group {
-            1 => (PART_WORK / (rows * work).max(1)).max(groups.div_ceil(MAX_PARTS)).max(1),
+            1 => (PART_WORK / rows.saturating_mul(work).max(1)).max(groups.div_ceil(MAX_PARTS)).max(1),
             _ => 1,
         };
         Cut { chunk, parts_of_group, part_rows: chunks_of_part * chunk, groups_of_part }

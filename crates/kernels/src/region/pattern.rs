@@ -7,21 +7,27 @@ use super::code::Kind;
 /// Strides may be 0 (a broadcast axis) or negative (a reversed one).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
-    /// The position of the first element.
-    pub offset: usize,
+    /// The position of the first element. Private like the rest: `end` follows from it.
+    offset: usize,
     /// Lengths and strides, outermost first; neighbours that continue each other are one.
     dims: Vec<(usize, isize)>,
     /// The largest position, plus 1; 0 if there is no element.
     end: usize,
 }
 
+/// The usual number of axes at most.
+const FEW_DIMS: usize = 9;
+
 impl Pattern {
-    /// The pattern of these axes; `None` if a position would be negative or overflow.
+    /// The pattern of these axes; `None` if a position would be negative, or a position or the count overflow.
     pub fn new(offset: usize, lengths: &[usize], strides: &[isize]) -> Option<Self> {
         assert_eq!(lengths.len(), strides.len(), "a stride per axis");
         let mut dims: Vec<(usize, isize)> = Vec::with_capacity(lengths.len());
         let (mut low, mut high) = (isize::try_from(offset).ok()?, isize::try_from(offset).ok()?);
         let empty = lengths.contains(&0);
+        if !empty {
+            lengths.iter().try_fold(1usize, |count, &length| count.checked_mul(length))?;
+        }
         for (&length, &stride) in lengths.iter().zip(strides) {
             if length == 1 {
                 continue;
@@ -50,9 +56,14 @@ impl Pattern {
         Pattern { offset: 0, dims: if count == 1 { Vec::new() } else { vec![(count, 1)] }, end: count }
     }
 
+    /// The position of the first element.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
     /// How many elements there are.
     pub fn count(&self) -> usize {
-        self.dims.iter().map(|&(length, _)| length).product()
+        if self.end == 0 { 0 } else { self.dims.iter().map(|&(length, _)| length).product() }
     }
 
     /// How many elements the memory must have.
@@ -90,7 +101,31 @@ impl Pattern {
 
     /// Calls `visit(run, position, stride)` for runs of elements with one stride that cover `start..start + count`.
     #[inline(always)]
-    fn for_runs(&self, start: usize, count: usize, mut visit: impl FnMut(usize, isize, isize)) {
+    fn for_runs(&self, start: usize, count: usize, visit: impl FnMut(usize, isize, isize)) {
+        // A list of indices that is large enough for any axes would be filled with zeros for every chunk.
+        if self.dims.len() <= FEW_DIMS {
+            self.for_runs_with([0; FEW_DIMS - 1], start, count, visit);
+        } else {
+            self.for_many_runs(start, count, visit);
+        }
+    }
+
+    /// The same for many axes, once in the code: they are rare.
+    #[cold]
+    #[inline(never)]
+    fn for_many_runs(&self, start: usize, count: usize, visit: impl FnMut(usize, isize, isize)) {
+        self.for_runs_with([0; Self::MAX_DIMS - 1], start, count, visit);
+    }
+
+    /// The same, with a list of indices as long as the outer axes are many.
+    #[inline(always)]
+    fn for_runs_with<const N: usize>(
+        &self,
+        mut index: [usize; N],
+        start: usize,
+        count: usize,
+        mut visit: impl FnMut(usize, isize, isize),
+    ) {
         if count == 0 {
             return;
         }
@@ -99,8 +134,6 @@ impl Pattern {
         };
         let (mut rest, mut left) = (start / inner, count);
         let mut column = start % inner;
-        // The usual depths without a list of indices on the heap.
-        let mut index = [0usize; 16];
         let depth = outer.len();
         let mut position = self.offset.cast_signed();
         for axis in (0..depth).rev() {
@@ -127,8 +160,9 @@ impl Pattern {
         }
     }
 
-    /// How many axes [`Pattern`] walks at most.
-    pub const MAX_DIMS: usize = 17;
+    /// How many axes [`Pattern`] walks at most: more than an array of fewer than 2^64 elements has, without those of
+    /// length 1.
+    pub const MAX_DIMS: usize = 64;
 
     /// Copies elements `start..start + count` of the pattern over `from` to `to`.
     ///

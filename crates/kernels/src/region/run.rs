@@ -67,11 +67,8 @@ impl Region {
         };
         let memory = &memory;
         let count = self.cut.count(&self.parts.space);
-        if count == 1 || pool.threads() == 1 {
-            (0..count).for_each(|part| memory.run(part, 0));
-        } else {
-            pool.run(count, &|part, thread| memory.run(part, thread))?;
-        }
+        // A pool of one thread too: a function that panics is an error there as well.
+        pool.run(count, &|part, thread| memory.run(part, thread))?;
         if self.cut.parts_of_group > 1 {
             for k in 0..self.parts.accumulators.len() {
                 memory.combine(k);

@@ -25,6 +25,8 @@ pub(super) fn level(parts: &Parts, place: u16) -> Level {
 }
 
 const LINE: usize = 64;
+/// Columns of a row at most: with it, the bytes of all slots and partial results are a number of bytes.
+const MAX_COLS: usize = u32::MAX as usize;
 
 fn lines(bytes: usize) -> usize {
     bytes.next_multiple_of(LINE)
@@ -40,6 +42,9 @@ impl Region {
         let total = parts.space.groups.checked_mul(parts.space.rows).and_then(|n| n.checked_mul(parts.space.cols));
         if total.is_none_or(|n| n > isize::MAX as usize / 8) {
             return Err(Invalid("the space has too many elements".into()));
+        }
+        if parts.space.cols > MAX_COLS {
+            return Err(Invalid("the rows are too long".into()));
         }
         if total == Some(0) {
             return Err(Invalid("the space has no elements".into()));
@@ -64,7 +69,8 @@ impl Region {
             }
         };
         for direct in &parts.directs {
-            need(direct.place, direct.kind, direct.offset + count(direct.level))?;
+            let end = direct.offset.checked_add(count(direct.level)).filter(|&end| end <= isize::MAX as usize / 8);
+            need(direct.place, direct.kind, end.ok_or(Invalid(format!("{:?} starts too late", direct.place)))?)?;
         }
         let transfers = parts.loads.iter().map(|t| (Place::Input(t.operand), t));
         for (place, t) in transfers.chain(parts.stores.iter().map(|t| (Place::Output(t.operand), t))) {
@@ -79,8 +85,9 @@ impl Region {
             check_join(acc.join, acc.kind)?;
             need(Place::Output(acc.output), acc.kind, parts.space.groups * width)?;
         }
-        Checker { parts: &parts, written: vec![false; parts.slots.len()], fixed: vec![false; parts.slots.len()] }
-            .check()?;
+        check_writers(&parts)?;
+        let none = || vec![false; parts.slots.len()];
+        Checker { parts: &parts, written: none(), fixed: none(), constant: none() }.check()?;
         Ok(Region::laid_out(parts, needs))
     }
 
@@ -117,7 +124,7 @@ impl Region {
 /// Pairs of an input and an output that may be one piece of memory.
 fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
     let first = parts.slots.len();
-    let plain = |t: &Transfer| t.level == Level::Full && t.pattern.is_contiguous() && t.pattern.offset == 0;
+    let plain = |t: &Transfer| t.level == Level::Full && t.pattern.is_contiguous() && t.pattern.offset() == 0;
     let direct = |place: u16| usize::from(place).checked_sub(first).map(|k| &parts.directs[k]);
     let reads = |instr: &Instr, input: u16| match instr.op {
         Op::Load(k) => parts.loads[usize::from(k)].operand == input,
@@ -153,6 +160,23 @@ fn check_transfer(parts: &Parts, place: Place, t: &Transfer) -> Result<(), Inval
     Ok(())
 }
 
+/// That no output has two writers: parts run at the same time, and one would write where another one does.
+fn check_writers(parts: &Parts) -> Result<(), Invalid> {
+    let directs = parts.directs.iter().filter_map(|direct| match direct.place {
+        Place::Output(k) => Some(k),
+        Place::Input(_) => None,
+    });
+    let stores = parts.stores.iter().map(|store| store.operand);
+    let accumulators = parts.accumulators.iter().map(|acc| acc.output);
+    let mut seen = vec![false; parts.outputs];
+    for k in directs.chain(stores).chain(accumulators) {
+        if std::mem::replace(&mut seen[usize::from(k)], true) {
+            return Err(Invalid(format!("output {k} is written in two ways")));
+        }
+    }
+    Ok(())
+}
+
 fn check_join(join: Join, kind: Kind) -> Result<(), Invalid> {
     let logical = matches!(join, Join::All | Join::Any);
     if logical == (kind == Kind::U8) { Ok(()) } else { Err(Invalid(format!("{join:?} does not join {kind:?}"))) }
@@ -164,12 +188,15 @@ struct Checker<'a> {
     written: Vec<bool>,
     /// Slots that no instruction may write.
     fixed: Vec<bool>,
+    /// Slots that hold one number everywhere, which is as wide as the slot's elements.
+    constant: Vec<bool>,
 }
 
 impl Checker<'_> {
     fn check(mut self) -> Result<(), Invalid> {
         for &(slot, _) in &self.parts.constants {
             self.fix(slot)?;
+            self.constant[usize::from(slot)] = true;
         }
         for &(slot, load) in &self.parts.repeated {
             self.fix(slot)?;
@@ -201,6 +228,9 @@ impl Checker<'_> {
         let k = usize::from(place);
         let (width, level) = match k.checked_sub(self.parts.slots.len()) {
             None if !self.written[k] => return Err(Invalid(format!("place {place} is read before it is written"))),
+            None if self.constant[k] && self.parts.slots[k].kind.size() != kind.size() => {
+                return Err(Invalid(format!("place {place} is a number of another width")));
+            }
             None => (self.parts.slots[k].kind.size(), self.parts.slots[k].level),
             Some(k) => {
                 let direct = self.parts.directs.get(k).ok_or(Invalid(format!("there is no place {place}")))?;
@@ -322,17 +352,12 @@ fn demand(fits: bool) -> Result<(), Invalid> {
     if fits { Ok(()) } else { Err(Invalid("the kinds or levels do not fit the operation".into())) }
 }
 
-/// Whether the elements of a pattern are the same in every row of this many columns.
+/// Whether the elements of a pattern are the same in every row of this many columns: a whole number of times in a row
+/// everything that its strides reach.
 fn repeats(pattern: &Pattern, cols: usize) -> bool {
     let mut inner = 1usize;
-    for &(length, stride) in pattern.dims().iter().rev() {
-        if stride != 0 && inner >= cols {
-            return false;
-        }
-        if stride != 0 && inner * length > cols {
-            return false;
-        }
-        inner *= length;
-    }
-    true
+    pattern.dims().iter().rev().all(|&(length, stride)| {
+        inner = inner.saturating_mul(length);
+        stride == 0 || cols.is_multiple_of(inner)
+    })
 }

@@ -86,6 +86,34 @@ impl Plan {
         Ok(Memory { arena, inputs, kept: vec![[None, None]; self.outputs().len()] })
     }
 
+    /// The results at these inputs: simple and slow to enter, because the memory and the threads are made for this call.
+    ///
+    /// ```
+    /// use wengert::plan::{Options, Plan};
+    /// use wengert::{Array, Program};
+    /// let program: Program = "program(v0: f64[2]) { v1: f64[2] = square v0; return v1 }".parse()?;
+    /// let plan = Plan::new(&program, &Options::default())?;
+    /// let results = plan.eval(&[Array::new(&[2], vec![3.0, -0.5])])?;
+    /// assert_eq!(results[0].to_f64(), [9.0, 0.25]);
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the inputs do not fit, there is no memory, an operation fails on its values, or a thread panicked.
+    pub fn eval(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+        let error = |why: String| Error::new(ErrorKind::Misfit, "run", why).of(inputs.iter().map(Array::ty));
+        let wanted = self.input_types();
+        if wanted.len() != inputs.len() {
+            return Err(error(format!("the program takes {} inputs, and got {}", wanted.len(), inputs.len())));
+        }
+        if let Some(k) = wanted.iter().zip(inputs).position(|(wanted, input)| wanted != input.ty()) {
+            return Err(error(format!("input {k} has to be {}, and is {}", wanted[k], inputs[k].ty())));
+        }
+        let mut memory = self.memory()?;
+        memory.inputs().extend(inputs.iter().map(|input| Some(input.data().clone())));
+        Ok(self.run(&mut memory, &Pool::new(self.options().threads), None)?.into_vec())
+    }
+
     /// The results at the inputs of the memory, which have the types of the plan's.
     ///
     /// # Errors

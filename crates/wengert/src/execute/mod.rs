@@ -17,6 +17,7 @@ pub(crate) use executor::{Prepared, Results, Settings};
 pub(crate) use known::{Made, Task, apply, apply_composite, apply_single, made};
 #[cfg(not(feature = "engine"))]
 pub(crate) use plain::{Prepared, Results, Settings};
+pub use reference::reference_steps;
 pub(crate) use reference::{eval, run};
 
 use crate::array::Array;

@@ -1,13 +1,36 @@
 //! The reference executor: every equation by its definition, one after the other. It is the oracle
 //! for everything faster.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind, Line};
 use crate::primitives::{Op, Primitive};
 use crate::program::{Program, Value};
 
+/// How many operations this process has evaluated.
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// How many operations this process has evaluated on the reference executor, those in the Programs of other operations
+/// not counted.
+///
+/// The engine is as fast as it is only if none of a Program's steps go to the reference executor; tests ask.
+///
+/// ```
+/// use wengert::{Array, Program, reference_steps};
+/// let program: Program = "program(v0: f64[]) { v1: f64[] = exp v0; v2: f64[] = sin v1; return v2 }".parse()?;
+/// let before = reference_steps();
+/// program.run(&[Array::new(&[], vec![1.0])])?;
+/// assert_eq!(reference_steps() - before, 2);
+/// # Ok::<(), wengert::Error>(())
+/// ```
+pub fn reference_steps() -> u64 {
+    STEPS.load(Ordering::Relaxed)
+}
+
 /// Evaluates one operation.
 pub(crate) fn eval(op: &Op, args: &[&Array], line: Option<Line>) -> Result<Vec<Array>, Error> {
+    STEPS.fetch_add(1, Ordering::Relaxed);
     let types = || args.iter().map(|arg| arg.ty());
     op.eval(args).map_err(|why| Error::new(ErrorKind::Run, &op.name(), why.0).of(types()).at(line))
 }

@@ -18,24 +18,24 @@ pub(super) struct Life {
 pub(super) fn place(lives: &[Life]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..lives.len()).collect();
     order.sort_by_key(|&k| (std::cmp::Reverse(lives[k].lines), lives[k].first));
-    let mut places = vec![0; lives.len()];
+    let mut places = vec![0usize; lives.len()];
     let mut placed: Vec<usize> = Vec::with_capacity(lives.len());
-    let mut total = 0;
+    let mut total = 0usize;
     for k in order {
         let life = lives[k];
         let meets = |other: &&usize| lives[**other].first <= life.last && life.first <= lives[**other].last;
         let mut taken: Vec<(usize, usize)> =
-            placed.iter().filter(meets).map(|&other| (places[other], places[other] + lives[other].lines)).collect();
+            placed.iter().filter(meets).map(|&other| (places[other], places[other].saturating_add(lives[other].lines))).collect();
         taken.sort_unstable();
-        let mut at = 0;
+        let mut at = 0usize;
         for (start, end) in taken {
-            if start >= at + life.lines {
+            if start >= at.saturating_add(life.lines) {
                 break;
             }
             at = at.max(end);
         }
         places[k] = at;
-        total = total.max(at + life.lines);
+        total = total.max(at.saturating_add(life.lines));
         placed.push(k);
     }
     (places, total)

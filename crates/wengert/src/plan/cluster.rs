@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use super::flatten::{Flat, spans};
 use super::lanes::Item;
 use super::view::View;
-use crate::primitives::Op;
+use crate::array::Type;
+use crate::primitives::{Op, Reduce};
 use crate::program::Value;
 
 /// A step of the plan, before it is placed: a region or a single operation.
@@ -147,6 +148,12 @@ struct Shape {
     reduced: Option<[usize; 3]>,
 }
 
+/// Whether a reduction of neighbouring axes can be part of a region.
+pub(super) fn reduces_in_region(reduce: &Reduce, operand: &Type) -> bool {
+    let [_, _, after] = spans(reduce, operand);
+    operand.size() > 0 && after <= MAX_TOTAL_COLS
+}
+
 /// Whether an operation can be part of a region.
 pub(super) fn fuses(flat: &Flat, k: usize) -> bool {
     let eqn = &flat.program.eqns()[k];
@@ -154,10 +161,7 @@ pub(super) fn fuses(flat: &Flat, k: usize) -> bool {
     match &eqn.op {
         Op::Unary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => true,
         Op::Binary(op) => !super::flatten::is_kernel(*op, operand().dtype),
-        Op::Reduce(reduce) => {
-            let [_, _, after] = spans(reduce, operand());
-            operand().size() > 0 && after <= MAX_TOTAL_COLS
-        }
+        Op::Reduce(reduce) => reduces_in_region(reduce, operand()),
         Op::Literal(_)
         | Op::Iota(_)
         | Op::Broadcast(_)

@@ -5,6 +5,7 @@
 //! a matrix with a vector, become products and sums of elements, which fuse. Where an operation needs an operand in
 //! memory and gets a view of one, a copy is made explicit.
 
+use super::cluster::reduces_in_region;
 use super::product::matrices;
 use super::view::View;
 use crate::array::{DType, Type};
@@ -173,7 +174,10 @@ impl Flattener {
         let first = marks[..last].iter().rposition(|&mark| !mark).map_or(0, |k| k + 1);
         let run: Vec<usize> = (long[first]..=long[last]).filter(|axis| op.axes.contains(axis)).collect();
         let rest: Vec<usize> = op.axes.iter().copied().filter(|axis| !run.contains(axis)).collect();
-        let once = self.op(Reduce { reducer: op.reducer, axes: run.clone() }, &[x]);
+        let one_run = Reduce { reducer: op.reducer, axes: run.clone() };
+        // A kernel of its own reads whole operands.
+        let x = if reduces_in_region(&one_run, self.b.ty(x)) { x } else { self.in_order(x) };
+        let once = self.op(one_run, &[x]);
         if rest.is_empty() {
             return once;
         }
@@ -184,6 +188,9 @@ impl Flattener {
 
     /// A contraction without the labels of one operand alone; as products of elements where that is as fast.
     fn einsum(&mut self, op: &Einsum, x: Value, y: Value) -> Value {
+        if self.b.ty(x).size() == 0 || self.b.ty(y).size() == 0 {
+            return self.empty_sum(op, x, y);
+        }
         let (x, lhs) = self.without_lone(x, op.lhs(), |label| op.rhs().contains(&label) || op.out().contains(&label));
         let (y, rhs) = self.without_lone(y, op.rhs(), |label| op.lhs().contains(&label) || op.out().contains(&label));
         let length = |b: &Builder, label: u8| {
@@ -214,6 +221,16 @@ impl Flattener {
         let order: Vec<usize> =
             op.out().iter().map(|label| kept.iter().position(|own| own == label).expect("a kept label")).collect();
         if order.is_sorted() { sum } else { self.op(Permute { order }, &[sum]) }
+    }
+
+    /// A contraction that adds up nothing: zeros, whatever the other operand holds.
+    fn empty_sum(&mut self, op: &Einsum, x: Value, y: Value) -> Value {
+        let labels = op.lhs().iter().zip(self.b.shape(x)).chain(op.rhs().iter().zip(self.b.shape(y)));
+        let lengths: Vec<(u8, usize)> = labels.map(|(&label, &length)| (label, length)).collect();
+        let length = |label: &u8| lengths.iter().find(|(own, _)| own == label).map_or(1, |&(_, length)| length);
+        let shape: Vec<usize> = op.out().iter().map(length).collect();
+        let zero = self.op(Literal::of(0.0, self.b.dtype(x)), &[]);
+        self.op(Broadcast::new(&shape, &[]), &[zero])
     }
 
     /// A product of matrices, whose operands are copied where strides cannot say it.

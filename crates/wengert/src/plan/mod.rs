@@ -152,7 +152,6 @@ pub(crate) enum Work {
 pub(crate) struct Product {
     pub(crate) batch: Vec<usize>,
     pub(crate) dims: [usize; 3],
-    pub(crate) kind: Kind,
     pub(crate) left: (usize, [isize; 2], Vec<isize>),
     pub(crate) right: (usize, [isize; 2], Vec<isize>),
     pub(crate) out: ([usize; 2], Vec<usize>),
@@ -192,8 +191,8 @@ impl Plan {
                     "the program needs {} bytes ({} of values, {} of scratch, {} of results), and {limit} are allowed; \
                      {} would do",
                     plan.peak_bytes(),
-                    plan.values * LINE,
-                    plan.scratch * LINE + plan.library,
+                    plan.values.saturating_mul(LINE),
+                    plan.scratch.saturating_mul(LINE).saturating_add(plan.library),
                     plan.result_bytes(),
                     plan.peak_bytes()
                 );
@@ -203,20 +202,21 @@ impl Plan {
         }
     }
 
-    /// The predicted peak: arena, scratch, the matrix library's own memory, and results. Inputs are the caller's.
+    /// The predicted peak: arena, scratch, the matrix library's own memory, and results. Inputs are the caller's. What no
+    /// machine has is `usize::MAX`.
     pub fn peak_bytes(&self) -> usize {
-        self.arena_bytes() + self.library + self.result_bytes()
+        self.arena_bytes().saturating_add(self.library).saturating_add(self.result_bytes())
     }
 
     /// Bytes of the arena.
     pub fn arena_bytes(&self) -> usize {
-        (self.values + self.scratch) * LINE
+        self.values.saturating_add(self.scratch).saturating_mul(LINE)
     }
 
     /// Bytes of the results that are not inputs.
     pub fn result_bytes(&self) -> usize {
         let fresh = self.outputs.iter().filter(|output| output.source == OutputSource::Fresh);
-        fresh.map(|output| bytes(&output.ty)).sum()
+        fresh.fold(0, |sum: usize, output| sum.saturating_add(bytes(&output.ty)))
     }
 
     /// How many steps there are.
@@ -418,7 +418,7 @@ impl<'a> Planner<'a> {
                 let matrices = product::matrices(op, views, eqn.first).expect("flattening made the operands fit");
                 let dtype = flat.program.ty(eqn.first).dtype;
                 self.library = self.library.max(library(&matrices, dtype, self.options.threads));
-                (Work::Product(Box::new(Product::new(matrices, dtype))), 0)
+                (Work::Product(Box::new(Product::new(matrices))), 0)
             }
             Op::Cond(cond) => {
                 let plans = [&cond.yes, &cond.no].map(|inner| build(inner, self.options, Results::Written, &[]));
@@ -517,14 +517,13 @@ fn library(matrices: &Matrices, dtype: DType, threads: usize) -> usize {
 }
 
 impl Product {
-    fn new(matrices: Matrices, dtype: DType) -> Self {
+    fn new(matrices: Matrices) -> Self {
         let Matrices { batch, dims, left, right, out } = matrices;
         let unsigned = |strides: &[isize]| strides.iter().map(|stride| stride.cast_unsigned()).collect::<Vec<usize>>();
         let rows = unsigned(&out.strides);
         Product {
             batch,
             dims,
-            kind: kind(dtype),
             left: (left.offset, left.strides, left.batch),
             right: (right.offset, right.strides, right.batch),
             out: ([rows[0], rows[1]], unsigned(&out.batch)),

@@ -292,10 +292,10 @@ impl<'a> Lowering<'a> {
     fn memory(&mut self, view: &View, full: bool) -> u16 {
         let kind = kind(self.flat.program.ty(view.base).dtype);
         let operand = self.read(view.base);
-        let pattern = view.pattern().expect("the planner copies views of too many axes");
+        let pattern = view.pattern().expect("kernels walk the axes of every view");
         let level = Self::level(full);
         if pattern.is_contiguous() && pattern.count() > 1 {
-            self.directs.push(Direct { place: Place::Input(operand), kind, level, offset: pattern.offset });
+            self.directs.push(Direct { place: Place::Input(operand), kind, level, offset: pattern.offset() });
             return DIRECT + (self.directs.len() - 1) as u16;
         }
         let repeats = full && self.parts.space.rows > 1 && repeats(view, self.parts.space.cols);

@@ -75,25 +75,32 @@ fn infers(sample: &Sample, types: &[Type], args: &[Array]) -> Result<bool, Strin
 
 // ---- 2: values ----------------------------------------------------------------------------------
 
-/// Special operands are evaluated without a panic and with the inferred types.
-pub(crate) fn check_special_values(sample: &Sample) -> Checked {
+/// NaN, infinities, zeros, extremes in place of a sample's real operands: of all, and of each alone.
+pub(crate) fn special_operands(sample: &Sample) -> Vec<Vec<Array>> {
     const SPECIAL: [f64; 8] = [f64::NAN, f64::INFINITY, -0.0, f64::NEG_INFINITY, 0.0, 1e-310, -1.0, 1e300];
-    let types: Vec<&Type> = sample.args.iter().map(Array::ty).collect();
-    let program = program_of(&sample.op, &types)?;
+    let mut all = Vec::new();
     for start in 0..SPECIAL.len() {
         let special = |arg: &Array| {
             let numbers = (0..arg.size()).map(|k| SPECIAL[(start + 3 * k) % SPECIAL.len()]);
             if arg.dtype().is_float() { array(arg.ty(), &numbers.collect::<Vec<f64>>()) } else { arg.clone() }
         };
         let args: Vec<Array> = sample.args.iter().map(special).collect();
-        caught("special operands", || program.run(&args))?.map_err(|error| format!("special operands: {error}"))?;
-        // All operands but one special, and one of them alone.
         for k in 0..args.len() {
             let mut one = sample.args.clone();
             one[k] = args[k].clone();
-            caught("a special operand", || program.run(&one))?
-                .map_err(|error| format!("a special operand: {error}"))?;
+            all.push(one);
         }
+        all.push(args);
+    }
+    all
+}
+
+/// Special operands are evaluated without a panic and with the inferred types.
+pub(crate) fn check_special_values(sample: &Sample) -> Checked {
+    let types: Vec<&Type> = sample.args.iter().map(Array::ty).collect();
+    let program = program_of(&sample.op, &types)?;
+    for args in special_operands(sample) {
+        caught("special operands", || program.run(&args))?.map_err(|error| format!("special operands: {error}"))?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@
 //! 6. Transposing twice gives the map back.
 //! 7. One more axis gives what the slices give.
 //! 8. All of this holds for the tangent program, at order 2.
-//! 9. Every form of the Program computes the same bits.
+//! 9. Every form of the Program computes the same bits, and so does the engine, or within a stated bound.
 //! 10. Wrong derivatives are refused.
 //!
 //! Tolerances come from the rounding unit, the number of terms and the sizes of what is added.
@@ -17,6 +17,7 @@
 mod case;
 mod caught;
 mod checks;
+mod engine;
 mod executors;
 mod mutants;
 mod slices;
@@ -26,6 +27,7 @@ use std::collections::BTreeSet;
 
 use case::{Case, cases, name, tangent_cases};
 use caught::Checked;
+use engine::{Operands, check_engine};
 use support::Random;
 use wengert::primitives::{Primitive, Sample, samples};
 
@@ -144,6 +146,23 @@ fn every_form_of_a_program_computes_the_same_bits() {
         checks::check_executors(&case.program, &case.args)?;
         checks::check_executors(&case.jvp, &tangents).map_err(|why| format!("jvp: {why}"))?;
         checks::check_executors(&case.vjp, &cotangents).map_err(|why| format!("vjp: {why}"))
+    });
+}
+
+#[test]
+fn the_engine_agrees_with_the_reference() {
+    over_samples(|sample| {
+        let types: Vec<_> = sample.args.iter().map(wengert::Array::ty).collect();
+        let program = support::program_of(&sample.op, &types)?;
+        check_engine(&program, &sample.args, 2, Operands::Tame)?;
+        checks::special_operands(sample).iter().try_for_each(|args| check_engine(&program, args, 1, Operands::Special))
+    });
+    over_cases(|_, case| {
+        let mut random = Random::new(9);
+        let tangents: Vec<_> = case.args.iter().cloned().chain(case.tangents(&mut random)).collect();
+        let cotangents: Vec<_> = case.args.iter().cloned().chain(case.cotangents(&mut random)).collect();
+        check_engine(&case.jvp, &tangents, 2, Operands::Tame).map_err(|why| format!("jvp: {why}"))?;
+        check_engine(&case.vjp, &cotangents, 2, Operands::Tame).map_err(|why| format!("vjp: {why}"))
     });
 }
 

@@ -4,6 +4,7 @@ use wengert::primitives::{Primitive, Recompute};
 use wengert::{Array, Builder, Program, Type, Value};
 
 use crate::caught::{Checked, caught};
+use crate::engine::{Operands, check_engine};
 use crate::generate::Generated;
 use crate::rebuild::everything;
 use crate::slices::{another, check_slices};
@@ -12,7 +13,7 @@ use crate::support::{Random, array, coarsest, compare, flat, same};
 type Law = fn(&Generated, &mut Random) -> Checked;
 
 /// Every law by name.
-pub(crate) const LAWS: [(&str, Law); 9] = [
+pub(crate) const LAWS: [(&str, Law); 10] = [
     ("every form computes the same bits", same_bits),
     ("vmap is the stack over slices", batched),
     ("mixed second derivatives are equal", symmetric),
@@ -22,6 +23,7 @@ pub(crate) const LAWS: [(&str, Law); 9] = [
     ("compositions of transformations transpose", composed),
     ("a batched program does not grow with the batch", structure),
     ("the program verifies", verified),
+    ("the engine is the reference", on_the_engine),
 ];
 
 fn text(error: wengert::Error) -> String {
@@ -246,6 +248,35 @@ fn structure(case: &Generated, _: &mut Random) -> Checked {
     let count = |length: usize| case.program.vmap(&batched, length).map(|program| program.count()).map_err(text);
     let (two, many) = (count(2)?, count(1000)?);
     if two == many { Ok(()) } else { Err(format!("{two} equations for 2 slices and {many} for 1000")) }
+}
+
+/// The Program, what the transformations make of it, and many slices of it, which fill several chunks.
+fn on_the_engine(case: &Generated, random: &mut Random) -> Checked {
+    let (program, args) = (&case.program, &case.args);
+    let active = floats(program.input_types());
+    let threads = if random.below(8) == 0 { 2 + random.below(2) } else { 1 };
+    let check = |what: &str, program: &Program, args: &[Array]| {
+        check_engine(program, args, threads, Operands::Tame).map_err(|why| format!("{what}: {why}"))
+    };
+    check("value", program, args)?;
+    let tangents = joined(&[args, &directions(random, program.input_types())]);
+    let cotangents = joined(&[args, &directions(random, &program.output_types())]);
+    let (jvp, vjp) = (program.jvp(&active).map_err(text)?, program.vjp(&active).map_err(text)?);
+    check("jvp", &jvp, &tangents)?;
+    check("vjp", &vjp, &cotangents)?;
+    let length = [0, 3, 70, 700][random.below(4)];
+    for (what, program, args) in [("value", program, args), ("vjp", &vjp, &cotangents)] {
+        let slices = |arg: &Array| {
+            let slices: Vec<Array> = (0..length).map(|lane| another(arg, lane % 5)).collect();
+            crate::support::stack(arg.ty(), &slices)
+        };
+        let batched: Vec<bool> = args.iter().map(|_| random.below(3) > 0).collect();
+        let operand = |(arg, &batched): (&Array, &bool)| if batched { slices(arg) } else { arg.clone() };
+        let operands: Vec<Array> = args.iter().zip(&batched).map(operand).collect();
+        let many = program.vmap(&batched, length).map_err(text)?;
+        check(&format!("{length} slices of the {what}"), &many, &operands)?;
+    }
+    Ok(())
 }
 
 /// The first law that a Program breaks.

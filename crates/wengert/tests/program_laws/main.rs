@@ -8,6 +8,8 @@
 mod caught;
 mod coverage;
 mod edges;
+#[path = "../battery/engine.rs"]
+mod engine;
 #[path = "../battery/executors.rs"]
 mod executors;
 mod found;

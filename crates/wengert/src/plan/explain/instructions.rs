@@ -48,7 +48,7 @@ fn number(kind: Kind, bits: u64) -> String {
 
 fn transfer(name: &str, transfer: &Transfer) -> String {
     let Transfer { operand, pattern, .. } = transfer;
-    let from = if pattern.offset == 0 { String::new() } else { format!(" from {}", pattern.offset) };
+    let from = if pattern.offset() == 0 { String::new() } else { format!(" from {}", pattern.offset()) };
     format!("{name}{operand}, {} elements{from}", pattern.count())
 }
 
