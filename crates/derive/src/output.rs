@@ -42,7 +42,7 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
         let member = &field.member;
         quote_spanned!(field.ty.span()=> ::wengert::Tree::visit_leaves(&self.#member, visit);)
     });
-    let notes = tree.fields.iter().map(|field| note(field));
+    let notes = tree.fields.iter().map(note);
     let make_vars = rebuild(tree, "vars", "lift");
     let make_grad = rebuild(tree, "grad", "next");
     // The arguments' names carry the span of the call, like the expressions that use them.

@@ -157,8 +157,7 @@ impl Plan {
         let mut arrays = Results::new();
         for (k, (Output { ty, source }, elements)) in self.outputs().iter().zip(written).enumerate() {
             let data = match *source {
-                OutputSource::Fresh => elements.data(),
-                OutputSource::Donated(_) => elements.data(),
+                OutputSource::Fresh | OutputSource::Donated(_) => elements.data(),
                 OutputSource::Input(k) => inputs[k].clone().expect("an input that is a result is not given away"),
                 OutputSource::Again(k) => arrays[k].data().clone(),
             };

@@ -295,11 +295,11 @@ pub(crate) fn build(
 /// Applies a Program to operands: at once, or by recording its equations in the innermost level.
 #[track_caller]
 pub(crate) fn apply_program(name: &str, program: &Program, operands: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
-    let made = || Ok(Made::new(program.clone()));
-    match level(operands) {
-        None => apply_made(name, &*execute::made(&Task::Itself, 0, program, made)?, operands),
-        Some(_) => build(name, operands, |b, args| Ok(inline(b, program, args))),
+    if level(operands).is_some() {
+        return build(name, operands, |b, args| Ok(inline(b, program, args)));
     }
+    let made = execute::made(&Task::Itself, 0, program, || Ok(Made::new(program.clone())))?;
+    apply_made(name, &made, operands)
 }
 
 /// As [`apply_program`], with the plan that was kept.
