@@ -97,10 +97,10 @@ pub mod ops;
 pub mod optim;
 #[cfg(feature = "arrays")]
 pub mod optimize;
-#[cfg(feature = "arrays")]
-pub mod primitives;
 #[cfg(feature = "engine")]
 pub mod plan;
+#[cfg(feature = "arrays")]
+pub mod primitives;
 #[cfg(feature = "arrays")]
 mod program;
 mod real;
@@ -123,8 +123,6 @@ pub use algebra::{LeafMath, TreeMath};
 pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
 };
-#[cfg(feature = "engine")]
-pub use execute::set_threads;
 #[cfg(feature = "arrays")]
 pub use array::{Array, DType, Data, Element, Type};
 #[cfg(feature = "arrays")]
@@ -135,6 +133,8 @@ pub use diagnose::{
 pub use dual::Dual;
 #[cfg(feature = "arrays")]
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "engine")]
+pub use execute::{profile, set_threads};
 #[cfg(feature = "arrays")]
 pub use functional::{Vmap, checkpoint, cond, to_program, try_cond, vmap};
 pub use lanes::{LaneMask, Lanes};

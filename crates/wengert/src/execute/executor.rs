@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use wengert_kernels::pool::Pool;
 
 use super::engine::Memory;
+use super::profile;
 use crate::array::Array;
 use crate::error::Error;
 use crate::plan::{Options, Plan};
@@ -15,6 +16,7 @@ use crate::program::Program;
 struct Prepared {
     plan: Plan,
     idle: Mutex<Vec<Memory>>,
+    profile: profile::Cell,
 }
 
 /// Plans by the Programs they are made from.
@@ -48,7 +50,7 @@ pub(super) fn apply(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, E
         Some(memory) => memory,
         None => prepared.plan.memory()?,
     };
-    let results = prepared.plan.run(inputs, &mut memory, &pool, None);
+    let results = profile::run(&prepared.plan, &prepared.profile, inputs, &mut memory, &pool);
     locked(&prepared.idle).push(memory);
     results
 }
@@ -63,7 +65,8 @@ fn prepared(program: &Program, threads: usize) -> Result<Arc<Prepared>, Error> {
         return Ok(prepared);
     }
     let plan = Plan::new(&program.optimize(), &Options { threads, memory: None })?;
-    let prepared = Arc::new(Prepared { plan, idle: Mutex::new(Vec::new()) });
+    profile::log_plan(&plan);
+    let prepared = Arc::new(Prepared { plan, idle: Mutex::new(Vec::new()), profile: profile::Cell::default() });
     locked(&EXECUTOR.plans).entry(hash).or_default().push((program.clone(), prepared.clone()));
     Ok(prepared)
 }

@@ -4,6 +4,8 @@
 pub(crate) mod engine;
 #[cfg(feature = "engine")]
 mod executor;
+#[cfg(feature = "engine")]
+pub mod profile;
 mod reference;
 
 #[cfg(feature = "engine")]

@@ -6,7 +6,7 @@
 
 mod buffers;
 mod cluster;
-mod explain;
+pub(crate) mod explain;
 mod flatten;
 pub(crate) mod kernel;
 pub(crate) mod kernels;
@@ -27,6 +27,7 @@ use crate::primitives::{Op, Primitive};
 use crate::program::{Program, Value};
 use buffers::Life;
 use cluster::{Clusters, cluster};
+pub use explain::{Detail, StepInfo, StepKind, Summary};
 use flatten::{Flat, flatten};
 use kernel::{Kernel, bytes, kind};
 use product::Matrices;
