@@ -3,14 +3,20 @@
 //! ```text
 //! bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
 //! bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--json] [--check] [--seconds S] [--size N]
+//! bench counts
+//! bench memory [--threads N] [--size N]
 //! ```
 //!
 //! `scalar`: six functions of scalars, recorded and swept, replayed, replayed on lanes; and in the
 //! same run, block by block in turn, other systems and adjoints written by hand.
 //!
-//! `workloads`: programs of arrays, timed; their values and derivatives against numbers that other systems agree on.
-//! With `--check` one that is off is an error. `--primal` times the function alone too, `--seconds` is how long calls
-//! are repeated, `--size` the length of W8. Several workloads run in a process each, for the peak of memory.
+//! `workloads`: programs of arrays, timed; their values and derivatives against numbers that other systems agree on. With
+//! `--check` one that is off is an error. `--primal` times the function alone too, `--seconds` is how long calls are
+//! repeated, `--size` the length of W8. Several workloads run in a process each, for the peak of memory.
+//!
+//! `counts`: what the derivative of each costs, counted: the page `docs/counts.md`, without allocations.
+//!
+//! `memory`: the predicted peak of W8 beside what the process takes.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
 
@@ -28,9 +34,14 @@ fn main() -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         Some("scalar") => scalar::Options::parse(&arguments[1..]).and_then(|options| scalar::run(&options)),
         Some("workloads") => workloads::Options::parse(&arguments[1..]).and_then(|options| workloads::run(&options)),
+        Some("counts") => {
+            print!("{}", workloads::page());
+            Ok(())
+        }
+        Some("memory") => memory(&arguments[1..]),
         _ => Err("usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]\n       \
-                  bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--json] [--check] [--seconds S] \
-                  [--size N]"
+                  bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--json] [--check] [--seconds S] [--size N]\n       \
+                  bench counts\n       bench memory [--threads N] [--size N]"
             .to_owned()),
     };
     match done {
@@ -40,4 +51,20 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints the predicted peak of W8 beside the memory that this process takes.
+fn memory(arguments: &[String]) -> Result<(), String> {
+    let (mut threads, mut chain) = (1, workloads::CHAIN);
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+        match argument.as_str() {
+            "--threads" => threads = workloads::from_one(argument, value()?)?,
+            "--size" => chain = workloads::from_one(argument, value()?)?,
+            other => return Err(format!("unknown flag `{other}`")),
+        }
+    }
+    println!("{}", workloads::memory(chain, threads)?);
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The array workloads: their values and derivatives, timed, and checked against numbers that other systems agree on.
 
 mod case;
+mod counts;
 mod data;
 mod measure;
 mod networks;
@@ -10,6 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use case::{Case, Setup};
+pub(crate) use counts::{memory, page};
 use measure::{Effort, Line, Primal, measure};
 
 /// What is asked for on the command line.
@@ -46,7 +48,7 @@ const SINGLE: f64 = 1e-5;
 const DOUBLE: f64 = 1e-10;
 
 /// The numbers in W8, for which its wanted numbers hold.
-const CHAIN: usize = 1 << 24;
+pub(crate) const CHAIN: usize = 1 << 24;
 
 const fn single(name: &'static str, wanted: [f64; 2], prepare: fn(&Setup) -> Case) -> Workload {
     Workload { name, dtype: "f32", wanted, tolerance: SINGLE, prepare }
@@ -113,7 +115,7 @@ impl Options {
 }
 
 /// The number of a flag, at least 1.
-fn from_one(flag: &str, text: &str) -> Result<usize, String> {
+pub(crate) fn from_one(flag: &str, text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or(format!("{flag} takes a number from 1, not `{text}`"))
 }
 

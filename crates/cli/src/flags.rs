@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Run(Run),
     /// An array program after each pass, or its derivatives and batched form
     Show(Show),
+    /// Where the time of an array program goes, step by step, beside what the machine can do
+    Profile(Profile),
     /// The functions that formulas can use
     Functions,
 }
@@ -140,8 +143,11 @@ Examples:
   wengert show loss.prog --pass cse
   wengert show loss.prog --pass vjp
   wengert show loss.prog --pass vmap --length 8
+  wengert show loss.prog --plan
+  wengert show loss.prog --plan=instructions --threads 2
 
-What is shown can be read again; the comment in front tells the number of equations before and after.";
+What is shown can be read again; the comment in front tells the number of equations before and after.
+--plan shows what the engine makes of the optimised program instead.";
 
 /// The flags of `wengert show`.
 #[derive(Args, Debug)]
@@ -156,6 +162,89 @@ pub(crate) struct Show {
     /// The length of the new axis of `--pass vmap`
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) length: usize,
+    /// The plan of the optimised program: its steps, their sizes and costs, and the memory that they take
+    #[arg(
+        long,
+        value_enum,
+        value_name = "DETAIL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "steps",
+        conflicts_with_all = ["pass", "length"]
+    )]
+    pub(crate) plan: Option<PlanDetail>,
+    /// How many threads `--plan` is made for
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads, requires = "plan")]
+    pub(crate) threads: usize,
+}
+
+/// How much of a plan is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanDetail {
+    /// A line or two for every step
+    Steps,
+    /// The instructions of fused regions too
+    Instructions,
+}
+
+/// Below the help of `profile`.
+const PROFILE: &str = "\
+Examples:
+  wengert profile loss.prog
+  wengert profile loss.prog --grad --at inputs.npz --threads 2
+  wengert profile loss.prog --seconds 5 --svg flame.svg
+  wengert profile loss.prog --format json
+
+Without --at the inputs are random numbers in [-1, 1), always the same ones; integers are 0, truth values random.
+In the flame graph the width is the time of a run, below it the user's lines or the operations, below these the steps.";
+
+/// The flags of `wengert profile`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{PROFILE}\n\n{EXIT_CODES}"))]
+pub(crate) struct Profile {
+    /// The file with the program, or `-` for the standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) program: OsString,
+    /// The file with the inputs, as written by `numpy.savez`; random ones if left out
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) at: Option<PathBuf>,
+    /// The derivatives of the only result, a single real number, in every real input
+    #[arg(long)]
+    pub(crate) grad: bool,
+    /// How many threads run it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
+    pub(crate) threads: usize,
+    /// How long it runs; once at least
+    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
+    pub(crate) seconds: Duration,
+    /// A file for the flame graph; it is replaced as a whole or not at all
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
+    pub(crate) format: ProfileFormat,
+}
+
+/// The forms of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileFormat {
+    /// Tables to read
+    Text,
+    /// For other programs; times in seconds, memory in bytes
+    Json,
+}
+
+/// A number of threads.
+fn threads(text: &str) -> Result<usize, String> {
+    // More would only wait for each other; a typing mistake must not start a million of them.
+    let threads = text.parse().ok().filter(|threads| (1..=1024).contains(threads));
+    threads.ok_or_else(|| "a number of threads is from 1 to 1024".to_owned())
+}
+
+/// A number of seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "a number of seconds is not negative".to_owned())
 }
 
 /// What `wengert show` shows.

@@ -3,7 +3,8 @@
 //! A program goes through these modules in turn: `source` reads it, `syntax` parses it, `check`
 //! makes it a `program` that `eval` runs over numbers and over the library's variables,
 //! `derivatives` asks the library, `list` and `report` put the results together, `render` and
-//! `output` show them. Array programs, in the library's own text form, are the business of `run` and `show` alone.
+//! `output` show them. Array programs, in the library's own text form, are the business of `run`,
+//! `show` and `profile` alone.
 
 mod check;
 mod derivatives;
@@ -17,6 +18,7 @@ mod list;
 mod output;
 mod partials;
 mod point;
+mod profile;
 mod program;
 mod render;
 mod report;
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         flags::Command::Grad(grad) => grad::run(grad, color),
         flags::Command::Run(run) => run::run(run, color),
         flags::Command::Show(show) => show::run(show, color),
+        flags::Command::Profile(profile) => profile::run(profile, color),
         flags::Command::Functions => functions::run(color),
     };
     match done {

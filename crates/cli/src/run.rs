@@ -47,7 +47,7 @@ pub(crate) fn run(flags: &Run, color: anstream::ColorChoice) -> Result<(), Failu
 }
 
 /// What the inputs are called in files and flags: by their names, or by number where there is none or two are the same.
-fn input_names(program: &Program) -> Vec<String> {
+pub(crate) fn input_names(program: &Program) -> Vec<String> {
     let names = program.input_names();
     let unique = |name: &String| !name.is_empty() && names.iter().filter(|other| *other == name).count() == 1;
     let name = |(name, value): (&String, wengert::Value)| if unique(name) { name.clone() } else { value.to_string() };
@@ -55,7 +55,7 @@ fn input_names(program: &Program) -> Vec<String> {
 }
 
 /// The inputs in the order of the program.
-fn inputs(program: &Program, names: &[String], file: Option<&Path>) -> Result<Vec<Array>, Failure> {
+pub(crate) fn inputs(program: &Program, names: &[String], file: Option<&Path>) -> Result<Vec<Array>, Failure> {
     let needed = |name: &str, ty: &Type| format!("`{name}` ({ty} in the program)");
     let Some(path) = file else {
         return match names.first() {
@@ -85,7 +85,7 @@ fn inputs(program: &Program, names: &[String], file: Option<&Path>) -> Result<Ve
 }
 
 /// Which inputs the gradient is asked for.
-fn active(program: &Program, names: &[String], wrt: &[String]) -> Result<Vec<bool>, Failure> {
+pub(crate) fn active(program: &Program, names: &[String], wrt: &[String]) -> Result<Vec<bool>, Failure> {
     let outputs = program.output_types();
     let single = matches!(&outputs[..], [ty] if ty.dtype.is_float() && ty.shape.is_empty());
     if !single {
@@ -113,7 +113,7 @@ fn active(program: &Program, names: &[String], wrt: &[String]) -> Result<Vec<boo
 }
 
 /// The cotangent of a single result.
-fn one_like(ty: &Type) -> Array {
+pub(crate) fn one_like(ty: &Type) -> Array {
     if ty.dtype == wengert::DType::F32 { Array::scalar(1f32) } else { Array::scalar(1.0) }
 }
 

@@ -1,12 +1,13 @@
-//! `wengert show`: an array program after the passes of the optimiser, its derivatives, its batched form.
+//! `wengert show`: an array program after the passes of the optimiser, its derivatives, its batched form, its plan.
 
 use std::fmt::Write;
 
 use wengert::Program;
 use wengert::optimize::{Config, PASSES};
+use wengert::plan::{Detail, Options, Plan};
 
 use crate::failure::Failure;
-use crate::flags::{Pass, Show};
+use crate::flags::{Pass, PlanDetail, Show};
 use crate::output;
 use crate::source::{self, Source};
 
@@ -14,12 +15,25 @@ use crate::source::{self, Source};
 pub(crate) fn run(flags: &Show, color: anstream::ColorChoice) -> Result<(), Failure> {
     let source = source::read_file(&flags.program)?;
     let program = read_program(&source)?;
+    if let Some(detail) = flags.plan {
+        return output::write(&planned(&source, &program, detail, flags.threads)?, None, color);
+    }
     output::write(&shown(flags, &source, &program)?, None, color)
 }
 
 /// The array program in a file.
 pub(crate) fn read_program(source: &Source) -> Result<Program, Failure> {
     source.text.parse().map_err(|error| Failure::library(&source.name, &error))
+}
+
+/// The plan of the optimised program.
+fn planned(source: &Source, program: &Program, detail: PlanDetail, threads: usize) -> Result<String, Failure> {
+    let options = Options { threads, memory: None };
+    let plan = Plan::new(&program.optimize(), &options).map_err(|error| Failure::library(&source.name, &error))?;
+    Ok(plan.explain(match detail {
+        PlanDetail::Steps => Detail::Steps,
+        PlanDetail::Instructions => Detail::Instructions,
+    }))
 }
 
 fn shown(flags: &Show, source: &Source, program: &Program) -> Result<String, Failure> {

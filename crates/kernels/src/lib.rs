@@ -98,6 +98,7 @@ pub mod math;
 pub mod parallel;
 mod polynomial;
 pub mod pool;
+pub mod probe;
 #[cfg(feature = "gemm")]
 pub mod product;
 pub mod region;

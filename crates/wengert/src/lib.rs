@@ -140,7 +140,7 @@ pub use dual::Dual;
 #[cfg(feature = "arrays")]
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "engine")]
-pub use execute::set_threads;
+pub use execute::{profile, set_threads};
 #[cfg(feature = "arrays")]
 pub use functional::{Vmap, checkpoint, cond, to_program, try_cond, vmap};
 pub use lanes::{LaneMask, Lanes};

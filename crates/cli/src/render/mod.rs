@@ -10,6 +10,8 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use svg::escape;
+
 use crate::failure::Failure;
 use crate::flags::Format;
 use crate::report::{Edge, Report, Row};

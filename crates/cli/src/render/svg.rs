@@ -280,7 +280,7 @@ fn text_width(text: &str, size: f64) -> f64 {
 }
 
 /// Text between tags. Control characters, which XML does not allow, become blanks.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

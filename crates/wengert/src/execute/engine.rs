@@ -101,6 +101,16 @@ impl Plan {
     /// # Errors
     /// If the inputs do not fit, there is no memory, an operation fails on its values, or a thread panicked.
     pub fn eval(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+        let mut memory = self.memory()?;
+        self.fill(&mut memory, inputs)?;
+        Ok(self.run(&mut memory, &Pool::new(self.options().threads), None)?.into_vec())
+    }
+
+    /// Puts inputs into the memory, for the next run.
+    ///
+    /// # Errors
+    /// If they do not have the types of the plan's.
+    pub(crate) fn fill(&self, memory: &mut Memory, inputs: &[Array]) -> Result<(), Error> {
         let error = |why: String| Error::new(ErrorKind::Misfit, "run", why).of(inputs.iter().map(Array::ty));
         let wanted = self.input_types();
         if wanted.len() != inputs.len() {
@@ -109,9 +119,8 @@ impl Plan {
         if let Some(k) = wanted.iter().zip(inputs).position(|(wanted, input)| wanted != input.ty()) {
             return Err(error(format!("input {k} has to be {}, and is {}", wanted[k], inputs[k].ty())));
         }
-        let mut memory = self.memory()?;
         memory.inputs().extend(inputs.iter().map(|input| Some(input.data().clone())));
-        Ok(self.run(&mut memory, &Pool::new(self.options().threads), None)?.into_vec())
+        Ok(())
     }
 
     /// The results at the inputs of the memory, which have the types of the plan's.

@@ -6,6 +6,7 @@ use wengert_kernels::pool::Pool;
 
 use super::engine::Memory;
 pub(crate) use super::engine::Results;
+use super::profile;
 use crate::array::Data;
 use crate::error::Error;
 use crate::plan::{Options, Plan};
@@ -66,6 +67,7 @@ pub(crate) struct Prepared {
     pub(crate) plan: Arc<Plan>,
     pool: Arc<Pool>,
     idle: Mutex<Vec<Memory>>,
+    profile: profile::Cell,
 }
 
 impl Prepared {
@@ -76,7 +78,9 @@ impl Prepared {
     pub(crate) fn new(program: &Program, settings: &Settings, donated: &[bool]) -> Result<Self, Error> {
         let options = Options { threads: settings.pool.threads(), memory: settings.memory };
         let plan = Plan::donating(&program.optimize(), &options, donated)?;
-        Ok(Prepared { plan: Arc::new(plan), pool: settings.pool.clone(), idle: Mutex::new(Vec::new()) })
+        profile::log_plan(&plan);
+        let (idle, profile) = (Mutex::new(Vec::new()), profile::Cell::default());
+        Ok(Prepared { plan: Arc::new(plan), pool: settings.pool.clone(), idle, profile })
     }
 
     /// Whether these settings would make the same plan.
@@ -101,7 +105,7 @@ impl Prepared {
             None => self.plan.memory()?,
         };
         fill(memory.inputs());
-        let results = self.plan.run(&mut memory, &self.pool, None);
+        let results = profile::run(&self.plan, &self.profile, &mut memory, &self.pool);
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
         results
     }

@@ -8,6 +8,8 @@ mod executor;
 mod known;
 #[cfg(not(feature = "engine"))]
 mod plain;
+#[cfg(feature = "engine")]
+pub mod profile;
 mod reference;
 
 #[cfg(feature = "engine")]

@@ -176,10 +176,14 @@ impl Program {
 }
 
 /// Whether passes are to be printed.
-static LOGS: LazyLock<bool> =
-    LazyLock::new(|| std::env::var("WENGERT_LOG").is_ok_and(|log| log.split(',').any(|word| word.trim() == "passes")));
+static LOGS: LazyLock<bool> = LazyLock::new(|| logs("passes"));
 
-#[expect(clippy::print_stderr, reason = "the user asks for it with WENGERT_LOG; this is the one place that prints")]
+/// Whether the environment variable `WENGERT_LOG` has this word.
+pub(crate) fn logs(word: &str) -> bool {
+    std::env::var("WENGERT_LOG").is_ok_and(|log| log.split(',').any(|own| own.trim() == word))
+}
+
+#[expect(clippy::print_stderr, reason = "the user asks for it with WENGERT_LOG")]
 fn log(pass: &Pass, time: Duration, before: &Program, after: &Program) {
     if before == after {
         eprintln!("{}: nothing to do, {time:?}", pass.name);

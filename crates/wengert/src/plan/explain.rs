@@ -51,8 +51,8 @@ pub struct StepInfo {
     pub kind: StepKind,
     /// The names of its operations, in their order, each with how often it is there.
     pub what: String,
-    /// What it walks: the elements' type, then groups x rows x columns of a region, rows x inner x columns of a product,
-    /// the types of a kernel's operands.
+    /// What it walks: the elements' type, then groups x rows x columns of a region, rows x inner x columns of a
+    /// product, the types of a kernel's operands.
     pub size: String,
     /// The type of what it computes: `f32`, `f64`, `i64` or `bool`.
     pub elements: &'static str,

@@ -1,5 +1,5 @@
-//! The instructions of a region as text: `s` is a slot with an element per column, `r` one with an element per row, `in`
-//! and `out` are operands that are used where they lie.
+//! The instructions of a region as text: `s` is a slot with an element per column, `r` one with an element per row,
+//! `in` and `out` are operands that are used where they lie.
 
 use std::fmt::Write;
 
@@ -59,7 +59,11 @@ fn instruction(region: &Region, instr: &Instr) -> String {
             return format!("{} = load {}", place(region, instr.out), transfer("in", &parts.loads[usize::from(load)]));
         }
         Op::Store(store) => {
-            return format!("store {} to {}", place(region, instr.a), transfer("out", &parts.stores[usize::from(store)]));
+            return format!(
+                "store {} to {}",
+                place(region, instr.a),
+                transfer("out", &parts.stores[usize::from(store)])
+            );
         }
         Op::Accumulate(accumulator) => {
             let accumulator = &parts.accumulators[usize::from(accumulator)];

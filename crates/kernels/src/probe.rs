@@ -1,0 +1,167 @@
+//! What the machine can do at best: how fast it copies memory, and how many multiplications and additions it does.
+//!
+//! The limits of the roofline model (Williams, Waterman and Patterson 2009, "Roofline: an insightful visual performance
+//! model for multicore architectures"): a step that moves `b` bytes and does `f` operations takes at least
+//! `max(b / bandwidth, f / peak)` seconds, unless its bytes are in the caches.
+//!
+//! Numbers are measured, so they are as noisy as the machine: the best of several rounds, each a few milliseconds.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::Instant;
+
+use crate::dispatch::{Level, Work, dispatch, level};
+
+/// Bytes of each of the two arrays of a thread that [`copy_bandwidth`] copies: beyond the last cache of most machines.
+const COPIED: usize = 64 << 20;
+/// Rounds, of which the best counts.
+const ROUNDS: usize = 5;
+/// Vectors that are summed beside each other: more than the latency of a multiply-add times the two that start at once.
+const SUMS: usize = 12;
+/// Multiply-adds of every chain in a round.
+const STEPS: usize = 1 << 18;
+
+/// Bytes per second that so many threads copy together, read and written ones counted, between arrays that no cache
+/// holds. It takes about a tenth of a second and 128 MiB for each thread.
+///
+/// ```
+/// let bandwidth = wengert_kernels::probe::copy_bandwidth(1);
+/// assert!(bandwidth > 1e8, "{bandwidth}: memory slower than a disk");
+/// ```
+pub fn copy_bandwidth(threads: usize) -> f64 {
+    let bytes = (2 * COPIED * threads.max(1)) as f64;
+    bytes
+        / best(threads, || {
+            let source = vec![1u8; COPIED];
+            let mut target = vec![0u8; COPIED];
+            move || {
+                target.copy_from_slice(black_box(&source));
+                black_box(&mut target);
+            }
+        })
+}
+
+/// Operations per second on numbers of single precision that so many threads do together, where nothing is read from
+/// memory. A fused multiply-add counts as two operations; where the instruction set has none, products and sums
+/// alternate.
+///
+/// ```
+/// let peak = wengert_kernels::probe::peak_f32(1);
+/// assert!(peak > 1e7, "{peak}");
+/// ```
+pub fn peak_f32(threads: usize) -> f64 {
+    peak(threads, || dispatch(Single(is_fused())), 16)
+}
+
+/// As [`peak_f32`], in double precision.
+///
+/// ```
+/// let peak = wengert_kernels::probe::peak_f64(1);
+/// assert!(peak > 1e7, "{peak}");
+/// ```
+pub fn peak_f64(threads: usize) -> f64 {
+    peak(threads, || dispatch(Double(is_fused())), 8)
+}
+
+fn peak(threads: usize, run: impl Fn() + Sync, width: usize) -> f64 {
+    let operations = (2 * SUMS * STEPS * width * threads.max(1)) as f64;
+    operations / best(threads, || &run)
+}
+
+/// Whether the level has fused multiply-adds as instructions: emulated they are sixty times slower.
+fn is_fused() -> Fused {
+    if level() > Level::Baseline { Fused::Yes } else { Fused::No }
+}
+
+/// Whether a multiplication and an addition are one instruction.
+#[derive(Clone, Copy)]
+enum Fused {
+    Yes,
+    No,
+}
+
+/// The least seconds of a round in which every thread does its work once; what `prepare` gives is made before.
+fn best<F: FnMut()>(threads: usize, prepare: impl Fn() -> F + Sync) -> f64 {
+    let start = Barrier::new(threads.max(1));
+    let rounds = || {
+        let mut work = prepare();
+        let mut times = [0.0; ROUNDS];
+        for time in &mut times {
+            start.wait();
+            let begin = Instant::now();
+            work();
+            // A round takes until the last thread is done.
+            start.wait();
+            *time = begin.elapsed().as_secs_f64();
+        }
+        times.into_iter().fold(f64::INFINITY, f64::min)
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(rounds)).collect();
+        let own = rounds();
+        others.into_iter().map(|other| other.join().unwrap_or(own)).fold(own, f64::max)
+    })
+}
+
+/// Sums of products of vectors that stay in registers, of 16 numbers.
+struct Single(Fused);
+/// The same of 8 numbers of double precision.
+struct Double(Fused);
+
+impl Work for Single {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.0 {
+            Fused::Yes => summed::<f32, 16>([0.999; 16], [0.001; 16], |x, y, z| x.mul_add(y, z)),
+            Fused::No => summed::<f32, 16>([0.999; 16], [0.001; 16], |x, y, z| x * y + z),
+        }
+    }
+}
+
+impl Work for Double {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.0 {
+            Fused::Yes => summed::<f64, 8>([0.999; 8], [0.001; 8], |x, y, z| x.mul_add(y, z)),
+            Fused::No => summed::<f64, 8>([0.999; 8], [0.001; 8], |x, y, z| x * y + z),
+        }
+    }
+}
+
+/// `sum = sum * factor + term` in [`SUMS`] independent chains, [`STEPS`] times.
+#[inline(always)]
+fn summed<T: Copy, const WIDTH: usize>(factor: [T; WIDTH], term: [T; WIDTH], step: impl Fn(T, T, T) -> T) {
+    let (factor, term) = (black_box(factor), black_box(term));
+    let mut sums = [term; SUMS];
+    for _ in 0..STEPS {
+        for sum in &mut sums {
+            for lane in 0..WIDTH {
+                sum[lane] = step(sum[lane], factor[lane], term[lane]);
+            }
+        }
+    }
+    black_box(sums);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn double_precision_is_not_faster_than_single() {
+        let (single, double) = (peak_f32(1), peak_f64(1));
+        // Other programs on the machine take turns with these two: half is left to them.
+        assert!(double < 2.0 * single, "f32 {single:e}, f64 {double:e}");
+    }
+
+    #[test]
+    fn threads_copy_together() {
+        // Where two threads share one core they get half each; an order below that would be a mistake in the count.
+        let (one, two) = (copy_bandwidth(1), copy_bandwidth(2));
+        assert!(one.is_finite() && two > 0.1 * one, "{one:e} {two:e}");
+    }
+}
