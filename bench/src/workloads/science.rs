@@ -3,8 +3,8 @@
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_3, FRAC_PI_4, PI};
 
-use wengert::{DType, compile};
 use wengert::prelude::*;
+use wengert::{DType, compile};
 
 use super::case::{Case, Setup, value_and_gradient};
 use super::data::{signed, tensor, uniform, unit, unsigned};

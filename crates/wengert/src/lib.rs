@@ -126,8 +126,6 @@ pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
 };
 #[cfg(feature = "arrays")]
-pub use execute::reference_steps;
-#[cfg(feature = "arrays")]
 pub use array::{Array, DType, Data, Element, Type};
 #[cfg(feature = "arrays")]
 pub use blocks::Blocks;
@@ -139,6 +137,8 @@ pub use diagnose::{
 pub use dual::Dual;
 #[cfg(feature = "arrays")]
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "arrays")]
+pub use execute::reference_steps;
 #[cfg(feature = "engine")]
 pub use execute::{profile, set_threads};
 #[cfg(feature = "arrays")]

@@ -277,7 +277,8 @@ pub(super) unsafe fn select(kind: Kind, mask: *const u8, x: *const u8, y: *const
         fn run(self) {
             let range = self.0;
             // SAFETY: the caller of `select` promises it.
-            let (mask, x, y, out) = unsafe { (range.read::<u8>(0), range.read::<T>(1), range.read::<T>(2), range.write::<T>()) };
+            let (mask, x, y, out) =
+                unsafe { (range.read::<u8>(0), range.read::<T>(1), range.read::<T>(2), range.write::<T>()) };
             for (((out, &mask), &x), &y) in out.iter_mut().zip(mask).zip(x).zip(y) {
                 *out = if mask != 0 { x } else { y };
             }

@@ -244,7 +244,11 @@ impl Cut {
     }
 
     fn count(&self, space: &Space) -> usize {
-        if self.parts_of_group > 1 { space.groups * self.parts_of_group } else { space.groups.div_ceil(self.groups_of_part) }
+        if self.parts_of_group > 1 {
+            space.groups * self.parts_of_group
+        } else {
+            space.groups.div_ceil(self.groups_of_part)
+        }
     }
 }
 

@@ -105,7 +105,10 @@ fn checked(
     number: usize,
 ) -> *mut u8 {
     if let Some((wanted, end)) = need {
-        assert!(kind == wanted && length >= end, "{what} {number} of a region is {length} of {kind:?}, not {end} of {wanted:?}");
+        assert!(
+            kind == wanted && length >= end,
+            "{what} {number} of a region is {length} of {kind:?}, not {end} of {wanted:?}"
+        );
     }
     pointer
 }

@@ -138,9 +138,12 @@ fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
         let other_writes = parts.accumulators.iter().any(|acc| acc.output == output)
             || parts.directs.iter().any(|d| d.place == Place::Output(output));
         let same_elements = loads.all(|t| plain(t) && t.kind == to.kind)
-            && directs.all(|d| d.place != Place::Input(input) || (d.level == Level::Full && d.offset == 0 && d.kind == to.kind));
+            && directs.all(|d| {
+                d.place != Place::Input(input) || (d.level == Level::Full && d.offset == 0 && d.kind == to.kind)
+            });
         let last_read = parts.code.iter().rposition(|instr| reads(instr, input));
-        let first_write = parts.code.iter().position(|instr| matches!(instr.op, Op::Store(k) if usize::from(k) == store));
+        let first_write =
+            parts.code.iter().position(|instr| matches!(instr.op, Op::Store(k) if usize::from(k) == store));
         !other_writes && plain(to) && same_elements && last_read < first_write
     };
     let (inputs, outputs) = (parts.inputs as u16, parts.outputs as u16);
@@ -149,7 +152,11 @@ fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
 
 fn check_transfer(parts: &Parts, place: Place, t: &Transfer) -> Result<(), Invalid> {
     if t.pattern.count() != parts.space.count(t.level) {
-        return Err(Invalid(format!("{place:?}: {} elements for a value of {}", t.pattern.count(), parts.space.count(t.level))));
+        return Err(Invalid(format!(
+            "{place:?}: {} elements for a value of {}",
+            t.pattern.count(),
+            parts.space.count(t.level)
+        )));
     }
     if t.pattern.dims().len() > Pattern::MAX_DIMS {
         return Err(Invalid(format!("{place:?} has too many axes")));

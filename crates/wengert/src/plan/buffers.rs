@@ -24,8 +24,11 @@ pub(super) fn place(lives: &[Life]) -> (Vec<usize>, usize) {
     for k in order {
         let life = lives[k];
         let meets = |other: &&usize| lives[**other].first <= life.last && life.first <= lives[**other].last;
-        let mut taken: Vec<(usize, usize)> =
-            placed.iter().filter(meets).map(|&other| (places[other], places[other].saturating_add(lives[other].lines))).collect();
+        let mut taken: Vec<(usize, usize)> = placed
+            .iter()
+            .filter(meets)
+            .map(|&other| (places[other], places[other].saturating_add(lives[other].lines)))
+            .collect();
         taken.sort_unstable();
         let mut at = 0usize;
         for (start, end) in taken {

@@ -74,7 +74,8 @@ impl Bits {
         }
     }
     fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        let bits = |(k, &word): (usize, &u64)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * k + bit);
+        let bits =
+            |(k, &word): (usize, &u64)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * k + bit);
         self.0.iter().enumerate().flat_map(bits)
     }
 }
@@ -202,7 +203,12 @@ pub(super) fn cluster(flat: &Flat, items: &[Item]) -> Clusters {
     let values = flat.views.len();
     let mut c = Clusterer {
         flat,
-        clusters: Clusters { list: Vec::new(), home: vec![None; values], roles: vec![Role::Full; values], clones: HashSet::new() },
+        clusters: Clusters {
+            list: Vec::new(),
+            home: vec![None; values],
+            roles: vec![Role::Full; values],
+            clones: HashSet::new(),
+        },
         readers: vec![Vec::new(); values],
     };
     for item in items {
@@ -273,7 +279,12 @@ impl Clusterer<'_> {
     /// Equations that are a step, whatever comes.
     fn step(&mut self, eqns: &[usize]) {
         let step = self.clusters.list.len();
-        self.clusters.list.push(Cluster { eqns: eqns.to_vec(), space: None, before: Bits::default(), reads: Vec::new() });
+        self.clusters.list.push(Cluster {
+            eqns: eqns.to_vec(),
+            space: None,
+            before: Bits::default(),
+            reads: Vec::new(),
+        });
         let outs = eqns.iter().flat_map(|&k| self.flat.program.eqns()[k].outs());
         outs.for_each(|out| self.clusters.home[out.index()] = Some(step));
         let mut needs: Vec<usize> = eqns.iter().flat_map(|&k| self.needs(k)).collect();
@@ -390,7 +401,9 @@ impl Clusterer<'_> {
             let (base, fits) = match link {
                 Link::Literal => continue,
                 Link::Same(base) => (base, role_of(base) == if reads_rows { Role::Row } else { Role::Full }),
-                Link::Spread(base, cols) => (base, !reads_rows && role_of(base) == Role::Row && space.cols == Some(*cols)),
+                Link::Spread(base, cols) => {
+                    (base, !reads_rows && role_of(base) == Role::Row && space.cols == Some(*cols))
+                }
                 Link::Far(base) => (base, false),
             };
             match self.clusters.home[base.index()] {
@@ -434,7 +447,11 @@ impl Clusterer<'_> {
         let between = |from: usize, to: usize| {
             self.clusters.list[to].before.iter().any(|k| k != from && self.clusters.list[k].before.has(from))
         };
-        if between(one, two) || between(two, one) || !self.links_fit(one, two, &space) || !self.links_fit(two, one, &space) {
+        if between(one, two)
+            || between(two, one)
+            || !self.links_fit(one, two, &space)
+            || !self.links_fit(two, one, &space)
+        {
             return;
         }
         let Cluster { eqns, before, reads, .. } = std::mem::replace(
@@ -525,7 +542,9 @@ fn placed(extent: &Extent, shape: &Shape) -> Option<(Extent, Role)> {
         None if row => Some((*extent, Role::Row)),
         None => None,
         // Along rows: inside a chunk.
-        Some([_, inside, 1]) if full && inside > 1 && inside <= MAX_COLS && extent.cols.is_none_or(|cols| cols == inside) => {
+        Some([_, inside, 1])
+            if full && inside > 1 && inside <= MAX_COLS && extent.cols.is_none_or(|cols| cols == inside) =>
+        {
             Some((with(Some(inside), None)?, Role::Row))
         }
         // Whole groups to one number each.

@@ -10,9 +10,7 @@ use super::product::matrices;
 use super::view::View;
 use crate::array::{DType, Type};
 use crate::ops::{Binary, Unary};
-use crate::primitives::{
-    Broadcast, Concat, Einsum, Literal, Op, Permute, Reduce, Reducer, Reshape,
-};
+use crate::primitives::{Broadcast, Concat, Einsum, Literal, Op, Permute, Reduce, Reducer, Reshape};
 use crate::program::{Builder, Program, Value};
 
 /// The flattened Program and what is known of its values.

@@ -9,9 +9,9 @@ mod cluster;
 mod donate;
 pub(crate) mod explain;
 mod flatten;
-mod lanes;
 pub(crate) mod kernel;
 pub(crate) mod kernels;
+mod lanes;
 mod pairs;
 mod product;
 mod recompute;
@@ -353,7 +353,18 @@ impl<'a> Planner<'a> {
         options: &'a Options,
     ) -> Self {
         let parts = HashMap::new();
-        Planner { flat, clusters, parts, order, results, options, in_place: Vec::new(), values: 0, scratch: 0, library: 0 }
+        Planner {
+            flat,
+            clusters,
+            parts,
+            order,
+            results,
+            options,
+            in_place: Vec::new(),
+            values: 0,
+            scratch: 0,
+            library: 0,
+        }
     }
 
     /// Values that a step other than their own reads, or that are results.

@@ -64,7 +64,9 @@ pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Mat
     let inner = pick(true, true, false);
     let Some(inner) = one(&inner, |a| [a.left, a.right]) else {
         // The operand whose inner labels do not follow each other is copied; if both do on their own, the right one.
-        let apart = |stride: fn(&Axis) -> Option<isize>| joined(inner.iter().map(|a| (a.length, stride(a).unwrap_or(0)))).len() > 1;
+        let apart = |stride: fn(&Axis) -> Option<isize>| {
+            joined(inner.iter().map(|a| (a.length, stride(a).unwrap_or(0)))).len() > 1
+        };
         return Err(usize::from(!apart(|a| a.left)));
     };
     let mut batch = pick(true, true, true);
@@ -87,12 +89,7 @@ pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Mat
             strides: [or_zero(inner.right), or_zero(cols.right)],
             batch: along(|a| a.right),
         },
-        out: Place {
-            value: out,
-            offset: 0,
-            strides: [or_zero(rows.out), or_zero(cols.out)],
-            batch: along(|a| a.out),
-        },
+        out: Place { value: out, offset: 0, strides: [or_zero(rows.out), or_zero(cols.out)], batch: along(|a| a.out) },
     })
 }
 

@@ -59,12 +59,7 @@ pub(super) fn lower(flat: &Flat, clusters: &Clusters, step: usize, stored: impl 
 }
 
 /// The equations of a region that are computed together with the one that uses them.
-fn joined(
-    flat: &Flat,
-    clusters: &Clusters,
-    step: usize,
-    stored: &impl Fn(Value) -> Storage,
-) -> HashMap<usize, Joined> {
+fn joined(flat: &Flat, clusters: &Clusters, step: usize, stored: &impl Fn(Value) -> Storage) -> HashMap<usize, Joined> {
     let eqns = &clusters.list[step].eqns;
     // How often each value is used, and what its last user is to the region.
     let mut uses: HashMap<Value, (usize, Role)> = HashMap::new();
@@ -513,11 +508,9 @@ fn unary(op: Unary, kind: Kind) -> kernels::Op {
         Unary::Trunc => To::Trunc,
         Unary::Detach => To::Copy,
         Unary::Powi(n) => return kernels::Op::Power(n, kind),
-        Unary::Erfinv
-        | Unary::Lgamma
-        | Unary::Digamma
-        | Unary::Polygamma(_)
-        | Unary::Sinc(_) => return kernels::Op::Call1(call_unary, packed(op.encode()), kind),
+        Unary::Erfinv | Unary::Lgamma | Unary::Digamma | Unary::Polygamma(_) | Unary::Sinc(_) => {
+            return kernels::Op::Call1(call_unary, packed(op.encode()), kind);
+        }
     };
     kernels::Op::Unary(to, kind)
 }

@@ -194,7 +194,11 @@ mod tests {
                 let fits = second.infer(&[wanted.ty()]).is_ok();
                 if let (true, Some(twice)) = (fits, fits.then(|| once.of(second)).flatten()) {
                     let wanted = second.eval(&[&wanted]).unwrap().remove(0);
-                    assert_eq!((elements(&twice), &twice.shape[..]), (wanted.to_f64(), wanted.shape()), "{first:?} {second:?}");
+                    assert_eq!(
+                        (elements(&twice), &twice.shape[..]),
+                        (wanted.to_f64(), wanted.shape()),
+                        "{first:?} {second:?}"
+                    );
                 }
             }
         }

@@ -13,8 +13,8 @@ use std::fmt::Debug;
 use std::ops::{Add, Mul};
 
 use wengert_kernels::arena::Plain;
-use wengert_kernels::region::{Slice, SliceMut};
 use wengert_kernels::dispatch::dispatch_only;
+use wengert_kernels::region::{Slice, SliceMut};
 use wengert_kernels::{Level, Work, dispatch};
 
 /// Rows of the tiles of the first form, the largest first; a remainder takes the smaller ones.
@@ -220,7 +220,9 @@ macro_rules! number {
                 match level {
                     Level::Avx512 => by_rows::<Self, { Level::Avx512 as u8 }, 4, $wide, true>(rows, a, b, steps, tile),
                     Level::Avx2 => by_rows::<Self, { Level::Avx2 as u8 }, 2, $middle, true>(rows, a, b, steps, tile),
-                    Level::Baseline => by_rows::<Self, { Level::Baseline as u8 }, 2, $narrow, false>(rows, a, b, steps, tile),
+                    Level::Baseline => {
+                        by_rows::<Self, { Level::Baseline as u8 }, 2, $narrow, false>(rows, a, b, steps, tile)
+                    }
                 }
             }
 
@@ -235,13 +237,34 @@ macro_rules! number {
             ) {
                 match level {
                     Level::Avx512 => {
-                        dispatch_only::<{ Level::Avx512 as u8 }, _>(Down::<Self, 6, 2, $wide, true> { a, starts, span, steps, b, tile });
+                        dispatch_only::<{ Level::Avx512 as u8 }, _>(Down::<Self, 6, 2, $wide, true> {
+                            a,
+                            starts,
+                            span,
+                            steps,
+                            b,
+                            tile,
+                        });
                     }
                     Level::Avx2 => {
-                        dispatch_only::<{ Level::Avx2 as u8 }, _>(Down::<Self, 6, 2, $middle, true> { a, starts, span, steps, b, tile });
+                        dispatch_only::<{ Level::Avx2 as u8 }, _>(Down::<Self, 6, 2, $middle, true> {
+                            a,
+                            starts,
+                            span,
+                            steps,
+                            b,
+                            tile,
+                        });
                     }
                     Level::Baseline => {
-                        dispatch_only::<{ Level::Baseline as u8 }, _>(Down::<Self, 6, 2, $narrow, false> { a, starts, span, steps, b, tile });
+                        dispatch_only::<{ Level::Baseline as u8 }, _>(Down::<Self, 6, 2, $narrow, false> {
+                            a,
+                            starts,
+                            span,
+                            steps,
+                            b,
+                            tile,
+                        });
                     }
                 }
             }
