@@ -29,7 +29,7 @@ const ORDER: &[&[&str]] = &[
     &["error", "array"],
     // The Program and its operations. An operation that holds Programs transforms and runs them, and
     // a transformation asks the operations.
-    &["program", "primitives", "transform", "optimize", "execute"],
+    &["program", "primitives", "transform", "optimize", "plan", "execute"],
     // Arrays of a recording; what drivers compute from a finished one.
     &["tensor", "derivatives"],
     // A tree has leaves of one kind, and a kind of leaf says what the drivers do with trees of it.
