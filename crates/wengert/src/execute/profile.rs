@@ -6,7 +6,7 @@
 //! gives them before. With `plan` in it, every new plan is printed as
 //! [`Plan::explain`](crate::plan::Plan::explain) has it.
 //!
-//! A profiled run reads the clock twice for every step, some 50 ns. When nothing is profiled, a run checks one flag.
+//! A profiled run reads the clock twice for every step. When nothing is profiled, a run checks one flag.
 
 mod table;
 #[cfg(all(test, feature = "text"))]
