@@ -1,11 +1,12 @@
 //! Where the time of plans goes: step by step, beside what the machine can do.
 //!
 //! [`collect`] profiles what a function runs, [`Plan::profile`](crate::plan::Plan::profile) one plan. Without a change
-//! of code: with `profile` in the environment variable `WENGERT_LOG` every plan is profiled, and the tables are printed to
-//! the standard error when the last thread that ran one ends, which is usually the end of the process; [`report`] gives
-//! them before. With `plan` in it, every new plan is printed as [`Plan::explain`](crate::plan::Plan::explain) has it.
+//! of code: with `profile` in the environment variable `WENGERT_LOG` every plan is profiled, and the tables are printed
+//! to the standard error when the last thread that ran one ends, which is usually the end of the process; [`report`]
+//! gives them before. With `plan` in it, every new plan is printed as
+//! [`Plan::explain`](crate::plan::Plan::explain) has it.
 //!
-//! A profiled run reads the clock twice for every step, some 50 ns. When nothing is profiled, a run checks one flag.
+//! A profiled run reads the clock twice for every step. When nothing is profiled, a run checks one flag.
 
 mod table;
 #[cfg(all(test, feature = "text"))]
