@@ -178,6 +178,10 @@ pub struct Parts {
     pub outputs: usize,
 }
 
+/// For each operand, of the inputs and of the outputs: the kind, and how many elements it must have at least; nothing if it is
+/// not used.
+type Needs = (Vec<Option<(Kind, usize)>>, Vec<Option<(Kind, usize)>>);
+
 /// A checked region; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Region {
@@ -196,7 +200,7 @@ pub struct Region {
     /// Inputs and outputs that may be one piece of memory.
     in_place: Vec<(u16, u16)>,
     /// For each input and output: the kind, and how many elements it must have at least.
-    needs: (Vec<Option<(Kind, usize)>>, Vec<Option<(Kind, usize)>>),
+    needs: Needs,
 }
 
 /// How a region is cut: into parts, which threads take, of chunks. Depends on the region alone.

@@ -1,7 +1,7 @@
 //! What makes a region safe to run.
 
 use super::code::{Binary, Instr, Join, Kind, Op, Unary};
-use super::{Cut, Level, Parts, Pattern, Place, Region, Transfer, Width};
+use super::{Cut, Level, Needs, Parts, Pattern, Place, Region, Transfer, Width};
 
 /// Why a region cannot run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Region {
     }
 
     /// Places slots, accumulators and partial results.
-    fn laid_out(parts: Parts, needs: (Vec<Option<(Kind, usize)>>, Vec<Option<(Kind, usize)>>)) -> Region {
+    fn laid_out(parts: Parts, needs: Needs) -> Region {
         let cut = Cut::of(&parts);
         let mut at = 0;
         let mut place = |bytes: usize| {

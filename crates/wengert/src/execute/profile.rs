@@ -175,10 +175,13 @@ static PROFILES: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 /// Threads that have run a profiled plan and have not ended.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
+/// The plans that one [`collect`] has seen, each with its profile.
+type Level = Vec<(Arc<OnceLock<Shared>>, Profile)>;
+
 thread_local! {
     /// What [`collect`] gathers in this thread, beside what tells the plans apart; it is kept alive with the profile,
     /// so that no later plan is taken for it.
-    static COLLECTED: RefCell<Vec<Vec<(Arc<OnceLock<Shared>>, Profile)>>> = const { RefCell::new(Vec::new()) };
+    static COLLECTED: RefCell<Vec<Level>> = const { RefCell::new(Vec::new()) };
     /// Prints what is left when the last thread ends.
     static PRINTER: Option<Printer> = LOGS_PROFILES.then(Printer::new);
 }
@@ -239,8 +242,8 @@ pub(super) fn log_plan(plan: &Plan) {
 /// ```
 pub fn collect<R>(function: impl FnOnce() -> R) -> (R, Vec<Profile>) {
     /// Ends the level also when the function panics.
-    struct Level;
-    impl Drop for Level {
+    struct Ending;
+    impl Drop for Ending {
         fn drop(&mut self) {
             ASKED.fetch_sub(1, Ordering::Relaxed);
             COLLECTED.with_borrow_mut(|levels| levels.truncate(levels.len().saturating_sub(1)));
@@ -248,10 +251,10 @@ pub fn collect<R>(function: impl FnOnce() -> R) -> (R, Vec<Profile>) {
     }
     ASKED.fetch_add(1, Ordering::Relaxed);
     COLLECTED.with_borrow_mut(|levels| levels.push(Vec::new()));
-    let level = Level;
+    let ending = Ending;
     let result = function();
     let profiles = COLLECTED.with_borrow_mut(|levels| levels.last_mut().map(std::mem::take)).unwrap_or_default();
-    drop(level);
+    drop(ending);
     (result, profiles.into_iter().map(|(_, profile)| profile).collect())
 }
 

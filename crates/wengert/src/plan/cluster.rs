@@ -407,11 +407,8 @@ impl Clusterer<'_> {
                 Link::Far(base) => (base, false),
             };
             match self.clusters.home[base.index()] {
-                Some(home) if home == step => {
-                    if !fits {
-                        return false;
-                    }
-                }
+                Some(home) if home == step && !fits => return false,
+                Some(home) if home == step => {}
                 // A step between: it would have to run after this region and before it.
                 Some(home) if self.clusters.list[home].before.has(step) => return false,
                 _ => {}
@@ -522,7 +519,7 @@ fn united(x: &Extent, y: &Extent) -> Option<Extent> {
 
 /// Whether groups consist of whole rows.
 fn divides(extent: &Extent) -> bool {
-    extent.count % (extent.cols.unwrap_or(1) * extent.groups.unwrap_or(1)) == 0
+    extent.count.is_multiple_of(extent.cols.unwrap_or(1) * extent.groups.unwrap_or(1))
 }
 
 /// The extent of a region with one more equation, and what its result is there; `None` if it does not fit.
@@ -560,6 +557,6 @@ pub(super) fn natural_cols<'v>(extent: &Extent, loads: impl Iterator<Item = &'v 
     if let Some(cols) = extent.cols {
         return cols;
     }
-    let fits = |cols: &usize| *cols <= 1024 && extent.count % (cols * extent.groups.unwrap_or(1)) == 0;
+    let fits = |cols: &usize| *cols <= 1024 && extent.count.is_multiple_of(cols * extent.groups.unwrap_or(1));
     loads.filter_map(View::repeated).find(fits).unwrap_or(1)
 }

@@ -53,7 +53,7 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub(super) enum Item {
     One(usize),
-    Part(Part),
+    Part(Box<Part>),
 }
 
 impl Item {
@@ -85,7 +85,7 @@ pub(super) fn items(flat: &Flat) -> Vec<Item> {
         }
     }
     for (depth, part) in parts.drain(..) {
-        keyed.push(((depth, true, part.eqns[0]), Item::Part(part)));
+        keyed.push(((depth, true, part.eqns[0]), Item::Part(Box::new(part))));
     }
     keyed.sort_by_key(|(key, _)| *key);
     keyed.into_iter().map(|(_, item)| item).collect()

@@ -60,7 +60,7 @@ fn axis_classes(op: &Conv, axis: usize, x: usize, w: usize, out: usize) -> Vec<A
         // The first element at or behind the beginning of x, if a place reaches it before the end.
         let meets = |&(_, start): &(usize, i64)| {
             let skipped = if start < 0 { start.unsigned_abs().div_ceil(step as u64) as usize } else { 0 };
-            skipped < count && start + (skipped * step) as i64 <= x as i64 - 1
+            skipped < count && start + ((skipped * step) as i64) < x as i64
         };
         let taps = (0..w).filter_map(tap).filter(meets).collect();
         Axis { out: first, out_step: period, count, step, taps, length: x }
@@ -151,8 +151,8 @@ impl Geometry {
         let lengths = [x, w, out].map(|shape| shape[2..].to_vec());
         let groups = op.groups * op.batch_groups;
         let mut classes = vec![Class { axes: Vec::new() }];
-        for axis in 0..x.len() - 2 {
-            let of_axis = axis_classes(op, axis, lengths[0][axis], lengths[1][axis], lengths[2][axis]);
+        for (axis, &length) in lengths[0].iter().enumerate() {
+            let of_axis = axis_classes(op, axis, length, lengths[1][axis], lengths[2][axis]);
             let longer = |class: &Class| {
                 let axes = class.axes.clone();
                 of_axis

@@ -90,9 +90,9 @@ impl<T: Compared> Windows<T> {
                 start.saturating_sub(low)..(start + op.window[axis]).saturating_sub(low).min(lengths[axis])
             };
             let mut starts = vec![0];
-            for axis in 0..outer {
-                let longer = |&start: &usize| range(axis).map(move |index| (start, index));
-                starts = starts.iter().flat_map(longer).map(|(start, index)| start + index * strides[axis]).collect();
+            for (axis, &stride) in strides[..outer].iter().enumerate() {
+                let longer = |&start: &usize| range(axis).map(move |index| start + index * stride);
+                starts = starts.iter().flat_map(longer).collect();
             }
             rows.push(starts);
         });
