@@ -167,21 +167,72 @@ fn check_transfer(parts: &Parts, place: Place, t: &Transfer) -> Result<(), Inval
     Ok(())
 }
 
-/// That no output has two writers: parts run at the same time, and one would write where another one does.
+/// That no element of an output has two writers: parts run at the same time, and one would write where another one does.
+/// Several stores may fill one output, each its own elements.
 fn check_writers(parts: &Parts) -> Result<(), Invalid> {
     let directs = parts.directs.iter().filter_map(|direct| match direct.place {
         Place::Output(k) => Some(k),
         Place::Input(_) => None,
     });
-    let stores = parts.stores.iter().map(|store| store.operand);
     let accumulators = parts.accumulators.iter().map(|acc| acc.output);
     let mut seen = vec![false; parts.outputs];
-    for k in directs.chain(stores).chain(accumulators) {
+    for k in directs.chain(accumulators) {
         if std::mem::replace(&mut seen[usize::from(k)], true) {
             return Err(Invalid(format!("output {k} is written in two ways")));
         }
     }
-    Ok(())
+    let mut stores: Vec<Vec<&Pattern>> = vec![Vec::new(); parts.outputs];
+    parts.stores.iter().for_each(|store| stores[usize::from(store.operand)].push(&store.pattern));
+    let conflict = |k: &usize| !stores[*k].is_empty() && (seen[*k] || !are_disjoint(&mut stores[*k].clone()));
+    match (0..parts.outputs).find(conflict) {
+        Some(k) => Err(Invalid(format!("output {k} is written in two ways"))),
+        None => Ok(()),
+    }
+}
+
+/// Whether injective patterns have no position in common, as far as this is easily seen: they follow each other, or they are
+/// one pattern moved by less than the distance of its positions.
+fn are_disjoint(patterns: &mut [&Pattern]) -> bool {
+    if patterns.len() < 2 {
+        return true;
+    }
+    if patterns.iter().any(|pattern| pattern.dims().iter().any(|&(_, stride)| stride <= 0)) {
+        return false;
+    }
+    patterns.sort_by_key(|pattern| pattern.offset());
+    let mut rest = &patterns[..];
+    while let Some(first) = rest.first() {
+        // Those that begin before the ones so far have ended.
+        let (mut count, mut end) = (1, first.end());
+        while let Some(next) = rest.get(count).filter(|next| next.offset() < end) {
+            end = end.max(next.end());
+            count += 1;
+        }
+        let (meeting, after) = rest.split_at(count);
+        let moved = |pair: &[&Pattern]| pair[0].offset() < pair[1].offset() && pair[0].dims() == pair[1].dims();
+        let reach = meeting[count - 1].offset() - first.offset();
+        if count > 1 && !(meeting.windows(2).all(moved) && reach < distance(first)) {
+            return false;
+        }
+        rest = after;
+    }
+    true
+}
+
+/// A distance that any two positions of a pattern with positive strides have at least; 0 if none is easily seen.
+fn distance(pattern: &Pattern) -> usize {
+    let mut dims: Vec<(usize, usize)> =
+        pattern.dims().iter().map(|&(length, stride)| (stride.unsigned_abs(), length)).collect();
+    dims.sort_unstable();
+    let Some(&(least, _)) = dims.first() else { return usize::MAX };
+    let mut reach = 0usize;
+    for (stride, length) in dims {
+        if stride < reach.saturating_add(least) {
+            return 0;
+        }
+        reach = reach.saturating_add(stride.saturating_mul(length - 1));
+    }
+    least
 }
 
 fn check_join(join: Join, kind: Kind) -> Result<(), Invalid> {
@@ -367,4 +418,59 @@ fn repeats(pattern: &Pattern, cols: usize) -> bool {
         inner = inner.saturating_mul(length);
         stride == 0 || cols.is_multiple_of(inner)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The positions of a pattern.
+    fn positions(pattern: &Pattern) -> Vec<usize> {
+        let add = |bases: Vec<usize>, &(length, stride): &(usize, isize)| {
+            bases.iter().flat_map(|&base| (0..length).map(move |k| base + k * stride.unsigned_abs())).collect()
+        };
+        pattern.dims().iter().fold(vec![pattern.offset()], add)
+    }
+
+    #[test]
+    fn patterns_that_share_a_position_are_never_taken_for_disjoint() {
+        let mut state = 7u64;
+        let mut next = |n: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 33) % n) as usize
+        };
+        let (mut disjoint, mut shared) = (0, 0);
+        for _ in 0..20_000 {
+            let lengths: Vec<usize> = (0..1 + next(3)).map(|_| 1 + next(3)).collect();
+            let strides: Vec<isize> = lengths.iter().map(|_| 1 + next(12) as isize).collect();
+            let same = next(4) > 0;
+            let patterns: Vec<Pattern> = (0..2 + next(2))
+                .filter_map(|_| {
+                    let strides: Vec<isize> =
+                        strides.iter().map(|&stride| if same { stride } else { stride + next(2) as isize }).collect();
+                    Pattern::new(next(20), &lengths, &strides).filter(Pattern::is_injective)
+                })
+                .collect();
+            let mut all: Vec<usize> = patterns.iter().flat_map(positions).collect();
+            let count = all.len();
+            all.sort_unstable();
+            all.dedup();
+            let found = are_disjoint(&mut patterns.iter().collect::<Vec<_>>());
+            assert!(!found || all.len() == count, "{patterns:?}");
+            disjoint += usize::from(found && patterns.len() > 1);
+            shared += usize::from(all.len() < count);
+        }
+        assert!(disjoint > 100 && shared > 1000, "{disjoint} {shared}");
+    }
+
+    #[test]
+    fn elements_of_points_are_disjoint() {
+        let points = |offset: usize, stride: isize| Pattern::new(offset, &[100], &[stride]).unwrap();
+        let row = |count: usize| (0..count).map(|k| points(k, 12)).collect::<Vec<_>>();
+        assert!(are_disjoint(&mut row(12).iter().collect::<Vec<_>>()));
+        assert!(!are_disjoint(&mut row(13).iter().collect::<Vec<_>>()));
+        let columns: Vec<Pattern> = (0..5).map(|k| points(100 * k, 1)).collect();
+        assert!(are_disjoint(&mut columns.iter().collect::<Vec<_>>()));
+        assert!(!are_disjoint(&mut [&points(3, 4), &points(3, 4)]));
+    }
 }

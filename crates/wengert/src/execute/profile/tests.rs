@@ -50,7 +50,8 @@ fn plans_are_collected_where_they_run() {
     let pool = Pool::new(1);
     let go = |cell: &Cell| {
         let mut memory = plan.memory().expect("little memory");
-        run(&plan, cell, &[point()], &mut memory, &pool).expect("it runs");
+        plan.fill(&mut memory, &[point()]).expect("the point fits");
+        run(&plan, cell, &mut memory, &pool).expect("it runs");
     };
     let ((), inner) = collect(|| {
         let ((), profiles) = collect(|| go(&cell));
