@@ -170,20 +170,24 @@ fn check_transfer(parts: &Parts, place: Place, t: &Transfer) -> Result<(), Inval
 /// That no element of an output has two writers: parts run at the same time, and one would write where another one does.
 /// Several stores may fill one output, each its own elements.
 fn check_writers(parts: &Parts) -> Result<(), Invalid> {
-    let directs = parts.directs.iter().filter_map(|direct| match direct.place {
-        Place::Output(k) => Some(k),
-        Place::Input(_) => None,
-    });
-    let accumulators = parts.accumulators.iter().map(|acc| acc.output);
-    let mut seen = vec![false; parts.outputs];
-    for k in directs.chain(accumulators) {
-        if std::mem::replace(&mut seen[usize::from(k)], true) {
-            return Err(Invalid(format!("output {k} is written in two ways")));
+    let mut whole = vec![false; parts.outputs];
+    let mut patterns: Vec<Vec<Pattern>> = vec![Vec::new(); parts.outputs];
+    for acc in &parts.accumulators {
+        if std::mem::replace(&mut whole[usize::from(acc.output)], true) {
+            return Err(Invalid(format!("output {} is written in two ways", acc.output)));
         }
     }
-    let mut stores: Vec<Vec<&Pattern>> = vec![Vec::new(); parts.outputs];
-    parts.stores.iter().for_each(|store| stores[usize::from(store.operand)].push(&store.pattern));
-    let conflict = |k: &usize| !stores[*k].is_empty() && (seen[*k] || !are_disjoint(&mut stores[*k].clone()));
+    for direct in &parts.directs {
+        if let Place::Output(k) = direct.place {
+            let elements = Pattern::new(direct.offset, &[parts.space.count(direct.level)], &[1]);
+            patterns[usize::from(k)].push(elements.ok_or(Invalid(format!("output {k} is written out of reach")))?);
+        }
+    }
+    parts.stores.iter().for_each(|store| patterns[usize::from(store.operand)].push(store.pattern.clone()));
+    let conflict = |k: &usize| match &patterns[*k][..] {
+        [] => false,
+        own => whole[*k] || !are_disjoint(&mut own.iter().collect::<Vec<_>>()),
+    };
     match (0..parts.outputs).find(conflict) {
         Some(k) => Err(Invalid(format!("output {k} is written in two ways"))),
         None => Ok(()),

@@ -311,14 +311,17 @@ proptest! {
         }
     }
 
-    /// The tape lifted into a Program: the same value to the bit, the same derivatives.
+    /// The tape lifted into a Program: the same value and derivatives, within what roundings may do; the engine has vector
+    /// functions of its own.
     #[test]
     fn the_lifted_tape_is_the_tape(program in program(24), x in point(), direction in point()) {
         let f = |x: [Var; INPUTS]| program.call(x);
         let lifted = |x: [Var; INPUTS]| Tensor::from(f(x)).to_var();
         let (value, gradient) = value_and_grad(x, lifted);
-        prop_assert_eq!(value.to_bits(), program.call(x).to_bits());
         let bounds = rounding_errors(x, &program);
+        let plain = program.call(x);
+        let same = value == plain || (value.is_nan() && plain.is_nan()) || (value - plain).abs() <= 4.0 * bounds.value;
+        prop_assert!(same, "value {value} and {plain}, allowed {:e}", 4.0 * bounds.value);
         let by_tape = grad(x, f);
         let by_tangent = jvp(x, direction, lifted).1;
         let tangent = jvp(x, direction, f).1;

@@ -1,3 +1,5 @@
+//! Profiles: what is counted, collected and printed.
+
 use super::*;
 use crate::array::Array;
 use crate::plan::Options;

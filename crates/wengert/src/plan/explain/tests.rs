@@ -1,3 +1,5 @@
+//! Explanations of plans: their lines, and that they fit a terminal.
+
 use super::*;
 use crate::plan::Options;
 use crate::program::Program;
@@ -42,7 +44,7 @@ fn steps_are_rows() {
     assert_eq!((product.kind, &*product.size, product.operations), (StepKind::Product, "f32 4x3x5", 120));
     assert_eq!((product.read, product.written, product.parts), (4 * (12 + 15), 80, None));
     let region = &infos[1];
-    assert_eq!((region.kind, &*region.size, &*region.what), (StepKind::Region, "f32 1x4x5", "add, tanh, mul, sum"));
+    assert_eq!((region.kind, &*region.size, &*region.what), (StepKind::Region, "f32 1x1x20", "add, tanh, mul, sum"));
     assert_eq!((region.read, region.written, region.parts), (80 + 20, 4, Some(1)));
     assert_eq!(region.operations, 4 * 20);
 }
@@ -51,7 +53,7 @@ fn steps_are_rows() {
 fn instructions_name_places() {
     let text = "program(v0: f64[3], v1: f64[3]) {
         v2: f64[3] = add v0 v1
-        v3: f64[3] = constant[value=0.5f64]
+        v3: f64[] = constant[value=0.5f64]
         return v2
     }";
     check(Detail::Instructions, text, &["               out0 = f64 add in0, in1"]);
