@@ -54,8 +54,8 @@ fn pieces(x: &Tensor) -> Tensor {
     let rows = x.reshape(&[3, 4]);
     let sums = rows.sum_over(1);
     let products = rows.slice((.., 1..3)).prod_over(0);
-    let larger = rows.max_over(0).maximum(&x.slice(4..8));
-    let padded = sums.pad(&[(1, 0, 1)], 2.0);
+    let larger = rows.max_over(0).maximum(x.slice(4..8));
+    let padded = sums.pad([(1, 0, 1)], 2.0);
     let chosen = x.slice(0..4).gt(0.25).where_(&larger, &(-&larger * 3.0));
     Tensor::concat(&[&padded, &(&products / &sums.slice(0..2)), &chosen], 0)
 }
@@ -169,7 +169,7 @@ fn single_precision_rounds_at_every_step() {
     let x = points(100);
     // Not the pieces, whose quotient has a divisor near 0, and not those that capture double precision.
     for (name, f, _) in [FUNCTIONS[0], FUNCTIONS[1]] {
-        let single = vmap(&x.to_f32(), |x| f(&x)).to_f64().to_vec();
+        let single = vmap(x.to_f32(), |x| f(&x)).to_f64().to_vec();
         let double = vmap(&x, |x| f(&x)).to_vec();
         let scale = double.iter().fold(1.0f64, |most, x| most.max(x.abs()));
         for (single, double) in single.iter().zip(&double) {

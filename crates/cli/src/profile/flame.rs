@@ -84,7 +84,7 @@ fn groups<'a>(profile: &'a Profile, runs: f64) -> Vec<Group<'a>> {
         }
     }
     groups.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    groups.iter_mut().for_each(|group| group.steps.sort_by(|a, b| b.1.time.cmp(&a.1.time)));
+    groups.iter_mut().for_each(|group| group.steps.sort_by_key(|step| std::cmp::Reverse(step.1.time)));
     groups
 }
 

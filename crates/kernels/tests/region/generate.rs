@@ -154,7 +154,7 @@ impl Generator {
 
     /// An input of this kind with enough elements: a new one, or one that exists.
     fn input(&mut self, kind: Kind, end: usize) -> u16 {
-        let old = self.inputs.iter().position(|(own, _)| *own == kind).filter(|_| self.random.0 % 2 == 0);
+        let old = self.inputs.iter().position(|(own, _)| *own == kind).filter(|_| self.random.0.is_multiple_of(2));
         let k = old.unwrap_or_else(|| {
             self.inputs.push((kind, 0));
             self.inputs.len() - 1

@@ -145,6 +145,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::needless_borrow, reason = "the derive writes every reference, so that the field's type chooses")]
     fn a_field_is_noted_by_the_first_way_that_its_type_has() {
         #[derive(Clone, Copy)]
         struct Other;
