@@ -55,7 +55,7 @@ fn pieces(x: &Tensor) -> Tensor {
     let sums = rows.sum_over(1);
     let products = rows.slice((.., 1..3)).prod_over(0);
     let larger = rows.max_over(0).maximum(x.slice(4..8));
-    let padded = sums.pad([(1, 0, 1)], 2.0);
+    let padded = sums.pad(&[(1, 0, 1)], 2.0);
     let chosen = x.slice(0..4).gt(0.25).where_(&larger, &(-&larger * 3.0));
     Tensor::concat(&[&padded, &(&products / &sums.slice(0..2)), &chosen], 0)
 }
