@@ -171,6 +171,7 @@ macro_rules! for_data {
     };
 }
 
+#[cfg(feature = "engine")]
 pub(crate) use for_data;
 
 /// Numbers in a shape, row-major. Cloning shares the elements.

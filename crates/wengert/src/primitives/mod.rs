@@ -38,9 +38,11 @@ pub use control::{Call, Cond, Recompute};
 pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};
 pub use custom::{Custom, Rule};
+#[cfg(feature = "engine")]
 pub(crate) use dynamic::clamped_start;
 pub use dynamic::{DynamicSlice, DynamicUpdate};
 pub use einsum::Einsum;
+#[cfg(feature = "engine")]
 pub(crate) use elementwise::divided_by_zero;
 pub use elementwise::{Convert, Logic, Select};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};

@@ -99,6 +99,7 @@ impl Builder {
     }
 
     /// How many values there are.
+    #[cfg(feature = "engine")]
     pub(crate) fn len(&self) -> usize {
         self.types.len()
     }
