@@ -44,6 +44,7 @@ mod number;
 mod registers;
 #[cfg(test)]
 mod tests;
+pub mod tile;
 mod vector;
 
 /// Multiply-adds from which a product is worth several threads: about 5 microseconds of one.

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-pub(crate) use cse::cse;
+use cse::cse;
 pub(crate) use dce::dce;
 
 use crate::array::Type;
@@ -89,30 +89,36 @@ pub const PASSES: [Pass; 4] = [
     Pass { name: "dce", about: "drops equations that no result needs", own: |program, _| dce(program) },
 ];
 
+/// The Program with equal equations merged, and in the Programs inside too.
+pub(crate) fn cse_everywhere(program: &Program) -> Program {
+    recurse(program, &cse)
+}
+
+/// The Program after a pass, and after it in the Programs inside.
+fn recurse(program: &Program, own: &impl Fn(&Program) -> Program) -> Program {
+    if program.eqns.iter().all(|eqn| eqn.op.programs().is_empty()) {
+        return own(program);
+    }
+    let mut program = program.clone();
+    for eqn in &mut program.eqns {
+        if !eqn.op.programs().is_empty() {
+            eqn.op = with_programs(&eqn.op, |inner| recurse(inner, own));
+        }
+    }
+    own(&program)
+}
+
 /// One round rarely leaves anything; the bound is for what nobody has thought of.
 const MAX_ROUNDS: usize = 8;
 
 impl Pass {
     /// The Program after this pass, and after it in the Programs inside.
     pub fn run(&self, program: &Program, config: &Config) -> Program {
-        let result = self.recurse(program, config);
+        let result = recurse(program, &|program| (self.own)(program, config));
         if cfg!(debug_assertions) {
             self.check(program, &result);
         }
         result
-    }
-
-    fn recurse(&self, program: &Program, config: &Config) -> Program {
-        if program.eqns.iter().all(|eqn| eqn.op.programs().is_empty()) {
-            return (self.own)(program, config);
-        }
-        let mut program = program.clone();
-        for eqn in &mut program.eqns {
-            if !eqn.op.programs().is_empty() {
-                eqn.op = with_programs(&eqn.op, |inner| self.recurse(inner, config));
-            }
-        }
-        (self.own)(&program, config)
     }
 
     fn check(&self, before: &Program, after: &Program) {

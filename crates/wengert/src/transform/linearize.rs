@@ -4,7 +4,7 @@
 
 use crate::array::Type;
 use crate::error::Error;
-use crate::optimize::{cse, dce};
+use crate::optimize::{cse_everywhere, dce};
 use crate::primitives::Op;
 use crate::program::{Builder, Eqn, Program, Value};
 use crate::transform::{jvp, same_inputs, transpose};
@@ -30,8 +30,9 @@ pub(crate) fn linearize(
     args: &[Value],
     active: &[bool],
 ) -> Result<(Vec<Value>, Linear), Error> {
-    // What is computed twice would be pulled back twice, and its two cotangents never meet again.
-    let program = &cse(program);
+    // What is computed twice would be pulled back twice, and its two cotangents never meet again. In regions inside too: a
+    // recomputed gradient is the plain one to the bit.
+    let program = &cse_everywhere(program);
     let mut joint = Builder::new();
     joint.line = b.line;
     let primals = same_inputs(&mut joint, program);

@@ -1,7 +1,7 @@
 //! What the random Programs found once, as the smallest Programs that show it.
 
 use wengert::ops::{Binary, Compare, Unary};
-use wengert::primitives::{Cond, Custom, Rule};
+use wengert::primitives::{Cond, Convert, Custom, Recompute, Rule};
 use wengert::{Array, Builder, DType, Program, Type, Value};
 
 use crate::rebuild::with_outputs;
@@ -38,6 +38,31 @@ fn a_pullback_with_a_branch_that_gives_nothing_transposes() -> Result<(), wenger
         let tangent = program.jvp(&[true])?.run(&args)?[1].to_f64()[0];
         let cotangent = program.vjp(&[true])?.run(&args)?[1].to_f64()[0];
         assert_eq!((tangent, cotangent), (2.0 * slope, 2.0 * slope), "at {x}");
+    }
+    Ok(())
+}
+
+/// `x -> c(x) + k c(x)` with the conversion c to single precision written twice. Where the two are one, their cotangents
+/// 1 and k meet in single precision, where the sum is rounded; so they have to be one inside a recomputed region too.
+#[test]
+fn equal_conversions_are_one_in_a_recomputed_region_too() -> Result<(), wengert::Error> {
+    let (double, single) = (Type::new(DType::F64, &[]), Type::new(DType::F32, &[]));
+    let mut b = Builder::new();
+    let x = b.input("x", double.clone());
+    let convert = Convert(DType::F32);
+    let (one, two) = (b.emit(convert, &[x])?[0], b.emit(convert, &[x])?[0]);
+    let small = b.full(1.5 * 2.0f64.powi(-24), &single);
+    let product = b.emit(Binary::Mul, &[two, small])?[0];
+    let y = b.emit(Binary::Add, &[one, product])?[0];
+    let plain = b.finish(&[y]);
+    let mut b = Builder::new();
+    let x = b.input("x", double);
+    let y = b.emit(Recompute::new(plain.clone()), &[x])?;
+    let region = b.finish(&y);
+    let args = [Array::scalar(0.5), Array::new(&[], vec![1.0f32])];
+    for program in [plain, region] {
+        let slope = program.vjp(&[true])?.run(&args)?[1].to_f64()[0];
+        assert_eq!(slope, 1.0 + f64::from(f32::EPSILON), "of\n{program}");
     }
     Ok(())
 }

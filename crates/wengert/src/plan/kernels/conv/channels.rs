@@ -11,10 +11,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wengert_kernels::parallel::{for_chunks, for_chunks_with};
+use wengert_kernels::product::tile::{LARGEST, Steps};
 use wengert_kernels::{Level, Pool, level};
 
 use super::classes::{Class, Copied, Geometry, fill_plane};
-use super::micro::{Number, TILE, all_finite};
+use super::number::{Number, all_finite};
 use super::{LINE_BYTES, whole_lines};
 
 /// Steps of a panel: it stays in the first cache.
@@ -121,7 +122,8 @@ impl Channels {
     /// Prepares it.
     pub(super) fn new<T: Number>(geometry: &Geometry) -> Channels {
         let level = level();
-        let (rows, lanes) = T::down(level);
+        let sizes = T::down_sizes(level);
+        let (rows, lanes) = (sizes.rows[0], sizes.lanes);
         let across = geometry.outputs.div_ceil(lanes);
         let places = geometry.areas[2].max(1);
         let images = PLACES.div_ceil(places).min(geometry.images);
@@ -262,11 +264,11 @@ impl Channels {
         let size = self.rows * self.lanes;
         let places = class.places.len();
         let rows = piece.images * places;
-        let (mut tile, mut starts) = ([T::default(); TILE], [0; MOST_ROWS]);
+        let (mut tile, mut starts) = ([T::default(); LARGEST], [0; MOST_ROWS]);
         let mut finite = true;
         let all = &class.steps[..piece.channels * class.taps.len()];
         for (number, steps) in all.chunks(STEPS).enumerate() {
-            let span = steps.iter().max().map_or(0, |step| step + 1);
+            let at = Steps::new(steps);
             let panel = &mut panel[..steps.len() * self.lanes];
             for across in 0..self.across {
                 class.pack(geometry, piece, number * STEPS, across * self.lanes, self.lanes, w, panel);
@@ -278,7 +280,7 @@ impl Channels {
                         *start = row / places * class.image + class.places[row % places];
                     }
                     let tile = &mut tile[..size];
-                    T::tile_down(self.level, a, &starts[..self.rows], span, steps, panel, tile);
+                    T::down(self.level, a, &starts[..self.rows], panel, at, tile);
                     let sums = &mut sums[(down * self.across + across) * size..][..size];
                     if piece.is_first && number == 0 {
                         sums.copy_from_slice(tile);
@@ -316,7 +318,7 @@ impl Channels {
 }
 
 /// Rows of a tile of any level and type, at most.
-const MOST_ROWS: usize = 6;
+const MOST_ROWS: usize = 8;
 /// The cost of one number of a panel and of one number of the result, in multiplications.
 const PANEL_COST: usize = 36;
 const STORE_COST: usize = 64;

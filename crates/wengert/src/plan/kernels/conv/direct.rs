@@ -7,7 +7,7 @@ use wengert_kernels::Pool;
 use wengert_kernels::parallel::for_chunks;
 
 use super::classes::{Axis, Geometry};
-use super::micro::Number;
+use super::number::Number;
 
 /// A convolution in this form, prepared: for every class the taps' numbers in the kernel and the elements of x that they
 /// meet first.

@@ -24,7 +24,7 @@
 mod channels;
 mod classes;
 mod direct;
-mod micro;
+mod number;
 mod positions;
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ use wengert_kernels::arena::{Line, typed_mut};
 use self::channels::Channels;
 use self::classes::Geometry;
 use self::direct::Direct;
-use self::micro::Number;
+use self::number::Number;
 use self::positions::Positions;
 use crate::array::{DType, Type};
 use crate::error::Misfit;

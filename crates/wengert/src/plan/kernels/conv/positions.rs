@@ -11,10 +11,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wengert_kernels::parallel::{for_chunks, for_chunks_with};
+use wengert_kernels::product::tile::{LARGEST, Steps};
 use wengert_kernels::{Level, Pool, level};
 
 use super::classes::{Class, Copied, Geometry, fill_plane};
-use super::micro::{Number, ROWS, TILE, all_finite};
+use super::number::{Number, all_finite};
 use super::{LINE_BYTES, whole_lines};
 
 /// Bytes of the planes of a band: they and the rows of the kernel stay in the second cache.
@@ -205,11 +206,11 @@ fn band(lengths: &[usize], count: usize, bytes: usize) -> usize {
 }
 
 /// The rows of tiles that make up this many.
-fn tiles(rows: usize) -> Vec<(usize, usize)> {
+fn tiles(rows: usize, sizes: &[usize]) -> Vec<(usize, usize)> {
     let mut tiles = Vec::new();
     let mut first = 0;
     while first < rows {
-        let count = ROWS.into_iter().find(|&count| count <= rows - first).expect("one is 1");
+        let count = *sizes.iter().find(|&&count| count <= rows - first).expect("one is 1");
         tiles.push((first, count));
         first += count;
     }
@@ -219,25 +220,26 @@ fn tiles(rows: usize) -> Vec<(usize, usize)> {
 impl Positions {
     /// Prepares it.
     pub(super) fn new<T: Number>(geometry: &Geometry) -> Positions {
-        let block = block(geometry);
+        let level = level();
+        let rows = T::across_sizes(level).rows;
+        let block = block(geometry, rows[0]);
         let (mut classes, mut packed) = (Vec::new(), 0);
         for class in &geometry.classes {
             let flat = Flat::new(geometry, class, packed, size_of::<T>());
             packed = whole_lines::<T>(packed + geometry.groups * geometry.outputs * flat.copied.steps.len());
             classes.push(flat);
         }
-        let level = level();
         let all = geometry.images * geometry.groups * (geometry.outputs / block);
         let work = geometry.operations() / 2 / all.max(1);
         let units = PART.0.div_ceil(work.max(1)).min(all.div_ceil(PART.1)).max(1);
         let planes = classes.iter().map(|class| class.planes(geometry.inner)).max().unwrap_or(0);
-        let planes = whole_lines::<T>(planes + T::across(level));
-        Positions { level, block, tiles: tiles(block), units, classes, checks: geometry.has_padding(), packed, planes }
+        let planes = whole_lines::<T>(planes + T::across_sizes(level).lanes);
+        Positions { level, block, tiles: tiles(block, rows), units, classes, checks: geometry.has_padding(), packed, planes }
     }
 
     /// What it costs about, in multiplications of whole vectors: for the choice of the form.
     pub(super) fn cost<T: Number>(&self, geometry: &Geometry) -> usize {
-        let lanes = T::across(self.level);
+        let lanes = T::across_sizes(self.level).lanes;
         // A tile with few rows waits for its own sums.
         let rows: usize = self.tiles.iter().map(|&(_, rows)| rows.max(3)).sum();
         let of_class = |class: &Flat| {
@@ -245,8 +247,7 @@ impl Positions {
             let bands = if class.in_place.is_some() { 1 } else { class.count.div_ceil(class.band) };
             let steps = grid.steps.len() + STORE_STEPS;
             let copied = if class.in_place.is_some() { 0 } else { bands * class.planes(geometry.inner) };
-            // Measured: its vectors cross cache lines, and a multiplication takes twice as long as in the other form.
-            2 * bands * Flat::columns(grid).div_ceil(lanes) * rows * steps * lanes + 4 * copied
+            bands * Flat::columns(grid).div_ceil(lanes) * rows * steps * lanes + 4 * copied
         };
         let units = geometry.images * geometry.groups * (geometry.outputs / self.block);
         units * self.classes.iter().map(of_class).sum::<usize>()
@@ -275,7 +276,7 @@ impl Positions {
         let unit = self.block * geometry.areas[2];
         let scratch = &mut rest[..pool.threads() * self.planes];
         for_chunks_with(pool, out, self.units * unit, scratch, |part, out, scratch| {
-            let mut tile = [T::default(); TILE];
+            let mut tile = [T::default(); LARGEST];
             for (k, out) in out.chunks_exact_mut(unit).enumerate() {
                 self.unit(geometry, part * self.units + k, [x, packed], out, scratch, &mut tile);
             }
@@ -326,7 +327,7 @@ impl Positions {
         [x, packed]: [&[T]; 2],
         out: &mut [T],
         scratch: &mut [T],
-        tile: &mut [T; TILE],
+        tile: &mut [T; LARGEST],
     ) {
         let blocks = geometry.outputs / self.block;
         let (image, group, block) = (unit / (blocks * geometry.groups), unit / blocks % geometry.groups, unit % blocks);
@@ -340,7 +341,7 @@ impl Positions {
             }
             let at = class.packed_at + (group * blocks + block) * self.block * steps;
             let a = &packed[at..][..self.block * steps];
-            let reach = |grid: &Grid| grid.reach + Flat::columns(grid).next_multiple_of(T::across(self.level));
+            let reach = |grid: &Grid| grid.reach + Flat::columns(grid).next_multiple_of(T::across_sizes(self.level).lanes);
             match class.in_place.as_ref().filter(|grid| reach(grid) <= x.len()) {
                 Some(grid) => self.line(grid, &grid.runs, class.stride, [a, x], out, area, tile),
                 None => {
@@ -366,9 +367,10 @@ impl Positions {
         [a, b]: [&[T]; 2],
         out: &mut [T],
         area: usize,
-        tile: &mut [T; TILE],
+        tile: &mut [T; LARGEST],
     ) {
-        let (lanes, steps) = (T::across(self.level), grid.steps.len());
+        let (lanes, steps) = (T::across_sizes(self.level).lanes, grid.steps.len());
+        let at = Steps::new(&grid.steps);
         let columns = runs.last().map_or(0, |run| run.column + run.count);
         let mut begun = 0;
         for column in (0..columns).step_by(lanes) {
@@ -378,7 +380,7 @@ impl Positions {
             let runs = &runs[begun..];
             for &(first, rows) in &self.tiles {
                 let a = &a[first * steps..][..rows * steps];
-                T::tile_across(self.level, rows, a, &b[column..], &grid.steps, &mut tile[..rows * lanes]);
+                T::across(self.level, rows, a, &b[column..], at, &mut tile[..rows * lanes]);
                 for (row, tile) in tile[..rows * lanes].chunks_exact(lanes).enumerate() {
                     store(runs, column, stride, tile, &mut out[(first + row) * area..]);
                 }
@@ -434,8 +436,8 @@ impl Flat {
 }
 
 /// Output channels of a unit: those of a group, or, where images and groups are few, a divisor of them.
-fn block(geometry: &Geometry) -> usize {
+fn block(geometry: &Geometry, rows: usize) -> usize {
     let (outputs, others) = (geometry.outputs, geometry.images * geometry.groups);
-    let enough = |block: usize| others * (outputs / block) >= PART.1 || block <= ROWS[0];
+    let enough = |block: usize| others * (outputs / block) >= PART.1 || block <= rows;
     (1..=outputs).rev().filter(|&block| outputs.is_multiple_of(block)).find(|&block| enough(block)).unwrap_or(1)
 }
