@@ -268,6 +268,16 @@ fn sums_of_nothing_are_zero_whatever_the_other_operand_holds() {
 }
 
 #[test]
+fn the_first_of_cheap_values_is_not_taken_for_one_of_a_row() {
+    // The conversion is cheap enough to be done again where its first element is used, on as many places as it has.
+    let text = "program(v0: i64[2]) { v1: f64[2] = convert[to=f64] v0; \
+                v2: f64[1] = slice[start=[0], limit=[1], stride=[1]] v1; v3: f64[] = sum[axes=[0]] v2; v4: f64[] = tanh v3; \
+                v5: f64[2] = broadcast[shape=[2], axes=[]] v4; return v5 }";
+    let program: Program = text.parse().expect("a program");
+    check_engine(&program, &[Array::new(&[2], vec![1i64, 7])], 1, Operands::Tame).unwrap_or_else(|why| panic!("{why}"));
+}
+
+#[test]
 fn numbers_and_inputs_may_be_results() {
     let texts = [
         "program(v0: i64[3]) { return v0 v0 }",

@@ -193,6 +193,8 @@ pub enum Op {
     Call2(Call2, u64, Kind),
     /// Joins the columns of each row: full level to row level.
     JoinCols(Join, Kind),
+    /// Sums `a * b` over the columns of each row: the bits are those of a multiplication and a join.
+    Dot(Kind),
     /// Repeats each row's element along its columns: row level to full level.
     Spread(Kind),
     /// Fills `out` from the input with this number.
@@ -201,4 +203,7 @@ pub enum Op {
     Store(u16),
     /// Joins `a` to the accumulator with this number.
     Accumulate(u16),
+    /// Joins `a * b` to the accumulator with this number, which sums; `a` may have row level, and is then the same in all
+    /// columns. The bits are those of the instructions one by one.
+    AccumulateProduct(u16),
 }

@@ -273,6 +273,7 @@ impl Region {
         let full = self.parts.space.count(Level::Full);
         let level = |instr: &Instr| match instr.op {
             Op::Accumulate(_) | Op::JoinCols(..) => full,
+            Op::Dot(_) | Op::AccumulateProduct(_) => 2 * full,
             Op::Pair(..) => 2 * self.parts.space.count(verify::level(&self.parts, instr.out)),
             _ => self.parts.space.count(verify::level(&self.parts, instr.out)),
         };

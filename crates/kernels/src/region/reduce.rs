@@ -150,21 +150,63 @@ const fn named(join: u8) -> Join {
     JOINS[join as usize]
 }
 
+/// Elements to be joined: whole blocks, then the rest.
+pub(super) trait Elements<T> {
+    fn count(&self) -> usize;
+    fn blocks(&self) -> impl Iterator<Item = [T; LANES]>;
+    fn rest(&self) -> impl Iterator<Item = T>;
+}
+
+impl<T: Copy> Elements<T> for &[T] {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.len()
+    }
+    #[inline(always)]
+    fn blocks(&self) -> impl Iterator<Item = [T; LANES]> {
+        self.as_chunks().0.iter().copied()
+    }
+    #[inline(always)]
+    fn rest(&self) -> impl Iterator<Item = T> {
+        self.as_chunks::<LANES>().1.iter().copied()
+    }
+}
+
+/// The products of two slices of one length.
+#[derive(Clone, Copy)]
+struct Products<'a, T>(&'a [T], &'a [T]);
+
+impl<T: Float> Elements<T> for Products<'_, T> {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+    #[inline(always)]
+    fn blocks(&self) -> impl Iterator<Item = [T; LANES]> {
+        let (x, y) = (self.0.as_chunks::<LANES>().0, self.1.as_chunks::<LANES>().0);
+        x.iter().zip(y).map(|(x, y)| std::array::from_fn(|k| x[k] * y[k]))
+    }
+    #[inline(always)]
+    fn rest(&self) -> impl Iterator<Item = T> {
+        let (x, y) = (self.0.as_chunks::<LANES>().1, self.1.as_chunks::<LANES>().1);
+        x.iter().zip(y).map(|(&x, &y)| x * y)
+    }
+}
+
 /// The elements joined: few one after the other, more side by side and then by halves. Which, and in which order, depends
 /// on how many there are alone.
 #[inline(always)]
-fn fold<T: Joined>(join: Join, x: &[T]) -> T {
-    if x.len() <= LANES / 2 {
-        return x.iter().fold(T::start(join), |sum, &x| T::join(join, sum, x));
+fn fold<T: Joined>(join: Join, x: impl Elements<T>) -> T {
+    if x.count() <= LANES / 2 {
+        return x.rest().fold(T::start(join), |sum, x| T::join(join, sum, x));
     }
     let mut lanes = [T::start(join); LANES];
-    let mut blocks = x.chunks_exact(LANES);
-    for block in &mut blocks {
-        for (lane, &x) in lanes.iter_mut().zip(block) {
+    for block in x.blocks() {
+        for (lane, x) in lanes.iter_mut().zip(block) {
             *lane = T::join(join, *lane, x);
         }
     }
-    for (lane, &x) in lanes.iter_mut().zip(blocks.remainder()) {
+    for (lane, x) in lanes.iter_mut().zip(x.rest()) {
         *lane = T::join(join, *lane, x);
     }
     let mut width = LANES / 2;
@@ -192,6 +234,22 @@ pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usi
     for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, out, cols)));
 }
 
+/// The sum of the products of each row of `cols` elements.
+pub(super) fn dot_cols<T: Joined + Float>(x: &[T], y: &[T], out: &mut [T], cols: usize) {
+    struct Rows<'a, T>(&'a [T], &'a [T], &'a mut [T], usize);
+    impl<T: Joined + Float> Work for Rows<'_, T> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            let rows = self.0.chunks_exact(self.3).zip(self.1.chunks_exact(self.3));
+            for (out, (x, y)) in self.2.iter_mut().zip(rows) {
+                *out = fold(Join::Sum, Products(x, y));
+            }
+        }
+    }
+    dispatch(Rows(x, y, out, cols));
+}
+
 /// `sums[k] = join(sums[k], every row's element k)`, row by row.
 pub(super) fn join_rows<T: Joined>(join: Join, x: &[T], sums: &mut [T]) {
     struct Rows<'a, T, const JOIN: u8>(&'a [T], &'a mut [T]);
@@ -207,6 +265,33 @@ pub(super) fn join_rows<T: Joined>(join: Join, x: &[T], sums: &mut [T]) {
         }
     }
     for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, sums)));
+}
+
+/// `sums[k] += x[r, k] * y[r, k]`, row by row; x may have one element for each row instead.
+pub(super) fn dot_rows<T: Joined + Float>(x: &[T], y: &[T], sums: &mut [T]) {
+    struct Rows<'a, T>(&'a [T], &'a [T], &'a mut [T]);
+    impl<T: Joined + Float> Work for Rows<'_, T> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            let Rows(x, y, sums) = self;
+            let rows = y.chunks_exact(sums.len());
+            if x.len() == y.len() {
+                for (x, y) in x.chunks_exact(sums.len()).zip(rows) {
+                    for ((sum, &x), &y) in sums.iter_mut().zip(x).zip(y) {
+                        *sum = *sum + x * y;
+                    }
+                }
+            } else {
+                for (&x, y) in x.iter().zip(rows) {
+                    for (sum, &y) in sums.iter_mut().zip(y) {
+                        *sum = *sum + x * y;
+                    }
+                }
+            }
+        }
+    }
+    dispatch(Rows(x, y, sums));
 }
 
 /// `sum = join(sum, all elements)`
@@ -225,19 +310,19 @@ mod tests {
         for n in 0..200usize {
             let x: Vec<f64> = (0..n).map(|k| (k * k % 17) as f64 - 8.0).collect();
             let whole: Vec<i64> = x.iter().map(|&x| x as i64).collect();
-            assert_eq!(fold(Join::Sum, &x), x.iter().sum::<f64>(), "{n}");
-            assert_eq!(fold(Join::Max, &x), x.iter().copied().fold(f64::NEG_INFINITY, f64::max));
-            assert_eq!(fold(Join::Min, &whole), whole.iter().copied().min().unwrap_or(i64::MAX));
-            assert_eq!(fold(Join::Prod, &whole), whole.iter().fold(1, |p: i64, &x| p.wrapping_mul(x)));
+            assert_eq!(fold(Join::Sum, &x[..]), x.iter().sum::<f64>(), "{n}");
+            assert_eq!(fold(Join::Max, &x[..]), x.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+            assert_eq!(fold(Join::Min, &whole[..]), whole.iter().copied().min().unwrap_or(i64::MAX));
+            assert_eq!(fold(Join::Prod, &whole[..]), whole.iter().fold(1, |p: i64, &x| p.wrapping_mul(x)));
         }
-        assert!(fold(Join::Max, &[1.0, f64::NAN, 3.0]).is_nan());
-        assert_eq!((fold(Join::All, &[1u8, 0, 1]), fold(Join::Any, &[0u8, 0, 1])), (0, 1));
+        assert!(fold(Join::Max, &[1.0, f64::NAN, 3.0][..]).is_nan());
+        assert_eq!((fold(Join::All, &[1u8, 0, 1][..]), fold(Join::Any, &[0u8, 0, 1][..])), (0, 1));
     }
 
     #[test]
     fn single_precision_is_summed_side_by_side() {
         let x = vec![0.1f32; 4096];
-        let got = f64::from(fold(Join::Sum, &x));
+        let got = f64::from(fold(Join::Sum, &x[..]));
         assert!((got - 409.6).abs() < 409.6 * 1e-6, "{got}");
     }
 }

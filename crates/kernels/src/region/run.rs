@@ -2,8 +2,8 @@
 
 use super::code::{Instr, Kind, Op};
 use super::pattern::{for_kind, gather, scatter};
-use super::reduce::{Joined, join_all, join_cols, join_rows};
-use super::{Accumulator, Level, Place, Region, Slice, SliceMut, Width, loops};
+use super::reduce::{Joined, dot_cols, dot_rows, join_all, join_cols, join_rows};
+use super::{Accumulator, Level, Place, Region, Slice, SliceMut, Width, loops, verify};
 use crate::arena::Line;
 use crate::pool::{Panicked, Pool};
 
@@ -19,6 +19,23 @@ struct Memory<'a> {
 // write elements of outputs and pieces of scratch that no other part touches: patterns of stores are injective, chunks
 // are disjoint, and each thread has a scratch of its own. Test `threads_do_not_change_the_bits`.
 unsafe impl Sync for Memory<'_> {}
+
+/// Runs `body` with the type of real numbers of a kind.
+macro_rules! for_float {
+    ($kind:expr, $name:ident => $body:expr) => {
+        match $kind {
+            Kind::F32 => {
+                type $name = f32;
+                $body
+            }
+            Kind::F64 => {
+                type $name = f64;
+                $body
+            }
+            Kind::U8 | Kind::I64 => unreachable!("`Region::new` has checked the kind"),
+        }
+    };
+}
 
 /// How many operands of each side a region may have without a list on the heap.
 pub(super) const MAX_OPERANDS: usize = 256;
@@ -244,7 +261,7 @@ impl Chunk<'_> {
 
     fn step(&self, instr: &Instr) {
         let (out, level) = match instr.op {
-            Op::Store(_) | Op::Accumulate(_) => (std::ptr::null_mut(), Level::Full),
+            Op::Store(_) | Op::Accumulate(_) | Op::AccumulateProduct(_) => (std::ptr::null_mut(), Level::Full),
             _ => self.place(instr.out),
         };
         let (start, n) = self.range(level);
@@ -272,6 +289,13 @@ impl Chunk<'_> {
                         join_cols(join, x, out, cols);
                     });
                 }
+                Op::Dot(kind) => {
+                    let cols = region.parts.space.cols;
+                    for_float!(kind, T => {
+                        let [x, y] = [instr.a, instr.b].map(|k| std::slice::from_raw_parts(at(k).cast::<T>(), self.rows * cols));
+                        dot_cols(x, y, std::slice::from_raw_parts_mut(out.cast::<T>(), self.rows), cols);
+                    });
+                }
                 Op::Load(k) => {
                     let load = &region.parts.loads[usize::from(k)];
                     let from = self.memory.inputs[usize::from(load.operand)];
@@ -284,6 +308,10 @@ impl Chunk<'_> {
                     scatter(store.kind, &store.pattern, at(instr.a), to, start, n);
                 }
                 Op::Accumulate(k) => self.accumulate(usize::from(k), at(instr.a)),
+                Op::AccumulateProduct(k) => {
+                    let level = verify::level(&region.parts, instr.a);
+                    self.accumulate_product(usize::from(k), at(instr.a), level, at(instr.b));
+                }
             }
         }
     }
@@ -313,6 +341,28 @@ impl Chunk<'_> {
             match acc.width {
                 Width::Cols => join_rows(acc.join, x, std::slice::from_raw_parts_mut(to.cast::<T>(), cols)),
                 Width::One => join_all(acc.join, x, &mut *to.cast::<<T as Joined>::Wide>()),
+            }
+        });
+    }
+
+    /// # Safety
+    /// `x` is valid for the chunk's elements of this level, `y` for those of the accumulator's, which are real numbers.
+    unsafe fn accumulate_product(&self, k: usize, x: *const u8, level: Level, y: *const u8) {
+        let acc = &self.memory.region.parts.accumulators[k];
+        let (to, cols) = (self.accumulator(k), self.memory.region.parts.space.cols);
+        let (x_count, y_count) = (self.range(level).1, self.range(acc.level).1);
+        // SAFETY: the caller's promise, and as in `start`.
+        for_float!(acc.kind, T => unsafe {
+            let x = std::slice::from_raw_parts(x.cast::<T>(), x_count);
+            let y = std::slice::from_raw_parts(y.cast::<T>(), y_count);
+            match acc.width {
+                Width::Cols => dot_rows(x, y, std::slice::from_raw_parts_mut(to.cast::<T>(), cols)),
+                Width::One => {
+                    let mut all = [T::start(acc.join)];
+                    dot_cols(x, y, &mut all, y_count);
+                    let sum = &mut *to.cast::<<T as Joined>::Wide>();
+                    *sum = T::join_wide(acc.join, *sum, all[0].wide());
+                }
             }
         });
     }

@@ -380,6 +380,11 @@ impl Checker<'_> {
                 demand(self.write(instr, kind, &[a])? == Level::Row)?;
                 return self.read(a, kind, Level::Full);
             }
+            Op::Dot(kind) => {
+                demand(kind.is_float() && self.write(instr, kind, &[a, b])? == Level::Row)?;
+                self.read(a, kind, Level::Full)?;
+                return self.read(b, kind, Level::Full);
+            }
             Op::Spread(kind) => {
                 demand(self.write(instr, kind, &[a])? == Level::Full)?;
                 return self.read(a, kind, Level::Row);
@@ -395,6 +400,13 @@ impl Checker<'_> {
             Op::Accumulate(k) => {
                 let acc = self.parts.accumulators.get(usize::from(k)).ok_or(Invalid("no such accumulator".into()))?;
                 return self.read(a, acc.kind, acc.level);
+            }
+            Op::AccumulateProduct(k) => {
+                let acc = self.parts.accumulators.get(usize::from(k)).ok_or(Invalid("no such accumulator".into()))?;
+                demand(acc.kind.is_float() && acc.join == Join::Sum)?;
+                self.read(b, acc.kind, acc.level)?;
+                let by_row = acc.width == Width::Cols && self.read(a, acc.kind, Level::Row).is_ok();
+                return if by_row { Ok(()) } else { self.read(a, acc.kind, acc.level) };
             }
         };
         // Operands are read before the result is written: a slot that holds nothing yet is no operand.

@@ -116,6 +116,10 @@ impl Run<'_> {
             }
             Op::Spread(_) => self.place(a).into_iter().flat_map(|x| std::iter::repeat_n(x, cols)).collect(),
             Op::JoinCols(join, kind) => self.place(a).chunks(cols).map(|row| joined_bits(join, kind, row).0).collect(),
+            Op::Dot(kind) => {
+                let products = zip(self.place(a), self.place(b), &|x, y| binary(Binary::Mul, kind, x, y));
+                products.chunks(cols).map(|row| joined_bits(Join::Sum, kind, row).0).collect()
+            }
             Op::Load(k) => self.load(k),
             Op::Store(k) => {
                 let (store, x) = (&self.parts.stores[usize::from(k)], self.place(a));
@@ -127,6 +131,13 @@ impl Run<'_> {
             Op::Accumulate(k) => {
                 let x = self.place(a);
                 return self.joined[usize::from(k)].push(x);
+            }
+            Op::AccumulateProduct(k) => {
+                let (x, y) = (self.place(a), self.place(b));
+                let each = y.len() / x.len();
+                let kind = self.parts.accumulators[usize::from(k)].kind;
+                let products = y.iter().enumerate().map(|(k, &y)| binary(Binary::Mul, kind, x[k / each], y)).collect();
+                return self.joined[usize::from(k)].push(products);
             }
         };
         self.write(out, elements);

@@ -15,7 +15,8 @@ use numbers::{Elements, Random, bits, number, same};
 use wengert_kernels::Pool;
 use wengert_kernels::arena::Line;
 use wengert_kernels::region::{
-    Accumulator, Direct, Instr, Join, Kind, Level, Op, Pattern, Place, Region, Slice, Slot, Transfer, Unary, Width,
+    Accumulator, Binary, Direct, Instr, Join, Kind, Level, Op, Pattern, Place, Region, Slice, Slot, Transfer, Unary,
+    Width,
 };
 
 fn regions() -> u64 {
@@ -174,6 +175,54 @@ fn full(kind: Kind) -> Slot {
 
 fn instr(op: Op, a: u16, b: u16, out: u16) -> Instr {
     Instr { op, a, b, c: 0, out }
+}
+
+#[test]
+fn products_are_summed_as_if_they_had_been_stored() {
+    let pool = Pool::new(2);
+    for (kind, cols) in [Kind::F32, Kind::F64].into_iter().flat_map(|kind| (1..130).map(move |cols| (kind, cols)))
+    {
+        let run = |fused: bool| {
+            let mut parts = empty(1, 7, cols);
+            let load = |operand| Transfer { operand, kind, level: Level::Full, pattern: Pattern::contiguous(7 * cols) };
+            parts.loads = vec![load(0), load(1)];
+            let row = Slot { kind, level: Level::Row };
+            parts.slots = vec![full(kind), full(kind), full(kind), row, full(kind), full(kind)];
+            parts.stores.push(Transfer { operand: 0, kind, level: Level::Row, pattern: Pattern::contiguous(7) });
+            let sum = |width, output| Accumulator { kind, join: Join::Sum, level: Level::Full, width, output };
+            parts.accumulators = vec![sum(Width::One, 1), sum(Width::Cols, 2), sum(Width::Cols, 3)];
+            let mul = Op::Binary(Binary::Mul, kind);
+            parts.code = vec![instr(Op::Load(0), 0, 0, 0), instr(Op::Load(1), 0, 0, 1)];
+            parts.code.extend(if fused {
+                vec![
+                    instr(Op::Dot(kind), 0, 1, 3),
+                    instr(Op::AccumulateProduct(0), 0, 1, 0),
+                    instr(Op::AccumulateProduct(1), 0, 1, 0),
+                    instr(Op::AccumulateProduct(2), 3, 1, 0),
+                ]
+            } else {
+                vec![
+                    instr(mul, 0, 1, 2),
+                    instr(Op::JoinCols(Join::Sum, kind), 2, 0, 3),
+                    instr(Op::Accumulate(0), 2, 0, 0),
+                    instr(Op::Accumulate(1), 2, 0, 0),
+                    instr(Op::Spread(kind), 3, 0, 4),
+                    instr(mul, 4, 1, 5),
+                    instr(Op::Accumulate(2), 5, 0, 0),
+                ]
+            });
+            parts.code.push(instr(Op::Store(0), 3, 0, 0));
+            (parts.inputs, parts.outputs) = (2, 4);
+            let numbers = |seed: usize| -> Elements {
+                let elements = (0..7 * cols).map(|k| bits(kind, ((k * seed) % 101) as f64 / 7.0 - 6.0));
+                Elements::new(kind, &elements.collect::<Vec<u64>>())
+            };
+            let outputs = [7, 1, cols, cols].map(|count| Elements::new(kind, &vec![0; count])).to_vec();
+            let case = Case { parts, inputs: vec![numbers(37), numbers(53)], outputs };
+            run(&Region::new(case.parts.clone()).expect("sums of products"), &case, &pool, &[])
+        };
+        assert_eq!(run(true), run(false), "{kind:?}, {cols} columns");
+    }
 }
 
 #[test]

@@ -148,6 +148,20 @@ fn instructions_that_do_not_fit_are_refused() {
         "no such load": |p| p.code[0].op = Op::Load(5);
         "no such store": |p| p.code[3].op = Op::Store(1);
         "no such accumulator": |p| p.code[4].op = Op::Accumulate(1);
+        "no such accumulator": |p| p.code[4].op = Op::AccumulateProduct(1);
+        "do not fit": |p| {
+            p.accumulators[0].join = Join::Max;
+            p.code[4].op = Op::AccumulateProduct(0);
+        };
+        // The row's element for every column is the first operand; a single sum takes none.
+        "at level Full": |p| {
+            p.code.push(instr(Op::AccumulateProduct(0), [4, 5, 0], 0));
+        };
+        "at level Full": |p| {
+            p.accumulators[0].width = Width::One;
+            p.code.push(instr(Op::AccumulateProduct(0), [5, 4, 0], 0));
+        };
+        "do not fit": |p| p.code.push(instr(Op::Dot(Kind::F64), [4, 3, 0], 0));
         "at level Full": |p| p.code.push(instr(Op::Store(0), [5, 0, 0], 0));
         "do not fit": |p| p.code[1].op = Op::Unary(Unary::Not, Kind::F64);
         "do not fit": |p| p.code[1].op = Op::Unary(Unary::Exp, Kind::I64);

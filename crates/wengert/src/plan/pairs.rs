@@ -1,4 +1,5 @@
-//! Two operations in one loop: `a * b + c` reads its three operands once, and each operation rounds as it does alone.
+//! Two operations in one loop: `a * b + c` reads its three operands once, and a sum of products never stores them. Each
+//! operation rounds as it does alone.
 
 use std::collections::HashMap;
 
@@ -6,7 +7,7 @@ use wengert_kernels::region::Pair;
 
 use super::flatten::Flat;
 use crate::ops::Binary;
-use crate::primitives::Op;
+use crate::primitives::{Op, Reducer};
 use crate::program::Value;
 
 /// An equation that takes another one in.
@@ -14,18 +15,34 @@ use crate::program::Value;
 pub(super) struct Joined {
     /// The equation that is computed inside.
     pub(super) inner: usize,
-    /// Which operand it is.
-    operand: usize,
-    pub(super) pair: Pair,
+    pub(super) how: How,
 }
 
-/// The equations of a region that are computed together with the one that uses them, by the number of that one. `alone` says
-/// whether a value is used once, by an equation of the same level, and stored nowhere.
-pub(super) fn pairs(flat: &Flat, eqns: &[usize], alone: impl Fn(Value) -> bool) -> HashMap<usize, Joined> {
+/// What two equations are together.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum How {
+    /// One instruction on three operands; the equation inside is this operand of the other.
+    Pair(Pair, usize),
+    /// The sum of a product.
+    Dot,
+}
+
+/// What the readers of a value are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// Several, or the value is stored.
+    Many,
+    /// One equation, with a result for each of its elements.
+    Same,
+    /// One equation of another level.
+    Other,
+}
+
+/// The equations of a region that are computed together with the one that uses them, by the number of that one.
+pub(super) fn pairs(flat: &Flat, eqns: &[usize], reader: impl Fn(Value) -> Reader) -> HashMap<usize, Joined> {
     let mut found: HashMap<usize, Joined> = HashMap::new();
     for &k in eqns {
         let eqn = &flat.program.eqns()[k];
-        let Op::Binary(outer) = eqn.op else { continue };
         if !flat.program.ty(eqn.first).dtype.is_float() {
             continue;
         }
@@ -34,11 +51,19 @@ pub(super) fn pairs(flat: &Flat, eqns: &[usize], alone: impl Fn(Value) -> bool) 
             let view = &flat.views[arg.index()];
             let inner = eqns.iter().copied().find(|&other| flat.program.eqns()[other].first == view.base)?;
             let Op::Binary(op) = flat.program.eqns()[inner].op else { return None };
-            let free = view.is_in_order() && flat.literals[arg.index()].is_none() && alone(view.base);
-            let pair = joined(op, outer, operand)?;
-            (free && !found.contains_key(&inner)).then_some(Joined { inner, operand, pair })
+            let how = match (&eqn.op, reader(view.base)) {
+                (Op::Binary(outer), Reader::Same) => How::Pair(joined(op, *outer, operand)?, operand),
+                (Op::Reduce(reduce), Reader::Same | Reader::Other)
+                    if op == Binary::Mul && reduce.reducer == Reducer::Sum =>
+                {
+                    How::Dot
+                }
+                _ => return None,
+            };
+            let free = view.is_in_order() && flat.literals[arg.index()].is_none() && !found.contains_key(&inner);
+            free.then_some(Joined { inner, how })
         };
-        if let Some(joined) = candidate(0).or_else(|| candidate(1)) {
+        if let Some(joined) = (0..eqn.args.len()).find_map(candidate) {
             found.insert(k, joined);
         }
     }
@@ -46,9 +71,13 @@ pub(super) fn pairs(flat: &Flat, eqns: &[usize], alone: impl Fn(Value) -> bool) 
 }
 
 impl Joined {
-    /// The three operands, given those of the equation inside and those of the one around.
-    pub(super) fn operands<T: Clone>(&self, inner: &[T], outer: &[T]) -> [T; 3] {
-        [inner[0].clone(), inner[1].clone(), outer[1 - self.operand].clone()]
+    /// The operands, given those of the equation inside and those of the one around.
+    pub(super) fn operands<T: Clone>(&self, inner: &[T], outer: &[T]) -> Vec<T> {
+        let mut operands = inner.to_vec();
+        if let How::Pair(_, operand) = self.how {
+            operands.push(outer[1 - operand].clone());
+        }
+        operands
     }
 }
 

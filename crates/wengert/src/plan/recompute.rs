@@ -95,7 +95,8 @@ impl Attempt<'_> {
         let reads_in_order = self.clusters.list[self.step].eqns.iter().all(|&reader| {
             self.flat.program.eqns()[reader].args.iter().all(|arg| {
                 let view = &self.flat.views[arg.index()];
-                view.base != value || view.is_in_order()
+                // Not only the first ones, as elements of rows.
+                view.base != value || (view.is_in_order() && self.flat.program.ty(*arg).size() == space.count)
             })
         });
         if space.count != ty.size() || !reads_in_order {

@@ -9,7 +9,7 @@ use wengert_kernels::region::{
 use super::cluster::{Clusters, Role, natural_cols};
 use super::flatten::{Flat, spans};
 use super::kernel::kind;
-use super::pairs::{Joined, pairs};
+use super::pairs::{How, Joined, Reader, pairs};
 use super::view::View;
 use crate::array::DType;
 use crate::ops::{Binary, Compare, Unary};
@@ -70,11 +70,17 @@ fn joined(flat: &Flat, clusters: &Clusters, step: usize, stored: &impl Fn(Value)
             *entry = (entry.0 + 1, clusters.roles[eqn.first.index()]);
         }
     }
-    let alone = |value: Value| {
-        let role = clusters.roles[value.index()];
-        stored(value) == Storage::None && uses.get(&value) == Some(&(1, role))
+    let reader = |value: Value| match uses.get(&value) {
+        Some(&(1, role)) if stored(value) == Storage::None => {
+            if role == clusters.roles[value.index()] {
+                Reader::Same
+            } else {
+                Reader::Other
+            }
+        }
+        _ => Reader::Many,
     };
-    pairs(flat, eqns, alone)
+    pairs(flat, eqns, reader)
 }
 
 /// Where an operand of an instruction comes from.
@@ -192,9 +198,27 @@ impl<'a> Lowering<'a> {
 
     /// The operands of an equation's instruction.
     fn sources(&self, k: usize) -> Vec<Source> {
-        match self.joined.get(&k) {
-            Some(joined) => joined.operands(&self.own_sources(joined.inner), &self.own_sources(k)).to_vec(),
-            None => self.own_sources(k),
+        let Some(joined) = self.joined.get(&k) else { return self.own_sources(k) };
+        let mut sources = joined.operands(&self.own_sources(joined.inner), &self.own_sources(k));
+        if self.sums_by_column(k) {
+            // A factor that is the row's is taken as it is, as the first operand.
+            if let Source::Spread(_) = sources[1] {
+                sources.swap(0, 1);
+            }
+            if let Source::Spread(value) = sources[0] {
+                sources[0] = Source::Own(value);
+            }
+        }
+        sources
+    }
+
+    /// Whether an equation has a sum for each column.
+    fn sums_by_column(&self, k: usize) -> bool {
+        let eqn = &self.flat.program.eqns()[k];
+        let total = self.clusters.roles[eqn.first.index()] == Role::Total;
+        match &eqn.op {
+            Op::Reduce(reduce) => total && spans(reduce, self.flat.program.ty(eqn.args[0]))[2] > 1,
+            _ => false,
         }
     }
 
@@ -318,7 +342,7 @@ impl<'a> Lowering<'a> {
         let out = eqn.first;
         let role = self.clusters.roles[out.index()];
         if role == Role::Total {
-            self.total(k, places[0], stored(out) != Storage::None);
+            self.total(k, places, stored(out) != Storage::None);
         } else {
             self.computed(at, k, places, is_full(role), stored(out));
         }
@@ -344,7 +368,10 @@ impl<'a> Lowering<'a> {
         let (out, result) = (eqn.first, kind(self.flat.program.ty(eqn.first).dtype));
         let operand = self.flat.program.ty(eqn.args[0]).dtype;
         let op = match &eqn.op {
-            _ if self.joined.contains_key(&k) => kernels::Op::Pair(self.joined[&k].pair, result),
+            _ if let Some(joined) = self.joined.get(&k) => match joined.how {
+                How::Pair(pair, _) => kernels::Op::Pair(pair, result),
+                How::Dot => kernels::Op::Dot(result),
+            },
             Op::Select(_) => kernels::Op::Select(result),
             Op::Reduce(reduce) => kernels::Op::JoinCols(join(reduce.reducer), kind(operand)),
             op => instruction(op, operand),
@@ -371,7 +398,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// A reduction over rows or groups.
-    fn total(&mut self, k: usize, place: u16, stored: bool) {
+    fn total(&mut self, k: usize, places: [u16; 3], stored: bool) {
         if !stored {
             return;
         }
@@ -390,7 +417,10 @@ impl<'a> Lowering<'a> {
             output,
         });
         let number = (self.parts.accumulators.len() - 1) as u16;
-        self.push(kernels::Op::Accumulate(number), [place, 0, 0], 0);
+        match self.joined.contains_key(&k) {
+            true => self.push(kernels::Op::AccumulateProduct(number), places, 0),
+            false => self.push(kernels::Op::Accumulate(number), places, 0),
+        }
     }
 }
 

@@ -166,6 +166,12 @@ fn allowed(op: &Op, operands: &[&Array], wanted: &Array) -> Option<Vec<f64>> {
     let relative = |units: f64| Some(wanted.to_f64().iter().map(|x| units * unit * x.abs() + tiny).collect());
     match op {
         Op::Unary(f) if !is_exact(*f) => relative(8.0),
+        // Where the result is small the arguments have cancelled: it is as accurate as the larger of them.
+        Op::Binary(Binary::Logaddexp) => {
+            let [x, y] = [0, 1].map(|k| operands[k].to_f64());
+            let largest = wanted.to_f64().into_iter().zip(x.into_iter().zip(y));
+            Some(largest.map(|(z, (x, y))| 8.0 * unit * z.abs().max(x.abs()).max(y.abs()) + tiny).collect())
+        }
         Op::Binary(f) if !is_exact_binary(*f) => relative(8.0),
         // Which of 0 and -0 is the extreme one depends on the order.
         Op::Reduce(reduce) if matches!(reduce.reducer, Reducer::Max | Reducer::Min) => Some(vec![0.0; wanted.size()]),

@@ -71,6 +71,12 @@ fn instruction(region: &Region, instr: &Instr) -> String {
             let join = word(accumulator.join);
             return format!("out{} = {join} of {}, {width}", accumulator.output, place(region, instr.a));
         }
+        Op::AccumulateProduct(accumulator) => {
+            let accumulator = &parts.accumulators[usize::from(accumulator)];
+            let width = if accumulator.width == Width::Cols { "for every column" } else { "of all" };
+            let (a, b) = (place(region, instr.a), place(region, instr.b));
+            return format!("out{} = sum of {a} * {b}, {width}", accumulator.output);
+        }
         Op::Convert(from, to) => {
             return format!("{} = {} of {} {}", place(region, instr.out), name(to), name(from), place(region, instr.a));
         }
@@ -83,6 +89,7 @@ fn instruction(region: &Region, instr: &Instr) -> String {
         Op::Call1(_, number, kind) => (format!("call {number:#x}"), kind, 1),
         Op::Call2(_, number, kind) => (format!("call {number:#x}"), kind, 2),
         Op::JoinCols(join, kind) => (format!("{} of columns", word(join)), kind, 1),
+        Op::Dot(kind) => ("dot of columns".to_owned(), kind, 2),
         Op::Spread(kind) => ("spread".to_owned(), kind, 1),
     };
     let from = [instr.a, instr.b, instr.c];

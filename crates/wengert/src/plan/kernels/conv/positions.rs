@@ -234,7 +234,16 @@ impl Positions {
         let units = PART.0.div_ceil(work.max(1)).min(all.div_ceil(PART.1)).max(1);
         let planes = classes.iter().map(|class| class.planes(geometry.inner)).max().unwrap_or(0);
         let planes = whole_lines::<T>(planes + T::across_sizes(level).lanes);
-        Positions { level, block, tiles: tiles(block, rows), units, classes, checks: geometry.has_padding(), packed, planes }
+        Positions {
+            level,
+            block,
+            tiles: tiles(block, rows),
+            units,
+            classes,
+            checks: geometry.has_padding(),
+            packed,
+            planes,
+        }
     }
 
     /// What it costs about, in multiplications of whole vectors: for the choice of the form.
@@ -341,7 +350,8 @@ impl Positions {
             }
             let at = class.packed_at + (group * blocks + block) * self.block * steps;
             let a = &packed[at..][..self.block * steps];
-            let reach = |grid: &Grid| grid.reach + Flat::columns(grid).next_multiple_of(T::across_sizes(self.level).lanes);
+            let reach =
+                |grid: &Grid| grid.reach + Flat::columns(grid).next_multiple_of(T::across_sizes(self.level).lanes);
             match class.in_place.as_ref().filter(|grid| reach(grid) <= x.len()) {
                 Some(grid) => self.line(grid, &grid.runs, class.stride, [a, x], out, area, tile),
                 None => {
