@@ -229,9 +229,10 @@ const MAX_PARTS: usize = 64;
 impl Cut {
     fn of(parts: &Parts) -> Cut {
         let Space { groups, rows, cols } = parts.space;
-        let width: usize = parts.slots.iter().map(|slot| slot.kind.size()).sum::<usize>().max(1);
+        let bytes = |slot: &Slot| if slot.level == Level::Full { slot.kind.size() * cols } else { slot.kind.size() };
+        let row = parts.slots.iter().map(bytes).sum::<usize>().max(1);
         let (least, most) = CHUNK_ELEMENTS;
-        let elements = (CHUNK_BYTES / width).clamp(least, most) / 64 * 64;
+        let elements = (CHUNK_BYTES / row).saturating_mul(cols).clamp(least, most) / 64 * 64;
         let chunk = (elements / cols.max(1)).clamp(1, rows.max(1));
         let chunks = rows.div_ceil(chunk);
         let work = cols.saturating_mul(1 + parts.code.len());
