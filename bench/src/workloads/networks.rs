@@ -187,8 +187,7 @@ fn attention(qkv: &Tensor, visible: &Tensor) -> Tensor {
     let scale = ((WIDTH / HEADS) as f64).sqrt();
     let scores = Tensor::einsum("bqhd,bkhd->bhqk", &[&q, &k]) / scale;
     let scores = visible.where_(scores, f64::NEG_INFINITY);
-    let weights = (&scores - scores.logsumexp_keep(-1)).exp();
-    Tensor::einsum("bhqk,bkhd->bqhd", &[&weights, &v]).reshape(&[batch, tokens, width])
+    Tensor::einsum("bhqk,bkhd->bqhd", &[&scores.softmax(-1), &v]).reshape(&[batch, tokens, width])
 }
 
 /// W4: a transformer of four layers on eight texts of 128 tokens.

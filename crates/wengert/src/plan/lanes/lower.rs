@@ -42,6 +42,9 @@ pub(super) struct Code<'a> {
     reads: Vec<Value>,
 }
 
+/// Bytes of the first cache that a chunk's slots should fit.
+const CACHE: usize = 24 << 10;
+
 impl<'a> Code<'a> {
     pub(super) fn new(graph: &'a Graph, targets: &[Target<'_>]) -> Self {
         let roots: Vec<Node> = targets.iter().flat_map(|target| target.elements.iter().copied()).collect();
@@ -75,7 +78,13 @@ impl<'a> Code<'a> {
         let operations =
             self.order.iter().filter(|node| !matches!(self.graph.get(**node).func, Func::Load(..))).count();
         let loads = self.order.len() - operations;
-        count as f64 * (0.17 * operations as f64 + 0.4 * loads as f64 + 0.6 * self.stores as f64) + 1000.0
+        // Chunks are no shorter than this many points; with many slots they no longer stay in the first cache, and every
+        // instruction has to be started for few points.
+        let chunk = (CACHE / (8 * self.slots).max(1)).clamp(64, 1024).min(count.max(1));
+        let far = if 8 * self.slots * chunk > 2 * CACHE { 2.0 } else { 1.0 };
+        let started = 12.0 * (self.order.len() + self.stores) as f64 * count.div_ceil(chunk) as f64;
+        let moved = 0.17 * operations as f64 + 0.4 * loads as f64 + 0.6 * self.stores as f64;
+        count as f64 * far * moved + started + 1000.0
     }
 
     /// The operands that an instruction reads.
