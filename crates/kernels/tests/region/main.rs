@@ -180,8 +180,7 @@ fn instr(op: Op, a: u16, b: u16, out: u16) -> Instr {
 #[test]
 fn products_are_summed_as_if_they_had_been_stored() {
     let pool = Pool::new(2);
-    for (kind, cols) in [Kind::F32, Kind::F64].into_iter().flat_map(|kind| (1..130).map(move |cols| (kind, cols)))
-    {
+    for (kind, cols) in [Kind::F32, Kind::F64].into_iter().flat_map(|kind| (1..130).map(move |cols| (kind, cols))) {
         let run = |fused: bool| {
             let mut parts = empty(1, 7, cols);
             let load = |operand| Transfer { operand, kind, level: Level::Full, pattern: Pattern::contiguous(7 * cols) };

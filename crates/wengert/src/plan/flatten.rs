@@ -6,6 +6,7 @@
 //! memory and gets a view of one, a copy is made explicit.
 
 use super::cluster::reduces_in_region;
+use super::kernels::Planes;
 use super::product::matrices;
 use super::view::View;
 use crate::array::{DType, Type};
@@ -128,6 +129,15 @@ impl Flattener {
             Op::Literal(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_) => {
                 self.ops(op.clone(), args)
             }
+            // Its operands' planes are whole.
+            Op::Conv(_) => {
+                let whole = |f: &Self, arg: Value| {
+                    f.literals[arg.index()].is_none() && Planes::of(&f.views[arg.index()]).is_some()
+                };
+                let args: Vec<Value> =
+                    args.iter().map(|&arg| if whole(self, arg) { arg } else { self.copy(arg) }).collect();
+                self.ops(op.clone(), &args)
+            }
             // Kernels: operands are whole.
             Op::Iota(_)
             | Op::Binary(_)
@@ -139,7 +149,6 @@ impl Flattener {
             | Op::Scatter(_)
             | Op::DynamicSlice(_)
             | Op::DynamicUpdate(_)
-            | Op::Conv(_)
             | Op::WindowArg(_)
             | Op::ArgSort(_)
             | Op::RandomBits(_)

@@ -34,6 +34,7 @@ use cluster::{Clusters, cluster};
 pub use explain::{Detail, StepInfo, StepKind, Summary};
 use flatten::{Flat, flatten};
 use kernel::{Kernel, bytes, kind};
+use kernels::Planes;
 use lanes::Item;
 use product::Matrices;
 use region::{Lowered, Storage};
@@ -440,7 +441,11 @@ impl<'a> Planner<'a> {
             op => {
                 let args: Vec<&Type> = eqn.args.iter().map(|&arg| flat.program.ty(arg)).collect();
                 let results: Vec<Type> = outs.iter().map(|&out| flat.program.ty(out).clone()).collect();
-                let kernel = kernels::kernel(op, &args, &results);
+                let planes = |k: usize| Planes::of(&flat.views[eqn.args[k].index()]).expect("flattening made it so");
+                let kernel = match op {
+                    Op::Conv(op) => kernels::conv(op, &args, [planes(0), planes(1)], &results[0]),
+                    op => kernels::kernel(op, &args, &results),
+                };
                 let scratch = lines_of(kernel.workspace(self.options.threads));
                 (Work::Kernel(kernel, op.clone(), args.into_iter().cloned().collect()), scratch)
             }

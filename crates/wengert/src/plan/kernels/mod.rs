@@ -17,6 +17,7 @@ mod sort;
 #[cfg(test)]
 mod tests;
 
+pub(super) use conv::{Planes, conv};
 use wengert_kernels::arena::Plain;
 use wengert_kernels::region::{Slice, SliceMut};
 
@@ -50,7 +51,6 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Gather(op) => Box::new(gather::Gather::new(op, args[0], args[1])),
         Op::Scatter(op) => Box::new(scatter::Scatter::new(op, args[0], args[1])),
         Op::ArgSort(op) => Box::new(sort::ArgSort::new(*op, args[0])),
-        Op::Conv(op) => conv::conv(op, args, &outs[0]),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
         | Op::Unary(_)
@@ -59,7 +59,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         | Op::Logic(_)
         | Op::Select(_)
         | Op::Convert(_) => unreachable!("what works element by element is part of a region: {op:?}"),
-        Op::Einsum(_) => unreachable!("a contraction is a matrix product: {op:?}"),
+        Op::Einsum(_) | Op::Conv(_) => unreachable!("what reads views is planned by itself: {op:?}"),
         Op::Call(_) | Op::Recompute(_) | Op::Cond(_) | Op::Custom(_) => {
             unreachable!("what holds Programs is planned by itself: {op:?}")
         }

@@ -98,7 +98,8 @@ impl Gathered {
         let shifts = combined(&axes, lengths);
         let axes: Vec<Vec<usize>> =
             class.axes.iter().map(|axis| (0..axis.count).map(|j| j * axis.step).collect()).collect();
-        let channel = lengths.iter().product();
+        let [x_image, x_channel] = geometry.places[0].strides;
+        let channel = if inside { x_channel } else { lengths.iter().product() };
         let copied = |(axis, &count): (&super::classes::Axis, &usize)| Copied {
             first: axis.low(),
             step: 1,
@@ -112,7 +113,7 @@ impl Gathered {
             places: combined(&axes, lengths),
             steps: (0..channels).flat_map(|i| shifts.iter().map(move |shift| i * channel + shift)).collect(),
             channel,
-            image: channel * if inside { geometry.channels } else { channels },
+            image: if inside { x_image } else { channel * channels },
             copied: (!inside).then(|| class.axes.iter().zip(&reaches).map(copied).collect()),
         }
     }
@@ -233,7 +234,7 @@ impl Channels {
             }
             for channel in inner.clone().step_by(self.channels) {
                 let channels = self.channels.min(inner.end - channel);
-                let x = &x[geometry.x_at(first, group) + channel * geometry.areas[0]..];
+                let x = &x[geometry.x_at(first, group) + channel * geometry.places[0].strides[1]..];
                 let piece = Piece {
                     output: group * geometry.outputs,
                     images,
@@ -345,11 +346,12 @@ impl Gathered {
         x: &[T],
         planes: &'a mut [T],
     ) -> &'a [T] {
-        let area = geometry.areas[0];
+        let (area, [images, channels]) = (geometry.areas[0], geometry.places[0].strides);
         for (image, planes) in planes.chunks_exact_mut(self.image).take(piece.images).enumerate() {
-            let x = x[image * geometry.channels * area..].chunks_exact(area);
             let planes = planes.chunks_exact_mut(self.channel).take(piece.channels);
-            planes.zip(x).for_each(|(plane, x)| fill_plane(axes, 0, x, plane));
+            for (channel, plane) in planes.enumerate() {
+                fill_plane(axes, 0, &x[image * images + channel * channels..][..area], plane);
+            }
         }
         planes
     }
@@ -366,19 +368,23 @@ impl Gathered {
         w: &[T],
         panel: &mut [T],
     ) {
-        let (area, length) = (geometry.areas[1], geometry.inner * geometry.areas[1]);
+        let area = geometry.areas[1];
         let used = lanes.min(geometry.outputs - lane);
         if used < lanes {
             panel.fill(T::default());
         }
+        let (first, tap) = (step / self.taps.len(), step % self.taps.len());
+        let all = self.taps.len() == area;
         for k in 0..used {
-            let w = &w[(piece.output + lane + k) * length + piece.channel * area..];
-            let panel = panel[k..].iter_mut().step_by(lanes);
-            if self.taps.len() == area {
-                panel.zip(&w[step..]).for_each(|(panel, w)| *panel = *w);
-            } else {
-                let taps = w.chunks_exact(area).flat_map(|w| self.taps.iter().map(|&tap| w[tap]));
-                panel.zip(taps.skip(step)).for_each(|(panel, w)| *panel = w);
+            let mut panel = panel[k..].iter_mut().step_by(lanes);
+            for channel in first..piece.channels {
+                let w = &w[geometry.w_at(piece.output + lane + k, piece.channel + channel)..][..area];
+                let skipped = if channel == first { tap } else { 0 };
+                if all {
+                    w[skipped..].iter().zip(panel.by_ref()).for_each(|(w, panel)| *panel = *w);
+                } else {
+                    self.taps[skipped..].iter().zip(panel.by_ref()).for_each(|(&tap, panel)| *panel = w[tap]);
+                }
             }
         }
     }

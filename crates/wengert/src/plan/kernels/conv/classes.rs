@@ -5,6 +5,7 @@
 //! through tap k if that is whole. So the places with one remainder are a convolution of their own, with fewer taps and
 //! no dilation: their j-th one meets element `start[k] + j step`. No multiplication by the zeros of gaps is left.
 
+use crate::plan::view::View;
 use crate::primitives::Conv;
 
 /// The places of one axis with one remainder, and the taps that meet x there.
@@ -122,6 +123,30 @@ impl Class {
     }
 }
 
+/// Where the planes of an operand lie: from image to image, or output channel to output channel, and from channel to
+/// channel. The elements of a plane follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Planes {
+    pub(crate) offset: usize,
+    pub(crate) strides: [usize; 2],
+}
+
+impl Planes {
+    /// The planes of a view, if they are whole.
+    pub(crate) fn of(view: &View) -> Option<Planes> {
+        let axes = view.shape[2..].iter().zip(&view.strides[2..]).rev();
+        let mut next = 1;
+        for (&length, &stride) in axes {
+            if length > 1 && stride != next {
+                return None;
+            }
+            next *= length.cast_signed();
+        }
+        let [first, second] = [0, 1].map(|k| usize::try_from(view.strides[k]).ok());
+        Some(Planes { offset: view.offset, strides: [first?, second?] })
+    }
+}
+
 /// A convolution of non-empty arrays with a non-empty result, by its numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
@@ -133,8 +158,8 @@ pub(super) struct Geometry {
     image_step: usize,
     /// How many channels further in x the next group is.
     channel_step: usize,
-    /// Channels of x.
-    pub(super) channels: usize,
+    /// Where x and the kernel lie.
+    pub(super) places: [Planes; 2],
     /// Channels of the kernel: those that are summed over.
     pub(super) inner: usize,
     /// Output channels of a group.
@@ -147,7 +172,7 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    pub(super) fn new(op: &Conv, x: &[usize], w: &[usize], out: &[usize]) -> Geometry {
+    pub(super) fn new(op: &Conv, [x, w, out]: [&[usize]; 3], places: [Planes; 2]) -> Geometry {
         let lengths = [x, w, out].map(|shape| shape[2..].to_vec());
         let groups = op.groups * op.batch_groups;
         let mut classes = vec![Class { axes: Vec::new() }];
@@ -168,7 +193,7 @@ impl Geometry {
             groups,
             image_step: if op.batch_groups > 1 { out[0] } else { 0 },
             channel_step: if op.groups > 1 { w[1] } else { 0 },
-            channels: x[1],
+            places,
             inner: w[1],
             outputs: w[0] / groups,
             lengths,
@@ -179,7 +204,14 @@ impl Geometry {
 
     /// Where the channels begin in x that an image and group of the result are made of.
     pub(super) fn x_at(&self, image: usize, group: usize) -> usize {
-        ((image + group * self.image_step) * self.channels + group * self.channel_step) * self.areas[0]
+        let [images, channels] = self.places[0].strides;
+        (image + group * self.image_step) * images + group * self.channel_step * channels
+    }
+
+    /// Where a channel of the kernel begins.
+    pub(super) fn w_at(&self, output: usize, channel: usize) -> usize {
+        let [outputs, channels] = self.places[1].strides;
+        output * outputs + channel * channels
     }
 
     /// Whether something outside x is met: a zero that must not be multiplied by an infinity.

@@ -32,8 +32,8 @@ impl Direct {
             let (image, output) = (plane / outputs, plane % outputs);
             let x = &x[geometry.x_at(image, output / geometry.outputs)..];
             for channel in 0..geometry.inner {
-                let x = &x[channel * x_area..][..x_area];
-                let w = &w[(output * geometry.inner + channel) * w_area..][..w_area];
+                let x = &x[channel * geometry.places[0].strides[1]..][..x_area];
+                let w = &w[geometry.w_at(output, channel)..][..w_area];
                 for (class, taps) in geometry.classes.iter().zip(&self.taps) {
                     for (place, starts) in taps {
                         add_tap(&class.axes, starts, lengths, x, w[*place], out);

@@ -44,6 +44,7 @@ use crate::array::{DType, Type};
 use crate::error::Misfit;
 use crate::plan::kernel::{Call, Kernel};
 use crate::primitives::Conv;
+pub(crate) use classes::Planes;
 pub(crate) use window::window_arg;
 
 /// Bytes of a line.
@@ -54,13 +55,13 @@ fn whole_lines<T>(count: usize) -> usize {
     count.next_multiple_of(LINE_BYTES / size_of::<T>())
 }
 
-/// The kernel of a convolution of operands of these types.
+/// The kernel of a convolution of operands of these types, whose planes lie in these places.
 ///
 /// The operation has to have been inferred for them: `out` is the type of its result.
-pub(crate) fn conv(op: &Conv, args: &[&Type], out: &Type) -> Box<dyn Kernel> {
+pub(crate) fn conv(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Type) -> Box<dyn Kernel> {
     match out.dtype {
-        DType::F32 => Box::new(Convolution::<f32>::new(op, args, out)),
-        DType::F64 => Box::new(Convolution::<f64>::new(op, args, out)),
+        DType::F32 => Box::new(Convolution::<f32>::new(op, args, places, out)),
+        DType::F64 => Box::new(Convolution::<f64>::new(op, args, places, out)),
         DType::Bool | DType::I64 => unreachable!("a convolution is of real numbers"),
     }
 }
@@ -85,8 +86,8 @@ enum Form {
 }
 
 impl<T: Number> Convolution<T> {
-    fn new(op: &Conv, args: &[&Type], out: &Type) -> Self {
-        let geometry = Geometry::new(op, &args[0].shape, &args[1].shape, &out.shape);
+    fn new(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Type) -> Self {
+        let geometry = Geometry::new(op, [&args[0].shape, &args[1].shape, &out.shape], places);
         let direct = geometry.has_padding().then(|| Direct::new(&geometry));
         if out.shape.contains(&0) || geometry.operations() == 0 {
             return Convolution { geometry, form: Form::Zero, direct: None, number: PhantomData };
@@ -143,7 +144,12 @@ impl<T: Number> Kernel for Convolution<T> {
 
     fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
         let [x, w] = call.args else { unreachable!("a convolution has two operands") };
-        let (operands, out) = ([T::operand(x), T::operand(w)], T::result(&mut call.outs[0]));
+        let out = T::result(&mut call.outs[0]);
+        if out.is_empty() {
+            return Ok(());
+        }
+        let [x_at, w_at] = self.geometry.places.map(|planes| planes.offset);
+        let operands = [&T::operand(x)[x_at..], &T::operand(w)[w_at..]];
         self.compute(operands, out, call.workspace, call.pool);
         Ok(())
     }

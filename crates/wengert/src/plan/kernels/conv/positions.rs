@@ -164,7 +164,7 @@ impl Flat {
                 starts.iter().zip(x).fold(0, |place, (&start, length)| place * length + start as usize)
             };
             let shifts: Vec<usize> = taps.iter().map(|(_, starts)| place(starts)).collect();
-            let grid = Grid::new(class, out, x, &shifts, geometry.areas[0], geometry.inner);
+            let grid = Grid::new(class, out, x, &shifts, geometry.places[0].strides[1], geometry.inner);
             if class.axes.last().is_none_or(|axis| axis.out_step == 1) { grid.joined() } else { grid }
         });
         Flat {
@@ -317,12 +317,15 @@ impl Positions {
     }
 
     fn pack_block<T: Number>(&self, class: &Flat, geometry: &Geometry, output: usize, w: &[T], packed: &mut [T]) {
-        let (steps, length) = (class.copied.steps.len(), geometry.inner * geometry.areas[1]);
+        let (steps, area) = (class.copied.steps.len(), geometry.areas[1]);
         for &(first, rows) in &self.tiles {
             let tile = &mut packed[first * steps..][..rows * steps];
             for row in 0..rows {
-                let w = &w[(output + first + row) * length..][..length];
-                let taps = w.chunks_exact(geometry.areas[1]).flat_map(|w| class.taps.iter().map(|&tap| w[tap]));
+                let plane = |channel| &w[geometry.w_at(output + first + row, channel)..][..area];
+                let taps = (0..geometry.inner).flat_map(|channel| {
+                    let plane = plane(channel);
+                    class.taps.iter().map(move |&tap| plane[tap])
+                });
                 tile[row..].iter_mut().step_by(rows).zip(taps).for_each(|(packed, w)| *packed = w);
             }
         }
@@ -421,12 +424,12 @@ fn store<T: Copy>(runs: &[Run], column: usize, stride: usize, tile: &[T], out: &
 impl Flat {
     /// Copies the planes of a band of all channels.
     fn copy<T: Number>(&self, geometry: &Geometry, first: usize, x: &[T], planes: &mut [T]) {
-        let area = geometry.areas[0];
+        let (area, channels) = (geometry.areas[0], geometry.places[0].strides[1]);
         let skip = (first * self.step) as i64;
         for (channel, planes) in
             planes[..self.planes(geometry.inner)].chunks_exact_mut(self.planes.len() * self.plane).enumerate()
         {
-            let x = &x[channel * area..][..area];
+            let x = &x[channel * channels..][..area];
             for (axes, plane) in self.planes.iter().zip(planes.chunks_exact_mut(self.plane)) {
                 fill_plane(axes, skip, x, plane);
             }

@@ -6,7 +6,9 @@ use wengert_kernels::region::{Slice, SliceMut};
 
 use super::*;
 use crate::array::Array;
-use crate::primitives::{Conv, Extreme, Family, Op, Primitive, WindowArg};
+use crate::plan::view::View;
+use crate::primitives::{Conv, Extreme, Family, Op, Permute, Primitive, WindowArg};
+use crate::program::Value;
 
 /// Numbers in -1..1 that follow from a state.
 pub(super) struct Random(pub(super) u64);
@@ -65,10 +67,23 @@ pub(super) fn run(kernel: &dyn Kernel, args: &[&Array], out: &Type, threads: usi
     result
 }
 
+/// The planes of a whole array.
+fn whole(ty: &Type) -> Planes {
+    Planes::of(&View::whole(Value(0), &ty.shape)).unwrap()
+}
+
+/// The same array with images and channels exchanged in memory, and where its planes are then.
+fn exchanged(array: &Array) -> (Array, Planes) {
+    let order = [1, 0].into_iter().chain(2..array.shape().len()).collect();
+    let turned = Permute { order }.eval(&[array]).unwrap().swap_remove(0);
+    let Planes { offset, strides: [first, second] } = whole(turned.ty());
+    (turned, Planes { offset, strides: [second, first] })
+}
+
 /// All forms of a convolution.
-fn forms<T: Number>(op: &Conv, args: &[&Type], out: &Type) -> Vec<Box<dyn Kernel>> {
-    let geometry = Geometry::new(op, &args[0].shape, &args[1].shape, &out.shape);
-    let mut forms: Vec<Box<dyn Kernel>> = vec![Box::new(Convolution::<T>::new(op, args, out))];
+fn forms<T: Number>(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Type) -> Vec<Box<dyn Kernel>> {
+    let geometry = Geometry::new(op, [&args[0].shape, &args[1].shape, &out.shape], places);
+    let mut forms: Vec<Box<dyn Kernel>> = vec![Box::new(Convolution::<T>::new(op, args, places, out))];
     if out.shape.contains(&0) || geometry.operations() == 0 {
         return forms;
     }
@@ -90,18 +105,23 @@ fn check(op: &Conv, x: &Array, w: &Array) {
         |array: &Array| Array::new(array.shape(), array.to_f64().into_iter().map(f64::abs).collect::<Vec<_>>());
     let sizes = op.eval(&[&magnitude(x), &magnitude(w)]).unwrap().swap_remove(0).to_f64();
     let terms = types[1].shape[1..].iter().product::<usize>() as f64;
-    let (forms, eps) = match out.dtype {
-        DType::F32 => (forms::<f32>(op, &types, &out), f64::from(f32::EPSILON) / 2.0),
-        _ => (forms::<f64>(op, &types, &out), f64::EPSILON / 2.0),
+    let forms = |places| match out.dtype {
+        DType::F32 => forms::<f32>(op, &types, places, &out),
+        _ => forms::<f64>(op, &types, places, &out),
     };
-    for kernel in forms {
+    let eps = if out.dtype == DType::F32 { f64::from(f32::EPSILON) / 2.0 } else { f64::EPSILON / 2.0 };
+    let ((x_turned, x_place), (w_turned, w_place)) = (exchanged(x), exchanged(w));
+    let elsewhere = forms([x_place, w_place]);
+    for (kernel, elsewhere) in forms([whole(types[0]), whole(types[1])]).into_iter().zip(elsewhere) {
         let name = format!("{} {name}", kernel.name());
         let found = run(&*kernel, &[x, w], &out, 1);
-        for threads in [2, 3] {
-            let again = run(&*kernel, &[x, w], &out, threads);
+        let same = |again: Array, what: &str| {
             let bits = |array: &Array| array.to_f64().into_iter().map(f64::to_bits).collect::<Vec<_>>();
-            assert_eq!(bits(&again), bits(&found), "{threads} threads, {name}");
-        }
+            assert_eq!(bits(&again), bits(&found), "{what}, {name}");
+        };
+        same(run(&*kernel, &[x, w], &out, 2), "2 threads");
+        same(run(&*kernel, &[x, w], &out, 3), "3 threads");
+        same(run(&*elsewhere, &[&x_turned, &w_turned], &out, 2), "channels before images");
         let pairs = found.to_f64().into_iter().zip(&expected).zip(&sizes).enumerate();
         for (place, ((found, &expected), size)) in pairs {
             // In double precision the definition has rounded as often; in single precision once.
@@ -209,7 +229,7 @@ fn the_cheaper_form_is_chosen() {
     let chosen = |op: &Conv, x: &[usize], w: &[usize]| {
         let types = [Type::new(DType::F32, x), Type::new(DType::F32, w)];
         let types = [&types[0], &types[1]];
-        conv(op, &types, &op.infer(&types).unwrap()[0]).name()
+        conv(op, &types, types.map(whole), &op.infer(&types).unwrap()[0]).name()
     };
     let plain = Conv::new(2);
     assert_eq!(chosen(&plain, &[32, 64, 26, 26], &[64, 64, 24, 24]), "conv (channels)");
