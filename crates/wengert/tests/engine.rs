@@ -213,6 +213,25 @@ fn a_budget_that_is_too_small_names_one_that_would_do() {
 }
 
 #[test]
+fn a_budget_decides_what_is_computed_again() {
+    // The exponentials are needed after their sum is known: they are stored, or computed twice.
+    let count = 100_000;
+    let text = format!(
+        "program(v0: f64[{count}]) {{ v1: f64[{count}] = exp v0; v2: f64[] = sum[axes=[0]] v1; \
+         v3: f64[{count}] = broadcast[shape=[{count}], axes=[]] v2; v4: f64[{count}] = div v1 v3; \
+         v5: f64[{count}] = sin v4; v6: f64[] = sum[axes=[0]] v5; return v6 }}"
+    );
+    let program: Program = text.parse().expect("a program");
+    let with = |memory| Plan::new(&program, &Options { threads: 2, memory }).expect("it can be planned");
+    let (fastest, frugal) = (with(None), with(Some(8 * count)));
+    assert!(fastest.peak_bytes() > 8 * count, "{} bytes", fastest.peak_bytes());
+    assert!(frugal.peak_bytes() < count, "{} bytes", frugal.peak_bytes());
+    let args = [Array::new(&[count], (0..count).map(|k| (k % 97) as f64 / 50.0).collect::<Vec<f64>>())];
+    let [one, two] = [fastest, frugal].map(|plan| plan.eval(&args).expect("it runs").swap_remove(0));
+    assert!(one.same_bits(&two), "{one:?} and {two:?}");
+}
+
+#[test]
 fn operands_that_do_not_fit_are_refused() {
     let plan = plan(&long(10, 1), 1);
     for args in [vec![], vec![Array::new(&[1], vec![0.5])], vec![Array::new(&[], vec![0.5f32])]] {

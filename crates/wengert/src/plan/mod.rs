@@ -20,6 +20,7 @@ mod view;
 
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 use wengert_kernels::arena::Line as Lines;
 use wengert_kernels::product as matrix;
@@ -37,6 +38,7 @@ use kernel::{Kernel, bytes, kind};
 use kernels::Planes;
 use lanes::Item;
 use product::Matrices;
+use recompute::{EFFORTS, Effort};
 use region::{Lowered, Storage};
 
 /// What a plan is made for.
@@ -44,7 +46,8 @@ use region::{Lowered, Storage};
 pub struct Options {
     /// How many threads run it, the caller's among them.
     pub threads: usize,
-    /// The memory it may take, in bytes: the predicted peak of [`Plan::peak_bytes`]. Without a limit if `None`.
+    /// The memory it may take, in bytes: the predicted peak of [`Plan::peak_bytes`]. Without a limit if `None`. Below what
+    /// is fastest, more values are computed again where they are needed, instead of being stored.
     pub memory: Option<usize>,
 }
 
@@ -178,29 +181,39 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// If the predicted peak is above [`Options::memory`]; the message says what would do.
+    /// If the predicted peak is above [`Options::memory`] whatever is computed again; the message says what would do.
     pub fn new(program: &Program, options: &Options) -> Result<Plan, Error> {
         Plan::donating(program, options, &[])
     }
 
     /// As [`Plan::new`]; results may be written where the marked inputs lie, which the caller gives away.
     pub(crate) fn donating(program: &Program, options: &Options, donated: &[bool]) -> Result<Plan, Error> {
-        let plan = build(program, options, Results::Shared, donated);
-        match options.memory {
-            Some(limit) if plan.peak_bytes() > limit => {
-                let why = format!(
-                    "the program needs {} bytes ({} of values, {} of scratch, {} of results), and {limit} are allowed; \
-                     {} would do",
-                    plan.peak_bytes(),
-                    plan.values.saturating_mul(LINE),
-                    plan.scratch.saturating_mul(LINE).saturating_add(plan.library),
-                    plan.result_bytes(),
-                    plan.peak_bytes()
-                );
-                Err(Error::new(ErrorKind::Unavailable, "plan", why))
+        let with = |effort: Effort| build(program, options, Results::Shared, donated, effort);
+        let [fastest, frugal @ ..] = EFFORTS;
+        let mut least = with(fastest);
+        let limit = options.memory.unwrap_or(usize::MAX);
+        for effort in frugal {
+            if least.peak_bytes() <= limit {
+                break;
             }
-            _ => Ok(plan),
+            let plan = with(effort);
+            if plan.peak_bytes() < least.peak_bytes() {
+                least = plan;
+            }
         }
+        if least.peak_bytes() <= limit { Ok(least) } else { Err(least.too_large(limit)) }
+    }
+
+    fn too_large(&self, limit: usize) -> Error {
+        let why = format!(
+            "the program needs {} bytes ({} of values, {} of scratch, {} of results), and {limit} are allowed; {} would do",
+            self.peak_bytes(),
+            self.values.saturating_mul(LINE),
+            self.scratch.saturating_mul(LINE).saturating_add(self.library),
+            self.result_bytes(),
+            self.peak_bytes()
+        );
+        Error::new(ErrorKind::Unavailable, "plan", why)
     }
 
     /// The predicted peak: arena, scratch, the matrix library's own memory, and results. Inputs are the caller's. What no
@@ -257,15 +270,15 @@ enum Results {
     Written,
 }
 
-fn build(program: &Program, options: &Options, results: Results, donated: &[bool]) -> Plan {
+fn build(program: &Program, options: &Options, results: Results, donated: &[bool], effort: Effort) -> Plan {
     let flat = flatten(program, results == Results::Written);
     let items = lanes::items(&flat);
     let mut clusters = cluster(&flat, &items);
     let order = order(&clusters);
     let (mut outputs, places) = outputs(program, &flat);
-    recompute::recompute(&flat, &mut clusters, &places);
+    recompute::recompute(&flat, &mut clusters, &places, effort);
     let wanted = donate::wanted(&flat, &clusters, &order, &outputs, donated);
-    let mut planner = Planner::new(&flat, &clusters, &order, places, options);
+    let mut planner = Planner::new(&flat, &clusters, &order, places, options, effort);
     planner.in_place = wanted.iter().map(|pair| pair.value).collect();
     planner.parts = items.into_iter().filter_map(Item::part).collect();
     let mut steps = planner.steps();
@@ -338,6 +351,7 @@ struct Planner<'a> {
     /// Which result each value is.
     results: Vec<Option<usize>>,
     options: &'a Options,
+    effort: Effort,
     /// Results that shall be written where an input of their step lies.
     in_place: Vec<Value>,
     values: usize,
@@ -352,6 +366,7 @@ impl<'a> Planner<'a> {
         order: &'a [usize],
         results: Vec<Option<usize>>,
         options: &'a Options,
+        effort: Effort,
     ) -> Self {
         let parts = HashMap::new();
         Planner {
@@ -361,6 +376,7 @@ impl<'a> Planner<'a> {
             order,
             results,
             options,
+            effort,
             in_place: Vec::new(),
             values: 0,
             scratch: 0,
@@ -433,7 +449,8 @@ impl<'a> Planner<'a> {
                 (Work::Product(Box::new(Product::new(matrices))), 0)
             }
             Op::Cond(cond) => {
-                let plans = [&cond.yes, &cond.no].map(|inner| build(inner, self.options, Results::Written, &[]));
+                let branch = |inner: &Arc<Program>| build(inner, self.options, Results::Written, &[], self.effort);
+                let plans = [&cond.yes, &cond.no].map(branch);
                 let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
                 self.library = plans.iter().map(|plan| plan.library).fold(self.library, usize::max);
                 (Work::Cond(Box::new(plans)), scratch)

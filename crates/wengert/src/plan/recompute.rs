@@ -3,7 +3,8 @@
 //! A value that only regions read, made of a few cheap operations from what is in memory anyway, becomes part of every
 //! region that reads it. So the slope of a rectifier is recomputed from its argument, a centred value from the value and
 //! its mean. The rule is the classical one, store what is expensive and recompute what is cheap (Griewank and Walther,
-//! *Evaluating Derivatives*, 2008, chapter 12), with bytes for prices.
+//! *Evaluating Derivatives*, 2008, chapter 12), with bytes for prices. How much may be done again is an [`Effort`]: without
+//! a limit of memory only what pays, and more where it is needed to stay below one.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +14,26 @@ use crate::ops::{Binary, Unary};
 use crate::primitives::Op;
 use crate::program::Value;
 
-/// How much work a value may cost again in one region, in additions.
-const MAX_WORK: usize = 8;
+/// How much is computed again for the sake of memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    /// How much work a value may cost again in one region, in additions.
+    work: usize,
+    /// What a function such as exp costs; nothing if it is never done again.
+    function: Option<usize>,
+    /// How many bytes may be read again for one that is not stored.
+    reads: usize,
+}
+
+/// What pays by itself first, then ever more work for less memory.
+pub(super) const EFFORTS: [Effort; 3] = [
+    Effort { work: 8, function: None, reads: 2 },
+    Effort { work: 64, function: Some(8), reads: 4 },
+    Effort { work: 1024, function: Some(8), reads: 64 },
+];
 
 /// Moves cheap values into the regions that read them. `results` says which values the caller gets.
-pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<usize>]) {
+pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<usize>], effort: Effort) {
     // For each value: its reading steps; what defines it; whether something else than a region reads it.
     let mut readers: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); flat.views.len()];
     for (step, cluster) in clusters.list.iter().enumerate() {
@@ -45,7 +61,8 @@ pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<
         let attempt = |&step: &usize| {
             let (clusters, readers, definitions) = (&*clusters, &readers[..], &definitions[..]);
             let clones = BTreeSet::new();
-            Attempt { flat, clusters, readers, results, definitions, step, work: 0, bytes: 0, reads: 0, clones }.run(k)
+            let (work, bytes, reads) = (0, 0, 0);
+            Attempt { flat, clusters, readers, results, definitions, effort, step, work, bytes, reads, clones }.run(k)
         };
         let plans: Option<Vec<BTreeSet<usize>>> = others.iter().map(attempt).collect();
         let Some(plans) = plans else { continue };
@@ -76,6 +93,7 @@ struct Attempt<'a> {
     readers: &'a [BTreeSet<usize>],
     results: &'a [Option<usize>],
     definitions: &'a [Option<usize>],
+    effort: Effort,
     step: usize,
     work: usize,
     /// Operands that the region would read besides.
@@ -105,14 +123,17 @@ impl Attempt<'_> {
         self.clone(k)?;
         let operands = self.clusters.read_count(self.step) + self.reads;
         // Saved: one write, and a read here.
-        (operands <= MAX_READS && self.bytes <= 2 * super::kernel::bytes(ty)).then_some(self.clones)
+        let most = super::kernel::bytes(ty).saturating_mul(self.effort.reads);
+        (operands <= MAX_READS && self.bytes <= most).then_some(self.clones)
     }
 
     fn clone(&mut self, k: usize) -> Option<()> {
         let (flat, clusters) = (self.flat, self.clusters);
         let eqn = &flat.program.eqns()[k];
-        self.work += price(&eqn.op)?;
-        if self.work > MAX_WORK || clusters.list[self.step].eqns.len() + self.clones.len() >= super::cluster::MAX_EQNS {
+        self.work += price(&eqn.op, self.effort.function)?;
+        if self.work > self.effort.work
+            || clusters.list[self.step].eqns.len() + self.clones.len() >= super::cluster::MAX_EQNS
+        {
             return None;
         }
         self.clones.insert(k);
@@ -154,18 +175,18 @@ impl Attempt<'_> {
 }
 
 /// What an operation costs per element, in additions; `None` if it is never done twice.
-fn price(op: &Op) -> Option<usize> {
+fn price(op: &Op, function: Option<usize>) -> Option<usize> {
     match op {
         Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => Some(1),
         Op::Unary(op) => match op {
             Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square | Unary::Relu | Unary::Detach => Some(1),
             Unary::Recip | Unary::Sqrt | Unary::Rsqrt => Some(4),
-            _ => None,
+            _ => function,
         },
         Op::Binary(op) => match op {
             Binary::Add | Binary::Sub | Binary::Mul | Binary::Max | Binary::Min => Some(1),
             Binary::Div => Some(4),
-            _ => None,
+            _ => function,
         },
         _ => None,
     }
