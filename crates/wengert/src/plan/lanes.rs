@@ -266,6 +266,12 @@ impl<'a> Finder<'a> {
         if stored.len() > MAX_OPERANDS {
             return None;
         }
+        let count = self.lane_of(eqns[0])?.count;
+        let stores = stored.iter().map(|&value| flat.program.ty(value).size() / count).sum();
+        // The graph of scalars is a large thing to make for nothing.
+        if estimate.fused < lower::least(count, stores, estimate.scalars) {
+            return None;
+        }
         let mut scalars = Scalars::new(flat, &self.lanes);
         for &k in &eqns {
             scalars.eqn(k);
@@ -273,7 +279,6 @@ impl<'a> Finder<'a> {
                 return None;
             }
         }
-        let count = self.lane_of(eqns[0])?.count;
         let targets: Vec<lower::Target> = stored
             .iter()
             .map(|&value| {

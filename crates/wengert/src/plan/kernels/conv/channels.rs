@@ -129,6 +129,7 @@ impl Channels {
         let places = geometry.areas[2].max(1);
         let images = PLACES.div_ceil(places).min(geometry.images);
         let blocks = geometry.images.div_ceil(images);
+        let images = geometry.images.div_ceil(blocks);
         let most_taps = geometry.classes.iter().map(|class| class.taps(&geometry.lengths[1]).len()).max().unwrap_or(0);
         let channels = (STEPS / most_taps.max(1)).clamp(1, geometry.inner);
         let (mut classes, mut sums) = (Vec::new(), 0);
@@ -373,19 +374,36 @@ impl Gathered {
         if used < lanes {
             panel.fill(T::default());
         }
-        let (first, tap) = (step / self.taps.len(), step % self.taps.len());
+        let (mut channel, mut tap, mut rest) = (step / self.taps.len(), step % self.taps.len(), panel);
         let all = self.taps.len() == area;
-        for k in 0..used {
-            let mut panel = panel[k..].iter_mut().step_by(lanes);
-            for channel in first..piece.channels {
-                let w = &w[geometry.w_at(piece.output + lane + k, piece.channel + channel)..][..area];
-                let skipped = if channel == first { tap } else { 0 };
-                if all {
-                    w[skipped..].iter().zip(panel.by_ref()).for_each(|(w, panel)| *panel = *w);
-                } else {
-                    self.taps[skipped..].iter().zip(panel.by_ref()).for_each(|(&tap, panel)| *panel = w[tap]);
-                }
+        while !rest.is_empty() && channel < piece.channels {
+            let count = (self.taps.len() - tap).min(rest.len() / lanes);
+            let (steps, behind) = std::mem::take(&mut rest).split_at_mut(count * lanes);
+            let w = |k: usize| &w[geometry.w_at(piece.output + lane + k, piece.channel + channel)..][..area];
+            let mut done = 0;
+            while all && done + BESIDE <= used {
+                transpose(std::array::from_fn(|k| &w(done + k)[tap..tap + count]), steps, lanes, done);
+                done += BESIDE;
             }
+            for k in done..used {
+                let (w, steps) = (w(k), steps[k..].iter_mut().step_by(lanes));
+                steps.zip(&self.taps[tap..]).for_each(|(step, &tap)| *step = w[tap]);
+            }
+            (channel, tap, rest) = (channel + 1, 0, behind);
+        }
+    }
+}
+
+/// Rows that are made columns side by side: what they write in a row of the panel is a piece of a cache line.
+const BESIDE: usize = 8;
+
+/// Rows of one length become columns of the panel, from column `at` on.
+fn transpose<T: Number>(rows: [&[T]; BESIDE], panel: &mut [T], lanes: usize, at: usize) {
+    let count = rows[0].len();
+    let rows: [&[T]; BESIDE] = rows.map(|row| &row[..count]);
+    for (k, panel) in panel.chunks_exact_mut(lanes).take(count).enumerate() {
+        for (place, row) in panel[at..at + BESIDE].iter_mut().zip(rows) {
+            *place = row[k];
         }
     }
 }
