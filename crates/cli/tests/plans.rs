@@ -75,7 +75,7 @@ fn a_plan_is_a_table_of_steps() {
         step   kind    what                               size                  operations      read   written   scratch parts
         0      product einsum                             f32 4x3x5                    120     108 B      80 B       0 B     -
         1      region  add, tanh, mul, sum                f32 1x1x20                    80     100 B       4 B     320 B     1
-                       6 instructions, 3 slots
+                       5 instructions, 3 slots
 
         operations         200
         moved            292 B  read and written by the steps
@@ -90,12 +90,11 @@ fn a_plan_is_a_table_of_steps() {
         step   kind    what                               size                  operations      read   written   scratch parts
         0      product einsum                             f32 4x3x5                    120     108 B      80 B       0 B     -
         1      region  add, tanh, mul, sum                f32 1x1x20                    80     100 B       4 B     640 B     1
-                       6 instructions, 3 slots
+                       5 instructions, 3 slots
                        s0 = load in1, 20 elements
                        s1 = f32 add in0, s0
                        s0 = f32 tanh s1
-                       s1 = f32 mul s0, s0
-                       r2 = f32 sum of columns s1
+                       r2 = f32 dot of columns s0, s0
                        store r2 to out0, 1 elements
 
         operations         200
