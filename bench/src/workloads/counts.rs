@@ -89,6 +89,8 @@ pub(crate) fn page() -> String {
 fn table(allocated: impl Fn(&mut Case) -> Option<u64>) -> String {
     let mut text = HEAD.to_owned();
     for workload in &ALL {
+        // Scratch and peak depend on the number of threads; another test may have set one.
+        wengert::set_threads(1);
         let mut case = (workload.prepare)(&Setup { chain: CHAIN });
         let counts = counts(&mut case);
         let _ = writeln!(text, "{}", row(workload, &counts, &allocations(workload, &mut case, &allocated)));

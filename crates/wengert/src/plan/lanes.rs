@@ -325,6 +325,8 @@ const OPERATION: f64 = 0.15;
 const ELEMENT: f64 = 1.0;
 /// A step.
 const STEP: f64 = 1000.0;
+/// A product of small matrices beside its elements: finding them, and starting.
+const PRODUCT: f64 = 15.0;
 
 impl Estimate {
     fn of(finder: &Finder<'_>, eqns: &[usize]) -> Self {
@@ -346,8 +348,9 @@ impl Estimate {
             });
             let far = far.count();
             if whole || far > 0 {
+                let products = if matches!(eqn.op, Op::Einsum(_)) { lane.count as f64 } else { 0.0 };
                 estimate.breaks += 1;
-                estimate.fused += STEP + ELEMENT * (size * far.max(1)) as f64;
+                estimate.fused += PRODUCT * products + STEP + ELEMENT * (size * far.max(1)) as f64;
             }
         }
         estimate

@@ -53,7 +53,7 @@ pub(super) fn least(count: usize, stores: usize, scalars: usize) -> f64 {
 const OPERATION: f64 = 0.17;
 const LOAD: f64 = 0.4;
 const STORE: f64 = 0.6;
-const STARTED: f64 = 12.0;
+const STARTED: f64 = 5.0;
 /// Points of a chunk, at least and at most.
 const CHUNK: (usize, usize) = (64, 1024);
 /// Bytes of the first cache that a chunk's slots should fit.
