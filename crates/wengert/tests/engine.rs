@@ -297,6 +297,33 @@ fn the_first_of_cheap_values_is_not_taken_for_one_of_a_row() {
 }
 
 #[test]
+fn convolutions_read_views_where_they_lie() {
+    let texts = [
+        // Later images, every second channel, rows from the second one on.
+        "program(v0: f64[3,4,5,2], v1: f64[2,2,2,2]) {
+            v2: f64[2,2,4,2] = slice[start=[1,1,1,0], limit=[3,4,5,2], stride=[1,2,1,1]] v0
+            v3: f64[2,2,3,1] = conv[OPTIONS] v2 v1
+            return v3
+        }",
+        // No channels: a sum of nothing, from behind the end on.
+        "program(v0: f64[1,2,3,2], v1: f64[2,0,1,1]) {
+            v2: f64[1,0,2,2] = slice[start=[0,2,1,0], limit=[1,2,3,2], stride=[1,1,1,1]] v0
+            v3: f64[1,2,2,2] = conv[OPTIONS] v2 v1
+            return v3
+        }",
+    ];
+    let options =
+        "stride=[1,1], padding=[[0,0],[0,0]], input_dilation=[1,1], kernel_dilation=[1,1], groups=1, batch_groups=1";
+    for text in texts.map(|text| text.replace("OPTIONS", options)) {
+        let program: Program = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
+        let types = program.input_types().iter();
+        let numbers = |ty: &Type| (0..ty.size()).map(|k| (k * 7 % 11) as f64 - 5.0).collect::<Vec<f64>>();
+        let args: Vec<Array> = types.map(|ty| Array::new(&ty.shape, numbers(ty))).collect();
+        check_engine(&program, &args, 2, Operands::Tame).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
+#[test]
 fn numbers_and_inputs_may_be_results() {
     let texts = [
         "program(v0: i64[3]) { return v0 v0 }",

@@ -236,6 +236,24 @@ macro_rules! for_kind {
 }
 pub(super) use for_kind;
 
+/// Runs `body` with the type of real numbers of a kind.
+macro_rules! for_float {
+    ($kind:expr, $name:ident => $body:expr) => {
+        match $kind {
+            Kind::F32 => {
+                type $name = f32;
+                $body
+            }
+            Kind::F64 => {
+                type $name = f64;
+                $body
+            }
+            Kind::U8 | Kind::I64 => unreachable!("`Region::new` has checked the kind"),
+        }
+    };
+}
+pub(super) use for_float;
+
 /// [`Pattern::gather`] with a kind known at run time.
 ///
 /// # Safety

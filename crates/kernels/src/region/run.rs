@@ -1,7 +1,7 @@
 //! Running a region: parts over threads, chunks in a part, instructions on a chunk.
 
 use super::code::{Instr, Kind, Op};
-use super::pattern::{for_kind, gather, scatter};
+use super::pattern::{for_float, for_kind, gather, scatter};
 use super::reduce::{Joined, dot_cols, dot_rows, join_all, join_cols, join_rows};
 use super::{Accumulator, Level, Place, Region, Slice, SliceMut, Width, loops, verify};
 use crate::arena::Line;
@@ -19,23 +19,6 @@ struct Memory<'a> {
 // write elements of outputs and pieces of scratch that no other part touches: patterns of stores are injective, chunks
 // are disjoint, and each thread has a scratch of its own. Test `threads_do_not_change_the_bits`.
 unsafe impl Sync for Memory<'_> {}
-
-/// Runs `body` with the type of real numbers of a kind.
-macro_rules! for_float {
-    ($kind:expr, $name:ident => $body:expr) => {
-        match $kind {
-            Kind::F32 => {
-                type $name = f32;
-                $body
-            }
-            Kind::F64 => {
-                type $name = f64;
-                $body
-            }
-            Kind::U8 | Kind::I64 => unreachable!("`Region::new` has checked the kind"),
-        }
-    };
-}
 
 /// How many operands of each side a region may have without a list on the heap.
 pub(super) const MAX_OPERANDS: usize = 256;
