@@ -59,6 +59,11 @@ const FEW: usize = 16;
 /// The shortest side of a tile that is cut from a longer one, for few tiles and for many.
 const SIDE: [usize; 2] = [96, 256];
 
+/// The rows from which half of a symmetric result is computed: below, narrow panels take what is saved.
+const HALVED: usize = 96;
+/// Into how many panels of rows it is cut: `1/2 + 1/(2 PANELS)` of the work is left.
+const PANELS: usize = 8;
+
 /// A matrix, or a batch of them, that is read.
 ///
 /// `strides` are the distances in `data` from one row to the next and from one column to the
@@ -189,14 +194,52 @@ pub fn products<T: Product>(
     accumulate: Accumulate,
     pool: &Pool,
 ) {
-    run_products(level(), batch, dims, a, b, c, accumulate, pool);
+    run_products(level(), Known::Nothing, batch, dims, a, b, c, accumulate, pool);
+}
+
+/// As [`products`] for results that are symmetric, with as many columns as rows: what is under the diagonal is copied
+/// from above it, if that is less work. The result is symmetric to the bit then.
+///
+/// The caller knows it, as of `a = xᵀ d` and `b = x` with a diagonal `d`; it is not checked.
+///
+/// ```
+/// use wengert_kernels::{Pool, product::{Operand, Target, symmetric}};
+///
+/// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]; // Three rows of two.
+/// let mut c = [0.0; 4];
+/// let (transposed, x) = (Operand::new(&x, [1, 2]), Operand::new(&x, [2, 1]));
+/// symmetric(&[], [2, 3], transposed, x, Target::new(&mut c, [2, 1]), &Pool::new(1));
+/// assert_eq!(c, [35.0, 44.0, 44.0, 56.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`products`].
+#[track_caller]
+pub fn symmetric<T: Product>(
+    batch: &[usize],
+    [n, k]: [usize; 2],
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    c: Target<'_, T>,
+    pool: &Pool,
+) {
+    run_products(level(), Known::Symmetric, batch, [n, k, n], a, b, c, Accumulate::Overwrite, pool);
+}
+
+/// What is known of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    Symmetric,
 }
 
 /// The same at a level that a test chooses.
-#[expect(clippy::too_many_arguments, reason = "the arguments of `products` and the level, for tests")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of `products`, and the level for tests")]
 #[track_caller]
 fn run_products<T: Product>(
     level: Level,
+    known: Known,
     batch: &[usize],
     dims: [usize; 3],
     a: Operand<'_, T>,
@@ -233,6 +276,7 @@ fn run_products<T: Product>(
         .in_order(),
         axes: Axes { lengths: batch, a: a.batch, b: b.batch, c: c.batch },
         level,
+        known,
     };
     work.run(pool);
 }
@@ -243,6 +287,7 @@ struct Work<'a, T> {
     first: Task<T>,
     axes: Axes<'a>,
     level: Level,
+    known: Known,
 }
 
 /// The axes of a batch.
@@ -271,13 +316,18 @@ impl<T: Product> Work<'_, T> {
             return;
         }
         let count = self.axes.lengths.iter().product::<usize>();
-        let tiles = Tiles::of(self.first.dims, method);
+        let half = self.known == Known::Symmetric && method == Method::Library && self.first.dims[0] >= HALVED;
+        let tiles = if half { Tiles::half(self.first.dims) } else { Tiles::of(self.first.dims, method) };
         let group = if tiles.count() > 1 { 1 } else { (GRAIN / each.max(1)).clamp(1, count) };
         let parts = count.div_ceil(group) * tiles.count();
         let part = |part: usize| {
             let (batch, tile) = (part / tiles.count() * group, part % tiles.count());
             for index in batch..count.min(batch + group) {
-                method.run(tiles.cut(self.task(index), tile), self.level);
+                let task = tiles.cut(self.task(index), tile);
+                method.run(task, self.level);
+                if half {
+                    task.mirror();
+                }
             }
         };
         if parts == 1 || each.saturating_mul(count) < PAYS {
@@ -363,6 +413,8 @@ enum Packed {
 /// How a result is cut.
 #[derive(Clone, Copy, Debug)]
 struct Tiles {
+    /// Whether a tile begins at the diagonal and goes to the end of its rows.
+    half: bool,
     /// Rows and columns of a tile; those at the end may be smaller.
     sides: [usize; 2],
     /// Tiles along the rows and along the columns.
@@ -390,7 +442,13 @@ impl Tiles {
         }
         // Whole blocks of registers, for every level: 12 rows are 2 of 6 and 3 of 4.
         let sides = [m.div_ceil(counts[0]).next_multiple_of(24), n.div_ceil(counts[1]).next_multiple_of(32)];
-        Tiles { sides, counts: [m.div_ceil(sides[0]), n.div_ceil(sides[1])] }
+        Tiles { half: false, sides, counts: [m.div_ceil(sides[0]), n.div_ceil(sides[1])] }
+    }
+
+    /// Rows from the diagonal on, of a symmetric result. The longest come first, so that threads end together.
+    fn half([n, _, _]: [usize; 3]) -> Tiles {
+        let rows = n.div_ceil(PANELS).next_multiple_of(24).max(48);
+        Tiles { half: true, sides: [rows, n], counts: [n.div_ceil(rows), 1] }
     }
 
     fn count(self) -> usize {
@@ -400,10 +458,26 @@ impl Tiles {
     /// Tile number `tile` of a task.
     fn cut<T: Copy>(self, task: Task<T>, tile: usize) -> Task<T> {
         let [m, k, n] = task.dims;
-        let (i, j) = (tile / self.counts[1] * self.sides[0], tile % self.counts[1] * self.sides[1]);
+        let i = tile / self.counts[1] * self.sides[0];
+        let j = if self.half { i } else { tile % self.counts[1] * self.sides[1] };
         let dims = [self.sides[0].min(m - i), k, self.sides[1].min(n - j)];
         Task { dims, a: task.a.at(i, 0), b: task.b.at(0, j), c: task.c.at(i, j), ..task }
     }
+}
+
+/// Whether a right operand with these strides is gathered from its columns for each of several tiles, so that copying it
+/// first, to contiguous rows, is faster.
+///
+/// ```
+/// use wengert_kernels::product::gathers;
+/// assert!(!gathers([1024, 512, 128], [128, 1]), "its rows are contiguous");
+/// assert!(!gathers([64, 512, 128], [1, 512]), "one tile needs it");
+/// ```
+pub fn gathers(dims: [usize; 3], strides: [isize; 2]) -> bool {
+    let [m, k, n] = dims;
+    let work = m.saturating_mul(n).saturating_mul(k);
+    let idle = k == 1 || n == 1 || strides[1] == 1;
+    !idle && work > small(Packed::Gathered, n) && Tiles::of(dims, Method::Library).counts[0] > 2
 }
 
 /// An upper bound of the bytes that a product of this size allocates on up to `threads` threads

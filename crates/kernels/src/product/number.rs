@@ -152,6 +152,19 @@ impl<T: Copy> Task<T> {
         m.saturating_mul(k).saturating_mul(n)
     }
 
+    /// Copies the result over the diagonal of the symmetric matrix at whose diagonal it begins.
+    pub(super) fn mirror(&self) {
+        let [rows, _, columns] = self.dims;
+        for j in 1..columns {
+            for i in 0..rows.min(j) {
+                // SAFETY: row `i` and column `j` are within the dimensions of the task. Row `j` and column `i` are
+                // elements of the symmetric matrix, whose maker says that all of them are there, and that those across
+                // the diagonal from a task are touched by it alone. Test `symmetric_results_agree_with_the_triple_loop`.
+                unsafe { *self.c.at(j, i).start = *self.c.at(i, j).start };
+            }
+        }
+    }
+
     /// The same product so that the rows of the result are contiguous, if its rows or columns
     /// are: the transposed result is the product of the transposed operands, exchanged.
     pub(super) fn in_order(mut self) -> Task<T> {

@@ -107,7 +107,7 @@ fn check<T: Tested>(dims: [usize; 3], [a, b, c]: [Layout; 3], add: Accumulate, l
     let (x, y) = (Operand::new(&left, a.strides), Operand::new(&right, b.strides));
     let z = Target::new(&mut after, c.strides.map(isize::cast_unsigned));
     match through {
-        Through::Products => run_products(level, &[], dims, x, y, z, add, &Pool::new(2)),
+        Through::Products => run_products(level, Known::Nothing, &[], dims, x, y, z, add, &Pool::new(2)),
         Through::Blocks | Through::Library if m == 0 || n == 0 => return,
         Through::Blocks | Through::Library => {
             let task = Task {
@@ -293,6 +293,56 @@ fn nan_and_infinity_come_out_as_of_the_triple_loop() {
         }
         assert!(kinds[0] > 0 && (n == 1 || m == 1 || kinds[1] * kinds[2] > 0), "{dims:?}: {kinds:?}");
     }
+}
+
+/// `xᵀ d x` and its elements by the triple loop, with `x` of `k` rows of `n`, in a batch of two.
+fn check_symmetric<T: Tested>(n: usize, k: usize, gap: usize, level: Level) {
+    let x = numbers::<T>(2 * k * n, 11);
+    let scaled: Vec<T> = (0..2 * k * n).map(|at| T::of(x[at].number() * (1.0 + (at / n % 7) as f64))).collect();
+    let (row, size) = (n + gap, n * (n + gap));
+    let run = |threads: usize| {
+        let mut c = vec![T::of(9.0); 2 * size];
+        let (steps, sizes) = ([(k * n) as isize], [size]);
+        let a = Operand::new(&scaled, [1, n as isize]).batched(&steps);
+        let b = Operand::new(&x, [n as isize, 1]).batched(&steps);
+        let z = Target::new(&mut c, [row, 1]).batched(&sizes);
+        let pool = Pool::new(threads);
+        run_products(level, Known::Symmetric, &[2], [n, k, n], a, b, z, Accumulate::Overwrite, &pool);
+        c
+    };
+    let c = run(1);
+    assert!(run(3).iter().zip(&c).all(|(x, y)| x.bits() == y.bits()), "{n} {k}");
+    for (index, i, j) in (0..2).flat_map(|index| (0..n).flat_map(move |i| (0..row).map(move |j| (index, i, j)))) {
+        let found = c[index * size + i * row + j];
+        if j >= n {
+            assert_eq!(found.number(), 9.0, "the gap");
+            continue;
+        }
+        let at = |p: usize, i: usize| index * k * n + p * n + i;
+        let terms = (0..k).map(|p| scaled[at(p, i)].number() * x[at(p, j)].number());
+        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size): (f64, f64), term| (sum + term, size + term.abs()));
+        // The scaled operand is rounded: by the transpose the element differs a little more.
+        let bound = (k + 3) as f64 * (T::EPSILON + f64::EPSILON) * size * f64::from(T::EPSILON > 0.0);
+        assert!((found.number() - sum).abs() <= bound, "{n} {k} [{i}, {j}]: {found:?} for {sum}");
+    }
+}
+
+#[test]
+fn symmetric_results_agree_with_the_triple_loop() {
+    for level in Level::ALL {
+        for (n, k, gap) in [(1, 5, 0), (7, 3, 2), (95, 20, 0), (96, 300, 0), (133, 310, 5), (200, 150, 0)] {
+            check_symmetric::<f64>(n, k, gap, level);
+            check_symmetric::<f32>(n, k, gap, level);
+        }
+        check_symmetric::<i64>(130, 40, 0, level);
+    }
+    // Large enough for half to be computed: then it is the same across the diagonal, to the bit.
+    let (n, k) = (200, 400);
+    let x = numbers::<f64>(k * n, 12);
+    let mut c = vec![0.0; n * n];
+    let (a, b) = (Operand::new(&x, [1, n as isize]), Operand::new(&x, [n as isize, 1]));
+    symmetric(&[], [n, k], a, b, Target::new(&mut c, [n, 1]), &Pool::new(2));
+    assert!((0..n).all(|i| (0..i).all(|j| c[i * n + j].to_bits() == c[j * n + i].to_bits())));
 }
 
 #[test]

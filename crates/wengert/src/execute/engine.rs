@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use wengert_kernels::arena::{Arena, Carver, Line as Lines, Plain, advise_huge, bools_as_bytes, typed, typed_mut};
 use wengert_kernels::pool::{Panicked, Pool};
-use wengert_kernels::product::{Accumulate, Operand as Matrix, Product as Number, Target, products};
+use wengert_kernels::product::{Accumulate, Operand as Matrix, Product as Number, Target, products, symmetric};
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
 use crate::array::{Array, DType, Data, Type, for_data};
@@ -420,7 +420,11 @@ fn multiply(product: &Product, reads: &[Slice<'_>], writes: &mut [SliceMut<'_>],
         let left = Matrix::new(left.get(l.0..).unwrap_or_default(), l.1).batched(&l.2);
         let right = Matrix::new(right.get(r.0..).unwrap_or_default(), r.1).batched(&r.2);
         let out = Target::new(out, product.out.0).batched(&product.out.1);
-        products(&product.batch, product.dims, left, right, out, Accumulate::Overwrite, pool);
+        let [rows, inner, _] = product.dims;
+        match product.symmetric {
+            true => symmetric(&product.batch, [rows, inner], left, right, out, pool),
+            false => products(&product.batch, product.dims, left, right, out, Accumulate::Overwrite, pool),
+        }
     }
     match (reads[0], reads[1], &mut writes[0]) {
         (Slice::F32(x), Slice::F32(y), SliceMut::F32(out)) => run(product, x, y, out, pool),

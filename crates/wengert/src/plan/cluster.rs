@@ -10,6 +10,7 @@ use super::flatten::{Flat, spans};
 use super::lanes::Item;
 use super::view::View;
 use crate::array::Type;
+use crate::ops::Unary;
 use crate::primitives::{Op, Reduce};
 use crate::program::Value;
 
@@ -160,6 +161,7 @@ pub(super) fn fuses(flat: &Flat, k: usize) -> bool {
     let eqn = &flat.program.eqns()[k];
     let operand = || flat.program.ty(eqn.args[0]);
     match &eqn.op {
+        Op::Unary(Unary::Detach) => !transposes(flat, k),
         Op::Unary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => true,
         Op::Binary(op) => !super::flatten::is_kernel(*op, operand().dtype),
         Op::Reduce(reduce) => reduces_in_region(reduce, operand()),
@@ -189,6 +191,14 @@ pub(super) fn fuses(flat: &Flat, k: usize) -> bool {
         | Op::Cond(_)
         | Op::Custom(_) => false,
     }
+}
+
+/// Whether an equation only copies a view, which is faster by blocks than row by row.
+pub(super) fn transposes(flat: &Flat, k: usize) -> bool {
+    let eqn = &flat.program.eqns()[k];
+    matches!(eqn.op, Op::Unary(Unary::Detach))
+        && flat.literals[eqn.args[0].index()].is_none()
+        && flat.views[eqn.args[0].index()].is_crossed()
 }
 
 /// Whether an equation computes anything: views and numbers do not.

@@ -7,7 +7,7 @@
 
 use super::cluster::reduces_in_region;
 use super::kernels::Planes;
-use super::product::matrices;
+use super::product::{gathered, matrices};
 use super::view::View;
 use crate::array::{DType, Type};
 use crate::ops::{Binary, Unary};
@@ -254,14 +254,23 @@ impl Flattener {
             let is_inner = |label: &u8| other.contains(label) && !op.out().contains(label);
             let mut labels: Vec<u8> = own.iter().copied().filter(|label| !is_inner(label)).collect();
             labels.extend(other.iter().filter(|label| own.contains(label) && !op.out().contains(label)));
-            let place = |label: &u8| own.iter().position(|l| l == label).expect("an own label");
-            let order: Vec<usize> = labels.iter().map(place).collect();
-            let turned = self.op(Permute { order }, &[args[k]]);
-            args[k] = self.copy(turned);
-            let (lhs, rhs) = if k == 0 { (labels, op.rhs().to_vec()) } else { (op.lhs().to_vec(), labels) };
-            op = Einsum::from_labels(&lhs, &rhs, op.out()).expect("the same labels in another order");
+            op = self.relaid(&op, &mut args, k, &labels);
+        }
+        if let Some((k, labels)) = gathered(&op, args.map(|arg| &self.views[arg.index()])) {
+            op = self.relaid(&op, &mut args, k, &labels);
         }
         self.op(op, &args)
+    }
+
+    /// The contraction with an operand copied, its labels in this order.
+    fn relaid(&mut self, op: &Einsum, args: &mut [Value; 2], k: usize, labels: &[u8]) -> Einsum {
+        let own = if k == 0 { op.lhs() } else { op.rhs() };
+        let place = |label: &u8| own.iter().position(|l| l == label).expect("an own label");
+        let order: Vec<usize> = labels.iter().map(place).collect();
+        let turned = self.op(Permute { order }, &[args[k]]);
+        args[k] = self.copy(turned);
+        let (lhs, rhs) = if k == 0 { (labels, op.rhs()) } else { (op.lhs(), labels) };
+        Einsum::from_labels(lhs, rhs, op.out()).expect("the same labels in another order")
     }
 
     /// The operand with what only it has summed.

@@ -19,6 +19,7 @@ use super::flatten::Flat;
 use super::region::Lowered;
 use super::view::View;
 use crate::array::Strided;
+use crate::ops::Unary;
 use crate::primitives::Op;
 use crate::program::Value;
 use scalars::Scalars;
@@ -183,7 +184,7 @@ impl<'a> Finder<'a> {
     fn lane(&self, k: usize) -> Option<Lane> {
         let eqn = &self.flat.program.eqns()[k];
         match &eqn.op {
-            Op::Concat(_) | Op::Pad(_) | Op::Einsum(_) => {}
+            Op::Concat(_) | Op::Pad(_) | Op::Einsum(_) | Op::Unary(Unary::Detach) => {}
             _ if fuses(self.flat, k) => {}
             _ => return None,
         }

@@ -16,6 +16,7 @@ mod pairs;
 mod product;
 mod recompute;
 mod region;
+mod turn;
 mod view;
 
 use std::collections::{BinaryHeap, HashMap};
@@ -159,6 +160,8 @@ pub(crate) struct Product {
     pub(crate) left: (usize, [isize; 2], Vec<isize>),
     pub(crate) right: (usize, [isize; 2], Vec<isize>),
     pub(crate) out: ([usize; 2], Vec<usize>),
+    /// Whether results are the same across the diagonal.
+    pub(crate) symmetric: bool,
 }
 
 const LINE: usize = size_of::<Lines>();
@@ -271,7 +274,10 @@ enum Results {
 }
 
 fn build(program: &Program, options: &Options, results: Results, donated: &[bool], effort: Effort) -> Plan {
-    let flat = flatten(program, results == Results::Written);
+    let mut flat = flatten(program, results == Results::Written);
+    if let Some(turned) = turn::turned(&flat) {
+        flat = flatten(&turned, results == Results::Written);
+    }
     let items = lanes::items(&flat);
     let mut clusters = cluster(&flat, &items);
     let order = order(&clusters);
@@ -446,7 +452,8 @@ impl<'a> Planner<'a> {
                 let matrices = product::matrices(op, views, eqn.first).expect("flattening made the operands fit");
                 let dtype = flat.program.ty(eqn.first).dtype;
                 self.library = self.library.max(library(&matrices, dtype, self.options.threads));
-                (Work::Product(Box::new(Product::new(matrices))), 0)
+                let symmetric = product::is_symmetric(flat, op, [eqn.args[0], eqn.args[1]]);
+                (Work::Product(Box::new(Product::new(matrices, symmetric))), 0)
             }
             Op::Cond(cond) => {
                 let branch = |inner: &Arc<Program>| build(inner, self.options, Results::Written, &[], self.effort);
@@ -460,6 +467,9 @@ impl<'a> Planner<'a> {
                 let results: Vec<Type> = outs.iter().map(|&out| flat.program.ty(out).clone()).collect();
                 let planes = |k: usize| Planes::of(&flat.views[eqn.args[k].index()]).expect("flattening made it so");
                 let kernel = match op {
+                    _ if cluster::transposes(flat, eqns[0]) => {
+                        kernels::copied(results[0].dtype, &flat.views[eqn.args[0].index()])
+                    }
                     Op::Conv(op) => kernels::conv(op, &args, [planes(0), planes(1)], &results[0]),
                     op => kernels::kernel(op, &args, &results),
                 };
@@ -550,7 +560,7 @@ fn library(matrices: &Matrices, dtype: DType, threads: usize) -> usize {
 }
 
 impl Product {
-    fn new(matrices: Matrices) -> Self {
+    fn new(matrices: Matrices, symmetric: bool) -> Self {
         let Matrices { batch, dims, left, right, out } = matrices;
         let unsigned = |strides: &[isize]| strides.iter().map(|stride| stride.cast_unsigned()).collect::<Vec<usize>>();
         let rows = unsigned(&out.strides);
@@ -560,12 +570,16 @@ impl Product {
             left: (left.offset, left.strides, left.batch),
             right: (right.offset, right.strides, right.batch),
             out: ([rows[0], rows[1]], unsigned(&out.batch)),
+            symmetric,
         }
     }
 
     /// Multiplications and additions.
     pub(crate) fn operations(&self) -> usize {
-        2 * self.batch.iter().product::<usize>() * self.dims.iter().product::<usize>()
+        let [rows, inner, cols] = self.dims;
+        // Of a symmetric result: the half that counts.
+        let elements = if self.symmetric { rows * (rows + 1) / 2 } else { rows * cols };
+        2 * self.batch.iter().product::<usize>() * inner * elements
     }
 }
 

@@ -1,7 +1,11 @@
 //! Contractions as products of matrices: which labels are rows, columns and sums, and how far apart their elements lie.
 
+use wengert_kernels::product::gathers;
+
+use super::flatten::Flat;
 use super::view::{View, joined};
-use crate::primitives::Einsum;
+use crate::ops::{Binary, Unary};
+use crate::primitives::{Einsum, Op};
 use crate::program::Value;
 
 /// One product of matrices for each index of the batch axes, on the elements of three stored values.
@@ -25,6 +29,68 @@ pub(super) struct Place {
     pub(super) strides: [isize; 2],
     /// Along each batch axis.
     pub(super) batch: Vec<isize>,
+}
+
+/// Whether the result of a contraction is the same across its diagonal: `sum_k d(k) x(k, i) x(k, j)`, where both operands
+/// are one array but for factors that depend on the labels which are added up. Hessians of fits are, and covariances.
+///
+/// An element may then be computed as the one across, which rounds otherwise, and overflows where `d(k) x(k, j)` does.
+pub(super) fn is_symmetric(flat: &Flat, op: &Einsum, args: [Value; 2]) -> bool {
+    let lone = |own: &[u8], other: &[u8]| -> Vec<u8> {
+        own.iter().copied().filter(|label| !other.contains(label)).collect()
+    };
+    let (&[i], &[j]) = (&lone(op.lhs(), op.rhs())[..], &lone(op.rhs(), op.lhs())[..]) else { return false };
+    // The strides of the array by label, with one name for the rows of the result and for its columns.
+    let array = |value: Value, labels: &[u8], own: u8| {
+        let (value, labels) = unscaled(flat, value, labels.to_vec(), own);
+        let view = &flat.views[value.index()];
+        let name = |label: u8| if label == own { None } else { Some(label) };
+        let axes = labels.iter().zip(&view.strides).zip(&view.shape);
+        let mut axes: Vec<_> = axes.map(|((&label, &stride), &length)| (name(label), stride, length)).collect();
+        axes.sort_unstable();
+        (view.base, view.offset, axes)
+    };
+    array(args[0], op.lhs(), i) == array(args[1], op.rhs(), j)
+}
+
+/// An operand and its labels without factors that are the same along one of them.
+fn unscaled(flat: &Flat, mut value: Value, mut labels: Vec<u8>, own: u8) -> (Value, Vec<u8>) {
+    loop {
+        let eqns = flat.program.eqns();
+        // Equations are in the order of what they make.
+        let after = eqns.partition_point(|eqn| eqn.first <= value);
+        let Some(eqn) = after.checked_sub(1).map(|k| &eqns[k]).filter(|eqn| eqn.first == value) else { break };
+        let is_factor = |arg: Value| {
+            let along = labels.iter().zip(&flat.views[arg.index()].strides).find(|(label, _)| **label == own);
+            flat.literals[arg.index()].is_some() || along.is_some_and(|(_, &stride)| stride == 0)
+        };
+        value = match (&eqn.op, &eqn.args[..]) {
+            (Op::Unary(Unary::Neg | Unary::Detach), &[x]) => x,
+            (Op::Binary(Binary::Mul | Binary::Div), &[x, factor]) if is_factor(factor) => x,
+            (Op::Binary(Binary::Mul), &[factor, x]) if is_factor(factor) => x,
+            (Op::Permute(permute), &[x]) => {
+                let turned = labels.clone();
+                permute.order.iter().zip(turned).for_each(|(&axis, label)| labels[axis] = label);
+                x
+            }
+            _ => break,
+        };
+    }
+    (value, labels)
+}
+
+/// The operand (0 or 1) of a contraction that a copy with its labels in this order makes faster to read, if one does: it
+/// is read for many tiles of the result, and its rows are not contiguous.
+pub(super) fn gathered(op: &Einsum, views: [&View; 2]) -> Option<(usize, Vec<u8>)> {
+    let Matrices { batch, dims: [rows, inner, cols], left, right, out } = matrices(op, views, Value(0)).ok()?;
+    // Tiles share the operand that has the columns of the result, along which its elements follow each other.
+    let (k, labels, dims, strides) = match out.strides[1] <= out.strides[0] {
+        true => (1, op.rhs(), [rows, inner, cols], right.strides),
+        false => (0, op.lhs(), [cols, inner, rows], [left.strides[1], left.strides[0]]),
+    };
+    let &[first, last] = labels else { return None };
+    let order = if op.out().contains(&last) { vec![first, last] } else { vec![last, first] };
+    (batch.is_empty() && gathers(dims, strides)).then_some((k, order))
 }
 
 /// A label with its length and its strides in both operands and the result; `None` where it is not.

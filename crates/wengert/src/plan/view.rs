@@ -16,6 +16,11 @@ pub(super) struct View {
     pub(super) strides: Vec<isize>,
 }
 
+/// The lengths from which a copy goes by blocks: a line of the cache has 8 or 16 numbers.
+const CROSSED: usize = 8;
+/// The elements from which that pays for a step of its own.
+const CROSSED_COUNT: usize = 1 << 11;
+
 fn signed(strides: &[usize]) -> impl Iterator<Item = isize> {
     strides.iter().map(|stride| stride.cast_signed())
 }
@@ -55,6 +60,18 @@ impl View {
         match self.joined()[..] {
             [(_, 0), ref rest @ ..] if !rest.is_empty() => Some(rest.iter().map(|&(length, _)| length).product()),
             _ => None,
+        }
+    }
+
+    /// Whether the elements are far apart along the last axis and follow each other along another one, both long enough
+    /// for copying to go by blocks of both.
+    pub(super) fn is_crossed(&self) -> bool {
+        match self.joined()[..] {
+            [ref outer @ .., (cols, stride)] if !matches!(stride, 0 | 1) => {
+                let along = outer.iter().find(|&&(_, stride)| stride == 1);
+                cols >= CROSSED && along.is_some_and(|&(rows, _)| rows >= CROSSED) && self.count() >= CROSSED_COUNT
+            }
+            _ => false,
         }
     }
 

@@ -6,9 +6,10 @@ use wengert_kernels::region::Kind;
 
 use super::nest::{Axis, Picture, each, merged};
 use super::{Call, Cell, GRAIN, Kernel, for_kind, start};
-use crate::array::{Type, row_major};
+use crate::array::{DType, Type, row_major};
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
+use crate::plan::view::View;
 use crate::primitives;
 use crate::primitives::clamped_start;
 
@@ -30,6 +31,12 @@ impl Copy {
     fn new(name: &'static str, x: &Type, shape: &[usize], strides: &[isize], offset: usize) -> Self {
         let size = shape.iter().product();
         Copy { name, kind: kind(x.dtype), picture: Picture::new(shape, strides), offset, size }
+    }
+
+    /// The elements of a view of an array.
+    pub(super) fn view(dtype: DType, view: &View) -> Self {
+        let size = view.count();
+        Copy { name: "copy", kind: kind(dtype), picture: Picture::new(&view.shape, &view.strides), offset: view.offset, size }
     }
 
     /// All elements in their order.

@@ -22,7 +22,8 @@ use wengert_kernels::arena::Plain;
 use wengert_kernels::region::{Slice, SliceMut};
 
 use super::kernel::{Call, Kernel};
-use crate::array::Type;
+use super::view::View;
+use crate::array::{DType, Type};
 use crate::ops::Binary;
 use crate::primitives::Op;
 
@@ -64,6 +65,11 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
             unreachable!("what holds Programs is planned by itself: {op:?}")
         }
     }
+}
+
+/// The kernel that copies a view of an array of this type.
+pub(super) fn copied(dtype: DType, view: &View) -> Box<dyn Kernel> {
+    Box::new(copy::Copy::view(dtype, view))
 }
 
 /// Elements as kernels hold them: truth values are bytes.
