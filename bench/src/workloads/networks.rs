@@ -163,19 +163,12 @@ impl Block {
     }
 
     fn apply(&self, h: Tensor, visible: &Tensor) -> Tensor {
-        let norm = |h: &Tensor, k: isize| layer_norm(h, &self.gains.slice(k), &self.shifts.slice(k));
+        let norm = |h: &Tensor, k: isize| h.layer_norm(&self.gains.slice(k), &self.shifts.slice(k), 1e-5);
         let qkv = norm(&h, 0).matmul(&self.qkv) + &self.qkv_bias;
         let h = h + attention(&qkv, visible).matmul(&self.out) + &self.out_bias;
         let wide = (norm(&h, 1).matmul(&self.up) + &self.up_bias).gelu_tanh();
         h + wide.matmul(&self.down) + &self.down_bias
     }
-}
-
-/// Every row with mean 0 and variance 1, times `gain`, plus `shift`.
-fn layer_norm(h: &Tensor, gain: &Tensor, shift: &Tensor) -> Tensor {
-    let centred = h - h.mean_keep(-1);
-    let variance = centred.square().mean_keep(-1);
-    centred / (variance + 1e-5).sqrt() * gain + shift
 }
 
 /// Attention of several heads, each to what is visible, of the columns of queries, keys and values.
@@ -207,7 +200,7 @@ pub(super) fn transformer(_: &Setup) -> Case {
     value_and_gradient(model, move |model: Gpt| {
         let h = model.embedding.take(&input, 0) + &model.positions;
         let h = model.blocks.iter().fold(h, |h, block| block.apply(h, &visible));
-        let logits = layer_norm(&h, &model.gain, &model.shift).matmul(&model.head);
+        let logits = h.layer_norm(&model.gain, &model.shift, 1e-5).matmul(&model.head);
         cross_entropy(&logits, &target)
     })
 }

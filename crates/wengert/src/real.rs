@@ -250,6 +250,8 @@ macro_rules! unary_methods {
             gelu_erf => GeluErf;
             /// The tanh approximation of [`gelu_erf`](Self::gelu_erf).
             gelu_tanh => GeluTanh;
+            /// The derivative of [`gelu_tanh`](Self::gelu_tanh).
+            gelu_tanh_slope => GeluTanhSlope;
             /// `x sigmoid(x)`
             silu => Silu;
             /// Error function.

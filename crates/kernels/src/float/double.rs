@@ -62,6 +62,7 @@ impl Float for f64 {
         softplus = hyperbolic::softplus_one;
         gelu_erf = activation::gelu_erf_one;
         gelu_tanh = activation::gelu_tanh_one;
+        gelu_tanh_slope = activation::gelu_tanh_slope_one;
         silu = activation::silu_one;
         erf = error_function::erf_one;
         erfc = error_function::erfc_one;

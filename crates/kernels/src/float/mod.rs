@@ -144,6 +144,8 @@ pub trait Float:
     /// `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, the approximation of the same paper;
     /// -0 at minus infinity.
     fn gelu_tanh(self) -> Self;
+    /// The derivative of [`gelu_tanh`](Float::gelu_tanh); 1 at infinity, -0 at minus infinity.
+    fn gelu_tanh_slope(self) -> Self;
     /// `x / (1 + e^-x)`; -0 at minus infinity.
     fn silu(self) -> Self;
     /// Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`.

@@ -60,6 +60,7 @@ impl Float for f32 {
         softplus = logarithm::softplus;
         gelu_erf = activation::gelu_erf;
         gelu_tanh = activation::gelu_tanh;
+        gelu_tanh_slope = activation::gelu_tanh_slope;
         silu = activation::silu;
         erf = error_function::erf;
         erfc = error_function::erfc;

@@ -59,7 +59,7 @@ pub(crate) mod power;
 pub(crate) mod root;
 pub(crate) mod trigonometric;
 
-pub use activation::{gelu_erf, gelu_tanh, logaddexp, sech2, silu, xlogy};
+pub use activation::{gelu_erf, gelu_tanh, gelu_tanh_slope, logaddexp, sech2, silu, xlogy};
 pub use arc::{acos, asin, atan, atan2};
 pub use error_function::{erf, erfc};
 pub use exponential::{exp, exp2, expm1};

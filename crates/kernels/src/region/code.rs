@@ -69,6 +69,7 @@ pub enum Unary {
     Relu,
     GeluErf,
     GeluTanh,
+    GeluTanhSlope,
     Silu,
     Erf,
     Erfc,

@@ -171,6 +171,7 @@ fn unary_float<T: Float>(f: Unary, range: Range) {
         Unary::Softplus => each!(range, |x: T| -> T { x.softplus() }, T),
         Unary::GeluErf => each!(range, |x: T| -> T { x.gelu_erf() }, T),
         Unary::GeluTanh => each!(range, |x: T| -> T { x.gelu_tanh() }, T),
+        Unary::GeluTanhSlope => each!(range, |x: T| -> T { x.gelu_tanh_slope() }, T),
         Unary::Silu => each!(range, |x: T| -> T { x.silu() }, T),
         Unary::Erf => each!(range, |x: T| -> T { x.erf() }, T),
         Unary::Erfc => each!(range, |x: T| -> T { x.erfc() }, T),

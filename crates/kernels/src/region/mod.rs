@@ -217,10 +217,10 @@ struct Cut {
 }
 
 /// Bytes of slots that a chunk may take: half of a small first-level cache.
-const CHUNK_BYTES: usize = 24 << 10;
+const CHUNK_BYTES: usize = 96 << 10;
 /// The elements of a chunk at least and at most, if rows allow: below, the cost of an instruction shows; above, nothing
 /// is gained.
-const CHUNK_ELEMENTS: (usize, usize) = (64, 1024);
+const CHUNK_ELEMENTS: (usize, usize) = (64, 4096);
 /// Elements times instructions that a part should have at least.
 const PART_WORK: usize = 1 << 15;
 /// How many parts there are at most.

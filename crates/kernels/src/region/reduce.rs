@@ -6,6 +6,10 @@ use crate::float::Float;
 
 /// How many sums run side by side. A power of two: the tree at the end halves.
 const LANES: usize = 32;
+/// Elements of a piece of what is left of them.
+const VECTOR: usize = 8;
+/// Rows that are added to sums at once, which are read and written once for them.
+const ROWS: usize = 4;
 
 /// Elements that can be joined.
 pub(super) trait Joined: Copy {
@@ -150,11 +154,11 @@ const fn named(join: u8) -> Join {
     JOINS[join as usize]
 }
 
-/// Elements to be joined: whole blocks, then the rest.
+/// Elements to be joined, read in blocks.
 pub(super) trait Elements<T> {
     fn count(&self) -> usize;
-    fn blocks(&self) -> impl Iterator<Item = [T; LANES]>;
-    fn rest(&self) -> impl Iterator<Item = T>;
+    /// The elements from `at` on; there are as many.
+    fn block<const N: usize>(&self, at: usize) -> [T; N];
 }
 
 impl<T: Copy> Elements<T> for &[T] {
@@ -163,12 +167,8 @@ impl<T: Copy> Elements<T> for &[T] {
         self.len()
     }
     #[inline(always)]
-    fn blocks(&self) -> impl Iterator<Item = [T; LANES]> {
-        self.as_chunks().0.iter().copied()
-    }
-    #[inline(always)]
-    fn rest(&self) -> impl Iterator<Item = T> {
-        self.as_chunks::<LANES>().1.iter().copied()
+    fn block<const N: usize>(&self, at: usize) -> [T; N] {
+        *self[at..].first_chunk().expect("a block is inside")
     }
 }
 
@@ -182,14 +182,17 @@ impl<T: Float> Elements<T> for Products<'_, T> {
         self.0.len()
     }
     #[inline(always)]
-    fn blocks(&self) -> impl Iterator<Item = [T; LANES]> {
-        let (x, y) = (self.0.as_chunks::<LANES>().0, self.1.as_chunks::<LANES>().0);
-        x.iter().zip(y).map(|(x, y)| std::array::from_fn(|k| x[k] * y[k]))
+    fn block<const N: usize>(&self, at: usize) -> [T; N] {
+        let (x, y): ([T; N], [T; N]) = (self.0.block(at), self.1.block(at));
+        std::array::from_fn(|k| x[k] * y[k])
     }
-    #[inline(always)]
-    fn rest(&self) -> impl Iterator<Item = T> {
-        let (x, y) = (self.0.as_chunks::<LANES>().1, self.1.as_chunks::<LANES>().1);
-        x.iter().zip(y).map(|(&x, &y)| x * y)
+}
+
+/// Joins a block to as many lanes, from `at` on.
+#[inline(always)]
+fn join_block<T: Joined, const N: usize>(join: Join, lanes: &mut [T; LANES], at: usize, x: [T; N]) {
+    for (lane, x) in lanes[at..at + N].iter_mut().zip(x) {
+        *lane = T::join(join, *lane, x);
     }
 }
 
@@ -197,17 +200,23 @@ impl<T: Float> Elements<T> for Products<'_, T> {
 /// on how many there are alone.
 #[inline(always)]
 fn fold<T: Joined>(join: Join, x: impl Elements<T>) -> T {
-    if x.count() <= LANES / 2 {
-        return x.rest().fold(T::start(join), |sum, x| T::join(join, sum, x));
+    let count = x.count();
+    if count <= LANES / 2 {
+        return (0..count).fold(T::start(join), |sum, k| T::join(join, sum, x.block::<1>(k)[0]));
     }
     let mut lanes = [T::start(join); LANES];
-    for block in x.blocks() {
-        for (lane, x) in lanes.iter_mut().zip(block) {
-            *lane = T::join(join, *lane, x);
-        }
+    let whole = count / LANES * LANES;
+    for at in (0..whole).step_by(LANES) {
+        join_block(join, &mut lanes, 0, x.block::<LANES>(at));
     }
-    for (lane, x) in lanes.iter_mut().zip(x.rest()) {
-        *lane = T::join(join, *lane, x);
+    // The rest by vectors, then one by one.
+    let mut at = whole;
+    while at + VECTOR <= count {
+        join_block(join, &mut lanes, at - whole, x.block::<VECTOR>(at));
+        at += VECTOR;
+    }
+    for at in at..count {
+        join_block(join, &mut lanes, at - whole, x.block::<1>(at));
     }
     let mut width = LANES / 2;
     while width > 0 {
@@ -234,20 +243,49 @@ pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usi
     for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, out, cols)));
 }
 
-/// The sum of the products of each row of `cols` elements.
+/// The sum of the products of each row of `cols` elements; y may be one row, which all are multiplied by.
 pub(super) fn dot_cols<T: Joined + Float>(x: &[T], y: &[T], out: &mut [T], cols: usize) {
     struct Rows<'a, T>(&'a [T], &'a [T], &'a mut [T], usize);
     impl<T: Joined + Float> Work for Rows<'_, T> {
         type Output = ();
         #[inline(always)]
         fn run(self) {
-            let rows = self.0.chunks_exact(self.3).zip(self.1.chunks_exact(self.3));
-            for (out, (x, y)) in self.2.iter_mut().zip(rows) {
-                *out = fold(Join::Sum, Products(x, y));
+            let Rows(x, y, out, cols) = self;
+            // Loops: what is not inlined, as `for_each`, is not compiled for the level.
+            if y.len() == cols {
+                for (out, x) in out.iter_mut().zip(x.chunks_exact(cols)) {
+                    *out = fold(Join::Sum, Products(x, y));
+                }
+            } else {
+                for ((out, x), y) in out.iter_mut().zip(x.chunks_exact(cols)).zip(y.chunks_exact(cols)) {
+                    *out = fold(Join::Sum, Products(x, y));
+                }
             }
         }
     }
     dispatch(Rows(x, y, out, cols));
+}
+
+/// `sums[k] = step(sums[k], row, k)` for every row in order, several rows in one go.
+#[inline(always)]
+fn by_rows<T: Copy, R>(rows: usize, sums: &mut [T], row: impl Fn(usize) -> R, step: impl Fn(T, &R, usize) -> T) {
+    let whole = rows / ROWS * ROWS;
+    for first in (0..whole).step_by(ROWS) {
+        let some: [R; ROWS] = std::array::from_fn(|r| row(first + r));
+        for (k, sum) in sums.iter_mut().enumerate() {
+            let mut total = *sum;
+            for row in &some {
+                total = step(total, row, k);
+            }
+            *sum = total;
+        }
+    }
+    for r in whole..rows {
+        let row = row(r);
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum = step(*sum, &row, k);
+        }
+    }
 }
 
 /// `sums[k] = join(sums[k], every row's element k)`, row by row.
@@ -257,11 +295,10 @@ pub(super) fn join_rows<T: Joined>(join: Join, x: &[T], sums: &mut [T]) {
         type Output = ();
         #[inline(always)]
         fn run(self) {
-            for row in self.0.chunks_exact(self.1.len()) {
-                for (sum, &x) in self.1.iter_mut().zip(row) {
-                    *sum = T::join(named(JOIN), *sum, x);
-                }
-            }
+            let Rows(x, sums) = self;
+            let cols = sums.len();
+            let row = |r: usize| &x[r * cols..][..cols];
+            by_rows(x.len() / cols.max(1), sums, row, |sum, x, k| T::join(named(JOIN), sum, x[k]));
         }
     }
     for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, sums)));
@@ -275,19 +312,14 @@ pub(super) fn dot_rows<T: Joined + Float>(x: &[T], y: &[T], sums: &mut [T]) {
         #[inline(always)]
         fn run(self) {
             let Rows(x, y, sums) = self;
-            let rows = y.chunks_exact(sums.len());
+            let cols = sums.len();
+            let rows = y.len() / cols.max(1);
             if x.len() == y.len() {
-                for (x, y) in x.chunks_exact(sums.len()).zip(rows) {
-                    for ((sum, &x), &y) in sums.iter_mut().zip(x).zip(y) {
-                        *sum = *sum + x * y;
-                    }
-                }
+                let row = |r: usize| (&x[r * cols..][..cols], &y[r * cols..][..cols]);
+                by_rows(rows, sums, row, |sum, (x, y), k| sum + x[k] * y[k]);
             } else {
-                for (&x, y) in x.iter().zip(rows) {
-                    for (sum, &y) in sums.iter_mut().zip(y) {
-                        *sum = *sum + x * y;
-                    }
-                }
+                let row = |r: usize| (x[r], &y[r * cols..][..cols]);
+                by_rows(rows, sums, row, |sum, (x, y), k| sum + *x * y[k]);
             }
         }
     }

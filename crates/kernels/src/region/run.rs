@@ -1,5 +1,7 @@
 //! Running a region: parts over threads, chunks in a part, instructions on a chunk.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::code::{Instr, Kind, Op};
 use super::pattern::{for_float, for_kind, gather, scatter};
 use super::reduce::{Joined, dot_cols, dot_rows, join_all, join_cols, join_rows};
@@ -20,6 +22,8 @@ struct Memory<'a> {
 // are disjoint, and each thread has a scratch of its own. Test `threads_do_not_change_the_bits`.
 unsafe impl Sync for Memory<'_> {}
 
+/// How many threads remember that they have filled the slots that stay the same.
+const MARKS: usize = 64;
 /// How many operands of each side a region may have without a list on the heap.
 pub(super) const MAX_OPERANDS: usize = 256;
 
@@ -67,8 +71,14 @@ impl Region {
         };
         let memory = &memory;
         let count = self.cut.count(&self.parts.space);
+        // Which threads have filled the slots that stay the same; those beyond fill them for every part.
+        let prepared: [AtomicBool; MARKS] = [const { AtomicBool::new(false) }; MARKS];
         // A pool of one thread too: a function that panics is an error there as well.
-        pool.run(count, &|part, thread| memory.run(part, thread))?;
+        pool.run(count, &|part, thread| {
+            // A thread reads its own mark only.
+            let ready = prepared.get(thread).is_some_and(|mark| mark.swap(true, Ordering::Relaxed));
+            memory.run(part, thread, ready);
+        })?;
         if self.cut.parts_of_group > 1 {
             for k in 0..self.parts.accumulators.len() {
                 memory.combine(k);
@@ -114,8 +124,8 @@ fn checked(
 }
 
 impl Memory<'_> {
-    /// Runs one part.
-    fn run(&self, part: usize, thread: usize) {
+    /// Runs one part; the thread's slots that stay the same may be ready from another one.
+    fn run(&self, part: usize, thread: usize, ready: bool) {
         let region = self.region;
         let (space, cut) = (&region.parts.space, &region.cut);
         let mut chunk = Chunk {
@@ -126,7 +136,9 @@ impl Memory<'_> {
             rows: 0,
             group: 0,
         };
-        chunk.prepare();
+        if !ready {
+            chunk.prepare();
+        }
         if cut.parts_of_group > 1 {
             let (group, k) = (part / cut.parts_of_group, part % cut.parts_of_group);
             let rows = k * cut.part_rows..space.rows.min((k + 1) * cut.part_rows);
@@ -275,7 +287,11 @@ impl Chunk<'_> {
                 Op::Dot(kind) => {
                     let cols = region.parts.space.cols;
                     for_float!(kind, T => {
-                        let [x, y] = [instr.a, instr.b].map(|k| std::slice::from_raw_parts(at(k).cast::<T>(), self.rows * cols));
+                        // What is the same in every row is read from the first, which stays in the nearest cache.
+                        let same = region.parts.repeated.iter().any(|&(slot, _)| slot == instr.b);
+                        let counts = [self.rows * cols, if same { cols } else { self.rows * cols }];
+                        let x = std::slice::from_raw_parts(at(instr.a).cast::<T>(), counts[0]);
+                        let y = std::slice::from_raw_parts(at(instr.b).cast::<T>(), counts[1]);
                         dot_cols(x, y, std::slice::from_raw_parts_mut(out.cast::<T>(), self.rows), cols);
                     });
                 }

@@ -509,6 +509,22 @@ pub(crate) fn gelu_tanh(x: f64) -> Exact {
     times_sigmoid(x, w)
 }
 
+/// `s (1 + x w' t)` with `s = 1 / (1 + e^-w)` and `t = 1 / (1 + e^w)`.
+pub(crate) fn gelu_tanh_slope(x: f64) -> Exact {
+    let scale = (dd(8.0) / PI).sqrt();
+    let cubic = dd(44715.0) / dd(1e6) * two_product(x, x);
+    let w = scale * dd(x) * (cubic + dd(1.0));
+    let e = exp_dd(if w.hi >= 0.0 { -w } else { w });
+    let small = e.value.ldexp(e.exponent);
+    let total = small + dd(1.0);
+    let factor = |t: Dd| dd(1.0) + dd(x) * scale * (cubic * dd(3.0) + dd(1.0)) * t;
+    if w.hi >= 0.0 {
+        (factor(small / total) / total).exact()
+    } else {
+        Exact { value: factor(dd(1.0) / total) * e.value / total, exponent: e.exponent }
+    }
+}
+
 /// `4 e / (1 + e)^2` with `e = e^-2|x|`.
 pub(crate) fn sech2(x: f64) -> Exact {
     let e = exp_dd(dd(-2.0 * x.abs()));

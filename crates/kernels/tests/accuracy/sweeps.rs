@@ -1,13 +1,15 @@
 //! The bounds, and the ranges over which they are tested.
 
 use crate::check::Range::{Log, LogSigned, Near, Points, Uniform};
-use crate::check::{Binary, Unary, sweep, sweep2};
+use crate::check::{Binary, Random, Unary, sweep, sweep2};
+use crate::reference::dd;
+use wengert_kernels::Level;
 
 /// The smallest positive number.
 const TINY: f64 = 5e-324;
 
 /// Functions of one argument with the stated bounds, in the order of the crate's table.
-pub(crate) const UNARY: [Unary; 29] = [
+pub(crate) const UNARY: [Unary; 30] = [
     unary!(exp, 1.0),
     unary!(exp2, 1.0),
     unary!(expm1, 1.25),
@@ -37,6 +39,7 @@ pub(crate) const UNARY: [Unary; 29] = [
     unary!(gelu_erf, 3.5),
     unary!(gelu_tanh, 1.0),
     unary!(sech2, 1.0),
+    unary!(gelu_tanh_slope, 5.0),
 ];
 
 /// Functions of two arguments with the stated bounds.
@@ -351,6 +354,30 @@ fn gelu_erf() {
 #[test]
 fn gelu_tanh() {
     activations("gelu_tanh", 22.0);
+}
+
+#[test]
+fn gelu_tanh_slope() {
+    sweep(
+        unary("gelu_tanh_slope"),
+        &[Uniform(-22.0, -2.0), Uniform(-0.3, 3.0), Uniform(-22.0, -20.0), LogSigned(1e-300, 0.3), Uniform(0.0, 26.0)],
+    );
+}
+
+/// Around its zero the error is relative to 1/4.
+#[test]
+fn gelu_tanh_slope_around_its_zero() {
+    let f = unary("gelu_tanh_slope");
+    let x = Uniform(-2.0, -0.3).points(&mut Random::new(17));
+    let mut y = vec![0.0; x.len()];
+    (f.kernel)(Level::Baseline, &x, &mut y);
+    let error = |(&x, &y): (&f64, &f64)| {
+        let exact = (f.reference)(x);
+        (exact.value.ldexp(exact.exponent) - dd(y)).hi.abs() / (0.25 * f64::EPSILON)
+    };
+    let worst = x.iter().zip(&y).map(error).fold(0.0, f64::max);
+    println!("gelu_tanh_slope between -2 and -0.3: {worst:.3} ulp of 1/4");
+    assert!(worst <= f.bound, "{worst}");
 }
 
 #[test]

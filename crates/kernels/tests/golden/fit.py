@@ -184,6 +184,8 @@ def sample(function):
         "silu": uniform(-5, 5, 8) + uniform(-750, 40, 8),
         "gelu_erf": uniform(-3, 3, 8) + uniform(-38, 8, 8),
         "gelu_tanh": uniform(-3, 3, 8) + uniform(-21.5, 8, 8),
+        # Not around the zero, where relative errors mean nothing.
+        "gelu_tanh_slope": [-21.3, -17.7, -13.1, -9.9, -6.3, -4.1, -2.7, -2.1, -0.29, 0.01, 0.7, 1.3, 2.9, 5.3, 8.1],
         "sech2": uniform(-3, 3, 8) + uniform(-372, 372, 8),
         "erfc": uniform(-6, 27.2, 12) + uniform(-1, 1, 4) + [0.5, 26.5, 27.2],
     }
@@ -203,6 +205,12 @@ def pairs(function):
     return both + [(wide(), wide()) for _ in range(8)]
 
 
+def gelu_tanh_slope(x):
+    scale, cubic = 2 * sqrt(2 / pi), mpf("0.044715")
+    w = scale * (x + cubic * x**3)
+    return (1 + x * scale * (1 + 3 * cubic * x**2) / (1 + exp(w))) / (1 + exp(-w))
+
+
 FUNCTIONS = {
     "exp": exp, "exp2": lambda x: mpf(2)**x, "expm1": expm1, "sinh": sinh, "cosh": cosh, "tanh": tanh,
     "sigmoid": lambda x: 1 / (1 + exp(-x)), "softplus": lambda x: log1p(exp(x)),
@@ -215,6 +223,7 @@ FUNCTIONS = {
     "gelu_tanh": lambda x: x / (1 + exp(-2 * sqrt(2 / pi) * (x + mpf("0.044715") * x**3))),
     "sech2": lambda x: cosh(x)**-2,
     "logaddexp": lambda x, y: log(exp(x) + exp(y)), "xlogy": lambda x, y: x * log(y),
+    "gelu_tanh_slope": gelu_tanh_slope,
 }
 
 BINARY = ("pow", "atan2", "hypot", "logaddexp", "xlogy")

@@ -72,6 +72,7 @@ const UNARY: [Unary; 40] = [
     Unary::Relu,
     Unary::GeluErf,
     Unary::GeluTanh,
+    Unary::GeluTanhSlope,
     Unary::Silu,
     Unary::Erf,
     Unary::Erfc,

@@ -276,6 +276,7 @@ fn function<T: Float>(f: Unary, x: T) -> T {
         Unary::Relu => x.relu(),
         Unary::GeluErf => x.gelu_erf(),
         Unary::GeluTanh => x.gelu_tanh(),
+        Unary::GeluTanhSlope => x.gelu_tanh_slope(),
         Unary::Silu => x.silu(),
         Unary::Erf => x.erf(),
         Unary::Erfc => x.erfc(),

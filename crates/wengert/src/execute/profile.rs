@@ -4,7 +4,7 @@
 //! of code: with `profile` in the environment variable `WENGERT_LOG` every plan is profiled, and the tables are printed
 //! to the standard error when the last thread that ran one ends, which is usually the end of the process; [`report`]
 //! gives them before. With `plan` in it, every new plan is printed as
-//! [`Plan::explain`](crate::plan::Plan::explain) has it.
+//! [`Plan::explain`](crate::plan::Plan::explain) has it; with `instructions`, those of its regions too.
 //!
 //! A profiled run reads the clock twice for every step. When nothing is profiled, a run checks one flag.
 
@@ -169,7 +169,11 @@ type Shared = Arc<Mutex<Profile>>;
 /// How many ask for profiles: the environment, and every running [`collect`].
 static ASKED: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(usize::from(*LOGS_PROFILES)));
 static LOGS_PROFILES: LazyLock<bool> = LazyLock::new(|| logs("profile"));
-static LOGS_PLANS: LazyLock<bool> = LazyLock::new(|| logs("plan"));
+static LOGS_PLANS: LazyLock<Option<Detail>> = LazyLock::new(|| match (logs("plan"), logs("instructions")) {
+    (_, true) => Some(Detail::Instructions),
+    (true, false) => Some(Detail::Steps),
+    (false, false) => None,
+});
 /// The profiles that the environment asked for, in the order in which their plans ran first.
 static PROFILES: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 /// Threads that have run a profiled plan and have not ended.
@@ -226,8 +230,8 @@ pub(super) fn run(plan: &Plan, cell: &Cell, memory: &mut Memory, pool: &Pool) ->
 /// Prints a new plan, if the environment asks for it.
 #[expect(clippy::print_stderr, reason = "the user asks for it with WENGERT_LOG")]
 pub(super) fn log_plan(plan: &Plan) {
-    if *LOGS_PLANS {
-        eprintln!("{}", plan.explain(Detail::Steps));
+    if let Some(detail) = *LOGS_PLANS {
+        eprintln!("{}", plan.explain(detail));
     }
 }
 

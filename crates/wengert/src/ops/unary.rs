@@ -77,6 +77,8 @@ super::family! {
         GeluErf = "gelu_erf",
         /// `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, the approximation of the same paper.
         GeluTanh = "gelu_tanh",
+        /// The derivative of `gelu_tanh`; does not cancel in the tails.
+        GeluTanhSlope = "gelu_tanh_slope",
         /// `x sigmoid(x)`
         Silu = "silu",
         /// Error function `2/sqrt(pi) ∫_0^x e^(-t^2) dt`.
@@ -146,6 +148,7 @@ impl Unary {
             Self::Relu => x.map(|x| if x > 0.0 || x.is_nan() { x } else { 0.0 }),
             Self::GeluErf => x.map(special::gelu_erf),
             Self::GeluTanh => x.map(special::gelu_tanh),
+            Self::GeluTanhSlope => x.map(special::gelu_tanh_slope),
             Self::Silu => x.map(special::silu),
             Self::Erf => x.erf(),
             Self::Erfc => x.erfc(),
@@ -206,15 +209,16 @@ impl Unary {
                 let phi = (x * x * -0.5).exp() * (0.25 * std::f64::consts::SQRT_2 * FRAC_2_SQRT_PI);
                 (x * -std::f64::consts::FRAC_1_SQRT_2).erfc() * 0.5 + x * phi
             }
-            Self::GeluTanh => {
-                // y = x s(w), w = 2 sqrt(2/pi) (x + 0.044715 x^3), s the sigmoid.
+            Self::GeluTanh => x.unary(Self::GeluTanhSlope),
+            Self::GeluTanhSlope => {
+                // y = s + x w' s t with w = C (x + 0.044715 x^3), s = sigmoid(w), t = sigmoid(-w); s' = w' s t, t' = -s'.
                 const C: f64 = std::f64::consts::SQRT_2 * FRAC_2_SQRT_PI;
                 let x = bounded(x, 40.0);
                 let square = x * x;
                 let w = x * (square * 0.044715 + 1.0) * C;
-                let slope = (square * (3.0 * 0.044715) + 1.0) * C;
-                let s = w.sigmoid();
-                s + x * slope * (s * (-w).sigmoid())
+                let (first, second) = ((square * (3.0 * 0.044715) + 1.0) * C, x * (6.0 * 0.044715 * C));
+                let (s, t) = (w.sigmoid(), (-w).sigmoid());
+                s * t * (first * 2.0 + x * second + x * (first * first) * (t - s))
             }
             Self::Silu => {
                 let x = bounded(x, 800.0);
@@ -248,7 +252,7 @@ impl Unary {
             }
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Sinh | Self::Cosh => &[-2.3, -0.4, 0.0, 0.7, 3.1],
             Self::Sigmoid | Self::Softplus | Self::Silu | Self::Tanh | Self::Sech2 => &[-2.3, -0.4, 0.0, 0.7, 1.9],
-            Self::GeluErf | Self::GeluTanh | Self::Erf | Self::Erfc => &[-1.3, -0.4, 0.0, 0.7, 1.6],
+            Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Erf | Self::Erfc => &[-1.3, -0.4, 0.0, 0.7, 1.6],
             Self::Abs | Self::Sign | Self::Relu => &[-2.3, -0.4, 0.7, 3.1],
             Self::Floor | Self::Ceil | Self::Round | Self::Trunc => &[-2.3, -0.4, 0.7, 3.2],
             Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => &[0.1, 0.7, 1.0, 3.0],

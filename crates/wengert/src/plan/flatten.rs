@@ -5,6 +5,8 @@
 //! a matrix with a vector, become products and sums of elements, which fuse. Where an operation needs an operand in
 //! memory and gets a view of one, a copy is made explicit.
 
+use std::collections::HashMap;
+
 use super::cluster::reduces_in_region;
 use super::kernels::Planes;
 use super::product::{gathered, matrices};
@@ -31,11 +33,14 @@ struct Flattener {
     b: Builder,
     views: Vec<View>,
     literals: Vec<Option<Literal>>,
+    /// What has been copied already.
+    copies: HashMap<View, Value>,
 }
 
 /// Flattens a Program. If `written`, every output is a computed value of its own.
 pub(super) fn flatten(program: &Program, written: bool) -> Flat {
-    let mut f = Flattener { b: Builder::new(), views: Vec::new(), literals: Vec::new() };
+    let mut f =
+        Flattener { b: Builder::new(), views: Vec::new(), literals: Vec::new(), copies: HashMap::new() };
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {
         args.push(f.b.input(name, ty.clone()));
@@ -48,11 +53,11 @@ pub(super) fn flatten(program: &Program, written: bool) -> Flat {
         let mut base = f.in_order(output);
         base = f.views[base.index()].base;
         if written && (base.index() < args.len() || bases.contains(&base)) {
-            base = f.copy(base);
+            base = f.op(Unary::Detach, &[base]);
         }
         bases.push(base);
     }
-    let Flattener { b, views, literals } = f;
+    let Flattener { b, views, literals, .. } = f;
     Flat { program: b.finish(&bases), views, literals }
 }
 
@@ -86,8 +91,18 @@ impl Flattener {
         self.ops(op, args)[0]
     }
 
+    /// The elements of a value in memory of their own; the same copy for the same elements.
     fn copy(&mut self, value: Value) -> Value {
-        self.op(Unary::Detach, &[value])
+        let view = self.views[value.index()].clone();
+        if self.literals[value.index()].is_some() {
+            return self.op(Unary::Detach, &[value]);
+        }
+        if let Some(&copy) = self.copies.get(&view) {
+            return copy;
+        }
+        let copy = self.op(Unary::Detach, &[value]);
+        self.copies.insert(view, copy);
+        copy
     }
 
     /// The value in row-major order: a view that is in order will do.

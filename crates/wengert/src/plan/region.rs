@@ -529,6 +529,7 @@ fn unary(op: Unary, kind: Kind) -> kernels::Op {
         Unary::Relu => To::Relu,
         Unary::GeluErf => To::GeluErf,
         Unary::GeluTanh => To::GeluTanh,
+        Unary::GeluTanhSlope => To::GeluTanhSlope,
         Unary::Silu => To::Silu,
         Unary::Erf => To::Erf,
         Unary::Erfc => To::Erfc,

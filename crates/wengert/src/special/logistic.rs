@@ -69,13 +69,35 @@ pub(crate) fn silu(x: f64) -> f64 {
 /// The limit at `-inf` is `-0`, at `inf` it is `inf`; NaN gives NaN; the sign of zero is kept.
 /// Measured: at most 3.7 u everywhere, or 2 steps where the result is subnormal.
 pub(crate) fn gelu_tanh(x: f64) -> f64 {
-    /// `2 sqrt(2/pi)` in two parts, and `0.044715` in two parts.
-    const SCALE: (f64, f64) = (1.5957691216057308, -9.96930880911092e-17);
-    const CUBIC: (f64, f64) = (0.044715, 2.1960211427085595e-18);
     if x.abs() > 50.0 {
         // The logistic function is exactly 1 or underflows; the cube would overflow further out.
         return if x > 0.0 { x } else { -0.0 };
     }
+    let (y, y_low) = gelu_argument(x);
+    times_sigmoid(x, y, y_low)
+}
+
+/// The derivative of [`gelu_tanh`].
+///
+/// `s (1 + x w' t)` with `w = 2 sqrt(2/pi) (x + 0.044715 x^3)`, `s = sigmoid(w)` and `t = sigmoid(-w)`.
+/// The limit at `-inf` is `-0`, at `inf` it is 1; NaN gives NaN.
+/// Measured: at most 4 u, of 1/4 around the zero near -0.75.
+pub(crate) fn gelu_tanh_slope(x: f64) -> f64 {
+    if x.abs() > 50.0 {
+        return if x > 0.0 { 1.0 } else { -0.0 };
+    }
+    let (y, y_low) = gelu_argument(x);
+    let slope = SCALE.0 * (1.0 + 3.0 * CUBIC.0 * (x * x));
+    times_sigmoid(1.0 + x * slope * sigmoid(-y), y, y_low)
+}
+
+/// `2 sqrt(2/pi)` in two parts.
+const SCALE: (f64, f64) = (1.5957691216057308, -9.96930880911092e-17);
+/// `0.044715` in two parts.
+const CUBIC: (f64, f64) = (0.044715, 2.1960211427085595e-18);
+
+/// `2 sqrt(2/pi) (x + 0.044715 x^3)` in two parts.
+fn gelu_argument(x: f64) -> (f64, f64) {
     let square = x * x;
     let square_low = x.mul_add(x, -square);
     let cubic = CUBIC.0 * square;
@@ -85,8 +107,7 @@ pub(crate) fn gelu_tanh(x: f64) -> f64 {
     let linear = SCALE.0 * x;
     let linear_low = SCALE.0.mul_add(x, -linear) + SCALE.1 * x;
     let y = linear * factor;
-    let y_low = linear.mul_add(factor, -y) + linear * factor_low + linear_low * factor;
-    times_sigmoid(x, y, y_low)
+    (y, linear.mul_add(factor, -y) + linear * factor_low + linear_low * factor)
 }
 
 /// `x sigmoid(y + y_low)`, where `y_low` is the rounding error of `y`; `-0` at `y = -inf`.

@@ -20,7 +20,7 @@ mod tests;
 
 pub(crate) use erf::{erf, erfc, erfinv, gelu_erf};
 pub(crate) use gamma::{digamma, lgamma, polygamma};
-pub(crate) use logistic::{gelu_tanh, logaddexp, sigmoid, silu, softplus, xlogy};
+pub(crate) use logistic::{gelu_tanh, gelu_tanh_slope, logaddexp, sigmoid, silu, softplus, xlogy};
 pub(crate) use trig::sinc_derivative;
 
 /// `e^(high + low)`, where `low` is the rounding error of `high` and far below one.

@@ -7,7 +7,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::ops::Binary;
-use crate::primitives::{Cotangent, Logic, Op, Operand, Primitive};
+use crate::primitives::{Concat, Cotangent, Literal, Logic, Op, Operand, Pad, Primitive};
 use crate::program::{Builder, Eqn, Program, Value};
 use crate::transform::masked;
 
@@ -92,10 +92,58 @@ fn accumulate(b: &mut Builder, place: &mut Option<Cotangent>, ct: Cotangent) {
     *place = Some(match *place {
         None => ct,
         Some(sum) => Cotangent {
-            value: b.add(sum.value, ct.value),
+            value: joined(b, sum.value, ct.value).unwrap_or_else(|| b.add(sum.value, ct.value)),
             mask: sum.mask.zip(ct.mask).map(|(x, y)| if x == y { x } else { b.op(Logic::Or, &[x, y]) }),
         },
     });
+}
+
+/// The sum of two contributions of neighbouring slices, each zero where the other is not: their concatenation. `None` if
+/// they are not such.
+fn joined(b: &mut Builder, x: Value, y: Value) -> Option<Value> {
+    let (x, y) = (Padded::of(b, x)?, Padded::of(b, y)?);
+    let mut axes = (0..x.low.len()).filter(|&axis| (x.low[axis], x.high[axis]) != (y.low[axis], y.high[axis]));
+    let (axis, None) = (axes.next()?, axes.next()) else { return None };
+    let (before, after) = if x.low[axis] < y.low[axis] { (x, y) } else { (y, x) };
+    if before.low[axis] + before.length(b, axis) != after.low[axis] {
+        return None;
+    }
+    // What was joined before is one list.
+    let mut parts = Vec::new();
+    for part in [before.inner, after.inner] {
+        match b.definition(part) {
+            Some(Eqn { op: Op::Concat(concat), args, .. }) if concat.axis == axis => parts.extend(args),
+            _ => parts.push(part),
+        }
+    }
+    let whole = b.op(Concat { axis }, &parts);
+    let (low, mut high) = (before.low, before.high);
+    high[axis] = after.high[axis];
+    let all = low.iter().chain(&high).all(|&count| count == 0);
+    Some(if all { whole } else { b.op(Pad::new(&low, &high), &[whole, after.zero]) })
+}
+
+/// A value that is zero outside of a block.
+struct Padded {
+    inner: Value,
+    zero: Value,
+    low: Vec<i64>,
+    high: Vec<i64>,
+}
+
+impl Padded {
+    fn of(b: &Builder, value: Value) -> Option<Padded> {
+        let eqn = b.definition(value)?;
+        let (Op::Pad(pad), &[inner, zero]) = (&eqn.op, &eqn.args[..]) else { return None };
+        let &Op::Literal(literal) = &b.definition(zero)?.op else { return None };
+        let grows = pad.low.iter().chain(&pad.high).all(|&count| count >= 0) && pad.interior.iter().all(|&k| k == 0);
+        let (low, high) = (pad.low.clone(), pad.high.clone());
+        (grows && literal == Literal::of(0.0, literal.dtype())).then_some(Padded { inner, zero, low, high })
+    }
+
+    fn length(&self, b: &Builder, axis: usize) -> i64 {
+        b.shape(self.inner)[axis] as i64
+    }
 }
 
 /// The cotangents of the operands of one equation.

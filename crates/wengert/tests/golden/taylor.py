@@ -74,6 +74,7 @@ UNARY = {
     "gelu_erf": (lambda x: x * phi(x), TAILS),
     # Not at -6.5: the exponent in the derivative is -28 there, and multiplies its rounding error.
     "gelu_tanh": (gelu_tanh, [-3.0, -1.3, -0.4, 0.0, 0.7, 1.9, 4.5]),
+    "gelu_tanh_slope": (lambda x: mpmath.diff(gelu_tanh, x), [-3.0, -1.3, -0.4, 0.0, 0.7, 1.9, 4.5]),
     "silu": (lambda x: x / (1 + mpmath.exp(-x)), TAILS + [-50.0]),
     "erf": (mpmath.erf, TAILS),
     "erfc": (mpmath.erfc, TAILS + [20.0]),

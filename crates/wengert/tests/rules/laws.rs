@@ -135,6 +135,7 @@ fn inside_unary<R: Real>(op: Unary, x: R) -> R {
         | Unary::Relu
         | Unary::GeluErf
         | Unary::GeluTanh
+        | Unary::GeluTanhSlope
         | Unary::Silu
         | Unary::Erf
         | Unary::Erfc

@@ -38,6 +38,7 @@ fn edges_of_unary(op: Unary) -> &'static [f64] {
         | Unary::Relu
         | Unary::GeluErf
         | Unary::GeluTanh
+        | Unary::GeluTanhSlope
         | Unary::Silu
         | Unary::Erf
         | Unary::Erfc

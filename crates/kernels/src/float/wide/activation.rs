@@ -1,4 +1,4 @@
-//! `sigmoid`, `silu` and the two forms of `gelu`.
+//! `sigmoid`, `silu`, the two forms of `gelu` and the slope of one.
 //!
 //! A quotient by `1 + e^-w` is right in both tails here, because `e^-w` does not overflow.
 
@@ -31,6 +31,19 @@ pub(crate) fn gelu_tanh(x: f32) -> f32 {
     let a = f64::from(at_most(x, 20.0));
     let w = SCALE * a * (1.0 + 0.044715 * (a * a));
     (f64::from(x) / (1.0 + exp_inside(-w))) as f32
+}
+
+/// The derivative of [`gelu_tanh`]; zero as `f32` from -11 down.
+#[inline(always)]
+pub(crate) fn gelu_tanh_slope(x: f32) -> f32 {
+    // From 20 on the exponentials are too small to matter.
+    let a = f64::from(between(x, -12.0, 20.0));
+    let square = a * a;
+    let e = exp_inside(-(SCALE * a * (1.0 + 0.044715 * square)));
+    // 1 / (1 + e^w) is e / (1 + e).
+    let s = 1.0 / (1.0 + e);
+    let slope = SCALE * (1.0 + 3.0 * 0.044715 * square);
+    (s + a * slope * (s * (e * s))) as f32
 }
 
 /// `x/2 erfc(-x / sqrt 2)`; zero as `f32` from -14.5 down.
