@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
-//! bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--json] [--check] [--seconds S] [--size N]
+//! bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check] [--seconds S] [--size N]
 //! bench counts
 //! bench memory [--threads N] [--size N]
 //! ```
@@ -12,7 +12,8 @@
 //!
 //! `workloads`: programs of arrays, timed; their values and derivatives against numbers that other systems agree on. With
 //! `--check` one that is off is an error. `--primal` times the function alone too, `--seconds` is how long calls are
-//! repeated, `--size` the length of W8. Several workloads run in a process each, for the peak of memory.
+//! repeated, `--size` the length of W8. `--recorded` leaves `compile` out: functions are recorded at every call, and their
+//! plans found by hash. Several workloads run in a process each, for the peak of memory.
 //!
 //! `counts`: what the derivative of each costs, counted: the page `docs/counts.md`, without allocations.
 //!
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
         }
         Some("memory") => memory(&arguments[1..]),
         _ => Err("usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]\n       \
-                  bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--json] [--check] [--seconds S] [--size N]\n       \
+                  bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check]\n                        [--seconds S] [--size N]\n       \
                   bench counts\n       bench memory [--threads N] [--size N]"
             .to_owned()),
     };

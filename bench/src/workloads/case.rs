@@ -10,6 +10,35 @@ use wengert::{TreeMath, compile, value_and_grad};
 pub(super) struct Setup {
     /// Numbers in the chain of elementwise functions, W8.
     pub(super) chain: usize,
+    /// How derivatives are called.
+    pub(super) way: Way,
+}
+
+/// How a derivative is called again and again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Way {
+    /// As a compiled function: traced once.
+    Compiled,
+    /// As the user's function: recorded at every call, and its plan found by the hash of what was recorded.
+    Recorded,
+}
+
+impl Setup {
+    /// A function of tensors in the way that is asked for.
+    pub(super) fn function<T, O>(&self, f: impl Fn(T) -> O + 'static) -> Box<dyn Fn(&T) -> O>
+    where
+        T: Tree<Leaf = Tensor, Vars = T, Grad = T> + Clone + 'static,
+        for<'a> &'a T: Tree<Leaf = Tensor, Vars = T, Grad = T>,
+        O: Tree<Leaf = Tensor, Grad = O> + 'static,
+    {
+        match self.way {
+            Way::Compiled => {
+                let compiled = compile(f);
+                Box::new(move |x| compiled.call(x))
+            }
+            Way::Recorded => Box::new(move |x| f(x.clone())),
+        }
+    }
 }
 
 /// A workload on prepared data. A call returns when its result is computed.
@@ -43,7 +72,7 @@ impl Case {
 }
 
 /// The case of a loss: its value and gradient at the parameters.
-pub(super) fn value_and_gradient<T>(parameters: T, loss: impl Fn(T) -> Tensor + Clone + 'static) -> Case
+pub(super) fn value_and_gradient<T>(setup: &Setup, parameters: T, loss: impl Fn(T) -> Tensor + Clone + 'static) -> Case
 where
     T: TreeMath<Leaf = Tensor, Vars = T, Grad = T> + Clone + 'static,
     for<'a> &'a T: Tree<Leaf = Tensor, Vars = T, Grad = T>,
@@ -52,7 +81,7 @@ where
         let (parameters, loss) = (parameters.clone(), compile(loss.clone()));
         move || loss.call(&parameters)
     };
-    let both = compile(move |parameters: T| value_and_grad(&parameters, &loss));
-    let derivative = move || both.call(&parameters);
+    let both = setup.function(move |parameters: T| value_and_grad(&parameters, &loss));
+    let derivative = move || both(&parameters);
     Case::new(primal, derivative, |_, (value, gradient)| [value.item(), gradient.norm().item()])
 }

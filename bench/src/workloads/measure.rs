@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use super::case::Case;
 
+/// The name of this system.
+pub(super) const SYSTEM: &str = "wengert";
 /// The least number of calls of which the median is taken.
 const CALLS: usize = 5;
 
@@ -31,6 +33,8 @@ pub(super) enum Primal {
 /// What was measured of a workload. Times are in seconds.
 #[derive(Debug, PartialEq)]
 pub(super) struct Line {
+    /// Ours, or a way of it.
+    pub(super) system: String,
     pub(super) workload: String,
     pub(super) dtype: String,
     pub(super) threads: usize,
@@ -52,7 +56,7 @@ impl Line {
     /// The line as JSON, with the fields that every system's lines have.
     pub(super) fn to_json(&self) -> Value {
         json!({
-            "system": "wengert", "workload": self.workload, "dtype": self.dtype, "threads": self.threads,
+            "system": self.system, "workload": self.workload, "dtype": self.dtype, "threads": self.threads,
             "compile_s": self.compile_s, "median_s": self.median_s, "min_s": self.min_s, "primal_s": self.primal_s,
             "reps": self.reps, "peak_rss_mb": self.peak_rss_mb, "check": self.check,
         })
@@ -69,6 +73,7 @@ impl Line {
         let checked = |k: usize| value["check"].get(k).map(|n| n.as_f64().unwrap_or(f64::NAN));
         let (Some(first), Some(second)) = (checked(0), checked(1)) else { return Err(missing("check")) };
         Ok(Line {
+            system: text("system")?,
             workload: text("workload")?,
             dtype: text("dtype")?,
             threads: count("threads")?,
@@ -102,6 +107,7 @@ pub(super) fn measure(workload: &str, dtype: &str, mut case: Case, effort: Effor
         Primal::LeftOut => None,
     };
     Line {
+        system: SYSTEM.to_owned(),
         workload: workload.to_owned(),
         dtype: dtype.to_owned(),
         threads: effort.threads,
@@ -165,6 +171,7 @@ mod tests {
 
     fn line() -> Line {
         Line {
+            system: SYSTEM.to_owned(),
             workload: "W6".to_owned(),
             dtype: "f32".to_owned(),
             threads: 2,

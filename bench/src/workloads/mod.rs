@@ -10,7 +10,7 @@ mod science;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use case::{Case, Setup};
+use case::{Case, Setup, Way};
 pub(crate) use counts::{memory, page};
 use measure::{Effort, Line, Primal, measure};
 
@@ -93,7 +93,7 @@ impl Options {
             check: false,
             form: Form::Table,
             effort,
-            setup: Setup { chain: CHAIN },
+            setup: Setup { chain: CHAIN, way: Way::Compiled },
             workloads: ALL.iter().collect(),
         };
         let mut arguments = arguments.iter();
@@ -102,6 +102,7 @@ impl Options {
             match argument.as_str() {
                 "--check" => options.check = true,
                 "--json" => options.form = Form::Json,
+                "--recorded" => options.setup.way = Way::Recorded,
                 "--primal" => options.effort.primal = Primal::Timed,
                 "--only" => options.workloads = named(value()?)?,
                 "--threads" => options.effort.threads = from_one(argument, value()?)?,
@@ -111,6 +112,14 @@ impl Options {
             }
         }
         Ok(options)
+    }
+
+    /// The name of the system in the lines.
+    fn system(&self) -> &'static str {
+        match self.setup.way {
+            Way::Compiled => measure::SYSTEM,
+            Way::Recorded => "wengert-recorded",
+        }
     }
 }
 
@@ -149,7 +158,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     for workload in &options.workloads {
         // The peak of memory is that of a process: several workloads have one each.
         let line = match options.workloads.len() {
-            1 => measure(workload.name, workload.dtype, (workload.prepare)(&options.setup), options.effort),
+            1 => Line {
+                system: options.system().into(),
+                ..measure(workload.name, workload.dtype, (workload.prepare)(&options.setup), options.effort)
+            },
             _ => measured_apart(workload, options)?,
         };
         let agrees = workload.agrees(line.check, &options.setup);
@@ -194,6 +206,9 @@ fn arguments_apart(workload: &Workload, options: &Options) -> Vec<String> {
     }
     if primal == Primal::Timed {
         arguments.push("--primal".into());
+    }
+    if options.setup.way == Way::Recorded {
+        arguments.push("--recorded".into());
     }
     arguments
 }
@@ -265,10 +280,11 @@ mod tests {
 
     #[test]
     fn a_process_of_its_own_is_told_the_same() {
-        let asked = parsed("--threads 2 --seconds 0.25 --size 64 --primal").unwrap();
+        let asked = parsed("--threads 2 --seconds 0.25 --size 64 --primal --recorded").unwrap();
         let told = arguments_apart(&ALL[4], &asked);
         let options = Options::parse(&told[1..]).unwrap();
         assert_eq!((options.effort, options.setup.chain, options.form), (asked.effort, 64, Form::Json));
+        assert_eq!((options.setup.way, options.system()), (Way::Recorded, "wengert-recorded"));
         assert_eq!(options.workloads.iter().map(|w| w.key()).collect::<Vec<_>>(), ["W6:f32"]);
     }
 
@@ -298,10 +314,14 @@ mod tests {
 
     #[test]
     fn the_fastest_agree() {
-        let setup = Setup { chain: CHAIN };
-        for workload in named("W2,W7b").unwrap() {
-            let got = ((workload.prepare)(&setup).check)();
-            assert_eq!(workload.agrees(got, &setup), Some(true), "{}: {got:?}", workload.name);
+        for way in [Way::Compiled, Way::Recorded] {
+            let setup = Setup { chain: CHAIN, way };
+            for workload in named("W2,W7b").unwrap() {
+                let mut case = (workload.prepare)(&setup);
+                let got = (case.check)();
+                (case.derivative)();
+                assert_eq!(workload.agrees(got, &setup), Some(true), "{} {way:?}: {got:?}", workload.name);
+            }
         }
     }
 
@@ -316,7 +336,7 @@ mod tests {
             let s = 1.0 / (1.0 + (-e).exp());
             (s * s + 0.25).sqrt() * e.tanh()
         }
-        let setup = Setup { chain: 64 };
+        let setup = Setup { chain: 64, way: Way::Compiled };
         let x: Vec<f64> = (0..64).map(|i| 2.0 * data::signed(800, i)).collect();
         let value = x.iter().map(|&x| formula(x)).sum::<f64>() / 64.0;
         let slope = |x: f64| (formula(x + 1e-5) - formula(x - 1e-5)) / 2e-5;

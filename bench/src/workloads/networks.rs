@@ -3,7 +3,7 @@
 use wengert::prelude::*;
 use wengert::{ConvOptions, DType, Pool, TreeMath, compile};
 
-use super::case::{Case, Setup, value_and_gradient};
+use super::case::{Case, Setup, Way, value_and_gradient};
 use super::data::{around_one, labels, uniform, unsigned};
 
 const F32: DType = DType::F32;
@@ -33,7 +33,7 @@ impl Dense {
 }
 
 /// A perceptron with these layers on `count` points, all of whose seeds start at `seed`: a step of training.
-fn perceptron(sizes: &[usize], count: usize, seed: u64) -> Case {
+fn perceptron(setup: &Setup, sizes: &[usize], count: usize, seed: u64) -> Case {
     let x = unsigned(F32, &[count, sizes[0]], seed);
     let y = labels(&[count], seed + 1, sizes[sizes.len() - 1]);
     let layers = sizes.windows(2).zip(0..);
@@ -45,13 +45,19 @@ fn perceptron(sizes: &[usize], count: usize, seed: u64) -> Case {
         cross_entropy(&last.apply(&h), &y)
     };
     let mut trained = layers.clone();
-    let step = {
+    let descend = {
         let loss = loss.clone();
-        // A step gives its parameters away: the new ones are written where the old ones lie.
-        let descend = compile(move |layers: Vec<Dense>| descended(&layers, &loss));
-        move || trained = descend.call_donating(std::mem::take(&mut trained))
+        move |layers: Vec<Dense>| descended(&layers, &loss)
     };
-    Case { derivative: Box::new(step), ..value_and_gradient(layers, loss) }
+    let step: Box<dyn FnMut()> = match setup.way {
+        Way::Compiled => {
+            // A step gives its parameters away: the new ones are written where the old ones lie.
+            let descend = compile(descend);
+            Box::new(move || trained = descend.call_donating(std::mem::take(&mut trained)))
+        }
+        Way::Recorded => Box::new(move || trained = descend(std::mem::take(&mut trained))),
+    };
+    Case { derivative: step, ..value_and_gradient(setup, layers, loss) }
 }
 
 /// The parameters after a step against the gradient.
@@ -61,13 +67,13 @@ fn descended(layers: &Vec<Dense>, loss: impl Fn(Vec<Dense>) -> Tensor) -> Vec<De
 }
 
 /// W1: a perceptron 784-512-512-10 on 128 points.
-pub(super) fn mlp(_: &Setup) -> Case {
-    perceptron(&[784, 512, 512, 10], 128, 100)
+pub(super) fn mlp(setup: &Setup) -> Case {
+    perceptron(setup, &[784, 512, 512, 10], 128, 100)
 }
 
 /// W2: a perceptron 64-64-10 on 32 points.
-pub(super) fn small_mlp(_: &Setup) -> Case {
-    perceptron(&[64, 64, 10], 32, 200)
+pub(super) fn small_mlp(setup: &Setup) -> Case {
+    perceptron(setup, &[64, 64, 10], 32, 200)
 }
 
 /// The parameters of W3. Kernels are `[height, width, in, out]`.
@@ -105,11 +111,11 @@ impl Cnn {
 }
 
 /// W3: two convolutions, a pooling, two dense layers on 64 images of 28 by 28.
-pub(super) fn cnn(_: &Setup) -> Case {
+pub(super) fn cnn(setup: &Setup) -> Case {
     // One channel: it makes no difference whether it comes first or last.
     let x = unsigned(F32, &[64, 1, 28, 28], 300);
     let y = labels(&[64], 301, 10);
-    value_and_gradient(Cnn::new(), move |model: Cnn| cross_entropy(&model.logits(x.clone()), &y))
+    value_and_gradient(setup, Cnn::new(), move |model: Cnn| cross_entropy(&model.logits(x.clone()), &y))
 }
 
 /// A layer of W4.
@@ -184,7 +190,7 @@ fn attention(qkv: &Tensor, visible: &Tensor) -> Tensor {
 }
 
 /// W4: a transformer of four layers on eight texts of 128 tokens.
-pub(super) fn transformer(_: &Setup) -> Case {
+pub(super) fn transformer(setup: &Setup) -> Case {
     let text = labels(&[BATCH, TOKENS + 1], 400, 256);
     let (input, target) = (text.slice((.., ..TOKENS as isize)), text.slice((.., 1..)));
     let model = Gpt {
@@ -197,7 +203,7 @@ pub(super) fn transformer(_: &Setup) -> Case {
     };
     let position = Tensor::iota(TOKENS);
     let visible = position.expand_dims(0).le(position.expand_dims(1));
-    value_and_gradient(model, move |model: Gpt| {
+    value_and_gradient(setup, model, move |model: Gpt| {
         let h = model.embedding.take(&input, 0) + &model.positions;
         let h = model.blocks.iter().fold(h, |h, block| block.apply(h, &visible));
         let logits = h.layer_norm(&model.gain, &model.shift, 1e-5).matmul(&model.head);

@@ -34,17 +34,17 @@ fn field(layers: &[Layer], t: &Tensor, x: &Tensor) -> Tensor {
 }
 
 /// W6 in single precision.
-pub(super) fn burgers_single(_: &Setup) -> Case {
-    burgers(DType::F32)
+pub(super) fn burgers_single(setup: &Setup) -> Case {
+    burgers(setup, DType::F32)
 }
 
 /// W6 in double precision.
-pub(super) fn burgers_double(_: &Setup) -> Case {
-    burgers(F64)
+pub(super) fn burgers_double(setup: &Setup) -> Case {
+    burgers(setup, F64)
 }
 
 /// W6: a network that solves Burgers' equation; the loss has second derivatives inside.
-fn burgers(dtype: DType) -> Case {
+fn burgers(setup: &Setup, dtype: DType) -> Case {
     const POINTS: usize = 1024;
     let t = unsigned(dtype, &[POINTS], 600);
     let x = uniform(dtype, &[POINTS], 601, 1.0);
@@ -58,7 +58,7 @@ fn burgers(dtype: DType) -> Case {
             Layer { w, b: uniform(dtype, &[outputs], 620 + l as u64, 0.1) }
         })
         .collect();
-    value_and_gradient(layers, move |layers: Vec<Layer>| {
+    value_and_gradient(setup, layers, move |layers: Vec<Layer>| {
         let (_, u_t) = jvp(&t, &one, |t| field(&layers, &t, &x));
         let ((u, u_x), (_, u_xx)) = jvp(&x, &one, |x| jvp(&x, &one, |x| field(&layers, &t, &x)));
         let residual = u_t + u * u_x - (0.01 / PI) * u_xx;
@@ -78,19 +78,19 @@ fn logistic() -> (impl Fn(Tensor) -> Tensor + Clone + 'static, Tensor) {
 }
 
 /// W7a: the Hessian of a logistic regression.
-pub(super) fn logistic_hessian(_: &Setup) -> Case {
+pub(super) fn logistic_hessian(setup: &Setup) -> Case {
     let (f, w) = logistic();
     let primal = {
         let (f, w) = (compile(f.clone()), w.clone());
         move || f.call(&w)
     };
-    let matrix = compile(move |w: Tensor| hessian(&w, &f).single().clone());
-    let derivative = move || matrix.call(&w);
+    let matrix = setup.function(move |w: Tensor| hessian(&w, &f).single().clone());
+    let derivative = move || matrix(&w);
     Case::new(primal, derivative, |f, hessian| [f.item(), frobenius(hessian)])
 }
 
 /// W7b: its product with a vector.
-pub(super) fn logistic_product(_: &Setup) -> Case {
+pub(super) fn logistic_product(setup: &Setup) -> Case {
     let (f, w) = logistic();
     let v = uniform(F64, &[200], 703, 1.0);
     let primal = {
@@ -98,9 +98,9 @@ pub(super) fn logistic_product(_: &Setup) -> Case {
         move || f.call(&w)
     };
     let derivative = {
-        let v = v.clone();
-        let product = compile(move |(w, v): (Tensor, Tensor)| hvp(&w, &v, &f));
-        move || product.call((&w, &v))
+        let point = (w, v.clone());
+        let product = setup.function(move |(w, v): (Tensor, Tensor)| hvp(&w, &v, &f));
+        move || product(&point)
     };
     Case::new(primal, derivative, move |_, product| [v.vdot(product).item(), frobenius(product)])
 }
@@ -109,7 +109,7 @@ pub(super) fn logistic_product(_: &Setup) -> Case {
 
 /// W8: a chain of elementwise functions of many numbers, bound by memory.
 pub(super) fn chain(setup: &Setup) -> Case {
-    value_and_gradient(uniform(DType::F32, &[setup.chain], 800, 2.0), |x: Tensor| {
+    value_and_gradient(setup, uniform(DType::F32, &[setup.chain], 800, 2.0), |x: Tensor| {
         let y = 0.5 * x + 0.1;
         let a = y.tanh();
         let b = (-a.square()).exp();
@@ -148,7 +148,7 @@ fn wishart_constant() -> f64 {
 }
 
 /// W9: the negative log-likelihood of a Gaussian mixture, as in ADBench.
-pub(super) fn gaussian_mixture(_: &Setup) -> Case {
+pub(super) fn gaussian_mixture(setup: &Setup) -> Case {
     let (d, k, n) = (DIMENSIONS, COMPONENTS, SAMPLES);
     let alpha = uniform(F64, &[k], 900, 1.0);
     let mu = uniform(F64, &[k, d], 901, 1.0);
@@ -156,7 +156,7 @@ pub(super) fn gaussian_mixture(_: &Setup) -> Case {
     let x = uniform(F64, &[n, d], 903, 1.0);
     let places = lower_places();
     let constant = -(n as f64) * d as f64 / 2.0 * (2.0 * PI).ln() - k as f64 * wishart_constant();
-    value_and_gradient((alpha, mu, icf), move |(alpha, mu, icf): (Tensor, Tensor, Tensor)| {
+    value_and_gradient(setup, (alpha, mu, icf), move |(alpha, mu, icf): (Tensor, Tensor, Tensor)| {
         let logs = icf.slice((.., ..d as isize));
         let lower = icf.slice((.., d as isize..));
         let q = logs.exp();
@@ -204,7 +204,7 @@ fn hand(q: &Tensor) -> Tensor {
 }
 
 /// W11: the Jacobian of a hand's position at 4,096 points.
-pub(super) fn arm(_: &Setup) -> Case {
+pub(super) fn arm(setup: &Setup) -> Case {
     const POINTS: usize = 4096;
     let q = tensor(F64, &[POINTS, 2 * JOINTS], |i| {
         let (point, k) = (i / 12, i % 12);
@@ -217,7 +217,7 @@ pub(super) fn arm(_: &Setup) -> Case {
         let (q, hands) = (q.clone(), compile(|q: Tensor| vmap(&q, |q| hand(&q))));
         move || hands.call(&q)
     };
-    let jacobians = compile(|q: Tensor| vmap(&q, |q| jacobian(&q, |q| hand(&q)).single().clone()));
-    let derivative = move || jacobians.call(&q);
+    let jacobians = setup.function(|q: Tensor| vmap(&q, |q| jacobian(&q, |q| hand(&q)).single().clone()));
+    let derivative = move || jacobians(&q);
     Case::new(primal, derivative, |out, jacobians| [out.square().sum().item(), frobenius(jacobians)])
 }

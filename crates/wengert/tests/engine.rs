@@ -215,7 +215,7 @@ fn a_budget_that_is_too_small_names_one_that_would_do() {
 #[test]
 fn a_budget_decides_what_is_computed_again() {
     // The exponentials are needed after their sum is known: they are stored, or computed twice.
-    let count = 100_000;
+    let count = 400_000;
     let text = format!(
         "program(v0: f64[{count}]) {{ v1: f64[{count}] = exp v0; v2: f64[] = sum[axes=[0]] v1; \
          v3: f64[{count}] = broadcast[shape=[{count}], axes=[]] v2; v4: f64[{count}] = div v1 v3; \

@@ -58,6 +58,8 @@ const TILES: usize = 64;
 const FEW: usize = 16;
 /// The shortest side of a tile that is cut from a longer one, for few tiles and for many.
 const SIDE: [usize; 2] = [96, 256];
+/// That of the first cut, into two.
+const HALF: usize = 64;
 
 /// The rows from which half of a symmetric result is computed: below, narrow panels take what is saved.
 const HALVED: usize = 96;
@@ -433,6 +435,8 @@ impl Tiles {
             // A vector has one side only, and no packing that speaks against short ones.
             let shortest = match method {
                 Method::Vector => 16,
+                // A second thread is worth more than its packing.
+                Method::Blocks | Method::Library if counts == [1, 1] => HALF,
                 Method::Blocks | Method::Library => SIDE[usize::from(counts[0] * counts[1] >= FEW)],
             };
             if sides[longer] < 2 * shortest {

@@ -216,11 +216,12 @@ struct Cut {
     groups_of_part: usize,
 }
 
-/// Bytes of slots that a chunk may take: half of a small first-level cache.
-const CHUNK_BYTES: usize = 96 << 10;
+/// Bytes of slots that a chunk may take: a part of a small second-level cache, whose vectors come as fast as they are
+/// computed with. (A quarter of it, to stay in the first level, starts four times as many instructions and is slower.)
+pub const CHUNK_BYTES: usize = 96 << 10;
 /// The elements of a chunk at least and at most, if rows allow: below, the cost of an instruction shows; above, nothing
 /// is gained.
-const CHUNK_ELEMENTS: (usize, usize) = (64, 4096);
+pub const CHUNK_ELEMENTS: (usize, usize) = (64, 4096);
 /// Elements times instructions that a part should have at least.
 const PART_WORK: usize = 1 << 15;
 /// How many parts there are at most.

@@ -103,7 +103,10 @@ fn activations() {
         cases(unary(name), &[(TINY, 0.0), (-TINY, -0.0), (4.0 * TINY, 2.0 * TINY), (1e-300, 5e-301)]);
     }
     let slope = unary("gelu_tanh_slope");
-    cases(slope, &[(NAN, NAN), (0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, -0.0), (MAX, 1.0), (-MAX, -0.0), (TINY, 0.5)]);
+    cases(
+        slope,
+        &[(NAN, NAN), (0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, -0.0), (MAX, 1.0), (-MAX, -0.0), (TINY, 0.5)],
+    );
     cases(unary("sech2"), &[(NAN, NAN), (0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0), (MAX, 0.0), (TINY, 1.0)]);
 }
 

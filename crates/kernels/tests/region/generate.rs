@@ -37,7 +37,7 @@ const LEVELS: [Level; 3] = [Level::Full, Level::Full, Level::Row];
 /// Places of what is used where it lies, until the number of slots is known.
 const DIRECT: u16 = 0x8000;
 
-const UNARY: [Unary; 40] = [
+const UNARY: [Unary; 41] = [
     Unary::Copy,
     Unary::Neg,
     Unary::Abs,

@@ -252,7 +252,9 @@ impl Unary {
             }
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Sinh | Self::Cosh => &[-2.3, -0.4, 0.0, 0.7, 3.1],
             Self::Sigmoid | Self::Softplus | Self::Silu | Self::Tanh | Self::Sech2 => &[-2.3, -0.4, 0.0, 0.7, 1.9],
-            Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Erf | Self::Erfc => &[-1.3, -0.4, 0.0, 0.7, 1.6],
+            Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Erf | Self::Erfc => {
+                &[-1.3, -0.4, 0.0, 0.7, 1.6]
+            }
             Self::Abs | Self::Sign | Self::Relu => &[-2.3, -0.4, 0.7, 3.1],
             Self::Floor | Self::Ceil | Self::Round | Self::Trunc => &[-2.3, -0.4, 0.7, 3.2],
             Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => &[0.1, 0.7, 1.0, 3.0],

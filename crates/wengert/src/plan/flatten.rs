@@ -39,8 +39,7 @@ struct Flattener {
 
 /// Flattens a Program. If `written`, every output is a computed value of its own.
 pub(super) fn flatten(program: &Program, written: bool) -> Flat {
-    let mut f =
-        Flattener { b: Builder::new(), views: Vec::new(), literals: Vec::new(), copies: HashMap::new() };
+    let mut f = Flattener { b: Builder::new(), views: Vec::new(), literals: Vec::new(), copies: HashMap::new() };
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {
         args.push(f.b.input(name, ty.clone()));

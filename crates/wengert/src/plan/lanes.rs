@@ -342,7 +342,9 @@ impl Estimate {
             let whole = matches!(eqn.op, Op::Concat(_) | Op::Pad(_) | Op::Einsum(_));
             let far = eqn.args.iter().filter(|arg| {
                 let view = &flat.views[arg.index()];
-                let own = finder.lanes[view.base.index()].is_some() && flat.literals[arg.index()].is_none();
+                // What another part makes is in memory whatever becomes of this one.
+                let made = finder.made[view.base.index()].is_some_and(|maker| eqns.binary_search(&maker).is_ok());
+                let own = made && flat.literals[arg.index()].is_none();
                 own && !matches!(eqn.op, Op::Reduce(_))
                     && !view.is_in_order()
                     && view.spread(flat.program.ty(view.base).size()).is_none()

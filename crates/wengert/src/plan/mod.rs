@@ -24,10 +24,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use wengert_kernels::arena::Line as Lines;
-use wengert_kernels::product as matrix;
 use wengert_kernels::region::{Kind, Region};
 
-use crate::array::{DType, Type};
+use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
 use crate::primitives::{Op, Primitive};
 use crate::program::{Program, Value};
@@ -38,7 +37,7 @@ use flatten::{Flat, flatten};
 use kernel::{Kernel, bytes, kind};
 use kernels::Planes;
 use lanes::Item;
-use product::Matrices;
+pub(crate) use product::Product;
 use recompute::{EFFORTS, Effort};
 use region::{Lowered, Storage};
 
@@ -150,18 +149,6 @@ pub(crate) enum Work {
     Kernel(Box<dyn Kernel>, Op, Vec<Type>),
     /// One of two plans: if the first operand holds, the first.
     Cond(Box<[Plan; 2]>),
-}
-
-/// Products of matrices: strides as the kernels take them.
-#[derive(Debug)]
-pub(crate) struct Product {
-    pub(crate) batch: Vec<usize>,
-    pub(crate) dims: [usize; 3],
-    pub(crate) left: (usize, [isize; 2], Vec<isize>),
-    pub(crate) right: (usize, [isize; 2], Vec<isize>),
-    pub(crate) out: ([usize; 2], Vec<usize>),
-    /// Whether results are the same across the diagonal.
-    pub(crate) symmetric: bool,
 }
 
 const LINE: usize = size_of::<Lines>();
@@ -451,7 +438,7 @@ impl<'a> Planner<'a> {
                 let views = [0, 1].map(|k| &flat.views[eqn.args[k].index()]);
                 let matrices = product::matrices(op, views, eqn.first).expect("flattening made the operands fit");
                 let dtype = flat.program.ty(eqn.first).dtype;
-                self.library = self.library.max(library(&matrices, dtype, self.options.threads));
+                self.library = self.library.max(product::library(&matrices, dtype, self.options.threads));
                 let symmetric = product::is_symmetric(flat, op, [eqn.args[0], eqn.args[1]]);
                 (Work::Product(Box::new(Product::new(matrices, symmetric))), 0)
             }
@@ -547,39 +534,6 @@ impl<'a> Planner<'a> {
             names.push(eqn.op.name().into_owned());
         }
         Step { work: draft.work, reads, writes, pieces, results, scratch: draft.scratch, lines, names }
-    }
-}
-
-/// Bytes that the library allocates for products of these matrices.
-fn library(matrices: &Matrices, dtype: DType, threads: usize) -> usize {
-    match dtype {
-        DType::F32 => matrix::workspace::<f32>(matrices.dims, threads),
-        DType::F64 => matrix::workspace::<f64>(matrices.dims, threads),
-        DType::Bool | DType::I64 => 0,
-    }
-}
-
-impl Product {
-    fn new(matrices: Matrices, symmetric: bool) -> Self {
-        let Matrices { batch, dims, left, right, out } = matrices;
-        let unsigned = |strides: &[isize]| strides.iter().map(|stride| stride.cast_unsigned()).collect::<Vec<usize>>();
-        let rows = unsigned(&out.strides);
-        Product {
-            batch,
-            dims,
-            left: (left.offset, left.strides, left.batch),
-            right: (right.offset, right.strides, right.batch),
-            out: ([rows[0], rows[1]], unsigned(&out.batch)),
-            symmetric,
-        }
-    }
-
-    /// Multiplications and additions.
-    pub(crate) fn operations(&self) -> usize {
-        let [rows, inner, cols] = self.dims;
-        // Of a symmetric result: the half that counts.
-        let elements = if self.symmetric { rows * (rows + 1) / 2 } else { rows * cols };
-        2 * self.batch.iter().product::<usize>() * inner * elements
     }
 }
 

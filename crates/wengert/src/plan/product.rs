@@ -1,9 +1,10 @@
 //! Contractions as products of matrices: which labels are rows, columns and sums, and how far apart their elements lie.
 
-use wengert_kernels::product::gathers;
+use wengert_kernels::product::{gathers, workspace};
 
 use super::flatten::Flat;
 use super::view::{View, joined};
+use crate::array::DType;
 use crate::ops::{Binary, Unary};
 use crate::primitives::{Einsum, Op};
 use crate::program::Value;
@@ -36,9 +37,8 @@ pub(super) struct Place {
 ///
 /// An element may then be computed as the one across, which rounds otherwise, and overflows where `d(k) x(k, j)` does.
 pub(super) fn is_symmetric(flat: &Flat, op: &Einsum, args: [Value; 2]) -> bool {
-    let lone = |own: &[u8], other: &[u8]| -> Vec<u8> {
-        own.iter().copied().filter(|label| !other.contains(label)).collect()
-    };
+    let lone =
+        |own: &[u8], other: &[u8]| -> Vec<u8> { own.iter().copied().filter(|label| !other.contains(label)).collect() };
     let (&[i], &[j]) = (&lone(op.lhs(), op.rhs())[..], &lone(op.rhs(), op.lhs())[..]) else { return false };
     // The strides of the array by label, with one name for the rows of the result and for its columns.
     let array = |value: Value, labels: &[u8], own: u8| {
@@ -91,6 +91,51 @@ pub(super) fn gathered(op: &Einsum, views: [&View; 2]) -> Option<(usize, Vec<u8>
     let &[first, last] = labels else { return None };
     let order = if op.out().contains(&last) { vec![first, last] } else { vec![last, first] };
     (batch.is_empty() && gathers(dims, strides)).then_some((k, order))
+}
+
+/// Products of matrices: strides as the kernels take them.
+#[derive(Debug)]
+pub(crate) struct Product {
+    pub(crate) batch: Vec<usize>,
+    pub(crate) dims: [usize; 3],
+    pub(crate) left: (usize, [isize; 2], Vec<isize>),
+    pub(crate) right: (usize, [isize; 2], Vec<isize>),
+    pub(crate) out: ([usize; 2], Vec<usize>),
+    /// Whether results are the same across the diagonal.
+    pub(crate) symmetric: bool,
+}
+
+impl Product {
+    pub(super) fn new(matrices: Matrices, symmetric: bool) -> Self {
+        let Matrices { batch, dims, left, right, out } = matrices;
+        let unsigned = |strides: &[isize]| strides.iter().map(|stride| stride.cast_unsigned()).collect::<Vec<usize>>();
+        let rows = unsigned(&out.strides);
+        Product {
+            batch,
+            dims,
+            left: (left.offset, left.strides, left.batch),
+            right: (right.offset, right.strides, right.batch),
+            out: ([rows[0], rows[1]], unsigned(&out.batch)),
+            symmetric,
+        }
+    }
+
+    /// Multiplications and additions.
+    pub(crate) fn operations(&self) -> usize {
+        let [rows, inner, cols] = self.dims;
+        // Of a symmetric result: the half that counts.
+        let elements = if self.symmetric { rows * (rows + 1) / 2 } else { rows * cols };
+        2 * self.batch.iter().product::<usize>() * inner * elements
+    }
+}
+
+/// Bytes that the library allocates for products of these matrices.
+pub(super) fn library(matrices: &Matrices, dtype: DType, threads: usize) -> usize {
+    match dtype {
+        DType::F32 => workspace::<f32>(matrices.dims, threads),
+        DType::F64 => workspace::<f64>(matrices.dims, threads),
+        DType::Bool | DType::I64 => 0,
+    }
 }
 
 /// A label with its length and its strides in both operands and the result; `None` where it is not.

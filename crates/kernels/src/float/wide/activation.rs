@@ -37,7 +37,7 @@ pub(crate) fn gelu_tanh(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn gelu_tanh_slope(x: f32) -> f32 {
     // From 20 on the exponentials are too small to matter.
-    let a = f64::from(between(x, -12.0, 20.0));
+    let a = between(x, -12.0, 20.0);
     let square = a * a;
     let e = exp_inside(-(SCALE * a * (1.0 + 0.044715 * square)));
     // 1 / (1 + e^w) is e / (1 + e).

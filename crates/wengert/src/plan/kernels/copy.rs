@@ -36,7 +36,13 @@ impl Copy {
     /// The elements of a view of an array.
     pub(super) fn view(dtype: DType, view: &View) -> Self {
         let size = view.count();
-        Copy { name: "copy", kind: kind(dtype), picture: Picture::new(&view.shape, &view.strides), offset: view.offset, size }
+        Copy {
+            name: "copy",
+            kind: kind(dtype),
+            picture: Picture::new(&view.shape, &view.strides),
+            offset: view.offset,
+            size,
+        }
     }
 
     /// All elements in their order.

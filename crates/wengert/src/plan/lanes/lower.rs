@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use wengert_kernels::region::{
-    self as kernels, Direct, Instr, Kind, Level, Pair, Parts, Pattern, Place, Region, Slot, Space, Transfer,
+    self as kernels, CHUNK_BYTES, CHUNK_ELEMENTS, Direct, Instr, Kind, Level, Pair, Parts, Pattern, Place, Region,
+    Slot, Space, Transfer,
 };
 
 use super::super::flatten::Flat;
@@ -45,7 +46,7 @@ pub(super) struct Code<'a> {
 /// The least that [`Code::estimate`] gives for so many stored elements of a point, if half of the scalar operations are
 /// done once for several.
 pub(super) fn least(count: usize, stores: usize, scalars: usize) -> f64 {
-    let started = STARTED * (stores + scalars / 2) as f64 * count.div_ceil(CHUNK.1) as f64;
+    let started = STARTED * (stores + scalars / 2) as f64 * count.div_ceil(CHUNK_ELEMENTS.1) as f64;
     count as f64 * (OPERATION * (scalars / 2) as f64 + STORE * stores as f64) + started
 }
 
@@ -54,10 +55,6 @@ const OPERATION: f64 = 0.17;
 const LOAD: f64 = 0.4;
 const STORE: f64 = 0.6;
 const STARTED: f64 = 5.0;
-/// Points of a chunk, at least and at most.
-const CHUNK: (usize, usize) = (64, 1024);
-/// Bytes of the first cache that a chunk's slots should fit.
-const CACHE: usize = 24 << 10;
 
 impl<'a> Code<'a> {
     pub(super) fn new(graph: &'a Graph, targets: &[Target<'_>]) -> Self {
@@ -92,10 +89,10 @@ impl<'a> Code<'a> {
         let operations =
             self.order.iter().filter(|node| !matches!(self.graph.get(**node).func, Func::Load(..))).count();
         let loads = self.order.len() - operations;
-        // Chunks are no shorter than this many points; with many slots they no longer stay in the first cache, and every
+        // Chunks are no shorter than this many points; with many slots they no longer stay in the cache, and every
         // instruction has to be started for few points.
-        let chunk = (CACHE / (8 * self.slots).max(1)).clamp(CHUNK.0, CHUNK.1).min(count.max(1));
-        let far = if 8 * self.slots * chunk > 2 * CACHE { 2.0 } else { 1.0 };
+        let chunk = (CHUNK_BYTES / (8 * self.slots).max(1)).clamp(CHUNK_ELEMENTS.0, CHUNK_ELEMENTS.1).min(count.max(1));
+        let far = if 8 * self.slots * chunk > 2 * CHUNK_BYTES { 2.0 } else { 1.0 };
         let started = STARTED * (self.order.len() + self.stores) as f64 * count.div_ceil(chunk) as f64;
         let moved = OPERATION * operations as f64 + LOAD * loads as f64 + STORE * self.stores as f64;
         count as f64 * far * moved + started + 1000.0
