@@ -271,26 +271,34 @@ fn differs<T: PartialEq>(x: T, y: T) -> bool {
 /// # Safety
 /// As [`unary`].
 pub(super) unsafe fn select(kind: Kind, mask: *const u8, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
-    struct Loop<T>(Range, std::marker::PhantomData<T>);
-    impl<T: Copy> Work for Loop<T> {
-        type Output = ();
-        #[inline(always)]
-        fn run(self) {
-            let range = self.0;
-            // SAFETY: the caller of `select` promises it.
-            let (mask, x, y, out) =
-                unsafe { (range.read::<u8>(0), range.read::<T>(1), range.read::<T>(2), range.write::<T>()) };
-            for (((out, &mask), &x), &y) in out.iter_mut().zip(mask).zip(x).zip(y) {
-                *out = if mask != 0 { x } else { y };
+    /// With masks: of a choice between two loads the compiler makes a gather.
+    macro_rules! choose {
+        ($range:expr, $bits:ident) => {{
+            struct Loop(Range);
+            impl Work for Loop {
+                type Output = ();
+                #[inline(always)]
+                fn run(self) {
+                    let range = self.0;
+                    // SAFETY: the caller of `select` promises it.
+                    let (mask, x, y, out) = unsafe {
+                        (range.read::<u8>(0), range.read::<$bits>(1), range.read::<$bits>(2), range.write::<$bits>())
+                    };
+                    for (((out, &mask), &x), &y) in out.iter_mut().zip(mask).zip(x).zip(y) {
+                        let keep = $bits::from(mask != 0).wrapping_neg();
+                        *out = (x & keep) | (y & !keep);
+                    }
+                }
             }
-        }
+            dispatch(Loop($range))
+        }};
     }
     let range = Range { from: [mask, x, y], to: out, n };
     // Numbers of one width are chosen alike.
     match kind.size() {
-        1 => dispatch(Loop::<u8>(range, std::marker::PhantomData)),
-        4 => dispatch(Loop::<u32>(range, std::marker::PhantomData)),
-        _ => dispatch(Loop::<u64>(range, std::marker::PhantomData)),
+        1 => choose!(range, u8),
+        4 => choose!(range, u32),
+        _ => choose!(range, u64),
     }
 }
 

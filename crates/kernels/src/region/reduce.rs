@@ -8,7 +8,7 @@ use crate::float::Float;
 const LANES: usize = 32;
 /// Elements of a piece of what is left of them.
 const VECTOR: usize = 8;
-/// Rows that are added to sums at once, which are read and written once for them.
+/// Rows that are added to sums in one go, which are read and written once for them.
 const ROWS: usize = 4;
 
 /// Elements that can be joined.
@@ -209,14 +209,9 @@ fn fold<T: Joined>(join: Join, x: impl Elements<T>) -> T {
     for at in (0..whole).step_by(LANES) {
         join_block(join, &mut lanes, 0, x.block::<LANES>(at));
     }
-    // The rest by vectors, then one by one.
-    let mut at = whole;
-    while at + VECTOR <= count {
-        join_block(join, &mut lanes, at - whole, x.block::<VECTOR>(at));
-        at += VECTOR;
-    }
-    for at in at..count {
-        join_block(join, &mut lanes, at - whole, x.block::<1>(at));
+    if whole < count {
+        // Apart, so that the lanes of whole blocks stay in registers, whose numbers have to be known.
+        lanes = with_rest(join, lanes, &x, whole);
     }
     let mut width = LANES / 2;
     while width > 0 {
@@ -226,6 +221,20 @@ fn fold<T: Joined>(join: Join, x: impl Elements<T>) -> T {
         width /= 2;
     }
     lanes[0]
+}
+
+/// The lanes with the elements from `whole` on: by vectors, then one by one.
+#[inline(always)]
+fn with_rest<T: Joined>(join: Join, mut lanes: [T; LANES], x: &impl Elements<T>, whole: usize) -> [T; LANES] {
+    let (mut at, count) = (whole, x.count());
+    while at + VECTOR <= count {
+        join_block(join, &mut lanes, at - whole, x.block::<VECTOR>(at));
+        at += VECTOR;
+    }
+    for at in at..count {
+        join_block(join, &mut lanes, at - whole, x.block::<1>(at));
+    }
+    lanes
 }
 
 /// Each row of `cols` elements joined.
@@ -266,25 +275,30 @@ pub(super) fn dot_cols<T: Joined + Float>(x: &[T], y: &[T], out: &mut [T], cols:
     dispatch(Rows(x, y, out, cols));
 }
 
-/// `sums[k] = step(sums[k], row, k)` for every row in order, several rows in one go.
+/// `sums[k] = step(sums[k], weight(r), y[r, k])` for every row in order, several rows in one go.
 #[inline(always)]
-fn by_rows<T: Copy, R>(rows: usize, sums: &mut [T], row: impl Fn(usize) -> R, step: impl Fn(T, &R, usize) -> T) {
-    let whole = rows / ROWS * ROWS;
-    for first in (0..whole).step_by(ROWS) {
-        let some: [R; ROWS] = std::array::from_fn(|r| row(first + r));
-        for (k, sum) in sums.iter_mut().enumerate() {
-            let mut total = *sum;
-            for row in &some {
-                total = step(total, row, k);
-            }
-            *sum = total;
+fn by_rows<T: Copy, W: Copy>(y: &[T], sums: &mut [T], weight: impl Fn(usize) -> W, step: impl Fn(T, W, T) -> T) {
+    let cols = sums.len();
+    let groups = y.chunks_exact(ROWS * cols);
+    let last = groups.remainder();
+    let mut row = 0;
+    // Zipped: of an index that is checked, the compiler leaves the last elements of every row to a loop one by one.
+    for group in groups {
+        let (a, group) = group.split_at(cols);
+        let (b, group) = group.split_at(cols);
+        let (c, d) = group.split_at(cols);
+        let [p, q, r, s] = std::array::from_fn(|k| weight(row + k));
+        for ((((sum, &a), &b), &c), &d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *sum = step(step(step(step(*sum, p, a), q, b), r, c), s, d);
         }
+        row += ROWS;
     }
-    for r in whole..rows {
-        let row = row(r);
-        for (k, sum) in sums.iter_mut().enumerate() {
-            *sum = step(*sum, &row, k);
+    for y in last.chunks_exact(cols) {
+        let weight = weight(row);
+        for (sum, &y) in sums.iter_mut().zip(y) {
+            *sum = step(*sum, weight, y);
         }
+        row += 1;
     }
 }
 
@@ -295,10 +309,7 @@ pub(super) fn join_rows<T: Joined>(join: Join, x: &[T], sums: &mut [T]) {
         type Output = ();
         #[inline(always)]
         fn run(self) {
-            let Rows(x, sums) = self;
-            let cols = sums.len();
-            let row = |r: usize| &x[r * cols..][..cols];
-            by_rows(x.len() / cols.max(1), sums, row, |sum, x, k| T::join(named(JOIN), sum, x[k]));
+            by_rows(self.0, self.1, |_| (), |sum, (), x| T::join(named(JOIN), sum, x));
         }
     }
     for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, sums)));
@@ -312,14 +323,13 @@ pub(super) fn dot_rows<T: Joined + Float>(x: &[T], y: &[T], sums: &mut [T]) {
         #[inline(always)]
         fn run(self) {
             let Rows(x, y, sums) = self;
-            let cols = sums.len();
-            let rows = y.len() / cols.max(1);
-            if x.len() == y.len() {
-                let row = |r: usize| (&x[r * cols..][..cols], &y[r * cols..][..cols]);
-                by_rows(rows, sums, row, |sum, (x, y), k| sum + x[k] * y[k]);
-            } else {
-                let row = |r: usize| (x[r], &y[r * cols..][..cols]);
-                by_rows(rows, sums, row, |sum, (x, y), k| sum + *x * y[k]);
+            if x.len() != y.len() {
+                return by_rows(y, sums, |r| x[r], |sum, x, y| sum + x * y);
+            }
+            for (x, y) in x.chunks_exact(sums.len()).zip(y.chunks_exact(sums.len())) {
+                for ((sum, &x), &y) in sums.iter_mut().zip(x).zip(y) {
+                    *sum = *sum + x * y;
+                }
             }
         }
     }
