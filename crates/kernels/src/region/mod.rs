@@ -1,7 +1,7 @@
 //! Regions: straight-line programs over the elements of arrays, run chunk by chunk.
 //!
 //! A region walks `groups * rows * cols` elements in row-major order. A *chunk* is a few whole rows; its intermediate
-//! values live in *slots*, pieces of a scratch that stays in the nearest cache, and every [`Instr`] is a vector loop over
+//! values live in *slots*, pieces of a scratch that stays in the nearest caches, and every [`Instr`] is a vector loop over
 //! a chunk. A value has an element for each column of each row ([`Level::Full`]) or one for each row ([`Level::Row`]).
 //! Rows are joined along their columns inside a chunk, so that a softmax or a layer norm is one pass; sums over rows or
 //! over everything go to accumulators, one result per group.

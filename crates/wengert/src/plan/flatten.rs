@@ -33,13 +33,23 @@ struct Flattener {
     b: Builder,
     views: Vec<View>,
     literals: Vec<Option<Literal>>,
+    how: Flattening,
     /// What has been copied already.
     copies: HashMap<View, Value>,
 }
 
-/// Flattens a Program. If `written`, every output is a computed value of its own.
-pub(super) fn flatten(program: &Program, written: bool) -> Flat {
-    let mut f = Flattener { b: Builder::new(), views: Vec::new(), literals: Vec::new(), copies: HashMap::new() };
+/// How a Program is flattened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flattening {
+    /// Whether every output is a computed value of its own.
+    pub(super) written: bool,
+    /// Whether equal copies are made once.
+    pub(super) keeps_copies: bool,
+}
+
+/// Flattens a Program.
+pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
+    let mut f = Flattener { b: Builder::new(), views: Vec::new(), literals: Vec::new(), how, copies: HashMap::new() };
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {
         args.push(f.b.input(name, ty.clone()));
@@ -51,7 +61,7 @@ pub(super) fn flatten(program: &Program, written: bool) -> Flat {
     for output in outputs {
         let mut base = f.in_order(output);
         base = f.views[base.index()].base;
-        if written && (base.index() < args.len() || bases.contains(&base)) {
+        if how.written && (base.index() < args.len() || bases.contains(&base)) {
             base = f.op(Unary::Detach, &[base]);
         }
         bases.push(base);
@@ -90,10 +100,10 @@ impl Flattener {
         self.ops(op, args)[0]
     }
 
-    /// The elements of a value in memory of their own; the same copy for the same elements.
+    /// The elements of a value in memory of their own.
     fn copy(&mut self, value: Value) -> Value {
         let view = self.views[value.index()].clone();
-        if self.literals[value.index()].is_some() {
+        if self.literals[value.index()].is_some() || !self.how.keeps_copies {
             return self.op(Unary::Detach, &[value]);
         }
         if let Some(&copy) = self.copies.get(&view) {

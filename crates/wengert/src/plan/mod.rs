@@ -33,7 +33,7 @@ use crate::program::{Program, Value};
 use buffers::Life;
 use cluster::{Clusters, cluster};
 pub use explain::{Detail, StepInfo, StepKind, Summary};
-use flatten::{Flat, flatten};
+use flatten::{Flat, Flattening, flatten};
 use kernel::{Kernel, bytes, kind};
 use kernels::Planes;
 use lanes::Item;
@@ -261,9 +261,10 @@ enum Results {
 }
 
 fn build(program: &Program, options: &Options, results: Results, donated: &[bool], effort: Effort) -> Plan {
-    let mut flat = flatten(program, results == Results::Written);
+    let how = Flattening { written: results == Results::Written, keeps_copies: effort.keeps_copies };
+    let mut flat = flatten(program, how);
     if let Some(turned) = turn::turned(&flat) {
-        flat = flatten(&turned, results == Results::Written);
+        flat = flatten(&turned, how);
     }
     let items = lanes::items(&flat);
     let mut clusters = cluster(&flat, &items);

@@ -39,6 +39,10 @@ pub(super) struct Place {
 pub(super) fn is_symmetric(flat: &Flat, op: &Einsum, args: [Value; 2]) -> bool {
     let lone =
         |own: &[u8], other: &[u8]| -> Vec<u8> { own.iter().copied().filter(|label| !other.contains(label)).collect() };
+    if !flat.program.ty(args[0]).dtype.is_float() {
+        // Quotients of integers are cut off.
+        return false;
+    }
     let (&[i], &[j]) = (&lone(op.lhs(), op.rhs())[..], &lone(op.rhs(), op.lhs())[..]) else { return false };
     // The strides of the array by label, with one name for the rows of the result and for its columns.
     let array = |value: Value, labels: &[u8], own: u8| {

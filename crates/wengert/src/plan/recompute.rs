@@ -23,13 +23,15 @@ pub(super) struct Effort {
     function: Option<usize>,
     /// How many bytes may be read again for one that is not stored.
     reads: usize,
+    /// Whether a copy of a view is kept for whoever reads the same elements later, instead of being made again.
+    pub(super) keeps_copies: bool,
 }
 
 /// What pays by itself first, then ever more work for less memory.
 pub(super) const EFFORTS: [Effort; 3] = [
-    Effort { work: 8, function: None, reads: 2 },
-    Effort { work: 64, function: Some(8), reads: 4 },
-    Effort { work: 1024, function: Some(8), reads: 64 },
+    Effort { work: 8, function: None, reads: 2, keeps_copies: true },
+    Effort { work: 64, function: Some(8), reads: 4, keeps_copies: false },
+    Effort { work: 1024, function: Some(8), reads: 64, keeps_copies: false },
 ];
 
 /// Moves cheap values into the regions that read them. `results` says which values the caller gets.
