@@ -60,6 +60,8 @@ const FEW: usize = 16;
 const SIDE: [usize; 2] = [96, 256];
 /// That of the first cut, into two.
 const HALF: usize = 64;
+/// That of what is not packed.
+const BLOCK: usize = 32;
 
 /// The rows from which half of a symmetric result is computed: below, narrow panels take what is saved.
 const HALVED: usize = 96;
@@ -431,13 +433,15 @@ impl Tiles {
         let mut counts = [1, 1];
         while 2 * counts[0] * counts[1] <= TILES.min(work / GRAIN) {
             let sides = [m.div_ceil(counts[0]), n.div_ceil(counts[1])];
-            let longer = usize::from(sides[1] > sides[0]);
+            // Of a square, halves of columns are whole vectors.
+            let longer = usize::from(sides[1] >= sides[0]);
             // A vector has one side only, and no packing that speaks against short ones.
             let shortest = match method {
                 Method::Vector => 16,
+                Method::Blocks => BLOCK,
                 // A second thread is worth more than its packing.
-                Method::Blocks | Method::Library if counts == [1, 1] => HALF,
-                Method::Blocks | Method::Library => SIDE[usize::from(counts[0] * counts[1] >= FEW)],
+                Method::Library if counts == [1, 1] => HALF,
+                Method::Library => SIDE[usize::from(counts[0] * counts[1] >= FEW)],
             };
             if sides[longer] < 2 * shortest {
                 break;
