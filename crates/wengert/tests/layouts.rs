@@ -175,6 +175,7 @@ fn operands_that_many_tiles_gather_are_copied_first() {
     check(&program);
     let plan = plan(&program);
     assert_eq!((plan.step_count(), count(&plan, StepKind::Product)), (2, 1), "a copy and a product");
+    assert!(plan.explain(Detail::Steps).contains("f32[96,80]"), "the copy has the rows that the product reads");
     // With the operands exchanged, the columns of the result are those of the left one.
     check(&parsed(
         "program(v0: f32[80,96], v1: f32[512,96]) { v2: f32[512,80] = einsum[spec=\"ab,cb->ca\"] v0 v1; return v2 }",
@@ -198,7 +199,14 @@ fn the_gradient_of_slices_is_joined_without_padding() {
     let gradient = program.vjp(&[true]).expect("it has a derivative").optimize();
     let text = gradient.to_string();
     assert!(text.contains("concat") && !text.contains("pad"), "{text}");
-    check(&gradient);
+    let x: Vec<f64> = check(&gradient)[0].to_f64();
+    let args = [Array::new(&[4, 9], x.clone()), Array::new(&[], vec![1.0])];
+    let found = plan(&gradient).eval(&args).expect("it runs").remove(1).to_f64();
+    let wanted = |at: usize| {
+        let [a, b, c] = [0, 3, 6].map(|start| x[at / 9 * 9 + start + at % 3]);
+        [b * c.sin(), a * c.sin(), a * b * c.cos()][at % 9 / 3]
+    };
+    assert!((0..36).all(|at| (found[at] - wanted(at)).abs() < 1e-12), "{found:?}");
     // Two parts with a gap between them keep what is around.
     for (first, second) in [("[0,3], limit=[4,6]", "[0,6], limit=[4,8]"), ("[0,0], limit=[4,3]", "[0,5], limit=[4,7]")]
     {
