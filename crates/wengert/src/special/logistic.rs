@@ -81,7 +81,7 @@ pub(crate) fn gelu_tanh(x: f64) -> f64 {
 ///
 /// `s (1 + x w' t)` with `w = 2 sqrt(2/pi) (x + 0.044715 x^3)`, `s = sigmoid(w)` and `t = sigmoid(-w)`.
 /// The limit at `-inf` is `-0`, at `inf` it is 1; NaN gives NaN.
-/// Measured: at most 4 u, of 1/4 around the zero near -0.75.
+/// Tested: within 10 u of the kernels' value, of 1/4 around the zero near -0.75; theirs is within 5 u of the exact one.
 pub(crate) fn gelu_tanh_slope(x: f64) -> f64 {
     if x.abs() > 50.0 {
         return if x > 0.0 { 1.0 } else { -0.0 };
