@@ -151,11 +151,19 @@ fn chains_are_turned_only_for_products() {
         v3: f64[60,90] = square v2
         v4: f64[60,60] = einsum[spec=\"ab,cb->ac\"] v3 v3";
     // Read by a product alone; a result too; added up too; beside an array that lies in order.
-    check(&parsed(&format!("program(v0: f64[90,60]) {{{body}\n return v4 }}")));
-    check(&parsed(&format!("program(v0: f64[90,60]) {{{body}\n return v4 v3 }}")));
-    check(&parsed(&format!("program(v0: f64[90,60]) {{{body}\n v5: f64[60] = sum[axes=[1]] v2\n return v4 v5 }}")));
     let mixed = body.replace("square v2", "mul v2 v9");
-    check(&parsed(&format!("program(v0: f64[90,60], v9: f64[60,90]) {{{mixed}\n return v4 }}")));
+    for (text, is_turned) in [
+        (format!("program(v0: f64[90,60]) {{{body}\n return v4 }}"), true),
+        (format!("program(v0: f64[90,60]) {{{body}\n return v4 v3 }}"), false),
+        (format!("program(v0: f64[90,60]) {{{body}\n v5: f64[60] = sum[axes=[1]] v2\n return v4 v5 }}"), false),
+        (format!("program(v0: f64[90,60], v9: f64[60,90]) {{{mixed}\n return v4 }}"), false),
+    ] {
+        let program = parsed(&text);
+        check(&program);
+        // A turned chain reads the array where it lies; others gather it.
+        let instructions = plan(&program).explain(Detail::Instructions);
+        assert_eq!(!instructions.contains("load in0"), is_turned, "{text}\n{instructions}");
+    }
     // Three axes, of which the products take one as their batch.
     check(&parsed(
         "program(v0: f64[40,5,60], v1: f64[5,60,7]) {
