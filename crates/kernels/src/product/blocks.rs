@@ -2,15 +2,15 @@
 //!
 //! The result is cut into stripes of two vectors, and these into blocks of a few rows. A block is
 //! summed over k in registers, in the order of k, so an element has the same bits wherever it lies
-//! in the result. The right operand is read in place if its rows are contiguous; otherwise, and at
-//! the right edge, its next [`DEPTH`] rows are gathered into a panel on the stack and filled up
-//! with zeros, of which nothing comes to light.
+//! in the result. The right operand is read in place if its rows are contiguous and near each other;
+//! otherwise, and at the right edge, its next [`DEPTH`] rows are gathered into a panel on the stack
+//! and filled up with zeros, of which nothing comes to light.
 //!
 //! The shape of the blocks is that of the usual kernels of matrix products (Goto and van de Geijn,
 //! Anatomy of high-performance matrix multiplication, 2008).
 
 use super::number::{Number, Task, View};
-use super::registers::{Lanes, Vector};
+use super::registers::{LINE, Lanes, Vector, prefetch};
 use crate::{Level, Work, dispatch_at, machine_level};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};
@@ -19,6 +19,12 @@ use std::mem::MaybeUninit;
 
 /// Rows of the right operand that a panel holds: 16 KiB at 128 bytes a row.
 const DEPTH: usize = 128;
+/// Rows of the left operand that all stripes read before the next ones: 120 KiB of the second cache at most. Whole blocks of
+/// every level.
+const ROWS_AT_ONCE: usize = 120;
+/// Bytes from row to row of the right operand from which it is copied: every row lies on a page of its own, and many fall
+/// into few sets of the cache.
+const FAR: usize = 4096;
 
 /// Whether multiply-add is one instruction everywhere; on x86-64 it is from AVX2 on.
 const ALWAYS_FUSED: bool = cfg!(target_arch = "aarch64");
@@ -60,21 +66,31 @@ impl<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> Work for Block
     #[inline(always)]
     fn run(self) {
         let task = &self.0;
-        let [_, k, n] = task.dims;
+        let [m, k, n] = task.dims;
         if k == 0 {
             clear(task);
             return;
         }
-        let mut j = 0;
-        while j < n {
-            // A narrower stripe for the rest, rather than sums of zeros.
-            j += match n - j {
-                columns if columns > V::LANES => stripe::<V, 2, ROWS>(task, j),
-                columns if columns > L::LANES => stripe::<V, 1, ROWS>(task, j),
-                _ => stripe::<L, 1, ROWS>(task, j),
-            };
+        for (p, first) in (0..k).step_by(DEPTH).flat_map(|p| (0..m).step_by(ROWS_AT_ONCE).map(move |i| (p, i))) {
+            let part = Part { rows: first..m.min(first + ROWS_AT_ONCE), p, depth: DEPTH.min(k - p) };
+            let mut j = 0;
+            while j < n {
+                // A narrower stripe for the rest, rather than sums of zeros.
+                j += match n - j {
+                    columns if columns > V::LANES => stripe::<V, 2, ROWS>(task, &part, j),
+                    columns if columns > L::LANES => stripe::<V, 1, ROWS>(task, &part, j),
+                    _ => stripe::<L, 1, ROWS>(task, &part, j),
+                };
+            }
         }
     }
+}
+
+/// Rows of the result, and of the sums over k.
+struct Part {
+    rows: std::ops::Range<usize>,
+    p: usize,
+    depth: usize,
 }
 
 /// The product if k is 0: zeros, or what was there.
@@ -91,33 +107,50 @@ fn clear<T: Number>(task: &Task<T>) {
 
 /// The columns from `j` on, at most `COUNT` vectors of them; returns how many that is.
 #[inline(always)]
-fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(task: &Task<V::Number>, j: usize) -> usize {
-    let [m, k, n] = task.dims;
+fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(task: &Task<V::Number>, part: &Part, j: usize) -> usize {
+    let &Part { ref rows, p, depth } = part;
     let width = COUNT * V::LANES;
-    let columns = width.min(n - j);
+    let columns = width.min(task.dims[2] - j);
     let mut panel = [const { MaybeUninit::<[V; COUNT]>::uninit() }; DEPTH];
-    for p in (0..k).step_by(DEPTH) {
-        let depth = DEPTH.min(k - p);
-        let mut right = task.b.at(p, j);
-        if columns < width || right.strides[1] != 1 {
-            gather::<V, COUNT>(right, columns, &mut panel[..depth]);
-            right = View { start: panel.as_ptr().cast(), strides: [width as isize, 1] };
+    let mut right = task.b.at(p, j);
+    let whole = columns == width && right.strides[1] == 1;
+    let far = right.strides[0].unsigned_abs().saturating_mul(size_of::<V::Number>()) >= FAR;
+    if !whole || (far && rows.len() >= 3 * ROWS) {
+        match whole {
+            true => copy::<V, COUNT>(right, &mut panel[..depth]),
+            false => gather::<V, COUNT>(right, columns, &mut panel[..depth]),
         }
-        let block = Block { depth, right, columns, add: task.add || p > 0 };
-        let mut i = 0;
-        while i + ROWS <= m {
-            block.rows::<V, COUNT, ROWS>(task, [i, p, j]);
-            i += ROWS;
-        }
-        while i + 2 <= m {
-            block.rows::<V, COUNT, 2>(task, [i, p, j]);
-            i += 2;
-        }
-        if i < m {
-            block.rows::<V, COUNT, 1>(task, [i, p, j]);
-        }
+        right = View { start: panel.as_ptr().cast(), strides: [width as isize, 1] };
+    }
+    let block = Block { depth, right, columns, add: task.add || p > 0 };
+    let mut i = rows.start;
+    while i + ROWS <= rows.end {
+        block.rows::<V, COUNT, ROWS>(task, [i, p, j]);
+        i += ROWS;
+    }
+    while i + 2 <= rows.end {
+        block.rows::<V, COUNT, 2>(task, [i, p, j]);
+        i += 2;
+    }
+    if i < rows.end {
+        block.rows::<V, COUNT, 1>(task, [i, p, j]);
     }
     columns
+}
+
+/// Writes rows of `right`, which are whole vectors, into `panel`, and asks for those of the next panel.
+#[inline(always)]
+fn copy<V: Vector, const COUNT: usize>(right: View<V::Number>, panel: &mut [MaybeUninit<[V; COUNT]>]) {
+    for (q, row) in panel.iter_mut().enumerate() {
+        let from = right.at(q, 0).start;
+        // SAFETY: row `q` of `right` has `COUNT` contiguous vectors within the dimensions of the task, whose maker says
+        // that its elements can be read, and `dispatch_at` that the vectors are there. Test `rows_that_lie_far_apart`.
+        row.write(std::array::from_fn(|l| unsafe { V::read(from.wrapping_add(l * V::LANES)) }));
+        let next = right.at(q + DEPTH, 0).start;
+        for l in 0..size_of::<[V; COUNT]>().div_ceil(LINE) {
+            prefetch(next.cast::<u8>().wrapping_add(LINE * l));
+        }
+    }
 }
 
 /// Writes rows of `right` into `panel`: `columns` elements, then zeros.
@@ -176,6 +209,8 @@ impl<T: Number> Block<T> {
         let mut sums = [[unsafe { V::splat(T::default()) }; COUNT]; M];
         let (mut left, mut right) = (left, self.right);
         for _ in 0..self.depth {
+            // Where the columns lie far apart, as in a transposed matrix, nothing else fetches those of the next part in time.
+            prefetch(left.at(0, DEPTH).start.cast());
             // SAFETY: `right` has `depth` rows of `COUNT` vectors: it is the panel, which `gather`
             // has filled so far, or a part of `b` that is as wide. Test as above.
             let row: [V; COUNT] = std::array::from_fn(|l| unsafe { V::read(right.start.wrapping_add(l * V::LANES)) });

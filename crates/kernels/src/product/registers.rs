@@ -7,6 +7,22 @@
 
 use super::number::Number;
 
+/// Bytes of a line of the cache.
+pub(super) const LINE: usize = 64;
+
+/// Asks for the line of the cache at an address, which need not be one of anything.
+#[inline(always)]
+pub(super) fn prefetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the instruction reads nothing that the program sees, and ignores addresses that cannot be read; it is in the
+    // baseline. Test `rows_that_lie_far_apart`.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// Some numbers that are computed with at once.
 ///
 /// # Safety

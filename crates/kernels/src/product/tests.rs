@@ -193,6 +193,30 @@ fn blocks_agree_with_the_triple_loop() {
     }
 }
 
+/// Rows that are copied before they are read, and more of them than are read at once; with and without whole vectors.
+fn check_far<T: Tested>() {
+    const GAP: isize = 1100;
+    for (dims, level) in
+        [[130, 140, 64], [29, 300, 37], [121, 3, 16]].into_iter().flat_map(|d| Level::ALL.map(|l| (d, l)))
+    {
+        let [m, k, n] = dims;
+        for near in [[GAP, 1], [-GAP, 1], [1, GAP]] {
+            let (a, b) = (Layout::new([m, k], [near[1], near[0]]), Layout::new([k, n], near));
+            for c in &results([m, n])[..2] {
+                check::<T>(dims, [a, b, *c], Accumulate::Add, level, Through::Blocks);
+                check::<T>(dims, [a, b, *c], Accumulate::Overwrite, level, Through::Products);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_lie_far_apart() {
+    check_far::<f32>();
+    check_far::<f64>();
+    check_far::<i64>();
+}
+
 #[test]
 fn the_library_agrees_with_the_triple_loop() {
     for dims in [[1, 1, 1], [5, 6, 1], [1, 9, 40], [3, 2, 70], [6, 130, 35], [65, 16, 13], [67, 3, 129], [20, 600, 17]]
