@@ -72,11 +72,30 @@ impl Double {
     /// `other` must be neither zero nor so large that its reciprocal is subnormal.
     #[inline(always)]
     pub(crate) fn over(self, other: Double) -> Double {
-        let reciprocal = 1.0 / other.hi;
+        let (q, rest) = self.divided(other, 1.0 / other.hi);
+        fast_two_sum(q, rest)
+    }
+
+    /// The same, rounded to one number.
+    #[inline(always)]
+    pub(crate) fn quotient(self, other: Double) -> f64 {
+        self.over_about(other, 1.0 / other.hi)
+    }
+
+    /// The quotient rounded to one number, given the reciprocal of `other` to a few units in the last place.
+    #[inline(always)]
+    pub(crate) fn over_about(self, other: Double, reciprocal: f64) -> f64 {
+        let (q, rest) = self.divided(other, reciprocal);
+        q + rest
+    }
+
+    /// The quotient to a few units in the last place, and what is missing.
+    #[inline(always)]
+    fn divided(self, other: Double, reciprocal: f64) -> (f64, f64) {
         let q = self.hi * reciprocal;
         let p = two_product(q, other.hi);
         let rest = ((self.hi - p.hi) - p.lo) + (self.lo - q * other.lo);
-        fast_two_sum(q, rest * reciprocal)
+        (q, rest * reciprocal)
     }
 
     /// The pair rounded to one number.
@@ -143,6 +162,7 @@ mod tests {
             let back = n.over(d).times(d);
             let gap = (back.hi - n.hi) + (back.lo - n.lo);
             assert!(gap.abs() <= n.hi.abs() * 2f64.powi(-97), "{:e} {:e}", w[0], w[1]);
+            assert_eq!(n.quotient(d), n.over(d).sum());
         }
     }
 }

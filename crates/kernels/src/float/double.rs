@@ -1,6 +1,6 @@
 //! `f64`: the functions of [`math`](crate::math), one number at a time.
 
-use super::{Float, plain_functions, power_by_squaring, powers_by_squaring, slice_function};
+use super::{Float, plain_functions, power_by_squaring, powers_by_squaring, repair, slice_function};
 use crate::math::{
     activation, arc, error_function, exponential, hyperbolic, inverse_hyperbolic, logarithm, power, root, trigonometric,
 };
@@ -54,7 +54,7 @@ impl Float for f64 {
         sinh = hyperbolic::sinh_one;
         cosh = hyperbolic::cosh_one;
         tanh = hyperbolic::tanh_one;
-        sech2 = activation::sech2_one;
+        sech2 = hyperbolic::sech2_one;
         asinh = inverse_hyperbolic::asinh_one;
         acosh = inverse_hyperbolic::acosh_one;
         atanh = inverse_hyperbolic::atanh_one;
@@ -89,12 +89,29 @@ impl Float for f64 {
         if large(self) { f64::tan(self) } else { trigonometric::tan_one(self) }
     }
     #[inline(always)]
+    fn tanh_sech2(self) -> (f64, f64) {
+        hyperbolic::tanh_sech2_one(self)
+    }
+    #[inline(always)]
     fn powi(self, n: i32) -> f64 {
         power_by_squaring(self, n)
     }
 
     slice_function!(sin_slice, f64, trigonometric::sin_one, large, f64::sin);
     slice_function!(cos_slice, f64, trigonometric::cos_one, large, f64::cos);
+    #[inline(always)]
+    fn sin_cos_slice(x: &[f64], sine: &mut [f64], cosine: &mut [f64]) {
+        assert_eq!([sine.len(), cosine.len()], [x.len(); 2], "the slices have one length");
+        let mut any = false;
+        for ((sine, cosine), &x) in sine.iter_mut().zip(&mut *cosine).zip(x) {
+            (*sine, *cosine) = trigonometric::sin_cos_one(x);
+            any |= large(x);
+        }
+        if any {
+            repair(x, sine, large, f64::sin);
+            repair(x, cosine, large, f64::cos);
+        }
+    }
     slice_function!(tan_slice, f64, trigonometric::tan_one, large, f64::tan);
     #[inline(always)]
     fn powi_slice(x: &[f64], n: i32, y: &mut [f64]) {

@@ -126,6 +126,8 @@ pub trait Float:
     /// `1 / cosh(x)^2`, the derivative of `tanh`; decays like `4 e^-2|x|` down to the subnormal
     /// numbers.
     fn sech2(self) -> Self;
+    /// [`tanh`](Float::tanh) and [`sech2`](Float::sech2), with the same bits.
+    fn tanh_sech2(self) -> (Self, Self);
     /// Inverse of `sinh`.
     fn asinh(self) -> Self;
     /// Inverse of `cosh`; NaN below one.
@@ -211,6 +213,12 @@ pub trait Float:
     ///
     /// If the slices differ in length.
     fn cos_slice(x: &[Self], y: &mut [Self]);
+    /// [`sin_slice`](Float::sin_slice) and [`cos_slice`](Float::cos_slice) at once.
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    fn sin_cos_slice(x: &[Self], sine: &mut [Self], cosine: &mut [Self]);
     /// `y = tan(x)` in vector code, with the same bits as [`tan`](Float::tan); see
     /// [`sin_slice`](Float::sin_slice).
     ///

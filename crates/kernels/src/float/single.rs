@@ -87,12 +87,22 @@ impl Float for f32 {
         if large(self) { trigonometric::tan_large(self) } else { trigonometric::tan(self) }
     }
     #[inline(always)]
+    fn tanh_sech2(self) -> (f32, f32) {
+        // The one is a quotient of polynomials, the other an exponential: they share nothing but the loop.
+        (exponential::tanh(self), exponential::sech2(self))
+    }
+    #[inline(always)]
     fn powi(self, n: i32) -> f32 {
         power_by_squaring(f64::from(self), n) as f32
     }
 
     slice_function!(sin_slice, f32, trigonometric::sin, large, trigonometric::sin_large);
     slice_function!(cos_slice, f32, trigonometric::cos, large, trigonometric::cos_large);
+    #[inline(always)]
+    fn sin_cos_slice(x: &[f32], sine: &mut [f32], cosine: &mut [f32]) {
+        Self::sin_slice(x, sine);
+        Self::cos_slice(x, cosine);
+    }
     slice_function!(tan_slice, f32, trigonometric::tan, large, trigonometric::tan_large);
     #[inline(always)]
     fn powi_slice(x: &[f32], n: i32, y: &mut [f32]) {

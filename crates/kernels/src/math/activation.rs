@@ -1,4 +1,4 @@
-//! `silu`, the two forms of `gelu`, the slope of one, `sech2`, `logaddexp`, `xlogy`.
+//! `silu`, the two forms of `gelu`, the slope of one, `logaddexp`, `xlogy`.
 
 use super::error_function::{erf_rest, scaled_erfc};
 use super::exponential::{Reduced, exp_one, reduce};
@@ -31,7 +31,7 @@ fn times_sigmoid(x: f64, w: f64, low: f64) -> f64 {
     let left = two_product(x, e.hi);
     let left = Double { hi: left.hi, lo: left.lo + x * e.lo };
     let numerator = Double { hi: select(right, x, left.hi), lo: select(right, 0.0, left.lo) };
-    scale(numerator.over(denominator).sum(), select(right, 0.0, k))
+    scale(numerator.quotient(denominator), select(right, 0.0, k))
 }
 
 /// What both ends of an activation are: `x` on the right, zero with the sign of `x` on the left,
@@ -107,18 +107,6 @@ pub(crate) fn gelu_erf_one(x: f64) -> f64 {
     with_ends(x, 40.0, y)
 }
 
-/// `1 / cosh(x)^2 = 4 e / (1 + e)^2` with `e = e^-2|x|`.
-#[inline(always)]
-pub(crate) fn sech2_one(x: f64) -> f64 {
-    let Reduced { k, r, t } = reduce(clamp(-2.0 * x.abs(), -760.0, 0.0), 0.0);
-    let head = fast_two_sum(1.0, r);
-    let e = fast_two_sum(head.hi, head.lo + t);
-    let factor = power_of_two(select(k < -64.0, -64.0, k));
-    let head = fast_two_sum(1.0, factor * e.hi);
-    let total = Double { hi: head.hi, lo: head.lo + factor * e.lo };
-    scale(e.over(total.times(total)).sum(), k + 2.0)
-}
-
 /// `max + ln(1 + e^(min - max))`; the error is relative to the larger of `|max|` and the result.
 #[inline(always)]
 pub(crate) fn logaddexp_one(x: f64, y: f64) -> f64 {
@@ -175,13 +163,6 @@ lanes! {
     /// assert_eq!(wengert_kernels::math::gelu_tanh_slope([0.0, 40.0, -40.0]), [0.5, 1.0, -0.0]);
     /// ```
     pub gelu_tanh_slope = gelu_tanh_slope_one;
-
-    /// `1 / cosh(x)^2`, the derivative of [`tanh`](super::tanh), accurate in the tails.
-    ///
-    /// ```
-    /// assert_eq!(wengert_kernels::math::sech2([0.0, 400.0]), [1.0, 0.0]);
-    /// ```
-    pub sech2 = sech2_one;
 }
 
 lanes2! {

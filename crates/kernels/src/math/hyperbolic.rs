@@ -7,7 +7,7 @@
 use super::exponential::{Reduced, reduce};
 use super::logarithm::log1p_pair;
 use super::{clamp, power_of_two, scale, select};
-use crate::double::{Double, fast_two_sum, two_sum};
+use crate::double::{Double, fast_two_sum, square};
 use crate::polynomial::degree7;
 
 /// `(sinh(x) / x - 1) / z` with `z = x^2` on `z <= 1`, error 9.4e-18.
@@ -52,22 +52,42 @@ pub(crate) fn cosh_one(x: f64) -> f64 {
     scale(high.hi + (high.lo + growing.lo), k - 1.0)
 }
 
-/// `(e^2|x| - 1) / (e^2|x| + 1)` with the sign of `x`, both divided by `2^k`.
+/// `tanh` and its derivative, from `e = e^-2|x|`: `(1 - e) / (1 + e)` with the sign of `x`, and `4 e / (1 + e)^2`.
 ///
-/// From 22 on the result rounds to one. Below 2^-28 it rounds to `x`; the formula would do,
-/// except that its pairs lose their second half to underflow.
+/// Each alone is this too: what it does not need is not computed.
+#[inline(always)]
+pub(crate) fn tanh_sech2_one(x: f64) -> (f64, f64) {
+    let exponent = -2.0 * x.abs();
+    let Reduced { k, r, t } = reduce(select(exponent < -748.0, -748.0, exponent), 0.0);
+    let head = fast_two_sum(1.0, r);
+    let scaled = fast_two_sum(head.hi, head.lo + t);
+    // Below 2^-64 it cannot be seen beside one.
+    let near = select(k < -64.0, -64.0, k);
+    let factor = power_of_two(near);
+    let e = Double { hi: factor * scaled.hi, lo: factor * scaled.lo };
+    let sum = fast_two_sum(1.0, e.hi);
+    let sum = Double { hi: sum.hi, lo: sum.lo + e.lo };
+    let difference = fast_two_sum(1.0, -e.hi);
+    let difference = fast_two_sum(difference.hi, difference.lo - e.lo);
+    let reciprocal = 1.0 / sum.hi;
+    let tanh = difference.over_about(sum, reciprocal).copysign(x);
+    let total = square(sum.hi);
+    let total = Double { hi: total.hi, lo: total.lo + 2.0 * (sum.hi * sum.lo) };
+    let sech2 = scaled.over_about(total, reciprocal * reciprocal);
+    // Below 2^-28 the tangent rounds to x; the formula would do, except that its pairs lose their second half to underflow.
+    (select(x.abs() < 3.7e-9, x, tanh), sech2 * factor * power_of_two(k - near + 2.0))
+}
+
+/// `(e^x - e^-x) / (e^x + e^-x)`.
 #[inline(always)]
 pub(crate) fn tanh_one(x: f64) -> f64 {
-    let Reduced { k, r, t } = reduce(2.0 * clamp(x.abs(), 0.0, 22.0), 0.0);
-    let decay = power_of_two(-k);
-    let head = fast_two_sum(1.0 - decay, r);
-    let numerator = fast_two_sum(head.hi, head.lo + t);
-    // The denominator is the numerator plus 2^(1-k). For k > 53 the rounding of 1 - 2^-k does
-    // not matter.
-    let total = two_sum(numerator.hi, 2.0 * decay);
-    let denominator = Double { hi: total.hi, lo: total.lo + numerator.lo };
-    let y = numerator.over(denominator).sum().copysign(x);
-    select(x.abs() < 3.7e-9, x, y)
+    tanh_sech2_one(x).0
+}
+
+/// `1 / cosh(x)^2`.
+#[inline(always)]
+pub(crate) fn sech2_one(x: f64) -> f64 {
+    tanh_sech2_one(x).1
 }
 
 /// `e^-|x|` as `2^k` times a pair; for `|x|` at most 746.
@@ -89,7 +109,7 @@ pub(crate) fn sigmoid_one(x: f64) -> f64 {
     let right = x >= 0.0;
     let numerator = Double { hi: select(right, 1.0, pair.hi), lo: select(right, 0.0, pair.lo) };
     let k = select(right, 0.0, k);
-    scale(numerator.over(denominator).sum(), k)
+    scale(numerator.quotient(denominator), k)
 }
 
 /// `max(x, 0) + ln(1 + e^-|x|)`.
@@ -123,6 +143,13 @@ lanes! {
     /// assert_eq!(wengert_kernels::math::tanh([1e-9, -50.0]), [1e-9, -1.0]);
     /// ```
     pub tanh = tanh_one;
+
+    /// `1 / cosh(x)^2`, the derivative of [`tanh`](super::tanh), accurate in the tails.
+    ///
+    /// ```
+    /// assert_eq!(wengert_kernels::math::sech2([0.0, 400.0]), [1.0, 0.0]);
+    /// ```
+    pub sech2 = sech2_one;
 
     /// Logistic function, `1 / (1 + e^-x)`. On the left it decays like `e^x`, down to the
     /// subnormal numbers.

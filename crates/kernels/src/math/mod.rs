@@ -59,11 +59,11 @@ pub(crate) mod power;
 pub(crate) mod root;
 pub(crate) mod trigonometric;
 
-pub use activation::{gelu_erf, gelu_tanh, gelu_tanh_slope, logaddexp, sech2, silu, xlogy};
+pub use activation::{gelu_erf, gelu_tanh, gelu_tanh_slope, logaddexp, silu, xlogy};
 pub use arc::{acos, asin, atan, atan2};
 pub use error_function::{erf, erfc};
 pub use exponential::{exp, exp2, expm1};
-pub use hyperbolic::{cosh, sigmoid, sinh, softplus, tanh};
+pub use hyperbolic::{cosh, sech2, sigmoid, sinh, softplus, tanh};
 pub use inverse_hyperbolic::{acosh, asinh, atanh};
 pub use logarithm::{ln, log1p, log2, log10};
 pub use power::pow;

@@ -76,7 +76,7 @@ fn by_quadrant(quadrant: u64, a: f64, b: f64) -> f64 {
 
 /// Sine and cosine for `|x| <= LARGEST` or NaN.
 #[inline(always)]
-fn sin_cos_one(x: f64) -> (f64, f64) {
+pub(crate) fn sin_cos_one(x: f64) -> (f64, f64) {
     let (quadrant, r) = reduce(x);
     let (sin, cos) = (sin_remainder(r).sum(), cos_remainder(r).sum());
     let sine = by_quadrant(quadrant, sin, cos);
@@ -104,7 +104,7 @@ pub(crate) fn tan_one(x: f64) -> f64 {
     let even = quadrant & 1 == 0;
     let numerator = Double { hi: select(even, sin.hi, -cos.hi), lo: select(even, sin.lo, -cos.lo) };
     let denominator = Double { hi: select(even, cos.hi, sin.hi), lo: select(even, cos.lo, sin.lo) };
-    let y = numerator.over(denominator).sum();
+    let y = numerator.quotient(denominator);
     select(x.abs() < 1e-8, x, y)
 }
 

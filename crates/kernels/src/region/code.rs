@@ -151,6 +151,28 @@ pub enum Pair {
     AddAdd,
 }
 
+/// Two functions of one argument whose work is mostly the same: the bits are those of each alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Twin {
+    /// [`Unary::Tanh`] and its derivative, [`Unary::Sech2`].
+    TanhSech2,
+    /// [`Unary::Sin`] and [`Unary::Cos`].
+    SinCos,
+}
+
+impl Twin {
+    /// All of them.
+    pub const ALL: [Twin; 2] = [Twin::TanhSech2, Twin::SinCos];
+
+    /// The first function, whose result is an instruction's `out`, and the second one, whose result is its `b`.
+    pub const fn functions(self) -> [Unary; 2] {
+        match self {
+            Twin::TanhSech2 => [Unary::Tanh, Unary::Sech2],
+            Twin::SinCos => [Unary::Sin, Unary::Cos],
+        }
+    }
+}
+
 /// A function of one number that is called once per element.
 pub type Call1 = fn(u64, f64) -> f64;
 /// A function of two numbers that is called once per element.
@@ -163,7 +185,7 @@ pub struct Instr {
     pub op: Op,
     /// The first operand, an index into the table of places: slots first, then what is used where it lies.
     pub a: u16,
-    /// The second operand.
+    /// The second operand, or the second result of [`Op::Twin`].
     pub b: u16,
     /// The third operand.
     pub c: u16,
@@ -186,6 +208,8 @@ pub enum Op {
     Convert(Kind, Kind),
     /// Two operations at once.
     Pair(Pair, Kind),
+    /// Two functions of `a`: the first into `out`, the second into `b`.
+    Twin(Twin, Kind),
     /// A whole power.
     Power(i32, Kind),
     /// A function of one argument, element by element, with a number that says which.

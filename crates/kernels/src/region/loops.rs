@@ -1,6 +1,6 @@
 //! The vector loops behind the instructions.
 
-use super::code::{Binary, Call1, Call2, Compare, Kind, Pair, Unary};
+use super::code::{Binary, Call1, Call2, Compare, Kind, Pair, Twin, Unary};
 use super::pattern::for_kind;
 use crate::dispatch::{Work, dispatch};
 use crate::float::Float;
@@ -327,6 +327,36 @@ pub(super) unsafe fn convert(from: Kind, to: Kind, x: *const u8, out: *mut u8, n
         (F64, U8) => each!(range, |x: f64| -> u8 { u8::from(x != 0.0) }),
         (F64, I64) => each!(range, |x: f64| -> i64 { x as i64 }),
         (F64, F32) => each!(range, |x: f64| -> f32 { x as f32 }),
+    }
+}
+
+/// Two functions of one argument at once.
+///
+/// # Safety
+/// As [`unary`], for both results, which do not overlap; the kind is one of real numbers.
+pub(super) unsafe fn twin(f: Twin, kind: Kind, x: *const u8, outs: [*mut u8; 2], n: usize) {
+    struct Loop<T>(Twin, [Range; 2], std::marker::PhantomData<T>);
+    impl<T: Float> Work for Loop<T> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            let Loop(f, [first, second], _) = self;
+            // SAFETY: the caller of `twin` promises it.
+            let (x, first, second) = unsafe { (first.read::<T>(0), first.write::<T>(), second.write::<T>()) };
+            match f {
+                Twin::TanhSech2 => {
+                    for ((first, second), &x) in first.iter_mut().zip(second).zip(x) {
+                        (*first, *second) = x.tanh_sech2();
+                    }
+                }
+                Twin::SinCos => T::sin_cos_slice(x, first, second),
+            }
+        }
+    }
+    let ranges = outs.map(|to| Range { from: [x; 3], to, n });
+    match kind {
+        Kind::F32 => dispatch(Loop::<f32>(f, ranges, std::marker::PhantomData)),
+        _ => dispatch(Loop::<f64>(f, ranges, std::marker::PhantomData)),
     }
 }
 

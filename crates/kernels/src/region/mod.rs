@@ -21,7 +21,7 @@ mod reduce;
 mod run;
 mod verify;
 
-pub use code::{Binary, Call1, Call2, Compare, Instr, Join, Kind, Op, Pair, Unary};
+pub use code::{Binary, Call1, Call2, Compare, Instr, Join, Kind, Op, Pair, Twin, Unary};
 pub use pattern::Pattern;
 pub use verify::Invalid;
 
@@ -276,7 +276,7 @@ impl Region {
         let level = |instr: &Instr| match instr.op {
             Op::Accumulate(_) | Op::JoinCols(..) => full,
             Op::Dot(_) | Op::AccumulateProduct(_) => 2 * full,
-            Op::Pair(..) => 2 * self.parts.space.count(verify::level(&self.parts, instr.out)),
+            Op::Pair(..) | Op::Twin(..) => 2 * self.parts.space.count(verify::level(&self.parts, instr.out)),
             _ => self.parts.space.count(verify::level(&self.parts, instr.out)),
         };
         self.parts.code.iter().filter(|instr| !moves(&instr.op)).map(level).sum()

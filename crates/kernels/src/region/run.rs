@@ -272,6 +272,7 @@ impl Chunk<'_> {
                 Op::Select(kind) => loops::select(kind, at(instr.a), at(instr.b), at(instr.c), out, n),
                 Op::Convert(from, to) => loops::convert(from, to, at(instr.a), out, n),
                 Op::Pair(f, kind) => loops::pair(f, kind, [at(instr.a), at(instr.b), at(instr.c)], out, n),
+                Op::Twin(f, kind) => loops::twin(f, kind, at(instr.a), [out, self.place(instr.b).0], n),
                 Op::Power(power, kind) => loops::power(power, kind, at(instr.a), out, n),
                 Op::Call1(f, number, kind) => loops::call1(f, number, kind, at(instr.a), out, n),
                 Op::Call2(f, number, kind) => loops::call2(f, number, kind, at(instr.a), at(instr.b), out, n),

@@ -285,6 +285,14 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// The level of a place, which may not exist.
+    fn level(&self, place: u16) -> Result<Level, Invalid> {
+        match usize::from(place) < self.parts.slots.len() + self.parts.directs.len() {
+            true => Ok(level(self.parts, place)),
+            false => Err(Invalid(format!("there is no place {place}"))),
+        }
+    }
+
     /// That a place can be read at this kind and level.
     fn read(&self, place: u16, kind: Kind, wanted: Level) -> Result<(), Invalid> {
         let k = usize::from(place);
@@ -311,23 +319,27 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// That a place can be written at this kind, and is none of the operands; its level.
+    /// That the result can be written at this kind, and is none of the operands; its level.
     fn write(&mut self, instr: &Instr, kind: Kind, operands: &[u16]) -> Result<Level, Invalid> {
-        let k = usize::from(instr.out);
-        if operands.contains(&instr.out) {
+        self.write_to(instr.out, kind, operands)
+    }
+
+    fn write_to(&mut self, place: u16, kind: Kind, operands: &[u16]) -> Result<Level, Invalid> {
+        let k = usize::from(place);
+        if operands.contains(&place) {
             return Err(Invalid("it writes where it reads".into()));
         }
         match k.checked_sub(self.parts.slots.len()) {
             None => {
                 if self.fixed[k] || self.parts.slots[k].kind.size() < kind.size() {
-                    return Err(Invalid(format!("slot {} cannot hold the result", instr.out)));
+                    return Err(Invalid(format!("slot {place} cannot hold the result")));
                 }
                 self.written[k] = true;
                 Ok(self.parts.slots[k].level)
             }
             Some(k) => match self.parts.directs.get(k) {
                 Some(direct) if matches!(direct.place, Place::Output(_)) && direct.kind == kind => Ok(direct.level),
-                _ => Err(Invalid(format!("place {} cannot be written", instr.out))),
+                _ => Err(Invalid(format!("place {place} cannot be written"))),
             },
         }
     }
@@ -368,6 +380,12 @@ impl Checker<'_> {
             Op::Call2(_, _, kind) => {
                 demand(kind.is_float())?;
                 (kind, kind, &[a, b])
+            }
+            Op::Twin(_, kind) => {
+                demand(kind.is_float())?;
+                self.read(a, kind, self.level(instr.out)?)?;
+                let level = self.write(instr, kind, &[a])?;
+                return demand(self.write_to(b, kind, &[a, instr.out])? == level);
             }
             Op::Select(kind) => {
                 let level = self.write(instr, kind, &[a, b, c])?;
@@ -410,11 +428,7 @@ impl Checker<'_> {
             }
         };
         // Operands are read before the result is written: a slot that holds nothing yet is no operand.
-        let level = if usize::from(instr.out) < self.parts.slots.len() + self.parts.directs.len() {
-            level(self.parts, instr.out)
-        } else {
-            return Err(Invalid(format!("there is no place {}", instr.out)));
-        };
+        let level = self.level(instr.out)?;
         for &operand in operands {
             self.read(operand, from, level)?;
         }

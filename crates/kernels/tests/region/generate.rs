@@ -2,7 +2,7 @@
 
 use wengert_kernels::region::{
     Accumulator, Binary, Compare, Direct, Instr, Join, Kind, Level, Op, Pair, Parts, Pattern, Place, Slot, Space,
-    Transfer, Unary, Width,
+    Transfer, Twin, Unary, Width,
 };
 
 use crate::interpreter::position;
@@ -325,6 +325,13 @@ impl Generator {
             }
             8 => {
                 let operands = self.operands([float; 3], level);
+                if self.random.below(4) == 0 {
+                    let twin = self.random.pick(&Twin::ALL);
+                    let first = self.slot(float, level, &operands);
+                    let second = self.slot(float, level, &[operands[0], first]);
+                    self.push(Op::Twin(twin, float), [operands[0], second, 0], first);
+                    return self.live.extend([first, second].map(|place| Live { place, kind: float, level }));
+                }
                 let op = match self.random.below(4) {
                     0 => Op::Power(self.random.pick(&[-2, 0, 1, 3]), float),
                     1 => Op::Call1(shifted, 3, float),

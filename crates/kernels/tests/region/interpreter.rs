@@ -99,6 +99,11 @@ impl Run<'_> {
                 Kind::F32 => u64::from(Float::powi(f32::from_bits(x as u32), n).to_bits()),
                 _ => Float::powi(f64::from_bits(x), n).to_bits(),
             }),
+            Op::Twin(f, kind) => {
+                let [first, second] = f.functions().map(|f| map(self.place(a), &|x| unary(f, kind, x)));
+                self.write(b, second);
+                first
+            }
             Op::Call1(f, n, kind) => map(self.place(a), &|x| bits(kind, f(n, number(kind, x)))),
             Op::Convert(from, to) => map(self.place(a), &|x| convert(from, to, x)),
             Op::Binary(f, kind) => zip(self.place(a), self.place(b), &|x, y| binary(f, kind, x, y)),

@@ -1,8 +1,8 @@
 //! Regions that would not be safe, or not mean what they say: each check has a case.
 
 use wengert_kernels::region::{
-    Accumulator, Binary, Direct, Instr, Join, Kind, Level, Op, Parts, Pattern, Place, Region, Slot, Transfer, Unary,
-    Width,
+    Accumulator, Binary, Direct, Instr, Join, Kind, Level, Op, Parts, Pattern, Place, Region, Slot, Transfer, Twin,
+    Unary, Width,
 };
 
 use crate::generate::empty;
@@ -124,6 +124,7 @@ fn transfers_and_accumulators_that_do_not_fit_are_refused() {
 #[test]
 fn instructions_that_do_not_fit_are_refused() {
     let neg = Op::Unary(Unary::Neg, Kind::F64);
+    let twin = |kind| Op::Twin(Twin::SinCos, kind);
     refused! {
         "read before it is written": |p| p.code[1].a = 4;
         "read before it is written": |p| p.code[6].a = 6;
@@ -170,6 +171,15 @@ fn instructions_that_do_not_fit_are_refused() {
         "do not fit": |p| p.code[1].op = Op::Binary(Binary::Div, Kind::I64);
         "do not fit": |p| p.code[1].op = Op::Binary(Binary::Add, Kind::U8);
         "do not fit": |p| p.code[1].op = Op::Power(2, Kind::I64);
+        "writes where it reads": |p| p.code.push(instr(twin(Kind::F64), [4, 3, 0], 4));
+        "writes where it reads": |p| p.code.push(instr(twin(Kind::F64), [4, 4, 0], 3));
+        "writes where it reads": |p| p.code.push(instr(twin(Kind::F64), [4, 3, 0], 3));
+        "cannot hold the result": |p| p.code.push(instr(twin(Kind::F64), [4, 1, 0], 3));
+        "there is no place 9": |p| p.code.push(instr(twin(Kind::F64), [4, 3, 0], 9));
+        "cannot be written": |p| p.code.push(instr(twin(Kind::F64), [4, 9, 0], 3));
+        "do not fit": |p| p.code.push(instr(twin(Kind::F64), [4, 5, 0], 3));
+        "at level Row": |p| p.code.push(instr(twin(Kind::F64), [4, 3, 0], 5));
+        "do not fit": |p| p.code.push(instr(twin(Kind::I64), [4, 3, 0], 0));
         "read before": |p| p.code[1] = instr(Op::Select(Kind::F64), [6, 0, 1], 3);
     }
 }

@@ -8,6 +8,7 @@ mod buffers;
 mod cluster;
 mod donate;
 pub(crate) mod explain;
+mod finish;
 mod flatten;
 pub(crate) mod kernel;
 pub(crate) mod kernels;

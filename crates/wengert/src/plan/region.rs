@@ -7,6 +7,7 @@ use wengert_kernels::region::{
 };
 
 use super::cluster::{Clusters, Role, natural_cols};
+use super::finish::{DIRECT, finish};
 use super::flatten::{Flat, spans};
 use super::kernel::kind;
 use super::pairs::{How, Joined, Reader, pairs};
@@ -46,15 +47,9 @@ pub(super) fn lower(flat: &Flat, clusters: &Clusters, step: usize, stored: impl 
             lowering.eqn(at, k, &stored);
         }
     }
-    let Lowering { mut parts, reads, writes, directs, .. } = lowering;
-    // What is used where it lies comes after the slots, now that their number is known.
-    let slots = parts.slots.len() as u16;
-    let place = |place: u16| if place >= DIRECT { place - DIRECT + slots } else { place };
-    for Instr { a, b, c, out, .. } in &mut parts.code {
-        (*a, *b, *c, *out) = (place(*a), place(*b), place(*c), place(*out));
-    }
+    let Lowering { parts, reads, writes, directs, .. } = lowering;
     let parts = Parts { inputs: reads.len(), outputs: writes.len(), directs, ..parts };
-    let region = Region::new(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
+    let region = finish(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
     Lowered { region, reads, writes }
 }
 
@@ -116,9 +111,6 @@ struct Lowering<'a> {
     /// Directs refer to places after the slots: numbered from here until all slots are known.
     directs: Vec<Direct>,
 }
-
-/// Numbers of directs while slots are still being made: the highest ones.
-const DIRECT: u16 = 0x8000;
 
 fn is_full(role: Role) -> bool {
     role == Role::Full

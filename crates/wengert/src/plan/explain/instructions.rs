@@ -77,6 +77,10 @@ fn instruction(region: &Region, instr: &Instr) -> String {
             let (a, b) = (place(region, instr.a), place(region, instr.b));
             return format!("out{} = sum of {a} * {b}, {width}", accumulator.output);
         }
+        Op::Twin(op, kind) => {
+            let [first, second, from] = [instr.out, instr.b, instr.a].map(|at| place(region, at));
+            return format!("{first}, {second} = {} {} {from}", name(kind), word(op));
+        }
         Op::Convert(from, to) => {
             return format!("{} = {} of {} {}", place(region, instr.out), name(to), name(from), place(region, instr.a));
         }

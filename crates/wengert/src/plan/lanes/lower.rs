@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use wengert_kernels::region::{
-    self as kernels, CHUNK_BYTES, CHUNK_ELEMENTS, Direct, Instr, Kind, Level, Pair, Parts, Pattern, Place, Region,
-    Slot, Space, Transfer,
+    self as kernels, CHUNK_BYTES, CHUNK_ELEMENTS, Direct, Instr, Kind, Level, Pair, Parts, Pattern, Place, Slot, Space,
+    Transfer,
 };
 
+use super::super::finish::{DIRECT, finish};
 use super::super::flatten::Flat;
 use super::super::kernel::kind;
 use super::super::region::{Lowered, bits, instruction};
@@ -209,14 +210,9 @@ impl<'a> Code<'a> {
             let place = lowering.place(node);
             lowering.store(node, place)?;
         }
-        let mut parts = lowering.parts;
-        let slots = parts.slots.len() as u16;
-        let place = |place: u16| if place >= DIRECT { place - DIRECT + slots } else { place };
-        for Instr { a, b, c, out, .. } in &mut parts.code {
-            (*a, *b, *c, *out) = (place(*a), place(*b), place(*c), place(*out));
-        }
+        let parts = lowering.parts;
         debug_assert!(writes.iter().all(|value| flat.program.ty(*value).size() >= count), "every value has lanes");
-        let region = Region::new(parts).unwrap_or_else(|why| panic!("lanes make an invalid region: {why}"));
+        let region = finish(parts).unwrap_or_else(|why| panic!("lanes make an invalid region: {why}"));
         Some(Lowered { region, reads: self.reads.clone(), writes })
     }
 }
@@ -320,9 +316,6 @@ fn pair<'g>(scalar: &Scalar, single: impl Fn(Node, Binary) -> Option<&'g Scalar>
         _ => None,
     }
 }
-
-/// Numbers of directs while slots are still being made: the highest ones.
-const DIRECT: u16 = 0x8000;
 
 struct Lowering<'a> {
     code: &'a Code<'a>,

@@ -1,0 +1,98 @@
+//! The last step of lowering, by whatever way a region came about: places get their numbers, and functions whose work is
+//! mostly the same are computed at once.
+
+use wengert_kernels::region::{Instr, Invalid, Op, Parts, Region, Twin, Unary};
+
+/// Numbers of operands that are used where they lie, while slots are still being made: the highest ones.
+pub(super) const DIRECT: u16 = 0x8000;
+
+/// The region of these parts, in which places from [`DIRECT`] on mean `parts.directs`.
+pub(super) fn finish(mut parts: Parts) -> Result<Region, Invalid> {
+    // What is used where it lies comes after the slots, now that their number is known.
+    let slots = parts.slots.len() as u16;
+    let place = |place: u16| if place >= DIRECT { place - DIRECT + slots } else { place };
+    for Instr { a, b, c, out, .. } in &mut parts.code {
+        (*a, *b, *c, *out) = (place(*a), place(*b), place(*c), place(*out));
+    }
+    join_twins(&mut parts.code);
+    Region::new(parts)
+}
+
+/// Replaces two functions of one operand by one instruction, where the first comes: the second place must not be in use
+/// between them.
+fn join_twins(code: &mut Vec<Instr>) {
+    let mut at = 0;
+    while at < code.len() {
+        let has_twin = |f: Unary| Twin::ALL.iter().any(|twin| twin.functions().contains(&f));
+        if let Op::Unary(f, kind) = code[at].op
+            && has_twin(f)
+            && let Some((twin, other)) = (at + 1..code.len()).find_map(|k| Some((twin(code, at, k)?, k)))
+        {
+            let (Instr { a, out, .. }, second) = (code[at], code.remove(other).out);
+            let [out, b] = if f == twin.functions()[0] { [out, second] } else { [second, out] };
+            code[at] = Instr { op: Op::Twin(twin, kind), a, b, c: 0, out };
+        }
+        at += 1;
+    }
+}
+
+/// What the instructions `at` and `other`, a later one, are together, if the later one can be done early.
+fn twin(code: &[Instr], at: usize, other: usize) -> Option<Twin> {
+    let (Op::Unary(first, kind), Op::Unary(second, own)) = (code[at].op, code[other].op) else { return None };
+    let is_twin = |twin: &Twin| [[first, second], [second, first]].contains(&twin.functions());
+    let twin = Twin::ALL.into_iter().find(is_twin).filter(|_| kind == own && code[at].a == code[other].a)?;
+    let (from, to) = (code[at].a, code[other].out);
+    // An instruction with fewer operands names place 0 for the others, and may so be in the way for nothing.
+    let free = |instr: &Instr| {
+        let writes = [instr.out, if let Op::Twin(..) = instr.op { instr.b } else { instr.out }];
+        !writes.contains(&from) && !writes.contains(&to) && ![instr.a, instr.b, instr.c].contains(&to)
+    };
+    (to != code[at].out && code[at + 1..other].iter().all(free)).then_some(twin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wengert_kernels::region::Kind;
+
+    fn unary(f: Unary, a: u16, out: u16) -> Instr {
+        Instr { op: Op::Unary(f, Kind::F64), a, b: 0, c: 0, out }
+    }
+
+    /// The twins of these instructions, and how many instructions are left.
+    fn joined(mut code: Vec<Instr>) -> (Vec<[u16; 3]>, usize) {
+        join_twins(&mut code);
+        let twins = code.iter().filter(|instr| matches!(instr.op, Op::Twin(..)));
+        (twins.map(|instr| [instr.a, instr.out, instr.b]).collect(), code.len())
+    }
+
+    #[test]
+    fn functions_of_one_operand_are_joined_in_either_order() {
+        let between = unary(Unary::Exp, 2, 3);
+        let store = Instr { op: Op::Store(0), a: 2, b: 0, c: 0, out: 0 };
+        assert_eq!(joined(vec![unary(Unary::Tanh, 1, 2), store, unary(Unary::Sech2, 1, 4)]), (vec![[1, 2, 4]], 2));
+        assert_eq!(joined(vec![unary(Unary::Cos, 1, 2), between, unary(Unary::Sin, 1, 4)]), (vec![[1, 4, 2]], 2));
+        let two = [[1, 2, 3], [4, 5, 6]];
+        let code = two.map(|[a, s, c]| [unary(Unary::Sin, a, s), unary(Unary::Cos, a, c)]);
+        assert_eq!(joined(code.concat()), (two.to_vec(), 2));
+    }
+
+    #[test]
+    fn what_is_in_use_between_them_keeps_them_apart() {
+        let apart = |between: Instr, other: Instr| {
+            assert_eq!(joined(vec![unary(Unary::Sin, 1, 2), between, other]).1, 3, "{between:?} {other:?}");
+        };
+        let cos = unary(Unary::Cos, 1, 4);
+        // It changes the operand, reads what the other place held, or writes there.
+        apart(unary(Unary::Exp, 2, 1), cos);
+        apart(unary(Unary::Exp, 4, 3), cos);
+        apart(unary(Unary::Exp, 2, 4), cos);
+        apart(Instr { op: Op::Twin(Twin::TanhSech2, Kind::F64), a: 2, b: 4, c: 0, out: 5 }, cos);
+        // Another operand, type or function, or one place for both.
+        let between = unary(Unary::Exp, 2, 3);
+        apart(between, unary(Unary::Cos, 2, 4));
+        apart(between, Instr { op: Op::Unary(Unary::Cos, Kind::F32), ..cos });
+        apart(between, unary(Unary::Sech2, 1, 4));
+        apart(between, unary(Unary::Cos, 1, 2));
+    }
+}
