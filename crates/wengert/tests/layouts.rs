@@ -176,7 +176,7 @@ fn chains_are_turned_only_for_products() {
 }
 
 #[test]
-fn operands_that_many_tiles_gather_are_copied_first() {
+fn operands_that_products_would_gather_are_copied_first() {
     let program = parsed(
         "program(v0: f32[512,96], v1: f32[80,96]) { v2: f32[512,80] = einsum[spec=\"ab,cb->ac\"] v0 v1; return v2 }",
     );

@@ -24,6 +24,8 @@ pub(super) struct Flat {
     pub(super) views: Vec<View>,
     /// For each value: the number that all its elements are, if one is known.
     pub(super) literals: Vec<Option<Literal>>,
+    /// Whether a product gathers an operand that could be copied first.
+    pub(super) gathers: bool,
 }
 
 /// How many operands of a concatenation are joined at once: a step names each of them.
@@ -33,6 +35,7 @@ struct Flattener {
     b: Builder,
     views: Vec<View>,
     literals: Vec<Option<Literal>>,
+    gathers: bool,
     how: Flattening,
     /// What has been copied already.
     copies: HashMap<View, Value>,
@@ -45,11 +48,14 @@ pub(super) struct Flattening {
     pub(super) written: bool,
     /// Whether equal copies are made once.
     pub(super) keeps_copies: bool,
+    /// Whether operands that products would gather are copied first.
+    pub(super) copies_gathered: bool,
 }
 
 /// Flattens a Program.
 pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
-    let mut f = Flattener { b: Builder::new(), views: Vec::new(), literals: Vec::new(), how, copies: HashMap::new() };
+    let (b, copies) = (Builder::new(), HashMap::new());
+    let mut f = Flattener { b, views: Vec::new(), literals: Vec::new(), gathers: false, how, copies };
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {
         args.push(f.b.input(name, ty.clone()));
@@ -66,8 +72,8 @@ pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
         }
         bases.push(base);
     }
-    let Flattener { b, views, literals, .. } = f;
-    Flat { program: b.finish(&bases), views, literals }
+    let Flattener { b, views, literals, gathers, .. } = f;
+    Flat { program: b.finish(&bases), views, literals, gathers }
 }
 
 impl Flattener {
@@ -281,7 +287,10 @@ impl Flattener {
             op = self.relaid(&op, &mut args, k, &labels);
         }
         if let Some((k, labels)) = gathered(&op, args.map(|arg| &self.views[arg.index()])) {
-            op = self.relaid(&op, &mut args, k, &labels);
+            self.gathers |= !self.how.copies_gathered;
+            if self.how.copies_gathered {
+                op = self.relaid(&op, &mut args, k, &labels);
+            }
         }
         self.op(op, &args)
     }

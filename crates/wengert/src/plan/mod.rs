@@ -262,10 +262,13 @@ enum Results {
 }
 
 fn build(program: &Program, options: &Options, results: Results, donated: &[bool], effort: Effort) -> Plan {
-    let how = Flattening { written: results == Results::Written, keeps_copies: effort.keeps_copies };
+    let written = results == Results::Written;
+    let how = Flattening { written, keeps_copies: effort.keeps_copies, copies_gathered: false };
     let mut flat = flatten(program, how);
-    if let Some(turned) = turn::turned(&flat) {
-        flat = flatten(&turned, how);
+    // What is gathered is known when chains lie as they will: those that were turned may be read as they are.
+    let turned = turn::turned(&flat);
+    if turned.is_some() || flat.gathers {
+        flat = flatten(turned.as_ref().unwrap_or(program), Flattening { copies_gathered: true, ..how });
     }
     let items = lanes::items(&flat);
     let mut clusters = cluster(&flat, &items);

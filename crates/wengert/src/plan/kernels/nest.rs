@@ -2,12 +2,11 @@
 
 use wengert_kernels::Pool;
 use wengert_kernels::parallel::for_chunks;
-use wengert_kernels::{Work, dispatch};
+use wengert_kernels::transpose::transpose;
 
 use super::{Cell, GRAIN};
 
-/// Columns of a tile of a transposition: the rows of the source that a tile reads stay in the nearest cache, and their
-/// pages in its table of translations.
+/// Indices of the axes that are shared between threads, at least; a part of a transposition has a multiple of a quarter.
 const TILE: usize = 64;
 
 /// An axis of a nest: how long, and how far apart its elements are.
@@ -125,14 +124,10 @@ impl Picture {
     /// The axis along which the source's elements follow each other against the last one, for every index between.
     fn transpose<T: Cell>(&self, level: usize, length: usize, x: &[T], position: isize, out: &mut [T]) {
         let last = self.axes[self.axes.len() - 1];
-        let matrix = Matrix { rows: length, cols: last.length, from: last.stride, to: self.inner[level] };
+        let (shape, to) = ([length, last.length], self.inner[level]);
         let mut place = 0;
         each(&self.axes[level + 1..self.axes.len() - 1], position, &mut |position| {
-            // A line of the cache is 64 bytes: a block reads and writes whole ones.
-            match size_of::<T>() {
-                8 => dispatch(Transpose::<T, 8> { matrix: &matrix, x, position, out: &mut out[place..] }),
-                _ => dispatch(Transpose::<T, 16> { matrix: &matrix, x, position, out: &mut out[place..] }),
-            }
+            transpose(shape, x, position.cast_unsigned(), last.stride, &mut out[place..], to);
             place += last.length;
         });
     }
@@ -152,66 +147,5 @@ fn line<T: Cell>(stride: isize, x: &[T], position: isize, out: &mut [T]) {
             let x = x[..=first].iter().rev().step_by(stride.unsigned_abs());
             out.iter_mut().zip(x).for_each(|(out, &x)| *out = x);
         }
-    }
-}
-
-/// A transposition: `out[i * to + j] = x[position + i + j * from]`.
-struct Matrix {
-    rows: usize,
-    cols: usize,
-    from: isize,
-    to: usize,
-}
-
-impl Matrix {
-    #[inline(always)]
-    fn transpose<T: Cell, const N: usize>(&self, x: &[T], position: isize, out: &mut [T]) {
-        for first in (0..self.cols).step_by(TILE) {
-            let cols = first..(first + TILE).min(self.cols);
-            for i in (0..self.rows).step_by(N) {
-                let whole = if self.rows - i >= N { cols.len() / N * N } else { 0 };
-                for j in (first..first + whole).step_by(N) {
-                    self.tile::<T, N>(i, j, x, position, out);
-                }
-                for i in i..(i + N).min(self.rows) {
-                    for j in first + whole..cols.end {
-                        let from = position + i.cast_signed() + j.cast_signed() * self.from;
-                        out[i * self.to + j] = x[from.cast_unsigned()];
-                    }
-                }
-            }
-        }
-    }
-
-    /// N rows and columns.
-    #[inline(always)]
-    fn tile<T: Cell, const N: usize>(&self, i: usize, j: usize, x: &[T], position: isize, out: &mut [T]) {
-        let mut tile = [[T::default(); N]; N];
-        for k in 0..N {
-            let from = position + i.cast_signed() + (j + k).cast_signed() * self.from;
-            let from: &[T; N] = x[from.cast_unsigned()..].first_chunk().expect("the tile is inside");
-            for (row, &x) in tile.iter_mut().zip(from) {
-                row[k] = x;
-            }
-        }
-        for (k, row) in tile.iter().enumerate() {
-            out[(i + k) * self.to + j..][..N].copy_from_slice(row);
-        }
-    }
-}
-
-/// A transposition, compiled for the widest vectors.
-struct Transpose<'a, T, const N: usize> {
-    matrix: &'a Matrix,
-    x: &'a [T],
-    position: isize,
-    out: &'a mut [T],
-}
-
-impl<T: Cell, const N: usize> Work for Transpose<'_, T, N> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        self.matrix.transpose::<T, N>(self.x, self.position, self.out);
     }
 }
