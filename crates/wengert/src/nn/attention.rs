@@ -1,10 +1,10 @@
 //! Attention: means of values, weighted by how well keys match a query.
 
-use super::softmax::shifted;
+use super::softmax::{Shut, softmax};
 use super::{check_same_dtype, scaled};
 use crate::array::{DType, Type};
 use crate::error::{Error, Misfit, OrRaise, misfit};
-use crate::ops::{Compare, Unary};
+use crate::ops::Compare;
 use crate::primitives::{Broadcast, Iota, check_float};
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
@@ -125,14 +125,6 @@ fn weights(b: &mut Builder, scores: Value, mask: Option<Value>) -> Result<Value,
             b.add(scores, barrier)
         }
     };
-    let shifted = shifted(b, masked, keys);
-    let powers = b.op(Unary::Exp, &[shifted]);
-    let sum = b.sum(powers, &[keys]);
-    // A query that sees nothing: 0/1 instead of 0/0.
-    let zero = b.zeros_like(sum);
-    let blind = b.op(Compare::Eq, &[sum, zero]);
-    let blind = b.convert(blind, ty.dtype);
-    let sum = b.add(sum, blind);
-    let sum = b.spread(sum, &ty.shape, &[keys]);
-    Ok(b.div(powers, sum))
+    // A query that sees nothing gets zeros.
+    Ok(b.op(softmax(&ty, keys, Shut::Zero), &[masked]))
 }

@@ -1,8 +1,11 @@
 //! Softmax and its logarithm.
 
+use std::sync::Arc;
+
+use crate::array::Type;
 use crate::error::{Error, Misfit};
-use crate::ops::Unary;
-use crate::primitives::{Reduce, Reducer, check_float};
+use crate::ops::{Compare, Unary};
+use crate::primitives::{Custom, Reduce, Reducer, Rule, check_float};
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{axis_of, compose, or_raise};
@@ -43,12 +46,7 @@ impl Tensor {
             if b.shape(args[0])[axis] == 0 {
                 return Ok(args[0]);
             }
-            let shifted = shifted(b, args[0], axis);
-            let powers = b.op(Unary::Exp, &[shifted]);
-            let sum = b.sum(powers, &[axis]);
-            let shape = b.shape(powers).to_vec();
-            let sum = b.spread(sum, &shape, &[axis]);
-            Ok(b.div(powers, sum))
+            Ok(b.op(softmax(b.ty(args[0]), axis, Shut::Nan), args))
         })
     }
 
@@ -69,6 +67,41 @@ impl Tensor {
 fn real_axis(b: &Builder, x: Value, axis: isize) -> Result<usize, Misfit> {
     check_float(b.ty(x))?;
     axis_of(axis, b.shape(x).len())
+}
+
+/// What a line gives whose elements are all `-inf`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shut {
+    Nan,
+    Zero,
+}
+
+/// The softmax of an array of this type, with its derivative: the cotangent `y (ct - sum_j ct_j y_j)`, in the result alone.
+/// Made of that of a quotient it would keep the powers and their sum too, and take twice the work.
+pub(super) fn softmax(ty: &Type, axis: usize, shut: Shut) -> Custom {
+    let mut b = Builder::new();
+    let x = b.input("x", ty.clone());
+    let shifted = shifted(&mut b, x, axis);
+    let powers = b.op(Unary::Exp, &[shifted]);
+    let mut sum = b.sum(powers, &[axis]);
+    if shut == Shut::Zero {
+        // 0/1 instead of 0/0.
+        let zero = b.zeros_like(sum);
+        let nothing = b.op(Compare::Eq, &[sum, zero]);
+        let nothing = b.convert(nothing, ty.dtype);
+        sum = b.add(sum, nothing);
+    }
+    let sum = b.spread(sum, &ty.shape, &[axis]);
+    let value = b.div(powers, sum);
+    let value = b.finish(&[value]);
+    let mut b = Builder::new();
+    let [_, y, ct] = ["x", "y", "ct"].map(|name| b.input(name, ty.clone()));
+    let weighted = b.mul(ct, y);
+    let mean = b.sum(weighted, &[axis]);
+    let centred = minus(&mut b, ct, mean, &[axis]);
+    let cotangent = b.mul(y, centred);
+    let rule = Rule::Vjp(Arc::new(b.finish(&[cotangent])));
+    Custom { name: "softmax".to_owned(), value: Arc::new(value), rule, surrogate: false }
 }
 
 /// `x` less its largest element along an axis, so that exponentials do not overflow. The shift is a number to the
