@@ -5,8 +5,9 @@ use std::ops::{BitAnd, BitOr, Not};
 
 use wengert_kernels::math;
 
+use crate::number::Float;
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Float, Mask, Real, real_operators};
+use crate::real::{Mask, Real, real_operators};
 
 /// How many points one step of a batched replay carries: 8 `f64` fill an AVX-512 register.
 pub(crate) const WIDTH: usize = 8;

@@ -94,6 +94,7 @@ mod leaf;
 mod lifted;
 #[cfg(feature = "arrays")]
 pub mod nn;
+mod number;
 pub mod ops;
 #[cfg(feature = "arrays")]
 pub mod optim;
@@ -145,9 +146,10 @@ pub use execute::{profile, set_threads};
 pub use functional::{Vmap, checkpoint, cond, to_program, try_cond, vmap};
 pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};
+pub use number::{F32, Float};
 #[cfg(feature = "arrays")]
 pub use program::{Builder, Eqn, Program, Value};
-pub use real::{F32, Float, Mask, Real};
+pub use real::{Mask, Real};
 pub use record::{GuardFlipped, Recorded, record};
 #[cfg(feature = "arrays")]
 pub use rules::{CustomRule, RegisteredRule};

@@ -9,13 +9,6 @@ use crate::workspace::Workspace;
 
 /// A file longer than this should be two.
 const LONG: usize = 600;
-/// No file may be longer than this.
-const TOO_LONG: usize = 900;
-/// Files that may be longer than [`LONG`], and why.
-const LONG_FILES: &[(&str, &str)] = &[(
-    "crates/wengert/src/real.rs",
-    "the trait with its provided functions is one table, and numbers and operators follow from it",
-)];
 
 /// The crates that exist to hold `unsafe`.
 const UNSAFE_CRATES: &[&str] = &["crates/kernels/", "crates/jit/"];
@@ -39,12 +32,8 @@ pub(super) fn lengths(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     for file in workspace.ending(".rs") {
         let length = file.text.lines().count();
-        let may_be_long = LONG_FILES.iter().any(|(path, _reason)| *path == file.path);
-        let limit = if may_be_long { TOO_LONG } else { LONG };
-        if length > limit {
-            findings.push(Finding::new(&file.path, 0, format!("{length} lines; the limit is {limit}")));
-        } else if may_be_long && length <= LONG {
-            findings.push(Finding::new(&file.path, 0, "no longer long: take it off the list of long files"));
+        if length > LONG {
+            findings.push(Finding::new(&file.path, 0, format!("{length} lines; the limit is {LONG}")));
         }
     }
     Ok(findings)
@@ -127,12 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_on_the_list_and_no_file_is_too_long() {
-        let (listed, _) = LONG_FILES[0];
-        check(lengths, &[("a.rs", &"\n".repeat(LONG)), (listed, &"\n".repeat(TOO_LONG))], &[]);
+    fn no_file_is_too_long() {
+        check(lengths, &[("a.rs", &"\n".repeat(LONG))], &[]);
         check(lengths, &[("a.rs", &"\n".repeat(LONG + 1))], &[("a.rs", "601 lines")]);
-        check(lengths, &[(listed, &"\n".repeat(TOO_LONG + 1))], &[(listed, "901 lines")]);
-        check(lengths, &[(listed, "\n")], &[(listed, "no longer long")]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Elementwise functions of two arguments: values, derivatives, samples.
 
 use super::Compare;
-use crate::real::{Float, Real};
+use crate::number::Float;
+use crate::real::Real;
 use crate::special;
 
 super::family! {

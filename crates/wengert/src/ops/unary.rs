@@ -2,7 +2,8 @@
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
-use crate::real::{Float, Real};
+use crate::number::Float;
+use crate::real::Real;
 use crate::special;
 
 super::family! {

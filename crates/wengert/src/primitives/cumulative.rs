@@ -8,9 +8,10 @@ use super::sample::{numbers, numbers_f32};
 use super::{Attributes, Family, Operand, OperandSet, Pad, Primitive, Sample, arity, check_axis, check_float};
 use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};
+use crate::number::F32;
 use crate::ops::Binary;
 use crate::program::{Builder, Value};
-use crate::real::{F32, Real};
+use crate::real::Real;
 
 /// What runs along the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,9 +10,10 @@ use super::sample::{numbers, numbers_f32};
 use super::{Attributes, Family, Operand, OperandSet, Primitive, Sample, arity, check_float};
 use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};
+use crate::number::F32;
 use crate::ops::{Binary, Compare, Unary};
 use crate::program::{Builder, Value};
-use crate::real::{F32, Real};
+use crate::real::Real;
 
 /// Checks that two operands have one type.
 fn check_same(x: &Type, y: &Type) -> Result<(), Misfit> {

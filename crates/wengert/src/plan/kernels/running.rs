@@ -7,10 +7,11 @@ use wengert_kernels::{Work, dispatch};
 use super::{Call, Cell, Kernel, rows_per_part};
 use crate::array::Type;
 use crate::error::Misfit;
+use crate::number::F32;
 use crate::ops::Binary;
 use crate::plan::kernel::kind;
 use crate::primitives::{self, Running};
-use crate::real::{F32, Real};
+use crate::real::Real;
 
 /// The lines along an axis.
 #[derive(Clone, Copy, Debug)]
