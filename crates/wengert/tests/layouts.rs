@@ -177,13 +177,27 @@ fn chains_are_turned_only_for_products() {
 
 #[test]
 fn operands_that_products_would_gather_are_copied_first() {
-    let program = parsed(
-        "program(v0: f32[512,96], v1: f32[80,96]) { v2: f32[512,80] = einsum[spec=\"ab,cb->ac\"] v0 v1; return v2 }",
-    );
-    check(&program);
-    let plan = plan(&program);
-    assert_eq!((plan.step_count(), count(&plan, StepKind::Product)), (2, 1), "a copy and a product");
-    assert!(plan.explain(Detail::Steps).contains("f32[96,80]"), "the copy has the rows that the product reads");
+    for rows in [5, 512] {
+        let program = parsed(&format!(
+            "program(v0: f32[{rows},96], v1: f32[80,96]) {{
+                v2: f32[{rows},80] = einsum[spec=\"ab,cb->ac\"] v0 v1
+                return v2
+            }}"
+        ));
+        check(&program);
+        let plan = plan(&program);
+        assert_eq!((plan.step_count(), count(&plan, StepKind::Product)), (2, 1), "a copy and a product");
+        assert!(plan.explain(Detail::Steps).contains("f32[96,80]"), "the copy has the rows that the product reads");
+        // Where memory is short, the product gathers after all.
+        let memory = Some(plan.peak_bytes() - 1);
+        let frugal = Plan::new(&program, &Options { memory, ..plan.options().clone() }).expect("less would do");
+        assert_eq!((frugal.step_count(), count(&frugal, StepKind::Product)), (1, 1));
+    }
+    // A vector reads a matrix in any order.
+    let vector =
+        parsed("program(v0: f32[96], v1: f32[80,96]) { v2: f32[80] = einsum[spec=\"b,cb->c\"] v0 v1; return v2 }");
+    check(&vector);
+    assert_eq!(plan(&vector).step_count(), 1);
     // With the operands exchanged, the columns of the result are those of the left one.
     check(&parsed(
         "program(v0: f32[80,96], v1: f32[512,96]) { v2: f32[512,80] = einsum[spec=\"ab,cb->ca\"] v0 v1; return v2 }",

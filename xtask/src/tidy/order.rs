@@ -17,7 +17,7 @@ const ORDER: &[&[&str]] = &[
     // Functions of plain numbers that the standard library lacks.
     &["special"],
     // A derivative is written once over `Real`, and `Real` has a method for every operation.
-    &["ops", "real"],
+    &["ops", "number", "real"],
     // Carriers.
     &["lanes"],
     &["dual"],

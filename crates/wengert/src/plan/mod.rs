@@ -263,12 +263,12 @@ enum Results {
 
 fn build(program: &Program, options: &Options, results: Results, donated: &[bool], effort: Effort) -> Plan {
     let written = results == Results::Written;
-    let how = Flattening { written, keeps_copies: effort.keeps_copies, copies_gathered: false };
+    let how = Flattening { written, keeps_copies: effort.copies, copies_gathered: false };
     let mut flat = flatten(program, how);
     // What is gathered is known when chains lie as they will: those that were turned may be read as they are.
     let turned = turn::turned(&flat);
-    if turned.is_some() || flat.gathers {
-        flat = flatten(turned.as_ref().unwrap_or(program), Flattening { copies_gathered: true, ..how });
+    if turned.is_some() || (flat.gathers && effort.copies) {
+        flat = flatten(turned.as_ref().unwrap_or(program), Flattening { copies_gathered: effort.copies, ..how });
     }
     let items = lanes::items(&flat);
     let mut clusters = cluster(&flat, &items);

@@ -23,15 +23,16 @@ pub(super) struct Effort {
     function: Option<usize>,
     /// How many bytes may be read again for one that is not stored.
     reads: usize,
-    /// Whether a copy of a view is kept for whoever reads the same elements later, instead of being made again.
-    pub(super) keeps_copies: bool,
+    /// Whether memory is spent on copies: one that is kept for whoever reads the same elements later, instead of being
+    /// made again, and that of an operand which a product would gather.
+    pub(super) copies: bool,
 }
 
 /// What pays by itself first, then ever more work for less memory.
 pub(super) const EFFORTS: [Effort; 3] = [
-    Effort { work: 8, function: None, reads: 2, keeps_copies: true },
-    Effort { work: 64, function: Some(8), reads: 4, keeps_copies: false },
-    Effort { work: 1024, function: Some(8), reads: 64, keeps_copies: false },
+    Effort { work: 8, function: None, reads: 2, copies: true },
+    Effort { work: 64, function: Some(8), reads: 4, copies: false },
+    Effort { work: 1024, function: Some(8), reads: 64, copies: false },
 ];
 
 /// Moves cheap values into the regions that read them. `results` says which values the caller gets.

@@ -327,16 +327,16 @@ pub enum Extreme {
 
 impl Extreme {
     /// Whether `new` takes the place of `best`, which came before: NaN wins, ties do not.
+    ///
+    /// Without a branch, so that loops compare many at once: what is not at most the best is more, or NaN.
+    #[inline(always)]
+    #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
     pub(crate) fn replaces<T: PartialOrd>(self, new: &T, best: &T) -> bool {
-        let is_nan = |x: &T| x.partial_cmp(x).is_none();
-        if is_nan(best) {
-            return false;
-        }
-        is_nan(new)
-            || match self {
-                Extreme::Max => new > best,
-                Extreme::Min => new < best,
-            }
+        let loses = match self {
+            Extreme::Max => new <= best,
+            Extreme::Min => new >= best,
+        };
+        !loses & (best == best)
     }
 }
 

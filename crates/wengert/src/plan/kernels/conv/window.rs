@@ -203,18 +203,37 @@ impl<T: Compared> Work for Images<'_, T> {
 }
 
 /// A row of windows of 2x2: the upper row of elements begins at `start`, the lower one behind it.
+///
+/// Every tap gets an array of its own, and loops over them whose length is not known to the compiler: it makes vectors of
+/// these, and scalar code of short ones.
 #[inline(always)]
 fn pairs<T: Compared>(extreme: Extreme, start: usize, length: usize, x: &[T], out: &mut [i64]) {
     let (upper, lower) = x[start..start + 2 * length].split_at(length);
-    let elements = upper.chunks_exact(2).zip(lower.chunks_exact(2));
-    for (lane, (out, (upper, lower))) in out.iter_mut().zip(elements).enumerate() {
-        let (mut best, mut place) = (upper[0], 0);
-        for (new, step) in [(upper[1], 1), (lower[0], length), (lower[1], length + 1)] {
-            let replaces = extreme.replaces(&new, &best);
-            best = if replaces { new } else { best };
-            place = if replaces { step } else { place };
+    for (block, out) in out.chunks_mut(LANES).enumerate() {
+        let (first, count) = (2 * block * LANES, out.len());
+        let [mut best, mut beside, mut below, mut across] = [[T::default(); LANES]; 4];
+        split(&upper[first..first + 2 * count], &mut best, &mut beside);
+        split(&lower[first..first + 2 * count], &mut below, &mut across);
+        let mut taps = [0_i32; LANES];
+        for (tap, new) in [(1, &beside), (2, &below), (3, &across)] {
+            for ((best, taken), new) in best[..count].iter_mut().zip(&mut taps[..count]).zip(&new[..count]) {
+                let replaces = extreme.replaces(new, best);
+                *best = if replaces { *new } else { *best };
+                *taken = if replaces { tap } else { *taken };
+            }
         }
-        *out = (start + 2 * lane + place) as i64;
+        for (lane, (out, &tap)) in out.iter_mut().zip(&taps[..count]).enumerate() {
+            let place = start + first + 2 * lane;
+            *out = place as i64 + i64::from(tap >> 1) * length as i64 + i64::from(tap & 1);
+        }
+    }
+}
+
+/// The elements with even and those with odd places.
+#[inline(always)]
+fn split<T: Copy>(row: &[T], even: &mut [T; LANES], odd: &mut [T; LANES]) {
+    for ((pair, even), odd) in row.as_chunks::<2>().0.iter().zip(even).zip(odd) {
+        (*even, *odd) = (pair[0], pair[1]);
     }
 }
 
