@@ -27,8 +27,8 @@ use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
 
-/// Bytes of a [`Line`].
-const LINE: usize = size_of::<Line>();
+/// Bytes of a [`Line`], which is one of the cache.
+pub(crate) const LINE: usize = size_of::<Line>();
 /// Bytes of a huge page on x86-64, and on AArch64 with small pages of 4 KiB.
 const HUGE: usize = 2 << 20;
 

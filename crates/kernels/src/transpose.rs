@@ -95,6 +95,7 @@ impl<T: Plain, const N: usize> Work for Blocks<T, N> {
 
     #[inline(always)]
     fn run(self) {
+        assert!(N == 1 || N * size_of::<T>() == 32, "a row of a block is a vector");
         let matrix = self.0;
         let [rows, cols] = matrix.shape;
         for first in (0..cols).step_by(COLUMNS) {
@@ -115,7 +116,7 @@ impl<T: Plain, const N: usize> Work for Blocks<T, N> {
                         }
                     }
                     #[cfg(not(target_arch = "x86_64"))]
-                    let _ = (from, to);
+                    unreachable!("`run` chooses blocks where there are vectors: {from:?} {to:?}");
                 }
                 matrix.each(i..i + N, whole..cols.end);
             }

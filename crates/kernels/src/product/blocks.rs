@@ -10,7 +10,8 @@
 //! Anatomy of high-performance matrix multiplication, 2008).
 
 use super::number::{Number, Task, View};
-use super::registers::{LINE, Lanes, Vector, prefetch};
+use super::registers::{Lanes, Vector, prefetch};
+use crate::arena::LINE;
 use crate::{Level, Work, dispatch_at, machine_level};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};

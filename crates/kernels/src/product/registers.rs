@@ -7,9 +7,6 @@
 
 use super::number::Number;
 
-/// Bytes of a line of the cache.
-pub(super) const LINE: usize = 64;
-
 /// Asks for the line of the cache at an address, which need not be one of anything.
 #[inline(always)]
 pub(super) fn prefetch(address: *const u8) {

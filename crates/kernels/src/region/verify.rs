@@ -2,6 +2,7 @@
 
 use super::code::{Binary, Instr, Join, Kind, Op, Unary};
 use super::{Cut, Level, Needs, Parts, Pattern, Place, Region, Transfer, Width};
+use crate::arena::LINE;
 
 /// Why a region cannot run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,6 @@ pub(super) fn level(parts: &Parts, place: u16) -> Level {
     }
 }
 
-const LINE: usize = 64;
 /// Columns of a row at most: with it, the bytes of all slots and partial results are a number of bytes.
 const MAX_COLS: usize = u32::MAX as usize;
 

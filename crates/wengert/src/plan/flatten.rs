@@ -286,11 +286,10 @@ impl Flattener {
             labels.extend(other.iter().filter(|label| own.contains(label) && !op.out().contains(label)));
             op = self.relaid(&op, &mut args, k, &labels);
         }
-        if let Some((k, labels)) = gathered(&op, args.map(|arg| &self.views[arg.index()])) {
-            self.gathers |= !self.how.copies_gathered;
-            if self.how.copies_gathered {
-                op = self.relaid(&op, &mut args, k, &labels);
-            }
+        match gathered(&op, args.map(|arg| &self.views[arg.index()])) {
+            Some((k, labels)) if self.how.copies_gathered => op = self.relaid(&op, &mut args, k, &labels),
+            Some(_) => self.gathers = true,
+            None => {}
         }
         self.op(op, &args)
     }

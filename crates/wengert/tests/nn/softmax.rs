@@ -59,6 +59,17 @@ fn lines_without_a_distribution_give_nan() {
 }
 
 #[test]
+fn lines_that_are_not_chosen_do_not_reach_a_gradient() {
+    let x = Tensor::from([[1.0, 2.0], [f64::NAN, 0.0], [-INF, -INF], [INF, 0.0]]);
+    let chosen = Tensor::from([[true, true], [false, false], [false, false], [false, false]]);
+    let weights = points(5, &[4, 2]);
+    let slope = grad(&x, |x| (chosen.where_(x.softmax(1), 0.0) * &weights).sum()).to_vec();
+    let alone = grad(Tensor::from([1.0, 2.0]), |x| (x.softmax(0) * weights.split(&[1, 3], 0)[0].reshape(&[2])).sum());
+    close(&slope[..2], &alone.to_vec(), 4.0);
+    assert_eq!(slope[2..], [0.0; 6]);
+}
+
+#[test]
 fn misfits_are_named() {
     refused(Tensor::zeros(&[2]).try_softmax(1), &["`softmax` of f64[2]", "no axis 1"]);
     refused(Tensor::from(1.0).try_log_softmax(0), &["`log_softmax` of f64[]", "single number"]);
