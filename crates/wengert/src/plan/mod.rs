@@ -13,34 +13,33 @@ mod flatten;
 pub(crate) mod kernel;
 pub(crate) mod kernels;
 mod lanes;
+mod order;
 mod pairs;
 mod product;
 mod recompute;
 mod region;
+mod steps;
 mod turn;
 mod view;
 
-use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
-use std::sync::Arc;
 
 use wengert_kernels::arena::Line as Lines;
 use wengert_kernels::region::{Kind, Region};
 
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
-use crate::primitives::{Op, Primitive};
-use crate::program::{Program, Value};
-use buffers::Life;
-use cluster::{Clusters, cluster};
+use crate::primitives::Op;
+use crate::program::Program;
+use cluster::cluster;
 pub use explain::{Detail, StepInfo, StepKind, Summary};
 use flatten::{Flat, Flattening, flatten};
-use kernel::{Kernel, bytes, kind};
-use kernels::Planes;
+use kernel::{Kernel, bytes};
 use lanes::Item;
+use order::order;
 pub(crate) use product::Product;
 use recompute::{EFFORTS, Effort};
-use region::{Lowered, Storage};
+use steps::Planner;
 
 /// What a plan is made for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -302,244 +301,6 @@ fn outputs(program: &Program, flat: &Flat) -> (Vec<Output>, Vec<Option<usize>>) 
         list.push(Output { ty, source });
     }
     (list, places)
-}
-
-/// The steps in an order in which each has what it needs: as early as the program has them.
-fn order(clusters: &Clusters) -> Vec<usize> {
-    let count = clusters.list.len();
-    let mut missing: Vec<usize> = (0..count).map(|k| clusters.before(k).count()).collect();
-    let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for k in 0..count {
-        clusters.before(k).for_each(|other| after[other].push(k));
-    }
-    let key = |k: usize| std::cmp::Reverse((clusters.list[k].eqns.last().copied().unwrap_or(0), k));
-    let mut ready: BinaryHeap<_> = (0..count).filter(|&k| missing[k] == 0).map(key).collect();
-    let mut order = Vec::with_capacity(count);
-    while let Some(std::cmp::Reverse((_, k))) = ready.pop() {
-        if !clusters.list[k].eqns.is_empty() {
-            order.push(k);
-        }
-        for &next in &after[k] {
-            missing[next] -= 1;
-            if missing[next] == 0 {
-                ready.push(key(next));
-            }
-        }
-    }
-    let live = clusters.list.iter().filter(|cluster| !cluster.eqns.is_empty()).count();
-    assert!(order.len() == live, "the steps of a plan wait for each other in a circle");
-    order
-}
-
-/// A step before its operands have places.
-struct Draft {
-    work: Work,
-    reads: Vec<Value>,
-    writes: Vec<Value>,
-    scratch: usize,
-    eqns: Vec<usize>,
-}
-
-struct Planner<'a> {
-    flat: &'a Flat,
-    clusters: &'a Clusters,
-    /// Parts of lanes by their first equation, until their step is made.
-    parts: HashMap<usize, Lowered>,
-    order: &'a [usize],
-    /// Which result each value is.
-    results: Vec<Option<usize>>,
-    options: &'a Options,
-    effort: Effort,
-    /// Results that shall be written where an input of their step lies.
-    in_place: Vec<Value>,
-    values: usize,
-    scratch: usize,
-    library: usize,
-}
-
-impl<'a> Planner<'a> {
-    fn new(
-        flat: &'a Flat,
-        clusters: &'a Clusters,
-        order: &'a [usize],
-        results: Vec<Option<usize>>,
-        options: &'a Options,
-        effort: Effort,
-    ) -> Self {
-        let parts = HashMap::new();
-        Planner {
-            flat,
-            clusters,
-            parts,
-            order,
-            results,
-            options,
-            effort,
-            in_place: Vec::new(),
-            values: 0,
-            scratch: 0,
-            library: 0,
-        }
-    }
-
-    /// Values that a step other than their own reads, or that are results.
-    fn stored(&self) -> Vec<bool> {
-        let mut stored: Vec<bool> = self.results.iter().map(Option::is_some).collect();
-        for &step in self.order {
-            for &k in &self.clusters.list[step].eqns {
-                for &arg in &self.flat.program.eqns()[k].args {
-                    let base = self.flat.views[arg.index()].base;
-                    if self.flat.literals[arg.index()].is_none() && !self.clusters.holds(step, base) {
-                        stored[base.index()] = true;
-                    }
-                }
-            }
-        }
-        stored
-    }
-
-    fn steps(&mut self) -> Vec<Step> {
-        let stored = self.stored();
-        let drafts: Vec<Draft> = self.order.iter().flat_map(|&step| self.draft(step, &stored)).collect();
-        let homes = self.place(&drafts);
-        drafts.into_iter().map(|draft| self.finish(draft, &homes)).collect()
-    }
-
-    fn region(&self, lowered: Lowered, eqns: Vec<usize>) -> Draft {
-        let scratch = lines_of(lowered.region.scratch(self.options.threads));
-        let work = Work::Region(Box::new(lowered.region));
-        Draft { work, reads: lowered.reads, writes: lowered.writes, scratch, eqns }
-    }
-
-    /// The step of a cluster; none if it has nothing to compute.
-    fn draft(&mut self, step: usize, stored: &[bool]) -> Option<Draft> {
-        let cluster = &self.clusters.list[step];
-        let eqns = cluster.eqns.clone();
-        let flat = self.flat;
-        if eqns.is_empty() {
-            return None;
-        }
-        if cluster.space.is_some_and(|extent| extent.count > 0) {
-            let is_home = |value: Value| self.clusters.home[value.index()] == Some(step);
-            let storage = |value: Value| match stored[value.index()] && is_home(value) {
-                false => Storage::None,
-                true if self.in_place.contains(&value) => Storage::InPlace,
-                true => Storage::Own,
-            };
-            let lowered = region::lower(flat, self.clusters, step, storage);
-            return Some(self.region(lowered, eqns));
-        }
-        if let Some(lowered) = self.parts.remove(&eqns[0]) {
-            return Some(self.region(lowered, eqns));
-        }
-        let eqn = &flat.program.eqns()[eqns[0]];
-        let outs: Vec<Value> = eqn.outs().collect();
-        if outs.iter().all(|&out| flat.program.ty(out).size() == 0) {
-            return None;
-        }
-        let reads: Vec<Value> = eqn.args.iter().map(|arg| flat.views[arg.index()].base).collect();
-        let (work, scratch) = match &eqn.op {
-            Op::Einsum(op) => {
-                let views = [0, 1].map(|k| &flat.views[eqn.args[k].index()]);
-                let matrices = product::matrices(op, views, eqn.first).expect("flattening made the operands fit");
-                let dtype = flat.program.ty(eqn.first).dtype;
-                self.library = self.library.max(product::library(&matrices, dtype, self.options.threads));
-                let symmetric = product::is_symmetric(flat, op, [eqn.args[0], eqn.args[1]]);
-                (Work::Product(Box::new(Product::new(matrices, symmetric))), 0)
-            }
-            Op::Cond(cond) => {
-                let branch = |inner: &Arc<Program>| build(inner, self.options, Results::Written, &[], self.effort);
-                let plans = [&cond.yes, &cond.no].map(branch);
-                let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
-                self.library = plans.iter().map(|plan| plan.library).fold(self.library, usize::max);
-                (Work::Cond(Box::new(plans)), scratch)
-            }
-            op => {
-                let args: Vec<&Type> = eqn.args.iter().map(|&arg| flat.program.ty(arg)).collect();
-                let results: Vec<Type> = outs.iter().map(|&out| flat.program.ty(out).clone()).collect();
-                let planes = |k: usize| Planes::of(&flat.views[eqn.args[k].index()]).expect("flattening made it so");
-                let kernel = match op {
-                    _ if cluster::transposes(flat, eqns[0]) => {
-                        kernels::copied(results[0].dtype, &flat.views[eqn.args[0].index()])
-                    }
-                    Op::Conv(op) => kernels::conv(op, &args, [planes(0), planes(1)], &results[0]),
-                    op => kernels::kernel(op, &args, &results),
-                };
-                let scratch = lines_of(kernel.workspace(self.options.threads));
-                (Work::Kernel(kernel, op.clone(), args.into_iter().cloned().collect()), scratch)
-            }
-        };
-        Some(Draft { work, reads, writes: outs, scratch, eqns })
-    }
-
-    /// The first line of each value in the arena.
-    fn place(&mut self, drafts: &[Draft]) -> Vec<usize> {
-        let mut numbers: Vec<Option<usize>> = vec![None; self.flat.views.len()];
-        let mut lives: Vec<Life> = Vec::new();
-        for (step, draft) in drafts.iter().enumerate() {
-            self.scratch = self.scratch.max(draft.scratch);
-            for value in &draft.writes {
-                if self.results[value.index()].is_none() {
-                    numbers[value.index()] = Some(lives.len());
-                    let lines = lines_of(bytes(self.flat.program.ty(*value)));
-                    lives.push(Life { lines, first: step, last: step });
-                }
-            }
-            for value in &draft.reads {
-                if let Some(number) = numbers[value.index()] {
-                    lives[number].last = step;
-                }
-            }
-        }
-        let (places, total) = buffers::place(&lives);
-        self.values = total;
-        numbers.into_iter().map(|number| number.map_or(0, |number| places[number])).collect()
-    }
-
-    fn finish(&self, draft: Draft, homes: &[usize]) -> Step {
-        let inputs = self.flat.program.input_types().len();
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut results: Vec<Piece> = Vec::new();
-        let both = draft.reads.iter().map(|value| (value, false)).chain(draft.writes.iter().map(|value| (value, true)));
-        for (value, written) in both.clone() {
-            if value.index() < inputs {
-                continue;
-            }
-            let (list, range) = match self.results[value.index()] {
-                Some(k) => (&mut results, k..k + 1),
-                None => {
-                    let start = homes[value.index()];
-                    (&mut pieces, start..start + lines_of(bytes(self.flat.program.ty(*value))))
-                }
-            };
-            let piece = Piece { range, written };
-            if !piece.range.is_empty() && !list.contains(&piece) {
-                list.push(piece);
-            }
-        }
-        pieces.sort_by_key(|piece| piece.range.start);
-        results.sort_by_key(|piece| piece.range.start);
-        let operand = |value: &Value| {
-            let ty = self.flat.program.ty(*value);
-            let at = |list: &[Piece], start: usize| list.iter().position(|piece| piece.range.start == start);
-            let home = match self.results[value.index()] {
-                _ if value.index() < inputs => Home::Input(value.index()),
-                Some(k) => Home::Result(at(&results, k).expect("a result of the step")),
-                None if ty.size() == 0 => Home::Piece(usize::MAX),
-                None => Home::Piece(at(&pieces, homes[value.index()]).expect("a piece of the step")),
-            };
-            Operand { home, kind: kind(ty.dtype), count: ty.size() }
-        };
-        let (reads, writes) = (draft.reads.iter().map(operand).collect(), draft.writes.iter().map(operand).collect());
-        let mut lines: Vec<Line> = Vec::new();
-        let mut names: Vec<String> = Vec::new();
-        for &k in &draft.eqns {
-            let eqn = &self.flat.program.eqns()[k];
-            lines.extend(eqn.line.filter(|line| !lines.contains(line)));
-            names.push(eqn.op.name().into_owned());
-        }
-        Step { work: draft.work, reads, writes, pieces, results, scratch: draft.scratch, lines, names }
-    }
 }
 
 impl Step {

@@ -1,0 +1,229 @@
+//! Clusters to steps: what each does, and where its operands lie.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::buffers::{self, Life};
+use super::cluster::{self, Clusters};
+use super::flatten::Flat;
+use super::kernel::{bytes, kind};
+use super::kernels::{self, Planes};
+use super::recompute::Effort;
+use super::region::{self, Lowered, Storage};
+use super::{Home, Operand, Options, Piece, Product, Results, Step, Work, build, lines_of, product};
+use crate::array::Type;
+use crate::error::Line;
+use crate::primitives::{Op, Primitive};
+use crate::program::{Program, Value};
+
+/// A step before its operands have places.
+struct Draft {
+    work: Work,
+    reads: Vec<Value>,
+    writes: Vec<Value>,
+    scratch: usize,
+    eqns: Vec<usize>,
+}
+
+/// Makes the steps of a plan, and gives their operands places.
+pub(super) struct Planner<'a> {
+    flat: &'a Flat,
+    clusters: &'a Clusters,
+    /// Parts of lanes by their first equation, until their step is made.
+    pub(super) parts: HashMap<usize, Lowered>,
+    order: &'a [usize],
+    /// Which result each value is.
+    results: Vec<Option<usize>>,
+    options: &'a Options,
+    effort: Effort,
+    /// Results that shall be written where an input of their step lies.
+    pub(super) in_place: Vec<Value>,
+    pub(super) values: usize,
+    pub(super) scratch: usize,
+    pub(super) library: usize,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        flat: &'a Flat,
+        clusters: &'a Clusters,
+        order: &'a [usize],
+        results: Vec<Option<usize>>,
+        options: &'a Options,
+        effort: Effort,
+    ) -> Self {
+        let parts = HashMap::new();
+        Planner {
+            flat,
+            clusters,
+            parts,
+            order,
+            results,
+            options,
+            effort,
+            in_place: Vec::new(),
+            values: 0,
+            scratch: 0,
+            library: 0,
+        }
+    }
+
+    /// Values that a step other than their own reads, or that are results.
+    fn stored(&self) -> Vec<bool> {
+        let mut stored: Vec<bool> = self.results.iter().map(Option::is_some).collect();
+        for &step in self.order {
+            for &k in &self.clusters.list[step].eqns {
+                for &arg in &self.flat.program.eqns()[k].args {
+                    let base = self.flat.views[arg.index()].base;
+                    if self.flat.literals[arg.index()].is_none() && !self.clusters.holds(step, base) {
+                        stored[base.index()] = true;
+                    }
+                }
+            }
+        }
+        stored
+    }
+
+    pub(super) fn steps(&mut self) -> Vec<Step> {
+        let stored = self.stored();
+        let drafts: Vec<Draft> = self.order.iter().flat_map(|&step| self.draft(step, &stored)).collect();
+        let homes = self.place(&drafts);
+        drafts.into_iter().map(|draft| self.finish(draft, &homes)).collect()
+    }
+
+    fn region(&self, lowered: Lowered, eqns: Vec<usize>) -> Draft {
+        let scratch = lines_of(lowered.region.scratch(self.options.threads));
+        let work = Work::Region(Box::new(lowered.region));
+        Draft { work, reads: lowered.reads, writes: lowered.writes, scratch, eqns }
+    }
+
+    /// The step of a cluster; none if it has nothing to compute.
+    fn draft(&mut self, step: usize, stored: &[bool]) -> Option<Draft> {
+        let cluster = &self.clusters.list[step];
+        let eqns = cluster.eqns.clone();
+        let flat = self.flat;
+        if eqns.is_empty() {
+            return None;
+        }
+        if cluster.space.is_some_and(|extent| extent.count > 0) {
+            let is_home = |value: Value| self.clusters.home[value.index()] == Some(step);
+            let storage = |value: Value| match stored[value.index()] && is_home(value) {
+                false => Storage::None,
+                true if self.in_place.contains(&value) => Storage::InPlace,
+                true => Storage::Own,
+            };
+            let lowered = region::lower(flat, self.clusters, step, storage);
+            return Some(self.region(lowered, eqns));
+        }
+        if let Some(lowered) = self.parts.remove(&eqns[0]) {
+            return Some(self.region(lowered, eqns));
+        }
+        let eqn = &flat.program.eqns()[eqns[0]];
+        let outs: Vec<Value> = eqn.outs().collect();
+        if outs.iter().all(|&out| flat.program.ty(out).size() == 0) {
+            return None;
+        }
+        let reads: Vec<Value> = eqn.args.iter().map(|arg| flat.views[arg.index()].base).collect();
+        let (work, scratch) = match &eqn.op {
+            Op::Einsum(op) => {
+                let views = [0, 1].map(|k| &flat.views[eqn.args[k].index()]);
+                let matrices = product::matrices(op, views, eqn.first).expect("flattening made the operands fit");
+                let dtype = flat.program.ty(eqn.first).dtype;
+                self.library = self.library.max(product::library(&matrices, dtype, self.options.threads));
+                let symmetric = product::is_symmetric(flat, op, [eqn.args[0], eqn.args[1]]);
+                (Work::Product(Box::new(Product::new(matrices, symmetric))), 0)
+            }
+            Op::Cond(cond) => {
+                let branch = |inner: &Arc<Program>| build(inner, self.options, Results::Written, &[], self.effort);
+                let plans = [&cond.yes, &cond.no].map(branch);
+                let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
+                self.library = plans.iter().map(|plan| plan.library).fold(self.library, usize::max);
+                (Work::Cond(Box::new(plans)), scratch)
+            }
+            op => {
+                let args: Vec<&Type> = eqn.args.iter().map(|&arg| flat.program.ty(arg)).collect();
+                let results: Vec<Type> = outs.iter().map(|&out| flat.program.ty(out).clone()).collect();
+                let planes = |k: usize| Planes::of(&flat.views[eqn.args[k].index()]).expect("flattening made it so");
+                let kernel = match op {
+                    _ if cluster::transposes(flat, eqns[0]) => {
+                        kernels::copied(results[0].dtype, &flat.views[eqn.args[0].index()])
+                    }
+                    Op::Conv(op) => kernels::conv(op, &args, [planes(0), planes(1)], &results[0]),
+                    op => kernels::kernel(op, &args, &results),
+                };
+                let scratch = lines_of(kernel.workspace(self.options.threads));
+                (Work::Kernel(kernel, op.clone(), args.into_iter().cloned().collect()), scratch)
+            }
+        };
+        Some(Draft { work, reads, writes: outs, scratch, eqns })
+    }
+
+    /// The first line of each value in the arena.
+    fn place(&mut self, drafts: &[Draft]) -> Vec<usize> {
+        let mut numbers: Vec<Option<usize>> = vec![None; self.flat.views.len()];
+        let mut lives: Vec<Life> = Vec::new();
+        for (step, draft) in drafts.iter().enumerate() {
+            self.scratch = self.scratch.max(draft.scratch);
+            for value in &draft.writes {
+                if self.results[value.index()].is_none() {
+                    numbers[value.index()] = Some(lives.len());
+                    let lines = lines_of(bytes(self.flat.program.ty(*value)));
+                    lives.push(Life { lines, first: step, last: step });
+                }
+            }
+            for value in &draft.reads {
+                if let Some(number) = numbers[value.index()] {
+                    lives[number].last = step;
+                }
+            }
+        }
+        let (places, total) = buffers::place(&lives);
+        self.values = total;
+        numbers.into_iter().map(|number| number.map_or(0, |number| places[number])).collect()
+    }
+
+    fn finish(&self, draft: Draft, homes: &[usize]) -> Step {
+        let inputs = self.flat.program.input_types().len();
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut results: Vec<Piece> = Vec::new();
+        let both = draft.reads.iter().map(|value| (value, false)).chain(draft.writes.iter().map(|value| (value, true)));
+        for (value, written) in both.clone() {
+            if value.index() < inputs {
+                continue;
+            }
+            let (list, range) = match self.results[value.index()] {
+                Some(k) => (&mut results, k..k + 1),
+                None => {
+                    let start = homes[value.index()];
+                    (&mut pieces, start..start + lines_of(bytes(self.flat.program.ty(*value))))
+                }
+            };
+            let piece = Piece { range, written };
+            if !piece.range.is_empty() && !list.contains(&piece) {
+                list.push(piece);
+            }
+        }
+        pieces.sort_by_key(|piece| piece.range.start);
+        results.sort_by_key(|piece| piece.range.start);
+        let operand = |value: &Value| {
+            let ty = self.flat.program.ty(*value);
+            let at = |list: &[Piece], start: usize| list.iter().position(|piece| piece.range.start == start);
+            let home = match self.results[value.index()] {
+                _ if value.index() < inputs => Home::Input(value.index()),
+                Some(k) => Home::Result(at(&results, k).expect("a result of the step")),
+                None if ty.size() == 0 => Home::Piece(usize::MAX),
+                None => Home::Piece(at(&pieces, homes[value.index()]).expect("a piece of the step")),
+            };
+            Operand { home, kind: kind(ty.dtype), count: ty.size() }
+        };
+        let (reads, writes) = (draft.reads.iter().map(operand).collect(), draft.writes.iter().map(operand).collect());
+        let mut lines: Vec<Line> = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        for &k in &draft.eqns {
+            let eqn = &self.flat.program.eqns()[k];
+            lines.extend(eqn.line.filter(|line| !lines.contains(line)));
+            names.push(eqn.op.name().into_owned());
+        }
+        Step { work: draft.work, reads, writes, pieces, results, scratch: draft.scratch, lines, names }
+    }
+}
