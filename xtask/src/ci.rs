@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use crate::Failure;
+use crate::machine::MACHINES;
 use crate::metadata::members;
 use crate::run::{cargo, is_installed, run, run_reading};
 use crate::{deny, tidy};
@@ -30,6 +31,7 @@ const STEPS: &[(&str, Step)] = &[
     ("clippy", clippy),
     ("features", features),
     ("tests", tests),
+    ("machines", machines),
     ("doctests", doctests),
     ("docs", docs),
 ];
@@ -127,6 +129,36 @@ fn tests(tally: &mut Tally) -> Result<(), Failure> {
         cargo(&["test", "--no-fail-fast"])
     };
     run_reading(command.arg("--all-targets").args(ALL), |line| tally.read(line))
+}
+
+/// The tests whose outcome could depend on the processor, as on others; they are built by the step before.
+///
+/// The kernels' own tests run every level whatever the machine is. What is left is what plans make of a level and of caches:
+/// every operation and every golden case on the engine, the layouts, memory and lanes of whole Programs, the page of counts,
+/// and the products, which alone read the sizes of caches.
+fn machines(tally: &mut Tally) -> Result<(), Failure> {
+    const FILES: [&str; 7] = ["battery", "engine", "golden", "lanes", "layouts", "product_memory", "replay"];
+    let commands = if is_installed(cargo(&["nextest"])) {
+        let files = FILES.map(|name| format!("binary({name})")).join(" | ");
+        let own = "(package(wengert-kernels) & test(product)) | (package(bench) & test(counts))";
+        let mut all = cargo(&["nextest", "run", "--all-targets"]);
+        all.args(ALL).args(["--filterset", &format!("{own} | {files}")]);
+        vec![all]
+    } else {
+        let mut files = cargo(&["test"]);
+        files.args(ALL).args(FILES.iter().flat_map(|name| ["--test", name]));
+        let [mut products, mut counts] = [cargo(&["test", "--lib"]), cargo(&["test", "--bins"])];
+        products.args(ALL).arg("product");
+        counts.args(ALL).arg("counts");
+        vec![files, products, counts]
+    };
+    for machine in &MACHINES {
+        println!("as on another processor, {}", machine.described());
+        for command in &commands {
+            run_reading(&mut machine.command(command)?, |line| tally.read(line))?;
+        }
+    }
+    Ok(())
 }
 
 fn doctests(tally: &mut Tally) -> Result<(), Failure> {

@@ -5,6 +5,7 @@
 //! - `codegen` writes the generated pages.
 //! - `bless` writes the generated pages and every snapshot that a test compares with; read the
 //!   difference before you commit it.
+//! - `machine NAME COMMAND…` runs a command as on another processor.
 //! - `bench …` runs the benchmarks with these arguments.
 //! - `compare …` times the array workloads beside other systems.
 
@@ -16,6 +17,7 @@ mod codegen;
 mod compare;
 mod deny;
 mod licence;
+mod machine;
 mod metadata;
 mod run;
 mod tidy;
@@ -32,6 +34,7 @@ usage: cargo xtask TASK
   tidy         layout: module order, file heads, dependencies, generated files
   codegen      write the generated pages
   bless        write the generated pages and the snapshots of the tests
+  machine NAME COMMAND…  a command as on another processor: small, medium or large
   bench …      the benchmarks, with these arguments
   compare …    the array workloads beside other systems";
 
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::tidy(),
         ["codegen"] => write_pages(),
         ["bless"] => bless(),
+        ["machine", name, ref command @ ..] => machine::machine(name, command),
         ["bench", ref rest @ ..] => {
             run::run(cargo(&["run", "--quiet", "--release", "--package", "bench", "--"]).args(rest))
         }

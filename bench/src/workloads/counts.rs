@@ -1,7 +1,8 @@
 //! What the derivatives of the workloads cost, counted: operations, bytes, steps, memory, allocations.
 //!
 //! Counts do not depend on the machine's weather, so that a change that makes a derivative dearer is seen when it is
-//! made. The table is `docs/counts.md`; a test compares every number, and `cargo xtask bless` writes it anew.
+//! made. Nor do they depend on the machine: scratch, which is cut to its vectors, and the matrix library's own memory, which
+//! is cut to its caches, stand beside. The table is `docs/counts.md`; a test compares every number, and `cargo xtask bless` writes it anew.
 
 use std::fmt::Write;
 
@@ -26,10 +27,12 @@ pub(super) struct Counts {
     kernels: usize,
     operations: usize,
     moved: usize,
-    /// Bytes of the largest arena.
+    /// Bytes of the values in the largest arena.
     arena: usize,
-    /// The largest predicted peak.
+    /// The most that values and results take.
     peak: usize,
+    /// The largest scratch, and memory of the matrix library: they depend on the processor's level and caches.
+    beside: [usize; 2],
 }
 
 impl Counts {
@@ -43,8 +46,11 @@ impl Counts {
             counts.kernels += runs * summary.kernels;
             counts.operations += runs * summary.operations;
             counts.moved += runs * summary.moved;
-            counts.arena = counts.arena.max(summary.arena);
-            counts.peak = counts.peak.max(summary.peak);
+            let values = summary.arena - summary.scratch;
+            counts.arena = counts.arena.max(values);
+            counts.peak = counts.peak.max(values + summary.results);
+            let [scratch, library] = counts.beside;
+            counts.beside = [scratch.max(summary.scratch), library.max(summary.library)];
         }
         counts
     }
@@ -67,7 +73,8 @@ pub(crate) fn memory(chain: usize, threads: usize) -> Result<String, String> {
     let unknown = "this system does not tell how much memory a process takes";
     super::measure::forget_peak();
     let before = super::measure::peak_mb().ok_or(unknown)?;
-    let predicted = counts(&mut case).peak as f64 / (1 << 20) as f64;
+    let Counts { peak, beside: [scratch, library], .. } = counts(&mut case);
+    let predicted = (peak + scratch + library) as f64 / (1 << 20) as f64;
     (case.derivative)();
     super::measure::forget_peak();
     (case.derivative)();
@@ -80,22 +87,28 @@ pub(crate) fn memory(chain: usize, threads: usize) -> Result<String, String> {
     ))
 }
 
-/// The page of all workloads; allocations are counted by tests only.
+/// The page of all workloads, and what depends on the machine; allocations are counted by tests only.
 pub(crate) fn page() -> String {
-    table(|_| None)
+    let (page, beside) = table(|_| None);
+    format!(
+        "{page}\nBeside the peak, on this machine, in bytes: scratch, and the matrix library's own memory\n{beside}"
+    )
 }
 
-/// The table of all workloads in Markdown; `allocated` gives the allocations of a call, if they are counted.
-fn table(allocated: impl Fn(&mut Case) -> Option<u64>) -> String {
-    let mut text = HEAD.to_owned();
+/// The page with the table of all workloads in Markdown, and a line for each with the memory that depends on the machine.
+/// `allocated` gives the allocations of a call, if they are counted.
+fn table(allocated: impl Fn(&mut Case) -> Option<u64>) -> (String, String) {
+    let (mut text, mut beside) = (HEAD.to_owned(), String::new());
     for workload in &ALL {
         // Scratch and peak depend on the number of threads; another test may have set one.
         wengert::set_threads(1);
         let mut case = (workload.prepare)(&Setup { chain: CHAIN, way: Way::Compiled });
         let counts = counts(&mut case);
         let _ = writeln!(text, "{}", row(workload, &counts, &allocations(workload, &mut case, &allocated)));
+        let [scratch, library] = counts.beside;
+        let _ = writeln!(beside, "{:7} {scratch:11} {library:11}", workload.key());
     }
-    text
+    (text, beside)
 }
 
 /// The allocations of a call in the steady state, of the workloads that are quick enough to be called often.
@@ -108,7 +121,7 @@ fn allocations(workload: &Workload, case: &mut Case, allocated: impl Fn(&mut Cas
 }
 
 fn row(workload: &Workload, counts: &Counts, allocations: &str) -> String {
-    let Counts { plans, regions, products, kernels, operations, moved, arena, peak } = counts;
+    let Counts { plans, regions, products, kernels, operations, moved, arena, peak, beside: _ } = counts;
     format!(
         "| {:7} | {plans:5} | {regions:7} | {products:8} | {kernels:7} | {operations:12} | {moved:12} | {arena:11} \
          | {peak:11} | {allocations:>11} |",
@@ -121,9 +134,10 @@ const HEAD: &str = "\
 
 What one derivative of every workload costs, on one thread: `cargo xtask bless` writes this page, and a test compares
 it. `W8` has 16,777,216 numbers. A call may be several plans; steps, operations and bytes are those of all of them.
-Operations are those on elements; bytes are what steps read and write, wherever it lies; arena and predicted peak are
-those of the largest plan, in bytes, without inputs. Allocations are those of a call when everything is planned, counted
-where calls are quick.
+Operations are those on elements; bytes are what steps read and write, wherever it lies; the arena is that of the values
+between steps, and the peak these and the results, of the largest plan, in bytes, without inputs. Scratch depends on the
+processor's vectors, and what the matrix library packs its operands into on its caches: `cargo xtask bench counts` prints
+both. Allocations are those of a call when everything is planned, counted where calls are quick.
 
 | | plans | regions | products | kernels | operations | bytes moved | arena | peak | allocations |
 |---|---|---|---|---|---|---|---|---|---|
@@ -138,7 +152,7 @@ mod tests {
     #[test]
     fn derivatives_cost_what_the_page_says() {
         let allocated = |case: &mut Case| Some(allocation_counter::measure(|| (case.derivative)()).count_total);
-        expect_file!["../../../docs/counts.md"].assert_eq(&table(allocated));
+        expect_file!["../../../docs/counts.md"].assert_eq(&table(allocated).0);
     }
 
     #[test]

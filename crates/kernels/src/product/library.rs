@@ -14,12 +14,47 @@
 
 use super::number::Task;
 use crate::Level;
-use gemm_common::cache::{CACHE_INFO, kernel_params};
+use gemm_common::cache::{CACHE_INFO, CacheInfo, kernel_params};
 use gemm_common::gemm::CACHELINE_ALIGN;
+use std::sync::OnceLock;
 
-/// Whether the library has vectors at this level.
+/// Whether the library has vectors at this level, and the machine caches that it can divide.
 pub(super) fn exists(level: Level) -> bool {
-    level > Level::Baseline || !cfg!(target_arch = "x86_64")
+    static SUFFICE: [OnceLock<bool>; Level::ALL.len()] = [const { OnceLock::new() }; Level::ALL.len()];
+    let suffice = || {
+        let blocks = [(f32::block(level), size_of::<f32>()), (f64::block(level), size_of::<f64>())];
+        blocks.iter().all(|&(block, size)| suffice(&CACHE_INFO, block, size))
+    };
+    (level > Level::Baseline || !cfg!(target_arch = "x86_64")) && *SUFFICE[level as usize].get_or_init(suffice)
+}
+
+/// Whether the library can cut blocks for these caches, with elements of `size` bytes.
+///
+/// It takes as many rows as the second cache has room for beside a few columns, rounded down to blocks of registers, and
+/// likewise as many columns as the third has. Where that is none, it divides by zero or does not end: with a second cache of
+/// 128 KiB, as virtual machines may report. So this is what [`kernel_params`] and the start of the library's function
+/// compute, for the deepest blocks.
+fn suffice([first, second, third]: &[CacheInfo; 3], block: Block, size: usize) -> bool {
+    let (ways, line) = (first.associativity.max(2), first.cache_line_bytes.max(64));
+    let set = line * (first.cache_bytes.max(32 << 10) / (line * ways)).max(1);
+    let row = block.rows * size;
+    let common = gcd(row, set);
+    let used = row / common + block.columns * (set / common) * size / set;
+    let depth = (set / common * (ways / used).next_power_of_two()).max(512);
+    let ways = second.associativity.max(2);
+    let way = second.cache_bytes / ways;
+    if way == 0 || (block.columns * depth * size).div_ceil(way) >= ways {
+        return false;
+    }
+    let of_rows = (ways - 1 - (block.columns * depth * size).div_ceil(way)).max(1);
+    let rows = of_rows * second.cache_bytes / (ways * size * depth);
+    let ways = third.associativity.max(2);
+    let columns = (ways - 1) * third.cache_bytes / ways / (size * depth);
+    rows.min(second.cache_bytes / size / 512) >= block.rows && (third.cache_bytes == 0 || columns >= block.columns)
+}
+
+fn gcd(x: usize, y: usize) -> usize {
+    if y == 0 { x } else { gcd(y, x % y) }
 }
 
 /// A call of one of the library's functions, with everything in front of it and behind it; `$task`
@@ -163,4 +198,57 @@ pub(super) fn bytes(dims: [usize; 3], block: Block, size: usize) -> usize {
     let left = depth * m.next_multiple_of(block.rows) * size;
     let packed = if m <= 2 * rows { left } else { 0 };
     right + packed + rows / block.lanes + slab + CACHELINE_ALIGN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caches(sizes: [(usize, usize); 3]) -> [CacheInfo; 3] {
+        sizes.map(|(kib, associativity)| CacheInfo { associativity, cache_bytes: kib << 10, cache_line_bytes: 64 })
+    }
+
+    /// The blocks of every level: of single precision, then of double.
+    const BLOCKS: [(Block, usize); 4] = [
+        (Block { lanes: 16, rows: 64, columns: 6 }, 4),
+        (Block { lanes: 8, rows: 32, columns: 6 }, 8),
+        (Block { lanes: 8, rows: 24, columns: 4 }, 4),
+        (Block { lanes: 4, rows: 12, columns: 4 }, 8),
+    ];
+
+    #[test]
+    fn the_library_is_asked_where_its_blocks_fit_the_caches() {
+        let on = |sizes| BLOCKS.map(|(block, size)| suffice(&caches(sizes), block, size));
+        // Of processors of the last fifteen years.
+        for sizes in [
+            [(32, 8), (256, 8), (8 << 10, 16)],
+            [(32, 8), (512, 8), (32 << 10, 16)],
+            [(32, 8), (1024, 8), (32 << 10, 16)],
+            [(48, 12), (2048, 16), (36 << 10, 12)],
+            [(128, 8), (4096, 16), (0, 0)],
+        ] {
+            assert_eq!(on(sizes), [true; 4], "{sizes:?}");
+        }
+        // Without room for the rows, or the columns, or anything.
+        assert_eq!(on([(32, 8), (128, 8), (2048, 8)]), [false, false, true, true]);
+        assert_eq!(on([(32, 8), (16, 8), (2048, 8)]), [false; 4]);
+        assert_eq!(on([(32, 8), (0, 8), (2048, 8)]), [false; 4]);
+        assert_eq!(on([(32, 8), (512, 8), (2, 8)]), [false; 4]);
+        assert_eq!(on([(0, 0), (1, 1), (1, 1)]), [false; 4]);
+    }
+
+    /// What `suffice` allows neither panics in the library's choice of blocks nor gives an empty one.
+    #[test]
+    fn blocks_of_caches_that_suffice_are_not_empty() {
+        for ((block, size), level) in BLOCKS.into_iter().zip([Level::Avx512, Level::Avx512, Level::Avx2, Level::Avx2]) {
+            if !exists(level) || !cfg!(target_arch = "x86_64") {
+                continue;
+            }
+            for (m, n, k) in [(65, 65, 1), (1000, 1000, 511), (100, 5000, 513), (5000, 100, 10_000), (65, 65, 100_000)]
+            {
+                let params = kernel_params(m, n, k, block.rows, block.columns, size);
+                assert!(params.kc > 0 && params.mc >= block.rows, "{m} {n} {k}: {params:?}");
+            }
+        }
+    }
 }

@@ -63,8 +63,9 @@ const HALF: usize = 64;
 /// That of what is not packed.
 const BLOCK: usize = 32;
 
-/// The rows from which half of a symmetric result is computed: below, narrow panels take what is saved.
-const HALVED: usize = 96;
+/// The rows from which half of a symmetric result is computed by the library, and in blocks: below, narrow panels take what
+/// is saved, and all of it is.
+const HALVED: [usize; 2] = [96, 64];
 /// Into how many panels of rows it is cut: `1/2 + 1/(2 PANELS)` of the work is left.
 const PANELS: usize = 8;
 
@@ -202,7 +203,8 @@ pub fn products<T: Product>(
 }
 
 /// As [`products`] for results that are symmetric, with as many columns as rows: what is under the diagonal is copied
-/// from above it, if that is less work. The result is symmetric to the bit then.
+/// from above it, and not computed where that is less work. So the result is symmetric to the bit, whatever its size, on every
+/// [`Level`].
 ///
 /// The caller knows it, as of `a = xᵀ d` and `b = x` with a diagonal `d`; it is not checked.
 ///
@@ -317,11 +319,16 @@ impl<T: Product> Work<'_, T> {
             // Below this there is one tile. A product of 4 by 4 matrices takes a few nanoseconds,
             // less than the divisions below.
             method.run(self.first, self.level);
+            if self.known == Known::Symmetric {
+                self.first.mirror();
+            }
             return;
         }
         let count = self.axes.lengths.iter().product::<usize>();
-        let half = self.known == Known::Symmetric && method == Method::Library && self.first.dims[0] >= HALVED;
-        let tiles = if half { Tiles::half(self.first.dims) } else { Tiles::of(self.first.dims, method) };
+        let tiles = match self.known {
+            Known::Symmetric => Tiles::half(self.first.dims, method),
+            Known::Nothing => Tiles::of(self.first.dims, method),
+        };
         let group = if tiles.count() > 1 { 1 } else { (GRAIN / each.max(1)).clamp(1, count) };
         let parts = count.div_ceil(group) * tiles.count();
         let part = |part: usize| {
@@ -329,7 +336,7 @@ impl<T: Product> Work<'_, T> {
             for index in batch..count.min(batch + group) {
                 let task = tiles.cut(self.task(index), tile);
                 method.run(task, self.level);
-                if half {
+                if self.known == Known::Symmetric {
                     task.mirror();
                 }
             }
@@ -453,9 +460,13 @@ impl Tiles {
         Tiles { half: false, sides, counts: [m.div_ceil(sides[0]), n.div_ceil(sides[1])] }
     }
 
-    /// Rows from the diagonal on, of a symmetric result. The longest come first, so that threads end together.
-    fn half([n, _, _]: [usize; 3]) -> Tiles {
-        let rows = n.div_ceil(PANELS).next_multiple_of(24).max(48);
+    /// Rows from the diagonal on, of a symmetric result. The longest come first, so that threads end together. A small one
+    /// is one tile.
+    fn half([n, _, _]: [usize; 3], method: Method) -> Tiles {
+        let rows = match n < HALVED[usize::from(method != Method::Library)] {
+            true => n,
+            false => n.div_ceil(PANELS).next_multiple_of(24).max(48),
+        };
         Tiles { half: true, sides: [rows, n], counts: [n.div_ceil(rows), 1] }
     }
 
