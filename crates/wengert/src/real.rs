@@ -364,11 +364,11 @@ pub trait Real:
         let above = || Self::branch(self.compare(high, Compare::Ge), || high, || self);
         Self::branch(self.compare(low, Compare::Le), || low, above)
     }
-    /// `a + t (b - a)` where `self` is `t`.
+    /// `self + weight (other - self)`: `self` where the weight is 0.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn lerp(self, a: Self, b: Self) -> Self {
-        a + self * (b - a)
+    fn lerp(self, other: Self, weight: Self) -> Self {
+        self + weight * (other - self)
     }
 }
 

@@ -328,7 +328,7 @@ impl Tensor {
             let ty = b.ty(values[0]).clone();
             check_float(&ty)?;
             let [x, y, weight] = [0, 1, 2].map(|k| Sym::Value(values[k]));
-            let z = with_rule(b, &ty, || weight.lerp(x, y));
+            let z = with_rule(b, &ty, || x.lerp(y, weight));
             Ok(z.materialise(b, &ty))
         })
     }

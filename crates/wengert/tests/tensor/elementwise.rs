@@ -1,5 +1,6 @@
 //! Operators and functions element by element.
 
+use wengert::ops::Binary;
 use wengert::prelude::*;
 use wengert::{DType, Tensor};
 
@@ -134,4 +135,77 @@ fn panics_carry_the_message_and_the_line() {
     let failed = std::panic::catch_unwind(|| 1.5 - Tensor::from([1i64]));
     let text = failed.unwrap_err().downcast::<String>().expect("a message");
     assert!(text.starts_with("`sub` of i64[1] at ") && text.contains(file!()), "{text}");
+}
+
+/// A function of several arguments on numbers, on variables, on tensors; whether the order of its arguments matters.
+type Named = (&'static str, fn([f64; 3]) -> f64, fn([Var; 3]) -> Var, fn([Tensor; 3]) -> Tensor, bool);
+
+/// The functions by their names on numbers and on tensors, called with the same arguments in the same order.
+macro_rules! named {
+    ($($number:ident $tensor:ident ($x:literal $(, $y:literal)+) $ordered:literal;)*) => { &[$((
+        stringify!($number),
+        |x: [f64; 3]| Real::$number(x[$x] $(, x[$y])+),
+        |x: [Var; 3]| Real::$number(x[$x] $(, x[$y])+),
+        |x: [Tensor; 3]| Tensor::$tensor(&x[$x] $(, &x[$y])+),
+        $ordered,
+    )),*] };
+}
+
+/// Every function of several arguments that numbers and tensors both have.
+const NAMED: &[Named] = named! {
+    pow pow(0, 1) true;
+    atan2 atan2(0, 1) true;
+    hypot hypot(0, 1) false;
+    max maximum(0, 1) false;
+    min minimum(0, 1) false;
+    copysign copysign(0, 1) true;
+    logaddexp logaddexp(0, 1) false;
+    xlogy xlogy(0, 1) true;
+    clamp_to clamp(0, 1, 2) true;
+    lerp lerp(0, 1, 2) true;
+};
+
+#[test]
+fn arguments_have_one_order_on_numbers_and_tensors() {
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let close = |name: &str, got: f64, wanted: f64| {
+        assert!((got - wanted).abs() <= 8.0 * f64::EPSILON * wanted.abs(), "{name}: {got}, not {wanted}");
+    };
+    for &(name, numbers, vars, tensors, ordered) in NAMED {
+        let mut values = Vec::new();
+        for order in orders {
+            let x = order.map(|k| [0.7, 1.9, 2.3][k]);
+            let (value, gradient) = value_and_grad(x, |x| vars(x));
+            let (of_tensors, slopes) = value_and_grad(x.map(Tensor::from), |x| tensors(x));
+            close(name, value, numbers(x));
+            close(name, of_tensors.item(), numbers(x));
+            for (slope, wanted) in slopes.iter().zip(gradient) {
+                close(name, slope.item(), wanted);
+            }
+            values.push(value);
+        }
+        // The order of the first two matters where it is said to, so that a change of roles would show.
+        let changes = [[0, 2], [1, 4], [3, 5]].iter().any(|&[k, swapped]| values[k] != values[swapped]);
+        assert_eq!(changes, ordered, "{name}: {values:?}");
+    }
+    // Complete: every operation of two arguments has its name above, or is an operator.
+    for op in Binary::ALL {
+        let named = NAMED.iter().any(|named| named.0 == op.name());
+        assert!(named || op.symbol().is_some(), "{} is not compared", op.name());
+    }
+    let [x, y] = [-7.25, 2.0];
+    for (op, of_numbers, of_tensors) in [
+        ("-", x - y, Tensor::from(x) - y),
+        ("/", x / y, Tensor::from(x) / y),
+        ("%", x % y, Tensor::from(x) % y),
+        ("from the left -", y - x, y - Tensor::from(x)),
+        ("from the left /", y / x, y / Tensor::from(x)),
+        ("powf", Real::powf(-x, y), (-Tensor::from(x)).powf(y)),
+        ("powi", Real::powi(x, 3), Tensor::from(x).powi(3)),
+        ("polygamma", Real::polygamma(y, 1), Tensor::from(y).polygamma(1)),
+        ("leaky_relu", Real::leaky_relu(x, 0.1), Tensor::from(x).leaky_relu(0.1)),
+        ("select", Real::select(true, x, y), Tensor::from(true).where_(x, y)),
+    ] {
+        close(op, of_tensors.item(), of_numbers);
+    }
 }

@@ -65,7 +65,7 @@ pub(super) fn binary_call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R>
             one(args.array(0)?.map(|x| x.clamp_to(R::constant(low), R::constant(high))))
         }
         "clamp3" => broadcast(args, |low, x, high| x.clamp_to(low, high)),
-        "lerp" => broadcast(args, |a, b, t| t.lerp(a, b)),
+        "lerp" => broadcast(args, |a, b, t| a.lerp(b, t)),
         "fma" => broadcast(args, |a, b, c| a.mul_add(b, c)),
         name => pairs(name, args),
     }
