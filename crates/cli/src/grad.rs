@@ -2,7 +2,7 @@
 
 use crate::check::check;
 use crate::derivatives;
-use crate::differences;
+use crate::differences::{self, Verdict};
 use crate::eval::{self, Operand, Run};
 use crate::failure::Failure;
 use crate::flags::{Format, Grad};
@@ -236,12 +236,13 @@ fn compare_series(program: &Program, point: &[f64], report: &Report, series: &Se
 }
 
 fn entry(name: String, x: f64, derivative: f64, f: impl Fn(f64) -> f64) -> CheckEntry {
-    let estimate = differences::derivative(x, f);
+    let (estimate, verdict) = differences::compare(x, derivative, f);
     CheckEntry {
         name,
         derivative: Number(derivative),
         difference: Number(estimate.value),
         tolerance: Number(estimate.tolerance()),
-        agrees: estimate.agrees(derivative),
+        agrees: verdict == Verdict::Agrees,
+        verdict,
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::differences::Verdict;
+
 /// The result of a command.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Report {
@@ -95,6 +97,8 @@ pub(crate) struct CheckEntry {
     pub(crate) tolerance: Number,
     /// Whether they agree.
     pub(crate) agrees: bool,
+    /// What the differences say: that they agree, differ, or nothing.
+    pub(crate) verdict: Verdict,
 }
 
 /// One row of the Wengert list.

@@ -107,6 +107,38 @@ fn a_derivative_that_differs_exits_with_1() {
 }
 
 #[test]
+fn a_narrow_branch_does_not_differ() {
+    for (text, at, code) in [
+        ("select(abs(x-1) < 0.01, x*x, x)", "x=1", 0),
+        ("select(abs(x-1) < 1e-6, x*x*x, x)", "x=1", 0),
+        ("select(abs(x) < 0.05, sin(2*x), x)", "x=0", 0),
+        ("if x > 100.001 {\n y = x^3 } else {\n y = 5*x }\ny", "x=100", 0),
+        ("abs(x - 1)", "x=1", 1),
+    ] {
+        for order in [&["--check"][..], &["--check", "--hessian"], &["--check", "--order", "2"]] {
+            let ran = wengert(&[&["grad", text, "--at", at], order].concat());
+            assert_eq!(ran.code, code, "{text} {order:?}: {}", ran.out);
+            assert_eq!(ran.out.contains("DIFFERS"), code == 1, "{}", ran.out);
+        }
+    }
+    // A point that has no neighbours on one side: differences cannot be taken, and say neither.
+    let ran = wengert(&["grad", "sqrt(x - 1)*(x - 1)", "--at", "x=1", "--check"]);
+    assert!(ran.code == 1 && ran.out.contains("unclear") && !ran.out.contains("DIFFERS"), "{}", ran.out);
+}
+
+#[test]
+fn outputs_are_printed_as_they_were_written() {
+    let texts = ["(x+1)*(x+2)", "-(x + 1)", "((x))^(2)", "1 / ((x + 1) - (x * 2))", "!(x > 1) && (x < 2)"];
+    for text in &texts[..4] {
+        let ran = wengert(&["grad", text, "--at", "x=3", "--format", "json"]);
+        let json: serde_json::Value = serde_json::from_str(&ran.out).expect("it is JSON");
+        assert_eq!(json["outputs"][0]["text"], *text);
+    }
+    let ran = wengert(&["grad", &format!("select({}, x, 2 * x)", texts[4]), "--at", "x=3"]);
+    assert!(ran.out.contains(texts[4]), "{}", ran.out);
+}
+
+#[test]
 fn json_can_be_read_back() {
     let arguments = ["grad", "x*y, x + y", "--jacobian", "--at", "x=2,y=3", "--format", "json"];
     let ran = wengert(&arguments);

@@ -115,7 +115,13 @@ thread_local! {
 }
 
 impl Pool {
-    /// A pool of `threads` threads, the caller among them: 1 (and 0) mean no workers at all.
+    /// The most threads of one pool. Linux gives a process 65,530 memory mappings, and a thread takes four (its stack
+    /// and that of its signals, each with a guard page): some ten thousand threads end the process while they start,
+    /// before any code of ours can give an error. No machine that we know of has as many cores as this.
+    pub const MOST: usize = 1024;
+
+    /// A pool of `threads` threads, the caller among them: 1 (and 0) mean no workers at all, more than [`Pool::MOST`]
+    /// mean that many.
     ///
     /// The workers are started by the first run that has something for them. If the system
     /// refuses some of them, the others do their work.
@@ -123,6 +129,7 @@ impl Pool {
     /// ```
     /// assert_eq!(wengert_kernels::Pool::new(3).threads(), 3);
     /// assert_eq!(wengert_kernels::Pool::new(0).threads(), 1);
+    /// assert_eq!(wengert_kernels::Pool::new(20_000).threads(), wengert_kernels::Pool::MOST);
     /// ```
     pub fn new(threads: usize) -> Pool {
         Pool {
@@ -135,7 +142,7 @@ impl Pool {
                 work: Condvar::new(),
                 done: Condvar::new(),
             }),
-            threads: threads.max(1),
+            threads: threads.clamp(1, Pool::MOST),
             started: AtomicBool::new(false),
             workers: Mutex::new(Vec::new()),
             busy: AtomicBool::new(false),

@@ -239,3 +239,16 @@ fn pools_are_dropped_idle_parked_and_unused() {
         }
     }
 }
+
+/// So many that a process could not hold them: the pool takes as many as may be.
+#[test]
+fn a_pool_of_too_many_threads_takes_as_many_as_may_be() {
+    let pool = Pool::new(20_000);
+    assert_eq!(pool.threads(), Pool::MOST);
+    let done = AtomicUsize::new(0);
+    let run = pool.run(10_000, &|_, worker| {
+        assert!(worker < Pool::MOST);
+        done.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!((run, done.into_inner()), (Ok(()), 10_000));
+}

@@ -99,7 +99,8 @@ impl Compile {
     }
 
     /// Runs on so many threads of its own, the caller's among them. Otherwise it shares those that
-    /// [`set_threads`](crate::set_threads) has set when a signature is first planned.
+    /// [`set_threads`](crate::set_threads) has set when a signature is first planned. More than 1024 are an error of the
+    /// call that would start them.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
@@ -300,7 +301,13 @@ where
         if let Some(prepared) = place.get() {
             return Ok(prepared);
         }
-        let settings = self.settings.get_or_init(|| Settings::of(self.options.threads, self.options.memory));
+        let settings = match self.settings.get() {
+            Some(settings) => settings,
+            None => {
+                let settings = Settings::of(self.options.threads, self.options.memory)?;
+                self.settings.get_or_init(|| settings)
+            }
+        };
         let donated = vec![given == Arguments::Donated; trace.types.len()];
         let prepared = Prepared::new(&trace.made.program, settings, &donated)?;
         Ok(place.get_or_init(|| prepared))

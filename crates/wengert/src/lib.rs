@@ -141,7 +141,7 @@ pub use error::{Error, ErrorKind};
 #[cfg(feature = "arrays")]
 pub use execute::reference_steps;
 #[cfg(feature = "engine")]
-pub use execute::{profile, set_threads};
+pub use execute::{profile, set_threads, try_set_threads};
 #[cfg(feature = "arrays")]
 pub use functional::{Vmap, checkpoint, cond, to_program, try_cond, vmap};
 pub use lanes::{LaneMask, Lanes};

@@ -132,10 +132,11 @@ impl CustomRule {
         self
     }
 
-    /// Checks the rule at sample operands, at least one set of them.
+    /// Checks the rule at sample operands: one set of them or more, of which one has elements in every operand and in
+    /// the results (a surrogate, which is not compared, needs the operands only).
     ///
     /// # Errors
-    /// If the rule does not fit the value's operands and results, is not linear where it has to be, or
+    /// If there is no such set; if the rule does not fit the value's operands and results, is not linear where it has to be, or
     /// (unless it is a surrogate) disagrees with differences of the value.
     #[track_caller]
     pub fn register(self, samples: &[&[Tensor]]) -> Result<RegisteredRule, Error> {
@@ -143,6 +144,12 @@ impl CustomRule {
         if samples.is_empty() {
             return Err(self.error("a rule is checked at sample operands, and there are none".to_owned(), line));
         }
+        if let Some(none) = samples.iter().position(|sample| sample.is_empty()) {
+            return Err(
+                self.error(format!("sample {none} has no operands: there is nothing to differentiate by"), line)
+            );
+        }
+        let mut compared = self.surrogate;
         let registered = RegisteredRule { rule: self, known: Rc::new(RefCell::new(Vec::new())) };
         for sample in samples {
             let types: Vec<Type> = sample.iter().map(|x| x.ty().clone()).collect();
@@ -150,9 +157,15 @@ impl CustomRule {
             if !registered.rule.surrogate {
                 let point: Vec<Array> = sample.iter().map(Tensor::to_array).collect();
                 compare(&op, &point).map_err(|why| registered.rule.error(why, line))?;
+                let results = op.value.output_types();
+                compared |= types.iter().all(|ty| ty.size() > 0) && results.iter().any(|ty| ty.size() > 0);
             }
         }
-        Ok(registered)
+        if compared {
+            return Ok(registered);
+        }
+        let why = "every sample is empty in an operand or in all results, so its derivative was compared with nothing";
+        Err(registered.rule.error(why.to_owned(), line))
     }
 
     fn error(&self, why: String, line: Line) -> Error {

@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
+use wengert::plan::{Options, Plan};
 use wengert::prelude::*;
 use wengert::{Array, Compile, DType, ErrorKind, Key, compile};
 
@@ -451,4 +452,25 @@ fn a_call_allocates_its_results_and_nothing_else() {
     // A large one is written where the last one lay: the lengths of its axes remain.
     let counted = allocation_counter::measure(|| drop(large.call(&z)));
     assert_eq!(counted.count_total, 1, "{counted:?}");
+}
+
+#[test]
+fn more_threads_than_a_process_can_have_are_an_error() {
+    for threads in [1025, 20_000, usize::MAX] {
+        let line = line!() + 1;
+        let error = wengert::try_set_threads(threads).unwrap_err();
+        assert_eq!(error.line().map(|line| line.line()), Some(line));
+        assert!(error.to_string().starts_with(&format!("`set_threads` at {}", file!())), "{error}");
+        let compiled = Compile::new().threads(threads).function(|x: Tensor| x.exp());
+        let called = compiled.try_call(Tensor::zeros(&[3])).unwrap_err();
+        let (program, _) = wengert::to_program(&Tensor::zeros(&[3]), |x: Tensor| x.exp());
+        let planned = Plan::new(&program, &Options { threads, memory: None }).unwrap_err();
+        for error in [error, called, planned] {
+            assert!(error.to_string().contains(&threads.to_string()) && error.to_string().contains("1024"), "{error}");
+        }
+    }
+    // As many as may be asked for do start, and compute the same.
+    let compiled = Compile::new().threads(1024).function(|x: Tensor| x.sin().sum());
+    let x = numbers(&[1 << 18], 2);
+    assert_eq!(compiled.call(&x).item(), compile(|x: Tensor| x.sin().sum()).call(&x).item());
 }

@@ -414,7 +414,7 @@ fn division_by_the_literal_zero_is_refused() {
          --> test:1:5
           |
         1 | x / -(0.0)
-          |     ^^^^^ always zero"#]],
+          |     ^^^^^^ always zero"#]],
     );
     says(
         "rem(x, 0)",

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
+use crate::differences::Verdict;
 use crate::report::{Check, Named, Number, Report, RowKind, Series};
 
 const HEADING: Style = Style::new().bold();
@@ -135,7 +136,11 @@ fn checked(check: &Check, text: &mut String) {
     let head = ["", "derivative", "difference", "tolerance", ""].map(str::to_owned).to_vec();
     let mut lines = vec![(QUIET, head)];
     for entry in &check.entries {
-        let verdict = if entry.agrees { "agrees" } else { "DIFFERS" };
+        let verdict = match entry.verdict {
+            Verdict::Agrees => "agrees",
+            Verdict::Differs => "DIFFERS",
+            Verdict::Unclear => "unclear",
+        };
         let style = if entry.agrees { Style::new() } else { WRONG };
         lines.push((
             style,

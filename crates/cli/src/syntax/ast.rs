@@ -34,6 +34,8 @@ pub(crate) struct Expression {
     pub(crate) kind: ExpressionKind,
     /// Where it stands, without parentheses around it.
     pub(crate) span: Span,
+    /// Where it stands with all parentheses around it.
+    pub(crate) outer: Span,
 }
 
 /// The forms of an expression. Parentheses leave no trace.
@@ -193,8 +195,13 @@ impl Ast {
     /// Adds an expression whose operands are already there.
     pub(crate) fn push(&mut self, kind: ExpressionKind, span: Span) -> NodeId {
         let id = NodeId(u32::try_from(self.expressions.len()).unwrap_or(u32::MAX));
-        self.expressions.push(Expression { kind, span });
+        self.expressions.push(Expression { kind, span, outer: span });
         id
+    }
+
+    /// Notes that an expression stands in parentheses, which are here.
+    pub(crate) fn enclose(&mut self, id: NodeId, parentheses: Span) {
+        self.expressions[id.0 as usize].outer = parentheses;
     }
 
     /// The symbol of a name.

@@ -362,7 +362,7 @@ fn reduce(ast: &mut Ast, operands: &mut Vec<NodeId>, operator: Infix) {
 }
 
 fn infix_node(ast: &mut Ast, operator: Infix, x: NodeId, y: NodeId) -> NodeId {
-    let span = ast.expression(x).span.to(ast.expression(y).span);
+    let span = ast.expression(x).outer.to(ast.expression(y).outer);
     ast.push(ExpressionKind::Infix(operator, x, y), span)
 }
 
@@ -399,7 +399,7 @@ fn tower(input: &mut Tokens<'_>) -> Parsed<NodeId> {
     for (signs, base) in floors.into_iter().rev() {
         let mut node = value.map_or(base, |power| infix_node(ast, Infix::Pow, base, power));
         for (prefix, span) in signs.into_iter().rev() {
-            let span = span.to(ast.expression(node).span);
+            let span = span.to(ast.expression(node).outer);
             node = ast.push(ExpressionKind::Prefix(prefix, node), span);
         }
         value = Some(node);
@@ -428,8 +428,9 @@ fn primary(input: &mut Tokens<'_>) -> Parsed<NodeId> {
             input.next_token();
             enter(input, next.span)?;
             let inner = must(expression(input))?;
-            must(token(Kind::Sign(")"), "`)`")(input))?;
+            let close = must(token(Kind::Sign(")"), "`)`")(input))?;
             input.state.open.pop();
+            input.state.ast.enclose(inner, next.span.to(close.span));
             Ok(inner)
         }
         _ => {

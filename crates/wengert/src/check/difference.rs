@@ -1,4 +1,8 @@
 //! Central differences of order 4 that choose their step and estimate their error.
+//!
+//! They look at a neighbourhood, a derivative at a point. Beside a narrow branch wide steps see the
+//! other side, settle there to the last digit, and are wrong; [`Differences::of`] looks closer before a
+//! derivative is refused.
 
 use super::rounding::UNIT;
 
@@ -19,8 +23,37 @@ const RATIO: f64 = 0.25;
 /// How many steps are tried: down to `2^-36`.
 const STEPS: usize = 18;
 
+/// The differences over all steps.
+#[derive(Clone, Debug)]
+pub(super) struct Differences {
+    /// One for every three neighbouring steps with finite numbers, wide steps first.
+    estimates: Vec<Estimate>,
+}
+
+impl Differences {
+    /// The estimate with the smallest error.
+    pub(super) fn best(&self) -> Option<Estimate> {
+        self.estimates.iter().copied().reduce(|best, next| if next.error < best.error { next } else { best })
+    }
+
+    /// The estimate that judges `stated`, where two numbers agree if they differ by at most `tolerance` times the sum of
+    /// their errors: the best, if it agrees. Else the best of those with narrower steps that contradict it
+    /// and agree with `stated`, if two neighbours do: then the function is another one closer to the point.
+    pub(super) fn of(&self, stated: f64, error: f64, tolerance: f64) -> Option<Estimate> {
+        let best = self.best()?;
+        let agree = |x: &Estimate, value: f64, error: f64| (x.value - value).abs() <= tolerance * (x.error + error);
+        if agree(&best, stated, error) {
+            return Some(best);
+        }
+        let closer = |x: &Estimate| x.step < best.step && !agree(x, best.value, best.error) && agree(x, stated, error);
+        let pairs = self.estimates.windows(2).filter(|pair| pair.iter().all(closer));
+        let sharper = |x: Estimate, y: Estimate| if y.error < x.error { y } else { x };
+        Some(pairs.flatten().copied().reduce(sharper).unwrap_or(best))
+    }
+}
+
 /// `phi'(0)` of a function that is 0 at 0, by `D(h) = (8 (phi(h) - phi(-h)) - (phi(2h) - phi(-2h))) / 12h`, where every value of
-/// `phi` may be wrong by `noise`; `None` if no two neighbouring steps give finite numbers.
+/// `phi` may be wrong by `noise`.
 ///
 /// The error of `D(h)` has two parts. The formula is wrong by `h^4 phi'''''(0)/30` and higher
 /// terms, call them `T`; a quarter of the step makes them 256 times smaller. The noise makes at most
@@ -32,7 +65,7 @@ const STEPS: usize = 18;
 /// where the second difference guards against a first one that is small by accident, and the last
 /// term is the rounding of the formula itself. The step with the smallest estimate is taken: wide
 /// steps are left because the formula is wrong there, narrow ones because of the noise.
-pub(super) fn central(noise: f64, mut phi: impl FnMut(f64) -> f64) -> Option<Estimate> {
+pub(super) fn central(noise: f64, mut phi: impl FnMut(f64) -> f64) -> Differences {
     let mut step = WIDEST;
     let mut tried = [(0.0, f64::NAN, 0.0); STEPS];
     for entry in &mut tried {
@@ -43,17 +76,17 @@ pub(super) fn central(noise: f64, mut phi: impl FnMut(f64) -> f64) -> Option<Est
         *entry = (step, value, size / step);
         step *= RATIO;
     }
-    let mut best: Option<Estimate> = None;
+    let mut estimates = Vec::new();
     for window in tried.windows(3) {
         let [(step, value, size), (_, next, _), (_, after, _)] = [window[0], window[1], window[2]];
         let spread = f64::max((value - next).abs(), (value - after).abs());
         let error = 1.01 * spread + 9.0 * noise / step + 8.0 * UNIT * value.abs();
         let all_finite = value.is_finite() && next.is_finite() && after.is_finite() && error.is_finite();
-        if all_finite && best.is_none_or(|best| error < best.error) {
-            best = Some(Estimate { value, error, step, size });
+        if all_finite {
+            estimates.push(Estimate { value, error, step, size });
         }
     }
-    best
+    Differences { estimates }
 }
 
 #[cfg(test)]
@@ -73,7 +106,7 @@ mod tests {
         ];
         for &(name, phi, exact) in cases {
             let noise = 8.0 * UNIT * phi(0.0).abs().max(1.0);
-            let estimate = central(noise, |h| phi(h) - phi(0.0)).expect("finite near the point");
+            let estimate = central(noise, |h| phi(h) - phi(0.0)).best().expect("finite near the point");
             assert!((estimate.value - exact).abs() <= estimate.error, "{name}: {estimate:?}");
             assert!(estimate.error <= 1e-9 * exact.abs().max(1.0), "{name}: {estimate:?}");
         }
@@ -83,13 +116,29 @@ mod tests {
     fn noise_widens_the_estimate() {
         // A number that changes in the ninth digit from one argument to the next.
         let rough = |h: f64| (0.3 + h).exp() - 0.3f64.exp() + 1e-9 * (h * 1e15).sin();
-        let estimate = central(1e-9, rough).expect("finite");
+        let estimate = central(1e-9, rough).best().expect("finite");
         assert!((estimate.value - 0.3f64.exp()).abs() <= estimate.error, "{estimate:?}");
         assert!(estimate.error > 1e-8 && estimate.error < 1e-5 && estimate.step > 1e-4, "{estimate:?}");
     }
 
     #[test]
     fn a_function_that_is_nowhere_finite_has_no_estimate() {
-        assert!(central(0.0, |h| (h.abs() - 1e9).ln()).is_none());
+        assert!(central(0.0, |h| (h.abs() - 1e9).ln()).best().is_none());
+    }
+
+    #[test]
+    fn a_narrow_branch_is_looked_at_more_closely() {
+        for width in [1e-1, 1e-2, 1e-4, 1e-6] {
+            let phi = |h: f64| if h.abs() < width { 2.0 * h + h * h } else { h };
+            let differences = central(4.0 * UNIT, phi);
+            let judge = |stated: f64| differences.of(stated, 0.0, 4.0).expect("finite");
+            let near = judge(2.0);
+            assert!((near.value - 2.0).abs() <= 4.0 * near.error && near.error < 1e-6, "{width}: {near:?}");
+            // A wrong derivative is still refused, also one that is nearly right.
+            for wrong in [3.0, 1.5, 2.001] {
+                let near = judge(wrong);
+                assert!((near.value - wrong).abs() > 4.0 * near.error, "{width}: {wrong} {near:?}");
+            }
+        }
     }
 }

@@ -136,7 +136,7 @@ impl<R: Rule> Probe<'_, R> {
         let forward = Dot::new(&self.cotangent, &pushed, &rounding.tangent);
         let backward = Dot::new(&self.tangent, &pulled, &rounding.cotangent);
 
-        let estimate = self.difference(&rounding)?;
+        let estimate = self.difference(&rounding, &forward)?;
         // The scale on which the differences must be able to tell: the terms of the directional
         // derivative, those of the value (a direction is as large as the point), and how fast the
         // function changes where it was differenced.
@@ -168,8 +168,8 @@ impl<R: Rule> Probe<'_, R> {
         directions.zip(pulled).map(|(direction, pulled)| direction * pulled.abs()).sum()
     }
 
-    /// Differences of `<c, f>` along the tangent.
-    fn difference(&self, rounding: &Rounding) -> Result<Estimate, CheckError> {
+    /// Differences of `<c, f>` along the tangent, to judge the stated derivative by.
+    fn difference(&self, rounding: &Rounding, stated: &Dot) -> Result<Estimate, CheckError> {
         let noise = Dot::new(&self.cotangent, self.y, &rounding.value).error;
         // The value at the point is taken off every result first: it carries no derivative, and
         // large results that hardly change would cancel in the sum otherwise.
@@ -178,7 +178,8 @@ impl<R: Rule> Probe<'_, R> {
             let values = self.rule.value(&moved);
             values.iter().zip(self.y).zip(&self.cotangent).map(|((moved, y), c)| c * (moved - y)).sum()
         };
-        central(noise, phi).ok_or(CheckError::NowhereFinite { order: self.order })
+        let estimate = central(noise, phi).of(stated.value, stated.error, self.config.tolerance);
+        estimate.ok_or(CheckError::NowhereFinite { order: self.order })
     }
 
     /// Whether the differences are good enough to refuse an error of one part in ten thousand.

@@ -1,5 +1,6 @@
 //! The executor behind the drivers: one pool of threads, and plans with the memory that they run in.
 
+use std::panic::Location;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use wengert_kernels::pool::Pool;
@@ -8,8 +9,8 @@ use super::engine::Memory;
 pub(crate) use super::engine::Results;
 use super::profile;
 use crate::array::Data;
-use crate::error::Error;
-use crate::plan::{Options, Plan};
+use crate::error::{Error, OrRaise};
+use crate::plan::{Options, Plan, check_threads};
 use crate::program::Program;
 
 /// The pool of all drivers.
@@ -21,23 +22,49 @@ fn default_threads() -> usize {
     wanted_threads(std::env::var("WENGERT_THREADS").ok().as_deref()).unwrap_or_else(cores)
 }
 
-/// A number of threads from 1 in text; anything else asks for nothing.
+/// A number of threads from 1 in text, at most as many as a pool can have; anything else asks for nothing.
 fn wanted_threads(text: Option<&str>) -> Option<usize> {
-    text?.trim().parse().ok().filter(|&threads| threads > 0)
+    let digits = text?.trim();
+    let most = || digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(Pool::MOST);
+    // A number that no `usize` holds is one that is too large.
+    let threads = digits.parse().ok().or_else(|| if digits.is_empty() { None } else { most() })?;
+    (threads > 0).then(|| threads.min(Pool::MOST))
 }
 
 /// Sets how many threads the drivers use from now on, the caller's among them.
 ///
-/// Without it there is one for every core, or as many as the environment variable `WENGERT_THREADS` says. The numbers do
-/// not depend on it, to the bit. A function that was compiled keeps the threads that it has.
+/// Without it there is one for every core, or as many as the environment variable `WENGERT_THREADS` says, at most 1024.
+/// The numbers do not depend on it, to the bit. A function that was compiled keeps the threads that it has. Where the
+/// system refuses to start some of them, the others do the work.
 ///
 /// ```
 /// use wengert::prelude::*;
 /// wengert::set_threads(2);
 /// assert_eq!(grad(&Tensor::from([1.0, 2.0]), |x| x.square().sum()).to_vec(), [2.0, 4.0]);
 /// ```
+///
+/// # Panics
+/// Above 1024 threads, where [`try_set_threads`] gives an error.
+#[track_caller]
 pub fn set_threads(threads: usize) {
-    *POOL.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Pool::new(threads.max(1)));
+    try_set_threads(threads).or_raise();
+}
+
+/// As [`set_threads`], with an error instead of a panic.
+///
+/// ```
+/// assert!(wengert::try_set_threads(20_000).unwrap_err().to_string().contains("1024"));
+/// ```
+///
+/// # Errors
+/// Above 1024 threads: no machine has as many cores, and a process that starts more threads than its system holds is
+/// ended by it. What was set before stays.
+#[track_caller]
+pub fn try_set_threads(threads: usize) -> Result<(), Error> {
+    let line = Location::caller();
+    check_threads(threads, "set_threads").map_err(|error| error.at(Some(line)))?;
+    *POOL.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Pool::new(threads));
+    Ok(())
 }
 
 /// How Programs are run.
@@ -50,9 +77,13 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// These threads, or those of the drivers, and this much memory.
-    pub(crate) fn of(threads: Option<usize>, memory: Option<usize>) -> Self {
+    ///
+    /// # Errors
+    /// If there cannot be as many threads.
+    pub(crate) fn of(threads: Option<usize>, memory: Option<usize>) -> Result<Self, Error> {
+        check_threads(threads.unwrap_or(1), "compile")?;
         let own = threads.map(|threads| Arc::new(Pool::new(threads)));
-        Settings { pool: own.unwrap_or_else(|| Settings::current().pool), memory }
+        Ok(Settings { pool: own.unwrap_or_else(|| Settings::current().pool), memory })
     }
 
     /// What is set for the drivers now.
@@ -113,12 +144,15 @@ impl Prepared {
 
 #[cfg(test)]
 mod tests {
-    use super::wanted_threads;
+    use super::{Pool, wanted_threads};
 
     #[test]
     fn threads_are_read_from_the_environment() {
         assert_eq!(wanted_threads(Some(" 3 ")), Some(3));
-        for nothing in [None, Some(""), Some("0"), Some("-1"), Some("many")] {
+        for many in ["1024", "20000", "99999999999999999999999"] {
+            assert_eq!(wanted_threads(Some(many)), Some(Pool::MOST), "{many}");
+        }
+        for nothing in [None, Some(""), Some("0"), Some("000"), Some("-1"), Some("1e9"), Some("many")] {
             assert_eq!(wanted_threads(nothing), None, "{nothing:?}");
         }
     }

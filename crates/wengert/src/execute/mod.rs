@@ -13,9 +13,9 @@ pub mod profile;
 mod reference;
 
 #[cfg(feature = "engine")]
-pub use executor::set_threads;
-#[cfg(feature = "engine")]
 pub(crate) use executor::{Prepared, Results, Settings};
+#[cfg(feature = "engine")]
+pub use executor::{set_threads, try_set_threads};
 pub(crate) use known::{Made, Task, apply, apply_composite, apply_single, made};
 #[cfg(not(feature = "engine"))]
 pub(crate) use plain::{Prepared, Results, Settings};

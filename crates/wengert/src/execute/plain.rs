@@ -13,8 +13,11 @@ pub(crate) struct Settings;
 
 impl Settings {
     /// Threads and memory are what planning needs to know.
-    pub(crate) fn of(_threads: Option<usize>, _memory: Option<usize>) -> Self {
-        Settings
+    ///
+    /// # Errors
+    /// None; threads that are started have some.
+    pub(crate) fn of(_threads: Option<usize>, _memory: Option<usize>) -> Result<Self, Error> {
+        Ok(Settings)
     }
 
     /// What is set now.

@@ -25,6 +25,7 @@ mod view;
 use std::ops::Range;
 
 use wengert_kernels::arena::Line as Lines;
+use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Kind, Region};
 
 use crate::array::Type;
@@ -44,7 +45,7 @@ use steps::Planner;
 /// What a plan is made for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// How many threads run it, the caller's among them.
+    /// How many threads run it, the caller's among them; at most 1024.
     pub threads: usize,
     /// The memory it may take, in bytes: the predicted peak of [`Plan::peak_bytes`]. Without a limit if `None`. Below what
     /// is fastest, more values are computed again where they are needed, instead of being stored.
@@ -55,6 +56,19 @@ impl Default for Options {
     fn default() -> Self {
         Options { threads: 1, memory: None }
     }
+}
+
+/// Whether so many threads can be asked for, as an error of `operation`.
+pub(crate) fn check_threads(threads: usize, operation: &str) -> Result<(), Error> {
+    if threads <= Pool::MOST {
+        return Ok(());
+    }
+    let why = format!(
+        "{threads} threads are more than the {} that are allowed: each has a stack and memory of its own, and a process \
+         that starts more than its system holds is ended by it",
+        Pool::MOST
+    );
+    Err(Error::new(ErrorKind::Unavailable, operation, why))
 }
 
 /// A Program whose steps and memory are fixed; see the [module](self).
@@ -171,13 +185,15 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// If the predicted peak is above [`Options::memory`] whatever is computed again; the message says what would do.
+    /// If the predicted peak is above [`Options::memory`] whatever is computed again, where the message says what would
+    /// do; or if [`Options::threads`] is above 1024.
     pub fn new(program: &Program, options: &Options) -> Result<Plan, Error> {
         Plan::donating(program, options, &[])
     }
 
     /// As [`Plan::new`]; results may be written where the marked inputs lie, which the caller gives away.
     pub(crate) fn donating(program: &Program, options: &Options, donated: &[bool]) -> Result<Plan, Error> {
+        check_threads(options.threads, "plan")?;
         let with = |effort: Effort| build(program, options, Results::Shared, donated, effort);
         let [fastest, frugal @ ..] = EFFORTS;
         let mut least = with(fastest);

@@ -41,12 +41,22 @@ pub(crate) enum SymMask {
 
 /// Runs a rule whose values have the type `ty`; equations go to `b`.
 pub(crate) fn with_rule<R>(b: &mut Builder, ty: &Type, rule: impl FnOnce() -> R) -> R {
+    assert!(CONTEXT.with_borrow(Option::is_none), "a rule does not run another");
     let builder = std::mem::take(b);
-    let outer = CONTEXT.replace(Some(Context { builder, ty: ty.clone() }));
-    assert!(outer.is_none(), "a rule does not run another");
-    let result = rule();
-    *b = CONTEXT.take().expect("the context stays for the time of the rule").builder;
-    result
+    CONTEXT.set(Some(Context { builder, ty: ty.clone() }));
+    let _running = Running(b);
+    rule()
+}
+
+/// Gives the builder back when the rule has ended, also by a panic: the thread may go on to run other rules.
+struct Running<'a>(&'a mut Builder);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let Some(context) = CONTEXT.take() {
+            *self.0 = context.builder;
+        }
+    }
 }
 
 fn with_builder<R>(f: impl FnOnce(&mut Builder, &Type) -> R) -> R {
@@ -296,5 +306,30 @@ impl Builder {
             if batched { arg } else { self.repeat_in_front(arg, length) }
         };
         args.iter().zip(batched).map(with_axis).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn a_panic_inside_a_rule_leaves_nothing_behind() {
+        let ty = Type::new(DType::F64, &[3]);
+        let mut b = Builder::new();
+        let x = b.input("x", ty.clone());
+        let failed = catch_unwind(AssertUnwindSafe(|| {
+            with_rule(&mut b, &ty, || -> Sym {
+                let _ = Sym::Value(x).sin();
+                panic!("the rule fails")
+            })
+        }));
+        assert!(failed.is_err());
+        // The builder is back, with what it held, and the next rule runs.
+        let y = with_rule(&mut b, &ty, || Sym::Value(x).exp());
+        let y = y.materialise(&mut b, &ty);
+        assert_eq!(b.finish(&[y]).input_types(), [ty]);
     }
 }
