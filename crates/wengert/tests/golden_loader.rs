@@ -2,6 +2,8 @@
 
 #[path = "golden/compare.rs"]
 mod compare;
+#[path = "golden/listed.rs"]
+mod listed;
 #[path = "golden/load.rs"]
 #[expect(dead_code, reason = "the golden target uses the cases; here they are only read")]
 mod load;
@@ -256,4 +258,20 @@ fn numbers_are_compared_with_the_largest_of_their_array() {
     assert!(compare("x", &[1e-14], &[0.0], 0.0, 1e-13).is_ok());
     assert!(compare_shaped("x", (&[1, 2], &[1.0, 2.0]), (&[2, 1], &[1.0, 2.0]), 1e-3, 0.0).is_err());
     assert!(compare_shaped("x", (&[2], &[1.0, 2.0]), (&[2], &[1.0, 2.0]), 0.0, 0.0).is_ok());
+}
+
+#[test]
+fn what_is_unsupported_is_what_the_list_says() {
+    let check = |missing: &[(&str, usize)], failing: &[&str]| {
+        let missing = missing.iter().map(|&(name, cases)| (name.to_owned(), cases)).collect();
+        let list = "fft: rfft (3)\nlinalg: solve (4)\nlinalg: solve (rows) (2)\n";
+        let found: Vec<String> = listed::misfits("linalg", &missing, list).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(found, failing, "{missing:?}");
+    };
+    check(&[("solve", 4), ("solve (rows)", 2)], &[]);
+    // One that the list does not have, one that is supported now, and a case more or fewer.
+    check(&[("solve", 4), ("solve (rows)", 2), ("qr", 1)], &["qr"]);
+    check(&[("solve", 4)], &["solve (rows)"]);
+    check(&[("solve", 5), ("solve (rows)", 1)], &["solve", "solve (rows)"]);
+    check(&[("rfft", 3)], &["rfft", "solve", "solve (rows)"]);
 }
