@@ -17,7 +17,7 @@ use crate::program::Value;
 /// A step of the plan, before it is placed: a region or a single operation.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
-    /// The equations, in order.
+    /// The equations, in the order of the Program: each has what it needs before it.
     pub(super) eqns: Vec<usize>,
     /// `None` if it is a single operation that does not fuse, or a part of lanes.
     pub(super) space: Option<Extent>,
@@ -435,7 +435,9 @@ impl Clusterer<'_> {
         }
         let own = &mut self.clusters.list[step];
         own.space = Some(space);
-        own.eqns.push(k);
+        // Where parts of lanes are steps, equations do not come in the order of the Program.
+        let place = own.eqns.partition_point(|&eqn| eqn < k);
+        own.eqns.insert(place, k);
         self.settle(k, step, role);
         true
     }

@@ -20,6 +20,7 @@ mod recompute;
 mod region;
 mod steps;
 mod turn;
+mod verify;
 mod view;
 
 use std::ops::Range;
@@ -290,6 +291,9 @@ fn build(program: &Program, options: &Options, results: Results, donated: &[bool
     let order = order(&clusters);
     let (mut outputs, places) = outputs(program, &flat);
     recompute::recompute(&flat, &mut clusters, &places, effort);
+    if cfg!(debug_assertions) {
+        verify::check_order(&flat, &clusters, &order).unwrap_or_else(|why| panic!("{why}\n{}", flat.program));
+    }
     let wanted = donate::wanted(&flat, &clusters, &order, &outputs, donated);
     let mut planner = Planner::new(&flat, &clusters, &order, places, options, effort);
     planner.in_place = wanted.iter().map(|pair| pair.value).collect();

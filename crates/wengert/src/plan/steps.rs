@@ -10,17 +10,17 @@ use super::kernel::{bytes, kind};
 use super::kernels::{self, Planes};
 use super::recompute::Effort;
 use super::region::{self, Lowered, Storage};
-use super::{Home, Operand, Options, Piece, Product, Results, Step, Work, build, lines_of, product};
+use super::{Home, Operand, Options, Piece, Product, Results, Step, Work, build, lines_of, product, verify};
 use crate::array::Type;
 use crate::error::Line;
 use crate::primitives::{Op, Primitive};
 use crate::program::{Program, Value};
 
 /// A step before its operands have places.
-struct Draft {
+pub(super) struct Draft {
     work: Work,
-    reads: Vec<Value>,
-    writes: Vec<Value>,
+    pub(super) reads: Vec<Value>,
+    pub(super) writes: Vec<Value>,
     scratch: usize,
     eqns: Vec<usize>,
 }
@@ -85,10 +85,19 @@ impl<'a> Planner<'a> {
     }
 
     pub(super) fn steps(&mut self) -> Vec<Step> {
-        let stored = self.stored();
-        let drafts: Vec<Draft> = self.order.iter().flat_map(|&step| self.draft(step, &stored)).collect();
+        let drafts = self.drafts();
         let homes = self.place(&drafts);
+        if cfg!(debug_assertions) {
+            verify::check_memory(self.flat, &drafts, &homes, &self.results)
+                .unwrap_or_else(|why| panic!("{why}\n{}", self.flat.program));
+        }
         drafts.into_iter().map(|draft| self.finish(draft, &homes)).collect()
+    }
+
+    /// What every step does.
+    pub(super) fn drafts(&mut self) -> Vec<Draft> {
+        let stored = self.stored();
+        self.order.iter().flat_map(|&step| self.draft(step, &stored)).collect()
     }
 
     fn region(&self, lowered: Lowered, eqns: Vec<usize>) -> Draft {
@@ -159,7 +168,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The first line of each value in the arena.
-    fn place(&mut self, drafts: &[Draft]) -> Vec<usize> {
+    pub(super) fn place(&mut self, drafts: &[Draft]) -> Vec<usize> {
         let mut numbers: Vec<Option<usize>> = vec![None; self.flat.views.len()];
         let mut lives: Vec<Life> = Vec::new();
         for (step, draft) in drafts.iter().enumerate() {

@@ -1,0 +1,162 @@
+//! What every plan keeps, checked whenever one is made in debug builds.
+//!
+//! 1. The equations of a step stand in the order of the Program, and each has what it needs: from the step itself, before
+//!    it, or from a step that ran before.
+//! 2. Every result is computed.
+//! 3. What a step reads from the arena is what was written for it, and lies apart from what the step writes.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::cluster::{Clusters, Role};
+use super::flatten::Flat;
+use super::kernel::bytes;
+use super::lines_of;
+use super::steps::Draft;
+use crate::program::Value;
+
+/// That steps in this order compute every value before it is used.
+pub(super) fn check_order(flat: &Flat, clusters: &Clusters, order: &[usize]) -> Result<(), String> {
+    let mut computed = vec![false; flat.views.len()];
+    flat.program.inputs().for_each(|input| computed[input.index()] = true);
+    for &step in order {
+        let eqns = &clusters.list[step].eqns;
+        if !eqns.is_sorted_by(|one, two| one < two) {
+            return Err(format!("the equations {eqns:?} of step {step} are not in order"));
+        }
+        let mut own: HashSet<Value> = HashSet::new();
+        for &k in eqns {
+            let eqn = &flat.program.eqns()[k];
+            for arg in eqn.args.iter().filter(|arg| flat.literals[arg.index()].is_none()) {
+                let base = flat.views[arg.index()].base;
+                let known = match clusters.holds(step, base) {
+                    true => own.contains(&base) && clusters.roles[base.index()] != Role::Total,
+                    false => computed[base.index()],
+                };
+                if !known {
+                    return Err(format!("equation {k} of step {step} uses {base} before it is computed"));
+                }
+            }
+            own.extend(eqn.outs());
+        }
+        for out in own.into_iter().filter(|out| clusters.home[out.index()] == Some(step)) {
+            computed[out.index()] = true;
+        }
+    }
+    let is_missing =
+        |output: &&Value| flat.literals[output.index()].is_none() && !computed[flat.views[output.index()].base.index()];
+    match flat.program.outputs().iter().find(is_missing) {
+        Some(output) => Err(format!("the result {output} is not computed")),
+        None => Ok(()),
+    }
+}
+
+/// That what steps read is there: `homes` are the first lines of the values in the arena, which are those that are neither
+/// inputs nor `results`.
+pub(super) fn check_memory(
+    flat: &Flat,
+    drafts: &[Draft],
+    homes: &[usize],
+    results: &[Option<usize>],
+) -> Result<(), String> {
+    let inputs = flat.program.input_types().len();
+    let range = |value: &Value| {
+        let lines = lines_of(bytes(flat.program.ty(*value)));
+        let in_arena = value.index() >= inputs && results[value.index()].is_none() && lines > 0;
+        in_arena.then(|| homes[value.index()]..homes[value.index()] + lines)
+    };
+    // What was written last, by the first line.
+    let mut written: BTreeMap<usize, (usize, Value)> = BTreeMap::new();
+    for (step, draft) in drafts.iter().enumerate() {
+        for (value, range) in draft.reads.iter().filter_map(|value| Some((value, range(value)?))) {
+            if written.get(&range.start) != Some(&(range.end, *value)) {
+                return Err(format!("step {step} reads {value} at {range:?}, which is not there"));
+            }
+        }
+        let mut used: Vec<_> = draft.reads.iter().collect::<HashSet<&Value>>().into_iter().filter_map(range).collect();
+        for (value, own) in draft.writes.iter().filter_map(|value| Some((value, range(value)?))) {
+            if used.iter().any(|other| own.start < other.end && other.start < own.end) {
+                return Err(format!("step {step} writes {value} at {own:?}, which it uses otherwise"));
+            }
+            while let Some((&start, _)) = written.range(..own.end).next_back().filter(|(_, (end, _))| *end > own.start)
+            {
+                written.remove(&start);
+            }
+            written.insert(own.start, (own.end, *value));
+            used.push(own);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(all(test, feature = "text"))]
+mod tests {
+    use super::super::cluster::cluster;
+    use super::super::flatten::{Flattening, flatten};
+    use super::super::order::order;
+    use super::super::steps::Planner;
+    use super::super::{Options, lanes, outputs, recompute};
+    use super::*;
+    use crate::program::Program;
+
+    /// A region, a product that reads it, and a region that reads both.
+    const TEXT: &str = "program(v0: f64[9,9]) {
+        v1: f64[9,9] = sin v0
+        v2: f64[9,9] = exp v1
+        v3: f64[9,9] = einsum[spec=\"ij,jk->ik\"] v2 v1
+        v4: f64[9,9] = mul v3 v2
+        v5: f64[9,9] = einsum[spec=\"ij,jk->ik\"] v4 v3
+        return v5
+    }";
+
+    fn flat() -> Flat {
+        let program: Program = TEXT.parse().unwrap();
+        flatten(&program, Flattening { written: false, keeps_copies: true, copies_gathered: false })
+    }
+
+    #[test]
+    fn plans_out_of_order_are_found() {
+        let flat = flat();
+        let mut clusters = cluster(&flat, &lanes::items(&flat));
+        let steps = order(&clusters);
+        assert_eq!(check_order(&flat, &clusters, &steps), Ok(()));
+        assert!(steps.len() >= 4, "{steps:?}");
+        for k in 1..steps.len() {
+            let mut swapped = steps.clone();
+            swapped.swap(k - 1, k);
+            let why = check_order(&flat, &clusters, &swapped).unwrap_err();
+            assert!(why.contains("before it is computed"), "{why}");
+        }
+        let why = check_order(&flat, &clusters, &steps[..steps.len() - 1]).unwrap_err();
+        assert!(why.contains("is not computed"), "{why}");
+        clusters.list[steps[0]].eqns.reverse();
+        let why = check_order(&flat, &clusters, &steps).unwrap_err();
+        assert!(why.contains("are not in order"), "{why}");
+    }
+
+    #[test]
+    fn memory_that_is_used_twice_is_found() {
+        let flat = flat();
+        let clusters = cluster(&flat, &lanes::items(&flat));
+        let steps = order(&clusters);
+        let results = outputs(&flat.program, &flat).1;
+        let options = Options::default();
+        let mut planner = Planner::new(&flat, &clusters, &steps, results.clone(), &options, recompute::EFFORTS[0]);
+        let drafts = planner.drafts();
+        let homes = planner.place(&drafts);
+        assert_eq!(check_memory(&flat, &drafts, &homes, &results), Ok(()));
+        // Two values that one step reads cannot be in one place.
+        let in_arena = |value: &Value| value.index() > 0 && results[value.index()].is_none();
+        let mut tried = 0;
+        for draft in &drafts {
+            let read: Vec<Value> = draft.reads.iter().copied().filter(in_arena).collect();
+            for (one, two) in read.iter().zip(read.iter().skip(1)).filter(|(one, two)| one != two) {
+                let mut moved = homes.clone();
+                moved[one.index()] = moved[two.index()];
+                let why = check_memory(&flat, &drafts, &moved, &results).unwrap_err();
+                assert!(why.contains("which is not there") || why.contains("which it uses otherwise"), "{why}");
+                tried += 1;
+            }
+        }
+        assert!(tried >= 2, "{tried}");
+    }
+}
