@@ -9,7 +9,7 @@ use crate::formulas::{CDF_B, CDF_P, INV_SQRT_2PI, Num};
 impl Num for Var {
     #[inline]
     fn value(self) -> f64 {
-        self.value()
+        self.detach().value()
     }
     #[inline]
     fn rsub(self, c: f64) -> Self {

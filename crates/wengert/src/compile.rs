@@ -57,7 +57,7 @@ use crate::tree::{Structure, Tree, leaves};
 ///
 /// ```should_panic
 /// use wengert::{Tensor, compile};
-/// let f = compile(|x: Tensor| if x.sum().item() > 0.0 { x.clone() } else { -x });
+/// let f = compile(|x: Tensor| if x.sum().gt(0.0).test() { x.clone() } else { -x });
 /// f.call(Tensor::from([1.0, 2.0]));
 /// ```
 ///

@@ -18,6 +18,9 @@ pub enum ErrorKind {
     Run,
     /// A value that is not known yet, or not any more.
     Unavailable,
+    /// A number that a derivative flows through, and that would be missing from it: see
+    /// [`Tensor::to_array`](crate::Tensor::to_array).
+    Active,
     /// A derivative or batched form that does not exist.
     Unsupported,
     /// Text or a file that cannot be read.

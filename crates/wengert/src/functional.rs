@@ -200,7 +200,7 @@ where
     T: Tree<Leaf = Tensor>,
     O: Tree<Leaf = Tensor>,
 {
-    let level = Level::open("checkpoint", Reading::Allowed);
+    let level = Level::open("checkpoint", Reading::Around);
     let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
     let closed = level.close(&leaves(&output)).or_raise();
     let point = leaves(&x);

@@ -18,7 +18,7 @@
 //! use wengert::prelude::*;
 //! let newton_sqrt = |a: Var| {
 //!     let mut x = a;
-//!     while (x * x - a).value().abs() > 1e-14 {
+//!     while (x * x - a).abs() > 1e-14 {
 //!         x = 0.5 * (x + a / x);
 //!     }
 //!     x

@@ -77,7 +77,7 @@ impl Tensor {
                        frozen there";
             return error(ErrorKind::Unavailable, why);
         }
-        let (var, record) = push_external(number, line);
+        let (var, record) = push_external(number, graph::is_active(self), line);
         let scalar = as_f64_scalar(self)?;
         with_graph(generation, |graph| graph.externals.insert(record, scalar));
         Ok(var)

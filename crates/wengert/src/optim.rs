@@ -243,12 +243,20 @@ fn rebuild<T: Tree>(shape: &T, leaves: Vec<T::Leaf>) -> T::Grad {
 // ---- limits -------------------------------------------------------------------------------------
 
 /// The Euclidean norm of all numbers of a tree together; neither the sum of squares nor a square overflows.
+///
+/// # Panics
+/// If the numbers of a leaf may not be read, because a derivative flows to it: see
+/// [`Tensor::to_array`](crate::Tensor::to_array).
 #[track_caller]
 pub fn global_norm<T: Tree>(tree: &T) -> f64
 where
     T::Leaf: Parameter,
 {
-    leaves(tree).iter().fold(0.0, |norm: f64, leaf| norm.hypot(leaf.length()))
+    let mut norm: f64 = 0.0;
+    for leaf in leaves(tree) {
+        norm = norm.hypot(leaf.length());
+    }
+    norm
 }
 
 /// The gradient, shortened to a [norm](global_norm) of at most `bound` with its direction kept (R. Pascanu, T. Mikolov,

@@ -116,7 +116,8 @@ macro_rules! unary_methods {
             round => Round;
             /// Integer part; derivative 0.
             trunc => Trunc;
-            /// The same value with derivative 0 on purpose; the status of a gradient reports it.
+            /// The same value with derivative 0 on purpose; the status of a gradient reports it. Its
+            /// number may be taken out of a function that is differentiated.
             detach => Detach;
         }
     };

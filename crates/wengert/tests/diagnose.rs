@@ -6,7 +6,7 @@ use wengert::{Grad, Operand, Pass, Status, find_nonfinite, listing};
 #[test]
 fn a_status_says_what_a_derivative_leaves_out() {
     let f = |[a, b, c, d, e]: [Var; 5]| {
-        let taken = c.value();
+        let taken = c.detach().value();
         a * b.detach() + taken * a + d.floor() + if e > 0.0 { a } else { -a }
     };
     let [a, b, c, d, e] = Grad::of(f).status([1.0, 2.0, 3.0, 4.0, 5.0]);
@@ -14,7 +14,7 @@ fn a_status_says_what_a_derivative_leaves_out() {
     let Status::Severed(cut) = b else { panic!("{b}") };
     assert_eq!((cut.by, cut.at.line()), ("detach", 10));
     let Status::Severed(cut) = c else { panic!("{c}") };
-    assert_eq!((cut.by, cut.at.line()), ("value", 9));
+    assert_eq!((cut.by, cut.at.line()), ("detach", 9));
     let error = Grad::of(f).deny_severed().at([1.0, 2.0, 3.0, 4.0, 5.0]).expect_err("severed");
     assert!(error.to_string().contains("severed by `detach` at crates/wengert/tests/diagnose.rs:10"), "{error}");
     assert_eq!(error.input, 1);
@@ -86,8 +86,13 @@ fn the_status_of_tensors_names_what_cut_them() {
     assert!(matches!(sy, Status::Severed(cut) if cut.by == "detach" && cut.at.file().ends_with("diagnose.rs")));
     let error = gradient.deny_severed().at((&x, &y, &z)).unwrap_err();
     assert_eq!(error.input, 1);
-    let taken = Grad::of(|x: Tensor| &x.sum() * x.sum().item()).status(&x);
-    assert!(matches!(taken, Status::Severed(cut) if cut.by == "value"));
+    let line = line!() + 1;
+    let taken = Grad::of(|x: Tensor| &x.sum() * x.detach().sum().item());
+    assert!(matches!(taken.status(&x), Status::Severed(cut) if cut.by == "detach" && cut.at.line() == line));
+    assert!(taken.deny_severed().at(&x).is_err());
+    // What steers, and what only steps, severs nothing.
+    let steered = Grad::of(|x: Tensor| if x.sum().gt(0.0).test() { x.sum() * x.floor().sum().item() } else { x.sum() });
+    assert_eq!(steered.status(&x), Status::Connected);
     let cast = Grad::of(|x: Tensor| x.to_i64().to_f64().sum()).status(&x);
     assert!(matches!(cast, Status::Severed(cut) if cut.by == "convert"));
 }

@@ -9,8 +9,8 @@
 //! use wengert::check::check_grads;
 //! use wengert::prelude::*;
 //! check_grads([2.0, 5.0], |[x, y]| x.ln() + x * y - y.sin()).unwrap();
-//! // A number taken out of the recording is a constant to the derivative, not to the function.
-//! let error = check_grads(2.0, |x| x * x.value()).unwrap_err();
+//! // What is detached is a constant to the derivative, not to the function.
+//! let error = check_grads(2.0, |x| x * x.detach()).unwrap_err();
 //! assert!(error.to_string().contains("central differences"));
 //! ```
 //!

@@ -66,8 +66,8 @@ pub enum Status {
 /// Where and how a dependence was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// What cut it: `detach`, `value` for a number taken out, `convert` for integers made of real
-    /// numbers, `surrogate` for a rule that is another one on purpose.
+    /// What cut it: `detach`, `convert` for integers made of real numbers, `surrogate` for a rule that is
+    /// another one on purpose.
     pub by: &'static str,
     /// The user's line.
     pub at: Line,
@@ -179,14 +179,14 @@ fn statuses(trace: &Trace) -> Vec<Status> {
         }
     }
     for i in (trace.inputs..trace.records.len()).rev() {
+        // Where a number goes that was taken out nobody knows, so it counts as used.
+        wanted[i] |= trace.records[i].op() == Op::Taken;
         if wanted[i] && !is_flat(trace.records[i].op()) {
             operands(trace, i, |k| wanted[k] = true);
         }
     }
     let cuts = (trace.inputs..trace.records.len()).filter_map(|i| match trace.records[i].op() {
         Op::Unary(Unary::Detach) if wanted[i] => Some((i, "detach")),
-        // Where a number goes that was taken out nobody knows, so it counts as used.
-        Op::Taken => Some((i, "value")),
         _ => None,
     });
     for (i, by) in cuts {

@@ -48,12 +48,11 @@ fn statuses(closed: &Closed, line: Line) -> Vec<Status> {
     let pulled = linear.pull(&mut b, &cotangents).or_raise();
     let connected = |ct: &Option<Value>| if ct.is_some() { Status::Connected } else { Status::Zero };
     let mut statuses: Vec<Status> = pulled[..closed.leaves].iter().map(connected).collect();
-    let used = dependences(program, program.outputs().to_vec());
+    // Where a number goes that was taken out nobody knows, so it counts as used.
+    let used = dependences(program, program.outputs().iter().chain(&closed.taken).copied().collect());
     let cuts = program.eqns().iter().filter(|eqn| eqn.outs().any(|out| used[out.index()]));
     let cuts = cuts.filter_map(|eqn| Some((eqn.args.clone(), cut(eqn, program, line)?)));
-    // Where a number goes that was taken out nobody knows, so it counts as used.
-    let taken = closed.taken.iter().map(|&(value, at)| (vec![value], Cut { by: "value", at }));
-    for (values, cut) in cuts.chain(taken) {
+    for (values, cut) in cuts {
         let before = dependences(program, values);
         for (status, _) in statuses.iter_mut().zip(before).filter(|(_, depends)| *depends) {
             if !matches!(status, Status::Severed(_)) {

@@ -6,8 +6,9 @@
 //!
 //! - A method that answers `bool` looks at the value and steers control flow, like a comparison:
 //!   inside [`record`](crate::record) it is a guard.
-//! - A conversion to a primitive number (`to_f64`, `classify`, …) takes the value out, like
-//!   [`Var::value`]: the derivative ends there, and inside `record` it panics and says so.
+//! - A conversion to a primitive number (`to_f64`, `to_subset`, `integer_decode`, …) takes the value
+//!   out, like [`Var::value`], and panics where that does. Decompositions only compare; nalgebra's
+//!   `exp` of a matrix converts, and runs over [`Dual`] only.
 //! - `max` and `min` give NaN if one operand is NaN, where those of `f64` ignore it.
 //! - `round` goes away from zero at halves, as these traits demand; [`Real::round`] goes to even.
 
@@ -271,29 +272,29 @@ macro_rules! numbers {
 numbers! { [] Var }
 numbers! { [R: Real, const N: usize] Dual<R, N> }
 
+/// Conversions to these types by way of `f64`; those that the trait provides would name its own lines.
+macro_rules! to_primitives {
+    ($($name:ident -> $to:ty),* $(,)?) => { $(
+        #[track_caller]
+        fn $name(&self) -> Option<$to> {
+            number(self).$name()
+        }
+    )* };
+}
+
 /// What also needs the plain number: `ToPrimitive`, by `$to_f64`, `NumCast` and `Float`.
 macro_rules! floats {
-    ([$($generics:tt)*] $carrier:ty, $to_f64:expr) => {
+    ([$($generics:tt)*] $carrier:ty, |$x:ident| $to_f64:expr) => {
         impl<$($generics)*> ToPrimitive for $carrier {
             #[track_caller]
             fn to_f64(&self) -> Option<f64> {
-                ($to_f64)(*self)
+                let $x = *self;
+                $to_f64
             }
-            #[track_caller]
-            fn to_i64(&self) -> Option<i64> {
-                number(self).to_i64()
-            }
-            #[track_caller]
-            fn to_u64(&self) -> Option<u64> {
-                number(self).to_u64()
-            }
-            #[track_caller]
-            fn to_i128(&self) -> Option<i128> {
-                number(self).to_i128()
-            }
-            #[track_caller]
-            fn to_u128(&self) -> Option<u128> {
-                number(self).to_u128()
+            to_primitives! {
+                to_i8 -> i8, to_i16 -> i16, to_i32 -> i32, to_i64 -> i64, to_i128 -> i128, to_isize -> isize,
+                to_u8 -> u8, to_u16 -> u16, to_u32 -> u32, to_u64 -> u64, to_u128 -> u128, to_usize -> usize,
+                to_f32 -> f32,
             }
         }
 
@@ -335,11 +336,17 @@ macro_rules! floats {
             }
             #[track_caller]
             fn is_normal(self) -> bool {
-                number(&self).is_normal()
+                is_finite(self) && Real::abs(self) >= f64::MIN_POSITIVE
             }
             #[track_caller]
             fn classify(self) -> FpCategory {
-                number(&self).classify()
+                match () {
+                    () if is_nan(self) => FpCategory::Nan,
+                    () if !is_finite(self) => FpCategory::Infinite,
+                    () if self == 0.0 => FpCategory::Zero,
+                    () if Real::abs(self) < f64::MIN_POSITIVE => FpCategory::Subnormal,
+                    () => FpCategory::Normal,
+                }
             }
             #[track_caller]
             fn integer_decode(self) -> (u64, i16, i8) {
@@ -403,8 +410,8 @@ macro_rules! floats {
         }
     };
 }
-floats! { [] Var, |var: Var| Some(var.value()) }
-floats! { [R: Real + ToPrimitive, const N: usize] Dual<R, N>, |dual: Dual<R, N>| dual.re().to_f64() }
+floats! { [] Var, |var| Some(var.taken_by("to_f64")) }
+floats! { [R: Real + ToPrimitive, const N: usize] Dual<R, N>, |dual| dual.re().to_f64() }
 
 impl<R: Real + fmt::Display, const N: usize> fmt::Display for Dual<R, N> {
     /// The value without its tangents.

@@ -1,7 +1,9 @@
 //! nalgebra: [`Var`] and [`Dual`] as elements of matrices, and matrices as points of drivers.
 //!
 //! With `RealField` every decomposition runs over them: a pivot is chosen by the values, and the
-//! derivative is that of the steps taken.
+//! derivative is that of the steps taken. The exponential of a matrix is the one function that takes
+//! a number out to choose its steps, which a driver refuses over `Var` as it refuses
+//! [`Var::value`]; over `Dual` it runs.
 
 use std::f64::consts;
 
@@ -68,10 +70,12 @@ impl UlpsEq for Var {
     fn default_max_ulps() -> u32 {
         f64::default_max_ulps()
     }
-    /// Counts the steps between the plain numbers: see [`Var::value`].
+    /// Counts the steps between the plain numbers. Inside [`record`](crate::record), where that could
+    /// not be a guard, it panics.
     #[track_caller]
     fn ulps_eq(&self, other: &Self, epsilon: Self, max_ulps: u32) -> bool {
-        self.value().ulps_eq(&other.value(), epsilon.value(), max_ulps)
+        const NAME: &str = "ulps_eq";
+        self.compared_by(NAME).ulps_eq(&other.compared_by(NAME), epsilon.compared_by(NAME), max_ulps)
     }
 }
 
@@ -148,7 +152,7 @@ simd_and_subsets! { [] Var }
 simd_and_subsets! { [R: Real, const N: usize] Dual<R, N> }
 
 macro_rules! subset {
-    ([$($generics:tt)*] $primitive:ty, $carrier:ty) => {
+    ([$($generics:tt)*] $primitive:ty, $carrier:ty, |$x:ident| $number:expr) => {
         impl<$($generics)*> SubsetOf<$carrier> for $primitive {
             #[inline]
             fn to_superset(&self) -> $carrier {
@@ -156,8 +160,8 @@ macro_rules! subset {
             }
             #[inline]
             #[track_caller]
-            fn from_superset_unchecked(element: &$carrier) -> $primitive {
-                super::number(element) as $primitive
+            fn from_superset_unchecked($x: &$carrier) -> $primitive {
+                $number as $primitive
             }
             #[inline]
             fn is_in_subset(_: &$carrier) -> bool {
@@ -166,10 +170,10 @@ macro_rules! subset {
         }
     };
 }
-subset! { [] f64, Var }
-subset! { [] f32, Var }
-subset! { [R: Real + ToPrimitive, const N: usize] f64, Dual<R, N> }
-subset! { [R: Real + ToPrimitive, const N: usize] f32, Dual<R, N> }
+subset! { [] f64, Var, |x| x.taken_by("to_subset") }
+subset! { [] f32, Var, |x| x.taken_by("to_subset") }
+subset! { [R: Real + ToPrimitive, const N: usize] f64, Dual<R, N>, |x| super::number(x) }
+subset! { [R: Real + ToPrimitive, const N: usize] f32, Dual<R, N>, |x| super::number(x) }
 
 macro_rules! fields {
     ([$($generics:tt)*] $carrier:ty) => {

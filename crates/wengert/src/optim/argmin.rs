@@ -75,7 +75,7 @@ macro_rules! first_order {
             fn cost(&self, x: &Vec<f64>) -> Result<f64, Error> {
                 // Recorded and not swept: line searches ask for many values.
                 let (_scope, y) = run_recorded(Mode::Once, x, |x| (self.0)(x));
-                Ok(y.value())
+                Ok(y.value)
             }
         }
 

@@ -99,7 +99,6 @@ impl Builder {
     }
 
     /// How many values there are.
-    #[cfg(feature = "engine")]
     pub(crate) fn len(&self) -> usize {
         self.types.len()
     }

@@ -34,7 +34,8 @@ pub(crate) enum Side {
 pub(crate) enum Op {
     /// An independent variable.
     Input,
-    /// The constant number `b`.
+    /// The constant number `b`; or a value of the level's Program with this number, and `a` is 1 if
+    /// a derivative flows to it from a variable.
     Constant,
     /// The same value: the input of a nested recording.
     Copy,
@@ -56,7 +57,7 @@ pub(crate) enum Op {
     Choose,
     /// `a` if the condition announced before holds, else `b`.
     Select,
-    /// The value of `a` was taken out as a plain number (recorded on diagnostic runs only).
+    /// The number of `a`, which no derivative flows to, was taken out (recorded on diagnostic runs only).
     Taken,
 }
 

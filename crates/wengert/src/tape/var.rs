@@ -6,7 +6,9 @@ use std::ops::{BitAnd, BitOr, Not};
 use std::panic::Location;
 
 use super::record::{Form, Op};
-use super::recording::{Mode, mode, record_both, record_constant, record_selection, record_slowly, record_unary};
+use super::recording::{
+    Mode, active_in, mode, record_both, record_constant, record_selection, record_slowly, record_unary,
+};
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Mask, Real, real_operators, unary_methods};
 
@@ -58,16 +60,47 @@ pub fn lift(value: f64) -> Var {
 impl Var {
     unary_methods! { pub fn }
 
-    /// The plain number, out of the recording: what depends on it is no longer differentiated.
+    /// The plain number of a constant: of a `Var` that no variable of a driver under way flows into,
+    /// of one that was [detached](Var::detach), of one that steps ([`floor`](Var::floor), …).
+    ///
+    /// Comparing and printing need no number: `if x > 0.0` and `println!("{x}")` work as they are.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// // The largest entry as a plain number, on purpose: the derivative leaves it out.
+    /// let shifted = |[x, y]: [Var; 2]| ((x - x.detach().value()).exp() + y).ln();
+    /// assert_eq!(grad([2.0, 1.0], shifted), [0.5, 0.5]);
+    /// ```
     ///
     /// # Panics
-    /// Inside [`record`](crate::record), where the number would be frozen for all later inputs:
-    /// compare the `Var` itself (a guard), use [`Real::select`], or [`detach`](Var::detach).
+    /// If a derivative flows to it from a variable of a driver under way: what is computed from the
+    /// number would be missing from that derivative. Compute with the `Var` itself, or say
+    /// [`detach`](Var::detach) first; [`Grad::status`](crate::Grad::status) then reports what was cut.
+    ///
+    /// Inside [`record`](crate::record) also if it was detached: the number would be frozen for all
+    /// later inputs. Compare the `Var` itself (a guard), or use [`Real::select`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub fn value(self) -> f64 {
-        if mode() != Mode::Once {
-            take_out(self, Location::caller());
+        self.taken_by("value")
+    }
+
+    /// As [`Var::value`], for a method of this name.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    pub(crate) fn taken_by(self, name: &'static str) -> f64 {
+        if self.tag != 0 {
+            take_out(self, name, Location::caller());
+        }
+        self.value
+    }
+
+    /// The number, for a question with a yes or no that no comparison can answer.
+    #[cfg(feature = "nalgebra")]
+    #[track_caller]
+    pub(crate) fn compared_by(self, name: &'static str) -> f64 {
+        if self.tag != 0 && mode() == Mode::Replay {
+            frozen(name, Location::caller());
         }
         self.value
     }
@@ -155,16 +188,28 @@ impl Var {
 
 #[cold]
 #[inline(never)]
-fn take_out(x: Var, line: &'static Location<'static>) {
-    if x.tag == 0 {
-        return;
+fn take_out(x: Var, name: &'static str, line: &'static Location<'static>) {
+    if mode() == Mode::Replay {
+        frozen(name, line);
     }
-    assert!(
-        mode() != Mode::Replay,
-        "`value` at {line} takes a number out of a recorded function: at other inputs it would be \
-         wrong; compare the Var itself (a guard is recorded), use Real::select, or detach it"
-    );
-    record_slowly(Op::Taken, [x, lift(0.0)], x.value, line);
+    if let Some(driver) = active_in(x, name, line) {
+        panic!(
+            "`{name}` at {line} takes a number out of the function that is differentiated at {driver}: \
+             what is computed from it would be missing from the derivative; compute with the Var itself, \
+             or say `detach()` first if that is meant"
+        );
+    }
+    if mode() == Mode::Diagnose {
+        record_slowly(Op::Taken, [x, lift(0.0)], x.value, line);
+    }
+}
+
+#[cold]
+fn frozen(name: &str, line: &'static Location<'static>) -> ! {
+    panic!(
+        "`{name}` at {line} takes a number out of a recorded function: at other inputs it would be \
+         wrong, also after `detach()`; compare the Var itself (a guard is recorded), or use Real::select"
+    )
 }
 
 impl Real for Var {

@@ -6,17 +6,21 @@
 //! finished Program is closed, and whatever a driver computes from it is applied to the captures at
 //! the level around, where it is recorded in turn.
 
+mod active;
+
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 
+use self::active::Activity;
+pub(crate) use self::active::is_active;
 use super::Tensor;
 use crate::array::{Array, Data, Type};
 use crate::error::{Error, ErrorKind, Line};
 use crate::execute::{self, Made, Task};
 use crate::primitives::Op;
 use crate::program::{Builder, Program, Value, infer, inline};
-use crate::tape::recording::{innermost, is_open};
+use crate::tape::recording::{Mode, innermost, is_open, line_of_generation};
 
 thread_local! {
     /// The graphs of the levels that have one, outermost first.
@@ -26,8 +30,11 @@ thread_local! {
 /// Whether the numbers of a recording exist while it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// They are computed when they are asked for.
+    /// They are computed when they are asked for; the leaves are variables of a driver.
     Allowed,
+    /// They are computed when they are asked for; the leaves are values from around: inside
+    /// `checkpoint`.
+    Around,
     /// A value stands for many: inside `vmap`.
     Lanes,
     /// The values are those of a branch that may not be taken: inside `cond`. Nothing runs at once
@@ -51,8 +58,10 @@ pub(crate) struct Graph {
     pub(crate) records: Vec<Option<Value>>,
     /// Values of this level that were read back as variables, by record.
     pub(crate) externals: HashMap<usize, Tensor>,
-    /// Values whose numbers were taken out, with the user's line.
-    pub(crate) taken: Vec<(Value, Line)>,
+    /// Values whose numbers were taken out.
+    taken: Vec<Value>,
+    /// Which values a derivative flows to.
+    activity: Activity,
 }
 
 #[derive(Clone)]
@@ -119,6 +128,7 @@ impl Graph {
             records: Vec::new(),
             externals: HashMap::new(),
             taken: Vec::new(),
+            activity: Activity::default(),
         }
     }
 
@@ -158,10 +168,9 @@ impl Graph {
         let captures = captures.collect();
         // Values whose numbers were taken out get their new names as if they were outputs.
         let count = outputs.len();
-        let named: Vec<Value> = outputs.into_iter().chain(self.taken.iter().map(|&(value, _)| value)).collect();
+        let named: Vec<Value> = outputs.into_iter().chain(self.taken).collect();
         let mut program = self.builder.with_inputs_in_order(&order).finish(&named);
         let taken = program.outputs.split_off(count);
-        let taken = taken.into_iter().zip(self.taken).map(|(value, (_, line))| (value, line)).collect();
         Closed { program, leaves, captures, taken }
     }
 }
@@ -175,8 +184,8 @@ pub(crate) struct Closed {
     pub(crate) leaves: usize,
     /// The values of the other inputs.
     pub(crate) captures: Vec<Tensor>,
-    /// Values whose numbers were taken out, with the user's line.
-    pub(crate) taken: Vec<(Value, Line)>,
+    /// Values whose numbers were taken out.
+    pub(crate) taken: Vec<Value>,
 }
 
 /// Makes the graph of a level that opens.
@@ -328,18 +337,53 @@ fn run_now(made: &Made, operands: &[&Tensor], line: Line) -> Result<Vec<Tensor>,
 
 // ---- reading ------------------------------------------------------------------------------------
 
-/// The numbers of a tensor: what was recorded before is run for them.
+/// The numbers of a tensor for the user's function: what was recorded before is run for them. No
+/// derivative may flow to the tensor.
 #[track_caller]
-pub(crate) fn read(tensor: &Tensor) -> Result<Array, Error> {
+pub(crate) fn read(tensor: &Tensor, name: &str) -> Result<Array, Error> {
     let line = Location::caller();
-    let array = force(tensor, line)?;
-    if let Some(traced) = tensor.as_traced() {
-        with_graph(traced.generation, |graph| graph.taken.push((traced.value, line)));
-    }
+    let named = |error: Error| error.named(name, [tensor.ty()]);
+    let Some(traced) = tensor.as_traced() else { return force(tensor, line) };
+    check_alive(tensor, name, line)?;
+    with_graph(traced.generation, |graph| graph.may_be_read(traced.value, line)).map_err(named)?;
+    may_leave(tensor, name, line).map_err(named)?;
+    let array = force(tensor, line).map_err(named)?;
+    with_graph(traced.generation, |graph| graph.taken.push(traced.value));
     Ok(array)
 }
 
-/// As [`read`], for ourselves: it leaves no trace.
+/// That a number may leave the recording: neither would a derivative miss it, nor other inputs.
+fn may_leave(tensor: &Tensor, name: &str, line: Line) -> Result<(), Error> {
+    let error = |kind, why: String| Err(Error::new(kind, name, why).of([tensor.ty()]).at(Some(line)));
+    if innermost().is_some_and(|(_, _, mode)| mode == Mode::Replay) {
+        let why = "it takes numbers out of a recorded function: at other inputs they would be wrong, also after \
+                   `detach()`; choose with `where_` or `cond`";
+        return error(ErrorKind::Unavailable, why.to_owned());
+    }
+    match active::driver_of(tensor) {
+        None => Ok(()),
+        Some(generation) => {
+            // Where there are no numbers at all, `detach` does not help.
+            check_computable(tensor, line)?;
+            let driver = line_of_generation(generation).map_or(String::new(), |line| format!(" at {line}"));
+            let why = format!(
+                "it takes numbers out of the function that is differentiated{driver}: what is computed from them \
+                 would be missing from the derivative; compute with the Tensor itself, compare it and `test()` the \
+                 outcome, or say `detach()` first if that is meant"
+            );
+            error(ErrorKind::Active, why)
+        }
+    }
+}
+
+/// That the numbers exist, here and in the levels around: nothing is computed.
+fn check_computable(tensor: &Tensor, line: Line) -> Result<(), Error> {
+    let Some(traced) = tensor.as_traced() else { return Ok(()) };
+    let needed = with_graph(traced.generation, |graph| graph.needed(traced.value, line))?;
+    needed.inputs.iter().try_for_each(|(_, source)| check_computable(source, line))
+}
+
+/// As [`read`], for ourselves: any number, and it leaves no trace.
 pub(crate) fn force(tensor: &Tensor, line: Line) -> Result<Array, Error> {
     let Some(traced) = tensor.as_traced() else {
         return Ok(tensor.known().expect("a tensor is known or traced").clone());
@@ -380,9 +424,10 @@ struct Needed {
 }
 
 impl Graph {
-    fn needed(&self, value: Value, line: Line) -> Result<Needed, Error> {
+    /// That the numbers of the level exist.
+    fn may_be_read(&self, value: Value, line: Line) -> Result<(), Error> {
         let refused = match self.reading {
-            Reading::Allowed => None,
+            Reading::Allowed | Reading::Around => None,
             Reading::Lanes => Some("inside `vmap` a Tensor stands for many values"),
             Reading::Branch => Some("inside `cond` it is not decided whether this branch is taken"),
             Reading::Symbolic => Some("the function is recorded without its point"),
@@ -394,6 +439,11 @@ impl Graph {
             );
             return Err(Error::new(ErrorKind::Unavailable, "value", why).of([self.builder.ty(value)]).at(Some(line)));
         }
+        Ok(())
+    }
+
+    fn needed(&self, value: Value, line: Line) -> Result<Needed, Error> {
+        self.may_be_read(value, line)?;
         // From the value backwards, as far as numbers are not known: a loop that reads a value in every
         // step does not walk the list every time.
         let (mut inputs, mut eqns) = (Vec::new(), Vec::new());

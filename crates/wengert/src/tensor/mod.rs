@@ -23,8 +23,10 @@ mod tests;
 mod update;
 mod window;
 
+use std::panic::Location;
+
 use crate::array::{Array, DType, Type};
-use crate::error::{Error, OrRaise};
+use crate::error::{Error, ErrorKind, OrRaise};
 use crate::program::Value;
 
 pub use operand::IntoOperand;
@@ -123,24 +125,39 @@ impl Tensor {
         self.ty().size()
     }
 
-    /// The numbers. Inside a recording the operations before are run for it; the number that is
-    /// taken out is a constant to the derivative.
+    /// The numbers of a constant: of a tensor that no variable of a driver under way flows into, of one
+    /// that was [detached](Tensor::detach), of truth values, indices and steps (`floor`, …). Inside a
+    /// recording the operations before are run for it.
+    ///
+    /// Printing needs no permission, and a comparison steers with [`Tensor::test`].
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// // Divided by its own norm as a plain number, on purpose: the derivative leaves the norm out.
+    /// let scaled = |x: Tensor| (&x / x.detach().norm().item()).sum();
+    /// assert_eq!(grad(&Tensor::from([3.0, 4.0]), scaled).to_vec(), [0.2, 0.2]);
+    /// ```
     ///
     /// # Panics
-    /// Where no numbers exist yet: inside `vmap` and the branches of `cond`; or if the recording
-    /// has ended.
+    /// If a derivative flows to it from a variable of a driver under way: what is computed from the
+    /// numbers would be missing from that derivative. Compute with the tensor itself, or say `detach`
+    /// first; [`Grad::status`](crate::Grad::status) then reports what was cut.
+    ///
+    /// Where no numbers exist yet: inside `vmap`, the branches of `cond`, and while a function is
+    /// compiled; inside [`record`](crate::record), where they would be frozen; or if the recording has
+    /// ended.
     #[track_caller]
     pub fn to_array(&self) -> Array {
-        self.try_to_array().or_raise()
+        graph::read(self, "to_array").or_raise()
     }
 
     /// As [`Tensor::to_array`], with an error instead of a panic.
     ///
     /// # Errors
-    /// Where no numbers exist yet, or if the recording has ended.
+    /// Where [`Tensor::to_array`] panics.
     #[track_caller]
     pub fn try_to_array(&self) -> Result<Array, Error> {
-        graph::read(self)
+        graph::read(self, "to_array")
     }
 
     /// As [`Tensor::try_to_array`], giving up the tensor, so that its numbers need not be copied.
@@ -151,14 +168,14 @@ impl Tensor {
     pub fn try_into_array(self) -> Result<Array, Error> {
         match self.0 {
             Repr::Known(array) => Ok(array),
-            Repr::Traced(_) => graph::read(&self),
+            Repr::Traced(_) => graph::read(&self, "to_array"),
         }
     }
 
     /// The elements as `f64` in row-major order; see [`Tensor::to_array`].
     #[track_caller]
     pub fn to_vec(&self) -> Vec<f64> {
-        self.to_array().to_f64()
+        graph::read(self, "to_vec").or_raise().to_f64()
     }
 
     /// The number of a tensor with one element, as `f64`; see [`Tensor::to_array`].
@@ -176,12 +193,45 @@ impl Tensor {
     /// If it does not have exactly one element, and as [`Tensor::try_to_array`].
     #[track_caller]
     pub fn try_item(&self) -> Result<f64, Error> {
-        use crate::error::ErrorKind;
         if self.size() != 1 {
-            let why = "it has to have exactly one element";
-            let error = Error::new(ErrorKind::Misfit, "item", why).of([self.ty()]);
-            return Err(error.at(Some(std::panic::Location::caller())));
+            return Err(self.misfit("item", "it has to have exactly one element"));
         }
-        Ok(self.try_to_array()?.to_f64()[0])
+        Ok(graph::read(self, "item")?.to_f64()[0])
+    }
+
+    /// The truth value of a tensor with one, to steer Rust's control flow by a comparison.
+    ///
+    /// The derivative is that of the way taken. Where numbers do not exist yet, as inside `vmap` and in
+    /// a compiled function, [`cond`](crate::cond) and [`where_`](Tensor::where_) choose.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let f = |x: Tensor| if x.sum().gt(0.0).test() { x.square().sum() } else { x.sum() };
+    /// assert_eq!(grad(&Tensor::from([1.0, 2.0]), f).to_vec(), [2.0, 4.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// If it is not a single truth value, and where no numbers exist: see [`Tensor::to_array`].
+    #[track_caller]
+    pub fn test(&self) -> bool {
+        self.try_test().or_raise()
+    }
+
+    /// As [`Tensor::test`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// Where [`Tensor::test`] panics.
+    #[track_caller]
+    pub fn try_test(&self) -> Result<bool, Error> {
+        if self.size() != 1 || self.dtype() != DType::Bool {
+            let why = "it has to be a single truth value; compare first, and reduce with `all` or `any`";
+            return Err(self.misfit("test", why));
+        }
+        Ok(graph::read(self, "test")?.known::<bool>()[0])
+    }
+
+    #[track_caller]
+    fn misfit(&self, name: &str, why: &str) -> Error {
+        Error::new(ErrorKind::Misfit, name, why).of([self.ty()]).at(Some(Location::caller()))
     }
 }

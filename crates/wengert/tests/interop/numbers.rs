@@ -96,8 +96,9 @@ fn questions_get_the_answers_of_f64() {
     for x in edges {
         same_answers!(x;
             Float::is_nan, Float::is_finite, Float::is_infinite, Float::is_sign_negative,
-            Float::is_sign_positive, Float::is_normal, Float::classify, Float::integer_decode,
+            Float::is_sign_positive, Float::is_normal, Float::classify,
         );
+        assert_eq!(Float::integer_decode(lift(x)), Float::integer_decode(x));
         // The sign of a zero or NaN is a question of bits to `f64`: these compare with 0.
         if x != 0.0 && !x.is_nan() {
             same_answers!(x; is_positive, is_negative);
@@ -138,8 +139,32 @@ fn conversions_go_in_as_constants_and_out_as_values() {
         -1.0 / 16.0 + 2.5 * 8.0 + 8.0 + power
     });
     assert_eq!(format!("{} {:.1}", Dual::variable(2.5), Dual::<Dual>::constant(0.25)), "2.5 0.2");
-    // What came out of a recording is a constant.
-    assert_eq!(grad(3.0, |x| x * x.to_f64().expect("a number")), 3.0);
+    // What came out of a recording is a constant, so that it has to be asked for.
+    assert_eq!(grad(3.0, |x| x * x.detach().to_f64().expect("a number")), 3.0);
+}
+
+#[test]
+fn conversions_of_active_variables_name_the_line() {
+    type Conversion = fn(Var) -> f64;
+    let conversions: [Conversion; 7] = [
+        |x| x.to_f64().expect("a number"),
+        |x| x.to_f32().expect("a number").into(),
+        |x| x.to_i32().expect("a number").into(),
+        |x| x.to_usize().expect("a number") as f64,
+        |x| x.to_u8().expect("a number").into(),
+        |x| Float::integer_decode(x).0 as f64,
+        |x| <f64 as NumCast>::from(x).expect("a number"),
+    ];
+    for (k, conversion) in conversions.into_iter().enumerate() {
+        let panic = std::panic::catch_unwind(|| grad(3.0, |x| x * conversion(x))).expect_err("a number was taken out");
+        let text = panic.downcast::<String>().expect("a message");
+        assert!(text.starts_with("`to_f64` at") && text.contains("`detach()`"), "{k}: {text}");
+        // `NumCast` is not ours, and calls for itself.
+        let named = text.starts_with("`to_f64` at crates/wengert/tests/interop/numbers.rs:");
+        assert!(k == 6 || named, "{k}: {text}");
+        let steps = |x: Var| x * conversion(x.floor());
+        assert_eq!(grad(3.0, steps), conversion(lift(3.0)), "{k}");
+    }
 }
 
 #[test]
@@ -208,7 +233,9 @@ mod real_fields {
         assert_eq!((third.re(), third.tangent()), (3.0, 0.0));
         assert_eq!(<f64 as SubsetOf<Var>>::to_superset(&2.0).value(), 2.0);
         assert_eq!(SupersetOf::<f64>::to_subset(&Dual::variable(2.5)), Some(2.5));
-        assert_eq!(grad(2.0, |x| x * nalgebra::try_convert::<Var, f64>(x).expect("a number")), 2.0);
+        let converted = |x: Var| nalgebra::try_convert::<Var, f64>(x).expect("a number");
+        assert_eq!(grad(2.0, |x| x * converted(x.detach())), 2.0);
+        assert!(std::panic::catch_unwind(|| grad(2.0, |x| x * converted(x))).is_err());
     }
 
     #[test]

@@ -321,7 +321,7 @@ fn what_cannot_be_told_is_said() {
 
 #[test]
 fn messages_name_both_numbers_the_bound_and_the_direction() {
-    let error = check_grads_with([2.0, 1.0], |[x, y]| x * x.value() + y, &Config::default()).expect_err("severed");
+    let error = check_grads_with([2.0, 1.0], |[x, y]| x * x.detach() + y, &Config::default()).expect_err("severed");
     let CheckError::Disagree(disagreement) = &error else { panic!("{error}") };
     assert_eq!((disagreement.order, disagreement.comparison), (1, Comparison::Differences));
     let text = error.to_string();
@@ -330,7 +330,7 @@ fn messages_name_both_numbers_the_bound_and_the_direction() {
     }
     assert!(text.contains(&format!("{:.1e}", disagreement.bound)) && text.contains("t = ["), "{text}");
     // long directions are cut
-    let long = check_grads_with(vec![1.0; 20], |x| x[0] * x[0].value(), &Config::default()).expect_err("severed");
+    let long = check_grads_with(vec![1.0; 20], |x| x[0] * x[0].detach(), &Config::default()).expect_err("severed");
     assert!(long.to_string().contains("… 20 numbers]"));
     // a rule with the wrong number of results
     struct Short;

@@ -8,6 +8,7 @@
 //!
 //! Measured (design notes): `RefCell<Vec>` instead of the block costs 2 to 3 ns per operation.
 
+mod active;
 mod scope;
 #[cfg(feature = "arrays")]
 mod segment;
@@ -20,6 +21,7 @@ use super::Var;
 use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
 use crate::ops::{Binary, Unary};
 
+pub(super) use active::active_in;
 pub(crate) use scope::{Inputs, Scope, line_of};
 pub use scope::{TapeSize, release_memory};
 #[cfg(feature = "arrays")]
@@ -35,9 +37,9 @@ const BLOCK: usize = 256;
 /// What is kept besides the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
-    /// Swept once: comparisons and values taken out leave no trace.
+    /// Swept once: comparisons and numbers taken out leave no trace.
     Once,
-    /// Replayed at other inputs: comparisons are guards, and no value may be taken out.
+    /// Replayed at other inputs: comparisons are guards, and no number may be taken out.
     Replay,
     /// Every record goes the slow way and keeps its source line.
     Diagnose,
@@ -192,7 +194,7 @@ fn is_last_of_block(tag: u64) -> bool {
     tag as usize % BLOCK == BLOCK - 1
 }
 
-/// Whether comparisons and values taken out must be noticed.
+/// Whether comparisons and numbers taken out must be noticed.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn mode() -> Mode {
     TAPE.with(|tape| tape.mode.get())

@@ -51,13 +51,14 @@ pub(crate) fn line_of_generation(generation: u64) -> Option<Line> {
     LIST.with_borrow(|list| list.levels.iter().find(|level| level.generation == generation).map(|level| level.line))
 }
 
-/// A variable of the innermost level with this value, which is defined elsewhere; and the number
-/// of its record in the level.
-pub(crate) fn push_external(value: f64, line: Line) -> (Var, usize) {
+/// A variable of the innermost level with this value, which is defined elsewhere, and which a
+/// derivative flows to if it is active; and the number of its record in the level.
+pub(crate) fn push_external(value: f64, active: bool, line: Line) -> (Var, usize) {
     LIST.with_borrow_mut(|list| {
         TAPE.with(|tape| {
             let place = list.place_of_constant(tape, value);
-            let var = list.append(tape, Record::new(Op::Constant.encode().0, 0, place), value, line);
+            let record = Record::new(Op::Constant.encode().0, u64::from(active), place);
+            let var = list.append(tape, record, value, line);
             let level = list.levels.last_mut().expect("a recording is under way");
             level.externals = true;
             (var, (var.tag & INDEX_MASK) as usize - level.mark as usize)
