@@ -61,6 +61,7 @@ fn layouts() -> impl Iterator<Item = [bool; 3]> {
 
 fn check_bound<T: Product + From<u8>>() {
     let mut largest_share = 0.0_f64;
+    let has_library = workspace::<T>([200, 200, 200], 1) > 0;
     for dims in [
         [70, 70, 70],
         [64, 2000, 64],
@@ -75,11 +76,11 @@ fn check_bound<T: Product + From<u8>>() {
         let peaks = layouts().map(|layout| std::thread::spawn(move || allocated::<T>(dims, layout).1).join().unwrap());
         let (peak, bound) = (peaks.max().unwrap(), workspace::<T>(dims, 1));
         assert!(peak <= bound, "{dims:?}: {peak} bytes, and the bound is {bound}");
-        largest_share = largest_share.max(peak as f64 / bound as f64);
+        largest_share = largest_share.max(peak as f64 / bound.max(1) as f64);
         assert_eq!(workspace::<T>(dims, 3), 3 * bound);
     }
-    // A bound that is never nearly reached would be a bad one for a planner.
-    assert!(largest_share > 0.4, "{largest_share}");
+    // A bound that is never nearly reached would be a bad one for a planner. Without the library it is nothing, exactly.
+    assert!(largest_share > 0.4 || !has_library, "{largest_share}");
 }
 
 #[test]
@@ -92,6 +93,8 @@ fn the_bound_holds() {
 
 #[test]
 fn small_products_and_vectors_allocate_nothing() {
+    // The level is read once, and the caches.
+    allocated::<f64>([200, 200, 200], [true; 3]);
     for dims in [[8, 8, 8], [20, 20, 20], [1, 500, 500], [500, 500, 1], [1, 1, 1], [5, 0, 7]] {
         for layout in layouts() {
             assert_eq!(allocated::<f64>(dims, layout), (0, 0), "{dims:?} {layout:?}");

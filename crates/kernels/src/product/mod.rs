@@ -520,7 +520,13 @@ pub fn workspace<T: Product>(dims: [usize; 3], threads: usize) -> usize {
     }
     let bytes = |[m, k, n]: [usize; 3]| {
         let tiles = Tiles::of([m, k, n], Method::Library);
-        let tile = T::library_bytes([tiles.sides[0].min(m), k, tiles.sides[1].min(n)], level());
+        // The last tile of an axis is smaller, and may be packed where the others are not.
+        let sides = |axis: usize, length: usize| {
+            let side = tiles.sides[axis].min(length);
+            [side, length - (tiles.counts[axis] - 1) * tiles.sides[axis]]
+        };
+        let pairs = sides(0, m).into_iter().flat_map(|rows| sides(1, n).map(|columns| [rows, k, columns]));
+        let tile = pairs.map(|dims| T::library_bytes(dims, level())).max().unwrap_or(0);
         tile.saturating_mul(threads.max(1))
     };
     bytes([m, k, n]).max(bytes([n, k, m]))
