@@ -113,7 +113,7 @@ fn a_narrow_branch_does_not_differ() {
         ("select(abs(x-1) < 1e-6, x*x*x, x)", "x=1", 0),
         ("select(abs(x) < 0.05, sin(2*x), x)", "x=0", 0),
         ("if x > 100.001 {\n y = x^3 } else {\n y = 5*x }\ny", "x=100", 0),
-        ("abs(x - 1)", "x=1", 1),
+        ("relu(x - 1)", "x=1", 1),
     ] {
         for order in [&["--check"][..], &["--check", "--hessian"], &["--check", "--order", "2"]] {
             let ran = wengert(&[&["grad", text, "--at", at], order].concat());
@@ -128,7 +128,7 @@ fn a_narrow_branch_does_not_differ() {
 
 #[test]
 fn outputs_are_printed_as_they_were_written() {
-    let texts = ["(x+1)*(x+2)", "-(x + 1)", "((x))^(2)", "1 / ((x + 1) - (x * 2))", "!(x > 1) && (x < 2)"];
+    let texts = ["(x+1)*(x+2)", "1 * -(x + 1)", "((x))^(2)", "1 / ((x + 1) - (x * 2))", "!(x > 1) && (x < 2)"];
     for text in &texts[..4] {
         let ran = wengert(&["grad", text, "--at", "x=3", "--format", "json"]);
         let json: serde_json::Value = serde_json::from_str(&ran.out).expect("it is JSON");
