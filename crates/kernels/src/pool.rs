@@ -15,7 +15,8 @@
 //! is, and how many workers are inside. A worker may look at the run only after it has counted
 //! itself in while the word said open; the caller closes the word and leaves only when the count
 //! is zero. A worker that wakes late finds the word closed and goes back to sleep, so nobody waits
-//! for a thread that has nothing to do.
+//! for a thread that has nothing to do. The unit tests run this code under schedules that a seed
+//! decides, with the orderings checked (`pool/model.rs`).
 
 use std::any::Any;
 use std::cell::Cell;
@@ -23,10 +24,24 @@ use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::atomic::Ordering;
+#[cfg(not(test))]
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize};
+use std::sync::{Arc, PoisonError};
+#[cfg(not(test))]
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::thread;
+#[cfg(not(test))]
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
+
+#[cfg(test)]
+use model::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Builder, Condvar, JoinHandle, Mutex, MutexGuard};
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
 
 /// How long a thread without work spins before it gives its time slices away.
 const SPIN: Duration = Duration::from_micros(8);
@@ -107,6 +122,8 @@ struct Run<'a> {
     /// A part has panicked; no further one is begun.
     stopped: AtomicBool,
     message: Mutex<Option<String>>,
+    #[cfg(test)]
+    watched: model::Watched,
 }
 
 thread_local! {
@@ -190,6 +207,8 @@ impl Pool {
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             message: Mutex::new(None),
+            #[cfg(test)]
+            watched: model::Watched::new(),
         };
         let (current, number) = CURRENT.get();
         if ptr::eq(current, Arc::as_ptr(&self.shared)) {
@@ -216,7 +235,7 @@ impl Pool {
         for number in 1..self.threads {
             let shared = Arc::clone(&self.shared);
             let name = format!("wengert-{number}");
-            match thread::Builder::new().name(name).spawn(move || shared.serve(number)) {
+            match Builder::new().name(name).spawn(move || shared.serve(number)) {
                 Ok(handle) => workers.push(handle),
                 // A system that has no thread left today may have none tomorrow: asking before
                 // every run would cost more than it can gain.
@@ -350,6 +369,8 @@ impl Shared {
 impl Run<'_> {
     /// Claims parts until none is left. Never unwinds.
     fn work(&self, shared: &Shared, number: usize) {
+        #[cfg(test)]
+        self.watched.used();
         let outer = CURRENT.replace((shared, number));
         let result = catch_unwind(AssertUnwindSafe(|| {
             while !self.stopped.load(Ordering::Relaxed) {
@@ -367,6 +388,8 @@ impl Run<'_> {
             let mut first = self.message.lock().unwrap_or_else(PoisonError::into_inner);
             first.get_or_insert(message);
         }
+        #[cfg(test)]
+        self.watched.used();
     }
 }
 
@@ -397,6 +420,10 @@ impl Pause {
 
     /// Waits for a moment. False if it is time to park.
     fn again(&mut self) -> bool {
+        #[cfg(test)]
+        if let Some(again) = model::pause() {
+            return again;
+        }
         // Looking at the clock costs about as much as these pauses together.
         for _ in 0..8 {
             std::hint::spin_loop();
