@@ -3,6 +3,7 @@
 //! ```text
 //! bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
 //! bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check] [--seconds S] [--size N]
+//! bench indexing [the same flags]
 //! bench counts
 //! bench memory [--threads N] [--size N]
 //! ```
@@ -14,6 +15,9 @@
 //! `--check` one that is off is an error. `--primal` times the function alone too, `--seconds` is how long calls are
 //! repeated, `--size` the length of W8. `--recorded` leaves `compile` out: functions are recorded at every call, and their
 //! plans found by hash. Several workloads run in a process each, for the peak of memory.
+//!
+//! `indexing`: the same for programs that gather, scatter, pick and slide, in several sizes: the rows of
+//! `peers/arrays/indexing.json`, whose numbers are JAX's in double precision.
 //!
 //! `counts`: what the derivative of each costs, counted: the page `docs/counts.md`, without allocations.
 //!
@@ -30,11 +34,14 @@ mod workloads;
 
 use std::process::ExitCode;
 
+use workloads::Suite;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
         Some("scalar") => scalar::Options::parse(&arguments[1..]).and_then(|options| scalar::run(&options)),
-        Some("workloads") => workloads::Options::parse(&arguments[1..]).and_then(|options| workloads::run(&options)),
+        Some("workloads") => timed(Suite::Workloads, &arguments[1..]),
+        Some("indexing") => timed(Suite::Indexing, &arguments[1..]),
         Some("counts") => {
             print!("{}", workloads::page());
             Ok(())
@@ -42,7 +49,7 @@ fn main() -> ExitCode {
         Some("memory") => memory(&arguments[1..]),
         _ => Err("usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]\n       \
                   bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check]\n                        [--seconds S] [--size N]\n       \
-                  bench counts\n       bench memory [--threads N] [--size N]"
+                  bench indexing [the same flags]\n       bench counts\n       bench memory [--threads N] [--size N]"
             .to_owned()),
     };
     match done {
@@ -52,6 +59,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Measures the workloads of a suite.
+fn timed(suite: Suite, arguments: &[String]) -> Result<(), String> {
+    workloads::Options::parse(suite, arguments).and_then(|options| workloads::run(&options))
 }
 
 /// Prints the predicted peak of W8 beside the memory that this process takes.

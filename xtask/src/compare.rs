@@ -5,36 +5,22 @@
 //! The peers are Python programs (`bench/peers/arrays`); the interpreter that has them is given by `--python` or
 //! `WENGERT_PEERS_PYTHON`. Our program is bound to the same processors as the peers bind themselves to.
 
-use std::collections::BTreeMap;
+mod programs;
+mod table;
+
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use programs::Program;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use table::{Row, table};
 
 use crate::Failure;
 use crate::run::{cargo, is_installed, output};
 use crate::workspace::root;
-
-/// The workloads as the programs name them, and how our time should stand to the best peer's, at most.
-const WORKLOADS: [(&str, f64); 11] = [
-    ("W1:f32", 1.0),
-    ("W2:f32", 0.5),
-    ("W3:f32", 0.9),
-    ("W4:f32", 1.0),
-    ("W6:f32", 0.7),
-    ("W6:f64", 0.7),
-    ("W7a:f64", 0.5),
-    ("W7b:f64", 0.7),
-    ("W8:f32", 0.6),
-    ("W9:f64", 0.7),
-    ("W11:f64", 0.25),
-];
-
-/// Workloads whose figure is that of one thread: threads cannot help where only the overhead counts.
-const ONE_THREAD: &[&str] = &["W2:f32"];
 
 /// The systems that we are compared with, and their scripts.
 const PEERS: [(&str, &str); 3] =
@@ -46,15 +32,16 @@ const SCRIPTS: &str = "bench/peers/arrays";
 const PYTHON: &str = "WENGERT_PEERS_PYTHON";
 
 const USAGE: &str = "\
-usage: cargo xtask compare [--only W1,W6:f32] [--threads N] [--peers jax,torch,torch-compile | none] [--rounds N]
+usage: cargo xtask compare [--only W1,W6:f32,gather,indexing] [--threads N] [--peers jax,torch,torch-compile | none] [--rounds N]
                            [--seconds S] [--python PATH] [--out FILE]";
 
 /// What is asked for on the command line.
 #[derive(Debug, PartialEq)]
 struct Options {
-    workloads: Vec<(&'static str, f64)>,
+    programs: Vec<Program>,
     peers: Vec<(&'static str, &'static str)>,
-    threads: usize,
+    /// Of every program; else each has its own number.
+    threads: Option<usize>,
     rounds: usize,
     /// Handed on as it is: the programs know what a number of seconds is.
     seconds: String,
@@ -75,27 +62,6 @@ struct Line {
     peak_rss_mb: Option<f64>,
 }
 
-/// What a system needed for a workload.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Figures {
-    median_ms: f64,
-    primal_ms: f64,
-    /// The first call of the first round, when nothing was kept from before.
-    compile_s: f64,
-    peak_mb: Option<f64>,
-}
-
-/// A line of the table.
-#[derive(Debug, PartialEq)]
-struct Row {
-    workload: &'static str,
-    threads: usize,
-    target: f64,
-    ours: Figures,
-    /// In the order of the columns; `None` where a peer could not do it.
-    peers: Vec<Option<Figures>>,
-}
-
 /// Runs the comparison that the arguments ask for.
 pub(crate) fn compare(arguments: &[&str]) -> Result<(), Failure> {
     let options = Options::parse(arguments, env::var_os(PYTHON).map(PathBuf::from))?;
@@ -105,11 +71,11 @@ pub(crate) fn compare(arguments: &[&str]) -> Result<(), Failure> {
     let mut lines = Vec::new();
     let mut rows = Vec::new();
     let mut failures = Vec::new();
-    for &(workload, target) in &options.workloads {
-        let threads = if ONE_THREAD.contains(&workload) { 1 } else { options.threads };
+    for asked in &options.programs {
+        let threads = asked.threads(options.threads);
         // Hours of other figures are not thrown away because ours of one workload were off.
-        let row = rounds(&options, &program, &cache, workload, threads).and_then(|measured| {
-            let row = Row::new(workload, threads, target, &options.peers, &measured)?;
+        let row = rounds(&options, &program, &cache, asked, threads).and_then(|measured| {
+            let row = Row::new(asked, threads, &options.peers, &measured)?;
             lines.extend(measured);
             Ok(row)
         });
@@ -133,21 +99,22 @@ pub(crate) fn compare(arguments: &[&str]) -> Result<(), Failure> {
 impl Options {
     fn parse(arguments: &[&str], python: Option<PathBuf>) -> Result<Self, Failure> {
         let mut options = Options {
-            workloads: WORKLOADS.to_vec(),
+            programs: Vec::new(),
             peers: PEERS.to_vec(),
-            threads: 2,
+            threads: None,
             rounds: 3,
             seconds: "1".to_owned(),
             python,
             out: None,
         };
+        let mut only = None;
         let mut arguments = arguments.iter();
         while let Some(&argument) = arguments.next() {
             let mut value = || arguments.next().copied().ok_or(format!("{argument} needs a value\n{USAGE}"));
             match argument {
-                "--only" => options.workloads = workloads(value()?)?,
+                "--only" => only = Some(value()?),
                 "--peers" => options.peers = peers(value()?)?,
-                "--threads" => options.threads = from_one(argument, value()?)?,
+                "--threads" => options.threads = Some(from_one(argument, value()?)?),
                 "--rounds" => options.rounds = from_one(argument, value()?)?,
                 "--seconds" => options.seconds = value()?.to_owned(),
                 "--python" => options.python = Some(value()?.into()),
@@ -155,6 +122,7 @@ impl Options {
                 other => return Err(format!("unknown flag `{other}`\n{USAGE}")),
             }
         }
+        options.programs = programs::named(only)?;
         Ok(options)
     }
 
@@ -172,22 +140,6 @@ impl Options {
 /// The number of a flag, at least 1.
 fn from_one(flag: &str, text: &str) -> Result<usize, Failure> {
     text.parse().ok().filter(|&number| number > 0).ok_or(format!("{flag} takes a number from 1, not `{text}`"))
-}
-
-/// The workloads of a list like `W1,W6:f32,W7`; `W7` names `W7a` and `W7b`, `W6` both precisions.
-fn workloads(names: &str) -> Result<Vec<(&'static str, f64)>, Failure> {
-    let mut found = Vec::new();
-    for name in names.split(',') {
-        let before = found.len();
-        found.extend(WORKLOADS.into_iter().filter(|(key, _)| {
-            let workload = key.split(':').next().unwrap_or(key);
-            *key == name || workload == name || workload.trim_end_matches(['a', 'b']) == name
-        }));
-        if found.len() == before {
-            return Err(format!("no workload is called `{name}`"));
-        }
-    }
-    Ok(found)
 }
 
 /// The peers of a list like `jax,torch`.
@@ -261,15 +213,16 @@ fn rounds(
     options: &Options,
     program: &Path,
     cache: &Cache,
-    workload: &str,
+    asked: &Program,
     threads: usize,
 ) -> Result<Vec<(Line, Value)>, Failure> {
     let mut measured = Vec::new();
     let mut peers = options.peers.clone();
     for round in 0..options.rounds {
+        let workload = asked.key.as_str();
         eprintln!("{workload}, {threads} threads, round {} of {}", round + 1, options.rounds);
         let mut ours = bound(program, threads);
-        ours.args(["workloads", "--json", "--check", "--primal"]);
+        ours.args([asked.command, "--json", "--check", "--primal"]);
         measured.push(measure(&mut ours, options, workload, threads)?);
         for (name, script) in peers.clone() {
             let mut command = Command::new(options.python()?);
@@ -328,152 +281,18 @@ fn last_processors(status: &str, count: usize) -> Option<String> {
     Some(processors[first..].iter().map(usize::to_string).collect::<Vec<_>>().join(","))
 }
 
-// ---- the table ------------------------------------------------------------------------------------
-
-impl Figures {
-    /// The figures of a system over its rounds; `None` if it has none.
-    fn of<'a>(lines: impl Iterator<Item = &'a Line>) -> Option<Self> {
-        let lines: Vec<&Line> = lines.collect();
-        let of = |number: fn(&Line) -> f64| median(lines.iter().map(|line| number(line)).collect());
-        Some(Figures {
-            median_ms: of(|line| line.median_s)? * 1e3,
-            primal_ms: of(|line| line.primal_s)? * 1e3,
-            compile_s: lines.first()?.compile_s,
-            peak_mb: lines.iter().filter_map(|line| line.peak_rss_mb).max_by(f64::total_cmp),
-        })
-    }
-
-    /// How many times the primal the derivative takes.
-    fn over_primal(&self) -> f64 {
-        self.median_ms / self.primal_ms
-    }
-
-    fn to_json(self) -> Value {
-        json!({
-            "median_ms": self.median_ms, "primal_ms": self.primal_ms, "gradient_over_primal": self.over_primal(),
-            "compile_s": self.compile_s, "peak_rss_mb": self.peak_mb,
-        })
-    }
-}
-
-/// The middle number; of two middles, their mean; `None` of none.
-fn median(mut numbers: Vec<f64>) -> Option<f64> {
-    numbers.sort_by(f64::total_cmp);
-    let upper = *numbers.get(numbers.len() / 2)?;
-    let lower = numbers[(numbers.len() - 1) / 2];
-    Some((lower + upper) / 2.0)
-}
-
-impl Row {
-    fn new(
-        workload: &'static str,
-        threads: usize,
-        target: f64,
-        peers: &[(&'static str, &'static str)],
-        measured: &[(Line, Value)],
-    ) -> Result<Self, Failure> {
-        let of = |system: &str| Figures::of(measured.iter().map(|(line, _)| line).filter(|l| l.system == system));
-        let ours = of("wengert").ok_or(format!("{workload}: ours was not measured"))?;
-        Ok(Row { workload, threads, target, ours, peers: peers.iter().map(|(name, _)| of(name)).collect() })
-    }
-
-    /// The fastest peer.
-    fn best(&self) -> Option<&Figures> {
-        self.peers.iter().flatten().min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
-    }
-
-    /// Our time over the fastest peer's.
-    fn ratio(&self) -> Option<f64> {
-        self.best().map(|best| self.ours.median_ms / best.median_ms)
-    }
-
-    fn to_json(&self, peers: &[&str]) -> Value {
-        let peers: BTreeMap<&str, Option<Value>> =
-            peers.iter().copied().zip(self.peers.iter().map(|figures| figures.map(Figures::to_json))).collect();
-        json!({
-            "workload": self.workload, "threads": self.threads, "target": self.target, "ratio": self.ratio(),
-            "wengert": self.ours.to_json(), "peers": peers,
-        })
-    }
-
-    /// The cells of its line.
-    fn cells(&self) -> Vec<String> {
-        let best = self.best();
-        let dash = || "-".to_owned();
-        let beside = |own: String, peers: Option<String>| peers.map_or(own.clone(), |peers| format!("{own} / {peers}"));
-        let mut cells = vec![self.workload.to_owned(), self.threads.to_string(), milliseconds(self.ours.median_ms)];
-        cells.extend(self.peers.iter().map(|peer| peer.map_or_else(dash, |figures| milliseconds(figures.median_ms))));
-        cells.push(self.ratio().map_or_else(dash, |ratio| format!("{ratio:.2}")));
-        cells.push(format!("{:.2}", self.target));
-        cells.push(self.ratio().map_or_else(dash, |ratio| if ratio <= self.target { "yes" } else { "no" }.to_owned()));
-        let over_primal = |figures: &Figures| format!("{:.1}", figures.over_primal());
-        cells.push(beside(over_primal(&self.ours), best.map(over_primal)));
-        let compile = |figures: &Figures| format!("{:.2}", figures.compile_s);
-        cells.push(beside(compile(&self.ours), best.map(compile)));
-        let peak = |figures: &Figures| figures.peak_mb.map_or_else(dash, |peak| format!("{peak:.0}"));
-        cells.push(beside(peak(&self.ours), best.map(peak)));
-        cells
-    }
-}
-
-/// Milliseconds with four digits that mean something.
-fn milliseconds(ms: f64) -> String {
-    let digits = match ms {
-        100.0.. => 0,
-        10.0.. => 1,
-        1.0.. => 2,
-        _ => 4,
-    };
-    format!("{ms:.digits$}")
-}
-
-/// The table in Markdown, to be read on a terminal and put on a page. Where two numbers stand, the first is ours, the
-/// second the fastest peer's.
-fn table(peers: &[&str], rows: &[Row]) -> String {
-    let mut heads = vec!["workload".to_owned(), "threads".to_owned(), "wengert ms".to_owned()];
-    heads.extend(peers.iter().map(|peer| format!("{peer} ms")));
-    heads.extend(["ratio", "target", "met", "gradient / primal", "first call s", "peak MiB"].map(str::to_owned));
-    let cells: Vec<Vec<String>> = rows.iter().map(Row::cells).collect();
-    let width = |column: usize| {
-        let lengths = cells.iter().chain([&heads]).map(|row| row[column].len());
-        lengths.max().unwrap_or(0)
-    };
-    let line = |row: &Vec<String>| {
-        let padded = row.iter().enumerate().map(|(column, cell)| format!("{cell:>0$}", width(column)));
-        format!("| {} |", padded.collect::<Vec<_>>().join(" | "))
-    };
-    let rule: Vec<String> = (0..heads.len()).map(|column| format!("{}:", "-".repeat(width(column) - 1))).collect();
-    let mut lines = vec![line(&heads), line(&rule)];
-    lines.extend(cells.iter().map(line));
-    lines.join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn line(system: &str, median_s: f64, compile_s: f64) -> (Line, Value) {
-        let line = Line {
-            system: system.to_owned(),
-            workload: "W1".to_owned(),
-            dtype: "f32".to_owned(),
-            threads: 2,
-            compile_s,
-            median_s,
-            primal_s: median_s / 2.0,
-            peak_rss_mb: Some(median_s * 1e3),
-        };
-        (line, Value::Null)
-    }
 
     #[test]
     fn flags_are_read() {
         let text = "--only W7,W6:f32 --threads 1 --peers torch --rounds 5 --seconds 0.5 --python p --out o";
         let options = Options::parse(&text.split(' ').collect::<Vec<_>>(), None).unwrap();
         let wanted = Options {
-            workloads: vec![("W7a:f64", 0.5), ("W7b:f64", 0.7), ("W6:f32", 0.7)],
+            programs: programs::named(Some("W7a,W7b,W6:f32")).unwrap(),
             peers: vec![("torch", "torch_peer.py")],
-            threads: 1,
+            threads: Some(1),
             rounds: 5,
             seconds: "0.5".to_owned(),
             python: Some("p".into()),
@@ -509,46 +328,6 @@ mod tests {
         let read: Line = serde_json::from_str(text).unwrap();
         assert_eq!((read.system.as_str(), read.median_s, read.peak_rss_mb), ("jax", 0.5, None));
         assert!(serde_json::from_str::<Line>(&text.replace("primal_s", "primal")).is_err());
-    }
-
-    #[test]
-    fn rows_hold_medians_over_rounds_and_the_ratio_to_the_fastest_peer() {
-        let measured = [
-            line("wengert", 0.003, 0.5),
-            line("torch", 0.004, 3.0),
-            line("wengert", 0.009, 0.1),
-            line("torch", 0.008, 1.0),
-            line("wengert", 0.004, 0.1),
-        ];
-        let row = Row::new("W1:f32", 2, 0.7, &PEERS, &measured).unwrap();
-        let ours = Figures { median_ms: 4.0, primal_ms: 2.0, compile_s: 0.5, peak_mb: Some(9.0) };
-        let torch = Figures { median_ms: 6.0, primal_ms: 3.0, compile_s: 3.0, peak_mb: Some(8.0) };
-        assert_eq!(row.ours, ours);
-        assert_eq!(row.peers, [None, Some(torch), None]);
-        assert_eq!(row.ratio(), Some(4.0 / 6.0));
-        let cells = "W1:f32 2 4.00 - 6.00 - 0.67 0.70 yes 2.0 / 2.0 0.50 / 3.00 9 / 8";
-        assert_eq!(row.cells().join(" "), cells);
-        assert!(Row::new("W1:f32", 2, 0.7, &PEERS, &measured[1..2]).is_err());
-    }
-
-    #[test]
-    fn the_fastest_peer_is_the_one_compared_with() {
-        let measured = [line("wengert", 0.02, 0.5), line("jax", 0.01, 3.0), line("torch", 0.04, 1.0)];
-        let row = Row::new("W1:f32", 2, 1.0, &PEERS, &measured).unwrap();
-        assert_eq!(row.ratio(), Some(2.0));
-        assert!(row.cells().contains(&"no".to_owned()));
-        assert_eq!(row.to_json(&["jax", "torch", "torch-compile"])["peers"]["torch-compile"], Value::Null);
-    }
-
-    #[test]
-    fn the_columns_of_the_table_stand_below_each_other() {
-        let measured = [line("wengert", 0.002, 0.5), line("jax", 0.01, 3.0)];
-        let rows = [Row::new("W1:f32", 2, 1.0, &PEERS[..1], &measured).unwrap()];
-        let table = table(&["jax"], &rows);
-        let places = |line: &str| line.match_indices('|').map(|(place, _)| place).collect::<Vec<_>>();
-        let lines: Vec<&str> = table.lines().collect();
-        assert_eq!(lines.len(), 3);
-        assert!(lines.iter().all(|line| places(line) == places(lines[0])), "{table}");
     }
 
     #[test]

@@ -18,6 +18,8 @@ import numpy as np  # noqa: E402
 from jax import lax  # noqa: E402
 
 import data  # noqa: E402
+import indexing  # noqa: E402
+import jax_indexing  # noqa: E402
 
 jax.config.update("jax_enable_x64", KEY.endswith("f64"))
 
@@ -298,6 +300,9 @@ def case(key):
             return value_and_gradient(mixture_loss, *on_device((parameters, x)), jnp.array(constant))
         case "W11:f64":
             return arm()
+        case _:
+            row = indexing.ROWS[key]
+            return value_and_gradient(jax_indexing.loss(row), *on_device(indexing.inputs(row)))
 
 
 report(KEY, ASKED, case(KEY))

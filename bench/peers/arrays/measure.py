@@ -15,7 +15,11 @@ from typing import Any, Callable
 
 import numpy as np
 
-from data import WANTED
+import data
+import indexing
+
+# What every system gives, by the name on the command line.
+WANTED = {**data.WANTED, **indexing.WANTED}
 
 
 @dataclass
@@ -33,7 +37,7 @@ class Case:
 def options(systems):
     """The command line of a system's script."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default=",".join(WANTED), help="workloads, as W1,W6 or W6:f32")
+    parser.add_argument("--only", default=",".join(WANTED), help="workloads, as W1,W6 or W6:f32, or kinds, as gather")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0, help="how long calls are repeated, at least five times")
     parser.add_argument("--system", choices=systems, default=systems[0])
@@ -41,11 +45,18 @@ def options(systems):
     return parser.parse_args()
 
 
+def names_of(key):
+    """What a key is called: W7 names W7a and W7b, a kind all its rows."""
+    name = key.split(":")[0]
+    kind = [indexing.ROWS[key]["kind"]] if key in indexing.ROWS else [name.rstrip("ab")]
+    return [key, name, *kind]
+
+
 def named(names):
-    """The keys of a list like W1,W6:f32; W7 names W7a and W7b."""
+    """The keys of a list like W1,W6:f32."""
     keys = []
     for name in names.split(","):
-        found = [key for key in WANTED if name in (key, key.split(":")[0], key.split(":")[0].rstrip("ab"))]
+        found = [key for key in WANTED if name in names_of(key)]
         if not found:
             sys.exit(f"no workload is called `{name}`")
         keys += found

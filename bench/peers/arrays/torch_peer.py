@@ -12,6 +12,8 @@ import torch.nn.functional as F  # noqa: E402
 from torch import func  # noqa: E402
 
 import data  # noqa: E402
+import indexing  # noqa: E402
+import torch_indexing  # noqa: E402
 
 torch.set_num_threads(ASKED.threads)
 COMPILED = ASKED.system == "torch-compile"
@@ -328,6 +330,9 @@ def case(key):
             return mixture()
         case "W11:f64":
             return arm()
+        case _:
+            row = indexing.ROWS[key]
+            return value_and_gradient(torch_indexing.loss(row), *tensors(indexing.inputs(row)))
 
 
 report(KEY, ASKED, case(KEY))

@@ -3,19 +3,34 @@
 mod case;
 mod counts;
 mod data;
+mod indexing;
 mod measure;
 mod networks;
+mod rows;
 mod science;
 
+use std::borrow::Cow;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use case::{Case, Setup, Way};
 pub(crate) use counts::{memory, page};
 use measure::{Effort, Line, Primal, measure};
+use rows::Row;
+
+/// The workloads of one command.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Suite {
+    /// The eleven that stand for what people do.
+    Workloads,
+    /// The rows of `indexing.json`: what gathers, scatters, picks and slides.
+    Indexing,
+}
 
 /// What is asked for on the command line.
 pub(crate) struct Options {
+    suite: Suite,
     /// Whether numbers that are off are an error.
     check: bool,
     form: Form,
@@ -33,13 +48,19 @@ enum Form {
 
 /// One workload and what it has to give.
 struct Workload {
-    name: &'static str,
-    dtype: &'static str,
+    name: Cow<'static, str>,
+    dtype: Cow<'static, str>,
     /// The value and the Euclidean norm of the derivative.
     wanted: [f64; 2],
     /// How far they may be off, in relation to themselves.
     tolerance: f64,
-    prepare: fn(&Setup) -> Case,
+    program: Program,
+}
+
+/// What makes the case of a workload.
+enum Program {
+    Own(fn(&Setup) -> Case),
+    Row(Box<Row>),
 }
 
 /// What single precision has to agree to: sums in another order differ.
@@ -51,11 +72,13 @@ const DOUBLE: f64 = 1e-10;
 pub(crate) const CHAIN: usize = 1 << 24;
 
 const fn single(name: &'static str, wanted: [f64; 2], prepare: fn(&Setup) -> Case) -> Workload {
-    Workload { name, dtype: "f32", wanted, tolerance: SINGLE, prepare }
+    let (name, dtype) = (Cow::Borrowed(name), Cow::Borrowed("f32"));
+    Workload { name, dtype, wanted, tolerance: SINGLE, program: Program::Own(prepare) }
 }
 
 const fn double(name: &'static str, wanted: [f64; 2], prepare: fn(&Setup) -> Case) -> Workload {
-    Workload { name, dtype: "f64", wanted, tolerance: DOUBLE, prepare }
+    let (name, dtype) = (Cow::Borrowed(name), Cow::Borrowed("f64"));
+    Workload { name, dtype, wanted, tolerance: DOUBLE, program: Program::Own(prepare) }
 }
 
 /// All of them. The numbers are those on which at least two independent systems agreed.
@@ -73,7 +96,65 @@ static ALL: [Workload; 11] = [
     double("W11", [16225.279209484113, 285.14838232368555], science::arm),
 ];
 
+/// Those of `indexing.json`.
+static ROWS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
+    let workload = |row: Row| Workload {
+        name: row.name.clone().into(),
+        dtype: row.dtype.clone().into(),
+        wanted: row.wanted,
+        tolerance: row.tolerance,
+        program: Program::Row(row.into()),
+    };
+    Row::all().into_iter().map(workload).collect()
+});
+
+impl Suite {
+    /// Its command.
+    fn name(self) -> &'static str {
+        match self {
+            Suite::Workloads => "workloads",
+            Suite::Indexing => "indexing",
+        }
+    }
+
+    fn all(self) -> &'static [Workload] {
+        match self {
+            Suite::Workloads => &ALL,
+            Suite::Indexing => &ROWS,
+        }
+    }
+
+    /// The workloads of a list like `W1,W6:f32,W7`; `W7` names `W7a` and `W7b`, `W6` both precisions, a kind its rows.
+    fn named(self, names: &str) -> Result<Vec<&'static Workload>, String> {
+        let mut workloads = Vec::new();
+        for name in names.split(',') {
+            let before = workloads.len();
+            workloads.extend(self.all().iter().filter(|workload| workload.is_called(name)));
+            if workloads.len() == before {
+                return Err(format!("no workload is called `{name}`"));
+            }
+        }
+        Ok(workloads)
+    }
+}
+
 impl Workload {
+    /// It on its data.
+    fn prepare(&self, setup: &Setup) -> Case {
+        match &self.program {
+            Program::Own(prepare) => prepare(setup),
+            Program::Row(row) => row.case(setup),
+        }
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        let family = match &self.program {
+            Program::Own(_) => self.name.trim_end_matches(['a', 'b']),
+            Program::Row(row) => &row.kind,
+        };
+        family == name || self.name == name || self.key() == name
+    }
+
     /// The name with the type, as the command line takes it.
     fn key(&self) -> String {
         format!("{}:{}", self.name, self.dtype)
@@ -87,14 +168,15 @@ impl Workload {
 }
 
 impl Options {
-    pub(crate) fn parse(arguments: &[String]) -> Result<Self, String> {
+    pub(crate) fn parse(suite: Suite, arguments: &[String]) -> Result<Self, String> {
         let effort = Effort { threads: 1, time: Duration::from_secs(1), primal: Primal::LeftOut };
         let mut options = Options {
+            suite,
             check: false,
             form: Form::Table,
             effort,
             setup: Setup { chain: CHAIN, way: Way::Compiled },
-            workloads: ALL.iter().collect(),
+            workloads: suite.all().iter().collect(),
         };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
@@ -104,7 +186,7 @@ impl Options {
                 "--json" => options.form = Form::Json,
                 "--recorded" => options.setup.way = Way::Recorded,
                 "--primal" => options.effort.primal = Primal::Timed,
-                "--only" => options.workloads = named(value()?)?,
+                "--only" => options.workloads = suite.named(value()?)?,
                 "--threads" => options.effort.threads = from_one(argument, value()?)?,
                 "--size" => options.setup.chain = from_one(argument, value()?)?,
                 "--seconds" => options.effort.time = seconds(value()?)?,
@@ -133,22 +215,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or(format!("--seconds takes a number of seconds, not `{text}`"))
 }
 
-/// The workloads of a list like `W1,W6:f32,W7`; `W7` names `W7a` and `W7b`, `W6` both precisions.
-fn named(names: &str) -> Result<Vec<&'static Workload>, String> {
-    let mut workloads = Vec::new();
-    for name in names.split(',') {
-        let is_named = |workload: &&Workload| {
-            workload.name.trim_end_matches(['a', 'b']) == name || workload.name == name || workload.key() == name
-        };
-        let before = workloads.len();
-        workloads.extend(ALL.iter().filter(is_named));
-        if workloads.len() == before {
-            return Err(format!("no workload is called `{name}`"));
-        }
-    }
-    Ok(workloads)
-}
-
 /// Measures the workloads and prints a line for each; an error if `--check` is given and one is off.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     if options.form == Form::Table {
@@ -160,7 +226,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         let line = match options.workloads.len() {
             1 => Line {
                 system: options.system().into(),
-                ..measure(workload.name, workload.dtype, (workload.prepare)(&options.setup), options.effort)
+                ..measure(&workload.name, &workload.dtype, workload.prepare(&options.setup), options.effort)
             },
             _ => measured_apart(workload, options)?,
         };
@@ -196,7 +262,8 @@ fn measured_apart(workload: &Workload, options: &Options) -> Result<Line, String
 /// The arguments that measure one workload as these options say; the numbers are checked by the one who asked.
 fn arguments_apart(workload: &Workload, options: &Options) -> Vec<String> {
     let Effort { threads, time, primal } = options.effort;
-    let mut arguments: Vec<String> = vec!["workloads".into(), "--json".into(), "--only".into(), workload.key()];
+    let mut arguments: Vec<String> =
+        vec![options.suite.name().into(), "--json".into(), "--only".into(), workload.key()];
     for (flag, value) in [
         ("--threads", threads.to_string()),
         ("--seconds", time.as_secs_f64().to_string()),
@@ -216,7 +283,7 @@ fn arguments_apart(workload: &Workload, options: &Options) -> Vec<String> {
 /// The heads of the columns.
 fn head() -> String {
     format!(
-        "{:8} {:>20} {:>20} {:>7} {:>9} {:>11} {:>11} {:>11} {:>6} {:>9}",
+        "{:24} {:>20} {:>20} {:>7} {:>9} {:>11} {:>11} {:>11} {:>6} {:>9}",
         "", "value", "norm", "verdict", "first s", "median ms", "least ms", "primal ms", "ratio", "peak MiB"
     )
 }
@@ -230,7 +297,7 @@ fn row(line: &Line, agrees: Option<bool>) -> String {
     };
     let maybe = |number: Option<f64>, digits: usize| number.map_or("-".to_owned(), |n| format!("{n:.digits$}"));
     format!(
-        "{:8} {:>20.15} {:>20.15} {verdict:>7} {:>9.3} {:>11.4} {:>11.4} {:>11} {:>6} {:>9}",
+        "{:24} {:>20.15} {:>20.15} {verdict:>7} {:>9.3} {:>11.4} {:>11.4} {:>11} {:>6} {:>9}",
         format!("{}:{}", line.workload, line.dtype),
         line.check[0],
         line.check[1],
@@ -252,8 +319,14 @@ fn agrees(got: f64, wanted: f64, tolerance: f64) -> bool {
 mod tests {
     use super::*;
 
+    use Suite::{Indexing, Workloads};
+
     fn parsed(text: &str) -> Result<Options, String> {
-        Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        Options::parse(Workloads, &text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    fn named(text: &str) -> Result<Vec<&'static Workload>, String> {
+        Workloads.named(text)
     }
 
     #[test]
@@ -265,6 +338,10 @@ mod tests {
         assert_eq!(keys("W6:f32").unwrap(), ["W6:f32"]);
         assert!(keys("W").is_err());
         assert!(keys("W1:f64").is_err());
+        let rows = |text: &str| Indexing.named(text).map(|found| found.iter().map(|w| w.key()).collect::<Vec<_>>());
+        assert_eq!(rows("top").unwrap(), ["top-10-of-100k:f32", "top-100-of-1m:f64", "top-50-of-1k:f32"]);
+        assert_eq!(rows("gather-2m").unwrap(), ["gather-2m:f64"]);
+        assert!(rows("W1").is_err());
     }
 
     #[test]
@@ -282,7 +359,8 @@ mod tests {
     fn a_process_of_its_own_is_told_the_same() {
         let asked = parsed("--threads 2 --seconds 0.25 --size 64 --primal --recorded").unwrap();
         let told = arguments_apart(&ALL[4], &asked);
-        let options = Options::parse(&told[1..]).unwrap();
+        assert_eq!(told[0], "workloads");
+        let options = Options::parse(Workloads, &told[1..]).unwrap();
         assert_eq!((options.effort, options.setup.chain, options.form), (asked.effort, 64, Form::Json));
         assert_eq!((options.setup.way, options.system()), (Way::Recorded, "wengert-recorded"));
         assert_eq!(options.workloads.iter().map(|w| w.key()).collect::<Vec<_>>(), ["W6:f32"]);
@@ -317,11 +395,23 @@ mod tests {
         for way in [Way::Compiled, Way::Recorded] {
             let setup = Setup { chain: CHAIN, way };
             for workload in named("W2,W7b").unwrap() {
-                let mut case = (workload.prepare)(&setup);
+                let mut case = workload.prepare(&setup);
                 let got = (case.check)();
                 (case.derivative)();
                 assert_eq!(workload.agrees(got, &setup), Some(true), "{} {way:?}: {got:?}", workload.name);
             }
+        }
+    }
+
+    #[test]
+    fn rows_agree() {
+        let setup = Setup { chain: CHAIN, way: Way::Compiled };
+        // The quickest of each kind.
+        let names = "graph-30k-3,segment-100k-3,gather-30k-100,embedding-50k-16,top-50-of-1k,depthwise-32-56,\
+                     pool-2-32-56,average-2-32-56,middle-200-50-30,logs-100-300-20";
+        for workload in Indexing.named(names).unwrap() {
+            let got = (workload.prepare(&setup).check)();
+            assert_eq!(workload.agrees(got, &setup), Some(true), "{}: {got:?}", workload.name);
         }
     }
 
@@ -341,7 +431,7 @@ mod tests {
         let value = x.iter().map(|&x| formula(x)).sum::<f64>() / 64.0;
         let slope = |x: f64| (formula(x + 1e-5) - formula(x - 1e-5)) / 2e-5;
         let norm = x.iter().map(|&x| (slope(x) / 64.0).powi(2)).sum::<f64>().sqrt();
-        let got = ((named("W8").unwrap()[0].prepare)(&setup).check)();
+        let got = (named("W8").unwrap()[0].prepare(&setup).check)();
         assert!(agrees(got[0], value, SINGLE) && agrees(got[1], norm, SINGLE), "{got:?}, not {value} {norm}");
     }
 }

@@ -1,0 +1,133 @@
+//! What is compared: the eleven workloads, and the rows of `indexing.json`.
+
+use std::fs;
+
+use serde::Deserialize;
+
+use super::{Failure, SCRIPTS};
+use crate::workspace::root;
+
+/// The workloads as the programs name them, and how our time should stand to the best peer's, at most.
+const WORKLOADS: [(&str, f64); 11] = [
+    ("W1:f32", 1.0),
+    ("W2:f32", 0.5),
+    ("W3:f32", 0.9),
+    ("W4:f32", 1.0),
+    ("W6:f32", 0.7),
+    ("W6:f64", 0.7),
+    ("W7a:f64", 0.5),
+    ("W7b:f64", 0.7),
+    ("W8:f32", 0.6),
+    ("W9:f64", 0.7),
+    ("W11:f64", 0.25),
+];
+
+/// Workloads whose figure is that of one thread: threads cannot help where only the overhead counts.
+const ONE_THREAD: &[&str] = &["W2:f32"];
+
+/// A program that is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Program {
+    /// Its name with its type, as all systems call it.
+    pub(super) key: String,
+    /// The command of ours that measures it.
+    pub(super) command: &'static str,
+    /// What it is called besides: all of a command, all of a kind.
+    families: Vec<String>,
+    /// How our time should stand to the best peer's, at most.
+    pub(super) target: f64,
+    threads: usize,
+}
+
+impl Program {
+    /// With how many threads it is measured, where this number is asked for.
+    pub(super) fn threads(&self, asked: Option<usize>) -> usize {
+        if ONE_THREAD.contains(&&*self.key) { 1 } else { asked.unwrap_or(self.threads) }
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        let own = self.key.split(':').next().unwrap_or(&self.key);
+        self.key == name || own == name || self.families.iter().any(|family| family == name)
+    }
+
+    /// One of the eleven.
+    pub(super) fn workload(key: &str, target: f64) -> Self {
+        let family = key.split(':').next().unwrap_or(key).trim_end_matches(['a', 'b']);
+        let families = vec!["workloads".to_owned(), family.to_owned()];
+        Program { key: key.to_owned(), command: "workloads", families, target, threads: 2 }
+    }
+}
+
+/// A row of `indexing.json`; the other fields are for those who run it.
+#[derive(Deserialize)]
+struct Row {
+    name: String,
+    dtype: String,
+    kind: String,
+    target: f64,
+    threads: usize,
+}
+
+impl From<Row> for Program {
+    fn from(row: Row) -> Self {
+        Program {
+            key: format!("{}:{}", row.name, row.dtype),
+            command: "indexing",
+            families: vec!["indexing".to_owned(), row.kind],
+            target: row.target,
+            threads: row.threads,
+        }
+    }
+}
+
+/// All of them.
+fn all() -> Result<Vec<Program>, Failure> {
+    let path = root().join(SCRIPTS).join("indexing.json");
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+    let rows: Vec<Row> = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    let workloads = WORKLOADS.into_iter().map(|(key, target)| Program::workload(key, target));
+    Ok(workloads.chain(rows.into_iter().map(Program::from)).collect())
+}
+
+/// The programs of a list like `W1,W6:f32,W7,gather`; `W7` names `W7a` and `W7b`, `W6` both precisions, a kind its rows,
+/// a command all of its.
+pub(super) fn named(names: Option<&str>) -> Result<Vec<Program>, Failure> {
+    let all = all()?;
+    let Some(names) = names else { return Ok(all) };
+    let mut found = Vec::new();
+    for name in names.split(',') {
+        let before = found.len();
+        found.extend(all.iter().filter(|program| program.is_called(name)).cloned());
+        if found.len() == before {
+            return Err(format!("no workload is called `{name}`"));
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(names: &str) -> Vec<String> {
+        named(Some(names)).unwrap().into_iter().map(|program| program.key).collect()
+    }
+
+    #[test]
+    fn programs_are_found_by_name_kind_and_command() {
+        assert_eq!(keys("W7,W6:f32"), ["W7a:f64", "W7b:f64", "W6:f32"]);
+        assert_eq!(keys("gather-2m"), ["gather-2m:f64"]);
+        assert!(keys("gather").len() > 1 && keys("gather").iter().all(|key| key.starts_with("gather-")));
+        assert_eq!(keys("workloads").len(), WORKLOADS.len());
+        assert_eq!(keys("workloads,indexing").len(), named(None).unwrap().len());
+        assert!(named(Some("W0")).is_err());
+    }
+
+    #[test]
+    fn a_program_has_its_own_threads_unless_others_are_asked_for() {
+        let threads = |name: &str, asked| named(Some(name)).unwrap()[0].threads(asked);
+        assert_eq!([threads("W1", None), threads("gather", None), threads("W2", None)], [2, 1, 1]);
+        assert_eq!([threads("W1", Some(3)), threads("gather", Some(3)), threads("W2", Some(3))], [3, 3, 1]);
+    }
+}
