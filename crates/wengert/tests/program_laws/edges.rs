@@ -218,7 +218,7 @@ fn program(
 }
 
 /// Derivatives of a Program of order 1 and 2 in every mode, and what they take after its operands.
-fn derivatives(program: &Program) -> Result<Vec<(&'static str, Program)>, Error> {
+pub(crate) fn derivatives(program: &Program) -> Result<Vec<(&'static str, Program)>, Error> {
     let active = |program: &Program| program.input_types().iter().map(|ty| ty.dtype.is_float()).collect::<Vec<bool>>();
     let (jvp, vjp) = (program.jvp(&active(program))?, program.vjp(&active(program))?);
     Ok(vec![

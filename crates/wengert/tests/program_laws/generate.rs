@@ -1,6 +1,7 @@
 //! Random Programs of every family of operations, with operands at which they are tame: every
 //! argument is brought into its function's domain by construction, and what grows is folded back.
 
+pub(crate) mod large;
 mod structured;
 
 use wengert::ops::{Binary, Compare, Unary};
@@ -49,8 +50,25 @@ const FAMILIES: [(usize, &str); 32] = [
     (1, "random_bits"),
 ];
 
-/// No array has more elements than this, so that whole Jacobians are affordable.
+/// The families that become regions of a plan.
+const FUSING: [&str; 9] =
+    ["unary", "binary", "compare", "logic", "select", "convert", "broadcast", "permute", "reduce"];
+
+/// No array of a small Program has more elements than this, so that whole Jacobians are affordable.
 const LARGEST: usize = 16;
+/// Multiply-adds of an operation of a large Program, so that its definition is affordable.
+const WORK: usize = 400_000;
+
+/// How large a Program's arrays are, and what it is made of.
+#[derive(Clone, Debug)]
+struct Scale {
+    /// Elements of an array at most.
+    largest: usize,
+    /// The lengths of new axes.
+    lengths: Vec<usize>,
+    /// Whether there are only operations that become regions.
+    fusing: bool,
+}
 
 /// A Program and operands for it.
 pub(crate) struct Generated {
@@ -61,7 +79,8 @@ pub(crate) struct Generated {
 /// The Program of a seed with so many random steps.
 pub(crate) fn generate(seed: u64, steps: usize) -> Generated {
     let mut random = Random::new(seed);
-    let mut generator = Generator::new(random.next(), 0, seed % 2 == 1);
+    let scale = Scale { largest: LARGEST, lengths: vec![0, 1, 2, 3], fusing: false };
+    let mut generator = Generator::new(random.next(), 0, seed % 2 == 1, scale);
     let mut args = Vec::new();
     let first = if random.below(4) == 0 { DType::F32 } else { DType::F64 };
     for k in 0..1 + random.below(4) {
@@ -115,11 +134,12 @@ struct Generator {
     depth: usize,
     /// Whether single precision occurs; where it does, tolerances are wide.
     single: bool,
+    scale: Scale,
 }
 
 impl Generator {
-    fn new(seed: u64, depth: usize, single: bool) -> Self {
-        Generator { random: Random::new(seed), b: Builder::new(), pool: Vec::new(), depth, single }
+    fn new(seed: u64, depth: usize, single: bool, scale: Scale) -> Self {
+        Generator { random: Random::new(seed), b: Builder::new(), pool: Vec::new(), depth, single, scale }
     }
 
     fn input(&mut self, arg: &Array) {
@@ -137,11 +157,15 @@ impl Generator {
         };
         let types: Vec<&Type> = args.iter().map(|item| item.array.ty()).collect();
         let inferred = op.infer(&types).ok()?;
-        if inferred.iter().any(|ty| ty.size() > LARGEST || ty.rank() > 4) {
+        let fits = |ty: &Type| ty.size() <= self.scale.largest && ty.rank() <= 4;
+        if !inferred.iter().all(fits) || large::work(&op, &types, &inferred) > WORK {
             return None;
         }
         let arrays: Vec<&Array> = args.iter().map(|item| &item.array).collect();
         let results = op.eval(&arrays).unwrap_or_else(|why| panic!("`{}` of tame operands: {}", op.name(), why.0));
+        if self.scale.largest > LARGEST && !results.iter().all(large::is_tame) {
+            return None;
+        }
         let operands: Vec<Value> = args.iter().map(|item| item.value).collect();
         let values = self.b.emit(op, &operands).unwrap_or_else(|error| panic!("inferred, but not emitted: {error}"));
         Some(values.into_iter().zip(results).map(|(value, array)| Item { value, array }).collect())
@@ -225,7 +249,10 @@ impl Generator {
             drawn = drawn.saturating_sub(*weight);
             found.then_some(*family)
         });
-        let family = family.expect("drawn below the sum of the weights");
+        let mut family = family.expect("drawn below the sum of the weights");
+        if self.scale.fusing && !FUSING.contains(&family) {
+            family = FUSING[self.random.below(FUSING.len())];
+        }
         let results = match family {
             "unary" => self.unary(),
             "binary" => self.binary(),
@@ -359,7 +386,7 @@ impl Generator {
             "broadcast" => {
                 let new = self.random.below(rank + 1);
                 let mut result = shape;
-                result.insert(new, self.random.below(4));
+                result.insert(new, self.scale.lengths[self.random.below(self.scale.lengths.len())]);
                 let axes: Vec<usize> = (0..=rank).filter(|axis| *axis != new).collect();
                 self.emit(Broadcast::new(&result, &axes), &[&x])
             }
@@ -479,7 +506,7 @@ impl Generator {
 
     /// A Program of its own, with results of these types if any are wanted.
     fn inner(&mut self, args: &[Array], results: Option<&[Type]>) -> Program {
-        let mut inner = Generator::new(self.random.next(), self.depth + 1, self.single);
+        let mut inner = Generator::new(self.random.next(), self.depth + 1, self.single, self.scale.clone());
         args.iter().for_each(|arg| inner.input(arg));
         for _ in 0..1 + self.random.below(4) {
             inner.step();

@@ -34,15 +34,15 @@ fn verified(case: &Generated, _: &mut Random) -> Checked {
     case.program.verify()
 }
 
-fn floats(types: &[Type]) -> Vec<bool> {
+pub(crate) fn floats(types: &[Type]) -> Vec<bool> {
     types.iter().map(|ty| ty.dtype.is_float()).collect()
 }
 
-fn directions(random: &mut Random, types: &[Type]) -> Vec<Array> {
+pub(crate) fn directions(random: &mut Random, types: &[Type]) -> Vec<Array> {
     types.iter().filter(|ty| ty.dtype.is_float()).map(|ty| random.directions(ty)).collect()
 }
 
-fn joined(parts: &[&[Array]]) -> Vec<Array> {
+pub(crate) fn joined(parts: &[&[Array]]) -> Vec<Array> {
     parts.concat()
 }
 
@@ -230,7 +230,7 @@ fn twice(arg: &Array) -> Array {
 }
 
 /// `<c, J t> = <J^T c, t>`
-fn dot_product(program: &Program, args: &[Array], random: &mut Random) -> Checked {
+pub(crate) fn dot_product(program: &Program, args: &[Array], random: &mut Random) -> Checked {
     let active = floats(program.input_types());
     let (jvp, vjp) = (program.jvp(&active).map_err(text)?, program.vjp(&active).map_err(text)?);
     let (t, c) = (directions(random, program.input_types()), directions(random, &program.output_types()));

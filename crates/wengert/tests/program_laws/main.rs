@@ -2,7 +2,7 @@
 //! edges of domains in the branch of a `select` that is not taken.
 //!
 //! 500 Programs; `WENGERT_NIGHTLY=1` tries 10,000. A failing Program is made again from its seed with
-//! as few steps as still fail.
+//! as few steps as still fail. One in ten more has large arrays.
 
 #[path = "../battery/caught.rs"]
 mod caught;
@@ -12,8 +12,11 @@ mod edges;
 mod engine;
 #[path = "../battery/executors.rs"]
 mod executors;
+mod factors;
 mod found;
 mod generate;
+mod joins;
+mod large;
 mod laws;
 mod rebuild;
 #[path = "../battery/slices.rs"]

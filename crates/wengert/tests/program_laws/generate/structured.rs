@@ -59,7 +59,7 @@ impl Generator {
         let gather = Gather { batch, axes: axes.clone(), mode };
         let Some(write) = write else { return self.emit(gather, &[&x, &indices]) };
         let ty = gather.infer(&[x.array.ty(), indices.array.ty()]).ok()?.pop()?;
-        if ty.size() > super::LARGEST {
+        if ty.size() > self.scale.largest {
             return None;
         }
         let updates = self.like(&ty)?;
@@ -99,7 +99,7 @@ impl Generator {
             flat
         };
         let mut indices = [&shape[..batch], &[size, axes.len()]].concat();
-        if indices.iter().product::<usize>() > super::LARGEST {
+        if indices.iter().product::<usize>() > self.scale.largest {
             return None;
         }
         let place = indices.len() - 2;
