@@ -6,6 +6,7 @@
 //! bench indexing [the same flags]
 //! bench counts
 //! bench memory [--threads N] [--size N]
+//! bench planning [--only NAME] [--steps N [--count]]
 //! ```
 //!
 //! `scalar`: six functions of scalars, recorded and swept, replayed, replayed on lanes; and in the
@@ -22,6 +23,10 @@
 //! `counts`: what the derivative of each costs, counted: the page `docs/counts.md`, without allocations.
 //!
 //! `memory`: the predicted peak of W8 beside what the process takes.
+//!
+//! `planning`: what the first gradient of programs of up to 50,000 steps costs per step, in time and memory, and whether
+//! the second one finds its plan; `--only` takes a part of a case's name, `--steps` one number of steps, of which `--count`
+//! prints how many steps the plan has.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
 
@@ -29,6 +34,7 @@ mod formulas;
 mod hand;
 mod numbers;
 mod peers;
+mod planning;
 mod scalar;
 mod workloads;
 
@@ -47,9 +53,11 @@ fn main() -> ExitCode {
             Ok(())
         }
         Some("memory") => memory(&arguments[1..]),
+        Some("planning") => planning::Options::parse(&arguments[1..]).and_then(|options| planning::run(&options)),
         _ => Err("usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]\n       \
                   bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check]\n                        [--seconds S] [--size N]\n       \
-                  bench indexing [the same flags]\n       bench counts\n       bench memory [--threads N] [--size N]"
+                  bench indexing [the same flags]\n       bench counts\n       bench memory [--threads N] [--size N]\n       \
+                  bench planning [--only NAME] [--steps N [--count]]"
             .to_owned()),
     };
     match done {

@@ -145,13 +145,13 @@ fn median(sorted: &[f64]) -> f64 {
 
 /// Starts the peak of memory again from what is held now. Where the system has no such thing, the peak is that of the
 /// whole process.
-pub(super) fn forget_peak() {
+pub(crate) fn forget_peak() {
     // 5 is the number that Linux gives to "the peak of resident memory".
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 /// The largest resident memory of this process in MiB, where the system tells it.
-pub(super) fn peak_mb() -> Option<f64> {
+pub(crate) fn peak_mb() -> Option<f64> {
     peak_in(&std::fs::read_to_string("/proc/self/status").ok()?)
 }
 

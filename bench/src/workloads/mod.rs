@@ -17,8 +17,8 @@ use std::time::Duration;
 use case::{Case, Setup, Way};
 pub(crate) use counts::{memory, page};
 use measure::{Effort, Line, Primal, measure};
+pub(crate) use measure::{forget_peak, peak_mb};
 use rows::Row;
-
 /// The workloads of one command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Suite {

@@ -105,6 +105,7 @@ fn gradient(closed: &Closed, wanted: Results) -> Result<Program, Error> {
     let loss = b.ty(outs[0]).clone();
     cotangents[0] = Some(b.full(1.0, &loss));
     let pulled = linear.pull(&mut b, &cotangents)?;
+    drop(linear);
     let mut results = if wanted == Results::ValuesAndGradient { outs } else { Vec::new() };
     for (k, ct) in pulled.into_iter().enumerate().filter(|(k, _)| active[*k]) {
         results.push(ct.unwrap_or_else(|| b.zeros_like(args[k])));

@@ -116,3 +116,21 @@ fn random_programs_of_large_matrices_are_planned_and_right() {
         }
     }
 }
+
+#[test]
+fn long_chains_need_no_deep_stack() {
+    // A function that calls itself for every step would need some hundred bytes for each.
+    const STEPS: usize = 20_000;
+    let chain = |x: Tensor| (0..STEPS).fold(x, |y, _| y.sin()).sum();
+    let run = move || {
+        let x = Tensor::from([0.5, -1.5]);
+        (grad(&x, chain).to_vec(), jvp(&x, &Tensor::from([1.0, 1.0]), chain).1.item())
+    };
+    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(run).expect("a thread");
+    let (gradient, pushed) = thread.join().expect("it does not panic");
+    let slope = |x: f64| (0..STEPS).fold((x, 1.0), |(y, slope), _| (y.sin(), slope * y.cos())).1;
+    let wanted = [slope(0.5), slope(-1.5)];
+    for (got, wanted) in gradient.iter().zip(wanted).chain([(&pushed, wanted[0] + wanted[1])]) {
+        assert!((got - wanted).abs() <= 1e-9 * wanted.abs(), "{got} instead of {wanted}");
+    }
+}

@@ -8,8 +8,11 @@ pub(crate) trait Weight {
     fn bytes(&self) -> usize;
 }
 
-/// Values by the hash of a key that they contain: at most so many, of at most so many bytes in all. The one that was not
-/// asked for the longest is forgotten first.
+/// Values by the hash of a key that they contain: at most so many, of at most so many bytes in all besides the largest one.
+/// The one that was not asked for the longest is forgotten first.
+///
+/// The largest one does not count, because it may be too much alone: a program of many steps would be forgotten, and planned
+/// again, whenever a small one is kept.
 #[derive(Debug)]
 pub(crate) struct Bounded<T> {
     entries: HashMap<u64, Vec<Entry<T>>>,
@@ -39,7 +42,7 @@ impl<T: Clone + Weight> Bounded<T> {
         Some(entry.value.clone())
     }
 
-    /// Keeps a value, which may be at once too much: then it is kept alone.
+    /// Keeps a value.
     pub(crate) fn keep(&mut self, hash: u64, value: T) {
         self.clock += 1;
         let used = self.clock;
@@ -50,9 +53,10 @@ impl<T: Clone + Weight> Bounded<T> {
         }
     }
 
-    /// What is kept, in bytes: it changes when values are used.
+    /// What is kept besides the largest, in bytes: it changes when values are used.
     fn bytes(&self) -> usize {
-        self.entries.values().flatten().map(|entry| entry.value.bytes()).sum()
+        let all = || self.entries.values().flatten().map(|entry| entry.value.bytes());
+        all().sum::<usize>() - all().max().unwrap_or(0)
     }
 
     fn forget_oldest(&mut self) {
@@ -105,8 +109,16 @@ mod tests {
         for value in [4usize, 3, 2, 6] {
             cache.keep(value as u64, value);
         }
-        assert_eq!(cache.values(), [2, 6]);
+        assert_eq!(cache.values(), [4, 3, 2, 6], "all but one are 9");
+        cache.keep(5, 5);
+        assert_eq!(cache.values(), [3, 2, 6, 5]);
         cache.keep(50, 50);
-        assert_eq!(cache.values(), [50], "what is too much alone is kept alone");
+        assert_eq!(cache.values(), [5, 50], "what is too much alone leaves the rest its place");
+        for value in [4, 3, 2] {
+            cache.keep(value as u64, value);
+        }
+        assert_eq!(cache.values(), [50, 4, 3, 2], "and is not forgotten for a small one");
+        cache.keep(60, 60);
+        assert_eq!(cache.values(), [4, 3, 2, 60], "but for another large one");
     }
 }

@@ -320,7 +320,7 @@ fn run_step(
 }
 
 fn panicked(step: &Step, why: Panicked) -> Error {
-    let name = step.names.first().map_or("region", String::as_str);
+    let name = step.names.first().map_or("region", |name| &**name);
     Error::new(ErrorKind::Run, name, format!("a thread panicked: {}", why.message)).at(step.lines.first().copied())
 }
 

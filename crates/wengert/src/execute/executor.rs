@@ -1,5 +1,6 @@
 //! The executor behind the drivers: one pool of threads, and plans with the memory that they run in.
 
+use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
@@ -108,7 +109,7 @@ impl Prepared {
     /// If it needs more memory than it may take.
     pub(crate) fn new(program: &Program, settings: &Settings, donated: &[bool]) -> Result<Self, Error> {
         let options = Options { threads: settings.pool.threads(), memory: settings.memory };
-        let plan = Plan::donating(&program.optimize(), &options, donated)?;
+        let plan = Plan::donating(Cow::Owned(program.optimize()), &options, donated)?;
         profile::log_plan(&plan);
         let (idle, profile) = (Mutex::new(Vec::new()), profile::Cell::default());
         Ok(Prepared { plan: Arc::new(plan), pool: settings.pool.clone(), idle, profile })

@@ -33,13 +33,19 @@ fn sweep(program: &Program, inputs: &[bool]) -> Program {
     for (eqn, kept) in program.eqns.iter().zip(kept.into_iter().rev()) {
         let Some(kept) = kept else { continue };
         b.line = eqn.line;
-        let (op, args, outs) = match kept {
-            Kept::Whole => (eqn.op.clone(), eqn.args.clone(), eqn.outs().collect()),
-            Kept::Narrowed { op, args, outs } => (op, args, outs),
-        };
-        let args: Vec<Value> = args.iter().map(|arg| values[arg.index()].expect("needed")).collect();
-        let results = b.ops(op, &args);
-        outs.iter().zip(results).for_each(|(out, result)| values[out.index()] = Some(result));
+        let renamed =
+            |args: &[Value]| -> Vec<Value> { args.iter().map(|arg| values[arg.index()].expect("needed")).collect() };
+        match kept {
+            Kept::Whole => {
+                let args = renamed(&eqn.args);
+                let results = b.all_again(eqn.op.clone(), &args, program.types_of(eqn));
+                eqn.outs().zip(results).for_each(|(out, result)| values[out.index()] = Some(result));
+            }
+            Kept::Narrowed { op, args, outs } => {
+                let results = b.ops(op, &renamed(&args));
+                outs.iter().zip(results).for_each(|(out, result)| values[out.index()] = Some(result));
+            }
+        }
     }
     let outputs: Vec<Value> = program.outputs.iter().map(|output| values[output.index()].expect("needed")).collect();
     b.finish(&outputs)

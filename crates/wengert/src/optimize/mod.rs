@@ -136,23 +136,26 @@ impl Pass {
 
 /// The Program after every pass, until nothing changes.
 pub fn optimize(program: &Program, config: &Config) -> Program {
-    let mut program = program.clone();
+    // Long programs are large: no more than one of them is kept beside the one that is made, and what a round began with is
+    // known by its hash.
+    let mut own: Option<Program> = None;
+    let mut hash = program.structural_hash();
     for _ in 0..MAX_ROUNDS {
-        let mut before: Option<Program> = None;
         for pass in &PASSES {
             let start = Instant::now();
-            let after = pass.run(&program, config);
+            let before = own.as_ref().unwrap_or(program);
+            let after = pass.run(before, config);
             if *LOGS {
-                log(pass, start.elapsed(), &program, &after);
+                log(pass, start.elapsed(), before, &after);
             }
-            let last = std::mem::replace(&mut program, after);
-            before.get_or_insert(last);
+            own = Some(after);
         }
-        if before.is_none_or(|before| before == program) {
+        let before = std::mem::replace(&mut hash, own.as_ref().unwrap_or(program).structural_hash());
+        if before == hash {
             break;
         }
     }
-    program
+    own.unwrap_or_else(|| program.clone())
 }
 
 impl Program {
@@ -271,7 +274,7 @@ fn definition(b: &Builder, value: Value) -> Option<(&Op, &[Value])> {
 
 /// The number that every element of a value is, if it is known from its definition.
 fn repeated(b: &Builder, mut value: Value) -> Option<Literal> {
-    loop {
+    for _ in 0..MOST_MOVES {
         match definition(b, value)? {
             (Op::Literal(literal), _) => return Some(*literal),
             (Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_), args) => {
@@ -280,7 +283,12 @@ fn repeated(b: &Builder, mut value: Value) -> Option<Literal> {
             _ => return None,
         }
     }
+    None
 }
+
+/// How many operations that only move elements are looked through: asked of each of a long chain, all of them would cost
+/// the square of their number.
+const MOST_MOVES: usize = 64;
 
 #[cfg(all(test, feature = "text"))]
 mod tests;

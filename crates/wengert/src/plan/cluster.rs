@@ -4,11 +4,13 @@
 //! same, if the elements it needs are those of its own place, and if no step in between would have to run in the middle of
 //! the region. The values of a region are *full*, one element per place, or one per *row* of `cols` places.
 
-use std::collections::HashSet;
+use super::Set;
 
 use super::flatten::{Flat, spans};
 use super::lanes::Item;
+use super::precedence::Precedence;
 use super::view::View;
+use super::work::count;
 use crate::array::Type;
 use crate::ops::Unary;
 use crate::primitives::{Op, Reduce};
@@ -21,8 +23,6 @@ pub(super) struct Cluster {
     pub(super) eqns: Vec<usize>,
     /// `None` if it is a single operation that does not fuse, or a part of lanes.
     pub(super) space: Option<Extent>,
-    /// Every step that has to run before, directly or not.
-    before: Bits,
     /// The stored values that it reads, if it is a region.
     reads: Vec<Value>,
 }
@@ -49,38 +49,6 @@ pub(super) enum Role {
     Total,
 }
 
-/// A set of steps.
-#[derive(Clone, Debug, Default)]
-struct Bits(Vec<u64>);
-
-impl Bits {
-    fn has(&self, k: usize) -> bool {
-        self.0.get(k / 64).is_some_and(|word| word >> (k % 64) & 1 == 1)
-    }
-    fn add(&mut self, k: usize) {
-        if self.0.len() <= k / 64 {
-            self.0.resize(k / 64 + 1, 0);
-        }
-        self.0[k / 64] |= 1 << (k % 64);
-    }
-    fn join(&mut self, other: &Bits) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
-    }
-    fn remove(&mut self, k: usize) {
-        if let Some(word) = self.0.get_mut(k / 64) {
-            *word &= !(1 << (k % 64));
-        }
-    }
-    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        let bits =
-            |(k, &word): (usize, &u64)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * k + bit);
-        self.0.iter().enumerate().flat_map(bits)
-    }
-}
-
 /// The regions and single operations, and where each value is computed.
 #[derive(Debug)]
 pub(super) struct Clusters {
@@ -91,7 +59,9 @@ pub(super) struct Clusters {
     /// For each value that a region computes: what it is there.
     pub(super) roles: Vec<Role>,
     /// Values that a region computes again for itself.
-    clones: HashSet<(usize, Value)>,
+    clones: Set<(usize, Value)>,
+    /// Which steps have to run before which.
+    precedence: Precedence,
 }
 
 impl Clusters {
@@ -116,9 +86,9 @@ impl Clusters {
         }
     }
 
-    /// The steps that have to run before one.
-    pub(super) fn before(&self, step: usize) -> impl Iterator<Item = usize> + '_ {
-        self.list[step].before.iter()
+    /// The steps that have to run before each, as far as it needs them itself.
+    pub(super) fn needs(&mut self) -> Vec<Vec<usize>> {
+        (0..self.list.len()).map(|step| self.precedence.needs(step)).collect()
     }
 }
 
@@ -141,6 +111,9 @@ const MAX_TOTAL_COLS: usize = 8192;
 /// How many equations a region has at most, and how many values it reads.
 pub(super) const MAX_EQNS: usize = 200;
 pub(super) const MAX_READS: usize = 48;
+
+/// How many of the newest readers of a value are looked through for one that is noted already.
+const MOST_READERS: usize = 64;
 
 /// What a fused equation is, by itself.
 struct Shape {
@@ -217,7 +190,8 @@ pub(super) fn cluster(flat: &Flat, items: &[Item]) -> Clusters {
             list: Vec::new(),
             home: vec![None; values],
             roles: vec![Role::Full; values],
-            clones: HashSet::new(),
+            clones: Set::default(),
+            precedence: Precedence::default(),
         },
         readers: vec![Vec::new(); values],
     };
@@ -273,34 +247,27 @@ impl Clusterer<'_> {
         bases.filter_map(|arg| self.clusters.home[self.flat.views[arg.index()].base.index()]).collect()
     }
 
-    fn add_before(&mut self, step: usize, needs: &[usize]) {
-        let mut added = Bits::default();
-        for &need in needs.iter().filter(|&&need| need != step) {
-            added.add(need);
-            added.join(&self.clusters.list[need].before);
-        }
-        for k in 0..self.clusters.list.len() {
-            if k == step || self.clusters.list[k].before.has(step) {
-                self.clusters.list[k].before.join(&added);
-            }
-        }
-    }
-
     /// Equations that are a step, whatever comes.
     fn step(&mut self, eqns: &[usize]) {
-        let step = self.clusters.list.len();
-        self.clusters.list.push(Cluster {
-            eqns: eqns.to_vec(),
-            space: None,
-            before: Bits::default(),
-            reads: Vec::new(),
-        });
+        let step = self.push(Cluster { eqns: eqns.to_vec(), space: None, reads: Vec::new() });
         let outs = eqns.iter().flat_map(|&k| self.flat.program.eqns()[k].outs());
         outs.for_each(|out| self.clusters.home[out.index()] = Some(step));
         let mut needs: Vec<usize> = eqns.iter().flat_map(|&k| self.needs(k)).collect();
         needs.sort_unstable();
         needs.dedup();
-        self.add_before(step, &needs);
+        self.link_needs(step, &needs);
+    }
+
+    fn push(&mut self, cluster: Cluster) -> usize {
+        self.clusters.list.push(cluster);
+        self.clusters.precedence.push()
+    }
+
+    /// Adds that a step needs these, which stand before it.
+    fn link_needs(&mut self, step: usize, needs: &[usize]) {
+        for &need in needs.iter().filter(|&&need| need != step) {
+            self.clusters.precedence.link(need, step);
+        }
     }
 
     fn fuse(&mut self, k: usize) {
@@ -325,6 +292,7 @@ impl Clusterer<'_> {
             }
         }
         let mut joined: Option<usize> = None;
+        count(candidates.len());
         for step in candidates {
             if self.clusters.list[step].eqns.is_empty() {
                 continue;
@@ -342,7 +310,7 @@ impl Clusterer<'_> {
         for link in &links {
             if let Link::Same(base) | Link::Spread(base, _) | Link::Far(base) = link {
                 let readers = &mut self.readers[base.index()];
-                if !readers.contains(&step) {
+                if !readers.iter().rev().take(MOST_READERS).any(|&reader| reader == step) {
                     readers.push(step);
                 }
             }
@@ -351,11 +319,9 @@ impl Clusterer<'_> {
 
     /// A region of its own for an equation.
     fn found(&mut self, k: usize, shape: &Shape) -> usize {
-        let step = self.clusters.list.len();
         let free = Extent { count: shape.count, cols: None, groups: None };
         let (space, role) = placed(&free, shape).expect("an equation fits a region of its own");
-        let cluster = Cluster { eqns: vec![k], space: Some(space), before: Bits::default(), reads: Vec::new() };
-        self.clusters.list.push(cluster);
+        let step = self.push(Cluster { eqns: vec![k], space: Some(space), reads: Vec::new() });
         self.settle(k, step, role);
         step
     }
@@ -374,7 +340,7 @@ impl Clusterer<'_> {
             }
         }
         let needs = self.needs(k);
-        self.add_before(step, &needs);
+        self.link_needs(step, &needs);
     }
 
     /// Adds an equation to a region, if that is possible.
@@ -418,10 +384,13 @@ impl Clusterer<'_> {
             };
             match self.clusters.home[base.index()] {
                 Some(home) if home == step && !fits => return false,
-                Some(home) if home == step => {}
-                // A step between: it would have to run after this region and before it.
-                Some(home) if self.clusters.list[home].before.has(step) => return false,
-                _ => {}
+                Some(_) | None => {}
+            }
+        }
+        // A step between: it would have to run after this region and before it.
+        for home in self.needs(k).into_iter().filter(|&home| home != step) {
+            if !self.clusters.precedence.put_before(home, step) {
+                return false;
             }
         }
         if promotes {
@@ -453,20 +422,12 @@ impl Clusterer<'_> {
             return;
         }
         let Some(space) = united(&x, &y) else { return };
-        let between = |from: usize, to: usize| {
-            self.clusters.list[to].before.iter().any(|k| k != from && self.clusters.list[k].before.has(from))
-        };
-        if between(one, two)
-            || between(two, one)
-            || !self.links_fit(one, two, &space)
-            || !self.links_fit(two, one, &space)
-        {
+        let fits = self.links_fit(one, two, &space) && self.links_fit(two, one, &space);
+        if !fits || !self.clusters.precedence.merge(one, two) {
             return;
         }
-        let Cluster { eqns, before, reads, .. } = std::mem::replace(
-            &mut self.clusters.list[two],
-            Cluster { eqns: Vec::new(), space: None, before: Bits::default(), reads: Vec::new() },
-        );
+        let none = Cluster { eqns: Vec::new(), space: None, reads: Vec::new() };
+        let Cluster { eqns, reads, .. } = std::mem::replace(&mut self.clusters.list[two], none);
         for &k in &eqns {
             self.clusters.home[self.flat.program.eqns()[k].first.index()] = Some(one);
         }
@@ -477,22 +438,11 @@ impl Clusterer<'_> {
         own.reads.extend(reads);
         own.reads.sort_unstable();
         own.reads.dedup();
-        own.before.join(&before);
-        own.before.remove(one);
-        own.before.remove(two);
-        let all = own.before.clone();
-        for k in 0..self.clusters.list.len() {
-            let list = &mut self.clusters.list;
-            if k != one && (list[k].before.has(two) || list[k].before.has(one)) {
-                list[k].before.remove(two);
-                list[k].before.add(one);
-                list[k].before.join(&all);
-            }
-        }
     }
 
     /// Whether what the equations of `reader` take from `other` could be taken inside one region.
     fn links_fit(&self, reader: usize, other: usize, space: &Extent) -> bool {
+        count(self.clusters.list[reader].eqns.len());
         self.clusters.list[reader].eqns.iter().all(|&k| {
             let eqn = &self.flat.program.eqns()[k];
             let shape = self.shape(k);

@@ -4,6 +4,7 @@ mod instructions;
 #[cfg(all(test, feature = "text"))]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use wengert_kernels::region::{Kind, Region, Space};
@@ -329,7 +330,7 @@ fn name(kind: Kind) -> &'static str {
 }
 
 /// Names in the order in which they come first, with how often they come.
-fn grouped(names: &[String]) -> String {
+fn grouped(names: &[Cow<'static, str>]) -> String {
     let mut groups: Vec<(&str, usize)> = Vec::new();
     for name in names {
         match groups.iter_mut().find(|(own, _)| own == name) {

@@ -5,7 +5,7 @@
 //! a matrix with a vector, become products and sums of elements, which fuse. Where an operation needs an operand in
 //! memory and gets a view of one, a copy is made explicit.
 
-use std::collections::HashMap;
+use super::Map;
 
 use super::cluster::reduces_in_region;
 use super::kernels::Planes;
@@ -38,7 +38,7 @@ struct Flattener {
     gathers: bool,
     how: Flattening,
     /// What has been copied already.
-    copies: HashMap<View, Value>,
+    copies: Map<View, Value>,
 }
 
 /// How a Program is flattened.
@@ -54,7 +54,7 @@ pub(super) struct Flattening {
 
 /// Flattens a Program.
 pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
-    let (b, copies) = (Builder::new(), HashMap::new());
+    let (b, copies) = (Builder::new(), Map::default());
     let mut f = Flattener { b, views: Vec::new(), literals: Vec::new(), gathers: false, how, copies };
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {

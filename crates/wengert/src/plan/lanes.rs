@@ -12,12 +12,13 @@ mod graph;
 mod lower;
 mod scalars;
 
-use std::collections::HashMap;
+use super::Map;
 
 use super::cluster::{computes, fuses};
 use super::flatten::Flat;
 use super::region::Lowered;
 use super::view::View;
+use super::work::count;
 use crate::array::Strided;
 use crate::ops::Unary;
 use crate::primitives::Op;
@@ -134,8 +135,10 @@ impl<'a> Finder<'a> {
         self.lanes[self.flat.program.eqns()[k].first.index()]
     }
 
-    fn root(&self, mut k: usize) -> usize {
+    /// The first of the equations that belong together with one.
+    fn root(&mut self, mut k: usize) -> usize {
         while self.joined[k] != k {
+            self.joined[k] = self.joined[self.joined[k]];
             k = self.joined[k];
         }
         k
@@ -245,25 +248,30 @@ impl<'a> Finder<'a> {
     }
 
     /// The parts that are worth it, with their levels.
-    fn parts(&self) -> Vec<(usize, Part)> {
-        let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
+    fn parts(&mut self) -> Vec<(usize, Part)> {
+        let mut groups: Map<usize, Vec<usize>> = Map::default();
         for k in 0..self.depth.len() {
+            // Each names the first one from here on.
+            self.joined[k] = self.root(k);
             if self.made[self.flat.program.eqns()[k].first.index()] == Some(k) && self.lane_of(k).is_some() {
-                groups.entry(self.root(k)).or_default().push(k);
+                groups.entry(self.joined[k]).or_default().push(k);
             }
         }
         let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
         groups.sort_unstable();
-        groups.into_iter().filter_map(|eqns| Some((self.depth[eqns[0]], self.part(eqns)?))).collect()
+        let needed = self.needed();
+        groups.into_iter().filter_map(|eqns| Some((self.depth[eqns[0]], self.part(eqns, &needed)?))).collect()
     }
 
-    fn part(&self, eqns: Vec<usize>) -> Option<Part> {
+    fn part(&self, eqns: Vec<usize>, needed: &[bool]) -> Option<Part> {
         let flat = self.flat;
+        count(eqns.len());
         let estimate = Estimate::of(self, &eqns);
         if estimate.breaks == 0 || estimate.scalars > 4 * MAX_OPERATIONS {
             return None;
         }
-        let stored = self.stored(&eqns);
+        let values = eqns.iter().map(|&k| flat.program.eqns()[k].first);
+        let stored: Vec<Value> = values.filter(|value| needed[value.index()]).collect();
         if stored.len() > MAX_OPERANDS {
             return None;
         }
@@ -294,19 +302,19 @@ impl<'a> Finder<'a> {
         Some(Part { eqns, lowered: code.lower(flat, count, &targets)? })
     }
 
-    /// The values that others than these equations need.
-    fn stored(&self, eqns: &[usize]) -> Vec<Value> {
+    /// For each value: whether it is a result, or others need it than the equations that belong together with its own.
+    fn needed(&self) -> Vec<bool> {
         let flat = self.flat;
-        let mut inside = vec![false; flat.program.eqns().len()];
-        eqns.iter().for_each(|&k| inside[k] = true);
         let mut needed = vec![false; flat.views.len()];
         flat.program.outputs().iter().for_each(|output| needed[output.index()] = true);
-        for (k, _) in inside.iter().enumerate().filter(|(_, inside)| !**inside) {
-            if computes(flat, k) {
-                self.bases(k).for_each(|base| needed[base.index()] = true);
+        for k in (0..flat.program.eqns().len()).filter(|&k| computes(flat, k)) {
+            count(1);
+            for base in self.bases(k) {
+                let own = self.made[base.index()].is_some_and(|maker| self.joined[maker] == self.joined[k]);
+                needed[base.index()] |= !own;
             }
         }
-        eqns.iter().map(|&k| flat.program.eqns()[k].first).filter(|value| needed[value.index()]).collect()
+        needed
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod kernels;
 mod lanes;
 mod order;
 mod pairs;
+mod precedence;
 mod product;
 mod recompute;
 mod region;
@@ -22,7 +23,11 @@ mod steps;
 mod turn;
 mod verify;
 mod view;
+mod work;
 
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
 use std::ops::Range;
 
 use wengert_kernels::arena::Line as Lines;
@@ -32,7 +37,7 @@ use wengert_kernels::region::{Kind, Region};
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
 use crate::primitives::Op;
-use crate::program::Program;
+use crate::program::{FastHasher, Program};
 use cluster::cluster;
 pub use explain::{Detail, StepInfo, StepKind, Summary};
 use flatten::{Flat, Flattening, flatten};
@@ -122,7 +127,7 @@ pub(crate) struct Step {
     /// The user's lines of its equations, without repetition.
     pub(crate) lines: Vec<Line>,
     /// The names of its equations' operations.
-    pub(crate) names: Vec<String>,
+    pub(crate) names: Vec<Cow<'static, str>>,
 }
 
 /// A range of lines of the arena, or of results.
@@ -166,6 +171,11 @@ pub(crate) enum Work {
     Cond(Box<[Plan; 2]>),
 }
 
+/// Tables of the planner: keys are small, and nobody chooses them.
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
+/// As [`Map`].
+type Set<K> = HashSet<K, BuildHasherDefault<FastHasher>>;
+
 const LINE: usize = size_of::<Lines>();
 
 fn lines_of(bytes: usize) -> usize {
@@ -189,16 +199,19 @@ impl Plan {
     /// If the predicted peak is above [`Options::memory`] whatever is computed again, where the message says what would
     /// do; or if [`Options::threads`] is above 1024.
     pub fn new(program: &Program, options: &Options) -> Result<Plan, Error> {
-        Plan::donating(program, options, &[])
+        Plan::donating(Cow::Borrowed(program), options, &[])
     }
 
     /// As [`Plan::new`]; results may be written where the marked inputs lie, which the caller gives away.
-    pub(crate) fn donating(program: &Program, options: &Options, donated: &[bool]) -> Result<Plan, Error> {
+    pub(crate) fn donating(program: Cow<'_, Program>, options: &Options, donated: &[bool]) -> Result<Plan, Error> {
         check_threads(options.threads, "plan")?;
-        let with = |effort: Effort| build(program, options, Results::Shared, donated, effort);
         let [fastest, frugal @ ..] = EFFORTS;
+        let Some(limit) = options.memory else {
+            // There is one try, and a Program of our own is given back on the way.
+            return Ok(build(program, options, Results::Shared, donated, fastest));
+        };
+        let with = |effort: Effort| build(Cow::Borrowed(&program), options, Results::Shared, donated, effort);
         let mut least = with(fastest);
-        let limit = options.memory.unwrap_or(usize::MAX);
         for effort in frugal {
             if least.peak_bytes() <= limit {
                 break;
@@ -277,19 +290,21 @@ enum Results {
     Written,
 }
 
-fn build(program: &Program, options: &Options, results: Results, donated: &[bool], effort: Effort) -> Plan {
+fn build(program: Cow<'_, Program>, options: &Options, results: Results, donated: &[bool], effort: Effort) -> Plan {
     let written = results == Results::Written;
     let how = Flattening { written, keeps_copies: effort.copies, copies_gathered: false };
-    let mut flat = flatten(program, how);
+    let mut flat = flatten(&program, how);
     // What is gathered is known when chains lie as they will: those that were turned may be read as they are.
     let turned = turn::turned(&flat);
     if turned.is_some() || (flat.gathers && effort.copies) {
-        flat = flatten(turned.as_ref().unwrap_or(program), Flattening { copies_gathered: effort.copies, ..how });
+        flat = flatten(turned.as_ref().unwrap_or(&program), Flattening { copies_gathered: effort.copies, ..how });
     }
+    let (inputs, output_types) = (program.input_types().to_vec(), program.output_types());
+    drop((program, turned));
     let items = lanes::items(&flat);
     let mut clusters = cluster(&flat, &items);
-    let order = order(&clusters);
-    let (mut outputs, places) = outputs(program, &flat);
+    let order = order(&mut clusters);
+    let (mut outputs, places) = outputs(output_types, &flat);
     recompute::recompute(&flat, &mut clusters, &places, effort);
     if cfg!(debug_assertions) {
         verify::check_order(&flat, &clusters, &order).unwrap_or_else(|why| panic!("{why}\n{}", flat.program));
@@ -301,15 +316,15 @@ fn build(program: &Program, options: &Options, results: Results, donated: &[bool
     let mut steps = planner.steps();
     let (values, scratch, library) = (planner.values, planner.scratch, planner.library);
     wanted.iter().for_each(|pair| donate::settle(pair, &mut steps, &mut outputs));
-    Plan { inputs: program.input_types().to_vec(), outputs, steps, values, scratch, library, options: options.clone() }
+    Plan { inputs, outputs, steps, values, scratch, library, options: options.clone() }
 }
 
 /// What each result is, and which result each value is.
-fn outputs(program: &Program, flat: &Flat) -> (Vec<Output>, Vec<Option<usize>>) {
+fn outputs(types: Vec<Type>, flat: &Flat) -> (Vec<Output>, Vec<Option<usize>>) {
     let mut places = vec![None; flat.views.len()];
-    let inputs = program.input_types().len();
+    let inputs = flat.program.input_types().len();
     let mut list: Vec<Output> = Vec::new();
-    for (k, (&value, ty)) in flat.program.outputs().iter().zip(program.output_types()).enumerate() {
+    for (k, (&value, ty)) in flat.program.outputs().iter().zip(types).enumerate() {
         let source = match places[value.index()] {
             _ if value.index() < inputs => OutputSource::Input(value.index()),
             Some(earlier) => OutputSource::Again(earlier),

@@ -5,12 +5,13 @@ use std::collections::BinaryHeap;
 use super::cluster::Clusters;
 
 /// The steps in an order in which each has what it needs: as early as the program has them.
-pub(super) fn order(clusters: &Clusters) -> Vec<usize> {
+pub(super) fn order(clusters: &mut Clusters) -> Vec<usize> {
     let count = clusters.list.len();
-    let mut missing: Vec<usize> = (0..count).map(|k| clusters.before(k).count()).collect();
+    let needs = clusters.needs();
+    let mut missing: Vec<usize> = needs.iter().map(Vec::len).collect();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for k in 0..count {
-        clusters.before(k).for_each(|other| after[other].push(k));
+    for (k, needs) in needs.into_iter().enumerate() {
+        needs.into_iter().for_each(|other| after[other].push(k));
     }
     let key = |k: usize| std::cmp::Reverse((clusters.list[k].eqns.last().copied().unwrap_or(0), k));
     let mut ready: BinaryHeap<_> = (0..count).filter(|&k| missing[k] == 0).map(key).collect();

@@ -1,7 +1,7 @@
 //! Two operations in one loop: `a * b + c` reads its three operands once, and a sum of products never stores them. Each
 //! operation rounds as it does alone.
 
-use std::collections::HashMap;
+use super::Map;
 
 use wengert_kernels::region::Pair;
 
@@ -39,8 +39,10 @@ pub(super) enum Reader {
 }
 
 /// The equations of a region that are computed together with the one that uses them, by the number of that one.
-pub(super) fn pairs(flat: &Flat, eqns: &[usize], reader: impl Fn(Value) -> Reader) -> HashMap<usize, Joined> {
-    let mut found: HashMap<usize, Joined> = HashMap::new();
+pub(super) fn pairs(flat: &Flat, eqns: &[usize], reader: impl Fn(Value) -> Reader) -> Map<usize, Joined> {
+    let mut found: Map<usize, Joined> = Map::default();
+    // What computes each value.
+    let makers: Map<Value, usize> = eqns.iter().map(|&k| (flat.program.eqns()[k].first, k)).collect();
     for &k in eqns {
         let eqn = &flat.program.eqns()[k];
         if !flat.program.ty(eqn.first).dtype.is_float() {
@@ -49,7 +51,7 @@ pub(super) fn pairs(flat: &Flat, eqns: &[usize], reader: impl Fn(Value) -> Reade
         let candidate = |operand: usize| {
             let arg = eqn.args[operand];
             let view = &flat.views[arg.index()];
-            let inner = eqns.iter().copied().find(|&other| flat.program.eqns()[other].first == view.base)?;
+            let inner = *makers.get(&view.base)?;
             let Op::Binary(op) = flat.program.eqns()[inner].op else { return None };
             let how = match (&eqn.op, reader(view.base)) {
                 (Op::Binary(outer), Reader::Same) => How::Pair(joined(op, *outer, operand)?, operand),

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use super::cluster::{Clusters, MAX_READS, Role};
 use super::flatten::Flat;
+use super::work::count;
 use crate::ops::{Binary, Unary};
 use crate::primitives::Op;
 use crate::program::Value;
@@ -38,7 +39,7 @@ pub(super) const EFFORTS: [Effort; 3] = [
 /// Moves cheap values into the regions that read them. `results` says which values the caller gets.
 pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<usize>], effort: Effort) {
     // For each value: its reading steps; what defines it; whether something else than a region reads it.
-    let mut readers: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); flat.views.len()];
+    let mut readers: Vec<Readers> = vec![Readers::default(); flat.views.len()];
     for (step, cluster) in clusters.list.iter().enumerate() {
         for &k in &cluster.eqns {
             for base in bases(flat, k) {
@@ -54,7 +55,7 @@ pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<
     for k in (0..flat.program.eqns().len()).rev() {
         let value = flat.program.eqns()[k].first;
         let Some(home) = clusters.home[value.index()] else { continue };
-        let others: Vec<usize> = readers[value.index()].iter().copied().filter(|&step| step != home).collect();
+        let others: Vec<usize> = readers[value.index()].iter().filter(|&step| step != home).collect();
         let free = clusters.list[home].space.is_some()
             && clusters.roles[value.index()] == Role::Full
             && results[value.index()].is_none();
@@ -78,9 +79,34 @@ pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<
                 }
             }
         }
-        readers[value.index()].retain(|&step| step == home);
+        readers[value.index()].keep_only(home);
     }
     drop_unused(flat, clusters, results);
+}
+
+/// The steps that read a value, increasing.
+#[derive(Clone, Debug, Default)]
+struct Readers(Vec<u32>);
+
+impl Readers {
+    fn insert(&mut self, step: usize) {
+        if let Err(place) = self.0.binary_search(&(step as u32)) {
+            count(1 + (self.0.len() - place) / 64);
+            self.0.insert(place, step as u32);
+        }
+    }
+
+    fn contains(&self, step: usize) -> bool {
+        self.0.binary_search(&(step as u32)).is_ok()
+    }
+
+    fn keep_only(&mut self, step: usize) {
+        self.0.retain(|&own| own as usize == step);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().map(|&step| step as usize)
+    }
 }
 
 /// The stored values that an equation reads.
@@ -93,7 +119,7 @@ fn bases(flat: &Flat, k: usize) -> impl Iterator<Item = Value> + '_ {
 struct Attempt<'a> {
     flat: &'a Flat,
     clusters: &'a Clusters,
-    readers: &'a [BTreeSet<usize>],
+    readers: &'a [Readers],
     results: &'a [Option<usize>],
     definitions: &'a [Option<usize>],
     effort: Effort,
@@ -112,18 +138,24 @@ impl Attempt<'_> {
         let value = self.flat.program.eqns()[k].first;
         let ty = self.flat.program.ty(value);
         let space = self.clusters.list[self.step].space?;
-        // Every reader in the region takes the element of its own place.
-        let reads_in_order = self.clusters.list[self.step].eqns.iter().all(|&reader| {
-            self.flat.program.eqns()[reader].args.iter().all(|arg| {
-                let view = &self.flat.views[arg.index()];
-                // Not only the first ones, as elements of rows.
-                view.base != value || (view.is_in_order() && self.flat.program.ty(*arg).size() == space.count)
-            })
-        });
-        if space.count != ty.size() || !reads_in_order {
+        if space.count != ty.size() {
             return None;
         }
         self.clone(k)?;
+        // Every reader in the region takes the element of its own place.
+        count(self.clusters.list[self.step].eqns.len());
+        let reads_in_order = || {
+            self.clusters.list[self.step].eqns.iter().all(|&reader| {
+                self.flat.program.eqns()[reader].args.iter().all(|arg| {
+                    let view = &self.flat.views[arg.index()];
+                    // Not only the first ones, as elements of rows.
+                    view.base != value || (view.is_in_order() && self.flat.program.ty(*arg).size() == space.count)
+                })
+            })
+        };
+        if !reads_in_order() {
+            return None;
+        }
         let operands = self.clusters.read_count(self.step) + self.reads;
         // Saved: one write, and a read here.
         let most = super::kernel::bytes(ty).saturating_mul(self.effort.reads);
@@ -133,6 +165,7 @@ impl Attempt<'_> {
     fn clone(&mut self, k: usize) -> Option<()> {
         let (flat, clusters) = (self.flat, self.clusters);
         let eqn = &flat.program.eqns()[k];
+        count(1);
         self.work += price(&eqn.op, self.effort.function)?;
         if self.work > self.effort.work
             || clusters.list[self.step].eqns.len() + self.clones.len() >= super::cluster::MAX_EQNS
@@ -154,11 +187,11 @@ impl Attempt<'_> {
                 Some(home) => {
                     clusters.list[home].space.is_none()
                         || self.results[base.index()].is_some()
-                        || self.readers[base.index()].iter().any(|&step| step != home)
+                        || self.readers[base.index()].iter().any(|step| step != home)
                 }
             };
             if in_memory {
-                if !self.readers[base.index()].contains(&self.step) {
+                if !self.readers[base.index()].contains(self.step) {
                     self.bytes += super::kernel::bytes(flat.program.ty(base));
                     self.reads += 1;
                 }

@@ -1,6 +1,6 @@
 //! A cluster of equations to a region of the kernels: instructions, slots, loads and stores.
 
-use std::collections::HashMap;
+use super::{Map, Set};
 
 use wengert_kernels::region::{
     self as kernels, Accumulator, Direct, Instr, Join, Kind, Level, Parts, Place, Region, Slot, Space, Transfer, Width,
@@ -54,10 +54,10 @@ pub(super) fn lower(flat: &Flat, clusters: &Clusters, step: usize, stored: impl 
 }
 
 /// The equations of a region that are computed together with the one that uses them.
-fn joined(flat: &Flat, clusters: &Clusters, step: usize, stored: &impl Fn(Value) -> Storage) -> HashMap<usize, Joined> {
+fn joined(flat: &Flat, clusters: &Clusters, step: usize, stored: &impl Fn(Value) -> Storage) -> Map<usize, Joined> {
     let eqns = &clusters.list[step].eqns;
     // How often each value is used, and what its last user is to the region.
-    let mut uses: HashMap<Value, (usize, Role)> = HashMap::new();
+    let mut uses: Map<Value, (usize, Role)> = Map::default();
     for &k in eqns {
         let eqn = &flat.program.eqns()[k];
         for arg in eqn.args.iter().filter(|arg| flat.literals[arg.index()].is_none()) {
@@ -96,16 +96,18 @@ struct Lowering<'a> {
     clusters: &'a Clusters,
     step: usize,
     /// Equations that take another one in.
-    joined: HashMap<usize, Joined>,
+    joined: Map<usize, Joined>,
+    /// Equations that are taken in by another one.
+    inside: Set<usize>,
     parts: Parts,
     reads: Vec<Value>,
     writes: Vec<Value>,
     /// The last equation, by its place in the cluster, that uses each source.
-    last: HashMap<Source, usize>,
+    last: Map<Source, usize>,
     /// Where sources are now.
-    places: HashMap<Source, u16>,
+    places: Map<Source, u16>,
     /// Slots that are free, by level and width.
-    free: HashMap<(bool, usize), Vec<u16>>,
+    free: Map<(bool, usize), Vec<u16>>,
     /// Slots that are never given back: constants and repeated loads.
     fixed: Vec<u16>,
     /// Directs refer to places after the slots: numbered from here until all slots are known.
@@ -122,7 +124,7 @@ impl<'a> Lowering<'a> {
         clusters: &'a Clusters,
         step: usize,
         extent: super::cluster::Extent,
-        joined: HashMap<usize, Joined>,
+        joined: Map<usize, Joined>,
     ) -> Self {
         let cluster = &clusters.list[step];
         let loads = cluster.eqns.iter().flat_map(|&k| &flat.program.eqns()[k].args).map(|arg| &flat.views[arg.index()]);
@@ -146,13 +148,14 @@ impl<'a> Lowering<'a> {
             flat,
             clusters,
             step,
+            inside: joined.values().map(|joined| joined.inner).collect(),
             joined,
             parts,
             reads: Vec::new(),
             writes: Vec::new(),
-            last: HashMap::new(),
-            places: HashMap::new(),
-            free: HashMap::new(),
+            last: Map::default(),
+            places: Map::default(),
+            free: Map::default(),
             fixed: Vec::new(),
             directs: Vec::new(),
         };
@@ -185,7 +188,7 @@ impl<'a> Lowering<'a> {
 
     /// Whether an equation is computed together with the one that uses it.
     fn is_inside(&self, k: usize) -> bool {
-        self.joined.values().any(|joined| joined.inner == k)
+        self.inside.contains(&k)
     }
 
     /// The operands of an equation's instruction.

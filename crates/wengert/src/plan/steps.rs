@@ -1,6 +1,7 @@
 //! Clusters to steps: what each does, and where its operands lie.
 
-use std::collections::HashMap;
+use super::Map;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::buffers::{self, Life};
@@ -30,7 +31,7 @@ pub(super) struct Planner<'a> {
     flat: &'a Flat,
     clusters: &'a Clusters,
     /// Parts of lanes by their first equation, until their step is made.
-    pub(super) parts: HashMap<usize, Lowered>,
+    pub(super) parts: Map<usize, Lowered>,
     order: &'a [usize],
     /// Which result each value is.
     results: Vec<Option<usize>>,
@@ -52,7 +53,7 @@ impl<'a> Planner<'a> {
         options: &'a Options,
         effort: Effort,
     ) -> Self {
-        let parts = HashMap::new();
+        let parts = Map::default();
         Planner {
             flat,
             clusters,
@@ -143,7 +144,9 @@ impl<'a> Planner<'a> {
                 (Work::Product(Box::new(Product::new(matrices, symmetric))), 0)
             }
             Op::Cond(cond) => {
-                let branch = |inner: &Arc<Program>| build(inner, self.options, Results::Written, &[], self.effort);
+                let branch = |inner: &Arc<Program>| {
+                    build(Cow::Borrowed(inner), self.options, Results::Written, &[], self.effort)
+                };
                 let plans = [&cond.yes, &cond.no].map(branch);
                 let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
                 self.library = plans.iter().map(|plan| plan.library).fold(self.library, usize::max);
@@ -227,11 +230,11 @@ impl<'a> Planner<'a> {
         };
         let (reads, writes) = (draft.reads.iter().map(operand).collect(), draft.writes.iter().map(operand).collect());
         let mut lines: Vec<Line> = Vec::new();
-        let mut names: Vec<String> = Vec::new();
+        let mut names: Vec<Cow<'static, str>> = Vec::with_capacity(draft.eqns.len());
         for &k in &draft.eqns {
             let eqn = &self.flat.program.eqns()[k];
             lines.extend(eqn.line.filter(|line| !lines.contains(line)));
-            names.push(eqn.op.name().into_owned());
+            names.push(eqn.op.name());
         }
         Step { work: draft.work, reads, writes, pieces, results, scratch: draft.scratch, lines, names }
     }

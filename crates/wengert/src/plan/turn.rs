@@ -4,6 +4,8 @@
 //! another order than its result would gather them element by element. If products of matrices alone read the chain, which
 //! take any strides, it is computed transposed instead: operands are read as they lie, and the products read a view.
 
+use super::Set;
+
 use super::cluster::{computes, fuses};
 use super::flatten::Flat;
 use super::product::matrices;
@@ -83,9 +85,15 @@ impl<'a> Chains<'a> {
             chains.earlier[k] = Some(k);
             for &arg in &eqn.args {
                 if let Some(other) = chains.inside(arg) {
-                    let (one, two) = (chains.root(other), chains.root(k));
+                    let (one, two) = (chains.find(other), chains.find(k));
                     chains.earlier[one.max(two)] = Some(one.min(two));
                 }
+            }
+        }
+        // From the first on, each names the first of its chain.
+        for k in 0..eqns.len() {
+            if let Some(earlier) = chains.earlier[k] {
+                chains.earlier[k] = chains.earlier[earlier];
             }
         }
         chains
@@ -94,6 +102,15 @@ impl<'a> Chains<'a> {
     /// The first equation of the chain of one that is elementwise.
     fn root(&self, mut k: usize) -> usize {
         while let Some(earlier) = self.earlier[k].filter(|&earlier| earlier != k) {
+            k = earlier;
+        }
+        k
+    }
+
+    /// As [`Chains::root`]; the way there is shorter the next time.
+    fn find(&mut self, mut k: usize) -> usize {
+        while let Some(earlier) = self.earlier[k].filter(|&earlier| earlier != k) {
+            self.earlier[k] = self.earlier[earlier];
             k = earlier;
         }
         k
@@ -155,10 +172,13 @@ impl<'a> Chains<'a> {
     /// Leaves out chains whose turned results would cost a product its form: a copy, or more and smaller matrices.
     fn keep_products(&self, orders: &mut [Option<Vec<usize>>]) {
         let flat = self.flat;
+        // The first equations of the chains that are left out.
+        let mut kept: Set<usize> = Set::default();
         for eqn in flat.program.eqns() {
             let Op::Einsum(op) = &eqn.op else { continue };
             let own = [0, 1].map(|n| self.maker[flat.views[eqn.args[n].index()].base.index()]);
-            let order = |n: usize| own[n].and_then(|k| orders[k].as_ref());
+            let turns = |k: &usize| !kept.contains(&self.root(*k));
+            let order = |n: usize| own[n].filter(turns).and_then(|k| orders[k].as_ref());
             if order(0).is_none() && order(1).is_none() {
                 continue;
             }
@@ -166,11 +186,12 @@ impl<'a> Chains<'a> {
             let then = [0, 1].map(|n| order(n).map_or_else(|| now[n].clone(), |order| laid(&now[n], order)));
             let batch = |views: &[View; 2]| Some(matrices(op, [&views[0], &views[1]], eqn.first).ok()?.batch.len());
             if batch(&then).is_none_or(|count| batch(&now).is_some_and(|now| count > now)) {
-                let roots = own.map(|k| k.map(|k| self.root(k)));
-                for k in (0..orders.len()).filter(|&k| roots.contains(&Some(self.root(k)))) {
-                    orders[k] = None;
-                }
+                kept.extend(own.into_iter().flatten().map(|k| self.root(k)));
             }
+        }
+        if !kept.is_empty() {
+            let stays = |k: usize| self.earlier[k].is_some() && kept.contains(&self.root(k));
+            (0..orders.len()).filter(|&k| stays(k)).for_each(|k| orders[k] = None);
         }
     }
 }

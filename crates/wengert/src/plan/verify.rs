@@ -117,7 +117,7 @@ mod tests {
     fn plans_out_of_order_are_found() {
         let flat = flat();
         let mut clusters = cluster(&flat, &lanes::items(&flat));
-        let steps = order(&clusters);
+        let steps = order(&mut clusters);
         assert_eq!(check_order(&flat, &clusters, &steps), Ok(()));
         assert!(steps.len() >= 4, "{steps:?}");
         for k in 1..steps.len() {
@@ -136,9 +136,9 @@ mod tests {
     #[test]
     fn memory_that_is_used_twice_is_found() {
         let flat = flat();
-        let clusters = cluster(&flat, &lanes::items(&flat));
-        let steps = order(&clusters);
-        let results = outputs(&flat.program, &flat).1;
+        let mut clusters = cluster(&flat, &lanes::items(&flat));
+        let steps = order(&mut clusters);
+        let results = outputs(flat.program.output_types(), &flat).1;
         let options = Options::default();
         let mut planner = Planner::new(&flat, &clusters, &steps, results.clone(), &options, recompute::EFFORTS[0]);
         let drafts = planner.drafts();

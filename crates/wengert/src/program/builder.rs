@@ -88,6 +88,17 @@ impl Builder {
         (!results.is_empty()).then_some(first)
     }
 
+    /// As [`Builder::again`], with all results.
+    pub(crate) fn all_again(
+        &mut self,
+        op: Op,
+        args: &[Value],
+        results: &[Type],
+    ) -> impl Iterator<Item = Value> + use<> {
+        let first = self.again(op, args, results).map_or(0, |first| first.0);
+        (first..first + results.len() as u32).map(Value)
+    }
+
     /// As [`Builder::emit`], for a rule whose operands fit by construction, with one result.
     pub(crate) fn op(&mut self, op: impl Into<Op>, args: &[Value]) -> Value {
         self.ops(op, args)[0]
@@ -132,7 +143,9 @@ impl Builder {
 
     /// The same list with its inputs in this order.
     pub(crate) fn with_inputs_in_order(mut self, order: &[Value]) -> Self {
-        self.inputs.sort_by_key(|(input, _)| order.iter().position(|value| value == input));
+        let mut places = vec![usize::MAX; self.types.len()];
+        order.iter().enumerate().for_each(|(place, value)| places[value.index()] = place);
+        self.inputs.sort_by_key(|(input, _)| places[input.index()]);
         self
     }
 

@@ -113,6 +113,11 @@ impl Program {
         &self.types[value.index()]
     }
 
+    /// The types of an equation's results.
+    pub(crate) fn types_of(&self, eqn: &Eqn) -> &[Type] {
+        &self.types[eqn.first.index()..eqn.first.index() + eqn.results as usize]
+    }
+
     /// A number that is the same for Programs that print the same, apart from the inputs' names.
     /// Data that a function captured is an operand and has no part in it.
     pub fn structural_hash(&self) -> u64 {

@@ -48,7 +48,7 @@ pub(crate) struct Graph {
     pub(crate) generation: u64,
     pub(crate) builder: Builder,
     reading: Reading,
-    /// Where each input comes from.
+    /// Where each input comes from, in the order of the inputs.
     sources: Vec<(Value, Source)>,
     /// The input for a captured value.
     captured: HashMap<Key, Value>,
@@ -459,12 +459,14 @@ impl Graph {
                     eqns.push(k);
                     open.extend(all[k].args.iter().filter(|&&arg| seen.insert(arg)));
                 }
-                None => match self.sources.iter().find(|(input, _)| *input == value) {
-                    Some((_, Source::Leaf(Some(tensor)) | Source::Capture(tensor))) => {
-                        inputs.push((value, tensor.clone()))
+                None => {
+                    match self.sources.binary_search_by_key(&value, |&(input, _)| input).map(|k| &self.sources[k].1) {
+                        Ok(Source::Leaf(Some(tensor)) | Source::Capture(tensor)) => {
+                            inputs.push((value, tensor.clone()))
+                        }
+                        _ => unreachable!("only a level whose values may not be read lacks its point"),
                     }
-                    _ => unreachable!("only a level whose values may not be read lacks its point"),
-                },
+                }
             }
         }
         // An equation with several results may have been met more than once.

@@ -3,6 +3,7 @@
 //! The tangent of a linear or bilinear operation follows from its linearity; the others state
 //! theirs. A tangent that is structurally zero is `None`.
 
+use crate::array::Type;
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::primitives::{Op, OperandSet, Primitive, WithTangents};
 use crate::program::{Builder, Eqn, Program, Value};
@@ -29,7 +30,7 @@ pub(crate) fn jvp(
         b.line = eqn.line.or(line);
         let args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
         let tangents: Vec<Option<Value>> = eqn.args.iter().map(|arg| dots[arg.index()]).collect();
-        let (outs, out_dots) = jvp_eqn(b, eqn, &args, &tangents)?;
+        let (outs, out_dots) = jvp_eqn(b, eqn, program.types_of(eqn), &args, &tangents)?;
         values.extend(outs);
         dots.extend(out_dots);
     }
@@ -38,9 +39,15 @@ pub(crate) fn jvp(
     Ok(program.outputs.iter().map(of).unzip())
 }
 
-fn jvp_eqn(b: &mut Builder, eqn: &Eqn, args: &[Value], tangents: &[Option<Value>]) -> Result<WithTangents, Error> {
+fn jvp_eqn(
+    b: &mut Builder,
+    eqn: &Eqn,
+    types: &[Type],
+    args: &[Value],
+    tangents: &[Option<Value>],
+) -> Result<WithTangents, Error> {
     if tangents.iter().all(Option::is_none) {
-        let outs = b.ops(eqn.op.clone(), args);
+        let outs: Vec<Value> = b.all_again(eqn.op.clone(), args, types).collect();
         let none = vec![None; outs.len()];
         return Ok((outs, none));
     }
@@ -52,7 +59,7 @@ fn jvp_eqn(b: &mut Builder, eqn: &Eqn, args: &[Value], tangents: &[Option<Value>
     if let Some(result) = eqn.op.jvp_with_values(b, args, tangents) {
         return result.map_err(|why| misfit(b, why));
     }
-    let outs = b.ops(eqn.op.clone(), args);
+    let outs: Vec<Value> = b.all_again(eqn.op.clone(), args, types).collect();
     let dots = tangents_of(b, &eqn.op, args, &outs, tangents).map_err(|why| misfit(b, why))?;
     Ok((outs, dots))
 }

@@ -2,6 +2,8 @@
 //! the primal part and is computed once; the rest is the linear part, whose operands from the
 //! primal part are its residuals.
 
+use std::collections::HashSet;
+
 use crate::array::Type;
 use crate::error::Error;
 use crate::optimize::{cse_everywhere, dce};
@@ -32,12 +34,14 @@ pub(crate) fn linearize(
 ) -> Result<(Vec<Value>, Linear), Error> {
     // What is computed twice would be pulled back twice, and its two cotangents never meet again. In regions inside too: a
     // recomputed gradient is the plain one to the bit.
-    let program = &cse_everywhere(program);
+    let program = cse_everywhere(program);
     let mut joint = Builder::new();
     joint.line = b.line;
-    let primals = same_inputs(&mut joint, program);
-    let tangents = jvp::tangent_inputs(&mut joint, program, active);
-    let (outs, dots) = jvp::jvp(&mut joint, program, &primals, &tangents)?;
+    let primals = same_inputs(&mut joint, &program);
+    let tangents = jvp::tangent_inputs(&mut joint, &program, active);
+    let (outs, dots) = jvp::jvp(&mut joint, &program, &primals, &tangents)?;
+    // Long programs are large: each is given back when it is done with.
+    drop(program);
     let results: Vec<Value> = outs.iter().chain(dots.iter().flatten()).copied().collect();
     let joint = dce(&joint.finish(&results));
     let (outs, linear, residuals) = split(b, &joint, args, outs.len());
@@ -68,7 +72,7 @@ fn split(b: &mut Builder, joint: &Program, args: &[Value], count: usize) -> (Vec
     for eqn in joint.eqns.iter().filter(|eqn| !is_linear(eqn)) {
         let args: Vec<Value> = eqn.args.iter().map(|arg| known[arg.index()].expect("defined before")).collect();
         b.line = eqn.line.or(line);
-        let outs = b.ops(eqn.op.clone(), &args);
+        let outs = b.all_again(eqn.op.clone(), &args, joint.types_of(eqn));
         eqn.outs().zip(outs).for_each(|(out, value)| known[out.index()] = Some(value));
     }
     b.line = line;
@@ -81,7 +85,7 @@ fn split(b: &mut Builder, joint: &Program, args: &[Value], count: usize) -> (Vec
     for eqn in joint.eqns.iter().filter(is_linear) {
         let args: Vec<Value> = eqn.args.iter().map(|&arg| part.operand(arg)).collect();
         part.linear.line = eqn.line;
-        let outs = part.linear.ops(eqn.op.clone(), &args);
+        let outs = part.linear.all_again(eqn.op.clone(), &args, joint.types_of(eqn));
         eqn.outs().zip(outs).for_each(|(out, value)| part.map[out.index()] = Some(value));
     }
     let dots: Vec<Value> = joint.outputs[count..].iter().map(|&out| part.operand(out)).collect();
@@ -137,8 +141,8 @@ impl<'a> Residuals<'a> {
 
     /// The linear Program with the residuals as its first inputs.
     fn finish(self, outputs: &[Value]) -> (Program, Vec<Value>) {
-        let tangents: Vec<Value> =
-            self.linear.inputs().filter(|input| self.residuals.iter().all(|(own, _)| own != input)).collect();
+        let residuals: HashSet<Value> = self.residuals.iter().map(|&(own, _)| own).collect();
+        let tangents: Vec<Value> = self.linear.inputs().filter(|input| !residuals.contains(input)).collect();
         let order: Vec<Value> = self.residuals.iter().map(|&(own, _)| own).chain(tangents).collect();
         let program = self.linear.with_inputs_in_order(&order).finish(outputs);
         (program, self.residuals.into_iter().map(|(_, residual)| residual).collect())

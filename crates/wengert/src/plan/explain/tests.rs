@@ -98,7 +98,7 @@ fn numbers_have_three_digits() {
 
 #[test]
 fn names_are_grouped_and_cut() {
-    let names = ["mul", "exp", "mul", "mul"].map(str::to_owned);
+    let names = ["mul", "exp", "mul", "mul"].map(Into::into);
     assert_eq!(grouped(&names), "mul x3, exp");
     assert_eq!((cut("abcdef", 6), cut("abcdefg", 6)), ("abcdef".to_owned(), "abcde…".to_owned()));
     let words = ["one", "two", "three"].map(str::to_owned);

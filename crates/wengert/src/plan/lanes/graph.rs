@@ -4,7 +4,7 @@
 //! results, where an addition takes them in; the constant of a product is kept positive, so that `c x` and `-c x` are
 //! one product.
 
-use std::collections::HashMap;
+use super::super::Map;
 
 use crate::array::DType;
 use crate::ops::{Binary, Compare, Unary};
@@ -65,7 +65,7 @@ impl Scalar {
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: Vec<Scalar>,
-    known: HashMap<Scalar, Node>,
+    known: Map<Scalar, Node>,
 }
 
 impl Graph {

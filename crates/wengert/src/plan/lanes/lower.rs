@@ -1,6 +1,6 @@
 //! Scalar operations to a region: what is computed in one loop, in which order, and in which slots.
 
-use std::collections::HashMap;
+use super::super::Map;
 
 use wengert_kernels::region::{
     self as kernels, CHUNK_BYTES, CHUNK_ELEMENTS, Direct, Instr, Kind, Level, Pair, Parts, Pattern, Place, Slot, Space,
@@ -177,7 +177,7 @@ impl<'a> Code<'a> {
     pub(super) fn lower(&self, flat: &Flat, count: usize, targets: &[Target<'_>]) -> Option<Lowered> {
         let writes: Vec<Value> = targets.iter().map(|target| target.value).collect();
         let roots: Vec<Node> = targets.iter().flat_map(|target| target.elements.iter().copied()).collect();
-        let mut homes: HashMap<Node, Vec<(u16, usize, usize)>> = HashMap::new();
+        let mut homes: Map<Node, Vec<(u16, usize, usize)>> = Map::default();
         for (k, target) in targets.iter().enumerate() {
             for (e, &node) in target.elements.iter().enumerate() {
                 let start = e / target.inner * target.inner * count + e % target.inner;
@@ -199,7 +199,7 @@ impl<'a> Code<'a> {
             outputs: writes.len(),
         };
         let mut lowering =
-            Lowering { code: self, count, parts, places: HashMap::new(), free: HashMap::new(), last, homes };
+            Lowering { code: self, count, parts, places: Map::default(), free: Map::default(), last, homes };
         for (k, &node) in self.order.iter().enumerate() {
             lowering.node(k, node)?;
         }
@@ -322,12 +322,12 @@ struct Lowering<'a> {
     count: usize,
     parts: Parts,
     /// Where operations are now.
-    places: HashMap<Node, u16>,
+    places: Map<Node, u16>,
     /// Slots that are free, by width.
-    free: HashMap<usize, Vec<u16>>,
+    free: Map<usize, Vec<u16>>,
     last: Vec<usize>,
     /// Where operations are stored: the output, the first element, and the step from lane to lane.
-    homes: HashMap<Node, Vec<(u16, usize, usize)>>,
+    homes: Map<Node, Vec<(u16, usize, usize)>>,
 }
 
 impl Lowering<'_> {

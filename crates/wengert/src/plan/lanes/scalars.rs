@@ -1,6 +1,6 @@
 //! Equations to the scalar operations of one lane.
 
-use std::collections::HashMap;
+use super::super::Map;
 
 use super::super::flatten::Flat;
 use super::graph::{Graph, Node};
@@ -16,7 +16,7 @@ pub(super) struct Scalars<'a> {
     lanes: &'a [Option<Lane>],
     pub(super) graph: Graph,
     /// For each value that the part computes: its elements in one lane, row-major without the lanes' axis.
-    pub(super) elements: HashMap<Value, Vec<Node>>,
+    pub(super) elements: Map<Value, Vec<Node>>,
 }
 
 /// A shape without one axis.
@@ -26,7 +26,7 @@ fn without<T: Copy>(list: &[T], axis: Option<usize>) -> Vec<T> {
 
 impl<'a> Scalars<'a> {
     pub(super) fn new(flat: &'a Flat, lanes: &'a [Option<Lane>]) -> Self {
-        Scalars { flat, lanes, graph: Graph::default(), elements: HashMap::new() }
+        Scalars { flat, lanes, graph: Graph::default(), elements: Map::default() }
     }
 
     /// Appends what an equation computes.
