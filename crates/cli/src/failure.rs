@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     Program(String),
     /// A file cannot be read or written: exit code 4.
     File(String),
+    /// There is not enough memory: exit code 4.
+    Memory(String),
 }
 
 impl Failure {
@@ -33,6 +35,9 @@ impl Failure {
 
     /// What the library says about a program in this file, which has its own line and column.
     pub(crate) fn library(file: &str, error: &wengert::Error) -> Self {
+        if error.lacks_memory() {
+            return Self::Memory(format!("{file}: {error}"));
+        }
         let style = anstyle::AnsiColor::BrightRed.on_default().bold();
         Self::Program(format!("{style}error{style:#}: {file}: {error}"))
     }
@@ -43,7 +48,7 @@ impl Failure {
             Self::Check(_) => 1,
             Self::Usage(_) | Self::UsageAt(_) => 2,
             Self::Program(_) => 3,
-            Self::File(_) => 4,
+            Self::File(_) | Self::Memory(_) => 4,
         }
     }
 }
@@ -53,7 +58,7 @@ impl fmt::Display for Failure {
         match self {
             // Rendered messages have their own heading.
             Self::UsageAt(text) | Self::Program(text) => f.write_str(text),
-            Self::Check(text) | Self::Usage(text) | Self::File(text) => {
+            Self::Check(text) | Self::Usage(text) | Self::File(text) | Self::Memory(text) => {
                 let style = anstyle::AnsiColor::BrightRed.on_default().bold();
                 write!(f, "{style}error{style:#}: {text}")
             }

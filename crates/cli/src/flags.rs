@@ -25,7 +25,7 @@ Exit codes:
   1  --check found a derivative that does not agree with differences
   2  the command line is wrong: bad flags, missing or unknown names or types in --at
   3  the program is wrong: a mistake in the grammar, an unknown name, a wrong number of arguments
-  4  a file cannot be read or written: missing, not UTF-8, too large";
+  4  a file cannot be read or written: missing, not UTF-8, too large; or there is not enough memory";
 
 /// The language in short, below the help of `grad`.
 const LANGUAGE: &str = "\

@@ -15,6 +15,7 @@ mod flags;
 mod functions;
 mod grad;
 mod list;
+mod memory;
 mod output;
 mod partials;
 mod point;

@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::{BufReader, Cursor};
 use std::path::Path;
 
-use wengert::{Array, Data, Program, Type};
+use wengert::{Array, Compile, CompiledProgram, Data, Program, Type};
 
 use crate::failure::Failure;
 use crate::flags::Run;
+use crate::memory;
 use crate::output;
 use crate::show::read_program;
 use crate::source;
@@ -26,12 +27,12 @@ pub(crate) fn run(flags: &Run, color: anstream::ColorChoice) -> Result<(), Failu
     let failed = |error: wengert::Error| Failure::library(&source.name, &error);
     let results = if flags.grad {
         let one = one_like(&program.output_types()[0]);
-        let gradient = program.vjp(&active).map_err(failed)?.optimize();
+        let gradient = compiled(&program.vjp(&active).map_err(failed)?).map_err(failed)?;
         let values = gradient.run(&[inputs, vec![one]].concat()).map_err(failed)?;
         let names = names.iter().zip(&active).filter(|(_, active)| **active).map(|(name, _)| format!("grad_{name}"));
         std::iter::once("out0".to_owned()).chain(names).zip(values).collect()
     } else {
-        let values = program.optimize().run(&inputs).map_err(failed)?;
+        let values = compiled(&program).and_then(|program| program.run(&inputs)).map_err(failed)?;
         values.into_iter().enumerate().map(|(k, value)| (format!("out{k}"), value)).collect::<Vec<(String, Array)>>()
     };
     match &flags.out {
@@ -44,6 +45,11 @@ pub(crate) fn run(flags: &Run, color: anstream::ColorChoice) -> Result<(), Failu
             output::write_bytes(&file.into_inner(), path)
         }
     }
+}
+
+/// The program's plan, in the memory that is left.
+fn compiled(program: &Program) -> Result<CompiledProgram, wengert::Error> {
+    Compile::new().memory(memory::available()).program(program)
 }
 
 /// What the inputs are called in files and flags: by their names, or by number where there is none or two are the same.

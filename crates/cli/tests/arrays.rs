@@ -379,3 +379,61 @@ fn help_shows_examples_and_exit_codes() {
         }
     }
 }
+
+#[test]
+fn sums_that_are_never_whole_in_memory_run() {
+    let folder = Folder::new();
+    // As an array the ones would take 24 gigabytes.
+    let ones = "program() {
+      v0: f64[] = constant[value=1.0f64]
+      v1: f64[3000000000] = broadcast[shape=[3000000000], axes=[]] v0
+      v2: f64[] = sum[axes=[0]] v1
+      return v2
+    }";
+    folder.program("ones.prog", ones);
+    folder.check(
+        "run ones.prog",
+        0,
+        &expect![[r#"
+        out0: f64[] = 3000000000
+    "#]],
+    );
+}
+
+#[test]
+fn what_memory_cannot_hold_is_an_error() {
+    let folder = Folder::new();
+    let full = |shape: &str| {
+        format!(
+            "program() {{ v0: f64[] = constant[value=1.0f64]
+             v1: f64[{shape}] = broadcast[shape=[{shape}], axes=[]] v0
+             v2: f64[{shape}] = cumsum[axis=0, reverse=false] v1
+             v3: f64[] = sum[axes=[0]] v2; return v2 v3 }}"
+        )
+    };
+    // More than any address; more than any memory; more than this machine has, which a system may promise all the same.
+    for length in ["4000000000000000000", "1000000000000000", "1000000000000"] {
+        folder.program("full.prog", &full(length));
+        let ran = folder.wengert("run full.prog");
+        assert_eq!(ran.0, 4, "{length}: {}", ran.1);
+        assert!(ran.1.contains("full.prog") && ran.1.contains("bytes") | ran.1.contains("memory"), "{}", ran.1);
+    }
+    // A size that overflows.
+    folder.program("full.prog", "program() { v0: f64[4294967296,4294967296] = iota; return v0 }");
+    let ran = folder.wengert("run full.prog");
+    assert!(ran.0 == 4 && ran.1.contains("does not fit in memory"), "{}", ran.1);
+    // An operand of nothing but a gradient.
+    let loss = "program(v0 \"x\": f64[]) {
+      v1: f64[1000000000000] = broadcast[shape=[1000000000000], axes=[]] v0
+      v2: f64[1000000000000] = cumsum[axis=0, reverse=false] v1
+      v3: f64[1000000000000] = square v2
+      v4: f64[] = sum[axes=[0]] v3
+      return v4
+    }";
+    folder.program("loss.prog", loss);
+    folder.arrays("x.npz", &[("x", &Array::scalar(2.0))]);
+    for arguments in ["run loss.prog --at x.npz", "run loss.prog --at x.npz --grad"] {
+        let ran = folder.wengert(arguments);
+        assert_eq!(ran.0, 4, "{arguments}: {}", ran.1);
+    }
+}

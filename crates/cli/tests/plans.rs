@@ -210,7 +210,7 @@ fn mistakes_are_told() {
         ("show missing.prog --plan", 4, "missing.prog"),
         ("profile wrong.prog", 3, "wrong.prog"),
         ("show wrong.prog --plan", 3, "wrong.prog"),
-        ("profile huge.prog --seconds 0", 3, "memory"),
+        ("profile huge.prog --seconds 0", 4, "huge.prog"),
         ("profile two.prog --grad", 2, "--grad needs a program"),
         ("profile two.prog --at other.npz", 2, "f64[2]"),
         ("profile two.prog --at missing.npz", 4, "missing.npz"),

@@ -26,6 +26,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::LazyLock;
 
 /// Bytes of a [`Line`], which is one of the cache.
 pub(crate) const LINE: usize = size_of::<Line>();
@@ -96,6 +97,7 @@ impl Arena {
             return Ok(Arena { start: NonNull::dangling(), count });
         }
         let layout = Arena::layout(count).ok_or(TooLarge { bytes })?;
+        check_room_for(bytes)?;
         // SAFETY: the layout's size is not 0, since `count` is not. Test `arenas_are_zero_and_aligned`.
         let start = NonNull::new(unsafe { alloc(layout) }).ok_or(TooLarge { bytes })?;
         advise(start.as_ptr(), layout.size());
@@ -165,6 +167,45 @@ impl Plain for f32 {}
 impl Plain for f64 {}
 impl Plain for i64 {}
 impl Plain for u8 {}
+
+/// That the machine has so many bytes at all, free or not.
+///
+/// A system that promises more memory than it has ends the process when the pages are touched; what can never be there
+/// is refused here instead. Systems other than Linux are not asked.
+///
+/// # Errors
+///
+/// [`TooLarge`] if memory and swap space together are smaller.
+///
+/// ```
+/// use wengert_kernels::arena::{TooLarge, check_room_for};
+/// assert!(check_room_for(1 << 20).is_ok());
+/// assert_eq!(check_room_for(1 << 60), Err(TooLarge { bytes: 1 << 60 }));
+/// ```
+pub fn check_room_for(bytes: usize) -> Result<(), TooLarge> {
+    static ALL: LazyLock<usize> = LazyLock::new(all_memory);
+    if bytes <= (*ALL).min(isize::MAX as usize) { Ok(()) } else { Err(TooLarge { bytes }) }
+}
+
+/// The bytes of memory and swap space.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn all_memory() -> usize {
+    // SAFETY: `sysinfo` is a struct of integers, for which zeros are a value, and the call writes nothing but it. Test
+    // `the_machine_has_some_memory`.
+    let (asked, info) = unsafe {
+        let mut info: libc::sysinfo = std::mem::zeroed();
+        (libc::sysinfo(&raw mut info), info)
+    };
+    // The fields have the width of the machine's words.
+    let all = u128::from(info.mem_unit) * (u128::from(info.totalram) + u128::from(info.totalswap));
+    if asked == 0 { usize::try_from(all).unwrap_or(usize::MAX) } else { usize::MAX }
+}
+
+/// Unknown: what the allocator says has to do.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn all_memory() -> usize {
+    usize::MAX
+}
 
 /// The lines that `count` numbers of type `T` need; they may be more than there is memory.
 ///
@@ -326,6 +367,16 @@ mod tests {
         for bytes in [usize::MAX, isize::MAX as usize, isize::MAX as usize - 4096, 1 << 60, 1 << 48] {
             assert_eq!(Arena::new(bytes).unwrap_err(), TooLarge { bytes });
         }
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn the_machine_has_some_memory() {
+        let all = all_memory();
+        assert!((1 << 26..1 << 50).contains(&all), "{all}");
+        assert!(check_room_for(all).is_ok());
+        assert_eq!(check_room_for(all + 1), Err(TooLarge { bytes: all + 1 }));
+        assert_eq!(Arena::new(all + 64).unwrap_err(), TooLarge { bytes: all + 64 });
     }
 
     #[test]

@@ -8,10 +8,11 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use crate::array::{Data, Type};
 use crate::error::{Error, OrRaise};
-use crate::execute::{Made, Prepared, Results, Settings};
+use crate::execute::{CompiledProgram, Made, Prepared, Results, Settings};
 use crate::leaf::{Level, Mapped};
 #[cfg(feature = "engine")]
 use crate::plan::Plan;
+use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Reading};
 use crate::tree::{Structure, Tree, leaves};
@@ -111,6 +112,22 @@ impl Compile {
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);
         self
+    }
+
+    /// A Program, planned now.
+    ///
+    /// ```
+    /// use wengert::{Array, Compile, Program};
+    /// let program: Program = "program(v0: f64[]) { v1: f64[] = square v0; return v1 }".parse()?;
+    /// let square = Compile::new().threads(1).memory(1 << 20).program(&program)?;
+    /// assert_eq!(square.run(&[Array::scalar(-3.0)])?[0].to_f64(), [9.0]);
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there cannot be as many threads, or the plan needs more memory than [`Compile::memory`] allows.
+    pub fn program(self, program: &Program) -> Result<CompiledProgram, Error> {
+        CompiledProgram::new(program, &Settings::of(self.threads, self.memory)?)
     }
 
     /// The function; see [`compile`].

@@ -16,7 +16,7 @@ pub enum ErrorKind {
     Misfit,
     /// An index out of range, or another value that only running shows to be wrong.
     Run,
-    /// A value that is not known yet, or not any more.
+    /// A value that is not known yet, or not any more; or memory that is not there or not allowed.
     Unavailable,
     /// A number that a derivative flows through, and that would be missing from it: see
     /// [`Tensor::to_array`](crate::Tensor::to_array).
@@ -46,6 +46,7 @@ struct Inner {
     operands: Vec<Type>,
     why: String,
     line: Option<Line>,
+    lacks_memory: bool,
 }
 
 /// Why operands do not fit an operation: a sentence without its subject.
@@ -74,7 +75,8 @@ pub(crate) use misfit;
 impl Error {
     pub(crate) fn new(kind: ErrorKind, operation: &str, why: impl Into<String>) -> Self {
         let operation = operation.to_owned();
-        Error(Box::new(Inner { kind, operation, operands: Vec::new(), why: why.into(), line: None }))
+        let (operands, why) = (Vec::new(), why.into());
+        Error(Box::new(Inner { kind, operation, operands, why, line: None, lacks_memory: false }))
     }
 
     /// With the types of the operands.
@@ -93,6 +95,18 @@ impl Error {
     pub(crate) fn at(mut self, line: Option<Line>) -> Self {
         self.0.line = self.0.line.or(line);
         self
+    }
+
+    /// As one that is about memory.
+    pub(crate) fn of_memory(mut self) -> Self {
+        self.0.lacks_memory = true;
+        self
+    }
+
+    /// Whether it says that memory is missing: there is not enough of it, more is not allowed, or no memory can hold the
+    /// size.
+    pub fn lacks_memory(&self) -> bool {
+        self.0.lacks_memory
     }
 
     /// What kind of mistake it is.

@@ -204,7 +204,36 @@ fn memory_that_is_not_there_is_an_error() {
         let error = plan.eval(&x).expect_err("no machine has as much");
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     }
-    assert!("program(v0: f64[1152921504606846976]) { return v0 }".parse::<Program>().is_err());
+    let error = "program(v0: f64[1152921504606846976]) { return v0 }".parse::<Program>().expect_err("too large");
+    assert!(error.lacks_memory(), "{error}");
+    // By every way to run.
+    let program = long(1 << 45, 1);
+    let compiled = program.compile().expect("a plan takes no memory");
+    for error in [program.run(&x).expect_err("no memory"), compiled.run(&x).expect_err("no memory")] {
+        assert!(error.kind() == ErrorKind::Unavailable && error.lacks_memory(), "{error}");
+    }
+    assert!(Tensor::try_zeros(&[1 << 45]).expect_err("no memory").lacks_memory());
+    assert!(!Tensor::zeros(&[2]).try_add(&Tensor::zeros(&[3])).expect_err("a misfit").lacks_memory());
+}
+
+#[test]
+fn programs_run_on_the_engine() {
+    for (name, program, args) in workloads() {
+        let compiled = program.compile().expect("it can be planned");
+        let (once, again) = (program.run(&args).expect("it runs"), compiled.run(&args).expect("it runs"));
+        assert!(once.iter().zip(&again).all(|(x, y)| x.same_bits(y)), "{name}");
+        let wanted = program.run_reference(&args).expect("it runs");
+        for (x, y) in once.iter().zip(&wanted) {
+            let (x, y) = (x.to_f64(), y.to_f64());
+            let scale = y.iter().fold(1.0, |scale: f64, y| scale.max(y.abs()));
+            assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() <= 1e-5 * scale), "{name}");
+        }
+    }
+    let program: Program = "program(v0: f64[2]) { v1: f64[2] = exp v0; return v1 }".parse().unwrap();
+    let misfit = [Array::new(&[3], vec![1.0; 3])];
+    for error in [program.run(&misfit).unwrap_err(), program.compile().unwrap().run(&misfit).unwrap_err()] {
+        assert_eq!((error.kind(), error.operation()), (ErrorKind::Misfit, "run"));
+    }
 }
 
 #[test]
@@ -285,7 +314,7 @@ fn long_rows_of_views_are_added_up() {
         let program = b.finish(&outputs.concat());
         let args = [Array::new(&[cols, rows], (0..rows * cols).map(|k| (k % 1001) as f64).collect::<Vec<f64>>())];
         let got = plan(&program, 2).eval(&args).expect("it runs");
-        let wanted = program.run(&args).expect("it runs");
+        let wanted = program.run_reference(&args).expect("it runs");
         assert!(got.iter().zip(&wanted).all(|(got, wanted)| got.same_bits(wanted)), "{rows} rows of {cols}");
     }
 }

@@ -218,7 +218,7 @@ fn files_are_read_back_and_give_their_values() {
         }
         assert_eq!(inputs.len(), program.input_types().len(), "{name}: one `# at` line for each input");
         let inputs: Vec<Array> = inputs.iter().zip(program.input_types()).map(|(x, ty)| array(x, ty)).collect();
-        let found = program.run(&inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found = program.run_reference(&inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(found.len(), expected.len(), "{name}: one `# expect` line for each output");
         for (found, expected) in found.iter().zip(&expected) {
             assert!(found.same_bits(&array(expected, found.ty())), "{name}: {found:?} instead of {expected:?}");

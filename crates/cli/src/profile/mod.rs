@@ -9,6 +9,7 @@ use wengert::{Array, DType, Program, Type};
 
 use crate::failure::Failure;
 use crate::flags::{self, ProfileFormat};
+use crate::memory;
 use crate::output;
 use crate::run::{active, input_names, inputs, one_like};
 use crate::show::read_program;
@@ -25,7 +26,7 @@ pub(crate) fn run(flags: &flags::Profile, color: anstream::ColorChoice) -> Resul
         None => program.input_types().iter().zip(1..).map(|(ty, seed)| random(ty, seed)).collect::<Result<_, _>>()?,
     };
     let program = if flags.grad { gradient(&program, &names, &mut values, failed)? } else { program };
-    let options = Options { threads: flags.threads, memory: None };
+    let options = Options { threads: flags.threads, memory: Some(memory::available()) };
     let plan = Plan::new(&program.optimize(), &options).map_err(failed)?;
     let profile = plan.profile(&values, flags.seconds).map_err(failed)?;
     let limits = Limits::get(flags.threads);
@@ -65,8 +66,11 @@ fn random(ty: &Type, seed: u64) -> Result<Array, Failure> {
         ((z ^ (z >> 31)) >> 11) as f64 * (-53f64).exp2()
     };
     // Asked for first: an input that does not fit is an error, not the end of the process.
-    let room = Vec::<u8>::new().try_reserve_exact(ty.size().saturating_mul(ty.dtype.size()));
-    room.map_err(|_| Failure::Usage(format!("there is no memory for an input {ty}")))?;
+    let bytes = ty.size().saturating_mul(ty.dtype.size());
+    let room = bytes <= memory::available() && Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+    if !room {
+        return Err(Failure::Memory(format!("there is no memory for an input {ty}")));
+    }
     let count = 0..ty.size();
     Ok(match ty.dtype {
         DType::Bool => Array::new(&ty.shape, count.map(|_| unit() < 0.5).collect::<Vec<bool>>()),

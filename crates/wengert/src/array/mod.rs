@@ -222,12 +222,24 @@ impl Array {
     }
 
     /// The same number everywhere.
+    ///
+    /// # Panics
+    /// If there is no memory for it.
+    #[track_caller]
     pub fn full<T: Element>(shape: &[usize], value: T) -> Self {
         let count = element_count(shape).unwrap_or_else(|| panic!("the shape {shape:?} has too many elements"));
-        Array::new(shape, vec![value; count])
+        let mut elements = Vec::new();
+        let room = elements.try_reserve_exact(count);
+        assert!(room.is_ok(), "there is no memory for an array of {} with shape {shape:?}", T::DTYPE);
+        elements.resize(count, value);
+        Array::new(shape, elements)
     }
 
     /// Zeros (`false`) of a type.
+    ///
+    /// # Panics
+    /// If there is no memory for them.
+    #[track_caller]
     pub fn zeros(ty: &Type) -> Self {
         match ty.dtype {
             DType::Bool => Array::full(&ty.shape, false),

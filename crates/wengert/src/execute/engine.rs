@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use wengert_kernels::arena::{Arena, Carver, Line as Lines, Plain, advise_huge, bools_as_bytes, typed, typed_mut};
+use wengert_kernels::arena::{
+    Arena, Carver, Line as Lines, Plain, advise_huge, bools_as_bytes, check_room_for, typed, typed_mut,
+};
 use wengert_kernels::pool::{Panicked, Pool};
 use wengert_kernels::product::{Accumulate, Operand as Matrix, Product as Number, Target, products, symmetric};
 use wengert_kernels::region::{Kind, Slice, SliceMut};
@@ -81,7 +83,7 @@ impl Plan {
     /// If there is not as much.
     pub(crate) fn memory(&self) -> Result<Memory, Error> {
         let arena = Arena::new(self.arena_bytes());
-        let arena = arena.map_err(|why| Error::new(ErrorKind::Unavailable, "plan", why.to_string()))?;
+        let arena = arena.map_err(|why| Error::new(ErrorKind::Unavailable, "plan", why.to_string()).of_memory())?;
         let inputs = Vec::with_capacity(self.input_types().len());
         Ok(Memory { arena, inputs, kept: vec![[None, None]; self.outputs().len()] })
     }
@@ -192,11 +194,12 @@ impl Elements {
             let large = bytes(ty) >= LARGE;
             if large {
                 // Asked for first: a result that does not fit is an error, not the end of the process.
-                let enough = Vec::<T>::new().try_reserve_exact(ty.size());
-                enough.map_err(|_| {
+                let mut enough = check_room_for(bytes(ty)).is_ok();
+                enough = enough && Vec::<T>::new().try_reserve_exact(ty.size()).is_ok();
+                if !enough {
                     let why = format!("there is no memory for the result {ty}");
-                    Error::new(ErrorKind::Unavailable, "run", why)
-                })?;
+                    return Err(Error::new(ErrorKind::Unavailable, "run", why).of_memory());
+                }
             }
             let mut zeros = vec![T::default(); ty.size()];
             if large {

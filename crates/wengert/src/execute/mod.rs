@@ -1,6 +1,7 @@
 //! Programs to values.
 
 mod cache;
+mod compiled;
 #[cfg(feature = "engine")]
 pub(crate) mod engine;
 #[cfg(feature = "engine")]
@@ -12,6 +13,7 @@ mod plain;
 pub mod profile;
 mod reference;
 
+pub use compiled::CompiledProgram;
 #[cfg(feature = "engine")]
 pub(crate) use executor::{Prepared, Results, Settings};
 #[cfg(feature = "engine")]
@@ -27,12 +29,30 @@ use crate::error::Error;
 use crate::program::Program;
 
 impl Program {
-    /// Runs the equations in order on the reference executor: slow and obvious.
+    /// The results at these inputs: optimised, planned and run, on the threads of the drivers. The plan is kept for the
+    /// next call with an equal Program. Without the feature `engine` the equations run by their definitions.
+    ///
+    /// ```
+    /// use wengert::{Array, Program};
+    /// let program: Program = "program(v0: f64[2]) { v1: f64[2] = square v0; return v1 }".parse()?;
+    /// let results = program.run(&[Array::new(&[2], vec![3.0, -0.5])])?;
+    /// assert_eq!(results[0].to_f64(), [9.0, 0.25]);
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// If the inputs do not have the types of the Program's, or an operation fails on its values
-    /// (an index out of range).
+    /// If the inputs do not have the types of the Program's, there is not enough memory, or an operation fails on its
+    /// values (an index out of range).
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+        reference::check_inputs(self, inputs)?;
+        Ok(apply(self, inputs.iter())?.into_iter().collect())
+    }
+
+    /// Runs the equations in order, each by its definition: slow and obvious. It is what the engine is tested against.
+    ///
+    /// # Errors
+    /// As [`Program::run`].
+    pub fn run_reference(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
         run(self, inputs)
     }
 }

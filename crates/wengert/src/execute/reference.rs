@@ -20,7 +20,7 @@ static STEPS: AtomicU64 = AtomicU64::new(0);
 /// use wengert::{Array, Program, reference_steps};
 /// let program: Program = "program(v0: f64[]) { v1: f64[] = exp v0; v2: f64[] = sin v1; return v2 }".parse()?;
 /// let before = reference_steps();
-/// program.run(&[Array::new(&[], vec![1.0])])?;
+/// program.run_reference(&[Array::new(&[], vec![1.0])])?;
 /// assert_eq!(reference_steps() - before, 2);
 /// # Ok::<(), wengert::Error>(())
 /// ```
@@ -69,7 +69,7 @@ fn last_uses(program: &Program) -> Vec<usize> {
     last
 }
 
-fn check_inputs(program: &Program, inputs: &[Array]) -> Result<(), Error> {
+pub(super) fn check_inputs(program: &Program, inputs: &[Array]) -> Result<(), Error> {
     let types: Vec<&Type> = inputs.iter().map(Array::ty).collect();
     let error = |why: String| Error::new(ErrorKind::Misfit, "run", why).of(types.iter().copied());
     let wanted = program.input_types();

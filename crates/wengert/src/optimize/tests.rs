@@ -87,7 +87,7 @@ fn every_rule_applies_to_its_example_and_keeps_what_its_class_promises() {
             let after = rewrite_with(&before, &[rule]);
             assert_ne!(before, after, "{} does not apply to\n{before}", rule.equation);
             let inputs = inputs(&before);
-            let (x, y) = (before.run(&inputs).unwrap(), after.run(&inputs).unwrap());
+            let (x, y) = (before.run_reference(&inputs).unwrap(), after.run_reference(&inputs).unwrap());
             for (x, y) in x.iter().zip(&y) {
                 assert!(agree(rule.class, x, y), "{}: {x:?} became {y:?}", rule.equation);
             }
@@ -102,7 +102,7 @@ fn only_allowed_classes_are_applied() {
         let program = example(rule, "f64");
         let left_alone = optimize(&program, &Config::default());
         let inputs = inputs(&program);
-        let (x, y) = (program.run(&inputs).unwrap(), left_alone.run(&inputs).unwrap());
+        let (x, y) = (program.run_reference(&inputs).unwrap(), left_alone.run_reference(&inputs).unwrap());
         assert!(agree(Class::Exact, &x[0], &y[0]), "{} is on by default", rule.equation);
         let allowed = optimize(&program, &Config::default().allow(rule.class));
         assert_ne!(allowed, left_alone, "{} is off though allowed", rule.equation);
@@ -116,7 +116,7 @@ fn inexact_rules_do_change_an_answer() {
         let before = example(rule, "f64");
         let after = rewrite_with(&before, &[rule]);
         let inputs = inputs(&before);
-        let (x, y) = (before.run(&inputs).unwrap(), after.run(&inputs).unwrap());
+        let (x, y) = (before.run_reference(&inputs).unwrap(), after.run_reference(&inputs).unwrap());
         assert!(!agree(Class::Exact, &x[0], &y[0]), "{} is exact on all values here", rule.equation);
     }
 }
@@ -135,10 +135,10 @@ fn optimising_keeps_every_bit() {
         for program in forms.into_iter().flatten() {
             let inputs: Vec<Array> =
                 program.input_types().iter().enumerate().map(|(k, ty)| operand(&sample.args, k, ty)).collect();
-            let Ok(expected) = program.run(&inputs) else { continue };
+            let Ok(expected) = program.run_reference(&inputs) else { continue };
             let optimised = program.optimize();
             assert!(optimised.count() <= program.count(), "{program}\nbecame\n{optimised}");
-            for (x, y) in expected.iter().zip(optimised.run(&inputs).unwrap()) {
+            for (x, y) in expected.iter().zip(optimised.run_reference(&inputs).unwrap()) {
                 assert!(agree(Class::Exact, x, &y), "{x:?} became {y:?}:\n{program}\n{optimised}");
             }
         }
@@ -195,7 +195,7 @@ fn constants_that_fail_are_left_alone() {
                 v2: i64[] = rem v0 v1; return v2 }";
     let program = parse(text).optimize();
     assert_eq!(program.count(), 3);
-    assert!(program.run(&[]).unwrap_err().to_string().contains("divided by zero"));
+    assert!(program.run_reference(&[]).unwrap_err().to_string().contains("divided by zero"));
 }
 
 #[test]
@@ -331,7 +331,7 @@ proptest! {
                 .zip(points.chunks(4))
                 .map(|(ty, points)| Array::new(&ty.shape, points.iter().map(|&k| NUMBERS[k]).collect::<Vec<f64>>()))
                 .collect();
-            for (x, y) in program.run(&inputs).unwrap().iter().zip(optimised.run(&inputs).unwrap()) {
+            for (x, y) in program.run_reference(&inputs).unwrap().iter().zip(optimised.run_reference(&inputs).unwrap()) {
                 prop_assert!(agree(Class::Exact, x, &y), "{x:?} became {y:?}:\n{program}\n{optimised}");
             }
         }

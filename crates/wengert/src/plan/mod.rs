@@ -233,7 +233,7 @@ impl Plan {
             self.result_bytes(),
             self.peak_bytes()
         );
-        Error::new(ErrorKind::Unavailable, "plan", why)
+        Error::new(ErrorKind::Unavailable, "plan", why).of_memory()
     }
 
     /// The predicted peak: arena, scratch, the matrix library's own memory, and results. Inputs are the caller's. What no

@@ -58,7 +58,7 @@ fn dot(x: &[Array], y: &[Array]) -> f64 {
 /// Tangents are central differences, which are exact for what is at most quadratic; and
 /// `<c, J t> = <J^T c, t>`. For every choice of active inputs.
 pub(super) fn check_derivatives(name: &str, program: &Program, args: &[Array]) {
-    let primals = program.run(args).unwrap();
+    let primals = program.run_reference(args).unwrap();
     let cotangents = some_like(50, &primals);
     for active in subsets(args.len()) {
         let directions: Vec<Array> = some_like(70, args)
@@ -70,16 +70,16 @@ pub(super) fn check_derivatives(name: &str, program: &Program, args: &[Array]) {
             directions.iter().zip(&active).filter(|(_, active)| **active).map(|(x, _)| x.clone()).collect();
         let at = |step: f64| {
             let point: Vec<Array> = args.iter().zip(&directions).map(|(x, d)| moved(x, d, step)).collect();
-            program.run(&point).unwrap()
+            program.run_reference(&point).unwrap()
         };
         let (after, before) = (at(1.0), at(-1.0));
-        let outs = program.jvp(&active).unwrap().run(&[args, &chosen].concat()).unwrap();
+        let outs = program.jvp(&active).unwrap().run_reference(&[args, &chosen].concat()).unwrap();
         let tangents = &outs[primals.len()..];
         for ((tangent, after), before) in tangents.iter().zip(after).zip(before) {
             let twice: Vec<f64> = after.to_f64().iter().zip(before.to_f64()).map(|(a, b)| a - b).collect();
             assert_eq!(twice, tangent.to_f64().iter().map(|x| 2.0 * x).collect::<Vec<_>>(), "{name}: {active:?}");
         }
-        let outs = program.vjp(&active).unwrap().run(&[args, &cotangents].concat()).unwrap();
+        let outs = program.vjp(&active).unwrap().run_reference(&[args, &cotangents].concat()).unwrap();
         let pulled = &outs[primals.len()..];
         assert_eq!(dot(&cotangents, tangents), dot(pulled, &chosen), "{name}: transposed for {active:?}");
     }
@@ -97,7 +97,7 @@ pub(super) fn check_lanes(name: &str, program: &Program, args: &[Array], lengths
                 if batched { integers(seed, &arg.ty().with_shape(shape)) } else { arg.clone() }
             })
             .collect();
-        let outs = program.vmap(&batched, length).unwrap().run(&with_lanes).unwrap();
+        let outs = program.vmap(&batched, length).unwrap().run_reference(&with_lanes).unwrap();
         let mut expected: Vec<Vec<f64>> = vec![Vec::new(); outs.len()];
         for lane in 0..length {
             let own: Vec<Array> = with_lanes
@@ -109,7 +109,7 @@ pub(super) fn check_lanes(name: &str, program: &Program, args: &[Array], lengths
                     if batched { all.pick(arg.shape(), start..start + arg.size()) } else { all.clone() }
                 })
                 .collect();
-            let results = program.run(&own).unwrap();
+            let results = program.run_reference(&own).unwrap();
             expected.iter_mut().zip(results).for_each(|(all, own)| all.extend(own.to_f64()));
         }
         for ((out, expected), ty) in outs.iter().zip(expected).zip(program.output_types()) {
@@ -128,7 +128,7 @@ pub(super) fn check_all(name: &str, op: impl Into<Op>, args: &[Array]) {
     }
     check_derivatives(name, &program, args);
     let pullback = program.vjp(&[true, true]).unwrap();
-    let outs = program.run(args).unwrap();
+    let outs = program.run_reference(args).unwrap();
     let with_cotangents = [args, &some_like(30, &outs)].concat();
     let second = format!("{name}, pulled back");
     check_derivatives(&second, &pullback, &with_cotangents);

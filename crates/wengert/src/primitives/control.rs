@@ -196,7 +196,7 @@ macro_rules! region {
             }
             fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
                 let args: Vec<Array> = args.iter().map(|&arg| arg.clone()).collect();
-                self.program.run(&args).map_err(inside)
+                self.program.run_reference(&args).map_err(inside)
             }
             fn linear_in(&self, _: usize) -> Vec<OperandSet> {
                 Vec::new()
@@ -368,7 +368,7 @@ impl Primitive for Cond {
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         let branch = if args[0].known::<bool>()[0] { &self.yes } else { &self.no };
         let args: Vec<Array> = args[1..].iter().map(|&arg| arg.clone()).collect();
-        branch.run(&args).map_err(inside)
+        branch.run_reference(&args).map_err(inside)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

@@ -90,7 +90,7 @@ impl Primitive for Custom {
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         let args: Vec<Array> = args.iter().map(|&arg| arg.clone()).collect();
-        self.value.run(&args).map_err(inside)
+        self.value.run_reference(&args).map_err(inside)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

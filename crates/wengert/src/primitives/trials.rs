@@ -64,7 +64,7 @@ pub(super) fn stack(like: &Array, length: usize, lane: impl Fn(usize) -> Array) 
 }
 
 fn run(program: &Program, args: &[Array]) -> Vec<Array> {
-    program.run(args).unwrap_or_else(|error| panic!("{error}\n{program}"))
+    program.run_reference(args).unwrap_or_else(|error| panic!("{error}\n{program}"))
 }
 
 /// Every subset of operands batched, with 0, 1 and 3 lanes, gives to the bit what the slices give.

@@ -210,7 +210,10 @@ pub(crate) fn infer(op: &Op, args: &[&Type]) -> Result<Vec<Type>, Error> {
     let error = |why: String| Error::new(ErrorKind::Misfit, &op.name(), why).of(args.iter().copied());
     let results = op.infer(args).map_err(|why| error(why.0))?;
     match results.iter().find(|ty| element_count(&ty.shape).is_none()) {
-        Some(ty) => Err(error(format!("the result would be {ty}, which does not fit in memory"))),
+        Some(ty) => {
+            let why = format!("the result would be {ty}, which does not fit in memory");
+            Err(error(why).of_memory())
+        }
         None => Ok(results),
     }
 }

@@ -76,7 +76,7 @@ impl Case {
     /// `J t`: the tangents of the real results.
     pub(crate) fn push(&self, tangents: &[Array]) -> Result<Vec<Array>, String> {
         let operands: Vec<Array> = self.args.iter().chain(tangents).cloned().collect();
-        let outs = self.jvp.run(&operands).map_err(|error| format!("{}: jvp: {error}", self.name))?;
+        let outs = self.jvp.run_reference(&operands).map_err(|error| format!("{}: jvp: {error}", self.name))?;
         let dots = outs[self.program.outputs().len()..].iter();
         Ok(dots.filter(|dot| dot.dtype().is_float()).cloned().collect())
     }
@@ -84,13 +84,13 @@ impl Case {
     /// `J^T c`: the cotangents of the operands that move.
     pub(crate) fn pull(&self, cotangents: &[Array]) -> Result<Vec<Array>, String> {
         let operands: Vec<Array> = self.args.iter().chain(cotangents).cloned().collect();
-        let outs = self.vjp.run(&operands).map_err(|error| format!("{}: vjp: {error}", self.name))?;
+        let outs = self.vjp.run_reference(&operands).map_err(|error| format!("{}: vjp: {error}", self.name))?;
         Ok(outs[self.program.outputs().len()..].to_vec())
     }
 
     /// The real results at these operands.
     pub(crate) fn value(&self, args: &[Array]) -> Result<Vec<f64>, String> {
-        let outs = self.program.run(args).map_err(|error| format!("{}: {error}", self.name))?;
+        let outs = self.program.run_reference(args).map_err(|error| format!("{}: {error}", self.name))?;
         Ok(outs.iter().filter(|out| out.dtype().is_float()).flat_map(Array::to_f64).collect())
     }
 

@@ -100,7 +100,8 @@ pub(crate) fn check_special_values(sample: &Sample) -> Checked {
     let types: Vec<&Type> = sample.args.iter().map(Array::ty).collect();
     let program = program_of(&sample.op, &types)?;
     for args in special_operands(sample) {
-        caught("special operands", || program.run(&args))?.map_err(|error| format!("special operands: {error}"))?;
+        caught("special operands", || program.run_reference(&args))?
+            .map_err(|error| format!("special operands: {error}"))?;
     }
     Ok(())
 }
@@ -108,7 +109,7 @@ pub(crate) fn check_special_values(sample: &Sample) -> Checked {
 /// Single precision agrees with double precision to the roundings of single precision.
 pub(crate) fn check_single_precision(case: &Case) -> Checked {
     let Some((program, args)) = case.wide() else { return Ok(()) };
-    let outs = program.run(&args).map_err(|error| error.to_string())?;
+    let outs = program.run_reference(&args).map_err(|error| error.to_string())?;
     let wide: Vec<f64> = outs.iter().filter(|out| out.dtype().is_float()).flat_map(Array::to_f64).collect();
     let operands: Vec<Array> = case.moving().cloned().collect();
     let sizes = case.push_sizes(&operands);
@@ -163,7 +164,7 @@ fn central(case: &Case, tangents: &[Array]) -> Result<Vec<(f64, f64)>, String> {
             None => case.value(&displaced(&case.args, &case.active, &tangents, step)),
             Some((program, args)) => {
                 let moved = displaced(args, &case.active, &tangents, step);
-                let outs = program.run(&moved).map_err(|error| error.to_string())?;
+                let outs = program.run_reference(&moved).map_err(|error| error.to_string())?;
                 Ok(outs.iter().filter(|out| out.dtype().is_float()).flat_map(Array::to_f64).collect())
             }
         }
@@ -249,7 +250,7 @@ pub(crate) fn check_transposed_twice(case: &Case, random: &mut Random) -> Checke
 
     let tangent = case.vjp.jvp(&in_cotangents).map_err(error)?;
     let operands: Vec<Array> = at.iter().chain(&other).cloned().collect();
-    let got = flat(&tangent.run(&operands).map_err(error)?[outs + case.program.outputs().len()..]);
+    let got = flat(&tangent.run_reference(&operands).map_err(error)?[outs + case.program.outputs().len()..]);
     let sizes = case.pull_sizes(&other);
     let rounding = 2.0 * case.rounding();
     compare("the tangent of the pullback", &got, &flat(&case.pull(&other)?), |k| rounding * sizes[k])?;
@@ -258,7 +259,7 @@ pub(crate) fn check_transposed_twice(case: &Case, random: &mut Random) -> Checke
     let zeros = case.real_results();
     let back: Vec<Array> = zeros.iter().map(Array::zeros).chain(t.iter().cloned()).collect();
     let operands: Vec<Array> = at.into_iter().chain(back).collect();
-    let got = flat(&transpose.run(&operands).map_err(error)?[outs..]);
+    let got = flat(&transpose.run_reference(&operands).map_err(error)?[outs..]);
     let sizes = case.push_sizes(&t);
     compare("the transpose of the transpose", &got, &flat(&case.push(&t)?), |k| rounding * sizes[k])
 }
@@ -267,9 +268,9 @@ pub(crate) fn check_transposed_twice(case: &Case, random: &mut Random) -> Checke
 
 /// Every way to run a Program gives the same bits.
 pub(crate) fn check_executors(program: &Program, args: &[Array]) -> Checked {
-    let plain = program.run(args).map_err(|error| error.to_string())?;
+    let plain = program.run_reference(args).map_err(|error| error.to_string())?;
     for (name, other) in crate::executors::forms(program)? {
-        let results = other.run(args).map_err(|error| format!("{name}: {error}"))?;
+        let results = other.run_reference(args).map_err(|error| format!("{name}: {error}"))?;
         if let Some(k) = (0..plain.len()).find(|&k| !same(&plain[k], &results[k])) {
             return Err(format!("{name}: result {k} is {:?} instead of {:?}", results[k], plain[k]));
         }

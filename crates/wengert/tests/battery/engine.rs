@@ -27,7 +27,7 @@ pub(crate) fn check_engine(program: &Program, args: &[Array], threads: usize, op
     let program = program.optimize();
     let whole = planned(&program, threads)?;
     let all = planned(&all_values(&program), threads)?;
-    let results = match (program.run(args), run(&whole, args)?) {
+    let results = match (program.run_reference(args), run(&whole, args)?) {
         (Ok(_), Ok(results)) => results,
         (Err(_), Err(_)) => return Ok(()),
         (Ok(_), Err(why)) => return Err(format!("the engine refuses: {why}\n{program}")),

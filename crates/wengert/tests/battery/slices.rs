@@ -30,8 +30,9 @@ pub(crate) fn check_slices(program: &Program, args: &[Array], batched: &[bool], 
         if batched[k] { stack(args[k].ty(), &column) } else { args[k].clone() }
     };
     let operands: Vec<Array> = (0..args.len()).map(operand).collect();
-    let together = program.vmap(batched, length).map_err(error)?.run(&operands).map_err(error)?;
-    let alone: Result<Vec<Vec<Array>>, String> = lanes.iter().map(|lane| program.run(lane).map_err(error)).collect();
+    let together = program.vmap(batched, length).map_err(error)?.run_reference(&operands).map_err(error)?;
+    let alone: Result<Vec<Vec<Array>>, String> =
+        lanes.iter().map(|lane| program.run_reference(lane).map_err(error)).collect();
     let alone = alone?;
     for (k, ty) in program.output_types().iter().enumerate() {
         let column: Vec<Array> = alone.iter().map(|results| results[k].clone()).collect();

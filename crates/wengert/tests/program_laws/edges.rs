@@ -180,7 +180,7 @@ impl After {
             other => other.emit(&mut b, x)?,
         };
         let program = b.finish(&[y]);
-        let marks = program.run(&[Array::new(&[2], vec![1.0, 0.0])])?;
+        let marks = program.run_reference(&[Array::new(&[2], vec![1.0, 0.0])])?;
         Ok(array(&marks[0].ty().with_dtype(DType::Bool), &marks[0].to_f64()))
     }
 }
@@ -253,12 +253,12 @@ fn check(
             args.push(reached.clone());
             args.extend(edgy.input_types()[args.len()..].iter().map(|ty| random.directions(ty)));
             // What is taken does not depend on the edge.
-            let wanted = flat(&harmless.run(&args)?);
+            let wanted = flat(&harmless.run_reference(&args)?);
             for edge in edges {
                 for k in 0..operands {
                     args[k] = array(&ty, &[edge[k], beside[k]]);
                 }
-                let got = flat(&edgy.run(&args)?);
+                let got = flat(&edgy.run_reference(&args)?);
                 let checked = compare(mode, &got, &wanted, |k| 64.0 * epsilon(dtype) * wanted[k].abs().max(1.0));
                 compared += 1;
                 if let Err(why) = checked {

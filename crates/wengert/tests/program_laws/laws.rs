@@ -50,7 +50,7 @@ pub(crate) fn joined(parts: &[&[Array]]) -> Vec<Array> {
 /// times the largest number on the way, 4 units for each function.
 fn roundings(program: &Program, args: &[Array]) -> Result<f64, String> {
     let all = everything(program);
-    let values = flat(&all.run(args).map_err(text)?);
+    let values = flat(&all.run_reference(args).map_err(text)?);
     let largest = values.into_iter().filter(|x| x.is_finite()).fold(1.0f64, |largest, x| largest.max(x.abs()));
     Ok(4.0 * coarsest(&all) * all.count() as f64 * largest)
 }
@@ -63,9 +63,9 @@ fn same_bits(case: &Generated, random: &mut Random) -> Checked {
     let tangents = joined(&[args, &directions(random, program.input_types())]);
     let cotangents = joined(&[args, &directions(random, &program.output_types())]);
     for (what, program, args) in [("value", program, args), ("jvp", &jvp, &tangents), ("vjp", &vjp, &cotangents)] {
-        let plain = program.run(args).map_err(text)?;
+        let plain = program.run_reference(args).map_err(text)?;
         for (name, form) in crate::executors::forms(program).map_err(|why| format!("{what}: {why}"))? {
-            let results = form.run(args).map_err(text)?;
+            let results = form.run_reference(args).map_err(text)?;
             if let Some(k) = (0..plain.len()).find(|&k| !same(&plain[k], &results[k])) {
                 return Err(format!("{what} {name}: result {k} is {:?} instead of {:?}", results[k], plain[k]));
             }
@@ -93,8 +93,8 @@ fn symmetric(case: &Generated, random: &mut Random) -> Checked {
     let start = first.outputs().len() + case.program.outputs().len();
     let (there, back) = (joined(&[&case.args, &t, &s]), joined(&[&case.args, &s, &t]));
     let tolerance = roundings(&second, &there)? + roundings(&second, &back)?;
-    let by_ts = flat(&second.run(&there).map_err(text)?[start..]);
-    let by_st = flat(&second.run(&back).map_err(text)?[start..]);
+    let by_ts = flat(&second.run_reference(&there).map_err(text)?[start..]);
+    let by_st = flat(&second.run_reference(&back).map_err(text)?[start..]);
     compare("the second derivative", &by_ts, &by_st, |_| tolerance)
 }
 
@@ -128,14 +128,14 @@ fn transposed(case: &Generated, _: &mut Random) -> Checked {
     for column in 0..columns {
         let args = joined(&[&case.args, &unit(inputs, column)]);
         tolerance = tolerance.max(roundings(&jvp, &args)?);
-        let dots = real_numbers(&jvp.run(&args).map_err(text)?[outputs.len()..]);
+        let dots = real_numbers(&jvp.run_reference(&args).map_err(text)?[outputs.len()..]);
         dots.iter().enumerate().for_each(|(row, dot)| by_columns[row * columns + column] = *dot);
     }
     let mut by_rows = Vec::new();
     for row in 0..rows {
         let args = joined(&[&case.args, &unit(&outputs, row)]);
         tolerance = tolerance.max(roundings(&vjp, &args)?);
-        by_rows.extend(flat(&vjp.run(&args).map_err(text)?[outputs.len()..]));
+        by_rows.extend(flat(&vjp.run_reference(&args).map_err(text)?[outputs.len()..]));
     }
     compare("the Jacobian by rows", &by_rows, &by_columns, |_| 2.0 * tolerance)
 }
@@ -160,7 +160,7 @@ fn commuting(case: &Generated, random: &mut Random) -> Checked {
     let cts: Vec<Type> = one.input_types()[args.len()..].to_vec();
     let args = joined(&[&args, &directions(random, &cts)]);
     let tolerance = roundings(&one, &args)? + roundings(&other, &args)?;
-    let (one, other) = (one.run(&args).map_err(text)?, other.run(&args).map_err(text)?);
+    let (one, other) = (one.run_reference(&args).map_err(text)?, other.run_reference(&args).map_err(text)?);
     compare("vmap of vjp", &flat(&one), &flat(&other), |_| tolerance)
 }
 
@@ -172,8 +172,8 @@ fn recomputed(case: &Generated, random: &mut Random) -> Checked {
     let region = b.finish(&outs);
     let cotangents = directions(random, &case.program.output_types());
     let args = joined(&[&case.args, &cotangents]);
-    let plain = case.program.vjp(&active).map_err(text)?.run(&args).map_err(text)?;
-    let again = region.vjp(&active).map_err(text)?.run(&args).map_err(text)?;
+    let plain = case.program.vjp(&active).map_err(text)?.run_reference(&args).map_err(text)?;
+    let again = region.vjp(&active).map_err(text)?.run_reference(&args).map_err(text)?;
     match (0..plain.len()).find(|&k| !same(&plain[k], &again[k])) {
         Some(k) => Err(format!("result {k} is {:?} instead of {:?}", again[k], plain[k])),
         None => Ok(()),
@@ -237,8 +237,8 @@ pub(crate) fn dot_product(program: &Program, args: &[Array], random: &mut Random
     let (forward, backward) = (joined(&[args, &t]), joined(&[args, &c]));
     let terms = (real_size(program.input_types()) + real_size(&program.output_types())) as f64;
     let tolerance = terms * (roundings(&jvp, &forward)? + roundings(&vjp, &backward)?);
-    let dots = real_numbers(&jvp.run(&forward).map_err(text)?[program.outputs().len()..]);
-    let pulled = flat(&vjp.run(&backward).map_err(text)?[program.outputs().len()..]);
+    let dots = real_numbers(&jvp.run_reference(&forward).map_err(text)?[program.outputs().len()..]);
+    let pulled = flat(&vjp.run_reference(&backward).map_err(text)?[program.outputs().len()..]);
     let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
     compare("the dot product test", &[dot(&pulled, &flat(&t))], &[dot(&flat(&c), &dots)], |_| tolerance)
 }

@@ -137,7 +137,7 @@ impl<'s> Parser<'_, 's> {
         let ty = Type { dtype, shape };
         match element_count(&ty.shape) {
             Some(_) => Ok(ty),
-            None => Err(Fault::new(word.at, format!("{ty} does not fit in memory"))),
+            None => Err(Fault::too_large(word.at, format!("{ty} does not fit in memory"))),
         }
     }
 

@@ -31,11 +31,18 @@ struct Fault {
     /// The place, in bytes.
     at: usize,
     why: String,
+    /// Whether no memory can hold it.
+    too_large: bool,
 }
 
 impl Fault {
     fn new(at: usize, why: impl Into<String>) -> Self {
-        Fault { at, why: why.into() }
+        Fault { at, why: why.into(), too_large: false }
+    }
+
+    /// A size that no memory can hold.
+    fn too_large(at: usize, why: impl Into<String>) -> Self {
+        Fault { too_large: true, ..Fault::new(at, why) }
     }
 }
 
@@ -54,11 +61,12 @@ impl FromStr for Program {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let program = token::tokens(text).and_then(|tokens| grammar::program(&tokens));
-        program.map_err(|Fault { at, why }| {
+        program.map_err(|Fault { at, why, too_large }| {
             let before = &text[..at];
             let line = 1 + before.matches('\n').count();
             let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
-            Error::new(ErrorKind::Parse, "parse", format!("line {line}, column {column}: {why}"))
+            let error = Error::new(ErrorKind::Parse, "parse", format!("line {line}, column {column}: {why}"));
+            if too_large { error.of_memory() } else { error }
         })
     }
 }

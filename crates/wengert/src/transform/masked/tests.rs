@@ -35,7 +35,7 @@ fn marks_without_sums_are_those_that_counting_gives() {
                 Some(count) => is_positive(&mut b, count),
                 None => b.full(0.0, &types[operand].with_dtype(DType::Bool)),
             };
-            let got = b.finish(&[by_rule, by_count]).run(&[marks(seed, &out.shape)]).unwrap();
+            let got = b.finish(&[by_rule, by_count]).run_reference(&[marks(seed, &out.shape)]).unwrap();
             assert_eq!(got[0].to_f64(), got[1].to_f64(), "{:?}, operand {operand}, marks {seed}", sample.op);
             compared += 1;
         }
@@ -85,7 +85,7 @@ fn what_is_not_finite_is_left_out_where_nothing_counts() {
     let (mask, one) = (Array::new(&[2, 2], vec![true, false, false, false]), Array::scalar(1.0));
     let pull = |w: Vec<f64>| {
         let w = Array::new(&[3, 2], w);
-        let out = vjp.run(&[x.clone(), w, mask.clone(), one.clone()]).unwrap();
+        let out = vjp.run_reference(&[x.clone(), w, mask.clone(), one.clone()]).unwrap();
         (out[1].to_f64(), out[2].to_f64())
     };
     // The second column of w meets only what is masked.
@@ -107,13 +107,13 @@ fn lanes_stay_one_of_two() {
     // In the first lane an infinity meets what is masked, in the second one what counts too.
     let w = Array::new(&[2, 3, 2], vec![1.0, INF, 2.0, 0.0, 3.0, 0.0, -INF, 0.0, 2.0, 0.5, 3.0, 0.0]);
     let (mask, one) = (Array::new(&[2, 2], vec![true, false, false, false]), Array::scalar(1.0));
-    let together = lanes.run(&[x.clone(), w.clone(), mask.clone(), one.clone()]).unwrap();
+    let together = lanes.run_reference(&[x.clone(), w.clone(), mask.clone(), one.clone()]).unwrap();
     for lane in 0..2 {
         let part = |array: &Array, shape: &[usize]| {
             let size = shape.iter().product::<usize>();
             Array::new(shape, array.to_f64()[lane * size..(lane + 1) * size].to_vec())
         };
-        let alone = vjp.run(&[part(&x, &[2, 3]), part(&w, &[3, 2]), mask.clone(), one.clone()]).unwrap();
+        let alone = vjp.run_reference(&[part(&x, &[2, 3]), part(&w, &[3, 2]), mask.clone(), one.clone()]).unwrap();
         for (together, alone) in together.iter().zip(&alone) {
             assert_eq!(part(together, alone.shape()).to_f64(), alone.to_f64());
         }
