@@ -7,6 +7,7 @@
 //! bench counts
 //! bench memory [--threads N] [--size N]
 //! bench planning [--only NAME] [--steps N [--count]]
+//! bench captured
 //! ```
 //!
 //! `scalar`: six functions of scalars, recorded and swept, replayed, replayed on lanes; and in the
@@ -27,9 +28,12 @@
 //! `planning`: what the first gradient of programs of up to 50,000 steps costs per step, in time and memory, and whether
 //! the second one finds its plan; `--only` takes a part of a case's name, `--steps` one number of steps, of which `--count`
 //! prints how many steps the plan has.
+//!
+//! `captured`: what a plain number costs that a function captures and that changes at every call.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
 
+mod captured;
 mod formulas;
 mod hand;
 mod numbers;
@@ -41,6 +45,16 @@ mod workloads;
 use std::process::ExitCode;
 
 use workloads::Suite;
+
+const USAGE: &str = "\
+usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
+       bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check]
+                       [--seconds S] [--size N]
+       bench indexing [the same flags]
+       bench counts
+       bench memory [--threads N] [--size N]
+       bench planning [--only NAME] [--steps N [--count]]
+       bench captured";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -54,11 +68,11 @@ fn main() -> ExitCode {
         }
         Some("memory") => memory(&arguments[1..]),
         Some("planning") => planning::Options::parse(&arguments[1..]).and_then(|options| planning::run(&options)),
-        _ => Err("usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]\n       \
-                  bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check]\n                        [--seconds S] [--size N]\n       \
-                  bench indexing [the same flags]\n       bench counts\n       bench memory [--threads N] [--size N]\n       \
-                  bench planning [--only NAME] [--steps N [--count]]"
-            .to_owned()),
+        Some("captured") => {
+            print!("{}", captured::table());
+            Ok(())
+        }
+        _ => Err(USAGE.to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
-use crate::execute::{Made, Task, made};
+use crate::execute::{Known, Made, Operands, Task, made};
 use crate::optimize::dce;
 use crate::program::{Builder, Program, Value};
 use crate::tensor::Tensor;
-use crate::tensor::graph::{Closed, apply_made, apply_program};
+use crate::tensor::graph::{Closed, apply_known, apply_program, numbers_for};
 use crate::transform::jacobian::columns;
 use crate::transform::linearize::linearize;
 use crate::transform::vmap::vmap;
@@ -60,25 +60,31 @@ pub(crate) fn apply(
     more: &[Tensor],
 ) -> Result<Vec<Tensor>, Error> {
     let line = Location::caller();
-    let made = derived(task, closed).map_err(|error| error.at(Some(line)))?;
-    let operands: Vec<&Tensor> = leaves.iter().chain(&closed.captures).chain(more).collect();
-    apply_made(driver, &made, &operands)
+    let operands: Vec<&Tensor> = leaves.iter().chain(&closed.captures).collect();
+    let more: Vec<&Tensor> = more.iter().collect();
+    let known = derived(task, closed, numbers_for(&operands, &more)).map_err(|error| error.at(Some(line)))?;
+    apply_known(driver, &known, &operands, &more)
 }
 
 /// The Program for a task, or the one that was derived from the same recording before.
-pub(crate) fn derived(task: &Task, closed: &Closed) -> Result<Arc<Made>, Error> {
-    made(task, closed.leaves, &closed.program, || match task {
-        Task::Itself => Ok(Made::new(closed.program.clone())),
-        Task::Values => Ok(Made::new(values(closed))),
-        Task::Gradient => gradient(closed, Results::Gradient).map(Made::new),
-        Task::ValuesAndGradient => gradient(closed, Results::ValuesAndGradient).map(Made::new),
-        Task::Pushed => pushed(closed).map(Made::new),
-        Task::Pulled => pulled(closed).map(Made::new),
-        Task::Pullback => pullback_programs(closed),
-        Task::HessianVector => hvp(closed).map(Made::new),
-        Task::Blocks => blocks(closed).map(Made::new),
-        Task::HessianBlocks => blocks(&gradient_closed(closed)?).map(Made::new),
-        Task::Mapped(axes, length, places) => batched(closed, axes, *length, places).map(Made::new),
+pub(crate) fn derived(task: &Task, closed: &Closed, which: Operands) -> Result<Known, Error> {
+    made(task, closed.leaves, &closed.program, which, |program| {
+        // Numbers that are operands are like captures.
+        let closed =
+            &Closed { program: program.clone(), leaves: closed.leaves, captures: Vec::new(), taken: Vec::new() };
+        match task {
+            Task::Itself => Ok(Made::new(closed.program.clone())),
+            Task::Values => Ok(Made::new(values(closed))),
+            Task::Gradient => gradient(closed, Results::Gradient).map(Made::new),
+            Task::ValuesAndGradient => gradient(closed, Results::ValuesAndGradient).map(Made::new),
+            Task::Pushed => pushed(closed).map(Made::new),
+            Task::Pulled => pulled(closed).map(Made::new),
+            Task::Pullback => pullback_programs(closed),
+            Task::HessianVector => hvp(closed).map(Made::new),
+            Task::Blocks => blocks(closed).map(Made::new),
+            Task::HessianBlocks => blocks(&gradient_closed(closed)?).map(Made::new),
+            Task::Mapped(axes, length, places) => batched(closed, axes, *length, places).map(Made::new),
+        }
     })
 }
 
@@ -187,12 +193,12 @@ fn pullback_programs(closed: &Closed) -> Result<Made, Error> {
 #[track_caller]
 pub(crate) fn pullback(driver: &str, closed: &Closed, leaves: &[Tensor]) -> Result<(Vec<Tensor>, Pulled), Error> {
     let line = Location::caller();
-    let made = derived(&Task::Pullback, closed).map_err(|error| error.at(Some(line)))?;
     let operands: Vec<&Tensor> = leaves.iter().chain(&closed.captures).collect();
-    let mut values = apply_made(driver, &made, &operands)?;
+    let known = derived(&Task::Pullback, closed, numbers_for(&operands, &[])).map_err(|error| error.at(Some(line)))?;
+    let mut values = apply_known(driver, &known, &operands, &[])?;
     let outputs = closed.program.output_types();
     let residuals = values.split_off(outputs.len());
-    let program = made.back.clone().expect("a pullback has two parts");
+    let program = known.made.back.clone().expect("a pullback has two parts");
     Ok((values, Pulled { program, residuals, outputs }))
 }
 

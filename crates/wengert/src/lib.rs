@@ -139,7 +139,7 @@ pub use dual::Dual;
 #[cfg(feature = "arrays")]
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "arrays")]
-pub use execute::{CompiledProgram, reference_steps};
+pub use execute::{CompiledProgram, plans_made, reference_steps};
 #[cfg(feature = "engine")]
 pub use execute::{profile, set_threads, try_set_threads};
 #[cfg(feature = "arrays")]

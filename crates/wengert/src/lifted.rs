@@ -6,13 +6,12 @@
 //! Program.
 
 use std::panic::Location;
-use std::sync::Arc;
 
 use crate::algorithm::Task;
 use crate::array::{Array, DType, Type};
 use crate::derivatives;
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::execute::{self, Made};
+use crate::execute::{self, Operands};
 use crate::primitives::{Literal, Logic, Select};
 use crate::program::Value;
 use crate::scalar::Scalar;
@@ -220,13 +219,13 @@ pub(crate) fn pull<S: Scalar>(lifted: &Lifted, cotangents: &[S]) -> Vec<S> {
 #[track_caller]
 fn compute<S: Scalar>(lifted: &Lifted, directions: &[S], task: &Task) -> Vec<S> {
     let Lifted { closed, point, line } = lifted;
-    let made = derivative(closed, task).map_err(|error| error.at(Some(*line))).or_raise();
-    S::apply_lifted(&made, closed, point, directions, line)
+    let task = in_a_program(task).map_err(|error| error.at(Some(*line))).or_raise();
+    S::apply_lifted(&task, closed, point, directions, line)
 }
 
-/// The Program that computes what a driver asks for, in the order of [`Task`].
-fn derivative(closed: &Closed, task: &Task) -> Result<Arc<Made>, Error> {
-    let task = match task {
+/// What a driver asks for, of a Program.
+fn in_a_program(task: &Task) -> Result<execute::Task, Error> {
+    Ok(match task {
         Task::Value => execute::Task::Values,
         Task::Gradient => execute::Task::ValuesAndGradient,
         Task::Pull => execute::Task::Pulled,
@@ -241,24 +240,31 @@ fn derivative(closed: &Closed, task: &Task) -> Result<Arc<Made>, Error> {
                 "there are no Taylor coefficients through array operations; nest `jvp` instead",
             ));
         }
-    };
-    derivatives::derived(&task, closed)
+    })
 }
 
 /// The results as plain numbers. They may not depend on a variable of an outer recording: as numbers
 /// they would be constants there.
-pub(crate) fn plain(made: &Made, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
-    let directions: Vec<Tensor> = directions.iter().map(|&x| Tensor::from(x)).collect();
-    let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).chain(&directions).collect();
-    let used = made.program.used_inputs();
+pub(crate) fn plain(
+    task: &execute::Task,
+    closed: &Closed,
+    point: &[Tensor],
+    directions: &[f64],
+    line: Line,
+) -> Vec<f64> {
+    let known = derivatives::derived(task, closed, Operands::Varying).map_err(|error| error.at(Some(line))).or_raise();
+    let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).collect();
+    let used = known.made.program.used_inputs();
     for (operand, used) in operands.iter().zip(used) {
         if let (true, Some(traced)) = (used, operand.as_traced()) {
             crate::scalar::depends_on_recording(line, line_of_generation(traced.generation));
         }
     }
-    let known = |operand: &&Tensor| graph::force(operand, line).or_raise();
-    let inputs: Vec<Array> = operands.iter().map(known).collect();
-    made.run(inputs.iter())
+    let forced = |operand: &&Tensor| graph::force(operand, line).or_raise();
+    let inputs: Vec<Array> = operands.iter().map(forced).collect();
+    let directions: Vec<Array> = directions.iter().map(|&x| Array::scalar(x)).collect();
+    known
+        .run(inputs.iter(), directions.iter())
         .map_err(|error| error.at(Some(line)))
         .or_raise()
         .iter()
@@ -268,9 +274,8 @@ pub(crate) fn plain(made: &Made, closed: &Closed, point: &[Tensor], directions: 
 
 /// The results as variables of the level around.
 #[track_caller]
-pub(crate) fn variables(made: &Made, closed: &Closed, point: &[Tensor], directions: &[Var]) -> Vec<Var> {
+pub(crate) fn variables(task: &execute::Task, closed: &Closed, point: &[Tensor], directions: &[Var]) -> Vec<Var> {
     let directions: Vec<Tensor> = directions.iter().map(|&x| Tensor::from(x)).collect();
-    let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).chain(&directions).collect();
-    let results = graph::apply_made("grad", made, &operands).or_raise();
+    let results = derivatives::apply("grad", task, closed, point, &directions).or_raise();
     results.iter().map(Tensor::to_var).collect()
 }

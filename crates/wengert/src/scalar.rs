@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use crate::algorithm::{Base, Task};
 #[cfg(feature = "arrays")]
-use crate::execute::Made;
+use crate::execute;
 use crate::leaf::Leaf;
 #[cfg(feature = "arrays")]
 use crate::lifted;
@@ -69,7 +69,13 @@ pub trait Sealed: Sized {
     #[cfg(feature = "arrays")]
     /// Applies a Program of rank-0 values to the point, the captures and the directions.
     #[track_caller]
-    fn apply_lifted(made: &Made, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line) -> Vec<Self>;
+    fn apply_lifted(
+        task: &execute::Task,
+        closed: &Closed,
+        point: &[Tensor],
+        directions: &[Self],
+        line: Line,
+    ) -> Vec<Self>;
 }
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
@@ -122,8 +128,14 @@ impl Sealed for f64 {
         (trace, values)
     }
     #[cfg(feature = "arrays")]
-    fn apply_lifted(made: &Made, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
-        lifted::plain(made, closed, point, directions, line)
+    fn apply_lifted(
+        task: &execute::Task,
+        closed: &Closed,
+        point: &[Tensor],
+        directions: &[f64],
+        line: Line,
+    ) -> Vec<f64> {
+        lifted::plain(task, closed, point, directions, line)
     }
 }
 
@@ -169,8 +181,8 @@ impl Sealed for Var {
         (trace, values)
     }
     #[cfg(feature = "arrays")]
-    fn apply_lifted(made: &Made, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
-        lifted::variables(made, closed, point, directions)
+    fn apply_lifted(task: &execute::Task, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
+        lifted::variables(task, closed, point, directions)
     }
 }
 

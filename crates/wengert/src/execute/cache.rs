@@ -34,9 +34,9 @@ impl<T: Clone + Weight> Bounded<T> {
         Bounded { entries: HashMap::new(), len: 0, clock: 0, most, most_bytes }
     }
 
-    /// The value with this hash for which `fits` holds.
+    /// The value with this hash for which `fits` holds; the newest if there are several.
     pub(crate) fn find(&mut self, hash: u64, fits: impl Fn(&T) -> bool) -> Option<T> {
-        let entry = self.entries.get_mut(&hash)?.iter_mut().find(|entry| fits(&entry.value))?;
+        let entry = self.entries.get_mut(&hash)?.iter_mut().rev().find(|entry| fits(&entry.value))?;
         self.clock += 1;
         entry.used = self.clock;
         Some(entry.value.clone())

@@ -108,6 +108,7 @@ impl Prepared {
     /// # Errors
     /// If it needs more memory than it may take.
     pub(crate) fn new(program: &Program, settings: &Settings, donated: &[bool]) -> Result<Self, Error> {
+        super::PLANS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let options = Options { threads: settings.pool.threads(), memory: settings.memory };
         let plan = Plan::donating(Cow::Owned(program.optimize()), &options, donated)?;
         profile::log_plan(&plan);

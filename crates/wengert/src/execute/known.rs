@@ -1,17 +1,18 @@
 //! Programs that were made of others before, with the plans that they run by.
 //!
 //! A driver in a loop records the same Program every time. What is made of it, and its plan, is found by what was
-//! recorded: by types, operations and wiring, and by the user's lines, because errors name them. Numbers that the function
-//! captured are operands, so that the same function finds its plan at new data.
+//! recorded: by types, operations and wiring, and by the user's lines, because errors name them. Arrays that the function
+//! captured are operands, so that the same function finds its plan at new data; plain numbers become operands when they are
+//! seen to vary (`numbers.rs`).
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::cache::{Bounded, Weight};
-use super::{Prepared, Settings};
+use super::{Prepared, Settings, numbers};
 use crate::array::{Array, Type};
 use crate::error::{Error, Line};
-use crate::primitives::{Op, Primitive};
+use crate::primitives::{Literal, Op, Primitive};
 use crate::program::{Builder, FastHasher, Program};
 
 /// What is made of a recorded Program.
@@ -81,6 +82,41 @@ impl Made {
     }
 }
 
+/// What was made of a recorded Program, and the numbers of the recording that are operands of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) made: Arc<Made>,
+    /// Their places are behind the inputs of what was recorded.
+    pub(crate) numbers: Vec<Literal>,
+}
+
+impl Known {
+    /// The results at these inputs of what was recorded, and further ones.
+    ///
+    /// # Errors
+    /// As [`Made::run`].
+    pub(crate) fn run<'a>(
+        &self,
+        inputs: impl Iterator<Item = &'a Array>,
+        more: impl Iterator<Item = &'a Array>,
+    ) -> Result<super::Results, Error> {
+        self.made.prepared()?.run(|list| {
+            list.extend(inputs.map(|input| Some(input.data().clone())));
+            list.extend(self.numbers.iter().map(|&number| Some(numbers::array(number).data().clone())));
+            list.extend(more.map(|input| Some(input.data().clone())));
+        })
+    }
+}
+
+/// Which numbers of a recording are operands of what is made of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Operands {
+    /// Those that were seen to vary: the others fold. For what runs at once.
+    Varying,
+    /// All that can be: what is recorded in turn has one form, and the recording around finds out what varies.
+    All,
+}
+
 /// What is found, with the key that it was found by.
 #[derive(Clone, Debug)]
 struct Found {
@@ -90,7 +126,7 @@ struct Found {
 
 #[derive(Debug)]
 enum Key {
-    Derived { task: Task, leaves: usize, source: Program },
+    Derived { task: Task, leaves: usize, source: Program, which: Operands, operands: Vec<bool> },
     Single { op: Op, types: Vec<Type> },
 }
 
@@ -119,43 +155,79 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `make` makes of a recorded Program whose first inputs are leaves, or what it made before.
+/// What `make` makes of a recorded Program whose first inputs are leaves, or what it made before. `make` is given the
+/// Program with the numbers that are operands as inputs behind its own.
 pub(crate) fn made(
     task: &Task,
     leaves: usize,
     source: &Program,
-    make: impl FnOnce() -> Result<Made, Error>,
-) -> Result<Arc<Made>, Error> {
-    made_in(&DERIVED, task, leaves, source, make)
+    which: Operands,
+    make: impl FnOnce(&Program) -> Result<Made, Error>,
+) -> Result<Known, Error> {
+    made_in(&DERIVED, (task, leaves, which), source, make)
 }
 
 fn made_in(
     cache: &Cache,
-    task: &Task,
-    leaves: usize,
+    (task, leaves, which): (&Task, usize, Operands),
     source: &Program,
-    make: impl FnOnce() -> Result<Made, Error>,
-) -> Result<Arc<Made>, Error> {
+    make: impl FnOnce(&Program) -> Result<Made, Error>,
+) -> Result<Known, Error> {
     let mut hasher = FastHasher::default();
-    (task, leaves, source).hash(&mut hasher);
+    (task, leaves, which).hash(&mut hasher);
+    numbers::hash_structure(source, &mut hasher);
     let hash = hasher.finish();
-    let fits = |found: &Found| match &*found.key {
-        Key::Derived { task: own, leaves: own_leaves, source: program } => {
-            own == task && *own_leaves == leaves && program == source && program.has_lines_of(source)
+    // Whether it was made of a Program that differs in numbers alone, of those that may differ.
+    let fits = |found: &Found, may: &mut dyn FnMut(&[bool], usize) -> bool| match &*found.key {
+        Key::Derived { task: own, leaves: own_leaves, source: program, which: own_which, operands } => {
+            (own, *own_leaves, *own_which) == (task, leaves, which)
+                && numbers::is_same(program, source, &mut |place| may(operands, place))
+                && program.has_lines_of(source)
         }
         Key::Single { .. } => false,
     };
-    if let Some(found) = locked(cache).find(hash, fits) {
-        return Ok(found.made);
+    let found = locked(cache).find(hash, |found| fits(found, &mut |operands, place| operands[place]));
+    if let Some(Found { key, made }) = found {
+        let Key::Derived { operands, .. } = &*key else { unreachable!("it was compared") };
+        return Ok(Known { made, numbers: numbers::values(source, operands) });
     }
+    let operands = match which {
+        Operands::All => numbers::movable(source),
+        Operands::Varying => {
+            let sibling = locked(cache).find(hash, |found| fits(found, &mut |_, _| true));
+            let varying = sibling.map(|sibling| varying(&sibling.key, source));
+            let none = || vec![false; numbers::count(source)];
+            varying.map_or_else(none, |varying| both(&varying, &numbers::movable(source)))
+        }
+    };
     // Nothing is locked meanwhile: it takes long, and may call drivers.
-    let made = Arc::new(make()?);
-    let key = Arc::new(Key::Derived { task: task.clone(), leaves, source: source.clone() });
-    locked(cache).keep(hash, Found { key, made: made.clone() });
-    Ok(made)
+    let made = Arc::new(match operands.contains(&true) {
+        true => make(&numbers::with_inputs(source, &operands))?,
+        false => make(source)?,
+    });
+    let known = Known { made: made.clone(), numbers: numbers::values(source, &operands) };
+    let key = Arc::new(Key::Derived { task: task.clone(), leaves, source: source.clone(), which, operands });
+    locked(cache).keep(hash, Found { key, made });
+    Ok(known)
 }
 
-fn itself(program: &Program) -> Result<Made, Error> {
+/// The numbers in which a Program differs from one of the same structure, and those that differed before.
+fn varying(sibling: &Key, source: &Program) -> Vec<bool> {
+    let Key::Derived { source: program, operands, .. } = sibling else { unreachable!("it was compared") };
+    let mut varying = operands.clone();
+    numbers::is_same(program, source, &mut |place| {
+        varying[place] = true;
+        true
+    });
+    varying
+}
+
+fn both(x: &[bool], y: &[bool]) -> Vec<bool> {
+    x.iter().zip(y).map(|(x, y)| *x && *y).collect()
+}
+
+/// A Program as it is.
+pub(crate) fn itself(program: &Program) -> Result<Made, Error> {
     Ok(Made::new(program.clone()))
 }
 
@@ -164,7 +236,7 @@ fn itself(program: &Program) -> Result<Made, Error> {
 /// # Errors
 /// If there is not enough memory, or an operation fails on its values.
 pub(crate) fn apply<'a>(program: &Program, inputs: impl Iterator<Item = &'a Array>) -> Result<super::Results, Error> {
-    made(&Task::Itself, 0, program, || itself(program))?.run(inputs)
+    made(&Task::Itself, 0, program, Operands::Varying, itself)?.run(inputs, std::iter::empty())
 }
 
 /// The results of a Program that one call of the user's made, whose equations have no lines, so that other calls of the
@@ -177,8 +249,8 @@ pub(crate) fn apply_composite<'a>(
     inputs: impl Iterator<Item = &'a Array>,
     line: Line,
 ) -> Result<super::Results, Error> {
-    let made = made_in(&SINGLE, &Task::Itself, 0, program, || itself(program))?;
-    made.run(inputs).map_err(|error| error.at(Some(line)))
+    let known = made_in(&SINGLE, (&Task::Itself, 0, Operands::Varying), program, itself)?;
+    known.run(inputs, std::iter::empty()).map_err(|error| error.at(Some(line)))
 }
 
 /// The results of one operation, whose plan is kept. Its operands were checked.

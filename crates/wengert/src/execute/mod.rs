@@ -7,6 +7,7 @@ pub(crate) mod engine;
 #[cfg(feature = "engine")]
 mod executor;
 mod known;
+mod numbers;
 #[cfg(not(feature = "engine"))]
 mod plain;
 #[cfg(feature = "engine")]
@@ -18,15 +19,37 @@ pub use compiled::CompiledProgram;
 pub(crate) use executor::{Prepared, Results, Settings};
 #[cfg(feature = "engine")]
 pub use executor::{set_threads, try_set_threads};
-pub(crate) use known::{Made, Task, apply, apply_composite, apply_single, made};
+pub(crate) use known::{Known, Made, Operands, Task, apply, apply_composite, apply_single, itself, made};
 #[cfg(not(feature = "engine"))]
 pub(crate) use plain::{Prepared, Results, Settings};
 pub use reference::reference_steps;
 pub(crate) use reference::{eval, run};
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::array::Array;
 use crate::error::Error;
 use crate::program::Program;
+
+/// How many plans this process has made.
+static PLANS: AtomicU64 = AtomicU64::new(0);
+
+/// How many Programs this process has optimised and planned.
+///
+/// What is called again finds its plan: at new data, and from the third value on of a plain number that it captures.
+///
+/// ```
+/// use wengert::{plans_made, prelude::*};
+/// let x = Tensor::from([1.0, 2.0]);
+/// let slope = |rate: f64| grad(&x, |x| (x.square() * rate).sum()).to_vec();
+/// assert_eq!((slope(0.5), slope(0.25)), (vec![1.0, 2.0], vec![0.5, 1.0]));
+/// let before = plans_made();
+/// assert_eq!(slope(2.0), [4.0, 8.0]);
+/// assert_eq!(plans_made(), before);
+/// ```
+pub fn plans_made() -> u64 {
+    PLANS.load(Ordering::Relaxed)
+}
 
 impl Program {
     /// The results at these inputs: optimised, planned and run, on the threads of the drivers. The plan is kept for the

@@ -38,6 +38,7 @@ impl Prepared {
     /// # Errors
     /// None; planning has some.
     pub(crate) fn new(program: &Program, _settings: &Settings, _donated: &[bool]) -> Result<Self, Error> {
+        super::PLANS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Ok(Prepared { program: program.optimize() })
     }
 

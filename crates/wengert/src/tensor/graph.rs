@@ -17,7 +17,7 @@ pub(crate) use self::active::is_active;
 use super::Tensor;
 use crate::array::{Array, Data, Type};
 use crate::error::{Error, ErrorKind, Line};
-use crate::execute::{self, Made, Task};
+use crate::execute::{self, Known, Made, Operands, Task};
 use crate::primitives::Op;
 use crate::program::{Builder, Program, Value, infer, inline};
 use crate::tape::recording::{Mode, innermost, is_open, line_of_generation};
@@ -307,8 +307,39 @@ pub(crate) fn apply_program(name: &str, program: &Program, operands: &[&Tensor])
     if level(operands).is_some() {
         return build(name, operands, |b, args| Ok(inline(b, program, args)));
     }
-    let made = execute::made(&Task::Itself, 0, program, || Ok(Made::new(program.clone())))?;
-    apply_made(name, &made, operands)
+    let known = execute::made(&Task::Itself, 0, program, Operands::Varying, execute::itself)?;
+    apply_known(name, &known, operands, &[])
+}
+
+/// Which numbers of a recording are to be operands of what is made of it for these operands and further ones.
+pub(crate) fn numbers_for(operands: &[&Tensor], more: &[&Tensor]) -> Operands {
+    let is_recorded = level(operands).is_some() || level(more).is_some();
+    if is_recorded { Operands::All } else { Operands::Varying }
+}
+
+/// Applies what was made of a recording to its operands and to further ones: at once, with the plan that was kept, or
+/// by recording its equations in the innermost level.
+#[track_caller]
+pub(crate) fn apply_known(
+    name: &str,
+    known: &Known,
+    operands: &[&Tensor],
+    more: &[&Tensor],
+) -> Result<Vec<Tensor>, Error> {
+    let all = [operands, more].concat();
+    if level(&all).is_some() {
+        return build(name, &all, |b, args| {
+            let (own, more) = args.split_at(operands.len());
+            let numbers: Vec<Value> = known.numbers.iter().map(|&number| b.op(number, &[])).collect();
+            Ok(inline(b, &known.made.program, &[own, &numbers, more].concat()))
+        });
+    }
+    let line = Location::caller();
+    for operand in all {
+        check_alive(operand, name, line)?;
+    }
+    let results = known.run(numbers(operands), numbers(more)).map_err(|error| error.at(Some(line)))?;
+    Ok(results.into_iter().map(Tensor::from_array).collect())
 }
 
 /// As [`apply_program`], with the plan that was kept.

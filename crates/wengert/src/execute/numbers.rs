@@ -1,0 +1,318 @@
+//! Numbers that vary: real literals of a recorded Program as operands of what is made of it.
+//!
+//! A plain number that a function captures is a literal where it is recorded, so that rewrites see it: `x * 1` is `x`. One
+//! that changes from call to call, a step size or a schedule, would ask for a new plan each time. So Programs that differ
+//! in such literals alone are recognised, and the literals that were seen to differ become inputs, behind the others.
+//!
+//! Every bit stays: a literal may become an input only if what is computed from it and other constants alone moves,
+//! adds, subtracts, multiplies, divides, compares or chooses. These have one right result, whether they are folded or
+//! run. An exponent stays a literal.
+
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+
+use crate::array::{Array, Type};
+use crate::ops::{Binary, Unary};
+use crate::primitives::{Cond, Literal, Op, Recompute};
+use crate::program::{Builder, Eqn, Program, Value, inline};
+
+/// What an equation is here.
+enum Part<'a> {
+    /// A real literal: it has the next number.
+    Number(Literal),
+    /// A region; the numbers in it follow in order.
+    Region(&'a Program),
+    /// A choice of two Programs; the numbers in both follow in order.
+    Choice([&'a Program; 2]),
+    /// Anything else: literals in it are part of the structure.
+    Other,
+}
+
+fn part(eqn: &Eqn) -> Part<'_> {
+    match &eqn.op {
+        Op::Literal(literal @ (Literal::F32(_) | Literal::F64(_))) => Part::Number(*literal),
+        Op::Recompute(region) => Part::Region(&region.program),
+        Op::Cond(cond) if !cond.joint => Part::Choice([&cond.yes, &cond.no]),
+        _ => Part::Other,
+    }
+}
+
+/// Hashes all but the values of numbers.
+pub(super) fn hash_structure(program: &Program, state: &mut impl Hasher) {
+    program.input_types().hash(state);
+    program.outputs().hash(state);
+    for eqn in program.eqns() {
+        match part(eqn) {
+            Part::Number(literal) => discriminant(&literal).hash(state),
+            Part::Region(region) => hash_structure(region, state),
+            Part::Choice(branches) => branches.iter().for_each(|branch| hash_structure(branch, state)),
+            Part::Other => eqn.op.hash(state),
+        }
+        eqn.args.hash(state);
+    }
+}
+
+/// Whether two Programs are equal but for numbers, and for every number that differs `may` says yes: it is asked with the
+/// number's place.
+pub(super) fn is_same(own: &Program, other: &Program, may: &mut impl FnMut(usize) -> bool) -> bool {
+    is_same_from(own, other, &mut 0, may)
+}
+
+fn is_same_from(own: &Program, other: &Program, place: &mut usize, may: &mut impl FnMut(usize) -> bool) -> bool {
+    let is_alike = own.types == other.types
+        && own.inputs().len() == other.inputs().len()
+        && own.outputs() == other.outputs()
+        && own.eqns().len() == other.eqns().len();
+    is_alike
+        && own.eqns().iter().zip(other.eqns()).all(|(a, b)| {
+            let same = match (part(a), part(b)) {
+                (Part::Number(x), Part::Number(y)) => {
+                    let number = *place;
+                    *place += 1;
+                    x == y || (x.dtype() == y.dtype() && may(number))
+                }
+                (Part::Region(x), Part::Region(y)) => is_same_from(x, y, place, may),
+                (Part::Choice(x), Part::Choice(y)) => x.iter().zip(y).all(|(x, y)| is_same_from(x, y, place, may)),
+                (Part::Other, Part::Other) => a.op == b.op,
+                _ => false,
+            };
+            same && a.args == b.args
+        })
+}
+
+/// The values of the marked numbers, in order.
+pub(super) fn values(program: &Program, marked: &[bool]) -> Vec<Literal> {
+    let mut all = Vec::new();
+    collect(program, &mut all);
+    all.into_iter().zip(marked).filter(|(_, marked)| **marked).map(|(literal, _)| literal).collect()
+}
+
+/// How many numbers there are.
+pub(super) fn count(program: &Program) -> usize {
+    let mut all = Vec::new();
+    collect(program, &mut all);
+    all.len()
+}
+
+fn collect(program: &Program, numbers: &mut Vec<Literal>) {
+    for eqn in program.eqns() {
+        match part(eqn) {
+            Part::Number(literal) => numbers.push(literal),
+            Part::Region(region) => collect(region, numbers),
+            Part::Choice(branches) => branches.iter().for_each(|branch| collect(branch, numbers)),
+            Part::Other => {}
+        }
+    }
+}
+
+/// A number as an array.
+pub(super) fn array(literal: Literal) -> Array {
+    match literal {
+        Literal::Bool(x) => Array::scalar(x),
+        Literal::I64(x) => Array::scalar(x),
+        Literal::F32(x) => Array::scalar(x),
+        Literal::F64(x) => Array::scalar(x),
+    }
+}
+
+/// For every number, whether it may become an input without a bit changing.
+pub(super) fn movable(program: &Program) -> Vec<bool> {
+    let mut constant = vec![false; program.types.len()];
+    for eqn in program.eqns() {
+        let is_constant = match eqn.op {
+            Op::Literal(_) => true,
+            _ => !eqn.args.is_empty() && eqn.args.iter().all(|arg| constant[arg.index()]),
+        };
+        eqn.outs().for_each(|out| constant[out.index()] = is_constant);
+    }
+    // From the back: whether everything that is computed from a constant, and from constants alone, is exact.
+    let mut fits = vec![true; program.types.len()];
+    for eqn in program.eqns().iter().rev() {
+        let behind = eqn.outs().all(|out| !constant[out.index()] || fits[out.index()]);
+        if !(is_exact(&eqn.op) && behind) {
+            eqn.args.iter().for_each(|arg| fits[arg.index()] = false);
+        }
+    }
+    let mut marks = Vec::new();
+    for eqn in program.eqns() {
+        match part(eqn) {
+            Part::Number(_) => marks.push(fits[eqn.first.index()]),
+            Part::Region(region) => marks.extend(movable(region)),
+            Part::Choice(branches) => branches.iter().for_each(|branch| marks.extend(movable(branch))),
+            Part::Other => {}
+        }
+    }
+    marks
+}
+
+/// Whether an operation and its derivative give one right result of a constant and anything.
+fn is_exact(op: &Op) -> bool {
+    match op {
+        Op::Unary(op) => matches!(op, Unary::Neg | Unary::Detach),
+        Op::Binary(op) => {
+            matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Max | Binary::Min)
+        }
+        Op::Compare(_)
+        | Op::Select(_)
+        | Op::Broadcast(_)
+        | Op::Reshape(_)
+        | Op::Permute(_)
+        | Op::Reverse(_)
+        | Op::Slice(_)
+        | Op::Pad(_)
+        | Op::Concat(_) => true,
+        _ => false,
+    }
+}
+
+/// The Program with the marked numbers as inputs behind its own.
+pub(super) fn with_inputs(program: &Program, marked: &[bool]) -> Program {
+    lifted(program, &mut marked.iter().copied())
+}
+
+fn lifted(program: &Program, marked: &mut impl Iterator<Item = bool>) -> Program {
+    let mut b = Builder::new();
+    let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
+    for (ty, name) in program.input_types().iter().zip(program.input_names()) {
+        values.push(b.input(name, ty.clone()));
+    }
+    for eqn in program.eqns() {
+        let mut args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
+        b.line = eqn.line;
+        match part(eqn) {
+            Part::Number(_) if marked.next() == Some(true) => {
+                values.push(b.input("", program.ty(eqn.first).clone()));
+            }
+            Part::Region(region) => {
+                let inner = lifted(region, marked);
+                let more = &inner.input_types()[region.input_types().len()..];
+                args.extend(more.iter().map(|ty| b.input("", ty.clone())));
+                values.extend(b.ops(Recompute::new(inner), &args));
+            }
+            Part::Choice(branches) => {
+                let [yes, no] = branches.map(|branch| lifted(branch, marked));
+                // The first operand is the condition.
+                let own = args.len() - 1;
+                let [of_yes, of_no] = [&yes, &no].map(|branch| branch.input_types()[own..].to_vec());
+                args.extend(of_yes.iter().chain(&of_no).map(|ty| b.input("", ty.clone())));
+                let (yes, no) = (widened(&yes, own, &[], &of_no), widened(&no, own, &of_yes, &[]));
+                values.extend(b.ops(Cond::new(yes, no), &args));
+            }
+            Part::Number(_) | Part::Other => values.extend(b.ops(eqn.op.clone(), &args)),
+        }
+    }
+    let outputs: Vec<Value> = program.outputs().iter().map(|output| values[output.index()]).collect();
+    b.finish(&outputs)
+}
+
+/// A branch with inputs that the other one takes, before those from place `own` on and behind them.
+fn widened(branch: &Program, own: usize, before: &[Type], behind: &[Type]) -> Program {
+    let types = branch.input_types();
+    let mut b = Builder::new();
+    let input = |b: &mut Builder, ty: &Type| b.input("", ty.clone());
+    let mut args: Vec<Value> = types[..own].iter().map(|ty| input(&mut b, ty)).collect();
+    before.iter().for_each(|ty| {
+        input(&mut b, ty);
+    });
+    args.extend(types[own..].iter().map(|ty| input(&mut b, ty)));
+    behind.iter().for_each(|ty| {
+        input(&mut b, ty);
+    });
+    let outs = inline(&mut b, branch, &args);
+    b.finish(&outs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What differs between two Programs, and which numbers of the first may become inputs.
+    fn compared(own: &str, other: &str) -> (bool, Vec<usize>, Vec<bool>) {
+        let (own, other): (Program, Program) = (own.parse().unwrap(), other.parse().unwrap());
+        let mut differing = Vec::new();
+        let same = is_same(&own, &other, &mut |place| {
+            differing.push(place);
+            true
+        });
+        let hash = |program: &Program| {
+            let mut hasher = crate::program::FastHasher::default();
+            hash_structure(program, &mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(hash(&own) == hash(&other), same);
+        (same, differing, movable(&own))
+    }
+
+    fn program(body: &str) -> String {
+        format!("program(v0: f64[]) {{ {body} }}")
+    }
+
+    #[test]
+    fn programs_are_the_same_but_for_numbers() {
+        let scaled = |a: &str, b: &str| {
+            program(&format!(
+                "v1: f64[] = constant[value={a}]; v2: f64[] = constant[value={b}]; v3: f64[] = mul v0 v1
+                 v4: f64[] = pow v3 v2; return v4"
+            ))
+        };
+        // The exponent may not move.
+        assert_eq!(compared(&scaled("1f64", "2f64"), &scaled("3f64", "2f64")), (true, vec![0], vec![true, false]));
+        assert_eq!(compared(&scaled("1f64", "2f64"), &scaled("1f64", "2f64")).1, []);
+        assert_eq!(compared(&scaled("1f64", "2f64"), &scaled("3f64", "0.5f64")).1, [0, 1]);
+        // -0 is not 0.
+        assert_eq!(compared(&scaled("0f64", "2f64"), &scaled("-0f64", "2f64")).1, [0]);
+        let other = program("v1: f64[] = constant[value=1f64]; v2: f64[] = add v0 v1; return v2");
+        assert!(!compared(&scaled("1f64", "2f64"), &other).0);
+    }
+
+    #[test]
+    fn what_a_transcendental_function_of_constants_needs_stays() {
+        let through = |op: &str| {
+            let text = program(&format!(
+                "v1: f64[] = constant[value=2f64]; v2: f64[] = neg v1; v3: f64[] = {op} v2; v4: f64[] = mul v0 v3
+                 return v4"
+            ));
+            compared(&text, &text).2
+        };
+        assert_eq!((through("neg"), through("exp")), (vec![true], vec![false]));
+    }
+
+    #[test]
+    fn regions_take_their_numbers_as_operands() {
+        let text = |c: &str| {
+            program(&format!(
+                "v1: f64[] = recompute[program=program(v0: f64[]) {{ v1: f64[] = constant[value={c}]
+                 v2: f64[] = mul v0 v1; return v2 }}] v0
+                 v2: f64[] = constant[value=7f64]; v3: f64[] = add v1 v2; return v3"
+            ))
+        };
+        let (same, differing, movable) = compared(&text("2f64"), &text("3f64"));
+        assert_eq!((same, differing, movable), (true, vec![0], vec![true, true]));
+        let source: Program = text("2f64").parse().unwrap();
+        let lifted = with_inputs(&source, &[true, false]);
+        assert_eq!(values(&source, &[true, false]), [Literal::F64(2.0)]);
+        assert_eq!(lifted.input_types().len(), 2);
+        let out = lifted.run_reference(&[Array::scalar(5.0), Array::scalar(3.0)]).unwrap();
+        assert_eq!(out[0].to_f64(), [22.0]);
+    }
+
+    #[test]
+    fn branches_take_the_numbers_of_both() {
+        let text = "program(v0: bool[], v1: f64[]) {
+          v2: f64[] = cond[yes=program(v0: f64[]) { v1: f64[] = constant[value=2f64]; v2: f64[] = mul v0 v1; return v2 },
+            no=program(v0: f64[]) { v1: f64[] = constant[value=7f64]; v2: f64[] = sub v0 v1; return v2 }] v0 v1
+          return v2 }";
+        let source: Program = text.parse().unwrap();
+        for marked in [[true, true], [true, false], [false, true]] {
+            let lifted = with_inputs(&source, &marked);
+            let numbers = [Array::scalar(3.0), Array::scalar(10.0)];
+            for (choice, wanted) in
+                [(true, [3.0, 2.0][usize::from(!marked[0])] * 5.0), (false, 5.0 - [10.0, 7.0][usize::from(!marked[1])])]
+            {
+                let mut args = vec![Array::scalar(choice), Array::scalar(5.0)];
+                args.extend(numbers.iter().zip(marked).filter(|(_, marked)| *marked).map(|(number, _)| number.clone()));
+                assert_eq!(lifted.run_reference(&args).unwrap()[0].to_f64(), [wanted], "{marked:?} {choice}");
+            }
+        }
+    }
+}
