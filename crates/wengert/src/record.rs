@@ -51,7 +51,7 @@ where
         limit: PATHS,
         state: Mutex::new(State { paths: Vec::new(), recordings: 0, scratch: Vec::new() }),
     };
-    let path = recorded.fresh_path(&point);
+    let path = recorded.fresh_path(Location::caller(), &point);
     recorded.lock().paths.push(path);
     recorded
 }
@@ -138,7 +138,12 @@ where
     /// The value at `x`, or that a guard of a strict function flipped.
     #[track_caller]
     pub fn try_value<X: Tree<Leaf: Scalar>>(&self, x: X) -> Result<O::Each<X::Leaf>, GuardFlipped> {
-        let (path, mut results) = self.compute(&x, &[], &Task::Value)?;
+        self.value_at(Location::caller(), x)
+    }
+
+    /// As [`try_value`](Recorded::try_value), asked for at this line.
+    fn value_at<X: Tree<Leaf: Scalar>>(&self, line: Line, x: X) -> Result<O::Each<X::Leaf>, GuardFlipped> {
+        let (path, mut results) = self.compute(line, &x, &[], &Task::Value)?;
         Ok(path.output.each(&mut || next(&mut results)))
     }
 
@@ -151,7 +156,7 @@ where
     ) -> (O::Each<X::Leaf>, O::Each<X::Leaf>) {
         let tangent = leaves(&tangent);
         check_size("jvp", "tangent", self.size, tangent.len());
-        let (path, mut results) = or_panic(self.compute(&x, &tangent, &Task::Jvp));
+        let (path, mut results) = or_panic(self.compute(Location::caller(), &x, &tangent, &Task::Jvp));
         let y = path.output.each(&mut || next(&mut results));
         (y, path.output.each(&mut || next(&mut results)))
     }
@@ -160,14 +165,14 @@ where
     #[track_caller]
     pub fn vjp<X: Tree<Leaf: Scalar>>(&self, x: X, cotangent: impl Tree<Leaf = X::Leaf>) -> X::Grad {
         let cotangent = leaves(&cotangent);
-        let (_, mut results) = or_panic(self.compute(&x, &cotangent, &Task::Pull));
+        let (_, mut results) = or_panic(self.compute(Location::caller(), &x, &cotangent, &Task::Pull));
         x.grad(&mut || next(&mut results))
     }
 
     /// The Jacobian; forward if there are at most as many inputs as outputs, else backward.
     #[track_caller]
     pub fn jacobian<X: Tree<Leaf: Scalar>>(&self, x: X) -> O::Each<X::Grad> {
-        let (path, mut results) = or_panic(self.compute(&x, &[], &Task::Jacobian));
+        let (path, mut results) = or_panic(self.compute(Location::caller(), &x, &[], &Task::Jacobian));
         path.output.each(&mut || x.grad(&mut || next(&mut results)))
     }
 
@@ -184,23 +189,24 @@ where
                 let mut outputs = results.outputs.iter();
                 path.output.each(&mut || *outputs.next().expect("one per output"))
             },
-            |x| self.value(x),
+            |line, x| or_panic(self.value_at(line, x)),
         )
     }
 
     /// `take` of every point on the path used last, in groups; where that path is not valid, or
-    /// depends on an outer recording, `alone` of the point.
+    /// depends on an outer recording, `alone` of the point, with the line of the call.
     #[track_caller]
     fn many<X: Tree<Leaf = f64>, G>(
         &self,
         points: &[X],
         ask: Ask,
         take: impl Fn(&Path<O>, &X, &Results<'_>) -> G,
-        alone: impl Fn(&X) -> G,
+        alone: impl Fn(Line, &X) -> G,
     ) -> Vec<G> {
+        let line = Location::caller();
         let mut results = Vec::with_capacity(points.len());
         self.for_each(points, ask, |path, point, numbers| {
-            results.push(numbers.map_or_else(|| alone(point), |numbers| take(path, point, &numbers)));
+            results.push(numbers.map_or_else(|| alone(line, point), |numbers| take(path, point, &numbers)));
         });
         results
     }
@@ -240,22 +246,22 @@ where
     #[track_caller]
     fn compute<X: Tree<Leaf: Scalar>>(
         &self,
+        line: Line,
         x: &X,
         directions: &[X::Leaf],
         task: &Task,
     ) -> Result<OnPath<O, std::vec::IntoIter<X::Leaf>>, GuardFlipped> {
         let point = leaves(x);
         check_size("a recorded function", "point", self.size, point.len());
-        let line = Location::caller();
         let (path, results) =
-            self.on_path(&point, |path| X::Leaf::replay(&path.trace, line, &point, directions, task).ok())?;
+            self.on_path(line, &point, |path| X::Leaf::replay(&path.trace, line, &point, directions, task).ok())?;
         Ok((path, results.into_iter()))
     }
 
     /// `run` on the first path that is valid at the point, recording a new one if none is.
-    #[track_caller]
     fn on_path<S: Sealed + Copy, R>(
         &self,
+        line: Line,
         point: &[S],
         mut run: impl FnMut(&Path<O>) -> Option<R>,
     ) -> Result<OnPath<O, R>, GuardFlipped> {
@@ -272,7 +278,7 @@ where
             return Err(GuardFlipped { line: self.line });
         }
         let plain: Vec<f64> = point.iter().map(|leaf| leaf.plain()).collect();
-        let path = self.fresh_path(&plain);
+        let path = self.fresh_path(line, &plain);
         let result = run(&path).expect("a fresh recording is valid where it was made");
         let mut state = self.lock();
         state.paths.insert(0, path.clone());
@@ -288,10 +294,9 @@ where
         }
     }
 
-    /// Runs and records the function at a point.
-    #[track_caller]
-    fn fresh_path(&self, point: &[f64]) -> Arc<Path<O>> {
-        let scope = Scope::open(Mode::Replay);
+    /// Runs and records the function at a point, for a call at this line.
+    fn fresh_path(&self, line: Line, point: &[f64]) -> Arc<Path<O>> {
+        let scope = Scope::open_at(Mode::Replay, line);
         let mut numbers = point.iter();
         let mut inputs = scope.inputs();
         let vars = self.shape.vars(&mut |_| inputs.input(*numbers.next().expect("one per leaf")));
@@ -317,10 +322,15 @@ where
     /// The gradient at `x`, or that a guard of a strict function flipped.
     #[track_caller]
     pub fn try_grad<X: Tree<Leaf: Scalar>>(&self, x: X) -> Result<X::Grad, GuardFlipped> {
+        self.grad_at(Location::caller(), x)
+    }
+
+    /// As [`try_grad`](Recorded::try_grad), asked for at this line.
+    #[track_caller]
+    fn grad_at<X: Tree<Leaf: Scalar>>(&self, line: Line, x: X) -> Result<X::Grad, GuardFlipped> {
         let point = leaves(&x);
         check_size("a recorded function", "point", self.size, point.len());
-        let line = Location::caller();
-        let (_, gradient) = self.on_path(&point, |path| match X::Leaf::as_plain(&point) {
+        let (_, gradient) = self.on_path(line, &point, |path| match X::Leaf::as_plain(&point) {
             Some(numbers) if path.trace.captures.is_empty() => {
                 let mut scratch = self.borrow_scratch();
                 let gradient = replay::run(path, &mut scratch, numbers, Ask::Gradient, |results| {
@@ -343,14 +353,20 @@ where
     /// The value and the gradient at `x`.
     #[track_caller]
     pub fn value_and_grad<X: Tree<Leaf: Scalar>>(&self, x: X) -> (X::Leaf, X::Grad) {
-        let (_, mut results) = or_panic(self.compute(&x, &[], &Task::Gradient));
+        self.value_and_grad_at(Location::caller(), x)
+    }
+
+    /// As [`value_and_grad`](Recorded::value_and_grad), asked for at this line.
+    #[track_caller]
+    fn value_and_grad_at<X: Tree<Leaf: Scalar>>(&self, line: Line, x: X) -> (X::Leaf, X::Grad) {
+        let (_, mut results) = or_panic(self.compute(line, &x, &[], &Task::Gradient));
         (next(&mut results), x.grad(&mut || next(&mut results)))
     }
 
     /// The Hessian at `x`.
     #[track_caller]
     pub fn hessian<X: Tree<Leaf: Scalar>>(&self, x: X) -> X::Each<X::Grad> {
-        let (_, mut results) = or_panic(self.compute(&x, &[], &Task::Hessian));
+        let (_, mut results) = or_panic(self.compute(Location::caller(), &x, &[], &Task::Hessian));
         x.each(&mut || x.grad(&mut || next(&mut results)))
     }
 
@@ -359,7 +375,7 @@ where
     pub fn hvp<X: Tree<Leaf: Scalar>>(&self, x: X, vector: impl Tree<Leaf = X::Leaf>) -> X::Grad {
         let vector = leaves(&vector);
         check_size("hvp", "vector", self.size, vector.len());
-        let (_, mut results) = or_panic(self.compute(&x, &vector, &Task::Hvp));
+        let (_, mut results) = or_panic(self.compute(Location::caller(), &x, &vector, &Task::Hvp));
         x.grad(&mut || next(&mut results))
     }
 
@@ -367,7 +383,12 @@ where
     /// [`value_many`](Recorded::value_many).
     #[track_caller]
     pub fn grad_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<X::Grad> {
-        self.many(points, Ask::Gradient, |_, x, results| gradient_of(x, results), |x| self.grad(x))
+        self.many(
+            points,
+            Ask::Gradient,
+            |_, x, results| gradient_of(x, results),
+            |line, x| or_panic(self.grad_at(line, x)),
+        )
     }
 
     /// Calls `visit` with the number, the value and the gradient's leaves of every point: as
@@ -385,12 +406,12 @@ where
     /// ```
     #[track_caller]
     pub fn for_each_grad<X: Tree<Leaf = f64>>(&self, points: &[X], mut visit: impl FnMut(usize, f64, &[f64])) {
-        let mut number = 0;
+        let (line, mut number) = (Location::caller(), 0);
         self.for_each(points, Ask::Gradient, |_, point, numbers| {
             match numbers {
                 Some(numbers) => visit(number, numbers.outputs[0], numbers.partials),
                 None => {
-                    let (_, results) = or_panic(self.compute(point, &[], &Task::Gradient));
+                    let (_, results) = or_panic(self.compute(line, point, &[], &Task::Gradient));
                     visit(number, results.as_slice()[0], &results.as_slice()[1..]);
                 }
             }
@@ -405,7 +426,7 @@ where
             points,
             Ask::Gradient,
             |_, x, results| (results.outputs[0], gradient_of(x, results)),
-            |x| self.value_and_grad(x),
+            |line, x| self.value_and_grad_at(line, x),
         )
     }
 }

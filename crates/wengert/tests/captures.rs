@@ -260,6 +260,42 @@ fn a_plain_result_that_depends_on_an_outer_variable_names_both_lines() {
     assert_eq!(grad(3.0, |x| x * grad(x, |y| x * y)), 6.0);
 }
 
+/// What the drivers of many points give for the inner function at ten points, more than are evaluated together, as one
+/// number.
+const MANY: [&str; 4] = ["value_many", "grad_many", "value_and_grad_many", "for_each_grad"];
+
+fn combined_at_many(driver: &str, c: Var) -> f64 {
+    let points: Vec<[f64; 2]> = (0..10).map(|k| [Y[0] + 0.1 * f64::from(k), Y[1]]).collect();
+    let recorded = record([0.7, -0.2], |y| inner(y, c));
+    match driver {
+        "value_many" => recorded.value_many(&points).iter().sum(),
+        "grad_many" => recorded.grad_many(&points).iter().map(|[first, second]| first + second).sum(),
+        "value_and_grad_many" => recorded.value_and_grad_many(&points).iter().map(|(value, g)| value + g[0]).sum(),
+        _ => {
+            let mut sum = 0.0;
+            recorded.for_each_grad(&points, |_, value, g| sum += value + g[1]);
+            sum
+        }
+    }
+}
+
+#[test]
+fn many_points_of_a_recording_that_captures_an_outer_variable_name_both_lines() {
+    for driver in MANY {
+        let outer = line!() + 1;
+        let text = message(|| grad(C, |c| c * combined_at_many(driver, c)))
+            .unwrap_or_else(|| panic!("{driver}: the numbers are silently constant"));
+        assert_eq!(text.matches("captures.rs:").count(), 2, "{driver}: {text}");
+        assert!(text.contains(&format!("captures.rs:{outer}:")), "{driver}: {text}");
+        // A variable of a recording that is not differentiated in between, and a capture that is a number.
+        assert!(message(|| twice(|a, b| b * combined_at_many(driver, a))).is_some(), "{driver}: silently constant");
+        close(driver, grad(C, |c| c * combined_at_many(driver, lift(C))), combined_at_many(driver, lift(C)));
+    }
+    // What is asked for does not depend on the variable, or nothing does.
+    assert_eq!(grad(2.0, |c| c * record(1.0, |y| y * y + c).grad_many(&[3.0, 4.0])[1]), 8.0);
+    assert_eq!(grad(2.0, |c| c * record(1.0, |y| y * y + c.floor()).value_many(&[3.0])[0]), 11.0);
+}
+
 #[test]
 fn only_what_is_asked_for_must_not_depend() {
     // the gradient of y² + c does not depend on c, nor do the second derivatives of y² + c y

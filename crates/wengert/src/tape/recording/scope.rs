@@ -20,7 +20,11 @@ impl Scope {
     /// Opens a level on top of the current one.
     #[track_caller]
     pub(crate) fn open(mode: Mode) -> Self {
-        let line = Location::caller();
+        Scope::open_at(mode, Location::caller())
+    }
+
+    /// As [`open`](Self::open), for a driver called at this line.
+    pub(crate) fn open_at(mode: Mode, line: Line) -> Self {
         LIST.with_borrow_mut(|list| {
             TAPE.with(|tape| {
                 let outer = list.levels.last().map_or(Mode::Once, |level| level.mode);
