@@ -137,3 +137,35 @@ fn many_gradients_in_one_process_keep_the_list_small() {
     }
     assert_eq!(tape_size(1.0, |x| x * x).records, 2);
 }
+
+#[test]
+fn a_quotient_by_a_constant_is_divided_in_every_mode() {
+    let mut state = 11u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        0.5 + (state >> 11) as f64 / (1u64 << 52) as f64
+    };
+    let mut differing = 0;
+    for _ in 0..200 {
+        let (x, c, k) = (next(), next(), next());
+        // The reciprocal, multiplied, would often be another number.
+        differing += usize::from(k * (1.0 / c) != k / c && x * (1.0 / c) != x / c);
+        let f = |x: Var| (x / c) * k;
+        let (value, slope) = ((x / c) * k, k / c);
+        assert_eq!(value_and_grad(x, f), (value, slope), "x / {c} * {k} at {x}");
+        assert_eq!(jvp(x, k, |x| x / c), (x / c, k / c));
+        assert_eq!(wengert::vjp(x, |x| x / c).1.pull(k), k / c);
+        // Backwards by one result, and forwards by two inputs, where the slopes meet in the other order.
+        assert_eq!(jacobian([x, x], |[x, _]| [f(x)]), [[slope, 0.0]]);
+        let forward = (1.0 / c) * k;
+        assert_eq!(jacobian([x, x], |[x, y]| [f(x), f(y), f(x)]), [[forward, 0.0], [0.0, forward], [forward, 0.0]]);
+        // f f, of which the second derivative is two products of slopes.
+        assert_eq!(hessian(x, |x| (x / c) * (x / c)), 2.0 * ((1.0 / c) / c), "(x / {c})^2");
+        let recorded = record(1.0, f);
+        assert_eq!((recorded.value(x), recorded.grad(x)), (value, slope));
+        assert_eq!(recorded.jvp(x, 1.0), (value, (1.0 / c) * k));
+        let many = recorded.value_and_grad_many(&[x; 9]);
+        assert!(many.iter().all(|one| *one == (value, slope)), "{many:?}");
+    }
+    assert!(differing > 20, "{differing}");
+}
