@@ -213,3 +213,66 @@ fn what_others_need_of_a_part_is_stored_and_parts_wait_for_one_another() {
         &z * y.slice((.., 0..9)) + z.sum_over(0)
     });
 }
+
+/// Two numbers of every point, made in a way that lanes are good at.
+fn mixed(x: &Tensor) -> Tensor {
+    let parts = Tensor::concat(&[&quaternions(&x.slice(..12)), &x.slice(..3).square()], 0);
+    matrices(&Tensor::concat(&[&parts.slice(..9), &x.slice(..3)], 0))
+}
+
+/// Products and differences of two arrays of numbers at every point, which lanes are good at.
+fn both(a: &Tensor, b: &Tensor) -> Tensor {
+    let joined = vmap((a, b), |(a, b)| Tensor::concat(&[&(&a * &b), &(&a - &b).slice(..3)], 0));
+    vmap(&joined, |x| mixed(&x))
+}
+
+#[test]
+fn elements_of_another_point_are_those_of_that_point() {
+    for count in [64, 65, 200] {
+        let x = points(count);
+        // The point across, the next one, and the next but of fewer.
+        check("reversed points", Agreement::Rounding, &x, |x| {
+            let y = vmap(x, |x| mixed(&x));
+            both(&y, &y.flip(0))
+        });
+        check("shifted points", Agreement::Rounding, &x, |x| {
+            let y = vmap(x, |x| mixed(&x));
+            both(&y, &Tensor::concat(&[&y.slice(1..), &y.slice(..1)], 0))
+        });
+        check("some points of many", Agreement::Rounding, &x, |x| {
+            let y = vmap(x, |x| mixed(&x));
+            both(&y.slice(..count as isize - 1), &y.slice(1..))
+        });
+    }
+}
+
+#[test]
+fn points_that_are_turned_into_numbers_are_not_points() {
+    for count in [64, 100] {
+        let x = points(count);
+        check("points turned into numbers", Agreement::Rounding, &x, |x| {
+            let y = vmap(x, |x| mixed(&x));
+            let square = y.matmul(&y.t());
+            let crossed = &square * 0.01 + square.t() * square.sin();
+            both(&crossed.slice((.., ..9)), &crossed.t().slice((.., ..9)))
+        });
+    }
+}
+
+#[test]
+fn a_slice_that_begins_in_the_middle_of_the_points_is_of_other_points() {
+    for count in [64, 100, 200] {
+        let x = points(count);
+        check("points from the middle", Agreement::Rounding, &x, |x| {
+            // The points lie last.
+            let rows = x.t();
+            let row = |k: isize| rows.slice(k);
+            let sums: Vec<Tensor> = (0..9).map(|k| row(k) * row(k + 1) + row(k + 2).square() * row(0)).collect();
+            let all = Tensor::stack(&sums.iter().collect::<Vec<_>>(), 0);
+            let half = count as isize / 2;
+            let crossing = all.flatten().slice(half..half + 4 * count as isize).reshape(&[4, count as isize]);
+            let parts: Vec<Tensor> = (0..4).map(|k| crossing.slice(k) * &sums[k as usize] - row(k) * 0.5).collect();
+            Tensor::stack(&parts.iter().collect::<Vec<_>>(), 0)
+        });
+    }
+}
