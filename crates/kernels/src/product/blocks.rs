@@ -1,14 +1,15 @@
 //! A product in blocks of registers, without packing what is in order and without allocating.
 //!
 //! The result is cut into stripes of two vectors, and these into blocks of a few rows. A block is
-//! summed over k in registers, in the order of k, so an element has the same bits wherever it lies
-//! in the result. The right operand is read in place if its rows are contiguous and near each other;
-//! otherwise, and at the right edge, its next [`DEPTH`] rows are gathered into a panel on the stack
-//! and filled up with zeros, of which nothing comes to light.
+//! summed over the next [`DEPTH`] of k in registers, in their order, from zero, and the sums are added
+//! up, so an element has the same bits wherever it lies in the result. The right operand is read in
+//! place if its rows are contiguous and near each other; otherwise, and at the right edge, these rows
+//! are gathered into a panel on the stack and filled up with zeros, of which nothing comes to light.
 //!
 //! The shape of the blocks is that of the usual kernels of matrix products (Goto and van de Geijn,
 //! Anatomy of high-performance matrix multiplication, 2008).
 
+use super::DEPTH;
 use super::number::{Number, Task, View};
 use super::registers::{Lanes, Vector, prefetch};
 use crate::arena::LINE;
@@ -18,8 +19,6 @@ use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Rows of the right operand that a panel holds: 16 KiB at 128 bytes a row.
-const DEPTH: usize = 128;
 /// Rows of the left operand that all stripes read before the next ones: 120 KiB of the second cache at most. Whole blocks of
 /// every level.
 const ROWS_AT_ONCE: usize = 120;

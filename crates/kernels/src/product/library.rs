@@ -4,6 +4,8 @@
 //! [`level`](crate::level) has its say, we choose: the function below it takes the vectors as an
 //! argument. At the baseline of x86-64 it has scalar code only, and is not asked.
 //!
+//! Its kernels for small results of long rows and columns add up in another order, and are left out.
+//!
 //! # What it allocates
 //!
 //! Read in `gemm-common` 0.19, `gemm.rs`, and counted in `tests/product_memory.rs`: each call
@@ -114,30 +116,12 @@ macro_rules! library {
                     (level, <V4 as MixedSimd<$float, $float, $float, $float>>::try_new())
                 {
                     const ROWS: usize = v4::MR_DIV_N * V4_LANES;
-                    let function = gemm_basic_generic::<
-                        V4,
-                        $float,
-                        V4_LANES,
-                        ROWS,
-                        { v4::NR },
-                        { v4::MR_DIV_N },
-                        { v4::H_M },
-                        { v4::H_N },
-                    >;
-                    call!(task, $float, function, (simd), (|a, b, c| a * b + c, &v4::UKR, &v4::H_UKR, false))
+                    let function = gemm_basic_generic::<V4, $float, V4_LANES, ROWS, { v4::NR }, { v4::MR_DIV_N }, 0, 0>;
+                    call!(task, $float, function, (simd), (|a, b, c| a * b + c, &v4::UKR, &[], false))
                 } else if let Some(simd) = <V3 as MixedSimd<$float, $float, $float, $float>>::try_new() {
                     const ROWS: usize = v3::MR_DIV_N * V3_LANES;
-                    let function = gemm_basic_generic::<
-                        V3,
-                        $float,
-                        V3_LANES,
-                        ROWS,
-                        { v3::NR },
-                        { v3::MR_DIV_N },
-                        { v3::H_M },
-                        { v3::H_N },
-                    >;
-                    call!(task, $float, function, (simd), (|a, b, c| a * b + c, &v3::UKR, &v3::H_UKR, false))
+                    let function = gemm_basic_generic::<V3, $float, V3_LANES, ROWS, { v3::NR }, { v3::MR_DIV_N }, 0, 0>;
+                    call!(task, $float, function, (simd), (|a, b, c| a * b + c, &v3::UKR, &[], false))
                 } else {
                     super::super::blocks::$float(task, level);
                 }
@@ -162,7 +146,11 @@ macro_rules! library {
             }
 
             /// Runs a task in order.
-            pub(in super::super) fn run(task: Task<$float>, _level: Level) {
+            pub(in super::super) fn run(task: Task<$float>, level: Level) {
+                let [m, _, n] = task.dims;
+                if task.a.strides[1] == 1 && task.b.strides[0] == 1 && m * n <= 256 {
+                    return super::super::blocks::$float(task, level);
+                }
                 let function = $library::gemm::$float::get_gemm_fn();
                 call!(task, $float, function, (), ());
             }

@@ -1,10 +1,15 @@
 //! Products of matrices, with any strides, over a pool of threads.
 //!
-//! Three ways lead to a result; shape and strides alone decide which:
+//! Three ways lead to a result:
 //!
 //! - a matrix times a vector is limited by memory, and is read in the order in which it lies;
 //! - a small product is summed in blocks of registers, which needs no packing and no memory;
 //! - the others are given to the library `gemm`, on one thread for each tile of the result.
+//!
+//! The first is taken by shape alone. Between the others strides decide too, and they give the same
+//! bits: both sum [`DEPTH`] products in their order from zero, and add up these sums in their order.
+//! So the bits of an element depend on its row, its column and the level, never on how operands and
+//! results lie, nor on the other rows and columns of its matrix or on the batch.
 //!
 //! A large result is cut into tiles, and many small products into groups, **by shape alone**, so
 //! that its bits are the same on any number of threads. They are not the same on every
@@ -46,6 +51,10 @@ mod registers;
 mod tests;
 pub mod tile;
 mod vector;
+
+/// Products that are summed at once, from zero: 32 KiB of a panel at 128 bytes a row. The library sums as many as it is given,
+/// up to 512.
+const DEPTH: usize = 256;
 
 /// Multiply-adds from which a product is worth several threads: about 5 microseconds of one.
 const PAYS: usize = 1 << 19;
@@ -381,7 +390,7 @@ impl Method {
         let [_, k, n] = task.dims;
         let packed = if task.b.strides[1] == 1 { Packed::InPlace } else { Packed::Gathered };
         // In order, a product with one row or one column has one column.
-        if n == 1 {
+        if n == 1 && k > 0 {
             Method::Vector
         } else if k == 0 || task.work() <= small(packed, n) || !T::has_library(level) {
             Method::Blocks
@@ -394,7 +403,22 @@ impl Method {
         match self {
             Method::Vector => vector::run(task, level),
             Method::Blocks => T::blocks(task, level),
-            Method::Library => T::library(task, level),
+            Method::Library => by_library(task, level),
+        }
+    }
+}
+
+/// A task by the library, as many products at once as the blocks sum. It has loops of its own, with sums of their own, for
+/// single rows and columns and for one product or two: those are the blocks'.
+fn by_library<T: Product>(task: Task<T>, level: Level) {
+    let [m, k, n] = task.dims;
+    for p in (0..k).step_by(DEPTH) {
+        let depth = DEPTH.min(k - p);
+        let part = Task { dims: [m, depth, n], a: task.a.at(0, p), b: task.b.at(p, 0), add: task.add || p > 0, ..task };
+        if m == 1 || n == 1 || depth <= 2 {
+            T::blocks(part, level);
+        } else {
+            T::library(part, level);
         }
     }
 }
@@ -525,7 +549,7 @@ pub fn workspace<T: Product>(dims: [usize; 3], threads: usize) -> usize {
             let side = tiles.sides[axis].min(length);
             [side, length - (tiles.counts[axis] - 1) * tiles.sides[axis]]
         };
-        let pairs = sides(0, m).into_iter().flat_map(|rows| sides(1, n).map(|columns| [rows, k, columns]));
+        let pairs = sides(0, m).into_iter().flat_map(|rows| sides(1, n).map(|columns| [rows, k.min(DEPTH), columns]));
         let tile = pairs.map(|dims| T::library_bytes(dims, level())).max().unwrap_or(0);
         tile.saturating_mul(threads.max(1))
     };

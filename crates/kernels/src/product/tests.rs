@@ -119,7 +119,7 @@ fn check<T: Tested>(dims: [usize; 3], [a, b, c]: [Layout; 3], add: Accumulate, l
                 swapped: false,
             };
             match through {
-                Through::Library if T::has_library(level) => T::library(task.in_order(), level),
+                Through::Library if T::has_library(level) => by_library(task.in_order(), level),
                 _ => T::blocks(task, level),
             }
         }
@@ -223,6 +223,103 @@ fn the_library_agrees_with_the_triple_loop() {
     {
         check_layouts::<f32>(dims, Through::Library);
         check_layouts::<f64>(dims, Through::Library);
+    }
+}
+
+/// The bits of a product through one way, for one layout of each operand and of the result.
+fn bits_through<T: Tested>(
+    dims: [usize; 3],
+    [a, b, c]: [Layout; 3],
+    add: Accumulate,
+    level: Level,
+    through: Through,
+) -> Vec<u64> {
+    let [m, k, n] = dims;
+    let place = |matrix: &[T], layout: Layout, [rows, columns]: [usize; 2]| {
+        let mut data = vec![T::of(0.5); layout.length];
+        for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+            data[layout.index(i, j)] = matrix[i * columns + j];
+        }
+        data
+    };
+    let (left, right) = (place(&numbers(m * k, 1), a, [m, k]), place(&numbers(k * n, 2), b, [k, n]));
+    let mut out = place(&numbers(m * n, 3), c, [m, n]);
+    let task = Task {
+        dims,
+        a: View { start: left.as_ptr().wrapping_add(a.first), strides: a.strides },
+        b: View { start: right.as_ptr().wrapping_add(b.first), strides: b.strides },
+        c: Place { start: out.as_mut_ptr(), strides: c.strides },
+        add: add == Accumulate::Add,
+        swapped: false,
+    };
+    match through {
+        Through::Products => {
+            let (x, y) = (Operand::new(&left, a.strides), Operand::new(&right, b.strides));
+            let z = Target::new(&mut out, c.strides.map(isize::cast_unsigned));
+            run_products(level, Known::Nothing, &[], dims, x, y, z, add, &Pool::new(2));
+        }
+        Through::Library if T::has_library(level) => by_library(task.in_order(), level),
+        Through::Blocks | Through::Library => T::blocks(task.in_order(), level),
+    }
+    (0..m * n).map(|at| out[c.index(at / n, at % n)].bits()).collect()
+}
+
+/// That neither strides nor the way through the module change a bit.
+fn check_bits<T: Tested>(dims: [usize; 3]) {
+    let [m, k, n] = dims;
+    let injective = |dims| [0, 1, 3, 7, 8].map(|k| layouts(dims)[k]);
+    let (first, matrix) = (layouts([m, k])[0], m > 1 && n > 1);
+    for level in Level::ALL {
+        for add in [Accumulate::Overwrite, Accumulate::Add] {
+            let operands = [first, layouts([k, n])[0], results([m, n])[0]];
+            let expected = bits_through::<T>(dims, operands, add, level, Through::Products);
+            let ways: &[Through] = match matrix {
+                true => &[Through::Products, Through::Blocks, Through::Library],
+                false => &[Through::Products],
+            };
+            for (n_th, (a, b)) in
+                injective([m, k]).into_iter().flat_map(|a| injective([k, n]).map(|b| (a, b))).enumerate()
+            {
+                let c = results([m, n])[n_th % 5];
+                for &way in ways {
+                    let found = bits_through::<T>(dims, [a, b, c], add, level, way);
+                    assert!(found == expected, "{dims:?} {a:?} {b:?} {c:?} {add:?} {level:?} {way:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn neither_strides_nor_ways_change_a_bit() {
+    let shapes =
+        [[2, 3, 2], [3, 1, 5], [4, 2, 9], [5, 258, 7], [20, 20, 20], [21, 19, 21], [17, 515, 33], [65, 16, 13]];
+    let large = [[67, 3, 129], [1, 600, 37], [41, 1100, 1], [530, 70, 1], [1, 31, 600], [97, 300, 385], [40, 700, 300]];
+    for dims in shapes.into_iter().chain(large) {
+        check_bits::<f32>(dims);
+        check_bits::<f64>(dims);
+    }
+}
+
+#[test]
+fn rows_have_the_same_bits_in_every_matrix() {
+    // Alone, among few, in a batch, and cut into tiles.
+    let (k, n) = (300, 70);
+    let (a, b) = (numbers::<f64>(400 * k, 1), numbers::<f64>(k * n, 2));
+    let mut all = vec![0.0; 400 * n];
+    plain([400, k, n], &a, &b, &mut all, Accumulate::Overwrite, 2);
+    for rows in [2, 5, 16, 50, 200] {
+        let mut part = vec![0.0; rows * n];
+        plain([rows, k, n], &a, &b, &mut part, Accumulate::Overwrite, 1);
+        assert!(part == all[..rows * n], "{rows}");
+        let mut batch = vec![0.0; 400 * n];
+        let (left, right) = (Operand::new(&a, [k as isize, 1]), Operand::new(&b, [n as isize, 1]));
+        let steps = ([(rows * k) as isize], [rows * n]);
+        let target = Target::new(&mut batch, [n, 1]).batched(&steps.1);
+        let (left, right) = (left.batched(&steps.0), right.batched(&[0]));
+        products(&[400 / rows], [rows, k, n], left, right, target, Accumulate::Overwrite, &Pool::new(2));
+        let whole = 400 / rows * rows * n;
+        assert!(batch[..whole] == all[..whole], "{rows}");
     }
 }
 

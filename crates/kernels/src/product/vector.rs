@@ -2,8 +2,9 @@
 //!
 //! The matrix is read once, in the order in which it lies. If its rows are contiguous, four rows
 //! at a time are multiplied by the vector, in sums of as many lanes as two vectors have, which
-//! are added up in a fixed tree. If its columns are, eight columns at a time are added to a piece
-//! of the result in the first cache. A matrix with neither is read along its shorter stride.
+//! are added up in a fixed tree. If its columns are, eight columns of one lane at a time are added
+//! to a piece of the result in the nearest caches, and the lanes' pieces in the same tree: the bits
+//! do not tell how the matrix lies. One with neither is read along its shorter stride.
 
 use super::number::{Number, Task};
 use crate::{Level, Work, dispatch_at, machine_level};
@@ -12,7 +13,7 @@ use crate::{Level, Work, dispatch_at, machine_level};
 const PIECE: usize = 512;
 /// Lanes of a sum along a row.
 const LANES: usize = 32;
-/// Columns that are added in one go.
+/// Columns of a lane that are added in one go.
 const COLUMNS: usize = 8;
 
 /// Whether multiply-add is one instruction everywhere; on x86-64 it is from AVX2 on.
@@ -142,41 +143,90 @@ fn tree<T: Number>(mut lanes: [T; LANES]) -> T {
     lanes[0]
 }
 
-/// The matrix column by column.
+/// The matrix column by column: the sums of [`rows`], for many rows at a time.
 #[inline(always)]
 fn columns<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(task: &Task<T>) {
     let [m, k, _] = task.dims;
-    let mut sums = [T::default(); PIECE];
+    let mut lanes = [[T::default(); PIECE]; LEVELS];
     for i in (0..m).step_by(PIECE) {
-        let sums = &mut sums[..PIECE.min(m - i)];
-        sums.fill(T::default());
-        let mut p = 0;
-        while p + COLUMNS <= k {
-            add_columns::<T, COLUMNS, FUSED, CONTIGUOUS>(task, i, p, sums);
-            p += COLUMNS;
-        }
-        while p < k {
-            add_columns::<T, 1, FUSED, CONTIGUOUS>(task, i, p, sums);
-            p += 1;
-        }
-        for (r, sum) in sums.iter().enumerate() {
-            put(task, i + r, *sum, task.add);
+        let count = PIECE.min(m - i);
+        for p in (0..k).step_by(PIECE) {
+            let depth = PIECE.min(k - p);
+            let blocks = depth / LANES;
+            if blocks > 0 {
+                add_lanes::<T, FUSED, CONTIGUOUS>(task, [i, p], blocks, count, &mut lanes);
+            } else {
+                lanes[0][..count].fill(T::default());
+            }
+            let sums = &mut lanes[0][..count];
+            add_all::<T, FUSED, CONTIGUOUS>(task, i, [p + blocks * LANES, 1, depth % LANES], sums);
+            for (r, sum) in sums.iter().enumerate() {
+                put(task, i + r, *sum, task.add || p > 0);
+            }
         }
     }
 }
 
-/// Adds `N` columns from row `i` and column `p` on, each times its element of the vector.
+/// The levels of the tree of lanes, and its leaves.
+const LEVELS: usize = LANES.ilog2() as usize + 1;
+
+/// The sums over whole blocks of columns, lane by lane, added up as [`tree`] does: into `lanes[0]`.
+#[inline(always)]
+fn add_lanes<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(
+    task: &Task<T>,
+    [i, p]: [usize; 2],
+    blocks: usize,
+    count: usize,
+    lanes: &mut [[T; PIECE]; LEVELS],
+) {
+    let mut held = 0;
+    for leaf in 0..LANES {
+        // Neighbours are the lanes that are added to each other first: 0 and 16, then 8 and 24.
+        let lane = leaf.reverse_bits() >> (usize::BITS - LANES.ilog2());
+        lanes[held][..count].fill(T::default());
+        add_all::<T, FUSED, CONTIGUOUS>(task, i, [p + lane, LANES, blocks], &mut lanes[held][..count]);
+        held += 1;
+        for _ in 0..leaf.trailing_ones() {
+            held -= 1;
+            let (left, right) = lanes.split_at_mut(held);
+            let left = &mut left[held - 1][..count];
+            left.iter_mut().zip(&right[0]).for_each(|(sum, other)| *sum = sum.plus(*other));
+        }
+    }
+}
+
+/// Adds `count` columns from column `first` on, every `step`-th, each times its element of the vector, in their order.
+#[inline(always)]
+fn add_all<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(
+    task: &Task<T>,
+    i: usize,
+    [first, step, count]: [usize; 3],
+    sums: &mut [T],
+) {
+    let mut done = 0;
+    while done + COLUMNS <= count {
+        add_columns::<T, COLUMNS, FUSED, CONTIGUOUS>(task, i, [first + done * step, step], sums);
+        done += COLUMNS;
+    }
+    while done < count {
+        add_columns::<T, 1, FUSED, CONTIGUOUS>(task, i, [first + done * step, step], sums);
+        done += 1;
+    }
+}
+
+/// Adds `N` columns from row `i` and column `p` on, every `step`-th, each times its element of the vector.
 #[inline(always)]
 fn add_columns<T: Number, const N: usize, const FUSED: bool, const CONTIGUOUS: bool>(
     task: &Task<T>,
     i: usize,
-    p: usize,
+    [p, step]: [usize; 2],
     sums: &mut [T],
 ) {
-    let mut factors = [T::default(); N];
-    fetch(task, p, &mut factors);
+    // SAFETY: row `p + q * step` of the right operand is within the dimensions of the task, whose maker says that the
+    // elements of `b` can be read. Test `products_agree_with_the_triple_loop`.
+    let factors: [T; N] = std::array::from_fn(|q| unsafe { task.b.at(p + q * step, 0).start.read() });
     let stride = if CONTIGUOUS { 1 } else { task.a.strides[0] };
-    let starts: [*const T; N] = std::array::from_fn(|q| task.a.at(i, p + q).start);
+    let starts: [*const T; N] = std::array::from_fn(|q| task.a.at(i, p + q * step).start);
     for (r, sum) in sums.iter_mut().enumerate() {
         let mut total = *sum;
         for (start, x) in starts.iter().zip(factors) {

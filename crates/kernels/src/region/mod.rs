@@ -10,16 +10,19 @@
 //!
 //! - **A [`Region`] that exists is safe to run**: [`Region::new`] checks every index, kind, level and pattern, and
 //!   [`Region::run`] checks the lengths of what it is given. No instruction writes where it reads.
-//! - **The bits do not depend on the number of threads**: the cut into parts and the trees of the sums follow from the
-//!   region alone.
+//! - **The bits do not depend on the number of threads, nor on what else a region computes**: the trees of the sums follow
+//!   from the number of their elements alone, however these are cut into chunks and parts.
 //! - **Running allocates nothing.**
 
+mod accumulate;
 mod code;
 mod loops;
 mod pattern;
 mod reduce;
 mod run;
 mod verify;
+
+use reduce::LEAF;
 
 pub use code::{Binary, Call1, Call2, Compare, Instr, Join, Kind, Op, Pair, Twin, Unary};
 pub use pattern::Pattern;
@@ -196,6 +199,8 @@ pub struct Region {
     partials_at: Vec<usize>,
     /// Bytes of all partial results.
     partials: usize,
+    /// For each accumulator: the leaves of its groups.
+    spans: Vec<accumulate::Span>,
     cut: Cut,
     /// Inputs and outputs that may be one piece of memory.
     in_place: Vec<(u16, u16)>,
@@ -214,6 +219,8 @@ struct Cut {
     part_rows: usize,
     /// Groups of each part, if a group has one part only.
     groups_of_part: usize,
+    /// Rows that the accumulators of columns join one after the other; parts consist of whole units if there are any.
+    unit: usize,
 }
 
 /// Bytes of slots that a chunk may take: a part of a small second-level cache, whose vectors come as fast as they are
@@ -226,6 +233,8 @@ pub const CHUNK_ELEMENTS: (usize, usize) = (64, 4096);
 const PART_WORK: usize = 1 << 15;
 /// How many parts there are at most.
 const MAX_PARTS: usize = 64;
+/// And where neighbours share leaves of sums, whose elements are kept for it.
+const SHARING_PARTS: usize = 16;
 
 impl Cut {
     fn of(parts: &Parts) -> Cut {
@@ -233,20 +242,33 @@ impl Cut {
         let bytes = |slot: &Slot| if slot.level == Level::Full { slot.kind.size() * cols } else { slot.kind.size() };
         let row = parts.slots.iter().map(bytes).sum::<usize>().max(1);
         let (least, most) = CHUNK_ELEMENTS;
-        let elements = (CHUNK_BYTES / row).saturating_mul(cols).clamp(least, most) / 64 * 64;
+        let elements = (CHUNK_BYTES / row).saturating_mul(cols).clamp(least, most);
+        // Whole leaves of sums, where that is possible.
+        let elements = if elements >= LEAF { elements / LEAF * LEAF } else { elements / 64 * 64 };
         let chunk = (elements / cols.max(1)).clamp(1, rows.max(1));
         let chunks = rows.div_ceil(chunk);
         let work = cols.saturating_mul(1 + parts.code.len());
         let chunks_of_part = (PART_WORK / chunk.saturating_mul(work).max(1)).max(1);
         // Few groups: several parts each. Many: a part has several.
-        let wanted = (MAX_PARTS / groups.max(1)).max(1);
+        let divided = |level: Level| {
+            let wide = if level == Level::Full { cols } else { 1 };
+            !(chunk * wide).is_multiple_of(LEAF) && chunk < rows
+        };
+        let shares = parts.accumulators.iter().any(|acc| acc.width == Width::One && divided(acc.level));
+        let wanted = (if shares { SHARING_PARTS } else { MAX_PARTS } / groups.max(1)).max(1);
         let chunks_of_part = chunks_of_part.max(chunks.div_ceil(wanted));
-        let parts_of_group = chunks.div_ceil(chunks_of_part).max(1);
+        let unit = accumulate::unit(&parts.space);
+        let by_units = parts.accumulators.iter().any(|acc| acc.width == Width::Cols);
+        let part_rows = match chunks_of_part * chunk {
+            part_rows if by_units => part_rows.next_multiple_of(unit),
+            part_rows => part_rows,
+        };
+        let parts_of_group = rows.div_ceil(part_rows).max(1);
         let groups_of_part = match parts_of_group {
             1 => (PART_WORK / rows.saturating_mul(work).max(1)).max(groups.div_ceil(MAX_PARTS)).max(1),
             _ => 1,
         };
-        Cut { chunk, parts_of_group, part_rows: chunks_of_part * chunk, groups_of_part }
+        Cut { chunk, parts_of_group, part_rows, groups_of_part, unit }
     }
 
     fn count(&self, space: &Space) -> usize {

@@ -11,6 +11,9 @@ const VECTOR: usize = 8;
 /// Rows that are added to sums in one go, which are read and written once for them.
 const ROWS: usize = 4;
 
+/// Elements that are joined side by side, in their own type: as many lines of the cache as are worth the tree at the end.
+pub(super) const LEAF: usize = 512;
+
 /// Elements that can be joined.
 pub(super) trait Joined: Copy {
     /// What joining none gives.
@@ -159,6 +162,8 @@ pub(super) trait Elements<T> {
     fn count(&self) -> usize;
     /// The elements from `at` on; there are as many.
     fn block<const N: usize>(&self, at: usize) -> [T; N];
+    /// `count` elements from `at` on.
+    fn part(&self, at: usize, count: usize) -> Self;
 }
 
 impl<T: Copy> Elements<T> for &[T] {
@@ -169,6 +174,10 @@ impl<T: Copy> Elements<T> for &[T] {
     #[inline(always)]
     fn block<const N: usize>(&self, at: usize) -> [T; N] {
         *self[at..].first_chunk().expect("a block is inside")
+    }
+    #[inline(always)]
+    fn part(&self, at: usize, count: usize) -> Self {
+        &self[at..at + count]
     }
 }
 
@@ -186,6 +195,10 @@ impl<T: Float> Elements<T> for Products<'_, T> {
         let (x, y): ([T; N], [T; N]) = (self.0.block(at), self.1.block(at));
         std::array::from_fn(|k| x[k] * y[k])
     }
+    #[inline(always)]
+    fn part(&self, at: usize, count: usize) -> Self {
+        Products(self.0.part(at, count), self.1.part(at, count))
+    }
 }
 
 /// Joins a block to as many lanes, from `at` on.
@@ -194,6 +207,32 @@ fn join_block<T: Joined, const N: usize>(join: Join, lanes: &mut [T; LANES], at:
     for (lane, x) in lanes[at..at + N].iter_mut().zip(x) {
         *lane = T::join(join, *lane, x);
     }
+}
+
+/// All elements joined: a leaf, or leaves in pairs, pairs in pairs and so on, as accumulators join them.
+#[inline(always)]
+fn whole<T: Joined>(join: Join, x: impl Elements<T>) -> T {
+    let count = x.count();
+    if count <= LEAF {
+        return fold(join, x);
+    }
+    // What is in pairs so far: a subtree for each power of two in the number of leaves.
+    let mut nodes = [T::start_wide(join); usize::BITS as usize];
+    let mut held = 0;
+    for (leaf, at) in (0..count).step_by(LEAF).enumerate() {
+        nodes[held] = fold(join, x.part(at, LEAF.min(count - at))).wide();
+        held += 1;
+        for _ in 0..leaf.trailing_ones() {
+            held -= 1;
+            nodes[held - 1] = T::join_wide(join, nodes[held - 1], nodes[held]);
+        }
+    }
+    let mut sum = nodes[held - 1];
+    while held > 1 {
+        held -= 1;
+        sum = T::join_wide(join, nodes[held - 1], sum);
+    }
+    T::narrow(sum)
 }
 
 /// The elements joined: few one after the other, more side by side and then by halves. Which, and in which order, depends
@@ -245,7 +284,7 @@ pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usi
         #[inline(always)]
         fn run(self) {
             for (out, row) in self.1.iter_mut().zip(self.0.chunks_exact(self.2)) {
-                *out = fold(named(JOIN), row);
+                *out = whole(named(JOIN), row);
             }
         }
     }
@@ -263,11 +302,11 @@ pub(super) fn dot_cols<T: Joined + Float>(x: &[T], y: &[T], out: &mut [T], cols:
             // Loops: what is not inlined, as `for_each`, is not compiled for the level.
             if y.len() == cols {
                 for (out, x) in out.iter_mut().zip(x.chunks_exact(cols)) {
-                    *out = fold(Join::Sum, Products(x, y));
+                    *out = whole(Join::Sum, Products(x, y));
                 }
             } else {
                 for ((out, x), y) in out.iter_mut().zip(x.chunks_exact(cols)).zip(y.chunks_exact(cols)) {
-                    *out = fold(Join::Sum, Products(x, y));
+                    *out = whole(Join::Sum, Products(x, y));
                 }
             }
         }
@@ -336,13 +375,6 @@ pub(super) fn dot_rows<T: Joined + Float>(x: &[T], y: &[T], sums: &mut [T]) {
     dispatch(Rows(x, y, sums));
 }
 
-/// `sum = join(sum, all elements)`
-pub(super) fn join_all<T: Joined>(join: Join, x: &[T], sum: &mut T::Wide) {
-    let mut all = [T::start(join)];
-    join_cols(join, x, &mut all, x.len());
-    *sum = T::join_wide(join, *sum, all[0].wide());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,6 +385,8 @@ mod tests {
             let x: Vec<f64> = (0..n).map(|k| (k * k % 17) as f64 - 8.0).collect();
             let whole: Vec<i64> = x.iter().map(|&x| x as i64).collect();
             assert_eq!(fold(Join::Sum, &x[..]), x.iter().sum::<f64>(), "{n}");
+            let long: Vec<f64> = x.iter().cycle().take(20 * n).copied().collect();
+            assert_eq!(super::whole(Join::Sum, &long[..]), long.iter().sum::<f64>(), "{n}");
             assert_eq!(fold(Join::Max, &x[..]), x.iter().copied().fold(f64::NEG_INFINITY, f64::max));
             assert_eq!(fold(Join::Min, &whole[..]), whole.iter().copied().min().unwrap_or(i64::MAX));
             assert_eq!(fold(Join::Prod, &whole[..]), whole.iter().fold(1, |p: i64, &x| p.wrapping_mul(x)));

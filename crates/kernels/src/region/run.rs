@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::code::{Instr, Kind, Op};
 use super::pattern::{for_float, for_kind, gather, scatter};
-use super::reduce::{Joined, dot_cols, dot_rows, join_all, join_cols, join_rows};
-use super::{Accumulator, Level, Place, Region, Slice, SliceMut, Width, loops, verify};
+use super::reduce::{dot_cols, join_cols};
+use super::{Level, Place, Region, Slice, SliceMut, loops, verify};
 use crate::arena::Line;
 use crate::pool::{Panicked, Pool};
 
 /// Where operands lie; shared by the threads.
-struct Memory<'a> {
-    region: &'a Region,
+pub(super) struct Memory<'a> {
+    pub(super) region: &'a Region,
     inputs: &'a [*mut u8],
-    outputs: &'a [*mut u8],
+    pub(super) outputs: &'a [*mut u8],
     scratch: *mut u8,
 }
 
@@ -135,6 +135,7 @@ impl Memory<'_> {
             first: 0,
             rows: 0,
             group: 0,
+            part: 0,
         };
         if !ready {
             chunk.prepare();
@@ -142,30 +143,33 @@ impl Memory<'_> {
         if cut.parts_of_group > 1 {
             let (group, k) = (part / cut.parts_of_group, part % cut.parts_of_group);
             let rows = k * cut.part_rows..space.rows.min((k + 1) * cut.part_rows);
-            chunk.run_rows(group, rows, Some(part));
+            chunk.part = k;
+            chunk.run_rows(group, rows);
         } else {
             let groups = part * cut.groups_of_part..space.groups.min((part + 1) * cut.groups_of_part);
             for group in groups {
-                chunk.run_rows(group, 0..space.rows, None);
+                chunk.run_rows(group, 0..space.rows);
             }
         }
     }
 }
 
 /// The rows that are being computed.
-struct Chunk<'a> {
-    memory: &'a Memory<'a>,
+pub(super) struct Chunk<'a> {
+    pub(super) memory: &'a Memory<'a>,
     scratch: *mut u8,
     /// The number of the first row, over all groups.
-    first: usize,
-    rows: usize,
-    group: usize,
+    pub(super) first: usize,
+    pub(super) rows: usize,
+    pub(super) group: usize,
+    /// The part of the group.
+    pub(super) part: usize,
 }
 
 impl Chunk<'_> {
     /// The position in all elements of the first one, and how many there are.
     #[inline(always)]
-    fn range(&self, level: Level) -> (usize, usize) {
+    pub(super) fn range(&self, level: Level) -> (usize, usize) {
         match level {
             Level::Full => {
                 let cols = self.memory.region.parts.space.cols;
@@ -182,7 +186,7 @@ impl Chunk<'_> {
     }
 
     #[inline(always)]
-    fn accumulator(&self, k: usize) -> *mut u8 {
+    pub(super) fn accumulator(&self, k: usize) -> *mut u8 {
         // SAFETY: as for slots.
         unsafe { self.scratch.add(self.memory.region.accumulators_at[k]) }
     }
@@ -234,7 +238,7 @@ impl Chunk<'_> {
     }
 
     /// Rows of a group, chunk by chunk, with fresh accumulators, whose results go to the part's place or to the outputs.
-    fn run_rows(&mut self, group: usize, rows: std::ops::Range<usize>, part: Option<usize>) {
+    fn run_rows(&mut self, group: usize, rows: std::ops::Range<usize>) {
         let region = self.memory.region;
         self.group = group;
         for k in 0..region.parts.accumulators.len() {
@@ -250,7 +254,7 @@ impl Chunk<'_> {
             row += self.rows;
         }
         for k in 0..region.parts.accumulators.len() {
-            self.finish(k, part);
+            self.finish(k);
         }
     }
 
@@ -315,121 +319,13 @@ impl Chunk<'_> {
             }
         }
     }
-
-    /// Sets an accumulator to what joining nothing gives.
-    fn start(&self, k: usize) {
-        let acc = &self.memory.region.parts.accumulators[k];
-        let (to, cols) = (self.accumulator(k), self.memory.region.parts.space.cols);
-        // SAFETY: an accumulator has 8 bytes for each of its numbers (`Region::laid_out`).
-        for_kind!(acc.kind, T => unsafe {
-            match acc.width {
-                Width::Cols => std::slice::from_raw_parts_mut(to.cast::<T>(), cols).fill(T::start(acc.join)),
-                Width::One => *to.cast::<<T as Joined>::Wide>() = T::start_wide(acc.join),
-            }
-        });
-    }
-
-    /// # Safety
-    /// `x` is valid for the chunk's elements of the accumulator's level.
-    unsafe fn accumulate(&self, k: usize, x: *const u8) {
-        let acc = &self.memory.region.parts.accumulators[k];
-        let (to, cols) = (self.accumulator(k), self.memory.region.parts.space.cols);
-        let (_, n) = self.range(acc.level);
-        // SAFETY: the caller's promise, and as in `start`.
-        for_kind!(acc.kind, T => unsafe {
-            let x = std::slice::from_raw_parts(x.cast::<T>(), n);
-            match acc.width {
-                Width::Cols => join_rows(acc.join, x, std::slice::from_raw_parts_mut(to.cast::<T>(), cols)),
-                Width::One => join_all(acc.join, x, &mut *to.cast::<<T as Joined>::Wide>()),
-            }
-        });
-    }
-
-    /// # Safety
-    /// `x` is valid for the chunk's elements of this level, `y` for those of the accumulator's, which are real numbers.
-    unsafe fn accumulate_product(&self, k: usize, x: *const u8, level: Level, y: *const u8) {
-        let acc = &self.memory.region.parts.accumulators[k];
-        let (to, cols) = (self.accumulator(k), self.memory.region.parts.space.cols);
-        let (x_count, y_count) = (self.range(level).1, self.range(acc.level).1);
-        // SAFETY: the caller's promise, and as in `start`.
-        for_float!(acc.kind, T => unsafe {
-            let x = std::slice::from_raw_parts(x.cast::<T>(), x_count);
-            let y = std::slice::from_raw_parts(y.cast::<T>(), y_count);
-            match acc.width {
-                Width::Cols => dot_rows(x, y, std::slice::from_raw_parts_mut(to.cast::<T>(), cols)),
-                Width::One => {
-                    let mut all = [T::start(acc.join)];
-                    dot_cols(x, y, &mut all, y_count);
-                    let sum = &mut *to.cast::<<T as Joined>::Wide>();
-                    *sum = T::join_wide(acc.join, *sum, all[0].wide());
-                }
-            }
-        });
-    }
-
-    /// Hands an accumulator's numbers to the part's place, or to the output if the group has no other part.
-    fn finish(&self, k: usize, part: Option<usize>) {
-        let memory = self.memory;
-        let acc = &memory.region.parts.accumulators[k];
-        let (from, width) = (self.accumulator(k), memory.width(acc));
-        for_kind!(acc.kind, T => {
-            type Wide = <T as Joined>::Wide;
-            // SAFETY: as in `start`; the place of a part and the group's results in the output are this part's alone.
-            unsafe {
-                match (acc.width, part) {
-                    (Width::Cols, Some(part)) => {
-                        std::ptr::copy_nonoverlapping(from.cast::<T>(), memory.partial(k).cast::<T>().add(part * width), width);
-                    }
-                    (Width::Cols, None) => {
-                        let to = memory.outputs[usize::from(acc.output)].cast::<T>().add(self.group * width);
-                        std::ptr::copy_nonoverlapping(from.cast::<T>(), to, width);
-                    }
-                    (Width::One, Some(part)) => *memory.partial(k).cast::<Wide>().add(part) = *from.cast::<Wide>(),
-                    (Width::One, None) => {
-                        let to = memory.outputs[usize::from(acc.output)].cast::<T>().add(self.group);
-                        *to = T::narrow(*from.cast::<Wide>());
-                    }
-                }
-            }
-        });
-    }
 }
 
 impl Memory<'_> {
-    #[inline(always)]
-    fn width(&self, acc: &Accumulator) -> usize {
-        if acc.width == Width::Cols { self.region.parts.space.cols } else { 1 }
-    }
-
     /// The partial results of an accumulator.
     #[inline(always)]
-    fn partial(&self, k: usize) -> *mut u8 {
+    pub(super) fn partial(&self, k: usize) -> *mut u8 {
         // SAFETY: offsets of partial results are inside the scratch (`Region::laid_out`, checked by `run`).
         unsafe { self.scratch.add(self.region.partials_at[k]) }
-    }
-
-    /// Joins the partial results of each group, in the order of its parts.
-    fn combine(&self, k: usize) {
-        let acc = &self.region.parts.accumulators[k];
-        let (width, parts) = (self.width(acc), self.region.cut.parts_of_group);
-        for_kind!(acc.kind, T => {
-            type Wide = <T as Joined>::Wide;
-            for group in 0..self.region.parts.space.groups {
-                // SAFETY: all parts have ended; there are `groups * parts` places of `width` numbers, and the output has
-                // `groups * width` (`Region::new`, `run`).
-                unsafe {
-                    let to = self.outputs[usize::from(acc.output)].cast::<T>().add(group * width);
-                    if acc.width == Width::One {
-                        let from = std::slice::from_raw_parts(self.partial(k).cast::<Wide>().add(group * parts), parts);
-                        *to = T::narrow(from.iter().fold(T::start_wide(acc.join), |sum, &x| T::join_wide(acc.join, sum, x)));
-                        continue;
-                    }
-                    let from = std::slice::from_raw_parts(self.partial(k).cast::<T>().add(group * parts * width), parts * width);
-                    let to = std::slice::from_raw_parts_mut(to, width);
-                    to.fill(T::start(acc.join));
-                    join_rows(acc.join, from, to);
-                }
-            }
-        });
     }
 }

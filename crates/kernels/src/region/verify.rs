@@ -1,5 +1,6 @@
 //! What makes a region safe to run.
 
+use super::accumulate::{self, Span};
 use super::code::{Binary, Instr, Join, Kind, Op, Unary};
 use super::{Cut, Level, Needs, Parts, Pattern, Place, Region, Transfer, Width};
 use crate::arena::LINE;
@@ -88,6 +89,7 @@ impl Region {
         check_writers(&parts)?;
         let none = || vec![false; parts.slots.len()];
         Checker { parts: &parts, written: none(), fixed: none(), constant: none() }.check()?;
+        check_accumulated(&parts)?;
         Ok(Region::laid_out(parts, needs))
     }
 
@@ -105,19 +107,21 @@ impl Region {
             Level::Row => cut.chunk,
         };
         let offsets = parts.slots.iter().map(|slot| place(slot.kind.size() * elements(slot.level))).collect();
-        let width = |acc: &super::Accumulator| if acc.width == Width::Cols { parts.space.cols } else { 1 };
-        let accumulators_at = parts.accumulators.iter().map(|acc| place(8 * width(acc))).collect();
+        let spans: Vec<Span> = parts.accumulators.iter().map(|acc| Span::new(&cut, &parts.space, acc.level)).collect();
+        let accumulators = || parts.accumulators.iter().zip(&spans);
+        let accumulators_at =
+            accumulators().map(|(acc, span)| place(accumulate::scratch_bytes(acc, span, &parts.space))).collect();
         let scratch = at;
         let mut partials = 0;
         let split = cut.parts_of_group > 1;
-        let mut partial = |acc: &super::Accumulator| {
+        let mut partial = |(acc, span)| {
             let start = partials;
-            partials += if split { lines(8 * width(acc) * cut.parts_of_group * parts.space.groups) } else { 0 };
+            partials += if split { lines(accumulate::partial_bytes(acc, span, &parts.space, &cut)) } else { 0 };
             start
         };
-        let partials_at = parts.accumulators.iter().map(&mut partial).collect();
+        let partials_at = accumulators().map(&mut partial).collect();
         let in_place = in_place(&parts);
-        Region { offsets, accumulators_at, scratch, partials_at, partials, cut, in_place, needs, parts }
+        Region { offsets, accumulators_at, scratch, partials_at, partials, spans, cut, in_place, needs, parts }
     }
 }
 
@@ -190,6 +194,20 @@ fn check_writers(parts: &Parts) -> Result<(), Invalid> {
     };
     match (0..parts.outputs).find(conflict) {
         Some(k) => Err(Invalid(format!("output {k} is written in two ways"))),
+        None => Ok(()),
+    }
+}
+
+/// That every accumulator joins the elements of a chunk once: its trees are built as the elements come.
+fn check_accumulated(parts: &Parts) -> Result<(), Invalid> {
+    let mut times = vec![0; parts.accumulators.len()];
+    for instr in &parts.code {
+        if let Op::Accumulate(k) | Op::AccumulateProduct(k) = instr.op {
+            times[usize::from(k)] += 1;
+        }
+    }
+    match times.iter().position(|&times| times != 1) {
+        Some(k) => Err(Invalid(format!("accumulator {k} joins {} values, not one", times[k]))),
         None => Ok(()),
     }
 }

@@ -387,15 +387,13 @@ impl Generator {
                 let output = self.output(kind, groups * if width == Width::Cols { cols } else { 1 });
                 self.parts.accumulators.push(Accumulator { kind, join, level, width, output });
                 let k = (self.parts.accumulators.len() - 1) as u16;
-                for _ in 0..1 + self.random.below(2) {
-                    if join == Join::Sum && kind.is_float() && self.random.below(2) == 0 {
-                        // With the row's element in every column, if there is one.
-                        let own = if width == Width::Cols { self.random.pick(&LEVELS) } else { level };
-                        let other = self.operands([kind; 3], own)[0];
-                        self.push(Op::AccumulateProduct(k), [other, place, 0], 0);
-                    } else {
-                        self.push(Op::Accumulate(k), [place, 0, 0], 0);
-                    }
+                if join == Join::Sum && kind.is_float() && self.random.below(2) == 0 {
+                    // With the row's element in every column, if there is one.
+                    let own = if width == Width::Cols { self.random.pick(&LEVELS) } else { level };
+                    let other = self.operands([kind; 3], own)[0];
+                    self.push(Op::AccumulateProduct(k), [other, place, 0], 0);
+                } else {
+                    self.push(Op::Accumulate(k), [place, 0, 0], 0);
                 }
             }
         }

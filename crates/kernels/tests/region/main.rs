@@ -303,3 +303,67 @@ fn patterns_of_many_axes_are_walked() {
     let turned = |k: usize| (k.reverse_bits() >> (usize::BITS as usize - axes)) as u64;
     assert!((0..count).all(|k| got[0][k] == turned(k)));
 }
+
+/// The same numbers, summed in regions that are cut in other ways: one bits.
+#[test]
+fn sums_do_not_depend_on_how_a_region_is_cut() {
+    let counts = [1, 5, 31, 33, 512, 513, 1024, 2100, 4095, 4096, 6000, 30_030, 100_100, 262_144];
+    for (kind, count) in [Kind::F32, Kind::F64].into_iter().flat_map(|kind| counts.map(|count| (kind, count))) {
+        let numbers: Vec<u64> =
+            (0..count).map(|k| bits(kind, ((k * k % 10_007) as f64).sqrt() - 40.0 + k as f64 * 1e-3)).collect();
+        let mut expected = None;
+        let divisors = [1usize, 2, 3, 5, 7, 64, 77, 100, 1001, 4095, 4096].into_iter().filter(|c| count % c == 0);
+        for (cols, extra) in divisors.flat_map(|cols| [0, 40].map(|extra| (cols, extra))) {
+            for threads in [1, 3] {
+                let mut parts = empty(1, count / cols, cols);
+                let pattern = Pattern::contiguous(count);
+                parts.loads.push(Transfer { operand: 0, kind, level: Level::Full, pattern });
+                // Slots and instructions that change the length of chunks and of parts.
+                parts.slots = vec![full(kind); 2 + extra];
+                parts.code = vec![instr(Op::Load(0), 0, 0, 0)];
+                let square = Op::Unary(Unary::Square, kind);
+                parts.code.extend((0..extra).map(|k| instr(square, 0, 0, 1 + k as u16)));
+                let join = Join::Sum;
+                parts.accumulators = vec![Accumulator { kind, join, level: Level::Full, width: Width::One, output: 0 }];
+                parts.code.push(instr(Op::Accumulate(0), 0, 0, 0));
+                (parts.inputs, parts.outputs) = (1, 1);
+                let outputs = vec![Elements::new(kind, &[0])];
+                let case = Case { parts, inputs: vec![Elements::new(kind, &numbers)], outputs };
+                let region = Region::new(case.parts.clone()).expect("a sum");
+                let found = run(&region, &case, &Pool::new(threads), &[]);
+                let expected = expected.get_or_insert_with(|| found.clone());
+                assert_eq!(&found, expected, "{kind:?}, {count} in rows of {cols}, {extra} more, {threads} threads");
+            }
+        }
+        // Rows as they are joined inside of a chunk, and one element for each of so many rows.
+        if count <= 4096 {
+            let mut parts = empty(1, 1, count);
+            parts.loads.push(Transfer { operand: 0, kind, level: Level::Full, pattern: Pattern::contiguous(count) });
+            parts.slots = vec![full(kind), Slot { kind, level: Level::Row }];
+            let pattern = Pattern::contiguous(1);
+            parts.stores.push(Transfer { operand: 0, kind, level: Level::Row, pattern });
+            let join = Op::JoinCols(Join::Sum, kind);
+            parts.code = vec![instr(Op::Load(0), 0, 0, 0), instr(join, 0, 0, 1), instr(Op::Store(0), 1, 0, 0)];
+            (parts.inputs, parts.outputs) = (1, 1);
+            let inputs = vec![Elements::new(kind, &numbers)];
+            let case = Case { parts, inputs, outputs: vec![Elements::new(kind, &[0])] };
+            let found = run(&Region::new(case.parts.clone()).expect("a row"), &case, &Pool::new(1), &[]);
+            assert_eq!(Some(found), expected, "{kind:?}, a row of {count}");
+        }
+        for cols in [3, 700] {
+            let mut parts = empty(1, count, cols);
+            let pattern = Pattern::contiguous(count);
+            parts.loads.push(Transfer { operand: 0, kind, level: Level::Row, pattern });
+            parts.slots = vec![Slot { kind, level: Level::Row }, full(kind)];
+            parts.accumulators =
+                vec![Accumulator { kind, join: Join::Sum, level: Level::Row, width: Width::One, output: 0 }];
+            parts.code =
+                vec![instr(Op::Load(0), 0, 0, 0), instr(Op::Spread(kind), 0, 0, 1), instr(Op::Accumulate(0), 0, 0, 0)];
+            (parts.inputs, parts.outputs) = (1, 1);
+            let inputs = vec![Elements::new(kind, &numbers)];
+            let case = Case { parts, inputs, outputs: vec![Elements::new(kind, &[0])] };
+            let found = run(&Region::new(case.parts.clone()).expect("rows"), &case, &Pool::new(2), &[]);
+            assert_eq!(Some(found), expected, "{kind:?}, {count} rows of {cols}");
+        }
+    }
+}

@@ -150,6 +150,10 @@ fn instructions_that_do_not_fit_are_refused() {
         "no such store": |p| p.code[3].op = Op::Store(1);
         "no such accumulator": |p| p.code[4].op = Op::Accumulate(1);
         "no such accumulator": |p| p.code[4].op = Op::AccumulateProduct(1);
+        "joins 2 values, not one": |p| p.code.push(p.code[4]);
+        "joins 0 values, not one": |p| {
+            p.code.remove(4);
+        };
         "do not fit": |p| {
             p.accumulators[0].join = Join::Max;
             p.code[4].op = Op::AccumulateProduct(0);

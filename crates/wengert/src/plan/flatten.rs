@@ -283,7 +283,8 @@ impl Flattener {
             let (own, other) = if k == 0 { (op.lhs(), op.rhs()) } else { (op.rhs(), op.lhs()) };
             let is_inner = |label: &u8| other.contains(label) && !op.out().contains(label);
             let mut labels: Vec<u8> = own.iter().copied().filter(|label| !is_inner(label)).collect();
-            labels.extend(other.iter().filter(|label| own.contains(label) && !op.out().contains(label)));
+            // In the order of the left one, however operands lie: products are added up in it.
+            labels.extend(op.lhs().iter().filter(|label| op.rhs().contains(label) && !op.out().contains(label)));
             op = self.relaid(&op, &mut args, k, &labels);
         }
         match gathered(&op, args.map(|arg| &self.views[arg.index()])) {

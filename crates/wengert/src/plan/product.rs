@@ -152,7 +152,7 @@ struct Axis {
 }
 
 /// The matrices of a contraction, or which operand (0 or 1) has to be copied with its inner labels last, in the order of
-/// the other operand.
+/// the left one.
 pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Matrices, usize> {
     let [x, y] = views;
     if let Some(k) = views.iter().position(|view| view.strides.iter().any(|&stride| stride < 0)) {
