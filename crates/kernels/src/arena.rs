@@ -160,12 +160,14 @@ mod sealed {
     impl Sealed for f32 {}
     impl Sealed for f64 {}
     impl Sealed for i64 {}
+    impl Sealed for u32 {}
     impl Sealed for u8 {}
 }
 
 impl Plain for f32 {}
 impl Plain for f64 {}
 impl Plain for i64 {}
+impl Plain for u32 {}
 impl Plain for u8 {}
 
 /// That the machine has so many bytes at all, free or not.

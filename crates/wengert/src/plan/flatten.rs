@@ -168,6 +168,15 @@ impl Flattener {
                     args.iter().map(|&arg| if whole(self, arg) { arg } else { self.copy(arg) }).collect();
                 self.ops(op.clone(), &args)
             }
+            // What one number is everywhere is written by the step itself.
+            Op::Scatter(_) => {
+                let into = match self.literals[args[0].index()] {
+                    Some(_) => args[0],
+                    None => self.in_order(args[0]),
+                };
+                let args = [into, self.in_order(args[1]), self.in_order(args[2])];
+                self.ops(op.clone(), &args)
+            }
             // Kernels: operands are whole.
             Op::Iota(_)
             | Op::Binary(_)
@@ -176,7 +185,6 @@ impl Flattener {
             | Op::Cumulative(_)
             | Op::Recurrence(_)
             | Op::Gather(_)
-            | Op::Scatter(_)
             | Op::DynamicSlice(_)
             | Op::DynamicUpdate(_)
             | Op::WindowArg(_)

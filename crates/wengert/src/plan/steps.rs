@@ -133,7 +133,7 @@ impl<'a> Planner<'a> {
         if outs.iter().all(|&out| flat.program.ty(out).size() == 0) {
             return None;
         }
-        let reads: Vec<Value> = eqn.args.iter().map(|arg| flat.views[arg.index()].base).collect();
+        let mut reads: Vec<Value> = eqn.args.iter().map(|arg| flat.views[arg.index()].base).collect();
         let (work, scratch) = match &eqn.op {
             Op::Einsum(op) => {
                 let views = [0, 1].map(|k| &flat.views[eqn.args[k].index()]);
@@ -161,6 +161,11 @@ impl<'a> Planner<'a> {
                         kernels::copied(results[0].dtype, &flat.views[eqn.args[0].index()])
                     }
                     Op::Conv(op) => kernels::conv(op, &args, [planes(0), planes(1)], &results[0]),
+                    Op::Scatter(op) => {
+                        let fill = flat.literals[eqn.args[0].index()];
+                        reads.drain(..usize::from(fill.is_some()));
+                        kernels::scatter(op, &args, fill)
+                    }
                     op => kernels::kernel(op, &args, &results),
                 };
                 let scratch = lines_of(kernel.workspace(self.options.threads));

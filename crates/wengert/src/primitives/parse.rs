@@ -49,7 +49,7 @@ fn structured(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
             "scatter_set" => scatter(fields, Write::Set)?.into(),
             "dynamic_slice" => DynamicSlice { sizes: fields.integers("sizes")? }.into(),
             "dynamic_update" => DynamicUpdate.into(),
-            "argsort" => ArgSort { axis: fields.integer("axis")?, descending: fields.flag("descending")? }.into(),
+            "argsort" => argsort(fields)?.into(),
             "random_bits" => random_bits(fields)?.into(),
             "einsum" => Einsum::new(&fields.word("spec")?)?.into(),
             "conv" => conv(fields)?.into(),
@@ -82,6 +82,11 @@ fn gather(fields: &mut Fields) -> Result<Gather, Misfit> {
 fn scatter(fields: &mut Fields, write: Write) -> Result<Scatter, Misfit> {
     let (batch, axes) = (fields.integer("batch")?, fields.integers("axes")?);
     Ok(Scatter { batch, axes, mode: out_of_bounds(fields)?, write })
+}
+
+fn argsort(fields: &mut Fields) -> Result<ArgSort, Misfit> {
+    let all = ArgSort::new(fields.integer("axis")?, fields.flag("descending")?);
+    Ok(if fields.has("count") { all.first(fields.integer("count")?) } else { all })
 }
 
 fn random_bits(fields: &mut Fields) -> Result<RandomBits, Misfit> {

@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 use super::sample::{numbers, numbers_f32};
 use super::{Attributes, Family, OperandSet, Primitive, Sample, arity, check_axis};
 use crate::array::{Array, DType, Element, Type};
-use crate::error::Misfit;
+use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
 
-/// The positions (i64) of the elements along an axis in increasing or decreasing order.
+/// The positions (i64) of the elements along an axis in increasing or decreasing order, of all or of the first `count`.
 ///
 /// The sort is stable in both orders: of equal elements, as 0 and -0 are, the first comes first. NaN
 /// comes last in both.
@@ -20,12 +20,26 @@ pub struct ArgSort {
     pub axis: usize,
     /// Whether the largest comes first.
     pub descending: bool,
+    /// How many positions are wanted, if not all: the first of the order.
+    pub count: Option<usize>,
 }
 
 impl ArgSort {
-    /// Along this axis.
+    /// All positions along this axis.
     pub fn new(axis: usize, descending: bool) -> Self {
-        ArgSort { axis, descending }
+        ArgSort { axis, descending, count: None }
+    }
+
+    /// The first positions alone.
+    pub fn first(self, count: usize) -> Self {
+        ArgSort { count: Some(count), ..self }
+    }
+
+    /// The shape of the positions.
+    fn shape(self, x: &Type) -> Vec<usize> {
+        let mut shape = x.shape.clone();
+        shape[self.axis] = self.count.unwrap_or(shape[self.axis]);
+        shape
     }
 
     fn order<T: Element>(self, x: &T, y: &T) -> Ordering {
@@ -41,13 +55,17 @@ impl ArgSort {
         let elements = x.known::<T>();
         let (length, inner) = (x.shape()[self.axis], x.shape()[self.axis + 1..].iter().product::<usize>());
         let outer: usize = x.shape()[..self.axis].iter().product();
-        let mut positions = vec![0i64; elements.len()];
-        for first in (0..outer).flat_map(|row| (0..inner).map(move |column| row * length * inner + column)) {
+        let count = self.count.unwrap_or(length);
+        let mut positions = vec![0i64; outer * count * inner];
+        for (row, column) in (0..outer).flat_map(|row| (0..inner).map(move |column| (row, column))) {
+            let from = |k: usize| &elements[(row * length + k) * inner + column];
             let mut line: Vec<usize> = (0..length).collect();
-            line.sort_by(|&i, &j| self.order(&elements[first + i * inner], &elements[first + j * inner]));
-            line.iter().enumerate().for_each(|(k, &position)| positions[first + k * inner] = position as i64);
+            line.sort_by(|&i, &j| self.order(from(i), from(j)));
+            for (k, &position) in line[..count].iter().enumerate() {
+                positions[(row * count + k) * inner + column] = position as i64;
+            }
         }
-        Array::new(x.shape(), positions)
+        Array::new(&self.shape(x.ty()), positions)
     }
 }
 
@@ -58,7 +76,11 @@ impl Primitive for ArgSort {
     fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
         arity(args, 1)?;
         check_axis(self.axis, args[0])?;
-        Ok(vec![args[0].with_dtype(DType::I64)])
+        let length = args[0].shape[self.axis];
+        if let Some(count) = self.count.filter(|&count| count > length) {
+            misfit!("axis {} has {length} elements, and {count} are asked for", self.axis);
+        }
+        Ok(vec![Type::new(DType::I64, &self.shape(args[0]))])
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         Ok(vec![match args[0].dtype() {
@@ -76,7 +98,11 @@ impl Primitive for ArgSort {
         Ok(vec![(b.op(ArgSort { axis, ..*self }, args), batched[0])])
     }
     fn attributes(&self) -> Attributes {
-        Attributes::default().with("axis", self.axis).with("descending", self.descending)
+        let all = Attributes::default().with("axis", self.axis).with("descending", self.descending);
+        match self.count {
+            Some(count) => all.with("count", count),
+            None => all,
+        }
     }
 }
 
@@ -94,7 +120,11 @@ impl Family for ArgSort {
             (0, Array::new(&[4], vec![true, false, true, false])),
         ];
         let cases = operands.iter().flat_map(|(axis, x)| {
-            [false, true].map(|descending| Sample::new(ArgSort::new(*axis, descending), std::slice::from_ref(x)))
+            [false, true].into_iter().flat_map(move |descending| {
+                let (all, length) = (ArgSort::new(*axis, descending), x.shape()[*axis]);
+                let some = [0, 1, length / 2, length].map(|count| all.first(count.min(length)));
+                some.into_iter().chain([all]).map(move |op| Sample::new(op, std::slice::from_ref(x)))
+            })
         });
         cases.collect()
     }
@@ -131,6 +161,8 @@ mod tests {
         assert_eq!(out[1].known::<i64>(), [0, 0, 0]);
         let why = ArgSort::new(1, false).infer(&[x.ty()]).expect_err("there is one axis");
         assert_eq!(why.0, "there is no axis 1 in f64[3], which has 1 axes");
+        let why = ArgSort::new(0, false).first(4).infer(&[x.ty()]).expect_err("there are three elements");
+        assert_eq!(why.0, "axis 0 has 3 elements, and 4 are asked for");
     }
 
     #[test]

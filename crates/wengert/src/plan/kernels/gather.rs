@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wengert_kernels::parallel::for_chunks;
 use wengert_kernels::region::Kind;
+use wengert_kernels::{Work, dispatch};
 
 use super::nest::{Axis, each, merged};
 use super::{Call, Cell, Kernel, for_kind, rows_per_part};
@@ -63,6 +64,11 @@ impl Places {
         }
     }
 
+    /// Entries of an index vector.
+    pub(super) fn width(&self) -> usize {
+        self.indexed.len()
+    }
+
     /// All index vectors.
     pub(super) fn count(&self) -> usize {
         self.items * self.vectors
@@ -95,6 +101,38 @@ impl Places {
         }
     }
 
+    /// How many blocks an item consists of, if an index vector is the number of one: the first axes are indexed.
+    pub(super) fn rows(&self) -> Option<usize> {
+        let whole = |indexed: &Indexed| indexed.length <= 1 || indexed.stride % self.size.max(1) == 0;
+        let rows = self.block.is_empty() && self.size > 0 && self.indexed.iter().all(whole);
+        rows.then(|| self.item / self.size)
+    }
+
+    /// How many blocks there are, if an index is the number of one or has none.
+    fn numbered(&self) -> Option<usize> {
+        match self.indexed[..] {
+            [Indexed { length, stride, .. }] if self.mode != OutOfBounds::Clamp && stride == self.size => Some(length),
+            _ => None,
+        }
+    }
+
+    /// The numbers of the blocks of index vectors from `first` on, where [`rows`](Self::rows) has some; the largest number
+    /// where there is none. Whether all have one.
+    pub(super) fn resolve(&self, indices: &[i64], first: usize, rows: &mut [u32]) -> bool {
+        let width = self.indexed.len();
+        let indices = &indices[first * width..][..rows.len() * width];
+        if let Some(length) = self.numbered() {
+            return dispatch(Resolve { indices, length: length as u64, rows });
+        }
+        let mut all = true;
+        for (number, row) in rows.iter_mut().enumerate() {
+            let place = self.place(&indices[number * width..][..width]);
+            *row = place.map_or(u32::MAX, |place| (place / self.size) as u32);
+            all &= place.is_some();
+        }
+        all
+    }
+
     /// What the definition says of an index vector that does not exist, if that is an error.
     pub(super) fn check(&self, indices: &[i64], vector: usize) -> Result<(), Misfit> {
         let width = self.indexed.len();
@@ -107,6 +145,28 @@ impl Places {
     /// Checks all index vectors, where no block is moved.
     pub(super) fn check_all(&self, indices: &[i64]) -> Result<(), Misfit> {
         (0..self.count()).try_for_each(|vector| self.check(indices, vector))
+    }
+}
+
+/// Indices that are the numbers of blocks.
+struct Resolve<'a> {
+    indices: &'a [i64],
+    length: u64,
+    rows: &'a mut [u32],
+}
+
+impl Work for Resolve<'_> {
+    type Output = bool;
+    #[inline(always)]
+    fn run(self) -> bool {
+        let mut all = true;
+        for (row, &index) in self.rows.iter_mut().zip(self.indices) {
+            // A negative index is a large one.
+            let inside = (index as u64) < self.length;
+            *row = if inside { index as u32 } else { u32::MAX };
+            all &= inside;
+        }
+        all
     }
 }
 
@@ -154,6 +214,9 @@ impl Gather {
         mut miss: impl FnMut(usize),
     ) {
         let places = &self.places;
+        if places.rows().is_some_and(|rows| u32::try_from(rows).is_ok_and(|rows| rows < u32::MAX)) {
+            return self.rows(x, indices, range, out, miss);
+        }
         if places.size == 1 {
             let mut out = out.iter_mut();
             return places.for_each(indices, range, |vector, place| {
@@ -183,6 +246,97 @@ impl Gather {
                 run.copy_from_slice(&x[place.cast_unsigned()..][..places.run]);
             });
         });
+    }
+
+    /// The same, where the blocks of an item follow each other.
+    fn rows<T: Cell>(&self, x: &[T], indices: &[i64], range: Range<usize>, out: &mut [T], mut miss: impl FnMut(usize)) {
+        let (places, mut rows) = (&self.places, [0; BLOCK]);
+        if let (Some(length), 1) = (places.numbered(), places.size) {
+            let indices = &indices[range.clone()];
+            if !dispatch(Pick { x: &x[..length], indices, out }) {
+                let gap = indices.iter().position(|&index| index as u64 >= length as u64);
+                gap.into_iter().for_each(|gap| miss(range.start + gap));
+            }
+            return;
+        }
+        for (first, out) in range.clone().step_by(BLOCK).zip(out.chunks_mut(BLOCK * places.size)) {
+            let rows = &mut rows[..BLOCK.min(range.end - first)];
+            if !places.resolve(indices, first, rows) {
+                rows.iter().position(|&row| row == u32::MAX).into_iter().for_each(|gap| miss(first + gap));
+            }
+            dispatch(Take { x, rows, size: places.size, out });
+        }
+    }
+}
+
+/// Index vectors that become row numbers at a time.
+const BLOCK: usize = 1024;
+
+/// The elements at indices; zeros where there is none. Whether there are all.
+struct Pick<'a, T> {
+    x: &'a [T],
+    indices: &'a [i64],
+    out: &'a mut [T],
+}
+
+impl<T: Cell> Work for Pick<'_, T> {
+    type Output = bool;
+    #[inline(always)]
+    fn run(self) -> bool {
+        let mut all = true;
+        for (out, &index) in self.out.iter_mut().zip(self.indices) {
+            // A negative index is a large one.
+            let inside = (index as u64) < self.x.len() as u64;
+            *out = if inside { self.x[index as usize] } else { T::default() };
+            all &= inside;
+        }
+        all
+    }
+}
+
+/// Rows of these numbers one after the other; zeros where there is none.
+struct Take<'a, T> {
+    x: &'a [T],
+    rows: &'a [u32],
+    size: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Cell> Take<'_, T> {
+    /// Rows of `N` elements.
+    #[inline(always)]
+    fn fixed<const N: usize>(self) {
+        let ((x, _), (out, _)) = (self.x.as_chunks::<N>(), self.out.as_chunks_mut::<N>());
+        for (out, &row) in out.iter_mut().zip(self.rows) {
+            *out = match x.get(row as usize) {
+                Some(row) => *row,
+                None => [T::default(); N],
+            };
+        }
+    }
+}
+
+impl<T: Cell> Work for Take<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        match self.size {
+            1 => self.fixed::<1>(),
+            2 => self.fixed::<2>(),
+            3 => self.fixed::<3>(),
+            4 => self.fixed::<4>(),
+            6 => self.fixed::<6>(),
+            8 => self.fixed::<8>(),
+            16 => self.fixed::<16>(),
+            size => {
+                for (out, &row) in self.out.chunks_exact_mut(size).zip(self.rows) {
+                    match row {
+                        u32::MAX => out.fill(T::default()),
+                        row => out.copy_from_slice(&self.x[row as usize * size..][..size]),
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -25,7 +25,7 @@ use super::kernel::{Call, Kernel};
 use super::view::View;
 use crate::array::{DType, Type};
 use crate::ops::Binary;
-use crate::primitives::Op;
+use crate::primitives::{Literal, Op, Scatter};
 
 /// Elements that a part has at least where threads share the work: fewer are done before another thread wakes up.
 const GRAIN: usize = 1 << 14;
@@ -50,7 +50,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Cumulative(op) => Box::new(running::Cumulative::new(*op, args[0])),
         Op::Recurrence(op) => Box::new(running::Recurrence::new(*op, args[0])),
         Op::Gather(op) => Box::new(gather::Gather::new(op, args[0], args[1])),
-        Op::Scatter(op) => Box::new(scatter::Scatter::new(op, args[0], args[1])),
+        Op::Scatter(op) => scatter(op, args, None),
         Op::ArgSort(op) => Box::new(sort::ArgSort::new(*op, args[0])),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
@@ -72,16 +72,23 @@ pub(super) fn copied(dtype: DType, view: &View) -> Box<dyn Kernel> {
     Box::new(copy::Copy::view(dtype, view))
 }
 
+/// The kernel of a scatter into an array of which every element is `fill`, if that is known: then the array is no operand.
+pub(super) fn scatter(op: &Scatter, args: &[&Type], fill: Option<Literal>) -> Box<dyn Kernel> {
+    Box::new(scatter::Scatter::new(op, args[0], args[1], fill))
+}
+
 /// Elements as kernels hold them: truth values are bytes.
 trait Cell: Plain + Default + PartialOrd + std::fmt::Debug {
     /// The elements of an operand of this kind.
     fn of<'a>(slice: &Slice<'a>) -> &'a [Self];
     /// Those of a result.
     fn of_mut<'a>(slice: &'a mut SliceMut<'_>) -> &'a mut [Self];
+    /// A number of this kind.
+    fn of_literal(literal: Literal) -> Self;
 }
 
 macro_rules! cell {
-    ($cell:ident, $kind:ident) => {
+    ($cell:ident, $kind:ident, $literal:ident) => {
         impl Cell for $cell {
             fn of<'a>(slice: &Slice<'a>) -> &'a [Self] {
                 if let Slice::$kind(elements) = slice { elements } else { panic!("{} expected", stringify!($cell)) }
@@ -89,13 +96,16 @@ macro_rules! cell {
             fn of_mut<'a>(slice: &'a mut SliceMut<'_>) -> &'a mut [Self] {
                 if let SliceMut::$kind(elements) = slice { elements } else { panic!("{} expected", stringify!($cell)) }
             }
+            fn of_literal(literal: Literal) -> Self {
+                if let Literal::$literal(x) = literal { x.into() } else { panic!("{} expected", stringify!($cell)) }
+            }
         }
     };
 }
-cell!(u8, U8);
-cell!(i64, I64);
-cell!(f32, F32);
-cell!(f64, F64);
+cell!(u8, U8, Bool);
+cell!(i64, I64, I64);
+cell!(f32, F32, F32);
+cell!(f64, F64, F64);
 
 /// Evaluates an expression with the element type of a [`Kind`] under a name.
 macro_rules! for_kind {

@@ -1,10 +1,16 @@
 //! Elements added or written at indices that are computed.
 
+mod counted;
+mod rows;
+
 use std::ops::Range;
+
+use counted::Rows;
+use rows::{Add, Put};
 
 use wengert_kernels::arena::{Line, lines_for, typed_mut};
 use wengert_kernels::parallel::for_chunks_with;
-use wengert_kernels::region::Kind;
+use wengert_kernels::region::{Kind, Slice};
 
 use super::gather::{Missing, Places};
 use super::nest::each;
@@ -12,18 +18,19 @@ use super::{Call, Cell, Kernel, for_kind, rows_per_part, start};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
-use crate::primitives::{self, Write};
+use crate::primitives::{self, Literal, Write};
 
 /// Numbers of a run that are added up together.
 const TILE: usize = 128;
 /// A block from which on every part may look at all index vectors and take those that point into its piece.
 const SHARED: usize = 16;
 
-/// The kernel. The array may lie where the result does: then only the blocks are written.
+/// The kernel. The array may lie where the result does: then only the blocks are written. It may also be one number
+/// everywhere, which is not in memory at all.
 ///
 /// Updates of one element are added in the order of the definition. In single precision the definition rounds once, so
-/// several updates of one element meet in double precision: in a copy of the item, if there are many updates for its
-/// size, else sorted by their places. An update that is the only one of its element is added as it is: rounding the sum
+/// several updates of one element meet in double precision: row by row where blocks are rows of one array
+/// ([`counted`]); else in a copy of the item, if there are many updates for its size, or sorted by their places. An update that is the only one of its element is added as it is: rounding the sum
 /// in double precision once more gives the same number (S. A. Figueroa, *When is double rounding innocuous?*, 1995).
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
@@ -33,6 +40,36 @@ pub(super) struct Scatter {
     /// Elements of a part: whole items, or a piece of the only one.
     part: usize,
     sums: Sums,
+    /// If the updates are of rows of one array.
+    rows: Option<Rows>,
+    /// What every element of the array is, if that is known.
+    fill: Option<Literal>,
+}
+
+/// Where the elements come from to which updates are added.
+#[derive(Clone, Copy)]
+enum Start<'a, T> {
+    /// They are where the result is.
+    There,
+    Array(&'a [T]),
+    Everywhere(T),
+}
+
+impl<T: Cell> Start<'_, T> {
+    /// Writes the elements of a piece of the result, which begins at `first`.
+    fn begin(self, first: usize, out: &mut [T]) {
+        match self {
+            Start::There => {}
+            Start::Array(x) => out.copy_from_slice(&x[first..first + out.len()]),
+            Start::Everywhere(x) => out.fill(x),
+        }
+    }
+}
+
+/// The indices and the updates.
+fn operands<'a, T: Cell>(args: &[Slice<'a>]) -> (&'a [i64], &'a [T]) {
+    let [.., indices, updates] = args else { panic!("indices and updates") };
+    (i64::of(indices), T::of(updates))
 }
 
 /// How single precision is added.
@@ -45,7 +82,8 @@ enum Sums {
 }
 
 impl Scatter {
-    pub(super) fn new(op: &primitives::Scatter, x: &Type, indices: &Type) -> Self {
+    /// `fill` is what every element of the array is, if that is known: then it is no operand.
+    pub(super) fn new(op: &primitives::Scatter, x: &Type, indices: &Type, fill: Option<Literal>) -> Self {
         let places = Places::new(&op.gather(), x, indices);
         // Blocks of which each is inside one index of the first axis stay inside a piece of whole such indices.
         let first = op.axes.first().filter(|axis| **axis == op.batch).map(|_| places.indexed[0].stride);
@@ -58,7 +96,16 @@ impl Scatter {
         };
         let room = places.item.min(part);
         let sums = if room <= 8 * places.vectors * places.size { Sums::Copied } else { Sums::Sorted };
-        Scatter { write: op.write, kind: kind(x.dtype), places, part: part.max(1), sums }
+        let kind = kind(x.dtype);
+        let rows = Rows::new(&places, (op.write, kind) == (Write::Add, Kind::F32));
+        Scatter { write: op.write, kind, places, part: part.max(1), sums, rows, fill }
+    }
+
+    fn start<'a, T: Cell>(&self, args: &[Slice<'a>]) -> Start<'a, T> {
+        match self.fill {
+            Some(fill) => Start::Everywhere(T::of_literal(fill)),
+            None => start(&args[0]).map_or(Start::There, Start::Array),
+        }
     }
 
     /// Lines that a thread needs.
@@ -76,12 +123,10 @@ impl Scatter {
         call: Call<'_, '_>,
         f: impl Fn(&Missing, &mut [T], Range<usize>, usize, &mut [Line]) + Sync,
     ) -> Result<(), Misfit> {
-        let (places, indices) = (&self.places, i64::of(&call.args[1]));
-        let (x, out) = (start::<T>(&call.args[0]), T::of_mut(&mut call.outs[0]));
+        let (places, (indices, _)) = (&self.places, operands::<T>(call.args));
+        let (start, out) = (self.start::<T>(call.args), T::of_mut(&mut call.outs[0]));
         if places.size == 0 || places.item == 0 {
-            if let Some(x) = x {
-                out.copy_from_slice(x);
-            }
+            start.begin(0, out);
             return places.check_all(indices);
         }
         let missing = Missing::new();
@@ -90,9 +135,7 @@ impl Scatter {
             let first = number * self.part;
             for (k, out) in out.chunks_mut(places.item).enumerate() {
                 let first = first + k * places.item;
-                if let Some(x) = x {
-                    out.copy_from_slice(&x[first..first + out.len()]);
-                }
+                start.begin(first, out);
                 let (item, first) = (first / places.item, first % places.item);
                 f(&missing, out, first..first + out.len(), item, scratch);
             }
@@ -157,7 +200,7 @@ impl Scatter {
 
     /// Adds every update to the elements themselves.
     fn add<T: Cell + Addend>(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
-        let operands = (i64::of(&call.args[1]), T::of(&call.args[2]));
+        let operands = operands::<T>(call.args);
         self.pieces::<T>(call, |missing, out, piece, item, _| {
             self.add_piece(missing, &piece, item, operands, out);
         })
@@ -185,7 +228,7 @@ impl Scatter {
 
     /// Writes every update, run by run.
     fn set<T: Cell>(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
-        let operands = (i64::of(&call.args[1]), T::of(&call.args[2]));
+        let operands = operands::<T>(call.args);
         self.pieces::<T>(call, |missing, out, piece, item, _| {
             if self.places.size > 1 {
                 return self.for_each_run(missing, &piece, item, operands, |run, place| match run {
@@ -217,7 +260,7 @@ impl Scatter {
 
     /// Adds in a copy in double precision, if updates meet.
     fn add_copied(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
-        let operands = (i64::of(&call.args[1]), f32::of(&call.args[2]));
+        let operands = operands::<f32>(call.args);
         self.pieces::<f32>(call, |missing, out, piece, item, scratch| {
             if !self.meet(operands.0, &piece, item, typed_mut(scratch, out.len())) {
                 return self.add_piece(missing, &piece, item, operands, out);
@@ -237,7 +280,7 @@ impl Scatter {
 
     /// Adds the updates of one place after the other.
     fn add_sorted(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
-        let (indices, updates) = (i64::of(&call.args[1]), f32::of(&call.args[2]));
+        let (indices, updates) = operands::<f32>(call.args);
         let places = &self.places;
         let width = places.indexed.len();
         self.pieces::<f32>(call, |missing, out, piece, item, scratch| {
@@ -324,12 +367,25 @@ impl Kernel for Scatter {
         .to_owned()
     }
     fn workspace(&self, threads: usize) -> usize {
-        self.scratch() * threads * size_of::<Line>()
+        let [shared, own] = self.rows.map_or([0, self.scratch()], Rows::scratch);
+        (shared + own * threads) * size_of::<Line>()
     }
     fn operations(&self) -> usize {
         self.places.count() * self.places.size
     }
     fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+        let args = call.args;
+        if let Some(rows) = self.rows {
+            return match (self.write, self.kind) {
+                (Write::Set, kind) => {
+                    for_kind!(kind, T => rows.plain::<T, Put<T>>(&self.places, call, self.start(args)))
+                }
+                (Write::Add, Kind::F64) => rows.plain::<f64, Add<f64>>(&self.places, call, self.start(args)),
+                (Write::Add, Kind::I64) => rows.plain::<i64, Add<i64>>(&self.places, call, self.start(args)),
+                (Write::Add, Kind::F32) => rows.precise(&self.places, call, self.start(args)),
+                (Write::Add, Kind::U8) => unreachable!("inference refuses to add truth values"),
+            };
+        }
         match (self.write, self.kind) {
             (Write::Set, kind) => for_kind!(kind, T => self.set::<T>(call)),
             (Write::Add, Kind::F64) => self.add::<f64>(call),

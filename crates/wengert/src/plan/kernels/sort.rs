@@ -1,8 +1,9 @@
-//! The permutation that sorts.
+//! The permutation that sorts, or the beginning of it.
 
 use wengert_kernels::arena::typed_mut;
 use wengert_kernels::parallel::for_chunks_with;
 use wengert_kernels::region::Kind;
+use wengert_kernels::{Work, dispatch};
 
 use super::{Call, Cell, Kernel, for_kind, rows_per_part, workspace};
 use crate::array::Type;
@@ -10,16 +11,25 @@ use crate::error::Misfit;
 use crate::plan::kernel::kind;
 use crate::primitives;
 
+/// Elements that are compared with a bound at once.
+const BLOCK: usize = 64;
+
 /// Positions along an axis in the order of their elements.
 ///
 /// An element becomes an integer of the same rank, and the pairs of rank and position are sorted: all differ, so a sort
 /// that is not stable, and needs no memory, gives the stable order (the pattern-defeating quicksort of the standard
 /// library; O. R. L. Peters, 2021). Where both fit into one word, words are sorted.
+///
+/// If few of many positions are wanted, the elements that come before the last of the best ones so far are collected, a
+/// block at a time is asked whether it has one, and now and then all but the best are dropped (by selection; C. A. R. Hoare,
+/// *Algorithm 65: find*, 1961). What equals the last one comes after it, as the order is stable.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArgSort {
     kind: Kind,
     descending: bool,
     length: usize,
+    /// How many are wanted of each line.
+    count: usize,
     inner: usize,
     size: usize,
 }
@@ -27,31 +37,59 @@ pub(super) struct ArgSort {
 impl ArgSort {
     pub(super) fn new(op: primitives::ArgSort, x: &Type) -> Self {
         let (length, inner) = (x.shape[op.axis], x.shape[op.axis + 1..].iter().product());
-        ArgSort { kind: kind(x.dtype), descending: op.descending, length, inner, size: x.size() }
+        let count = op.count.unwrap_or(length);
+        ArgSort { kind: kind(x.dtype), descending: op.descending, length, count, inner, size: x.size() }
     }
 
     /// The lines through one block of the axes from this one on.
-    fn block<T: Ranked>(&self, x: &[T], out: &mut [i64], pairs: &mut [[i64; 2]]) {
-        let small = T::SMALL && u32::try_from(self.length).is_ok();
+    fn block<T: Ranked, E: Entry>(&self, x: &[T], out: &mut [i64], entries: &mut [E]) {
         for column in 0..self.inner {
-            let line = x[column..].iter().step_by(self.inner);
-            if small {
-                let words = &mut pairs.as_flattened_mut()[..self.length];
-                for ((word, x), position) in words.iter_mut().zip(line).zip(0..) {
-                    *word = x.rank(self.descending) << 32 | position;
+            let first = if self.inner == 1 && self.length >= 4 * (self.count + BLOCK) {
+                self.best(x, entries)
+            } else {
+                let line = x[column..].iter().step_by(self.inner);
+                for ((entry, &x), position) in entries.iter_mut().zip(line).zip(0..) {
+                    *entry = E::new(x.rank(self.descending), position);
                 }
-                words.sort_unstable();
-                let line = out[column..].iter_mut().step_by(self.inner);
-                line.zip(&*words).for_each(|(out, word)| *out = word & i64::from(u32::MAX));
-                continue;
-            }
-            for ((pair, x), position) in pairs.iter_mut().zip(line).zip(0..) {
-                *pair = [x.rank(self.descending), position];
-            }
-            pairs.sort_unstable_by_key(|&[rank, position]| (rank, position));
+                self.first(entries)
+            };
             let line = out[column..].iter_mut().step_by(self.inner);
-            line.zip(&*pairs).for_each(|(out, pair)| *out = pair[1]);
+            line.zip(first).for_each(|(out, entry)| *out = entry.position() as i64);
         }
+    }
+
+    /// The first entries, in order.
+    fn first<'a, E: Entry>(&self, entries: &'a mut [E]) -> &'a [E] {
+        if self.count < entries.len() {
+            entries.select_nth_unstable(self.count);
+        }
+        let first = &mut entries[..self.count];
+        first.sort_unstable();
+        first
+    }
+
+    /// The same of a long line of which few are wanted.
+    fn best<'a, T: Ranked, E: Entry>(&self, line: &[T], entries: &'a mut [E]) -> &'a [E] {
+        let (count, descending) = (self.count, self.descending);
+        let entry = |position: usize| E::new(line[position].rank(descending), position);
+        (0..count).for_each(|k| entries[k] = entry(k));
+        let last = |entries: &[E]| entries.iter().max().map_or(line[0], |last| line[last.position()]);
+        let (mut kept, mut bound, mut at) = (count, last(&entries[..count]), count);
+        while at < line.len() {
+            at += dispatch(Behind { line: &line[at..], bound, descending });
+            let end = (at + BLOCK).min(line.len());
+            // Written in any case, and kept if it is better: no branch that cannot be foretold.
+            for position in at..end {
+                entries[kept] = entry(position);
+                kept += usize::from(line[position].comes_before(bound, descending));
+            }
+            at = end;
+            if kept > 2 * count + BLOCK {
+                entries[..kept].select_nth_unstable(count);
+                (kept, bound) = (count, last(&entries[..count]));
+            }
+        }
+        self.first(&mut entries[..kept])
     }
 }
 
@@ -63,23 +101,77 @@ impl Kernel for ArgSort {
         workspace::<i64>(2 * self.length, threads)
     }
     fn operations(&self) -> usize {
-        self.size * (self.length.max(2).ilog2() as usize + 1)
+        self.size * (self.count.max(2).ilog2() as usize + 1)
     }
     fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
-        let block = (self.length * self.inner).max(1);
-        let blocks = rows_per_part(16 * block);
+        let (from, to) = (self.length * self.inner, self.count * self.inner);
         let scratch = typed_mut::<i64>(call.workspace, 2 * self.length * call.pool.threads());
         let (pairs, _) = scratch.as_chunks_mut::<2>();
+        if to == 0 {
+            return Ok(());
+        }
+        let blocks = rows_per_part(16 * from);
         for_kind!(self.kind, T => {
             let x = T::of(&call.args[0]);
-            for_chunks_with(call.pool, i64::of_mut(&mut call.outs[0]), blocks * block, pairs, |number, out, pairs| {
-                let from = &x[number * blocks * block..][..out.len()];
-                for (x, out) in from.chunks_exact(block).zip(out.chunks_exact_mut(block)) {
-                    self.block(x, out, pairs);
+            for_chunks_with(call.pool, i64::of_mut(&mut call.outs[0]), blocks * to, pairs, |number, out, pairs| {
+                let x = x[number * blocks * from..].chunks_exact(from);
+                for (x, out) in x.zip(out.chunks_exact_mut(to)) {
+                    if T::SMALL && u32::try_from(self.length).is_ok() {
+                        self.block(x, out, &mut pairs.as_flattened_mut()[..self.length]);
+                    } else {
+                        self.block(x, out, pairs);
+                    }
                 }
             });
         });
         Ok(())
+    }
+}
+
+/// Rank and position as one thing, in the order of the result.
+trait Entry: Ord + Copy {
+    fn new(rank: i64, position: usize) -> Self;
+    fn position(self) -> usize;
+}
+
+impl Entry for i64 {
+    fn new(rank: i64, position: usize) -> Self {
+        rank << 32 | position as i64
+    }
+    fn position(self) -> usize {
+        (self & i64::from(u32::MAX)) as usize
+    }
+}
+
+impl Entry for [i64; 2] {
+    fn new(rank: i64, position: usize) -> Self {
+        [rank, position as i64]
+    }
+    fn position(self) -> usize {
+        self[1] as usize
+    }
+}
+
+/// How many elements there are, in whole blocks, before the first block with one that comes before a bound.
+struct Behind<'a, T> {
+    line: &'a [T],
+    bound: T,
+    descending: bool,
+}
+
+impl<T: Ranked> Work for Behind<'_, T> {
+    type Output = usize;
+    #[inline(always)]
+    fn run(self) -> usize {
+        let (blocks, _) = self.line.as_chunks::<BLOCK>();
+        let Behind { bound, .. } = self;
+        // One comparison for each order, so that vectors can do it.
+        let first = match (bound.is_last(), self.descending) {
+            (true, _) => blocks.iter().position(|block| block.iter().any(|x| !x.is_last())),
+            (_, true) => blocks.iter().position(|block| block.iter().fold(false, |any, x| any | (*x > bound))),
+            (_, false) => blocks.iter().position(|block| block.iter().fold(false, |any, x| any | (*x < bound))),
+        };
+        first.unwrap_or(blocks.len()) * BLOCK
     }
 }
 
@@ -89,6 +181,22 @@ trait Ranked: Cell {
     const SMALL: bool;
     /// An integer in the order of the elements; equal elements have one, and NaN has the largest.
     fn rank(self, descending: bool) -> i64;
+    /// Whether it is NaN, which is last in both orders.
+    #[inline(always)]
+    fn is_last(self) -> bool {
+        self.partial_cmp(&self).is_none()
+    }
+    /// Whether it comes before another one, wherever they stand.
+    #[inline(always)]
+    fn comes_before(self, other: Self, descending: bool) -> bool {
+        if other.is_last() {
+            !self.is_last()
+        } else if descending {
+            self > other
+        } else {
+            self < other
+        }
+    }
 }
 
 impl Ranked for u8 {

@@ -1,5 +1,6 @@
 //! Every kernel against the definition of its operation: to the bit, for any number of threads.
 
+mod indexing;
 mod reductions;
 
 use wengert_kernels::Pool;

@@ -27,7 +27,9 @@ impl Generator {
                 let x = self.pick_of(dtype)?;
                 let axis = self.random.below(x.array.ty().rank().max(1));
                 let descending = self.random.below(2) == 0;
-                self.emit(ArgSort { axis, descending }, &[&x])
+                let length = x.array.shape().get(axis).copied().unwrap_or(0);
+                let count = (self.random.below(2) == 0).then(|| self.random.below(length + 1));
+                self.emit(ArgSort { axis, descending, count }, &[&x])
             }
             _ => self.random_numbers(),
         }
