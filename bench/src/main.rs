@@ -8,6 +8,7 @@
 //! bench memory [--threads N] [--size N]
 //! bench planning [--only NAME] [--steps N [--count]]
 //! bench captured
+//! bench inplace [--rows MOST]
 //! ```
 //!
 //! `scalar`: six functions of scalars, recorded and swept, replayed, replayed on lanes; and in the
@@ -30,12 +31,15 @@
 //! prints how many steps the plan has.
 //!
 //! `captured`: what a plain number costs that a function captures and that changes at every call.
+//!
+//! `inplace`: rows of an array written one by one, and stencils written in three ways.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
 
 mod captured;
 mod formulas;
 mod hand;
+mod inplace;
 mod numbers;
 mod peers;
 mod planning;
@@ -54,7 +58,8 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench counts
        bench memory [--threads N] [--size N]
        bench planning [--only NAME] [--steps N [--count]]
-       bench captured";
+       bench captured
+       bench inplace [--rows MOST]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -72,6 +77,7 @@ fn main() -> ExitCode {
             print!("{}", captured::table());
             Ok(())
         }
+        Some("inplace") => inplace::run(&arguments[1..]),
         _ => Err(USAGE.to_owned()),
     };
     match done {

@@ -230,6 +230,7 @@ fn with_programs(op: &Op, mut make: impl FnMut(&Program) -> Program) -> Op {
         | Op::Slice(_)
         | Op::Pad(_)
         | Op::Concat(_)
+        | Op::Update(_)
         | Op::Reduce(_)
         | Op::ArgReduce(_)
         | Op::Cumulative(_)

@@ -147,6 +147,7 @@ pub(super) fn fuses(flat: &Flat, k: usize) -> bool {
         | Op::Slice(_)
         | Op::Pad(_)
         | Op::Concat(_)
+        | Op::Update(_)
         | Op::ArgReduce(_)
         | Op::Cumulative(_)
         | Op::Recurrence(_)

@@ -132,10 +132,15 @@ impl Flattener {
         let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
         values.extend(args);
         let line = self.b.line;
-        for eqn in program.eqns() {
+        let mut parts = Parts::of(program);
+        for (k, eqn) in program.eqns().iter().enumerate() {
+            if overwrites(&eqn.op) {
+                parts.keep(self, k, values[eqn.args[0].index()], &mut values);
+            }
             let args: Vec<Value> = eqn.args.iter().map(|&arg| values[arg.index()]).collect();
             self.b.line = eqn.line.or(line);
             values.extend(self.eqn(&eqn.op, &args));
+            parts.note(self, eqn.outs(), &values);
         }
         self.b.line = line;
         program.outputs().iter().map(|&output| values[output.index()]).collect()
@@ -185,6 +190,7 @@ impl Flattener {
             | Op::Cumulative(_)
             | Op::Recurrence(_)
             | Op::Gather(_)
+            | Op::Update(_)
             | Op::DynamicSlice(_)
             | Op::DynamicUpdate(_)
             | Op::WindowArg(_)
@@ -202,7 +208,9 @@ impl Flattener {
             let parts: Vec<Value> = args.chunks(MAX_JOINED).map(|part| self.concat(op, part)).collect();
             return self.concat(op, &parts);
         }
-        let args: Vec<Value> = args.iter().map(|&arg| self.in_order(arg)).collect();
+        // Views are read where they lie; of a number there is nothing to read.
+        let in_memory = |f: &mut Self, arg: Value| if f.literals[arg.index()].is_some() { f.copy(arg) } else { arg };
+        let args: Vec<Value> = args.iter().map(|&arg| in_memory(self, arg)).collect();
         self.op(op, &args)
     }
 
@@ -332,6 +340,56 @@ impl Flattener {
         let x = if order.is_sorted() { x } else { self.op(Permute { order }, &[x]) };
         if places.len() == labels.len() { x } else { self.op(Broadcast::new(shape, &places), &[x]) }
     }
+}
+
+/// Small parts of arrays: they are copied before their array is overwritten, so that what reads them later does not keep it
+/// from being overwritten in place.
+struct Parts {
+    /// For each value of the Program: the last equation that reads it.
+    last: Vec<usize>,
+    /// The views of each stored value that are small, as values of the Program.
+    views: Map<Value, Vec<Value>>,
+}
+
+impl Parts {
+    /// How many times larger than its part an array is at least.
+    const SMALL: usize = 4;
+
+    fn of(program: &Program) -> Self {
+        if !program.eqns().iter().any(|eqn| overwrites(&eqn.op)) {
+            return Parts { last: Vec::new(), views: Map::default() };
+        }
+        let mut last = vec![0; program.types.len()];
+        for (k, eqn) in program.eqns().iter().enumerate() {
+            eqn.args.iter().for_each(|arg| last[arg.index()] = k);
+        }
+        program.outputs().iter().for_each(|output| last[output.index()] = usize::MAX);
+        Parts { last, views: Map::default() }
+    }
+
+    /// Remembers new values of the Program that are small views.
+    fn note(&mut self, f: &Flattener, new: impl Iterator<Item = Value>, values: &[Value]) {
+        for value in new.filter(|_| !self.last.is_empty()) {
+            let view = &f.views[values[value.index()].index()];
+            if view.base != values[value.index()] && Self::SMALL * view.count() <= f.b.ty(view.base).size() {
+                self.views.entry(view.base).or_default().push(value);
+            }
+        }
+    }
+
+    /// Copies the small views of an array that equations after this one read.
+    fn keep(&mut self, f: &mut Flattener, k: usize, x: Value, values: &mut [Value]) {
+        for view in self.views.remove(&f.views[x.index()].base).unwrap_or_default() {
+            if self.last[view.index()] > k && f.literals[values[view.index()].index()].is_none() {
+                values[view.index()] = f.copy(values[view.index()]);
+            }
+        }
+    }
+}
+
+/// Whether an operation can have its result where its first operand lies, of which it changes a part.
+pub(super) fn overwrites(op: &Op) -> bool {
+    matches!(op, Op::Update(_) | Op::DynamicUpdate(_) | Op::Scatter(_))
 }
 
 /// Whether every element of the result is one of the operand's.

@@ -34,6 +34,11 @@ pub(crate) trait Kernel: Debug + Send + Sync {
         0
     }
 
+    /// Pairs of an operand and a result that may be one piece of memory ([`Slice::Output`]): the operand is then overwritten.
+    fn in_place(&self) -> &[(u16, u16)] {
+        &[]
+    }
+
     /// Operations on elements, for the cost model: multiplications, additions, comparisons.
     fn operations(&self) -> usize;
 

@@ -187,7 +187,7 @@ impl<'a> Finder<'a> {
     fn lane(&self, k: usize) -> Option<Lane> {
         let eqn = &self.flat.program.eqns()[k];
         match &eqn.op {
-            Op::Concat(_) | Op::Pad(_) | Op::Einsum(_) | Op::Unary(Unary::Detach) => {}
+            Op::Concat(_) | Op::Pad(_) | Op::Update(_) | Op::Einsum(_) | Op::Unary(Unary::Detach) => {}
             _ if fuses(self.flat, k) => {}
             _ => return None,
         }
@@ -205,6 +205,11 @@ impl<'a> Finder<'a> {
         let moves = match &eqn.op {
             Op::Concat(op) => op.axis == lane.axis,
             Op::Pad(op) => (op.low[lane.axis], op.high[lane.axis], op.interior[lane.axis]) != (0, 0, 0),
+            // Every point's elements are its own.
+            Op::Update(op) => {
+                let points = flat.program.ty(eqn.args[1]).shape[lane.axis];
+                (op.start[lane.axis], op.stride[lane.axis], points) != (0, 1, lane.count)
+            }
             _ => false,
         };
         if moves || size == 0 || size > MAX_ELEMENTS {
@@ -347,7 +352,7 @@ impl Estimate {
             let lane = finder.lane_of(k).expect("an equation of the part");
             estimate.scalars += size / lane.count;
             estimate.fused += OPERATION * size as f64;
-            let whole = matches!(eqn.op, Op::Concat(_) | Op::Pad(_) | Op::Einsum(_));
+            let whole = matches!(eqn.op, Op::Concat(_) | Op::Pad(_) | Op::Update(_) | Op::Einsum(_));
             let far = eqn.args.iter().filter(|arg| {
                 let view = &flat.views[arg.index()];
                 // What another part makes is in memory whatever becomes of this one.

@@ -303,7 +303,7 @@ fn build(program: Cow<'_, Program>, options: &Options, results: Results, donated
     drop((program, turned));
     let items = lanes::items(&flat);
     let mut clusters = cluster(&flat, &items);
-    let order = order(&mut clusters);
+    let order = order(&flat, &mut clusters);
     let (mut outputs, places) = outputs(output_types, &flat);
     recompute::recompute(&flat, &mut clusters, &places, effort);
     if cfg!(debug_assertions) {

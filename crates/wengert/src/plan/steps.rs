@@ -24,6 +24,8 @@ pub(super) struct Draft {
     pub(super) writes: Vec<Value>,
     scratch: usize,
     eqns: Vec<usize>,
+    /// Operands, by their numbers, that lie where a result does.
+    pub(super) in_place: Vec<(usize, usize)>,
 }
 
 /// Makes the steps of a plan, and gives their operands places.
@@ -86,7 +88,8 @@ impl<'a> Planner<'a> {
     }
 
     pub(super) fn steps(&mut self) -> Vec<Step> {
-        let drafts = self.drafts();
+        let mut drafts = self.drafts();
+        self.overwrite(&mut drafts);
         let homes = self.place(&drafts);
         if cfg!(debug_assertions) {
             verify::check_memory(self.flat, &drafts, &homes, &self.results)
@@ -104,7 +107,7 @@ impl<'a> Planner<'a> {
     fn region(&self, lowered: Lowered, eqns: Vec<usize>) -> Draft {
         let scratch = lines_of(lowered.region.scratch(self.options.threads));
         let work = Work::Region(Box::new(lowered.region));
-        Draft { work, reads: lowered.reads, writes: lowered.writes, scratch, eqns }
+        Draft { work, reads: lowered.reads, writes: lowered.writes, scratch, eqns, in_place: Vec::new() }
     }
 
     /// The step of a cluster; none if it has nothing to compute.
@@ -160,6 +163,17 @@ impl<'a> Planner<'a> {
                     _ if cluster::transposes(flat, eqns[0]) => {
                         kernels::copied(results[0].dtype, &flat.views[eqn.args[0].index()])
                     }
+                    Op::Concat(op) => {
+                        let views: Vec<_> = eqn.args.iter().map(|arg| &flat.views[arg.index()]).collect();
+                        let whole = |&arg: &Value| {
+                            let view = &flat.views[arg.index()];
+                            view.is_in_order() && view.count() == flat.program.ty(view.base).size()
+                        };
+                        match eqn.args.iter().all(whole) {
+                            true => kernels::kernel(&Op::Concat(*op), &args, &results),
+                            false => kernels::joined(*op, results[0].dtype, &views),
+                        }
+                    }
                     Op::Conv(op) => kernels::conv(op, &args, [planes(0), planes(1)], &results[0]),
                     Op::Scatter(op) => {
                         let fill = flat.literals[eqn.args[0].index()];
@@ -172,7 +186,31 @@ impl<'a> Planner<'a> {
                 (Work::Kernel(kernel, op.clone(), args.into_iter().cloned().collect()), scratch)
             }
         };
-        Some(Draft { work, reads, writes: outs, scratch, eqns })
+        Some(Draft { work, reads, writes: outs, scratch, eqns, in_place: Vec::new() })
+    }
+
+    /// Lets results take the place of operands that their step reads last and may overwrite. Both are values of the arena;
+    /// the step reads the operand once, so that nobody sees it change.
+    fn overwrite(&self, drafts: &mut [Draft]) {
+        let inputs = self.flat.program.input_types().len();
+        let mut last = vec![0; self.flat.views.len()];
+        for (step, draft) in drafts.iter().enumerate() {
+            draft.reads.iter().for_each(|value| last[value.index()] = step);
+        }
+        let in_arena = |value: Value| value.index() >= inputs && self.results[value.index()].is_none();
+        for (step, draft) in drafts.iter_mut().enumerate() {
+            let Work::Kernel(kernel, ..) = &draft.work else { continue };
+            for (read, write) in kernel.in_place().iter().map(|&(read, write)| (usize::from(read), usize::from(write)))
+            {
+                let (x, out) = (draft.reads[read], draft.writes[write]);
+                let reads = draft.reads.iter().filter(|&&value| value == x).count();
+                let same = self.flat.program.ty(x) == self.flat.program.ty(out) && self.flat.program.ty(x).size() > 0;
+                let free = draft.in_place.iter().all(|&(other, taken)| other != read && taken != write);
+                if same && free && reads == 1 && last[x.index()] == step && in_arena(x) && in_arena(out) {
+                    draft.in_place.push((read, write));
+                }
+            }
+        }
     }
 
     /// The first line of each value in the arena.
@@ -181,8 +219,10 @@ impl<'a> Planner<'a> {
         let mut lives: Vec<Life> = Vec::new();
         for (step, draft) in drafts.iter().enumerate() {
             self.scratch = self.scratch.max(draft.scratch);
-            for value in &draft.writes {
-                if self.results[value.index()].is_none() {
+            for (k, value) in draft.writes.iter().enumerate() {
+                if let Some(&(read, _)) = draft.in_place.iter().find(|(_, write)| *write == k) {
+                    numbers[value.index()] = numbers[draft.reads[read].index()];
+                } else if self.results[value.index()].is_none() {
                     numbers[value.index()] = Some(lives.len());
                     let lines = lines_of(bytes(self.flat.program.ty(*value)));
                     lives.push(Life { lines, first: step, last: step });
@@ -203,7 +243,10 @@ impl<'a> Planner<'a> {
         let inputs = self.flat.program.input_types().len();
         let mut pieces: Vec<Piece> = Vec::new();
         let mut results: Vec<Piece> = Vec::new();
-        let both = draft.reads.iter().map(|value| (value, false)).chain(draft.writes.iter().map(|value| (value, true)));
+        let overwritten = |k: usize| draft.in_place.iter().find(|(read, _)| *read == k).map(|&(_, write)| write);
+        // What is overwritten lies where a result does.
+        let reads = draft.reads.iter().enumerate().filter(|(k, _)| overwritten(*k).is_none());
+        let both = reads.map(|(_, value)| (value, false)).chain(draft.writes.iter().map(|value| (value, true)));
         for (value, written) in both.clone() {
             if value.index() < inputs {
                 continue;
@@ -233,7 +276,12 @@ impl<'a> Planner<'a> {
             };
             Operand { home, kind: kind(ty.dtype), count: ty.size() }
         };
-        let (reads, writes) = (draft.reads.iter().map(operand).collect(), draft.writes.iter().map(operand).collect());
+        let read = |(k, value): (usize, &Value)| match overwritten(k) {
+            Some(write) => Operand { home: Home::InPlace(write as u16), ..operand(value) },
+            None => operand(value),
+        };
+        let (reads, writes) = (draft.reads.iter().enumerate().map(read), draft.writes.iter().map(operand));
+        let (reads, writes) = (reads.collect(), writes.collect());
         let mut lines: Vec<Line> = Vec::new();
         let mut names: Vec<Cow<'static, str>> = Vec::with_capacity(draft.eqns.len());
         for &k in &draft.eqns {

@@ -6,6 +6,7 @@
 //! 3. What a step reads from the arena is what was written for it, and lies apart from what the step writes.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use super::cluster::{Clusters, Role};
 use super::flatten::Flat;
@@ -72,9 +73,17 @@ pub(super) fn check_memory(
                 return Err(format!("step {step} reads {value} at {range:?}, which is not there"));
             }
         }
-        let mut used: Vec<_> = draft.reads.iter().collect::<HashSet<&Value>>().into_iter().filter_map(range).collect();
-        for (value, own) in draft.writes.iter().filter_map(|value| Some((value, range(value)?))) {
-            if used.iter().any(|other| own.start < other.end && other.start < own.end) {
+        let reads = draft.reads.iter().collect::<HashSet<&Value>>();
+        let mut used: Vec<_> = reads.into_iter().filter_map(|value| Some((value, range(value)?))).collect();
+        let writes = draft.writes.iter().enumerate();
+        for (k, value, own) in writes.filter_map(|(k, value)| Some((k, value, range(value)?))) {
+            // An operand that the step reads once and overwrites lies exactly where the result does.
+            let overwritten = |other: &Value, place: &Range<usize>| {
+                let is_pair = |&(read, write): &(usize, usize)| write == k && draft.reads[read] == *other;
+                *place == own && draft.in_place.iter().any(is_pair)
+            };
+            let meets = |place: &Range<usize>| own.start < place.end && place.start < own.end;
+            if used.iter().any(|(other, place)| meets(place) && !overwritten(other, place)) {
                 return Err(format!("step {step} writes {value} at {own:?}, which it uses otherwise"));
             }
             while let Some((&start, _)) = written.range(..own.end).next_back().filter(|(_, (end, _))| *end > own.start)
@@ -82,7 +91,7 @@ pub(super) fn check_memory(
                 written.remove(&start);
             }
             written.insert(own.start, (own.end, *value));
-            used.push(own);
+            used.push((value, own));
         }
     }
     Ok(())
@@ -117,7 +126,7 @@ mod tests {
     fn plans_out_of_order_are_found() {
         let flat = flat();
         let mut clusters = cluster(&flat, &lanes::items(&flat));
-        let steps = order(&mut clusters);
+        let steps = order(&flat, &mut clusters);
         assert_eq!(check_order(&flat, &clusters, &steps), Ok(()));
         assert!(steps.len() >= 4, "{steps:?}");
         for k in 1..steps.len() {
@@ -137,7 +146,7 @@ mod tests {
     fn memory_that_is_used_twice_is_found() {
         let flat = flat();
         let mut clusters = cluster(&flat, &lanes::items(&flat));
-        let steps = order(&mut clusters);
+        let steps = order(&flat, &mut clusters);
         let results = outputs(flat.program.output_types(), &flat).1;
         let options = Options::default();
         let mut planner = Planner::new(&flat, &clusters, &steps, results.clone(), &options, recompute::EFFORTS[0]);

@@ -29,6 +29,7 @@ mod sort;
 mod text;
 #[cfg(test)]
 mod trials;
+mod update;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -55,6 +56,7 @@ pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use sample::Sample;
 pub use sort::ArgSort;
 pub(crate) use text::{Attribute, Attributes};
+pub use update::Update;
 
 use crate::array::{Array, Type};
 use crate::error::Misfit;
@@ -274,6 +276,8 @@ operations! {
     Pad(Pad),
     /// One after the other along an axis.
     Concat(Concat),
+    /// A slice written or added to.
+    Update(Update),
     /// A sum, product or extreme over axes.
     Reduce(Reduce),
     /// The position of an extreme along an axis.

@@ -7,7 +7,7 @@ use super::{
     ArgReduce, ArgSort, Attribute, Broadcast, Call, Concat, Cond, Conv, Convert, Cumulative, Custom, DynamicSlice,
     DynamicUpdate, Einsum, Extreme, Gather, Iota, Literal, Logic, Op, OutOfBounds, Pad, Permute, Primitive, RandomBits,
     RandomKind, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Scatter, Select, Slice,
-    WindowArg, Write,
+    Update, WindowArg, Write,
 };
 use crate::array::DType;
 use crate::error::{Misfit, misfit};
@@ -48,6 +48,8 @@ fn structured(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
             "scatter_add" => scatter(fields, Write::Add)?.into(),
             "scatter_set" => scatter(fields, Write::Set)?.into(),
             "dynamic_slice" => DynamicSlice { sizes: fields.integers("sizes")? }.into(),
+            "update_add" => update(fields, Write::Add)?.into(),
+            "update_set" => update(fields, Write::Set)?.into(),
             "dynamic_update" => DynamicUpdate.into(),
             "argsort" => argsort(fields)?.into(),
             "random_bits" => random_bits(fields)?.into(),
@@ -87,6 +89,10 @@ fn scatter(fields: &mut Fields, write: Write) -> Result<Scatter, Misfit> {
 fn argsort(fields: &mut Fields) -> Result<ArgSort, Misfit> {
     let all = ArgSort::new(fields.integer("axis")?, fields.flag("descending")?);
     Ok(if fields.has("count") { all.first(fields.integer("count")?) } else { all })
+}
+
+fn update(fields: &mut Fields, write: Write) -> Result<Update, Misfit> {
+    Ok(Update { start: fields.integers("start")?, stride: fields.integers("stride")?, write })
 }
 
 fn random_bits(fields: &mut Fields) -> Result<RandomBits, Misfit> {

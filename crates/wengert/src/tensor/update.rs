@@ -4,13 +4,13 @@ use std::ops::{AddAssign, Deref, DerefMut, DivAssign, MulAssign, SubAssign};
 use std::panic::Location;
 
 use super::compose::{compose, refuse, stretch};
-use super::operand::{IntoOperand, Number, Side, number};
+use super::operand::{IntoOperand, Side, number};
 use super::slice::{Cut, Place, Ranges};
 use super::{Tensor, graph};
-use crate::array::{Array, DType, Element, Strided, Type, row_major};
+use crate::array::{Array, DType, Element, Strided, row_major};
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::ops::Binary;
-use crate::primitives::{Concat, DynamicUpdate, Literal, Pad};
+use crate::primitives::{Update, Write};
 use crate::program::{Builder, Value};
 
 /// A part of a tensor that is written to; see [`Tensor::slice_mut`].
@@ -104,6 +104,10 @@ impl Part<'_> {
         let cut = &self.cut;
         if graph::level(&operands).is_some() {
             *self.tensor = compose(name, &operands, |b, args| {
+                if let Some(Binary::Add) = op {
+                    let by = updated(b, cut, None, &value, args)?;
+                    return cut.increase(b, args[0], by);
+                }
                 let update = updated(b, cut, op, &value, args)?;
                 cut.replace(b, args[0], update)
             })?;
@@ -176,24 +180,17 @@ impl Cut {
         if self.lengths == b.shape(x) {
             return Ok(block);
         }
-        if self.slice.stride.iter().all(|&stride| stride == 1) {
-            let start = positions(b, &self.slice.start);
-            return Ok(b.emit(DynamicUpdate, &[x, block, start])?[0]);
+        Ok(b.emit(Update::of(&self.slice, Write::Set), &[x, block])?[0])
+    }
+
+    /// `x` with numbers added to the part.
+    fn increase(&self, b: &mut Builder, x: Value, by: Value) -> Result<Value, Misfit> {
+        let block = b.reshape(by, &self.lengths);
+        let block = self.turned(b, block);
+        if self.lengths == b.shape(x) {
+            return Ok(b.emit(Binary::Add, &[x, block])?[0]);
         }
-        // What lies between the steps is not of the block: it is chosen by a mask.
-        let ty = b.ty(x).clone();
-        let span = |axis: usize| (self.lengths[axis] - 1) * self.slice.stride[axis] + 1;
-        let pad = Pad {
-            low: self.slice.start.iter().map(|&start| start as i64).collect(),
-            high: (0..ty.rank()).map(|axis| (ty.shape[axis] - self.slice.start[axis] - span(axis)) as i64).collect(),
-            interior: self.slice.stride.iter().map(|stride| stride - 1).collect(),
-        };
-        let zero = b.full(0.0, &ty.with_shape(Vec::new()));
-        let spread = b.emit(pad.clone(), &[block, zero])?[0];
-        let inside = b.full(1.0, &Type::new(DType::Bool, &self.lengths));
-        let outside = b.op(Literal::Bool(false), &[]);
-        let mask = b.emit(pad, &[inside, outside])?[0];
-        Ok(b.select(mask, spread, x))
+        Ok(b.emit(Update::of(&self.slice, Write::Add), &[x, block])?[0])
     }
 
     /// Writes the new numbers of the part into an array, in place if nobody else holds it.
@@ -221,16 +218,6 @@ impl Cut {
 fn put<T: Element>(array: &mut Array, update: &Array, places: Strided) {
     let elements = array.elements_mut::<T>().expect("the element types were compared");
     places.zip(update.known::<T>()).for_each(|(place, &element)| elements[place] = element);
-}
-
-/// A vector of positions as literals: they are part of the Program, not data.
-pub(super) fn positions(b: &mut Builder, positions: &[usize]) -> Value {
-    let ty = Type::new(DType::I64, &[1]);
-    let place = |b: &mut Builder, position: usize| {
-        number(b, Number::Whole(position as i64), &ty).expect("an integer is an element of integers")
-    };
-    let entries: Vec<Value> = positions.iter().map(|&position| place(b, position)).collect();
-    if entries.is_empty() { b.full(0.0, &Type::new(DType::I64, &[0])) } else { b.op(Concat { axis: 0 }, &entries) }
 }
 
 /// The assigning operators on a part.

@@ -98,6 +98,7 @@ fn stays_zero(op: &Op, operands: &[Dependence]) -> bool {
         | Op::Slice(_)
         | Op::Pad(_)
         | Op::Concat(_)
+        | Op::Update(_)
         | Op::Reduce(_)
         | Op::Cumulative(_)
         | Op::Gather(_)

@@ -50,7 +50,13 @@ fn moved(
             let new: Vec<usize> = (0..broadcast.shape.len()).filter(|axis| !broadcast.axes.contains(axis)).collect();
             Ok(Some(vec![masks[0].map(|mask| any(b, mask, &new))]))
         }
-        Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_) | Op::Concat(_) | Op::Reduce(_) => {
+        Op::Reshape(_)
+        | Op::Permute(_)
+        | Op::Reverse(_)
+        | Op::Slice(_)
+        | Op::Concat(_)
+        | Op::Update(_)
+        | Op::Reduce(_) => {
             let operands: Vec<Operand> = operands
                 .iter()
                 .map(|operand| match operand {

@@ -7,7 +7,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::ops::Binary;
-use crate::primitives::{Concat, Cotangent, Literal, Logic, Op, Operand, Pad, Primitive};
+use crate::primitives::{Concat, Cotangent, DynamicSlice, Literal, Logic, Op, Operand, Pad, Primitive, Update, Write};
 use crate::program::{Builder, Eqn, Program, Value};
 use crate::transform::masked;
 
@@ -92,7 +92,10 @@ fn accumulate(b: &mut Builder, place: &mut Option<Cotangent>, ct: Cotangent) {
     *place = Some(match *place {
         None => ct,
         Some(sum) => Cotangent {
-            value: joined(b, sum.value, ct.value).unwrap_or_else(|| b.add(sum.value, ct.value)),
+            value: joined(b, sum.value, ct.value)
+                .or_else(|| increased(b, sum.value, ct.value))
+                .or_else(|| increased(b, ct.value, sum.value))
+                .unwrap_or_else(|| b.add(sum.value, ct.value)),
             mask: sum.mask.zip(ct.mask).map(|(x, y)| if x == y { x } else { b.op(Logic::Or, &[x, y]) }),
         },
     });
@@ -121,6 +124,57 @@ fn joined(b: &mut Builder, x: Value, y: Value) -> Option<Value> {
     high[axis] = after.high[axis];
     let all = low.iter().chain(&high).all(|&count| count == 0);
     Some(if all { whole } else { b.op(Pad::new(&low, &high), &[whole, after.zero]) })
+}
+
+/// How many times larger than its part a cotangent is, at least, where only the part is added to.
+const PART: usize = 4;
+
+/// The sum of a contribution and one that is zero but for a small part: the part is added to, so that a function that
+/// reads an array row by row does not pay for all of it each time. `None` if it is not such.
+fn increased(b: &mut Builder, sum: Value, part: Value) -> Option<Value> {
+    let eqn = b.definition(part)?.clone();
+    let whole = b.ty(part).size();
+    let is_small = |b: &Builder, block: Value| PART * b.ty(block).size() <= whole;
+    match (&eqn.op, &eqn.args[..]) {
+        (Op::Pad(pad), &[block, zero]) if is_zero(b, zero) && is_small(b, block) => {
+            let start: Option<Vec<usize>> = pad.low.iter().map(|&low| usize::try_from(low).ok()).collect();
+            let grows = pad.high.iter().all(|&count| count >= 0);
+            let stride = pad.interior.iter().map(|interior| interior + 1).collect();
+            let update = Update { start: start.filter(|_| grows)?, stride, write: Write::Add };
+            Some(match b.definition(sum).cloned() {
+                // What was taken out is put in.
+                Some(Eqn { op: Op::Update(other), args, .. })
+                    if other.write == Write::Set
+                        && (&other.start, &other.stride) == (&update.start, &update.stride)
+                        && b.shape(args[1]) == b.shape(block)
+                        && is_zero(b, args[1]) =>
+                {
+                    b.op(other, &[args[0], block])
+                }
+                _ => b.op(update, &[sum, block]),
+            })
+        }
+        (Op::Scatter(scatter), &[zeros, indices, block])
+            if scatter.write == Write::Add && is_zero(b, zeros) && is_small(b, block) =>
+        {
+            Some(b.op(scatter.clone(), &[sum, indices, block]))
+        }
+        (Op::DynamicUpdate(update), &[zeros, block, start]) if is_zero(b, zeros) && is_small(b, block) => {
+            let before = b.op(DynamicSlice::new(&b.shape(block).to_vec()), &[sum, start]);
+            let after = b.add(before, block);
+            Some(b.op(*update, &[sum, after, start]))
+        }
+        _ => None,
+    }
+}
+
+/// Whether all elements are known to be zero.
+fn is_zero(b: &Builder, value: Value) -> bool {
+    match b.definition(value) {
+        Some(Eqn { op: Op::Literal(literal), .. }) => *literal == Literal::of(0.0, literal.dtype()),
+        Some(Eqn { op: Op::Broadcast(_), args, .. }) => is_zero(b, args[0]),
+        _ => false,
+    }
 }
 
 /// A value that is zero outside of a block.

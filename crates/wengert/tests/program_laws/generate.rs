@@ -15,7 +15,7 @@ use crate::rebuild::with_outputs;
 use crate::support::{Random, array};
 
 /// The families, and how often each is wanted.
-const FAMILIES: [(usize, &str); 32] = [
+const FAMILIES: [(usize, &str); 33] = [
     (6, "unary"),
     (4, "binary"),
     (2, "compare"),
@@ -43,6 +43,7 @@ const FAMILIES: [(usize, &str); 32] = [
     (2, "scatter"),
     (1, "dynamic_slice"),
     (1, "dynamic_update"),
+    (2, "update"),
     (3, "einsum"),
     (3, "conv"),
     (1, "window_arg"),

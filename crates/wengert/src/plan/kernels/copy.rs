@@ -5,13 +5,14 @@ use wengert_kernels::parallel::for_chunks;
 use wengert_kernels::region::Kind;
 
 use super::nest::{Axis, Picture, each, merged};
+use super::scatter::Addend;
 use super::{Call, Cell, GRAIN, Kernel, for_kind, start};
 use crate::array::{DType, Type, row_major};
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
 use crate::plan::view::View;
 use crate::primitives;
-use crate::primitives::clamped_start;
+use crate::primitives::{Write, clamped_start};
 
 fn signed(strides: &[usize]) -> Vec<isize> {
     strides.iter().map(|stride| stride.cast_signed()).collect()
@@ -156,25 +157,53 @@ impl Kernel for DynamicSlice {
     }
 }
 
-/// An array with a block at a computed start replaced. The array may lie where the result does: then only the block is
-/// written.
+/// An array with a block of another one written or added to it. The array may lie where the result does: then only the
+/// block is touched.
 #[derive(Clone, Debug)]
-pub(super) struct DynamicUpdate {
+struct Block {
     kind: Kind,
     /// The block's axes in the array but for its runs.
     axes: Vec<Axis>,
     /// Elements that follow each other in both.
     run: usize,
-    corner: Corner,
     size: usize,
+}
+
+impl Block {
+    /// A block with steps of so many elements of the array.
+    fn new(x: &Type, update: &Type, strides: &[isize]) -> Self {
+        let mut axes = merged(&update.shape, strides);
+        let run = axes.pop_if(|last| last.stride == 1).map_or(1, |last| last.length);
+        Block { kind: kind(x.dtype), axes, run, size: update.size() }
+    }
+
+    /// Hands every run of the block, from `offset` on, with its place to `write`.
+    fn write<T: Cell>(&self, call: &mut Call<'_, '_>, offset: usize, write: impl Fn(&mut [T], &[T])) {
+        let (update, out) = (T::of(&call.args[1]), T::of_mut(&mut call.outs[0]));
+        if let Some(x) = start(&call.args[0]) {
+            copy_all(call.pool, x, out);
+        }
+        if self.size > 0 {
+            let mut runs = update.chunks_exact(self.run);
+            each(&self.axes, offset.cast_signed(), &mut |place| {
+                let run = runs.next().expect("a run for each place");
+                write(&mut out[place.cast_unsigned()..][..self.run], run);
+            });
+        }
+    }
+}
+
+/// A block replaced at a computed start.
+#[derive(Clone, Debug)]
+pub(super) struct DynamicUpdate {
+    block: Block,
+    corner: Corner,
 }
 
 impl DynamicUpdate {
     pub(super) fn new(x: &Type, update: &Type) -> Self {
-        let mut axes = merged(&update.shape, &signed(&row_major(&x.shape)));
-        let run = axes.pop_if(|last| last.stride == 1).map_or(1, |last| last.length);
-        let (corner, size) = (Corner::new(&x.shape, &update.shape), update.size());
-        DynamicUpdate { kind: kind(x.dtype), axes, run, corner, size }
+        let block = Block::new(x, update, &signed(&row_major(&x.shape)));
+        DynamicUpdate { block, corner: Corner::new(&x.shape, &update.shape) }
     }
 }
 
@@ -182,24 +211,64 @@ impl Kernel for DynamicUpdate {
     fn name(&self) -> String {
         "dynamic_update".to_owned()
     }
-    fn operations(&self) -> usize {
-        self.size
+    fn in_place(&self) -> &[(u16, u16)] {
+        &[(0, 0)]
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn operations(&self) -> usize {
+        self.block.size
+    }
+    fn run(&self, mut call: Call<'_, '_>) -> Result<(), Misfit> {
         let offset = self.corner.offset(i64::of(&call.args[2]));
-        for_kind!(self.kind, T => {
-            let (update, out) = (T::of(&call.args[1]), T::of_mut(&mut call.outs[0]));
-            if let Some(x) = start(&call.args[0]) {
-                copy_all(call.pool, x, out);
-            }
-            if self.size > 0 {
-                let mut runs = update.chunks_exact(self.run);
-                each(&self.axes, offset.cast_signed(), &mut |place| {
-                    let run = runs.next().expect("a run for each place");
-                    out[place.cast_unsigned()..][..self.run].copy_from_slice(run);
-                });
-            }
-        });
+        for_kind!(self.block.kind, T => self.block.write::<T>(&mut call, offset, <[T]>::copy_from_slice));
+        Ok(())
+    }
+}
+
+/// A slice written or added to.
+#[derive(Clone, Debug)]
+pub(super) struct Update {
+    block: Block,
+    offset: usize,
+    write: Write,
+}
+
+impl Update {
+    pub(super) fn new(op: &primitives::Update, x: &Type, update: &Type) -> Self {
+        let strides = row_major(&x.shape);
+        let offset = strides.iter().zip(&op.start).map(|(stride, start)| stride * start).sum();
+        let steps: Vec<isize> = strides.iter().zip(&op.stride).map(|(s, step)| (s * step).cast_signed()).collect();
+        Update { block: Block::new(x, update, &steps), offset, write: op.write }
+    }
+}
+
+/// Adds a run to another one.
+fn add<T: Addend>(out: &mut [T], run: &[T]) {
+    out.iter_mut().zip(run).for_each(|(out, &update)| *out = out.plus(update));
+}
+
+impl Kernel for Update {
+    fn name(&self) -> String {
+        match self.write {
+            Write::Add => "update_add",
+            Write::Set => "update_set",
+        }
+        .to_owned()
+    }
+    fn in_place(&self) -> &[(u16, u16)] {
+        &[(0, 0)]
+    }
+    fn operations(&self) -> usize {
+        self.block.size
+    }
+    fn run(&self, mut call: Call<'_, '_>) -> Result<(), Misfit> {
+        let (block, offset) = (&self.block, self.offset);
+        match (self.write, block.kind) {
+            (Write::Set, kind) => for_kind!(kind, T => block.write::<T>(&mut call, offset, <[T]>::copy_from_slice)),
+            (Write::Add, Kind::F64) => block.write::<f64>(&mut call, offset, add),
+            (Write::Add, Kind::F32) => block.write::<f32>(&mut call, offset, add),
+            (Write::Add, Kind::I64) => block.write::<i64>(&mut call, offset, add),
+            (Write::Add, Kind::U8) => unreachable!("inference refuses to add truth values"),
+        }
         Ok(())
     }
 }

@@ -5,10 +5,12 @@ use std::ops::Range;
 use wengert_kernels::parallel::for_chunks;
 use wengert_kernels::region::Kind;
 
+use super::nest::{Axis, Picture, merged};
 use super::{Call, Cell, GRAIN, Kernel, for_kind, rows_per_part};
-use crate::array::Type;
+use crate::array::{DType, Type};
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
+use crate::plan::view::View;
 use crate::primitives;
 
 /// An axis of a padded array.
@@ -135,6 +137,87 @@ impl Concat {
         let width = |ty: &Type| ty.shape[op.axis..].iter().product::<usize>();
         let widths = args.iter().map(|arg| width(arg)).collect();
         Concat { kind: kind(out.dtype), widths, row: width(out), size: out.size() }
+    }
+}
+
+/// Views one after the other along an axis, read where they lie.
+#[derive(Clone, Debug)]
+pub(super) struct Views {
+    kind: Kind,
+    parts: Vec<Part>,
+    row: usize,
+    size: usize,
+}
+
+/// An operand of a concatenation.
+#[derive(Clone, Debug)]
+struct Part {
+    /// The axes before the one that is joined.
+    outer: Vec<Axis>,
+    /// Its elements behind one index of these.
+    picture: Picture,
+    offset: usize,
+    /// How many.
+    width: usize,
+}
+
+impl Views {
+    pub(super) fn new(op: primitives::Concat, dtype: DType, views: &[&View]) -> Self {
+        let part = |view: &&View| Part {
+            outer: merged(&view.shape[..op.axis], &view.strides[..op.axis]),
+            picture: Picture::new(&view.shape[op.axis..], &view.strides[op.axis..]),
+            offset: view.offset,
+            width: view.shape[op.axis..].iter().product(),
+        };
+        let parts: Vec<Part> = views.iter().map(part).collect();
+        let row = parts.iter().map(|part| part.width).sum();
+        Views { kind: kind(dtype), parts, row, size: views.iter().map(|view| view.count()).sum() }
+    }
+}
+
+impl Part {
+    /// The place of the first element of a row.
+    fn first(&self, row: usize) -> usize {
+        let (mut place, mut left) = (self.offset.cast_signed(), row);
+        for axis in self.outer.iter().rev() {
+            place += (left % axis.length).cast_signed() * axis.stride;
+            left /= axis.length;
+        }
+        place.cast_unsigned()
+    }
+}
+
+impl Kernel for Views {
+    fn name(&self) -> String {
+        "concat".to_owned()
+    }
+    fn operations(&self) -> usize {
+        self.size
+    }
+    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+        for_kind!(self.kind, T => {
+            let mut out = T::of_mut(&mut call.outs[0]);
+            if self.size == self.row {
+                // One row: its operands are shared between the threads one by one.
+                for (part, arg) in self.parts.iter().zip(call.args).filter(|(part, _)| part.width > 0) {
+                    let (here, rest) = out.split_at_mut(part.width);
+                    part.picture.copy(call.pool, T::of(arg), part.offset, here);
+                    out = rest;
+                }
+                return Ok(());
+            }
+            let rows = rows_per_part(self.row);
+            for_chunks(call.pool, out, rows * self.row, |number, out| {
+                for (k, mut out) in out.chunks_mut(self.row).enumerate() {
+                    for (part, arg) in self.parts.iter().zip(call.args).filter(|(part, _)| part.width > 0) {
+                        let (here, rest) = out.split_at_mut(part.width);
+                        part.picture.copy_here(T::of(arg), part.first(number * rows + k), here);
+                        out = rest;
+                    }
+                }
+            });
+        });
+        Ok(())
     }
 }
 

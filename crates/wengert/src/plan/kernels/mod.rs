@@ -25,7 +25,7 @@ use super::kernel::{Call, Kernel};
 use super::view::View;
 use crate::array::{DType, Type};
 use crate::ops::Binary;
-use crate::primitives::{Literal, Op, Scatter};
+use crate::primitives::{Concat, Literal, Op, Scatter};
 
 /// Elements that a part has at least where threads share the work: fewer are done before another thread wakes up.
 const GRAIN: usize = 1 << 14;
@@ -43,6 +43,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Slice(op) => Box::new(copy::Copy::slice(op, args[0], &outs[0])),
         Op::DynamicSlice(op) => Box::new(copy::DynamicSlice::new(op, args[0])),
         Op::DynamicUpdate(_) => Box::new(copy::DynamicUpdate::new(args[0], args[1])),
+        Op::Update(op) => Box::new(copy::Update::new(op, args[0], args[1])),
         Op::Pad(op) => Box::new(join::Pad::new(op, args[0], &outs[0])),
         Op::Concat(op) => Box::new(join::Concat::new(*op, args, &outs[0])),
         Op::Reduce(op) => Box::new(reduce::Reduce::new(op, args[0])),
@@ -75,6 +76,11 @@ pub(super) fn copied(dtype: DType, view: &View) -> Box<dyn Kernel> {
 /// The kernel of a scatter into an array of which every element is `fill`, if that is known: then the array is no operand.
 pub(super) fn scatter(op: &Scatter, args: &[&Type], fill: Option<Literal>) -> Box<dyn Kernel> {
     Box::new(scatter::Scatter::new(op, args[0], args[1], fill))
+}
+
+/// The kernel that joins views of arrays of this type.
+pub(super) fn joined(op: Concat, dtype: DType, views: &[&View]) -> Box<dyn Kernel> {
+    Box::new(join::Views::new(op, dtype, views))
 }
 
 /// Elements as kernels hold them: truth values are bytes.

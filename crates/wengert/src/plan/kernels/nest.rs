@@ -88,6 +88,14 @@ impl Picture {
         });
     }
 
+    /// As [`Picture::copy`], on this thread alone.
+    pub(super) fn copy_here<T: Cell>(&self, x: &[T], offset: usize, out: &mut [T]) {
+        match self.axes.first() {
+            None => out.copy_from_slice(&x[offset..=offset]),
+            Some(first) => self.block(0, first.length, x, offset.cast_signed(), out),
+        }
+    }
+
     /// Whole rows, counted over the axes up to the one that is cut.
     fn rows_from<T: Cell>(&self, first: usize, x: &[T], offset: isize, mut out: &mut [T]) {
         let (inner, length) = (self.inner[self.cut], self.axes[self.cut].length);

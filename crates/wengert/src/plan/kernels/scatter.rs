@@ -327,7 +327,7 @@ impl Scatter {
 }
 
 /// Numbers that are added to others in place.
-trait Addend: Copy {
+pub(super) trait Addend: Copy {
     fn plus(self, other: Self) -> Self;
 }
 
@@ -369,6 +369,10 @@ impl Kernel for Scatter {
     fn workspace(&self, threads: usize) -> usize {
         let [shared, own] = self.rows.map_or([0, self.scratch()], Rows::scratch);
         (shared + own * threads) * size_of::<Line>()
+    }
+    fn in_place(&self) -> &[(u16, u16)] {
+        // An array that is known is no operand.
+        if self.fill.is_some() { &[] } else { &[(0, 0)] }
     }
     fn operations(&self) -> usize {
         self.places.count() * self.places.size

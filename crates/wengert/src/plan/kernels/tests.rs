@@ -199,7 +199,7 @@ fn has_kernel(op: &Op, args: &[Array]) -> bool {
         Op::Literal(_) | Op::Unary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => false,
         Op::Call(_) | Op::Recompute(_) | Op::Cond(_) | Op::Custom(_) => false,
         Op::Iota(_) | Op::RandomBits(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) => true,
-        Op::Slice(_) | Op::DynamicSlice(_) | Op::DynamicUpdate(_) | Op::Pad(_) | Op::Concat(_) => true,
+        Op::Slice(_) | Op::DynamicSlice(_) | Op::DynamicUpdate(_) | Op::Update(_) | Op::Pad(_) | Op::Concat(_) => true,
         Op::Reduce(_) | Op::ArgReduce(_) | Op::Cumulative(_) | Op::Recurrence(_) => true,
         Op::Gather(_) | Op::Scatter(_) | Op::ArgSort(_) => true,
     }
@@ -224,7 +224,7 @@ fn kernels_have_the_names_of_their_operations_and_cost_what_they_touch() {
         let touched = match &sample.op {
             Op::Iota(_) => 0,
             Op::Scatter(_) => types[2].size(),
-            Op::DynamicUpdate(_) => types[1].size(),
+            Op::DynamicUpdate(_) | Op::Update(_) => types[1].size(),
             Op::Reduce(_) | Op::ArgReduce(_) => types[0].size(),
             _ => outs[0].size(),
         };
@@ -466,17 +466,22 @@ fn an_operand_may_lie_where_the_result_does() {
     let add: Op = primitives::Scatter::new(&[0], OutOfBounds::Error, Write::Add).into();
     let set: Op = primitives::Scatter::new(&[0], OutOfBounds::Error, Write::Set).into();
     let (block, corner) = (random.array(DType::F32, &[2, 9]), Array::new(&[2], vec![58i64, 3]));
+    let static_update = |write| Op::from(primitives::Update { start: vec![57, 1], stride: vec![2, 7], write });
     for (op, args) in [
-        (add, [&x, &rows, &updates]),
-        (set, [&x, &rows, &updates]),
-        (primitives::DynamicUpdate.into(), [&x, &block, &corner]),
+        (add, vec![&x, &rows, &updates]),
+        (set, vec![&x, &rows, &updates]),
+        (primitives::DynamicUpdate.into(), vec![&x, &block, &corner]),
+        (static_update(Write::Add), vec![&x, &block]),
+        (static_update(Write::Set), vec![&x, &block]),
     ] {
         let wanted = op.eval(&args).expect("it runs");
-        let types = args.map(Array::ty);
+        let types: Vec<&Type> = args.iter().map(|arg| arg.ty()).collect();
         let kernel = kernel(&op, &types, std::slice::from_ref(x.ty()));
+        assert_eq!(kernel.in_place(), [(0, 0)], "{op:?}");
         let mut out = Buffer::of(&x);
         let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(2).div_ceil(64)];
-        let args = [Slice::Output(0), slice(args[1]), slice(args[2])];
+        let mut args: Vec<Slice<'_>> = args.iter().map(|arg| slice(arg)).collect();
+        args[0] = Slice::Output(0);
         let call = Call { args: &args, outs: &mut [out.slice()], workspace: &mut workspace, pool: &pool };
         kernel.run(call).expect("it runs");
         assert!(same(&out.array(x.shape()), &wanted[0]), "{op:?}");

@@ -7,7 +7,7 @@ use super::graph::{Graph, Node};
 use super::{Lane, arg_axis};
 use crate::array::{Strided, row_major};
 use crate::ops::Binary;
-use crate::primitives::{Concat, Convert, Einsum, Literal, Logic, Op, Pad, Reduce, Reducer};
+use crate::primitives::{Concat, Convert, Einsum, Literal, Logic, Op, Pad, Reduce, Reducer, Update, Write};
 use crate::program::Value;
 
 /// The lanes' operations, and those of them that are the elements of each value.
@@ -42,6 +42,7 @@ impl<'a> Scalars<'a> {
             Op::Reduce(op) => self.reduce(op, &args[0], &shapes[0], axes[0].expect("a reduction along lanes")),
             Op::Concat(op) => joined(*op, &args, &shapes, lane.axis),
             Op::Pad(op) => padded(op, &args, &shapes[0], &out, lane.axis),
+            Op::Update(op) => self.updated(op, &args, &shapes, lane.axis),
             Op::Einsum(op) => {
                 let labels =
                     [without(op.lhs(), axes[0]), without(op.rhs(), axes[1]), without(op.out(), Some(lane.axis))];
@@ -123,6 +124,23 @@ impl<'a> Scalars<'a> {
             Reducer::All => self.graph.logic(Logic::And, &[x, y]),
             Reducer::Any => self.graph.logic(Logic::Or, &[x, y]),
         }
+    }
+
+    /// The first operand's elements with the second's in their places, or added to what is there.
+    fn updated(&mut self, op: &Update, args: &[Vec<Node>], shapes: &[Vec<usize>], lane: usize) -> Vec<Node> {
+        let (start, stride) = (without(&op.start, Some(lane)), without(&op.stride, Some(lane)));
+        let steps = row_major(&shapes[0]);
+        let offset = start.iter().zip(&steps).map(|(start, step)| start * step).sum();
+        let strides: Vec<isize> =
+            stride.iter().zip(&steps).map(|(stride, step)| (stride * step).cast_signed()).collect();
+        let mut result = args[0].clone();
+        for (place, &update) in Strided::new(&shapes[1], &strides, offset).zip(&args[1]) {
+            result[place] = match op.write {
+                Write::Set => update,
+                Write::Add => self.graph.binary(Binary::Add, result[place], update),
+            };
+        }
+        result
     }
 
     /// `out = sum of lhs * rhs`, in the order of the first operand's summed labels, beginning with 0.

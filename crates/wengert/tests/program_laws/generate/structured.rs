@@ -4,7 +4,7 @@
 use wengert::ops::{Binary, Unary};
 use wengert::primitives::{
     ArgSort, Broadcast, Conv, DynamicSlice, DynamicUpdate, Einsum, Extreme, Gather, OutOfBounds, Primitive, RandomBits,
-    RandomKind, Reshape, Scatter, WindowArg, Write,
+    RandomKind, Reshape, Scatter, Update, WindowArg, Write,
 };
 use wengert::{DType, Type};
 
@@ -19,6 +19,7 @@ impl Generator {
                 self.indexing(Some(write))
             }
             "dynamic_slice" | "dynamic_update" => self.block(family),
+            "update" => self.update(),
             "einsum" => self.einsum(),
             "conv" => self.conv(),
             "window_arg" => self.window(),
@@ -122,6 +123,18 @@ impl Generator {
         }
         let block = self.like(&ty.with_shape(sizes))?;
         self.emit(DynamicUpdate, &[&x, &block, &start])
+    }
+
+    fn update(&mut self) -> Option<Vec<Item>> {
+        let x = self.pick_any()?;
+        let ty = x.array.ty().clone();
+        let write = if self.random.below(2) == 0 && ty.dtype != DType::Bool { Write::Add } else { Write::Set };
+        let stride: Vec<usize> = ty.shape.iter().map(|_| 1 + self.random.below(2)).collect();
+        let start: Vec<usize> = ty.shape.iter().map(|&length| self.random.below(length + 1)).collect();
+        let room = |axis: usize| (ty.shape[axis] - start[axis]).div_ceil(stride[axis]);
+        let sizes: Vec<usize> = (0..ty.rank()).map(|axis| self.random.below(room(axis) + 1)).collect();
+        let block = self.like(&ty.with_shape(sizes))?;
+        self.emit(Update { start, stride, write }, &[&x, &block])
     }
 
     fn einsum(&mut self) -> Option<Vec<Item>> {
