@@ -7,8 +7,11 @@ use super::case::{Case, Setup, value_and_gradient};
 use super::data::{labels, uniform, unsigned};
 use super::rows::Row;
 
+/// Makes the case of a row.
+type Program = fn(&Row, &Setup) -> Case;
+
 /// The program of each kind.
-pub(super) const PROGRAMS: [(&str, fn(&Row, &Setup) -> Case); 11] = [
+pub(super) const PROGRAMS: [(&str, Program); 11] = [
     ("graph", graph),
     ("weighted", weighted),
     ("segment", segment),
@@ -22,7 +25,7 @@ pub(super) const PROGRAMS: [(&str, fn(&Row, &Setup) -> Case); 11] = [
     ("logs", logs),
 ];
 
-/// The shape of so many rows; of single numbers a vector.
+/// The shape of this many rows; of single numbers a vector.
 fn rows(count: usize, width: usize) -> Vec<usize> {
     if width == 1 { vec![count] } else { vec![count, width] }
 }

@@ -261,15 +261,15 @@ fn a_rule_is_compared_at_operands_that_have_elements() {
     let wrong = || wengert::CustomRule::vjp("wrong", |x| vec![x[0].sin()], |x, _, ct| vec![x[0].sin() * &ct[0]]);
     let refused = |samples: &[&[Tensor]]| wrong().register(samples).unwrap_err().to_string();
     let empty = Tensor::zeros(&[0]);
-    for samples in [&[&[empty.clone()][..]][..], &[&[empty.clone()], &[Tensor::zeros(&[2, 0])]]] {
+    for samples in [&[std::slice::from_ref(&empty)][..], &[std::slice::from_ref(&empty), &[Tensor::zeros(&[2, 0])]]] {
         let error = refused(samples);
         assert!(error.contains("`wrong`") && error.contains("compared with nothing"), "{error}");
     }
     assert!(refused(&[&[]]).contains("has no operands"));
     // An empty sample beside another one is compared in its types.
-    assert!(refused(&[&[empty.clone()], &[x()]]).contains("disagrees with differences"));
+    assert!(refused(&[std::slice::from_ref(&empty), &[x()]]).contains("disagrees with differences"));
     let right = wengert::CustomRule::vjp("right", |x| vec![x[0].sin()], |x, _, ct| vec![x[0].cos() * &ct[0]]);
-    assert!(right.register(&[&[empty.clone()], &[x()]]).is_ok());
+    assert!(right.register(&[std::slice::from_ref(&empty), &[x()]]).is_ok());
     // An operand that is empty wherever the others are not leaves its derivative unseen.
     let joined = |x: &[Tensor]| vec![Tensor::concat(&[&x[0], &x[1]], 0)];
     let pull = |x: &[Tensor], _: &[Tensor], ct: &[Tensor]| {

@@ -463,7 +463,7 @@ fn more_threads_than_a_process_can_have_are_an_error() {
         assert!(error.to_string().starts_with(&format!("`set_threads` at {}", file!())), "{error}");
         let compiled = Compile::new().threads(threads).function(|x: Tensor| x.exp());
         let called = compiled.try_call(Tensor::zeros(&[3])).unwrap_err();
-        let (program, _) = wengert::to_program(&Tensor::zeros(&[3]), |x: Tensor| x.exp());
+        let (program, _) = wengert::to_program(Tensor::zeros(&[3]), |x: Tensor| x.exp());
         let planned = Plan::new(&program, &Options { threads, memory: None }).unwrap_err();
         for error in [error, called, planned] {
             assert!(error.to_string().contains(&threads.to_string()) && error.to_string().contains("1024"), "{error}");

@@ -213,7 +213,7 @@ fn memory_that_is_not_there_is_an_error() {
         assert!(error.kind() == ErrorKind::Unavailable && error.lacks_memory(), "{error}");
     }
     assert!(Tensor::try_zeros(&[1 << 45]).expect_err("no memory").lacks_memory());
-    assert!(!Tensor::zeros(&[2]).try_add(&Tensor::zeros(&[3])).expect_err("a misfit").lacks_memory());
+    assert!(!Tensor::zeros(&[2]).try_add(Tensor::zeros(&[3])).expect_err("a misfit").lacks_memory());
 }
 
 #[test]

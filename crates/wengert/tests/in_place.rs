@@ -17,9 +17,9 @@ fn numbers(shape: &[usize], scale: f64) -> Tensor {
 /// Compares value and gradient under `compile` with those of every operation on its own, and with differences.
 #[track_caller]
 fn check(x: &Tensor, f: impl Fn(Tensor) -> Tensor + Copy + 'static) {
-    let compiled = Compile::new().function(move |x: Tensor| value_and_grad(&x, |x| f(x)));
+    let compiled = Compile::new().function(move |x: Tensor| value_and_grad(&x, &f));
     let (value, gradient) = compiled.call(x);
-    let (again, plain) = value_and_grad(x, |x| f(x));
+    let (again, plain) = value_and_grad(x, &f);
     assert_eq!((value.to_vec(), gradient.to_vec()), (again.to_vec(), plain.to_vec()));
     let (_, second) = compiled.call(x);
     assert_eq!(second.to_vec(), gradient.to_vec(), "the second run finds the arena as the first left it");

@@ -315,7 +315,7 @@ fn a_buffer_that_is_captured_in_several_shapes_is_several_captures() {
     let (program, captures) = to_program(&w, loss);
     assert_eq!((program.input_types().len(), captures.len()), (4, 3));
     // As the two halves of a product, of which one is the other one's memory.
-    let gram = grad(&w, |w| (&rows).matmul(&columns).sum() * w.sum());
+    let gram = grad(&w, |w| rows.matmul(&columns).sum() * w.sum());
     assert_eq!(gram.to_vec(), [rows.matmul(&columns).sum().item(); 6]);
     // The same numbers as another type are another buffer, and an array without elements has no place of its own.
     let (none, nothing) = (Tensor::zeros(&[0, 3]), Tensor::zeros(&[3, 0]));

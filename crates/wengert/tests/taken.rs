@@ -6,6 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use wengert::prelude::*;
 use wengert::{ErrorKind, Grad, Status, find_nonfinite, listing, to_program, vjp};
 
+/// A function of a variable, and its name.
+type Named = (&'static str, fn(Var) -> Var);
+/// What is done to a tensor, and its name.
+type Way<'a> = (&'a str, &'a dyn Fn(&Tensor));
+/// The same with an error.
+type Try<'a> = (&'a str, &'a dyn Fn(&Tensor) -> Result<(), wengert::Error>);
+/// A way to take a number out.
+type Reading = fn(Var) -> f64;
+
 /// Runs what has to panic, and gives the message.
 #[track_caller]
 fn refused<R>(what: &str, f: impl FnOnce() -> R) -> String {
@@ -72,7 +81,7 @@ fn the_message_names_the_driver_too() {
 
 #[test]
 fn a_derivative_flows_through_everything_but_steps() {
-    let through: [(&str, fn(Var) -> Var); 9] = [
+    let through: [Named; 9] = [
         ("the variable", |x| x),
         ("a chain", |x| (0..1000).fold(x, |y, _| y * 0.99 + 0.1)),
         ("a sum with a step", |x| x.floor() + x),
@@ -105,7 +114,7 @@ fn a_derivative_flows_through_everything_but_steps() {
 
 #[test]
 fn constants_and_steps_are_free() {
-    let free: [(&str, fn(Var) -> f64, f64); 8] = [
+    let free: [(&str, Reading, f64); 8] = [
         ("a constant", |_| (lift(2.0) * 3.0).value(), 6.0),
         ("a step", |x| (x * 1.4).floor().value(), 3.0),
         ("what follows a step", |x| (x.round() * 2.0 - 1.0).sqrt().value(), 3f64.sqrt()),
@@ -167,12 +176,12 @@ fn every_driver_of_tensors_refuses_the_number_of_a_variable() {
     }
     // Where a tensor has no number at all, detached or not, the message says that instead.
     let numberless: [(&str, &dyn Fn()); 5] = [
-        ("vmap", &|| ran(vmap(&x(), |t| &t * t.detach().item()))),
+        ("vmap", &|| ran(vmap(x(), |t| &t * t.detach().item()))),
         ("compile", &|| ran(compile(|t: Tensor| &t * t.detach().sum().item()).call(&x()))),
         ("grad of what is compiled", &|| {
             ran(compile(|t: Tensor| grad(&t, |t| &t.sum() * t.detach().sum().item())).call(&x()));
         }),
-        ("to_program", &|| ran(to_program(&x(), |t| &t * t.detach().sum().item()))),
+        ("to_program", &|| ran(to_program(x(), |t| &t * t.detach().sum().item()))),
         ("cond", &|| {
             ran(grad(&x(), |t| cond(&t.sum().gt(0.0), &t, |t| &t * t.detach().sum().item(), |t| t).sum()));
         }),
@@ -186,14 +195,14 @@ fn every_driver_of_tensors_refuses_the_number_of_a_variable() {
 #[test]
 fn every_way_out_of_a_tensor_is_refused() {
     let x = Tensor::from([1.0, 2.0]);
-    let ways: [(&str, &dyn Fn(&Tensor)); 3] =
+    let ways: [Way<'_>; 3] =
         [("item", &|t| ran(t.sum().item())), ("to_vec", &|t| ran(t.to_vec())), ("to_array", &|t| ran(t.to_array()))];
     for (name, way) in ways {
         let text = refused(name, || grad(&x, |t| (way(&t), t.sum()).1));
         assert!(text.starts_with(&format!("`{name}` of f64[")), "{text}");
         grad(&x, |t| (way(&t.detach()), t.sum()).1);
     }
-    let tries: [(&str, &dyn Fn(&Tensor) -> Result<(), wengert::Error>); 3] = [
+    let tries: [Try<'_>; 3] = [
         ("item", &|t| t.sum().try_item().map(ran)),
         ("to_array", &|t| t.try_to_array().map(ran)),
         ("to_array", &|t| t.clone().try_into_array().map(ran)),
@@ -233,7 +242,7 @@ fn checkpoints_of_constants_and_detached_parts_may_be_read() {
 #[test]
 fn arrays_inside_a_recorded_function_keep_their_numbers() {
     // Also a detached number or a branch would be frozen for other inputs.
-    let frozen: [(&str, fn(Var) -> Var); 4] = [
+    let frozen: [Named; 4] = [
         ("item", |x| x * Tensor::from(x).item()),
         ("item", |x| x * Tensor::from(x).detach().item()),
         ("test", |x| if Tensor::from(x).gt(0.0).test() { x } else { -x }),

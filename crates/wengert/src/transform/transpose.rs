@@ -160,7 +160,7 @@ fn increased(b: &mut Builder, sum: Value, part: Value) -> Option<Value> {
             Some(b.op(scatter.clone(), &[sum, indices, block]))
         }
         (Op::DynamicUpdate(update), &[zeros, block, start]) if is_zero(b, zeros) && is_small(b, block) => {
-            let before = b.op(DynamicSlice::new(&b.shape(block).to_vec()), &[sum, start]);
+            let before = b.op(DynamicSlice::new(b.shape(block)), &[sum, start]);
             let after = b.add(before, block);
             Some(b.op(*update, &[sum, after, start]))
         }

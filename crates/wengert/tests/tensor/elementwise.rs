@@ -175,8 +175,8 @@ fn arguments_have_one_order_on_numbers_and_tensors() {
         let mut values = Vec::new();
         for order in orders {
             let x = order.map(|k| [0.7, 1.9, 2.3][k]);
-            let (value, gradient) = value_and_grad(x, |x| vars(x));
-            let (of_tensors, slopes) = value_and_grad(x.map(Tensor::from), |x| tensors(x));
+            let (value, gradient) = value_and_grad(x, &vars);
+            let (of_tensors, slopes) = value_and_grad(x.map(Tensor::from), &tensors);
             close(name, value, numbers(x));
             close(name, of_tensors.item(), numbers(x));
             for (slope, wanted) in slopes.iter().zip(gradient) {

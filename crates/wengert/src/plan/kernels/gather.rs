@@ -103,7 +103,7 @@ impl Places {
 
     /// How many blocks an item consists of, if an index vector is the number of one: the first axes are indexed.
     pub(super) fn rows(&self) -> Option<usize> {
-        let whole = |indexed: &Indexed| indexed.length <= 1 || indexed.stride % self.size.max(1) == 0;
+        let whole = |indexed: &Indexed| indexed.length <= 1 || indexed.stride.is_multiple_of(self.size.max(1));
         let rows = self.block.is_empty() && self.size > 0 && self.indexed.iter().all(whole);
         rows.then(|| self.item / self.size)
     }

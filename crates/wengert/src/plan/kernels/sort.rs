@@ -79,9 +79,9 @@ impl ArgSort {
             at += dispatch(Behind { line: &line[at..], bound, descending });
             let end = (at + BLOCK).min(line.len());
             // Written in any case, and kept if it is better: no branch that cannot be foretold.
-            for position in at..end {
-                entries[kept] = entry(position);
-                kept += usize::from(line[position].comes_before(bound, descending));
+            for (x, position) in line[at..end].iter().zip(at..) {
+                entries[kept] = E::new(x.rank(descending), position);
+                kept += usize::from(x.comes_before(bound, descending));
             }
             at = end;
             if kept > 2 * count + BLOCK {
