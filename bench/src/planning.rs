@@ -264,8 +264,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_per_step_do_not_depend_on_their_number() {
-        // Counted, not timed: what is allocated, how often, and how much of it at a time.
+    fn costs_per_step_do_not_grow_with_their_number() {
+        // Counted, not timed: what is allocated, how often, and how much of it at a time. A step of a short program may cost
+        // more: the memory of few values is planned by comparing all of them.
         wengert::set_threads(1);
         for case in &CASES {
             let x = (case.point)();
@@ -276,8 +277,13 @@ mod tests {
             first(3);
             let costs = [300, 1200].map(first);
             for (k, what) in ["allocations", "bytes", "bytes at a time"].into_iter().enumerate() {
-                let apart = costs[0][k].max(costs[1][k]) / costs[0][k].min(costs[1][k]);
-                assert!(apart < CONSTANT, "{}: {what} per step are {} and {}", case.name, costs[0][k], costs[1][k]);
+                assert!(
+                    costs[1][k] < CONSTANT * costs[0][k],
+                    "{}: {what} per step are {} and {}",
+                    case.name,
+                    costs[0][k],
+                    costs[1][k]
+                );
             }
         }
     }
