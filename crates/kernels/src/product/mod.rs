@@ -7,7 +7,7 @@
 //! - the others are given to the library `gemm`, on one thread for each tile of the result.
 //!
 //! The first is taken by shape alone. Between the others strides decide too, and they give the same
-//! bits: both sum [`DEPTH`] products in their order from zero, and add up these sums in their order.
+//! bits: both sum `DEPTH` products in their order from zero, and add up these sums in their order.
 //! So the bits of an element depend on its row, its column and the level, never on how operands and
 //! results lie, nor on the other rows and columns of its matrix or on the batch.
 //!
