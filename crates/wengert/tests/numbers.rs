@@ -34,6 +34,14 @@ macro_rules! cases {
                 "a choice" => grad(&x, |x| x.gt(c).where_(&x * c, c).square().sum()).to_vec(),
                 "a minus" => grad(&x, |x| (x * -c).exp().sum()).to_vec(),
                 "two numbers" => grad(&x, |x| (&x * c + x.square() * (c * c)).sum()).to_vec(),
+                "numbers that are sometimes equal" => {
+                    grad(&x, |x| ((&x * c).sin() + (&x * 0.3).cos() * (&x * 0.7).exp()).sum()).to_vec()
+                }
+                "numbers inside that are sometimes equal" => grad(&x, |x| {
+                    let slope = |x: &Tensor| ((x * c).sin() * (x * 0.3).cos() + (x * 0.7).exp()).sum();
+                    (grad(&x, |x| slope(&x)) * &x).sum()
+                })
+                .to_vec(),
                 "value_and_grad" => {
                     let (value, gradient) = value_and_grad(&x, |x| (x * c).tanh().sum());
                     [value.to_vec(), gradient.to_vec()].concat()
@@ -95,8 +103,9 @@ cases! { first }
 cases! { second }
 cases! { third }
 cases! { fourth }
+cases! { fifth }
 
-const STEADY: [&str; 28] = [
+const STEADY: [&str; 30] = [
     "a factor",
     "a factor of many",
     "a factor of a product",
@@ -107,6 +116,8 @@ const STEADY: [&str; 28] = [
     "a choice",
     "a minus",
     "two numbers",
+    "numbers that are sometimes equal",
+    "numbers inside that are sometimes equal",
     "value_and_grad",
     "jvp",
     "vjp",
@@ -130,8 +141,9 @@ const STEADY: [&str; 28] = [
 /// Where the number may not become an operand, because another function would compute with it.
 const OTHERS: [&str; 4] = ["an exponent", "a base", "a constant's logarithm", "as it is"];
 
-/// After one like any other those that rewrites know: a factor of 1 vanishes, and to divide by 2 is to multiply.
-const SERIES: [f64; 4] = [0.3, 1.0, 2.0, 0.7];
+/// Between some like any other those that rewrites know: a factor of 1 vanishes, to divide by 2 is to multiply, and rules
+/// look for zeros.
+const SERIES: [f64; 5] = [0.3, 1.0, 2.0, 0.7, 0.0];
 
 fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|x| x.to_bits()).collect()
@@ -142,7 +154,7 @@ fn a_number_that_varies_has_the_bits_of_one_that_is_written() {
     let _alone = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     for case in STEADY.into_iter().chain(OTHERS) {
         // Each is the only one of its line, a literal there.
-        let written: [fn(&str, f64) -> Vec<f64>; 4] = [first, second, third, fourth];
+        let written: [fn(&str, f64) -> Vec<f64>; 5] = [first, second, third, fourth, fifth];
         for (c, written) in SERIES.into_iter().zip(written) {
             let (got, wanted) = (again(case, c), written(case, c));
             assert_eq!(bits(&got), bits(&wanted), "{case} at {c}: {got:?}, {wanted:?}");

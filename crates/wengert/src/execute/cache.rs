@@ -8,7 +8,7 @@ pub(crate) trait Weight {
     fn bytes(&self) -> usize;
 }
 
-/// Values by the hash of a key that they contain: at most so many, of at most so many bytes in all besides the largest one.
+/// Values by the hash of a key that they contain: at most this many, of at most this many bytes in all besides the largest one.
 /// The one that was not asked for the longest is forgotten first.
 ///
 /// The largest one does not count, because it may be too much alone: a program of many steps would be forgotten, and planned

@@ -110,7 +110,7 @@ impl Prepared {
     pub(crate) fn new(program: &Program, settings: &Settings, donated: &[bool]) -> Result<Self, Error> {
         super::PLANS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let options = Options { threads: settings.pool.threads(), memory: settings.memory };
-        let plan = Plan::donating(Cow::Owned(program.optimize()), &options, donated)?;
+        let plan = Plan::donating(Cow::Owned(program.written_out().optimize()), &options, donated)?;
         profile::log_plan(&plan);
         let (idle, profile) = (Mutex::new(Vec::new()), profile::Cell::default());
         Ok(Prepared { plan: Arc::new(plan), pool: settings.pool.clone(), idle, profile })

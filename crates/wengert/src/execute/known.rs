@@ -9,7 +9,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::cache::{Bounded, Weight};
-use super::{Prepared, Settings, numbers};
+use super::numbers::{self, Numbers};
+use super::{Prepared, Settings};
 use crate::array::{Array, Type};
 use crate::error::{Error, Line};
 use crate::primitives::{Literal, Op, Primitive};
@@ -126,7 +127,7 @@ struct Found {
 
 #[derive(Debug)]
 enum Key {
-    Derived { task: Task, leaves: usize, source: Program, which: Operands, operands: Vec<bool> },
+    Derived { task: Task, leaves: usize, source: Program, which: Operands, numbers: Numbers, operands: Vec<bool> },
     Single { op: Op, types: Vec<Type> },
 }
 
@@ -177,37 +178,43 @@ fn made_in(
     (task, leaves, which).hash(&mut hasher);
     numbers::hash_structure(source, &mut hasher);
     let hash = hasher.finish();
+    let own = Numbers::of(source);
     // Whether it was made of a Program that differs in numbers alone, of those that may differ.
     let fits = |found: &Found, may: &mut dyn FnMut(&[bool], usize) -> bool| match &*found.key {
-        Key::Derived { task: own, leaves: own_leaves, source: program, which: own_which, operands } => {
-            (own, *own_leaves, *own_which) == (task, leaves, which)
+        Key::Derived { task: its, leaves: its_leaves, source: program, which: its_which, operands, .. } => {
+            (its, *its_leaves, *its_which) == (task, leaves, which)
                 && numbers::is_same(program, source, &mut |place| may(operands, place))
                 && program.has_lines_of(source)
         }
         Key::Single { .. } => false,
     };
-    let found = locked(cache).find(hash, |found| fits(found, &mut |operands, place| operands[place]));
+    let found = locked(cache).find(hash, |found| {
+        let Key::Derived { numbers, operands, .. } = &*found.key else { return false };
+        own.are_equal_where(numbers) && own.may_be(operands) && fits(found, &mut |operands, place| operands[place])
+    });
     if let Some(Found { key, made }) = found {
         let Key::Derived { operands, .. } = &*key else { unreachable!("it was compared") };
-        return Ok(Known { made, numbers: numbers::values(source, operands) });
+        return Ok(Known { made, numbers: own.values(operands) });
     }
-    let operands = match which {
+    let wanted = match which {
         Operands::All => numbers::movable(source),
         Operands::Varying => {
             let sibling = locked(cache).find(hash, |found| fits(found, &mut |_, _| true));
-            let varying = sibling.map(|sibling| varying(&sibling.key, source));
-            let none = || vec![false; numbers::count(source)];
-            varying.map_or_else(none, |varying| both(&varying, &numbers::movable(source)))
+            match sibling.map(|sibling| varying(&sibling.key, source)) {
+                Some(varying) => both(&varying, &numbers::movable(source)),
+                None => vec![false; own.count()],
+            }
         }
     };
+    let operands = own.operands(&wanted);
     // Nothing is locked meanwhile: it takes long, and may call drivers.
     let made = Arc::new(match operands.contains(&true) {
-        true => make(&numbers::with_inputs(source, &operands))?,
+        true => make(&numbers::with_inputs(source, &own, &operands))?,
         false => make(source)?,
     });
-    let known = Known { made: made.clone(), numbers: numbers::values(source, &operands) };
-    let key = Arc::new(Key::Derived { task: task.clone(), leaves, source: source.clone(), which, operands });
-    locked(cache).keep(hash, Found { key, made });
+    let known = Known { made: made.clone(), numbers: own.values(&operands) };
+    let key = Key::Derived { task: task.clone(), leaves, source: source.clone(), which, numbers: own, operands };
+    locked(cache).keep(hash, Found { key: Arc::new(key), made });
     Ok(known)
 }
 

@@ -4,17 +4,20 @@
 //! that changes from call to call, a step size or a schedule, would ask for a new plan each time. So Programs that differ
 //! in such literals alone are recognised, and the literals that were seen to differ become inputs, behind the others.
 //!
-//! Every bit stays: a literal may become an input only if what is computed from it and other constants alone moves,
-//! adds, subtracts, multiplies, divides, compares or chooses. These have one right result, whether they are folded or
-//! run. An exponent stays a literal.
+//! Every bit stays. A literal may become an input only if what is computed from it and other constants alone moves, adds,
+//! subtracts, multiplies, divides, compares or chooses: these have one right result, whether they are folded or run. An
+//! exponent stays a literal. So does a zero, which rules of derivatives look for. Equal numbers become one input, and
+//! Programs differ that have the same numbers equal in other places: what is computed of equal numbers is equal, is computed
+//! once, and its cotangents meet before they go on.
 
-use std::hash::{Hash, Hasher};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::mem::discriminant;
 
 use crate::array::{Array, Type};
 use crate::ops::{Binary, Unary};
 use crate::primitives::{Cond, Literal, Op, Recompute};
-use crate::program::{Builder, Eqn, Program, Value, inline};
+use crate::program::{Builder, Eqn, FastHasher, Program, Value, inline};
 
 /// What an equation is here.
 enum Part<'a> {
@@ -80,18 +83,54 @@ fn is_same_from(own: &Program, other: &Program, place: &mut usize, may: &mut imp
         })
 }
 
-/// The values of the marked numbers, in order.
-pub(super) fn values(program: &Program, marked: &[bool]) -> Vec<Literal> {
-    let mut all = Vec::new();
-    collect(program, &mut all);
-    all.into_iter().zip(marked).filter(|(_, marked)| **marked).map(|(literal, _)| literal).collect()
+/// The numbers of a Program, and which are equal.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Numbers {
+    all: Vec<Literal>,
+    /// For every number: the place of the first one that is equal.
+    first: Vec<usize>,
 }
 
-/// How many numbers there are.
-pub(super) fn count(program: &Program) -> usize {
-    let mut all = Vec::new();
-    collect(program, &mut all);
-    all.len()
+impl Numbers {
+    pub(super) fn of(program: &Program) -> Self {
+        let mut all = Vec::new();
+        collect(program, &mut all);
+        let mut places: HashMap<Literal, usize, BuildHasherDefault<FastHasher>> = HashMap::default();
+        let first = all.iter().enumerate().map(|(place, number)| *places.entry(*number).or_insert(place)).collect();
+        Numbers { all, first }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether equal numbers stand in the same places.
+    pub(super) fn are_equal_where(&self, other: &Numbers) -> bool {
+        self.first == other.first
+    }
+
+    /// The wanted numbers that may be inputs: none that is zero, and equal ones together.
+    pub(super) fn operands(&self, wanted: &[bool]) -> Vec<bool> {
+        let mut fits: Vec<bool> = self.all.iter().map(|number| !is_zero(*number)).collect();
+        self.first.iter().zip(wanted).for_each(|(&first, &wanted)| fits[first] &= wanted);
+        self.first.iter().map(|&first| fits[first]).collect()
+    }
+
+    /// The values of the inputs that the marked numbers become, in order.
+    pub(super) fn values(&self, marked: &[bool]) -> Vec<Literal> {
+        let inputs = (0..self.all.len()).filter(|&place| marked[place] && self.first[place] == place);
+        inputs.map(|place| self.all[place]).collect()
+    }
+
+    /// Whether the marked ones are still numbers that may be inputs.
+    pub(super) fn may_be(&self, marked: &[bool]) -> bool {
+        self.all.iter().zip(marked).all(|(number, marked)| !marked || !is_zero(*number))
+    }
+}
+
+/// Rules look for zeros of both signs.
+fn is_zero(number: Literal) -> bool {
+    [0.0, -0.0].iter().any(|&zero| number == Literal::of(zero, number.dtype()))
 }
 
 fn collect(program: &Program, numbers: &mut Vec<Literal>) {
@@ -165,44 +204,85 @@ fn is_exact(op: &Op) -> bool {
     }
 }
 
-/// The Program with the marked numbers as inputs behind its own.
-pub(super) fn with_inputs(program: &Program, marked: &[bool]) -> Program {
-    lifted(program, &mut marked.iter().copied())
+/// The Program with the marked numbers as inputs behind its own, equal ones as one.
+pub(super) fn with_inputs(program: &Program, numbers: &Numbers, marked: &[bool]) -> Program {
+    Lifting { numbers, marked, place: 0 }.lifted(program).0
 }
 
-fn lifted(program: &Program, marked: &mut impl Iterator<Item = bool>) -> Program {
-    let mut b = Builder::new();
-    let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
-    for (ty, name) in program.input_types().iter().zip(program.input_names()) {
-        values.push(b.input(name, ty.clone()));
-    }
-    for eqn in program.eqns() {
-        let mut args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
-        b.line = eqn.line;
-        match part(eqn) {
-            Part::Number(_) if marked.next() == Some(true) => {
-                values.push(b.input("", program.ty(eqn.first).clone()));
-            }
-            Part::Region(region) => {
-                let inner = lifted(region, marked);
-                let more = &inner.input_types()[region.input_types().len()..];
-                args.extend(more.iter().map(|ty| b.input("", ty.clone())));
-                values.extend(b.ops(Recompute::new(inner), &args));
-            }
-            Part::Choice(branches) => {
-                let [yes, no] = branches.map(|branch| lifted(branch, marked));
-                // The first operand is the condition.
-                let own = args.len() - 1;
-                let [of_yes, of_no] = [&yes, &no].map(|branch| branch.input_types()[own..].to_vec());
-                args.extend(of_yes.iter().chain(&of_no).map(|ty| b.input("", ty.clone())));
-                let (yes, no) = (widened(&yes, own, &[], &of_no), widened(&no, own, &of_yes, &[]));
-                values.extend(b.ops(Cond::new(yes, no), &args));
-            }
-            Part::Number(_) | Part::Other => values.extend(b.ops(eqn.op.clone(), &args)),
+/// The walk through the numbers of a Program, in order.
+struct Lifting<'a> {
+    numbers: &'a Numbers,
+    marked: &'a [bool],
+    place: usize,
+}
+
+impl Lifting<'_> {
+    /// The Program, and for each of its further inputs the place of its number.
+    fn lifted(&mut self, program: &Program) -> (Program, Vec<usize>) {
+        let mut b = Builder::new();
+        let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
+        for (ty, name) in program.input_types().iter().zip(program.input_names()) {
+            values.push(b.input(name, ty.clone()));
         }
+        let mut inputs = Inputs::default();
+        for eqn in program.eqns() {
+            let mut args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
+            b.line = eqn.line;
+            match part(eqn) {
+                Part::Number(_) => {
+                    let first = self.numbers.first[self.place];
+                    self.place += 1;
+                    values.push(match self.marked[first] {
+                        true => inputs.input(&mut b, first, program.ty(eqn.first)),
+                        false => b.op(eqn.op.clone(), &args),
+                    });
+                }
+                Part::Region(region) => {
+                    let (inner, places) = self.lifted(region);
+                    inputs.pass(&mut b, &inner, &places, &mut args);
+                    values.extend(b.ops(Recompute::new(inner), &args));
+                }
+                Part::Choice(branches) => {
+                    let [(yes, in_yes), (no, in_no)] = branches.map(|branch| self.lifted(branch));
+                    // The first operand is the condition.
+                    let own = args.len() - 1;
+                    let [of_yes, of_no] = [&yes, &no].map(|branch| branch.input_types()[own..].to_vec());
+                    inputs.pass(&mut b, &yes, &in_yes, &mut args);
+                    inputs.pass(&mut b, &no, &in_no, &mut args);
+                    let (yes, no) = (widened(&yes, own, &[], &of_no), widened(&no, own, &of_yes, &[]));
+                    values.extend(b.ops(Cond::new(yes, no), &args));
+                }
+                Part::Other => values.extend(b.ops(eqn.op.clone(), &args)),
+            }
+        }
+        let outputs: Vec<Value> = program.outputs().iter().map(|output| values[output.index()]).collect();
+        (b.finish(&outputs), inputs.places)
     }
-    let outputs: Vec<Value> = program.outputs().iter().map(|output| values[output.index()]).collect();
-    b.finish(&outputs)
+}
+
+/// The inputs of a Program that stand for numbers.
+#[derive(Default)]
+struct Inputs {
+    /// Their numbers, in order.
+    places: Vec<usize>,
+    values: HashMap<usize, Value>,
+}
+
+impl Inputs {
+    /// The input for the number at a place.
+    fn input(&mut self, b: &mut Builder, place: usize, ty: &Type) -> Value {
+        *self.values.entry(place).or_insert_with(|| {
+            self.places.push(place);
+            b.input("", ty.clone())
+        })
+    }
+
+    /// Adds to the operands of a Program inside the numbers that are its last inputs.
+    fn pass(&mut self, b: &mut Builder, inner: &Program, places: &[usize], args: &mut Vec<Value>) {
+        let types = inner.input_types();
+        let types = &types[types.len() - places.len()..];
+        args.extend(places.iter().zip(types).map(|(&place, ty)| self.input(b, place, ty)));
+    }
 }
 
 /// A branch with inputs that the other one takes, before those from place `own` on and behind them.
@@ -289,8 +369,9 @@ mod tests {
         let (same, differing, movable) = compared(&text("2f64"), &text("3f64"));
         assert_eq!((same, differing, movable), (true, vec![0], vec![true, true]));
         let source: Program = text("2f64").parse().unwrap();
-        let lifted = with_inputs(&source, &[true, false]);
-        assert_eq!(values(&source, &[true, false]), [Literal::F64(2.0)]);
+        let numbers = Numbers::of(&source);
+        let lifted = with_inputs(&source, &numbers, &[true, false]);
+        assert_eq!(numbers.values(&[true, false]), [Literal::F64(2.0)]);
         assert_eq!(lifted.input_types().len(), 2);
         let out = lifted.run_reference(&[Array::scalar(5.0), Array::scalar(3.0)]).unwrap();
         assert_eq!(out[0].to_f64(), [22.0]);
@@ -304,7 +385,7 @@ mod tests {
           return v2 }";
         let source: Program = text.parse().unwrap();
         for marked in [[true, true], [true, false], [false, true]] {
-            let lifted = with_inputs(&source, &marked);
+            let lifted = with_inputs(&source, &Numbers::of(&source), &marked);
             let numbers = [Array::scalar(3.0), Array::scalar(10.0)];
             for (choice, wanted) in
                 [(true, [3.0, 2.0][usize::from(!marked[0])] * 5.0), (false, 5.0 - [10.0, 7.0][usize::from(!marked[1])])]
@@ -314,5 +395,62 @@ mod tests {
                 assert_eq!(lifted.run_reference(&args).unwrap()[0].to_f64(), [wanted], "{marked:?} {choice}");
             }
         }
+    }
+
+    #[test]
+    fn equal_numbers_are_one_input_in_regions_and_branches_too() {
+        let inner = |c: &str| {
+            format!("program(v0: f64[]) {{ v1: f64[] = constant[value={c}]; v2: f64[] = mul v0 v1; return v2 }}")
+        };
+        let source: Program = format!(
+            "program(v0: f64[], v1: bool[]) {{
+               v2: f64[] = constant[value=3f64]; v3: f64[] = mul v0 v2
+               v4: f64[] = recompute[program={}] v3
+               v5: f64[] = cond[yes={}, no={}] v1 v4
+               v6: f64[] = constant[value=3f64]; v7: f64[] = add v5 v6; return v7 }}",
+            inner("3f64"),
+            inner("5f64"),
+            inner("3f64")
+        )
+        .parse()
+        .unwrap();
+        let numbers = Numbers::of(&source);
+        let marked = numbers.operands(&movable(&source));
+        assert_eq!(marked, [true; 5]);
+        assert_eq!(numbers.values(&marked), [3.0, 5.0].map(Literal::F64));
+        let lifted = with_inputs(&source, &numbers, &marked);
+        assert_eq!(lifted.input_types().len(), 4);
+        for (choice, wanted) in [(true, 2.0 * 7.0 * 7.0 * 11.0 + 7.0), (false, 2.0 * 7.0 * 7.0 * 7.0 + 7.0)] {
+            let args = [Array::scalar(2.0), Array::scalar(choice), Array::scalar(7.0), Array::scalar(11.0)];
+            assert_eq!(lifted.run_reference(&args).unwrap()[0].to_f64(), [wanted]);
+        }
+    }
+
+    #[test]
+    fn zeros_stay_and_equal_numbers_become_inputs_together() {
+        let text = |numbers: [&str; 3]| {
+            let [a, b, c] = numbers;
+            let source: Program = program(&format!(
+                "v1: f64[] = constant[value={a}f64]; v2: f64[] = constant[value={b}f64]
+                 v3: f64[] = constant[value={c}f64]; v4: f64[] = mul v0 v1; v5: f64[] = add v4 v2
+                 v6: f64[] = pow v5 v3; return v6"
+            ))
+            .parse()
+            .unwrap();
+            (Numbers::of(&source), movable(&source))
+        };
+        let operands = |values: [&str; 3]| {
+            let (numbers, movable) = text(values);
+            numbers.operands(&movable)
+        };
+        assert_eq!(operands(["2", "3", "4"]), [true, true, false]);
+        assert_eq!(operands(["0", "3", "4"]), [false, true, false]);
+        assert_eq!(operands(["2", "-0", "4"]), [true, false, false]);
+        // The exponent may not move, and so neither may what is equal to it.
+        assert_eq!(operands(["2", "3", "2"]), [false, true, false]);
+        let apart = text(["2", "3", "4"]).0;
+        assert!(apart.are_equal_where(&text(["7", "5", "1"]).0));
+        assert!(!apart.are_equal_where(&text(["3", "3", "4"]).0));
+        assert!(!text(["0", "3", "4"]).0.may_be(&[true, true, false]));
     }
 }

@@ -39,7 +39,7 @@ impl Prepared {
     /// None; planning has some.
     pub(crate) fn new(program: &Program, _settings: &Settings, _donated: &[bool]) -> Result<Self, Error> {
         super::PLANS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(Prepared { program: program.optimize() })
+        Ok(Prepared { program: program.written_out().optimize() })
     }
 
     pub(crate) fn is_made_for(&self, _settings: &Settings) -> bool {

@@ -64,7 +64,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Measures the machine with so many threads. It takes about half a second, and some memory.
+    /// Measures the machine with this many threads. It takes about half a second, and some memory.
     ///
     /// ```
     /// let limits = wengert::profile::Limits::measure(1);
@@ -78,7 +78,7 @@ impl Limits {
         }
     }
 
-    /// The limits with so many threads; they are measured once in a process.
+    /// The limits with this many threads; they are measured once in a process.
     pub fn get(threads: usize) -> Self {
         static KNOWN: Mutex<Vec<(usize, Limits)>> = Mutex::new(Vec::new());
         let mut known = locked(&KNOWN);
