@@ -170,7 +170,7 @@ impl Plain for i64 {}
 impl Plain for u32 {}
 impl Plain for u8 {}
 
-/// That the machine has so many bytes at all, free or not.
+/// That the machine has this many bytes at all, free or not.
 ///
 /// A system that promises more memory than it has ends the process when the pages are touched; what can never be there
 /// is refused here instead. Systems other than Linux are not asked.

@@ -22,7 +22,7 @@ const CHAINS: usize = 10;
 /// Multiply-adds of every chain in a round.
 const STEPS: usize = 1 << 18;
 
-/// Bytes per second that so many threads copy together, read and written ones counted, between arrays that no cache
+/// Bytes per second that this many threads copy together, read and written ones counted, between arrays that no cache
 /// holds. It takes about a tenth of a second and 128 MiB for each thread.
 ///
 /// ```
@@ -42,7 +42,7 @@ pub fn copy_bandwidth(threads: usize) -> f64 {
         })
 }
 
-/// Operations per second on numbers of single precision that so many threads do together, where nothing is read from
+/// Operations per second on numbers of single precision that this many threads do together, where nothing is read from
 /// memory. A fused multiply-add counts as two operations; where the instruction set has none, products and sums
 /// alternate.
 ///

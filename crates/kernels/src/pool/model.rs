@@ -173,7 +173,7 @@ impl Execution {
     }
 }
 
-/// Runs `body` under so many schedules; each is a thread of its own, which may start others.
+/// Runs `body` under this many schedules; each is a thread of its own, which may start others.
 ///
 /// # Panics
 /// With the seed and what went wrong.

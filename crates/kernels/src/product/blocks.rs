@@ -164,7 +164,7 @@ fn gather<V: Vector, const COUNT: usize>(
         let place = row.as_mut_ptr().cast::<V::Number>();
         for l in 0..COUNT * V::LANES {
             // SAFETY: if it is read, row `q` and column `l` are within the dimensions of the task,
-            // whose maker says that its elements can be read; a row of the panel is so many
+            // whose maker says that its elements can be read; a row of the panel is this many
             // numbers long. Test `products_agree_with_the_triple_loop`.
             unsafe { place.add(l).write(if l < columns { right.at(q, l).start.read() } else { V::Number::default() }) };
         }
@@ -176,7 +176,7 @@ struct Block<T> {
     depth: usize,
     /// `depth` rows of whole vectors, contiguous.
     right: View<T>,
-    /// Of these so many columns count.
+    /// Of these this many columns count.
     columns: usize,
     add: bool,
 }

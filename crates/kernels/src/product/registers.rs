@@ -63,13 +63,13 @@ unsafe impl<T: Number, const LANES: usize, const FUSED: bool> Vector for Lanes<T
 
     #[inline(always)]
     unsafe fn read(place: *const T) -> Self {
-        // SAFETY: the caller says that so many numbers can be read there. Tests as above.
+        // SAFETY: the caller says that this many numbers can be read there. Tests as above.
         Lanes(unsafe { place.cast::<[T; LANES]>().read_unaligned() })
     }
 
     #[inline(always)]
     unsafe fn write(self, place: *mut T) {
-        // SAFETY: the caller says that so many numbers can be written there. Tests as above.
+        // SAFETY: the caller says that this many numbers can be written there. Tests as above.
         unsafe { place.cast::<[T; LANES]>().write_unaligned(self.0) };
     }
 
@@ -109,13 +109,13 @@ macro_rules! vectors {
 
             #[inline(always)]
             unsafe fn read(place: *const $number) -> Self {
-                // SAFETY: as said above, and the caller says that so many numbers can be read there.
+                // SAFETY: as said above, and the caller says that this many numbers can be read there.
                 unsafe { x86_64::$read(place) }
             }
 
             #[inline(always)]
             unsafe fn write(self, place: *mut $number) {
-                // SAFETY: as said above, and the caller says that so many can be written there.
+                // SAFETY: as said above, and the caller says that this many can be written there.
                 unsafe { x86_64::$write(place, self) };
             }
 

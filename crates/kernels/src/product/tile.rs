@@ -78,7 +78,7 @@ pub trait Tile: Number {
     /// ```
     ///
     /// # Panics
-    /// If a slice is too short, or there is no tile of so many rows.
+    /// If a slice is too short, or there is no tile of this many rows.
     fn across(level: Level, rows: usize, a: &[Self], b: &[Self], steps: Steps<'_>, tile: &mut [Self]);
 
     /// The tiles of [`down`](Tile::down) at a level; there is one size.
@@ -148,7 +148,7 @@ impl<'a, V: Vector, const C: usize> Across<'a, V, C> {
 fn store<V: Vector, const C: usize, const ROWS: usize>(sums: &[[V; C]; ROWS], tile: &mut [V::Number]) {
     assert!(tile.len() >= ROWS * C * V::LANES, "the caller has checked it");
     for (k, sum) in sums.as_flattened().iter().enumerate() {
-        // SAFETY: the tile has room for so many vectors, as checked. Test `tiles_agree_with_the_definition`.
+        // SAFETY: the tile has room for this many vectors, as checked. Test `tiles_agree_with_the_definition`.
         unsafe { sum.write(tile.as_mut_ptr().add(k * V::LANES)) };
     }
 }

@@ -388,7 +388,7 @@ fn pair_float<T: Float>(f: Pair, range: Range) {
 ///
 /// # Safety
 /// As [`unary`]; the kind is one of real numbers.
-pub(super) unsafe fn call1(f: Call1, number: u64, kind: Kind, x: *const u8, out: *mut u8, n: usize) {
+pub(super) unsafe fn call1(Call1(f): Call1, number: u64, kind: Kind, x: *const u8, out: *mut u8, n: usize) {
     let range = Range { from: [x; 3], to: out, n };
     // SAFETY: the caller's promise.
     unsafe {
@@ -406,7 +406,15 @@ pub(super) unsafe fn call1(f: Call1, number: u64, kind: Kind, x: *const u8, out:
 ///
 /// # Safety
 /// As [`unary`]; the kind is one of real numbers.
-pub(super) unsafe fn call2(f: Call2, number: u64, kind: Kind, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
+pub(super) unsafe fn call2(
+    Call2(f): Call2,
+    number: u64,
+    kind: Kind,
+    x: *const u8,
+    y: *const u8,
+    out: *mut u8,
+    n: usize,
+) {
     let range = Range { from: [x, y, y], to: out, n };
     // SAFETY: the caller's promise.
     unsafe {

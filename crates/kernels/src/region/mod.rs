@@ -43,6 +43,22 @@ pub enum Slice<'a> {
     Output(u16),
 }
 
+impl Slice<'_> {
+    /// The elements from a position on; an output counts as it is.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn from(self, start: usize) -> Self {
+        match self {
+            Slice::U8(x) => Slice::U8(&x[start..]),
+            Slice::I64(x) => Slice::I64(&x[start..]),
+            Slice::F32(x) => Slice::F32(&x[start..]),
+            Slice::F64(x) => Slice::F64(&x[start..]),
+            Slice::Output(k) => Slice::Output(k),
+        }
+    }
+}
+
 /// Elements that a region writes.
 #[derive(Debug)]
 pub enum SliceMut<'a> {
@@ -87,7 +103,7 @@ impl Space {
 }
 
 /// A piece of scratch with a chunk of some value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The widest element it has to hold.
     pub kind: Kind,
@@ -96,7 +112,7 @@ pub struct Slot {
 }
 
 /// An input that is used, or an output that is written, where it lies: its elements follow each other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Direct {
     /// Whether it is an input or an output, and its number.
     pub place: Place,
@@ -109,7 +125,7 @@ pub struct Direct {
 }
 
 /// An operand of a region by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// An input.
     Input(u16),
@@ -118,7 +134,7 @@ pub enum Place {
 }
 
 /// Elements that are copied between memory and a slot.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
     /// The number of the input or output.
     pub operand: u16,
@@ -131,7 +147,7 @@ pub struct Transfer {
 }
 
 /// What a chunk's elements are joined to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Accumulator {
     /// The elements.
     pub kind: Kind,
@@ -146,7 +162,7 @@ pub struct Accumulator {
 }
 
 /// How many results of a group an accumulator has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
     /// One for each column.
     Cols,
@@ -155,7 +171,7 @@ pub enum Width {
 }
 
 /// What a region consists of; see [`Region::new`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Parts {
     /// What it walks.
     pub space: Space,

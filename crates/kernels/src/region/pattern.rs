@@ -61,6 +61,21 @@ impl Pattern {
         self.offset
     }
 
+    /// The smallest position of an element; `None` if there is no element.
+    pub fn lowest(&self) -> Option<usize> {
+        let back = |&(length, stride): &(usize, isize)| stride.min(0).unsigned_abs() * (length - 1);
+        (self.end > 0).then(|| self.offset - self.dims.iter().map(back).sum::<usize>())
+    }
+
+    /// The same elements in memory that begins this many positions later; `None` if there is one before it.
+    pub fn from_later(&self, start: usize) -> Option<Self> {
+        match self.lowest() {
+            Some(lowest) if lowest < start => None,
+            Some(_) => Some(Pattern { offset: self.offset - start, dims: self.dims.clone(), end: self.end - start }),
+            None => Some(self.clone()),
+        }
+    }
+
     /// How many elements there are.
     pub fn count(&self) -> usize {
         if self.end == 0 { 0 } else { self.dims.iter().map(|&(length, _)| length).product() }
@@ -310,6 +325,10 @@ mod tests {
             let wanted = positions(offset, lengths, strides);
             assert_eq!(pattern.count(), wanted.len());
             assert_eq!(pattern.end(), wanted.iter().max().unwrap() + 1);
+            let lowest = *wanted.iter().min().unwrap();
+            assert_eq!(pattern.lowest(), Some(lowest));
+            assert_eq!(pattern.from_later(lowest), Pattern::new(offset - lowest, lengths, strides));
+            assert_eq!(pattern.from_later(lowest + 1), None);
             for start in 0..wanted.len() {
                 for count in 0..=wanted.len() - start {
                     let mut got = vec![-1.0; count];

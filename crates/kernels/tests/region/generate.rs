@@ -1,8 +1,8 @@
 //! Random valid regions with their operands.
 
 use wengert_kernels::region::{
-    Accumulator, Binary, Compare, Direct, Instr, Join, Kind, Level, Op, Pair, Parts, Pattern, Place, Slot, Space,
-    Transfer, Twin, Unary, Width,
+    Accumulator, Binary, Call1, Call2, Compare, Direct, Instr, Join, Kind, Level, Op, Pair, Parts, Pattern, Place,
+    Slot, Space, Transfer, Twin, Unary, Width,
 };
 
 use crate::interpreter::position;
@@ -334,8 +334,8 @@ impl Generator {
                 }
                 let op = match self.random.below(4) {
                     0 => Op::Power(self.random.pick(&[-2, 0, 1, 3]), float),
-                    1 => Op::Call1(shifted, 3, float),
-                    2 => Op::Call2(remainder, 1, float),
+                    1 => Op::Call1(Call1(shifted), 3, float),
+                    2 => Op::Call2(Call2(remainder), 1, float),
                     _ => Op::Pair(self.random.pick(&PAIR), float),
                 };
                 self.compute(op, operands, float, level);

@@ -2,7 +2,7 @@
 
 use wengert_kernels::Float;
 use wengert_kernels::region::{
-    Binary, Compare, Instr, Join, Kind, Level, Op, Pair, Parts, Pattern, Place, Unary, Width,
+    Binary, Call1, Call2, Compare, Instr, Join, Kind, Level, Op, Pair, Parts, Pattern, Place, Unary, Width,
 };
 
 use crate::numbers::{bits, number};
@@ -104,10 +104,10 @@ impl Run<'_> {
                 self.write(b, second);
                 first
             }
-            Op::Call1(f, n, kind) => map(self.place(a), &|x| bits(kind, f(n, number(kind, x)))),
+            Op::Call1(Call1(f), n, kind) => map(self.place(a), &|x| bits(kind, f(n, number(kind, x)))),
             Op::Convert(from, to) => map(self.place(a), &|x| convert(from, to, x)),
             Op::Binary(f, kind) => zip(self.place(a), self.place(b), &|x, y| binary(f, kind, x, y)),
-            Op::Call2(f, n, kind) => {
+            Op::Call2(Call2(f), n, kind) => {
                 zip(self.place(a), self.place(b), &|x, y| bits(kind, f(n, number(kind, x), number(kind, y))))
             }
             Op::Compare(f, kind) => zip(self.place(a), self.place(b), &|x, y| u64::from(compare(f, kind, x, y))),

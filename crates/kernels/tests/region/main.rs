@@ -15,8 +15,8 @@ use numbers::{Elements, Random, bits, number, same};
 use wengert_kernels::Pool;
 use wengert_kernels::arena::Line;
 use wengert_kernels::region::{
-    Accumulator, Binary, Direct, Instr, Join, Kind, Level, Op, Pattern, Place, Region, Slice, Slot, Transfer, Unary,
-    Width,
+    Accumulator, Binary, Call1, Direct, Instr, Join, Kind, Level, Op, Pattern, Place, Region, Slice, Slot, Transfer,
+    Unary, Width,
 };
 
 fn regions() -> u64 {
@@ -264,7 +264,7 @@ fn a_function_that_panics_is_an_error_for_any_number_of_threads() {
     let mut parts = empty(1, 20_000, 1);
     let direct = |place| Direct { place, kind: Kind::F64, level: Level::Full, offset: 0 };
     parts.directs = vec![direct(Place::Input(0)), direct(Place::Output(0))];
-    parts.code = vec![instr(Op::Call1(fails_at_seven, 0, Kind::F64), 0, 0, 1)];
+    parts.code = vec![instr(Op::Call1(Call1(fails_at_seven), 0, Kind::F64), 0, 0, 1)];
     (parts.inputs, parts.outputs) = (1, 1);
     let region = Region::new(parts).expect("a copy");
     let mut input = vec![1.0; 20_000];
@@ -335,7 +335,7 @@ fn sums_do_not_depend_on_how_a_region_is_cut() {
                 assert_eq!(&found, expected, "{kind:?}, {count} in rows of {cols}, {extra} more, {threads} threads");
             }
         }
-        // Rows as they are joined inside of a chunk, and one element for each of so many rows.
+        // Rows as they are joined inside of a chunk, and one element for each of this many rows.
         if count <= 4096 {
             let mut parts = empty(1, 1, count);
             parts.loads.push(Transfer { operand: 0, kind, level: Level::Full, pattern: Pattern::contiguous(count) });

@@ -365,13 +365,13 @@ fn operands<'a>(
             owned_results.push(None);
         }
     }
-    let reads = step.reads.iter().map(|operand| match operand.home {
+    let whole = |operand: &Operand| match operand.home {
         Home::Input(k) => inputs.get(k),
         Home::Piece(k) => cast(shared.get(k).copied().unwrap_or_default(), operand),
         Home::Result(k) => shared_results[k],
         Home::InPlace(k) => Slice::Output(k),
-    });
-    let reads = reads.collect();
+    };
+    let reads = step.reads.iter().map(|operand| whole(operand).from(operand.start)).collect();
     let writes = step.writes.iter().map(|operand| match operand.home {
         Home::Input(_) | Home::InPlace(_) => unreachable!("inputs are not written"),
         Home::Piece(k) => cast_mut(owned.get_mut(k).and_then(Option::take).unwrap_or_default(), operand),

@@ -40,19 +40,18 @@ fn by_size(lives: &[Life]) -> (Vec<usize>, usize) {
     order.sort_by_key(|&k| (std::cmp::Reverse(lives[k].lines), lives[k].first));
     let mut places = vec![0usize; lives.len()];
     let mut placed: Vec<usize> = Vec::with_capacity(lives.len());
+    let mut taken: Vec<(usize, usize)> = Vec::new();
     let mut total = 0usize;
     for k in order {
         let life = lives[k];
         count(placed.len());
         let meets = |other: &&usize| lives[**other].first <= life.last && life.first <= lives[**other].last;
-        let mut taken: Vec<(usize, usize)> = placed
-            .iter()
-            .filter(meets)
-            .map(|&other| (places[other], places[other].saturating_add(lives[other].lines)))
-            .collect();
+        let range = |&other: &usize| (places[other], places[other].saturating_add(lives[other].lines));
+        taken.clear();
+        taken.extend(placed.iter().filter(meets).map(range));
         taken.sort_unstable();
         let mut at = 0usize;
-        for (start, end) in taken {
+        for &(start, end) in &taken {
             if start >= at.saturating_add(life.lines) {
                 break;
             }
@@ -124,7 +123,7 @@ impl Free {
         self.insert(start, end - start);
     }
 
-    /// The start of the shortest range of at least so many lines.
+    /// The start of the shortest range of at least this many lines.
     fn take(&mut self, lines: usize) -> Option<usize> {
         let &(length, start) = self.by_length.range((lines, 0)..).next()?;
         self.remove(start, length);

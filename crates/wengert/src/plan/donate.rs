@@ -75,7 +75,7 @@ pub(super) fn settle(pair: &Pair, steps: &mut [Step], outputs: &mut [Output]) {
     let is_written = |home: Home| matches!(home, Home::Result(k) if step.results[k].range.start == pair.output);
     let write = step.writes.iter().position(|operand| is_written(operand.home)).expect("the step writes the result");
     let Work::Region(region) = &step.work else { return };
-    if !region.in_place().contains(&(read as u16, write as u16)) {
+    if step.reads[read].start > 0 || !region.in_place().contains(&(read as u16, write as u16)) {
         return;
     }
     step.reads[read].home = Home::InPlace(write as u16);

@@ -14,7 +14,7 @@ use super::view::View;
 use crate::array::{DType, Type};
 use crate::ops::{Binary, Unary};
 use crate::primitives::{Broadcast, Concat, Einsum, Literal, Op, Permute, Reduce, Reducer, Reshape};
-use crate::program::{Builder, Program, Value};
+use crate::program::{Args, Builder, Program, Value};
 
 /// The flattened Program and what is known of its values.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Flattener {
             if overwrites(&eqn.op) {
                 parts.keep(self, k, values[eqn.args[0].index()], &mut values);
             }
-            let args: Vec<Value> = eqn.args.iter().map(|&arg| values[arg.index()]).collect();
+            let args: Args = eqn.args.iter().map(|&arg| values[arg.index()]).collect();
             self.b.line = eqn.line.or(line);
             values.extend(self.eqn(&eqn.op, &args));
             parts.note(self, eqn.outs(), &values);

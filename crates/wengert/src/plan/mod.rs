@@ -19,6 +19,7 @@ mod precedence;
 mod product;
 mod recompute;
 mod region;
+mod shared;
 mod steps;
 mod turn;
 mod verify;
@@ -29,6 +30,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::ops::Range;
+use std::sync::Arc;
 
 use wengert_kernels::arena::Line as Lines;
 use wengert_kernels::pool::Pool;
@@ -64,7 +66,7 @@ impl Default for Options {
     }
 }
 
-/// Whether so many threads can be asked for, as an error of `operation`.
+/// Whether this many threads can be asked for, as an error of `operation`.
 pub(crate) fn check_threads(threads: usize, operation: &str) -> Result<(), Error> {
     if threads <= Pool::MOST {
         return Ok(());
@@ -141,6 +143,8 @@ pub(crate) struct Piece {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Operand {
     pub(crate) home: Home,
+    /// The element from which on a region counts its positions.
+    pub(crate) start: usize,
     pub(crate) kind: Kind,
     pub(crate) count: usize,
 }
@@ -162,7 +166,7 @@ pub(crate) enum Home {
 #[derive(Debug)]
 pub(crate) enum Work {
     /// A fused region.
-    Region(Box<Region>),
+    Region(Arc<Region>),
     /// Products of matrices.
     Product(Box<Product>),
     /// One operation on whole arrays.

@@ -151,6 +151,9 @@ struct Axis {
     out: Option<isize>,
 }
 
+/// How many times as long a run has to be whose elements of the result lie apart.
+const CONTIGUOUS: usize = 4;
+
 /// The matrices of a contraction, or which operand (0 or 1) has to be copied with its inner labels last, in the order of
 /// the left one.
 pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Matrices, usize> {
@@ -185,8 +188,8 @@ pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Mat
         return Err(usize::from(!apart(|a| a.left)));
     };
     let mut batch = pick(true, true, true);
-    let rows = longest(pick(true, false, true), &mut batch, |a| [a.left, a.out]);
-    let cols = longest(pick(false, true, true), &mut batch, |a| [a.right, a.out]);
+    let rows = best(pick(true, false, true), &mut batch, |a| [a.left, a.out]);
+    let cols = best(pick(false, true, true), &mut batch, |a| [a.right, a.out]);
     let or_zero = Option::unwrap_or_default;
     let along = |stride: fn(&Axis) -> Option<isize>| batch.iter().map(|a| or_zero(stride(a))).collect::<Vec<isize>>();
     Ok(Matrices {
@@ -227,14 +230,39 @@ fn one(axes: &[Axis], strides: impl Fn(&Axis) -> [Option<isize>; 2]) -> Option<A
     Some(Axis { length, ..*last })
 }
 
-/// Several labels as one where they follow each other; otherwise the longest run of them, and the others join the batch.
-fn longest(axes: Vec<Axis>, batch: &mut Vec<Axis>, strides: impl Fn(&Axis) -> [Option<isize>; 2]) -> Axis {
+/// Several labels as one where they follow each other; otherwise the best run of them, and the others join the batch.
+///
+/// That is the longest one, except that elements of the result that follow each other are worth more: they are computed by
+/// whole vectors, read from rows and written as such, where others are gathered and written one by one. What is chosen does
+/// not change the order in which an element's products are added up, nor whether there is one row or column only.
+fn best(axes: Vec<Axis>, batch: &mut Vec<Axis>, strides: impl Fn(&Axis) -> [Option<isize>; 2]) -> Axis {
     let count = axes.len();
     let runs = (0..count).flat_map(|start| (start + 1..=count).map(move |end| (start, end)));
     let runs = runs.filter_map(|(start, end)| Some((one(&axes[start..end], &strides)?, start, end)));
-    let Some((best, start, end)) = runs.max_by_key(|(run, _, _)| run.length) else {
+    let worth = |run: &Axis| if run.out == Some(1) { run.length.saturating_mul(CONTIGUOUS) } else { run.length };
+    let Some((best, start, end)) = runs.max_by_key(|(run, _, _)| worth(run)) else {
         return Axis { length: 1, left: Some(1), right: Some(1), out: Some(1) };
     };
     batch.extend(axes.iter().enumerate().filter(|(k, _)| *k < start || *k >= end).map(|(_, axis)| *axis));
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The batch and the sizes of `nd,kdh->knh`, a matrix by a batch of others.
+    fn sizes(count: usize, width: usize) -> (Vec<usize>, [usize; 3]) {
+        let op = Einsum::from_labels(b"nd", b"kdh", b"knh").unwrap();
+        let views = [View::whole(Value(0), &[50, 70]), View::whole(Value(1), &[count, 70, width])];
+        let matrices = matrices(&op, [&views[0], &views[1]], Value(2)).unwrap();
+        (matrices.batch, matrices.dims)
+    }
+
+    #[test]
+    fn columns_are_what_lies_together_unless_that_is_far_shorter() {
+        assert_eq!(sizes(16, 10), (vec![16], [50, 70, 10]));
+        assert_eq!(sizes(16, 64), (vec![16], [50, 70, 64]));
+        assert_eq!(sizes(16, 2), (vec![2], [50, 70, 16]));
+    }
 }

@@ -3,11 +3,11 @@
 use super::{Map, Set};
 
 use wengert_kernels::region::{
-    self as kernels, Accumulator, Direct, Instr, Join, Kind, Level, Parts, Place, Region, Slot, Space, Transfer, Width,
+    self as kernels, Accumulator, Direct, Instr, Join, Kind, Level, Parts, Place, Slot, Space, Transfer, Width,
 };
 
 use super::cluster::{Clusters, Role, natural_cols};
-use super::finish::{DIRECT, finish};
+use super::finish::DIRECT;
 use super::flatten::{Flat, spans};
 use super::kernel::kind;
 use super::pairs::{How, Joined, Reader, pairs};
@@ -17,10 +17,10 @@ use crate::ops::{Binary, Compare, Unary};
 use crate::primitives::{Convert, Literal, Logic, Op, Reducer};
 use crate::program::Value;
 
-/// A region and the values it reads and writes, by operand number.
+/// What a region consists of, and the values it reads and writes, by operand number.
 #[derive(Debug)]
 pub(super) struct Lowered {
-    pub(super) region: Region,
+    pub(super) parts: Parts,
     pub(super) reads: Vec<Value>,
     pub(super) writes: Vec<Value>,
 }
@@ -49,8 +49,7 @@ pub(super) fn lower(flat: &Flat, clusters: &Clusters, step: usize, stored: impl 
     }
     let Lowering { parts, reads, writes, directs, .. } = lowering;
     let parts = Parts { inputs: reads.len(), outputs: writes.len(), directs, ..parts };
-    let region = finish(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
-    Lowered { region, reads, writes }
+    Lowered { parts, reads, writes }
 }
 
 /// The equations of a region that are computed together with the one that uses them.
@@ -534,8 +533,27 @@ fn unary(op: Unary, kind: Kind) -> kernels::Op {
         Unary::Trunc => To::Trunc,
         Unary::Detach => To::Copy,
         Unary::Powi(n) => return kernels::Op::Power(n, kind),
-        Unary::Erfinv | Unary::Lgamma | Unary::Digamma | Unary::Polygamma(_) | Unary::Sinc(_) => {
-            return kernels::Op::Call1(call_unary, packed(op.encode()), kind);
+        // Those with a slope in their name are written out before: they come here only in a Program that is planned as it is.
+        Unary::AtanSlope
+        | Unary::OneMinusSquare
+        | Unary::CbrtSlope
+        | Unary::SigmoidSlope
+        | Unary::SiluSlope
+        | Unary::ErfSlope
+        | Unary::Erfinv
+        | Unary::Lgamma
+        | Unary::Digamma
+        | Unary::Polygamma(_)
+        | Unary::Sinc(_)
+        | Unary::Erfcx(_)
+        | Unary::NormalPdf
+        | Unary::NormalCdf
+        | Unary::LogNormalCdf(_)
+        | Unary::NormalQuantile
+        | Unary::NormalQuantileSlope
+        | Unary::NormalQuantileOfLog
+        | Unary::NormalQuantileOfLogSlope => {
+            return kernels::Op::Call1(kernels::Call1(call_unary), packed(op.encode()), kind);
         }
     };
     kernels::Op::Unary(to, kind)
@@ -556,7 +574,17 @@ fn binary(op: Binary, kind: Kind) -> kernels::Op {
         Binary::Copysign => To::Copysign,
         Binary::Logaddexp => To::Logaddexp,
         Binary::Xlogy => To::Xlogy,
-        Binary::Rem => return kernels::Op::Call2(call_binary, packed(op.encode()), kind),
+        Binary::Rem
+        | Binary::PowSlope
+        | Binary::PowLog
+        | Binary::HypotCos
+        | Binary::Xlog1py
+        | Binary::Betaln
+        | Binary::DigammaDrop
+        | Binary::TrigammaDrop
+        | Binary::TetragammaDrop => {
+            return kernels::Op::Call2(kernels::Call2(call_binary), packed(op.encode()), kind);
+        }
     };
     kernels::Op::Binary(to, kind)
 }

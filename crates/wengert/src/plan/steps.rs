@@ -11,6 +11,7 @@ use super::kernel::{bytes, kind};
 use super::kernels::{self, Planes};
 use super::recompute::Effort;
 use super::region::{self, Lowered, Storage};
+use super::shared::Shared;
 use super::{Home, Operand, Options, Piece, Product, Results, Step, Work, build, lines_of, product, verify};
 use crate::array::Type;
 use crate::error::Line;
@@ -21,6 +22,8 @@ use crate::program::{Program, Value};
 pub(super) struct Draft {
     work: Work,
     pub(super) reads: Vec<Value>,
+    /// For each of these: the element from which on positions count; all 0 if there are none.
+    starts: Vec<usize>,
     pub(super) writes: Vec<Value>,
     scratch: usize,
     eqns: Vec<usize>,
@@ -34,6 +37,7 @@ pub(super) struct Planner<'a> {
     clusters: &'a Clusters,
     /// Parts of lanes by their first equation, until their step is made.
     pub(super) parts: Map<usize, Lowered>,
+    shared: Shared,
     order: &'a [usize],
     /// Which result each value is.
     results: Vec<Option<usize>>,
@@ -60,6 +64,7 @@ impl<'a> Planner<'a> {
             flat,
             clusters,
             parts,
+            shared: Shared::default(),
             order,
             results,
             options,
@@ -104,10 +109,12 @@ impl<'a> Planner<'a> {
         self.order.iter().flat_map(|&step| self.draft(step, &stored)).collect()
     }
 
-    fn region(&self, lowered: Lowered, eqns: Vec<usize>) -> Draft {
-        let scratch = lines_of(lowered.region.scratch(self.options.threads));
-        let work = Work::Region(Box::new(lowered.region));
-        Draft { work, reads: lowered.reads, writes: lowered.writes, scratch, eqns, in_place: Vec::new() }
+    fn region(&mut self, lowered: Lowered, eqns: Vec<usize>) -> Draft {
+        let Lowered { parts, reads, writes } = lowered;
+        let (region, starts) =
+            self.shared.region(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
+        let scratch = lines_of(region.scratch(self.options.threads));
+        Draft { work: Work::Region(region), reads, starts, writes, scratch, eqns, in_place: Vec::new() }
     }
 
     /// The step of a cluster; none if it has nothing to compute.
@@ -186,7 +193,7 @@ impl<'a> Planner<'a> {
                 (Work::Kernel(kernel, op.clone(), args.into_iter().cloned().collect()), scratch)
             }
         };
-        Some(Draft { work, reads, writes: outs, scratch, eqns, in_place: Vec::new() })
+        Some(Draft { work, reads, starts: Vec::new(), writes: outs, scratch, eqns, in_place: Vec::new() })
     }
 
     /// Lets results take the place of operands that their step reads last and may overwrite. Both are values of the arena;
@@ -274,11 +281,11 @@ impl<'a> Planner<'a> {
                 None if ty.size() == 0 => Home::Piece(usize::MAX),
                 None => Home::Piece(at(&pieces, homes[value.index()]).expect("a piece of the step")),
             };
-            Operand { home, kind: kind(ty.dtype), count: ty.size() }
+            Operand { home, start: 0, kind: kind(ty.dtype), count: ty.size() }
         };
         let read = |(k, value): (usize, &Value)| match overwritten(k) {
             Some(write) => Operand { home: Home::InPlace(write as u16), ..operand(value) },
-            None => operand(value),
+            None => Operand { start: draft.starts.get(k).copied().unwrap_or(0), ..operand(value) },
         };
         let (reads, writes) = (draft.reads.iter().enumerate().map(read), draft.writes.iter().map(operand));
         let (reads, writes) = (reads.collect(), writes.collect());

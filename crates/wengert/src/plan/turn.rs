@@ -11,7 +11,7 @@ use super::flatten::Flat;
 use super::product::matrices;
 use super::view::View;
 use crate::primitives::{Op, Permute};
-use crate::program::{Builder, Program, Value};
+use crate::program::{Args, Builder, Program, Value};
 use crate::transform::same_inputs;
 
 /// The Program with chains turned; `None` if there is none to turn.
@@ -218,7 +218,7 @@ fn rebuilt(flat: &Flat, orders: &[Option<Vec<usize>>]) -> Program {
     for (eqn, order) in flat.program.eqns().iter().zip(orders) {
         b.line = eqn.line;
         let Some(order) = order else {
-            let args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
+            let args: Args = eqn.args.iter().map(|arg| values[arg.index()]).collect();
             values.extend(b.ops(eqn.op.clone(), &args));
             continue;
         };
@@ -226,7 +226,7 @@ fn rebuilt(flat: &Flat, orders: &[Option<Vec<usize>>]) -> Program {
             Some(value) => value,
             None => b.op(Permute { order: order.clone() }, &[values[arg.index()]]),
         };
-        let args: Vec<Value> = eqn.args.iter().map(|arg| turn(&mut b, arg)).collect();
+        let args: Args = eqn.args.iter().map(|arg| turn(&mut b, arg)).collect();
         let value = b.op(eqn.op.clone(), &args);
         stored[eqn.first.index()] = Some(value);
         values.push(b.op(Permute { order: inverse(order) }, &[value]));

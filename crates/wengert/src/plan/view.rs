@@ -1,8 +1,8 @@
 //! Views: values that are elements of another value in some order, and need no memory of their own.
 
+use smallvec::{SmallVec, smallvec};
 use wengert_kernels::region::Pattern;
 
-use crate::array::row_major;
 use crate::primitives::{Broadcast, Op, Permute, Reshape, Reverse, Slice};
 use crate::program::Value;
 
@@ -12,23 +12,35 @@ pub(super) struct View {
     /// The value that is stored, row-major.
     pub(super) base: Value,
     pub(super) offset: usize,
-    pub(super) shape: Vec<usize>,
-    pub(super) strides: Vec<isize>,
+    pub(super) shape: Lengths,
+    pub(super) strides: Strides,
 }
+
+/// Lengths of axes, without memory of their own as long as they are few.
+pub(super) type Lengths = SmallVec<[usize; 4]>;
+/// Strides, as [`Lengths`].
+pub(super) type Strides = SmallVec<[isize; 4]>;
+/// Lengths with strides, as [`Lengths`].
+type Pieces = SmallVec<[(usize, isize); 4]>;
 
 /// The lengths from which a copy goes by blocks: a line of the cache has 8 or 16 numbers.
 const CROSSED: usize = 8;
 /// The elements from which that pays for a step of its own.
 const CROSSED_COUNT: usize = 1 << 11;
 
-fn signed(strides: &[usize]) -> impl Iterator<Item = isize> {
-    strides.iter().map(|stride| stride.cast_signed())
+/// The strides of an array in order.
+fn in_order(shape: &[usize]) -> Strides {
+    let mut strides: Strides = smallvec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis].cast_signed();
+    }
+    strides
 }
 
 impl View {
     /// A stored value itself.
     pub(super) fn whole(base: Value, shape: &[usize]) -> Self {
-        View { base, offset: 0, shape: shape.to_vec(), strides: signed(&row_major(shape)).collect() }
+        View { base, offset: 0, shape: shape.into(), strides: in_order(shape) }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -36,7 +48,7 @@ impl View {
     }
 
     /// Lengths and strides without axes of length 1, neighbours that continue each other joined.
-    fn joined(&self) -> Vec<(usize, isize)> {
+    fn joined(&self) -> Pieces {
         joined(self.shape.iter().copied().zip(self.strides.iter().copied()))
     }
 
@@ -99,16 +111,16 @@ impl View {
     }
 
     fn broadcast(&self, op: &Broadcast) -> View {
-        let mut strides = vec![0; op.shape.len()];
+        let mut strides: Strides = smallvec![0; op.shape.len()];
         for (k, &axis) in op.axes.iter().enumerate() {
             strides[axis] = self.strides[k];
         }
-        View { shape: op.shape.clone(), strides, ..*self }
+        View { shape: op.shape[..].into(), strides, ..*self }
     }
 
     fn sliced(&self, op: &Slice) -> View {
         let mut offset = self.offset.cast_signed();
-        let (mut shape, mut strides) = (Vec::new(), Vec::new());
+        let (mut shape, mut strides) = (Lengths::new(), Strides::new());
         for (k, &stride) in self.strides.iter().enumerate() {
             let length = (op.limit[k] - op.start[k]).div_ceil(op.stride[k]);
             if length > 0 {
@@ -135,11 +147,11 @@ impl View {
     fn reshaped(&self, op: &Reshape) -> Option<View> {
         let shape = &op.shape;
         if self.count() == 0 {
-            return Some(View { shape: shape.clone(), strides: signed(&row_major(shape)).collect(), ..*self });
+            return Some(View { shape: shape[..].into(), strides: in_order(shape), ..*self });
         }
         // Joined axes are cut again into the lengths of the new shape, innermost first.
         let mut pieces = self.joined();
-        let mut strides = vec![0isize; shape.len()];
+        let mut strides: Strides = smallvec![0; shape.len()];
         let (mut left, mut step) = (1usize, 0isize);
         for (axis, &length) in shape.iter().enumerate().rev() {
             if length == 1 {
@@ -155,13 +167,13 @@ impl View {
             left /= length;
             step *= length.cast_signed();
         }
-        (left == 1 && pieces.is_empty()).then(|| View { shape: shape.clone(), strides, ..*self })
+        (left == 1 && pieces.is_empty()).then(|| View { shape: shape[..].into(), strides, ..*self })
     }
 }
 
 /// Lengths and strides without axes of length 1, neighbours that continue each other joined.
-pub(super) fn joined(axes: impl Iterator<Item = (usize, isize)>) -> Vec<(usize, isize)> {
-    let mut pieces: Vec<(usize, isize)> = Vec::new();
+pub(super) fn joined(axes: impl Iterator<Item = (usize, isize)>) -> Pieces {
+    let mut pieces = Pieces::new();
     for (length, stride) in axes.filter(|&(length, _)| length != 1) {
         match pieces.last_mut() {
             Some((outer, step)) if *step == stride * length.cast_signed() => {
@@ -227,7 +239,7 @@ mod tests {
         let turned = whole.of(&Permute { order: vec![1, 0] }.into()).unwrap();
         assert_eq!(turned.of(&Reshape::new(&[24]).into()), None);
         let split = turned.of(&Reshape::new(&[2, 3, 4]).into()).unwrap();
-        assert_eq!(split.strides, [3, 1, 6]);
+        assert_eq!(split.strides[..], [3, 1, 6]);
         assert!(whole.is_in_order() && !turned.is_in_order());
     }
 

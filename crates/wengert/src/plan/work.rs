@@ -1,7 +1,7 @@
 //! What planning does, counted: the elementary operations of its searches, in tests. For long programs their number per
 //! equation has to be the same, whatever their length.
 
-/// Counts so many operations; nothing outside of tests.
+/// Counts this many operations; nothing outside of tests.
 #[inline]
 pub(super) fn count(operations: usize) {
     #[cfg(test)]
@@ -32,7 +32,7 @@ mod tests {
     /// A step of a program: from the value before and the input to the next value.
     type Step = fn(&mut Builder, Value, Value) -> Value;
 
-    /// The gradient of the sum after so many steps.
+    /// The gradient of the sum after this many steps.
     fn gradient(shape: &[usize], steps: usize, step: Step) -> Program {
         let mut b = Builder::new();
         let x = b.input("x", Type::new(DType::F64, shape));

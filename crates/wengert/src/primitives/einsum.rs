@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use super::sample::{numbers, numbers_f32};
 use super::{Attributes, Family, Operand, OperandSet, Primitive, Sample, arity};
 use crate::array::{Array, DType, Element, Strided, Type, row_major};
@@ -24,10 +26,13 @@ use crate::transform::masked;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Einsum {
-    lhs: Vec<u8>,
-    rhs: Vec<u8>,
-    out: Vec<u8>,
+    lhs: Labels,
+    rhs: Labels,
+    out: Labels,
 }
+
+/// The labels of an operand: without memory of their own as long as they are few, because equations are copied often.
+type Labels = SmallVec<[u8; 16]>;
 
 /// A letter that is not among those in use.
 pub(crate) fn fresh_label(used: impl Fn(u8) -> bool) -> Result<u8, Misfit> {
@@ -72,7 +77,7 @@ impl Einsum {
         if let Some(&label) = out.iter().find(|label| !lhs.contains(label) && !rhs.contains(label)) {
             misfit!("the label `{}` of the result is in neither operand", char::from(label));
         }
-        Ok(Einsum { lhs: lhs.to_vec(), rhs: rhs.to_vec(), out: out.to_vec() })
+        Ok(Einsum { lhs: lhs.into(), rhs: rhs.into(), out: out.into() })
     }
 
     /// The labels of the first operand's axes.
@@ -160,7 +165,7 @@ impl Einsum {
         let natural = [&roles.batch[..], &roles.left, &roles.right].concat();
         let shape: Vec<usize> = natural.iter().map(|&label| self.length(label, lhs, rhs)).collect();
         let result: Vec<usize> = self.out.iter().map(|&label| self.length(label, lhs, rhs)).collect();
-        if natural == self.out {
+        if natural[..] == self.out[..] {
             return (result, out);
         }
         let elements = permuted(&out, &shape, &natural, &self.out).into_owned();

@@ -270,7 +270,7 @@ operations! {
     Permute(Permute),
     /// The opposite order along axes.
     Reverse(Reverse),
-    /// Every so many elements of a range along each axis.
+    /// Every n-th element of a range along each axis.
     Slice(Slice),
     /// More elements before, after and between, or fewer.
     Pad(Pad),

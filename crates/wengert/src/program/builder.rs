@@ -1,6 +1,6 @@
 //! [`Builder`]: the only way to make a [`Program`].
 
-use super::{Eqn, Program, Value};
+use super::{Args, Eqn, Program, Value};
 use crate::array::{DType, Type, element_count};
 use crate::error::{Error, ErrorKind, Line};
 use crate::primitives::{Literal, Op, Primitive};
@@ -58,7 +58,7 @@ impl Builder {
             self.define(ty, origin);
         });
         let results = self.types.len() as u32 - first.0;
-        self.eqns.push(Eqn { op, args: args.to_vec(), first, results, line: self.line });
+        self.eqns.push(Eqn { op, args: args.into(), first, results, line: self.line });
         first
     }
 
@@ -224,7 +224,7 @@ pub(crate) fn inline(b: &mut Builder, program: &Program, args: &[Value]) -> Vec<
     values.extend(args);
     let line = b.line;
     for eqn in &program.eqns {
-        let args: Vec<Value> = eqn.args.iter().map(|&arg| values[arg.index()]).collect();
+        let args: Args = eqn.args.iter().map(|&arg| values[arg.index()]).collect();
         b.line = eqn.line.or(line);
         values.extend(b.ops(eqn.op.clone(), &args));
     }

@@ -14,6 +14,8 @@ mod verify;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use smallvec::SmallVec;
+
 pub use builder::Builder;
 pub(crate) use builder::{infer, inline};
 pub(crate) use hash::FastHasher;
@@ -40,13 +42,16 @@ impl fmt::Display for Value {
     }
 }
 
+/// The operands of an equation: without memory of their own as long as they are few, because equations are copied often.
+pub(crate) type Args = SmallVec<[Value; 4]>;
+
 /// One equation: results = operation(operands).
 #[derive(Clone, Debug)]
 pub struct Eqn {
     /// What is computed.
     pub op: Op,
     /// The operands: values defined before.
-    pub args: Vec<Value>,
+    pub args: Args,
     /// The first result; the others follow it.
     pub(crate) first: Value,
     /// How many results there are.

@@ -170,7 +170,7 @@ struct Block {
 }
 
 impl Block {
-    /// A block with steps of so many elements of the array.
+    /// A block with steps of this many elements of the array.
     fn new(x: &Type, update: &Type, strides: &[isize]) -> Self {
         let mut axes = merged(&update.shape, strides);
         let run = axes.pop_if(|last| last.stride == 1).map_or(1, |last| last.length);

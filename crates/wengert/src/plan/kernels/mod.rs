@@ -138,7 +138,7 @@ macro_rules! for_kind {
 }
 use for_kind;
 
-/// The bytes of workspace that so many elements of each thread take.
+/// The bytes of workspace that this many elements of each thread take.
 fn workspace<T: Plain>(count: usize, threads: usize) -> usize {
     count * threads * size_of::<T>()
 }
@@ -148,7 +148,7 @@ fn start<'a, T: Cell>(arg: &Slice<'a>) -> Option<&'a [T]> {
     if let Slice::Output(_) = arg { None } else { Some(T::of(arg)) }
 }
 
-/// Rows for one part, of so many elements each: enough for [`GRAIN`] elements of work.
+/// Rows for one part, of this many elements each: enough for [`GRAIN`] elements of work.
 fn rows_per_part(row: usize) -> usize {
     GRAIN.div_ceil(row.max(1))
 }

@@ -7,7 +7,7 @@ use wengert_kernels::region::{
     Transfer,
 };
 
-use super::super::finish::{DIRECT, finish};
+use super::super::finish::DIRECT;
 use super::super::flatten::Flat;
 use super::super::kernel::kind;
 use super::super::region::{Lowered, bits, instruction};
@@ -44,7 +44,7 @@ pub(super) struct Code<'a> {
     reads: Vec<Value>,
 }
 
-/// The least that [`Code::estimate`] gives for so many stored elements of a point, if half of the scalar operations are
+/// The least that [`Code::estimate`] gives for this many stored elements of a point, if half of the scalar operations are
 /// done once for several.
 pub(super) fn least(count: usize, stores: usize, scalars: usize) -> f64 {
     let started = STARTED * (stores + scalars / 2) as f64 * count.div_ceil(CHUNK_ELEMENTS.1) as f64;
@@ -85,7 +85,7 @@ impl<'a> Code<'a> {
         self.reads.len()
     }
 
-    /// The time for so many points on one thread, in nanoseconds.
+    /// The time for this many points on one thread, in nanoseconds.
     pub(super) fn estimate(&self, count: usize) -> f64 {
         let operations =
             self.order.iter().filter(|node| !matches!(self.graph.get(**node).func, Func::Load(..))).count();
@@ -173,7 +173,7 @@ impl<'a> Code<'a> {
         most
     }
 
-    /// The region for so many points; `None` if a pattern does not fit.
+    /// The region for this many points; `None` if a pattern does not fit.
     pub(super) fn lower(&self, flat: &Flat, count: usize, targets: &[Target<'_>]) -> Option<Lowered> {
         let writes: Vec<Value> = targets.iter().map(|target| target.value).collect();
         let roots: Vec<Node> = targets.iter().flat_map(|target| target.elements.iter().copied()).collect();
@@ -212,8 +212,7 @@ impl<'a> Code<'a> {
         }
         let parts = lowering.parts;
         debug_assert!(writes.iter().all(|value| flat.program.ty(*value).size() >= count), "every value has lanes");
-        let region = finish(parts).unwrap_or_else(|why| panic!("lanes make an invalid region: {why}"));
-        Some(Lowered { region, reads: self.reads.clone(), writes })
+        Some(Lowered { parts, reads: self.reads.clone(), writes })
     }
 }
 

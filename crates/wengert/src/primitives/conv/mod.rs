@@ -96,7 +96,7 @@ fn add_tap(axes: &[Run], out: &mut [f64], x: &[f64], weight: f64) {
 }
 
 impl Conv {
-    /// Over so many spatial axes, one step at a time, without padding, dilation or groups.
+    /// Over this many spatial axes, one step at a time, without padding, dilation or groups.
     pub fn new(spatial: usize) -> Self {
         Conv {
             stride: vec![1; spatial],

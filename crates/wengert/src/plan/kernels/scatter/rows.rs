@@ -238,7 +238,7 @@ impl<C: Combine> Grouped<'_, C> {
     }
 }
 
-/// Adds to the elements from `at` on, in so many groups, and says where the next ones begin.
+/// Adds to the elements from `at` on, in this many groups, and says where the next ones begin.
 #[inline(always)]
 fn groups<C: Combine, const N: usize>(
     numbers: impl Iterator<Item = usize>,

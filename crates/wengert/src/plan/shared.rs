@@ -1,0 +1,127 @@
+//! Equal regions are one: steps that do the same to other parts of arrays share their instructions.
+//!
+//! A loop over the rows of an array is a list of steps that differ in where a row begins. Where the elements begin that a
+//! region reads is so said by the step, and the region counts from there. It is made once, and stays in the cache.
+
+use std::sync::Arc;
+
+use wengert_kernels::region::{Invalid, Parts, Place, Region};
+
+use super::Map;
+use super::finish::finish;
+
+/// The regions of a plan, by what they are made of.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    regions: Map<Parts, Arc<Region>>,
+}
+
+impl Shared {
+    /// The region of these parts, and for each of its inputs the position that it counts from.
+    ///
+    /// # Errors
+    /// As [`finish`].
+    pub(super) fn region(&mut self, mut parts: Parts) -> Result<(Arc<Region>, Vec<usize>), Invalid> {
+        let starts = starts(&parts);
+        begin_at(&mut parts, &starts);
+        if let Some(region) = self.regions.get(&parts) {
+            return Ok((region.clone(), starts));
+        }
+        let region = Arc::new(finish(parts.clone())?);
+        self.regions.insert(parts, region.clone());
+        Ok((region, starts))
+    }
+}
+
+/// The first position that is read of each input.
+fn starts(parts: &Parts) -> Vec<usize> {
+    let mut starts: Vec<Option<usize>> = vec![None; parts.inputs];
+    let mut note = |input: u16, at: usize| {
+        let start = &mut starts[usize::from(input)];
+        *start = Some(start.map_or(at, |start| start.min(at)));
+    };
+    for direct in &parts.directs {
+        if let Place::Input(input) = direct.place {
+            note(input, direct.offset);
+        }
+    }
+    for load in &parts.loads {
+        note(load.operand, load.pattern.lowest().unwrap_or(0));
+    }
+    starts.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// Counts the positions of every input from there.
+fn begin_at(parts: &mut Parts, starts: &[usize]) {
+    for direct in &mut parts.directs {
+        if let Place::Input(input) = direct.place {
+            direct.offset -= starts[usize::from(input)];
+        }
+    }
+    for load in &mut parts.loads {
+        let start = starts[usize::from(load.operand)];
+        if start > 0 {
+            load.pattern = load.pattern.from_later(start).expect("nothing lies before the first position");
+        }
+    }
+}
+
+#[cfg(all(test, feature = "text"))]
+mod tests {
+    use std::collections::HashSet;
+    use std::fmt::Write;
+
+    use super::*;
+    use crate::array::{Array, Type};
+    use crate::plan::{Options, Plan, Work};
+    use crate::program::Program;
+
+    /// Running sums of the products of a matrix's rows with what came before. A running sum is a kernel, so that each
+    /// product is a region of its own.
+    fn rows(reversed: bool) -> Program {
+        let mut text = "program(v0: f64[10,40], v1: f64[40]) {\n".to_owned();
+        let mut last = 1;
+        let mut next = 2;
+        for k in 0..10 {
+            let mut line = |ty: &str, op: &str, args: &[usize]| {
+                let args: Vec<String> = args.iter().map(|arg| format!("v{arg}")).collect();
+                let _ = writeln!(text, "  v{next}: f64[{ty}] = {op} {}", args.join(" "));
+                next += 1;
+                next - 1
+            };
+            let row = line("1,40", &format!("slice[start=[{k},0], limit=[{},40], stride=[1,1]]", k + 1), &[0]);
+            let mut row = line("40", "reshape[shape=[40]]", &[row]);
+            if reversed {
+                row = line("40", "reverse[axes=[0]]", &[row]);
+            }
+            let product = line("40", "mul", &[row, last]);
+            last = line("40", "cumsum[axis=0, reverse=false]", &[product]);
+        }
+        let _ = write!(text, "  return v{last}\n}}");
+        text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"))
+    }
+
+    /// How many regions there are, and how many different ones.
+    fn regions(plan: &Plan) -> (usize, usize) {
+        let all = plan.steps().iter().filter_map(|step| match &step.work {
+            Work::Region(region) => Some(Arc::as_ptr(region)),
+            _ => None,
+        });
+        let all: Vec<*const Region> = all.collect();
+        (all.len(), all.iter().collect::<HashSet<_>>().len())
+    }
+
+    #[test]
+    fn rows_share_a_region() {
+        for reversed in [false, true] {
+            let program = rows(reversed);
+            let plan = Plan::new(&program, &Options::default()).expect("without a limit");
+            assert_eq!(regions(&plan), (10, 1), "reversed: {reversed}");
+            let numbers = |ty: &Type| (0..ty.size()).map(|k| (k as f64 * 0.37).sin()).collect::<Vec<f64>>();
+            let inputs: Vec<Array> =
+                program.input_types().iter().map(|ty| Array::new(&ty.shape, numbers(ty))).collect();
+            let (found, wanted) = (program.run(&inputs).unwrap(), program.run_reference(&inputs).unwrap());
+            assert_eq!(found[0].to_f64(), wanted[0].to_f64());
+        }
+    }
+}
