@@ -29,7 +29,8 @@ pub(crate) fn read_program(source: &Source) -> Result<Program, Failure> {
 /// The plan of the optimised program.
 fn planned(source: &Source, program: &Program, detail: PlanDetail, threads: usize) -> Result<String, Failure> {
     let options = Options { threads, memory: None };
-    let plan = Plan::new(&program.optimize(), &options).map_err(|error| Failure::library(&source.name, &error))?;
+    let plan = Plan::new(&program.written_out().optimize(), &options)
+        .map_err(|error| Failure::library(&source.name, &error))?;
     Ok(plan.explain(match detail {
         PlanDetail::Steps => Detail::Steps,
         PlanDetail::Instructions => Detail::Instructions,

@@ -199,6 +199,7 @@ impl Float for F32 {
 
 impl Real for F32 {
     type Mask = bool;
+    const PLAIN: bool = true;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: f64) -> Self {

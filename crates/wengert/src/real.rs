@@ -102,6 +102,14 @@ macro_rules! unary_methods {
             erf => Erf;
             /// `1 - erf(x)`, accurate in the right tail.
             erfc => Erfc;
+            /// Density of the normal distribution.
+            normal_pdf => NormalPdf;
+            /// Distribution function of the normal distribution, accurate in the left tail.
+            normal_cdf => NormalCdf;
+            /// Quantile of the normal distribution, the inverse of `normal_cdf`; NaN outside `[0, 1]`.
+            normal_quantile => NormalQuantile;
+            /// `normal_quantile(e^x)`, also where `e^x` underflows or rounds to 1; NaN above 0.
+            normal_quantile_of_log => NormalQuantileOfLog;
             /// Inverse of the error function; NaN outside `[-1, 1]`.
             erfinv => Erfinv;
             /// `ln |Gamma(x)|`
@@ -178,6 +186,10 @@ pub trait Real:
     /// The outcome of a comparison.
     type Mask: Mask;
 
+    /// Whether this is a plain number, of which nothing is differentiated or recorded: then a rule computes its factors in
+    /// place, and need not keep them together for derivatives of higher order.
+    const PLAIN: bool = false;
+
     /// A number that nothing is differentiated by.
     fn constant(value: f64) -> Self;
     /// `op(self)`
@@ -249,7 +261,8 @@ pub trait Real:
     #[track_caller]
     fn sech2_beside_tanh(self, tanh: Self) -> Self {
         let small = (tanh * tanh).less(Self::constant(0.75));
-        Self::branch(small, || (-tanh + 1.0) * (tanh + 1.0), || self.sech2())
+        let product = || if Self::PLAIN { (-tanh + 1.0) * (tanh + 1.0) } else { tanh.unary(Unary::OneMinusSquare) };
+        Self::branch(small, product, || self.sech2())
     }
     /// Angle of the point with ordinate `self` and abscissa `other`.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -293,6 +306,18 @@ pub trait Real:
     fn xlogy(self, other: Self) -> Self {
         self.binary(other, Binary::Xlogy)
     }
+    /// `self ln(1 + other)`, 0 where `self` is 0.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn xlog1py(self, other: Self) -> Self {
+        self.binary(other, Binary::Xlog1py)
+    }
+    /// Logarithm of the beta function of two positive numbers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn betaln(self, other: Self) -> Self {
+        self.binary(other, Binary::Betaln)
+    }
     /// `self^exponent` for a constant exponent.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
@@ -332,6 +357,18 @@ pub trait Real:
     #[track_caller]
     fn sinc(self) -> Self {
         self.unary(Unary::Sinc(0))
+    }
+    /// `e^(x^2) erfc(x)`, the scaled complementary error function.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn erfcx(self) -> Self {
+        self.unary(Unary::Erfcx(0))
+    }
+    /// Logarithm of the distribution function of the normal distribution, also where that underflows.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn log_normal_cdf(self) -> Self {
+        self.unary(Unary::LogNormalCdf(0))
     }
     /// `ln sigmoid(x) = -softplus(-x)`
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -375,6 +412,7 @@ pub trait Real:
 
 impl Real for f64 {
     type Mask = bool;
+    const PLAIN: bool = true;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: f64) -> Self {

@@ -27,7 +27,7 @@ pub(crate) fn run(flags: &flags::Profile, color: anstream::ColorChoice) -> Resul
     };
     let program = if flags.grad { gradient(&program, &names, &mut values, failed)? } else { program };
     let options = Options { threads: flags.threads, memory: Some(memory::available()) };
-    let plan = Plan::new(&program.optimize(), &options).map_err(failed)?;
+    let plan = Plan::new(&program.written_out().optimize(), &options).map_err(failed)?;
     let profile = plan.profile(&values, flags.seconds).map_err(failed)?;
     let limits = Limits::get(flags.threads);
     let origin = match &flags.at {

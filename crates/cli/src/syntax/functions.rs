@@ -72,7 +72,13 @@ functions! {
     Silu "silu" (x) "x * sigmoid(x)";
     Erf "erf" (x) "error function";
     Erfc "erfc" (x) "1 - erf(x), accurate for large x";
+    Erfcx "erfcx" (x) "e^(x^2) * erfc(x), for large x";
     Erfinv "erfinv" (x) "inverse of erf";
+    NormalPdf "normal_pdf" (x) "density of the normal distribution";
+    NormalCdf "normal_cdf" (x) "distribution function of the normal distribution";
+    LogNormalCdf "log_normal_cdf" (x) "ln(normal_cdf(x)), also where that underflows";
+    NormalQuantile "normal_quantile" (p) "inverse of normal_cdf";
+    NormalQuantileOfLog "normal_quantile_of_log" (l) "normal_quantile(e^l), also where e^l underflows";
     Lgamma "lgamma" (x) "ln |gamma(x)|";
     Digamma "digamma" (x) "derivative of lgamma";
     Floor "floor" (x) "largest integer not above x; derivative 0";
@@ -88,6 +94,8 @@ functions! {
     Copysign "copysign" (x, y) "|x| with the sign of y";
     Logaddexp "logaddexp" (x, y) "ln(e^x + e^y)";
     Xlogy "xlogy" (x, y) "x * ln(y), and 0 where x is 0";
+    Xlog1py "xlog1py" (x, y) "x * ln(1 + y), and 0 where x is 0";
+    Betaln "betaln" (x, y) "logarithm of the beta function";
     Rem "rem" (x, y) "remainder of x / y with the sign of x, the same as x % y";
     Select "select" (condition, a, b) "a where the condition holds, else b; both are computed";
     Clamp "clamp" (x, lo, hi) "x limited to lo..hi; derivative 1 strictly inside";
@@ -120,6 +128,12 @@ impl Function {
             ("gammaln", Self::Lgamma),
             ("loggamma", Self::Lgamma),
             ("psi", Self::Digamma),
+            ("ndtr", Self::NormalCdf),
+            ("log_ndtr", Self::LogNormalCdf),
+            ("ndtri", Self::NormalQuantile),
+            ("probit", Self::NormalQuantile),
+            ("ndtri_exp", Self::NormalQuantileOfLog),
+            ("lbeta", Self::Betaln),
             ("stop_gradient", Self::Detach),
         ];
         let lower = name.to_lowercase();

@@ -90,7 +90,19 @@ impl Real for Rounded {
         let accuracy = match op {
             Binary::Max | Binary::Min | Binary::Copysign | Binary::Rem => 0.0,
             Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => 1.0,
-            Binary::Pow | Binary::Atan2 | Binary::Hypot | Binary::Logaddexp | Binary::Xlogy => FUNCTION,
+            Binary::Pow
+            | Binary::PowSlope
+            | Binary::PowLog
+            | Binary::Atan2
+            | Binary::Hypot
+            | Binary::HypotCos
+            | Binary::Logaddexp
+            | Binary::Xlogy
+            | Binary::Xlog1py
+            | Binary::Betaln
+            | Binary::DigammaDrop
+            | Binary::TrigammaDrop
+            | Binary::TetragammaDrop => FUNCTION,
         };
         let inherited = match other.error {
             0.0 => self.through(op.partial_x(x, y, z)),

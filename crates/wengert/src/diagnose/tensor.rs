@@ -49,9 +49,9 @@ fn statuses(closed: &Closed, line: Line) -> Vec<Status> {
     let connected = |ct: &Option<Value>| if ct.is_some() { Status::Connected } else { Status::Zero };
     let mut statuses: Vec<Status> = pulled[..closed.leaves].iter().map(connected).collect();
     // Where a number goes that was taken out nobody knows, so it counts as used.
-    let used = dependences(program, program.outputs().iter().chain(&closed.taken).copied().collect());
+    let used = dependences(program, program.outputs().iter().chain(&closed.taken));
     let cuts = program.eqns().iter().filter(|eqn| eqn.outs().any(|out| used[out.index()]));
-    let cuts = cuts.filter_map(|eqn| Some((eqn.args.clone(), cut(eqn, program, line)?)));
+    let cuts = cuts.filter_map(|eqn| Some((&eqn.args, cut(eqn, program, line)?)));
     for (values, cut) in cuts {
         let before = dependences(program, values);
         for (status, _) in statuses.iter_mut().zip(before).filter(|(_, depends)| *depends) {
@@ -64,7 +64,7 @@ fn statuses(closed: &Closed, line: Line) -> Vec<Status> {
 }
 
 /// What a result depends on with a derivative that is not zero by its nature.
-fn dependences(program: &Program, from: Vec<Value>) -> Vec<bool> {
+fn dependences<'a>(program: &Program, from: impl IntoIterator<Item = &'a Value>) -> Vec<bool> {
     let mut wanted = vec![false; program.types.len()];
     from.into_iter().for_each(|value| wanted[value.index()] = true);
     for eqn in program.eqns().iter().rev() {
@@ -101,7 +101,7 @@ fn cut(eqn: &Eqn, program: &Program, line: Line) -> Option<Cut> {
         return None;
     }
     eqn.op.programs().into_iter().find_map(|inner| {
-        let used = dependences(inner, inner.outputs().to_vec());
+        let used = dependences(inner, inner.outputs());
         let inside = inner.eqns().iter().filter(|eqn| eqn.outs().any(|out| used[out.index()]));
         inside.filter_map(|eqn| cut(eqn, inner, at)).next()
     })

@@ -27,6 +27,7 @@
 //! | `atan2(0, 0)`, `hypot(0, 0)` | 0 | NaN, NaN |
 //! | `copysign(0, y)` | ±0 | 0, 0 |
 //! | `xlogy(0, 0)` | 0 | `-inf`, NaN |
+//! | `xlog1py(0, -1)` | 0 | `-inf`, NaN |
 //! | `logaddexp(a, a)`, `a` infinite | a | NaN, NaN |
 //! | `norm` of the zero vector, `std` of equal numbers | 0 | 0 |
 //! | `max`, `min` over axes at a tie | the extreme | shared equally |

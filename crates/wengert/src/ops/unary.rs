@@ -26,6 +26,8 @@ super::family! {
         Rsqrt = "rsqrt",
         /// Real cube root, also of negative numbers; derivative `inf` at zero.
         Cbrt = "cbrt",
+        /// `1/(3 cbrt(x)^2)`, the derivative of `cbrt`; `inf` at 0.
+        CbrtSlope = "cbrt_slope",
         /// `1/x`; `±inf` at `±0`, derivative `-inf` there.
         Recip = "recip",
         /// `e^x`
@@ -54,6 +56,10 @@ super::family! {
         Acos = "acos",
         /// Inverse tangent, in `[-pi/2, pi/2]`.
         Atan = "atan",
+        /// `1/(1+x^2)`, the derivative of `atan`; 0 from about 1e154 on, with derivative 0.
+        AtanSlope = "atan_slope",
+        /// `1 - x^2` as `(1-x)(1+x)`, which keeps its digits at ±1; derivative `-2x`.
+        OneMinusSquare = "one_minus_square",
         /// Hyperbolic sine.
         Sinh = "sinh",
         /// Hyperbolic cosine.
@@ -70,6 +76,8 @@ super::family! {
         Atanh = "atanh",
         /// `1/(1+e^-x)`, accurate in both tails.
         Sigmoid = "sigmoid",
+        /// `sigmoid(x) sigmoid(-x)`, the derivative of `sigmoid`; its own keeps its digits at 0 and in both tails.
+        SigmoidSlope = "sigmoid_slope",
         /// `ln(1+e^x)`, without overflow.
         Softplus = "softplus",
         /// `max(x, 0)`; derivative 0 at 0.
@@ -82,10 +90,26 @@ super::family! {
         GeluTanhSlope = "gelu_tanh_slope",
         /// `x sigmoid(x)`
         Silu = "silu",
+        /// The derivative of `silu`, `sigmoid(x) (1 + x sigmoid(-x))`.
+        SiluSlope = "silu_slope",
         /// Error function `2/sqrt(pi) ∫_0^x e^(-t^2) dt`.
         Erf = "erf",
+        /// `2/sqrt(pi) e^(-x^2)`, the derivative of `erf`; 0 far out, with derivative 0.
+        ErfSlope = "erf_slope",
         /// `1 - erf(x)`, accurate in the right tail.
         Erfc = "erfc",
+        /// The density of the normal distribution, `e^(-x^2/2) / sqrt(2 pi)`.
+        NormalPdf = "normal_pdf",
+        /// The distribution function of the normal distribution, `∫_-inf^x normal_pdf`, accurate in the left tail.
+        NormalCdf = "normal_cdf",
+        /// The quantile of the normal distribution, the inverse of `normal_cdf`; `∓inf` at 0 and 1, NaN outside.
+        NormalQuantile = "normal_quantile",
+        /// The derivative of `normal_quantile`, `1 / normal_pdf(normal_quantile(x))`.
+        NormalQuantileSlope = "normal_quantile_slope",
+        /// `normal_quantile(e^x)`, also where `e^x` underflows or rounds to 1; `∓inf` at `-inf` and 0, NaN above 0.
+        NormalQuantileOfLog = "normal_quantile_of_log",
+        /// The derivative of `normal_quantile_of_log`.
+        NormalQuantileOfLogSlope = "normal_quantile_of_log_slope",
         /// Inverse of `erf`; `±inf` at ±1, NaN outside.
         Erfinv = "erfinv",
         /// `ln |Gamma(x)|`; `inf` at 0, -1, -2, …
@@ -108,6 +132,10 @@ super::family! {
         Polygamma(n: u32 = 1) = "polygamma",
         /// n-th derivative of `sinc(x) = sin(pi x)/(pi x)`; `sinc(0) = 1`.
         Sinc(n: u32 = 0) = "sinc",
+        /// n-th derivative of `erfcx(x) = e^(x^2) erfc(x)`, the scaled complementary error function; `inf` below -26.6.
+        Erfcx(n: u32 = 0) = "erfcx",
+        /// n-th derivative of the logarithm of `normal_cdf`; about `-x^2/2` far left. Right to all digits up to order 3.
+        LogNormalCdf(n: u32 = 0) = "log_normal_cdf",
     }
 }
 
@@ -123,6 +151,7 @@ impl Unary {
             Self::Sqrt => x.sqrt(),
             Self::Rsqrt => F::from_f64(1.0) / x.sqrt(),
             Self::Cbrt => x.cbrt(),
+            Self::CbrtSlope => x.map(|x| (x.cbrt() * x.cbrt() * 3.0).recip()),
             Self::Recip => F::from_f64(1.0) / x,
             Self::Exp => x.exp(),
             Self::Exp2 => x.exp2(),
@@ -137,6 +166,8 @@ impl Unary {
             Self::Asin => x.asin(),
             Self::Acos => x.acos(),
             Self::Atan => x.atan(),
+            Self::AtanSlope => F::from_f64(1.0) / (x * x + F::from_f64(1.0)),
+            Self::OneMinusSquare => (F::from_f64(1.0) - x) * (x + F::from_f64(1.0)),
             Self::Sinh => x.sinh(),
             Self::Cosh => x.cosh(),
             Self::Tanh => x.tanh(),
@@ -145,14 +176,23 @@ impl Unary {
             Self::Acosh => x.map(libm::acosh),
             Self::Atanh => x.map(libm::atanh),
             Self::Sigmoid => x.sigmoid(),
+            Self::SigmoidSlope => x.sigmoid() * (-x).sigmoid(),
             Self::Softplus => x.softplus(),
             Self::Relu => x.map(|x| if x > 0.0 || x.is_nan() { x } else { 0.0 }),
             Self::GeluErf => x.map(special::gelu_erf),
             Self::GeluTanh => x.map(special::gelu_tanh),
             Self::GeluTanhSlope => x.map(special::gelu_tanh_slope),
             Self::Silu => x.map(special::silu),
+            Self::SiluSlope => x.map(silu_slope),
             Self::Erf => x.erf(),
+            Self::ErfSlope => (-(x * x)).exp() * F::from_f64(FRAC_2_SQRT_PI),
             Self::Erfc => x.erfc(),
+            Self::NormalPdf => x.map(special::normal_pdf),
+            Self::NormalCdf => x.map(special::normal_cdf),
+            Self::NormalQuantile => x.map(special::normal_quantile),
+            Self::NormalQuantileSlope => x.map(special::normal_quantile_slope),
+            Self::NormalQuantileOfLog => x.map(special::normal_quantile_of_log),
+            Self::NormalQuantileOfLogSlope => x.map(special::normal_quantile_of_log_slope),
             Self::Erfinv => x.map(special::erfinv),
             Self::Lgamma => x.map(special::lgamma),
             Self::Digamma => x.map(special::digamma),
@@ -164,6 +204,8 @@ impl Unary {
             Self::Powi(n) => x.map(|x| x.powi(n)),
             Self::Polygamma(n) => x.map(|x| special::polygamma(n, x)),
             Self::Sinc(n) => x.map(|x| special::sinc_derivative(n, x)),
+            Self::Erfcx(n) => x.map(|x| special::erfcx_derivative(n, x)),
+            Self::LogNormalCdf(n) => x.map(|x| special::log_normal_cdf(n, x)),
         }
     }
 
@@ -177,7 +219,10 @@ impl Unary {
             Self::Square => x * 2.0,
             Self::Sqrt => (y * 2.0).recip(),
             Self::Rsqrt => y / x * -0.5,
-            Self::Cbrt => (y * y * 3.0).recip(),
+            Self::Cbrt if R::PLAIN => (y * y * 3.0).recip(),
+            Self::Cbrt => x.unary(Self::CbrtSlope),
+            // Not by the rules of its parts, whose second derivatives have infinite terms of both signs.
+            Self::CbrtSlope => y / x * (-2.0 / 3.0),
             Self::Recip => -(y * y),
             Self::Exp => y,
             Self::Exp2 => y * LN_2,
@@ -190,10 +235,12 @@ impl Unary {
             Self::Sin => x.cos(),
             Self::Cos => -x.sin(),
             Self::Tan => y * y + 1.0,
-            // 1 - x^2 as a product, because it cancels near ±1 otherwise.
-            Self::Asin => ((-x + 1.0) * (x + 1.0)).rsqrt(),
-            Self::Acos => -((-x + 1.0) * (x + 1.0)).rsqrt(),
-            Self::Atan => (x * x + 1.0).recip(),
+            Self::Asin => Self::OneMinusSquare.slope(x).rsqrt(),
+            Self::Acos => -Self::OneMinusSquare.slope(x).rsqrt(),
+            Self::Atan => Self::AtanSlope.slope(x),
+            // Through y, because x^2 overflows from 1e154 on.
+            Self::AtanSlope => x * y * y * -2.0,
+            Self::OneMinusSquare => x * -2.0,
             Self::Sinh => x.cosh(),
             Self::Cosh => x.sinh(),
             Self::Tanh => x.sech2_beside_tanh(y),
@@ -201,8 +248,11 @@ impl Unary {
             // hypot, because x^2 overflows from 1e154 on.
             Self::Asinh => x.hypot(R::constant(1.0)).recip(),
             Self::Acosh => (x - 1.0).rsqrt() * (x + 1.0).rsqrt(),
-            Self::Atanh => ((-x + 1.0) * (x + 1.0)).recip(),
-            Self::Sigmoid => y * (-x).sigmoid(),
+            Self::Atanh => Self::OneMinusSquare.slope(x).recip(),
+            Self::Sigmoid if R::PLAIN => y * (-x).sigmoid(),
+            Self::Sigmoid => x.unary(Self::SigmoidSlope),
+            // sigmoid(-x) - sigmoid(x), which cancels near 0.
+            Self::SigmoidSlope => -(y * (x * 0.5).tanh()),
             Self::Softplus => x.sigmoid(),
             Self::Relu => step(x),
             Self::GeluErf => {
@@ -218,25 +268,72 @@ impl Unary {
                 let square = x * x;
                 let w = x * (square * 0.044715 + 1.0) * C;
                 let (first, second) = ((square * (3.0 * 0.044715) + 1.0) * C, x * (6.0 * 0.044715 * C));
-                let (s, t) = (w.sigmoid(), (-w).sigmoid());
-                s * t * (first * 2.0 + x * second + x * (first * first) * (t - s))
+                // t - s = -tanh(w/2), which cancels near 0.
+                Self::SigmoidSlope.slope(w) * (first * 2.0 + x * second - x * (first * first) * (w * 0.5).tanh())
             }
-            Self::Silu => {
+            Self::Silu => Self::SiluSlope.slope(x),
+            Self::SiluSlope => {
                 let x = bounded(x, 800.0);
-                x.sigmoid() * (x * (-x).sigmoid() + 1.0)
+                Self::SigmoidSlope.slope(x) * (-(x * (x * 0.5).tanh()) + 2.0)
             }
-            Self::Erf => (-(x * x)).exp() * FRAC_2_SQRT_PI,
-            Self::Erfc => (-(x * x)).exp() * -FRAC_2_SQRT_PI,
+            Self::Erf => Self::ErfSlope.slope(x),
+            Self::Erfc => -Self::ErfSlope.slope(x),
+            // Through y: where x^2 overflows it is 0, and 0 times the derivative of x^2 would be NaN. So would be 0 times 2x.
+            Self::ErfSlope => bounded(x, 30.0) * y * -2.0,
+            Self::NormalPdf => -(bounded(x, 40.0) * y),
+            Self::NormalCdf => x.normal_pdf(),
+            Self::NormalQuantile => x.unary(Self::NormalQuantileSlope),
+            Self::NormalQuantileSlope => x.normal_quantile() * y * y,
+            Self::NormalQuantileOfLog => x.unary(Self::NormalQuantileOfLogSlope),
+            Self::NormalQuantileOfLogSlope => {
+                // y^2 (q + h) at the quantile q, with h = 1/y; on the left q + h = -h'/h, and far right h is nothing beside q.
+                let q = x.normal_quantile_of_log();
+                let h = q.unary(Self::LogNormalCdf(1));
+                let left = || -(q.unary(Self::LogNormalCdf(2)) / h);
+                let right = || R::branch(q.less(R::constant(9.0)), || q + h, || q);
+                y * y * R::branch(q.less(R::constant(0.0)), left, right)
+            }
             Self::Erfinv => (y * y).exp() * (1.0 / FRAC_2_SQRT_PI),
             Self::Lgamma => x.digamma(),
             Self::Digamma => x.unary(Self::Polygamma(1)),
             Self::Polygamma(n) => x.unary(Self::Polygamma(n + 1)),
             Self::Sinc(n) => x.unary(Self::Sinc(n + 1)),
+            Self::Erfcx(n) => x.unary(Self::Erfcx(n + 1)),
+            Self::LogNormalCdf(n) => x.unary(Self::LogNormalCdf(n + 1)),
             Self::Powi(0) => R::constant(0.0),
             Self::Powi(1) => R::constant(1.0),
             Self::Powi(2) => x * 2.0,
             Self::Powi(n) => x.powi(n - 1) * f64::from(n),
         }
+    }
+
+    /// What a function that exists for the sake of its own derivative is in plain arithmetic; `None` for any other.
+    ///
+    /// A derivative that loses digits, or meets `0 * inf`, when its formula is differentiated is a function of its own with
+    /// a rule of its own. Where nothing is differentiated any more, this formula is as good, and shares more with what is
+    /// around it: plain numbers compute it in place of the function, and Programs are rewritten so before they are planned
+    /// ([`Program::written_out`](crate::Program::written_out)).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn written_out<R: Real>(self, x: R) -> Option<R> {
+        Some(match self {
+            Self::AtanSlope => (x * x + 1.0).recip(),
+            Self::OneMinusSquare => (-x + 1.0) * (x + 1.0),
+            Self::CbrtSlope => {
+                let y = x.cbrt();
+                (y * y * 3.0).recip()
+            }
+            Self::SigmoidSlope => x.sigmoid() * (-x).sigmoid(),
+            Self::SiluSlope => silu_slope(x),
+            Self::ErfSlope => (-(x * x)).exp() * FRAC_2_SQRT_PI,
+            _ => return None,
+        })
+    }
+
+    /// `self(x)` as a factor: written out over plain numbers, else one operation.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn slope<R: Real>(self, x: R) -> R {
+        let plain = if R::PLAIN { self.written_out(x) } else { None };
+        plain.unwrap_or_else(|| x.unary(self))
     }
 
     /// Whether the derivative is structurally zero: nothing flows back, not even `0 * inf`.
@@ -251,15 +348,17 @@ impl Unary {
             Self::Neg | Self::Square | Self::Sin | Self::Cos | Self::Atan | Self::Asinh | Self::Detach => {
                 &[-2.3, -0.4, 0.0, 0.7, 3.1]
             }
+            Self::AtanSlope | Self::OneMinusSquare => &[-2.3, -0.4, 0.0, 0.7, 3.1],
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Sinh | Self::Cosh => &[-2.3, -0.4, 0.0, 0.7, 3.1],
-            Self::Sigmoid | Self::Softplus | Self::Silu | Self::Tanh | Self::Sech2 => &[-2.3, -0.4, 0.0, 0.7, 1.9],
-            Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Erf | Self::Erfc => {
+            Self::Sigmoid | Self::SigmoidSlope | Self::Softplus => &[-2.3, -0.4, 0.0, 0.7, 1.9],
+            Self::Silu | Self::SiluSlope | Self::Tanh | Self::Sech2 => &[-2.3, -0.4, 0.0, 0.7, 1.9],
+            Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Erf | Self::ErfSlope | Self::Erfc => {
                 &[-1.3, -0.4, 0.0, 0.7, 1.6]
             }
             Self::Abs | Self::Sign | Self::Relu => &[-2.3, -0.4, 0.7, 3.1],
             Self::Floor | Self::Ceil | Self::Round | Self::Trunc => &[-2.3, -0.4, 0.7, 3.2],
             Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => &[0.1, 0.7, 1.0, 3.0],
-            Self::Cbrt | Self::Recip => &[-2.1, -0.6, 0.4, 3.0],
+            Self::Cbrt | Self::CbrtSlope | Self::Recip => &[-2.1, -0.6, 0.4, 3.0],
             Self::Log1p => &[-0.6, 0.0, 0.4, 3.0],
             Self::Tan => &[-1.2, -0.4, 0.0, 0.9],
             Self::Asin | Self::Acos | Self::Atanh | Self::Erfinv => &[-0.8, -0.3, 0.0, 0.6],
@@ -267,6 +366,9 @@ impl Unary {
             Self::Lgamma | Self::Digamma | Self::Polygamma(_) => &[-1.6, 0.4, 1.5, 3.3, 11.0],
             Self::Powi(_) => &[-1.7, -0.6, 0.8, 2.2],
             Self::Sinc(_) => &[-1.4, 0.0, 0.3, 2.6],
+            Self::NormalPdf | Self::NormalCdf | Self::Erfcx(_) | Self::LogNormalCdf(_) => &[-1.9, -0.4, 0.0, 0.7, 1.6],
+            Self::NormalQuantile | Self::NormalQuantileSlope => &[0.1, 0.4, 0.6, 0.8],
+            Self::NormalQuantileOfLog | Self::NormalQuantileOfLogSlope => &[-3.0, -1.0, -0.5, -0.2],
         }
     }
 }
@@ -287,6 +389,13 @@ fn sech2<F: Float>(x: F) -> F {
     let e = (x.map(f64::abs) * F::from_f64(-2.0)).exp();
     let sum = F::from_f64(1.0) + e;
     e * F::from_f64(4.0) / (sum * sum)
+}
+
+/// The derivative of `silu`.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn silu_slope<R: Real>(x: R) -> R {
+    let x = bounded(x, 800.0);
+    x.sigmoid() * (x * (-x).sigmoid() + 1.0)
 }
 
 /// 1 above zero, else 0.

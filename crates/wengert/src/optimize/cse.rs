@@ -16,7 +16,7 @@ pub(crate) fn cse(program: &Program) -> Program {
             return b.again(op.clone(), args, types);
         }
         let key = key(op, args);
-        let same = |eqn: &usize| b.eqns()[*eqn].args == args && b.eqns()[*eqn].op == *op;
+        let same = |eqn: &usize| b.eqns()[*eqn].args[..] == *args && b.eqns()[*eqn].op == *op;
         match seen.get(&key).and_then(|eqns| eqns.iter().find(|eqn| same(eqn))) {
             Some(&eqn) => Some(b.eqns()[eqn].first),
             None => {

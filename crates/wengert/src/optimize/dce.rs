@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::primitives::{Call, Cond, Op, Primitive, Recompute};
-use crate::program::{Builder, Eqn, Program, Value};
+use crate::program::{Args, Builder, Eqn, Program, Value};
 
 /// The Program without equations whose results are not used; its inputs stay.
 pub(crate) fn dce(program: &Program) -> Program {
@@ -34,7 +34,7 @@ fn sweep(program: &Program, inputs: &[bool]) -> Program {
         let Some(kept) = kept else { continue };
         b.line = eqn.line;
         let renamed =
-            |args: &[Value]| -> Vec<Value> { args.iter().map(|arg| values[arg.index()].expect("needed")).collect() };
+            |args: &[Value]| -> Args { args.iter().map(|arg| values[arg.index()].expect("needed")).collect() };
         match kept {
             Kept::Whole => {
                 let args = renamed(&eqn.args);

@@ -14,6 +14,7 @@ mod cse;
 mod dce;
 mod fold;
 pub mod rules;
+mod short;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};

@@ -149,7 +149,9 @@ impl Primitive for Unary {
     fn attributes(&self) -> Attributes {
         match *self {
             Unary::Powi(n) => Attributes::default().with("n", i64::from(n)),
-            Unary::Polygamma(n) | Unary::Sinc(n) => Attributes::default().with("n", i64::from(n)),
+            Unary::Polygamma(n) | Unary::Sinc(n) | Unary::Erfcx(n) | Unary::LogNormalCdf(n) => {
+                Attributes::default().with("n", i64::from(n))
+            }
             _ => Attributes::default(),
         }
     }
@@ -210,13 +212,21 @@ impl Primitive for Binary {
             Binary::Mul => vec![vec![0], vec![1]],
             Binary::Div => vec![vec![0]],
             Binary::Pow
+            | Binary::PowSlope
+            | Binary::PowLog
             | Binary::Atan2
             | Binary::Hypot
+            | Binary::HypotCos
             | Binary::Max
             | Binary::Min
             | Binary::Copysign
             | Binary::Logaddexp
             | Binary::Xlogy
+            | Binary::Xlog1py
+            | Binary::Betaln
+            | Binary::DigammaDrop
+            | Binary::TrigammaDrop
+            | Binary::TetragammaDrop
             | Binary::Rem => Vec::new(),
         }
     }

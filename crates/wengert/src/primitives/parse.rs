@@ -143,6 +143,8 @@ fn elementwise(name: &str, fields: &mut Fields) -> Option<Result<Op, Misfit>> {
             Unary::Powi(_) => fields.integer("n").map(Unary::Powi),
             Unary::Polygamma(_) => fields.integer("n").map(Unary::Polygamma),
             Unary::Sinc(_) => fields.integer("n").map(Unary::Sinc),
+            Unary::Erfcx(_) => fields.integer("n").map(Unary::Erfcx),
+            Unary::LogNormalCdf(_) => fields.integer("n").map(Unary::LogNormalCdf),
             plain => Ok(plain),
         };
         return Some(with_number(fields).map(Op::from));

@@ -28,7 +28,7 @@ fn turned<T: Element>(x: &Array, by: usize) -> Array {
     Array::new(x.shape(), elements)
 }
 
-/// The elements moved on by so many places, round and round.
+/// The elements moved on by this many places, round and round.
 pub(super) fn rotated(x: &Array, by: usize) -> Array {
     match x.dtype() {
         DType::Bool => turned::<bool>(x, by),
@@ -58,7 +58,7 @@ fn stacked(like: &crate::Type, lanes: &[Array]) -> Array {
     }
 }
 
-/// An operand with so many lanes of the type of `like`.
+/// An operand with this many lanes of the type of `like`.
 pub(super) fn stack(like: &Array, length: usize, lane: impl Fn(usize) -> Array) -> Array {
     stacked(like.ty(), &(0..length).map(lane).collect::<Vec<_>>())
 }

@@ -10,17 +10,24 @@
 //! rounded function has error `1 u`. The table `reference.txt`, made by `reference.py`, keeps a
 //! selection of those points, and the tests hold every function to its stated bound.
 
+mod beta;
 mod erf;
 mod gamma;
 mod logistic;
+mod normal;
 mod trig;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use beta::{betaln, polygamma_drop};
 pub(crate) use erf::{erf, erfc, erfinv, gelu_erf};
 pub(crate) use gamma::{digamma, lgamma, polygamma};
-pub(crate) use logistic::{gelu_tanh, gelu_tanh_slope, logaddexp, sigmoid, silu, softplus, xlogy};
+pub(crate) use logistic::{gelu_tanh, gelu_tanh_slope, logaddexp, sigmoid, silu, softplus, xlog1py, xlogy};
+pub(crate) use normal::{
+    erfcx_derivative, log_normal_cdf, normal_cdf, normal_pdf, normal_quantile, normal_quantile_of_log,
+    normal_quantile_of_log_slope, normal_quantile_slope,
+};
 pub(crate) use trig::sinc_derivative;
 
 /// `e^(high + low)`, where `low` is the rounding error of `high` and far below one.

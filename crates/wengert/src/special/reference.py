@@ -117,6 +117,76 @@ def sinc_derivative(n, x):
         return total * mp.pi**n
 
 
+def erfcx_derivative(n, x):
+    """By the recurrence upwards, with digits for what cancels."""
+    with mp.workdps(400):
+        below, here = erfcx(x), 2 * mpf(x) * erfcx(x) - 2 / mp.sqrt(mp.pi)
+        for k in range(1, n):
+            below, here = here, 2 * mpf(x) * here + 2 * k * below
+        return here if n else below
+
+
+def normal_pdf(x):
+    return mp.exp(-mpf(x) ** 2 / 2) / mp.sqrt(2 * mp.pi)
+
+
+def normal_cdf(x):
+    return mp.erfc(-mpf(x) / mp.sqrt(2)) / 2
+
+
+def log_normal_cdf(n, x):
+    """Derivatives by Leibniz's rule from h' = -h u, u' = 1 + h', with digits for what cancels."""
+    with mp.workdps(400):
+        if n == 0:
+            return mp.log1p(-normal_cdf(-x)) if x > 0 else mp.log(normal_cdf(x))
+        h = [normal_pdf(x) / normal_cdf(x)]
+        u = [x + h[0]]
+        for k in range(n - 1):
+            h.append(-sum(mp.binomial(k, j) * h[j] * u[k - j] for j in range(k + 1)))
+            u.append(h[-1] + (1 if k == 0 else 0))
+        return h[-1]
+
+
+def normal_quantile_of_log(x):
+    """Newton's method on the logarithm of the distribution function, on the side where it is not flat."""
+    with mp.workdps(80):
+        if x > -mp.log(2):
+            return -normal_quantile_of_log(mp.log(-mp.expm1(mpf(x))))
+        q = -mp.sqrt(-2 * mpf(x))
+        for _ in range(200):
+            step = (mp.log(normal_cdf(q)) - x) * normal_cdf(q) / normal_pdf(q)
+            q -= step
+            if abs(step) < mpf(10) ** -70:
+                break
+        return q
+
+
+def normal_quantile_of_log_slope(x):
+    with mp.workdps(80):
+        q = normal_quantile_of_log(x)
+        return normal_cdf(q) / normal_pdf(q)
+
+
+def normal_quantile(x):
+    with mp.workdps(80):
+        return normal_quantile_of_log(mp.log(x)) if x < 0.5 else -normal_quantile_of_log(mp.log(1 - mpf(x)))
+
+
+def normal_quantile_slope(x):
+    with mp.workdps(80):
+        return 1 / normal_pdf(normal_quantile(x))
+
+
+def betaln(x, y):
+    with mp.workdps(400):
+        return mp.loggamma(mpf(x)) + mp.loggamma(mpf(y)) - mp.loggamma(mpf(x) + mpf(y))
+
+
+def polygamma_drop(n, x, y):
+    with mp.workdps(400):
+        return mp.psi(n, mpf(x)) - mp.psi(n, mpf(x) + mpf(y))
+
+
 # --- points -------------------------------------------------------------------------------------
 
 TINY = [5e-324, 1e-310, 1e-200, 1e-20, 1e-8]
@@ -156,8 +226,6 @@ POINTS = {
     + [-710.0, -740.0, -745.0, -750.0, -17.929378484396764] + uniform(-600, 30, 10),
     "softplus": signed(TINY + [0.1, 1.0, 3.0, 10.0, 37.0, 100.0]) + [750.0, 1e308, -690.0, -700.0]
     + [-708.0, -710.0, -740.0, -745.0, -750.0, -10.395727919377586] + uniform(-600, 30, 10),
-    + near(math.log(2)) + [37.0, 40.0, 100.0, 500.0, 700.0, 710.0, 740.0, 745.0, 750.0]
-    + uniform(0, 5, 10),
     "logaddexp": [(0.0, 0.0), (1.0, -1.0), (-1.0, 1.0), (1e-20, 0.0), (-700.0, -710.0), (3.0, 3.0)]
     + [(-1e3, -1e3), (-745.0, 0.0), (-30.0, 5.0), (700.0, 701.0), (-800.0, 0.0), (800.0, 799.0)]
     + [(-1.2722281338124524, -0.1472911602503526), (-math.log(2), -math.log(2))]
@@ -182,6 +250,25 @@ POINTS = {
         for x in [0.0, 1e-200, 1e-5, 0.3, -0.5, 1.0, 1.4320600673327326, -3.0, 5.25, 1e6 + 0.1]
         if x == 0 or n * -math.log10(abs(x)) < 300
     ] + [(1, 4503599627370495.5), (3, 1e300), (0, 5e-324), (0, 1e-9), (0, -4e3)],
+    "xlog1py": [(1.0, 1e-300), (2.0, 1e-20), (-3.0, -5e-324), (1e-300, -1e-300), (1e300, 0.1), (0.5, -0.5)]
+    + [(-0.7, 1.7e308), (3.0, math.nextafter(-1.0, 0.0))]
+    + [(x, y) for x, y in zip(uniform(-50, 50, 20), uniform(-1, 9, 20))],
+    "erfcx_derivative": [(n, x) for n in (1, 2, 3, 4, 7)
+                         for x in [-26.0, -3.0, -0.1, 0.0, 1e-8, 0.1, 0.24, 0.26, 0.37, 0.38, 0.74, 0.76, 1.0, 3.0, 12.0, 1e3]],
+    "normal_pdf": signed(TINY + [0.1, 0.5, 1.0, 3.0, 10.0, 30.0, 38.0]) + uniform(-38, 38, 10),
+    "normal_cdf": signed(TINY + [0.1, 0.5, 1.0, 3.0, 10.0, 30.0, 37.5]) + near(-1.0) + uniform(-37, 5, 15),
+    "log_normal_cdf": [(n, x) for n in (0, 1, 2, 3) for x in
+                       [-1e4, -1e3, -100.0, -38.0, -12.5, -9.0, -3.0, -1.0, -0.51, -0.49, -1e-8, 0.0, 1e-8, 0.5, 3.0, 9.0, 30.0]],
+    "normal_quantile": [1e-308, 1e-300, 1e-100, 1e-20, 1e-8, 0.01, 0.1, 0.4, 0.6, 0.9, 0.99, 1 - 1e-8, 1 - 2**-53]
+    + near(0.25) + near(0.75) + near(0.5)[1:] + uniform(0, 1, 20),
+    "normal_quantile_slope": [1e-308, 1e-300, 1e-100, 1e-20, 1e-8, 0.01, 0.1, 0.4, 0.5, 0.6, 0.9, 0.99, 1 - 1e-8, 1 - 2**-53]
+    + near(0.25) + near(0.75) + uniform(0, 1, 20),
+    "normal_quantile_of_log": [-1e8, -1e4, -800.0, -700.0, -30.0, -3.0, -0.69, -0.7, -0.1, -1e-8, -1e-20, -1e-100, -1e-300]
+    + near(-1.4) + near(-0.28) + near(-math.log(2)) + uniform(-3, 0, 20),
+    "normal_quantile_of_log_slope": [-1e8, -1e4, -800.0, -700.0, -30.0, -3.0, -0.69, -0.7, -0.1, -1e-8, -1e-20, -1e-100, -1e-300]
+    + near(-1.4) + near(-0.28) + uniform(-3, 0, 20),
+    "betaln": [(x, y) for x in (1e-300, 1e-8, 0.3, 1.0, 9.99, 10.0, 30.0, 1e10) for y in (2.5, 1e-8, 1.0, 10.0, 1e10)],
+    "polygamma_drop": [(n, x, y) for n in (0, 1, 2) for x in (1e-8, 0.3, 2.5, 11.0, 30.0, 1e10) for y in (1e-8, 2.5, 1e10)],
 }
 
 DEFINITIONS = {
@@ -190,6 +277,7 @@ DEFINITIONS = {
     "erf": lambda x: mp.erf(mpf(x)),
     "erfc": lambda x: mp.erfc(mpf(x)),
     "silu": lambda x: x * sigmoid(x),
+    "xlog1py": lambda x, y: mpf(x) * mp.log1p(mpf(y)),
     "xlogy": lambda x, y: mpf(x) * mp.log(mpf(y)),
     "digamma": lambda x: polygamma(0, x),
 }

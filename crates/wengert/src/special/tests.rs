@@ -57,6 +57,11 @@ fn check_relative(name: &str, bound: f64, function: impl Fn(f64) -> f64) {
     check(name, |a| function(a[0]), |_, size| bound * size);
 }
 
+/// As [`check_relative`], of a function of several arguments.
+fn check_relative_of(name: &str, bound: f64, function: impl Fn(&[f64]) -> f64) {
+    check(name, function, |_, size| bound * size);
+}
+
 /// Equal with the sign of zero, or both NaN.
 fn check_value(name: &str, function: impl Fn(f64) -> f64, cases: &[(f64, f64)]) {
     for &(x, expected) in cases {
@@ -104,12 +109,78 @@ fn error_functions_match_the_table() {
 }
 
 #[test]
+fn functions_of_the_normal_distribution_match_the_table() {
+    check("erfcx_derivative", |a| erfcx_derivative(a[0] as u32, a[1]), |a, size| (5.0 + 4.0 * a[0]) * size);
+    check_relative("normal_pdf", 4.0, normal_pdf);
+    check_relative("normal_cdf", 6.5, normal_cdf);
+    // The third derivative next to 0 has the cancellation of a small number.
+    check(
+        "log_normal_cdf",
+        |a| log_normal_cdf(a[0] as u32, a[1]),
+        |a, size| if a[0] < 3.0 { 10.0 * size } else { 80.0 * size },
+    );
+    check_relative("normal_quantile", 5.0, normal_quantile);
+    check_relative("normal_quantile_slope", 10.0, normal_quantile_slope);
+    check_relative("normal_quantile_of_log", 5.0, normal_quantile_of_log);
+    check_relative("normal_quantile_of_log_slope", 10.0, normal_quantile_of_log_slope);
+}
+
+#[test]
+fn special_values_of_the_normal_distribution() {
+    let nan = f64::NAN;
+    check_value("normal_pdf", normal_pdf, &[(INF, 0.0), (-INF, 0.0), (1e300, 0.0), (nan, nan)]);
+    check_value("normal_cdf", normal_cdf, &[(0.0, 0.5), (INF, 1.0), (-INF, 0.0), (-1e300, 0.0), (nan, nan)]);
+    check_value("log_normal_cdf", |x| log_normal_cdf(0, x), &[(INF, -0.0), (-INF, -INF), (-1e200, -INF), (nan, nan)]);
+    check_value("hazard", |x| log_normal_cdf(1, x), &[(INF, 0.0), (-INF, INF), (nan, nan)]);
+    check_value("log_normal_cdf''", |x| log_normal_cdf(2, x), &[(-1e160, -1.0), (INF, -0.0), (nan, nan)]);
+    let infinite = [(0.0, -INF), (1.0, INF), (0.5, 0.0), (-1e-9, nan), (1.0 + 1e-9, nan), (nan, nan)];
+    check_value("normal_quantile", normal_quantile, &infinite);
+    let of_log = [(0.0, INF), (-INF, -INF), (1e-9, nan), (nan, nan)];
+    check_value("normal_quantile_of_log", normal_quantile_of_log, &of_log);
+    for n in 0..6 {
+        let (left, right) = if n % 2 == 0 { (INF, 0.0) } else { (-INF, -0.0) };
+        check_value("erfcx_derivative", |x| erfcx_derivative(n, x), &[(-INF, left), (INF, right), (nan, nan)]);
+    }
+}
+
+/// Orders beyond the third, against differences of the order below.
+#[test]
+fn logarithmic_derivatives_of_any_order_belong_together() {
+    for n in 3..7 {
+        for x in [-40.0, -20.0, -2.5, -0.7, 0.4, 2.0] {
+            let h = 1e-4 * f64::max(1.0, f64::abs(x));
+            let slope = (log_normal_cdf(n, x + h) - log_normal_cdf(n, x - h)) / (2.0 * h);
+            let stated = log_normal_cdf(n + 1, x);
+            let size = stated.abs() + log_normal_cdf(n, x).abs();
+            assert!((slope - stated).abs() < 1e-5 * size, "order {n} at {x}: {slope:e}, {stated:e}");
+        }
+    }
+}
+
+#[test]
+fn the_beta_function_matches_the_table() {
+    check("betaln", |a| betaln(a[0], a[1]), |_, size| 30.0 * size.max(1.0));
+    check_relative_of("polygamma_drop", 8.0, |a| polygamma_drop(a[0] as u32, a[1], a[2]));
+    let nan = f64::NAN;
+    for (x, y, expected) in [(0.0, 1.0, INF), (1.0, INF, -INF), (-1.0, 2.0, nan), (nan, 1.0, nan), (1.0, 1.0, 0.0)] {
+        check_value("betaln(., y)", |x| betaln(x, y), &[(x, expected)]);
+        check_value("betaln(x, .)", |y| betaln(y, x), &[(y, expected)]);
+    }
+    // One number does not hide behind another: B(x, 1) = 1/x.
+    for x in [1e-300, 1e-8, 0.7, 30.0, 1e10, 1e160] {
+        let error = (betaln(x, 1.0) + f64::ln(x)).abs();
+        assert!(error <= 4.0 * UNIT * f64::ln(x).abs().max(1.0), "{x}: {error:e}");
+    }
+}
+
+#[test]
 fn logistic_functions_match_the_table() {
     check_relative("sigmoid", 2.7, sigmoid);
     check_relative("softplus", 1.9, softplus);
     check_relative("silu", 3.0, silu);
     check_relative("gelu_tanh", 3.7, gelu_tanh);
     check("xlogy", |a| xlogy(a[0], a[1]), |_, size| 1.9 * size);
+    check("xlog1py", |a| xlog1py(a[0], a[1]), |_, size| 2.5 * size);
     check("logaddexp", |a| logaddexp(a[0], a[1]), |a, size| 3.2 * size.max(a[0].max(a[1]).abs()));
 }
 

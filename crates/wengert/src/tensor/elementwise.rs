@@ -71,6 +71,10 @@ unary! {
     erf = try_erf: Erf;
     erfc = try_erfc: Erfc;
     erfinv = try_erfinv: Erfinv;
+    normal_pdf = try_normal_pdf: NormalPdf;
+    normal_cdf = try_normal_cdf: NormalCdf;
+    normal_quantile = try_normal_quantile: NormalQuantile;
+    normal_quantile_of_log = try_normal_quantile_of_log: NormalQuantileOfLog;
     lgamma = try_lgamma: Lgamma;
     digamma = try_digamma: Digamma;
     floor = try_floor: Floor;
@@ -117,6 +121,8 @@ binary! { from "crate::ops":
     copysign = try_copysign: Binary Copysign;
     logaddexp = try_logaddexp: Binary Logaddexp;
     xlogy = try_xlogy: Binary Xlogy;
+    xlog1py = try_xlog1py: Binary Xlog1py;
+    betaln = try_betaln: Binary Betaln;
     lt = try_lt: Compare Lt;
     le = try_le: Compare Le;
     gt = try_gt: Compare Gt;
@@ -139,6 +145,10 @@ or_raise! {
     fn polygamma = try_polygamma(n: u32);
     /// `sin(pi x)/(pi x)`, 1 at 0.
     fn sinc = try_sinc();
+    /// `e^(x^2) erfc(x)`, the scaled complementary error function.
+    fn erfcx = try_erfcx();
+    /// Logarithm of the distribution function of the normal distribution, also where that underflows.
+    fn log_normal_cdf = try_log_normal_cdf();
     /// The opposite of every truth value.
     fn not = try_not();
     /// Whether each element is NaN.
@@ -212,6 +222,24 @@ impl Tensor {
     #[track_caller]
     pub fn try_sinc(&self) -> Result<Tensor, Error> {
         single("sinc", Unary::Sinc(0), &[self])
+    }
+
+    /// As [`Tensor::erfcx`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_erfcx(&self) -> Result<Tensor, Error> {
+        single("erfcx", Unary::Erfcx(0), &[self])
+    }
+
+    /// As [`Tensor::log_normal_cdf`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If the elements are not real.
+    #[track_caller]
+    pub fn try_log_normal_cdf(&self) -> Result<Tensor, Error> {
+        single("log_normal_cdf", Unary::LogNormalCdf(0), &[self])
     }
 
     /// As [`Tensor::not`], with an error instead of a panic.

@@ -71,6 +71,7 @@ const TABLE: &[Row] = &[
     row("copysign", &[0.0, 1.0], 0.0, &[0.0, 0.0]),
     row("copysign", &[0.0, -1.0], 0.0, &[0.0, 0.0]),
     row("xlogy", &[0.0, 0.0], 0.0, &[-INF, NAN]),
+    row("xlog1py", &[0.0, -1.0], 0.0, &[-INF, NAN]),
     row("logaddexp", &[INF, INF], INF, &[NAN, NAN]),
     row("logaddexp", &[-INF, -INF], -INF, &[NAN, NAN]),
     row("max with the constant 0", &[0.0], 0.0, &[0.5]),
@@ -94,6 +95,7 @@ fn by_arrays(function: &str, x: &[Tensor]) -> Tensor {
         ("clamp to [-1, 1]", [x]) => Some(x.clamp(-1.0, 1.0)),
         ("leaky_relu with slope 0.25", [x]) => Some(x.leaky_relu(0.25)),
         ("max with the constant 0", [x]) => Some(x.maximum(0.0)),
+        ("xlog1py", [x, y]) => Some(x.xlog1py(y)),
         (name, x) => arrays::conventions::function_of(name, x, &[]),
     };
     found.unwrap_or_else(|| panic!("the table names `{function}`, which tensors do not have"))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The failures of a family of which so many cases of these functions are unsupported, by the lines `family: function
+/// The failures of a family of which this many cases of these functions are unsupported, by the lines `family: function
 /// (cases)` of a list: one for every function that is not in the list or has another number of cases there, and for every
 /// one that only the list has.
 pub(crate) fn misfits(family: &str, missing: &BTreeMap<String, usize>, list: &str) -> Vec<(String, String)> {

@@ -34,6 +34,18 @@ def cbrt(x):
     return mpmath.sign(x) * abs(x) ** (mpf(1) / 3)
 
 
+def sigmoid(x):
+    return 1 / (1 + mpmath.exp(-x))
+
+
+def pdf(x):
+    return mpmath.exp(-x * x / 2) / mpmath.sqrt(2 * mp.pi)
+
+
+def quantile(p):
+    return mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)
+
+
 WIDE = [-2.3, -0.4, 0.0, 0.7, 3.1]
 TAILS = [-6.5, -1.3, -0.4, 0.0, 0.7, 1.9, 4.5]
 POSITIVE = [0.1, 0.7, 1.0, 3.0, 250.0]
@@ -89,6 +101,21 @@ UNARY = {
     "powi": (lambda x: x**3, [-1.7, -0.6, 0.0, 0.8, 2.2]),
     "polygamma": (None, GAMMA),
     "sinc": (sinc, [-1.4, 0.0, 0.3, 2.6]),
+    "cbrt_slope": (lambda x: 1 / (3 * cbrt(x) ** 2), [-2.1, -0.6, 0.4, 3.0]),
+    "atan_slope": (lambda x: 1 / (1 + x * x), WIDE),
+    "one_minus_square": (lambda x: 1 - x * x, WIDE),
+    "sigmoid_slope": (lambda x: sigmoid(x) * sigmoid(-x), TAILS),
+    # Not at -1.3, next to its zero.
+    "silu_slope": (lambda x: sigmoid(x) * (1 + x * sigmoid(-x)), [-6.5, -2.3, -0.4, 0.0, 0.7, 1.9, 4.5]),
+    "erf_slope": (lambda x: 2 / mpmath.sqrt(mp.pi) * mpmath.exp(-x * x), TAILS),
+    "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), [-1.3, -0.4, 0.0, 0.7, 1.9, 4.5]),
+    "normal_pdf": (pdf, TAILS),
+    "normal_cdf": (phi, TAILS),
+    "log_normal_cdf": (lambda x: mpmath.log(phi(x)), [-0.4, 0.0, 0.7, 1.9, 4.5]),
+    "normal_quantile": (quantile, [0.05, 0.3, 0.5, 0.7, 0.95]),
+    "normal_quantile_slope": (lambda p: 1 / pdf(quantile(p)), [0.05, 0.3, 0.5, 0.7, 0.95]),
+    "normal_quantile_of_log": (lambda l: quantile(mpmath.exp(l)), [-3.0, -1.3, -0.7, -0.4]),
+    "normal_quantile_of_log_slope": (lambda l: mpmath.exp(l) / pdf(quantile(mpmath.exp(l))), [-3.0, -1.3, -0.7, -0.4]),
 }
 
 # No point is nearly parallel to the direction (1, 2), where the curvature of hypot is a difference
@@ -109,6 +136,10 @@ BINARY = {
     "copysign": (lambda x, y: abs(x) * mpmath.sign(y), EVERYWHERE),
     "logaddexp": (lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)), EVERYWHERE),
     "xlogy": (lambda x, y: x * mpmath.log(y), FIRST_QUADRANT),
+    "pow_slope": (lambda x, y: y * x ** (y - 1), FIRST_QUADRANT),
+    "pow_log": (lambda x, y: x**y * mpmath.log(x), FIRST_QUADRANT),
+    "hypot_cos": (lambda x, y: x / mpmath.sqrt(x * x + y * y), EVERYWHERE),
+    "xlog1py": (lambda x, y: x * mpmath.log(1 + y), FIRST_QUADRANT),
     "rem": (lambda x, y: x - y * mpmath.sign(x / y) * mpmath.floor(abs(x / y)), [(5.3, 1.7), (-5.3, 1.7), (2.2, -0.9)]),
 }
 
@@ -123,14 +154,18 @@ def coefficients(f):
     return result
 
 
-def gamma_family(shift, x):
-    """Coefficients of the polygamma function of order `shift` (-1 is lgamma), by its definition."""
+def gamma_family(shift, terms):
+    """Coefficients of a sum of polygamma functions of order `shift` (-1 is lgamma) by their definition: a term is its
+    sign, its point, and how fast that moves."""
     mp.dps = 60
     rows = []
     for k in range(ORDER + 1):
         n = shift + k
-        value = mpmath.log(abs(mpmath.gamma(x))) if n < 0 else mpmath.psi(n, x)
-        rows.append(value / mpmath.factorial(k))
+        values = [
+            sign * slope**k * (mpmath.log(abs(mpmath.gamma(x))) if n < 0 else mpmath.psi(n, x))
+            for sign, x, slope in terms
+        ]
+        rows.append(sum(values) / mpmath.factorial(k))
     mp.dps = 1000
     return rows
 
@@ -147,7 +182,7 @@ for name, (f, points) in UNARY.items():
     for point in points:
         x = mpf(point)
         if name in ("lgamma", "digamma", "polygamma"):
-            row(name, [point], gamma_family({"lgamma": -1, "digamma": 0, "polygamma": 1}[name], x))
+            row(name, [point], gamma_family({"lgamma": -1, "digamma": 0, "polygamma": 1}[name], [(1, x, 1)]))
         elif name == "detach":
             row(name, [point], [x] + [mpf(0)] * ORDER)
         else:
@@ -156,3 +191,8 @@ for name, (f, points) in BINARY.items():
     for a, b in points:
         x, y = mpf(a), mpf(b)
         row(name, [a, b], coefficients(lambda t: f(x + t, y + 2 * t)))
+for a, b in FIRST_QUADRANT:
+    x, y = mpf(a), mpf(b)
+    row("betaln", [a, b], gamma_family(-1, [(1, x, 1), (1, y, 2), (-1, x + y, 3)]))
+    for name, order in [("digamma_drop", 0), ("trigamma_drop", 1), ("tetragamma_drop", 2)]:
+        row(name, [a, b], gamma_family(order, [(1, x, 1), (-1, x + y, 3)]))

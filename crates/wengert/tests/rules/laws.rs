@@ -106,6 +106,7 @@ fn inside_unary<R: Real>(op: Unary, x: R) -> R {
         Unary::Sqrt
         | Unary::Rsqrt
         | Unary::Cbrt
+        | Unary::CbrtSlope
         | Unary::Recip
         | Unary::Ln
         | Unary::Log2
@@ -125,26 +126,37 @@ fn inside_unary<R: Real>(op: Unary, x: R) -> R {
         | Unary::Cos
         | Unary::Tan
         | Unary::Atan
+        | Unary::AtanSlope
+        | Unary::OneMinusSquare
         | Unary::Sinh
         | Unary::Cosh
         | Unary::Tanh
         | Unary::Sech2
         | Unary::Asinh
         | Unary::Sigmoid
+        | Unary::SigmoidSlope
         | Unary::Softplus
         | Unary::Relu
         | Unary::GeluErf
         | Unary::GeluTanh
         | Unary::GeluTanhSlope
         | Unary::Silu
+        | Unary::SiluSlope
         | Unary::Erf
+        | Unary::ErfSlope
         | Unary::Erfc
         | Unary::Floor
         | Unary::Ceil
         | Unary::Round
         | Unary::Trunc
         | Unary::Detach
+        | Unary::NormalPdf
+        | Unary::NormalCdf
+        | Unary::Erfcx(_)
+        | Unary::LogNormalCdf(_)
         | Unary::Sinc(_) => squash(x) * 1.3,
+        Unary::NormalQuantile | Unary::NormalQuantileSlope => squash(x) * 0.4 + 0.5,
+        Unary::NormalQuantileOfLog | Unary::NormalQuantileOfLogSlope => squash(x) - 1.5,
     }
 }
 
@@ -154,9 +166,12 @@ fn inside_binary<R: Real>(op: Binary, x: R, y: R) -> (R, R) {
     match op {
         Binary::Add | Binary::Sub => (x, y),
         Binary::Mul | Binary::Max | Binary::Min | Binary::Copysign | Binary::Logaddexp => (squash(x), squash(y)),
-        Binary::Div | Binary::Xlogy | Binary::Rem => (squash(x), squash(y) + 1.5),
-        Binary::Pow => (squash(x) + 1.5, squash(y) * 2.0),
-        Binary::Atan2 | Binary::Hypot => (squash(x) + 1.5, squash(y)),
+        Binary::Betaln | Binary::DigammaDrop | Binary::TrigammaDrop | Binary::TetragammaDrop => {
+            (squash(x) + 1.5, squash(y) + 1.5)
+        }
+        Binary::Div | Binary::Xlogy | Binary::Xlog1py | Binary::Rem => (squash(x), squash(y) + 1.5),
+        Binary::Pow | Binary::PowSlope | Binary::PowLog => (squash(x) + 1.5, squash(y) * 2.0),
+        Binary::Atan2 | Binary::Hypot | Binary::HypotCos => (squash(x) + 1.5, squash(y)),
     }
 }
 

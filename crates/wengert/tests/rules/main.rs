@@ -5,6 +5,7 @@
 
 mod battery;
 mod conventions;
+mod extremes;
 mod laws;
 mod select;
 

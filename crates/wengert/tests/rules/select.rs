@@ -15,7 +15,7 @@ use crate::{binary, unary};
 fn edges_of_unary(op: Unary) -> &'static [f64] {
     match op {
         Unary::Sqrt | Unary::Rsqrt | Unary::Ln | Unary::Log2 | Unary::Log10 => &[0.0, -1.0],
-        Unary::Cbrt | Unary::Recip => &[0.0],
+        Unary::Cbrt | Unary::CbrtSlope | Unary::Recip => &[0.0],
         Unary::Log1p => &[-1.0, -2.0],
         Unary::Asin | Unary::Acos | Unary::Atanh | Unary::Erfinv => &[1.0, -1.0, 2.0],
         Unary::Acosh => &[1.0, 0.0],
@@ -30,24 +30,35 @@ fn edges_of_unary(op: Unary) -> &'static [f64] {
         | Unary::Cos
         | Unary::Tan
         | Unary::Atan
+        | Unary::AtanSlope
+        | Unary::OneMinusSquare
         | Unary::Tanh
         | Unary::Sech2
         | Unary::Asinh
         | Unary::Sigmoid
+        | Unary::SigmoidSlope
         | Unary::Softplus
         | Unary::Relu
         | Unary::GeluErf
         | Unary::GeluTanh
         | Unary::GeluTanhSlope
         | Unary::Silu
+        | Unary::SiluSlope
         | Unary::Erf
+        | Unary::ErfSlope
         | Unary::Erfc
         | Unary::Floor
         | Unary::Ceil
         | Unary::Round
         | Unary::Trunc
         | Unary::Detach
+        | Unary::NormalPdf
+        | Unary::NormalCdf
+        | Unary::LogNormalCdf(_)
         | Unary::Sinc(_) => &[],
+        Unary::Erfcx(_) => &[-4096.0],
+        Unary::NormalQuantile | Unary::NormalQuantileSlope => &[0.0, 1.0, 2.0],
+        Unary::NormalQuantileOfLog | Unary::NormalQuantileOfLogSlope => &[0.0, 1.0],
     }
 }
 
@@ -55,9 +66,15 @@ fn edges_of_unary(op: Unary) -> &'static [f64] {
 fn edges_of_binary(op: Binary) -> &'static [[f64; 2]] {
     match op {
         Binary::Div | Binary::Rem => &[[1.0, 0.0], [0.0, 0.0]],
-        Binary::Pow => &[[0.0, -1.0], [0.0, 0.5], [-1.0, 0.5], [-2.0, 3.0], [0.0, 0.0]],
-        Binary::Atan2 | Binary::Hypot => &[[0.0, 0.0]],
+        Binary::Pow | Binary::PowSlope | Binary::PowLog => {
+            &[[0.0, -1.0], [0.0, 0.5], [-1.0, 0.5], [-2.0, 3.0], [0.0, 0.0]]
+        }
+        Binary::Atan2 | Binary::Hypot | Binary::HypotCos => &[[0.0, 0.0]],
         Binary::Xlogy => &[[0.0, 0.0], [1.0, 0.0], [1.0, -1.0]],
+        Binary::Xlog1py => &[[0.0, -1.0], [1.0, -1.0], [1.0, -2.0]],
+        Binary::Betaln | Binary::DigammaDrop | Binary::TrigammaDrop | Binary::TetragammaDrop => {
+            &[[0.0, 1.0], [-1.0, 1.0]]
+        }
         Binary::Logaddexp => &[[1e308, -1e308]],
         Binary::Add | Binary::Sub | Binary::Mul | Binary::Max | Binary::Min | Binary::Copysign => &[],
     }
@@ -231,6 +248,42 @@ fn lanes_take_different_branches() {
     let second = f(Dual::new(Dual::variable(lanes), Dual::constant(1.0))).tangent().tangent().0;
     assert_eq!([second[0], second[3]], [0.0, 0.0]);
     assert!((second[1] - (-0.25 + 1.0)).abs() < 1e-15 && (second[2] - (-0.25 / 8.0 + 0.25)).abs() < 1e-15);
+}
+
+/// Tangents on lanes are those of each point alone, also where in some lanes only a tangent is structurally zero and meets
+/// an infinite derivative.
+#[test]
+fn duals_on_lanes_are_duals_of_every_point() {
+    fn f<R: Real>([x, y, z]: [R; 3]) -> [R; 8] {
+        let chosen = R::select(x.less(y), x, R::constant(0.0));
+        let other = R::select(x.less(y), R::constant(0.0), z);
+        [
+            chosen.sqrt(),
+            chosen.sqrt() + other.ln(),
+            (chosen + y) / (other * other),
+            other.recip() * chosen.rsqrt(),
+            y.pow(chosen) - x / 3.0,
+            R::constant(2.0) / other - -chosen,
+            (x * y).hypot(chosen),
+            other.binary(chosen, Binary::Xlogy),
+        ]
+    }
+    let points = [[0.0, 1.0, 2.0], [3.0, 1.0, 0.0], [0.25, 0.5, -1.0], [2.0, -1.0, 4.0]];
+    let on_lanes: [Dual<Lanes<4>, 3>; 3] =
+        std::array::from_fn(|k| Dual::seed(Lanes(std::array::from_fn(|lane| points[lane][k])), k));
+    let together = f(on_lanes);
+    for (lane, point) in points.into_iter().enumerate() {
+        let alone = f::<Dual<f64, 3>>(std::array::from_fn(|k| Dual::seed(point[k], k)));
+        for (which, (alone, together)) in alone.into_iter().zip(together).enumerate() {
+            let pairs = std::iter::once((alone.re(), together.re().0[lane]))
+                .chain(alone.tangents().into_iter().zip(together.tangents().map(|tangent| tangent.0[lane])));
+            for (place, (alone, together)) in pairs.enumerate() {
+                let close = (alone - together).abs() <= 4.0 * f64::EPSILON * alone.abs();
+                let same = alone == together || alone.is_nan() && together.is_nan();
+                assert!(close || same, "result {which}, place {place} at {point:?}: {alone} and {together}");
+            }
+        }
+    }
 }
 
 /// The condition itself carries no derivative, and may be used more than once.

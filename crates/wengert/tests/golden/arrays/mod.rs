@@ -71,7 +71,7 @@ pub(crate) struct ArrayArgs<'c> {
 }
 
 impl ArrayArgs<'_> {
-    /// The inputs, of which there must be so many.
+    /// The inputs, of which there must be this many.
     fn all<const N: usize>(&self) -> Result<[&Tensor; N], Trouble> {
         let inputs: Vec<&Tensor> = self.inputs.iter().collect();
         inputs.try_into().or_else(|_| misfit(format!("{} inputs instead of {N}", self.inputs.len())))
