@@ -80,31 +80,100 @@ impl<R: Real, const N: usize> Dual<R, N> {
         self.eps
     }
 
+    /// Whether the loops over tangents are functions of their own, which read the tangents where they lie. Inlined,
+    /// every operand is copied first: of eight lanes of fifteen tangents a kilobyte, which takes longer than the
+    /// arithmetic. Of small duals the copies vanish.
+    const APART: bool = size_of::<Self>() > 512;
+
     fn all_live(&self) -> bool {
         self.live.iter().all(|mask| mask.known() == Some(true))
     }
 
-    /// `re` with the tangents of `self` multiplied by `factor`; structural zeros stay.
+    /// Whether no structural zero meets an infinite factor. The factor is asked first: it nearly always is finite.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn chain(self, re: R, factor: R) -> Self {
-        let eps = if self.all_live() || factor.all_finite() {
-            self.eps.map(|tangent| factor * tangent)
-        } else {
-            std::array::from_fn(|k| R::select(self.live[k], factor * self.eps[k], R::constant(0.0)))
-        };
-        Dual { re, eps, live: self.live }
+    fn takes(&self, factor: R) -> bool {
+        factor.all_finite() || self.all_live()
     }
 
-    /// `self` with the tangents of `other` added.
+    /// The tangents multiplied by `factor`; structural zeros stay.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn join(self, other: Self) -> Self {
-        Dual {
-            re: self.re,
-            eps: std::array::from_fn(|k| self.eps[k] + other.eps[k]),
-            live: std::array::from_fn(|k| self.live[k] | other.live[k]),
+    fn products(&self, factor: R) -> [R; N] {
+        if self.takes(factor) {
+            std::array::from_fn(|k| factor * self.eps[k])
+        } else {
+            std::array::from_fn(|k| R::select(self.live[k], factor * self.eps[k], R::constant(0.0)))
         }
+    }
+
+    /// Where a tangent of either is live.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn joined(&self, other: &Self) -> [R::Mask; N] {
+        std::array::from_fn(|k| self.live[k] | other.live[k])
+    }
+
+    /// `re` with the tangents of `self` multiplied by `factor`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn chain(&self, re: R, factor: R) -> Self {
+        if Self::APART { self.chain_apart(re, factor) } else { self.chain_here(re, factor) }
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn chain_apart(&self, re: R, factor: R) -> Self {
+        self.chain_here(re, factor)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn chain_here(&self, re: R, factor: R) -> Self {
+        Dual { re, eps: self.products(factor), live: self.live }
+    }
+
+    /// `re` with the tangents of both added.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn sum(&self, other: &Self, re: R) -> Self {
+        if Self::APART { self.sum_apart(other, re) } else { self.sum_here(other, re) }
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn sum_apart(&self, other: &Self, re: R) -> Self {
+        self.sum_here(other, re)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn sum_here(&self, other: &Self, re: R) -> Self {
+        Dual { re, eps: std::array::from_fn(|k| self.eps[k] + other.eps[k]), live: self.joined(other) }
+    }
+
+    /// `re` with the tangents of both, multiplied by the partial derivatives and added.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn mix(&self, other: &Self, re: R, by_x: R, by_y: R) -> Self {
+        if Self::APART { self.mix_apart(other, re, by_x, by_y) } else { self.mix_here(other, re, by_x, by_y) }
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn mix_apart(&self, other: &Self, re: R, by_x: R, by_y: R) -> Self {
+        self.mix_here(other, re, by_x, by_y)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn mix_here(&self, other: &Self, re: R, by_x: R, by_y: R) -> Self {
+        let x = self.products(by_x);
+        let eps = if other.takes(by_y) {
+            std::array::from_fn(|k| x[k] + by_y * other.eps[k])
+        } else {
+            let y = other.products(by_y);
+            std::array::from_fn(|k| x[k] + y[k])
+        };
+        Dual { re, eps, live: self.joined(other) }
     }
 
     fn is_constant(&self) -> bool {
@@ -128,7 +197,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
             return Dual::lift(y);
         }
         match op {
-            Unary::Neg => Dual { re: y, eps: self.eps.map(|tangent| -tangent), live: self.live },
+            Unary::Neg => Dual { re: y, eps: std::array::from_fn(|k| -self.eps[k]), live: self.live },
             op => self.chain(y, op.partial(self.re, y)),
         }
     }
@@ -139,19 +208,16 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
         let (x, y) = (self.re, other.re);
         let z = x.binary(y, op);
         match op {
-            Binary::Add => Dual { re: z, ..self }.join(other),
-            Binary::Sub => Dual { re: z, ..self }.join(-other),
-            Binary::Mul => self.chain(z, y).join(other.chain(z, x)),
-            // One division a tangent: dz = (dx - z dy) / y.
-            Binary::Div => {
-                let numerator = self.join(-other.chain(z, z));
-                numerator.chain(z, y.recip())
-            }
+            Binary::Add => self.sum(&other, z),
+            Binary::Sub => self.sum(&-other, z),
+            Binary::Mul => self.mix(&other, z, y, x),
+            // One division for all tangents: dz = (dx - z dy) / y.
+            Binary::Div => self.sum(&-other.chain(z, z), z).chain(z, y.recip()),
             op if other.is_constant() || op.is_flat_in_y() => self.chain(z, op.partial_x(x, y, z)),
             op if self.is_constant() => other.chain(z, op.partial_y(x, y, z)),
             op => {
                 let (by_x, by_y) = op.partials(x, y, z);
-                self.chain(z, by_x).join(other.chain(z, by_y))
+                self.mix(&other, z, by_x, by_y)
             }
         }
     }

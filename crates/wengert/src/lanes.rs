@@ -22,15 +22,16 @@ pub struct Lanes<const N: usize>(pub [f64; N]);
 /// The outcome of a comparison in every lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneMask<const N: usize> {
-    /// All bits or none: a selection is then three operations on bits, which always become SIMD
-    /// instructions; one on `bool`s may become branches.
-    bits: [u64; N],
+    /// All bits of a byte or none: a selection widens them and is then three operations on bits, which always become
+    /// SIMD instructions; one on `bool`s may become branches. Bytes, because a [`Dual`](crate::Dual) carries a mask
+    /// for every tangent, and those should not be as large as the tangents.
+    bits: [u8; N],
 }
 
 impl<const N: usize> LaneMask<N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_fn(outcome: impl Fn(usize) -> bool) -> Self {
-        LaneMask { bits: std::array::from_fn(|k| u64::from(outcome(k)).wrapping_neg()) }
+        LaneMask { bits: std::array::from_fn(|k| u8::from(outcome(k)).wrapping_neg()) }
     }
 
     /// The one outcome of all lanes.
@@ -241,6 +242,7 @@ impl<const N: usize> Float for Lanes<N> {
 
 impl<const N: usize> Real for Lanes<N> {
     type Mask = LaneMask<N>;
+    const PLAIN: bool = true;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn constant(value: f64) -> Self {
@@ -250,7 +252,8 @@ impl<const N: usize> Real for Lanes<N> {
     fn unary(self, op: Unary) -> Self {
         match op {
             Unary::Neg => self.map(|x| -x),
-            op => op.eval(self),
+            // Written out, all lanes are computed at once.
+            op => op.written_out(self).unwrap_or_else(|| op.eval(self)),
         }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -274,12 +277,14 @@ impl<const N: usize> Real for Lanes<N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn select(mask: LaneMask<N>, yes: Self, no: Self) -> Self {
         Lanes(std::array::from_fn(|k| {
-            let bits = mask.bits[k];
+            // Sign extension: all 64 bits or none.
+            let bits = i64::from(mask.bits[k].cast_signed()).cast_unsigned();
             f64::from_bits((yes.0[k].to_bits() & bits) | (no.0[k].to_bits() & !bits))
         }))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn all_finite(self) -> bool {
-        self.0.iter().all(|x| x.is_finite())
+        // All are asked: stopping at the first would be a branch for each lane.
+        self.0.iter().fold(true, |finite, x| finite & x.is_finite())
     }
 }

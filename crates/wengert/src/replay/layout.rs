@@ -56,6 +56,9 @@ pub(crate) struct Layout {
     pub(crate) outputs: Vec<Option<u32>>,
     /// The place of the first output's adjoint, if a derivative flows from it.
     pub(crate) seed: Option<u32>,
+    /// What one point sweeps: the records, with constants in place of those that the first output does not reach. Empty if
+    /// it reaches all.
+    pub(crate) swept: Vec<Record>,
 }
 
 /// Hands out places: those given back first.
@@ -81,8 +84,18 @@ impl Layout {
         let (values, forward, value_count) = forward_steps(trace, &live);
         let (backward, adjoint_count, seed) = backward_steps(trace, &live, &values);
         let outputs = (0..trace.outputs.len()).map(|k| trace.output_node(k).map(|node| values[node])).collect();
-        Layout { forward, backward, values: value_count, adjoints: adjoint_count, outputs, seed }
+        let swept = reached_records(trace, &live);
+        Layout { forward, backward, values: value_count, adjoints: adjoint_count, outputs, seed, swept }
     }
+}
+
+/// The records, with constants in place of those that are not live; empty if all are.
+fn reached_records(trace: &Trace, live: &[bool]) -> Vec<Record> {
+    if live[trace.inputs..trace.records.len()].iter().all(|&live| live) {
+        return Vec::new();
+    }
+    let constant = Record::new(Op::Constant.encode().0, 0, 0);
+    trace.records.iter().zip(live).map(|(&record, &live)| if live { record } else { constant }).collect()
 }
 
 /// The operands of a record that stand on the list.

@@ -1,10 +1,12 @@
 //! Running a recorded path at new points: one at a time, or eight at a time on SIMD lanes.
 
 mod layout;
+mod single;
 
 use wengert_kernels::{Work, dispatch};
 
 use self::layout::{Layout, Target};
+use self::single::Single;
 use crate::lanes::{Lanes, WIDTH};
 use crate::real::Real;
 use crate::tape::record::Side;
@@ -47,7 +49,9 @@ pub(crate) struct Results<'a> {
 /// Buffers of a recorded function, kept between runs.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    single: Buffers<f64>,
+    single: Single,
+    /// A point that has no layout, or needs care.
+    careful: Buffers<f64>,
     lanes: Buffers<Lanes<WIDTH>>,
     /// Outputs and partials of the points of a group.
     rows: Rows,
@@ -95,8 +99,9 @@ impl<R: Real> Buffers<R> {
             let (record, result) = (step.record, step.result as usize);
             let from = step.adjoint as usize;
             let mut deposit = Deposit { adjoints, from, to: step.to };
-            if !visit_hot_edges(record, &trace.constants, values, result, &mut deposit) {
-                visit_all_edges(record, &trace.constants, values, result, &mut deposit);
+            let y = || values[result];
+            if !visit_hot_edges(record, &trace.constants, values, y, &mut deposit) {
+                visit_all_edges(record, &trace.constants, values, y, &mut deposit);
             }
             // The place is free now, and a free place holds zero: adding always is faster than
             // asking whether this is the first contribution.
@@ -180,18 +185,22 @@ pub(crate) fn run<O, G>(
     ask: Ask,
     take: impl FnOnce(&Results<'_>) -> G,
 ) -> Option<G> {
-    run_single(path.way(), scratch, point, ask).ok()?;
-    let partials = scratch.single.adjoints.get(..path.trace.inputs).unwrap_or_default();
-    Some(take(&Results { outputs: &scratch.rows.outputs, partials }))
+    Some(take(&run_single(path.way(), scratch, point, ask).ok()?))
 }
 
 /// The part of [`run`] that is compiled once, and not for every user's function.
-fn run_single(way: Way<'_>, scratch: &mut Scratch, point: &[f64], ask: Ask) -> Result<(), Flipped> {
-    let (buffers, rows) = (&mut scratch.single, &mut scratch.rows);
+fn run_single<'a>(way: Way<'_>, scratch: &'a mut Scratch, point: &[f64], ask: Ask) -> Result<Results<'a>, Flipped> {
+    if let Some(layout) = way.layout
+        && scratch.single.run(way.trace, layout, point, ask)?
+    {
+        return Ok(Results { outputs: &scratch.single.outputs, partials: &scratch.single.partials });
+    }
+    let (buffers, rows) = (&mut scratch.careful, &mut scratch.rows);
     buffers.run(way, ask, |inputs| inputs.copy_from_slice(point))?;
     rows.outputs.clear();
     rows.outputs.extend((0..way.trace.outputs.len()).map(|k| buffers.output(way, k)));
-    Ok(())
+    let partials = buffers.adjoints.get(..way.trace.inputs).unwrap_or_default();
+    Ok(Results { outputs: &rows.outputs, partials })
 }
 
 /// Runs the path at many points, eight at a time, and hands the results of every point to `visit`

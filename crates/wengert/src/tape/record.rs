@@ -1,4 +1,7 @@
-//! One entry of the Wengert list, packed into 64 bits: operation 8, second operand 28, first 28.
+//! One entry of the Wengert list, packed into 64 bits: second operand 28, first 28, operation 8.
+//!
+//! The second operand is at the top and the operation at the bottom, so that each is one shift or one byte, to pack and
+//! to take apart: what does not belong to them falls off by itself.
 
 use crate::ops::{Binary, Compare, Unary};
 
@@ -63,14 +66,19 @@ pub(crate) enum Op {
 
 /// Codes: plain operations first, then the families.
 const UNARY: u8 = 16;
-const BINARY: u8 = 72;
-const GUARD: u8 = 128;
-const CONDITION: u8 = 160;
+const BINARY: u8 = 96;
+const GUARD: u8 = 172;
+const CONDITION: u8 = 200;
 const PLAIN: [Op; 9] = [Op::Input, Op::Constant, Op::Copy, Op::Not, Op::And, Op::Or, Op::Choose, Op::Select, Op::Taken];
 
 const _: () = assert!(UNARY + Unary::COUNT <= BINARY);
 const _: () = assert!(BINARY + 3 * Binary::COUNT <= GUARD);
 const _: () = assert!(GUARD + 3 * Compare::COUNT <= CONDITION);
+const _: () = assert!(CONDITION as u16 + 3 * (Compare::COUNT as u16) <= 256);
+
+/// Where the operands begin.
+const A: u32 = 8;
+const B: u32 = A + INDEX_BITS;
 
 /// A packed record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,20 +88,20 @@ impl Record {
     /// Packs; only the low 28 bits of `a` and `b` count, so that tags can be given as they are.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn new(code: u8, a: u64, b: u64) -> Self {
-        Record(((code as u64) << 56) | ((b & INDEX_MASK) << INDEX_BITS) | (a & INDEX_MASK))
+        Record((b << B) | ((a & INDEX_MASK) << A) | code as u64)
     }
 
     /// The first operand.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn a(self) -> usize {
-        (self.0 & INDEX_MASK) as usize
+        ((self.0 >> A) & INDEX_MASK) as usize
     }
 
     /// The second operand: an index, the index of a constant, or a number that belongs to the
     /// operation.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn b(self) -> usize {
-        ((self.0 >> INDEX_BITS) & INDEX_MASK) as usize
+        (self.0 >> B) as usize
     }
 
     /// The operand on this side.
@@ -108,7 +116,7 @@ impl Record {
     /// The code of the operation, as [`Op::encode`] gives it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn code(self) -> u8 {
-        (self.0 >> 56) as u8
+        self.0 as u8
     }
 
     /// The operation.
@@ -139,7 +147,7 @@ impl Record {
 
     /// The same record with another second field.
     pub(crate) const fn with_b(self, b: usize) -> Self {
-        Record::new(self.code(), self.0, b as u64)
+        Record::new(self.code(), self.a() as u64, b as u64)
     }
 
     /// The same record with its operands renumbered.
@@ -201,7 +209,9 @@ impl Op {
     pub(crate) const fn number(self) -> Option<i64> {
         match self {
             Op::Unary(Unary::Powi(n)) => Some(n as i64),
-            Op::Unary(Unary::Polygamma(n) | Unary::Sinc(n)) => Some(n as i64),
+            Op::Unary(Unary::Polygamma(n) | Unary::Sinc(n) | Unary::Erfcx(n) | Unary::LogNormalCdf(n)) => {
+                Some(n as i64)
+            }
             _ => None,
         }
     }

@@ -120,9 +120,17 @@ mod hot {
     pub(super) const SUB_LEFT: u8 = binary(Binary::Sub, Form::Left);
     pub(super) const MUL_RIGHT: u8 = binary(Binary::Mul, Form::Right);
     pub(super) const MUL_LEFT: u8 = binary(Binary::Mul, Form::Left);
+    pub(super) const DIV_RIGHT: u8 = binary(Binary::Div, Form::Right);
+    pub(super) const DIV_LEFT: u8 = binary(Binary::Div, Form::Left);
     pub(super) const NEG: u8 = unary(Unary::Neg);
     pub(super) const SQUARE: u8 = unary(Unary::Square);
+    /// Not common, but what a replay has in place of records that its output does not reach.
+    pub(super) const CONSTANT: u8 = Op::Constant.encode().0;
+    /// Of a softmax, which subtracts the largest of its arguments.
+    pub(super) const MAX: u8 = binary(Binary::Max, Form::Both);
     pub(super) const EXP: u8 = unary(Unary::Exp);
+    pub(super) const LN: u8 = unary(Unary::Ln);
+    pub(super) const SQRT: u8 = unary(Unary::Sqrt);
 }
 
 /// Takes the edges of a record: an operand's side and the factor by which the result depends on it.
@@ -152,19 +160,19 @@ pub(crate) fn visit_edges<R: Real>(
     i: usize,
     mut edge: impl FnMut(Side, Factor<R>),
 ) {
-    if !visit_hot_edges(record, constants, values, i, &mut edge) {
-        visit_all_edges(record, constants, values, i, &mut edge);
+    if !visit_hot_edges(record, constants, values, || values[i], &mut edge) {
+        visit_all_edges(record, constants, values, || values[i], &mut edge);
     }
 }
 
-/// As [`visit_edges`] for the commonest operations; false for the others.
+/// As [`visit_edges`] for the commonest operations; false for the others. `y` gives the value of the record.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn visit_hot_edges<R: Real>(
     record: Record,
     constants: &[f64],
     values: &[R],
-    i: usize,
+    y: impl Fn() -> R,
     edge: &mut impl Visit<R>,
 ) -> bool {
     let (a, b) = (record.a(), record.b());
@@ -182,15 +190,22 @@ pub(crate) fn visit_hot_edges<R: Real>(
             edge.edge(Side::B, Factor::Times(values[a]));
         }
         hot::DIV => {
-            let (by_x, by_y) = Binary::Div.partials(values[a], values[b], values[i]);
+            let (by_x, by_y) = Binary::Div.partials(values[a], values[b], y());
             edge.edge(Side::A, Factor::Times(by_x));
             edge.edge(Side::B, Factor::Times(by_y));
         }
         hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => edge.edge(Side::A, Factor::One),
         hot::SUB_LEFT | hot::NEG => edge.edge(Side::A, Factor::MinusOne),
         hot::MUL_RIGHT | hot::MUL_LEFT => edge.edge(Side::A, Factor::Constant(constants[b])),
-        hot::SQUARE => edge.edge(Side::A, Factor::Times(Unary::Square.partial(values[a], values[i]))),
-        hot::EXP => edge.edge(Side::A, Factor::Times(Unary::Exp.partial(values[a], values[i]))),
+        hot::SQUARE => edge.edge(Side::A, Factor::Times(Unary::Square.partial(values[a], y()))),
+        hot::EXP => edge.edge(Side::A, Factor::Times(Unary::Exp.partial(values[a], y()))),
+        hot::DIV_RIGHT => edge.edge(Side::A, Factor::Over(constants[b])),
+        hot::DIV_LEFT => {
+            let partial = Binary::Div.partial_y(R::constant(constants[b]), values[a], y());
+            edge.edge(Side::A, Factor::Times(partial));
+        }
+        hot::LN => edge.edge(Side::A, Factor::Times(Unary::Ln.partial(values[a], y()))),
+        hot::SQRT => edge.edge(Side::A, Factor::Times(Unary::Sqrt.partial(values[a], y()))),
         _ => return false,
     }
     true
@@ -203,7 +218,7 @@ pub(crate) fn visit_all_edges<R: Real>(
     record: Record,
     constants: &[f64],
     values: &[R],
-    i: usize,
+    y: impl Fn() -> R,
     edge: &mut impl Visit<R>,
 ) {
     let (a, b) = (record.a(), record.b());
@@ -228,26 +243,26 @@ pub(crate) fn visit_all_edges<R: Real>(
         Op::Binary(Binary::Div, Form::Right) => edge.edge(Side::A, Factor::Over(constants[b])),
         Op::Binary(op, Form::Both) => {
             if op.is_flat_in_y() {
-                edge.edge(Side::A, Factor::Times(op.partial_x(values[a], values[b], values[i])));
+                edge.edge(Side::A, Factor::Times(op.partial_x(values[a], values[b], y())));
             } else {
-                let (by_x, by_y) = op.partials(values[a], values[b], values[i]);
+                let (by_x, by_y) = op.partials(values[a], values[b], y());
                 edge.edge(Side::A, Factor::Times(by_x));
                 edge.edge(Side::B, Factor::Times(by_y));
             }
         }
         Op::Binary(op, Form::Right) => {
-            let partial = op.partial_x(values[a], R::constant(constants[b]), values[i]);
+            let partial = op.partial_x(values[a], R::constant(constants[b]), y());
             edge.edge(Side::A, Factor::Times(partial));
         }
         Op::Binary(op, Form::Left) => {
             if !op.is_flat_in_y() {
-                let partial = op.partial_y(R::constant(constants[b]), values[a], values[i]);
+                let partial = op.partial_y(R::constant(constants[b]), values[a], y());
                 edge.edge(Side::A, Factor::Times(partial));
             }
         }
         Op::Unary(op) => {
             if !op.is_flat() {
-                edge.edge(Side::A, Factor::Times(op.partial(values[a], values[i])));
+                edge.edge(Side::A, Factor::Times(op.partial(values[a], y())));
             }
         }
         Op::Select => {
@@ -333,6 +348,61 @@ pub(crate) fn mask<R: Real>(condition: R) -> R::Mask {
     condition.equal(R::constant(1.0))
 }
 
+/// The values of all records from those of the inputs, which come first: plain numbers, as fast as can be. `recorded`
+/// are the values that the guards had; `None` at one that comes out differently. There are no captures and selections.
+#[inline(never)]
+pub(crate) fn evaluate_plain(
+    records: &[Record],
+    constants: &[f64],
+    recorded: &[f64],
+    values: &mut [f64],
+    inputs: usize,
+) -> Option<()> {
+    let count = records.len();
+    let values = &mut values[..count];
+    for i in inputs..count {
+        let (record, below) = (records[i], &values[..i]);
+        values[i] = match evaluate_hot(record, constants, below) {
+            Some(value) => value,
+            None => evaluate_rare(record, constants, below, recorded[i])?,
+        };
+    }
+    Some(())
+}
+
+/// The value of a record of the commonest operations.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn evaluate_hot(record: Record, constants: &[f64], values: &[f64]) -> Option<f64> {
+    let (a, b) = (record.a(), record.b());
+    Some(match record.code() {
+        hot::ADD => Binary::Add.eval(values[a], values[b]),
+        hot::SUB => Binary::Sub.eval(values[a], values[b]),
+        hot::MUL => Binary::Mul.eval(values[a], values[b]),
+        hot::DIV => Binary::Div.eval(values[a], values[b]),
+        hot::ADD_RIGHT => Binary::Add.eval(values[a], constants[b]),
+        hot::ADD_LEFT => Binary::Add.eval(constants[b], values[a]),
+        hot::SUB_RIGHT => Binary::Sub.eval(values[a], constants[b]),
+        hot::SUB_LEFT => Binary::Sub.eval(constants[b], values[a]),
+        hot::MUL_RIGHT => Binary::Mul.eval(values[a], constants[b]),
+        hot::MUL_LEFT => Binary::Mul.eval(constants[b], values[a]),
+        hot::DIV_RIGHT => Binary::Div.eval(values[a], constants[b]),
+        hot::DIV_LEFT => Binary::Div.eval(constants[b], values[a]),
+        hot::MAX => Binary::Max.eval(values[a], values[b]),
+        hot::NEG => Unary::Neg.eval(values[a]),
+        hot::SQUARE => Unary::Square.eval(values[a]),
+        hot::EXP => Unary::Exp.eval(values[a]),
+        hot::LN => Unary::Ln.eval(values[a]),
+        hot::SQRT => Unary::Sqrt.eval(values[a]),
+        _ => return None,
+    })
+}
+
+/// The value of any other record; `None` at a guard that comes out differently. Not inlined, for the sake of the loop.
+#[inline(never)]
+fn evaluate_rare(record: Record, constants: &[f64], values: &[f64], expected: f64) -> Option<f64> {
+    evaluate(record, record, constants, values, expected)
+}
+
 /// The gradient of record `from` by the inputs, which are the first records: plain numbers, in
 /// place, as fast as can be.
 ///
@@ -351,47 +421,50 @@ pub(crate) fn gradient(
     inputs: usize,
 ) -> Option<()> {
     debug_assert!(records[..=from].iter().all(|record| record.op() != Op::Select), "a selection needs masks");
+    if inputs == 0 {
+        return Some(());
+    }
     adjoints[from] = 1.0;
-    let swept =
-        sweep_down(records.get(inputs..=from).unwrap_or_default(), constants, &values[..=from], &mut adjoints[..=from]);
+    let swept = sweep_down(&records[..=from], constants, &values[..=from], &mut adjoints[..=from], inputs);
     if swept.is_none() {
         adjoints.fill(-0.0);
     }
     swept
 }
 
-/// The loop of [`gradient`], over the records that are not inputs. Operands stand before their
-/// record, so each step splits its adjoint off the rest, to which it adds: that saves a bounds
-/// check a record. The adjoint of the record before is kept in a register: where each operation
-/// uses the one before, the way through memory would be half of the time.
+/// The loop of [`gradient`]. The adjoint of the record before is kept in a register: where each operation uses the one
+/// before, the way through memory would be half of the time. Operands stand before their record, and all slices are as
+/// long as the records: then only operands are checked, and one check of an operand serves its value and its adjoint.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn sweep_down(records: &[Record], constants: &[f64], values: &[f64], adjoints: &mut [f64]) -> Option<()> {
-    let mut adjoints = adjoints;
+fn sweep_down(
+    records: &[Record],
+    constants: &[f64],
+    values: &[f64],
+    adjoints: &mut [f64],
+    inputs: usize,
+) -> Option<()> {
+    let count = records.len();
+    let (values, adjoints) = (&values[..count], &mut adjoints[..count]);
     let mut next = *adjoints.last()?;
-    for &record in records.iter().rev() {
-        let (last, rest) = adjoints.split_last_mut()?;
-        let (ct, i) = (next, rest.len());
-        *last = -0.0;
-        next = rest.last().copied().unwrap_or(-0.0);
+    for i in (inputs.max(1)..count).rev() {
+        let (record, ct, before) = (records[i], next, i - 1);
+        adjoints[i] = -0.0;
+        next = adjoints[before];
         if ct.to_bits() == (-0.0f64).to_bits() {
-            if needs_care(record, constants, values, i) {
+            if record.code() != hot::CONSTANT && needs_care(record, constants, values, i) {
                 return None;
             }
-        } else {
-            let mut descent = Descent { record, ct, next: &mut next, rest };
-            if !visit_hot_edges(record, constants, values, i, &mut descent) {
-                if let Some(before) = rest.last_mut() {
-                    *before = next;
-                }
-                pass_on(record, constants, values, ct, rest);
-                next = rest.last().copied().unwrap_or(-0.0);
-            }
+            continue;
         }
-        adjoints = rest;
+        let mut descent = Descent { record, ct, next: &mut next, before, rest: &mut adjoints[..before] };
+        if !visit_hot_edges(record, constants, &values[..i], || values[i], &mut descent) {
+            adjoints[before] = next;
+            pass_on(record, constants, values, i, ct, &mut adjoints[..i]);
+            next = adjoints[before];
+        }
     }
-    if let Some(before) = adjoints.last_mut() {
-        *before = next;
-    }
+    // The last input, or the output if it is an input.
+    adjoints[inputs.min(count) - 1] = next;
     Some(())
 }
 
@@ -401,7 +474,9 @@ struct Descent<'a> {
     ct: f64,
     /// The adjoint of the record before.
     next: &'a mut f64,
-    /// The adjoints below; the last place stands for `next`.
+    /// Where the record before stands.
+    before: usize,
+    /// The adjoints below that.
     rest: &'a mut [f64],
 }
 
@@ -409,7 +484,7 @@ impl Visit<f64> for Descent<'_> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn edge(&mut self, side: Side, factor: Factor<f64>) {
         let (k, part) = (self.record.operand(side), self.ct.times(factor));
-        if k + 1 == self.rest.len() {
+        if k == self.before {
             *self.next += part;
         } else {
             self.rest[k] += part;
@@ -420,8 +495,8 @@ impl Visit<f64> for Descent<'_> {
 /// Passes on the adjoint of a record that is not among the commonest. Not inlined: the many
 /// branches would make the loop keep its variables in memory.
 #[inline(never)]
-fn pass_on(record: Record, constants: &[f64], values: &[f64], ct: f64, rest: &mut [f64]) {
-    visit_all_edges(record, constants, values, rest.len(), &mut |side: Side, factor: Factor<f64>| {
+fn pass_on(record: Record, constants: &[f64], values: &[f64], i: usize, ct: f64, rest: &mut [f64]) {
+    visit_all_edges(record, constants, values, || values[i], &mut |side: Side, factor: Factor<f64>| {
         rest[record.operand(side)] += ct.times(factor);
     });
 }

@@ -159,6 +159,30 @@ impl Var {
     pub fn xlogy(self, other: impl Into<Var>) -> Self {
         self.with(other, Binary::Xlogy)
     }
+    /// `self ln(1 + other)`, 0 where `self` is 0.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    pub fn xlog1py(self, other: impl Into<Var>) -> Self {
+        self.with(other, Binary::Xlog1py)
+    }
+    /// Logarithm of the beta function of two positive numbers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    pub fn betaln(self, other: impl Into<Var>) -> Self {
+        self.with(other, Binary::Betaln)
+    }
+    /// `e^(x^2) erfc(x)`, the scaled complementary error function.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    pub fn erfcx(self) -> Self {
+        Real::erfcx(self)
+    }
+    /// Logarithm of the distribution function of the normal distribution, also where that underflows.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    pub fn log_normal_cdf(self) -> Self {
+        Real::log_normal_cdf(self)
+    }
     /// The value limited to `[low, high]`; the derivative passes strictly inside the bounds.
     #[track_caller]
     pub fn clamp(self, low: impl Into<Var>, high: impl Into<Var>) -> Self {

@@ -56,18 +56,25 @@ struct Block {
     next_constant: Cell<u64>,
     /// Constants stored lately and their places, by a few bits of their hash: a loop's constants
     /// are stored once.
-    cache_bits: [Cell<u64>; CACHE],
-    cache_place: [Cell<u32>; CACHE],
+    cache: [Remembered; CACHE],
+    /// The cache's entries of other ages are forgotten. Never 0.
+    age: Cell<u32>,
     records: [Cell<u64>; BLOCK],
     values: [Cell<f64>; BLOCK],
     constants: [Cell<f64>; BLOCK],
 }
 
-/// How many constants are remembered; a row of data that is multiplied again and again fits.
-const CACHE: usize = 256;
+/// How many constants are remembered; a row of data that is multiplied again and again fits, with few that fall on the
+/// same entry. Entries cost nothing until they are used, because they are forgotten by their age.
+const CACHE: usize = 1024;
 
-/// A place that no constant has.
-const NOWHERE: u32 = u32::MAX;
+/// A constant and where it is stored.
+struct Remembered {
+    bits: Cell<u64>,
+    place: Cell<u32>,
+    /// Age 0 is nobody's.
+    age: Cell<u32>,
+}
 
 /// The flushed part of the list and the levels on it.
 struct List {
@@ -103,8 +110,8 @@ thread_local! {
             next: Cell::new(IDLE),
             mode: Cell::new(Mode::Once),
             next_constant: Cell::new(0),
-            cache_bits: [const { Cell::new(0) }; CACHE],
-            cache_place: [const { Cell::new(NOWHERE) }; CACHE],
+            cache: [const { Remembered { bits: Cell::new(0), place: Cell::new(0), age: Cell::new(0) } }; CACHE],
+            age: Cell::new(1),
             records: [const { Cell::new(0) }; BLOCK],
             values: [const { Cell::new(0.0) }; BLOCK],
             constants: [const { Cell::new(0.0) }; BLOCK],
@@ -204,18 +211,18 @@ impl Block {
     /// The index of this constant among the constants, if it was stored lately.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn cached_place(&self, constant: f64) -> Option<u32> {
-        let slot = cache_slot(constant);
-        let place = self.cache_place[slot].get();
-        (self.cache_bits[slot].get() == constant.to_bits() && place != NOWHERE).then_some(place)
+        let known = &self.cache[cache_slot(constant)];
+        (known.bits.get() == constant.to_bits() && known.age.get() == self.age.get()).then_some(known.place.get())
     }
 
     /// Appends a constant and remembers it; gives its place.
     fn store(&self, constant: f64) -> u32 {
         let next = self.next_constant.get();
         self.constants[next as usize % BLOCK].set(constant);
-        let slot = cache_slot(constant);
-        self.cache_bits[slot].set(constant.to_bits());
-        self.cache_place[slot].set(next as u32);
+        let known = &self.cache[cache_slot(constant)];
+        known.bits.set(constant.to_bits());
+        known.place.set(next as u32);
+        known.age.set(self.age.get());
         self.next_constant.set(next + 1);
         next as u32
     }
@@ -225,7 +232,11 @@ impl Block {
     }
 
     fn forget_constants(&self) {
-        self.cache_place.iter().for_each(|place| place.set(NOWHERE));
+        let age = self.age.get().wrapping_add(1);
+        if age == 0 {
+            self.cache.iter().for_each(|known| known.age.set(0));
+        }
+        self.age.set(age.max(1));
     }
 
     /// Takes the newest record back.
@@ -239,10 +250,10 @@ impl Block {
     }
 }
 
-/// The top eight bits of Fibonacci hashing (Knuth, 1973, section 6.4).
+/// The top bits of Fibonacci hashing (Knuth, 1973, section 6.4).
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn cache_slot(constant: f64) -> usize {
-    (constant.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+    (constant.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - CACHE.ilog2())) as usize
 }
 
 // ---- the slow way -------------------------------------------------------------------------------
@@ -505,4 +516,24 @@ fn stale(name: &str, line: Line) -> ! {
          thread: a Var lives only inside the call that made it; return values from the closure \
          instead of storing Vars outside it"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TAPE;
+    use crate::grad;
+
+    /// Ages begin again after 2^32 recordings: then nothing may be found that an earlier recording of the same age stored.
+    #[test]
+    fn constants_are_forgotten_when_ages_begin_again() {
+        let worker = || {
+            assert_eq!(TAPE.with(|tape| tape.age.get()), 1, "a thread's first recording");
+            assert_eq!(grad(1.0, |x| x * 2.5), 2.5);
+            TAPE.with(|tape| tape.age.set(u32::MAX));
+            assert_eq!(grad(1.0, |x| x * 7.5), 7.5);
+            assert_eq!(TAPE.with(|tape| tape.age.get()), 1);
+            assert_eq!(grad(1.0, |x| x * 8.5 * 2.5), 21.25);
+        };
+        std::thread::spawn(worker).join().expect("no assertion fails");
+    }
 }
