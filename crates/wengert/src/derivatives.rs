@@ -10,7 +10,7 @@ use crate::optimize::dce;
 use crate::program::{Builder, Program, Value};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{Closed, apply_known, apply_program, numbers_for};
-use crate::transform::jacobian::columns;
+use crate::transform::jacobian::{Front, columns};
 use crate::transform::linearize::linearize;
 use crate::transform::vmap::vmap;
 use crate::transform::{jvp, same_inputs, transpose};
@@ -306,7 +306,7 @@ fn forward(
     let mut blocks = vec![None; inputs.len() * outputs.len()];
     for (j, seed) in seeds.iter().enumerate() {
         let Some(seed) = seed else { continue };
-        let mut columns = columns(b, program, &args, *seed)?.into_iter();
+        let mut columns = columns(b, program, &args, *seed, Front::Value)?.into_iter();
         for (i, _) in has_tangent.iter().enumerate().filter(|(_, has)| **has) {
             if let Some(column) = columns.next().flatten() {
                 let rank = b.shape(column).len();
@@ -331,7 +331,7 @@ fn backward(
     let mut blocks = vec![None; inputs.len() * outputs.len()];
     for (i, seed) in seeds.iter().enumerate() {
         let Some(seed) = seed else { continue };
-        let mut rows = columns(b, program, &args, *seed)?.into_iter();
+        let mut rows = columns(b, program, &args, *seed, Front::Seeds)?.into_iter();
         for (j, _) in reached.iter().enumerate().filter(|(_, reached)| **reached) {
             blocks[i * inputs.len() + j] = rows.next().flatten();
         }

@@ -1,19 +1,23 @@
 //! All columns of a linear Program at once, from structural seeds.
 //!
 //! The identity that a Jacobian starts from is never made: as long as a tangent is diagonal (each
-//! of its numbers depends on the one seed at the same place) only the diagonal is carried. It meets
-//! elementwise factors as a vector, a contraction as one factor of a product without a sum, and
-//! becomes a full matrix by moving numbers, where an operation asks for one.
+//! of its numbers depends on the one seed at the same place), or a few diagonals beside each other (`bands.rs`), only these
+//! are carried. They meet elementwise factors as vectors, a contraction as one factor of a product without a sum, and
+//! become a full matrix by moving numbers, where an operation asks for one.
 //!
 //! A function that takes its input apart, number by number, is followed along each seed by itself: a number depends on
 //! few seeds, and along the others its tangent does not exist, so that nothing is computed for it and `0 * inf` does
 //! not arise. This is how a compiler of scalar code would differentiate it, and what the planner's lanes are made for.
 
-use crate::array::{DType, Type, row_major};
+mod bands;
+
+use crate::array::{Type, row_major};
 use crate::error::{Error, ErrorKind};
-use crate::ops::{Binary, Unary};
-use crate::primitives::{Concat, Op, Pad, Primitive, Slice};
+use crate::ops::Binary;
+use crate::primitives::{Concat, Literal, Op, Pad, Primitive, Slice};
 use crate::program::{Builder, Eqn, Program, Value};
+use bands::Band;
+pub(crate) use bands::Front;
 
 /// How a value depends on the seeds.
 #[derive(Clone, Debug)]
@@ -22,8 +26,8 @@ enum Seeded {
     Known(Value),
     /// Not at all.
     Zero,
-    /// Its k-th number is the k-th seed times the k-th of these; all are 1 if there are none.
-    Diagonal(Option<Value>),
+    /// On one seed for each of its numbers, at each of these distances, which differ.
+    Bands(Vec<Band>),
     /// Along these seeds, increasing, a value of its own type each, all ones if there is none; along the others it does
     /// not depend on anything.
     Apart(Vec<(usize, Option<Value>)>),
@@ -40,38 +44,47 @@ const MAX_EQUATIONS: usize = 1 << 14;
 
 /// Appends the columns of a linear Program for the input with this number: every output with one
 /// more axis in front, along which that input's numbers run. `None` is structurally zero. The
-/// inputs without a value in `args` are the linear ones.
+/// inputs without a value in `args` are the linear ones. What is made of bands lies in memory with
+/// the axes in front that `front` says.
 pub(crate) fn columns(
     b: &mut Builder,
     program: &Program,
     args: &[Option<Value>],
     input: usize,
+    front: Front,
 ) -> Result<Vec<Option<Value>>, Error> {
-    let length = program.types[input].size();
+    let seeds = Seeds { length: program.types[input].size(), front };
     let mut values: Vec<Seeded> = args.iter().map(|arg| arg.map_or(Seeded::Zero, Seeded::Known)).collect();
-    values[input] = Seeded::Diagonal(None);
+    values[input] = Seeded::Bands(vec![Band::DIAGONAL]);
     let line = b.line;
     let limit = b.eqns().len() + MAX_EQUATIONS;
     for eqn in &program.eqns {
         b.line = eqn.line.or(line);
         let operands: Vec<Seeded> = eqn.args.iter().map(|arg| values[arg.index()].clone()).collect();
         if b.eqns().len() < limit
-            && let Some(results) = push_apart(b, program, eqn, &operands)
+            && let Some(results) = push_apart(b, program, eqn, &operands, seeds.length)
         {
             values.extend(results);
             continue;
         }
-        let results = push(b, program, eqn, &operands, length)?;
+        let results = push(b, program, eqn, &operands, seeds)?;
         values.extend(results);
     }
     b.line = line;
     let dense = |b: &mut Builder, output: &Value| match &values[output.index()] {
         Seeded::Known(_) | Seeded::Zero => None,
-        Seeded::Diagonal(_) | Seeded::Apart(_) | Seeded::Dense(_) => {
-            Some(densify(b, program, *output, &values[output.index()], length))
+        Seeded::Bands(_) | Seeded::Apart(_) | Seeded::Dense(_) => {
+            Some(densify(b, program, *output, &values[output.index()], seeds))
         }
     };
     Ok(program.outputs.iter().map(|output| dense(b, output)).collect())
+}
+
+/// The seeds, and how a matrix with an axis of them is to lie in memory where there is a choice.
+#[derive(Clone, Copy, Debug)]
+struct Seeds {
+    length: usize,
+    front: Front,
 }
 
 fn push(
@@ -79,7 +92,7 @@ fn push(
     program: &Program,
     eqn: &Eqn,
     operands: &[Seeded],
-    length: usize,
+    seeds: Seeds,
 ) -> Result<Vec<Seeded>, Error> {
     let known: Option<Vec<Value>> =
         operands.iter().map(|operand| if let Seeded::Known(value) = operand { Some(*value) } else { None }).collect();
@@ -89,8 +102,11 @@ fn push(
     if operands.iter().all(|operand| matches!(operand, Seeded::Known(_) | Seeded::Zero)) {
         return Ok(eqn.outs().map(|_| Seeded::Zero).collect());
     }
-    if let Some(result) = push_diagonal(b, program, eqn, operands) {
-        return Ok(vec![result]);
+    if let Some(bands) = bands::push(b, program, eqn, operands, seeds.length) {
+        return Ok(vec![Seeded::Bands(bands)]);
+    }
+    if let Some(result) = contracted(b, program, eqn, operands, seeds.length) {
+        return Ok(vec![Seeded::Dense(result)]);
     }
     // Everything else takes full matrices.
     let (mut args, mut batched) = (Vec::new(), Vec::new());
@@ -98,94 +114,75 @@ fn push(
         let (value, has_axis) = match operand {
             Seeded::Known(value) => (*value, false),
             Seeded::Zero => (b.full(0.0, program.ty(*arg)), false),
-            dense => (densify(b, program, *arg, dense, length), true),
+            dense => (densify(b, program, *arg, dense, seeds), true),
         };
         args.push(value);
         batched.push(has_axis);
     }
-    let outs = eqn.op.batch(b, &args, &batched, length).map_err(|why| {
+    let outs = eqn.op.batch(b, &args, &batched, seeds.length).map_err(|why| {
         let error = Error::new(ErrorKind::Unsupported, &eqn.op.name(), why.0);
         error.of(args.iter().map(|&arg| b.ty(arg))).at(b.line)
     })?;
     let seeded = outs.into_iter().map(|(out, has_axis)| match has_axis {
         true => Seeded::Dense(out),
-        false => Seeded::Dense(b.repeat_in_front(out, length)),
+        false => Seeded::Dense(b.repeat_in_front(out, seeds.length)),
     });
     Ok(seeded.collect())
 }
 
-/// The result, if it stays diagonal or is a contraction of a diagonal.
-fn push_diagonal(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seeded]) -> Option<Seeded> {
-    use Seeded::{Diagonal, Known, Zero};
-    let ty = program.ty(eqn.first).clone();
-    let ones = |b: &mut Builder, scale: &Option<Value>, dtype: DType| {
-        scale.unwrap_or_else(|| b.full(1.0, &ty.with_dtype(dtype)))
+/// The result of a contraction of a diagonal with what is known.
+fn contracted(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seeded], length: usize) -> Option<Value> {
+    use Seeded::{Bands, Known};
+    let Op::Einsum(einsum) = &eqn.op else { return None };
+    let (bands, other, place) = match operands {
+        [Bands(bands), Known(other)] => (bands, other, 0),
+        [Known(other), Bands(bands)] => (bands, other, 1),
+        _ => return None,
     };
-    match (&eqn.op, operands) {
-        (Op::Unary(Unary::Neg), [Diagonal(scale)]) => Some(Diagonal(Some(match scale {
-            Some(scale) => b.neg(*scale),
-            None => b.full(-1.0, &ty),
-        }))),
-        (Op::Binary(Binary::Mul), [Diagonal(scale), Known(factor)] | [Known(factor), Diagonal(scale)]) => {
-            Some(Diagonal(Some(scale.map_or(*factor, |scale| b.mul(scale, *factor)))))
-        }
-        (Op::Binary(Binary::Div), [Diagonal(scale), Known(divisor)]) => {
-            let scale = ones(b, scale, ty.dtype);
-            Some(Diagonal(Some(b.div(scale, *divisor))))
-        }
-        (Op::Binary(op @ (Binary::Add | Binary::Sub)), [Diagonal(x), Diagonal(y)]) => {
-            let (x, y) = (ones(b, x, ty.dtype), ones(b, y, ty.dtype));
-            Some(Diagonal(Some(b.op(*op, &[x, y]))))
-        }
-        (Op::Binary(Binary::Add), [Diagonal(scale), Zero] | [Zero, Diagonal(scale)])
-        | (Op::Binary(Binary::Sub), [Diagonal(scale), Zero]) => Some(Diagonal(*scale)),
-        (Op::Select(_), [Known(mask), yes, no]) => {
-            // A known branch of a linear select is a zero.
-            let side = |b: &mut Builder, branch: &Seeded| match branch {
-                Diagonal(scale) => Some(ones(b, scale, ty.dtype)),
-                Known(_) | Zero => Some(b.full(0.0, &ty)),
-                Seeded::Apart(_) | Seeded::Dense(_) => None,
-            };
-            let (yes, no) = (side(b, yes)?, side(b, no)?);
-            Some(Diagonal(Some(b.select(*mask, yes, no))))
-        }
-        (Op::Convert(op), [Diagonal(scale)]) => Some(Diagonal(scale.map(|scale| b.convert(scale, op.0)))),
-        (Op::Reshape(_), [Diagonal(scale)]) => Some(Diagonal(scale.map(|scale| b.reshape(scale, &ty.shape)))),
-        (Op::Einsum(einsum), [Diagonal(scale), Known(other)]) => Some(Seeded::Dense(contract(
-            b,
-            (einsum.lhs(), einsum.rhs(), einsum.out()),
-            *scale,
-            *other,
-            program,
-            eqn,
-            0,
-        ))),
-        (Op::Einsum(einsum), [Known(other), Diagonal(scale)]) => {
-            let (lhs, rhs, out) = (einsum.lhs(), einsum.rhs(), einsum.out());
-            Some(Seeded::Dense(contract(b, (rhs, lhs, out), *scale, *other, program, eqn, 1)))
-        }
-        _ => None,
+    let &[Band { offset: 0, scale }] = &bands[..] else { return None };
+    if program.ty(eqn.args[place]).size() != length {
+        return None;
     }
+    let own = [einsum.lhs(), einsum.rhs()];
+    Some(contract(b, (own[place], own[1 - place], einsum.out()), scale, *other, program, eqn, place))
 }
 
-/// The results along each seed, if what the operands depend on is known seed by seed. A single number of a diagonal
-/// depends on one seed: there this begins.
-fn push_apart(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seeded]) -> Option<Vec<Seeded>> {
-    if let (Op::Slice(slice), [Seeded::Diagonal(scale)]) = (&eqn.op, operands) {
-        let whole = program.ty(eqn.args[0]);
-        if program.ty(eqn.first).size() != 1 || whole.size() > MAX_APART {
+/// Whether all numbers of a value are known to be zero.
+fn is_zero(b: &Builder, value: Value) -> bool {
+    b.definition(value).is_some_and(|eqn| match (&eqn.op, &eqn.args[..]) {
+        (Op::Literal(literal), _) => [Literal::F32(0.0), Literal::F64(0.0)].contains(literal),
+        (Op::Broadcast(_) | Op::Reshape(_), &[x]) => is_zero(b, x),
+        _ => false,
+    })
+}
+
+/// The results along each seed, if what the operands depend on is known seed by seed. A single number of bands depends on
+/// one seed for each of them: there this begins.
+fn push_apart(
+    b: &mut Builder,
+    program: &Program,
+    eqn: &Eqn,
+    operands: &[Seeded],
+    length: usize,
+) -> Option<Vec<Seeded>> {
+    if let (Op::Slice(slice), [Seeded::Bands(bands)]) = (&eqn.op, operands) {
+        if program.ty(eqn.first).size() != 1 || length > MAX_APART {
             return None;
         }
-        let seed = slice.start.iter().zip(row_major(&whole.shape)).map(|(start, stride)| start * stride).sum();
-        let value = scale.map(|scale| b.op(slice.clone(), &[scale]));
-        return Some(vec![Seeded::Apart(vec![(seed, value)])]);
+        let strides = row_major(&program.ty(eqn.args[0]).shape);
+        let number = slice.start.iter().zip(strides).map(|(start, stride)| start * stride).sum();
+        // Bands are in the order of their distances, and so are the seeds.
+        let reached = bands.iter().filter_map(|band| Some((band.seed(number, length)?, band.scale)));
+        let along = reached.map(|(seed, scale)| (seed, scale.map(|scale| b.op(slice.clone(), &[scale]))));
+        let along: Vec<_> = along.collect();
+        return Some(vec![if along.is_empty() { Seeded::Zero } else { Seeded::Apart(along) }]);
     }
     let mut seeds: Vec<usize> = Vec::new();
     for operand in operands {
         match operand {
             Seeded::Apart(parts) => seeds.extend(parts.iter().map(|&(seed, _)| seed)),
             Seeded::Known(_) | Seeded::Zero => {}
-            Seeded::Diagonal(_) | Seeded::Dense(_) => return None,
+            Seeded::Bands(_) | Seeded::Dense(_) => return None,
         }
     }
     seeds.sort_unstable();
@@ -305,7 +302,8 @@ fn contract(
 }
 
 /// The value with its axis of seeds.
-fn densify(b: &mut Builder, program: &Program, value: Value, seeded: &Seeded, length: usize) -> Value {
+fn densify(b: &mut Builder, program: &Program, value: Value, seeded: &Seeded, seeds: Seeds) -> Value {
+    let Seeds { length, front } = seeds;
     match seeded {
         Seeded::Dense(dense) => *dense,
         Seeded::Known(_) | Seeded::Zero => {
@@ -313,14 +311,22 @@ fn densify(b: &mut Builder, program: &Program, value: Value, seeded: &Seeded, le
             b.repeat_in_front(zero, length)
         }
         Seeded::Apart(parts) => joined(b, program.ty(value), parts, length),
-        Seeded::Diagonal(scale) => {
-            let ty = program.ty(value).clone();
-            let scale = scale.unwrap_or_else(|| b.full(1.0, &ty));
-            let flat = b.reshape(scale, &[length]);
-            let square = embed_diagonal(b, flat, 0);
-            b.reshape(square, &[&[length], &ty.shape[..]].concat())
+        Seeded::Bands(bands) => {
+            let ty = program.ty(value);
+            match bands[..] {
+                [Band { offset: 0, scale }] if ty.size() == length => diagonal(b, scale, ty),
+                _ => bands::matrix(b, bands, ty, length, front),
+            }
         }
     }
+}
+
+/// The matrix of a diagonal, which is the same across it.
+fn diagonal(b: &mut Builder, scale: Option<Value>, ty: &Type) -> Value {
+    let scale = scale.unwrap_or_else(|| b.full(1.0, ty));
+    let flat = b.reshape(scale, &[ty.size()]);
+    let square = embed_diagonal(b, flat, 0);
+    b.reshape(square, &[&[ty.size()], &ty.shape[..]].concat())
 }
 
 /// The values along single seeds one after the other, zeros along all others.

@@ -6,7 +6,7 @@
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::primitives::{Op, OperandSet, Primitive, WithTangents};
-use crate::program::{Builder, Eqn, Program, Value};
+use crate::program::{Args, Builder, Eqn, Program, Value};
 use crate::transform::join;
 
 /// A tangent input for each input that is active and real.
@@ -28,7 +28,7 @@ pub(crate) fn jvp(
     let line = b.line;
     for eqn in &program.eqns {
         b.line = eqn.line.or(line);
-        let args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
+        let args: Args = eqn.args.iter().map(|arg| values[arg.index()]).collect();
         let tangents: Vec<Option<Value>> = eqn.args.iter().map(|arg| dots[arg.index()]).collect();
         let (outs, out_dots) = jvp_eqn(b, eqn, program.types_of(eqn), &args, &tangents)?;
         values.extend(outs);

@@ -8,7 +8,7 @@ use crate::array::Type;
 use crate::error::Error;
 use crate::optimize::{cse_everywhere, dce};
 use crate::primitives::Op;
-use crate::program::{Builder, Eqn, Program, Value};
+use crate::program::{Args, Builder, Eqn, Program, Value};
 use crate::transform::{jvp, same_inputs, transpose};
 
 /// A linear map between tangents at one point.
@@ -70,7 +70,7 @@ fn split(b: &mut Builder, joint: &Program, args: &[Value], count: usize) -> (Vec
     let line = b.line;
     let is_linear = |eqn: &&Eqn| eqn.args.iter().any(|arg| unknown[arg.index()]);
     for eqn in joint.eqns.iter().filter(|eqn| !is_linear(eqn)) {
-        let args: Vec<Value> = eqn.args.iter().map(|arg| known[arg.index()].expect("defined before")).collect();
+        let args: Args = eqn.args.iter().map(|arg| known[arg.index()].expect("defined before")).collect();
         b.line = eqn.line.or(line);
         let outs = b.all_again(eqn.op.clone(), &args, joint.types_of(eqn));
         eqn.outs().zip(outs).for_each(|(out, value)| known[out.index()] = Some(value));
@@ -83,7 +83,7 @@ fn split(b: &mut Builder, joint: &Program, args: &[Value], count: usize) -> (Vec
         (args.len()..joint.names.len()).map(|k| part.linear.input("", joint.types[k].clone())).collect();
     part.map[args.len()..joint.names.len()].iter_mut().zip(tangents).for_each(|(map, value)| *map = Some(value));
     for eqn in joint.eqns.iter().filter(is_linear) {
-        let args: Vec<Value> = eqn.args.iter().map(|&arg| part.operand(arg)).collect();
+        let args: Args = eqn.args.iter().map(|&arg| part.operand(arg)).collect();
         part.linear.line = eqn.line;
         let outs = part.linear.all_again(eqn.op.clone(), &args, joint.types_of(eqn));
         eqn.outs().zip(outs).for_each(|(out, value)| part.map[out.index()] = Some(value));
@@ -127,7 +127,7 @@ impl<'a> Residuals<'a> {
             return own;
         }
         let own = if let Some(eqn) = self.cheap[value.index()] {
-            let args: Vec<Value> = eqn.args.iter().map(|&arg| self.operand(arg)).collect();
+            let args: Args = eqn.args.iter().map(|&arg| self.operand(arg)).collect();
             self.linear.op(eqn.op.clone(), &args)
         } else {
             let input = self.linear.input("", self.joint.ty(value).clone());

@@ -8,7 +8,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::ops::Binary;
 use crate::primitives::{Concat, Cotangent, DynamicSlice, Literal, Logic, Op, Operand, Pad, Primitive, Update, Write};
-use crate::program::{Builder, Eqn, Program, Value};
+use crate::program::{Args, Builder, Eqn, Program, Value};
 use crate::transform::masked;
 
 /// Appends the transpose of a Program that is linear in the inputs without a value. Gives the
@@ -36,7 +36,7 @@ pub(crate) fn transpose_masked(
     let line = b.line;
     // What does not depend on the linear inputs is computed forward.
     for eqn in &program.eqns {
-        let operands: Option<Vec<Value>> = eqn.args.iter().map(|arg| known[arg.index()]).collect();
+        let operands: Option<Args> = eqn.args.iter().map(|arg| known[arg.index()]).collect();
         match operands {
             Some(operands) => {
                 b.line = eqn.line.or(line);
