@@ -4,10 +4,12 @@
 //! bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
 //! bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check] [--seconds S] [--size N]
 //! bench indexing [the same flags]
+//! bench batches [the same flags]
 //! bench counts
 //! bench memory [--threads N] [--size N]
 //! bench planning [--only NAME] [--steps N [--count]]
 //! bench captured
+//! bench carriers
 //! bench inplace [--rows MOST]
 //! ```
 //!
@@ -22,6 +24,8 @@
 //! `indexing`: the same for programs that gather, scatter, pick and slide, in several sizes: the rows of
 //! `peers/arrays/indexing.json`, whose numbers are JAX's in double precision.
 //!
+//! `batches`: the same for many derivatives at once, shifted views and contractions: the rows of `peers/arrays/batches.json`.
+//!
 //! `counts`: what the derivative of each costs, counted: the page `docs/counts.md`, without allocations.
 //!
 //! `memory`: the predicted peak of W8 beside what the process takes.
@@ -32,11 +36,14 @@
 //!
 //! `captured`: what a plain number costs that a function captures and that changes at every call.
 //!
+//! `carriers`: what a point costs with duals over eight lanes, and with duals over plain numbers.
+//!
 //! `inplace`: rows of an array written one by one, and stencils written in three ways.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
 
 mod captured;
+mod carriers;
 mod formulas;
 mod hand;
 mod inplace;
@@ -55,10 +62,12 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check]
                        [--seconds S] [--size N]
        bench indexing [the same flags]
+       bench batches [the same flags]
        bench counts
        bench memory [--threads N] [--size N]
        bench planning [--only NAME] [--steps N [--count]]
        bench captured
+       bench carriers
        bench inplace [--rows MOST]";
 
 fn main() -> ExitCode {
@@ -67,6 +76,7 @@ fn main() -> ExitCode {
         Some("scalar") => scalar::Options::parse(&arguments[1..]).and_then(|options| scalar::run(&options)),
         Some("workloads") => timed(Suite::Workloads, &arguments[1..]),
         Some("indexing") => timed(Suite::Indexing, &arguments[1..]),
+        Some("batches") => timed(Suite::Batches, &arguments[1..]),
         Some("counts") => {
             print!("{}", workloads::page());
             Ok(())
@@ -75,6 +85,10 @@ fn main() -> ExitCode {
         Some("planning") => planning::Options::parse(&arguments[1..]).and_then(|options| planning::run(&options)),
         Some("captured") => {
             print!("{}", captured::table());
+            Ok(())
+        }
+        Some("carriers") => {
+            print!("{}", carriers::table());
             Ok(())
         }
         Some("inplace") => inplace::run(&arguments[1..]),

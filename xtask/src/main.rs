@@ -7,7 +7,7 @@
 //!   difference before you commit it.
 //! - `machine NAME COMMAND…` runs a command as on another processor.
 //! - `bench …` runs the benchmarks with these arguments.
-//! - `compare …` times the array workloads and the rows of `indexing.json` beside other systems.
+//! - `compare …` times the array workloads and the rows of `indexing.json` and `batches.json` beside other systems.
 
 #![expect(clippy::print_stdout, reason = "a command talks to the one who runs it")]
 #![expect(clippy::print_stderr, reason = "a command talks to the one who runs it")]

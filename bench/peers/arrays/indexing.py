@@ -1,24 +1,8 @@
-"""The rows of `indexing.json`: programs that gather, scatter, pick and slide, in several sizes.
-
-A row says its name, type, kind, sizes, the number of threads, what our time should be of the fastest peer's at most,
-and the wanted numbers with their tolerance; `wanted.py` computes the numbers. A kind is a function of this file, which
-makes the inputs, one of `jax_indexing.py` and `torch_indexing.py`, and one of `bench/src/workloads/indexing.rs`.
-"""
-
-import json
-import os
+"""Inputs of the rows of `indexing.json`: programs that gather, scatter, pick and slide."""
 
 import numpy as np
 
 from data import labels, uniform, unsigned
-
-FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "indexing.json")
-
-with open(FILE) as file:
-    ROWS = {f"{row['name']}:{row['dtype']}": row for row in json.load(file)}
-
-# What every system gives, as in `data.WANTED`.
-WANTED = {key: (*row["wanted"], row["tolerance"]) for key, row in ROWS.items()}
 
 
 def rows(count, width):
@@ -87,9 +71,3 @@ def middle(s, dtype):
 
 
 logs = middle
-
-
-def inputs(row):
-    """What a program takes: first what it is differentiated by, then the rest."""
-    made = globals()[row["kind"]](row["sizes"], {"f32": np.float32, "f64": np.float64}[row["dtype"]])
-    return made if isinstance(made, tuple) else (made,)

@@ -18,8 +18,9 @@ import numpy as np  # noqa: E402
 from jax import lax  # noqa: E402
 
 import data  # noqa: E402
-import indexing  # noqa: E402
+import jax_batches  # noqa: E402
 import jax_indexing  # noqa: E402
+import tables  # noqa: E402
 
 jax.config.update("jax_enable_x64", KEY.endswith("f64"))
 
@@ -48,6 +49,26 @@ def value_and_gradient(loss, parameters, *rest):
         return value, norm_of(gradient)
 
     return Case(waiting(jax.jit(loss), parameters, *rest), derivative, check)
+
+
+def derivative_of(primal, derivative, *inputs):
+    """The case of any derivative: numbers of a primal that is no loss are squared and added up."""
+    primal, derivative = waiting(jax.jit(primal), *inputs), waiting(jax.jit(derivative), *inputs)
+
+    def check():
+        value = primal()
+        return value if value.ndim == 0 else norm_of(value) ** 2, norm_of(derivative())
+
+    return Case(primal, derivative, check)
+
+
+def of_row(row):
+    """The case of a row of a table."""
+    inputs = on_device(tables.inputs(row))
+    if row["kind"] in jax_batches.DERIVATIVES:
+        return derivative_of(*jax_batches.DERIVATIVES[row["kind"]], *inputs)
+    losses = jax_batches.LOSSES
+    return value_and_gradient(losses[row["kind"]] if row["kind"] in losses else jax_indexing.loss(row), *inputs)
 
 
 def cross_entropy(z, y):
@@ -301,8 +322,7 @@ def case(key):
         case "W11:f64":
             return arm()
         case _:
-            row = indexing.ROWS[key]
-            return value_and_gradient(jax_indexing.loss(row), *on_device(indexing.inputs(row)))
+            return of_row(tables.ROWS[key])
 
 
 report(KEY, ASKED, case(KEY))

@@ -16,10 +16,10 @@ from typing import Any, Callable
 import numpy as np
 
 import data
-import indexing
+import tables
 
 # What every system gives, by the name on the command line.
-WANTED = {**data.WANTED, **indexing.WANTED}
+WANTED = {**data.WANTED, **tables.WANTED}
 
 
 @dataclass
@@ -48,7 +48,7 @@ def options(systems):
 def names_of(key):
     """What a key is called: W7 names W7a and W7b, a kind all its rows."""
     name = key.split(":")[0]
-    kind = [indexing.ROWS[key]["kind"]] if key in indexing.ROWS else [name.rstrip("ab")]
+    kind = [tables.ROWS[key]["kind"]] if key in tables.ROWS else [name.rstrip("ab")]
     return [key, name, *kind]
 
 

@@ -12,7 +12,8 @@ import torch.nn.functional as F  # noqa: E402
 from torch import func  # noqa: E402
 
 import data  # noqa: E402
-import indexing  # noqa: E402
+import tables  # noqa: E402
+import torch_batches  # noqa: E402
 import torch_indexing  # noqa: E402
 
 torch.set_num_threads(ASKED.threads)
@@ -98,6 +99,26 @@ def value_and_gradient(loss, parameters, *rest, way=backward_of):
         return value.item(), norm_of(gradient)
 
     return Case(primal, derivative, check)
+
+
+def derivative_of(primal, derivative, *inputs):
+    """The case of any derivative: numbers of a primal that is no loss are squared and added up."""
+    primal = without_gradient(built(primal), *inputs)
+    derivative = without_gradient(built(derivative), *inputs)
+    return Case(primal, derivative, lambda: (number_of(primal()), norm_of(derivative())))
+
+
+def number_of(value):
+    return value.item() if value.dim() == 0 else value.double().square().sum().item()
+
+
+def of_row(row):
+    """The case of a row of a table."""
+    inputs = tensors(tables.inputs(row))
+    if row["kind"] in torch_batches.DERIVATIVES:
+        return derivative_of(*torch_batches.DERIVATIVES[row["kind"]], *inputs)
+    losses = torch_batches.LOSSES
+    return value_and_gradient(losses[row["kind"]] if row["kind"] in losses else torch_indexing.loss(row), *inputs)
 
 
 # ---- W1, W2: a step of training ----
@@ -331,8 +352,7 @@ def case(key):
         case "W11:f64":
             return arm()
         case _:
-            row = indexing.ROWS[key]
-            return value_and_gradient(torch_indexing.loss(row), *tensors(indexing.inputs(row)))
+            return of_row(tables.ROWS[key])
 
 
 report(KEY, ASKED, case(KEY))

@@ -5,10 +5,7 @@ use wengert::{Array, ConvOptions, Pool};
 
 use super::case::{Case, Setup, value_and_gradient};
 use super::data::{labels, uniform, unsigned};
-use super::rows::Row;
-
-/// Makes the case of a row.
-type Program = fn(&Row, &Setup) -> Case;
+use super::rows::{Program, Row};
 
 /// The program of each kind.
 pub(super) const PROGRAMS: [(&str, Program); 11] = [

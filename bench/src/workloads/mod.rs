@@ -1,5 +1,6 @@
 //! The array workloads: their values and derivatives, timed, and checked against numbers that other systems agree on.
 
+mod batches;
 mod case;
 mod counts;
 mod data;
@@ -18,7 +19,7 @@ use case::{Case, Setup, Way};
 pub(crate) use counts::{memory, page};
 use measure::{Effort, Line, Primal, measure};
 pub(crate) use measure::{forget_peak, peak_mb};
-use rows::Row;
+use rows::{BATCHES, INDEXING, Row, Table};
 /// The workloads of one command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Suite {
@@ -26,6 +27,8 @@ pub(crate) enum Suite {
     Workloads,
     /// The rows of `indexing.json`: what gathers, scatters, picks and slides.
     Indexing,
+    /// The rows of `batches.json`: many derivatives at once, shifted views, contractions.
+    Batches,
 }
 
 /// What is asked for on the command line.
@@ -97,7 +100,11 @@ static ALL: [Workload; 11] = [
 ];
 
 /// Those of `indexing.json`.
-static ROWS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
+static INDEXED: LazyLock<Vec<Workload>> = LazyLock::new(|| rows(INDEXING));
+/// Those of `batches.json`.
+static BATCHED: LazyLock<Vec<Workload>> = LazyLock::new(|| rows(BATCHES));
+
+fn rows(table: Table) -> Vec<Workload> {
     let workload = |row: Row| Workload {
         name: row.name.clone().into(),
         dtype: row.dtype.clone().into(),
@@ -105,8 +112,8 @@ static ROWS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
         tolerance: row.tolerance,
         program: Program::Row(row.into()),
     };
-    Row::all().into_iter().map(workload).collect()
-});
+    table.rows().into_iter().map(workload).collect()
+}
 
 impl Suite {
     /// Its command.
@@ -114,13 +121,15 @@ impl Suite {
         match self {
             Suite::Workloads => "workloads",
             Suite::Indexing => "indexing",
+            Suite::Batches => "batches",
         }
     }
 
     fn all(self) -> &'static [Workload] {
         match self {
             Suite::Workloads => &ALL,
-            Suite::Indexing => &ROWS,
+            Suite::Indexing => &INDEXED,
+            Suite::Batches => &BATCHED,
         }
     }
 
@@ -319,7 +328,7 @@ fn agrees(got: f64, wanted: f64, tolerance: f64) -> bool {
 mod tests {
     use super::*;
 
-    use Suite::{Indexing, Workloads};
+    use Suite::{Batches, Indexing, Workloads};
 
     fn parsed(text: &str) -> Result<Options, String> {
         Options::parse(Workloads, &text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -342,6 +351,8 @@ mod tests {
         assert_eq!(rows("top").unwrap(), ["top-10-of-100k:f32", "top-100-of-1m:f64", "top-50-of-1k:f32"]);
         assert_eq!(rows("gather-2m").unwrap(), ["gather-2m:f64"]);
         assert!(rows("W1").is_err());
+        assert_eq!(Batches.named("rosenbrock-300").unwrap().len(), 1);
+        assert!(Batches.named("gather").is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The rows of `indexing.json`, which the scripts of the other systems read too.
+//! The rows of `indexing.json` and `batches.json`, which the scripts of the other systems read too.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,26 @@ use serde_json::Value;
 use wengert::DType;
 
 use super::case::{Case, Setup};
-use super::indexing;
+use super::{batches, indexing};
 
-/// What is in the file.
-const FILE: &str = include_str!("../../peers/arrays/indexing.json");
+/// Makes the case of a row.
+pub(super) type Program = fn(&Row, &Setup) -> Case;
+
+/// A table of programs of a few kinds in several sizes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    /// What is in the file.
+    file: &'static str,
+    /// The program of each kind.
+    programs: &'static [(&'static str, Program)],
+}
+
+/// What gathers, scatters, picks and slides.
+pub(super) const INDEXING: Table =
+    Table { file: include_str!("../../peers/arrays/indexing.json"), programs: &indexing::PROGRAMS };
+/// Many derivatives at once, shifted views, contractions.
+pub(super) const BATCHES: Table =
+    Table { file: include_str!("../../peers/arrays/batches.json"), programs: &batches::PROGRAMS };
 
 /// A program of one kind in one size.
 #[derive(Clone, Debug)]
@@ -18,31 +34,37 @@ pub(super) struct Row {
     pub(super) dtype: String,
     pub(super) kind: String,
     sizes: BTreeMap<String, usize>,
-    /// The value and the norm of the gradient, and how far they may be off, in relation to themselves.
+    /// The value and the norm of the derivative, and how far they may be off, in relation to themselves.
     pub(super) wanted: [f64; 2],
     pub(super) tolerance: f64,
+    program: Program,
 }
 
-impl Row {
-    /// All of them; the file is part of this program, so that it is well formed.
-    pub(super) fn all() -> Vec<Row> {
-        let rows: Value = serde_json::from_str(FILE).expect("`indexing.json` is JSON");
-        rows.as_array().expect("a list").iter().map(|row| Row::read(row).unwrap_or_else(|| panic!("{row}"))).collect()
+impl Table {
+    /// All of its rows; the file is part of this program, so that it is well formed.
+    pub(super) fn rows(self) -> Vec<Row> {
+        let rows: Value = serde_json::from_str(self.file).expect("the table is JSON");
+        rows.as_array().expect("a list").iter().map(|row| self.read(row).unwrap_or_else(|| panic!("{row}"))).collect()
     }
 
-    fn read(row: &Value) -> Option<Row> {
+    fn read(self, row: &Value) -> Option<Row> {
         let text = |field: &str| Some(row[field].as_str()?.to_owned());
         let sizes = row["sizes"].as_object()?.iter();
+        let kind = text("kind")?;
+        let (_, program) = self.programs.iter().find(|(own, _)| *own == kind)?;
         Some(Row {
             name: text("name")?,
             dtype: text("dtype")?,
-            kind: text("kind")?,
+            kind,
             sizes: sizes.map(|(name, size)| Some((name.clone(), size.as_u64()? as usize))).collect::<Option<_>>()?,
             wanted: [row["wanted"][0].as_f64()?, row["wanted"][1].as_f64()?],
             tolerance: row["tolerance"].as_f64()?,
+            program: *program,
         })
     }
+}
 
+impl Row {
     /// The number of this name; the program of a kind knows which it has.
     pub(super) fn size(&self, name: &str) -> usize {
         *self.sizes.get(name).unwrap_or_else(|| panic!("{} has no size `{name}`", self.name))
@@ -58,9 +80,7 @@ impl Row {
 
     /// Its program on its data.
     pub(super) fn case(&self, setup: &Setup) -> Case {
-        let program = indexing::PROGRAMS.iter().find(|(kind, _)| *kind == self.kind);
-        let (_, prepare) = program.unwrap_or_else(|| panic!("{}: no program of the kind `{}`", self.name, self.kind));
-        prepare(self, setup)
+        (self.program)(self, setup)
     }
 }
 
@@ -69,15 +89,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_has_a_program_and_a_name_of_its_own() {
-        let rows = Row::all();
+    fn every_kind_has_rows_and_every_row_a_name_of_its_own() {
+        let rows = [INDEXING, BATCHES].map(Table::rows).concat();
         for (k, row) in rows.iter().enumerate() {
-            assert!(indexing::PROGRAMS.iter().any(|(kind, _)| *kind == row.kind), "{row:?}");
-            assert!(["f32", "f64"].contains(&row.dtype.as_str()) && row.tolerance <= 1e-5, "{row:?}");
+            let most = if row.dtype == "f32" { 1e-5 } else { 1e-10 };
+            assert!(["f32", "f64"].contains(&row.dtype.as_str()) && row.tolerance <= most, "{row:?}");
             assert!(rows[..k].iter().all(|other| (&other.name, &other.dtype) != (&row.name, &row.dtype)), "{row:?}");
         }
-        for (kind, _) in indexing::PROGRAMS {
-            assert!(rows.iter().any(|row| row.kind == kind), "no row of the kind {kind}");
+        for (kind, _) in INDEXING.programs.iter().chain(BATCHES.programs) {
+            assert!(rows.iter().any(|row| row.kind == *kind), "no row of the kind {kind}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is compared: the eleven workloads, and the rows of `indexing.json`.
+//! What is compared: the eleven workloads, and the rows of `indexing.json` and `batches.json`.
 
 use std::fs;
 
@@ -58,7 +58,10 @@ impl Program {
     }
 }
 
-/// A row of `indexing.json`; the other fields are for those who run it.
+/// The tables of rows: each has a file of its name, and a command of ours.
+const TABLES: [&str; 2] = ["indexing", "batches"];
+
+/// A row of a table; the other fields are for those who run it.
 #[derive(Deserialize)]
 struct Row {
     name: String,
@@ -68,26 +71,30 @@ struct Row {
     threads: usize,
 }
 
-impl From<Row> for Program {
-    fn from(row: Row) -> Self {
+impl Row {
+    fn of(self, table: &'static str) -> Program {
         Program {
-            key: format!("{}:{}", row.name, row.dtype),
-            command: "indexing",
-            families: vec!["indexing".to_owned(), row.kind],
-            target: row.target,
-            threads: row.threads,
+            key: format!("{}:{}", self.name, self.dtype),
+            command: table,
+            families: vec![table.to_owned(), self.kind],
+            target: self.target,
+            threads: self.threads,
         }
     }
 }
 
 /// All of them.
 fn all() -> Result<Vec<Program>, Failure> {
-    let path = root().join(SCRIPTS).join("indexing.json");
-    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = fs::read_to_string(&path).map_err(|error| wrong(&error))?;
-    let rows: Vec<Row> = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
-    let workloads = WORKLOADS.into_iter().map(|(key, target)| Program::workload(key, target));
-    Ok(workloads.chain(rows.into_iter().map(Program::from)).collect())
+    let mut programs: Vec<Program> =
+        WORKLOADS.into_iter().map(|(key, target)| Program::workload(key, target)).collect();
+    for table in TABLES {
+        let path = root().join(SCRIPTS).join(table).with_extension("json");
+        let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+        let rows: Vec<Row> = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+        programs.extend(rows.into_iter().map(|row| row.of(table)));
+    }
+    Ok(programs)
 }
 
 /// The programs of a list like `W1,W6:f32,W7,gather`; `W7` names `W7a` and `W7b`, `W6` both precisions, a kind its rows,
@@ -120,7 +127,7 @@ mod tests {
         assert_eq!(keys("gather-2m"), ["gather-2m:f64"]);
         assert!(keys("gather").len() > 1 && keys("gather").iter().all(|key| key.starts_with("gather-")));
         assert_eq!(keys("workloads").len(), WORKLOADS.len());
-        assert_eq!(keys("workloads,indexing").len(), named(None).unwrap().len());
+        assert_eq!(keys("workloads,indexing,batches").len(), named(None).unwrap().len());
         assert!(named(Some("W0")).is_err());
     }
 
