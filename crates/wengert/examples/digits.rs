@@ -238,7 +238,7 @@ pub struct Epoch {
     pub held_out: f64,
 }
 
-/// Trains the network for so many passes over the images.
+/// Trains the network for this many passes over the images.
 pub fn train(
     mut network: Network,
     training: &Digits,

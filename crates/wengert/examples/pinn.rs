@@ -85,7 +85,7 @@ pub struct Points {
 }
 
 impl Points {
-    /// So many.
+    /// This many.
     pub fn new(count: usize) -> Self {
         let t: Vec<f64> = (0..count as u64).map(|i| unit(600, i)).collect();
         Points { t: t.into(), x: uniform(&[count], 601, 1.0) }
@@ -103,7 +103,7 @@ pub fn loss(field: &Field, Points { t, x }: &Points) -> Tensor {
     residual.square().mean() + start.square().mean()
 }
 
-/// Trains for so many steps; prints the loss, and compares the first with what is known. Gives the losses.
+/// Trains for this many steps; prints the loss, and compares the first with what is known. Gives the losses.
 pub fn report(out: &mut impl Write, steps: usize) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
     let points = Points::new(1024);
     let mut field = Field::untrained();

@@ -99,7 +99,7 @@ impl Compile {
         Compile::default()
     }
 
-    /// Runs on so many threads of its own, the caller's among them. Otherwise it shares those that
+    /// Runs on this many threads of its own, the caller's among them. Otherwise it shares those that
     /// [`set_threads`](crate::set_threads) has set when a signature is first planned. More than 1024 are an error of the
     /// call that would start them.
     pub fn threads(mut self, threads: usize) -> Self {

@@ -57,7 +57,7 @@ pub enum Schedule {
         /// In how many steps; at least 1.
         every: u64,
     },
-    /// `end + (start - end) (1 + cos(pi k / steps)) / 2`, and `end` after so many steps (I. Loshchilov, F. Hutter,
+    /// `end + (start - end) (1 + cos(pi k / steps)) / 2`, and `end` after this many steps (I. Loshchilov, F. Hutter,
     /// *SGDR: stochastic gradient descent with warm restarts*, 2017, without restarts).
     Cosine {
         /// The first rate.
@@ -67,7 +67,7 @@ pub enum Schedule {
         /// In how many steps.
         steps: u64,
     },
-    /// `(k + 1) / steps` of the first rate of another schedule, which begins after so many steps.
+    /// `(k + 1) / steps` of the first rate of another schedule, which begins after this many steps.
     Warmup {
         /// How many steps the rate grows.
         steps: u64,
@@ -92,7 +92,7 @@ impl Schedule {
         Schedule::Cosine { start, end, steps }
     }
 
-    /// This schedule after so many steps of growth: [`Schedule::Warmup`].
+    /// This schedule after this many steps of growth: [`Schedule::Warmup`].
     #[must_use]
     pub fn warmup(self, steps: u64) -> Self {
         Schedule::Warmup { steps, then: Box::new(self) }

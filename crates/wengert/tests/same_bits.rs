@@ -147,3 +147,17 @@ fn layers_that_are_computed_again_do_not_change_a_bit() {
         assert!(with(true) == with(false), "{n}");
     }
 }
+
+#[test]
+fn products_of_a_batch_have_the_bits_of_each() {
+    for (count, width) in [(16, 2), (16, 3), (16, 10), (3, 33), (40, 9)] {
+        let (x, y) = (numbers(&[50, 70], 1), numbers(&[count, 70, width], 2));
+        let all = Tensor::einsum("nd,kdh->knh", &[&x, &y]);
+        let turned = Tensor::einsum("nd,kdh->nhk", &[&x, &y]);
+        for k in 0..count as isize {
+            let own = x.matmul(&y.slice(k));
+            assert_eq!(bits(&all.slice(k)), bits(&own), "{count} by {width}");
+            assert_eq!(bits(&turned.slice((.., .., k))), bits(&own), "{count} by {width}");
+        }
+    }
+}

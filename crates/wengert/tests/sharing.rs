@@ -68,7 +68,7 @@ impl Random {
         (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    /// A function with so many leaves around it.
+    /// A function with this many leaves around it.
     fn node(&mut self, leaves: usize, depth: usize) -> Node {
         if depth == 0 {
             return Node::Leaf(self.below(leaves));

@@ -36,7 +36,7 @@ fn a_mapped_program_has_as_many_equations_for_any_batch() {
     assert!(of_batch(2) < 40);
 }
 
-/// 64 layers, with a checkpoint around every so many of them.
+/// 64 layers, with a checkpoint around every this many of them.
 fn deep(every: Option<usize>) -> Program {
     let layer = |x: Tensor| (x * 1.25).sin();
     let x = Tensor::zeros(&[100]);

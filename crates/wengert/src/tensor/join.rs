@@ -13,9 +13,9 @@ use crate::program::{Builder, Value};
 or_raise! {
     /// The pieces of these lengths along an axis; they have to add up to its length.
     fn split = try_split(lengths: &[usize], axis: isize) -> Vec<Tensor>;
-    /// The tensor repeated as a whole, so many times along each axis; as many counts as axes.
+    /// The tensor repeated as a whole, this many times along each axis; as many counts as axes.
     fn tile = try_tile(counts: &[usize]);
-    /// Every element repeated so many times along an axis.
+    /// Every element repeated this many times along an axis.
     fn repeat = try_repeat(count: usize, axis: isize);
     /// The elements moved forward along an axis; those that leave at the end enter at the start.
     fn roll = try_roll(by: isize, axis: isize);
@@ -314,7 +314,7 @@ fn triangle(name: &str, x: &Tensor, offset: isize, compare: Compare) -> Result<T
     })
 }
 
-/// The diagonal of the last two axes: every so many of the elements in a row.
+/// The diagonal of the last two axes: every n-th of the elements in a row.
 pub(super) fn diagonal(b: &mut Builder, x: Value, offset: isize) -> Result<Value, Misfit> {
     let shape = b.shape(x).to_vec();
     let (row, column) = matrix_axes(&shape)?;

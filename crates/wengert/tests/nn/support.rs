@@ -94,7 +94,7 @@ pub(crate) fn check_derivatives(x: &[Tensor], f: impl Fn(&[Tensor]) -> Tensor) {
     }
 }
 
-/// That single precision gives the values and gradients of double precision, to so many units of its own.
+/// That single precision gives the values and gradients of double precision, to this many units of its own.
 #[track_caller]
 pub(crate) fn check_single(x: &[Tensor], ulps: f64, f: impl Fn(&[Tensor]) -> Tensor) {
     let single: Vec<Tensor> = x.iter().map(Tensor::to_f32).collect();

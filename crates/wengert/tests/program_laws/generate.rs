@@ -77,7 +77,7 @@ pub(crate) struct Generated {
     pub(crate) args: Vec<Array>,
 }
 
-/// The Program of a seed with so many random steps.
+/// The Program of a seed with this many random steps.
 pub(crate) fn generate(seed: u64, steps: usize) -> Generated {
     let mut random = Random::new(seed);
     let scale = Scale { largest: LARGEST, lengths: vec![0, 1, 2, 3], fusing: false };
@@ -292,15 +292,27 @@ impl Generator {
         let op = match Unary::ALL[self.random.below(Unary::ALL.len())] {
             Unary::Powi(_) => Unary::Powi(self.random.below(5) as i32),
             Unary::Polygamma(_) => Unary::Polygamma(self.random.below(2) as u32),
+            Unary::Erfcx(_) => Unary::Erfcx(self.random.below(2) as u32),
+            Unary::LogNormalCdf(_) => Unary::LogNormalCdf(self.random.below(2) as u32),
             Unary::Sinc(_) => Unary::Sinc(self.random.below(2) as u32),
             op => op,
         };
         let x = match op {
-            Unary::Sqrt | Unary::Rsqrt | Unary::Cbrt | Unary::Recip | Unary::Ln | Unary::Log2 | Unary::Log10 => {
-                self.within(&x, 2.0, 1.0)?
-            }
+            Unary::Sqrt
+            | Unary::Rsqrt
+            | Unary::Cbrt
+            | Unary::CbrtSlope
+            | Unary::Recip
+            | Unary::Ln
+            | Unary::Log2
+            | Unary::Log10 => self.within(&x, 2.0, 1.0)?,
             Unary::Acosh | Unary::Lgamma | Unary::Digamma | Unary::Polygamma(_) => self.within(&x, 2.5, 1.0)?,
             Unary::Log1p | Unary::Asin | Unary::Acos | Unary::Atanh | Unary::Erfinv => self.within(&x, 0.0, 0.75)?,
+            Unary::NormalQuantile | Unary::NormalQuantileSlope => self.within(&x, 0.5, 0.4)?,
+            Unary::NormalQuantileOfLog | Unary::NormalQuantileOfLogSlope => self.within(&x, -1.5, 1.0)?,
+            Unary::NormalPdf | Unary::NormalCdf | Unary::Erfcx(_) | Unary::LogNormalCdf(_) => {
+                self.within(&x, 0.0, 2.0)?
+            }
             Unary::Tan | Unary::Powi(_) | Unary::Sinc(_) => self.within(&x, 0.0, 1.0)?,
             _ => x,
         };
@@ -319,10 +331,17 @@ impl Generator {
         let (x, y) = self.pair_of(x.array.dtype())?;
         let op = Binary::ALL[self.random.below(Binary::ALL.len())];
         let (x, y) = match op {
-            Binary::Div | Binary::Atan2 | Binary::Hypot | Binary::Xlogy | Binary::Rem => {
-                (x, self.within(&y, 2.0, 1.0)?)
+            Binary::Div
+            | Binary::Atan2
+            | Binary::Hypot
+            | Binary::HypotCos
+            | Binary::Xlogy
+            | Binary::Xlog1py
+            | Binary::Rem => (x, self.within(&y, 2.0, 1.0)?),
+            Binary::Pow | Binary::PowSlope | Binary::PowLog => (self.within(&x, 2.0, 1.0)?, y),
+            Binary::Betaln | Binary::DigammaDrop | Binary::TrigammaDrop | Binary::TetragammaDrop => {
+                (self.within(&x, 2.0, 1.0)?, self.within(&y, 2.0, 1.0)?)
             }
-            Binary::Pow => (self.within(&x, 2.0, 1.0)?, y),
             _ => (x, y),
         };
         self.emit(op, &[&x, &y])

@@ -157,7 +157,7 @@ impl Generator {
         self.emit(Einsum::from_labels(&lhs, &rhs, &out).ok()?, &[&x, &y])
     }
 
-    /// A shape of this rank with so many elements.
+    /// A shape of this rank with this many elements.
     fn factors(&mut self, mut size: usize, rank: usize) -> Vec<usize> {
         let mut shape = vec![1; rank];
         if size == 0 {
