@@ -109,9 +109,10 @@ impl Numbers {
         self.first == other.first
     }
 
-    /// The wanted numbers that may be inputs: none that is zero, and equal ones together.
+    /// The wanted numbers that may be inputs: none that is zero, of either sign, because rules look for those, and equal
+    /// ones together.
     pub(super) fn operands(&self, wanted: &[bool]) -> Vec<bool> {
-        let mut fits: Vec<bool> = self.all.iter().map(|number| !is_zero(*number)).collect();
+        let mut fits: Vec<bool> = self.all.iter().map(|number| !number.is_zero()).collect();
         self.first.iter().zip(wanted).for_each(|(&first, &wanted)| fits[first] &= wanted);
         self.first.iter().map(|&first| fits[first]).collect()
     }
@@ -124,13 +125,8 @@ impl Numbers {
 
     /// Whether the marked ones are still numbers that may be inputs.
     pub(super) fn may_be(&self, marked: &[bool]) -> bool {
-        self.all.iter().zip(marked).all(|(number, marked)| !marked || !is_zero(*number))
+        self.all.iter().zip(marked).all(|(number, marked)| !marked || !number.is_zero())
     }
-}
-
-/// Rules look for zeros of both signs.
-fn is_zero(number: Literal) -> bool {
-    [0.0, -0.0].iter().any(|&zero| number == Literal::of(zero, number.dtype()))
 }
 
 fn collect(program: &Program, numbers: &mut Vec<Literal>) {

@@ -4,7 +4,7 @@
 //! element, or one whose elements are all the same number. An array is never made larger than the text of its
 //! equation.
 
-use super::{Config, definition, rebuild, repeated};
+use super::{Config, definition, rebuild};
 use crate::array::{Array, Data, Type};
 use crate::primitives::{Literal, Op, Primitive};
 use crate::program::{Builder, Program, Value};
@@ -26,7 +26,7 @@ fn folded(b: &Builder, op: &Op, args: &[Value]) -> Option<(Literal, Type)> {
     if matches!(op, Op::Literal(_)) || args.is_empty() || !op.programs().is_empty() || repeats(b, op, args) {
         return None;
     }
-    let known: Vec<Literal> = args.iter().map(|&arg| repeated(b, arg)).collect::<Option<_>>()?;
+    let known: Vec<Literal> = args.iter().map(|&arg| b.repeated(arg)).collect::<Option<_>>()?;
     let types: Vec<&Type> = args.iter().map(|&arg| b.ty(arg)).collect();
     let [ty] = <[Type; 1]>::try_from(op.infer(&types).ok()?).ok()?;
     if moves(op) {

@@ -274,23 +274,5 @@ fn definition(b: &Builder, value: Value) -> Option<(&Op, &[Value])> {
     Some((&eqn.op, &eqn.args[..]))
 }
 
-/// The number that every element of a value is, if it is known from its definition.
-fn repeated(b: &Builder, mut value: Value) -> Option<Literal> {
-    for _ in 0..MOST_MOVES {
-        match definition(b, value)? {
-            (Op::Literal(literal), _) => return Some(*literal),
-            (Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_), args) => {
-                value = args[0]
-            }
-            _ => return None,
-        }
-    }
-    None
-}
-
-/// How many operations that only move elements are looked through: asked of each of a long chain, all of them would cost
-/// the square of their number.
-const MOST_MOVES: usize = 64;
-
 #[cfg(all(test, feature = "text"))]
 mod tests;

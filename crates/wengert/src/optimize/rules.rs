@@ -3,7 +3,7 @@
 //! To add one: an entry in [`RULES`]. Its function sees an operation and its operands, which are already rewritten,
 //! and says what the result is instead.
 
-use super::{Class, Config, definition, rebuild, repeated};
+use super::{Class, Config, definition, rebuild};
 use crate::ops::{Binary, Unary};
 use crate::primitives::{
     Broadcast, Call, Convert, Literal, Logic, Op, Permute, Reduce, Reducer, Reshape, Reverse, Select, Slice,
@@ -71,7 +71,7 @@ fn becomes(op: impl Into<Op>, args: &[Value]) -> Option<Became> {
 
 /// Whether the value is this number everywhere: for real numbers to the bit, so that -0 is not 0.
 fn is(b: &Builder, value: Value, number: f64) -> bool {
-    repeated(b, value).is_some_and(|literal| match literal {
+    b.repeated(value).is_some_and(|literal| match literal {
         Literal::Bool(_) => false,
         Literal::I64(x) => x as f64 == number && number.to_bits() != (-0.0f64).to_bits(),
         Literal::F32(x) => f64::from(x).to_bits() == number.to_bits(),
@@ -85,7 +85,7 @@ fn adds_nothing(b: &Builder, value: Value) -> bool {
 }
 
 fn truth(b: &Builder, value: Value) -> Option<bool> {
-    match repeated(b, value)? {
+    match b.repeated(value)? {
         Literal::Bool(x) => Some(x),
         Literal::I64(_) | Literal::F32(_) | Literal::F64(_) => None,
     }
@@ -127,7 +127,7 @@ fn either(x: Value, y: Value, is: impl Fn(Value) -> bool) -> Option<(Value, Valu
 fn with_constant(b: &Builder, op: Binary, value: Value) -> Option<(Value, Value)> {
     match definition(b, value)? {
         (Op::Binary(own), args) if *own == op => {
-            either(args[0], args[1], |arg| repeated(b, arg).is_some()).map(|(c, x)| (x, c))
+            either(args[0], args[1], |arg| b.repeated(arg).is_some()).map(|(c, x)| (x, c))
         }
         _ => None,
     }
@@ -135,9 +135,9 @@ fn with_constant(b: &Builder, op: Binary, value: Value) -> Option<(Value, Value)
 
 /// `(x op c) op d = x op (c op d)`
 fn joined(b: &mut Builder, op: Binary, args: &[Value]) -> Option<Became> {
-    let (d, inner) = either(args[0], args[1], |arg| repeated(b, arg).is_some())?;
+    let (d, inner) = either(args[0], args[1], |arg| b.repeated(arg).is_some())?;
     let (x, c) = with_constant(b, op, inner)?;
-    if repeated(b, x).is_some() {
+    if b.repeated(x).is_some() {
         return None;
     }
     let constant = b.op(op, &[c, d]);
@@ -169,7 +169,7 @@ pub const RULES: &[Rewrite] = rules! {
     };
     Exact "x / 2^k = x * 2^-k", "v20: f64[144] = div v0 v14", |b, op, args| {
         let (x, y) = binary(op, Binary::Div, args)?;
-        let inverse = power_of_two_inverse(repeated(b, *y)?)?;
+        let inverse = power_of_two_inverse(b.repeated(*y)?)?;
         let ty = b.ty(*y).clone();
         let inverse = b.full(inverse, &ty);
         becomes(Binary::Mul, &[*x, inverse])
@@ -449,7 +449,7 @@ pub const RULES: &[Rewrite] = rules! {
     };
     Reassociating "x / c = x * (1 / c)", "v20: f64[144] = div v0 v15", |b, op, args| {
         let (x, c) = binary(op, Binary::Div, args)?;
-        repeated(b, *c).filter(|c| c.dtype().is_float())?;
+        b.repeated(*c).filter(|c| c.dtype().is_float())?;
         let inverse = b.op(Unary::Recip, &[*c]);
         becomes(Binary::Mul, &[*x, inverse])
     };
@@ -470,7 +470,7 @@ fn power_of_two_inverse(c: Literal) -> Option<f64> {
 
 /// Whether every element is one positive number that is neither 0 nor infinite.
 fn is_positive(b: &Builder, value: Value) -> bool {
-    match repeated(b, value) {
+    match b.repeated(value) {
         Some(Literal::F64(c)) => c > 0.0 && c.is_finite(),
         Some(Literal::F32(c)) => c > 0.0 && c.is_finite(),
         Some(Literal::Bool(_) | Literal::I64(_)) | None => false,
@@ -485,7 +485,7 @@ fn before_broadcast(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Became> 
         return None;
     }
     // The first operand that is not one number says how they repeat.
-    let leader = args.iter().find(|&&arg| repeated(b, arg).is_none())?;
+    let leader = args.iter().find(|&&arg| b.repeated(arg).is_none())?;
     let (Op::Broadcast(broadcast), source) = definition(b, *leader)? else { return None };
     let shape = b.shape(source[0]).to_vec();
     // Without elements nothing would be computed, and nothing could fail.
@@ -495,7 +495,7 @@ fn before_broadcast(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Became> 
     let broadcast = broadcast.clone();
     let mut operands = Vec::with_capacity(args.len());
     for &arg in args {
-        operands.push(match (repeated(b, arg), definition(b, arg)) {
+        operands.push(match (b.repeated(arg), definition(b, arg)) {
             (Some(literal), _) => Err(literal),
             (None, Some((Op::Broadcast(own), source))) if *own == broadcast => Ok(source[0]),
             _ => return None,

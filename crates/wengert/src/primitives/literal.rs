@@ -42,6 +42,11 @@ impl Literal {
         }
     }
 
+    /// Whether the number is zero, of either sign.
+    pub(crate) fn is_zero(self) -> bool {
+        [0.0, -0.0].iter().any(|&zero| self == Literal::of(zero, self.dtype()))
+    }
+
     /// The bits: equal for the same number, which NaN is to itself and 0 is not to -0.
     fn bits(self) -> (DType, u64) {
         let bits = match self {

@@ -137,6 +137,26 @@ impl Builder {
         self.eqns.get(self.origins[value.index()] as usize)
     }
 
+    /// The number that every element of a value is, if it is known from its definition.
+    pub(crate) fn repeated(&self, mut value: Value) -> Option<Literal> {
+        for _ in 0..MOST_MOVES {
+            let eqn = self.definition(value)?;
+            match eqn.op {
+                Op::Literal(literal) => return Some(literal),
+                Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_) => {
+                    value = eqn.args[0]
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Whether all elements are known to be 0, and not -0.
+    pub(crate) fn is_zero(&self, value: Value) -> bool {
+        self.repeated(value).is_some_and(|number| number == Literal::of(0.0, number.dtype()))
+    }
+
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Value> {
         self.inputs.iter().map(|&(value, _)| value)
     }
@@ -201,6 +221,10 @@ impl Builder {
         program
     }
 }
+
+/// How many operations that only move elements are looked through: asked of each of a long chain, all of them would cost
+/// the square of their number.
+const MOST_MOVES: usize = 64;
 
 /// The origin of an input.
 const INPUT: u32 = u32::MAX;

@@ -147,15 +147,6 @@ fn contracted(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seeded]
     Some(contract(b, (own[place], own[1 - place], einsum.out()), scale, *other, program, eqn, place))
 }
 
-/// Whether all numbers of a value are known to be zero.
-fn is_zero(b: &Builder, value: Value) -> bool {
-    b.definition(value).is_some_and(|eqn| match (&eqn.op, &eqn.args[..]) {
-        (Op::Literal(literal), _) => [Literal::F32(0.0), Literal::F64(0.0)].contains(literal),
-        (Op::Broadcast(_) | Op::Reshape(_), &[x]) => is_zero(b, x),
-        _ => false,
-    })
-}
-
 /// The results along each seed, if what the operands depend on is known seed by seed. A single number of bands depends on
 /// one seed for each of them: there this begins.
 fn push_apart(

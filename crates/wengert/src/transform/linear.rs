@@ -84,9 +84,7 @@ fn either(yes: Dependence, no: Dependence) -> Result<Dependence, String> {
 fn stays_zero(op: &Op, operands: &[Dependence]) -> bool {
     let is_zero = |k: &usize| operands[*k] == Dependence::Zero;
     match op {
-        Op::Literal(literal) => {
-            [Literal::F64(0.0), Literal::F64(-0.0), Literal::F32(0.0), Literal::F32(-0.0)].contains(literal)
-        }
+        Op::Literal(literal) => literal.dtype().is_float() && literal.is_zero(),
         Op::Unary(Unary::Neg)
         | Op::Binary(Binary::Add | Binary::Sub)
         | Op::Select(_)

@@ -7,7 +7,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::ops::Binary;
-use crate::primitives::{Concat, Cotangent, DynamicSlice, Literal, Logic, Op, Operand, Pad, Primitive, Update, Write};
+use crate::primitives::{Concat, Cotangent, DynamicSlice, Logic, Op, Operand, Pad, Primitive, Update, Write};
 use crate::program::{Args, Builder, Eqn, Program, Value};
 use crate::transform::masked;
 
@@ -136,7 +136,7 @@ fn increased(b: &mut Builder, sum: Value, part: Value) -> Option<Value> {
     let whole = b.ty(part).size();
     let is_small = |b: &Builder, block: Value| PART * b.ty(block).size() <= whole;
     match (&eqn.op, &eqn.args[..]) {
-        (Op::Pad(pad), &[block, zero]) if is_zero(b, zero) && is_small(b, block) => {
+        (Op::Pad(pad), &[block, zero]) if b.is_zero(zero) && is_small(b, block) => {
             let start: Option<Vec<usize>> = pad.low.iter().map(|&low| usize::try_from(low).ok()).collect();
             let grows = pad.high.iter().all(|&count| count >= 0);
             let stride = pad.interior.iter().map(|interior| interior + 1).collect();
@@ -147,7 +147,7 @@ fn increased(b: &mut Builder, sum: Value, part: Value) -> Option<Value> {
                     if other.write == Write::Set
                         && (&other.start, &other.stride) == (&update.start, &update.stride)
                         && b.shape(args[1]) == b.shape(block)
-                        && is_zero(b, args[1]) =>
+                        && b.is_zero(args[1]) =>
                 {
                     b.op(other, &[args[0], block])
                 }
@@ -155,25 +155,16 @@ fn increased(b: &mut Builder, sum: Value, part: Value) -> Option<Value> {
             })
         }
         (Op::Scatter(scatter), &[zeros, indices, block])
-            if scatter.write == Write::Add && is_zero(b, zeros) && is_small(b, block) =>
+            if scatter.write == Write::Add && b.is_zero(zeros) && is_small(b, block) =>
         {
             Some(b.op(scatter.clone(), &[sum, indices, block]))
         }
-        (Op::DynamicUpdate(update), &[zeros, block, start]) if is_zero(b, zeros) && is_small(b, block) => {
+        (Op::DynamicUpdate(update), &[zeros, block, start]) if b.is_zero(zeros) && is_small(b, block) => {
             let before = b.op(DynamicSlice::new(b.shape(block)), &[sum, start]);
             let after = b.add(before, block);
             Some(b.op(*update, &[sum, after, start]))
         }
         _ => None,
-    }
-}
-
-/// Whether all elements are known to be zero.
-fn is_zero(b: &Builder, value: Value) -> bool {
-    match b.definition(value) {
-        Some(Eqn { op: Op::Literal(literal), .. }) => *literal == Literal::of(0.0, literal.dtype()),
-        Some(Eqn { op: Op::Broadcast(_), args, .. }) => is_zero(b, args[0]),
-        _ => false,
     }
 }
 
@@ -189,10 +180,9 @@ impl Padded {
     fn of(b: &Builder, value: Value) -> Option<Padded> {
         let eqn = b.definition(value)?;
         let (Op::Pad(pad), &[inner, zero]) = (&eqn.op, &eqn.args[..]) else { return None };
-        let &Op::Literal(literal) = &b.definition(zero)?.op else { return None };
         let grows = pad.low.iter().chain(&pad.high).all(|&count| count >= 0) && pad.interior.iter().all(|&k| k == 0);
         let (low, high) = (pad.low.clone(), pad.high.clone());
-        (grows && literal == Literal::of(0.0, literal.dtype())).then_some(Padded { inner, zero, low, high })
+        (grows && b.is_zero(zero)).then_some(Padded { inner, zero, low, high })
     }
 
     fn length(&self, b: &Builder, axis: usize) -> i64 {

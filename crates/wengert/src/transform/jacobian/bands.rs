@@ -5,7 +5,7 @@
 //! end: what is computed is proportional to the bands, as if one seed were followed for every band of the matrix (Curtis,
 //! Powell and Reid, On the estimation of sparse Jacobian matrices, 1974), without a search for them.
 
-use super::{Seeded, is_zero};
+use super::Seeded;
 use crate::array::Type;
 use crate::ops::{Binary, Unary};
 use crate::primitives::{Concat, Op, Pad, Slice, Update, Write};
@@ -92,7 +92,7 @@ pub(super) fn push(
             bands.iter().map(|band| Band { offset: band.offset + first, scale: cut(b, band.scale) }).collect()
         }
         (Op::Pad(pad), [Bands(bands), Seeded::Zero]) => padded(b, program, eqn, pad, bands)?,
-        (Op::Pad(pad), [Bands(bands), Known(fill)]) if is_zero(b, *fill) => padded(b, program, eqn, pad, bands)?,
+        (Op::Pad(pad), [Bands(bands), Known(fill)]) if b.is_zero(*fill) => padded(b, program, eqn, pad, bands)?,
         (Op::Concat(concat), parts) => joined(b, program, eqn, *concat, parts, seeds)?,
         _ => return None,
     };
@@ -124,7 +124,7 @@ fn side(b: &Builder, operand: &Seeded, ty: &Type) -> Option<Vec<Band>> {
             Some(parts.iter().map(|&(seed, scale)| Band { offset: seed.cast_signed(), scale }).collect())
         }
         Seeded::Zero => Some(Vec::new()),
-        Seeded::Known(value) if is_zero(b, *value) => Some(Vec::new()),
+        Seeded::Known(value) if b.is_zero(*value) => Some(Vec::new()),
         Seeded::Known(_) | Seeded::Apart(_) | Seeded::Dense(_) => None,
     }
 }
