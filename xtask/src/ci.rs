@@ -39,6 +39,10 @@ const STEPS: &[(&str, Step)] = &[
 /// The whole workspace with everything in it.
 const ALL: [&str; 2] = ["--workspace", "--all-features"];
 
+/// Everything that has tests. `--all-targets` takes the macro's package too, which says that it has none: what its tests
+/// need would be compiled a second time, for the compiler's side, and that is the library.
+const TESTED: [&str; 2] = ["--tests", "--examples"];
+
 /// Runs every step, or those named. The last line counts tests; a step that fails otherwise counts
 /// as one failure.
 pub(crate) fn ci(names: &[&str]) -> ExitCode {
@@ -104,7 +108,7 @@ fn typos(_: &mut Tally) -> Result<(), Failure> {
 }
 
 fn clippy(_: &mut Tally) -> Result<(), Failure> {
-    run(cargo(&["clippy", "--all-targets"]).args(ALL).args(["--", "-D", "warnings"]))
+    run(cargo(&["clippy", "--lib", "--bins"]).args(TESTED).args(ALL).args(["--", "-D", "warnings"]))
 }
 
 /// The library with no feature and with each of its features alone.
@@ -128,7 +132,7 @@ fn tests(tally: &mut Tally) -> Result<(), Failure> {
         println!("cargo-nextest is not installed; `cargo test` runs the tests");
         cargo(&["test", "--no-fail-fast"])
     };
-    run_reading(command.arg("--all-targets").args(ALL), |line| tally.read(line))
+    run_reading(command.args(TESTED).args(ALL), |line| tally.read(line))
 }
 
 /// The tests whose outcome could depend on the processor, as on others; they are built by the step before.
@@ -141,8 +145,8 @@ fn machines(tally: &mut Tally) -> Result<(), Failure> {
     let commands = if is_installed(cargo(&["nextest"])) {
         let files = FILES.map(|name| format!("binary({name})")).join(" | ");
         let own = "(package(wengert-kernels) & test(product)) | (package(bench) & test(counts))";
-        let mut all = cargo(&["nextest", "run", "--all-targets"]);
-        all.args(ALL).args(["--filterset", &format!("{own} | {files}")]);
+        let mut all = cargo(&["nextest", "run"]);
+        all.args(TESTED).args(ALL).args(["--filterset", &format!("{own} | {files}")]);
         vec![all]
     } else {
         let mut files = cargo(&["test"]);

@@ -186,3 +186,8 @@ pub mod prelude {
 #[cfg(all(doctest, feature = "derive", feature = "arrays"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The examples of `#[derive(Tree)]`: they differentiate, and tests of a macro's package have the library compiled again.
+#[cfg(all(doctest, feature = "derive", feature = "arrays"))]
+#[doc = include_str!("../../derive/src/tree.md")]
+struct Derive;

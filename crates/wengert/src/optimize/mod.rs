@@ -24,7 +24,7 @@ use cse::cse;
 pub(crate) use dce::dce;
 
 use crate::array::Type;
-use crate::primitives::{Call, Cond, Custom, Literal, Op, Primitive, Recompute, Rule};
+use crate::primitives::{Call, Cond, Custom, Op, Primitive, Recompute, Rule};
 use crate::program::{Builder, Program, Value};
 use crate::transform::same_inputs;
 

@@ -1,7 +1,7 @@
 //! Whether a Program is linear in some of its inputs: read off its equations.
 
 use crate::ops::{Binary, Unary};
-use crate::primitives::{Literal, Op, Primitive};
+use crate::primitives::{Op, Primitive};
 use crate::program::{Eqn, Program, Value};
 
 /// How a value depends on the inputs that are asked about.
