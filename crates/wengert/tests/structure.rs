@@ -92,3 +92,28 @@ fn a_jacobian_multiplies_by_no_identity() {
 fn value_index(name: &str) -> usize {
     name[1..].parse().expect("v and a number")
 }
+
+/// How often arrays are added and padded in the gradient of a function of 24 by 7 numbers.
+fn sums(f: impl Fn(&Tensor) -> Tensor) -> [usize; 3] {
+    let (program, _) = to_program(Tensor::zeros(&[24, 7]), |x| grad(&x, |x| f(&x)));
+    let all = counts(&program.optimize());
+    ["add", "pad", "update_add"].map(|name| all.get(name).copied().unwrap_or(0))
+}
+
+#[test]
+fn neighbouring_slices_have_their_cotangents_joined() {
+    // In either order, and beside contributions of other uses before and after them.
+    let blocks = |x: &Tensor, order: &[isize]| {
+        let part = |&k: &isize| x.slice((6 * k..6 * k + 6, ..)).powi(3) * (k + 2) as f64;
+        order.iter().map(part).reduce(|a, b| a + b).expect("four parts").sum()
+    };
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2, 3, 0], [2, 1, 0, 3]] {
+        let [_, padded, updated] = sums(|x| blocks(x, &order));
+        assert!(padded + updated <= 2, "{order:?}: {padded} paddings, {updated} updates");
+    }
+    assert_eq!(sums(|x| blocks(x, &[0, 1, 2, 3])), [0, 0, 0]);
+    assert_eq!(sums(|x| blocks(x, &[3, 2, 1, 0])), [0, 0, 0]);
+    // Turned by one place, forwards and backwards, along both axes: a sum for each but the first.
+    let turned = |x: &Tensor| [(1, 0), (-1, 0), (2, 1), (-1, 1)].map(|(by, axis)| x.roll(by, axis).powi(3).sum());
+    assert_eq!(sums(|x| turned(x).into_iter().reduce(|a, b| a + b).expect("four")), [3, 0, 0]);
+}

@@ -8,6 +8,7 @@ pub(crate) mod jvp;
 pub(crate) mod linear;
 pub(crate) mod linearize;
 pub(crate) mod masked;
+mod sum;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
 

@@ -7,9 +7,10 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::ops::Binary;
-use crate::primitives::{Concat, Cotangent, DynamicSlice, Logic, Op, Operand, Pad, Primitive, Update, Write};
+use crate::primitives::{Cotangent, Logic, Op, Operand, Primitive};
 use crate::program::{Args, Builder, Eqn, Program, Value};
 use crate::transform::masked;
+use crate::transform::sum::Sum;
 
 /// Appends the transpose of a Program that is linear in the inputs without a value. Gives the
 /// cotangents of these inputs, `None` where structurally zero, and `None` for the others.
@@ -45,14 +46,14 @@ pub(crate) fn transpose_masked(
             None => known.extend(known_results(b, program, eqn, &known)),
         }
     }
-    let mut pending: Vec<Option<Cotangent>> = vec![None; program.types.len()];
+    let mut pending: Vec<Sum> = std::iter::repeat_with(Sum::default).take(program.types.len()).collect();
     for (&output, &ct) in program.outputs.iter().zip(cotangents) {
         if let (None, Some(ct)) = (known[output.index()], ct) {
-            accumulate(b, &mut pending[output.index()], ct);
+            pending[output.index()].add(b, ct);
         }
     }
     for eqn in program.eqns.iter().rev() {
-        let cts: Vec<Option<Cotangent>> = eqn.outs().map(|out| pending[out.index()].take()).collect();
+        let cts: Vec<Option<Cotangent>> = eqn.outs().map(|out| pending[out.index()].take(b)).collect();
         if cts.iter().all(Option::is_none) {
             continue;
         }
@@ -65,13 +66,12 @@ pub(crate) fn transpose_masked(
         let pulled = pull(b, eqn, &cts, &operands)?;
         for (arg, ct) in eqn.args.iter().zip(pulled) {
             if let (Some(ct), None) = (ct, known[arg.index()]) {
-                accumulate(b, &mut pending[arg.index()], ct);
+                pending[arg.index()].add(b, ct);
             }
         }
     }
     b.line = line;
-    pending.truncate(args.len());
-    Ok(pending)
+    Ok(pending[..args.len()].iter_mut().map(|sum| sum.take(b)).collect())
 }
 
 /// What is known of an equation that depends on linear inputs. A region may give masks and indices
@@ -85,109 +85,6 @@ fn known_results(b: &mut Builder, program: &Program, eqn: &Eqn, known: &[Option<
     let operands: Vec<Value> = operands.collect();
     let outs = b.ops(eqn.op.clone(), &operands);
     outs.into_iter().zip(real).map(|(out, real)| (!real).then_some(out)).collect()
-}
-
-/// Adds a contribution; a place that counts in one of them counts in the sum.
-fn accumulate(b: &mut Builder, place: &mut Option<Cotangent>, ct: Cotangent) {
-    *place = Some(match *place {
-        None => ct,
-        Some(sum) => Cotangent {
-            value: joined(b, sum.value, ct.value)
-                .or_else(|| increased(b, sum.value, ct.value))
-                .or_else(|| increased(b, ct.value, sum.value))
-                .unwrap_or_else(|| b.add(sum.value, ct.value)),
-            mask: sum.mask.zip(ct.mask).map(|(x, y)| if x == y { x } else { b.op(Logic::Or, &[x, y]) }),
-        },
-    });
-}
-
-/// The sum of two contributions of neighbouring slices, each zero where the other is not: their concatenation. `None` if
-/// they are not such.
-fn joined(b: &mut Builder, x: Value, y: Value) -> Option<Value> {
-    let (x, y) = (Padded::of(b, x)?, Padded::of(b, y)?);
-    let mut axes = (0..x.low.len()).filter(|&axis| (x.low[axis], x.high[axis]) != (y.low[axis], y.high[axis]));
-    let (axis, None) = (axes.next()?, axes.next()) else { return None };
-    let (before, after) = if x.low[axis] < y.low[axis] { (x, y) } else { (y, x) };
-    if before.low[axis] + before.length(b, axis) != after.low[axis] {
-        return None;
-    }
-    // What was joined before is one list.
-    let mut parts = Vec::new();
-    for part in [before.inner, after.inner] {
-        match b.definition(part) {
-            Some(Eqn { op: Op::Concat(concat), args, .. }) if concat.axis == axis => parts.extend(args),
-            _ => parts.push(part),
-        }
-    }
-    let whole = b.op(Concat { axis }, &parts);
-    let (low, mut high) = (before.low, before.high);
-    high[axis] = after.high[axis];
-    let all = low.iter().chain(&high).all(|&count| count == 0);
-    Some(if all { whole } else { b.op(Pad::new(&low, &high), &[whole, after.zero]) })
-}
-
-/// How many times larger than its part a cotangent is, at least, where only the part is added to.
-const PART: usize = 4;
-
-/// The sum of a contribution and one that is zero but for a small part: the part is added to, so that a function that
-/// reads an array row by row does not pay for all of it each time. `None` if it is not such.
-fn increased(b: &mut Builder, sum: Value, part: Value) -> Option<Value> {
-    let eqn = b.definition(part)?.clone();
-    let whole = b.ty(part).size();
-    let is_small = |b: &Builder, block: Value| PART * b.ty(block).size() <= whole;
-    match (&eqn.op, &eqn.args[..]) {
-        (Op::Pad(pad), &[block, zero]) if b.is_zero(zero) && is_small(b, block) => {
-            let start: Option<Vec<usize>> = pad.low.iter().map(|&low| usize::try_from(low).ok()).collect();
-            let grows = pad.high.iter().all(|&count| count >= 0);
-            let stride = pad.interior.iter().map(|interior| interior + 1).collect();
-            let update = Update { start: start.filter(|_| grows)?, stride, write: Write::Add };
-            Some(match b.definition(sum).cloned() {
-                // What was taken out is put in.
-                Some(Eqn { op: Op::Update(other), args, .. })
-                    if other.write == Write::Set
-                        && (&other.start, &other.stride) == (&update.start, &update.stride)
-                        && b.shape(args[1]) == b.shape(block)
-                        && b.is_zero(args[1]) =>
-                {
-                    b.op(other, &[args[0], block])
-                }
-                _ => b.op(update, &[sum, block]),
-            })
-        }
-        (Op::Scatter(scatter), &[zeros, indices, block])
-            if scatter.write == Write::Add && b.is_zero(zeros) && is_small(b, block) =>
-        {
-            Some(b.op(scatter.clone(), &[sum, indices, block]))
-        }
-        (Op::DynamicUpdate(update), &[zeros, block, start]) if b.is_zero(zeros) && is_small(b, block) => {
-            let before = b.op(DynamicSlice::new(b.shape(block)), &[sum, start]);
-            let after = b.add(before, block);
-            Some(b.op(*update, &[sum, after, start]))
-        }
-        _ => None,
-    }
-}
-
-/// A value that is zero outside of a block.
-struct Padded {
-    inner: Value,
-    zero: Value,
-    low: Vec<i64>,
-    high: Vec<i64>,
-}
-
-impl Padded {
-    fn of(b: &Builder, value: Value) -> Option<Padded> {
-        let eqn = b.definition(value)?;
-        let (Op::Pad(pad), &[inner, zero]) = (&eqn.op, &eqn.args[..]) else { return None };
-        let grows = pad.low.iter().chain(&pad.high).all(|&count| count >= 0) && pad.interior.iter().all(|&k| k == 0);
-        let (low, high) = (pad.low.clone(), pad.high.clone());
-        (grows && b.is_zero(zero)).then_some(Padded { inner, zero, low, high })
-    }
-
-    fn length(&self, b: &Builder, axis: usize) -> i64 {
-        b.shape(self.inner)[axis] as i64
-    }
 }
 
 /// The cotangents of the operands of one equation.

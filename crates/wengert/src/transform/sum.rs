@@ -1,0 +1,187 @@
+//! Sums of cotangents: what the uses of a value contribute, in the order in which they come.
+//!
+//! A use of a part of an array contributes zeros around a block. Blocks that come one after the other and lie beside each
+//! other are joined, so that an array that is read slice by slice, or turned around a torus, has its cotangent without a sum;
+//! what is small beside its array is added to the part alone.
+
+use std::collections::VecDeque;
+
+use crate::primitives::{Concat, Cotangent, DynamicSlice, Logic, Op, Pad, Update, Write};
+use crate::program::{Builder, Eqn, Value};
+
+/// The cotangent of a value, as far as its uses have contributed.
+#[derive(Debug, Default)]
+pub(super) struct Sum {
+    /// What was contributed before the blocks.
+    before: Option<Value>,
+    /// The last contributions, if they are blocks beside each other.
+    blocks: Option<Beside>,
+    /// Where it counts: where one of the contributions does; everywhere if there is none.
+    mask: Option<Value>,
+}
+
+impl Sum {
+    /// Adds a contribution; a place that counts in one of them counts in the sum.
+    pub(super) fn add(&mut self, b: &mut Builder, ct: Cotangent) {
+        self.mask = match self.before.is_none() && self.blocks.is_none() {
+            true => ct.mask,
+            false => self.mask.zip(ct.mask).map(|(x, y)| if x == y { x } else { b.op(Logic::Or, &[x, y]) }),
+        };
+        let Some(block) = Padded::of(b, ct.value) else {
+            self.settle(b);
+            self.before = Some(sum(b, self.before, ct.value));
+            return;
+        };
+        let block = match &mut self.blocks {
+            Some(blocks) => blocks.join(b, block),
+            None => Some(block),
+        };
+        if let Some(block) = block {
+            self.settle(b);
+            self.blocks = Some(Beside::of(block, ct.value));
+        }
+    }
+
+    /// The sum, which is then empty; `None` if nothing was contributed.
+    pub(super) fn take(&mut self, b: &mut Builder) -> Option<Cotangent> {
+        self.settle(b);
+        let mask = self.mask.take();
+        self.before.take().map(|value| Cotangent { value, mask })
+    }
+
+    /// Adds the blocks.
+    fn settle(&mut self, b: &mut Builder) {
+        if let Some(blocks) = self.blocks.take() {
+            let value = blocks.value(b);
+            self.before = Some(sum(b, self.before, value));
+        }
+    }
+}
+
+/// The sum of two contributions, of which there may be one only.
+fn sum(b: &mut Builder, before: Option<Value>, value: Value) -> Value {
+    let Some(before) = before else { return value };
+    let increased = increased(b, before, value).or_else(|| increased(b, value, before));
+    increased.unwrap_or_else(|| b.add(before, value))
+}
+
+/// How many times larger than its part a cotangent is, at least, where only the part is added to.
+const PART: usize = 4;
+
+/// The sum of a contribution and one that is zero but for a small part: the part is added to, so that a function that
+/// reads an array row by row does not pay for all of it each time. `None` if it is not such.
+fn increased(b: &mut Builder, sum: Value, part: Value) -> Option<Value> {
+    let eqn = b.definition(part)?.clone();
+    let whole = b.ty(part).size();
+    let is_small = |b: &Builder, block: Value| PART * b.ty(block).size() <= whole;
+    match (&eqn.op, &eqn.args[..]) {
+        (Op::Pad(pad), &[block, zero]) if b.is_zero(zero) && is_small(b, block) => {
+            let start: Option<Vec<usize>> = pad.low.iter().map(|&low| usize::try_from(low).ok()).collect();
+            let grows = pad.high.iter().all(|&count| count >= 0);
+            let stride = pad.interior.iter().map(|interior| interior + 1).collect();
+            let update = Update { start: start.filter(|_| grows)?, stride, write: Write::Add };
+            Some(match b.definition(sum).cloned() {
+                // What was taken out is put in.
+                Some(Eqn { op: Op::Update(other), args, .. })
+                    if other.write == Write::Set
+                        && (&other.start, &other.stride) == (&update.start, &update.stride)
+                        && b.shape(args[1]) == b.shape(block)
+                        && b.is_zero(args[1]) =>
+                {
+                    b.op(other, &[args[0], block])
+                }
+                _ => b.op(update, &[sum, block]),
+            })
+        }
+        (Op::Scatter(scatter), &[zeros, indices, block])
+            if scatter.write == Write::Add && b.is_zero(zeros) && is_small(b, block) =>
+        {
+            Some(b.op(scatter.clone(), &[sum, indices, block]))
+        }
+        (Op::DynamicUpdate(update), &[zeros, block, start]) if b.is_zero(zeros) && is_small(b, block) => {
+            let before = b.op(DynamicSlice::new(b.shape(block)), &[sum, start]);
+            let after = b.add(before, block);
+            Some(b.op(*update, &[sum, after, start]))
+        }
+        _ => None,
+    }
+}
+
+/// A value that is zero outside of a block.
+#[derive(Debug)]
+struct Padded {
+    inner: Value,
+    zero: Value,
+    low: Vec<i64>,
+    high: Vec<i64>,
+}
+
+impl Padded {
+    fn of(b: &Builder, value: Value) -> Option<Padded> {
+        let eqn = b.definition(value)?;
+        let (Op::Pad(pad), &[inner, zero]) = (&eqn.op, &eqn.args[..]) else { return None };
+        let grows = pad.low.iter().chain(&pad.high).all(|&count| count >= 0) && pad.interior.iter().all(|&k| k == 0);
+        let (low, high) = (pad.low.clone(), pad.high.clone());
+        (grows && b.is_zero(zero)).then_some(Padded { inner, zero, low, high })
+    }
+}
+
+/// Blocks that follow each other along an axis: each is zero where the others are not.
+#[derive(Debug)]
+struct Beside {
+    /// The first contribution as it came.
+    first: Value,
+    /// What lies around all of them together.
+    around: Padded,
+    axis: usize,
+    parts: VecDeque<Value>,
+}
+
+impl Beside {
+    fn of(block: Padded, first: Value) -> Self {
+        Beside { first, axis: 0, parts: VecDeque::from([block.inner]), around: block }
+    }
+
+    /// Takes one more block in, or gives it back if it does not continue the others.
+    fn join(&mut self, b: &Builder, block: Padded) -> Option<Padded> {
+        let around = &mut self.around;
+        let differs = |axis: &usize| (around.low[*axis], around.high[*axis]) != (block.low[*axis], block.high[*axis]);
+        let mut axes = (0..around.low.len()).filter(differs);
+        let (Some(axis), None) = (axes.next(), axes.next()) else { return Some(block) };
+        if self.parts.len() > 1 && axis != self.axis {
+            return Some(block);
+        }
+        let whole = b.shape(self.first)[axis] as i64;
+        // Where one ends, the other begins.
+        if whole - around.high[axis] == block.low[axis] {
+            self.parts.push_back(block.inner);
+            around.high[axis] = block.high[axis];
+        } else if whole - block.high[axis] == around.low[axis] {
+            self.parts.push_front(block.inner);
+            around.low[axis] = block.low[axis];
+        } else {
+            return Some(block);
+        }
+        self.axis = axis;
+        None
+    }
+
+    /// The sum of the blocks: their concatenation, with zeros around it if it is not all.
+    fn value(self, b: &mut Builder) -> Value {
+        let Beside { first, around: Padded { zero, low, high, .. }, axis, parts } = self;
+        if parts.len() == 1 {
+            return first;
+        }
+        // What was joined before is one list.
+        let mut list: Vec<Value> = Vec::with_capacity(parts.len());
+        for part in parts {
+            match b.definition(part) {
+                Some(Eqn { op: Op::Concat(concat), args, .. }) if concat.axis == axis => list.extend(args),
+                _ => list.push(part),
+            }
+        }
+        let whole = b.op(Concat { axis }, &list);
+        let all = low.iter().chain(&high).all(|&count| count == 0);
+        if all { whole } else { b.op(Pad::new(&low, &high), &[whole, zero]) }
+    }
+}
