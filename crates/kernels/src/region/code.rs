@@ -247,6 +247,8 @@ pub enum Op {
     Spread(Kind),
     /// Fills `out` from the input with this number.
     Load(u16),
+    /// Fills `out` from the blocks with this number.
+    Blocks(u16),
     /// Writes `a` to the output with this number.
     Store(u16),
     /// Joins `a` to the accumulator with this number.

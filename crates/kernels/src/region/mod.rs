@@ -15,6 +15,7 @@
 //! - **Running allocates nothing.**
 
 mod accumulate;
+mod blocks;
 mod code;
 mod loops;
 mod pattern;
@@ -24,6 +25,7 @@ mod verify;
 
 use reduce::LEAF;
 
+pub use blocks::{Block, Blocks};
 pub use code::{Binary, Call1, Call2, Compare, Instr, Join, Kind, Op, Pair, Twin, Unary};
 pub use pattern::Pattern;
 pub use verify::Invalid;
@@ -185,6 +187,8 @@ pub struct Parts {
     pub repeated: Vec<(u16, u16)>,
     /// Elements copied into slots.
     pub loads: Vec<Transfer>,
+    /// Values put together of blocks.
+    pub blocks: Vec<Blocks>,
     /// Elements copied from slots.
     pub stores: Vec<Transfer>,
     /// Reductions over rows or over everything.
@@ -309,7 +313,9 @@ impl Region {
 
     /// Operations on elements: instructions times elements, without those that only move.
     pub fn operations(&self) -> usize {
-        let moves = |op: &Op| matches!(op, Op::Load(_) | Op::Store(_) | Op::Spread(_) | Op::Unary(Unary::Copy, _));
+        let moves = |op: &Op| {
+            matches!(op, Op::Load(_) | Op::Blocks(_) | Op::Store(_) | Op::Spread(_) | Op::Unary(Unary::Copy, _))
+        };
         let full = self.parts.space.count(Level::Full);
         let level = |instr: &Instr| match instr.op {
             Op::Accumulate(_) | Op::JoinCols(..) => full,

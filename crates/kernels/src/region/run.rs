@@ -305,6 +305,7 @@ impl Chunk<'_> {
                     let from = self.memory.inputs[usize::from(load.operand)];
                     gather(load.kind, &load.pattern, from, out, start, n);
                 }
+                Op::Blocks(k) => region.parts.blocks[usize::from(k)].gather(self.memory.inputs, out, start, n),
                 Op::Store(k) => {
                     let store = &region.parts.stores[usize::from(k)];
                     let (start, n) = self.range(store.level);

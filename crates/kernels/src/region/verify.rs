@@ -2,7 +2,7 @@
 
 use super::accumulate::{self, Span};
 use super::code::{Binary, Instr, Join, Kind, Op, Unary};
-use super::{Cut, Level, Needs, Parts, Pattern, Place, Region, Transfer, Width};
+use super::{Blocks, Cut, Level, Needs, Parts, Pattern, Place, Region, Transfer, Width};
 use crate::arena::LINE;
 
 /// Why a region cannot run.
@@ -78,6 +78,16 @@ impl Region {
             check_transfer(&parts, place, t)?;
             need(place, t.kind, t.pattern.end())?;
         }
+        for blocks in &parts.blocks {
+            if blocks.count() != count(blocks.level()) {
+                return Err(Invalid(format!(
+                    "blocks of {} elements for a value of {}",
+                    blocks.count(),
+                    count(blocks.level())
+                )));
+            }
+            blocks.needs().try_for_each(|(operand, end)| need(Place::Input(operand), blocks.kind(), end))?;
+        }
         for acc in &parts.accumulators {
             let width = if acc.width == Width::Cols { parts.space.cols } else { 1 };
             if acc.width == Width::Cols && acc.level != Level::Full {
@@ -139,6 +149,7 @@ fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
         let mut directs = parts.directs.iter();
         let mut stores = parts.stores.iter().enumerate().filter(|(_, t)| t.operand == output);
         let (Some((store, to)), None) = (stores.next(), stores.next()) else { return false };
+        let in_blocks = parts.blocks.iter().flat_map(Blocks::blocks).any(|block| block.operand == input);
         let other_writes = parts.accumulators.iter().any(|acc| acc.output == output)
             || parts.directs.iter().any(|d| d.place == Place::Output(output));
         let same_elements = loads.all(|t| plain(t) && t.kind == to.kind)
@@ -148,7 +159,7 @@ fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
         let last_read = parts.code.iter().rposition(|instr| reads(instr, input));
         let first_write =
             parts.code.iter().position(|instr| matches!(instr.op, Op::Store(k) if usize::from(k) == store));
-        !other_writes && plain(to) && same_elements && last_read < first_write
+        !other_writes && !in_blocks && plain(to) && same_elements && last_read < first_write
     };
     let (inputs, outputs) = (parts.inputs as u16, parts.outputs as u16);
     (0..inputs).flat_map(|i| (0..outputs).map(move |o| (i, o))).filter(|&(i, o)| fits(i, o)).collect()
@@ -428,6 +439,10 @@ impl Checker<'_> {
             Op::Load(k) => {
                 let load = self.parts.loads.get(usize::from(k)).ok_or(Invalid("there is no such load".into()))?;
                 return demand(self.write(instr, load.kind, &[])? == load.level);
+            }
+            Op::Blocks(k) => {
+                let blocks = self.parts.blocks.get(usize::from(k)).ok_or(Invalid("there are no such blocks".into()))?;
+                return demand(self.write(instr, blocks.kind(), &[])? == blocks.level());
             }
             Op::Store(k) => {
                 let store = self.parts.stores.get(usize::from(k)).ok_or(Invalid("there is no such store".into()))?;

@@ -1,8 +1,8 @@
 //! Random valid regions with their operands.
 
 use wengert_kernels::region::{
-    Accumulator, Binary, Call1, Call2, Compare, Direct, Instr, Join, Kind, Level, Op, Pair, Parts, Pattern, Place,
-    Slot, Space, Transfer, Twin, Unary, Width,
+    Accumulator, Binary, Block, Blocks, Call1, Call2, Compare, Direct, Instr, Join, Kind, Level, Op, Pair, Parts,
+    Pattern, Place, Slot, Space, Transfer, Twin, Unary, Width,
 };
 
 use crate::interpreter::position;
@@ -24,6 +24,7 @@ pub(crate) fn empty(groups: usize, rows: usize, cols: usize) -> Parts {
         constants: Vec::new(),
         repeated: Vec::new(),
         loads: Vec::new(),
+        blocks: Vec::new(),
         stores: Vec::new(),
         accumulators: Vec::new(),
         code: Vec::new(),
@@ -215,10 +216,58 @@ impl Generator {
         Pattern::new(offset, &lengths, &strides).expect("positions are small")
     }
 
-    /// A value from outside: a constant, a load, a repeated one, or memory where it lies.
+    /// One block inside of numbers, or two or three side by side along an axis, with gaps between them or without.
+    fn blocks(&mut self, kind: Kind, level: Level) -> Blocks {
+        let Space { groups, rows, cols } = self.parts.space;
+        let shape = if level == Level::Full { vec![groups, rows, cols] } else { vec![groups, rows] };
+        let (axis, gaps) = (self.random.below(shape.len()), self.random.below(2) == 0);
+        let mut blocks = Vec::new();
+        let mut at = if gaps { self.random.below(shape[axis]) } else { 0 };
+        while at < shape[axis] && blocks.len() < 3 {
+            let last = !gaps && blocks.len() == 2;
+            let length = if last { shape[axis] - at } else { 1 + self.random.below(shape[axis] - at) };
+            let (mut low, mut lengths) = (vec![0; shape.len()], shape.clone());
+            (low[axis], lengths[axis]) = (at, length);
+            if gaps {
+                let other = self.random.below(shape.len());
+                if other != axis {
+                    low[other] = self.random.below(shape[other]);
+                    lengths[other] = 1 + self.random.below(shape[other] - low[other]);
+                }
+            }
+            blocks.push(self.block(kind, low, lengths));
+            at += length + if gaps { self.random.below(3) } else { 0 };
+        }
+        let number = self.random.number();
+        let fill = if gaps { Some(bits(kind, number)) } else { None };
+        Blocks::new(kind, level, &shape, fill, blocks).expect("blocks side by side")
+    }
+
+    /// A box with its elements in an input, its axes in any order, broadcast, reversed or with gaps.
+    fn block(&mut self, kind: Kind, low: Vec<usize>, lengths: Vec<usize>) -> Block {
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
+        let (x, y) = (self.random.below(order.len()), self.random.below(order.len()));
+        order.swap(x, y);
+        let (mut strides, mut stride, mut offset) = (vec![0isize; lengths.len()], 1, self.random.below(3));
+        for &axis in order.iter().rev() {
+            strides[axis] = match self.random.below(5) {
+                0 => 0,
+                1 => {
+                    offset += stride * (lengths[axis] - 1);
+                    -stride.cast_signed()
+                }
+                _ => stride.cast_signed(),
+            };
+            stride = stride * lengths[axis] + self.random.below(5) / 4;
+        }
+        let end = Pattern::new(offset, &lengths, &strides).expect("positions are small").end();
+        Block { operand: self.input(kind, end), low, lengths, offset, strides }
+    }
+
+    /// A value from outside: a constant, a load, a repeated one, blocks, or memory where it lies.
     fn source(&mut self, kind: Kind, level: Level) -> u16 {
         let count = self.parts.space.count(level);
-        let place = match self.random.below(6) {
+        let place = match self.random.below(7) {
             0 => {
                 // A number fills a slot of its own width.
                 self.parts.slots.push(Slot { kind, level });
@@ -247,8 +296,15 @@ impl Generator {
                 self.parts.directs.push(Direct { place: Place::Input(operand), kind, level, offset });
                 DIRECT + (self.parts.directs.len() - 1) as u16
             }
+            4 => {
+                let blocks = self.blocks(kind, level);
+                let slot = self.slot(kind, level, &[]);
+                self.parts.blocks.push(blocks);
+                self.push(Op::Blocks((self.parts.blocks.len() - 1) as u16), [0; 3], slot);
+                slot
+            }
             n => {
-                let pattern = if n == 4 { Pattern::contiguous(count) } else { self.pattern(level, true) };
+                let pattern = if n == 5 { Pattern::contiguous(count) } else { self.pattern(level, true) };
                 let operand = self.input(kind, pattern.end());
                 let slot = self.slot(kind, level, &[]);
                 self.parts.loads.push(Transfer { operand, kind, level, pattern });

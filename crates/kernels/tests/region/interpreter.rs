@@ -2,7 +2,7 @@
 
 use wengert_kernels::Float;
 use wengert_kernels::region::{
-    Binary, Call1, Call2, Compare, Instr, Join, Kind, Level, Op, Pair, Parts, Pattern, Place, Unary, Width,
+    Binary, Block, Call1, Call2, Compare, Instr, Join, Kind, Level, Op, Pair, Parts, Pattern, Place, Unary, Width,
 };
 
 use crate::numbers::{bits, number};
@@ -60,6 +60,32 @@ impl Run<'_> {
         let load = &self.parts.loads[usize::from(k)];
         let from = &self.inputs[usize::from(load.operand)];
         (0..load.pattern.count()).map(|k| from[position(&load.pattern, k)]).collect()
+    }
+
+    fn blocks(&self, k: u16) -> Vec<u64> {
+        let blocks = &self.parts.blocks[usize::from(k)];
+        let shape = blocks.shape();
+        let element = |mut k: usize| {
+            let mut index = vec![0; shape.len()];
+            for (index, length) in index.iter_mut().zip(shape).rev() {
+                *index = k % length;
+                k /= length;
+            }
+            // The distance from the first element of a block, if it is in there.
+            let inside = |block: &Block| {
+                let axes = index.iter().zip(&block.low).zip(block.lengths.iter().zip(&block.strides));
+                let steps = axes.map(|((&at, &low), (&length, &stride))| {
+                    (low..low + length).contains(&at).then(|| (at - low).cast_signed() * stride)
+                });
+                steps.sum::<Option<isize>>()
+            };
+            let found = blocks.blocks().iter().find_map(|block| Some((block, inside(block)?)));
+            found.map_or_else(
+                || blocks.fill().expect("the blocks are everywhere"),
+                |(block, step)| self.inputs[usize::from(block.operand)][block.offset.checked_add_signed(step).unwrap()],
+            )
+        };
+        (0..blocks.count()).map(element).collect()
     }
 
     fn place(&self, place: u16) -> Vec<u64> {
@@ -126,6 +152,7 @@ impl Run<'_> {
                 products.chunks(cols).map(|row| joined_bits(Join::Sum, kind, row).0).collect()
             }
             Op::Load(k) => self.load(k),
+            Op::Blocks(k) => self.blocks(k),
             Op::Store(k) => {
                 let (store, x) = (&self.parts.stores[usize::from(k)], self.place(a));
                 for (k, x) in x.into_iter().enumerate() {

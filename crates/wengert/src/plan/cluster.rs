@@ -6,6 +6,7 @@
 
 use super::Set;
 
+use super::blocks::{copies, is_blocks};
 use super::flatten::{Flat, spans};
 use super::lanes::Item;
 use super::precedence::Precedence;
@@ -199,8 +200,17 @@ pub(super) fn cluster(flat: &Flat, items: &[Item]) -> Clusters {
     for item in items {
         match item {
             Item::Part(part) => c.step(&part.eqns),
-            Item::One(k) if fuses(flat, *k) => c.fuse(*k),
+            Item::One(k) if fuses(flat, *k) || is_blocks(flat, *k) => c.fuse(*k),
             Item::One(k) => c.step(&[*k]),
+        }
+    }
+    // What nothing has joined is a copy.
+    for cluster in &mut c.clusters.list {
+        if let &[k] = &cluster.eqns[..]
+            && is_blocks(flat, k)
+            && copies(flat, k)
+        {
+            cluster.space = None;
         }
     }
     c.clusters
@@ -214,12 +224,16 @@ struct Clusterer<'a> {
 }
 
 impl Clusterer<'_> {
-    fn link(&self, arg: Value, count: usize) -> Link {
+    /// How equation `k` of this many elements reads an operand.
+    fn link(&self, k: usize, arg: Value, count: usize) -> Link {
         let flat = self.flat;
         if flat.literals[arg.index()].is_some() {
             return Link::Literal;
         }
         let view = &flat.views[arg.index()];
+        if is_blocks(flat, k) {
+            return Link::Far(view.base);
+        }
         let base = flat.program.ty(view.base).size();
         if view.is_in_order() && base == count {
             return Link::Same(view.base);
@@ -275,7 +289,7 @@ impl Clusterer<'_> {
         let flat = self.flat;
         let eqn = &flat.program.eqns()[k];
         let shape = self.shape(k);
-        let links: Vec<Link> = eqn.args.iter().map(|&arg| self.link(arg, shape.count)).collect();
+        let links: Vec<Link> = eqn.args.iter().map(|&arg| self.link(k, arg, shape.count)).collect();
         let mut candidates: Vec<usize> = Vec::new();
         let mut offer = |step: usize| {
             if !candidates.contains(&step) {
@@ -287,7 +301,8 @@ impl Clusterer<'_> {
                 self.clusters.home[base.index()].into_iter().for_each(&mut offer);
             }
         }
-        for link in &links {
+        // What is put together waits for what computes with it: beside others that read the same it would be stored.
+        for link in links.iter().filter(|_| !is_blocks(flat, k)) {
             if let Link::Same(base) | Link::Far(base) = link {
                 self.readers[base.index()].iter().copied().rev().take(4).for_each(&mut offer);
             }
@@ -453,7 +468,7 @@ impl Clusterer<'_> {
                 if self.flat.literals[arg.index()].is_some() || self.clusters.home[view.base.index()] != Some(other) {
                     return true;
                 }
-                match self.link(arg, shape.count) {
+                match self.link(k, arg, shape.count) {
                     Link::Literal => true,
                     Link::Same(base) => {
                         self.clusters.roles[base.index()] == if reads_rows { Role::Row } else { Role::Full }

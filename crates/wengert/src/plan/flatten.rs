@@ -7,6 +7,7 @@
 
 use super::Map;
 
+use super::blocks::pads;
 use super::cluster::reduces_in_region;
 use super::kernels::Planes;
 use super::product::{gathered, matrices};
@@ -120,6 +121,11 @@ impl Flattener {
         copy
     }
 
+    /// Whether a value is one number everywhere.
+    fn is_number(&self, value: Value) -> bool {
+        self.literals[value.index()].is_some()
+    }
+
     /// The value in row-major order: a view that is in order will do.
     fn in_order(&mut self, value: Value) -> Value {
         let view = &self.views[value.index()];
@@ -181,6 +187,9 @@ impl Flattener {
                 };
                 let args = [into, self.in_order(args[1]), self.in_order(args[2])];
                 self.ops(op.clone(), &args)
+            }
+            Op::Pad(pad) if pads(pad, self.b.shape(args[0]), [args[0], args[1]].map(|arg| self.is_number(arg))) => {
+                self.ops(op.clone(), args)
             }
             // Kernels: operands are whole.
             Op::Iota(_)

@@ -14,6 +14,7 @@ mod scalars;
 
 use super::Map;
 
+use super::blocks::is_blocks;
 use super::cluster::{computes, fuses};
 use super::flatten::Flat;
 use super::region::Lowered;
@@ -352,15 +353,18 @@ impl Estimate {
             let lane = finder.lane_of(k).expect("an equation of the part");
             estimate.scalars += size / lane.count;
             estimate.fused += OPERATION * size as f64;
-            let whole = matches!(eqn.op, Op::Concat(_) | Op::Pad(_) | Op::Update(_) | Op::Einsum(_));
+            // What is put together of blocks is read where it lies, if that is in memory.
+            let blocks = is_blocks(flat, k);
+            let whole = !blocks && matches!(eqn.op, Op::Concat(_) | Op::Pad(_) | Op::Update(_) | Op::Einsum(_));
             let far = eqn.args.iter().filter(|arg| {
                 let view = &flat.views[arg.index()];
                 // What another part makes is in memory whatever becomes of this one.
                 let made = finder.made[view.base.index()].is_some_and(|maker| eqns.binary_search(&maker).is_ok());
                 let own = made && flat.literals[arg.index()].is_none();
-                own && !matches!(eqn.op, Op::Reduce(_))
+                let elsewhere = !matches!(eqn.op, Op::Reduce(_))
                     && !view.is_in_order()
-                    && view.spread(flat.program.ty(view.base).size()).is_none()
+                    && view.spread(flat.program.ty(view.base).size()).is_none();
+                own && (blocks || elsewhere)
             });
             let far = far.count();
             if whole || far > 0 {

@@ -4,12 +4,14 @@
 //! in. Its steps are *regions* (chains of elementwise operations with what they are reduced to, run chunk by chunk in the
 //! cache), products of matrices, and kernels for everything that moves or orders elements.
 
+mod blocks;
 mod buffers;
 mod cluster;
 mod donate;
 pub(crate) mod explain;
 mod finish;
 mod flatten;
+mod instruction;
 pub(crate) mod kernel;
 pub(crate) mod kernels;
 mod lanes;

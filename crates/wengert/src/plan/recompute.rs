@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use super::blocks::is_blocks;
 use super::cluster::{Clusters, MAX_READS, Role};
 use super::flatten::Flat;
 use super::work::count;
@@ -146,10 +147,12 @@ impl Attempt<'_> {
         count(self.clusters.list[self.step].eqns.len());
         let reads_in_order = || {
             self.clusters.list[self.step].eqns.iter().all(|&reader| {
+                let elsewhere = is_blocks(self.flat, reader);
                 self.flat.program.eqns()[reader].args.iter().all(|arg| {
                     let view = &self.flat.views[arg.index()];
                     // Not only the first ones, as elements of rows.
-                    view.base != value || (view.is_in_order() && self.flat.program.ty(*arg).size() == space.count)
+                    view.base != value
+                        || (!elsewhere && view.is_in_order() && self.flat.program.ty(*arg).size() == space.count)
                 })
             })
         };

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use wengert_kernels::region::{Invalid, Parts, Place, Region};
+use wengert_kernels::region::{Blocks, Invalid, Parts, Place, Region};
 
 use super::Map;
 use super::finish::finish;
@@ -48,6 +48,7 @@ fn starts(parts: &Parts) -> Vec<usize> {
     for load in &parts.loads {
         note(load.operand, load.pattern.lowest().unwrap_or(0));
     }
+    parts.blocks.iter().flat_map(Blocks::lowest).for_each(|(input, at)| note(input, at));
     starts.into_iter().map(Option::unwrap_or_default).collect()
 }
 
@@ -64,6 +65,7 @@ fn begin_at(parts: &mut Parts, starts: &[usize]) {
             load.pattern = load.pattern.from_later(start).expect("nothing lies before the first position");
         }
     }
+    parts.blocks.iter_mut().for_each(|blocks| blocks.begin_at(starts));
 }
 
 #[cfg(all(test, feature = "text"))]

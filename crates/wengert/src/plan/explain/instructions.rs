@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use wengert_kernels::region::{Instr, Kind, Level, Op, Place, Region, Transfer, Width};
+use wengert_kernels::region::{Block, Blocks, Instr, Kind, Level, Op, Place, Region, Transfer, Width};
 
 use super::name;
 
@@ -52,11 +52,22 @@ fn transfer(name: &str, transfer: &Transfer) -> String {
     format!("{name}{operand}, {} elements{from}", pattern.count())
 }
 
+/// Blocks with the numbers of their operands, and the number that is elsewhere.
+fn together(blocks: &Blocks) -> String {
+    let elements = |block: &Block| format!("in{}, {} elements", block.operand, block.lengths.iter().product::<usize>());
+    let mut words: Vec<String> = blocks.blocks().iter().map(elements).collect();
+    words.extend(blocks.fill().map(|bits| format!("{} elsewhere", number(blocks.kind(), bits))));
+    format!("blocks {}", words.join("; "))
+}
+
 fn instruction(region: &Region, instr: &Instr) -> String {
     let parts = region.parts();
     let (op, kind, operands) = match instr.op {
         Op::Load(load) => {
             return format!("{} = load {}", place(region, instr.out), transfer("in", &parts.loads[usize::from(load)]));
+        }
+        Op::Blocks(blocks) => {
+            return format!("{} = {}", place(region, instr.out), together(&parts.blocks[usize::from(blocks)]));
         }
         Op::Store(store) => {
             return format!(

@@ -9,8 +9,9 @@ use wengert_kernels::region::{
 
 use super::super::finish::DIRECT;
 use super::super::flatten::Flat;
+use super::super::instruction::instruction;
 use super::super::kernel::kind;
-use super::super::region::{Lowered, bits, instruction};
+use super::super::region::{Lowered, bits};
 use super::graph::{Func, Graph, Node, Scalar};
 use crate::ops::{Binary, Unary};
 use crate::primitives::{Convert, Op};
@@ -192,6 +193,7 @@ impl<'a> Code<'a> {
             constants: Vec::new(),
             repeated: Vec::new(),
             loads: Vec::new(),
+            blocks: Vec::new(),
             stores: Vec::new(),
             accumulators: Vec::new(),
             code: Vec::new(),
