@@ -13,7 +13,7 @@ use wengert_kernels::region::{Kind, Slice, SliceMut};
 use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::plan::kernel::{Call, bytes};
-use crate::plan::{Home, Operand, Output, OutputSource, Plan, Product, Step, Work};
+use crate::plan::{Home, Operand, Operation, Output, OutputSource, Plan, Product, Step, Work};
 use crate::primitives::Primitive;
 
 /// Operands of a step, without the heap for the usual number of them.
@@ -308,10 +308,11 @@ fn run_step(
             multiply(product, &reads, &mut writes, pool);
             Ok(())
         }
-        Work::Kernel(kernel, op, types) => {
+        Work::Kernel(kernel, operation) => {
             let call = Call { args: &reads, outs: &mut writes, workspace: scratch, pool };
             kernel.run(call).map_err(|Misfit(why)| {
-                Error::new(ErrorKind::Run, &op.name(), why).of(types).at(step.lines.first().copied())
+                let Operation { op, types } = &**operation;
+                Error::new(ErrorKind::Run, &op.name(), why).of(types).at(step.about.lines.first().copied())
             })
         }
         Work::Cond(plans) => {
@@ -323,8 +324,12 @@ fn run_step(
 }
 
 fn panicked(step: &Step, why: Panicked) -> Error {
-    let name = step.names.first().map_or("region", |name| &**name);
-    Error::new(ErrorKind::Run, name, format!("a thread panicked: {}", why.message)).at(step.lines.first().copied())
+    let name = step.about.names.first().map_or("region", |name| &**name);
+    Error::new(ErrorKind::Run, name, format!("a thread panicked: {}", why.message)).at(step
+        .about
+        .lines
+        .first()
+        .copied())
 }
 
 /// Cuts the arena and the results into the step's pieces, and these into its operands.

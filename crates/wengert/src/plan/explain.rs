@@ -234,16 +234,19 @@ impl Step {
             Work::Region(region) => {
                 let Space { groups, rows, cols } = region.parts().space;
                 let size = format!("{elements} {groups}x{rows}x{cols}");
-                (StepKind::Region, grouped(&self.names), size, Some(region.part_count()))
+                (StepKind::Region, grouped(&self.about.names), size, Some(region.part_count()))
             }
-            Work::Product(product) => (StepKind::Product, grouped(&self.names), matrices(elements, product), None),
-            Work::Kernel(kernel, _, types) => {
+            Work::Product(product) => {
+                (StepKind::Product, grouped(&self.about.names), matrices(elements, product), None)
+            }
+            Work::Kernel(kernel, operation) => {
+                let types = &operation.types;
                 let types: Vec<String> = types.iter().map(ToString::to_string).collect();
                 (StepKind::Kernel, kernel.name(), types.join(" "), None)
             }
             Work::Cond(plans) => {
                 let size = format!("{} or {} steps", plans[0].steps.len(), plans[1].steps.len());
-                (StepKind::Cond, grouped(&self.names), size, None)
+                (StepKind::Cond, grouped(&self.about.names), size, None)
             }
         };
         StepInfo {
@@ -256,7 +259,7 @@ impl Step {
             written: sum(&self.writes),
             scratch: self.scratch * LINE,
             parts,
-            lines: self.lines.iter().map(|line| short(line)).collect(),
+            lines: self.about.lines.iter().map(|line| short(line)).collect(),
         }
     }
 
@@ -296,7 +299,7 @@ fn notes(step: &Step, text: &mut String) {
     if let Work::Region(region) = &step.work {
         words.push(code(region));
     }
-    words.extend(step.lines.iter().map(|line| short(line)));
+    words.extend(step.about.lines.iter().map(|line| short(line)));
     if !words.is_empty() {
         let _ = writeln!(text, "{:14} {}", "", list(&words, 105));
     }

@@ -34,6 +34,7 @@ use std::hash::BuildHasherDefault;
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use wengert_kernels::arena::Line as Lines;
 use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Kind, Region};
@@ -120,19 +121,29 @@ pub(crate) enum OutputSource {
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) work: Work,
-    pub(crate) reads: Vec<Operand>,
-    pub(crate) writes: Vec<Operand>,
+    // What a run needs lies here as long as it is little: the steps of a loop over many rows are read in order then.
+    pub(crate) reads: SmallVec<[Operand; 2]>,
+    pub(crate) writes: SmallVec<[Operand; 1]>,
     /// The ranges of the arena that it uses, increasing, and whether it writes them. Operands name them by number.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Pieces,
     /// The results that it uses, increasing.
-    pub(crate) results: Vec<Piece>,
+    pub(crate) results: Pieces,
     /// Lines of scratch.
     pub(crate) scratch: usize,
+    pub(crate) about: Box<About>,
+}
+
+/// What is told about a step, and not needed to run it.
+#[derive(Debug)]
+pub(crate) struct About {
     /// The user's lines of its equations, without repetition.
     pub(crate) lines: Vec<Line>,
     /// The names of its equations' operations.
     pub(crate) names: Vec<Cow<'static, str>>,
 }
+
+/// Pieces of a step, in order.
+pub(crate) type Pieces = SmallVec<[Piece; 2]>;
 
 /// A range of lines of the arena, or of results.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,10 +182,17 @@ pub(crate) enum Work {
     Region(Arc<Region>),
     /// Products of matrices.
     Product(Box<Product>),
-    /// One operation on whole arrays.
-    Kernel(Box<dyn Kernel>, Op, Vec<Type>),
+    /// One operation on whole arrays, and what it is.
+    Kernel(Box<dyn Kernel>, Box<Operation>),
     /// One of two plans: if the first operand holds, the first.
     Cond(Box<[Plan; 2]>),
+}
+
+/// The operation of a kernel, with the types of its operands as the user has them.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) op: Op,
+    pub(crate) types: Vec<Type>,
 }
 
 /// Tables of the planner: keys are small, and nobody chooses them.

@@ -12,7 +12,10 @@ use super::kernels::{self, Planes};
 use super::recompute::Effort;
 use super::region::{self, Lowered, Storage};
 use super::shared::Shared;
-use super::{Home, Operand, Options, Piece, Product, Results, Step, Work, build, lines_of, product, verify};
+use super::{
+    About, Home, Operand, Operation, Options, Piece, Pieces, Product, Results, Step, Work, build, lines_of, product,
+    verify,
+};
 use crate::array::Type;
 use crate::error::Line;
 use crate::primitives::{Op, Primitive};
@@ -190,7 +193,8 @@ impl<'a> Planner<'a> {
                     op => kernels::kernel(op, &args, &results),
                 };
                 let scratch = lines_of(kernel.workspace(self.options.threads));
-                (Work::Kernel(kernel, op.clone(), args.into_iter().cloned().collect()), scratch)
+                let operation = Operation { op: op.clone(), types: args.into_iter().cloned().collect() };
+                (Work::Kernel(kernel, Box::new(operation)), scratch)
             }
         };
         Some(Draft { work, reads, starts: Vec::new(), writes: outs, scratch, eqns, in_place: Vec::new() })
@@ -248,8 +252,8 @@ impl<'a> Planner<'a> {
 
     fn finish(&self, draft: Draft, homes: &[usize]) -> Step {
         let inputs = self.flat.program.input_types().len();
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut results: Vec<Piece> = Vec::new();
+        let mut pieces = Pieces::new();
+        let mut results = Pieces::new();
         let overwritten = |k: usize| draft.in_place.iter().find(|(read, _)| *read == k).map(|&(_, write)| write);
         // What is overwritten lies where a result does.
         let reads = draft.reads.iter().enumerate().filter(|(k, _)| overwritten(*k).is_none());
@@ -296,6 +300,7 @@ impl<'a> Planner<'a> {
             lines.extend(eqn.line.filter(|line| !lines.contains(line)));
             names.push(eqn.op.name());
         }
-        Step { work: draft.work, reads, writes, pieces, results, scratch: draft.scratch, lines, names }
+        let about = Box::new(About { lines, names });
+        Step { work: draft.work, reads, writes, pieces, results, scratch: draft.scratch, about }
     }
 }
