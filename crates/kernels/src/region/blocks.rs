@@ -35,7 +35,7 @@ impl Block {
     }
 }
 
-/// A value made of blocks; see the [module](self).
+/// A value put together of blocks in memory; what no block covers is one number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Blocks {
     kind: Kind,
