@@ -312,7 +312,7 @@ fn run_step(
             let call = Call { args: &reads, outs: &mut writes, workspace: scratch, pool };
             kernel.run(call).map_err(|Misfit(why)| {
                 let Operation { op, types } = &**operation;
-                Error::new(ErrorKind::Run, &op.name(), why).of(types).at(step.about.lines.first().copied())
+                Error::new(ErrorKind::Run, &op.name(), why).of(types).at(step.line())
             })
         }
         Work::Cond(plans) => {
@@ -325,11 +325,7 @@ fn run_step(
 
 fn panicked(step: &Step, why: Panicked) -> Error {
     let name = step.about.names.first().map_or("region", |name| &**name);
-    Error::new(ErrorKind::Run, name, format!("a thread panicked: {}", why.message)).at(step
-        .about
-        .lines
-        .first()
-        .copied())
+    Error::new(ErrorKind::Run, name, format!("a thread panicked: {}", why.message)).at(step.line())
 }
 
 /// Cuts the arena and the results into the step's pieces, and these into its operands.

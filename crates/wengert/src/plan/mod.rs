@@ -363,6 +363,11 @@ fn outputs(types: Vec<Type>, flat: &Flat) -> (Vec<Output>, Vec<Option<usize>>) {
 }
 
 impl Step {
+    /// The user's line of its first equation.
+    pub(crate) fn line(&self) -> Option<Line> {
+        self.about.lines.first().copied()
+    }
+
     /// Operations on elements.
     pub(crate) fn operations(&self) -> usize {
         match &self.work {
