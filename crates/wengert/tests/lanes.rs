@@ -102,16 +102,15 @@ const FUNCTIONS: [(&str, Function, Agreement); 5] = [
     ("arm", arm, Agreement::Rounding),
 ];
 
-/// The values of a function of the points, by the engine and by the reference.
+/// The values of a function of the points, by the engine at once and as one plan, and by the reference.
 fn check(name: &str, agreement: Agreement, x: &Tensor, f: impl Fn(&Tensor) -> Tensor) {
     let (program, captures) = to_program(x, |x| f(&x));
     let inputs: Vec<wengert::Array> = std::iter::once(x).chain(&captures).map(Tensor::to_array).collect();
     let want = program.optimize().run_reference(&inputs).unwrap().remove(0).to_f64();
     let agreement = if x.shape()[0] < 64 { Agreement::Rounding } else { agreement };
-    let mut first: Option<Vec<u64>> = None;
-    for threads in [1, 2, 3] {
-        wengert::set_threads(threads);
-        let got = f(x).to_vec();
+    // At once, each part has a plan of its own; then one plan of all of it.
+    let mut first: [Option<Vec<u64>>; 2] = [None, None];
+    let mut compare = |way: usize, threads: usize, got: &[f64]| {
         let bits: Vec<u64> = got.iter().map(|x| x.to_bits()).collect();
         assert_eq!(got.len(), want.len());
         let scale = want.iter().fold(1.0f64, |most, x| most.max(x.abs()));
@@ -122,7 +121,12 @@ fn check(name: &str, agreement: Agreement, x: &Tensor, f: impl Fn(&Tensor) -> Te
             };
             assert!(fits, "{name}, {threads} threads, {k}: {got} instead of {want}\n{program}");
         }
-        assert_eq!(*first.get_or_insert_with(|| bits.clone()), bits, "{name}: {threads} threads change the bits");
+        assert_eq!(*first[way].get_or_insert_with(|| bits.clone()), bits, "{name}: {threads} threads change the bits");
+    };
+    for threads in [1, 2, 3] {
+        wengert::set_threads(threads);
+        compare(0, threads, &f(x).to_vec());
+        compare(1, threads, &program.compile().unwrap().run(&inputs).unwrap()[0].to_f64());
     }
 }
 
@@ -273,6 +277,20 @@ fn a_slice_that_begins_in_the_middle_of_the_points_is_of_other_points() {
             let crossing = all.flatten().slice(half..half + 4 * count as isize).reshape(&[4, count as isize]);
             let parts: Vec<Tensor> = (0..4).map(|k| crossing.slice(k) * &sums[k as usize] - row(k) * 0.5).collect();
             Tensor::stack(&parts.iter().collect::<Vec<_>>(), 0)
+        });
+    }
+}
+
+#[test]
+fn rows_from_the_middle_of_two_arrays_are_of_other_points() {
+    for count in [64, 65, 200] {
+        let x = points(count);
+        check("rows of both", Agreement::Rounding, &x, |x| {
+            // One value with two numbers of the same kind for every point: its rows go on from the first to the second.
+            let two = vmap(Tensor::stack(&[x, &(x * 0.5)], 0), |x| vmap(&x, |x| mixed(&x)));
+            let half = count as isize / 2;
+            let rows = two.reshape(&[2 * count as isize, 9]).slice(half..half + count as isize);
+            both(&two.slice(0), &rows)
         });
     }
 }

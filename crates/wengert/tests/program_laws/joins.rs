@@ -44,6 +44,25 @@ impl Part {
         (limit[axis] <= shape[axis]).then_some(Part { start, limit, stride: self.stride, factor })
     }
 
+    /// The parts of a box that is divided along one axis or the other, and its halves again: what some of them are joined to
+    /// lies beside the others.
+    fn divided(random: &mut Random, [start, limit]: [[usize; 2]; 2], parts: &mut Vec<Part>) {
+        let axis = random.below(2);
+        let length = limit[axis] - start[axis];
+        if length < 2 || random.below(4) == 0 {
+            parts.push(Part { start, limit, stride: [1, 1], factor: 1 + random.below(9) as i64 });
+            return;
+        }
+        let (mut end, mut begin) = (limit, start);
+        end[axis] = start[axis] + 1 + random.below(length - 1);
+        begin[axis] = end[axis];
+        let mut halves = [[start, end], [begin, limit]];
+        if random.below(2) == 0 {
+            halves.reverse();
+        }
+        halves.into_iter().for_each(|half| Part::divided(random, half, parts));
+    }
+
     fn holds(&self, place: [usize; 2]) -> bool {
         (0..2).all(|axis| {
             let (start, limit) = (self.start[axis], self.limit[axis]);
@@ -56,7 +75,11 @@ impl Part {
 fn check(seed: u64) {
     let mut random = Random::new(seed);
     let shape = [1 + random.below(4), 2 + random.below(11)];
-    let mut parts = vec![Part::random(&mut random, shape)];
+    let mut parts = Vec::new();
+    match random.below(3) {
+        0 => Part::divided(&mut random, [[0, 0], shape], &mut parts),
+        _ => parts.push(Part::random(&mut random, shape)),
+    }
     for _ in 0..1 + random.below(5) {
         let last = parts.last().and_then(|last| last.neighbour(&mut random, shape));
         let part = last.filter(|_| random.below(4) > 0).unwrap_or_else(|| Part::random(&mut random, shape));
