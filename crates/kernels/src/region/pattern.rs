@@ -15,6 +15,9 @@ pub struct Pattern {
     end: usize,
 }
 
+/// Elements that are copied in one go of a short run, and how long that is at most: a call would take longer.
+const PIECE: usize = 4;
+const MANY: usize = 16;
 /// The usual number of axes at most.
 const FEW_DIMS: usize = 9;
 
@@ -188,12 +191,27 @@ impl Pattern {
     pub(super) unsafe fn gather<T: Copy>(&self, from: *const T, to: *mut T, start: usize, count: usize) {
         let mut done = 0usize;
         self.for_runs(start, count, |run, position, stride| {
+            // What is written behind a short run is written again by the next one.
+            let filled = run.next_multiple_of(PIECE);
+            let short = run <= MANY && done + filled <= count;
             // SAFETY: the positions of a pattern are below its end (`Pattern::new`), and `done + run` is at most
-            // `count`. Tests of this file.
+            // `count`; what is read and written behind a short run is below both, as was just asked. Tests of this file.
             unsafe {
                 let (from, to) = (from.offset(position), to.add(done));
                 match stride {
+                    1 if short && position.cast_unsigned() + filled <= self.end => {
+                        for k in (0..run).step_by(PIECE) {
+                            let piece = from.add(k).cast::<[T; PIECE]>().read_unaligned();
+                            to.add(k).cast::<[T; PIECE]>().write_unaligned(piece);
+                        }
+                    }
                     1 => std::ptr::copy_nonoverlapping(from, to, run),
+                    0 if short => {
+                        let piece = [*from; PIECE];
+                        for k in (0..run).step_by(PIECE) {
+                            to.add(k).cast::<[T; PIECE]>().write_unaligned(piece);
+                        }
+                    }
                     0 => {
                         let value = *from;
                         std::slice::from_raw_parts_mut(to, run).fill(value);
@@ -309,7 +327,7 @@ mod tests {
 
     #[test]
     fn elements_are_where_the_definition_says() {
-        let cases: [(usize, &[usize], &[isize]); 8] = [
+        let cases: [(usize, &[usize], &[isize]); 12] = [
             (0, &[3, 4], &[4, 1]),
             (0, &[3, 4], &[1, 3]),
             (2, &[3, 4], &[0, 1]),
@@ -318,6 +336,11 @@ mod tests {
             (7, &[], &[]),
             (1, &[4], &[0]),
             (3, &[2, 2, 5], &[0, 5, 0]),
+            // Runs that are copied by pieces, of which the last one reaches further than the run or than the memory.
+            (1, &[3, 5], &[6, 1]),
+            (0, &[2, 3, 6], &[7, 0, 1]),
+            (4, &[3, 16], &[9, 1]),
+            (9, &[4, 9], &[-2, 0]),
         ];
         let memory: Vec<f64> = (0..40).map(f64::from).collect();
         for (offset, lengths, strides) in cases {

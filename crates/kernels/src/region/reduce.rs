@@ -6,6 +6,10 @@ use crate::float::Float;
 
 /// How many sums run side by side. A power of two: the tree at the end halves.
 const LANES: usize = 32;
+/// Elements that are joined one after the other, if there are no more.
+const FEW: usize = LANES / 2;
+/// Rows of so few elements that are joined side by side: one alone would wait for every sum before the next.
+const SIDE: usize = 8;
 /// Elements of a piece of what is left of them.
 const VECTOR: usize = 8;
 /// Rows that are added to sums in one go, which are read and written once for them.
@@ -240,8 +244,12 @@ fn whole<T: Joined>(join: Join, x: impl Elements<T>) -> T {
 #[inline(always)]
 fn fold<T: Joined>(join: Join, x: impl Elements<T>) -> T {
     let count = x.count();
-    if count <= LANES / 2 {
-        return (0..count).fold(T::start(join), |sum, k| T::join(join, sum, x.block::<1>(k)[0]));
+    if count <= FEW {
+        let mut sum = T::start(join);
+        for k in 0..count {
+            sum = T::join(join, sum, x.block::<1>(k)[0]);
+        }
+        return sum;
     }
     let mut lanes = [T::start(join); LANES];
     let whole = count / LANES * LANES;
@@ -276,6 +284,34 @@ fn with_rest<T: Joined>(join: Join, mut lanes: [T; LANES], x: &impl Elements<T>,
     lanes
 }
 
+/// Rows of `cols` elements joined: `row` gives the elements of one, `element` one of them.
+#[inline(always)]
+fn rows<T: Joined, E: Elements<T>>(
+    join: Join,
+    out: &mut [T],
+    cols: usize,
+    row: impl Fn(usize) -> E,
+    element: impl Fn(usize, usize) -> T,
+) {
+    let mut done = 0;
+    if cols <= FEW {
+        for out in out.as_chunks_mut::<SIDE>().0 {
+            let mut sums = [T::start(join); SIDE];
+            for k in 0..cols {
+                for (side, sum) in sums.iter_mut().enumerate() {
+                    *sum = T::join(join, *sum, element(done + side, k));
+                }
+            }
+            *out = sums;
+            done += SIDE;
+        }
+    }
+    // Loops: what is not inlined, as `for_each`, is not compiled for the level.
+    for (k, out) in out.iter_mut().enumerate().skip(done) {
+        *out = whole(join, row(k));
+    }
+}
+
 /// Each row of `cols` elements joined.
 pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usize) {
     struct Rows<'a, T, const JOIN: u8>(&'a [T], &'a mut [T], usize);
@@ -283,9 +319,8 @@ pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usi
         type Output = ();
         #[inline(always)]
         fn run(self) {
-            for (out, row) in self.1.iter_mut().zip(self.0.chunks_exact(self.2)) {
-                *out = whole(named(JOIN), row);
-            }
+            let Rows(x, out, cols) = self;
+            rows(named(JOIN), out, cols, |k| &x[k * cols..][..cols], |row, k| x[row * cols + k]);
         }
     }
     for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, out, cols)));
@@ -299,15 +334,12 @@ pub(super) fn dot_cols<T: Joined + Float>(x: &[T], y: &[T], out: &mut [T], cols:
         #[inline(always)]
         fn run(self) {
             let Rows(x, y, out, cols) = self;
-            // Loops: what is not inlined, as `for_each`, is not compiled for the level.
+            let x_row = |k: usize| &x[k * cols..][..cols];
             if y.len() == cols {
-                for (out, x) in out.iter_mut().zip(x.chunks_exact(cols)) {
-                    *out = whole(Join::Sum, Products(x, y));
-                }
+                rows(Join::Sum, out, cols, |k| Products(x_row(k), y), |row, k| x[row * cols + k] * y[k]);
             } else {
-                for ((out, x), y) in out.iter_mut().zip(x.chunks_exact(cols)).zip(y.chunks_exact(cols)) {
-                    *out = whole(Join::Sum, Products(x, y));
-                }
+                let products = |k: usize| Products(x_row(k), &y[k * cols..][..cols]);
+                rows(Join::Sum, out, cols, products, |row, k| x[row * cols + k] * y[row * cols + k]);
             }
         }
     }
@@ -393,6 +425,37 @@ mod tests {
         }
         assert!(fold(Join::Max, &[1.0, f64::NAN, 3.0][..]).is_nan());
         assert_eq!((fold(Join::All, &[1u8, 0, 1][..]), fold(Join::Any, &[0u8, 0, 1][..])), (0, 1));
+    }
+
+    #[test]
+    fn rows_side_by_side_are_joined_as_one_alone_is() {
+        for cols in [1, 2, 7, 15, 16, 17, 40] {
+            for count in [1, 7, 8, 9, 31] {
+                let x: Vec<f64> = (0..count * cols).map(|k| ((k * k + 3 * k) % 101) as f64 * 0.37 - 7.0).collect();
+                let y: Vec<f64> = x.iter().map(|x| (x * 1.7).sin()).collect();
+                let alone = |row: usize| {
+                    let [x, y] = [&x, &y].map(|all| &all[row * cols..][..cols]);
+                    let joined = |join| whole(join, x);
+                    [joined(Join::Sum), joined(Join::Max), whole(Join::Sum, Products(x, y))]
+                };
+                let mut out = vec![0.0; count];
+                let compare = |which: usize, out: &[f64]| {
+                    let wanted: Vec<u64> = (0..count).map(|row| alone(row)[which].to_bits()).collect();
+                    assert_eq!(out.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), wanted, "{cols} {count} {which}");
+                };
+                for (which, join) in [Join::Sum, Join::Max].into_iter().enumerate() {
+                    join_cols(join, &x, &mut out, cols);
+                    compare(which, &out);
+                }
+                dot_cols(&x, &y, &mut out, cols);
+                compare(2, &out);
+                let repeated: Vec<f64> = y.iter().take(cols).cycle().take(x.len()).copied().collect();
+                let (mut one, mut all) = (vec![0.0; count], vec![0.0; count]);
+                dot_cols(&x, &y[..cols], &mut one, cols);
+                dot_cols(&x, &repeated, &mut all, cols);
+                assert_eq!(one, all);
+            }
+        }
     }
 
     #[test]
