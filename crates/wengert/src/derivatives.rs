@@ -90,7 +90,7 @@ pub(crate) fn derived(task: &Task, closed: &Closed, which: Operands) -> Result<K
 
 /// The outputs.
 fn values(closed: &Closed) -> Program {
-    dce(&closed.program)
+    dce(closed.program.clone())
 }
 
 /// What the Program of a gradient gives.
@@ -116,7 +116,7 @@ fn gradient(closed: &Closed, wanted: Results) -> Result<Program, Error> {
     for (k, ct) in pulled.into_iter().enumerate().filter(|(k, _)| active[*k]) {
         results.push(ct.unwrap_or_else(|| b.zeros_like(args[k])));
     }
-    Ok(dce(&b.finish(&results)))
+    Ok(dce(b.finish(&results)))
 }
 
 /// The outputs, then their tangents; takes a tangent for each leaf besides.
@@ -130,7 +130,7 @@ fn pushed(closed: &Closed) -> Result<Program, Error> {
         let dot = dots[k].unwrap_or_else(|| b.zeros_like(outs[k]));
         outs.push(dot);
     }
-    Ok(dce(&b.finish(&outs)))
+    Ok(dce(b.finish(&outs)))
 }
 
 /// `Jᵀ c`; takes a cotangent for each output besides.
@@ -144,7 +144,7 @@ fn pulled(closed: &Closed) -> Result<Program, Error> {
     let cotangents = linear.pull(&mut b, &cotangents)?;
     let results = cotangents.into_iter().zip(&args).take(closed.leaves);
     let results: Vec<Value> = results.map(|(ct, &arg)| ct.unwrap_or_else(|| b.zeros_like(arg))).collect();
-    Ok(dce(&b.finish(&results)))
+    Ok(dce(b.finish(&results)))
 }
 
 /// The Hessian of the first output times a vector: forward over reverse; takes the vector besides.
@@ -180,13 +180,13 @@ fn pullback_programs(closed: &Closed) -> Result<Made, Error> {
     let mut back = Builder::new();
     let residuals: Vec<Value> =
         linear.residuals.iter().map(|&residual| back.input("", b.ty(residual).clone())).collect();
-    let primal = dce(&b.finish(&[&outs[..], &linear.residuals[..]].concat()));
+    let primal = dce(b.finish(&[&outs[..], &linear.residuals[..]].concat()));
     linear.residuals = residuals;
     let cotangents: Vec<Option<Value>> = outputs.iter().map(|ty| Some(back.input("", ty.clone()))).collect();
     let pulled = linear.pull(&mut back, &cotangents)?;
     let results = pulled.into_iter().zip(program.input_types()).zip(&active).filter(|(_, active)| **active);
     let results: Vec<Value> = results.map(|((ct, ty), _)| ct.unwrap_or_else(|| back.full(0.0, ty))).collect();
-    Ok(Made::new(primal).with_back(dce(&back.finish(&results))))
+    Ok(Made::new(primal).with_back(dce(back.finish(&results))))
 }
 
 /// The outputs, and the transposed Jacobian at this point.
@@ -230,7 +230,7 @@ fn batched(closed: &Closed, axes: &[Option<usize>], length: usize, places: &[usi
         b.move_axis(out, 0, place)
     };
     let outs: Vec<Value> = outs.into_iter().zip(places).map(|(out, &at)| place(&mut b, out, at)).collect();
-    Ok(dce(&b.finish(&outs)))
+    Ok(dce(b.finish(&outs)))
 }
 
 /// The Jacobian by output and input leaf, row by row: forward if there are at most as many numbers
@@ -264,14 +264,14 @@ fn blocks(closed: &Closed) -> Result<Program, Error> {
             reached.push(ct.is_some());
             results.extend(ct);
         }
-        let transposed = dce(&back.finish(&results));
+        let transposed = dce(back.finish(&results));
         let seeds = places(&linear.outputs, known.len());
         let mut reached = reached.into_iter();
         let reached: Vec<bool> =
             linear.inputs[..closed.leaves].iter().map(|&active| active && reached.next() == Some(true)).collect();
         backward(&mut b, &transposed, &known, &seeds, &reached, &inputs, &outputs)?
     };
-    Ok(dce(&b.finish(&results)))
+    Ok(dce(b.finish(&results)))
 }
 
 /// The number of each marked entry among the inputs of a linear Program, after the known ones.

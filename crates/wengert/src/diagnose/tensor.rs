@@ -171,7 +171,7 @@ fn step(eqn: &Eqn, values: &mut HashMap<Value, Array>) -> Option<(usize, f64)> {
 fn backward(closed: &Closed, inputs: &[Array], line: Line) -> Option<NonFinite> {
     let program = &closed.program;
     let active: Vec<bool> = (0..program.input_types().len()).map(|k| k < closed.leaves).collect();
-    let pulled = crate::optimize::dce(&program.vjp(&active).or_raise());
+    let pulled = crate::optimize::dce(program.vjp(&active).or_raise());
     let seed = program.input_types().len();
     let one = Array::full(&[], 1.0);
     let one = if pulled.input_types()[seed].dtype == one.dtype() { one } else { Array::full(&[], 1f32) };

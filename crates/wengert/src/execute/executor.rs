@@ -11,6 +11,7 @@ pub(crate) use super::engine::Results;
 use super::profile;
 use crate::array::Data;
 use crate::error::{Error, OrRaise};
+use crate::optimize;
 use crate::plan::{Options, Plan, check_threads};
 use crate::program::Program;
 
@@ -110,7 +111,7 @@ impl Prepared {
     pub(crate) fn new(program: &Program, settings: &Settings, donated: &[bool]) -> Result<Self, Error> {
         super::PLANS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let options = Options { threads: settings.pool.threads(), memory: settings.memory };
-        let plan = Plan::donating(Cow::Owned(program.written_out().optimize()), &options, donated)?;
+        let plan = Plan::donating(Cow::Owned(optimize::ready(program)), &options, donated)?;
         profile::log_plan(&plan);
         let (idle, profile) = (Mutex::new(Vec::new()), profile::Cell::default());
         Ok(Prepared { plan: Arc::new(plan), pool: settings.pool.clone(), idle, profile })

@@ -2,6 +2,7 @@
 
 use crate::array::{Array, Data};
 use crate::error::Error;
+use crate::optimize;
 use crate::program::Program;
 
 /// The results of a run.
@@ -39,7 +40,7 @@ impl Prepared {
     /// None; planning has some.
     pub(crate) fn new(program: &Program, _settings: &Settings, _donated: &[bool]) -> Result<Self, Error> {
         super::PLANS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(Prepared { program: program.written_out().optimize() })
+        Ok(Prepared { program: optimize::ready(program) })
     }
 
     pub(crate) fn is_made_for(&self, _settings: &Settings) -> bool {

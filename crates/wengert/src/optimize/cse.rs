@@ -9,19 +9,19 @@ use crate::program::{Program, Value};
 
 /// The Program with equal equations merged. Regions that are to be computed again stay apart: keeping the first one's
 /// results for the second is what [`Recompute`](crate::primitives::Recompute) is there to prevent.
-pub(crate) fn cse(program: &Program) -> Program {
+pub(crate) fn cse(program: Program) -> Program {
     let mut seen = Seen::default();
     rebuild(program, |b, op, args, types| {
         if matches!(op, Op::Recompute(_)) || types.is_empty() {
-            return b.again(op.clone(), args, types);
+            return b.again(op, args, types);
         }
-        let key = key(op, args);
-        let same = |eqn: &usize| b.eqns()[*eqn].args[..] == *args && b.eqns()[*eqn].op == *op;
+        let key = key(&op, args);
+        let same = |eqn: &usize| b.eqns()[*eqn].args[..] == *args && b.eqns()[*eqn].op == op;
         match seen.get(&key).and_then(|eqns| eqns.iter().find(|eqn| same(eqn))) {
             Some(&eqn) => Some(b.eqns()[eqn].first),
             None => {
                 seen.entry(key).or_default().push(b.eqns().len());
-                b.again(op.clone(), args, types)
+                b.again(op, args, types)
             }
         }
     })

@@ -4,15 +4,16 @@
 use std::sync::Arc;
 
 use crate::primitives::{Call, Cond, Op, Primitive, Recompute};
-use crate::program::{Args, Builder, Eqn, Program, Value};
+use crate::program::{Args, Builder, Eqn, Program, Types, Value};
 
 /// The Program without equations whose results are not used; its inputs stay.
-pub(crate) fn dce(program: &Program) -> Program {
-    sweep(program, &vec![true; program.names.len()])
+pub(crate) fn dce(program: Program) -> Program {
+    let inputs = vec![true; program.names.len()];
+    sweep(program, &inputs)
 }
 
 /// As [`dce`], with some of the inputs only; the others are not used.
-fn sweep(program: &Program, inputs: &[bool]) -> Program {
+fn sweep(program: Program, inputs: &[bool]) -> Program {
     let mut needed = vec![false; program.types.len()];
     program.outputs.iter().for_each(|output| needed[output.index()] = true);
     let mut kept: Vec<Option<Kept>> = Vec::with_capacity(program.eqns.len());
@@ -25,21 +26,30 @@ fn sweep(program: &Program, inputs: &[bool]) -> Program {
         }
         kept.push(kept_here);
     }
-    let mut b = Builder::new();
-    let mut values: Vec<Option<Value>> = vec![None; program.types.len()];
-    for (k, (ty, name)) in program.input_types().iter().zip(program.input_names()).enumerate() {
-        values[k] = inputs[k].then(|| b.input(name, ty.clone()));
+    let stays = |kept: &Option<Kept>| matches!(kept, Some(Kept::Whole));
+    if !inputs.contains(&false) && kept.iter().all(stays) {
+        return program;
     }
-    for (eqn, kept) in program.eqns.iter().zip(kept.into_iter().rev()) {
+    let Program { eqns, outputs, names, types } = program;
+    let mut values: Vec<Option<Value>> = vec![None; types.len()];
+    let mut b = Builder::with_room(kept.iter().flatten().count(), needed.iter().filter(|needed| **needed).count());
+    let mut types = types.into_iter();
+    for ((value, name), &used) in values.iter_mut().zip(names).zip(inputs) {
+        let ty = types.next().expect("an input has a type");
+        *value = used.then(|| b.input(&name, ty));
+    }
+    for (eqn, kept) in eqns.into_iter().zip(kept.into_iter().rev()) {
+        let results: Types = types.by_ref().take(eqn.results as usize).collect();
         let Some(kept) = kept else { continue };
         b.line = eqn.line;
         let renamed =
             |args: &[Value]| -> Args { args.iter().map(|arg| values[arg.index()].expect("needed")).collect() };
         match kept {
             Kept::Whole => {
-                let args = renamed(&eqn.args);
-                let results = b.all_again(eqn.op.clone(), &args, program.types_of(eqn));
-                eqn.outs().zip(results).for_each(|(out, result)| values[out.index()] = Some(result));
+                let (outs, args) = (eqn.outs(), renamed(&eqn.args));
+                let first = b.again(eqn.op, &args, results);
+                let results = first.into_iter().flat_map(|first| (first.0..).map(Value));
+                outs.zip(results).for_each(|(out, result)| values[out.index()] = Some(result));
             }
             Kept::Narrowed { op, args, outs } => {
                 let results = b.ops(op, &renamed(&args));
@@ -47,7 +57,7 @@ fn sweep(program: &Program, inputs: &[bool]) -> Program {
             }
         }
     }
-    let outputs: Vec<Value> = program.outputs.iter().map(|output| values[output.index()].expect("needed")).collect();
+    let outputs: Vec<Value> = outputs.iter().map(|output| values[output.index()].expect("needed")).collect();
     b.finish(&outputs)
 }
 
@@ -79,7 +89,7 @@ impl Kept {
         if !outs.contains(&false) && !used.contains(&false) && inner.iter().zip(&programs).all(same) {
             return Kept::Whole;
         }
-        let mut inner = inner.iter().map(|program| Arc::new(sweep(program, &used)));
+        let mut inner = inner.into_iter().map(|program| Arc::new(sweep(program, &used)));
         let mut next = || inner.next().expect("as many Programs as before");
         // The operands of the Programs are the last ones: a condition stands before them.
         let own = eqn.args.len() - used.len();
@@ -103,5 +113,5 @@ fn with_outputs(program: &Program, marked: &[bool]) -> Program {
     let mut program = program.clone();
     let mut marks = marked.iter();
     program.outputs.retain(|_| marks.next() == Some(&true));
-    dce(&program)
+    dce(program)
 }

@@ -10,13 +10,13 @@ use crate::primitives::{Literal, Op, Primitive};
 use crate::program::{Builder, Program, Value};
 
 /// The Program with computed constants in place of the equations that compute them.
-pub(super) fn fold(program: &Program, _: &Config) -> Program {
-    rebuild(program, |b, op, args, types| match folded(b, op, args) {
+pub(super) fn fold(program: Program, _: &Config) -> Program {
+    rebuild(program, |b, op, args, types| match folded(b, &op, args) {
         Some((literal, ty)) => {
             let scalar = b.op(literal, &[]);
             Some(b.broadcast_scalar(scalar, &ty.shape))
         }
-        None => b.again(op.clone(), args, types),
+        None => b.again(op, args, types),
     })
 }
 

@@ -23,10 +23,8 @@ use std::time::{Duration, Instant};
 use cse::cse;
 pub(crate) use dce::dce;
 
-use crate::array::Type;
 use crate::primitives::{Call, Cond, Custom, Op, Primitive, Recompute, Rule};
-use crate::program::{Builder, Program, Value};
-use crate::transform::same_inputs;
+use crate::program::{Args, Builder, Program, Types, Value};
 
 /// How much a rewrite may change an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +77,7 @@ pub struct Pass {
     /// What it does, in a sentence.
     pub about: &'static str,
     /// What it does to the equations of one Program, not to the Programs inside.
-    own: fn(&Program, &Config) -> Program,
+    own: fn(Program, &Config) -> Program,
 }
 
 /// Every pass, in the order in which they run.
@@ -91,22 +89,18 @@ pub const PASSES: [Pass; 4] = [
 ];
 
 /// The Program with equal equations merged, and in the Programs inside too.
-pub(crate) fn cse_everywhere(program: &Program) -> Program {
+pub(crate) fn cse_everywhere(program: Program) -> Program {
     recurse(program, &cse)
 }
 
 /// The Program after a pass, and after it in the Programs inside.
-fn recurse(program: &Program, own: &impl Fn(&Program) -> Program) -> Program {
-    if program.eqns.iter().all(|eqn| eqn.op.programs().is_empty()) {
-        return own(program);
-    }
-    let mut program = program.clone();
+fn recurse(mut program: Program, own: &impl Fn(Program) -> Program) -> Program {
     for eqn in &mut program.eqns {
         if !eqn.op.programs().is_empty() {
-            eqn.op = with_programs(&eqn.op, |inner| recurse(inner, own));
+            eqn.op = with_programs(&eqn.op, |inner| recurse(inner.clone(), own));
         }
     }
-    own(&program)
+    own(program)
 }
 
 /// One round rarely leaves anything; the bound is for what nobody has thought of.
@@ -115,11 +109,21 @@ const MAX_ROUNDS: usize = 8;
 impl Pass {
     /// The Program after this pass, and after it in the Programs inside.
     pub fn run(&self, program: &Program, config: &Config) -> Program {
-        let result = recurse(program, &|program| (self.own)(program, config));
-        if cfg!(debug_assertions) {
-            self.check(program, &result);
+        self.applied(program.clone(), config)
+    }
+
+    fn applied(&self, program: Program, config: &Config) -> Program {
+        let before = (cfg!(debug_assertions) || *LOGS).then(|| program.clone());
+        let start = Instant::now();
+        let after = recurse(program, &|program| (self.own)(program, config));
+        let time = start.elapsed();
+        if let Some(before) = before {
+            self.check(&before, &after);
+            if *LOGS {
+                log(self, time, &before, &after);
+            }
         }
-        result
+        after
     }
 
     fn check(&self, before: &Program, after: &Program) {
@@ -137,26 +141,28 @@ impl Pass {
 
 /// The Program after every pass, until nothing changes.
 pub fn optimize(program: &Program, config: &Config) -> Program {
-    // Long programs are large: no more than one of them is kept beside the one that is made, and what a round began with is
-    // known by its hash.
-    let mut own: Option<Program> = None;
+    optimized(program.clone(), config)
+}
+
+/// As [`optimize`].
+pub(crate) fn optimized(mut program: Program, config: &Config) -> Program {
+    // Long programs are large: there is one of them, and what a round began with is known by its hash.
     let mut hash = program.structural_hash();
     for _ in 0..MAX_ROUNDS {
         for pass in &PASSES {
-            let start = Instant::now();
-            let before = own.as_ref().unwrap_or(program);
-            let after = pass.run(before, config);
-            if *LOGS {
-                log(pass, start.elapsed(), before, &after);
-            }
-            own = Some(after);
+            program = pass.applied(program, config);
         }
-        let before = std::mem::replace(&mut hash, own.as_ref().unwrap_or(program).structural_hash());
+        let before = std::mem::replace(&mut hash, program.structural_hash());
         if before == hash {
             break;
         }
     }
-    own.unwrap_or_else(|| program.clone())
+    program
+}
+
+/// What a run is made of: written out, and after every pass.
+pub(crate) fn ready(program: &Program) -> Program {
+    optimized(short::write_all_out(program.clone()), &Config::default())
 }
 
 impl Program {
@@ -250,21 +256,22 @@ fn with_programs(op: &Op, mut make: impl FnMut(&Program) -> Program) -> Op {
 
 /// The Program made again, equation by equation: `emit` appends one, whose operands are values of the new Program and
 /// whose results have these types, and gives its results.
-fn rebuild(program: &Program, mut emit: impl FnMut(&mut Builder, &Op, &[Value], &[Type]) -> Option<Value>) -> Program {
-    let mut b = Builder::new();
-    let mut values = same_inputs(&mut b, program);
-    values.reserve(program.types.len());
-    let mut args = Vec::new();
-    for eqn in &program.eqns {
+fn rebuild(program: Program, mut emit: impl FnMut(&mut Builder, Op, &[Value], Types) -> Option<Value>) -> Program {
+    let Program { eqns, outputs, names, types } = program;
+    let mut b = Builder::with_room(eqns.len(), types.len());
+    let mut values: Vec<Value> = Vec::with_capacity(types.len());
+    let mut types = types.into_iter();
+    values.extend(names.iter().zip(&mut types).map(|(name, ty)| b.input(name, ty)));
+    let mut args = Args::new();
+    for eqn in eqns {
         args.clear();
         args.extend(eqn.args.iter().map(|arg| values[arg.index()]));
         b.line = eqn.line;
-        let types = &program.types[eqn.first.index()..eqn.first.index() + eqn.results as usize];
-        let first = emit(&mut b, &eqn.op, &args, types);
+        let first = emit(&mut b, eqn.op, &args, types.by_ref().take(eqn.results as usize).collect());
         // The results of an equation follow one another.
         values.extend((0..eqn.results).map(|k| Value(first.expect("an equation with results").0 + k)));
     }
-    let outputs: Vec<Value> = program.outputs.iter().map(|output| values[output.index()]).collect();
+    let outputs: Vec<Value> = outputs.iter().map(|output| values[output.index()]).collect();
     b.finish(&outputs)
 }
 

@@ -34,16 +34,16 @@ pub struct Rewrite {
 }
 
 /// The Program with every rule of an allowed class applied, wherever it applies.
-pub(super) fn rewrite(program: &Program, config: &Config) -> Program {
+pub(super) fn rewrite(program: Program, config: &Config) -> Program {
     let rules: Vec<&Rewrite> = RULES.iter().filter(|rule| config.allows(rule.class)).collect();
     rewrite_with(program, &rules)
 }
 
-pub(super) fn rewrite_with(program: &Program, rules: &[&Rewrite]) -> Program {
+pub(super) fn rewrite_with(program: Program, rules: &[&Rewrite]) -> Program {
     let apply = |b: &mut Builder, op: &Op, args: &[Value]| rules.iter().find_map(|rule| (rule.rewrite)(b, op, args));
     rebuild(program, |b, op, args, types| {
-        let mut became = match apply(b, op, args) {
-            None => return b.again(op.clone(), args, types),
+        let mut became = match apply(b, &op, args) {
+            None => return b.again(op, args, types),
             Some(became) => became,
         };
         // Every rule leaves less behind than it found, so that this ends.

@@ -26,13 +26,18 @@ impl Program {
     /// ```
     #[must_use]
     pub fn written_out(&self) -> Program {
-        recurse(self, &|program| {
-            if !program.eqns.iter().any(|eqn| is_short(&eqn.op)) {
-                return program.clone();
-            }
-            rebuild(program, |b, op, args, types| write_out(b, op, args).or_else(|| b.again(op.clone(), args, types)))
-        })
+        write_all_out(self.clone())
     }
+}
+
+/// As [`Program::written_out`].
+pub(crate) fn write_all_out(program: Program) -> Program {
+    recurse(program, &|program| {
+        if !program.eqns.iter().any(|eqn| is_short(&eqn.op)) {
+            return program;
+        }
+        rebuild(program, |b, op, args, types| write_out(b, &op, args).or_else(|| b.again(op, args, types)))
+    })
 }
 
 /// Whether the operation is written out.

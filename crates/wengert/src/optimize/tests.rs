@@ -32,7 +32,7 @@ fn example(rule: &Rewrite, dtype: &str) -> Program {
     }
     let last = (20..30).rev().find(|n| rule.example.contains(&format!("v{n}:"))).expect("a result of the example");
     text += &format!("{}\nreturn v{last}\n}}", rule.example);
-    dce(&parse(&text.replace("f64", dtype)))
+    dce(parse(&text.replace("f64", dtype)))
 }
 
 /// Every pair of numbers.
@@ -84,7 +84,7 @@ fn every_rule_applies_to_its_example_and_keeps_what_its_class_promises() {
     for rule in RULES {
         for dtype in ["f64", "f32"] {
             let before = example(rule, dtype);
-            let after = rewrite_with(&before, &[rule]);
+            let after = rewrite_with(before.clone(), &[rule]);
             assert_ne!(before, after, "{} does not apply to\n{before}", rule.equation);
             let inputs = inputs(&before);
             let (x, y) = (before.run_reference(&inputs).unwrap(), after.run_reference(&inputs).unwrap());
@@ -114,7 +114,7 @@ fn only_allowed_classes_are_applied() {
 fn inexact_rules_do_change_an_answer() {
     for rule in RULES.iter().filter(|rule| rule.class != Class::Exact) {
         let before = example(rule, "f64");
-        let after = rewrite_with(&before, &[rule]);
+        let after = rewrite_with(before.clone(), &[rule]);
         let inputs = inputs(&before);
         let (x, y) = (before.run_reference(&inputs).unwrap(), after.run_reference(&inputs).unwrap());
         assert!(!agree(Class::Exact, &x[0], &y[0]), "{} is exact on all values here", rule.equation);

@@ -47,7 +47,7 @@ fn tangent_program(
     let wanted = wanted.unwrap_or(&has).to_vec();
     let results: Vec<Value> =
         (0..outs.len()).filter(|&k| wanted[k]).map(|k| dots[k].unwrap_or_else(|| b.zeros_like(outs[k]))).collect();
-    Ok((dce(&b.finish(&results)), has))
+    Ok((dce(b.finish(&results)), has))
 }
 
 /// Values by position, spread over the positions that have one.
@@ -120,7 +120,7 @@ fn pulled_program(mut b: Builder, pulled: &[Option<Cotangent>], layout: &Layout,
         }
     }
     values.extend(masks);
-    dce(&b.finish(&values))
+    dce(b.finish(&values))
 }
 
 /// The results of a transposed region as cotangents.

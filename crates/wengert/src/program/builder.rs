@@ -1,6 +1,6 @@
 //! [`Builder`]: the only way to make a [`Program`].
 
-use super::{Args, Eqn, Program, Value};
+use super::{Args, Eqn, Program, Types, Value};
 use crate::array::{DType, Type, element_count};
 use crate::error::{Error, ErrorKind, Line};
 use crate::primitives::{Literal, Op, Primitive};
@@ -75,17 +75,27 @@ impl Builder {
         Ok((first.0..first.0 + count).map(Value).collect())
     }
 
+    /// An empty list with room for this many equations and values.
+    pub(crate) fn with_room(eqns: usize, values: usize) -> Self {
+        let mut b = Builder::new();
+        b.eqns.reserve_exact(eqns);
+        b.types.reserve_exact(values);
+        b.origins.reserve_exact(values);
+        b
+    }
+
     /// Appends an equation of a Program that exists, on operands of the types that they have there:
     /// its results have the types `results` and need no inference. Gives the first result.
-    pub(crate) fn again(&mut self, op: Op, args: &[Value], results: &[Type]) -> Option<Value> {
+    pub(crate) fn again(&mut self, op: Op, args: &[Value], results: Types) -> Option<Value> {
         debug_assert_eq!(
             infer(&op, &args.iter().map(|&arg| self.ty(arg)).collect::<Vec<&Type>>()).as_deref().ok(),
-            Some(results),
+            Some(&results[..]),
             "`{}` has the types it had",
             op.name()
         );
-        let first = self.push(op, args, results.iter().cloned());
-        (!results.is_empty()).then_some(first)
+        let has_results = !results.is_empty();
+        let first = self.push(op, args, results);
+        has_results.then_some(first)
     }
 
     /// As [`Builder::again`], with all results.
@@ -95,8 +105,9 @@ impl Builder {
         args: &[Value],
         results: &[Type],
     ) -> impl Iterator<Item = Value> + use<> {
-        let first = self.again(op, args, results).map_or(0, |first| first.0);
-        (first..first + results.len() as u32).map(Value)
+        let count = results.len() as u32;
+        let first = self.again(op, args, results.iter().cloned().collect()).map_or(0, |first| first.0);
+        (first..first + count).map(Value)
     }
 
     /// As [`Builder::emit`], for a rule whose operands fit by construction, with one result.

@@ -44,6 +44,8 @@ impl fmt::Display for Value {
 
 /// The operands of an equation: without memory of their own as long as they are few, because equations are copied often.
 pub(crate) type Args = SmallVec<[Value; 4]>;
+/// The types of the results of an equation: mostly one.
+pub(crate) type Types = SmallVec<[Type; 1]>;
 
 /// One equation: results = operation(operands).
 #[derive(Clone, Debug)]
@@ -144,7 +146,7 @@ impl Program {
     /// The Program with some of its outputs only.
     pub(crate) fn with_outputs(mut self, range: std::ops::RangeFrom<usize>) -> Program {
         self.outputs.drain(..range.start);
-        crate::optimize::dce(&self)
+        crate::optimize::dce(self)
     }
 
     /// Which inputs an equation or output uses.

@@ -34,7 +34,7 @@ pub(crate) fn linearize(
 ) -> Result<(Vec<Value>, Linear), Error> {
     // What is computed twice would be pulled back twice, and its two cotangents never meet again. In regions inside too: a
     // recomputed gradient is the plain one to the bit.
-    let program = cse_everywhere(program);
+    let program = cse_everywhere(program.clone());
     let mut joint = Builder::new();
     joint.line = b.line;
     let primals = same_inputs(&mut joint, &program);
@@ -43,7 +43,7 @@ pub(crate) fn linearize(
     // Long programs are large: each is given back when it is done with.
     drop(program);
     let results: Vec<Value> = outs.iter().chain(dots.iter().flatten()).copied().collect();
-    let joint = dce(&joint.finish(&results));
+    let joint = dce(joint.finish(&results));
     let (outs, linear, residuals) = split(b, &joint, args, outs.len());
     let linear = Linear {
         program: linear,

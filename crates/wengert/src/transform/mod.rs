@@ -126,7 +126,7 @@ impl Program {
         let args = same_inputs(&mut b, self);
         let (outs, linear) = linearize::linearize(&mut b, self, &args, active)?;
         let primal = b.finish(&[&outs[..], &linear.residuals[..]].concat());
-        Ok(Linearized { primal: dce(&primal), residuals: linear.residuals.len(), linear: linear.program })
+        Ok(Linearized { primal: dce(primal), residuals: linear.residuals.len(), linear: linear.program })
     }
 
     /// The transpose of a program that is linear in the inputs marked: takes the other inputs, then a
@@ -148,7 +148,7 @@ impl Program {
         let pulled = transpose::transpose(&mut b, self, &args, &cotangents)?;
         let wanted = (0..linear.len()).filter(|&k| linear[k]);
         let results: Vec<Value> = wanted.map(|k| pulled[k].unwrap_or_else(|| b.full(0.0, &self.types[k]))).collect();
-        Ok(dce(&b.finish(&results)))
+        Ok(dce(b.finish(&results)))
     }
 
     /// The program with one more axis: on the inputs marked, in front, of this length; on every
