@@ -309,7 +309,8 @@ fn run_step(
             Ok(())
         }
         Work::Kernel(kernel, operation) => {
-            let call = Call { args: &reads, outs: &mut writes, workspace: scratch, pool };
+            let start = step.writes.first().map_or(0, |operand| operand.start);
+            let call = Call { args: &reads, outs: &mut writes, workspace: scratch, pool, start };
             kernel.run(call).map_err(|Misfit(why)| {
                 let Operation { op, types } = &**operation;
                 Error::new(ErrorKind::Run, &op.name(), why).of(types).at(step.line())

@@ -19,6 +19,8 @@ pub(crate) struct Call<'a, 'data> {
     pub(crate) workspace: &'a mut [Line],
     /// The threads.
     pub(crate) pool: &'a Pool,
+    /// The element of the first result at which the work begins: [`super::kernels::start`] of the operation.
+    pub(crate) start: usize,
 }
 
 /// One operation on whole arrays, prepared for operands of fixed types.

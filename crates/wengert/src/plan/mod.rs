@@ -130,11 +130,11 @@ pub(crate) struct Step {
     pub(crate) results: Pieces,
     /// Lines of scratch.
     pub(crate) scratch: usize,
-    pub(crate) about: Box<About>,
+    pub(crate) about: Arc<About>,
 }
 
 /// What is told about a step, and not needed to run it.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct About {
     /// The user's lines of its equations, without repetition.
     pub(crate) lines: Vec<Line>,
@@ -156,7 +156,7 @@ pub(crate) struct Piece {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Operand {
     pub(crate) home: Home,
-    /// The element from which on a region counts its positions.
+    /// The element from which on a region counts the positions that it reads, and a kernel those that it writes.
     pub(crate) start: usize,
     pub(crate) kind: Kind,
     pub(crate) count: usize,
@@ -183,16 +183,22 @@ pub(crate) enum Work {
     /// Products of matrices.
     Product(Box<Product>),
     /// One operation on whole arrays, and what it is.
-    Kernel(Box<dyn Kernel>, Box<Operation>),
+    Kernel(Arc<dyn Kernel>, Arc<Operation>),
     /// One of two plans: if the first operand holds, the first.
     Cond(Box<[Plan; 2]>),
 }
 
 /// The operation of a kernel, with the types of its operands as the user has them.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Operation {
     pub(crate) op: Op,
     pub(crate) types: Vec<Type>,
+}
+
+impl Operation {
+    fn new(op: Op, types: &[&Type]) -> Self {
+        Operation { op, types: types.iter().copied().cloned().collect() }
+    }
 }
 
 /// Tables of the planner: keys are small, and nobody chooses them.

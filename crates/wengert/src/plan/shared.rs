@@ -1,19 +1,25 @@
-//! Equal regions are one: steps that do the same to other parts of arrays share their instructions.
+//! Equal regions and kernels are one: steps that do the same to other parts of arrays share their instructions.
 //!
 //! A loop over the rows of an array is a list of steps that differ in where a row begins. Where the elements begin that a
-//! region reads is so said by the step, and the region counts from there. It is made once, and stays in the cache.
+//! region reads, or a kernel writes, is so said by the step, and it counts from there. It is made once, and stays in the
+//! cache.
 
 use std::sync::Arc;
 
 use wengert_kernels::region::{Blocks, Invalid, Parts, Place, Region};
 
-use super::Map;
 use super::finish::finish;
+use super::kernel::Kernel;
+use super::{About, Map, Operation, kernels};
+use crate::array::Type;
+use crate::primitives::Op;
 
-/// The regions of a plan, by what they are made of.
+/// The regions and kernels of a plan, by what they are made of, and what is told about its steps.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     regions: Map<Parts, Arc<Region>>,
+    kernels: Map<Operation, (Arc<dyn Kernel>, Arc<Operation>)>,
+    about: Map<Arc<About>, ()>,
 }
 
 impl Shared {
@@ -30,6 +36,27 @@ impl Shared {
         let region = Arc::new(finish(parts.clone())?);
         self.regions.insert(parts, region.clone());
         Ok((region, starts))
+    }
+
+    /// The kernel of an operation that is planned by its types alone; where its work begins is said when it runs.
+    pub(super) fn kernel(&mut self, op: &Op, args: &[&Type], results: &[Type]) -> (Arc<dyn Kernel>, Arc<Operation>) {
+        let operation = Operation::new(kernels::movable(op), args);
+        if let Some(known) = self.kernels.get(&operation) {
+            return known.clone();
+        }
+        let known = (Arc::from(kernels::kernel(&operation.op, args, results)), Arc::new(operation.clone()));
+        self.kernels.insert(operation, known.clone());
+        known
+    }
+
+    /// What is told about a step, once for all of which the same is told.
+    pub(super) fn about(&mut self, about: About) -> Arc<About> {
+        if let Some((known, ())) = self.about.get_key_value(&about) {
+            return known.clone();
+        }
+        let about = Arc::new(about);
+        self.about.insert(about.clone(), ());
+        about
     }
 }
 
@@ -75,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::array::{Array, Type};
-    use crate::plan::{Options, Plan, Work};
+    use crate::plan::{Options, Plan, Step, Work};
     use crate::program::Program;
 
     /// Running sums of the products of a matrix's rows with what came before. A running sum is a kernel, so that each
@@ -125,5 +152,32 @@ mod tests {
             let (found, wanted) = (program.run(&inputs).unwrap(), program.run_reference(&inputs).unwrap());
             assert_eq!(found[0].to_f64(), wanted[0].to_f64());
         }
+    }
+    #[test]
+    fn additions_to_rows_share_a_kernel() {
+        // Too few columns for lanes.
+        let rows = 12;
+        let mut text = format!("program(v0: f64[{rows},40], v1: f64[1,40]) {{\n");
+        let _ = writeln!(text, "  v2: f64[{rows},40] = cumsum[axis=0, reverse=false] v0;");
+        for k in 0..rows {
+            let (before, after) = (2 + k, 3 + k);
+            let _ =
+                writeln!(text, "  v{after}: f64[{rows},40] = update_add[start=[{k},0], stride=[1,1]] v{before} v1;");
+        }
+        let _ = writeln!(text, "  return v{}\n}}", 2 + rows);
+        let program: Program = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
+        let plan = Plan::new(&program, &Options::default()).expect("without a limit");
+        let kernels: Vec<_> = plan.steps().iter().filter(|step| step.about.names[0] == "update_add").collect();
+        let different = |of: fn(&Step) -> *const u8| kernels.iter().map(|step| of(step)).collect::<HashSet<_>>().len();
+        let kernel = |step: &Step| match &step.work {
+            Work::Kernel(kernel, _) => Arc::as_ptr(kernel).cast::<u8>(),
+            work => panic!("{work:?}"),
+        };
+        assert_eq!((kernels.len(), different(kernel)), (rows, 1));
+        assert_eq!(different(|step| Arc::as_ptr(&step.about).cast()), 1);
+        let numbers = |ty: &Type| (0..ty.size()).map(|k| (k as f64 * 0.37).sin()).collect::<Vec<f64>>();
+        let inputs: Vec<Array> = program.input_types().iter().map(|ty| Array::new(&ty.shape, numbers(ty))).collect();
+        let (found, wanted) = (program.run(&inputs).unwrap(), program.run_reference(&inputs).unwrap());
+        assert_eq!(found[0].to_f64(), wanted[0].to_f64());
     }
 }

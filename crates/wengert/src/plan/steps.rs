@@ -28,6 +28,8 @@ pub(super) struct Draft {
     /// For each of these: the element from which on positions count; all 0 if there are none.
     starts: Vec<usize>,
     pub(super) writes: Vec<Value>,
+    /// The element of the first of these at which a kernel begins.
+    start: usize,
     scratch: usize,
     eqns: Vec<usize>,
     /// Operands, by their numbers, that lie where a result does.
@@ -117,7 +119,7 @@ impl<'a> Planner<'a> {
         let (region, starts) =
             self.shared.region(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
         let scratch = lines_of(region.scratch(self.options.threads));
-        Draft { work: Work::Region(region), reads, starts, writes, scratch, eqns, in_place: Vec::new() }
+        Draft { work: Work::Region(region), reads, starts, writes, start: 0, scratch, eqns, in_place: Vec::new() }
     }
 
     /// The step of a cluster; none if it has nothing to compute.
@@ -147,6 +149,7 @@ impl<'a> Planner<'a> {
             return None;
         }
         let mut reads: Vec<Value> = eqn.args.iter().map(|arg| flat.views[arg.index()].base).collect();
+        let mut start = 0;
         let (work, scratch) = match &eqn.op {
             Op::Einsum(op) => {
                 let views = [0, 1].map(|k| &flat.views[eqn.args[k].index()]);
@@ -169,9 +172,10 @@ impl<'a> Planner<'a> {
                 let args: Vec<&Type> = eqn.args.iter().map(|&arg| flat.program.ty(arg)).collect();
                 let results: Vec<Type> = outs.iter().map(|&out| flat.program.ty(out).clone()).collect();
                 let planes = |k: usize| Planes::of(&flat.views[eqn.args[k].index()]).expect("flattening made it so");
-                let kernel = match op {
+                start = kernels::start(op, &args);
+                let own = match op {
                     _ if cluster::transposes(flat, eqns[0]) => {
-                        kernels::copied(results[0].dtype, &flat.views[eqn.args[0].index()])
+                        Some(kernels::copied(results[0].dtype, &flat.views[eqn.args[0].index()]))
                     }
                     Op::Concat(op) => {
                         let views: Vec<_> = eqn.args.iter().map(|arg| &flat.views[arg.index()]).collect();
@@ -179,25 +183,25 @@ impl<'a> Planner<'a> {
                             let view = &flat.views[arg.index()];
                             view.is_in_order() && view.count() == flat.program.ty(view.base).size()
                         };
-                        match eqn.args.iter().all(whole) {
-                            true => kernels::kernel(&Op::Concat(*op), &args, &results),
-                            false => kernels::joined(*op, results[0].dtype, &views),
-                        }
+                        (!eqn.args.iter().all(whole)).then(|| kernels::joined(*op, results[0].dtype, &views))
                     }
-                    Op::Conv(op) => kernels::conv(op, &args, [planes(0), planes(1)], &results[0]),
+                    Op::Conv(op) => Some(kernels::conv(op, &args, [planes(0), planes(1)], &results[0])),
                     Op::Scatter(op) => {
                         let fill = flat.literals[eqn.args[0].index()];
                         reads.drain(..usize::from(fill.is_some()));
-                        kernels::scatter(op, &args, fill)
+                        Some(kernels::scatter(op, &args, fill))
                     }
-                    op => kernels::kernel(op, &args, &results),
+                    _ => None,
+                };
+                let (kernel, operation) = match own {
+                    Some(kernel) => (Arc::from(kernel), Arc::new(Operation::new(op.clone(), &args))),
+                    None => self.shared.kernel(op, &args, &results),
                 };
                 let scratch = lines_of(kernel.workspace(self.options.threads));
-                let operation = Operation { op: op.clone(), types: args.into_iter().cloned().collect() };
-                (Work::Kernel(kernel, Box::new(operation)), scratch)
+                (Work::Kernel(kernel, operation), scratch)
             }
         };
-        Some(Draft { work, reads, starts: Vec::new(), writes: outs, scratch, eqns, in_place: Vec::new() })
+        Some(Draft { work, reads, starts: Vec::new(), writes: outs, start, scratch, eqns, in_place: Vec::new() })
     }
 
     /// Lets results take the place of operands that their step reads last and may overwrite. Both are values of the arena;
@@ -250,7 +254,7 @@ impl<'a> Planner<'a> {
         numbers.into_iter().map(|number| number.map_or(0, |number| places[number])).collect()
     }
 
-    fn finish(&self, draft: Draft, homes: &[usize]) -> Step {
+    fn finish(&mut self, draft: Draft, homes: &[usize]) -> Step {
         let inputs = self.flat.program.input_types().len();
         let mut pieces = Pieces::new();
         let mut results = Pieces::new();
@@ -291,8 +295,10 @@ impl<'a> Planner<'a> {
             Some(write) => Operand { home: Home::InPlace(write as u16), ..operand(value) },
             None => Operand { start: draft.starts.get(k).copied().unwrap_or(0), ..operand(value) },
         };
-        let (reads, writes) = (draft.reads.iter().enumerate().map(read), draft.writes.iter().map(operand));
-        let (reads, writes) = (reads.collect(), writes.collect());
+        let write =
+            |(k, value): (usize, &Value)| Operand { start: if k == 0 { draft.start } else { 0 }, ..operand(value) };
+        let reads = draft.reads.iter().enumerate().map(read).collect();
+        let writes = draft.writes.iter().enumerate().map(write).collect();
         let mut lines: Vec<Line> = Vec::new();
         let mut names: Vec<Cow<'static, str>> = Vec::with_capacity(draft.eqns.len());
         for &k in &draft.eqns {
@@ -300,7 +306,7 @@ impl<'a> Planner<'a> {
             lines.extend(eqn.line.filter(|line| !lines.contains(line)));
             names.push(eqn.op.name());
         }
-        let about = Box::new(About { lines, names });
+        let about = self.shared.about(About { lines, names });
         Step { work: draft.work, reads, writes, pieces, results, scratch: draft.scratch, about }
     }
 }

@@ -6,7 +6,7 @@ use wengert_kernels::region::Kind;
 
 use super::nest::{Axis, Picture, each, merged};
 use super::scatter::Addend;
-use super::{Call, Cell, GRAIN, Kernel, for_kind, start};
+use super::{Call, Cell, GRAIN, Kernel, for_kind, original};
 use crate::array::{DType, Type, row_major};
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -180,7 +180,7 @@ impl Block {
     /// Hands every run of the block, from `offset` on, with its place to `write`.
     fn write<T: Cell>(&self, call: &mut Call<'_, '_>, offset: usize, write: impl Fn(&mut [T], &[T])) {
         let (update, out) = (T::of(&call.args[1]), T::of_mut(&mut call.outs[0]));
-        if let Some(x) = start(&call.args[0]) {
+        if let Some(x) = original(&call.args[0]) {
             copy_all(call.pool, x, out);
         }
         if self.size > 0 {
@@ -228,16 +228,14 @@ impl Kernel for DynamicUpdate {
 #[derive(Clone, Debug)]
 pub(super) struct Update {
     block: Block,
-    offset: usize,
     write: Write,
 }
 
 impl Update {
     pub(super) fn new(op: &primitives::Update, x: &Type, update: &Type) -> Self {
         let strides = row_major(&x.shape);
-        let offset = strides.iter().zip(&op.start).map(|(stride, start)| stride * start).sum();
         let steps: Vec<isize> = strides.iter().zip(&op.stride).map(|(s, step)| (s * step).cast_signed()).collect();
-        Update { block: Block::new(x, update, &steps), offset, write: op.write }
+        Update { block: Block::new(x, update, &steps), write: op.write }
     }
 }
 
@@ -261,7 +259,7 @@ impl Kernel for Update {
         self.block.size
     }
     fn run(&self, mut call: Call<'_, '_>) -> Result<(), Misfit> {
-        let (block, offset) = (&self.block, self.offset);
+        let (block, offset) = (&self.block, call.start);
         match (self.write, block.kind) {
             (Write::Set, kind) => for_kind!(kind, T => block.write::<T>(&mut call, offset, <[T]>::copy_from_slice)),
             (Write::Add, Kind::F64) => block.write::<f64>(&mut call, offset, add),

@@ -23,14 +23,15 @@ use wengert_kernels::region::{Slice, SliceMut};
 
 use super::kernel::{Call, Kernel};
 use super::view::View;
-use crate::array::{DType, Type};
+use crate::array::{DType, Type, row_major};
 use crate::ops::Binary;
-use crate::primitives::{Concat, Literal, Op, Scatter};
+use crate::primitives::{self, Concat, Literal, Op, Scatter};
 
 /// Elements that a part has at least where threads share the work: fewer are done before another thread wakes up.
 const GRAIN: usize = 1 << 14;
 
-/// The kernel of an operation for operands and results of these types, which have passed inference.
+/// The kernel of an operation for operands and results of these types, which have passed inference. Where its work begins
+/// is said when it runs ([`start`]).
 pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> {
     match op {
         Op::Iota(_) => Box::new(fill::Iota),
@@ -65,6 +66,23 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Call(_) | Op::Recompute(_) | Op::Cond(_) | Op::Custom(_) => {
             unreachable!("what holds Programs is planned by itself: {op:?}")
         }
+    }
+}
+
+/// The operation whose kernel does the work of `op` from another element of the result on ([`start`]): a loop over the
+/// rows of an array has one kernel.
+pub(crate) fn movable(op: &Op) -> Op {
+    match op {
+        Op::Update(op) => primitives::Update { start: vec![0; op.start.len()], ..op.clone() }.into(),
+        op => op.clone(),
+    }
+}
+
+/// The element of the first result at which the work of an operation on such operands begins.
+pub(crate) fn start(op: &Op, args: &[&Type]) -> usize {
+    match op {
+        Op::Update(op) => row_major(&args[0].shape).iter().zip(&op.start).map(|(stride, start)| stride * start).sum(),
+        _ => 0,
     }
 }
 
@@ -143,8 +161,8 @@ fn workspace<T: Plain>(count: usize, threads: usize) -> usize {
     count * threads * size_of::<T>()
 }
 
-/// The elements that a result starts from. They are there already where operand and result share their memory.
-fn start<'a, T: Cell>(arg: &Slice<'a>) -> Option<&'a [T]> {
+/// The elements that a result is made of. They are there already where operand and result share their memory.
+fn original<'a, T: Cell>(arg: &Slice<'a>) -> Option<&'a [T]> {
     if let Slice::Output(_) = arg { None } else { Some(T::of(arg)) }
 }
 

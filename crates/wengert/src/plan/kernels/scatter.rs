@@ -14,7 +14,7 @@ use wengert_kernels::region::{Kind, Slice};
 
 use super::gather::{Missing, Places};
 use super::nest::each;
-use super::{Call, Cell, Kernel, for_kind, rows_per_part, start};
+use super::{Call, Cell, Kernel, for_kind, original, rows_per_part};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -104,7 +104,7 @@ impl Scatter {
     fn start<'a, T: Cell>(&self, args: &[Slice<'a>]) -> Start<'a, T> {
         match self.fill {
             Some(fill) => Start::Everywhere(T::of_literal(fill)),
-            None => start(&args[0]).map_or(Start::There, Start::Array),
+            None => original(&args[0]).map_or(Start::There, Start::Array),
         }
     }
 

@@ -70,12 +70,12 @@ impl Random {
 fn computed(op: &Op, args: &[&Array], pool: &Pool) -> Result<Vec<Array>, Misfit> {
     let types: Vec<&Type> = args.iter().map(|arg| arg.ty()).collect();
     let outs = op.infer(&types).unwrap_or_else(|why| panic!("{op:?} of {types:?}: {}", why.0));
-    let kernel = kernel(op, &types, &outs);
+    let (kernel, start) = (kernel(&movable(op), &types, &outs), start(op, &types));
     let slices: Vec<Slice<'_>> = args.iter().map(|arg| slice(arg)).collect();
     let mut buffers: Vec<Buffer> = outs.iter().map(Buffer::new).collect();
     let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(pool.threads()).div_ceil(64)];
     let mut places: Vec<SliceMut<'_>> = buffers.iter_mut().map(Buffer::slice).collect();
-    kernel.run(Call { args: &slices, outs: &mut places, workspace: &mut workspace, pool })?;
+    kernel.run(Call { args: &slices, outs: &mut places, workspace: &mut workspace, pool, start })?;
     Ok(outs.iter().zip(buffers).map(|(ty, buffer)| buffer.array(&ty.shape)).collect())
 }
 
@@ -476,13 +476,13 @@ fn an_operand_may_lie_where_the_result_does() {
     ] {
         let wanted = op.eval(&args).expect("it runs");
         let types: Vec<&Type> = args.iter().map(|arg| arg.ty()).collect();
-        let kernel = kernel(&op, &types, std::slice::from_ref(x.ty()));
+        let (kernel, start) = (kernel(&movable(&op), &types, std::slice::from_ref(x.ty())), start(&op, &types));
         assert_eq!(kernel.in_place(), [(0, 0)], "{op:?}");
         let mut out = Buffer::of(&x);
         let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(2).div_ceil(64)];
         let mut args: Vec<Slice<'_>> = args.iter().map(|arg| slice(arg)).collect();
         args[0] = Slice::Output(0);
-        let call = Call { args: &args, outs: &mut [out.slice()], workspace: &mut workspace, pool: &pool };
+        let call = Call { args: &args, outs: &mut [out.slice()], workspace: &mut workspace, pool: &pool, start };
         kernel.run(call).expect("it runs");
         assert!(same(&out.array(x.shape()), &wanted[0]), "{op:?}");
     }
@@ -541,13 +541,13 @@ fn large_rows(x: &Array, rows: usize) -> Array {
 fn assert_runs_in_place(op: &Op, args: &[Array], pool: &Pool) {
     let types: Vec<&Type> = args.iter().map(Array::ty).collect();
     let outs = op.infer(&types).expect("it fits");
-    let kernel = kernel(op, &types, &outs);
+    let (kernel, start) = (kernel(&movable(op), &types, &outs), start(op, &types));
     let slices: Vec<Slice<'_>> = args.iter().map(slice).collect();
     let mut buffers: Vec<Buffer> = outs.iter().map(Buffer::new).collect();
     let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(pool.threads()).div_ceil(64)];
     let mut places: Vec<SliceMut<'_>> = buffers.iter_mut().map(Buffer::slice).collect();
     let mut run = || {
-        kernel.run(Call { args: &slices, outs: &mut places, workspace: &mut workspace, pool }).expect("it runs");
+        kernel.run(Call { args: &slices, outs: &mut places, workspace: &mut workspace, pool, start }).expect("it runs");
     };
     // The first run of a pool starts its threads.
     run();

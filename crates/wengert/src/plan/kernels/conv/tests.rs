@@ -55,7 +55,7 @@ pub(super) fn run(kernel: &dyn Kernel, args: &[&Array], out: &Type, threads: usi
         _ => result.elements_mut::<i64>().unwrap().fill(-1),
     }
     let mut call = |out: SliceMut<'_>| {
-        let call = Call { args: &args, outs: &mut [out], workspace: workspace.as_lines_mut(), pool: &pool };
+        let call = Call { args: &args, outs: &mut [out], workspace: workspace.as_lines_mut(), pool: &pool, start: 0 };
         kernel.run(call).unwrap();
     };
     match out.dtype {
