@@ -11,7 +11,7 @@ mod support;
 
 use engine::{Operands, check_engine};
 use support::Random;
-use wengert::plan::{Options, Plan};
+use wengert::plan::{Detail, Options, Plan};
 use wengert::prelude::*;
 use wengert::{Array, DType, Program, Type, to_program};
 
@@ -133,4 +133,14 @@ fn long_chains_need_no_deep_stack() {
     for (got, wanted) in gradient.iter().zip(wanted).chain([(&pushed, wanted[0] + wanted[1])]) {
         assert!((got - wanted).abs() <= 1e-9 * wanted.abs(), "{got} instead of {wanted}");
     }
+}
+
+#[test]
+fn a_sum_that_is_broadcast_back_is_no_reason_for_lanes() {
+    // A region of lanes would have an instruction for each of 30 elements, which lie far apart from point to point.
+    let x = Tensor::linspace(0.1, 0.9, 20_000 * 30 * 4).reshape(&[20_000, 30, 4]);
+    let (program, _) = to_program(&x, |x| grad(&x, |x| x.sum_over(1).square().mean()));
+    let plan = Plan::new(&program.optimize(), &Options::default()).expect("without a limit");
+    let text = plan.explain(Detail::Instructions);
+    assert!(text.lines().count() < 50, "{text}");
 }

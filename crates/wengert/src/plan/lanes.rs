@@ -338,6 +338,8 @@ struct Estimate {
 const OPERATION: f64 = 0.15;
 /// An element of a value that is written to memory and read again.
 const ELEMENT: f64 = 1.0;
+/// One more place where such an element is read.
+const SPREAD: f64 = 0.3;
 /// A step.
 const STEP: f64 = 1000.0;
 /// A product of small matrices beside its elements: finding them, and starting.
@@ -356,7 +358,7 @@ impl Estimate {
             // What is put together of blocks is read where it lies, if that is in memory.
             let blocks = is_blocks(flat, k);
             let whole = !blocks && matches!(eqn.op, Op::Concat(_) | Op::Pad(_) | Op::Update(_) | Op::Einsum(_));
-            let far = eqn.args.iter().filter(|arg| {
+            let far = |arg: &&Value| {
                 let view = &flat.views[arg.index()];
                 // What another part makes is in memory whatever becomes of this one.
                 let made = finder.made[view.base.index()].is_some_and(|maker| eqns.binary_search(&maker).is_ok());
@@ -365,12 +367,18 @@ impl Estimate {
                     && !view.is_in_order()
                     && view.spread(flat.program.ty(view.base).size()).is_none();
                 own && (blocks || elsewhere)
-            });
-            let far = far.count();
-            if whole || far > 0 {
+            };
+            // Of what is broadcast there is less in memory than is read.
+            let cost = |arg: &Value| {
+                let least = flat.program.ty(flat.views[arg.index()].base).size().min(size);
+                ELEMENT * least as f64 + SPREAD * (size - least) as f64
+            };
+            let costs: Vec<f64> = eqn.args.iter().filter(far).map(cost).collect();
+            if whole || !costs.is_empty() {
                 let products = if matches!(eqn.op, Op::Einsum(_)) { lane.count as f64 } else { 0.0 };
+                let moved = if costs.is_empty() { ELEMENT * size as f64 } else { costs.iter().sum() };
                 estimate.breaks += 1;
-                estimate.fused += PRODUCT * products + STEP + ELEMENT * (size * far.max(1)) as f64;
+                estimate.fused += PRODUCT * products + STEP + moved;
             }
         }
         estimate

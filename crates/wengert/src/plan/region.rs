@@ -350,7 +350,8 @@ impl<'a> Lowering<'a> {
         if role == Role::Total {
             self.total(k, places, stored(out) != Storage::None);
         } else {
-            self.computed(at, k, places, is_full(role), stored(out));
+            let is_last = sources.first().is_some_and(|source| self.last.get(source) == Some(&at));
+            self.computed(at, k, (places, is_last), is_full(role), stored(out));
         }
         // Whatever is not used again gives its slot back.
         let mut done: Vec<Source> = sources;
@@ -368,8 +369,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// An element per place or row.
-    fn computed(&mut self, at: usize, k: usize, places: [u16; 3], full: bool, stored: Storage) {
+    /// An element per place or row, of operands at these places; `is_last` says that the first one is not used after.
+    fn computed(&mut self, at: usize, k: usize, (places, is_last): ([u16; 3], bool), full: bool, stored: Storage) {
         let eqn = &self.flat.program.eqns()[k];
         let (out, result) = (eqn.first, kind(self.flat.program.ty(eqn.first).dtype));
         let operand = self.flat.program.ty(eqn.args[0]).dtype;
@@ -389,7 +390,17 @@ impl<'a> Lowering<'a> {
             let operand = self.write(out);
             self.directs.push(Direct { place: Place::Output(operand), kind: result, level, offset: 0 });
             let place = DIRECT + (self.directs.len() - 1) as u16;
-            self.push(op, places, place);
+            match (op, self.parts.code.last()) {
+                // What is only copied is loaded to where it is stored.
+                (
+                    kernels::Op::Unary(kernels::Unary::Copy, _),
+                    Some(&Instr { op: load @ kernels::Op::Load(_), out, .. }),
+                ) if out == places[0] && is_last => {
+                    self.parts.code.pop();
+                    self.push(load, [0; 3], place);
+                }
+                _ => self.push(op, places, place),
+            }
             return;
         }
         let slot = self.slot(result, full);
@@ -454,5 +465,39 @@ fn join(reducer: Reducer) -> Join {
         Reducer::Min => Join::Min,
         Reducer::All => Join::All,
         Reducer::Any => Join::Any,
+    }
+}
+
+#[cfg(all(test, feature = "text"))]
+mod tests {
+    use wengert_kernels::region::{Op, Region};
+
+    use crate::plan::{Options, Plan, Work};
+
+    fn code(text: &str) -> Vec<Op> {
+        let plan = Plan::new(&text.parse().unwrap_or_else(|why| panic!("{why}")), &Options::default()).unwrap();
+        let region = |region: &Region| region.parts().code.iter().map(|instr| instr.op).collect::<Vec<Op>>();
+        match plan.steps() {
+            [step] if let Work::Region(own) = &step.work => region(own),
+            steps => panic!("{steps:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_only_copied_is_loaded_to_where_it_is_stored() {
+        let copied = |result: &str| {
+            format!(
+                "program(v0: f64[30,1,4]) {{
+                    v1: f64[30,4] = reshape[shape=[30,4]] v0;
+                    v2: f64[30,20,4] = broadcast[shape=[30,20,4], axes=[0,2]] v1;
+                    v3: f64[30,20,4] = detach v2;
+                    {result}
+                }}"
+            )
+        };
+        assert!(matches!(code(&copied("return v3"))[..], [Op::Load(_)]));
+        // What others need stays in a slot.
+        let others = code(&copied("v4: f64[30,20,4] = exp v2; return v3 v4"));
+        assert!(matches!(others[..], [Op::Load(_), Op::Unary(..), Op::Unary(..)]), "{others:?}");
     }
 }

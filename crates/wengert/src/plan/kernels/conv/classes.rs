@@ -249,6 +249,26 @@ impl Copied {
     }
 }
 
+/// Copies every element of x that is `step` behind the one before, as many as `to` has.
+pub(super) fn copy_every<T: Copy>(step: usize, x: &[T], to: &mut [T]) {
+    match step {
+        1 => to.copy_from_slice(&x[..to.len()]),
+        2 => {
+            // Pairs become vectors; the last element may have no other one behind it.
+            let Some((last, to)) = to.split_last_mut() else { return };
+            *last = x[2 * to.len()];
+            for (to, &[first, _]) in to.iter_mut().zip(x.as_chunks().0) {
+                *to = first;
+            }
+        }
+        _ => {
+            for (to, x) in to.iter_mut().zip(x.chunks(step)) {
+                *to = x[0];
+            }
+        }
+    }
+}
+
 /// Fills a plane from x, with zeros for what is outside; `skip` elements of the first axis are passed over.
 pub(super) fn fill_plane<T: Copy + Default>(axes: &[Copied], skip: i64, x: &[T], plane: &mut [T]) {
     let [axis, rest @ ..] = axes else {
@@ -266,16 +286,26 @@ pub(super) fn fill_plane<T: Copy + Default>(axes: &[Copied], skip: i64, x: &[T],
         return;
     }
     let start = (first + (begin * axis.step) as i64) as usize;
-    if rest.is_empty() {
-        if axis.step == 1 {
-            plane.copy_from_slice(&x[start..start + plane.len()]);
-        } else {
-            plane.iter_mut().zip(x[start..].iter().step_by(axis.step)).for_each(|(y, &x)| *y = x);
-        }
-        return;
-    }
     let stride = x.len() / axis.length;
-    for (j, plane) in plane.chunks_exact_mut(row).enumerate() {
-        fill_plane(rest, 0, &x[(start + j * axis.step) * stride..][..stride], plane);
+    let starts = (start..).step_by(axis.step).map(|start| start * stride);
+    match rest {
+        [] => copy_every(axis.step, &x[start..], plane),
+        // Rows, all alike: short ones are done before their ends were found again for each.
+        [inner] => {
+            let (begin, end) = inner.inside(inner.first);
+            let skipped = (inner.first + (begin * inner.step) as i64) as usize;
+            for (row, start) in plane.chunks_exact_mut(row).zip(starts) {
+                row[..begin].fill(T::default());
+                row[end..].fill(T::default());
+                if begin < end {
+                    copy_every(inner.step, &x[start + skipped..][..stride - skipped], &mut row[begin..end]);
+                }
+            }
+        }
+        _ => {
+            for (plane, start) in plane.chunks_exact_mut(row).zip(starts) {
+                fill_plane(rest, 0, &x[start..][..stride], plane);
+            }
+        }
     }
 }

@@ -413,10 +413,20 @@ fn store<T: Copy>(runs: &[Run], column: usize, stride: usize, tile: &[T], out: &
         let count = (run.count - skipped).min(tile.len() - lane);
         let tile = &tile[lane..lane + count];
         let out = &mut out[run.out + skipped * stride..];
-        if stride == 1 {
-            out[..count].copy_from_slice(tile);
-        } else {
-            out.iter_mut().step_by(stride).zip(tile).for_each(|(out, &tile)| *out = tile);
+        match stride {
+            1 => out[..count].copy_from_slice(tile),
+            2 => {
+                let Some((&last, tile)) = tile.split_last() else { continue };
+                out[2 * tile.len()] = last;
+                for (out, &tile) in out.as_chunks_mut::<2>().0.iter_mut().zip(tile) {
+                    out[0] = tile;
+                }
+            }
+            _ => {
+                for (out, &tile) in out.chunks_mut(stride).zip(tile) {
+                    out[0] = tile;
+                }
+            }
         }
     }
 }
