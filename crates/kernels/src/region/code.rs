@@ -257,3 +257,35 @@ pub enum Op {
     /// columns. The bits are those of the instructions one by one.
     AccumulateProduct(u16),
 }
+
+impl Op {
+    /// Whether it takes no longer than reading and writing its elements in the nearest cache.
+    pub(super) fn is_quick(self) -> bool {
+        match self {
+            Op::Unary(f, _) => {
+                use Unary::{Abs, Copy, Neg, Not, Relu, Sign, Square};
+                matches!(f, Copy | Neg | Abs | Sign | Square | Relu | Not)
+            }
+            Op::Binary(f, _) => {
+                use Binary::{Add, And, Copysign, Max, Min, Mul, Or, Sub, Xor};
+                matches!(f, Add | Sub | Mul | Max | Min | And | Or | Xor | Copysign)
+            }
+            Op::Compare(..)
+            | Op::Select(_)
+            | Op::Convert(..)
+            | Op::Pair(..)
+            | Op::Load(_)
+            | Op::Blocks(_)
+            | Op::Store(_)
+            | Op::Accumulate(_)
+            | Op::AccumulateProduct(_) => true,
+            Op::Twin(..)
+            | Op::Power(..)
+            | Op::Call1(..)
+            | Op::Call2(..)
+            | Op::JoinCols(..)
+            | Op::Dot(_)
+            | Op::Spread(_) => false,
+        }
+    }
+}

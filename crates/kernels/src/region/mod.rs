@@ -246,8 +246,9 @@ struct Cut {
 /// Bytes of slots that a chunk may take: a part of a small second-level cache, whose vectors come as fast as they are
 /// computed with. (A quarter of it, to stay in the first level, starts four times as many instructions, each with rows to join.)
 pub const CHUNK_BYTES: usize = 96 << 10;
-/// And where nothing is joined along rows, so that an instruction is one loop: a first-level cache.
-const LOOP_BYTES: usize = 32 << 10;
+/// And where nothing is computed that takes longer than reading its operands: a first-level cache, unless a chunk had fewer
+/// elements than this, and starting its instructions took longer than is gained.
+const QUICK: (usize, usize) = (32 << 10, 512);
 /// The elements of a chunk at least and at most, if rows allow: below, the cost of an instruction shows; above, nothing
 /// is gained.
 pub const CHUNK_ELEMENTS: (usize, usize) = (64, 4096);
@@ -264,7 +265,8 @@ impl Cut {
         let bytes = |slot: &Slot| if slot.level == Level::Full { slot.kind.size() * cols } else { slot.kind.size() };
         let row = parts.slots.iter().map(bytes).sum::<usize>().max(1);
         let (least, most) = CHUNK_ELEMENTS;
-        let bytes = if cols == 1 { LOOP_BYTES } else { CHUNK_BYTES };
+        let quick = cols == 1 && QUICK.0 / row >= QUICK.1 && parts.code.iter().all(|instr| instr.op.is_quick());
+        let bytes = if quick { QUICK.0 } else { CHUNK_BYTES };
         let elements = (bytes / row).saturating_mul(cols).clamp(least, most);
         // Whole leaves of sums, where that is possible.
         let elements = if elements >= LEAF { elements / LEAF * LEAF } else { elements / 64 * 64 };

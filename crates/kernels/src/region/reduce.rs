@@ -284,31 +284,27 @@ fn with_rest<T: Joined>(join: Join, mut lanes: [T; LANES], x: &impl Elements<T>,
     lanes
 }
 
-/// Rows of `cols` elements joined: `row` gives the elements of one, `element` one of them.
+/// Rows of at most [`FEW`] elements joined, [`SIDE`] of them side by side.
 #[inline(always)]
-fn rows<T: Joined, E: Elements<T>>(
-    join: Join,
-    out: &mut [T],
-    cols: usize,
-    row: impl Fn(usize) -> E,
-    element: impl Fn(usize, usize) -> T,
-) {
-    let mut done = 0;
-    if cols <= FEW {
-        for out in out.as_chunks_mut::<SIDE>().0 {
-            let mut sums = [T::start(join); SIDE];
-            for k in 0..cols {
-                for (side, sum) in sums.iter_mut().enumerate() {
-                    *sum = T::join(join, *sum, element(done + side, k));
-                }
-            }
-            *out = sums;
-            done += SIDE;
-        }
-    }
+fn short_rows<T: Joined>(join: Join, out: &mut [T], cols: usize, element: impl Fn(usize, usize) -> T) {
+    let (sides, rest) = out.as_chunks_mut::<SIDE>();
+    let first = sides.len() * SIDE;
     // Loops: what is not inlined, as `for_each`, is not compiled for the level.
-    for (k, out) in out.iter_mut().enumerate().skip(done) {
-        *out = whole(join, row(k));
+    for (number, out) in sides.iter_mut().enumerate() {
+        let mut sums = [T::start(join); SIDE];
+        for k in 0..cols {
+            for (side, sum) in sums.iter_mut().enumerate() {
+                *sum = T::join(join, *sum, element(number * SIDE + side, k));
+            }
+        }
+        *out = sums;
+    }
+    for (row, out) in rest.iter_mut().enumerate() {
+        let mut sum = T::start(join);
+        for k in 0..cols {
+            sum = T::join(join, sum, element(first + row, k));
+        }
+        *out = sum;
     }
 }
 
@@ -320,7 +316,12 @@ pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usi
         #[inline(always)]
         fn run(self) {
             let Rows(x, out, cols) = self;
-            rows(named(JOIN), out, cols, |k| &x[k * cols..][..cols], |row, k| x[row * cols + k]);
+            if cols <= FEW {
+                return short_rows(named(JOIN), out, cols, |row, k| x[row * cols + k]);
+            }
+            for (out, row) in out.iter_mut().zip(x.chunks_exact(cols)) {
+                *out = whole(named(JOIN), row);
+            }
         }
     }
     for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, out, cols)));
@@ -334,12 +335,20 @@ pub(super) fn dot_cols<T: Joined + Float>(x: &[T], y: &[T], out: &mut [T], cols:
         #[inline(always)]
         fn run(self) {
             let Rows(x, y, out, cols) = self;
-            let x_row = |k: usize| &x[k * cols..][..cols];
-            if y.len() == cols {
-                rows(Join::Sum, out, cols, |k| Products(x_row(k), y), |row, k| x[row * cols + k] * y[k]);
-            } else {
-                let products = |k: usize| Products(x_row(k), &y[k * cols..][..cols]);
-                rows(Join::Sum, out, cols, products, |row, k| x[row * cols + k] * y[row * cols + k]);
+            match (y.len() == cols, cols <= FEW) {
+                (true, true) => short_rows(Join::Sum, out, cols, |row, k| x[row * cols + k] * y[k]),
+                (false, true) => short_rows(Join::Sum, out, cols, |row, k| x[row * cols + k] * y[row * cols + k]),
+                // Loops: what is not inlined, as `for_each`, is not compiled for the level.
+                (true, false) => {
+                    for (out, x) in out.iter_mut().zip(x.chunks_exact(cols)) {
+                        *out = whole(Join::Sum, Products(x, y));
+                    }
+                }
+                (false, false) => {
+                    for ((out, x), y) in out.iter_mut().zip(x.chunks_exact(cols)).zip(y.chunks_exact(cols)) {
+                        *out = whole(Join::Sum, Products(x, y));
+                    }
+                }
             }
         }
     }
