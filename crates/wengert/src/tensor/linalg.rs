@@ -142,8 +142,9 @@ impl Tensor {
 
     /// The sum of products that a text of labels names, for any number of operands: `ij,jk->ik` is
     /// the matrix product, `ii->i` the diagonal, `ij->` the sum. Without an arrow the result has the
-    /// labels that occur once, in alphabetical order. The pair of operands whose contraction is
-    /// cheapest goes first.
+    /// labels that occur once, in alphabetical order. Operands are contracted two by two, in the order
+    /// with the fewest multiplications; of more than ten, the cheapest pair goes first until ten are
+    /// left.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -284,18 +285,22 @@ fn einsum(b: &mut Builder, spec: &str, args: &[Value]) -> Result<Value, Misfit> 
         misfit!("the label `{}` of the result is no operand's", char::from(label));
     }
     let length = |label: u8| lengths[usize::from(label)].unwrap_or(1);
-    while operands.len() > 1 {
+    while operands.len() > MOST_COMPARED {
         let (first, second) = cheapest(&operands, length);
         // `second` is behind `first`: taken out first, it leaves `first` where it is.
-        let (y, right) = operands.remove(second);
-        let (x, left) = operands.remove(first);
-        let needed = |label: &u8| out.contains(label) || operands.iter().any(|(_, labels)| labels.contains(label));
-        let result: Vec<u8> =
-            if operands.is_empty() { out.clone() } else { union(&left, &right).into_iter().filter(needed).collect() };
-        check_count(&result.iter().map(|&label| length(label)).collect::<Vec<usize>>())?;
-        let product = b.emit(Einsum::from_labels(&left, &right, &result)?, &[x, y])?[0];
-        operands.insert(first, (product, result));
+        let (right, left) = (operands.remove(second), operands.remove(first));
+        let others: Vec<u8> =
+            operands.iter().flat_map(|(_, labels)| labels.iter().copied()).chain(out.clone()).collect();
+        let product = contracted(b, left, right, |label| others.contains(label), length)?;
+        operands.insert(first, product);
     }
+    let sets: Vec<u64> = operands.iter().map(|(_, labels)| set_of(labels)).collect();
+    let parts = order(&sets, set_of(&out), |set| {
+        let labels = (0..64u32).filter(|bit| set >> bit & 1 == 1);
+        labels.map(|bit| length(b'A' + bit as u8) as f64).product()
+    });
+    let all = (1 << operands.len()) - 1;
+    let mut operands = vec![contract(b, &operands, &parts, all, &out, length)?];
     let (x, labels) = operands.remove(0);
     let summed: Vec<usize> = (0..labels.len()).filter(|&axis| !out.contains(&labels[axis])).collect();
     let x = if summed.is_empty() { x } else { b.emit(Reduce::new(Reducer::Sum, &summed), &[x])?[0] };
@@ -355,6 +360,86 @@ fn union(left: &[u8], right: &[u8]) -> Vec<u8> {
     left.iter().copied().chain(right.iter().copied().filter(|label| !left.contains(label))).collect()
 }
 
+/// The contraction of two operands; `needed` says which labels stay.
+fn contracted(
+    b: &mut Builder,
+    (x, left): Labelled,
+    (y, right): Labelled,
+    needed: impl Fn(&u8) -> bool,
+    length: impl Fn(u8) -> usize,
+) -> Result<Labelled, Misfit> {
+    let result: Vec<u8> = union(&left, &right).into_iter().filter(needed).collect();
+    check_count(&result.iter().map(|&label| length(label)).collect::<Vec<usize>>())?;
+    Ok((b.emit(Einsum::from_labels(&left, &right, &result)?, &[x, y])?[0], result))
+}
+
+/// The contraction of a set of operands, in the order that [`order`] has found.
+fn contract(
+    b: &mut Builder,
+    operands: &[Labelled],
+    parts: &[usize],
+    set: usize,
+    out: &[u8],
+    length: impl Fn(u8) -> usize + Copy,
+) -> Result<Labelled, Misfit> {
+    if set.is_power_of_two() {
+        return Ok(operands[set.trailing_zeros() as usize].clone());
+    }
+    let [(x, left), (y, right)] = [
+        contract(b, operands, parts, parts[set], out, length)?,
+        contract(b, operands, parts, set & !parts[set], out, length)?,
+    ];
+    if set + 1 == 1 << operands.len() {
+        // The last product is the result, its labels in their order.
+        check_count(&out.iter().map(|&label| length(label)).collect::<Vec<usize>>())?;
+        return Ok((b.emit(Einsum::from_labels(&left, &right, out)?, &[x, y])?[0], out.to_vec()));
+    }
+    let outside = |k: usize| set >> k & 1 == 0;
+    let others = |label: &u8| (0..operands.len()).any(|k| outside(k) && operands[k].1.contains(label));
+    contracted(b, (x, left), (y, right), |label| out.contains(label) || others(label), length)
+}
+
+/// Operands of which all orders of contraction are compared: of more, the cheapest pairs go first until so many are left.
+const MOST_COMPARED: usize = 10;
+
+/// Labels as a set of bits; they are ASCII letters.
+fn set_of(labels: &[u8]) -> u64 {
+    labels.iter().fold(0, |set, label| set | 1 << (label - b'A'))
+}
+
+/// The cheapest order of contraction of operands with these labels: for every set of them, the part that holds its first
+/// operand and is contracted apart from the rest. `size` is the number of elements that an array with such labels has.
+///
+/// What a product of two parts costs is the number of its multiplications and of its results. Sets are looked at by dynamic
+/// programming, as by Pfeifer, Haegeman and Verstraete, *Faster identification of optimal contraction sequences for tensor
+/// networks*, 2014.
+fn order(labels: &[u64], out: u64, size: impl Fn(u64) -> f64) -> Vec<usize> {
+    let all = (1usize << labels.len()) - 1;
+    let members = |set: usize| (0..labels.len()).filter(move |k| set >> k & 1 == 1);
+    let held: Vec<u64> = (0..=all).map(|set| members(set).fold(0, |held, k| held | labels[k])).collect();
+    // What is left of a set: what the result or other operands have too.
+    let left = |set: usize| if set.is_power_of_two() { held[set] } else { held[set] & (out | held[all & !set]) };
+    let (mut costs, mut parts) = (vec![0.0; all + 1], vec![0; all + 1]);
+    for set in (1..=all).filter(|set: &usize| !set.is_power_of_two()) {
+        let rest = set & (set - 1);
+        let mut best = (f64::INFINITY, f64::INFINITY);
+        let mut other = rest;
+        while other > 0 {
+            let part = set & !other;
+            let before = costs[part] + costs[other];
+            // Of orders that cost the same, the one that leaves most to its last product: a large one is the faster.
+            let cost = (before + size(left(part) | left(other)) + size(left(set)), before);
+            // Lengths whose product is no number cost infinitely much, in whatever order.
+            if cost < best || parts[set] == 0 {
+                (best, parts[set]) = (cost, part);
+            }
+            other = (other - 1) & rest;
+        }
+        costs[set] = best.0;
+    }
+    parts
+}
+
 /// The pair whose contraction has the fewest products; the first of equal ones.
 fn cheapest(operands: &[Labelled], length: impl Fn(u8) -> usize) -> (usize, usize) {
     let cost = |first: usize, second: usize| -> f64 {
@@ -369,4 +454,58 @@ fn cheapest(operands: &[Labelled], length: impl Fn(u8) -> usize) -> (usize, usiz
         }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What contracting these costs at least, by trying all pairs.
+    fn least(labels: &[u64], out: u64, size: &impl Fn(u64) -> f64, first: bool) -> f64 {
+        if labels.len() == 1 {
+            return 0.0;
+        }
+        let mut best = f64::INFINITY;
+        for second in 1..labels.len() {
+            for one in 0..second {
+                let mut others = labels.to_vec();
+                let (y, x) = (others.remove(second), others.remove(one));
+                let kept = (x | y) & others.iter().fold(out, |needed, own| needed | own);
+                others.push(kept);
+                best = best.min(size(x | y) + size(kept) + least(&others, out, size, false));
+            }
+        }
+        assert!(first || best.is_finite());
+        best
+    }
+
+    /// What an order costs.
+    fn cost(labels: &[u64], out: u64, size: &impl Fn(u64) -> f64, parts: &[usize], set: usize) -> (u64, f64) {
+        if set.is_power_of_two() {
+            return (labels[set.trailing_zeros() as usize], 0.0);
+        }
+        let [x, y] = [parts[set], set & !parts[set]].map(|part| cost(labels, out, size, parts, part));
+        let others = (0..labels.len()).filter(|k| set >> k & 1 == 0).fold(out, |needed, k| needed | labels[k]);
+        let kept = (x.0 | y.0) & others;
+        (kept, x.1 + y.1 + size(x.0 | y.0) + size(kept))
+    }
+
+    #[test]
+    fn no_order_of_contraction_is_cheaper() {
+        let mut state = 5u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..300 {
+            let lengths: Vec<u64> = (0..7).map(|_| 1 + next(40)).collect();
+            let size = |set: u64| (0..7).filter(|bit| set >> bit & 1 == 1).map(|bit| lengths[bit] as f64).product();
+            let labels: Vec<u64> = (0..2 + next(4)).map(|_| 1 + next(127)).collect();
+            let out = labels.iter().fold(0, |all, own| all | own) & next(128);
+            let parts = order(&labels, out, size);
+            let (_, found) = cost(&labels, out, &size, &parts, (1 << labels.len()) - 1);
+            let wanted = least(&labels, out, &size, true);
+            assert!((found - wanted).abs() <= 1e-9 * wanted, "{labels:?} {out} {lengths:?}: {found} {wanted}");
+        }
+    }
 }
