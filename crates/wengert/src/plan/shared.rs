@@ -10,7 +10,7 @@ use wengert_kernels::region::{Blocks, Invalid, Parts, Place, Region};
 
 use super::finish::finish;
 use super::kernel::Kernel;
-use super::{About, Map, Operation, kernels};
+use super::{About, Map, Operation, Set, kernels};
 use crate::array::Type;
 use crate::primitives::Op;
 
@@ -19,7 +19,7 @@ use crate::primitives::Op;
 pub(super) struct Shared {
     regions: Map<Parts, Arc<Region>>,
     kernels: Map<Operation, (Arc<dyn Kernel>, Arc<Operation>)>,
-    about: Map<Arc<About>, ()>,
+    about: Set<Arc<About>>,
 }
 
 impl Shared {
@@ -51,11 +51,11 @@ impl Shared {
 
     /// What is told about a step, once for all of which the same is told.
     pub(super) fn about(&mut self, about: About) -> Arc<About> {
-        if let Some((known, ())) = self.about.get_key_value(&about) {
+        if let Some(known) = self.about.get(&about) {
             return known.clone();
         }
         let about = Arc::new(about);
-        self.about.insert(about.clone(), ());
+        self.about.insert(about.clone());
         about
     }
 }
@@ -153,6 +153,7 @@ mod tests {
             assert_eq!(found[0].to_f64(), wanted[0].to_f64());
         }
     }
+
     #[test]
     fn additions_to_rows_share_a_kernel() {
         // Too few columns for lanes.

@@ -399,7 +399,8 @@ fn contract(
     contracted(b, (x, left), (y, right), |label| out.contains(label) || others(label), length)
 }
 
-/// Operands of which all orders of contraction are compared: of more, the cheapest pairs go first until so many are left.
+/// All orders of contraction are compared for at most this many operands; of more, the cheapest pairs go first until this
+/// many are left.
 const MOST_COMPARED: usize = 10;
 
 /// Labels as a set of bits; they are ASCII letters.
