@@ -6,14 +6,13 @@ use std::sync::Arc;
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
 use crate::execute::{Known, Made, Operands, Task, made};
-use crate::optimize::dce;
-use crate::program::{Builder, Program, Value};
+use crate::program::{Builder, Program, Value, dce, same_inputs};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{Closed, apply_known, apply_program, numbers_for};
 use crate::transform::jacobian::{Front, columns};
 use crate::transform::linearize::linearize;
 use crate::transform::vmap::vmap;
-use crate::transform::{jvp, same_inputs, transpose};
+use crate::transform::{jvp, transpose};
 
 /// Which inputs are differentiated: the leaves, not the captures.
 fn active(closed: &Closed) -> Vec<bool> {

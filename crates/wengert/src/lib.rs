@@ -139,7 +139,7 @@ pub use dual::Dual;
 #[cfg(feature = "arrays")]
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "arrays")]
-pub use execute::{CompiledProgram, plans_made, reference_steps};
+pub use execute::{CompiledProgram, plans_made};
 #[cfg(feature = "engine")]
 pub use execute::{profile, set_threads, try_set_threads};
 #[cfg(feature = "arrays")]
@@ -148,7 +148,7 @@ pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};
 pub use number::{F32, Float};
 #[cfg(feature = "arrays")]
-pub use program::{Builder, Eqn, Program, Value};
+pub use program::{Builder, Eqn, Program, Value, reference_steps};
 pub use real::{Mask, Real};
 pub use record::{GuardFlipped, Recorded, record};
 #[cfg(feature = "arrays")]

@@ -27,9 +27,12 @@ const ORDER: &[&[&str]] = &[
     &["algorithm"],
     // Numbers in a shape, and what a user can do wrong with them.
     &["error", "array"],
-    // The Program and its operations. An operation that holds Programs transforms and runs them, and
-    // a transformation asks the operations.
-    &["program", "primitives", "transform", "optimize", "plan", "execute"],
+    // The Program and its operations: a Program lists operations, an operation may hold Programs, and its derivative is
+    // that of theirs.
+    &["program", "primitives", "transform"],
+    &["optimize"],
+    &["plan"],
+    &["execute"],
     // Arrays of a recording; what drivers compute from a finished one.
     &["tensor", "derivatives"],
     // A tree has leaves of one kind, and a kind of leaf says what the drivers do with trees of it.

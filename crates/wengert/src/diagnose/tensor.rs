@@ -8,15 +8,13 @@ use std::panic::Location;
 use super::{Cut, Diagnose, NonFinite, Pass, Status};
 use crate::array::Array;
 use crate::error::{Line, OrRaise};
-use crate::execute::eval;
 use crate::leaf::record_loss;
 use crate::ops::Unary;
-use crate::primitives::{Op, Primitive};
-use crate::program::{Builder, Eqn, Program, Value};
+use crate::primitives::Op;
+use crate::program::{Builder, Eqn, Program, Value, eval, same_inputs};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{Closed, force};
 use crate::transform::linearize::linearize;
-use crate::transform::same_inputs;
 use crate::tree::Tree;
 
 impl Diagnose for Tensor {
@@ -171,7 +169,7 @@ fn step(eqn: &Eqn, values: &mut HashMap<Value, Array>) -> Option<(usize, f64)> {
 fn backward(closed: &Closed, inputs: &[Array], line: Line) -> Option<NonFinite> {
     let program = &closed.program;
     let active: Vec<bool> = (0..program.input_types().len()).map(|k| k < closed.leaves).collect();
-    let pulled = crate::optimize::dce(program.vjp(&active).or_raise());
+    let pulled = crate::program::dce(program.vjp(&active).or_raise());
     let seed = program.input_types().len();
     let one = Array::full(&[], 1.0);
     let one = if pulled.input_types()[seed].dtype == one.dtype() { one } else { Array::full(&[], 1f32) };

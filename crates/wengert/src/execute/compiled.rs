@@ -1,12 +1,11 @@
 //! [`CompiledProgram`]: a Program with its plan, to be run many times.
 
-use super::reference::check_inputs;
 use super::{Prepared, Settings};
 use crate::array::Array;
 use crate::error::Error;
 #[cfg(feature = "engine")]
 use crate::plan::Plan;
-use crate::program::Program;
+use crate::program::{Program, check_inputs};
 
 /// A Program that was optimised and planned once and is then only run; from [`Program::compile`], or with options from
 /// [`Compile::program`](crate::Compile::program).

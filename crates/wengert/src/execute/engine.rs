@@ -14,7 +14,6 @@ use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::plan::kernel::{Call, bytes};
 use crate::plan::{Home, Operand, Operation, Output, OutputSource, Plan, Product, Step, Work};
-use crate::primitives::Primitive;
 
 /// Operands of a step, without the heap for the usual number of them.
 type Few<T> = SmallVec<[T; 24]>;

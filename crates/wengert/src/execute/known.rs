@@ -13,7 +13,7 @@ use super::numbers::{self, Numbers};
 use super::{Prepared, Settings};
 use crate::array::{Array, Type};
 use crate::error::{Error, Line};
-use crate::primitives::{Literal, Op, Primitive};
+use crate::primitives::{Literal, Op};
 use crate::program::{Builder, FastHasher, Program};
 
 /// What is made of a recorded Program.

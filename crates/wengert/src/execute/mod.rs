@@ -12,7 +12,6 @@ mod numbers;
 mod plain;
 #[cfg(feature = "engine")]
 pub mod profile;
-mod reference;
 
 pub use compiled::CompiledProgram;
 #[cfg(feature = "engine")]
@@ -22,14 +21,12 @@ pub use executor::{set_threads, try_set_threads};
 pub(crate) use known::{Known, Made, Operands, Task, apply, apply_composite, apply_single, itself, made};
 #[cfg(not(feature = "engine"))]
 pub(crate) use plain::{Prepared, Results, Settings};
-pub use reference::reference_steps;
-pub(crate) use reference::{eval, run};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::array::Array;
 use crate::error::Error;
-use crate::program::Program;
+use crate::program::{Program, check_inputs};
 
 /// How many plans this process has made.
 static PLANS: AtomicU64 = AtomicU64::new(0);
@@ -67,15 +64,7 @@ impl Program {
     /// If the inputs do not have the types of the Program's, there is not enough memory, or an operation fails on its
     /// values (an index out of range).
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
-        reference::check_inputs(self, inputs)?;
+        check_inputs(self, inputs)?;
         Ok(apply(self, inputs.iter())?.into_iter().collect())
-    }
-
-    /// Runs the equations in order, each by its definition: slow and obvious. It is what the engine is tested against.
-    ///
-    /// # Errors
-    /// As [`Program::run`].
-    pub fn run_reference(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
-        run(self, inputs)
     }
 }

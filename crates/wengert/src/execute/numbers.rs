@@ -16,7 +16,7 @@ use std::mem::discriminant;
 
 use crate::array::{Array, Type};
 use crate::ops::{Binary, Unary};
-use crate::primitives::{Cond, Literal, Op, Recompute};
+use crate::primitives::{Cond, Form, Literal, Op, Recompute};
 use crate::program::{Builder, Eqn, FastHasher, Program, Value, inline};
 
 /// What an equation is here.
@@ -187,16 +187,8 @@ fn is_exact(op: &Op) -> bool {
         Op::Binary(op) => {
             matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Max | Binary::Min)
         }
-        Op::Compare(_)
-        | Op::Select(_)
-        | Op::Broadcast(_)
-        | Op::Reshape(_)
-        | Op::Permute(_)
-        | Op::Reverse(_)
-        | Op::Slice(_)
-        | Op::Pad(_)
-        | Op::Concat(_) => true,
-        _ => false,
+        Op::Compare(_) | Op::Select(_) | Op::Pad(_) | Op::Concat(_) => true,
+        op => op.form(&[]) == Form::View,
     }
 }
 

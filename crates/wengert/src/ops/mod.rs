@@ -82,6 +82,24 @@ macro_rules! family {
                 match self { $( Self::$name { .. } => $text, )* }
             }
 
+            /// The member of this name, with the number that `number` reads if it carries one; `wrong` says that it does
+            /// not fit. `None` if there is none of this name.
+            #[cfg(feature = "text")]
+            pub(crate) fn named<E>(
+                name: &str,
+                number: impl FnOnce() -> Result<i128, E>,
+                wrong: impl FnOnce(i128) -> E,
+            ) -> Option<Result<Self, E>> {
+                let &own = Self::ALL.iter().find(|own| own.name() == name)?;
+                let _ = (&number, &wrong);
+                Some(match own {
+                    $( Self::$name { .. } => Ok(own) $( .and_then(|_| {
+                        let $arg = number()?;
+                        <$ty>::try_from($arg).map(Self::$name).map_err(|_| wrong($arg))
+                    }) )?, )*
+                })
+            }
+
             /// The code of the operation, below [`Self::COUNT`], and the number it carries.
             #[cfg_attr(not(debug_assertions), inline(always))]
             pub(crate) const fn encode(self) -> (u8, u32) {

@@ -4,10 +4,10 @@
 //! element, or one whose elements are all the same number. An array is never made larger than the text of its
 //! equation.
 
-use super::{Config, definition, rebuild};
+use super::Config;
 use crate::array::{Array, Data, Type};
-use crate::primitives::{Literal, Op, Primitive};
-use crate::program::{Builder, Program, Value};
+use crate::primitives::{Form, Literal, Op};
+use crate::program::{Builder, Program, Value, rebuild};
 
 /// The Program with computed constants in place of the equations that compute them.
 pub(super) fn fold(program: Program, _: &Config) -> Program {
@@ -29,15 +29,17 @@ fn folded(b: &Builder, op: &Op, args: &[Value]) -> Option<(Literal, Type)> {
     let known: Vec<Literal> = args.iter().map(|&arg| b.repeated(arg)).collect::<Option<_>>()?;
     let types: Vec<&Type> = args.iter().map(|&arg| b.ty(arg)).collect();
     let [ty] = <[Type; 1]>::try_from(op.infer(&types).ok()?).ok()?;
-    if moves(op) {
+    let form = op.form(&types);
+    if form == Form::View {
         return Some((known[0], ty));
     }
+    // Element by element, one element stands for all.
+    let is_elementwise = form.is_elementwise();
     let single = ty.size() == 1 && types.iter().all(|ty| ty.size() == 1);
-    if !single && !is_elementwise(op) {
+    if !single && !is_elementwise {
         return None;
     }
-    // Element by element, one element stands for all.
-    let shape = |ty: &Type| if is_elementwise(op) { Vec::new() } else { ty.shape.clone() };
+    let shape = |ty: &Type| if is_elementwise { Vec::new() } else { ty.shape.clone() };
     let operands: Vec<Array> = known.iter().zip(types).map(|(literal, ty)| full(*literal, &shape(ty))).collect();
     let operands: Vec<&Array> = operands.iter().collect();
     // What fails is left for the run, which names the user's line.
@@ -47,16 +49,7 @@ fn folded(b: &Builder, op: &Op, args: &[Value]) -> Option<(Literal, Type)> {
 
 /// Whether it is what this pass produces: a number in a shape.
 fn repeats(b: &Builder, op: &Op, args: &[Value]) -> bool {
-    matches!(op, Op::Broadcast(_)) && matches!(definition(b, args[0]), Some((Op::Literal(_), _)))
-}
-
-/// Whether every element of the result is one of the operand's.
-fn moves(op: &Op) -> bool {
-    matches!(op, Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_))
-}
-
-fn is_elementwise(op: &Op) -> bool {
-    matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_))
+    matches!(op, Op::Broadcast(_)) && matches!(b.defined_by(args[0]), Some((Op::Literal(_), _)))
 }
 
 /// A number in a shape with one element.

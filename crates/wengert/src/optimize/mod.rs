@@ -3,28 +3,22 @@
 //! A pass is a function from Program to Program; [`PASSES`] lists them in order, and [`optimize`] runs the list until
 //! nothing changes any more. In debug builds every pass is followed by [`Program::verify`], so that a broken pass is
 //! named. Passes see the Programs inside an equation as Programs of their own: nothing is moved in or out, and a
-//! [`Recompute`] stays where it is.
+//! [`Recompute`](crate::primitives::Recompute) stays where it is.
 //!
 //! What may change an answer is off unless it is allowed: see [`Class`] and the table [`rules::RULES`].
 //!
 //! With `passes` in the environment variable `WENGERT_LOG`, every pass that changes something prints its name, its
 //! time, the number of equations before and after, and the Program to the standard error.
 
-mod cse;
-mod dce;
 mod fold;
 pub mod rules;
 mod short;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use cse::cse;
-pub(crate) use dce::dce;
-
-use crate::primitives::{Call, Cond, Custom, Op, Primitive, Recompute, Rule};
-use crate::program::{Args, Builder, Program, Types, Value};
+use crate::program::{Program, cse, dce, everywhere};
 
 /// How much a rewrite may change an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,21 +82,6 @@ pub const PASSES: [Pass; 4] = [
     Pass { name: "dce", about: "drops equations that no result needs", own: |program, _| dce(program) },
 ];
 
-/// The Program with equal equations merged, and in the Programs inside too.
-pub(crate) fn cse_everywhere(program: Program) -> Program {
-    recurse(program, &cse)
-}
-
-/// The Program after a pass, and after it in the Programs inside.
-fn recurse(mut program: Program, own: &impl Fn(Program) -> Program) -> Program {
-    for eqn in &mut program.eqns {
-        if !eqn.op.programs().is_empty() {
-            eqn.op = with_programs(&eqn.op, |inner| recurse(inner.clone(), own));
-        }
-    }
-    own(program)
-}
-
 /// One round rarely leaves anything; the bound is for what nobody has thought of.
 const MAX_ROUNDS: usize = 8;
 
@@ -115,7 +94,7 @@ impl Pass {
     fn applied(&self, program: Program, config: &Config) -> Program {
         let before = (cfg!(debug_assertions) || *LOGS).then(|| program.clone());
         let start = Instant::now();
-        let after = recurse(program, &|program| (self.own)(program, config));
+        let after = everywhere(program, &|program| (self.own)(program, config));
         let time = start.elapsed();
         if let Some(before) = before {
             self.check(&before, &after);
@@ -206,79 +185,6 @@ fn log(pass: &Pass, time: Duration, before: &Program, after: &Program) {
     } else {
         eprintln!("{}: {} to {} equations, {time:?}\n{after}", pass.name, before.count(), after.count());
     }
-}
-
-/// The operation with other Programs inside.
-fn with_programs(op: &Op, mut make: impl FnMut(&Program) -> Program) -> Op {
-    let mut make = |program: &Arc<Program>| Arc::new(make(program));
-    match op {
-        Op::Call(op) => Call { program: make(&op.program) }.into(),
-        Op::Recompute(op) => Recompute { program: make(&op.program) }.into(),
-        Op::Cond(op) => Cond { yes: make(&op.yes), no: make(&op.no), joint: op.joint }.into(),
-        Op::Custom(op) => {
-            let rule = match &op.rule {
-                Rule::Jvp(program) => Rule::Jvp(make(program)),
-                Rule::Vjp(program) => Rule::Vjp(make(program)),
-            };
-            Custom { name: op.name.clone(), value: make(&op.value), rule, surrogate: op.surrogate }.into()
-        }
-        Op::Literal(_)
-        | Op::Iota(_)
-        | Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Compare(_)
-        | Op::Logic(_)
-        | Op::Select(_)
-        | Op::Convert(_)
-        | Op::Broadcast(_)
-        | Op::Reshape(_)
-        | Op::Permute(_)
-        | Op::Reverse(_)
-        | Op::Slice(_)
-        | Op::Pad(_)
-        | Op::Concat(_)
-        | Op::Update(_)
-        | Op::Reduce(_)
-        | Op::ArgReduce(_)
-        | Op::Cumulative(_)
-        | Op::Gather(_)
-        | Op::Scatter(_)
-        | Op::DynamicSlice(_)
-        | Op::DynamicUpdate(_)
-        | Op::Einsum(_)
-        | Op::Conv(_)
-        | Op::WindowArg(_)
-        | Op::ArgSort(_)
-        | Op::RandomBits(_)
-        | Op::Recurrence(_) => op.clone(),
-    }
-}
-
-/// The Program made again, equation by equation: `emit` appends one, whose operands are values of the new Program and
-/// whose results have these types, and gives its results.
-fn rebuild(program: Program, mut emit: impl FnMut(&mut Builder, Op, &[Value], Types) -> Option<Value>) -> Program {
-    let Program { eqns, outputs, names, types } = program;
-    let mut b = Builder::with_room(eqns.len(), types.len());
-    let mut values: Vec<Value> = Vec::with_capacity(types.len());
-    let mut types = types.into_iter();
-    values.extend(names.iter().zip(&mut types).map(|(name, ty)| b.input(name, ty)));
-    let mut args = Args::new();
-    for eqn in eqns {
-        args.clear();
-        args.extend(eqn.args.iter().map(|arg| values[arg.index()]));
-        b.line = eqn.line;
-        let first = emit(&mut b, eqn.op, &args, types.by_ref().take(eqn.results as usize).collect());
-        // The results of an equation follow one another.
-        values.extend((0..eqn.results).map(|k| Value(first.expect("an equation with results").0 + k)));
-    }
-    let outputs: Vec<Value> = outputs.iter().map(|output| values[output.index()]).collect();
-    b.finish(&outputs)
-}
-
-/// The operation and the operands that define a value of a list that is being made; `None` for an input.
-fn definition(b: &Builder, value: Value) -> Option<(&Op, &[Value])> {
-    let eqn = b.definition(value)?;
-    Some((&eqn.op, &eqn.args[..]))
 }
 
 #[cfg(all(test, feature = "text"))]

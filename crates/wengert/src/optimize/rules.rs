@@ -3,12 +3,12 @@
 //! To add one: an entry in [`RULES`]. Its function sees an operation and its operands, which are already rewritten,
 //! and says what the result is instead.
 
-use super::{Class, Config, definition, rebuild};
+use super::{Class, Config};
 use crate::ops::{Binary, Unary};
 use crate::primitives::{
     Broadcast, Call, Convert, Literal, Logic, Op, Permute, Reduce, Reducer, Reshape, Reverse, Select, Slice,
 };
-use crate::program::{Builder, Program, Value};
+use crate::program::{Builder, Program, Value, rebuild};
 
 /// What takes the place of an equation.
 #[derive(Clone, Debug)]
@@ -93,14 +93,14 @@ fn truth(b: &Builder, value: Value) -> Option<bool> {
 
 /// The operand of the negation that a value is.
 fn negated(b: &Builder, value: Value) -> Option<Value> {
-    match definition(b, value)? {
+    match b.defined_by(value)? {
         (Op::Unary(Unary::Neg), args) => Some(args[0]),
         _ => None,
     }
 }
 
 fn inverted(b: &Builder, value: Value) -> Option<Value> {
-    match definition(b, value)? {
+    match b.defined_by(value)? {
         (Op::Logic(Logic::Not), args) => Some(args[0]),
         _ => None,
     }
@@ -125,7 +125,7 @@ fn either(x: Value, y: Value, is: impl Fn(Value) -> bool) -> Option<(Value, Valu
 
 /// `x` and the constant `c` of `x op c` or `c op x`, for a function that commutes.
 fn with_constant(b: &Builder, op: Binary, value: Value) -> Option<(Value, Value)> {
-    match definition(b, value)? {
+    match b.defined_by(value)? {
         (Op::Binary(own), args) if *own == op => {
             either(args[0], args[1], |arg| b.repeated(arg).is_some()).map(|(c, x)| (x, c))
         }
@@ -269,7 +269,7 @@ pub const RULES: &[Rewrite] = rules! {
     Exact "select(m, select(m, x, y), z) = select(m, x, z)",
     "v20: f64[144] = select v2 v0 v1; v21: f64[144] = select v2 v20 v10", |b, op, args| {
         let Op::Select(_) = op else { return None };
-        let inner = |value: Value, place: usize| match definition(b, value) {
+        let inner = |value: Value, place: usize| match b.defined_by(value) {
             Some((Op::Select(_), inner)) if inner[0] == args[0] => Some(inner[place]),
             _ => None,
         };
@@ -281,13 +281,13 @@ pub const RULES: &[Rewrite] = rules! {
     Exact "select(m, x * c, 0) = x * c where x = select(m, y, 0) and c > 0, likewise x / c",
     "v20: f64[144] = select v2 v0 v11; v21: f64[144] = div v20 v15; v22: f64[144] = select v2 v21 v11",
     |b, op, args| {
-        let (Op::Select(_), (Op::Binary(binary), factors)) = (op, definition(b, *args.get(1)?)?) else { return None };
+        let (Op::Select(_), (Op::Binary(binary), factors)) = (op, b.defined_by(*args.get(1)?)?) else { return None };
         let (x, c) = match binary {
             Binary::Mul => either(factors[0], factors[1], |c| is_positive(b, c)).map(|(c, x)| (x, c))?,
             Binary::Div => (factors[0], factors[1]),
             _ => return None,
         };
-        let (Op::Select(_), inner) = definition(b, x)? else { return None };
+        let (Op::Select(_), inner) = b.defined_by(x)? else { return None };
         let zero = is(b, inner[2], 0.0) && is(b, args[2], 0.0);
         if zero && inner[0] == args[0] && is_positive(b, c) { same(args[1]) } else { None }
     };
@@ -314,7 +314,7 @@ pub const RULES: &[Rewrite] = rules! {
     Exact "permute(broadcast x) = broadcast(permute x)",
     "v20: f64[2,12,12] = broadcast[shape=[2,12,12], axes=[1,2]] v4; v21: f64[12,2,12] = permute[order=[2,0,1]] v20",
     |b, op, args| {
-        let (Op::Permute(permute), (Op::Broadcast(broadcast), x)) = (op, definition(b, *args.first()?)?) else {
+        let (Op::Permute(permute), (Op::Broadcast(broadcast), x)) = (op, b.defined_by(*args.first()?)?) else {
             return None;
         };
         let x = x[0];
@@ -333,7 +333,7 @@ pub const RULES: &[Rewrite] = rules! {
     };
     Exact "reshape(reshape x) = reshape x",
     "v20: f64[2,72] = reshape[shape=[2,72]] v0; v21: f64[72,2] = reshape[shape=[72,2]] v20", |b, op, args| {
-        let (Op::Reshape(outer), (Op::Reshape(_), inner)) = (op, definition(b, *args.first()?)?) else { return None };
+        let (Op::Reshape(outer), (Op::Reshape(_), inner)) = (op, b.defined_by(*args.first()?)?) else { return None };
         becomes(Reshape::new(&outer.shape), inner)
     };
     Exact "permute in order = x", "v20: f64[12,12] = permute[order=[0,1]] v4", |_, op, args| match op {
@@ -343,7 +343,7 @@ pub const RULES: &[Rewrite] = rules! {
     Exact "permute(permute x) = permute x",
     "v20: f64[2,6,12] = reshape[shape=[2,6,12]] v0; v21: f64[6,12,2] = permute[order=[1,2,0]] v20;
      v22: f64[2,6,12] = permute[order=[2,0,1]] v21", |b, op, args| {
-        let (Op::Permute(outer), (Op::Permute(inner), x)) = (op, definition(b, *args.first()?)?) else { return None };
+        let (Op::Permute(outer), (Op::Permute(inner), x)) = (op, b.defined_by(*args.first()?)?) else { return None };
         let order: Vec<usize> = outer.order.iter().map(|&axis| inner.order[axis]).collect();
         becomes(Permute { order }, x)
     };
@@ -356,7 +356,7 @@ pub const RULES: &[Rewrite] = rules! {
     "v20: f64[2,144] = broadcast[shape=[2,144], axes=[1]] v0;
      v21: f64[2,3,144] = broadcast[shape=[2,3,144], axes=[0,2]] v20", |b, op, args| {
         let Op::Broadcast(outer) = op else { return None };
-        let (Op::Broadcast(inner), x) = definition(b, args[0])? else { return None };
+        let (Op::Broadcast(inner), x) = b.defined_by(args[0])? else { return None };
         let axes: Vec<usize> = inner.axes.iter().map(|&axis| outer.axes[axis]).collect();
         becomes(Broadcast::new(&outer.shape, &axes), x)
     };
@@ -366,7 +366,7 @@ pub const RULES: &[Rewrite] = rules! {
     };
     Exact "reverse(reverse x): axes in both stay",
     "v20: f64[12,12] = reverse[axes=[0,1]] v4; v21: f64[12,12] = reverse[axes=[1]] v20", |b, op, args| {
-        let (Op::Reverse(outer), (Op::Reverse(inner), x)) = (op, definition(b, *args.first()?)?) else { return None };
+        let (Op::Reverse(outer), (Op::Reverse(inner), x)) = (op, b.defined_by(*args.first()?)?) else { return None };
         let axes = |own: &Reverse, other: &Reverse| -> Vec<usize> {
             own.axes.iter().copied().filter(|axis| !other.axes.contains(axis)).collect()
         };
@@ -384,7 +384,7 @@ pub const RULES: &[Rewrite] = rules! {
     Exact "slice(slice x) = slice x",
     "v20: f64[47] = slice[start=[2], limit=[142], stride=[3]] v0;
      v21: f64[22] = slice[start=[1], limit=[44], stride=[2]] v20", |b, op, args| {
-        let (Op::Slice(outer), (Op::Slice(inner), x)) = (op, definition(b, *args.first()?)?) else { return None };
+        let (Op::Slice(outer), (Op::Slice(inner), x)) = (op, b.defined_by(*args.first()?)?) else { return None };
         becomes(slice_of_slice(inner, outer)?, x)
     };
     Exact "pad by nothing = x", "v19: f64[] = constant[value=1.0f64];
@@ -405,7 +405,7 @@ pub const RULES: &[Rewrite] = rules! {
     Exact "convert and back = x where nothing is lost",
     "v20: f64[144] = convert[to=f64] v2; v21: bool[144] = convert[to=bool] v20", |b, op, args| {
         use crate::array::DType::{Bool, F32, F64, I64};
-        let (Op::Convert(Convert(to)), (Op::Convert(Convert(through)), x)) = (op, definition(b, *args.first()?)?) else {
+        let (Op::Convert(Convert(to)), (Op::Convert(Convert(through)), x)) = (op, b.defined_by(*args.first()?)?) else {
             return None;
         };
         let kept = matches!((*to, *through), (Bool, I64 | F32 | F64) | (F32, F64));
@@ -479,14 +479,12 @@ fn is_positive(b: &Builder, value: Value) -> bool {
 
 /// An elementwise function of numbers that repeat in the same way is computed once for each.
 fn before_broadcast(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Became> {
-    let elementwise =
-        matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_));
-    if !elementwise {
+    if !b.form(op, args).is_elementwise() {
         return None;
     }
     // The first operand that is not one number says how they repeat.
     let leader = args.iter().find(|&&arg| b.repeated(arg).is_none())?;
-    let (Op::Broadcast(broadcast), source) = definition(b, *leader)? else { return None };
+    let (Op::Broadcast(broadcast), source) = b.defined_by(*leader)? else { return None };
     let shape = b.shape(source[0]).to_vec();
     // Without elements nothing would be computed, and nothing could fail.
     if shape.len() == broadcast.shape.len() || broadcast.shape.contains(&0) {
@@ -495,7 +493,7 @@ fn before_broadcast(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Became> 
     let broadcast = broadcast.clone();
     let mut operands = Vec::with_capacity(args.len());
     for &arg in args {
-        operands.push(match (b.repeated(arg), definition(b, arg)) {
+        operands.push(match (b.repeated(arg), b.defined_by(arg)) {
             (Some(literal), _) => Err(literal),
             (None, Some((Op::Broadcast(own), source))) if *own == broadcast => Ok(source[0]),
             _ => return None,
@@ -515,7 +513,7 @@ fn before_broadcast(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Became> 
 
 /// What is chosen among numbers that repeat does not depend on how often they do.
 fn extreme_of_broadcast(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Became> {
-    let (Op::Reduce(reduce), (Op::Broadcast(broadcast), x)) = (op, definition(b, *args.first()?)?) else {
+    let (Op::Reduce(reduce), (Op::Broadcast(broadcast), x)) = (op, b.defined_by(*args.first()?)?) else {
         return None;
     };
     if matches!(reduce.reducer, Reducer::Sum | Reducer::Prod) || broadcast.shape.contains(&0) {

@@ -5,10 +5,9 @@
 //! is what vector loops exist for, and it shares the function beside it (`sigmoid_slope(x)` is the value of `sigmoid(x)`
 //! times another). The formulas are those of [`crate::ops`], which plain numbers compute too.
 
-use super::{rebuild, recurse};
 use crate::primitives::Op;
 use crate::primitives::rule::{Sym, with_rule};
-use crate::program::{Builder, Program, Value};
+use crate::program::{Builder, Program, Value, everywhere, rebuild};
 
 impl Program {
     /// The same values in plain arithmetic: operations that are there to be differentiated, such as `atan_slope`, become
@@ -32,7 +31,7 @@ impl Program {
 
 /// As [`Program::written_out`].
 pub(crate) fn write_all_out(program: Program) -> Program {
-    recurse(program, &|program| {
+    everywhere(program, &|program| {
         if !program.eqns.iter().any(|eqn| is_short(&eqn.op)) {
             return program;
         }

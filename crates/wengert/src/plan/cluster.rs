@@ -14,7 +14,7 @@ use super::view::View;
 use super::work::count;
 use crate::array::Type;
 use crate::ops::Unary;
-use crate::primitives::{Op, Reduce};
+use crate::primitives::{Form, Op, Reduce};
 use crate::program::Value;
 
 /// A step of the plan, before it is placed: a region or a single operation.
@@ -133,38 +133,13 @@ pub(super) fn reduces_in_region(reduce: &Reduce, operand: &Type) -> bool {
 /// Whether an operation can be part of a region.
 pub(super) fn fuses(flat: &Flat, k: usize) -> bool {
     let eqn = &flat.program.eqns()[k];
-    let operand = || flat.program.ty(eqn.args[0]);
-    match &eqn.op {
-        Op::Unary(Unary::Detach) => !transposes(flat, k),
-        Op::Unary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => true,
-        Op::Binary(op) => !super::flatten::is_kernel(*op, operand().dtype),
-        Op::Reduce(reduce) => reduces_in_region(reduce, operand()),
-        Op::Literal(_)
-        | Op::Iota(_)
-        | Op::Broadcast(_)
-        | Op::Reshape(_)
-        | Op::Permute(_)
-        | Op::Reverse(_)
-        | Op::Slice(_)
-        | Op::Pad(_)
-        | Op::Concat(_)
-        | Op::Update(_)
-        | Op::ArgReduce(_)
-        | Op::Cumulative(_)
-        | Op::Recurrence(_)
-        | Op::Gather(_)
-        | Op::Scatter(_)
-        | Op::DynamicSlice(_)
-        | Op::DynamicUpdate(_)
-        | Op::Einsum(_)
-        | Op::Conv(_)
-        | Op::WindowArg(_)
-        | Op::ArgSort(_)
-        | Op::RandomBits(_)
-        | Op::Call(_)
-        | Op::Recompute(_)
-        | Op::Cond(_)
-        | Op::Custom(_) => false,
+    match flat.program.form(eqn) {
+        Form::Elementwise => !transposes(flat, k),
+        Form::Reduction => match &eqn.op {
+            Op::Reduce(reduce) => reduces_in_region(reduce, flat.program.ty(eqn.args[0])),
+            _ => false,
+        },
+        Form::Number | Form::View | Form::ElementwiseKernel | Form::Kernel | Form::Planned | Form::Inlined => false,
     }
 }
 

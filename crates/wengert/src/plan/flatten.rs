@@ -12,9 +12,9 @@ use super::cluster::reduces_in_region;
 use super::kernels::Planes;
 use super::product::{gathered, matrices};
 use super::view::View;
-use crate::array::{DType, Type};
+use crate::array::Type;
 use crate::ops::{Binary, Unary};
-use crate::primitives::{Broadcast, Concat, Einsum, Literal, Op, Permute, Reduce, Reducer, Reshape};
+use crate::primitives::{Broadcast, Concat, Einsum, Form, Literal, Op, Permute, Reduce, Reducer, Reshape};
 use crate::program::{Args, Builder, Program, Value};
 
 /// The flattened Program and what is known of its values.
@@ -88,7 +88,7 @@ impl Flattener {
             };
             let literal = match made_by {
                 Some((Op::Literal(literal), _)) => Some(*literal),
-                Some((op, [arg, ..])) if is_movement(op) => self.literals[arg.index()],
+                Some((op, [arg, ..])) if self.b.form(op, &[*arg]) == Form::View => self.literals[arg.index()],
                 _ => None,
             };
             self.views.push(view.unwrap_or_else(|| View::whole(value, self.b.shape(value))));
@@ -154,62 +154,44 @@ impl Flattener {
 
     fn eqn(&mut self, op: &Op, args: &[Value]) -> Vec<Value> {
         match op {
-            Op::Call(call) => self.inline(&call.program, args),
-            Op::Recompute(recompute) => self.inline(&recompute.program, args),
-            Op::Custom(custom) => self.inline(&custom.value, args),
-            Op::Reduce(reduce) => vec![self.reduce(reduce, args[0])],
-            Op::Einsum(einsum) => vec![self.einsum(einsum, args[0], args[1])],
-            Op::Concat(concat) => vec![self.concat(*concat, args)],
+            Op::Reduce(reduce) => return vec![self.reduce(reduce, args[0])],
+            Op::Einsum(einsum) => return vec![self.einsum(einsum, args[0], args[1])],
+            Op::Concat(concat) => return vec![self.concat(*concat, args)],
             Op::Reshape(_) if self.views[args[0].index()].of(op).is_none() => {
                 let copy = self.copy(args[0]);
-                self.ops(op.clone(), &[copy])
+                return self.ops(op.clone(), &[copy]);
             }
-            // Fused: operands are read where they lie.
-            Op::Unary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => self.ops(op.clone(), args),
-            Op::Binary(binary) if !is_kernel(*binary, self.b.dtype(args[0])) => self.ops(op.clone(), args),
-            Op::Literal(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_) => {
-                self.ops(op.clone(), args)
-            }
-            // Its operands' planes are whole.
-            Op::Conv(_) => {
-                let whole = |f: &Self, arg: Value| {
-                    f.literals[arg.index()].is_none() && Planes::of(&f.views[arg.index()]).is_some()
-                };
-                let args: Vec<Value> =
-                    args.iter().map(|&arg| if whole(self, arg) { arg } else { self.copy(arg) }).collect();
-                self.ops(op.clone(), &args)
-            }
-            // What one number is everywhere is written by the step itself.
-            Op::Scatter(_) => {
-                let into = match self.literals[args[0].index()] {
-                    Some(_) => args[0],
-                    None => self.in_order(args[0]),
-                };
-                let args = [into, self.in_order(args[1]), self.in_order(args[2])];
-                self.ops(op.clone(), &args)
-            }
+            Op::Conv(_) => return self.conv(op, args),
+            Op::Scatter(_) => return self.scatter(op, args),
             Op::Pad(pad) if pads(pad, self.b.shape(args[0]), [args[0], args[1]].map(|arg| self.is_number(arg))) => {
-                self.ops(op.clone(), args)
+                return self.ops(op.clone(), args);
             }
-            // Kernels: operands are whole.
-            Op::Iota(_)
-            | Op::Binary(_)
-            | Op::Pad(_)
-            | Op::ArgReduce(_)
-            | Op::Cumulative(_)
-            | Op::Recurrence(_)
-            | Op::Gather(_)
-            | Op::Update(_)
-            | Op::DynamicSlice(_)
-            | Op::DynamicUpdate(_)
-            | Op::WindowArg(_)
-            | Op::ArgSort(_)
-            | Op::RandomBits(_)
-            | Op::Cond(_) => {
+            _ => {}
+        }
+        match self.b.form(op, args) {
+            Form::Inlined => self.inline(op.programs()[0], args),
+            // Operands are read where they lie.
+            Form::Number | Form::View | Form::Elementwise => self.ops(op.clone(), args),
+            // Operands are whole.
+            Form::ElementwiseKernel | Form::Kernel | Form::Planned | Form::Reduction => {
                 let args: Vec<Value> = args.iter().map(|&arg| self.in_order(arg)).collect();
                 self.ops(op.clone(), &args)
             }
         }
+    }
+
+    /// A convolution: the planes of its operands are whole.
+    fn conv(&mut self, op: &Op, args: &[Value]) -> Vec<Value> {
+        let whole = |f: &Self, arg: Value| !f.is_number(arg) && Planes::of(&f.views[arg.index()]).is_some();
+        let args: Vec<Value> = args.iter().map(|&arg| if whole(self, arg) { arg } else { self.copy(arg) }).collect();
+        self.ops(op.clone(), &args)
+    }
+
+    /// A scatter: an array that is one number everywhere is written by the step itself.
+    fn scatter(&mut self, op: &Op, args: &[Value]) -> Vec<Value> {
+        let into = if self.is_number(args[0]) { args[0] } else { self.in_order(args[0]) };
+        let args = [into, self.in_order(args[1]), self.in_order(args[2])];
+        self.ops(op.clone(), &args)
     }
 
     fn concat(&mut self, op: Concat, args: &[Value]) -> Value {
@@ -399,16 +381,6 @@ impl Parts {
 /// Whether an operation can have its result where its first operand lies, of which it changes a part.
 pub(super) fn overwrites(op: &Op) -> bool {
     matches!(op, Op::Update(_) | Op::DynamicUpdate(_) | Op::Scatter(_))
-}
-
-/// Whether every element of the result is one of the operand's.
-fn is_movement(op: &Op) -> bool {
-    matches!(op, Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_))
-}
-
-/// Whether a function of two arguments has a kernel of its own, because it can fail.
-pub(super) fn is_kernel(op: Binary, dtype: DType) -> bool {
-    op == Binary::Rem && dtype == DType::I64
 }
 
 /// The runs of a reduction of neighbouring axes: how many elements before, in and after it.

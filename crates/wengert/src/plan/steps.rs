@@ -18,7 +18,7 @@ use super::{
 };
 use crate::array::Type;
 use crate::error::Line;
-use crate::primitives::{Op, Primitive};
+use crate::primitives::Op;
 use crate::program::{Program, Value};
 
 /// A step before its operands have places.

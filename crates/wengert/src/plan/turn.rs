@@ -11,8 +11,7 @@ use super::flatten::Flat;
 use super::product::matrices;
 use super::view::View;
 use crate::primitives::{Op, Permute};
-use crate::program::{Args, Builder, Program, Value};
-use crate::transform::same_inputs;
+use crate::program::{Args, Builder, Program, Value, same_inputs};
 
 /// The Program with chains turned; `None` if there is none to turn.
 pub(super) fn turned(flat: &Flat) -> Option<Program> {

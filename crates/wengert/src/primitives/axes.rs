@@ -2,9 +2,13 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Family, Operand, OperandSet, Primitive, Sample, arity, check_axes};
-use crate::array::{Array, Strided, Type, row_major};
+use super::{
+    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity, check_axes,
+};
+use crate::array::{Array, DType, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
 
@@ -69,24 +73,25 @@ impl Primitive for Broadcast {
         }
         Ok(vec![args[0].pick(&self.shape, Strided::new(&self.shape, &strides, 0))])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::View
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         linear()
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        _: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
-        Ok(vec![cotangents[0].map(|ct| b.sum(ct, &self.new_axes()))])
+    fn multiplies(&self) -> bool {
+        false
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn masks(&self) -> Masks {
+        Masks::Moved
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], _: &[Operand]) -> Cotangents {
+        let new = self.new_axes();
+        // A mask counts where one of the repetitions does.
+        let joined = |ct| if b.dtype(ct) == DType::Bool { b.any(ct, &new) } else { b.sum(ct, &new) };
+        Ok(vec![cotangents[0].map(joined)])
+    }
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         if !batched[0] {
             return Ok(vec![(b.op(self.clone(), args), false)]);
         }
@@ -100,6 +105,11 @@ impl Primitive for Broadcast {
 }
 
 impl Family for Broadcast {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "broadcast")
+            .then(|| Ok(Broadcast { shape: fields.integers("shape")?, axes: fields.integers("axes")? }))
+    }
     fn samples() -> Vec<Sample> {
         vec![
             Sample::new(Broadcast::new(&[2, 3], &[1]), &[numbers(1, &[3])]),
@@ -144,25 +154,23 @@ impl Primitive for Reshape {
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         Ok(vec![args[0].reshaped(&self.shape)])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::View
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         linear()
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn masks(&self) -> Masks {
+        Masks::Moved
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let shape = args[0].ty(b).shape;
         Ok(vec![cotangents[0].map(|ct| b.reshape(ct, &shape))])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         let shape = if batched[0] { [&[length], &self.shape[..]].concat() } else { self.shape.clone() };
         Ok(vec![(b.op(Reshape { shape }, args), batched[0])])
     }
@@ -172,6 +180,10 @@ impl Primitive for Reshape {
 }
 
 impl Family for Reshape {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "reshape").then(|| Ok(Reshape { shape: fields.integers("shape")? }))
+    }
     fn samples() -> Vec<Sample> {
         vec![
             Sample::new(Reshape::new(&[3, 2]), &[numbers(1, &[2, 3])]),
@@ -217,20 +229,24 @@ impl Primitive for Permute {
         let shape: Vec<usize> = self.order.iter().map(|&axis| args[0].shape()[axis]).collect();
         Ok(vec![args[0].pick(&shape, Strided::new(&shape, &strides, 0))])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::View
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         linear()
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        _: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn masks(&self) -> Masks {
+        Masks::Moved
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], _: &[Operand]) -> Cotangents {
         let mut inverse = vec![0; self.order.len()];
         self.order.iter().enumerate().for_each(|(k, &axis)| inverse[axis] = k);
         Ok(vec![cotangents[0].map(|ct| b.permute(ct, &inverse))])
     }
-    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Batched {
         if !batched[0] {
             return Ok(vec![(b.op(self.clone(), args), false)]);
         }
@@ -243,6 +259,10 @@ impl Primitive for Permute {
 }
 
 impl Family for Permute {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "permute").then(|| Ok(Permute { order: fields.integers("order")? }))
+    }
     fn samples() -> Vec<Sample> {
         vec![
             Sample::new(Permute::new(&[1, 0]), &[numbers(1, &[2, 3])]),
@@ -288,18 +308,22 @@ impl Primitive for Reverse {
         }
         Ok(vec![args[0].pick(shape, Strided::new(shape, &strides, offset))])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::View
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         linear()
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        _: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn masks(&self) -> Masks {
+        Masks::Moved
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], _: &[Operand]) -> Cotangents {
         Ok(vec![cotangents[0].map(|ct| b.op(self.clone(), &[ct]))])
     }
-    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Batched {
         let shift = usize::from(batched[0]);
         let axes: Vec<usize> = self.axes.iter().map(|axis| axis + shift).collect();
         Ok(vec![(b.op(Reverse { axes }, args), batched[0])])
@@ -310,6 +334,10 @@ impl Primitive for Reverse {
 }
 
 impl Family for Reverse {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "reverse").then(|| Ok(Reverse { axes: fields.integers("axes")? }))
+    }
     fn samples() -> Vec<Sample> {
         vec![
             Sample::new(Reverse::new(&[0]), &[numbers(1, &[4])]),

@@ -3,9 +3,14 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::rule::{Sym, with_rule};
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Family, Operand, OperandSet, Pad, Primitive, Sample, arity, check_axis, check_float};
+use super::{
+    Attributes, Batched, Cotangents, Family, Form, Operand, OperandSet, Pad, Primitive, Sample, Tangents, arity,
+    check_axis, check_float,
+};
 use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};
 use crate::number::F32;
@@ -132,16 +137,16 @@ impl Primitive for Cumulative {
             }),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         if self.running == Running::Sum { super::axes::linear() } else { Vec::new() }
     }
-    fn jvp(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        outs: &[Value],
-        tangents: &[Option<Value>],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn jvp(&self, b: &mut Builder, args: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(x_dot) = tangents[0] else { return Ok(vec![None]) };
         let start = match self.running {
             Running::Sum => 0.0,
@@ -161,16 +166,11 @@ impl Primitive for Cumulative {
         let driven = b.mul(x_dot, weight);
         Ok(vec![Some(b.op(Recurrence { axis: self.axis, reverse: self.reverse }, &[a, driven]))])
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        _: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], _: &[Operand]) -> Cotangents {
         let back = Cumulative { reverse: !self.reverse, ..*self };
         Ok(vec![cotangents[0].map(|ct| b.op(back, &[ct]))])
     }
-    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Batched {
         let axis = self.axis + usize::from(batched[0]);
         Ok(vec![(b.op(Cumulative { axis, ..*self }, args), batched[0])])
     }
@@ -180,6 +180,12 @@ impl Primitive for Cumulative {
 }
 
 impl Family for Cumulative {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        let running = Running::ALL.into_iter().find(|&running| Cumulative::new(running, 0, false).name() == name)?;
+        let mut read = || Ok(Cumulative { running, axis: fields.integer("axis")?, reverse: fields.flag("reverse")? });
+        Some(read())
+    }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();
         for running in Running::ALL {
@@ -238,42 +244,32 @@ impl Primitive for Recurrence {
             _ => self.run(args, |a: f64, h, b| a * h + b),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1]]
     }
-    fn jvp(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        outs: &[Value],
-        tangents: &[Option<Value>],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn factor_meets(&self) -> Option<usize> {
+        // A factor multiplies the cotangent of the term beside it.
+        Some(1)
+    }
+    fn jvp(&self, b: &mut Builder, args: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         // h' = a h'_(i-1) + (a' h_(i-1) + b')
         let by_a = tangents[0].map(|a_dot| {
             let before = shift(b, outs[0], self.axis, self.reverse, 0.0);
             b.mul(a_dot, before)
         });
-        let terms = crate::transform::join(b, by_a, tangents[1]);
+        let terms = b.add_present(by_a, tangents[1]);
         Ok(vec![terms.map(|terms| b.op(*self, &[args[0], terms]))])
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         // b̄_i = h̄_i + a_(i+1) b̄_(i+1)
         let Some(ct) = cotangents[0] else { return Ok(vec![None; 2]) };
         let after = shift(b, args[0].known(), self.axis, !self.reverse, 0.0);
         Ok(vec![None, Some(b.op(Recurrence { reverse: !self.reverse, ..*self }, &[after, ct]))])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         let args = b.batch_all(args, batched, length);
         Ok(vec![(b.op(Recurrence { axis: self.axis + 1, ..*self }, &args), true)])
     }
@@ -283,6 +279,11 @@ impl Primitive for Recurrence {
 }
 
 impl Family for Recurrence {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "recurrence")
+            .then(|| Ok(Recurrence { axis: fields.integer("axis")?, reverse: fields.flag("reverse")? }))
+    }
     fn samples() -> Vec<Sample> {
         let recurrence = |axis, reverse| Recurrence { axis, reverse };
         vec![

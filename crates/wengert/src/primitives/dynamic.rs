@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Broadcast, Concat, Family, Gather, Iota, Literal, Operand, OperandSet, OutOfBounds, Primitive, Sample,
-    Scatter, Slice, Write, arity,
+    Attributes, Batched, Broadcast, Concat, Cotangents, Family, Form, Gather, Iota, Literal, Operand, OperandSet,
+    OutOfBounds, Primitive, Sample, Scatter, Slice, Write, arity,
 };
 use crate::array::{Array, DType, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
@@ -131,27 +133,22 @@ impl Primitive for DynamicSlice {
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         Ok(vec![args[0].pick(&self.sizes, places(args[0].shape(), &self.sizes, args[1]))])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         super::axes::linear()
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None; 2]) };
         let ty = args[0].ty(b);
         let zeros = b.full(0.0, &ty);
         Ok(vec![Some(b.op(DynamicUpdate, &[zeros, ct, args[1].known()])), None])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         if !batched[1] {
             if !batched[0] {
                 return Ok(vec![(b.op(self.clone(), args), false)]);
@@ -174,6 +171,10 @@ impl Primitive for DynamicSlice {
 }
 
 impl Family for DynamicSlice {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "dynamic_slice").then(|| Ok(DynamicSlice { sizes: fields.integers("sizes")? }))
+    }
     fn samples() -> Vec<Sample> {
         let start = |start: &[i64]| Array::new(&[start.len()], start.to_vec());
         let sample = |sizes: &[usize], x: Array, at: &[i64]| Sample::new(DynamicSlice::new(sizes), &[x, start(at)]);
@@ -225,15 +226,16 @@ impl Primitive for DynamicUpdate {
             DType::F64 => updated::<f64>(args),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 1]]
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None; 3]) };
         let (block, start) = (args[1].ty(b), args[2].known());
         let x_bar = args[0].is_linear().then(|| {
@@ -243,13 +245,7 @@ impl Primitive for DynamicUpdate {
         let u_bar = args[1].is_linear().then(|| b.op(DynamicSlice::new(&block.shape), &[ct, start]));
         Ok(vec![x_bar, u_bar, None])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         if !batched.contains(&true) {
             return Ok(vec![(b.op(*self, args), false)]);
         }
@@ -267,6 +263,10 @@ impl Primitive for DynamicUpdate {
 }
 
 impl Family for DynamicUpdate {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, _: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "dynamic_update").then(|| Ok(DynamicUpdate))
+    }
     fn samples() -> Vec<Sample> {
         let start = |start: &[i64]| Array::new(&[start.len()], start.to_vec());
         let sample = |x: Array, u: Array, at: &[i64]| Sample::new(DynamicUpdate, &[x, u, start(at)]);

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Family, Operand, OperandSet, Primitive, Sample, arity};
+use super::{Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity};
 use crate::array::{Array, DType, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
-use crate::transform::masked;
 
 /// Two operands contracted by axis labels: `out[labels of out] = sum over all other labels of
 /// lhs[its labels] * rhs[its labels]`. `ij,jk->ik` is the matrix product.
@@ -129,13 +130,13 @@ impl Einsum {
 
     /// Where an operand meets a place of the result that is marked, if the other operand is 1: some
     /// place with the same labels is. No sum is needed for that.
-    pub(crate) fn met(&self, b: &mut Builder, mask: Value, operand: usize, types: &[Type; 2]) -> Value {
+    fn met_at(&self, b: &mut Builder, mask: Value, operand: usize, types: &[Type; 2]) -> Value {
         let (labels, ty) = ([&self.lhs, &self.rhs][operand], &types[operand].with_dtype(DType::Bool));
         if types[1 - operand].size() == 0 {
             return b.full(0.0, ty);
         }
         let others: Vec<usize> = (0..self.out.len()).filter(|&axis| !labels.contains(&self.out[axis])).collect();
-        let mask = masked::any(b, mask, &others);
+        let mask = b.any(mask, &others);
         let kept: Vec<u8> = self.out.iter().copied().filter(|label| labels.contains(label)).collect();
         let place = |label: &u8| kept.iter().position(|own| own == label);
         let order: Vec<usize> = labels.iter().filter_map(place).collect();
@@ -324,15 +325,19 @@ impl Primitive for Einsum {
         let (shape, sums) = self.contract(shapes, &widened(x), &widened(y), add_mul);
         Ok(vec![rounded(x.dtype(), &shape, sums)])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Planned
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0], vec![1]]
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn masks(&self) -> Masks {
+        Masks::Contracted
+    }
+    fn met(&self, b: &mut Builder, mask: Value, operand: usize, types: &[Type; 2]) -> Option<Value> {
+        Some(self.met_at(b, mask, operand, types))
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None; 2]) };
         let out = (&self.out[..], ct);
         if args[0].is_linear() {
@@ -342,7 +347,7 @@ impl Primitive for Einsum {
         let rhs = (&self.rhs[..], &args[1].ty(b));
         Ok(vec![None, Some(Einsum::pull(b, rhs, (&self.lhs, args[0].known()), out)?)])
     }
-    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Batched {
         let lane = self.fresh()?;
         let with_lane =
             |labels: &[u8], batched: bool| if batched { [&[lane], labels].concat() } else { labels.to_vec() };
@@ -357,6 +362,10 @@ impl Primitive for Einsum {
 }
 
 impl Family for Einsum {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "einsum").then(|| Einsum::new(&fields.word("spec")?))
+    }
     fn samples() -> Vec<Sample> {
         let cases: [(&str, &[usize], &[usize]); 12] = [
             ("ij,jk->ik", &[2, 3], &[3, 2]),

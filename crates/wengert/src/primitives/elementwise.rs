@@ -5,9 +5,14 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::rule::{Sym, with_rule};
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Family, Operand, OperandSet, Primitive, Sample, arity, check_float};
+use super::{
+    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Tangents, arity,
+    check_float,
+};
 use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};
 use crate::number::F32;
@@ -28,6 +33,12 @@ fn check_same(x: &Type, y: &Type) -> Result<(), Misfit> {
     }
     let axis = x.shape.iter().zip(&y.shape).position(|(x, y)| x != y).expect("the shapes differ");
     misfit!("axis {axis} is {} long in one and {} in the other", x.shape[axis], y.shape[axis])
+}
+
+/// That a function does not take the number in the text form.
+#[cfg(feature = "text")]
+fn no_number(n: i128) -> Misfit {
+    Misfit(format!("the option `n` cannot be {n}"))
 }
 
 /// The equation with all operands batched, if any is.
@@ -107,43 +118,32 @@ impl Primitive for Unary {
             Data::Bool(_) => x.clone(),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Elementwise
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         if *self == Unary::Neg { vec![vec![0]] } else { Vec::new() }
     }
-    fn jvp(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        outs: &[Value],
-        tangents: &[Option<Value>],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        *self != Unary::Neg
+    }
+    fn masks(&self) -> Masks {
+        Masks::Elementwise
+    }
+    fn jvp(&self, b: &mut Builder, args: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(tangent) = tangents[0].filter(|_| !self.is_flat()) else { return Ok(vec![None]) };
         let ty = b.ty(args[0]).clone();
         let factor = with_rule(b, &ty, || self.partial(Sym::Value(args[0]), Sym::Value(outs[0])));
         Ok(vec![Some(times(b, tangent, factor))])
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        _: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], _: &[Operand]) -> Cotangents {
         match (self, cotangents[0]) {
             (Unary::Neg, Some(ct)) => Ok(vec![Some(b.neg(ct))]),
             (Unary::Neg, None) => Ok(vec![None]),
             _ => Err(Misfit(format!("`{}` is not linear and has no transpose", Unary::name(*self)))),
         }
     }
-    fn transposes_elementwise(&self) -> bool {
-        true
-    }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         Ok(batch_elementwise(b, *self, args, batched, length))
     }
     fn attributes(&self) -> Attributes {
@@ -158,6 +158,10 @@ impl Primitive for Unary {
 }
 
 impl Family for Unary {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        Unary::named(name, || fields.integer("n"), no_number)
+    }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();
         for &op in Unary::ALL {
@@ -206,6 +210,10 @@ impl Primitive for Binary {
             }
         }])
     }
+    fn form(&self, args: &[&Type]) -> Form {
+        let divides = *self == Binary::Rem && args[0].dtype == DType::I64;
+        if divides { Form::ElementwiseKernel } else { Form::Elementwise }
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         match self {
             Binary::Add | Binary::Sub => vec![vec![0, 1]],
@@ -230,13 +238,13 @@ impl Primitive for Binary {
             | Binary::Rem => Vec::new(),
         }
     }
-    fn jvp(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        outs: &[Value],
-        tangents: &[Option<Value>],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        !matches!(self, Binary::Add | Binary::Sub)
+    }
+    fn masks(&self) -> Masks {
+        Masks::Elementwise
+    }
+    fn jvp(&self, b: &mut Builder, args: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let (x, y, z) = (Sym::Value(args[0]), Sym::Value(args[1]), Sym::Value(outs[0]));
         let ty = b.ty(args[0]).clone();
         let (x_dot, y_dot) = (tangents[0], tangents[1].filter(|_| !self.is_flat_in_y()));
@@ -256,12 +264,7 @@ impl Primitive for Binary {
             (first, second) => first.or(second),
         }])
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None, None]) };
         let linear = [args[0].is_linear(), args[1].is_linear()];
         Ok(match self {
@@ -273,16 +276,7 @@ impl Primitive for Binary {
             other => misfit!("`{}` is not linear and has no transpose", Binary::name(*other)),
         })
     }
-    fn transposes_elementwise(&self) -> bool {
-        true
-    }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         Ok(batch_elementwise(b, *self, args, batched, length))
     }
     fn harmless(&self) -> Vec<(usize, f64)> {
@@ -291,6 +285,10 @@ impl Primitive for Binary {
 }
 
 impl Family for Binary {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        Binary::named(name, || fields.integer("n"), no_number)
+    }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();
         for &op in Binary::ALL {
@@ -327,21 +325,22 @@ impl Primitive for Compare {
             DType::F64 => map2(x, y, |x: f64, y: f64| Compare::eval(*self, x, y)),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Elementwise
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         Ok(batch_elementwise(b, *self, args, batched, length))
     }
 }
 
 impl Family for Compare {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        Compare::named(name, || fields.integer("n"), no_number)
+    }
     fn samples() -> Vec<Sample> {
         let nan = f64::NAN;
         let (x, y) = (vec![1.0, 2.0, -1.0, nan, 0.0], vec![2.0, 2.0, -3.0, 1.0, -0.0]);
@@ -405,21 +404,22 @@ impl Primitive for Logic {
             _ => unreachable!("inference checks the number of operands"),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Elementwise
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         Ok(batch_elementwise(b, *self, args, batched, length))
     }
 }
 
 impl Family for Logic {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, _: &mut Fields) -> Option<Result<Self, Misfit>> {
+        Logic::ALL.into_iter().find(|op| op.name() == name).map(Ok)
+    }
     fn samples() -> Vec<Sample> {
         let x = Array::new(&[4], vec![false, true, false, true]);
         let y = Array::new(&[4], vec![false, false, true, true]);
@@ -464,15 +464,19 @@ impl Primitive for Select {
             DType::F64 => choose::<f64>(args),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Elementwise
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1, 2]]
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn masks(&self) -> Masks {
+        Masks::Chosen
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None; 3]) };
         let mask = args[0].known();
         let zero = b.zeros_like(ct);
@@ -480,21 +484,16 @@ impl Primitive for Select {
         let no = args[2].is_linear().then(|| b.select(mask, zero, ct));
         Ok(vec![None, yes, no])
     }
-    fn transposes_elementwise(&self) -> bool {
-        true
-    }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         Ok(batch_elementwise(b, *self, args, batched, length))
     }
 }
 
 impl Family for Select {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, _: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "select").then(|| Ok(Select))
+    }
     fn samples() -> Vec<Sample> {
         let mask = Array::new(&[2, 3], vec![true, false, true, true, false, false]);
         let whole = |x: i64| Array::new(&[2, 3], (0..6).map(|k| k * x).collect());
@@ -543,29 +542,24 @@ impl Primitive for Convert {
             (_, DType::Bool) => Array::new(shape, x.to_f64().iter().map(|&x| x != 0.0).collect::<Vec<bool>>()),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Elementwise
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         // Between real types only: an integer has no tangent, so the question does not arise.
         if self.0.is_float() { vec![vec![0]] } else { Vec::new() }
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn masks(&self) -> Masks {
+        Masks::Elementwise
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let from = args[0].ty(b).dtype;
         Ok(vec![cotangents[0].map(|ct| b.convert(ct, from))])
     }
-    fn transposes_elementwise(&self) -> bool {
-        true
-    }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         Ok(batch_elementwise(b, *self, args, batched, length))
     }
     fn attributes(&self) -> Attributes {
@@ -574,6 +568,10 @@ impl Primitive for Convert {
 }
 
 impl Family for Convert {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "convert").then(|| Ok(Convert(fields.dtype("to")?)))
+    }
     fn samples() -> Vec<Sample> {
         let operands = [
             Array::new(&[3], vec![1.5, -2.25, 3.0]),

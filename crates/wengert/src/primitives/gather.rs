@@ -3,8 +3,12 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Family, Iota, Operand, OperandSet, Primitive, Sample, arity, check_axis};
+use super::{
+    Attributes, Batched, Cotangents, Family, Form, Iota, Operand, OperandSet, Primitive, Sample, arity, check_axis,
+};
 use crate::array::{Array, DType, Data, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
 use crate::ops::Compare;
@@ -215,27 +219,22 @@ impl Primitive for Gather {
             DType::F64 => picked::<f64>(x, &shape, &places),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         super::axes::linear()
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None; 2]) };
         let ty = args[0].ty(b);
         let zeros = b.full(0.0, &ty);
         Ok(vec![Some(b.op(self.scatter(Write::Add), &[zeros, args[1].known(), ct])), None])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         Ok(vec![match (batched[0], batched[1]) {
             (false, false) => (b.op(self.clone(), args), false),
             // The lanes' indices are more index vectors into the same x.
@@ -269,6 +268,12 @@ pub enum Write {
     Add,
     /// Replaces the element; of several updates for one element the last counts, in row-major order.
     Set,
+}
+
+impl Write {
+    /// Every member of the family.
+    #[cfg(feature = "text")]
+    pub(crate) const ALL: [Write; 2] = [Write::Add, Write::Set];
 }
 
 /// `scatter(x, indices, updates)`: `x` with the updates added or written where a [`Gather`] with the
@@ -372,15 +377,16 @@ impl Primitive for Scatter {
             (Write::Set, Data::F64(_)) => written::<f64>(args, &places),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Planned
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 2]]
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None; 3]) };
         let (indices, x, updates) = (args[1].known(), args[0].ty(b), args[2].ty(b));
         let x_bar = args[0].is_linear().then(|| match self.write {
@@ -403,13 +409,7 @@ impl Primitive for Scatter {
         });
         Ok(vec![x_bar, None, u_bar])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         if !batched.contains(&true) {
             return Ok(vec![(b.op(self.clone(), args), false)]);
         }
@@ -464,12 +464,34 @@ fn cases() -> Vec<(Gather, Array, Array)> {
 }
 
 impl Family for Gather {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "gather").then(|| {
+            let (batch, axes) = (fields.integer("batch")?, fields.integers("axes")?);
+            Ok(Gather { batch, axes, mode: fields.one_of("mode", &OutOfBounds::ALL.map(|mode| (mode.name(), mode)))? })
+        })
+    }
     fn samples() -> Vec<Sample> {
         cases().into_iter().map(|(op, x, indices)| Sample::new(op, &[x, indices])).collect()
     }
 }
 
 impl Family for Scatter {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        let write =
+            Write::ALL.into_iter().find(|&write| Scatter::new(&[], OutOfBounds::Error, write).name() == name)?;
+        let mut read = || {
+            let (batch, axes) = (fields.integer("batch")?, fields.integers("axes")?);
+            Ok(Scatter {
+                batch,
+                axes,
+                mode: fields.one_of("mode", &OutOfBounds::ALL.map(|mode| (mode.name(), mode)))?,
+                write,
+            })
+        };
+        Some(read())
+    }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();
         for (op, x, indices) in cases() {

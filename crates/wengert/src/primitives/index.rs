@@ -3,8 +3,12 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Family, Operand, OperandSet, Primitive, Sample, arity, check_axis};
+use super::{
+    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity, check_axis,
+};
 use crate::array::{Array, Strided, Type, element_count, for_each_index, row_major};
 use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
@@ -72,15 +76,19 @@ impl Primitive for Slice {
         let steps: Vec<isize> = strides.iter().zip(&self.stride).map(|(s, step)| (s * step).cast_signed()).collect();
         Ok(vec![args[0].pick(&shape, Strided::new(&shape, &steps, offset))])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::View
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         super::axes::linear()
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn masks(&self) -> Masks {
+        Masks::Moved
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None]) };
         let ty = args[0].ty(b);
         let zero = b.full(0.0, &ty.with_shape(Vec::new()));
@@ -97,13 +105,7 @@ impl Primitive for Slice {
         };
         Ok(vec![Some(b.op(pad, &[ct, zero]))])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         let mut slice = self.clone();
         if batched[0] {
             slice.start.insert(0, 0);
@@ -119,6 +121,13 @@ impl Primitive for Slice {
 }
 
 impl Family for Slice {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "slice").then(|| {
+            let (start, limit) = (fields.integers("start")?, fields.integers("limit")?);
+            Ok(Slice { start, limit, stride: fields.integers("stride")? })
+        })
+    }
     fn samples() -> Vec<Sample> {
         vec![
             Sample::new(Slice::new(&[1], &[6], &[2]), &[numbers(1, &[7])]),
@@ -212,15 +221,16 @@ impl Primitive for Pad {
         });
         Ok(vec![concatenated(&[x, args[1]]).pick(&shape, sources.into_iter())])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 1]]
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None; 2]) };
         let ty = args[0].ty(b);
         let scalar = ty.with_shape(Vec::new());
@@ -243,13 +253,7 @@ impl Primitive for Pad {
         });
         Ok(vec![x_bar, v_bar])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         if !batched[1] {
             let mut pad = self.clone();
             pad.low.insert(0, 0);
@@ -277,6 +281,13 @@ impl Primitive for Pad {
 }
 
 impl Family for Pad {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "pad").then(|| {
+            let (low, high) = (fields.integers("low")?, fields.integers("high")?);
+            Ok(Pad { low, high, interior: fields.integers("interior")? })
+        })
+    }
     fn samples() -> Vec<Sample> {
         let pad = |low: &[i64], high: &[i64], interior: &[usize]| Pad {
             low: low.to_vec(),
@@ -372,15 +383,19 @@ impl Primitive for Concat {
         });
         Ok(vec![concatenated(args).pick(&shape, rows)])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Planned
+    }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         vec![(0..args).collect()]
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn masks(&self) -> Masks {
+        Masks::Moved
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None; args.len()]) };
         let shape = b.shape(ct).to_vec();
         let mut start = 0;
@@ -392,13 +407,7 @@ impl Primitive for Concat {
         }
         Ok(pulled)
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         let args = b.batch_all(args, batched, length);
         Ok(vec![(b.op(Concat { axis: self.axis + 1 }, &args), true)])
     }
@@ -408,6 +417,10 @@ impl Primitive for Concat {
 }
 
 impl Family for Concat {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "concat").then(|| Ok(Concat { axis: fields.integer("axis")? }))
+    }
     fn samples() -> Vec<Sample> {
         let two = |axis, x: &[usize], y: &[usize]| Sample::new(Concat { axis }, &[numbers(1, x), numbers(2, y)]);
         vec![

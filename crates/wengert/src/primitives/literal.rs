@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
-use super::{Attributes, Family, OperandSet, Primitive, Sample, arity};
+#[cfg(feature = "text")]
+use super::parse::Fields;
+use super::{Attributes, Batched, Family, Form, OperandSet, Primitive, Sample, arity};
 use crate::array::{Array, DType, Type, element_count};
 use crate::error::Misfit;
 use crate::program::{Builder, Value};
@@ -89,10 +91,13 @@ impl Primitive for Literal {
             Literal::F64(x) => Array::scalar(x),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Number
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(&self, b: &mut Builder, _: &[Value], _: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, _: &[Value], _: &[bool], _: usize) -> Batched {
         Ok(vec![(b.op(*self, &[]), false)])
     }
     fn attributes(&self) -> Attributes {
@@ -101,6 +106,10 @@ impl Primitive for Literal {
 }
 
 impl Family for Literal {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "constant").then(|| fields.literal("value"))
+    }
     fn samples() -> Vec<Sample> {
         let all = [Literal::F64(1.5), Literal::F32(-2.0), Literal::I64(7), Literal::Bool(true)];
         all.into_iter().map(|literal| Sample::new(literal, &[])).collect()
@@ -126,10 +135,13 @@ impl Primitive for Iota {
         debug_assert!(element_count(&[self.length]).is_some(), "inference checks the size");
         Ok(vec![Array::new(&[self.length], (0..self.length as i64).collect())])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(&self, b: &mut Builder, _: &[Value], _: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, _: &[Value], _: &[bool], _: usize) -> Batched {
         Ok(vec![(b.op(self.clone(), &[]), false)])
     }
     fn attributes(&self) -> Attributes {
@@ -138,6 +150,10 @@ impl Primitive for Iota {
 }
 
 impl Family for Iota {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "iota").then(|| Ok(Iota { length: fields.integer("length")? }))
+    }
     fn samples() -> Vec<Sample> {
         vec![Sample::new(Iota { length: 4 }, &[]), Sample::new(Iota { length: 0 }, &[])]
     }

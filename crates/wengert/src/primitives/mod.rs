@@ -9,10 +9,10 @@
 mod axes;
 #[cfg(test)]
 mod bilinear_laws;
+mod contract;
 mod control;
 mod conv;
 mod cumulative;
-mod custom;
 mod dynamic;
 mod einsum;
 mod elementwise;
@@ -31,14 +31,16 @@ mod text;
 mod trials;
 mod update;
 
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::ops::Deref;
 
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
-pub use control::{Call, Cond, Recompute};
+pub use contract::{
+    Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Operand, OperandSet, Primitive, Tangents, Wiring,
+    WithTangents,
+};
+pub use control::{Call, Cond, Custom, Recompute, Rule};
 pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};
-pub use custom::{Custom, Rule};
 #[cfg(feature = "engine")]
 pub(crate) use dynamic::clamped_start;
 pub use dynamic::{DynamicSlice, DynamicUpdate};
@@ -58,163 +60,24 @@ pub use sort::ArgSort;
 pub(crate) use text::{Attribute, Attributes};
 pub use update::Update;
 
-use crate::array::{Array, Type};
+use crate::array::Type;
 use crate::error::Misfit;
 use crate::ops::{Binary, Compare, Unary};
-use crate::program::{Builder, Program, Value};
-
-/// Operands in which the results are jointly linear, by position.
-pub type OperandSet = Vec<usize>;
-
-/// An operand of an operation that is transposed.
-#[derive(Clone, Debug)]
-pub enum Operand {
-    /// A value that does not depend on what the map is linear in.
-    Known(Value),
-    /// A value that does; only its type exists.
-    Linear(Type),
-}
-
-impl Operand {
-    /// The value of an operand that must be known.
-    pub(crate) fn known(&self) -> Value {
-        match self {
-            Operand::Known(value) => *value,
-            Operand::Linear(ty) => panic!("an operand of type {ty} is linear where a known one was declared"),
-        }
-    }
-
-    pub(crate) fn is_linear(&self) -> bool {
-        matches!(self, Operand::Linear(_))
-    }
-
-    pub(crate) fn ty(&self, b: &Builder) -> Type {
-        match self {
-            Operand::Known(value) => b.ty(*value).clone(),
-            Operand::Linear(ty) => ty.clone(),
-        }
-    }
-}
-
-/// Values and tangents of the results of an operation.
-pub type WithTangents = (Vec<Value>, Vec<Option<Value>>);
-
-/// A cotangent, and where it counts: everywhere if there is no mask, else it is 0 elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub struct Cotangent {
-    /// The numbers.
-    pub value: Value,
-    /// Truth values of the same shape.
-    pub mask: Option<Value>,
-}
-
-/// The contract of an operation.
-pub trait Primitive {
-    /// The name, as in the text form and in messages.
-    fn name(&self) -> Cow<'static, str>;
-
-    /// The types of the results, or why the operands do not fit.
-    ///
-    /// # Errors
-    /// A sentence that names the axis or the option.
-    fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit>;
-
-    /// The definition, as plainly as possible. The operands have passed [`Primitive::infer`].
-    ///
-    /// # Errors
-    /// What only the values show: an index out of range.
-    fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit>;
-
-    /// The sets of operands in which the results are jointly linear when the others are held: none,
-    /// one (`[[0, 1]]` for a sum), several (`[[0], [1]]` for a product).
-    fn linear_in(&self, args: usize) -> Vec<OperandSet>;
-
-    /// The tangents of the results, `None` where structurally zero. Asked only if the operands that
-    /// have a tangent are not covered by [`Primitive::linear_in`]; from that, tangents follow.
-    fn jvp(
-        &self,
-        _b: &mut Builder,
-        _args: &[Value],
-        outs: &[Value],
-        _tangents: &[Option<Value>],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
-        Ok(vec![None; outs.len()])
-    }
-
-    /// The cotangents of the operands, given those of the results. The linear operands are within
-    /// one set of [`Primitive::linear_in`]; for the known ones the answer is `None`. Adding up over
-    /// uses, and the masks of `select`, are the caller's.
-    fn transpose(
-        &self,
-        _b: &mut Builder,
-        _cotangents: &[Option<Value>],
-        _args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
-        Err(Misfit(format!("`{}` is not linear and has no transpose", self.name())))
-    }
-
-    /// Values and tangents together, for operations that hold Programs.
-    fn jvp_with_values(
-        &self,
-        _b: &mut Builder,
-        _args: &[Value],
-        _tangents: &[Option<Value>],
-    ) -> Option<Result<WithTangents, Misfit>> {
-        None
-    }
-
-    /// The transpose with masks, for operations that hold Programs.
-    fn transpose_masked(
-        &self,
-        _b: &mut Builder,
-        _cotangents: &[Option<Cotangent>],
-        _args: &[Operand],
-    ) -> Option<Result<Vec<Option<Cotangent>>, Misfit>> {
-        None
-    }
-
-    /// Whether the transpose works element by element: what is masked in the result's cotangent is
-    /// masked in the operands'.
-    fn transposes_elementwise(&self) -> bool {
-        false
-    }
-
-    /// The results with one more axis, of this length and in front, on the operands that are
-    /// marked, which have it in front; and whether each result has it.
-    ///
-    /// # Errors
-    /// If there is no such form.
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit>;
-
-    /// The operands whose values can make [`Primitive::eval`] fail, each with a number at which it
-    /// does not. Where a lane of `vmap` does not take the branch that the operation stands in, this
-    /// number takes the operand's place.
-    fn harmless(&self) -> Vec<(usize, f64)> {
-        Vec::new()
-    }
-
-    /// The Programs inside.
-    fn programs(&self) -> Vec<&Arc<Program>> {
-        Vec::new()
-    }
-
-    /// The options in the text form, in order.
-    fn attributes(&self) -> Attributes {
-        Attributes::default()
-    }
-}
 
 /// What a family has besides its contract.
 pub(crate) trait Family: Primitive {
     /// Cases for the rule battery: every option, element type and a rank or two, inside the domain
     /// and away from kinks.
     fn samples() -> Vec<Sample>;
+
+    /// The member of this name with these options; `None` if the family has none of this name.
+    ///
+    /// # Errors
+    /// The option that is missing or wrong.
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut parse::Fields) -> Option<Result<Self, Misfit>>
+    where
+        Self: Sized;
 }
 
 /// Makes the enum of all operations and its one dispatch.
@@ -232,9 +95,18 @@ macro_rules! operations {
 
         impl Op {
             /// The operation as what all have in common.
-            pub fn primitive(&self) -> &dyn Primitive {
+            pub fn primitive(&self) -> &(dyn Primitive + 'static) {
                 match self { $( Op::$name(op) => op, )* }
             }
+        }
+
+        /// The operation of this name, whose family reads its options.
+        #[cfg(feature = "text")]
+        fn from_fields(name: &str, fields: &mut parse::Fields) -> Option<Result<Op, Misfit>> {
+            $( if let Some(op) = <$family as Family>::parse(name, fields) {
+                return Some(op.map(Op::from));
+            } )*
+            None
         }
 
         /// The cases of every family for the rule battery.
@@ -314,72 +186,12 @@ operations! {
     Custom(Custom),
 }
 
-impl Primitive for Op {
-    fn name(&self) -> Cow<'static, str> {
-        self.primitive().name()
-    }
-    fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
-        self.primitive().infer(args)
-    }
-    fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
-        self.primitive().eval(args)
-    }
-    fn linear_in(&self, args: usize) -> Vec<OperandSet> {
-        self.primitive().linear_in(args)
-    }
-    fn jvp(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        outs: &[Value],
-        tangents: &[Option<Value>],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
-        self.primitive().jvp(b, args, outs, tangents)
-    }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
-        self.primitive().transpose(b, cotangents, args)
-    }
-    fn jvp_with_values(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        tangents: &[Option<Value>],
-    ) -> Option<Result<WithTangents, Misfit>> {
-        self.primitive().jvp_with_values(b, args, tangents)
-    }
-    fn transpose_masked(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Cotangent>],
-        args: &[Operand],
-    ) -> Option<Result<Vec<Option<Cotangent>>, Misfit>> {
-        self.primitive().transpose_masked(b, cotangents, args)
-    }
-    fn transposes_elementwise(&self) -> bool {
-        self.primitive().transposes_elementwise()
-    }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
-        self.primitive().batch(b, args, batched, length)
-    }
-    fn harmless(&self) -> Vec<(usize, f64)> {
-        self.primitive().harmless()
-    }
-    fn programs(&self) -> Vec<&Arc<Program>> {
-        self.primitive().programs()
-    }
-    fn attributes(&self) -> Attributes {
-        self.primitive().attributes()
+/// What all operations have in common is asked of the operation directly.
+impl Deref for Op {
+    type Target = dyn Primitive + 'static;
+
+    fn deref(&self) -> &(dyn Primitive + 'static) {
+        self.primitive()
     }
 }
 

@@ -4,7 +4,9 @@
 
 use std::borrow::Cow;
 
-use super::{Attributes, Family, OperandSet, Primitive, Sample, arity};
+#[cfg(feature = "text")]
+use super::parse::Fields;
+use super::{Attributes, Batched, Family, Form, OperandSet, Primitive, Sample, arity};
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
 use crate::ops::Unary;
@@ -148,10 +150,13 @@ impl Primitive for RandomBits {
             RandomKind::Uniform(_) => Array::new(&shape, self.draw(keys, unit_f64)),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Batched {
         // The lanes are one more axis of the keys.
         Ok(vec![(b.op(self.clone(), args), batched[0])])
     }
@@ -165,6 +170,17 @@ impl Primitive for RandomBits {
 }
 
 impl Family for RandomBits {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "random_bits").then(|| {
+            let kinds = [
+                ("bits", RandomKind::Bits),
+                ("f32", RandomKind::Uniform(DType::F32)),
+                ("f64", RandomKind::Uniform(DType::F64)),
+            ];
+            Ok(RandomBits { shape: fields.integers("shape")?, kind: fields.one_of("kind", &kinds)? })
+        })
+    }
     fn samples() -> Vec<Sample> {
         let key = Array::new(&[2], vec![3i64, -7]);
         let keys = Array::new(&[2, 1, 2], vec![3i64, -7, i64::MIN, i64::MAX]);

@@ -2,8 +2,13 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Cumulative, Family, Operand, OperandSet, Primitive, Sample, arity, check_axes, check_axis};
+use super::{
+    Attributes, Batched, Cotangents, Cumulative, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Tangents,
+    arity, check_axes, check_axis,
+};
 use crate::array::{Array, DType, Data, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
 use crate::ops::{Binary, Compare};
@@ -216,16 +221,19 @@ impl Primitive for Reduce {
             }
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Reduction
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         if self.reducer == Reducer::Sum { super::axes::linear() } else { Vec::new() }
     }
-    fn jvp(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        outs: &[Value],
-        tangents: &[Option<Value>],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn masks(&self) -> Masks {
+        Masks::Moved
+    }
+    fn jvp(&self, b: &mut Builder, args: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(tangent) = tangents[0] else { return Ok(vec![None]) };
         let weights = match self.reducer {
             Reducer::Max | Reducer::Min => self.shares(b, args[0], outs[0]),
@@ -235,22 +243,11 @@ impl Primitive for Reduce {
         let weighted = b.mul(tangent, weights);
         Ok(vec![Some(b.sum(weighted, &self.axes))])
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let shape = args[0].ty(b).shape;
         Ok(vec![cotangents[0].map(|ct| b.spread(ct, &shape, &self.axes))])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         let shift = usize::from(batched[0]);
         let axes: Vec<usize> = self.axes.iter().map(|axis| axis + shift).collect();
         let _ = length;
@@ -294,6 +291,11 @@ fn exclusive_product(b: &mut Builder, x: Value, reverse: bool) -> Value {
 }
 
 impl Family for Reduce {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        let reducer = Reducer::ALL.into_iter().find(|&reducer| Reduce::new(reducer, &[]).name() == name)?;
+        Some(fields.integers("axes").map(|axes| Reduce { reducer, axes }))
+    }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();
         for reducer in [Reducer::Sum, Reducer::Prod, Reducer::Max, Reducer::Min] {
@@ -326,6 +328,10 @@ pub enum Extreme {
 }
 
 impl Extreme {
+    /// Every member of the family.
+    #[cfg(feature = "text")]
+    const ALL: [Extreme; 2] = [Extreme::Max, Extreme::Min];
+
     /// Whether `new` takes the place of `best`, which came before: NaN wins, ties do not.
     ///
     /// Without a branch, so that loops compare many at once: what is not at most the best is more, or NaN.
@@ -389,10 +395,13 @@ impl Primitive for ArgReduce {
             DType::F64 => self.positions::<f64>(args[0]),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Batched {
         let axis = self.axis + usize::from(batched[0]);
         Ok(vec![(b.op(ArgReduce { axis, ..*self }, args), batched[0])])
     }
@@ -402,6 +411,11 @@ impl Primitive for ArgReduce {
 }
 
 impl Family for ArgReduce {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        let extreme = Extreme::ALL.into_iter().find(|&extreme| ArgReduce { extreme, axis: 0 }.name() == name)?;
+        Some(fields.integer("axis").map(|axis| ArgReduce { extreme, axis }))
+    }
     fn samples() -> Vec<Sample> {
         let operands = [numbers(1, &[3, 2]), numbers_f32(2, &[2, 2]), Array::new(&[2, 2], vec![3i64, 3, 1, 2])];
         let cases = operands.iter().flat_map(|x| {

@@ -283,6 +283,11 @@ impl Builder {
         if axes.is_empty() { x } else { self.op(super::Reduce::new(super::Reducer::Sum, axes), &[x]) }
     }
 
+    /// Whether one of the truth values along axes holds.
+    pub(crate) fn any(&mut self, mask: Value, axes: &[usize]) -> Value {
+        if axes.is_empty() { mask } else { self.op(super::Reduce::new(super::Reducer::Any, axes), &[mask]) }
+    }
+
     /// The inverse of a reduction's removal of axes: `x` repeated along `axes` of `shape`.
     pub(crate) fn spread(&mut self, x: Value, shape: &[usize], axes: &[usize]) -> Value {
         let kept: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();

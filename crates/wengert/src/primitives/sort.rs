@@ -4,8 +4,10 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Family, OperandSet, Primitive, Sample, arity, check_axis};
+use super::{Attributes, Batched, Family, Form, OperandSet, Primitive, Sample, arity, check_axis};
 use crate::array::{Array, DType, Element, Type};
 use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
@@ -90,10 +92,13 @@ impl Primitive for ArgSort {
             DType::F64 => self.positions::<f64>(args[0]),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Batched {
         let axis = self.axis + usize::from(batched[0]);
         Ok(vec![(b.op(ArgSort { axis, ..*self }, args), batched[0])])
     }
@@ -107,6 +112,13 @@ impl Primitive for ArgSort {
 }
 
 impl Family for ArgSort {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "argsort").then(|| {
+            let all = ArgSort::new(fields.integer("axis")?, fields.flag("descending")?);
+            Ok(if fields.has("count") { all.first(fields.integer("count")?) } else { all })
+        })
+    }
     fn samples() -> Vec<Sample> {
         let special = vec![0.0, f64::NAN, -0.0, f64::INFINITY, 1.0, 0.0, f64::NEG_INFINITY, f64::NAN];
         let operands = [

@@ -3,8 +3,12 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "text")]
+use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Family, Operand, OperandSet, Primitive, Sample, Slice, Write, arity};
+use super::{
+    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Slice, Write, arity,
+};
 use crate::array::{Array, DType, Data, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
@@ -104,15 +108,19 @@ impl Primitive for Update {
             (Write::Set, Data::F64(_)) => self.written(args, |_: f64, u| u),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 1]]
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn multiplies(&self) -> bool {
+        false
+    }
+    fn masks(&self) -> Masks {
+        Masks::Moved
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let Some(ct) = cotangents[0] else { return Ok(vec![None; 2]) };
         let block = args[1].ty(b);
         let x_bar = args[0].is_linear().then(|| match self.write {
@@ -125,13 +133,7 @@ impl Primitive for Update {
         let u_bar = args[1].is_linear().then(|| b.op(self.slice(&block.shape), &[ct]));
         Ok(vec![x_bar, u_bar])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         if !batched.contains(&true) {
             return Ok(vec![(b.op(self.clone(), args), false)]);
         }
@@ -147,6 +149,13 @@ impl Primitive for Update {
 }
 
 impl Family for Update {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        let empty = |write| Update { start: Vec::new(), stride: Vec::new(), write };
+        let write = Write::ALL.into_iter().find(|&write| empty(write).name() == name)?;
+        let mut read = || Ok(Update { start: fields.integers("start")?, stride: fields.integers("stride")?, write });
+        Some(read())
+    }
     fn samples() -> Vec<Sample> {
         let sample = |write: Write, start: &[usize], stride: &[usize], x: Array, u: Array| {
             Sample::new(Update { start: start.to_vec(), stride: stride.to_vec(), write }, &[x, u])

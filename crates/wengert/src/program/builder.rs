@@ -1,9 +1,11 @@
 //! [`Builder`]: the only way to make a [`Program`].
 
-use super::{Args, Eqn, Program, Types, Value};
+use smallvec::SmallVec;
+
+use super::{Eqn, Program, Types, Value};
 use crate::array::{DType, Type, element_count};
 use crate::error::{Error, ErrorKind, Line};
-use crate::primitives::{Literal, Op, Primitive};
+use crate::primitives::{Form, Literal, Op};
 
 /// Makes a [`Program`], equation by equation.
 ///
@@ -139,8 +141,27 @@ impl Builder {
         self.types[value.index()].dtype
     }
 
+    /// What a planner makes of an operation on these operands.
+    pub(crate) fn form(&self, op: &Op, args: &[Value]) -> Form {
+        op.form(&args.iter().map(|&arg| self.ty(arg)).collect::<SmallVec<[&Type; 4]>>())
+    }
+
     pub(crate) fn eqns(&self) -> &[Eqn] {
         &self.eqns
+    }
+
+    /// The operation and the operands that define a value; `None` for an input.
+    pub(crate) fn defined_by(&self, value: Value) -> Option<(&Op, &[Value])> {
+        let eqn = self.definition(value)?;
+        Some((&eqn.op, &eqn.args[..]))
+    }
+
+    /// The sum of two values of which either may be structurally zero: tangents, cotangents.
+    pub(crate) fn add_present(&mut self, x: Option<Value>, y: Option<Value>) -> Option<Value> {
+        match (x, y) {
+            (Some(x), Some(y)) => Some(self.add(x, y)),
+            (x, y) => x.or(y),
+        }
     }
 
     /// The equation that defines a value; `None` for an input.
@@ -251,18 +272,4 @@ pub(crate) fn infer(op: &Op, args: &[&Type]) -> Result<Vec<Type>, Error> {
         }
         None => Ok(results),
     }
-}
-
-/// Appends the equations of a Program with these values as its inputs; gives its outputs.
-pub(crate) fn inline(b: &mut Builder, program: &Program, args: &[Value]) -> Vec<Value> {
-    let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
-    values.extend(args);
-    let line = b.line;
-    for eqn in &program.eqns {
-        let args: Args = eqn.args.iter().map(|&arg| values[arg.index()]).collect();
-        b.line = eqn.line.or(line);
-        values.extend(b.ops(eqn.op.clone(), &args));
-    }
-    b.line = line;
-    program.outputs.iter().map(|&output| values[output.index()]).collect()
 }

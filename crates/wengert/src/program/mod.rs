@@ -5,9 +5,13 @@
 //! is well typed. Nothing is implicit: no broadcast, cast or promotion.
 
 mod builder;
+mod cse;
+mod dce;
 mod hash;
 #[cfg(feature = "text")]
 mod parse;
+mod rebuild;
+mod reference;
 mod text;
 mod verify;
 
@@ -17,12 +21,19 @@ use std::hash::{Hash, Hasher};
 use smallvec::SmallVec;
 
 pub use builder::Builder;
-pub(crate) use builder::{infer, inline};
+pub(crate) use builder::infer;
+pub(crate) use cse::{cse, cse_everywhere};
+pub(crate) use dce::dce;
 pub(crate) use hash::FastHasher;
+pub(crate) use rebuild::{everywhere, inline, rebuild, same_inputs};
+pub use reference::reference_steps;
+pub(crate) use reference::{check_inputs, eval};
 
 use crate::array::Type;
 use crate::error::Line;
-use crate::primitives::{Op, Primitive};
+#[cfg(feature = "engine")]
+use crate::primitives::Form;
+use crate::primitives::Op;
 
 /// The name of a value in a Program: the n-th one in order of definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,6 +136,12 @@ impl Program {
         &self.types[eqn.first.index()..eqn.first.index() + eqn.results as usize]
     }
 
+    /// What a planner makes of an equation.
+    #[cfg(feature = "engine")]
+    pub(crate) fn form(&self, eqn: &Eqn) -> Form {
+        eqn.op.form(&eqn.args.iter().map(|&arg| self.ty(arg)).collect::<SmallVec<[&Type; 4]>>())
+    }
+
     /// A number that is the same for Programs that print the same, apart from the inputs' names.
     /// Data that a function captured is an operand and has no part in it.
     pub fn structural_hash(&self) -> u64 {
@@ -146,7 +163,7 @@ impl Program {
     /// The Program with some of its outputs only.
     pub(crate) fn with_outputs(mut self, range: std::ops::RangeFrom<usize>) -> Program {
         self.outputs.drain(..range.start);
-        crate::optimize::dce(self)
+        dce(self)
     }
 
     /// Which inputs an equation or output uses.

@@ -14,7 +14,7 @@
 use std::fmt;
 
 use super::Program;
-use crate::primitives::{Attribute, Primitive};
+use crate::primitives::Attribute;
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,7 +8,6 @@
 
 use super::{Program, Value};
 use crate::array::Type;
-use crate::primitives::Primitive;
 
 impl Program {
     /// Checks every invariant of the list; names the first equation that breaks one.

@@ -251,7 +251,6 @@ pub(crate) fn apply(op: impl Into<Op>, operands: &[&Tensor]) -> Result<Vec<Tenso
             Ok(results.into_iter().map(Tensor::from_array).collect())
         }
         Some(generation) => {
-            use crate::primitives::Primitive;
             for operand in operands {
                 check_alive(operand, &op.name(), line)?;
             }
@@ -266,7 +265,6 @@ pub(crate) fn apply(op: impl Into<Op>, operands: &[&Tensor]) -> Result<Vec<Tenso
 }
 
 fn check_known(operand: &Tensor, op: &Op, line: Line) -> Result<(), Error> {
-    use crate::primitives::Primitive;
     match operand.known() {
         Some(_) => Ok(()),
         None => check_alive(operand, &op.name(), line),

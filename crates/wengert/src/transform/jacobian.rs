@@ -14,7 +14,7 @@ mod bands;
 use crate::array::{Type, row_major};
 use crate::error::{Error, ErrorKind};
 use crate::ops::Binary;
-use crate::primitives::{Concat, Op, Pad, Primitive, Slice};
+use crate::primitives::{Concat, Op, Pad, Slice};
 use crate::program::{Builder, Eqn, Program, Value};
 use bands::Band;
 pub(crate) use bands::Front;

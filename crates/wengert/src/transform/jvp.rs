@@ -5,9 +5,8 @@
 
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Misfit};
-use crate::primitives::{Op, OperandSet, Primitive, WithTangents};
+use crate::primitives::{Op, OperandSet, WithTangents};
 use crate::program::{Args, Builder, Eqn, Program, Value};
-use crate::transform::join;
 
 /// A tangent input for each input that is active and real.
 pub(crate) fn tangent_inputs(b: &mut Builder, program: &Program, active: &[bool]) -> Vec<Option<Value>> {
@@ -84,7 +83,7 @@ pub(crate) fn tangents_of(
         }
         let part = linear_tangents(b, op, args, tangents, set);
         for (total, part) in total.iter_mut().zip(part) {
-            *total = join(b, *total, part);
+            *total = b.add_present(*total, part);
         }
     }
     // Integers and truth values have no tangents.

@@ -1,7 +1,6 @@
 //! Whether a Program is linear in some of its inputs: read off its equations.
 
-use crate::ops::{Binary, Unary};
-use crate::primitives::{Op, Primitive};
+use crate::primitives::{Op, Wiring};
 use crate::program::{Eqn, Program, Value};
 
 /// How a value depends on the inputs that are asked about.
@@ -49,15 +48,12 @@ fn of_equation(eqn: &Eqn, operands: &[Dependence]) -> Result<Vec<Dependence>, St
     if !operands.contains(&Linear) {
         return all(if stays_zero(&eqn.op, operands) { Zero } else { Known });
     }
-    match &eqn.op {
-        Op::Call(region) => return dependences(&region.program, operands.to_vec()),
-        Op::Recompute(region) => return dependences(&region.program, operands.to_vec()),
-        Op::Cond(cond) if operands[0] != Linear => {
-            let yes = dependences(&cond.yes, operands[1..].to_vec())?;
-            let no = dependences(&cond.no, operands[1..].to_vec())?;
-            return yes.into_iter().zip(no).map(|(yes, no)| either(yes, no)).collect();
-        }
-        _ => {}
+    let wiring = eqn.op.wiring();
+    if let Wiring::OneOf { first } = wiring
+        && !operands[..first].contains(&Linear)
+    {
+        let inside = wiring.flow(&eqn.op, operands, |program, inputs| dependences(program, inputs.to_vec()), either);
+        return inside.expect("it holds Programs");
     }
     // The linear operands stand in one set, and what else stands there is linear too, or zero.
     let fits = |set: &Vec<usize>| {
@@ -82,27 +78,9 @@ fn either(yes: Dependence, no: Dependence) -> Result<Dependence, String> {
 /// Whether the result of known operands is known to be zero: of what moves and adds numbers, where
 /// all that it moves is. A product is not, because the other factor may be infinite.
 fn stays_zero(op: &Op, operands: &[Dependence]) -> bool {
-    let is_zero = |k: &usize| operands[*k] == Dependence::Zero;
-    match op {
-        Op::Literal(literal) => literal.dtype().is_float() && literal.is_zero(),
-        Op::Unary(Unary::Neg)
-        | Op::Binary(Binary::Add | Binary::Sub)
-        | Op::Select(_)
-        | Op::Convert(_)
-        | Op::Broadcast(_)
-        | Op::Reshape(_)
-        | Op::Permute(_)
-        | Op::Reverse(_)
-        | Op::Slice(_)
-        | Op::Pad(_)
-        | Op::Concat(_)
-        | Op::Update(_)
-        | Op::Reduce(_)
-        | Op::Cumulative(_)
-        | Op::Gather(_)
-        | Op::Scatter(_)
-        | Op::DynamicSlice(_)
-        | Op::DynamicUpdate(_) => op.linear_in(operands.len()).iter().any(|set| set.iter().all(is_zero)),
-        _ => false,
+    if let Op::Literal(literal) = op {
+        return literal.dtype().is_float() && literal.is_zero();
     }
+    let is_zero = |k: &usize| operands[*k] == Dependence::Zero;
+    !op.multiplies() && op.linear_in(operands.len()).iter().any(|set| set.iter().all(is_zero))
 }

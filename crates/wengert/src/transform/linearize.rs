@@ -6,10 +6,9 @@ use std::collections::HashSet;
 
 use crate::array::Type;
 use crate::error::Error;
-use crate::optimize::{cse_everywhere, dce};
 use crate::primitives::Op;
-use crate::program::{Args, Builder, Eqn, Program, Value};
-use crate::transform::{jvp, same_inputs, transpose};
+use crate::program::{Args, Builder, Eqn, Program, Value, cse_everywhere, dce, same_inputs};
+use crate::transform::{jvp, transpose};
 
 /// A linear map between tangents at one point.
 #[derive(Clone, Debug)]

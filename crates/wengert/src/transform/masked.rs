@@ -9,7 +9,7 @@
 use crate::array::{DType, Type};
 use crate::error::{Error, Line};
 use crate::ops::{Compare, Unary};
-use crate::primitives::{Cond, Cotangent, Logic, Op, Operand, Primitive, Reduce, Reducer};
+use crate::primitives::{Cond, Cotangent, Logic, Masks, Op, Operand, Reduce, Reducer};
 use crate::program::{Builder, Eqn, Program, Value};
 use crate::transform::transpose::{mask_out, transposed};
 
@@ -21,58 +21,27 @@ pub(super) fn pull(
     masks: &[Option<Value>],
     operands: &[Operand],
 ) -> Result<Vec<Option<Cotangent>>, Error> {
-    match (&eqn.op, values, masks) {
-        (Op::Einsum(_) | Op::Conv(_), &[Some(value)], &[Some(mask)]) => {
+    match (eqn.op.masks(), values, masks) {
+        (Masks::Contracted, &[Some(value)], &[Some(mask)]) => {
             contracted(b, &eqn.op, Cotangent { value, mask: Some(mask) }, mask, operands)
         }
-        _ => match moved(b, &eqn.op, masks, operands)? {
-            Some(masks) => {
-                let pulled = transposed(b, &eqn.op, values, operands)?.into_iter().zip(masks);
-                Ok(pulled.map(|(value, mask)| value.map(|value| Cotangent { value, mask })).collect())
-            }
-            None => counted(b, &eqn.op, values, masks, operands),
-        },
+        (Masks::Moved, ..) => {
+            let masks = moved(b, &eqn.op, masks, operands)?;
+            let pulled = transposed(b, &eqn.op, values, operands)?.into_iter().zip(masks);
+            Ok(pulled.map(|(value, mask)| value.map(|value| Cotangent { value, mask })).collect())
+        }
+        _ => counted(b, &eqn.op, values, masks, operands),
     }
 }
-
-// ---- what moves ---------------------------------------------------------------------------------
 
 /// The masks of the operands of what only moves or repeats elements, or adds them along axes: they
-/// take the way of the numbers. `None` for other operations.
-fn moved(
-    b: &mut Builder,
-    op: &Op,
-    masks: &[Option<Value>],
-    operands: &[Operand],
-) -> Result<Option<Vec<Option<Value>>>, Error> {
-    match op {
-        Op::Broadcast(broadcast) => {
-            let new: Vec<usize> = (0..broadcast.shape.len()).filter(|axis| !broadcast.axes.contains(axis)).collect();
-            Ok(Some(vec![masks[0].map(|mask| any(b, mask, &new))]))
-        }
-        Op::Reshape(_)
-        | Op::Permute(_)
-        | Op::Reverse(_)
-        | Op::Slice(_)
-        | Op::Concat(_)
-        | Op::Update(_)
-        | Op::Reduce(_) => {
-            let operands: Vec<Operand> = operands
-                .iter()
-                .map(|operand| match operand {
-                    Operand::Known(value) => Operand::Known(*value),
-                    Operand::Linear(ty) => Operand::Linear(ty.with_dtype(DType::Bool)),
-                })
-                .collect();
-            transposed(b, op, masks, &operands).map(Some)
-        }
-        _ => Ok(None),
-    }
-}
-
-/// Whether one is true along axes.
-pub(crate) fn any(b: &mut Builder, mask: Value, axes: &[usize]) -> Value {
-    if axes.is_empty() { mask } else { b.op(Reduce::new(Reducer::Any, axes), &[mask]) }
+/// take the way of the numbers.
+fn moved(b: &mut Builder, op: &Op, masks: &[Option<Value>], operands: &[Operand]) -> Result<Vec<Option<Value>>, Error> {
+    let truth = |operand: &Operand| match operand {
+        Operand::Known(value) => Operand::Known(*value),
+        Operand::Linear(ty) => Operand::Linear(ty.with_dtype(DType::Bool)),
+    };
+    transposed(b, op, masks, &operands.iter().map(truth).collect::<Vec<Operand>>())
 }
 
 // ---- contractions -------------------------------------------------------------------------------
@@ -108,12 +77,7 @@ fn contracted(
 
 /// Where an operand of a contraction meets a cotangent that counts, if the other operand is 1.
 fn met(b: &mut Builder, op: &Op, mask: Value, operand: usize, types: &[Type; 2]) -> Result<Value, Error> {
-    let cheap = match op {
-        Op::Einsum(einsum) => Some(einsum.met(b, mask, operand, types)),
-        Op::Conv(conv) => conv.met(b, mask, operand, types),
-        _ => None,
-    };
-    if let Some(met) = cheap {
+    if let Some(met) = op.met(b, mask, operand, types) {
         return Ok(met);
     }
     let count = b.convert(mask, DType::F64);
@@ -285,9 +249,8 @@ fn uses(
     operands: &[Operand],
     reached: &[Option<Value>],
 ) -> Result<Option<Value>, Error> {
-    if let Op::Recurrence(_) = op {
-        // A factor multiplies the cotangent of the term beside it.
-        return Ok(reached[1].map(|reached| is_positive(b, reached)));
+    if let Some(term) = op.factor_meets() {
+        return Ok(reached[term].map(|reached| is_positive(b, reached)));
     }
     if !op.linear_in(operands.len()).iter().any(|set| set.contains(&factor)) {
         return Ok(None);

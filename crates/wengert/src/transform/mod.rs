@@ -13,22 +13,7 @@ pub(crate) mod transpose;
 pub(crate) mod vmap;
 
 use crate::error::{Error, ErrorKind};
-use crate::optimize::dce;
-use crate::program::{Builder, Program, Value};
-
-/// Adds two tangents or cotangents of which either may be structurally zero.
-pub(crate) fn join(b: &mut Builder, x: Option<Value>, y: Option<Value>) -> Option<Value> {
-    match (x, y) {
-        (Some(x), Some(y)) => Some(b.add(x, y)),
-        (x, y) => x.or(y),
-    }
-}
-
-/// Inputs of a builder like those of a program.
-pub(crate) fn same_inputs(b: &mut Builder, program: &Program) -> Vec<Value> {
-    let inputs = program.input_types().iter().zip(program.input_names());
-    inputs.map(|(ty, name)| b.input(name, ty.clone())).collect()
-}
+use crate::program::{Builder, Program, Value, dce, same_inputs};
 
 /// A program in two parts: see [`Program::linearize`].
 #[derive(Clone, Debug)]

@@ -6,8 +6,7 @@
 //! joined. It is not "zero times anything is zero": `0 * ln(x)` at 0 stays NaN.
 
 use crate::error::{Error, ErrorKind};
-use crate::ops::Binary;
-use crate::primitives::{Cotangent, Logic, Op, Operand, Primitive};
+use crate::primitives::{Cotangent, Logic, Masks, Op, Operand};
 use crate::program::{Args, Builder, Eqn, Program, Value};
 use crate::transform::masked;
 use crate::transform::sum::Sum;
@@ -99,7 +98,7 @@ fn pull(
     }
     let values: Vec<Option<Value>> = cts.iter().map(|ct| ct.map(|ct| ct.value)).collect();
     let masks: Vec<Option<Value>> = cts.iter().map(|ct| ct.and_then(|ct| ct.mask)).collect();
-    if let Op::Select(_) = eqn.op {
+    if eqn.op.masks() == Masks::Chosen {
         let pulled = transposed(b, &eqn.op, &values, operands)?;
         return Ok(behind_select(b, pulled, operands[0].known(), masks[0]));
     }
@@ -109,13 +108,12 @@ fn pull(
         let pulled = transposed(b, &eqn.op, &values, operands)?;
         return Ok(pulled.into_iter().map(|ct| ct.map(|value| Cotangent { value, mask: None })).collect());
     }
-    if eqn.op.transposes_elementwise() {
+    if eqn.op.masks() == Masks::Elementwise {
         let mask = masks[0].expect("the one result is masked");
-        let multiplies = matches!(eqn.op, Op::Binary(Binary::Mul | Binary::Div));
         let pulled = transposed(b, &eqn.op, &values, operands)?;
         let masked = pulled.into_iter().map(|ct| {
             let value = ct?;
-            let value = if multiplies { mask_out(b, mask, value) } else { value };
+            let value = if eqn.op.multiplies() { mask_out(b, mask, value) } else { value };
             Some(Cotangent { value, mask: Some(mask) })
         });
         return Ok(masked.collect());

@@ -1,7 +1,6 @@
 //! One more axis: every equation in its batched form. Inside, the batch axis is always in front.
 
 use crate::error::{Error, ErrorKind, Misfit};
-use crate::primitives::{Op, Primitive};
 use crate::program::{Builder, Eqn, Program, Value};
 
 /// Inputs of a builder like those of a program, with one more axis in front where marked.
@@ -62,19 +61,10 @@ pub(crate) fn vmap_guarded(
             let mask = b.spread(mask, &ty.shape, &(1..ty.rank()).collect::<Vec<usize>>());
             args[k] = b.select(mask, args[k], harmless);
         }
-        let outs = match &eqn.op {
-            Op::Call(call) => vmap_guarded(b, &call.program, &args, &batched, length, mask)?,
-            Op::Recompute(region) => vmap_guarded(b, &region.program, &args, &batched, length, mask)?,
-            Op::Cond(cond) if !cond.joint || cond.can_fail() => {
-                args[0] = b.batch_all(&args[..1], &batched[..1], length)[0];
-                batched[0] = true;
-                cond.batch_by_select(b, &args, &batched, length, Some(mask))
-                    .map_err(|why| unsupported(b, eqn, &args, why))?
-            }
-            op if batched.contains(&true) => {
-                op.batch(b, &args, &batched, length).map_err(|why| unsupported(b, eqn, &args, why))?
-            }
-            op => b.ops(op.clone(), &args).into_iter().map(|out| (out, false)).collect(),
+        let inside = eqn.op.batch_masked(b, &args, &batched, length, mask);
+        let outs = match inside.or_else(|| batched.contains(&true).then(|| eqn.op.batch(b, &args, &batched, length))) {
+            Some(outs) => outs.map_err(|why| unsupported(b, eqn, &args, why))?,
+            None => b.ops(eqn.op.clone(), &args).into_iter().map(|out| (out, false)).collect(),
         };
         values.extend(outs);
     }

@@ -9,7 +9,7 @@ use wengert_kernels::arena::{Line, bools_as_bytes};
 use super::*;
 use crate::array::{Array, DType, Data};
 use crate::error::Misfit;
-use crate::primitives::{self, Extreme, OutOfBounds, Primitive, RandomKind, Reducer, Running, Write};
+use crate::primitives::{self, Extreme, Form, OutOfBounds, Primitive, RandomKind, Reducer, Running, Write};
 
 /// Numbers without a pattern (Vigna's splitmix64).
 struct Random(u64);
@@ -193,15 +193,11 @@ fn check(op: &Op, args: &[Array], pools: &[Pool]) {
 
 /// Whether the operation has a kernel here.
 fn has_kernel(op: &Op, args: &[Array]) -> bool {
-    match op {
-        Op::Binary(op) => *op == Binary::Rem && args[0].dtype() == DType::I64,
-        Op::Conv(_) | Op::WindowArg(_) | Op::Einsum(_) => false,
-        Op::Literal(_) | Op::Unary(_) | Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => false,
-        Op::Call(_) | Op::Recompute(_) | Op::Cond(_) | Op::Custom(_) => false,
-        Op::Iota(_) | Op::RandomBits(_) | Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) => true,
-        Op::Slice(_) | Op::DynamicSlice(_) | Op::DynamicUpdate(_) | Op::Update(_) | Op::Pad(_) | Op::Concat(_) => true,
-        Op::Reduce(_) | Op::ArgReduce(_) | Op::Cumulative(_) | Op::Recurrence(_) => true,
-        Op::Gather(_) | Op::Scatter(_) | Op::ArgSort(_) => true,
+    let types: Vec<&Type> = args.iter().map(Array::ty).collect();
+    match op.form(&types) {
+        Form::View | Form::ElementwiseKernel | Form::Reduction | Form::Kernel => true,
+        Form::Planned => matches!(op, Op::Concat(_) | Op::Scatter(_)),
+        Form::Number | Form::Elementwise | Form::Inlined => false,
     }
 }
 

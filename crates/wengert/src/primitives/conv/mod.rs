@@ -8,12 +8,16 @@ use std::borrow::Cow;
 
 use super::einsum::{rounded, widened};
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Family, Operand, OperandSet, Primitive, Reverse, Sample, arity, check_float};
+use super::{
+    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reverse, Sample, arity,
+    check_float,
+};
 use crate::array::{Array, DType, Type, for_each_index, row_major};
 use crate::error::{Misfit, misfit};
 use crate::ops::Compare;
+#[cfg(feature = "text")]
+use crate::primitives::parse::Fields;
 use crate::program::{Builder, Value};
-use crate::transform::masked;
 pub use window::WindowArg;
 
 /// Convolution of `x [N, C, spatial..]` with a kernel `w [O, C / groups, spatial..]`, as in neural
@@ -244,7 +248,7 @@ impl Conv {
     /// Where an operand meets a place of the result that is marked, if the other operand is 1: one
     /// channel stands for all that the operand meets alike. `None` where there are groups, in which
     /// it does not.
-    pub(crate) fn met(&self, b: &mut Builder, mask: Value, operand: usize, types: &[Type; 2]) -> Option<Value> {
+    fn met_at(&self, b: &mut Builder, mask: Value, operand: usize, types: &[Type; 2]) -> Option<Value> {
         let [x, w] = types;
         let ty = types[operand].with_dtype(DType::Bool);
         if [&x.shape, &w.shape].iter().any(|shape| shape.contains(&0)) || b.ty(mask).size() == 0 {
@@ -259,7 +263,7 @@ impl Conv {
         };
         let count = if operand == 0 {
             let out = one_channel(b.shape(mask), &[1]);
-            let any = masked::any(b, mask, &[1]);
+            let any = b.any(mask, &[1]);
             let any = b.reshape(any, &out.shape);
             let (any, ones) = (b.convert(any, DType::F64), b.full(1.0, &one_channel(&w.shape, &[0, 1])));
             self.pull_x(b, any, &one_channel(&x.shape, &[1]), ones).ok()?
@@ -386,15 +390,19 @@ impl Primitive for Conv {
         let sums = self.sums([x.shape(), w.shape(), &out.shape], &widened(x), &widened(w));
         Ok(vec![rounded(out.dtype, &out.shape, sums)])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Planned
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0], vec![1]]
     }
-    fn transpose(
-        &self,
-        b: &mut Builder,
-        cotangents: &[Option<Value>],
-        args: &[Operand],
-    ) -> Result<Vec<Option<Value>>, Misfit> {
+    fn masks(&self) -> Masks {
+        Masks::Contracted
+    }
+    fn met(&self, b: &mut Builder, mask: Value, operand: usize, types: &[Type; 2]) -> Option<Value> {
+        self.met_at(b, mask, operand, types)
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let (x, w) = (args[0].ty(b), args[1].ty(b));
         // Where there is nothing to sum, nothing is pulled back; a kernel could not be empty.
         let has_elements = |shape: &[usize]| !shape.contains(&0);
@@ -405,13 +413,7 @@ impl Primitive for Conv {
         }
         Ok(vec![None, Some(self.pull_w(b, ct, args[0].known(), &w)?)])
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         let (x, w) = (args[0], args[1]);
         let out = match (batched[0], batched[1]) {
             (false, false) => return Ok(vec![(b.op(self.clone(), args), false)]),
@@ -477,6 +479,19 @@ impl Conv {
 }
 
 impl Family for Conv {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "conv").then(|| {
+            Ok(Conv {
+                stride: fields.integers("stride")?,
+                padding: fields.pairs("padding")?,
+                input_dilation: fields.integers("input_dilation")?,
+                kernel_dilation: fields.integers("kernel_dilation")?,
+                groups: fields.integer("groups")?,
+                batch_groups: fields.integer("batch_groups")?,
+            })
+        })
+    }
     fn samples() -> Vec<Sample> {
         let one = |stride, padding, input_dilation, kernel_dilation, groups, batch_groups| Conv {
             stride: vec![stride],

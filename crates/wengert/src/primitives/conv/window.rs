@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use super::{LIMIT, positions};
 use crate::array::{Array, DType, Element, Type, for_each_index, row_major};
 use crate::error::{Misfit, misfit};
+#[cfg(feature = "text")]
+use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
-use crate::primitives::{Attributes, Extreme, Family, OperandSet, Primitive, Sample, arity};
+use crate::primitives::{Attributes, Batched, Extreme, Family, Form, OperandSet, Primitive, Sample, arity};
 use crate::program::{Builder, Value};
 
 /// The position of the extreme of every window over the last axes: an index into these axes as if
@@ -129,10 +131,13 @@ impl Primitive for WindowArg {
             DType::F64 => self.all::<f64>(args[0], &out.shape),
         }])
     }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Batched {
         // The spatial axes are the last ones: one more in front changes nothing.
         Ok(vec![(b.op(self.clone(), args), batched[0])])
     }
@@ -144,6 +149,16 @@ impl Primitive for WindowArg {
 }
 
 impl Family for WindowArg {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        let extreme = [("window_argmax", Extreme::Max), ("window_argmin", Extreme::Min)];
+        let &(_, extreme) = extreme.iter().find(|(own, _)| *own == name)?;
+        let mut read = || {
+            let (window, stride) = (fields.integers("window")?, fields.integers("stride")?);
+            Ok(WindowArg { extreme, window, stride, padding: fields.pairs("padding")? })
+        };
+        Some(read())
+    }
     fn samples() -> Vec<Sample> {
         let (max, min) = (Extreme::Max, Extreme::Min);
         let overlapping =

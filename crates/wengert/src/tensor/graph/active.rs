@@ -1,6 +1,8 @@
 //! Activity of recorded tensors: whether a derivative flows to a value from a variable of a driver, so
 //! that its numbers must not leave the recording.
 
+use std::convert::Infallible;
+
 use super::super::Tensor;
 use super::{Graph, Reading, Source, with_graph};
 use crate::primitives::Op;
@@ -65,15 +67,15 @@ impl Graph {
 /// `detach`, here or in the Programs inside.
 fn through(eqn: &Eqn, operands: &[Option<u64>]) -> Vec<Option<u64>> {
     let any = operands.iter().flatten().next().copied();
-    match &eqn.op {
-        Op::Unary(op) if op.is_flat() => vec![None],
-        Op::Call(region) => outputs(&region.program, operands),
-        Op::Recompute(region) => outputs(&region.program, operands),
-        Op::Cond(cond) => {
-            let (yes, no) = (outputs(&cond.yes, &operands[1..]), outputs(&cond.no, &operands[1..]));
-            yes.into_iter().zip(no).map(|(yes, no)| yes.or(no)).collect()
-        }
-        _ => vec![any; eqn.outs().len()],
+    if let Op::Unary(op) = &eqn.op
+        && op.is_flat()
+    {
+        return vec![None];
+    }
+    let inside = |program: &Program, inputs: &[Option<u64>]| Ok::<_, Infallible>(outputs(program, inputs));
+    match eqn.op.wiring().flow(&eqn.op, operands, inside, |x, y| Ok(x.or(y))) {
+        Some(Ok(drivers)) => drivers,
+        None => vec![any; eqn.outs().len()],
     }
 }
 

@@ -6,11 +6,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::sample::numbers;
-use super::{Attributes, Family, OperandSet, Primitive, Sample, WithTangents};
+use super::{inside, run};
 use crate::array::{Array, DType, Type};
-use crate::error::{Error, Misfit, misfit};
+use crate::error::{Misfit, misfit};
 use crate::ops::{Binary, Unary};
+#[cfg(feature = "text")]
+use crate::primitives::parse::Fields;
+use crate::primitives::sample::numbers;
+use crate::primitives::{Attributes, Batched, Family, Form, Op, OperandSet, Primitive, Sample, WithTangents};
 use crate::program::{Builder, Program, Value, inline};
 use crate::transform::transpose;
 
@@ -35,10 +38,6 @@ pub struct Custom {
     pub rule: Rule,
     /// Whether the derivative is another one than that of the value on purpose.
     pub surrogate: bool,
-}
-
-fn inside(error: Error) -> Misfit {
-    Misfit(format!("inside: {error}"))
 }
 
 fn real(types: &[Type]) -> impl Iterator<Item = &Type> {
@@ -89,8 +88,10 @@ impl Primitive for Custom {
         Ok(self.value.output_types())
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
-        let args: Vec<Array> = args.iter().map(|&arg| arg.clone()).collect();
-        self.value.run_reference(&args).map_err(inside)
+        run(&self.value, args)
+    }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Inlined
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
@@ -103,13 +104,7 @@ impl Primitive for Custom {
     ) -> Option<Result<WithTangents, Misfit>> {
         Some(self.with_tangents(b, args, tangents))
     }
-    fn batch(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-    ) -> Result<Vec<(Value, bool)>, Misfit> {
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         let all = |program: &Program| {
             let batched = vec![true; program.input_types().len()];
             program.vmap(&batched, length).map(Arc::new).map_err(inside)
@@ -124,6 +119,14 @@ impl Primitive for Custom {
     }
     fn programs(&self) -> Vec<&Arc<Program>> {
         vec![&self.value, self.rule.program()]
+    }
+    fn with_programs(&self, programs: Vec<Arc<Program>>) -> Op {
+        let [value, rule] = <[_; 2]>::try_from(programs).expect("a value and its rule");
+        let rule = match &self.rule {
+            Rule::Jvp(_) => Rule::Jvp(rule),
+            Rule::Vjp(_) => Rule::Vjp(rule),
+        };
+        Custom { name: self.name.clone(), value, rule, surrogate: self.surrogate }.into()
     }
     fn attributes(&self) -> Attributes {
         let word = if self.surrogate { "surrogate" } else { "exact" };
@@ -173,6 +176,19 @@ impl Custom {
 }
 
 impl Family for Custom {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "custom").then(|| {
+            let name = fields.word("name")?;
+            let surrogate = fields.one_of("rule", &[("exact", false), ("surrogate", true)])?;
+            let value = fields.program("value")?;
+            let rule = match fields.has("jvp") {
+                true => Rule::Jvp(fields.program("jvp")?),
+                false => Rule::Vjp(fields.program("vjp")?),
+            };
+            Ok(Custom { name, value, rule, surrogate })
+        })
+    }
     fn samples() -> Vec<Sample> {
         let ty = || Type::new(DType::F64, &[3]);
         let value = {

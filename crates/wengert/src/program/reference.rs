@@ -3,10 +3,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::{Program, Value};
 use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind, Line};
-use crate::primitives::{Op, Primitive};
-use crate::program::{Program, Value};
+use crate::primitives::Op;
 
 /// How many operations this process has evaluated.
 static STEPS: AtomicU64 = AtomicU64::new(0);
@@ -28,6 +28,16 @@ pub fn reference_steps() -> u64 {
     STEPS.load(Ordering::Relaxed)
 }
 
+impl Program {
+    /// Runs the equations in order, each by its definition: slow and obvious. It is what the engine is tested against.
+    ///
+    /// # Errors
+    /// If the inputs do not have the types of the Program's, or an operation fails on its values.
+    pub fn run_reference(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+        run(self, inputs)
+    }
+}
+
 /// Evaluates one operation.
 pub(crate) fn eval(op: &Op, args: &[&Array], line: Option<Line>) -> Result<Vec<Array>, Error> {
     STEPS.fetch_add(1, Ordering::Relaxed);
@@ -36,7 +46,7 @@ pub(crate) fn eval(op: &Op, args: &[&Array], line: Option<Line>) -> Result<Vec<A
 }
 
 /// Runs a Program; a value is dropped after its last use.
-pub(crate) fn run(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+fn run(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, Error> {
     check_inputs(program, inputs)?;
     let last = last_uses(program);
     let mut values: Vec<Option<Array>> = inputs.iter().cloned().map(Some).collect();
@@ -69,7 +79,7 @@ fn last_uses(program: &Program) -> Vec<usize> {
     last
 }
 
-pub(super) fn check_inputs(program: &Program, inputs: &[Array]) -> Result<(), Error> {
+pub(crate) fn check_inputs(program: &Program, inputs: &[Array]) -> Result<(), Error> {
     let types: Vec<&Type> = inputs.iter().map(Array::ty).collect();
     let error = |why: String| Error::new(ErrorKind::Misfit, "run", why).of(types.iter().copied());
     let wanted = program.input_types();

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::primitives::{Call, Cond, Op, Primitive, Recompute};
-use crate::program::{Args, Builder, Eqn, Program, Types, Value};
+use super::{Args, Builder, Eqn, Program, Types, Value};
+use crate::primitives::{Op, Wiring};
 
 /// The Program without equations whose results are not used; its inputs stay.
 pub(crate) fn dce(program: Program) -> Program {
@@ -74,11 +74,8 @@ enum Kept {
 
 impl Kept {
     fn of(eqn: &Eqn, needed: &[bool]) -> Self {
-        // A user's operation has the operands that its rule expects.
-        let programs = match &eqn.op {
-            Op::Call(_) | Op::Recompute(_) | Op::Cond(_) => eqn.op.programs(),
-            _ => return Kept::Whole,
-        };
+        let Wiring::OneOf { first } = eqn.op.wiring() else { return Kept::Whole };
+        let programs = eqn.op.programs();
         let outs: Vec<bool> = eqn.outs().map(|out| needed[out.index()]).collect();
         let inner: Vec<Program> = programs.iter().map(|program| with_outputs(program, &outs)).collect();
         let mut used = vec![false; inner[0].names.len()];
@@ -89,20 +86,12 @@ impl Kept {
         if !outs.contains(&false) && !used.contains(&false) && inner.iter().zip(&programs).all(same) {
             return Kept::Whole;
         }
-        let mut inner = inner.into_iter().map(|program| Arc::new(sweep(program, &used)));
-        let mut next = || inner.next().expect("as many Programs as before");
-        // The operands of the Programs are the last ones: a condition stands before them.
-        let own = eqn.args.len() - used.len();
-        let (op, conditions): (Op, &[Value]) = match &eqn.op {
-            Op::Call(_) => (Call { program: next() }.into(), &[]),
-            Op::Recompute(_) => (Recompute { program: next() }.into(), &[]),
-            Op::Cond(cond) => (Cond { yes: next(), no: next(), joint: cond.joint }.into(), &eqn.args[..own]),
-            _ => unreachable!("other operations stay whole"),
-        };
-        let args = eqn.args[own..].iter().zip(&used).filter(|(_, used)| **used).map(|(arg, _)| *arg);
+        let inner = inner.into_iter().map(|program| Arc::new(sweep(program, &used))).collect();
+        let (own, shared) = eqn.args.split_at(first);
+        let shared = shared.iter().zip(&used).filter(|(_, used)| **used).map(|(arg, _)| *arg);
         Kept::Narrowed {
-            op,
-            args: conditions.iter().copied().chain(args).collect(),
+            op: eqn.op.with_programs(inner),
+            args: own.iter().copied().chain(shared).collect(),
             outs: eqn.outs().zip(&outs).filter(|(_, needed)| **needed).map(|(out, _)| out).collect(),
         }
     }

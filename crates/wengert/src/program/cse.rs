@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use super::rebuild;
+use super::{Program, Value, everywhere, rebuild};
 use crate::primitives::Op;
-use crate::program::{Program, Value};
 
 /// The Program with equal equations merged. Regions that are to be computed again stay apart: keeping the first one's
 /// results for the second is what [`Recompute`](crate::primitives::Recompute) is there to prevent.
@@ -25,6 +24,11 @@ pub(crate) fn cse(program: Program) -> Program {
             }
         }
     })
+}
+
+/// The Program with equal equations merged, and in the Programs inside too.
+pub(crate) fn cse_everywhere(program: Program) -> Program {
+    everywhere(program, &cse)
 }
 
 /// The equations by the hash of operation and operands; that they are equal is looked up in the list.

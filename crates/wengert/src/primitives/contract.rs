@@ -1,0 +1,269 @@
+//! [`Primitive`]: everything that an operation states about itself, and the words in which it does.
+//!
+//! Passes, transformations and the planner ask; none of them lists operations to say what one of them is.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Attributes, Op};
+use crate::array::{Array, Type};
+use crate::error::Misfit;
+use crate::program::{Builder, Program, Value};
+
+/// Operands in which the results are jointly linear, by position.
+pub type OperandSet = Vec<usize>;
+
+/// Tangents of results; `None` where one is structurally zero.
+pub type Tangents = Result<Vec<Option<Value>>, Misfit>;
+
+/// Values and tangents of results.
+pub type WithTangents = (Vec<Value>, Vec<Option<Value>>);
+
+/// Cotangents of operands; `None` where one is structurally zero, or the operand is known.
+pub type Cotangents = Result<Vec<Option<Value>>, Misfit>;
+
+/// Cotangents of operands with their masks.
+pub type MaskedCotangents = Result<Vec<Option<Cotangent>>, Misfit>;
+
+/// Results of an operation under `vmap`, and whether each has the new axis.
+pub type Batched = Result<Vec<(Value, bool)>, Misfit>;
+
+/// An operand of an operation that is transposed.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// A value that does not depend on what the map is linear in.
+    Known(Value),
+    /// A value that does; only its type exists.
+    Linear(Type),
+}
+
+impl Operand {
+    /// The value of an operand that must be known.
+    pub(crate) fn known(&self) -> Value {
+        match self {
+            Operand::Known(value) => *value,
+            Operand::Linear(ty) => panic!("an operand of type {ty} is linear where a known one was declared"),
+        }
+    }
+
+    pub(crate) fn is_linear(&self) -> bool {
+        matches!(self, Operand::Linear(_))
+    }
+
+    pub(crate) fn ty(&self, b: &Builder) -> Type {
+        match self {
+            Operand::Known(value) => b.ty(*value).clone(),
+            Operand::Linear(ty) => ty.clone(),
+        }
+    }
+}
+
+/// A cotangent, and where it counts: everywhere if there is no mask, else it is 0 elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Cotangent {
+    /// The numbers.
+    pub value: Value,
+    /// Truth values of the same shape.
+    pub mask: Option<Value>,
+}
+
+/// What a planner makes of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A number that is known when the plan is made: nothing runs.
+    Number,
+    /// Each element of the result is one of the operand's: a view, as long as strides can say it.
+    View,
+    /// Each element of the result is a function of one element of each operand: it is fused with its neighbours.
+    Elementwise,
+    /// As [`Form::Elementwise`], in a kernel of its own, because it can fail.
+    ElementwiseKernel,
+    /// A reduction over axes: the end of a fused region, or a kernel.
+    Reduction,
+    /// A kernel that reads whole operands, in row-major order.
+    Kernel,
+    /// The planner has a way of its own for it.
+    Planned,
+    /// The equations of the Program inside take its place.
+    Inlined,
+}
+
+/// How the Programs inside an operation are connected to its operands and results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wiring {
+    /// There is no Program inside, or none that takes the operands as they are.
+    Apart,
+    /// One of the Programs runs. Each takes the operands from `first` on, and gives the results.
+    OneOf {
+        /// How many operands stand before those of the Programs.
+        first: usize,
+    },
+}
+
+/// How the masks of cotangents come through the transpose of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Masks {
+    /// Element by element: what is masked in the result's cotangent is masked in the operands'.
+    Elementwise,
+    /// One of two operands was chosen for each element, by the first operand: each counts where it was.
+    Chosen,
+    /// The transpose only moves, repeats or adds: the masks take the way of the numbers, as truth values.
+    Moved,
+    /// A sum of products of two operands.
+    Contracted,
+    /// No shorter way is known: it is counted which cotangents that count reach each element.
+    Counted,
+}
+
+/// The contract of an operation.
+pub trait Primitive {
+    /// The name, as in the text form and in messages.
+    fn name(&self) -> Cow<'static, str>;
+
+    /// The types of the results, or why the operands do not fit.
+    ///
+    /// # Errors
+    /// A sentence that names the axis or the option.
+    fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit>;
+
+    /// The definition, as plainly as possible. The operands have passed [`Primitive::infer`].
+    ///
+    /// # Errors
+    /// What only the values show: an index out of range.
+    fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit>;
+
+    /// What a planner makes of it for operands of these types.
+    fn form(&self, args: &[&Type]) -> Form;
+
+    /// The sets of operands in which the results are jointly linear when the others are held: none,
+    /// one (`[[0, 1]]` for a sum), several (`[[0], [1]]` for a product).
+    fn linear_in(&self, args: usize) -> Vec<OperandSet>;
+
+    /// Whether linear operands are multiplied by others, which may be infinite: then zeros do not stay zeros. What only
+    /// moves and adds says that it does not.
+    fn multiplies(&self) -> bool {
+        true
+    }
+
+    /// The tangents of the results. Asked only if the operands that have a tangent are not covered by
+    /// [`Primitive::linear_in`]; from that, tangents follow.
+    fn jvp(&self, _b: &mut Builder, _args: &[Value], outs: &[Value], _tangents: &[Option<Value>]) -> Tangents {
+        Ok(vec![None; outs.len()])
+    }
+
+    /// The cotangents of the operands, given those of the results. The linear operands are within
+    /// one set of [`Primitive::linear_in`]; for the known ones the answer is `None`. Adding up over
+    /// uses, and the masks of `select`, are the caller's.
+    fn transpose(&self, _b: &mut Builder, _cotangents: &[Option<Value>], _args: &[Operand]) -> Cotangents {
+        Err(Misfit(format!("`{}` is not linear and has no transpose", self.name())))
+    }
+
+    /// How masks come through the transpose.
+    fn masks(&self) -> Masks {
+        Masks::Counted
+    }
+
+    /// Of a contraction: where an operand meets a cotangent that counts, the other one being 1 everywhere; `None` if there
+    /// is no shorter way than to count.
+    fn met(&self, _b: &mut Builder, _mask: Value, _operand: usize, _types: &[Type; 2]) -> Option<Value> {
+        None
+    }
+
+    /// The operand whose cotangents a known factor multiplies, where that is not a linear operand of its own: the terms of a
+    /// recurrence.
+    fn factor_meets(&self) -> Option<usize> {
+        None
+    }
+
+    /// Values and tangents together, for operations that hold Programs.
+    fn jvp_with_values(
+        &self,
+        _b: &mut Builder,
+        _args: &[Value],
+        _tangents: &[Option<Value>],
+    ) -> Option<Result<WithTangents, Misfit>> {
+        None
+    }
+
+    /// The transpose with masks, for operations that hold Programs.
+    fn transpose_masked(
+        &self,
+        _b: &mut Builder,
+        _cotangents: &[Option<Cotangent>],
+        _args: &[Operand],
+    ) -> Option<MaskedCotangents> {
+        None
+    }
+
+    /// The results with one more axis, of this length and in front, on the operands that are
+    /// marked, which have it in front; and whether each result has it.
+    ///
+    /// # Errors
+    /// If there is no such form.
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched;
+
+    /// As [`Primitive::batch`], where only the lanes of `mask` count, for operations that hold Programs: what could fail in
+    /// the others must not. `None` if nothing inside can.
+    fn batch_masked(
+        &self,
+        _b: &mut Builder,
+        _args: &[Value],
+        _batched: &[bool],
+        _length: usize,
+        _mask: Value,
+    ) -> Option<Batched> {
+        None
+    }
+
+    /// The operands whose values can make [`Primitive::eval`] fail, each with a number at which it
+    /// does not. Where a lane of `vmap` does not take the branch that the operation stands in, this
+    /// number takes the operand's place.
+    fn harmless(&self) -> Vec<(usize, f64)> {
+        Vec::new()
+    }
+
+    /// The Programs inside.
+    fn programs(&self) -> Vec<&Arc<Program>> {
+        Vec::new()
+    }
+
+    /// How the Programs inside are connected to operands and results.
+    fn wiring(&self) -> Wiring {
+        Wiring::Apart
+    }
+
+    /// The same operation on other Programs, in the order of [`Primitive::programs`].
+    fn with_programs(&self, programs: Vec<Arc<Program>>) -> Op {
+        unreachable!("`{}` holds no Programs, and gets {}", self.name(), programs.len())
+    }
+
+    /// The options in the text form, in order.
+    fn attributes(&self) -> Attributes {
+        Attributes::default()
+    }
+}
+
+impl Form {
+    /// Whether each element of the result is a function of one element of each operand.
+    pub(crate) fn is_elementwise(self) -> bool {
+        matches!(self, Form::Elementwise | Form::ElementwiseKernel)
+    }
+}
+
+impl Wiring {
+    /// What holds of the results of an operation with Programs inside, given what holds of its operands: `run` says what
+    /// holds of a Program's outputs, `join` what holds of a result of either of two branches. `None` if the Programs
+    /// do not take the operands.
+    pub(crate) fn flow<D: Clone, E>(
+        self,
+        op: &Op,
+        operands: &[D],
+        mut run: impl FnMut(&Program, &[D]) -> Result<Vec<D>, E>,
+        join: impl Fn(D, D) -> Result<D, E>,
+    ) -> Option<Result<Vec<D>, E>> {
+        let Wiring::OneOf { first } = self else { return None };
+        let mut branches = op.programs().into_iter().map(|program| run(program, &operands[first..]));
+        let one = branches.next()?;
+        Some(branches.fold(one, |one, other| one?.into_iter().zip(other?).map(|(x, y)| join(x, y)).collect()))
+    }
+}

@@ -1,0 +1,182 @@
+//! Operations that hold Programs: call, recomputed regions, cond, a user's own rule.
+//!
+//! Their tangents are operations of the same kind on the tangent Programs, their transposes on the
+//! transposed ones: every transformation recurses into them.
+
+mod call;
+mod cond;
+mod custom;
+mod recompute;
+
+pub use call::Call;
+pub use cond::Cond;
+pub use custom::{Custom, Rule};
+pub use recompute::Recompute;
+
+use super::{Cotangent, MaskedCotangents, Op, Operand, Sample, sample};
+use crate::array::{Array, DType, Type};
+use crate::error::{Error, Misfit, misfit};
+use crate::ops::{Binary, Unary};
+use crate::program::{Builder, Program, Value, dce, same_inputs};
+use crate::transform::{jvp, transpose, vmap};
+
+/// An error of a Program inside, as the reason of the operation that holds it.
+fn inside(error: Error) -> Misfit {
+    Misfit(format!("inside: {error}"))
+}
+
+/// The results of a Program inside, by definition.
+fn run(program: &Program, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+    let args: Vec<Array> = args.iter().map(|&arg| arg.clone()).collect();
+    program.run_reference(&args).map_err(inside)
+}
+
+/// Checks operands against the inputs of a Program.
+fn check_inputs(program: &Program, args: &[&Type]) -> Result<(), Misfit> {
+    let wanted = program.input_types();
+    if wanted.len() != args.len() {
+        misfit!("the program inside takes {} operands, and gets {}", wanted.len(), args.len());
+    }
+    match wanted.iter().zip(args).position(|(wanted, ty)| wanted != *ty) {
+        Some(k) => misfit!("the program inside takes {} as operand {k}, and gets {}", wanted[k], args[k]),
+        None => Ok(()),
+    }
+}
+
+/// The tangents of a Program's outputs alone, as a Program of its inputs and their tangents, with
+/// zeros for the outputs marked in `wanted` that have none; and which outputs have one.
+fn tangent_program(
+    program: &Program,
+    active: &[bool],
+    wanted: Option<&[bool]>,
+) -> Result<(Program, Vec<bool>), Misfit> {
+    let mut b = Builder::new();
+    let args = same_inputs(&mut b, program);
+    let tangents = jvp::tangent_inputs(&mut b, program, active);
+    let (outs, dots) = jvp::jvp(&mut b, program, &args, &tangents).map_err(inside)?;
+    let has: Vec<bool> = dots.iter().map(Option::is_some).collect();
+    let wanted = wanted.unwrap_or(&has).to_vec();
+    let results: Vec<Value> =
+        (0..outs.len()).filter(|&k| wanted[k]).map(|k| dots[k].unwrap_or_else(|| b.zeros_like(outs[k]))).collect();
+    Ok((dce(b.finish(&results)), has))
+}
+
+/// Values by position, spread over the positions that have one.
+fn place(values: Vec<Value>, has: &[bool]) -> Vec<Option<Value>> {
+    let mut values = values.into_iter();
+    has.iter().map(|&has| if has { values.next() } else { None }).collect()
+}
+
+/// The operands of a transposed region: what is known, then the cotangents, then their masks.
+struct Pulled {
+    args: Vec<Value>,
+    /// Which cotangents there are, and whether they have a mask.
+    cotangents: Vec<Option<bool>>,
+}
+
+impl Pulled {
+    fn new(cts: &[Option<Cotangent>], operands: &[Operand]) -> Self {
+        let known = operands.iter().filter_map(|operand| match operand {
+            Operand::Known(value) => Some(*value),
+            Operand::Linear(_) => None,
+        });
+        let values = cts.iter().flatten().map(|ct| ct.value);
+        let masks = cts.iter().flatten().filter_map(|ct| ct.mask);
+        let cotangents = cts.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect();
+        Pulled { args: known.chain(values).chain(masks).collect(), cotangents }
+    }
+
+    /// The transpose of a Program inside, before its results are chosen.
+    fn transpose(&self, program: &Program, operands: &[Operand]) -> Result<(Builder, Vec<Option<Cotangent>>), Misfit> {
+        let mut b = Builder::new();
+        let types = program.input_types();
+        let args: Vec<Option<Value>> = operands
+            .iter()
+            .zip(types)
+            .map(|(operand, ty)| (!operand.is_linear()).then(|| b.input("", ty.clone())))
+            .collect();
+        let outputs = program.output_types();
+        let present = |k: usize| self.cotangents[k];
+        let values: Vec<Option<Value>> =
+            (0..outputs.len()).map(|k| present(k).map(|_| b.input("", outputs[k].clone()))).collect();
+        let cts: Vec<Option<Cotangent>> = (0..outputs.len())
+            .map(|k| {
+                let value = values[k]?;
+                let mask = (present(k) == Some(true)).then(|| b.input("", outputs[k].with_dtype(DType::Bool)));
+                Some(Cotangent { value, mask })
+            })
+            .collect();
+        let pulled = transpose::transpose_masked(&mut b, program, &args, &cts).map_err(inside)?;
+        Ok((b, pulled))
+    }
+}
+
+/// What each operand gets from a transposed region: nothing, a cotangent, one with a mask.
+type Layout = Vec<Option<bool>>;
+
+/// The Program whose results are the cotangents of a layout and then their masks. Where this one
+/// has none, zeros that count nowhere; where it has no mask, one that is true.
+fn pulled_program(mut b: Builder, pulled: &[Option<Cotangent>], layout: &Layout, operands: &[Operand]) -> Program {
+    let (mut values, mut masks) = (Vec::new(), Vec::new());
+    for (k, wanted) in layout.iter().enumerate() {
+        let Some(masked) = wanted else { continue };
+        let ty = operands[k].ty(&b);
+        values.push(pulled[k].map_or_else(|| b.full(0.0, &ty), |ct| ct.value));
+        if *masked {
+            let known = |b: &mut Builder, value: bool| b.full(f64::from(u8::from(value)), &ty.with_dtype(DType::Bool));
+            masks.push(match pulled[k] {
+                None => known(&mut b, false),
+                Some(ct) => ct.mask.unwrap_or_else(|| known(&mut b, true)),
+            });
+        }
+    }
+    values.extend(masks);
+    dce(b.finish(&values))
+}
+
+/// The results of a transposed region as cotangents.
+fn cotangents(results: Vec<Value>, layout: &Layout) -> Vec<Option<Cotangent>> {
+    let count = layout.iter().flatten().count();
+    let (values, masks) = results.split_at(count);
+    let (mut values, mut masks) = (values.iter().copied(), masks.iter().copied());
+    let one = |masked: &Option<bool>| {
+        let masked = (*masked)?;
+        Some(Cotangent { value: values.next()?, mask: if masked { masks.next() } else { None } })
+    };
+    layout.iter().map(one).collect()
+}
+
+/// The transpose of a region as an equation of the same kind.
+fn transpose_region(
+    b: &mut Builder,
+    program: &Program,
+    cts: &[Option<Cotangent>],
+    operands: &[Operand],
+    op: fn(Program) -> Op,
+) -> MaskedCotangents {
+    let region = Pulled::new(cts, operands);
+    let (inner, pulled) = region.transpose(program, operands)?;
+    let layout: Layout = pulled.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect();
+    let transposed = pulled_program(inner, &pulled, &layout, operands);
+    let results = b.ops(op(transposed), &region.args);
+    Ok(cotangents(results, &layout))
+}
+
+/// The batched region, and which of its results have the axis.
+fn batch_region(program: &Program, batched: &[bool], length: usize) -> Result<(Program, Vec<bool>), Misfit> {
+    let mut b = Builder::new();
+    let args = vmap::batched_inputs(&mut b, program, batched, length);
+    let outs = vmap::vmap(&mut b, program, &args, batched, length).map_err(inside)?;
+    let (outs, flags): (Vec<Value>, Vec<bool>) = outs.into_iter().unzip();
+    Ok((b.finish(&outs), flags))
+}
+
+/// Samples of an operation on one Program, which `make` gives.
+fn region_samples<O: Into<Op>>(make: impl Fn(Program) -> O) -> Vec<Sample> {
+    let mut b = Builder::new();
+    let (x, y) = (b.input("", Type::new(DType::F64, &[3])), b.input("", Type::new(DType::F64, &[3])));
+    let sine = b.op(Unary::Sin, &[x]);
+    let product = b.op(Binary::Mul, &[sine, y]);
+    let program = b.finish(&[product, x]);
+    vec![Sample::new(make(program), &[sample::numbers(1, &[3]), sample::numbers(2, &[3])])]
+}
