@@ -1,7 +1,8 @@
 //! The drivers: what a user calls.
 
 use crate::algorithm::{Expansion, Task};
-use crate::leaf::{Active, Drive, Leaf, compute, next, run_recorded};
+use crate::drive::{compute, next, run_recorded};
+use crate::leaf::{Active, Drive, Leaf};
 use crate::scalar::Scalar;
 use crate::tape::recording::Mode;
 use crate::tape::{TapeSize, Var};

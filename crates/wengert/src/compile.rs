@@ -9,12 +9,12 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use crate::array::{Data, Type};
 use crate::error::{Error, OrRaise};
 use crate::execute::{CompiledProgram, Made, Prepared, Results, Settings};
-use crate::leaf::{Level, Mapped};
 #[cfg(feature = "engine")]
 use crate::plan::Plan;
 use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Reading};
+use crate::tensor::level::{Level, Mapped};
 use crate::tree::{Structure, Tree, leaves};
 
 /// A function of tensors that is traced at its first call and then only run: no call of `f`, no recording, no search.

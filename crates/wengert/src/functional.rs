@@ -4,14 +4,13 @@
 use std::panic::Location;
 
 use crate::array::{DType, Type};
-use crate::derivatives;
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::execute::Task;
-use crate::leaf::{Level, Mapped};
 use crate::primitives::{Cond, Recompute};
 use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
+use crate::tensor::derived::{Transformation, apply};
 use crate::tensor::graph::{self, Closed, Reading};
+use crate::tensor::level::{Level, Mapped};
 use crate::tree::{Tree, leaves};
 
 fn error(name: &str, kind: ErrorKind, why: String, line: Line) -> Error {
@@ -123,8 +122,8 @@ impl Vmap {
         let output = f(x.vars(&mut |leaf| level.input(&leaf, &mapped.next().expect("one per leaf"))));
         let closed = level.close(&leaves(&output))?;
         let places = self.places(&closed, line)?;
-        let task = Task::Mapped(axes, length, places);
-        Ok(tree(&output, derivatives::apply("vmap", &task, &closed, &point, &[])?))
+        let what = Transformation::Mapped { axes, length, places };
+        Ok(tree(&output, apply("vmap", what, &closed, &point, &[])?))
     }
 
     /// The mapped axis of each leaf, and their length.

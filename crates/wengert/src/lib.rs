@@ -76,9 +76,8 @@ mod blocks;
 pub mod check;
 #[cfg(feature = "arrays")]
 mod compile;
-#[cfg(feature = "arrays")]
-mod derivatives;
 mod diagnose;
+mod drive;
 mod dual;
 #[cfg(feature = "arrays")]
 mod error;
@@ -115,6 +114,8 @@ mod scalar;
 mod series;
 mod special;
 mod tape;
+#[cfg(feature = "arrays")]
+mod task;
 mod taylor;
 #[cfg(feature = "arrays")]
 mod tensor;

@@ -9,16 +9,17 @@ use std::panic::Location;
 
 use crate::algorithm::Task;
 use crate::array::{Array, DType, Type};
-use crate::derivatives;
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::execute::{self, Operands};
+use crate::execute::Operands;
 use crate::primitives::{Literal, Logic, Select};
 use crate::program::Value;
-use crate::scalar::Scalar;
+use crate::scalar::{Lift, Scalar};
 use crate::tape::record::{Form, Op};
 use crate::tape::recording::{Entry, Mode, Operand, Scope, innermost, line_of_generation, push_external, segment};
 use crate::tape::{Var, lift};
+use crate::task;
 use crate::tensor::Tensor;
+use crate::tensor::derived::{self, derived};
 use crate::tensor::graph::{self, Closed, with_graph};
 
 impl From<Var> for Tensor {
@@ -220,19 +221,19 @@ pub(crate) fn pull<S: Scalar>(lifted: &Lifted, cotangents: &[S]) -> Vec<S> {
 fn compute<S: Scalar>(lifted: &Lifted, directions: &[S], task: &Task) -> Vec<S> {
     let Lifted { closed, point, line } = lifted;
     let task = in_a_program(task).map_err(|error| error.at(Some(*line))).or_raise();
-    S::apply_lifted(&task, closed, point, directions, line)
+    S::apply_lifted(task, closed, point, directions, line)
 }
 
 /// What a driver asks for, of a Program.
-fn in_a_program(task: &Task) -> Result<execute::Task, Error> {
+fn in_a_program(task: &Task) -> Result<task::Task, Error> {
     Ok(match task {
-        Task::Value => execute::Task::Values,
-        Task::Gradient => execute::Task::ValuesAndGradient,
-        Task::Pull => execute::Task::Pulled,
-        Task::Jvp => execute::Task::Pushed,
-        Task::Jacobian => execute::Task::Blocks,
-        Task::Hvp => execute::Task::HessianVector,
-        Task::Hessian => execute::Task::HessianBlocks,
+        Task::Value => task::Task::Value,
+        Task::Gradient => task::Task::ValueAndGradient,
+        Task::Pull => task::Task::Vjp,
+        Task::Jvp => task::Task::Jvp,
+        Task::Jacobian => task::Task::Jacobian,
+        Task::Hvp => task::Task::Hvp,
+        Task::Hessian => task::Task::Hessian,
         Task::Expansion(_) => {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -243,16 +244,24 @@ fn in_a_program(task: &Task) -> Result<execute::Task, Error> {
     })
 }
 
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+impl Lift for f64 {
+    fn apply_lifted(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
+        plain(task, closed, point, directions, line)
+    }
+}
+
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+impl Lift for Var {
+    fn apply_lifted(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
+        variables(task, closed, point, directions)
+    }
+}
+
 /// The results as plain numbers. They may not depend on a variable of an outer recording: as numbers
 /// they would be constants there.
-pub(crate) fn plain(
-    task: &execute::Task,
-    closed: &Closed,
-    point: &[Tensor],
-    directions: &[f64],
-    line: Line,
-) -> Vec<f64> {
-    let known = derivatives::derived(task, closed, Operands::Varying).map_err(|error| error.at(Some(line))).or_raise();
+fn plain(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
+    let known = derived(task.into(), closed, Operands::Varying).map_err(|error| error.at(Some(line))).or_raise();
     let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).collect();
     let used = known.made.program.used_inputs();
     for (operand, used) in operands.iter().zip(used) {
@@ -274,8 +283,8 @@ pub(crate) fn plain(
 
 /// The results as variables of the level around.
 #[track_caller]
-pub(crate) fn variables(task: &execute::Task, closed: &Closed, point: &[Tensor], directions: &[Var]) -> Vec<Var> {
+fn variables(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[Var]) -> Vec<Var> {
     let directions: Vec<Tensor> = directions.iter().map(|&x| Tensor::from(x)).collect();
-    let results = derivatives::apply("grad", task, closed, point, &directions).or_raise();
+    let results = derived::apply("grad", task, closed, point, &directions).or_raise();
     results.iter().map(Tensor::to_var).collect()
 }

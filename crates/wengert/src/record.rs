@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::algorithm::Task;
-use crate::leaf::next;
+use crate::drive::next;
 use crate::replay::{self, Ask, Path, Results, Scratch};
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;

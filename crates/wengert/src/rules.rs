@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::leaf::{Level, Mapped};
 use crate::primitives::{Custom, Rule};
 use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Reading};
+use crate::tensor::level::{Level, Mapped};
 use crate::transform::linear::check_linear;
 
 /// A function from tensors to tensors.

@@ -4,17 +4,15 @@
 use std::cmp::Ordering;
 
 use crate::algorithm::{Base, Task};
-#[cfg(feature = "arrays")]
-use crate::execute;
 use crate::leaf::Leaf;
-#[cfg(feature = "arrays")]
-use crate::lifted;
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
 use crate::tape::recording::{Inputs, Line, Scope, line_of};
 use crate::tape::trace::{Flipped, Trace};
+#[cfg(feature = "arrays")]
+use crate::task;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
 #[cfg(feature = "arrays")]
@@ -36,7 +34,7 @@ impl Base for Var {
 /// variables of an outer driver.
 ///
 /// Sealed: implemented for these two.
-pub trait Scalar: Leaf<Active = Var> + Real + Sealed {}
+pub trait Scalar: Leaf<Active = Var> + Real + Sealed + Lift {}
 
 impl Scalar for f64 {}
 impl Scalar for Var {}
@@ -66,17 +64,24 @@ pub trait Sealed: Sized {
     fn resume(trace: &Trace, line: Line, values: &[Self], directions: &[Self], task: &Task) -> Vec<Self>;
     /// Ends the recording and keeps it with the values of its records and captures.
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
-    #[cfg(feature = "arrays")]
-    /// Applies a Program of rank-0 values to the point, the captures and the directions.
-    #[track_caller]
-    fn apply_lifted(
-        task: &execute::Task,
-        closed: &Closed,
-        point: &[Tensor],
-        directions: &[Self],
-        line: Line,
-    ) -> Vec<Self>;
 }
+
+/// What a recording that array operations came into is computed by, over numbers of this type.
+#[cfg_attr(
+    feature = "arrays",
+    expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")
+)]
+pub trait Lift: Sized {
+    /// Applies a Program of rank-0 values to the point, the captures and the directions.
+    #[cfg(feature = "arrays")]
+    #[track_caller]
+    fn apply_lifted(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line) -> Vec<Self>;
+}
+
+#[cfg(not(feature = "arrays"))]
+impl Lift for f64 {}
+#[cfg(not(feature = "arrays"))]
+impl Lift for Var {}
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for f64 {
@@ -127,16 +132,6 @@ impl Sealed for f64 {
         let values = trace.values.clone();
         (trace, values)
     }
-    #[cfg(feature = "arrays")]
-    fn apply_lifted(
-        task: &execute::Task,
-        closed: &Closed,
-        point: &[Tensor],
-        directions: &[f64],
-        line: Line,
-    ) -> Vec<f64> {
-        lifted::plain(task, closed, point, directions, line)
-    }
 }
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
@@ -179,10 +174,6 @@ impl Sealed for Var {
             trace.values[..count].iter().zip(base..).map(|(&value, tag)| Var { value, tag }).collect();
         values.extend(&trace.captures);
         (trace, values)
-    }
-    #[cfg(feature = "arrays")]
-    fn apply_lifted(task: &execute::Task, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
-        lifted::variables(task, closed, point, directions)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use wengert::prelude::*;
-use wengert::primitives::Primitive;
 use wengert::{Program, to_program};
 
 /// How often each operation occurs, inside other Programs too.

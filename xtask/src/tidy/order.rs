@@ -23,7 +23,8 @@ const ORDER: &[&[&str]] = &[
     &["dual"],
     &["series"],
     &["tape"],
-    // What is computed from a scalar recording.
+    // Which derivative a driver asks for, and what is computed from a scalar recording.
+    &["task"],
     &["algorithm"],
     // Numbers in a shape, and what a user can do wrong with them.
     &["error", "array"],
@@ -33,10 +34,15 @@ const ORDER: &[&[&str]] = &[
     &["optimize"],
     &["plan"],
     &["execute"],
-    // Arrays of a recording; what drivers compute from a finished one.
-    &["tensor", "derivatives"],
-    // A tree has leaves of one kind, and a kind of leaf says what the drivers do with trees of it.
-    &["tree", "scalar", "leaf", "lifted", "blocks"],
+    // Arrays of a recording, which is transformed, planned and run when it is closed.
+    &["tensor"],
+    &["blocks"],
+    // A tree has leaves of one kind, and a kind of leaf can do what drivers do with trees of it.
+    &["tree", "leaf"],
+    &["scalar"],
+    &["lifted"],
+    // What each kind of leaf does.
+    &["drive"],
     // Trees as vectors.
     &["algebra"],
     &["taylor"],

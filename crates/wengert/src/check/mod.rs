@@ -366,7 +366,7 @@ impl<T: Tree<Leaf: crate::scalar::Scalar> + ?Sized> Tree for Shaped<'_, T> {
 /// A recording of `f` at a point.
 #[track_caller]
 fn trace_of<T: Tree<Leaf = f64>>(x: &T, f: impl FnOnce(T::Vars) -> Vec<Var>) -> Trace {
-    let (scope, outputs) = crate::leaf::run_recorded(Mode::Once, x, f);
+    let (scope, outputs) = crate::drive::run_recorded(Mode::Once, x, f);
     f64::hold(scope, &outputs).0
 }
 

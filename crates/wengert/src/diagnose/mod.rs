@@ -8,7 +8,8 @@ mod tensor;
 
 use std::fmt;
 
-use crate::leaf::{Active, Leaf, run_recorded};
+use crate::drive::run_recorded;
+use crate::leaf::{Active, Leaf};
 use crate::ops::Unary;
 use crate::scalar::Sealed;
 use crate::tape::Var;

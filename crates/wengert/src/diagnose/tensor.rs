@@ -7,8 +7,8 @@ use std::panic::Location;
 
 use super::{Cut, Diagnose, NonFinite, Pass, Status};
 use crate::array::Array;
+use crate::drive::record_loss;
 use crate::error::{Line, OrRaise};
-use crate::leaf::record_loss;
 use crate::ops::Unary;
 use crate::primitives::Op;
 use crate::program::{Builder, Eqn, Program, Value, eval, same_inputs};

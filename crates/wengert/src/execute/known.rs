@@ -5,6 +5,8 @@
 //! captured are operands, so that the same function finds its plan at new data; plain numbers become operands when they are
 //! seen to vary (`numbers.rs`).
 
+use std::any::Any;
+use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -16,32 +18,32 @@ use crate::error::{Error, Line};
 use crate::primitives::{Literal, Op};
 use crate::program::{Builder, FastHasher, Program};
 
-/// What is made of a recorded Program.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Task {
-    /// Itself.
-    Itself,
-    /// The outputs.
-    Values,
-    /// The gradient of the first output.
-    Gradient,
-    /// All outputs, then the gradient of the first.
-    ValuesAndGradient,
-    /// The outputs, then their tangents.
-    Pushed,
-    /// The cotangents of the leaves.
-    Pulled,
-    /// The outputs with the residuals, and the linear part backwards.
-    Pullback,
-    /// The Hessian of the first output times a vector.
-    HessianVector,
-    /// The Jacobian by blocks.
-    Blocks,
-    /// The Hessian of the first output by blocks.
-    HessianBlocks,
-    /// The Program with one more axis: where each leaf has it, its length, and where each output has it.
-    Mapped(Vec<Option<usize>>, usize, Vec<usize>),
+/// What a Program is made for: any value that tells one purpose from another.
+pub(crate) trait Purpose: Any + Debug + Send + Sync {
+    /// Whether another purpose is this one.
+    fn is(&self, other: &dyn Purpose) -> bool;
+    /// Feeds the purpose to a hasher.
+    fn feed(&self, hasher: &mut FastHasher);
+    /// A copy to be kept.
+    fn kept(&self) -> Arc<dyn Purpose>;
 }
+
+impl<T: Any + Clone + Debug + Eq + Hash + Send + Sync> Purpose for T {
+    fn is(&self, other: &dyn Purpose) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref::<T>() == Some(self)
+    }
+    fn feed(&self, hasher: &mut FastHasher) {
+        self.hash(hasher);
+    }
+    fn kept(&self) -> Arc<dyn Purpose> {
+        Arc::new(self.clone())
+    }
+}
+
+/// The purpose of a Program that is run as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Itself;
 
 /// A Program that was made, its second part if it has one, and the plan of the first.
 #[derive(Debug)]
@@ -127,7 +129,7 @@ struct Found {
 
 #[derive(Debug)]
 enum Key {
-    Derived { task: Task, leaves: usize, source: Program, which: Operands, numbers: Numbers, operands: Vec<bool> },
+    Derived { purpose: Arc<dyn Purpose>, source: Program, which: Operands, numbers: Numbers, operands: Vec<bool> },
     Single { op: Op, types: Vec<Type> },
 }
 
@@ -156,33 +158,39 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `make` makes of a recorded Program whose first inputs are leaves, or what it made before. `make` is given the
-/// Program with the numbers that are operands as inputs behind its own.
+/// What `make` makes of a recorded Program for a purpose, or what it made before. `make` is given the Program with the
+/// numbers that are operands as inputs behind its own.
 pub(crate) fn made(
-    task: &Task,
-    leaves: usize,
+    purpose: &impl Purpose,
     source: &Program,
     which: Operands,
     make: impl FnOnce(&Program) -> Result<Made, Error>,
 ) -> Result<Known, Error> {
-    made_in(&DERIVED, (task, leaves, which), source, make)
+    made_in(&DERIVED, (purpose, which), source, make)
+}
+
+/// A Program that is run as it is.
+pub(crate) fn made_itself(source: &Program, which: Operands) -> Result<Known, Error> {
+    made(&Itself, source, which, itself)
 }
 
 fn made_in(
     cache: &Cache,
-    (task, leaves, which): (&Task, usize, Operands),
+    (purpose, which): (&dyn Purpose, Operands),
     source: &Program,
     make: impl FnOnce(&Program) -> Result<Made, Error>,
 ) -> Result<Known, Error> {
     let mut hasher = FastHasher::default();
-    (task, leaves, which).hash(&mut hasher);
+    purpose.feed(&mut hasher);
+    which.hash(&mut hasher);
     numbers::hash_structure(source, &mut hasher);
     let hash = hasher.finish();
     let own = Numbers::of(source);
     // Whether it was made of a Program that differs in numbers alone, of those that may differ.
     let fits = |found: &Found, may: &mut dyn FnMut(&[bool], usize) -> bool| match &*found.key {
-        Key::Derived { task: its, leaves: its_leaves, source: program, which: its_which, operands, .. } => {
-            (its, *its_leaves, *its_which) == (task, leaves, which)
+        Key::Derived { purpose: its, source: program, which: its_which, operands, .. } => {
+            *its_which == which
+                && its.is(purpose)
                 && numbers::is_same(program, source, &mut |place| may(operands, place))
                 && program.has_lines_of(source)
         }
@@ -213,7 +221,7 @@ fn made_in(
         false => make(source)?,
     });
     let known = Known { made: made.clone(), numbers: own.values(&operands) };
-    let key = Key::Derived { task: task.clone(), leaves, source: source.clone(), which, numbers: own, operands };
+    let key = Key::Derived { purpose: purpose.kept(), source: source.clone(), which, numbers: own, operands };
     locked(cache).keep(hash, Found { key: Arc::new(key), made });
     Ok(known)
 }
@@ -234,7 +242,7 @@ fn both(x: &[bool], y: &[bool]) -> Vec<bool> {
 }
 
 /// A Program as it is.
-pub(crate) fn itself(program: &Program) -> Result<Made, Error> {
+fn itself(program: &Program) -> Result<Made, Error> {
     Ok(Made::new(program.clone()))
 }
 
@@ -243,7 +251,7 @@ pub(crate) fn itself(program: &Program) -> Result<Made, Error> {
 /// # Errors
 /// If there is not enough memory, or an operation fails on its values.
 pub(crate) fn apply<'a>(program: &Program, inputs: impl Iterator<Item = &'a Array>) -> Result<super::Results, Error> {
-    made(&Task::Itself, 0, program, Operands::Varying, itself)?.run(inputs, std::iter::empty())
+    made_itself(program, Operands::Varying)?.run(inputs, std::iter::empty())
 }
 
 /// The results of a Program that one call of the user's made, whose equations have no lines, so that other calls of the
@@ -256,7 +264,7 @@ pub(crate) fn apply_composite<'a>(
     inputs: impl Iterator<Item = &'a Array>,
     line: Line,
 ) -> Result<super::Results, Error> {
-    let known = made_in(&SINGLE, (&Task::Itself, 0, Operands::Varying), program, itself)?;
+    let known = made_in(&SINGLE, (&Itself, Operands::Varying), program, itself)?;
     known.run(inputs, std::iter::empty()).map_err(|error| error.at(Some(line)))
 }
 

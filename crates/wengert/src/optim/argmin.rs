@@ -19,7 +19,7 @@ use std::sync::Arc;
 use argmin::core::{CostFunction, Error, Gradient, Hessian};
 use argmin_math::ArgminDot;
 
-use crate::leaf::run_recorded;
+use crate::drive::run_recorded;
 use crate::tape::Var;
 use crate::tape::recording::Mode;
 

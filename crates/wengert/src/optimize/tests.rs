@@ -5,6 +5,7 @@ use super::*;
 use crate::array::{Array, DType, Data};
 use crate::ops::{Binary, Compare, Unary};
 use crate::primitives::{Broadcast, Convert, Logic, Permute, Reshape, Reverse, Select, Slice, samples};
+use crate::program::{Builder, Value};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

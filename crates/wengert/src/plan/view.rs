@@ -190,7 +190,6 @@ pub(super) fn joined(axes: impl Iterator<Item = (usize, isize)>) -> Pieces {
 mod tests {
     use super::*;
     use crate::array::Array;
-    use crate::primitives::Primitive;
 
     /// The elements of a view of `0, 1, 2, …`.
     fn elements(view: &View) -> Vec<f64> {

@@ -2,7 +2,7 @@
 //! test and the comparison of lanes with slices.
 
 use super::sample::{numbers, numbers_f32};
-use super::{Op, Primitive, Sample};
+use super::{Op, Sample};
 use crate::array::{Array, DType, Element, row_major};
 use crate::program::{Builder, Program};
 

@@ -17,7 +17,7 @@ pub(crate) use self::active::is_active;
 use super::Tensor;
 use crate::array::{Array, Data, Type};
 use crate::error::{Error, ErrorKind, Line};
-use crate::execute::{self, Known, Made, Operands, Task};
+use crate::execute::{self, Known, Made, Operands};
 use crate::primitives::Op;
 use crate::program::{Builder, Program, Value, infer, inline};
 use crate::tape::recording::{Mode, innermost, is_open, line_of_generation};
@@ -305,7 +305,7 @@ pub(crate) fn apply_program(name: &str, program: &Program, operands: &[&Tensor])
     if level(operands).is_some() {
         return build(name, operands, |b, args| Ok(inline(b, program, args)));
     }
-    let known = execute::made(&Task::Itself, 0, program, Operands::Varying, execute::itself)?;
+    let known = execute::made_itself(program, Operands::Varying)?;
     apply_known(name, &known, operands, &[])
 }
 

@@ -4,11 +4,13 @@
 pub(crate) mod compose;
 mod construct;
 mod convert;
+pub(crate) mod derived;
 mod display;
 mod elementwise;
 pub(crate) mod graph;
 mod index;
 mod join;
+pub(crate) mod level;
 pub(crate) mod linalg;
 mod operand;
 mod operators;

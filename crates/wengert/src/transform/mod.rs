@@ -3,7 +3,9 @@
 //! Every transformation asks the operations' rules and appends to a [`Builder`]; the forms that
 //! take a builder are used by the operations that hold Programs and by the drivers.
 
-pub(crate) mod jacobian;
+mod blocks;
+mod derive;
+mod jacobian;
 pub(crate) mod jvp;
 pub(crate) mod linear;
 pub(crate) mod linearize;
@@ -11,6 +13,8 @@ pub(crate) mod masked;
 mod sum;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
+
+pub(crate) use derive::{derive, mapped, pullback};
 
 use crate::error::{Error, ErrorKind};
 use crate::program::{Builder, Program, Value, dce, same_inputs};

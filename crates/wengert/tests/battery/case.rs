@@ -3,7 +3,7 @@
 use wengert::{Array, Program, Type};
 
 use crate::support::{Random, coarsest, combine, flat, program_of, scaled, widened, widened_array};
-use wengert::primitives::{Primitive, Sample};
+use wengert::primitives::Sample;
 
 /// A Program at a point, differentiated in some of its operands.
 pub(crate) struct Case {

@@ -1,7 +1,7 @@
 //! One check for each point of the battery. The derivative is given as a function, so that a wrong
 //! one can be given too.
 
-use wengert::primitives::{Primitive, Sample};
+use wengert::primitives::Sample;
 use wengert::{Array, DType, Program, Type};
 
 use crate::case::{Case, displaced, times};

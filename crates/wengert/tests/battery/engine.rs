@@ -7,7 +7,7 @@
 
 use wengert::ops::{Binary, Unary};
 use wengert::plan::{Options, Plan};
-use wengert::primitives::{Op, Primitive, Reducer, Running, Write};
+use wengert::primitives::{Op, Reducer, Running, Write};
 use wengert::{Array, Builder, DType, Program, Value};
 
 use crate::caught::{Checked, caught};

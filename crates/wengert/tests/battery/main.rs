@@ -29,7 +29,7 @@ use case::{Case, cases, name, tangent_cases};
 use caught::Checked;
 use engine::{Operands, check_engine};
 use support::Random;
-use wengert::primitives::{Primitive, Sample, samples};
+use wengert::primitives::{Sample, samples};
 
 /// Runs a check over every sample; failures are collected with the operation they belong to.
 fn over_samples(mut check: impl FnMut(&Sample) -> Checked) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::sync::Mutex;
 
-use wengert::primitives::{Primitive, samples};
+use wengert::primitives::samples;
 use wengert::{DType, Program};
 
 static NESTINGS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());

@@ -7,7 +7,7 @@ mod structured;
 use wengert::ops::{Binary, Compare, Unary};
 use wengert::primitives::{
     ArgReduce, Broadcast, Call, Concat, Cond, Convert, Cumulative, Custom, Extreme, Iota, Literal, Logic, Op, Pad,
-    Permute, Primitive, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Select, Slice,
+    Permute, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Select, Slice,
 };
 use wengert::{Array, Builder, DType, Program, Type, Value};
 

@@ -1,6 +1,6 @@
 //! The laws, each for one random Program.
 
-use wengert::primitives::{Primitive, Recompute};
+use wengert::primitives::Recompute;
 use wengert::{Array, Builder, Program, Type, Value};
 
 use crate::caught::{Checked, caught};

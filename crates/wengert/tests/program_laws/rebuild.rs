@@ -1,6 +1,6 @@
 //! Programs made of others: with other results, with everything that they compute as results.
 
-use wengert::primitives::{Op, Primitive};
+use wengert::primitives::Op;
 use wengert::{Builder, Program, Type, Value};
 
 /// The values of a Program in order of definition.

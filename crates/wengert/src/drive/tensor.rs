@@ -3,68 +3,44 @@
 
 use std::panic::Location;
 
-use super::Drive;
 use crate::array::Type;
 use crate::blocks::Blocks;
-use crate::derivatives::{self, check_leaves, check_loss};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::execute::Task;
-use crate::tape::recording::{Mode, Scope};
+use crate::leaf::{Drive, Leaf};
+use crate::task::Task;
 use crate::tensor::Tensor;
-use crate::tensor::graph::{self, Closed, Reading};
+use crate::tensor::derived::{self, Pulled};
+use crate::tensor::graph::{Closed, Reading};
+use crate::tensor::level::{Level, Mapped};
 use crate::tree::{Tree, check_size, leaves};
 
-/// A linearised function of tensors.
-pub(super) type Held = derivatives::Pulled;
-
-/// A recording of a function of tensors, which stays open.
-pub(crate) struct Level {
-    driver: &'static str,
-    scope: Scope,
-    line: Line,
+fn error(driver: &str, line: Line, why: String) -> Error {
+    Error::new(ErrorKind::Misfit, driver, why).at(Some(line))
 }
 
-/// How a leaf of a point becomes an input.
-pub(crate) enum Mapped {
-    /// As it is.
-    Whole,
-    /// Without this axis.
-    Slice(usize),
-}
-
-impl Level {
-    /// Opens a level.
-    #[track_caller]
-    pub(crate) fn open(driver: &'static str, reading: Reading) -> Self {
-        let scope = Scope::open(Mode::Once);
-        graph::open(scope.generation(), reading);
-        Level { driver, scope, line: Location::caller() }
-    }
-
-    /// An input for a leaf of the point.
-    pub(crate) fn input(&self, leaf: &Tensor, mapped: &Mapped) -> Tensor {
-        let mut ty = leaf.ty().clone();
-        let point = match mapped {
-            Mapped::Whole => Some(leaf.clone()),
-            Mapped::Slice(axis) => {
-                ty.shape.remove(*axis);
-                None
-            }
-        };
-        graph::with_graph(self.scope.generation(), |graph| graph.leaf("", ty, point))
-    }
-
-    /// Ends the level: its Program and captures.
-    pub(crate) fn close(self, outputs: &[Tensor]) -> Result<Closed, Error> {
-        graph::close(self.scope.generation(), outputs, self.driver, self.line)
+/// That the leaves can be differentiated by.
+fn check_leaves(driver: &str, line: Line, leaves: &[Tensor]) -> Result<(), Error> {
+    match leaves.iter().position(|leaf| !leaf.dtype().is_float()) {
+        Some(k) => Err(error(
+            driver,
+            line,
+            format!(
+                "leaf {k} of the point is {}, and there is no derivative by integers or truth values: capture it \
+                 in the closure, or mark its field #[tree(static)]",
+                leaves[k].ty()
+            ),
+        )),
+        None => Ok(()),
     }
 }
 
-impl Drop for Level {
-    fn drop(&mut self) {
-        // After a panic in the user's function; else it was taken.
-        graph::take(self.scope.generation());
+/// That the loss is a single real number.
+fn check_loss(driver: &str, line: Line, loss: &Type) -> Result<(), Error> {
+    if loss.shape.is_empty() && loss.dtype.is_float() {
+        return Ok(());
     }
+    let why = format!("the loss is {loss}, and has to be a single real number: reduce it with `sum` or `mean`");
+    Err(error(driver, line, why))
 }
 
 /// Runs `f` at `x` under a recording of its own and finishes it.
@@ -117,21 +93,29 @@ fn tree<T: Tree<Leaf = Tensor>>(x: &T, leaves: impl IntoIterator<Item = Tensor>)
 
 /// Does what a driver does with a recording, or panics with the reason why it cannot be done.
 #[track_caller]
-fn apply(task: &Task, driver: &str, closed: &Closed, point: &[Tensor], more: &[Tensor]) -> Vec<Tensor> {
-    derivatives::apply(driver, task, closed, point, more).or_raise()
+fn apply(task: Task, driver: &str, closed: &Closed, point: &[Tensor], more: &[Tensor]) -> Vec<Tensor> {
+    derived::apply(driver, task, closed, point, more).or_raise()
+}
+
+impl Leaf for Tensor {
+    type Active = Tensor;
+    type Out<O: Tree<Leaf = Tensor>> = O::Grad;
+    type Jacobian<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>> = Blocks;
+    type Hessian<T: Tree<Leaf = Tensor>> = Blocks;
+    type Held = Pulled;
 }
 
 impl Drive for Tensor {
     fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> (Self, T::Grad) {
         let (point, closed) = record_loss("value_and_grad", x, f);
-        let mut results = apply(&Task::ValuesAndGradient, "value_and_grad", &closed, &point, &[]).into_iter();
+        let mut results = apply(Task::ValueAndGradient, "value_and_grad", &closed, &point, &[]).into_iter();
         let value = results.next().expect("the value comes first");
         (value, tree(x, results))
     }
 
     fn grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> T::Grad {
         let (point, closed) = record_loss("grad", x, f);
-        tree(x, apply(&Task::Gradient, "grad", &closed, &point, &[]))
+        tree(x, apply(Task::Gradient, "grad", &closed, &point, &[]))
     }
 
     fn value_and_grad_aux<T: Tree<Leaf = Self>, A: Tree<Leaf = Tensor>>(
@@ -146,7 +130,7 @@ impl Drive for Tensor {
         };
         let ((loss, aux), point, closed) = record(NAME, x, f, outputs);
         check_loss(NAME, Location::caller(), loss.ty()).or_raise();
-        let mut results = apply(&Task::ValuesAndGradient, NAME, &closed, &point, &[]);
+        let mut results = apply(Task::ValueAndGradient, NAME, &closed, &point, &[]);
         let gradient = results.split_off(1 + aux.size());
         let mut results = results.into_iter();
         let value = results.next().expect("the value comes first");
@@ -161,32 +145,32 @@ impl Drive for Tensor {
         let (output, point, closed) = record("jvp", x, f, |output| leaves(output));
         let types: Vec<Type> = point.iter().map(|leaf| leaf.ty().clone()).collect();
         check_types("jvp", "tangent", &types, tangent, Location::caller()).or_raise();
-        let mut results = apply(&Task::Pushed, "jvp", &closed, &point, tangent);
+        let mut results = apply(Task::Jvp, "jvp", &closed, &point, tangent);
         let tangents = results.split_off(output.size());
         (tree(&output, results), tree(&output, tangents))
     }
 
-    fn hold<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> (O::Grad, Held) {
+    fn hold<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> (O::Grad, Pulled) {
         let (output, point, closed) = record("vjp", x, f, |output| leaves(output));
-        let (values, held) = derivatives::pullback("vjp", &closed, &point).or_raise();
+        let (values, held) = derived::pullback("vjp", &closed, &point).or_raise();
         (tree(&output, values), held)
     }
 
-    fn pull<T: Tree<Leaf = Self>>(x: &T, held: &Held, cotangent: &[Self]) -> T::Grad {
+    fn pull<T: Tree<Leaf = Self>>(x: &T, held: &Pulled, cotangent: &[Self]) -> T::Grad {
         check_size("pull", "cotangent", held.outputs.len(), cotangent.len());
         check_types("pull", "cotangent", &held.outputs, cotangent, Location::caller()).or_raise();
-        tree(x, derivatives::pull("pull", held, cotangent).or_raise())
+        tree(x, derived::pull("pull", held, cotangent).or_raise())
     }
 
     fn jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> Blocks {
         let (_, point, closed) = record("jacobian", x, f, |output| leaves(output));
-        let blocks = apply(&Task::Blocks, "jacobian", &closed, &point, &[]);
+        let blocks = apply(Task::Jacobian, "jacobian", &closed, &point, &[]);
         Blocks::new(closed.program.output_types(), &point, blocks)
     }
 
     fn hessian<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> Blocks {
         let (point, closed) = record_loss("hessian", x, f);
-        let blocks = apply(&Task::HessianBlocks, "hessian", &closed, &point, &[]);
+        let blocks = apply(Task::Hessian, "hessian", &closed, &point, &[]);
         // The outputs of the gradient have the types of the leaves.
         Blocks::new(closed.program.input_types()[..closed.leaves].to_vec(), &point, blocks)
     }
@@ -195,6 +179,6 @@ impl Drive for Tensor {
         let (point, closed) = record_loss("hvp", x, f);
         let types: Vec<Type> = point.iter().map(|leaf| leaf.ty().clone()).collect();
         check_types("hvp", "vector", &types, vector, Location::caller()).or_raise();
-        tree(x, apply(&Task::HessianVector, "hvp", &closed, &point, vector))
+        tree(x, apply(Task::Hvp, "hvp", &closed, &point, vector))
     }
 }

@@ -3,19 +3,8 @@
 //! Plain numbers and variables are swept on the tape, tensors become Programs; the drivers in
 //! [`crate::api`] ask the leaf.
 
-mod scalar;
-#[cfg(feature = "arrays")]
-mod tensor;
-
 use std::fmt::Debug;
 
-pub(crate) use scalar::{compute, run_recorded};
-#[cfg(feature = "arrays")]
-pub(crate) use tensor::{Level, Mapped, record_loss};
-
-use crate::tape::Var;
-#[cfg(feature = "arrays")]
-use crate::tensor::Tensor;
 use crate::tree::Tree;
 
 /// The recorded leaf of a tree: what its function computes with.
@@ -105,34 +94,4 @@ pub trait Drive: Sized {
     where
         Self: Leaf,
         T: Tree<Leaf = Self>;
-}
-
-/// The next of the results that an algorithm gave.
-pub(crate) fn next<S>(results: &mut std::vec::IntoIter<S>) -> S {
-    results.next().expect("an algorithm gives as many numbers as its driver takes")
-}
-
-impl Leaf for f64 {
-    type Active = Var;
-    type Out<O: Tree<Leaf = Var>> = O::Each<f64>;
-    type Jacobian<T: Tree<Leaf = f64>, O: Tree<Leaf = Var>> = O::Each<T::Grad>;
-    type Hessian<T: Tree<Leaf = f64>> = T::Each<T::Grad>;
-    type Held = scalar::Held<f64>;
-}
-
-impl Leaf for Var {
-    type Active = Var;
-    type Out<O: Tree<Leaf = Var>> = O::Each<Var>;
-    type Jacobian<T: Tree<Leaf = Var>, O: Tree<Leaf = Var>> = O::Each<T::Grad>;
-    type Hessian<T: Tree<Leaf = Var>> = T::Each<T::Grad>;
-    type Held = scalar::Held<Var>;
-}
-
-#[cfg(feature = "arrays")]
-impl Leaf for Tensor {
-    type Active = Tensor;
-    type Out<O: Tree<Leaf = Tensor>> = O::Grad;
-    type Jacobian<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>> = crate::blocks::Blocks;
-    type Hessian<T: Tree<Leaf = Tensor>> = crate::blocks::Blocks;
-    type Held = tensor::Held;
 }

@@ -1,8 +1,9 @@
 //! Drivers at points of numbers and variables: swept on the tape. Where array operations came in
 //! between, the recording is lifted into a Program, and that is transformed.
 
-use super::{Drive, next};
+use super::next;
 use crate::algorithm::Task;
+use crate::leaf::{Drive, Leaf};
 #[cfg(feature = "arrays")]
 use crate::lifted::{self, Lifted};
 use crate::scalar::{Scalar, Sealed};
@@ -175,5 +176,21 @@ macro_rules! drive {
         }
     };
 }
+impl Leaf for f64 {
+    type Active = Var;
+    type Out<O: Tree<Leaf = Var>> = O::Each<f64>;
+    type Jacobian<T: Tree<Leaf = f64>, O: Tree<Leaf = Var>> = O::Each<T::Grad>;
+    type Hessian<T: Tree<Leaf = f64>> = T::Each<T::Grad>;
+    type Held = Held<f64>;
+}
+
+impl Leaf for Var {
+    type Active = Var;
+    type Out<O: Tree<Leaf = Var>> = O::Each<Var>;
+    type Jacobian<T: Tree<Leaf = Var>, O: Tree<Leaf = Var>> = O::Each<T::Grad>;
+    type Hessian<T: Tree<Leaf = Var>> = T::Each<T::Grad>;
+    type Held = Held<Var>;
+}
+
 drive!(f64);
 drive!(Var);

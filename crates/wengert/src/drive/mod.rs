@@ -1,0 +1,17 @@
+//! What every driver does with leaves of each kind: [`Leaf`](crate::Leaf) and [`Drive`](crate::leaf::Drive) for plain
+//! numbers, variables and tensors.
+//!
+//! Numbers and variables are swept on the tape, tensors become Programs; the drivers in [`crate::api`] ask the leaf.
+
+mod scalar;
+#[cfg(feature = "arrays")]
+mod tensor;
+
+pub(crate) use scalar::{compute, run_recorded};
+#[cfg(feature = "arrays")]
+pub(crate) use tensor::record_loss;
+
+/// The next of the results that an algorithm gave.
+pub(crate) fn next<S>(results: &mut std::vec::IntoIter<S>) -> S {
+    results.next().expect("an algorithm gives as many numbers as its driver takes")
+}

@@ -1,0 +1,58 @@
+//! [`Level`]: the recording of one function of tensors.
+
+use std::panic::Location;
+
+use super::Tensor;
+use super::graph::{self, Closed, Reading};
+use crate::error::{Error, Line};
+use crate::tape::recording::{Mode, Scope};
+
+/// A recording of a function of tensors, which stays open.
+pub(crate) struct Level {
+    driver: &'static str,
+    scope: Scope,
+    line: Line,
+}
+
+/// How a leaf of a point becomes an input.
+pub(crate) enum Mapped {
+    /// As it is.
+    Whole,
+    /// Without this axis.
+    Slice(usize),
+}
+
+impl Level {
+    /// Opens a level.
+    #[track_caller]
+    pub(crate) fn open(driver: &'static str, reading: Reading) -> Self {
+        let scope = Scope::open(Mode::Once);
+        graph::open(scope.generation(), reading);
+        Level { driver, scope, line: Location::caller() }
+    }
+
+    /// An input for a leaf of the point.
+    pub(crate) fn input(&self, leaf: &Tensor, mapped: &Mapped) -> Tensor {
+        let mut ty = leaf.ty().clone();
+        let point = match mapped {
+            Mapped::Whole => Some(leaf.clone()),
+            Mapped::Slice(axis) => {
+                ty.shape.remove(*axis);
+                None
+            }
+        };
+        graph::with_graph(self.scope.generation(), |graph| graph.leaf("", ty, point))
+    }
+
+    /// Ends the level: its Program and captures.
+    pub(crate) fn close(self, outputs: &[Tensor]) -> Result<Closed, Error> {
+        graph::close(self.scope.generation(), outputs, self.driver, self.line)
+    }
+}
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        // After a panic in the user's function; else it was taken.
+        graph::take(self.scope.generation());
+    }
+}

@@ -1,0 +1,109 @@
+//! What drivers ask of a closed Program, as a Program: the gradient, products with the Jacobian, mapped axes.
+//!
+//! The first inputs are the leaves of the driver's point, which are differentiated by; the others are captures.
+
+use super::blocks::blocks;
+use super::linearize::linearize;
+use super::vmap::vmap;
+use crate::array::Type;
+use crate::error::Error;
+use crate::program::{Builder, Program, Value, dce, same_inputs};
+use crate::task::Task;
+
+/// The Program for a task. It takes the inputs, then the directions that the task takes.
+pub(crate) fn derive(task: Task, program: &Program, leaves: usize) -> Result<Program, Error> {
+    let active = || active(program, leaves);
+    let count = program.outputs().len();
+    match task {
+        Task::Value => Ok(dce(program.clone())),
+        Task::Gradient => gradient(program, leaves, Results::Gradient),
+        Task::ValueAndGradient => gradient(program, leaves, Results::ValuesAndGradient),
+        Task::Jvp => Ok(dce(program.jvp(&active())?)),
+        Task::Vjp => Ok(program.vjp(&active())?.with_outputs(count..)),
+        Task::Jacobian => blocks(program, leaves),
+        Task::Hessian => blocks(&gradient(program, leaves, Results::Gradient)?, leaves),
+        // Forward over reverse.
+        Task::Hvp => {
+            let pushed = derive(Task::Jvp, &gradient(program, leaves, Results::Gradient)?, leaves)?;
+            Ok(pushed.with_outputs(leaves..))
+        }
+    }
+}
+
+/// Which inputs are differentiated: the leaves, not the captures.
+pub(super) fn active(program: &Program, leaves: usize) -> Vec<bool> {
+    (0..program.input_types().len()).map(|k| k < leaves).collect()
+}
+
+/// What the Program of a gradient gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Results {
+    Gradient,
+    /// All outputs before the gradient.
+    ValuesAndGradient,
+}
+
+/// The gradient of the first output.
+fn gradient(program: &Program, leaves: usize, wanted: Results) -> Result<Program, Error> {
+    let active = active(program, leaves);
+    let mut b = Builder::new();
+    let args = same_inputs(&mut b, program);
+    let (outs, linear) = linearize(&mut b, program, &args, &active)?;
+    let mut cotangents = vec![None; outs.len()];
+    let loss = b.ty(outs[0]).clone();
+    cotangents[0] = Some(b.full(1.0, &loss));
+    let pulled = linear.pull(&mut b, &cotangents)?;
+    drop(linear);
+    let mut results = if wanted == Results::ValuesAndGradient { outs } else { Vec::new() };
+    for (k, ct) in pulled.into_iter().enumerate().filter(|(k, _)| active[*k]) {
+        results.push(ct.unwrap_or_else(|| b.zeros_like(args[k])));
+    }
+    Ok(dce(b.finish(&results)))
+}
+
+/// The outputs with the residuals; and, from the residuals and a cotangent for each output, those of the leaves.
+pub(crate) fn pullback(program: &Program, leaves: usize) -> Result<(Program, Program), Error> {
+    let active = active(program, leaves);
+    let mut b = Builder::new();
+    let args = same_inputs(&mut b, program);
+    let (outs, mut linear) = linearize(&mut b, program, &args, &active)?;
+    let outputs: Vec<Type> = outs.iter().map(|&out| b.ty(out).clone()).collect();
+    let mut back = Builder::new();
+    let residuals: Vec<Value> =
+        linear.residuals.iter().map(|&residual| back.input("", b.ty(residual).clone())).collect();
+    let primal = dce(b.finish(&[&outs[..], &linear.residuals[..]].concat()));
+    linear.residuals = residuals;
+    let cotangents: Vec<Option<Value>> = outputs.iter().map(|ty| Some(back.input("", ty.clone()))).collect();
+    let pulled = linear.pull(&mut back, &cotangents)?;
+    let results = pulled.into_iter().zip(program.input_types()).zip(&active).filter(|(_, active)| **active);
+    let results: Vec<Value> = results.map(|((ct, ty), _)| ct.unwrap_or_else(|| back.full(0.0, ty))).collect();
+    Ok((primal, dce(back.finish(&results))))
+}
+
+/// The Program with the mapped axes, where the operands have them and where the results shall.
+pub(crate) fn mapped(
+    program: &Program,
+    axes: &[Option<usize>],
+    length: usize,
+    places: &[usize],
+) -> Result<Program, Error> {
+    let mut b = Builder::new();
+    let (mut args, mut flags) = (Vec::new(), Vec::new());
+    for (k, ty) in program.input_types().iter().enumerate() {
+        let axis = axes.get(k).copied().flatten();
+        let mut shape = ty.shape.clone();
+        if let Some(axis) = axis {
+            shape.insert(axis, length);
+        }
+        let input = b.input("", ty.with_shape(shape));
+        args.push(axis.map_or(input, |axis| b.move_axis(input, axis, 0)));
+        flags.push(axis.is_some());
+    }
+    let outs = vmap(&mut b, program, &args, &flags, length)?;
+    let place = |b: &mut Builder, (out, batched): (Value, bool), place: usize| {
+        let out = if batched { out } else { b.repeat_in_front(out, length) };
+        b.move_axis(out, 0, place)
+    };
+    let outs: Vec<Value> = outs.into_iter().zip(places).map(|(out, &at)| place(&mut b, out, at)).collect();
+    Ok(dce(b.finish(&outs)))
+}
