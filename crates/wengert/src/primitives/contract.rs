@@ -115,6 +115,31 @@ pub enum Masks {
     Counted,
 }
 
+/// An operation in two parts: a known one, which needs no unknown operand, and an unknown one, which takes what the known one
+/// keeps for it.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// Gives the known results, then the residuals.
+    pub known: Op,
+    /// The operands of the known part, by position.
+    pub known_args: Vec<usize>,
+    /// Which results are known.
+    pub is_known: Vec<bool>,
+    /// Gives the other results.
+    pub unknown: Op,
+    /// The operands of the unknown part.
+    pub unknown_args: Vec<Source>,
+}
+
+/// Where an operand of the unknown part of a [`Split`] comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The operand at this position.
+    Operand(usize),
+    /// A residual, by number.
+    Residual(usize),
+}
+
 /// The contract of an operation.
 pub trait Primitive {
     /// The name, as in the text form and in messages.
@@ -192,6 +217,12 @@ pub trait Primitive {
         _cotangents: &[Option<Cotangent>],
         _args: &[Operand],
     ) -> Option<MaskedCotangents> {
+        None
+    }
+
+    /// Partial evaluation: the operation in two parts, where the marked operands are unknown. `None` where there is nothing to
+    /// divide: then it is known if all its operands are.
+    fn split(&self, _unknown: &[bool]) -> Option<Split> {
         None
     }
 

@@ -35,8 +35,8 @@ use std::ops::Deref;
 
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use contract::{
-    Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Operand, OperandSet, Primitive, Tangents, Wiring,
-    WithTangents,
+    Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Operand, OperandSet, Primitive, Source, Split,
+    Tangents, Wiring, WithTangents,
 };
 pub use control::{Call, Cond, Custom, Recompute, Rule};
 pub use conv::{Conv, WindowArg};

@@ -2,12 +2,12 @@
 //! the primal part and is computed once; the rest is the linear part, whose operands from the
 //! primal part are its residuals.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 
 use crate::array::Type;
 use crate::error::Error;
-use crate::primitives::Op;
-use crate::program::{Args, Builder, Eqn, Program, Value, cse_everywhere, dce, same_inputs};
+use crate::program::{Builder, Program, Value, cse_everywhere, dce, same_inputs};
+use crate::transform::partial::{divide, split_inside};
 use crate::transform::{jvp, transpose};
 
 /// A linear map between tangents at one point.
@@ -43,109 +43,21 @@ pub(crate) fn linearize(
     drop(program);
     let results: Vec<Value> = outs.iter().chain(dots.iter().flatten()).copied().collect();
     let joint = dce(joint.finish(&results));
-    let (outs, linear, residuals) = split(b, &joint, args, outs.len());
+    // The inputs after those of the Program are tangents, the outputs after its own are theirs.
+    let is_tangent: Vec<bool> = (0..joint.input_types().len()).map(|k| k >= args.len()).collect();
+    let joint = split_inside(Cow::Owned(joint), &is_tangent);
+    let known: Vec<Option<Value>> =
+        is_tangent.iter().enumerate().map(|(k, tangent)| (!tangent).then(|| args[k])).collect();
+    let is_primal: Vec<bool> = (0..results.len()).map(|k| k < outs.len()).collect();
+    let parts = divide(b, &joint, &known, &is_primal);
+    let outs = parts.outputs.into_iter().flatten().collect();
     let linear = Linear {
-        program: linear,
-        residuals,
+        program: parts.unknown,
+        residuals: parts.residuals.into_iter().map(|(_, residual)| residual).collect(),
         inputs: tangents.iter().map(Option::is_some).collect(),
         outputs: dots.iter().map(Option::is_some).collect(),
     };
     Ok((outs, linear))
-}
-
-/// Divides a tangent program: the inputs after `args` are tangents, the outputs after the first
-/// `count` are theirs.
-fn split(b: &mut Builder, joint: &Program, args: &[Value], count: usize) -> (Vec<Value>, Program, Vec<Value>) {
-    let mut unknown: Vec<bool> = vec![false; joint.types.len()];
-    unknown[args.len()..joint.names.len()].fill(true);
-    for eqn in &joint.eqns {
-        if eqn.args.iter().any(|arg| unknown[arg.index()]) {
-            eqn.outs().for_each(|out| unknown[out.index()] = true);
-        }
-    }
-    // The primal part.
-    let mut known: Vec<Option<Value>> = vec![None; joint.types.len()];
-    known[..args.len()].iter_mut().zip(args).for_each(|(known, &arg)| *known = Some(arg));
-    let line = b.line;
-    let is_linear = |eqn: &&Eqn| eqn.args.iter().any(|arg| unknown[arg.index()]);
-    for eqn in joint.eqns.iter().filter(|eqn| !is_linear(eqn)) {
-        let args: Args = eqn.args.iter().map(|arg| known[arg.index()].expect("defined before")).collect();
-        b.line = eqn.line.or(line);
-        let outs = b.all_again(eqn.op.clone(), &args, joint.types_of(eqn));
-        eqn.outs().zip(outs).for_each(|(out, value)| known[out.index()] = Some(value));
-    }
-    b.line = line;
-    let outs = joint.outputs[..count].iter().map(|out| known[out.index()].expect("a primal output")).collect();
-    // The linear part.
-    let mut part = Residuals::new(joint, &unknown, known);
-    let tangents: Vec<Value> =
-        (args.len()..joint.names.len()).map(|k| part.linear.input("", joint.types[k].clone())).collect();
-    part.map[args.len()..joint.names.len()].iter_mut().zip(tangents).for_each(|(map, value)| *map = Some(value));
-    for eqn in joint.eqns.iter().filter(is_linear) {
-        let args: Args = eqn.args.iter().map(|&arg| part.operand(arg)).collect();
-        part.linear.line = eqn.line;
-        let outs = part.linear.all_again(eqn.op.clone(), &args, joint.types_of(eqn));
-        eqn.outs().zip(outs).for_each(|(out, value)| part.map[out.index()] = Some(value));
-    }
-    let dots: Vec<Value> = joint.outputs[count..].iter().map(|&out| part.operand(out)).collect();
-    let (program, residuals) = part.finish(&dots);
-    (outs, program, residuals)
-}
-
-/// The linear part while it is made: residuals become inputs when they are met; numbers and what is
-/// only their repetition are written again instead.
-struct Residuals<'a> {
-    joint: &'a Program,
-    known: Vec<Option<Value>>,
-    map: Vec<Option<Value>>,
-    linear: Builder,
-    residuals: Vec<(Value, Value)>,
-    /// The equation that defines a value, if it costs nothing to write again.
-    cheap: Vec<Option<&'a Eqn>>,
-}
-
-impl<'a> Residuals<'a> {
-    fn new(joint: &'a Program, unknown: &[bool], known: Vec<Option<Value>>) -> Self {
-        let mut cheap: Vec<Option<&Eqn>> = vec![None; joint.types.len()];
-        for eqn in &joint.eqns {
-            let constant = match eqn.op {
-                Op::Literal(_) | Op::Iota(_) => true,
-                Op::Broadcast(_) => cheap[eqn.args[0].index()].is_some(),
-                _ => false,
-            };
-            if constant && !unknown[eqn.first.index()] {
-                cheap[eqn.first.index()] = Some(eqn);
-            }
-        }
-        let map = vec![None; joint.types.len()];
-        Residuals { joint, known, map, linear: Builder::new(), residuals: Vec::new(), cheap }
-    }
-
-    fn operand(&mut self, value: Value) -> Value {
-        if let Some(own) = self.map[value.index()] {
-            return own;
-        }
-        let own = if let Some(eqn) = self.cheap[value.index()] {
-            let args: Args = eqn.args.iter().map(|&arg| self.operand(arg)).collect();
-            self.linear.op(eqn.op.clone(), &args)
-        } else {
-            let input = self.linear.input("", self.joint.ty(value).clone());
-            let residual = self.known[value.index()].expect("what is not linear is known");
-            self.residuals.push((input, residual));
-            input
-        };
-        self.map[value.index()] = Some(own);
-        own
-    }
-
-    /// The linear Program with the residuals as its first inputs.
-    fn finish(self, outputs: &[Value]) -> (Program, Vec<Value>) {
-        let residuals: HashSet<Value> = self.residuals.iter().map(|&(own, _)| own).collect();
-        let tangents: Vec<Value> = self.linear.inputs().filter(|input| !residuals.contains(input)).collect();
-        let order: Vec<Value> = self.residuals.iter().map(|&(own, _)| own).chain(tangents).collect();
-        let program = self.linear.with_inputs_in_order(&order).finish(outputs);
-        (program, self.residuals.into_iter().map(|(_, residual)| residual).collect())
-    }
 }
 
 impl Linear {

@@ -10,6 +10,7 @@ pub(crate) mod jvp;
 pub(crate) mod linear;
 pub(crate) mod linearize;
 pub(crate) mod masked;
+pub(crate) mod partial;
 mod sum;
 pub(crate) mod transpose;
 pub(crate) mod vmap;

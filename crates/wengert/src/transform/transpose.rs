@@ -5,10 +5,13 @@
 //! again; what moves or adds numbers moves and joins masks; where several uses meet, the masks are
 //! joined. It is not "zero times anything is zero": `0 * ln(x)` at 0 stays NaN.
 
+use std::borrow::Cow;
+
 use crate::error::{Error, ErrorKind};
 use crate::primitives::{Cotangent, Logic, Masks, Op, Operand};
 use crate::program::{Args, Builder, Eqn, Program, Value};
 use crate::transform::masked;
+use crate::transform::partial::split_inside;
 use crate::transform::sum::Sum;
 
 /// Appends the transpose of a Program that is linear in the inputs without a value. Gives the
@@ -32,6 +35,9 @@ pub(crate) fn transpose_masked(
     args: &[Option<Value>],
     cotangents: &[Option<Cotangent>],
 ) -> Result<Vec<Option<Cotangent>>, Error> {
+    // An operation that gives values beside what is linear is divided: the values are factors of others.
+    let linear: Vec<bool> = args.iter().map(Option::is_none).collect();
+    let program = &split_inside(Cow::Borrowed(program), &linear);
     let mut known: Vec<Option<Value>> = args.to_vec();
     let line = b.line;
     // What does not depend on the linear inputs is computed forward.

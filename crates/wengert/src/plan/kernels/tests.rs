@@ -216,9 +216,12 @@ fn kernels_have_the_names_of_their_operations_and_cost_what_they_touch() {
         let types: Vec<&Type> = sample.args.iter().map(Array::ty).collect();
         let outs = sample.op.infer(&types).expect("it fits");
         let kernel = kernel(&sample.op, &types, &outs);
-        assert_eq!(kernel.name(), sample.op.name());
+        // A kernel for special sizes says so behind a comma.
+        assert_eq!(kernel.name().split(',').next(), Some(&*sample.op.name()));
         let touched = match &sample.op {
             Op::Iota(_) => 0,
+            // Over no axes there is nothing to compare.
+            Op::WindowArg(op) if op.window.is_empty() => 0,
             Op::Scatter(_) => types[2].size(),
             Op::DynamicUpdate(_) | Op::Update(_) => types[1].size(),
             Op::Reduce(_) | Op::ArgReduce(_) => types[0].size(),

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{
-    Layout, Pulled, batch_region, check_inputs, cotangents, inside, place, pulled_program, run, tangent_program,
+    Layout, Pulled, batch_region, check_inputs, cotangents, inside, joint_program, place, pulled_program, run,
+    tangent_program,
 };
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
@@ -14,9 +15,10 @@ use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
 use crate::primitives::{
     Attributes, Batched, Cotangent, Family, Form, Logic, MaskedCotangents, Op, Operand, OperandSet, Primitive, Reduce,
-    Reducer, Sample, Wiring, WithTangents,
+    Reducer, Sample, Source, Split, Wiring, WithTangents,
 };
-use crate::program::{Builder, Program, Value};
+use crate::program::{Builder, Program, Value, dce, inline};
+use crate::transform::partial::{divide, split_inside, unknown_outputs};
 use crate::transform::vmap;
 
 /// `yes` of the operands if the first operand, a single truth value, holds; else `no` of them. Only
@@ -128,6 +130,9 @@ impl Primitive for Cond {
     ) -> Option<MaskedCotangents> {
         Some(self.transpose_branches(b, cts, operands))
     }
+    fn split(&self, unknown: &[bool]) -> Option<Split> {
+        if unknown[0] { None } else { self.split_branches(unknown) }
+    }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         if batched[0] && self.joint {
             // Where it does not hold in one lane, the longer way is right for all of them.
@@ -195,13 +200,14 @@ impl Cond {
         args: &[Value],
         tangents: &[Option<Value>],
     ) -> Result<WithTangents, Misfit> {
-        let outs = b.ops(self.clone(), args);
         let active: Vec<bool> = tangents[1..].iter().map(Option::is_some).collect();
         let ((_, yes), (_, no)) = self.both(|program| tangent_program(program, &active, None))?;
         let has: Vec<bool> = yes.iter().zip(&no).map(|(yes, no)| yes | no).collect();
-        let ((yes, _), (no, _)) = self.both(|program| tangent_program(program, &active, Some(&has)))?;
+        // Values and tangents in one equation: a branch runs once for both, and `split` keeps what the tangents need.
+        let (yes, no) = self.both(|program| joint_program(program, &active, &has))?;
         let operands: Vec<Value> = args.iter().copied().chain(tangents.iter().flatten().copied()).collect();
-        let dots = b.ops(self.between(yes, no), &operands);
+        let mut outs = b.ops(self.between(yes, no), &operands);
+        let dots = outs.split_off(has.len());
         Ok((outs, place(dots, &has)))
     }
 
@@ -230,6 +236,40 @@ impl Cond {
         Ok(std::iter::once(None).chain(pulled).collect())
     }
 
+    /// The branches in two parts each. What a branch computes for its unknown part is kept in slots, which the branches share
+    /// where their types agree; the one that does not run leaves no residuals, so the other's slots are the same memory.
+    fn split_branches(&self, unknown: &[bool]) -> Option<Split> {
+        let inputs = &unknown[1..];
+        let branches = [&self.yes, &self.no].map(|branch| split_inside(Cow::Borrowed(&**branch), inputs));
+        let [yes, no] = branches.each_ref().map(|branch| unknown_outputs(branch, inputs));
+        let is_known: Vec<bool> = yes.iter().zip(&no).map(|(yes, no)| !yes && !no).collect();
+        let mut slots = Slots::default();
+        let divided = branches.each_ref().map(|branch| Divided::of(branch, inputs, &is_known, &mut slots));
+        let computes = !slots.types.is_empty() || is_known.contains(&true);
+        if !computes {
+            return None;
+        }
+        let passed: Vec<usize> =
+            (0..inputs.len()).filter(|k| divided.iter().any(|divided| divided.passed.contains(k))).collect();
+        let types = self.yes.input_types();
+        let inputs_of_rest = passed.iter().map(|&k| types[k].clone()).chain(slots.types.iter().cloned());
+        let rest_types: Vec<Type> =
+            inputs_of_rest.chain((0..inputs.len()).filter(|&k| inputs[k]).map(|k| types[k].clone())).collect();
+        let [(yes, yes_rest), (no, no_rest)] =
+            divided.map(|divided| divided.finish(&slots.types, &passed, &rest_types));
+        let known = (0..unknown.len()).filter(|&k| !unknown[k]);
+        let operands = std::iter::once(0).chain(passed.iter().map(|k| k + 1)).map(Source::Operand);
+        let residuals = (0..slots.types.len()).map(Source::Residual);
+        let unknown_operands = (0..unknown.len()).filter(|&k| unknown[k]).map(Source::Operand);
+        Some(Split {
+            known: self.between(yes, no).into(),
+            known_args: known.collect(),
+            is_known,
+            unknown: self.between(yes_rest, no_rest).into(),
+            unknown_args: operands.chain(residuals).chain(unknown_operands).collect(),
+        })
+    }
+
     /// Both branches for every lane, and `select`. The condition is batched; `within` are the lanes
     /// that come here at all.
     fn batch_by_select(
@@ -256,6 +296,79 @@ impl Cond {
             results.push((b.select(mask, both[0], both[1]), true));
         }
         Ok(results)
+    }
+}
+
+/// The residuals that the known part of a `cond` gives, by type: each branch fills those that it needs.
+#[derive(Debug, Default)]
+struct Slots {
+    types: Vec<Type>,
+}
+
+/// A branch in two parts.
+struct Divided {
+    /// The known part, whose results are still to be chosen, and the known outputs.
+    known: Builder,
+    outputs: Vec<Value>,
+    /// Takes the residuals, then the unknown inputs.
+    rest: Program,
+    /// Where each residual comes from: an input that is passed on, or a slot, with its value in the known part.
+    residuals: Vec<Result<usize, (usize, Value)>>,
+    /// The inputs that are passed on.
+    passed: Vec<usize>,
+}
+
+impl Divided {
+    fn of(branch: &Program, unknown: &[bool], is_known: &[bool], slots: &mut Slots) -> Self {
+        let mut known = Builder::new();
+        let types = branch.input_types().iter().zip(unknown);
+        let args: Vec<Option<Value>> =
+            types.map(|(ty, unknown)| (!unknown).then(|| known.input("", ty.clone()))).collect();
+        let parts = divide(&mut known, branch, &args, is_known);
+        let mut taken = vec![false; slots.types.len()];
+        let mut residuals = Vec::with_capacity(parts.residuals.len());
+        for (value, own) in parts.residuals {
+            if value.index() < args.len() {
+                residuals.push(Ok(value.index()));
+                continue;
+            }
+            let ty = branch.ty(value);
+            let free = (0..slots.types.len()).find(|&slot| !taken[slot] && slots.types[slot] == *ty);
+            let slot = free.unwrap_or_else(|| {
+                slots.types.push(ty.clone());
+                taken.push(false);
+                slots.types.len() - 1
+            });
+            taken[slot] = true;
+            residuals.push(Err((slot, own)));
+        }
+        let passed = residuals.iter().filter_map(|residual| residual.as_ref().ok().copied()).collect();
+        let outputs = parts.outputs.into_iter().flatten().collect();
+        Divided { known, outputs, rest: parts.unknown, residuals, passed }
+    }
+
+    /// The known part, which gives its outputs and then every slot, zeros where the branch has nothing to keep; and the
+    /// unknown part, which takes the inputs that are passed on, the slots and the unknown inputs.
+    fn finish(mut self, slots: &[Type], passed: &[usize], rest_types: &[Type]) -> (Program, Program) {
+        let mut filled: Vec<Option<Value>> = vec![None; slots.len()];
+        for &(slot, value) in self.residuals.iter().filter_map(|residual| residual.as_ref().err()) {
+            filled[slot] = Some(value);
+        }
+        let mut results = self.outputs;
+        for (value, ty) in filled.into_iter().zip(slots) {
+            let value = value.unwrap_or_else(|| self.known.full(0.0, ty));
+            results.push(value);
+        }
+        let mut b = Builder::new();
+        let inputs: Vec<Value> = rest_types.iter().map(|ty| b.input("", ty.clone())).collect();
+        let source = |residual: &Result<usize, (usize, Value)>| match residual {
+            Ok(input) => inputs[passed.iter().position(|own| own == input).expect("it is passed on")],
+            Err((slot, _)) => inputs[passed.len() + slot],
+        };
+        let unknown = &inputs[passed.len() + slots.len()..];
+        let args: Vec<Value> = self.residuals.iter().map(source).chain(unknown.iter().copied()).collect();
+        let outs = inline(&mut b, &self.rest, &args);
+        (dce(self.known.finish(&results)), b.finish(&outs))
     }
 }
 

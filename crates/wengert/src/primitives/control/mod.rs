@@ -7,6 +7,8 @@ mod call;
 mod cond;
 mod custom;
 mod recompute;
+#[cfg(all(test, feature = "text"))]
+mod tests;
 
 pub use call::Call;
 pub use cond::Cond;
@@ -59,6 +61,20 @@ fn tangent_program(
     let results: Vec<Value> =
         (0..outs.len()).filter(|&k| wanted[k]).map(|k| dots[k].unwrap_or_else(|| b.zeros_like(outs[k]))).collect();
     Ok((dce(b.finish(&results)), has))
+}
+
+/// The outputs of a Program, then the tangents of those marked, zeros where one has none, as a Program of its inputs and
+/// their tangents.
+fn joint_program(program: &Program, active: &[bool], wanted: &[bool]) -> Result<Program, Misfit> {
+    let mut b = Builder::new();
+    let args = same_inputs(&mut b, program);
+    let tangents = jvp::tangent_inputs(&mut b, program, active);
+    let (mut outs, dots) = jvp::jvp(&mut b, program, &args, &tangents).map_err(inside)?;
+    for k in (0..wanted.len()).filter(|&k| wanted[k]) {
+        let dot = dots[k].unwrap_or_else(|| b.zeros_like(outs[k]));
+        outs.push(dot);
+    }
+    Ok(dce(b.finish(&outs)))
 }
 
 /// Values by position, spread over the positions that have one.

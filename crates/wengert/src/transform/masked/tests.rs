@@ -75,7 +75,7 @@ fn a_masked_contraction_is_pulled_back_once() {
     // Forward over reverse: tangents of the product (2) and of either transpose (2 and 2).
     let hvp = vjp.jvp(&[true, true, false, false]).unwrap().optimize();
     assert_eq!(count(&hvp, "einsum"), 9, "{hvp}");
-    assert_eq!(count(&hvp, "cond"), 4);
+    assert_eq!(count(&hvp, "cond"), 2, "either gives its value and its tangent");
 }
 
 #[test]

@@ -239,7 +239,11 @@ fn split<T: Copy>(row: &[T], even: &mut [T; LANES], odd: &mut [T; LANES]) {
 
 impl<T: Compared> Kernel for Windows<T> {
     fn name(&self) -> String {
-        if self.pairs { "window extreme (2x2)" } else { "window extreme" }.into()
+        let name = match self.extreme {
+            Extreme::Max => "window_argmax",
+            Extreme::Min => "window_argmin",
+        };
+        if self.pairs { format!("{name}, 2x2") } else { name.to_owned() }
     }
 
     fn operations(&self) -> usize {

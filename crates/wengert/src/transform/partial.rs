@@ -1,0 +1,168 @@
+//! Partial evaluation of a Program: what does not depend on its unknown inputs, the rest, and the residuals between them.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::primitives::{Op, Source};
+use crate::program::{Args, Builder, Eqn, Program, Value};
+
+/// What a Program is divided into.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    /// The values of the known outputs in the builder that was given; `None` for the others.
+    pub(crate) outputs: Vec<Option<Value>>,
+    /// Takes the residuals, then the unknown inputs; gives the other outputs.
+    pub(crate) unknown: Program,
+    /// Each residual: its value in the Program that was divided, and in the builder.
+    pub(crate) residuals: Vec<(Value, Value)>,
+}
+
+/// Divides a Program. Its known inputs have values in `b`, where the known part is appended; `known` marks the outputs that
+/// it gives, which have to be known.
+pub(crate) fn divide(b: &mut Builder, program: &Program, args: &[Option<Value>], known: &[bool]) -> Parts {
+    let unknown = unknown_values(program, args.iter().map(Option::is_none));
+    let mut values: Vec<Option<Value>> = args.to_vec();
+    values.resize(program.types.len(), None);
+    let line = b.line;
+    let is_unknown = |eqn: &&Eqn| eqn.args.iter().any(|arg| unknown[arg.index()]);
+    for eqn in program.eqns.iter().filter(|eqn| !is_unknown(eqn)) {
+        let args: Args = eqn.args.iter().map(|arg| values[arg.index()].expect("defined before")).collect();
+        b.line = eqn.line.or(line);
+        let outs = b.all_again(eqn.op.clone(), &args, program.types_of(eqn));
+        eqn.outs().zip(outs).for_each(|(out, value)| values[out.index()] = Some(value));
+    }
+    b.line = line;
+    let of = |(out, known): (&Value, &bool)| known.then(|| values[out.index()].expect("a known output"));
+    let outputs = program.outputs.iter().zip(known).map(of).collect();
+    let mut rest = Rest::new(program, &unknown, values);
+    for k in (0..args.len()).filter(|&k| args[k].is_none()) {
+        rest.map[k] = Some(rest.b.input("", program.types[k].clone()));
+    }
+    for eqn in program.eqns.iter().filter(is_unknown) {
+        let args: Args = eqn.args.iter().map(|&arg| rest.operand(arg)).collect();
+        rest.b.line = eqn.line;
+        let outs = rest.b.all_again(eqn.op.clone(), &args, program.types_of(eqn));
+        eqn.outs().zip(outs).for_each(|(out, value)| rest.map[out.index()] = Some(value));
+    }
+    let others = program.outputs.iter().zip(known).filter(|(_, known)| !**known);
+    let results: Vec<Value> = others.map(|(&out, _)| rest.operand(out)).collect();
+    let (unknown, residuals) = rest.finish(&results);
+    Parts { outputs, unknown, residuals }
+}
+
+/// Which values depend on an unknown input.
+fn unknown_values(program: &Program, inputs: impl Iterator<Item = bool>) -> Vec<bool> {
+    let mut unknown: Vec<bool> = inputs.collect();
+    unknown.resize(program.types.len(), false);
+    for eqn in &program.eqns {
+        if eqn.args.iter().any(|arg| unknown[arg.index()]) {
+            eqn.outs().for_each(|out| unknown[out.index()] = true);
+        }
+    }
+    unknown
+}
+
+/// Which outputs depend on an unknown input.
+pub(crate) fn unknown_outputs(program: &Program, inputs: &[bool]) -> Vec<bool> {
+    let unknown = unknown_values(program, inputs.iter().copied());
+    program.outputs.iter().map(|output| unknown[output.index()]).collect()
+}
+
+/// The Program with every operation that knows how to split in two equations: a known one with residuals, and one that takes
+/// them.
+pub(crate) fn split_inside<'a>(program: Cow<'a, Program>, inputs: &[bool]) -> Cow<'a, Program> {
+    if program.eqns.iter().all(|eqn| eqn.op.programs().is_empty()) {
+        return program;
+    }
+    let mut b = Builder::with_room(program.eqns.len(), program.types.len());
+    let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
+    values.extend(program.names.iter().zip(&program.types).map(|(name, ty)| b.input(name, ty.clone())));
+    let mut unknown = inputs.to_vec();
+    for eqn in &program.eqns {
+        let args: Args = eqn.args.iter().map(|arg| values[arg.index()]).collect();
+        let flags: Vec<bool> = eqn.args.iter().map(|arg| unknown[arg.index()]).collect();
+        b.line = eqn.line;
+        let split = if flags.contains(&true) { eqn.op.split(&flags) } else { None };
+        let Some(split) = split else {
+            values.extend(b.all_again(eqn.op.clone(), &args, program.types_of(eqn)));
+            unknown.extend(eqn.outs().map(|_| flags.contains(&true)));
+            continue;
+        };
+        let known: Vec<Value> = split.known_args.iter().map(|&k| args[k]).collect();
+        let mut known = b.ops(split.known, &known).into_iter();
+        let count = split.is_known.iter().filter(|known| **known).count();
+        let results: Vec<Value> = known.by_ref().take(count).collect();
+        let residuals: Vec<Value> = known.collect();
+        let operand = |source: &Source| match *source {
+            Source::Operand(k) => args[k],
+            Source::Residual(k) => residuals[k],
+        };
+        let rest: Vec<Value> = split.unknown_args.iter().map(operand).collect();
+        let (mut results, mut rest) = (results.into_iter(), b.ops(split.unknown, &rest).into_iter());
+        for &known in &split.is_known {
+            values.push(if known { results.next() } else { rest.next() }.expect("one per result"));
+            unknown.push(!known);
+        }
+    }
+    let outputs: Vec<Value> = program.outputs.iter().map(|output| values[output.index()]).collect();
+    Cow::Owned(b.finish(&outputs))
+}
+
+/// The unknown part while it is made: residuals become inputs when they are met; numbers and what is
+/// only their repetition are written again instead.
+struct Rest<'a> {
+    program: &'a Program,
+    /// The known values, in the builder of the known part.
+    known: Vec<Option<Value>>,
+    /// The values that exist here.
+    map: Vec<Option<Value>>,
+    b: Builder,
+    /// The values of the Program that are residuals, each with its input here.
+    residuals: Vec<(Value, Value)>,
+    /// The equation that defines a value, if it costs nothing to write again.
+    cheap: Vec<Option<&'a Eqn>>,
+}
+
+impl<'a> Rest<'a> {
+    fn new(program: &'a Program, unknown: &[bool], known: Vec<Option<Value>>) -> Self {
+        let mut cheap: Vec<Option<&Eqn>> = vec![None; program.types.len()];
+        for eqn in &program.eqns {
+            let constant = match eqn.op {
+                Op::Literal(_) | Op::Iota(_) => true,
+                Op::Broadcast(_) => cheap[eqn.args[0].index()].is_some(),
+                _ => false,
+            };
+            if constant && !unknown[eqn.first.index()] {
+                cheap[eqn.first.index()] = Some(eqn);
+            }
+        }
+        let map = vec![None; program.types.len()];
+        Rest { program, known, map, b: Builder::new(), residuals: Vec::new(), cheap }
+    }
+
+    fn operand(&mut self, value: Value) -> Value {
+        if let Some(own) = self.map[value.index()] {
+            return own;
+        }
+        let own = if let Some(eqn) = self.cheap[value.index()] {
+            let args: Args = eqn.args.iter().map(|&arg| self.operand(arg)).collect();
+            self.b.op(eqn.op.clone(), &args)
+        } else {
+            let input = self.b.input("", self.program.ty(value).clone());
+            self.residuals.push((value, input));
+            input
+        };
+        self.map[value.index()] = Some(own);
+        own
+    }
+
+    /// The unknown part with the residuals as its first inputs, and the residuals.
+    fn finish(self, outputs: &[Value]) -> (Program, Vec<(Value, Value)>) {
+        let residuals: HashSet<Value> = self.residuals.iter().map(|&(_, input)| input).collect();
+        let others: Vec<Value> = self.b.inputs().filter(|input| !residuals.contains(input)).collect();
+        let order: Vec<Value> = self.residuals.iter().map(|&(_, input)| input).chain(others).collect();
+        let program = self.b.with_inputs_in_order(&order).finish(outputs);
+        let known = |value: Value| self.known[value.index()].expect("what is not unknown is known");
+        (program, self.residuals.iter().map(|&(value, _)| (value, known(value))).collect())
+    }
+}
