@@ -18,7 +18,7 @@ pub(crate) struct Member {
 /// A line of a `[dependencies]` table, of any kind.
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Needed by whoever uses the package, not only to build or test it.
+    /// Whether users of the package need it, not only its build or tests.
     pub(crate) is_normal: bool,
 }
 

@@ -6,7 +6,7 @@ from data import labels, uniform, unsigned
 
 
 def rows(count, width):
-    """The shape of so many rows; of single numbers a vector."""
+    """The shape of this many rows; a vector if rows are single numbers."""
     return (count,) if width == 1 else (count, width)
 
 

@@ -22,7 +22,7 @@ pub(super) const PROGRAMS: [(&str, Program); 11] = [
     ("logs", logs),
 ];
 
-/// The shape of this many rows; of single numbers a vector.
+/// The shape of this many rows; a vector if rows are single numbers.
 fn rows(count: usize, width: usize) -> Vec<usize> {
     if width == 1 { vec![count] } else { vec![count, width] }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Run<R: Real> {
 pub(crate) struct Entry<R> {
     /// What it computes.
     pub(crate) operation: Operation,
-    /// From what; as many as the operation takes.
+    /// The operands, as the operation takes them.
     pub(crate) operands: [Operand; 3],
     /// The result.
     pub(crate) value: R,

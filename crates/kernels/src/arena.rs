@@ -1,13 +1,13 @@
 //! One block of memory for everything that a plan computes.
 //!
-//! A planner decides before running where each array lies; an [`Arena`] is the memory it speaks
-//! of. It consists of cache lines ([`Line`]), so that every array starts on one and two arrays
+//! A planner decides where each array lies before anything runs; an [`Arena`] is the memory it
+//! plans for. It consists of cache lines ([`Line`]), so that every array starts on one and two arrays
 //! never share one; [`typed`] and [`typed_mut`] view lines as numbers, and a [`Carver`] hands out
 //! disjoint pieces.
 //!
 //! From two mebibytes on the block is aligned to a huge page and the system (Linux) is asked for
 //! such pages: touching 64 MB for the first time costs 24 ms on small pages and 5.7 ms on huge
-//! ones, and later accesses need a five hundredth of the translations.
+//! ones, and later accesses need one five-hundredth as many address translations.
 //!
 //! ```
 //! use wengert_kernels::arena::{Arena, Carver, typed, typed_mut};
@@ -38,7 +38,7 @@ const HUGE: usize = 2 << 20;
 #[repr(C, align(64))]
 pub struct Line(pub [u8; 64]);
 
-/// Memory could not be had; the arena was not made.
+/// There was not enough memory; no arena was made.
 ///
 /// ```
 /// use wengert_kernels::arena::{Arena, TooLarge};
@@ -48,7 +48,7 @@ pub struct Line(pub [u8; 64]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge {
-    /// What was asked for.
+    /// The bytes that were requested.
     pub bytes: usize,
 }
 
@@ -107,7 +107,7 @@ impl Arena {
         Ok(Arena { start: start.cast(), count })
     }
 
-    /// The layout of `count` lines; nothing if it is larger than memory can be.
+    /// The layout of `count` lines; `None` if it is larger than memory can be.
     fn layout(count: usize) -> Option<Layout> {
         let bytes = count.checked_mul(LINE)?;
         Layout::from_size_align(bytes, if bytes >= HUGE { HUGE } else { LINE }).ok()
@@ -148,7 +148,7 @@ impl Drop for Arena {
     }
 }
 
-/// Numbers that any bytes are a value of: what an arena may hold.
+/// Numbers for which every bit pattern is a value: what an arena may hold.
 ///
 /// Arrays of `bool` are held as `u8`, 0 or 1, because not every byte is a `bool`.
 pub trait Plain: Copy + Send + Sync + 'static + sealed::Sealed {}
@@ -170,10 +170,10 @@ impl Plain for i64 {}
 impl Plain for u32 {}
 impl Plain for u8 {}
 
-/// That the machine has this many bytes at all, free or not.
+/// Checks that the machine has this many bytes at all, free or not.
 ///
-/// A system that promises more memory than it has ends the process when the pages are touched; what can never be there
-/// is refused here instead. Systems other than Linux are not asked.
+/// A system that promises more memory than it has kills the process when the pages are touched; a size that can never be
+/// there is refused here instead. Systems other than Linux are not asked.
 ///
 /// # Errors
 ///
@@ -203,7 +203,7 @@ fn all_memory() -> usize {
     if asked == 0 { usize::try_from(all).unwrap_or(usize::MAX) } else { usize::MAX }
 }
 
-/// Unknown: what the allocator says has to do.
+/// Unknown: the allocator's answer has to do.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 fn all_memory() -> usize {
     usize::MAX
@@ -231,7 +231,7 @@ pub fn typed<T: Plain>(lines: &[Line], count: usize) -> &[T] {
     unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), count) }
 }
 
-/// The same, to be written.
+/// As [`typed`], for writing.
 ///
 /// # Panics
 ///
@@ -285,8 +285,8 @@ pub fn advise_huge<T: Plain>(values: &mut [T]) {
 fn advise(start: *mut u8, bytes: usize) {
     if bytes >= HUGE {
         // SAFETY: the callers own `bytes` bytes from `start` on. This advice changes no byte, and a
-        // failure (a kernel without huge pages) leaves everything as it was, so the result says
-        // nothing we need. Tests `arenas_are_zero_and_aligned` and `advice_changes_nothing`.
+        // failure (a kernel without huge pages) leaves everything as it was, so the result can be
+        // ignored. Tests `arenas_are_zero_and_aligned` and `advice_changes_nothing`.
         unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
     }
 }

@@ -41,9 +41,9 @@ impl Level {
     pub const ALL: [Level; 3] = [Level::Baseline, Level::Avx2, Level::Avx512];
 }
 
-/// Work that is compiled once per instruction set.
+/// Work that is compiled once for each instruction set.
 ///
-/// Implement `run` with `#[inline(always)]`, and so everything it calls in its hot loop:
+/// Mark `run`, and everything it calls in its hot loop, `#[inline(always)]`:
 /// only what is inlined is compiled with the wider instructions. The rest runs correctly,
 /// with the instructions of the baseline. A large function handed in as a generic parameter
 /// or closure is not inlined, even if it is marked so: call it by name.
@@ -64,7 +64,7 @@ impl Level {
 pub trait Work {
     /// What the work returns.
     type Output;
-    /// Does the work; to be marked `#[inline(always)]`.
+    /// Does the work. Mark it `#[inline(always)]`.
     fn run(self) -> Self::Output;
 }
 
@@ -76,7 +76,7 @@ pub fn dispatch<W: Work>(work: W) -> W::Output {
 
 /// Runs `work` compiled for `wanted`, or for the best level of the machine if that is lower.
 ///
-/// The environment variable has no say here: tests and measurements compare the levels.
+/// The environment variable is ignored here: tests and measurements compare the levels.
 ///
 /// ```
 /// use wengert_kernels::{Level, Work, dispatch_at};
@@ -198,7 +198,7 @@ fn detect() -> Level {
     }
 }
 
-/// Other architectures have the baseline only.
+/// Other architectures have only the baseline.
 #[cfg(not(target_arch = "x86_64"))]
 fn detect() -> Level {
     Level::Baseline
@@ -216,7 +216,7 @@ fn run_avx512<W: Work>(work: W) -> W::Output {
     work.run()
 }
 
-/// The level that `text` names, in any case and with blanks around; nothing if it is empty.
+/// The level that `text` names, ignoring case and surrounding blanks; `None` if it is empty.
 fn parse_level(text: &str) -> Result<Option<Level>, String> {
     match text.trim().to_ascii_lowercase().as_str() {
         "" => Ok(None),

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use crate::pool::Pool;
 
-/// A slice that is cut into chunks of one length, the last one maybe shorter.
+/// A slice cut into chunks of equal length; the last one may be shorter.
 struct Chunks<'a, T> {
     start: *mut T,
     length: usize,
@@ -46,7 +46,7 @@ impl<'a, T> Chunks<'a, T> {
     }
 }
 
-/// Calls `f(number, chunk)` for every chunk of `chunk` elements of `out`, the last one maybe shorter, on the threads of
+/// Calls `f(number, chunk)` for every chunk of `chunk` elements of `out` (the last one may be shorter) on the threads of
 /// the pool. A slice of one chunk stays on the calling thread.
 ///
 /// # Panics
@@ -66,8 +66,8 @@ pub fn for_chunks<T: Send>(pool: &Pool, out: &mut [T], chunk: usize, f: impl Fn(
     for_chunks_with(pool, out, chunk, &mut [] as &mut [u8], |number, chunk, _| f(number, chunk));
 }
 
-/// The same with scratch: it is divided into equal pieces, one for each thread, and `f` gets that of its thread. What
-/// lies there is undefined.
+/// As [`for_chunks`], with scratch: it is divided into equal pieces, one for each thread, and `f` gets its thread's piece.
+/// Its contents are undefined.
 ///
 /// # Panics
 /// If `chunk` is 0, or `f` panics.

@@ -1,7 +1,7 @@
 //! A few threads that share the parts of one piece of work.
 //!
-//! The work is a function of the part's number. Threads claim parts from one counter, so who
-//! computes which part is a matter of chance; a result has the same bits for any number of
+//! The work is a function of the part's number. Threads claim parts from one counter, so which
+//! thread computes which part is a matter of chance; a result has the same bits for any number of
 //! threads if the *partition* depends on the shape of the data alone and every part writes a
 //! place of its own. That is the caller's half of the promise.
 //!
@@ -141,7 +141,7 @@ impl Pool {
     /// mean that many.
     ///
     /// The workers are started by the first run that has something for them. If the system
-    /// refuses some of them, the others do their work.
+    /// refuses to start some, the others do their work.
     ///
     /// ```
     /// assert_eq!(wengert_kernels::Pool::new(3).threads(), 3);

@@ -80,7 +80,7 @@ fn bytes(level: Level) -> usize {
     }
 }
 
-/// The least seconds of a round in which every thread does its work once; what `prepare` gives is made before.
+/// The time in seconds of the fastest round in which every thread does its work once; `prepare` runs before it.
 fn best<F: FnMut()>(threads: usize, prepare: impl Fn() -> F + Sync) -> f64 {
     let start = Barrier::new(threads.max(1));
     let rounds = || {
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn double_precision_is_not_faster_than_single() {
         let (single, double) = (peak_f32(1), peak_f64(1));
-        // Half of it where both are vectors. Other programs take turns with these two, so that a half is left to them;
+        // Half of it where both are vectors. Other programs share the machine, so half is left to them;
         // a loop that the compiler did not make vectors of is far below.
         assert!(double < 2.0 * single && single < 8.0 * double, "f32 {single:e}, f64 {double:e}");
     }

@@ -7,8 +7,8 @@ use crate::arena::Plain;
 use crate::dispatch::{Work, dispatch_only};
 use crate::{Level, level};
 
-/// Columns that all rows have before the next ones: the rows of the source that are read stay in the nearest cache, and
-/// their pages in its table of translations.
+/// How many columns are written for all rows before the next columns: the rows of the source stay in the first-level cache,
+/// and their pages in its translation buffer.
 const COLUMNS: usize = 64;
 
 /// `out[i * to + j] = x[first + i + j * from]` for all rows `i` and columns `j` of a shape.
@@ -29,7 +29,7 @@ pub fn transpose<T: Plain>(shape: [usize; 2], x: &[T], first: usize, from: isize
     run(level(), shape, x, first, from, out, to);
 }
 
-/// The same at a level that a test chooses.
+/// As [`transpose`], at a level that a test chooses.
 #[track_caller]
 fn run<T: Plain>(level: Level, shape: [usize; 2], x: &[T], first: usize, from: isize, out: &mut [T], to: usize) {
     let [rows, cols] = shape;
@@ -56,7 +56,7 @@ fn run<T: Plain>(level: Level, shape: [usize; 2], x: &[T], first: usize, from: i
     }
 }
 
-/// A matrix to turn, all of whose elements are inside.
+/// A matrix to transpose, all of whose elements are in bounds.
 struct Matrix<T> {
     shape: [usize; 2],
     x: *const T,
@@ -73,7 +73,7 @@ impl<T: Plain> Matrix<T> {
         (self.x.wrapping_offset(from), self.out.wrapping_add(i * self.to + j))
     }
 
-    /// Some rows and columns, one element after the other.
+    /// Transposes some rows and columns, one element after the other.
     #[inline(always)]
     fn each(&self, rows: std::ops::Range<usize>, cols: std::ops::Range<usize>) {
         for i in rows {
@@ -87,7 +87,7 @@ impl<T: Plain> Matrix<T> {
     }
 }
 
-/// A matrix that is turned in blocks of `N` by `N` elements, which are 32 bytes of a row.
+/// A matrix that is transposed in blocks of `N` by `N` elements, 32 bytes a row.
 struct Blocks<T, const N: usize>(Matrix<T>);
 
 impl<T: Plain, const N: usize> Work for Blocks<T, N> {
@@ -185,7 +185,7 @@ mod x86_64 {
 mod tests {
     use super::*;
 
-    /// Turns a matrix with gaps, forwards and backwards, and compares every element and every gap.
+    /// Transposes a matrix with gaps, there and back, and compares every element and every gap.
     fn check<T: Plain + PartialEq + std::fmt::Debug>([rows, cols]: [usize; 2], of: fn(usize) -> T) {
         for (level, gap) in Level::ALL.into_iter().flat_map(|level| [0, 3].map(|gap| (level, gap))) {
             for from in [(rows + gap).cast_signed(), -(rows + gap).cast_signed()] {

@@ -240,7 +240,7 @@ fn pools_are_dropped_idle_parked_and_unused() {
     }
 }
 
-/// So many that a process could not hold them: the pool takes as many as may be.
+/// More threads than a process could hold: the pool takes the most it may have.
 #[test]
 fn a_pool_of_too_many_threads_takes_as_many_as_may_be() {
     let pool = Pool::new(20_000);

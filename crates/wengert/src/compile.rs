@@ -273,7 +273,7 @@ where
             let mut push = |leaf: &Tensor| list.push(leaf.known().map(|array| array.data().clone()));
             arguments.visit_leaves(&mut push);
             trace.captures.iter().for_each(push);
-            // Whoever moved a leaf in holds it no more.
+            // The caller moved the leaf in and no longer holds it.
             drop(arguments);
         };
         let results: Results = prepared.run(fill).map_err(|error| error.at(Some(line)))?;

@@ -16,7 +16,7 @@ pub enum ErrorKind {
     Misfit,
     /// An index out of range, or another value that only running shows to be wrong.
     Run,
-    /// A value that is not known yet, or not any more; or memory that is not there or not allowed.
+    /// A value that is not known yet, or no longer; or memory that is missing or not allowed.
     Unavailable,
     /// A number that a derivative flows through, and that would be missing from it: see
     /// [`Tensor::to_array`](crate::Tensor::to_array).

@@ -284,7 +284,7 @@ fn branch<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>>(
     Ok((output, closed))
 }
 
-/// The Programs with the captures of both as their further inputs.
+/// The Programs with the captures of both as additional inputs.
 fn with_all_captures(branches: [Closed; 2]) -> ([Program; 2], Vec<Tensor>) {
     let mut captures: Vec<Tensor> = Vec::new();
     let places = branches.each_ref().map(|closed| {

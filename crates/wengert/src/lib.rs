@@ -35,7 +35,7 @@
 //! ```
 //!
 //! Arrays are [`Tensor`]s. The same drivers work on them and on structs of them; [`vmap`] maps any function over an axis,
-//! [`checkpoint`] computes again instead of keeping, [`cond`] chooses:
+//! [`checkpoint`] recomputes instead of keeping, [`cond`] chooses:
 //!
 //! ```
 //! use wengert::prelude::*;
@@ -47,8 +47,8 @@
 //! ```
 //!
 //! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
-//! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] proves it by
-//! differences. [`nn`] has the functions that models are made of, [`optim`] steps that train them.
+//! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] compares it with
+//! differences. [`nn`] has the functions that models are made of, [`optim`] the optimisers that train them.
 //!
 //! # Errors
 //!
@@ -57,7 +57,7 @@
 //!
 //! # Features
 //!
-//! `arrays` (default): tensors and Programs; without them the library is that of scalars. `derive` (default):
+//! `arrays` (default): tensors and Programs; without them only scalars are left. `derive` (default):
 //! `#[derive(Tree)]`. `ndarray` (default): its arrays as tensors and back, variables and duals as
 //! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `nalgebra`: variables
 //! and duals as elements of its matrices. `argmin`: functions as problems of its optimisers.

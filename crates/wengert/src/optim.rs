@@ -45,14 +45,14 @@ pub enum Schedule {
         start: f64,
         /// What the rate is multiplied by.
         factor: f64,
-        /// After how many steps, again and again; at least 1.
+        /// The number of steps between jumps; at least 1.
         every: u64,
     },
     /// `start factor^(k / every)` with the exact quotient.
     Exponential {
         /// The first rate.
         start: f64,
-        /// What the rate is multiplied by, little by little.
+        /// What the rate is multiplied by, gradually.
         factor: f64,
         /// In how many steps; at least 1.
         every: u64,
@@ -125,7 +125,7 @@ impl From<f64> for Schedule {
 
 /// What an optimiser can move: `f64` and [`Tensor`]. Sealed, as [`Leaf`] is.
 pub trait Parameter: Leaf {
-    /// Why a number or tensor cannot stand in the place of `self`.
+    /// Why a number or tensor cannot replace `self`.
     #[doc(hidden)]
     fn misfit(&self, other: &Self) -> Option<String>;
     /// Zero, of the same shape.

@@ -77,7 +77,7 @@ struct State<O> {
     /// The paths through the function, the latest used first.
     paths: Vec<Arc<Path<O>>>,
     recordings: usize,
-    /// Buffers of earlier calls, as many as were under way at once.
+    /// Buffers of earlier calls, one for each call that was under way at the same time.
     scratch: Vec<Scratch>,
 }
 

@@ -166,7 +166,7 @@ fn regions_and_products_do_not_ask_the_reference_executor() {
 
 // ---- memory --------------------------------------------------------------------------------------
 
-/// `sum of the running sums of exp(x)` over a number repeated so often, and the exponentials as well if wanted.
+/// `sum of the running sums of exp(x)` over a repeated number, and the exponentials as well if wanted.
 fn long(count: usize, results: usize) -> Program {
     let mut b = Builder::new();
     let x = b.input("x", Type::new(DType::F64, &[]));

@@ -300,7 +300,7 @@ macro_rules! plain_functions {
         #[inline(always)]
         fn max(self, y: $float) -> $float {
             let larger = if self > y { self } else { y };
-            // Of equal numbers only zeros differ, and only in the sign.
+            // Equal numbers have the same bits, except zeros, which may differ in sign.
             let equal = <$float>::from_bits(self.to_bits() & y.to_bits());
             let larger = if self == y { equal } else { larger };
             // A NaN in y is taken by the first line.

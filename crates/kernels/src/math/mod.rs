@@ -6,7 +6,7 @@
 //! `#[inline(always)]`, because a function that is not inlined keeps the baseline's
 //! instructions.
 //!
-//! Call a function by its name, `math::exp(x)`. Handed on as a generic parameter or closure it
+//! Call a function by its name, `math::exp(x)`. Passed as a generic parameter or closure it
 //! is not inlined if it is large, and then runs with the scalar instructions of the baseline.
 //!
 //! No function uses fused multiply-add, so that the bits are the same on every machine; where
@@ -16,7 +16,7 @@
 //! vector instruction sets have.
 //!
 //! The polynomials are our own fits; `tests/golden/fit.py` prints them and all other
-//! constants. Where a way of computing is due to somebody, the file names the source.
+//! constants. A method with a known author is cited in its file.
 
 /// Writes the loop over a block around a function of one number.
 macro_rules! lanes {

@@ -1,13 +1,13 @@
-//! Threads one at a time, in an order that a seed decides: the pool's own code, under every schedule that chance finds.
+//! Runs the pool's own code one thread at a time, in an order that a seed decides, to explore many random schedules.
 //!
 //! In the unit tests the pool takes its atomics, locks and threads from here. On a thread that [`explore`] has started each
-//! of their operations is a point at which another thread may go on; on any other thread they are those of `std`. Exactly
-//! one thread runs between two points, so a schedule is a function of its seed. Found are: threads that wait for one another
-//! for ever, and threads that never end; parts that run twice or not at all, by the tests' own counts; and what is read
-//! after its end, or without an ordering that makes what was written visible. For that every thread, lock and atomic has a
+//! of their operations is a point at which another thread may run; on any other thread they are those of `std`. Exactly
+//! one thread runs between two points, so a schedule is a function of its seed. It finds threads that wait for one another
+//! for ever, and threads that never end; parts that run twice or not at all, by the tests' own counts; and reads
+//! of something that has ended, or without an ordering that makes its writes visible. For that every thread, lock and atomic has a
 //! vector clock (L. Lamport, *Time, clocks, and the ordering of events in a distributed system*, 1978), which an operation
-//! passes on as far as its [`Ordering`] does. Not found is what an atomic's reader sees only because another order of
-//! *writes* is allowed to it than the one that happened: the interleavings are sequentially consistent.
+//! passes on as far as its [`Ordering`] does. It does not find faults that need a reader to see
+//! *writes* in another order than they happened: the interleavings are sequentially consistent.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,10 +16,10 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
 use std::sync::{self as real, Arc, LockResult, PoisonError, TryLockError};
 
-/// Steps after which a schedule counts as one that does not end.
+/// The number of steps after which a schedule counts as endless.
 const MOST_STEPS: usize = 50_000;
 
-/// What a thread has seen of every other one.
+/// How much a thread has seen of every other one.
 type Clock = Vec<u64>;
 
 fn join(clock: &mut Clock, other: &Clock) {
@@ -39,7 +39,7 @@ enum Status {
     Done,
 }
 
-/// What is watched: when it was made, and when it was last used by each thread.
+/// A watched object: when it was made, and when each thread last used it.
 #[derive(Debug)]
 struct Watch {
     made: (usize, u64),
@@ -52,7 +52,7 @@ struct State {
     turn: usize,
     threads: Vec<(Status, Clock)>,
     random: u64,
-    /// Whether threads wake that nobody woke.
+    /// Whether threads may wake spuriously.
     spurious: bool,
     steps: usize,
     watches: Vec<Watch>,
@@ -96,7 +96,7 @@ impl State {
         }
     }
 
-    /// Chooses who goes on after thread `me`.
+    /// Chooses the thread that runs after thread `me`.
     fn choose(&mut self, me: usize) {
         self.steps += 1;
         if self.spurious && self.draw(16) == 0 {
@@ -124,7 +124,7 @@ impl Execution {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the threads go on of which one is chosen, and returns when it is `me`. After a failure nobody goes on.
+    /// Lets the chosen thread run, and returns when that is `me`. After a failure no thread runs.
     fn switch(&self, me: usize, status: Status) {
         let mut state = self.state();
         state.threads[me].0 = status;
@@ -195,13 +195,13 @@ pub(super) fn explore(schedules: u64, body: impl Fn() + Send + Sync + Clone + 's
             state = execution.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if let Some(failure) = &state.failure {
-            // The threads that wait are left behind.
+            // Waiting threads are left behind.
             panic!("schedule {seed}, step {}: {failure}", state.steps);
         }
     }
 }
 
-/// A point at which another thread may go on.
+/// A point at which another thread may run.
 pub(super) fn point() {
     if let Some((execution, me)) = here() {
         execution.switch(me, Status::Ready);
@@ -465,7 +465,7 @@ impl Condvar {
             let with = |guard| MutexGuard { mutex, guard: Some(guard) };
             return self.0.wait(inner).map(with).map_err(|poisoned| PoisonError::new(with(poisoned.into_inner())));
         };
-        // No other thread runs between the two, so no wake is lost that is not lost in earnest.
+        // No other thread runs between the two, so a wake is lost only if it would be lost in reality.
         drop(guard);
         execution.switch(me, Status::Waiting(self.address()));
         mutex.lock()
@@ -528,7 +528,7 @@ impl JoinHandle<()> {
     }
 }
 
-/// As `std::thread::Builder`, as far as the pool uses it.
+/// The part of `std::thread::Builder` that the pool uses.
 pub(crate) struct Builder(std::thread::Builder);
 
 impl Builder {

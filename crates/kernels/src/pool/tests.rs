@@ -11,7 +11,7 @@ fn schedules() -> u64 {
     if std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1") { 20_000 } else { 200 }
 }
 
-/// A run in which other threads may go on in the middle of every part: each part runs once, and no two threads have one
+/// A run in which other threads may run in the middle of every part: each part runs once, and no two threads have one
 /// number. `inside` is called in every part with the number of its thread.
 fn run(pool: &Pool, parts: usize, inside: impl Fn(usize, usize) + Sync) {
     let counts: Vec<AtomicUsize> = (0..parts).map(|_| AtomicUsize::new(0)).collect();
@@ -64,7 +64,7 @@ fn a_run_inside_a_part_and_beside_another_caller() {
         let call = move || run(&other, 2, |_, _| run(&other, 2, |_, _| {}));
         let caller = Builder::new().spawn(call).expect("the system has a thread left");
         run(&pool, 3, |_, outer| {
-            // Done in place, under the number of the thread.
+            // It is done in place, under the number of the thread.
             let numbers = AtomicUsize::new(0);
             let nested = pool.run(2, &|_, worker| {
                 numbers.fetch_add(usize::from(worker == outer), Ordering::SeqCst);
@@ -99,7 +99,7 @@ fn a_part_that_panics_leaves_the_pool_usable() {
     });
 }
 
-/// What the model is there to find, it finds: threads that wait for each other, and one that never comes to its end.
+/// The model finds what it is there to find: threads that wait for each other, and one that never ends.
 #[test]
 fn the_model_finds_what_it_is_for() {
     use super::model::{Condvar, Mutex, Watched};
@@ -127,7 +127,7 @@ fn the_model_finds_what_it_is_for() {
         thread.join().expect("it ends");
     };
     assert!(message(lost).contains("all threads wait"));
-    // Something that is used by a thread whose end nobody waits for.
+    // Something used by a thread that nobody joins.
     let early = || {
         let watched = Arc::new(Watched::new());
         let (other, flag) = (watched.clone(), Arc::new(super::AtomicBool::new(false)));

@@ -4,7 +4,7 @@
 //! summed over the next [`DEPTH`] of k in registers, in their order, from zero, and the sums are added
 //! up, so an element has the same bits wherever it lies in the result. The right operand is read in
 //! place if its rows are contiguous and near each other; otherwise, and at the right edge, these rows
-//! are gathered into a panel on the stack and filled up with zeros, of which nothing comes to light.
+//! are gathered into a panel on the stack and padded with zeros, whose products are never written.
 //!
 //! The shape of the blocks is that of the usual kernels of matrix products (Goto and van de Geijn,
 //! Anatomy of high-performance matrix multiplication, 2008).
@@ -93,7 +93,7 @@ struct Part {
     depth: usize,
 }
 
-/// The product if k is 0: zeros, or what was there.
+/// The product if k is 0: zeros, or the previous contents.
 fn clear<T: Number>(task: &Task<T>) {
     let [m, _, n] = task.dims;
     if !task.add {
@@ -105,7 +105,7 @@ fn clear<T: Number>(task: &Task<T>) {
     }
 }
 
-/// The columns from `j` on, at most `COUNT` vectors of them; returns how many that is.
+/// The columns from `j` on, at most `COUNT` vectors of them; returns how many columns that is.
 #[inline(always)]
 fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(task: &Task<V::Number>, part: &Part, j: usize) -> usize {
     let &Part { ref rows, p, depth } = part;
@@ -176,7 +176,7 @@ struct Block<T> {
     depth: usize,
     /// `depth` rows of whole vectors, contiguous.
     right: View<T>,
-    /// Of these this many columns count.
+    /// How many of these columns count.
     columns: usize,
     add: bool,
 }

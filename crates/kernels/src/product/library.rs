@@ -1,8 +1,8 @@
 //! The library `gemm`, on one thread, bounded by the level.
 //!
-//! The library's own entry chooses the best instructions of the machine. So that
-//! [`level`](crate::level) has its say, we choose: the function below it takes the vectors as an
-//! argument. At the baseline of x86-64 it has scalar code only, and is not asked.
+//! The library's own entry chooses the best instructions of the machine. To honour
+//! [`level`](crate::level), we choose: the function below it takes the vectors as an
+//! argument. At the baseline of x86-64 it has only scalar code, and is not used.
 //!
 //! Its kernels for small results of long rows and columns add up in another order, and are left out.
 //!

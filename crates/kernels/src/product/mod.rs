@@ -52,8 +52,8 @@ mod tests;
 pub mod tile;
 mod vector;
 
-/// Products that are summed at once, from zero: 32 KiB of a panel at 128 bytes a row. The library sums as many as it is given,
-/// up to 512.
+/// How many products are summed at once, from zero: 32 KiB of a panel at 128 bytes a row. The library sums as many as it is
+/// given, up to 512.
 const DEPTH: usize = 256;
 
 /// Multiply-adds from which a product is worth several threads: about 5 microseconds of one.
@@ -137,10 +137,10 @@ impl<'a, T> Target<'a, T> {
     }
 }
 
-/// What becomes of the numbers that are in the result's place.
+/// What happens to the numbers already in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Accumulate {
-    /// They are not looked at.
+    /// They are ignored.
     Overwrite,
     /// The product is added to them.
     Add,
@@ -195,7 +195,7 @@ pub fn product<T: Product>(
 ///
 /// # Panics
 ///
-/// If a matrix has not as many batch strides as `batch` has axes, reaches beyond its data, or two
+/// If the number of a matrix's batch strides is not the number of axes in `batch`, if it reaches beyond its data, or if two
 /// elements of the result lie in one place. (Results that interleave so that no stride is beyond
 /// the reach of all smaller ones are refused too, though they might be disjoint.)
 #[track_caller]
@@ -242,14 +242,14 @@ pub fn symmetric<T: Product>(
     run_products(level(), Known::Symmetric, batch, [n, k, n], a, b, c, Accumulate::Overwrite, pool);
 }
 
-/// What is known of a result.
+/// What is known about a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     Nothing,
     Symmetric,
 }
 
-/// The same at a level that a test chooses.
+/// As [`products`], at a level that a test chooses.
 #[expect(clippy::too_many_arguments, reason = "the arguments of `products`, and the level for tests")]
 #[track_caller]
 fn run_products<T: Product>(

@@ -130,8 +130,8 @@ impl<T: Copy> Place<T> {
 
 /// One product of two matrices, or a tile of it.
 ///
-/// Whoever makes one has checked that all elements of the three matrices lie in slices that live
-/// as long as it, and that nobody else touches those of `c`.
+/// Its maker has checked that all elements of the three matrices lie in slices that live
+/// as long as it does, and that nobody else touches those of `c`.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<T> {
     /// m, k and n.
@@ -139,9 +139,9 @@ pub struct Task<T> {
     pub(super) a: View<T>,
     pub(super) b: View<T>,
     pub(super) c: Place<T>,
-    /// The product is added to what `c` holds.
+    /// Whether the product is added to what `c` holds.
     pub(super) add: bool,
-    /// The operands have changed places since the caller named them.
+    /// Whether the operands have been exchanged since the caller named them.
     pub(super) swapped: bool,
 }
 

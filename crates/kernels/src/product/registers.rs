@@ -7,7 +7,7 @@
 
 use super::number::Number;
 
-/// Asks for the line of the cache at an address, which need not be one of anything.
+/// Prefetches the cache line at an address, which need not be valid.
 #[inline(always)]
 pub(super) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -28,15 +28,15 @@ pub(super) fn prefetch(address: *const u8) {
 /// The functions may be called only where the instruction set of the type is present, which
 /// [`dispatch_at`](crate::dispatch_at) sees to.
 pub(super) unsafe trait Vector: Copy {
-    /// What it consists of.
+    /// The type of a lane.
     type Number: Number;
-    /// How many of them.
+    /// How many lanes there are.
     const LANES: usize;
     /// `x` in every lane.
     unsafe fn splat(x: Self::Number) -> Self;
     /// The numbers from `place` on, which need not be aligned.
     unsafe fn read(place: *const Self::Number) -> Self;
-    /// Puts the numbers from `place` on.
+    /// Writes the numbers from `place` on.
     unsafe fn write(self, place: *mut Self::Number);
     /// `self * factor + term`.
     unsafe fn times_plus(self, factor: Self, term: Self) -> Self;
@@ -44,7 +44,7 @@ pub(super) unsafe trait Vector: Copy {
     unsafe fn plus(self, other: Self) -> Self;
 }
 
-/// A vector of the compiler's making, for what the others do not cover. `FUSED` as in
+/// An array that the compiler vectorises, for what the others do not cover. `FUSED` as in
 /// [`Number::times_plus`].
 #[derive(Clone, Copy)]
 #[repr(transparent)]

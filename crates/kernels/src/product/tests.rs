@@ -4,7 +4,7 @@ use super::number::Task;
 use super::*;
 use std::fmt::Debug;
 
-/// A type to test: its values from small integers and as f64, and what of its error is allowed.
+/// A type to test: its values from small integers and as f64, and the error it may have.
 trait Tested: Product + PartialEq + Debug {
     /// The largest error of an operation, relative; 0 if there is none.
     const EPSILON: f64;
@@ -264,7 +264,7 @@ fn bits_through<T: Tested>(
     (0..m * n).map(|at| out[c.index(at / n, at % n)].bits()).collect()
 }
 
-/// That neither strides nor the way through the module change a bit.
+/// Neither strides nor the path through the module change a bit.
 fn check_bits<T: Tested>(dims: [usize; 3]) {
     let [m, k, n] = dims;
     let injective = |dims| [0, 1, 3, 7, 8].map(|k| layouts(dims)[k]);

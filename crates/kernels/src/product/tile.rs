@@ -1,9 +1,9 @@
-//! Tiles: products of a few rows by a few vectors, whose one operand is read where it lies, at any places.
+//! Tiles: products of a few rows by a few vectors, one operand of which is read in place, from any positions.
 //!
-//! They are what a convolution consists of. The sums of a tile stay in registers, are taken in the order of the steps and
+//! Convolutions are made of them. The sums of a tile stay in registers, are taken in the order of the steps and
 //! start from zero, so that an element has the same bits however many rows its tile has. The sizes are those at which all
-//! sums, one row of the right operand and an element of the left one fit the registers of a [`Level`], and the sums are
-//! enough to wait for each other in no round.
+//! sums, one row of the right operand and an element of the left one fit the registers of a [`Level`], and there are
+//! enough sums that no round waits for the one before.
 
 use super::number::Number;
 use super::registers::{Lanes, Vector};

@@ -4,7 +4,7 @@
 //! at a time are multiplied by the vector, in sums of as many lanes as two vectors have, which
 //! are added up in a fixed tree. If its columns are, eight columns of one lane at a time are added
 //! to a piece of the result in the nearest caches, and the lanes' pieces in the same tree: the bits
-//! do not tell how the matrix lies. One with neither is read along its shorter stride.
+//! do not depend on the layout. A matrix with neither is read along its shorter stride.
 
 use super::number::{Number, Task};
 use crate::{Level, Work, dispatch_at, machine_level};
@@ -55,7 +55,7 @@ fn put<T: Number>(task: &Task<T>, i: usize, sum: T, add: bool) {
     unsafe { place.write(if add { place.read().plus(sum) } else { sum }) };
 }
 
-/// Elements `p..` of the right operand, as many as `piece` holds.
+/// Copies elements `p..` of the right operand, until `piece` is full.
 #[inline(always)]
 fn fetch<T: Number>(task: &Task<T>, p: usize, piece: &mut [T]) {
     for (q, x) in piece.iter_mut().enumerate() {

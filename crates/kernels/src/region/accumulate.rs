@@ -1,11 +1,11 @@
-//! Accumulators: what the elements of a group are joined to, over chunks, parts and threads.
+//! Accumulators: the running reductions of a group, over chunks, parts and threads.
 //!
 //! The bits of a result depend on how many elements it has and on their order alone: not on chunks, on parts, on what else
 //! the region computes, or on the length of its rows.
 //!
 //! - One result per group: [`LEAF`] elements that follow each other are a leaf ([`fold`](super::reduce)), neighbouring
-//!   leaves are joined in pairs, these in pairs, and so on. A part leaves behind what the leaves that it has all of come
-//!   to, and the elements of the others as they are.
+//!   leaves are joined in pairs, these in pairs, and so on. A part leaves behind the results of its complete leaves,
+//!   and the elements of the others as they are.
 //! - One for each column: units of rows ([`unit`]) are joined one after the other, row by row in each.
 
 use std::ops::Range;
@@ -17,15 +17,15 @@ use super::run::{Chunk, Memory};
 use super::{Accumulator, Cut, Level, Space, Width};
 use crate::float::Float;
 
-/// Units of one group at most.
+/// The largest number of units of one group.
 const UNITS: usize = 64;
-/// Elements that a unit has at least.
+/// The least number of elements of a unit.
 const UNIT_ELEMENTS: usize = 1 << 13;
 /// Leaves that are joined in one call.
 const AT_ONCE: usize = 8;
-/// What a number of a tree takes.
+/// Bytes of a number in a tree.
 const NODE: usize = 8;
-/// Nodes that the tree of a group has on its way at most: two for each power of two.
+/// The largest number of unfinished nodes in the tree of a group: two for each power of two.
 const NODES: usize = 2 * usize::BITS as usize;
 
 /// Rows that the accumulators of columns join one after the other.
@@ -68,17 +68,17 @@ impl Span {
         first..last.max(first)
     }
 
-    /// Where the elements of a leaf lie that several parts have: the number of the first boundary inside of it.
+    /// Where the elements of a leaf shared by several parts lie: the number of the first boundary inside it.
     fn shared(&self, leaf: usize) -> usize {
         leaf * LEAF / self.part
     }
 
-    /// Nodes that a part leaves behind at most.
+    /// The largest number of nodes that a part leaves behind.
     fn nodes(&self) -> usize {
         (0..self.parts).map(|part| sizes(self.whole(part)).count()).max().unwrap_or(0)
     }
 
-    /// Bytes of scratch for elements of this size: how many nodes there are, the nodes, a leaf that is not full yet.
+    /// Bytes of scratch for elements of this size: the number of nodes, the nodes, and a leaf that is not full yet.
     pub(super) fn scratch(&self, size: usize) -> usize {
         let levels = 2 * (usize::BITS - self.whole(0).len().leading_zeros()) as usize + 2;
         NODE * (1 + levels.min(NODES)) + if self.buffered { LEAF * size } else { 0 }
@@ -103,7 +103,7 @@ fn sizes(leaves: Range<usize>) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Appends a subtree of `size` leaves, behind which there are `end` in all, and joins what are two halves.
+/// Appends a subtree of `size` leaves that ends at leaf `end`, and joins pairs of halves.
 #[inline(always)]
 fn push<T: Joined>(
     acc: &Accumulator,
@@ -128,7 +128,7 @@ fn root<T: Joined>(acc: &Accumulator, nodes: &[T::Wide]) -> T {
     T::narrow(rest.iter().rfold(last, |sum, &node| T::join_wide(acc.join, node, sum)))
 }
 
-/// Elements that a chunk hands to an accumulator: some, or products.
+/// What a chunk hands to an accumulator: elements, or products of elements.
 trait Feed<T> {
     /// Joins `sums.len()` runs of `width` elements from `at` on.
     fn join(&self, at: usize, width: usize, sums: &mut [T]);
@@ -161,7 +161,7 @@ impl<T: Joined + Float> Feed<T> for Products<'_, T> {
 }
 
 impl Chunk<'_> {
-    /// Sets an accumulator to what joining nothing gives.
+    /// Resets an accumulator to the neutral element.
     pub(super) fn start(&self, k: usize) {
         let acc = &self.memory.region.parts.accumulators[k];
         let (to, cols) = (self.accumulator(k), self.memory.region.parts.space.cols);
@@ -213,7 +213,7 @@ impl Chunk<'_> {
         });
     }
 
-    /// Calls `join` for the rows of the chunk, unit by unit, and hands over what has ended.
+    /// Calls `join` for the rows of the chunk, unit by unit, and hands over the units that have ended.
     fn by_units<T: Joined>(&self, k: usize, join: impl Fn(Range<usize>, &mut [T])) {
         let region = self.memory.region;
         let (Space { rows, cols, .. }, unit) = (region.parts.space, region.cut.unit);
@@ -232,7 +232,7 @@ impl Chunk<'_> {
         }
     }
 
-    /// Adds a unit to the total of the group, or puts it where the units of all parts meet.
+    /// Adds a unit to the total of the group, or stores it with the units of all parts.
     fn hand_over<T: Joined>(&self, k: usize, unit: usize, sums: &mut [T], total: &mut [T]) {
         let acc = &self.memory.region.parts.accumulators[k];
         if self.memory.region.cut.parts_of_group > 1 {
@@ -373,7 +373,7 @@ impl Memory<'_> {
         });
     }
 
-    /// What the parts of a group left behind, joined.
+    /// Joins what the parts of a group left behind.
     fn joined<T: Joined>(&self, k: usize, group: usize) -> T {
         let (acc, span) = (&self.region.parts.accumulators[k], self.region.spans[k]);
         let (mut nodes, mut held, mut leaf) = ([T::start_wide(acc.join); NODES + 1], 0, 0);

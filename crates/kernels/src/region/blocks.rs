@@ -1,7 +1,7 @@
-//! Values that are put together of blocks: an array inside a wider one of zeros, or arrays side by side.
+//! Values assembled from blocks: an array inside a wider one of zeros, or arrays side by side.
 //!
-//! The elements of a value are an array in row-major order. A block of it has its elements from memory, wherever the axes of
-//! that lie; what no block covers is one number. So padding and joining need no memory of their own: an array that is
+//! The elements of a value are an array in row-major order. A block takes its elements from memory, with any strides;
+//! what no block covers is one number. So padding and joining need no memory of their own: an array that is
 //! shifted by a place, or turned around a torus, is read where it lies.
 
 use super::{Kind, Level, Pattern};
@@ -35,14 +35,14 @@ impl Block {
     }
 }
 
-/// A value put together of blocks in memory; what no block covers is one number.
+/// A value assembled from blocks in memory; what no block covers is one number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Blocks {
     kind: Kind,
     level: Level,
     /// Lengths of the axes; neighbours that every block continues are one. There is at least one.
     shape: Vec<usize>,
-    /// The bits of the number that is everywhere else, if there is anything else.
+    /// The bits of the number everywhere else, if anything is left uncovered.
     fill: Option<u64>,
     /// They have an element each and none in common.
     blocks: Vec<Block>,
@@ -51,9 +51,9 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// How many axes there may be, after joining.
+    /// The largest number of axes, after joining.
     pub const MAX_AXES: usize = 8;
-    /// How many blocks there may be: each is looked at for every run of elements.
+    /// The largest number of blocks: each is looked at for every run of elements.
     pub const MAX_BLOCKS: usize = 8;
 
     /// A value of this shape. The number `fill`, by its bits, is where no block is.
@@ -77,7 +77,7 @@ impl Blocks {
             if !(0..shape.len()).all(inside) || blocks[..k].iter().any(|other| other.meets(block)) {
                 return None;
             }
-            // The end of the positions tells whether they all are numbers that a pointer can be moved by.
+            // The end of the positions tells whether all of them are valid pointer offsets.
             let end = block.pattern()?.end();
             isize::try_from(end).ok()?;
             ends.push(end);
@@ -92,7 +92,7 @@ impl Blocks {
         (made.shape.len() <= Self::MAX_AXES).then_some(made)
     }
 
-    /// Makes one of neighbouring axes, where all of the inner one is in every block and continues the outer one.
+    /// Merges neighbouring axes where every block has all of the inner one and it continues the outer one.
     fn join_axes(&mut self) {
         for outer in (0..self.shape.len().saturating_sub(1)).rev() {
             let inner = outer + 1;
@@ -149,7 +149,7 @@ impl Blocks {
         &self.shape
     }
 
-    /// The number that is where no block is, by its bits; `None` if blocks are everywhere.
+    /// The bits of the number where no block is; `None` if blocks cover everything.
     pub fn fill(&self) -> Option<u64> {
         self.fill
     }
@@ -170,7 +170,7 @@ impl Blocks {
         self.blocks.iter().map(move |block| (block.operand, lowest(block)))
     }
 
-    /// The same elements where the memory of every operand begins later, by as many elements as `starts` says of it.
+    /// The same elements where the memory of each operand begins later, by the number of elements in `starts`.
     ///
     /// # Panics
     /// If an element lies before the beginning.
@@ -202,7 +202,7 @@ impl Blocks {
         }
     }
 
-    /// As [`Blocks::gather`]: plane by plane, which is what the last two axes make.
+    /// As [`Blocks::gather`], plane by plane; a plane is the last two axes.
     ///
     /// # Safety
     /// As there.
@@ -232,8 +232,8 @@ impl Blocks {
 }
 
 impl Block {
-    /// The position of the first element in the plane of this number, of those that the outer axes have; `None` if no
-    /// element is in there.
+    /// The position in memory of the block's first element in the plane with this number; `None` if it has no
+    /// element there.
     #[inline(always)]
     fn plane(&self, outer: &[usize], mut number: usize) -> Option<isize> {
         let mut position = self.offset.cast_signed();
@@ -245,7 +245,7 @@ impl Block {
         Some(position)
     }
 
-    /// Copies what the block has of a range of a plane, of which it has the element at `position` first.
+    /// Copies the block's share of a range of a plane, in which its first element lies at `position`.
     ///
     /// # Safety
     /// `from` is valid for reads of the positions of the block, `to` for writes of as many elements as the range has, and
@@ -268,7 +268,7 @@ impl Block {
         let (low, high, stride) = (self.low[axis], self.low[axis] + self.lengths[axis], self.strides[axis]);
         let (first, last) = (range.start / cols, range.end.div_ceil(cols));
         for row in rows.start.max(first)..rows.end.min(last) {
-            // The first and the last row may be in the range in part.
+            // The first and the last row may be only partly in the range.
             let begin = low.max(range.start.saturating_sub(row * cols));
             let end = high.min(range.end - row * cols);
             if begin >= end {
@@ -281,7 +281,7 @@ impl Block {
     }
 }
 
-/// The runs up to which a loop is quicker than a call that copies.
+/// The longest run for which a loop is quicker than a call that copies.
 const SHORT: usize = 4;
 
 /// Copies elements that have one stride.

@@ -31,7 +31,7 @@ impl Kind {
     }
 }
 
-/// Functions of one argument that exist as vector loops. Integers know the first five only, truth values `Copy` and
+/// Functions of one argument that exist as vector loops. Integers have only the first five, truth values `Copy` and
 /// `Not`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of the functions in `float::Float`")]
@@ -81,7 +81,7 @@ pub enum Unary {
     Trunc,
 }
 
-/// Functions of two arguments that exist as vector loops. Integers know the first five, truth values the three logical
+/// Functions of two arguments that exist as vector loops. Integers have the first five, truth values the three logical
 /// ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of the functions in `float::Float`")]
@@ -117,7 +117,7 @@ pub enum Compare {
     Unordered,
 }
 
-/// What joins elements in a reduction.
+/// The operation that joins elements in a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Join {
     /// The sum, 0 of none; a fixed tree, so that the bits do not depend on the number of threads.
@@ -183,7 +183,7 @@ pub struct Call1(pub fn(u64, f64) -> f64);
 #[derive(Clone, Copy, Debug)]
 pub struct Call2(pub fn(u64, f64, f64) -> f64);
 
-/// Functions are equal if their addresses are: one that has two counts as two, which costs a copy and no more.
+/// Functions are equal if their addresses are: one with two addresses counts as two, which costs only a copy.
 macro_rules! equal_by_address {
     ($($name:ident)*) => { $(
         impl PartialEq for $name {
@@ -206,7 +206,7 @@ equal_by_address! { Call1 Call2 }
 pub struct Instr {
     /// What to do.
     pub op: Op,
-    /// The first operand, an index into the table of places: slots first, then what is used where it lies.
+    /// The first operand, an index into the table of places: slots first, then operands used in place.
     pub a: u16,
     /// The second operand, or the second result of [`Op::Twin`].
     pub b: u16,
@@ -235,9 +235,9 @@ pub enum Op {
     Twin(Twin, Kind),
     /// A whole power.
     Power(i32, Kind),
-    /// A function of one argument, element by element, with a number that says which.
+    /// A function of one argument, called element by element, with a number that selects it.
     Call1(Call1, u64, Kind),
-    /// A function of two arguments, element by element.
+    /// A function of two arguments, called element by element.
     Call2(Call2, u64, Kind),
     /// Joins the columns of each row: full level to row level.
     JoinCols(Join, Kind),
@@ -259,7 +259,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether it takes no longer than reading and writing its elements in the nearest cache.
+    /// Whether it takes no longer than reading and writing its elements in the first-level cache.
     pub(super) fn is_quick(self) -> bool {
         match self {
             Op::Unary(f, _) => {

@@ -35,11 +35,11 @@ impl Range {
     }
 }
 
-/// Runs a loop over elements, in a copy for each instruction set. A macro, because a function that is handed on as a closure
-/// is not inlined if it is large, and then not vectorised; a copy of its own, because one function with all loops in it takes
+/// Runs a loop over elements, in a copy for each instruction set. It is a macro because a large function passed as a closure
+/// is not inlined, and then not vectorised; each loop has a copy of its own because one function with all loops in it takes
 /// the compiler minutes.
 ///
-/// The operands and the result have to be valid for the range's elements, and the result overlaps nothing.
+/// The operands and the result must be valid for the range's elements, and the result must overlap nothing.
 macro_rules! each {
     ($range:expr, |$x:ident: $from:ty| -> $to:ty { $body:expr } $(, $t:ident)?) => {{
         struct Loop$(<$t>)?(Range $(, std::marker::PhantomData<$t>)?);
@@ -94,7 +94,7 @@ macro_rules! each {
 ///
 /// # Safety
 /// `x` and `out` are valid for `n` elements of the kind, for reading and for writing, `out` overlaps nothing, and the kind
-/// knows the function.
+/// has the function.
 pub(super) unsafe fn unary(f: Unary, kind: Kind, x: *const u8, out: *mut u8, n: usize) {
     let range = Range { from: [x; 3], to: out, n };
     match kind {
@@ -271,7 +271,7 @@ fn differs<T: PartialEq>(x: T, y: T) -> bool {
 /// # Safety
 /// As [`unary`].
 pub(super) unsafe fn select(kind: Kind, mask: *const u8, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
-    /// With masks: of a choice between two loads the compiler makes a gather.
+    /// With masks: the compiler would turn a choice between two loads into a gather.
     macro_rules! choose {
         ($range:expr, $bits:ident) => {{
             struct Loop(Range);
@@ -294,7 +294,7 @@ pub(super) unsafe fn select(kind: Kind, mask: *const u8, x: *const u8, y: *const
         }};
     }
     let range = Range { from: [mask, x, y], to: out, n };
-    // Numbers of one width are chosen alike.
+    // Numbers of the same width are chosen in the same way.
     match kind.size() {
         1 => choose!(range, u8),
         4 => choose!(range, u32),

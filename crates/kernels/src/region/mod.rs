@@ -41,12 +41,12 @@ pub enum Slice<'a> {
     F32(&'a [f32]),
     /// Double precision.
     F64(&'a [f64]),
-    /// What the output with this number holds before: it is overwritten. See [`Region::in_place`].
+    /// The previous contents of the output with this number, which is overwritten. See [`Region::in_place`].
     Output(u16),
 }
 
 impl Slice<'_> {
-    /// The elements from a position on; an output counts as it is.
+    /// The elements from a position on; an output is returned unchanged.
     ///
     /// # Panics
     /// If there are fewer.
@@ -113,7 +113,7 @@ pub struct Slot {
     pub level: Level,
 }
 
-/// An input that is used, or an output that is written, where it lies: its elements follow each other.
+/// An input read, or an output written, in place: its elements are contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Direct {
     /// Whether it is an input or an output, and its number.
@@ -148,7 +148,7 @@ pub struct Transfer {
     pub pattern: Pattern,
 }
 
-/// What a chunk's elements are joined to.
+/// A reduction that collects the elements of all chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Accumulator {
     /// The elements.
@@ -157,7 +157,7 @@ pub struct Accumulator {
     pub join: Join,
     /// Which elements a chunk has.
     pub level: Level,
-    /// Whether there is a result per column and group, or one per group.
+    /// Whether there is a result for each column of a group, or one for each group.
     pub width: Width,
     /// The number of the output; its elements follow each other.
     pub output: u16,
@@ -181,13 +181,13 @@ pub struct Parts {
     pub slots: Vec<Slot>,
     /// Memory that is used in place.
     pub directs: Vec<Direct>,
-    /// Slots that hold one number everywhere, by its bits (in the low bytes). No instruction writes them.
+    /// Slots that hold the same number everywhere, as bits (in the low bytes). No instruction writes them.
     pub constants: Vec<(u16, u64)>,
     /// Slots filled from a load at the start: its elements are the same in every row. No instruction writes them.
     pub repeated: Vec<(u16, u16)>,
     /// Elements copied into slots.
     pub loads: Vec<Transfer>,
-    /// Values put together of blocks.
+    /// Values assembled from blocks.
     pub blocks: Vec<Blocks>,
     /// Elements copied from slots.
     pub stores: Vec<Transfer>,
@@ -201,7 +201,7 @@ pub struct Parts {
     pub outputs: usize,
 }
 
-/// For each operand, of the inputs and of the outputs: the kind, and how many elements it must have at least; nothing if it is
+/// For each operand, of the inputs and of the outputs: the kind, and the least number of elements it must have; `None` if it is
 /// not used.
 type Needs = (Vec<Option<(Kind, usize)>>, Vec<Option<(Kind, usize)>>);
 
@@ -209,13 +209,13 @@ type Needs = (Vec<Option<(Kind, usize)>>, Vec<Option<(Kind, usize)>>);
 #[derive(Clone, Debug)]
 pub struct Region {
     parts: Parts,
-    /// Bytes of a chunk's scratch before each slot.
+    /// The offset in bytes of each slot in a chunk's scratch.
     offsets: Vec<usize>,
-    /// Bytes of the accumulators before each, after the slots.
+    /// The offset in bytes of each accumulator, after the slots.
     accumulators_at: Vec<usize>,
     /// Bytes of scratch of one thread.
     scratch: usize,
-    /// Bytes of the partial results before those of each accumulator.
+    /// The offset in bytes of each accumulator's partial results.
     partials_at: Vec<usize>,
     /// Bytes of all partial results.
     partials: usize,
@@ -224,11 +224,11 @@ pub struct Region {
     cut: Cut,
     /// Inputs and outputs that may be one piece of memory.
     in_place: Vec<(u16, u16)>,
-    /// For each input and output: the kind, and how many elements it must have at least.
+    /// For each input and output: the kind, and the least number of elements it must have.
     needs: Needs,
 }
 
-/// How a region is cut: into parts, which threads take, of chunks. Depends on the region alone.
+/// How a region is divided: into parts, which threads take, and these into chunks. It depends on the region alone.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     /// Rows of a chunk.
@@ -249,14 +249,14 @@ pub const CHUNK_BYTES: usize = 96 << 10;
 /// And where nothing is computed that takes longer than reading its operands: a first-level cache, unless a chunk had fewer
 /// elements than this, and starting its instructions took longer than is gained.
 const QUICK: (usize, usize) = (32 << 10, 512);
-/// The elements of a chunk at least and at most, if rows allow: below, the cost of an instruction shows; above, nothing
-/// is gained.
+/// The least and the largest number of elements of a chunk, if rows allow: below, the cost of starting instructions shows;
+/// above, nothing is gained.
 pub const CHUNK_ELEMENTS: (usize, usize) = (64, 4096);
-/// Elements times instructions that a part should have at least.
+/// The least number of elements times instructions of a part.
 const PART_WORK: usize = 1 << 15;
-/// How many parts there are at most.
+/// The largest number of parts.
 const MAX_PARTS: usize = 64;
-/// And where neighbours share leaves of sums, whose elements are kept for it.
+/// The largest number of parts where neighbours share leaves of sums, whose elements have to be kept.
 const SHARING_PARTS: usize = 16;
 
 impl Cut {
@@ -316,7 +316,7 @@ impl Region {
         self.partials + self.scratch * threads
     }
 
-    /// Operations on elements: instructions times elements, without those that only move.
+    /// The number of operations on elements: instructions times elements, not counting those that only move data.
     pub fn operations(&self) -> usize {
         let moves = |op: &Op| {
             matches!(op, Op::Load(_) | Op::Blocks(_) | Op::Store(_) | Op::Spread(_) | Op::Unary(Unary::Copy, _))
@@ -331,13 +331,13 @@ impl Region {
         self.parts.code.iter().filter(|instr| !moves(&instr.op)).map(level).sum()
     }
 
-    /// Pairs of an input and an output that may be one piece of memory ([`Slice::Output`]): element by element both are
-    /// the same, and every chunk reads before it writes.
+    /// Pairs of an input and an output that may share memory ([`Slice::Output`]): they have the same layout,
+    /// and every chunk reads before it writes.
     pub fn in_place(&self) -> &[(u16, u16)] {
         &self.in_place
     }
 
-    /// Into how many parts it is cut; they may run at the same time.
+    /// How many parts it has; they may run at the same time.
     pub fn part_count(&self) -> usize {
         self.cut.count(&self.parts.space)
     }

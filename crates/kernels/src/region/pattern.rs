@@ -7,15 +7,15 @@ use super::code::Kind;
 /// Strides may be 0 (a broadcast axis) or negative (a reversed one).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
-    /// The position of the first element. Private like the rest: `end` follows from it.
+    /// The position of the first element. All fields are private because `end` follows from them.
     offset: usize,
     /// Lengths and strides, outermost first; neighbours that continue each other are one.
     dims: Vec<(usize, isize)>,
-    /// The largest position, plus 1; 0 if there is no element.
+    /// The largest position plus 1; 0 if there is no element.
     end: usize,
 }
 
-/// Elements that are copied in one go of a short run, and how long that is at most: a call would take longer.
+/// How many elements of a short run are copied at once, and how long a short run is at most: a call would take longer.
 const PIECE: usize = 4;
 const MANY: usize = 16;
 /// The usual number of axes at most.
@@ -84,7 +84,7 @@ impl Pattern {
         if self.end == 0 { 0 } else { self.dims.iter().map(|&(length, _)| length).product() }
     }
 
-    /// How many elements the memory must have.
+    /// The least number of elements of the memory.
     pub fn end(&self) -> usize {
         self.end
     }
@@ -120,7 +120,7 @@ impl Pattern {
     /// Calls `visit(run, position, stride)` for runs of elements with one stride that cover `start..start + count`.
     #[inline(always)]
     fn for_runs(&self, start: usize, count: usize, visit: impl FnMut(usize, isize, isize)) {
-        // A list of indices that is large enough for any axes would be filled with zeros for every chunk.
+        // A list of indices large enough for any number of axes would have to be zeroed for every chunk.
         if self.dims.len() <= FEW_DIMS {
             self.for_runs_with([0; FEW_DIMS - 1], start, count, visit);
         } else {
@@ -128,14 +128,14 @@ impl Pattern {
         }
     }
 
-    /// The same for many axes, once in the code: they are rare.
+    /// The same for many axes, which are rare: compiled once.
     #[cold]
     #[inline(never)]
     fn for_many_runs(&self, start: usize, count: usize, visit: impl FnMut(usize, isize, isize)) {
         self.for_runs_with([0; Self::MAX_DIMS - 1], start, count, visit);
     }
 
-    /// The same, with a list of indices as long as the outer axes are many.
+    /// The same with a list of indices, one for each outer axis.
     #[inline(always)]
     fn for_runs_with<const N: usize>(
         &self,
@@ -191,11 +191,11 @@ impl Pattern {
     pub(super) unsafe fn gather<T: Copy>(&self, from: *const T, to: *mut T, start: usize, count: usize) {
         let mut done = 0usize;
         self.for_runs(start, count, |run, position, stride| {
-            // What is written behind a short run is written again by the next one.
+            // What is written beyond a short run is overwritten by the next one.
             let filled = run.next_multiple_of(PIECE);
             let short = run <= MANY && done + filled <= count;
             // SAFETY: the positions of a pattern are below its end (`Pattern::new`), and `done + run` is at most
-            // `count`; what is read and written behind a short run is below both, as was just asked. Tests of this file.
+            // `count`; what is read and written beyond a short run is below both, as was just asked. Tests of this file.
             unsafe {
                 let (from, to) = (from.offset(position), to.add(done));
                 match stride {
@@ -336,7 +336,7 @@ mod tests {
             (7, &[], &[]),
             (1, &[4], &[0]),
             (3, &[2, 2, 5], &[0, 5, 0]),
-            // Runs that are copied by pieces, of which the last one reaches further than the run or than the memory.
+            // Runs that are copied in pieces, the last of which reaches beyond the run or the memory.
             (1, &[3, 5], &[6, 1]),
             (0, &[2, 3, 6], &[7, 0, 1]),
             (4, &[3, 16], &[9, 1]),

@@ -6,21 +6,21 @@ use crate::float::Float;
 
 /// How many sums run side by side. A power of two: the tree at the end halves.
 const LANES: usize = 32;
-/// Elements that are joined one after the other, if there are no more.
+/// The most elements that are joined one after the other.
 const FEW: usize = LANES / 2;
-/// Rows of so few elements that are joined side by side: one alone would wait for every sum before the next.
+/// The longest row that is joined beside others: alone, each of its sums would wait for the one before.
 const SIDE: usize = 8;
-/// Elements of a piece of what is left of them.
+/// Elements of a piece of what is left over.
 const VECTOR: usize = 8;
-/// Rows that are added to sums in one go, which are read and written once for them.
+/// How many rows are added to sums at once, so that the sums are read and written once for all of them.
 const ROWS: usize = 4;
 
-/// Elements that are joined side by side, in their own type: as many lines of the cache as are worth the tree at the end.
+/// How many elements are joined side by side, in their own type: as many cache lines as are worth the tree at the end.
 pub(super) const LEAF: usize = 512;
 
 /// Elements that can be joined.
 pub(super) trait Joined: Copy {
-    /// What joining none gives.
+    /// The neutral element.
     fn start(join: Join) -> Self;
     /// Two elements joined.
     fn join(join: Join, x: Self, y: Self) -> Self;
@@ -164,7 +164,7 @@ const fn named(join: u8) -> Join {
 /// Elements to be joined, read in blocks.
 pub(super) trait Elements<T> {
     fn count(&self) -> usize;
-    /// The elements from `at` on; there are as many.
+    /// The block of elements from `at` on, all of which exist.
     fn block<const N: usize>(&self, at: usize) -> [T; N];
     /// `count` elements from `at` on.
     fn part(&self, at: usize, count: usize) -> Self;
@@ -205,7 +205,7 @@ impl<T: Float> Elements<T> for Products<'_, T> {
     }
 }
 
-/// Joins a block to as many lanes, from `at` on.
+/// Joins a block of elements, from `at` on, to the lanes.
 #[inline(always)]
 fn join_block<T: Joined, const N: usize>(join: Join, lanes: &mut [T; LANES], at: usize, x: [T; N]) {
     for (lane, x) in lanes[at..at + N].iter_mut().zip(x) {
@@ -220,7 +220,7 @@ fn whole<T: Joined>(join: Join, x: impl Elements<T>) -> T {
     if count <= LEAF {
         return fold(join, x);
     }
-    // What is in pairs so far: a subtree for each power of two in the number of leaves.
+    // The pairs so far: a subtree for each power of two in the number of leaves.
     let mut nodes = [T::start_wide(join); usize::BITS as usize];
     let mut held = 0;
     for (leaf, at) in (0..count).step_by(LEAF).enumerate() {
@@ -239,8 +239,8 @@ fn whole<T: Joined>(join: Join, x: impl Elements<T>) -> T {
     T::narrow(sum)
 }
 
-/// The elements joined: few one after the other, more side by side and then by halves. Which, and in which order, depends
-/// on how many there are alone.
+/// The elements joined: few one after the other, more side by side and then by halves. The choice and the order depend
+/// only on how many there are.
 #[inline(always)]
 fn fold<T: Joined>(join: Join, x: impl Elements<T>) -> T {
     let count = x.count();
@@ -257,7 +257,7 @@ fn fold<T: Joined>(join: Join, x: impl Elements<T>) -> T {
         join_block(join, &mut lanes, 0, x.block::<LANES>(at));
     }
     if whole < count {
-        // Apart, so that the lanes of whole blocks stay in registers, whose numbers have to be known.
+        // A function of its own, so that the lanes of whole blocks stay in registers, which need constant indices.
         lanes = with_rest(join, lanes, &x, whole);
     }
     let mut width = LANES / 2;
@@ -289,7 +289,7 @@ fn with_rest<T: Joined>(join: Join, mut lanes: [T; LANES], x: &impl Elements<T>,
 fn short_rows<T: Joined>(join: Join, out: &mut [T], cols: usize, element: impl Fn(usize, usize) -> T) {
     let (sides, rest) = out.as_chunks_mut::<SIDE>();
     let first = sides.len() * SIDE;
-    // Loops: what is not inlined, as `for_each`, is not compiled for the level.
+    // Plain loops: what is not inlined, such as `for_each`, is not compiled for the level.
     for (number, out) in sides.iter_mut().enumerate() {
         let mut sums = [T::start(join); SIDE];
         for k in 0..cols {
@@ -327,7 +327,7 @@ pub(super) fn join_cols<T: Joined>(join: Join, x: &[T], out: &mut [T], cols: usi
     for_join!(join, JOIN => dispatch(Rows::<T, JOIN>(x, out, cols)));
 }
 
-/// The sum of the products of each row of `cols` elements; y may be one row, which all are multiplied by.
+/// The sum of the products of each row of `cols` elements; y may be a single row that multiplies all of them.
 pub(super) fn dot_cols<T: Joined + Float>(x: &[T], y: &[T], out: &mut [T], cols: usize) {
     struct Rows<'a, T>(&'a [T], &'a [T], &'a mut [T], usize);
     impl<T: Joined + Float> Work for Rows<'_, T> {
@@ -338,7 +338,7 @@ pub(super) fn dot_cols<T: Joined + Float>(x: &[T], y: &[T], out: &mut [T], cols:
             match (y.len() == cols, cols <= FEW) {
                 (true, true) => short_rows(Join::Sum, out, cols, |row, k| x[row * cols + k] * y[k]),
                 (false, true) => short_rows(Join::Sum, out, cols, |row, k| x[row * cols + k] * y[row * cols + k]),
-                // Loops: what is not inlined, as `for_each`, is not compiled for the level.
+                // Plain loops: what is not inlined, such as `for_each`, is not compiled for the level.
                 (true, false) => {
                     for (out, x) in out.iter_mut().zip(x.chunks_exact(cols)) {
                         *out = whole(Join::Sum, Products(x, y));
@@ -355,14 +355,14 @@ pub(super) fn dot_cols<T: Joined + Float>(x: &[T], y: &[T], out: &mut [T], cols:
     dispatch(Rows(x, y, out, cols));
 }
 
-/// `sums[k] = step(sums[k], weight(r), y[r, k])` for every row in order, several rows in one go.
+/// `sums[k] = step(sums[k], weight(r), y[r, k])` for every row in order, several rows at once.
 #[inline(always)]
 fn by_rows<T: Copy, W: Copy>(y: &[T], sums: &mut [T], weight: impl Fn(usize) -> W, step: impl Fn(T, W, T) -> T) {
     let cols = sums.len();
     let groups = y.chunks_exact(ROWS * cols);
     let last = groups.remainder();
     let mut row = 0;
-    // Zipped: of an index that is checked, the compiler leaves the last elements of every row to a loop one by one.
+    // Zipped: with checked indices the compiler leaves the last elements of every row to a scalar loop.
     for group in groups {
         let (a, group) = group.split_at(cols);
         let (b, group) = group.split_at(cols);

@@ -22,9 +22,9 @@ pub(super) struct Memory<'a> {
 // are disjoint, and each thread has a scratch of its own. Test `threads_do_not_change_the_bits`.
 unsafe impl Sync for Memory<'_> {}
 
-/// How many threads remember that they have filled the slots that stay the same.
+/// How many threads remember that they have filled the constant slots.
 const MARKS: usize = 64;
-/// How many operands of each side a region may have without a list on the heap.
+/// The most inputs or outputs of a region that need no list on the heap.
 pub(super) const MAX_OPERANDS: usize = 256;
 
 impl Region {
@@ -71,11 +71,11 @@ impl Region {
         };
         let memory = &memory;
         let count = self.cut.count(&self.parts.space);
-        // Which threads have filled the slots that stay the same; those beyond fill them for every part.
+        // Which threads have filled the constant slots; threads beyond the limit fill them for every part.
         let prepared: [AtomicBool; MARKS] = [const { AtomicBool::new(false) }; MARKS];
-        // A pool of one thread too: a function that panics is an error there as well.
+        // Also with one thread: a function that panics is an error there too.
         pool.run(count, &|part, thread| {
-            // A thread reads its own mark only.
+            // A thread reads only its own mark.
             let ready = prepared.get(thread).is_some_and(|mark| mark.swap(true, Ordering::Relaxed));
             memory.run(part, thread, ready);
         })?;
@@ -124,7 +124,7 @@ fn checked(
 }
 
 impl Memory<'_> {
-    /// Runs one part; the thread's slots that stay the same may be ready from another one.
+    /// Runs one part; the thread's constant slots may be ready from an earlier part.
     fn run(&self, part: usize, thread: usize, ready: bool) {
         let region = self.region;
         let (space, cut) = (&region.parts.space, &region.cut);
@@ -167,7 +167,7 @@ pub(super) struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// The position in all elements of the first one, and how many there are.
+    /// The position of the first among all elements, and how many there are.
     #[inline(always)]
     pub(super) fn range(&self, level: Level) -> (usize, usize) {
         match level {
@@ -191,7 +191,7 @@ impl Chunk<'_> {
         unsafe { self.scratch.add(self.memory.region.accumulators_at[k]) }
     }
 
-    /// Where a place of the table lies for this chunk, and its level.
+    /// The address of an entry of the table for this chunk, and its level.
     #[inline(always)]
     fn place(&self, place: u16) -> (*mut u8, Level) {
         let parts = &self.memory.region.parts;
@@ -211,7 +211,7 @@ impl Chunk<'_> {
         }
     }
 
-    /// Fills the slots that stay the same.
+    /// Fills the constant slots.
     fn prepare(&mut self) {
         let region = self.memory.region;
         let chunk = region.cut.chunk;
@@ -237,7 +237,7 @@ impl Chunk<'_> {
         }
     }
 
-    /// Rows of a group, chunk by chunk, with fresh accumulators, whose results go to the part's place or to the outputs.
+    /// Runs rows of a group, chunk by chunk, with fresh accumulators, whose results go to the part's memory or to the outputs.
     fn run_rows(&mut self, group: usize, rows: std::ops::Range<usize>) {
         let region = self.memory.region;
         self.group = group;
@@ -292,7 +292,7 @@ impl Chunk<'_> {
                 Op::Dot(kind) => {
                     let cols = region.parts.space.cols;
                     for_float!(kind, T => {
-                        // What is the same in every row is read from the first, which stays in the nearest cache.
+                        // Rows that are all the same are read from the first, which stays in the first-level cache.
                         let same = region.parts.repeated.iter().any(|&(slot, _)| slot == instr.b);
                         let counts = [self.rows * cols, if same { cols } else { self.rows * cols }];
                         let x = std::slice::from_raw_parts(at(instr.a).cast::<T>(), counts[0]);

@@ -1,4 +1,4 @@
-//! What makes a region safe to run.
+//! The checks that make a region safe to run.
 
 use super::accumulate::{self, Span};
 use super::code::{Binary, Instr, Join, Kind, Op, Unary};
@@ -34,7 +34,7 @@ fn lines(bytes: usize) -> usize {
 }
 
 impl Region {
-    /// Checks the parts and fixes how the region is cut.
+    /// Checks the parts and decides how the region is divided.
     ///
     /// # Errors
     /// The first thing that does not fit.
@@ -182,7 +182,7 @@ fn check_transfer(parts: &Parts, place: Place, t: &Transfer) -> Result<(), Inval
     Ok(())
 }
 
-/// That no element of an output has two writers: parts run at the same time, and one would write where another one does.
+/// Checks that no element of an output has two writers: parts run at the same time and would write to the same memory.
 /// Several stores may fill one output, each its own elements.
 fn check_writers(parts: &Parts) -> Result<(), Invalid> {
     let mut whole = vec![false; parts.outputs];
@@ -209,7 +209,7 @@ fn check_writers(parts: &Parts) -> Result<(), Invalid> {
     }
 }
 
-/// That every accumulator joins the elements of a chunk once: its trees are built as the elements come.
+/// Checks that every accumulator joins the elements of a chunk once: its trees are built in the order of the elements.
 fn check_accumulated(parts: &Parts) -> Result<(), Invalid> {
     let mut times = vec![0; parts.accumulators.len()];
     for instr in &parts.code {
@@ -223,8 +223,8 @@ fn check_accumulated(parts: &Parts) -> Result<(), Invalid> {
     }
 }
 
-/// Whether injective patterns have no position in common, as far as this is easily seen: they follow each other, or they are
-/// one pattern moved by less than the distance of its positions.
+/// Whether injective patterns are seen to have no position in common: they follow each other, or they are
+/// one pattern shifted by less than the distance between its positions.
 fn are_disjoint(patterns: &mut [&Pattern]) -> bool {
     if patterns.len() < 2 {
         return true;
@@ -252,7 +252,7 @@ fn are_disjoint(patterns: &mut [&Pattern]) -> bool {
     true
 }
 
-/// A distance that any two positions of a pattern with positive strides have at least; 0 if none is easily seen.
+/// A lower bound of the distance between positions of a pattern with positive strides; 0 if none is easily found.
 fn distance(pattern: &Pattern) -> usize {
     let mut dims: Vec<(usize, usize)> =
         pattern.dims().iter().map(|&(length, stride)| (stride.unsigned_abs(), length)).collect();
@@ -322,7 +322,7 @@ impl Checker<'_> {
         }
     }
 
-    /// That a place can be read at this kind and level.
+    /// Checks that a place can be read at this kind and level.
     fn read(&self, place: u16, kind: Kind, wanted: Level) -> Result<(), Invalid> {
         let k = usize::from(place);
         let (width, level) = match k.checked_sub(self.parts.slots.len()) {
@@ -348,7 +348,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// That the result can be written at this kind, and is none of the operands; its level.
+    /// Checks that the result can be written at this kind and is none of the operands; gives its level.
     fn write(&mut self, instr: &Instr, kind: Kind, operands: &[u16]) -> Result<Level, Invalid> {
         self.write_to(instr.out, kind, operands)
     }
@@ -473,8 +473,8 @@ fn demand(fits: bool) -> Result<(), Invalid> {
     if fits { Ok(()) } else { Err(Invalid("the kinds or levels do not fit the operation".into())) }
 }
 
-/// Whether the elements of a pattern are the same in every row of this many columns: a whole number of times in a row
-/// everything that its strides reach.
+/// Whether the elements of a pattern are the same in every row of this many columns: a row repeats everything that its
+/// strides reach a whole number of times.
 fn repeats(pattern: &Pattern, cols: usize) -> bool {
     let mut inner = 1usize;
     pattern.dims().iter().rev().all(|&(length, stride)| {

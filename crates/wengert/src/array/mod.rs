@@ -192,7 +192,7 @@ impl Array {
     /// An array of these elements.
     ///
     /// # Panics
-    /// If the shape does not have as many elements.
+    /// If the shape does not have this number of elements.
     #[track_caller]
     pub fn new<T: Element>(shape: &[usize], elements: Vec<T>) -> Self {
         assert!(
@@ -294,7 +294,7 @@ impl Array {
         T::vec_mut(&mut self.data).map(Vec::as_mut_slice)
     }
 
-    /// The same elements in another shape with as many.
+    /// The same elements in another shape of the same size.
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Self {
         Array::from_data(shape.to_vec(), self.data.clone())
     }

@@ -54,7 +54,7 @@ use crate::tape::recording::Mode;
 use crate::tape::trace::Trace;
 use crate::tree::{Tree, leaves};
 
-/// How much is checked.
+/// How much to check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// How many random directions; 3 unless said.

@@ -180,7 +180,7 @@ fn statuses(trace: &Trace) -> Vec<Status> {
         }
     }
     for i in (trace.inputs..trace.records.len()).rev() {
-        // Where a number goes that was taken out nobody knows, so it counts as used.
+        // Nobody knows where a number that was taken out goes, so it counts as used.
         wanted[i] |= trace.records[i].op() == Op::Taken;
         if wanted[i] && !is_flat(trace.records[i].op()) {
             operands(trace, i, |k| wanted[k] = true);

@@ -46,7 +46,7 @@ fn statuses(closed: &Closed, line: Line) -> Vec<Status> {
     let pulled = linear.pull(&mut b, &cotangents).or_raise();
     let connected = |ct: &Option<Value>| if ct.is_some() { Status::Connected } else { Status::Zero };
     let mut statuses: Vec<Status> = pulled[..closed.leaves].iter().map(connected).collect();
-    // Where a number goes that was taken out nobody knows, so it counts as used.
+    // Nobody knows where a number that was taken out goes, so it counts as used.
     let used = dependences(program, program.outputs().iter().chain(&closed.taken));
     let cuts = program.eqns().iter().filter(|eqn| eqn.outs().any(|out| used[out.index()]));
     let cuts = cuts.filter_map(|eqn| Some((&eqn.args, cut(eqn, program, line)?)));

@@ -1,4 +1,4 @@
-//! [`Bounded`]: what was made before, found by a hash, and forgotten when there is too much of it.
+//! [`Bounded`]: a cache of what was made before, found by a hash and bounded in number and bytes.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ pub(crate) trait Weight {
 }
 
 /// Values by the hash of a key that they contain: at most this many, of at most this many bytes in all besides the largest one.
-/// The one that was not asked for the longest is forgotten first.
+/// The least recently used is dropped first.
 ///
 /// The largest one does not count, because it may be too much alone: a program of many steps would be forgotten, and planned
 /// again, whenever a small one is kept.

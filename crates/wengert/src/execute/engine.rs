@@ -21,7 +21,7 @@ type Few<T> = SmallVec<[T; 24]>;
 /// The results of a plan, likewise.
 type Many<T> = SmallVec<[T; 64]>;
 
-/// What is told about every step that ran: its number, and for how long.
+/// Called for every step that ran, with its number and time.
 pub(crate) type Observer<'a> = &'a mut dyn FnMut(&Step, std::time::Duration);
 
 /// The results of a run.
@@ -192,7 +192,7 @@ impl Elements {
         fn zeros<T: Plain + Default>(ty: &Type) -> Result<Vec<T>, Error> {
             let large = bytes(ty) >= LARGE;
             if large {
-                // Asked for first: a result that does not fit is an error, not the end of the process.
+                // Reserved first: a result that does not fit is an error instead of the end of the process.
                 let mut enough = check_room_for(bytes(ty)).is_ok();
                 enough = enough && Vec::<T>::new().try_reserve_exact(ty.size()).is_ok();
                 if !enough {

@@ -24,7 +24,7 @@ fn default_threads() -> usize {
     wanted_threads(std::env::var("WENGERT_THREADS").ok().as_deref()).unwrap_or_else(cores)
 }
 
-/// A number of threads from 1 in text, at most as many as a pool can have; anything else asks for nothing.
+/// A number of threads from 1 in text, limited to what a pool can have; `None` for any other text.
 fn wanted_threads(text: Option<&str>) -> Option<usize> {
     let digits = text?.trim();
     let most = || digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(Pool::MOST);
@@ -35,7 +35,7 @@ fn wanted_threads(text: Option<&str>) -> Option<usize> {
 
 /// Sets how many threads the drivers use from now on, the caller's among them.
 ///
-/// Without it there is one for every core, or as many as the environment variable `WENGERT_THREADS` says, at most 1024.
+/// The default is one for every core, or the number in the environment variable `WENGERT_THREADS`, at most 1024.
 /// The numbers do not depend on it, to the bit. A function that was compiled keeps the threads that it has. Where the
 /// system refuses to start some of them, the others do the work.
 ///

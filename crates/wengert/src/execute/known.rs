@@ -215,7 +215,7 @@ fn made_in(
         }
     };
     let operands = own.operands(&wanted);
-    // Nothing is locked meanwhile: it takes long, and may call drivers.
+    // Nothing is locked meanwhile: it takes a long time, and may call drivers.
     let made = Arc::new(match operands.contains(&true) {
         true => make(&numbers::with_inputs(source, &own, &operands))?,
         false => make(source)?,

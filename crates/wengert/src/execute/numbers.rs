@@ -1,10 +1,10 @@
-//! Numbers that vary: real literals of a recorded Program as operands of what is made of it.
+//! Varying numbers: real literals of a recorded Program that become operands of what is derived from it.
 //!
 //! A plain number that a function captures is a literal where it is recorded, so that rewrites see it: `x * 1` is `x`. One
 //! that changes from call to call, a step size or a schedule, would ask for a new plan each time. So Programs that differ
 //! in such literals alone are recognised, and the literals that were seen to differ become inputs, behind the others.
 //!
-//! Every bit stays. A literal may become an input only if what is computed from it and other constants alone moves, adds,
+//! No bit changes. A literal may become an input only if everything computed from it and other constants alone moves, adds,
 //! subtracts, multiplies, divides, compares or chooses: these have one right result, whether they are folded or run. An
 //! exponent stays a literal. So does a zero, which rules of derivatives look for. Equal numbers become one input, and
 //! Programs differ that have the same numbers equal in other places: what is computed of equal numbers is equal, is computed

@@ -128,7 +128,7 @@ fn timed(plan: &Plan, memory: &mut Memory, pool: &Pool) -> Result<(Results, Run)
 }
 
 impl Plan {
-    /// Runs the plan again and again for so long, at least once, and says where the time went. One run before is not
+    /// Runs the plan repeatedly for `time`, at least once, and says where the time went. One run before is not
     /// counted: it touches the memory for the first time.
     ///
     /// ```

@@ -5,7 +5,7 @@
 //! named. Passes see the Programs inside an equation as Programs of their own: nothing is moved in or out, and a
 //! [`Recompute`](crate::primitives::Recompute) stays where it is.
 //!
-//! What may change an answer is off unless it is allowed: see [`Class`] and the table [`rules::RULES`].
+//! Rewrites that may change an answer are off unless they are allowed: see [`Class`] and the table [`rules::RULES`].
 //!
 //! With `passes` in the environment variable `WENGERT_LOG`, every pass that changes something prints its name, its
 //! time, the number of equations before and after, and the Program to the standard error.
@@ -82,7 +82,7 @@ pub const PASSES: [Pass; 4] = [
     Pass { name: "dce", about: "drops equations that no result needs", own: |program, _| dce(program) },
 ];
 
-/// One round rarely leaves anything; the bound is for what nobody has thought of.
+/// One round rarely leaves anything to do; the bound is for cases nobody has thought of.
 const MAX_ROUNDS: usize = 8;
 
 impl Pass {

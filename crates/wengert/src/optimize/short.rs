@@ -1,4 +1,4 @@
-//! Operations that exist for the sake of their derivatives, written out into plain arithmetic.
+//! Lowering of operations that exist only for their derivatives into plain arithmetic ("written out").
 //!
 //! The derivative of `atan` is one operation, `atan_slope`, as long as it may be differentiated again: its own rule keeps
 //! the digits that the derivative of `1/(1+x^2)` loses. Once everything is differentiated, the arithmetic is as good: it

@@ -1,8 +1,8 @@
-//! Padding and joining inside of regions: their elements are read where they lie.
+//! Fusion of padding and concatenation into regions, which read the elements in place.
 //!
-//! An array that is padded, or joined of others, is one of the values of a region like a sum of arrays is, but takes its
-//! elements from other places than its own: what it is made of has to be in memory before the region runs. The gradient of a
-//! stencil, a sum of arrays that are padded each on another side, is so one pass over memory, and a stencil on a torus too.
+//! A padded or concatenated array is a value of a region like any elementwise result, but it takes its
+//! elements from other positions than its own: its operands must be in memory before the region runs. So the gradient of a
+//! stencil, a sum of arrays that are each padded on another side, is one pass over memory, and so is a stencil on a torus.
 
 use wengert_kernels::region::{Block, Blocks, Level};
 
@@ -29,7 +29,7 @@ fn kept(pad: &Pad, shape: &[usize], axis: usize) -> Option<(usize, usize)> {
     Some((first, shape[axis].saturating_sub(first).saturating_sub(last)))
 }
 
-/// Whether an equation of a flattened Program is put together of blocks.
+/// Whether an equation of a flattened Program is assembled from blocks.
 pub(super) fn is_blocks(flat: &Flat, k: usize) -> bool {
     let eqn = &flat.program.eqns()[k];
     let is_number = |arg: Value| flat.literals[arg.index()].is_some();
@@ -48,7 +48,7 @@ pub(super) fn is_blocks(flat: &Flat, k: usize) -> bool {
     }
 }
 
-/// Whether such an equation alone is better a step of its own kind: joining goes by larger pieces than those of a region.
+/// Whether such an equation on its own is better a kernel: joining copies larger pieces than the chunks of a region.
 pub(super) fn copies(flat: &Flat, k: usize) -> bool {
     matches!(flat.program.eqns()[k].op, Op::Concat(_))
 }
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// That results are those of the definition: exactly, or as functions and sums in another order have them.
+    /// Checks results against the definition: exactly, or within the error of functions and of sums in another order.
     #[track_caller]
     fn compare(found: &[Array], wanted: &[Array], text: &str) {
         assert_eq!(found.len(), wanted.len());
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Plans a Program, compares it with the definition, and gives the number of its steps.
+    /// Plans a Program, compares its results with the definition, and gives the number of steps.
     #[track_caller]
     fn steps(text: &str) -> usize {
         let program: Program = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_is_computed_is_in_memory_before_it_is_put_together() {
-        // A shift keeps the shape: the padded value is not the one of its own place.
+        // A shift keeps the shape, but an element of the padded value does not come from its own position.
         let shifted = |first: &str| {
             format!(
                 "program(v0: f64[40]) {{

@@ -1,4 +1,4 @@
-//! Where values lie: every buffer is placed before anything runs.
+//! Buffer assignment by liveness: every buffer is placed before anything runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ pub(super) struct Life {
 
 /// The first line of each value, and how many lines there are in all: values that live at the same time do not overlap.
 ///
-/// Up to [`FEW`] values, largest first. More are placed as the steps come, forwards and backwards, and the better of the two
-/// is taken: the time is then proportional to their number, but for a logarithm.
+/// Up to [`FEW`] values are placed largest first. More are placed in the order of the steps, forwards and backwards, and the
+/// better result is taken: the time is then proportional to their number, up to a logarithm.
 pub(super) fn place(lives: &[Life]) -> (Vec<usize>, usize) {
     if lives.len() <= FEW {
         return by_size(lives);
@@ -30,10 +30,10 @@ pub(super) fn place(lives: &[Life]) -> (Vec<usize>, usize) {
     if backwards.1 < forwards.1 { backwards } else { forwards }
 }
 
-/// How many values are compared with each other.
+/// The most values that are compared with each other.
 const FEW: usize = 1024;
 
-/// Largest first, each at the lowest place that is free all its life (as in Pisarchyk and Lee, *Efficient memory
+/// Largest first, each at the lowest offset that is free during its whole life (as in Pisarchyk and Lee, *Efficient memory
 /// management for deep neural net inference*, 2020, "greedy by size").
 fn by_size(lives: &[Life]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..lives.len()).collect();
@@ -64,7 +64,7 @@ fn by_size(lives: &[Life]) -> (Vec<usize>, usize) {
     (places, total)
 }
 
-/// As the steps come: each at the smallest place that is free then, or at the end.
+/// In the order of the steps: each in the smallest range that is free then, or at the end.
 fn by_step(lives: &[Life]) -> (Vec<usize>, usize) {
     let mut starts: Vec<usize> = (0..lives.len()).filter(|&k| lives[k].lines > 0).collect();
     let mut ends = starts.clone();
@@ -81,7 +81,7 @@ fn by_step(lives: &[Life]) -> (Vec<usize>, usize) {
         count(1);
         let lines = lives[k].lines;
         places[k] = free.take(lines).unwrap_or_else(|| {
-            // What is free at the end grows.
+            // A free range at the end grows.
             let at = free.take_last(total).unwrap_or(total);
             total = at.saturating_add(lines);
             at

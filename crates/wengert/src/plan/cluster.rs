@@ -1,4 +1,4 @@
-//! Which equations become one region.
+//! Fusion: which equations become one region.
 //!
 //! Equations are taken in order. One that works element by element joins the region of its operands, or of what reads the
 //! same, if the elements it needs are those of its own place, and if no step in between would have to run in the middle of
@@ -20,7 +20,7 @@ use crate::program::Value;
 /// A step of the plan, before it is placed: a region or a single operation.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
-    /// The equations, in the order of the Program: each has what it needs before it.
+    /// The equations, in the order of the Program: each comes after what it needs.
     pub(super) eqns: Vec<usize>,
     /// `None` if it is a single operation that does not fuse, or a part of lanes.
     pub(super) space: Option<Extent>,
@@ -28,7 +28,7 @@ pub(super) struct Cluster {
     reads: Vec<Value>,
 }
 
-/// How the elements of a region are arranged, as far as its equations say.
+/// How the elements of a region are arranged, as far as its equations determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     /// The number of elements of a full value.
@@ -39,7 +39,7 @@ pub(super) struct Extent {
     pub(super) groups: Option<usize>,
 }
 
-/// What a computed value is to its region.
+/// The role of a computed value in its region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// An element per place.
@@ -76,7 +76,7 @@ impl Clusters {
         self.list[step].reads.len()
     }
 
-    /// Adds an equation, whose value is `value`, to one more region.
+    /// Adds an equation with the value `value` to another region.
     pub(super) fn clone_into(&mut self, step: usize, k: usize, value: Value, reads: impl Iterator<Item = Value>) {
         if self.clones.insert((step, value)) {
             let own = &mut self.list[step];
@@ -87,7 +87,7 @@ impl Clusters {
         }
     }
 
-    /// The steps that have to run before each, as far as it needs them itself.
+    /// The steps that each step needs directly.
     pub(super) fn needs(&mut self) -> Vec<Vec<usize>> {
         (0..self.list.len()).map(|step| self.precedence.needs(step)).collect()
     }
@@ -101,7 +101,7 @@ enum Link {
     Same(Value),
     /// The element of the row of a stored value with one per row.
     Spread(Value, usize),
-    /// Anything else: the value has to be in memory.
+    /// Anything else: the value must be in memory.
     Far(Value),
 }
 
@@ -113,10 +113,10 @@ const MAX_TOTAL_COLS: usize = 8192;
 pub(super) const MAX_EQNS: usize = 200;
 pub(super) const MAX_READS: usize = 48;
 
-/// How many of the newest readers of a value are looked through for one that is noted already.
+/// How many of the newest readers of a value are searched for one that is recorded already.
 const MOST_READERS: usize = 64;
 
-/// What a fused equation is, by itself.
+/// The shape of a fused equation on its own.
 struct Shape {
     /// Its elements, or its operand's if it is a reduction.
     count: usize,
@@ -158,7 +158,7 @@ pub(super) fn computes(flat: &Flat, k: usize) -> bool {
     flat.views[value].base == eqn.first && flat.literals[value].is_none()
 }
 
-/// Groups the equations, in the order of these items: a part is a step already.
+/// Groups the equations, in the order of these items; a part of lanes is already a step.
 pub(super) fn cluster(flat: &Flat, items: &[Item]) -> Clusters {
     let values = flat.views.len();
     let mut c = Clusterer {
@@ -179,7 +179,7 @@ pub(super) fn cluster(flat: &Flat, items: &[Item]) -> Clusters {
             Item::One(k) => c.step(&[*k]),
         }
     }
-    // What nothing has joined is a copy.
+    // A view that no region has taken in is a copy.
     for cluster in &mut c.clusters.list {
         if let &[k] = &cluster.eqns[..]
             && is_blocks(flat, k)
@@ -230,14 +230,14 @@ impl Clusterer<'_> {
         }
     }
 
-    /// The steps an equation needs the results of.
+    /// The steps whose results an equation needs.
     fn needs(&self, k: usize) -> Vec<usize> {
         let eqn = &self.flat.program.eqns()[k];
         let bases = eqn.args.iter().filter(|arg| self.flat.literals[arg.index()].is_none());
         bases.filter_map(|arg| self.clusters.home[self.flat.views[arg.index()].base.index()]).collect()
     }
 
-    /// Equations that are a step, whatever comes.
+    /// Makes a step of equations, which nothing joins later.
     fn step(&mut self, eqns: &[usize]) {
         let step = self.push(Cluster { eqns: eqns.to_vec(), space: None, reads: Vec::new() });
         let outs = eqns.iter().flat_map(|&k| self.flat.program.eqns()[k].outs());
@@ -253,7 +253,7 @@ impl Clusterer<'_> {
         self.clusters.precedence.push()
     }
 
-    /// Adds that a step needs these, which stand before it.
+    /// Records that a step needs these, which come before it.
     fn link_needs(&mut self, step: usize, needs: &[usize]) {
         for &need in needs.iter().filter(|&&need| need != step) {
             self.clusters.precedence.link(need, step);
@@ -276,7 +276,7 @@ impl Clusterer<'_> {
                 self.clusters.home[base.index()].into_iter().for_each(&mut offer);
             }
         }
-        // What is put together waits for what computes with it: beside others that read the same it would be stored.
+        // What is assembled from blocks waits for the region that computes with it: in another region it would be stored.
         for link in links.iter().filter(|_| !is_blocks(flat, k)) {
             if let Link::Same(base) | Link::Far(base) = link {
                 self.readers[base.index()].iter().copied().rev().take(4).for_each(&mut offer);
@@ -334,14 +334,14 @@ impl Clusterer<'_> {
         self.link_needs(step, &needs);
     }
 
-    /// Adds an equation to a region, if that is possible.
+    /// Adds an equation to a region if possible.
     fn join(&mut self, k: usize, shape: &Shape, links: &[Link], step: usize) -> bool {
         let own = &self.clusters.list[step];
         let Some(extent) = own.space else { return false };
         if own.eqns.len() >= MAX_EQNS || own.reads.len() + links.len() > MAX_READS {
             return false;
         }
-        // What the region would be made wider for: its values become those of rows.
+        // The columns by which the region would be widened, its values becoming values of rows.
         let promoted = links.iter().find_map(|link| match link {
             Link::Spread(base, cols) if self.clusters.home[base.index()] == Some(step) => Some(*cols),
             _ => None,
@@ -358,7 +358,7 @@ impl Clusterer<'_> {
             promotes = true;
         }
         let Some((space, role)) = placed(&target, shape) else { return false };
-        // The role of what the operands have to have.
+        // The role that the operands must have.
         let reads_rows = shape.count != space.count;
         let role_of = |base: &Value| match self.clusters.roles[base.index()] {
             Role::Full if promotes => Role::Row,
@@ -378,7 +378,7 @@ impl Clusterer<'_> {
                 Some(_) | None => {}
             }
         }
-        // A step between: it would have to run after this region and before it.
+        // A step in between would have to run both after this region and before it.
         for home in self.needs(k).into_iter().filter(|&home| home != step) {
             if !self.clusters.precedence.put_before(home, step) {
                 return false;
@@ -402,7 +402,7 @@ impl Clusterer<'_> {
         true
     }
 
-    /// Makes one region of two, if that is possible.
+    /// Merges two regions if possible.
     fn merge(&mut self, one: usize, two: usize) {
         if one == two {
             return;
@@ -475,7 +475,7 @@ fn divides(extent: &Extent) -> bool {
     extent.count.is_multiple_of(extent.cols.unwrap_or(1) * extent.groups.unwrap_or(1))
 }
 
-/// The extent of a region with one more equation, and what its result is there; `None` if it does not fit.
+/// The extent of a region with one more equation, and the role of its result there; `None` if it does not fit.
 fn placed(extent: &Extent, shape: &Shape) -> Option<(Extent, Role)> {
     let full = shape.count == extent.count;
     let row = extent.cols.is_some_and(|cols| shape.count * cols == extent.count);

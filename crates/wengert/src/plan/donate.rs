@@ -1,8 +1,8 @@
-//! Results that are written where inputs lie.
+//! Buffer donation: results written over inputs.
 //!
-//! The caller of a plan may give inputs away: a step of training has no use for the parameters that it replaces. A result
-//! is written in the place of such an input if one region reads the input, element by element, before it writes the result,
-//! and if no later step reads the input. What the steps before read is then the result's place, which holds the input still.
+//! The caller of a plan may give inputs away: a training step has no use for the parameters that it replaces. A result
+//! is written over such an input if one region reads the input, element by element, before it writes the result,
+//! and if no later step reads the input. Earlier steps then read the input from the result's buffer, which still holds it.
 
 use super::cluster::{Clusters, Role};
 use super::flatten::Flat;
@@ -10,7 +10,7 @@ use super::{Home, Output, OutputSource, Piece, Step, Work};
 use crate::array::DType;
 use crate::program::Value;
 
-/// A result that may be written where an input lies.
+/// A result that may be written over an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
     input: usize,
@@ -19,7 +19,7 @@ pub(super) struct Pair {
     pub(super) value: Value,
 }
 
-/// The pairs that are worth trying: the result's region is the last step that reads the input.
+/// The pairs worth trying: the result's region is the last step that reads the input.
 pub(super) fn wanted(
     flat: &Flat,
     clusters: &Clusters,
@@ -65,7 +65,7 @@ pub(super) fn wanted(
     pairs
 }
 
-/// Lets the result take the input's place, if its region allows that.
+/// Writes the result over the input if its region allows it.
 pub(super) fn settle(pair: &Pair, steps: &mut [Step], outputs: &mut [Output]) {
     let Some(at) = steps.iter().position(|step| step.writes_result(pair.output)) else { return };
     let step = &mut steps[at];

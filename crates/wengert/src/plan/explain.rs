@@ -65,9 +65,9 @@ pub struct StepInfo {
     pub written: usize,
     /// Bytes of scratch.
     pub scratch: usize,
-    /// Into how many parts it is cut, which threads may run at the same time; `None` where the step decides by itself.
+    /// How many parts it has, which threads may run at the same time; `None` where the step decides by itself.
     pub parts: Option<usize>,
-    /// The user's lines behind it, as `file.rs:12` with the last folder in front, without repetition.
+    /// The user's lines behind it, each once, as `file.rs:12` with the last folder in front.
     pub lines: Vec<String>,
 }
 
@@ -293,7 +293,7 @@ fn row(number: &str, info: &StepInfo, text: &mut String) {
     );
 }
 
-/// What does not fit into the table: instructions and slots of a region, the user's lines.
+/// The details that do not fit into the table: instructions and slots of a region, the user's lines.
 fn notes(step: &Step, text: &mut String) {
     let mut words: Vec<String> = Vec::new();
     if let Work::Region(region) = &step.work {

@@ -1,5 +1,5 @@
-//! The last step of lowering, by whatever way a region came about: places get their numbers, and functions whose work is
-//! mostly the same are computed at once.
+//! The last step of lowering, for every kind of region: places get their numbers, and functions that share most of their work
+//! ("twins") are computed together.
 
 use wengert_kernels::region::{Instr, Invalid, Op, Parts, Region, Twin, Unary};
 
@@ -18,7 +18,7 @@ pub(super) fn finish(mut parts: Parts) -> Result<Region, Invalid> {
     Region::new(parts)
 }
 
-/// Replaces two functions of one operand by one instruction, where the first comes: the second place must not be in use
+/// Replaces two functions of one operand by one instruction at the position of the first: the second place must not be in use
 /// between them.
 fn join_twins(code: &mut Vec<Instr>) {
     let mut at = 0;
@@ -42,7 +42,7 @@ fn twin(code: &[Instr], at: usize, other: usize) -> Option<Twin> {
     let is_twin = |twin: &Twin| [[first, second], [second, first]].contains(&twin.functions());
     let twin = Twin::ALL.into_iter().find(is_twin).filter(|_| kind == own && code[at].a == code[other].a)?;
     let (from, to) = (code[at].a, code[other].out);
-    // An instruction with fewer operands names place 0 for the others, and may so be in the way for nothing.
+    // An instruction with fewer operands names place 0 for the others, so it may block the replacement without need.
     let free = |instr: &Instr| {
         let writes = [instr.out, if let Op::Twin(..) = instr.op { instr.b } else { instr.out }];
         !writes.contains(&from) && !writes.contains(&to) && ![instr.a, instr.b, instr.c].contains(&to)
@@ -83,7 +83,7 @@ mod tests {
             assert_eq!(joined(vec![unary(Unary::Sin, 1, 2), between, other]).1, 3, "{between:?} {other:?}");
         };
         let cos = unary(Unary::Cos, 1, 4);
-        // It changes the operand, reads what the other place held, or writes there.
+        // It changes the operand, or it reads or writes the other place.
         apart(unary(Unary::Exp, 2, 1), cos);
         apart(unary(Unary::Exp, 4, 3), cos);
         apart(unary(Unary::Exp, 2, 4), cos);

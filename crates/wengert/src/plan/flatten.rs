@@ -1,4 +1,4 @@
-//! A Program as the planner wants it: nothing called, every step's operands whole.
+//! Lowering of a Program to what the planner works on: calls inlined, every kernel's operands whole.
 //!
 //! Calls, recomputed regions and custom operations become their equations. Reductions over axes that are apart become
 //! reductions of neighbours; contractions lose the labels that only one operand has, and those that contract nothing, or
@@ -343,7 +343,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// How many times larger than its part an array is at least.
+    /// How many times larger than its part an array must be.
     const SMALL: usize = 4;
 
     fn of(program: &Program) -> Self {

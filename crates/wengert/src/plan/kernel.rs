@@ -13,9 +13,9 @@ use crate::error::Misfit;
 pub(crate) struct Call<'a, 'data> {
     /// The operands, in the operation's order.
     pub(crate) args: &'a [Slice<'data>],
-    /// The results. What they hold before is undefined: every element has to be written.
+    /// The results. Their contents are undefined at the start: every element must be written.
     pub(crate) outs: &'a mut [SliceMut<'data>],
-    /// [`Kernel::workspace`] bytes; what they hold before is undefined.
+    /// [`Kernel::workspace`] bytes, whose contents are undefined at the start.
     pub(crate) workspace: &'a mut [Line],
     /// The threads.
     pub(crate) pool: &'a Pool,
@@ -44,10 +44,10 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// Operations on elements, for the cost model: multiplications, additions, comparisons.
     fn operations(&self) -> usize;
 
-    /// Does it.
+    /// Runs the operation.
     ///
     /// # Errors
-    /// What only the values show: an index out of range. The sentence is that of the operation's definition.
+    /// If the values are wrong: an index out of range. The message is that of the operation's definition.
     fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit>;
 }
 

@@ -1,9 +1,9 @@
 //! Lanes: the same scalar program at many points.
 //!
 //! A function of small arrays that is mapped over a long axis is, point by point, a program of scalars: which element
-//! meets which is known, and views, concatenations, paddings and permutations are bookkeeping. A *part* of the Program whose
-//! values all have such an axis becomes one region whose rows are the points: every instruction works on one element of
-//! each array, for a chunk of points at a time. Equal operations are computed once, what no result needs never.
+//! meets which is known when planning, and views, concatenations, paddings and permutations are bookkeeping. A *part* of
+//! the Program whose values all have such an axis becomes one region whose rows are the points: every instruction works on one element of
+//! each array, for a chunk of points at a time. Equal operations are computed once; dead ones are dropped.
 //!
 //! A part is chosen where this is cheaper than regions and kernels of its own for every concatenation, sum and
 //! contraction, by the estimate in [`Estimate`].
@@ -26,13 +26,13 @@ use crate::primitives::Op;
 use crate::program::Value;
 use scalars::Scalars;
 
-/// How many points make a part worth it: a chunk of them fills the vector instructions.
+/// The least number of points for which a part is worth it: a chunk of them fills the vector instructions.
 const MIN_LANES: usize = 64;
-/// How many elements a value of a part has per point at most.
+/// The most elements per point of a value of a part.
 const MAX_ELEMENTS: usize = 1024;
-/// How many scalar operations an equation, and a part, stand for at most.
+/// The most scalar operations that an equation, and a part, stand for.
 const MAX_OPERATIONS: usize = 16384;
-/// How many arrays a region reads, and writes, at most.
+/// The most arrays that a region reads and writes.
 const MAX_OPERANDS: usize = 64;
 
 /// Which axis of a value is that of the points.
@@ -283,7 +283,7 @@ impl<'a> Finder<'a> {
         }
         let count = self.lane_of(eqns[0])?.count;
         let stores = stored.iter().map(|&value| flat.program.ty(value).size() / count).sum();
-        // The graph of scalars is a large thing to make for nothing.
+        // The graph of scalars is expensive: it is not made for nothing.
         if estimate.fused < lower::least(count, stores, estimate.scalars) {
             return None;
         }
@@ -324,11 +324,11 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// What computing a part otherwise would cost, in nanoseconds of one thread.
+/// What computing a part without lanes would cost, in nanoseconds of one thread.
 struct Estimate {
     /// As regions, kernels and products.
     fused: f64,
-    /// How often an intermediate value would have to be in memory.
+    /// How many intermediate values would have to be in memory.
     breaks: usize,
     /// Elements per point, over all equations.
     scalars: usize,
@@ -360,7 +360,7 @@ impl Estimate {
             let whole = !blocks && matches!(eqn.op, Op::Concat(_) | Op::Pad(_) | Op::Update(_) | Op::Einsum(_));
             let far = |arg: &&Value| {
                 let view = &flat.views[arg.index()];
-                // What another part makes is in memory whatever becomes of this one.
+                // The result of another part is in memory in any case.
                 let made = finder.made[view.base.index()].is_some_and(|maker| eqns.binary_search(&maker).is_ok());
                 let own = made && flat.literals[arg.index()].is_none();
                 let elsewhere = !matches!(eqn.op, Op::Reduce(_))
@@ -368,7 +368,7 @@ impl Estimate {
                     && view.spread(flat.program.ty(view.base).size()).is_none();
                 own && (blocks || elsewhere)
             };
-            // Of what is broadcast there is less in memory than is read.
+            // Less of a broadcast array is in memory than is read.
             let cost = |arg: &Value| {
                 let least = flat.program.ty(flat.views[arg.index()].base).size().min(size);
                 ELEMENT * least as f64 + SPREAD * (size - least) as f64

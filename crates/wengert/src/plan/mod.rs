@@ -1,6 +1,6 @@
 //! Program to plan: which steps run, on which memory, in which order.
 //!
-//! A [`Plan`] is immutable and belongs to nobody: everything that running needs is placed before, and the memory is passed
+//! A [`Plan`] is immutable and can be shared: everything that running needs is placed beforehand, and the memory is passed
 //! in. Its steps are *regions* (chains of elementwise operations with what they are reduced to, run chunk by chunk in the
 //! cache), products of matrices, and kernels for everything that moves or orders elements.
 
@@ -53,13 +53,13 @@ pub(crate) use product::Product;
 use recompute::{EFFORTS, Effort};
 use steps::Planner;
 
-/// What a plan is made for.
+/// What a plan is made for: threads and memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     /// How many threads run it, the caller's among them; at most 1024.
     pub threads: usize,
     /// The memory it may take, in bytes: the predicted peak of [`Plan::peak_bytes`]. Without a limit if `None`. Below what
-    /// is fastest, more values are computed again where they are needed, instead of being stored.
+    /// is fastest, more values are computed again where they are needed instead of being stored (rematerialisation).
     pub memory: Option<usize>,
 }
 
@@ -121,7 +121,7 @@ pub(crate) enum OutputSource {
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) work: Work,
-    // What a run needs lies here as long as it is little: the steps of a loop over many rows are read in order then.
+    // Short lists lie in the step itself, so that the steps of a loop over many rows are read in order.
     pub(crate) reads: SmallVec<[Operand; 2]>,
     pub(crate) writes: SmallVec<[Operand; 1]>,
     /// The ranges of the arena that it uses, increasing, and whether it writes them. Operands name them by number.
@@ -133,7 +133,7 @@ pub(crate) struct Step {
     pub(crate) about: Arc<About>,
 }
 
-/// What is told about a step, and not needed to run it.
+/// Information about a step that running it does not need.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct About {
     /// The user's lines of its equations, without repetition.
@@ -171,7 +171,7 @@ pub(crate) enum Home {
     Piece(usize),
     /// A result, by its number in the step's list.
     Result(usize),
-    /// What the operand that the step writes under this number holds before.
+    /// The previous contents of the operand that the step writes under this number.
     InPlace(u16),
 }
 
@@ -201,7 +201,7 @@ impl Operation {
     }
 }
 
-/// Tables of the planner: keys are small, and nobody chooses them.
+/// Tables of the planner: keys are small, and no attacker chooses them.
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 /// As [`Map`].
 type Set<K> = HashSet<K, BuildHasherDefault<FastHasher>>;
@@ -226,8 +226,8 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// If the predicted peak is above [`Options::memory`] whatever is computed again, where the message says what would
-    /// do; or if [`Options::threads`] is above 1024.
+    /// If the predicted peak is above [`Options::memory`] even with everything computed again that can be (the message says
+    /// how much would be enough), or if [`Options::threads`] is above 1024.
     pub fn new(program: &Program, options: &Options) -> Result<Plan, Error> {
         Plan::donating(Cow::Borrowed(program), options, &[])
     }
@@ -237,7 +237,7 @@ impl Plan {
         check_threads(options.threads, "plan")?;
         let [fastest, frugal @ ..] = EFFORTS;
         let Some(limit) = options.memory else {
-            // There is one try, and a Program of our own is given back on the way.
+            // There is only one attempt, which may drop our own Program on the way.
             return Ok(build(program, options, Results::Shared, donated, fastest));
         };
         let with = |effort: Effort| build(Cow::Borrowed(&program), options, Results::Shared, donated, effort);
@@ -266,8 +266,8 @@ impl Plan {
         Error::new(ErrorKind::Unavailable, "plan", why).of_memory()
     }
 
-    /// The predicted peak: arena, scratch, the matrix library's own memory, and results. Inputs are the caller's. What no
-    /// machine has is `usize::MAX`.
+    /// The predicted peak: arena, scratch, the matrix library's own memory, and results. Inputs are the caller's. A peak that
+    /// overflows is `usize::MAX`.
     pub fn peak_bytes(&self) -> usize {
         self.arena_bytes().saturating_add(self.library).saturating_add(self.result_bytes())
     }
@@ -316,7 +316,7 @@ impl Plan {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Results {
     Shared,
-    /// Every result is written: the plan of a branch, whose results have their place in the plan around.
+    /// Every result is written: this is the plan of a branch, whose results have buffers in the surrounding plan.
     Written,
 }
 
@@ -324,7 +324,7 @@ fn build(program: Cow<'_, Program>, options: &Options, results: Results, donated
     let written = results == Results::Written;
     let how = Flattening { written, keeps_copies: effort.copies, copies_gathered: false };
     let mut flat = flatten(&program, how);
-    // What is gathered is known when chains lie as they will: those that were turned may be read as they are.
+    // Which operands are gathered is known only after layout assignment: those that were turned may be read in place.
     let turned = turn::turned(&flat);
     if turned.is_some() || (flat.gathers && effort.copies) {
         flat = flatten(turned.as_ref().unwrap_or(&program), Flattening { copies_gathered: effort.copies, ..how });

@@ -1,4 +1,4 @@
-//! The order in which steps run.
+//! Scheduling: the order in which steps run.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,7 +30,7 @@ pub(super) fn order(flat: &Flat, clusters: &mut Clusters) -> Vec<usize> {
     found
 }
 
-/// How many steps run early, at most, so that one may overwrite its operand: running more would keep their results too long.
+/// The most steps that run early so that one may overwrite its operand: running more would keep their results too long.
 const MOST_EARLY: usize = 16;
 
 /// What has run, and what can.
@@ -76,7 +76,7 @@ impl Order {
     /// These steps and what they still need, in order; `None` if `step` is among it, or if they are too many.
     fn before(&self, step: usize, others: &[usize]) -> Option<Vec<usize>> {
         let mut list: Vec<usize> = Vec::new();
-        // Steps whose needs have been put on top of them are met a second time below these.
+        // Steps whose needs were pushed above them are met a second time below these.
         let mut open: Vec<(usize, bool)> = others.iter().map(|&other| (other, false)).collect();
         let mut met = 0;
         while let Some((other, needs_are_listed)) = open.pop() {

@@ -2,7 +2,7 @@
 
 use super::work::count;
 
-/// Steps with what each needs, and an order in which every step comes after what it needs.
+/// The steps with their dependences, and a topological order of them.
 ///
 /// Before an edge is added or two steps become one, the steps *between* the two are looked at, from both ends in turn, and
 /// put in order if there is no circle: as in Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic

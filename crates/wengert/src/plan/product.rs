@@ -35,12 +35,12 @@ pub(super) struct Place {
 /// Whether the result of a contraction is the same across its diagonal: `sum_k d(k) x(k, i) x(k, j)`, where both operands
 /// are one array but for factors that depend on the labels which are added up. Hessians of fits are, and covariances.
 ///
-/// An element may then be computed as the one across, which rounds otherwise, and overflows where `d(k) x(k, j)` does.
+/// An element may then be computed as its mirror image, which rounds differently, and overflows where `d(k) x(k, j)` does.
 pub(super) fn is_symmetric(flat: &Flat, op: &Einsum, args: [Value; 2]) -> bool {
     let lone =
         |own: &[u8], other: &[u8]| -> Vec<u8> { own.iter().copied().filter(|label| !other.contains(label)).collect() };
     if !flat.program.ty(args[0]).dtype.is_float() {
-        // Quotients of integers are cut off.
+        // Quotients of integers are truncated.
         return false;
     }
     let (&[i], &[j]) = (&lone(op.lhs(), op.rhs())[..], &lone(op.rhs(), op.lhs())[..]) else { return false };

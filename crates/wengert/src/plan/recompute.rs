@@ -1,4 +1,4 @@
-//! What is computed again where it is needed instead of being stored: the residual that costs less than its memory.
+//! Rematerialisation: a residual that costs less than its memory is computed again where it is needed instead of being stored.
 //!
 //! A value that only regions read, made of a few cheap operations from what is in memory anyway, becomes part of every
 //! region that reads it. So the slope of a rectifier is recomputed from its argument, a centred value from the value and
@@ -16,7 +16,7 @@ use crate::ops::{Binary, Unary};
 use crate::primitives::Op;
 use crate::program::Value;
 
-/// How much is computed again for the sake of memory.
+/// How much may be computed again to save memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     /// How much work a value may cost again in one region, in additions.
@@ -25,12 +25,12 @@ pub(super) struct Effort {
     function: Option<usize>,
     /// How many bytes may be read again for one that is not stored.
     reads: usize,
-    /// Whether memory is spent on copies: one that is kept for whoever reads the same elements later, instead of being
+    /// Whether memory is spent on copies: one that is kept for later readers of the same elements instead of being
     /// made again, and that of an operand which a product would gather.
     pub(super) copies: bool,
 }
 
-/// What pays by itself first, then ever more work for less memory.
+/// First what pays by itself, then more and more work for less memory.
 pub(super) const EFFORTS: [Effort; 3] = [
     Effort { work: 8, function: None, reads: 2, copies: true },
     Effort { work: 64, function: Some(8), reads: 4, copies: false },

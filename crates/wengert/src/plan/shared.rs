@@ -1,7 +1,7 @@
 //! Equal regions and kernels are one: steps that do the same to other parts of arrays share their instructions.
 //!
-//! A loop over the rows of an array is a list of steps that differ in where a row begins. Where the elements begin that a
-//! region reads, or a kernel writes, is so said by the step, and it counts from there. It is made once, and stays in the
+//! A loop over the rows of an array is a list of steps that differ only in where a row begins. So the step says where the
+//! elements that a region reads, or a kernel writes, begin; the region or kernel itself is made once, and stays in the
 //! cache.
 
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Shared {
         known
     }
 
-    /// What is told about a step, once for all of which the same is told.
+    /// The information about a step; equal information is shared.
     pub(super) fn about(&mut self, about: About) -> Arc<About> {
         if let Some(known) = self.about.get(&about) {
             return known.clone();

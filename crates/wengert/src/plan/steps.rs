@@ -259,7 +259,7 @@ impl<'a> Planner<'a> {
         let mut pieces = Pieces::new();
         let mut results = Pieces::new();
         let overwritten = |k: usize| draft.in_place.iter().find(|(read, _)| *read == k).map(|&(_, write)| write);
-        // What is overwritten lies where a result does.
+        // The operand that is overwritten shares the buffer of a result.
         let reads = draft.reads.iter().enumerate().filter(|(k, _)| overwritten(*k).is_none());
         let both = reads.map(|(_, value)| (value, false)).chain(draft.writes.iter().map(|value| (value, true)));
         for (value, written) in both.clone() {

@@ -1,6 +1,6 @@
-//! Layouts: chains of elementwise operations on transposed arrays compute in the order in which those lie.
+//! Layout assignment ("turning"): chains of elementwise operations on transposed arrays are computed in the layout of these.
 //!
-//! Values are stored row-major, and whoever reads one in another order does so by strides. A chain whose operands lie in
+//! Values are stored row-major; to read one in another order takes strides. A chain whose operands lie in
 //! another order than its result would gather them element by element. If products of matrices alone read the chain, which
 //! take any strides, it is computed transposed instead: operands are read as they lie, and the products read a view.
 
@@ -168,7 +168,7 @@ impl<'a> Chains<'a> {
         if view.is_crossed() { Wish::Order(order(view)) } else { Wish::Stays }
     }
 
-    /// Leaves out chains whose turned results would cost a product its form: a copy, or more and smaller matrices.
+    /// Leaves out chains whose turned results would make a product slower: by a copy, or by more and smaller matrices.
     fn keep_products(&self, orders: &mut [Option<Vec<usize>>]) {
         let flat = self.flat;
         // The first equations of the chains that are left out.

@@ -1,4 +1,4 @@
-//! What every plan keeps, checked whenever one is made in debug builds.
+//! The invariants of a plan, checked in debug builds whenever one is made.
 //!
 //! 1. The equations of a step stand in the order of the Program, and each has what it needs: from the step itself, before
 //!    it, or from a step that ran before.

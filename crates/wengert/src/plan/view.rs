@@ -25,7 +25,7 @@ type Pieces = SmallVec<[(usize, isize); 4]>;
 
 /// The lengths from which a copy goes by blocks: a line of the cache has 8 or 16 numbers.
 const CROSSED: usize = 8;
-/// The elements from which that pays for a step of its own.
+/// The number of elements from which that pays for a step of its own.
 const CROSSED_COUNT: usize = 1 << 11;
 
 /// The strides of an array in order.

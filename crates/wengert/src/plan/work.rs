@@ -1,7 +1,7 @@
 //! What planning does, counted: the elementary operations of its searches, in tests. For long programs their number per
 //! equation has to be the same, whatever their length.
 
-/// Counts this many operations; nothing outside of tests.
+/// Counts this many operations; does nothing outside of tests.
 #[inline]
 pub(super) fn count(operations: usize) {
     #[cfg(test)]

@@ -155,7 +155,7 @@ pub struct Pad {
 }
 
 impl Pad {
-    /// So many before and after, none between.
+    /// `low` before and `high` after, none between.
     pub fn new(low: &[i64], high: &[i64]) -> Self {
         Pad { low: low.to_vec(), high: high.to_vec(), interior: vec![0; low.len()] }
     }

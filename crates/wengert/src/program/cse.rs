@@ -41,8 +41,8 @@ fn key(op: &Op, args: &[Value]) -> u64 {
     hasher.finish()
 }
 
-/// A hash of few instructions: a rotation, an exclusive or and a product for every word, as in the compiler of the
-/// language. Nobody can choose the keys.
+/// A hash of few instructions: a rotation, an exclusive or and a product for every word, as in the Rust
+/// compiler. No attacker can choose the keys.
 #[derive(Default)]
 struct Quick(u64);
 

@@ -61,7 +61,7 @@ fn sweep(program: Program, inputs: &[bool]) -> Program {
     b.finish(&outputs)
 }
 
-/// What stays of an equation that is needed.
+/// The part of an equation that is needed.
 enum Kept {
     Whole,
     /// One that holds Programs, with the operands and results that are needed.

@@ -1,7 +1,7 @@
 //! One entry of the Wengert list, packed into 64 bits: second operand 28, first 28, operation 8.
 //!
 //! The second operand is at the top and the operation at the bottom, so that each is one shift or one byte, to pack and
-//! to take apart: what does not belong to them falls off by itself.
+//! to take apart: the other bits fall off by themselves.
 
 use crate::ops::{Binary, Compare, Unary};
 

@@ -134,7 +134,7 @@ impl Tensor {
     /// As [`Tensor::from_vec`], with an error instead of a panic.
     ///
     /// # Errors
-    /// If the shape does not have as many elements.
+    /// If the shape does not have this number of elements.
     #[track_caller]
     pub fn try_from_vec(shape: &[usize], elements: Vec<impl Element>) -> Result<Tensor, Error> {
         if element_count(shape) != Some(elements.len()) {

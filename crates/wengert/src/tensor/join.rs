@@ -13,7 +13,7 @@ use crate::program::{Builder, Value};
 or_raise! {
     /// The pieces of these lengths along an axis; they have to add up to its length.
     fn split = try_split(lengths: &[usize], axis: isize) -> Vec<Tensor>;
-    /// The tensor repeated as a whole, this many times along each axis; as many counts as axes.
+    /// The tensor repeated as a whole, `counts[k]` times along axis k; one count for each axis.
     fn tile = try_tile(counts: &[usize]);
     /// Every element repeated this many times along an axis.
     fn repeat = try_repeat(count: usize, axis: isize);

@@ -38,7 +38,7 @@ or_raise! {
 /// The labels of einsum, in order.
 const LABELS: &[u8; 52] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// So many labels.
+/// The first `count` labels.
 fn labels(count: usize) -> Result<Vec<u8>, Misfit> {
     match LABELS.get(..count) {
         Some(labels) => Ok(labels.to_vec()),

@@ -63,7 +63,7 @@ fn inferred(shape: &[isize], size: usize) -> Result<Vec<usize>, Misfit> {
     Ok(known)
 }
 
-/// The value in another shape with as many elements.
+/// The value in another shape of the same size.
 pub(super) fn reshaped(b: &mut Builder, x: Value, shape: &[usize]) -> Result<Value, Misfit> {
     if b.shape(x) == shape {
         return Ok(x);
@@ -75,7 +75,7 @@ impl Tensor {
     /// As [`Tensor::reshape`], with an error instead of a panic.
     ///
     /// # Errors
-    /// If the shape does not have as many elements.
+    /// If the shape does not have this number of elements.
     #[track_caller]
     pub fn try_reshape(&self, shape: &[isize]) -> Result<Tensor, Error> {
         compose("reshape", &[self], |b, args| {

@@ -21,7 +21,7 @@ pub trait AxisIndex {
 pub enum Place {
     /// One position; the axis disappears.
     At(isize),
-    /// The positions from `start` to before `end`, every so manieth; from the end if negative.
+    /// Every `step`-th position from `start` to before `end`; from the end if `step` is negative.
     Range {
         /// The first position.
         start: isize,

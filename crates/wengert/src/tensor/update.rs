@@ -1,4 +1,4 @@
-//! Writing into a part of a tensor. A tensor is a value: whoever holds a clone keeps the old numbers.
+//! Writing into a part of a tensor. A tensor is a value: clones keep the old numbers.
 
 use std::ops::{AddAssign, Deref, DerefMut, DivAssign, MulAssign, SubAssign};
 use std::panic::Location;

@@ -14,7 +14,7 @@ enum Dependence {
     Linear,
 }
 
-/// That the outputs are linear in the inputs marked: sums of multiples, without an offset.
+/// Checks that the outputs are linear in the inputs marked: sums of multiples, without an offset.
 ///
 /// # Errors
 /// The first operation that is not, or the output that has an offset.

@@ -4,7 +4,7 @@ Usage: python extremes.py [NAME ...] > extremes.txt  (needs mpmath and sympy; na
 
 A line is a function, its argument and three derivatives; or a function of x and y, both arguments, and the derivatives
 x y xx xy yy xxx xxy xyy yyy. Everything is the shortest decimal that reads back as the nearest f64. Functions are
-differentiated by sympy and evaluated with so many digits that what cancels does not matter.
+differentiated by sympy and evaluated with enough digits that cancellation does not matter.
 
 Of a function of two arguments, an order is left out ("-") where one of its derivatives, or of a lower order, is out of
 the range of normal numbers without being zero: no Hessian exists there in f64, and the chain rule multiplies by what is

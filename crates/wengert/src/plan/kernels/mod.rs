@@ -27,7 +27,7 @@ use crate::array::{DType, Type, row_major};
 use crate::ops::Binary;
 use crate::primitives::{self, Concat, Literal, Op, Scatter};
 
-/// Elements that a part has at least where threads share the work: fewer are done before another thread wakes up.
+/// The least number of elements of a part where threads share the work: fewer are done before another thread wakes up.
 const GRAIN: usize = 1 << 14;
 
 /// The kernel of an operation for operands and results of these types, which have passed inference. Where its work begins

@@ -175,7 +175,7 @@ impl<T: Cell, J: Join<T>> Tile<'_, T, J> {
         let Tile { walk, join, x, position } = self;
         let mut sum = join.start();
         let mut lanes = [join.start(); LANES];
-        // So few that joining the lanes would take longer.
+        // Too few to be worth joining lanes.
         let serial = J::ORDERED || range.len() <= LANES / 2;
         walk.runs(range, |start, count, step| {
             let start = position + start;

@@ -28,7 +28,7 @@ pub(super) struct ArgSort {
     kind: Kind,
     descending: bool,
     length: usize,
-    /// How many are wanted of each line.
+    /// How many positions of each line are wanted.
     count: usize,
     inner: usize,
     size: usize,
@@ -78,7 +78,7 @@ impl ArgSort {
         while at < line.len() {
             at += dispatch(Behind { line: &line[at..], bound, descending });
             let end = (at + BLOCK).min(line.len());
-            // Written in any case, and kept if it is better: no branch that cannot be foretold.
+            // Written in any case, and kept if it is better: there is no unpredictable branch.
             for (x, position) in line[at..end].iter().zip(at..) {
                 entries[kept] = E::new(x.rank(descending), position);
                 kept += usize::from(x.comes_before(bound, descending));

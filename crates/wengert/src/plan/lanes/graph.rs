@@ -50,7 +50,7 @@ pub(super) struct Scalar {
     pub(super) from: DType,
     /// The type of the result.
     pub(super) dtype: DType,
-    /// The operands; as many as the function has, then repetitions of the first.
+    /// The operands of the function, then repetitions of the first.
     pub(super) args: [Node; 3],
     pub(super) count: u8,
 }

@@ -45,8 +45,8 @@ pub(super) struct Code<'a> {
     reads: Vec<Value>,
 }
 
-/// The least that [`Code::estimate`] gives for this many stored elements of a point, if half of the scalar operations are
-/// done once for several.
+/// A lower bound of [`Code::estimate`] for this many stored elements of a point, if half of the scalar operations are
+/// merged with equal ones.
 pub(super) fn least(count: usize, stores: usize, scalars: usize) -> f64 {
     let started = STARTED * (stores + scalars / 2) as f64 * count.div_ceil(CHUNK_ELEMENTS.1) as f64;
     count as f64 * (OPERATION * (scalars / 2) as f64 + STORE * stores as f64) + started

@@ -38,7 +38,7 @@ fn by_definition(op: &Conv, x: &Array, w: &Array, out: &[usize]) -> Vec<f64> {
     sums
 }
 
-/// Value and derivatives; for every so-manieth case all laws.
+/// Value and derivatives; all laws for one case in several.
 fn check_case(op: &Conv, types: [&Type; 2], thorough: bool) {
     let args = [integers(1, types[0]), integers(2, types[1])];
     let name = format!("{op:?} of {} and {}", types[0], types[1]);

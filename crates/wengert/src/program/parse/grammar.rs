@@ -182,7 +182,7 @@ impl<'s> Parser<'_, 's> {
         }
     }
 
-    /// Values that are defined, as many as there are.
+    /// Values that are defined, up to the first other token.
     fn values(&mut self, scope: &Scope<'s>) -> Parsed<Vec<Value>> {
         let mut values = Vec::new();
         while self.peek().kind == Kind::Value {

@@ -8,7 +8,7 @@
 //! type      = ("bool" | "i64" | "f32" | "f64") "[" [length {"," length}] "]"
 //! option    = name "=" (integer | number dtype | word | string | list | program)
 //! list      = "[" [(integer {"," integer}) | (list {"," list})] "]"
-//! ends      = a line end or ";", as many as you like
+//! ends      = (line end | ";") {line end | ";"}
 //! ```
 //!
 //! A value is any `v` with digits that is defined once: the numbers of the Program that is read are those of its own

@@ -258,7 +258,7 @@ fn cache_slot(constant: f64) -> usize {
 
 // ---- the slow way -------------------------------------------------------------------------------
 
-/// Not cold: data that is multiplied by comes this way.
+/// Not cold: multiplication by data takes this path.
 #[inline(never)]
 fn store_constant(constant: f64) -> u32 {
     let (place, full) = TAPE.with(|tape| (tape.store(constant), tape.constants_are_full()));

@@ -22,9 +22,9 @@ use super::{LINE_BYTES, whole_lines};
 const STEPS: usize = 256;
 /// Places of a block of images, at least: the panels' cost is shared by them.
 const PLACES: usize = 256;
-/// Parts that there should be at least, and multiplications that each should have.
+/// The least number of parts worth having, and of multiplications in each.
 const PARTS: (usize, usize) = (16, 1 << 18);
-/// Bytes that partial sums may take for the sake of more parts.
+/// The most bytes of partial sums for the sake of more parts.
 const PARTIAL_BYTES: usize = 8 << 20;
 
 /// A convolution in this form, prepared.
@@ -319,13 +319,13 @@ impl Channels {
     }
 }
 
-/// Rows of a tile of any level and type, at most.
+/// The most rows of a tile of any level and type.
 const MOST_ROWS: usize = 8;
 /// The cost of one number of a panel and of one number of the result, in multiplications.
 const PANEL_COST: usize = 36;
 const STORE_COST: usize = 64;
 
-/// What is added at a time.
+/// The channels that are added at a time.
 struct Piece {
     /// The first output channel of the group.
     output: usize,

@@ -249,7 +249,7 @@ impl Copied {
     }
 }
 
-/// Copies every element of x that is `step` behind the one before, as many as `to` has.
+/// Copies every `step`-th element of x until `to` is full.
 pub(super) fn copy_every<T: Copy>(step: usize, x: &[T], to: &mut [T]) {
     match step {
         1 => to.copy_from_slice(&x[..to.len()]),
@@ -290,7 +290,7 @@ pub(super) fn fill_plane<T: Copy + Default>(axes: &[Copied], skip: i64, x: &[T],
     let starts = (start..).step_by(axis.step).map(|start| start * stride);
     match rest {
         [] => copy_every(axis.step, &x[start..], plane),
-        // Rows, all alike: short ones are done before their ends were found again for each.
+        // All rows alike: finding the ends again for each would take longer than copying a short row.
         [inner] => {
             let (begin, end) = inner.inside(inner.first);
             let skipped = (inner.first + (begin * inner.step) as i64) as usize;

@@ -50,7 +50,7 @@ pub(crate) use window::window_arg;
 /// Bytes of a line.
 const LINE_BYTES: usize = size_of::<Line>();
 
-/// So many numbers or a few more: whole lines.
+/// The number rounded up to whole cache lines.
 fn whole_lines<T>(count: usize) -> usize {
     count.next_multiple_of(LINE_BYTES / size_of::<T>())
 }

@@ -205,7 +205,7 @@ fn band(lengths: &[usize], count: usize, bytes: usize) -> usize {
     (BAND_BYTES / row.max(1)).saturating_sub(seam).max(seam).clamp(1, count)
 }
 
-/// The rows of tiles that make up this many.
+/// The sizes of tiles that add up to this many rows.
 fn tiles(rows: usize, sizes: &[usize]) -> Vec<(usize, usize)> {
     let mut tiles = Vec::new();
     let mut first = 0;

@@ -18,7 +18,7 @@ use crate::primitives::{Extreme, WindowArg};
 
 /// Windows that are compared side by side.
 const LANES: usize = 64;
-/// Comparisons that a part should have at least.
+/// The least number of comparisons of a part.
 const PART: usize = 1 << 16;
 
 /// The kernel of the positions of extremes for an operand of this type.

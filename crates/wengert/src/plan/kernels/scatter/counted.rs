@@ -29,11 +29,11 @@ const WIDE: usize = 8;
 const BEGUN: usize = 4 * GRAIN;
 /// Sums of a piece that stay in the second cache, with what is added.
 const PIECE: usize = 1 << 14;
-/// Sums that are copied at once at most: 8 MiB.
+/// The most sums that are copied at once: 8 MiB.
 const COPY: usize = 1 << 20;
-/// Rows for each update up to which counting them pays: more are not looked at.
+/// The most rows for each update at which counting the rows pays.
 const SPARSE: usize = 16;
-/// Rows for each update up to which they are copied for their sums, and those of one of many items.
+/// The most rows for each update at which all rows are copied for their sums, and the same for one of many items.
 const COPIED: [usize; 2] = [4, 16];
 
 /// How the updates of rows are taken.
