@@ -7,6 +7,7 @@
 //!   difference before you commit it.
 //! - `machine NAME COMMAND…` runs a command as on another processor.
 //! - `bench …` runs the benchmarks with these arguments.
+//! - `house` prints figures about how the library is built, of this commit or of a checkout in a folder.
 //! - `compare …` times the array workloads and the rows of `indexing.json` and `batches.json` beside other systems.
 
 #![expect(clippy::print_stdout, reason = "a command talks to the one who runs it")]
@@ -16,6 +17,7 @@ mod ci;
 mod codegen;
 mod compare;
 mod deny;
+mod house;
 mod licence;
 mod machine;
 mod metadata;
@@ -36,7 +38,8 @@ usage: cargo xtask TASK
   bless        write the generated pages and the snapshots of the tests
   machine NAME COMMAND…  a command as on another processor: small, medium or large
   bench …      the benchmarks, with these arguments
-  compare …    the array workloads beside other systems";
+  compare …    the array workloads beside other systems
+  house [FOLDER]  ranks of modules, lines, types that share a name, places of drivers; of a checkout in a folder";
 
 /// Why a task failed, for the one who runs it.
 type Failure = String;
@@ -53,6 +56,8 @@ fn main() -> ExitCode {
         ["bench", ref rest @ ..] => {
             run::run(cargo(&["run", "--quiet", "--release", "--package", "bench", "--"]).args(rest))
         }
+        ["house"] => house::house(None),
+        ["house", folder] => house::house(Some(folder)),
         ["compare", ref rest @ ..] => compare::compare(rest),
         _ => Err(USAGE.to_owned()),
     };

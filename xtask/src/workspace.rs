@@ -29,8 +29,13 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Reads every text file below the root.
     pub(crate) fn load() -> Result<Self, Failure> {
+        Self::read(&root())
+    }
+
+    /// Reads every text file below the root of a checkout.
+    pub(crate) fn read(root: &Path) -> Result<Self, Failure> {
         let mut files = Vec::new();
-        collect(&root(), &root(), &mut files).map_err(|error| format!("cannot read the repository: {error}"))?;
+        collect(root, root, &mut files).map_err(|error| format!("cannot read the repository: {error}"))?;
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Self { files })
     }

@@ -4,10 +4,10 @@
 //! that break its rule, and all of them run over the repository as a test.
 
 mod manifests;
-mod order;
+pub(crate) mod order;
 mod pages;
 mod source;
-mod tokens;
+pub(crate) mod tokens;
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 
 /// Something that is not as it should be.
 #[derive(Debug)]
-struct Finding {
+pub(crate) struct Finding {
     path: String,
     /// From 1; 0 for the file as a whole.
     line: usize,

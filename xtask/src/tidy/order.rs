@@ -9,7 +9,7 @@ use super::tokens::{attribute, inside, is_sign, is_word, line, tokens};
 use crate::Failure;
 use crate::workspace::{Source, Workspace};
 
-const LIBRARY: &str = "crates/wengert/src/";
+pub(crate) const LIBRARY: &str = "crates/wengert/src/";
 
 /// The modules of the library, lowest first; this list is the one place that says so. A module may
 /// use the modules before it. Those on one line are written in terms of each other.
@@ -75,18 +75,12 @@ fn in_order(workspace: &Workspace, order: &[&[&str]]) -> Result<Vec<Finding>, Fa
     let mut seen = Vec::new();
     let offered = offered(workspace, &mut findings);
     for file in workspace.files.iter().filter(|file| file.path.starts_with(LIBRARY) && file.path.ends_with(".rs")) {
-        let parts: Vec<&str> = file.path[LIBRARY.len()..].trim_end_matches(".rs").split('/').collect();
-        let module = parts[0];
-        // The root gathers what all modules offer; a file of tests may use it.
-        if module == "lib" || parts.contains(&"tests") {
-            continue;
-        }
+        let Some((module, depth)) = place(&file.path) else { continue };
         seen.push(module);
         let Some(own) = rank(module) else {
             findings.push(Finding::new(&file.path, 0, format!("the order of modules does not name `{module}`")));
             continue;
         };
-        let depth = if parts.last() == Some(&"mod") { parts.len() - 1 } else { parts.len() };
         for Name { name, line } in uses(file, depth, &mut findings) {
             let used = offered.get(&name).unwrap_or(&name);
             let what = match rank(used) {
@@ -101,6 +95,38 @@ fn in_order(workspace: &Workspace, order: &[&[&str]]) -> Result<Vec<Finding>, Fa
         findings.push(Finding::new(LIBRARY, 0, format!("the order of modules names `{name}`, which is not there")));
     }
     Ok(findings)
+}
+
+/// A use of one module of the library by another.
+pub(crate) struct Use {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) module: String,
+    pub(crate) used: String,
+}
+
+/// Every use of a module by another one, outside of tests.
+pub(crate) fn module_uses(workspace: &Workspace) -> Vec<Use> {
+    let offered = offered(workspace, &mut Vec::new());
+    let mut uses = Vec::new();
+    for file in workspace.files.iter().filter(|file| file.path.starts_with(LIBRARY) && file.path.ends_with(".rs")) {
+        let Some((module, depth)) = place(&file.path) else { continue };
+        for Name { name, line } in self::uses(file, depth, &mut Vec::new()) {
+            let used = offered.get(&name).unwrap_or(&name).clone();
+            if used != module {
+                uses.push(Use { path: file.path.clone(), line, module: module.to_owned(), used });
+            }
+        }
+    }
+    uses
+}
+
+/// The module of a file and how deep it is; `None` for the root, which gathers what all modules offer, and for tests,
+/// which may use it.
+fn place(path: &str) -> Option<(&str, usize)> {
+    let parts: Vec<&str> = path[LIBRARY.len()..].trim_end_matches(".rs").split('/').collect();
+    let depth = if parts.last() == Some(&"mod") { parts.len() - 1 } else { parts.len() };
+    (parts[0] != "lib" && !parts.contains(&"tests")).then_some((parts[0], depth))
 }
 
 /// A name in a path, and where it stands.
@@ -161,7 +187,7 @@ fn collect(tokens: &[TokenTree], depth: usize, used: &mut Vec<Name>) {
 }
 
 /// `cfg(test)`.
-fn is_test(attribute: &[TokenTree]) -> bool {
+pub(crate) fn is_test(attribute: &[TokenTree]) -> bool {
     let condition = match attribute {
         [word, TokenTree::Group(group)] if is_word(Some(word), "cfg") => inside(group),
         _ => return false,
@@ -170,7 +196,7 @@ fn is_test(attribute: &[TokenTree]) -> bool {
 }
 
 /// How many tokens the item takes that starts here, with its attributes: up to `;` or a body.
-fn item_length(tokens: &[TokenTree]) -> usize {
+pub(crate) fn item_length(tokens: &[TokenTree]) -> usize {
     let ends = |token: &TokenTree| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
         token => is_sign(Some(token), ';'),

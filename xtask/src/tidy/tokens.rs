@@ -6,7 +6,7 @@ use super::Finding;
 use crate::workspace::Source;
 
 /// The tokens of a file, without comments. Doc comments are attributes whose text is a literal.
-pub(super) fn tokens(file: &Source) -> Result<Vec<TokenTree>, Finding> {
+pub(crate) fn tokens(file: &Source) -> Result<Vec<TokenTree>, Finding> {
     match file.text.parse::<TokenStream>() {
         Ok(stream) => Ok(stream.into_iter().collect()),
         Err(error) => {
@@ -17,7 +17,7 @@ pub(super) fn tokens(file: &Source) -> Result<Vec<TokenTree>, Finding> {
 }
 
 /// Calls `visit` with what follows from every token on, inside groups as well.
-pub(super) fn each(tokens: &[TokenTree], visit: &mut impl FnMut(&[TokenTree])) {
+pub(crate) fn each(tokens: &[TokenTree], visit: &mut impl FnMut(&[TokenTree])) {
     for (start, token) in tokens.iter().enumerate() {
         visit(&tokens[start..]);
         if let TokenTree::Group(group) = token {
@@ -27,20 +27,20 @@ pub(super) fn each(tokens: &[TokenTree], visit: &mut impl FnMut(&[TokenTree])) {
 }
 
 /// The tokens between the delimiters of a group.
-pub(super) fn inside(group: &proc_macro2::Group) -> Vec<TokenTree> {
+pub(crate) fn inside(group: &proc_macro2::Group) -> Vec<TokenTree> {
     group.stream().into_iter().collect()
 }
 
-pub(super) fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
+pub(crate) fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
     matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
 }
 
-pub(super) fn is_sign(token: Option<&TokenTree>, sign: char) -> bool {
+pub(crate) fn is_sign(token: Option<&TokenTree>, sign: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == sign)
 }
 
 /// The attribute that starts here, `#[…]` or `#![…]`: the tokens between its brackets.
-pub(super) fn attribute(tokens: &[TokenTree]) -> Option<Vec<TokenTree>> {
+pub(crate) fn attribute(tokens: &[TokenTree]) -> Option<Vec<TokenTree>> {
     if !is_sign(tokens.first(), '#') {
         return None;
     }
@@ -52,6 +52,6 @@ pub(super) fn attribute(tokens: &[TokenTree]) -> Option<Vec<TokenTree>> {
 }
 
 /// The line a token starts on.
-pub(super) fn line(token: &TokenTree) -> usize {
+pub(crate) fn line(token: &TokenTree) -> usize {
     token.span().start().line
 }
