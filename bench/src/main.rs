@@ -11,6 +11,7 @@
 //! bench captured
 //! bench carriers
 //! bench inplace [--rows MOST]
+//! bench calibrate
 //! ```
 //!
 //! `scalar`: six functions of scalars, recorded and swept, replayed, replayed on lanes; and in the
@@ -39,9 +40,12 @@
 //! `carriers`: what a point costs with duals over eight lanes, and with duals over plain numbers.
 //!
 //! `inplace`: rows of an array written one by one, and stencils written in three ways.
+//!
+//! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
 
+mod calibrate;
 mod captured;
 mod carriers;
 mod formulas;
@@ -68,7 +72,8 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench planning [--only NAME] [--steps N [--count]]
        bench captured
        bench carriers
-       bench inplace [--rows MOST]";
+       bench inplace [--rows MOST]
+       bench calibrate";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -92,6 +97,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Some("inplace") => inplace::run(&arguments[1..]),
+        Some("calibrate") => calibrate::run().map(|text| print!("{text}")),
         _ => Err(USAGE.to_owned()),
     };
     match done {

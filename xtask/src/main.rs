@@ -7,6 +7,7 @@
 //!   difference before you commit it.
 //! - `machine NAME COMMAND…` runs a command as on another processor.
 //! - `bench …` runs the benchmarks with these arguments.
+//! - `calibrate` measures the planner's costs on this machine, and says what plans would be with them.
 //! - `house` prints figures about how the library is built, of this commit or of a checkout in a folder.
 //! - `compare …` times the array workloads and the rows of `indexing.json` and `batches.json` beside other systems.
 
@@ -38,6 +39,7 @@ usage: cargo xtask TASK
   bless        write the generated pages and the snapshots of the tests
   machine NAME COMMAND…  a command as on another processor: small, medium or large
   bench …      the benchmarks, with these arguments
+  calibrate    the planner's costs, measured on this machine beside those in the code
   compare …    the array workloads beside other systems
   house [FOLDER]  ranks of modules, lines, types that share a name, places of drivers; of a checkout in a folder";
 
@@ -55,6 +57,9 @@ fn main() -> ExitCode {
         ["machine", name, ref command @ ..] => machine::machine(name, command),
         ["bench", ref rest @ ..] => {
             run::run(cargo(&["run", "--quiet", "--release", "--package", "bench", "--"]).args(rest))
+        }
+        ["calibrate"] => {
+            run::run(&mut cargo(&["run", "--quiet", "--release", "--package", "bench", "--", "calibrate"]))
         }
         ["house"] => house::house(None),
         ["house", folder] => house::house(Some(folder)),

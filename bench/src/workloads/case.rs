@@ -1,10 +1,11 @@
 //! A workload on prepared data: what is called again and again, and what is checked.
 
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::rc::Rc;
 
 use wengert::prelude::*;
-use wengert::{TreeMath, compile, value_and_grad};
+use wengert::{Program, TreeMath, compile, value_and_grad};
 
 /// What a workload may be told when its data are made.
 pub(super) struct Setup {
@@ -12,6 +13,8 @@ pub(super) struct Setup {
     pub(super) chain: usize,
     /// How derivatives are called.
     pub(super) way: Way,
+    /// Takes the Programs of the functions that are called, if it is there.
+    pub(super) programs: Option<Rc<RefCell<Vec<Program>>>>,
 }
 
 /// How a derivative is called again and again.
@@ -31,12 +34,19 @@ impl Setup {
         for<'a> &'a T: Tree<Leaf = Tensor, Vars = T, Grad = T>,
         O: Tree<Leaf = Tensor, Grad = O> + 'static,
     {
-        match self.way {
-            Way::Compiled => {
+        match (&self.programs, self.way) {
+            (Some(programs), _) => {
+                let programs = Rc::clone(programs);
+                Box::new(move |x| {
+                    programs.borrow_mut().push(wengert::to_program(x, &f).0);
+                    f(x.clone())
+                })
+            }
+            (None, Way::Compiled) => {
                 let compiled = compile(f);
                 Box::new(move |x| compiled.call(x))
             }
-            Way::Recorded => Box::new(move |x| f(x.clone())),
+            (None, Way::Recorded) => Box::new(move |x| f(x.clone())),
         }
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn counts(case: &mut Case) -> Counts {
 pub(crate) fn memory(chain: usize, threads: usize) -> Result<String, String> {
     wengert::set_threads(threads);
     let workload = ALL.iter().find(|workload| workload.name == "W8").ok_or("there is no W8")?;
-    let mut case = workload.prepare(&Setup { chain, way: Way::Compiled });
+    let mut case = workload.prepare(&Setup { chain, way: Way::Compiled, programs: None });
     let unknown = "this system does not tell how much memory a process takes";
     super::measure::forget_peak();
     let before = super::measure::peak_mb().ok_or(unknown)?;
@@ -102,7 +102,7 @@ fn table(allocated: impl Fn(&mut Case) -> Option<u64>) -> (String, String) {
     for workload in &ALL {
         // Scratch and peak depend on the number of threads; another test may have set one.
         wengert::set_threads(1);
-        let mut case = workload.prepare(&Setup { chain: CHAIN, way: Way::Compiled });
+        let mut case = workload.prepare(&Setup { chain: CHAIN, way: Way::Compiled, programs: None });
         let counts = counts(&mut case);
         let _ = writeln!(text, "{}", row(workload, &counts, &allocations(workload, &mut case, &allocated)));
         let [scratch, library] = counts.beside;

@@ -11,7 +11,9 @@ mod rows;
 mod science;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -99,6 +101,17 @@ static ALL: [Workload; 11] = [
     double("W11", [16225.279209484113, 285.14838232368555], science::arm),
 ];
 
+/// The Programs of the derivatives of all eleven by their names, as they are recorded: of a training step its value and
+/// gradient.
+pub(crate) fn programs() -> impl Iterator<Item = (String, Vec<wengert::Program>)> {
+    ALL.iter().map(|workload| {
+        let programs = Rc::new(RefCell::new(Vec::new()));
+        let setup = Setup { chain: CHAIN >> 8, way: Way::Recorded, programs: Some(Rc::clone(&programs)) };
+        (workload.prepare(&setup).check)();
+        (workload.key(), programs.take())
+    })
+}
+
 /// Those of `indexing.json`.
 static INDEXED: LazyLock<Vec<Workload>> = LazyLock::new(|| rows(INDEXING));
 /// Those of `batches.json`.
@@ -184,7 +197,7 @@ impl Options {
             check: false,
             form: Form::Table,
             effort,
-            setup: Setup { chain: CHAIN, way: Way::Compiled },
+            setup: Setup { chain: CHAIN, way: Way::Compiled, programs: None },
             workloads: suite.all().iter().collect(),
         };
         let mut arguments = arguments.iter();
@@ -404,7 +417,7 @@ mod tests {
     #[test]
     fn the_fastest_agree() {
         for way in [Way::Compiled, Way::Recorded] {
-            let setup = Setup { chain: CHAIN, way };
+            let setup = Setup { chain: CHAIN, way, programs: None };
             for workload in named("W2,W7b").unwrap() {
                 let mut case = workload.prepare(&setup);
                 let got = (case.check)();
@@ -416,7 +429,7 @@ mod tests {
 
     #[test]
     fn rows_agree() {
-        let setup = Setup { chain: CHAIN, way: Way::Compiled };
+        let setup = Setup { chain: CHAIN, way: Way::Compiled, programs: None };
         // The quickest of each kind.
         let names = "graph-30k-3,segment-100k-3,gather-30k-100,embedding-50k-16,top-50-of-1k,depthwise-32-56,\
                      pool-2-32-56,average-2-32-56,middle-200-50-30,logs-100-300-20";
@@ -437,7 +450,7 @@ mod tests {
             let s = 1.0 / (1.0 + (-e).exp());
             (s * s + 0.25).sqrt() * e.tanh()
         }
-        let setup = Setup { chain: 64, way: Way::Compiled };
+        let setup = Setup { chain: 64, way: Way::Compiled, programs: None };
         let x: Vec<f64> = (0..64).map(|i| 2.0 * data::signed(800, i)).collect();
         let value = x.iter().map(|&x| formula(x)).sum::<f64>() / 64.0;
         let slope = |x: f64| (formula(x + 1e-5) - formula(x - 1e-5)) / 2e-5;

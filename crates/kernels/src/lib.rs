@@ -93,6 +93,7 @@
 //! `f32` take 0.15 without care for subnormal results, with about twice the error.
 
 pub mod arena;
+pub mod cost;
 pub mod dispatch;
 mod double;
 pub mod float;

@@ -39,6 +39,10 @@
 //! assert_eq!(c, [17.0, 23.0, 39.0, 53.0]);
 //! ```
 
+use crate::cost::{
+    BLOCKS_GATHERED, BLOCKS_NARROW, BLOCKS_WIDE, PRODUCT_BLOCK, PRODUCT_FEW, PRODUCT_GRAIN, PRODUCT_HALF,
+    PRODUCT_HALVED, PRODUCT_PANELS, PRODUCT_PAYS, PRODUCT_SIDE, PRODUCT_TILES,
+};
 use crate::{Level, Pool, level};
 use number::{Place, Task, View};
 
@@ -55,28 +59,6 @@ mod vector;
 /// How many products are summed at once, from zero: 32 KiB of a panel at 128 bytes a row. The library sums as many as it is
 /// given, up to 512.
 const DEPTH: usize = 256;
-
-/// Multiply-adds from which a product is worth several threads: about 5 microseconds of one.
-const PAYS: usize = 1 << 19;
-/// Multiply-adds of a group of small products, or of the smallest tile.
-const GRAIN: usize = 1 << 18;
-/// The largest number of tiles of one result. Every tile packs its part of both operands again, so
-/// more than [`FEW`] are made only of sides that are long enough for it not to matter.
-const TILES: usize = 64;
-/// Tiles that are worth some packing.
-const FEW: usize = 16;
-/// The shortest side of a tile that is cut from a longer one, for few tiles and for many.
-const SIDE: [usize; 2] = [96, 256];
-/// That of the first cut, into two.
-const HALF: usize = 64;
-/// That of what is not packed.
-const BLOCK: usize = 32;
-
-/// The rows from which half of a symmetric result is computed by the library, and in blocks: below, narrow panels take what
-/// is saved, and all of it is.
-const HALVED: [usize; 2] = [96, 64];
-/// Into how many panels of rows it is cut: `1/2 + 1/(2 PANELS)` of the work is left.
-const PANELS: usize = 8;
 
 /// A matrix, or a batch of them, that is read.
 ///
@@ -324,7 +306,7 @@ impl<T: Product> Work<'_, T> {
     fn run(&self, pool: &Pool) {
         let method = Method::of(&self.first, self.level);
         let each = self.first.work();
-        if self.axes.lengths.is_empty() && each < GRAIN {
+        if self.axes.lengths.is_empty() && each < PRODUCT_GRAIN {
             // Below this there is one tile. A product of 4 by 4 matrices takes a few nanoseconds,
             // less than the divisions below.
             method.run(self.first, self.level);
@@ -338,7 +320,7 @@ impl<T: Product> Work<'_, T> {
             Known::Symmetric => Tiles::half(self.first.dims, method),
             Known::Nothing => Tiles::of(self.first.dims, method),
         };
-        let group = if tiles.count() > 1 { 1 } else { (GRAIN / each.max(1)).clamp(1, count) };
+        let group = if tiles.count() > 1 { 1 } else { (PRODUCT_GRAIN / each.max(1)).clamp(1, count) };
         let parts = count.div_ceil(group) * tiles.count();
         let part = |part: usize| {
             let (batch, tile) = (part / tiles.count() * group, part % tiles.count());
@@ -350,7 +332,7 @@ impl<T: Product> Work<'_, T> {
                 }
             }
         };
-        if parts == 1 || each.saturating_mul(count) < PAYS {
+        if parts == 1 || each.saturating_mul(count) < PRODUCT_PAYS {
             (0..parts).for_each(part);
         } else if let Err(panicked) = pool.run(parts, &|number, _| part(number)) {
             panic!("{}", panicked.message);
@@ -425,16 +407,11 @@ fn by_library<T: Product>(task: Task<T>, level: Level) {
 
 /// The largest work, in multiply-adds, that is done in blocks; `packed` says that the right operand has
 /// to be gathered from the columns of a transposed matrix, or from one with gaps.
-///
-/// Measured with AVX-512: blocks are as fast as the library up to 1000 by 64 by 64, and twice as
-/// fast at 8 by 8 by 8, where the library's start counts. They read the right operand in place,
-/// which is no longer good if it has long rows that fall into few sets of the cache; and the
-/// library gathers better from 20 by 20 by 20 on.
 fn small(packed: Packed, n: usize) -> usize {
     match packed {
-        Packed::InPlace if n <= 256 => 1 << 22,
-        Packed::InPlace => 1 << 18,
-        Packed::Gathered => 1 << 13,
+        Packed::InPlace if n <= 256 => BLOCKS_NARROW,
+        Packed::InPlace => BLOCKS_WIDE,
+        Packed::Gathered => BLOCKS_GATHERED,
     }
 }
 
@@ -462,17 +439,17 @@ impl Tiles {
         let [m, k, n] = dims;
         let work = m.saturating_mul(n).saturating_mul(k);
         let mut counts = [1, 1];
-        while 2 * counts[0] * counts[1] <= TILES.min(work / GRAIN) {
+        while 2 * counts[0] * counts[1] <= PRODUCT_TILES.min(work / PRODUCT_GRAIN) {
             let sides = [m.div_ceil(counts[0]), n.div_ceil(counts[1])];
             // Of a square, halves of columns are whole vectors.
             let longer = usize::from(sides[1] >= sides[0]);
             // A vector has one side only, and no packing that speaks against short ones.
             let shortest = match method {
                 Method::Vector => 16,
-                Method::Blocks => BLOCK,
+                Method::Blocks => PRODUCT_BLOCK,
                 // A second thread is worth more than its packing.
-                Method::Library if counts == [1, 1] => HALF,
-                Method::Library => SIDE[usize::from(counts[0] * counts[1] >= FEW)],
+                Method::Library if counts == [1, 1] => PRODUCT_HALF,
+                Method::Library => PRODUCT_SIDE[usize::from(counts[0] * counts[1] >= PRODUCT_FEW)],
             };
             if sides[longer] < 2 * shortest {
                 break;
@@ -487,9 +464,9 @@ impl Tiles {
     /// Rows from the diagonal on, of a symmetric result. The longest come first, so that threads end together. A small one
     /// is one tile.
     fn half([n, _, _]: [usize; 3], method: Method) -> Tiles {
-        let rows = match n < HALVED[usize::from(method != Method::Library)] {
+        let rows = match n < PRODUCT_HALVED[usize::from(method != Method::Library)] {
             true => n,
-            false => n.div_ceil(PANELS).next_multiple_of(24).max(48),
+            false => n.div_ceil(PRODUCT_PANELS).next_multiple_of(24).max(48),
         };
         Tiles { half: true, sides: [rows, n], counts: [n.div_ceil(rows), 1] }
     }

@@ -327,7 +327,7 @@ fn rows_have_the_same_bits_in_every_matrix() {
 fn tiles_agree_with_the_triple_loop() {
     for dims in [[300, 61, 290], [513, 37, 64], [40, 33, 1000], [3000, 401, 1], [1, 401, 3000]] {
         let [m, k, n] = dims;
-        assert!(m * k * n > PAYS);
+        assert!(m * k * n > PRODUCT_PAYS);
         for pick in 0..4 {
             let (a, b) = (layouts([m, k])[pick % 2], layouts([k, n])[pick / 2]);
             for c in &results([m, n])[..4] {

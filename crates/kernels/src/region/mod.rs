@@ -11,7 +11,7 @@
 //! - **A [`Region`] that exists is safe to run**: [`Region::new`] checks every index, kind, level and pattern, and
 //!   [`Region::run`] checks the lengths of what it is given. No instruction writes where it reads.
 //! - **The bits do not depend on the number of threads, nor on what else a region computes**: the trees of the sums follow
-//!   from the number of their elements alone, however these are cut into chunks and parts.
+//!   from the number of their elements alone, however these are divided into chunks and parts.
 //! - **Running allocates nothing.**
 
 mod accumulate;
@@ -23,6 +23,7 @@ mod reduce;
 mod run;
 mod verify;
 
+use crate::cost::{CHUNK_BYTES, CHUNK_ELEMENTS, MAX_PARTS, PART_WORK, QUICK_BYTES, QUICK_ELEMENTS, SHARING_PARTS};
 use reduce::LEAF;
 
 pub use blocks::{Block, Blocks};
@@ -243,30 +244,15 @@ struct Cut {
     unit: usize,
 }
 
-/// Bytes of slots that a chunk may take: a part of a small second-level cache, whose vectors come as fast as they are
-/// computed with. (A quarter of it, to stay in the first level, starts four times as many instructions, each with rows to join.)
-pub const CHUNK_BYTES: usize = 96 << 10;
-/// And where nothing is computed that takes longer than reading its operands: a first-level cache, unless a chunk had fewer
-/// elements than this, and starting its instructions took longer than is gained.
-const QUICK: (usize, usize) = (32 << 10, 512);
-/// The least and the largest number of elements of a chunk, if rows allow: below, the cost of starting instructions shows;
-/// above, nothing is gained.
-pub const CHUNK_ELEMENTS: (usize, usize) = (64, 4096);
-/// The least number of elements times instructions of a part.
-const PART_WORK: usize = 1 << 15;
-/// The largest number of parts.
-const MAX_PARTS: usize = 64;
-/// The largest number of parts where neighbours share leaves of sums, whose elements have to be kept.
-const SHARING_PARTS: usize = 16;
-
 impl Cut {
     fn of(parts: &Parts) -> Cut {
         let Space { groups, rows, cols } = parts.space;
         let bytes = |slot: &Slot| if slot.level == Level::Full { slot.kind.size() * cols } else { slot.kind.size() };
         let row = parts.slots.iter().map(bytes).sum::<usize>().max(1);
         let (least, most) = CHUNK_ELEMENTS;
-        let quick = cols == 1 && QUICK.0 / row >= QUICK.1 && parts.code.iter().all(|instr| instr.op.is_quick());
-        let bytes = if quick { QUICK.0 } else { CHUNK_BYTES };
+        let quick =
+            cols == 1 && QUICK_BYTES / row >= QUICK_ELEMENTS && parts.code.iter().all(|instr| instr.op.is_quick());
+        let bytes = if quick { QUICK_BYTES } else { CHUNK_BYTES };
         let elements = (bytes / row).saturating_mul(cols).clamp(least, most);
         // Whole leaves of sums, where that is possible.
         let elements = if elements >= LEAF { elements / LEAF * LEAF } else { elements / 64 * 64 };

@@ -16,6 +16,7 @@ use super::Map;
 
 use super::blocks::is_blocks;
 use super::cluster::{computes, fuses};
+use super::cost::Costs;
 use super::flatten::Flat;
 use super::region::Lowered;
 use super::view::View;
@@ -70,8 +71,8 @@ impl Item {
 }
 
 /// Finds the parts of a Program.
-pub(super) fn items(flat: &Flat) -> Vec<Item> {
-    let mut finder = Finder::new(flat);
+pub(super) fn items(flat: &Flat, costs: &Costs) -> Vec<Item> {
+    let mut finder = Finder::new(flat, costs);
     let computing: Vec<usize> = (0..flat.program.eqns().len()).filter(|&k| computes(flat, k)).collect();
     computing.iter().for_each(|&k| finder.place(k));
     let mut parts: Vec<(usize, Part)> = finder.parts();
@@ -110,6 +111,7 @@ fn arg_axis(op: &Op, number: usize, axis: usize) -> Option<usize> {
 
 struct Finder<'a> {
     flat: &'a Flat,
+    costs: &'a Costs,
     /// For each value that an equation of lanes computes.
     lanes: Vec<Option<Lane>>,
     /// The equation that computes each value.
@@ -121,10 +123,11 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(flat: &'a Flat) -> Self {
+    fn new(flat: &'a Flat, costs: &'a Costs) -> Self {
         let (values, eqns) = (flat.views.len(), flat.program.eqns().len());
         Finder {
             flat,
+            costs,
             lanes: vec![None; values],
             made: vec![None; values],
             depth: vec![0; eqns],
@@ -284,7 +287,7 @@ impl<'a> Finder<'a> {
         let count = self.lane_of(eqns[0])?.count;
         let stores = stored.iter().map(|&value| flat.program.ty(value).size() / count).sum();
         // The graph of scalars is expensive: it is not made for nothing.
-        if estimate.fused < lower::least(count, stores, estimate.scalars) {
+        if estimate.fused < lower::least(self.costs, count, stores, estimate.scalars) {
             return None;
         }
         let mut scalars = Scalars::new(flat, &self.lanes);
@@ -302,7 +305,7 @@ impl<'a> Finder<'a> {
             })
             .collect();
         let code = lower::Code::new(&scalars.graph, &targets);
-        if code.reads() > MAX_OPERANDS || estimate.fused < code.estimate(count) {
+        if code.reads() > MAX_OPERANDS || estimate.fused < code.estimate(self.costs, count) {
             return None;
         }
         Some(Part { eqns, lowered: code.lower(flat, count, &targets)? })
@@ -334,27 +337,16 @@ struct Estimate {
     scalars: usize,
 }
 
-/// An operation on an element in a fused region.
-const OPERATION: f64 = 0.15;
-/// An element of a value that is written to memory and read again.
-const ELEMENT: f64 = 1.0;
-/// One more place where such an element is read.
-const SPREAD: f64 = 0.3;
-/// A step.
-const STEP: f64 = 1000.0;
-/// A product of small matrices beside its elements: finding them, and starting.
-const PRODUCT: f64 = 15.0;
-
 impl Estimate {
     fn of(finder: &Finder<'_>, eqns: &[usize]) -> Self {
-        let flat = finder.flat;
-        let mut estimate = Estimate { fused: STEP, breaks: 0, scalars: 0 };
+        let (flat, costs) = (finder.flat, finder.costs);
+        let mut estimate = Estimate { fused: costs.step, breaks: 0, scalars: 0 };
         for &k in eqns {
             let eqn = &flat.program.eqns()[k];
             let size = flat.program.ty(eqn.first).size();
             let lane = finder.lane_of(k).expect("an equation of the part");
             estimate.scalars += size / lane.count;
-            estimate.fused += OPERATION * size as f64;
+            estimate.fused += costs.operation * size as f64;
             // What is put together of blocks is read where it lies, if that is in memory.
             let blocks = is_blocks(flat, k);
             let whole = !blocks && matches!(eqn.op, Op::Concat(_) | Op::Pad(_) | Op::Update(_) | Op::Einsum(_));
@@ -371,14 +363,14 @@ impl Estimate {
             // Less of a broadcast array is in memory than is read.
             let cost = |arg: &Value| {
                 let least = flat.program.ty(flat.views[arg.index()].base).size().min(size);
-                ELEMENT * least as f64 + SPREAD * (size - least) as f64
+                costs.element * least as f64 + costs.spread * (size - least) as f64
             };
-            let costs: Vec<f64> = eqn.args.iter().filter(far).map(cost).collect();
-            if whole || !costs.is_empty() {
+            let reads: Vec<f64> = eqn.args.iter().filter(far).map(cost).collect();
+            if whole || !reads.is_empty() {
                 let products = if matches!(eqn.op, Op::Einsum(_)) { lane.count as f64 } else { 0.0 };
-                let moved = if costs.is_empty() { ELEMENT * size as f64 } else { costs.iter().sum() };
+                let moved = if reads.is_empty() { costs.element * size as f64 } else { reads.iter().sum() };
                 estimate.breaks += 1;
-                estimate.fused += PRODUCT * products + STEP + moved;
+                estimate.fused += costs.product * products + costs.step + moved;
             }
         }
         estimate

@@ -7,6 +7,7 @@
 mod blocks;
 mod buffers;
 mod cluster;
+mod cost;
 mod donate;
 pub(crate) mod explain;
 mod finish;
@@ -44,6 +45,7 @@ use crate::error::{Error, ErrorKind, Line};
 use crate::primitives::Op;
 use crate::program::{FastHasher, Program};
 use cluster::cluster;
+pub use cost::Costs;
 pub use explain::{Detail, StepInfo, StepKind, Summary};
 use flatten::{Flat, Flattening, flatten};
 use kernel::{Kernel, bytes};
@@ -88,6 +90,8 @@ pub struct Plan {
     inputs: Vec<Type>,
     outputs: Vec<Output>,
     steps: Vec<Step>,
+    /// How many of the steps are lanes.
+    lanes: usize,
     /// Lines of the arena for values.
     values: usize,
     /// Lines of the arena after them, for one step at a time.
@@ -232,15 +236,27 @@ impl Plan {
         Plan::donating(Cow::Borrowed(program), options, &[])
     }
 
+    /// As [`Plan::new`], with the times of another machine: another choice of steps, within the same error of the results.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn with_costs(program: &Program, options: &Options, costs: &Costs) -> Result<Plan, Error> {
+        Plan::made(Cow::Borrowed(program), options, costs, &[])
+    }
+
     /// As [`Plan::new`]; results may be written where the marked inputs lie, which the caller gives away.
     pub(crate) fn donating(program: Cow<'_, Program>, options: &Options, donated: &[bool]) -> Result<Plan, Error> {
+        Plan::made(program, options, &Costs::REFERENCE, donated)
+    }
+
+    fn made(program: Cow<'_, Program>, options: &Options, costs: &Costs, donated: &[bool]) -> Result<Plan, Error> {
         check_threads(options.threads, "plan")?;
         let [fastest, frugal @ ..] = EFFORTS;
         let Some(limit) = options.memory else {
             // There is only one attempt, which may drop our own Program on the way.
-            return Ok(build(program, options, Results::Shared, donated, fastest));
+            return Ok(build(program, options, costs, Results::Shared, donated, fastest));
         };
-        let with = |effort: Effort| build(Cow::Borrowed(&program), options, Results::Shared, donated, effort);
+        let with = |effort: Effort| build(Cow::Borrowed(&program), options, costs, Results::Shared, donated, effort);
         let mut least = with(fastest);
         for effort in frugal {
             if least.peak_bytes() <= limit {
@@ -293,6 +309,11 @@ impl Plan {
         &self.inputs
     }
 
+    /// How many steps are parts of the Program mapped over lanes.
+    pub fn lane_count(&self) -> usize {
+        self.lanes
+    }
+
     pub(crate) fn outputs(&self) -> &[Output] {
         &self.outputs
     }
@@ -320,7 +341,14 @@ enum Results {
     Written,
 }
 
-fn build(program: Cow<'_, Program>, options: &Options, results: Results, donated: &[bool], effort: Effort) -> Plan {
+fn build(
+    program: Cow<'_, Program>,
+    options: &Options,
+    costs: &Costs,
+    results: Results,
+    donated: &[bool],
+    effort: Effort,
+) -> Plan {
     let written = results == Results::Written;
     let how = Flattening { written, keeps_copies: effort.copies, copies_gathered: false };
     let mut flat = flatten(&program, how);
@@ -331,7 +359,7 @@ fn build(program: Cow<'_, Program>, options: &Options, results: Results, donated
     }
     let (inputs, output_types) = (program.input_types().to_vec(), program.output_types());
     drop((program, turned));
-    let items = lanes::items(&flat);
+    let items = lanes::items(&flat, costs);
     let mut clusters = cluster(&flat, &items);
     let order = order(&flat, &mut clusters);
     let (mut outputs, places) = outputs(output_types, &flat);
@@ -340,13 +368,14 @@ fn build(program: Cow<'_, Program>, options: &Options, results: Results, donated
         verify::check_order(&flat, &clusters, &order).unwrap_or_else(|why| panic!("{why}\n{}", flat.program));
     }
     let wanted = donate::wanted(&flat, &clusters, &order, &outputs, donated);
-    let mut planner = Planner::new(&flat, &clusters, &order, places, options, effort);
+    let mut planner = Planner::new(&flat, &clusters, &order, places, (options, costs), effort);
     planner.in_place = wanted.iter().map(|pair| pair.value).collect();
     planner.parts = items.into_iter().filter_map(Item::part).collect();
+    let lanes = planner.parts.len();
     let mut steps = planner.steps();
     let (values, scratch, library) = (planner.values, planner.scratch, planner.library);
     wanted.iter().for_each(|pair| donate::settle(pair, &mut steps, &mut outputs));
-    Plan { inputs, outputs, steps, values, scratch, library, options: options.clone() }
+    Plan { inputs, outputs, steps, lanes, values, scratch, library, options: options.clone() }
 }
 
 /// What each result is, and which result each value is.

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use super::blocks::is_blocks;
 use super::cluster::{Clusters, MAX_READS, Role};
+use super::cost::{CHEAP, DIVISION, FUNCTION};
 use super::flatten::Flat;
 use super::work::count;
 use crate::ops::{Binary, Unary};
@@ -32,9 +33,9 @@ pub(super) struct Effort {
 
 /// First what pays by itself, then more and more work for less memory.
 pub(super) const EFFORTS: [Effort; 3] = [
-    Effort { work: 8, function: None, reads: 2, copies: true },
-    Effort { work: 64, function: Some(8), reads: 4, copies: false },
-    Effort { work: 1024, function: Some(8), reads: 64, copies: false },
+    Effort { work: 8 * CHEAP, function: None, reads: 2, copies: true },
+    Effort { work: 64 * CHEAP, function: Some(FUNCTION), reads: 4, copies: false },
+    Effort { work: 1024 * CHEAP, function: Some(FUNCTION), reads: 64, copies: false },
 ];
 
 /// Moves cheap values into the regions that read them. `results` says which values the caller gets.
@@ -216,15 +217,15 @@ impl Attempt<'_> {
 /// What an operation costs per element, in additions; `None` if it is never done twice.
 fn price(op: &Op, function: Option<usize>) -> Option<usize> {
     match op {
-        Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => Some(1),
+        Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => Some(CHEAP),
         Op::Unary(op) => match op {
-            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square | Unary::Relu | Unary::Detach => Some(1),
-            Unary::Recip | Unary::Sqrt | Unary::Rsqrt => Some(4),
+            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square | Unary::Relu | Unary::Detach => Some(CHEAP),
+            Unary::Recip | Unary::Sqrt | Unary::Rsqrt => Some(DIVISION),
             _ => function,
         },
         Op::Binary(op) => match op {
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Max | Binary::Min => Some(1),
-            Binary::Div => Some(4),
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Max | Binary::Min => Some(CHEAP),
+            Binary::Div => Some(DIVISION),
             _ => function,
         },
         _ => None,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::buffers::{self, Life};
 use super::cluster::{self, Clusters};
+use super::cost::Costs;
 use super::flatten::Flat;
 use super::kernel::{bytes, kind};
 use super::kernels::{self, Planes};
@@ -47,6 +48,7 @@ pub(super) struct Planner<'a> {
     /// Which result each value is.
     results: Vec<Option<usize>>,
     options: &'a Options,
+    costs: &'a Costs,
     effort: Effort,
     /// Results that shall be written where an input of their step lies.
     pub(super) in_place: Vec<Value>,
@@ -61,7 +63,7 @@ impl<'a> Planner<'a> {
         clusters: &'a Clusters,
         order: &'a [usize],
         results: Vec<Option<usize>>,
-        options: &'a Options,
+        (options, costs): (&'a Options, &'a Costs),
         effort: Effort,
     ) -> Self {
         let parts = Map::default();
@@ -73,6 +75,7 @@ impl<'a> Planner<'a> {
             order,
             results,
             options,
+            costs,
             effort,
             in_place: Vec::new(),
             values: 0,
@@ -161,7 +164,7 @@ impl<'a> Planner<'a> {
             }
             Op::Cond(cond) => {
                 let branch = |inner: &Arc<Program>| {
-                    build(Cow::Borrowed(inner), self.options, Results::Written, &[], self.effort)
+                    build(Cow::Borrowed(inner), self.options, self.costs, Results::Written, &[], self.effort)
                 };
                 let plans = [&cond.yes, &cond.no].map(branch);
                 let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);

@@ -100,6 +100,7 @@ pub(super) fn check_memory(
 #[cfg(all(test, feature = "text"))]
 mod tests {
     use super::super::cluster::cluster;
+    use super::super::cost::Costs;
     use super::super::flatten::{Flattening, flatten};
     use super::super::order::order;
     use super::super::steps::Planner;
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn plans_out_of_order_are_found() {
         let flat = flat();
-        let mut clusters = cluster(&flat, &lanes::items(&flat));
+        let mut clusters = cluster(&flat, &lanes::items(&flat, &Costs::REFERENCE));
         let steps = order(&flat, &mut clusters);
         assert_eq!(check_order(&flat, &clusters, &steps), Ok(()));
         assert!(steps.len() >= 4, "{steps:?}");
@@ -145,11 +146,18 @@ mod tests {
     #[test]
     fn memory_that_is_used_twice_is_found() {
         let flat = flat();
-        let mut clusters = cluster(&flat, &lanes::items(&flat));
+        let mut clusters = cluster(&flat, &lanes::items(&flat, &Costs::REFERENCE));
         let steps = order(&flat, &mut clusters);
         let results = outputs(flat.program.output_types(), &flat).1;
         let options = Options::default();
-        let mut planner = Planner::new(&flat, &clusters, &steps, results.clone(), &options, recompute::EFFORTS[0]);
+        let mut planner = Planner::new(
+            &flat,
+            &clusters,
+            &steps,
+            results.clone(),
+            (&options, &Costs::REFERENCE),
+            recompute::EFFORTS[0],
+        );
         let drafts = planner.drafts();
         let homes = planner.place(&drafts);
         assert_eq!(check_memory(&flat, &drafts, &homes, &results), Ok(()));

@@ -21,14 +21,12 @@ pub(super) use conv::{Planes, conv};
 use wengert_kernels::arena::Plain;
 use wengert_kernels::region::{Slice, SliceMut};
 
+use super::cost::GRAIN;
 use super::kernel::{Call, Kernel};
 use super::view::View;
 use crate::array::{DType, Type, row_major};
 use crate::ops::Binary;
 use crate::primitives::{self, Concat, Literal, Op, Scatter};
-
-/// The least number of elements of a part where threads share the work: fewer are done before another thread wakes up.
-const GRAIN: usize = 1 << 14;
 
 /// The kernel of an operation for operands and results of these types, which have passed inference. Where its work begins
 /// is said when it runs ([`start`]).

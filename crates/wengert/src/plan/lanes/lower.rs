@@ -2,11 +2,12 @@
 
 use super::super::Map;
 
+use wengert_kernels::cost::{CHUNK_BYTES, CHUNK_ELEMENTS};
 use wengert_kernels::region::{
-    self as kernels, CHUNK_BYTES, CHUNK_ELEMENTS, Direct, Instr, Kind, Level, Pair, Parts, Pattern, Place, Slot, Space,
-    Transfer,
+    self as kernels, Direct, Instr, Kind, Level, Pair, Parts, Pattern, Place, Slot, Space, Transfer,
 };
 
+use super::super::cost::Costs;
 use super::super::finish::DIRECT;
 use super::super::flatten::Flat;
 use super::super::instruction::instruction;
@@ -47,16 +48,10 @@ pub(super) struct Code<'a> {
 
 /// A lower bound of [`Code::estimate`] for this many stored elements of a point, if half of the scalar operations are
 /// merged with equal ones.
-pub(super) fn least(count: usize, stores: usize, scalars: usize) -> f64 {
-    let started = STARTED * (stores + scalars / 2) as f64 * count.div_ceil(CHUNK_ELEMENTS.1) as f64;
-    count as f64 * (OPERATION * (scalars / 2) as f64 + STORE * stores as f64) + started
+pub(super) fn least(costs: &Costs, count: usize, stores: usize, scalars: usize) -> f64 {
+    let started = costs.start * (stores + scalars / 2) as f64 * count.div_ceil(CHUNK_ELEMENTS.1) as f64;
+    count as f64 * (costs.operation * (scalars / 2) as f64 + costs.store * stores as f64) + started
 }
-
-/// Nanoseconds of an operation, a load and a store for one point, and of starting an instruction.
-const OPERATION: f64 = 0.17;
-const LOAD: f64 = 0.4;
-const STORE: f64 = 0.6;
-const STARTED: f64 = 5.0;
 
 impl<'a> Code<'a> {
     pub(super) fn new(graph: &'a Graph, targets: &[Target<'_>]) -> Self {
@@ -87,7 +82,7 @@ impl<'a> Code<'a> {
     }
 
     /// The time for this many points on one thread, in nanoseconds.
-    pub(super) fn estimate(&self, count: usize) -> f64 {
+    pub(super) fn estimate(&self, costs: &Costs, count: usize) -> f64 {
         let operations =
             self.order.iter().filter(|node| !matches!(self.graph.get(**node).func, Func::Load(..))).count();
         let loads = self.order.len() - operations;
@@ -95,9 +90,9 @@ impl<'a> Code<'a> {
         // instruction has to be started for few points.
         let chunk = (CHUNK_BYTES / (8 * self.slots).max(1)).clamp(CHUNK_ELEMENTS.0, CHUNK_ELEMENTS.1).min(count.max(1));
         let far = if 8 * self.slots * chunk > 2 * CHUNK_BYTES { 2.0 } else { 1.0 };
-        let started = STARTED * (self.order.len() + self.stores) as f64 * count.div_ceil(chunk) as f64;
-        let moved = OPERATION * operations as f64 + LOAD * loads as f64 + STORE * self.stores as f64;
-        count as f64 * far * moved + started + 1000.0
+        let started = costs.start * (self.order.len() + self.stores) as f64 * count.div_ceil(chunk) as f64;
+        let moved = costs.operation * operations as f64 + costs.load * loads as f64 + costs.store * self.stores as f64;
+        count as f64 * far * moved + started + costs.step
     }
 
     /// The operands that an instruction reads.

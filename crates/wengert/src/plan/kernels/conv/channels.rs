@@ -17,13 +17,12 @@ use wengert_kernels::{Level, Pool, level};
 use super::classes::{Class, Copied, Geometry, fill_plane};
 use super::number::{Number, all_finite};
 use super::{LINE_BYTES, whole_lines};
+use crate::plan::cost::{CHANNEL_PARTS, CHANNEL_STORE, CONV_PART, PANEL, PLANE_COPY};
 
 /// Steps of a panel: it stays in the first cache.
 const STEPS: usize = 256;
 /// Places of a block of images, at least: the panels' cost is shared by them.
 const PLACES: usize = 256;
-/// The least number of parts worth having, and of multiplications in each.
-const PARTS: (usize, usize) = (16, 1 << 18);
 /// The most bytes of partial sums for the sake of more parts.
 const PARTIAL_BYTES: usize = 8 << 20;
 
@@ -139,8 +138,8 @@ impl Channels {
         }
         let sums = whole_lines::<T>(sums);
         let steps = geometry.inner.div_ceil(channels);
-        let wanted = PARTS.0 / (geometry.groups * blocks);
-        let worth = geometry.operations() / 2 / (geometry.groups * blocks * PARTS.1);
+        let wanted = CHANNEL_PARTS / (geometry.groups * blocks);
+        let worth = geometry.operations() / 2 / (geometry.groups * blocks * CONV_PART);
         let fits = PARTIAL_BYTES / (sums * size_of::<T>() * geometry.groups * blocks).max(1);
         let parts = wanted.min(worth).min(fits).clamp(1, steps);
         let part = steps.div_ceil(parts) * channels;
@@ -169,11 +168,12 @@ impl Channels {
         let of_class = |class: &Gathered| {
             let rows = (self.images * class.places.len()).next_multiple_of(self.rows);
             let steps = class.taps.len() * geometry.inner;
-            let copied = if class.copied.is_some() { 4 * self.images * geometry.inner * class.channel } else { 0 };
-            rows * lanes * (steps + steps / 8) + PANEL_COST * steps * lanes + copied
+            let copied =
+                if class.copied.is_some() { PLANE_COPY * self.images * geometry.inner * class.channel } else { 0 };
+            rows * lanes * (steps + steps / 8) + PANEL * steps * lanes + copied
         };
         let blocks = geometry.groups * self.blocks;
-        let stored = STORE_COST * geometry.images * geometry.groups * geometry.areas[2] * lanes * self.parts;
+        let stored = CHANNEL_STORE * geometry.images * geometry.groups * geometry.areas[2] * lanes * self.parts;
         blocks * self.classes.iter().map(of_class).sum::<usize>() + stored
     }
 
@@ -321,9 +321,6 @@ impl Channels {
 
 /// The most rows of a tile of any level and type.
 const MOST_ROWS: usize = 8;
-/// The cost of one number of a panel and of one number of the result, in multiplications.
-const PANEL_COST: usize = 36;
-const STORE_COST: usize = 64;
 
 /// The channels that are added at a time.
 struct Piece {

@@ -17,11 +17,10 @@ use wengert_kernels::{Level, Pool, level};
 use super::classes::{Class, Copied, Geometry, fill_plane};
 use super::number::{Number, all_finite};
 use super::{LINE_BYTES, whole_lines};
+use crate::plan::cost::{CONV_PART, PLACE_PARTS, PLACE_STORE_STEPS, PLANE_COPY};
 
 /// Bytes of the planes of a band: they and the rows of the kernel stay in the second cache.
 const BAND_BYTES: usize = 384 << 10;
-/// Multiplications that a part should have at least, and parts that there should be at least.
-const PART: (usize, usize) = (1 << 18, 32);
 
 /// A convolution in this form, prepared.
 #[derive(Clone, Debug)]
@@ -231,7 +230,7 @@ impl Positions {
         }
         let all = geometry.images * geometry.groups * (geometry.outputs / block);
         let work = geometry.operations() / 2 / all.max(1);
-        let units = PART.0.div_ceil(work.max(1)).min(all.div_ceil(PART.1)).max(1);
+        let units = CONV_PART.div_ceil(work.max(1)).min(all.div_ceil(PLACE_PARTS)).max(1);
         let planes = classes.iter().map(|class| class.planes(geometry.inner)).max().unwrap_or(0);
         let planes = whole_lines::<T>(planes + T::across_sizes(level).lanes);
         Positions {
@@ -254,9 +253,9 @@ impl Positions {
         let of_class = |class: &Flat| {
             let grid = class.in_place.as_ref().unwrap_or(&class.copied);
             let bands = if class.in_place.is_some() { 1 } else { class.count.div_ceil(class.band) };
-            let steps = grid.steps.len() + STORE_STEPS;
+            let steps = grid.steps.len() + PLACE_STORE_STEPS;
             let copied = if class.in_place.is_some() { 0 } else { bands * class.planes(geometry.inner) };
-            bands * Flat::columns(grid).div_ceil(lanes) * rows * steps * lanes + 4 * copied
+            bands * Flat::columns(grid).div_ceil(lanes) * rows * steps * lanes + PLANE_COPY * copied
         };
         let units = geometry.images * geometry.groups * (geometry.outputs / self.block);
         units * self.classes.iter().map(of_class).sum::<usize>()
@@ -402,9 +401,6 @@ impl Positions {
     }
 }
 
-/// Steps of a tile that take as long as storing it.
-const STORE_STEPS: usize = 12;
-
 /// Puts a row of a tile where its runs belong.
 fn store<T: Copy>(runs: &[Run], column: usize, stride: usize, tile: &[T], out: &mut [T]) {
     for run in runs.iter().take_while(|run| run.column < column + tile.len()) {
@@ -461,6 +457,6 @@ impl Flat {
 /// Output channels of a unit: those of a group, or, where images and groups are few, a divisor of them.
 fn block(geometry: &Geometry, rows: usize) -> usize {
     let (outputs, others) = (geometry.outputs, geometry.images * geometry.groups);
-    let enough = |block: usize| others * (outputs / block) >= PART.1 || block <= rows;
+    let enough = |block: usize| others * (outputs / block) >= PLACE_PARTS || block <= rows;
     (1..=outputs).rev().filter(|&block| outputs.is_multiple_of(block)).find(|&block| enough(block)).unwrap_or(1)
 }
