@@ -4,6 +4,7 @@
 //! that break its rule, and all of them run over the repository as a test.
 
 mod manifests;
+mod named;
 pub(crate) mod order;
 mod pages;
 mod source;
@@ -53,6 +54,7 @@ const CHECKS: &[Check] = &[
     pages::generated,
     pages::changelog,
     pages::machine_paths,
+    named::named_files,
 ];
 
 /// Runs every check; the failure lists all findings.

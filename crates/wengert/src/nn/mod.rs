@@ -1,5 +1,5 @@
-//! Functions that models are made of, composed of the operations of [`Tensor`](crate::Tensor): none has a derivative
-//! of its own.
+//! Functions that models are made of, composed of the operations of [`Tensor`](crate::Tensor): only softmax has a
+//! derivative of its own, in terms of its result.
 //!
 //! Most are methods of `Tensor`, listed here; [`attention`] is a function of three tensors. Each has a `try_` twin that
 //! returns the error instead of a panic. Where a formula would overflow or cancel, another one with the same value is

@@ -25,7 +25,7 @@ pub(crate) fn softplus(x: f64) -> f64 {
 /// The logarithm of a sum of two exponentials.
 ///
 /// `logaddexp(x, y) = ln(e^x + e^y) = max + log1p(e^(min - max))`.
-/// `(-inf, -inf)` gives `-inf`, an `inf` in either place gives `inf`, NaN in either gives NaN.
+/// `(-inf, -inf)` gives `-inf`, an `inf` in either place gives `inf`; NaN in either gives NaN, also beside an `inf`.
 /// Where the two terms cancel (a result near zero from negative `x` and `y`) the error is relative
 /// to the larger argument, not to the result.
 /// Measured: at most 3.2 u of the larger of the result and the larger argument.

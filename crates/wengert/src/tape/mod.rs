@@ -1,7 +1,7 @@
 //! The scalar Wengert list: recorded while a function runs, swept backwards over any carrier.
 //!
 //! - [`Var`] is the scalar that records; `record.rs` packs one operation into 64 bits.
-//! - `recording.rs` holds the list of this thread while it grows, in levels, one per driver call.
+//! - `recording/` holds the list of this thread while it grows, in levels, one per driver call.
 //! - `trace.rs` takes a finished level off the list, as a value of its own.
 //! - `sweep.rs` runs a list forward and backward; each rule is asked from [`crate::ops`].
 
