@@ -10,7 +10,7 @@ use crate::program::{Node, Op, Program, Step, Variable};
 
 /// What was computed, in order: one entry for each operation, after one for each input.
 #[derive(Clone, Debug)]
-pub(crate) struct Run<R: Real> {
+pub(crate) struct Evaluation<R: Real> {
     /// What each node of the program has become.
     cells: Vec<Cell<R>>,
     /// The list.
@@ -83,7 +83,7 @@ enum Cell<R: Real> {
 }
 
 /// Runs `program` with these values of its inputs, in order.
-pub(crate) fn run<R: Real>(program: &Program, inputs: &[R]) -> Run<R> {
+pub(crate) fn run<R: Real>(program: &Program, inputs: &[R]) -> Evaluation<R> {
     run_shifted(program, inputs, &[])
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn run<R: Real>(program: &Program, inputs: &[R]) -> Run<R> {
 ///
 /// The derivative of an output in a shift is the adjoint of that operation. Shifts of `-0.0`
 /// change no value, not even the sign of a zero.
-pub(crate) fn run_shifted<R: Real>(program: &Program, inputs: &[R], shifts: &[R]) -> Run<R> {
+pub(crate) fn run_shifted<R: Real>(program: &Program, inputs: &[R], shifts: &[R]) -> Evaluation<R> {
     debug_assert_eq!(inputs.len(), program.inputs, "one value for each input");
     let mut machine = Machine::new(program, inputs, shifts);
     let mut next = 0;
@@ -120,7 +120,7 @@ pub(crate) fn outputs<R: Real>(program: &Program, inputs: &[R]) -> Vec<R> {
     run.outputs.iter().map(|operand| run.value(*operand)).collect()
 }
 
-impl<R: Real> Run<R> {
+impl<R: Real> Evaluation<R> {
     /// The value of an operand.
     pub(crate) fn value(&self, operand: Operand) -> R {
         match operand {
@@ -156,7 +156,7 @@ struct Machine<'p, R: Real> {
     program: &'p Program,
     variables: Vec<Operand>,
     shifts: &'p [R],
-    run: Run<R>,
+    run: Evaluation<R>,
 }
 
 impl<'p, R: Real> Machine<'p, R> {
@@ -171,7 +171,7 @@ impl<'p, R: Real> Machine<'p, R> {
             entries.push(Entry { operation, operands, value: *value, node: None });
         }
         let cells = vec![Cell::Empty; program.nodes.len()];
-        let run = Run { cells, entries, outputs: Vec::new(), assignments: Vec::new() };
+        let run = Evaluation { cells, entries, outputs: Vec::new(), assignments: Vec::new() };
         Self { program, variables, shifts, run }
     }
 

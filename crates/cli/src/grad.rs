@@ -3,7 +3,7 @@
 use crate::check::check;
 use crate::derivatives;
 use crate::differences::{self, Verdict};
-use crate::eval::{self, Operand, Run};
+use crate::eval::{self, Evaluation, Operand};
 use crate::failure::Failure;
 use crate::flags::{Format, Grad};
 use crate::list;
@@ -146,7 +146,7 @@ fn numbers(rows: Vec<Vec<f64>>) -> Vec<Vec<Number>> {
     rows.into_iter().map(|row| row.into_iter().map(Number).collect()).collect()
 }
 
-fn directional(program: &Program, run: &Run<f64>, direction: &[f64], tangents: &[f64]) -> Directional {
+fn directional(program: &Program, run: &Evaluation<f64>, direction: &[f64], tangents: &[f64]) -> Directional {
     let derivative = |output: &Operand| match output {
         Operand::Constant(_) => Number(0.0),
         Operand::Entry(index) => Number(tangents[*index]),

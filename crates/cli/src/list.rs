@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use wengert::ops::{Binary, Unary};
 
-use crate::eval::{Entry, Operand, Operation, Run};
+use crate::eval::{Entry, Evaluation, Operand, Operation};
 use crate::partials::partials;
 use crate::program::{Node, Program, Variable};
-use crate::report::{Edge, Number, Output, Row, RowKind};
+use crate::report::{Number, Output, Row, RowKind, RowOperand};
 use crate::source::Source;
 use crate::syntax::span::Span;
 
 /// The rows of `run`, without adjoints and tangents.
-pub(crate) fn rows(program: &Program, source: &Source, run: &Run<f64>) -> Vec<Row> {
+pub(crate) fn rows(program: &Program, source: &Source, run: &Evaluation<f64>) -> Vec<Row> {
     let names = names(program, run);
     let lines = Lines::new(&source.text);
     let mut rows = Vec::with_capacity(run.entries.len());
@@ -22,7 +22,7 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Run<f64>) -> Vec<Ro
         let chosen = chosen(run, entry);
         let edges =
             entry.operands[..entry.operation.arity()].iter().zip(&operands).zip(partials(run, entry, chosen)).map(
-                |((operand, name), partial)| Edge {
+                |((operand, name), partial)| RowOperand {
                     row: row_of(*operand),
                     name: name.clone(),
                     partial: partial.map(Number),
@@ -53,7 +53,7 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Run<f64>) -> Vec<Ro
 }
 
 /// Marks the operands along which adjoints flow, from the outputs backwards.
-fn mark_flow(run: &Run<f64>, rows: &mut [Row]) {
+fn mark_flow(run: &Evaluation<f64>, rows: &mut [Row]) {
     let mut reached: Vec<bool> = rows.iter().map(|row| row.output).collect();
     for (index, row) in rows.iter_mut().enumerate().rev() {
         let masked = match chosen(run, &run.entries[index]) {
@@ -71,7 +71,7 @@ fn mark_flow(run: &Run<f64>, rows: &mut [Row]) {
 }
 
 /// The outputs of `run`.
-pub(crate) fn outputs(program: &Program, source: &Source, run: &Run<f64>) -> Vec<Output> {
+pub(crate) fn outputs(program: &Program, source: &Source, run: &Evaluation<f64>) -> Vec<Output> {
     let output = |(operand, node): (&Operand, &Node)| Output {
         text: one_line(&source.text, program.node(*node).span),
         value: Number(run.value(*operand)),
@@ -88,7 +88,7 @@ fn row_of(operand: Operand) -> Option<usize> {
 }
 
 /// Whether the condition of a `select` held: then its value is that of the first operand.
-fn chosen(run: &Run<f64>, entry: &Entry<f64>) -> Option<bool> {
+fn chosen(run: &Evaluation<f64>, entry: &Entry<f64>) -> Option<bool> {
     match entry.operation {
         Operation::Select(condition) => Some(run.mask(condition)),
         _ => None,
@@ -120,7 +120,7 @@ fn one_line(text: &str, span: Span) -> String {
 
 /// A name for each entry: an input's own, the version of the variable it was first assigned to,
 /// or `v` and its number among the operations.
-fn names(program: &Program, run: &Run<f64>) -> Vec<String> {
+fn names(program: &Program, run: &Evaluation<f64>) -> Vec<String> {
     let versions = Versions::new(program, run);
     let letter = versions.letter();
     let mut names: Vec<Option<String>> = vec![None; run.entries.len()];
@@ -153,7 +153,7 @@ struct Versions<'p> {
 }
 
 impl<'p> Versions<'p> {
-    fn new(program: &'p Program, run: &Run<f64>) -> Self {
+    fn new(program: &'p Program, run: &Evaluation<f64>) -> Self {
         let mut counts = vec![0_usize; program.variables.len()];
         counts[..program.inputs].fill(1);
         for (variable, _) in &run.assignments {

@@ -2,13 +2,13 @@
 //!
 //! The rules are the library's; here they are only asked for at the values of a run.
 
-use crate::eval::{Entry, Operand, Operation, Run};
+use crate::eval::{Entry, Evaluation, Operand, Operation};
 
 /// `d entry / d operand` for each operand that is an entry; a constant has none.
 ///
 /// `chosen` says for a `select` whether its condition held. The side not chosen has derivative 0
 /// whatever its value, since `select` masks it.
-pub(crate) fn partials(run: &Run<f64>, entry: &Entry<f64>, chosen: Option<bool>) -> Vec<Option<f64>> {
+pub(crate) fn partials(run: &Evaluation<f64>, entry: &Entry<f64>, chosen: Option<bool>) -> Vec<Option<f64>> {
     let operand = |index: usize| run.value(entry.operands[index]);
     let all: [f64; 3] = match entry.operation {
         Operation::Input(_) => [0.0; 3],

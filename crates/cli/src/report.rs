@@ -113,7 +113,7 @@ pub(crate) struct Row {
     /// The operation with its operands, such as `x1 * a0`.
     pub(crate) text: String,
     /// The operands, left to right.
-    pub(crate) operands: Vec<Edge>,
+    pub(crate) operands: Vec<RowOperand>,
     /// The primal value.
     pub(crate) value: Number,
     /// The derivative of the output in this row.
@@ -141,7 +141,7 @@ pub(crate) enum RowKind {
 
 /// One operand of a row.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Edge {
+pub(crate) struct RowOperand {
     /// The row it comes from; none for a constant.
     pub(crate) row: Option<usize>,
     /// Its name, or the constant as text.

@@ -52,7 +52,7 @@ pub fn copy_bandwidth(threads: usize) -> f64 {
 /// ```
 pub fn peak_f32(threads: usize) -> f64 {
     let level = level();
-    peak(threads, || dispatch(Single(level)), bytes(level) / 4)
+    peak(threads, || dispatch(PeakF32(level)), bytes(level) / 4)
 }
 
 /// As [`peak_f32`], in double precision.
@@ -63,7 +63,7 @@ pub fn peak_f32(threads: usize) -> f64 {
 /// ```
 pub fn peak_f64(threads: usize) -> f64 {
     let level = level();
-    peak(threads, || dispatch(Double(level)), bytes(level) / 8)
+    peak(threads, || dispatch(PeakF64(level)), bytes(level) / 8)
 }
 
 fn peak(threads: usize, run: impl Fn() + Sync, width: usize) -> f64 {
@@ -104,11 +104,11 @@ fn best<F: FnMut()>(threads: usize, prepare: impl Fn() -> F + Sync) -> f64 {
 }
 
 /// Chains of multiply-adds of vectors that stay in registers, in single precision.
-struct Single(Level);
+struct PeakF32(Level);
 /// The same in double precision.
-struct Double(Level);
+struct PeakF64(Level);
 
-impl Work for Single {
+impl Work for PeakF32 {
     type Output = ();
 
     #[inline(always)]
@@ -122,7 +122,7 @@ impl Work for Single {
     }
 }
 
-impl Work for Double {
+impl Work for PeakF64 {
     type Output = ();
 
     #[inline(always)]

@@ -46,13 +46,13 @@ fn run<T: Plain>(level: Level, shape: [usize; 2], x: &[T], first: usize, from: i
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 | Level::Avx512 if size_of::<T>() == 4 => {
-            dispatch_only::<{ Level::Avx2 as u8 }, _>(Blocks::<T, 8>(matrix));
+            dispatch_only::<{ Level::Avx2 as u8 }, _>(InBlocks::<T, 8>(matrix));
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 | Level::Avx512 if size_of::<T>() == 8 => {
-            dispatch_only::<{ Level::Avx2 as u8 }, _>(Blocks::<T, 4>(matrix));
+            dispatch_only::<{ Level::Avx2 as u8 }, _>(InBlocks::<T, 4>(matrix));
         }
-        _ => dispatch_only::<{ Level::Baseline as u8 }, _>(Blocks::<T, 1>(matrix)),
+        _ => dispatch_only::<{ Level::Baseline as u8 }, _>(InBlocks::<T, 1>(matrix)),
     }
 }
 
@@ -88,9 +88,9 @@ impl<T: Plain> Matrix<T> {
 }
 
 /// A matrix that is transposed in blocks of `N` by `N` elements, 32 bytes a row.
-struct Blocks<T, const N: usize>(Matrix<T>);
+struct InBlocks<T, const N: usize>(Matrix<T>);
 
-impl<T: Plain, const N: usize> Work for Blocks<T, N> {
+impl<T: Plain, const N: usize> Work for InBlocks<T, N> {
     type Output = ();
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use wengert::ops::{Binary, Compare, Unary};
 
-use super::{Checked, Checker, Kind, Lowered};
+use super::{Checked, Checker, Lowered, ValueKind};
 use crate::program::{Meaning, Node, Op};
 use crate::syntax::ast::{ExpressionKind, Infix, NodeId, Prefix, Symbol};
 use crate::syntax::diagnostic::Diagnostic;
@@ -30,13 +30,13 @@ impl Checker<'_> {
     /// The node of an expression that must be a number.
     pub(super) fn number(&mut self, root: NodeId) -> Checked<Node> {
         let lowered = self.lower(root, Purpose::Mask)?;
-        self.expect(lowered, Kind::Number, root)
+        self.expect(lowered, ValueKind::Number, root)
     }
 
     /// The node of an expression that `if` branches on.
     pub(super) fn guard(&mut self, root: NodeId) -> Checked<Node> {
         let lowered = self.lower(root, Purpose::Branch)?;
-        self.expect(lowered, Kind::Condition, root)
+        self.expect(lowered, ValueKind::Condition, root)
     }
 
     fn lower(&mut self, root: NodeId, purpose: Purpose) -> Checked<Lowered> {
@@ -81,17 +81,17 @@ impl Checker<'_> {
             ExpressionKind::Number(value) => Ok(self.add(Op::Constant(*value), span)),
             ExpressionKind::Name(symbol) => self.name(*symbol, span),
             ExpressionKind::Prefix(Prefix::Neg, x) => {
-                let x = self.expect(operands[0], Kind::Number, *x)?;
+                let x = self.expect(operands[0], ValueKind::Number, *x)?;
                 Ok(self.add(Op::Unary(Unary::Neg, x), span))
             }
             ExpressionKind::Prefix(Prefix::Not, x) => {
-                let x = self.expect(operands[0], Kind::Condition, *x)?;
+                let x = self.expect(operands[0], ValueKind::Condition, *x)?;
                 Ok(self.add(Op::Not(x), span))
             }
             ExpressionKind::Infix(operator, ..) => {
                 let wanted = match operator {
-                    Infix::And | Infix::Or => Kind::Condition,
-                    _ => Kind::Number,
+                    Infix::And | Infix::Or => ValueKind::Condition,
+                    _ => ValueKind::Number,
                 };
                 let x = self.expect(operands[0], wanted, ids[0])?;
                 let y = self.expect(operands[1], wanted, ids[1])?;
@@ -151,7 +151,7 @@ impl Checker<'_> {
         let mut nodes = Vec::with_capacity(ids.len());
         for (index, (operand, id)) in operands.iter().zip(ids).enumerate() {
             let condition = index == 0 && matches!(meaning, Meaning::Select);
-            let wanted = if condition { Kind::Condition } else { Kind::Number };
+            let wanted = if condition { ValueKind::Condition } else { ValueKind::Number };
             nodes.push(self.expect(*operand, wanted, *id)?);
         }
         // The number of arguments was checked against the same table.
@@ -191,22 +191,22 @@ impl Checker<'_> {
             _ => op,
         };
         let kind = match op {
-            Op::Test(..) | Op::Compare(..) | Op::And(..) | Op::Or(..) | Op::Not(_) => Kind::Condition,
-            _ => Kind::Number,
+            Op::Test(..) | Op::Compare(..) | Op::And(..) | Op::Or(..) | Op::Not(_) => ValueKind::Condition,
+            _ => ValueKind::Number,
         };
         Lowered { node: self.program.push(op, span), kind }
     }
 
-    fn expect(&self, lowered: Lowered, wanted: Kind, id: NodeId) -> Checked<Node> {
+    fn expect(&self, lowered: Lowered, wanted: ValueKind, id: NodeId) -> Checked<Node> {
         if lowered.kind == wanted {
             return Ok(lowered.node);
         }
         let span = self.ast.expression(id).span;
         Err(Box::new(match wanted {
-            Kind::Number => Diagnostic::new(span, "expected a number, found a condition")
+            ValueKind::Number => Diagnostic::new(span, "expected a number, found a condition")
                 .label("a condition")
                 .help("`select(condition, 1, 0)` makes a number of a condition"),
-            Kind::Condition => Diagnostic::new(span, "expected a condition, found a number")
+            ValueKind::Condition => Diagnostic::new(span, "expected a condition, found a number")
                 .label("a number")
                 .help("compare it, as in `x != 0`; `!` and `-` bind before comparisons"),
         }))

@@ -56,7 +56,7 @@ fn empty() -> Box<Diagnostic> {
 
 /// Whether a variable has a value at some place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+enum Assigned {
     /// On no way to this place.
     Unset,
     /// On some ways only; the place is one of the assignments.
@@ -73,10 +73,10 @@ struct Checker<'a> {
     /// The variable of each name, if it has one.
     variables: Vec<Option<Variable>>,
     /// The state of each variable here.
-    states: Vec<State>,
+    states: Vec<Assigned>,
     /// The changes of states, oldest first, so that branches can be undone at the cost of what
     /// they changed.
-    trail: Vec<(Variable, State)>,
+    trail: Vec<(Variable, Assigned)>,
 }
 
 /// What the branches of an `if` assign.
@@ -100,7 +100,7 @@ impl<'a> Checker<'a> {
         };
         for (symbol, span) in &roles.inputs {
             let variable = checker.variable(*symbol);
-            checker.states[variable.0 as usize] = State::Set(*span);
+            checker.states[variable.0 as usize] = Assigned::Set(*span);
         }
         checker.program.inputs = roles.inputs.len();
         checker
@@ -114,7 +114,7 @@ impl<'a> Checker<'a> {
         }
         let variable = Variable(u32::try_from(self.program.variables.len()).unwrap_or(u32::MAX));
         self.program.variables.push(self.ast.name(symbol).to_owned());
-        self.states.push(State::Unset);
+        self.states.push(Assigned::Unset);
         self.variables[index] = Some(variable);
         variable
     }
@@ -131,7 +131,7 @@ impl<'a> Checker<'a> {
                 let node = self.number(*value)?;
                 let variable = self.variable(*target);
                 self.program.steps.push(Step::Assign(variable, node));
-                self.set(variable, State::Set(*target_span));
+                self.set(variable, Assigned::Set(*target_span));
                 Ok(())
             }
             Statement::If { arms, otherwise } => self.branches(arms, otherwise.as_deref()),
@@ -168,9 +168,9 @@ impl<'a> Checker<'a> {
         }
         for (variable, (sets, span)) in merged.assigned {
             match self.states[variable.0 as usize] {
-                State::Set(_) => {}
-                _ if sets == merged.branches => self.set(variable, State::Set(span)),
-                _ => self.set(variable, State::Partly(span)),
+                Assigned::Set(_) => {}
+                _ if sets == merged.branches => self.set(variable, Assigned::Set(span)),
+                _ => self.set(variable, Assigned::Partly(span)),
             }
         }
         Ok(())
@@ -186,10 +186,10 @@ impl<'a> Checker<'a> {
         for (variable, before) in self.trail.split_off(mark).into_iter().rev() {
             let slot = &mut self.states[variable.0 as usize];
             if seen.insert(variable)
-                && let State::Set(span) | State::Partly(span) = *slot
+                && let Assigned::Set(span) | Assigned::Partly(span) = *slot
             {
                 let (sets, _) = merged.assigned.entry(variable).or_insert((0, span));
-                *sets += usize::from(matches!(slot, State::Set(_)));
+                *sets += usize::from(matches!(slot, Assigned::Set(_)));
             }
             *slot = before;
         }
@@ -197,7 +197,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Changes the state of a variable, and remembers what it was.
-    fn set(&mut self, variable: Variable, state: State) {
+    fn set(&mut self, variable: Variable, state: Assigned) {
         let slot = &mut self.states[variable.0 as usize];
         self.trail.push((variable, std::mem::replace(slot, state)));
     }
@@ -224,12 +224,12 @@ impl<'a> Checker<'a> {
         let name = self.ast.name(symbol).to_owned();
         let variable = self.variable(symbol);
         let message = match self.states[variable.0 as usize] {
-            State::Set(_) => return Ok(variable),
-            State::Partly(other) => Diagnostic::new(span, format!("`{name}` may have no value here"))
+            Assigned::Set(_) => return Ok(variable),
+            Assigned::Partly(other) => Diagnostic::new(span, format!("`{name}` may have no value here"))
                 .label("read here")
                 .context(other, "assigned only in this branch")
                 .help(format!("assign `{name}` before the `if`, or in every branch and `else`")),
-            State::Unset => match self.roles.first_assignment(symbol) {
+            Assigned::Unset => match self.roles.first_assignment(symbol) {
                 Some(later) => Diagnostic::new(span, format!("`{name}` has no value yet"))
                     .label("read here")
                     .context(later, "assigned only here")
@@ -269,12 +269,12 @@ fn span_of(ast: &Ast, statement: &Statement) -> Span {
 #[derive(Clone, Copy)]
 struct Lowered {
     node: Node,
-    kind: Kind,
+    kind: ValueKind,
 }
 
 /// What kind of value an expression has.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum ValueKind {
     Number,
     Condition,
 }

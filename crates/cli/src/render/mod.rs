@@ -14,7 +14,7 @@ pub(crate) use svg::escape;
 
 use crate::failure::Failure;
 use crate::flags::Format;
-use crate::report::{Edge, Report, Row};
+use crate::report::{Report, Row, RowOperand};
 
 /// The report in this form, with a line end at its end.
 pub(crate) fn render(report: &Report, format: Format) -> Result<String, Failure> {
@@ -29,7 +29,7 @@ pub(crate) fn render(report: &Report, format: Format) -> Result<String, Failure>
 
 /// The adjoint that flows along an operand: the row's adjoint times the partial derivative, or
 /// nothing at all where `select` masks it.
-fn contribution(row: &Row, edge: &Edge) -> Option<f64> {
+fn contribution(row: &Row, edge: &RowOperand) -> Option<f64> {
     let product = row.adjoint?.0 * edge.partial?.0;
     Some(if edge.flows { product } else { 0.0 })
 }

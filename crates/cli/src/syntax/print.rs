@@ -75,7 +75,7 @@ fn list(ast: &Ast, values: &[NodeId], text: &mut String) {
 }
 
 /// What is left to write.
-enum Work {
+enum Pending {
     /// An expression, in parentheses if it binds less tightly than this.
     Node(NodeId, u8),
     /// Fixed text.
@@ -85,20 +85,20 @@ enum Work {
 }
 
 fn write_expression(ast: &Ast, root: NodeId, text: &mut String) {
-    let mut stack = vec![Work::Node(root, 0)];
+    let mut stack = vec![Pending::Node(root, 0)];
     while let Some(work) = stack.pop() {
         match work {
-            Work::Text(fixed) => text.push_str(fixed),
-            Work::Name(symbol) => text.push_str(ast.name(symbol)),
-            Work::Node(id, least) => {
+            Pending::Text(fixed) => text.push_str(fixed),
+            Pending::Name(symbol) => text.push_str(ast.name(symbol)),
+            Pending::Node(id, least) => {
                 let kind = &ast.expression(id).kind;
                 let wrap = strength(kind) < least;
                 if wrap {
-                    stack.push(Work::Text(")"));
+                    stack.push(Pending::Text(")"));
                 }
                 push_parts(kind, &mut stack);
                 if wrap {
-                    stack.push(Work::Text("("));
+                    stack.push(Pending::Text("("));
                 }
                 // A number never needs parentheses, so nothing was pushed before it.
                 if let ExpressionKind::Number(value) = kind {
@@ -119,13 +119,13 @@ fn strength(kind: &ExpressionKind) -> u8 {
 }
 
 /// Pushes the parts of an expression, last part first.
-fn push_parts(kind: &ExpressionKind, stack: &mut Vec<Work>) {
+fn push_parts(kind: &ExpressionKind, stack: &mut Vec<Pending>) {
     match kind {
         ExpressionKind::Number(_) => {}
-        ExpressionKind::Name(symbol) => stack.push(Work::Name(*symbol)),
+        ExpressionKind::Name(symbol) => stack.push(Pending::Name(*symbol)),
         ExpressionKind::Prefix(prefix, x) => {
-            stack.push(Work::Node(*x, PREFIX_STRENGTH));
-            stack.push(Work::Text(prefix.text()));
+            stack.push(Pending::Node(*x, PREFIX_STRENGTH));
+            stack.push(Pending::Text(prefix.text()));
         }
         ExpressionKind::Infix(operator, x, y) => {
             let own = operator.strength();
@@ -136,24 +136,24 @@ fn push_parts(kind: &ExpressionKind, stack: &mut Vec<Work>) {
                 _ if operator.is_comparison() => (own + 1, own + 1),
                 _ => (own, own + 1),
             };
-            stack.push(Work::Node(*y, right));
+            stack.push(Pending::Node(*y, right));
             for piece in [" ", operator.text(), " "] {
                 if *operator != Infix::Pow || piece != " " {
-                    stack.push(Work::Text(piece));
+                    stack.push(Pending::Text(piece));
                 }
             }
-            stack.push(Work::Node(*x, left));
+            stack.push(Pending::Node(*x, left));
         }
         ExpressionKind::Call { name, arguments, .. } => {
-            stack.push(Work::Text(")"));
+            stack.push(Pending::Text(")"));
             for (index, argument) in arguments.iter().enumerate().rev() {
-                stack.push(Work::Node(*argument, 0));
+                stack.push(Pending::Node(*argument, 0));
                 if index > 0 {
-                    stack.push(Work::Text(", "));
+                    stack.push(Pending::Text(", "));
                 }
             }
-            stack.push(Work::Text("("));
-            stack.push(Work::Name(*name));
+            stack.push(Pending::Text("("));
+            stack.push(Pending::Name(*name));
         }
     }
 }

@@ -169,7 +169,7 @@ impl Execution {
             execution.switch(number, Status::Done);
         };
         std::thread::Builder::new().spawn(body)?;
-        Ok(JoinHandle(Joined::Modelled(number)))
+        Ok(JoinHandle(Awaited::Modelled(number)))
     }
 }
 
@@ -219,11 +219,11 @@ pub(super) fn pause() -> Option<bool> {
 
 /// What was released at a place.
 #[derive(Debug)]
-struct Place(real::Mutex<Clock>);
+struct Location(real::Mutex<Clock>);
 
-impl Place {
-    const fn new() -> Place {
-        Place(real::Mutex::new(Clock::new()))
+impl Location {
+    const fn new() -> Location {
+        Location(real::Mutex::new(Clock::new()))
     }
 
     fn pass(&self, acquires: bool, releases: bool, keeps: bool) {
@@ -254,7 +254,7 @@ macro_rules! atomic {
     ($name:ident $(<$t:ident>)?, $value:ty) => {
         pub(crate) struct $name $(<$t>)? {
             value: real::atomic::$name $(<$t>)?,
-            place: Place,
+            location: Location,
         }
 
         impl $(<$t>)? fmt::Debug for $name $(<$t>)? {
@@ -265,11 +265,11 @@ macro_rules! atomic {
 
         impl $(<$t>)? $name $(<$t>)? {
             pub(crate) const fn new(value: $value) -> Self {
-                Self { value: real::atomic::$name::new(value), place: Place::new() }
+                Self { value: real::atomic::$name::new(value), location: Location::new() }
             }
             pub(crate) fn load(&self, order: Ordering) -> $value {
                 point();
-                self.place.pass(acquires(order), false, true);
+                self.location.pass(acquires(order), false, true);
                 self.value.load(Ordering::SeqCst)
             }
         }
@@ -286,7 +286,7 @@ macro_rules! store {
         impl $(<$t>)? $name $(<$t>)? {
             pub(crate) fn store(&self, value: $value, order: Ordering) {
                 point();
-                self.place.pass(false, releases(order), false);
+                self.location.pass(false, releases(order), false);
                 self.value.store(value, Ordering::SeqCst);
             }
         }
@@ -302,7 +302,7 @@ macro_rules! change {
         impl $name {$(
             pub(crate) fn $method(&self, value: $value, order: Ordering) -> $value {
                 point();
-                self.place.pass(acquires(order), releases(order), true);
+                self.location.pass(acquires(order), releases(order), true);
                 self.value.$method(value, Ordering::SeqCst)
             }
         )*}
@@ -318,8 +318,8 @@ impl AtomicU64 {
         point();
         let result = self.value.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
         match result {
-            Ok(_) => self.place.pass(acquires(good), releases(good), true),
-            Err(_) => self.place.pass(acquires(bad), false, true),
+            Ok(_) => self.location.pass(acquires(good), releases(good), true),
+            Err(_) => self.location.pass(acquires(bad), false, true),
         }
         result
     }
@@ -376,7 +376,7 @@ impl Drop for Watched {
 #[derive(Debug)]
 pub(crate) struct Mutex<T> {
     inner: real::Mutex<T>,
-    place: Place,
+    location: Location,
 }
 
 pub(crate) struct MutexGuard<'a, T> {
@@ -386,7 +386,7 @@ pub(crate) struct MutexGuard<'a, T> {
 
 impl<T> Mutex<T> {
     pub(crate) const fn new(value: T) -> Mutex<T> {
-        Mutex { inner: real::Mutex::new(value), place: Place::new() }
+        Mutex { inner: real::Mutex::new(value), location: Location::new() }
     }
 
     fn address(&self) -> usize {
@@ -402,7 +402,7 @@ impl<T> Mutex<T> {
         loop {
             match self.inner.try_lock() {
                 Ok(guard) => {
-                    self.place.pass(true, false, true);
+                    self.location.pass(true, false, true);
                     return Ok(with(guard));
                 }
                 Err(TryLockError::Poisoned(poisoned)) => return Err(PoisonError::new(with(poisoned.into_inner()))),
@@ -436,7 +436,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 impl<T> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         if self.guard.is_some() {
-            self.mutex.place.pass(false, true, true);
+            self.mutex.location.pass(false, true, true);
             self.guard = None;
             if let Some((execution, _)) = here() {
                 let address = self.mutex.address();
@@ -496,10 +496,10 @@ impl Condvar {
 // ---- threads ----------------------------------------------------------------------------------------
 
 #[derive(Debug)]
-pub(crate) struct JoinHandle<T>(Joined<T>);
+pub(crate) struct JoinHandle<T>(Awaited<T>);
 
 #[derive(Debug)]
-enum Joined<T> {
+enum Awaited<T> {
     Real(std::thread::JoinHandle<T>),
     Modelled(usize),
 }
@@ -507,8 +507,8 @@ enum Joined<T> {
 impl JoinHandle<()> {
     pub(crate) fn join(self) -> std::thread::Result<()> {
         let number = match self.0 {
-            Joined::Real(handle) => return handle.join(),
-            Joined::Modelled(number) => number,
+            Awaited::Real(handle) => return handle.join(),
+            Awaited::Modelled(number) => number,
         };
         let (execution, me) = here().expect("it is joined where it was started");
         loop {
@@ -543,7 +543,7 @@ impl Builder {
     pub(crate) fn spawn(self, f: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
         match here() {
             Some((execution, me)) => execution.spawn(Some(me), f),
-            None => self.0.spawn(f).map(|handle| JoinHandle(Joined::Real(handle))),
+            None => self.0.spawn(f).map(|handle| JoinHandle(Awaited::Real(handle))),
         }
     }
 }

@@ -39,13 +39,13 @@ macro_rules! blocks {
         /// which 12 or 8 do.
         pub(super) fn $number(task: Task<$number>, level: Level) {
             match level.min(machine_level()) {
-                Level::Baseline => dispatch_at(Level::Baseline, Blocks::<$wide1, $wide1, 4>(task, PhantomData)),
+                Level::Baseline => dispatch_at(Level::Baseline, Blocked::<$wide1, $wide1, 4>(task, PhantomData)),
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx2 => dispatch_at(Level::Avx2, Blocks::<$wide3, $least3, 6>(task, PhantomData)),
+                Level::Avx2 => dispatch_at(Level::Avx2, Blocked::<$wide3, $least3, 6>(task, PhantomData)),
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx512 => dispatch_at(Level::Avx512, Blocks::<$wide4, $least4, 8>(task, PhantomData)),
+                Level::Avx512 => dispatch_at(Level::Avx512, Blocked::<$wide4, $least4, 8>(task, PhantomData)),
                 #[cfg(not(target_arch = "x86_64"))]
-                Level::Avx2 | Level::Avx512 => Blocks::<$wide1, $wide1, 4>(task, PhantomData).run(),
+                Level::Avx2 | Level::Avx512 => Blocked::<$wide1, $wide1, 4>(task, PhantomData).run(),
             }
         }
     )*};
@@ -58,9 +58,9 @@ blocks! {
 }
 
 /// A task with its blocks: `ROWS` rows of two vectors `V`, the rest of the columns of one, or of `L`.
-struct Blocks<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize>(Task<V::Number>, PhantomData<L>);
+struct Blocked<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize>(Task<V::Number>, PhantomData<L>);
 
-impl<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> Work for Blocks<V, L, ROWS> {
+impl<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> Work for Blocked<V, L, ROWS> {
     type Output = ();
 
     #[inline(always)]
@@ -122,7 +122,7 @@ fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(task: &Task<V::Numbe
         }
         right = View { start: panel.as_ptr().cast(), strides: [width as isize, 1] };
     }
-    let block = Block { depth, right, columns, add: task.add || p > 0 };
+    let block = Stripe { depth, right, columns, add: task.add || p > 0 };
     let mut i = rows.start;
     while i + ROWS <= rows.end {
         block.rows::<V, COUNT, ROWS>(task, [i, p, j]);
@@ -172,7 +172,7 @@ fn gather<V: Vector, const COUNT: usize>(
 }
 
 /// What the blocks of a stripe have in common.
-struct Block<T> {
+struct Stripe<T> {
     depth: usize,
     /// `depth` rows of whole vectors, contiguous.
     right: View<T>,
@@ -181,7 +181,7 @@ struct Block<T> {
     add: bool,
 }
 
-impl<T: Number> Block<T> {
+impl<T: Number> Stripe<T> {
     /// Sums `M` rows from row `i`, depth `p` and column `j` on, and writes them.
     #[inline(always)]
     fn rows<V: Vector<Number = T>, const COUNT: usize, const M: usize>(&self, task: &Task<T>, [i, p, j]: [usize; 3]) {

@@ -36,7 +36,7 @@ pub(super) fn exists(level: Level) -> bool {
 /// likewise as many columns as the third has. Where that is none, it divides by zero or does not end: with a second cache of
 /// 128 KiB, as virtual machines may report. So this is what [`kernel_params`] and the start of the library's function
 /// compute, for the deepest blocks.
-fn suffice([first, second, third]: &[CacheInfo; 3], block: Block, size: usize) -> bool {
+fn suffice([first, second, third]: &[CacheInfo; 3], block: RegisterBlock, size: usize) -> bool {
     let (ways, line) = (first.associativity.max(2), first.cache_line_bytes.max(64));
     let set = line * (first.cache_bytes.max(32 << 10) / (line * ways)).max(1);
     let row = block.rows * size;
@@ -92,7 +92,7 @@ macro_rules! library {
     ($float:ident, $library:ident) => {
         /// The library for this type.
         pub(super) mod $float {
-            use super::{Block, Task};
+            use super::{RegisterBlock, Task};
             use crate::{Level, machine_level};
             use gemm_common::gemm::gemm_basic_generic;
             use gemm_common::simd::{MixedSimd, V3, V4};
@@ -103,10 +103,10 @@ macro_rules! library {
             const V3_LANES: usize = 32 / size_of::<$float>();
 
             /// Rows and columns, as the library names them, of its blocks of registers.
-            pub(in super::super) fn block(level: Level) -> Block {
+            pub(in super::super) fn block(level: Level) -> RegisterBlock {
                 match level.min(machine_level()) {
-                    Level::Avx512 => Block { lanes: V4_LANES, rows: v4::MR_DIV_N * V4_LANES, columns: v4::NR },
-                    _ => Block { lanes: V3_LANES, rows: v3::MR_DIV_N * V3_LANES, columns: v3::NR },
+                    Level::Avx512 => RegisterBlock { lanes: V4_LANES, rows: v4::MR_DIV_N * V4_LANES, columns: v4::NR },
+                    _ => RegisterBlock { lanes: V3_LANES, rows: v3::MR_DIV_N * V3_LANES, columns: v3::NR },
                 }
             }
 
@@ -136,13 +136,13 @@ macro_rules! library {
     ($float:ident, $library:ident) => {
         /// The library for this type.
         pub(super) mod $float {
-            use super::{Block, Task};
+            use super::{RegisterBlock, Task};
             use crate::Level;
 
             /// The largest blocks that the library has on such processors, AArch64's.
-            pub(in super::super) fn block(_level: Level) -> Block {
+            pub(in super::super) fn block(_level: Level) -> RegisterBlock {
                 let lanes = 16 / size_of::<$float>();
-                Block { lanes, rows: 4 * lanes, columns: 4 }
+                RegisterBlock { lanes, rows: 4 * lanes, columns: 4 }
             }
 
             /// Runs a task in order.
@@ -163,7 +163,7 @@ library!(f64, gemm_f64);
 
 /// The library's blocks of registers: `rows` is a multiple of the `lanes` of a vector.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct RegisterBlock {
     lanes: usize,
     rows: usize,
     columns: usize,
@@ -171,7 +171,7 @@ pub(super) struct Block {
 
 /// A bound of what a task in order allocates, in bytes, for elements of `size` bytes: as if both
 /// operands were packed, and the slab of the thread made.
-pub(super) fn bytes(dims: [usize; 3], block: Block, size: usize) -> usize {
+pub(super) fn bytes(dims: [usize; 3], block: RegisterBlock, size: usize) -> usize {
     // The names of the library, which computes the transposed result.
     let ([n, k, m], slab) = (dims, CACHE_INFO[1].cache_bytes);
     let (depth, rows, columns) = if m <= 64 && n <= 64 {
@@ -197,11 +197,11 @@ mod tests {
     }
 
     /// The blocks of every level: of single precision, then of double.
-    const BLOCKS: [(Block, usize); 4] = [
-        (Block { lanes: 16, rows: 64, columns: 6 }, 4),
-        (Block { lanes: 8, rows: 32, columns: 6 }, 8),
-        (Block { lanes: 8, rows: 24, columns: 4 }, 4),
-        (Block { lanes: 4, rows: 12, columns: 4 }, 8),
+    const BLOCKS: [(RegisterBlock, usize); 4] = [
+        (RegisterBlock { lanes: 16, rows: 64, columns: 6 }, 4),
+        (RegisterBlock { lanes: 8, rows: 32, columns: 6 }, 8),
+        (RegisterBlock { lanes: 8, rows: 24, columns: 4 }, 4),
+        (RegisterBlock { lanes: 4, rows: 12, columns: 4 }, 8),
     ];
 
     #[test]

@@ -44,7 +44,7 @@ use crate::cost::{
     PRODUCT_HALVED, PRODUCT_PANELS, PRODUCT_PAYS, PRODUCT_SIDE, PRODUCT_TILES,
 };
 use crate::{Level, Pool, level};
-use number::{Place, Task, View};
+use number::{Task, View, ViewMut};
 
 mod blocks;
 mod bounds;
@@ -261,12 +261,12 @@ fn run_products<T: Product>(
     let a_start = bounds::first("a", a.data.len(), &[m, k], &a.strides, batch, a.batch);
     let b_start = bounds::first("b", b.data.len(), &[k, n], &b.strides, batch, b.batch);
     bounds::check_disjoint(c.data.len(), [m, n], c.strides, batch, c.batch);
-    let work = Work {
+    let call = Call {
         first: Task {
             dims,
             a: View { start: a.data.as_ptr().wrapping_add(a_start), strides: a.strides },
             b: View { start: b.data.as_ptr().wrapping_add(b_start), strides: b.strides },
-            c: Place { start: c.data.as_mut_ptr(), strides: c_strides },
+            c: ViewMut { start: c.data.as_mut_ptr(), strides: c_strides },
             add: accumulate == Accumulate::Add,
             swapped: false,
         }
@@ -275,11 +275,11 @@ fn run_products<T: Product>(
         level,
         known,
     };
-    work.run(pool);
+    call.run(pool);
 }
 
 /// What all threads see of a call.
-struct Work<'a, T> {
+struct Call<'a, T> {
     /// The first task of the batch, in order.
     first: Task<T>,
     axes: Axes<'a>,
@@ -296,12 +296,12 @@ struct Axes<'a> {
 }
 
 // SAFETY: the threads only read `a` and `b`, which are borrowed for the call, and each writes
-// tiles of `c` that no other thread has: the parts of `Work::run` are disjoint in batch and tile,
+// tiles of `c` that no other thread has: the parts of `Call::run` are disjoint in batch and tile,
 // and `check_disjoint` has seen that different elements lie in different places.
 // Tests `the_same_bits_on_any_number_of_threads` and `batches_are_many_products`.
-unsafe impl<T: Sync> Sync for Work<'_, T> {}
+unsafe impl<T: Sync> Sync for Call<'_, T> {}
 
-impl<T: Product> Work<'_, T> {
+impl<T: Product> Call<'_, T> {
     /// Divides the work by shape alone and runs the parts.
     fn run(&self, pool: &Pool) {
         let method = Method::of(&self.first, self.level);

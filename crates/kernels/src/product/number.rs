@@ -91,7 +91,7 @@ pub(super) struct View<T> {
 
 /// A matrix to write.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<T> {
+pub(super) struct ViewMut<T> {
     pub(super) start: *mut T,
     pub(super) strides: [isize; 2],
 }
@@ -120,11 +120,11 @@ impl<T: Copy> View<T> {
     }
 }
 
-impl<T: Copy> Place<T> {
+impl<T: Copy> ViewMut<T> {
     /// The matrix that begins at row `i` and column `j`.
     #[inline(always)]
-    pub(super) fn at(self, i: usize, j: usize) -> Place<T> {
-        Place { start: self.start.wrapping_offset(distance(self.strides, i, j)), ..self }
+    pub(super) fn at(self, i: usize, j: usize) -> ViewMut<T> {
+        ViewMut { start: self.start.wrapping_offset(distance(self.strides, i, j)), ..self }
     }
 }
 
@@ -138,7 +138,7 @@ pub struct Task<T> {
     pub(super) dims: [usize; 3],
     pub(super) a: View<T>,
     pub(super) b: View<T>,
-    pub(super) c: Place<T>,
+    pub(super) c: ViewMut<T>,
     /// Whether the product is added to what `c` holds.
     pub(super) add: bool,
     /// Whether the operands have been exchanged since the caller named them.
@@ -181,7 +181,7 @@ impl<T: Copy> Task<T> {
             dims: [n, k, m],
             a: self.b.transposed(),
             b: self.a.transposed(),
-            c: Place { strides: [columns, rows], ..self.c },
+            c: ViewMut { strides: [columns, rows], ..self.c },
             swapped: true,
             ..self
         }

@@ -114,7 +114,7 @@ fn check<T: Tested>(dims: [usize; 3], [a, b, c]: [Layout; 3], add: Accumulate, l
                 dims,
                 a: View { start: left.as_ptr().wrapping_add(a.first), strides: a.strides },
                 b: View { start: right.as_ptr().wrapping_add(b.first), strides: b.strides },
-                c: Place { start: z.data.as_mut_ptr(), strides: c.strides },
+                c: ViewMut { start: z.data.as_mut_ptr(), strides: c.strides },
                 add: add == Accumulate::Add,
                 swapped: false,
             };
@@ -248,7 +248,7 @@ fn bits_through<T: Tested>(
         dims,
         a: View { start: left.as_ptr().wrapping_add(a.first), strides: a.strides },
         b: View { start: right.as_ptr().wrapping_add(b.first), strides: b.strides },
-        c: Place { start: out.as_mut_ptr(), strides: c.strides },
+        c: ViewMut { start: out.as_mut_ptr(), strides: c.strides },
         add: add == Accumulate::Add,
         swapped: false,
     };

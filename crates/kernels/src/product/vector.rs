@@ -22,14 +22,14 @@ const ALWAYS_FUSED: bool = cfg!(target_arch = "aarch64");
 /// Runs a task in order whose right operand is one column.
 pub(super) fn run<T: Number>(task: Task<T>, level: Level) {
     match level.min(machine_level()) {
-        Level::Baseline => dispatch_at(level, Vector::<T, ALWAYS_FUSED>(task)),
-        Level::Avx2 | Level::Avx512 => dispatch_at(level, Vector::<T, true>(task)),
+        Level::Baseline => dispatch_at(level, ByVector::<T, ALWAYS_FUSED>(task)),
+        Level::Avx2 | Level::Avx512 => dispatch_at(level, ByVector::<T, true>(task)),
     }
 }
 
-struct Vector<T, const FUSED: bool>(Task<T>);
+struct ByVector<T, const FUSED: bool>(Task<T>);
 
-impl<T: Number, const FUSED: bool> Work for Vector<T, FUSED> {
+impl<T: Number, const FUSED: bool> Work for ByVector<T, FUSED> {
     type Output = ();
 
     #[inline(always)]

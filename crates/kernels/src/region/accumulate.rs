@@ -14,7 +14,7 @@ use super::code::Kind;
 use super::pattern::{for_float, for_kind};
 use super::reduce::{Joined, LEAF, dot_cols, dot_rows, join_cols, join_rows};
 use super::run::{Chunk, Memory};
-use super::{Accumulator, Cut, Level, Space, Width};
+use super::{Accumulator, Division, Level, Space, Width};
 use crate::float::Float;
 
 /// The largest number of units of one group.
@@ -33,7 +33,7 @@ pub(super) fn unit(space: &Space) -> usize {
     space.rows.div_ceil(UNITS).max(UNIT_ELEMENTS.div_ceil(space.cols.max(1))).max(1)
 }
 
-/// The elements of a group, cut into parts and leaves.
+/// The elements of a group, divided into parts and leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     /// Elements of a group.
@@ -46,14 +46,14 @@ pub(super) struct Span {
 }
 
 impl Span {
-    pub(super) fn new(cut: &Cut, space: &Space, level: Level) -> Span {
+    pub(super) fn new(division: &Division, space: &Space, level: Level) -> Span {
         let wide = if level == Level::Full { space.cols } else { 1 };
-        let (count, part, parts) = match cut.parts_of_group {
+        let (count, part, parts) = match division.parts_of_group {
             0 | 1 => (space.rows * wide, space.rows * wide, 1),
-            parts => (space.rows * wide, cut.part_rows * wide, parts),
+            parts => (space.rows * wide, division.part_rows * wide, parts),
         };
         let whole = |elements: usize| elements.is_multiple_of(LEAF) || elements >= count;
-        Span { count, part, parts, buffered: !(whole(cut.chunk * wide) && whole(part)) }
+        Span { count, part, parts, buffered: !(whole(division.chunk * wide) && whole(part)) }
     }
 
     fn leaves(&self) -> usize {
@@ -136,9 +136,9 @@ trait Feed<T> {
     fn copy(&self, at: usize, to: &mut [T]);
 }
 
-struct Plain<'a, T>(&'a Accumulator, &'a [T]);
+struct Single<'a, T>(&'a Accumulator, &'a [T]);
 
-impl<T: Joined> Feed<T> for Plain<'_, T> {
+impl<T: Joined> Feed<T> for Single<'_, T> {
     fn join(&self, at: usize, width: usize, sums: &mut [T]) {
         join_cols(self.0.join, &self.1[at..at + width * sums.len()], sums, width);
     }
@@ -147,9 +147,9 @@ impl<T: Joined> Feed<T> for Plain<'_, T> {
     }
 }
 
-struct Products<'a, T>(&'a [T], &'a [T]);
+struct Weighted<'a, T>(&'a [T], &'a [T]);
 
-impl<T: Joined + Float> Feed<T> for Products<'_, T> {
+impl<T: Joined + Float> Feed<T> for Weighted<'_, T> {
     fn join(&self, at: usize, width: usize, sums: &mut [T]) {
         let range = at..at + width * sums.len();
         dot_cols(&self.0[range.clone()], &self.1[range], sums, width);
@@ -188,7 +188,7 @@ impl Chunk<'_> {
                     let cols = self.memory.region.parts.space.cols;
                     self.by_units::<T>(k, |rows, sums| join_rows(acc.join, &x[rows.start * cols..rows.end * cols], sums));
                 }
-                Width::One => self.feed(k, &Plain(acc, x), n),
+                Width::One => self.feed(k, &Single(acc, x), n),
             }
         });
     }
@@ -208,7 +208,7 @@ impl Chunk<'_> {
                     let wide = if level == Level::Full { cols } else { 1 };
                     dot_rows(&x[rows.start * wide..rows.end * wide], &y[rows.start * cols..rows.end * cols], sums);
                 }),
-                Width::One => self.feed(k, &Products(x, y), y_count),
+                Width::One => self.feed(k, &Weighted(x, y), y_count),
             }
         });
     }
@@ -216,7 +216,7 @@ impl Chunk<'_> {
     /// Calls `join` for the rows of the chunk, unit by unit, and hands over the units that have ended.
     fn by_units<T: Joined>(&self, k: usize, join: impl Fn(Range<usize>, &mut [T])) {
         let region = self.memory.region;
-        let (Space { rows, cols, .. }, unit) = (region.parts.space, region.cut.unit);
+        let (Space { rows, cols, .. }, unit) = (region.parts.space, region.division.unit);
         let start = self.first - self.group * rows;
         // SAFETY: as in `start`.
         let sums = unsafe { std::slice::from_raw_parts_mut(self.accumulator(k).cast::<T>(), 2 * cols) };
@@ -235,7 +235,7 @@ impl Chunk<'_> {
     /// Adds a unit to the total of the group, or stores it with the units of all parts.
     fn hand_over<T: Joined>(&self, k: usize, unit: usize, sums: &mut [T], total: &mut [T]) {
         let acc = &self.memory.region.parts.accumulators[k];
-        if self.memory.region.cut.parts_of_group > 1 {
+        if self.memory.region.division.parts_of_group > 1 {
             let at = self.group * self.memory.units() + unit;
             // SAFETY: there is a place of `cols` numbers for every unit of every group, which is of one part alone.
             let to = unsafe { self.memory.partial(k).cast::<T>().add(at * sums.len()) };
@@ -306,7 +306,7 @@ impl Chunk<'_> {
         let memory = self.memory;
         let (acc, span) = (&memory.region.parts.accumulators[k], memory.region.spans[k]);
         let (from, cols) = (self.accumulator(k), memory.region.parts.space.cols);
-        let split = memory.region.cut.parts_of_group > 1;
+        let split = memory.region.division.parts_of_group > 1;
         for_kind!(acc.kind, T => {
             type Wide = <T as Joined>::Wide;
             // SAFETY: as in `start`; the place of a part and the group's results in the output are this part's alone.
@@ -338,7 +338,7 @@ impl Chunk<'_> {
 impl Memory<'_> {
     /// Units of rows of a group.
     fn units(&self) -> usize {
-        self.region.parts.space.rows.div_ceil(self.region.cut.unit)
+        self.region.parts.space.rows.div_ceil(self.region.division.unit)
     }
 
     /// The elements of a leaf that parts share.
@@ -420,10 +420,10 @@ pub(super) fn scratch_bytes(acc: &Accumulator, span: &Span, space: &Space) -> us
 }
 
 /// Bytes of the partial results of an accumulator whose groups have several parts.
-pub(super) fn partial_bytes(acc: &Accumulator, span: &Span, space: &Space, cut: &Cut) -> usize {
+pub(super) fn partial_bytes(acc: &Accumulator, span: &Span, space: &Space, division: &Division) -> usize {
     space.groups
         * match acc.width {
-            Width::Cols => acc.kind.size() * space.cols * space.rows.div_ceil(cut.unit),
+            Width::Cols => acc.kind.size() * space.cols * space.rows.div_ceil(division.unit),
             Width::One => span.partials(acc.kind.size()),
         }
 }

@@ -222,7 +222,7 @@ pub struct Region {
     partials: usize,
     /// For each accumulator: the leaves of its groups.
     spans: Vec<accumulate::Span>,
-    cut: Cut,
+    division: Division,
     /// Inputs and outputs that may be one piece of memory.
     in_place: Vec<(u16, u16)>,
     /// For each input and output: the kind, and the least number of elements it must have.
@@ -231,7 +231,7 @@ pub struct Region {
 
 /// How a region is divided: into parts, which threads take, and these into chunks. It depends on the region alone.
 #[derive(Clone, Copy, Debug)]
-struct Cut {
+struct Division {
     /// Rows of a chunk.
     chunk: usize,
     /// Parts of each group.
@@ -244,8 +244,8 @@ struct Cut {
     unit: usize,
 }
 
-impl Cut {
-    fn of(parts: &Parts) -> Cut {
+impl Division {
+    fn of(parts: &Parts) -> Division {
         let Space { groups, rows, cols } = parts.space;
         let bytes = |slot: &Slot| if slot.level == Level::Full { slot.kind.size() * cols } else { slot.kind.size() };
         let row = parts.slots.iter().map(bytes).sum::<usize>().max(1);
@@ -279,7 +279,7 @@ impl Cut {
             1 => (PART_WORK / rows.saturating_mul(work).max(1)).max(groups.div_ceil(MAX_PARTS)).max(1),
             _ => 1,
         };
-        Cut { chunk, parts_of_group, part_rows, groups_of_part, unit }
+        Division { chunk, parts_of_group, part_rows, groups_of_part, unit }
     }
 
     fn count(&self, space: &Space) -> usize {
@@ -325,6 +325,6 @@ impl Region {
 
     /// How many parts it has; they may run at the same time.
     pub fn part_count(&self) -> usize {
-        self.cut.count(&self.parts.space)
+        self.division.count(&self.parts.space)
     }
 }

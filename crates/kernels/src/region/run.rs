@@ -70,7 +70,7 @@ impl Region {
             scratch: scratch.as_mut_ptr().cast(),
         };
         let memory = &memory;
-        let count = self.cut.count(&self.parts.space);
+        let count = self.division.count(&self.parts.space);
         // Which threads have filled the constant slots; threads beyond the limit fill them for every part.
         let prepared: [AtomicBool; MARKS] = [const { AtomicBool::new(false) }; MARKS];
         // Also with one thread: a function that panics is an error there too.
@@ -79,7 +79,7 @@ impl Region {
             let ready = prepared.get(thread).is_some_and(|mark| mark.swap(true, Ordering::Relaxed));
             memory.run(part, thread, ready);
         })?;
-        if self.cut.parts_of_group > 1 {
+        if self.division.parts_of_group > 1 {
             for k in 0..self.parts.accumulators.len() {
                 memory.combine(k);
             }
@@ -127,7 +127,7 @@ impl Memory<'_> {
     /// Runs one part; the thread's constant slots may be ready from an earlier part.
     fn run(&self, part: usize, thread: usize, ready: bool) {
         let region = self.region;
-        let (space, cut) = (&region.parts.space, &region.cut);
+        let (space, division) = (&region.parts.space, &region.division);
         let mut chunk = Chunk {
             memory: self,
             // SAFETY: `Region::run` checked that the scratch has a piece for every thread, after the partial results.
@@ -140,13 +140,13 @@ impl Memory<'_> {
         if !ready {
             chunk.prepare();
         }
-        if cut.parts_of_group > 1 {
-            let (group, k) = (part / cut.parts_of_group, part % cut.parts_of_group);
-            let rows = k * cut.part_rows..space.rows.min((k + 1) * cut.part_rows);
+        if division.parts_of_group > 1 {
+            let (group, k) = (part / division.parts_of_group, part % division.parts_of_group);
+            let rows = k * division.part_rows..space.rows.min((k + 1) * division.part_rows);
             chunk.part = k;
             chunk.run_rows(group, rows);
         } else {
-            let groups = part * cut.groups_of_part..space.groups.min((part + 1) * cut.groups_of_part);
+            let groups = part * division.groups_of_part..space.groups.min((part + 1) * division.groups_of_part);
             for group in groups {
                 chunk.run_rows(group, 0..space.rows);
             }
@@ -214,7 +214,7 @@ impl Chunk<'_> {
     /// Fills the constant slots.
     fn prepare(&mut self) {
         let region = self.memory.region;
-        let chunk = region.cut.chunk;
+        let chunk = region.division.chunk;
         for &(slot, bits) in &region.parts.constants {
             let own = region.parts.slots[usize::from(slot)];
             let count = if own.level == Level::Full { chunk * region.parts.space.cols } else { chunk };
@@ -246,7 +246,7 @@ impl Chunk<'_> {
         }
         let mut row = rows.start;
         while row < rows.end {
-            self.rows = region.cut.chunk.min(rows.end - row);
+            self.rows = region.division.chunk.min(rows.end - row);
             self.first = group * region.parts.space.rows + row;
             for instr in &region.parts.code {
                 self.step(instr);

@@ -2,7 +2,7 @@
 
 use super::accumulate::{self, Span};
 use super::code::{Binary, Instr, Join, Kind, Op, Unary};
-use super::{Blocks, Cut, Level, Needs, Parts, Pattern, Place, Region, Transfer, Width};
+use super::{Blocks, Division, Level, Needs, Parts, Pattern, Place, Region, Transfer, Width};
 use crate::arena::LINE;
 
 /// Why a region cannot run.
@@ -105,7 +105,7 @@ impl Region {
 
     /// Places slots, accumulators and partial results.
     fn laid_out(parts: Parts, needs: Needs) -> Region {
-        let cut = Cut::of(&parts);
+        let division = Division::of(&parts);
         let mut at = 0;
         let mut place = |bytes: usize| {
             let start = at;
@@ -113,25 +113,26 @@ impl Region {
             start
         };
         let elements = |level| match level {
-            Level::Full => cut.chunk * parts.space.cols,
-            Level::Row => cut.chunk,
+            Level::Full => division.chunk * parts.space.cols,
+            Level::Row => division.chunk,
         };
         let offsets = parts.slots.iter().map(|slot| place(slot.kind.size() * elements(slot.level))).collect();
-        let spans: Vec<Span> = parts.accumulators.iter().map(|acc| Span::new(&cut, &parts.space, acc.level)).collect();
+        let spans: Vec<Span> =
+            parts.accumulators.iter().map(|acc| Span::new(&division, &parts.space, acc.level)).collect();
         let accumulators = || parts.accumulators.iter().zip(&spans);
         let accumulators_at =
             accumulators().map(|(acc, span)| place(accumulate::scratch_bytes(acc, span, &parts.space))).collect();
         let scratch = at;
         let mut partials = 0;
-        let split = cut.parts_of_group > 1;
+        let split = division.parts_of_group > 1;
         let mut partial = |(acc, span)| {
             let start = partials;
-            partials += if split { lines(accumulate::partial_bytes(acc, span, &parts.space, &cut)) } else { 0 };
+            partials += if split { lines(accumulate::partial_bytes(acc, span, &parts.space, &division)) } else { 0 };
             start
         };
         let partials_at = accumulators().map(&mut partial).collect();
         let in_place = in_place(&parts);
-        Region { offsets, accumulators_at, scratch, partials_at, partials, spans, cut, in_place, needs, parts }
+        Region { offsets, accumulators_at, scratch, partials_at, partials, spans, division, in_place, needs, parts }
     }
 }
 
