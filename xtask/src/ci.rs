@@ -141,20 +141,26 @@ fn tests(tally: &mut Tally) -> Result<(), Failure> {
 /// every operation and every golden case on the engine, the layouts, memory and lanes of whole Programs, the page of counts,
 /// and the products, which alone read the sizes of caches.
 fn machines(tally: &mut Tally) -> Result<(), Failure> {
-    const FILES: [&str; 7] = ["battery", "engine", "golden", "lanes", "layouts", "product_memory", "replay"];
+    const MODULES: [&str; 5] = ["battery::", "engine::", "lanes::", "layouts::", "replay::"];
     let commands = if is_installed(cargo(&["nextest"])) {
-        let files = FILES.map(|name| format!("binary({name})")).join(" | ");
+        let modules = MODULES.map(|module| format!("test(/^{module}/)")).join(" | ");
+        let library = format!("(package(wengert) & binary(all) & ({modules})) | binary(golden)");
         let own = "(package(wengert-kernels) & test(product)) | (package(bench) & test(counts))";
         let mut all = cargo(&["nextest", "run"]);
-        all.args(TESTED).args(ALL).args(["--filterset", &format!("{own} | {files}")]);
+        all.args(TESTED).args(ALL).args(["--filterset", &format!("{own} | {library}")]);
         vec![all]
     } else {
-        let mut files = cargo(&["test"]);
-        files.args(ALL).args(FILES.iter().flat_map(|name| ["--test", name]));
-        let [mut products, mut counts] = [cargo(&["test", "--lib"]), cargo(&["test", "--bins"])];
-        products.args(ALL).arg("product");
-        counts.args(ALL).arg("counts");
-        vec![files, products, counts]
+        let test = |package: &str, kinds: &[&str], filters: &[&str]| {
+            let mut command = cargo(&["test", "--all-features", "--package", package]);
+            command.args(kinds).arg("--").args(filters);
+            command
+        };
+        vec![
+            test("wengert", &["--test", "all"], &MODULES),
+            test("wengert", &["--test", "golden"], &[]),
+            test("wengert-kernels", &["--lib", "--test", "all"], &["product"]),
+            test("bench", &["--bins"], &["counts"]),
+        ]
     };
     for machine in &MACHINES {
         println!("as on another processor, {}", machine.described());

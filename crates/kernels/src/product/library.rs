@@ -8,7 +8,7 @@
 //!
 //! # What it allocates
 //!
-//! Read in `gemm-common` 0.19, `gemm.rs`, and counted in `tests/product_memory.rs`: each call
+//! Read in `gemm-common` 0.19, `gemm.rs`, and counted in `tests/all/product_memory.rs`: each call
 //! allocates one block for the packed operands (all of the left one; of the right one as many
 //! columns as the third cache is to hold) and a flag for every row panel. If the left operand has
 //! more rows than two blocks of the second cache it packs into a slab of its thread

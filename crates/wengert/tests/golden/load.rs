@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::program::Program;
+use super::program::Program;
 
 /// A JSON object.
 pub(crate) type Object = Map<String, Value>;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::load::{Object, key, list, naturals, real, text};
+use super::load::{Object, key, list, naturals, real, text};
 
 /// A node of a program.
 #[derive(Clone, Debug)]

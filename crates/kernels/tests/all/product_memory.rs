@@ -1,0 +1,107 @@
+//! What products allocate, counted: the planner's bound holds, and most products allocate nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use wengert_kernels::Pool;
+use wengert_kernels::product::{Accumulate, Operand, Product, Target, product, workspace};
+
+/// Counts the bytes that each thread holds, and the most it has held.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count(bytes: isize) {
+    HELD.set(HELD.get() + bytes);
+    MOST.set(MOST.get().max(HELD.get()));
+    CALLS.set(CALLS.get() + usize::from(bytes > 0));
+}
+
+// SAFETY: it is the system's allocator; the counting allocates nothing. Every test of this file.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size().cast_signed());
+        // SAFETY: the caller keeps the contract of this function, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        count(-layout.size().cast_signed());
+        // SAFETY: as above.
+        unsafe { System.dealloc(place, layout) };
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations and peak bytes of one product on this thread, with the operands transposed or not.
+fn allocated<T: Product + From<u8>>([m, k, n]: [usize; 3], transposed: [bool; 3]) -> (usize, usize) {
+    let pool = Pool::new(1);
+    let [a, b] = [m * k, k * n].map(|count| vec![T::from(1); count]);
+    let mut c = vec![T::from(0); m * n];
+    let strides = |axis: usize, rows, columns| if transposed[axis] { [1, rows] } else { [columns, 1] };
+    let [a_strides, b_strides] = [strides(0, m, k), strides(1, k, n)].map(|pair| pair.map(usize::cast_signed));
+    let before = HELD.get();
+    MOST.set(before);
+    CALLS.set(0);
+    let (a, b) = (Operand::new(&a, a_strides), Operand::new(&b, b_strides));
+    product([m, k, n], a, b, Target::new(&mut c, strides(2, m, n)), Accumulate::Overwrite, &pool);
+    (CALLS.get(), (MOST.get() - before).cast_unsigned())
+}
+
+/// Every combination of transpositions.
+fn layouts() -> impl Iterator<Item = [bool; 3]> {
+    (0..8).map(|bits| [0, 1, 2].map(|bit| bits >> bit & 1 == 1))
+}
+
+fn check_bound<T: Product + From<u8>>() {
+    let mut largest_share = 0.0_f64;
+    let has_library = workspace::<T>([200, 200, 200], 1) > 0;
+    for dims in [
+        [70, 70, 70],
+        [64, 2000, 64],
+        [200, 2000, 200],
+        [128, 784, 512],
+        [1024, 128, 512],
+        [3000, 100, 40],
+        [40, 100, 3000],
+        [700, 700, 700],
+    ] {
+        // The first call of the thread makes its slab, so each shape has a thread of its own.
+        let peaks = layouts().map(|layout| std::thread::spawn(move || allocated::<T>(dims, layout).1).join().unwrap());
+        let (peak, bound) = (peaks.max().unwrap(), workspace::<T>(dims, 1));
+        assert!(peak <= bound, "{dims:?}: {peak} bytes, and the bound is {bound}");
+        largest_share = largest_share.max(peak as f64 / bound.max(1) as f64);
+        assert_eq!(workspace::<T>(dims, 3), 3 * bound);
+    }
+    // A bound that is never nearly reached would be a bad one for a planner. Without the library it is nothing, exactly.
+    assert!(largest_share > 0.4 || !has_library, "{largest_share}");
+}
+
+#[test]
+fn the_bound_holds() {
+    // The library reads what the machine's caches are, once.
+    allocated::<f32>([200, 200, 200], [false; 3]);
+    check_bound::<f32>();
+    check_bound::<f64>();
+}
+
+#[test]
+fn small_products_and_vectors_allocate_nothing() {
+    // The level is read once, and the caches.
+    allocated::<f64>([200, 200, 200], [true; 3]);
+    for dims in [[8, 8, 8], [20, 20, 20], [1, 500, 500], [500, 500, 1], [1, 1, 1], [5, 0, 7]] {
+        for layout in layouts() {
+            assert_eq!(allocated::<f64>(dims, layout), (0, 0), "{dims:?} {layout:?}");
+            assert_eq!(allocated::<f32>(dims, layout), (0, 0), "{dims:?} {layout:?}");
+        }
+        assert_eq!(workspace::<f32>(dims, 2), 0);
+    }
+    // In order more is done in place; integers always are.
+    assert_eq!(allocated::<f32>([128, 128, 128], [false; 3]), (0, 0));
+    assert_eq!(workspace::<i64>([300, 300, 300], 2), 0);
+}

@@ -1,0 +1,112 @@
+//! Status of a gradient, hunting for NaN, listings: with the user's lines.
+
+use wengert::prelude::*;
+use wengert::{Grad, Operand, Pass, Status, find_nonfinite, listing};
+
+#[test]
+fn a_status_says_what_a_derivative_leaves_out() {
+    let f = |[a, b, c, d, e]: [Var; 5]| {
+        let taken = c.detach().value();
+        a * b.detach() + taken * a + d.floor() + if e > 0.0 { a } else { -a }
+    };
+    let [a, b, c, d, e] = Grad::of(f).status([1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!([a, d, e], [Status::Connected, Status::Zero, Status::Zero]);
+    let Status::Severed(cut) = b else { panic!("{b}") };
+    assert_eq!((cut.by, cut.at.line()), ("detach", 10));
+    let Status::Severed(cut) = c else { panic!("{c}") };
+    assert_eq!((cut.by, cut.at.line()), ("detach", 9));
+    let error = Grad::of(f).deny_severed().at([1.0, 2.0, 3.0, 4.0, 5.0]).expect_err("severed");
+    assert!(error.to_string().contains("severed by `detach` at crates/wengert/tests/all/diagnose.rs:10"), "{error}");
+    assert_eq!(error.input, 1);
+}
+
+#[test]
+fn a_detached_value_that_is_not_used_severs_nothing() {
+    let f = |[x, y]: [Var; 2]| {
+        let _unused = y.detach() * 2.0;
+        x * y
+    };
+    assert_eq!(Grad::of(f).status([1.0, 2.0]), [Status::Connected; 2]);
+    assert_eq!(Grad::of(f).deny_severed().at([1.0, 2.0]), Ok((2.0, [2.0, 1.0])));
+}
+
+#[test]
+fn the_first_operation_that_is_not_finite_is_named() {
+    let found = find_nonfinite([0.0, 1.0], |[x, y]| {
+        let a = x.ln();
+        a * y
+    })
+    .expect("ln 0");
+    assert_eq!((found.pass, found.operation, found.at.line()), (Pass::Forward, "ln", line!() - 4));
+    assert_eq!((found.operands, found.result), (vec![0.0], f64::NEG_INFINITY));
+
+    let found = find_nonfinite(0.0, |x| {
+        let square = x * x;
+        square.sqrt()
+    })
+    .expect("inf at the root, then 0 * inf");
+    assert_eq!((found.pass, found.operation, found.at.line()), (Pass::Backward, "sqrt", line!() - 3));
+
+    let found = find_nonfinite(0.0, |x| 1.0 / x).expect("1/0");
+    assert_eq!((found.pass, found.operation, &found.operands[..]), (Pass::Forward, "div", &[1.0, 0.0][..]));
+    assert!(found.to_string().starts_with("div(1, 0) at crates/wengert/tests/all/diagnose.rs:"), "{found}");
+
+    assert_eq!(find_nonfinite([1.0, 2.0], |[x, y]| x * y), None);
+    let input = find_nonfinite([f64::NAN, 2.0], |[x, y]| x * y).expect("the input itself");
+    assert_eq!(input.operation, "input");
+}
+
+#[test]
+fn a_listing_shows_operations_values_and_adjoints() {
+    let list = listing([2.0, 4.0], |[x, y]| 3.0 - x.powi(3) / y * 2.0);
+    let shown: Vec<_> = list.entries.iter().map(|e| (e.operation, e.value, e.adjoint)).collect();
+    assert_eq!(shown[2], ("powi", 8.0, -0.5));
+    assert_eq!(list.entries[2].number, Some(3));
+    assert_eq!(list.entries[4].operands, [Operand::Node(3), Operand::Constant(2.0)]);
+    assert_eq!(list.entries[5].operands, [Operand::Constant(3.0), Operand::Node(4)]);
+    assert_eq!(list.outputs, [Operand::Node(5)]);
+    assert_eq!(list.entries[0].adjoint, -6.0);
+}
+
+#[test]
+fn long_diagnostic_runs_keep_every_line() {
+    let list = listing(1.0, |x| (0..5000).fold(x, |y, _| y * 0.999 + x));
+    assert_eq!(list.entries.len(), 10_001);
+    assert!(list.entries[1..].iter().all(|entry| entry.at.line() == list.entries[1].at.line()));
+    assert_eq!(listing(1.0, |x| x * x).entries.len(), 2);
+}
+
+#[test]
+fn the_status_of_tensors_names_what_cut_them() {
+    let (x, y, z) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]), Tensor::from([5.0, 6.0]));
+    let loss = |(x, y, z): (Tensor, Tensor, Tensor)| (&x * &x + y.detach() * &x + z.floor()).sum();
+    let gradient = Grad::of(loss);
+    let (sx, sy, sz) = gradient.status((&x, &y, &z));
+    assert_eq!((sx, sz), (Status::Connected, Status::Zero));
+    assert!(matches!(sy, Status::Severed(cut) if cut.by == "detach" && cut.at.file().ends_with("diagnose.rs")));
+    let error = gradient.deny_severed().at((&x, &y, &z)).unwrap_err();
+    assert_eq!(error.input, 1);
+    let line = line!() + 1;
+    let taken = Grad::of(|x: Tensor| &x.sum() * x.detach().sum().item());
+    assert!(matches!(taken.status(&x), Status::Severed(cut) if cut.by == "detach" && cut.at.line() == line));
+    assert!(taken.deny_severed().at(&x).is_err());
+    // What steers, and what only steps, severs nothing.
+    let steered = Grad::of(|x: Tensor| if x.sum().gt(0.0).test() { x.sum() * x.floor().sum().item() } else { x.sum() });
+    assert_eq!(steered.status(&x), Status::Connected);
+    let cast = Grad::of(|x: Tensor| x.to_i64().to_f64().sum()).status(&x);
+    assert!(matches!(cast, Status::Severed(cut) if cut.by == "convert"));
+}
+
+#[test]
+fn nonfinite_numbers_of_tensors_are_found() {
+    let x = Tensor::from([4.0, 0.0]);
+    let found = find_nonfinite(&x, |x| x.ln().sum()).expect("ln 0");
+    assert_eq!((found.pass, found.operation, found.element), (Pass::Forward, "ln", Some(1)));
+    assert_eq!(found.operands, [0.0]);
+    let found = find_nonfinite(&x, |x| x.sqrt().sum()).expect("1/0");
+    assert_eq!((found.pass, found.operation, found.element), (Pass::Backward, "sqrt", Some(1)));
+    assert!(find_nonfinite(&x, |x| (x + 1.0).sqrt().sum()).is_none());
+    // What a branch not taken holds does no harm.
+    let masked = |x: Tensor| x.gt(0.0).where_(x.sqrt(), 0.0).sum();
+    assert!(find_nonfinite(&x, masked).is_none());
+}

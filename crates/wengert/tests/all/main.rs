@@ -1,0 +1,53 @@
+//! The tests of the library's public interface, a module for each area.
+//!
+//! They are one binary, because the library is generic: each function of it is then compiled once for all tests, and linked
+//! once. `cargo nextest run -p wengert --all-features --test all tape::` runs one module.
+
+mod support;
+
+// ---- numbers -------------------------------------------------------------------------------------
+
+mod derive;
+mod interop;
+mod nesting;
+mod replay;
+mod rules;
+mod tape;
+mod taylor;
+
+// ---- tensors -------------------------------------------------------------------------------------
+
+mod argmin;
+mod array_drivers;
+mod bands;
+mod captures;
+mod diagnose;
+mod nn;
+mod npy;
+mod numbers;
+mod optim;
+mod structure;
+mod taken;
+mod tensor;
+mod tensor_errors;
+
+// ---- Programs ------------------------------------------------------------------------------------
+
+mod battery;
+mod golden_loader;
+mod program_laws;
+mod text;
+
+// ---- plans ---------------------------------------------------------------------------------------
+
+mod compile;
+mod engine;
+mod in_place;
+mod lanes;
+mod layouts;
+mod planning;
+mod runs;
+mod same_bits;
+mod sharing;
+
+pub mod examples;
