@@ -273,7 +273,7 @@ fn product(columns: usize, of_element: f64) -> f64 {
             [3, 3, columns],
             Operand::new(&a, [3, 1]).batched(&[9]),
             Operand::new(&b, [wide, 1]).batched(&[size as isize]),
-            Target::new(&mut c, [wide, 1]).batched(&[size as isize]),
+            Target::new(&mut c, [columns, 1]).batched(&[size]),
             Accumulate::Overwrite,
             &pool,
         );
