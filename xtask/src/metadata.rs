@@ -11,7 +11,6 @@ use crate::workspace::root;
 /// A package of this workspace.
 pub(crate) struct Member {
     pub(crate) name: String,
-    pub(crate) features: Vec<String>,
     pub(crate) dependencies: Vec<Dependency>,
 }
 
@@ -54,7 +53,6 @@ fn member(package: &Value) -> Option<Member> {
         |dependency: &Value| Some(Dependency { name: name(dependency)?, is_normal: dependency["kind"].is_null() });
     Some(Member {
         name: name(package)?,
-        features: package["features"].as_object()?.keys().cloned().collect(),
         dependencies: package["dependencies"].as_array()?.iter().map(dependency).collect::<Option<_>>()?,
     })
 }

@@ -23,10 +23,10 @@ use std::collections::BTreeSet;
 use case::{Case, cases, name, tangent_cases};
 use wengert::primitives::{Sample, samples};
 
-use crate::support::Random;
 use crate::support::caught::{self, Checked};
 use crate::support::engine::{Operands, check_engine};
-use crate::support::{executors, slices};
+use crate::support::slices;
+use crate::support::{Random, program_of};
 
 /// Runs a check over every sample; failures are collected with the operation they belong to.
 fn over_samples(mut check: impl FnMut(&Sample) -> Checked) {
@@ -99,7 +99,7 @@ fn transposing_twice_gives_the_map_back() {
 fn one_more_axis_gives_what_the_slices_give() {
     over_samples(|sample| {
         let types: Vec<_> = sample.args.iter().map(wengert::Array::ty).collect();
-        slices::check_batched(&support::program_of(&sample.op, &types)?, &sample.args)
+        slices::check_batched(&program_of(&sample.op, &types)?, &sample.args)
     });
 }
 
@@ -150,7 +150,7 @@ fn every_form_of_a_program_computes_the_same_bits() {
 fn the_engine_agrees_with_the_reference() {
     over_samples(|sample| {
         let types: Vec<_> = sample.args.iter().map(wengert::Array::ty).collect();
-        let program = support::program_of(&sample.op, &types)?;
+        let program = program_of(&sample.op, &types)?;
         check_engine(&program, &sample.args, 2, Operands::Tame)?;
         checks::special_operands(sample).iter().try_for_each(|args| check_engine(&program, args, 1, Operands::Special))
     });
