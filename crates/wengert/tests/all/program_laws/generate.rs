@@ -4,10 +4,12 @@
 pub(crate) mod large;
 mod structured;
 
+use std::sync::LazyLock;
+
 use wengert::ops::{Binary, Compare, Unary};
 use wengert::primitives::{
     ArgReduce, Broadcast, Call, Concat, Cond, Convert, Cumulative, Custom, Extreme, Iota, Literal, Logic, Op, Pad,
-    Permute, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Select, Slice,
+    Permute, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Sample, Select, Slice, samples,
 };
 use wengert::{Array, Builder, DType, Program, Type, Value};
 
@@ -50,6 +52,16 @@ const FAMILIES: [(usize, &str); 33] = [
     (1, "arg_sort"),
     (1, "random_bits"),
 ];
+
+/// The samples of operations whose family is not in the list: it is enough for an operation to exist.
+static SAMPLED: LazyLock<Vec<Sample>> = LazyLock::new(|| {
+    let listed = |sample: &Sample| FAMILIES.iter().any(|(_, family)| family.replace('_', "") == family_of(sample));
+    samples().into_iter().filter(|sample| !listed(sample)).collect()
+});
+
+fn family_of(sample: &Sample) -> String {
+    super::coverage::family(&sample.op).to_lowercase()
+}
 
 /// The families that become regions of a plan.
 const FUSING: [&str; 9] =
@@ -244,8 +256,10 @@ impl Generator {
 
     /// One more operation, if there are operands for it.
     fn step(&mut self) {
-        let mut drawn = self.random.below(FAMILIES.iter().map(|(weight, _)| weight).sum());
-        let family = FAMILIES.iter().find_map(|(weight, family)| {
+        let sampled = if SAMPLED.is_empty() { 0 } else { 2 };
+        let mut drawn = self.random.below(FAMILIES.iter().map(|(weight, _)| weight).sum::<usize>() + sampled);
+        let families = FAMILIES.iter().chain(&[(2, "sampled")]);
+        let family = families.into_iter().find_map(|(weight, family)| {
             let found = drawn < *weight;
             drawn = drawn.saturating_sub(*weight);
             found.then_some(*family)
@@ -262,6 +276,7 @@ impl Generator {
             "reduce" | "arg_reduce" | "cumulative" | "recurrence" => self.along_axes(family),
             "literal" | "iota" => self.constant(family),
             "broadcast" | "reshape" | "permute" | "reverse" | "slice" | "pad" | "concat" => self.movement(family),
+            "sampled" => self.sampled(),
             _ => self.structured(family),
         };
         for item in results.unwrap_or_default() {
@@ -280,6 +295,24 @@ impl Generator {
     }
 
     // ---- families ---------------------------------------------------------------------------------
+
+    /// An operation from its samples, with operands of their types made of values that are there.
+    fn sampled(&mut self) -> Option<Vec<Item>> {
+        let sample = &SAMPLED[self.random.below(SAMPLED.len())];
+        let mut operands = Vec::with_capacity(sample.args.len());
+        for arg in &sample.args {
+            let ty = arg.ty().with_dtype(self.allowed(arg.dtype()));
+            let same = self.pick(|own| own.dtype == ty.dtype && own.size() == ty.size());
+            operands.push(match same {
+                Some(item) => self.one(Reshape::new(&ty.shape), &[&item])?,
+                None => {
+                    let item = self.pick_of(ty.dtype)?;
+                    self.coerced(&item, &ty)?
+                }
+            });
+        }
+        self.emit(sample.op.clone(), &operands.iter().collect::<Vec<&Item>>())
+    }
 
     fn unary(&mut self) -> Option<Vec<Item>> {
         if self.random.below(8) == 0 {
