@@ -23,6 +23,7 @@ mod literal;
 mod parse;
 pub(crate) mod random;
 mod reduce;
+mod roll;
 pub(crate) mod rule;
 mod sample;
 mod sort;
@@ -55,6 +56,7 @@ pub use literal::{Iota, Literal};
 pub(crate) use parse::operation;
 pub use random::{RandomBits, RandomKind};
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
+pub use roll::Roll;
 pub use sample::Sample;
 pub use sort::ArgSort;
 pub(crate) use text::{Attribute, Attributes};
@@ -142,6 +144,8 @@ operations! {
     Permute(Permute),
     /// The opposite order along axes.
     Reverse(Reverse),
+    /// The elements moved along axes, around the ends.
+    Roll(Roll),
     /// Every n-th element of a range along each axis.
     Slice(Slice),
     /// More elements before, after and between, or fewer.

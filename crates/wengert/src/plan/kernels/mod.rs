@@ -11,6 +11,7 @@ mod gather;
 mod join;
 mod nest;
 mod reduce;
+mod roll;
 mod running;
 mod scatter;
 mod sort;
@@ -39,6 +40,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Reshape(_) => Box::new(copy::Copy::whole(args[0])),
         Op::Permute(op) => Box::new(copy::Copy::permute(op, args[0])),
         Op::Reverse(op) => Box::new(copy::Copy::reverse(op, args[0])),
+        Op::Roll(op) => Box::new(roll::Roll::new(op, args[0])),
         Op::Slice(op) => Box::new(copy::Copy::slice(op, args[0], &outs[0])),
         Op::DynamicSlice(op) => Box::new(copy::DynamicSlice::new(op, args[0])),
         Op::DynamicUpdate(_) => Box::new(copy::DynamicUpdate::new(args[0], args[1])),
