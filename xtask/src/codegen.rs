@@ -1,10 +1,11 @@
 //! Generated pages: `docs/primitives.md`, from the doc comments of the operations.
 //!
-//! A family is an enum in the macro `family!`, one entry a line, under its doc comment:
+//! A family is an enum that the macro `family!` makes, one entry a line, under its doc comment; in brackets may stand how
+//! people call it:
 //!
 //! ```text
 //! /// Inverse tangent, in `[-pi/2, pi/2]`.
-//! Atan = "atan",
+//! Atan = "atan" [atan, try_atan: (x) "inverse tangent"],
 //! ```
 //!
 //! The page is read where no Rust tools are at hand; it says nothing that the comments do not.
@@ -116,12 +117,16 @@ fn write_family(page: &mut String, family: &Family) {
     }
 }
 
-/// The family whose macro call stands in `text`, or why it cannot be read.
+/// What stands before the head of the enum: in a list that is handed to several macros, and in the call of the one.
+const HEADS: [&str; 2] = ["{ $($first)*\n", "super::family! {\n"];
+
+/// The family whose list stands in `text`, or why it cannot be read.
 fn family(text: &str) -> Result<Family, String> {
-    let body = text.split_once("super::family! {\n").ok_or("there is no `super::family!`")?.1;
+    let body = HEADS.iter().find_map(|head| text.split_once(head)).ok_or("there is no list of a family")?.1;
     let mut comment = Vec::new();
     let mut family: Option<Family> = None;
-    for line in body.lines() {
+    let mut lines = body.lines();
+    while let Some(line) = lines.next() {
         let line = line.trim();
         if let Some(doc) = line.strip_prefix("///") {
             comment.push(doc.strip_prefix(' ').unwrap_or(doc));
@@ -136,16 +141,23 @@ fn family(text: &str) -> Result<Family, String> {
             }
             // The end of the enum, and behind it the rules.
             Some(_) if line == "}" => break,
-            Some(family) => family.operations.push(operation(line, about)?),
+            Some(family) => {
+                family.operations.push(operation(line, about)?);
+                if line.ends_with('[') {
+                    // What is in brackets has lines of its own.
+                    lines.by_ref().find(|line| line.trim() == "],").ok_or(format!("`{line}` does not end"))?;
+                }
+            }
         }
     }
     family.filter(|family| !family.operations.is_empty()).ok_or("the family is empty".to_owned())
 }
 
-/// Reads `Variant = "name",` or `Variant(n: i32 = 3) = "name",`.
+/// Reads `Variant = "name",` or `Variant(n: i32 = 3) = "name" […],`.
 fn operation(line: &str, about: String) -> Result<Operation, String> {
-    let parts = line.strip_suffix("\",").and_then(|line| line.rsplit_once(" = \""));
-    let (variant, name) = parts.ok_or(format!("`{line}` is not an operation"))?;
+    let parts = line.split_once(" = \"").and_then(|(variant, rest)| Some((variant, rest.split_once('"')?)));
+    let whole = parts.filter(|(_, (_, called))| *called == "," || called.starts_with(" ["));
+    let (variant, (name, _)) = whole.ok_or(format!("`{line}` is not an operation"))?;
     if about.is_empty() {
         return Err(format!("`{variant}` has no doc comment"));
     }
@@ -214,7 +226,12 @@ super::family! {
         /// 0 at 0.
         Abs = \"abs\",
         /// Derivative of [`Unary::Abs`], in `[-1, 1]`.
-        Sign = \"sign\",
+        Sign = \"sign\" [sign, try_sign: (x) \"1 or -1\"],
+        /// `e^x`
+        Exp = \"exp\" [
+            exp, try_exp:
+            (x) \"the exponential\"
+        ],
         /// `x^n`
         Powi(n: i32 = 3) = \"powi\",
     }
@@ -238,6 +255,7 @@ See the table.
 |---|---|---|
 | `abs` | `Unary::Abs` | `\\|x\\|`; derivative `sign(x)`, 0 at 0. |
 | `sign` | `Unary::Sign` | Derivative of `Unary::Abs`, in `[-1, 1]`. |
+| `exp` | `Unary::Exp` | `e^x` |
 | `powi` | `Unary::Powi(n: i32)` | `x^n` |
 ";
         assert_eq!(page, expected);
@@ -257,7 +275,8 @@ See the table.
             let why = family(&FAMILY.replace(from, to)).unwrap_err();
             assert!(why.contains(expected), "{why}");
         };
-        check("super::family!", "family", "no `super::family!`");
+        check("super::family!", "family", "no list of a family");
+        check("        ],\n", "", "does not end");
         check("/// `x^n`", "", "is not an operation");
         check("        /// `x^n`\n", "", "`Powi(n: i32 = 3)` has no doc comment");
         check("pub enum", "enum", "not the head of an enum");

@@ -5,7 +5,6 @@
 
 use wengert::ops::{Binary, Compare, Unary};
 
-use crate::syntax::functions::Function;
 use crate::syntax::span::Span;
 
 /// Index of a node in [`Program::nodes`].
@@ -102,6 +101,7 @@ impl Program {
 }
 
 /// How a function of the language is computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Meaning {
     /// By an operation of the library on one number.
     Unary(Unary),
@@ -113,77 +113,4 @@ pub(crate) enum Meaning {
     Clamp,
     /// By [`Op::MulAdd`].
     MulAdd,
-}
-
-impl Function {
-    /// What the function means.
-    pub(crate) fn meaning(self) -> Meaning {
-        let unary = match self {
-            Self::Neg => Unary::Neg,
-            Self::Abs => Unary::Abs,
-            Self::Sign => Unary::Sign,
-            Self::Square => Unary::Square,
-            Self::Sqrt => Unary::Sqrt,
-            Self::Rsqrt => Unary::Rsqrt,
-            Self::Cbrt => Unary::Cbrt,
-            Self::Recip => Unary::Recip,
-            Self::Exp => Unary::Exp,
-            Self::Exp2 => Unary::Exp2,
-            Self::Expm1 => Unary::Expm1,
-            Self::Ln | Self::Log => Unary::Ln,
-            Self::Log2 => Unary::Log2,
-            Self::Log10 => Unary::Log10,
-            Self::Log1p => Unary::Log1p,
-            Self::Sin => Unary::Sin,
-            Self::Cos => Unary::Cos,
-            Self::Tan => Unary::Tan,
-            Self::Asin => Unary::Asin,
-            Self::Acos => Unary::Acos,
-            Self::Atan => Unary::Atan,
-            Self::Sinh => Unary::Sinh,
-            Self::Cosh => Unary::Cosh,
-            Self::Tanh => Unary::Tanh,
-            Self::Asinh => Unary::Asinh,
-            Self::Acosh => Unary::Acosh,
-            Self::Atanh => Unary::Atanh,
-            Self::Sigmoid => Unary::Sigmoid,
-            Self::Softplus => Unary::Softplus,
-            Self::Relu => Unary::Relu,
-            Self::Gelu | Self::GeluErf => Unary::GeluErf,
-            Self::GeluTanh => Unary::GeluTanh,
-            Self::Silu => Unary::Silu,
-            Self::Erf => Unary::Erf,
-            Self::Erfc => Unary::Erfc,
-            Self::Erfcx => Unary::Erfcx(0),
-            Self::Erfinv => Unary::Erfinv,
-            Self::NormalPdf => Unary::NormalPdf,
-            Self::NormalCdf => Unary::NormalCdf,
-            Self::LogNormalCdf => Unary::LogNormalCdf(0),
-            Self::NormalQuantile => Unary::NormalQuantile,
-            Self::NormalQuantileOfLog => Unary::NormalQuantileOfLog,
-            Self::Lgamma => Unary::Lgamma,
-            Self::Digamma => Unary::Digamma,
-            Self::Floor => Unary::Floor,
-            Self::Ceil => Unary::Ceil,
-            Self::Round => Unary::Round,
-            Self::Trunc => Unary::Trunc,
-            Self::Sinc => Unary::Sinc(0),
-            Self::Detach => Unary::Detach,
-            Self::Pow => return Meaning::Binary(Binary::Pow),
-            Self::Atan2 => return Meaning::Binary(Binary::Atan2),
-            Self::Hypot => return Meaning::Binary(Binary::Hypot),
-            Self::Max => return Meaning::Binary(Binary::Max),
-            Self::Min => return Meaning::Binary(Binary::Min),
-            Self::Copysign => return Meaning::Binary(Binary::Copysign),
-            Self::Logaddexp => return Meaning::Binary(Binary::Logaddexp),
-            Self::Xlogy => return Meaning::Binary(Binary::Xlogy),
-            Self::Xlog1py => return Meaning::Binary(Binary::Xlog1py),
-            Self::Betaln => return Meaning::Binary(Binary::Betaln),
-            Self::Rem => return Meaning::Binary(Binary::Rem),
-            Self::Select => return Meaning::Select,
-            Self::Clamp => return Meaning::Clamp,
-            Self::Fma => return Meaning::MulAdd,
-        };
-        Meaning::Unary(unary)
-    }
 }

@@ -25,120 +25,73 @@ impl Mask for bool {
     }
 }
 
-/// The functions of one argument as methods, under the names people know: the body of the trait
-/// [`Real`] and of `impl Var`. It only names: the functions are `unary`.
+/// The functions of one argument that people call by name, as methods: of the trait [`Real`] and of `Var`. It only names:
+/// the functions are `unary`.
 macro_rules! unary_methods {
     ($visibility:vis fn) => {
-        $crate::real::unary_methods! { @list [$visibility]
-            /// `|x|`; derivative 0 at 0.
-            abs => Abs;
-            /// -1, 0 or 1; derivative 0.
-            sign => Sign;
-            /// `x^2`
-            square => Square;
-            /// Square root; NaN below zero, derivative `inf` at zero.
-            sqrt => Sqrt;
-            /// `1/sqrt(x)`
-            rsqrt => Rsqrt;
-            /// Real cube root; derivative `inf` at zero.
-            cbrt => Cbrt;
-            /// `1/x`
-            recip => Recip;
-            /// `e^x`
-            exp => Exp;
-            /// `2^x`
-            exp2 => Exp2;
-            /// `e^x - 1`, accurate near 0.
-            expm1 => Expm1;
-            /// Natural logarithm; NaN below zero, `-inf` at zero.
-            ln => Ln;
-            /// Logarithm to base 2.
-            log2 => Log2;
-            /// Logarithm to base 10.
-            log10 => Log10;
-            /// `ln(1+x)`, accurate near 0.
-            log1p => Log1p;
-            /// Sine of an angle in radians.
-            sin => Sin;
-            /// Cosine of an angle in radians.
-            cos => Cos;
-            /// Tangent of an angle in radians.
-            tan => Tan;
-            /// Inverse sine; NaN outside `[-1, 1]`, derivative `inf` at ±1.
-            asin => Asin;
-            /// Inverse cosine; NaN outside `[-1, 1]`, derivative `-inf` at ±1.
-            acos => Acos;
-            /// Inverse tangent.
-            atan => Atan;
-            /// Hyperbolic sine.
-            sinh => Sinh;
-            /// Hyperbolic cosine.
-            cosh => Cosh;
-            /// Hyperbolic tangent.
-            tanh => Tanh;
-            /// `1/cosh(x)^2`, the derivative of `tanh`.
-            sech2 => Sech2;
-            /// Inverse hyperbolic sine.
-            asinh => Asinh;
-            /// Inverse hyperbolic cosine; NaN below 1.
-            acosh => Acosh;
-            /// Inverse hyperbolic tangent; NaN outside `[-1, 1]`.
-            atanh => Atanh;
-            /// `1/(1+e^-x)`
-            sigmoid => Sigmoid;
-            /// `ln(1+e^x)`
-            softplus => Softplus;
-            /// `max(x, 0)`; derivative 0 at 0.
-            relu => Relu;
-            /// `x Phi(x)`, with the normal distribution function.
-            gelu_erf => GeluErf;
-            /// The tanh approximation of [`gelu_erf`](Self::gelu_erf).
-            gelu_tanh => GeluTanh;
-            /// The derivative of [`gelu_tanh`](Self::gelu_tanh).
-            gelu_tanh_slope => GeluTanhSlope;
-            /// `x sigmoid(x)`
-            silu => Silu;
-            /// Error function.
-            erf => Erf;
-            /// `1 - erf(x)`, accurate in the right tail.
-            erfc => Erfc;
-            /// Density of the normal distribution.
-            normal_pdf => NormalPdf;
-            /// Distribution function of the normal distribution, accurate in the left tail.
-            normal_cdf => NormalCdf;
-            /// Quantile of the normal distribution, the inverse of `normal_cdf`; NaN outside `[0, 1]`.
-            normal_quantile => NormalQuantile;
-            /// `normal_quantile(e^x)`, also where `e^x` underflows or rounds to 1; NaN above 0.
-            normal_quantile_of_log => NormalQuantileOfLog;
-            /// Inverse of the error function; NaN outside `[-1, 1]`.
-            erfinv => Erfinv;
-            /// `ln |Gamma(x)|`
-            lgamma => Lgamma;
-            /// Derivative of `lgamma`.
-            digamma => Digamma;
-            /// Largest integer not above x; derivative 0.
-            floor => Floor;
-            /// Smallest integer not below x; derivative 0.
-            ceil => Ceil;
-            /// Nearest integer, halves to even; derivative 0.
-            round => Round;
-            /// Integer part; derivative 0.
-            trunc => Trunc;
-            /// The same value with derivative 0 on purpose; the status of a gradient reports it. Its
-            /// number may be taken out of a function that is differentiated.
-            detach => Detach;
-        }
+        $crate::ops::unary_list! { [$crate::real::unary_methods] [@list [$visibility]] }
     };
-    (@list [$visibility:vis] $($(#[$doc:meta])* $name:ident => $op:ident;)*) => { $(
+    (
+        @list [$visibility:vis]
+        $(#[$about:meta])*
+        pub enum $family:ident ($codes:ident) {
+            $( $(#[$doc:meta])* $op:ident $(($($number:tt)*))? = $text:literal $([$($called:tt)*])?, )*
+        }
+    ) => {
+        $( $crate::real::unary_methods! { @method [$visibility] [$(#[$doc])*] $op $($($called)*)? } )*
+    };
+    (@method [$visibility:vis] [$(#[$doc:meta])*] $op:ident $name:ident $($called:tt)*) => {
         $(#[$doc])*
         #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         $visibility fn $name(self) -> Self {
             $crate::real::Real::unary(self, $crate::ops::Unary::$op)
         }
-    )* };
+    };
+    (@method [$visibility:vis] [$(#[$doc:meta])*] $op:ident $($unnamed:tt)*) => {};
 }
 pub(crate) use unary_methods;
+
+/// The functions of two arguments that people call by name, as methods: of the trait [`Real`], and of `Var`, which takes
+/// numbers too.
+macro_rules! binary_methods {
+    ($which:ident) => {
+        $crate::ops::binary_list! { [$crate::real::binary_methods] [@list $which] }
+    };
+    (
+        @list $which:ident
+        $(#[$about:meta])*
+        pub enum $family:ident ($codes:ident) {
+            $( $(#[$doc:meta])* $op:ident = $text:literal $([$($called:tt)*])?, )*
+        }
+    ) => {
+        $( $crate::real::binary_methods! { @$which [$(#[$doc])*] $op $($($called)*)? } )*
+    };
+    (@Real [$(#[$doc:meta])*] $op:ident $name:ident | $($called:tt)*) => {
+        $(#[$doc])*
+        ///
+        /// `x` is `self`, and `y` the argument.
+        #[cfg_attr(not(debug_assertions), inline(always))]
+        #[track_caller]
+        fn $name(self, y: Self) -> Self {
+            self.binary(y, $crate::ops::Binary::$op)
+        }
+    };
+    // Its `powf` takes variables too.
+    (@Var [$(#[$doc:meta])*] Pow $($called:tt)*) => {};
+    (@Var [$(#[$doc:meta])*] $op:ident $name:ident | $($called:tt)*) => {
+        $(#[$doc])*
+        ///
+        /// `x` is `self`, and `y` the argument.
+        #[cfg_attr(not(debug_assertions), inline(always))]
+        #[track_caller]
+        pub fn $name(self, y: impl Into<Var>) -> Self {
+            self.with(y, $crate::ops::Binary::$op)
+        }
+    };
+    (@$which:ident [$(#[$doc:meta])*] $op:ident $($unnamed:tt)*) => {};
+}
+pub(crate) use binary_methods;
 
 /// What a differentiable scalar function is generic over: plain numbers, [`Dual`](crate::Dual)s,
 /// [`Taylor`](crate::Taylor) series, [`Var`](crate::Var)s on the tape, [`Lanes`](crate::Lanes).
@@ -253,6 +206,7 @@ pub trait Real:
         self.compare(other, Compare::Eq)
     }
     unary_methods! { fn }
+    binary_methods! { Real }
 
     /// `sech2(self)`, given `tanh(self)`: as `(1-y)(1+y)` where that keeps its digits, which costs
     /// two operations. A carrier that would have to choose between the two formulas element by
@@ -264,71 +218,11 @@ pub trait Real:
         let product = || if Self::PLAIN { (-tanh + 1.0) * (tanh + 1.0) } else { tanh.unary(Unary::OneMinusSquare) };
         Self::branch(small, product, || self.sech2())
     }
-    /// Angle of the point with ordinate `self` and abscissa `other`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn atan2(self, other: Self) -> Self {
-        self.binary(other, Binary::Atan2)
-    }
-    /// `sqrt(self^2 + other^2)` without overflow.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn hypot(self, other: Self) -> Self {
-        self.binary(other, Binary::Hypot)
-    }
-    /// The larger one; NaN if one is NaN; equal ones share the derivative.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn max(self, other: Self) -> Self {
-        self.binary(other, Binary::Max)
-    }
-    /// The smaller one; NaN if one is NaN; equal ones share the derivative.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn min(self, other: Self) -> Self {
-        self.binary(other, Binary::Min)
-    }
-    /// `|self|` with the sign of `other`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn copysign(self, other: Self) -> Self {
-        self.binary(other, Binary::Copysign)
-    }
-    /// `ln(e^self + e^other)` without overflow.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn logaddexp(self, other: Self) -> Self {
-        self.binary(other, Binary::Logaddexp)
-    }
-    /// `self ln(other)`, 0 where `self` is 0.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn xlogy(self, other: Self) -> Self {
-        self.binary(other, Binary::Xlogy)
-    }
-    /// `self ln(1 + other)`, 0 where `self` is 0.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn xlog1py(self, other: Self) -> Self {
-        self.binary(other, Binary::Xlog1py)
-    }
-    /// Logarithm of the beta function of two positive numbers.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn betaln(self, other: Self) -> Self {
-        self.binary(other, Binary::Betaln)
-    }
     /// `self^exponent` for a constant exponent.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn powf(self, exponent: f64) -> Self {
         self.binary_constant(exponent, Binary::Pow)
-    }
-    /// `self^exponent`
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn pow(self, exponent: Self) -> Self {
-        self.binary(exponent, Binary::Pow)
     }
     /// `self^n` for a constant integer.
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -1,150 +1,132 @@
 //! The one table of the functions of the language.
 //!
-//! A line here gives a function its name, its number of arguments and its help text. Error
-//! messages, `--help` and the evaluator read this table and no other.
+//! The functions of one and two numbers are those of the library, under its names and with the lines that it has about
+//! them; what the language has beside them is [`OWN`]. Error messages, `--help` and the evaluator read this table and no
+//! other.
 
-/// One line of the table: enum variant, name in the language, arguments, help.
-macro_rules! functions {
-    ($($variant:ident $name:literal ($($argument:ident),+) $help:literal;)+) => {
-        /// A function of the language.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(crate) enum Function {
-            $(#[doc = $help] $variant,)+
-        }
+use wengert::ops::{About, Binary, Unary};
 
-        impl Function {
-            /// Every function, in the order of the table.
-            pub(crate) const ALL: &[Self] = &[$(Self::$variant),+];
+use crate::program::Meaning;
 
-            /// The name that programs use.
-            pub(crate) fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
-            }
-
-            /// The names of the arguments, for messages.
-            pub(crate) fn arguments(self) -> &'static [&'static str] {
-                match self { $(Self::$variant => &[$(stringify!($argument)),+],)+ }
-            }
-
-            /// One line about it.
-            pub(crate) fn help(self) -> &'static str {
-                match self { $(Self::$variant => $help,)+ }
-            }
-        }
-    };
+/// A function of the language.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Function {
+    name: &'static str,
+    about: About,
+    meaning: Meaning,
 }
 
-functions! {
-    Neg "neg" (x) "-x";
-    Abs "abs" (x) "absolute value; derivative 0 at 0";
-    Sign "sign" (x) "-1, 0 or 1; derivative 0";
-    Square "square" (x) "x * x";
-    Sqrt "sqrt" (x) "square root";
-    Rsqrt "rsqrt" (x) "1 / sqrt(x)";
-    Cbrt "cbrt" (x) "cube root";
-    Recip "recip" (x) "1 / x";
-    Exp "exp" (x) "e^x";
-    Exp2 "exp2" (x) "2^x";
-    Expm1 "expm1" (x) "e^x - 1, accurate near 0";
-    Ln "ln" (x) "natural logarithm";
-    Log "log" (x) "natural logarithm, the same as ln";
-    Log2 "log2" (x) "logarithm to base 2";
-    Log10 "log10" (x) "logarithm to base 10";
-    Log1p "log1p" (x) "ln(1 + x), accurate near 0";
-    Sin "sin" (x) "sine, x in radians";
-    Cos "cos" (x) "cosine, x in radians";
-    Tan "tan" (x) "tangent, x in radians";
-    Asin "asin" (x) "inverse sine";
-    Acos "acos" (x) "inverse cosine";
-    Atan "atan" (x) "inverse tangent";
-    Sinh "sinh" (x) "hyperbolic sine";
-    Cosh "cosh" (x) "hyperbolic cosine";
-    Tanh "tanh" (x) "hyperbolic tangent";
-    Asinh "asinh" (x) "inverse hyperbolic sine";
-    Acosh "acosh" (x) "inverse hyperbolic cosine";
-    Atanh "atanh" (x) "inverse hyperbolic tangent";
-    Sigmoid "sigmoid" (x) "1 / (1 + e^-x)";
-    Softplus "softplus" (x) "ln(1 + e^x)";
-    Relu "relu" (x) "x above 0, else 0; derivative 0 at 0";
-    Gelu "gelu" (x) "x times the normal distribution function at x";
-    GeluErf "gelu_erf" (x) "the same as gelu";
-    GeluTanh "gelu_tanh" (x) "the approximation of gelu by tanh";
-    Silu "silu" (x) "x * sigmoid(x)";
-    Erf "erf" (x) "error function";
-    Erfc "erfc" (x) "1 - erf(x), accurate for large x";
-    Erfcx "erfcx" (x) "e^(x^2) * erfc(x), for large x";
-    Erfinv "erfinv" (x) "inverse of erf";
-    NormalPdf "normal_pdf" (x) "density of the normal distribution";
-    NormalCdf "normal_cdf" (x) "distribution function of the normal distribution";
-    LogNormalCdf "log_normal_cdf" (x) "ln(normal_cdf(x)), also where that underflows";
-    NormalQuantile "normal_quantile" (p) "inverse of normal_cdf";
-    NormalQuantileOfLog "normal_quantile_of_log" (l) "normal_quantile(e^l), also where e^l underflows";
-    Lgamma "lgamma" (x) "ln |gamma(x)|";
-    Digamma "digamma" (x) "derivative of lgamma";
-    Floor "floor" (x) "largest integer not above x; derivative 0";
-    Ceil "ceil" (x) "smallest integer not below x; derivative 0";
-    Round "round" (x) "nearest integer, halves to even; derivative 0";
-    Trunc "trunc" (x) "integer part; derivative 0";
-    Sinc "sinc" (x) "sin(pi x) / (pi x), and 1 at 0";
-    Pow "pow" (x, y) "x^y";
-    Atan2 "atan2" (y, x) "angle of the point (x, y)";
-    Hypot "hypot" (x, y) "sqrt(x^2 + y^2)";
-    Max "max" (x, y) "the larger; equal arguments share the derivative";
-    Min "min" (x, y) "the smaller; equal arguments share the derivative";
-    Copysign "copysign" (x, y) "|x| with the sign of y";
-    Logaddexp "logaddexp" (x, y) "ln(e^x + e^y)";
-    Xlogy "xlogy" (x, y) "x * ln(y), and 0 where x is 0";
-    Xlog1py "xlog1py" (x, y) "x * ln(1 + y), and 0 where x is 0";
-    Betaln "betaln" (x, y) "logarithm of the beta function";
-    Rem "rem" (x, y) "remainder of x / y with the sign of x, the same as x % y";
-    Select "select" (condition, a, b) "a where the condition holds, else b; both are computed";
-    Clamp "clamp" (x, lo, hi) "x limited to lo..hi; derivative 1 strictly inside";
-    Fma "fma" (a, b, c) "a * b + c";
-    Detach "detach" (x) "x as a constant: no derivative flows through it";
+const fn own(name: &'static str, arguments: &'static [&'static str], line: &'static str, meaning: Meaning) -> Function {
+    Function { name, about: About { arguments, line }, meaning }
+}
+
+/// What the library does not have under such a name, each behind the function that it is listed after.
+const OWN: &[(&str, Function)] = &[
+    ("ln", own("log", &["x"], "natural logarithm, the same as ln", Meaning::Unary(Unary::Ln))),
+    ("relu", own("gelu", &["x"], "x times the normal distribution function at x", Meaning::Unary(Unary::GeluErf))),
+    ("erfc", own("erfcx", &["x"], "e^(x^2) * erfc(x), for large x", Meaning::Unary(Unary::Erfcx(0)))),
+    (
+        "normal_cdf",
+        own(
+            "log_normal_cdf",
+            &["x"],
+            "ln(normal_cdf(x)), also where that underflows",
+            Meaning::Unary(Unary::LogNormalCdf(0)),
+        ),
+    ),
+    ("trunc", own("sinc", &["x"], "sin(pi x) / (pi x), and 1 at 0", Meaning::Unary(Unary::Sinc(0)))),
+    (
+        "rem",
+        own(
+            "select",
+            &["condition", "a", "b"],
+            "a where the condition holds, else b; both are computed",
+            Meaning::Select,
+        ),
+    ),
+    ("rem", own("clamp", &["x", "lo", "hi"], "x limited to lo..hi; derivative 1 strictly inside", Meaning::Clamp)),
+    ("rem", own("fma", &["a", "b", "c"], "a * b + c", Meaning::MulAdd)),
+];
+
+/// Names that people know from elsewhere, and ours.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("arcsin", "asin"),
+    ("arccos", "acos"),
+    ("arctan", "atan"),
+    ("tg", "tan"),
+    ("lg", "log10"),
+    ("inv", "recip"),
+    ("mod", "rem"),
+    ("fmod", "rem"),
+    ("where", "select"),
+    ("power", "pow"),
+    ("swish", "silu"),
+    ("expit", "sigmoid"),
+    ("logistic", "sigmoid"),
+    ("gammaln", "lgamma"),
+    ("loggamma", "lgamma"),
+    ("psi", "digamma"),
+    ("ndtr", "normal_cdf"),
+    ("log_ndtr", "log_normal_cdf"),
+    ("ndtri", "normal_quantile"),
+    ("probit", "normal_quantile"),
+    ("ndtri_exp", "normal_quantile_of_log"),
+    ("lbeta", "betaln"),
+    ("stop_gradient", "detach"),
+];
+
+/// The functions of the library that people call by name.
+fn of_the_library() -> impl Iterator<Item = Function> {
+    let function = |name, about: Option<About>, meaning| about.map(|about| Function { name, about, meaning });
+    let unary = Unary::ALL.iter().filter_map(move |op| function(op.name(), op.about(), Meaning::Unary(*op)));
+    unary.chain(Binary::ALL.iter().filter_map(move |op| function(op.name(), op.about(), Meaning::Binary(*op))))
 }
 
 impl Function {
+    /// Every function, in the order in which they are listed.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        of_the_library().flat_map(|function| {
+            let behind = OWN.iter().filter(move |(before, _)| *before == function.name).map(|(_, own)| *own);
+            std::iter::once(function).chain(behind)
+        })
+    }
+
+    /// The name that programs use.
+    pub(crate) fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// The names of the arguments, for messages.
+    pub(crate) fn arguments(self) -> &'static [&'static str] {
+        self.about.arguments
+    }
+
+    /// One line about it.
+    pub(crate) fn help(self) -> &'static str {
+        self.about.line
+    }
+
+    /// How it is computed.
+    pub(crate) fn meaning(self) -> Meaning {
+        self.meaning
+    }
+
     /// The function called `name`.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|function| function.name() == name)
+        Self::all().find(|function| function.name == name)
     }
 
     /// The functions that someone who wrote `name` may have meant: the nearest one.
     pub(crate) fn nearest(name: &str) -> Option<Self> {
-        let other_names = [
-            ("arcsin", Self::Asin),
-            ("arccos", Self::Acos),
-            ("arctan", Self::Atan),
-            ("tg", Self::Tan),
-            ("lg", Self::Log10),
-            ("inv", Self::Recip),
-            ("mod", Self::Rem),
-            ("fmod", Self::Rem),
-            ("where", Self::Select),
-            ("power", Self::Pow),
-            ("swish", Self::Silu),
-            ("expit", Self::Sigmoid),
-            ("logistic", Self::Sigmoid),
-            ("gammaln", Self::Lgamma),
-            ("loggamma", Self::Lgamma),
-            ("psi", Self::Digamma),
-            ("ndtr", Self::NormalCdf),
-            ("log_ndtr", Self::LogNormalCdf),
-            ("ndtri", Self::NormalQuantile),
-            ("probit", Self::NormalQuantile),
-            ("ndtri_exp", Self::NormalQuantileOfLog),
-            ("lbeta", Self::Betaln),
-            ("stop_gradient", Self::Detach),
-        ];
         let lower = name.to_lowercase();
-        let exact = Self::named(&lower);
-        let other = other_names.iter().find(|(other, _)| *other == lower).map(|&(_, f)| f);
-        exact.or(other).or_else(|| nearest_of(&lower, Self::ALL.iter().map(|f| (f.name(), *f))))
+        let other = || OTHER_NAMES.iter().find(|(other, _)| *other == lower).and_then(|(_, ours)| Self::named(ours));
+        let near = || nearest_of(&lower, Self::all().map(|function| (function.name, function)));
+        Self::named(&lower).or_else(other).or_else(near)
     }
 
     /// The call as it is written, such as `atan2(y, x)`.
     pub(crate) fn signature(self) -> String {
-        format!("{}({})", self.name(), self.arguments().join(", "))
+        format!("{}({})", self.name, self.arguments().join(", "))
     }
 }
 
@@ -168,4 +150,29 @@ pub(crate) fn nearest_of<'a, T>(name: &str, candidates: impl Iterator<Item = (&'
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, item)| item)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_to_one_function() {
+        let names: std::collections::HashSet<_> = Function::all().map(Function::name).collect();
+        assert_eq!(names.len(), Function::all().count());
+        assert!(OWN.iter().all(|(before, own)| names.contains(before) && names.contains(own.name)));
+        assert!(OTHER_NAMES.iter().all(|(other, ours)| names.contains(ours) && !names.contains(other)));
+    }
+
+    #[test]
+    fn the_arguments_are_those_that_the_meaning_takes() {
+        for function in Function::all() {
+            let takes = match function.meaning {
+                Meaning::Unary(_) => 1,
+                Meaning::Binary(_) => 2,
+                Meaning::Select | Meaning::Clamp | Meaning::MulAdd => 3,
+            };
+            assert_eq!(function.arguments().len(), takes, "{}", function.name);
+        }
+    }
 }

@@ -74,12 +74,7 @@ impl Real for Rounded {
     }
     fn unary(self, op: Unary) -> Self {
         let y = op.eval(self.value);
-        let accuracy = match op {
-            Unary::Neg | Unary::Abs | Unary::Relu | Unary::Detach => 0.0,
-            Unary::Square | Unary::Sqrt | Unary::Recip => 1.0,
-            op if op.is_flat() => 0.0,
-            _ => FUNCTION,
-        };
+        let accuracy = op.roundings().map_or(FUNCTION, f64::from);
         // What is detached keeps its error, though it has no derivative.
         let slope = if op == Unary::Detach { 1.0 } else { op.partial(self.value, y) };
         Rounded::new(y, self.through(slope), accuracy)
@@ -87,23 +82,7 @@ impl Real for Rounded {
     fn binary(self, other: Self, op: Binary) -> Self {
         let (x, y) = (self.value, other.value);
         let z = op.eval(x, y);
-        let accuracy = match op {
-            Binary::Max | Binary::Min | Binary::Copysign | Binary::Rem => 0.0,
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => 1.0,
-            Binary::Pow
-            | Binary::PowSlope
-            | Binary::PowLog
-            | Binary::Atan2
-            | Binary::Hypot
-            | Binary::HypotCos
-            | Binary::Logaddexp
-            | Binary::Xlogy
-            | Binary::Xlog1py
-            | Binary::Betaln
-            | Binary::DigammaDrop
-            | Binary::TrigammaDrop
-            | Binary::TetragammaDrop => FUNCTION,
-        };
+        let accuracy = op.roundings().map_or(FUNCTION, f64::from);
         let inherited = match other.error {
             0.0 => self.through(op.partial_x(x, y, z)),
             _ => self.through(op.partial_x(x, y, z)) + other.through(op.partial_y(x, y, z)),

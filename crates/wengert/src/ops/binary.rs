@@ -1,59 +1,72 @@
-//! Elementwise functions of two arguments: values, derivatives, samples.
+//! Elementwise functions of two arguments: everything about them.
 
-use super::Compare;
+#[cfg(feature = "engine")]
+use wengert_kernels::region as kernels;
+
+use super::{Compare, Domain, Reads};
 use crate::number::Float;
 use crate::real::Real;
 use crate::special;
 
-super::family! {
-    /// Elementwise functions of two arguments `x` and `y`.
-    ///
-    /// Ties and edges are in the [table of conventions](crate::ops).
-    pub enum Binary (Code) {
-        /// `x + y`
-        Add = "add",
-        /// `x - y`
-        Sub = "sub",
-        /// `x * y`
-        Mul = "mul",
-        /// `x / y`
-        Div = "div",
-        /// `x^y`; NaN for negative `x` unless `y` is an integer.
-        Pow = "pow",
-        /// `y x^(y-1)`, the derivative of `x^y` in `x`; 0 where `y` is 0.
-        PowSlope = "pow_slope",
-        /// `x^y ln(x)`, the derivative of `x^y` in `y`; 0 where `x` is 0 and `y` is not negative.
-        PowLog = "pow_log",
-        /// Angle of the point with abscissa `y` and ordinate `x`, in `(-pi, pi]`.
-        Atan2 = "atan2",
-        /// `sqrt(x^2 + y^2)` without overflow or underflow in between.
-        Hypot = "hypot",
-        /// `x / hypot(x, y)`, the cosine of the angle of the point `(x, y)`; its derivatives do not cancel.
-        HypotCos = "hypot_cos",
-        /// The larger operand; NaN if one is NaN; equal operands share the derivative.
-        Max = "max",
-        /// The smaller operand; NaN if one is NaN; equal operands share the derivative.
-        Min = "min",
-        /// `|x|` with the sign of `y`; derivative 0 in `y`.
-        Copysign = "copysign",
-        /// `ln(e^x + e^y)` without overflow.
-        Logaddexp = "logaddexp",
-        /// `x ln(y)`, and 0 where `x = 0` unless `y` is NaN.
-        Xlogy = "xlogy",
-        /// `x ln(1+y)`, accurate for `y` near 0, and 0 where `x = 0` unless `y` is NaN.
-        Xlog1py = "xlog1py",
-        /// Logarithm of the beta function, `lgamma(x) + lgamma(y) - lgamma(x+y)` without their cancellation; NaN below 0.
-        Betaln = "betaln",
-        /// `digamma(x) - digamma(x+y)` without cancellation, the derivative of `betaln` in `x`.
-        DigammaDrop = "digamma_drop",
-        /// `polygamma(1, x) - polygamma(1, x+y)` without cancellation.
-        TrigammaDrop = "trigamma_drop",
-        /// `polygamma(2, x) - polygamma(2, x+y)` without cancellation.
-        TetragammaDrop = "tetragamma_drop",
-        /// `x - y trunc(x/y)`, exact, with the sign of `x`; derivative `-trunc(x/y)` in `y`.
-        Rem = "rem",
-    }
+/// The list of these functions: what is made for every one of them is made from it. Hands it to the macro `$then`, behind
+/// `$first`. An entry has its doc comment, its name, and in brackets how people call it, if they do: the method of numbers,
+/// behind the bar that of tensors and its twin that gives an error instead of a panic, and behind the colon, for the
+/// command line, its arguments and a line about it.
+macro_rules! binary_list {
+    ([$($then:tt)+] [$($first:tt)*]) => { $($then)+! { $($first)*
+        /// Elementwise functions of two arguments `x` and `y`.
+        ///
+        /// Ties and edges are in the [table of conventions](crate::ops).
+        pub enum Binary (Code) {
+            /// `x + y`
+            Add = "add",
+            /// `x - y`
+            Sub = "sub",
+            /// `x * y`
+            Mul = "mul",
+            /// `x / y`
+            Div = "div",
+            /// `x^y`; NaN for negative `x` unless `y` is an integer.
+            Pow = "pow" [pow | pow, try_pow: (x, y) "x^y"],
+            /// `y x^(y-1)`, the derivative of `x^y` in `x`; 0 where `y` is 0.
+            PowSlope = "pow_slope",
+            /// `x^y ln(x)`, the derivative of `x^y` in `y`; 0 where `x` is 0 and `y` is not negative.
+            PowLog = "pow_log",
+            /// Angle of the point with abscissa `y` and ordinate `x`, in `(-pi, pi]`.
+            Atan2 = "atan2" [atan2 | atan2, try_atan2: (y, x) "angle of the point (x, y)"],
+            /// `sqrt(x^2 + y^2)` without overflow or underflow in between.
+            Hypot = "hypot" [hypot | hypot, try_hypot: (x, y) "sqrt(x^2 + y^2)"],
+            /// `x / hypot(x, y)`, the cosine of the angle of the point `(x, y)`; its derivatives do not cancel.
+            HypotCos = "hypot_cos",
+            /// The larger operand; NaN if one is NaN; equal operands share the derivative.
+            Max = "max" [max | maximum, try_maximum: (x, y) "the larger; equal arguments share the derivative"],
+            /// The smaller operand; NaN if one is NaN; equal operands share the derivative.
+            Min = "min" [min | minimum, try_minimum: (x, y) "the smaller; equal arguments share the derivative"],
+            /// `|x|` with the sign of `y`; derivative 0 in `y`.
+            Copysign = "copysign" [copysign | copysign, try_copysign: (x, y) "|x| with the sign of y"],
+            /// `ln(e^x + e^y)` without overflow.
+            Logaddexp = "logaddexp" [logaddexp | logaddexp, try_logaddexp: (x, y) "ln(e^x + e^y)"],
+            /// `x ln(y)`, and 0 where `x = 0` unless `y` is NaN.
+            Xlogy = "xlogy" [xlogy | xlogy, try_xlogy: (x, y) "x * ln(y), and 0 where x is 0"],
+            /// `x ln(1+y)`, accurate for `y` near 0, and 0 where `x = 0` unless `y` is NaN.
+            Xlog1py = "xlog1py" [xlog1py | xlog1py, try_xlog1py: (x, y) "x * ln(1 + y), and 0 where x is 0"],
+            /// Logarithm of the beta function, `lgamma(x) + lgamma(y) - lgamma(x+y)` without their cancellation; NaN below 0.
+            Betaln = "betaln" [betaln | betaln, try_betaln: (x, y) "logarithm of the beta function"],
+            /// `digamma(x) - digamma(x+y)` without cancellation, the derivative of `betaln` in `x`.
+            DigammaDrop = "digamma_drop",
+            /// `polygamma(1, x) - polygamma(1, x+y)` without cancellation.
+            TrigammaDrop = "trigamma_drop",
+            /// `polygamma(2, x) - polygamma(2, x+y)` without cancellation.
+            TetragammaDrop = "tetragamma_drop",
+            /// `x - y trunc(x/y)`, exact, with the sign of `x`; derivative `-trunc(x/y)` in `y`.
+            Rem = "rem" [(x, y) "remainder of x / y with the sign of x, the same as x % y"],
+        }
+    } };
 }
+pub(crate) use binary_list;
+
+binary_list! { [super::family] [] }
+binary_list! { [super::facts::called] [] }
 
 impl Binary {
     /// `self(x, y)` for plain numbers (or lanes of them).
@@ -207,6 +220,102 @@ impl Binary {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn is_flat_in_y(self) -> bool {
         matches!(self, Self::Copysign)
+    }
+
+    /// The sets of operands in which it is linear when the others are held.
+    pub const fn linear_in(self) -> &'static [&'static [usize]] {
+        match self {
+            Self::Add | Self::Sub => &[&[0, 1]],
+            Self::Mul => &[&[0], &[1]],
+            Self::Div => &[&[0]],
+            _ => &[],
+        }
+    }
+
+    /// What [`Binary::partial_x`] and [`Binary::partial_y`] read, over whichever carrier.
+    pub const fn reads(self) -> [Reads; 2] {
+        const XY: Reads = Reads::X.and(Reads::Y);
+        const ALL: Reads = XY.and(Reads::RESULT);
+        match self {
+            Self::Add | Self::Sub => [Reads::NOTHING; 2],
+            Self::Mul => [Reads::Y, Reads::X],
+            Self::Div => [Reads::Y, Reads::Y.and(Reads::RESULT)],
+            Self::Pow | Self::HypotCos => [XY, ALL],
+            Self::PowSlope => [ALL, XY],
+            Self::PowLog => [XY, ALL],
+            Self::Hypot => [ALL; 2],
+            Self::Copysign => [XY, Reads::NOTHING],
+            Self::Xlogy | Self::Xlog1py => [Reads::Y, XY],
+            Self::Rem => [Reads::NOTHING, ALL],
+            Self::Atan2 | Self::Max | Self::Min | Self::Logaddexp => [XY; 2],
+            Self::Betaln | Self::DigammaDrop | Self::TrigammaDrop | Self::TetragammaDrop => [XY; 2],
+        }
+    }
+
+    /// How many times the value is rounded: not at all where it is exact, once where it is the number nearest to the exact
+    /// one; `None` of a function that is right to a few units in the last place.
+    pub const fn roundings(self) -> Option<u32> {
+        match self {
+            Self::Max | Self::Min | Self::Copysign | Self::Rem => Some(0),
+            Self::Add | Self::Sub | Self::Mul | Self::Div => Some(1),
+            _ => None,
+        }
+    }
+
+    /// The same function of integers, which wrap around; `None` if it takes real numbers only. The remainder by 0 is an
+    /// error.
+    pub fn of_integers(self) -> Option<fn(i64, i64) -> i64> {
+        match self {
+            Self::Add => Some(i64::wrapping_add),
+            Self::Sub => Some(i64::wrapping_sub),
+            Self::Mul => Some(i64::wrapping_mul),
+            Self::Max => Some(Ord::max),
+            Self::Min => Some(Ord::min),
+            Self::Rem => Some(i64::wrapping_rem),
+            _ => None,
+        }
+    }
+
+    /// The vector kernel that computes it; `None` if [`Binary::eval`] is called for every element.
+    #[cfg(feature = "engine")]
+    pub(crate) fn kernel(self) -> Option<kernels::Binary> {
+        use kernels::Binary as To;
+        Some(match self {
+            Self::Add => To::Add,
+            Self::Sub => To::Sub,
+            Self::Mul => To::Mul,
+            Self::Div => To::Div,
+            Self::Pow => To::Pow,
+            Self::Atan2 => To::Atan2,
+            Self::Hypot => To::Hypot,
+            Self::Max => To::Max,
+            Self::Min => To::Min,
+            Self::Copysign => To::Copysign,
+            Self::Logaddexp => To::Logaddexp,
+            Self::Xlogy => To::Xlogy,
+            Self::Rem | Self::PowSlope | Self::PowLog | Self::HypotCos | Self::Xlog1py | Self::Betaln => return None,
+            Self::DigammaDrop | Self::TrigammaDrop | Self::TetragammaDrop => return None,
+        })
+    }
+
+    /// Where it is well behaved, and where it is not.
+    pub const fn domain(self) -> Domain<2> {
+        const POSITIVE: Option<[f64; 2]> = Some([1.0, 3.0]);
+        let (inside, edges): (_, &[[f64; 2]]) = match self {
+            Self::Div | Self::Rem => ([None, POSITIVE], &[[1.0, 0.0], [0.0, 0.0]]),
+            Self::Pow | Self::PowSlope | Self::PowLog => {
+                ([POSITIVE, None], &[[0.0, -1.0], [0.0, 0.5], [-1.0, 0.5], [-2.0, 3.0], [0.0, 0.0]])
+            }
+            Self::Atan2 | Self::Hypot | Self::HypotCos => ([None, POSITIVE], &[[0.0, 0.0]]),
+            Self::Xlogy => ([None, POSITIVE], &[[0.0, 0.0], [1.0, 0.0], [1.0, -1.0]]),
+            Self::Xlog1py => ([None, POSITIVE], &[[0.0, -1.0], [1.0, -1.0], [1.0, -2.0]]),
+            Self::Betaln | Self::DigammaDrop | Self::TrigammaDrop | Self::TetragammaDrop => {
+                ([POSITIVE; 2], &[[0.0, 1.0], [-1.0, 1.0]])
+            }
+            Self::Logaddexp => ([None; 2], &[[1e308, -1e308]]),
+            Self::Add | Self::Sub | Self::Mul | Self::Max | Self::Min | Self::Copysign => ([None; 2], &[]),
+        };
+        Domain { inside, edges }
     }
 
     /// The sign between the operands, if one writes the operation so.

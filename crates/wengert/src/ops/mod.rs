@@ -1,9 +1,10 @@
 //! The elementwise operations: what they compute and what their derivatives are.
 //!
-//! A family is an enum and three matches: the value ([`Unary::eval`]), the derivative
-//! ([`Unary::partial`]) and sample points for the tests ([`Unary::samples`]).
+//! A family is a list and a few matches: the value ([`Unary::eval`]), the derivative ([`Unary::partial`]) and what that
+//! reads ([`Unary::reads`]), in which operands it is linear, its domain, its kernel, sample points for the tests.
 //! The derivative is written once, over [`Real`](crate::Real), and so serves numbers, duals,
-//! Taylor series, the tape and lanes alike.
+//! Taylor series, the tape and lanes alike. The methods of numbers and tensors and the functions of the command line are
+//! made from the list.
 //!
 //! # Conventions at kinks, ties and domain edges
 //!
@@ -44,11 +45,15 @@
 
 mod binary;
 mod compare;
+mod facts;
 mod unary;
 
 pub use binary::Binary;
+pub(crate) use binary::binary_list;
 pub use compare::Compare;
+pub use facts::{About, Domain, Reads};
 pub use unary::Unary;
+pub(crate) use unary::unary_list;
 
 /// Makes a family: the enum, the list of its variants, their names and their codes on the tape.
 /// The rules of a family are ordinary Rust beside it.
@@ -56,7 +61,10 @@ macro_rules! family {
     (
         $(#[$about:meta])*
         pub enum $family:ident ($codes:ident) {
-            $( $(#[$doc:meta])* $name:ident $(($arg:ident : $ty:ty = $sample:expr))? = $text:literal, )*
+            $(
+                $(#[$doc:meta])*
+                $name:ident $(($arg:ident : $ty:ty = $sample:expr))? = $text:literal $([$($called:tt)*])?,
+            )*
         }
     ) => {
         $(#[$about])*

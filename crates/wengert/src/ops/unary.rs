@@ -1,143 +1,162 @@
-//! Elementwise functions of one argument: values, derivatives, samples.
+//! Elementwise functions of one argument: everything about them.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
+#[cfg(feature = "engine")]
+use wengert_kernels::region as kernels;
+
+use super::{Domain, Reads};
 use crate::number::Float;
 use crate::real::Real;
 use crate::special;
 
-super::family! {
-    /// Elementwise functions of one argument.
-    ///
-    /// NaN gives NaN in every one of them. Where a derivative is not given in words it is the
-    /// textbook one; kinks and edges are in the [table of conventions](crate::ops).
-    pub enum Unary (Code) {
-        /// `-x`
-        Neg = "neg",
-        /// `|x|`; derivative `sign(x)`, 0 at 0.
-        Abs = "abs",
-        /// -1, 0 or 1; derivative 0 everywhere.
-        Sign = "sign",
-        /// `x^2`
-        Square = "square",
-        /// Square root; NaN below zero, derivative `inf` at zero.
-        Sqrt = "sqrt",
-        /// `1/sqrt(x)`; NaN below zero, `inf` at zero with derivative `-inf`.
-        Rsqrt = "rsqrt",
-        /// Real cube root, also of negative numbers; derivative `inf` at zero.
-        Cbrt = "cbrt",
-        /// `1/(3 cbrt(x)^2)`, the derivative of `cbrt`; `inf` at 0.
-        CbrtSlope = "cbrt_slope",
-        /// `1/x`; `±inf` at `±0`, derivative `-inf` there.
-        Recip = "recip",
-        /// `e^x`
-        Exp = "exp",
-        /// `2^x`
-        Exp2 = "exp2",
-        /// `e^x - 1`, accurate near 0.
-        Expm1 = "expm1",
-        /// Natural logarithm; NaN below zero, `-inf` at zero.
-        Ln = "ln",
-        /// Logarithm to base 2; NaN below zero, `-inf` at zero.
-        Log2 = "log2",
-        /// Logarithm to base 10; NaN below zero, `-inf` at zero.
-        Log10 = "log10",
-        /// `ln(1+x)`, accurate near 0; NaN below -1, `-inf` at -1.
-        Log1p = "log1p",
-        /// Sine of an angle in radians; NaN at `±inf`.
-        Sin = "sin",
-        /// Cosine of an angle in radians; NaN at `±inf`.
-        Cos = "cos",
-        /// Tangent of an angle in radians; NaN at `±inf`.
-        Tan = "tan",
-        /// Inverse sine, in `[-pi/2, pi/2]`; NaN outside `[-1, 1]`, derivative `inf` at ±1.
-        Asin = "asin",
-        /// Inverse cosine, in `[0, pi]`; NaN outside `[-1, 1]`, derivative `-inf` at ±1.
-        Acos = "acos",
-        /// Inverse tangent, in `[-pi/2, pi/2]`.
-        Atan = "atan",
-        /// `1/(1+x^2)`, the derivative of `atan`; 0 from about 1e154 on, with derivative 0.
-        AtanSlope = "atan_slope",
-        /// `1 - x^2` as `(1-x)(1+x)`, which keeps its digits at ±1; derivative `-2x`.
-        OneMinusSquare = "one_minus_square",
-        /// Hyperbolic sine.
-        Sinh = "sinh",
-        /// Hyperbolic cosine.
-        Cosh = "cosh",
-        /// Hyperbolic tangent; its derivative does not cancel in the tails.
-        Tanh = "tanh",
-        /// `1/cosh(x)^2 = 1 - tanh(x)^2`, the derivative of `tanh`; does not cancel in the tails.
-        Sech2 = "sech2",
-        /// Inverse hyperbolic sine.
-        Asinh = "asinh",
-        /// Inverse hyperbolic cosine; NaN below 1, derivative `inf` at 1.
-        Acosh = "acosh",
-        /// Inverse hyperbolic tangent; `±inf` at ±1, NaN outside.
-        Atanh = "atanh",
-        /// `1/(1+e^-x)`, accurate in both tails.
-        Sigmoid = "sigmoid",
-        /// `sigmoid(x) sigmoid(-x)`, the derivative of `sigmoid`; its own keeps its digits at 0 and in both tails.
-        SigmoidSlope = "sigmoid_slope",
-        /// `ln(1+e^x)`, without overflow.
-        Softplus = "softplus",
-        /// `max(x, 0)`; derivative 0 at 0.
-        Relu = "relu",
-        /// `x Phi(x) = x/2 erfc(-x/sqrt 2)` (Hendrycks and Gimpel, 2016).
-        GeluErf = "gelu_erf",
-        /// `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, the approximation of the same paper.
-        GeluTanh = "gelu_tanh",
-        /// The derivative of `gelu_tanh`; does not cancel in the tails.
-        GeluTanhSlope = "gelu_tanh_slope",
-        /// `x sigmoid(x)`
-        Silu = "silu",
-        /// The derivative of `silu`, `sigmoid(x) (1 + x sigmoid(-x))`.
-        SiluSlope = "silu_slope",
-        /// Error function `2/sqrt(pi) ∫_0^x e^(-t^2) dt`.
-        Erf = "erf",
-        /// `2/sqrt(pi) e^(-x^2)`, the derivative of `erf`; 0 far out, with derivative 0.
-        ErfSlope = "erf_slope",
-        /// `1 - erf(x)`, accurate in the right tail.
-        Erfc = "erfc",
-        /// The density of the normal distribution, `e^(-x^2/2) / sqrt(2 pi)`.
-        NormalPdf = "normal_pdf",
-        /// The distribution function of the normal distribution, `∫_-inf^x normal_pdf`, accurate in the left tail.
-        NormalCdf = "normal_cdf",
-        /// The quantile of the normal distribution, the inverse of `normal_cdf`; `∓inf` at 0 and 1, NaN outside.
-        NormalQuantile = "normal_quantile",
-        /// The derivative of `normal_quantile`, `1 / normal_pdf(normal_quantile(x))`.
-        NormalQuantileSlope = "normal_quantile_slope",
-        /// `normal_quantile(e^x)`, also where `e^x` underflows or rounds to 1; `∓inf` at `-inf` and 0, NaN above 0.
-        NormalQuantileOfLog = "normal_quantile_of_log",
-        /// The derivative of `normal_quantile_of_log`.
-        NormalQuantileOfLogSlope = "normal_quantile_of_log_slope",
-        /// Inverse of `erf`; `±inf` at ±1, NaN outside.
-        Erfinv = "erfinv",
-        /// `ln |Gamma(x)|`; `inf` at 0, -1, -2, …
-        Lgamma = "lgamma",
-        /// Derivative of [`Unary::Lgamma`]; NaN at -1, -2, …, `∓inf` at `±0`.
-        Digamma = "digamma",
-        /// Largest integer not above x; derivative 0.
-        Floor = "floor",
-        /// Smallest integer not below x; derivative 0.
-        Ceil = "ceil",
-        /// Nearest integer, halves to even; derivative 0.
-        Round = "round",
-        /// Integer part, towards zero; derivative 0.
-        Trunc = "trunc",
-        /// `x` itself, with derivative 0 on purpose: the derivative is severed here.
-        Detach = "detach",
-        /// `x^n` for a constant integer n; `x^0` is 1 with derivative 0, also at 0.
-        Powi(n: i32 = 3) = "powi",
-        /// n-th derivative of digamma, `(-1)^(n+1) n! sum_k (x+k)^-(n+1)`.
-        Polygamma(n: u32 = 1) = "polygamma",
-        /// n-th derivative of `sinc(x) = sin(pi x)/(pi x)`; `sinc(0) = 1`.
-        Sinc(n: u32 = 0) = "sinc",
-        /// n-th derivative of `erfcx(x) = e^(x^2) erfc(x)`, the scaled complementary error function; `inf` below -26.6.
-        Erfcx(n: u32 = 0) = "erfcx",
-        /// n-th derivative of the logarithm of `normal_cdf`; about `-x^2/2` far left. Right to all digits up to order 3.
-        LogNormalCdf(n: u32 = 0) = "log_normal_cdf",
-    }
+/// The list of these functions: what is made for every one of them is made from it. Hands it to the macro `$then`, behind
+/// `$first`. An entry has its doc comment, its name, and in brackets how people call it, if they do: the method of numbers
+/// and tensors, its twin that gives an error instead of a panic, and behind the colon, for the command line, its arguments
+/// and a line about it.
+macro_rules! unary_list {
+    ([$($then:tt)+] [$($first:tt)*]) => { $($then)+! { $($first)*
+        /// Elementwise functions of one argument.
+        ///
+        /// NaN gives NaN in every one of them. Where a derivative is not given in words it is the
+        /// textbook one; kinks and edges are in the [table of conventions](crate::ops).
+        pub enum Unary (Code) {
+            /// `-x`
+            Neg = "neg" [(x) "-x"],
+            /// `|x|`; derivative `sign(x)`, 0 at 0.
+            Abs = "abs" [abs, try_abs: (x) "absolute value; derivative 0 at 0"],
+            /// -1, 0 or 1; derivative 0 everywhere.
+            Sign = "sign" [sign, try_sign: (x) "-1, 0 or 1; derivative 0"],
+            /// `x^2`
+            Square = "square" [square, try_square: (x) "x * x"],
+            /// Square root; NaN below zero, derivative `inf` at zero.
+            Sqrt = "sqrt" [sqrt, try_sqrt: (x) "square root"],
+            /// `1/sqrt(x)`; NaN below zero, `inf` at zero with derivative `-inf`.
+            Rsqrt = "rsqrt" [rsqrt, try_rsqrt: (x) "1 / sqrt(x)"],
+            /// Real cube root, also of negative numbers; derivative `inf` at zero.
+            Cbrt = "cbrt" [cbrt, try_cbrt: (x) "cube root"],
+            /// `1/(3 cbrt(x)^2)`, the derivative of `cbrt`; `inf` at 0.
+            CbrtSlope = "cbrt_slope",
+            /// `1/x`; `±inf` at `±0`, derivative `-inf` there.
+            Recip = "recip" [recip, try_recip: (x) "1 / x"],
+            /// `e^x`
+            Exp = "exp" [exp, try_exp: (x) "e^x"],
+            /// `2^x`
+            Exp2 = "exp2" [exp2, try_exp2: (x) "2^x"],
+            /// `e^x - 1`, accurate near 0.
+            Expm1 = "expm1" [expm1, try_expm1: (x) "e^x - 1, accurate near 0"],
+            /// Natural logarithm; NaN below zero, `-inf` at zero.
+            Ln = "ln" [ln, try_ln: (x) "natural logarithm"],
+            /// Logarithm to base 2; NaN below zero, `-inf` at zero.
+            Log2 = "log2" [log2, try_log2: (x) "logarithm to base 2"],
+            /// Logarithm to base 10; NaN below zero, `-inf` at zero.
+            Log10 = "log10" [log10, try_log10: (x) "logarithm to base 10"],
+            /// `ln(1+x)`, accurate near 0; NaN below -1, `-inf` at -1.
+            Log1p = "log1p" [log1p, try_log1p: (x) "ln(1 + x), accurate near 0"],
+            /// Sine of an angle in radians; NaN at `±inf`.
+            Sin = "sin" [sin, try_sin: (x) "sine, x in radians"],
+            /// Cosine of an angle in radians; NaN at `±inf`.
+            Cos = "cos" [cos, try_cos: (x) "cosine, x in radians"],
+            /// Tangent of an angle in radians; NaN at `±inf`.
+            Tan = "tan" [tan, try_tan: (x) "tangent, x in radians"],
+            /// Inverse sine, in `[-pi/2, pi/2]`; NaN outside `[-1, 1]`, derivative `inf` at ±1.
+            Asin = "asin" [asin, try_asin: (x) "inverse sine"],
+            /// Inverse cosine, in `[0, pi]`; NaN outside `[-1, 1]`, derivative `-inf` at ±1.
+            Acos = "acos" [acos, try_acos: (x) "inverse cosine"],
+            /// Inverse tangent, in `[-pi/2, pi/2]`.
+            Atan = "atan" [atan, try_atan: (x) "inverse tangent"],
+            /// `1/(1+x^2)`, the derivative of `atan`; 0 from about 1e154 on, with derivative 0.
+            AtanSlope = "atan_slope",
+            /// `1 - x^2` as `(1-x)(1+x)`, which keeps its digits at ±1; derivative `-2x`.
+            OneMinusSquare = "one_minus_square",
+            /// Hyperbolic sine.
+            Sinh = "sinh" [sinh, try_sinh: (x) "hyperbolic sine"],
+            /// Hyperbolic cosine.
+            Cosh = "cosh" [cosh, try_cosh: (x) "hyperbolic cosine"],
+            /// Hyperbolic tangent; its derivative does not cancel in the tails.
+            Tanh = "tanh" [tanh, try_tanh: (x) "hyperbolic tangent"],
+            /// `1/cosh(x)^2 = 1 - tanh(x)^2`, the derivative of `tanh`; does not cancel in the tails.
+            Sech2 = "sech2" [sech2],
+            /// Inverse hyperbolic sine.
+            Asinh = "asinh" [asinh, try_asinh: (x) "inverse hyperbolic sine"],
+            /// Inverse hyperbolic cosine; NaN below 1, derivative `inf` at 1.
+            Acosh = "acosh" [acosh, try_acosh: (x) "inverse hyperbolic cosine"],
+            /// Inverse hyperbolic tangent; `±inf` at ±1, NaN outside.
+            Atanh = "atanh" [atanh, try_atanh: (x) "inverse hyperbolic tangent"],
+            /// `1/(1+e^-x)`, accurate in both tails.
+            Sigmoid = "sigmoid" [sigmoid, try_sigmoid: (x) "1 / (1 + e^-x)"],
+            /// `sigmoid(x) sigmoid(-x)`, the derivative of `sigmoid`; its own keeps its digits at 0 and in both tails.
+            SigmoidSlope = "sigmoid_slope",
+            /// `ln(1+e^x)`, without overflow.
+            Softplus = "softplus" [softplus, try_softplus: (x) "ln(1 + e^x)"],
+            /// `max(x, 0)`; derivative 0 at 0.
+            Relu = "relu" [relu, try_relu: (x) "x above 0, else 0; derivative 0 at 0"],
+            /// `x Phi(x) = x/2 erfc(-x/sqrt 2)` (Hendrycks and Gimpel, 2016).
+            GeluErf = "gelu_erf" [gelu_erf, try_gelu_erf: (x) "the same as gelu"],
+            /// `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, the approximation
+            /// of `gelu_erf` in the same paper.
+            GeluTanh = "gelu_tanh" [gelu_tanh, try_gelu_tanh: (x) "the approximation of gelu by tanh"],
+            /// The derivative of `gelu_tanh`; does not cancel in the tails.
+            GeluTanhSlope = "gelu_tanh_slope" [gelu_tanh_slope],
+            /// `x sigmoid(x)`
+            Silu = "silu" [silu, try_silu: (x) "x * sigmoid(x)"],
+            /// The derivative of `silu`, `sigmoid(x) (1 + x sigmoid(-x))`.
+            SiluSlope = "silu_slope",
+            /// Error function `2/sqrt(pi) ∫_0^x e^(-t^2) dt`.
+            Erf = "erf" [erf, try_erf: (x) "error function"],
+            /// `2/sqrt(pi) e^(-x^2)`, the derivative of `erf`; 0 far out, with derivative 0.
+            ErfSlope = "erf_slope",
+            /// `1 - erf(x)`, accurate in the right tail.
+            Erfc = "erfc" [erfc, try_erfc: (x) "1 - erf(x), accurate for large x"],
+            /// The density of the normal distribution, `e^(-x^2/2) / sqrt(2 pi)`.
+            NormalPdf = "normal_pdf" [normal_pdf, try_normal_pdf: (x) "density of the normal distribution"],
+            /// The distribution function of the normal distribution, `∫_-inf^x normal_pdf`, accurate in the left tail.
+            NormalCdf = "normal_cdf" [normal_cdf, try_normal_cdf: (x) "distribution function of the normal distribution"],
+            /// The quantile of the normal distribution, the inverse of `normal_cdf`; `∓inf` at 0 and 1, NaN outside.
+            NormalQuantile = "normal_quantile" [normal_quantile, try_normal_quantile: (p) "inverse of normal_cdf"],
+            /// The derivative of `normal_quantile`, `1 / normal_pdf(normal_quantile(x))`.
+            NormalQuantileSlope = "normal_quantile_slope",
+            /// `normal_quantile(e^x)`, also where `e^x` underflows or rounds to 1; `∓inf` at `-inf` and 0, NaN above 0.
+            NormalQuantileOfLog = "normal_quantile_of_log" [
+                normal_quantile_of_log, try_normal_quantile_of_log:
+                (l) "normal_quantile(e^l), also where e^l underflows"
+            ],
+            /// The derivative of `normal_quantile_of_log`.
+            NormalQuantileOfLogSlope = "normal_quantile_of_log_slope",
+            /// Inverse of `erf`; `±inf` at ±1, NaN outside.
+            Erfinv = "erfinv" [erfinv, try_erfinv: (x) "inverse of erf"],
+            /// `ln |Gamma(x)|`; `inf` at 0, -1, -2, …
+            Lgamma = "lgamma" [lgamma, try_lgamma: (x) "ln |gamma(x)|"],
+            /// Derivative of `lgamma`; NaN at -1, -2, …, `∓inf` at `±0`.
+            Digamma = "digamma" [digamma, try_digamma: (x) "derivative of lgamma"],
+            /// Largest integer not above x; derivative 0.
+            Floor = "floor" [floor, try_floor: (x) "largest integer not above x; derivative 0"],
+            /// Smallest integer not below x; derivative 0.
+            Ceil = "ceil" [ceil, try_ceil: (x) "smallest integer not below x; derivative 0"],
+            /// Nearest integer, halves to even; derivative 0.
+            Round = "round" [round, try_round: (x) "nearest integer, halves to even; derivative 0"],
+            /// Integer part, towards zero; derivative 0.
+            Trunc = "trunc" [trunc, try_trunc: (x) "integer part; derivative 0"],
+            /// `x` itself, with derivative 0 on purpose: the derivative is severed here, and the status of a gradient reports
+            /// it. Its number may be taken out of a function that is differentiated.
+            Detach = "detach" [detach, try_detach: (x) "x as a constant: no derivative flows through it"],
+            /// `x^n` for a constant integer n; `x^0` is 1 with derivative 0, also at 0.
+            Powi(n: i32 = 3) = "powi",
+            /// n-th derivative of digamma, `(-1)^(n+1) n! sum_k (x+k)^-(n+1)`.
+            Polygamma(n: u32 = 1) = "polygamma",
+            /// n-th derivative of `sinc(x) = sin(pi x)/(pi x)`; `sinc(0) = 1`.
+            Sinc(n: u32 = 0) = "sinc",
+            /// n-th derivative of `erfcx(x) = e^(x^2) erfc(x)`, the scaled complementary error function; `inf` below -26.6.
+            Erfcx(n: u32 = 0) = "erfcx",
+            /// n-th derivative of the logarithm of `normal_cdf`; about `-x^2/2` far left. Right to all digits up to order 3.
+            LogNormalCdf(n: u32 = 0) = "log_normal_cdf",
+        }
+    } };
 }
+pub(crate) use unary_list;
+
+unary_list! { [super::family] [] }
+unary_list! { [super::facts::called] [] }
 
 impl Unary {
     /// `self(x)` for a plain number (or lanes of them).
@@ -340,6 +359,149 @@ impl Unary {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn is_flat(self) -> bool {
         matches!(self, Self::Sign | Self::Floor | Self::Ceil | Self::Round | Self::Trunc | Self::Detach | Self::Powi(0))
+    }
+
+    /// The sets of operands in which it is linear.
+    pub const fn linear_in(self) -> &'static [&'static [usize]] {
+        if matches!(self, Self::Neg) { &[&[0]] } else { &[] }
+    }
+
+    /// What [`Unary::partial`] reads, over whichever carrier.
+    pub const fn reads(self) -> Reads {
+        match self {
+            Self::Neg | Self::Sign | Self::Floor | Self::Ceil | Self::Round | Self::Trunc | Self::Detach => {
+                Reads::NOTHING
+            }
+            Self::Powi(0 | 1) => Reads::NOTHING,
+            Self::Sqrt | Self::Recip | Self::Exp | Self::Exp2 | Self::Tan | Self::Erfinv => Reads::RESULT,
+            Self::Rsqrt | Self::Cbrt | Self::CbrtSlope | Self::AtanSlope | Self::Tanh | Self::Sech2 => Reads::BOTH,
+            Self::Sigmoid | Self::SigmoidSlope | Self::ErfSlope | Self::NormalPdf => Reads::BOTH,
+            Self::NormalQuantileSlope | Self::NormalQuantileOfLogSlope => Reads::BOTH,
+            Self::Abs | Self::Square | Self::Expm1 | Self::Ln | Self::Log2 | Self::Log10 | Self::Log1p => Reads::X,
+            Self::Sin | Self::Cos | Self::Asin | Self::Acos | Self::Atan | Self::OneMinusSquare => Reads::X,
+            Self::Sinh | Self::Cosh | Self::Asinh | Self::Acosh | Self::Atanh | Self::Softplus | Self::Relu => Reads::X,
+            Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Silu | Self::SiluSlope => Reads::X,
+            Self::Erf | Self::Erfc | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => Reads::X,
+            Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) | Self::Powi(_) => Reads::X,
+            Self::Erfcx(_) | Self::LogNormalCdf(_) => Reads::X,
+        }
+    }
+
+    /// How many times the value is rounded: not at all where it is exact, once where it is the number nearest to the exact
+    /// one; `None` of a function that is right to a few units in the last place.
+    pub const fn roundings(self) -> Option<u32> {
+        match self {
+            Self::Neg | Self::Abs | Self::Relu | Self::Detach => Some(0),
+            Self::Square | Self::Sqrt | Self::Recip => Some(1),
+            flat if flat.is_flat() => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The same function of integers, which wrap around; `None` if it takes real numbers only.
+    pub fn of_integers(self) -> Option<fn(i64) -> i64> {
+        match self {
+            Self::Neg => Some(i64::wrapping_neg),
+            Self::Abs => Some(i64::wrapping_abs),
+            Self::Sign => Some(i64::signum),
+            Self::Square => Some(|x| x.wrapping_mul(x)),
+            Self::Detach => Some(|x| x),
+            _ => None,
+        }
+    }
+
+    /// The number that the member carries: an exponent, the order of a derivative.
+    pub const fn number(self) -> Option<i64> {
+        match self {
+            Self::Powi(n) => Some(n as i64),
+            Self::Polygamma(n) | Self::Sinc(n) | Self::Erfcx(n) | Self::LogNormalCdf(n) => Some(n as i64),
+            _ => None,
+        }
+    }
+
+    /// The vector kernel that computes it; `None` if [`Unary::eval`] is called for every element.
+    #[cfg(feature = "engine")]
+    pub(crate) fn kernel(self) -> Option<kernels::Unary> {
+        use kernels::Unary as To;
+        Some(match self {
+            Self::Neg => To::Neg,
+            Self::Abs => To::Abs,
+            Self::Sign => To::Sign,
+            Self::Square => To::Square,
+            Self::Sqrt => To::Sqrt,
+            Self::Rsqrt => To::Rsqrt,
+            Self::Cbrt => To::Cbrt,
+            Self::Recip => To::Recip,
+            Self::Exp => To::Exp,
+            Self::Exp2 => To::Exp2,
+            Self::Expm1 => To::Expm1,
+            Self::Ln => To::Ln,
+            Self::Log2 => To::Log2,
+            Self::Log10 => To::Log10,
+            Self::Log1p => To::Log1p,
+            Self::Sin => To::Sin,
+            Self::Cos => To::Cos,
+            Self::Tan => To::Tan,
+            Self::Asin => To::Asin,
+            Self::Acos => To::Acos,
+            Self::Atan => To::Atan,
+            Self::Sinh => To::Sinh,
+            Self::Cosh => To::Cosh,
+            Self::Tanh => To::Tanh,
+            Self::Sech2 => To::Sech2,
+            Self::Asinh => To::Asinh,
+            Self::Acosh => To::Acosh,
+            Self::Atanh => To::Atanh,
+            Self::Sigmoid => To::Sigmoid,
+            Self::Softplus => To::Softplus,
+            Self::Relu => To::Relu,
+            Self::GeluErf => To::GeluErf,
+            Self::GeluTanh => To::GeluTanh,
+            Self::GeluTanhSlope => To::GeluTanhSlope,
+            Self::Silu => To::Silu,
+            Self::Erf => To::Erf,
+            Self::Erfc => To::Erfc,
+            Self::Floor => To::Floor,
+            Self::Ceil => To::Ceil,
+            Self::Round => To::Round,
+            Self::Trunc => To::Trunc,
+            Self::Detach => To::Copy,
+            // Those with a slope in their name are written out before: they come here only in a Program that is planned as
+            // it is. Powers by integers are an instruction of their own.
+            Self::AtanSlope | Self::OneMinusSquare | Self::CbrtSlope | Self::SigmoidSlope | Self::SiluSlope => {
+                return None;
+            }
+            Self::ErfSlope | Self::NormalQuantileSlope | Self::NormalQuantileOfLogSlope => return None,
+            Self::NormalPdf | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => return None,
+            Self::Erfinv | Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) => return None,
+            Self::Erfcx(_) | Self::LogNormalCdf(_) | Self::Powi(_) => return None,
+        })
+    }
+
+    /// Where it is well behaved, and where it is not.
+    pub const fn domain(self) -> Domain<1> {
+        let (inside, edges): (_, &[[f64; 1]]) = match self {
+            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => (Some([1.0, 3.0]), &[[0.0], [-1.0]]),
+            Self::Cbrt | Self::CbrtSlope | Self::Recip => (Some([1.0, 3.0]), &[[0.0]]),
+            Self::Log1p => (Some([-0.75, 0.75]), &[[-1.0], [-2.0]]),
+            Self::Asin | Self::Acos | Self::Atanh | Self::Erfinv => (Some([-0.75, 0.75]), &[[1.0], [-1.0], [2.0]]),
+            Self::Acosh => (Some([1.5, 3.5]), &[[1.0], [0.0]]),
+            Self::Lgamma | Self::Digamma | Self::Polygamma(_) => (Some([1.5, 3.5]), &[[0.0], [-1.0], [-2.0]]),
+            Self::Powi(..0) => (Some([1.0, 3.0]), &[[0.0]]),
+            Self::Powi(_) | Self::Tan | Self::Sinc(_) => (Some([-1.0, 1.0]), &[]),
+            Self::Exp | Self::Exp2 | Self::Expm1 | Self::Sinh | Self::Cosh => (None, &[[4096.0]]),
+            Self::NormalPdf | Self::NormalCdf | Self::LogNormalCdf(_) => (Some([-2.0, 2.0]), &[]),
+            Self::Erfcx(_) => (Some([-2.0, 2.0]), &[[-4096.0]]),
+            Self::NormalQuantile | Self::NormalQuantileSlope => (Some([0.1, 0.9]), &[[0.0], [1.0], [2.0]]),
+            Self::NormalQuantileOfLog | Self::NormalQuantileOfLogSlope => (Some([-2.5, -0.5]), &[[0.0], [1.0]]),
+            Self::Neg | Self::Abs | Self::Sign | Self::Square | Self::Relu | Self::Detach => (None, &[]),
+            Self::Floor | Self::Ceil | Self::Round | Self::Trunc => (None, &[]),
+            Self::Sin | Self::Cos | Self::Atan | Self::AtanSlope | Self::OneMinusSquare => (None, &[]),
+            Self::Tanh | Self::Sech2 | Self::Asinh | Self::Sigmoid | Self::SigmoidSlope | Self::Softplus => (None, &[]),
+            Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Silu | Self::SiluSlope => (None, &[]),
+            Self::Erf | Self::ErfSlope | Self::Erfc => (None, &[]),
+        };
+        Domain { inside: [inside], edges }
     }
 
     /// Points inside the domain and away from kinks, for the rule tests.

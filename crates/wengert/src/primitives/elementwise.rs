@@ -69,6 +69,11 @@ fn times(b: &mut Builder, tangent: Value, factor: Sym) -> Value {
     }
 }
 
+/// The sets of operands as the contract has them.
+fn operand_sets(sets: &[&[usize]]) -> Vec<OperandSet> {
+    sets.iter().map(|set| set.to_vec()).collect()
+}
+
 fn map<T: Element, U: Element>(x: &[T], shape: &[usize], f: impl Fn(T) -> U) -> Array {
     Array::new(shape, x.iter().map(|&x| f(x)).collect::<Vec<U>>())
 }
@@ -91,10 +96,9 @@ impl Primitive for Unary {
     }
     fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
         arity(args, 1)?;
-        let integral = matches!(self, Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square | Unary::Detach);
         let ok = match args[0].dtype {
             DType::F32 | DType::F64 => true,
-            DType::I64 => integral,
+            DType::I64 => self.of_integers().is_some(),
             DType::Bool => *self == Unary::Detach,
         };
         if !ok {
@@ -104,17 +108,10 @@ impl Primitive for Unary {
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         let x = args[0];
-        let whole = |x: i64| match self {
-            Unary::Neg => x.wrapping_neg(),
-            Unary::Abs => x.wrapping_abs(),
-            Unary::Sign => x.signum(),
-            Unary::Square => x.wrapping_mul(x),
-            _ => x,
-        };
         Ok(vec![match x.data() {
             Data::F64(elements) => map(elements, x.shape(), |x: f64| Real::unary(x, *self)),
             Data::F32(elements) => map(elements, x.shape(), |x: f32| F32(x).unary(*self).0),
-            Data::I64(elements) => map(elements, x.shape(), whole),
+            Data::I64(elements) => map(elements, x.shape(), self.of_integers().expect("inference refuses the others")),
             Data::Bool(_) => x.clone(),
         }])
     }
@@ -122,10 +119,10 @@ impl Primitive for Unary {
         Form::Elementwise
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
-        if *self == Unary::Neg { vec![vec![0]] } else { Vec::new() }
+        operand_sets(Unary::linear_in(*self))
     }
     fn multiplies(&self) -> bool {
-        *self != Unary::Neg
+        Unary::linear_in(*self).is_empty()
     }
     fn masks(&self) -> Masks {
         Masks::Elementwise
@@ -147,13 +144,7 @@ impl Primitive for Unary {
         Ok(batch_elementwise(b, *self, args, batched, length))
     }
     fn attributes(&self) -> Attributes {
-        match *self {
-            Unary::Powi(n) => Attributes::default().with("n", i64::from(n)),
-            Unary::Polygamma(n) | Unary::Sinc(n) | Unary::Erfcx(n) | Unary::LogNormalCdf(n) => {
-                Attributes::default().with("n", i64::from(n))
-            }
-            _ => Attributes::default(),
-        }
+        self.number().map_or_else(Attributes::default, |n| Attributes::default().with("n", n))
     }
 }
 
@@ -183,9 +174,7 @@ impl Primitive for Binary {
     fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
         arity(args, 2)?;
         check_same(args[0], args[1])?;
-        let integral =
-            matches!(self, Binary::Add | Binary::Sub | Binary::Mul | Binary::Max | Binary::Min | Binary::Rem);
-        if !(args[0].dtype == DType::I64 && integral) {
+        if !(args[0].dtype == DType::I64 && self.of_integers().is_some()) {
             check_float(args[0])?;
         }
         Ok(vec![args[0].clone()])
@@ -199,14 +188,7 @@ impl Primitive for Binary {
                 if *self == Binary::Rem && y.known::<i64>().contains(&0) {
                     return Err(divided_by_zero());
                 }
-                map2(x, y, |x: i64, y: i64| match self {
-                    Binary::Add => x.wrapping_add(y),
-                    Binary::Sub => x.wrapping_sub(y),
-                    Binary::Mul => x.wrapping_mul(y),
-                    Binary::Max => x.max(y),
-                    Binary::Min => x.min(y),
-                    _ => x.wrapping_rem(y),
-                })
+                map2(x, y, self.of_integers().expect("inference refuses the others"))
             }
         }])
     }
@@ -215,31 +197,10 @@ impl Primitive for Binary {
         if divides { Form::ElementwiseKernel } else { Form::Elementwise }
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
-        match self {
-            Binary::Add | Binary::Sub => vec![vec![0, 1]],
-            Binary::Mul => vec![vec![0], vec![1]],
-            Binary::Div => vec![vec![0]],
-            Binary::Pow
-            | Binary::PowSlope
-            | Binary::PowLog
-            | Binary::Atan2
-            | Binary::Hypot
-            | Binary::HypotCos
-            | Binary::Max
-            | Binary::Min
-            | Binary::Copysign
-            | Binary::Logaddexp
-            | Binary::Xlogy
-            | Binary::Xlog1py
-            | Binary::Betaln
-            | Binary::DigammaDrop
-            | Binary::TrigammaDrop
-            | Binary::TetragammaDrop
-            | Binary::Rem => Vec::new(),
-        }
+        operand_sets(Binary::linear_in(*self))
     }
     fn multiplies(&self) -> bool {
-        !matches!(self, Binary::Add | Binary::Sub)
+        !Binary::linear_in(*self).contains(&&[0, 1][..])
     }
     fn masks(&self) -> Masks {
         Masks::Elementwise

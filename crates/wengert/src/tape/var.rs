@@ -10,7 +10,7 @@ use super::recording::{
     Mode, active_in, mode, record_both, record_constant, record_selection, record_slowly, record_unary,
 };
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Mask, Real, real_operators, unary_methods};
+use crate::real::{Mask, Real, binary_methods, real_operators, unary_methods};
 
 /// The scalar of a recording: `Copy`, 16 bytes, used like `f64`.
 ///
@@ -59,6 +59,7 @@ pub fn lift(value: f64) -> Var {
 
 impl Var {
     unary_methods! { pub fn }
+    binary_methods! { Var }
 
     /// The plain number of a constant: of a `Var` that no variable of a driver under way flows into,
     /// of one that was [detached](Var::detach), of one that steps ([`floor`](Var::floor), …).
@@ -116,60 +117,6 @@ impl Var {
     #[track_caller]
     pub fn powf(self, exponent: impl Into<Var>) -> Self {
         self.with(exponent, Binary::Pow)
-    }
-    /// Angle of the point with ordinate `self` and abscissa `other`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    pub fn atan2(self, other: impl Into<Var>) -> Self {
-        self.with(other, Binary::Atan2)
-    }
-    /// `sqrt(self^2 + other^2)` without overflow.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    pub fn hypot(self, other: impl Into<Var>) -> Self {
-        self.with(other, Binary::Hypot)
-    }
-    /// The larger one; NaN if one is NaN; equal ones share the derivative.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    pub fn max(self, other: impl Into<Var>) -> Self {
-        self.with(other, Binary::Max)
-    }
-    /// The smaller one; NaN if one is NaN; equal ones share the derivative.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    pub fn min(self, other: impl Into<Var>) -> Self {
-        self.with(other, Binary::Min)
-    }
-    /// `|self|` with the sign of `other`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    pub fn copysign(self, other: impl Into<Var>) -> Self {
-        self.with(other, Binary::Copysign)
-    }
-    /// `ln(e^self + e^other)` without overflow.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    pub fn logaddexp(self, other: impl Into<Var>) -> Self {
-        self.with(other, Binary::Logaddexp)
-    }
-    /// `self ln(other)`, 0 where `self` is 0.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    pub fn xlogy(self, other: impl Into<Var>) -> Self {
-        self.with(other, Binary::Xlogy)
-    }
-    /// `self ln(1 + other)`, 0 where `self` is 0.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    pub fn xlog1py(self, other: impl Into<Var>) -> Self {
-        self.with(other, Binary::Xlog1py)
-    }
-    /// Logarithm of the beta function of two positive numbers.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    pub fn betaln(self, other: impl Into<Var>) -> Self {
-        self.with(other, Binary::Betaln)
     }
     /// `e^(x^2) erfc(x)`, the scaled complementary error function.
     #[cfg_attr(not(debug_assertions), inline(always))]

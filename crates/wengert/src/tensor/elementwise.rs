@@ -5,88 +5,59 @@ use super::compose::{compose, or_raise, single};
 use super::operand::{IntoOperand, aligned, tensors};
 use super::operators::elementwise;
 use crate::error::{Error, Misfit, OrRaise};
-use crate::ops::{Binary, Compare, Unary};
+use crate::ops::{Binary, Compare, Unary, binary_list, unary_list};
 use crate::primitives::rule::{Sym, with_rule};
 use crate::primitives::{Logic, Select, check_float};
 use crate::program::{Builder, Value};
 use crate::real::Real;
 
-/// The functions of one argument by their names; what they compute is said at [`Unary`].
+/// The functions of one argument that people call by name; what they compute is said at [`Unary`].
 macro_rules! unary {
-    ($($name:ident = $twin:ident: $op:ident;)*) => {
-        impl Tensor { $(
-            #[doc = concat!("[`", stringify!($name), "`](crate::ops::Unary::", stringify!($op), ") of every element.")]
-            ///
-            /// # Panics
-            /// If the element type does not fit.
-            #[track_caller]
-            pub fn $name(&self) -> Tensor {
-                self.$twin().or_raise()
-            }
-
-            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
-            ///
-            /// # Errors
-            /// If the element type does not fit.
-            #[track_caller]
-            pub fn $twin(&self) -> Result<Tensor, Error> {
-                single(stringify!($name), Unary::$op, &[self])
-            }
-        )* }
+    (
+        $(#[$about:meta])*
+        pub enum $family:ident ($codes:ident) {
+            $( $(#[$doc:meta])* $op:ident $(($($number:tt)*))? = $text:literal $([$($called:tt)*])?, )*
+        }
+    ) => {
+        impl Tensor { $( unary! { @methods $op $($($called)*)? } )* }
     };
-}
-unary! {
-    abs = try_abs: Abs;
-    sign = try_sign: Sign;
-    square = try_square: Square;
-    sqrt = try_sqrt: Sqrt;
-    rsqrt = try_rsqrt: Rsqrt;
-    cbrt = try_cbrt: Cbrt;
-    recip = try_recip: Recip;
-    exp = try_exp: Exp;
-    exp2 = try_exp2: Exp2;
-    expm1 = try_expm1: Expm1;
-    ln = try_ln: Ln;
-    log2 = try_log2: Log2;
-    log10 = try_log10: Log10;
-    log1p = try_log1p: Log1p;
-    sin = try_sin: Sin;
-    cos = try_cos: Cos;
-    tan = try_tan: Tan;
-    asin = try_asin: Asin;
-    acos = try_acos: Acos;
-    atan = try_atan: Atan;
-    sinh = try_sinh: Sinh;
-    cosh = try_cosh: Cosh;
-    tanh = try_tanh: Tanh;
-    asinh = try_asinh: Asinh;
-    acosh = try_acosh: Acosh;
-    atanh = try_atanh: Atanh;
-    sigmoid = try_sigmoid: Sigmoid;
-    softplus = try_softplus: Softplus;
-    relu = try_relu: Relu;
-    gelu_erf = try_gelu_erf: GeluErf;
-    gelu_tanh = try_gelu_tanh: GeluTanh;
-    silu = try_silu: Silu;
-    erf = try_erf: Erf;
-    erfc = try_erfc: Erfc;
-    erfinv = try_erfinv: Erfinv;
-    normal_pdf = try_normal_pdf: NormalPdf;
-    normal_cdf = try_normal_cdf: NormalCdf;
-    normal_quantile = try_normal_quantile: NormalQuantile;
-    normal_quantile_of_log = try_normal_quantile_of_log: NormalQuantileOfLog;
-    lgamma = try_lgamma: Lgamma;
-    digamma = try_digamma: Digamma;
-    floor = try_floor: Floor;
-    ceil = try_ceil: Ceil;
-    round = try_round: Round;
-    trunc = try_trunc: Trunc;
-    detach = try_detach: Detach;
-}
+    (@methods $op:ident $name:ident, $twin:ident: $($called:tt)*) => {
+        #[doc = concat!("[`", stringify!($name), "`](crate::ops::Unary::", stringify!($op), ") of every element.")]
+        ///
+        /// # Panics
+        /// If the element type does not fit.
+        #[track_caller]
+        pub fn $name(&self) -> Tensor {
+            self.$twin().or_raise()
+        }
 
-/// The functions of two arguments by their names; what they compute is said at [`Binary`] and
-/// [`Compare`].
+        #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+        ///
+        /// # Errors
+        /// If the element type does not fit.
+        #[track_caller]
+        pub fn $twin(&self) -> Result<Tensor, Error> {
+            single(stringify!($name), Unary::$op, &[self])
+        }
+    };
+    (@methods $op:ident $($unnamed:tt)*) => {};
+}
+unary_list! { [unary] [] }
+
+/// The functions of two arguments by their names; what they compute is said at [`Binary`], [`Compare`] and [`Logic`].
 macro_rules! binary {
+    (
+        $(#[$about:meta])*
+        pub enum $family:ident ($codes:ident) {
+            $( $(#[$doc:meta])* $op:ident = $text:literal $([$($called:tt)*])?, )*
+        }
+    ) => {
+        $( binary! { @listed $op $($($called)*)? } )*
+    };
+    (@listed $op:ident $method:ident | $name:ident, $twin:ident: $($called:tt)*) => {
+        binary! { from "crate::ops": $name = $twin: Binary $op; }
+    };
+    (@listed $op:ident $($unnamed:tt)*) => {};
     (from $place:literal: $($name:ident = $twin:ident: $family:ident $op:ident;)*) => {
         impl Tensor { $(
             #[doc = concat!(
@@ -112,17 +83,8 @@ macro_rules! binary {
         )* }
     };
 }
+binary_list! { [binary] [] }
 binary! { from "crate::ops":
-    pow = try_pow: Binary Pow;
-    atan2 = try_atan2: Binary Atan2;
-    hypot = try_hypot: Binary Hypot;
-    maximum = try_maximum: Binary Max;
-    minimum = try_minimum: Binary Min;
-    copysign = try_copysign: Binary Copysign;
-    logaddexp = try_logaddexp: Binary Logaddexp;
-    xlogy = try_xlogy: Binary Xlogy;
-    xlog1py = try_xlog1py: Binary Xlog1py;
-    betaln = try_betaln: Binary Betaln;
     lt = try_lt: Compare Lt;
     le = try_le: Compare Le;
     gt = try_gt: Compare Gt;

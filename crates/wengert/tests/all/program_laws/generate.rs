@@ -227,6 +227,12 @@ impl Generator {
         self.one(Broadcast::new(&ty.shape, &[]), &[&scalar])
     }
 
+    /// `x` itself, or brought into an interval.
+    fn inside(&mut self, interval: Option<[f64; 2]>, x: Item) -> Option<Item> {
+        let Some([low, high]) = interval else { return Some(x) };
+        self.within(&x, (low + high) / 2.0, (high - low) / 2.0)
+    }
+
     /// `centre + radius sin(x)`
     fn within(&mut self, x: &Item, centre: f64, radius: f64) -> Option<Item> {
         let ty = x.array.ty().clone();
@@ -318,7 +324,8 @@ impl Generator {
         if self.random.below(8) == 0 {
             let dtype = if self.random.below(4) == 0 { DType::Bool } else { DType::I64 };
             let x = self.pick_of(dtype)?;
-            let op = [Unary::Neg, Unary::Abs, Unary::Sign, Unary::Square, Unary::Detach][self.random.below(5)];
+            let op: Vec<Unary> = Unary::ALL.iter().copied().filter(|op| op.of_integers().is_some()).collect();
+            let op = op[self.random.below(op.len())];
             return self.emit(if x.array.dtype() == DType::Bool { Unary::Detach } else { op }, &[&x]);
         }
         let x = self.pick_float()?;
@@ -330,32 +337,14 @@ impl Generator {
             Unary::Sinc(_) => Unary::Sinc(self.random.below(2) as u32),
             op => op,
         };
-        let x = match op {
-            Unary::Sqrt
-            | Unary::Rsqrt
-            | Unary::Cbrt
-            | Unary::CbrtSlope
-            | Unary::Recip
-            | Unary::Ln
-            | Unary::Log2
-            | Unary::Log10 => self.within(&x, 2.0, 1.0)?,
-            Unary::Acosh | Unary::Lgamma | Unary::Digamma | Unary::Polygamma(_) => self.within(&x, 2.5, 1.0)?,
-            Unary::Log1p | Unary::Asin | Unary::Acos | Unary::Atanh | Unary::Erfinv => self.within(&x, 0.0, 0.75)?,
-            Unary::NormalQuantile | Unary::NormalQuantileSlope => self.within(&x, 0.5, 0.4)?,
-            Unary::NormalQuantileOfLog | Unary::NormalQuantileOfLogSlope => self.within(&x, -1.5, 1.0)?,
-            Unary::NormalPdf | Unary::NormalCdf | Unary::Erfcx(_) | Unary::LogNormalCdf(_) => {
-                self.within(&x, 0.0, 2.0)?
-            }
-            Unary::Tan | Unary::Powi(_) | Unary::Sinc(_) => self.within(&x, 0.0, 1.0)?,
-            _ => x,
-        };
+        let x = self.inside(op.domain().inside[0], x)?;
         self.emit(op, &[&x])
     }
 
     fn binary(&mut self) -> Option<Vec<Item>> {
         if self.random.below(6) == 0 {
             let (x, y) = self.pair_of(DType::I64)?;
-            let op = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Max, Binary::Min, Binary::Rem];
+            let op: Vec<Binary> = Binary::ALL.iter().copied().filter(|op| op.of_integers().is_some()).collect();
             let op = op[self.random.below(op.len())];
             let y = if op == Binary::Rem { self.full(3.0, y.array.ty())? } else { y };
             return self.emit(op, &[&x, &y]);
@@ -363,20 +352,8 @@ impl Generator {
         let x = self.pick_float()?;
         let (x, y) = self.pair_of(x.array.dtype())?;
         let op = Binary::ALL[self.random.below(Binary::ALL.len())];
-        let (x, y) = match op {
-            Binary::Div
-            | Binary::Atan2
-            | Binary::Hypot
-            | Binary::HypotCos
-            | Binary::Xlogy
-            | Binary::Xlog1py
-            | Binary::Rem => (x, self.within(&y, 2.0, 1.0)?),
-            Binary::Pow | Binary::PowSlope | Binary::PowLog => (self.within(&x, 2.0, 1.0)?, y),
-            Binary::Betaln | Binary::DigammaDrop | Binary::TrigammaDrop | Binary::TetragammaDrop => {
-                (self.within(&x, 2.0, 1.0)?, self.within(&y, 2.0, 1.0)?)
-            }
-            _ => (x, y),
-        };
+        let [of_x, of_y] = op.domain().inside;
+        let (x, y) = (self.inside(of_x, x)?, self.inside(of_y, y)?);
         self.emit(op, &[&x, &y])
     }
 

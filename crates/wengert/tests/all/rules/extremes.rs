@@ -84,14 +84,8 @@ impl Misses {
 
 /// The equation of an operation in a Program's text.
 fn text_of(op: Unary) -> String {
-    match op {
-        Unary::Powi(n) => format!("powi[n={n}]"),
-        Unary::Polygamma(n) => format!("polygamma[n={n}]"),
-        Unary::Sinc(n) => format!("sinc[n={n}]"),
-        Unary::Erfcx(n) => format!("erfcx[n={n}]"),
-        Unary::LogNormalCdf(n) => format!("log_normal_cdf[n={n}]"),
-        op => op.name().to_owned(),
-    }
+    let name = op.name();
+    op.number().map_or(name.to_owned(), |n| format!("{name}[n={n}]"))
 }
 
 /// The derivatives of `program`, whose inputs are as long as `points`, along the inputs `along` one after another: by forward

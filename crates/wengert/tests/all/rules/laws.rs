@@ -96,83 +96,24 @@ fn squash<R: Real>(x: R) -> R {
     x.sin()
 }
 
-/// `x` brought well inside the domain of the operation.
+/// `x` brought into an interval; without one, to a moderate size.
 #[inline(never)]
-fn inside_unary<R: Real>(op: Unary, x: R) -> R {
-    match op {
-        Unary::Neg => x,
-        Unary::Asin | Unary::Acos | Unary::Atanh | Unary::Erfinv => squash(x) * 0.8,
-        Unary::Acosh => squash(x) + 2.5,
-        Unary::Sqrt
-        | Unary::Rsqrt
-        | Unary::Cbrt
-        | Unary::CbrtSlope
-        | Unary::Recip
-        | Unary::Ln
-        | Unary::Log2
-        | Unary::Log10
-        | Unary::Log1p
-        | Unary::Lgamma
-        | Unary::Digamma
-        | Unary::Polygamma(_)
-        | Unary::Powi(_) => squash(x) + 1.5,
-        Unary::Abs
-        | Unary::Sign
-        | Unary::Square
-        | Unary::Exp
-        | Unary::Exp2
-        | Unary::Expm1
-        | Unary::Sin
-        | Unary::Cos
-        | Unary::Tan
-        | Unary::Atan
-        | Unary::AtanSlope
-        | Unary::OneMinusSquare
-        | Unary::Sinh
-        | Unary::Cosh
-        | Unary::Tanh
-        | Unary::Sech2
-        | Unary::Asinh
-        | Unary::Sigmoid
-        | Unary::SigmoidSlope
-        | Unary::Softplus
-        | Unary::Relu
-        | Unary::GeluErf
-        | Unary::GeluTanh
-        | Unary::GeluTanhSlope
-        | Unary::Silu
-        | Unary::SiluSlope
-        | Unary::Erf
-        | Unary::ErfSlope
-        | Unary::Erfc
-        | Unary::Floor
-        | Unary::Ceil
-        | Unary::Round
-        | Unary::Trunc
-        | Unary::Detach
-        | Unary::NormalPdf
-        | Unary::NormalCdf
-        | Unary::Erfcx(_)
-        | Unary::LogNormalCdf(_)
-        | Unary::Sinc(_) => squash(x) * 1.3,
-        Unary::NormalQuantile | Unary::NormalQuantileSlope => squash(x) * 0.4 + 0.5,
-        Unary::NormalQuantileOfLog | Unary::NormalQuantileOfLogSlope => squash(x) - 1.5,
-    }
+fn inside<R: Real>(interval: Option<[f64; 2]>, x: R) -> R {
+    let [low, high] = interval.unwrap_or([-1.3, 1.3]);
+    squash(x) * ((high - low) / 2.0) + (low + high) / 2.0
 }
 
-/// `x` and `y` brought well inside the domain of the operation.
+/// `x` brought well inside the domain of the operation; a linear one takes what there is.
+#[inline(never)]
+fn inside_unary<R: Real>(op: Unary, x: R) -> R {
+    if op.linear_in().is_empty() { inside(op.domain().inside[0], x) } else { x }
+}
+
+/// `x` and `y` brought well inside the domain of the operation; a sum takes what there is.
 #[inline(never)]
 fn inside_binary<R: Real>(op: Binary, x: R, y: R) -> (R, R) {
-    match op {
-        Binary::Add | Binary::Sub => (x, y),
-        Binary::Mul | Binary::Max | Binary::Min | Binary::Copysign | Binary::Logaddexp => (squash(x), squash(y)),
-        Binary::Betaln | Binary::DigammaDrop | Binary::TrigammaDrop | Binary::TetragammaDrop => {
-            (squash(x) + 1.5, squash(y) + 1.5)
-        }
-        Binary::Div | Binary::Xlogy | Binary::Xlog1py | Binary::Rem => (squash(x), squash(y) + 1.5),
-        Binary::Pow | Binary::PowSlope | Binary::PowLog => (squash(x) + 1.5, squash(y) * 2.0),
-        Binary::Atan2 | Binary::Hypot | Binary::HypotCos => (squash(x) + 1.5, squash(y)),
-    }
+    let [of_x, of_y] = op.domain().inside;
+    if op.linear_in() == [[0, 1]] { (x, y) } else { (inside(of_x, x), inside(of_y, y)) }
 }
 
 // ---- strategies ---------------------------------------------------------------------------------

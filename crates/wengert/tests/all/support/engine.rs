@@ -171,14 +171,14 @@ fn allowed(op: &Op, operands: &[&Array], wanted: &Array) -> Option<Vec<f64>> {
             let both = wanted.to_f64().into_iter().zip(operands[0].to_f64());
             Some(both.map(|(y, x)| 10.0 * unit * y.abs().max(size(x)) + tiny).collect())
         }
-        Op::Unary(f) if !is_exact(*f) => relative(8.0),
+        Op::Unary(f) if f.roundings().is_none() => relative(8.0),
         // Where the result is small the arguments have cancelled: it is as accurate as the larger of them.
         Op::Binary(Binary::Logaddexp) => {
             let [x, y] = [0, 1].map(|k| operands[k].to_f64());
             let largest = wanted.to_f64().into_iter().zip(x.into_iter().zip(y));
             Some(largest.map(|(z, (x, y))| 8.0 * unit * z.abs().max(x.abs()).max(y.abs()) + tiny).collect())
         }
-        Op::Binary(f) if !is_exact_binary(*f) => relative(8.0),
+        Op::Binary(f) if f.roundings().is_none() => relative(8.0),
         // Which of 0 and -0 is the extreme one depends on the order.
         Op::Reduce(reduce) if matches!(reduce.reducer, Reducer::Max | Reducer::Min) => Some(vec![0.0; wanted.size()]),
         Op::Reduce(reduce) if reduce.reducer == Reducer::Prod => relative(terms as f64),
@@ -201,17 +201,6 @@ fn allowed(op: &Op, operands: &[&Array], wanted: &Array) -> Option<Vec<f64>> {
 fn absolute(operand: &Array) -> Array {
     let numbers: Vec<f64> = operand.to_f64().into_iter().map(f64::abs).collect();
     if operand.dtype().is_float() { array(operand.ty(), &numbers) } else { operand.clone() }
-}
-
-/// Functions whose value is rounded once from exact arithmetic, or has no rounding.
-fn is_exact(f: Unary) -> bool {
-    use Unary::{Abs, Ceil, Detach, Floor, Neg, Recip, Relu, Round, Sign, Sqrt, Square, Trunc};
-    matches!(f, Neg | Abs | Sign | Square | Sqrt | Recip | Relu | Floor | Ceil | Round | Trunc | Detach)
-}
-
-fn is_exact_binary(f: Binary) -> bool {
-    use Binary::{Add, Copysign, Div, Max, Min, Mul, Rem, Sub};
-    matches!(f, Add | Sub | Mul | Div | Max | Min | Copysign | Rem)
 }
 
 /// Whether two arrays are the same, to the bit or within what is allowed.
