@@ -89,6 +89,8 @@ macro_rules! unary_list {
             SigmoidSlope = "sigmoid_slope",
             /// `ln(1+e^x)`, without overflow.
             Softplus = "softplus" [softplus, try_softplus: (x) "ln(1 + e^x)"],
+            /// `x/(1+|x|)`, ±1 at `±inf`; derivative `1/(1+|x|)^2`. The second derivative jumps at 0 and is 0 there.
+            Softsign = "softsign" [softsign, try_softsign: (x) "x / (1 + |x|)"],
             /// `max(x, 0)`; derivative 0 at 0.
             Relu = "relu" [relu, try_relu: (x) "x above 0, else 0; derivative 0 at 0"],
             /// `x Phi(x) = x/2 erfc(-x/sqrt 2)` (Hendrycks and Gimpel, 2016).
@@ -197,6 +199,7 @@ impl Unary {
             Self::Sigmoid => x.sigmoid(),
             Self::SigmoidSlope => x.sigmoid() * (-x).sigmoid(),
             Self::Softplus => x.softplus(),
+            Self::Softsign => x.map(|x| if x.is_infinite() { x.signum() } else { x / (1.0 + x.abs()) }),
             Self::Relu => x.map(|x| if x > 0.0 || x.is_nan() { x } else { 0.0 }),
             Self::GeluErf => x.map(special::gelu_erf),
             Self::GeluTanh => x.map(special::gelu_tanh),
@@ -273,6 +276,7 @@ impl Unary {
             // sigmoid(-x) - sigmoid(x), which cancels near 0.
             Self::SigmoidSlope => -(y * (x * 0.5).tanh()),
             Self::Softplus => x.sigmoid(),
+            Self::Softsign => (x.abs() + 1.0).recip().square(),
             Self::Relu => step(x),
             Self::GeluErf => {
                 let x = bounded(x, 40.0);
@@ -380,6 +384,7 @@ impl Unary {
             Self::Abs | Self::Square | Self::Expm1 | Self::Ln | Self::Log2 | Self::Log10 | Self::Log1p => Reads::X,
             Self::Sin | Self::Cos | Self::Asin | Self::Acos | Self::Atan | Self::OneMinusSquare => Reads::X,
             Self::Sinh | Self::Cosh | Self::Asinh | Self::Acosh | Self::Atanh | Self::Softplus | Self::Relu => Reads::X,
+            Self::Softsign => Reads::X,
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Silu | Self::SiluSlope => Reads::X,
             Self::Erf | Self::Erfc | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => Reads::X,
             Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) | Self::Powi(_) => Reads::X,
@@ -474,7 +479,7 @@ impl Unary {
             Self::ErfSlope | Self::NormalQuantileSlope | Self::NormalQuantileOfLogSlope => return None,
             Self::NormalPdf | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => return None,
             Self::Erfinv | Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) => return None,
-            Self::Erfcx(_) | Self::LogNormalCdf(_) | Self::Powi(_) => return None,
+            Self::Erfcx(_) | Self::LogNormalCdf(_) | Self::Softsign | Self::Powi(_) => return None,
         })
     }
 
@@ -499,7 +504,7 @@ impl Unary {
             Self::Sin | Self::Cos | Self::Atan | Self::AtanSlope | Self::OneMinusSquare => (None, &[]),
             Self::Tanh | Self::Sech2 | Self::Asinh | Self::Sigmoid | Self::SigmoidSlope | Self::Softplus => (None, &[]),
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Silu | Self::SiluSlope => (None, &[]),
-            Self::Erf | Self::ErfSlope | Self::Erfc => (None, &[]),
+            Self::Erf | Self::ErfSlope | Self::Erfc | Self::Softsign => (None, &[]),
         };
         Domain { inside: [inside], edges }
     }
@@ -517,7 +522,7 @@ impl Unary {
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Erf | Self::ErfSlope | Self::Erfc => {
                 &[-1.3, -0.4, 0.0, 0.7, 1.6]
             }
-            Self::Abs | Self::Sign | Self::Relu => &[-2.3, -0.4, 0.7, 3.1],
+            Self::Abs | Self::Sign | Self::Relu | Self::Softsign => &[-2.3, -0.4, 0.7, 3.1],
             Self::Floor | Self::Ceil | Self::Round | Self::Trunc => &[-2.3, -0.4, 0.7, 3.2],
             Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => &[0.1, 0.7, 1.0, 3.0],
             Self::Cbrt | Self::CbrtSlope | Self::Recip => &[-2.1, -0.6, 0.4, 3.0],

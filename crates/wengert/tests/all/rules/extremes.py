@@ -191,11 +191,18 @@ LOGARITHMS = [x for x in SIGNED if x < 0]
 PROBABILITIES = [x for x in POSITIVE if x < 1] + [0.25, 0.75, 0.999]
 TAILS = [-1e4, -1e3, -38.0, -9.0, -3.0, -1.0, 3.0, 9.0]
 
+def softsign(x):
+    """At 0, where the second derivative jumps, by a sign of 0: derivatives of higher order are 0 there."""
+    sign, denominator = mp.sign(x), 1 + abs(x)
+    return [1 / denominator**2, -2 * sign / denominator**3, 6 * sign**2 / denominator**4]
+
+
 GAMMA = [x for x in POSITIVE if x < 1e300] + [-1e-300, -1e-160, -1e-20, -1e-8, -0.5]
 
 OTHERS = {
     "abs": (lambda x: [mp.sign(x), 0, 0], NONZERO),
     "relu": (lambda x: [1 if x > 0 else 0, 0, 0], SIGNED),
+    "softsign": (softsign, SIGNED),
     "sign": (flat, NONZERO),
     "floor": (flat, SIGNED),
     "ceil": (flat, SIGNED),
