@@ -1,5 +1,5 @@
-//! What a plain number costs that a function of tensors captures and that changes at every call: beside a captured
-//! tensor, which is an operand in any case, and a number that stays, which is folded.
+//! The cost of a plain number that a function of tensors captures and that changes at every call, beside that of a captured
+//! tensor, which is always an operand, and of a number that stays the same, which is folded.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -31,7 +31,7 @@ pub(crate) fn table() -> String {
         let by_number = |c: f64| grad(&x, |x| ((&x * c).square() + c * &x).sum());
         let by_same = |_: f64| grad(&x, |x| ((&x * 0.7).square() + 0.7 * &x).sum());
         let ways: [&dyn Fn(f64) -> Tensor; 3] = [&by_tensor, &by_number, &by_same];
-        // Two values, and every plan is there.
+        // After two values every plan exists.
         ways.iter().for_each(|way| drop((way(0.3), way(0.6))));
         let before = plans_made();
         let mut times = [const { Vec::new() }; 3];

@@ -1,6 +1,6 @@
 //! Gradients of the benchmark's functions written by hand, the limit a tape is measured against.
 //!
-//! The code is what someone who knows the reverse mode would write without tuning it further: no tape, no vector
+//! The code is what somebody who knows reverse mode would write without further tuning: no tape, no vector
 //! instructions by hand, one pass forward and one back, and for the integration the states at the steps kept, with the
 //! stages computed again on the way back.
 

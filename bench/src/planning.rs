@@ -1,7 +1,7 @@
-//! What the first gradient of a long program costs, by the step: recording, transforming, optimising, planning.
+//! The cost of the first gradient of a long program per step: recording, transforming, optimising, planning.
 //!
-//! Each case is a loop of many small steps in a process of its own. Time and memory per step have to be the same however
-//! many steps there are; the second call has to find the plan of the first.
+//! Each case is a loop of many small steps in a process of its own. Time and memory per step must not depend on the
+//! number of steps; the second call has to find the plan of the first.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -123,7 +123,7 @@ fn measured(case: &Case, steps: usize) -> Result<Cost, String> {
     wengert::set_threads(1);
     let x = (case.point)();
     let gradient = |steps: usize| grad(&x, |x| (case.loss)(&x, steps)).to_vec();
-    // What is made once in a process is no part of a step.
+    // What is made once for a process is not part of a step.
     gradient(3);
     let unknown = "this system does not tell how much memory a process takes";
     forget_peak();
@@ -156,7 +156,7 @@ fn planned(case: &Case, steps: usize) -> Option<usize> {
 /// What is asked for on the command line.
 pub(crate) struct Options {
     only: Option<String>,
-    /// One measurement in this process, whose figures are printed for the one who started it.
+    /// One measurement in this process, whose figures are printed for the process that started it.
     apart: Option<usize>,
     /// Whether that is how many steps the plan has, instead of what it costs.
     counts: bool,
@@ -179,7 +179,7 @@ impl Options {
     }
 }
 
-/// How far costs per step may be apart.
+/// How far apart costs per step may be.
 const CONSTANT: f64 = 1.3;
 /// What a step may take: microseconds and bytes.
 const MOST: [f64; 2] = [25.0, 4096.0];

@@ -133,7 +133,7 @@ fn tests(tally: &mut Tally) -> Result<(), Failure> {
     run_reading(command.args(TESTED).args(ALL), |line| tally.read(line))
 }
 
-/// The tests whose outcome could depend on the processor, as on others; they are built by the step before.
+/// Runs the tests whose outcome could depend on the processor as on other processors; the step before has built them.
 ///
 /// The kernels' own tests run every level whatever the machine is. What is left is what plans make of a level and of caches:
 /// every operation and every golden case on the engine, the layouts, memory and lanes of whole Programs, the page of counts,

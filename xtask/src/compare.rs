@@ -43,7 +43,7 @@ struct Options {
     /// Of every program; else each has its own number.
     threads: Option<usize>,
     rounds: usize,
-    /// Handed on as it is: the programs know what a number of seconds is.
+    /// Passed on as it is: the programs check it.
     seconds: String,
     python: Option<PathBuf>,
     out: Option<PathBuf>,
@@ -73,7 +73,7 @@ pub(crate) fn compare(arguments: &[&str]) -> Result<(), Failure> {
     let mut failures = Vec::new();
     for asked in &options.programs {
         let threads = asked.threads(options.threads);
-        // Hours of other figures are not thrown away because ours of one workload were off.
+        // Hours of other figures are kept even if ours of one workload are off.
         let row = rounds(&options, &program, &cache, asked, threads).and_then(|measured| {
             let row = Row::new(asked, threads, &options.peers, &measured)?;
             lines.extend(measured);
@@ -203,7 +203,7 @@ impl Cache {
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        // What stays behind is in the folder for temporary files.
+        // Whatever stays behind is in the folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -77,8 +77,8 @@ fn complaints(packages: &[Package], config: &Config) -> Vec<String> {
     complaints
 }
 
-/// Versions of one package beside each other: all but one must be skipped with a reason, and a skip
-/// must be of use.
+/// Several versions of one package: all but one must be skipped with a reason, and no skip
+/// may be unused.
 fn duplicates(packages: &[Package], skips: &[Skip]) -> Vec<String> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for package in packages {

@@ -2,7 +2,7 @@
 //!
 //! What depends on the processor is read in two places. The level of the instructions is ours, and `WENGERT_LEVEL` lowers it.
 //! The sizes of the caches are read by the library of matrix products alone, from Linux's `/sys`, for the blocks and the
-//! packing of its products; it can be told nothing. So the system is made to report others: the command runs in a name
+//! packing of its products; it has no setting for them. So the system is made to report others: the command runs in a name
 //! space of its own (`unshare`), in which a folder of ours lies where the processors are described.
 
 use std::fmt::Write;
@@ -63,8 +63,8 @@ impl Machine {
         text
     }
 
-    /// The same command on this machine. Where the system cannot report other caches (it is not Linux, or forbids name
-    /// spaces), that is said, and the level alone is another.
+    /// The command as on this machine. Where the system cannot report other caches (it is not Linux, or forbids name
+    /// spaces), it says so and changes only the level.
     pub(crate) fn command(&self, command: &Command) -> Result<Command, Failure> {
         let mut other = if can_report() {
             let folder = self.folder().map_err(|error| format!("cannot describe a processor: {error}"))?;

@@ -11,8 +11,8 @@
 //! - `house` prints figures about how the library is built, of this commit or of a checkout in a folder.
 //! - `compare …` times the array workloads and the rows of `indexing.json` and `batches.json` beside other systems.
 
-#![expect(clippy::print_stdout, reason = "a command talks to the one who runs it")]
-#![expect(clippy::print_stderr, reason = "a command talks to the one who runs it")]
+#![expect(clippy::print_stdout, reason = "a command reports to its user")]
+#![expect(clippy::print_stderr, reason = "a command reports to its user")]
 
 mod ci;
 mod codegen;
@@ -43,7 +43,7 @@ usage: cargo xtask TASK
   compare …    the array workloads beside other systems
   house [FOLDER]  ranks of modules, lines, types that share a name, places of drivers; of a checkout in a folder";
 
-/// Why a task failed, for the one who runs it.
+/// Why a task failed, for its user.
 type Failure = String;
 
 fn main() -> ExitCode {

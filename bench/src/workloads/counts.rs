@@ -1,8 +1,9 @@
 //! What the derivatives of the workloads cost, counted: operations, bytes, steps, memory, allocations.
 //!
-//! Counts do not depend on the machine's weather, so that a change that makes a derivative dearer is seen when it is
-//! made. Nor do they depend on the machine: scratch, which is cut to its vectors, and the matrix library's own memory, which
-//! is cut to its caches, stand beside. The table is `docs/counts.md`; a test compares every number, and `cargo xtask bless` writes it anew.
+//! Counts do not change from run to run, so that a change that makes a derivative dearer is seen when it is
+//! made. Nor do they depend on the machine: scratch, which depends on its vectors, and the matrix library's own memory, which
+//! depends on its caches, are listed apart. The table is `docs/counts.md`; a test compares every number, and
+//! `cargo xtask bless` writes it anew.
 
 use std::fmt::Write;
 

@@ -68,9 +68,9 @@ enum Program {
     Row(Box<Row>),
 }
 
-/// What single precision has to agree to: sums in another order differ.
+/// The agreement that single precision must reach: sums in another order differ.
 const SINGLE: f64 = 1e-5;
-/// What double precision has to agree to.
+/// The agreement that double precision must reach.
 const DOUBLE: f64 = 1e-10;
 
 /// The numbers in W8, for which its wanted numbers hold.
@@ -281,7 +281,7 @@ fn measured_apart(workload: &Workload, options: &Options) -> Result<Line, String
     Line::from_json(String::from_utf8_lossy(&output.stdout).trim())
 }
 
-/// The arguments that measure one workload as these options say; the numbers are checked by the one who asked.
+/// The arguments that measure one workload as these options say; the caller checks the numbers.
 fn arguments_apart(workload: &Workload, options: &Options) -> Vec<String> {
     let Effort { threads, time, primal } = options.effort;
     let mut arguments: Vec<String> =

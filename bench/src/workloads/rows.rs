@@ -41,7 +41,7 @@ pub(super) struct Row {
 }
 
 impl Table {
-    /// All of its rows; the file is part of this program, so that it is well formed.
+    /// All of its rows; the file is compiled into this program, so it is well formed.
     pub(super) fn rows(self) -> Vec<Row> {
         let rows: Value = serde_json::from_str(self.file).expect("the table is JSON");
         rows.as_array().expect("a list").iter().map(|row| self.read(row).unwrap_or_else(|| panic!("{row}"))).collect()

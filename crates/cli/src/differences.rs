@@ -88,7 +88,7 @@ pub(crate) fn compare(x: f64, derivative: f64, f: impl Fn(f64) -> f64) -> (Estim
     let statements: Vec<[Estimate; 2]> =
         pairs.filter(|[wide, narrow]| wide.can_tell() && narrow.can_tell() && wide.fits(*narrow)).collect();
     let supports = |pair: &&[Estimate; 2]| {
-        // What fits the best as well says nothing for a derivative that the best refuses.
+        // A statement that also fits the best does not support a derivative that the best refuses.
         pair.iter().all(|estimate| estimate.agrees(derivative) && !estimate.fits(best))
     };
     match (statements.iter().find(supports), statements.is_empty()) {

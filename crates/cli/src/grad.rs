@@ -1,4 +1,4 @@
-//! `wengert grad`: what is asked for at a point, as a report.
+//! `wengert grad`: the requested derivatives at a point, as a report.
 
 use crate::check::check;
 use crate::derivatives;
@@ -116,7 +116,7 @@ pub(crate) fn report_at(text: &str, at: &[&str]) -> Report {
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Refuses matrices that no one can read and no memory may hold.
+/// Refuses matrices that nobody can read and that may not fit in memory.
 fn limit(name: &str, rows: usize, columns: usize) -> Result<(), Failure> {
     const MOST: usize = 1_000_000;
     if rows.saturating_mul(columns) <= MOST {

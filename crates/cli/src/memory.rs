@@ -1,9 +1,9 @@
-//! How much memory a program may take: what the system says is left, so that it ends with a message and not by the
-//! system.
+//! How much memory a program may take: what the system says is left, so that it ends with a message instead of being
+//! killed.
 
 use std::fs;
 
-/// Bytes that can be had without swapping, as far as the system says it; else all that can be named.
+/// Bytes that are available without swapping, if the system says how many; else all that an address can name.
 ///
 /// Linux tells what is free or can be freed, and where the process runs in a group with a limit (a container), that.
 pub(crate) fn available() -> usize {

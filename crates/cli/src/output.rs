@@ -68,6 +68,6 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
 /// Shows a failure on the standard error.
 pub(crate) fn complain(failure: &Failure, color: ColorChoice) {
     let mut stderr = AutoStream::new(io::stderr().lock(), color);
-    // If even this cannot be written, the exit code still tells.
+    // If even this cannot be written, the exit code still says so.
     let _ = writeln!(stderr, "{failure}");
 }

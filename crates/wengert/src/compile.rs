@@ -47,8 +47,8 @@ use crate::tree::{Structure, Tree, leaves};
 ///
 /// # What is captured
 ///
-/// What `f` captures (tensors, numbers, flags) is taken when it is traced, once for every signature: a later change of a
-/// captured value is not seen. What changes from call to call is an argument. Branches and loops of Rust are those of the
+/// What `f` captures (tensors, numbers, flags) is read when it is traced, once for every signature: later changes of a
+/// captured value are not seen. What changes from call to call is an argument. Branches and loops of Rust are those of the
 /// trace; [`cond`](crate::cond) is a branch that is decided by every run.
 ///
 /// # Reading a number
@@ -189,7 +189,7 @@ where
         self.try_call(arguments).or_raise()
     }
 
-    /// As [`Compiled::call`], with an error instead of a panic for what only running shows.
+    /// As [`Compiled::call`], with an error instead of a panic for mistakes that only running shows.
     ///
     /// # Errors
     /// If an operation fails on its values (an index out of range), or the plan needs more memory than [`Compile::memory`]
@@ -223,7 +223,7 @@ where
         self.try_call_donating(arguments).or_raise()
     }
 
-    /// As [`Compiled::call_donating`], with an error instead of a panic for what only running shows.
+    /// As [`Compiled::call_donating`], with an error instead of a panic for mistakes that only running shows.
     ///
     /// # Errors
     /// As [`Compiled::try_call`]. The arguments are given away all the same.

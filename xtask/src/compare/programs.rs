@@ -32,7 +32,7 @@ pub(super) struct Program {
     pub(super) key: String,
     /// The command of ours that measures it.
     pub(super) command: &'static str,
-    /// What it is called besides: all of a command, all of a kind.
+    /// Its other names: that of its command, that of its kind.
     families: Vec<String>,
     /// How our time should stand to the best peer's, at most.
     pub(super) target: f64,
@@ -40,7 +40,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// With how many threads it is measured, where this number is asked for.
+    /// The number of threads with which it is measured if this number is asked for.
     pub(super) fn threads(&self, asked: Option<usize>) -> usize {
         if ONE_THREAD.contains(&&*self.key) { 1 } else { asked.unwrap_or(self.threads) }
     }

@@ -15,7 +15,7 @@ use std::fmt;
 use crate::Failure;
 use crate::workspace::Workspace;
 
-/// Something that is not as it should be.
+/// Something to mend.
 #[derive(Debug)]
 pub(crate) struct Finding {
     path: String,
@@ -41,7 +41,7 @@ impl fmt::Display for Finding {
 
 type Check = fn(&Workspace) -> Result<Vec<Finding>, Failure>;
 
-/// In the order in which they are run.
+/// In the order in which they run.
 const CHECKS: &[Check] = &[
     order::modules_in_order,
     source::heads,

@@ -181,7 +181,7 @@ impl<'a> Checker<'a> {
         let mark = self.trail.len();
         self.statements(block)?;
         merged.branches += 1;
-        // Undone from the last change to the first: the last is the state at the branch's end.
+        // Changes are undone from the last to the first: the last is the state at the end of the branch.
         let mut seen = HashSet::new();
         for (variable, before) in self.trail.split_off(mark).into_iter().rev() {
             let slot = &mut self.states[variable.0 as usize];

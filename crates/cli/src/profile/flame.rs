@@ -1,8 +1,8 @@
 //! A profile as a flame graph (Gregg 2016, "The flame graph"): the plan on top, below it the user's lines, or the
 //! operations where there are none, below these the steps. The width of a box is its time.
 //!
-//! Drawn here: three rows of boxes need no library, and the one there is has a licence that asks for more than its own
-//! text to be kept.
+//! It is drawn here because three rows of boxes need no library, and the existing one has a licence that asks for more than
+//! keeping its own text.
 
 use std::fmt::Write;
 

@@ -178,7 +178,7 @@ fn chain(graph: &mut StableDiGraph<Vertex, ()>, layers: &[usize], index: usize, 
     pieces
 }
 
-/// Where every vertex is from the left; the parts of the graph that do not hang together stand
+/// Where every vertex is from the left; the disconnected parts of the graph stand
 /// side by side.
 fn across(graph: &StableDiGraph<Vertex, ()>, size: impl Fn(Vertex) -> Size + Copy) -> Vec<Point> {
     let config = Config {

@@ -1,6 +1,6 @@
 //! Looking into a derivative: what it is connected to, where a NaN came from, the list itself.
 //!
-//! Everything here runs the function once more with every record going the slow way, so that it
+//! Everything here runs the function once more, with every record on the slow path, so that it
 //! keeps the user's source line. An ordinary run pays nothing for it.
 
 #[cfg(feature = "arrays")]

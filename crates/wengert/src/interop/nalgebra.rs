@@ -36,7 +36,7 @@ fn relative_eq<R: Real>(x: R, y: R, epsilon: R, max_relative: R) -> bool {
 /// `sinh(x)/x`, 1 at 0.
 #[track_caller]
 fn sinhc<R: Real>(x: R) -> R {
-    // At 0 the series, up to the order whose derivatives anybody takes: x^2/3! + x^4/5! + x^6/7!.
+    // At 0 the series, to the highest order that anybody differentiates: x^2/3! + x^4/5! + x^6/7!.
     let square = Real::square(x);
     let series = || ((square / 42.0 + 1.0) * square / 20.0 + 1.0) * square / 6.0 + 1.0;
     R::branch(x.equal(R::constant(0.0)), series, || Real::sinh(x) / x)

@@ -26,7 +26,7 @@ pub enum Visible<'a> {
 /// (…, S, e), whose axes in front are stretched to each other; the result is (…, T, e) (A. Vaswani and others,
 /// *Attention is all you need*, 2017).
 ///
-/// What is not visible has the weight 0, and so has its derivative; it has to be finite all the same. A query that sees
+/// A key that is not visible has the weight 0, and its derivative is 0; it must be finite all the same. A query that sees
 /// nothing gets 0 with the derivative 0.
 ///
 /// ```

@@ -24,7 +24,7 @@ or_raise! {
     /// The values at each `x` in `self` of the piecewise linear function with the values `fp` at the nodes `xp`, two
     /// vectors; below the first node its value, above the last its value. NaN gives NaN.
     ///
-    /// The nodes have to increase: `xp` is not looked at, and others give numbers without a meaning. Where two nodes
+    /// The nodes must increase: this is not checked, and the results are meaningless otherwise. Where two nodes
     /// are equal the function jumps, and has the value of the last of them there. The derivative goes to `x`, `xp` and
     /// `fp`; at a node that in x is the slope on its right: 0 at the last one, and outside.
     ///

@@ -1,4 +1,4 @@
-//! Losses: how far a prediction is from what was to be predicted.
+//! Losses: how far a prediction is from its target.
 
 use super::softmax::log_softmax;
 use super::{check_type, scaled};
@@ -112,7 +112,7 @@ impl Tensor {
     pub fn try_mse(&self, other: &Tensor) -> Result<Tensor, Error> {
         compose("mse", &[self, other], |b, args| {
             check_float(b.ty(args[0]))?;
-            // Stretched shapes would be a mistake here more often than a wish: [n] against [n, 1].
+            // Stretching shapes would more often be a mistake here than intended: [n] against [n, 1].
             check_type("second operand", &b.ty(args[0]).clone(), b.ty(args[1]))?;
             let residual = b.sub(args[0], args[1]);
             let squares = b.op(Unary::Square, &[residual]);

@@ -69,7 +69,7 @@ fn real_axis(b: &Builder, x: Value, axis: isize) -> Result<usize, Misfit> {
     axis_of(axis, b.shape(x).len())
 }
 
-/// What a line gives whose elements are all `-inf`.
+/// The result of a line whose elements are all `-inf`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shut {
     Nan,
@@ -77,7 +77,7 @@ pub(super) enum Shut {
 }
 
 /// The softmax of an array of this type, with its derivative: the cotangent `y (ct - sum_j ct_j y_j)`, in the result alone.
-/// Made of that of a quotient it would keep the powers and their sum too, and take twice the work.
+/// Derived from the quotient it would keep the powers and their sum too, and take twice the work.
 pub(super) fn softmax(ty: &Type, axis: usize, shut: Shut) -> Custom {
     let mut b = Builder::new();
     let x = b.input("x", ty.clone());
@@ -104,8 +104,8 @@ pub(super) fn softmax(ty: &Type, axis: usize, shut: Shut) -> Custom {
     Custom { name: "softmax".to_owned(), value: Arc::new(value), rule, surrogate: false }
 }
 
-/// `x` less its largest element along an axis, so that exponentials do not overflow. The shift is a number to the
-/// derivative, where it cancels. An infinite one is not taken away: it would make `inf - inf` of what is `-inf`.
+/// `x` less its largest element along an axis, so that exponentials do not overflow. The shift is a constant to the
+/// derivative, where it cancels. An infinite one is not subtracted: it would turn `-inf` into `inf - inf`.
 pub(super) fn shifted(b: &mut Builder, x: Value, axis: usize) -> Value {
     let largest = b.op(Reduce::new(Reducer::Max, &[axis]), &[x]);
     let largest = b.op(Unary::Detach, &[largest]);

@@ -90,7 +90,7 @@ impl Number {
         Ok(match (self, dtype) {
             (Number::Bool(x), DType::Bool) => Literal::Bool(x),
             (Number::Whole(x), DType::I64) => Literal::I64(x),
-            // A whole number is meant to the digit; what rounds is written as a real one.
+            // An integer is meant exactly; a number that may be rounded is written as a real one.
             (Number::Whole(x), DType::F64) if (x as f64) as i64 == x => Literal::F64(x as f64),
             (Number::Whole(x), DType::F32) if (x as f32) as i64 == x => Literal::F32(x as f32),
             (Number::Real(x), DType::F64) => Literal::F64(x),

@@ -8,7 +8,7 @@ use crate::error::{Error, Misfit, misfit};
 use crate::primitives::{Reverse, Slice};
 use crate::program::{Builder, Value};
 
-/// What is taken along one axis: a position, which takes the axis away, or a range. Negative
+/// What is taken along one axis: a position, which removes the axis, or a range. Negative
 /// numbers count from the end. Sealed.
 pub trait AxisIndex {
     /// What it means.
