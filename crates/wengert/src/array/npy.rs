@@ -172,7 +172,7 @@ fn read_header(reader: &mut impl Read) -> Result<Header, Error> {
 }
 
 /// A value in the header.
-enum Entry {
+enum HeaderValue {
     Text(String),
     Truth(bool),
     Shape(Vec<usize>),
@@ -180,15 +180,15 @@ enum Entry {
 
 fn header(input: &mut &str) -> Result<Header, EmptyError> {
     let entry = (spaced(quoted), spaced(':'), spaced(alt((text, truth, shape)))).map(|(key, _, value)| (key, value));
-    let entries: Vec<(&str, Entry)> =
+    let entries: Vec<(&str, HeaderValue)> =
         delimited(spaced('{'), terminated(separated(0.., entry, spaced(',')), opt(spaced(','))), spaced('}'))
             .parse_next(input)?;
     let (mut descr, mut fortran, mut lengths) = (None, None, None);
     for entry in entries {
         match entry {
-            ("descr", Entry::Text(text)) => descr = Some(text),
-            ("fortran_order", Entry::Truth(truth)) => fortran = Some(truth),
-            ("shape", Entry::Shape(shape)) => lengths = Some(shape),
+            ("descr", HeaderValue::Text(text)) => descr = Some(text),
+            ("fortran_order", HeaderValue::Truth(truth)) => fortran = Some(truth),
+            ("shape", HeaderValue::Shape(shape)) => lengths = Some(shape),
             _ => return Err(EmptyError),
         }
     }
@@ -208,19 +208,19 @@ fn quoted<'s>(input: &mut &'s str) -> Result<&'s str, EmptyError> {
     alt((within('\''), within('"'))).parse_next(input)
 }
 
-fn text(input: &mut &str) -> Result<Entry, EmptyError> {
-    quoted.map(|text| Entry::Text(text.to_owned())).parse_next(input)
+fn text(input: &mut &str) -> Result<HeaderValue, EmptyError> {
+    quoted.map(|text| HeaderValue::Text(text.to_owned())).parse_next(input)
 }
 
-fn truth(input: &mut &str) -> Result<Entry, EmptyError> {
-    alt(("True".value(true), "False".value(false))).map(Entry::Truth).parse_next(input)
+fn truth(input: &mut &str) -> Result<HeaderValue, EmptyError> {
+    alt(("True".value(true), "False".value(false))).map(HeaderValue::Truth).parse_next(input)
 }
 
-fn shape(input: &mut &str) -> Result<Entry, EmptyError> {
+fn shape(input: &mut &str) -> Result<HeaderValue, EmptyError> {
     // Python 2 wrote `3L`.
     let length = terminated(dec_uint::<_, u64, _>, opt('L')).try_map(usize::try_from);
     let lengths = separated(0.., spaced(length), ',');
-    delimited('(', terminated(lengths, (opt(','), multispace0)), ')').map(Entry::Shape).parse_next(input)
+    delimited('(', terminated(lengths, (opt(','), multispace0)), ')').map(HeaderValue::Shape).parse_next(input)
 }
 
 // ---- the elements -------------------------------------------------------------------------------
@@ -228,12 +228,12 @@ fn shape(input: &mut &str) -> Result<Entry, EmptyError> {
 /// How elements are stored: the kind, the bytes of one, and their order.
 #[derive(Clone, Copy)]
 struct Stored {
-    kind: Kind,
+    kind: StoredKind,
     big_endian: bool,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum StoredKind {
     Bool,
     /// Bytes, and whether there is a sign.
     Integer(usize, bool),
@@ -254,17 +254,17 @@ impl Stored {
             _ => return Err(unknown()),
         };
         let kind = match &descr[1..] {
-            "b1" | "?" => Kind::Bool,
-            "i1" => Kind::Integer(1, true),
-            "i2" => Kind::Integer(2, true),
-            "i4" => Kind::Integer(4, true),
-            "i8" => Kind::Integer(8, true),
-            "u1" => Kind::Integer(1, false),
-            "u2" => Kind::Integer(2, false),
-            "u4" => Kind::Integer(4, false),
-            "f2" => Kind::Half,
-            "f4" => Kind::F32,
-            "f8" => Kind::F64,
+            "b1" | "?" => StoredKind::Bool,
+            "i1" => StoredKind::Integer(1, true),
+            "i2" => StoredKind::Integer(2, true),
+            "i4" => StoredKind::Integer(4, true),
+            "i8" => StoredKind::Integer(8, true),
+            "u1" => StoredKind::Integer(1, false),
+            "u2" => StoredKind::Integer(2, false),
+            "u4" => StoredKind::Integer(4, false),
+            "f2" => StoredKind::Half,
+            "f4" => StoredKind::F32,
+            "f8" => StoredKind::F64,
             _ => return Err(unknown()),
         };
         Ok(Stored { kind, big_endian })
@@ -272,20 +272,20 @@ impl Stored {
 
     fn dtype(self) -> DType {
         match self.kind {
-            Kind::Bool => DType::Bool,
-            Kind::Integer(..) => DType::I64,
-            Kind::Half | Kind::F32 => DType::F32,
-            Kind::F64 => DType::F64,
+            StoredKind::Bool => DType::Bool,
+            StoredKind::Integer(..) => DType::I64,
+            StoredKind::Half | StoredKind::F32 => DType::F32,
+            StoredKind::F64 => DType::F64,
         }
     }
 
     fn width(self) -> usize {
         match self.kind {
-            Kind::Bool => 1,
-            Kind::Integer(width, _) => width,
-            Kind::Half => 2,
-            Kind::F32 => 4,
-            Kind::F64 => 8,
+            StoredKind::Bool => 1,
+            StoredKind::Integer(width, _) => width,
+            StoredKind::Half => 2,
+            StoredKind::F32 => 4,
+            StoredKind::F64 => 8,
         }
     }
 
@@ -296,15 +296,15 @@ impl Stored {
             if self.big_endian { element.iter().fold(0, join) } else { element.iter().rev().fold(0, join) }
         });
         match self.kind {
-            Kind::Bool => bool::wrap(bits.map(|bits| bits != 0).collect()),
-            Kind::Integer(width, signed) => {
+            StoredKind::Bool => bool::wrap(bits.map(|bits| bits != 0).collect()),
+            StoredKind::Integer(width, signed) => {
                 let above = 64 - 8 * width as u32;
                 let extend = |bits: u64| (bits << above).cast_signed() >> above;
                 i64::wrap(bits.map(|bits| if signed { extend(bits) } else { bits.cast_signed() }).collect())
             }
-            Kind::Half => f32::wrap(bits.map(|bits| half(bits as u16)).collect()),
-            Kind::F32 => f32::wrap(bits.map(|bits| f32::from_bits(bits as u32)).collect()),
-            Kind::F64 => f64::wrap(bits.map(f64::from_bits).collect()),
+            StoredKind::Half => f32::wrap(bits.map(|bits| half(bits as u16)).collect()),
+            StoredKind::F32 => f32::wrap(bits.map(|bits| f32::from_bits(bits as u32)).collect()),
+            StoredKind::F64 => f64::wrap(bits.map(f64::from_bits).collect()),
         }
     }
 }

@@ -298,7 +298,7 @@ pub fn check_grads_with<T: Tree<Leaf = f64>>(
     config: &Config,
 ) -> Result<Report, CheckError> {
     let point = leaves(&x);
-    let mut report = rule::check_order(&point, &Scalar { shape: &x, f: &f }, config, 1)?;
+    let mut report = rule::check_order(&point, &ScalarRule { shape: &x, f: &f }, config, 1)?;
     if config.orders >= 2 {
         report.include(rule::check_order(&point, &GradientOf { shape: &x, f: &f }, config, 2)?);
     }
@@ -394,12 +394,12 @@ impl<T: Tree<Leaf: crate::scalar::Scalar> + ?Sized, F: Fn(T::Vars) -> Vec<Var>> 
 }
 
 /// A scalar function with its tangent by `jvp` and its cotangent by `grad`.
-struct Scalar<'a, T: ?Sized, F> {
+struct ScalarRule<'a, T: ?Sized, F> {
     shape: &'a T,
     f: &'a F,
 }
 
-impl<T: Tree<Leaf: crate::scalar::Scalar> + ?Sized, F: Fn(T::Vars) -> Var> Rule for Scalar<'_, T, F> {
+impl<T: Tree<Leaf: crate::scalar::Scalar> + ?Sized, F: Fn(T::Vars) -> Var> Rule for ScalarRule<'_, T, F> {
     fn value(&self, x: &[f64]) -> Vec<f64> {
         vec![(self.f)(Shaped { shape: self.shape, numbers: x }.vars(&mut crate::lift)).value]
     }

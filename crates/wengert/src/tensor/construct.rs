@@ -2,7 +2,7 @@
 
 use super::Tensor;
 use super::compose::{check_count, compose, refuse};
-use super::operand::{IntoOperand, Number, Side, number};
+use super::operand::{IntoOperand, PlainNumber, Written, number};
 use crate::array::{Array, DType, Element, Type, element_count};
 use crate::error::{Error, OrRaise};
 use crate::ops::Compare;
@@ -66,7 +66,7 @@ impl Tensor {
     /// If the shape does not fit in memory.
     #[track_caller]
     pub fn try_zeros(shape: &[usize]) -> Result<Tensor, Error> {
-        constant("zeros", Number::Real(0.0), &Type::new(DType::F64, shape))
+        constant("zeros", PlainNumber::Real(0.0), &Type::new(DType::F64, shape))
     }
 
     /// As [`Tensor::zeros_of`], with an error instead of a panic.
@@ -77,7 +77,7 @@ impl Tensor {
     pub fn try_zeros_of(dtype: DType, shape: &[usize]) -> Result<Tensor, Error> {
         constant(
             "zeros_of",
-            if dtype == DType::Bool { Number::Bool(false) } else { Number::Whole(0) },
+            if dtype == DType::Bool { PlainNumber::Bool(false) } else { PlainNumber::Whole(0) },
             &Type::new(dtype, shape),
         )
     }
@@ -88,7 +88,7 @@ impl Tensor {
     /// If the shape does not fit in memory.
     #[track_caller]
     pub fn try_ones(shape: &[usize]) -> Result<Tensor, Error> {
-        constant("ones", Number::Real(1.0), &Type::new(DType::F64, shape))
+        constant("ones", PlainNumber::Real(1.0), &Type::new(DType::F64, shape))
     }
 
     /// As [`Tensor::ones_of`], with an error instead of a panic.
@@ -99,7 +99,7 @@ impl Tensor {
     pub fn try_ones_of(dtype: DType, shape: &[usize]) -> Result<Tensor, Error> {
         constant(
             "ones_of",
-            if dtype == DType::Bool { Number::Bool(true) } else { Number::Whole(1) },
+            if dtype == DType::Bool { PlainNumber::Bool(true) } else { PlainNumber::Whole(1) },
             &Type::new(dtype, shape),
         )
     }
@@ -111,8 +111,8 @@ impl Tensor {
     #[track_caller]
     pub fn try_full(shape: &[usize], value: impl IntoOperand) -> Result<Tensor, Error> {
         match value.into_operand() {
-            Side::Number(value) => constant("full", value, &Type::new(value.dtype(), shape)),
-            Side::Tensor(value) => spread("full", &value, shape),
+            Written::Number(value) => constant("full", value, &Type::new(value.dtype(), shape)),
+            Written::Tensor(value) => spread("full", &value, shape),
         }
     }
 
@@ -123,9 +123,9 @@ impl Tensor {
     #[track_caller]
     pub fn try_full_of(dtype: DType, shape: &[usize], value: impl IntoOperand) -> Result<Tensor, Error> {
         match value.into_operand() {
-            Side::Number(value) => constant("full_of", value, &Type::new(dtype, shape)),
-            Side::Tensor(value) if value.dtype() == dtype => spread("full_of", &value, shape),
-            Side::Tensor(value) => {
+            Written::Number(value) => constant("full_of", value, &Type::new(dtype, shape)),
+            Written::Tensor(value) if value.dtype() == dtype => spread("full_of", &value, shape),
+            Written::Tensor(value) => {
                 refuse("full_of", &[&value], format!("the value is not of type {dtype}; convert first"))
             }
         }
@@ -208,7 +208,7 @@ impl Tensor {
 }
 
 #[track_caller]
-fn constant(name: &str, value: Number, ty: &Type) -> Result<Tensor, Error> {
+fn constant(name: &str, value: PlainNumber, ty: &Type) -> Result<Tensor, Error> {
     compose(name, &[], |b, _| number(b, value, ty))
 }
 

@@ -49,9 +49,9 @@ pub(crate) struct Graph {
     pub(crate) builder: Builder,
     reading: Reading,
     /// Where each input comes from, in the order of the inputs.
-    sources: Vec<(Value, Source)>,
+    sources: Vec<(Value, InputSource)>,
     /// The input for a captured value.
-    captured: HashMap<Key, Value>,
+    captured: HashMap<CaptureKey, Value>,
     /// Numbers computed so far.
     values: HashMap<Value, Array>,
     /// The tape of the level, as far as it was lifted: a value for every record that has one.
@@ -65,7 +65,7 @@ pub(crate) struct Graph {
 }
 
 #[derive(Clone)]
-enum Source {
+enum InputSource {
     /// A leaf of the driver's point, if its numbers exist.
     Leaf(Option<Tensor>),
     /// A value of an outer recording, or numbers.
@@ -74,15 +74,15 @@ enum Source {
 
 /// What makes two captures the same.
 #[derive(PartialEq, Eq, Hash)]
-enum Key {
+enum CaptureKey {
     /// The same buffer in the same shape; the capture keeps it alive, so that its address stays.
     Data(usize, Type),
     Traced(u64, Value),
 }
 
-fn key(tensor: &Tensor) -> Key {
+fn key(tensor: &Tensor) -> CaptureKey {
     if let Some(traced) = tensor.as_traced() {
-        return Key::Traced(traced.generation, traced.value);
+        return CaptureKey::Traced(traced.generation, traced.value);
     }
     let array = tensor.known().expect("a tensor is known or traced");
     let address = match array.data() {
@@ -91,7 +91,7 @@ fn key(tensor: &Tensor) -> Key {
         Data::F32(elements) => std::sync::Arc::as_ptr(elements) as usize,
         Data::F64(elements) => std::sync::Arc::as_ptr(elements) as usize,
     };
-    Key::Data(address, array.ty().clone())
+    CaptureKey::Data(address, array.ty().clone())
 }
 
 /// Runs `f` on the graph of the level with this generation, which is under way; makes it first if
@@ -135,7 +135,7 @@ impl Graph {
     /// A leaf of the point; `point` are its numbers, if they exist.
     pub(crate) fn leaf(&mut self, name: &str, ty: Type, point: Option<Tensor>) -> Tensor {
         let value = self.builder.input(name, ty.clone());
-        self.sources.push((value, Source::Leaf(point)));
+        self.sources.push((value, InputSource::Leaf(point)));
         Tensor::traced(self.generation, value, ty)
     }
 
@@ -148,7 +148,7 @@ impl Graph {
             return value;
         }
         let value = self.builder.input("", tensor.ty().clone());
-        self.sources.push((value, Source::Capture(tensor.clone())));
+        self.sources.push((value, InputSource::Capture(tensor.clone())));
         self.captured.insert(key(tensor), value);
         value
     }
@@ -157,13 +157,13 @@ impl Graph {
     /// leaves.
     fn finish(mut self, outputs: &[Tensor]) -> Closed {
         let outputs: Vec<Value> = outputs.iter().map(|output| self.operand(output)).collect();
-        let is_leaf = |source: &Source| matches!(source, Source::Leaf(_));
+        let is_leaf = |source: &InputSource| matches!(source, InputSource::Leaf(_));
         let leaves = self.sources.iter().filter(|(_, source)| is_leaf(source)).count();
         self.sources.sort_by_key(|(_, source)| !is_leaf(source));
         let order: Vec<Value> = self.sources.iter().map(|&(value, _)| value).collect();
         let captures = self.sources.into_iter().skip(leaves).map(|(_, source)| match source {
-            Source::Leaf(_) => unreachable!("the leaves come first"),
-            Source::Capture(tensor) => tensor,
+            InputSource::Leaf(_) => unreachable!("the leaves come first"),
+            InputSource::Capture(tensor) => tensor,
         });
         let captures = captures.collect();
         // Values whose numbers were taken out get their new names as if they were outputs.
@@ -490,7 +490,7 @@ impl Graph {
                 }
                 None => {
                     match self.sources.binary_search_by_key(&value, |&(input, _)| input).map(|k| &self.sources[k].1) {
-                        Ok(Source::Leaf(Some(tensor)) | Source::Capture(tensor)) => {
+                        Ok(InputSource::Leaf(Some(tensor)) | InputSource::Capture(tensor)) => {
                             inputs.push((value, tensor.clone()))
                         }
                         _ => unreachable!("only a level whose values may not be read lacks its point"),
@@ -529,9 +529,9 @@ impl Graph {
 
     /// The leaves of the point, where they exist.
     pub(crate) fn points(&self) -> Vec<Tensor> {
-        let leaf = |(_, source): &(Value, Source)| match source {
-            Source::Leaf(point) => point.clone(),
-            Source::Capture(_) => None,
+        let leaf = |(_, source): &(Value, InputSource)| match source {
+            InputSource::Leaf(point) => point.clone(),
+            InputSource::Capture(_) => None,
         };
         self.sources.iter().filter_map(leaf).collect()
     }

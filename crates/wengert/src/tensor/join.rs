@@ -3,7 +3,7 @@
 
 use super::Tensor;
 use super::compose::{axis_of, check_count, compose, compose_all, or_raise, refuse};
-use super::operand::{IntoOperand, Side, number};
+use super::operand::{IntoOperand, Written, number};
 use crate::array::{DType, Type};
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::ops::Compare;
@@ -192,8 +192,8 @@ impl Tensor {
             }
             let ty = b.ty(args[0]).with_shape(Vec::new());
             let value = match &value {
-                Side::Tensor(_) => args[1],
-                Side::Number(value) => number(b, *value, &ty)?,
+                Written::Tensor(_) => args[1],
+                Written::Number(value) => number(b, *value, &ty)?,
             };
             let pad = Pad {
                 low: amounts.iter().map(|&(low, _, _)| low).collect(),
@@ -299,7 +299,7 @@ fn band(b: &mut Builder, shape: &[usize], offset: isize, compare: Compare) -> Re
     });
     let distance = b.sub(columns, rows);
     let ty = Type::new(DType::I64, &shape[row..]);
-    let offset = number(b, super::operand::Number::Whole(offset as i64), &ty)?;
+    let offset = number(b, super::operand::PlainNumber::Whole(offset as i64), &ty)?;
     let mask = b.op(compare, &[distance, offset]);
     Ok(super::compose::stretch(b, mask, shape))
 }

@@ -18,21 +18,21 @@ use crate::program::{Builder, Value};
 pub trait IntoOperand {
     /// The operand.
     #[doc(hidden)]
-    fn into_operand(self) -> Side;
+    fn into_operand(self) -> Written;
 }
 
 /// An operand as it was written.
 #[derive(Clone, Debug)]
-pub enum Side {
+pub enum Written {
     /// A tensor.
     Tensor(Tensor),
     /// A number that takes its element type from a tensor.
-    Number(Number),
+    Number(PlainNumber),
 }
 
 /// A plain number in the user's source.
 #[derive(Clone, Copy, Debug)]
-pub enum Number {
+pub enum PlainNumber {
     /// A truth value.
     Bool(bool),
     /// An integer.
@@ -42,14 +42,14 @@ pub enum Number {
 }
 
 impl IntoOperand for Tensor {
-    fn into_operand(self) -> Side {
-        Side::Tensor(self)
+    fn into_operand(self) -> Written {
+        Written::Tensor(self)
     }
 }
 
 impl IntoOperand for &Tensor {
-    fn into_operand(self) -> Side {
-        Side::Tensor(self.clone())
+    fn into_operand(self) -> Written {
+        Written::Tensor(self.clone())
     }
 }
 
@@ -57,47 +57,47 @@ impl IntoOperand for &Tensor {
 macro_rules! numbers {
     ($($from:ty => $variant:ident($to:ty)),*) => {
         $( impl IntoOperand for $from {
-            fn into_operand(self) -> Side {
-                Side::Number(Number::$variant(<$to>::from(self)))
+            fn into_operand(self) -> Written {
+                Written::Number(PlainNumber::$variant(<$to>::from(self)))
             }
         } )*
     };
 }
 numbers! { bool => Bool(bool), i64 => Whole(i64), f32 => Real(f64), f64 => Real(f64) }
 
-impl Side {
+impl Written {
     /// The tensor, if it is one.
     pub(super) fn tensor(&self) -> Option<&Tensor> {
         match self {
-            Side::Tensor(tensor) => Some(tensor),
-            Side::Number(_) => None,
+            Written::Tensor(tensor) => Some(tensor),
+            Written::Number(_) => None,
         }
     }
 }
 
-impl Number {
+impl PlainNumber {
     /// The element type that it has where it meets no tensor.
     pub(super) fn dtype(self) -> DType {
         match self {
-            Number::Bool(_) => DType::Bool,
-            Number::Whole(_) => DType::I64,
-            Number::Real(_) => DType::F64,
+            PlainNumber::Bool(_) => DType::Bool,
+            PlainNumber::Whole(_) => DType::I64,
+            PlainNumber::Real(_) => DType::F64,
         }
     }
 
     /// As an element of this type.
     pub(super) fn literal(self, dtype: DType) -> Result<Literal, Misfit> {
         Ok(match (self, dtype) {
-            (Number::Bool(x), DType::Bool) => Literal::Bool(x),
-            (Number::Whole(x), DType::I64) => Literal::I64(x),
+            (PlainNumber::Bool(x), DType::Bool) => Literal::Bool(x),
+            (PlainNumber::Whole(x), DType::I64) => Literal::I64(x),
             // An integer is meant exactly; a number that may be rounded is written as a real one.
-            (Number::Whole(x), DType::F64) if (x as f64) as i64 == x => Literal::F64(x as f64),
-            (Number::Whole(x), DType::F32) if (x as f32) as i64 == x => Literal::F32(x as f32),
-            (Number::Real(x), DType::F64) => Literal::F64(x),
-            (Number::Real(x), DType::F32) => Literal::F32(x as f32),
-            (Number::Bool(x), _) => misfit!("the truth value {x} does not go with elements of type {dtype}"),
-            (Number::Whole(x), _) => misfit!("the integer {x} is no element of type {dtype}; convert first"),
-            (Number::Real(x), _) => {
+            (PlainNumber::Whole(x), DType::F64) if (x as f64) as i64 == x => Literal::F64(x as f64),
+            (PlainNumber::Whole(x), DType::F32) if (x as f32) as i64 == x => Literal::F32(x as f32),
+            (PlainNumber::Real(x), DType::F64) => Literal::F64(x),
+            (PlainNumber::Real(x), DType::F32) => Literal::F32(x as f32),
+            (PlainNumber::Bool(x), _) => misfit!("the truth value {x} does not go with elements of type {dtype}"),
+            (PlainNumber::Whole(x), _) => misfit!("the integer {x} is no element of type {dtype}; convert first"),
+            (PlainNumber::Real(x), _) => {
                 misfit!("the real number {x:?} does not go with elements of type {dtype}; convert first")
             }
         })
@@ -105,7 +105,7 @@ impl Number {
 }
 
 /// The number everywhere in an array of a type, as literal and broadcast: never a captured array.
-pub(super) fn number(b: &mut Builder, number: Number, ty: &Type) -> Result<Value, Misfit> {
+pub(super) fn number(b: &mut Builder, number: PlainNumber, ty: &Type) -> Result<Value, Misfit> {
     check_count(&ty.shape)?;
     let literal = number.literal(ty.dtype)?;
     let scalar = b.op(literal, &[]);
@@ -113,13 +113,13 @@ pub(super) fn number(b: &mut Builder, number: Number, ty: &Type) -> Result<Value
 }
 
 /// The tensors among operands: what [`super::compose`] takes.
-pub(super) fn tensors(sides: &[Side]) -> Vec<&Tensor> {
-    sides.iter().filter_map(Side::tensor).collect()
+pub(super) fn tensors(sides: &[Written]) -> Vec<&Tensor> {
+    sides.iter().filter_map(Written::tensor).collect()
 }
 
 /// The values of all operands, in one shape and element type: that of the tensors among them, or of
 /// the first number if there is none. `args` are the values of the tensors.
-pub(super) fn aligned(b: &mut Builder, sides: &[Side], args: &[Value]) -> Result<Vec<Value>, Misfit> {
+pub(super) fn aligned(b: &mut Builder, sides: &[Written], args: &[Value]) -> Result<Vec<Value>, Misfit> {
     let mut shape = Vec::new();
     let mut dtype = None;
     for &arg in args {
@@ -131,12 +131,12 @@ pub(super) fn aligned(b: &mut Builder, sides: &[Side], args: &[Value]) -> Result
             Some(dtype) => misfit!("the element types {dtype} and {own} differ; convert one of them first"),
         }
     }
-    let widest = |sides: &[Side]| {
+    let widest = |sides: &[Written]| {
         sides
             .iter()
             .filter_map(|side| match side {
-                Side::Tensor(_) => None,
-                Side::Number(number) => Some(number.dtype()),
+                Written::Tensor(_) => None,
+                Written::Number(number) => Some(number.dtype()),
             })
             .max()
     };
@@ -146,11 +146,11 @@ pub(super) fn aligned(b: &mut Builder, sides: &[Side], args: &[Value]) -> Result
     let mut values = Vec::with_capacity(sides.len());
     for side in sides {
         values.push(match side {
-            Side::Tensor(_) => {
+            Written::Tensor(_) => {
                 let arg = *args.next().expect("every tensor has its value");
                 stretch(b, arg, &ty.shape)
             }
-            Side::Number(literal) => number(b, *literal, &ty)?,
+            Written::Number(literal) => number(b, *literal, &ty)?,
         });
     }
     Ok(values)

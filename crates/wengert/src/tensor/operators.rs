@@ -4,7 +4,7 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssi
 
 use super::Tensor;
 use super::compose::{compose, or_raise, single};
-use super::operand::{IntoOperand, Side, aligned, tensors};
+use super::operand::{IntoOperand, Written, aligned, tensors};
 use crate::error::{Error, OrRaise};
 use crate::ops::{Binary, Unary};
 use crate::primitives::Op;
@@ -26,9 +26,9 @@ or_raise! {
 
 /// An elementwise operation of two operands, of which at least one is a tensor.
 #[track_caller]
-pub(super) fn elementwise(name: &str, op: impl Into<Op>, x: Side, y: Side) -> Result<Tensor, Error> {
+pub(super) fn elementwise(name: &str, op: impl Into<Op>, x: Written, y: Written) -> Result<Tensor, Error> {
     let op = op.into();
-    if let (Side::Tensor(x), Side::Tensor(y)) = (&x, &y)
+    if let (Written::Tensor(x), Written::Tensor(y)) = (&x, &y)
         && x.ty() == y.ty()
     {
         return single(name, op, &[x, y]);

@@ -84,7 +84,7 @@ fn resolve(axes: Option<Vec<isize>>, rank: usize) -> Result<Vec<usize>, Misfit> 
 }
 
 /// A reduction as equations: over these axes, which disappear.
-type Rule = fn(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>;
+type Composite = fn(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>;
 
 /// A reduction over axes, which disappear, or stay with length 1.
 #[track_caller]
@@ -194,7 +194,7 @@ reductions! {
     /// Whether one truth value is true; false for none.
     any any_over any_keep = try_any try_any_over try_any_keep(): plain(Reducer::Any);
     /// The mean of the elements; NaN of none.
-    mean mean_over mean_keep = try_mean try_mean_over try_mean_keep(): mean as Rule;
+    mean mean_over mean_keep = try_mean try_mean_over try_mean_keep(): mean as Composite;
     /// `sum((x - mean)^2) / (n - ddof)`; NaN if `n` is not above `ddof`.
     var var_over var_keep = try_var try_var_over try_var_keep(ddof: usize): move |b, x, axes| var(b, x, axes, ddof);
     /// The square root of the variance; its derivative where all elements are equal is 0, as that of
@@ -203,9 +203,9 @@ reductions! {
     /// `ln sum exp(x)`, without overflow; `-inf` of none. Its derivative is the softmax; NaN where
     /// all elements are `-inf`, or at one that is `inf`.
     logsumexp logsumexp_over logsumexp_keep = try_logsumexp try_logsumexp_over try_logsumexp_keep():
-        logsumexp as Rule;
+        logsumexp as Composite;
     /// The Euclidean norm `sqrt(sum x^2)`; its derivative at the zero vector is 0.
-    norm norm_over norm_keep = try_norm try_norm_over try_norm_keep(): norm as Rule;
+    norm norm_over norm_keep = try_norm try_norm_over try_norm_keep(): norm as Composite;
 }
 
 /// A reduction that is one equation.

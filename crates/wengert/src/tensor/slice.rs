@@ -191,7 +191,7 @@ impl Tensor {
     pub fn try_slice(&self, ranges: impl Ranges) -> Result<Tensor, Error> {
         let places = ranges.places();
         compose("slice", &[self], |b, args| {
-            let cut = Cut::new(&places, b.shape(args[0]))?;
+            let cut = Sliced::new(&places, b.shape(args[0]))?;
             Ok(cut.read(b, args[0]))
         })
     }
@@ -199,7 +199,7 @@ impl Tensor {
 
 /// A part of a shape.
 #[derive(Clone, Debug)]
-pub(super) struct Cut {
+pub(super) struct Sliced {
     /// The positions in increasing order.
     pub(super) slice: Slice,
     /// The axes that are read backwards.
@@ -210,13 +210,13 @@ pub(super) struct Cut {
     pub(super) shape: Vec<usize>,
 }
 
-impl Cut {
+impl Sliced {
     /// The part of a shape that ranges name.
     pub(super) fn new(places: &[Place], shape: &[usize]) -> Result<Self, Misfit> {
         if places.len() > shape.len() {
             misfit!("there are {} positions and ranges for {} axes", places.len(), shape.len());
         }
-        let mut cut = Cut {
+        let mut cut = Sliced {
             slice: Slice::new(&vec![0; shape.len()], shape, &vec![1; shape.len()]),
             reversed: Vec::new(),
             lengths: shape.to_vec(),

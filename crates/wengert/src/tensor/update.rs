@@ -4,8 +4,8 @@ use std::ops::{AddAssign, Deref, DerefMut, DivAssign, MulAssign, SubAssign};
 use std::panic::Location;
 
 use super::compose::{compose, refuse, stretch};
-use super::operand::{IntoOperand, Side, number};
-use super::slice::{Cut, Place, Ranges};
+use super::operand::{IntoOperand, Written, number};
+use super::slice::{Place, Ranges, Sliced};
 use super::{Tensor, graph};
 use crate::array::{Array, DType, Element, Strided, row_major};
 use crate::error::{Error, Misfit, OrRaise, misfit};
@@ -21,7 +21,7 @@ pub struct SliceMut<'a>(Part<'a>);
 #[derive(Debug)]
 pub struct Part<'a> {
     tensor: &'a mut Tensor,
-    cut: Cut,
+    cut: Sliced,
     places: Vec<Place>,
 }
 
@@ -66,7 +66,7 @@ impl Tensor {
     #[track_caller]
     pub fn try_slice_mut(&mut self, ranges: impl Ranges) -> Result<SliceMut<'_>, Error> {
         let places = ranges.places();
-        match Cut::new(&places, self.shape()) {
+        match Sliced::new(&places, self.shape()) {
             Ok(cut) => Ok(SliceMut(Part { tensor: self, cut, places })),
             Err(why) => refuse("slice_mut", &[self], why),
         }
@@ -94,7 +94,7 @@ impl Part<'_> {
 
     /// Writes `value`, or the part and `value` through `op`.
     #[track_caller]
-    fn write(&mut self, name: &str, op: Option<Binary>, value: Side) -> Result<(), Error> {
+    fn write(&mut self, name: &str, op: Option<Binary>, value: Written) -> Result<(), Error> {
         let line = Location::caller();
         let mut operands = vec![&*self.tensor];
         operands.extend(value.tensor());
@@ -135,27 +135,33 @@ impl Part<'_> {
 pub trait IntoUpdate {
     /// The operand.
     #[doc(hidden)]
-    fn into_update(self) -> Side;
+    fn into_update(self) -> Written;
 }
 
 impl<T: IntoOperand> IntoUpdate for T {
-    fn into_update(self) -> Side {
+    fn into_update(self) -> Written {
         self.into_operand()
     }
 }
 
 impl<T: Element, const N: usize> IntoUpdate for [T; N] {
-    fn into_update(self) -> Side {
-        Side::Tensor(self.into())
+    fn into_update(self) -> Written {
+        Written::Tensor(self.into())
     }
 }
 
 /// The new numbers of the part, in its shape.
-fn updated(b: &mut Builder, cut: &Cut, op: Option<Binary>, value: &Side, args: &[Value]) -> Result<Value, Misfit> {
+fn updated(
+    b: &mut Builder,
+    cut: &Sliced,
+    op: Option<Binary>,
+    value: &Written,
+    args: &[Value],
+) -> Result<Value, Misfit> {
     let ty = b.ty(args[0]).with_shape(cut.shape.clone());
     let value = match value {
-        Side::Number(value) => number(b, *value, &ty)?,
-        Side::Tensor(_) => {
+        Written::Number(value) => number(b, *value, &ty)?,
+        Written::Tensor(_) => {
             let own = b.ty(args[1]).clone();
             if own.dtype != ty.dtype {
                 misfit!("the element types {} and {} differ; convert one of them first", ty.dtype, own.dtype);
@@ -169,7 +175,7 @@ fn updated(b: &mut Builder, cut: &Cut, op: Option<Binary>, value: &Side, args: &
     Ok(b.emit(op, &[part, value])?[0])
 }
 
-impl Cut {
+impl Sliced {
     /// `x` with the part replaced.
     fn replace(&self, b: &mut Builder, x: Value, update: Value) -> Result<Value, Misfit> {
         if self.lengths.contains(&0) {

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use super::super::Tensor;
-use super::{Graph, Reading, Source, with_graph};
+use super::{Graph, InputSource, Reading, with_graph};
 use crate::primitives::Op;
 use crate::program::{Eqn, Program, Value};
 
@@ -28,14 +28,14 @@ pub(crate) fn is_active(tensor: &Tensor) -> bool {
 pub(super) fn driver_of(tensor: &Tensor) -> Option<u64> {
     let traced = tensor.as_traced()?;
     // Other levels are asked first: no graph is borrowed meanwhile.
-    let new: Vec<Source> = with_graph(traced.generation, |graph| {
+    let new: Vec<InputSource> = with_graph(traced.generation, |graph| {
         graph.sources[graph.activity.sources..].iter().map(|(_, source)| source.clone()).collect()
     });
     let variables = with_graph(traced.generation, |graph| graph.reading == Reading::Allowed);
-    let driver_of_source = |source: &Source| match source {
-        Source::Leaf(_) if variables => Some(traced.generation),
-        Source::Leaf(Some(tensor)) | Source::Capture(tensor) => driver_of(tensor),
-        Source::Leaf(None) => None,
+    let driver_of_source = |source: &InputSource| match source {
+        InputSource::Leaf(_) if variables => Some(traced.generation),
+        InputSource::Leaf(Some(tensor)) | InputSource::Capture(tensor) => driver_of(tensor),
+        InputSource::Leaf(None) => None,
     };
     let drivers: Vec<Option<u64>> = new.iter().map(driver_of_source).collect();
     with_graph(traced.generation, |graph| {
