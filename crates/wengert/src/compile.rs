@@ -144,7 +144,7 @@ pub struct Compiled<A, O, F> {
     options: Compile,
     settings: OnceLock<Settings>,
     /// What was traced, in no order.
-    traces: RwLock<Vec<Arc<Traced<O>>>>,
+    traces: RwLock<Vec<Arc<Specialised<O>>>>,
     /// Counts calls: the trace that was not used the longest is forgotten first.
     clock: AtomicU64,
     arguments: PhantomData<fn(A)>,
@@ -154,7 +154,7 @@ pub struct Compiled<A, O, F> {
 const MOST_TRACES: usize = 64;
 
 /// The function at a signature.
-struct Traced<O> {
+struct Specialised<O> {
     types: Vec<Type>,
     structure: Option<u64>,
     /// What the function gave: its structure is that of every result.
@@ -282,11 +282,11 @@ where
 
     /// The trace for arguments like these.
     #[track_caller]
-    fn trace<T: Tree<Leaf = Tensor, Vars = A>>(&self, arguments: &T) -> Result<Arc<Traced<O>>, Error> {
+    fn trace<T: Tree<Leaf = Tensor, Vars = A>>(&self, arguments: &T) -> Result<Arc<Specialised<O>>, Error> {
         let structure = Structure::of(arguments).known();
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let fits =
-            |trace: &&Arc<Traced<O>>| structure.is_some() && trace.structure == structure && trace.fits(arguments);
+            |trace: &&Arc<Specialised<O>>| structure.is_some() && trace.structure == structure && trace.fits(arguments);
         let known = self.traces.read().unwrap_or_else(PoisonError::into_inner).iter().find(fits).cloned();
         if let Some(trace) = known {
             trace.used.store(now, Ordering::Relaxed);
@@ -299,11 +299,11 @@ where
         let types = closed.program.input_types()[..closed.leaves].to_vec();
         let (made, captures) = (Made::new(closed.program), closed.captures);
         let used = AtomicU64::new(now);
-        let trace = Arc::new(Traced { types, structure, output, made, captures, plans: Default::default(), used });
+        let trace = Arc::new(Specialised { types, structure, output, made, captures, plans: Default::default(), used });
         let mut traces = self.traces.write().unwrap_or_else(PoisonError::into_inner);
         if structure.is_some() && !traces.iter().any(|other| fits(&other)) {
             if traces.len() == MOST_TRACES {
-                let age = |trace: &Arc<Traced<O>>| trace.used.load(Ordering::Relaxed);
+                let age = |trace: &Arc<Specialised<O>>| trace.used.load(Ordering::Relaxed);
                 let oldest = (0..traces.len()).min_by_key(|&k| age(&traces[k]));
                 oldest.map(|oldest| traces.swap_remove(oldest));
             }
@@ -313,7 +313,7 @@ where
     }
 
     /// The plan of a trace.
-    fn prepared<'a>(&self, trace: &'a Traced<O>, given: Arguments) -> Result<&'a Prepared, Error> {
+    fn prepared<'a>(&self, trace: &'a Specialised<O>, given: Arguments) -> Result<&'a Prepared, Error> {
         let place = &trace.plans[given as usize];
         if let Some(prepared) = place.get() {
             return Ok(prepared);
@@ -331,7 +331,7 @@ where
     }
 }
 
-impl<O: Tree<Leaf = Tensor>> Traced<O> {
+impl<O: Tree<Leaf = Tensor>> Specialised<O> {
     /// Whether these are its types.
     fn fits<T: Tree<Leaf = Tensor>>(&self, arguments: &T) -> bool {
         let mut types = self.types.iter();

@@ -265,7 +265,7 @@ impl Primitive for DynamicUpdate {
 impl Family for DynamicUpdate {
     #[cfg(feature = "text")]
     fn parse(name: &str, _: &mut Fields) -> Option<Result<Self, Misfit>> {
-        (name == "dynamic_update").then(|| Ok(DynamicUpdate))
+        (name == "dynamic_update").then_some(Ok(DynamicUpdate))
     }
     fn samples() -> Vec<Sample> {
         let start = |start: &[i64]| Array::new(&[start.len()], start.to_vec());

@@ -453,7 +453,7 @@ impl Primitive for Select {
 impl Family for Select {
     #[cfg(feature = "text")]
     fn parse(name: &str, _: &mut Fields) -> Option<Result<Self, Misfit>> {
-        (name == "select").then(|| Ok(Select))
+        (name == "select").then_some(Ok(Select))
     }
     fn samples() -> Vec<Sample> {
         let mask = Array::new(&[2, 3], vec![true, false, true, true, false, false]);

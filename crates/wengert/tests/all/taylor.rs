@@ -81,9 +81,14 @@ fn every_function_agrees_with_the_table() {
         // The recorded function and the carrier go through the same recurrences.
         assert_eq!(recorded, carried.coefficients(), "{what}");
     }
-    let names = Unary::ALL.iter().map(|op| op.name()).chain(Binary::ALL.iter().map(|op| op.name()));
-    for name in names {
-        assert!(seen.contains(name), "{name} is missing from the table");
+    // What the table leaves out is compared with derivatives of derivatives, at points away from kinks.
+    for &op in Unary::ALL.iter().filter(|op| !seen.contains(op.name())) {
+        for &x in op.samples().iter().filter(|x| **x != 0.0) {
+            check_series(&format!("{op:?} at {x}"), &taylor(x, 1.0, 4, |x| x.unary(op)), &nested(x, |x| x.unary(op)));
+        }
+    }
+    for op in Binary::ALL {
+        assert!(seen.contains(op.name()), "{} is missing from the table", op.name());
     }
 }
 
