@@ -15,7 +15,8 @@
 //! ```
 //!
 //! `scalar`: six functions of scalars, recorded and swept, replayed, replayed on lanes; and in the
-//! same run, block by block in turn, other systems and adjoints written by hand.
+//! same run, block by block in turn, other systems and adjoints written by hand. Then products with the Jacobian and the
+//! Hessian, and both matrices, at many points: on lanes, and by the driver of one point.
 //!
 //! `workloads`: programs of arrays, timed; their values and derivatives against numbers that other systems agree on. With
 //! `--check` one that is off is an error. `--primal` times the function alone too, `--seconds` is how long calls are
@@ -51,6 +52,7 @@ mod carriers;
 mod formulas;
 mod hand;
 mod inplace;
+mod many;
 mod numbers;
 mod peers;
 mod planning;

@@ -9,6 +9,7 @@ use wengert::{Recorded, TapeSize, Var, record, value_and_grad};
 
 use crate::formulas::{LABEL, Workload};
 use crate::hand;
+use crate::many;
 use crate::numbers::{Replayed, cross_entropy};
 use crate::peers::Peers;
 
@@ -202,6 +203,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     if !options.json && !ratios.is_empty() {
         let mean = (ratios.iter().map(|ratio| f64::ln(*ratio)).sum::<f64>() / ratios.len() as f64).exp();
         println!("record+reverse over the best peer's: geometric mean {mean:.3}");
+    }
+    if !options.json {
+        print!("{}", many::table());
     }
     Ok(())
 }

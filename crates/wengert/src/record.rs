@@ -1,11 +1,13 @@
 //! [`record`]: a function recorded once and asked for anything at new inputs.
 
+mod many;
+
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::algorithm::Task;
 use crate::drive::next;
-use crate::replay::{self, Ask, Path, Results, Scratch};
+use crate::replay::{self, Ask, Path, Scratch};
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::{Line, Mode, Scope};
@@ -176,63 +178,6 @@ where
         path.output.each(&mut || x.grad(&mut || next(&mut results)))
     }
 
-    /// The value at every point, eight points at a time on SIMD lanes.
-    ///
-    /// Arithmetic agrees with [`value`](Recorded::value) to the bit; the functions of the lanes
-    /// agree within the bounds stated in `wengert_kernels::math`.
-    #[track_caller]
-    pub fn value_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<O::Each<f64>> {
-        self.many(
-            points,
-            Ask::Value,
-            |path, _, results| {
-                let mut outputs = results.outputs.iter();
-                path.output.each(&mut || *outputs.next().expect("one per output"))
-            },
-            |line, x| or_panic(self.value_at(line, x)),
-        )
-    }
-
-    /// `take` of every point on the path used last, in groups; where that path is not valid, or
-    /// depends on an outer recording, `alone` of the point, with the line of the call.
-    #[track_caller]
-    fn many<X: Tree<Leaf = f64>, G>(
-        &self,
-        points: &[X],
-        ask: Ask,
-        take: impl Fn(&Path<O>, &X, &Results<'_>) -> G,
-        alone: impl Fn(Line, &X) -> G,
-    ) -> Vec<G> {
-        let line = Location::caller();
-        let mut results = Vec::with_capacity(points.len());
-        self.for_each(points, ask, |path, point, numbers| {
-            results.push(numbers.map_or_else(|| alone(line, point), |numbers| take(path, point, &numbers)));
-        });
-        results
-    }
-
-    /// Calls `visit` for every point, in order, with its numbers on the path used last; without
-    /// where that path is not valid or depends on an outer recording.
-    #[track_caller]
-    fn for_each<X: Tree<Leaf = f64>>(
-        &self,
-        points: &[X],
-        ask: Ask,
-        mut visit: impl FnMut(&Path<O>, &X, Option<Results<'_>>),
-    ) {
-        for point in points {
-            check_size("a recorded function", "point", self.size, point.size());
-        }
-        let path = self.lock().paths[0].clone();
-        if !path.trace.captures.is_empty() {
-            points.iter().for_each(|point| visit(&path, point, None));
-            return;
-        }
-        let mut scratch = self.borrow_scratch();
-        replay::run_many(&path, &mut scratch, points, ask, |point, numbers| visit(&path, point, numbers));
-        self.lock().scratch.push(scratch);
-    }
-
     fn lock(&self) -> MutexGuard<'_, State<O>> {
         // A panic leaves nothing half done: `f` never runs with the lock held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -378,62 +323,6 @@ where
         let (_, mut results) = or_panic(self.compute(Location::caller(), &x, &vector, &Task::Hvp));
         x.grad(&mut || next(&mut results))
     }
-
-    /// The gradient at every point, eight points at a time on SIMD lanes; see
-    /// [`value_many`](Recorded::value_many).
-    #[track_caller]
-    pub fn grad_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<X::Grad> {
-        self.many(
-            points,
-            Ask::Gradient,
-            |_, x, results| gradient_of(x, results),
-            |line, x| or_panic(self.grad_at(line, x)),
-        )
-    }
-
-    /// Calls `visit` with the number, the value and the gradient's leaves of every point: as
-    /// [`value_and_grad_many`](Recorded::value_and_grad_many), without memory for the results.
-    ///
-    /// ```
-    /// use wengert::prelude::*;
-    /// let f = record([1.0, 2.0], |[x, y]| x * y);
-    /// let mut sum = [0.0; 2];
-    /// f.for_each_grad(&[[1.0, 2.0], [3.0, 4.0]], |_, _, g| {
-    ///     sum[0] += g[0];
-    ///     sum[1] += g[1];
-    /// });
-    /// assert_eq!(sum, [6.0, 4.0]);
-    /// ```
-    #[track_caller]
-    pub fn for_each_grad<X: Tree<Leaf = f64>>(&self, points: &[X], mut visit: impl FnMut(usize, f64, &[f64])) {
-        let (line, mut number) = (Location::caller(), 0);
-        self.for_each(points, Ask::Gradient, |_, point, numbers| {
-            match numbers {
-                Some(numbers) => visit(number, numbers.outputs[0], numbers.partials),
-                None => {
-                    let (_, results) = or_panic(self.compute(line, point, &[], &Task::Gradient));
-                    visit(number, results.as_slice()[0], &results.as_slice()[1..]);
-                }
-            }
-            number += 1;
-        });
-    }
-
-    /// The value and the gradient at every point; see [`value_many`](Recorded::value_many).
-    #[track_caller]
-    pub fn value_and_grad_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<(f64, X::Grad)> {
-        self.many(
-            points,
-            Ask::Gradient,
-            |_, x, results| (results.outputs[0], gradient_of(x, results)),
-            |line, x| self.value_and_grad_at(line, x),
-        )
-    }
-}
-
-fn gradient_of<X: Tree<Leaf = f64>>(x: &X, results: &Results<'_>) -> X::Grad {
-    let mut partials = results.partials.iter();
-    x.grad(&mut || *partials.next().expect("one per leaf"))
 }
 
 #[track_caller]

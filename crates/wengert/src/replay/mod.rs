@@ -1,12 +1,16 @@
 //! Running a recorded path at new points: one at a time, or eight at a time on SIMD lanes.
 
 mod layout;
+mod many;
 mod single;
+
+pub(crate) use many::derive_many;
 
 use wengert_kernels::{Work, dispatch};
 
 use self::layout::{Layout, Target};
 use self::single::Single;
+use crate::dual::Dual;
 use crate::lanes::{Lanes, WIDTH};
 use crate::real::Real;
 use crate::tape::record::Side;
@@ -53,15 +57,22 @@ pub(crate) struct Scratch {
     /// A point that has no layout, or needs care.
     careful: Buffers<f64>,
     lanes: Buffers<Lanes<WIDTH>>,
+    /// Values and adjoints with a tangent: the second order.
+    duals: Buffers<Dual<Lanes<WIDTH>>>,
     /// Outputs and partials of the points of a group.
     rows: Rows,
 }
 
 /// Values and adjoints in their places.
-#[derive(Default)]
 struct Buffers<R> {
     values: Vec<R>,
     adjoints: Vec<R>,
+}
+
+impl<R> Default for Buffers<R> {
+    fn default() -> Self {
+        Buffers { values: Vec::new(), adjoints: Vec::new() }
+    }
 }
 
 impl<R: Real> Buffers<R> {

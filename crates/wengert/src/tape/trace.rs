@@ -229,6 +229,7 @@ impl Trace {
     }
 
     /// The tangents of all records, given those of the inputs; `None` is structurally zero.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub(crate) fn push_forward<R: Real, A: Cotangent<R>>(&self, values: &[R], inputs: &[Option<A>]) -> Vec<Option<A>> {
         let mut tangents: Vec<Option<A>> = vec![None; values.len()];
