@@ -10,6 +10,7 @@ use crate::tape::Var;
 use crate::tape::record::{Form, Op};
 use crate::tape::sweep::{self, Pack};
 use crate::tape::trace::Trace;
+use crate::task::Task;
 
 /// What a driver computes from a recording, over any base.
 pub(crate) trait Algorithm {
@@ -25,33 +26,22 @@ pub(crate) trait Base: Real {
     fn capture(var: Var) -> Self;
 }
 
-/// What a driver asks for. The algorithms are chosen here, by value, so that they are compiled once
-/// with the library instead of in every crate that calls a driver.
-#[derive(Clone, Copy)]
-pub(crate) enum Task {
-    Value,
-    Gradient,
-    Pull,
-    Jvp,
-    Jacobian,
-    Hvp,
-    Hessian,
-    Expansion(Expansion),
-}
-
+/// The algorithms are chosen here, by value, so that they are compiled once with the library instead of in every crate that
+/// calls a driver.
 impl Task {
     /// Computes it from the values of all records and captures, and the directions given.
     #[track_caller]
     pub(crate) fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B> {
         match self {
             Task::Value => Value.run(trace, values, directions),
-            Task::Gradient => Gradient.run(trace, values, directions),
-            Task::Pull => Pull.run(trace, values, directions),
+            Task::ValueAndGradient => ValueAndGradient.run(trace, values, directions),
+            Task::Gradient => Vjp.run(trace, values, &[B::constant(1.0)]),
+            Task::Vjp => Vjp.run(trace, values, directions),
             Task::Jvp => Jvp.run(trace, values, directions),
             Task::Jacobian => Jacobian.run(trace, values, directions),
             Task::Hvp => Hvp.run(trace, values, directions),
             Task::Hessian => Hessian.run(trace, values, directions),
-            Task::Expansion(expansion) => expansion.run(trace, values, directions),
+            Task::Taylor { order } => Expansion { order: *order }.run(trace, values, directions),
         }
     }
 }
@@ -65,9 +55,9 @@ fn outputs<B: Base>(trace: &Trace, values: &[B]) -> Vec<B> {
 }
 
 /// The values of all outputs, then the gradient of the first one.
-pub(crate) struct Gradient;
+pub(crate) struct ValueAndGradient;
 
-impl Algorithm for Gradient {
+impl Algorithm for ValueAndGradient {
     #[track_caller]
     fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
         let mut results = outputs(trace, values);
@@ -88,9 +78,9 @@ impl Algorithm for Value {
 }
 
 /// `Jᵀ c` for the cotangent `c` in the directions.
-pub(crate) struct Pull;
+pub(crate) struct Vjp;
 
-impl Algorithm for Pull {
+impl Algorithm for Vjp {
     #[track_caller]
     fn run<B: Base>(&self, trace: &Trace, values: &[B], cotangents: &[B]) -> Vec<B> {
         let seeds: Vec<Option<B>> = cotangents.iter().map(|&ct| Some(ct)).collect();

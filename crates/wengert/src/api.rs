@@ -1,11 +1,11 @@
 //! The drivers: what a user calls.
 
-use crate::algorithm::{Expansion, Task};
 use crate::drive::{compute, next, run_recorded};
 use crate::leaf::{Active, Drive, Leaf};
 use crate::scalar::Scalar;
 use crate::tape::recording::Mode;
 use crate::tape::{TapeSize, Var};
+use crate::task::Task;
 use crate::tree::{Tree, check_size, leaves};
 
 /// The value and the gradient of a scalar function.
@@ -224,6 +224,6 @@ where
 {
     let direction = leaves(&direction);
     check_size("taylor", "direction", x.size(), direction.len());
-    let (output, mut results) = compute(&x, &direction, &Task::Expansion(Expansion { order }), f);
+    let (output, mut results) = compute(&x, &direction, &Task::Taylor { order }, f);
     output.each(&mut || (0..=order).map(|_| next(&mut results)).collect())
 }

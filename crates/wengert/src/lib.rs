@@ -114,7 +114,6 @@ mod scalar;
 mod series;
 mod special;
 mod tape;
-#[cfg(feature = "arrays")]
 mod task;
 mod taylor;
 #[cfg(feature = "arrays")]

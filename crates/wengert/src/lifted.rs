@@ -7,7 +7,6 @@
 
 use std::panic::Location;
 
-use crate::algorithm::Task;
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::execute::Operands;
@@ -17,7 +16,7 @@ use crate::scalar::{Lift, Scalar};
 use crate::tape::record::{Form, Op};
 use crate::tape::recording::{Entry, Mode, Operand, Scope, innermost, line_of_generation, push_external, segment};
 use crate::tape::{Var, lift};
-use crate::task;
+use crate::task::Task;
 use crate::tensor::Tensor;
 use crate::tensor::derived::{self, derived};
 use crate::tensor::graph::{self, Closed, with_graph};
@@ -214,53 +213,32 @@ pub(crate) fn hold<S: Scalar>(scope: Scope, outputs: &[Var]) -> (Vec<S>, Lifted)
 pub(crate) fn pull<S: Scalar>(lifted: &Lifted, cotangents: &[S]) -> Vec<S> {
     let outputs = lifted.closed.program.outputs().len();
     crate::tree::check_size("pull", "cotangent", outputs, cotangents.len());
-    compute(lifted, cotangents, &Task::Pull)
+    compute(lifted, cotangents, &Task::Vjp)
 }
 
 #[track_caller]
 fn compute<S: Scalar>(lifted: &Lifted, directions: &[S], task: &Task) -> Vec<S> {
     let Lifted { closed, point, line } = lifted;
-    let task = in_a_program(task).map_err(|error| error.at(Some(*line))).or_raise();
-    S::apply_lifted(task, closed, point, directions, line)
-}
-
-/// What a driver asks for, of a Program.
-fn in_a_program(task: &Task) -> Result<task::Task, Error> {
-    Ok(match task {
-        Task::Value => task::Task::Value,
-        Task::Gradient => task::Task::ValueAndGradient,
-        Task::Pull => task::Task::Vjp,
-        Task::Jvp => task::Task::Jvp,
-        Task::Jacobian => task::Task::Jacobian,
-        Task::Hvp => task::Task::Hvp,
-        Task::Hessian => task::Task::Hessian,
-        Task::Expansion(_) => {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "taylor",
-                "there are no Taylor coefficients through array operations; nest `jvp` instead",
-            ));
-        }
-    })
+    S::apply_lifted(*task, closed, point, directions, line)
 }
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 impl Lift for f64 {
-    fn apply_lifted(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
+    fn apply_lifted(task: Task, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
         plain(task, closed, point, directions, line)
     }
 }
 
 #[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 impl Lift for Var {
-    fn apply_lifted(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
+    fn apply_lifted(task: Task, closed: &Closed, point: &[Tensor], directions: &[Var], _: Line) -> Vec<Var> {
         variables(task, closed, point, directions)
     }
 }
 
 /// The results as plain numbers. They may not depend on a variable of an outer recording: as numbers
 /// they would be constants there.
-fn plain(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
+fn plain(task: Task, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
     let known = derived(task.into(), closed, Operands::Varying).map_err(|error| error.at(Some(line))).or_raise();
     let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).collect();
     let used = known.made.program.used_inputs();
@@ -283,7 +261,7 @@ fn plain(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[f64]
 
 /// The results as variables of the level around.
 #[track_caller]
-fn variables(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[Var]) -> Vec<Var> {
+fn variables(task: Task, closed: &Closed, point: &[Tensor], directions: &[Var]) -> Vec<Var> {
     let directions: Vec<Tensor> = directions.iter().map(|&x| Tensor::from(x)).collect();
     let results = derived::apply("grad", task, closed, point, &directions).or_raise();
     results.iter().map(Tensor::to_var).collect()

@@ -5,12 +5,12 @@ mod many;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::algorithm::Task;
 use crate::drive::next;
 use crate::replay::{self, Ask, Path, Scratch};
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::{Line, Mode, Scope};
+use crate::task::Task;
 use crate::tree::{Tree, check_size, leaves};
 
 /// How many paths through a function are kept unless [`Recorded::paths`] says otherwise.
@@ -167,7 +167,7 @@ where
     #[track_caller]
     pub fn vjp<X: Tree<Leaf: Scalar>>(&self, x: X, cotangent: impl Tree<Leaf = X::Leaf>) -> X::Grad {
         let cotangent = leaves(&cotangent);
-        let (_, mut results) = or_panic(self.compute(Location::caller(), &x, &cotangent, &Task::Pull));
+        let (_, mut results) = or_panic(self.compute(Location::caller(), &x, &cotangent, &Task::Vjp));
         x.grad(&mut || next(&mut results))
     }
 
@@ -287,7 +287,7 @@ where
             }
             _ => {
                 let one = [X::Leaf::from_plain(1.0)];
-                let results = X::Leaf::replay(&path.trace, line, &point, &one, &Task::Pull).ok()?;
+                let results = X::Leaf::replay(&path.trace, line, &point, &one, &Task::Vjp).ok()?;
                 let mut results = results.into_iter();
                 Some(x.grad(&mut || next(&mut results)))
             }
@@ -304,7 +304,7 @@ where
     /// As [`value_and_grad`](Recorded::value_and_grad), asked for at this line.
     #[track_caller]
     fn value_and_grad_at<X: Tree<Leaf: Scalar>>(&self, line: Line, x: X) -> (X::Leaf, X::Grad) {
-        let (_, mut results) = or_panic(self.compute(line, &x, &[], &Task::Gradient));
+        let (_, mut results) = or_panic(self.compute(line, &x, &[], &Task::ValueAndGradient));
         (next(&mut results), x.grad(&mut || next(&mut results)))
     }
 

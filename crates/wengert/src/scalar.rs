@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use crate::algorithm::{Base, Task};
+use crate::algorithm::Base;
 use crate::leaf::Leaf;
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
@@ -11,8 +11,8 @@ use crate::tape::Var;
 use crate::tape::lift;
 use crate::tape::recording::{Inputs, Line, Scope, line_of};
 use crate::tape::trace::{Flipped, Trace};
+use crate::task::Task;
 #[cfg(feature = "arrays")]
-use crate::task;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
 #[cfg(feature = "arrays")]
@@ -75,7 +75,7 @@ pub trait Lift: Sized {
     /// Applies a Program of rank-0 values to the point, the captures and the directions.
     #[cfg(feature = "arrays")]
     #[track_caller]
-    fn apply_lifted(task: task::Task, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line) -> Vec<Self>;
+    fn apply_lifted(task: Task, closed: &Closed, point: &[Tensor], directions: &[Self], line: Line) -> Vec<Self>;
 }
 
 #[cfg(not(feature = "arrays"))]

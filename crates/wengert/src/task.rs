@@ -19,4 +19,6 @@ pub(crate) enum Task {
     Hessian,
     /// The Hessian times a vector, which has the form of the leaves.
     Hvp,
+    /// The coefficients up to this order of `t -> f(x + t v)`, for a direction `v`.
+    Taylor { order: usize },
 }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use super::rule::Rounding;
 use crate::algorithm::{Algorithm, Base};
-use crate::algorithm::{Hvp, Jvp, Pull};
+use crate::algorithm::{Hvp, Jvp, Vjp};
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
@@ -145,7 +145,7 @@ pub(super) fn of_function(trace: &Trace, x: &[f64], tangent: &[f64], cotangent: 
     Rounding {
         value: errors(&run(trace, &displaced, tangent, &Jvp)[..outputs]),
         tangent: errors(&run(trace, &exact(x), tangent, &Jvp)[outputs..]),
-        cotangent: errors(&run(trace, &exact(x), cotangent, &Pull)),
+        cotangent: errors(&run(trace, &exact(x), cotangent, &Vjp)),
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) fn of_function(trace: &Trace, x: &[f64], tangent: &[f64], cotangent: 
 pub(super) fn of_gradient(trace: &Trace, x: &[f64], tangent: &[f64], cotangent: &[f64]) -> Rounding {
     let displaced: Vec<Rounded> = x.iter().map(|&x| Rounded::displaced(x)).collect();
     Rounding {
-        value: errors(&run(trace, &displaced, &[1.0], &Pull)),
+        value: errors(&run(trace, &displaced, &[1.0], &Vjp)),
         tangent: errors(&run(trace, &exact(x), tangent, &Hvp)),
         cotangent: errors(&run(trace, &exact(x), cotangent, &Hvp)),
     }

@@ -2,7 +2,6 @@
 //! between, the recording is lifted into a Program, and that is transformed.
 
 use super::next;
-use crate::algorithm::Task;
 use crate::leaf::{Drive, Leaf};
 #[cfg(feature = "arrays")]
 use crate::lifted::{self, Lifted};
@@ -10,6 +9,7 @@ use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::{Line, Mode, Scope};
 use crate::tape::trace::Trace;
+use crate::task::Task;
 use crate::tree::{Tree, check_size, leaves};
 
 /// Runs `f` at `x` under a recording of its own, which stays open.
@@ -84,7 +84,7 @@ macro_rules! drive {
                         return (Self::from_plain(output.value), gradient);
                     }
                 }
-                let mut results = finish(scope, &[output], &[], &Task::Gradient);
+                let mut results = finish(scope, &[output], &[], &Task::ValueAndGradient);
                 (next(&mut results), x.grad(&mut || next(&mut results)))
             }
 
@@ -102,7 +102,7 @@ macro_rules! drive {
                 }
                 // Only the gradient is asked for: a value that depends on an outer variable does no
                 // harm.
-                let mut results = finish(scope, &[output], &[Self::from_plain(1.0)], &Task::Pull);
+                let mut results = finish(scope, &[output], &[], &Task::Gradient);
                 x.grad(&mut || next(&mut results))
             }
 
@@ -110,7 +110,7 @@ macro_rules! drive {
                 x: &T,
                 f: impl FnOnce(T::Vars) -> (Var, A),
             ) -> (Self, A::Each<Self>, T::Grad) {
-                let ((_, aux), mut results) = compute(x, &[], &Task::Gradient, f);
+                let ((_, aux), mut results) = compute(x, &[], &Task::ValueAndGradient, f);
                 let value = next(&mut results);
                 let aux = aux.each(&mut || next(&mut results));
                 (value, aux, x.grad(&mut || next(&mut results)))
@@ -147,7 +147,7 @@ macro_rules! drive {
                 let results = match &held.0 {
                     Kept::Tape(trace, values, line) => {
                         check_size("pull", "cotangent", trace.outputs.len(), cotangent.len());
-                        <Self as Sealed>::resume(trace, *line, values, cotangent, &Task::Pull)
+                        <Self as Sealed>::resume(trace, *line, values, cotangent, &Task::Vjp)
                     }
                     #[cfg(feature = "arrays")]
                     Kept::Lifted(held) => lifted::pull(held, cotangent),

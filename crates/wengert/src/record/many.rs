@@ -6,10 +6,10 @@
 use std::panic::Location;
 
 use super::{Recorded, or_panic};
-use crate::algorithm::Task;
 use crate::replay::{self, Ask, Path, Results};
 use crate::tape::Var;
 use crate::tape::recording::Line;
+use crate::task::Task;
 use crate::tree::{Tree, check_size, leaves};
 
 impl<T, O, F> Recorded<T, O, F>
@@ -84,7 +84,7 @@ where
         C: Tree<Leaf = f64>,
     {
         check_directions("vjp_many", "cotangent", points, cotangents);
-        self.derive(points, cotangents, &Task::Pull, |_, x, next| x.grad(&mut || next()))
+        self.derive(points, cotangents, &Task::Vjp, |_, x, next| x.grad(&mut || next()))
     }
 
     /// The Jacobian, `∂ f_i / ∂ x_j`, at every point: for every output the form of the point; see
@@ -225,7 +225,7 @@ where
             match numbers {
                 Some(numbers) => visit(number, numbers.outputs[0], numbers.partials),
                 None => {
-                    let (_, results) = or_panic(self.compute(line, point, &[], &Task::Gradient));
+                    let (_, results) = or_panic(self.compute(line, point, &[], &Task::ValueAndGradient));
                     visit(number, results.as_slice()[0], &results.as_slice()[1..]);
                 }
             }

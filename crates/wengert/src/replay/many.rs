@@ -8,11 +8,11 @@
 use wengert_kernels::{Work, dispatch};
 
 use super::{Ask, Buffers, Path, Scratch, Way, transpose};
-use crate::algorithm::Task;
 use crate::dual::Dual;
 use crate::lanes::{Lanes, WIDTH};
 use crate::real::Real;
 use crate::tape::trace::{Flipped, Trace};
+use crate::task::Task;
 use crate::tree::Tree;
 
 type Column = Lanes<WIDTH>;
@@ -107,12 +107,12 @@ impl Sweeps {
         };
         Some(match task {
             Task::Jvp => product(Sweep::Forward, inputs, outputs, true),
-            Task::Pull => product(Sweep::Backward, outputs, inputs, false),
+            Task::Vjp => product(Sweep::Backward, outputs, inputs, false),
             Task::Hvp => product(Sweep::Second, inputs, inputs, false),
             Task::Jacobian if inputs <= outputs => matrix(Sweep::Forward, inputs, outputs, true),
             Task::Jacobian => matrix(Sweep::Backward, outputs, inputs, false),
             Task::Hessian => matrix(Sweep::Second, inputs, inputs, true),
-            Task::Value | Task::Gradient | Task::Expansion(_) => return None,
+            Task::Value | Task::Gradient | Task::ValueAndGradient | Task::Taylor { .. } => return None,
         })
     }
 

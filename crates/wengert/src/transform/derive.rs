@@ -6,7 +6,7 @@ use super::blocks::blocks;
 use super::linearize::linearize;
 use super::vmap::vmap;
 use crate::array::Type;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::program::{Builder, Program, Value, dce, same_inputs};
 use crate::task::Task;
 
@@ -26,6 +26,10 @@ pub(crate) fn derive(task: Task, program: &Program, leaves: usize) -> Result<Pro
         Task::Hvp => {
             let pushed = derive(Task::Jvp, &gradient(program, leaves, Results::Gradient)?, leaves)?;
             Ok(pushed.with_outputs(leaves..))
+        }
+        Task::Taylor { .. } => {
+            let why = "there are no Taylor coefficients through array operations; nest `jvp` instead";
+            Err(Error::new(ErrorKind::Unsupported, "taylor", why))
         }
     }
 }

@@ -9,6 +9,7 @@ mod support;
 
 mod derive;
 mod interop;
+mod many;
 mod nesting;
 mod replay;
 mod rules;

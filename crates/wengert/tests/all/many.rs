@@ -1,7 +1,7 @@
 //! The drivers of many points of a recorded function: each gives what the driver of one point gives, whatever the group.
 
+use wengert::Recorded;
 use wengert::prelude::*;
-use wengert::{Mask, Recorded};
 
 /// Numbers of points around the width of a group.
 const COUNTS: [usize; 7] = [0, 1, 7, 8, 9, 33, 64];
