@@ -35,7 +35,7 @@ fn functions<R: Real>(x: [R; INPUTS]) -> [R; OUTPUTS] {
     std::array::from_fn(|output| {
         let mut y = R::constant(0.5);
         for k in 0..INPUTS {
-            y = y + (x[k] * x[k] * -0.5).exp() * x[(k + output + 1) % INPUTS].sin();
+            y += (x[k] * x[k] * -0.5).exp() * x[(k + output + 1) % INPUTS].sin();
         }
         y
     })

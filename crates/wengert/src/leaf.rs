@@ -10,7 +10,7 @@ use crate::tree::Tree;
 /// The recorded leaf of a tree: what its function computes with.
 pub type Active<T> = <<T as Tree>::Leaf as Leaf>::Active;
 
-/// What the leaves of a [`Tree`] can be: `f64`, [`Var`], `Tensor`.
+/// What the leaves of a [`Tree`] can be: `f64`, [`Var`](crate::Var), `Tensor`.
 ///
 /// Sealed: implemented for these three.
 pub trait Leaf: Clone + Debug + Drive + 'static {

@@ -1,4 +1,4 @@
-//! The operations of a [`Program`]: a small closed set of families, closed under transposition.
+//! The operations of a [`Program`](crate::Program): a small closed set of families, closed under transposition.
 //!
 //! A family is a struct that implements [`Primitive`], in a file of its own: types of the results,
 //! value, linearity, tangent or transpose, batched form and samples stand together. Nobody writes
@@ -85,7 +85,7 @@ pub(crate) trait Family: Primitive {
 /// Makes the enum of all operations and its one dispatch.
 macro_rules! operations {
     ($( $(#[$doc:meta])* $name:ident($family:ty), )*) => {
-        /// An operation of a [`Program`].
+        /// An operation of a [`Program`](crate::Program).
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum Op { $( $(#[$doc])* $name($family), )* }
 

@@ -101,15 +101,14 @@ impl Function {
 }
 
 /// Equal to the bit. + 0.0: the sign of a zero is not part of the promise.
-fn same(what: &str, many: impl Tree<Leaf = f64>, one: impl Tree<Leaf = f64>) {
-    let bits = |tree: &dyn Fn(&mut dyn FnMut(f64))| {
-        let mut bits = Vec::new();
-        tree(&mut |x| bits.push((x + 0.0).to_bits()));
-        bits
-    };
-    let many = bits(&|visit| many.for_each_leaf(&mut |x| visit(x)));
-    let one = bits(&|visit| one.for_each_leaf(&mut |x| visit(x)));
-    assert_eq!(many, one, "{what}");
+fn same(what: &str, many: &impl Tree<Leaf = f64>, one: &impl Tree<Leaf = f64>) {
+    assert_eq!(bits(many), bits(one), "{what}");
+}
+
+fn bits(tree: &impl Tree<Leaf = f64>) -> Vec<u64> {
+    let mut bits = Vec::with_capacity(tree.size());
+    tree.visit_leaves(&mut |x| bits.push((x + 0.0).to_bits()));
+    bits
 }
 
 /// All drivers of many points beside those of one point, which have a recording of their own: what one finds out about
@@ -131,13 +130,13 @@ fn every_driver_agrees(function: &Function, random: &mut Random, count: usize) -
     assert_eq!(lengths, [count; 7]);
     for (k, (&x, &v)) in points.iter().zip(&vectors).enumerate() {
         let what = format!("{function:?} at point {k} of {count}, {x:?}");
-        same(&what, &values[k], one.value(x));
-        same(&what, (&jvps[k].0, &jvps[k].1), one.jvp(x, v));
-        same(&what, &vjps[k], one.vjp(x, cotangents[k].clone()));
-        same(&what, &jacobians[k], one.jacobian(x));
-        same(&what, &gradients[k], first.grad(x));
-        same(&what, &hessians[k], first.hessian(x));
-        same(&what, &hvps[k], first.hvp(x, v));
+        same(&what, &values[k], &one.value(x));
+        same(&what, &(&jvps[k].0, &jvps[k].1), &one.jvp(x, v));
+        same(&what, &vjps[k], &one.vjp(x, cotangents[k].clone()));
+        same(&what, &jacobians[k], &one.jacobian(x));
+        same(&what, &gradients[k], &first.grad(x));
+        same(&what, &hessians[k], &first.hessian(x));
+        same(&what, &hvps[k], &first.hvp(x, v));
         // cᵀ (J v) = (Jᵀ c)ᵀ v
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let scale = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum::<f64>();
