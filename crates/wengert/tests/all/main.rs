@@ -7,7 +7,9 @@ mod support;
 
 // ---- numbers -------------------------------------------------------------------------------------
 
+#[cfg(feature = "derive")]
 mod derive;
+#[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod many;
 mod nesting;
@@ -18,12 +20,15 @@ mod taylor;
 
 // ---- tensors -------------------------------------------------------------------------------------
 
+#[cfg(feature = "argmin")]
 mod argmin;
 mod array_drivers;
+#[cfg(feature = "engine")]
 mod bands;
 mod captures;
 mod diagnose;
 mod nn;
+#[cfg(feature = "npy")]
 mod npy;
 mod numbers;
 mod optim;
@@ -41,13 +46,16 @@ mod text;
 
 // ---- plans ---------------------------------------------------------------------------------------
 
+#[cfg(feature = "engine")]
 mod compile;
 mod engine;
+#[cfg(feature = "engine")]
 mod in_place;
 mod lanes;
 mod layouts;
 mod planning;
 mod runs;
+#[cfg(feature = "engine")]
 mod same_bits;
 mod sharing;
 
