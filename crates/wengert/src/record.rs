@@ -164,6 +164,9 @@ where
     }
 
     /// The product of the transposed Jacobian with a cotangent.
+    ///
+    /// # Panics
+    /// As [`value`](Recorded::value), and if the cotangent does not have as many leaves as the result.
     #[track_caller]
     pub fn vjp<X: Tree<Leaf: Scalar>>(&self, x: X, cotangent: impl Tree<Leaf = X::Leaf>) -> X::Grad {
         let cotangent = leaves(&cotangent);
@@ -198,8 +201,17 @@ where
     ) -> Result<OnPath<O, std::vec::IntoIter<X::Leaf>>, GuardFlipped> {
         let point = leaves(x);
         check_size("a recorded function", "point", self.size, point.len());
-        let (path, results) =
-            self.on_path(line, &point, |path| X::Leaf::replay(&path.trace, line, &point, directions, task).ok())?;
+        let (path, results) = self.on_path(line, &point, |path| {
+            let replayed =
+                |directions: &[X::Leaf], task: &Task| X::Leaf::replay(&path.trace, line, &point, directions, task).ok();
+            let outputs = path.trace.outputs.len();
+            if *task == Task::Vjp && directions.len() != outputs {
+                // Another path may have as many outputs: it counts only if this one is taken here.
+                replayed(&[], &Task::Value)?;
+                check_size("vjp", "cotangent", outputs, directions.len());
+            }
+            replayed(directions, task)
+        })?;
         Ok((path, results.into_iter()))
     }
 

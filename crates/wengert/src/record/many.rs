@@ -76,7 +76,7 @@ where
     /// ```
     ///
     /// # Panics
-    /// As [`value`](Recorded::value), and if there is not one cotangent for every point.
+    /// As [`value`](Recorded::value), and if there is not one cotangent for every point, with as many leaves as the result.
     #[track_caller]
     pub fn vjp_many<X, C>(&self, points: &[X], cotangents: &[C]) -> Vec<X::Grad>
     where

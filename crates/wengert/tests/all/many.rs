@@ -262,7 +262,16 @@ fn cotangents_fit_the_path_of_their_point() {
 #[test]
 fn directions_that_do_not_fit_are_errors() {
     let f = record([1.0, 2.0], |[x, y]| x * y);
-    let calls: [(&str, &dyn Fn()); 5] = [
+    let calls: [(&str, &dyn Fn()); 8] = [
+        ("`vjp`: the cotangent has 2 numbers where 1 are needed", &|| {
+            f.vjp([1.0, 2.0], [1.0, 1.0]);
+        }),
+        ("`vjp`: the cotangent has 0 numbers where 1 are needed", &|| {
+            f.vjp([1.0, 2.0], [0.0; 0]);
+        }),
+        ("`vjp`: the cotangent has 2 numbers where 1 are needed", &|| {
+            f.vjp_many(&[[1.0, 2.0]; 2], &[[1.0, 1.0]; 2]);
+        }),
         ("`jvp_many`: there are 1 tangents for 2 points", &|| {
             f.jvp_many(&[[1.0, 2.0]; 2], &[[1.0, 0.0]]);
         }),
