@@ -3,6 +3,62 @@
 //! Their tangents are operations of the same kind on the tangent Programs, their transposes on the
 //! transposed ones: every transformation recurses into them.
 
+/// What `call` and `recompute` have in common, as the rest of their `impl Primitive`: they apply one Program to their
+/// operands, and are of the same kind on the batched and transposed Program.
+macro_rules! region_methods {
+    ($region:ident) => {
+        fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
+            super::check_inputs(&self.program, args)?;
+            Ok(self.program.output_types())
+        }
+        fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+            super::run(&self.program, args)
+        }
+        fn form(&self, _: &[&Type]) -> Form {
+            Form::Inlined
+        }
+        fn linear_in(&self, _: usize) -> Vec<OperandSet> {
+            Vec::new()
+        }
+        fn transpose_masked(
+            &self,
+            b: &mut Builder,
+            cts: &[Option<Cotangent>],
+            operands: &[Operand],
+        ) -> Option<MaskedCotangents> {
+            Some(super::transpose_region(b, &self.program, cts, operands, |program| $region::new(program).into()))
+        }
+        fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
+            let (program, flags) = super::batch_region(&self.program, batched, length)?;
+            let outs = b.ops($region::new(program), args);
+            Ok(outs.into_iter().zip(flags).collect())
+        }
+        fn batch_masked(
+            &self,
+            b: &mut Builder,
+            args: &[Value],
+            batched: &[bool],
+            length: usize,
+            mask: Value,
+        ) -> Option<Batched> {
+            Some(vmap::vmap_guarded(b, &self.program, args, batched, length, mask).map_err(super::inside))
+        }
+        fn programs(&self) -> Vec<&Arc<Program>> {
+            vec![&self.program]
+        }
+        fn wiring(&self) -> Wiring {
+            Wiring::OneOf { first: 0 }
+        }
+        fn with_programs(&self, programs: Vec<Arc<Program>>) -> Op {
+            let [program] = <[_; 1]>::try_from(programs).expect("one Program");
+            $region { program }.into()
+        }
+        fn attributes(&self) -> Attributes {
+            Attributes::default().with("program", &self.program)
+        }
+    };
+}
+
 mod call;
 mod cond;
 mod custom;

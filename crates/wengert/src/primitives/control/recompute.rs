@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{batch_region, check_inputs, inside, place, region_samples, run, tangent_program, transpose_region};
+use super::{place, region_samples, tangent_program};
 use crate::array::{Array, Type};
 use crate::error::Misfit;
 #[cfg(feature = "text")]
@@ -34,19 +34,6 @@ impl Primitive for Recompute {
     fn name(&self) -> Cow<'static, str> {
         "recompute".into()
     }
-    fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
-        check_inputs(&self.program, args)?;
-        Ok(self.program.output_types())
-    }
-    fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
-        run(&self.program, args)
-    }
-    fn form(&self, _: &[&Type]) -> Form {
-        Form::Inlined
-    }
-    fn linear_in(&self, _: usize) -> Vec<OperandSet> {
-        Vec::new()
-    }
     fn jvp_with_values(
         &self,
         b: &mut Builder,
@@ -55,42 +42,7 @@ impl Primitive for Recompute {
     ) -> Option<Result<WithTangents, Misfit>> {
         Some(self.tangents_again(b, args, tangents))
     }
-    fn transpose_masked(
-        &self,
-        b: &mut Builder,
-        cts: &[Option<Cotangent>],
-        operands: &[Operand],
-    ) -> Option<MaskedCotangents> {
-        Some(transpose_region(b, &self.program, cts, operands, |program| Recompute::new(program).into()))
-    }
-    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
-        let (program, flags) = batch_region(&self.program, batched, length)?;
-        let outs = b.ops(Recompute::new(program), args);
-        Ok(outs.into_iter().zip(flags).collect())
-    }
-    fn batch_masked(
-        &self,
-        b: &mut Builder,
-        args: &[Value],
-        batched: &[bool],
-        length: usize,
-        mask: Value,
-    ) -> Option<Batched> {
-        Some(vmap::vmap_guarded(b, &self.program, args, batched, length, mask).map_err(inside))
-    }
-    fn programs(&self) -> Vec<&Arc<Program>> {
-        vec![&self.program]
-    }
-    fn wiring(&self) -> Wiring {
-        Wiring::OneOf { first: 0 }
-    }
-    fn with_programs(&self, programs: Vec<Arc<Program>>) -> Op {
-        let [program] = <[_; 1]>::try_from(programs).expect("one Program");
-        Recompute { program }.into()
-    }
-    fn attributes(&self) -> Attributes {
-        Attributes::default().with("program", &self.program)
-    }
+    region_methods!(Recompute);
 }
 
 impl Recompute {
