@@ -51,6 +51,16 @@ pub const MAX_PARTS: usize = 64;
 /// The largest number of parts where neighbours share leaves of sums, whose elements have to be kept. Chosen, not measured.
 pub const SHARING_PARTS: usize = 16;
 
+// ---- straight-line code at many points ----------------------------------------------------------------------------
+
+/// Bytes of the places of a block of points: a part of a small second-level cache.
+pub const BLOCK_BYTES: usize = 256 << 10;
+/// The least and the largest number of points of a block: a vector of the widest instructions, and as many as make
+/// decoding an instruction cheap.
+pub const BLOCK_POINTS: (usize, usize) = (8, 256);
+/// The least number of points times instructions of what a thread takes: some 5 microseconds. As [`PART_WORK`].
+pub const BLOCK_WORK: usize = 1 << 15;
+
 // ---- products of matrices: multiply-adds, unless said otherwise ---------------------------------------------------
 
 /// The multiply-adds from which a product is worth several threads: about 5 microseconds of one. As [`PART_WORK`].

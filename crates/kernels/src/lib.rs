@@ -105,6 +105,7 @@ pub mod probe;
 #[cfg(feature = "gemm")]
 pub mod product;
 pub mod region;
+pub mod straight;
 pub mod transpose;
 
 pub use dispatch::{Level, Work, dispatch, dispatch_at, level, machine_level};

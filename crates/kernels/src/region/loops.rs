@@ -95,7 +95,7 @@ macro_rules! each {
 /// # Safety
 /// `x` and `out` are valid for `n` elements of the kind, for reading and for writing, `out` overlaps nothing, and the kind
 /// has the function.
-pub(super) unsafe fn unary(f: Unary, kind: Kind, x: *const u8, out: *mut u8, n: usize) {
+pub(crate) unsafe fn unary(f: Unary, kind: Kind, x: *const u8, out: *mut u8, n: usize) {
     let range = Range { from: [x; 3], to: out, n };
     match kind {
         Kind::F32 => unary_float::<f32>(f, range),
@@ -204,7 +204,7 @@ pub(super) unsafe fn power(n: i32, kind: Kind, x: *const u8, out: *mut u8, count
 ///
 /// # Safety
 /// As [`unary`].
-pub(super) unsafe fn binary(f: Binary, kind: Kind, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
+pub(crate) unsafe fn binary(f: Binary, kind: Kind, x: *const u8, y: *const u8, out: *mut u8, n: usize) {
     let range = Range { from: [x, y, y], to: out, n };
     match kind {
         Kind::F32 => binary_float::<f32>(f, range),
@@ -334,7 +334,7 @@ pub(super) unsafe fn convert(from: Kind, to: Kind, x: *const u8, out: *mut u8, n
 ///
 /// # Safety
 /// As [`unary`], for both results, which do not overlap; the kind is one of real numbers.
-pub(super) unsafe fn twin(f: Twin, kind: Kind, x: *const u8, outs: [*mut u8; 2], n: usize) {
+pub(crate) unsafe fn twin(f: Twin, kind: Kind, x: *const u8, outs: [*mut u8; 2], n: usize) {
     struct Loop<T>(Twin, [Range; 2], std::marker::PhantomData<T>);
     impl<T: Float> Work for Loop<T> {
         type Output = ();

@@ -17,7 +17,7 @@
 mod accumulate;
 mod blocks;
 mod code;
-mod loops;
+pub(crate) mod loops;
 mod pattern;
 mod reduce;
 mod run;
