@@ -182,6 +182,8 @@ struct Times {
 
 /// Runs the benchmark and prints it.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
+    // Every mode has one thread: the ratios are those of the work.
+    wengert::set_threads(1);
     let mut peers = if options.peers { Some(Peers::start()?) } else { None };
     let mut ratios = Vec::new();
     if !options.json {

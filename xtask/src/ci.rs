@@ -139,7 +139,7 @@ fn tests(tally: &mut Tally) -> Result<(), Failure> {
 /// every operation and every golden case on the engine, the layouts, memory and lanes of whole Programs, the page of counts,
 /// and the products, which alone read the sizes of caches.
 fn machines(tally: &mut Tally) -> Result<(), Failure> {
-    const MODULES: [&str; 5] = ["battery::", "engine::", "lanes::", "layouts::", "replay::"];
+    const MODULES: [&str; 6] = ["battery::", "engine::", "lanes::", "layouts::", "replay::", "straight::"];
     let commands = if is_installed(cargo(&["nextest"])) {
         let modules = MODULES.map(|module| format!("test(/^{module}/)")).join(" | ");
         let library = format!("(package(wengert) & binary(all) & ({modules})) | binary(golden)");

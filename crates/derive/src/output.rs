@@ -1,7 +1,7 @@
 //! Writes the implementations of `Tree` (for `f64` and `Var` leaves, or for tensors) and the operators.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericParam, Ident};
 
@@ -42,6 +42,10 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
         let member = &field.member;
         quote_spanned!(field.ty.span()=> ::wengert::Tree::visit_leaves(&self.#member, visit);)
     });
+    let data = tree.fields.iter().filter(|field| field.kind == Kind::Leaves).map(|field| {
+        let ty = with_leaf(field.ty.to_token_stream(), tree.leaf, leaf);
+        quote_spanned!(field.ty.span()=> <#ty as ::wengert::Tree>::HAS_DATA)
+    });
     let notes = tree.fields.iter().map(note);
     let make_vars = rebuild(tree, "vars", "lift");
     let make_grad = rebuild(tree, "grad", "next");
@@ -67,6 +71,7 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
             type Vars = #name #vars;
             type Grad = #name #this;
             type Each<#any> = #each;
+            const HAS_DATA: bool = #(#data)||*;
 
             fn size(&self) -> usize {
                 #(#sizes)+*
@@ -91,6 +96,20 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
             }
         }
     }
+}
+
+/// A type with a leaf in place of the parameter.
+fn with_leaf(ty: TokenStream, parameter: Leaf<'_>, leaf: &TokenStream) -> TokenStream {
+    let Leaf::Parameter(name) = parameter else { return ty };
+    let replaced = ty.into_iter().map(|token| match token {
+        TokenTree::Ident(ident) if ident == *name => leaf.clone(),
+        TokenTree::Group(group) => {
+            let inside = with_leaf(group.stream(), parameter, leaf);
+            TokenTree::Group(Group::new(group.delimiter(), inside)).into()
+        }
+        other => other.into(),
+    });
+    replaced.collect()
 }
 
 /// What a field adds to the structure of its tree. A static field adds its value, by the first way that its type has:

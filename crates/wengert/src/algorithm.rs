@@ -22,6 +22,9 @@ pub(crate) trait Algorithm {
 /// What a derivative is computed over at the bottom: plain numbers, variables of an outer
 /// recording, or plain numbers that know whether they depend on one.
 pub(crate) trait Base: Real {
+    /// Whether numbers are known only when what is computed here is run, perhaps at other points than the recorded one.
+    const SYMBOLIC: bool = false;
+
     /// A capture as a number of this kind.
     fn capture(var: Var) -> Self;
 }
@@ -118,7 +121,7 @@ impl Algorithm for Jacobian {
         let mut matrix = vec![B::constant(0.0); rows * columns];
         // In a chunk a zero that is structural for one row meets the factors of another; that is
         // right only if they are finite.
-        let chunked = trace.has_finite_partials(&trace.values);
+        let chunked = !B::SYMBOLIC && trace.has_finite_partials(&trace.values);
         match (columns <= rows, chunked) {
             (true, true) => forward::<B, CHUNK>(trace, values, &mut matrix),
             (true, false) => forward::<B, 1>(trace, values, &mut matrix),

@@ -147,7 +147,25 @@ impl<R: Real, const N: usize> Dual<R, N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn sum_here(&self, other: &Self, re: R) -> Self {
-        Dual { re, eps: std::array::from_fn(|k| self.eps[k] + other.eps[k]), live: self.joined(other) }
+        Dual {
+            re,
+            eps: std::array::from_fn(|k| self.added(k, self.eps[k], other, other.eps[k])),
+            live: self.joined(other),
+        }
+    }
+
+    /// `mine + others` in place `k`. Where outcomes may be symbolic, what is structurally zero is not added: it would be an
+    /// operation for every point.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn added(&self, k: usize, mine: R, other: &Self, others: R) -> R {
+        if R::Mask::SYMBOLIC && other.live[k].known() == Some(false) {
+            mine
+        } else if R::Mask::SYMBOLIC && self.live[k].known() == Some(false) {
+            others
+        } else {
+            mine + others
+        }
     }
 
     /// `re` with the tangents of both, multiplied by the partial derivatives and added.
@@ -168,10 +186,10 @@ impl<R: Real, const N: usize> Dual<R, N> {
     fn mix_here(&self, other: &Self, re: R, by_x: R, by_y: R) -> Self {
         let x = self.products(by_x);
         let eps = if other.takes(by_y) {
-            std::array::from_fn(|k| x[k] + by_y * other.eps[k])
+            std::array::from_fn(|k| self.added(k, x[k], other, by_y * other.eps[k]))
         } else {
             let y = other.products(by_y);
-            std::array::from_fn(|k| x[k] + y[k])
+            std::array::from_fn(|k| self.added(k, x[k], other, y[k]))
         };
         Dual { re, eps, live: self.joined(other) }
     }

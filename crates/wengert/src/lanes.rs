@@ -9,9 +9,6 @@ use crate::number::Float;
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Mask, Real, real_operators};
 
-/// How many points one step of a batched replay carries: 8 `f64` fill an AVX-512 register.
-pub(crate) const WIDTH: usize = 8;
-
 /// `N` numbers that go through a function together, one point per lane.
 ///
 /// A comparison operator on lanes that disagree cannot steer one control flow; it panics and says

@@ -28,6 +28,11 @@ pub trait Leaf: Clone + Debug + Drive + 'static {
 
 /// The part of [`Leaf`] that is ours: one method per driver.
 pub trait Drive: Sized {
+    /// The same numbers, through which no derivative flows.
+    #[must_use]
+    #[track_caller]
+    fn severed(self) -> Self;
+
     /// See [`crate::value_and_grad`].
     #[track_caller]
     fn value_and_grad<T>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> (Self, T::Grad)

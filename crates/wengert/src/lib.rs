@@ -85,6 +85,7 @@ mod error;
 mod execute;
 #[cfg(feature = "arrays")]
 mod functional;
+mod hash;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod lanes;
@@ -107,17 +108,18 @@ pub mod primitives;
 mod program;
 mod real;
 mod record;
-mod replay;
 #[cfg(feature = "arrays")]
 mod rules;
 mod scalar;
 mod series;
 mod special;
+mod straight;
 mod tape;
 mod task;
 mod taylor;
 #[cfg(feature = "arrays")]
 mod tensor;
+mod threads;
 #[cfg(feature = "arrays")]
 mod transform;
 mod tree;
@@ -162,7 +164,7 @@ pub use tensor::{
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
-pub use tree::{Structure, Tree};
+pub use tree::{Const, Structure, Tree};
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
 

@@ -8,6 +8,10 @@ use crate::ops::{Binary, Compare, Unary};
 
 /// The outcome of a comparison: one `bool`, one per lane, or one that was recorded.
 pub trait Mask: Copy + Debug + Not<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self> + 'static {
+    /// Whether outcomes may be known only when what is computed here is run.
+    #[doc(hidden)]
+    const SYMBOLIC: bool = false;
+
     /// The same outcome everywhere.
     fn splat(outcome: bool) -> Self;
     /// The outcome, if it is the same everywhere and does not depend on the inputs of a recording.

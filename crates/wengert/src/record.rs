@@ -1,12 +1,14 @@
 //! [`record`]: a function recorded once and asked for anything at new inputs.
 
+mod batches;
 mod many;
+mod path;
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::drive::next;
-use crate::replay::{self, Ask, Path, Scratch};
+use self::path::{Numbers, Path};
+use crate::drive::inputs_of;
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::{Line, Mode, Scope};
@@ -51,7 +53,7 @@ where
         line: Location::caller(),
         strict: false,
         limit: PATHS,
-        state: Mutex::new(State { paths: Vec::new(), recordings: 0, scratch: Vec::new() }),
+        state: Mutex::new(State { paths: Vec::new(), recordings: 0 }),
     };
     let path = recorded.fresh_path(Location::caller(), &point);
     recorded.lock().paths.push(path);
@@ -72,15 +74,10 @@ pub struct Recorded<T: Tree, O, F> {
     state: Mutex<State<O>>,
 }
 
-/// The path taken and what was computed on it.
-type OnPath<O, R> = (Arc<Path<O>>, R);
-
 struct State<O> {
     /// The paths through the function, the latest used first.
     paths: Vec<Arc<Path<O>>>,
     recordings: usize,
-    /// Buffers of earlier calls, one for each call that was under way at the same time.
-    scratch: Vec<Scratch>,
 }
 
 /// A guard of a recorded function came out differently at a new input, and the function is
@@ -145,8 +142,7 @@ where
 
     /// As [`try_value`](Recorded::try_value), asked for at this line.
     fn value_at<X: Tree<Leaf: Scalar>>(&self, line: Line, x: X) -> Result<O::Each<X::Leaf>, GuardFlipped> {
-        let (path, mut results) = self.compute(line, &x, &[], &Task::Value)?;
-        Ok(path.output.each(&mut || next(&mut results)))
+        self.compute(line, &x, &[], &Task::Value, |path, results| path.output.each(&mut || results.next()))
     }
 
     /// The value and the product of the Jacobian with a tangent.
@@ -158,9 +154,10 @@ where
     ) -> (O::Each<X::Leaf>, O::Each<X::Leaf>) {
         let tangent = leaves(&tangent);
         check_size("jvp", "tangent", self.size, tangent.len());
-        let (path, mut results) = or_panic(self.compute(Location::caller(), &x, &tangent, &Task::Jvp));
-        let y = path.output.each(&mut || next(&mut results));
-        (y, path.output.each(&mut || next(&mut results)))
+        or_panic(self.compute(Location::caller(), &x, &tangent, &Task::Jvp, |path, results| {
+            let y = path.output.each(&mut || results.next());
+            (y, path.output.each(&mut || results.next()))
+        }))
     }
 
     /// The product of the transposed Jacobian with a cotangent.
@@ -170,15 +167,16 @@ where
     #[track_caller]
     pub fn vjp<X: Tree<Leaf: Scalar>>(&self, x: X, cotangent: impl Tree<Leaf = X::Leaf>) -> X::Grad {
         let cotangent = leaves(&cotangent);
-        let (_, mut results) = or_panic(self.compute(Location::caller(), &x, &cotangent, &Task::Vjp));
-        x.grad(&mut || next(&mut results))
+        let line = Location::caller();
+        or_panic(self.compute(line, &x, &cotangent, &Task::Vjp, |_, results| x.grad(&mut || results.next())))
     }
 
     /// The Jacobian; forward if there are at most as many inputs as outputs, else backward.
     #[track_caller]
     pub fn jacobian<X: Tree<Leaf: Scalar>>(&self, x: X) -> O::Each<X::Grad> {
-        let (path, mut results) = or_panic(self.compute(Location::caller(), &x, &[], &Task::Jacobian));
-        path.output.each(&mut || x.grad(&mut || next(&mut results)))
+        or_panic(self.compute(Location::caller(), &x, &[], &Task::Jacobian, |path, results| {
+            path.output.each(&mut || x.grad(&mut || results.next()))
+        }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State<O>> {
@@ -186,33 +184,27 @@ where
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn borrow_scratch(&self) -> Scratch {
-        self.lock().scratch.pop().unwrap_or_default()
-    }
-
-    /// The algorithm's results at `x`, and the path taken.
+    /// `take` of what a task gives at `x`, on the path taken there.
     #[track_caller]
-    fn compute<X: Tree<Leaf: Scalar>>(
+    fn compute<X: Tree<Leaf: Scalar>, R>(
         &self,
         line: Line,
         x: &X,
-        directions: &[X::Leaf],
+        direction: &[X::Leaf],
         task: &Task,
-    ) -> Result<OnPath<O, std::vec::IntoIter<X::Leaf>>, GuardFlipped> {
+        take: impl Fn(&Path<O>, &mut Numbers<'_, X::Leaf>) -> R,
+    ) -> Result<R, GuardFlipped> {
         let point = leaves(x);
         check_size("a recorded function", "point", self.size, point.len());
-        let (path, results) = self.on_path(line, &point, |path| {
-            let replayed =
-                |directions: &[X::Leaf], task: &Task| X::Leaf::replay(&path.trace, line, &point, directions, task).ok();
+        self.on_path(line, &point, |path| {
             let outputs = path.trace.outputs.len();
-            if *task == Task::Vjp && directions.len() != outputs {
+            if *task == Task::Vjp && direction.len() != outputs {
                 // Another path may have as many outputs: it counts only if this one is taken here.
-                replayed(&[], &Task::Value)?;
-                check_size("vjp", "cotangent", outputs, directions.len());
+                path.ask(line, &point, &[], &Task::Value, |_| ())?;
+                check_size("vjp", "cotangent", outputs, direction.len());
             }
-            replayed(directions, task)
-        })?;
-        Ok((path, results.into_iter()))
+            path.ask(line, &point, direction, task, |results| take(path, results))
+        })
     }
 
     /// `run` on the first path that is valid at the point, recording a new one if none is.
@@ -221,14 +213,14 @@ where
         line: Line,
         point: &[S],
         mut run: impl FnMut(&Path<O>) -> Option<R>,
-    ) -> Result<OnPath<O, R>, GuardFlipped> {
+    ) -> Result<R, GuardFlipped> {
         for tried in 0.. {
             let Some(path) = self.lock().paths.get(tried).cloned() else { break };
             if let Some(result) = run(&path) {
                 if tried > 0 {
                     self.bring_forward(&path);
                 }
-                return Ok((path, result));
+                return Ok(result);
             }
         }
         if self.strict {
@@ -238,9 +230,9 @@ where
         let path = self.fresh_path(line, &plain);
         let result = run(&path).expect("a fresh recording is valid where it was made");
         let mut state = self.lock();
-        state.paths.insert(0, path.clone());
+        state.paths.insert(0, path);
         state.paths.truncate(self.limit);
-        Ok((path, result))
+        Ok(result)
     }
 
     /// Moves a path to the front, where the next call looks first.
@@ -255,9 +247,7 @@ where
     fn fresh_path(&self, line: Line, point: &[f64]) -> Arc<Path<O>> {
         let scope = Scope::open_at(Mode::Replay, line);
         let mut numbers = point.iter();
-        let mut inputs = scope.inputs();
-        let vars = self.shape.vars(&mut |_| inputs.input(*numbers.next().expect("one per leaf")));
-        inputs.end();
+        let vars = inputs_of(&scope, &self.shape, |_, inputs| inputs.input(*numbers.next().expect("one per leaf")));
         let output = (self.f)(vars);
         let trace = f64::hold(scope, &leaves(&output)).0;
         self.lock().recordings += 1;
@@ -285,26 +275,7 @@ where
     /// As [`try_grad`](Recorded::try_grad), asked for at this line.
     #[track_caller]
     fn grad_at<X: Tree<Leaf: Scalar>>(&self, line: Line, x: X) -> Result<X::Grad, GuardFlipped> {
-        let point = leaves(&x);
-        check_size("a recorded function", "point", self.size, point.len());
-        let (_, gradient) = self.on_path(line, &point, |path| match X::Leaf::as_plain(&point) {
-            Some(numbers) if path.trace.captures.is_empty() => {
-                let mut scratch = self.borrow_scratch();
-                let gradient = replay::run(path, &mut scratch, numbers, Ask::Gradient, |results| {
-                    let mut partials = results.partials.iter();
-                    x.grad(&mut || X::Leaf::from_plain(*partials.next().expect("one per leaf")))
-                });
-                self.lock().scratch.push(scratch);
-                gradient
-            }
-            _ => {
-                let one = [X::Leaf::from_plain(1.0)];
-                let results = X::Leaf::replay(&path.trace, line, &point, &one, &Task::Vjp).ok()?;
-                let mut results = results.into_iter();
-                Some(x.grad(&mut || next(&mut results)))
-            }
-        })?;
-        Ok(gradient)
+        self.compute(line, &x, &[], &Task::Gradient, |_, results| x.grad(&mut || results.next()))
     }
 
     /// The value and the gradient at `x`.
@@ -316,15 +287,17 @@ where
     /// As [`value_and_grad`](Recorded::value_and_grad), asked for at this line.
     #[track_caller]
     fn value_and_grad_at<X: Tree<Leaf: Scalar>>(&self, line: Line, x: X) -> (X::Leaf, X::Grad) {
-        let (_, mut results) = or_panic(self.compute(line, &x, &[], &Task::ValueAndGradient));
-        (next(&mut results), x.grad(&mut || next(&mut results)))
+        or_panic(self.compute(line, &x, &[], &Task::ValueAndGradient, |_, results| {
+            (results.next(), x.grad(&mut || results.next()))
+        }))
     }
 
     /// The Hessian at `x`.
     #[track_caller]
     pub fn hessian<X: Tree<Leaf: Scalar>>(&self, x: X) -> X::Each<X::Grad> {
-        let (_, mut results) = or_panic(self.compute(Location::caller(), &x, &[], &Task::Hessian));
-        x.each(&mut || x.grad(&mut || next(&mut results)))
+        or_panic(self.compute(Location::caller(), &x, &[], &Task::Hessian, |_, results| {
+            x.each(&mut || x.grad(&mut || results.next()))
+        }))
     }
 
     /// The product of the Hessian at `x` with a vector.
@@ -332,8 +305,8 @@ where
     pub fn hvp<X: Tree<Leaf: Scalar>>(&self, x: X, vector: impl Tree<Leaf = X::Leaf>) -> X::Grad {
         let vector = leaves(&vector);
         check_size("hvp", "vector", self.size, vector.len());
-        let (_, mut results) = or_panic(self.compute(Location::caller(), &x, &vector, &Task::Hvp));
-        x.grad(&mut || next(&mut results))
+        let line = Location::caller();
+        or_panic(self.compute(line, &x, &vector, &Task::Hvp, |_, results| x.grad(&mut || results.next())))
     }
 }
 

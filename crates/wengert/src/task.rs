@@ -22,3 +22,32 @@ pub(crate) enum Task {
     /// The coefficients up to this order of `t -> f(x + t v)`, for a direction `v`.
     Taylor { order: usize },
 }
+
+impl Task {
+    /// How many kinds of tasks there are.
+    pub(crate) const KINDS: usize = 9;
+
+    /// The number of its kind, below [`Task::KINDS`].
+    pub(crate) fn kind(self) -> usize {
+        match self {
+            Task::Value => 0,
+            Task::Gradient => 1,
+            Task::ValueAndGradient => 2,
+            Task::Jvp => 3,
+            Task::Vjp => 4,
+            Task::Jacobian => 5,
+            Task::Hessian => 6,
+            Task::Hvp => 7,
+            Task::Taylor { .. } => 8,
+        }
+    }
+
+    /// How many numbers the direction of a driver has, given the numbers of leaves and outputs.
+    pub(crate) fn direction_size(self, leaves: usize, outputs: usize) -> usize {
+        match self {
+            Task::Jvp | Task::Hvp | Task::Taylor { .. } => leaves,
+            Task::Vjp => outputs,
+            Task::Value | Task::Gradient | Task::ValueAndGradient | Task::Jacobian | Task::Hessian => 0,
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! [`Tree`]: nested inputs and outputs; the derivative has their type.
 
+mod constant;
 mod structure;
 
+pub use constant::Const;
 pub use structure::Structure;
 #[doc(hidden)]
 pub use structure::{Field, NotedByHash, NotedByNumber, NotedNever};
@@ -33,6 +35,8 @@ pub trait Tree {
     type Grad;
     /// The same with leaves of any type: the rows of a Jacobian, the status of every leaf.
     type Each<U>;
+    /// Whether there may be a [`Const`] inside. A tree that does not say may have one, which takes a driver a little longer.
+    const HAS_DATA: bool = true;
 
     /// How many leaves there are.
     fn size(&self) -> usize;
@@ -75,6 +79,7 @@ macro_rules! leaf {
             type Vars = $active;
             type Grad = $scalar;
             type Each<U> = U;
+            const HAS_DATA: bool = false;
 
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn size(&self) -> usize {
@@ -113,6 +118,7 @@ impl<T: Tree, const N: usize> Tree for [T; N] {
     type Vars = [T::Vars; N];
     type Grad = [T::Grad; N];
     type Each<U> = [T::Each<U>; N];
+    const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {
         self.iter().map(Tree::size).sum()
@@ -143,6 +149,7 @@ impl<T: Tree> Tree for [T] {
     type Vars = Vec<T::Vars>;
     type Grad = Vec<T::Grad>;
     type Each<U> = Vec<T::Each<U>>;
+    const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {
         self.iter().map(Tree::size).sum()
@@ -176,6 +183,7 @@ macro_rules! pointer {
             type Vars = <$target as Tree>::Vars;
             type Grad = <$target as Tree>::Grad;
             type Each<U> = <$target as Tree>::Each<U>;
+            const HAS_DATA: bool = <$target as Tree>::HAS_DATA;
 
             fn size(&self) -> usize {
                 <$target>::size(self)
@@ -211,6 +219,7 @@ macro_rules! tuple {
             type Vars = ($first::Vars, $($name::Vars,)*);
             type Grad = ($first::Grad, $($name::Grad,)*);
             type Each<U> = ($first::Each<U>, $($name::Each<U>,)*);
+            const HAS_DATA: bool = $first::HAS_DATA $(|| $name::HAS_DATA)*;
 
             fn size(&self) -> usize {
                 self.$first_index.size() $(+ self.$index.size())*

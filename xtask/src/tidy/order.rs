@@ -14,8 +14,8 @@ pub(crate) const LIBRARY: &str = "crates/wengert/src/";
 /// The modules of the library, lowest first; this list is the one place that says so. A module may
 /// use the modules before it. Those on one line are written in terms of each other.
 const ORDER: &[&[&str]] = &[
-    // Functions of plain numbers that the standard library lacks.
-    &["special"],
+    // Functions of plain numbers that the standard library lacks, a hash function, and the threads that all share.
+    &["special", "hash", "threads"],
     // A derivative is written once over `Real`, and `Real` has a method for every operation.
     &["ops", "number", "real"],
     // Carriers.
@@ -26,6 +26,8 @@ const ORDER: &[&[&str]] = &[
     // Which derivative a driver asks for, and what is computed from a scalar recording.
     &["task"],
     &["algorithm"],
+    // What is computed from it again and again.
+    &["straight"],
     // Numbers in a shape, and what a user can do wrong with them.
     &["error", "array"],
     // The Program and its operations: a Program lists operations, an operation may hold Programs, and its derivative is
@@ -46,8 +48,6 @@ const ORDER: &[&[&str]] = &[
     // Trees as vectors.
     &["algebra"],
     &["taylor"],
-    // Replaying a recording.
-    &["replay"],
     // What the user calls: the drivers, and what is built on them.
     &["api"],
     &["functional"],

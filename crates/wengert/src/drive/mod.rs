@@ -7,7 +7,7 @@ mod scalar;
 #[cfg(feature = "arrays")]
 mod tensor;
 
-pub(crate) use scalar::{compute, run_recorded};
+pub(crate) use scalar::{compute, inputs_of, run_recorded};
 #[cfg(feature = "arrays")]
 pub(crate) use tensor::record_loss;
 

@@ -5,9 +5,11 @@ use super::next;
 use crate::leaf::{Drive, Leaf};
 #[cfg(feature = "arrays")]
 use crate::lifted::{self, Lifted};
+use crate::ops::Unary;
+use crate::real::Real;
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
-use crate::tape::recording::{Line, Mode, Scope};
+use crate::tape::recording::{Inputs, Line, Mode, Scope};
 use crate::tape::trace::Trace;
 use crate::task::Task;
 use crate::tree::{Tree, check_size, leaves};
@@ -20,11 +22,31 @@ where
     T::Leaf: Scalar,
 {
     let scope = Scope::open(mode);
-    let mut inputs = scope.inputs();
-    let vars = x.vars(&mut |leaf| leaf.enter(&mut inputs));
-    inputs.end();
+    let vars = inputs_of(&scope, x, |leaf, inputs| leaf.enter(inputs));
     let output = f(vars);
     (scope, output)
+}
+
+/// The inputs of a scope in the form of `x`, each made by `enter`.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+pub(crate) fn inputs_of<T>(scope: &Scope, x: &T, mut enter: impl FnMut(T::Leaf, &mut Inputs<'_>) -> Var) -> T::Vars
+where
+    T: Tree + ?Sized,
+    T::Leaf: Scalar,
+{
+    let mut inputs = scope.inputs();
+    if T::HAS_DATA {
+        // What is severed is recorded, and inputs come before all other records.
+        let mut vars = Vec::with_capacity(x.size());
+        x.for_each_leaf(&mut |leaf| vars.push(enter(leaf, &mut inputs)));
+        inputs.end();
+        let mut vars = vars.into_iter();
+        return x.vars(&mut |_| next(&mut vars));
+    }
+    let vars = x.vars(&mut |leaf| enter(leaf, &mut inputs));
+    inputs.end();
+    vars
 }
 
 /// Ends a recording and computes from it.
@@ -71,6 +93,10 @@ enum Kept<S> {
 macro_rules! drive {
     ($scalar:ty) => {
         impl Drive for $scalar {
+            fn severed(self) -> Self {
+                Real::unary(self, Unary::Detach)
+            }
+
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> (Self, T::Grad) {
                 let (scope, output) = run_recorded(Mode::Once, x, f);

@@ -106,6 +106,10 @@ impl Leaf for Tensor {
 }
 
 impl Drive for Tensor {
+    fn severed(self) -> Self {
+        self.detach()
+    }
+
     fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> (Self, T::Grad) {
         let (point, closed) = record_loss("value_and_grad", x, f);
         let mut results = apply(Task::ValueAndGradient, "value_and_grad", &closed, &point, &[]).into_iter();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::panic::Location;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wengert_kernels::pool::Pool;
 
@@ -14,24 +14,7 @@ use crate::error::{Error, OrRaise};
 use crate::optimize;
 use crate::plan::{Options, Plan, check_threads};
 use crate::program::Program;
-
-/// The pool of all drivers.
-static POOL: LazyLock<RwLock<Arc<Pool>>> = LazyLock::new(|| RwLock::new(Arc::new(Pool::new(default_threads()))));
-
-/// What the variable WENGERT_THREADS says, else a thread for every core that the process may use.
-fn default_threads() -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    wanted_threads(std::env::var("WENGERT_THREADS").ok().as_deref()).unwrap_or_else(cores)
-}
-
-/// A number of threads from 1 in text, limited to what a pool can have; `None` for any other text.
-fn wanted_threads(text: Option<&str>) -> Option<usize> {
-    let digits = text?.trim();
-    let most = || digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(Pool::MOST);
-    // A number that no `usize` holds is one that is too large.
-    let threads = digits.parse().ok().or_else(|| if digits.is_empty() { None } else { most() })?;
-    (threads > 0).then(|| threads.min(Pool::MOST))
-}
+use crate::threads;
 
 /// Sets how many threads the drivers use from now on, the caller's among them.
 ///
@@ -65,7 +48,7 @@ pub fn set_threads(threads: usize) {
 pub fn try_set_threads(threads: usize) -> Result<(), Error> {
     let line = Location::caller();
     check_threads(threads, "set_threads").map_err(|error| error.at(Some(line)))?;
-    *POOL.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Pool::new(threads));
+    threads::set(threads);
     Ok(())
 }
 
@@ -90,7 +73,7 @@ impl Settings {
 
     /// What is set for the drivers now.
     pub(crate) fn current() -> Self {
-        Settings { pool: POOL.read().unwrap_or_else(PoisonError::into_inner).clone(), memory: None }
+        Settings { pool: threads::current(), memory: None }
     }
 }
 
@@ -142,21 +125,5 @@ impl Prepared {
         let results = profile::run(&self.plan, &self.profile, &mut memory, &self.pool);
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
         results
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Pool, wanted_threads};
-
-    #[test]
-    fn threads_are_read_from_the_environment() {
-        assert_eq!(wanted_threads(Some(" 3 ")), Some(3));
-        for many in ["1024", "20000", "99999999999999999999999"] {
-            assert_eq!(wanted_threads(Some(many)), Some(Pool::MOST), "{many}");
-        }
-        for nothing in [None, Some(""), Some("0"), Some("000"), Some("-1"), Some("1e9"), Some("many")] {
-            assert_eq!(wanted_threads(nothing), None, "{nothing:?}");
-        }
     }
 }

@@ -15,8 +15,9 @@ use super::numbers::{self, Numbers};
 use super::{Prepared, Settings};
 use crate::array::{Array, Type};
 use crate::error::{Error, Line};
+use crate::hash::FastHasher;
 use crate::primitives::{Literal, Op};
-use crate::program::{Builder, FastHasher, Program};
+use crate::program::{Builder, Program};
 
 /// What a Program is made for: any value that tells one purpose from another.
 pub(crate) trait Purpose: Any + Debug + Send + Sync {

@@ -15,9 +15,10 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::mem::discriminant;
 
 use crate::array::{Array, Type};
+use crate::hash::FastHasher;
 use crate::ops::{Binary, Unary};
 use crate::primitives::{Cond, Form, Literal, Op, Recompute};
-use crate::program::{Builder, Eqn, FastHasher, Program, Value, inline};
+use crate::program::{Builder, Eqn, Program, Value, inline};
 
 /// What an equation is here.
 enum Part<'a> {
@@ -303,7 +304,7 @@ mod tests {
             true
         });
         let hash = |program: &Program| {
-            let mut hasher = crate::program::FastHasher::default();
+            let mut hasher = FastHasher::default();
             hash_structure(program, &mut hasher);
             hasher.finish()
         };

@@ -348,6 +348,7 @@ macro_rules! matrix_tree {
             type Vars = Matrix<T::Vars, $rows, $columns, $storage<T::Vars, $($dimension),*>>;
             type Grad = Matrix<T::Grad, $rows, $columns, $storage<T::Grad, $($dimension),*>>;
             type Each<U> = Matrix<T::Each<U>, $rows, $columns, $storage<T::Each<U>, $($dimension),*>>;
+            const HAS_DATA: bool = T::HAS_DATA;
 
             fn size(&self) -> usize {
                 self.iter().map(Tree::size).sum()

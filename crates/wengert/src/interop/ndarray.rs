@@ -46,6 +46,7 @@ impl<T: Tree, S: Data<Elem = T>, D: Dimension> Tree for ArrayBase<S, D> {
     type Vars = Array<T::Vars, D>;
     type Grad = Array<T::Grad, D>;
     type Each<U> = Array<T::Each<U>, D>;
+    const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {
         self.iter().map(Tree::size).sum()

@@ -1,6 +1,5 @@
 //! Elementwise functions of two arguments: everything about them.
 
-#[cfg(feature = "engine")]
 use wengert_kernels::region as kernels;
 
 use super::{Compare, Domain, Reads};
@@ -277,7 +276,6 @@ impl Binary {
     }
 
     /// The vector kernel that computes it; `None` if [`Binary::eval`] is called for every element.
-    #[cfg(feature = "engine")]
     pub(crate) fn kernel(self) -> Option<kernels::Binary> {
         use kernels::Binary as To;
         Some(match self {

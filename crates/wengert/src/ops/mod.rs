@@ -46,12 +46,14 @@
 mod binary;
 mod compare;
 mod facts;
+mod logic;
 mod unary;
 
 pub use binary::Binary;
 pub(crate) use binary::binary_list;
 pub use compare::Compare;
 pub use facts::{About, Domain, Reads};
+pub use logic::Logic;
 pub use unary::Unary;
 pub(crate) use unary::unary_list;
 

@@ -2,7 +2,6 @@
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
-#[cfg(feature = "engine")]
 use wengert_kernels::region as kernels;
 
 use super::{Domain, Reads};
@@ -425,7 +424,6 @@ impl Unary {
     }
 
     /// The vector kernel that computes it; `None` if [`Unary::eval`] is called for every element.
-    #[cfg(feature = "engine")]
     pub(crate) fn kernel(self) -> Option<kernels::Unary> {
         use kernels::Unary as To;
         Some(match self {

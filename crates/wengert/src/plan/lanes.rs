@@ -8,7 +8,6 @@
 //! A part is chosen where this is cheaper than regions and kernels of its own for every concatenation, sum and
 //! contraction, by the estimate in [`Estimate`].
 
-mod graph;
 mod lower;
 mod scalars;
 
@@ -286,14 +285,14 @@ impl<'a> Finder<'a> {
         }
         let count = self.lane_of(eqns[0])?.count;
         let stores = stored.iter().map(|&value| flat.program.ty(value).size() / count).sum();
-        // The graph of scalars is expensive: it is not made for nothing.
+        // The list of scalars is expensive: it is not made for nothing.
         if estimate.fused < lower::least(self.costs, count, stores, estimate.scalars) {
             return None;
         }
         let mut scalars = Scalars::new(flat, &self.lanes);
         for &k in &eqns {
             scalars.eqn(k);
-            if scalars.graph.len() > MAX_OPERATIONS {
+            if scalars.list.len() > MAX_OPERATIONS {
                 return None;
             }
         }
@@ -304,7 +303,7 @@ impl<'a> Finder<'a> {
                 lower::Target { value, inner: lane.inner, elements: &scalars.elements[&value] }
             })
             .collect();
-        let code = lower::Code::new(&scalars.graph, &targets);
+        let code = lower::Code::new(&scalars.list, &scalars.loads, &targets);
         if code.reads() > MAX_OPERANDS || estimate.fused < code.estimate(self.costs, count) {
             return None;
         }

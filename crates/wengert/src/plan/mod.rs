@@ -42,8 +42,9 @@ use wengert_kernels::region::{Kind, Region};
 
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
+use crate::hash::FastHasher;
 use crate::primitives::Op;
-use crate::program::{FastHasher, Program};
+use crate::program::Program;
 use cluster::cluster;
 pub use cost::Costs;
 pub use explain::{Detail, StepInfo, StepKind, Summary};

@@ -16,7 +16,7 @@ use super::{
 use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};
 use crate::number::F32;
-use crate::ops::{Binary, Compare, Unary};
+use crate::ops::{Binary, Compare, Logic, Unary};
 use crate::program::{Builder, Value};
 use crate::real::Real;
 
@@ -318,33 +318,9 @@ impl Family for Compare {
     }
 }
 
-/// Functions of truth values, element by element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Logic {
-    /// Both.
-    And,
-    /// At least one.
-    Or,
-    /// Exactly one.
-    Xor,
-    /// The opposite.
-    Not,
-}
-
-impl Logic {
-    /// Every member of the family.
-    pub const ALL: [Logic; 4] = [Logic::And, Logic::Or, Logic::Xor, Logic::Not];
-}
-
 impl Primitive for Logic {
     fn name(&self) -> Cow<'static, str> {
-        match self {
-            Logic::And => "and",
-            Logic::Or => "or",
-            Logic::Xor => "xor",
-            Logic::Not => "not",
-        }
-        .into()
+        Logic::name(*self).into()
     }
     fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
         arity(args, if *self == Logic::Not { 1 } else { 2 })?;

@@ -34,6 +34,7 @@ mod update;
 
 use std::ops::Deref;
 
+pub use crate::ops::Logic;
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use contract::{
     Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Operand, OperandSet, Primitive, Source, Split,
@@ -48,7 +49,7 @@ pub use dynamic::{DynamicSlice, DynamicUpdate};
 pub use einsum::Einsum;
 #[cfg(feature = "engine")]
 pub(crate) use elementwise::divided_by_zero;
-pub use elementwise::{Convert, Logic, Select};
+pub use elementwise::{Convert, Select};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};

@@ -7,7 +7,6 @@
 mod builder;
 mod cse;
 mod dce;
-mod hash;
 #[cfg(feature = "text")]
 mod parse;
 mod rebuild;
@@ -24,13 +23,13 @@ pub use builder::Builder;
 pub(crate) use builder::infer;
 pub(crate) use cse::{cse, cse_everywhere};
 pub(crate) use dce::dce;
-pub(crate) use hash::FastHasher;
 pub(crate) use rebuild::{everywhere, inline, rebuild, same_inputs};
 pub use reference::reference_steps;
 pub(crate) use reference::{check_inputs, eval};
 
 use crate::array::Type;
 use crate::error::Line;
+use crate::hash::FastHasher;
 #[cfg(feature = "engine")]
 use crate::primitives::Form;
 use crate::primitives::Op;

@@ -3,12 +3,12 @@
 //! The path used last serves all points. The points of a group in which a guard comes out differently are computed one by
 //! one, by the drivers of one point, and so are those of a path that depends on an outer recording.
 
+use std::cell::RefCell;
 use std::panic::Location;
 
+use super::path::{Numbers, Path};
 use super::{Recorded, or_panic};
-use crate::replay::{self, Ask, Path, Results};
 use crate::tape::Var;
-use crate::tape::recording::Line;
 use crate::task::Task;
 use crate::tree::{Tree, check_size, leaves};
 
@@ -28,15 +28,7 @@ where
     /// eight: sorted by branch, points are faster.
     #[track_caller]
     pub fn value_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<O::Each<f64>> {
-        self.many(
-            points,
-            Ask::Value,
-            |path, _, results| {
-                let mut outputs = results.outputs.iter();
-                path.output.each(&mut || *outputs.next().expect("one per output"))
-            },
-            |line, x| or_panic(self.value_at(line, x)),
-        )
+        self.many(points, NO_DIRECTIONS, &Task::Value, |path, _, results| path.output.each(&mut || results.next()))
     }
 
     /// The value and the product of the Jacobian with a tangent, `f(x)` and `J(x) v`, at every point, along the tangent of
@@ -59,9 +51,9 @@ where
     {
         check_directions("jvp_many", "tangent", points, tangents);
         tangents.iter().for_each(|tangent| check_size("jvp_many", "tangent", self.size, tangent.size()));
-        self.derive(points, tangents, &Task::Jvp, |path, _, next| {
-            let y = path.output.each(&mut || next());
-            (y, path.output.each(&mut || next()))
+        self.many(points, tangents, &Task::Jvp, |path, _, results| {
+            let y = path.output.each(&mut || results.next());
+            (y, path.output.each(&mut || results.next()))
         })
     }
 
@@ -84,7 +76,7 @@ where
         C: Tree<Leaf = f64>,
     {
         check_directions("vjp_many", "cotangent", points, cotangents);
-        self.derive(points, cotangents, &Task::Vjp, |_, x, next| x.grad(&mut || next()))
+        self.many(points, cotangents, &Task::Vjp, |_, x, results| x.grad(&mut || results.next()))
     }
 
     /// The Jacobian, `∂ f_i / ∂ x_j`, at every point: for every output the form of the point; see
@@ -103,89 +95,70 @@ where
     /// As [`value`](Recorded::value).
     #[track_caller]
     pub fn jacobian_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<O::Each<X::Grad>> {
-        self.derive(points, NO_DIRECTIONS, &Task::Jacobian, |path, x, next| {
-            path.output.each(&mut || x.grad(&mut || next()))
+        self.many(points, NO_DIRECTIONS, &Task::Jacobian, |path, x, results| {
+            path.output.each(&mut || x.grad(&mut || results.next()))
         })
     }
 
-    /// `take` of what `task` gives at every point, along the direction of that point if there are any: in groups on the
-    /// path used last, and otherwise by the driver of one point, with the line of the call.
+    /// `take` of what `task` gives at every point, along the direction of that point if there are any.
     #[track_caller]
-    fn derive<X: Tree<Leaf = f64>, V: Tree<Leaf = f64>, G>(
+    fn many<X: Tree<Leaf = f64>, V: Tree<Leaf = f64>, G>(
         &self,
         points: &[X],
         directions: &[V],
         task: &Task,
-        take: impl Fn(&Path<O>, &X, &mut dyn FnMut() -> f64) -> G,
+        take: impl Fn(&Path<O>, &X, &mut Numbers<'_, f64>) -> G,
     ) -> Vec<G> {
+        let mut results = Vec::with_capacity(points.len());
+        self.for_each(points, directions, task, |path, k, numbers| results.push(take(path, &points[k], numbers)));
+        results
+    }
+
+    /// Calls `visit` for every point, in order, with what `task` gives there: in blocks on the path used last, and where that
+    /// one is not valid by the driver of one point, with the line of the call.
+    #[track_caller]
+    fn for_each<X: Tree<Leaf = f64>, V: Tree<Leaf = f64>>(
+        &self,
+        points: &[X],
+        directions: &[V],
+        task: &Task,
+        mut visit: impl FnMut(&Path<O>, usize, &mut Numbers<'_, f64>),
+    ) {
         let line = Location::caller();
         points.iter().for_each(|point| check_size("a recorded function", "point", self.size, point.size()));
-        let take = |path: &Path<O>, x: &X, numbers: &[f64]| {
-            let mut numbers = numbers.iter();
-            take(path, x, &mut || *numbers.next().expect("a task gives as many numbers as its driver takes"))
-        };
-        let mut results = Vec::with_capacity(points.len());
         let path = self.lock().paths[0].clone();
-        let mut visit = |k: usize, numbers: Option<&[f64]>| {
-            let x = &points[k];
-            results.push(match numbers {
-                Some(numbers) => take(&path, x, numbers),
+        path.ask_many(
+            task,
+            points.len(),
+            &mut |k, row| {
+                let (point, direction) = row.split_at_mut(self.size);
+                fill(&points[k], point) && directions.get(k).map_or(direction.is_empty(), |own| fill(own, direction))
+            },
+            &mut |k, numbers| match numbers {
+                Some(numbers) => visit(&path, k, &mut Numbers::Plain(numbers.iter())),
                 None => {
                     let direction = directions.get(k).map(leaves).unwrap_or_default();
-                    let (path, numbers) = or_panic(self.compute(line, x, &direction, task));
-                    take(&path, x, numbers.as_slice())
+                    let visit = RefCell::new(&mut visit);
+                    let visited = |path: &Path<O>, numbers: &mut Numbers<'_, f64>| visit.borrow_mut()(path, k, numbers);
+                    or_panic(self.compute(line, &points[k], &direction, task, visited));
                 }
-            });
-        };
-        if path.trace.captures.is_empty() {
-            let mut scratch = self.borrow_scratch();
-            replay::derive_many(&path, &mut scratch, points, directions, task, &mut visit);
-            self.lock().scratch.push(scratch);
-        } else {
-            (0..points.len()).for_each(|k| visit(k, None));
-        }
-        results
+            },
+        );
     }
+}
 
-    /// `take` of every point on the path used last, in groups; where that path is not valid, or
-    /// depends on an outer recording, `alone` of the point, with the line of the call.
-    #[track_caller]
-    fn many<X: Tree<Leaf = f64>, G>(
-        &self,
-        points: &[X],
-        ask: Ask,
-        take: impl Fn(&Path<O>, &X, &Results<'_>) -> G,
-        alone: impl Fn(Line, &X) -> G,
-    ) -> Vec<G> {
-        let line = Location::caller();
-        let mut results = Vec::with_capacity(points.len());
-        self.for_each(points, ask, |path, point, numbers| {
-            results.push(numbers.map_or_else(|| alone(line, point), |numbers| take(path, point, &numbers)));
-        });
-        results
+/// Writes the leaves of a tree; false if it has another number of them.
+fn fill<X: Tree<Leaf = f64>>(tree: &X, row: &mut [f64]) -> bool {
+    if tree.size() != row.len() {
+        return false;
     }
-
-    /// Calls `visit` for every point, in order, with its numbers on the path used last; without
-    /// where that path is not valid or depends on an outer recording.
-    #[track_caller]
-    fn for_each<X: Tree<Leaf = f64>>(
-        &self,
-        points: &[X],
-        ask: Ask,
-        mut visit: impl FnMut(&Path<O>, &X, Option<Results<'_>>),
-    ) {
-        for point in points {
-            check_size("a recorded function", "point", self.size, point.size());
+    let mut places = row.iter_mut();
+    tree.for_each_leaf(&mut |leaf| {
+        if let Some(place) = places.next() {
+            *place = leaf;
         }
-        let path = self.lock().paths[0].clone();
-        if !path.trace.captures.is_empty() {
-            points.iter().for_each(|point| visit(&path, point, None));
-            return;
-        }
-        let mut scratch = self.borrow_scratch();
-        replay::run_many(&path, &mut scratch, points, ask, |point, numbers| visit(&path, point, numbers));
-        self.lock().scratch.push(scratch);
-    }
+    });
+    true
 }
 
 impl<T, F> Recorded<T, Var, F>
@@ -197,12 +170,7 @@ where
     /// [`value_many`](Recorded::value_many).
     #[track_caller]
     pub fn grad_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<X::Grad> {
-        self.many(
-            points,
-            Ask::Gradient,
-            |_, x, results| gradient_of(x, results),
-            |line, x| or_panic(self.grad_at(line, x)),
-        )
+        self.many(points, NO_DIRECTIONS, &Task::Gradient, |_, x, results| x.grad(&mut || results.next()))
     }
 
     /// Calls `visit` with the number, the value and the gradient's leaves of every point: as
@@ -220,28 +188,18 @@ where
     /// ```
     #[track_caller]
     pub fn for_each_grad<X: Tree<Leaf = f64>>(&self, points: &[X], mut visit: impl FnMut(usize, f64, &[f64])) {
-        let (line, mut number) = (Location::caller(), 0);
-        self.for_each(points, Ask::Gradient, |_, point, numbers| {
-            match numbers {
-                Some(numbers) => visit(number, numbers.outputs[0], numbers.partials),
-                None => {
-                    let (_, results) = or_panic(self.compute(line, point, &[], &Task::ValueAndGradient));
-                    visit(number, results.as_slice()[0], &results.as_slice()[1..]);
-                }
-            }
-            number += 1;
+        self.for_each(points, NO_DIRECTIONS, &Task::ValueAndGradient, |_, k, numbers| {
+            let numbers = numbers.as_slice();
+            visit(k, numbers[0], &numbers[1..]);
         });
     }
 
     /// The value and the gradient at every point; see [`value_many`](Recorded::value_many).
     #[track_caller]
     pub fn value_and_grad_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<(f64, X::Grad)> {
-        self.many(
-            points,
-            Ask::Gradient,
-            |_, x, results| (results.outputs[0], gradient_of(x, results)),
-            |line, x| self.value_and_grad_at(line, x),
-        )
+        self.many(points, NO_DIRECTIONS, &Task::ValueAndGradient, |_, x, results| {
+            (results.next(), x.grad(&mut || results.next()))
+        })
     }
 
     /// The Hessian, `∂² f / ∂ x_i ∂ x_j`, at every point; see [`value_many`](Recorded::value_many). One sweep, forward over
@@ -257,7 +215,7 @@ where
     /// As [`value`](Recorded::value).
     #[track_caller]
     pub fn hessian_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<X::Each<X::Grad>> {
-        self.derive(points, NO_DIRECTIONS, &Task::Hessian, |_, x, next| x.each(&mut || x.grad(&mut || next())))
+        self.many(points, NO_DIRECTIONS, &Task::Hessian, |_, x, results| x.each(&mut || x.grad(&mut || results.next())))
     }
 
     /// The product of the Hessian with a vector, `H(x) v`, at every point, for the vector of that point; see
@@ -279,7 +237,7 @@ where
     {
         check_directions("hvp_many", "vector", points, vectors);
         vectors.iter().for_each(|vector| check_size("hvp_many", "vector", self.size, vector.size()));
-        self.derive(points, vectors, &Task::Hvp, |_, x, next| x.grad(&mut || next()))
+        self.many(points, vectors, &Task::Hvp, |_, x, results| x.grad(&mut || results.next()))
     }
 }
 
@@ -291,9 +249,4 @@ const NO_DIRECTIONS: &[f64] = &[];
 fn check_directions<X, V>(driver: &str, what: &str, points: &[X], directions: &[V]) {
     let (wanted, got) = (points.len(), directions.len());
     assert!(wanted == got, "`{driver}`: there are {got} {what}s for {wanted} points");
-}
-
-fn gradient_of<X: Tree<Leaf = f64>>(x: &X, results: &Results<'_>) -> X::Grad {
-    let mut partials = results.partials.iter();
-    x.grad(&mut || *partials.next().expect("one per leaf"))
 }

@@ -124,10 +124,6 @@ mod hot {
     pub(super) const DIV_LEFT: u8 = binary(Binary::Div, Form::Left);
     pub(super) const NEG: u8 = unary(Unary::Neg);
     pub(super) const SQUARE: u8 = unary(Unary::Square);
-    /// Not common, but what a replay has in place of records that its output does not reach.
-    pub(super) const CONSTANT: u8 = Op::Constant.encode().0;
-    /// Of a softmax, which subtracts the largest of its arguments.
-    pub(super) const MAX: u8 = binary(Binary::Max, Form::Both);
     pub(super) const EXP: u8 = unary(Unary::Exp);
     pub(super) const LN: u8 = unary(Unary::Ln);
     pub(super) const SQRT: u8 = unary(Unary::Sqrt);
@@ -348,61 +344,6 @@ pub(crate) fn mask<R: Real>(condition: R) -> R::Mask {
     condition.equal(R::constant(1.0))
 }
 
-/// The values of all records from those of the inputs, which come first: plain numbers, as fast as can be. `recorded`
-/// are the values that the guards had; `None` at one that comes out differently. There are no captures and selections.
-#[inline(never)]
-pub(crate) fn evaluate_plain(
-    records: &[Record],
-    constants: &[f64],
-    recorded: &[f64],
-    values: &mut [f64],
-    inputs: usize,
-) -> Option<()> {
-    let count = records.len();
-    let values = &mut values[..count];
-    for i in inputs..count {
-        let (record, below) = (records[i], &values[..i]);
-        values[i] = match evaluate_hot(record, constants, below) {
-            Some(value) => value,
-            None => evaluate_rare(record, constants, below, recorded[i])?,
-        };
-    }
-    Some(())
-}
-
-/// The value of a record of the commonest operations.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn evaluate_hot(record: Record, constants: &[f64], values: &[f64]) -> Option<f64> {
-    let (a, b) = (record.a(), record.b());
-    Some(match record.code() {
-        hot::ADD => Binary::Add.eval(values[a], values[b]),
-        hot::SUB => Binary::Sub.eval(values[a], values[b]),
-        hot::MUL => Binary::Mul.eval(values[a], values[b]),
-        hot::DIV => Binary::Div.eval(values[a], values[b]),
-        hot::ADD_RIGHT => Binary::Add.eval(values[a], constants[b]),
-        hot::ADD_LEFT => Binary::Add.eval(constants[b], values[a]),
-        hot::SUB_RIGHT => Binary::Sub.eval(values[a], constants[b]),
-        hot::SUB_LEFT => Binary::Sub.eval(constants[b], values[a]),
-        hot::MUL_RIGHT => Binary::Mul.eval(values[a], constants[b]),
-        hot::MUL_LEFT => Binary::Mul.eval(constants[b], values[a]),
-        hot::DIV_RIGHT => Binary::Div.eval(values[a], constants[b]),
-        hot::DIV_LEFT => Binary::Div.eval(constants[b], values[a]),
-        hot::MAX => Binary::Max.eval(values[a], values[b]),
-        hot::NEG => Unary::Neg.eval(values[a]),
-        hot::SQUARE => Unary::Square.eval(values[a]),
-        hot::EXP => Unary::Exp.eval(values[a]),
-        hot::LN => Unary::Ln.eval(values[a]),
-        hot::SQRT => Unary::Sqrt.eval(values[a]),
-        _ => return None,
-    })
-}
-
-/// The value of any other record; `None` at a guard that comes out differently. Not inlined, for the sake of the loop.
-#[inline(never)]
-fn evaluate_rare(record: Record, constants: &[f64], values: &[f64], expected: f64) -> Option<f64> {
-    evaluate(record, record, constants, values, expected)
-}
-
 /// The gradient of record `from` by the inputs, which are the first records: plain numbers, in
 /// place, as fast as can be.
 ///
@@ -451,7 +392,7 @@ fn sweep_down(
         adjoints[i] = -0.0;
         next = adjoints[before];
         if ct.to_bits() == (-0.0f64).to_bits() {
-            if record.code() != hot::CONSTANT && needs_care(record, constants, values, i) {
+            if needs_care(record, constants, values, i) {
                 return None;
             }
             continue;

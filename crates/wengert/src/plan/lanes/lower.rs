@@ -4,19 +4,20 @@ use super::super::Map;
 
 use wengert_kernels::cost::{CHUNK_BYTES, CHUNK_ELEMENTS};
 use wengert_kernels::region::{
-    self as kernels, Direct, Instr, Kind, Level, Pair, Parts, Pattern, Place, Slot, Space, Transfer,
+    self as kernels, Direct, Instr, Kind, Level, Parts, Pattern, Place, Slot, Space, Transfer,
 };
 
 use super::super::cost::Costs;
 use super::super::finish::DIRECT;
 use super::super::flatten::Flat;
-use super::super::instruction::instruction;
-use super::super::kernel::kind;
-use super::super::region::{Lowered, bits};
-use super::graph::{Func, Graph, Node, Scalar};
+use super::super::region::Lowered;
+use super::scalars::Load;
 use crate::ops::{Binary, Unary};
-use crate::primitives::{Convert, Op};
 use crate::program::Value;
+use crate::straight::instruction;
+use crate::straight::list::{Func, List, Node, Scalar};
+use crate::straight::order::Needed;
+use crate::straight::pairs::{Step, steps};
 
 /// A value that the region writes, with its elements in one lane.
 pub(super) struct Target<'a> {
@@ -26,16 +27,10 @@ pub(super) struct Target<'a> {
     pub(super) elements: &'a [Node],
 }
 
-/// What one instruction does.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Plain,
-    Pair(Pair, [Node; 3]),
-}
-
 /// The operations that are needed, with two at once where one is the only user of the other.
 pub(super) struct Code<'a> {
-    graph: &'a Graph,
+    list: &'a List,
+    loads: &'a [Load],
     /// For each operation that is an instruction of its own: what it does.
     steps: Vec<Option<Step>>,
     /// The order of the instructions, and of the loads they need.
@@ -54,20 +49,21 @@ pub(super) fn least(costs: &Costs, count: usize, stores: usize, scalars: usize) 
 }
 
 impl<'a> Code<'a> {
-    pub(super) fn new(graph: &'a Graph, targets: &[Target<'_>]) -> Self {
+    pub(super) fn new(list: &'a List, loads: &'a [Load], targets: &[Target<'_>]) -> Self {
         let roots: Vec<Node> = targets.iter().flat_map(|target| target.elements.iter().copied()).collect();
-        let steps = steps(graph, &roots);
+        let steps = steps(list, &roots);
         let mut code =
-            Code { graph, steps, order: Vec::new(), slots: usize::MAX, stores: roots.len(), reads: Vec::new() };
+            Code { list, loads, steps, order: Vec::new(), slots: usize::MAX, stores: roots.len(), reads: Vec::new() };
         for order in orders(targets) {
-            let order = code.schedule(&order);
-            let slots = code.pressure(&order, &roots);
+            let order = code.needed().schedule(&order);
+            let slots = code.needed().pressure(&order, &roots);
             if slots < code.slots {
                 (code.order, code.slots) = (order, slots);
             }
         }
-        for k in 0..graph.len() {
-            if let (Some(_), Func::Load(value, ..)) = (code.steps[k], graph.get(Node(k as u32)).func)
+        for k in 0..list.len() {
+            if let (Some(_), Func::Input(number)) = (code.steps[k], list.get(Node(k as u32)).func)
+                && let (value, ..) = loads[number as usize]
                 && !code.reads.contains(&value)
             {
                 code.reads.push(value);
@@ -83,8 +79,7 @@ impl<'a> Code<'a> {
 
     /// The time for this many points on one thread, in nanoseconds.
     pub(super) fn estimate(&self, costs: &Costs, count: usize) -> f64 {
-        let operations =
-            self.order.iter().filter(|node| !matches!(self.graph.get(**node).func, Func::Load(..))).count();
+        let operations = self.order.iter().filter(|node| !matches!(self.list.get(**node).func, Func::Input(_))).count();
         let loads = self.order.len() - operations;
         // Chunks are no shorter than this many points; with many slots they no longer stay in the cache, and every
         // instruction has to be started for few points.
@@ -95,78 +90,14 @@ impl<'a> Code<'a> {
         count as f64 * far * moved + started + costs.step
     }
 
+    fn needed(&self) -> Needed<'_> {
+        let is_given = |scalar: &Scalar| matches!(scalar.func, Func::Number(_));
+        Needed { list: self.list, steps: &self.steps, is_given }
+    }
+
     /// The operands that an instruction reads.
-    fn operands(&self, node: Node) -> Vec<Node> {
-        match self.steps[node.index()] {
-            Some(Step::Pair(_, args)) => args.to_vec(),
-            _ => self.graph.get(node).operands().to_vec(),
-        }
-    }
-
-    /// An order that computes what is needed for one root before it goes on to the next; of two operands first the one
-    /// that needs more.
-    fn schedule(&self, roots: &[Node]) -> Vec<Node> {
-        let mut height = vec![0u32; self.graph.len()];
-        for k in 0..self.graph.len() {
-            if self.steps[k].is_some() {
-                let mut needs: Vec<u32> = self.operands(Node(k as u32)).iter().map(|arg| height[arg.index()]).collect();
-                needs.sort_unstable_by(|a, b| b.cmp(a));
-                height[k] = needs.iter().enumerate().map(|(n, need)| need + n as u32).max().unwrap_or(1).max(1);
-            }
-        }
-        let mut done = vec![false; self.graph.len()];
-        let mut order = Vec::new();
-        let mut stack: Vec<(Node, bool)> = Vec::new();
-        for &root in roots {
-            stack.push((root, false));
-            while let Some((node, ready)) = stack.pop() {
-                if done[node.index()] || matches!(self.graph.get(node).func, Func::Number(_)) {
-                    continue;
-                }
-                if ready {
-                    done[node.index()] = true;
-                    order.push(node);
-                    continue;
-                }
-                stack.push((node, true));
-                let mut operands = self.operands(node);
-                // The last one pushed comes first.
-                operands.sort_by_key(|arg| height[arg.index()]);
-                stack.extend(operands.into_iter().map(|arg| (arg, false)));
-            }
-        }
-        order
-    }
-
-    /// The last place in the order that reads each operation.
-    fn last(&self, order: &[Node], roots: &[Node]) -> Vec<usize> {
-        let mut last = vec![0; self.graph.len()];
-        let mut at = vec![0; self.graph.len()];
-        for (k, &node) in order.iter().enumerate() {
-            at[node.index()] = k;
-            last[node.index()] = k;
-            self.operands(node).iter().for_each(|arg| last[arg.index()] = k);
-        }
-        // A root is stored where it is computed.
-        roots.iter().for_each(|root| last[root.index()] = last[root.index()].max(at[root.index()]));
-        last
-    }
-
-    /// How many values are alive at the same time.
-    fn pressure(&self, order: &[Node], roots: &[Node]) -> usize {
-        let last = self.last(order, roots);
-        let (mut alive, mut most) = (0usize, 0usize);
-        for (k, &node) in order.iter().enumerate() {
-            alive += 1;
-            most = most.max(alive);
-            let mut gone: Vec<Node> = self.operands(node);
-            gone.push(node);
-            gone.sort_unstable();
-            gone.dedup();
-            let is_slot = |arg: &Node| !matches!(self.graph.get(*arg).func, Func::Number(_));
-            alive -= gone.iter().filter(|arg| is_slot(arg) && last[arg.index()] == k).count();
-        }
-        most
+    fn operands(&self, node: Node) -> &[Node] {
+        self.needed().operands(node)
     }
 
     /// The region for this many points; `None` if a pattern does not fit.
@@ -180,7 +111,7 @@ impl<'a> Code<'a> {
                 homes.entry(node).or_default().push((k as u16, start, target.inner));
             }
         }
-        let last = self.last(&self.order, &roots);
+        let last = self.needed().last(&self.order, &roots);
         let parts = Parts {
             space: Space { groups: 1, rows: count, cols: 1 },
             slots: Vec::new(),
@@ -235,84 +166,6 @@ fn orders(targets: &[Target<'_>]) -> Vec<Vec<Node>> {
     orders
 }
 
-/// The instructions: which operations are needed, and which are computed together with their only user.
-fn steps(graph: &Graph, roots: &[Node]) -> Vec<Option<Step>> {
-    let mut uses = vec![0u32; graph.len()];
-    roots.iter().for_each(|root| uses[root.index()] += 2);
-    for k in (0..graph.len()).rev() {
-        if uses[k] > 0 {
-            graph.get(Node(k as u32)).operands().iter().for_each(|arg| uses[arg.index()] += 1);
-        }
-    }
-    let mut absorbed = vec![false; graph.len()];
-    let mut steps = vec![None; graph.len()];
-    for k in (0..graph.len()).rev() {
-        if uses[k] == 0 || absorbed[k] {
-            continue;
-        }
-        let scalar = graph.get(Node(k as u32));
-        let single = |node: Node, op: Binary| -> Option<&Scalar> {
-            let inner = graph.get(node);
-            (uses[node.index()] == 1 && inner.func == Func::Binary(op)).then_some(inner)
-        };
-        let pair = pair(scalar, single);
-        steps[k] = Some(match pair {
-            Some((pair, args, inner)) => {
-                absorbed[inner.index()] = true;
-                Step::Pair(pair, args)
-            }
-            None => Step::Plain,
-        });
-    }
-    steps
-}
-
-/// The operation together with one that is only its operand: which pair, its operands, and the operation inside.
-fn pair<'g>(scalar: &Scalar, single: impl Fn(Node, Binary) -> Option<&'g Scalar>) -> Option<(Pair, [Node; 3], Node)> {
-    if !scalar.dtype.is_float() {
-        return None;
-    }
-    let Func::Binary(op) = scalar.func else { return None };
-    let [x, y, _] = scalar.args;
-    if x == y {
-        return None;
-    }
-    let with = |pair: Pair, inner: Node, found: &Scalar, other: Node| {
-        Some((pair, [found.args[0], found.args[1], other], inner))
-    };
-    let sides = [(y, x), (x, y)];
-    match op {
-        Binary::Add => {
-            for (pair, inner) in [(Pair::MulAdd, Binary::Mul), (Pair::AddAdd, Binary::Add)] {
-                for (node, other) in sides {
-                    if let Some(found) = single(node, inner) {
-                        return with(pair, node, found, other);
-                    }
-                }
-            }
-            None
-        }
-        Binary::Sub => {
-            if let Some(found) = single(y, Binary::Mul) {
-                return with(Pair::SubMul, y, found, x);
-            }
-            single(x, Binary::Mul).and_then(|found| with(Pair::MulSub, x, found, y))
-        }
-        Binary::Mul => {
-            let inner = [(Pair::AddMul, Binary::Add), (Pair::SubTimes, Binary::Sub), (Pair::MulMul, Binary::Mul)];
-            for (pair, inner) in inner {
-                for (node, other) in sides {
-                    if let Some(found) = single(node, inner) {
-                        return with(pair, node, found, other);
-                    }
-                }
-            }
-            None
-        }
-        _ => None,
-    }
-}
-
 struct Lowering<'a> {
     code: &'a Code<'a>,
     count: usize,
@@ -351,25 +204,24 @@ impl Lowering<'_> {
         if let Some(&place) = self.places.get(&node) {
             return place;
         }
-        let Func::Number(literal) = self.code.graph.get(node).func else {
-            unreachable!("an operation is computed before it is used")
-        };
-        let slot = self.new_slot(kind(literal.dtype()));
-        self.parts.constants.push((slot, bits(literal)));
+        let scalar = self.code.list.get(node);
+        let Func::Number(bits) = scalar.func else { unreachable!("an operation is computed before it is used") };
+        let slot = self.new_slot(scalar.kind);
+        self.parts.constants.push((slot, bits));
         self.places.insert(node, slot);
         slot
     }
 
     fn node(&mut self, at: usize, node: Node) -> Option<()> {
-        let scalar = self.code.graph.get(node);
-        let own = kind(scalar.dtype);
-        let operands = self.code.operands(node);
+        let scalar = self.code.list.get(node);
+        let own = scalar.kind;
+        let operands = self.code.operands(node).to_vec();
         let mut places = [0u16; 3];
         for (place, &arg) in places.iter_mut().zip(&operands) {
             *place = self.place(arg);
         }
         let place = match scalar.func {
-            Func::Load(value, start, stride) => self.load(value, start, stride, own)?,
+            Func::Input(number) => self.load(self.code.loads[number as usize], own)?,
             _ => {
                 let op = self.op(node, scalar);
                 let place = self.target(at, node, own);
@@ -381,7 +233,7 @@ impl Lowering<'_> {
         self.places.insert(node, place);
         self.store(node, place)?;
         for arg in operands.into_iter().chain([node]) {
-            if self.last[arg.index()] <= at && !matches!(self.code.graph.get(arg).func, Func::Number(_)) {
+            if self.last[arg.index()] <= at && !matches!(self.code.list.get(arg).func, Func::Number(_)) {
                 self.release(arg);
             }
         }
@@ -410,7 +262,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn load(&mut self, value: Value, start: usize, stride: isize, own: Kind) -> Option<u16> {
+    fn load(&mut self, (value, start, stride): Load, own: Kind) -> Option<u16> {
         let operand = self.code.reads.iter().position(|&read| read == value).expect("an operand") as u16;
         if stride == 1 {
             return Some(self.direct(Place::Input(operand), own, start));
@@ -430,7 +282,7 @@ impl Lowering<'_> {
 
     /// Stores an operation wherever it is a result.
     fn store(&mut self, node: Node, place: u16) -> Option<()> {
-        let own = kind(self.code.graph.get(node).dtype);
+        let own = self.code.list.get(node).kind;
         for (operand, start, stride) in self.homes.remove(&node).unwrap_or_default() {
             let pattern = Pattern::new(start, &[self.count], &[stride.cast_signed()])?;
             self.parts.stores.push(Transfer { operand, kind: own, level: Level::Full, pattern });
@@ -441,19 +293,18 @@ impl Lowering<'_> {
     }
 
     fn op(&self, node: Node, scalar: &Scalar) -> kernels::Op {
-        let op: Op = match (self.code.steps[node.index()], scalar.func) {
-            (Some(Step::Pair(pair, _)), _) => return kernels::Op::Pair(pair, kind(scalar.dtype)),
-            (_, Func::Select) => return kernels::Op::Select(kind(scalar.dtype)),
-            (_, Func::Unary(op)) => op.into(),
-            (_, Func::Binary(Binary::Mul)) if scalar.args[0] == scalar.args[1] && scalar.dtype.is_float() => {
-                Unary::Square.into()
+        match (self.code.steps[node.index()], scalar.func) {
+            (Some(Step::Pair(pair, _)), _) => kernels::Op::Pair(pair, scalar.kind),
+            (_, Func::Select) => kernels::Op::Select(scalar.kind),
+            (_, Func::Unary(op)) => instruction::unary(op, scalar.from),
+            (_, Func::Binary(Binary::Mul)) if scalar.args[0] == scalar.args[1] && scalar.kind.is_float() => {
+                instruction::unary(Unary::Square, scalar.from)
             }
-            (_, Func::Binary(op)) => op.into(),
-            (_, Func::Compare(op)) => op.into(),
-            (_, Func::Logic(op)) => op.into(),
-            (_, Func::Convert(to)) => Convert(to).into(),
-            (_, Func::Number(_) | Func::Load(..)) => unreachable!("numbers and loads are no instructions"),
-        };
-        instruction(&op, scalar.from)
+            (_, Func::Binary(op)) => instruction::binary(op, scalar.from),
+            (_, Func::Compare(op)) => kernels::Op::Compare(instruction::compare(op), scalar.from),
+            (_, Func::Logic(op)) => instruction::logic(op),
+            (_, Func::Convert(to)) => kernels::Op::Convert(scalar.from, to),
+            (_, Func::Number(_) | Func::Input(_)) => unreachable!("numbers and loads are no instructions"),
+        }
     }
 }

@@ -1,20 +1,31 @@
 //! Equations to the scalar operations of one lane.
 
+use wengert_kernels::region::Kind;
+
 use super::super::Map;
 
 use super::super::flatten::Flat;
-use super::graph::{Graph, Node};
+use super::super::kernel::kind;
+use super::super::region::bits;
 use super::{Lane, arg_axis};
 use crate::array::{Strided, row_major};
 use crate::ops::Binary;
-use crate::primitives::{Concat, Convert, Einsum, Literal, Logic, Op, Pad, Reduce, Reducer, Update, Write};
+use crate::primitives::{Concat, Convert, Einsum, Logic, Op, Pad, Reduce, Reducer, Update, Write};
 use crate::program::Value;
+use crate::straight::list::{List, Node};
+
+/// An element of a stored value in every lane: its position in the first, and from lane to lane.
+pub(super) type Load = (Value, usize, isize);
 
 /// The lanes' operations, and those of them that are the elements of each value.
 pub(super) struct Scalars<'a> {
     flat: &'a Flat,
     lanes: &'a [Option<Lane>],
-    pub(super) graph: Graph,
+    pub(super) list: List,
+    /// For each input of the list: the stored value, the position in the first lane, and from lane to lane.
+    pub(super) loads: Vec<Load>,
+    /// The inputs by what they load.
+    inputs: Map<Load, u32>,
     /// For each value that the part computes: its elements in one lane, row-major without the lanes' axis.
     pub(super) elements: Map<Value, Vec<Node>>,
 }
@@ -26,7 +37,8 @@ fn without<T: Copy>(list: &[T], axis: Option<usize>) -> Vec<T> {
 
 impl<'a> Scalars<'a> {
     pub(super) fn new(flat: &'a Flat, lanes: &'a [Option<Lane>]) -> Self {
-        Scalars { flat, lanes, graph: Graph::default(), elements: Map::default() }
+        let (list, loads, inputs, elements) = (List::default(), Vec::new(), Map::default(), Map::default());
+        Scalars { flat, lanes, list, loads, inputs, elements }
     }
 
     /// Appends what an equation computes.
@@ -59,7 +71,7 @@ impl<'a> Scalars<'a> {
         let view = &flat.views[arg.index()];
         let shape = without(&view.shape, axis);
         if let Some(literal) = flat.literals[arg.index()] {
-            return vec![self.graph.number(literal); shape.iter().product()];
+            return vec![self.list.number(bits(literal), kind(literal.dtype())); shape.iter().product()];
         }
         let strides = without(&view.strides, axis);
         let positions = Strided::new(&shape, &strides, view.offset);
@@ -68,19 +80,27 @@ impl<'a> Scalars<'a> {
             return positions.map(|at| own[at / (count * inner) * inner + at % inner]).collect();
         }
         let (dtype, stride) = (flat.program.ty(view.base).dtype, axis.map_or(0, |axis| view.strides[axis]));
-        let graph = &mut self.graph;
-        positions.map(|at| graph.load(dtype, view.base, at, stride)).collect()
+        positions.map(|at| self.load(kind(dtype), (view.base, at, stride))).collect()
+    }
+
+    fn load(&mut self, kind: Kind, load: Load) -> Node {
+        let loads = &mut self.loads;
+        let number = *self.inputs.entry(load).or_insert_with(|| {
+            loads.push(load);
+            loads.len() as u32 - 1
+        });
+        self.list.input(number, kind)
     }
 
     fn elementwise(&mut self, op: &Op, args: &[Vec<Node>], i: usize) -> Node {
-        let graph = &mut self.graph;
+        let list = &mut self.list;
         match op {
-            Op::Unary(op) => graph.unary(*op, args[0][i]),
-            Op::Binary(op) => graph.binary(*op, args[0][i], args[1][i]),
-            Op::Compare(op) => graph.compare(*op, args[0][i], args[1][i]),
-            Op::Logic(op) => graph.logic(*op, &args.iter().map(|arg| arg[i]).collect::<Vec<Node>>()),
-            Op::Select(_) => graph.select(args[0][i], args[1][i], args[2][i]),
-            Op::Convert(Convert(to)) => graph.convert(*to, args[0][i]),
+            Op::Unary(op) => list.unary(*op, args[0][i]),
+            Op::Binary(op) => list.binary(*op, args[0][i], args[1][i]),
+            Op::Compare(op) => list.compare(*op, args[0][i], args[1][i]),
+            Op::Logic(op) => list.logic(*op, &args.iter().map(|arg| arg[i]).collect::<Vec<Node>>()),
+            Op::Select(_) => list.select(args[0][i], args[1][i], args[2][i]),
+            Op::Convert(Convert(to)) => list.convert(kind(*to), args[0][i]),
             other => unreachable!("`{other:?}` is no part of a lane"),
         }
     }
@@ -99,7 +119,7 @@ impl<'a> Scalars<'a> {
             let sum = match sums[place] {
                 None if op.reducer == Reducer::Sum => {
                     let zero = self.zero(x);
-                    self.graph.binary(Binary::Add, zero, x)
+                    self.list.binary(Binary::Add, zero, x)
                 }
                 None => x,
                 Some(sum) => self.join(op.reducer, sum, x),
@@ -111,18 +131,18 @@ impl<'a> Scalars<'a> {
 
     /// 0 of the type of an operation.
     fn zero(&mut self, x: Node) -> Node {
-        let dtype = self.graph.get(x).dtype;
-        self.graph.number(Literal::of(0.0, dtype))
+        let kind = self.list.get(x).kind;
+        self.list.real(0.0, kind)
     }
 
     fn join(&mut self, reducer: Reducer, x: Node, y: Node) -> Node {
         match reducer {
-            Reducer::Sum => self.graph.binary(Binary::Add, x, y),
-            Reducer::Prod => self.graph.binary(Binary::Mul, x, y),
-            Reducer::Max => self.graph.binary(Binary::Max, x, y),
-            Reducer::Min => self.graph.binary(Binary::Min, x, y),
-            Reducer::All => self.graph.logic(Logic::And, &[x, y]),
-            Reducer::Any => self.graph.logic(Logic::Or, &[x, y]),
+            Reducer::Sum => self.list.binary(Binary::Add, x, y),
+            Reducer::Prod => self.list.binary(Binary::Mul, x, y),
+            Reducer::Max => self.list.binary(Binary::Max, x, y),
+            Reducer::Min => self.list.binary(Binary::Min, x, y),
+            Reducer::All => self.list.logic(Logic::And, &[x, y]),
+            Reducer::Any => self.list.logic(Logic::Or, &[x, y]),
         }
     }
 
@@ -137,7 +157,7 @@ impl<'a> Scalars<'a> {
         for (place, &update) in Strided::new(&shapes[1], &strides, offset).zip(&args[1]) {
             result[place] = match op.write {
                 Write::Set => update,
-                Write::Add => self.graph.binary(Binary::Add, result[place], update),
+                Write::Add => self.list.binary(Binary::Add, result[place], update),
             };
         }
         result
@@ -163,12 +183,12 @@ impl<'a> Scalars<'a> {
         let terms: usize = inner.iter().map(length).product();
         let mut sums = Vec::new();
         for (k, (i, j)) in left.zip(right).enumerate() {
-            let product = self.graph.binary(Binary::Mul, args[0][i], args[1][j]);
+            let product = self.list.binary(Binary::Mul, args[0][i], args[1][j]);
             let sum = match k % terms {
                 0 => self.zero(product),
                 _ => sums.pop().expect("the sum so far"),
             };
-            sums.push(self.graph.binary(Binary::Add, sum, product));
+            sums.push(self.list.binary(Binary::Add, sum, product));
         }
         sums
     }

@@ -1,0 +1,132 @@
+//! One way through a recorded function: its recording, and the code for what has been asked of it more than once.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::batches::{blocks, matrices};
+use crate::scalar::Scalar;
+use crate::straight::Straight;
+use crate::tape::recording::Line;
+use crate::tape::trace::Trace;
+use crate::task::Task;
+
+/// The most sweeps times records for which a matrix is one list. Larger ones are computed by sweeps.
+const MATRIX: usize = 1 << 20;
+
+/// A way through a recorded function.
+pub(super) struct Path<O> {
+    pub(super) trace: Trace,
+    /// The result of the run that was recorded, for its shape.
+    pub(super) output: O,
+    kept: [Kept; Task::KINDS],
+}
+
+/// The code of a task.
+#[derive(Default)]
+struct Kept {
+    /// Whether it was asked for: the code is made the second time. Making it takes as long as many runs.
+    asked: AtomicBool,
+    code: OnceLock<Straight>,
+}
+
+impl<O> Path<O> {
+    pub(super) fn new(trace: Trace, output: O) -> Self {
+        Path { trace, output, kept: std::array::from_fn(|_| Kept::default()) }
+    }
+
+    /// Whether it is asked of numbers alone, and not of variables of an outer recording too.
+    pub(super) fn is_closed(&self) -> bool {
+        self.trace.captures.is_empty()
+    }
+
+    /// The code of a task that is asked for at so many points, if there is to be one.
+    pub(super) fn straight(&self, task: &Task, points: usize) -> Option<&Straight> {
+        let kept = &self.kept[task.kind()];
+        if let Some(code) = kept.code.get() {
+            return Some(code);
+        }
+        let again = kept.asked.swap(true, Ordering::Relaxed) || points > 1;
+        if !again || !self.is_closed() || self.sweeps(task).saturating_mul(self.trace.records.len()) > MATRIX {
+            return None;
+        }
+        Some(kept.code.get_or_init(|| Straight::new(&self.trace, task)))
+    }
+
+    /// How many sweeps a matrix takes; 0 for what is no matrix.
+    fn sweeps(&self, task: &Task) -> usize {
+        match task {
+            Task::Jacobian => self.trace.inputs.min(self.trace.outputs.len()),
+            Task::Hessian => self.trace.inputs,
+            Task::Value | Task::Gradient | Task::ValueAndGradient => 0,
+            Task::Jvp | Task::Vjp | Task::Hvp | Task::Taylor { .. } => 0,
+        }
+    }
+
+    /// Hands what a task gives at each of `count` points to `visit`, in order; `None` where a guard comes out differently, or
+    /// where it has to be computed with care. `fill` writes a point and its direction, and is false if they do not fit.
+    pub(super) fn ask_many(
+        &self,
+        task: &Task,
+        count: usize,
+        fill: &mut dyn FnMut(usize, &mut [f64]) -> bool,
+        visit: &mut dyn FnMut(usize, Option<&[f64]>),
+    ) {
+        match (self.straight(task, count), self.sweeps(task)) {
+            (Some(straight), _) => blocks(straight, count, fill, visit),
+            (None, 0) => (0..count).for_each(|point| visit(point, None)),
+            (None, _) => matrices(self, task, count, fill, visit),
+        }
+    }
+
+    /// `take` of what a task gives at a point; `None` if a guard comes out differently there.
+    #[track_caller]
+    pub(super) fn ask<S: Scalar, R>(
+        &self,
+        line: Line,
+        point: &[S],
+        direction: &[S],
+        task: &Task,
+        take: impl FnOnce(&mut Numbers<'_, S>) -> R,
+    ) -> Option<R> {
+        let plain = S::as_plain(point).zip(S::as_plain(direction));
+        if let Some((numbers, direction)) = plain
+            && let Some(straight) = self.straight(task, 1)
+        {
+            let take = |results: &[f64]| take(&mut Numbers::Plain(results.iter()));
+            return if direction.is_empty() {
+                straight.run_one(numbers, take)
+            } else {
+                straight.run_one(&[numbers, direction].concat(), take)
+            };
+        }
+        let results = S::replay(&self.trace, line, point, direction, task).ok()?;
+        Some(take(&mut Numbers::Own(results.into_iter())))
+    }
+}
+
+/// The numbers that a task gives, one after the other.
+pub(super) enum Numbers<'a, S> {
+    Plain(std::slice::Iter<'a, f64>),
+    Own(std::vec::IntoIter<S>),
+}
+
+impl<S: Scalar> Numbers<'_, S> {
+    /// The next one; a task gives as many as its driver takes.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn next(&mut self) -> S {
+        match self {
+            Numbers::Plain(numbers) => S::from_plain(*numbers.next().expect("as many as the driver takes")),
+            Numbers::Own(numbers) => numbers.next().expect("as many as the driver takes"),
+        }
+    }
+}
+
+impl Numbers<'_, f64> {
+    /// All that are left.
+    pub(super) fn as_slice(&self) -> &[f64] {
+        match self {
+            Numbers::Plain(numbers) => numbers.as_slice(),
+            Numbers::Own(numbers) => numbers.as_slice(),
+        }
+    }
+}

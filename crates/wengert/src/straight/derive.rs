@@ -1,0 +1,63 @@
+//! The list of a task: a recorded function, or what is derived from it, as straight-line code of its own.
+
+use super::Guard;
+use super::list::{List, Node};
+use super::symbol::{Symbol, write_list};
+use crate::real::Real;
+use crate::tape::record::{Form, Op};
+use crate::tape::sweep;
+use crate::tape::trace::Trace;
+use crate::task::Task;
+
+/// What a list computes.
+#[derive(Debug)]
+pub(super) struct Derived {
+    pub(super) list: List,
+    /// How many inputs there are: those of the function, and the numbers of the direction.
+    pub(super) inputs: usize,
+    pub(super) results: Vec<Node>,
+    pub(super) guards: Vec<Guard>,
+}
+
+/// The list of what `task` asks of a recording without captures. A derivative is computed by the algorithm of one point over
+/// symbols: the formulas, and their order, are those of plain numbers.
+pub(super) fn derive(trace: &Trace, task: &Task) -> Derived {
+    let inputs = trace.inputs + task.direction_size(trace.inputs, trace.outputs.len());
+    let (list, (results, guards)) = write_list(|| {
+        let symbols: Vec<Symbol> = (0..inputs as u32).map(Symbol::input).collect();
+        let (point, direction) = symbols.split_at(trace.inputs);
+        let (values, guards) = evaluate(trace, point);
+        // The guards are in the list: what is derived need not ask again.
+        let results = task.run(&trace.without_guards(), &values, direction);
+        let results: Vec<Node> = results.into_iter().map(Symbol::node).collect();
+        (results, guards)
+    });
+    Derived { list, inputs, results, guards }
+}
+
+/// The values of all records, and the guards on the way.
+fn evaluate(trace: &Trace, point: &[Symbol]) -> (Vec<Symbol>, Vec<Guard>) {
+    let mut values = point.to_vec();
+    let mut guards = Vec::new();
+    for i in trace.inputs..trace.records.len() {
+        let (record, expected) = (trace.records[i], trace.values[i]);
+        let (a, b) = (record.a(), record.b());
+        let value = if let Op::Guard(compare, form) = record.op() {
+            let constant = || Symbol::Number(trace.constants[b]);
+            let (x, y) = match form {
+                Form::Both => (values[a], values[b]),
+                Form::Right => (values[a], constant()),
+                Form::Left => (constant(), values[a]),
+            };
+            let (x, y) = (x.node(), y.node());
+            guards.push(Guard { compare, x, y, expected: expected == 1.0 });
+            Symbol::constant(expected)
+        } else {
+            let before = trace.records[i - 1];
+            sweep::evaluate(record, before, &trace.constants, &values, expected)
+                .expect("no guard, which alone can fail")
+        };
+        values.push(value);
+    }
+    (values, guards)
+}

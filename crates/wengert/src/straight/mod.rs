@@ -1,0 +1,83 @@
+//! Straight-line code: what is used again of a recording of scalars, and the scalar parts of Programs.
+//!
+//! The tape records, and sweeps once. What runs more often is a [`List`](list::List) of scalar operations, made of a
+//! recording together with what is derived from it (`derive.rs`, over the carrier of `symbol.rs`), or of the parts of a
+//! Program that are scalars at each point ([`crate::plan`]). Common subexpressions are merged and operations simplified
+//! while the list is written (`list.rs`), dead ones dropped and neighbours joined (`pairs.rs`), places handed out by liveness
+//! (`lower.rs`); [`wengert_kernels::straight`] runs the result at one point, or at many on vector lanes and threads.
+
+mod derive;
+pub(crate) mod instruction;
+pub(crate) mod list;
+mod lower;
+pub(crate) mod order;
+pub(crate) mod pairs;
+mod symbol;
+
+use std::sync::{Mutex, PoisonError};
+
+use wengert_kernels::Pool;
+use wengert_kernels::straight::{Code, Memory};
+
+use crate::ops::Compare;
+use crate::tape::trace::Trace;
+use crate::task::Task;
+use list::Node;
+
+/// A comparison whose outcome decides whether a list is valid at a point.
+#[derive(Clone, Copy, Debug)]
+struct Guard {
+    compare: Compare,
+    x: Node,
+    y: Node,
+    expected: bool,
+}
+
+/// What a task asks of a recorded function, as code.
+#[derive(Debug)]
+pub(crate) struct Straight {
+    code: Code,
+    /// Memory of earlier runs, one for each that was under way at the same time.
+    idle: Mutex<Vec<Memory>>,
+}
+
+impl Straight {
+    /// The code for a recording without captures. A run takes the point and then the direction, if the task has one.
+    pub(crate) fn new(trace: &Trace, task: &Task) -> Self {
+        let code = lower::lower(&derive::derive(trace, task));
+        Straight { code, idle: Mutex::default() }
+    }
+
+    /// How many numbers a run takes.
+    pub(crate) fn inputs(&self) -> usize {
+        self.code.parts().inputs
+    }
+
+    /// How many numbers it gives.
+    pub(crate) fn results(&self) -> usize {
+        self.code.parts().results
+    }
+
+    /// How many points share an instruction.
+    pub(crate) fn width(&self) -> usize {
+        self.code.width()
+    }
+
+    /// `take` of the results at one point; `None` if a guard comes out differently there.
+    pub(crate) fn run_one<R>(&self, point: &[f64], take: impl FnOnce(&[f64]) -> R) -> Option<R> {
+        self.with_memory(|memory| self.code.run_one(memory, point).map(take))
+    }
+
+    /// Rows of results at many points, which are rows, each with one more number: how many guards come out differently.
+    pub(crate) fn run_many(&self, points: &[f64], rows: &mut [f64], pool: &Pool) {
+        self.with_memory(|memory| self.code.run_many(memory, points, rows, pool));
+    }
+
+    fn with_memory<R>(&self, run: impl FnOnce(&mut Memory) -> R) -> R {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = idle().pop().unwrap_or_default();
+        let result = run(&mut memory);
+        idle().push(memory);
+        result
+    }
+}
