@@ -20,7 +20,7 @@ fn signed(strides: &[usize]) -> Vec<isize> {
 
 /// Elements at places known from the types: broadcast, reshape, permute, reverse, slice.
 #[derive(Clone, Debug)]
-pub(super) struct Copy {
+pub(super) struct CopyKernel {
     name: &'static str,
     kind: Kind,
     picture: Picture,
@@ -28,16 +28,16 @@ pub(super) struct Copy {
     size: usize,
 }
 
-impl Copy {
+impl CopyKernel {
     fn new(name: &'static str, x: &Type, shape: &[usize], strides: &[isize], offset: usize) -> Self {
         let size = shape.iter().product();
-        Copy { name, kind: kind(x.dtype), picture: Picture::new(shape, strides), offset, size }
+        CopyKernel { name, kind: kind(x.dtype), picture: Picture::new(shape, strides), offset, size }
     }
 
     /// The elements of a view of an array.
     pub(super) fn view(dtype: DType, view: &View) -> Self {
         let size = view.count();
-        Copy {
+        CopyKernel {
             name: "copy",
             kind: kind(dtype),
             picture: Picture::new(&view.shape, &view.strides),
@@ -48,7 +48,7 @@ impl Copy {
 
     /// All elements in their order.
     pub(super) fn whole(x: &Type) -> Self {
-        Copy::new("reshape", x, &[x.size()], &[1], 0)
+        CopyKernel::new("reshape", x, &[x.size()], &[1], 0)
     }
 
     pub(super) fn broadcast(op: &primitives::Broadcast, x: &Type) -> Self {
@@ -56,14 +56,14 @@ impl Copy {
         for (&axis, stride) in op.axes.iter().zip(signed(&row_major(&x.shape))) {
             strides[axis] = stride;
         }
-        Copy::new("broadcast", x, &op.shape, &strides, 0)
+        CopyKernel::new("broadcast", x, &op.shape, &strides, 0)
     }
 
     pub(super) fn permute(op: &primitives::Permute, x: &Type) -> Self {
         let strides = signed(&row_major(&x.shape));
         let shape: Vec<usize> = op.order.iter().map(|&axis| x.shape[axis]).collect();
         let strides: Vec<isize> = op.order.iter().map(|&axis| strides[axis]).collect();
-        Copy::new("permute", x, &shape, &strides, 0)
+        CopyKernel::new("permute", x, &shape, &strides, 0)
     }
 
     pub(super) fn reverse(op: &primitives::Reverse, x: &Type) -> Self {
@@ -73,18 +73,18 @@ impl Copy {
             offset += strides[axis].cast_unsigned() * x.shape[axis].saturating_sub(1);
             strides[axis] = -strides[axis];
         }
-        Copy::new("reverse", x, &x.shape, &strides, offset)
+        CopyKernel::new("reverse", x, &x.shape, &strides, offset)
     }
 
     pub(super) fn slice(op: &primitives::Slice, x: &Type, out: &Type) -> Self {
         let strides = row_major(&x.shape);
         let offset = strides.iter().zip(&op.start).map(|(stride, start)| stride * start).sum();
         let steps: Vec<isize> = strides.iter().zip(&op.stride).map(|(s, step)| (s * step).cast_signed()).collect();
-        Copy::new("slice", x, &out.shape, &steps, offset)
+        CopyKernel::new("slice", x, &out.shape, &steps, offset)
     }
 }
 
-impl Kernel for Copy {
+impl Kernel for CopyKernel {
     fn name(&self) -> String {
         self.name.to_owned()
     }
@@ -123,22 +123,22 @@ impl Corner {
 
 /// A block at a computed start.
 #[derive(Clone, Debug)]
-pub(super) struct DynamicSlice {
+pub(super) struct DynamicSliceKernel {
     kind: Kind,
     picture: Picture,
     corner: Corner,
     size: usize,
 }
 
-impl DynamicSlice {
+impl DynamicSliceKernel {
     pub(super) fn new(op: &primitives::DynamicSlice, x: &Type) -> Self {
         let picture = Picture::new(&op.sizes, &signed(&row_major(&x.shape)));
         let size = op.sizes.iter().product();
-        DynamicSlice { kind: kind(x.dtype), picture, corner: Corner::new(&x.shape, &op.sizes), size }
+        DynamicSliceKernel { kind: kind(x.dtype), picture, corner: Corner::new(&x.shape, &op.sizes), size }
     }
 }
 
-impl Kernel for DynamicSlice {
+impl Kernel for DynamicSliceKernel {
     fn name(&self) -> String {
         "dynamic_slice".to_owned()
     }
@@ -195,19 +195,19 @@ impl Block {
 
 /// A block replaced at a computed start.
 #[derive(Clone, Debug)]
-pub(super) struct DynamicUpdate {
+pub(super) struct DynamicUpdateKernel {
     block: Block,
     corner: Corner,
 }
 
-impl DynamicUpdate {
+impl DynamicUpdateKernel {
     pub(super) fn new(x: &Type, update: &Type) -> Self {
         let block = Block::new(x, update, &signed(&row_major(&x.shape)));
-        DynamicUpdate { block, corner: Corner::new(&x.shape, &update.shape) }
+        DynamicUpdateKernel { block, corner: Corner::new(&x.shape, &update.shape) }
     }
 }
 
-impl Kernel for DynamicUpdate {
+impl Kernel for DynamicUpdateKernel {
     fn name(&self) -> String {
         "dynamic_update".to_owned()
     }
@@ -226,16 +226,16 @@ impl Kernel for DynamicUpdate {
 
 /// A slice written or added to.
 #[derive(Clone, Debug)]
-pub(super) struct Update {
+pub(super) struct UpdateKernel {
     block: Block,
     write: Write,
 }
 
-impl Update {
+impl UpdateKernel {
     pub(super) fn new(op: &primitives::Update, x: &Type, update: &Type) -> Self {
         let strides = row_major(&x.shape);
         let steps: Vec<isize> = strides.iter().zip(&op.stride).map(|(s, step)| (s * step).cast_signed()).collect();
-        Update { block: Block::new(x, update, &steps), write: op.write }
+        UpdateKernel { block: Block::new(x, update, &steps), write: op.write }
     }
 }
 
@@ -244,7 +244,7 @@ fn add<T: Addend>(out: &mut [T], run: &[T]) {
     out.iter_mut().zip(run).for_each(|(out, &update)| *out = out.plus(update));
 }
 
-impl Kernel for Update {
+impl Kernel for UpdateKernel {
     fn name(&self) -> String {
         match self.write {
             Write::Add => "update_add",

@@ -16,7 +16,7 @@ const TILE: usize = 64;
 
 /// The position of the extreme along an axis.
 #[derive(Clone, Debug)]
-pub(super) struct ArgReduce {
+pub(super) struct ArgReduceKernel {
     extreme: Extreme,
     kind: Kind,
     length: usize,
@@ -24,10 +24,10 @@ pub(super) struct ArgReduce {
     size: usize,
 }
 
-impl ArgReduce {
+impl ArgReduceKernel {
     pub(super) fn new(op: primitives::ArgReduce, x: &Type) -> Self {
         let (length, inner) = (x.shape[op.axis], x.shape[op.axis + 1..].iter().product());
-        ArgReduce { extreme: op.extreme, kind: kind(x.dtype), length, inner, size: x.size() }
+        ArgReduceKernel { extreme: op.extreme, kind: kind(x.dtype), length, inner, size: x.size() }
     }
 
     /// Positions for results from `first` on; a chunk begins wherever it likes.
@@ -51,7 +51,7 @@ impl ArgReduce {
     }
 }
 
-impl Kernel for ArgReduce {
+impl Kernel for ArgReduceKernel {
     fn name(&self) -> String {
         match self.extreme {
             Extreme::Max => "argmax",

@@ -15,9 +15,9 @@ use crate::primitives::{self, RandomKind, divided_by_zero};
 
 /// `0, 1, 2, …`
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Iota;
+pub(super) struct IotaKernel;
 
-impl Kernel for Iota {
+impl Kernel for IotaKernel {
     fn name(&self) -> String {
         "iota".to_owned()
     }
@@ -32,20 +32,20 @@ impl Kernel for Iota {
 
 /// Random bits from keys.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RandomBits {
+pub(super) struct RandomBitsKernel {
     kind: Kind,
     /// Numbers for each key.
     count: usize,
     size: usize,
 }
 
-impl RandomBits {
+impl RandomBitsKernel {
     pub(super) fn new(op: &primitives::RandomBits, out: &Type) -> Self {
         let kind = match op.kind {
             RandomKind::Bits => Kind::I64,
             RandomKind::Uniform(dtype) => kind(dtype),
         };
-        RandomBits { kind, count: op.shape.iter().product(), size: out.size() }
+        RandomBitsKernel { kind, count: op.shape.iter().product(), size: out.size() }
     }
 
     fn draw<T: Cell>(self, call: Call<'_, '_>, number: impl Fn(u64) -> T + Copy + Sync) {
@@ -64,7 +64,7 @@ impl RandomBits {
     }
 }
 
-impl Kernel for RandomBits {
+impl Kernel for RandomBitsKernel {
     fn name(&self) -> String {
         "random_bits".to_owned()
     }
@@ -116,18 +116,18 @@ impl<T: Cell, F: Fn(u64) -> T> Work for Draw<'_, T, F> {
 
 /// `x % y` of integers; the only function of two arguments that can fail.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Remainder {
+pub(super) struct RemainderKernel {
     size: usize,
 }
 
-impl Remainder {
+impl RemainderKernel {
     pub(super) fn new(x: &Type) -> Self {
         assert!(kind(x.dtype) == Kind::I64, "the remainder of real numbers is part of a region");
-        Remainder { size: x.size() }
+        RemainderKernel { size: x.size() }
     }
 }
 
-impl Kernel for Remainder {
+impl Kernel for RemainderKernel {
     fn name(&self) -> String {
         "rem".to_owned()
     }

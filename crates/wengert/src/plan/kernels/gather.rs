@@ -194,14 +194,14 @@ impl Missing {
 
 /// The kernel.
 #[derive(Clone, Debug)]
-pub(super) struct Gather {
+pub(super) struct GatherKernel {
     kind: Kind,
     places: Places,
 }
 
-impl Gather {
+impl GatherKernel {
     pub(super) fn new(op: &primitives::Gather, x: &Type, indices: &Type) -> Self {
-        Gather { kind: kind(x.dtype), places: Places::new(op, x, indices) }
+        GatherKernel { kind: kind(x.dtype), places: Places::new(op, x, indices) }
     }
 
     /// The blocks of a range of index vectors of one item.
@@ -340,7 +340,7 @@ impl<T: Cell> Work for Take<'_, T> {
     }
 }
 
-impl Kernel for Gather {
+impl Kernel for GatherKernel {
     fn name(&self) -> String {
         "gather".to_owned()
     }

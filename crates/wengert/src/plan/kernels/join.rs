@@ -47,13 +47,13 @@ impl Padded {
 
 /// Elements among copies of a number.
 #[derive(Clone, Debug)]
-pub(super) struct Pad {
+pub(super) struct PadKernel {
     kind: Kind,
     axes: Vec<Padded>,
     size: usize,
 }
 
-impl Pad {
+impl PadKernel {
     pub(super) fn new(op: &primitives::Pad, x: &Type, out: &Type) -> Self {
         let mut axes: Vec<Padded> = Vec::with_capacity(x.rank());
         let mut inner = (1, 1);
@@ -71,7 +71,7 @@ impl Pad {
         if axes.is_empty() {
             axes.push(Padded { step: 1, low: 0, length: 1, padded: 1, inner: inner.0, padded_inner: inner.1 });
         }
-        Pad { kind: kind(x.dtype), axes, size: out.size() }
+        PadKernel { kind: kind(x.dtype), axes, size: out.size() }
     }
 }
 
@@ -101,7 +101,7 @@ fn pad<T: Cell>(axes: &[Padded], places: Range<usize>, x: &[T], value: T, out: &
     out[filled..].fill(value);
 }
 
-impl Kernel for Pad {
+impl Kernel for PadKernel {
     fn name(&self) -> String {
         "pad".to_owned()
     }
@@ -124,7 +124,7 @@ impl Kernel for Pad {
 
 /// Operands one after the other along an axis.
 #[derive(Clone, Debug)]
-pub(super) struct Concat {
+pub(super) struct ConcatKernel {
     kind: Kind,
     /// Elements of each operand in a row of the result.
     widths: Vec<usize>,
@@ -132,17 +132,17 @@ pub(super) struct Concat {
     size: usize,
 }
 
-impl Concat {
+impl ConcatKernel {
     pub(super) fn new(op: primitives::Concat, args: &[&Type], out: &Type) -> Self {
         let width = |ty: &Type| ty.shape[op.axis..].iter().product::<usize>();
         let widths = args.iter().map(|arg| width(arg)).collect();
-        Concat { kind: kind(out.dtype), widths, row: width(out), size: out.size() }
+        ConcatKernel { kind: kind(out.dtype), widths, row: width(out), size: out.size() }
     }
 }
 
 /// Views one after the other along an axis, read where they lie.
 #[derive(Clone, Debug)]
-pub(super) struct Views {
+pub(super) struct ConcatViewsKernel {
     kind: Kind,
     parts: Vec<Part>,
     row: usize,
@@ -161,7 +161,7 @@ struct Part {
     width: usize,
 }
 
-impl Views {
+impl ConcatViewsKernel {
     pub(super) fn new(op: primitives::Concat, dtype: DType, views: &[&View]) -> Self {
         let part = |view: &&View| Part {
             outer: merged(&view.shape[..op.axis], &view.strides[..op.axis]),
@@ -171,7 +171,7 @@ impl Views {
         };
         let parts: Vec<Part> = views.iter().map(part).collect();
         let row = parts.iter().map(|part| part.width).sum();
-        Views { kind: kind(dtype), parts, row, size: views.iter().map(|view| view.count()).sum() }
+        ConcatViewsKernel { kind: kind(dtype), parts, row, size: views.iter().map(|view| view.count()).sum() }
     }
 }
 
@@ -187,7 +187,7 @@ impl Part {
     }
 }
 
-impl Kernel for Views {
+impl Kernel for ConcatViewsKernel {
     fn name(&self) -> String {
         "concat".to_owned()
     }
@@ -221,7 +221,7 @@ impl Kernel for Views {
     }
 }
 
-impl Kernel for Concat {
+impl Kernel for ConcatKernel {
     fn name(&self) -> String {
         "concat".to_owned()
     }

@@ -33,27 +33,27 @@ use crate::primitives::{self, Concat, Literal, Op, Scatter};
 /// is said when it runs ([`start`]).
 pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> {
     match op {
-        Op::Iota(_) => Box::new(fill::Iota),
-        Op::RandomBits(op) => Box::new(fill::RandomBits::new(op, &outs[0])),
-        Op::Binary(Binary::Rem) => Box::new(fill::Remainder::new(args[0])),
-        Op::Broadcast(op) => Box::new(copy::Copy::broadcast(op, args[0])),
-        Op::Reshape(_) => Box::new(copy::Copy::whole(args[0])),
-        Op::Permute(op) => Box::new(copy::Copy::permute(op, args[0])),
-        Op::Reverse(op) => Box::new(copy::Copy::reverse(op, args[0])),
-        Op::Roll(op) => Box::new(roll::Roll::new(op, args[0])),
-        Op::Slice(op) => Box::new(copy::Copy::slice(op, args[0], &outs[0])),
-        Op::DynamicSlice(op) => Box::new(copy::DynamicSlice::new(op, args[0])),
-        Op::DynamicUpdate(_) => Box::new(copy::DynamicUpdate::new(args[0], args[1])),
-        Op::Update(op) => Box::new(copy::Update::new(op, args[0], args[1])),
-        Op::Pad(op) => Box::new(join::Pad::new(op, args[0], &outs[0])),
-        Op::Concat(op) => Box::new(join::Concat::new(*op, args, &outs[0])),
-        Op::Reduce(op) => Box::new(reduce::Reduce::new(op, args[0])),
-        Op::ArgReduce(op) => Box::new(extreme::ArgReduce::new(*op, args[0])),
-        Op::Cumulative(op) => Box::new(running::Cumulative::new(*op, args[0])),
-        Op::Recurrence(op) => Box::new(running::Recurrence::new(*op, args[0])),
-        Op::Gather(op) => Box::new(gather::Gather::new(op, args[0], args[1])),
+        Op::Iota(_) => Box::new(fill::IotaKernel),
+        Op::RandomBits(op) => Box::new(fill::RandomBitsKernel::new(op, &outs[0])),
+        Op::Binary(Binary::Rem) => Box::new(fill::RemainderKernel::new(args[0])),
+        Op::Broadcast(op) => Box::new(copy::CopyKernel::broadcast(op, args[0])),
+        Op::Reshape(_) => Box::new(copy::CopyKernel::whole(args[0])),
+        Op::Permute(op) => Box::new(copy::CopyKernel::permute(op, args[0])),
+        Op::Reverse(op) => Box::new(copy::CopyKernel::reverse(op, args[0])),
+        Op::Roll(op) => Box::new(roll::RollKernel::new(op, args[0])),
+        Op::Slice(op) => Box::new(copy::CopyKernel::slice(op, args[0], &outs[0])),
+        Op::DynamicSlice(op) => Box::new(copy::DynamicSliceKernel::new(op, args[0])),
+        Op::DynamicUpdate(_) => Box::new(copy::DynamicUpdateKernel::new(args[0], args[1])),
+        Op::Update(op) => Box::new(copy::UpdateKernel::new(op, args[0], args[1])),
+        Op::Pad(op) => Box::new(join::PadKernel::new(op, args[0], &outs[0])),
+        Op::Concat(op) => Box::new(join::ConcatKernel::new(*op, args, &outs[0])),
+        Op::Reduce(op) => Box::new(reduce::ReduceKernel::new(op, args[0])),
+        Op::ArgReduce(op) => Box::new(extreme::ArgReduceKernel::new(*op, args[0])),
+        Op::Cumulative(op) => Box::new(running::CumulativeKernel::new(*op, args[0])),
+        Op::Recurrence(op) => Box::new(running::RecurrenceKernel::new(*op, args[0])),
+        Op::Gather(op) => Box::new(gather::GatherKernel::new(op, args[0], args[1])),
         Op::Scatter(op) => scatter(op, args, None),
-        Op::ArgSort(op) => Box::new(sort::ArgSort::new(*op, args[0])),
+        Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
         | Op::Unary(_)
@@ -88,17 +88,17 @@ pub(crate) fn start(op: &Op, args: &[&Type]) -> usize {
 
 /// The kernel that copies a view of an array of this type.
 pub(super) fn copied(dtype: DType, view: &View) -> Box<dyn Kernel> {
-    Box::new(copy::Copy::view(dtype, view))
+    Box::new(copy::CopyKernel::view(dtype, view))
 }
 
 /// The kernel of a scatter into an array of which every element is `fill`, if that is known: then the array is no operand.
 pub(super) fn scatter(op: &Scatter, args: &[&Type], fill: Option<Literal>) -> Box<dyn Kernel> {
-    Box::new(scatter::Scatter::new(op, args[0], args[1], fill))
+    Box::new(scatter::ScatterKernel::new(op, args[0], args[1], fill))
 }
 
 /// The kernel that joins views of arrays of this type.
 pub(super) fn joined(op: Concat, dtype: DType, views: &[&View]) -> Box<dyn Kernel> {
-    Box::new(join::Views::new(op, dtype, views))
+    Box::new(join::ConcatViewsKernel::new(op, dtype, views))
 }
 
 /// Elements as kernels hold them: truth values are bytes.

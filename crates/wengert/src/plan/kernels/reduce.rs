@@ -65,7 +65,7 @@ pub(super) trait Join<T>: Copy + Send + Sync {
 
 /// The kernel.
 #[derive(Clone, Debug)]
-pub(super) struct Reduce {
+pub(super) struct ReduceKernel {
     reducer: Reducer,
     kind: Kind,
     walk: Walk,
@@ -301,9 +301,9 @@ impl<T: Cell, J: Join<T>> Work for Across<'_, T, J> {
     }
 }
 
-impl Reduce {
+impl ReduceKernel {
     pub(super) fn new(op: &primitives::Reduce, x: &Type) -> Self {
-        Reduce { reducer: op.reducer, kind: kind(x.dtype), walk: Walk::new(op, x) }
+        ReduceKernel { reducer: op.reducer, kind: kind(x.dtype), walk: Walk::new(op, x) }
     }
 
     fn go<T: Cell, J: Join<T>>(&self, join: J, call: Call<'_, '_>) {
@@ -336,7 +336,7 @@ impl Reduce {
     }
 }
 
-impl Kernel for Reduce {
+impl Kernel for ReduceKernel {
     fn name(&self) -> String {
         primitives::Primitive::name(&primitives::Reduce::new(self.reducer, &[])).into_owned()
     }

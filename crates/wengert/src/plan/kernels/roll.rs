@@ -11,7 +11,7 @@ use crate::primitives;
 
 /// An array as rows, whose last axis is the last one that moves, with all that lies behind it.
 #[derive(Clone, Debug)]
-pub(super) struct Roll {
+pub(super) struct RollKernel {
     kind: Kind,
     /// Length, shift and stride in rows of each axis before the rows.
     axes: Vec<[usize; 3]>,
@@ -21,17 +21,17 @@ pub(super) struct Roll {
     size: usize,
 }
 
-impl Roll {
+impl RollKernel {
     pub(super) fn new(op: &primitives::Roll, x: &Type) -> Self {
         let (kind, size) = (kind(x.dtype), x.size());
         let shifts = op.shifts(&x.shape);
         let Some(last) = shifts.iter().rposition(|&shift| shift > 0) else {
-            return Roll { kind, axes: Vec::new(), row: size, shift: 0, size };
+            return RollKernel { kind, axes: Vec::new(), row: size, shift: 0, size };
         };
         let behind: usize = x.shape[last + 1..].iter().product();
         let strides = row_major(&x.shape[..last]);
         let axes = (0..last).map(|axis| [x.shape[axis], shifts[axis], strides[axis]]).collect();
-        Roll { kind, axes, row: x.shape[last] * behind, shift: shifts[last] * behind, size }
+        RollKernel { kind, axes, row: x.shape[last] * behind, shift: shifts[last] * behind, size }
     }
 
     /// The row of the operand that becomes this row.
@@ -50,7 +50,7 @@ impl Roll {
     }
 }
 
-impl Kernel for Roll {
+impl Kernel for RollKernel {
     fn name(&self) -> String {
         "roll".to_owned()
     }

@@ -93,19 +93,19 @@ impl<T: Cell, F: Fn(T, T, T) -> T> Work for Block<'_, T, F> {
 
 /// `y_i = step(y_(i-1), x_i)`
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cumulative {
+pub(super) struct CumulativeKernel {
     running: Running,
     kind: Kind,
     lines: Lines,
 }
 
-impl Cumulative {
+impl CumulativeKernel {
     pub(super) fn new(op: primitives::Cumulative, x: &Type) -> Self {
-        Cumulative { running: op.running, kind: kind(x.dtype), lines: Lines::new(x, op.axis, op.reverse) }
+        CumulativeKernel { running: op.running, kind: kind(x.dtype), lines: Lines::new(x, op.axis, op.reverse) }
     }
 }
 
-impl Kernel for Cumulative {
+impl Kernel for CumulativeKernel {
     fn name(&self) -> String {
         let op = primitives::Cumulative::new(self.running, 0, self.lines.reverse);
         primitives::Primitive::name(&op).into_owned()
@@ -143,18 +143,18 @@ impl Kernel for Cumulative {
 
 /// `h_i = a_i h_(i-1) + b_i`
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Recurrence {
+pub(super) struct RecurrenceKernel {
     kind: Kind,
     lines: Lines,
 }
 
-impl Recurrence {
+impl RecurrenceKernel {
     pub(super) fn new(op: primitives::Recurrence, a: &Type) -> Self {
-        Recurrence { kind: kind(a.dtype), lines: Lines::new(a, op.axis, op.reverse) }
+        RecurrenceKernel { kind: kind(a.dtype), lines: Lines::new(a, op.axis, op.reverse) }
     }
 }
 
-impl Kernel for Recurrence {
+impl Kernel for RecurrenceKernel {
     fn name(&self) -> String {
         "recurrence".to_owned()
     }

@@ -33,7 +33,7 @@ const SHARED: usize = 16;
 /// ([`counted`]); else in a copy of the item, if there are many updates for its size, or sorted by their places. An update that is the only one of its element is added as it is: rounding the sum
 /// in double precision once more gives the same number (S. A. Figueroa, *When is double rounding innocuous?*, 1995).
 #[derive(Clone, Debug)]
-pub(super) struct Scatter {
+pub(super) struct ScatterKernel {
     write: Write,
     kind: Kind,
     places: Places,
@@ -81,7 +81,7 @@ enum Sums {
     Sorted,
 }
 
-impl Scatter {
+impl ScatterKernel {
     /// `fill` is what every element of the array is, if that is known: then it is no operand.
     pub(super) fn new(op: &primitives::Scatter, x: &Type, indices: &Type, fill: Option<Literal>) -> Self {
         let places = Places::new(&op.gather(), x, indices);
@@ -98,7 +98,7 @@ impl Scatter {
         let sums = if room <= 8 * places.vectors * places.size { Sums::Copied } else { Sums::Sorted };
         let kind = kind(x.dtype);
         let rows = Rows::new(&places, (op.write, kind) == (Write::Add, Kind::F32));
-        Scatter { write: op.write, kind, places, part: part.max(1), sums, rows, fill }
+        ScatterKernel { write: op.write, kind, places, part: part.max(1), sums, rows, fill }
     }
 
     fn start<'a, T: Cell>(&self, args: &[Slice<'a>]) -> Start<'a, T> {
@@ -358,7 +358,7 @@ fn add<T: Addend>(run: &[T], place: usize, out: &mut [T]) {
     }
 }
 
-impl Kernel for Scatter {
+impl Kernel for ScatterKernel {
     fn name(&self) -> String {
         match self.write {
             Write::Add => "scatter_add",

@@ -24,7 +24,7 @@ const BLOCK: usize = 64;
 /// block at a time is asked whether it has one, and now and then all but the best are dropped (by selection; C. A. R. Hoare,
 /// *Algorithm 65: find*, 1961). What equals the last one comes after it, as the order is stable.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ArgSort {
+pub(super) struct ArgSortKernel {
     kind: Kind,
     descending: bool,
     length: usize,
@@ -34,11 +34,11 @@ pub(super) struct ArgSort {
     size: usize,
 }
 
-impl ArgSort {
+impl ArgSortKernel {
     pub(super) fn new(op: primitives::ArgSort, x: &Type) -> Self {
         let (length, inner) = (x.shape[op.axis], x.shape[op.axis + 1..].iter().product());
         let count = op.count.unwrap_or(length);
-        ArgSort { kind: kind(x.dtype), descending: op.descending, length, count, inner, size: x.size() }
+        ArgSortKernel { kind: kind(x.dtype), descending: op.descending, length, count, inner, size: x.size() }
     }
 
     /// The lines through one block of the axes from this one on.
@@ -93,7 +93,7 @@ impl ArgSort {
     }
 }
 
-impl Kernel for ArgSort {
+impl Kernel for ArgSortKernel {
     fn name(&self) -> String {
         "argsort".to_owned()
     }
