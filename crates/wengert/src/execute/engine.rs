@@ -12,7 +12,7 @@ use wengert_kernels::region::{Kind, Slice, SliceMut};
 
 use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
-use crate::plan::kernel::{Call, bytes};
+use crate::plan::kernel::{KernelCall, bytes};
 use crate::plan::{Home, Operand, Operation, Output, OutputSource, Plan, Product, Step, Work};
 
 /// Operands of a step, without the heap for the usual number of them.
@@ -309,7 +309,7 @@ fn run_step(
         }
         Work::Kernel(kernel, operation) => {
             let start = step.writes.first().map_or(0, |operand| operand.start);
-            let call = Call { args: &reads, outs: &mut writes, workspace: scratch, pool, start };
+            let call = KernelCall { args: &reads, outs: &mut writes, workspace: scratch, pool, start };
             kernel.run(call).map_err(|Misfit(why)| {
                 let Operation { op, types } = &**operation;
                 Error::new(ErrorKind::Run, &op.name(), why).of(types).at(step.line())

@@ -10,7 +10,7 @@ use crate::array::{DType, Type};
 use crate::error::Misfit;
 
 /// What a kernel works on. Arrays are row-major and whole; truth values are bytes 0 and 1.
-pub(crate) struct Call<'a, 'data> {
+pub(crate) struct KernelCall<'a, 'data> {
     /// The operands, in the operation's order.
     pub(crate) args: &'a [Slice<'data>],
     /// The results. Their contents are undefined at the start: every element must be written.
@@ -48,7 +48,7 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     ///
     /// # Errors
     /// If the values are wrong: an index out of range. The message is that of the operation's definition.
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit>;
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit>;
 }
 
 /// The kind of the elements.

@@ -6,7 +6,7 @@ use wengert_kernels::region::Kind;
 
 use super::nest::{Axis, Picture, each, merged};
 use super::scatter::Addend;
-use super::{Call, Cell, GRAIN, Kernel, for_kind, original};
+use super::{Cell, GRAIN, Kernel, KernelCall, for_kind, original};
 use crate::array::{DType, Type, row_major};
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -91,7 +91,7 @@ impl Kernel for CopyKernel {
     fn operations(&self) -> usize {
         self.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         for_kind!(self.kind, T => {
             let (x, out) = (T::of(&call.args[0]), T::of_mut(&mut call.outs[0]));
             if self.size > 0 {
@@ -145,7 +145,7 @@ impl Kernel for DynamicSliceKernel {
     fn operations(&self) -> usize {
         self.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let offset = self.corner.offset(i64::of(&call.args[1]));
         for_kind!(self.kind, T => {
             let (x, out) = (T::of(&call.args[0]), T::of_mut(&mut call.outs[0]));
@@ -160,7 +160,7 @@ impl Kernel for DynamicSliceKernel {
 /// An array with a block of another one written or added to it. The array may lie where the result does: then only the
 /// block is touched.
 #[derive(Clone, Debug)]
-struct Block {
+struct BlockUpdate {
     kind: Kind,
     /// The block's axes in the array but for its runs.
     axes: Vec<Axis>,
@@ -169,16 +169,16 @@ struct Block {
     size: usize,
 }
 
-impl Block {
+impl BlockUpdate {
     /// A block with steps of this many elements of the array.
     fn new(x: &Type, update: &Type, strides: &[isize]) -> Self {
         let mut axes = merged(&update.shape, strides);
         let run = axes.pop_if(|last| last.stride == 1).map_or(1, |last| last.length);
-        Block { kind: kind(x.dtype), axes, run, size: update.size() }
+        BlockUpdate { kind: kind(x.dtype), axes, run, size: update.size() }
     }
 
     /// Hands every run of the block, from `offset` on, with its place to `write`.
-    fn write<T: Cell>(&self, call: &mut Call<'_, '_>, offset: usize, write: impl Fn(&mut [T], &[T])) {
+    fn write<T: Cell>(&self, call: &mut KernelCall<'_, '_>, offset: usize, write: impl Fn(&mut [T], &[T])) {
         let (update, out) = (T::of(&call.args[1]), T::of_mut(&mut call.outs[0]));
         if let Some(x) = original(&call.args[0]) {
             copy_all(call.pool, x, out);
@@ -196,13 +196,13 @@ impl Block {
 /// A block replaced at a computed start.
 #[derive(Clone, Debug)]
 pub(super) struct DynamicUpdateKernel {
-    block: Block,
+    block: BlockUpdate,
     corner: Corner,
 }
 
 impl DynamicUpdateKernel {
     pub(super) fn new(x: &Type, update: &Type) -> Self {
-        let block = Block::new(x, update, &signed(&row_major(&x.shape)));
+        let block = BlockUpdate::new(x, update, &signed(&row_major(&x.shape)));
         DynamicUpdateKernel { block, corner: Corner::new(&x.shape, &update.shape) }
     }
 }
@@ -217,7 +217,7 @@ impl Kernel for DynamicUpdateKernel {
     fn operations(&self) -> usize {
         self.block.size
     }
-    fn run(&self, mut call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, mut call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let offset = self.corner.offset(i64::of(&call.args[2]));
         for_kind!(self.block.kind, T => self.block.write::<T>(&mut call, offset, <[T]>::copy_from_slice));
         Ok(())
@@ -227,7 +227,7 @@ impl Kernel for DynamicUpdateKernel {
 /// A slice written or added to.
 #[derive(Clone, Debug)]
 pub(super) struct UpdateKernel {
-    block: Block,
+    block: BlockUpdate,
     write: Write,
 }
 
@@ -235,7 +235,7 @@ impl UpdateKernel {
     pub(super) fn new(op: &primitives::Update, x: &Type, update: &Type) -> Self {
         let strides = row_major(&x.shape);
         let steps: Vec<isize> = strides.iter().zip(&op.stride).map(|(s, step)| (s * step).cast_signed()).collect();
-        UpdateKernel { block: Block::new(x, update, &steps), write: op.write }
+        UpdateKernel { block: BlockUpdate::new(x, update, &steps), write: op.write }
     }
 }
 
@@ -258,7 +258,7 @@ impl Kernel for UpdateKernel {
     fn operations(&self) -> usize {
         self.block.size
     }
-    fn run(&self, mut call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, mut call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let (block, offset) = (&self.block, call.start);
         match (self.write, block.kind) {
             (Write::Set, kind) => for_kind!(kind, T => block.write::<T>(&mut call, offset, <[T]>::copy_from_slice)),

@@ -4,8 +4,8 @@ use wengert_kernels::parallel::for_chunks;
 use wengert_kernels::region::Kind;
 use wengert_kernels::{Work, dispatch};
 
-use super::reduce::{Join, Largest};
-use super::{Call, Cell, GRAIN, Kernel, for_kind};
+use super::reduce::{Join, LargestJoin};
+use super::{Cell, GRAIN, Kernel, KernelCall, for_kind};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -31,7 +31,7 @@ impl ArgReduceKernel {
     }
 
     /// Positions for results from `first` on; a chunk begins wherever it likes.
-    fn positions<T: Ranked>(&self, x: &[T], first: usize, mut out: &mut [i64]) {
+    fn positions<T: FirstBest>(&self, x: &[T], first: usize, mut out: &mut [i64]) {
         let mut done = first;
         while !out.is_empty() {
             let (row, column) = (done / self.inner, done % self.inner);
@@ -42,8 +42,8 @@ impl ArgReduceKernel {
                 here[0] = T::first_best(self.extreme, x) as i64;
             } else {
                 match self.extreme {
-                    Extreme::Max => dispatch(Across::<T, true> { x, inner: self.inner, column, out: here }),
-                    Extreme::Min => dispatch(Across::<T, false> { x, inner: self.inner, column, out: here }),
+                    Extreme::Max => dispatch(ExtremeAcross::<T, true> { x, inner: self.inner, column, out: here }),
+                    Extreme::Min => dispatch(ExtremeAcross::<T, false> { x, inner: self.inner, column, out: here }),
                 }
             }
             (out, done) = (rest, done + count);
@@ -62,7 +62,7 @@ impl Kernel for ArgReduceKernel {
     fn operations(&self) -> usize {
         self.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let chunk = GRAIN.div_ceil(self.length.max(1));
         for_kind!(self.kind, T => {
             let x = T::of(&call.args[0]);
@@ -75,42 +75,42 @@ impl Kernel for ArgReduceKernel {
 }
 
 /// Elements of which one is the best.
-trait Ranked: Cell {
+trait FirstBest: Cell {
     /// The position of the first of the best elements of a line that is not empty.
     fn first_best(extreme: Extreme, line: &[Self]) -> usize;
 }
 
-macro_rules! ranked {
+macro_rules! first_best {
     ($cell:ident) => {
-        impl Ranked for $cell {
+        impl FirstBest for $cell {
             fn first_best(extreme: Extreme, line: &[$cell]) -> usize {
-                dispatch(Line { extreme, line })
+                dispatch(ExtremeAlong { extreme, line })
             }
         }
-        impl Work for Line<'_, $cell> {
+        impl Work for ExtremeAlong<'_, $cell> {
             type Output = usize;
             #[inline(always)]
             fn run(self) -> usize {
                 match self.extreme {
-                    Extreme::Max => first_of(best(Largest::<false>, self.line), self.line),
-                    Extreme::Min => first_of(best(Largest::<true>, self.line), self.line),
+                    Extreme::Max => first_of(best(LargestJoin::<false>, self.line), self.line),
+                    Extreme::Min => first_of(best(LargestJoin::<true>, self.line), self.line),
                 }
             }
         }
     };
 }
-ranked!(i64);
-ranked!(f32);
-ranked!(f64);
+first_best!(i64);
+first_best!(f32);
+first_best!(f64);
 
-impl Ranked for u8 {
+impl FirstBest for u8 {
     fn first_best(extreme: Extreme, line: &[u8]) -> usize {
         first_of(u8::from(extreme == Extreme::Max), line)
     }
 }
 
 /// The elements of a result that follow each other.
-struct Line<'a, T> {
+struct ExtremeAlong<'a, T> {
     extreme: Extreme,
     line: &'a [T],
 }
@@ -144,14 +144,14 @@ fn first_of<T: Cell>(best: T, line: &[T]) -> usize {
 }
 
 /// Neighbouring results, row by row.
-struct Across<'a, T, const LARGEST: bool> {
+struct ExtremeAcross<'a, T, const LARGEST: bool> {
     x: &'a [T],
     inner: usize,
     column: usize,
     out: &'a mut [i64],
 }
 
-impl<T: Ranked, const LARGEST: bool> Work for Across<'_, T, LARGEST> {
+impl<T: FirstBest, const LARGEST: bool> Work for ExtremeAcross<'_, T, LARGEST> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

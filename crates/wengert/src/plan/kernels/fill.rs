@@ -6,7 +6,7 @@ use wengert_kernels::parallel::for_chunks;
 use wengert_kernels::region::Kind;
 use wengert_kernels::{Work, dispatch};
 
-use super::{Call, Cell, GRAIN, Kernel};
+use super::{Cell, GRAIN, Kernel, KernelCall};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -24,7 +24,7 @@ impl Kernel for IotaKernel {
     fn operations(&self) -> usize {
         0
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         i64::of_mut(&mut call.outs[0]).iter_mut().zip(0..).for_each(|(out, k)| *out = k);
         Ok(())
     }
@@ -48,7 +48,7 @@ impl RandomBitsKernel {
         RandomBitsKernel { kind, count: op.shape.iter().product(), size: out.size() }
     }
 
-    fn draw<T: Cell>(self, call: Call<'_, '_>, number: impl Fn(u64) -> T + Copy + Sync) {
+    fn draw<T: Cell>(self, call: KernelCall<'_, '_>, number: impl Fn(u64) -> T + Copy + Sync) {
         let keys = i64::of(&call.args[0]);
         for_chunks(call.pool, T::of_mut(&mut call.outs[0]), GRAIN, |chunk, mut out| {
             let mut done = chunk * GRAIN;
@@ -72,7 +72,7 @@ impl Kernel for RandomBitsKernel {
         // Some thirty operations on integers for each number.
         32 * self.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         match self.kind {
             Kind::F32 => self.draw(call, unit_f32),
             Kind::F64 => self.draw(call, unit_f64),
@@ -135,7 +135,7 @@ impl Kernel for RemainderKernel {
         // A division takes as long as some ten additions.
         10 * self.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let (x, y) = (i64::of(&call.args[0]), i64::of(&call.args[1]));
         let failed = AtomicBool::new(false);
         for_chunks(call.pool, i64::of_mut(&mut call.outs[0]), GRAIN, |number, out| {

@@ -8,7 +8,7 @@ use wengert_kernels::region::Kind;
 use wengert_kernels::{Work, dispatch};
 
 use super::nest::{Axis, each, merged};
-use super::{Call, Cell, Kernel, for_kind, rows_per_part};
+use super::{Cell, Kernel, KernelCall, for_kind, rows_per_part};
 use crate::array::{Type, row_major};
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -27,7 +27,7 @@ pub(super) struct Indexed {
 /// The shared axes are a loop over *items*: a piece of the array with index vectors of its own. An index vector is the
 /// place of a *block* in its item.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(super) struct BlockPlaces {
     mode: OutOfBounds,
     /// Items, and elements of the array in each.
     pub(super) items: usize,
@@ -42,7 +42,7 @@ pub(super) struct Places {
     pub(super) size: usize,
 }
 
-impl Places {
+impl BlockPlaces {
     pub(super) fn new(op: &primitives::Gather, x: &Type, indices: &Type) -> Self {
         let strides = row_major(&x.shape);
         let indexed = op.axes.iter().map(|&axis| Indexed { axis, length: x.shape[axis], stride: strides[axis] });
@@ -52,7 +52,7 @@ impl Places {
         let mut block = merged(&shape, &others);
         let run = block.pop_if(|last| last.stride == 1).map_or(1, |last| last.length);
         let last = indices.rank() - 1;
-        Places {
+        BlockPlaces {
             mode: op.mode,
             items: x.shape[..op.batch].iter().product(),
             item: x.shape[op.batch..].iter().product(),
@@ -184,7 +184,7 @@ impl Missing {
     }
 
     /// The error of the first one.
-    pub(super) fn check(self, places: &Places, indices: &[i64]) -> Result<(), Misfit> {
+    pub(super) fn check(self, places: &BlockPlaces, indices: &[i64]) -> Result<(), Misfit> {
         match self.0.into_inner() {
             usize::MAX => Ok(()),
             vector => places.check(indices, vector),
@@ -196,12 +196,12 @@ impl Missing {
 #[derive(Clone, Debug)]
 pub(super) struct GatherKernel {
     kind: Kind,
-    places: Places,
+    places: BlockPlaces,
 }
 
 impl GatherKernel {
     pub(super) fn new(op: &primitives::Gather, x: &Type, indices: &Type) -> Self {
-        GatherKernel { kind: kind(x.dtype), places: Places::new(op, x, indices) }
+        GatherKernel { kind: kind(x.dtype), places: BlockPlaces::new(op, x, indices) }
     }
 
     /// The blocks of a range of index vectors of one item.
@@ -347,7 +347,7 @@ impl Kernel for GatherKernel {
     fn operations(&self) -> usize {
         self.places.count() * self.places.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let (places, indices) = (&self.places, i64::of(&call.args[1]));
         if places.size == 0 {
             return places.check_all(indices);

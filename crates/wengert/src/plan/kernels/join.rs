@@ -6,7 +6,7 @@ use wengert_kernels::parallel::for_chunks;
 use wengert_kernels::region::Kind;
 
 use super::nest::{Axis, Picture, merged};
-use super::{Call, Cell, GRAIN, Kernel, for_kind, rows_per_part};
+use super::{Cell, GRAIN, Kernel, KernelCall, for_kind, rows_per_part};
 use crate::array::{DType, Type};
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -15,7 +15,7 @@ use crate::primitives;
 
 /// An axis of a padded array.
 #[derive(Clone, Copy, Debug)]
-struct Padded {
+struct PadAxis {
     /// Places from one element to the next.
     step: usize,
     /// The place of element 0, which may not be there.
@@ -30,7 +30,7 @@ struct Padded {
     padded_inner: usize,
 }
 
-impl Padded {
+impl PadAxis {
     /// The elements whose places are in this range.
     fn elements(&self, places: &Range<usize>) -> Range<usize> {
         let step = self.step as i64;
@@ -49,13 +49,13 @@ impl Padded {
 #[derive(Clone, Debug)]
 pub(super) struct PadKernel {
     kind: Kind,
-    axes: Vec<Padded>,
+    axes: Vec<PadAxis>,
     size: usize,
 }
 
 impl PadKernel {
     pub(super) fn new(op: &primitives::Pad, x: &Type, out: &Type) -> Self {
-        let mut axes: Vec<Padded> = Vec::with_capacity(x.rank());
+        let mut axes: Vec<PadAxis> = Vec::with_capacity(x.rank());
         let mut inner = (1, 1);
         for axis in (0..x.rank()).rev() {
             let (length, padded) = (x.shape[axis], out.shape[axis]);
@@ -63,20 +63,20 @@ impl PadKernel {
             // Axes at the end that stay whole are runs; a run's length is that of the innermost axis that does not.
             if !(axes.is_empty() && untouched) {
                 let (low, step) = (op.low[axis], op.interior[axis] + 1);
-                axes.push(Padded { step, low, length, padded, inner: inner.0, padded_inner: inner.1 });
+                axes.push(PadAxis { step, low, length, padded, inner: inner.0, padded_inner: inner.1 });
             }
             inner = (inner.0 * length, inner.1 * padded);
         }
         axes.reverse();
         if axes.is_empty() {
-            axes.push(Padded { step: 1, low: 0, length: 1, padded: 1, inner: inner.0, padded_inner: inner.1 });
+            axes.push(PadAxis { step: 1, low: 0, length: 1, padded: 1, inner: inner.0, padded_inner: inner.1 });
         }
         PadKernel { kind: kind(x.dtype), axes, size: out.size() }
     }
 }
 
 /// The places in `places` along the first axis: `out` has all behind them.
-fn pad<T: Cell>(axes: &[Padded], places: Range<usize>, x: &[T], value: T, out: &mut [T]) {
+fn pad<T: Cell>(axes: &[PadAxis], places: Range<usize>, x: &[T], value: T, out: &mut [T]) {
     let [axis, rest @ ..] = axes else { return };
     let elements = axis.elements(&places);
     if rest.is_empty() && axis.step == 1 && !elements.is_empty() {
@@ -108,7 +108,7 @@ impl Kernel for PadKernel {
     fn operations(&self) -> usize {
         self.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let row = self.axes[0].padded_inner.max(1);
         let rows = rows_per_part(row);
         for_kind!(self.kind, T => {
@@ -144,14 +144,14 @@ impl ConcatKernel {
 #[derive(Clone, Debug)]
 pub(super) struct ConcatViewsKernel {
     kind: Kind,
-    parts: Vec<Part>,
+    parts: Vec<ConcatPart>,
     row: usize,
     size: usize,
 }
 
 /// An operand of a concatenation.
 #[derive(Clone, Debug)]
-struct Part {
+struct ConcatPart {
     /// The axes before the one that is joined.
     outer: Vec<Axis>,
     /// Its elements behind one index of these.
@@ -163,19 +163,19 @@ struct Part {
 
 impl ConcatViewsKernel {
     pub(super) fn new(op: primitives::Concat, dtype: DType, views: &[&View]) -> Self {
-        let part = |view: &&View| Part {
+        let part = |view: &&View| ConcatPart {
             outer: merged(&view.shape[..op.axis], &view.strides[..op.axis]),
             picture: Picture::new(&view.shape[op.axis..], &view.strides[op.axis..]),
             offset: view.offset,
             width: view.shape[op.axis..].iter().product(),
         };
-        let parts: Vec<Part> = views.iter().map(part).collect();
+        let parts: Vec<ConcatPart> = views.iter().map(part).collect();
         let row = parts.iter().map(|part| part.width).sum();
         ConcatViewsKernel { kind: kind(dtype), parts, row, size: views.iter().map(|view| view.count()).sum() }
     }
 }
 
-impl Part {
+impl ConcatPart {
     /// The place of the first element of a row.
     fn first(&self, row: usize) -> usize {
         let (mut place, mut left) = (self.offset.cast_signed(), row);
@@ -194,7 +194,7 @@ impl Kernel for ConcatViewsKernel {
     fn operations(&self) -> usize {
         self.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         for_kind!(self.kind, T => {
             let mut out = T::of_mut(&mut call.outs[0]);
             if self.size == self.row {
@@ -228,7 +228,7 @@ impl Kernel for ConcatKernel {
     fn operations(&self) -> usize {
         self.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         // A part may begin and end inside a row: a single row of long operands is shared too.
         let part = 4 * GRAIN;
         for_kind!(self.kind, T => {

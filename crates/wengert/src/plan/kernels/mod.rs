@@ -23,7 +23,7 @@ use wengert_kernels::arena::Plain;
 use wengert_kernels::region::{Slice, SliceMut};
 
 use super::cost::GRAIN;
-use super::kernel::{Call, Kernel};
+use super::kernel::{Kernel, KernelCall};
 use super::view::View;
 use crate::array::{DType, Type, row_major};
 use crate::ops::Binary;

@@ -15,7 +15,7 @@ use wengert_kernels::region::Kind;
 use wengert_kernels::{Work, dispatch};
 
 use super::nest::{Axis, merged};
-use super::{Call, Cell, GRAIN, Kernel, workspace};
+use super::{Cell, GRAIN, Kernel, KernelCall, workspace};
 use crate::array::{Type, row_major};
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -141,7 +141,7 @@ impl Walk {
     ) {
         if self.width == 1 && (J::ORDERED || range.len() <= RUN) {
             let tile = Tile { walk: self, join, x, position: 0 };
-            return dispatch(Rows { tile, first, range, parts });
+            return dispatch(ReduceRows { tile, first, range, parts });
         }
         let mut done = 0;
         while done < parts.len() {
@@ -211,7 +211,7 @@ impl<T: Cell, J: Join<T>> Tile<'_, T, J> {
     /// A single result: a tree over the range.
     fn one(self, range: Range<usize>) -> J::Part {
         if J::ORDERED || range.len() <= RUN {
-            return dispatch(Along { tile: self, range });
+            return dispatch(ReduceAlong { tile: self, range });
         }
         let middle = range.start + (range.len() / 2).next_multiple_of(LEAF);
         self.join.join(self.one(range.start..middle), self.one(middle..range.end))
@@ -221,7 +221,7 @@ impl<T: Cell, J: Join<T>> Tile<'_, T, J> {
     fn many(self, range: Range<usize>, parts: &mut [J::Part]) {
         if J::ORDERED || range.len() <= LEAF {
             parts.fill(self.join.start());
-            return dispatch(Across { tile: self, range, parts });
+            return dispatch(ReduceAcross { tile: self, range, parts });
         }
         let middle = range.start + (range.len() / 2).next_multiple_of(LEAF);
         let mut others = [J::Part::default(); TILE];
@@ -246,12 +246,12 @@ fn take_groups<T: Cell, J: Join<T>>(join: J, sums: &mut [J::Part; LANES], block:
 }
 
 /// The elements of one result, in lanes where they follow each other.
-struct Along<'a, T, J> {
+struct ReduceAlong<'a, T, J> {
     tile: Tile<'a, T, J>,
     range: Range<usize>,
 }
 
-impl<T: Cell, J: Join<T>> Work for Along<'_, T, J> {
+impl<T: Cell, J: Join<T>> Work for ReduceAlong<'_, T, J> {
     type Output = J::Part;
     #[inline(always)]
     fn run(self) -> J::Part {
@@ -260,14 +260,14 @@ impl<T: Cell, J: Join<T>> Work for Along<'_, T, J> {
 }
 
 /// Results of which each is so short that it needs no tree.
-struct Rows<'a, T, J: Join<T>> {
+struct ReduceRows<'a, T, J: Join<T>> {
     tile: Tile<'a, T, J>,
     first: usize,
     range: &'a Range<usize>,
     parts: &'a mut [J::Part],
 }
 
-impl<T: Cell, J: Join<T>> Work for Rows<'_, T, J> {
+impl<T: Cell, J: Join<T>> Work for ReduceRows<'_, T, J> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -279,13 +279,13 @@ impl<T: Cell, J: Join<T>> Work for Rows<'_, T, J> {
 }
 
 /// The elements of neighbouring results, row by row.
-struct Across<'a, T, J: Join<T>> {
+struct ReduceAcross<'a, T, J: Join<T>> {
     tile: Tile<'a, T, J>,
     range: Range<usize>,
     parts: &'a mut [J::Part],
 }
 
-impl<T: Cell, J: Join<T>> Work for Across<'_, T, J> {
+impl<T: Cell, J: Join<T>> Work for ReduceAcross<'_, T, J> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -306,7 +306,7 @@ impl ReduceKernel {
         ReduceKernel { reducer: op.reducer, kind: kind(x.dtype), walk: Walk::new(op, x) }
     }
 
-    fn go<T: Cell, J: Join<T>>(&self, join: J, call: Call<'_, '_>) {
+    fn go<T: Cell, J: Join<T>>(&self, join: J, call: KernelCall<'_, '_>) {
         let walk = &self.walk;
         let (x, out) = (T::of(&call.args[0]), T::of_mut(&mut call.outs[0]));
         if walk.results == 0 {
@@ -347,22 +347,22 @@ impl Kernel for ReduceKernel {
     fn operations(&self) -> usize {
         self.walk.results * self.walk.count
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         match (self.reducer, self.kind) {
-            (Reducer::Sum, Kind::F64) => self.go::<f64, _>(Sum, call),
-            (Reducer::Sum, Kind::F32) => self.go::<f32, _>(Sum, call),
-            (Reducer::Sum, Kind::I64) => self.go::<i64, _>(Sum, call),
-            (Reducer::Prod, Kind::F64) => self.go::<f64, _>(Product, call),
-            (Reducer::Prod, Kind::F32) => self.go::<f32, _>(Product, call),
-            (Reducer::Prod, Kind::I64) => self.go::<i64, _>(Product, call),
-            (Reducer::Max, Kind::F64) => self.go::<f64, _>(Largest::<false>, call),
-            (Reducer::Max, Kind::F32) => self.go::<f32, _>(Largest::<false>, call),
-            (Reducer::Max, Kind::I64) => self.go::<i64, _>(Largest::<false>, call),
-            (Reducer::Min, Kind::F64) => self.go::<f64, _>(Largest::<true>, call),
-            (Reducer::Min, Kind::F32) => self.go::<f32, _>(Largest::<true>, call),
-            (Reducer::Min, Kind::I64) => self.go::<i64, _>(Largest::<true>, call),
-            (Reducer::All, Kind::U8) => self.go::<u8, _>(All, call),
-            (Reducer::Any, Kind::U8) => self.go::<u8, _>(Any, call),
+            (Reducer::Sum, Kind::F64) => self.go::<f64, _>(SumJoin, call),
+            (Reducer::Sum, Kind::F32) => self.go::<f32, _>(SumJoin, call),
+            (Reducer::Sum, Kind::I64) => self.go::<i64, _>(SumJoin, call),
+            (Reducer::Prod, Kind::F64) => self.go::<f64, _>(ProductJoin, call),
+            (Reducer::Prod, Kind::F32) => self.go::<f32, _>(ProductJoin, call),
+            (Reducer::Prod, Kind::I64) => self.go::<i64, _>(ProductJoin, call),
+            (Reducer::Max, Kind::F64) => self.go::<f64, _>(LargestJoin::<false>, call),
+            (Reducer::Max, Kind::F32) => self.go::<f32, _>(LargestJoin::<false>, call),
+            (Reducer::Max, Kind::I64) => self.go::<i64, _>(LargestJoin::<false>, call),
+            (Reducer::Min, Kind::F64) => self.go::<f64, _>(LargestJoin::<true>, call),
+            (Reducer::Min, Kind::F32) => self.go::<f32, _>(LargestJoin::<true>, call),
+            (Reducer::Min, Kind::I64) => self.go::<i64, _>(LargestJoin::<true>, call),
+            (Reducer::All, Kind::U8) => self.go::<u8, _>(AllJoin, call),
+            (Reducer::Any, Kind::U8) => self.go::<u8, _>(AnyJoin, call),
             (Reducer::All | Reducer::Any, Kind::I64 | Kind::F32 | Kind::F64)
             | (Reducer::Sum | Reducer::Prod | Reducer::Max | Reducer::Min, Kind::U8) => {
                 unreachable!("inference asks for truth values or numbers")
@@ -373,11 +373,11 @@ impl Kernel for ReduceKernel {
 }
 
 #[derive(Clone, Copy)]
-struct Sum;
+struct SumJoin;
 
 macro_rules! sum {
     ($float:ident) => {
-        impl Join<$float> for Sum {
+        impl Join<$float> for SumJoin {
             type Part = f64;
             #[inline(always)]
             fn start(self) -> f64 {
@@ -430,31 +430,31 @@ macro_rules! plain {
         }
     };
 }
-plain!(Sum, i64, 0, i64::wrapping_add);
+plain!(SumJoin, i64, 0, i64::wrapping_add);
 #[derive(Clone, Copy)]
-struct Product;
-plain!(Product, i64, 1, i64::wrapping_mul);
-plain!(Product, f64, 1.0, |x: f64, y: f64| x * y, true);
-plain!(Product, f32, 1.0, |x: f32, y: f32| x * y, true);
+struct ProductJoin;
+plain!(ProductJoin, i64, 1, i64::wrapping_mul);
+plain!(ProductJoin, f64, 1.0, |x: f64, y: f64| x * y, true);
+plain!(ProductJoin, f32, 1.0, |x: f32, y: f32| x * y, true);
 #[derive(Clone, Copy)]
-struct All;
-plain!(All, u8, 1, |x: u8, y: u8| x & y);
+struct AllJoin;
+plain!(AllJoin, u8, 1, |x: u8, y: u8| x & y);
 #[derive(Clone, Copy)]
-struct Any;
-plain!(Any, u8, 0, |x: u8, y: u8| x | y);
+struct AnyJoin;
+plain!(AnyJoin, u8, 0, |x: u8, y: u8| x | y);
 
 /// The largest element, or the smallest.
 ///
 /// Real numbers are compared as integers: with the bits of negative ones turned, the order of the bits is that of the
 /// numbers, with -0 before 0. NaN is made the largest of all.
 #[derive(Clone, Copy)]
-pub(super) struct Largest<const SMALLEST: bool>;
-plain!(Largest<false>, i64, i64::MIN, |x: i64, y: i64| x.max(y));
-plain!(Largest<true>, i64, i64::MAX, |x: i64, y: i64| x.min(y));
+pub(super) struct LargestJoin<const SMALLEST: bool>;
+plain!(LargestJoin<false>, i64, i64::MIN, |x: i64, y: i64| x.max(y));
+plain!(LargestJoin<true>, i64, i64::MAX, |x: i64, y: i64| x.min(y));
 
 macro_rules! largest {
     ($float:ident, $bits:ident, $unsigned:ident, $wide:ident) => {
-        impl<const SMALLEST: bool> Join<$float> for Largest<SMALLEST> {
+        impl<const SMALLEST: bool> Join<$float> for LargestJoin<SMALLEST> {
             type Part = $wide;
             #[inline(always)]
             fn start(self) -> $wide {

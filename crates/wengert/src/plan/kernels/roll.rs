@@ -3,7 +3,7 @@
 use wengert_kernels::parallel::for_chunks;
 use wengert_kernels::region::Kind;
 
-use super::{Call, Cell, Kernel, for_kind, rows_per_part};
+use super::{Cell, Kernel, KernelCall, for_kind, rows_per_part};
 use crate::array::{Type, row_major};
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -57,7 +57,7 @@ impl Kernel for RollKernel {
     fn operations(&self) -> usize {
         self.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         if self.size == 0 {
             return Ok(());
         }

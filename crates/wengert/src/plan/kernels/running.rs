@@ -4,7 +4,7 @@ use wengert_kernels::parallel::for_chunks;
 use wengert_kernels::region::Kind;
 use wengert_kernels::{Work, dispatch};
 
-use super::{Call, Cell, Kernel, rows_per_part};
+use super::{Cell, Kernel, KernelCall, rows_per_part};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::number::F32;
@@ -30,7 +30,7 @@ impl Lines {
     }
 
     /// `out_i = step(out_(i-1), a_i, b_i)` along every line, from `out_0 = b_0` on.
-    fn run<T: Cell>(&self, call: Call<'_, '_>, step: impl Fn(T, T, T) -> T + Copy + Sync) {
+    fn run<T: Cell>(&self, call: KernelCall<'_, '_>, step: impl Fn(T, T, T) -> T + Copy + Sync) {
         let (first, last) = (T::of(&call.args[0]), T::of(&call.args[call.args.len() - 1]));
         let block = (self.length * self.inner).max(1);
         let blocks = rows_per_part(block);
@@ -38,14 +38,14 @@ impl Lines {
             let from = number * blocks * block;
             for (k, out) in out.chunks_exact_mut(block).enumerate() {
                 let range = from + k * block..from + (k + 1) * block;
-                dispatch(Block { lines: *self, a: &first[range.clone()], b: &last[range], out, step });
+                dispatch(RunningBlock { lines: *self, a: &first[range.clone()], b: &last[range], out, step });
             }
         });
     }
 }
 
 /// The lines through one block of the axes from this one on.
-struct Block<'a, T, F> {
+struct RunningBlock<'a, T, F> {
     lines: Lines,
     a: &'a [T],
     b: &'a [T],
@@ -53,11 +53,11 @@ struct Block<'a, T, F> {
     step: F,
 }
 
-impl<T: Cell, F: Fn(T, T, T) -> T> Work for Block<'_, T, F> {
+impl<T: Cell, F: Fn(T, T, T) -> T> Work for RunningBlock<'_, T, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Block { lines: Lines { length, inner, reverse, .. }, a, b, out, step } = self;
+        let RunningBlock { lines: Lines { length, inner, reverse, .. }, a, b, out, step } = self;
         if inner == 1 {
             let start = if reverse { length - 1 } else { 0 };
             let mut before = b[start];
@@ -113,7 +113,7 @@ impl Kernel for CumulativeKernel {
     fn operations(&self) -> usize {
         self.lines.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let lines = self.lines;
         // The definition takes single precision through double precision: for sums and products rounding twice gives
         // the same numbers (S. A. Figueroa, *When is double rounding innocuous?*, 1995).
@@ -161,7 +161,7 @@ impl Kernel for RecurrenceKernel {
     fn operations(&self) -> usize {
         2 * self.lines.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         match self.kind {
             Kind::F32 => self.lines.run(call, |h: f32, a, b| a * h + b),
             Kind::F64 => self.lines.run(call, |h: f64, a, b| a * h + b),

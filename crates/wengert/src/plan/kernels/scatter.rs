@@ -5,16 +5,16 @@ mod rows;
 
 use std::ops::Range;
 
-use counted::Rows;
+use counted::RowScatter;
 use rows::{Add, Put};
 
 use wengert_kernels::arena::{Line, lines_for, typed_mut};
 use wengert_kernels::parallel::for_chunks_with;
 use wengert_kernels::region::{Kind, Slice};
 
-use super::gather::{Missing, Places};
+use super::gather::{BlockPlaces, Missing};
 use super::nest::each;
-use super::{Call, Cell, Kernel, for_kind, original, rows_per_part};
+use super::{Cell, Kernel, KernelCall, for_kind, original, rows_per_part};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -36,12 +36,12 @@ const SHARED: usize = 16;
 pub(super) struct ScatterKernel {
     write: Write,
     kind: Kind,
-    places: Places,
+    places: BlockPlaces,
     /// Elements of a part: whole items, or a piece of the only one.
     part: usize,
     sums: Sums,
     /// If the updates are of rows of one array.
-    rows: Option<Rows>,
+    rows: Option<RowScatter>,
     /// What every element of the array is, if that is known.
     fill: Option<Literal>,
 }
@@ -84,7 +84,7 @@ enum Sums {
 impl ScatterKernel {
     /// `fill` is what every element of the array is, if that is known: then it is no operand.
     pub(super) fn new(op: &primitives::Scatter, x: &Type, indices: &Type, fill: Option<Literal>) -> Self {
-        let places = Places::new(&op.gather(), x, indices);
+        let places = BlockPlaces::new(&op.gather(), x, indices);
         // Blocks of which each is inside one index of the first axis stay inside a piece of whole such indices.
         let first = op.axes.first().filter(|axis| **axis == op.batch).map(|_| places.indexed[0].stride);
         let part = match first {
@@ -97,7 +97,7 @@ impl ScatterKernel {
         let room = places.item.min(part);
         let sums = if room <= 8 * places.vectors * places.size { Sums::Copied } else { Sums::Sorted };
         let kind = kind(x.dtype);
-        let rows = Rows::new(&places, (op.write, kind) == (Write::Add, Kind::F32));
+        let rows = RowScatter::new(&places, (op.write, kind) == (Write::Add, Kind::F32));
         ScatterKernel { write: op.write, kind, places, part: part.max(1), sums, rows, fill }
     }
 
@@ -120,7 +120,7 @@ impl ScatterKernel {
     /// Runs `f` on every piece of an item: the piece, where it begins in its item, and the item's number.
     fn pieces<T: Cell>(
         &self,
-        call: Call<'_, '_>,
+        call: KernelCall<'_, '_>,
         f: impl Fn(&Missing, &mut [T], Range<usize>, usize, &mut [Line]) + Sync,
     ) -> Result<(), Misfit> {
         let (places, (indices, _)) = (&self.places, operands::<T>(call.args));
@@ -199,7 +199,7 @@ impl ScatterKernel {
     }
 
     /// Adds every update to the elements themselves.
-    fn add<T: Cell + Addend>(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn add<T: Cell + Addend>(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let operands = operands::<T>(call.args);
         self.pieces::<T>(call, |missing, out, piece, item, _| {
             self.add_piece(missing, &piece, item, operands, out);
@@ -227,7 +227,7 @@ impl ScatterKernel {
     }
 
     /// Writes every update, run by run.
-    fn set<T: Cell>(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn set<T: Cell>(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let operands = operands::<T>(call.args);
         self.pieces::<T>(call, |missing, out, piece, item, _| {
             if self.places.size > 1 {
@@ -259,7 +259,7 @@ impl ScatterKernel {
     }
 
     /// Adds in a copy in double precision, if updates meet.
-    fn add_copied(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn add_copied(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let operands = operands::<f32>(call.args);
         self.pieces::<f32>(call, |missing, out, piece, item, scratch| {
             if !self.meet(operands.0, &piece, item, typed_mut(scratch, out.len())) {
@@ -279,7 +279,7 @@ impl ScatterKernel {
     }
 
     /// Adds the updates of one place after the other.
-    fn add_sorted(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn add_sorted(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let (indices, updates) = operands::<f32>(call.args);
         let places = &self.places;
         let width = places.indexed.len();
@@ -367,7 +367,7 @@ impl Kernel for ScatterKernel {
         .to_owned()
     }
     fn workspace(&self, threads: usize) -> usize {
-        let [shared, own] = self.rows.map_or([0, self.scratch()], Rows::scratch);
+        let [shared, own] = self.rows.map_or([0, self.scratch()], RowScatter::scratch);
         (shared + own * threads) * size_of::<Line>()
     }
     fn in_place(&self) -> &[(u16, u16)] {
@@ -377,7 +377,7 @@ impl Kernel for ScatterKernel {
     fn operations(&self) -> usize {
         self.places.count() * self.places.size
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let args = call.args;
         if let Some(rows) = self.rows {
             return match (self.write, self.kind) {

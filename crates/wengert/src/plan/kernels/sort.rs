@@ -5,7 +5,7 @@ use wengert_kernels::parallel::for_chunks_with;
 use wengert_kernels::region::Kind;
 use wengert_kernels::{Work, dispatch};
 
-use super::{Call, Cell, Kernel, for_kind, rows_per_part, workspace};
+use super::{Cell, Kernel, KernelCall, for_kind, rows_per_part, workspace};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -42,7 +42,7 @@ impl ArgSortKernel {
     }
 
     /// The lines through one block of the axes from this one on.
-    fn block<T: Ranked, E: Entry>(&self, x: &[T], out: &mut [i64], entries: &mut [E]) {
+    fn block<T: Ranked, E: SortEntry>(&self, x: &[T], out: &mut [i64], entries: &mut [E]) {
         for column in 0..self.inner {
             let first = if self.inner == 1 && self.length >= 4 * (self.count + BLOCK) {
                 self.best(x, entries)
@@ -59,7 +59,7 @@ impl ArgSortKernel {
     }
 
     /// The first entries, in order.
-    fn first<'a, E: Entry>(&self, entries: &'a mut [E]) -> &'a [E] {
+    fn first<'a, E: SortEntry>(&self, entries: &'a mut [E]) -> &'a [E] {
         if self.count < entries.len() {
             entries.select_nth_unstable(self.count);
         }
@@ -69,7 +69,7 @@ impl ArgSortKernel {
     }
 
     /// The same of a long line of which few are wanted.
-    fn best<'a, T: Ranked, E: Entry>(&self, line: &[T], entries: &'a mut [E]) -> &'a [E] {
+    fn best<'a, T: Ranked, E: SortEntry>(&self, line: &[T], entries: &'a mut [E]) -> &'a [E] {
         let (count, descending) = (self.count, self.descending);
         let entry = |position: usize| E::new(line[position].rank(descending), position);
         (0..count).for_each(|k| entries[k] = entry(k));
@@ -103,7 +103,7 @@ impl Kernel for ArgSortKernel {
     fn operations(&self) -> usize {
         self.size * (self.count.max(2).ilog2() as usize + 1)
     }
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let (from, to) = (self.length * self.inner, self.count * self.inner);
         let scratch = typed_mut::<i64>(call.workspace, 2 * self.length * call.pool.threads());
         let (pairs, _) = scratch.as_chunks_mut::<2>();
@@ -129,12 +129,12 @@ impl Kernel for ArgSortKernel {
 }
 
 /// Rank and position as one thing, in the order of the result.
-trait Entry: Ord + Copy {
+trait SortEntry: Ord + Copy {
     fn new(rank: i64, position: usize) -> Self;
     fn position(self) -> usize;
 }
 
-impl Entry for i64 {
+impl SortEntry for i64 {
     fn new(rank: i64, position: usize) -> Self {
         rank << 32 | position as i64
     }
@@ -143,7 +143,7 @@ impl Entry for i64 {
     }
 }
 
-impl Entry for [i64; 2] {
+impl SortEntry for [i64; 2] {
     fn new(rank: i64, position: usize) -> Self {
         [rank, position as i64]
     }

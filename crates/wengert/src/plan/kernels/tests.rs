@@ -75,7 +75,7 @@ fn computed(op: &Op, args: &[&Array], pool: &Pool) -> Result<Vec<Array>, Misfit>
     let mut buffers: Vec<Buffer> = outs.iter().map(Buffer::new).collect();
     let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(pool.threads()).div_ceil(64)];
     let mut places: Vec<SliceMut<'_>> = buffers.iter_mut().map(Buffer::slice).collect();
-    kernel.run(Call { args: &slices, outs: &mut places, workspace: &mut workspace, pool, start })?;
+    kernel.run(KernelCall { args: &slices, outs: &mut places, workspace: &mut workspace, pool, start })?;
     Ok(outs.iter().zip(buffers).map(|(ty, buffer)| buffer.array(&ty.shape)).collect())
 }
 
@@ -481,7 +481,7 @@ fn an_operand_may_lie_where_the_result_does() {
         let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(2).div_ceil(64)];
         let mut args: Vec<Slice<'_>> = args.iter().map(|arg| slice(arg)).collect();
         args[0] = Slice::Output(0);
-        let call = Call { args: &args, outs: &mut [out.slice()], workspace: &mut workspace, pool: &pool, start };
+        let call = KernelCall { args: &args, outs: &mut [out.slice()], workspace: &mut workspace, pool: &pool, start };
         kernel.run(call).expect("it runs");
         assert!(same(&out.array(x.shape()), &wanted[0]), "{op:?}");
     }
@@ -546,7 +546,9 @@ fn assert_runs_in_place(op: &Op, args: &[Array], pool: &Pool) {
     let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(pool.threads()).div_ceil(64)];
     let mut places: Vec<SliceMut<'_>> = buffers.iter_mut().map(Buffer::slice).collect();
     let mut run = || {
-        kernel.run(Call { args: &slices, outs: &mut places, workspace: &mut workspace, pool, start }).expect("it runs");
+        kernel
+            .run(KernelCall { args: &slices, outs: &mut places, workspace: &mut workspace, pool, start })
+            .expect("it runs");
     };
     // The first run of a pool starts its threads.
     run();

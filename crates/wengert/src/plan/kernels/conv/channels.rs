@@ -14,7 +14,7 @@ use wengert_kernels::parallel::{for_chunks, for_chunks_with};
 use wengert_kernels::product::tile::{LARGEST, Steps};
 use wengert_kernels::{Level, Pool, level};
 
-use super::classes::{Class, Copied, Geometry, fill_plane};
+use super::classes::{Copied, Geometry, ResidueClass, fill_plane};
 use super::number::{Number, all_finite};
 use super::{LINE_BYTES, whole_lines};
 use crate::plan::cost::{CHANNEL_PARTS, CHANNEL_STORE, CONV_PART, PANEL, PLANE_COPY};
@@ -82,12 +82,12 @@ fn combined(axes: &[Vec<usize>], lengths: &[usize]) -> Vec<usize> {
 }
 
 impl Gathered {
-    fn new(geometry: &Geometry, class: &Class, channels: usize, sums_at: usize) -> Gathered {
+    fn new(geometry: &Geometry, class: &ResidueClass, channels: usize, sums_at: usize) -> Gathered {
         let [x, w, out] = &geometry.lengths;
         let inside = class.is_inside();
         let reaches: Vec<usize> = class.axes.iter().map(|axis| axis.reach()).collect();
         let lengths = if inside { x } else { &reaches };
-        let low = |axis: &super::classes::Axis| if inside { 0 } else { axis.low() };
+        let low = |axis: &super::classes::AxisClass| if inside { 0 } else { axis.low() };
         let taps = class.taps(w);
         let axes: Vec<Vec<usize>> = class
             .axes
@@ -99,7 +99,7 @@ impl Gathered {
             class.axes.iter().map(|axis| (0..axis.count).map(|j| j * axis.step).collect()).collect();
         let [x_image, x_channel] = geometry.places[0].strides;
         let channel = if inside { x_channel } else { lengths.iter().product() };
-        let copied = |(axis, &count): (&super::classes::Axis, &usize)| Copied {
+        let copied = |(axis, &count): (&super::classes::AxisClass, &usize)| Copied {
             first: axis.low(),
             step: 1,
             count,

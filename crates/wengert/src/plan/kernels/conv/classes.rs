@@ -10,7 +10,7 @@ use crate::primitives::Conv;
 
 /// The places of one axis with one remainder, and the taps that meet x there.
 #[derive(Clone, Debug)]
-pub(super) struct Axis {
+pub(super) struct AxisClass {
     /// The first place of the result, and the distance of the next one.
     pub(super) out: usize,
     pub(super) out_step: usize,
@@ -24,7 +24,7 @@ pub(super) struct Axis {
     pub(super) length: usize,
 }
 
-impl Axis {
+impl AxisClass {
     /// The first element of x that is met, maybe outside.
     pub(super) fn low(&self) -> i64 {
         self.taps.iter().map(|&(_, start)| start).min().unwrap_or(0)
@@ -48,7 +48,7 @@ impl Axis {
 }
 
 /// The remainders along one axis.
-fn axis_classes(op: &Conv, axis: usize, x: usize, w: usize, out: usize) -> Vec<Axis> {
+fn axis_classes(op: &Conv, axis: usize, x: usize, w: usize, out: usize) -> Vec<AxisClass> {
     let (stride, dilation) = (op.stride[axis], op.input_dilation[axis]);
     let period = dilation / gcd(stride, dilation);
     let class = |first: usize| {
@@ -64,7 +64,7 @@ fn axis_classes(op: &Conv, axis: usize, x: usize, w: usize, out: usize) -> Vec<A
             skipped < count && start + ((skipped * step) as i64) < x as i64
         };
         let taps = (0..w).filter_map(tap).filter(meets).collect();
-        Axis { out: first, out_step: period, count, step, taps, length: x }
+        AxisClass { out: first, out_step: period, count, step, taps, length: x }
     };
     (0..period.min(out)).map(class).collect()
 }
@@ -75,11 +75,11 @@ fn gcd(a: usize, b: usize) -> usize {
 
 /// The places of all axes with one combination of remainders.
 #[derive(Clone, Debug)]
-pub(super) struct Class {
-    pub(super) axes: Vec<Axis>,
+pub(super) struct ResidueClass {
+    pub(super) axes: Vec<AxisClass>,
 }
 
-impl Class {
+impl ResidueClass {
     /// How many places it has.
     pub(super) fn places(&self) -> usize {
         self.axes.iter().map(|axis| axis.count).product()
@@ -92,7 +92,7 @@ impl Class {
 
     /// Whether all that its places meet lies in x.
     pub(super) fn is_inside(&self) -> bool {
-        self.axes.iter().all(Axis::is_inside)
+        self.axes.iter().all(AxisClass::is_inside)
     }
 
     /// The numbers of its taps in the kernel, in order, each with the element of x that it meets first on every axis.
@@ -168,21 +168,21 @@ pub(super) struct Geometry {
     pub(super) lengths: [Vec<usize>; 3],
     pub(super) areas: [usize; 3],
     /// The combinations of remainders.
-    pub(super) classes: Vec<Class>,
+    pub(super) classes: Vec<ResidueClass>,
 }
 
 impl Geometry {
     pub(super) fn new(op: &Conv, [x, w, out]: [&[usize]; 3], places: [Planes; 2]) -> Geometry {
         let lengths = [x, w, out].map(|shape| shape[2..].to_vec());
         let groups = op.groups * op.batch_groups;
-        let mut classes = vec![Class { axes: Vec::new() }];
+        let mut classes = vec![ResidueClass { axes: Vec::new() }];
         for (axis, &length) in lengths[0].iter().enumerate() {
             let of_axis = axis_classes(op, axis, length, lengths[1][axis], lengths[2][axis]);
-            let longer = |class: &Class| {
+            let longer = |class: &ResidueClass| {
                 let axes = class.axes.clone();
                 of_axis
                     .iter()
-                    .map(move |axis| Class { axes: [&axes[..], std::slice::from_ref(axis)].concat() })
+                    .map(move |axis| ResidueClass { axes: [&axes[..], std::slice::from_ref(axis)].concat() })
                     .collect::<Vec<_>>()
             };
             classes = classes.iter().flat_map(longer).collect();
@@ -222,7 +222,7 @@ impl Geometry {
     /// Multiplications and additions, without those with what is outside x in gaps.
     pub(super) fn operations(&self) -> usize {
         let of_class =
-            |class: &Class| class.places() * class.axes.iter().map(|axis| axis.taps.len()).product::<usize>();
+            |class: &ResidueClass| class.places() * class.axes.iter().map(|axis| axis.taps.len()).product::<usize>();
         let sums: usize = self.classes.iter().map(of_class).sum();
         2 * sums * self.images * self.groups * self.outputs * self.inner
     }

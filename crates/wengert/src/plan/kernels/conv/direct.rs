@@ -6,20 +6,20 @@
 use wengert_kernels::Pool;
 use wengert_kernels::parallel::for_chunks;
 
-use super::classes::{Axis, Geometry};
+use super::classes::{AxisClass, Geometry};
 use super::number::Number;
 
 /// A convolution in this form, prepared: for every class the taps' numbers in the kernel and the elements of x that they
 /// meet first.
 #[derive(Clone, Debug)]
-pub(super) struct Direct {
+pub(super) struct DirectConv {
     taps: Vec<Vec<(usize, Vec<i64>)>>,
 }
 
-impl Direct {
+impl DirectConv {
     /// Prepares it.
-    pub(super) fn new(geometry: &Geometry) -> Direct {
-        Direct { taps: geometry.classes.iter().map(|class| class.taps(&geometry.lengths[1])).collect() }
+    pub(super) fn new(geometry: &Geometry) -> DirectConv {
+        DirectConv { taps: geometry.classes.iter().map(|class| class.taps(&geometry.lengths[1])).collect() }
     }
 
     /// Computes the result, a plane at a time.
@@ -45,7 +45,7 @@ impl Direct {
 }
 
 /// `out += weight * x` at all places that meet x.
-fn add_tap<T: Number>(axes: &[Axis], starts: &[i64], lengths: &[usize], x: &[T], weight: T, out: &mut [T]) {
+fn add_tap<T: Number>(axes: &[AxisClass], starts: &[i64], lengths: &[usize], x: &[T], weight: T, out: &mut [T]) {
     let (&[ref axis, ref axes @ ..], &[start, ref starts @ ..], &[length, ref lengths @ ..]) = (axes, starts, lengths)
     else {
         out[0] = out[0] + x[0] * weight;

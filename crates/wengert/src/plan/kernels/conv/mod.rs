@@ -37,12 +37,12 @@ use wengert_kernels::arena::{Line, typed_mut};
 
 use self::channels::Channels;
 use self::classes::Geometry;
-use self::direct::Direct;
+use self::direct::DirectConv;
 use self::number::Number;
 use self::positions::Positions;
 use crate::array::{DType, Type};
 use crate::error::Misfit;
-use crate::plan::kernel::{Call, Kernel};
+use crate::plan::kernel::{Kernel, KernelCall};
 use crate::primitives::Conv;
 pub(crate) use classes::Planes;
 pub(crate) use window::window_arg;
@@ -70,15 +70,15 @@ pub(crate) fn conv(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Type) -
 #[derive(Debug)]
 struct Convolution<T> {
     geometry: Geometry,
-    form: Form,
+    form: ConvForm,
     /// For kernels that are not finite, where windows reach outside x.
-    direct: Option<Direct>,
+    direct: Option<DirectConv>,
     number: PhantomData<T>,
 }
 
 /// How the work is done.
 #[derive(Debug)]
-enum Form {
+enum ConvForm {
     /// Nothing is summed.
     Zero,
     Positions(Positions),
@@ -88,15 +88,15 @@ enum Form {
 impl<T: Number> Convolution<T> {
     fn new(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Type) -> Self {
         let geometry = Geometry::new(op, [&args[0].shape, &args[1].shape, &out.shape], places);
-        let direct = geometry.has_padding().then(|| Direct::new(&geometry));
+        let direct = geometry.has_padding().then(|| DirectConv::new(&geometry));
         if out.shape.contains(&0) || geometry.operations() == 0 {
-            return Convolution { geometry, form: Form::Zero, direct: None, number: PhantomData };
+            return Convolution { geometry, form: ConvForm::Zero, direct: None, number: PhantomData };
         }
         let (positions, channels) = (Positions::new::<T>(&geometry), Channels::new::<T>(&geometry));
         let form = if positions.cost::<T>(&geometry) <= channels.cost::<T>(&geometry) {
-            Form::Positions(positions)
+            ConvForm::Positions(positions)
         } else {
-            Form::Channels(channels)
+            ConvForm::Channels(channels)
         };
         Convolution { geometry, form, direct, number: PhantomData }
     }
@@ -106,12 +106,12 @@ impl<T: Number> Convolution<T> {
         let count = workspace.len() * LINE_BYTES / size_of::<T>();
         let workspace = typed_mut::<T>(workspace, count);
         let done = match &self.form {
-            Form::Zero => {
+            ConvForm::Zero => {
                 out.fill(T::default());
                 true
             }
-            Form::Positions(positions) => positions.run(&self.geometry, operands, out, workspace, pool),
-            Form::Channels(channels) => channels.run(&self.geometry, operands, out, workspace, pool),
+            ConvForm::Positions(positions) => positions.run(&self.geometry, operands, out, workspace, pool),
+            ConvForm::Channels(channels) => channels.run(&self.geometry, operands, out, workspace, pool),
         };
         if !done {
             let direct = self.direct.as_ref().expect("only what has padding is refused");
@@ -123,18 +123,18 @@ impl<T: Number> Convolution<T> {
 impl<T: Number> Kernel for Convolution<T> {
     fn name(&self) -> String {
         match self.form {
-            Form::Zero => "conv (zero)",
-            Form::Positions(_) => "conv (positions)",
-            Form::Channels(_) => "conv (channels)",
+            ConvForm::Zero => "conv (zero)",
+            ConvForm::Positions(_) => "conv (positions)",
+            ConvForm::Channels(_) => "conv (channels)",
         }
         .into()
     }
 
     fn workspace(&self, threads: usize) -> usize {
         match &self.form {
-            Form::Zero => 0,
-            Form::Positions(positions) => positions.workspace::<T>(threads),
-            Form::Channels(channels) => channels.workspace::<T>(&self.geometry, threads),
+            ConvForm::Zero => 0,
+            ConvForm::Positions(positions) => positions.workspace::<T>(threads),
+            ConvForm::Channels(channels) => channels.workspace::<T>(&self.geometry, threads),
         }
     }
 
@@ -142,7 +142,7 @@ impl<T: Number> Kernel for Convolution<T> {
         self.geometry.operations()
     }
 
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let [x, w] = call.args else { unreachable!("a convolution has two operands") };
         let out = T::result(&mut call.outs[0]);
         if out.is_empty() {

@@ -14,7 +14,7 @@ use wengert_kernels::parallel::{for_chunks, for_chunks_with};
 use wengert_kernels::product::tile::{LARGEST, Steps};
 use wengert_kernels::{Level, Pool, level};
 
-use super::classes::{Class, Copied, Geometry, fill_plane};
+use super::classes::{Copied, Geometry, ResidueClass, fill_plane};
 use super::number::{Number, all_finite};
 use super::{LINE_BYTES, whole_lines};
 use crate::plan::cost::{CONV_PART, PLACE_PARTS, PLACE_STORE_STEPS, PLANE_COPY};
@@ -31,7 +31,7 @@ pub(super) struct Positions {
     tiles: Vec<(usize, usize)>,
     /// Units of a part; a unit is a block of output channels of an image.
     units: usize,
-    classes: Vec<Flat>,
+    classes: Vec<BandClass>,
     /// Whether an entry of the kernel that is not finite could meet a zero outside x.
     checks: bool,
     /// Numbers of the rearranged kernel.
@@ -42,7 +42,7 @@ pub(super) struct Positions {
 
 /// One class of places.
 #[derive(Clone, Debug)]
-struct Flat {
+struct BandClass {
     /// The taps' numbers in the kernel.
     taps: Vec<usize>,
     /// Where the rearranged kernel begins.
@@ -70,7 +70,7 @@ struct Grid {
     /// Where each row of the right operand begins: channels, and taps in them.
     steps: Vec<usize>,
     /// The places: from which column on, from which element of the result on, how many.
-    runs: Vec<Run>,
+    runs: Vec<ColumnRun>,
     /// Runs of one place of the first axis.
     runs_of_place: usize,
     /// How far the first place is in the long line, from what precedes it on.
@@ -78,7 +78,7 @@ struct Grid {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct ColumnRun {
     column: usize,
     out: usize,
     count: usize,
@@ -86,7 +86,14 @@ struct Run {
 
 impl Grid {
     /// Of planes of these lengths: `shifts` holds, for each tap, its place in a channel.
-    fn new(class: &Class, out: &[usize], planes: &[usize], shifts: &[usize], channel: usize, inner: usize) -> Grid {
+    fn new(
+        class: &ResidueClass,
+        out: &[usize],
+        planes: &[usize],
+        shifts: &[usize],
+        channel: usize,
+        inner: usize,
+    ) -> Grid {
         let rank = class.axes.len();
         let steps: Vec<usize> = (0..inner).flat_map(|i| shifts.iter().map(move |shift| i * channel + shift)).collect();
         let last = class.axes.last().map_or(1, |axis| axis.count);
@@ -96,8 +103,8 @@ impl Grid {
         }
         let width = planes.last().copied().unwrap_or(1);
         let places = class.out_places(out);
-        let run = |(column, place): (&usize, &usize)| Run { column: column * width, out: *place, count: last };
-        let runs: Vec<Run> = columns.iter().zip(places.iter().step_by(last)).map(run).collect();
+        let run = |(column, place): (&usize, &usize)| ColumnRun { column: column * width, out: *place, count: last };
+        let runs: Vec<ColumnRun> = columns.iter().zip(places.iter().step_by(last)).map(run).collect();
         let first = if rank > 1 { class.axes[0].count } else { 1 };
         let reach = steps.iter().max().map_or(0, |step| step + 1);
         Grid { steps, runs_of_place: runs.len() / first, runs, reach }
@@ -105,7 +112,7 @@ impl Grid {
 
     /// Joins runs that follow each other in both arrays; they are no longer divisible by the first axis.
     fn joined(mut self) -> Grid {
-        let mut joined: Vec<Run> = Vec::new();
+        let mut joined: Vec<ColumnRun> = Vec::new();
         for run in self.runs {
             match joined.last_mut() {
                 Some(last) if last.column + last.count == run.column && last.out + last.count == run.out => {
@@ -119,8 +126,8 @@ impl Grid {
     }
 }
 
-impl Flat {
-    fn new(geometry: &Geometry, class: &Class, packed_at: usize, size: usize) -> Flat {
+impl BandClass {
+    fn new(geometry: &Geometry, class: &ResidueClass, packed_at: usize, size: usize) -> BandClass {
         let [x, w, out] = &geometry.lengths;
         let taps = class.taps(w);
         // Steps and lengths of the planes, for as many places of the first axis as a band has.
@@ -150,7 +157,7 @@ impl Flat {
         let shifts: Vec<usize> = taps.iter().map(|(_, starts)| shift(starts)).collect();
         let mut copied = Grid::new(class, out, &lengths, &shifts, phases.len() * plane, geometry.inner);
         copied.runs.truncate(band * copied.runs_of_place);
-        let copied_axis = |((axis, phase), &count): ((&super::classes::Axis, &usize), &usize)| Copied {
+        let copied_axis = |((axis, phase), &count): ((&super::classes::AxisClass, &usize), &usize)| Copied {
             first: axis.low() + *phase as i64,
             step: axis.step,
             count,
@@ -166,7 +173,7 @@ impl Flat {
             let grid = Grid::new(class, out, x, &shifts, geometry.places[0].strides[1], geometry.inner);
             if class.axes.last().is_none_or(|axis| axis.out_step == 1) { grid.joined() } else { grid }
         });
-        Flat {
+        BandClass {
             packed_at,
             in_place,
             copied,
@@ -224,9 +231,9 @@ impl Positions {
         let block = block(geometry, rows[0]);
         let (mut classes, mut packed) = (Vec::new(), 0);
         for class in &geometry.classes {
-            let flat = Flat::new(geometry, class, packed, size_of::<T>());
-            packed = whole_lines::<T>(packed + geometry.groups * geometry.outputs * flat.copied.steps.len());
-            classes.push(flat);
+            let prepared = BandClass::new(geometry, class, packed, size_of::<T>());
+            packed = whole_lines::<T>(packed + geometry.groups * geometry.outputs * prepared.copied.steps.len());
+            classes.push(prepared);
         }
         let all = geometry.images * geometry.groups * (geometry.outputs / block);
         let work = geometry.operations() / 2 / all.max(1);
@@ -250,12 +257,12 @@ impl Positions {
         let lanes = T::across_sizes(self.level).lanes;
         // A tile with few rows waits for its own sums.
         let rows: usize = self.tiles.iter().map(|&(_, rows)| rows.max(3)).sum();
-        let of_class = |class: &Flat| {
+        let of_class = |class: &BandClass| {
             let grid = class.in_place.as_ref().unwrap_or(&class.copied);
             let bands = if class.in_place.is_some() { 1 } else { class.count.div_ceil(class.band) };
             let steps = grid.steps.len() + PLACE_STORE_STEPS;
             let copied = if class.in_place.is_some() { 0 } else { bands * class.planes(geometry.inner) };
-            bands * Flat::columns(grid).div_ceil(lanes) * rows * steps * lanes + PLANE_COPY * copied
+            bands * BandClass::columns(grid).div_ceil(lanes) * rows * steps * lanes + PLANE_COPY * copied
         };
         let units = geometry.images * geometry.groups * (geometry.outputs / self.block);
         units * self.classes.iter().map(of_class).sum::<usize>()
@@ -315,7 +322,7 @@ impl Positions {
         finite.into_inner()
     }
 
-    fn pack_block<T: Number>(&self, class: &Flat, geometry: &Geometry, output: usize, w: &[T], packed: &mut [T]) {
+    fn pack_block<T: Number>(&self, class: &BandClass, geometry: &Geometry, output: usize, w: &[T], packed: &mut [T]) {
         let (steps, area) = (class.copied.steps.len(), geometry.areas[1]);
         for &(first, rows) in &self.tiles {
             let tile = &mut packed[first * steps..][..rows * steps];
@@ -353,7 +360,7 @@ impl Positions {
             let at = class.packed_at + (group * blocks + block) * self.block * steps;
             let a = &packed[at..][..self.block * steps];
             let reach =
-                |grid: &Grid| grid.reach + Flat::columns(grid).next_multiple_of(T::across_sizes(self.level).lanes);
+                |grid: &Grid| grid.reach + BandClass::columns(grid).next_multiple_of(T::across_sizes(self.level).lanes);
             match class.in_place.as_ref().filter(|grid| reach(grid) <= x.len()) {
                 Some(grid) => self.line(grid, &grid.runs, class.stride, [a, x], out, area, tile),
                 None => {
@@ -374,7 +381,7 @@ impl Positions {
     fn line<T: Number>(
         &self,
         grid: &Grid,
-        runs: &[Run],
+        runs: &[ColumnRun],
         stride: usize,
         [a, b]: [&[T]; 2],
         out: &mut [T],
@@ -402,7 +409,7 @@ impl Positions {
 }
 
 /// Puts a row of a tile where its runs belong.
-fn store<T: Copy>(runs: &[Run], column: usize, stride: usize, tile: &[T], out: &mut [T]) {
+fn store<T: Copy>(runs: &[ColumnRun], column: usize, stride: usize, tile: &[T], out: &mut [T]) {
     for run in runs.iter().take_while(|run| run.column < column + tile.len()) {
         let skipped = column.saturating_sub(run.column);
         let lane = run.column.saturating_sub(column);
@@ -427,7 +434,7 @@ fn store<T: Copy>(runs: &[Run], column: usize, stride: usize, tile: &[T], out: &
     }
 }
 
-impl Flat {
+impl BandClass {
     /// Copies the planes of a band of all channels.
     fn copy<T: Number>(&self, geometry: &Geometry, first: usize, x: &[T], planes: &mut [T]) {
         let (area, channels) = (geometry.areas[0], geometry.places[0].strides[1]);

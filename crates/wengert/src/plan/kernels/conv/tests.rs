@@ -55,7 +55,8 @@ pub(super) fn run(kernel: &dyn Kernel, args: &[&Array], out: &Type, threads: usi
         _ => result.elements_mut::<i64>().unwrap().fill(-1),
     }
     let mut call = |out: SliceMut<'_>| {
-        let call = Call { args: &args, outs: &mut [out], workspace: workspace.as_lines_mut(), pool: &pool, start: 0 };
+        let call =
+            KernelCall { args: &args, outs: &mut [out], workspace: workspace.as_lines_mut(), pool: &pool, start: 0 };
         kernel.run(call).unwrap();
     };
     match out.dtype {
@@ -87,9 +88,9 @@ fn forms<T: Number>(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Type) 
     if out.shape.contains(&0) || geometry.operations() == 0 {
         return forms;
     }
-    let both = [Form::Positions(Positions::new::<T>(&geometry)), Form::Channels(Channels::new::<T>(&geometry))];
+    let both = [ConvForm::Positions(Positions::new::<T>(&geometry)), ConvForm::Channels(Channels::new::<T>(&geometry))];
     for form in both {
-        let direct = geometry.has_padding().then(|| Direct::new(&geometry));
+        let direct = geometry.has_padding().then(|| DirectConv::new(&geometry));
         forms.push(Box::new(Convolution::<T> { geometry: geometry.clone(), form, direct, number: PhantomData }));
     }
     forms

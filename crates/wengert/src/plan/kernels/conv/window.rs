@@ -13,7 +13,7 @@ use wengert_kernels::{Work, dispatch};
 
 use crate::array::{DType, Type, for_each_index, row_major};
 use crate::error::Misfit;
-use crate::plan::kernel::{Call, Kernel};
+use crate::plan::kernel::{Kernel, KernelCall};
 use crate::primitives::{Extreme, WindowArg};
 
 /// Windows that are compared side by side.
@@ -250,7 +250,7 @@ impl<T: Compared> Kernel for Windows<T> {
         self.rows.iter().map(|starts| starts.len() * self.window * self.count).sum()
     }
 
-    fn run(&self, call: Call<'_, '_>) -> Result<(), Misfit> {
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let x = T::operand(&call.args[0]);
         let SliceMut::I64(out) = &mut call.outs[0] else { unreachable!("positions are integers") };
         if out.is_empty() {

@@ -15,9 +15,11 @@ use wengert_kernels::arena::{Line, lines_for, typed_mut};
 use wengert_kernels::parallel::{for_chunks, for_chunks_with};
 use wengert_kernels::{Pool, dispatch};
 
-use super::super::gather::{Missing, Places};
-use super::super::{Call, Cell, GRAIN, rows_per_part};
-use super::rows::{Add, AddOne, Bits, Combine, Direct, Grouped, Listed, NOWHERE, Rounded, Widened};
+use super::super::gather::{BlockPlaces, Missing};
+use super::super::{Cell, GRAIN, KernelCall, rows_per_part};
+use super::rows::{
+    Add, AddOne, BitUpdates, Combine, DirectUpdates, GroupedUpdates, ListedUpdates, NOWHERE, Narrowed, Widened,
+};
 use super::{Start, operands};
 use crate::error::Misfit;
 
@@ -38,7 +40,7 @@ const COPIED: [usize; 2] = [4, 16];
 
 /// How the updates of rows are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rows {
+pub(super) struct RowScatter {
     items: usize,
     /// Rows of an item.
     count: usize,
@@ -50,14 +52,14 @@ pub(super) struct Rows {
     precise: bool,
 }
 
-impl Rows {
+impl RowScatter {
     /// For places that are rows, unless there are so few updates of single precision that they are better sorted as pairs.
     /// `precise` says that the sum of several updates is more precise than its elements.
-    pub(super) fn new(places: &Places, precise: bool) -> Option<Rows> {
+    pub(super) fn new(places: &BlockPlaces, precise: bool) -> Option<RowScatter> {
         let (count, size) = (places.rows()?, places.size);
         let fits = u32::try_from(count).is_ok() && u32::try_from(places.vectors).is_ok_and(|n| n < NOWHERE);
-        let Places { items, vectors: updates, .. } = *places;
-        let rows = Rows { items, count, size, updates, precise };
+        let BlockPlaces { items, vectors: updates, .. } = *places;
+        let rows = RowScatter { items, count, size, updates, precise };
         let dense = if items == 1 { rows.is_counted() } else { count <= updates.saturating_mul(COPIED[1]) };
         (fits && items > 0 && count > 0 && (dense || !precise || updates == 1)).then_some(rows)
     }
@@ -108,48 +110,58 @@ impl Rows {
     }
 
     /// Takes the updates, where sums are elements.
-    pub(super) fn plain<T, C>(self, places: &Places, call: Call<'_, '_>, start: Start<'_, T>) -> Result<(), Misfit>
+    pub(super) fn plain<T, C>(
+        self,
+        places: &BlockPlaces,
+        call: KernelCall<'_, '_>,
+        start: Start<'_, T>,
+    ) -> Result<(), Misfit>
     where
         T: Cell,
         C: Combine<Item = T, Sum = T>,
     {
         if self.items > 1 {
-            return self.each_item(places, call, start, |run, updates, out, _| run.direct::<C>(updates, out));
+            return self.each_item(places, call, start, |item, updates, out, _| item.direct::<C>(updates, out));
         }
         let (indices, updates) = operands::<T>(call.args);
         let missing = Missing::new();
-        let run = Run { rows: self, places, indices, missing: &missing, before: 0 };
+        let item = ItemUpdates { rows: self, places, indices, missing: &missing, before: 0 };
         let out = T::of_mut(&mut call.outs[0]);
-        if self.is_wide() && self.is_counted() && run.is_sorted() {
-            run.counted::<C>(call.pool, updates, start, out, call.workspace);
+        if self.is_wide() && self.is_counted() && item.is_sorted() {
+            item.counted::<C>(call.pool, updates, start, out, call.workspace);
         } else {
             for_chunks(call.pool, out, BEGUN, |number, out| start.begin(number * BEGUN, out));
-            run.direct::<C>(updates, out);
+            item.direct::<C>(updates, out);
         }
         missing.check(places, indices)
     }
 
     /// Adds updates of single precision.
-    pub(super) fn precise(self, places: &Places, call: Call<'_, '_>, start: Start<'_, f32>) -> Result<(), Misfit> {
+    pub(super) fn precise(
+        self,
+        places: &BlockPlaces,
+        call: KernelCall<'_, '_>,
+        start: Start<'_, f32>,
+    ) -> Result<(), Misfit> {
         if self.updates == 1 {
             return self.plain::<f32, AddOne>(places, call, start);
         }
         if self.items > 1 {
-            return self.each_item(places, call, start, |run, updates, out, scratch| {
-                in_double(out, scratch, |sums| run.direct::<Add<f32>>(updates, sums));
+            return self.each_item(places, call, start, |item, updates, out, scratch| {
+                in_double(out, scratch, |sums| item.direct::<Add<f32>>(updates, sums));
             });
         }
         let (indices, updates) = operands::<f32>(call.args);
         let missing = Missing::new();
-        let run = Run { rows: self, places, indices, missing: &missing, before: 0 };
+        let item = ItemUpdates { rows: self, places, indices, missing: &missing, before: 0 };
         let out = f32::of_mut(&mut call.outs[0]);
-        if self.is_wide() && (!self.is_copied() || run.is_sorted()) {
-            run.counted::<Add<f32>>(call.pool, updates, start, out, call.workspace);
+        if self.is_wide() && (!self.is_copied() || item.is_sorted()) {
+            item.counted::<Add<f32>>(call.pool, updates, start, out, call.workspace);
         } else if self.is_copied() {
             start.begin(0, out);
-            in_double(out, call.workspace, |sums| run.direct::<Add<f32>>(updates, sums));
+            in_double(out, call.workspace, |sums| item.direct::<Add<f32>>(updates, sums));
         } else {
-            run.near(call.pool, updates, start, out, call.workspace);
+            item.near(call.pool, updates, start, out, call.workspace);
         }
         missing.check(places, indices)
     }
@@ -157,10 +169,10 @@ impl Rows {
     /// Calls `f` for every item with its updates, its elements, and scratch of its thread.
     fn each_item<T: Cell>(
         self,
-        places: &Places,
-        call: Call<'_, '_>,
+        places: &BlockPlaces,
+        call: KernelCall<'_, '_>,
         start: Start<'_, T>,
-        f: impl Fn(&Run<'_>, &[T], &mut [T], &mut [Line]) + Sync,
+        f: impl Fn(&ItemUpdates<'_>, &[T], &mut [T], &mut [Line]) + Sync,
     ) -> Result<(), Misfit> {
         let (indices, updates) = operands::<T>(call.args);
         let (missing, width) = (Missing::new(), places.width());
@@ -172,8 +184,8 @@ impl Rows {
             for (k, out) in (number * share..).zip(out.chunks_exact_mut(item)) {
                 let before = k * self.updates;
                 let indices = &indices[before * width..][..self.updates * width];
-                let run = Run { rows: self, places, indices, missing: &missing, before };
-                f(&run, &updates[k * own..][..own], out, scratch);
+                let here = ItemUpdates { rows: self, places, indices, missing: &missing, before };
+                f(&here, &updates[k * own..][..own], out, scratch);
             }
         });
         missing.check(places, indices)
@@ -181,9 +193,9 @@ impl Rows {
 }
 
 /// The updates of one item.
-struct Run<'a> {
-    rows: Rows,
-    places: &'a Places,
+struct ItemUpdates<'a> {
+    rows: RowScatter,
+    places: &'a BlockPlaces,
     /// Of this item, as the updates are.
     indices: &'a [i64],
     missing: &'a Missing,
@@ -191,7 +203,7 @@ struct Run<'a> {
     before: usize,
 }
 
-impl Run<'_> {
+impl ItemUpdates<'_> {
     /// Calls `visit` with the number of the first update of every block and the rows of all.
     #[inline(always)]
     fn each_block(&self, mut visit: impl FnMut(usize, &[u32])) {
@@ -222,7 +234,7 @@ impl Run<'_> {
         let size = self.rows.size;
         self.each_block(|first, rows| {
             let updates = &updates[first * size..][..rows.len() * size];
-            dispatch(Direct::<C> { rows, updates, size, sums: &mut *sums });
+            dispatch(DirectUpdates::<C> { rows, updates, size, sums: &mut *sums });
         });
     }
 
@@ -235,7 +247,7 @@ impl Run<'_> {
         out: &mut [C::Item],
         workspace: &mut [Line],
     ) {
-        let Rows { count, size, .. } = self.rows;
+        let RowScatter { count, size, .. } = self.rows;
         let (ends, order) = workspace.split_at_mut(lines_for::<u32>(count));
         let ends = typed_mut::<u32>(ends, count);
         // What is sorted needs no order.
@@ -253,7 +265,7 @@ impl Run<'_> {
             let first = number * rows;
             start.begin(first * size, out);
             let before = first.checked_sub(1).map_or(0, |before| ends[before] as usize);
-            dispatch(Grouped::<C> {
+            dispatch(GroupedUpdates::<C> {
                 ends: &ends[first..][..out.len() / size],
                 start: before,
                 order,
@@ -302,7 +314,7 @@ impl Run<'_> {
 
     /// Piece by piece.
     fn near(&self, pool: &Pool, updates: &[f32], start: Start<'_, f32>, out: &mut [f32], workspace: &mut [Line]) {
-        let Rows { size, .. } = self.rows;
+        let RowScatter { size, .. } = self.rows;
         let (shift, pieces) = self.rows.pieces();
         let [shared, own] = self.rows.scratch();
         let (shared, sums) = workspace.split_at_mut(shared);
@@ -338,8 +350,8 @@ impl Run<'_> {
                 return;
             }
             in_double(out, sums, |sums| match size {
-                1 => dispatch(Bits { pairs, sums }),
-                _ => dispatch(Listed::<Add<f32>> { pairs, updates, size, sums }),
+                1 => dispatch(BitUpdates { pairs, sums }),
+                _ => dispatch(ListedUpdates::<Add<f32>> { pairs, updates, size, sums }),
             });
         });
     }
@@ -350,7 +362,7 @@ fn in_double(out: &mut [f32], scratch: &mut [Line], f: impl FnOnce(&mut [f64])) 
     let sums = typed_mut::<f64>(scratch, out.len());
     dispatch(Widened { from: out, to: sums });
     f(sums);
-    dispatch(Rounded { from: sums, to: out });
+    dispatch(Narrowed { from: sums, to: out });
 }
 
 /// Where each of several runs of these lengths begins.

@@ -79,7 +79,7 @@ impl<T: Cell> Combine for Put<T> {
 }
 
 /// Updates that go to their rows one after the other.
-pub(super) struct Direct<'a, C: Combine> {
+pub(super) struct DirectUpdates<'a, C: Combine> {
     /// The row of each update, or [`NOWHERE`].
     pub(super) rows: &'a [u32],
     pub(super) updates: &'a [C::Item],
@@ -88,7 +88,7 @@ pub(super) struct Direct<'a, C: Combine> {
     pub(super) sums: &'a mut [C::Sum],
 }
 
-impl<C: Combine> Direct<'_, C> {
+impl<C: Combine> DirectUpdates<'_, C> {
     /// Rows of `N` elements.
     #[inline(always)]
     fn fixed<const N: usize>(self) {
@@ -102,7 +102,7 @@ impl<C: Combine> Direct<'_, C> {
     }
 }
 
-impl<C: Combine> Direct<'_, C> {
+impl<C: Combine> DirectUpdates<'_, C> {
     /// Whether most rows are those of the update before, as in sorted segments.
     #[inline(always)]
     fn has_runs(&self) -> bool {
@@ -125,7 +125,7 @@ impl<C: Combine> Direct<'_, C> {
     }
 }
 
-impl<C: Combine> Work for Direct<'_, C> {
+impl<C: Combine> Work for DirectUpdates<'_, C> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -150,7 +150,7 @@ impl<C: Combine> Work for Direct<'_, C> {
 }
 
 /// Updates that are not all of them, one after the other: rows and numbers.
-pub(super) struct Listed<'a, C: Combine> {
+pub(super) struct ListedUpdates<'a, C: Combine> {
     pub(super) pairs: &'a [[u32; 2]],
     /// Of all numbers.
     pub(super) updates: &'a [C::Item],
@@ -158,7 +158,7 @@ pub(super) struct Listed<'a, C: Combine> {
     pub(super) sums: &'a mut [C::Sum],
 }
 
-impl<C: Combine> Listed<'_, C> {
+impl<C: Combine> ListedUpdates<'_, C> {
     #[inline(always)]
     fn fixed<const N: usize>(self) {
         let (sums, _) = self.sums.as_chunks_mut::<N>();
@@ -170,7 +170,7 @@ impl<C: Combine> Listed<'_, C> {
     }
 }
 
-impl<C: Combine> Work for Listed<'_, C> {
+impl<C: Combine> Work for ListedUpdates<'_, C> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -193,12 +193,12 @@ impl<C: Combine> Work for Listed<'_, C> {
 }
 
 /// Places and the bits of what is added there.
-pub(super) struct Bits<'a> {
+pub(super) struct BitUpdates<'a> {
     pub(super) pairs: &'a [[u32; 2]],
     pub(super) sums: &'a mut [f64],
 }
 
-impl Work for Bits<'_> {
+impl Work for BitUpdates<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -209,7 +209,7 @@ impl Work for Bits<'_> {
 }
 
 /// Rows of which each takes all its updates at once: its sums stay in registers.
-pub(super) struct Grouped<'a, C: Combine> {
+pub(super) struct GroupedUpdates<'a, C: Combine> {
     /// Where the updates of each row end in the order; those of the first one begin at `start`.
     pub(super) ends: &'a [u32],
     pub(super) start: usize,
@@ -223,7 +223,7 @@ pub(super) struct Grouped<'a, C: Combine> {
 /// Elements of a group of sums: a vector, or a few.
 const GROUP: usize = 8;
 
-impl<C: Combine> Grouped<'_, C> {
+impl<C: Combine> GroupedUpdates<'_, C> {
     /// Calls `visit` with every row of the result and the range of its updates in the order.
     #[inline(always)]
     fn each(self, mut visit: impl FnMut(&[C::Item], &mut [C::Item], std::ops::Range<usize>)) {
@@ -280,7 +280,7 @@ fn row<C: Combine>(numbers: impl Iterator<Item = usize> + Clone, updates: &[C::I
     }
 }
 
-impl<C: Combine> Work for Grouped<'_, C> {
+impl<C: Combine> Work for GroupedUpdates<'_, C> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -308,12 +308,12 @@ impl Work for Widened<'_> {
 }
 
 /// Sums in single precision.
-pub(super) struct Rounded<'a> {
+pub(super) struct Narrowed<'a> {
     pub(super) from: &'a [f64],
     pub(super) to: &'a mut [f32],
 }
 
-impl Work for Rounded<'_> {
+impl Work for Narrowed<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

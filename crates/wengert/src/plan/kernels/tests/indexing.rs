@@ -49,7 +49,7 @@ fn check_indexing(op: &Gather, x: &Array, indices: &Array, random: &mut Random, 
             let mut out = Buffer::new(x.ty());
             let mut workspace = vec![Line([0xa5; 64]); kernel.workspace(pool.threads()).div_ceil(64)];
             let args = [slice(indices), slice(&updates)];
-            let call = Call { args: &args, outs: &mut [out.slice()], workspace: &mut workspace, pool, start: 0 };
+            let call = KernelCall { args: &args, outs: &mut [out.slice()], workspace: &mut workspace, pool, start: 0 };
             let done = kernel.run(call);
             match (&wanted, done) {
                 (Ok(wanted), Ok(())) => assert!(same(&out.array(x.shape()), &wanted[0]), "{scatter:?} of {}", x.ty()),
