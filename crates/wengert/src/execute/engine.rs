@@ -13,7 +13,7 @@ use wengert_kernels::region::{Kind, Slice, SliceMut};
 use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::plan::kernel::{KernelCall, bytes};
-use crate::plan::{Home, Operand, Operation, Output, OutputSource, Plan, Product, Step, Work};
+use crate::plan::{Home, Operation, OutputSource, Plan, PlanOutput, Product, Step, StepOperand, Work};
 
 /// Operands of a step, without the heap for the usual number of them.
 type Few<T> = SmallVec<[T; 24]>;
@@ -162,10 +162,10 @@ impl Plan {
         {
             // Results by their numbers; those that are not written by a step are never asked for.
             let mut results: Many<SliceMut<'_>> = written.iter_mut().map(Elements::slice).collect();
-            run(self, Inputs::Data(inputs), &mut results, memory.arena.as_lines_mut(), pool, observer)?;
+            run(self, PlanInputs::Data(inputs), &mut results, memory.arena.as_lines_mut(), pool, observer)?;
         }
         let mut arrays = Results::new();
-        for (k, (Output { ty, source }, elements)) in self.outputs().iter().zip(written).enumerate() {
+        for (k, (PlanOutput { ty, source }, elements)) in self.outputs().iter().zip(written).enumerate() {
             let data = match *source {
                 OutputSource::Fresh | OutputSource::Donated(_) => elements.data(),
                 OutputSource::Input(k) => inputs[k].clone().expect("an input that is a result is not given away"),
@@ -243,17 +243,17 @@ impl Elements {
 
 /// Where the inputs of a plan lie.
 #[derive(Clone, Copy)]
-enum Inputs<'a> {
+enum PlanInputs<'a> {
     /// Those of the run.
     Data(&'a [Option<Data>]),
     /// Those of a branch: operands of the step that holds it.
     Slices(&'a [Slice<'a>]),
 }
 
-impl<'a> Inputs<'a> {
+impl<'a> PlanInputs<'a> {
     fn get(self, k: usize) -> Slice<'a> {
         match self {
-            Inputs::Data(inputs) => {
+            PlanInputs::Data(inputs) => {
                 match inputs[k].as_ref().expect("an input that is given away is read as a result") {
                     Data::Bool(x) => Slice::U8(bools_as_bytes(x)),
                     Data::I64(x) => Slice::I64(x),
@@ -261,7 +261,7 @@ impl<'a> Inputs<'a> {
                     Data::F64(x) => Slice::F64(x),
                 }
             }
-            Inputs::Slices(slices) => slices[k],
+            PlanInputs::Slices(slices) => slices[k],
         }
     }
 }
@@ -269,7 +269,7 @@ impl<'a> Inputs<'a> {
 /// Runs every step.
 fn run(
     plan: &Plan,
-    inputs: Inputs<'_>,
+    inputs: PlanInputs<'_>,
     results: &mut [SliceMut<'_>],
     arena: &mut [Lines],
     pool: &Pool,
@@ -286,7 +286,7 @@ fn run(
 }
 
 /// The operands of a step as slices.
-struct Operands<'a> {
+struct StepSlices<'a> {
     reads: Few<Slice<'a>>,
     writes: Few<SliceMut<'a>>,
     scratch: &'a mut [Lines],
@@ -295,12 +295,12 @@ struct Operands<'a> {
 fn run_step(
     plan: &Plan,
     step: &Step,
-    inputs: Inputs<'_>,
+    inputs: PlanInputs<'_>,
     results: &mut [SliceMut<'_>],
     arena: &mut [Lines],
     pool: &Pool,
 ) -> Result<(), Error> {
-    let Operands { reads, mut writes, scratch } = operands(plan, step, inputs, results, arena);
+    let StepSlices { reads, mut writes, scratch } = operands(plan, step, inputs, results, arena);
     match &step.work {
         Work::Region(region) => region.run(&reads, &mut writes, scratch, pool).map_err(|why| panicked(step, why)),
         Work::Product(product) => {
@@ -318,30 +318,30 @@ fn run_step(
         Work::Cond(plans) => {
             let Slice::U8(&[choice, ..]) = reads[0] else { unreachable!("a condition is a truth value") };
             let chosen = &plans[usize::from(choice == 0)];
-            run(chosen, Inputs::Slices(&reads[1..]), &mut writes, scratch, pool, None)
+            run(chosen, PlanInputs::Slices(&reads[1..]), &mut writes, scratch, pool, None)
         }
     }
 }
 
 fn panicked(step: &Step, why: Panicked) -> Error {
-    let name = step.about.names.first().map_or("region", |name| &**name);
+    let name = step.provenance.names.first().map_or("region", |name| &**name);
     Error::new(ErrorKind::Run, name, format!("a thread panicked: {}", why.message)).at(step.line())
 }
 
-/// Cuts the arena and the results into the step's pieces, and these into its operands.
+/// Cuts what the step uses out of the arena and the results, and that into its operands.
 fn operands<'a>(
     plan: &Plan,
     step: &Step,
-    inputs: Inputs<'a>,
+    inputs: PlanInputs<'a>,
     results: &'a mut [SliceMut<'_>],
     arena: &'a mut [Lines],
-) -> Operands<'a> {
+) -> StepSlices<'a> {
     let mut carver = Carver::new(arena);
     let mut shared: Few<&'a [Lines]> = SmallVec::new();
     let mut owned: Few<Option<&'a mut [Lines]>> = SmallVec::new();
-    for piece in &step.pieces {
-        let lines = carver.take(piece.range.clone());
-        if piece.written {
+    for access in &step.arena {
+        let lines = carver.take(access.range.clone());
+        if access.written {
             shared.push(&[]);
             owned.push(Some(lines));
         } else {
@@ -354,11 +354,11 @@ fn operands<'a>(
     let mut shared_results: Few<Slice<'a>> = SmallVec::new();
     let mut owned_results: Few<Option<SliceMut<'a>>> = SmallVec::new();
     let (mut rest, mut passed) = (results, 0);
-    for piece in &step.results {
-        let (_, after) = rest.split_at_mut(piece.range.start - passed);
+    for access in &step.results {
+        let (_, after) = rest.split_at_mut(access.range.start - passed);
         let (result, after) = after.split_first_mut().expect("a result of the plan");
-        (rest, passed) = (after, piece.range.end);
-        if piece.written {
+        (rest, passed) = (after, access.range.end);
+        if access.written {
             shared_results.push(Slice::U8(&[]));
             owned_results.push(Some(reborrowed(result)));
         } else {
@@ -366,19 +366,19 @@ fn operands<'a>(
             owned_results.push(None);
         }
     }
-    let whole = |operand: &Operand| match operand.home {
+    let whole = |operand: &StepOperand| match operand.home {
         Home::Input(k) => inputs.get(k),
-        Home::Piece(k) => cast(shared.get(k).copied().unwrap_or_default(), operand),
+        Home::Arena(k) => cast(shared.get(k).copied().unwrap_or_default(), operand),
         Home::Result(k) => shared_results[k],
         Home::InPlace(k) => Slice::Output(k),
     };
     let reads = step.reads.iter().map(|operand| whole(operand).from(operand.start)).collect();
     let writes = step.writes.iter().map(|operand| match operand.home {
         Home::Input(_) | Home::InPlace(_) => unreachable!("inputs are not written"),
-        Home::Piece(k) => cast_mut(owned.get_mut(k).and_then(Option::take).unwrap_or_default(), operand),
+        Home::Arena(k) => cast_mut(owned.get_mut(k).and_then(Option::take).unwrap_or_default(), operand),
         Home::Result(k) => owned_results[k].take().expect("a result is written once"),
     });
-    Operands { reads, writes: writes.collect(), scratch }
+    StepSlices { reads, writes: writes.collect(), scratch }
 }
 
 fn reborrowed<'a>(result: &'a mut SliceMut<'_>) -> SliceMut<'a> {
@@ -399,7 +399,7 @@ fn read<'a>(result: &'a SliceMut<'_>) -> Slice<'a> {
     }
 }
 
-fn cast<'a>(lines: &'a [Lines], operand: &Operand) -> Slice<'a> {
+fn cast<'a>(lines: &'a [Lines], operand: &StepOperand) -> Slice<'a> {
     match operand.kind {
         Kind::U8 => Slice::U8(typed(lines, operand.count)),
         Kind::I64 => Slice::I64(typed(lines, operand.count)),
@@ -408,7 +408,7 @@ fn cast<'a>(lines: &'a [Lines], operand: &Operand) -> Slice<'a> {
     }
 }
 
-fn cast_mut<'a>(lines: &'a mut [Lines], operand: &Operand) -> SliceMut<'a> {
+fn cast_mut<'a>(lines: &'a mut [Lines], operand: &StepOperand) -> SliceMut<'a> {
     match operand.kind {
         Kind::U8 => SliceMut::U8(typed_mut(lines, operand.count)),
         Kind::I64 => SliceMut::I64(typed_mut(lines, operand.count)),

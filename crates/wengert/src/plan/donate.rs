@@ -6,7 +6,7 @@
 
 use super::cluster::{Clusters, Role};
 use super::flatten::Flat;
-use super::{Home, Output, OutputSource, Piece, Step, Work};
+use super::{Access, Home, OutputSource, PlanOutput, Step, Work};
 use crate::array::DType;
 use crate::program::Value;
 
@@ -24,7 +24,7 @@ pub(super) fn wanted(
     flat: &Flat,
     clusters: &Clusters,
     order: &[usize],
-    outputs: &[Output],
+    outputs: &[PlanOutput],
     donated: &[bool],
 ) -> Vec<Pair> {
     if !donated.contains(&true) {
@@ -66,7 +66,7 @@ pub(super) fn wanted(
 }
 
 /// Writes the result over the input if its region allows it.
-pub(super) fn settle(pair: &Pair, steps: &mut [Step], outputs: &mut [Output]) {
+pub(super) fn settle(pair: &Pair, steps: &mut [Step], outputs: &mut [PlanOutput]) {
     let Some(at) = steps.iter().position(|step| step.writes_result(pair.output)) else { return };
     let step = &mut steps[at];
     let home = Home::Input(pair.input);
@@ -86,7 +86,7 @@ pub(super) fn settle(pair: &Pair, steps: &mut [Step], outputs: &mut [Output]) {
 
 impl Step {
     fn writes_result(&self, result: usize) -> bool {
-        self.results.iter().any(|piece| piece.written && piece.range.start == result)
+        self.results.iter().any(|access| access.written && access.range.start == result)
     }
 
     /// Takes an input from the place of a result, which the step does not use otherwise.
@@ -94,8 +94,8 @@ impl Step {
         if self.reads.iter().all(|operand| operand.home != Home::Input(input)) {
             return;
         }
-        let at = self.results.partition_point(|piece| piece.range.start < result);
-        self.results.insert(at, Piece { range: result..result + 1, written: false });
+        let at = self.results.partition_point(|access| access.range.start < result);
+        self.results.insert(at, Access { range: result..result + 1, written: false });
         for operand in self.reads.iter_mut().chain(&mut self.writes) {
             match &mut operand.home {
                 Home::Result(k) if *k >= at => *k += 1,

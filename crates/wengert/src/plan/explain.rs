@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 
 use wengert_kernels::region::{Kind, Region, Space};
 
-use super::{Home, LINE, Operand, Plan, Product, Step, Work, lines_of};
+use super::{Home, LINE, Plan, Product, Step, StepOperand, Work, lines_of};
 use crate::error::Line;
 
 /// How much [`Plan::explain`] tells.
@@ -197,7 +197,7 @@ impl Plan {
             step.count(&mut summary);
             summary.operations += step.operations();
             summary.moved += step.bytes();
-            let between = step.writes.iter().filter(|operand| matches!(operand.home, Home::Piece(_)));
+            let between = step.writes.iter().filter(|operand| matches!(operand.home, Home::Arena(_)));
             summary.values += between.map(|operand| lines_of(size(operand)) * LINE).sum::<usize>();
         }
         summary
@@ -228,16 +228,16 @@ impl fmt::Display for Summary {
 impl Step {
     /// The step in words and numbers.
     pub(crate) fn info(&self) -> StepInfo {
-        let sum = |operands: &[Operand]| operands.iter().map(size).sum();
+        let sum = |operands: &[StepOperand]| operands.iter().map(size).sum();
         let elements = self.writes.first().map_or("", |operand| name(operand.kind));
         let (kind, what, size, parts) = match &self.work {
             Work::Region(region) => {
                 let Space { groups, rows, cols } = region.parts().space;
                 let size = format!("{elements} {groups}x{rows}x{cols}");
-                (StepKind::Region, grouped(&self.about.names), size, Some(region.part_count()))
+                (StepKind::Region, grouped(&self.provenance.names), size, Some(region.part_count()))
             }
             Work::Product(product) => {
-                (StepKind::Product, grouped(&self.about.names), matrices(elements, product), None)
+                (StepKind::Product, grouped(&self.provenance.names), matrices(elements, product), None)
             }
             Work::Kernel(kernel, operation) => {
                 let types = &operation.types;
@@ -246,7 +246,7 @@ impl Step {
             }
             Work::Cond(plans) => {
                 let size = format!("{} or {} steps", plans[0].steps.len(), plans[1].steps.len());
-                (StepKind::Cond, grouped(&self.about.names), size, None)
+                (StepKind::Cond, grouped(&self.provenance.names), size, None)
             }
         };
         StepInfo {
@@ -259,7 +259,7 @@ impl Step {
             written: sum(&self.writes),
             scratch: self.scratch * LINE,
             parts,
-            lines: self.about.lines.iter().map(|line| short(line)).collect(),
+            lines: self.provenance.lines.iter().map(|line| short(line)).collect(),
         }
     }
 
@@ -299,7 +299,7 @@ fn notes(step: &Step, text: &mut String) {
     if let Work::Region(region) = &step.work {
         words.push(code(region));
     }
-    words.extend(step.about.lines.iter().map(|line| short(line)));
+    words.extend(step.provenance.lines.iter().map(|line| short(line)));
     if !words.is_empty() {
         let _ = writeln!(text, "{:14} {}", "", list(&words, 105));
     }
@@ -319,7 +319,7 @@ fn matrices(elements: &str, product: &Product) -> String {
     }
 }
 
-fn size(operand: &Operand) -> usize {
+fn size(operand: &StepOperand) -> usize {
     operand.count * operand.kind.size()
 }
 

@@ -138,7 +138,7 @@ impl Flattener {
         let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
         values.extend(args);
         let line = self.b.line;
-        let mut parts = Parts::of(program);
+        let mut parts = SmallParts::of(program);
         for (k, eqn) in program.eqns().iter().enumerate() {
             if overwrites(&eqn.op) {
                 parts.keep(self, k, values[eqn.args[0].index()], &mut values);
@@ -335,27 +335,27 @@ impl Flattener {
 
 /// Small parts of arrays: they are copied before their array is overwritten, so that what reads them later does not keep it
 /// from being overwritten in place.
-struct Parts {
+struct SmallParts {
     /// For each value of the Program: the last equation that reads it.
     last: Vec<usize>,
     /// The views of each stored value that are small, as values of the Program.
     views: Map<Value, Vec<Value>>,
 }
 
-impl Parts {
+impl SmallParts {
     /// How many times larger than its part an array must be.
     const SMALL: usize = 4;
 
     fn of(program: &Program) -> Self {
         if !program.eqns().iter().any(|eqn| overwrites(&eqn.op)) {
-            return Parts { last: Vec::new(), views: Map::default() };
+            return SmallParts { last: Vec::new(), views: Map::default() };
         }
         let mut last = vec![0; program.types.len()];
         for (k, eqn) in program.eqns().iter().enumerate() {
             eqn.args.iter().for_each(|arg| last[arg.index()] = k);
         }
         program.outputs().iter().for_each(|output| last[output.index()] = usize::MAX);
-        Parts { last, views: Map::default() }
+        SmallParts { last, views: Map::default() }
     }
 
     /// Remembers new values of the Program that are small views.

@@ -89,7 +89,7 @@ pub(crate) fn check_threads(threads: usize, operation: &str) -> Result<(), Error
 #[derive(Debug)]
 pub struct Plan {
     inputs: Vec<Type>,
-    outputs: Vec<Output>,
+    outputs: Vec<PlanOutput>,
     steps: Vec<Step>,
     /// How many of the steps are lanes.
     lanes: usize,
@@ -102,9 +102,9 @@ pub struct Plan {
     options: Options,
 }
 
-/// What a result is.
+/// A result of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Output {
+pub(crate) struct PlanOutput {
     pub(crate) ty: Type,
     pub(crate) source: OutputSource,
 }
@@ -127,39 +127,39 @@ pub(crate) enum OutputSource {
 pub(crate) struct Step {
     pub(crate) work: Work,
     // Short lists lie in the step itself, so that the steps of a loop over many rows are read in order.
-    pub(crate) reads: SmallVec<[Operand; 2]>,
-    pub(crate) writes: SmallVec<[Operand; 1]>,
+    pub(crate) reads: SmallVec<[StepOperand; 2]>,
+    pub(crate) writes: SmallVec<[StepOperand; 1]>,
     /// The ranges of the arena that it uses, increasing, and whether it writes them. Operands name them by number.
-    pub(crate) pieces: Pieces,
+    pub(crate) arena: Accesses,
     /// The results that it uses, increasing.
-    pub(crate) results: Pieces,
+    pub(crate) results: Accesses,
     /// Lines of scratch.
     pub(crate) scratch: usize,
-    pub(crate) about: Arc<About>,
+    pub(crate) provenance: Arc<Provenance>,
 }
 
-/// Information about a step that running it does not need.
+/// What a step was made of: for people, running it does not need it.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct About {
+pub(crate) struct Provenance {
     /// The user's lines of its equations, without repetition.
     pub(crate) lines: Vec<Line>,
     /// The names of its equations' operations.
     pub(crate) names: Vec<Cow<'static, str>>,
 }
 
-/// Pieces of a step, in order.
-pub(crate) type Pieces = SmallVec<[Piece; 2]>;
+/// The accesses of a step, in order.
+pub(crate) type Accesses = SmallVec<[Access; 2]>;
 
-/// A range of lines of the arena, or of results.
+/// A range of lines of the arena, or of results, that a step reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Access {
     pub(crate) range: Range<usize>,
     pub(crate) written: bool,
 }
 
 /// An operand of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Operand {
+pub(crate) struct StepOperand {
     pub(crate) home: Home,
     /// The element from which on a region counts the positions that it reads, and a kernel those that it writes.
     pub(crate) start: usize,
@@ -172,8 +172,8 @@ pub(crate) struct Operand {
 pub(crate) enum Home {
     /// An input of the plan.
     Input(usize),
-    /// A piece of the arena, by its number in the step.
-    Piece(usize),
+    /// A range of the arena, by its number in the step's list.
+    Arena(usize),
     /// A result, by its number in the step's list.
     Result(usize),
     /// The previous contents of the operand that the step writes under this number.
@@ -255,9 +255,10 @@ impl Plan {
         let [fastest, frugal @ ..] = EFFORTS;
         let Some(limit) = options.memory else {
             // There is only one attempt, which may drop our own Program on the way.
-            return Ok(build(program, options, costs, Results::Shared, donated, fastest));
+            return Ok(build(program, options, costs, ResultPlacement::Shared, donated, fastest));
         };
-        let with = |effort: Effort| build(Cow::Borrowed(&program), options, costs, Results::Shared, donated, effort);
+        let with =
+            |effort: Effort| build(Cow::Borrowed(&program), options, costs, ResultPlacement::Shared, donated, effort);
         let mut least = with(fastest);
         for effort in frugal {
             if least.peak_bytes() <= limit {
@@ -315,7 +316,7 @@ impl Plan {
         self.lanes
     }
 
-    pub(crate) fn outputs(&self) -> &[Output] {
+    pub(crate) fn outputs(&self) -> &[PlanOutput] {
         &self.outputs
     }
 
@@ -334,9 +335,9 @@ impl Plan {
     }
 }
 
-/// Whether results may be inputs, or one another.
+/// Where results lie: whether they may be inputs, or one another.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Results {
+enum ResultPlacement {
     Shared,
     /// Every result is written: this is the plan of a branch, whose results have buffers in the surrounding plan.
     Written,
@@ -346,11 +347,11 @@ fn build(
     program: Cow<'_, Program>,
     options: &Options,
     costs: &Costs,
-    results: Results,
+    results: ResultPlacement,
     donated: &[bool],
     effort: Effort,
 ) -> Plan {
-    let written = results == Results::Written;
+    let written = results == ResultPlacement::Written;
     let how = Flattening { written, keeps_copies: effort.copies, copies_gathered: false };
     let mut flat = flatten(&program, how);
     // Which operands are gathered is known only after layout assignment: those that were turned may be read in place.
@@ -380,10 +381,10 @@ fn build(
 }
 
 /// What each result is, and which result each value is.
-fn outputs(types: Vec<Type>, flat: &Flat) -> (Vec<Output>, Vec<Option<usize>>) {
+fn outputs(types: Vec<Type>, flat: &Flat) -> (Vec<PlanOutput>, Vec<Option<usize>>) {
     let mut places = vec![None; flat.views.len()];
     let inputs = flat.program.input_types().len();
-    let mut list: Vec<Output> = Vec::new();
+    let mut list: Vec<PlanOutput> = Vec::new();
     for (k, (&value, ty)) in flat.program.outputs().iter().zip(types).enumerate() {
         let source = match places[value.index()] {
             _ if value.index() < inputs => OutputSource::Input(value.index()),
@@ -393,7 +394,7 @@ fn outputs(types: Vec<Type>, flat: &Flat) -> (Vec<Output>, Vec<Option<usize>>) {
                 OutputSource::Fresh
             }
         };
-        list.push(Output { ty, source });
+        list.push(PlanOutput { ty, source });
     }
     (list, places)
 }
@@ -401,7 +402,7 @@ fn outputs(types: Vec<Type>, flat: &Flat) -> (Vec<Output>, Vec<Option<usize>>) {
 impl Step {
     /// The user's line of its first equation.
     pub(crate) fn line(&self) -> Option<Line> {
-        self.about.lines.first().copied()
+        self.provenance.lines.first().copied()
     }
 
     /// Operations on elements.

@@ -13,7 +13,7 @@ use crate::program::Value;
 /// operand that a step could overwrite, which run before that step where a few steps are enough for it.
 pub(super) fn order(flat: &Flat, clusters: &mut Clusters) -> Vec<usize> {
     let mut order = Order::of(clusters);
-    let mut readers = Readers::of(flat, clusters);
+    let mut readers = PendingReaders::of(flat, clusters);
     while let Some(Reverse((_, step))) = order.ready.pop() {
         if order.done[step] {
             continue;
@@ -100,7 +100,7 @@ impl Order {
 }
 
 /// Who reads what could be overwritten.
-struct Readers {
+struct PendingReaders {
     /// For each step: the operand that it could overwrite.
     overwritten: Vec<Option<Value>>,
     /// For each such operand: its readers that have not run.
@@ -109,7 +109,7 @@ struct Readers {
     reads: Vec<Vec<Value>>,
 }
 
-impl Readers {
+impl PendingReaders {
     fn of(flat: &Flat, clusters: &Clusters) -> Self {
         let steps = clusters.list.len();
         let mut left: Map<Value, Set<usize>> = Map::default();
@@ -141,7 +141,7 @@ impl Readers {
                 });
             }
         }
-        Readers { overwritten, left, reads }
+        PendingReaders { overwritten, left, reads }
     }
 
     /// The other steps that still read the operand that one could overwrite; `None` if there is none, or too many.

@@ -11,13 +11,13 @@ use super::work::count;
 /// number of steps.
 #[derive(Debug, Default)]
 pub(super) struct Precedence {
-    nodes: Vec<Node>,
+    nodes: Vec<StepNode>,
     /// Number of the newest search.
     search: u32,
 }
 
 #[derive(Debug)]
-struct Node {
+struct StepNode {
     /// The steps it needs and those that need it, by the numbers they had: [`Precedence::find`] gives those of now.
     edges: [Vec<u32>; 2],
     /// The step it has become part of; itself if it stands.
@@ -53,7 +53,7 @@ impl Precedence {
     /// A new step, the last one so far.
     pub(super) fn push(&mut self) -> usize {
         let own = u32::try_from(self.nodes.len()).expect("a plan has less than 2^32 steps");
-        self.nodes.push(Node { edges: [Vec::new(), Vec::new()], part_of: own, place: own, met: (0, 0) });
+        self.nodes.push(StepNode { edges: [Vec::new(), Vec::new()], part_of: own, place: own, met: (0, 0) });
         own as usize
     }
 

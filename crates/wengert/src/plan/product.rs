@@ -16,14 +16,14 @@ pub(super) struct Matrices {
     pub(super) batch: Vec<usize>,
     /// Rows of the left matrix, the inner length, columns of the right one.
     pub(super) dims: [usize; 3],
-    pub(super) left: Place,
-    pub(super) right: Place,
-    pub(super) out: Place,
+    pub(super) left: MatrixLayout,
+    pub(super) right: MatrixLayout,
+    pub(super) out: MatrixLayout,
 }
 
 /// Where a matrix lies in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct MatrixLayout {
     pub(super) value: Value,
     pub(super) offset: usize,
     /// From row to row and from column to column.
@@ -144,7 +144,7 @@ pub(super) fn library(matrices: &Matrices, dtype: DType, threads: usize) -> usiz
 
 /// A label with its length and its strides in both operands and the result; `None` where it is not.
 #[derive(Clone, Copy)]
-struct Axis {
+struct LabelAxis {
     length: usize,
     left: Option<isize>,
     right: Option<isize>,
@@ -166,7 +166,7 @@ pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Mat
     let shape: Vec<usize> = op.out().iter().map(|&label| length(label)).collect();
     let result = View::whole(out, &shape);
     let stride = |labels: &[u8], strides: &[isize], label: u8| Some(strides[labels.iter().position(|&l| l == label)?]);
-    let axis = |label: u8, length: usize| Axis {
+    let axis = |label: u8, length: usize| LabelAxis {
         length,
         left: stride(op.lhs(), &x.strides, label),
         right: stride(op.rhs(), &y.strides, label),
@@ -174,15 +174,16 @@ pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Mat
     };
     let mut labels: Vec<u8> = op.out().to_vec();
     labels.extend(op.lhs().iter().filter(|label| !op.out().contains(label)));
-    let axes: Vec<Axis> = labels.iter().map(|&label| axis(label, length(label))).filter(|a| a.length != 1).collect();
-    let pick = |left: bool, right: bool, out: bool| -> Vec<Axis> {
-        let fits = |a: &&Axis| (a.left.is_some(), a.right.is_some(), a.out.is_some()) == (left, right, out);
+    let axes: Vec<LabelAxis> =
+        labels.iter().map(|&label| axis(label, length(label))).filter(|a| a.length != 1).collect();
+    let pick = |left: bool, right: bool, out: bool| -> Vec<LabelAxis> {
+        let fits = |a: &&LabelAxis| (a.left.is_some(), a.right.is_some(), a.out.is_some()) == (left, right, out);
         axes.iter().filter(fits).copied().collect()
     };
     let inner = pick(true, true, false);
     let Some(inner) = one(&inner, |a| [a.left, a.right]) else {
         // The operand whose inner labels do not follow each other is copied; if both do on their own, the right one.
-        let apart = |stride: fn(&Axis) -> Option<isize>| {
+        let apart = |stride: fn(&LabelAxis) -> Option<isize>| {
             joined(inner.iter().map(|a| (a.length, stride(a).unwrap_or(0)))).len() > 1
         };
         return Err(usize::from(!apart(|a| a.left)));
@@ -191,29 +192,35 @@ pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Mat
     let rows = best(pick(true, false, true), &mut batch, |a| [a.left, a.out]);
     let cols = best(pick(false, true, true), &mut batch, |a| [a.right, a.out]);
     let or_zero = Option::unwrap_or_default;
-    let along = |stride: fn(&Axis) -> Option<isize>| batch.iter().map(|a| or_zero(stride(a))).collect::<Vec<isize>>();
+    let along =
+        |stride: fn(&LabelAxis) -> Option<isize>| batch.iter().map(|a| or_zero(stride(a))).collect::<Vec<isize>>();
     Ok(Matrices {
         batch: batch.iter().map(|a| a.length).collect(),
         dims: [rows.length, inner.length, cols.length],
-        left: Place {
+        left: MatrixLayout {
             value: x.base,
             offset: x.offset,
             strides: [or_zero(rows.left), or_zero(inner.left)],
             batch: along(|a| a.left),
         },
-        right: Place {
+        right: MatrixLayout {
             value: y.base,
             offset: y.offset,
             strides: [or_zero(inner.right), or_zero(cols.right)],
             batch: along(|a| a.right),
         },
-        out: Place { value: out, offset: 0, strides: [or_zero(rows.out), or_zero(cols.out)], batch: along(|a| a.out) },
+        out: MatrixLayout {
+            value: out,
+            offset: 0,
+            strides: [or_zero(rows.out), or_zero(cols.out)],
+            batch: along(|a| a.out),
+        },
     })
 }
 
 /// Several labels as one, if they follow each other in both places.
-fn one(axes: &[Axis], strides: impl Fn(&Axis) -> [Option<isize>; 2]) -> Option<Axis> {
-    let nothing = Axis { length: 1, left: Some(1), right: Some(1), out: Some(1) };
+fn one(axes: &[LabelAxis], strides: impl Fn(&LabelAxis) -> [Option<isize>; 2]) -> Option<LabelAxis> {
+    let nothing = LabelAxis { length: 1, left: Some(1), right: Some(1), out: Some(1) };
     let Some((last, rest)) = axes.split_last() else { return Some(nothing) };
     let mut length = last.length;
     for axis in rest.iter().rev() {
@@ -227,7 +234,7 @@ fn one(axes: &[Axis], strides: impl Fn(&Axis) -> [Option<isize>; 2]) -> Option<A
         }
         length *= axis.length;
     }
-    Some(Axis { length, ..*last })
+    Some(LabelAxis { length, ..*last })
 }
 
 /// Several labels as one where they follow each other; otherwise the best run of them, and the others join the batch.
@@ -235,13 +242,17 @@ fn one(axes: &[Axis], strides: impl Fn(&Axis) -> [Option<isize>; 2]) -> Option<A
 /// That is the longest one, except that elements of the result that follow each other are worth more: they are computed by
 /// whole vectors, read from rows and written as such, where others are gathered and written one by one. What is chosen does
 /// not change the order in which an element's products are added up, nor whether there is one row or column only.
-fn best(axes: Vec<Axis>, batch: &mut Vec<Axis>, strides: impl Fn(&Axis) -> [Option<isize>; 2]) -> Axis {
+fn best(
+    axes: Vec<LabelAxis>,
+    batch: &mut Vec<LabelAxis>,
+    strides: impl Fn(&LabelAxis) -> [Option<isize>; 2],
+) -> LabelAxis {
     let count = axes.len();
     let runs = (0..count).flat_map(|start| (start + 1..=count).map(move |end| (start, end)));
     let runs = runs.filter_map(|(start, end)| Some((one(&axes[start..end], &strides)?, start, end)));
-    let worth = |run: &Axis| if run.out == Some(1) { run.length.saturating_mul(CONTIGUOUS) } else { run.length };
+    let worth = |run: &LabelAxis| if run.out == Some(1) { run.length.saturating_mul(CONTIGUOUS) } else { run.length };
     let Some((best, start, end)) = runs.max_by_key(|(run, _, _)| worth(run)) else {
-        return Axis { length: 1, left: Some(1), right: Some(1), out: Some(1) };
+        return LabelAxis { length: 1, left: Some(1), right: Some(1), out: Some(1) };
     };
     batch.extend(axes.iter().enumerate().filter(|(k, _)| *k < start || *k >= end).map(|(_, axis)| *axis));
     best

@@ -41,7 +41,7 @@ pub(super) const EFFORTS: [Effort; 3] = [
 /// Moves cheap values into the regions that read them. `results` says which values the caller gets.
 pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<usize>], effort: Effort) {
     // For each value: its reading steps; what defines it; whether something else than a region reads it.
-    let mut readers: Vec<Readers> = vec![Readers::default(); flat.views.len()];
+    let mut readers: Vec<ReadingSteps> = vec![ReadingSteps::default(); flat.views.len()];
     for (step, cluster) in clusters.list.iter().enumerate() {
         for &k in &cluster.eqns {
             for base in bases(flat, k) {
@@ -88,9 +88,9 @@ pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<
 
 /// The steps that read a value, increasing.
 #[derive(Clone, Debug, Default)]
-struct Readers(Vec<u32>);
+struct ReadingSteps(Vec<u32>);
 
-impl Readers {
+impl ReadingSteps {
     fn insert(&mut self, step: usize) {
         if let Err(place) = self.0.binary_search(&(step as u32)) {
             count(1 + (self.0.len() - place) / 64);
@@ -121,7 +121,7 @@ fn bases(flat: &Flat, k: usize) -> impl Iterator<Item = Value> + '_ {
 struct Attempt<'a> {
     flat: &'a Flat,
     clusters: &'a Clusters,
-    readers: &'a [Readers],
+    readers: &'a [ReadingSteps],
     results: &'a [Option<usize>],
     definitions: &'a [Option<usize>],
     effort: Effort,

@@ -41,13 +41,13 @@ pub(super) fn lower(flat: &Flat, clusters: &Clusters, step: usize, stored: impl 
     let cluster = &clusters.list[step];
     let extent = cluster.space.expect("a cluster that fuses has elements");
     let joined = joined(flat, clusters, step, &stored);
-    let mut lowering = Lowering::new(flat, clusters, step, extent, joined);
+    let mut lowering = RegionLowering::new(flat, clusters, step, extent, joined);
     for (at, &k) in cluster.eqns.iter().enumerate() {
         if !lowering.is_inside(k) {
             lowering.eqn(at, k, &stored);
         }
     }
-    let Lowering { parts, reads, writes, directs, .. } = lowering;
+    let RegionLowering { parts, reads, writes, directs, .. } = lowering;
     let parts = Parts { inputs: reads.len(), outputs: writes.len(), directs, ..parts };
     Lowered { parts, reads, writes }
 }
@@ -79,7 +79,7 @@ fn joined(flat: &Flat, clusters: &Clusters, step: usize, stored: &impl Fn(Value)
 
 /// Where an operand of an instruction comes from.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Source {
+enum OperandSource {
     /// A value that the region computes.
     Own(Value),
     /// The row's element of such a value, at every column.
@@ -90,7 +90,7 @@ enum Source {
     Number(Kind, u64, bool),
 }
 
-struct Lowering<'a> {
+struct RegionLowering<'a> {
     flat: &'a Flat,
     clusters: &'a Clusters,
     step: usize,
@@ -102,9 +102,9 @@ struct Lowering<'a> {
     reads: Vec<Value>,
     writes: Vec<Value>,
     /// The last equation, by its place in the cluster, that uses each source.
-    last: Map<Source, usize>,
+    last: Map<OperandSource, usize>,
     /// Where sources are now.
-    places: Map<Source, u16>,
+    places: Map<OperandSource, u16>,
     /// Slots that are free, by level and width.
     free: Map<(bool, usize), Vec<u16>>,
     /// Slots that are never given back: constants and repeated loads.
@@ -117,7 +117,7 @@ fn is_full(role: Role) -> bool {
     role == Role::Full
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> RegionLowering<'a> {
     fn new(
         flat: &'a Flat,
         clusters: &'a Clusters,
@@ -145,7 +145,7 @@ impl<'a> Lowering<'a> {
             inputs: 0,
             outputs: 0,
         };
-        let mut lowering = Lowering {
+        let mut lowering = RegionLowering {
             flat,
             clusters,
             step,
@@ -165,8 +165,8 @@ impl<'a> Lowering<'a> {
                 continue;
             }
             for source in lowering.sources(k) {
-                if let Source::Spread(value) = &source {
-                    lowering.last.insert(Source::Own(*value), at);
+                if let OperandSource::Spread(value) = &source {
+                    lowering.last.insert(OperandSource::Own(*value), at);
                 }
                 lowering.last.insert(source, at);
             }
@@ -193,16 +193,16 @@ impl<'a> Lowering<'a> {
     }
 
     /// The operands of an equation's instruction.
-    fn sources(&self, k: usize) -> Vec<Source> {
+    fn sources(&self, k: usize) -> Vec<OperandSource> {
         let Some(joined) = self.joined.get(&k) else { return self.own_sources(k) };
         let mut sources = joined.operands(&self.own_sources(joined.inner), &self.own_sources(k));
         if self.sums_by_column(k) {
             // A factor that is the row's is taken as it is, as the first operand.
-            if let Source::Spread(_) = sources[1] {
+            if let OperandSource::Spread(_) = sources[1] {
                 sources.swap(0, 1);
             }
-            if let Source::Spread(value) = sources[0] {
-                sources[0] = Source::Own(value);
+            if let OperandSource::Spread(value) = sources[0] {
+                sources[0] = OperandSource::Own(value);
             }
         }
         sources
@@ -219,7 +219,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The operands of an equation.
-    fn own_sources(&self, k: usize) -> Vec<Source> {
+    fn own_sources(&self, k: usize) -> Vec<OperandSource> {
         let eqn = &self.flat.program.eqns()[k];
         if is_blocks(self.flat, k) {
             return Vec::new();
@@ -228,14 +228,14 @@ impl<'a> Lowering<'a> {
         let source = |&arg: &Value| {
             let ty = self.flat.program.ty(arg);
             if let Some(literal) = self.flat.literals[arg.index()] {
-                return Source::Number(kind(ty.dtype), bits(literal), full);
+                return OperandSource::Number(kind(ty.dtype), bits(literal), full);
             }
             let view = &self.flat.views[arg.index()];
             if self.own(view.base) {
                 let row = full && self.clusters.roles[view.base.index()] == Role::Row;
-                return if row { Source::Spread(view.base) } else { Source::Own(view.base) };
+                return if row { OperandSource::Spread(view.base) } else { OperandSource::Own(view.base) };
             }
-            Source::Memory(view.clone(), full)
+            OperandSource::Memory(view.clone(), full)
         };
         eqn.args.iter().map(source).collect()
     }
@@ -280,20 +280,20 @@ impl<'a> Lowering<'a> {
     }
 
     /// The place of an operand, made if there is none yet.
-    fn place(&mut self, source: &Source) -> u16 {
+    fn place(&mut self, source: &OperandSource) -> u16 {
         if let Some(&place) = self.places.get(source) {
             return place;
         }
         let place = match source {
-            Source::Own(value) => unreachable!("{value} is computed before it is used"),
-            Source::Spread(value) => {
+            OperandSource::Own(value) => unreachable!("{value} is computed before it is used"),
+            OperandSource::Spread(value) => {
                 let kind = kind(self.flat.program.ty(*value).dtype);
-                let from = self.place(&Source::Own(*value));
+                let from = self.place(&OperandSource::Own(*value));
                 let slot = self.slot(kind, true);
                 self.push(kernels::Op::Spread(kind), [from, 0, 0], slot);
                 slot
             }
-            Source::Number(kind, bits, full) => {
+            OperandSource::Number(kind, bits, full) => {
                 let (kind, bits) = (*kind, *bits);
                 self.parts.slots.push(Slot { kind, level: Self::level(*full) });
                 let slot = (self.parts.slots.len() - 1) as u16;
@@ -301,7 +301,7 @@ impl<'a> Lowering<'a> {
                 self.fixed.push(slot);
                 slot
             }
-            Source::Memory(view, full) => self.memory(view, *full),
+            OperandSource::Memory(view, full) => self.memory(view, *full),
         };
         self.places.insert(source.clone(), place);
         place
@@ -354,12 +354,12 @@ impl<'a> Lowering<'a> {
             self.computed(at, k, (places, is_last), is_full(role), stored(out));
         }
         // Whatever is not used again gives its slot back.
-        let mut done: Vec<Source> = sources;
+        let mut done: Vec<OperandSource> = sources;
         done.extend(done.clone().into_iter().filter_map(|source| match source {
-            Source::Spread(value) => Some(Source::Own(value)),
+            OperandSource::Spread(value) => Some(OperandSource::Own(value)),
             _ => None,
         }));
-        done.push(Source::Own(out));
+        done.push(OperandSource::Own(out));
         for source in done {
             if self.last.get(&source).is_none_or(|&last| last <= at)
                 && let Some(place) = self.places.remove(&source)
@@ -385,7 +385,7 @@ impl<'a> Lowering<'a> {
             op => instruction(op, operand),
         };
         let level = Self::level(full);
-        let used = self.last.get(&Source::Own(out)).is_some_and(|&last| last > at);
+        let used = self.last.get(&OperandSource::Own(out)).is_some_and(|&last| last > at);
         if stored == Storage::Own && !used && self.parts.space.count(level) > 1 {
             let operand = self.write(out);
             self.directs.push(Direct { place: Place::Output(operand), kind: result, level, offset: 0 });
@@ -405,7 +405,7 @@ impl<'a> Lowering<'a> {
         }
         let slot = self.slot(result, full);
         self.push(op, places, slot);
-        self.places.insert(Source::Own(out), slot);
+        self.places.insert(OperandSource::Own(out), slot);
         if stored != Storage::None {
             let operand = self.write(out);
             let pattern = kernels::Pattern::contiguous(self.parts.space.count(level));

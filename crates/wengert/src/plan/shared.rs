@@ -10,16 +10,16 @@ use wengert_kernels::region::{Blocks, Invalid, Parts, Place, Region};
 
 use super::finish::finish;
 use super::kernel::Kernel;
-use super::{About, Map, Operation, Set, kernels};
+use super::{Map, Operation, Provenance, Set, kernels};
 use crate::array::Type;
 use crate::primitives::Op;
 
-/// The regions and kernels of a plan, by what they are made of, and what is told about its steps.
+/// The regions and kernels of a plan, by what they are made of, and the provenance of its steps.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     regions: Map<Parts, Arc<Region>>,
     kernels: Map<Operation, (Arc<dyn Kernel>, Arc<Operation>)>,
-    about: Set<Arc<About>>,
+    provenance: Set<Arc<Provenance>>,
 }
 
 impl Shared {
@@ -49,14 +49,14 @@ impl Shared {
         known
     }
 
-    /// The information about a step; equal information is shared.
-    pub(super) fn about(&mut self, about: About) -> Arc<About> {
-        if let Some(known) = self.about.get(&about) {
+    /// The provenance of a step; equal ones are shared.
+    pub(super) fn provenance(&mut self, provenance: Provenance) -> Arc<Provenance> {
+        if let Some(known) = self.provenance.get(&provenance) {
             return known.clone();
         }
-        let about = Arc::new(about);
-        self.about.insert(about.clone());
-        about
+        let provenance = Arc::new(provenance);
+        self.provenance.insert(provenance.clone());
+        provenance
     }
 }
 
@@ -168,14 +168,14 @@ mod tests {
         let _ = writeln!(text, "  return v{}\n}}", 2 + rows);
         let program: Program = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
         let plan = Plan::new(&program, &Options::default()).expect("without a limit");
-        let kernels: Vec<_> = plan.steps().iter().filter(|step| step.about.names[0] == "update_add").collect();
+        let kernels: Vec<_> = plan.steps().iter().filter(|step| step.provenance.names[0] == "update_add").collect();
         let different = |of: fn(&Step) -> *const u8| kernels.iter().map(|step| of(step)).collect::<HashSet<_>>().len();
         let kernel = |step: &Step| match &step.work {
             Work::Kernel(kernel, _) => Arc::as_ptr(kernel).cast::<u8>(),
             work => panic!("{work:?}"),
         };
         assert_eq!((kernels.len(), different(kernel)), (rows, 1));
-        assert_eq!(different(|step| Arc::as_ptr(&step.about).cast()), 1);
+        assert_eq!(different(|step| Arc::as_ptr(&step.provenance).cast()), 1);
         let numbers = |ty: &Type| (0..ty.size()).map(|k| (k as f64 * 0.37).sin()).collect::<Vec<f64>>();
         let inputs: Vec<Array> = program.input_types().iter().map(|ty| Array::new(&ty.shape, numbers(ty))).collect();
         let (found, wanted) = (program.run(&inputs).unwrap(), program.run_reference(&inputs).unwrap());

@@ -14,8 +14,8 @@ use super::recompute::Effort;
 use super::region::{self, Lowered, Storage};
 use super::shared::Shared;
 use super::{
-    About, Home, Operand, Operation, Options, Piece, Pieces, Product, Results, Step, Work, build, lines_of, product,
-    verify,
+    Access, Accesses, Home, Operation, Options, Product, Provenance, ResultPlacement, Step, StepOperand, Work, build,
+    lines_of, product, verify,
 };
 use crate::array::Type;
 use crate::error::Line;
@@ -164,7 +164,7 @@ impl<'a> Planner<'a> {
             }
             Op::Cond(cond) => {
                 let branch = |inner: &Arc<Program>| {
-                    build(Cow::Borrowed(inner), self.options, self.costs, Results::Written, &[], self.effort)
+                    build(Cow::Borrowed(inner), self.options, self.costs, ResultPlacement::Written, &[], self.effort)
                 };
                 let plans = [&cond.yes, &cond.no].map(branch);
                 let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
@@ -259,8 +259,8 @@ impl<'a> Planner<'a> {
 
     fn finish(&mut self, draft: Draft, homes: &[usize]) -> Step {
         let inputs = self.flat.program.input_types().len();
-        let mut pieces = Pieces::new();
-        let mut results = Pieces::new();
+        let mut arena = Accesses::new();
+        let mut results = Accesses::new();
         let overwritten = |k: usize| draft.in_place.iter().find(|(read, _)| *read == k).map(|&(_, write)| write);
         // The operand that is overwritten shares the buffer of a result.
         let reads = draft.reads.iter().enumerate().filter(|(k, _)| overwritten(*k).is_none());
@@ -273,33 +273,33 @@ impl<'a> Planner<'a> {
                 Some(k) => (&mut results, k..k + 1),
                 None => {
                     let start = homes[value.index()];
-                    (&mut pieces, start..start + lines_of(bytes(self.flat.program.ty(*value))))
+                    (&mut arena, start..start + lines_of(bytes(self.flat.program.ty(*value))))
                 }
             };
-            let piece = Piece { range, written };
-            if !piece.range.is_empty() && !list.contains(&piece) {
-                list.push(piece);
+            let access = Access { range, written };
+            if !access.range.is_empty() && !list.contains(&access) {
+                list.push(access);
             }
         }
-        pieces.sort_by_key(|piece| piece.range.start);
-        results.sort_by_key(|piece| piece.range.start);
+        arena.sort_by_key(|access| access.range.start);
+        results.sort_by_key(|access| access.range.start);
         let operand = |value: &Value| {
             let ty = self.flat.program.ty(*value);
-            let at = |list: &[Piece], start: usize| list.iter().position(|piece| piece.range.start == start);
+            let at = |list: &[Access], start: usize| list.iter().position(|access| access.range.start == start);
             let home = match self.results[value.index()] {
                 _ if value.index() < inputs => Home::Input(value.index()),
                 Some(k) => Home::Result(at(&results, k).expect("a result of the step")),
-                None if ty.size() == 0 => Home::Piece(usize::MAX),
-                None => Home::Piece(at(&pieces, homes[value.index()]).expect("a piece of the step")),
+                None if ty.size() == 0 => Home::Arena(usize::MAX),
+                None => Home::Arena(at(&arena, homes[value.index()]).expect("a range of the step")),
             };
-            Operand { home, start: 0, kind: kind(ty.dtype), count: ty.size() }
+            StepOperand { home, start: 0, kind: kind(ty.dtype), count: ty.size() }
         };
         let read = |(k, value): (usize, &Value)| match overwritten(k) {
-            Some(write) => Operand { home: Home::InPlace(write as u16), ..operand(value) },
-            None => Operand { start: draft.starts.get(k).copied().unwrap_or(0), ..operand(value) },
+            Some(write) => StepOperand { home: Home::InPlace(write as u16), ..operand(value) },
+            None => StepOperand { start: draft.starts.get(k).copied().unwrap_or(0), ..operand(value) },
         };
         let write =
-            |(k, value): (usize, &Value)| Operand { start: if k == 0 { draft.start } else { 0 }, ..operand(value) };
+            |(k, value): (usize, &Value)| StepOperand { start: if k == 0 { draft.start } else { 0 }, ..operand(value) };
         let reads = draft.reads.iter().enumerate().map(read).collect();
         let writes = draft.writes.iter().enumerate().map(write).collect();
         let mut lines: Vec<Line> = Vec::new();
@@ -309,7 +309,7 @@ impl<'a> Planner<'a> {
             lines.extend(eqn.line.filter(|line| !lines.contains(line)));
             names.push(eqn.op.name());
         }
-        let about = self.shared.about(About { lines, names });
-        Step { work: draft.work, reads, writes, pieces, results, scratch: draft.scratch, about }
+        let provenance = self.shared.provenance(Provenance { lines, names });
+        Step { work: draft.work, reads, writes, arena, results, scratch: draft.scratch, provenance }
     }
 }

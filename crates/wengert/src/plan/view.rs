@@ -21,7 +21,7 @@ pub(super) type Lengths = SmallVec<[usize; 4]>;
 /// Strides, as [`Lengths`].
 pub(super) type Strides = SmallVec<[isize; 4]>;
 /// Lengths with strides, as [`Lengths`].
-type Pieces = SmallVec<[(usize, isize); 4]>;
+type JoinedAxes = SmallVec<[(usize, isize); 4]>;
 
 /// The lengths from which a copy goes by blocks: a line of the cache has 8 or 16 numbers.
 const CROSSED: usize = 8;
@@ -48,7 +48,7 @@ impl View {
     }
 
     /// Lengths and strides without axes of length 1, neighbours that continue each other joined.
-    fn joined(&self) -> Pieces {
+    fn joined(&self) -> JoinedAxes {
         joined(self.shape.iter().copied().zip(self.strides.iter().copied()))
     }
 
@@ -150,7 +150,7 @@ impl View {
             return Some(View { shape: shape[..].into(), strides: in_order(shape), ..*self });
         }
         // Joined axes are cut again into the lengths of the new shape, innermost first.
-        let mut pieces = self.joined();
+        let mut joined = self.joined();
         let mut strides: Strides = smallvec![0; shape.len()];
         let (mut left, mut step) = (1usize, 0isize);
         for (axis, &length) in shape.iter().enumerate().rev() {
@@ -158,7 +158,7 @@ impl View {
                 continue;
             }
             if left == 1 {
-                (left, step) = pieces.pop()?;
+                (left, step) = joined.pop()?;
             }
             if left % length != 0 {
                 return None;
@@ -167,23 +167,23 @@ impl View {
             left /= length;
             step *= length.cast_signed();
         }
-        (left == 1 && pieces.is_empty()).then(|| View { shape: shape[..].into(), strides, ..*self })
+        (left == 1 && joined.is_empty()).then(|| View { shape: shape[..].into(), strides, ..*self })
     }
 }
 
 /// Lengths and strides without axes of length 1, neighbours that continue each other joined.
-pub(super) fn joined(axes: impl Iterator<Item = (usize, isize)>) -> Pieces {
-    let mut pieces = Pieces::new();
+pub(super) fn joined(axes: impl Iterator<Item = (usize, isize)>) -> JoinedAxes {
+    let mut joined = JoinedAxes::new();
     for (length, stride) in axes.filter(|&(length, _)| length != 1) {
-        match pieces.last_mut() {
+        match joined.last_mut() {
             Some((outer, step)) if *step == stride * length.cast_signed() => {
                 *outer *= length;
                 *step = stride;
             }
-            _ => pieces.push((length, stride)),
+            _ => joined.push((length, stride)),
         }
     }
-    pieces
+    joined
 }
 
 #[cfg(test)]
