@@ -9,7 +9,7 @@ use std::panic::Location;
 
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::execute::Operands;
+use crate::execute::NumberOperands;
 use crate::primitives::{Literal, Logic, Select};
 use crate::program::Value;
 use crate::scalar::{Lift, Scalar};
@@ -239,9 +239,9 @@ impl Lift for Var {
 /// The results as plain numbers. They may not depend on a variable of an outer recording: as numbers
 /// they would be constants there.
 fn plain(task: Task, closed: &Closed, point: &[Tensor], directions: &[f64], line: Line) -> Vec<f64> {
-    let known = derived(task.into(), closed, Operands::Varying).map_err(|error| error.at(Some(line))).or_raise();
+    let bound = derived(task.into(), closed, NumberOperands::Varying).map_err(|error| error.at(Some(line))).or_raise();
     let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).collect();
-    let used = known.made.program.used_inputs();
+    let used = bound.made.program.used_inputs();
     for (operand, used) in operands.iter().zip(used) {
         if let (true, Some(traced)) = (used, operand.as_traced()) {
             crate::scalar::depends_on_recording(line, line_of_generation(traced.generation));
@@ -250,7 +250,7 @@ fn plain(task: Task, closed: &Closed, point: &[Tensor], directions: &[f64], line
     let forced = |operand: &&Tensor| graph::force(operand, line).or_raise();
     let inputs: Vec<Array> = operands.iter().map(forced).collect();
     let directions: Vec<Array> = directions.iter().map(|&x| Array::scalar(x)).collect();
-    known
+    bound
         .run(inputs.iter(), directions.iter())
         .map_err(|error| error.at(Some(line)))
         .or_raise()

@@ -15,7 +15,7 @@ pub(crate) trait Weight {
 /// again, whenever a small one is kept.
 #[derive(Debug)]
 pub(crate) struct Bounded<T> {
-    entries: HashMap<u64, Vec<Entry<T>>>,
+    entries: HashMap<u64, Vec<CacheEntry<T>>>,
     len: usize,
     /// Counts what was asked for.
     clock: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Bounded<T> {
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct CacheEntry<T> {
     value: T,
     used: u64,
 }
@@ -46,7 +46,7 @@ impl<T: Clone + Weight> Bounded<T> {
     pub(crate) fn keep(&mut self, hash: u64, value: T) {
         self.clock += 1;
         let used = self.clock;
-        self.entries.entry(hash).or_default().push(Entry { value, used });
+        self.entries.entry(hash).or_default().push(CacheEntry { value, used });
         self.len += 1;
         while self.len > 1 && (self.len > self.most || self.bytes() > self.most_bytes) {
             self.forget_oldest();
@@ -73,7 +73,7 @@ impl<T: Clone + Weight> Bounded<T> {
 
     #[cfg(test)]
     fn values(&self) -> Vec<T> {
-        let mut entries: Vec<&Entry<T>> = self.entries.values().flatten().collect();
+        let mut entries: Vec<&CacheEntry<T>> = self.entries.values().flatten().collect();
         entries.sort_by_key(|entry| entry.used);
         entries.into_iter().map(|entry| entry.value.clone()).collect()
     }

@@ -83,7 +83,7 @@ pub(crate) struct Prepared {
     pub(crate) plan: Arc<Plan>,
     pool: Arc<Pool>,
     idle: Mutex<Vec<Memory>>,
-    profile: profile::Cell,
+    profile: profile::ProfileCell,
 }
 
 impl Prepared {
@@ -96,7 +96,7 @@ impl Prepared {
         let options = Options { threads: settings.pool.threads(), memory: settings.memory };
         let plan = Plan::donating(Cow::Owned(optimize::ready(program)), &options, donated)?;
         profile::log_plan(&plan);
-        let (idle, profile) = (Mutex::new(Vec::new()), profile::Cell::default());
+        let (idle, profile) = (Mutex::new(Vec::new()), profile::ProfileCell::default());
         Ok(Prepared { plan: Arc::new(plan), pool: settings.pool.clone(), idle, profile })
     }
 

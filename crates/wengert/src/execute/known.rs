@@ -86,15 +86,15 @@ impl Made {
     }
 }
 
-/// What was made of a recorded Program, and the numbers of the recording that are operands of it.
+/// What was made of a recorded Program, with the numbers of the recording that are operands of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct BoundProgram {
     pub(crate) made: Arc<Made>,
     /// Their places are behind the inputs of what was recorded.
     pub(crate) numbers: Vec<Literal>,
 }
 
-impl Known {
+impl BoundProgram {
     /// The results at these inputs of what was recorded, and further ones.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl Known {
 
 /// Which numbers of a recording are operands of what is made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Operands {
+pub(crate) enum NumberOperands {
     /// Those that were seen to vary: the others fold. For what runs at once.
     Varying,
     /// All that can be: what is recorded in turn has one form, and the recording around finds out what varies.
@@ -124,13 +124,13 @@ pub(crate) enum Operands {
 /// What is found, with the key that it was found by.
 #[derive(Clone, Debug)]
 struct Found {
-    key: Arc<Key>,
+    key: Arc<ProgramKey>,
     made: Arc<Made>,
 }
 
 #[derive(Debug)]
-enum Key {
-    Derived { purpose: Arc<dyn Purpose>, source: Program, which: Operands, numbers: Numbers, operands: Vec<bool> },
+enum ProgramKey {
+    Derived { purpose: Arc<dyn Purpose>, source: Program, which: NumberOperands, numbers: Numbers, operands: Vec<bool> },
     Single { op: Op, types: Vec<Type> },
 }
 
@@ -164,23 +164,23 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 pub(crate) fn made(
     purpose: &impl Purpose,
     source: &Program,
-    which: Operands,
+    which: NumberOperands,
     make: impl FnOnce(&Program) -> Result<Made, Error>,
-) -> Result<Known, Error> {
+) -> Result<BoundProgram, Error> {
     made_in(&DERIVED, (purpose, which), source, make)
 }
 
 /// A Program that is run as it is.
-pub(crate) fn made_itself(source: &Program, which: Operands) -> Result<Known, Error> {
+pub(crate) fn made_itself(source: &Program, which: NumberOperands) -> Result<BoundProgram, Error> {
     made(&Itself, source, which, itself)
 }
 
 fn made_in(
     cache: &Cache,
-    (purpose, which): (&dyn Purpose, Operands),
+    (purpose, which): (&dyn Purpose, NumberOperands),
     source: &Program,
     make: impl FnOnce(&Program) -> Result<Made, Error>,
-) -> Result<Known, Error> {
+) -> Result<BoundProgram, Error> {
     let mut hasher = FastHasher::default();
     purpose.feed(&mut hasher);
     which.hash(&mut hasher);
@@ -189,25 +189,25 @@ fn made_in(
     let own = Numbers::of(source);
     // Whether it was made of a Program that differs in numbers alone, of those that may differ.
     let fits = |found: &Found, may: &mut dyn FnMut(&[bool], usize) -> bool| match &*found.key {
-        Key::Derived { purpose: its, source: program, which: its_which, operands, .. } => {
+        ProgramKey::Derived { purpose: its, source: program, which: its_which, operands, .. } => {
             *its_which == which
                 && its.is(purpose)
                 && numbers::is_same(program, source, &mut |place| may(operands, place))
                 && program.has_lines_of(source)
         }
-        Key::Single { .. } => false,
+        ProgramKey::Single { .. } => false,
     };
     let found = locked(cache).find(hash, |found| {
-        let Key::Derived { numbers, operands, .. } = &*found.key else { return false };
+        let ProgramKey::Derived { numbers, operands, .. } = &*found.key else { return false };
         own.are_equal_where(numbers) && own.may_be(operands) && fits(found, &mut |operands, place| operands[place])
     });
     if let Some(Found { key, made }) = found {
-        let Key::Derived { operands, .. } = &*key else { unreachable!("it was compared") };
-        return Ok(Known { made, numbers: own.values(operands) });
+        let ProgramKey::Derived { operands, .. } = &*key else { unreachable!("it was compared") };
+        return Ok(BoundProgram { made, numbers: own.values(operands) });
     }
     let wanted = match which {
-        Operands::All => numbers::movable(source),
-        Operands::Varying => {
+        NumberOperands::All => numbers::movable(source),
+        NumberOperands::Varying => {
             let sibling = locked(cache).find(hash, |found| fits(found, &mut |_, _| true));
             match sibling.map(|sibling| varying(&sibling.key, source)) {
                 Some(varying) => both(&varying, &numbers::movable(source)),
@@ -221,15 +221,15 @@ fn made_in(
         true => make(&numbers::with_inputs(source, &own, &operands))?,
         false => make(source)?,
     });
-    let known = Known { made: made.clone(), numbers: own.values(&operands) };
-    let key = Key::Derived { purpose: purpose.kept(), source: source.clone(), which, numbers: own, operands };
+    let bound = BoundProgram { made: made.clone(), numbers: own.values(&operands) };
+    let key = ProgramKey::Derived { purpose: purpose.kept(), source: source.clone(), which, numbers: own, operands };
     locked(cache).keep(hash, Found { key: Arc::new(key), made });
-    Ok(known)
+    Ok(bound)
 }
 
 /// The numbers in which a Program differs from one of the same structure, and those that differed before.
-fn varying(sibling: &Key, source: &Program) -> Vec<bool> {
-    let Key::Derived { source: program, operands, .. } = sibling else { unreachable!("it was compared") };
+fn varying(sibling: &ProgramKey, source: &Program) -> Vec<bool> {
+    let ProgramKey::Derived { source: program, operands, .. } = sibling else { unreachable!("it was compared") };
     let mut varying = operands.clone();
     numbers::is_same(program, source, &mut |place| {
         varying[place] = true;
@@ -252,7 +252,7 @@ fn itself(program: &Program) -> Result<Made, Error> {
 /// # Errors
 /// If there is not enough memory, or an operation fails on its values.
 pub(crate) fn apply<'a>(program: &Program, inputs: impl Iterator<Item = &'a Array>) -> Result<super::Results, Error> {
-    made_itself(program, Operands::Varying)?.run(inputs, std::iter::empty())
+    made_itself(program, NumberOperands::Varying)?.run(inputs, std::iter::empty())
 }
 
 /// The results of a Program that one call of the user's made, whose equations have no lines, so that other calls of the
@@ -265,8 +265,8 @@ pub(crate) fn apply_composite<'a>(
     inputs: impl Iterator<Item = &'a Array>,
     line: Line,
 ) -> Result<super::Results, Error> {
-    let known = made_in(&SINGLE, (&Itself, Operands::Varying), program, itself)?;
-    known.run(inputs, std::iter::empty()).map_err(|error| error.at(Some(line)))
+    let bound = made_in(&SINGLE, (&Itself, NumberOperands::Varying), program, itself)?;
+    bound.run(inputs, std::iter::empty()).map_err(|error| error.at(Some(line)))
 }
 
 /// The results of one operation, whose plan is kept. Its operands were checked.
@@ -284,11 +284,13 @@ where
     // Lines inside the Programs of an operation count as in `made`; its own is that of this call.
     let lines = |other: &Op| op.programs().iter().zip(other.programs()).all(|(own, other)| own.has_lines_of(other));
     let fits = |found: &Found| match &*found.key {
-        Key::Single { op: own, types } => own == op && types.iter().eq(inputs.clone().map(Array::ty)) && lines(own),
-        Key::Derived { .. } => false,
+        ProgramKey::Single { op: own, types } => {
+            own == op && types.iter().eq(inputs.clone().map(Array::ty)) && lines(own)
+        }
+        ProgramKey::Derived { .. } => false,
     };
-    let known = locked(&SINGLE).find(hash, fits);
-    let made = match known {
+    let found = locked(&SINGLE).find(hash, fits);
+    let made = match found {
         Some(found) => found.made,
         None => {
             let types: Vec<Type> = inputs.clone().map(|input| input.ty().clone()).collect();
@@ -296,7 +298,7 @@ where
             let args: Vec<_> = types.iter().map(|ty| b.input("", ty.clone())).collect();
             let outs = b.emit(op.clone(), &args)?;
             let made = Arc::new(Made::new(b.finish(&outs)));
-            let key = Arc::new(Key::Single { op: op.clone(), types });
+            let key = Arc::new(ProgramKey::Single { op: op.clone(), types });
             locked(&SINGLE).keep(hash, Found { key, made: made.clone() });
             made
         }

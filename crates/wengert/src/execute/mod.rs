@@ -18,7 +18,7 @@ pub use compiled::CompiledProgram;
 pub(crate) use executor::{Prepared, Results, Settings};
 #[cfg(feature = "engine")]
 pub use executor::{set_threads, try_set_threads};
-pub(crate) use known::{Known, Made, Operands, apply, apply_composite, apply_single, made, made_itself};
+pub(crate) use known::{BoundProgram, Made, NumberOperands, apply, apply_composite, apply_single, made, made_itself};
 #[cfg(not(feature = "engine"))]
 pub(crate) use plain::{Prepared, Results, Settings};
 

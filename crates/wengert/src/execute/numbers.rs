@@ -20,8 +20,8 @@ use crate::ops::{Binary, Unary};
 use crate::primitives::{Cond, Form, Literal, Op, Recompute};
 use crate::program::{Builder, Eqn, Program, Value, inline};
 
-/// What an equation is here.
-enum Part<'a> {
+/// How numbers occur in an equation.
+enum Occurrence<'a> {
     /// A real literal: it has the next number.
     Number(Literal),
     /// A region; the numbers in it follow in order.
@@ -32,12 +32,12 @@ enum Part<'a> {
     Other,
 }
 
-fn part(eqn: &Eqn) -> Part<'_> {
+fn occurrence(eqn: &Eqn) -> Occurrence<'_> {
     match &eqn.op {
-        Op::Literal(literal @ (Literal::F32(_) | Literal::F64(_))) => Part::Number(*literal),
-        Op::Recompute(region) => Part::Region(&region.program),
-        Op::Cond(cond) if !cond.joint => Part::Choice([&cond.yes, &cond.no]),
-        _ => Part::Other,
+        Op::Literal(literal @ (Literal::F32(_) | Literal::F64(_))) => Occurrence::Number(*literal),
+        Op::Recompute(region) => Occurrence::Region(&region.program),
+        Op::Cond(cond) if !cond.joint => Occurrence::Choice([&cond.yes, &cond.no]),
+        _ => Occurrence::Other,
     }
 }
 
@@ -46,11 +46,11 @@ pub(super) fn hash_structure(program: &Program, state: &mut impl Hasher) {
     program.input_types().hash(state);
     program.outputs().hash(state);
     for eqn in program.eqns() {
-        match part(eqn) {
-            Part::Number(literal) => discriminant(&literal).hash(state),
-            Part::Region(region) => hash_structure(region, state),
-            Part::Choice(branches) => branches.iter().for_each(|branch| hash_structure(branch, state)),
-            Part::Other => eqn.op.hash(state),
+        match occurrence(eqn) {
+            Occurrence::Number(literal) => discriminant(&literal).hash(state),
+            Occurrence::Region(region) => hash_structure(region, state),
+            Occurrence::Choice(branches) => branches.iter().for_each(|branch| hash_structure(branch, state)),
+            Occurrence::Other => eqn.op.hash(state),
         }
         eqn.args.hash(state);
     }
@@ -69,15 +69,17 @@ fn is_same_from(own: &Program, other: &Program, place: &mut usize, may: &mut imp
         && own.eqns().len() == other.eqns().len();
     is_alike
         && own.eqns().iter().zip(other.eqns()).all(|(a, b)| {
-            let same = match (part(a), part(b)) {
-                (Part::Number(x), Part::Number(y)) => {
+            let same = match (occurrence(a), occurrence(b)) {
+                (Occurrence::Number(x), Occurrence::Number(y)) => {
                     let number = *place;
                     *place += 1;
                     x == y || (x.dtype() == y.dtype() && may(number))
                 }
-                (Part::Region(x), Part::Region(y)) => is_same_from(x, y, place, may),
-                (Part::Choice(x), Part::Choice(y)) => x.iter().zip(y).all(|(x, y)| is_same_from(x, y, place, may)),
-                (Part::Other, Part::Other) => a.op == b.op,
+                (Occurrence::Region(x), Occurrence::Region(y)) => is_same_from(x, y, place, may),
+                (Occurrence::Choice(x), Occurrence::Choice(y)) => {
+                    x.iter().zip(y).all(|(x, y)| is_same_from(x, y, place, may))
+                }
+                (Occurrence::Other, Occurrence::Other) => a.op == b.op,
                 _ => false,
             };
             same && a.args == b.args
@@ -132,11 +134,11 @@ impl Numbers {
 
 fn collect(program: &Program, numbers: &mut Vec<Literal>) {
     for eqn in program.eqns() {
-        match part(eqn) {
-            Part::Number(literal) => numbers.push(literal),
-            Part::Region(region) => collect(region, numbers),
-            Part::Choice(branches) => branches.iter().for_each(|branch| collect(branch, numbers)),
-            Part::Other => {}
+        match occurrence(eqn) {
+            Occurrence::Number(literal) => numbers.push(literal),
+            Occurrence::Region(region) => collect(region, numbers),
+            Occurrence::Choice(branches) => branches.iter().for_each(|branch| collect(branch, numbers)),
+            Occurrence::Other => {}
         }
     }
 }
@@ -171,11 +173,11 @@ pub(super) fn movable(program: &Program) -> Vec<bool> {
     }
     let mut marks = Vec::new();
     for eqn in program.eqns() {
-        match part(eqn) {
-            Part::Number(_) => marks.push(fits[eqn.first.index()]),
-            Part::Region(region) => marks.extend(movable(region)),
-            Part::Choice(branches) => branches.iter().for_each(|branch| marks.extend(movable(branch))),
-            Part::Other => {}
+        match occurrence(eqn) {
+            Occurrence::Number(_) => marks.push(fits[eqn.first.index()]),
+            Occurrence::Region(region) => marks.extend(movable(region)),
+            Occurrence::Choice(branches) => branches.iter().for_each(|branch| marks.extend(movable(branch))),
+            Occurrence::Other => {}
         }
     }
     marks
@@ -213,12 +215,12 @@ impl Lifting<'_> {
         for (ty, name) in program.input_types().iter().zip(program.input_names()) {
             values.push(b.input(name, ty.clone()));
         }
-        let mut inputs = Inputs::default();
+        let mut inputs = NumberInputs::default();
         for eqn in program.eqns() {
             let mut args: Vec<Value> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
             b.line = eqn.line;
-            match part(eqn) {
-                Part::Number(_) => {
+            match occurrence(eqn) {
+                Occurrence::Number(_) => {
                     let first = self.numbers.first[self.place];
                     self.place += 1;
                     values.push(match self.marked[first] {
@@ -226,12 +228,12 @@ impl Lifting<'_> {
                         false => b.op(eqn.op.clone(), &args),
                     });
                 }
-                Part::Region(region) => {
+                Occurrence::Region(region) => {
                     let (inner, places) = self.lifted(region);
                     inputs.pass(&mut b, &inner, &places, &mut args);
                     values.extend(b.ops(Recompute::new(inner), &args));
                 }
-                Part::Choice(branches) => {
+                Occurrence::Choice(branches) => {
                     let [(yes, in_yes), (no, in_no)] = branches.map(|branch| self.lifted(branch));
                     // The first operand is the condition.
                     let own = args.len() - 1;
@@ -241,7 +243,7 @@ impl Lifting<'_> {
                     let (yes, no) = (widened(&yes, own, &[], &of_no), widened(&no, own, &of_yes, &[]));
                     values.extend(b.ops(Cond::new(yes, no), &args));
                 }
-                Part::Other => values.extend(b.ops(eqn.op.clone(), &args)),
+                Occurrence::Other => values.extend(b.ops(eqn.op.clone(), &args)),
             }
         }
         let outputs: Vec<Value> = program.outputs().iter().map(|output| values[output.index()]).collect();
@@ -251,13 +253,13 @@ impl Lifting<'_> {
 
 /// The inputs of a Program that stand for numbers.
 #[derive(Default)]
-struct Inputs {
+struct NumberInputs {
     /// Their numbers, in order.
     places: Vec<usize>,
     values: HashMap<usize, Value>,
 }
 
-impl Inputs {
+impl NumberInputs {
     /// The input for the number at a place.
     fn input(&mut self, b: &mut Builder, place: usize, ty: &Type) -> Value {
         *self.values.entry(place).or_insert_with(|| {

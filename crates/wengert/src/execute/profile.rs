@@ -105,7 +105,7 @@ impl Profile {
     }
 
     /// Adds a run, if it came to its end.
-    fn add(&mut self, run: &Run) {
+    fn add(&mut self, run: &RunTimes) {
         self.runs += 1;
         self.time += run.time;
         for (step, time) in self.steps.iter_mut().zip(&run.steps) {
@@ -115,16 +115,16 @@ impl Profile {
 }
 
 /// The times of one run.
-struct Run {
+struct RunTimes {
     time: Duration,
     steps: Vec<Duration>,
 }
 
-fn timed(plan: &Plan, memory: &mut Memory, pool: &Pool) -> Result<(Results, Run), Error> {
+fn timed(plan: &Plan, memory: &mut Memory, pool: &Pool) -> Result<(Results, RunTimes), Error> {
     let mut steps: Vec<Duration> = Vec::with_capacity(plan.step_count());
     let start = Instant::now();
     let results = plan.run(memory, pool, Some(&mut |_, time| steps.push(time)))?;
-    Ok((results, Run { time: start.elapsed(), steps }))
+    Ok((results, RunTimes { time: start.elapsed(), steps }))
 }
 
 impl Plan {
@@ -162,9 +162,9 @@ impl Plan {
 
 /// The profile of one plan of the executor, made when it is profiled first.
 #[derive(Debug, Default)]
-pub(super) struct Cell(Arc<OnceLock<Shared>>);
+pub(super) struct ProfileCell(Arc<OnceLock<SharedProfile>>);
 
-type Shared = Arc<Mutex<Profile>>;
+type SharedProfile = Arc<Mutex<Profile>>;
 
 /// How many ask for profiles: the environment, and every running [`collect`].
 static ASKED: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(usize::from(*LOGS_PROFILES)));
@@ -175,17 +175,17 @@ static LOGS_PLANS: LazyLock<Option<Detail>> = LazyLock::new(|| match (logs("plan
     (false, false) => None,
 });
 /// The profiles that the environment asked for, in the order in which their plans ran first.
-static PROFILES: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
+static PROFILES: Mutex<Vec<SharedProfile>> = Mutex::new(Vec::new());
 /// Threads that have run a profiled plan and have not ended.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// The plans that one [`collect`] has seen, each with its profile.
-type Level = Vec<(Arc<OnceLock<Shared>>, Profile)>;
+type CollectedPlans = Vec<(Arc<OnceLock<SharedProfile>>, Profile)>;
 
 thread_local! {
     /// What [`collect`] gathers in this thread, beside what tells the plans apart; it is kept alive with the profile,
     /// so that no later plan is taken for it.
-    static COLLECTED: RefCell<Vec<Level>> = const { RefCell::new(Vec::new()) };
+    static COLLECTED: RefCell<Vec<CollectedPlans>> = const { RefCell::new(Vec::new()) };
     /// Prints what is left when the last thread ends.
     static PRINTER: Option<Printer> = LOGS_PROFILES.then(Printer::new);
 }
@@ -196,7 +196,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Runs a plan of the executor, and notes its times if somebody asked for them.
-pub(super) fn run(plan: &Plan, cell: &Cell, memory: &mut Memory, pool: &Pool) -> Result<Results, Error> {
+pub(super) fn run(plan: &Plan, cell: &ProfileCell, memory: &mut Memory, pool: &Pool) -> Result<Results, Error> {
     if ASKED.load(Ordering::Relaxed) == 0 {
         return plan.run(memory, pool, None);
     }
@@ -209,7 +209,7 @@ pub(super) fn run(plan: &Plan, cell: &Cell, memory: &mut Memory, pool: &Pool) ->
     let (results, run) = timed(plan, memory, pool)?;
     if *LOGS_PROFILES {
         let profile = cell.0.get_or_init(|| {
-            let profile: Shared = Arc::new(Mutex::new(Profile::new(plan)));
+            let profile: SharedProfile = Arc::new(Mutex::new(Profile::new(plan)));
             locked(&PROFILES).push(profile.clone());
             profile
         });

@@ -4,10 +4,10 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::Tensor;
-use super::graph::{Closed, apply_known, apply_program, numbers_for};
+use super::graph::{Closed, apply_bound, apply_program, numbers_for};
 use crate::array::Type;
 use crate::error::Error;
-use crate::execute::{Known, Made, Operands, made};
+use crate::execute::{BoundProgram, Made, NumberOperands, made};
 use crate::program::Program;
 use crate::task::Task;
 use crate::transform;
@@ -43,12 +43,12 @@ pub(crate) fn apply(
     let operands: Vec<&Tensor> = leaves.iter().chain(&closed.captures).collect();
     let more: Vec<&Tensor> = more.iter().collect();
     let which = numbers_for(&operands, &more);
-    let known = derived(what.into(), closed, which).map_err(|error| error.at(Some(line)))?;
-    apply_known(driver, &known, &operands, &more)
+    let bound = derived(what.into(), closed, which).map_err(|error| error.at(Some(line)))?;
+    apply_bound(driver, &bound, &operands, &more)
 }
 
 /// The transformed Program, or the one that was derived from the same recording before.
-pub(crate) fn derived(what: Transformation, closed: &Closed, which: Operands) -> Result<Known, Error> {
+pub(crate) fn derived(what: Transformation, closed: &Closed, which: NumberOperands) -> Result<BoundProgram, Error> {
     let leaves = closed.leaves;
     made(&(what.clone(), leaves), &closed.program, which, |program| match &what {
         Transformation::Derivative(task) => transform::derive(*task, program, leaves).map(Made::new),
@@ -78,11 +78,11 @@ pub(crate) fn pullback(driver: &str, closed: &Closed, leaves: &[Tensor]) -> Resu
     let line = Location::caller();
     let operands: Vec<&Tensor> = leaves.iter().chain(&closed.captures).collect();
     let which = numbers_for(&operands, &[]);
-    let known = derived(Transformation::Pullback, closed, which).map_err(|error| error.at(Some(line)))?;
-    let mut values = apply_known(driver, &known, &operands, &[])?;
+    let bound = derived(Transformation::Pullback, closed, which).map_err(|error| error.at(Some(line)))?;
+    let mut values = apply_bound(driver, &bound, &operands, &[])?;
     let outputs = closed.program.output_types();
     let residuals = values.split_off(outputs.len());
-    let program = known.made.back.clone().expect("a pullback has two parts");
+    let program = bound.made.back.clone().expect("a pullback has two parts");
     Ok((values, Pulled { program, residuals, outputs }))
 }
 

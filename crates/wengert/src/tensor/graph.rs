@@ -17,7 +17,7 @@ pub(crate) use self::active::is_active;
 use super::Tensor;
 use crate::array::{Array, Data, Type};
 use crate::error::{Error, ErrorKind, Line};
-use crate::execute::{self, Known, Made, Operands};
+use crate::execute::{self, BoundProgram, Made, NumberOperands};
 use crate::primitives::Op;
 use crate::program::{Builder, Program, Value, infer, inline};
 use crate::tape::recording::{Mode, innermost, is_open, line_of_generation};
@@ -305,22 +305,22 @@ pub(crate) fn apply_program(name: &str, program: &Program, operands: &[&Tensor])
     if level(operands).is_some() {
         return build(name, operands, |b, args| Ok(inline(b, program, args)));
     }
-    let known = execute::made_itself(program, Operands::Varying)?;
-    apply_known(name, &known, operands, &[])
+    let bound = execute::made_itself(program, NumberOperands::Varying)?;
+    apply_bound(name, &bound, operands, &[])
 }
 
 /// Which numbers of a recording are to be operands of what is made of it for these operands and further ones.
-pub(crate) fn numbers_for(operands: &[&Tensor], more: &[&Tensor]) -> Operands {
+pub(crate) fn numbers_for(operands: &[&Tensor], more: &[&Tensor]) -> NumberOperands {
     let is_recorded = level(operands).is_some() || level(more).is_some();
-    if is_recorded { Operands::All } else { Operands::Varying }
+    if is_recorded { NumberOperands::All } else { NumberOperands::Varying }
 }
 
 /// Applies what was made of a recording to its operands and to further ones: at once, with the plan that was kept, or
 /// by recording its equations in the innermost level.
 #[track_caller]
-pub(crate) fn apply_known(
+pub(crate) fn apply_bound(
     name: &str,
-    known: &Known,
+    bound: &BoundProgram,
     operands: &[&Tensor],
     more: &[&Tensor],
 ) -> Result<Vec<Tensor>, Error> {
@@ -328,15 +328,15 @@ pub(crate) fn apply_known(
     if level(&all).is_some() {
         return build(name, &all, |b, args| {
             let (own, more) = args.split_at(operands.len());
-            let numbers: Vec<Value> = known.numbers.iter().map(|&number| b.op(number, &[])).collect();
-            Ok(inline(b, &known.made.program, &[own, &numbers, more].concat()))
+            let numbers: Vec<Value> = bound.numbers.iter().map(|&number| b.op(number, &[])).collect();
+            Ok(inline(b, &bound.made.program, &[own, &numbers, more].concat()))
         });
     }
     let line = Location::caller();
     for operand in all {
         check_alive(operand, name, line)?;
     }
-    let results = known.run(numbers(operands), numbers(more)).map_err(|error| error.at(Some(line)))?;
+    let results = bound.run(numbers(operands), numbers(more)).map_err(|error| error.at(Some(line)))?;
     Ok(results.into_iter().map(Tensor::from_array).collect())
 }
 

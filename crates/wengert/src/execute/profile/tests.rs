@@ -48,9 +48,9 @@ fn inputs_that_do_not_fit_are_refused() {
 #[test]
 fn plans_are_collected_where_they_run() {
     let plan = exponential();
-    let (cell, other) = (Cell::default(), Cell::default());
+    let (cell, other) = (ProfileCell::default(), ProfileCell::default());
     let pool = Pool::new(1);
-    let go = |cell: &Cell| {
+    let go = |cell: &ProfileCell| {
         let mut memory = plan.memory().expect("little memory");
         plan.fill(&mut memory, &[point()]).expect("the point fits");
         run(&plan, cell, &mut memory, &pool).expect("it runs");
