@@ -5,7 +5,7 @@
 
 use crate::dual::Dual;
 use crate::real::Real;
-use crate::series::{self, Graph, Node};
+use crate::series::{self, SeriesGraph as Graph, SeriesNode as Node};
 use crate::tape::Var;
 use crate::tape::record::{Form, Op};
 use crate::tape::sweep::{self, Pack};

@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Reading};
-use crate::tensor::level::{Level, Mapped};
+use crate::tensor::level::{ArrayLevel, Mapped};
 use crate::tree::{Structure, Tree, leaves};
 
 /// A function of tensors that is traced at its first call and then only run: no call of `f`, no recording, no search.
@@ -293,7 +293,7 @@ where
             return Ok(trace);
         }
         // Nothing is locked meanwhile: the function may call itself. Two threads may trace at once; both are right.
-        let level = Level::open("compile", Reading::Symbolic);
+        let level = ArrayLevel::open("compile", Reading::Symbolic);
         let output = (self.function)(arguments.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
         let closed = level.close(&leaves(&output))?;
         let types = closed.program.input_types()[..closed.leaves].to_vec();

@@ -10,7 +10,7 @@ use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
 use crate::tensor::derived::{Transformation, apply};
 use crate::tensor::graph::{self, Closed, Reading};
-use crate::tensor::level::{Level, Mapped};
+use crate::tensor::level::{ArrayLevel, Mapped};
 use crate::tree::{Tree, leaves};
 
 fn error(name: &str, kind: ErrorKind, why: String, line: Line) -> Error {
@@ -117,7 +117,7 @@ impl Vmap {
         let line = Location::caller();
         let point = leaves(&x);
         let (axes, length) = self.mapped(&point, line)?;
-        let level = Level::open("vmap", Reading::Lanes);
+        let level = ArrayLevel::open("vmap", Reading::Lanes);
         let mut mapped = axes.iter().map(|axis| axis.map_or(Mapped::Whole, Mapped::Slice));
         let output = f(x.vars(&mut |leaf| level.input(&leaf, &mapped.next().expect("one per leaf"))));
         let closed = level.close(&leaves(&output))?;
@@ -199,7 +199,7 @@ where
     T: Tree<Leaf = Tensor>,
     O: Tree<Leaf = Tensor>,
 {
-    let level = Level::open("checkpoint", Reading::Around);
+    let level = ArrayLevel::open("checkpoint", Reading::Around);
     let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
     let closed = level.close(&leaves(&output)).or_raise();
     let point = leaves(&x);
@@ -278,7 +278,7 @@ fn branch<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>>(
     x: &T,
     f: impl FnOnce(T::Vars) -> O,
 ) -> Result<(O, Closed), Error> {
-    let level = Level::open("cond", Reading::Branch);
+    let level = ArrayLevel::open("cond", Reading::Branch);
     let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
     let closed = level.close(&leaves(&output))?;
     Ok((output, closed))
@@ -331,7 +331,7 @@ where
     T: Tree<Leaf = Tensor>,
     O: Tree<Leaf = Tensor>,
 {
-    let level = Level::open("to_program", Reading::Symbolic);
+    let level = ArrayLevel::open("to_program", Reading::Symbolic);
     let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
     let closed = level.close(&leaves(&output)).or_raise();
     (closed.program, closed.captures)

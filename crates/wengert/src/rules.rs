@@ -12,7 +12,7 @@ use crate::primitives::{Custom, Rule};
 use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Reading};
-use crate::tensor::level::{Level, Mapped};
+use crate::tensor::level::{ArrayLevel, Mapped};
 use crate::transform::linear::check_linear;
 
 /// A function from tensors to tensors.
@@ -174,7 +174,7 @@ impl CustomRule {
 
     /// The Program of one of the functions at operands of these types.
     fn program(&self, function: &Function, types: &[Type], line: Line) -> Result<Program, Error> {
-        let level = Level::open("custom rule", Reading::Symbolic);
+        let level = ArrayLevel::open("custom rule", Reading::Symbolic);
         let inputs: Vec<Tensor> =
             types.iter().map(|ty| level.input(&Tensor::from_array(Array::zeros(ty)), &Mapped::Whole)).collect();
         let outputs = function(&inputs);

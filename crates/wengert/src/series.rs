@@ -1,6 +1,6 @@
 //! Taylor series of any order from the rules of first derivatives alone.
 //!
-//! A [`Graph`] holds one univariate series a node, `y(t) = y_0 + y_1 t + y_2 t^2 + …`, and finds
+//! A [`SeriesGraph`] holds one univariate series a node, `y(t) = y_0 + y_1 t + y_2 t^2 + …`, and finds
 //! coefficients on demand, in increasing order. For `y = op(x)` differentiation by `t` gives
 //! `y' = p x'` with `p = ∂op/∂x`, itself a series, so
 //!
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! which asks for coefficients of `p` below `k` only. `p` is what the rule in [`crate::ops`]
-//! computes from `x` and `y`: the rule runs once over the carrier [`Sym`], which adds nodes to the
+//! computes from `x` and `y`: the rule runs once over the carrier [`SeriesSym`], which adds nodes to the
 //! same graph, and refers back to the node of `y` itself. Equal operations on equal operands are
 //! one node; so `sin` and `cos` each find the other and the graph stays finite, while `lgamma` has
 //! a derivative of a new kind at every order and grows by one node an order. Coefficient `k` of a
@@ -95,9 +95,9 @@ fn chain<'a, B: Real>(edges: impl Iterator<Item = (&'a [B], &'a [B])>, k: usize)
 
 // ---- the graph ----------------------------------------------------------------------------------
 
-/// A node of a [`Graph`].
+/// A node of a [`SeriesGraph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Node(u32);
+pub(crate) struct SeriesNode(u32);
 
 /// What a node computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,29 +105,29 @@ pub(crate) enum Op {
     /// The constant with these bits.
     Constant(u64),
     /// A function of one argument.
-    Unary(Unary, Node),
+    Unary(Unary, SeriesNode),
     /// A function of two arguments.
-    Binary(Binary, Node, Node),
+    Binary(Binary, SeriesNode, SeriesNode),
 }
 
 /// How the coefficients of a node from 1 on are found.
 #[derive(Clone, Copy, Debug)]
-enum Rule<B: Real> {
+enum SeriesRule<B: Real> {
     /// All of them are there.
     Given,
-    Neg(Node),
-    Sum(Node, Node),
-    Difference(Node, Node),
-    Product(Node, Node),
-    Quotient(Node, Node),
+    Neg(SeriesNode),
+    Sum(SeriesNode, SeriesNode),
+    Difference(SeriesNode, SeriesNode),
+    Product(SeriesNode, SeriesNode),
+    Quotient(SeriesNode, SeriesNode),
     /// `1/b`
-    Reciprocal(Node),
+    Reciprocal(SeriesNode),
     /// Coefficient by coefficient the first where the mask is true, else the second.
-    Select(B::Mask, Node, Node),
+    Select(B::Mask, SeriesNode, SeriesNode),
     /// By the rule of this operation, which has not been run yet.
     Opaque(Op),
     /// By these operands and the derivatives in them.
-    Chain([Option<(Node, Node)>; 2]),
+    Chain([Option<(SeriesNode, SeriesNode)>; 2]),
 }
 
 /// The length of a series without an end.
@@ -135,7 +135,7 @@ const ENDLESS: usize = usize::MAX;
 
 #[derive(Debug)]
 struct Series<B: Real> {
-    rule: Rule<B>,
+    rule: SeriesRule<B>,
     /// The coefficients found so far; at least the first.
     coefficients: Vec<B>,
     /// Coefficients from here on are structurally zero. A constant has length 1.
@@ -176,55 +176,55 @@ impl Hasher for Mix {
 
 /// Series that depend on one another.
 #[derive(Debug)]
-pub(crate) struct Graph<B: Real> {
+pub(crate) struct SeriesGraph<B: Real> {
     series: Vec<Series<B>>,
-    nodes: HashMap<Op, Node, BuildHasherDefault<Mix>>,
+    nodes: HashMap<Op, SeriesNode, BuildHasherDefault<Mix>>,
 }
 
-impl<B: Real> Default for Graph<B> {
+impl<B: Real> Default for SeriesGraph<B> {
     fn default() -> Self {
-        Graph { series: Vec::new(), nodes: HashMap::default() }
+        SeriesGraph { series: Vec::new(), nodes: HashMap::default() }
     }
 }
 
-impl<B: Real> Graph<B> {
-    fn push(&mut self, rule: Rule<B>, coefficients: Vec<B>, length: usize) -> Node {
+impl<B: Real> SeriesGraph<B> {
+    fn push(&mut self, rule: SeriesRule<B>, coefficients: Vec<B>, length: usize) -> SeriesNode {
         let node = u32::try_from(self.series.len()).expect("fewer than 2^32 series in one graph");
         self.series.push(Series { rule, coefficients, length });
-        Node(node)
+        SeriesNode(node)
     }
 
-    fn get(&self, node: Node) -> &Series<B> {
+    fn get(&self, node: SeriesNode) -> &Series<B> {
         &self.series[node.0 as usize]
     }
 
     /// The coefficients of a node found so far.
-    pub(crate) fn coefficients(&self, node: Node) -> &[B] {
+    pub(crate) fn coefficients(&self, node: SeriesNode) -> &[B] {
         &self.get(node).coefficients
     }
 
     /// A series with these coefficients and structural zeros beyond; one coefficient is a constant.
-    pub(crate) fn given(&mut self, coefficients: &[B]) -> Node {
-        self.push(Rule::Given, coefficients.to_vec(), coefficients.len())
+    pub(crate) fn given(&mut self, coefficients: &[B]) -> SeriesNode {
+        self.push(SeriesRule::Given, coefficients.to_vec(), coefficients.len())
     }
 
     /// The constant number.
-    pub(crate) fn constant(&mut self, value: f64) -> Node {
+    pub(crate) fn constant(&mut self, value: f64) -> SeriesNode {
         self.insert(Op::Constant(value.to_bits()), B::constant(value))
     }
 
-    fn value(&self, node: Node) -> B {
+    fn value(&self, node: SeriesNode) -> B {
         self.get(node).coefficients[0]
     }
 
-    fn is_constant(&self, node: Node) -> bool {
+    fn is_constant(&self, node: SeriesNode) -> bool {
         self.get(node).length == 1
     }
 
     /// The node of an operation, if there is one already. `-(-x)` is `x`.
-    fn find(&self, op: Op) -> Option<Node> {
+    fn find(&self, op: Op) -> Option<SeriesNode> {
         if let Op::Unary(Unary::Neg, x) = op
-            && let Rule::Neg(x) = self.get(x).rule
+            && let SeriesRule::Neg(x) = self.get(x).rule
         {
             return Some(x);
         }
@@ -232,12 +232,12 @@ impl<B: Real> Graph<B> {
     }
 
     /// The node of an operation, whose coefficient 0 has been computed.
-    pub(crate) fn insert(&mut self, op: Op, value: B) -> Node {
+    pub(crate) fn insert(&mut self, op: Op, value: B) -> SeriesNode {
         if let Some(node) = self.find(op) {
             return node;
         }
         let (rule, length) = self.rule_of(op);
-        let rule = if length == 1 { Rule::Given } else { rule };
+        let rule = if length == 1 { SeriesRule::Given } else { rule };
         // Room for a few: most series are extended.
         let mut coefficients = Vec::with_capacity(length.min(8));
         coefficients.push(value);
@@ -247,25 +247,25 @@ impl<B: Real> Graph<B> {
     }
 
     /// How the series of an operation is found, and where it ends as far as that is known.
-    fn rule_of(&self, op: Op) -> (Rule<B>, usize) {
+    fn rule_of(&self, op: Op) -> (SeriesRule<B>, usize) {
         let length = |node| self.get(node).length;
         let product = |a, b| length(a).saturating_add(length(b) - 1);
         match op {
-            Op::Constant(_) => (Rule::Given, 1),
-            Op::Unary(op, x) if op.is_flat() || self.is_constant(x) => (Rule::Opaque(Op::Unary(op, x)), 1),
-            Op::Unary(Unary::Neg, x) => (Rule::Neg(x), length(x)),
-            Op::Unary(Unary::Square, x) => (Rule::Product(x, x), product(x, x)),
-            Op::Unary(Unary::Recip, x) => (Rule::Reciprocal(x), ENDLESS),
-            Op::Unary(..) => (Rule::Opaque(op), ENDLESS),
+            Op::Constant(_) => (SeriesRule::Given, 1),
+            Op::Unary(op, x) if op.is_flat() || self.is_constant(x) => (SeriesRule::Opaque(Op::Unary(op, x)), 1),
+            Op::Unary(Unary::Neg, x) => (SeriesRule::Neg(x), length(x)),
+            Op::Unary(Unary::Square, x) => (SeriesRule::Product(x, x), product(x, x)),
+            Op::Unary(Unary::Recip, x) => (SeriesRule::Reciprocal(x), ENDLESS),
+            Op::Unary(..) => (SeriesRule::Opaque(op), ENDLESS),
             Op::Binary(op, x, y) => match op {
-                Binary::Add => (Rule::Sum(x, y), length(x).max(length(y))),
-                Binary::Sub => (Rule::Difference(x, y), length(x).max(length(y))),
-                Binary::Mul => (Rule::Product(x, y), product(x, y)),
-                Binary::Div if self.is_constant(y) => (Rule::Quotient(x, y), length(x)),
-                Binary::Div => (Rule::Quotient(x, y), ENDLESS),
+                Binary::Add => (SeriesRule::Sum(x, y), length(x).max(length(y))),
+                Binary::Sub => (SeriesRule::Difference(x, y), length(x).max(length(y))),
+                Binary::Mul => (SeriesRule::Product(x, y), product(x, y)),
+                Binary::Div if self.is_constant(y) => (SeriesRule::Quotient(x, y), length(x)),
+                Binary::Div => (SeriesRule::Quotient(x, y), ENDLESS),
                 op => {
                     let constant = self.is_constant(x) && (self.is_constant(y) || op.is_flat_in_y());
-                    (Rule::Opaque(Op::Binary(op, x, y)), if constant { 1 } else { ENDLESS })
+                    (SeriesRule::Opaque(Op::Binary(op, x, y)), if constant { 1 } else { ENDLESS })
                 }
             },
         }
@@ -273,14 +273,14 @@ impl<B: Real> Graph<B> {
 
     /// `yes` where the mask is true, else `no`, coefficient by coefficient.
     #[track_caller]
-    pub(crate) fn select(&mut self, mask: B::Mask, yes: Node, no: Node) -> Node {
+    pub(crate) fn select(&mut self, mask: B::Mask, yes: SeriesNode, no: SeriesNode) -> SeriesNode {
         match mask.known() {
             Some(true) => yes,
             Some(false) => no,
             None => {
                 let value = B::select(mask, self.value(yes), self.value(no));
                 let length = self.get(yes).length.max(self.get(no).length);
-                self.push(Rule::Select(mask, yes, no), vec![value], length)
+                self.push(SeriesRule::Select(mask, yes, no), vec![value], length)
             }
         }
     }
@@ -290,13 +290,13 @@ impl<B: Real> Graph<B> {
     /// What is missing waits on a stack of its own: a chain of as many nodes as there are orders,
     /// or records, does not recurse. Every coefficient is computed once.
     #[track_caller]
-    pub(crate) fn extend(&mut self, node: Node, k: usize) {
+    pub(crate) fn extend(&mut self, node: SeriesNode, k: usize) {
         let mut waiting = vec![(node, k)];
         while let Some(&(node, k)) = waiting.last() {
             let series = self.get(node);
             if series.reaches(k) {
                 waiting.pop();
-            } else if let Rule::Opaque(op) = series.rule {
+            } else if let SeriesRule::Opaque(op) = series.rule {
                 self.differentiate(node, op);
             } else if let Some(missing) = self.missing(node) {
                 waiting.push(missing);
@@ -308,18 +308,18 @@ impl<B: Real> Graph<B> {
     }
 
     /// A coefficient that the next one of this node needs and that is not there yet.
-    fn missing(&self, node: Node) -> Option<(Node, usize)> {
+    fn missing(&self, node: SeriesNode) -> Option<(SeriesNode, usize)> {
         let series = self.get(node);
         let k = series.coefficients.len();
         let needed = match series.rule {
-            Rule::Given | Rule::Opaque(_) => [None; 4],
-            Rule::Neg(x) | Rule::Reciprocal(x) => [Some((x, k)), None, None, None],
-            Rule::Sum(x, y)
-            | Rule::Difference(x, y)
-            | Rule::Product(x, y)
-            | Rule::Quotient(x, y)
-            | Rule::Select(_, x, y) => [Some((x, k)), Some((y, k)), None, None],
-            Rule::Chain([a, b]) => {
+            SeriesRule::Given | SeriesRule::Opaque(_) => [None; 4],
+            SeriesRule::Neg(x) | SeriesRule::Reciprocal(x) => [Some((x, k)), None, None, None],
+            SeriesRule::Sum(x, y)
+            | SeriesRule::Difference(x, y)
+            | SeriesRule::Product(x, y)
+            | SeriesRule::Quotient(x, y)
+            | SeriesRule::Select(_, x, y) => [Some((x, k)), Some((y, k)), None, None],
+            SeriesRule::Chain([a, b]) => {
                 [a.map(|(x, _)| (x, k)), a.map(|(_, p)| (p, k - 1)), b.map(|(x, _)| (x, k)), b.map(|(_, p)| (p, k - 1))]
             }
         };
@@ -328,35 +328,35 @@ impl<B: Real> Graph<B> {
 
     /// The next coefficient of a node; everything it needs is there.
     #[track_caller]
-    fn next_coefficient(&self, node: Node) -> Option<B> {
+    fn next_coefficient(&self, node: SeriesNode) -> Option<B> {
         let Series { rule, coefficients, .. } = self.get(node);
         let k = coefficients.len();
         let of = |node| self.coefficients(node);
         match *rule {
-            Rule::Given | Rule::Opaque(_) => None,
-            Rule::Neg(x) => of(x).get(k).map(|&x| -x),
-            Rule::Sum(x, y) => sum(of(x), of(y), k),
-            Rule::Difference(x, y) => difference(of(x), of(y), k),
-            Rule::Product(x, y) => product(of(x), of(y), k),
-            Rule::Quotient(x, y) => quotient(of(x), of(y), coefficients, k),
-            Rule::Reciprocal(x) => quotient(&[], of(x), coefficients, k),
-            Rule::Select(mask, x, y) => {
+            SeriesRule::Given | SeriesRule::Opaque(_) => None,
+            SeriesRule::Neg(x) => of(x).get(k).map(|&x| -x),
+            SeriesRule::Sum(x, y) => sum(of(x), of(y), k),
+            SeriesRule::Difference(x, y) => difference(of(x), of(y), k),
+            SeriesRule::Product(x, y) => product(of(x), of(y), k),
+            SeriesRule::Quotient(x, y) => quotient(of(x), of(y), coefficients, k),
+            SeriesRule::Reciprocal(x) => quotient(&[], of(x), coefficients, k),
+            SeriesRule::Select(mask, x, y) => {
                 let part = |node| of(node).get(k).copied().unwrap_or(B::constant(0.0));
                 Some(B::select(mask, part(x), part(y)))
             }
-            Rule::Chain(edges) => chain(edges.iter().flatten().map(|&(x, p)| (of(x), of(p))), k),
+            SeriesRule::Chain(edges) => chain(edges.iter().flatten().map(|&(x, p)| (of(x), of(p))), k),
         }
     }
 
     /// Runs the rule of the operation at this node, which adds the nodes of its derivatives.
     #[track_caller]
-    fn differentiate(&mut self, node: Node, op: Op) {
+    fn differentiate(&mut self, node: SeriesNode, op: Op) {
         let edges = match op {
-            Op::Unary(op, x) => [Some((x, self.symbolic(|| op.partial(Sym::of(x), Sym::of(node))))), None],
+            Op::Unary(op, x) => [Some((x, self.symbolic(|| op.partial(SeriesSym::of(x), SeriesSym::of(node))))), None],
             Op::Binary(op, x, y) => {
                 let by_x = !self.is_constant(x);
                 let by_y = !self.is_constant(y) && !op.is_flat_in_y();
-                let (a, b, z) = (Sym::of(x), Sym::of(y), Sym::of(node));
+                let (a, b, z) = (SeriesSym::of(x), SeriesSym::of(y), SeriesSym::of(node));
                 if by_x && by_y {
                     let mut second = None;
                     let first = self.symbolic(|| {
@@ -377,13 +377,13 @@ impl<B: Real> Graph<B> {
         let lengths = edges.iter().flatten().map(|&(x, p)| self.get(x).length.saturating_add(self.get(p).length - 1));
         let length = lengths.max().unwrap_or(1);
         let series = &mut self.series[node.0 as usize];
-        series.rule = Rule::Chain(edges);
+        series.rule = SeriesRule::Chain(edges);
         series.length = length;
     }
 
-    /// Runs a rule over [`Sym`] with this graph lent to it.
+    /// Runs a rule over [`SeriesSym`] with this graph lent to it.
     #[track_caller]
-    fn symbolic(&mut self, rule: impl FnOnce() -> Sym<B>) -> Node {
+    fn symbolic(&mut self, rule: impl FnOnce() -> SeriesSym<B>) -> SeriesNode {
         let loan = Loan::of(std::mem::take(self));
         let result = rule().node;
         *self = loan.back();
@@ -395,7 +395,7 @@ impl<B: Real> Graph<B> {
 
 thread_local! {
     /// The graphs that rules are adding to, innermost last: the arithmetic of a carrier that is
-    /// itself a series runs rules inside a rule. A [`Sym`] is `Copy` and so cannot hold its graph.
+    /// itself a series runs rules inside a rule. A [`SeriesSym`] is `Copy` and so cannot hold its graph.
     static LENT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -403,12 +403,12 @@ thread_local! {
 struct Loan<B>(PhantomData<B>);
 
 impl<B: Real> Loan<B> {
-    fn of(graph: Graph<B>) -> Self {
+    fn of(graph: SeriesGraph<B>) -> Self {
         LENT.with_borrow_mut(|lent| lent.push(Box::new(graph)));
         Loan(PhantomData)
     }
 
-    fn back(self) -> Graph<B> {
+    fn back(self) -> SeriesGraph<B> {
         std::mem::forget(self);
         let graph = LENT.with_borrow_mut(Vec::pop).expect("the graph was lent");
         *graph.downcast().expect("loans end innermost first")
@@ -423,18 +423,18 @@ impl<B> Drop for Loan<B> {
 
 /// A node of the graph lent on this thread: the carrier over which rules build series.
 #[derive(Clone, Copy, Debug)]
-struct Sym<B> {
-    node: Node,
+struct SeriesSym<B> {
+    node: SeriesNode,
     over: PhantomData<B>,
 }
 
-impl<B: Real> Sym<B> {
-    fn of(node: Node) -> Self {
-        Sym { node, over: PhantomData }
+impl<B: Real> SeriesSym<B> {
+    fn of(node: SeriesNode) -> Self {
+        SeriesSym { node, over: PhantomData }
     }
 
     /// Never runs the arithmetic of `B` inside, which may lend a graph of its own.
-    fn with_graph<T>(access: impl FnOnce(&mut Graph<B>) -> T) -> T {
+    fn with_graph<T>(access: impl FnOnce(&mut SeriesGraph<B>) -> T) -> T {
         LENT.with_borrow_mut(|lent| {
             let graph = lent.last_mut().and_then(|graph| graph.downcast_mut());
             access(graph.expect("a rule runs while its graph is lent"))
@@ -448,26 +448,26 @@ impl<B: Real> Sym<B> {
     #[track_caller]
     fn apply(op: Op, value: impl FnOnce() -> B) -> Self {
         let found = Self::with_graph(|graph| graph.find(op));
-        Sym::of(found.unwrap_or_else(|| {
+        SeriesSym::of(found.unwrap_or_else(|| {
             let value = value();
             Self::with_graph(|graph| graph.insert(op, value))
         }))
     }
 }
 
-impl<B: Real> Real for Sym<B> {
+impl<B: Real> Real for SeriesSym<B> {
     type Mask = B::Mask;
 
     fn constant(value: f64) -> Self {
-        Sym::apply(Op::Constant(value.to_bits()), || B::constant(value))
+        SeriesSym::apply(Op::Constant(value.to_bits()), || B::constant(value))
     }
     #[track_caller]
     fn unary(self, op: Unary) -> Self {
-        Sym::apply(Op::Unary(op, self.node), || self.value().unary(op))
+        SeriesSym::apply(Op::Unary(op, self.node), || self.value().unary(op))
     }
     #[track_caller]
     fn binary(self, other: Self, op: Binary) -> Self {
-        Sym::apply(Op::Binary(op, self.node, other.node), || self.value().binary(other.value(), op))
+        SeriesSym::apply(Op::Binary(op, self.node, other.node), || self.value().binary(other.value(), op))
     }
     #[track_caller]
     fn compare(self, other: Self, op: Compare) -> B::Mask {
@@ -483,37 +483,37 @@ impl<B: Real> Real for Sym<B> {
         let mut graph = Self::with_graph(std::mem::take);
         let node = graph.select(mask, yes.node, no.node);
         Self::with_graph(|lent| *lent = graph);
-        Sym::of(node)
+        SeriesSym::of(node)
     }
     fn all_finite(self) -> bool {
         self.value().all_finite()
     }
 }
 
-real_operators! { [B: Real] Sym<B> }
+real_operators! { [B: Real] SeriesSym<B> }
 
-impl<B: Real> PartialEq for Sym<B> {
+impl<B: Real> PartialEq for SeriesSym<B> {
     #[track_caller]
     fn eq(&self, other: &Self) -> bool {
         self.value() == other.value()
     }
 }
 
-impl<B: Real> PartialOrd for Sym<B> {
+impl<B: Real> PartialOrd for SeriesSym<B> {
     #[track_caller]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.value().partial_cmp(&other.value())
     }
 }
 
-impl<B: Real> PartialEq<f64> for Sym<B> {
+impl<B: Real> PartialEq<f64> for SeriesSym<B> {
     #[track_caller]
     fn eq(&self, other: &f64) -> bool {
         self.value() == *other
     }
 }
 
-impl<B: Real> PartialOrd<f64> for Sym<B> {
+impl<B: Real> PartialOrd<f64> for SeriesSym<B> {
     #[track_caller]
     fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
         self.value().partial_cmp(other)

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Mask, Real, real_operators};
-use crate::series::{self, Graph, Node};
+use crate::series::{self, SeriesGraph, SeriesNode};
 
 /// A truncated Taylor series `c_0 + c_1 t + … + c_(N-1) t^(N-1)`: all derivatives of a function of
 /// one variable up to order `N - 1` in one run.
@@ -122,8 +122,8 @@ impl<const N: usize, R: Real> Taylor<N, R> {
 
     /// The series with value `y` of an operation on these operands, by the rule of its derivative.
     #[track_caller]
-    fn by_rule<const A: usize>(operands: [&Self; A], y: R, op: impl FnOnce([Node; A]) -> series::Op) -> Self {
-        let mut graph = Graph::default();
+    fn by_rule<const A: usize>(operands: [&Self; A], y: R, op: impl FnOnce([SeriesNode; A]) -> series::Op) -> Self {
+        let mut graph = SeriesGraph::default();
         let operands = operands.map(|operand| graph.given(operand.live()));
         let node = graph.insert(op(operands), y);
         graph.extend(node, N - 1);

@@ -11,7 +11,7 @@ use crate::task::Task;
 use crate::tensor::Tensor;
 use crate::tensor::derived::{self, Pulled};
 use crate::tensor::graph::{Closed, Reading};
-use crate::tensor::level::{Level, Mapped};
+use crate::tensor::level::{ArrayLevel, Mapped};
 use crate::tree::{Tree, check_size, leaves};
 
 fn error(driver: &str, line: Line, why: String) -> Error {
@@ -54,7 +54,7 @@ fn record<T: Tree<Leaf = Tensor>, O>(
     let line = Location::caller();
     let point = leaves(x);
     check_leaves(driver, line, &point).or_raise();
-    let level = Level::open(driver, Reading::Allowed);
+    let level = ArrayLevel::open(driver, Reading::Allowed);
     let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
     let results = outputs(&output);
     let closed = level.close(&results).or_raise();

@@ -24,7 +24,7 @@ use crate::tape::recording::{Mode, innermost, is_open, line_of_generation};
 
 thread_local! {
     /// The graphs of the levels that have one, outermost first.
-    static GRAPHS: RefCell<Vec<Graph>> = const { RefCell::new(Vec::new()) };
+    static GRAPHS: RefCell<Vec<ArrayGraph>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Whether the numbers of a recording exist while it is made.
@@ -44,7 +44,7 @@ pub(crate) enum Reading {
     Symbolic,
 }
 
-pub(crate) struct Graph {
+pub(crate) struct ArrayGraph {
     pub(crate) generation: u64,
     pub(crate) builder: Builder,
     reading: Reading,
@@ -96,12 +96,12 @@ fn key(tensor: &Tensor) -> CaptureKey {
 
 /// Runs `f` on the graph of the level with this generation, which is under way; makes it first if
 /// there is none.
-pub(crate) fn with_graph<R>(generation: u64, f: impl FnOnce(&mut Graph) -> R) -> R {
+pub(crate) fn with_graph<R>(generation: u64, f: impl FnOnce(&mut ArrayGraph) -> R) -> R {
     GRAPHS.with_borrow_mut(|graphs| {
         let place = graphs.iter().position(|graph| graph.generation == generation).unwrap_or_else(|| {
             // Levels that ended without their driver's help, by a panic, leave theirs behind.
             graphs.retain(|graph| is_open(graph.generation));
-            graphs.push(Graph::new(generation, Reading::Allowed));
+            graphs.push(ArrayGraph::new(generation, Reading::Allowed));
             graphs.len() - 1
         });
         f(&mut graphs[place])
@@ -109,16 +109,16 @@ pub(crate) fn with_graph<R>(generation: u64, f: impl FnOnce(&mut Graph) -> R) ->
 }
 
 /// Takes the graph of a level that ends.
-pub(crate) fn take(generation: u64) -> Option<Graph> {
+pub(crate) fn take(generation: u64) -> Option<ArrayGraph> {
     GRAPHS.with_borrow_mut(|graphs| {
         let place = graphs.iter().position(|graph| graph.generation == generation)?;
         Some(graphs.remove(place))
     })
 }
 
-impl Graph {
+impl ArrayGraph {
     fn new(generation: u64, reading: Reading) -> Self {
-        Graph {
+        ArrayGraph {
             generation,
             builder: Builder::new(),
             reading,
@@ -192,7 +192,7 @@ pub(crate) struct Closed {
 pub(crate) fn open(generation: u64, reading: Reading) {
     GRAPHS.with_borrow_mut(|graphs| {
         graphs.retain(|graph| is_open(graph.generation));
-        graphs.push(Graph::new(generation, reading));
+        graphs.push(ArrayGraph::new(generation, reading));
     });
 }
 
@@ -452,7 +452,7 @@ struct Needed {
     eqns: Vec<usize>,
 }
 
-impl Graph {
+impl ArrayGraph {
     /// That the numbers of the level exist.
     fn may_be_read(&self, value: Value, line: Line) -> Result<(), Error> {
         let refused = match self.reading {

@@ -1,4 +1,4 @@
-//! [`Level`]: the recording of one function of tensors.
+//! [`ArrayLevel`]: the recording of one function of tensors.
 
 use std::panic::Location;
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Line};
 use crate::tape::recording::{Mode, Scope};
 
 /// A recording of a function of tensors, which stays open.
-pub(crate) struct Level {
+pub(crate) struct ArrayLevel {
     driver: &'static str,
     scope: Scope,
     line: Line,
@@ -22,13 +22,13 @@ pub(crate) enum Mapped {
     Slice(usize),
 }
 
-impl Level {
+impl ArrayLevel {
     /// Opens a level.
     #[track_caller]
     pub(crate) fn open(driver: &'static str, reading: Reading) -> Self {
         let scope = Scope::open(Mode::Once);
         graph::open(scope.generation(), reading);
-        Level { driver, scope, line: Location::caller() }
+        ArrayLevel { driver, scope, line: Location::caller() }
     }
 
     /// An input for a leaf of the point.
@@ -50,7 +50,7 @@ impl Level {
     }
 }
 
-impl Drop for Level {
+impl Drop for ArrayLevel {
     fn drop(&mut self) {
         // After a panic in the user's function; else it was taken.
         graph::take(self.scope.generation());

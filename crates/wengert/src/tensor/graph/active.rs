@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use super::super::Tensor;
-use super::{Graph, InputSource, Reading, with_graph};
+use super::{ArrayGraph, InputSource, Reading, with_graph};
 use crate::primitives::Op;
 use crate::program::{Eqn, Program, Value};
 
@@ -44,7 +44,7 @@ pub(super) fn driver_of(tensor: &Tensor) -> Option<u64> {
     })
 }
 
-impl Graph {
+impl ArrayGraph {
     /// Finds out about what was recorded since the last time, given the drivers of the new inputs.
     fn settle(&mut self, new: &[Option<u64>]) {
         let Activity { drivers, sources, eqns } = &mut self.activity;
