@@ -150,7 +150,7 @@ impl CustomRule {
             );
         }
         let mut compared = self.surrogate;
-        let registered = RegisteredRule { rule: self, known: Rc::new(RefCell::new(Vec::new())) };
+        let registered = RegisteredRule { rule: self, operations: Rc::new(RefCell::new(Vec::new())) };
         for sample in samples {
             let types: Vec<Type> = sample.iter().map(|x| x.ty().clone()).collect();
             let op = registered.operation(&types, line)?;
@@ -193,11 +193,11 @@ impl CustomRule {
 pub struct RegisteredRule {
     rule: CustomRule,
     /// The operation for operands of these types.
-    known: Rc<RefCell<Known>>,
+    operations: Rc<RefCell<OperationsByTypes>>,
 }
 
 /// Operations with the types of the operands they were made for.
-type Known = Vec<(Vec<Type>, Custom)>;
+type OperationsByTypes = Vec<(Vec<Type>, Custom)>;
 
 impl RegisteredRule {
     /// The function's results.
@@ -221,7 +221,7 @@ impl RegisteredRule {
     }
 
     fn operation(&self, types: &[Type], line: Line) -> Result<Custom, Error> {
-        if let Some((_, op)) = self.known.borrow().iter().find(|(own, _)| own == types) {
+        if let Some((_, op)) = self.operations.borrow().iter().find(|(own, _)| own == types) {
             return Ok(op.clone());
         }
         let rule = &self.rule;
@@ -255,7 +255,7 @@ impl RegisteredRule {
         use crate::primitives::Primitive;
         let refs: Vec<&Type> = types.iter().collect();
         op.infer(&refs).map_err(|why| rule.error(why.0, line))?;
-        self.known.borrow_mut().push((types.to_vec(), op.clone()));
+        self.operations.borrow_mut().push((types.to_vec(), op.clone()));
         Ok(op)
     }
 }

@@ -8,7 +8,7 @@ use super::rounding::UNIT;
 
 /// A derivative by differences, and how far it may be from the exact one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Estimate {
+pub(super) struct DifferenceEstimate {
     pub(super) value: f64,
     pub(super) error: f64,
     pub(super) step: f64,
@@ -27,27 +27,29 @@ const STEPS: usize = 18;
 #[derive(Clone, Debug)]
 pub(super) struct Differences {
     /// One for every three neighbouring steps with finite numbers, wide steps first.
-    estimates: Vec<Estimate>,
+    estimates: Vec<DifferenceEstimate>,
 }
 
 impl Differences {
     /// The estimate with the smallest error.
-    pub(super) fn best(&self) -> Option<Estimate> {
+    pub(super) fn best(&self) -> Option<DifferenceEstimate> {
         self.estimates.iter().copied().reduce(|best, next| if next.error < best.error { next } else { best })
     }
 
     /// The estimate that judges `stated`, where two numbers agree if they differ by at most `tolerance` times the sum of
     /// their errors: the best, if it agrees. Else the best of those with narrower steps that contradict it
     /// and agree with `stated`, if two neighbours do: then the function is another one closer to the point.
-    pub(super) fn of(&self, stated: f64, error: f64, tolerance: f64) -> Option<Estimate> {
+    pub(super) fn of(&self, stated: f64, error: f64, tolerance: f64) -> Option<DifferenceEstimate> {
         let best = self.best()?;
-        let agree = |x: &Estimate, value: f64, error: f64| (x.value - value).abs() <= tolerance * (x.error + error);
+        let agree =
+            |x: &DifferenceEstimate, value: f64, error: f64| (x.value - value).abs() <= tolerance * (x.error + error);
         if agree(&best, stated, error) {
             return Some(best);
         }
-        let closer = |x: &Estimate| x.step < best.step && !agree(x, best.value, best.error) && agree(x, stated, error);
+        let closer =
+            |x: &DifferenceEstimate| x.step < best.step && !agree(x, best.value, best.error) && agree(x, stated, error);
         let pairs = self.estimates.windows(2).filter(|pair| pair.iter().all(closer));
-        let sharper = |x: Estimate, y: Estimate| if y.error < x.error { y } else { x };
+        let sharper = |x: DifferenceEstimate, y: DifferenceEstimate| if y.error < x.error { y } else { x };
         Some(pairs.flatten().copied().reduce(sharper).unwrap_or(best))
     }
 }
@@ -83,7 +85,7 @@ pub(super) fn central(noise: f64, mut phi: impl FnMut(f64) -> f64) -> Difference
         let error = 1.01 * spread + 9.0 * noise / step + 8.0 * UNIT * value.abs();
         let all_finite = value.is_finite() && next.is_finite() && after.is_finite() && error.is_finite();
         if all_finite {
-            estimates.push(Estimate { value, error, step, size });
+            estimates.push(DifferenceEstimate { value, error, step, size });
         }
     }
     Differences { estimates }

@@ -1,6 +1,6 @@
 //! [`Rule`]: a function with derivatives that somebody states; [`check_rule`] compares them.
 
-use super::difference::{Estimate, central};
+use super::difference::{DifferenceEstimate, central};
 use super::random::Random;
 use super::rounding::UNIT;
 use super::{CheckError, Comparison, Config, Disagreement, Report, Unresolved};
@@ -169,7 +169,7 @@ impl<R: Rule> Probe<'_, R> {
     }
 
     /// Differences of `<c, f>` along the tangent, to judge the stated derivative by.
-    fn difference(&self, rounding: &Rounding, stated: &Dot) -> Result<Estimate, CheckError> {
+    fn difference(&self, rounding: &Rounding, stated: &Dot) -> Result<DifferenceEstimate, CheckError> {
         let noise = Dot::new(&self.cotangent, self.y, &rounding.value).error;
         // The value at the point is taken off every result first: it carries no derivative, and
         // large results that hardly change would cancel in the sum otherwise.
@@ -183,7 +183,7 @@ impl<R: Rule> Probe<'_, R> {
     }
 
     /// Whether the differences are good enough to refuse an error of one part in ten thousand.
-    fn resolved(&self, estimate: &Estimate, scale: f64, report: &mut Report) -> Result<(), CheckError> {
+    fn resolved(&self, estimate: &DifferenceEstimate, scale: f64, report: &mut Report) -> Result<(), CheckError> {
         /// A tenth of the relative error that must not pass.
         const RESOLUTION: f64 = 1e-5;
         let bound = self.config.tolerance * estimate.error;

@@ -51,7 +51,7 @@ fn start_with_axis(b: &mut Builder, start: Value) -> Value {
 }
 
 /// A block with a start of its own in every lane, as index vectors.
-struct Lanes {
+struct BatchedBlock {
     /// The axes, in an operand with lanes, along which the block is shorter than the operand: the
     /// start along the others can only be 0.
     axes: Vec<usize>,
@@ -61,7 +61,7 @@ struct Lanes {
     indices: Value,
 }
 
-impl Lanes {
+impl BatchedBlock {
     /// For an operand of this shape, a block of these sizes and starts, the last two with lanes.
     fn new(b: &mut Builder, x: &[usize], sizes: &[usize], starts: Value, length: usize) -> Self {
         let rank = x.len();
@@ -92,7 +92,7 @@ impl Lanes {
             b.op(Concat { axis: shape.len() - 1 }, &columns)
         };
         let order = std::iter::once(0).chain(short.iter().chain(&whole).map(|axis| axis + 1)).collect();
-        Lanes { axes: short.iter().map(|axis| axis + 1).collect(), order, indices }
+        BatchedBlock { axes: short.iter().map(|axis| axis + 1).collect(), order, indices }
     }
 
     /// A block with the indexed axes first, in the order of the operand.
@@ -159,7 +159,7 @@ impl Primitive for DynamicSlice {
         }
         let x = b.batch_all(&args[..1], &batched[..1], length)[0];
         let shape = b.shape(x)[1..].to_vec();
-        let lanes = Lanes::new(b, &shape, &self.sizes, args[1], length);
+        let lanes = BatchedBlock::new(b, &shape, &self.sizes, args[1], length);
         // The starts were moved: every index exists.
         let gather = Gather { batch: 1, axes: lanes.axes.clone(), mode: OutOfBounds::Clamp };
         let block = b.op(gather, &[x, lanes.indices]);
@@ -255,7 +255,7 @@ impl Primitive for DynamicUpdate {
             return Ok(vec![(b.op(*self, &[both[0], both[1], start]), true)]);
         }
         let (shape, sizes) = (b.shape(both[0])[1..].to_vec(), b.shape(both[1])[1..].to_vec());
-        let lanes = Lanes::new(b, &shape, &sizes, args[2], length);
+        let lanes = BatchedBlock::new(b, &shape, &sizes, args[2], length);
         let block = b.permute(both[1], &lanes.order);
         let scatter = Scatter { batch: 1, axes: lanes.axes.clone(), mode: OutOfBounds::Clamp, write: Write::Set };
         Ok(vec![(b.op(scatter, &[both[0], lanes.indices, block]), true)])

@@ -80,12 +80,12 @@ pub struct Gather {
 
 /// The places of the elements in `x`, in row-major order of the result: the sum of one place per
 /// index vector, if it exists, and one per element of the block there.
-struct Places {
+struct ElementPlaces {
     vectors: Vec<Option<usize>>,
     block: Vec<usize>,
 }
 
-impl Places {
+impl ElementPlaces {
     fn iter(&self) -> impl Iterator<Item = Option<usize>> {
         self.vectors.iter().flat_map(|vector| self.block.iter().map(move |place| vector.map(|vector| vector + place)))
     }
@@ -155,7 +155,7 @@ impl Gather {
         Ok(result)
     }
 
-    fn places(&self, x: &[usize], indices: &Array) -> Result<Places, Misfit> {
+    fn places(&self, x: &[usize], indices: &Array) -> Result<ElementPlaces, Misfit> {
         let strides = row_major(x);
         let (k, last) = (self.axes.len(), indices.shape().len() - 1);
         let vector_shape = &indices.shape()[..last];
@@ -177,7 +177,7 @@ impl Gather {
         let block = self.block_axes(x.len());
         let block_shape: Vec<usize> = block.iter().map(|&axis| x[axis]).collect();
         let block_strides: Vec<isize> = block.iter().map(|&axis| strides[axis].cast_signed()).collect();
-        Ok(Places { vectors, block: Strided::new(&block_shape, &block_strides, 0).collect() })
+        Ok(ElementPlaces { vectors, block: Strided::new(&block_shape, &block_strides, 0).collect() })
     }
 
     fn scatter(&self, write: Write) -> Scatter {
@@ -194,7 +194,7 @@ impl Gather {
     }
 }
 
-fn picked<T: Element>(x: &Array, shape: &[usize], places: &Places) -> Array {
+fn picked<T: Element>(x: &Array, shape: &[usize], places: &ElementPlaces) -> Array {
     let elements = x.known::<T>();
     let at = |place: Option<usize>| place.map_or_else(T::default, |place| elements[place]);
     Array::new(shape, places.iter().map(at).collect::<Vec<T>>())
@@ -318,7 +318,7 @@ impl Scatter {
     }
 }
 
-fn written<T: Element>(args: &[&Array], places: &Places) -> Array {
+fn written<T: Element>(args: &[&Array], places: &ElementPlaces) -> Array {
     let mut elements = args[0].known::<T>().to_vec();
     for (place, &update) in places.iter().zip(args[2].known::<T>()) {
         if let Some(place) = place {
@@ -331,7 +331,7 @@ fn written<T: Element>(args: &[&Array], places: &Places) -> Array {
 /// Adds into the elements as numbers of type `A`, so that single precision is rounded once.
 fn added<T: Element, A: Copy>(
     args: &[&Array],
-    places: &Places,
+    places: &ElementPlaces,
     widen: fn(T) -> A,
     add: fn(A, A) -> A,
     narrow: fn(A) -> T,

@@ -44,14 +44,14 @@ pub(crate) fn with_rule<R>(b: &mut Builder, ty: &Type, rule: impl FnOnce() -> R)
     assert!(CONTEXT.with_borrow(Option::is_none), "a rule does not run another");
     let builder = std::mem::take(b);
     CONTEXT.set(Some(Context { builder, ty: ty.clone() }));
-    let _running = Running(b);
+    let _guard = BuilderGuard(b);
     rule()
 }
 
 /// Gives the builder back when the rule has ended, also by a panic: the thread may go on to run other rules.
-struct Running<'a>(&'a mut Builder);
+struct BuilderGuard<'a>(&'a mut Builder);
 
-impl Drop for Running<'_> {
+impl Drop for BuilderGuard<'_> {
     fn drop(&mut self) {
         if let Some(context) = CONTEXT.take() {
             *self.0 = context.builder;

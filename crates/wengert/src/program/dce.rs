@@ -16,17 +16,17 @@ pub(crate) fn dce(program: Program) -> Program {
 fn sweep(program: Program, inputs: &[bool]) -> Program {
     let mut needed = vec![false; program.types.len()];
     program.outputs.iter().for_each(|output| needed[output.index()] = true);
-    let mut kept: Vec<Option<Kept>> = Vec::with_capacity(program.eqns.len());
+    let mut kept: Vec<Option<NeededPart>> = Vec::with_capacity(program.eqns.len());
     for eqn in program.eqns.iter().rev() {
-        let kept_here = eqn.outs().any(|out| needed[out.index()]).then(|| Kept::of(eqn, &needed));
+        let kept_here = eqn.outs().any(|out| needed[out.index()]).then(|| NeededPart::of(eqn, &needed));
         match &kept_here {
-            Some(Kept::Narrowed { args, .. }) => args.iter().for_each(|arg| needed[arg.index()] = true),
-            Some(Kept::Whole) => eqn.args.iter().for_each(|arg| needed[arg.index()] = true),
+            Some(NeededPart::Narrowed { args, .. }) => args.iter().for_each(|arg| needed[arg.index()] = true),
+            Some(NeededPart::Whole) => eqn.args.iter().for_each(|arg| needed[arg.index()] = true),
             None => {}
         }
         kept.push(kept_here);
     }
-    let stays = |kept: &Option<Kept>| matches!(kept, Some(Kept::Whole));
+    let stays = |kept: &Option<NeededPart>| matches!(kept, Some(NeededPart::Whole));
     if !inputs.contains(&false) && kept.iter().all(stays) {
         return program;
     }
@@ -45,13 +45,13 @@ fn sweep(program: Program, inputs: &[bool]) -> Program {
         let renamed =
             |args: &[Value]| -> Args { args.iter().map(|arg| values[arg.index()].expect("needed")).collect() };
         match kept {
-            Kept::Whole => {
+            NeededPart::Whole => {
                 let (outs, args) = (eqn.outs(), renamed(&eqn.args));
                 let first = b.again(eqn.op, &args, results);
                 let results = first.into_iter().flat_map(|first| (first.0..).map(Value));
                 outs.zip(results).for_each(|(out, result)| values[out.index()] = Some(result));
             }
-            Kept::Narrowed { op, args, outs } => {
+            NeededPart::Narrowed { op, args, outs } => {
                 let results = b.ops(op, &renamed(&args));
                 outs.iter().zip(results).for_each(|(out, result)| values[out.index()] = Some(result));
             }
@@ -62,7 +62,7 @@ fn sweep(program: Program, inputs: &[bool]) -> Program {
 }
 
 /// The part of an equation that is needed.
-enum Kept {
+enum NeededPart {
     Whole,
     /// One that holds Programs, with the operands and results that are needed.
     Narrowed {
@@ -72,9 +72,9 @@ enum Kept {
     },
 }
 
-impl Kept {
+impl NeededPart {
     fn of(eqn: &Eqn, needed: &[bool]) -> Self {
-        let Wiring::OneOf { first } = eqn.op.wiring() else { return Kept::Whole };
+        let Wiring::OneOf { first } = eqn.op.wiring() else { return NeededPart::Whole };
         let programs = eqn.op.programs();
         let outs: Vec<bool> = eqn.outs().map(|out| needed[out.index()]).collect();
         let inner: Vec<Program> = programs.iter().map(|program| with_outputs(program, &outs)).collect();
@@ -84,12 +84,12 @@ impl Kept {
         }
         let same = |(new, old): (&Program, &&Arc<Program>)| new.eqns.len() == old.eqns.len();
         if !outs.contains(&false) && !used.contains(&false) && inner.iter().zip(&programs).all(same) {
-            return Kept::Whole;
+            return NeededPart::Whole;
         }
         let inner = inner.into_iter().map(|program| Arc::new(sweep(program, &used))).collect();
         let (own, shared) = eqn.args.split_at(first);
         let shared = shared.iter().zip(&used).filter(|(_, used)| **used).map(|(arg, _)| *arg);
-        Kept::Narrowed {
+        NeededPart::Narrowed {
             op: eqn.op.with_programs(inner),
             args: own.iter().copied().chain(shared).collect(),
             outs: eqn.outs().zip(&outs).filter(|(_, needed)| **needed).map(|(out, _)| out).collect(),

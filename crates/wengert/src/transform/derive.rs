@@ -16,15 +16,15 @@ pub(crate) fn derive(task: Task, program: &Program, leaves: usize) -> Result<Pro
     let count = program.outputs().len();
     match task {
         Task::Value => Ok(dce(program.clone())),
-        Task::Gradient => gradient(program, leaves, Results::Gradient),
-        Task::ValueAndGradient => gradient(program, leaves, Results::ValuesAndGradient),
+        Task::Gradient => gradient(program, leaves, GradientResults::Gradient),
+        Task::ValueAndGradient => gradient(program, leaves, GradientResults::ValuesAndGradient),
         Task::Jvp => Ok(dce(program.jvp(&active())?)),
         Task::Vjp => Ok(program.vjp(&active())?.with_outputs(count..)),
         Task::Jacobian => blocks(program, leaves),
-        Task::Hessian => blocks(&gradient(program, leaves, Results::Gradient)?, leaves),
+        Task::Hessian => blocks(&gradient(program, leaves, GradientResults::Gradient)?, leaves),
         // Forward over reverse.
         Task::Hvp => {
-            let pushed = derive(Task::Jvp, &gradient(program, leaves, Results::Gradient)?, leaves)?;
+            let pushed = derive(Task::Jvp, &gradient(program, leaves, GradientResults::Gradient)?, leaves)?;
             Ok(pushed.with_outputs(leaves..))
         }
         Task::Taylor { .. } => {
@@ -41,14 +41,14 @@ pub(super) fn active(program: &Program, leaves: usize) -> Vec<bool> {
 
 /// What the Program of a gradient gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Results {
+enum GradientResults {
     Gradient,
     /// All outputs before the gradient.
     ValuesAndGradient,
 }
 
 /// The gradient of the first output.
-fn gradient(program: &Program, leaves: usize, wanted: Results) -> Result<Program, Error> {
+fn gradient(program: &Program, leaves: usize, wanted: GradientResults) -> Result<Program, Error> {
     let active = active(program, leaves);
     let mut b = Builder::new();
     let args = same_inputs(&mut b, program);
@@ -58,7 +58,7 @@ fn gradient(program: &Program, leaves: usize, wanted: Results) -> Result<Program
     cotangents[0] = Some(b.full(1.0, &loss));
     let pulled = linear.pull(&mut b, &cotangents)?;
     drop(linear);
-    let mut results = if wanted == Results::ValuesAndGradient { outs } else { Vec::new() };
+    let mut results = if wanted == GradientResults::ValuesAndGradient { outs } else { Vec::new() };
     for (k, ct) in pulled.into_iter().enumerate().filter(|(k, _)| active[*k]) {
         results.push(ct.unwrap_or_else(|| b.zeros_like(args[k])));
     }

@@ -65,7 +65,9 @@ fn contracted(
     let condition = if axes.is_empty() { finite } else { b.op(Reduce::new(Reducer::All, &axes), &[finite]) };
     let branch = Contraction { op, factor, linear, types: &types, ct: b.ty(ct.value).clone() };
     let line = b.line;
-    let (Some(yes), Some(no)) = (branch.program(line, Way::Plain)?, branch.program(line, Way::Careful)?) else {
+    let (Some(yes), Some(no)) =
+        (branch.program(line, TransposeMethod::Plain)?, branch.program(line, TransposeMethod::Careful)?)
+    else {
         return Ok(vec![None, None]);
     };
     let value = b.op(Cond::joint(yes, no), &[condition, ct.value, mask, known]);
@@ -115,7 +117,7 @@ struct Contraction<'a> {
 }
 
 /// How it is computed.
-enum Way {
+enum TransposeMethod {
     /// Right where the known operand is finite.
     Plain,
     /// Right everywhere.
@@ -123,15 +125,15 @@ enum Way {
 }
 
 impl Contraction<'_> {
-    fn program(&self, line: Option<Line>, way: Way) -> Result<Option<Program>, Error> {
+    fn program(&self, line: Option<Line>, method: TransposeMethod) -> Result<Option<Program>, Error> {
         let mut b = Builder::new();
         b.line = line;
         let ct = b.input("", self.ct.clone());
         let mask = b.input("", self.ct.with_dtype(DType::Bool));
         let known = b.input("", self.types[self.factor].clone());
-        let pulled = match way {
-            Way::Plain => self.transpose(&mut b, ct, known)?,
-            Way::Careful => self.careful(&mut b, ct, mask, known)?,
+        let pulled = match method {
+            TransposeMethod::Plain => self.transpose(&mut b, ct, known)?,
+            TransposeMethod::Careful => self.careful(&mut b, ct, mask, known)?,
         };
         Ok(pulled.map(|value| b.finish(&[value])))
     }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{
-    Layout, Pulled, batch_region, check_inputs, cotangents, inside, joint_program, place, pulled_program, run,
-    tangent_program,
+    CotangentLayout, PullbackOperands, batch_region, check_inputs, cotangents, inside, joint_program, place,
+    pulled_program, run, tangent_program,
 };
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
@@ -216,10 +216,10 @@ impl Cond {
         if operands[0].is_linear() {
             misfit!("the condition depends on what is transposed");
         }
-        let region = Pulled::new(cts, operands_inside);
+        let region = PullbackOperands::new(cts, operands_inside);
         let ((yes_b, yes), (no_b, no)) = self.both(|program| region.transpose(program, operands_inside))?;
         // A branch that gives nothing gives zeros that count nowhere, so the other's needs a mask.
-        let layout: Layout = yes
+        let layout: CotangentLayout = yes
             .iter()
             .zip(&no)
             .map(|(yes, no)| match (yes, no) {

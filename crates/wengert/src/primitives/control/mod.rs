@@ -140,13 +140,13 @@ fn place(values: Vec<Value>, has: &[bool]) -> Vec<Option<Value>> {
 }
 
 /// The operands of a transposed region: what is known, then the cotangents, then their masks.
-struct Pulled {
+struct PullbackOperands {
     args: Vec<Value>,
     /// Which cotangents there are, and whether they have a mask.
     cotangents: Vec<Option<bool>>,
 }
 
-impl Pulled {
+impl PullbackOperands {
     fn new(cts: &[Option<Cotangent>], operands: &[Operand]) -> Self {
         let known = operands.iter().filter_map(|operand| match operand {
             Operand::Known(value) => Some(*value),
@@ -155,7 +155,7 @@ impl Pulled {
         let values = cts.iter().flatten().map(|ct| ct.value);
         let masks = cts.iter().flatten().filter_map(|ct| ct.mask);
         let cotangents = cts.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect();
-        Pulled { args: known.chain(values).chain(masks).collect(), cotangents }
+        PullbackOperands { args: known.chain(values).chain(masks).collect(), cotangents }
     }
 
     /// The transpose of a Program inside, before its results are chosen.
@@ -184,11 +184,16 @@ impl Pulled {
 }
 
 /// What each operand gets from a transposed region: nothing, a cotangent, one with a mask.
-type Layout = Vec<Option<bool>>;
+type CotangentLayout = Vec<Option<bool>>;
 
 /// The Program whose results are the cotangents of a layout and then their masks. Where this one
 /// has none, zeros that count nowhere; where it has no mask, one that is true.
-fn pulled_program(mut b: Builder, pulled: &[Option<Cotangent>], layout: &Layout, operands: &[Operand]) -> Program {
+fn pulled_program(
+    mut b: Builder,
+    pulled: &[Option<Cotangent>],
+    layout: &CotangentLayout,
+    operands: &[Operand],
+) -> Program {
     let (mut values, mut masks) = (Vec::new(), Vec::new());
     for (k, wanted) in layout.iter().enumerate() {
         let Some(masked) = wanted else { continue };
@@ -207,7 +212,7 @@ fn pulled_program(mut b: Builder, pulled: &[Option<Cotangent>], layout: &Layout,
 }
 
 /// The results of a transposed region as cotangents.
-fn cotangents(results: Vec<Value>, layout: &Layout) -> Vec<Option<Cotangent>> {
+fn cotangents(results: Vec<Value>, layout: &CotangentLayout) -> Vec<Option<Cotangent>> {
     let count = layout.iter().flatten().count();
     let (values, masks) = results.split_at(count);
     let (mut values, mut masks) = (values.iter().copied(), masks.iter().copied());
@@ -226,9 +231,9 @@ fn transpose_region(
     operands: &[Operand],
     op: fn(Program) -> Op,
 ) -> MaskedCotangents {
-    let region = Pulled::new(cts, operands);
+    let region = PullbackOperands::new(cts, operands);
     let (inner, pulled) = region.transpose(program, operands)?;
-    let layout: Layout = pulled.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect();
+    let layout: CotangentLayout = pulled.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect();
     let transposed = pulled_program(inner, &pulled, &layout, operands);
     let results = b.ops(op(transposed), &region.args);
     Ok(cotangents(results, &layout))

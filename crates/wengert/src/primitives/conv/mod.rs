@@ -68,7 +68,7 @@ fn positions(padded: i64, window: i64, stride: usize) -> usize {
 /// The places of one axis at which one tap of the kernel meets x: an arithmetic progression, in
 /// steps through the elements of both arrays.
 #[derive(Clone, Copy)]
-struct Run {
+struct TapRun {
     count: usize,
     out: usize,
     out_step: usize,
@@ -77,7 +77,7 @@ struct Run {
 }
 
 /// `out += weight * x` along runs of all axes.
-fn add_tap(axes: &[Run], out: &mut [f64], x: &[f64], weight: f64) {
+fn add_tap(axes: &[TapRun], out: &mut [f64], x: &[f64], weight: f64) {
     match axes {
         [] => out[0] += x[0] * weight,
         [run] if run.out_step == 1 && run.x_step == 1 => {
@@ -175,7 +175,7 @@ impl Conv {
     }
 
     /// Where tap `k` of an axis meets x.
-    fn run(&self, axis: usize, k: usize, x: usize, out: usize, x_stride: usize, out_stride: usize) -> Run {
+    fn run(&self, axis: usize, k: usize, x: usize, out: usize, x_stride: usize, out_stride: usize) -> TapRun {
         let dilation = self.input_dilation[axis];
         let offset = (k * self.kernel_dilation[axis]) as i64 - self.padding[axis].0;
         let place = |p: usize| {
@@ -184,12 +184,12 @@ impl Conv {
         };
         let mut hits = (0..out).filter_map(place);
         let Some(first) = hits.next() else {
-            return Run { count: 0, out: 0, out_step: 0, x: 0, x_step: 0 };
+            return TapRun { count: 0, out: 0, out_step: 0, x: 0, x_step: 0 };
         };
         let second = hits.next();
         let step = second.map_or((1, 1), |second| (second.0 - first.0, second.1 - first.1));
         let count = 1 + usize::from(second.is_some()) + hits.count();
-        Run {
+        TapRun {
             count,
             out: first.0 * out_stride,
             out_step: step.0 * out_stride,
@@ -199,15 +199,15 @@ impl Conv {
     }
 
     /// The taps of the kernel that meet x anywhere: their place in the kernel and their runs.
-    fn taps(&self, x: &[usize], w: &[usize], out: &[usize]) -> Vec<(usize, Vec<Run>)> {
+    fn taps(&self, x: &[usize], w: &[usize], out: &[usize]) -> Vec<(usize, Vec<TapRun>)> {
         let (x_strides, out_strides) = (row_major(x), row_major(out));
-        let runs = |axis: usize| -> Vec<Run> {
+        let runs = |axis: usize| -> Vec<TapRun> {
             (0..w[axis]).map(|k| self.run(axis, k, x[axis], out[axis], x_strides[axis], out_strides[axis])).collect()
         };
-        let runs: Vec<Vec<Run>> = (0..w.len()).map(runs).collect();
+        let runs: Vec<Vec<TapRun>> = (0..w.len()).map(runs).collect();
         let (mut taps, mut place) = (Vec::new(), 0);
         for_each_index(w, |index| {
-            let tap: Vec<Run> = index.iter().enumerate().map(|(axis, &k)| runs[axis][k]).collect();
+            let tap: Vec<TapRun> = index.iter().enumerate().map(|(axis, &k)| runs[axis][k]).collect();
             if tap.iter().all(|run| run.count > 0) {
                 taps.push((place, tap));
             }

@@ -29,7 +29,7 @@ struct Parser<'t, 's> {
 }
 
 /// The values that are defined, by their names in the text.
-type Scope<'s> = HashMap<&'s str, Value>;
+type Names<'s> = HashMap<&'s str, Value>;
 
 impl<'s> Parser<'_, 's> {
     fn peek(&self) -> Token<'s> {
@@ -87,7 +87,7 @@ impl<'s> Parser<'_, 's> {
         if depth > MAX_DEPTH {
             return Err(Fault::new(word.at, format!("programs are nested more than {MAX_DEPTH} deep")));
         }
-        let (mut b, mut scope) = (Builder::new(), Scope::new());
+        let (mut b, mut scope) = (Builder::new(), Names::new());
         self.sign('(')?;
         self.list(')', |parser| parser.input(&mut b, &mut scope))?;
         self.sign('{')?;
@@ -113,7 +113,7 @@ impl<'s> Parser<'_, 's> {
         }
     }
 
-    fn input(&mut self, b: &mut Builder, scope: &mut Scope<'s>) -> Parsed<()> {
+    fn input(&mut self, b: &mut Builder, scope: &mut Names<'s>) -> Parsed<()> {
         let value = self.take(Kind::Value, "an input, such as `v0`")?;
         let name = match self.peek().kind {
             Kind::String => unescape(&self.advance())?,
@@ -141,7 +141,7 @@ impl<'s> Parser<'_, 's> {
         }
     }
 
-    fn equation(&mut self, b: &mut Builder, scope: &mut Scope<'s>, depth: usize) -> Parsed<()> {
+    fn equation(&mut self, b: &mut Builder, scope: &mut Names<'s>, depth: usize) -> Parsed<()> {
         let start = self.peek();
         let results = if start.kind == Kind::Value { self.results()? } else { Vec::new() };
         self.take(Kind::Sign('='), "`,` or `=`")?;
@@ -183,7 +183,7 @@ impl<'s> Parser<'_, 's> {
     }
 
     /// Values that are defined, up to the first other token.
-    fn values(&mut self, scope: &Scope<'s>) -> Parsed<Vec<Value>> {
+    fn values(&mut self, scope: &Names<'s>) -> Parsed<Vec<Value>> {
         let mut values = Vec::new();
         while self.peek().kind == Kind::Value {
             let token = self.advance();
@@ -259,7 +259,7 @@ impl<'s> Parser<'_, 's> {
 }
 
 /// A new name; every name is defined once.
-fn define<'s>(scope: &mut Scope<'s>, token: Token<'s>, value: Value) -> Parsed<()> {
+fn define<'s>(scope: &mut Names<'s>, token: Token<'s>, value: Value) -> Parsed<()> {
     match scope.insert(token.text, value) {
         None => Ok(()),
         Some(_) => Err(Fault::new(token.at, format!("{} is defined twice", token.text))),
