@@ -14,7 +14,7 @@ use wengert_kernels::Pool;
 use wengert_kernels::arena::Arena;
 use wengert_kernels::product::{Accumulate, Operand, Target, products};
 use wengert_kernels::region::{
-    Binary, Instr, Kind, Level, Op, Parts, Pattern, Region, Slice, SliceMut, Slot, Space, Transfer,
+    Binary, Granularity as Level, Instr, Kind, Op, Parts, Pattern, Region, Slice, SliceMut, Slot, Space, Transfer,
 };
 
 use crate::workloads;

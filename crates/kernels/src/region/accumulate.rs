@@ -14,7 +14,7 @@ use super::code::Kind;
 use super::pattern::{for_float, for_kind};
 use super::reduce::{Joined, LEAF, dot_cols, dot_rows, join_cols, join_rows};
 use super::run::{Chunk, Memory};
-use super::{Accumulator, Division, Level, Space, Width};
+use super::{Accumulator, Division, Granularity, Space, Width};
 use crate::float::Float;
 
 /// The largest number of units of one group.
@@ -46,8 +46,8 @@ pub(super) struct Span {
 }
 
 impl Span {
-    pub(super) fn new(division: &Division, space: &Space, level: Level) -> Span {
-        let wide = if level == Level::Full { space.cols } else { 1 };
+    pub(super) fn new(division: &Division, space: &Space, level: Granularity) -> Span {
+        let wide = if level == Granularity::Full { space.cols } else { 1 };
         let (count, part, parts) = match division.parts_of_group {
             0 | 1 => (space.rows * wide, space.rows * wide, 1),
             parts => (space.rows * wide, division.part_rows * wide, parts),
@@ -195,7 +195,7 @@ impl Chunk<'_> {
 
     /// # Safety
     /// `x` is valid for the chunk's elements of this level, `y` for those of the accumulator's, which are real numbers.
-    pub(super) unsafe fn accumulate_product(&self, k: usize, x: *const u8, level: Level, y: *const u8) {
+    pub(super) unsafe fn accumulate_product(&self, k: usize, x: *const u8, level: Granularity, y: *const u8) {
         let acc = &self.memory.region.parts.accumulators[k];
         let cols = self.memory.region.parts.space.cols;
         let (x_count, y_count) = (self.range(level).1, self.range(acc.level).1);
@@ -205,7 +205,7 @@ impl Chunk<'_> {
             let y = std::slice::from_raw_parts(y.cast::<T>(), y_count);
             match acc.width {
                 Width::Cols => self.by_units::<T>(k, |rows, sums| {
-                    let wide = if level == Level::Full { cols } else { 1 };
+                    let wide = if level == Granularity::Full { cols } else { 1 };
                     dot_rows(&x[rows.start * wide..rows.end * wide], &y[rows.start * cols..rows.end * cols], sums);
                 }),
                 Width::One => self.feed(k, &Weighted(x, y), y_count),
@@ -251,7 +251,7 @@ impl Chunk<'_> {
     fn feed<T: Joined>(&self, k: usize, x: &impl Feed<T>, n: usize) {
         let region = self.memory.region;
         let (acc, span) = (&region.parts.accumulators[k], region.spans[k]);
-        let wide = if acc.level == Level::Full { region.parts.space.cols } else { 1 };
+        let wide = if acc.level == Granularity::Full { region.parts.space.cols } else { 1 };
         let begin = (self.first - self.group * region.parts.space.rows) * wide;
         let whole = span.whole(self.part);
         let state = self.accumulator(k);

@@ -4,7 +4,7 @@
 //! what no block covers is one number. So padding and joining need no memory of their own: an array that is
 //! shifted by a place, or turned around a torus, is read where it lies.
 
-use super::{Kind, Level, Pattern};
+use super::{Granularity, Kind, Pattern};
 
 /// A box of the elements, and where they lie in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ impl Block {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Blocks {
     kind: Kind,
-    level: Level,
+    level: Granularity,
     /// Lengths of the axes; neighbours that every block continues are one. There is at least one.
     shape: Vec<usize>,
     /// The bits of the number everywhere else, if anything is left uncovered.
@@ -60,7 +60,7 @@ impl Blocks {
     ///
     /// `None` if blocks have other axes, no elements, elements in common or outside of the value, if they do not cover it and
     /// there is no number, if there are too many axes or blocks, or if a position in memory is negative or overflows.
-    pub fn new(kind: Kind, level: Level, shape: &[usize], fill: Option<u64>, blocks: Vec<Block>) -> Option<Self> {
+    pub fn new(kind: Kind, level: Granularity, shape: &[usize], fill: Option<u64>, blocks: Vec<Block>) -> Option<Self> {
         let count = shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length))?;
         if blocks.len() > Self::MAX_BLOCKS || count == 0 {
             return None;
@@ -135,7 +135,7 @@ impl Blocks {
     }
 
     /// Which elements there are.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> Granularity {
         self.level
     }
 
@@ -358,7 +358,8 @@ mod tests {
         let pointers: Vec<*mut u8> = inputs.iter().map(|x| x.as_ptr().cast_mut().cast()).collect();
         for (shape, blocks) in cases {
             let fill = Some((-7.0f64).to_bits());
-            let made = Blocks::new(Kind::F64, Level::Full, &shape, fill, blocks.clone()).expect("it is well made");
+            let made =
+                Blocks::new(Kind::F64, Granularity::Full, &shape, fill, blocks.clone()).expect("it is well made");
             let wanted = wanted(&shape, -7.0, &blocks, &inputs);
             assert_eq!(made.count(), wanted.len());
             assert_eq!(made.fill().is_some(), wanted.contains(&-7.0), "{shape:?}");
@@ -389,17 +390,18 @@ mod tests {
     fn axes_that_every_block_continues_are_one() {
         let rows =
             [block(0, &[0, 0, 0], &[1, 6, 2], 36, &[12, 2, 1]), block(0, &[1, 0, 0], &[3, 6, 2], 0, &[12, 2, 1])];
-        let made = Blocks::new(Kind::F32, Level::Full, &[4, 6, 2], None, rows.to_vec()).unwrap();
+        let made = Blocks::new(Kind::F32, Granularity::Full, &[4, 6, 2], None, rows.to_vec()).unwrap();
         assert_eq!(made.shape(), [48]);
-        let padded = Blocks::new(Kind::F32, Level::Row, &[4, 6, 2], Some(0), vec![rows[1].clone()]).unwrap();
+        let padded = Blocks::new(Kind::F32, Granularity::Row, &[4, 6, 2], Some(0), vec![rows[1].clone()]).unwrap();
         assert_eq!((padded.shape(), padded.blocks()[0].low[0], padded.blocks()[0].lengths[0]), (&[48][..], 12, 36));
         let columns = vec![block(0, &[0, 1, 0], &[4, 5, 2], 0, &[12, 2, 1])];
-        assert_eq!(Blocks::new(Kind::F32, Level::Full, &[4, 6, 2], Some(0), columns).unwrap().shape(), [4, 12]);
+        assert_eq!(Blocks::new(Kind::F32, Granularity::Full, &[4, 6, 2], Some(0), columns).unwrap().shape(), [4, 12]);
     }
 
     #[test]
     fn what_is_not_well_made_is_refused() {
-        let new = |shape: &[usize], fill, blocks| Blocks::new(Kind::U8, Level::Full, shape, fill, blocks).is_some();
+        let new =
+            |shape: &[usize], fill, blocks| Blocks::new(Kind::U8, Granularity::Full, shape, fill, blocks).is_some();
         let own = block(0, &[1], &[2], 0, &[1]);
         assert!(new(&[4], Some(1), vec![own.clone()]));
         assert!(!new(&[4], None, vec![own.clone()]), "elements that nobody writes");

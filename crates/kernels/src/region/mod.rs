@@ -2,9 +2,9 @@
 //!
 //! A region walks `groups * rows * cols` elements in row-major order. A *chunk* is a few whole rows; its intermediate
 //! values live in *slots*, pieces of a scratch that stays in the nearest caches, and every [`Instr`] is a vector loop over
-//! a chunk. A value has an element for each column of each row ([`Level::Full`]) or one for each row ([`Level::Row`]).
-//! Rows are joined along their columns inside a chunk, so that a softmax or a layer norm is one pass; sums over rows or
-//! over everything go to accumulators, one result per group.
+//! a chunk. A value has an element for each column of each row ([`Granularity::Full`]) or one for each row
+//! ([`Granularity::Row`]). Rows are joined along their columns inside a chunk, so that a softmax or a layer norm is one
+//! pass; sums over rows or over everything go to accumulators, one result per group.
 //!
 //! # Invariants
 //!
@@ -75,9 +75,9 @@ pub enum SliceMut<'a> {
     F64(&'a mut [f64]),
 }
 
-/// Which elements a value has.
+/// Which elements a value has: its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Level {
+pub enum Granularity {
     /// One for each column of each row.
     Full,
     /// One for each row.
@@ -97,10 +97,10 @@ pub struct Space {
 
 impl Space {
     /// How many elements a value of this level has.
-    pub fn count(&self, level: Level) -> usize {
+    pub fn count(&self, level: Granularity) -> usize {
         match level {
-            Level::Full => self.groups * self.rows * self.cols,
-            Level::Row => self.groups * self.rows,
+            Granularity::Full => self.groups * self.rows * self.cols,
+            Granularity::Row => self.groups * self.rows,
         }
     }
 }
@@ -111,7 +111,7 @@ pub struct Slot {
     /// The widest element it has to hold.
     pub kind: Kind,
     /// Which elements it has.
-    pub level: Level,
+    pub level: Granularity,
 }
 
 /// An input read, or an output written, in place: its elements are contiguous.
@@ -122,7 +122,7 @@ pub struct Direct {
     /// Its elements.
     pub kind: Kind,
     /// Which elements it has.
-    pub level: Level,
+    pub level: Granularity,
     /// Position of the first one.
     pub offset: usize,
 }
@@ -144,7 +144,7 @@ pub struct Transfer {
     /// The elements.
     pub kind: Kind,
     /// Which elements there are.
-    pub level: Level,
+    pub level: Granularity,
     /// Where they lie.
     pub pattern: Pattern,
 }
@@ -157,7 +157,7 @@ pub struct Accumulator {
     /// What joins them.
     pub join: Join,
     /// Which elements a chunk has.
-    pub level: Level,
+    pub level: Granularity,
     /// Whether there is a result for each column of a group, or one for each group.
     pub width: Width,
     /// The number of the output; its elements follow each other.
@@ -247,7 +247,8 @@ struct Division {
 impl Division {
     fn of(parts: &Parts) -> Division {
         let Space { groups, rows, cols } = parts.space;
-        let bytes = |slot: &Slot| if slot.level == Level::Full { slot.kind.size() * cols } else { slot.kind.size() };
+        let bytes =
+            |slot: &Slot| if slot.level == Granularity::Full { slot.kind.size() * cols } else { slot.kind.size() };
         let row = parts.slots.iter().map(bytes).sum::<usize>().max(1);
         let (least, most) = CHUNK_ELEMENTS;
         let quick =
@@ -261,8 +262,8 @@ impl Division {
         let work = cols.saturating_mul(1 + parts.code.len());
         let chunks_of_part = (PART_WORK / chunk.saturating_mul(work).max(1)).max(1);
         // Few groups: several parts each. Many: a part has several.
-        let divided = |level: Level| {
-            let wide = if level == Level::Full { cols } else { 1 };
+        let divided = |level: Granularity| {
+            let wide = if level == Granularity::Full { cols } else { 1 };
             !(chunk * wide).is_multiple_of(LEAF) && chunk < rows
         };
         let shares = parts.accumulators.iter().any(|acc| acc.width == Width::One && divided(acc.level));
@@ -307,7 +308,7 @@ impl Region {
         let moves = |op: &Op| {
             matches!(op, Op::Load(_) | Op::Blocks(_) | Op::Store(_) | Op::Spread(_) | Op::Unary(Unary::Copy, _))
         };
-        let full = self.parts.space.count(Level::Full);
+        let full = self.parts.space.count(Granularity::Full);
         let level = |instr: &Instr| match instr.op {
             Op::Accumulate(_) | Op::JoinCols(..) => full,
             Op::Dot(_) | Op::AccumulateProduct(_) => 2 * full,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::code::{Instr, Kind, Op};
 use super::pattern::{for_float, for_kind, gather, scatter};
 use super::reduce::{dot_cols, join_cols};
-use super::{Level, Place, Region, Slice, SliceMut, loops, verify};
+use super::{Granularity, Place, Region, Slice, SliceMut, loops, verify};
 use crate::arena::Line;
 use crate::pool::{Panicked, Pool};
 
@@ -169,13 +169,13 @@ pub(super) struct Chunk<'a> {
 impl Chunk<'_> {
     /// The position of the first among all elements, and how many there are.
     #[inline(always)]
-    pub(super) fn range(&self, level: Level) -> (usize, usize) {
+    pub(super) fn range(&self, level: Granularity) -> (usize, usize) {
         match level {
-            Level::Full => {
+            Granularity::Full => {
                 let cols = self.memory.region.parts.space.cols;
                 (self.first * cols, self.rows * cols)
             }
-            Level::Row => (self.first, self.rows),
+            Granularity::Row => (self.first, self.rows),
         }
     }
 
@@ -193,7 +193,7 @@ impl Chunk<'_> {
 
     /// The address of an entry of the table for this chunk, and its level.
     #[inline(always)]
-    fn place(&self, place: u16) -> (*mut u8, Level) {
+    fn place(&self, place: u16) -> (*mut u8, Granularity) {
         let parts = &self.memory.region.parts;
         let k = usize::from(place);
         match k.checked_sub(parts.slots.len()) {
@@ -217,7 +217,7 @@ impl Chunk<'_> {
         let chunk = region.division.chunk;
         for &(slot, bits) in &region.parts.constants {
             let own = region.parts.slots[usize::from(slot)];
-            let count = if own.level == Level::Full { chunk * region.parts.space.cols } else { chunk };
+            let count = if own.level == Granularity::Full { chunk * region.parts.space.cols } else { chunk };
             let to = self.slot(slot);
             // SAFETY: the slot holds `count` elements of its kind (`Region::laid_out`).
             unsafe {
@@ -260,7 +260,7 @@ impl Chunk<'_> {
 
     fn step(&self, instr: &Instr) {
         let (out, level) = match instr.op {
-            Op::Store(_) | Op::Accumulate(_) | Op::AccumulateProduct(_) => (std::ptr::null_mut(), Level::Full),
+            Op::Store(_) | Op::Accumulate(_) | Op::AccumulateProduct(_) => (std::ptr::null_mut(), Granularity::Full),
             _ => self.place(instr.out),
         };
         let (start, n) = self.range(level);

@@ -2,7 +2,7 @@
 
 use super::accumulate::{self, Span};
 use super::code::{Binary, Instr, Join, Kind, Op, Unary};
-use super::{Blocks, Division, Level, Needs, Parts, Pattern, Place, Region, Transfer, Width};
+use super::{Blocks, Division, Granularity, Needs, Parts, Pattern, Place, Region, Transfer, Width};
 use crate::arena::LINE;
 
 /// Why a region cannot run.
@@ -18,7 +18,7 @@ impl std::fmt::Display for Invalid {
 impl std::error::Error for Invalid {}
 
 /// The level of a place of the table.
-pub(super) fn level(parts: &Parts, place: u16) -> Level {
+pub(super) fn level(parts: &Parts, place: u16) -> Granularity {
     let place = usize::from(place);
     match place.checked_sub(parts.slots.len()) {
         None => parts.slots[place].level,
@@ -90,7 +90,7 @@ impl Region {
         }
         for acc in &parts.accumulators {
             let width = if acc.width == Width::Cols { parts.space.cols } else { 1 };
-            if acc.width == Width::Cols && acc.level != Level::Full {
+            if acc.width == Width::Cols && acc.level != Granularity::Full {
                 return Err(Invalid("an accumulator of columns needs every column".into()));
             }
             check_join(acc.join, acc.kind)?;
@@ -113,8 +113,8 @@ impl Region {
             start
         };
         let elements = |level| match level {
-            Level::Full => division.chunk * parts.space.cols,
-            Level::Row => division.chunk,
+            Granularity::Full => division.chunk * parts.space.cols,
+            Granularity::Row => division.chunk,
         };
         let offsets = parts.slots.iter().map(|slot| place(slot.kind.size() * elements(slot.level))).collect();
         let spans: Vec<Span> =
@@ -139,7 +139,7 @@ impl Region {
 /// Pairs of an input and an output that may be one piece of memory.
 fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
     let first = parts.slots.len();
-    let plain = |t: &Transfer| t.level == Level::Full && t.pattern.is_contiguous() && t.pattern.offset() == 0;
+    let plain = |t: &Transfer| t.level == Granularity::Full && t.pattern.is_contiguous() && t.pattern.offset() == 0;
     let direct = |place: u16| usize::from(place).checked_sub(first).map(|k| &parts.directs[k]);
     let reads = |instr: &Instr, input: u16| match instr.op {
         Op::Load(k) => parts.loads[usize::from(k)].operand == input,
@@ -155,7 +155,7 @@ fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
             || parts.directs.iter().any(|d| d.place == Place::Output(output));
         let same_elements = loads.all(|t| plain(t) && t.kind == to.kind)
             && directs.all(|d| {
-                d.place != Place::Input(input) || (d.level == Level::Full && d.offset == 0 && d.kind == to.kind)
+                d.place != Place::Input(input) || (d.level == Granularity::Full && d.offset == 0 && d.kind == to.kind)
             });
         let last_read = parts.code.iter().rposition(|instr| reads(instr, input));
         let first_write =
@@ -295,7 +295,7 @@ impl Checker<'_> {
             let load = self.parts.loads.get(usize::from(load)).ok_or(Invalid("there is no such load".into()))?;
             let own = self.parts.slots[usize::from(slot)];
             let same = load.level == own.level && load.kind.size() <= own.kind.size();
-            if !same || load.level != Level::Full || !repeats(&load.pattern, self.parts.space.cols) {
+            if !same || load.level != Granularity::Full || !repeats(&load.pattern, self.parts.space.cols) {
                 return Err(Invalid("a repeated load differs from row to row".into()));
             }
         }
@@ -316,7 +316,7 @@ impl Checker<'_> {
     }
 
     /// The level of a place, which may not exist.
-    fn level(&self, place: u16) -> Result<Level, Invalid> {
+    fn level(&self, place: u16) -> Result<Granularity, Invalid> {
         match usize::from(place) < self.parts.slots.len() + self.parts.directs.len() {
             true => Ok(level(self.parts, place)),
             false => Err(Invalid(format!("there is no place {place}"))),
@@ -324,7 +324,7 @@ impl Checker<'_> {
     }
 
     /// Checks that a place can be read at this kind and level.
-    fn read(&self, place: u16, kind: Kind, wanted: Level) -> Result<(), Invalid> {
+    fn read(&self, place: u16, kind: Kind, wanted: Granularity) -> Result<(), Invalid> {
         let k = usize::from(place);
         let (width, level) = match k.checked_sub(self.parts.slots.len()) {
             None if !self.written[k] => return Err(Invalid(format!("place {place} is read before it is written"))),
@@ -350,11 +350,11 @@ impl Checker<'_> {
     }
 
     /// Checks that the result can be written at this kind and is none of the operands; gives its level.
-    fn write(&mut self, instr: &Instr, kind: Kind, operands: &[u16]) -> Result<Level, Invalid> {
+    fn write(&mut self, instr: &Instr, kind: Kind, operands: &[u16]) -> Result<Granularity, Invalid> {
         self.write_to(instr.out, kind, operands)
     }
 
-    fn write_to(&mut self, place: u16, kind: Kind, operands: &[u16]) -> Result<Level, Invalid> {
+    fn write_to(&mut self, place: u16, kind: Kind, operands: &[u16]) -> Result<Granularity, Invalid> {
         let k = usize::from(place);
         if operands.contains(&place) {
             return Err(Invalid("it writes where it reads".into()));
@@ -425,17 +425,17 @@ impl Checker<'_> {
             }
             Op::JoinCols(join, kind) => {
                 check_join(join, kind)?;
-                demand(self.write(instr, kind, &[a])? == Level::Row)?;
-                return self.read(a, kind, Level::Full);
+                demand(self.write(instr, kind, &[a])? == Granularity::Row)?;
+                return self.read(a, kind, Granularity::Full);
             }
             Op::Dot(kind) => {
-                demand(kind.is_float() && self.write(instr, kind, &[a, b])? == Level::Row)?;
-                self.read(a, kind, Level::Full)?;
-                return self.read(b, kind, Level::Full);
+                demand(kind.is_float() && self.write(instr, kind, &[a, b])? == Granularity::Row)?;
+                self.read(a, kind, Granularity::Full)?;
+                return self.read(b, kind, Granularity::Full);
             }
             Op::Spread(kind) => {
-                demand(self.write(instr, kind, &[a])? == Level::Full)?;
-                return self.read(a, kind, Level::Row);
+                demand(self.write(instr, kind, &[a])? == Granularity::Full)?;
+                return self.read(a, kind, Granularity::Row);
             }
             Op::Load(k) => {
                 let load = self.parts.loads.get(usize::from(k)).ok_or(Invalid("there is no such load".into()))?;
@@ -457,7 +457,7 @@ impl Checker<'_> {
                 let acc = self.parts.accumulators.get(usize::from(k)).ok_or(Invalid("no such accumulator".into()))?;
                 demand(acc.kind.is_float() && acc.join == Join::Sum)?;
                 self.read(b, acc.kind, acc.level)?;
-                let by_row = acc.width == Width::Cols && self.read(a, acc.kind, Level::Row).is_ok();
+                let by_row = acc.width == Width::Cols && self.read(a, acc.kind, Granularity::Row).is_ok();
                 return if by_row { Ok(()) } else { self.read(a, acc.kind, acc.level) };
             }
         };

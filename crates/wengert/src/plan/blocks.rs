@@ -4,7 +4,7 @@
 //! elements from other positions than its own: its operands must be in memory before the region runs. So the gradient of a
 //! stencil, a sum of arrays that are each padded on another side, is one pass over memory, and so is a stencil on a torus.
 
-use wengert_kernels::region::{Block, Blocks, Level};
+use wengert_kernels::region::{Block, Blocks, Granularity};
 
 use super::flatten::Flat;
 use super::kernel::kind;
@@ -54,7 +54,7 @@ pub(super) fn copies(flat: &Flat, k: usize) -> bool {
 }
 
 /// The blocks of such an equation; `operand` gives the number of a stored value that the region reads.
-pub(super) fn blocks(flat: &Flat, k: usize, level: Level, operand: impl FnMut(Value) -> u16) -> Blocks {
+pub(super) fn blocks(flat: &Flat, k: usize, level: Granularity, operand: impl FnMut(Value) -> u16) -> Blocks {
     let eqn = &flat.program.eqns()[k];
     let ty = flat.program.ty(eqn.first);
     let views = || eqn.args.iter().map(|arg| &flat.views[arg.index()]);

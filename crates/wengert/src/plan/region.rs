@@ -3,7 +3,7 @@
 use super::{Map, Set};
 
 use wengert_kernels::region::{
-    self as kernels, Accumulator, Direct, Instr, Join, Kind, Level, Parts, Place, Slot, Space, Transfer, Width,
+    self as kernels, Accumulator, Direct, Granularity, Instr, Join, Kind, Parts, Place, Slot, Space, Transfer, Width,
 };
 
 use super::blocks::{blocks, is_blocks};
@@ -182,7 +182,7 @@ impl<'a> RegionLowering<'a> {
     fn works_full(&self, k: usize) -> bool {
         let eqn = &self.flat.program.eqns()[k];
         match &eqn.op {
-            Op::Reduce(_) => self.flat.program.ty(eqn.args[0]).size() == self.parts.space.count(Level::Full),
+            Op::Reduce(_) => self.flat.program.ty(eqn.args[0]).size() == self.parts.space.count(Granularity::Full),
             _ => is_full(self.clusters.roles[eqn.first.index()]),
         }
     }
@@ -240,8 +240,8 @@ impl<'a> RegionLowering<'a> {
         eqn.args.iter().map(source).collect()
     }
 
-    fn level(full: bool) -> Level {
-        if full { Level::Full } else { Level::Row }
+    fn level(full: bool) -> Granularity {
+        if full { Granularity::Full } else { Granularity::Row }
     }
 
     fn slot(&mut self, kind: Kind, full: bool) -> u16 {
@@ -257,7 +257,7 @@ impl<'a> RegionLowering<'a> {
     fn release(&mut self, place: u16) {
         if place < DIRECT && !self.fixed.contains(&place) {
             let Slot { kind, level } = self.parts.slots[usize::from(place)];
-            self.free.entry((level == Level::Full, kind.size())).or_default().push(place);
+            self.free.entry((level == Granularity::Full, kind.size())).or_default().push(place);
         }
     }
 
@@ -423,7 +423,7 @@ impl<'a> RegionLowering<'a> {
         let eqn = &self.flat.program.eqns()[k];
         let Op::Reduce(reduce) = &eqn.op else { unreachable!("only reductions have totals") };
         let ty = self.flat.program.ty(eqn.args[0]);
-        let full = ty.size() == self.parts.space.count(Level::Full);
+        let full = ty.size() == self.parts.space.count(Granularity::Full);
         let [_, _, after] = spans(reduce, ty);
         let width = if after == 1 { Width::One } else { Width::Cols };
         let output = self.write(eqn.first);

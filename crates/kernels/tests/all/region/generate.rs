@@ -1,7 +1,7 @@
 //! Random valid regions with their operands.
 
 use wengert_kernels::region::{
-    Accumulator, Binary, Block, Blocks, Call1, Call2, Compare, Direct, Instr, Join, Kind, Level, Op, Pair, Parts,
+    Accumulator, Binary, Block, Blocks, Call1, Call2, Compare, Direct, Granularity, Instr, Join, Kind, Op, Pair, Parts,
     Pattern, Place, Slot, Space, Transfer, Twin, Unary, Width,
 };
 
@@ -34,7 +34,7 @@ pub(crate) fn empty(groups: usize, rows: usize, cols: usize) -> Parts {
 }
 
 const KINDS: [Kind; 5] = [Kind::U8, Kind::I64, Kind::F32, Kind::F64, Kind::F32];
-const LEVELS: [Level; 3] = [Level::Full, Level::Full, Level::Row];
+const LEVELS: [Granularity; 3] = [Granularity::Full, Granularity::Full, Granularity::Row];
 /// Places of what is used where it lies, until the number of slots is known.
 const DIRECT: u16 = 0x8000;
 
@@ -113,7 +113,7 @@ fn remainder(number: u64, x: f64, y: f64) -> f64 {
 struct Live {
     place: u16,
     kind: Kind,
-    level: Level,
+    level: Granularity,
 }
 
 struct Generator {
@@ -171,7 +171,7 @@ impl Generator {
     }
 
     /// A slot: a new one, or one whose value is given up.
-    fn slot(&mut self, kind: Kind, level: Level, operands: &[u16]) -> u16 {
+    fn slot(&mut self, kind: Kind, level: Granularity, operands: &[u16]) -> u16 {
         let fits = |k: usize, slot: &Slot| {
             let k = k as u16;
             slot.level == level && slot.kind.size() >= kind.size() && !self.fixed.contains(&k) && !operands.contains(&k)
@@ -189,9 +189,9 @@ impl Generator {
     }
 
     /// Where elements of a level lie: any order of axes, gaps, reversed or, in loads, broadcast ones.
-    fn pattern(&mut self, level: Level, load: bool) -> Pattern {
+    fn pattern(&mut self, level: Granularity, load: bool) -> Pattern {
         let Space { groups, rows, cols } = self.parts.space;
-        let lengths = if level == Level::Full { vec![groups, rows, cols] } else { vec![groups, rows] };
+        let lengths = if level == Granularity::Full { vec![groups, rows, cols] } else { vec![groups, rows] };
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         if self.random.below(2) == 0 {
             let (x, y) = (self.random.below(order.len()), self.random.below(order.len()));
@@ -217,9 +217,9 @@ impl Generator {
     }
 
     /// One block inside of numbers, or two or three side by side along an axis, with gaps between them or without.
-    fn blocks(&mut self, kind: Kind, level: Level) -> Blocks {
+    fn blocks(&mut self, kind: Kind, level: Granularity) -> Blocks {
         let Space { groups, rows, cols } = self.parts.space;
-        let shape = if level == Level::Full { vec![groups, rows, cols] } else { vec![groups, rows] };
+        let shape = if level == Granularity::Full { vec![groups, rows, cols] } else { vec![groups, rows] };
         let (axis, gaps) = (self.random.below(shape.len()), self.random.below(2) == 0);
         let mut blocks = Vec::new();
         let mut at = if gaps { self.random.below(shape[axis]) } else { 0 };
@@ -265,7 +265,7 @@ impl Generator {
     }
 
     /// A value from outside: a constant, a load, a repeated one, blocks, or memory where it lies.
-    fn source(&mut self, kind: Kind, level: Level) -> u16 {
+    fn source(&mut self, kind: Kind, level: Granularity) -> u16 {
         let count = self.parts.space.count(level);
         let place = match self.random.below(7) {
             0 => {
@@ -277,7 +277,7 @@ impl Generator {
                 self.fixed.push(slot);
                 slot
             }
-            1 if level == Level::Full => {
+            1 if level == Granularity::Full => {
                 let Space { groups, rows, cols } = self.parts.space;
                 let stride = self.random.pick(&[1, 2, 0, -1]);
                 let offset = if stride < 0 { cols } else { 1 };
@@ -317,7 +317,7 @@ impl Generator {
     }
 
     /// A readable place of a kind and level.
-    fn read(&mut self, kind: Kind, level: Level) -> u16 {
+    fn read(&mut self, kind: Kind, level: Granularity) -> u16 {
         let fitting: Vec<u16> =
             self.live.iter().filter(|live| live.kind == kind && live.level == level).map(|live| live.place).collect();
         if fitting.is_empty() || self.random.below(6) == 0 {
@@ -327,7 +327,7 @@ impl Generator {
     }
 
     /// Three readable places; reading the later ones may load into slots, but not into those of the earlier ones.
-    fn operands(&mut self, kinds: [Kind; 3], level: Level) -> [u16; 3] {
+    fn operands(&mut self, kinds: [Kind; 3], level: Granularity) -> [u16; 3] {
         loop {
             let places = kinds.map(|kind| self.read(kind, level));
             let alive = |place: u16, kind: Kind| self.live.contains(&Live { place, kind, level });
@@ -337,7 +337,7 @@ impl Generator {
         }
     }
 
-    fn compute(&mut self, op: Op, operands: [u16; 3], kind: Kind, level: Level) {
+    fn compute(&mut self, op: Op, operands: [u16; 3], kind: Kind, level: Granularity) {
         let slot = self.slot(kind, level, &operands);
         self.push(op, operands, slot);
         self.live.push(Live { place: slot, kind, level });
@@ -397,8 +397,8 @@ impl Generator {
                 self.compute(op, operands, float, level);
             }
             9 => {
-                let operands = self.operands([kind; 3], Level::Row);
-                self.compute(Op::Spread(kind), operands, kind, Level::Full);
+                let operands = self.operands([kind; 3], Granularity::Row);
+                self.compute(Op::Spread(kind), operands, kind, Granularity::Full);
             }
             _ => {
                 // Sums of rows have a bound, and what is computed from them none: they go to results only.
@@ -407,8 +407,8 @@ impl Generator {
                     Kind::I64 => self.random.pick(&[Join::Sum, Join::Prod, Join::Max, Join::Min]),
                     Kind::F32 | Kind::F64 => self.random.pick(&[Join::Max, Join::Min]),
                 };
-                let operands = self.operands([kind; 3], Level::Full);
-                self.compute(Op::JoinCols(join, kind), operands, kind, Level::Row);
+                let operands = self.operands([kind; 3], Granularity::Full);
+                self.compute(Op::JoinCols(join, kind), operands, kind, Granularity::Row);
             }
         }
     }
@@ -438,7 +438,7 @@ impl Generator {
                     _ => self.random.pick(&[Join::Sum, Join::Sum, Join::Prod, Join::Max, Join::Min]),
                 };
                 let width =
-                    if level == Level::Full { self.random.pick(&[Width::One, Width::Cols]) } else { Width::One };
+                    if level == Granularity::Full { self.random.pick(&[Width::One, Width::Cols]) } else { Width::One };
                 let Space { groups, cols, .. } = self.parts.space;
                 let output = self.output(kind, groups * if width == Width::Cols { cols } else { 1 });
                 self.parts.accumulators.push(Accumulator { kind, join, level, width, output });

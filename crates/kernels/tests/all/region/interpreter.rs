@@ -2,7 +2,7 @@
 
 use wengert_kernels::Float;
 use wengert_kernels::region::{
-    Binary, Block, Call1, Call2, Compare, Instr, Join, Kind, Level, Op, Pair, Parts, Pattern, Place, Unary, Width,
+    Binary, Block, Call1, Call2, Compare, Granularity, Instr, Join, Kind, Op, Pair, Parts, Pattern, Place, Unary, Width,
 };
 
 use super::numbers::{bits, number};
@@ -179,7 +179,7 @@ impl Run<'_> {
     fn finish(&mut self) {
         let space = self.parts.space;
         for (acc, given) in self.parts.accumulators.iter().zip(&self.joined) {
-            let per_row = if acc.level == Level::Full { space.cols } else { 1 };
+            let per_row = if acc.level == Granularity::Full { space.cols } else { 1 };
             let width = if acc.width == Width::Cols { space.cols } else { 1 };
             for result in 0..space.groups * width {
                 let (group, column) = (result / width, result % width);

@@ -15,8 +15,8 @@ use numbers::{Elements, Random, bits, number, same};
 use wengert_kernels::Pool;
 use wengert_kernels::arena::Line;
 use wengert_kernels::region::{
-    Accumulator, Binary, Call1, Direct, Instr, Join, Kind, Level, Op, Pattern, Place, Region, Slice, Slot, Transfer,
-    Unary, Width,
+    Accumulator, Binary, Call1, Direct, Granularity, Instr, Join, Kind, Op, Pattern, Place, Region, Slice, Slot,
+    Transfer, Unary, Width,
 };
 
 fn regions() -> u64 {
@@ -116,7 +116,7 @@ fn one_piece_of_memory_gives_the_same_as_two() {
             if std::mem::discriminant(from) != std::mem::discriminant(to) || from.bits().len() < to.bits().len() {
                 continue;
             }
-            let space = region.parts().space.count(Level::Full);
+            let space = region.parts().space.count(Granularity::Full);
             for pool in &pools {
                 let (apart, together) = (run(&region, &case, pool, &[]), run(&region, &case, pool, &[(input, output)]));
                 for (o, kind) in kinds(&case).into_iter().enumerate() {
@@ -171,7 +171,7 @@ fn instruction_sets_do_not_change_the_bits() {
 }
 
 fn full(kind: Kind) -> Slot {
-    Slot { kind, level: Level::Full }
+    Slot { kind, level: Granularity::Full }
 }
 
 fn instr(op: Op, a: u16, b: u16, out: u16) -> Instr {
@@ -184,12 +184,13 @@ fn products_are_summed_as_if_they_had_been_stored() {
     for (kind, cols) in [Kind::F32, Kind::F64].into_iter().flat_map(|kind| (1..130).map(move |cols| (kind, cols))) {
         let run = |fused: bool| {
             let mut parts = empty(1, 7, cols);
-            let load = |operand| Transfer { operand, kind, level: Level::Full, pattern: Pattern::contiguous(7 * cols) };
+            let load =
+                |operand| Transfer { operand, kind, level: Granularity::Full, pattern: Pattern::contiguous(7 * cols) };
             parts.loads = vec![load(0), load(1)];
-            let row = Slot { kind, level: Level::Row };
+            let row = Slot { kind, level: Granularity::Row };
             parts.slots = vec![full(kind), full(kind), full(kind), row, full(kind), full(kind)];
-            parts.stores.push(Transfer { operand: 0, kind, level: Level::Row, pattern: Pattern::contiguous(7) });
-            let sum = |width, output| Accumulator { kind, join: Join::Sum, level: Level::Full, width, output };
+            parts.stores.push(Transfer { operand: 0, kind, level: Granularity::Row, pattern: Pattern::contiguous(7) });
+            let sum = |width, output| Accumulator { kind, join: Join::Sum, level: Granularity::Full, width, output };
             parts.accumulators = vec![sum(Width::One, 1), sum(Width::Cols, 2), sum(Width::Cols, 3)];
             let mul = Op::Binary(Binary::Mul, kind);
             parts.code = vec![instr(Op::Load(0), 0, 0, 0), instr(Op::Load(1), 0, 0, 1)];
@@ -231,11 +232,21 @@ fn rows_of_every_length_are_summed_whole() {
     for cols in (1..140).chain([1000, 4096, 8192]) {
         let mut parts = empty(1, 5, cols);
         let pattern = Pattern::contiguous(5 * cols);
-        parts.loads.push(Transfer { operand: 0, kind: Kind::F32, level: Level::Full, pattern });
-        parts.slots = vec![full(Kind::F32), Slot { kind: Kind::F32, level: Level::Row }];
-        parts.stores.push(Transfer { operand: 0, kind: Kind::F32, level: Level::Row, pattern: Pattern::contiguous(5) });
-        parts.accumulators =
-            vec![Accumulator { kind: Kind::F32, join: Join::Sum, level: Level::Full, width: Width::One, output: 1 }];
+        parts.loads.push(Transfer { operand: 0, kind: Kind::F32, level: Granularity::Full, pattern });
+        parts.slots = vec![full(Kind::F32), Slot { kind: Kind::F32, level: Granularity::Row }];
+        parts.stores.push(Transfer {
+            operand: 0,
+            kind: Kind::F32,
+            level: Granularity::Row,
+            pattern: Pattern::contiguous(5),
+        });
+        parts.accumulators = vec![Accumulator {
+            kind: Kind::F32,
+            join: Join::Sum,
+            level: Granularity::Full,
+            width: Width::One,
+            output: 1,
+        }];
         let join = Op::JoinCols(Join::Sum, Kind::F32);
         parts.code = vec![
             instr(Op::Load(0), 0, 0, 0),
@@ -263,7 +274,7 @@ fn fails_at_seven(_: u64, x: f64) -> f64 {
 #[test]
 fn a_function_that_panics_is_an_error_for_any_number_of_threads() {
     let mut parts = empty(1, 20_000, 1);
-    let direct = |place| Direct { place, kind: Kind::F64, level: Level::Full, offset: 0 };
+    let direct = |place| Direct { place, kind: Kind::F64, level: Granularity::Full, offset: 0 };
     parts.directs = vec![direct(Place::Input(0)), direct(Place::Output(0))];
     parts.code = vec![instr(Op::Call1(Call1(fails_at_seven), 0, Kind::F64), 0, 0, 1)];
     (parts.inputs, parts.outputs) = (1, 1);
@@ -293,9 +304,9 @@ fn patterns_of_many_axes_are_walked() {
     let count = pattern.count();
     assert_eq!((pattern.dims().len(), pattern.end(), last(&pattern)), (axes, count, count));
     let mut parts = empty(1, count, 1);
-    parts.loads.push(Transfer { operand: 0, kind: Kind::I64, level: Level::Full, pattern });
+    parts.loads.push(Transfer { operand: 0, kind: Kind::I64, level: Granularity::Full, pattern });
     parts.slots = vec![full(Kind::I64)];
-    parts.directs = vec![Direct { place: Place::Output(0), kind: Kind::I64, level: Level::Full, offset: 0 }];
+    parts.directs = vec![Direct { place: Place::Output(0), kind: Kind::I64, level: Granularity::Full, offset: 0 }];
     parts.code = vec![instr(Op::Load(0), 0, 0, 0), instr(Op::Unary(Unary::Copy, Kind::I64), 0, 0, 1)];
     (parts.inputs, parts.outputs) = (1, 1);
     let elements: Vec<i64> = (0..count as i64).collect();
@@ -318,14 +329,15 @@ fn sums_do_not_depend_on_how_a_region_is_cut() {
             for threads in [1, 3] {
                 let mut parts = empty(1, count / cols, cols);
                 let pattern = Pattern::contiguous(count);
-                parts.loads.push(Transfer { operand: 0, kind, level: Level::Full, pattern });
+                parts.loads.push(Transfer { operand: 0, kind, level: Granularity::Full, pattern });
                 // Slots and instructions that change the length of chunks and of parts.
                 parts.slots = vec![full(kind); 2 + extra];
                 parts.code = vec![instr(Op::Load(0), 0, 0, 0)];
                 let square = Op::Unary(Unary::Square, kind);
                 parts.code.extend((0..extra).map(|k| instr(square, 0, 0, 1 + k as u16)));
                 let join = Join::Sum;
-                parts.accumulators = vec![Accumulator { kind, join, level: Level::Full, width: Width::One, output: 0 }];
+                parts.accumulators =
+                    vec![Accumulator { kind, join, level: Granularity::Full, width: Width::One, output: 0 }];
                 parts.code.push(instr(Op::Accumulate(0), 0, 0, 0));
                 (parts.inputs, parts.outputs) = (1, 1);
                 let outputs = vec![Elements::new(kind, &[0])];
@@ -339,10 +351,15 @@ fn sums_do_not_depend_on_how_a_region_is_cut() {
         // Rows as they are joined inside of a chunk, and one element for each of this many rows.
         if count <= 4096 {
             let mut parts = empty(1, 1, count);
-            parts.loads.push(Transfer { operand: 0, kind, level: Level::Full, pattern: Pattern::contiguous(count) });
-            parts.slots = vec![full(kind), Slot { kind, level: Level::Row }];
+            parts.loads.push(Transfer {
+                operand: 0,
+                kind,
+                level: Granularity::Full,
+                pattern: Pattern::contiguous(count),
+            });
+            parts.slots = vec![full(kind), Slot { kind, level: Granularity::Row }];
             let pattern = Pattern::contiguous(1);
-            parts.stores.push(Transfer { operand: 0, kind, level: Level::Row, pattern });
+            parts.stores.push(Transfer { operand: 0, kind, level: Granularity::Row, pattern });
             let join = Op::JoinCols(Join::Sum, kind);
             parts.code = vec![instr(Op::Load(0), 0, 0, 0), instr(join, 0, 0, 1), instr(Op::Store(0), 1, 0, 0)];
             (parts.inputs, parts.outputs) = (1, 1);
@@ -354,10 +371,10 @@ fn sums_do_not_depend_on_how_a_region_is_cut() {
         for cols in [3, 700] {
             let mut parts = empty(1, count, cols);
             let pattern = Pattern::contiguous(count);
-            parts.loads.push(Transfer { operand: 0, kind, level: Level::Row, pattern });
-            parts.slots = vec![Slot { kind, level: Level::Row }, full(kind)];
+            parts.loads.push(Transfer { operand: 0, kind, level: Granularity::Row, pattern });
+            parts.slots = vec![Slot { kind, level: Granularity::Row }, full(kind)];
             parts.accumulators =
-                vec![Accumulator { kind, join: Join::Sum, level: Level::Row, width: Width::One, output: 0 }];
+                vec![Accumulator { kind, join: Join::Sum, level: Granularity::Row, width: Width::One, output: 0 }];
             parts.code =
                 vec![instr(Op::Load(0), 0, 0, 0), instr(Op::Spread(kind), 0, 0, 1), instr(Op::Accumulate(0), 0, 0, 0)];
             (parts.inputs, parts.outputs) = (1, 1);

@@ -1,8 +1,8 @@
 //! Regions that would not be safe, or not mean what they say: each check has a case.
 
 use wengert_kernels::region::{
-    Accumulator, Binary, Direct, Instr, Join, Kind, Level, Op, Parts, Pattern, Place, Region, Slot, Transfer, Twin,
-    Unary, Width,
+    Accumulator, Binary, Direct, Granularity, Instr, Join, Kind, Op, Parts, Pattern, Place, Region, Slot, Transfer,
+    Twin, Unary, Width,
 };
 
 use super::generate::empty;
@@ -11,7 +11,7 @@ fn instr(op: Op, [a, b, c]: [u16; 3], out: u16) -> Instr {
     Instr { op, a, b, c, out }
 }
 
-fn transfer(level: Level, pattern: Pattern) -> Transfer {
+fn transfer(level: Granularity, pattern: Pattern) -> Transfer {
     Transfer { operand: 0, kind: Kind::F64, level, pattern }
 }
 
@@ -20,17 +20,17 @@ fn transfer(level: Level, pattern: Pattern) -> Transfer {
 fn valid() -> Parts {
     let mut parts = empty(2, 3, 4);
     let slot = |kind, level| Slot { kind, level };
-    parts.slots = vec![slot(Kind::F64, Level::Full); 5];
-    parts.slots.extend([slot(Kind::F64, Level::Row), slot(Kind::U8, Level::Full)]);
-    let direct = |place| Direct { place, kind: Kind::F64, level: Level::Full, offset: 1 };
+    parts.slots = vec![slot(Kind::F64, Granularity::Full); 5];
+    parts.slots.extend([slot(Kind::F64, Granularity::Row), slot(Kind::U8, Granularity::Full)]);
+    let direct = |place| Direct { place, kind: Kind::F64, level: Granularity::Full, offset: 1 };
     parts.directs = vec![direct(Place::Input(0)), direct(Place::Output(2))];
     parts.constants = vec![(1, 2.0f64.to_bits())];
     parts.repeated = vec![(2, 1)];
     let rows = Pattern::new(0, &[6, 4], &[0, 1]).expect("positions are small");
-    parts.loads = vec![transfer(Level::Full, Pattern::contiguous(24)), transfer(Level::Full, rows)];
-    parts.stores = vec![transfer(Level::Full, Pattern::contiguous(24))];
+    parts.loads = vec![transfer(Granularity::Full, Pattern::contiguous(24)), transfer(Granularity::Full, rows)];
+    parts.stores = vec![transfer(Granularity::Full, Pattern::contiguous(24))];
     parts.accumulators =
-        vec![Accumulator { kind: Kind::F64, join: Join::Sum, level: Level::Full, width: Width::Cols, output: 1 }];
+        vec![Accumulator { kind: Kind::F64, join: Join::Sum, level: Granularity::Full, width: Width::Cols, output: 1 }];
     parts.code = vec![
         instr(Op::Load(0), [0; 3], 0),
         instr(Op::Binary(Binary::Mul, Kind::F64), [0, 1, 0], 3),
@@ -98,17 +98,17 @@ fn transfers_and_accumulators_that_do_not_fit_are_refused() {
     let pattern = |lengths: &[usize], strides: &[isize]| Pattern::new(0, lengths, strides).expect("small");
     refused! {
         "25 elements for a value of 24": |p| p.loads[0].pattern = Pattern::contiguous(25);
-        "24 elements for a value of 6": |p| p.loads[0].level = Level::Row;
+        "24 elements for a value of 6": |p| p.loads[0].level = Granularity::Row;
         "written twice": |p| p.stores[0].pattern = pattern(&[6, 4], &[0, 1]);
         "written twice": |p| p.stores[0].pattern = pattern(&[6, 4], &[3, 1]);
         "written twice": |p| p.stores[0].pattern = pattern(&[4, 6], &[1, -1].map(|s: isize| s.abs()));
-        "needs every column": |p| p.accumulators[0].level = Level::Row;
+        "needs every column": |p| p.accumulators[0].level = Granularity::Row;
         "does not join": |p| p.accumulators[0].join = Join::All;
         "does not join": |p| (p.accumulators[0].kind, p.accumulators[0].join) = (Kind::U8, Join::Sum);
-        "level": |p| p.accumulators[0] = Accumulator { level: Level::Row, width: Width::One, ..p.accumulators[0] };
+        "level": |p| p.accumulators[0] = Accumulator { level: Granularity::Row, width: Width::One, ..p.accumulators[0] };
         "differs from row to row": |p| p.repeated[0].1 = 0;
         "there is no such load": |p| p.repeated[0].1 = 7;
-        "differs from row to row": |p| p.slots[2].level = Level::Row;
+        "differs from row to row": |p| p.slots[2].level = Granularity::Row;
         "differs from row to row": |p| p.slots[2].kind = Kind::U8;
         // Three elements again and again are not the same in every row of four.
         "differs from row to row": |p| p.loads[1].pattern = pattern(&[8, 3], &[0, 1]);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use wengert_kernels::region::{Block, Blocks, Instr, Kind, Level, Op, Place, Region, Transfer, Width};
+use wengert_kernels::region::{Block, Blocks, Granularity, Instr, Kind, Op, Place, Region, Transfer, Width};
 
 use super::name;
 
@@ -26,7 +26,7 @@ pub(super) fn list(region: &Region, text: &mut String) {
 fn place(region: &Region, at: u16) -> String {
     let parts = region.parts();
     if let Some(slot) = parts.slots.get(usize::from(at)) {
-        return format!("{}{at}", if slot.level == Level::Full { "s" } else { "r" });
+        return format!("{}{at}", if slot.level == Granularity::Full { "s" } else { "r" });
     }
     let direct = &parts.directs[usize::from(at) - parts.slots.len()];
     let (name, number) = match direct.place {

@@ -4,7 +4,7 @@ use super::super::Map;
 
 use wengert_kernels::cost::{CHUNK_BYTES, CHUNK_ELEMENTS};
 use wengert_kernels::region::{
-    self as kernels, Direct, Instr, Kind, Level, Parts, Pattern, Place, Slot, Space, Transfer,
+    self as kernels, Direct, Granularity, Instr, Kind, Parts, Pattern, Place, Slot, Space, Transfer,
 };
 
 use super::super::cost::Costs;
@@ -181,7 +181,7 @@ struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn new_slot(&mut self, kind: Kind) -> u16 {
-        self.parts.slots.push(Slot { kind, level: Level::Full });
+        self.parts.slots.push(Slot { kind, level: Granularity::Full });
         let slot = (self.parts.slots.len() - 1) as u16;
         assert!(slot < DIRECT, "a part has fewer slots than operations");
         slot
@@ -195,7 +195,7 @@ impl Lowering<'_> {
     }
 
     fn direct(&mut self, place: Place, kind: Kind, offset: usize) -> u16 {
-        self.parts.directs.push(Direct { place, kind, level: Level::Full, offset });
+        self.parts.directs.push(Direct { place, kind, level: Granularity::Full, offset });
         DIRECT + (self.parts.directs.len() - 1) as u16
     }
 
@@ -268,7 +268,7 @@ impl Lowering<'_> {
             return Some(self.direct(Place::Input(operand), own, start));
         }
         let pattern = Pattern::new(start, &[self.count], &[stride])?;
-        self.parts.loads.push(Transfer { operand, kind: own, level: Level::Full, pattern });
+        self.parts.loads.push(Transfer { operand, kind: own, level: Granularity::Full, pattern });
         let load = (self.parts.loads.len() - 1) as u16;
         if stride == 0 {
             let slot = self.new_slot(own);
@@ -285,7 +285,7 @@ impl Lowering<'_> {
         let own = self.code.list.get(node).kind;
         for (operand, start, stride) in self.homes.remove(&node).unwrap_or_default() {
             let pattern = Pattern::new(start, &[self.count], &[stride.cast_signed()])?;
-            self.parts.stores.push(Transfer { operand, kind: own, level: Level::Full, pattern });
+            self.parts.stores.push(Transfer { operand, kind: own, level: Granularity::Full, pattern });
             let store = (self.parts.stores.len() - 1) as u16;
             self.parts.code.push(Instr { op: kernels::Op::Store(store), a: place, b: 0, c: 0, out: 0 });
         }
