@@ -13,7 +13,7 @@ use wengert_kernels::region::{Kind, Slice, SliceMut};
 use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::plan::kernel::{KernelCall, bytes};
-use crate::plan::{Home, Operation, OutputSource, Plan, PlanOutput, Product, Step, StepOperand, Work};
+use crate::plan::{Home, MatrixProduct, Operation, OutputSource, Plan, PlanOutput, Step, StepOperand, StepWork};
 
 /// Operands of a step, without the heap for the usual number of them.
 type Few<T> = SmallVec<[T; 24]>;
@@ -302,12 +302,12 @@ fn run_step(
 ) -> Result<(), Error> {
     let StepSlices { reads, mut writes, scratch } = operands(plan, step, inputs, results, arena);
     match &step.work {
-        Work::Region(region) => region.run(&reads, &mut writes, scratch, pool).map_err(|why| panicked(step, why)),
-        Work::Product(product) => {
+        StepWork::Region(region) => region.run(&reads, &mut writes, scratch, pool).map_err(|why| panicked(step, why)),
+        StepWork::Product(product) => {
             multiply(product, &reads, &mut writes, pool);
             Ok(())
         }
-        Work::Kernel(kernel, operation) => {
+        StepWork::Kernel(kernel, operation) => {
             let start = step.writes.first().map_or(0, |operand| operand.start);
             let call = KernelCall { args: &reads, outs: &mut writes, workspace: scratch, pool, start };
             kernel.run(call).map_err(|Misfit(why)| {
@@ -315,7 +315,7 @@ fn run_step(
                 Error::new(ErrorKind::Run, &op.name(), why).of(types).at(step.line())
             })
         }
-        Work::Cond(plans) => {
+        StepWork::Cond(plans) => {
             let Slice::U8(&[choice, ..]) = reads[0] else { unreachable!("a condition is a truth value") };
             let chosen = &plans[usize::from(choice == 0)];
             run(chosen, PlanInputs::Slices(&reads[1..]), &mut writes, scratch, pool, None)
@@ -417,8 +417,8 @@ fn cast_mut<'a>(lines: &'a mut [Lines], operand: &StepOperand) -> SliceMut<'a> {
     }
 }
 
-fn multiply(product: &Product, reads: &[Slice<'_>], writes: &mut [SliceMut<'_>], pool: &Pool) {
-    fn run<T: Number>(product: &Product, left: &[T], right: &[T], out: &mut [T], pool: &Pool) {
+fn multiply(product: &MatrixProduct, reads: &[Slice<'_>], writes: &mut [SliceMut<'_>], pool: &Pool) {
+    fn run<T: Number>(product: &MatrixProduct, left: &[T], right: &[T], out: &mut [T], pool: &Pool) {
         let (l, r) = (&product.left, &product.right);
         // An operand without elements has none after its offset either.
         let left = Matrix::new(left.get(l.0..).unwrap_or_default(), l.1).batched(&l.2);

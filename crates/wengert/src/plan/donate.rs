@@ -6,13 +6,13 @@
 
 use super::cluster::{Clusters, Role};
 use super::flatten::Flat;
-use super::{Access, Home, OutputSource, PlanOutput, Step, Work};
+use super::{Access, Home, OutputSource, PlanOutput, Step, StepWork};
 use crate::array::DType;
 use crate::program::Value;
 
 /// A result that may be written over an input.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
+pub(super) struct DonatedPair {
     input: usize,
     output: usize,
     /// The result as a value of the flattened Program.
@@ -26,7 +26,7 @@ pub(super) fn wanted(
     order: &[usize],
     outputs: &[PlanOutput],
     donated: &[bool],
-) -> Vec<Pair> {
+) -> Vec<DonatedPair> {
     if !donated.contains(&true) {
         return Vec::new();
     }
@@ -59,14 +59,14 @@ pub(super) fn wanted(
         }
         if let Some(input) = (0..inputs.len()).find(|&k| free[k] && last[k] == step && inputs[k] == output.ty) {
             free[input] = false;
-            pairs.push(Pair { input, output: k, value });
+            pairs.push(DonatedPair { input, output: k, value });
         }
     }
     pairs
 }
 
 /// Writes the result over the input if its region allows it.
-pub(super) fn settle(pair: &Pair, steps: &mut [Step], outputs: &mut [PlanOutput]) {
+pub(super) fn settle(pair: &DonatedPair, steps: &mut [Step], outputs: &mut [PlanOutput]) {
     let Some(at) = steps.iter().position(|step| step.writes_result(pair.output)) else { return };
     let step = &mut steps[at];
     let home = Home::Input(pair.input);
@@ -74,7 +74,7 @@ pub(super) fn settle(pair: &Pair, steps: &mut [Step], outputs: &mut [PlanOutput]
     let (Some(read), None) = (reads.next(), reads.next()) else { return };
     let is_written = |home: Home| matches!(home, Home::Result(k) if step.results[k].range.start == pair.output);
     let write = step.writes.iter().position(|operand| is_written(operand.home)).expect("the step writes the result");
-    let Work::Region(region) = &step.work else { return };
+    let StepWork::Region(region) = &step.work else { return };
     if step.reads[read].start > 0 || !region.in_place().contains(&(read as u16, write as u16)) {
         return;
     }

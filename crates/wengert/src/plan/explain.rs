@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 
 use wengert_kernels::region::{Kind, Region, Space};
 
-use super::{Home, LINE, Plan, Product, Step, StepOperand, Work, lines_of};
+use super::{Home, LINE, MatrixProduct, Plan, Step, StepOperand, StepWork, lines_of};
 use crate::error::Line;
 
 /// How much [`Plan::explain`] tells.
@@ -143,13 +143,13 @@ impl Plan {
             row(&number, &step.info(), text);
             notes(step, text);
             match &step.work {
-                Work::Region(region) if detail == Detail::Instructions => instructions::list(region, text),
-                Work::Cond(plans) => {
+                StepWork::Region(region) if detail == Detail::Instructions => instructions::list(region, text),
+                StepWork::Cond(plans) => {
                     for (name, plan) in ["y", "n"].iter().zip(plans.iter()) {
                         plan.explain_steps(&format!("{number}{name}"), detail, text);
                     }
                 }
-                Work::Region(_) | Work::Product(_) | Work::Kernel(..) => {}
+                StepWork::Region(_) | StepWork::Product(_) | StepWork::Kernel(..) => {}
             }
         }
     }
@@ -231,20 +231,20 @@ impl Step {
         let sum = |operands: &[StepOperand]| operands.iter().map(size).sum();
         let elements = self.writes.first().map_or("", |operand| name(operand.kind));
         let (kind, what, size, parts) = match &self.work {
-            Work::Region(region) => {
+            StepWork::Region(region) => {
                 let Space { groups, rows, cols } = region.parts().space;
                 let size = format!("{elements} {groups}x{rows}x{cols}");
                 (StepKind::Region, grouped(&self.provenance.names), size, Some(region.part_count()))
             }
-            Work::Product(product) => {
+            StepWork::Product(product) => {
                 (StepKind::Product, grouped(&self.provenance.names), matrices(elements, product), None)
             }
-            Work::Kernel(kernel, operation) => {
+            StepWork::Kernel(kernel, operation) => {
                 let types = &operation.types;
                 let types: Vec<String> = types.iter().map(ToString::to_string).collect();
                 (StepKind::Kernel, kernel.name(), types.join(" "), None)
             }
-            Work::Cond(plans) => {
+            StepWork::Cond(plans) => {
                 let size = format!("{} or {} steps", plans[0].steps.len(), plans[1].steps.len());
                 (StepKind::Cond, grouped(&self.provenance.names), size, None)
             }
@@ -266,10 +266,10 @@ impl Step {
     /// Adds itself, and the steps inside, to the numbers of steps.
     fn count(&self, summary: &mut Summary) {
         match &self.work {
-            Work::Region(_) => summary.regions += 1,
-            Work::Product(_) => summary.products += 1,
-            Work::Kernel(..) => summary.kernels += 1,
-            Work::Cond(plans) => {
+            StepWork::Region(_) => summary.regions += 1,
+            StepWork::Product(_) => summary.products += 1,
+            StepWork::Kernel(..) => summary.kernels += 1,
+            StepWork::Cond(plans) => {
                 summary.conds += 1;
                 plans.iter().flat_map(|plan| &plan.steps).for_each(|step| step.count(summary));
             }
@@ -296,7 +296,7 @@ fn row(number: &str, info: &StepInfo, text: &mut String) {
 /// The details that do not fit into the table: instructions and slots of a region, the user's lines.
 fn notes(step: &Step, text: &mut String) {
     let mut words: Vec<String> = Vec::new();
-    if let Work::Region(region) = &step.work {
+    if let StepWork::Region(region) = &step.work {
         words.push(code(region));
     }
     words.extend(step.provenance.lines.iter().map(|line| short(line)));
@@ -311,7 +311,7 @@ fn code(region: &Region) -> String {
 }
 
 /// The sizes of matrices, with the batch in front.
-fn matrices(elements: &str, product: &Product) -> String {
+fn matrices(elements: &str, product: &MatrixProduct) -> String {
     let [rows, inner, cols] = product.dims;
     match product.batch.iter().product::<usize>() {
         1 => format!("{elements} {rows}x{inner}x{cols}"),

@@ -52,7 +52,7 @@ use flatten::{Flat, Flattening, flatten};
 use kernel::{Kernel, bytes};
 use lanes::Item;
 use order::order;
-pub(crate) use product::Product;
+pub(crate) use product::MatrixProduct;
 use recompute::{EFFORTS, Effort};
 use steps::Planner;
 
@@ -125,7 +125,7 @@ pub(crate) enum OutputSource {
 /// One step.
 #[derive(Debug)]
 pub(crate) struct Step {
-    pub(crate) work: Work,
+    pub(crate) work: StepWork,
     // Short lists lie in the step itself, so that the steps of a loop over many rows are read in order.
     pub(crate) reads: SmallVec<[StepOperand; 2]>,
     pub(crate) writes: SmallVec<[StepOperand; 1]>,
@@ -182,11 +182,11 @@ pub(crate) enum Home {
 
 /// What a step does.
 #[derive(Debug)]
-pub(crate) enum Work {
+pub(crate) enum StepWork {
     /// A fused region.
     Region(Arc<Region>),
     /// Products of matrices.
-    Product(Box<Product>),
+    Product(Box<MatrixProduct>),
     /// One operation on whole arrays, and what it is.
     Kernel(Arc<dyn Kernel>, Arc<Operation>),
     /// One of two plans: if the first operand holds, the first.
@@ -408,10 +408,10 @@ impl Step {
     /// Operations on elements.
     pub(crate) fn operations(&self) -> usize {
         match &self.work {
-            Work::Region(region) => region.operations(),
-            Work::Product(product) => product.operations(),
-            Work::Kernel(kernel, ..) => kernel.operations(),
-            Work::Cond(plans) => plans[0].steps.iter().map(Step::operations).sum(),
+            StepWork::Region(region) => region.operations(),
+            StepWork::Product(product) => product.operations(),
+            StepWork::Kernel(kernel, ..) => kernel.operations(),
+            StepWork::Cond(plans) => plans[0].steps.iter().map(Step::operations).sum(),
         }
     }
 

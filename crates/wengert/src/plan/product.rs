@@ -99,7 +99,7 @@ pub(super) fn gathered(op: &Einsum, views: [&View; 2]) -> Option<(usize, Vec<u8>
 
 /// Products of matrices: strides as the kernels take them.
 #[derive(Debug)]
-pub(crate) struct Product {
+pub(crate) struct MatrixProduct {
     pub(crate) batch: Vec<usize>,
     pub(crate) dims: [usize; 3],
     pub(crate) left: (usize, [isize; 2], Vec<isize>),
@@ -109,12 +109,12 @@ pub(crate) struct Product {
     pub(crate) symmetric: bool,
 }
 
-impl Product {
+impl MatrixProduct {
     pub(super) fn new(matrices: Matrices, symmetric: bool) -> Self {
         let Matrices { batch, dims, left, right, out } = matrices;
         let unsigned = |strides: &[isize]| strides.iter().map(|stride| stride.cast_unsigned()).collect::<Vec<usize>>();
         let rows = unsigned(&out.strides);
-        Product {
+        MatrixProduct {
             batch,
             dims,
             left: (left.offset, left.strides, left.batch),

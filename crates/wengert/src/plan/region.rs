@@ -472,13 +472,13 @@ fn join(reducer: Reducer) -> Join {
 mod tests {
     use wengert_kernels::region::{Op, Region};
 
-    use crate::plan::{Options, Plan, Work};
+    use crate::plan::{Options, Plan, StepWork};
 
     fn code(text: &str) -> Vec<Op> {
         let plan = Plan::new(&text.parse().unwrap_or_else(|why| panic!("{why}")), &Options::default()).unwrap();
         let region = |region: &Region| region.parts().code.iter().map(|instr| instr.op).collect::<Vec<Op>>();
         match plan.steps() {
-            [step] if let Work::Region(own) = &step.work => region(own),
+            [step] if let StepWork::Region(own) = &step.work => region(own),
             steps => panic!("{steps:?}"),
         }
     }

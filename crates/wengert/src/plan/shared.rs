@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::array::{Array, Type};
-    use crate::plan::{Options, Plan, Step, Work};
+    use crate::plan::{Options, Plan, Step, StepWork};
     use crate::program::Program;
 
     /// Running sums of the products of a matrix's rows with what came before. A running sum is a kernel, so that each
@@ -133,7 +133,7 @@ mod tests {
     /// How many regions there are, and how many different ones.
     fn regions(plan: &Plan) -> (usize, usize) {
         let all = plan.steps().iter().filter_map(|step| match &step.work {
-            Work::Region(region) => Some(Arc::as_ptr(region)),
+            StepWork::Region(region) => Some(Arc::as_ptr(region)),
             _ => None,
         });
         let all: Vec<*const Region> = all.collect();
@@ -171,7 +171,7 @@ mod tests {
         let kernels: Vec<_> = plan.steps().iter().filter(|step| step.provenance.names[0] == "update_add").collect();
         let different = |of: fn(&Step) -> *const u8| kernels.iter().map(|step| of(step)).collect::<HashSet<_>>().len();
         let kernel = |step: &Step| match &step.work {
-            Work::Kernel(kernel, _) => Arc::as_ptr(kernel).cast::<u8>(),
+            StepWork::Kernel(kernel, _) => Arc::as_ptr(kernel).cast::<u8>(),
             work => panic!("{work:?}"),
         };
         assert_eq!((kernels.len(), different(kernel)), (rows, 1));

@@ -14,8 +14,8 @@ use super::recompute::Effort;
 use super::region::{self, Lowered, Storage};
 use super::shared::Shared;
 use super::{
-    Access, Accesses, Home, Operation, Options, Product, Provenance, ResultPlacement, Step, StepOperand, Work, build,
-    lines_of, product, verify,
+    Access, Accesses, Home, MatrixProduct, Operation, Options, Provenance, ResultPlacement, Step, StepOperand,
+    StepWork, build, lines_of, product, verify,
 };
 use crate::array::Type;
 use crate::error::Line;
@@ -24,7 +24,7 @@ use crate::program::{Program, Value};
 
 /// A step before its operands have places.
 pub(super) struct Draft {
-    work: Work,
+    work: StepWork,
     pub(super) reads: Vec<Value>,
     /// For each of these: the element from which on positions count; all 0 if there are none.
     starts: Vec<usize>,
@@ -122,7 +122,7 @@ impl<'a> Planner<'a> {
         let (region, starts) =
             self.shared.region(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
         let scratch = lines_of(region.scratch(self.options.threads));
-        Draft { work: Work::Region(region), reads, starts, writes, start: 0, scratch, eqns, in_place: Vec::new() }
+        Draft { work: StepWork::Region(region), reads, starts, writes, start: 0, scratch, eqns, in_place: Vec::new() }
     }
 
     /// The step of a cluster; none if it has nothing to compute.
@@ -160,7 +160,7 @@ impl<'a> Planner<'a> {
                 let dtype = flat.program.ty(eqn.first).dtype;
                 self.library = self.library.max(product::library(&matrices, dtype, self.options.threads));
                 let symmetric = product::is_symmetric(flat, op, [eqn.args[0], eqn.args[1]]);
-                (Work::Product(Box::new(Product::new(matrices, symmetric))), 0)
+                (StepWork::Product(Box::new(MatrixProduct::new(matrices, symmetric))), 0)
             }
             Op::Cond(cond) => {
                 let branch = |inner: &Arc<Program>| {
@@ -169,7 +169,7 @@ impl<'a> Planner<'a> {
                 let plans = [&cond.yes, &cond.no].map(branch);
                 let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
                 self.library = plans.iter().map(|plan| plan.library).fold(self.library, usize::max);
-                (Work::Cond(Box::new(plans)), scratch)
+                (StepWork::Cond(Box::new(plans)), scratch)
             }
             op => {
                 let args: Vec<&Type> = eqn.args.iter().map(|&arg| flat.program.ty(arg)).collect();
@@ -201,7 +201,7 @@ impl<'a> Planner<'a> {
                     None => self.shared.kernel(op, &args, &results),
                 };
                 let scratch = lines_of(kernel.workspace(self.options.threads));
-                (Work::Kernel(kernel, operation), scratch)
+                (StepWork::Kernel(kernel, operation), scratch)
             }
         };
         Some(Draft { work, reads, starts: Vec::new(), writes: outs, start, scratch, eqns, in_place: Vec::new() })
@@ -217,7 +217,7 @@ impl<'a> Planner<'a> {
         }
         let in_arena = |value: Value| value.index() >= inputs && self.results[value.index()].is_none();
         for (step, draft) in drafts.iter_mut().enumerate() {
-            let Work::Kernel(kernel, ..) = &draft.work else { continue };
+            let StepWork::Kernel(kernel, ..) = &draft.work else { continue };
             for (read, write) in kernel.in_place().iter().map(|&(read, write)| (usize::from(read), usize::from(write)))
             {
                 let (x, out) = (draft.reads[read], draft.writes[write]);

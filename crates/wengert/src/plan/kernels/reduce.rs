@@ -140,7 +140,7 @@ impl Walk {
         parts: &mut [J::Part],
     ) {
         if self.width == 1 && (J::ORDERED || range.len() <= RUN) {
-            let tile = Tile { walk: self, join, x, position: 0 };
+            let tile = ReduceTile { walk: self, join, x, position: 0 };
             return dispatch(ReduceRows { tile, first, range, parts });
         }
         let mut done = 0;
@@ -148,7 +148,7 @@ impl Walk {
             let (row, column) = ((first + done) / self.width, (first + done) % self.width);
             let count = (self.width - column).min(TILE).min(parts.len() - done);
             let position = Walk::position(&self.kept, row) + column;
-            let tile = Tile { walk: self, join, x, position };
+            let tile = ReduceTile { walk: self, join, x, position };
             if self.width == 1 {
                 parts[done] = tile.one(range.clone());
             } else {
@@ -161,18 +161,18 @@ impl Walk {
 
 /// Results that are computed together.
 #[derive(Clone, Copy)]
-struct Tile<'a, T, J> {
+struct ReduceTile<'a, T, J> {
     walk: &'a Walk,
     join: J,
     x: &'a [T],
     position: usize,
 }
 
-impl<T: Cell, J: Join<T>> Tile<'_, T, J> {
+impl<T: Cell, J: Join<T>> ReduceTile<'_, T, J> {
     /// A single result without a tree.
     #[inline(always)]
     fn leaf(self, range: Range<usize>) -> J::Part {
-        let Tile { walk, join, x, position } = self;
+        let ReduceTile { walk, join, x, position } = self;
         let mut sum = join.start();
         let mut lanes = [join.start(); LANES];
         // Too few to be worth joining lanes.
@@ -247,7 +247,7 @@ fn take_groups<T: Cell, J: Join<T>>(join: J, sums: &mut [J::Part; LANES], block:
 
 /// The elements of one result, in lanes where they follow each other.
 struct ReduceAlong<'a, T, J> {
-    tile: Tile<'a, T, J>,
+    tile: ReduceTile<'a, T, J>,
     range: Range<usize>,
 }
 
@@ -261,7 +261,7 @@ impl<T: Cell, J: Join<T>> Work for ReduceAlong<'_, T, J> {
 
 /// Results of which each is so short that it needs no tree.
 struct ReduceRows<'a, T, J: Join<T>> {
-    tile: Tile<'a, T, J>,
+    tile: ReduceTile<'a, T, J>,
     first: usize,
     range: &'a Range<usize>,
     parts: &'a mut [J::Part],
@@ -273,14 +273,14 @@ impl<T: Cell, J: Join<T>> Work for ReduceRows<'_, T, J> {
     fn run(self) {
         for (row, part) in (self.first..).zip(self.parts) {
             let position = Walk::position(&self.tile.walk.kept, row);
-            *part = Tile { position, ..self.tile }.leaf(self.range.clone());
+            *part = ReduceTile { position, ..self.tile }.leaf(self.range.clone());
         }
     }
 }
 
 /// The elements of neighbouring results, row by row.
 struct ReduceAcross<'a, T, J: Join<T>> {
-    tile: Tile<'a, T, J>,
+    tile: ReduceTile<'a, T, J>,
     range: Range<usize>,
     parts: &'a mut [J::Part],
 }
@@ -289,7 +289,7 @@ impl<T: Cell, J: Join<T>> Work for ReduceAcross<'_, T, J> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let (Tile { walk, join, x, position }, parts) = (self.tile, self.parts);
+        let (ReduceTile { walk, join, x, position }, parts) = (self.tile, self.parts);
         walk.runs(self.range, |start, count, step| {
             for k in 0..count {
                 let row = &x[position + start + k * step..][..parts.len()];

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Fault;
-use super::token::{Kind, Token, unescape};
+use super::token::{Token, TokenKind, unescape};
 use crate::array::{DType, Type, element_count};
 use crate::primitives::{Attribute, Literal, operation};
 use crate::program::{Builder, Program, Value};
@@ -18,12 +18,12 @@ type Parsed<T> = Result<T, Fault>;
 /// The Program that is the whole text.
 pub(super) fn program(tokens: &[Token<'_>]) -> Parsed<Program> {
     let mut parser = Parser { tokens, next: 0 };
-    let (program, _) = (parser.program(0)?, parser.take(Kind::End, "the end of the text")?);
+    let (program, _) = (parser.program(0)?, parser.take(TokenKind::End, "the end of the text")?);
     Ok(program)
 }
 
 struct Parser<'t, 's> {
-    /// The last one is [`Kind::End`], and is never taken away.
+    /// The last one is [`TokenKind::End`], and is never taken away.
     tokens: &'t [Token<'s>],
     next: usize,
 }
@@ -43,7 +43,7 @@ impl<'s> Parser<'_, 's> {
     }
 
     /// Takes the next token if it is of this kind.
-    fn takes(&mut self, kind: Kind) -> bool {
+    fn takes(&mut self, kind: TokenKind) -> bool {
         let found = self.peek().kind == kind;
         if found {
             self.advance();
@@ -52,12 +52,12 @@ impl<'s> Parser<'_, 's> {
     }
 
     /// Takes a token of this kind; `what` names it in the message if it is not there.
-    fn take(&mut self, kind: Kind, what: &str) -> Parsed<Token<'s>> {
+    fn take(&mut self, kind: TokenKind, what: &str) -> Parsed<Token<'s>> {
         if self.peek().kind == kind { Ok(self.advance()) } else { self.expected(what) }
     }
 
     fn sign(&mut self, sign: char) -> Parsed<Token<'s>> {
-        self.take(Kind::Sign(sign), &format!("`{sign}`"))
+        self.take(TokenKind::Sign(sign), &format!("`{sign}`"))
     }
 
     fn expected<T>(&self, what: &str) -> Parsed<T> {
@@ -68,15 +68,15 @@ impl<'s> Parser<'_, 's> {
     /// Items between commas up to a closing sign, which is taken.
     fn list<T>(&mut self, close: char, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = Vec::new();
-        if self.takes(Kind::Sign(close)) {
+        if self.takes(TokenKind::Sign(close)) {
             return Ok(items);
         }
         loop {
             items.push(item(self)?);
-            if self.takes(Kind::Sign(close)) {
+            if self.takes(TokenKind::Sign(close)) {
                 return Ok(items);
             }
-            if !self.takes(Kind::Sign(',')) {
+            if !self.takes(TokenKind::Sign(',')) {
                 return self.expected(&format!("`,` or `{close}`"));
             }
         }
@@ -92,32 +92,34 @@ impl<'s> Parser<'_, 's> {
         self.list(')', |parser| parser.input(&mut b, &mut scope))?;
         self.sign('{')?;
         loop {
-            while self.takes(Kind::Newline) || self.takes(Kind::Sign(';')) {}
+            while self.takes(TokenKind::Newline) || self.takes(TokenKind::Sign(';')) {}
             match self.peek() {
-                Token { kind: Kind::Word, text: "return", .. } => break,
-                Token { kind: Kind::Value | Kind::Sign('='), .. } => self.equation(&mut b, &mut scope, depth)?,
+                Token { kind: TokenKind::Word, text: "return", .. } => break,
+                Token { kind: TokenKind::Value | TokenKind::Sign('='), .. } => {
+                    self.equation(&mut b, &mut scope, depth)?
+                }
                 _ => return self.expected("an equation or `return`"),
             }
         }
         self.advance();
         let outputs = self.values(&scope)?;
-        while self.takes(Kind::Newline) || self.takes(Kind::Sign(';')) {}
-        self.take(Kind::Sign('}'), "a value or `}`")?;
+        while self.takes(TokenKind::Newline) || self.takes(TokenKind::Sign(';')) {}
+        self.take(TokenKind::Sign('}'), "a value or `}`")?;
         Ok(b.finish(&outputs))
     }
 
     fn keyword(&mut self, word: &str) -> Parsed<Token<'s>> {
         match self.peek() {
-            Token { kind: Kind::Word, text, .. } if text == word => Ok(self.advance()),
+            Token { kind: TokenKind::Word, text, .. } if text == word => Ok(self.advance()),
             _ => self.expected(&format!("`{word}`")),
         }
     }
 
     fn input(&mut self, b: &mut Builder, scope: &mut Names<'s>) -> Parsed<()> {
-        let value = self.take(Kind::Value, "an input, such as `v0`")?;
+        let value = self.take(TokenKind::Value, "an input, such as `v0`")?;
         let name = match self.peek().kind {
-            Kind::String => unescape(&self.advance())?,
-            Kind::Sign(':') => String::new(),
+            TokenKind::String => unescape(&self.advance())?,
+            TokenKind::Sign(':') => String::new(),
             _ => return self.expected("a name in quotes or `:`"),
         };
         self.sign(':')?;
@@ -131,7 +133,7 @@ impl<'s> Parser<'_, 's> {
         self.advance();
         self.sign('[')?;
         let shape: Vec<usize> = self.list(']', |parser| {
-            let length = parser.take(Kind::Number, "the length of an axis")?;
+            let length = parser.take(TokenKind::Number, "the length of an axis")?;
             length.text.parse().map_err(|_| Fault::new(length.at, format!("{length} is not the length of an axis")))
         })?;
         let ty = Type { dtype, shape };
@@ -143,17 +145,17 @@ impl<'s> Parser<'_, 's> {
 
     fn equation(&mut self, b: &mut Builder, scope: &mut Names<'s>, depth: usize) -> Parsed<()> {
         let start = self.peek();
-        let results = if start.kind == Kind::Value { self.results()? } else { Vec::new() };
-        self.take(Kind::Sign('='), "`,` or `=`")?;
-        let name = self.take(Kind::Word, "the name of an operation")?;
-        let options = if self.takes(Kind::Sign('[')) { self.options(depth)? } else { Vec::new() };
+        let results = if start.kind == TokenKind::Value { self.results()? } else { Vec::new() };
+        self.take(TokenKind::Sign('='), "`,` or `=`")?;
+        let name = self.take(TokenKind::Word, "the name of an operation")?;
+        let options = if self.takes(TokenKind::Sign('[')) { self.options(depth)? } else { Vec::new() };
         let wrong = |why: String| Fault::new(name.at, why);
         let op = match operation(name.text, options) {
             None => return Err(wrong(format!("there is no operation {name}"))),
             Some(op) => op.map_err(|why| wrong(format!("{name}: {}", why.0)))?,
         };
         let args = self.values(scope)?;
-        if !matches!(self.peek().kind, Kind::Newline | Kind::Sign(';' | '}')) {
+        if !matches!(self.peek().kind, TokenKind::Newline | TokenKind::Sign(';' | '}')) {
             return self.expected("a value or the end of the equation");
         }
         let outs = b.emit(op, &args).map_err(|error| wrong(error.to_string()))?;
@@ -173,10 +175,10 @@ impl<'s> Parser<'_, 's> {
     fn results(&mut self) -> Parsed<Vec<(Token<'s>, Type)>> {
         let mut results = Vec::new();
         loop {
-            let value = self.take(Kind::Value, "a result, such as `v1`")?;
+            let value = self.take(TokenKind::Value, "a result, such as `v1`")?;
             self.sign(':')?;
             results.push((value, self.ty()?));
-            if !self.takes(Kind::Sign(',')) {
+            if !self.takes(TokenKind::Sign(',')) {
                 return Ok(results);
             }
         }
@@ -185,7 +187,7 @@ impl<'s> Parser<'_, 's> {
     /// Values that are defined, up to the first other token.
     fn values(&mut self, scope: &Names<'s>) -> Parsed<Vec<Value>> {
         let mut values = Vec::new();
-        while self.peek().kind == Kind::Value {
+        while self.peek().kind == TokenKind::Value {
             let token = self.advance();
             match scope.get(token.text) {
                 Some(&value) => values.push(value),
@@ -201,7 +203,7 @@ impl<'s> Parser<'_, 's> {
     fn options(&mut self, depth: usize) -> Parsed<Vec<(String, Attribute)>> {
         let mut names: Vec<&str> = Vec::new();
         self.list(']', |parser| {
-            let name = parser.take(Kind::Word, "the name of an option")?;
+            let name = parser.take(TokenKind::Word, "the name of an option")?;
             if names.contains(&name.text) {
                 return Err(Fault::new(name.at, format!("the option {name} is given twice")));
             }
@@ -214,13 +216,13 @@ impl<'s> Parser<'_, 's> {
     fn option(&mut self, depth: usize) -> Parsed<Attribute> {
         let token = self.peek();
         match token.kind {
-            Kind::Number => self.number(),
-            Kind::String => Ok(Attribute::Word(unescape(&self.advance())?)),
-            Kind::Word if token.text == "program" => Ok(Attribute::Program(Arc::new(self.program(depth + 1)?))),
-            Kind::Word | Kind::Value => Ok(Attribute::Word(self.advance().text.to_owned())),
-            Kind::Sign('[') => {
+            TokenKind::Number => self.number(),
+            TokenKind::String => Ok(Attribute::Word(unescape(&self.advance())?)),
+            TokenKind::Word if token.text == "program" => Ok(Attribute::Program(Arc::new(self.program(depth + 1)?))),
+            TokenKind::Word | TokenKind::Value => Ok(Attribute::Word(self.advance().text.to_owned())),
+            TokenKind::Sign('[') => {
                 self.advance();
-                if self.peek().kind != Kind::Sign('[') {
+                if self.peek().kind != TokenKind::Sign('[') {
                     return Ok(Attribute::Integers(self.list(']', Self::integer)?));
                 }
                 let lists = self.list(']', |parser| {
@@ -234,7 +236,7 @@ impl<'s> Parser<'_, 's> {
     }
 
     fn integer(&mut self) -> Parsed<i128> {
-        let token = self.take(Kind::Number, "an integer")?;
+        let token = self.take(TokenKind::Number, "an integer")?;
         token.text.parse().map_err(|_| Fault::new(token.at, format!("{token} is not an integer that fits")))
     }
 

@@ -13,7 +13,7 @@ use super::Fault;
 /// A token and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'s> {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: &'s str,
     /// Its first byte in the source.
     pub(super) at: usize,
@@ -21,7 +21,7 @@ pub(super) struct Token<'s> {
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// Digits with a sign, point or exponent; `inf` and `NaN`.
     Number,
     /// A name or word.
@@ -41,18 +41,20 @@ pub(super) enum Kind {
 impl fmt::Display for Token<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            Kind::Newline => f.write_str("the end of the line"),
-            Kind::End => f.write_str("the end of the text"),
-            Kind::String => f.write_str("a text in quotes"),
-            Kind::Number | Kind::Word | Kind::Value | Kind::Sign(_) => match self.text.char_indices().nth(40) {
-                Some((end, _)) => write!(f, "`{}…`", &self.text[..end]),
-                None => write!(f, "`{}`", self.text),
-            },
+            TokenKind::Newline => f.write_str("the end of the line"),
+            TokenKind::End => f.write_str("the end of the text"),
+            TokenKind::String => f.write_str("a text in quotes"),
+            TokenKind::Number | TokenKind::Word | TokenKind::Value | TokenKind::Sign(_) => {
+                match self.text.char_indices().nth(40) {
+                    Some((end, _)) => write!(f, "`{}…`", &self.text[..end]),
+                    None => write!(f, "`{}`", self.text),
+                }
+            }
         }
     }
 }
 
-/// The tokens of a text, the last of them [`Kind::End`].
+/// The tokens of a text, the last of them [`TokenKind::End`].
 pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Fault> {
     let mut rest = source;
     let mut found = Vec::new();
@@ -63,15 +65,15 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Fault> {
         debug_assert!(blanks.is_ok(), "blanks may be empty");
         let (before, at) = (rest, source.len() - rest.len());
         if rest.is_empty() {
-            found.push(Token { kind: Kind::End, text: "", at });
+            found.push(Token { kind: TokenKind::End, text: "", at });
             return Ok(found);
         }
-        let read: Result<Kind, EmptyError> = alt((newline, number, word, string, sign)).parse_next(&mut rest);
+        let read: Result<TokenKind, EmptyError> = alt((newline, number, word, string, sign)).parse_next(&mut rest);
         let Ok(kind) = read else { return Err(unexpected(before, at)) };
         match kind {
-            Kind::Sign(sign @ ('(' | '[' | '{')) => open.push(sign),
-            Kind::Sign(')' | ']' | '}') => drop(open.pop()),
-            Kind::Newline if open.last() != Some(&'{') => continue,
+            TokenKind::Sign(sign @ ('(' | '[' | '{')) => open.push(sign),
+            TokenKind::Sign(')' | ']' | '}') => drop(open.pop()),
+            TokenKind::Newline if open.last() != Some(&'{') => continue,
             _ => {}
         }
         found.push(Token { kind, text: &before[..before.len() - rest.len()], at });
@@ -84,8 +86,8 @@ fn blanks(input: &mut &str) -> Result<(), EmptyError> {
     (spaces, opt(('#', take_till(0.., '\n')))).void().parse_next(input)
 }
 
-fn newline(input: &mut &str) -> Result<Kind, EmptyError> {
-    '\n'.value(Kind::Newline).parse_next(input)
+fn newline(input: &mut &str) -> Result<TokenKind, EmptyError> {
+    '\n'.value(TokenKind::Newline).parse_next(input)
 }
 
 fn is_word(c: char) -> bool {
@@ -93,30 +95,30 @@ fn is_word(c: char) -> bool {
 }
 
 /// `1`, `-1.5`, `1e-3`, `-inf`, `NaN`. An `e` without digits behind it is not part of the number.
-fn number(input: &mut &str) -> Result<Kind, EmptyError> {
+fn number(input: &mut &str) -> Result<TokenKind, EmptyError> {
     let exponent = (one_of(['e', 'E']), opt(one_of(['+', '-'])), digit1);
     let digits = (digit1, opt(('.', digit1)), opt(exponent)).void();
     let special = terminated(alt(("inf", "NaN")), not(one_of(is_word))).void();
-    preceded(opt('-'), alt((digits, special))).value(Kind::Number).parse_next(input)
+    preceded(opt('-'), alt((digits, special))).value(TokenKind::Number).parse_next(input)
 }
 
-fn word(input: &mut &str) -> Result<Kind, EmptyError> {
+fn word(input: &mut &str) -> Result<TokenKind, EmptyError> {
     let begins = one_of(|c: char| c.is_ascii_alphabetic() || c == '_');
     let word: &str = (begins, take_while(0.., is_word)).take().parse_next(input)?;
     let value = word.strip_prefix('v').is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
-    Ok(if value { Kind::Value } else { Kind::Word })
+    Ok(if value { TokenKind::Value } else { TokenKind::Word })
 }
 
 /// Characters between quotes; a backslash keeps the next one from ending them.
-fn string(input: &mut &str) -> Result<Kind, EmptyError> {
+fn string(input: &mut &str) -> Result<TokenKind, EmptyError> {
     let plain = take_while(1.., |c| !matches!(c, '"' | '\\' | '\n')).void();
     let escaped = ('\\', take_while(1..=1, |c| c != '\n')).void();
     let inside = repeat::<_, _, (), _, _>(0.., alt((plain, escaped)));
-    ('"', inside, '"').value(Kind::String).parse_next(input)
+    ('"', inside, '"').value(TokenKind::String).parse_next(input)
 }
 
-fn sign(input: &mut &str) -> Result<Kind, EmptyError> {
-    one_of(['(', ')', '{', '}', '[', ']', ',', ':', ';', '=']).map(Kind::Sign).parse_next(input)
+fn sign(input: &mut &str) -> Result<TokenKind, EmptyError> {
+    one_of(['(', ')', '{', '}', '[', ']', ',', ':', ';', '=']).map(TokenKind::Sign).parse_next(input)
 }
 
 /// The message for a character that begins no token.

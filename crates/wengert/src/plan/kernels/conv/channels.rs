@@ -15,7 +15,7 @@ use wengert_kernels::product::tile::{LARGEST, Steps};
 use wengert_kernels::{Level, Pool, level};
 
 use super::classes::{Copied, Geometry, ResidueClass, fill_plane};
-use super::number::{Number, all_finite};
+use super::number::{ConvNumber, all_finite};
 use super::{LINE_BYTES, whole_lines};
 use crate::plan::cost::{CHANNEL_PARTS, CHANNEL_STORE, CONV_PART, PANEL, PLANE_COPY};
 
@@ -120,7 +120,7 @@ impl Gathered {
 
 impl Channels {
     /// Prepares it.
-    pub(super) fn new<T: Number>(geometry: &Geometry) -> Channels {
+    pub(super) fn new<T: ConvNumber>(geometry: &Geometry) -> Channels {
         let level = level();
         let sizes = T::down_sizes(level);
         let (rows, lanes) = (sizes.rows[0], sizes.lanes);
@@ -163,7 +163,7 @@ impl Channels {
     }
 
     /// What it costs about, in multiplications: for the choice of the form.
-    pub(super) fn cost<T: Number>(&self, geometry: &Geometry) -> usize {
+    pub(super) fn cost<T: ConvNumber>(&self, geometry: &Geometry) -> usize {
         let lanes = self.across * self.lanes;
         let of_class = |class: &Gathered| {
             let rows = (self.images * class.places.len()).next_multiple_of(self.rows);
@@ -178,14 +178,14 @@ impl Channels {
     }
 
     /// Bytes of workspace.
-    pub(super) fn workspace<T: Number>(&self, geometry: &Geometry, threads: usize) -> usize {
+    pub(super) fn workspace<T: ConvNumber>(&self, geometry: &Geometry, threads: usize) -> usize {
         let sums = self.sums * geometry.groups * self.blocks * self.parts;
         (sums + threads * (self.panel + self.planes)) * size_of::<T>() + LINE_BYTES
     }
 
     /// Computes the result. Nothing is promised about it if this returns false: then the kernel has an entry that is not
     /// finite, which a zero outside x would meet.
-    pub(super) fn run<T: Number>(
+    pub(super) fn run<T: ConvNumber>(
         &self,
         geometry: &Geometry,
         [x, w]: [&[T]; 2],
@@ -213,7 +213,7 @@ impl Channels {
 
     /// The sums of one part of the channels, for a block of images of a group; whether the kernel is finite there, if
     /// that matters.
-    fn part<T: Number>(
+    fn part<T: ConvNumber>(
         &self,
         geometry: &Geometry,
         number: usize,
@@ -254,7 +254,7 @@ impl Channels {
     }
 
     /// Adds the products of some channels to the tiles of a class.
-    fn add<T: Number>(
+    fn add<T: ConvNumber>(
         &self,
         geometry: &Geometry,
         class: &Gathered,
@@ -296,7 +296,7 @@ impl Channels {
     }
 
     /// Adds up the parts of an image's sums and puts them where they belong.
-    fn join<T: Number>(&self, geometry: &Geometry, image: usize, sums: &[T], out: &mut [T]) {
+    fn join<T: ConvNumber>(&self, geometry: &Geometry, image: usize, sums: &[T], out: &mut [T]) {
         let (block, image, area) = (image / self.images, image % self.images, geometry.areas[2]);
         for (group, out) in out.chunks_exact_mut(geometry.outputs * area).enumerate() {
             let parts = &sums[(group * self.blocks + block) * self.parts * self.sums..][..self.parts * self.sums];
@@ -336,7 +336,7 @@ struct Piece {
 
 impl Gathered {
     /// Copies the planes of some channels of a block of images, with zeros around.
-    fn copy<'a, T: Number>(
+    fn copy<'a, T: ConvNumber>(
         &self,
         geometry: &Geometry,
         piece: &Piece,
@@ -356,7 +356,7 @@ impl Gathered {
 
     /// Puts output channels from `lane` on beside each other, from step `step` of the piece on; zeros fill it up.
     #[expect(clippy::too_many_arguments, reason = "the inner loop of one caller")]
-    fn pack<T: Number>(
+    fn pack<T: ConvNumber>(
         &self,
         geometry: &Geometry,
         piece: &Piece,
@@ -395,7 +395,7 @@ impl Gathered {
 const BESIDE: usize = 8;
 
 /// Rows of one length become columns of the panel, from column `at` on.
-fn transpose<T: Number>(rows: [&[T]; BESIDE], panel: &mut [T], lanes: usize, at: usize) {
+fn transpose<T: ConvNumber>(rows: [&[T]; BESIDE], panel: &mut [T], lanes: usize, at: usize) {
     let count = rows[0].len();
     let rows: [&[T]; BESIDE] = rows.map(|row| &row[..count]);
     for (k, panel) in panel.chunks_exact_mut(lanes).take(count).enumerate() {

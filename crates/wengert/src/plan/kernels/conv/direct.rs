@@ -7,7 +7,7 @@ use wengert_kernels::Pool;
 use wengert_kernels::parallel::for_chunks;
 
 use super::classes::{AxisClass, Geometry};
-use super::number::Number;
+use super::number::ConvNumber;
 
 /// A convolution in this form, prepared: for every class the taps' numbers in the kernel and the elements of x that they
 /// meet first.
@@ -23,7 +23,7 @@ impl DirectConv {
     }
 
     /// Computes the result, a plane at a time.
-    pub(super) fn run<T: Number>(&self, geometry: &Geometry, [x, w]: [&[T]; 2], out: &mut [T], pool: &Pool) {
+    pub(super) fn run<T: ConvNumber>(&self, geometry: &Geometry, [x, w]: [&[T]; 2], out: &mut [T], pool: &Pool) {
         let [x_area, w_area, out_area] = geometry.areas;
         let lengths = &geometry.lengths[2];
         for_chunks(pool, out, out_area, |plane, out| {
@@ -45,7 +45,7 @@ impl DirectConv {
 }
 
 /// `out += weight * x` at all places that meet x.
-fn add_tap<T: Number>(axes: &[AxisClass], starts: &[i64], lengths: &[usize], x: &[T], weight: T, out: &mut [T]) {
+fn add_tap<T: ConvNumber>(axes: &[AxisClass], starts: &[i64], lengths: &[usize], x: &[T], weight: T, out: &mut [T]) {
     let (&[ref axis, ref axes @ ..], &[start, ref starts @ ..], &[length, ref lengths @ ..]) = (axes, starts, lengths)
     else {
         out[0] = out[0] + x[0] * weight;

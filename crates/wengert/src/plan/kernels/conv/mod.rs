@@ -38,7 +38,7 @@ use wengert_kernels::arena::{Line, typed_mut};
 use self::channels::Channels;
 use self::classes::Geometry;
 use self::direct::DirectConv;
-use self::number::Number;
+use self::number::ConvNumber;
 use self::positions::Positions;
 use crate::array::{DType, Type};
 use crate::error::Misfit;
@@ -85,7 +85,7 @@ enum ConvForm {
     Channels(Channels),
 }
 
-impl<T: Number> Convolution<T> {
+impl<T: ConvNumber> Convolution<T> {
     fn new(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Type) -> Self {
         let geometry = Geometry::new(op, [&args[0].shape, &args[1].shape, &out.shape], places);
         let direct = geometry.has_padding().then(|| DirectConv::new(&geometry));
@@ -120,7 +120,7 @@ impl<T: Number> Convolution<T> {
     }
 }
 
-impl<T: Number> Kernel for Convolution<T> {
+impl<T: ConvNumber> Kernel for Convolution<T> {
     fn name(&self) -> String {
         match self.form {
             ConvForm::Zero => "conv (zero)",

@@ -9,7 +9,9 @@ use wengert_kernels::region::{Slice, SliceMut};
 use wengert_kernels::{Work, dispatch};
 
 /// The numbers of a convolution.
-pub(super) trait Number: Tile + Plain + Debug + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
+pub(super) trait ConvNumber:
+    Tile + Plain + Debug + PartialOrd + Add<Output = Self> + Mul<Output = Self>
+{
     /// The elements of an operand of this type.
     fn operand<'a>(slice: &Slice<'a>) -> &'a [Self];
 
@@ -22,7 +24,7 @@ pub(super) trait Number: Tile + Plain + Debug + PartialOrd + Add<Output = Self> 
 
 macro_rules! number {
     ($number:ty, $kind:ident) => {
-        impl Number for $number {
+        impl ConvNumber for $number {
             fn operand<'a>(slice: &Slice<'a>) -> &'a [Self] {
                 let Slice::$kind(elements) = *slice else { unreachable!("the operand has the type of the kernel") };
                 elements
@@ -45,13 +47,13 @@ number!(f32, F32);
 number!(f64, F64);
 
 /// Whether all numbers are finite.
-pub(super) fn all_finite<T: Number>(numbers: &[T]) -> bool {
+pub(super) fn all_finite<T: ConvNumber>(numbers: &[T]) -> bool {
     dispatch(Finite(numbers))
 }
 
 struct Finite<'a, T>(&'a [T]);
 
-impl<T: Number> Work for Finite<'_, T> {
+impl<T: ConvNumber> Work for Finite<'_, T> {
     type Output = bool;
 
     #[inline(always)]

@@ -15,7 +15,7 @@ use wengert_kernels::product::tile::{LARGEST, Steps};
 use wengert_kernels::{Level, Pool, level};
 
 use super::classes::{Copied, Geometry, ResidueClass, fill_plane};
-use super::number::{Number, all_finite};
+use super::number::{ConvNumber, all_finite};
 use super::{LINE_BYTES, whole_lines};
 use crate::plan::cost::{CONV_PART, PLACE_PARTS, PLACE_STORE_STEPS, PLANE_COPY};
 
@@ -225,7 +225,7 @@ fn tiles(rows: usize, sizes: &[usize]) -> Vec<(usize, usize)> {
 
 impl Positions {
     /// Prepares it.
-    pub(super) fn new<T: Number>(geometry: &Geometry) -> Positions {
+    pub(super) fn new<T: ConvNumber>(geometry: &Geometry) -> Positions {
         let level = level();
         let rows = T::across_sizes(level).rows;
         let block = block(geometry, rows[0]);
@@ -253,7 +253,7 @@ impl Positions {
     }
 
     /// What it costs about, in multiplications of whole vectors: for the choice of the form.
-    pub(super) fn cost<T: Number>(&self, geometry: &Geometry) -> usize {
+    pub(super) fn cost<T: ConvNumber>(&self, geometry: &Geometry) -> usize {
         let lanes = T::across_sizes(self.level).lanes;
         // A tile with few rows waits for its own sums.
         let rows: usize = self.tiles.iter().map(|&(_, rows)| rows.max(3)).sum();
@@ -269,13 +269,13 @@ impl Positions {
     }
 
     /// Bytes of workspace.
-    pub(super) fn workspace<T: Number>(&self, threads: usize) -> usize {
+    pub(super) fn workspace<T: ConvNumber>(&self, threads: usize) -> usize {
         (self.packed + threads * self.planes) * size_of::<T>() + LINE_BYTES
     }
 
     /// Computes the result. Nothing is promised about it if this returns false: then the kernel has an entry that is not
     /// finite, which a zero outside x would meet.
-    pub(super) fn run<T: Number>(
+    pub(super) fn run<T: ConvNumber>(
         &self,
         geometry: &Geometry,
         [x, w]: [&[T]; 2],
@@ -300,7 +300,7 @@ impl Positions {
     }
 
     /// Arranges the kernel in the order in which tiles take it; whether all its entries are finite, if that matters.
-    fn pack<T: Number>(&self, geometry: &Geometry, w: &[T], packed: &mut [T], pool: &Pool) -> bool {
+    fn pack<T: ConvNumber>(&self, geometry: &Geometry, w: &[T], packed: &mut [T], pool: &Pool) -> bool {
         let finite = AtomicBool::new(true);
         for class in &self.classes {
             let steps = class.copied.steps.len();
@@ -322,7 +322,14 @@ impl Positions {
         finite.into_inner()
     }
 
-    fn pack_block<T: Number>(&self, class: &BandClass, geometry: &Geometry, output: usize, w: &[T], packed: &mut [T]) {
+    fn pack_block<T: ConvNumber>(
+        &self,
+        class: &BandClass,
+        geometry: &Geometry,
+        output: usize,
+        w: &[T],
+        packed: &mut [T],
+    ) {
         let (steps, area) = (class.copied.steps.len(), geometry.areas[1]);
         for &(first, rows) in &self.tiles {
             let tile = &mut packed[first * steps..][..rows * steps];
@@ -338,7 +345,7 @@ impl Positions {
     }
 
     /// One block of output channels of one image.
-    fn unit<T: Number>(
+    fn unit<T: ConvNumber>(
         &self,
         geometry: &Geometry,
         unit: usize,
@@ -378,7 +385,7 @@ impl Positions {
 
     /// All tiles of a long line. `out` begins where the runs' places count from, its channels `area` apart.
     #[expect(clippy::too_many_arguments, reason = "the inner loop of one caller")]
-    fn line<T: Number>(
+    fn line<T: ConvNumber>(
         &self,
         grid: &Grid,
         runs: &[ColumnRun],
@@ -436,7 +443,7 @@ fn store<T: Copy>(runs: &[ColumnRun], column: usize, stride: usize, tile: &[T], 
 
 impl BandClass {
     /// Copies the planes of a band of all channels.
-    fn copy<T: Number>(&self, geometry: &Geometry, first: usize, x: &[T], planes: &mut [T]) {
+    fn copy<T: ConvNumber>(&self, geometry: &Geometry, first: usize, x: &[T], planes: &mut [T]) {
         let (area, channels) = (geometry.areas[0], geometry.places[0].strides[1]);
         let skip = (first * self.step) as i64;
         for (channel, planes) in

@@ -82,7 +82,7 @@ fn exchanged(array: &Array) -> (Array, Planes) {
 }
 
 /// All forms of a convolution.
-fn forms<T: Number>(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Type) -> Vec<Box<dyn Kernel>> {
+fn forms<T: ConvNumber>(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Type) -> Vec<Box<dyn Kernel>> {
     let geometry = Geometry::new(op, [&args[0].shape, &args[1].shape, &out.shape], places);
     let mut forms: Vec<Box<dyn Kernel>> = vec![Box::new(Convolution::<T>::new(op, args, places, out))];
     if out.shape.contains(&0) || geometry.operations() == 0 {
