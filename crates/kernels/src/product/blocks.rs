@@ -10,8 +10,8 @@
 //! Anatomy of high-performance matrix multiplication, 2008).
 
 use super::DEPTH;
-use super::number::{Number, Task, View};
-use super::registers::{Lanes, Vector, prefetch};
+use super::number::{MatrixView, Number, TileTask};
+use super::registers::{LaneArray, Vector, prefetch};
 use crate::arena::LINE;
 use crate::{Level, Work, dispatch_at, machine_level};
 #[cfg(target_arch = "x86_64")]
@@ -37,7 +37,7 @@ macro_rules! blocks {
         ///
         /// 512-bit vectors have 32 registers, of which 16 hold sums here; the others have 16, of
         /// which 12 or 8 do.
-        pub(super) fn $number(task: Task<$number>, level: Level) {
+        pub(super) fn $number(task: TileTask<$number>, level: Level) {
             match level.min(machine_level()) {
                 Level::Baseline => dispatch_at(Level::Baseline, Blocked::<$wide1, $wide1, 4>(task, PhantomData)),
                 #[cfg(target_arch = "x86_64")]
@@ -52,13 +52,14 @@ macro_rules! blocks {
 }
 
 blocks! {
-    f32: __m512 | __m128, __m256 | __m128, Lanes<f32, 4, ALWAYS_FUSED>;
-    f64: __m512d | __m256d, __m256d | __m128d, Lanes<f64, 2, ALWAYS_FUSED>;
-    i64: Lanes<i64, 8, false> | Lanes<i64, 4, false>, Lanes<i64, 4, false> | Lanes<i64, 2, false>, Lanes<i64, 2, false>;
+    f32: __m512 | __m128, __m256 | __m128, LaneArray<f32, 4, ALWAYS_FUSED>;
+    f64: __m512d | __m256d, __m256d | __m128d, LaneArray<f64, 2, ALWAYS_FUSED>;
+    i64: LaneArray<i64, 8, false> | LaneArray<i64, 4, false>,
+        LaneArray<i64, 4, false> | LaneArray<i64, 2, false>, LaneArray<i64, 2, false>;
 }
 
 /// A task with its blocks: `ROWS` rows of two vectors `V`, the rest of the columns of one, or of `L`.
-struct Blocked<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize>(Task<V::Number>, PhantomData<L>);
+struct Blocked<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize>(TileTask<V::Number>, PhantomData<L>);
 
 impl<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> Work for Blocked<V, L, ROWS> {
     type Output = ();
@@ -94,7 +95,7 @@ struct Part {
 }
 
 /// The product if k is 0: zeros, or the previous contents.
-fn clear<T: Number>(task: &Task<T>) {
+fn clear<T: Number>(task: &TileTask<T>) {
     let [m, _, n] = task.dims;
     if !task.add {
         for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
@@ -107,7 +108,11 @@ fn clear<T: Number>(task: &Task<T>) {
 
 /// The columns from `j` on, at most `COUNT` vectors of them; returns how many columns that is.
 #[inline(always)]
-fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(task: &Task<V::Number>, part: &Part, j: usize) -> usize {
+fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(
+    task: &TileTask<V::Number>,
+    part: &Part,
+    j: usize,
+) -> usize {
     let &Part { ref rows, p, depth } = part;
     let width = COUNT * V::LANES;
     let columns = width.min(task.dims[2] - j);
@@ -120,7 +125,7 @@ fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(task: &Task<V::Numbe
             true => copy::<V, COUNT>(right, &mut panel[..depth]),
             false => gather::<V, COUNT>(right, columns, &mut panel[..depth]),
         }
-        right = View { start: panel.as_ptr().cast(), strides: [width as isize, 1] };
+        right = MatrixView { start: panel.as_ptr().cast(), strides: [width as isize, 1] };
     }
     let block = Stripe { depth, right, columns, add: task.add || p > 0 };
     let mut i = rows.start;
@@ -140,7 +145,7 @@ fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(task: &Task<V::Numbe
 
 /// Writes rows of `right`, which are whole vectors, into `panel`, and asks for those of the next panel.
 #[inline(always)]
-fn copy<V: Vector, const COUNT: usize>(right: View<V::Number>, panel: &mut [MaybeUninit<[V; COUNT]>]) {
+fn copy<V: Vector, const COUNT: usize>(right: MatrixView<V::Number>, panel: &mut [MaybeUninit<[V; COUNT]>]) {
     for (q, row) in panel.iter_mut().enumerate() {
         let from = right.at(q, 0).start;
         // SAFETY: row `q` of `right` has `COUNT` contiguous vectors within the dimensions of the task, whose maker says
@@ -156,7 +161,7 @@ fn copy<V: Vector, const COUNT: usize>(right: View<V::Number>, panel: &mut [Mayb
 /// Writes rows of `right` into `panel`: `columns` elements, then zeros.
 #[inline(always)]
 fn gather<V: Vector, const COUNT: usize>(
-    right: View<V::Number>,
+    right: MatrixView<V::Number>,
     columns: usize,
     panel: &mut [MaybeUninit<[V; COUNT]>],
 ) {
@@ -175,7 +180,7 @@ fn gather<V: Vector, const COUNT: usize>(
 struct Stripe<T> {
     depth: usize,
     /// `depth` rows of whole vectors, contiguous.
-    right: View<T>,
+    right: MatrixView<T>,
     /// How many of these columns count.
     columns: usize,
     add: bool,
@@ -184,7 +189,11 @@ struct Stripe<T> {
 impl<T: Number> Stripe<T> {
     /// Sums `M` rows from row `i`, depth `p` and column `j` on, and writes them.
     #[inline(always)]
-    fn rows<V: Vector<Number = T>, const COUNT: usize, const M: usize>(&self, task: &Task<T>, [i, p, j]: [usize; 3]) {
+    fn rows<V: Vector<Number = T>, const COUNT: usize, const M: usize>(
+        &self,
+        task: &TileTask<T>,
+        [i, p, j]: [usize; 3],
+    ) {
         let sums = self.sum::<V, COUNT, M>(task.a.at(i, p));
         let place = task.c.at(i, j);
         if place.strides[1] == 1 && self.columns == COUNT * V::LANES {
@@ -204,7 +213,7 @@ impl<T: Number> Stripe<T> {
 
     /// `M` rows of `left` times `right`, summed in the order of k.
     #[inline(always)]
-    fn sum<V: Vector<Number = T>, const COUNT: usize, const M: usize>(&self, left: View<T>) -> [[V; COUNT]; M] {
+    fn sum<V: Vector<Number = T>, const COUNT: usize, const M: usize>(&self, left: MatrixView<T>) -> [[V; COUNT]; M] {
         // SAFETY: `dispatch_at` says that the vectors are there. Test `products_agree_with_the_triple_loop`.
         let mut sums = [[unsafe { V::splat(T::default()) }; COUNT]; M];
         let (mut left, mut right) = (left, self.right);
@@ -232,7 +241,7 @@ impl<T: Number> Stripe<T> {
     #[inline(always)]
     fn scatter<V: Vector<Number = T>, const COUNT: usize, const M: usize>(
         &self,
-        task: &Task<T>,
+        task: &TileTask<T>,
         [i, j]: [usize; 2],
         sums: [[V; COUNT]; M],
     ) {

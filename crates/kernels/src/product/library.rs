@@ -14,7 +14,7 @@
 //! more rows than two blocks of the second cache it packs into a slab of its thread
 //! instead, which is as large as that cache and stays.
 
-use super::number::Task;
+use super::number::TileTask;
 use crate::Level;
 use gemm_common::cache::{CACHE_INFO, CacheInfo, kernel_params};
 use gemm_common::gemm::CACHELINE_ALIGN;
@@ -67,7 +67,7 @@ fn gcd(x: usize, y: usize) -> usize {
 /// of `c` and of the product, and three for conjugation.
 macro_rules! call {
     ($task:expr, $float:ty, $function:expr, ($($before:expr)?), ($($after:expr),*)) => {{
-        let Task { dims: [m, k, n], a, b, c, add, .. } = $task;
+        let TileTask { dims: [m, k, n], a, b, c, add, .. } = $task;
         let keep: $float = if add { 1.0 } else { 0.0 };
         // SAFETY: the maker of the task says that all elements of the three matrices that the
         // dimensions and strides reach are there, that those of `a` and `b` may be read, and that
@@ -92,7 +92,7 @@ macro_rules! library {
     ($float:ident, $library:ident) => {
         /// The library for this type.
         pub(super) mod $float {
-            use super::{RegisterBlock, Task};
+            use super::{RegisterBlock, TileTask};
             use crate::{Level, machine_level};
             use gemm_common::gemm::gemm_basic_generic;
             use gemm_common::simd::{MixedSimd, V3, V4};
@@ -111,7 +111,7 @@ macro_rules! library {
             }
 
             /// Runs a task in order. The level is above the baseline.
-            pub(in super::super) fn run(task: Task<$float>, level: Level) {
+            pub(in super::super) fn run(task: TileTask<$float>, level: Level) {
                 if let (Level::Avx512, Some(simd)) =
                     (level, <V4 as MixedSimd<$float, $float, $float, $float>>::try_new())
                 {
@@ -136,7 +136,7 @@ macro_rules! library {
     ($float:ident, $library:ident) => {
         /// The library for this type.
         pub(super) mod $float {
-            use super::{RegisterBlock, Task};
+            use super::{RegisterBlock, TileTask};
             use crate::Level;
 
             /// The largest blocks that the library has on such processors, AArch64's.
@@ -146,7 +146,7 @@ macro_rules! library {
             }
 
             /// Runs a task in order.
-            pub(in super::super) fn run(task: Task<$float>, level: Level) {
+            pub(in super::super) fn run(task: TileTask<$float>, level: Level) {
                 let [m, _, n] = task.dims;
                 if task.a.strides[1] == 1 && task.b.strides[0] == 1 && m * n <= 256 {
                     return super::super::blocks::$float(task, level);

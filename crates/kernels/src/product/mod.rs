@@ -44,7 +44,7 @@ use crate::cost::{
     PRODUCT_HALVED, PRODUCT_PANELS, PRODUCT_PAYS, PRODUCT_SIDE, PRODUCT_TILES,
 };
 use crate::{Level, Pool, level};
-use number::{Task, View, ViewMut};
+use number::{MatrixView, MatrixViewMut, TileTask};
 
 mod blocks;
 mod bounds;
@@ -262,11 +262,11 @@ fn run_products<T: Product>(
     let b_start = bounds::first("b", b.data.len(), &[k, n], &b.strides, batch, b.batch);
     bounds::check_disjoint(c.data.len(), [m, n], c.strides, batch, c.batch);
     let call = Call {
-        first: Task {
+        first: TileTask {
             dims,
-            a: View { start: a.data.as_ptr().wrapping_add(a_start), strides: a.strides },
-            b: View { start: b.data.as_ptr().wrapping_add(b_start), strides: b.strides },
-            c: ViewMut { start: c.data.as_mut_ptr(), strides: c_strides },
+            a: MatrixView { start: a.data.as_ptr().wrapping_add(a_start), strides: a.strides },
+            b: MatrixView { start: b.data.as_ptr().wrapping_add(b_start), strides: b.strides },
+            c: MatrixViewMut { start: c.data.as_mut_ptr(), strides: c_strides },
             add: accumulate == Accumulate::Add,
             swapped: false,
         }
@@ -281,7 +281,7 @@ fn run_products<T: Product>(
 /// What all threads see of a call.
 struct Call<'a, T> {
     /// The first task of the batch, in order.
-    first: Task<T>,
+    first: TileTask<T>,
     axes: Axes<'a>,
     level: Level,
     known: Known,
@@ -340,7 +340,7 @@ impl<T: Product> Call<'_, T> {
     }
 
     /// The task with number `index`, the last axis of the batch running fastest.
-    fn task(&self, index: usize) -> Task<T> {
+    fn task(&self, index: usize) -> TileTask<T> {
         let mut task = self.first;
         let mut rest = index;
         for axis in (0..self.axes.lengths.len()).rev() {
@@ -368,7 +368,7 @@ enum Method {
 
 impl Method {
     /// The way for a task in order, by its shape and strides.
-    fn of<T: Product>(task: &Task<T>, level: Level) -> Method {
+    fn of<T: Product>(task: &TileTask<T>, level: Level) -> Method {
         let [_, k, n] = task.dims;
         let packed = if task.b.strides[1] == 1 { Packed::InPlace } else { Packed::Gathered };
         // In order, a product with one row or one column has one column.
@@ -381,7 +381,7 @@ impl Method {
         }
     }
 
-    fn run<T: Product>(self, task: Task<T>, level: Level) {
+    fn run<T: Product>(self, task: TileTask<T>, level: Level) {
         match self {
             Method::Vector => vector::run(task, level),
             Method::Blocks => T::blocks(task, level),
@@ -392,11 +392,12 @@ impl Method {
 
 /// A task by the library, as many products at once as the blocks sum. It has loops of its own, with sums of their own, for
 /// single rows and columns and for one product or two: those are the blocks'.
-fn by_library<T: Product>(task: Task<T>, level: Level) {
+fn by_library<T: Product>(task: TileTask<T>, level: Level) {
     let [m, k, n] = task.dims;
     for p in (0..k).step_by(DEPTH) {
         let depth = DEPTH.min(k - p);
-        let part = Task { dims: [m, depth, n], a: task.a.at(0, p), b: task.b.at(p, 0), add: task.add || p > 0, ..task };
+        let part =
+            TileTask { dims: [m, depth, n], a: task.a.at(0, p), b: task.b.at(p, 0), add: task.add || p > 0, ..task };
         if m == 1 || n == 1 || depth <= 2 {
             T::blocks(part, level);
         } else {
@@ -476,12 +477,12 @@ impl Tiles {
     }
 
     /// Tile number `tile` of a task.
-    fn cut<T: Copy>(self, task: Task<T>, tile: usize) -> Task<T> {
+    fn cut<T: Copy>(self, task: TileTask<T>, tile: usize) -> TileTask<T> {
         let [m, k, n] = task.dims;
         let i = tile / self.counts[1] * self.sides[0];
         let j = if self.half { i } else { tile % self.counts[1] * self.sides[1] };
         let dims = [self.sides[0].min(m - i), k, self.sides[1].min(n - j)];
-        Task { dims, a: task.a.at(i, 0), b: task.b.at(0, j), c: task.c.at(i, j), ..task }
+        TileTask { dims, a: task.a.at(i, 0), b: task.b.at(0, j), c: task.c.at(i, j), ..task }
     }
 }
 

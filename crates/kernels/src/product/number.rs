@@ -10,11 +10,11 @@ pub trait Number: Copy + Default + Send + Sync + 'static {
     /// `self + other`.
     fn plus(self, other: Self) -> Self;
     /// Runs a task in blocks of registers that suit the level.
-    fn blocks(task: Task<Self>, level: Level);
+    fn blocks(task: TileTask<Self>, level: Level);
     /// Whether the library can be asked at this level.
     fn has_library(level: Level) -> bool;
     /// Runs a task by the library, which must have been asked for.
-    fn library(task: Task<Self>, level: Level);
+    fn library(task: TileTask<Self>, level: Level);
     /// A bound of what the library allocates for one task on one thread, in bytes.
     fn library_bytes(dims: [usize; 3], level: Level) -> usize;
 }
@@ -32,7 +32,7 @@ macro_rules! impl_number_for_floats {
                 self + other
             }
 
-            fn blocks(task: Task<Self>, level: Level) {
+            fn blocks(task: TileTask<Self>, level: Level) {
                 blocks::$float(task, level);
             }
 
@@ -40,7 +40,7 @@ macro_rules! impl_number_for_floats {
                 library::exists(level)
             }
 
-            fn library(task: Task<Self>, level: Level) {
+            fn library(task: TileTask<Self>, level: Level) {
                 library::$float::run(task, level);
             }
 
@@ -64,7 +64,7 @@ impl Number for i64 {
         self.wrapping_add(other)
     }
 
-    fn blocks(task: Task<Self>, level: Level) {
+    fn blocks(task: TileTask<Self>, level: Level) {
         blocks::i64(task, level);
     }
 
@@ -72,7 +72,7 @@ impl Number for i64 {
         false
     }
 
-    fn library(task: Task<Self>, level: Level) {
+    fn library(task: TileTask<Self>, level: Level) {
         // There is none for integers; the blocks are right for every task.
         blocks::i64(task, level);
     }
@@ -84,14 +84,14 @@ impl Number for i64 {
 
 /// A matrix to read: where its first element lies, and its strides.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<T> {
+pub(super) struct MatrixView<T> {
     pub(super) start: *const T,
     pub(super) strides: [isize; 2],
 }
 
 /// A matrix to write.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ViewMut<T> {
+pub(super) struct MatrixViewMut<T> {
     pub(super) start: *mut T,
     pub(super) strides: [isize; 2],
 }
@@ -108,23 +108,23 @@ fn without_idle(strides: [isize; 2], counts: [usize; 2]) -> [isize; 2] {
     [0, 1].map(|axis| if counts[axis] == 1 { 1 } else { strides[axis] })
 }
 
-impl<T: Copy> View<T> {
+impl<T: Copy> MatrixView<T> {
     /// The matrix that begins at row `i` and column `j`.
     #[inline(always)]
-    pub(super) fn at(self, i: usize, j: usize) -> View<T> {
-        View { start: self.start.wrapping_offset(distance(self.strides, i, j)), ..self }
+    pub(super) fn at(self, i: usize, j: usize) -> MatrixView<T> {
+        MatrixView { start: self.start.wrapping_offset(distance(self.strides, i, j)), ..self }
     }
 
-    fn transposed(self) -> View<T> {
-        View { strides: [self.strides[1], self.strides[0]], ..self }
+    fn transposed(self) -> MatrixView<T> {
+        MatrixView { strides: [self.strides[1], self.strides[0]], ..self }
     }
 }
 
-impl<T: Copy> ViewMut<T> {
+impl<T: Copy> MatrixViewMut<T> {
     /// The matrix that begins at row `i` and column `j`.
     #[inline(always)]
-    pub(super) fn at(self, i: usize, j: usize) -> ViewMut<T> {
-        ViewMut { start: self.start.wrapping_offset(distance(self.strides, i, j)), ..self }
+    pub(super) fn at(self, i: usize, j: usize) -> MatrixViewMut<T> {
+        MatrixViewMut { start: self.start.wrapping_offset(distance(self.strides, i, j)), ..self }
     }
 }
 
@@ -133,19 +133,19 @@ impl<T: Copy> ViewMut<T> {
 /// Its maker has checked that all elements of the three matrices lie in slices that live
 /// as long as it does, and that nobody else touches those of `c`.
 #[derive(Clone, Copy, Debug)]
-pub struct Task<T> {
+pub struct TileTask<T> {
     /// m, k and n.
     pub(super) dims: [usize; 3],
-    pub(super) a: View<T>,
-    pub(super) b: View<T>,
-    pub(super) c: ViewMut<T>,
+    pub(super) a: MatrixView<T>,
+    pub(super) b: MatrixView<T>,
+    pub(super) c: MatrixViewMut<T>,
     /// Whether the product is added to what `c` holds.
     pub(super) add: bool,
     /// Whether the operands have been exchanged since the caller named them.
     pub(super) swapped: bool,
 }
 
-impl<T: Copy> Task<T> {
+impl<T: Copy> TileTask<T> {
     /// Multiply-adds.
     pub(super) fn work(&self) -> usize {
         let [m, k, n] = self.dims;
@@ -167,7 +167,7 @@ impl<T: Copy> Task<T> {
 
     /// The same product so that the rows of the result are contiguous, if its rows or columns
     /// are: the transposed result is the product of the transposed operands, exchanged.
-    pub(super) fn in_order(mut self) -> Task<T> {
+    pub(super) fn in_order(mut self) -> TileTask<T> {
         let [m, k, n] = self.dims;
         self.a.strides = without_idle(self.a.strides, [m, k]);
         self.b.strides = without_idle(self.b.strides, [k, n]);
@@ -177,11 +177,11 @@ impl<T: Copy> Task<T> {
             return self;
         }
         let [rows, columns] = self.c.strides;
-        Task {
+        TileTask {
             dims: [n, k, m],
             a: self.b.transposed(),
             b: self.a.transposed(),
-            c: ViewMut { strides: [columns, rows], ..self.c },
+            c: MatrixViewMut { strides: [columns, rows], ..self.c },
             swapped: true,
             ..self
         }

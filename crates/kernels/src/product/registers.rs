@@ -48,23 +48,23 @@ pub(super) unsafe trait Vector: Copy {
 /// [`Number::times_plus`].
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Lanes<T, const LANES: usize, const FUSED: bool>([T; LANES]);
+pub(super) struct LaneArray<T, const LANES: usize, const FUSED: bool>([T; LANES]);
 
 // SAFETY: a transparent array of numbers, every one of which any bytes are a value of; safe code.
 // Tests `blocks_agree_with_the_triple_loop` and `products_agree_with_the_triple_loop`.
-unsafe impl<T: Number, const LANES: usize, const FUSED: bool> Vector for Lanes<T, LANES, FUSED> {
+unsafe impl<T: Number, const LANES: usize, const FUSED: bool> Vector for LaneArray<T, LANES, FUSED> {
     type Number = T;
     const LANES: usize = LANES;
 
     #[inline(always)]
     unsafe fn splat(x: T) -> Self {
-        Lanes([x; LANES])
+        LaneArray([x; LANES])
     }
 
     #[inline(always)]
     unsafe fn read(place: *const T) -> Self {
         // SAFETY: the caller says that this many numbers can be read there. Tests as above.
-        Lanes(unsafe { place.cast::<[T; LANES]>().read_unaligned() })
+        LaneArray(unsafe { place.cast::<[T; LANES]>().read_unaligned() })
     }
 
     #[inline(always)]

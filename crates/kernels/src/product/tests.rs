@@ -1,6 +1,6 @@
 //! Products against the plain triple loop, at every level.
 
-use super::number::Task;
+use super::number::TileTask;
 use super::*;
 use std::fmt::Debug;
 
@@ -110,11 +110,11 @@ fn check<T: Tested>(dims: [usize; 3], [a, b, c]: [Layout; 3], add: Accumulate, l
         Through::Products => run_products(level, Known::Nothing, &[], dims, x, y, z, add, &Pool::new(2)),
         Through::Blocks | Through::Library if m == 0 || n == 0 => return,
         Through::Blocks | Through::Library => {
-            let task = Task {
+            let task = TileTask {
                 dims,
-                a: View { start: left.as_ptr().wrapping_add(a.first), strides: a.strides },
-                b: View { start: right.as_ptr().wrapping_add(b.first), strides: b.strides },
-                c: ViewMut { start: z.data.as_mut_ptr(), strides: c.strides },
+                a: MatrixView { start: left.as_ptr().wrapping_add(a.first), strides: a.strides },
+                b: MatrixView { start: right.as_ptr().wrapping_add(b.first), strides: b.strides },
+                c: MatrixViewMut { start: z.data.as_mut_ptr(), strides: c.strides },
                 add: add == Accumulate::Add,
                 swapped: false,
             };
@@ -244,11 +244,11 @@ fn bits_through<T: Tested>(
     };
     let (left, right) = (place(&numbers(m * k, 1), a, [m, k]), place(&numbers(k * n, 2), b, [k, n]));
     let mut out = place(&numbers(m * n, 3), c, [m, n]);
-    let task = Task {
+    let task = TileTask {
         dims,
-        a: View { start: left.as_ptr().wrapping_add(a.first), strides: a.strides },
-        b: View { start: right.as_ptr().wrapping_add(b.first), strides: b.strides },
-        c: ViewMut { start: out.as_mut_ptr(), strides: c.strides },
+        a: MatrixView { start: left.as_ptr().wrapping_add(a.first), strides: a.strides },
+        b: MatrixView { start: right.as_ptr().wrapping_add(b.first), strides: b.strides },
+        c: MatrixViewMut { start: out.as_mut_ptr(), strides: c.strides },
         add: add == Accumulate::Add,
         swapped: false,
     };

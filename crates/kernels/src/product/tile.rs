@@ -6,7 +6,7 @@
 //! enough sums that no round waits for the one before.
 
 use super::number::Number;
-use super::registers::{Lanes, Vector};
+use super::registers::{LaneArray, Vector};
 use crate::dispatch::dispatch_only;
 use crate::{Level, Work, machine_level};
 #[cfg(target_arch = "x86_64")]
@@ -309,14 +309,14 @@ macro_rules! impl_tile {
 
 #[cfg(target_arch = "x86_64")]
 impl_tile! {
-    f32: __m512, __m256, Lanes<f32, 4, ALWAYS_FUSED>;
-    f64: __m512d, __m256d, Lanes<f64, 2, ALWAYS_FUSED>;
+    f32: __m512, __m256, LaneArray<f32, 4, ALWAYS_FUSED>;
+    f64: __m512d, __m256d, LaneArray<f64, 2, ALWAYS_FUSED>;
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 impl_tile! {
-    f32: Lanes<f32, 4, ALWAYS_FUSED>, Lanes<f32, 4, ALWAYS_FUSED>, Lanes<f32, 4, ALWAYS_FUSED>;
-    f64: Lanes<f64, 2, ALWAYS_FUSED>, Lanes<f64, 2, ALWAYS_FUSED>, Lanes<f64, 2, ALWAYS_FUSED>;
+    f32: LaneArray<f32, 4, ALWAYS_FUSED>, LaneArray<f32, 4, ALWAYS_FUSED>, LaneArray<f32, 4, ALWAYS_FUSED>;
+    f64: LaneArray<f64, 2, ALWAYS_FUSED>, LaneArray<f64, 2, ALWAYS_FUSED>, LaneArray<f64, 2, ALWAYS_FUSED>;
 }
 
 #[cfg(test)]

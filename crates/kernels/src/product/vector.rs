@@ -6,7 +6,7 @@
 //! to a piece of the result in the nearest caches, and the lanes' pieces in the same tree: the bits
 //! do not depend on the layout. A matrix with neither is read along its shorter stride.
 
-use super::number::{Number, Task};
+use super::number::{Number, TileTask};
 use crate::{Level, Work, dispatch_at, machine_level};
 
 /// Elements of the vector, or of the result, that are held on the stack.
@@ -20,14 +20,14 @@ const COLUMNS: usize = 8;
 const ALWAYS_FUSED: bool = cfg!(target_arch = "aarch64");
 
 /// Runs a task in order whose right operand is one column.
-pub(super) fn run<T: Number>(task: Task<T>, level: Level) {
+pub(super) fn run<T: Number>(task: TileTask<T>, level: Level) {
     match level.min(machine_level()) {
         Level::Baseline => dispatch_at(level, ByVector::<T, ALWAYS_FUSED>(task)),
         Level::Avx2 | Level::Avx512 => dispatch_at(level, ByVector::<T, true>(task)),
     }
 }
 
-struct ByVector<T, const FUSED: bool>(Task<T>);
+struct ByVector<T, const FUSED: bool>(TileTask<T>);
 
 impl<T: Number, const FUSED: bool> Work for ByVector<T, FUSED> {
     type Output = ();
@@ -48,7 +48,7 @@ impl<T: Number, const FUSED: bool> Work for ByVector<T, FUSED> {
 
 /// Adds `sum` to element `i` of the result, or writes it.
 #[inline(always)]
-fn put<T: Number>(task: &Task<T>, i: usize, sum: T, add: bool) {
+fn put<T: Number>(task: &TileTask<T>, i: usize, sum: T, add: bool) {
     let place = task.c.at(i, 0).start;
     // SAFETY: row `i` is within the dimensions of the task, whose maker says that the elements of
     // `c` are there and ours. Test `products_agree_with_the_triple_loop`.
@@ -57,7 +57,7 @@ fn put<T: Number>(task: &Task<T>, i: usize, sum: T, add: bool) {
 
 /// Copies elements `p..` of the right operand, until `piece` is full.
 #[inline(always)]
-fn fetch<T: Number>(task: &Task<T>, p: usize, piece: &mut [T]) {
+fn fetch<T: Number>(task: &TileTask<T>, p: usize, piece: &mut [T]) {
     for (q, x) in piece.iter_mut().enumerate() {
         // SAFETY: row `p + q` is within the dimensions of the task, whose maker says that the
         // elements of `b` can be read. Test as above.
@@ -67,7 +67,7 @@ fn fetch<T: Number>(task: &Task<T>, p: usize, piece: &mut [T]) {
 
 /// The matrix row by row.
 #[inline(always)]
-fn rows<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(task: &Task<T>) {
+fn rows<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(task: &TileTask<T>) {
     let [m, k, _] = task.dims;
     let mut piece = [T::default(); PIECE];
     for p in (0..k).step_by(PIECE) {
@@ -92,7 +92,7 @@ fn rows<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(task: &Task<T>) {
 /// The products of `M` rows, from row `i` and column `p` on, with a piece of the vector.
 #[inline(always)]
 fn dots<T: Number, const M: usize, const FUSED: bool, const CONTIGUOUS: bool>(
-    task: &Task<T>,
+    task: &TileTask<T>,
     i: usize,
     p: usize,
     piece: &[T],
@@ -145,7 +145,7 @@ fn tree<T: Number>(mut lanes: [T; LANES]) -> T {
 
 /// The matrix column by column: the sums of [`rows`], for many rows at a time.
 #[inline(always)]
-fn columns<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(task: &Task<T>) {
+fn columns<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(task: &TileTask<T>) {
     let [m, k, _] = task.dims;
     let mut lanes = [[T::default(); PIECE]; LEVELS];
     for i in (0..m).step_by(PIECE) {
@@ -173,7 +173,7 @@ const LEVELS: usize = LANES.ilog2() as usize + 1;
 /// The sums over whole blocks of columns, lane by lane, added up as [`tree`] does: into `lanes[0]`.
 #[inline(always)]
 fn add_lanes<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(
-    task: &Task<T>,
+    task: &TileTask<T>,
     [i, p]: [usize; 2],
     blocks: usize,
     count: usize,
@@ -198,7 +198,7 @@ fn add_lanes<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(
 /// Adds `count` columns from column `first` on, every `step`-th, each times its element of the vector, in their order.
 #[inline(always)]
 fn add_all<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(
-    task: &Task<T>,
+    task: &TileTask<T>,
     i: usize,
     [first, step, count]: [usize; 3],
     sums: &mut [T],
@@ -217,7 +217,7 @@ fn add_all<T: Number, const FUSED: bool, const CONTIGUOUS: bool>(
 /// Adds `N` columns from row `i` and column `p` on, every `step`-th, each times its element of the vector.
 #[inline(always)]
 fn add_columns<T: Number, const N: usize, const FUSED: bool, const CONTIGUOUS: bool>(
-    task: &Task<T>,
+    task: &TileTask<T>,
     i: usize,
     [p, step]: [usize; 2],
     sums: &mut [T],
