@@ -14,7 +14,7 @@ use wengert_kernels::Pool;
 use wengert_kernels::arena::Arena;
 use wengert_kernels::product::{Accumulate, Operand, Target, products};
 use wengert_kernels::region::{
-    Binary, Granularity as Level, Instr, Kind, Op, Parts, Pattern, Region, Slice, SliceMut, Slot, Space, Transfer,
+    Binary, Granularity, Instr, Kind, Op, Parts, Pattern, Region, Slice, SliceMut, Slot, Space, Transfer,
 };
 
 use crate::workloads;
@@ -151,12 +151,12 @@ struct Walk {
 impl Walk {
     /// The nanoseconds of a run, in which every load reads the one input and every store writes the one output.
     fn time(self) -> Result<f64, String> {
-        let transfer = |pattern| Transfer { operand: 0, kind: Kind::F64, level: Level::Full, pattern };
+        let transfer = |pattern| Transfer { operand: 0, kind: Kind::F64, level: Granularity::Full, pattern };
         let ends = |patterns: &[Pattern]| patterns.iter().map(Pattern::end).max().unwrap_or(0);
         let (x, mut y) = (vec![1.0; ends(&self.loads)], vec![0.0; ends(&self.stores)]);
         let region = Region::new(Parts {
             space: Space { groups: 1, rows: self.rows, cols: 1 },
-            slots: vec![Slot { kind: Kind::F64, level: Level::Full }; self.slots],
+            slots: vec![Slot { kind: Kind::F64, level: Granularity::Full }; self.slots],
             directs: Vec::new(),
             constants: Vec::new(),
             repeated: Vec::new(),

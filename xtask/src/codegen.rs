@@ -20,6 +20,7 @@ pub(crate) const PRIMITIVES: &str = "docs/primitives.md";
 
 const OPS: &str = "crates/wengert/src/ops";
 
+const ELEMENTWISE_LOGIC: &str = "crates/wengert/src/ops/logic.rs";
 const PRIMITIVES_FOLDER: &str = "crates/wengert/src/primitives/";
 
 /// The heading of the table of conventions, in the module documentation of `ops`.
@@ -80,9 +81,11 @@ fn array_operations(workspace: &Workspace) -> Result<Vec<String>, Failure> {
     Ok(names.filter(|name| !["Unary", "Binary", "Compare"].contains(&name.as_str())).collect())
 }
 
-/// The doc comment of the struct or enum of an operation, without its examples.
+/// The doc comment of the struct or enum of an operation, without its examples. Those of functions of single elements may
+/// stand with these functions.
 fn array_operation(workspace: &Workspace, name: &str) -> Option<String> {
-    let files = workspace.files.iter().filter(|file| file.path.starts_with(PRIMITIVES_FOLDER));
+    let is_there = |path: &str| path.starts_with(PRIMITIVES_FOLDER) || path == ELEMENTWISE_LOGIC;
+    let files = workspace.files.iter().filter(|file| is_there(&file.path));
     files.map(|file| file.text.as_str()).find_map(|text| doc_comment(text, name))
 }
 

@@ -5,7 +5,7 @@
 
 use crate::dual::Dual;
 use crate::real::Real;
-use crate::series::{self, SeriesGraph as Graph, SeriesNode as Node};
+use crate::series::{self, SeriesGraph, SeriesNode};
 use crate::tape::Var;
 use crate::tape::record::{Form, Op};
 use crate::tape::sweep::{self, Pack};
@@ -27,6 +27,8 @@ pub(crate) trait Base: Real {
 
     /// A capture as a number of this kind.
     fn capture(var: Var) -> Self;
+    /// The number alone; NaN if it is not known yet.
+    fn plain(self) -> f64;
 }
 
 /// The algorithms are chosen here, by value, so that they are compiled once with the library instead of in every crate that
@@ -119,10 +121,19 @@ impl Algorithm for Jacobian {
     fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
         let (rows, columns) = (trace.outputs.len(), trace.inputs);
         let mut matrix = vec![B::constant(0.0); rows * columns];
+        // Symbols have no use for chunks: what two sweeps share is one operation.
+        if B::SYMBOLIC {
+            if columns <= rows {
+                forward::<B, 1>(trace, values, &mut matrix)
+            } else {
+                backward::<B, 1>(trace, values, &mut matrix)
+            }
+            return matrix;
+        }
         // In a chunk a zero that is structural for one row meets the factors of another; that is
-        // right only if they are finite.
-        let chunked = !B::SYMBOLIC && trace.has_finite_partials(&trace.values);
-        match (columns <= rows, chunked) {
+        // right only if they are finite, at this point and not only where it was recorded.
+        let plain: Vec<f64> = values.iter().map(|value| value.plain()).collect();
+        match (columns <= rows, trace.has_finite_partials(&plain)) {
             (true, true) => forward::<B, CHUNK>(trace, values, &mut matrix),
             (true, false) => forward::<B, 1>(trace, values, &mut matrix),
             (false, true) => backward::<B, CHUNK>(trace, values, &mut matrix),
@@ -188,18 +199,28 @@ impl Algorithm for Hessian {
     fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
         let size = trace.inputs;
         let mut matrix = vec![B::constant(0.0); size * size];
-        for start in (0..size).step_by(CHUNK) {
-            let inputs: Vec<Dual<B, CHUNK>> = values[..size]
-                .iter()
-                .enumerate()
-                .map(|(i, &x)| i.checked_sub(start).map_or(Dual::lift(x), |k| Dual::seed(x, k)))
-                .collect();
-            for (row, adjoint) in second_order(trace, &inputs).into_iter().enumerate() {
-                let entries = &mut matrix[row * size + start..(row + 1) * size];
-                entries.iter_mut().zip(adjoint.tangents()).for_each(|(entry, part)| *entry = part);
-            }
+        if B::SYMBOLIC {
+            hessian::<B, 1>(trace, values, &mut matrix);
+        } else {
+            hessian::<B, CHUNK>(trace, values, &mut matrix);
         }
         matrix
+    }
+}
+
+#[track_caller]
+fn hessian<B: Base, const K: usize>(trace: &Trace, values: &[B], matrix: &mut [B]) {
+    let size = trace.inputs;
+    for start in (0..size).step_by(K) {
+        let inputs: Vec<Dual<B, K>> = values[..size]
+            .iter()
+            .enumerate()
+            .map(|(i, &x)| i.checked_sub(start).map_or(Dual::lift(x), |k| Dual::seed(x, k)))
+            .collect();
+        for (row, adjoint) in second_order(trace, &inputs).into_iter().enumerate() {
+            let entries = &mut matrix[row * size + start..(row + 1) * size];
+            entries.iter_mut().zip(adjoint.tangents()).for_each(|(entry, part)| *entry = part);
+        }
     }
 }
 
@@ -223,7 +244,7 @@ pub(crate) struct Expansion {
 impl Algorithm for Expansion {
     #[track_caller]
     fn run<B: Base>(&self, trace: &Trace, values: &[B], direction: &[B]) -> Vec<B> {
-        let mut graph = Graph::default();
+        let mut graph = SeriesGraph::default();
         let nodes = place(&mut graph, trace, values, direction);
         let mut results = Vec::with_capacity(trace.outputs.len() * (self.order + 1));
         for k in 0..trace.outputs.len() {
@@ -244,11 +265,11 @@ impl Algorithm for Expansion {
 
 /// A node of the graph for every record and capture.
 #[track_caller]
-fn place<B: Base>(graph: &mut Graph<B>, trace: &Trace, values: &[B], direction: &[B]) -> Vec<Node> {
-    let mut nodes: Vec<Node> = Vec::with_capacity(values.len());
+fn place<B: Base>(graph: &mut SeriesGraph<B>, trace: &Trace, values: &[B], direction: &[B]) -> Vec<SeriesNode> {
+    let mut nodes: Vec<SeriesNode> = Vec::with_capacity(values.len());
     // Operands may be captures, which are numbered after the records but come before them.
     let count = trace.records.len();
-    let captures: Vec<Node> = values[count..].iter().map(|&value| graph.given(&[value])).collect();
+    let captures: Vec<SeriesNode> = values[count..].iter().map(|&value| graph.given(&[value])).collect();
     for (i, (&record, &value)) in trace.records.iter().zip(values).enumerate() {
         let of = |index: usize| {
             if index < count { nodes[index] } else { captures[index - count] }

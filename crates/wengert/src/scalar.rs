@@ -22,11 +22,17 @@ impl Base for f64 {
     fn capture(var: Var) -> Self {
         var.value
     }
+    fn plain(self) -> f64 {
+        self
+    }
 }
 
 impl Base for Var {
     fn capture(var: Var) -> Self {
         var
+    }
+    fn plain(self) -> f64 {
+        self.value
     }
 }
 
@@ -214,6 +220,9 @@ impl Tainted {
 impl Base for Tainted {
     fn capture(var: Var) -> Self {
         Tainted { value: var.value, taint: true }
+    }
+    fn plain(self) -> f64 {
+        self.value
     }
 }
 

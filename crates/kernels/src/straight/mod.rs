@@ -22,7 +22,7 @@ mod tests;
 mod verify;
 
 use crate::arena::Line;
-use crate::cost::{BLOCK_BYTES, BLOCK_POINTS, BLOCK_WORK};
+use crate::cost::{BLOCK_BYTES, BLOCK_POINTS, BLOCK_WORK, BLOCKS_BYTES};
 use crate::parallel::for_chunks_with;
 use crate::pool::Pool;
 use crate::region::{Binary, Call1, Call2, Compare, Pair, Twin, Unary};
@@ -228,10 +228,12 @@ impl Code {
         let work = parts.code.len().max(1) * block;
         let blocks = count.div_ceil(block);
         let chunk = (BLOCK_WORK / work).max(1).max(blocks.div_ceil(8 * pool.threads()));
-        let own = Pool::new(1);
-        let pool = if chunk >= blocks { &own } else { pool };
         // One more place: how many guards failed.
-        let wanted = (parts.places + 1) * block / LANES * pool.threads();
+        let lines = (parts.places + 1) * block / LANES;
+        let own = Pool::new(1);
+        let alone = chunk >= blocks || lines.saturating_mul(pool.threads()) > BLOCKS_BYTES / size_of::<Line>();
+        let pool = if alone { &own } else { pool };
+        let wanted = lines * pool.threads();
         if memory.blocks.len() < wanted {
             memory.blocks.resize(wanted, Line([0; 64]));
         }

@@ -1,3 +1,5 @@
+//! Code against its definition, and what is refused.
+
 use super::*;
 use crate::Float;
 

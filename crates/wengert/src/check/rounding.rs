@@ -60,6 +60,9 @@ impl Base for Rounded {
     fn capture(var: Var) -> Self {
         Rounded::exact(var.value)
     }
+    fn plain(self) -> f64 {
+        self.value
+    }
 }
 
 real_operators! { [] Rounded }

@@ -1,7 +1,7 @@
-//! A recorded function at many points at once: eight to a group, on SIMD lanes.
+//! A recorded function at many points at once: blocks of points on vector lanes, divided among threads.
 //!
-//! The path used last serves all points. The points of a group in which a guard comes out differently are computed one by
-//! one, by the drivers of one point, and so are those of a path that depends on an outer recording.
+//! The path used last serves all points. Points at which a guard comes out differently are computed one by one, by the drivers of
+//! one point, and so are all points of a path that depends on an outer recording.
 
 use std::cell::RefCell;
 use std::panic::Location;
@@ -18,14 +18,14 @@ where
     O: Tree<Leaf = Var>,
     F: Fn(T::Vars) -> O,
 {
-    /// The value at every point, eight points at a time on SIMD lanes.
+    /// The value at every point, a block of points at a time on SIMD lanes, on the threads of the drivers
+    /// ([`set_threads`](crate::set_threads)).
     ///
     /// Arithmetic and square roots agree with [`value`](Recorded::value) to the bit, but for the sign of a zero; the other
-    /// functions of the lanes agree within the bounds stated in `wengert_kernels::math`. So it is of all drivers of many
-    /// points, each with the driver of one point.
+    /// functions agree within the bounds stated in `wengert_kernels::math`. So it is of all drivers of many points, each with
+    /// the driver of one point. The numbers of a point do not depend on the other points, nor on the number of threads.
     ///
-    /// Points at which a guard comes out differently are computed one by one, together with the rest of their group of
-    /// eight: sorted by branch, points are faster.
+    /// Points at which a guard comes out differently are computed one by one: sorted by branch, points are faster.
     #[track_caller]
     pub fn value_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<O::Each<f64>> {
         self.many(points, NO_DIRECTIONS, &Task::Value, |path, _, results| path.output.each(&mut || results.next()))
@@ -82,8 +82,7 @@ where
     /// The Jacobian, `∂ f_i / ∂ x_j`, at every point: for every output the form of the point; see
     /// [`value_many`](Recorded::value_many).
     ///
-    /// Forward if there are at most as many inputs as outputs, else backward: one sweep over eight points for each column
-    /// or row.
+    /// Forward if there are at most as many inputs as outputs, else backward. What is zero at every point is not computed.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -166,8 +165,7 @@ where
     T: Tree<Leaf = f64>,
     F: Fn(T::Vars) -> Var,
 {
-    /// The gradient at every point, eight points at a time on SIMD lanes; see
-    /// [`value_many`](Recorded::value_many).
+    /// The gradient at every point; see [`value_many`](Recorded::value_many).
     #[track_caller]
     pub fn grad_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<X::Grad> {
         self.many(points, NO_DIRECTIONS, &Task::Gradient, |_, x, results| x.grad(&mut || results.next()))
@@ -202,8 +200,8 @@ where
         })
     }
 
-    /// The Hessian, `∂² f / ∂ x_i ∂ x_j`, at every point; see [`value_many`](Recorded::value_many). One sweep, forward over
-    /// reverse, over eight points for each column.
+    /// The Hessian, `∂² f / ∂ x_i ∂ x_j`, at every point; see [`value_many`](Recorded::value_many). Forward over
+    /// reverse; what is zero at every point is not computed.
     ///
     /// ```
     /// use wengert::prelude::*;

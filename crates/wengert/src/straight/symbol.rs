@@ -138,6 +138,12 @@ impl Base for Symbol {
     fn capture(_: Var) -> Self {
         unreachable!("a list is made of a recording without captures")
     }
+    fn plain(self) -> f64 {
+        match self {
+            Symbol::Number(number) => number,
+            Symbol::Node(_) => f64::NAN,
+        }
+    }
 }
 
 real_operators! { [] Symbol }
