@@ -92,7 +92,12 @@ fn random_parts(random: &mut Random) -> Parts {
     let mut wanted: Vec<u32> = (first as u32..(first + results) as u32).collect();
     // Conditions are numbers of their own: what is selected by is one.
     let mut conditions: Vec<u32> = Vec::new();
-    for _ in 0..14 + results {
+    for k in 0..14 + results {
+        if k % 5 == 3 && random.below(3) == 0 {
+            let (a, b) = (random.pick(&computed), random.pick(&computed));
+            let op = Op::Guard(random.pick(&COMPARES), random.below(2) == 0);
+            parts.code.push(Instr { op, a, b, c: a, out: a });
+        }
         let (mut op, call) = random_op(random);
         let mut operand = || random.pick(&computed);
         let (mut a, mut b, mut c) = (operand(), operand(), operand());
@@ -106,7 +111,7 @@ fn random_parts(random: &mut Random) -> Parts {
             }
         }
         let outs: Vec<u32> = (first as u32..parts.places as u32).collect();
-        let mut out = if parts.code.len() < 14 { random.pick(&outs) } else { wanted.pop().unwrap_or(first as u32) };
+        let mut out = if k < 14 { random.pick(&outs) } else { wanted.pop().unwrap_or(first as u32) };
         while !op.is_in_place() && (out == a || out == b) {
             (a, b) = (random.pick(&computed[..1]), random.pick(&computed[..1]));
             out = if out == a { random.pick(&outs[1..]) } else { out };
@@ -127,11 +132,6 @@ fn random_parts(random: &mut Random) -> Parts {
             conditions.push(out);
         }
         computed.extend(written.iter().filter(|place| !computed.contains(place)).copied().collect::<Vec<u32>>());
-    }
-    let guard = Op::Guard(random.pick(&COMPARES), random.below(2) == 0);
-    let (a, b) = (random.pick(&computed), random.pick(&computed));
-    if random.below(2) == 0 {
-        parts.code.push(Instr { op: guard, a, b, c: a, out: a });
     }
     parts
 }
