@@ -205,7 +205,6 @@ impl Binary {
 
     /// As [`Unary::written_out`](super::Unary), for functions of two arguments.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    #[cfg(feature = "arrays")]
     pub(crate) fn written_out<R: Real>(self, x: R, y: R) -> Option<R> {
         match self {
             Self::PowSlope => Some(pow_slope(x, y)),

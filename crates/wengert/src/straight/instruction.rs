@@ -1,10 +1,10 @@
 //! Which instruction of the kernels a function is.
 
 use wengert_kernels::region as kernels;
-use wengert_kernels::region::{Call1, Call2, Kind};
+use wengert_kernels::region::{Call1, Call2};
 use wengert_kernels::straight::Call;
 
-use crate::ops::{Binary, Compare, Logic, Unary};
+use crate::ops::{Binary, Compare, Unary};
 
 /// A function of one argument, called for every element.
 fn call_unary(number: u64, x: f64) -> f64 {
@@ -21,7 +21,7 @@ fn packed((code, number): (u8, u32)) -> u64 {
 }
 
 /// The function itself, to be called: the commonest without looking for it first.
-pub(super) fn call_of_unary(op: Unary) -> Call {
+pub(crate) fn call_of_unary(op: Unary) -> Call {
     let call: fn(u64, f64) -> f64 = match op {
         Unary::Exp => |_, x| Unary::Exp.eval(x),
         Unary::Ln => |_, x| Unary::Ln.eval(x),
@@ -35,38 +35,8 @@ pub(super) fn call_of_unary(op: Unary) -> Call {
 }
 
 /// The function itself, to be called.
-pub(super) fn call_of_binary(op: Binary) -> Call {
+pub(crate) fn call_of_binary(op: Binary) -> Call {
     Call::Two(Call2(call_binary), packed(op.encode()))
-}
-
-/// The instruction of a region for a function of one argument.
-#[cfg(feature = "engine")]
-pub(crate) fn unary(op: Unary, kind: Kind) -> kernels::Op {
-    match (op, op.kernel()) {
-        (_, Some(kernel)) => kernels::Op::Unary(kernel, kind),
-        (Unary::Powi(n), None) => kernels::Op::Power(n, kind),
-        (_, None) => kernels::Op::Call1(Call1(call_unary), packed(op.encode()), kind),
-    }
-}
-
-/// The instruction of a region for a function of two arguments.
-#[cfg(feature = "engine")]
-pub(crate) fn binary(op: Binary, kind: Kind) -> kernels::Op {
-    match op.kernel() {
-        Some(kernel) => kernels::Op::Binary(kernel, kind),
-        None => kernels::Op::Call2(Call2(call_binary), packed(op.encode()), kind),
-    }
-}
-
-/// The instruction of a region for a function of truth values.
-#[cfg(feature = "engine")]
-pub(crate) fn logic(op: Logic) -> kernels::Op {
-    match op {
-        Logic::And => kernels::Op::Binary(kernels::Binary::And, Kind::U8),
-        Logic::Or => kernels::Op::Binary(kernels::Binary::Or, Kind::U8),
-        Logic::Xor => kernels::Op::Binary(kernels::Binary::Xor, Kind::U8),
-        Logic::Not => kernels::Op::Unary(kernels::Unary::Not, Kind::U8),
-    }
 }
 
 /// A comparison.

@@ -10,11 +10,12 @@ use wengert_kernels::region::{
 use super::super::cost::Costs;
 use super::super::finish::DIRECT;
 use super::super::flatten::Flat;
+use super::super::instruction;
 use super::super::region::Lowered;
 use super::scalars::Load;
 use crate::ops::{Binary, Unary};
 use crate::program::Value;
-use crate::straight::instruction;
+use crate::straight::instruction::compare;
 use crate::straight::list::{Func, List, Node, Scalar};
 use crate::straight::order::Needed;
 use crate::straight::pairs::{Step, steps};
@@ -301,7 +302,7 @@ impl Lowering<'_> {
                 instruction::unary(Unary::Square, scalar.from)
             }
             (_, Func::Binary(op)) => instruction::binary(op, scalar.from),
-            (_, Func::Compare(op)) => kernels::Op::Compare(instruction::compare(op), scalar.from),
+            (_, Func::Compare(op)) => kernels::Op::Compare(compare(op), scalar.from),
             (_, Func::Logic(op)) => instruction::logic(op),
             (_, Func::Convert(to)) => kernels::Op::Convert(scalar.from, to),
             (_, Func::Number(_) | Func::Input(_)) => unreachable!("numbers and loads are no instructions"),
