@@ -31,9 +31,11 @@
 //!
 //! - **It knows numbers and slices, not programs**: nothing here depends on another crate of
 //!   Wengert.
-//! - **Unsafe code is in four places, each with one purpose**: [`dispatch`](mod@dispatch) calls
-//!   functions of a higher instruction set; [`pool`] lends a function to threads; [`arena`] views
-//!   bytes as numbers; `product` names vectors and hands out the tiles of one result.
+//! - **Unsafe code has one purpose in each module that has it**: [`dispatch`](mod@dispatch) calls
+//!   functions of a higher instruction set; [`pool`] lends a function to threads, and [`parallel`] the
+//!   pieces of a slice; [`arena`] views bytes as numbers; `product` and [`transpose`](mod@transpose) name
+//!   vectors and hand out parts of one result; [`region`] and [`straight`] read and write the places of
+//!   code that was checked when it was made.
 //! - **The bits of a result do not depend on the level, nor on the place in a block, nor on
 //!   its length.** There is no fused multiply-add and no special code for the end of a slice.
 //!   The exceptions are `product`, whose sums are fused where the level allows; the bits of a

@@ -22,8 +22,9 @@ pub(crate) trait Algorithm {
 /// What a derivative is computed over at the bottom: plain numbers, variables of an outer
 /// recording, or plain numbers that know whether they depend on one.
 pub(crate) trait Base: Real {
-    /// Whether numbers are known only when what is computed here is run, perhaps at other points than the recorded one.
-    const SYMBOLIC: bool = false;
+    /// Whether sweeps carry eight columns or rows of a matrix. Not worth the code for what is rarely computed over, and of no
+    /// use to symbols: what two sweeps share is one operation.
+    const CHUNKED: bool = false;
 
     /// A capture as a number of this kind.
     fn capture(var: Var) -> Self;
@@ -121,8 +122,7 @@ impl Algorithm for Jacobian {
     fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
         let (rows, columns) = (trace.outputs.len(), trace.inputs);
         let mut matrix = vec![B::constant(0.0); rows * columns];
-        // Symbols have no use for chunks: what two sweeps share is one operation.
-        if B::SYMBOLIC {
+        if !B::CHUNKED {
             if columns <= rows {
                 forward::<B, 1>(trace, values, &mut matrix)
             } else {
@@ -199,10 +199,10 @@ impl Algorithm for Hessian {
     fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
         let size = trace.inputs;
         let mut matrix = vec![B::constant(0.0); size * size];
-        if B::SYMBOLIC {
-            hessian::<B, 1>(trace, values, &mut matrix);
-        } else {
+        if B::CHUNKED {
             hessian::<B, CHUNK>(trace, values, &mut matrix);
+        } else {
+            hessian::<B, 1>(trace, values, &mut matrix);
         }
         matrix
     }

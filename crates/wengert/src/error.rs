@@ -5,8 +5,7 @@ use std::panic::Location;
 
 use crate::array::Type;
 
-/// A place in the user's source.
-pub(crate) type Line = &'static Location<'static>;
+pub(crate) use crate::tape::recording::Line;
 
 /// What kind of mistake it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,6 +19,8 @@ use crate::tensor::Tensor;
 use crate::tensor::graph::Closed;
 
 impl Base for f64 {
+    const CHUNKED: bool = true;
+
     fn capture(var: Var) -> Self {
         var.value
     }
@@ -28,6 +30,8 @@ impl Base for f64 {
 }
 
 impl Base for Var {
+    const CHUNKED: bool = true;
+
     fn capture(var: Var) -> Self {
         var
     }

@@ -12,12 +12,12 @@ use crate::transpose::transpose;
 type Eight = [f64; LANES];
 
 /// The memory of one thread.
-pub(super) struct Block<'a> {
+pub(super) struct PointBlock<'a> {
     code: &'a Code,
     numbers: &'a mut [f64],
 }
 
-impl<'a> Block<'a> {
+impl<'a> PointBlock<'a> {
     /// Over memory for all places and one more.
     pub(super) fn new(code: &'a Code, lines: &'a mut [Line]) -> Self {
         let count = lines.len() * LANES;
@@ -25,7 +25,7 @@ impl<'a> Block<'a> {
         // SAFETY: a line is 64 bytes of plain data, aligned for numbers; every pattern of bits is a number. Test
         // `one_point_and_many_agree_with_the_definition`.
         let numbers = unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) };
-        Block { code, numbers }
+        PointBlock { code, numbers }
     }
 
     /// The rows of the results, and of each how many guards did not hold.
@@ -45,9 +45,9 @@ impl<'a> Block<'a> {
             self.numbers[failed..failed + width].fill(0.0);
             // Of the narrowest blocks, which belong to the longest code, a row is one group, and there are no loops.
             if width == LANES {
-                dispatch(Run::<true> { code: self.code, numbers: self.numbers });
+                dispatch(BlockRun::<true> { code: self.code, numbers: self.numbers });
             } else {
-                dispatch(Run::<false> { code: self.code, numbers: self.numbers });
+                dispatch(BlockRun::<false> { code: self.code, numbers: self.numbers });
             }
             let first = parts.results_at * width;
             transpose([count, parts.results], self.numbers, first, width.cast_signed(), rows, row);
@@ -59,7 +59,7 @@ impl<'a> Block<'a> {
 }
 
 /// All instructions on one block; `NARROW` if a row is one group of eight numbers.
-struct Run<'a, const NARROW: bool> {
+struct BlockRun<'a, const NARROW: bool> {
     code: &'a Code,
     numbers: &'a mut [f64],
 }
@@ -122,7 +122,7 @@ impl Rows {
     }
 }
 
-impl<const NARROW: bool> Work for Run<'_, NARROW> {
+impl<const NARROW: bool> Work for BlockRun<'_, NARROW> {
     type Output = ();
 
     #[inline(always)]
@@ -202,7 +202,7 @@ unsafe fn rare(code: &Code, instr: &Instr, rows: Rows, failed: *mut f64, second:
             Op::Twin(f) => loops::twin(f, Kind::F64, a, [out, second.cast()], n),
             Op::Call1 => rows.map1(|a| call1(calls, instr.c, a)),
             Op::Call2 => rows.map2(|a, b| call2(calls, instr.c, a, b)),
-            _ => unreachable!("`Run` has done {instr:?}"),
+            _ => unreachable!("`BlockRun` has done {instr:?}"),
         }
     }
 }

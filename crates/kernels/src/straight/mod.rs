@@ -27,7 +27,7 @@ use crate::parallel::for_chunks_with;
 use crate::pool::Pool;
 use crate::region::{Binary, Call1, Call2, Compare, Pair, Twin, Unary};
 use crate::transpose::transpose;
-use block::Block;
+use block::PointBlock;
 
 pub use verify::Invalid;
 
@@ -74,16 +74,16 @@ pub enum Op {
     Select,
     /// The code is valid only for points at which `a` and `b` compare so, or do not.
     Guard(Compare, bool),
-    /// A function of `a`; `c` is the number of the [`Call::One`] that computes it at one point.
+    /// A function of `a`; `c` is the number of the [`Function::One`] that computes it at one point.
     Unary(Unary),
-    /// A function of `a` and `b`; `c` is the number of the [`Call::Two`] that computes it at one point.
+    /// A function of `a` and `b`; `c` is the number of the [`Function::Two`] that computes it at one point.
     Binary(Binary),
-    /// Two functions of `a`: the first into `out`, the second into `b`. At one point the first is the [`Call::One`] with
+    /// Two functions of `a`: the first into `out`, the second into `b`. At one point the first is the [`Function::One`] with
     /// number `c`, and the second the one after it.
     Twin(Twin),
-    /// The [`Call::One`] with number `c`, of `a`.
+    /// The [`Function::One`] with number `c`, of `a`.
     Call1,
-    /// The [`Call::Two`] with number `c`, of `a` and `b`.
+    /// The [`Function::Two`] with number `c`, of `a` and `b`.
     Call2,
 }
 
@@ -104,7 +104,7 @@ pub struct Instr {
 
 /// A function that an instruction calls for every number, with a number that selects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum Function {
     /// Of one number.
     One(Call1, u64),
     /// Of two numbers.
@@ -125,7 +125,7 @@ pub struct Parts {
     /// How many places there are.
     pub places: usize,
     /// The functions that instructions call.
-    pub calls: Vec<Call>,
+    pub calls: Vec<Function>,
     /// The instructions in order.
     pub code: Vec<Instr>,
 }
@@ -134,14 +134,14 @@ pub struct Parts {
 ///
 /// ```
 /// use wengert_kernels::Pool;
-/// use wengert_kernels::straight::{Code, Instr, Memory, Op, Parts};
+/// use wengert_kernels::straight::{Code, Instr, Workspace, Op, Parts};
 ///
 /// // x * y, x - 3
 /// let instr = |op, a, b, out| Instr { op, a, b, c: 0, out };
 /// let code = vec![instr(Op::Mul, 0, 1, 3), instr(Op::Sub, 0, 2, 4)];
 /// let parts = Parts { inputs: 2, constants: vec![3.0], results_at: 3, results: 2, places: 5, code, ..Parts::default() };
 /// let code = Code::new(parts)?;
-/// let mut memory = Memory::default();
+/// let mut memory = Workspace::default();
 /// assert_eq!(code.run_one(&mut memory, &[5.0, 2.0]), Some(&[10.0, 2.0][..]));
 /// let mut rows = [0.0; 6];
 /// code.run_many(&mut memory, &[5.0, 2.0, 1.0, 4.0], &mut rows, &Pool::new(1));
@@ -159,7 +159,7 @@ pub struct Code {
 
 /// Memory that [`Code`] runs in, kept between runs. Any code may use it.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
+pub struct Workspace {
     /// The places of one point.
     one: Vec<f64>,
     /// The places of a block for each thread.
@@ -199,7 +199,7 @@ impl Code {
     ///
     /// # Panics
     /// If the point does not have as many numbers as there are inputs.
-    pub fn run_one<'a>(&self, memory: &'a mut Memory, point: &[f64]) -> Option<&'a [f64]> {
+    pub fn run_one<'a>(&self, memory: &'a mut Workspace, point: &[f64]) -> Option<&'a [f64]> {
         let parts = &self.parts;
         assert!(point.len() == parts.inputs, "{} inputs, not {}", parts.inputs, point.len());
         let places = &mut memory.one;
@@ -218,7 +218,7 @@ impl Code {
     ///
     /// # Panics
     /// If the lengths do not fit each other, or a function that is called panics.
-    pub fn run_many(&self, memory: &mut Memory, points: &[f64], rows: &mut [f64], pool: &Pool) {
+    pub fn run_many(&self, memory: &mut Workspace, points: &[f64], rows: &mut [f64], pool: &Pool) {
         let (parts, row) = (&self.parts, self.parts.results + 1);
         let count = rows.len() / row;
         assert!(rows.len() == count * row, "{} numbers in rows of {row}", rows.len());
@@ -242,7 +242,7 @@ impl Code {
             let first = number * chunk * block;
             let count = rows.len() / row;
             let points = &points[first * parts.inputs..(first + count) * parts.inputs];
-            Block::new(self, lines).run(points, rows);
+            PointBlock::new(self, lines).run(points, rows);
         });
     }
 }

@@ -6,7 +6,7 @@
 //! finds it in a register. An operation on three numbers is two words, unless one of the numbers is where the result goes or
 //! the result before. Code with more places than the fields of a word can tell is run as it is.
 
-use super::{Call, Instr, Op, Parts};
+use super::{Function, Instr, Op, Parts};
 use crate::Float;
 use crate::region::{Compare, Pair};
 
@@ -368,17 +368,17 @@ pub(super) fn compare(op: Compare, x: f64, y: f64) -> bool {
 }
 
 #[inline]
-pub(super) fn call1(calls: &[Call], number: u32, x: f64) -> f64 {
+pub(super) fn call1(calls: &[Function], number: u32, x: f64) -> f64 {
     match calls[number as usize] {
-        Call::One(f, which) => (f.0)(which, x),
-        Call::Two(..) => unreachable!("`Code::new` has seen a function of one number"),
+        Function::One(f, which) => (f.0)(which, x),
+        Function::Two(..) => unreachable!("`Code::new` has seen a function of one number"),
     }
 }
 
 #[inline]
-pub(super) fn call2(calls: &[Call], number: u32, x: f64, y: f64) -> f64 {
+pub(super) fn call2(calls: &[Function], number: u32, x: f64, y: f64) -> f64 {
     match calls[number as usize] {
-        Call::Two(f, which) => (f.0)(which, x, y),
-        Call::One(..) => unreachable!("`Code::new` has seen a function of two numbers"),
+        Function::Two(f, which) => (f.0)(which, x, y),
+        Function::One(..) => unreachable!("`Code::new` has seen a function of two numbers"),
     }
 }

@@ -29,15 +29,15 @@ const COMPARES: [Compare; 7] =
     [Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Unordered];
 
 /// The functions that are called: those of the vector loops, so that one point and many have the same bits.
-const CALLS: [Call; 8] = [
-    Call::One(Call1(|_, x| Float::exp(x)), 0),
-    Call::One(Call1(|_, x| Float::tanh(x)), 0),
-    Call::One(Call1(|_, x| Float::sech2(x)), 0),
-    Call::One(Call1(|_, x| Float::sin(x)), 0),
-    Call::One(Call1(|_, x| Float::cos(x)), 0),
-    Call::One(Call1(|number, x| x + number as f64), 7),
-    Call::Two(Call2(|_, x, y| Float::atan2(x, y)), 0),
-    Call::Two(Call2(|number, x, y| x * y - number as f64), 3),
+const CALLS: [Function; 8] = [
+    Function::One(Call1(|_, x| Float::exp(x)), 0),
+    Function::One(Call1(|_, x| Float::tanh(x)), 0),
+    Function::One(Call1(|_, x| Float::sech2(x)), 0),
+    Function::One(Call1(|_, x| Float::sin(x)), 0),
+    Function::One(Call1(|_, x| Float::cos(x)), 0),
+    Function::One(Call1(|number, x| x + number as f64), 7),
+    Function::Two(Call2(|_, x, y| Float::atan2(x, y)), 0),
+    Function::Two(Call2(|number, x, y| x * y - number as f64), 3),
 ];
 
 /// A random instruction and the number of its function.
@@ -155,8 +155,8 @@ fn define(parts: &Parts, point: &[f64]) -> Option<Vec<f64>> {
         let get = |place: u32| places.get(place as usize).copied().unwrap_or(f64::NAN);
         let (x, y, z) = (get(instr.a), get(instr.b), get(instr.c));
         let call = |number: u32| match parts.calls[number as usize] {
-            Call::One(f, which) => f.0(which, x),
-            Call::Two(f, which) => f.0(which, x, y),
+            Function::One(f, which) => f.0(which, x),
+            Function::Two(f, which) => f.0(which, x, y),
         };
         let value = match instr.op {
             Op::Copy => x,
@@ -218,7 +218,7 @@ fn bits(numbers: &[f64]) -> Vec<u64> {
 #[test]
 fn one_point_and_many_agree_with_the_definition() {
     let mut random = Random(11);
-    let mut memory = Memory::default();
+    let mut memory = Workspace::default();
     let pools = [1, 2, 3].map(Pool::new);
     let (mut flipped, mut guarded) = (0, 0);
     for number in 0..300 {
@@ -271,7 +271,7 @@ fn large_code_has_narrow_blocks_that_threads_share() {
     let points: Vec<f64> = (0..1003).map(f64::from).collect();
     for threads in [1, 3] {
         let mut rows = vec![f64::NAN; 2 * points.len()];
-        code.run_many(&mut Memory::default(), &points, &mut rows, &Pool::new(threads));
+        code.run_many(&mut Workspace::default(), &points, &mut rows, &Pool::new(threads));
         assert!(points.iter().zip(rows.chunks(2)).all(|(x, row)| row == [x + f64::from(links), 0.0]), "{threads}");
     }
 }

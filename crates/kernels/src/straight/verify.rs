@@ -1,6 +1,6 @@
 //! What makes code safe to run.
 
-use super::{Call, Op, Parts};
+use super::{Function, Op, Parts};
 
 /// Why code cannot run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(super) fn check(parts: &Parts) -> Result<(), Invalid> {
         }
         if let Some((count, arguments)) = uses.calls {
             let calls = fields[2].checked_add(count).and_then(|end| parts.calls.get(fields[2]..end));
-            let fits = |call: &Call| matches!((call, arguments), (Call::One(..), 1) | (Call::Two(..), 2));
+            let fits = |call: &Function| matches!((call, arguments), (Function::One(..), 1) | (Function::Two(..), 2));
             if !calls.is_some_and(|calls| calls.iter().all(fits)) {
                 return fail(format!("instruction {k}, {instr:?}: no such function"));
             }

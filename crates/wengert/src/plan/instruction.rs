@@ -1,7 +1,7 @@
 //! Which instruction of the kernels an equation is.
 
 use wengert_kernels::region::{self as kernels, Kind};
-use wengert_kernels::straight::Call;
+use wengert_kernels::straight::Function;
 
 use super::kernel::kind;
 use crate::array::DType;
@@ -37,10 +37,10 @@ pub(super) fn binary(op: Binary, kind: Kind) -> kernels::Op {
 }
 
 /// The instruction that calls a function for every element.
-fn called(call: Call, kind: Kind) -> kernels::Op {
+fn called(call: Function, kind: Kind) -> kernels::Op {
     match call {
-        Call::One(function, number) => kernels::Op::Call1(function, number, kind),
-        Call::Two(function, number) => kernels::Op::Call2(function, number, kind),
+        Function::One(function, number) => kernels::Op::Call1(function, number, kind),
+        Function::Two(function, number) => kernels::Op::Call2(function, number, kind),
     }
 }
 

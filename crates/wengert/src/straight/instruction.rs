@@ -2,7 +2,7 @@
 
 use wengert_kernels::region as kernels;
 use wengert_kernels::region::{Call1, Call2};
-use wengert_kernels::straight::Call;
+use wengert_kernels::straight::Function;
 
 use crate::ops::{Binary, Compare, Unary};
 
@@ -21,7 +21,7 @@ fn packed((code, number): (u8, u32)) -> u64 {
 }
 
 /// The function itself, to be called: the commonest without looking for it first.
-pub(crate) fn call_of_unary(op: Unary) -> Call {
+pub(crate) fn call_of_unary(op: Unary) -> Function {
     let call: fn(u64, f64) -> f64 = match op {
         Unary::Exp => |_, x| Unary::Exp.eval(x),
         Unary::Ln => |_, x| Unary::Ln.eval(x),
@@ -31,12 +31,12 @@ pub(crate) fn call_of_unary(op: Unary) -> Call {
         Unary::Sign => |_, x| Unary::Sign.eval(x),
         _ => call_unary,
     };
-    Call::One(Call1(call), packed(op.encode()))
+    Function::One(Call1(call), packed(op.encode()))
 }
 
 /// The function itself, to be called.
-pub(crate) fn call_of_binary(op: Binary) -> Call {
-    Call::Two(Call2(call_binary), packed(op.encode()))
+pub(crate) fn call_of_binary(op: Binary) -> Function {
+    Function::Two(Call2(call_binary), packed(op.encode()))
 }
 
 /// A comparison.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use wengert_kernels::region::{Kind, Twin};
-use wengert_kernels::straight::{Call, Code, Instr, Op, Parts};
+use wengert_kernels::straight::{Code, Function, Instr, Op, Parts};
 
 use super::derive::Derived;
 use super::list::{Func, List, Node, Scalar};
@@ -42,7 +42,7 @@ struct Lowering<'a> {
     places: Vec<u32>,
     free: Vec<u32>,
     count: u32,
-    calls: Vec<Call>,
+    calls: Vec<Function>,
     known_calls: Map<Func, u32>,
     code: Vec<Instr>,
 }
@@ -325,13 +325,13 @@ impl Lowering<'_> {
         (plain, None)
     }
 
-    fn called(&mut self, func: Func, call: Call, kernel: Option<Op>) -> (Op, Option<u32>) {
+    fn called(&mut self, func: Func, call: Function, kernel: Option<Op>) -> (Op, Option<u32>) {
         let calls = &mut self.calls;
         let number = *self.known_calls.entry(func).or_insert_with(|| {
             calls.push(call);
             calls.len() as u32 - 1
         });
-        let own = if matches!(call, Call::One(..)) { Op::Call1 } else { Op::Call2 };
+        let own = if matches!(call, Function::One(..)) { Op::Call1 } else { Op::Call2 };
         (kernel.unwrap_or(own), Some(number))
     }
 }

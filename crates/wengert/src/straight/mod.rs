@@ -17,7 +17,7 @@ mod symbol;
 use std::sync::{Mutex, PoisonError};
 
 use wengert_kernels::Pool;
-use wengert_kernels::straight::{Code, Memory};
+use wengert_kernels::straight::{Code, Workspace};
 
 use crate::ops::Compare;
 use crate::tape::trace::Trace;
@@ -38,7 +38,7 @@ struct Guard {
 pub(crate) struct Straight {
     code: Code,
     /// Memory of earlier runs, one for each that was under way at the same time.
-    idle: Mutex<Vec<Memory>>,
+    idle: Mutex<Vec<Workspace>>,
 }
 
 impl Straight {
@@ -73,7 +73,7 @@ impl Straight {
         self.with_memory(|memory| self.code.run_many(memory, points, rows, pool));
     }
 
-    fn with_memory<R>(&self, run: impl FnOnce(&mut Memory) -> R) -> R {
+    fn with_memory<R>(&self, run: impl FnOnce(&mut Workspace) -> R) -> R {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut memory = idle().pop().unwrap_or_default();
         let result = run(&mut memory);

@@ -133,8 +133,6 @@ impl Mask for SymbolMask {
 }
 
 impl Base for Symbol {
-    const SYMBOLIC: bool = true;
-
     fn capture(_: Var) -> Self {
         unreachable!("a list is made of a recording without captures")
     }
