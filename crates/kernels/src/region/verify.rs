@@ -5,7 +5,7 @@ use super::code::{Binary, Instr, Join, Kind, Op, Unary};
 use super::{Blocks, Division, Granularity, Needs, Parts, Pattern, Place, Region, Transfer, Width};
 use crate::arena::LINE;
 
-/// Why a region cannot run.
+/// Why a region, or straight-line code, cannot run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid(pub String);
 

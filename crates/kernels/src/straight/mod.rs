@@ -29,7 +29,7 @@ use crate::region::{Binary, Call1, Call2, Compare, Pair, Twin, Unary};
 use crate::transpose::transpose;
 use block::PointBlock;
 
-pub use verify::Invalid;
+pub use crate::region::Invalid;
 
 /// What an instruction does with the numbers at its places `a`, `b` and `c`. A condition is 1 or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub struct Parts {
 ///
 /// ```
 /// use wengert_kernels::Pool;
-/// use wengert_kernels::straight::{Code, Instr, Workspace, Op, Parts};
+/// use wengert_kernels::straight::{Code, Instr, Op, Parts, Workspace};
 ///
 /// // x * y, x - 3
 /// let instr = |op, a, b, out| Instr { op, a, b, c: 0, out };

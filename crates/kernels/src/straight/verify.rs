@@ -1,18 +1,7 @@
 //! What makes code safe to run.
 
 use super::{Function, Op, Parts};
-
-/// Why code cannot run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid(pub String);
-
-impl std::fmt::Display for Invalid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Invalid {}
+use crate::region::Invalid;
 
 /// What an instruction uses of its fields.
 pub(super) struct Uses {

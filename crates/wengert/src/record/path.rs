@@ -39,7 +39,7 @@ impl<O> Path<O> {
         self.trace.captures.is_empty()
     }
 
-    /// The code of a task that is asked for at so many points, if there is to be one.
+    /// The code of a task that is asked for at this number of points, if there is to be one.
     pub(super) fn straight(&self, task: &Task, points: usize) -> Option<&Straight> {
         let kept = &self.kept[task.kind()];
         if let Some(code) = kept.code.get() {

@@ -1,7 +1,8 @@
 //! A list as code for the kernels: its instructions in order, and a place for every value.
 //!
-//! Of two orders that one is taken which keeps fewer values alive (`order.rs`). Places are handed out by liveness, as registers are (linear scan: Poletto and Sarkar, 1999): the place of a value that is read for the
-//! last time is the next one to be written, while it is still in the nearest cache.
+//! Operations run in the order in which they were written, or result by result if that keeps far fewer values alive
+//! (`order.rs`). Places are handed out by liveness, as registers are (linear scan: Poletto and Sarkar, 1999): the place of a
+//! value that is read for the last time is the next one to be written, while it is still in the nearest cache.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -181,7 +182,7 @@ impl Lowering<'_> {
         self.free.pop().unwrap_or_else(|| self.new_place())
     }
 
-    /// Places of the inputs and of the numbers, which are given back.
+    /// Hands out the places of inputs and numbers; gives the numbers.
     fn given(&mut self) -> Vec<f64> {
         let list = &self.derived.list;
         let mut constants = Vec::new();
