@@ -94,6 +94,7 @@ fn color(kind: StepKind) -> &'static str {
         StepKind::Product => "#e39b8f",
         StepKind::Kernel => "#a9d39e",
         StepKind::Cond => "#c9aee0",
+        StepKind::Loop => "#e0d28a",
     }
 }
 
@@ -120,7 +121,7 @@ fn rectangle(text: &mut String, [x, y, width]: [f64; 3], fill: &str, name: &str,
 }
 
 fn legend(text: &mut String, y: f64) {
-    let kinds = [StepKind::Region, StepKind::Product, StepKind::Kernel, StepKind::Cond];
+    let kinds = [StepKind::Region, StepKind::Product, StepKind::Kernel, StepKind::Cond, StepKind::Loop];
     for (k, kind) in kinds.into_iter().enumerate() {
         let x = MARGIN + 100.0 * k as f64;
         let _ = writeln!(

@@ -23,6 +23,8 @@ mod reduce;
 mod run;
 mod verify;
 
+use std::ops::Range;
+
 use crate::cost::{CHUNK_BYTES, CHUNK_ELEMENTS, MAX_PARTS, PART_WORK, QUICK_BYTES, QUICK_ELEMENTS, SHARING_PARTS};
 use reduce::LEAF;
 
@@ -60,6 +62,20 @@ impl Slice<'_> {
             Slice::Output(k) => Slice::Output(k),
         }
     }
+
+    /// The elements of a range; an output is returned unchanged.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn range(self, range: Range<usize>) -> Self {
+        match self {
+            Slice::U8(x) => Slice::U8(&x[range]),
+            Slice::I64(x) => Slice::I64(&x[range]),
+            Slice::F32(x) => Slice::F32(&x[range]),
+            Slice::F64(x) => Slice::F64(&x[range]),
+            Slice::Output(k) => Slice::Output(k),
+        }
+    }
 }
 
 /// Elements that a region writes.
@@ -73,6 +89,55 @@ pub enum SliceMut<'a> {
     F32(&'a mut [f32]),
     /// Double precision.
     F64(&'a mut [f64]),
+}
+
+impl SliceMut<'_> {
+    /// The elements, to be read.
+    pub fn read(&self) -> Slice<'_> {
+        match self {
+            SliceMut::U8(x) => Slice::U8(x),
+            SliceMut::I64(x) => Slice::I64(x),
+            SliceMut::F32(x) => Slice::F32(x),
+            SliceMut::F64(x) => Slice::F64(x),
+        }
+    }
+
+    /// The elements, for as long as this borrow.
+    pub fn reborrow(&mut self) -> SliceMut<'_> {
+        match self {
+            SliceMut::U8(x) => SliceMut::U8(x),
+            SliceMut::I64(x) => SliceMut::I64(x),
+            SliceMut::F32(x) => SliceMut::F32(x),
+            SliceMut::F64(x) => SliceMut::F64(x),
+        }
+    }
+
+    /// The elements of a range.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn range(&mut self, range: Range<usize>) -> SliceMut<'_> {
+        match self {
+            SliceMut::U8(x) => SliceMut::U8(&mut x[range]),
+            SliceMut::I64(x) => SliceMut::I64(&mut x[range]),
+            SliceMut::F32(x) => SliceMut::F32(&mut x[range]),
+            SliceMut::F64(x) => SliceMut::F64(&mut x[range]),
+        }
+    }
+
+    /// Writes these elements, which are as many and of the same kind.
+    ///
+    /// # Panics
+    /// If they are not.
+    pub fn copy_from(&mut self, elements: Slice<'_>) {
+        match (self, elements) {
+            (SliceMut::U8(x), Slice::U8(y)) => x.copy_from_slice(y),
+            (SliceMut::I64(x), Slice::I64(y)) => x.copy_from_slice(y),
+            (SliceMut::F32(x), Slice::F32(y)) => x.copy_from_slice(y),
+            (SliceMut::F64(x), Slice::F64(y)) => x.copy_from_slice(y),
+            (x, y) => panic!("{y:?} is copied to {x:?}"),
+        }
+    }
 }
 
 /// Which elements a value has: its level.

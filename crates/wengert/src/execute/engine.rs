@@ -10,6 +10,7 @@ use wengert_kernels::pool::{Panicked, Pool};
 use wengert_kernels::product::{Accumulate, Operand as Matrix, Product as Number, Target, products, symmetric};
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
+use super::control;
 use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::plan::kernel::{KernelCall, bytes};
@@ -243,7 +244,7 @@ impl Elements {
 
 /// Where the inputs of a plan lie.
 #[derive(Clone, Copy)]
-enum PlanInputs<'a> {
+pub(super) enum PlanInputs<'a> {
     /// Those of the run.
     Data(&'a [Option<Data>]),
     /// Those of a branch: operands of the step that holds it.
@@ -267,7 +268,7 @@ impl<'a> PlanInputs<'a> {
 }
 
 /// Runs every step.
-fn run(
+pub(super) fn run(
     plan: &Plan,
     inputs: PlanInputs<'_>,
     results: &mut [SliceMut<'_>],
@@ -320,6 +321,13 @@ fn run_step(
             let chosen = &plans[usize::from(choice == 0)];
             run(chosen, PlanInputs::Slices(&reads[1..]), &mut writes, scratch, pool, None)
         }
+        StepWork::Scan(plan) => control::scan(plan, &reads, &mut writes, scratch, pool),
+        StepWork::While(plan) => {
+            control::repeat(plan, &reads, &mut writes, scratch, pool).map_err(|error| error.at(step.line()))
+        }
+        StepWork::Unwind(plan) => {
+            control::unwind(plan, &reads, &mut writes, scratch, pool).map_err(|error| error.at(step.line()))
+        }
     }
 }
 
@@ -360,9 +368,9 @@ fn operands<'a>(
         (rest, passed) = (after, access.range.end);
         if access.written {
             shared_results.push(Slice::U8(&[]));
-            owned_results.push(Some(reborrowed(result)));
+            owned_results.push(Some(result.reborrow()));
         } else {
-            shared_results.push(read(result));
+            shared_results.push(result.read());
             owned_results.push(None);
         }
     }
@@ -375,28 +383,12 @@ fn operands<'a>(
     let reads = step.reads.iter().map(|operand| whole(operand).from(operand.start)).collect();
     let writes = step.writes.iter().map(|operand| match operand.home {
         Home::Input(_) | Home::InPlace(_) => unreachable!("inputs are not written"),
-        Home::Arena(k) => cast_mut(owned.get_mut(k).and_then(Option::take).unwrap_or_default(), operand),
+        Home::Arena(k) => {
+            cast_mut(owned.get_mut(k).and_then(Option::take).unwrap_or_default(), operand.kind, operand.count)
+        }
         Home::Result(k) => owned_results[k].take().expect("a result is written once"),
     });
     StepSlices { reads, writes: writes.collect(), scratch }
-}
-
-fn reborrowed<'a>(result: &'a mut SliceMut<'_>) -> SliceMut<'a> {
-    match result {
-        SliceMut::U8(x) => SliceMut::U8(x),
-        SliceMut::I64(x) => SliceMut::I64(x),
-        SliceMut::F32(x) => SliceMut::F32(x),
-        SliceMut::F64(x) => SliceMut::F64(x),
-    }
-}
-
-fn read<'a>(result: &'a SliceMut<'_>) -> Slice<'a> {
-    match result {
-        SliceMut::U8(x) => Slice::U8(x),
-        SliceMut::I64(x) => Slice::I64(x),
-        SliceMut::F32(x) => Slice::F32(x),
-        SliceMut::F64(x) => Slice::F64(x),
-    }
 }
 
 fn cast<'a>(lines: &'a [Lines], operand: &StepOperand) -> Slice<'a> {
@@ -408,12 +400,13 @@ fn cast<'a>(lines: &'a [Lines], operand: &StepOperand) -> Slice<'a> {
     }
 }
 
-fn cast_mut<'a>(lines: &'a mut [Lines], operand: &StepOperand) -> SliceMut<'a> {
-    match operand.kind {
-        Kind::U8 => SliceMut::U8(typed_mut(lines, operand.count)),
-        Kind::I64 => SliceMut::I64(typed_mut(lines, operand.count)),
-        Kind::F32 => SliceMut::F32(typed_mut(lines, operand.count)),
-        Kind::F64 => SliceMut::F64(typed_mut(lines, operand.count)),
+/// The elements of a kind, as many as asked for, that lie in these lines.
+pub(super) fn cast_mut(lines: &mut [Lines], kind: Kind, count: usize) -> SliceMut<'_> {
+    match kind {
+        Kind::U8 => SliceMut::U8(typed_mut(lines, count)),
+        Kind::I64 => SliceMut::I64(typed_mut(lines, count)),
+        Kind::F32 => SliceMut::F32(typed_mut(lines, count)),
+        Kind::F64 => SliceMut::F64(typed_mut(lines, count)),
     }
 }
 

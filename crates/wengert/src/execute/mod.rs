@@ -3,6 +3,8 @@
 mod cache;
 mod compiled;
 #[cfg(feature = "engine")]
+mod control;
+#[cfg(feature = "engine")]
 pub(crate) mod engine;
 #[cfg(feature = "engine")]
 mod executor;

@@ -4,6 +4,8 @@
 //! is written over such an input if one region reads the input, element by element, before it writes the result,
 //! and if no later step reads the input. Earlier steps then read the input from the result's buffer, which still holds it.
 
+use std::ops::Range;
+
 use super::cluster::{Clusters, Role};
 use super::flatten::Flat;
 use super::{Access, Home, OutputSource, PlanOutput, Step, StepWork};
@@ -19,18 +21,44 @@ pub(super) struct DonatedPair {
     pub(super) value: Value,
 }
 
-/// The pairs worth trying: the result's region is the last step that reads the input.
+/// Which inputs are given away.
+#[derive(Clone, Debug)]
+pub(super) enum Donated<'a> {
+    /// Those that are marked, for any result.
+    Any(&'a [bool]),
+    /// The carry of a loop: these inputs, each for the result that takes its place in the next step, which are the first ones.
+    Carry(Range<usize>),
+}
+
+impl Donated<'_> {
+    fn is_given(&self, input: usize) -> bool {
+        match self {
+            Donated::Any(marks) => marks.get(input) == Some(&true),
+            Donated::Carry(range) => range.contains(&input),
+        }
+    }
+
+    /// Whether this result may be written over this input.
+    fn fits(&self, input: usize, output: usize) -> bool {
+        match self {
+            Donated::Any(_) => true,
+            Donated::Carry(range) => input == range.start + output,
+        }
+    }
+}
+
+/// The pairs worth trying: the result's step is the last one that reads the input.
 pub(super) fn wanted(
     flat: &Flat,
     clusters: &Clusters,
     order: &[usize],
     outputs: &[PlanOutput],
-    donated: &[bool],
+    donated: &Donated<'_>,
 ) -> Vec<DonatedPair> {
-    if !donated.contains(&true) {
+    let inputs = flat.program.input_types();
+    if !(0..inputs.len()).any(|k| donated.is_given(k)) {
         return Vec::new();
     }
-    let inputs = flat.program.input_types();
     let mut last: Vec<Option<usize>> = vec![None; inputs.len()];
     for &step in order {
         for &k in &clusters.list[step].eqns {
@@ -47,7 +75,7 @@ pub(super) fn wanted(
         OutputSource::Input(k) => Some(k),
         _ => None,
     });
-    let mut free: Vec<bool> = (0..inputs.len()).map(|k| donated.get(k) == Some(&true)).collect();
+    let mut free: Vec<bool> = (0..inputs.len()).map(|k| donated.is_given(k)).collect();
     given.for_each(|k| free[k] = false);
     let mut pairs = Vec::new();
     for (k, (output, &value)) in outputs.iter().zip(flat.program.outputs()).enumerate() {
@@ -57,7 +85,8 @@ pub(super) fn wanted(
         if output.source != OutputSource::Fresh || output.ty.dtype == DType::Bool || !is_region || !full {
             continue;
         }
-        if let Some(input) = (0..inputs.len()).find(|&k| free[k] && last[k] == step && inputs[k] == output.ty) {
+        let is_free = |&input: &usize| free[input] && last[input] == step && inputs[input] == output.ty;
+        if let Some(input) = (0..inputs.len()).find(|input| is_free(input) && donated.fits(*input, k)) {
             free[input] = false;
             pairs.push(DonatedPair { input, output: k, value });
         }

@@ -32,6 +32,8 @@ pub enum StepKind {
     Kernel,
     /// One of two plans, as a truth value says.
     Cond,
+    /// A plan again and again.
+    Loop,
 }
 
 impl fmt::Display for StepKind {
@@ -41,6 +43,7 @@ impl fmt::Display for StepKind {
             StepKind::Product => "product",
             StepKind::Kernel => "kernel",
             StepKind::Cond => "cond",
+            StepKind::Loop => "loop",
         })
     }
 }
@@ -91,6 +94,8 @@ pub struct Summary {
     pub kernels: usize,
     /// Conditions.
     pub conds: usize,
+    /// Loops.
+    pub loops: usize,
     /// Operations on elements in one run.
     pub operations: usize,
     /// Bytes that the steps read and write in one run.
@@ -142,14 +147,13 @@ impl Plan {
             let number = format!("{before}{k}");
             row(&number, &step.info(), text);
             notes(step, text);
-            match &step.work {
-                StepWork::Region(region) if detail == Detail::Instructions => instructions::list(region, text),
-                StepWork::Cond(plans) => {
-                    for (name, plan) in ["y", "n"].iter().zip(plans.iter()) {
-                        plan.explain_steps(&format!("{number}{name}"), detail, text);
-                    }
-                }
-                StepWork::Region(_) | StepWork::Product(_) | StepWork::Kernel(..) => {}
+            if let StepWork::Region(region) = &step.work
+                && detail == Detail::Instructions
+            {
+                instructions::list(region, text);
+            }
+            for (name, plan) in step.work.plans() {
+                plan.explain_steps(&format!("{number}{name}"), detail, text);
             }
         }
     }
@@ -162,6 +166,7 @@ impl Plan {
             counted(summary.products, "product"),
             counted(summary.kernels, "kernel"),
             counted(summary.conds, "condition"),
+            counted(summary.loops, "loop"),
         ];
         let kinds: Vec<String> = kinds.into_iter().filter(|kind| !kind.starts_with("0 ")).collect();
         let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
@@ -248,6 +253,18 @@ impl Step {
                 let size = format!("{} or {} steps", plans[0].steps.len(), plans[1].steps.len());
                 (StepKind::Cond, grouped(&self.provenance.names), size, None)
             }
+            StepWork::Scan(scan) => {
+                let size = format!("{} times {} steps", scan.length, scan.body.steps.len());
+                (StepKind::Loop, grouped(&self.provenance.names), size, None)
+            }
+            StepWork::While(plan) => {
+                let size = format!("while: {} steps", plan.body.steps.len());
+                (StepKind::Loop, grouped(&self.provenance.names), size, None)
+            }
+            StepWork::Unwind(plan) => {
+                let size = format!("while: {} steps, back {}", plan.first.steps.len(), plan.second.steps.len());
+                (StepKind::Loop, grouped(&self.provenance.names), size, None)
+            }
         };
         StepInfo {
             kind,
@@ -269,10 +286,11 @@ impl Step {
             StepWork::Region(_) => summary.regions += 1,
             StepWork::Product(_) => summary.products += 1,
             StepWork::Kernel(..) => summary.kernels += 1,
-            StepWork::Cond(plans) => {
-                summary.conds += 1;
-                plans.iter().flat_map(|plan| &plan.steps).for_each(|step| step.count(summary));
-            }
+            StepWork::Cond(_) => summary.conds += 1,
+            StepWork::Scan(_) | StepWork::While(_) | StepWork::Unwind(_) => summary.loops += 1,
+        }
+        for (_, plan) in self.work.plans() {
+            plan.steps.iter().for_each(|step| step.count(summary));
         }
     }
 }

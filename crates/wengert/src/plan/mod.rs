@@ -7,6 +7,7 @@
 mod blocks;
 mod buffers;
 mod cluster;
+mod control;
 mod cost;
 mod donate;
 pub(crate) mod explain;
@@ -35,7 +36,7 @@ use std::hash::BuildHasherDefault;
 use std::ops::Range;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use wengert_kernels::arena::Line as Lines;
 use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Kind, Region};
@@ -46,7 +47,9 @@ use crate::hash::FastHasher;
 use crate::primitives::Op;
 use crate::program::Program;
 use cluster::cluster;
+pub(crate) use control::{CarryPlan, ScanPlan, UnwindPlan, WhilePlan};
 pub use cost::Costs;
+use donate::Donated;
 pub use explain::{Detail, StepInfo, StepKind, Summary};
 use flatten::{Flat, Flattening, flatten};
 use kernel::{Kernel, bytes};
@@ -191,6 +194,25 @@ pub(crate) enum StepWork {
     Kernel(Arc<dyn Kernel>, Arc<Operation>),
     /// One of two plans: if the first operand holds, the first.
     Cond(Box<[Plan; 2]>),
+    /// A plan again and again.
+    Scan(Box<ScanPlan>),
+    /// A plan as long as another one says.
+    While(Box<WhilePlan>),
+    /// A plan as long as another one says, and a third one backwards.
+    Unwind(Box<UnwindPlan>),
+}
+
+impl StepWork {
+    /// The plans inside, each with its name in a table.
+    pub(crate) fn plans(&self) -> SmallVec<[(&'static str, &Plan); 2]> {
+        match self {
+            StepWork::Region(_) | StepWork::Product(_) | StepWork::Kernel(..) => SmallVec::new(),
+            StepWork::Cond(plans) => smallvec![("y", &plans[0]), ("n", &plans[1])],
+            StepWork::Scan(scan) => smallvec![(".", &scan.body)],
+            StepWork::While(plan) => smallvec![("?", &plan.condition), (".", &plan.body)],
+            StepWork::Unwind(plan) => smallvec![("?", &plan.condition), (".", &plan.first), ("-", &plan.second)],
+        }
+    }
 }
 
 /// The operation of a kernel, with the types of its operands as the user has them.
@@ -255,10 +277,11 @@ impl Plan {
         let [fastest, frugal @ ..] = EFFORTS;
         let Some(limit) = options.memory else {
             // There is only one attempt, which may drop our own Program on the way.
-            return Ok(build(program, options, costs, ResultPlacement::Shared, donated, fastest));
+            return Ok(build(program, options, costs, ResultPlacement::Shared, Donated::Any(donated), fastest));
         };
-        let with =
-            |effort: Effort| build(Cow::Borrowed(&program), options, costs, ResultPlacement::Shared, donated, effort);
+        let with = |effort| {
+            build(Cow::Borrowed(&program), options, costs, ResultPlacement::Shared, Donated::Any(donated), effort)
+        };
         let mut least = with(fastest);
         for effort in frugal {
             if least.peak_bytes() <= limit {
@@ -324,6 +347,11 @@ impl Plan {
         &self.steps
     }
 
+    /// Operations on elements.
+    fn operations(&self) -> usize {
+        self.steps.iter().map(Step::operations).sum()
+    }
+
     /// Lines of the arena before the scratch, and of the scratch.
     pub(crate) fn arena_lines(&self) -> (usize, usize) {
         (self.values, self.scratch)
@@ -348,7 +376,7 @@ fn build(
     options: &Options,
     costs: &Costs,
     results: ResultPlacement,
-    donated: &[bool],
+    donated: Donated<'_>,
     effort: Effort,
 ) -> Plan {
     let written = results == ResultPlacement::Written;
@@ -369,7 +397,7 @@ fn build(
     if cfg!(debug_assertions) {
         verify::check_order(&flat, &clusters, &order).unwrap_or_else(|why| panic!("{why}\n{}", flat.program));
     }
-    let wanted = donate::wanted(&flat, &clusters, &order, &outputs, donated);
+    let wanted = donate::wanted(&flat, &clusters, &order, &outputs, &donated);
     let mut planner = Planner::new(&flat, &clusters, &order, places, (options, costs), effort);
     planner.in_place = wanted.iter().map(|pair| pair.value).collect();
     planner.parts = items.into_iter().filter_map(Item::part).collect();
@@ -411,7 +439,12 @@ impl Step {
             StepWork::Region(region) => region.operations(),
             StepWork::Product(product) => product.operations(),
             StepWork::Kernel(kernel, ..) => kernel.operations(),
-            StepWork::Cond(plans) => plans[0].steps.iter().map(Step::operations).sum(),
+            StepWork::Cond(plans) => plans[0].operations(),
+            StepWork::Scan(scan) => scan.length.saturating_mul(scan.body.operations()),
+            // How often they run is not known.
+            StepWork::While(_) | StepWork::Unwind(_) => {
+                self.work.plans().iter().map(|(_, plan)| plan.operations()).sum()
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::buffers::{self, Life};
 use super::cluster::{self, Clusters};
+use super::control::Inside;
 use super::cost::Costs;
 use super::flatten::Flat;
 use super::kernel::{bytes, kind};
@@ -14,13 +15,13 @@ use super::recompute::Effort;
 use super::region::{self, Lowered, Storage};
 use super::shared::Shared;
 use super::{
-    Access, Accesses, Home, MatrixProduct, Operation, Options, Provenance, ResultPlacement, Step, StepOperand,
-    StepWork, build, lines_of, product, verify,
+    Access, Accesses, Home, MatrixProduct, Operation, Options, Provenance, Step, StepOperand, StepWork, lines_of,
+    product, verify,
 };
 use crate::array::Type;
 use crate::error::Line;
 use crate::primitives::Op;
-use crate::program::{Program, Value};
+use crate::program::Value;
 
 /// A step before its operands have places.
 pub(super) struct Draft {
@@ -162,14 +163,11 @@ impl<'a> Planner<'a> {
                 let symmetric = product::is_symmetric(flat, op, [eqn.args[0], eqn.args[1]]);
                 (StepWork::Product(Box::new(MatrixProduct::new(matrices, symmetric))), 0)
             }
-            Op::Cond(cond) => {
-                let branch = |inner: &Arc<Program>| {
-                    build(Cow::Borrowed(inner), self.options, self.costs, ResultPlacement::Written, &[], self.effort)
-                };
-                let plans = [&cond.yes, &cond.no].map(branch);
-                let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
-                self.library = plans.iter().map(|plan| plan.library).fold(self.library, usize::max);
-                (StepWork::Cond(Box::new(plans)), scratch)
+            op if !op.programs().is_empty() => {
+                let inside = Inside { options: self.options, costs: self.costs, effort: self.effort };
+                let planned = inside.planned(op).expect("what is not planned by itself was inlined");
+                self.library = self.library.max(planned.library);
+                (planned.work, planned.scratch)
             }
             op => {
                 let args: Vec<&Type> = eqn.args.iter().map(|&arg| flat.program.ty(arg)).collect();

@@ -3,6 +3,7 @@
 //! Passes, transformations and the planner ask; none of them lists operations to say what one of them is.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Attributes, Op};
@@ -89,7 +90,7 @@ pub enum Form {
 }
 
 /// How the Programs inside an operation are connected to its operands and results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wiring {
     /// There is no Program inside, or none that takes the operands as they are.
     Apart,
@@ -98,6 +99,34 @@ pub enum Wiring {
         /// How many operands stand before those of the Programs.
         first: usize,
     },
+    /// Programs run again and again, one phase after the other.
+    Loop {
+        /// What runs again and again.
+        phases: Vec<Phase>,
+        /// Each result: an output of the Program of a phase, by their numbers.
+        results: Vec<(usize, usize)>,
+    },
+}
+
+/// A part of a loop: a Program that takes the operands up to their number, and whose first outputs are the carry of its next
+/// step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The Program, by its number among those of the operation.
+    pub program: usize,
+    /// The operands with which its carry begins.
+    pub carry: Range<usize>,
+}
+
+/// An operation that holds Programs without what no needed result needs: see [`Primitive::narrowed`].
+#[derive(Clone, Debug)]
+pub struct Narrowed {
+    /// The operation.
+    pub op: Op,
+    /// Its operands, by their positions before.
+    pub args: Vec<usize>,
+    /// Its results, by their positions before.
+    pub outs: Vec<usize>,
 }
 
 /// How the masks of cotangents come through the transpose of an operation.
@@ -263,6 +292,12 @@ pub trait Primitive {
         Wiring::Apart
     }
 
+    /// A loop without what the results marked do not need; asked where [`Primitive::wiring`] is that of a loop. `None` if all
+    /// is needed.
+    fn narrowed(&self, _needed: &[bool]) -> Option<Narrowed> {
+        None
+    }
+
     /// The same operation on other Programs, in the order of [`Primitive::programs`].
     fn with_programs(&self, programs: Vec<Arc<Program>>) -> Op {
         unreachable!("`{}` holds no Programs, and gets {}", self.name(), programs.len())
@@ -283,18 +318,53 @@ impl Form {
 
 impl Wiring {
     /// What holds of the results of an operation with Programs inside, given what holds of its operands: `run` says what
-    /// holds of a Program's outputs, `join` what holds of a result of either of two branches. `None` if the Programs
-    /// do not take the operands.
-    pub(crate) fn flow<D: Clone, E>(
-        self,
+    /// holds of a Program's outputs, `join` what holds of a value that comes from either of two places. `None` if the
+    /// Programs do not take the operands. In a loop it is the least that holds in every step.
+    pub(crate) fn flow<D: Clone + PartialEq, E>(
+        &self,
         op: &Op,
         operands: &[D],
         mut run: impl FnMut(&Program, &[D]) -> Result<Vec<D>, E>,
         join: impl Fn(D, D) -> Result<D, E>,
     ) -> Option<Result<Vec<D>, E>> {
-        let Wiring::OneOf { first } = self else { return None };
-        let mut branches = op.programs().into_iter().map(|program| run(program, &operands[first..]));
-        let one = branches.next()?;
-        Some(branches.fold(one, |one, other| one?.into_iter().zip(other?).map(|(x, y)| join(x, y)).collect()))
+        match self {
+            Wiring::Apart => None,
+            Wiring::OneOf { first } => {
+                let mut branches = op.programs().into_iter().map(|program| run(program, &operands[*first..]));
+                let one = branches.next()?;
+                Some(branches.fold(one, |one, other| one?.into_iter().zip(other?).map(|(x, y)| join(x, y)).collect()))
+            }
+            Wiring::Loop { phases, results } => Some(around(&op.programs(), phases, results, operands, run, join)),
+        }
     }
+}
+
+/// What holds of the results of a loop: its phases one after the other, each until nothing changes in its carry.
+fn around<D: Clone + PartialEq, E>(
+    programs: &[&Arc<Program>],
+    phases: &[Phase],
+    results: &[(usize, usize)],
+    operands: &[D],
+    mut run: impl FnMut(&Program, &[D]) -> Result<Vec<D>, E>,
+    join: impl Fn(D, D) -> Result<D, E>,
+) -> Result<Vec<D>, E> {
+    let mut values = operands.to_vec();
+    let mut outputs: Vec<Vec<D>> = Vec::with_capacity(phases.len());
+    for phase in phases {
+        let program = programs[phase.program];
+        outputs.push(loop {
+            let mut outs = run(program, &values[..program.input_types().len()])?;
+            let mut settled = true;
+            for (k, out) in phase.carry.clone().zip(&mut outs) {
+                let joined = join(values[k].clone(), out.clone())?;
+                settled &= joined == values[k];
+                values[k] = joined.clone();
+                *out = joined;
+            }
+            if settled {
+                break outs;
+            }
+        });
+    }
+    Ok(results.iter().map(|&(phase, output)| outputs[phase][output].clone()).collect())
 }

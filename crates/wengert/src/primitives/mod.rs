@@ -37,10 +37,10 @@ use std::ops::Deref;
 pub use crate::ops::Logic;
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use contract::{
-    Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Operand, OperandSet, Primitive, Source, Split,
-    Tangents, Wiring, WithTangents,
+    Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase, Primitive,
+    Source, Split, Tangents, Wiring, WithTangents,
 };
-pub use control::{Call, Cond, Custom, Recompute, Rule};
+pub use control::{Call, Cond, Custom, Recompute, Rule, Scan, Unwind, While};
 pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};
 #[cfg(feature = "engine")]
@@ -187,6 +187,12 @@ operations! {
     Recompute(Recompute),
     /// One of two Programs.
     Cond(Cond),
+    /// A Program again and again, a known number of times.
+    Scan(Scan),
+    /// A Program again and again, as long as a condition holds.
+    While(While),
+    /// A loop forwards, and another one backwards over it.
+    Unwind(Unwind),
     /// A user's operation with its own derivative.
     Custom(Custom),
 }

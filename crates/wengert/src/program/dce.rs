@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Args, Builder, Eqn, Program, Types, Value};
-use crate::primitives::{Op, Wiring};
+use crate::primitives::{Narrowed, Op, Wiring};
 
 /// The Program without equations whose results are not used; its inputs stay.
 pub(crate) fn dce(program: Program) -> Program {
@@ -74,7 +74,11 @@ enum NeededPart {
 
 impl NeededPart {
     fn of(eqn: &Eqn, needed: &[bool]) -> Self {
-        let Wiring::OneOf { first } = eqn.op.wiring() else { return NeededPart::Whole };
+        let first = match eqn.op.wiring() {
+            Wiring::OneOf { first } => first,
+            Wiring::Loop { .. } => return NeededPart::of_loop(eqn, needed),
+            Wiring::Apart => return NeededPart::Whole,
+        };
         let programs = eqn.op.programs();
         let outs: Vec<bool> = eqn.outs().map(|out| needed[out.index()]).collect();
         let inner: Vec<Program> = programs.iter().map(|program| with_outputs(program, &outs)).collect();
@@ -97,8 +101,23 @@ impl NeededPart {
     }
 }
 
+impl NeededPart {
+    fn of_loop(eqn: &Eqn, needed: &[bool]) -> Self {
+        let needed: Vec<bool> = eqn.outs().map(|out| needed[out.index()]).collect();
+        let Some(Narrowed { op, args, outs }) = eqn.op.narrowed(&needed) else { return NeededPart::Whole };
+        let args = args.into_iter().map(|k| eqn.args[k]).collect();
+        let all: Vec<Value> = eqn.outs().collect();
+        NeededPart::Narrowed { op, args, outs: outs.into_iter().map(|k| all[k]).collect() }
+    }
+}
+
+/// The Program with some of its inputs only, which are all that it uses.
+pub(crate) fn with_inputs(program: Program, inputs: &[bool]) -> Program {
+    sweep(program, inputs)
+}
+
 /// The Program with the outputs marked, and what they need.
-fn with_outputs(program: &Program, marked: &[bool]) -> Program {
+pub(crate) fn with_outputs(program: &Program, marked: &[bool]) -> Program {
     let mut program = program.clone();
     let mut marks = marked.iter();
     program.outputs.retain(|_| marks.next() == Some(&true));

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 pub use builder::Builder;
 pub(crate) use builder::infer;
 pub(crate) use cse::{cse, cse_everywhere};
-pub(crate) use dce::dce;
+pub(crate) use dce::{dce, with_inputs, with_outputs};
 pub(crate) use rebuild::{everywhere, inline, rebuild, same_inputs};
 pub use reference::reference_steps;
 pub(crate) use reference::{check_inputs, eval};

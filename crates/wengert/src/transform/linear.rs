@@ -49,9 +49,12 @@ fn of_equation(eqn: &Eqn, operands: &[Dependence]) -> Result<Vec<Dependence>, St
         return all(if stays_zero(&eqn.op, operands) { Zero } else { Known });
     }
     let wiring = eqn.op.wiring();
-    if let Wiring::OneOf { first } = wiring
-        && !operands[..first].contains(&Linear)
-    {
+    let goes_inside = match wiring {
+        Wiring::Apart => false,
+        Wiring::OneOf { first } => !operands[..first].contains(&Linear),
+        Wiring::Loop { .. } => true,
+    };
+    if goes_inside {
         let inside = wiring.flow(&eqn.op, operands, |program, inputs| dependences(program, inputs.to_vec()), either);
         return inside.expect("it holds Programs");
     }
@@ -71,7 +74,7 @@ fn either(yes: Dependence, no: Dependence) -> Result<Dependence, String> {
     match (yes, no) {
         (yes, no) if yes == no => Ok(yes),
         (Dependence::Zero, other) | (other, Dependence::Zero) => Ok(other),
-        _ => Err("a branch of `cond` has an offset".to_owned()),
+        _ => Err("a branch or a step has an offset".to_owned()),
     }
 }
 

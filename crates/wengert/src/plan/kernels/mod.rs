@@ -63,7 +63,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         | Op::Select(_)
         | Op::Convert(_) => unreachable!("what works element by element is part of a region: {op:?}"),
         Op::Einsum(_) | Op::Conv(_) => unreachable!("what reads views is planned by itself: {op:?}"),
-        Op::Call(_) | Op::Recompute(_) | Op::Cond(_) | Op::Custom(_) => {
+        Op::Call(_) | Op::Recompute(_) | Op::Cond(_) | Op::Scan(_) | Op::While(_) | Op::Unwind(_) | Op::Custom(_) => {
             unreachable!("what holds Programs is planned by itself: {op:?}")
         }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{
-    CotangentLayout, PullbackOperands, batch_region, check_inputs, cotangents, inside, joint_program, place,
+    CotangentLayout, PullbackOperands, batch_region, can_fail, check_inputs, cotangents, inside, joint_program, place,
     pulled_program, run, tangent_program,
 };
 use crate::array::{Array, DType, Type};
@@ -78,11 +78,6 @@ impl Cond {
     fn both<T>(&self, mut make: impl FnMut(&Program) -> Result<T, Misfit>) -> Result<(T, T), Misfit> {
         Ok((make(&self.yes)?, make(&self.no)?))
     }
-}
-
-/// Whether an operation inside can fail on the values it gets.
-fn can_fail(program: &Program) -> bool {
-    program.eqns().iter().any(|eqn| !eqn.op.harmless().is_empty() || eqn.op.programs().iter().any(|p| can_fail(p)))
 }
 
 impl Primitive for Cond {

@@ -1,4 +1,4 @@
-//! Operations that hold Programs: call, recomputed regions, cond, a user's own rule.
+//! Operations that hold Programs: call, recomputed regions, branches, loops, a user's own rule.
 //!
 //! Their tangents are operations of the same kind on the tangent Programs, their transposes on the
 //! transposed ones: every transformation recurses into them.
@@ -62,16 +62,23 @@ macro_rules! region_methods {
 mod call;
 mod cond;
 mod custom;
+mod loops;
 mod recompute;
+mod repeat;
+mod scan;
 #[cfg(all(test, feature = "text"))]
 mod tests;
+mod unwind;
 
 pub use call::Call;
 pub use cond::Cond;
 pub use custom::{Custom, Rule};
 pub use recompute::Recompute;
+pub use repeat::While;
+pub use scan::Scan;
+pub use unwind::Unwind;
 
-use super::{Cotangent, MaskedCotangents, Op, Operand, Sample, sample};
+use super::{Cotangent, MaskedCotangents, Op, Operand, Sample, Wiring, sample};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, Misfit, misfit};
 use crate::ops::{Binary, Unary};
@@ -81,6 +88,13 @@ use crate::transform::{jvp, transpose, vmap};
 /// An error of a Program inside, as the reason of the operation that holds it.
 fn inside(error: Error) -> Misfit {
     Misfit(format!("inside: {error}"))
+}
+
+/// Whether an operation inside can fail on the values it gets, or run for ever.
+fn can_fail(program: &Program) -> bool {
+    let endless = |op: &Op| matches!(op.wiring(), Wiring::Loop { phases, .. } if phases.len() > 1);
+    let inside = |op: &Op| op.programs().iter().any(|program| can_fail(program));
+    program.eqns().iter().any(|eqn| !eqn.op.harmless().is_empty() || endless(&eqn.op) || inside(&eqn.op))
 }
 
 /// The results of a Program inside, by definition.

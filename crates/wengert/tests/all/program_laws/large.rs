@@ -32,7 +32,7 @@ impl Met {
             match step.kind {
                 StepKind::Region => self.regions += 1,
                 StepKind::Product => self.products += 1,
-                StepKind::Kernel | StepKind::Cond => self.kernels += 1,
+                StepKind::Kernel | StepKind::Cond | StepKind::Loop => self.kernels += 1,
             }
             self.parted += usize::from(step.parts.is_some_and(|parts| parts > 1));
         }

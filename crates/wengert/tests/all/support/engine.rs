@@ -11,6 +11,7 @@ use wengert::primitives::{Op, Reducer, Running, Write};
 use wengert::{Array, Builder, DType, Program, Value};
 
 use super::caught::{Checked, caught};
+use super::loops::by_hand;
 use super::{array, coarsest, epsilon, same};
 
 /// What the engine has to agree with.
@@ -78,6 +79,14 @@ fn check_steps(program: &Program, args: &[Array], values: &[Array], threads: usi
             check_engine(inner, &operands, threads, kind).map_err(at)?;
             continue;
         }
+        let own: Vec<Array> = operands.iter().map(|&operand| operand.clone()).collect();
+        if let Some(wanted) = by_hand(&eqn.op, &own, &mut |step, args| checked_step(step, args, threads, kind)) {
+            let wanted = wanted.map_err(at)?;
+            match results.iter().zip(&wanted).position(|(got, wanted)| !same(got, wanted)) {
+                Some(k) => return Err(at(format!("result {k}: {:?} instead of {:?}", results[k], wanted[k]))),
+                None => continue,
+            }
+        }
         let wanted = eqn.op.eval(&operands).map_err(|why| at(why.0))?;
         for (k, (got, wanted)) in results.iter().zip(&wanted).enumerate() {
             let allowed = allowed(&eqn.op, &operands, wanted);
@@ -86,6 +95,12 @@ fn check_steps(program: &Program, args: &[Array], values: &[Array], threads: usi
         }
     }
     Ok(())
+}
+
+/// What the engine gives for a step of a loop, which agrees with the reference executor.
+fn checked_step(step: &Program, args: &[Array], threads: usize, kind: Operands) -> Result<Vec<Array>, String> {
+    check_engine(step, args, threads, kind)?;
+    run(&planned(step, threads)?, args)?.map_err(|why| why.to_string())
 }
 
 /// The Program that an operation runs, and its operands.

@@ -1,0 +1,235 @@
+//! Plans of the Programs inside an operation: branches, and the steps of loops.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use wengert_kernels::region::Kind;
+
+use super::donate::Donated;
+use super::kernel::{bytes, kind};
+use super::recompute::Effort;
+use super::{Costs, Options, OutputSource, Plan, ResultPlacement, StepWork, build, lines_of};
+use crate::primitives::{Cond, Op, Scan, Unwind, While};
+use crate::program::Program;
+
+/// A loop of a known number of steps. Rows of operands and of results are windows of whole arrays; the carry goes from one
+/// buffer to another and back, or stays where it is if a step can write where it reads.
+#[derive(Debug)]
+pub(crate) struct ScanPlan {
+    /// One step: its inputs are invariants, carry and rows, its results the carry and rows.
+    pub(crate) body: Plan,
+    pub(crate) length: usize,
+    pub(crate) reverse: bool,
+    /// How many operands are the same in every step.
+    pub(crate) invariants: usize,
+    pub(crate) carry: Vec<CarryPlan>,
+    /// Elements of a row of each operand, and of each result.
+    pub(crate) row_sizes: Vec<usize>,
+    pub(crate) given_sizes: Vec<usize>,
+    /// Lines of the scratch in which a step runs.
+    pub(crate) arena: Range<usize>,
+}
+
+/// A part of the carry.
+#[derive(Debug)]
+pub(crate) struct CarryPlan {
+    pub(crate) kind: Kind,
+    pub(crate) count: usize,
+    /// Lines of a buffer.
+    lines: usize,
+    /// Those of the first buffer; none if it is that of a result.
+    pub(crate) first: Option<Range<usize>>,
+    /// Those of a second buffer; none if a step writes where it reads.
+    pub(crate) second: Option<Range<usize>>,
+}
+
+/// A loop as long as a condition holds.
+#[derive(Debug)]
+pub(crate) struct WhilePlan {
+    /// Whether there is another step.
+    pub(crate) condition: Plan,
+    /// One step: its inputs are invariants and carry, its results the carry.
+    pub(crate) body: Plan,
+    /// How many operands are the same in every step.
+    pub(crate) invariants: usize,
+    pub(crate) carry: Vec<CarryPlan>,
+    /// The result that each part of the carry is, if it is one.
+    pub(crate) given: Vec<Option<usize>>,
+    pub(crate) limit: Option<usize>,
+    /// Lines of the scratch: those of the condition's answer, and those in which it and the steps run.
+    pub(crate) answer: usize,
+    pub(crate) arena: Range<usize>,
+}
+
+/// A loop forwards, whose carries are kept, and one backwards over them.
+#[derive(Debug)]
+pub(crate) struct UnwindPlan {
+    pub(crate) condition: Plan,
+    /// A step forwards: it writes where what is kept of the next one lies.
+    pub(crate) first: Plan,
+    /// A step backwards, with the carry of [`UnwindPlan::back`].
+    pub(crate) second: Plan,
+    pub(crate) invariants: usize,
+    /// The parts of the carry forwards: their kinds, and how many elements they have.
+    pub(crate) carry: Vec<(Kind, usize)>,
+    pub(crate) back: Vec<CarryPlan>,
+    /// The result that each part of both carries is, if it is one.
+    pub(crate) given: Vec<Option<usize>>,
+    pub(crate) limit: Option<usize>,
+    pub(crate) answer: usize,
+    pub(crate) arena: Range<usize>,
+}
+
+/// What the plans inside are made with.
+#[derive(Clone, Copy)]
+pub(super) struct Inside<'a> {
+    pub(super) options: &'a Options,
+    pub(super) costs: &'a Costs,
+    pub(super) effort: Effort,
+}
+
+/// A planned operation that holds Programs.
+pub(super) struct Planned {
+    pub(super) work: StepWork,
+    /// Lines of scratch.
+    pub(super) scratch: usize,
+    /// Bytes that the library of matrix products allocates for itself.
+    pub(super) library: usize,
+}
+
+impl Inside<'_> {
+    /// The plan of an operation that holds Programs and has a way of its own to run; `None` for others.
+    pub(super) fn planned(self, op: &Op) -> Option<Planned> {
+        match op {
+            Op::Cond(cond) => Some(self.cond(cond)),
+            Op::Scan(scan) => Some(self.scan(scan)),
+            Op::While(op) => Some(self.repeat(op)),
+            Op::Unwind(op) => Some(self.unwind(op)),
+            _ => None,
+        }
+    }
+
+    fn plan(self, program: &Arc<Program>, donated: Donated<'_>) -> Plan {
+        let program = Cow::Borrowed(&**program);
+        build(program, self.options, self.costs, ResultPlacement::Written, donated, self.effort)
+    }
+
+    fn cond(self, cond: &Cond) -> Planned {
+        let plans = [&cond.yes, &cond.no].map(|program| self.plan(program, Donated::Any(&[])));
+        let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
+        let library = plans.iter().map(|plan| plan.library).max().unwrap_or(0);
+        Planned { work: StepWork::Cond(Box::new(plans)), scratch, library }
+    }
+
+    fn scan(self, scan: &Scan) -> Planned {
+        let inputs = scan.body.input_types();
+        let rows = inputs.len() - scan.rows;
+        let carry = rows - scan.carry..rows;
+        let body = self.plan(&scan.body, Donated::Carry(carry.clone()));
+        let mut scratch = 0;
+        let parts = carries(&body, &carry, &mut scratch);
+        let arena = scratch..scratch + body.values + body.scratch;
+        let library = body.library;
+        let plan = ScanPlan {
+            length: scan.length,
+            reverse: scan.reverse,
+            invariants: carry.start,
+            carry: parts,
+            row_sizes: inputs[rows..].iter().map(|ty| ty.size()).collect(),
+            given_sizes: body.outputs[scan.carry..].iter().map(|output| output.ty.size()).collect(),
+            arena: arena.clone(),
+            body,
+        };
+        Planned { work: StepWork::Scan(Box::new(plan)), scratch: arena.end, library }
+    }
+
+    fn repeat(self, op: &While) -> Planned {
+        let inputs = op.body.input_types().len();
+        let carry = inputs - op.given.len()..inputs;
+        let body = self.plan(&op.body, Donated::Carry(carry.clone()));
+        let condition = self.plan(&op.condition, Donated::Any(&[]));
+        let mut scratch = ANSWER;
+        let mut parts = carries(&body, &carry, &mut scratch);
+        let given = numbered(&op.given);
+        for (part, _) in parts.iter_mut().zip(&given).filter(|(_, given)| given.is_none()) {
+            part.first = Some(taken(&mut scratch, part.lines));
+        }
+        let arena = taken(&mut scratch, most_lines(&[&condition, &body]));
+        let library = condition.library.max(body.library);
+        let plan = WhilePlan {
+            invariants: carry.start,
+            carry: parts,
+            given,
+            limit: op.limit,
+            answer: ANSWER,
+            arena,
+            condition,
+            body,
+        };
+        Planned { work: StepWork::While(Box::new(plan)), scratch, library }
+    }
+
+    fn unwind(self, op: &Unwind) -> Planned {
+        let types = op.second.input_types();
+        let end = op.first.input_types().len();
+        let (carry, back) = (end - op.carry..end, end..types.len());
+        let condition = self.plan(&op.condition, Donated::Any(&[]));
+        let first = self.plan(&op.first, Donated::Any(&[]));
+        let second = self.plan(&op.second, Donated::Carry(back.clone()));
+        let mut scratch = ANSWER;
+        let mut parts = carries(&second, &back, &mut scratch);
+        let given = numbered(&op.given);
+        for (part, _) in parts.iter_mut().zip(&given[op.carry..]).filter(|(_, given)| given.is_none()) {
+            part.first = Some(taken(&mut scratch, part.lines));
+        }
+        let arena = taken(&mut scratch, most_lines(&[&condition, &first, &second]));
+        let library = [&condition, &first, &second].iter().map(|plan| plan.library).max().unwrap_or(0);
+        let plan = UnwindPlan {
+            invariants: carry.start,
+            carry: types[carry].iter().map(|ty| (kind(ty.dtype), ty.size())).collect(),
+            back: parts,
+            given,
+            limit: op.limit,
+            answer: ANSWER,
+            arena,
+            condition,
+            first,
+            second,
+        };
+        Planned { work: StepWork::Unwind(Box::new(plan)), scratch, library }
+    }
+}
+
+/// Lines for the answer of a condition.
+const ANSWER: usize = 1;
+
+/// The next lines of the scratch, as many as asked for.
+fn taken(scratch: &mut usize, lines: usize) -> Range<usize> {
+    let start = *scratch;
+    *scratch += lines;
+    start..*scratch
+}
+
+/// The lines in which each of these plans can run.
+fn most_lines(plans: &[&Plan]) -> usize {
+    plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0)
+}
+
+/// The number of each result among those that are marked.
+fn numbered(marks: &[bool]) -> Vec<Option<usize>> {
+    let mut numbers = 0..;
+    marks.iter().map(|&given| if given { numbers.next() } else { None }).collect()
+}
+
+/// The parts of a carry, given the plan of a step and where its carry stands among the inputs.
+fn carries(step: &Plan, carry: &Range<usize>, scratch: &mut usize) -> Vec<CarryPlan> {
+    let part = |k: usize| {
+        let ty = &step.inputs[k];
+        let lines = lines_of(bytes(ty));
+        let stays = step.outputs[k - carry.start].source == OutputSource::Donated(k);
+        let second = (!stays).then(|| taken(scratch, lines));
+        CarryPlan { kind: kind(ty.dtype), count: ty.size(), lines, first: None, second }
+    };
+    carry.clone().map(part).collect()
+}
