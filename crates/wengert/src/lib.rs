@@ -145,7 +145,9 @@ pub use execute::{CompiledProgram, plans_made};
 #[cfg(feature = "engine")]
 pub use execute::{profile, set_threads, try_set_threads};
 #[cfg(feature = "arrays")]
-pub use functional::{Vmap, checkpoint, cond, to_program, try_cond, vmap};
+pub use functional::{
+    Scan, Vmap, While, associative_scan, checkpoint, cond, fori, map, scan, to_program, try_cond, vmap, while_loop,
+};
 pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};
 pub use number::{F32, Float};
@@ -181,7 +183,7 @@ pub mod prelude {
         value_and_grad_aux, vjp,
     };
     #[cfg(feature = "arrays")]
-    pub use crate::{Tensor, checkpoint, compile, cond, vmap};
+    pub use crate::{Tensor, checkpoint, compile, cond, fori, scan, vmap, while_loop};
 }
 
 /// The examples of the README, compiled and run.

@@ -40,6 +40,8 @@ pub(crate) enum Reading {
     /// The values are those of a branch that may not be taken: inside `cond`. Nothing runs at once
     /// there, because it could fail.
     Branch,
+    /// The values are those of a step of a loop, which is recorded once for all.
+    Step,
     /// The point has a type only.
     Symbolic,
 }
@@ -459,6 +461,7 @@ impl ArrayGraph {
             Reading::Allowed | Reading::Around => None,
             Reading::Lanes => Some("inside `vmap` a Tensor stands for many values"),
             Reading::Branch => Some("inside `cond` it is not decided whether this branch is taken"),
+            Reading::Step => Some("a step of a loop is recorded once for all steps"),
             Reading::Symbolic => Some("the function is recorded without its point"),
         };
         if let Some(refused) = refused {
