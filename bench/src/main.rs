@@ -11,6 +11,7 @@
 //! bench captured
 //! bench carriers
 //! bench inplace [--rows MOST]
+//! bench loops [--only NAME]
 //! bench calibrate
 //! ```
 //!
@@ -42,6 +43,8 @@
 //!
 //! `inplace`: rows of an array written one by one, and stencils written in three ways.
 //!
+//! `loops`: what a step of a loop costs, forwards and in the gradient.
+//!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
@@ -52,6 +55,7 @@ mod carriers;
 mod formulas;
 mod hand;
 mod inplace;
+mod loops;
 mod many;
 mod numbers;
 mod peers;
@@ -75,6 +79,7 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench captured
        bench carriers
        bench inplace [--rows MOST]
+       bench loops [--only NAME]
        bench calibrate";
 
 fn main() -> ExitCode {
@@ -99,6 +104,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Some("inplace") => inplace::run(&arguments[1..]),
+        Some("loops") => loops::run(&arguments[1..]),
         Some("calibrate") => calibrate::run().map(|text| print!("{text}")),
         _ => Err(USAGE.to_owned()),
     };

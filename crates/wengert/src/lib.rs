@@ -146,7 +146,8 @@ pub use execute::{CompiledProgram, plans_made};
 pub use execute::{profile, set_threads, try_set_threads};
 #[cfg(feature = "arrays")]
 pub use functional::{
-    Scan, Vmap, While, associative_scan, checkpoint, cond, fori, map, scan, to_program, try_cond, vmap, while_loop,
+    Scan, StepRows, Vmap, While, associative_scan, checkpoint, cond, fori, map, scan, to_program, try_cond, vmap,
+    while_loop,
 };
 pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};

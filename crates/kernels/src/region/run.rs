@@ -26,6 +26,8 @@ unsafe impl Sync for Memory<'_> {}
 const MARKS: usize = 64;
 /// The most inputs or outputs of a region that need no list on the heap.
 pub(super) const MAX_OPERANDS: usize = 256;
+/// As many as small regions have, for which clearing the longest lists would take longer than computing.
+const FEW_OPERANDS: usize = 16;
 
 impl Region {
     /// Runs the region. `scratch` has [`Region::scratch`] bytes for the threads of the pool.
@@ -46,7 +48,23 @@ impl Region {
         assert!(size_of_val(scratch) >= self.scratch(pool.threads()), "the scratch of a region is too small");
         assert!(inputs.len() == self.parts.inputs && outputs.len() == self.parts.outputs, "operands of a region");
         assert!(inputs.len() <= MAX_OPERANDS && outputs.len() <= MAX_OPERANDS, "a region has too many operands");
-        let (mut reads, mut writes) = ([std::ptr::null_mut(); MAX_OPERANDS], [std::ptr::null_mut(); MAX_OPERANDS]);
+        if inputs.len().max(outputs.len()) <= FEW_OPERANDS {
+            self.run_at([std::ptr::null_mut(); FEW_OPERANDS], inputs, outputs, scratch, pool)
+        } else {
+            self.run_at([std::ptr::null_mut(); MAX_OPERANDS], inputs, outputs, scratch, pool)
+        }
+    }
+
+    /// Runs the region with lists of this many pointers.
+    fn run_at<const MOST: usize>(
+        &self,
+        none: [*mut u8; MOST],
+        inputs: &[Slice<'_>],
+        outputs: &mut [SliceMut<'_>],
+        scratch: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Panicked> {
+        let (mut reads, mut writes) = (none, none);
         for (k, output) in outputs.iter_mut().enumerate() {
             writes[k] = checked(raw_mut(output), self.needs.1[k], "output", k);
         }

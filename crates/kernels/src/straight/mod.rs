@@ -203,14 +203,57 @@ impl Code {
         let parts = &self.parts;
         assert!(point.len() == parts.inputs, "{} inputs, not {}", parts.inputs, point.len());
         let places = &mut memory.one;
-        if places.len() < parts.places + 2 {
-            places.resize(parts.places + 2, 0.0);
+        if places.len() < self.memory() {
+            places.resize(self.memory(), 0.0);
         }
+        self.begin(places);
         places[..parts.inputs].copy_from_slice(point);
-        places[parts.inputs..parts.inputs + parts.constants.len()].copy_from_slice(&parts.constants);
-        let packed = !self.words.is_empty();
-        let valid = if packed { one::run_packed(&self.words, parts, places) } else { one::run(parts, places) };
-        valid.then(|| &memory.one[parts.results_at..parts.results_at + parts.results])
+        self.again(places).then(|| &memory.one[parts.results_at..parts.results_at + parts.results])
+    }
+
+    /// How many numbers [`Code::begin`] takes.
+    pub fn memory(&self) -> usize {
+        // One more that takes what nobody reads.
+        self.parts.places + 2
+    }
+
+    /// Writes the constants into memory in which the code is to be run by [`Code::again`].
+    ///
+    /// # Panics
+    /// If there are fewer numbers than [`Code::memory`] says.
+    pub fn begin(&self, memory: &mut [f64]) {
+        let parts = &self.parts;
+        memory[parts.inputs..parts.inputs + parts.constants.len()].copy_from_slice(&parts.constants);
+    }
+
+    /// Runs the code at one point in memory that has begun: the inputs are its first numbers, the results those at
+    /// `parts().results_at`. Whether all guards hold. What is not a result may be overwritten, constants are not.
+    ///
+    /// ```
+    /// use wengert_kernels::straight::{Code, Instr, Op, Parts};
+    /// // x / 2, again and again
+    /// let code = vec![Instr { op: Op::Mul, a: 0, b: 1, c: 0, out: 2 }];
+    /// let parts = Parts { inputs: 1, constants: vec![0.5], results_at: 2, results: 1, places: 3, code, ..Parts::default() };
+    /// let code = Code::new(parts)?;
+    /// let mut memory = vec![0.0; code.memory()];
+    /// code.begin(&mut memory);
+    /// memory[0] = 80.0;
+    /// for _ in 0..4 {
+    ///     assert!(code.again(&mut memory));
+    ///     memory[0] = memory[2];
+    /// }
+    /// assert_eq!(memory[2], 5.0);
+    /// # Ok::<(), wengert_kernels::straight::Invalid>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there are fewer numbers than [`Code::memory`] says.
+    #[inline]
+    pub fn again(&self, memory: &mut [f64]) -> bool {
+        match self.words.is_empty() {
+            true => one::run(&self.parts, memory),
+            false => one::run_packed(&self.words, &self.parts, memory),
+        }
     }
 
     /// The results at many points, a row for each of them, with one more number: how many guards do not hold there. If it is

@@ -26,6 +26,10 @@ pub(super) fn scan(
     scratch: &mut [Lines],
     pool: &Pool,
 ) -> Result<(), Error> {
+    if let Some(numbers) = &plan.numbers {
+        super::single::scan(plan, numbers, reads, writes, scratch);
+        return Ok(());
+    }
     let (invariants, varying) = reads.split_at(plan.invariants);
     let (starts, rows) = varying.split_at(plan.carry.len());
     let (results, stacked) = writes.split_at_mut(plan.carry.len());
@@ -45,7 +49,7 @@ pub(super) fn scan(
     for step in 0..plan.length {
         let row = if plan.reverse { plan.length - 1 - step } else { step };
         let ends_in_result = (plan.length - 1 - step).is_multiple_of(2);
-        let mut inputs: Inputs<'_> = invariants.iter().copied().collect();
+        let mut inputs = Inputs::from_slice(invariants);
         let mut outputs: Outputs<'_> = SmallVec::new();
         for (part, &start) in carry.iter_mut().zip(starts) {
             let (from, to) = match (&mut part.other, ends_in_result) {
@@ -174,7 +178,7 @@ pub(super) fn repeat(
     let arena = carver.take(plan.arena.clone());
     let mut steps = 0;
     loop {
-        let mut inputs: Inputs<'_> = invariants.iter().copied().collect();
+        let mut inputs = Inputs::from_slice(invariants);
         inputs.extend(carry.iter().map(|part| part.now.read()));
         if !goes_on(&plan.condition, &inputs, answer, arena, pool)? {
             break;
@@ -183,8 +187,7 @@ pub(super) fn repeat(
         if plan.limit == Some(steps) {
             return Err(endless("while", steps));
         }
-        let (mut inputs, mut outputs): (Inputs<'_>, Outputs<'_>) =
-            (invariants.iter().copied().collect(), SmallVec::new());
+        let (mut inputs, mut outputs): (Inputs<'_>, Outputs<'_>) = (Inputs::from_slice(invariants), SmallVec::new());
         carry.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));
         run(&plan.body, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
         drop((inputs, outputs));
@@ -307,7 +310,7 @@ pub(super) fn unwind(
     }
     let mut steps = 0;
     loop {
-        let mut inputs: Inputs<'_> = invariants.iter().copied().collect();
+        let mut inputs = Inputs::from_slice(invariants);
         inputs.extend(kept.iter().zip(&plan.carry).map(|(kept, &(_, count))| kept.read(steps, count)));
         if !goes_on(&plan.condition, &inputs, answer, arena, pool)? {
             break;
@@ -316,8 +319,7 @@ pub(super) fn unwind(
         if plan.limit == Some(steps) {
             return Err(endless("unwind", steps));
         }
-        let (mut inputs, mut outputs): (Inputs<'_>, Outputs<'_>) =
-            (invariants.iter().copied().collect(), SmallVec::new());
+        let (mut inputs, mut outputs): (Inputs<'_>, Outputs<'_>) = (Inputs::from_slice(invariants), SmallVec::new());
         for (kept, &(_, count)) in kept.iter_mut().zip(&plan.carry) {
             kept.grow(count)?;
             let (before, after) = kept.last_two(count);
@@ -334,7 +336,7 @@ pub(super) fn unwind(
         }
     }
     for step in (0..steps).rev() {
-        let mut inputs: Inputs<'_> = invariants.iter().copied().collect();
+        let mut inputs = Inputs::from_slice(invariants);
         let mut outputs: Outputs<'_> = SmallVec::new();
         inputs.extend(kept.iter().zip(&plan.carry).map(|(kept, &(_, count))| kept.read(step, count)));
         back.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));

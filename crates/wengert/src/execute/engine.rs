@@ -286,13 +286,6 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The operands of a step as slices.
-struct StepSlices<'a> {
-    reads: Few<Slice<'a>>,
-    writes: Few<SliceMut<'a>>,
-    scratch: &'a mut [Lines],
-}
-
 fn run_step(
     plan: &Plan,
     step: &Step,
@@ -301,7 +294,9 @@ fn run_step(
     arena: &mut [Lines],
     pool: &Pool,
 ) -> Result<(), Error> {
-    let StepSlices { reads, mut writes, scratch } = operands(plan, step, inputs, results, arena);
+    // Filled where they are: moving them would take longer than a small step.
+    let (mut reads, mut writes): (Few<Slice<'_>>, Few<SliceMut<'_>>) = (SmallVec::new(), SmallVec::new());
+    let scratch = operands(plan, step, inputs, results, arena, (&mut reads, &mut writes));
     match &step.work {
         StepWork::Region(region) => region.run(&reads, &mut writes, scratch, pool).map_err(|why| panicked(step, why)),
         StepWork::Product(product) => {
@@ -336,14 +331,15 @@ fn panicked(step: &Step, why: Panicked) -> Error {
     Error::new(ErrorKind::Run, name, format!("a thread panicked: {}", why.message)).at(step.line())
 }
 
-/// Cuts what the step uses out of the arena and the results, and that into its operands.
+/// Cuts what the step uses out of the arena and the results, and that into its operands. Gives the scratch.
 fn operands<'a>(
     plan: &Plan,
     step: &Step,
     inputs: PlanInputs<'a>,
     results: &'a mut [SliceMut<'_>],
     arena: &'a mut [Lines],
-) -> StepSlices<'a> {
+    (reads, writes): (&mut Few<Slice<'a>>, &mut Few<SliceMut<'a>>),
+) -> &'a mut [Lines] {
     let mut carver = Carver::new(arena);
     let mut shared: Few<&'a [Lines]> = SmallVec::new();
     let mut owned: Few<Option<&'a mut [Lines]>> = SmallVec::new();
@@ -374,21 +370,25 @@ fn operands<'a>(
             owned_results.push(None);
         }
     }
-    let whole = |operand: &StepOperand| match operand.home {
-        Home::Input(k) => inputs.get(k),
-        Home::Arena(k) => cast(shared.get(k).copied().unwrap_or_default(), operand),
-        Home::Result(k) => shared_results[k],
-        Home::InPlace(k) => Slice::Output(k),
-    };
-    let reads = step.reads.iter().map(|operand| whole(operand).from(operand.start)).collect();
-    let writes = step.writes.iter().map(|operand| match operand.home {
-        Home::Input(_) | Home::InPlace(_) => unreachable!("inputs are not written"),
-        Home::Arena(k) => {
-            cast_mut(owned.get_mut(k).and_then(Option::take).unwrap_or_default(), operand.kind, operand.count)
-        }
-        Home::Result(k) => owned_results[k].take().expect("a result is written once"),
-    });
-    StepSlices { reads, writes: writes.collect(), scratch }
+    for operand in &step.reads {
+        let whole = match operand.home {
+            Home::Input(k) => inputs.get(k),
+            Home::Arena(k) => cast(shared.get(k).copied().unwrap_or_default(), operand),
+            Home::Result(k) => shared_results[k],
+            Home::InPlace(k) => Slice::Output(k),
+        };
+        reads.push(if operand.start == 0 { whole } else { whole.from(operand.start) });
+    }
+    for operand in &step.writes {
+        writes.push(match operand.home {
+            Home::Input(_) | Home::InPlace(_) => unreachable!("inputs are not written"),
+            Home::Arena(k) => {
+                cast_mut(owned.get_mut(k).and_then(Option::take).unwrap_or_default(), operand.kind, operand.count)
+            }
+            Home::Result(k) => owned_results[k].take().expect("a result is written once"),
+        });
+    }
+    scratch
 }
 
 fn cast<'a>(lines: &'a [Lines], operand: &StepOperand) -> Slice<'a> {

@@ -14,6 +14,8 @@ mod numbers;
 mod plain;
 #[cfg(feature = "engine")]
 pub mod profile;
+#[cfg(feature = "engine")]
+mod single;
 
 pub use compiled::CompiledProgram;
 #[cfg(feature = "engine")]

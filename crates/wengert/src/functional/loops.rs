@@ -20,9 +20,9 @@ use crate::tree::{Tree, leaves};
 /// Takes a step for every row of `xs`: `(c, y[t]) = f(c, x[t])`, from `init` on. Gives the last carry, and the `y[t]` stacked
 /// along a new axis 0.
 ///
-/// `init`, `xs` and what `f` gives may be any trees of tensors; the leaves of `xs` have the same length along axis 0, which is
-/// the number of steps. The carry keeps its structure and its types. `f` is recorded once; it may capture anything, call
-/// drivers and loops, and is differentiated in every mode and order. No row is legal: then nothing runs.
+/// `init`, `xs` and what `f` gives may be any trees of tensors; `y` may be `()` for nothing. The leaves of `xs` have the same
+/// length along axis 0, which is the number of steps. The carry keeps its structure and its types. `f` is recorded once; it may
+/// capture anything, call drivers and loops, and is differentiated in every mode and order. No row is legal: then nothing runs.
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -41,12 +41,12 @@ use crate::tree::{Tree, leaves};
 /// # Panics
 /// If the leaves of `xs` differ in length, if the carry changes its structure or a type, or if `f` reads a number.
 #[track_caller]
-pub fn scan<C, X, D, Y>(init: C, xs: X, f: impl FnOnce(C::Vars, X::Vars) -> (D, Y)) -> (D::Grad, Y::Grad)
+pub fn scan<C, X, D, Y>(init: C, xs: X, f: impl FnOnce(C::Vars, X::Vars) -> (D, Y)) -> (D::Grad, Y::Stacked)
 where
     C: Tree<Leaf = Tensor>,
     X: Tree<Leaf = Tensor>,
     D: Tree<Leaf = Tensor>,
-    Y: Tree<Leaf = Tensor>,
+    Y: StepRows,
 {
     Scan::new().run(init, xs, f)
 }
@@ -84,12 +84,12 @@ impl Scan {
     /// # Panics
     /// As [`Scan::try_run`] gives errors.
     #[track_caller]
-    pub fn run<C, X, D, Y>(&self, init: C, xs: X, f: impl FnOnce(C::Vars, X::Vars) -> (D, Y)) -> (D::Grad, Y::Grad)
+    pub fn run<C, X, D, Y>(&self, init: C, xs: X, f: impl FnOnce(C::Vars, X::Vars) -> (D, Y)) -> (D::Grad, Y::Stacked)
     where
         C: Tree<Leaf = Tensor>,
         X: Tree<Leaf = Tensor>,
         D: Tree<Leaf = Tensor>,
-        Y: Tree<Leaf = Tensor>,
+        Y: StepRows,
     {
         self.try_run(init, xs, f).or_raise()
     }
@@ -104,12 +104,12 @@ impl Scan {
         init: C,
         xs: X,
         f: impl FnOnce(C::Vars, X::Vars) -> (D, Y),
-    ) -> Result<(D::Grad, Y::Grad), Error>
+    ) -> Result<(D::Grad, Y::Stacked), Error>
     where
         C: Tree<Leaf = Tensor>,
         X: Tree<Leaf = Tensor>,
         D: Tree<Leaf = Tensor>,
-        Y: Tree<Leaf = Tensor>,
+        Y: StepRows,
     {
         let line = Location::caller();
         let (start, rows) = (leaves(&init), leaves(&xs));
@@ -118,13 +118,41 @@ impl Scan {
         let carry = init.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole));
         let row = xs.vars(&mut |leaf| level.input(&leaf, &Mapped::Slice(0)));
         let (carry, given) = f(carry, row);
-        let (after, gives) = (leaves(&carry), leaves(&given));
+        let (after, gives) = (leaves(&carry), given.rows());
         let closed = level.close(&[&after[..], &gives[..]].concat())?;
         check_carry("scan", &start, &after, line)?;
         let results = Loop { closed, length, carry: start.len(), reverse: self.reverse }.run(&start, &rows, line)?;
         let (last, stacked) = results.split_at(after.len());
-        Ok((tree(&carry, last.to_vec()), tree(&given, stacked.to_vec())))
+        Ok((tree(&carry, last.to_vec()), given.stacked(stacked.to_vec())))
     }
+}
+
+/// What a step of a [`scan`] gives beside the carry: a tree of tensors, or `()` for nothing.
+pub trait StepRows {
+    /// The same of all steps, stacked.
+    type Stacked;
+    /// The tensors of a step.
+    fn rows(&self) -> Vec<Tensor>;
+    /// The same structure with these tensors.
+    fn stacked(&self, stacked: Vec<Tensor>) -> Self::Stacked;
+}
+
+impl<Y: Tree<Leaf = Tensor>> StepRows for Y {
+    type Stacked = Y::Grad;
+    fn rows(&self) -> Vec<Tensor> {
+        leaves(self)
+    }
+    fn stacked(&self, stacked: Vec<Tensor>) -> Y::Grad {
+        tree(self, stacked)
+    }
+}
+
+impl StepRows for () {
+    type Stacked = ();
+    fn rows(&self) -> Vec<Tensor> {
+        Vec::new()
+    }
+    fn stacked(&self, _: Vec<Tensor>) {}
 }
 
 /// A recorded step: it takes the carry, a row of each array and what it captured.

@@ -6,7 +6,7 @@ mod loops;
 use std::panic::Location;
 
 pub use branches::{cond, try_cond};
-pub use loops::{Scan, While, associative_scan, fori, map, scan, while_loop};
+pub use loops::{Scan, StepRows, While, associative_scan, fori, map, scan, while_loop};
 
 use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::primitives::Recompute;

@@ -9,6 +9,7 @@ use wengert_kernels::region::Kind;
 use super::donate::Donated;
 use super::kernel::{bytes, kind};
 use super::recompute::Effort;
+use super::single::NumberSteps;
 use super::{Costs, Options, OutputSource, Plan, ResultPlacement, StepWork, build, lines_of};
 use crate::primitives::{Cond, Op, Scan, Unwind, While};
 use crate::program::Program;
@@ -19,6 +20,8 @@ use crate::program::Program;
 pub(crate) struct ScanPlan {
     /// One step: its inputs are invariants, carry and rows, its results the carry and rows.
     pub(crate) body: Plan,
+    /// The same as code, which runs instead where the step is one over a few numbers.
+    pub(crate) numbers: Option<NumberSteps>,
     pub(crate) length: usize,
     pub(crate) reverse: bool,
     /// How many operands are the same in every step.
@@ -127,11 +130,20 @@ impl Inside<'_> {
         let rows = inputs.len() - scan.rows;
         let carry = rows - scan.carry..rows;
         let body = self.plan(&scan.body, Donated::Carry(carry.clone()));
+        let numbers = NumberSteps::new(&scan.body, &body, &carry);
         let mut scratch = 0;
         let parts = carries(&body, &carry, &mut scratch);
-        let arena = scratch..scratch + body.values + body.scratch;
-        let library = body.library;
+        let arena = match &numbers {
+            // Code has the carry in its own memory.
+            Some(numbers) => {
+                scratch = 0;
+                taken(&mut scratch, lines_of(numbers.code.memory() * size_of::<f64>()))
+            }
+            None => taken(&mut scratch, body.values + body.scratch),
+        };
+        let library = if numbers.is_some() { 0 } else { body.library };
         let plan = ScanPlan {
+            numbers,
             length: scan.length,
             reverse: scan.reverse,
             invariants: carry.start,

@@ -1,13 +1,15 @@
 //! Buffer donation: results written over inputs.
 //!
 //! The caller of a plan may give inputs away: a training step has no use for the parameters that it replaces. A result
-//! is written over such an input if one region reads the input, element by element, before it writes the result,
-//! and if no later step reads the input. Earlier steps then read the input from the result's buffer, which still holds it.
+//! is written over such an input if one region reads the input, element by element, before it writes the result, or a kernel
+//! changes a part of it; and if no later step reads the input. Earlier steps then read the input from the result's buffer,
+//! which still holds it. Of kernels that change one part after the other the first takes the input's place, and the others are
+//! in place anyway (`Planner::overwrite`).
 
 use std::ops::Range;
 
 use super::cluster::{Clusters, Role};
-use super::flatten::Flat;
+use super::flatten::{Flat, overwrites};
 use super::{Access, Home, OutputSource, PlanOutput, Step, StepWork};
 use crate::array::DType;
 use crate::program::Value;
@@ -17,7 +19,8 @@ use crate::program::Value;
 pub(super) struct DonatedPair {
     input: usize,
     output: usize,
-    /// The result as a value of the flattened Program.
+    /// The value of the flattened Program that is written first where the result lies: the result, or what becomes it when
+    /// parts of it are changed.
     pub(super) value: Value,
 }
 
@@ -31,7 +34,7 @@ pub(super) enum Donated<'a> {
 }
 
 impl Donated<'_> {
-    fn is_given(&self, input: usize) -> bool {
+    pub(super) fn is_given(&self, input: usize) -> bool {
         match self {
             Donated::Any(marks) => marks.get(input) == Some(&true),
             Donated::Carry(range) => range.contains(&input),
@@ -78,14 +81,12 @@ pub(super) fn wanted(
     let mut free: Vec<bool> = (0..inputs.len()).map(|k| donated.is_given(k)).collect();
     given.for_each(|k| free[k] = false);
     let mut pairs = Vec::new();
-    for (k, (output, &value)) in outputs.iter().zip(flat.program.outputs()).enumerate() {
-        let step = clusters.home[value.index()];
-        let is_region = step.is_some_and(|step| clusters.list[step].space.is_some());
-        let full = clusters.roles[value.index()] == Role::Full;
-        if output.source != OutputSource::Fresh || output.ty.dtype == DType::Bool || !is_region || !full {
+    for (k, (output, &result)) in outputs.iter().zip(flat.program.outputs()).enumerate() {
+        if output.source != OutputSource::Fresh || output.ty.dtype == DType::Bool {
             continue;
         }
-        let is_free = |&input: &usize| free[input] && last[input] == step && inputs[input] == output.ty;
+        let Some((value, step)) = first_written(flat, clusters, result) else { continue };
+        let is_free = |&input: &usize| free[input] && last[input] == Some(step) && inputs[input] == output.ty;
         if let Some(input) = (0..inputs.len()).find(|input| is_free(input) && donated.fits(*input, k)) {
             free[input] = false;
             pairs.push(DonatedPair { input, output: k, value });
@@ -94,7 +95,29 @@ pub(super) fn wanted(
     pairs
 }
 
-/// Writes the result over the input if its region allows it.
+/// The value that is written first where a result lies if whatever changes a part of it does so in place, and its step.
+fn first_written(flat: &Flat, clusters: &Clusters, result: Value) -> Option<(Value, usize)> {
+    let inputs = flat.program.input_types().len();
+    let mut value = result;
+    loop {
+        let step = clusters.home[value.index()]?;
+        let cluster = &clusters.list[step];
+        if cluster.space.is_some() {
+            return (clusters.roles[value.index()] == Role::Full).then_some((value, step));
+        }
+        let &[k] = &cluster.eqns[..] else { return None };
+        let eqn = &flat.program.eqns()[k];
+        if !overwrites(&eqn.op) || flat.literals[eqn.args[0].index()].is_some() {
+            return None;
+        }
+        match flat.views[eqn.args[0].index()].base {
+            base if base.index() < inputs => return Some((value, step)),
+            base => value = base,
+        }
+    }
+}
+
+/// Writes the result over the input if the step that writes it first allows it.
 pub(super) fn settle(pair: &DonatedPair, steps: &mut [Step], outputs: &mut [PlanOutput]) {
     let Some(at) = steps.iter().position(|step| step.writes_result(pair.output)) else { return };
     let step = &mut steps[at];
@@ -103,8 +126,12 @@ pub(super) fn settle(pair: &DonatedPair, steps: &mut [Step], outputs: &mut [Plan
     let (Some(read), None) = (reads.next(), reads.next()) else { return };
     let is_written = |home: Home| matches!(home, Home::Result(k) if step.results[k].range.start == pair.output);
     let write = step.writes.iter().position(|operand| is_written(operand.home)).expect("the step writes the result");
-    let StepWork::Region(region) = &step.work else { return };
-    if step.reads[read].start > 0 || !region.in_place().contains(&(read as u16, write as u16)) {
+    let in_place = match &step.work {
+        StepWork::Region(region) => region.in_place(),
+        StepWork::Kernel(kernel, _) => kernel.in_place(),
+        _ => return,
+    };
+    if step.reads[read].start > 0 || !in_place.contains(&(read as u16, write as u16)) {
         return;
     }
     step.reads[read].home = Home::InPlace(write as u16);

@@ -254,7 +254,10 @@ impl Step {
                 (StepKind::Cond, grouped(&self.provenance.names), size, None)
             }
             StepWork::Scan(scan) => {
-                let size = format!("{} times {} steps", scan.length, scan.body.steps.len());
+                let size = match &scan.numbers {
+                    Some(numbers) => format!("{} times {} instructions", scan.length, numbers.code.parts().code.len()),
+                    None => format!("{} times {} steps", scan.length, scan.body.steps.len()),
+                };
                 (StepKind::Loop, grouped(&self.provenance.names), size, None)
             }
             StepWork::While(plan) => {

@@ -9,7 +9,7 @@
 //! contraction, by the estimate in [`Estimate`].
 
 mod lower;
-mod scalars;
+pub(super) mod scalars;
 
 use super::Map;
 
@@ -37,7 +37,7 @@ const MAX_OPERANDS: usize = 64;
 
 /// Which axis of a value is that of the points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Lane {
+pub(super) struct Lane {
     axis: usize,
     /// How many points.
     count: usize,
@@ -289,7 +289,7 @@ impl<'a> Finder<'a> {
         if estimate.fused < lower::least(self.costs, count, stores, estimate.scalars) {
             return None;
         }
-        let mut scalars = Scalars::new(flat, &self.lanes);
+        let mut scalars = Scalars::new(flat, Some(&self.lanes));
         for &k in &eqns {
             scalars.eqn(k);
             if scalars.list.len() > MAX_OPERATIONS {

@@ -24,6 +24,7 @@ mod product;
 mod recompute;
 mod region;
 mod shared;
+mod single;
 mod steps;
 mod turn;
 mod verify;
@@ -57,6 +58,7 @@ use lanes::Item;
 use order::order;
 pub(crate) use product::MatrixProduct;
 use recompute::{EFFORTS, Effort};
+pub(crate) use single::{Feed, NumberSteps};
 use steps::Planner;
 
 /// What a plan is made for: threads and memory.
@@ -391,7 +393,7 @@ fn build(
     drop((program, turned));
     let items = lanes::items(&flat, costs);
     let mut clusters = cluster(&flat, &items);
-    let order = order(&flat, &mut clusters);
+    let order = order(&flat, &mut clusters, &donated);
     let (mut outputs, places) = outputs(output_types, &flat);
     recompute::recompute(&flat, &mut clusters, &places, effort);
     if cfg!(debug_assertions) {

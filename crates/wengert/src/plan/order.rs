@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::cluster::Clusters;
+use super::donate::Donated;
 use super::flatten::{Flat, overwrites};
 use super::work::count;
 use super::{Map, Set};
@@ -11,9 +12,9 @@ use crate::program::Value;
 
 /// The steps in an order in which each has what it needs: as early as the program has them, but for the other readers of an
 /// operand that a step could overwrite, which run before that step where a few steps are enough for it.
-pub(super) fn order(flat: &Flat, clusters: &mut Clusters) -> Vec<usize> {
+pub(super) fn order(flat: &Flat, clusters: &mut Clusters, donated: &Donated<'_>) -> Vec<usize> {
     let mut order = Order::of(clusters);
-    let mut readers = PendingReaders::of(flat, clusters);
+    let mut readers = PendingReaders::of(flat, clusters, donated);
     while let Some(Reverse((_, step))) = order.ready.pop() {
         if order.done[step] {
             continue;
@@ -110,7 +111,7 @@ struct PendingReaders {
 }
 
 impl PendingReaders {
-    fn of(flat: &Flat, clusters: &Clusters) -> Self {
+    fn of(flat: &Flat, clusters: &Clusters, donated: &Donated<'_>) -> Self {
         let steps = clusters.list.len();
         let mut left: Map<Value, Set<usize>> = Map::default();
         let inputs = flat.program.input_types().len();
@@ -122,8 +123,9 @@ impl PendingReaders {
                 continue;
             }
             let base = flat.views[eqn.args[0].index()].base;
-            // Neither a number nor an input is memory of the plan.
-            if flat.literals[base.index()].is_none() && base.index() >= inputs {
+            // Neither a number nor an input is memory of the plan, unless it is given away.
+            let is_input = base.index() < inputs && !donated.is_given(base.index());
+            if flat.literals[base.index()].is_none() && !is_input {
                 overwritten[step] = Some(base);
                 left.entry(base).or_default();
             }

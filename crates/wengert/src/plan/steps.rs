@@ -46,7 +46,7 @@ pub(super) struct Planner<'a> {
     pub(super) parts: Map<usize, Lowered>,
     shared: Shared,
     order: &'a [usize],
-    /// Which result each value is.
+    /// Where which result lies each value does: the result, and what becomes it when parts of it are changed.
     results: Vec<Option<usize>>,
     options: &'a Options,
     costs: &'a Costs,
@@ -205,16 +205,16 @@ impl<'a> Planner<'a> {
         Some(Draft { work, reads, starts: Vec::new(), writes: outs, start, scratch, eqns, in_place: Vec::new() })
     }
 
-    /// Lets results take the place of operands that their step reads last and may overwrite. Both are values of the arena;
-    /// the step reads the operand once, so that nobody sees it change.
-    fn overwrite(&self, drafts: &mut [Draft]) {
+    /// Lets what a step writes take the place of an operand that it reads last and may overwrite: both lie in the arena, or
+    /// where a result is. The step reads the operand once, so that nobody sees it change.
+    fn overwrite(&mut self, drafts: &mut [Draft]) {
         let inputs = self.flat.program.input_types().len();
         let mut last = vec![0; self.flat.views.len()];
         for (step, draft) in drafts.iter().enumerate() {
             draft.reads.iter().for_each(|value| last[value.index()] = step);
         }
-        let in_arena = |value: Value| value.index() >= inputs && self.results[value.index()].is_none();
-        for (step, draft) in drafts.iter_mut().enumerate() {
+        // Backwards: where a value lies depends on what overwrites it.
+        for (step, draft) in drafts.iter_mut().enumerate().rev() {
             let StepWork::Kernel(kernel, ..) = &draft.work else { continue };
             for (read, write) in kernel.in_place().iter().map(|&(read, write)| (usize::from(read), usize::from(write)))
             {
@@ -222,8 +222,10 @@ impl<'a> Planner<'a> {
                 let reads = draft.reads.iter().filter(|&&value| value == x).count();
                 let same = self.flat.program.ty(x) == self.flat.program.ty(out) && self.flat.program.ty(x).size() > 0;
                 let free = draft.in_place.iter().all(|&(other, taken)| other != read && taken != write);
-                if same && free && reads == 1 && last[x.index()] == step && in_arena(x) && in_arena(out) {
+                let movable = x.index() >= inputs && self.results[x.index()].is_none();
+                if same && free && reads == 1 && last[x.index()] == step && movable {
                     draft.in_place.push((read, write));
+                    self.results[x.index()] = self.results[out.index()];
                 }
             }
         }

@@ -3,7 +3,8 @@
 //! 1. The equations of a step stand in the order of the Program, and each has what it needs: from the step itself, before
 //!    it, or from a step that ran before.
 //! 2. Every result is computed.
-//! 3. What a step reads from the arena is what was written for it, and lies apart from what the step writes.
+//! 3. What a step reads from the arena, or where a result lies, is what was written for it, and lies apart from what the step
+//!    writes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -51,8 +52,8 @@ pub(super) fn check_order(flat: &Flat, clusters: &Clusters, order: &[usize]) -> 
     }
 }
 
-/// That what steps read is there: `homes` are the first lines of the values in the arena, which are those that are neither
-/// inputs nor `results`.
+/// That what steps read is there: `homes` are the first lines of the values in the arena, which are those that are no inputs
+/// and lie where none of the `results` does.
 pub(super) fn check_memory(
     flat: &Flat,
     drafts: &[Draft],
@@ -62,8 +63,13 @@ pub(super) fn check_memory(
     let inputs = flat.program.input_types().len();
     let range = |value: &Value| {
         let lines = lines_of(bytes(flat.program.ty(*value)));
-        let in_arena = value.index() >= inputs && results[value.index()].is_none() && lines > 0;
-        in_arena.then(|| homes[value.index()]..homes[value.index()] + lines)
+        let start = match results[value.index()] {
+            // Each in a place of its own behind the arena.
+            Some(result) => usize::MAX / 2 + result,
+            None => homes[value.index()],
+        };
+        let end = if results[value.index()].is_some() { start + 1 } else { start + lines };
+        (value.index() >= inputs && lines > 0).then_some(start..end)
     };
     // What was written last, by the first line.
     let mut written: BTreeMap<usize, (usize, Value)> = BTreeMap::new();
@@ -101,6 +107,7 @@ pub(super) fn check_memory(
 mod tests {
     use super::super::cluster::cluster;
     use super::super::cost::Costs;
+    use super::super::donate::Donated;
     use super::super::flatten::{Flattening, flatten};
     use super::super::order::order;
     use super::super::steps::Planner;
@@ -127,7 +134,7 @@ mod tests {
     fn plans_out_of_order_are_found() {
         let flat = flat();
         let mut clusters = cluster(&flat, &lanes::items(&flat, &Costs::REFERENCE));
-        let steps = order(&flat, &mut clusters);
+        let steps = order(&flat, &mut clusters, &Donated::Any(&[]));
         assert_eq!(check_order(&flat, &clusters, &steps), Ok(()));
         assert!(steps.len() >= 4, "{steps:?}");
         for k in 1..steps.len() {
@@ -147,7 +154,7 @@ mod tests {
     fn memory_that_is_used_twice_is_found() {
         let flat = flat();
         let mut clusters = cluster(&flat, &lanes::items(&flat, &Costs::REFERENCE));
-        let steps = order(&flat, &mut clusters);
+        let steps = order(&flat, &mut clusters, &Donated::Any(&[]));
         let results = outputs(flat.program.output_types(), &flat).1;
         let options = Options::default();
         let mut planner = Planner::new(

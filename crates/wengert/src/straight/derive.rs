@@ -17,6 +17,8 @@ pub(super) struct Derived {
     pub(super) inputs: usize,
     pub(super) results: Vec<Node>,
     pub(super) guards: Vec<Guard>,
+    /// Which inputs are still in their places when the code has run; none of those beyond the list.
+    pub(super) kept: Vec<bool>,
 }
 
 /// The list of what `task` asks of a recording without captures. A derivative is computed by the algorithm of one point over
@@ -32,7 +34,7 @@ pub(super) fn derive(trace: &Trace, task: &Task) -> Derived {
         let results: Vec<Node> = results.into_iter().map(Symbol::node).collect();
         (results, guards)
     });
-    Derived { list, inputs, results, guards }
+    Derived { list, inputs, results, guards, kept: Vec::new() }
 }
 
 /// The values of all records, and the guards on the way.

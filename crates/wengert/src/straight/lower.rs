@@ -188,7 +188,12 @@ impl Lowering<'_> {
         let mut constants = Vec::new();
         for k in 0..list.len() {
             match list.get(Node(k as u32)).func {
-                Func::Input(number) => self.places[k] = number,
+                Func::Input(number) => {
+                    self.places[k] = number;
+                    if self.derived.kept.get(number as usize) == Some(&true) {
+                        self.last[k] = END;
+                    }
+                }
                 Func::Number(bits) if self.steps[k].is_some() => {
                     self.places[k] = self.new_place();
                     // A number of the list is a real number, or a condition.

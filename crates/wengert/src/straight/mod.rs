@@ -22,7 +22,7 @@ use wengert_kernels::straight::{Code, Workspace};
 use crate::ops::Compare;
 use crate::tape::trace::Trace;
 use crate::task::Task;
-use list::Node;
+use list::{List, Node};
 
 /// A comparison whose outcome decides whether a list is valid at a point.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,12 @@ struct Guard {
     x: Node,
     y: Node,
     expected: bool,
+}
+
+/// The code of a list: a run takes the numbers of its inputs, and gives those of the results. Of the inputs those that are `kept`
+/// are still there after a run.
+pub(crate) fn code(list: List, kept: Vec<bool>, results: Vec<Node>) -> Code {
+    lower::lower(&derive::Derived { list, inputs: kept.len(), results, guards: Vec::new(), kept })
 }
 
 /// What a task asks of a recorded function, as code.

@@ -1,4 +1,4 @@
-//! Equations to the scalar operations of one lane.
+//! Equations to the scalar operations of one lane, or of the only point there is.
 
 use wengert_kernels::region::Kind;
 
@@ -15,15 +15,16 @@ use crate::program::Value;
 use crate::straight::list::{List, Node};
 
 /// An element of a stored value in every lane: its position in the first, and from lane to lane.
-pub(super) type Load = (Value, usize, isize);
+pub(crate) type Load = (Value, usize, isize);
 
 /// The lanes' operations, and those of them that are the elements of each value.
-pub(super) struct Scalars<'a> {
+pub(crate) struct Scalars<'a> {
     flat: &'a Flat,
-    lanes: &'a [Option<Lane>],
-    pub(super) list: List,
+    /// The axis of the points of each value; none if there is one point.
+    lanes: Option<&'a [Option<Lane>]>,
+    pub(crate) list: List,
     /// For each input of the list: the stored value, the position in the first lane, and from lane to lane.
-    pub(super) loads: Vec<Load>,
+    pub(crate) loads: Vec<Load>,
     /// The inputs by what they load.
     inputs: Map<Load, u32>,
     /// For each value that the part computes: its elements in one lane, row-major without the lanes' axis.
@@ -36,28 +37,35 @@ fn without<T: Copy>(list: &[T], axis: Option<usize>) -> Vec<T> {
 }
 
 impl<'a> Scalars<'a> {
-    pub(super) fn new(flat: &'a Flat, lanes: &'a [Option<Lane>]) -> Self {
+    pub(in crate::plan) fn new(flat: &'a Flat, lanes: Option<&'a [Option<Lane>]>) -> Self {
         let (list, loads, inputs, elements) = (List::default(), Vec::new(), Map::default(), Map::default());
         Scalars { flat, lanes, list, loads, inputs, elements }
     }
 
+    /// The axis of the points, how many there are, and how many elements lie between two.
+    fn points(&self, value: Value) -> (Option<usize>, usize, usize) {
+        let Some(lanes) = self.lanes else { return (None, 1, 1) };
+        let Lane { axis, count, inner } = lanes[value.index()].expect("a value of a part has lanes");
+        (Some(axis), count, inner)
+    }
+
     /// Appends what an equation computes.
-    pub(super) fn eqn(&mut self, k: usize) {
+    pub(in crate::plan) fn eqn(&mut self, k: usize) {
         let eqn = &self.flat.program.eqns()[k];
-        let lane = self.lanes[eqn.first.index()].expect("an equation of a part has lanes");
-        let axes: Vec<Option<usize>> = (0..eqn.args.len()).map(|n| arg_axis(&eqn.op, n, lane.axis)).collect();
+        let (lane, ..) = self.points(eqn.first);
+        let axis = |n: usize| lane.and_then(|axis| arg_axis(&eqn.op, n, axis));
+        let axes: Vec<Option<usize>> = (0..eqn.args.len()).map(axis).collect();
         let args: Vec<Vec<Node>> = eqn.args.iter().zip(&axes).map(|(&arg, &axis)| self.operand(arg, axis)).collect();
         let shapes: Vec<Vec<usize>> =
             eqn.args.iter().zip(&axes).map(|(&arg, &axis)| without(&self.flat.program.ty(arg).shape, axis)).collect();
-        let out = without(&self.flat.program.ty(eqn.first).shape, Some(lane.axis));
+        let out = without(&self.flat.program.ty(eqn.first).shape, lane);
         let result = match &eqn.op {
-            Op::Reduce(op) => self.reduce(op, &args[0], &shapes[0], axes[0].expect("a reduction along lanes")),
-            Op::Concat(op) => joined(*op, &args, &shapes, lane.axis),
-            Op::Pad(op) => padded(op, &args, &shapes[0], &out, lane.axis),
-            Op::Update(op) => self.updated(op, &args, &shapes, lane.axis),
+            Op::Reduce(op) => self.reduce(op, &args[0], &shapes[0], axes[0]),
+            Op::Concat(op) => joined(*op, &args, &shapes, lane),
+            Op::Pad(op) => padded(op, &args, &shapes[0], &out, lane),
+            Op::Update(op) => self.updated(op, &args, &shapes, lane),
             Op::Einsum(op) => {
-                let labels =
-                    [without(op.lhs(), axes[0]), without(op.rhs(), axes[1]), without(op.out(), Some(lane.axis))];
+                let labels = [without(op.lhs(), axes[0]), without(op.rhs(), axes[1]), without(op.out(), lane)];
                 self.contract(op, &args, &shapes, labels)
             }
             op => (0..out.iter().product()).map(|i| self.elementwise(op, &args, i)).collect(),
@@ -66,7 +74,7 @@ impl<'a> Scalars<'a> {
     }
 
     /// The elements of an operand in one lane.
-    fn operand(&mut self, arg: Value, axis: Option<usize>) -> Vec<Node> {
+    pub(in crate::plan) fn operand(&mut self, arg: Value, axis: Option<usize>) -> Vec<Node> {
         let flat = self.flat;
         let view = &flat.views[arg.index()];
         let shape = without(&view.shape, axis);
@@ -76,7 +84,7 @@ impl<'a> Scalars<'a> {
         let strides = without(&view.strides, axis);
         let positions = Strided::new(&shape, &strides, view.offset);
         if let Some(own) = self.elements.get(&view.base) {
-            let Lane { count, inner, .. } = self.lanes[view.base.index()].expect("its elements are lanes'");
+            let (_, count, inner) = self.points(view.base);
             return positions.map(|at| own[at / (count * inner) * inner + at % inner]).collect();
         }
         let (dtype, stride) = (flat.program.ty(view.base).dtype, axis.map_or(0, |axis| view.strides[axis]));
@@ -106,8 +114,9 @@ impl<'a> Scalars<'a> {
     }
 
     /// The elements one after the other, as the definition joins them: a sum begins with 0.
-    fn reduce(&mut self, op: &Reduce, x: &[Node], shape: &[usize], lane: usize) -> Vec<Node> {
-        let axes: Vec<usize> = op.axes.iter().map(|&axis| axis - usize::from(axis > lane)).collect();
+    fn reduce(&mut self, op: &Reduce, x: &[Node], shape: &[usize], lane: Option<usize>) -> Vec<Node> {
+        let axes: Vec<usize> =
+            op.axes.iter().map(|&axis| axis - usize::from(lane.is_some_and(|lane| axis > lane))).collect();
         let kept: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
         let result: Vec<usize> = kept.iter().map(|&axis| shape[axis]).collect();
         let mut strides = vec![0isize; shape.len()];
@@ -147,8 +156,8 @@ impl<'a> Scalars<'a> {
     }
 
     /// The first operand's elements with the second's in their places, or added to what is there.
-    fn updated(&mut self, op: &Update, args: &[Vec<Node>], shapes: &[Vec<usize>], lane: usize) -> Vec<Node> {
-        let (start, stride) = (without(&op.start, Some(lane)), without(&op.stride, Some(lane)));
+    fn updated(&mut self, op: &Update, args: &[Vec<Node>], shapes: &[Vec<usize>], lane: Option<usize>) -> Vec<Node> {
+        let (start, stride) = (without(&op.start, lane), without(&op.stride, lane));
         let steps = row_major(&shapes[0]);
         let offset = start.iter().zip(&steps).map(|(start, step)| start * step).sum();
         let strides: Vec<isize> =
@@ -195,8 +204,8 @@ impl<'a> Scalars<'a> {
 }
 
 /// The operands one after the other along an axis.
-fn joined(op: Concat, args: &[Vec<Node>], shapes: &[Vec<usize>], lane: usize) -> Vec<Node> {
-    let axis = op.axis - usize::from(op.axis > lane);
+fn joined(op: Concat, args: &[Vec<Node>], shapes: &[Vec<usize>], lane: Option<usize>) -> Vec<Node> {
+    let axis = op.axis - usize::from(lane.is_some_and(|lane| op.axis > lane));
     let outer: usize = shapes[0][..axis].iter().product();
     let mut result = Vec::new();
     for row in 0..outer {
@@ -209,8 +218,8 @@ fn joined(op: Concat, args: &[Vec<Node>], shapes: &[Vec<usize>], lane: usize) ->
 }
 
 /// The elements with others around and between.
-fn padded(op: &Pad, args: &[Vec<Node>], shape: &[usize], out: &[usize], lane: usize) -> Vec<Node> {
-    let (low, interior) = (without(&op.low, Some(lane)), without(&op.interior, Some(lane)));
+fn padded(op: &Pad, args: &[Vec<Node>], shape: &[usize], out: &[usize], lane: Option<usize>) -> Vec<Node> {
+    let (low, interior) = (without(&op.low, lane), without(&op.interior, lane));
     let mut result = vec![args[1][0]; out.iter().product()];
     let strides = row_major(out);
     let mut source = args[0].iter();

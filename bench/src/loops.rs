@@ -1,0 +1,145 @@
+//! Loops: what a step costs, forwards and in the gradient, on one thread.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use wengert::prelude::*;
+use wengert::{Array, Compile, Compiled};
+
+/// For how long each function is called, at least.
+const SPENT: Duration = Duration::from_millis(600);
+
+/// A function of tensors and its gradient, compiled.
+type Value = Compiled<Vec<Tensor>, Tensor, Box<dyn Fn(Vec<Tensor>) -> Tensor>>;
+type Gradient = Compiled<Vec<Tensor>, (Tensor, Vec<Tensor>), Box<dyn Fn(Vec<Tensor>) -> (Tensor, Vec<Tensor>)>>;
+
+/// A loop in a function of tensors, with how many steps it takes.
+struct Case {
+    name: &'static str,
+    steps: usize,
+    point: Vec<Tensor>,
+    f: fn(&[Tensor], usize) -> Tensor,
+}
+
+fn numbers(shape: &[usize]) -> Tensor {
+    let count: usize = shape.iter().product();
+    let values = (0..count).map(|k| ((k * 37) % 97) as f64 / 97.0 - 0.5).collect::<Vec<f64>>();
+    Tensor::from_array(Array::new(shape, values))
+}
+
+fn cases() -> Vec<Case> {
+    let few = 100_000;
+    vec![
+        Case { name: "number", steps: 1_000_000, point: vec![0.7.into(), 0.3.into()], f: number },
+        Case { name: "number-rows", steps: 1_000_000, point: vec![0.7.into(), numbers(&[1_000_000])], f: number_rows },
+        Case { name: "oscillator", steps: few, point: vec![1.0.into(), 0.5.into(), 0.8.into()], f: oscillator },
+        Case { name: "vector", steps: few, point: vec![numbers(&[64]), numbers(&[64])], f: vector },
+        Case { name: "vector-while", steps: few, point: vec![numbers(&[64]), numbers(&[64])], f: vector_while },
+        Case { name: "network", steps: 10_000, point: vec![numbers(&[32, 32]), numbers(&[32])], f: network },
+        Case {
+            name: "network-while",
+            steps: 10_000,
+            point: vec![numbers(&[32, 32]), numbers(&[32])],
+            f: network_while,
+        },
+        Case { name: "place-10k", steps: 10_000, point: vec![0.9.into()], f: in_place },
+        Case { name: "place-100k", steps: few, point: vec![0.9.into()], f: in_place },
+        Case { name: "place-1m", steps: 1_000_000, point: vec![0.9.into()], f: in_place },
+    ]
+}
+
+/// `c = 0.999 c + sin(x c)`.
+fn number(at: &[Tensor], steps: usize) -> Tensor {
+    fori(0..steps as i64, &at[0], |_, c| &c * 0.999 + (&at[1] * &c).sin())
+}
+
+/// The same with another `x` in every step.
+fn number_rows(at: &[Tensor], _: usize) -> Tensor {
+    scan(&at[0], &at[1], |c, x| (&c * 0.999 + (&x * &c).sin(), ())).0
+}
+
+/// A damped oscillator by symplectic Euler: three numbers in, two carried.
+fn oscillator(at: &[Tensor], steps: usize) -> Tensor {
+    let k = &at[2];
+    let (q, p) = fori(0..steps as i64, (&at[0], &at[1]), |_, (q, p)| {
+        let p = &p - (q.sin() * k + &p * 0.01) * 0.001;
+        (&q + &p * 0.001, p)
+    });
+    q + p
+}
+
+/// Elementwise over 64 numbers.
+fn vector(at: &[Tensor], steps: usize) -> Tensor {
+    fori(0..steps as i64, &at[0], |_, c| &c * 0.99 + (&at[1] * &c).tanh() * 0.01).sum()
+}
+
+fn vector_while(at: &[Tensor], steps: usize) -> Tensor {
+    let n = Tensor::from_array(Array::scalar(0i64));
+    let step = |(n, c): (Tensor, Tensor)| (n + 1i64, &c * 0.99 + (&at[1] * &c).tanh() * 0.01);
+    while_loop((&n, &at[0]), |(n, _)| n.lt(steps as i64), step).1.sum()
+}
+
+/// A small recurrent network: a product and a tanh.
+fn network(at: &[Tensor], steps: usize) -> Tensor {
+    fori(0..steps as i64, &at[1], |_, c| at[0].matmul(&c).tanh()).sum()
+}
+
+fn network_while(at: &[Tensor], steps: usize) -> Tensor {
+    let n = Tensor::from_array(Array::scalar(0i64));
+    let step = |(n, c): (Tensor, Tensor)| (n + 1i64, at[0].matmul(&c).tanh());
+    while_loop((&n, &at[1]), |(n, _)| n.lt(steps as i64), step).1.sum()
+}
+
+/// `P[i] = sin P[i - 1]` in an array that is changed in place.
+fn in_place(at: &[Tensor], steps: usize) -> Tensor {
+    let start = Tensor::concat(&[&at[0].reshape(&[1]), &Tensor::zeros(&[steps])], 0);
+    let filled = fori(0..steps as i64, start, |i, p| {
+        let i = i.reshape(&[1]);
+        let before = p.dynamic_slice(&i, &[1]);
+        p.dynamic_update_slice(&before.sin(), &(i + 1i64))
+    });
+    filled.sum()
+}
+
+/// Prints how long a step of every loop takes.
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    let only = match arguments {
+        [] => "",
+        [flag, name] if flag == "--only" => name,
+        _ => return Err("usage: bench loops [--only NAME]".to_owned()),
+    };
+    wengert::set_threads(1);
+    println!("{:16}{:>10}{:>14}{:>14}{:>14}{:>8}", "loop", "steps", "first ms", "value ns", "gradient ns", "ratio");
+    for case in cases().into_iter().filter(|case| case.name.contains(only)) {
+        let (f, steps) = (case.f, case.steps);
+        let value: Value = Compile::new().function(Box::new(move |x: Vec<Tensor>| f(&x, steps)));
+        let gradient: Gradient =
+            Compile::new().function(Box::new(move |x: Vec<Tensor>| value_and_grad(&x, |x: Vec<Tensor>| f(&x, steps))));
+        let (_, forward) = timed(|| drop(black_box(value.call(&case.point))));
+        let (first, both) = timed(|| drop(black_box(gradient.call(&case.point))));
+        let [each, each_both] = [forward, both].map(|time| time / steps as f64 * 1e9);
+        println!(
+            "{:16}{steps:>10}{:>14.1}{each:>14.1}{each_both:>14.1}{:>8.2}",
+            case.name,
+            first * 1e3,
+            both / forward
+        );
+    }
+    Ok(())
+}
+
+/// The first call in seconds, planning included, and the median of later ones.
+fn timed(f: impl Fn()) -> (f64, f64) {
+    let clock = Instant::now();
+    f();
+    let first = clock.elapsed().as_secs_f64();
+    let mut times = Vec::new();
+    let begun = Instant::now();
+    while begun.elapsed() < SPENT || times.len() < 3 {
+        let clock = Instant::now();
+        f();
+        times.push(clock.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    (first, times[times.len() / 2])
+}
