@@ -377,7 +377,8 @@ fn operands<'a>(
             Home::Result(k) => shared_results[k],
             Home::InPlace(k) => Slice::Output(k),
         };
-        reads.push(if operand.start == 0 { whole } else { whole.from(operand.start) });
+        let is_whole = operand.length == operand.count;
+        reads.push(if is_whole { whole } else { whole.range(operand.start..operand.start + operand.length) });
     }
     for operand in &step.writes {
         writes.push(match operand.home {

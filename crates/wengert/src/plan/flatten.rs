@@ -134,6 +134,12 @@ impl Flattener {
         if fits { value } else { self.copy(value) }
     }
 
+    /// The value as elements that follow each other.
+    fn followed(&mut self, value: Value) -> Value {
+        let fits = self.views[value.index()].is_window() && self.literals[value.index()].is_none();
+        if fits { value } else { self.copy(value) }
+    }
+
     fn inline(&mut self, program: &Program, args: &[Value]) -> Vec<Value> {
         let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
         values.extend(args);
@@ -172,8 +178,13 @@ impl Flattener {
             Form::Inlined => self.inline(op.programs()[0], args),
             // Operands are read where they lie.
             Form::Number | Form::View | Form::Elementwise => self.ops(op.clone(), args),
+            // A part of an array whose elements follow each other is read where it lies.
+            Form::Planned => {
+                let args: Vec<Value> = args.iter().map(|&arg| self.followed(arg)).collect();
+                self.ops(op.clone(), &args)
+            }
             // Operands are whole.
-            Form::ElementwiseKernel | Form::Kernel | Form::Planned | Form::Reduction => {
+            Form::ElementwiseKernel | Form::Kernel | Form::Reduction => {
                 let args: Vec<Value> = args.iter().map(|&arg| self.in_order(arg)).collect();
                 self.ops(op.clone(), &args)
             }

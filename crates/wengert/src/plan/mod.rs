@@ -168,7 +168,10 @@ pub(crate) struct StepOperand {
     pub(crate) home: Home,
     /// The element from which on a region counts the positions that it reads, and a kernel those that it writes.
     pub(crate) start: usize,
+    /// How many elements the step sees from there on.
+    pub(crate) length: usize,
     pub(crate) kind: Kind,
+    /// How many elements lie there.
     pub(crate) count: usize,
 }
 

@@ -167,11 +167,11 @@ mod tests {
         let found = steps(
             "program(v0: f64[2], v1: f64[2], v2: i64[]) {
                 v3: f64[2] = mul v0 v1
-                v4: f64[] = reduce[reducer=sum, axes=[0]] v3
+                v4: f64[] = sum[axes=[0]] v3
                 v5: f64[] = convert[to=f64] v2
                 v6: f64[] = mul v4 v5
-                v7: f64[2] = broadcast[shape=[2], dims=[]] v6
-                return v7, v4
+                v7: f64[2] = broadcast[shape=[2], axes=[]] v6
+                return v7 v4
             }",
             1..2,
         );

@@ -29,6 +29,8 @@ pub(super) struct Draft {
     pub(super) reads: Vec<Value>,
     /// For each of these: the element from which on positions count; all 0 if there are none.
     starts: Vec<usize>,
+    /// For each of these: how many elements the step sees from there on; all that are left if there are none.
+    lengths: Vec<usize>,
     pub(super) writes: Vec<Value>,
     /// The element of the first of these at which a kernel begins.
     start: usize,
@@ -123,7 +125,9 @@ impl<'a> Planner<'a> {
         let (region, starts) =
             self.shared.region(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
         let scratch = lines_of(region.scratch(self.options.threads));
-        Draft { work: StepWork::Region(region), reads, starts, writes, start: 0, scratch, eqns, in_place: Vec::new() }
+        let work = StepWork::Region(region);
+        let lengths = Vec::new();
+        Draft { work, reads, starts, lengths, writes, start: 0, scratch, eqns, in_place: Vec::new() }
     }
 
     /// The step of a cluster; none if it has nothing to compute.
@@ -153,7 +157,7 @@ impl<'a> Planner<'a> {
             return None;
         }
         let mut reads: Vec<Value> = eqn.args.iter().map(|arg| flat.views[arg.index()].base).collect();
-        let mut start = 0;
+        let (mut start, mut starts, mut lengths) = (0, Vec::new(), Vec::new());
         let (work, scratch) = match &eqn.op {
             Op::Einsum(op) => {
                 let views = [0, 1].map(|k| &flat.views[eqn.args[k].index()]);
@@ -164,6 +168,8 @@ impl<'a> Planner<'a> {
                 (StepWork::Product(Box::new(MatrixProduct::new(matrices, symmetric))), 0)
             }
             op if !op.programs().is_empty() => {
+                let views = || eqn.args.iter().map(|arg| &flat.views[arg.index()]);
+                (starts, lengths) = views().map(|view| (view.offset, view.count())).unzip();
                 let inside = Inside { options: self.options, costs: self.costs, effort: self.effort };
                 let planned = inside.planned(op).expect("what is not planned by itself was inlined");
                 self.library = self.library.max(planned.library);
@@ -202,7 +208,7 @@ impl<'a> Planner<'a> {
                 (StepWork::Kernel(kernel, operation), scratch)
             }
         };
-        Some(Draft { work, reads, starts: Vec::new(), writes: outs, start, scratch, eqns, in_place: Vec::new() })
+        Some(Draft { work, reads, starts, lengths, writes: outs, start, scratch, eqns, in_place: Vec::new() })
     }
 
     /// Lets what a step writes take the place of an operand that it reads last and may overwrite: both lie in the arena, or
@@ -292,11 +298,15 @@ impl<'a> Planner<'a> {
                 None if ty.size() == 0 => Home::Arena(usize::MAX),
                 None => Home::Arena(at(&arena, homes[value.index()]).expect("a range of the step")),
             };
-            StepOperand { home, start: 0, kind: kind(ty.dtype), count: ty.size() }
+            StepOperand { home, start: 0, length: ty.size(), kind: kind(ty.dtype), count: ty.size() }
         };
         let read = |(k, value): (usize, &Value)| match overwritten(k) {
             Some(write) => StepOperand { home: Home::InPlace(write as u16), ..operand(value) },
-            None => StepOperand { start: draft.starts.get(k).copied().unwrap_or(0), ..operand(value) },
+            None => {
+                let (whole, start) = (operand(value), draft.starts.get(k).copied().unwrap_or(0));
+                let length = draft.lengths.get(k).copied().unwrap_or(whole.count - start);
+                StepOperand { start, length, ..whole }
+            }
         };
         let write =
             |(k, value): (usize, &Value)| StepOperand { start: if k == 0 { draft.start } else { 0 }, ..operand(value) };

@@ -54,7 +54,12 @@ impl View {
 
     /// Whether the elements follow each other, from the first of the base.
     pub(super) fn is_in_order(&self) -> bool {
-        self.offset == 0 && matches!(self.joined()[..], [] | [(_, 1)])
+        self.offset == 0 && self.is_window()
+    }
+
+    /// Whether the elements follow each other.
+    pub(super) fn is_window(&self) -> bool {
+        matches!(self.joined()[..], [] | [(_, 1)])
     }
 
     /// If every element of a base of `count` elements repeats `cols` times, in order: `cols`.

@@ -28,6 +28,7 @@ mod array_drivers;
 mod bands;
 mod captures;
 mod diagnose;
+mod loop_zeros;
 mod nn;
 #[cfg(feature = "npy")]
 mod npy;

@@ -5,8 +5,8 @@ use super::{CotangentLayout, inside, run};
 use crate::array::{Array, DType, Element, Type};
 use crate::error::{Misfit, misfit};
 use crate::ops::Binary;
-use crate::primitives::{Cotangent, Logic};
-use crate::program::{Builder, Program, Value, inline, with_inputs, with_outputs};
+use crate::primitives::{Cond, Cotangent, Logic};
+use crate::program::{Builder, Program, Value, dce, inline, with_inputs, with_outputs};
 use crate::transform::vmap;
 
 /// Marks what `more` marks as well; whether that changed anything.
@@ -30,13 +30,16 @@ pub(super) fn settled<T>(
     }
 }
 
-/// What a cotangent is that comes from either of two places: none, one, or one with a mask.
-pub(super) fn either(one: Option<bool>, other: Option<bool>) -> Option<bool> {
-    match (one, other) {
-        (None, other) => other,
-        (one, None) => one,
+/// The cotangents of all operands but rows before and after a step, in one layout for every step. A part of the carry from
+/// `masked` on that has one in some steps has a mask, so that where it has none it counts nowhere; others begin with zeros, as
+/// the sums of invariants do.
+pub(super) fn joined(before: &[Option<bool>], after: &[Option<bool>], masked: usize) -> CotangentLayout {
+    let both = |(k, (&before, &after)): (usize, (&Option<bool>, &Option<bool>))| match (before, after) {
+        (None, None) => None,
         (Some(one), Some(other)) => Some(one || other),
-    }
+        (Some(one), None) | (None, Some(one)) => Some(one || k >= masked),
+    };
+    before.iter().zip(after).enumerate().map(both).collect()
 }
 
 /// The type of a value that is stacked along a new axis in front.
@@ -141,6 +144,20 @@ pub(super) fn check_condition(condition: &Program) -> Result<(), Misfit> {
             misfit!("the condition gives ({list}), and has to be bool[]")
         }
     }
+}
+
+/// A step backwards that is `last` where the loop does not go on after the step forwards, else `steady`: there what comes from
+/// behind the loop has cotangents in other parts. Both take what is known of a step, then the cotangents. Whether it is the last
+/// step is asked of what is known.
+pub(super) fn ending(condition: &Program, first: &Program, steady: Program, last: Program) -> Program {
+    let mut b = Builder::new();
+    let inputs: Vec<Value> = steady.input_types().iter().map(|ty| b.input("", ty.clone())).collect();
+    let known = &inputs[..first.input_types().len()];
+    let invariants = known.len() - first.outputs().len();
+    let after = inline(&mut b, first, known);
+    let goes_on = inline(&mut b, condition, &[&known[..invariants], &after].concat())[0];
+    let results = b.ops(Cond::new(steady, last), &[&[goes_on], &inputs[..]].concat());
+    dce(b.finish(&results))
 }
 
 /// Whether a loop goes on, by definition.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::loops::{
-    check_carry, check_condition, cotangent_inputs, count, either, endless, frozen, goes_on, in_layout,
+    check_carry, check_condition, cotangent_inputs, count, ending, endless, frozen, goes_on, in_layout, joined,
     lanes_that_go_on, marked, of_more_inputs, part_of, positions, settled, sum, widen,
 };
 use super::unwind::Unwind;
@@ -21,7 +21,7 @@ use crate::primitives::{
     Phase, Primitive, Reduce, Reducer, Sample, Source, Split, Wiring, WithTangents,
 };
 use crate::program::{Builder, Program, Value, dce, with_outputs};
-use crate::transform::partial::unknown_outputs;
+use crate::transform::partial::{split_inside, unknown_outputs};
 use crate::transform::{jvp, transpose, vmap};
 
 /// `c = body(w, c)` as long as `condition(w, c)` holds, a single truth value that is asked before every step.
@@ -78,16 +78,21 @@ impl While {
         Ok((outs, dots))
     }
 
-    /// Which operands depend on those that are marked: the carry too.
-    fn reached(&self, marks: &[bool]) -> Vec<bool> {
+    /// The loop with what is inside of a step divided into what depends on the operands that are marked and what does not; also
+    /// which operands do, the carry too.
+    fn divided(&self, marks: &[bool]) -> (While, Vec<bool>) {
         let mut marks = marks.to_vec();
-        let step = |marks: &[bool]| Ok(((), unknown_outputs(&self.body, marks)));
-        settled(&mut marks, self.carry_range(), step).expect("nothing fails");
-        marks
+        let body = settled(&mut marks, self.carry_range(), |marks| {
+            let body = split_inside(Cow::Borrowed(&*self.body), marks);
+            let after = unknown_outputs(&body, marks);
+            Ok((body, after))
+        });
+        let body = Arc::new(body.expect("nothing fails").into_owned());
+        (While { body, ..self.clone() }, marks)
     }
 
     fn split_steps(&self, unknown: &[bool]) -> Option<Split> {
-        let marks = self.reached(unknown);
+        let (divided, marks) = self.divided(unknown);
         if unknown_outputs(&self.condition, &marks)[0] {
             return None;
         }
@@ -97,7 +102,7 @@ impl While {
         }
         let known: Vec<bool> = marks.iter().map(|unknown| !unknown).collect();
         let condition = part_of(&self.condition, &[true], &known);
-        let body = part_of(&self.body, &is_known, &known);
+        let body = part_of(&divided.body, &is_known, &known);
         let rest = self.given.iter().zip(&is_known).map(|(given, known)| *given && !known).collect();
         Some(Split {
             known: self.with(condition, body, marked(&self.given, &is_known)).into(),
@@ -110,8 +115,8 @@ impl While {
 
     fn transpose_steps(&self, b: &mut Builder, cts: &[Option<Cotangent>], operands: &[Operand]) -> MaskedCotangents {
         let carry = self.carry_range();
-        let linear = self.reached(&operands.iter().map(Operand::is_linear).collect::<Vec<bool>>());
-        let types = self.body.input_types();
+        let (divided, linear) = self.divided(&operands.iter().map(Operand::is_linear).collect::<Vec<bool>>());
+        let types = divided.body.input_types();
         if unknown_outputs(&self.condition, &linear)[0] {
             misfit!("the condition depends on what is transposed");
         }
@@ -122,19 +127,23 @@ impl While {
         let mut start: Vec<Option<Cotangent>> = vec![None; carry.start];
         let mut cts = cts.iter();
         start.extend(self.given.iter().map(|&given| if given { *cts.next()? } else { None }));
-        let mut layout: CotangentLayout = start.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect();
-        let second = loop {
-            let (second, after) = self.backward(&linear, &layout)?;
-            let joined: CotangentLayout =
-                layout.iter().zip(&after).map(|(&before, &after)| either(before, after)).collect();
-            if joined == layout {
+        let ends: CotangentLayout = start.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect();
+        let mut layout = ends.clone();
+        let mut second = loop {
+            let (second, after) = divided.backward(&linear, &layout, &layout)?;
+            let wider = joined(&layout, &after, usize::MAX);
+            if wider == layout {
                 break second;
             }
-            layout = joined;
+            layout = wider;
         };
         let known: Vec<bool> = linear.iter().map(|linear| !linear).collect();
         let condition = part_of(&self.condition, &[true], &known);
-        let first = part_of(&self.body, &known[carry.clone()], &known);
+        let first = part_of(&divided.body, &known[carry.clone()], &known);
+        if layout[carry.clone()] != ends[carry.clone()] {
+            let (last, _) = divided.backward(&linear, &layout, &ends)?;
+            second = ending(&condition, &first, second, last);
+        }
         let mut args: Vec<Value> = positions(&known).into_iter().map(|k| operands[k].known()).collect();
         args.extend(in_layout(b, &start, types, &layout));
         let (steps, back) = (known[carry].iter().filter(|known| **known).count(), count(&layout));
@@ -145,14 +154,20 @@ impl While {
     }
 
     /// A step backwards: takes what is known of a step, then the cotangents of all operands as in `layout`, those of
-    /// invariants as sums. Also what it gives.
-    fn backward(&self, linear: &[bool], layout: &CotangentLayout) -> Result<(Program, CotangentLayout), Misfit> {
+    /// invariants as sums; of those of the carry only what there is in `used` too is looked at. Also what it gives.
+    fn backward(
+        &self,
+        linear: &[bool],
+        layout: &CotangentLayout,
+        used: &CotangentLayout,
+    ) -> Result<(Program, CotangentLayout), Misfit> {
         let carry = self.carry_range();
         let types = self.body.input_types();
         let mut b = Builder::new();
         let known = types.iter().zip(linear);
         let args: Vec<Option<Value>> = known.map(|(ty, linear)| (!linear).then(|| b.input("", ty.clone()))).collect();
-        let state = cotangent_inputs(&mut b, types, layout);
+        let mut state = cotangent_inputs(&mut b, types, layout);
+        carry.clone().filter(|&k| used[k].is_none()).for_each(|k| state[k] = None);
         let pulled = transpose::transpose_masked(&mut b, &self.body, &args, &state[carry.clone()]).map_err(inside)?;
         let after: Vec<Option<Cotangent>> = (0..types.len())
             .map(|k| if carry.contains(&k) { pulled[k] } else { sum(&mut b, state[k], pulled[k]) })

@@ -1,5 +1,6 @@
 //! A loop of a known number of steps.
 
+mod apart;
 mod backward;
 mod split;
 
@@ -21,6 +22,7 @@ use crate::primitives::{
 };
 use crate::program::{Builder, Program, Value, dce, with_inputs, with_outputs};
 use crate::transform::{jvp, vmap};
+use apart::stands_apart;
 
 /// `length` steps of a Program, each of which takes the carry that the one before gives: `(c, y[t]) = body(w, c, x[t])` for
 /// `t = 0, 1, …, length - 1`, or backwards if `reverse`.
@@ -133,6 +135,9 @@ impl Scan {
     ) -> Result<WithTangents, Misfit> {
         let mut active: Vec<bool> = tangents.iter().map(Option::is_some).collect();
         let range = self.carry_range();
+        if self.length > 0 && self.begins_otherwise(&active)? {
+            return jvp::jvp(b, &self.first_apart(), args, tangents).map_err(inside);
+        }
         let (body, has) = settled(&mut active, range.clone(), |active| {
             let (body, has) = self.tangent_body(active)?;
             Ok(((body, has.clone()), has[..self.carry].to_vec()))
@@ -149,6 +154,15 @@ impl Scan {
         outs.extend(results.by_ref().take(has.len() - self.carry));
         dots.extend(has[self.carry..].iter().map(|&has| if has { results.next() } else { None }));
         Ok((outs, dots))
+    }
+
+    /// Whether the carry of the first step has tangents in other parts than that of the others.
+    fn begins_otherwise(&self, active: &[bool]) -> Result<bool, Misfit> {
+        let range = self.carry_range();
+        stands_apart(active[range.clone()].to_vec(), self.carry + 2, |carry| {
+            let active = [&active[..range.start], carry, &active[range.end..]].concat();
+            Ok(self.tangent_body(&active)?.1[..self.carry].to_vec())
+        })
     }
 
     /// A step with its tangents: each kind of input, and of output, is followed by its tangents. Also which outputs have one.

@@ -25,7 +25,7 @@ use crate::primitives::{
     Primitive, Reduce, Reducer, Sample, Source, Split, Wiring, WithTangents,
 };
 use crate::program::{Builder, Program, Value, dce, with_inputs, with_outputs};
-use crate::transform::partial::unknown_outputs;
+use crate::transform::partial::{split_inside, unknown_outputs};
 use crate::transform::vmap;
 
 /// A loop forwards, and another one backwards over its carries: `c[t + 1] = first(w, c[t])` for `t = 0, 1, …` as long as
@@ -114,20 +114,28 @@ impl Unwind {
         Ok((outs, dots))
     }
 
-    /// Which operands depend on those that are marked: both carries too.
-    fn reached(&self, marks: &[bool]) -> Vec<bool> {
+    /// The loop with what is inside of the steps divided into what depends on the operands that are marked and what does not;
+    /// also which operands do, both carries too.
+    fn divided(&self, marks: &[bool]) -> (Unwind, Vec<bool>) {
         let Roles { carry, back, .. } = self.roles();
         let mut marks = marks.to_vec();
-        let step = |marks: &[bool]| Ok(((), unknown_outputs(&self.first, &marks[..carry.end])));
-        settled(&mut marks, carry.clone(), step).expect("nothing fails");
-        let step = |marks: &[bool]| Ok(((), unknown_outputs(&self.second, marks)));
-        settled(&mut marks, back, step).expect("nothing fails");
-        marks
+        let mut divided = |step: &Program, role: Range<usize>| {
+            let inputs = role.end;
+            let step = settled(&mut marks, role, |marks| {
+                let step = split_inside(Cow::Borrowed(step), &marks[..inputs]);
+                let after = unknown_outputs(&step, &marks[..inputs]);
+                Ok((step, after))
+            });
+            Arc::new(step.expect("nothing fails").into_owned())
+        };
+        let first = divided(&self.first, carry);
+        let second = divided(&self.second, back);
+        (Unwind { first, second, ..self.clone() }, marks)
     }
 
     fn split_steps(&self, unknown: &[bool]) -> Option<Split> {
         let Roles { carry, back, .. } = self.roles();
-        let marks = self.reached(unknown);
+        let (divided, marks) = self.divided(unknown);
         if unknown_outputs(&self.condition, &marks[..carry.end])[0] {
             return None;
         }
@@ -138,8 +146,8 @@ impl Unwind {
             return None;
         }
         let condition = part_of(&self.condition, &[true], &known[..carry.end]);
-        let first = part_of(&self.first, &known[carry.clone()], &known[..carry.end]);
-        let second = part_of(&self.second, &known[back.clone()], &known);
+        let first = part_of(&divided.first, &known[carry.clone()], &known[..carry.end]);
+        let second = part_of(&divided.second, &known[back.clone()], &known);
         let count = |role: &Range<usize>| known[role.clone()].iter().filter(|known| **known).count();
         let counts = [count(&carry), count(&back)];
         let known_part = self.with(condition, [first, second], counts, &marked(&self.given, is_known));

@@ -2,9 +2,9 @@
 //! those of the invariants.
 
 use super::super::CotangentLayout;
-use super::super::loops::{cotangent_inputs, count, either, in_layout, sum};
+use super::super::loops::{cotangent_inputs, count, in_layout, joined, sum};
 use super::super::{cotangents, inside};
-use super::{ByRole, Scan};
+use super::{ByRole, Scan, stands_apart};
 use crate::array::Type;
 use crate::error::{Misfit, misfit};
 use crate::primitives::{Cotangent, MaskedCotangents, Operand};
@@ -39,14 +39,18 @@ impl Scan {
         // The sums of invariants begin with nothing, the carry with what comes from behind the loop.
         let mut layout: CotangentLayout = vec![None; invariants.len()];
         layout.extend(&given[..self.carry]);
+        if self.length > 0 && self.ends_otherwise(&linear, &layout, &given[self.carry..])? {
+            let args: Vec<Option<Value>> =
+                operands.iter().map(|operand| (!operand.is_linear()).then(|| operand.known())).collect();
+            return transpose::transpose_masked(b, &self.last_apart(), &args, cts).map_err(inside);
+        }
         let backward = loop {
             let backward = self.backward(&linear, &layout, &given[self.carry..])?;
-            let joined: CotangentLayout =
-                layout.iter().zip(&backward.carry).map(|(&before, &after)| either(before, after)).collect();
-            if joined == layout {
+            let wider = joined(&layout, &backward.carry, invariants.len());
+            if wider == layout {
                 break backward;
             }
-            layout = joined;
+            layout = wider;
         };
         let mut operands_of: ByRole<Value> = ByRole::new();
         let known = |role: std::ops::Range<usize>| role.filter(|&k| !linear[k]).map(|k| operands[k].known());
@@ -66,6 +70,15 @@ impl Scan {
         pulled.extend(cotangents(stacked, &backward.rows));
         let pulled = pulled.into_iter().zip(operands);
         Ok(pulled.map(|(ct, operand)| ct.filter(|_| operand.is_linear())).collect())
+    }
+
+    /// Whether the carry of the last step has cotangents in other parts than that of the others.
+    fn ends_otherwise(&self, linear: &[bool], layout: &[Option<bool>], given: &[Option<bool>]) -> Result<bool, Misfit> {
+        let invariants = layout.len() - self.carry;
+        stands_apart(layout[invariants..].to_vec(), self.carry + 2, |carry| {
+            let layout = [&layout[..invariants], carry].concat();
+            Ok(self.backward(linear, &layout, given)?.carry.split_off(invariants))
+        })
     }
 
     /// A step backwards, for cotangents of the carry as in `layout`, and of the rows of results as in `given`.

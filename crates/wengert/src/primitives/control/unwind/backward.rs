@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::loops::{cotangent_inputs, count, either, in_layout, marked, part_of, positions, sum};
+use super::super::loops::{cotangent_inputs, count, ending, in_layout, joined, marked, part_of, positions, sum};
 use super::super::{CotangentLayout, cotangents, inside};
 use super::{Roles, Unwind};
 use crate::array::Type;
@@ -23,10 +23,6 @@ fn layout_of(cts: &[Option<Cotangent>]) -> CotangentLayout {
     cts.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect()
 }
 
-fn joined(one: &CotangentLayout, other: &CotangentLayout) -> CotangentLayout {
-    one.iter().zip(other).map(|(&one, &other)| either(one, other)).collect()
-}
-
 impl Unwind {
     /// With `b` a known part of what is carried backwards, and a dot for what is linear, a step is
     ///
@@ -43,8 +39,8 @@ impl Unwind {
         cts: &[Option<Cotangent>],
         operands: &[Operand],
     ) -> MaskedCotangents {
-        let marks = self.reached(&operands.iter().map(Operand::is_linear).collect::<Vec<bool>>());
-        let linear = Linear { unwind: self, roles: self.roles(), marks };
+        let (divided, marks) = self.divided(&operands.iter().map(Operand::is_linear).collect::<Vec<bool>>());
+        let linear = Linear { unwind: &divided, roles: self.roles(), marks };
         linear.check()?;
         let Roles { invariants, carry, back } = &linear.roles;
         // What comes from behind the loop, for every operand: nothing for invariants and for what is no result.
@@ -55,22 +51,28 @@ impl Unwind {
         let mut forth = layout_of(&begins);
         let first = loop {
             let (first, after) = linear.forth(&forth)?;
-            let wider = joined(&forth, &after);
+            let wider = joined(&forth, &after, usize::MAX);
             if wider == forth {
                 break first;
             }
             forth = wider;
         };
-        let mut layout = layout_of(&start);
-        let second = loop {
-            let (second, after) = linear.back(&forth, &layout)?;
-            let wider = joined(&layout, &after);
+        let ends = layout_of(&start);
+        let mut layout = ends.clone();
+        let mut second = loop {
+            let (second, after) = linear.back(&forth, [&layout, &layout])?;
+            let wider = joined(&layout, &after, usize::MAX);
             if wider == layout {
                 break second;
             }
             layout = wider;
         };
         let known = linear.known();
+        let condition = linear.condition(&forth);
+        if layout[carry.clone()] != ends[carry.clone()] {
+            let (last, _) = linear.back(&forth, [&layout, &ends])?;
+            second = ending(&condition, &first, second, last);
+        }
         let types = self.second.input_types();
         let known_carry = positions(&known[carry.clone()]).len();
         let known_back = positions(&known[back.clone()]).len();
@@ -79,7 +81,6 @@ impl Unwind {
         args.extend(in_layout(b, &begins, &types[back.clone()], &forth));
         args.extend(positions(&known[back.clone()]).into_iter().map(|k| value(back.start + k)));
         args.extend(in_layout(b, &start, &types[..carry.end], &layout));
-        let condition = linear.condition(&forth);
         let counts = [known_carry + count(&forth), known_back + count(&layout)];
         let given: Vec<bool> =
             [(known_carry, false), (count(&forth), true), (known_back, false), (count(&layout), true)]
@@ -163,8 +164,13 @@ impl Linear<'_> {
         Ok((with_inputs(step, &taken), layout_of(after)))
     }
 
-    /// A step backwards: `b`, the cotangents of `c`, and the sums of those of the invariants.
-    fn back(&self, forth: &CotangentLayout, layout: &CotangentLayout) -> Result<(Program, CotangentLayout), Misfit> {
+    /// A step backwards: `b`, the cotangents of `c`, and the sums of those of the invariants, in a layout; of the cotangents of
+    /// `c` only what there is in a second one too is looked at.
+    fn back(
+        &self,
+        forth: &CotangentLayout,
+        [layout, used]: [&CotangentLayout; 2],
+    ) -> Result<(Program, CotangentLayout), Misfit> {
         let Roles { invariants, carry, back } = &self.roles;
         let types = self.unwind.second.input_types();
         let mut b = Builder::new();
@@ -172,7 +178,8 @@ impl Linear<'_> {
         self.inputs(&mut b, 0..carry.end, &mut args);
         let forth = cotangent_inputs(&mut b, &types[back.clone()], forth);
         self.inputs(&mut b, back.clone(), &mut args);
-        let state = cotangent_inputs(&mut b, &types[..carry.end], layout);
+        let mut state = cotangent_inputs(&mut b, &types[..carry.end], layout);
+        carry.clone().filter(|&k| used[k].is_none()).for_each(|k| state[k] = None);
         let of_first =
             transpose::transpose_masked(&mut b, &self.unwind.first, &args[..carry.end], &state[carry.clone()]);
         let of_first = of_first.map_err(inside)?;
