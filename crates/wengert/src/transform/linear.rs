@@ -19,19 +19,37 @@ enum Dependence {
 /// # Errors
 /// The first operation that is not, or the output that has an offset.
 pub(crate) fn check_linear(program: &Program, inputs: &[bool]) -> Result<(), String> {
-    let marked = |linear: &bool| if *linear { Dependence::Linear } else { Dependence::Known };
-    let outputs = dependences(program, inputs.iter().map(marked).collect())?;
+    let outputs = dependences(program, marked(inputs), Offsets::Refused)?;
     match outputs.iter().position(|&output| output == Dependence::Known) {
         Some(k) => Err(format!("result {k} does not depend on it linearly: it has an offset")),
         None => Ok(()),
     }
 }
 
-fn dependences(program: &Program, inputs: Vec<Dependence>) -> Result<Vec<Dependence>, String> {
+/// Checks that the outputs are linear in the inputs marked but for offsets: no coefficient depends on these inputs.
+///
+/// # Errors
+/// The first operation that is not.
+pub(crate) fn check_affine(program: &Program, inputs: &[bool]) -> Result<(), String> {
+    dependences(program, marked(inputs), Offsets::Allowed).map(drop)
+}
+
+fn marked(inputs: &[bool]) -> Vec<Dependence> {
+    inputs.iter().map(|linear| if *linear { Dependence::Linear } else { Dependence::Known }).collect()
+}
+
+/// Whether something known may be added to what is linear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Offsets {
+    Allowed,
+    Refused,
+}
+
+fn dependences(program: &Program, inputs: Vec<Dependence>, offsets: Offsets) -> Result<Vec<Dependence>, String> {
     let mut values = inputs;
     for eqn in program.eqns() {
         let operands: Vec<Dependence> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
-        let results = of_equation(eqn, &operands)?;
+        let results = of_equation(eqn, &operands, offsets)?;
         // Without elements there is nothing that is not zero.
         let empty = |out: Value| program.ty(out).size() == 0;
         values.extend(eqn.outs().zip(results).map(|(out, result)| match result {
@@ -42,7 +60,7 @@ fn dependences(program: &Program, inputs: Vec<Dependence>) -> Result<Vec<Depende
     Ok(program.outputs().iter().map(|output| values[output.index()]).collect())
 }
 
-fn of_equation(eqn: &Eqn, operands: &[Dependence]) -> Result<Vec<Dependence>, String> {
+fn of_equation(eqn: &Eqn, operands: &[Dependence], offsets: Offsets) -> Result<Vec<Dependence>, String> {
     use Dependence::{Known, Linear, Zero};
     let all = |result: Dependence| Ok(vec![result; eqn.outs().len()]);
     if !operands.contains(&Linear) {
@@ -55,13 +73,19 @@ fn of_equation(eqn: &Eqn, operands: &[Dependence]) -> Result<Vec<Dependence>, St
         Wiring::Loop { .. } => true,
     };
     if goes_inside {
-        let inside = wiring.flow(&eqn.op, operands, |program, inputs| dependences(program, inputs.to_vec()), either);
+        let inside = wiring.flow(
+            &eqn.op,
+            operands,
+            |program, inputs| dependences(program, inputs.to_vec(), offsets),
+            |yes, no| either(yes, no, offsets),
+        );
         return inside.expect("it holds Programs");
     }
     // The linear operands stand in one set, and what else stands there is linear too, or zero.
     let fits = |set: &Vec<usize>| {
         let inside = |k: usize| set.contains(&k);
-        (0..operands.len()).all(|k| if inside(k) { operands[k] != Known } else { operands[k] != Linear })
+        let fits_there = |k: usize| operands[k] != Known || offsets == Offsets::Allowed;
+        (0..operands.len()).all(|k| if inside(k) { fits_there(k) } else { operands[k] != Linear })
     };
     if eqn.op.linear_in(operands.len()).iter().any(fits) {
         return all(Linear);
@@ -70,8 +94,10 @@ fn of_equation(eqn: &Eqn, operands: &[Dependence]) -> Result<Vec<Dependence>, St
     Err(format!("`{}`{line} is not linear in it", eqn.op.name()))
 }
 
-fn either(yes: Dependence, no: Dependence) -> Result<Dependence, String> {
+fn either(yes: Dependence, no: Dependence, offsets: Offsets) -> Result<Dependence, String> {
     match (yes, no) {
+        (Dependence::Linear, _) | (_, Dependence::Linear) if offsets == Offsets::Allowed => Ok(Dependence::Linear),
+        (Dependence::Known, _) | (_, Dependence::Known) if offsets == Offsets::Allowed => Ok(Dependence::Known),
         (yes, no) if yes == no => Ok(yes),
         (Dependence::Zero, other) | (other, Dependence::Zero) => Ok(other),
         _ => Err("a branch or a step has an offset".to_owned()),

@@ -34,11 +34,11 @@ fn the_last_carry_is_not_needed() {
     let unrolled = |x: &Tensor| x + (x.sqrt() - 1.0);
     check("scan", &rolled, &unrolled, 1.0);
     let turned = |x: &Tensor| {
-        let (_, all) = Scan::new().reverse().run(x, &Tensor::zeros(&[2]), |c, _| (c.sqrt() - 1.0, c));
+        let (_, all) = Scan::new().reverse().run(x, Tensor::zeros(&[2]), |c, _| (c.sqrt() - 1.0, c));
         (all * Tensor::from([1.0, 3.0])).sum()
     };
     check("reversed scan", &turned, &|x| x * 3.0 + (x.sqrt() - 1.0), 1.0);
-    let one_step = |x: &Tensor| scan(x, &Tensor::zeros(&[1]), |c, _| ((&c - 1.0).sqrt(), c.square())).1.sum();
+    let one_step = |x: &Tensor| scan(x, Tensor::zeros(&[1]), |c, _| ((&c - 1.0).sqrt(), c.square())).1.sum();
     check("one step", &one_step, &|x| x.square(), 1.0);
 }
 
@@ -50,7 +50,7 @@ fn the_first_carry_is_no_variable() {
     let unrolled = |x: &Tensor| (x.sqrt() + x).sqrt() + x;
     check("fori", &rolled, &unrolled, 2.0);
     let rows = |x: &Tensor| {
-        let (last, all) = scan(&start, &Tensor::from([1.0, 2.0, 3.0]), |c, row| (c.sqrt() + x * &row, c * row));
+        let (last, all) = scan(&start, Tensor::from([1.0, 2.0, 3.0]), |c, row| (c.sqrt() + x * &row, c * row));
         last + all.sum()
     };
     let written = |x: &Tensor| {

@@ -294,10 +294,27 @@ impl Cond {
     }
 }
 
-/// The residuals that the known part of a `cond` gives, by type: each branch fills those that it needs.
+/// The residuals that the known part of a `cond` gives: each branch fills those that it needs. Those of two branches share one
+/// where they have the same type and depend on the same operands, so that a slot depends on no more than what is in it.
 #[derive(Debug, Default)]
 struct Slots {
     types: Vec<Type>,
+    depend_on: Vec<Vec<bool>>,
+}
+
+/// Which inputs of a Program each of these values depends on.
+fn dependences(program: &Program, values: &[Value]) -> Vec<Vec<bool>> {
+    let count = program.input_types().len();
+    let mut found = vec![vec![false; count]; values.len()];
+    for k in 0..count {
+        let mut reached: Vec<bool> = (0..count).map(|input| input == k).collect();
+        for eqn in program.eqns() {
+            let own = eqn.args.iter().any(|arg| reached[arg.index()]);
+            reached.extend(eqn.outs().map(|_| own));
+        }
+        found.iter_mut().zip(values).for_each(|(found, value)| found[k] = reached[value.index()]);
+    }
+    found
 }
 
 /// A branch in two parts.
@@ -322,14 +339,17 @@ impl Divided {
         let parts = divide(&mut known, branch, &args, is_known);
         let mut taken = vec![false; slots.types.len()];
         let mut residuals = Vec::with_capacity(parts.residuals.len());
-        for (value, own) in parts.residuals {
+        let depend_on = dependences(branch, &parts.residuals.iter().map(|&(value, _)| value).collect::<Vec<Value>>());
+        for ((value, own), depends_on) in parts.residuals.into_iter().zip(depend_on) {
             if value.index() < args.len() {
                 residuals.push(Ok(value.index()));
                 continue;
             }
             let ty = branch.ty(value);
-            let free = (0..slots.types.len()).find(|&slot| !taken[slot] && slots.types[slot] == *ty);
+            let fits = |slot: usize| slots.types[slot] == *ty && slots.depend_on[slot] == depends_on;
+            let free = (0..slots.types.len()).find(|&slot| !taken[slot] && fits(slot));
             let slot = free.unwrap_or_else(|| {
+                slots.depend_on.push(depends_on);
                 slots.types.push(ty.clone());
                 taken.push(false);
                 slots.types.len() - 1

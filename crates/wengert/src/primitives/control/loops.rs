@@ -30,16 +30,32 @@ pub(super) fn settled<T>(
     }
 }
 
-/// The cotangents of all operands but rows before and after a step, in one layout for every step. A part of the carry from
-/// `masked` on that has one in some steps has a mask, so that where it has none it counts nowhere; others begin with zeros, as
-/// the sums of invariants do.
-pub(super) fn joined(before: &[Option<bool>], after: &[Option<bool>], masked: usize) -> CotangentLayout {
+/// The cotangents of all operands but rows before and after a step, in one layout for every step. A part of the carry, behind
+/// this many invariants, that has one in some steps has a mask, so that where it has none it counts nowhere; the sums of
+/// invariants begin with zeros.
+pub(super) fn joined(before: &[Option<bool>], after: &[Option<bool>], invariants: usize) -> CotangentLayout {
     let both = |(k, (&before, &after)): (usize, (&Option<bool>, &Option<bool>))| match (before, after) {
         (None, None) => None,
         (Some(one), Some(other)) => Some(one || other),
-        (Some(one), None) | (None, Some(one)) => Some(one || k >= masked),
+        (Some(one), None) | (None, Some(one)) => Some(one || k >= invariants),
     };
     before.iter().zip(after).enumerate().map(both).collect()
+}
+
+/// Which cotangents there are, without masks: where one does not count it is 0. What is carried backwards over a loop forwards
+/// has no masks, of which a step would depend that is to depend on the loop forwards alone.
+pub(super) fn unmasked(cts: &[Option<Cotangent>]) -> Vec<Option<Cotangent>> {
+    cts.iter().map(|ct| ct.map(|ct| Cotangent { mask: None, ..ct })).collect()
+}
+
+/// The layout of cotangents.
+pub(super) fn layout_of(cts: &[Option<Cotangent>]) -> CotangentLayout {
+    cts.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect()
+}
+
+/// The cotangents that there are in one of two layouts without masks.
+pub(super) fn wider(one: &[Option<bool>], other: &[Option<bool>]) -> CotangentLayout {
+    one.iter().zip(other).map(|(one, other)| one.or(*other)).collect()
 }
 
 /// The type of a value that is stacked along a new axis in front.

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::loops::{
-    check_carry, check_condition, cotangent_inputs, count, ending, endless, frozen, goes_on, in_layout, joined,
-    lanes_that_go_on, marked, of_more_inputs, part_of, positions, settled, sum, widen,
+    check_carry, check_condition, cotangent_inputs, count, ending, endless, frozen, goes_on, in_layout,
+    lanes_that_go_on, layout_of, marked, of_more_inputs, part_of, positions, settled, sum, unmasked, widen, wider,
 };
 use super::unwind::Unwind;
 use super::{CotangentLayout, check_inputs, cotangents, inside, run};
@@ -127,15 +127,16 @@ impl While {
         let mut start: Vec<Option<Cotangent>> = vec![None; carry.start];
         let mut cts = cts.iter();
         start.extend(self.given.iter().map(|&given| if given { *cts.next()? } else { None }));
-        let ends: CotangentLayout = start.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect();
+        let start = unmasked(&start);
+        let ends = layout_of(&start);
         let mut layout = ends.clone();
         let mut second = loop {
             let (second, after) = divided.backward(&linear, &layout, &layout)?;
-            let wider = joined(&layout, &after, usize::MAX);
-            if wider == layout {
+            let both = wider(&layout, &after);
+            if both == layout {
                 break second;
             }
-            layout = wider;
+            layout = both;
         };
         let known: Vec<bool> = linear.iter().map(|linear| !linear).collect();
         let condition = part_of(&self.condition, &[true], &known);
@@ -172,8 +173,9 @@ impl While {
         let after: Vec<Option<Cotangent>> = (0..types.len())
             .map(|k| if carry.contains(&k) { pulled[k] } else { sum(&mut b, state[k], pulled[k]) })
             .collect();
+        let after = unmasked(&after);
         let results = in_layout(&mut b, &after, types, layout);
-        Ok((dce(b.finish(&results)), after.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect()))
+        Ok((dce(b.finish(&results)), layout_of(&after)))
     }
 
     fn batch_steps(

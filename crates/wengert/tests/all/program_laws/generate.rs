@@ -2,6 +2,7 @@
 //! argument is brought into its function's domain by construction, and what grows is folded back.
 
 pub(crate) mod large;
+mod loops;
 mod structured;
 
 use std::sync::LazyLock;
@@ -17,7 +18,7 @@ use super::rebuild::with_outputs;
 use crate::support::{Random, array};
 
 /// The families, and how often each is wanted.
-const FAMILIES: [(usize, &str); 33] = [
+const FAMILIES: [(usize, &str); 36] = [
     (6, "unary"),
     (4, "binary"),
     (2, "compare"),
@@ -38,6 +39,9 @@ const FAMILIES: [(usize, &str); 33] = [
     (1, "call"),
     (1, "recompute"),
     (2, "cond"),
+    (2, "scan"),
+    (2, "while"),
+    (1, "unwind"),
     (1, "custom"),
     (1, "literal"),
     (1, "iota"),
@@ -130,6 +134,15 @@ fn numbers(random: &mut Random, ty: &Type) -> Array {
         DType::F32 | DType::F64 => 2.0 * random.direction(),
     };
     array(ty, &(0..ty.size()).map(|_| number(random)).collect::<Vec<f64>>())
+}
+
+/// Numbers of another type, the first ones of an array, again and again.
+fn numbers_like(ty: &Type, like: &Array) -> Array {
+    let numbers = like.to_f64();
+    array(
+        ty,
+        &(0..ty.size()).map(|k| numbers.get(k % numbers.len().max(1)).copied().unwrap_or(0.5)).collect::<Vec<f64>>(),
+    )
 }
 
 /// A value with its number, which decides whether it has to be folded back.
@@ -279,6 +292,7 @@ impl Generator {
             "binary" => self.binary(),
             "compare" | "logic" | "select" | "convert" => self.truth(family),
             "call" | "recompute" | "cond" | "custom" => self.region(family),
+            "scan" | "while" | "unwind" => self.looping(family),
             "reduce" | "arg_reduce" | "cumulative" | "recurrence" => self.along_axes(family),
             "literal" | "iota" => self.constant(family),
             "broadcast" | "reshape" | "permute" | "reverse" | "slice" | "pad" | "concat" => self.movement(family),

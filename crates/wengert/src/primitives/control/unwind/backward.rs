@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use super::super::loops::{cotangent_inputs, count, ending, in_layout, joined, marked, part_of, positions, sum};
+use super::super::loops::{
+    cotangent_inputs, count, ending, in_layout, layout_of, marked, part_of, positions, sum, unmasked, wider,
+};
 use super::super::{CotangentLayout, cotangents, inside};
 use super::{Roles, Unwind};
 use crate::array::Type;
 use crate::error::{Misfit, misfit};
 use crate::primitives::{Cotangent, MaskedCotangents, Operand};
-use crate::program::{Builder, Program, Value, dce, with_inputs};
+use crate::program::{Builder, Program, Value, dce};
+use crate::transform::linear::check_affine;
 use crate::transform::partial::unknown_outputs;
 use crate::transform::transpose;
 
@@ -17,10 +20,6 @@ struct Linear<'a> {
     unwind: &'a Unwind,
     roles: Roles,
     marks: Vec<bool>,
-}
-
-fn layout_of(cts: &[Option<Cotangent>]) -> CotangentLayout {
-    cts.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect()
 }
 
 impl Unwind {
@@ -41,31 +40,32 @@ impl Unwind {
     ) -> MaskedCotangents {
         let (divided, marks) = self.divided(&operands.iter().map(Operand::is_linear).collect::<Vec<bool>>());
         let linear = Linear { unwind: &divided, roles: self.roles(), marks };
+        self.check_linear()?;
         linear.check()?;
         let Roles { invariants, carry, back } = &linear.roles;
         // What comes from behind the loop, for every operand: nothing for invariants and for what is no result.
         let mut start: Vec<Option<Cotangent>> = vec![None; invariants.len()];
         let mut cts = cts.iter();
         start.extend(self.given.iter().map(|&given| if given { *cts.next()? } else { None }));
-        let (begins, start) = (start[back.clone()].to_vec(), start[..carry.end].to_vec());
+        let (begins, start) = (unmasked(&start[back.clone()]), unmasked(&start[..carry.end]));
         let mut forth = layout_of(&begins);
         let first = loop {
             let (first, after) = linear.forth(&forth)?;
-            let wider = joined(&forth, &after, usize::MAX);
-            if wider == forth {
+            let both = wider(&forth, &after);
+            if both == forth {
                 break first;
             }
-            forth = wider;
+            forth = both;
         };
         let ends = layout_of(&start);
         let mut layout = ends.clone();
         let mut second = loop {
             let (second, after) = linear.back(&forth, [&layout, &layout])?;
-            let wider = joined(&layout, &after, usize::MAX);
-            if wider == layout {
+            let both = wider(&layout, &after);
+            if both == layout {
                 break second;
             }
-            layout = wider;
+            layout = both;
         };
         let known = linear.known();
         let condition = linear.condition(&forth);
@@ -93,6 +93,18 @@ impl Unwind {
         pulled.extend(cotangents(results, &forth));
         let pulled = pulled.into_iter().zip(operands);
         Ok(pulled.map(|(ct, operand)| ct.filter(|_| operand.is_linear())).collect())
+    }
+}
+
+impl Unwind {
+    /// Whether what is carried backwards is linear in itself, so that no coefficient of it depends on it.
+    fn check_linear(&self) -> Result<(), Misfit> {
+        let Roles { back, .. } = self.roles();
+        let marks: Vec<bool> = (0..back.end).map(|k| back.contains(&k)).collect();
+        match check_affine(&self.second, &marks) {
+            Ok(()) => Ok(()),
+            Err(why) => misfit!("its second phase is not linear in what it carries backwards: {why}"),
+        }
     }
 }
 
@@ -132,8 +144,6 @@ impl Linear<'_> {
         for ct in cotangent_inputs(&mut b, &self.unwind.second.input_types()[back.clone()], forth).iter().flatten() {
             types.push(b.ty(ct.value).clone());
         }
-        let masks = self.unwind.second.input_types()[back.clone()].iter().zip(forth);
-        types.extend(masks.filter(|(_, has)| **has == Some(true)).map(|(ty, _)| super::super::loops::mask_of(ty)));
         super::super::loops::of_more_inputs(&condition, &types, &used)
     }
 
@@ -145,23 +155,18 @@ impl Linear<'_> {
         let mut args: Vec<Option<Value>> = vec![None; types.len()];
         self.inputs(&mut b, 0..carry.end, &mut args);
         let state = cotangent_inputs(&mut b, &types[back.clone()], forth);
-        let taken = b.inputs().count();
-        // What is carried backwards is not known here, and no coefficient may need it.
-        self.inputs(&mut b, back.clone(), &mut args);
+        // What is carried backwards is not known here, and no coefficient needs it: any numbers will do.
+        for k in back.clone().filter(|&k| !self.marks[k]) {
+            args[k] = Some(b.full(0.0, &types[k]));
+        }
         let after = transpose::transpose_masked(&mut b, &self.unwind.second, &args, &state).map_err(inside)?;
-        let after = &after[back.clone()];
+        let after = unmasked(&after[back.clone()]);
         let known = self.known();
         let first = part_of(&self.unwind.first, &known[carry.clone()], &known[..carry.end]);
         let known_args: Vec<Value> = args[..carry.end].iter().flatten().copied().collect();
         let mut results = crate::program::inline(&mut b, &first, &known_args);
-        results.extend(in_layout(&mut b, after, &types[back.clone()], forth));
-        let step = dce(b.finish(&results));
-        let used = step.used_inputs();
-        if used[taken..].contains(&true) {
-            misfit!("its second phase is not linear in what it carries backwards");
-        }
-        let taken: Vec<bool> = (0..used.len()).map(|k| k < taken).collect();
-        Ok((with_inputs(step, &taken), layout_of(after)))
+        results.extend(in_layout(&mut b, &after, &types[back.clone()], forth));
+        Ok((dce(b.finish(&results)), layout_of(&after)))
     }
 
     /// A step backwards: `b`, the cotangents of `c`, and the sums of those of the invariants, in a layout; of the cotangents of
@@ -193,8 +198,8 @@ impl Linear<'_> {
         let second = part_of(&self.unwind.second, &known[back.clone()], &known);
         let known_args: Vec<Value> = args.iter().flatten().copied().collect();
         let mut results = crate::program::inline(&mut b, &second, &known_args);
-        let after_layout = layout_of(&after);
+        let after = unmasked(&after);
         results.extend(in_layout(&mut b, &after, &types[..carry.end], layout));
-        Ok((dce(b.finish(&results)), after_layout))
+        Ok((dce(b.finish(&results)), layout_of(&after)))
     }
 }
