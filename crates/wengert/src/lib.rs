@@ -111,6 +111,9 @@ mod record;
 #[cfg(feature = "arrays")]
 mod rules;
 mod scalar;
+#[cfg(feature = "arrays")]
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "no operation asks for a schedule yet"))]
+mod schedule;
 mod series;
 mod special;
 mod straight;
