@@ -235,7 +235,7 @@ fn greeks(bound: &Bound, case: &Case) -> Result<(), String> {
 }
 
 /// The names of the inputs of functions whose cases store derivatives in one of them.
-fn input_names(function: &str) -> &'static [&'static str] {
+pub(crate) fn input_names(function: &str) -> &'static [&'static str] {
     match function {
         "tanh_fixed_point" => &["W", "b"],
         "nonlinear_system_root" => &["A", "q"],

@@ -1,12 +1,12 @@
 //! The checks of a case as an array program: values, and every derivative it stores, by every
 //! driver that gives it, at points of tensors.
 
-use wengert::{Tensor, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp};
+use wengert::{Tensor, checkpoint, compile, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap};
 
 use super::{ArrayArgs, Results, element_type, tensor};
 use crate::array::Trouble;
 use crate::attrs::Attrs;
-use crate::check::Want;
+use crate::check::{Want, input_names};
 use crate::compare::{compare, compare_shaped};
 use crate::load::{Case, Dtype, Stored};
 
@@ -16,12 +16,26 @@ pub(crate) struct Bound<'c> {
     case: &'c Case,
     expected: &'c [Stored],
     inputs: Vec<Tensor>,
+    within: Within,
+}
+
+/// Where the function is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    /// In the function that a driver gets.
+    Driver,
+    /// In a region that is computed again for its reverse.
+    Checkpoint,
+    /// In a compiled function.
+    Compiled,
+    /// For two examples at once, of which the first one counts; the other is three quarters of the point.
+    Examples,
 }
 
 impl<'c> Bound<'c> {
     /// The function of the case, which is to give arrays like `expected`.
     pub(crate) fn new(family: &'c str, case: &'c Case, expected: &'c [Stored]) -> Self {
-        Bound { family, case, expected, inputs: case.inputs.iter().map(tensor).collect() }
+        Bound { family, case, expected, inputs: case.inputs.iter().map(tensor).collect(), within: Within::Driver }
     }
 
     /// The differentiated inputs.
@@ -31,6 +45,20 @@ impl<'c> Bound<'c> {
 
     /// Runs the function at `x`.
     pub(crate) fn call(&self, x: &[Tensor]) -> Results {
+        let known = |x: Vec<Tensor>| self.call_here(&x).expect("it ran over plain numbers before");
+        Ok(match self.within {
+            Within::Driver => return self.call_here(x),
+            Within::Checkpoint => checkpoint(x, known),
+            Within::Compiled => compile(known).call(x),
+            Within::Examples => {
+                let others = self.point().into_iter().map(|x| if x.dtype().is_float() { x * 0.75 } else { x });
+                let pairs: Vec<Tensor> = x.iter().zip(others).map(|(x, y)| Tensor::stack(&[x, &y], 0)).collect();
+                vmap(pairs, known).iter().map(|y| y.slice(0)).collect()
+            }
+        })
+    }
+
+    fn call_here(&self, x: &[Tensor]) -> Results {
         let mut inputs = self.inputs.clone();
         for (&index, x) in self.case.diff.iter().zip(x) {
             inputs[index] = x.clone();
@@ -55,9 +83,23 @@ impl<'c> Bound<'c> {
     }
 }
 
-/// Whether the case holds as an array program.
+/// Whether the case holds as an array program: called by the drivers, and for loops and branches also in what is around them.
 pub(crate) fn check(family: &str, case: &Case, wants: &[Want]) -> Result<(), Trouble> {
-    let bound = Bound::new(family, case, &case.outputs);
+    let mut bound = Bound::new(family, case, &case.outputs);
+    check_bound(&bound, case, wants)?;
+    if matches!(family, "control" | "applications") {
+        for within in [Within::Checkpoint, Within::Compiled, Within::Examples] {
+            bound.within = within;
+            check_bound(&bound, case, wants).map_err(|trouble| match trouble {
+                Trouble::Misfit(why) => Trouble::Misfit(format!("in {within:?}: {why}")),
+                unsupported => unsupported,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn check_bound(bound: &Bound, case: &Case, wants: &[Want]) -> Result<(), Trouble> {
     let outputs = bound.call(&bound.point())?;
     for want in wants {
         compare_outputs("array", &outputs, &want.outputs, case)?;
@@ -66,9 +108,10 @@ pub(crate) fn check(family: &str, case: &Case, wants: &[Want]) -> Result<(), Tro
     if !dtypes {
         return Err(Trouble::Misfit("an output has another element type".to_owned()));
     }
-    forward(&bound, case, wants)?;
-    backward(&bound, case, wants)?;
-    Ok(second_order(&bound, case)?)
+    forward(bound, case, wants)?;
+    backward(bound, case, wants)?;
+    second_order(bound, case)?;
+    Ok(named_derivatives(bound, case)?)
 }
 
 /// Compares outputs with the stored ones: shapes and numbers.
@@ -149,9 +192,26 @@ fn forward(bound: &Bound, case: &Case, wants: &[Want]) -> Result<(), String> {
         compare_arrays("array jvp: value", &values, &reals, &case.outputs, case)?;
         if let Some(want) = &want.jvp {
             compare_arrays("array jvp", &products, want, &case.outputs, case)?;
+            if case.vjp.is_none() {
+                let pulled = jvp_by_pullback(bound, &values, case);
+                compare_arrays("array jvp by pullback", &pulled, want, &case.outputs, case)?;
+            }
         }
     }
     Ok(())
+}
+
+/// The jvp of a case that stores no vjp, as one product with the tangents for every unit cotangent.
+fn jvp_by_pullback(bound: &Bound, values: &[Tensor], case: &Case) -> Vec<Tensor> {
+    let tangent = flat(&directions(case.tangents.as_deref().unwrap_or_default(), &case.inputs));
+    let (_, pullback) = vjp(bound.point(), |x: Vec<Tensor>| bound.reals(&x));
+    let count: usize = values.iter().map(Tensor::size).sum();
+    let product = |k: usize| {
+        let unit: Vec<f64> = (0..count).map(|j| if j == k { 1.0 } else { 0.0 }).collect();
+        let row = flat(&pullback.pull(unflat(&unit, values)));
+        row.iter().zip(&tangent).map(|(slope, x_dot)| slope * x_dot).sum()
+    };
+    unflat(&(0..count).map(product).collect::<Vec<f64>>(), values)
 }
 
 /// The vjp: by the driver, from the Jacobian, and for one number as the output by `grad` and
@@ -228,6 +288,25 @@ pub(crate) fn gradient_and_hessian(
         near("array hessian", &hessian(point, &f).dense(), &want, case)?;
         let blocks = jacobian(point, |x: Vec<Tensor>| grad(x, &f));
         near("array jacobian of grad: hessian", &blocks.dense(), &want, case)?;
+    }
+    Ok(())
+}
+
+/// `jacobian_NAME`, and `vjp_NAME` of `cotangent`.
+fn named_derivatives(bound: &Bound, case: &Case) -> Result<(), String> {
+    let (names, point) = (input_names(&case.function), bound.point());
+    for (k, name) in names.iter().enumerate() {
+        if let Some(want) = case.array_if_any(&format!("jacobian_{name}"))? {
+            let of_one =
+                |x: &Tensor| bound.reals(&[&point[..k], std::slice::from_ref(x), &point[k + 1..]].concat()).remove(0);
+            let got = jacobian(&point[k], |x| of_one(&x));
+            near(&format!("array jacobian_{name}"), got.single(), &want, case)?;
+        }
+        if let Some(want) = case.array_if_any(&format!("vjp_{name}"))? {
+            let (_, pullback) = vjp(&point, |x: Vec<Tensor>| bound.reals(&x));
+            let pulled = pullback.pull(vec![tensor(&case.array("cotangent")?)]);
+            near(&format!("array vjp_{name}"), &pulled[k], &want, case)?;
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ pub(crate) mod applications;
 pub(crate) mod check;
 mod composite;
 mod contract;
+mod control;
 mod conv_pool;
 pub(crate) mod conventions;
 pub(crate) mod elementwise;
@@ -42,6 +43,7 @@ pub(crate) fn call(family: &str, function: &str, args: &ArrayArgs) -> Results {
         "programs" => programs::call(function, args),
         "vmap" => vmap::call(function, args),
         "applications" => applications::call(function, args),
+        "control" => control::call(function, args),
         _ => unsupported(function),
     }
 }

@@ -1,6 +1,6 @@
 //! The family `vmap`: functions of one example, mapped over axes.
 
-use wengert::{ConvOptions, Tensor, Vmap, cond, grad, hessian, vjp, vmap};
+use wengert::{ConvOptions, Tensor, Vmap, cond, grad, hessian, vjp, vmap, while_loop};
 
 use super::shape::blocks;
 use super::{ArrayArgs, Results, misfit, one, unsupported};
@@ -48,6 +48,7 @@ fn of_one(function: &str, x: &Tensor) -> Results {
         "softmax_row" => x.softmax(-1),
         "cond_select" if x.rank() == 0 => cond(&x.gt(0.0), x, |x| x.sin(), |x| x.square()),
         "cond_select" => x.gt(0.0).where_(x.sin(), x.square()),
+        "while_lane_counts" => while_loop(x, |y| y.lt(10.0), |y| y * x),
         "sort" => x.sort(-1),
         "per_example_hessian" => hessian(x, |x| x.powi(3).sum() + x.prod()).single().clone(),
         other => return unsupported(other),
