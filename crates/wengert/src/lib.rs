@@ -112,7 +112,7 @@ mod record;
 mod rules;
 mod scalar;
 #[cfg(feature = "arrays")]
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "no operation asks for a schedule yet"))]
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "loops ask for the online schedule alone so far"))]
 mod schedule;
 mod series;
 mod special;

@@ -73,7 +73,7 @@ pub(super) fn scan(
 }
 
 /// A part of the carry of a loop whose number of steps is not known.
-struct Turning<'a> {
+pub(super) struct Turning<'a> {
     /// The newest value.
     now: SliceMut<'a>,
     /// Where the next one is written, and then they change places; none if a step writes where it reads.
@@ -83,11 +83,11 @@ struct Turning<'a> {
     is_turned: bool,
 }
 
-type Inputs<'a> = SmallVec<[Slice<'a>; 24]>;
-type Outputs<'a> = SmallVec<[SliceMut<'a>; 24]>;
+pub(super) type Inputs<'a> = SmallVec<[Slice<'a>; 24]>;
+pub(super) type Outputs<'a> = SmallVec<[SliceMut<'a>; 24]>;
 
 /// The parts of a carry in their buffers, which hold the values of the start.
-fn turning<'a>(
+pub(super) fn turning<'a>(
     parts: &[CarryPlan],
     given: &[Option<usize>],
     starts: &[Slice<'_>],
@@ -113,8 +113,18 @@ fn buffer<'a>(part: &CarryPlan, lines: &Option<Range<usize>>, carver: &mut Carve
 }
 
 impl<'a> Turning<'a> {
+    /// The newest value.
+    pub(super) fn now(&self) -> Slice<'_> {
+        self.now.read()
+    }
+
+    /// Makes this the newest value.
+    pub(super) fn set(&mut self, value: Slice<'_>) {
+        self.now.copy_from(value);
+    }
+
     /// What a step reads and writes.
-    fn pass<'b>(&'b mut self, inputs: &mut Inputs<'b>, outputs: &mut Outputs<'b>) {
+    pub(super) fn pass<'b>(&'b mut self, inputs: &mut Inputs<'b>, outputs: &mut Outputs<'b>) {
         match &mut self.next {
             Some(next) => {
                 inputs.push(self.now.read());
@@ -127,7 +137,7 @@ impl<'a> Turning<'a> {
         }
     }
 
-    fn turn(&mut self) {
+    pub(super) fn turn(&mut self) {
         if let Some(next) = &mut self.next {
             std::mem::swap(&mut self.now, next);
             self.is_turned = !self.is_turned;
@@ -135,7 +145,7 @@ impl<'a> Turning<'a> {
     }
 
     /// Puts the last value where the result is.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         if let Some(next) = &mut self.next
             && self.is_result
             && self.is_turned
@@ -146,7 +156,7 @@ impl<'a> Turning<'a> {
 }
 
 /// Whether a loop goes on.
-fn goes_on(
+pub(super) fn goes_on(
     condition: &Plan,
     inputs: &[Slice<'_>],
     answer: &mut [u8],
@@ -157,7 +167,7 @@ fn goes_on(
     Ok(answer[0] != 0)
 }
 
-fn endless(operation: &str, limit: usize) -> Error {
+pub(super) fn endless(operation: &str, limit: usize) -> Error {
     let why = format!("the loop has not ended after {limit} steps, which is its limit");
     Error::new(ErrorKind::Run, operation, why)
 }
@@ -295,6 +305,9 @@ pub(super) fn unwind(
     scratch: &mut [Lines],
     pool: &Pool,
 ) -> Result<(), Error> {
+    if let Some(snapshots) = &plan.kept {
+        return super::snapshots::unwind(plan, snapshots, reads, writes, scratch, pool);
+    }
     let (invariants, starts) = reads.split_at(plan.invariants);
     let (starts, back_starts) = starts.split_at(plan.carry.len());
     let mut writes: SmallVec<[Option<SliceMut<'_>>; 8]> = writes.iter_mut().map(|out| Some(out.reborrow())).collect();

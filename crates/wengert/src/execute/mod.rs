@@ -16,6 +16,8 @@ mod plain;
 pub mod profile;
 #[cfg(feature = "engine")]
 mod single;
+#[cfg(feature = "engine")]
+mod snapshots;
 
 pub use compiled::CompiledProgram;
 #[cfg(feature = "engine")]

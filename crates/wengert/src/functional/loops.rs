@@ -323,11 +323,11 @@ where
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct While {
-    limit: Option<usize>,
+    bounds: primitives::Bounds,
 }
 
 impl While {
-    /// Without a limit.
+    /// Without a limit, keeping everything.
     pub fn new() -> Self {
         While::default()
     }
@@ -335,7 +335,29 @@ impl While {
     /// At most this many steps: where the condition still holds after them, that is an error.
     #[must_use]
     pub fn limit(mut self, steps: usize) -> Self {
-        self.limit = Some(steps);
+        self.bounds.limit = Some(steps);
+        self
+    }
+
+    /// Keeps at most this many carries of the loop for its reverse, which computes those between again. Without it all are kept.
+    /// The bits of a derivative are the same; with `s` snapshots a loop of up to `(s + r)! / (s! r!)` steps runs each of them
+    /// about `r` times more (Wang, Moin and Iaccarino 2009, whose loops, like these, end when they end).
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// use wengert::While;
+    /// let grown = |rate: &Tensor, loops: While| {
+    ///     let start = (Tensor::from(1.0), Tensor::from(0.1));
+    ///     loops.run(start, |(x, _)| x.lt(1000.0), |(x, t)| (&x + &x * rate * &t, t)).0
+    /// };
+    /// let rate = Tensor::from(0.5);
+    /// let all = grad(&rate, |rate| grown(&rate, While::new()));
+    /// let few = grad(&rate, |rate| grown(&rate, While::new().snapshots(3)));
+    /// assert_eq!(all.item(), few.item());
+    /// ```
+    #[must_use]
+    pub fn snapshots(mut self, carries: usize) -> Self {
+        self.bounds.snapshots = Some(carries);
         self
     }
 
@@ -389,7 +411,7 @@ impl While {
         check_carry("while_loop", &start, &after, line)?;
         let ([condition, body], captures) = super::branches::with_all_captures([asked, step]);
         let first = |program: &Program| captures_first(program, start.len());
-        let op = primitives::While::new(first(&condition), first(&body), self.limit);
+        let op = primitives::While::new(first(&condition), first(&body), self.bounds);
         let operands: Vec<&Tensor> = captures.iter().chain(&start).collect();
         let results = graph::apply(op, &operands).map_err(|error| error.at(Some(line)))?;
         Ok(tree(&carry, results))

@@ -11,6 +11,7 @@ use super::kernel::{bytes, kind};
 use super::recompute::Effort;
 use super::single::NumberSteps;
 use super::{Costs, Options, OutputSource, Plan, ResultPlacement, StepWork, build, lines_of};
+use crate::array::Type;
 use crate::primitives::{Cond, Op, Scan, Unwind, While};
 use crate::program::Program;
 
@@ -76,12 +77,24 @@ pub(crate) struct UnwindPlan {
     pub(crate) invariants: usize,
     /// The parts of the carry forwards: their kinds, and how many elements they have.
     pub(crate) carry: Vec<(Kind, usize)>,
+    /// Where only some carries are kept: the places of one and of the snapshots.
+    pub(crate) kept: Option<Snapshots>,
     pub(crate) back: Vec<CarryPlan>,
     /// The result that each part of both carries is, if it is one.
     pub(crate) given: Vec<Option<usize>>,
     pub(crate) limit: Option<usize>,
     pub(crate) answer: usize,
     pub(crate) arena: Range<usize>,
+}
+
+/// Where the carry of a loop forwards is, and a number of earlier ones.
+#[derive(Debug)]
+pub(crate) struct Snapshots {
+    /// How many there are at most.
+    pub(crate) slots: usize,
+    pub(crate) carry: Vec<CarryPlan>,
+    /// For each part of the carry: the lines of its snapshots, one after the other.
+    pub(crate) lines: Vec<Range<usize>>,
 }
 
 /// What the plans inside are made with.
@@ -173,7 +186,7 @@ impl Inside<'_> {
             invariants: carry.start,
             carry: parts,
             given,
-            limit: op.limit,
+            limit: op.bounds.limit,
             answer: ANSWER,
             arena,
             condition,
@@ -187,9 +200,16 @@ impl Inside<'_> {
         let end = op.first.input_types().len();
         let (carry, back) = (end - op.carry..end, end..types.len());
         let condition = self.plan(&op.condition, Donated::Any(&[]));
-        let first = self.plan(&op.first, Donated::Any(&[]));
+        let donated = if op.bounds.snapshots.is_some() { Donated::Carry(carry.clone()) } else { Donated::Any(&[]) };
+        let first = self.plan(&op.first, donated);
         let second = self.plan(&op.second, Donated::Carry(back.clone()));
         let mut scratch = ANSWER;
+        let kept = op.bounds.snapshots.map(|slots| {
+            // No more than a terabyte, which is refused when it is asked for.
+            let size: usize = types[carry.clone()].iter().map(bytes).sum();
+            let slots = slots.min(op.bounds.limit.unwrap_or(usize::MAX)).min((1 << 40) / size.max(1));
+            snapshots(&first, &carry, slots, &mut scratch)
+        });
         let mut parts = carries(&second, &back, &mut scratch);
         let given = numbered(&op.given);
         for (part, _) in parts.iter_mut().zip(&given[op.carry..]).filter(|(_, given)| given.is_none()) {
@@ -200,9 +220,10 @@ impl Inside<'_> {
         let plan = UnwindPlan {
             invariants: carry.start,
             carry: types[carry].iter().map(|ty| (kind(ty.dtype), ty.size())).collect(),
+            kept,
             back: parts,
             given,
-            limit: op.limit,
+            limit: op.bounds.limit,
             answer: ANSWER,
             arena,
             condition,
@@ -219,13 +240,22 @@ const ANSWER: usize = 1;
 /// The next lines of the scratch, as many as asked for.
 fn taken(scratch: &mut usize, lines: usize) -> Range<usize> {
     let start = *scratch;
-    *scratch += lines;
+    *scratch = scratch.saturating_add(lines);
     start..*scratch
 }
 
 /// The lines in which each of these plans can run.
 fn most_lines(plans: &[&Plan]) -> usize {
     plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0)
+}
+
+/// Places for the carry of a loop forwards and this many snapshots of it.
+fn snapshots(step: &Plan, carry: &Range<usize>, slots: usize, scratch: &mut usize) -> Snapshots {
+    let mut parts = carries(step, carry, scratch);
+    parts.iter_mut().for_each(|part| part.first = Some(taken(scratch, part.lines)));
+    let one = |ty: &Type| taken(scratch, lines_of(bytes(ty).saturating_mul(slots)));
+    let lines = step.inputs[carry.clone()].iter().map(one).collect();
+    Snapshots { slots, carry: parts, lines }
 }
 
 /// The number of each result among those that are marked.

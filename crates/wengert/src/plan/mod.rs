@@ -48,7 +48,7 @@ use crate::hash::FastHasher;
 use crate::primitives::Op;
 use crate::program::Program;
 use cluster::cluster;
-pub(crate) use control::{CarryPlan, ScanPlan, UnwindPlan, WhilePlan};
+pub(crate) use control::{CarryPlan, ScanPlan, Snapshots, UnwindPlan, WhilePlan};
 pub use cost::Costs;
 use donate::Donated;
 pub use explain::{Detail, StepInfo, StepKind, Summary};

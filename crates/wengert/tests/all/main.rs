@@ -28,6 +28,8 @@ mod array_drivers;
 mod bands;
 mod captures;
 mod diagnose;
+#[cfg(feature = "engine")]
+mod loop_memory;
 mod loop_zeros;
 mod nn;
 #[cfg(feature = "npy")]

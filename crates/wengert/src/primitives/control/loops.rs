@@ -5,7 +5,7 @@ use super::{CotangentLayout, inside, run};
 use crate::array::{Array, DType, Element, Type};
 use crate::error::{Misfit, misfit};
 use crate::ops::Binary;
-use crate::primitives::{Cond, Cotangent, Logic};
+use crate::primitives::{Attributes, Cond, Cotangent, Logic};
 use crate::program::{Builder, Program, Value, dce, inline, with_inputs, with_outputs};
 use crate::transform::vmap;
 
@@ -179,6 +179,27 @@ pub(super) fn ending(condition: &Program, first: &Program, steady: Program, last
 /// Whether a loop goes on, by definition.
 pub(super) fn goes_on(condition: &Program, operands: &[&Array]) -> Result<bool, Misfit> {
     Ok(run(condition, operands)?[0].known::<bool>()[0])
+}
+
+/// What bounds a loop whose length is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Bounds {
+    /// How many steps there are at most: one more is an error.
+    pub limit: Option<usize>,
+    /// How many carries are kept at most when steps are needed backwards: those between are computed again. All are kept if there
+    /// is no bound.
+    pub snapshots: Option<usize>,
+}
+
+impl Bounds {
+    /// The attributes of a loop with these bounds.
+    pub(super) fn added_to(self, attributes: Attributes) -> Attributes {
+        let with = |attributes: Attributes, name, bound: Option<usize>| match bound {
+            Some(bound) => attributes.with(name, bound),
+            None => attributes,
+        };
+        with(with(attributes, "limit", self.limit), "snapshots", self.snapshots)
+    }
 }
 
 /// That a loop has not ended within its limit.

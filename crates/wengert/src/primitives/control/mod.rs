@@ -73,6 +73,7 @@ mod unwind;
 pub use call::Call;
 pub use cond::Cond;
 pub use custom::{Custom, Rule};
+pub use loops::Bounds;
 pub use recompute::Recompute;
 pub use repeat::While;
 pub use scan::Scan;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::loops::{
-    check_carry, check_condition, cotangent_inputs, count, ending, endless, frozen, goes_on, in_layout,
+    Bounds, check_carry, check_condition, cotangent_inputs, count, ending, endless, frozen, goes_on, in_layout,
     lanes_that_go_on, layout_of, marked, of_more_inputs, part_of, positions, settled, sum, unmasked, widen, wider,
 };
 use super::unwind::Unwind;
@@ -38,15 +38,15 @@ pub struct While {
     pub body: Arc<Program>,
     /// Which parts of the carry are results.
     pub given: Vec<bool>,
-    /// How many steps there are at most.
-    pub limit: Option<usize>,
+    /// What bounds it.
+    pub bounds: Bounds,
 }
 
 impl While {
     /// As long as the condition holds; the carry is what a step gives, and its last inputs.
-    pub fn new(condition: Program, body: Program, limit: Option<usize>) -> Self {
+    pub fn new(condition: Program, body: Program, bounds: Bounds) -> Self {
         let given = vec![true; body.outputs().len()];
-        While { condition: Arc::new(condition), body: Arc::new(body), given, limit }
+        While { condition: Arc::new(condition), body: Arc::new(body), given, bounds }
     }
 
     fn carry_range(&self) -> Range<usize> {
@@ -55,7 +55,7 @@ impl While {
     }
 
     fn with(&self, condition: Program, body: Program, given: Vec<bool>) -> While {
-        While { condition: Arc::new(condition), body: Arc::new(body), given, limit: self.limit }
+        While { condition: Arc::new(condition), body: Arc::new(body), given, bounds: self.bounds }
     }
 
     fn tangents_of_steps(
@@ -148,7 +148,7 @@ impl While {
         let mut args: Vec<Value> = positions(&known).into_iter().map(|k| operands[k].known()).collect();
         args.extend(in_layout(b, &start, types, &layout));
         let (steps, back) = (known[carry].iter().filter(|known| **known).count(), count(&layout));
-        let unwind = Unwind::new(condition, [first, second], [steps, back], self.limit);
+        let unwind = Unwind::new(condition, [first, second], [steps, back], self.bounds);
         let results = b.ops(unwind.giving(&[vec![false; steps], vec![true; back]].concat()), &args);
         let pulled = cotangents(results, &layout).into_iter().zip(operands);
         Ok(pulled.map(|(ct, operand)| ct.filter(|_| operand.is_linear())).collect())
@@ -346,7 +346,7 @@ impl Primitive for While {
             if !goes_on(&self.condition, &operands)? {
                 return Ok(marked(&carry, &self.given));
             }
-            if self.limit == Some(steps) {
+            if self.bounds.limit == Some(steps) {
                 return Err(endless(steps));
             }
             carry = run(&self.body, &operands)?;
@@ -406,28 +406,26 @@ impl Primitive for While {
     }
     fn with_programs(&self, programs: Vec<Arc<Program>>) -> Op {
         let [condition, body] = <[_; 2]>::try_from(programs).expect("a condition and a step");
-        While { condition, body, given: self.given.clone(), limit: self.limit }.into()
+        While { condition, body, given: self.given.clone(), bounds: self.bounds }.into()
     }
     fn attributes(&self) -> Attributes {
         let given: Vec<usize> = self.given.iter().map(|&given| usize::from(given)).collect();
         let attributes = Attributes::default().with("condition", &self.condition).with("body", &self.body);
         let attributes = attributes.with("given", &given[..]);
-        match self.limit {
-            Some(limit) => attributes.with("limit", limit),
-            None => attributes,
-        }
+        self.bounds.added_to(attributes)
     }
 }
 
-/// The options `given` and `limit` in the text form.
+/// The options `given`, `limit` and `snapshots` in the text form.
 #[cfg(feature = "text")]
-pub(super) fn given_and_limit(fields: &mut Fields) -> Result<(Vec<bool>, Option<usize>), Misfit> {
+pub(super) fn given_and_bounds(fields: &mut Fields) -> Result<(Vec<bool>, Bounds), Misfit> {
     let given: Vec<usize> = fields.integers("given")?;
     if given.iter().any(|&mark| mark > 1) {
         misfit!("the option `given` has a mark for each part of the carry, 0 or 1");
     }
-    let limit = if fields.has("limit") { Some(fields.integer("limit")?) } else { None };
-    Ok((given.into_iter().map(|mark| mark == 1).collect(), limit))
+    let mut bound = |name| if fields.has(name) { fields.integer(name).map(Some) } else { Ok(None) };
+    let bounds = Bounds { limit: bound("limit")?, snapshots: bound("snapshots")? };
+    Ok((given.into_iter().map(|mark| mark == 1).collect(), bounds))
 }
 
 impl Family for While {
@@ -435,8 +433,8 @@ impl Family for While {
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         (name == "while").then(|| {
             let (condition, body) = (fields.program("condition")?, fields.program("body")?);
-            let (given, limit) = given_and_limit(fields)?;
-            Ok(While { condition, body, given, limit })
+            let (given, bounds) = given_and_bounds(fields)?;
+            Ok(While { condition, body, given, bounds })
         })
     }
     fn samples() -> Vec<Sample> {
@@ -446,7 +444,8 @@ impl Family for While {
         let mut samples = vec![Sample::new(doubled(), &doubling)];
         samples.extend([0, 1, 3].map(|count| Sample::new(counted(), &args(count))));
         samples.push(Sample::new(given([false, true, false]), &args(2)));
-        samples.push(Sample::new(While { limit: Some(2), ..counted() }, &args(2)));
+        samples
+            .push(Sample::new(While { bounds: Bounds { limit: Some(2), snapshots: Some(1) }, ..counted() }, &args(2)));
         samples
     }
 }
@@ -469,7 +468,7 @@ pub(super) fn counted() -> While {
     let product = b.mul(w, c);
     let sine = b.op(Unary::Sin, &[product]);
     let (next, other) = (b.add(sine, d), b.mul(c, d));
-    While::new(condition, b.finish(&[fewer, next, other]), None)
+    While::new(condition, b.finish(&[fewer, next, other]), Bounds::default())
 }
 
 /// `n, c = n - 1, w c + c` while `n > 0` and `c < 10`: the number of steps depends on the values, which are far from 10.
@@ -490,5 +489,5 @@ fn doubled() -> While {
     let fewer = b.add(n, one);
     let product = b.mul(w, c);
     let sum = b.add(product, c);
-    While::new(condition, b.finish(&[fewer, sum]), None)
+    While::new(condition, b.finish(&[fewer, sum]), Bounds::default())
 }

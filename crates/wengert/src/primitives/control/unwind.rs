@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::loops::{
-    check_carry, check_condition, endless, frozen, goes_on, lanes_that_go_on, marked, part_of, positions, settled,
-    widen,
+    Bounds, check_carry, check_condition, endless, frozen, goes_on, lanes_that_go_on, marked, part_of, positions,
+    settled, widen,
 };
 #[cfg(feature = "text")]
-use super::repeat::given_and_limit;
+use super::repeat::given_and_bounds;
 use super::repeat::{While, condition_beside, counted, tangent_step, with_tangents};
 use super::{check_inputs, inside, run};
 use crate::array::{Array, DType, Type};
@@ -46,8 +46,8 @@ pub struct Unwind {
     pub carry: usize,
     /// Which parts of both carries are results.
     pub given: Vec<bool>,
-    /// How many steps there are at most.
-    pub limit: Option<usize>,
+    /// What bounds it.
+    pub bounds: Bounds,
 }
 
 /// Marks of the operands in their roles.
@@ -63,10 +63,10 @@ impl Unwind {
         condition: Program,
         [first, second]: [Program; 2],
         [carry, back]: [usize; 2],
-        limit: Option<usize>,
+        bounds: Bounds,
     ) -> Self {
         let (condition, first, second) = (Arc::new(condition), Arc::new(first), Arc::new(second));
-        Unwind { condition, first, second, carry, given: vec![true; carry + back], limit }
+        Unwind { condition, first, second, carry, given: vec![true; carry + back], bounds }
     }
 
     /// With these parts as results.
@@ -83,7 +83,7 @@ impl Unwind {
     }
 
     fn with(&self, condition: Program, steps: [Program; 2], counts: [usize; 2], given: &[bool]) -> Unwind {
-        Unwind::new(condition, steps, counts, self.limit).giving(given)
+        Unwind::new(condition, steps, counts, self.bounds).giving(given)
     }
 
     fn tangents_of_steps(
@@ -313,7 +313,7 @@ impl Primitive for Unwind {
             if !goes_on(&self.condition, &operands)? {
                 break;
             }
-            if self.limit == Some(before.len()) {
+            if self.bounds.limit == Some(before.len()) {
                 return Err(endless(before.len()));
             }
             let next = run(&self.first, &operands)?;
@@ -385,10 +385,7 @@ impl Primitive for Unwind {
         let given: Vec<usize> = self.given.iter().map(|&given| usize::from(given)).collect();
         let attributes = Attributes::default().with("condition", &self.condition).with("first", &self.first);
         let attributes = attributes.with("second", &self.second).with("carry", self.carry).with("given", &given[..]);
-        match self.limit {
-            Some(limit) => attributes.with("limit", limit),
-            None => attributes,
-        }
+        self.bounds.added_to(attributes)
     }
 }
 
@@ -398,8 +395,8 @@ impl Family for Unwind {
         (name == "unwind").then(|| {
             let (condition, first) = (fields.program("condition")?, fields.program("first")?);
             let (second, carry) = (fields.program("second")?, fields.integer("carry")?);
-            let (given, limit) = given_and_limit(fields)?;
-            Ok(Unwind { condition, first, second, carry, given, limit })
+            let (given, bounds) = given_and_bounds(fields)?;
+            Ok(Unwind { condition, first, second, carry, given, bounds })
         })
     }
     /// The steps of [`While`]'s samples forwards; backwards `b, d = cos(c) b + w d, d - c b`.
@@ -421,14 +418,18 @@ impl Family for Unwind {
             second: Arc::new(second),
             carry: 3,
             given: vec![false, false, false, true, true],
-            limit: None,
+            bounds: Bounds::default(),
         };
         let args = |count: i64| {
             let (w, n) = (numbers(1, &[2]), Array::scalar(count));
             [w, n, numbers(2, &[2]), numbers(3, &[2]), numbers(4, &[2]), numbers(5, &[2])]
         };
         let mut samples: Vec<Sample> = [0, 1, 3].map(|count| Sample::new(unwind.clone(), &args(count))).into();
-        let all = Unwind { given: vec![true, false, true, false, true], limit: Some(2), ..unwind };
+        let all = Unwind {
+            given: vec![true, false, true, false, true],
+            bounds: Bounds { limit: Some(2), snapshots: Some(1) },
+            ..unwind
+        };
         samples.push(Sample::new(all, &args(2)));
         samples
     }

@@ -31,7 +31,7 @@ const FAMILIES: [(usize, &str); 36] = [
     (1, "reverse"),
     (1, "slice"),
     (2, "pad"),
-    (1, "concat"),
+    (2, "concat"),
     (2, "reduce"),
     (1, "arg_reduce"),
     (2, "cumulative"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wengert::ops::{Binary, Compare, Unary};
-use wengert::primitives::{Broadcast, Convert, Literal, Logic, Reduce, Reducer, Scan, Unwind, While};
+use wengert::primitives::{Bounds, Broadcast, Convert, Literal, Logic, Reduce, Reducer, Scan, Unwind, While};
 use wengert::{Array, Builder, DType, Program, Type};
 
 use super::{Generator, Item};
@@ -65,9 +65,15 @@ impl Generator {
         let mut given: Vec<bool> = types.iter().map(|_| self.random.below(3) > 0).collect();
         let one = self.random.below(given.len());
         given[one] = true;
-        let steps = (self.random.below(2) == 0).then_some(STEPS);
-        let op = While { condition: condition.into(), body: body.into(), given, limit: steps };
+        let bounds = self.bounds();
+        let op = While { condition: condition.into(), body: body.into(), given, bounds };
         self.emit(op, &operands)
+    }
+
+    fn bounds(&mut self) -> Bounds {
+        let limit = (self.random.below(2) == 0).then_some(STEPS);
+        let snapshots = (self.random.below(2) == 0).then(|| self.random.below(3));
+        Bounds { limit, snapshots }
     }
 
     /// A loop that counts its steps forwards, and one backwards over it, which is linear in what it carries.
@@ -86,7 +92,8 @@ impl Generator {
         let mut given: Vec<bool> = (0..carry.len() + back.len()).map(|_| self.random.below(3) > 0).collect();
         given[carry.len()] = true;
         let [condition, first, second] = [condition, first, second].map(Arc::new);
-        self.emit(Unwind { condition, first, second, carry: carry.len(), given, limit: None }, &operands)
+        let bounds = self.bounds();
+        self.emit(Unwind { condition, first, second, carry: carry.len(), given, bounds }, &operands)
     }
 
     /// A step that is linear in its last inputs: each is multiplied by what the others give, and a sum of another one is added.

@@ -1,0 +1,82 @@
+//! Loops that keep few of their carries: the same bits in the memory that they are given.
+
+use wengert::prelude::*;
+use wengert::{Array, Program, While, to_program};
+
+/// A logistic map, as long as its sum is small: how many steps it takes depends on the numbers.
+fn logistic(loops: While, at: &Tensor, sum: f64) -> Tensor {
+    let start = (Tensor::from([0.2, 0.3, 0.4]), Tensor::from(0.0));
+    let step = |(x, s): (Tensor, Tensor)| {
+        let next = &x * at * (1.0 - &x);
+        let s = s + next.sum();
+        (next, s)
+    };
+    let (x, s) = loops.run(start, |(_, s)| s.lt(sum), step);
+    x.sin().sum() + s
+}
+
+#[test]
+fn snapshots_do_not_change_the_bits() {
+    let at = Tensor::from([3.1, 2.9, 2.5]);
+    for sum in [0.0, 1.0, 1.5, 3.0, 20.0, 150.0] {
+        let gradient = |loops: While| value_and_grad(&at, |at| logistic(loops, &at, sum));
+        let (value, all) = gradient(While::new());
+        for snapshots in [0, 1, 2, 3, 7, 1000] {
+            // Without snapshots the time is quadratic.
+            let (same, few) = gradient(While::new().snapshots(snapshots));
+            assert_eq!((value.item(), all.to_vec()), (same.item(), few.to_vec()), "{snapshots} snapshots, to {sum}");
+        }
+        let gradient = |loops, at: &Tensor| grad(at, |at| logistic(loops, &at, sum));
+        let one = Tensor::from([1.0, 0.0, -1.0]);
+        let hessian = |loops: While| jvp(&at, &one, |at| gradient(loops, &at)).1.to_vec();
+        assert_eq!(hessian(While::new()), hessian(While::new().snapshots(2)), "to {sum}");
+    }
+}
+
+/// Also where a step changes a part of an array in place, and what it carries is an integer too.
+#[test]
+fn snapshots_of_what_is_changed_in_place() {
+    let fill = |loops: While, x: &Tensor| {
+        let start = (Tensor::from([1i64]), Tensor::zeros(&[40]));
+        let step = |(n, p): (Tensor, Tensor)| {
+            let before = p.dynamic_slice(&(&n - 1i64), &[1]);
+            let p = p.dynamic_update_slice(&((before + x).sin() + 0.5), &n);
+            (n + 1i64, p)
+        };
+        loops.run(start, |(n, _)| n.lt(40i64).reshape(&[]), step).1.square().sum()
+    };
+    let x = Tensor::from(0.3);
+    let gradient = |loops: While| value_and_grad(&x, |x| fill(loops, &x));
+    let (value, all) = gradient(While::new());
+    assert!(all.item().is_finite() && all.item() != 0.0);
+    for snapshots in [1, 4, 60] {
+        let (same, few) = gradient(While::new().snapshots(snapshots));
+        assert_eq!((value.item(), all.item()), (same.item(), few.item()), "{snapshots} snapshots");
+    }
+}
+
+/// What a plan keeps is a part of its peak: a snapshot costs a carry, and the number of steps nothing.
+#[test]
+fn the_peak_counts_the_snapshots() {
+    let peak = |snapshots: usize| {
+        let gradient = |x: &Tensor| {
+            grad(x, |x| {
+                let loops = While::new().snapshots(snapshots);
+                loops.run((Tensor::from(0i64), x), |(n, _)| n.lt(1000i64), |(n, x)| (n + 1i64, x.sin())).1.sum()
+            })
+        };
+        let x = Tensor::from_array(Array::new(&[512], vec![0.5; 512]));
+        compile(move |x: Tensor| gradient(&x)).plan(&x).expect("there is no limit").peak_bytes()
+    };
+    let each = (peak(60) - peak(10)) as f64 / 50.0;
+    assert!((each / (8.0 * 513.0) - 1.0).abs() < 0.05, "a snapshot of 4,104 bytes takes {each}");
+}
+
+#[test]
+fn snapshots_are_written_and_read() {
+    let (program, _) =
+        to_program(&Tensor::from(1.0), |x| While::new().limit(9).snapshots(3).run(x, |x| x.lt(100.0), |x| x * 3.0));
+    let text = program.to_string();
+    assert!(text.contains("limit=9, snapshots=3"), "{text}");
+    assert_eq!(text.parse::<Program>().expect("it was written").to_string(), text);
+}
