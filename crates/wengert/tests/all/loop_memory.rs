@@ -75,7 +75,7 @@ fn the_peak_counts_the_snapshots() {
 #[test]
 fn snapshots_are_written_and_read() {
     let (program, _) =
-        to_program(&Tensor::from(1.0), |x| While::new().limit(9).snapshots(3).run(x, |x| x.lt(100.0), |x| x * 3.0));
+        to_program(Tensor::from(1.0), |x| While::new().limit(9).snapshots(3).run(x, |x| x.lt(100.0), |x| x * 3.0));
     let text = program.to_string();
     assert!(text.contains("limit=9, snapshots=3"), "{text}");
     assert_eq!(text.parse::<Program>().expect("it was written").to_string(), text);
