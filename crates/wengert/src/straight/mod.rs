@@ -22,7 +22,9 @@ use wengert_kernels::straight::{Code, Workspace};
 use crate::ops::Compare;
 use crate::tape::trace::Trace;
 use crate::task::Task;
-use list::{List, Node};
+#[cfg(feature = "engine")]
+use list::List;
+use list::Node;
 
 /// A comparison whose outcome decides whether a list is valid at a point.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +37,7 @@ struct Guard {
 
 /// The code of a list: a run takes the numbers of its inputs, and gives those of the results. Of the inputs those that are `kept`
 /// are still there after a run.
+#[cfg(feature = "engine")]
 pub(crate) fn code(list: List, kept: Vec<bool>, results: Vec<Node>) -> Code {
     lower::lower(&derive::Derived { list, inputs: kept.len(), results, guards: Vec::new(), kept })
 }
