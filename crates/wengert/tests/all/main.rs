@@ -31,6 +31,7 @@ mod diagnose;
 #[cfg(feature = "engine")]
 mod loop_memory;
 mod loop_zeros;
+mod loops;
 mod nn;
 #[cfg(feature = "npy")]
 mod npy;

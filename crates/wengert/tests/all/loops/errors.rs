@@ -1,0 +1,177 @@
+//! What loops say about mistakes: the kind, both sides of what does not fit, and the user's line.
+
+use wengert::ErrorKind::{self, Misfit, Run, Unavailable};
+use wengert::prelude::*;
+use wengert::{Error, Scan, While, compile, cond, fori, map, scan, vmap, while_loop};
+
+use crate::support::caught::caught;
+
+/// What a call says that fails, by a panic or by an error.
+fn said<T>(f: impl FnOnce() -> Result<T, Error>) -> String {
+    match caught("it", f) {
+        Ok(Ok(_)) => "nothing".to_owned(),
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => panic.trim_start_matches("it panicked: ").to_owned(),
+    }
+}
+
+/// Checks that the message has this file's name and a number of line, and that it has these parts.
+#[track_caller]
+fn says(message: &str, parts: &[&str]) {
+    assert!(message.contains("errors.rs:"), "no line: {message}");
+    for part in parts {
+        assert!(message.contains(part), "no `{part}`: {message}");
+    }
+}
+
+/// As [`says`], of an error of this kind.
+#[track_caller]
+fn refused<T>(result: Result<T, Error>, kind: ErrorKind, parts: &[&str]) {
+    let Err(error) = result else { panic!("it was accepted") };
+    assert_eq!(error.kind(), kind, "{error}");
+    says(&error.to_string(), parts);
+}
+
+fn x() -> Tensor {
+    Tensor::from([1.0, 2.0, 3.0])
+}
+
+fn one() -> Tensor {
+    Tensor::from(1.0)
+}
+
+/// A scan whose steps give nothing but a carry.
+fn carries<D: wengert::Tree<Leaf = Tensor>>(step: impl FnOnce(Tensor, Tensor) -> D) -> Result<D::Grad, Error> {
+    let nothing: [Tensor; 0] = [];
+    Scan::new().try_run(one(), x(), |c, row| (step(c, row), nothing)).map(|(last, _)| last)
+}
+
+#[test]
+fn a_carry_that_changes_is_shown_before_and_after() {
+    refused(carries(|c, row| c + row * x()), Misfit, &["scan", "f64[] before a step", "f64[3] after"]);
+    refused(carries(|c, _| c.gt(0.0)), Misfit, &["scan", "f64[] before", "bool[] after"]);
+    refused(carries(|c, _| c.to_i64()), Misfit, &["f64[] before", "i64[] after"]);
+    refused(carries(|c, _| c.to_f32()), Misfit, &["f64[] before", "f32[] after"]);
+    refused(carries(|c, row| (c, row)), Misfit, &["(f64[]) before", "(f64[], f64[]) after"]);
+    refused(carries(|c, row| vec![c, row]), Misfit, &["(f64[]) before", "(f64[], f64[]) after"]);
+    let nothing: [Tensor; 0] = [];
+    refused(carries(|_, _| nothing.clone()), Misfit, &["(f64[]) before", "() after"]);
+    let whiles = While::new().try_run(one(), |c| c.lt(3.0), |c| c + x());
+    refused(whiles, Misfit, &["while_loop", "f64[] before", "f64[3] after"]);
+    let integers = While::new().try_run(Tensor::from(0i64), |n| n.lt(3), |n| n.to_f64() + 1.0);
+    refused(integers, Misfit, &["i64[] before", "f64[] after"]);
+    let second = While::new().try_run((one(), one()), |(c, _)| c.lt(3.0), |(c, d)| (c, d * x()));
+    refused(second, Misfit, &["leaf 1 of the carry", "f64[] before", "f64[3] after"]);
+    says(&said(|| Ok(fori(0..3, one(), |_, c| c + x()))), &["fori", "f64[] before", "f64[3] after"]);
+    says(&said(|| Ok(fori(0..3, one(), |i, _| i))), &["fori", "f64[] before", "i64[] after"]);
+    says(&said(|| Ok(fori(0..0, one(), |i, _| i))), &["fori", "f64[] before", "i64[] after"]);
+}
+
+#[test]
+fn a_carry_of_another_structure_with_the_same_leaves_is_accepted_as_it_comes_out() {
+    // The leaves are what a step gives and takes; their tree is the one of the result.
+    let (a, b) = fori(0..2, [one(), one() * 2.0], |_, [a, b]| (b, a));
+    assert_eq!((a.item(), b.item()), (1.0, 2.0));
+}
+
+#[test]
+fn arrays_that_have_no_rows_in_common_are_shown() {
+    let nothing = || Vec::<Tensor>::new();
+    let lengths = Scan::new().try_run(one(), (x(), Tensor::zeros(&[2, 3])), |c, _| (c, nothing()));
+    refused(lengths, Misfit, &["scan", "leaf 0", "3 rows", "leaf 1", "has 2", "f64[3]", "f64[2,3]"]);
+    refused(Scan::new().try_run(one(), one(), |c, _| (c, nothing())), Misfit, &["single number"]);
+    refused(Scan::new().try_run(one(), nothing(), |c, _| (c, nothing())), Misfit, &["no array", "fori"]);
+    says(&said(|| Ok(map((x(), Tensor::zeros(&[2])), |(x, y)| x + y))), &["map", "3 rows", "has 2"]);
+    says(&said(|| Ok(map(one(), |x| x))), &["map", "single number"]);
+    let combined = || wengert::associative_scan((x(), Tensor::zeros(&[2])), |(a, b), (c, d)| (a + c, b + d));
+    says(&said(|| Ok(combined())), &["associative_scan", "3 rows", "has 2"]);
+    let widened = || wengert::associative_scan(x(), |a, b| a + b + x());
+    says(&said(|| Ok(widened())), &["associative_scan", "(f64[])", "(f64[3])"]);
+}
+
+#[test]
+fn a_condition_has_to_be_one_truth_value() {
+    let asked = |condition: fn(Tensor) -> Tensor| While::new().try_run(x(), condition, |c| c * 2.0);
+    refused(asked(|c| c.lt(3.0)), Misfit, &["while_loop", "bool[3]", "`all` or `any`"]);
+    refused(asked(|c| c.sum()), Misfit, &["while_loop", "f64[]", "bool[]"]);
+    refused(asked(|c| c.sum().to_i64()), Misfit, &["while_loop", "i64[]", "bool[]"]);
+    let chosen = || Ok(fori(0..2, one(), |_, c| cond(&c, &c, |c| c * 2.0, |c| c)));
+    says(&said(chosen), &["cond", "f64[]", "bool[]"]);
+}
+
+#[test]
+fn branches_that_differ_are_shown_inside_a_loop() {
+    let chosen = || Ok(fori(0..2, one(), |_, c| cond(&c.gt(0.0), &c, |c| c * x(), |c| c)));
+    says(&said(chosen), &["cond", "(f64[3])", "(f64[])"]);
+}
+
+#[test]
+fn a_number_that_a_step_reads_is_an_error() {
+    let parts = ["errors.rs", "step"];
+    says(&said(|| carries(|c, row| c * row.item())), &parts);
+    says(&said(|| carries(|c, row| if c.gt(0.0).test() { row } else { c })), &parts);
+    says(&said(|| carries(|c, row| c * row.detach().item())), &parts);
+    says(&said(|| Ok(fori(0..3, one(), |i, c| c * i.item()))), &parts);
+    says(&said(|| Ok(map(x(), |row| row.clone() * row.to_vec()[0]))), &parts);
+    says(&said(|| Ok(while_loop(one(), |c| c.lt(c.item()), |c| c))), &parts);
+    says(&said(|| Ok(while_loop(one(), |c| c.lt(3.0), |c| &c * c.item()))), &parts);
+    // Also where a derivative runs around or inside, and in a loop of no step.
+    says(&said(|| Ok(grad(x(), |x| fori(0..3, x, |_, c| &c * c.sum().item()).sum()))), &parts);
+    says(&said(|| Ok(fori(0..3, one(), |_, c| grad(&c, |c| &c * c.item())))), &parts);
+    says(&said(|| Ok(fori(0..0, one(), |_, c| &c * c.item()))), &parts);
+    // What is captured from around the loop has a number.
+    let known = Tensor::from(2.0);
+    assert_eq!(fori(0..3, one(), |_, c| c * known.item()).item(), 8.0);
+}
+
+#[test]
+fn a_number_of_the_function_around_is_read_before_the_loop() {
+    // What a step computes from captures is recorded with the step.
+    let inside = || Ok(grad(x(), |x| fori(0..3, &x, |_, c| c * x.detach().sum().item()).sum()));
+    says(&said(inside), &["step"]);
+    let active = || Ok(grad(x(), |x| fori(0..3, &x, |_, c| c * x.item()).sum()));
+    says(&said(active), &["item"]);
+    let meant = |x: Tensor| {
+        let sum = x.detach().sum().item();
+        fori(0..3, &x, |_, c| c * sum).sum()
+    };
+    assert_eq!(grad(x(), meant).to_vec(), [216.0; 3]);
+}
+
+#[test]
+fn a_limit_that_is_reached_is_an_error_of_the_run() {
+    let endless = |x: &Tensor| While::new().limit(7).try_run(x, |c| c.gt(0.0), |c| c * 2.0);
+    refused(endless(&one()), Run, &["`while`", "not ended after 7 steps"]);
+    says(&said(|| Ok(grad(one(), |x| endless(&x).unwrap()))), &["not ended after 7 steps"]);
+    says(&said(|| Ok(vmap(x(), |x| endless(&x).unwrap()))), &["not ended after 7 steps"]);
+    says(&said(|| Ok(fori(0..2, one(), |_, x| endless(&x).unwrap()))), &["not ended after 7 steps"]);
+    let compiled = compile(|x: Tensor| endless(&x).unwrap());
+    refused(compiled.try_call(one()), Run, &["not ended after 7 steps"]);
+    assert_eq!(compiled.call(-one()).item(), -1.0);
+    says(&said(|| Ok(While::new().limit(0).run(one(), |c| c.gt(0.0), |c| c))), &["after 0 steps"]);
+}
+
+#[test]
+fn an_index_that_a_step_gets_wrong_is_an_error_with_the_line_of_the_index() {
+    let wrong = |x: &Tensor| fori(0..4, x.sum(), |i, c| c * x.take(&i, 0));
+    says(&said(|| Ok(wrong(&x()))), &["index 3 is out of range", "3 long"]);
+    says(&said(|| Ok(grad(x(), |x| wrong(&x)))), &["index 3 is out of range", "3 long"]);
+}
+
+#[test]
+fn after_an_error_in_a_step_everything_works_as_before() {
+    for _ in 0..2 {
+        let panics = || -> Result<(Tensor, Tensor), Error> {
+            Ok(scan(one(), x(), |c, _| if c.rank() == 0 { panic!("errors.rs: user") } else { (c.clone(), c) }))
+        };
+        assert!(said(panics).contains("user"));
+        assert_eq!(grad(x(), |x| fori(0..2, &x, |_, c| c * &x).sum()).to_vec(), [3.0, 12.0, 27.0]);
+    }
+    let leaked = std::cell::RefCell::new(None);
+    fori(0..2, one(), |_, c| {
+        *leaked.borrow_mut() = Some(c.clone());
+        c
+    });
+    let leaked = leaked.into_inner().expect("it was recorded");
+    refused(leaked.try_add(1.0), Unavailable, &["add"]);
+}

@@ -1,0 +1,45 @@
+//! Loops and branches that users write: against the same steps as a loop of Rust, which is recorded step by step.
+
+mod errors;
+mod laws;
+mod orders;
+mod random;
+mod shared;
+mod zero;
+
+use wengert::prelude::*;
+use wengert::scan;
+
+/// Asserts that numbers agree up to `roundings` roundings of the largest.
+#[track_caller]
+fn near(what: &str, got: &Tensor, want: &Tensor, roundings: f64) {
+    assert_eq!(got.shape(), want.shape(), "{what}");
+    let (got, want) = (got.to_vec(), want.to_vec());
+    let largest = want.iter().fold(0.0, |largest: f64, want| largest.max(want.abs()));
+    assert!(want.iter().all(|want| want.is_finite()), "{what}: {want:?} is no test");
+    for (got, want) in got.iter().zip(&want) {
+        let off = (got - want).abs();
+        assert!(off <= roundings * f64::EPSILON * largest, "{what}: {got} instead of {want}, off by {off:e}");
+    }
+}
+
+/// The last carry of a scan whose steps give nothing else.
+fn fold(init: &Tensor, xs: &Tensor, step: impl FnOnce(Tensor, Tensor) -> Tensor) -> Tensor {
+    let nothing: [Tensor; 0] = [];
+    scan(init, xs, |c, x| (step(c, x), nothing)).0
+}
+
+/// The rows of an array.
+fn rows(x: &Tensor) -> Vec<Tensor> {
+    (0..x.shape()[0]).map(|k| x.slice(k as isize)).collect()
+}
+
+/// Numbers between -1 and 1 without a pattern, from a place of the sine.
+fn numbers(from: usize, count: usize) -> Tensor {
+    Tensor::from((from..from + count).map(|k| (k as f64 * 12.9898).sin()).collect::<Vec<f64>>())
+}
+
+/// The sum of numbers.
+fn total(numbers: impl IntoIterator<Item = Tensor>) -> Tensor {
+    numbers.into_iter().fold(Tensor::from(0.0), |sum, x| sum + x)
+}
