@@ -98,7 +98,12 @@ fn cut(eqn: &Eqn, program: &Program, line: Line) -> Option<Cut> {
         // Its derivative is its rule; what happens inside its value does not count.
         return None;
     }
-    eqn.op.programs().into_iter().find_map(|inner| {
+    let programs = match &eqn.op {
+        // Nor does what happens inside a solver.
+        Op::Implicit(implicit) => vec![&implicit.equation],
+        op => op.programs(),
+    };
+    programs.into_iter().find_map(|inner| {
         let used = dependences(inner, inner.outputs());
         let inside = inner.eqns().iter().filter(|eqn| eqn.outs().any(|out| used[out.index()]));
         inside.filter_map(|eqn| cut(eqn, inner, at)).next()

@@ -12,7 +12,7 @@ use wengert_kernels::region::{Kind, Slice, SliceMut};
 
 use super::control;
 use crate::array::{Array, DType, Data, Type, for_data};
-use crate::error::{Error, ErrorKind, Misfit};
+use crate::error::{Error, ErrorKind};
 use crate::plan::kernel::{KernelCall, bytes};
 use crate::plan::{Home, MatrixProduct, Operation, OutputSource, Plan, PlanOutput, Step, StepOperand, StepWork};
 
@@ -306,9 +306,9 @@ fn run_step(
         StepWork::Kernel(kernel, operation) => {
             let start = step.writes.first().map_or(0, |operand| operand.start);
             let call = KernelCall { args: &reads, outs: &mut writes, workspace: scratch, pool, start };
-            kernel.run(call).map_err(|Misfit(why)| {
+            kernel.run(call).map_err(|why| {
                 let Operation { op, types } = &**operation;
-                Error::new(ErrorKind::Run, &op.name(), why).of(types).at(step.line())
+                op.failure(why, &types.iter().collect::<Vec<&Type>>()).at(step.line())
             })
         }
         StepWork::Cond(plans) => {

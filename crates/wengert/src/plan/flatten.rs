@@ -175,7 +175,7 @@ impl Flattener {
             _ => {}
         }
         match self.b.form(op, args) {
-            Form::Inlined => self.inline(op.programs()[0], args),
+            Form::Inlined => self.inline(&op.expansion(), args),
             // Operands are read where they lie.
             Form::Number | Form::View | Form::Elementwise => self.ops(op.clone(), args),
             // A part of an array whose elements follow each other is read where it lies.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Attributes, Op};
 use crate::array::{Array, Type};
-use crate::error::Misfit;
+use crate::error::{Error, ErrorKind, Misfit};
 use crate::program::{Builder, Program, Value};
 
 /// Operands in which the results are jointly linear, by position.
@@ -85,7 +85,7 @@ pub enum Form {
     Kernel,
     /// The planner has a way of its own for it.
     Planned,
-    /// The equations of the Program inside take its place.
+    /// The equations of a Program take its place: [`Primitive::expansion`].
     Inlined,
 }
 
@@ -186,6 +186,11 @@ pub trait Primitive {
     /// What only the values show: an index out of range.
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit>;
 
+    /// Why evaluating it on operands of these types has failed, as users are told.
+    fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
+        Error::new(ErrorKind::Run, &self.name(), why.0).of(args.iter().copied())
+    }
+
     /// What a planner makes of it for operands of these types.
     fn form(&self, args: &[&Type]) -> Form;
 
@@ -280,6 +285,16 @@ pub trait Primitive {
     /// number takes the operand's place.
     fn harmless(&self) -> Vec<(usize, f64)> {
         Vec::new()
+    }
+
+    /// Whether it can fail on what it computes inside, though no operand alone decides.
+    fn gives_up(&self) -> bool {
+        false
+    }
+
+    /// The Program whose equations take the place of an operation that is [`Form::Inlined`].
+    fn expansion(&self) -> Cow<'_, Program> {
+        Cow::Borrowed(self.programs()[0])
     }
 
     /// The Programs inside.

@@ -16,6 +16,7 @@ mod cumulative;
 mod dynamic;
 mod einsum;
 mod elementwise;
+mod ensure;
 mod gather;
 mod index;
 mod literal;
@@ -40,7 +41,9 @@ pub use contract::{
     Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase, Primitive,
     Source, Split, Tangents, Wiring, WithTangents,
 };
-pub use control::{Bounds, Call, Cond, Custom, Recompute, Rule, Scan, Unwind, While};
+pub use control::{
+    Bounds, Call, Cond, Custom, Implicit, Krylov, LinearMethod, Recompute, Rule, Scan, Solve, Unwind, While,
+};
 pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};
 #[cfg(feature = "engine")]
@@ -50,6 +53,9 @@ pub use einsum::Einsum;
 #[cfg(feature = "engine")]
 pub(crate) use elementwise::divided_by_zero;
 pub use elementwise::{Convert, Select};
+pub use ensure::Ensure;
+#[cfg(feature = "engine")]
+pub(crate) use ensure::told;
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};
@@ -181,6 +187,8 @@ operations! {
     ArgSort(ArgSort),
     /// Random bits from a key.
     RandomBits(RandomBits),
+    /// A value, where a condition holds.
+    Ensure(Ensure),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.
@@ -195,6 +203,10 @@ operations! {
     Unwind(Unwind),
     /// A user's operation with its own derivative.
     Custom(Custom),
+    /// A linear system, known by its map.
+    Solve(Solve),
+    /// A point that is known by an equation.
+    Implicit(Implicit),
 }
 
 /// What all operations have in common is asked of the operation directly.

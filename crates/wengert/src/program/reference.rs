@@ -41,8 +41,8 @@ impl Program {
 /// Evaluates one operation.
 pub(crate) fn eval(op: &Op, args: &[&Array], line: Option<Line>) -> Result<Vec<Array>, Error> {
     STEPS.fetch_add(1, Ordering::Relaxed);
-    let types = || args.iter().map(|arg| arg.ty());
-    op.eval(args).map_err(|why| Error::new(ErrorKind::Run, &op.name(), why.0).of(types()).at(line))
+    let types = || args.iter().map(|arg| arg.ty()).collect::<Vec<&Type>>();
+    op.eval(args).map_err(|why| op.failure(why, &types()).at(line))
 }
 
 /// Runs a Program; a value is dropped after its last use.

@@ -73,13 +73,20 @@ fn of_equation(eqn: &Eqn, operands: &[Dependence], offsets: Offsets) -> Result<V
         Wiring::Loop { .. } => true,
     };
     if goes_inside {
-        let inside = wiring.flow(
-            &eqn.op,
-            operands,
-            |program, inputs| dependences(program, inputs.to_vec(), offsets),
-            |yes, no| either(yes, no, offsets),
-        );
-        return inside.expect("it holds Programs");
+        let flow = |operands: &[Dependence]| {
+            let inside = wiring.flow(
+                &eqn.op,
+                operands,
+                |program, inputs| dependences(program, inputs.to_vec(), offsets),
+                |yes, no| either(yes, no, offsets),
+            );
+            inside.expect("it holds Programs")
+        };
+        // A carry that begins with zero, and that a step multiplies, is zero times what it depends on.
+        let zeros_are_linear = || -> Vec<Dependence> {
+            operands.iter().map(|&operand| if operand == Zero { Linear } else { operand }).collect()
+        };
+        return flow(operands).or_else(|why| flow(&zeros_are_linear()).map_err(|_| why));
     }
     // The linear operands stand in one set, and what else stands there is linear too, or zero.
     let fits = |set: &Vec<usize>| {
@@ -91,7 +98,10 @@ fn of_equation(eqn: &Eqn, operands: &[Dependence], offsets: Offsets) -> Result<V
         return all(Linear);
     }
     let line = eqn.line.map_or(String::new(), |line| format!(" at {line}"));
-    Err(format!("`{}`{line} is not linear in it", eqn.op.name()))
+    let adds = |set: &Vec<usize>| (0..operands.len()).all(|k| set.contains(&k) || operands[k] != Linear);
+    let offset = eqn.op.linear_in(operands.len()).iter().any(adds);
+    let why = if offset { ": it joins it with what does not depend on it, an offset" } else { "" };
+    Err(format!("`{}`{line} is not linear in it{why}", eqn.op.name()))
 }
 
 fn either(yes: Dependence, no: Dependence, offsets: Offsets) -> Result<Dependence, String> {

@@ -5,6 +5,7 @@
 
 mod conv;
 mod copy;
+mod ensure;
 mod extreme;
 mod fill;
 mod gather;
@@ -54,6 +55,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Gather(op) => Box::new(gather::GatherKernel::new(op, args[0], args[1])),
         Op::Scatter(op) => scatter(op, args, None),
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
+        Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
         | Op::Unary(_)
@@ -63,7 +65,15 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         | Op::Select(_)
         | Op::Convert(_) => unreachable!("what works element by element is part of a region: {op:?}"),
         Op::Einsum(_) | Op::Conv(_) => unreachable!("what reads views is planned by itself: {op:?}"),
-        Op::Call(_) | Op::Recompute(_) | Op::Cond(_) | Op::Scan(_) | Op::While(_) | Op::Unwind(_) | Op::Custom(_) => {
+        Op::Call(_)
+        | Op::Recompute(_)
+        | Op::Cond(_)
+        | Op::Scan(_)
+        | Op::While(_)
+        | Op::Unwind(_)
+        | Op::Custom(_)
+        | Op::Solve(_)
+        | Op::Implicit(_) => {
             unreachable!("what holds Programs is planned by itself: {op:?}")
         }
     }

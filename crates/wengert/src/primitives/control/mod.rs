@@ -62,10 +62,13 @@ macro_rules! region_methods {
 mod call;
 mod cond;
 mod custom;
+mod implicit;
+mod krylov;
 mod loops;
 mod recompute;
 mod repeat;
 mod scan;
+mod solve;
 #[cfg(all(test, feature = "text"))]
 mod tests;
 mod unwind;
@@ -73,10 +76,13 @@ mod unwind;
 pub use call::Call;
 pub use cond::Cond;
 pub use custom::{Custom, Rule};
+pub use implicit::Implicit;
+pub use krylov::{Krylov, LinearMethod};
 pub use loops::Bounds;
 pub use recompute::Recompute;
 pub use repeat::While;
 pub use scan::Scan;
+pub use solve::Solve;
 pub use unwind::Unwind;
 
 use super::{Cotangent, MaskedCotangents, Op, Operand, Sample, Wiring, sample};
@@ -95,7 +101,8 @@ fn inside(error: Error) -> Misfit {
 fn can_fail(program: &Program) -> bool {
     let endless = |op: &Op| matches!(op.wiring(), Wiring::Loop { phases, .. } if phases.len() > 1);
     let inside = |op: &Op| op.programs().iter().any(|program| can_fail(program));
-    program.eqns().iter().any(|eqn| !eqn.op.harmless().is_empty() || endless(&eqn.op) || inside(&eqn.op))
+    let own = |op: &Op| !op.harmless().is_empty() || op.gives_up() || endless(op);
+    program.eqns().iter().any(|eqn| own(&eqn.op) || inside(&eqn.op))
 }
 
 /// The results of a Program inside, by definition.

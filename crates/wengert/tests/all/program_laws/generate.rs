@@ -3,6 +3,7 @@
 
 pub(crate) mod large;
 mod loops;
+mod points;
 mod structured;
 
 use std::sync::LazyLock;
@@ -18,7 +19,7 @@ use super::rebuild::with_outputs;
 use crate::support::{Random, array};
 
 /// The families, and how often each is wanted.
-const FAMILIES: [(usize, &str); 36] = [
+const FAMILIES: [(usize, &str); 39] = [
     (6, "unary"),
     (4, "binary"),
     (2, "compare"),
@@ -55,6 +56,9 @@ const FAMILIES: [(usize, &str); 36] = [
     (1, "window_arg"),
     (1, "arg_sort"),
     (1, "random_bits"),
+    (1, "ensure"),
+    (1, "system"),
+    (1, "point"),
 ];
 
 /// The samples of operations whose family is not in the list: it is enough for an operation to exist.
@@ -188,7 +192,10 @@ impl Generator {
             return None;
         }
         let arrays: Vec<&Array> = args.iter().map(|item| &item.array).collect();
-        let results = op.eval(&arrays).unwrap_or_else(|why| panic!("`{}` of tame operands: {}", op.name(), why.0));
+        let results = match op.eval(&arrays) {
+            Err(_) if op.gives_up() => return None,
+            results => results.unwrap_or_else(|why| panic!("`{}` of tame operands: {}", op.name(), why.0)),
+        };
         if self.scale.largest > LARGEST && !results.iter().all(large::is_tame) {
             return None;
         }
@@ -296,6 +303,7 @@ impl Generator {
             "reduce" | "arg_reduce" | "cumulative" | "recurrence" => self.along_axes(family),
             "literal" | "iota" => self.constant(family),
             "broadcast" | "reshape" | "permute" | "reverse" | "slice" | "pad" | "concat" => self.movement(family),
+            "ensure" | "system" | "point" => self.conditional(family),
             "sampled" => self.sampled(),
             _ => self.structured(family),
         };

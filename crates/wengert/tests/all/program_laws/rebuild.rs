@@ -8,14 +8,17 @@ pub(crate) fn values(program: &Program) -> Vec<Value> {
     program.inputs().chain(program.eqns().iter().flat_map(|eqn| eqn.outs())).collect()
 }
 
-/// Appends the equations of a Program and gives all its values.
-fn append(b: &mut Builder, program: &Program, args: &[Value]) -> Vec<Value> {
+/// Appends the equations of a Program and gives all its values; in the place of those that are replaced stands an operand.
+fn append(b: &mut Builder, program: &Program, args: &[Value], replaced: fn(&Op) -> Option<usize>) -> Vec<Value> {
     let names = values(program);
     let place = |value: &Value| names.iter().position(|name| name == value).expect("defined");
     let mut own = args.to_vec();
     for eqn in program.eqns() {
         let args: Vec<Value> = eqn.args.iter().map(|arg| own[place(arg)]).collect();
-        own.extend(b.emit(eqn.op.clone(), &args).expect("it fitted before"));
+        match replaced(&eqn.op) {
+            Some(operand) => own.push(args[operand]),
+            None => own.extend(b.emit(eqn.op.clone(), &args).expect("it fitted before")),
+        }
     }
     own
 }
@@ -31,7 +34,7 @@ pub(crate) fn with_outputs(program: &Program, outputs: &[Value], unused: &[Type]
         b.input("", ty.clone());
     });
     args.extend(types[place..].iter().map(|ty| b.input("", ty.clone())));
-    let own = append(&mut b, program, &args);
+    let own = append(&mut b, program, &args, |_| None);
     let names = values(program);
     let outputs: Vec<Value> =
         outputs.iter().map(|output| own[names.iter().position(|name| name == output).expect("defined")]).collect();
@@ -50,7 +53,8 @@ pub(crate) fn everything(program: &Program) -> Program {
 }
 
 fn collect(b: &mut Builder, program: &Program, args: &[Value], all: &mut Vec<Value>) {
-    let own = append(b, program, args);
+    // Branches are computed that are not taken: there a condition need not hold.
+    let own = append(b, program, args, |op| matches!(op, Op::Ensure(_)).then_some(0));
     let names = values(program);
     let place = |value: &Value| names.iter().position(|name| name == value).expect("defined");
     for eqn in program.eqns() {

@@ -5,10 +5,12 @@
 //! operation. So no error is hidden by one that came before, and none is forgiven because another one came after. The
 //! plain plan, which fuses more, is then compared with that one: to the bit unless something is added up in another order.
 
+use std::borrow::Cow;
+
 use wengert::ops::{Binary, Unary};
 use wengert::plan::{Options, Plan};
-use wengert::primitives::{Op, Reducer, Running, Write};
-use wengert::{Array, Builder, DType, Program, Value};
+use wengert::primitives::{Form, Op, Reducer, Running, Write};
+use wengert::{Array, Builder, DType, Program, Type, Value};
 
 use super::caught::{Checked, caught};
 use super::loops::by_hand;
@@ -76,7 +78,7 @@ fn check_steps(program: &Program, args: &[Array], values: &[Array], threads: usi
         let at = |why: String| format!("`{}` {:?}: {why}", eqn.op.name(), eqn.op);
         if let Some((inner, operands)) = inside(&eqn.op, &operands) {
             let operands: Vec<Array> = operands.iter().map(|&operand| operand.clone()).collect();
-            check_engine(inner, &operands, threads, kind).map_err(at)?;
+            check_engine(&inner, &operands, threads, kind).map_err(at)?;
             continue;
         }
         let own: Vec<Array> = operands.iter().map(|&operand| operand.clone()).collect();
@@ -125,17 +127,13 @@ fn allowed_of_loop(op: &Op, operands: &[Array], wanted: &Array) -> Option<Vec<f6
 }
 
 /// The Program that an operation runs, and its operands.
-fn inside<'a>(op: &'a Op, operands: &'a [&'a Array]) -> Option<(&'a Program, &'a [&'a Array])> {
-    match op {
-        Op::Call(call) => Some((&call.program, operands)),
-        Op::Recompute(recompute) => Some((&recompute.program, operands)),
-        Op::Custom(custom) => Some((&custom.value, operands)),
-        Op::Cond(cond) => {
-            let yes = operands[0].elements::<bool>().is_some_and(|choice| choice[0]);
-            Some((if yes { &cond.yes } else { &cond.no }, &operands[1..]))
-        }
-        _ => None,
+fn inside<'a>(op: &'a Op, operands: &'a [&'a Array]) -> Option<(Cow<'a, Program>, &'a [&'a Array])> {
+    if let Op::Cond(cond) = op {
+        let yes = operands[0].elements::<bool>().is_some_and(|choice| choice[0]);
+        return Some((Cow::Borrowed(if yes { &cond.yes } else { &cond.no }), &operands[1..]));
     }
+    let types: Vec<&Type> = operands.iter().map(|operand| operand.ty()).collect();
+    (op.form(&types) == Form::Inlined).then(|| (op.expansion(), operands))
 }
 
 /// The plain plan against that with every value as a result.

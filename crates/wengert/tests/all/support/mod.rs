@@ -7,6 +7,8 @@ pub(crate) mod loops;
 pub(crate) mod process;
 pub(crate) mod slices;
 
+use std::sync::Arc;
+
 use wengert::primitives::{Convert, Literal, Op};
 use wengert::{Array, Builder, DType, Program, Type, Value};
 
@@ -115,7 +117,11 @@ pub(crate) fn widened(program: &Program) -> Option<Program> {
         let op = match &eqn.op {
             Op::Literal(Literal::F32(x)) => Literal::F64(f64::from(*x)).into(),
             Op::Convert(Convert(DType::F32)) => Convert(DType::F64).into(),
-            op => op.clone(),
+            op if op.programs().is_empty() => op.clone(),
+            op => {
+                let inner = op.programs().into_iter().map(|inner| widened(inner).map(Arc::new));
+                op.with_programs(inner.collect::<Option<_>>()?)
+            }
         };
         let args: Vec<Value> = eqn.args.iter().map(|arg| values[place(arg)]).collect();
         values.extend(b.emit(op, &args).ok()?);
