@@ -86,6 +86,8 @@ mod execute;
 #[cfg(feature = "arrays")]
 mod functional;
 mod hash;
+#[cfg(feature = "arrays")]
+mod implicit;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod lanes;
@@ -152,6 +154,8 @@ pub use functional::{
     Scan, StepRows, Vmap, While, associative_scan, checkpoint, cond, fori, map, scan, to_program, try_cond, vmap,
     while_loop,
 };
+#[cfg(feature = "arrays")]
+pub use implicit::{FixedPoint, LinearSolve, Minimise, Root, fixed_point, linear_solve, minimise, root};
 pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};
 pub use number::{F32, Float};

@@ -53,6 +53,8 @@ const ORDER: &[&[&str]] = &[
     // What the user calls: the drivers, and what is built on them.
     &["api"],
     &["functional"],
+    // Points that are known by equations.
+    &["implicit"],
     &["compile"],
     &["rules"],
     &["record"],

@@ -41,6 +41,7 @@ pub use contract::{
     Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase, Primitive,
     Source, Split, Tangents, Wiring, WithTangents,
 };
+pub(crate) use control::linearised;
 pub use control::{
     Bounds, Call, Cond, Custom, Implicit, Krylov, LinearMethod, Recompute, Rule, Scan, Solve, Unwind, While,
 };

@@ -50,6 +50,8 @@ pub(crate) struct ArrayGraph {
     pub(crate) generation: u64,
     pub(crate) builder: Builder,
     reading: Reading,
+    /// The user's line for what is recorded, where our own code writes the function.
+    line: Option<Line>,
     /// Where each input comes from, in the order of the inputs.
     sources: Vec<(Value, InputSource)>,
     /// The input for a captured value.
@@ -103,7 +105,8 @@ pub(crate) fn with_graph<R>(generation: u64, f: impl FnOnce(&mut ArrayGraph) -> 
         let place = graphs.iter().position(|graph| graph.generation == generation).unwrap_or_else(|| {
             // Levels that ended without their driver's help, by a panic, leave theirs behind.
             graphs.retain(|graph| is_open(graph.generation));
-            graphs.push(ArrayGraph::new(generation, Reading::Allowed));
+            let line = graphs.last().and_then(|around| around.line);
+            graphs.push(ArrayGraph::new(generation, Reading::Allowed, line));
             graphs.len() - 1
         });
         f(&mut graphs[place])
@@ -119,11 +122,12 @@ pub(crate) fn take(generation: u64) -> Option<ArrayGraph> {
 }
 
 impl ArrayGraph {
-    fn new(generation: u64, reading: Reading) -> Self {
+    fn new(generation: u64, reading: Reading, line: Option<Line>) -> Self {
         ArrayGraph {
             generation,
             builder: Builder::new(),
             reading,
+            line,
             sources: Vec::new(),
             captured: HashMap::new(),
             values: HashMap::new(),
@@ -190,11 +194,12 @@ pub(crate) struct Closed {
     pub(crate) taken: Vec<Value>,
 }
 
-/// Makes the graph of a level that opens.
-pub(crate) fn open(generation: u64, reading: Reading) {
+/// Makes the graph of a level that opens. What is recorded in it, and in the levels inside, is of this line, if one is given.
+pub(crate) fn open(generation: u64, reading: Reading, line: Option<Line>) {
     GRAPHS.with_borrow_mut(|graphs| {
         graphs.retain(|graph| is_open(graph.generation));
-        graphs.push(ArrayGraph::new(generation, reading));
+        let line = line.or(graphs.last().and_then(|around| around.line));
+        graphs.push(ArrayGraph::new(generation, reading, line));
     });
 }
 
@@ -258,7 +263,7 @@ pub(crate) fn apply(op: impl Into<Op>, operands: &[&Tensor]) -> Result<Vec<Tenso
             }
             with_graph(generation, |graph| {
                 let args: Vec<Value> = operands.iter().map(|operand| graph.operand(operand)).collect();
-                graph.builder.line = Some(line);
+                graph.builder.line = graph.line.or(Some(line));
                 let outs = graph.builder.emit(op, &args)?;
                 Ok(outs.into_iter().map(|out| Tensor::traced(generation, out, graph.builder.ty(out).clone())).collect())
             })
@@ -294,7 +299,7 @@ pub(crate) fn build(
         }
         Some(generation) => with_graph(generation, |graph| {
             let args: Vec<Value> = operands.iter().map(|operand| graph.operand(operand)).collect();
-            graph.builder.line = Some(line);
+            graph.builder.line = graph.line.or(Some(line));
             let outs = f(&mut graph.builder, &args)?;
             Ok(outs.into_iter().map(|out| Tensor::traced(generation, out, graph.builder.ty(out).clone())).collect())
         }),

@@ -27,8 +27,16 @@ impl ArrayLevel {
     #[track_caller]
     pub(crate) fn open(driver: &'static str, reading: Reading) -> Self {
         let scope = Scope::open(Mode::Once);
-        graph::open(scope.generation(), reading);
+        graph::open(scope.generation(), reading, None);
         ArrayLevel { driver, scope, line: Location::caller() }
+    }
+
+    /// Opens a level for a function of our own that a user has asked for at this line, which is that of all it records. What
+    /// was recorded of the user's functions before keeps its lines.
+    pub(crate) fn open_at(driver: &'static str, reading: Reading, line: Line) -> Self {
+        let scope = Scope::open(Mode::Once);
+        graph::open(scope.generation(), reading, Some(line));
+        ArrayLevel { driver, scope, line }
     }
 
     /// An input for a leaf of the point.

@@ -14,7 +14,7 @@ use crate::tape::recording::{Mode, Scope};
 fn recorded(types: &[Type], f: impl FnOnce(&[Tensor]) -> Tensor) -> Closed {
     let scope = Scope::open(Mode::Replay);
     let generation = scope.generation();
-    graph::open(generation, Reading::Branch);
+    graph::open(generation, Reading::Branch, None);
     let inputs: Vec<Tensor> =
         graph::with_graph(generation, |graph| types.iter().map(|ty| graph.leaf("x", ty.clone(), None)).collect());
     let output = f(&inputs);

@@ -28,6 +28,7 @@ mod array_drivers;
 mod bands;
 mod captures;
 mod diagnose;
+mod implicit;
 #[cfg(feature = "engine")]
 mod loop_memory;
 mod loop_zeros;

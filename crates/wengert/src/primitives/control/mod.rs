@@ -77,6 +77,7 @@ pub use call::Call;
 pub use cond::Cond;
 pub use custom::{Custom, Rule};
 pub use implicit::Implicit;
+pub(crate) use implicit::linearised;
 pub use krylov::{Krylov, LinearMethod};
 pub use loops::Bounds;
 pub use recompute::Recompute;

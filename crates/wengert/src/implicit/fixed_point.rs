@@ -1,0 +1,206 @@
+//! `fixed_point`: a point that a function leaves as it is.
+
+use std::panic::Location;
+
+use super::{Function, LinearSolve, at, count, ensured, norm, plus, tree};
+use crate::error::{Error, OrRaise};
+use crate::functional::While;
+use crate::primitives::Ensure;
+use crate::program::{Builder, Program, Value, inline};
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// The point `x = f(x)` to which `f`, applied again and again, leads from `x0`.
+///
+/// `x0` may be any tree of tensors, and `f` gives one with the same leaves. It is recorded once and may capture anything. The
+/// point is differentiated in every capture, in every mode and order, and under [`vmap`](crate::vmap), by the implicit
+/// function theorem: `(1 - df/dx) x_dot = df/dc c_dot` is solved ([`LinearSolve`]); no iteration is differentiated. Along `x0`
+/// the derivative is zero.
+///
+/// ```
+/// use wengert::prelude::*;
+/// use wengert::fixed_point;
+/// // x = cos(a x)
+/// let point = |a: &Tensor| fixed_point(&Tensor::from(0.5), |x| (a * x).cos());
+/// let a = Tensor::from(1.0);
+/// let x = point(&a).item();
+/// assert!((x - x.cos()).abs() < 1e-9);
+/// let slope = -x * x.sin() / (1.0 + x.sin());
+/// assert!((grad(&a, |a| point(&a)).item() - slope).abs() < 1e-9);
+/// ```
+///
+/// # Panics
+/// If the types of `f` are not those of the point; if the norm of `f(x) - x` is not within the tolerance after the limit of
+/// steps; if the linear system of a derivative has no solution. [`FixedPoint`] has options.
+#[track_caller]
+pub fn fixed_point<X, R>(x0: X, f: impl FnOnce(X::Vars) -> R) -> X::Grad
+where
+    X: Tree<Leaf = Tensor>,
+    R: Tree<Leaf = Tensor>,
+{
+    FixedPoint::new().run(x0, f)
+}
+
+/// [`fixed_point`] with options.
+///
+/// ```
+/// use wengert::prelude::*;
+/// use wengert::FixedPoint;
+/// // x = 4 / x goes to and fro; half steps lead to the root of 4
+/// let point = FixedPoint::new().damping(0.5).run(&Tensor::from(1.0), |x| 4.0 / x);
+/// assert!((point.item() - 2.0).abs() < 1e-9);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct FixedPoint {
+    tolerance: Option<f64>,
+    limit: usize,
+    damping: f64,
+    linear: LinearSolve,
+}
+
+impl Default for FixedPoint {
+    fn default() -> Self {
+        FixedPoint { tolerance: None, limit: 1000, damping: 1.0, linear: LinearSolve::new() }
+    }
+}
+
+impl FixedPoint {
+    /// Whole steps, at most 1000.
+    pub fn new() -> Self {
+        FixedPoint::default()
+    }
+
+    /// What the Euclidean norm of all numbers of `f(x) - x` may be: 1e-10 if it is not said, 1e-5 in single precision.
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = Some(tolerance);
+        self
+    }
+
+    /// At most this many steps.
+    #[must_use]
+    pub fn limit(mut self, steps: usize) -> Self {
+        self.limit = steps;
+        self
+    }
+
+    /// Steps `x + damping (f(x) - x)` instead of whole ones.
+    #[must_use]
+    pub fn damping(mut self, damping: f64) -> Self {
+        self.damping = damping;
+        self
+    }
+
+    /// How the linear systems of derivatives are solved.
+    #[must_use]
+    pub fn linear(mut self, linear: LinearSolve) -> Self {
+        self.linear = linear;
+        self
+    }
+
+    /// Finds a fixed point.
+    ///
+    /// # Panics
+    /// As [`FixedPoint::try_run`] gives errors, and if a point that is only recorded here is not found when it is run.
+    #[track_caller]
+    pub fn run<X, R>(&self, x0: X, f: impl FnOnce(X::Vars) -> R) -> X::Grad
+    where
+        X: Tree<Leaf = Tensor>,
+        R: Tree<Leaf = Tensor>,
+    {
+        self.try_run(x0, f).or_raise()
+    }
+
+    /// Finds a fixed point.
+    ///
+    /// # Errors
+    /// If the types of `f` are not those of the point, or no fixed point is found.
+    #[track_caller]
+    pub fn try_run<X, R>(&self, x0: X, f: impl FnOnce(X::Vars) -> R) -> Result<X::Grad, Error>
+    where
+        X: Tree<Leaf = Tensor>,
+        R: Tree<Leaf = Tensor>,
+    {
+        let found = self.found(Function::record("fixed_point", &x0, f)?, self.limit)?;
+        Ok(tree(&x0, found))
+    }
+
+    /// A fixed point that was found by other means, as a function of what `f` captures: its value is `x`, and its derivative that
+    /// of the equation, whatever `x` was computed of.
+    ///
+    /// # Panics
+    /// As [`FixedPoint::try_at`] gives errors.
+    #[track_caller]
+    pub fn at<X, R>(&self, x: X, f: impl FnOnce(X::Vars) -> R) -> X::Grad
+    where
+        X: Tree<Leaf = Tensor>,
+        R: Tree<Leaf = Tensor>,
+    {
+        self.try_at(x, f).or_raise()
+    }
+
+    /// As [`FixedPoint::at`].
+    ///
+    /// # Errors
+    /// If the types of `f` are not those of the point, or the norm of `f(x) - x` is not within the tolerance.
+    #[track_caller]
+    pub fn try_at<X, R>(&self, x: X, f: impl FnOnce(X::Vars) -> R) -> Result<X::Grad, Error>
+    where
+        X: Tree<Leaf = Tensor>,
+        R: Tree<Leaf = Tensor>,
+    {
+        let found = self.found(Function::record("fixed_point", &x, f)?, 0)?;
+        Ok(tree(&x, found))
+    }
+
+    #[track_caller]
+    fn found(&self, mut function: Function, limit: usize) -> Result<Vec<Tensor>, Error> {
+        let line = Location::caller();
+        function.check_image("result", line)?;
+        if function.point.is_empty() {
+            return Ok(Vec::new());
+        }
+        function.closed.program = without_point(&function.closed.program, function.point.len());
+        let tolerance = self.tolerance.unwrap_or(function.tolerance());
+        let ensure = Ensure::new(
+            function.name,
+            &format!("it is no fixed point: the norm of f(x) - x is {{}} after {{}} steps, and may be {tolerance:e}"),
+        );
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let damping = Tensor::from(self.damping);
+        let solver = function.program(line, |x, captures| {
+            let way = |x: &[Tensor]| at(function.name, &function.closed.program, x, captures);
+            let first = way(x)?;
+            let size = norm(&first);
+            let mut failed = None;
+            let (x, _, state) = While::new().try_run(
+                (x.to_vec(), first, vec![size, count(0)]),
+                // What is no number does not become one.
+                |(_, _, state)| state[0].gt(tolerance).and(state[0].lt(f64::INFINITY)).and(state[1].lt(limit)),
+                |(x, step, state)| {
+                    let x = plus(&x, &damping, &step);
+                    let step = way(&x).unwrap_or_else(|why| {
+                        failed = Some(why);
+                        step
+                    });
+                    let size = norm(&step);
+                    (x, step, vec![size, &state[1] + 1])
+                },
+            )?;
+            if let Some(why) = failed {
+                return Err(why);
+            }
+            ensured(&x, &ensure, &state[0].le(tolerance), &[&state[0], &state[1]])
+        })?;
+        function.solved(solver, function.closed.program.clone(), self.linear, line)
+    }
+}
+
+/// `f(x, c) - x` of `f`.
+fn without_point(f: &Program, leaves: usize) -> Program {
+    let mut b = Builder::new();
+    let inputs: Vec<Value> = f.input_types().iter().map(|ty| b.input("", ty.clone())).collect();
+    let image = inline(&mut b, f, &inputs);
+    let steps: Vec<Value> = image.iter().zip(&inputs[..leaves]).map(|(&image, &x)| b.sub(image, x)).collect();
+    b.finish(&steps)
+}

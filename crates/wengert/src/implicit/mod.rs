@@ -1,0 +1,167 @@
+//! Points that are known by equations: linear systems, roots, fixed points, minima.
+//!
+//! What finds the point is not differentiated. Its derivative is that of the equation, by the implicit function theorem: a
+//! linear system, in every mode and order.
+
+mod fixed_point;
+mod linear;
+mod minimise;
+mod newton;
+mod root;
+
+use std::panic::Location;
+
+pub use fixed_point::{FixedPoint, fixed_point};
+pub use linear::{LinearSolve, linear_solve};
+pub use minimise::{Minimise, minimise};
+pub use root::{Root, root};
+
+use crate::array::{Array, DType};
+use crate::error::{Error, ErrorKind, Line};
+use crate::primitives::{Ensure, Implicit};
+use crate::program::{Builder, Program, Value};
+use crate::tensor::Tensor;
+use crate::tensor::graph::{self, Closed, Reading};
+use crate::tensor::level::{ArrayLevel, Mapped};
+use crate::tree::{Tree, leaves};
+
+fn error(name: &str, kind: ErrorKind, why: String, line: Line) -> Error {
+    Error::new(kind, name, why).at(Some(line))
+}
+
+/// The tree of a result with these leaves.
+fn tree<T: Tree<Leaf = Tensor>>(like: &T, results: Vec<Tensor>) -> T::Grad {
+    let mut results = results.into_iter();
+    like.grad(&mut || results.next().expect("one per leaf"))
+}
+
+/// A function of a point that was recorded once, for any point of its types, and what it captured.
+struct Function {
+    name: &'static str,
+    closed: Closed,
+    point: Vec<Tensor>,
+}
+
+impl Function {
+    /// Records a function at the types of a point.
+    #[track_caller]
+    fn record<X, R>(name: &'static str, x: &X, f: impl FnOnce(X::Vars) -> R) -> Result<Function, Error>
+    where
+        X: Tree<Leaf = Tensor>,
+        R: Tree<Leaf = Tensor>,
+    {
+        let line = Location::caller();
+        let point = leaves(x);
+        if let Some(k) = point.iter().position(|leaf| !leaf.dtype().is_float()) {
+            let why = format!("leaf {k} of the point is {}, and has to be real; convert first", point[k].ty());
+            return Err(error(name, ErrorKind::Misfit, why, line));
+        }
+        let level = ArrayLevel::open(name, Reading::Symbolic);
+        let given = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
+        let closed = level.close(&leaves(&given))?;
+        Ok(Function { name, closed, point })
+    }
+
+    /// That it gives what it takes.
+    fn check_image(&self, what: &str, line: Line) -> Result<(), Error> {
+        let gives = self.closed.program.output_types();
+        let why = if gives.len() == self.point.len() {
+            let Some(k) = gives.iter().zip(&self.point).position(|(gives, takes)| gives != takes.ty()) else {
+                return Ok(());
+            };
+            format!("leaf {k} of the {what} is {}, and that of the point is {}", gives[k], self.point[k].ty())
+        } else {
+            format!("the {what} has {} leaves, and the point has {}", gives.len(), self.point.len())
+        };
+        Err(error(self.name, ErrorKind::Misfit, why, line))
+    }
+
+    /// A Program of the leaves and the captures, as a tensor function of both writes it, which a user has asked for here.
+    fn program(
+        &self,
+        line: Line,
+        f: impl FnOnce(&[Tensor], &[Tensor]) -> Result<Vec<Tensor>, Error>,
+    ) -> Result<Program, Error> {
+        let level = ArrayLevel::open_at(self.name, Reading::Symbolic, line);
+        let all: Vec<Tensor> = self.point.iter().chain(&self.closed.captures).cloned().collect();
+        let all: Vec<Tensor> = all.iter().map(|leaf| level.input(leaf, &Mapped::Whole)).collect();
+        let (point, captures) = all.split_at(self.point.len());
+        let results = f(point, captures)?;
+        let closed = level.close(&results)?;
+        debug_assert!(closed.captures.iter().all(|capture| capture.known().is_some()));
+        Ok(with_constants(closed))
+    }
+
+    /// The point that a solver finds from these leaves on, with the derivative of an equation of it and the captures.
+    #[track_caller]
+    fn solved(&self, solver: Program, equation: Program, by: LinearSolve, line: Line) -> Result<Vec<Tensor>, Error> {
+        let single = self.point.iter().all(|leaf| leaf.dtype() == DType::F32);
+        let size = self.point.iter().map(Tensor::size).sum();
+        let op = Implicit::new(solver, equation, by.method(size, single), self.name);
+        let operands: Vec<&Tensor> = self.point.iter().chain(&self.closed.captures).collect();
+        graph::apply(op, &operands).map_err(|error| error.at(Some(line)))
+    }
+
+    /// What a norm may be, if the user does not say.
+    fn tolerance(&self) -> f64 {
+        if self.point.iter().any(|leaf| leaf.dtype() == DType::F32) { 1e-5 } else { 1e-10 }
+    }
+}
+
+/// A closed Program with the numbers that it captured as constants: those that its author wrote.
+fn with_constants(closed: Closed) -> Program {
+    let mut b = Builder::new();
+    let types = closed.program.input_types();
+    let mut args: Vec<Value> = types[..closed.leaves].iter().map(|ty| b.input("", ty.clone())).collect();
+    for capture in &closed.captures {
+        let number = capture.known().expect("a solver captures numbers").to_f64()[0];
+        args.push(b.full(number, capture.ty()));
+    }
+    let outs = crate::program::inline(&mut b, &closed.program, &args);
+    b.finish(&outs)
+}
+
+/// A recorded Program at a point and captures.
+#[track_caller]
+fn at(name: &str, program: &Program, point: &[Tensor], captures: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+    let operands: Vec<&Tensor> = point.iter().chain(captures).collect();
+    graph::apply_program(name, program, &operands)
+}
+
+/// The tensors, where a norm is at most a bound; else an error that tells it and the number of steps.
+#[track_caller]
+fn ensured(x: &[Tensor], ensure: &Ensure, holds: &Tensor, details: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+    let one = |x: &Tensor| {
+        let operands: Vec<&Tensor> = [x, holds].into_iter().chain(details.iter().copied()).collect();
+        Ok(graph::apply(ensure.clone(), &operands)?.remove(0))
+    };
+    x.iter().map(one).collect()
+}
+
+// ---- lists of tensors as vectors ----------------------------------------------------------------
+
+/// `x . y`, in double precision.
+fn dot(x: &[Tensor], y: &[Tensor]) -> Tensor {
+    let products = x.iter().zip(y).map(|(x, y)| (x.to_f64() * y.to_f64()).sum());
+    products.reduce(|sum, next| sum + next).unwrap_or_else(|| Tensor::from(0.0))
+}
+
+/// The Euclidean norm of all numbers together.
+fn norm(x: &[Tensor]) -> Tensor {
+    dot(x, x).sqrt()
+}
+
+/// `x + factor y`
+fn plus(x: &[Tensor], factor: &Tensor, y: &[Tensor]) -> Vec<Tensor> {
+    x.iter().zip(y).map(|(x, y)| x + factor.convert(x.dtype()) * y).collect()
+}
+
+/// One of two lists.
+fn chosen(condition: &Tensor, yes: &[Tensor], no: &[Tensor]) -> Vec<Tensor> {
+    yes.iter().zip(no).map(|(yes, no)| condition.where_(yes, no)).collect()
+}
+
+/// A number of steps.
+fn count(steps: i64) -> Tensor {
+    Tensor::from_array(Array::scalar(steps))
+}

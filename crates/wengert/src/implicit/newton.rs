@@ -1,0 +1,131 @@
+//! Newton's method for roots, with steps that are shortened where they do not lead closer.
+
+use super::{Function, LinearSolve, at, chosen, count, norm, plus};
+use crate::array::DType;
+use crate::error::{Error, ErrorKind};
+use crate::functional::While;
+use crate::primitives::{Solve, linearised};
+use crate::tensor::Tensor;
+use crate::tensor::graph;
+
+/// How far a method has come.
+pub(super) struct End {
+    pub(super) x: Vec<Tensor>,
+    /// The norm of the residual.
+    pub(super) size: Tensor,
+    pub(super) steps: Tensor,
+}
+
+/// From `start` on, until the norm of the residual is at most `tolerance`, and one step more if that leads closer still.
+#[track_caller]
+pub(super) fn newton(
+    function: &Function,
+    start: &[Tensor],
+    captures: &[Tensor],
+    tolerance: f64,
+    limit: usize,
+    by: LinearSolve,
+) -> Result<End, Error> {
+    let (name, program) = (function.name, &function.closed.program);
+    let residual = at(name, program, start, captures)?;
+    let size = norm(&residual);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    // The leaves, their residuals; its norm, the steps, those left when it is small enough, whether steps lead closer.
+    let state = vec![size, count(0), count(1), Tensor::from(true)];
+    let far = |state: &[Tensor]| state[0].le(tolerance).not();
+    let carry = (start.to_vec(), residual, state);
+    let mut failed = None;
+    let (x, _, state) = While::new().try_run(
+        carry,
+        |(_, _, state)| {
+            let more = far(&state).or(state[2].gt(0));
+            more.and(&state[3]).and(state[1].lt(limit))
+        },
+        |(x, residual, state)| {
+            let step = || -> Result<_, Error> {
+                let direction = direction(function, &x, captures, &residual, by)?;
+                let far = far(&state);
+                let (next, after, shorter) = shortened(function, &x, captures, &direction, &state[0], &far)?;
+                let better = shorter.lt(&state[0]);
+                let left = &state[2] - far.not().convert(DType::I64);
+                let (x, residual) = (chosen(&better, &next, &x), chosen(&better, &after, &residual));
+                Ok((x, residual, vec![better.where_(&shorter, &state[0]), &state[1] + 1, left, better]))
+            };
+            step().unwrap_or_else(|why| {
+                failed = Some(why);
+                (x.clone(), residual.clone(), state.clone())
+            })
+        },
+    )?;
+    match failed {
+        Some(why) => Err(why),
+        None => Ok(End { x, size: state[0].clone(), steps: state[1].clone() }),
+    }
+}
+
+/// `-J^-1 r`
+#[track_caller]
+fn direction(
+    function: &Function,
+    x: &[Tensor],
+    captures: &[Tensor],
+    residual: &[Tensor],
+    by: LinearSolve,
+) -> Result<Vec<Tensor>, Error> {
+    let name = format!("{}: the linear system of a step", function.name);
+    let single = x.iter().all(|leaf| leaf.dtype() == DType::F32);
+    let method = by.method(x.iter().map(Tensor::size).sum(), single);
+    let operands: Vec<&Tensor> = x.iter().chain(captures).chain(residual).collect();
+    let point = x.len() + captures.len();
+    graph::build(function.name, &operands, |b, args| {
+        let (point, residual) = args.split_at(point);
+        let unsupported = |why: crate::error::Misfit| Error::new(ErrorKind::Unsupported, function.name, why.0);
+        let (map, mut operands) = linearised(b, &function.closed.program, point, None).map_err(unsupported)?;
+        operands.extend(residual.iter().map(|&residual| b.neg(residual)));
+        b.emit(Solve::new(map, method, &name), &operands)
+    })
+}
+
+/// `x + t d` with `t` of 1, 1/2, 1/4, … as long as the norm of the residual does not shrink, and there is far to go; its
+/// residual and norm.
+#[track_caller]
+fn shortened(
+    function: &Function,
+    x: &[Tensor],
+    captures: &[Tensor],
+    direction: &[Tensor],
+    size: &Tensor,
+    far: &Tensor,
+) -> Result<(Vec<Tensor>, Vec<Tensor>, Tensor), Error> {
+    let program = &function.closed.program;
+    let moved = |t: &Tensor| -> Result<(Vec<Tensor>, Vec<Tensor>, Tensor), Error> {
+        let next = plus(x, t, direction);
+        let residual = at(function.name, program, &next, captures)?;
+        let size = norm(&residual);
+        Ok((next, residual, size))
+    };
+    let whole = Tensor::from(1.0);
+    let (next, residual, shorter) = moved(&whole)?;
+    let mut failed = None;
+    let (next, residual, state) = While::new().try_run(
+        (next, residual, vec![shorter, whole]),
+        |(_, _, state)| {
+            let enough = state[0].le(size * (1.0 - &state[1] * 1e-4));
+            enough.not().and(far).and(state[1].gt(1e-9))
+        },
+        |(x, residual, state)| {
+            let half = &state[1] * 0.5;
+            match moved(&half) {
+                Ok((next, residual, size)) => (next, residual, vec![size, half]),
+                Err(why) => {
+                    failed = Some(why);
+                    (x, residual, state)
+                }
+            }
+        },
+    )?;
+    match failed {
+        Some(why) => Err(why),
+        None => Ok((next, residual, state[0].clone())),
+    }
+}
