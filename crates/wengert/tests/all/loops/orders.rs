@@ -71,7 +71,7 @@ fn a_scan_with_rows_and_results() {
     let unrolled = |x: &Tensor| {
         let (mut c, mut squares) = (x.sum() * 0.3, Tensor::from(0.0));
         for x in rows(x) {
-            squares = squares + (&c * x.exp()).square();
+            squares += (&c * x.exp()).square();
             c = c.sin() * &x + &c;
         }
         c + squares / x.size() as f64
