@@ -409,9 +409,9 @@ impl While {
         let after = leaves(&carry);
         let step = level.close(&after)?;
         check_carry("while_loop", &start, &after, line)?;
-        let ([condition, body], captures) = super::branches::with_all_captures([asked, step]);
+        let (programs, captures) = super::branches::with_all_captures(vec![asked, step]);
         let first = |program: &Program| captures_first(program, start.len());
-        let op = primitives::While::new(first(&condition), first(&body), self.bounds);
+        let op = primitives::While::new(first(&programs[0]), first(&programs[1]), self.bounds);
         let operands: Vec<&Tensor> = captures.iter().chain(&start).collect();
         let results = graph::apply(op, &operands).map_err(|error| error.at(Some(line)))?;
         Ok(tree(&carry, results))

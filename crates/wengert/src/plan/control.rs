@@ -132,10 +132,10 @@ impl Inside<'_> {
     }
 
     fn cond(self, cond: &Cond) -> Planned {
-        let plans = [&cond.yes, &cond.no].map(|program| self.plan(program, Donated::Any(&[])));
+        let plans: Box<[Plan]> = cond.branches.iter().map(|branch| self.plan(branch, Donated::Any(&[]))).collect();
         let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
         let library = plans.iter().map(|plan| plan.library).max().unwrap_or(0);
-        Planned { work: StepWork::Cond(Box::new(plans)), scratch, library }
+        Planned { work: StepWork::Cond(plans), scratch, library }
     }
 
     fn scan(self, scan: &Scan) -> Planned {

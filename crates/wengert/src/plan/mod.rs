@@ -198,7 +198,7 @@ pub(crate) enum StepWork {
     /// One operation on whole arrays, and what it is.
     Kernel(Arc<dyn Kernel>, Arc<Operation>),
     /// One of two plans: if the first operand holds, the first.
-    Cond(Box<[Plan; 2]>),
+    Cond(Box<[Plan]>),
     /// A plan again and again.
     Scan(Box<ScanPlan>),
     /// A plan as long as another one says.
@@ -207,12 +207,18 @@ pub(crate) enum StepWork {
     Unwind(Box<UnwindPlan>),
 }
 
+/// The names of branches in a table: yes and no, or the indices.
+fn branch_names(count: usize) -> impl Iterator<Item = &'static str> {
+    let names: &[&str] = if count == 2 { &["y", "n"] } else { &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"] };
+    names.iter().copied().chain(std::iter::repeat("+"))
+}
+
 impl StepWork {
     /// The plans inside, each with its name in a table.
     pub(crate) fn plans(&self) -> SmallVec<[(&'static str, &Plan); 2]> {
         match self {
             StepWork::Region(_) | StepWork::Product(_) | StepWork::Kernel(..) => SmallVec::new(),
-            StepWork::Cond(plans) => smallvec![("y", &plans[0]), ("n", &plans[1])],
+            StepWork::Cond(plans) => branch_names(plans.len()).zip(plans).collect(),
             StepWork::Scan(scan) => smallvec![(".", &scan.body)],
             StepWork::While(plan) => smallvec![("?", &plan.condition), (".", &plan.body)],
             StepWork::Unwind(plan) => smallvec![("?", &plan.condition), (".", &plan.first), ("-", &plan.second)],
@@ -444,7 +450,7 @@ impl Step {
             StepWork::Region(region) => region.operations(),
             StepWork::Product(product) => product.operations(),
             StepWork::Kernel(kernel, ..) => kernel.operations(),
-            StepWork::Cond(plans) => plans[0].operations(),
+            StepWork::Cond(plans) => plans.iter().map(Plan::operations).max().unwrap_or(0),
             StepWork::Scan(scan) => scan.length.saturating_mul(scan.body.operations()),
             // How often they run is not known.
             StepWork::While(_) | StepWork::Unwind(_) => {

@@ -18,7 +18,7 @@ use super::rebuild::with_outputs;
 use crate::support::{Random, array};
 
 /// The families, and how often each is wanted.
-const FAMILIES: [(usize, &str); 36] = [
+const FAMILIES: [(usize, &str); 37] = [
     (6, "unary"),
     (4, "binary"),
     (2, "compare"),
@@ -39,6 +39,7 @@ const FAMILIES: [(usize, &str); 36] = [
     (1, "call"),
     (1, "recompute"),
     (2, "cond"),
+    (1, "switch"),
     (2, "scan"),
     (2, "while"),
     (1, "unwind"),
@@ -291,7 +292,7 @@ impl Generator {
             "unary" => self.unary(),
             "binary" => self.binary(),
             "compare" | "logic" | "select" | "convert" => self.truth(family),
-            "call" | "recompute" | "cond" | "custom" => self.region(family),
+            "call" | "recompute" | "cond" | "switch" | "custom" => self.region(family),
             "scan" | "while" | "unwind" => self.looping(family),
             "reduce" | "arg_reduce" | "cumulative" | "recurrence" => self.along_axes(family),
             "literal" | "iota" => self.constant(family),
@@ -540,6 +541,19 @@ impl Generator {
                 let condition = self.coerced(&condition, &Type::new(DType::Bool, &[]))?;
                 args.insert(0, &condition);
                 self.emit(Cond::new(program, other), &args)
+            }
+            "switch" => {
+                let types = program.output_types();
+                let others: Vec<Program> =
+                    (0..self.random.below(4)).map(|_| self.inner(&arrays, Some(&types))).collect();
+                let condition = self.pick_of(DType::Bool)?;
+                let condition = self.coerced(&condition, &Type::new(DType::Bool, &[]))?;
+                let some = self.emit(Convert(DType::I64), &[&condition])?.pop()?;
+                let place = Literal::I64(self.random.below(1 + others.len()) as i64);
+                let place = self.emit(place, &[])?.pop()?;
+                let index = self.emit(Binary::Mul, &[&some, &place])?.pop()?;
+                args.insert(0, &index);
+                self.emit(Cond::by_index(std::iter::once(program).chain(others)), &args)
             }
             _ => {
                 let custom = self.custom(program);
