@@ -45,6 +45,7 @@ use wengert_kernels::region::{Kind, Region};
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
 use crate::hash::FastHasher;
+use crate::optimize;
 use crate::primitives::Op;
 use crate::program::Program;
 use cluster::cluster;
@@ -290,17 +291,32 @@ impl Plan {
             // There is only one attempt, which may drop our own Program on the way.
             return Ok(build(program, options, costs, ResultPlacement::Shared, Donated::Any(donated), fastest));
         };
-        let with = |effort| {
-            build(Cow::Borrowed(&program), options, costs, ResultPlacement::Shared, Donated::Any(donated), effort)
+        let with = |program: &Program, effort| {
+            build(Cow::Borrowed(program), options, costs, ResultPlacement::Shared, Donated::Any(donated), effort)
         };
-        let mut least = with(fastest);
-        for effort in frugal {
-            if least.peak_bytes() <= limit {
+        let mut least = with(&program, fastest);
+        let try_less = |least: &mut Plan, program: &Program, efforts: &[Effort]| {
+            for &effort in efforts {
+                if least.peak_bytes() <= limit {
+                    return;
+                }
+                let plan = with(program, effort);
+                if plan.peak_bytes() < least.peak_bytes() {
+                    *least = plan;
+                }
+            }
+        };
+        try_less(&mut least, &program, &frugal);
+        // Loops in blocks cost a run forwards for every level.
+        for levels in 1..=MOST_LEVELS {
+            let before = least.peak_bytes();
+            if before <= limit {
                 break;
             }
-            let plan = with(effort);
-            if plan.peak_bytes() < least.peak_bytes() {
-                least = plan;
+            let Some(cut) = optimize::in_blocks(&program, levels) else { break };
+            try_less(&mut least, &cut, &EFFORTS);
+            if least.peak_bytes() == before {
+                break;
             }
         }
         if least.peak_bytes() <= limit { Ok(least) } else { Err(least.too_large(limit)) }
@@ -373,6 +389,9 @@ impl Plan {
         &self.options
     }
 }
+
+/// Loops are cut into blocks at most this many times: of a million steps that leaves four of each.
+const MOST_LEVELS: usize = 10;
 
 /// Where results lie: whether they may be inputs, or one another.
 #[derive(Clone, Copy, PartialEq, Eq)]
