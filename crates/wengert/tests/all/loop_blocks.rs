@@ -82,6 +82,8 @@ fn blocks_do_not_change_the_bits_of_a_gradient() {
     }
 }
 
+type Derivative<'a> = dyn Fn(Scan, &Tensor) -> Tensor + 'a;
+
 #[test]
 fn blocks_do_not_change_the_bits_of_second_and_third_derivatives() {
     let w = numbers(1, 3);
@@ -93,7 +95,7 @@ fn blocks_do_not_change_the_bits_of_second_and_third_derivatives() {
             let forwards = |scan: Scan, w: &Tensor| jvp(w, &u, |w| gradient(scan, &w)).1;
             let third = |scan: Scan, w: &Tensor| jvp(w, &v, |w| backwards(scan, &w)).1;
             let mapped = |scan: Scan, w: &Tensor| vmap(Tensor::stack(&[w, &u], 0), |w| gradient(scan, &w));
-            let all: [&dyn Fn(Scan, &Tensor) -> Tensor; 4] = [&backwards, &forwards, &third, &mapped];
+            let all: [&Derivative; 4] = [&backwards, &forwards, &third, &mapped];
             for (k, derivative) in all.into_iter().enumerate() {
                 let plain = derivative(scan, &w);
                 for every in [1, 4, 6] {
