@@ -8,6 +8,7 @@ use std::panic::Location;
 use super::{error, tree};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
+use crate::optimize::choices_in_place;
 use crate::primitives;
 use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
@@ -233,7 +234,7 @@ fn captures_first(program: &Program, leaves: usize) -> Program {
     let mut args: Vec<Value> = own.iter().map(|ty| b.input("", ty.clone())).collect();
     args.extend(captures);
     let outs = inline(&mut b, program, &args);
-    b.finish(&outs)
+    choices_in_place(b.finish(&outs))
 }
 
 /// The number of rows along axis 0.

@@ -11,9 +11,12 @@
 //! time, the number of equations before and after, and the Program to the standard error.
 
 mod fold;
+mod place;
 pub mod rules;
 mod segment;
 mod short;
+
+pub(crate) use place::choices_in_place;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
