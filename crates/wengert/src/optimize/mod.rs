@@ -17,6 +17,7 @@ mod segment;
 mod short;
 
 pub(crate) use place::choices_in_place;
+pub(crate) use segment::{is_open_ended, with_snapshots};
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

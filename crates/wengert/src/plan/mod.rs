@@ -294,6 +294,14 @@ impl Plan {
         let with = |program: &Program, effort| {
             build(Cow::Borrowed(program), options, costs, ResultPlacement::Shared, Donated::Any(donated), effort)
         };
+        let program = match optimize::is_open_ended(&program) {
+            true => {
+                // What loops of unknown length keep is part of the peak: as much as there is room for.
+                let fits = |slots| with(&optimize::with_snapshots(&program, slots), fastest).peak_bytes() <= limit;
+                Cow::Owned(optimize::with_snapshots(&program, most_that(fits)))
+            }
+            false => program,
+        };
         let mut least = with(&program, fastest);
         let try_less = |least: &mut Plan, program: &Program, efforts: &[Effort]| {
             for &effort in efforts {
@@ -388,6 +396,23 @@ impl Plan {
     pub fn options(&self) -> &Options {
         &self.options
     }
+}
+
+/// More are not kept of a loop of unknown length under a limit: with these, a loop of two thousand million steps runs three
+/// times.
+const MOST_SNAPSHOTS: usize = 1 << 16;
+
+/// The most snapshots that fit, of as many as there may be; one, if none does.
+fn most_that(fits: impl Fn(usize) -> bool) -> usize {
+    let (mut least, mut most) = (1, MOST_SNAPSHOTS);
+    while least < most {
+        let middle = (least + most).div_ceil(2);
+        match fits(middle) {
+            true => least = middle,
+            false => most = middle - 1,
+        }
+    }
+    least
 }
 
 /// Loops are cut into blocks at most this many times: of a million steps that leaves four of each.
