@@ -45,6 +45,10 @@ fn cases() -> Vec<Case> {
         Case { name: "place-10k", steps: 10_000, point: vec![0.9.into()], f: in_place },
         Case { name: "place-100k", steps: few, point: vec![0.9.into()], f: in_place },
         Case { name: "place-1m", steps: 1_000_000, point: vec![0.9.into()], f: in_place },
+        Case { name: "chosen-10k", steps: 10_000, point: vec![0.9.into()], f: in_place_if },
+        Case { name: "chosen-1m", steps: 1_000_000, point: vec![0.9.into()], f: in_place_if },
+        Case { name: "mapped-10k", steps: 10_000, point: vec![numbers(&[4]) + 1.0], f: in_place_mapped },
+        Case { name: "mapped-100k", steps: few, point: vec![numbers(&[4]) + 1.0], f: in_place_mapped },
     ]
 }
 
@@ -99,6 +103,22 @@ fn in_place(at: &[Tensor], steps: usize) -> Tensor {
         p.dynamic_update_slice(&before.sin(), &(i + 1i64))
     });
     filled.sum()
+}
+
+/// The same where the new number is not small; else the old one stays.
+fn in_place_if(at: &[Tensor], steps: usize) -> Tensor {
+    let start = Tensor::concat(&[&at[0].reshape(&[1]), &Tensor::zeros(&[steps])], 0);
+    let filled = fori(0..steps as i64, start, |i, p| {
+        let i = i.reshape(&[1]);
+        let next = p.dynamic_slice(&i, &[1]).sin();
+        next.sum().gt(1e-3).where_(p.dynamic_update_slice(&next, &(i + 1i64)), &p)
+    });
+    filled.sum()
+}
+
+/// The same in four arrays at once.
+fn in_place_mapped(at: &[Tensor], steps: usize) -> Tensor {
+    vmap(&at[0], |x| in_place(&[x], steps)).sum()
 }
 
 /// Prints how long a step of every loop takes.

@@ -151,8 +151,8 @@ pub use execute::{CompiledProgram, plans_made};
 pub use execute::{profile, set_threads, try_set_threads};
 #[cfg(feature = "arrays")]
 pub use functional::{
-    Scan, StepRows, Vmap, While, associative_scan, checkpoint, cond, fori, map, scan, to_program, try_cond, vmap,
-    while_loop,
+    Scan, StepRows, Vmap, While, associative_scan, checkpoint, cond, fori, map, scan, switch, to_program, try_cond,
+    try_switch, vmap, while_loop,
 };
 #[cfg(feature = "arrays")]
 pub use implicit::{FixedPoint, LinearSolve, Minimise, Root, fixed_point, linear_solve, minimise, root};
@@ -191,7 +191,7 @@ pub mod prelude {
         value_and_grad_aux, vjp,
     };
     #[cfg(feature = "arrays")]
-    pub use crate::{Tensor, checkpoint, compile, cond, fori, scan, vmap, while_loop};
+    pub use crate::{Tensor, checkpoint, compile, cond, fori, scan, switch, vmap, while_loop};
 }
 
 /// The examples of the README, compiled and run.

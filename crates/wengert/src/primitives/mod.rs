@@ -43,7 +43,7 @@ pub use contract::{
 };
 pub(crate) use control::linearised;
 pub use control::{
-    Bounds, Call, Cond, Custom, Implicit, Krylov, LinearMethod, Recompute, Rule, Scan, Solve, Unwind, While,
+    Bounds, Call, Choice, Cond, Custom, Implicit, Krylov, LinearMethod, Recompute, Rule, Scan, Solve, Unwind, While,
 };
 pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};

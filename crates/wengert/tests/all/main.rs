@@ -30,6 +30,8 @@ mod captures;
 mod diagnose;
 mod implicit;
 #[cfg(feature = "engine")]
+mod loop_blocks;
+#[cfg(feature = "engine")]
 mod loop_memory;
 mod loop_zeros;
 mod loops;

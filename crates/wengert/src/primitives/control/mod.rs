@@ -74,7 +74,7 @@ mod tests;
 mod unwind;
 
 pub use call::Call;
-pub use cond::Cond;
+pub use cond::{Choice, Cond};
 pub use custom::{Custom, Rule};
 pub use implicit::Implicit;
 pub(crate) use implicit::linearised;

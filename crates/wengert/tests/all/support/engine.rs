@@ -129,8 +129,9 @@ fn allowed_of_loop(op: &Op, operands: &[Array], wanted: &Array) -> Option<Vec<f6
 /// The Program that an operation runs, and its operands.
 fn inside<'a>(op: &'a Op, operands: &'a [&'a Array]) -> Option<(Cow<'a, Program>, &'a [&'a Array])> {
     if let Op::Cond(cond) = op {
-        let yes = operands[0].elements::<bool>().is_some_and(|choice| choice[0]);
-        return Some((Cow::Borrowed(if yes { &cond.yes } else { &cond.no }), &operands[1..]));
+        let index = operands[0].elements::<i64>().map(|index| index[0] as usize);
+        let truth = || operands[0].elements::<bool>().map(|holds| usize::from(!holds[0]));
+        return Some((Cow::Borrowed(&cond.branches[index.or_else(truth)?]), &operands[1..]));
     }
     let types: Vec<&Type> = operands.iter().map(|operand| operand.ty()).collect();
     (op.form(&types) == Form::Inlined).then(|| (op.expansion(), operands))
