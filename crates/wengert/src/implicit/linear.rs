@@ -5,8 +5,8 @@ use std::panic::Location;
 use super::{Function, tree};
 use crate::array::DType;
 use crate::error::{Error, ErrorKind, OrRaise};
-use crate::primitives::{Krylov, LinearMethod, Literal, Solve};
-use crate::program::{Builder, Value, inline};
+use crate::primitives::{Krylov, LinearMethod, Literal, Op, Solve};
+use crate::program::{Builder, Program, Value, everywhere, inline};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Closed};
 use crate::transform::linear::check_linear;
@@ -172,11 +172,22 @@ impl LinearSolve {
         let image = inline(&mut inner, own, &args);
         let single = function.point.iter().all(|leaf| leaf.dtype() == DType::F32);
         let method = self.method(function.point.iter().map(Tensor::size).sum(), single);
-        let solve = Solve::new(inner.finish(&image), method, name);
+        let map = everywhere(inner.finish(&image), &unchecked);
+        let solve = Solve { checked: true, ..Solve::new(map, method, name) };
         let operands: Vec<&Tensor> = function.closed.captures.iter().chain(&function.point).collect();
         let x = graph::apply(solve, &operands).map_err(|error| error.at(Some(line)))?;
         Ok(tree(&b, x))
     }
+}
+
+/// The systems inside of a map are parts of a linear map.
+fn unchecked(mut program: Program) -> Program {
+    for eqn in &mut program.eqns {
+        if let Op::Solve(solve) = &mut eqn.op {
+            solve.checked = false;
+        }
+    }
+    program
 }
 
 /// Whether a function is linear in its point.

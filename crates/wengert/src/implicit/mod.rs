@@ -18,28 +18,28 @@ pub use root::{Root, root};
 
 use crate::array::{Array, DType};
 use crate::error::{Error, ErrorKind, Line};
-use crate::primitives::{Ensure, Implicit};
+use crate::primitives::{Ensure, Implicit, Iota};
 use crate::program::{Builder, Program, Value};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
 use crate::tree::{Tree, leaves};
 
-fn error(name: &str, kind: ErrorKind, why: String, line: Line) -> Error {
+pub(crate) fn error(name: &str, kind: ErrorKind, why: String, line: Line) -> Error {
     Error::new(kind, name, why).at(Some(line))
 }
 
 /// The tree of a result with these leaves.
-fn tree<T: Tree<Leaf = Tensor>>(like: &T, results: Vec<Tensor>) -> T::Grad {
+pub(crate) fn tree<T: Tree<Leaf = Tensor>>(like: &T, results: Vec<Tensor>) -> T::Grad {
     let mut results = results.into_iter();
     like.grad(&mut || results.next().expect("one per leaf"))
 }
 
 /// A function of a point that was recorded once, for any point of its types, and what it captured.
-struct Function {
-    name: &'static str,
-    closed: Closed,
-    point: Vec<Tensor>,
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    pub(crate) closed: Closed,
+    pub(crate) point: Vec<Tensor>,
 }
 
 impl Function {
@@ -50,28 +50,47 @@ impl Function {
         X: Tree<Leaf = Tensor>,
         R: Tree<Leaf = Tensor>,
     {
+        Function::record_leaves(name, "point", leaves(x), |inputs| f(x.vars(&mut |_| inputs())))
+    }
+
+    /// Records a function of the leaves of a point, which it is given one after the other.
+    #[track_caller]
+    pub(crate) fn record_leaves<R>(
+        name: &'static str,
+        what: &str,
+        point: Vec<Tensor>,
+        f: impl FnOnce(&mut dyn FnMut() -> Tensor) -> R,
+    ) -> Result<Function, Error>
+    where
+        R: Tree<Leaf = Tensor>,
+    {
         let line = Location::caller();
-        let point = leaves(x);
         if let Some(k) = point.iter().position(|leaf| !leaf.dtype().is_float()) {
-            let why = format!("leaf {k} of the point is {}, and has to be real; convert first", point[k].ty());
+            let why = format!("leaf {k} of the {what} is {}, and has to be real; convert first", point[k].ty());
             return Err(error(name, ErrorKind::Misfit, why, line));
         }
         let level = ArrayLevel::open(name, Reading::Symbolic);
-        let given = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
-        let closed = level.close(&leaves(&given))?;
+        let mut given = point.iter();
+        let result = f(&mut || level.input(given.next().expect("one for each leaf"), &Mapped::Whole));
+        let closed = level.close(&leaves(&result))?;
         Ok(Function { name, closed, point })
     }
 
     /// That it gives what it takes.
     fn check_image(&self, what: &str, line: Line) -> Result<(), Error> {
+        self.check_gives(what, "point", &self.point, line)
+    }
+
+    /// That it gives what has the types of these leaves.
+    pub(crate) fn check_gives(&self, what: &str, of: &str, wanted: &[Tensor], line: Line) -> Result<(), Error> {
         let gives = self.closed.program.output_types();
-        let why = if gives.len() == self.point.len() {
-            let Some(k) = gives.iter().zip(&self.point).position(|(gives, takes)| gives != takes.ty()) else {
+        let why = if gives.len() == wanted.len() {
+            let Some(k) = gives.iter().zip(wanted).position(|(gives, wanted)| gives != wanted.ty()) else {
                 return Ok(());
             };
-            format!("leaf {k} of the {what} is {}, and that of the point is {}", gives[k], self.point[k].ty())
+            format!("leaf {k} of the {what} is {}, and that of the {of} is {}", gives[k], wanted[k].ty())
         } else {
-            format!("the {what} has {} leaves, and the point has {}", gives.len(), self.point.len())
+            format!("the {what} has {} leaves, and the {of} has {}", gives.len(), wanted.len())
         };
         Err(error(self.name, ErrorKind::Misfit, why, line))
     }
@@ -82,11 +101,21 @@ impl Function {
         line: Line,
         f: impl FnOnce(&[Tensor], &[Tensor]) -> Result<Vec<Tensor>, Error>,
     ) -> Result<Program, Error> {
+        self.program_of(&self.point, line, f)
+    }
+
+    /// A Program of values like these and the captures.
+    pub(crate) fn program_of(
+        &self,
+        inputs: &[Tensor],
+        line: Line,
+        f: impl FnOnce(&[Tensor], &[Tensor]) -> Result<Vec<Tensor>, Error>,
+    ) -> Result<Program, Error> {
         let level = ArrayLevel::open_at(self.name, Reading::Symbolic, line);
-        let all: Vec<Tensor> = self.point.iter().chain(&self.closed.captures).cloned().collect();
-        let all: Vec<Tensor> = all.iter().map(|leaf| level.input(leaf, &Mapped::Whole)).collect();
-        let (point, captures) = all.split_at(self.point.len());
-        let results = f(point, captures)?;
+        let all = inputs.iter().chain(&self.closed.captures);
+        let all: Vec<Tensor> = all.map(|leaf| level.input(leaf, &Mapped::Whole)).collect();
+        let (inputs, captures) = all.split_at(inputs.len());
+        let results = f(inputs, captures)?;
         let closed = level.close(&results)?;
         debug_assert!(closed.captures.iter().all(|capture| capture.known().is_some()));
         Ok(with_constants(closed))
@@ -114,8 +143,17 @@ fn with_constants(closed: Closed) -> Program {
     let types = closed.program.input_types();
     let mut args: Vec<Value> = types[..closed.leaves].iter().map(|ty| b.input("", ty.clone())).collect();
     for capture in &closed.captures {
-        let number = capture.known().expect("a solver captures numbers").to_f64()[0];
-        args.push(b.full(number, capture.ty()));
+        let numbers = capture.known().expect("a solver captures numbers").to_f64();
+        let counts = numbers.iter().enumerate().all(|(k, &number)| number == k as f64);
+        args.push(match &numbers[..] {
+            // The numbers of the steps of a loop.
+            [_, _, ..] if counts => b.op(Iota { length: numbers.len() }, &[]),
+            [] => b.full(0.0, capture.ty()),
+            [first, rest @ ..] => {
+                assert!(rest.iter().all(|number| number == first), "a solver captures single numbers: {capture:?}");
+                b.full(*first, capture.ty())
+            }
+        });
     }
     let outs = crate::program::inline(&mut b, &closed.program, &args);
     b.finish(&outs)
@@ -123,14 +161,19 @@ fn with_constants(closed: Closed) -> Program {
 
 /// A recorded Program at a point and captures.
 #[track_caller]
-fn at(name: &str, program: &Program, point: &[Tensor], captures: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+pub(crate) fn at(name: &str, program: &Program, point: &[Tensor], captures: &[Tensor]) -> Result<Vec<Tensor>, Error> {
     let operands: Vec<&Tensor> = point.iter().chain(captures).collect();
     graph::apply_program(name, program, &operands)
 }
 
 /// The tensors, where a norm is at most a bound; else an error that tells it and the number of steps.
 #[track_caller]
-fn ensured(x: &[Tensor], ensure: &Ensure, holds: &Tensor, details: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+pub(crate) fn ensured(
+    x: &[Tensor],
+    ensure: &Ensure,
+    holds: &Tensor,
+    details: &[&Tensor],
+) -> Result<Vec<Tensor>, Error> {
     let one = |x: &Tensor| {
         let operands: Vec<&Tensor> = [x, holds].into_iter().chain(details.iter().copied()).collect();
         Ok(graph::apply(ensure.clone(), &operands)?.remove(0))
@@ -152,16 +195,16 @@ fn norm(x: &[Tensor]) -> Tensor {
 }
 
 /// `x + factor y`
-fn plus(x: &[Tensor], factor: &Tensor, y: &[Tensor]) -> Vec<Tensor> {
+pub(crate) fn plus(x: &[Tensor], factor: &Tensor, y: &[Tensor]) -> Vec<Tensor> {
     x.iter().zip(y).map(|(x, y)| x + factor.convert(x.dtype()) * y).collect()
 }
 
 /// One of two lists.
-fn chosen(condition: &Tensor, yes: &[Tensor], no: &[Tensor]) -> Vec<Tensor> {
+pub(crate) fn chosen(condition: &Tensor, yes: &[Tensor], no: &[Tensor]) -> Vec<Tensor> {
     yes.iter().zip(no).map(|(yes, no)| condition.where_(yes, no)).collect()
 }
 
 /// A number of steps.
-fn count(steps: i64) -> Tensor {
+pub(crate) fn count(steps: i64) -> Tensor {
     Tensor::from_array(Array::scalar(steps))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 #[cfg(feature = "text")]
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample};
+use super::{Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Tangents};
 use crate::array::{Array, DType, Data, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
 use crate::program::{Builder, Value};
@@ -103,6 +103,10 @@ impl Primitive for Ensure {
     }
     fn multiplies(&self) -> bool {
         false
+    }
+    fn jvp(&self, b: &mut Builder, args: &[Value], _: &[Value], tangents: &[Option<Value>]) -> Tangents {
+        // What is told may have a tangent of its own, which counts for nothing.
+        Ok(vec![tangents[0].map(|tangent| b.op(self.clone(), &[&[tangent], &args[1..]].concat()))])
     }
     fn masks(&self) -> Masks {
         Masks::Elementwise

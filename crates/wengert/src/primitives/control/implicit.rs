@@ -89,6 +89,7 @@ impl Implicit {
             map: Arc::new(map),
             lanes: self.lanes.clone(),
             masked: self.masked,
+            checked: false,
             method: self.method,
             name: self.name.clone(),
         };

@@ -33,6 +33,9 @@ pub struct Solve {
     pub lanes: Vec<usize>,
     /// Whether the first operand says which lanes count: in the others the unknowns are 0.
     pub masked: bool,
+    /// Whether tangents are only there with the solution: where there is none, they are an error too. Not for systems that are
+    /// themselves parts of linear maps.
+    pub checked: bool,
     /// How it is solved.
     pub method: LinearMethod,
     /// The operation that errors name.
@@ -42,7 +45,7 @@ pub struct Solve {
 impl Solve {
     /// The system of this map, without lanes.
     pub fn new(map: Program, method: LinearMethod, name: &str) -> Self {
-        Solve { map: Arc::new(map), lanes: Vec::new(), masked: false, method, name: name.to_owned() }
+        Solve { map: Arc::new(map), lanes: Vec::new(), masked: false, checked: false, method, name: name.to_owned() }
     }
 
     /// How many operands there are before the right-hand sides.
@@ -81,7 +84,9 @@ impl Solve {
         if right.iter().all(Option::is_none) {
             return Ok((outs, right));
         }
-        only_with(b, &outs, self.lanes.len(), &self.name, &mut right);
+        if self.checked {
+            only_with(b, &outs, self.lanes.len(), &self.name, &mut right);
+        }
         let dots = self.solved(b, &args[..known], &right);
         Ok((outs, dots.into_iter().map(Some).collect()))
     }
@@ -93,7 +98,7 @@ impl Solve {
         for (right, ty) in right.iter().zip(&types) {
             operands.push(right.unwrap_or_else(|| b.full(0.0, ty)));
         }
-        b.ops(self.clone(), &operands)
+        b.ops(Solve { checked: false, ..self.clone() }, &operands)
     }
 
     /// Whether a lane has a cotangent that counts, if not all have: `None` if one counts everywhere.
@@ -295,6 +300,7 @@ impl Primitive for Solve {
     }
     fn attributes(&self) -> Attributes {
         let attributes = Attributes::default().with("map", &self.map).with("name", self.name.clone());
+        let attributes = attributes.with("checked", self.checked);
         lanes_and_method(attributes, &self.lanes, self.masked, self.method)
     }
 }
@@ -329,8 +335,9 @@ impl Family for Solve {
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         (name == "solve").then(|| {
             let (map, name) = (fields.program("map")?, fields.word("name")?);
+            let checked = fields.flag("checked")?;
             let (lanes, masked, method) = read_lanes_and_method(fields)?;
-            Ok(Solve { map, lanes, masked, method, name })
+            Ok(Solve { map, lanes, masked, checked, method, name })
         })
     }
     fn samples() -> Vec<Sample> {
@@ -354,7 +361,8 @@ impl Family for Solve {
         // Lanes, of which one does not count.
         let map = guarded(&shifted(DType::F64, 2), &[false, true], 3, Type::new(DType::Bool, &[3]));
         let map = Arc::new(map.expect("it has lanes"));
-        let masked = Solve { map, lanes: vec![3], masked: true, method: gmres, name: "solve".to_owned() };
+        let masked =
+            Solve { map, lanes: vec![3], masked: true, checked: false, method: gmres, name: "solve".to_owned() };
         let count = Array::new(&[3], vec![true, false, true]);
         samples.push(Sample::new(masked, &[count.clone(), count, matrix(&[2, 2]), numbers(11, &[3, 2])]));
         samples

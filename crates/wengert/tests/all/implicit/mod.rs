@@ -8,7 +8,7 @@ use wengert::prelude::*;
 
 /// Asserts that numbers agree up to this distance.
 #[track_caller]
-fn near(what: &str, got: &Tensor, want: &Tensor, tolerance: f64) {
+pub(crate) fn near(what: &str, got: &Tensor, want: &Tensor, tolerance: f64) {
     assert_eq!(got.shape(), want.shape(), "{what}");
     for (got, want) in got.to_vec().iter().zip(want.to_vec()) {
         assert!((got - want).abs() <= tolerance, "{what}: {got} instead of {want}, off by {:e}", (got - want).abs());
@@ -26,7 +26,7 @@ fn numbers(from: usize, shape: &[usize]) -> Tensor {
 /// The derivatives of a function of one tensor, three ways and in two orders: the tangent against differences, the pullback
 /// against the tangent by the dot product, the second derivative against differences of the gradient.
 #[track_caller]
-fn check_derivatives(what: &str, x: &Tensor, f: impl Fn(&Tensor) -> Tensor) {
+pub(crate) fn check_derivatives(what: &str, x: &Tensor, f: impl Fn(&Tensor) -> Tensor) {
     let direction = numbers(77, x.shape());
     let (value, tangent) = jvp(x, &direction, |x| f(&x));
     near(what, &value, &f(x), 1e-9);

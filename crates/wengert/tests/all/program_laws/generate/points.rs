@@ -21,6 +21,7 @@ impl Generator {
         let factor = self.coerced(&other, &ty)?;
         if family == "system" {
             let system = Solve::new(system(&ty), self.method(&ty), "system");
+            let system = Solve { checked: self.random.below(2) == 0, ..system };
             return self.emit(system, &[&factor, &right]);
         }
         let start = self.full(0.0, &ty)?;
