@@ -97,6 +97,8 @@ mod lifted;
 #[cfg(feature = "arrays")]
 pub mod nn;
 mod number;
+#[cfg(feature = "arrays")]
+mod ode;
 pub mod ops;
 #[cfg(feature = "arrays")]
 pub mod optim;
@@ -159,6 +161,8 @@ pub use implicit::{FixedPoint, LinearSolve, Minimise, Root, fixed_point, linear_
 pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};
 pub use number::{F32, Float};
+#[cfg(feature = "arrays")]
+pub use ode::{Ode, odeint};
 #[cfg(feature = "arrays")]
 pub use program::{Builder, Eqn, Program, Value, reference_steps};
 pub use real::{Mask, Real};

@@ -55,6 +55,8 @@ const ORDER: &[&[&str]] = &[
     &["functional"],
     // Points that are known by equations.
     &["implicit"],
+    // Differential equations.
+    &["ode"],
     &["compile"],
     &["rules"],
     &["record"],

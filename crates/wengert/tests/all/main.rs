@@ -39,6 +39,7 @@ mod nn;
 #[cfg(feature = "npy")]
 mod npy;
 mod numbers;
+mod ode;
 mod optim;
 mod structure;
 mod taken;

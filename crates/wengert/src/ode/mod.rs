@@ -1,0 +1,279 @@
+//! `odeint`: initial value problems of ordinary differential equations, by Runge-Kutta methods.
+//!
+//! A solution is a scan over the times that are asked for, around a loop over steps. Its derivative is that of the steps that were
+//! taken (the discrete adjoint): everything follows from the loops.
+
+mod dormand_prince;
+mod rk4;
+
+use std::panic::Location;
+
+use crate::error::{Error, ErrorKind, Line, OrRaise};
+use crate::implicit::{Function, error, tree};
+use crate::primitives::Ensure;
+use crate::tensor::Tensor;
+use crate::tensor::graph;
+use crate::tree::{Tree, leaves};
+
+/// The solution of `dy/dt = f(t, y)` with `y = y0` at the first of the times, at all times: stacked along a new axis 0.
+///
+/// `y0` may be any tree of real tensors, and `f` gives one with the same leaves. `times` is a vector of real numbers, each larger
+/// than the one before; `f` takes a single time of its element type. The first row of the result is `y0`. `f` is recorded once and
+/// may capture anything.
+///
+/// ```
+/// use wengert::prelude::*;
+/// use wengert::odeint;
+/// // an oscillator: q' = p, p' = -w^2 q
+/// let times = Tensor::linspace(0.0, 2.0, 5);
+/// let course = |w: &Tensor| {
+///     odeint((Tensor::from(1.0), Tensor::from(0.0)), &times, |_, (q, p)| (p, -w.square() * q)).0
+/// };
+/// let w = Tensor::from(3.0);
+/// let exact = (&times * 3.0).cos();
+/// assert!((course(&w) - exact).abs().max().item() < 1e-6);
+/// // q(2) = cos(2 w), along w
+/// let slope = grad(&w, |w| course(&w).slice(-1)).item();
+/// assert!((slope + 2.0 * 6f64.sin()).abs() < 1e-5);
+/// ```
+///
+/// The method is that of Dormand and Prince of order 5(4), with steps that adapt to a tolerance; values between its steps are
+/// those of its continuous extension, of order 4, so that the times that are asked for do not shorten steps. [`Ode`] has options
+/// and the classical method of order 4 with steps of equal length.
+///
+/// **Derivatives** are those of the numbers that are returned, as functions of `y0`, of the times, and of everything that `f`
+/// captures: the steps that were taken are differentiated, in every mode and order (the discrete adjoint), and under
+/// [`vmap`](crate::vmap), where every example takes steps of its own. The lengths of the adaptive steps are constants of the
+/// derivative: each is rounded down to an eighth of a power of two, and rounding has none. So the derivative is of the accuracy
+/// of the method, and misses how the error itself would change with the lengths. For its reverse, the states of all steps
+/// between two times are kept, and computed again for each pair of times.
+///
+/// # Panics
+/// As [`Ode::try_run`] gives errors, and if a solution that is only recorded here is not found when it is run.
+#[track_caller]
+pub fn odeint<Y, D>(y0: Y, times: &Tensor, f: impl FnOnce(Tensor, Y::Vars) -> D) -> Y::Grad
+where
+    Y: Tree<Leaf = Tensor>,
+    D: Tree<Leaf = Tensor>,
+{
+    Ode::new().run(y0, times, f)
+}
+
+/// [`odeint`] with options.
+///
+/// ```
+/// use wengert::prelude::*;
+/// use wengert::Ode;
+/// let times = Tensor::from([0.0, 1.0]);
+/// let grown = |ode: Ode| ode.run(&Tensor::from(1.0), &times, |_, y| y).slice(1).item();
+/// let e = 1f64.exp();
+/// assert!((grown(Ode::new().relative(1e-12).absolute(1e-12)) - e).abs() < 1e-11);
+/// // the error of 40 classical steps is about e h^4 / 120
+/// assert!((grown(Ode::new().rk4(40)) - e).abs() < 1e-8);
+/// let why = Ode::new().limit(3).try_run(&Tensor::from(1.0), &times, |_, y| y * -1e6).unwrap_err();
+/// assert!(why.to_string().contains("after 3 steps"), "{why}");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Ode {
+    method: Method,
+    relative: Option<f64>,
+    absolute: Option<f64>,
+    first: Option<f64>,
+    limit: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Method {
+    DormandPrince,
+    Rk4 { steps: usize },
+}
+
+impl Default for Ode {
+    fn default() -> Self {
+        Ode { method: Method::DormandPrince, relative: None, absolute: None, first: None, limit: 10_000 }
+    }
+}
+
+impl Ode {
+    /// Adaptive steps of order 5, at most 10,000.
+    pub fn new() -> Self {
+        Ode::default()
+    }
+
+    /// By the classical method of order 4 (W. Kutta, *Beitrag zur näherungsweisen Integration totaler Differentialgleichungen*,
+    /// 1901), with this many steps of equal length between every two times. There is no estimate of the error. The lengths are
+    /// functions of the times, and differentiated.
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[must_use]
+    #[track_caller]
+    pub fn rk4(mut self, steps: usize) -> Self {
+        assert!(steps > 0, "`rk4` takes this many steps between two times, and it is 0");
+        self.method = Method::Rk4 { steps };
+        self
+    }
+
+    /// What the estimated error of a step may be, relative to the larger of the state before and after it: 1e-8 if it is not said,
+    /// 1e-4 if all leaves are in single precision. The root of the mean square over all numbers of
+    /// `error / (absolute + relative |y|)` has to be at most 1. Roundings keep it from being much smaller than 1e-13.
+    #[must_use]
+    pub fn relative(mut self, tolerance: f64) -> Self {
+        self.relative = Some(tolerance);
+        self
+    }
+
+    /// What is added to that: 1e-10 if it is not said, 1e-6 if all leaves are in single precision.
+    #[must_use]
+    pub fn absolute(mut self, tolerance: f64) -> Self {
+        self.absolute = Some(tolerance);
+        self
+    }
+
+    /// The length of the first adaptive step that is tried, which is else guessed from slopes (Hairer, Nørsett and Wanner 1993,
+    /// section II.4).
+    #[must_use]
+    pub fn first_step(mut self, length: f64) -> Self {
+        self.first = Some(length);
+        self
+    }
+
+    /// At most this many adaptive steps in all, also those that are refused.
+    #[must_use]
+    pub fn limit(mut self, steps: usize) -> Self {
+        self.limit = steps;
+        self
+    }
+
+    /// Solves the equation.
+    ///
+    /// # Panics
+    /// As [`Ode::try_run`] gives errors, and if a solution that is only recorded here is not found when it is run.
+    #[track_caller]
+    pub fn run<Y, D>(&self, y0: Y, times: &Tensor, f: impl FnOnce(Tensor, Y::Vars) -> D) -> Y::Grad
+    where
+        Y: Tree<Leaf = Tensor>,
+        D: Tree<Leaf = Tensor>,
+    {
+        self.try_run(y0, times, f).or_raise()
+    }
+
+    /// Solves the equation.
+    ///
+    /// # Errors
+    /// If the times are no vector of real numbers with one element at least, or do not increase; if the leaves of `f` are not those
+    /// of the state; if a state is not finite at a time; if the limit of steps is reached, or steps within the tolerance would be
+    /// too short to move the time, as at a singularity.
+    #[track_caller]
+    pub fn try_run<Y, D>(&self, y0: Y, times: &Tensor, f: impl FnOnce(Tensor, Y::Vars) -> D) -> Result<Y::Grad, Error>
+    where
+        Y: Tree<Leaf = Tensor>,
+        D: Tree<Leaf = Tensor>,
+    {
+        let line = Location::caller();
+        check_times(times, line)?;
+        let state = leaves(&y0);
+        if let Some(k) = state.iter().position(|leaf| !leaf.dtype().is_float()) {
+            let why = format!("leaf {k} of the state is {}, and has to be real; convert first", state[k].ty());
+            return Err(error(NAME, ErrorKind::Misfit, why, line));
+        }
+        // Its numbers are not read.
+        let time = Tensor::zeros_of(times.dtype(), &[]);
+        let point: Vec<Tensor> = std::iter::once(time).chain(state.iter().cloned()).collect();
+        let function = Function::record_leaves(NAME, "state", point, |inputs| {
+            let time = inputs();
+            f(time, y0.vars(&mut |_| inputs()))
+        })?;
+        function.check_gives("slope", "state", &state, line)?;
+        let inputs: Vec<Tensor> = std::iter::once(times).chain(&state).cloned().collect();
+        let program = function.program_of(&inputs, line, |inputs, captures| {
+            let (times, y0) = inputs.split_first().expect("the times are the first");
+            let slope = Slope { function: &function, captures, like: times };
+            let times = increasing(&times.to_f64())?;
+            match self.method {
+                Method::DormandPrince => dormand_prince::solve(&slope, y0, &times, &self.tolerances(&state)),
+                Method::Rk4 { steps } => rk4::solve(&slope, y0, &times, steps),
+            }
+        })?;
+        let operands: Vec<&Tensor> = inputs.iter().chain(&function.closed.captures).collect();
+        let rows = graph::apply_program(NAME, &program, &operands).map_err(|error| error.at(Some(line)))?;
+        Ok(tree(&y0, rows))
+    }
+
+    fn tolerances(&self, state: &[Tensor]) -> dormand_prince::Control {
+        let single = state.iter().all(|leaf| leaf.dtype() == crate::array::DType::F32);
+        let (relative, absolute) = if single { (1e-4, 1e-6) } else { (1e-8, 1e-10) };
+        dormand_prince::Control {
+            relative: self.relative.unwrap_or(relative),
+            absolute: self.absolute.unwrap_or(absolute),
+            first: self.first,
+            limit: i64::try_from(self.limit).unwrap_or(i64::MAX),
+        }
+    }
+}
+
+/// The operation that errors name.
+const NAME: &str = "odeint";
+
+/// The right-hand side of an equation, and what it captured.
+struct Slope<'a> {
+    function: &'a Function,
+    captures: &'a [Tensor],
+    /// Something of the element type of the times.
+    like: &'a Tensor,
+}
+
+impl Slope<'_> {
+    /// `f(t, y)`
+    #[track_caller]
+    fn at(&self, t: &Tensor, y: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+        let point: Vec<Tensor> = std::iter::once(t.convert(self.like.dtype())).chain(y.iter().cloned()).collect();
+        crate::implicit::at(NAME, &self.function.closed.program, &point, self.captures)
+    }
+}
+
+/// What is known of the times before anything runs.
+fn check_times(times: &Tensor, line: Line) -> Result<(), Error> {
+    let fail = |why: String| Err(error(NAME, ErrorKind::Misfit, why, line));
+    if times.rank() != 1 || times.size() == 0 || !times.dtype().is_float() {
+        return fail(format!("the times are {}, and have to be a vector of real numbers, one at least", times.ty()));
+    }
+    let Some(numbers) = times.known().map(crate::array::Array::to_f64) else { return Ok(()) };
+    match numbers.windows(2).position(|pair| pair[0].partial_cmp(&pair[1]) != Some(std::cmp::Ordering::Less)) {
+        Some(k) => fail(format!(
+            "time {} is {}, and has to be larger than the one before, {}",
+            k + 1,
+            numbers[k + 1],
+            numbers[k]
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The times, if they increase.
+fn increasing(times: &Tensor) -> Result<Tensor, Error> {
+    let ensure = Ensure::new(
+        NAME,
+        "the times have to increase, and the smallest difference of two that follow each other is {}",
+    );
+    if times.size() < 2 {
+        return Ok(times.clone());
+    }
+    let differences = times.slice(1..) - times.slice(..-1);
+    let operands = [times, &differences.gt(0.0).all(), &differences.min()];
+    Ok(graph::apply(ensure, &operands)?.remove(0))
+}
+
+/// States at a time, if they are finite.
+fn finite(y: &[Tensor], t: &Tensor) -> Result<Vec<Tensor>, Error> {
+    let holds = y.iter().map(|leaf| leaf.is_finite().all()).reduce(|all, next| all.and(next));
+    let Some(holds) = holds else { return Ok(Vec::new()) };
+    let ensure = Ensure::new(NAME, "the state is not finite at t = {}");
+    crate::implicit::ensured(y, &ensure, &holds, &[t])
+}
+
+/// The states at the first time, and those at the others, as one array for each leaf.
+fn joined(first: &[Tensor], rest: Vec<Tensor>) -> Vec<Tensor> {
+    let all = first.iter().zip(rest);
+    all.map(|(first, rest)| Tensor::concat(&[&first.expand_dims(0), &rest], 0)).collect()
+}
