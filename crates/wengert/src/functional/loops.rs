@@ -1,4 +1,4 @@
-//! Loops that stay loops: `scan`, `fori`, `map`, `while_loop`, `associative_scan`.
+//! Loops that stay loops: `scan`, `fori`, `map`, `while_loop`.
 //!
 //! A step is recorded once, whatever the number of steps. What a derivative needs of the steps is planned with everything else.
 
@@ -66,6 +66,7 @@ where
 pub struct Scan {
     reverse: bool,
     every: Option<usize>,
+    truncated: Option<usize>,
 }
 
 impl Scan {
@@ -105,6 +106,39 @@ impl Scan {
         self
     }
 
+    /// Cuts derivatives after every `steps` steps: what a step takes over from a step of the block before is a constant, as if
+    /// [detached](Tensor::detach) (truncated backpropagation through time; R. J. Williams, J. Peng, 1990). Values are the same.
+    /// [`Grad::status`](crate::Grad::status) says that derivatives are severed. It does not change what is kept; [`Scan::every`] does.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// use wengert::Scan;
+    /// // y[t] = a^(t + 1), and a^2 of every block of two is a constant: the slopes are 1, 2a, then a^2 and 2a^3
+    /// let course = |a: &Tensor| {
+    ///     Scan::new().truncated(2).run(&Tensor::from(1.0), &Tensor::zeros(&[4]), |c, _| { let c = c * a; (c.clone(), c) }).1
+    /// };
+    /// let (_, slopes) = jvp(&Tensor::from(2.0), &Tensor::from(1.0), |a| course(&a));
+    /// assert_eq!(slopes.to_vec(), [1.0, 4.0, 4.0, 16.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[must_use]
+    #[track_caller]
+    pub fn truncated(mut self, steps: usize) -> Self {
+        assert!(steps > 0, "`truncated` cuts derivatives after every k steps, and k is 0");
+        self.truncated = Some(steps);
+        self
+    }
+
+    /// Which steps begin with a constant carry, by row.
+    fn cuts(&self, length: usize) -> Option<Tensor> {
+        let block = self.truncated?;
+        let before = |row: usize| if self.reverse { length - 1 - row } else { row };
+        let cut = |row: usize| before(row) > 0 && before(row) % block == 0;
+        Some(Tensor::from_array(Array::new(&[length], (0..length).map(cut).collect::<Vec<bool>>())))
+    }
+
     /// `c = f(i, c)` for every `i` of a range, as [`fori`].
     ///
     /// # Panics
@@ -120,14 +154,29 @@ impl Scan {
         let steps = Tensor::from_array(Array::new(&[length], range.collect::<Vec<i64>>()));
         let start = leaves(&init);
         let level = ArrayLevel::open("fori", Reading::Step);
-        let carry = init.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole));
+        let inputs: Vec<Tensor> = start.iter().map(|leaf| level.input(leaf, &Mapped::Whole)).collect();
         let step = level.input(&steps, &Mapped::Slice(0));
-        let carry = f(step, carry);
+        let mut rows = vec![steps];
+        let mut inputs = self.cut(inputs, &level, length, &mut rows).into_iter();
+        let carry = f(step, init.vars(&mut |_| inputs.next().expect("one for each leaf")));
         let after = leaves(&carry);
         let closed = level.close(&after).or_raise();
         check_carry("fori", &start, &after, line).or_raise();
         let recorded = Loop { closed, length, carry: start.len(), options: *self };
-        tree(&carry, recorded.run(&start, &[steps], line).or_raise())
+        tree(&carry, recorded.run(&start, &rows, line).or_raise())
+    }
+
+    /// The inputs of a step, which are constants where derivatives are cut: one more row says where.
+    #[track_caller]
+    fn cut(&self, inputs: Vec<Tensor>, level: &ArrayLevel, length: usize, rows: &mut Vec<Tensor>) -> Vec<Tensor> {
+        let Some(cuts) = self.cuts(length) else { return inputs };
+        let cut = level.input(&cuts, &Mapped::Slice(0));
+        rows.push(cuts);
+        let mut all = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            all.push(if input.dtype().is_float() { cut.where_(input.detach(), &input) } else { input });
+        }
+        all
     }
 
     /// Takes the steps.
@@ -163,11 +212,13 @@ impl Scan {
         Y: StepRows,
     {
         let line = Location::caller();
-        let (start, rows) = (leaves(&init), leaves(&xs));
+        let (start, mut rows) = (leaves(&init), leaves(&xs));
         let length = rows_of(&rows, "scan", line)?;
         let level = ArrayLevel::open("scan", Reading::Step);
-        let carry = init.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole));
+        let inputs: Vec<Tensor> = start.iter().map(|leaf| level.input(leaf, &Mapped::Whole)).collect();
         let row = xs.vars(&mut |leaf| level.input(&leaf, &Mapped::Slice(0)));
+        let mut inputs = self.cut(inputs, &level, length, &mut rows).into_iter();
+        let carry = init.vars(&mut |_| inputs.next().expect("one for each leaf"));
         let (carry, given) = f(carry, row);
         let (after, gives) = (leaves(&carry), given.rows());
         let closed = level.close(&[&after[..], &gives[..]].concat())?;
@@ -238,7 +289,7 @@ fn captures_first(program: &Program, leaves: usize) -> Program {
 }
 
 /// The number of rows along axis 0.
-fn rows_of(rows: &[Tensor], name: &str, line: Line) -> Result<usize, Error> {
+pub(super) fn rows_of(rows: &[Tensor], name: &str, line: Line) -> Result<usize, Error> {
     let fail = |why: String| error(name, ErrorKind::Misfit, why, line).of(rows.iter().map(Tensor::ty));
     let mut length = None;
     for (k, array) in rows.iter().enumerate() {
@@ -456,103 +507,4 @@ impl While {
         let results = graph::apply(op, &operands).map_err(|error| error.at(Some(line)))?;
         Ok(tree(&carry, results))
     }
-}
-
-// ---- associative scan ---------------------------------------------------------------------------
-
-/// All prefixes of an associative function: row `t` of the result is `f(… f(f(x[0], x[1]), x[2]) …, x[t])`, computed in about
-/// `2 log2(n)` steps over many rows at once instead of `n` steps over one.
-///
-/// `f` takes two rows and gives one, of the same structure and types. That it is associative is not checked; rounding differs
-/// from that of a [`scan`].
-///
-/// ```
-/// use wengert::prelude::*;
-/// // h = a h + b, as compositions of x -> a x + b
-/// let (a, b) = (Tensor::from([0.5, 2.0, 0.5]), Tensor::from([1.0, 1.0, 1.0]));
-/// let (_, h) = wengert::associative_scan((&a, &b), |(a, b), (c, d)| (&a * &c, &c * &b + d));
-/// assert_eq!(h.to_vec(), [1.0, 3.0, 2.5]);
-/// ```
-///
-/// Source of the method: R. E. Ladner and M. J. Fischer, *Parallel prefix computation* (1980).
-///
-/// # Panics
-/// If the leaves of `xs` differ in length, if `f` changes the structure or a type, or reads a number.
-#[track_caller]
-pub fn associative_scan<X, Y>(xs: X, f: impl Fn(X::Vars, X::Vars) -> Y) -> X::Grad
-where
-    X: Tree<Leaf = Tensor>,
-    Y: Tree<Leaf = Tensor>,
-{
-    let line = Location::caller();
-    let rows = leaves(&xs);
-    let length = rows_of(&rows, "associative_scan", line).or_raise();
-    let level = ArrayLevel::open("associative_scan", Reading::Lanes);
-    let [x, y] = [(); 2].map(|()| xs.vars(&mut |leaf| level.input(&leaf, &Mapped::Slice(0))));
-    let combined = leaves(&f(x, y));
-    let closed = level.close(&combined).or_raise();
-    let before: Vec<Type> = closed.program.input_types()[..rows.len()].to_vec();
-    let after = closed.program.output_types();
-    if before != after {
-        let list = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let why = format!("it takes rows ({}), and combines two to ({})", list(&before), list(&after));
-        error("associative_scan", ErrorKind::Misfit, why, line).raise();
-    }
-    let results = prefixes(&closed, &rows, length, line).or_raise();
-    let mut results = results.into_iter();
-    xs.grad(&mut || results.next().expect("one per leaf"))
-}
-
-/// The prefixes of these rows.
-#[track_caller]
-fn prefixes(closed: &Closed, rows: &[Tensor], length: usize, line: Line) -> Result<Vec<Tensor>, Error> {
-    if length < 2 {
-        return Ok(rows.to_vec());
-    }
-    let (pairs, single) = (length / 2, length % 2);
-    let strided = |from: usize, count: usize| -> Result<Vec<Tensor>, Error> {
-        rows.iter().map(|array| part(array, from, from + 2 * count - 1, 2)).collect()
-    };
-    // Those of the pairs are every second one of the result; the others are one row more.
-    let combined = combined(closed, &strided(0, pairs)?, &strided(1, pairs)?, pairs, line)?;
-    let odd = prefixes(closed, &combined, pairs, line)?;
-    let more = pairs + single - 1;
-    let mut even: Vec<Tensor> = rows.iter().map(|array| part(array, 0, 1, 1)).collect::<Result<_, Error>>()?;
-    if more > 0 {
-        let before: Vec<Tensor> = odd.iter().map(|array| part(array, 0, more, 1)).collect::<Result<_, Error>>()?;
-        let after = self::combined(closed, &before, &strided(2, more)?, more, line)?;
-        even = even.iter().zip(&after).map(|(first, rest)| Tensor::concat(&[first, rest], 0)).collect();
-    }
-    even.iter().zip(&odd).map(|(even, odd)| interleaved(even, odd)).collect()
-}
-
-/// Two rows at a time become one.
-#[track_caller]
-fn combined(closed: &Closed, x: &[Tensor], y: &[Tensor], length: usize, line: Line) -> Result<Vec<Tensor>, Error> {
-    use crate::tensor::derived::{Transformation, apply};
-    let point: Vec<Tensor> = x.iter().chain(y).cloned().collect();
-    let (axes, places) = (vec![Some(0); point.len()], vec![0; closed.program.outputs().len()]);
-    let what = Transformation::Mapped { axes, length, places };
-    apply("associative_scan", what, closed, &point, &[]).map_err(|error| error.at(Some(line)))
-}
-
-/// Every n-th row of a range.
-#[track_caller]
-fn part(array: &Tensor, from: usize, to: usize, stride: usize) -> Result<Tensor, Error> {
-    let mut slice = primitives::Slice::along(array.shape(), 0, from, to);
-    slice.stride[0] = stride;
-    Ok(graph::apply(slice, &[array])?.remove(0))
-}
-
-/// Rows of the first and of the second in turn; the first may have one more.
-#[track_caller]
-fn interleaved(even: &Tensor, odd: &Tensor) -> Result<Tensor, Error> {
-    let (pairs, rest) = (odd.shape()[0], even.shape()[0]);
-    let paired = Tensor::stack(&[&part(even, 0, pairs, 1)?, odd], 1);
-    let shape: Vec<usize> = std::iter::once(2 * pairs).chain(odd.shape()[1..].iter().copied()).collect();
-    let paired = graph::apply(primitives::Reshape::new(&shape), &[&paired])?.remove(0);
-    if rest == pairs {
-        return Ok(paired);
-    }
-    Ok(Tensor::concat(&[&paired, &part(even, pairs, rest, 1)?], 0))
 }

@@ -2,11 +2,13 @@
 
 mod branches;
 mod loops;
+mod prefixes;
 
 use std::panic::Location;
 
 pub use branches::{cond, switch, try_cond, try_switch};
-pub use loops::{Scan, StepRows, While, associative_scan, fori, map, scan, while_loop};
+pub use loops::{Scan, StepRows, While, fori, map, scan, while_loop};
+pub use prefixes::associative_scan;
 
 use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::primitives::Recompute;
