@@ -184,7 +184,7 @@ pub(crate) fn ensured(
 // ---- lists of tensors as vectors ----------------------------------------------------------------
 
 /// `x . y`, in double precision.
-fn dot(x: &[Tensor], y: &[Tensor]) -> Tensor {
+pub(crate) fn dot(x: &[Tensor], y: &[Tensor]) -> Tensor {
     let products = x.iter().zip(y).map(|(x, y)| (x.to_f64() * y.to_f64()).sum());
     products.reduce(|sum, next| sum + next).unwrap_or_else(|| Tensor::from(0.0))
 }

@@ -4,7 +4,7 @@
 //! the guess of the first one are those of E. Hairer, S. P. Nørsett, G. Wanner, *Solving ordinary differential equations I* (1993),
 //! sections II.4 to II.6.
 
-use super::{NAME, Slope, finite, joined};
+use super::{NAME, Slope, joined};
 use crate::error::Error;
 use crate::functional::{Scan, While};
 use crate::implicit::{chosen, count, ensured, plus};
@@ -79,7 +79,7 @@ impl Course {
 /// The states at all times.
 pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, control: &Control) -> Result<Vec<Tensor>, Error> {
     let (start, end) = (times.slice(0), times.slice(-1));
-    let y0 = finite(y0, &start)?;
+    let y0 = slope.finite(y0, &start)?;
     let first = slope.at(&start, &y0)?;
     let length = match control.first {
         Some(length) => &start * 0.0 + length,
@@ -144,7 +144,8 @@ fn reach(
          does not move the time; the solution is singular there, or its slope no number",
     );
     let row = ensured(&row, &short, &reached, &[time, to, steps, length])?;
-    Ok((course.carry(), finite(&row, time)?))
+    let row = slope.finite(&row, time)?;
+    Ok((course.carry(), row))
 }
 
 /// The state at a time of the last step.
@@ -180,7 +181,9 @@ fn stepped(slope: &Slope<'_>, course: &Course, end: &Tensor, control: &Control) 
     }
     let after = plus(y, &length, &combined(&STEP, &slopes));
     slopes.push(slope.at(&next, &after)?);
-    let error = size(&scaled(&combined(&ERROR, &slopes), &length), &[y, &after], control);
+    let own = slope.counted;
+    let wrong = scaled(&combined(&ERROR, &slopes), &length);
+    let error = size(&wrong[..own], &[&y[..own], &after[..own]], control);
     let fits = error.le(1.0);
     // A number at least, and 0.2 where the error is none.
     let factor = (error.maximum(1e-12).powf(-0.2) * 0.9).clamp(0.2, 10.0);
@@ -230,7 +233,8 @@ fn size(x: &[Tensor], y: &[&[Tensor]; 2], control: &Control) -> Tensor {
 
 /// A length for the first step.
 fn guess(slope: &Slope<'_>, y: &[Tensor], first: &[Tensor], t: &Tensor, control: &Control) -> Result<Tensor, Error> {
-    let of = |x: &[Tensor]| size(x, &[y, y], control);
+    let own = slope.counted;
+    let of = |x: &[Tensor]| size(&x[..own], &[&y[..own], &y[..own]], control);
     let (state, change) = (of(y), of(first));
     let small = state.lt(1e-5).or(change.lt(1e-5));
     let length = small.where_(1e-6, &(state / &change * 0.01));

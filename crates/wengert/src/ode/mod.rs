@@ -3,14 +3,18 @@
 //! A solution is a scan over the times that are asked for, around a loop over steps. Its derivative is that of the steps that were
 //! taken (the discrete adjoint): everything follows from the loops.
 
+mod adjoint;
 mod dormand_prince;
 mod rk4;
 
 use std::panic::Location;
+use std::sync::Arc;
 
+use self::dormand_prince::Control;
+use crate::array::{Array, DType};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::implicit::{Function, error, tree};
-use crate::primitives::Ensure;
+use crate::implicit::{Function, ensured, error, tree};
+use crate::primitives::{Custom, Ensure, Rule};
 use crate::tensor::Tensor;
 use crate::tensor::graph;
 use crate::tree::{Tree, leaves};
@@ -80,6 +84,7 @@ pub struct Ode {
     absolute: Option<f64>,
     first: Option<f64>,
     limit: usize,
+    continuous: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +95,14 @@ enum Method {
 
 impl Default for Ode {
     fn default() -> Self {
-        Ode { method: Method::DormandPrince, relative: None, absolute: None, first: None, limit: 10_000 }
+        Ode {
+            method: Method::DormandPrince,
+            relative: None,
+            absolute: None,
+            first: None,
+            limit: 10_000,
+            continuous: false,
+        }
     }
 }
 
@@ -145,6 +157,29 @@ impl Ode {
         self
     }
 
+    /// Takes derivatives by the continuous adjoint (L. S. Pontryagin et al., 1962; R. T. Q. Chen et al., *Neural ordinary
+    /// differential equations*, 2018) instead of those of the steps: `a' = -(df/dy)^T a` is solved backwards beside `y`, from
+    /// each of the times to the one before, by the same method and with the same tolerances for `y`. They are not the derivatives
+    /// of the numbers that are returned: they differ from them by what the tolerance lets through. Where the equation is stable
+    /// forwards it is not backwards, so that long ways between two times lose digits, or end with an error of the backward
+    /// solution; `y` begins anew at each of the times.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// use wengert::Ode;
+    /// let times = Tensor::from([0.0, 1.0]);
+    /// let last = |a: &Tensor| {
+    ///     Ode::new().continuous_adjoint().run(&Tensor::from(1.0), &times, |_, y| a * y).slice(1)
+    /// };
+    /// let slope = grad(&Tensor::from(-0.5), |a| last(&a)).item();
+    /// assert!((slope - (-0.5f64).exp()).abs() < 1e-7);
+    /// ```
+    #[must_use]
+    pub fn continuous_adjoint(mut self) -> Self {
+        self.continuous = true;
+        self
+    }
+
     /// Solves the equation.
     ///
     /// # Panics
@@ -188,22 +223,36 @@ impl Ode {
         let inputs: Vec<Tensor> = std::iter::once(times).chain(&state).cloned().collect();
         let program = function.program_of(&inputs, line, |inputs, captures| {
             let (times, y0) = inputs.split_first().expect("the times are the first");
-            let slope = Slope { function: &function, captures, like: times };
-            let times = increasing(&times.to_f64())?;
-            match self.method {
-                Method::DormandPrince => dormand_prince::solve(&slope, y0, &times, &self.tolerances(&state)),
-                Method::Rk4 { steps } => rk4::solve(&slope, y0, &times, steps),
-            }
+            let at = |t: &Tensor, y: &[Tensor]| {
+                let point: Vec<Tensor> = std::iter::once(t.convert(times.dtype())).chain(y.iter().cloned()).collect();
+                crate::implicit::at(NAME, &function.closed.program, &point, captures)
+            };
+            self.solved(&Slope { at: &at, counted: y0.len() }, y0, &increasing(&times.to_f64())?)
         })?;
         let operands: Vec<&Tensor> = inputs.iter().chain(&function.closed.captures).collect();
-        let rows = graph::apply_program(NAME, &program, &operands).map_err(|error| error.at(Some(line)))?;
+        let rows = if self.continuous {
+            let rule = adjoint::pullback(self, &function, &inputs, &program, line)?;
+            let (name, value) = (NAME.to_owned(), Arc::new(program));
+            graph::apply(Custom { name, value, rule: Rule::Vjp(Arc::new(rule)), surrogate: false }, &operands)
+        } else {
+            graph::apply_program(NAME, &program, &operands)
+        };
+        let rows = rows.map_err(|error| error.at(Some(line)))?;
         Ok(tree(&y0, rows))
     }
 
-    fn tolerances(&self, state: &[Tensor]) -> dormand_prince::Control {
-        let single = state.iter().all(|leaf| leaf.dtype() == crate::array::DType::F32);
+    /// The states at all times.
+    fn solved(&self, slope: &Slope<'_>, y0: &[Tensor], times: &Tensor) -> Result<Vec<Tensor>, Error> {
+        match self.method {
+            Method::DormandPrince => dormand_prince::solve(slope, y0, times, &self.control(&y0[..slope.counted])),
+            Method::Rk4 { steps } => rk4::solve(slope, y0, times, steps),
+        }
+    }
+
+    fn control(&self, state: &[Tensor]) -> Control {
+        let single = state.iter().all(|leaf| leaf.dtype() == DType::F32);
         let (relative, absolute) = if single { (1e-4, 1e-6) } else { (1e-8, 1e-10) };
-        dormand_prince::Control {
+        Control {
             relative: self.relative.unwrap_or(relative),
             absolute: self.absolute.unwrap_or(absolute),
             first: self.first,
@@ -215,20 +264,24 @@ impl Ode {
 /// The operation that errors name.
 const NAME: &str = "odeint";
 
-/// The right-hand side of an equation, and what it captured.
+/// A right-hand side: of a time in double precision and the leaves of a state.
 struct Slope<'a> {
-    function: &'a Function,
-    captures: &'a [Tensor],
-    /// Something of the element type of the times.
-    like: &'a Tensor,
+    at: &'a dyn Fn(&Tensor, &[Tensor]) -> Result<Vec<Tensor>, Error>,
+    /// How many leaves count in errors, and have to be finite; the others follow.
+    counted: usize,
 }
 
 impl Slope<'_> {
     /// `f(t, y)`
-    #[track_caller]
     fn at(&self, t: &Tensor, y: &[Tensor]) -> Result<Vec<Tensor>, Error> {
-        let point: Vec<Tensor> = std::iter::once(t.convert(self.like.dtype())).chain(y.iter().cloned()).collect();
-        crate::implicit::at(NAME, &self.function.closed.program, &point, self.captures)
+        (self.at)(t, y)
+    }
+
+    /// A state at a time, if it is finite.
+    fn finite(&self, y: &[Tensor], t: &Tensor) -> Result<Vec<Tensor>, Error> {
+        let holds = y[..self.counted].iter().map(|leaf| leaf.is_finite().all()).reduce(|all, next| all.and(next));
+        let Some(holds) = holds else { return Ok(y.to_vec()) };
+        ensured(y, &Ensure::new(NAME, "the state is not finite at t = {}"), &holds, &[t])
     }
 }
 
@@ -238,7 +291,7 @@ fn check_times(times: &Tensor, line: Line) -> Result<(), Error> {
     if times.rank() != 1 || times.size() == 0 || !times.dtype().is_float() {
         return fail(format!("the times are {}, and have to be a vector of real numbers, one at least", times.ty()));
     }
-    let Some(numbers) = times.known().map(crate::array::Array::to_f64) else { return Ok(()) };
+    let Some(numbers) = times.known().map(Array::to_f64) else { return Ok(()) };
     match numbers.windows(2).position(|pair| pair[0].partial_cmp(&pair[1]) != Some(std::cmp::Ordering::Less)) {
         Some(k) => fail(format!(
             "time {} is {}, and has to be larger than the one before, {}",
@@ -262,14 +315,6 @@ fn increasing(times: &Tensor) -> Result<Tensor, Error> {
     let differences = times.slice(1..) - times.slice(..-1);
     let operands = [times, &differences.gt(0.0).all(), &differences.min()];
     Ok(graph::apply(ensure, &operands)?.remove(0))
-}
-
-/// States at a time, if they are finite.
-fn finite(y: &[Tensor], t: &Tensor) -> Result<Vec<Tensor>, Error> {
-    let holds = y.iter().map(|leaf| leaf.is_finite().all()).reduce(|all, next| all.and(next));
-    let Some(holds) = holds else { return Ok(Vec::new()) };
-    let ensure = Ensure::new(NAME, "the state is not finite at t = {}");
-    crate::implicit::ensured(y, &ensure, &holds, &[t])
 }
 
 /// The states at the first time, and those at the others, as one array for each leaf.

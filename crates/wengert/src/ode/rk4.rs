@@ -1,6 +1,6 @@
 //! The classical Runge-Kutta method of order 4, with steps of equal length.
 
-use super::{Slope, finite, joined};
+use super::{Slope, joined};
 use crate::error::Error;
 use crate::functional::{Scan, fori};
 use crate::implicit::plus;
@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 
 /// The states at all times, with this many steps between every two.
 pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, steps: usize) -> Result<Vec<Tensor>, Error> {
-    let y0 = finite(y0, &times.slice(0))?;
+    let y0 = slope.finite(y0, &times.slice(0))?;
     let rows = (times.slice(..-1), times.slice(1..));
     let mut failed = None;
     let (_, rest) = Scan::new().try_run(y0.clone(), rows, |y, (from, to)| {
@@ -23,7 +23,7 @@ pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, steps: usi
         };
         let y =
             if steps == 1 { one(&Tensor::from(0.0), y) } else { fori(0..steps as i64, y, |k, y| one(&k.to_f64(), y)) };
-        let y = finite(&y, &to).unwrap_or_else(|why| {
+        let y = slope.finite(&y, &to).unwrap_or_else(|why| {
             failed = Some(why);
             y
         });

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod classical;
+mod continuous;
 mod errors;
 
 use wengert::prelude::*;

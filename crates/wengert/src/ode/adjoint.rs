@@ -1,0 +1,130 @@
+//! The continuous adjoint: the pullback of a solution as a solution backwards.
+
+use super::{NAME, Ode, Slope};
+use crate::array::Type;
+use crate::error::{Error, Line};
+use crate::functional::Scan;
+use crate::implicit::{Function, at, plus};
+use crate::program::Program;
+use crate::tensor::Tensor;
+use crate::tensor::graph;
+
+/// What the pullback is made of, at its operands.
+struct Pullback<'a> {
+    ode: &'a Ode,
+    function: &'a Function,
+    /// Gives the slope, then the cotangents of the state and of the real captures.
+    pulled: &'a Program,
+    captures: &'a [Tensor],
+    /// How many leaves a state has.
+    leaves: usize,
+    times: &'a Tensor,
+}
+
+/// The pullback of the solution that `value` computes of times, start and captures: takes these, the states, and a cotangent for
+/// each; gives one for each real operand.
+pub(super) fn pullback(
+    ode: &Ode,
+    function: &Function,
+    inputs: &[Tensor],
+    value: &Program,
+    line: Line,
+) -> Result<Program, Error> {
+    let program = &function.closed.program;
+    let leaves = inputs.len() - 1;
+    // The time has a cotangent of its own: that of the ends.
+    let active: Vec<bool> =
+        program.input_types().iter().enumerate().map(|(k, ty)| k > 0 && ty.dtype.is_float()).collect();
+    let pulled = program.vjp(&active)?;
+    let types = value.output_types();
+    let given: Vec<Tensor> = types.iter().chain(&types).map(|ty| Tensor::zeros_of(ty.dtype, &ty.shape)).collect();
+    // The Program that the user's numbers are put in has the operands of the value first.
+    let first: Vec<Tensor> = inputs.iter().chain(&function.closed.captures).chain(&given).cloned().collect();
+    let closed = Function { name: NAME, closed: without_captures(function), point: Vec::new() };
+    closed.program_of(&first, line, |operands, _| {
+        let (known, given) = operands.split_at(inputs.len() + function.closed.captures.len());
+        let (states, cts) = given.split_at(leaves);
+        let (inputs, captures) = known.split_at(inputs.len());
+        let pullback = Pullback { ode, function, pulled: &pulled, captures, leaves, times: &inputs[0] };
+        pullback.run(states, cts)
+    })
+}
+
+/// The function without what it captured, which is among the operands here.
+fn without_captures(function: &Function) -> graph::Closed {
+    graph::Closed { captures: Vec::new(), ..function.closed.clone() }
+}
+
+impl Pullback<'_> {
+    /// The types of the captures that have cotangents.
+    fn real(&self) -> Vec<&Type> {
+        self.captures.iter().map(Tensor::ty).filter(|ty| ty.dtype.is_float()).collect()
+    }
+
+    fn slope(&self, t: &Tensor, y: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+        let point: Vec<Tensor> = std::iter::once(t.convert(self.times.dtype())).chain(y.iter().cloned()).collect();
+        at(NAME, &self.function.closed.program, &point, self.captures)
+    }
+
+    /// Along `s = -t`: the state, its cotangent, those of the captures.
+    fn backwards(&self, s: &Tensor, all: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+        let (y, rest) = all.split_at(self.leaves);
+        let time = (-s).convert(self.times.dtype());
+        let operands: Vec<&Tensor> =
+            std::iter::once(&time).chain(y).chain(self.captures).chain(&rest[..self.leaves]).collect();
+        let mut slopes = graph::apply_program(NAME, self.pulled, &operands)?;
+        for slope in &mut slopes[..self.leaves] {
+            *slope = -&*slope;
+        }
+        Ok(slopes)
+    }
+
+    /// The cotangents of times, start and captures, for those of the states at all times.
+    fn run(&self, states: &[Tensor], cts: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+        let zeros = |ty: &Type| Tensor::zeros_of(ty.dtype, &ty.shape);
+        let times = self.times.to_f64();
+        let row = |arrays: &[Tensor], k: isize| arrays.iter().map(|array| array.slice(k)).collect::<Vec<Tensor>>();
+        let later = |arrays: &[Tensor]| arrays.iter().map(|array| array.slice(1..)).collect::<Vec<Tensor>>();
+        let none: Vec<Tensor> =
+            states.iter().map(|array| zeros(&Type::new(array.dtype(), &array.shape()[1..]))).collect();
+        let sums: Vec<Tensor> = self.real().into_iter().map(zeros).collect();
+        let rows = ((times.slice(..-1), times.slice(1..)), later(states), later(cts));
+        let mut failed = None;
+        let ((a, sums), ends) =
+            Scan::new().reverse().try_run((none, sums), rows, |(a, sums), ((from, to), y, ct)| {
+                self.interval(&a, &sums, [&from, &to], &y, &ct).unwrap_or_else(|why| {
+                    failed = Some(why);
+                    ((a, sums), from)
+                })
+            })?;
+        if let Some(why) = failed {
+            return Err(why);
+        }
+        let slope = self.slope(&times.slice(0), &row(states, 0))?;
+        let first = -crate::implicit::dot(&a, &slope);
+        let by_times = Tensor::concat(&[&first.expand_dims(0), &ends], 0).convert(self.times.dtype());
+        let start = plus(&a, &Tensor::from(1.0), &row(cts, 0));
+        Ok(std::iter::once(by_times).chain(start).chain(sums).collect())
+    }
+
+    /// From one of the times back to the one before; with the cotangent of the time.
+    fn interval(
+        &self,
+        a: &[Tensor],
+        sums: &[Tensor],
+        [from, to]: [&Tensor; 2],
+        y: &[Tensor],
+        ct: &[Tensor],
+    ) -> Result<((Vec<Tensor>, Vec<Tensor>), Tensor), Error> {
+        let end = crate::implicit::dot(ct, &self.slope(to, y)?);
+        let a = plus(a, &Tensor::from(1.0), ct);
+        let all = [y, &a, sums].concat();
+        let backwards = |s: &Tensor, all: &[Tensor]| self.backwards(s, all);
+        let slope = Slope { at: &backwards, counted: self.leaves };
+        let times = Tensor::stack(&[&-to, &-from], 0);
+        let rows = self.ode.solved(&slope, &all, &times)?;
+        let last: Vec<Tensor> = rows[self.leaves..].iter().map(|rows| rows.slice(1)).collect();
+        let (a, sums) = last.split_at(self.leaves);
+        Ok(((a.to_vec(), sums.to_vec()), end))
+    }
+}
