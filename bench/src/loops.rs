@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use wengert::prelude::*;
-use wengert::{Array, Compile, Compiled};
+use wengert::{Array, Compile, Compiled, LinearSolve, Ode, Scan, minimise, odeint, root};
 
 /// For how long each function is called, at least.
 const SPENT: Duration = Duration::from_millis(600);
@@ -42,6 +42,12 @@ fn cases() -> Vec<Case> {
             point: vec![numbers(&[32, 32]), numbers(&[32])],
             f: network_while,
         },
+        Case { name: "truncated", steps: few, point: vec![numbers(&[64]), numbers(&[64])], f: truncated },
+        Case { name: "solve-1k", steps: 1, point: vec![numbers(&[1000]), 3.0.into()], f: solve },
+        Case { name: "root-64", steps: 1, point: vec![numbers(&[64]), numbers(&[64])], f: found },
+        Case { name: "minimise-64", steps: 1, point: vec![numbers(&[64]), numbers(&[64])], f: lowest },
+        Case { name: "ode-rk4", steps: few, point: vec![numbers(&[3]), 28.0.into()], f: lorenz },
+        Case { name: "ode-adaptive", steps: 1, point: vec![numbers(&[3]), 28.0.into()], f: lorenz_adaptive },
         Case { name: "place-10k", steps: 10_000, point: vec![0.9.into()], f: in_place },
         Case { name: "place-100k", steps: few, point: vec![0.9.into()], f: in_place },
         Case { name: "place-1m", steps: 1_000_000, point: vec![0.9.into()], f: in_place },
@@ -92,6 +98,44 @@ fn network_while(at: &[Tensor], steps: usize) -> Tensor {
     let n = Tensor::from_array(Array::scalar(0i64));
     let step = |(n, c): (Tensor, Tensor)| (n + 1i64, at[0].matmul(&c).tanh());
     while_loop((&n, &at[1]), |(n, _)| n.lt(steps as i64), step).1.sum()
+}
+
+/// [`vector`], with derivatives that are cut after every 100 steps.
+fn truncated(at: &[Tensor], steps: usize) -> Tensor {
+    let step = |_: Tensor, c: Tensor| &c * 0.99 + (&at[1] * &c).tanh() * 0.01;
+    Scan::new().truncated(100).fori(0..steps as i64, &at[0], step).sum()
+}
+
+/// A diffusion step of 1,000 numbers by conjugate gradients.
+fn solve(at: &[Tensor], _: usize) -> Tensor {
+    let by = LinearSolve::new().conjugate_gradients();
+    by.run(&at[0], |x| &x + (&x * 2.0 - x.roll(1, 0) - x.roll(-1, 0)) * &at[1]).square().sum()
+}
+
+/// A root of 64 numbers.
+fn found(at: &[Tensor], _: usize) -> Tensor {
+    root(&at[0], |x| &x * 2.0 + (x.roll(1, 0) * &at[1]).sin() - &at[0]).square().sum()
+}
+
+/// A minimum over 64 numbers.
+fn lowest(at: &[Tensor], _: usize) -> Tensor {
+    minimise(&at[0], |x| (&x - &at[1]).square().sum() + (&x * x.roll(1, 0)).cos().sum() * 0.3).square().sum()
+}
+
+/// Lorenz's system from near the origin on.
+fn lorenz_slope(y: &Tensor, r: &Tensor) -> Tensor {
+    let [a, b, c] = [0, 1, 2].map(|k| y.slice(k));
+    Tensor::stack(&[&((&b - &a) * 10.0), &(&a * (r - &c) - &b), &(&a * &b - &c * (8.0 / 3.0))], 0)
+}
+
+/// To t = 1, by steps of equal length.
+fn lorenz(at: &[Tensor], steps: usize) -> Tensor {
+    Ode::new().rk4(steps).run(&at[0], &Tensor::from([0.0, 1.0]), |_, y| lorenz_slope(&y, &at[1])).slice(1).sum()
+}
+
+/// To t = 1, by steps that adapt.
+fn lorenz_adaptive(at: &[Tensor], _: usize) -> Tensor {
+    odeint(&at[0], &Tensor::from([0.0, 1.0]), |_, y| lorenz_slope(&y, &at[1])).slice(1).sum()
 }
 
 /// `P[i] = sin P[i - 1]` in an array that is changed in place.
