@@ -9,6 +9,9 @@ use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph;
 
+/// Those of a state and of the real captures.
+type Cotangents = (Vec<Tensor>, Vec<Tensor>);
+
 /// What the pullback is made of, at its operands.
 struct Pullback<'a> {
     ode: &'a Ode,
@@ -115,7 +118,7 @@ impl Pullback<'_> {
         [from, to]: [&Tensor; 2],
         y: &[Tensor],
         ct: &[Tensor],
-    ) -> Result<((Vec<Tensor>, Vec<Tensor>), Tensor), Error> {
+    ) -> Result<(Cotangents, Tensor), Error> {
         let end = crate::implicit::dot(ct, &self.slope(to, y)?);
         let a = plus(a, &Tensor::from(1.0), ct);
         let all = [y, &a, sums].concat();

@@ -154,16 +154,15 @@ fn between(course: &Course, time: &Tensor) -> Vec<Tensor> {
     let length = to - from;
     let part = (time - from) / &length;
     let rest = 1.0 - &part;
-    let all =
-        course.from.iter().zip(&course.to).zip(course.slope_from.iter().zip(&course.slope_to)).zip(&course.middle);
-    let state = |(((y, after), (slope, slope_after)), middle): (((&Tensor, &Tensor), (&Tensor, &Tensor)), &Tensor)| {
+    let state = |k: usize| {
+        let (y, middle) = (&course.from[k], &course.middle[k]);
         let [length, part, rest] = [&length, &part, &rest].map(|x| x.convert(y.dtype()));
-        let change = after - y;
-        let bend = &length * slope - &change;
-        let other = &change - &length * slope_after - &bend;
+        let change = &course.to[k] - y;
+        let bend = &length * &course.slope_from[k] - &change;
+        let other = &change - &length * &course.slope_to[k] - &bend;
         y + &part * (change + &rest * (bend + &part * (other + &rest * middle)))
     };
-    all.map(state).collect()
+    (0..course.from.len()).map(state).collect()
 }
 
 /// One step, if its error is within the tolerance; else the same course with a shorter step to come.
@@ -201,7 +200,7 @@ fn stepped(slope: &Slope<'_>, course: &Course, end: &Tensor, control: &Control) 
     })
 }
 
-/// A length rounded down to an eighth of a power of two. So it has no derivative: steps are constants.
+/// A length whose exponent, to base 2, is rounded down to eighths. So it has no derivative: steps are constants.
 fn rounded(length: &Tensor) -> Tensor {
     ((length.log2() * 8.0).floor() * 0.125).exp2()
 }
@@ -242,6 +241,6 @@ fn guess(slope: &Slope<'_>, y: &[Tensor], first: &[Tensor], t: &Tensor, control:
     let bent: Vec<Tensor> = after.iter().zip(first).map(|(after, first)| after - first).collect();
     let largest = change.maximum(&(of(&bent) / &length));
     let flat = largest.le(1e-15);
-    let other = flat.where_(&(&length * 1e-3).maximum(1e-6), &(0.01 / &largest).powf(0.2));
+    let other = flat.where_((&length * 1e-3).maximum(1e-6), (0.01 / &largest).powf(0.2));
     Ok((length * 100.0).minimum(&other))
 }

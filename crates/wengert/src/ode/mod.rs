@@ -48,7 +48,7 @@ use crate::tree::{Tree, leaves};
 /// **Derivatives** are those of the numbers that are returned, as functions of `y0`, of the times, and of everything that `f`
 /// captures: the steps that were taken are differentiated, in every mode and order (the discrete adjoint), and under
 /// [`vmap`](crate::vmap), where every example takes steps of its own. The lengths of the adaptive steps are constants of the
-/// derivative: each is rounded down to an eighth of a power of two, and rounding has none. So the derivative is of the accuracy
+/// derivative: the exponent of each, to base 2, is rounded down to eighths, and rounding has none. So the derivative is of the accuracy
 /// of the method, and misses how the error itself would change with the lengths. For its reverse, the states of all steps
 /// between two times are kept, and computed again for each pair of times.
 ///
@@ -264,9 +264,12 @@ impl Ode {
 /// The operation that errors name.
 const NAME: &str = "odeint";
 
-/// A right-hand side: of a time in double precision and the leaves of a state.
+/// `f(t, y)`, of a time in double precision and the leaves of a state.
+type Field<'a> = &'a dyn Fn(&Tensor, &[Tensor]) -> Result<Vec<Tensor>, Error>;
+
+/// The right-hand side of an equation.
 struct Slope<'a> {
-    at: &'a dyn Fn(&Tensor, &[Tensor]) -> Result<Vec<Tensor>, Error>,
+    at: Field<'a>,
     /// How many leaves count in errors, and have to be finite; the others follow.
     counted: usize,
 }

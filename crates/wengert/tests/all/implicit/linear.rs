@@ -152,7 +152,7 @@ fn an_example_that_takes_another_branch_is_not_solved() {
         cond(&x.gt(0.0), x, root, |x| x * 7.0)
     };
     near("values", &vmap(&x, |x| chosen(&x)), &Tensor::from([4.0 / 6.0, -7.0, 2.0 / (2f64.sqrt() + 2.0)]), 1e-12);
-    let want = vec![1.0 / 12.0 / 4.0 * 4.0 / 3.0, 7.0, grad(&Tensor::from(2.0), |x| chosen(&x)).item()];
+    let want = [1.0 / 12.0 / 4.0 * 4.0 / 3.0, 7.0, grad(&Tensor::from(2.0), |x| chosen(&x)).item()];
     let inside = vmap(&x, |x| grad(&x, |x| chosen(&x)));
     let around = grad(&x, |x| vmap(&x, |x| chosen(&x)).sum());
     near("gradients", &inside, &around, 1e-12);

@@ -14,7 +14,7 @@ fn xs() -> Tensor {
 
 /// The losses of all steps and the last carry, rolled.
 fn rolled(by: Scan, init: &Tensor, w: &Tensor) -> Tensor {
-    let (last, losses) = by.run(init, &xs(), |c, x| {
+    let (last, losses) = by.run(init, xs(), |c, x| {
         let c = step(&c, &x, w);
         (c.clone(), c.square().sum())
     });
@@ -29,7 +29,7 @@ fn by_hand(block: usize, backwards: bool, init: &Tensor, w: &Tensor) -> Tensor {
             c = c.detach();
         }
         c = step(&c, &xs().slice(if backwards { 6 - k as isize } else { k as isize }), w);
-        loss = loss + c.square().sum();
+        loss += c.square().sum();
     }
     c.sum() + loss
 }
@@ -85,7 +85,7 @@ fn blocks_as_long_as_the_loop_cut_nothing() {
 fn an_infinite_slope_behind_a_cut_is_not_seen() {
     // The slope of the square root at 0, which the first step takes, does not reach the second.
     let last = |a: &Tensor| {
-        Scan::new().truncated(1).run(&Tensor::from(0.0), &Tensor::zeros(&[2]), |c, _| ((c * a).sqrt() + a, ())).0
+        Scan::new().truncated(1).run(Tensor::from(0.0), Tensor::zeros(&[2]), |c, _| ((c * a).sqrt() + a, ())).0
     };
     let slope = grad(&Tensor::from(4.0), |a| last(&a)).item();
     // c = a, then sqrt(c a) + a: half of sqrt(c / a) and 1
@@ -95,7 +95,7 @@ fn an_infinite_slope_behind_a_cut_is_not_seen() {
 #[test]
 fn a_status_names_the_line_of_the_loop() {
     let w = Tensor::from([1.2, 0.7]);
-    let cut = Grad::of(|w: Tensor| Scan::new().truncated(3).run(&w, &xs(), |c, x| (c * x, ())).0.sum()).status(&w);
+    let cut = Grad::of(|w: Tensor| Scan::new().truncated(3).run(&w, xs(), |c, x| (c * x, ())).0.sum()).status(&w);
     let Status::Severed(cut) = cut else { panic!("{cut:?}") };
     assert!(format!("{cut:?}").contains("truncated.rs"), "{cut:?}");
 }
@@ -103,6 +103,6 @@ fn a_status_names_the_line_of_the_loop() {
 #[test]
 fn loops_that_count_are_cut_too() {
     // c = c a of a constant c in every step: the slope of the last is a^3 in blocks of one
-    let last = |a: &Tensor| Scan::new().truncated(1).fori(0..4, &Tensor::from(1.0), |_, c| c * a);
+    let last = |a: &Tensor| Scan::new().truncated(1).fori(0..4, Tensor::from(1.0), |_, c| c * a);
     assert_eq!(grad(&Tensor::from(2.0), |a| last(&a)).item(), 8.0);
 }

@@ -62,7 +62,7 @@ fn a_slope_that_is_a_step_is_refined() {
 fn a_step_is_recorded_once() {
     let calls = Cell::new(0);
     let times = Tensor::linspace(0.0, 10.0, 50);
-    let _ = to_program(&Tensor::from(1.0), |y| {
+    let _ = to_program(Tensor::from(1.0), |y| {
         Ode::new().run(&y, &times, |_, y| {
             calls.set(calls.get() + 1);
             -y

@@ -52,7 +52,7 @@ fn prey_and_predators_are_where_a_series_of_many_digits_has_them() {
     near("predators", &y.slice(1), &Tensor::from(PREDATORS), 1e-8);
 }
 
-const PREY: f64 = 0.28721296420212371;
+const PREY: f64 = 0.287_212_964_202_123_7;
 const PREDATORS: f64 = 0.44977746350619196;
 
 #[test]
