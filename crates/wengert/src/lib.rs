@@ -92,6 +92,7 @@ mod lanes;
 mod leaf;
 #[cfg(feature = "arrays")]
 mod lifted;
+pub mod loops;
 #[cfg(feature = "arrays")]
 pub mod nn;
 mod number;

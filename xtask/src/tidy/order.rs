@@ -28,6 +28,8 @@ const ORDER: &[&[&str]] = &[
     &["algorithm"],
     // What is computed from it again and again.
     &["straight"],
+    // Loops over numbers: recorded on the tape, run as straight-line code.
+    &["loops"],
     // Numbers in a shape, and what a user can do wrong with them.
     &["error", "array"],
     // In which order the steps of a loop run again backwards: data, which loops of Programs hold.

@@ -38,6 +38,12 @@ impl<R: Real> Factor<R> {
 
 /// What adjoints and tangents are made of: a vector over the carrier `R`.
 pub(crate) trait Cotangent<R: Real>: Copy {
+    /// How many components it has.
+    const LANES: usize;
+    /// Component `k`.
+    fn lane(self, k: usize) -> R;
+    /// The vector of these components.
+    fn of_lanes(lane: impl Fn(usize) -> R) -> Self;
     fn zero() -> Self;
     #[track_caller]
     fn plus(self, other: Self) -> Self;
@@ -48,6 +54,14 @@ pub(crate) trait Cotangent<R: Real>: Copy {
 }
 
 impl<R: Real> Cotangent<R> for R {
+    const LANES: usize = 1;
+
+    fn lane(self, _: usize) -> R {
+        self
+    }
+    fn of_lanes(lane: impl Fn(usize) -> R) -> R {
+        lane(0)
+    }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn zero() -> Self {
         R::constant(0.0)
@@ -80,6 +94,14 @@ impl<R: Real> Cotangent<R> for R {
 pub(crate) struct Pack<R, const K: usize>(pub(crate) [R; K]);
 
 impl<R: Real, const K: usize> Cotangent<R> for Pack<R, K> {
+    const LANES: usize = K;
+
+    fn lane(self, k: usize) -> R {
+        self.0[k]
+    }
+    fn of_lanes(lane: impl Fn(usize) -> R) -> Self {
+        Pack(std::array::from_fn(lane))
+    }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn zero() -> Self {
         Pack([R::constant(0.0); K])
@@ -273,7 +295,10 @@ pub(crate) fn visit_all_edges<R: Real>(
         | Op::And
         | Op::Or
         | Op::Choose
-        | Op::Taken => {}
+        | Op::Taken
+        | Op::Loop
+        | Op::Result
+        | Op::LoopEnd => {}
     }
 }
 
@@ -322,6 +347,7 @@ pub(crate) fn evaluate<R: Real>(
         Op::Select => R::select(mask(values[before.a()]), values[a], values[b]),
         Op::Constant => R::constant(constants[b]),
         Op::Input => values[a],
+        Op::Loop | Op::Result | Op::LoopEnd => unreachable!("a trace computes its loops as a whole"),
     })
 }
 

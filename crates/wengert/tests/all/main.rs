@@ -15,6 +15,7 @@ mod many;
 mod nesting;
 mod replay;
 mod rules;
+mod scalar_loops;
 mod straight;
 mod tape;
 mod taylor;

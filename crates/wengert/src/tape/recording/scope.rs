@@ -32,6 +32,7 @@ impl Scope {
                     generation: list.next_generation(),
                     mark: tape.index(),
                     constant_mark: tape.next_constant.get(),
+                    block_mark: list.blocks.len(),
                     inputs: 0,
                     mode: mode.max(outer),
                     line,
@@ -81,7 +82,8 @@ impl Scope {
         LIST.with_borrow_mut(|list| {
             TAPE.with(|tape| {
                 let level = list.levels.last().expect("the scope is open");
-                if level.externals {
+                // A loop is swept with care too.
+                if level.externals || list.blocks.len() > level.block_mark {
                     return None;
                 }
                 let inputs = level.inputs;
@@ -120,6 +122,7 @@ impl Scope {
                     &list.values[mark..],
                     &list.constants,
                     if diagnostic { &list.lines[list.lines.len() - (list.records.len() - mark)..] } else { &[] },
+                    &list.blocks,
                     level.inputs,
                     mark,
                     |index| list.var_before(index, mark),
@@ -242,7 +245,7 @@ impl Drop for Scope {
                 // A panic may have left levels of scopes that were never closed above this one.
                 list.levels.truncate(self.depth);
                 if let Some(&level) = list.levels.last() {
-                    list.truncate(tape, level.mark, level.constant_mark);
+                    list.truncate(tape, level);
                     list.levels.pop();
                 }
                 list.resume(tape);
@@ -267,6 +270,7 @@ pub fn release_memory() {
         list.records = Vec::new();
         list.values = Vec::new();
         list.constants = Vec::new();
+        list.blocks = Vec::new();
         list.lines = Vec::new();
         list.adjoints = Vec::new();
     });
@@ -279,7 +283,7 @@ pub struct TapeSize {
     pub records: usize,
     /// Constants stored beside them.
     pub constants: usize,
-    /// Bytes of records, values, constants, and of the adjoints of a reverse sweep.
+    /// Bytes of records, values, constants, loops, and of the adjoints of a reverse sweep.
     pub bytes: usize,
 }
 
@@ -291,7 +295,9 @@ impl Scope {
                 let level = list.levels.last().expect("the scope is open");
                 let records = (tape.index() - level.mark) as usize;
                 let constants = (tape.next_constant.get() - level.constant_mark) as usize;
-                let bytes = records * (size_of::<Record>() + 2 * size_of::<f64>()) + constants * size_of::<f64>();
+                let loops: usize = list.blocks[level.block_mark..].iter().map(|block| block.bytes()).sum();
+                let bytes =
+                    records * (size_of::<Record>() + 2 * size_of::<f64>()) + constants * size_of::<f64>() + loops;
                 TapeSize { records, constants, bytes }
             })
         })
