@@ -377,7 +377,8 @@ pub(crate) fn mask<R: Real>(condition: R) -> R::Mask {
 /// marks what was not reached: nothing flows back from there. A reached adjoint may come out as
 /// -0.0 too; passing nothing on is then right as long as the derivatives are finite. Where they
 /// are not, the sweep gives up with `None`, all adjoints are -0.0 again, and the caller takes the
-/// careful way. There are no selections: a function that runs once records the chosen branch.
+/// careful way. No selection is reached: a function that runs once records the chosen branch, and those of a function recorded
+/// inside of it, which stay on the list, lead to nothing outside.
 #[inline(never)]
 pub(crate) fn gradient(
     records: &[Record],
@@ -387,7 +388,6 @@ pub(crate) fn gradient(
     from: usize,
     inputs: usize,
 ) -> Option<()> {
-    debug_assert!(records[..=from].iter().all(|record| record.op() != Op::Select), "a selection needs masks");
     if inputs == 0 {
         return Some(());
     }
@@ -463,6 +463,7 @@ impl Visit<f64> for Descent<'_> {
 /// branches would make the loop keep its variables in memory.
 #[inline(never)]
 fn pass_on(record: Record, constants: &[f64], values: &[f64], i: usize, ct: f64, rest: &mut [f64]) {
+    debug_assert!(record.op() != Op::Select, "a selection needs masks");
     visit_all_edges(record, constants, values, || values[i], &mut |side: Side, factor: Factor<f64>| {
         rest[record.operand(side)] += ct.times(factor);
     });

@@ -247,10 +247,10 @@ impl Trace {
         self.pull_back_reached(values, seeds).0
     }
 
-    /// The cotangents of the inputs; `None` for those that are structurally zero.
+    /// The cotangents of the inputs of a path; `None` for those that are structurally zero. A path chooses by guards: of the
+    /// selections on it, which a recorded function may have left there, no output depends.
     #[track_caller]
     pub(crate) fn pull_back_to_inputs<R: Real>(&self, values: &[R], seeds: &[Option<R>]) -> Vec<Option<R>> {
-        debug_assert!(!self.selects, "a path chooses by guards");
         let (adjoints, reached) = self.pull_back_reached(values, seeds);
         (0..self.inputs).map(|input| reached[input].then_some(adjoints[input])).collect()
     }
@@ -316,7 +316,32 @@ impl Trace {
         }
         for i in (self.inputs..self.records.len()).rev() {
             let record = self.records[i];
-            debug_assert!(!is_of_loop(record), "where selections are recorded, loops are not");
+            if record.code() == LOOP_END {
+                let block = &self.blocks[record.b()];
+                let results = i - block.results()..i;
+                // What counts everywhere goes back together, the rest one by one: the infinite factors of one must not meet the
+                // mask of another.
+                let all: Vec<Option<A>> = adjoints[results.clone()]
+                    .iter()
+                    .map(|adjoint| adjoint.filter(|(_, mask)| mask.is_none()).map(|(ct, _)| ct))
+                    .collect();
+                let mut groups = vec![(all, None)];
+                for (k, place) in results.enumerate() {
+                    if let Some((ct, Some(mask))) = adjoints[place] {
+                        let mut seeds = vec![None; block.results()];
+                        seeds[k] = Some(ct);
+                        groups.push((seeds, Some(mask)));
+                    }
+                }
+                for (seeds, mask) in groups.into_iter().filter(|(seeds, _)| seeds.iter().any(Option::is_some)) {
+                    for (source, ct) in block.sources.iter().zip(pull_back_block(block, values, &seeds)) {
+                        if let (Some(place), Some(ct)) = (source.place(), ct) {
+                            add(&mut adjoints[place], mask.map_or(ct, |mask| ct.masked(mask)), mask);
+                        }
+                    }
+                }
+                continue;
+            }
             let Some((ct, mask)) = adjoints[i] else { continue };
             if record.op() == Op::Select {
                 let condition = sweep::mask(values[self.records[i - 1].a()]);

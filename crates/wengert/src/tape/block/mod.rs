@@ -163,7 +163,7 @@ struct Pull {
 
 impl Path {
     fn new(trace: Trace, captures: Vec<u32>, structure: Structure) -> Self {
-        debug_assert!(trace.captures.is_empty() && !trace.selects, "a path is closed and chooses by guards");
+        debug_assert!(trace.captures.is_empty(), "a path is closed");
         Path { trace, captures, structure, forward: OnceLock::new(), backward: Mutex::default() }
     }
 

@@ -128,7 +128,7 @@ impl Flat {
                     } else {
                         moved
                     };
-                    self.push(moved, op, value)
+                    self.push(moved, op, trace.values[i], value)
                 }
             };
             places.push(place);
@@ -181,7 +181,7 @@ impl Flat {
         self.records.len() - 1
     }
 
-    fn push(&mut self, record: Record, op: Op, value: &dyn Fn(usize, &Flat) -> f64) -> usize {
+    fn push(&mut self, record: Record, op: Op, recorded: f64, value: &dyn Fn(usize, &Flat) -> f64) -> usize {
         let (uses_a, uses_b) = op.operands();
         // The operation on its two operands alone.
         let mut operands = [0.0; 2];
@@ -197,8 +197,11 @@ impl Flat {
             place += 1;
             place - 1
         });
-        debug_assert!(!matches!(op, Op::Select), "a path chooses by guards");
-        let result = sweep::evaluate(short, short, &self.constants, &operands, 0.0).expect("it is no guard");
+        let result = match op {
+            // Selections are those of a function that was recorded inside, and no output depends on them.
+            Op::Select => recorded,
+            _ => sweep::evaluate(short, short, &self.constants, &operands, 0.0).expect("it is no guard"),
+        };
         self.records.push(record);
         self.values.push(result);
         self.records.len() - 1

@@ -72,3 +72,32 @@ fn captures_add_up() {
     });
     near("sums", &[da, db], &want, 3000);
 }
+
+/// A recorded function leaves its selections on the list around it, where no result depends on them; loops beside it and around
+/// it are swept all the same.
+#[test]
+fn recorded_functions_beside_a_loop() {
+    let f = |looped: bool, x: Var| {
+        let kinked = record(0.5, |y: Var| Real::select(y.less(lift(1.0)), y * y, y.sqrt()));
+        let step = |c: Var| c * 0.9 + kinked.value(c * x) * 0.1;
+        let y = kinked.value(x);
+        let outside = match looped {
+            true => fori(0..60, y, |_, c| step(c)),
+            false => (0..60).fold(y, |c, _| step(c)),
+        };
+        let again = |c: Var| c * record(0.3, |y: Var| Real::select(y.less(lift(0.0)), -y, y.cos())).grad(c);
+        let inside = match looped {
+            true => fori(0..60, x, |_, c| again(c) + x),
+            false => (0..60).fold(x, |c, _| again(c) + x),
+        };
+        outside * x + inside
+    };
+    for x in [0.7, 1.2] {
+        let all = |looped: bool| {
+            let (value, slope) = value_and_grad(x, |x| f(looped, x));
+            let nested = grad(x, |x| grad(x, |x| f(looped, x)));
+            [&[value, slope, nested, hessian(x, |x| f(looped, x))][..], &taylor(x, 1.0, 2, |x| f(looped, x))].concat()
+        };
+        near("recorded inside", &all(true), &all(false), 1_000_000);
+    }
+}
