@@ -46,6 +46,10 @@ fn cases() -> Vec<Case> {
         Case { name: "place-10k", steps: 10_000, point: vec![0.9.into()], f: in_place },
         Case { name: "place-100k", steps: few, point: vec![0.9.into()], f: in_place },
         Case { name: "place-1m", steps: 1_000_000, point: vec![0.9.into()], f: in_place },
+        Case { name: "chosen-10k", steps: 10_000, point: vec![0.9.into()], f: in_place_if },
+        Case { name: "chosen-1m", steps: 1_000_000, point: vec![0.9.into()], f: in_place_if },
+        Case { name: "mapped-10k", steps: 10_000, point: vec![numbers(&[4]) + 1.0], f: in_place_mapped },
+        Case { name: "mapped-100k", steps: few, point: vec![numbers(&[4]) + 1.0], f: in_place_mapped },
     ]
 }
 
@@ -188,8 +192,12 @@ fn run_numbers(only: &str) {
     );
     for case in numbers_cases().into_iter().filter(|case| case.name.contains(only)) {
         let (f, steps, point) = (case.f, case.steps, case.point);
-        let gradient =
-            |taken: Taken| timed(|| drop(black_box(value_and_grad(black_box(point), |p| f(taken, p, steps))))).1;
+        let gradient = |taken: Taken| {
+            timed(|| {
+                let _ = black_box(value_and_grad(black_box(point), |p| f(taken, p, steps)));
+            })
+            .1
+        };
         let sqrt = (steps as f64).sqrt() as usize;
         let ways = [Taken::Unrolled, Taken::Loop(Loops::new()), Taken::Loop(Loops::new().every(sqrt))];
         let [unrolled, looped, every] = ways.map(|taken| gradient(taken) / steps as f64 * 1e9);
@@ -201,6 +209,22 @@ fn run_numbers(only: &str) {
             looped / unrolled
         );
     }
+}
+
+/// The same where the new number is not small; else the old one stays.
+fn in_place_if(at: &[Tensor], steps: usize) -> Tensor {
+    let start = Tensor::concat(&[&at[0].reshape(&[1]), &Tensor::zeros(&[steps])], 0);
+    let filled = fori(0..steps as i64, start, |i, p| {
+        let i = i.reshape(&[1]);
+        let next = p.dynamic_slice(&i, &[1]).sin();
+        next.sum().gt(1e-3).where_(p.dynamic_update_slice(&next, &(i + 1i64)), &p)
+    });
+    filled.sum()
+}
+
+/// The same in four arrays at once.
+fn in_place_mapped(at: &[Tensor], steps: usize) -> Tensor {
+    vmap(&at[0], |x| in_place(&[x], steps)).sum()
 }
 
 /// Prints how long a step of every loop takes.

@@ -149,6 +149,31 @@ def arm():
     return np.concatenate([angles, lengths], axis=1)
 
 
+def lstm():
+    """W5: weights of inputs and of states, biases; inputs and targets over time."""
+    f32 = np.float32
+    scale = 128.0**-0.5
+    parameters = [uniform((128, 512), 510, f32, scale), uniform((128, 512), 511, f32, scale)]
+    parameters.append(uniform((512,), 512, f32, 0.1))
+    return parameters, uniform((256, 16, 128), 500, f32), uniform((256, 16, 128), 501, f32, 0.5)
+
+
+def greeks():
+    """W10: price, volatility and rate; a normal number for every step and path."""
+    size = 64 * (1 << 20)
+    normals = np.empty(size)
+    for first in range(0, size, BLOCK):
+        u, v = unit(1000, first, BLOCK), unit(1001, first, BLOCK)
+        normals[first : first + BLOCK] = np.sqrt(-2.0 * np.log(1.0 - u)) * np.cos(2.0 * np.pi * v)
+    return [np.array(x) for x in (100.0, 0.2, 0.03)], normals.reshape(64, 1 << 20)
+
+
+def heat():
+    """W12: a field and a target."""
+    f64 = np.float64
+    return uniform((256, 256), 1200, f64, 0.5, around=1.0), uniform((256, 256), 1201, f64, 0.1)
+
+
 # What every system gives: the value and the norm of the derivative, and how far they may be off in relation to
 # themselves. The names are those on the command line; W6 is measured in both precisions.
 WANTED = {
@@ -156,13 +181,17 @@ WANTED = {
     "W2:f32": (2.273801, 0.8238038, 1e-5),
     "W3:f32": (2.352916, 3.887263, 1e-5),
     "W4:f32": (6.051133, 1.644795, 1e-5),
+    "W5:f32": (0.09217966, 0.003452449, 1e-5),
     "W6:f32": (0.4554196103150214, 4.645464864218287, 1e-5),
     "W6:f64": (0.4554196103150214, 4.645464864218287, 1e-10),
     "W7a:f64": (0.7190363392046594, 1.1940651061636531, 1e-10),
     "W7b:f64": (5.011914759973961, 0.6567108068786606, 1e-10),
     "W8:f32": (0.1237257, 8.37012e-05, 1e-5),
     "W9:f64": (158838.6237132799, 2034.5755363455144, 1e-10),
+    "W10:f64": (5.3560867405885, 32.92869085995, 1e-10),
     "W11:f64": (16225.279209484113, 285.14838232368555, 1e-10),
+    "W12a:f64": (0.009646542526516401, 1.3209991334079208e-06, 1e-10),
+    "W12b:f64": (0.009646542526516401, 1.3209991334079208e-06, 1e-10),
 }
 
 

@@ -165,6 +165,25 @@ def gpt_loss(p, text, target):
     return cross_entropy(layer_norm(h, p["gain"], p["shift"]) @ p["head"], target.reshape(-1))
 
 
+# ---- W5 ----
+
+
+def lstm_loss(parameters, x, y):
+    wx, wh, b = parameters
+    # The products with the inputs, which wait for nothing, are one.
+    inputs = x @ wx + b
+
+    def step(state, given):
+        h, c = state
+        i, f, g, o = jnp.split(given + h @ wh, 4, axis=1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    zeros = jnp.zeros(x.shape[1:], x.dtype)
+    return jnp.mean(jnp.square(lax.scan(step, (zeros, zeros), inputs)[1] - y))
+
+
 # ---- W6 ----
 
 
@@ -269,6 +288,24 @@ def mixture_loss(parameters, x, constant):
     return fit + 0.5 * (jnp.square(q).sum() + jnp.square(lower).sum()) + constant
 
 
+# ---- W10 ----
+
+
+def greeks_loss(parameters, normals):
+    price, volatility, rate = parameters
+    dt = 1.0 / 64
+    drift, width = (rate - volatility * volatility / 2) * dt, volatility * dt**0.5
+
+    def step(state, z):
+        s, total = state
+        s = s * jnp.exp(drift + width * z)
+        return (s, total + s), None
+
+    start = (jnp.full(normals.shape[1], price), jnp.zeros(normals.shape[1]))
+    (_, total), _ = lax.scan(step, start, normals)
+    return jnp.exp(-rate) * jnp.mean(jnp.maximum(total / 64 - 100.0, 0.0))
+
+
 # ---- W11 ----
 
 
@@ -297,6 +334,24 @@ def arm():
     return Case(primal, derivative, lambda: (jnp.sum(jnp.square(primal())), norm_of(derivative())))
 
 
+# ---- W12 ----
+
+
+def heat_step(u, _):
+    wide = jnp.pad(u, 1)
+    neighbours = wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]
+    return u + 0.2 * (neighbours - 4.0 * u) - 0.05 * u**3, None
+
+
+def heat_loss(u, target):
+    return 0.5 * jnp.mean(jnp.square(lax.scan(heat_step, u, length=500)[0] - target))
+
+
+def heat_loss_in_blocks(u, target):
+    block = jax.checkpoint(lambda u, _: lax.scan(heat_step, u, length=25))
+    return 0.5 * jnp.mean(jnp.square(lax.scan(block, u, length=20)[0] - target))
+
+
 def case(key):
     match key:
         case "W1:f32":
@@ -307,6 +362,8 @@ def case(key):
             return value_and_gradient(cnn_loss, *on_device(data.cnn()))
         case "W4:f32":
             return value_and_gradient(gpt_loss, *on_device(data.gpt()))
+        case "W5:f32":
+            return value_and_gradient(lstm_loss, *on_device(data.lstm()))
         case "W6:f32" | "W6:f64":
             dtype = np.float32 if key.endswith("f32") else np.float64
             return value_and_gradient(burgers_loss, *on_device(data.burgers(dtype)))
@@ -319,8 +376,14 @@ def case(key):
         case "W9:f64":
             parameters, x, constant = data.mixture()
             return value_and_gradient(mixture_loss, *on_device((parameters, x)), jnp.array(constant))
+        case "W10:f64":
+            return value_and_gradient(greeks_loss, *on_device(data.greeks()))
         case "W11:f64":
             return arm()
+        case "W12a:f64":
+            return value_and_gradient(heat_loss, *on_device(data.heat()))
+        case "W12b:f64":
+            return value_and_gradient(heat_loss_in_blocks, *on_device(data.heat()))
         case _:
             return of_row(tables.ROWS[key])
 

@@ -9,6 +9,7 @@ KEY, ASKED = start()
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
+import torch.utils.checkpoint  # noqa: E402
 from torch import func  # noqa: E402
 
 import data  # noqa: E402
@@ -205,6 +206,22 @@ def gpt_loss(p, text, target):
     return F.cross_entropy(logits, target.reshape(-1))
 
 
+# ---- W5 ----
+
+
+def lstm_loss(parameters, x, y):
+    wx, wh, b = parameters
+    inputs = x @ wx + b
+    h = c = torch.zeros_like(x[0])
+    states = []
+    for given in inputs:
+        i, f, g, o = torch.chunk(given + h @ wh, 4, 1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(c)
+        states.append(h)
+    return (torch.stack(states) - y).square().mean()
+
+
 # ---- W6 ----
 
 
@@ -299,6 +316,21 @@ def mixture():
     return value_and_gradient(mixture_loss, tensors(parameters), tensor(x), constant, rows, columns)
 
 
+# ---- W10 ----
+
+
+def greeks_loss(parameters, normals):
+    price, volatility, rate = parameters
+    dt = 1.0 / 64
+    drift, width = (rate - volatility * volatility / 2) * dt, volatility * dt**0.5
+    s = price.expand(normals.shape[1])
+    total = torch.zeros_like(s)
+    for z in normals:
+        s = s * torch.exp(drift + width * z)
+        total = total + s
+    return torch.exp(-rate) * torch.clamp(total / 64 - 100.0, min=0.0).mean()
+
+
 # ---- W11 ----
 
 
@@ -328,6 +360,27 @@ def arm():
     return Case(primal, derivative, lambda: (primal().square().sum().item(), norm_of(derivative())))
 
 
+# ---- W12 ----
+
+
+def heat_steps(u, count):
+    for _ in range(count):
+        wide = F.pad(u, (1, 1, 1, 1))
+        neighbours = wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]
+        u = u + 0.2 * (neighbours - 4.0 * u) - 0.05 * u**3
+    return u
+
+
+def heat_loss(u, target):
+    return 0.5 * (heat_steps(u, 500) - target).square().mean()
+
+
+def heat_loss_in_blocks(u, target):
+    for _ in range(20):
+        u = torch.utils.checkpoint.checkpoint(heat_steps, u, 25, use_reentrant=False)
+    return 0.5 * (u - target).square().mean()
+
+
 def case(key):
     match key:
         case "W1:f32":
@@ -338,6 +391,8 @@ def case(key):
             return cnn()
         case "W4:f32":
             return value_and_gradient(gpt_loss, *tensors(data.gpt()))
+        case "W5:f32":
+            return value_and_gradient(lstm_loss, *tensors(data.lstm()))
         case "W6:f32" | "W6:f64":
             dtype = np.float32 if key.endswith("f32") else np.float64
             return value_and_gradient(burgers_loss, *tensors(data.burgers(dtype)), way=transformed)
@@ -349,8 +404,14 @@ def case(key):
             return value_and_gradient(chain_loss, tensor(data.uniform((ASKED.size,), 800, np.float32, 2.0)))
         case "W9:f64":
             return mixture()
+        case "W10:f64":
+            return value_and_gradient(greeks_loss, *tensors(data.greeks()))
         case "W11:f64":
             return arm()
+        case "W12a:f64":
+            return value_and_gradient(heat_loss, *tensors(data.heat()))
+        case "W12b:f64":
+            return value_and_gradient(heat_loss_in_blocks, *tensors(data.heat()))
         case _:
             return of_row(tables.ROWS[key])
 

@@ -9,6 +9,7 @@ mod measure;
 mod networks;
 mod rows;
 mod science;
+mod time;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -25,7 +26,7 @@ use rows::{BATCHES, INDEXING, Row, Table};
 /// The workloads of one command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Suite {
-    /// The eleven that stand for what people do.
+    /// Those that stand for what people do.
     Workloads,
     /// The rows of `indexing.json`: what gathers, scatters, picks and slides.
     Indexing,
@@ -87,21 +88,25 @@ const fn double(name: &'static str, wanted: [f64; 2], prepare: fn(&Setup) -> Cas
 }
 
 /// All of them. The numbers are those on which at least two independent systems agreed.
-static ALL: [Workload; 11] = [
+static ALL: [Workload; 15] = [
     single("W1", [2.339531, 1.268062], networks::mlp),
     single("W2", [2.273801, 0.8238038], networks::small_mlp),
     single("W3", [2.352916, 3.887263], networks::cnn),
     single("W4", [6.051133, 1.644795], networks::transformer),
+    single("W5", [0.09217966, 0.003452449], time::lstm),
     single("W6", [0.4554196103150214, 4.645464864218287], science::burgers_single),
     double("W6", [0.4554196103150214, 4.645464864218287], science::burgers_double),
     double("W7a", [0.7190363392046594, 1.1940651061636531], science::logistic_hessian),
     double("W7b", [5.011914759973961, 0.6567108068786606], science::logistic_product),
     single("W8", [0.1237257, 8.37012e-05], science::chain),
     double("W9", [158838.6237132799, 2034.5755363455144], science::gaussian_mixture),
+    double("W10", [5.3560867405885, 32.92869085995], time::greeks),
     double("W11", [16225.279209484113, 285.14838232368555], science::arm),
+    double("W12a", [0.009646542526516401, 1.3209991334079208e-06], time::heat),
+    double("W12b", [0.009646542526516401, 1.3209991334079208e-06], time::heat_in_blocks),
 ];
 
-/// The Programs of the derivatives of all eleven by their names, as they are recorded: of a training step its value and
+/// The Programs of the derivatives of all of them by their names, as they are recorded: of a training step its value and
 /// gradient.
 pub(crate) fn programs() -> impl Iterator<Item = (String, Vec<wengert::Program>)> {
     ALL.iter().map(|workload| {

@@ -150,8 +150,8 @@ pub use execute::{CompiledProgram, plans_made};
 pub use execute::{profile, set_threads, try_set_threads};
 #[cfg(feature = "arrays")]
 pub use functional::{
-    Scan, StepRows, Vmap, While, associative_scan, checkpoint, cond, fori, map, scan, to_program, try_cond, vmap,
-    while_loop,
+    Scan, StepRows, Vmap, While, associative_scan, checkpoint, cond, fori, map, scan, switch, to_program, try_cond,
+    try_switch, vmap, while_loop,
 };
 pub use lanes::{LaneMask, Lanes};
 pub use leaf::{Active, Leaf};
@@ -188,7 +188,7 @@ pub mod prelude {
         value_and_grad_aux, vjp,
     };
     #[cfg(feature = "arrays")]
-    pub use crate::{Tensor, checkpoint, compile, cond, fori, scan, vmap, while_loop};
+    pub use crate::{Tensor, checkpoint, compile, cond, fori, scan, switch, vmap, while_loop};
 }
 
 /// The examples of the README, compiled and run.

@@ -1,4 +1,4 @@
-//! What is compared: the eleven workloads, and the rows of `indexing.json` and `batches.json`.
+//! What is compared: the workloads, and the rows of `indexing.json` and `batches.json`.
 
 use std::fs;
 
@@ -8,18 +8,22 @@ use super::{Failure, SCRIPTS};
 use crate::workspace::root;
 
 /// The workloads as the programs name them, and how our time should stand to the best peer's, at most.
-const WORKLOADS: [(&str, f64); 11] = [
+const WORKLOADS: [(&str, f64); 15] = [
     ("W1:f32", 1.0),
     ("W2:f32", 0.5),
     ("W3:f32", 0.9),
     ("W4:f32", 1.0),
+    ("W5:f32", 1.0),
     ("W6:f32", 0.7),
     ("W6:f64", 0.7),
     ("W7a:f64", 0.5),
     ("W7b:f64", 0.7),
     ("W8:f32", 0.6),
     ("W9:f64", 0.7),
+    ("W10:f64", 0.25),
     ("W11:f64", 0.25),
+    ("W12a:f64", 0.5),
+    ("W12b:f64", 0.5),
 ];
 
 /// Workloads whose figure is that of one thread: threads cannot help where only the overhead counts.
@@ -50,7 +54,7 @@ impl Program {
         self.key == name || own == name || self.families.iter().any(|family| family == name)
     }
 
-    /// One of the eleven.
+    /// One of the workloads.
     pub(super) fn workload(key: &str, target: f64) -> Self {
         let family = key.split(':').next().unwrap_or(key).trim_end_matches(['a', 'b']);
         let families = vec!["workloads".to_owned(), family.to_owned()];

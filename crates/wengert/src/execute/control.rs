@@ -155,16 +155,15 @@ impl<'a> Turning<'a> {
     }
 }
 
-/// Whether a loop goes on.
-pub(super) fn goes_on(
+/// Asks whether a loop takes a step at all.
+pub(super) fn begins(
     condition: &Plan,
     inputs: &[Slice<'_>],
     answer: &mut [u8],
     arena: &mut [Lines],
     pool: &Pool,
-) -> Result<bool, Error> {
-    run(condition, PlanInputs::Slices(inputs), &mut [SliceMut::U8(answer)], arena, pool, None)?;
-    Ok(answer[0] != 0)
+) -> Result<(), Error> {
+    run(condition, PlanInputs::Slices(inputs), &mut [SliceMut::U8(answer)], arena, pool, None)
 }
 
 pub(super) fn endless(operation: &str, limit: usize) -> Error {
@@ -187,18 +186,14 @@ pub(super) fn repeat(
     let mut carry = turning(&plan.carry, &plan.given, starts, &mut writes, &mut carver);
     let arena = carver.take(plan.arena.clone());
     let mut steps = 0;
-    loop {
-        let mut inputs = Inputs::from_slice(invariants);
-        inputs.extend(carry.iter().map(|part| part.now.read()));
-        if !goes_on(&plan.condition, &inputs, answer, arena, pool)? {
-            break;
-        }
-        drop(inputs);
+    begins(&plan.condition, reads, answer, arena, pool)?;
+    while answer[0] != 0 {
         if plan.limit == Some(steps) {
             return Err(endless("while", steps));
         }
         let (mut inputs, mut outputs): (Inputs<'_>, Outputs<'_>) = (Inputs::from_slice(invariants), SmallVec::new());
         carry.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));
+        outputs.push(SliceMut::U8(answer));
         run(&plan.body, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
         drop((inputs, outputs));
         carry.iter_mut().for_each(Turning::turn);
@@ -322,13 +317,8 @@ pub(super) fn unwind(
         kept.last(count).copy_from(start);
     }
     let mut steps = 0;
-    loop {
-        let mut inputs = Inputs::from_slice(invariants);
-        inputs.extend(kept.iter().zip(&plan.carry).map(|(kept, &(_, count))| kept.read(steps, count)));
-        if !goes_on(&plan.condition, &inputs, answer, arena, pool)? {
-            break;
-        }
-        drop(inputs);
+    begins(&plan.condition, &reads[..plan.invariants + plan.carry.len()], answer, arena, pool)?;
+    while answer[0] != 0 {
         if plan.limit == Some(steps) {
             return Err(endless("unwind", steps));
         }
@@ -339,6 +329,7 @@ pub(super) fn unwind(
             inputs.push(before);
             outputs.push(after);
         }
+        outputs.push(SliceMut::U8(answer));
         run(&plan.first, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
         steps += 1;
     }

@@ -15,6 +15,7 @@ use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::plan::kernel::{KernelCall, bytes};
 use crate::plan::{Home, MatrixProduct, Operation, OutputSource, Plan, PlanOutput, Step, StepOperand, StepWork};
+use crate::primitives::Choice;
 
 /// Operands of a step, without the heap for the usual number of them.
 type Few<T> = SmallVec<[T; 24]>;
@@ -312,9 +313,13 @@ fn run_step(
             })
         }
         StepWork::Cond(plans) => {
-            let Slice::U8(&[choice, ..]) = reads[0] else { unreachable!("a condition is a truth value") };
-            let chosen = &plans[usize::from(choice == 0)];
-            run(chosen, PlanInputs::Slices(&reads[1..]), &mut writes, scratch, pool, None)
+            let place = match reads[0] {
+                Slice::U8(&[choice, ..]) => Ok(usize::from(choice == 0)),
+                Slice::I64(&[index, ..]) => Choice::place(index, plans.len()),
+                _ => unreachable!("a truth value or an index chooses"),
+            };
+            let place = place.map_err(|Misfit(why)| Error::new(ErrorKind::Run, "cond", why).at(step.line()))?;
+            run(&plans[place], PlanInputs::Slices(&reads[1..]), &mut writes, scratch, pool, None)
         }
         StepWork::Scan(plan) => control::scan(plan, &reads, &mut writes, scratch, pool),
         StepWork::While(plan) => {

@@ -13,11 +13,12 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::mem::discriminant;
+use std::sync::Arc;
 
 use crate::array::{Array, Type};
 use crate::hash::FastHasher;
 use crate::ops::{Binary, Unary};
-use crate::primitives::{Cond, Form, Literal, Op, Recompute};
+use crate::primitives::{Choice, Cond, Form, Literal, Op, Recompute};
 use crate::program::{Builder, Eqn, Program, Value, inline};
 
 /// How numbers occur in an equation.
@@ -26,8 +27,8 @@ enum Occurrence<'a> {
     Number(Literal),
     /// A region; the numbers in it follow in order.
     Region(&'a Program),
-    /// A choice of two Programs; the numbers in both follow in order.
-    Choice([&'a Program; 2]),
+    /// A choice between Programs; the numbers in all of them follow in order.
+    Choice(&'a Cond),
     /// Anything else: literals in it are part of the structure.
     Other,
 }
@@ -36,7 +37,7 @@ fn occurrence(eqn: &Eqn) -> Occurrence<'_> {
     match &eqn.op {
         Op::Literal(literal @ (Literal::F32(_) | Literal::F64(_))) => Occurrence::Number(*literal),
         Op::Recompute(region) => Occurrence::Region(&region.program),
-        Op::Cond(cond) if !cond.joint => Occurrence::Choice([&cond.yes, &cond.no]),
+        Op::Cond(cond) if cond.by != Choice::Joint => Occurrence::Choice(cond),
         _ => Occurrence::Other,
     }
 }
@@ -49,7 +50,10 @@ pub(super) fn hash_structure(program: &Program, state: &mut impl Hasher) {
         match occurrence(eqn) {
             Occurrence::Number(literal) => discriminant(&literal).hash(state),
             Occurrence::Region(region) => hash_structure(region, state),
-            Occurrence::Choice(branches) => branches.iter().for_each(|branch| hash_structure(branch, state)),
+            Occurrence::Choice(cond) => {
+                (cond.by, cond.branches.len()).hash(state);
+                cond.branches.iter().for_each(|branch| hash_structure(branch, state));
+            }
             Occurrence::Other => eqn.op.hash(state),
         }
         eqn.args.hash(state);
@@ -77,7 +81,10 @@ fn is_same_from(own: &Program, other: &Program, place: &mut usize, may: &mut imp
                 }
                 (Occurrence::Region(x), Occurrence::Region(y)) => is_same_from(x, y, place, may),
                 (Occurrence::Choice(x), Occurrence::Choice(y)) => {
-                    x.iter().zip(y).all(|(x, y)| is_same_from(x, y, place, may))
+                    let mut branches = x.branches.iter().zip(&y.branches);
+                    x.by == y.by
+                        && x.branches.len() == y.branches.len()
+                        && branches.all(|(x, y)| is_same_from(x, y, place, may))
                 }
                 (Occurrence::Other, Occurrence::Other) => a.op == b.op,
                 _ => false,
@@ -137,7 +144,7 @@ fn collect(program: &Program, numbers: &mut Vec<Literal>) {
         match occurrence(eqn) {
             Occurrence::Number(literal) => numbers.push(literal),
             Occurrence::Region(region) => collect(region, numbers),
-            Occurrence::Choice(branches) => branches.iter().for_each(|branch| collect(branch, numbers)),
+            Occurrence::Choice(cond) => cond.branches.iter().for_each(|branch| collect(branch, numbers)),
             Occurrence::Other => {}
         }
     }
@@ -176,7 +183,7 @@ pub(super) fn movable(program: &Program) -> Vec<bool> {
         match occurrence(eqn) {
             Occurrence::Number(_) => marks.push(fits[eqn.first.index()]),
             Occurrence::Region(region) => marks.extend(movable(region)),
-            Occurrence::Choice(branches) => branches.iter().for_each(|branch| marks.extend(movable(branch))),
+            Occurrence::Choice(cond) => cond.branches.iter().for_each(|branch| marks.extend(movable(branch))),
             Occurrence::Other => {}
         }
     }
@@ -233,15 +240,18 @@ impl Lifting<'_> {
                     inputs.pass(&mut b, &inner, &places, &mut args);
                     values.extend(b.ops(Recompute::new(inner), &args));
                 }
-                Occurrence::Choice(branches) => {
-                    let [(yes, in_yes), (no, in_no)] = branches.map(|branch| self.lifted(branch));
-                    // The first operand is the condition.
+                Occurrence::Choice(cond) => {
+                    // The first operand chooses.
                     let own = args.len() - 1;
-                    let [of_yes, of_no] = [&yes, &no].map(|branch| branch.input_types()[own..].to_vec());
-                    inputs.pass(&mut b, &yes, &in_yes, &mut args);
-                    inputs.pass(&mut b, &no, &in_no, &mut args);
-                    let (yes, no) = (widened(&yes, own, &[], &of_no), widened(&no, own, &of_yes, &[]));
-                    values.extend(b.ops(Cond::new(yes, no), &args));
+                    let lifted: Vec<(Program, Vec<usize>)> =
+                        cond.branches.iter().map(|branch| self.lifted(branch)).collect();
+                    lifted.iter().for_each(|(branch, places)| inputs.pass(&mut b, branch, places, &mut args));
+                    let types: Vec<&[Type]> = lifted.iter().map(|(branch, _)| &branch.input_types()[own..]).collect();
+                    let widened = lifted.iter().enumerate().map(|(k, (branch, _))| {
+                        Arc::new(widened(branch, own, &types[..k].concat(), &types[k + 1..].concat()))
+                    });
+                    let branches = widened.collect();
+                    values.extend(b.ops(Cond { branches, by: cond.by }, &args));
                 }
                 Occurrence::Other => values.extend(b.ops(eqn.op.clone(), &args)),
             }

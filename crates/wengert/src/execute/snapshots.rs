@@ -6,7 +6,7 @@ use wengert_kernels::arena::{Carver, Line as Lines, typed_mut};
 use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Slice, SliceMut};
 
-use super::control::{Inputs, Outputs, Turning, endless, goes_on, turning};
+use super::control::{Inputs, Outputs, Turning, begins, endless, turning};
 use super::engine::{PlanInputs, cast_mut, run};
 use crate::error::Error;
 use crate::plan::{Plan, Snapshots, UnwindPlan};
@@ -23,6 +23,8 @@ struct Forwards<'a> {
     kept: SmallVec<[SliceMut<'a>; 4]>,
     /// How many elements each part has.
     counts: SmallVec<[usize; 4]>,
+    /// Whether there is another step.
+    answer: &'a mut [u8],
 }
 
 impl Forwards<'_> {
@@ -36,6 +38,7 @@ impl Forwards<'_> {
     fn advance(&mut self, arena: &mut [Lines], pool: &Pool) -> Result<(), Error> {
         let (mut inputs, mut outputs) = (Inputs::from_slice(self.invariants), Outputs::new());
         self.carry.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));
+        outputs.push(SliceMut::U8(self.answer));
         run(self.step, PlanInputs::Slices(&inputs), &mut outputs, arena, pool, None)?;
         drop((inputs, outputs));
         self.carry.iter_mut().for_each(Turning::turn);
@@ -101,10 +104,11 @@ pub(super) fn unwind(
     let mut back = turning(&plan.back, given_back, back_starts, &mut writes, &mut carver);
     let arena = carver.take(plan.arena.clone());
     let counts = plan.carry.iter().map(|&(_, count)| count).collect();
-    let mut forwards = Forwards { step: &plan.first, invariants, starts, carry, kept, counts };
+    let mut forwards = Forwards { step: &plan.first, invariants, starts, carry, kept, counts, answer };
     let mut schedule = Online::new(snapshots.slots);
     let mut steps = 0;
-    while goes_on(&plan.condition, &forwards.operands(), answer, arena, pool)? {
+    begins(&plan.condition, &reads[..plan.invariants + plan.carry.len()], forwards.answer, arena, pool)?;
+    while forwards.answer[0] != 0 {
         if plan.limit == Some(steps) {
             return Err(endless("unwind", steps));
         }

@@ -8,6 +8,7 @@ use std::panic::Location;
 use super::{error, tree};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
+use crate::optimize::choices_in_place;
 use crate::primitives;
 use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
@@ -64,6 +65,7 @@ where
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scan {
     reverse: bool,
+    every: Option<usize>,
 }
 
 impl Scan {
@@ -77,6 +79,55 @@ impl Scan {
     pub fn reverse(mut self) -> Self {
         self.reverse = true;
         self
+    }
+
+    /// For its reverse, keeps the carry after every `steps` steps only, and computes what else is needed of the steps between
+    /// again: of n steps that keeps n/k carries, and what a derivative needs of k steps, for one more run forwards. The bits are
+    /// the same. A number near the square root of n keeps the least if a carry is as large as what a step needs.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// use wengert::Scan;
+    /// let xs = Tensor::linspace(0.0, 1.0, 100);
+    /// let last = |scan: Scan, a: &Tensor| scan.run(a, &xs, |c, x| ((c * 3.0 + x).sin(), ())).0;
+    /// let a = Tensor::from(0.5);
+    /// let (all, few) = (grad(&a, |a| last(Scan::new(), &a)), grad(&a, |a| last(Scan::new().every(10), &a)));
+    /// assert_eq!(all.item(), few.item());
+    /// ```
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[must_use]
+    #[track_caller]
+    pub fn every(mut self, steps: usize) -> Self {
+        assert!(steps > 0, "`every` keeps the carry after every k steps, and k is 0");
+        self.every = Some(steps);
+        self
+    }
+
+    /// `c = f(i, c)` for every `i` of a range, as [`fori`].
+    ///
+    /// # Panics
+    /// As [`fori`].
+    #[track_caller]
+    pub fn fori<C, D>(&self, range: Range<i64>, init: C, f: impl FnOnce(Tensor, C::Vars) -> D) -> D::Grad
+    where
+        C: Tree<Leaf = Tensor>,
+        D: Tree<Leaf = Tensor>,
+    {
+        let line = Location::caller();
+        let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
+        let steps = Tensor::from_array(Array::new(&[length], range.collect::<Vec<i64>>()));
+        let start = leaves(&init);
+        let level = ArrayLevel::open("fori", Reading::Step);
+        let carry = init.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole));
+        let step = level.input(&steps, &Mapped::Slice(0));
+        let carry = f(step, carry);
+        let after = leaves(&carry);
+        let closed = level.close(&after).or_raise();
+        check_carry("fori", &start, &after, line).or_raise();
+        let recorded = Loop { closed, length, carry: start.len(), options: *self };
+        tree(&carry, recorded.run(&start, &[steps], line).or_raise())
     }
 
     /// Takes the steps.
@@ -121,7 +172,7 @@ impl Scan {
         let (after, gives) = (leaves(&carry), given.rows());
         let closed = level.close(&[&after[..], &gives[..]].concat())?;
         check_carry("scan", &start, &after, line)?;
-        let results = Loop { closed, length, carry: start.len(), reverse: self.reverse }.run(&start, &rows, line)?;
+        let results = Loop { closed, length, carry: start.len(), options: *self }.run(&start, &rows, line)?;
         let (last, stacked) = results.split_at(after.len());
         Ok((tree(&carry, last.to_vec()), given.stacked(stacked.to_vec())))
     }
@@ -160,15 +211,16 @@ struct Loop {
     closed: Closed,
     length: usize,
     carry: usize,
-    reverse: bool,
+    options: Scan,
 }
 
 impl Loop {
     #[track_caller]
     fn run(self, start: &[Tensor], rows: &[Tensor], line: Line) -> Result<Vec<Tensor>, Error> {
-        let Loop { closed, length, carry, reverse } = self;
+        let Loop { closed, length, carry, options } = self;
         let body = captures_first(&closed.program, closed.leaves);
-        let scan = primitives::Scan::new(body, length, carry, rows.len()).reversed(reverse);
+        let scan =
+            primitives::Scan::new(body, length, carry, rows.len()).reversed(options.reverse).kept_every(options.every);
         let operands: Vec<&Tensor> = closed.captures.iter().chain(start).chain(rows).collect();
         graph::apply(scan, &operands).map_err(|error| error.at(Some(line)))
     }
@@ -182,7 +234,7 @@ fn captures_first(program: &Program, leaves: usize) -> Program {
     let mut args: Vec<Value> = own.iter().map(|ty| b.input("", ty.clone())).collect();
     args.extend(captures);
     let outs = inline(&mut b, program, &args);
-    b.finish(&outs)
+    choices_in_place(b.finish(&outs))
 }
 
 /// The number of rows along axis 0.
@@ -238,19 +290,7 @@ where
     C: Tree<Leaf = Tensor>,
     D: Tree<Leaf = Tensor>,
 {
-    let line = Location::caller();
-    let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
-    let steps = Tensor::from_array(Array::new(&[length], range.collect::<Vec<i64>>()));
-    let start = leaves(&init);
-    let level = ArrayLevel::open("fori", Reading::Step);
-    let carry = init.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole));
-    let step = level.input(&steps, &Mapped::Slice(0));
-    let carry = f(step, carry);
-    let after = leaves(&carry);
-    let closed = level.close(&after).or_raise();
-    check_carry("fori", &start, &after, line).or_raise();
-    let recorded = Loop { closed, length, carry: start.len(), reverse: false };
-    tree(&carry, recorded.run(&start, &[steps], line).or_raise())
+    Scan::new().fori(range, init, f)
 }
 
 // ---- map ----------------------------------------------------------------------------------------
@@ -278,7 +318,7 @@ where
     let level = ArrayLevel::open("map", Reading::Step);
     let given = f(xs.vars(&mut |leaf| level.input(&leaf, &Mapped::Slice(0))));
     let closed = level.close(&leaves(&given)).or_raise();
-    let recorded = Loop { closed, length, carry: 0, reverse: false };
+    let recorded = Loop { closed, length, carry: 0, options: Scan::new() };
     tree(&given, recorded.run(&[], &rows, line).or_raise())
 }
 
@@ -409,9 +449,9 @@ impl While {
         let after = leaves(&carry);
         let step = level.close(&after)?;
         check_carry("while_loop", &start, &after, line)?;
-        let ([condition, body], captures) = super::branches::with_all_captures([asked, step]);
+        let (programs, captures) = super::branches::with_all_captures(vec![asked, step]);
         let first = |program: &Program| captures_first(program, start.len());
-        let op = primitives::While::new(first(&condition), first(&body), self.bounds);
+        let op = primitives::While::new(first(&programs[0]), first(&programs[1]), self.bounds);
         let operands: Vec<&Tensor> = captures.iter().chain(&start).collect();
         let results = graph::apply(op, &operands).map_err(|error| error.at(Some(line)))?;
         Ok(tree(&carry, results))

@@ -5,7 +5,7 @@ mod loops;
 
 use std::panic::Location;
 
-pub use branches::{cond, try_cond};
+pub use branches::{cond, switch, try_cond, try_switch};
 pub use loops::{Scan, StepRows, While, associative_scan, fori, map, scan, while_loop};
 
 use crate::error::{Error, ErrorKind, Line, OrRaise};

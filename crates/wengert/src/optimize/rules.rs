@@ -262,8 +262,11 @@ pub const RULES: &[Rewrite] = rules! {
      no=program(v0: f64[144]) { return v0 }] v19 v0",
     |b, op, args| {
         let Op::Cond(cond) = op else { return None };
-        let program = if truth(b, args[0])? { &cond.yes } else { &cond.no };
-        becomes(Call { program: program.clone() }, &args[1..])
+        let place = match b.defined_by(args[0]) {
+            Some((Op::Literal(Literal::I64(index)), _)) => usize::try_from(*index).ok()?,
+            _ => usize::from(!truth(b, args[0])?),
+        };
+        becomes(Call { program: cond.branches.get(place)?.clone() }, &args[1..])
     };
 
     Exact "select(m, select(m, x, y), z) = select(m, x, z)",

@@ -13,7 +13,7 @@ use super::single::NumberSteps;
 use super::{Costs, Options, OutputSource, Plan, ResultPlacement, StepWork, build, lines_of};
 use crate::array::Type;
 use crate::primitives::{Cond, Op, Scan, Unwind, While};
-use crate::program::Program;
+use crate::program::{Builder, Program, cse, inline, same_inputs};
 
 /// A loop of a known number of steps. Rows of operands and of results are windows of whole arrays; the carry goes from one
 /// buffer to another and back, or stays where it is if a step can write where it reads.
@@ -51,9 +51,9 @@ pub(crate) struct CarryPlan {
 /// A loop as long as a condition holds.
 #[derive(Debug)]
 pub(crate) struct WhilePlan {
-    /// Whether there is another step.
+    /// Whether there is a first step.
     pub(crate) condition: Plan,
-    /// One step: its inputs are invariants and carry, its results the carry.
+    /// One step: its inputs are invariants and carry, its results the carry and whether there is another one.
     pub(crate) body: Plan,
     /// How many operands are the same in every step.
     pub(crate) invariants: usize,
@@ -70,7 +70,7 @@ pub(crate) struct WhilePlan {
 #[derive(Debug)]
 pub(crate) struct UnwindPlan {
     pub(crate) condition: Plan,
-    /// A step forwards: it writes where what is kept of the next one lies.
+    /// A step forwards, which also says whether there is another one: it writes where what is kept of the next one lies.
     pub(crate) first: Plan,
     /// A step backwards, with the carry of [`UnwindPlan::back`].
     pub(crate) second: Plan,
@@ -132,10 +132,10 @@ impl Inside<'_> {
     }
 
     fn cond(self, cond: &Cond) -> Planned {
-        let plans = [&cond.yes, &cond.no].map(|program| self.plan(program, Donated::Any(&[])));
+        let plans: Box<[Plan]> = cond.branches.iter().map(|branch| self.plan(branch, Donated::Any(&[]))).collect();
         let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
         let library = plans.iter().map(|plan| plan.library).max().unwrap_or(0);
-        Planned { work: StepWork::Cond(Box::new(plans)), scratch, library }
+        Planned { work: StepWork::Cond(plans), scratch, library }
     }
 
     fn scan(self, scan: &Scan) -> Planned {
@@ -172,7 +172,7 @@ impl Inside<'_> {
     fn repeat(self, op: &While) -> Planned {
         let inputs = op.body.input_types().len();
         let carry = inputs - op.given.len()..inputs;
-        let body = self.plan(&op.body, Donated::Carry(carry.clone()));
+        let body = self.plan(&asking(&op.body, &op.condition, carry.start), Donated::Carry(carry.clone()));
         let condition = self.plan(&op.condition, Donated::Any(&[]));
         let mut scratch = ANSWER;
         let mut parts = carries(&body, &carry, &mut scratch);
@@ -201,7 +201,7 @@ impl Inside<'_> {
         let (carry, back) = (end - op.carry..end, end..types.len());
         let condition = self.plan(&op.condition, Donated::Any(&[]));
         let donated = if op.bounds.snapshots.is_some() { Donated::Carry(carry.clone()) } else { Donated::Any(&[]) };
-        let first = self.plan(&op.first, donated);
+        let first = self.plan(&asking(&op.first, &op.condition, carry.start), donated);
         let second = self.plan(&op.second, Donated::Carry(back.clone()));
         let mut scratch = ANSWER;
         let kept = op.bounds.snapshots.map(|slots| {
@@ -232,6 +232,16 @@ impl Inside<'_> {
         };
         Planned { work: StepWork::Unwind(Box::new(plan)), scratch, library }
     }
+}
+
+/// A step that also says whether there is another one: to run a condition by itself costs as much as a small step.
+fn asking(step: &Program, condition: &Program, invariants: usize) -> Arc<Program> {
+    let mut b = Builder::new();
+    let inputs = same_inputs(&mut b, step);
+    let mut results = inline(&mut b, step, &inputs);
+    let goes_on = inline(&mut b, condition, &[&inputs[..invariants], &results].concat());
+    results.extend(goes_on);
+    Arc::new(cse(b.finish(&results)))
 }
 
 /// Lines for the answer of a condition.

@@ -250,7 +250,8 @@ impl Step {
                 (StepKind::Kernel, kernel.name(), types.join(" "), None)
             }
             StepWork::Cond(plans) => {
-                let size = format!("{} or {} steps", plans[0].steps.len(), plans[1].steps.len());
+                let sizes: Vec<String> = plans.iter().map(|plan| plan.steps.len().to_string()).collect();
+                let size = format!("{} steps", sizes.join(" or "));
                 (StepKind::Cond, grouped(&self.provenance.names), size, None)
             }
             StepWork::Scan(scan) => {

@@ -45,6 +45,7 @@ use wengert_kernels::region::{Kind, Region};
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
 use crate::hash::FastHasher;
+use crate::optimize;
 use crate::primitives::Op;
 use crate::program::Program;
 use cluster::cluster;
@@ -198,7 +199,7 @@ pub(crate) enum StepWork {
     /// One operation on whole arrays, and what it is.
     Kernel(Arc<dyn Kernel>, Arc<Operation>),
     /// One of two plans: if the first operand holds, the first.
-    Cond(Box<[Plan; 2]>),
+    Cond(Box<[Plan]>),
     /// A plan again and again.
     Scan(Box<ScanPlan>),
     /// A plan as long as another one says.
@@ -207,12 +208,18 @@ pub(crate) enum StepWork {
     Unwind(Box<UnwindPlan>),
 }
 
+/// The names of branches in a table: yes and no, or the indices.
+fn branch_names(count: usize) -> impl Iterator<Item = &'static str> {
+    let names: &[&str] = if count == 2 { &["y", "n"] } else { &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"] };
+    names.iter().copied().chain(std::iter::repeat("+"))
+}
+
 impl StepWork {
     /// The plans inside, each with its name in a table.
     pub(crate) fn plans(&self) -> SmallVec<[(&'static str, &Plan); 2]> {
         match self {
             StepWork::Region(_) | StepWork::Product(_) | StepWork::Kernel(..) => SmallVec::new(),
-            StepWork::Cond(plans) => smallvec![("y", &plans[0]), ("n", &plans[1])],
+            StepWork::Cond(plans) => branch_names(plans.len()).zip(plans).collect(),
             StepWork::Scan(scan) => smallvec![(".", &scan.body)],
             StepWork::While(plan) => smallvec![("?", &plan.condition), (".", &plan.body)],
             StepWork::Unwind(plan) => smallvec![("?", &plan.condition), (".", &plan.first), ("-", &plan.second)],
@@ -284,17 +291,40 @@ impl Plan {
             // There is only one attempt, which may drop our own Program on the way.
             return Ok(build(program, options, costs, ResultPlacement::Shared, Donated::Any(donated), fastest));
         };
-        let with = |effort| {
-            build(Cow::Borrowed(&program), options, costs, ResultPlacement::Shared, Donated::Any(donated), effort)
+        let with = |program: &Program, effort| {
+            build(Cow::Borrowed(program), options, costs, ResultPlacement::Shared, Donated::Any(donated), effort)
         };
-        let mut least = with(fastest);
-        for effort in frugal {
-            if least.peak_bytes() <= limit {
+        let program = match optimize::is_open_ended(&program) {
+            true => {
+                // What loops of unknown length keep is part of the peak: as much as there is room for.
+                let fits = |slots| with(&optimize::with_snapshots(&program, slots), fastest).peak_bytes() <= limit;
+                Cow::Owned(optimize::with_snapshots(&program, most_that(fits)))
+            }
+            false => program,
+        };
+        let mut least = with(&program, fastest);
+        let try_less = |least: &mut Plan, program: &Program, efforts: &[Effort]| {
+            for &effort in efforts {
+                if least.peak_bytes() <= limit {
+                    return;
+                }
+                let plan = with(program, effort);
+                if plan.peak_bytes() < least.peak_bytes() {
+                    *least = plan;
+                }
+            }
+        };
+        try_less(&mut least, &program, &frugal);
+        // Loops in blocks cost a run forwards for every level.
+        for levels in 1..=MOST_LEVELS {
+            let before = least.peak_bytes();
+            if before <= limit {
                 break;
             }
-            let plan = with(effort);
-            if plan.peak_bytes() < least.peak_bytes() {
-                least = plan;
+            let Some(cut) = optimize::in_blocks(&program, levels) else { break };
+            try_less(&mut least, &cut, &EFFORTS);
+            if least.peak_bytes() == before {
+                break;
             }
         }
         if least.peak_bytes() <= limit { Ok(least) } else { Err(least.too_large(limit)) }
@@ -367,6 +397,26 @@ impl Plan {
         &self.options
     }
 }
+
+/// More are not kept of a loop of unknown length under a limit: with these, a loop of two thousand million steps runs three
+/// times.
+const MOST_SNAPSHOTS: usize = 1 << 16;
+
+/// The most snapshots that fit, of as many as there may be; one, if none does.
+fn most_that(fits: impl Fn(usize) -> bool) -> usize {
+    let (mut least, mut most) = (1, MOST_SNAPSHOTS);
+    while least < most {
+        let middle = (least + most).div_ceil(2);
+        match fits(middle) {
+            true => least = middle,
+            false => most = middle - 1,
+        }
+    }
+    least
+}
+
+/// Loops are cut into blocks at most this many times: of a million steps that leaves four of each.
+const MOST_LEVELS: usize = 10;
 
 /// Where results lie: whether they may be inputs, or one another.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -444,7 +494,7 @@ impl Step {
             StepWork::Region(region) => region.operations(),
             StepWork::Product(product) => product.operations(),
             StepWork::Kernel(kernel, ..) => kernel.operations(),
-            StepWork::Cond(plans) => plans[0].operations(),
+            StepWork::Cond(plans) => plans.iter().map(Plan::operations).max().unwrap_or(0),
             StepWork::Scan(scan) => scan.length.saturating_mul(scan.body.operations()),
             // How often they run is not known.
             StepWork::While(_) | StepWork::Unwind(_) => {

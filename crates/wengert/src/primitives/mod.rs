@@ -40,7 +40,7 @@ pub use contract::{
     Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase, Primitive,
     Source, Split, Tangents, Wiring, WithTangents,
 };
-pub use control::{Bounds, Call, Cond, Custom, Recompute, Rule, Scan, Unwind, While};
+pub use control::{Bounds, Call, Choice, Cond, Custom, Recompute, Rule, Scan, Unwind, While};
 pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};
 #[cfg(feature = "engine")]

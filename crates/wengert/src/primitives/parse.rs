@@ -108,6 +108,13 @@ impl Fields {
         }
     }
 
+    pub(super) fn programs(&mut self, name: &str) -> Result<Vec<Arc<Program>>, Misfit> {
+        match self.take(name)? {
+            Attribute::Programs(programs) => Ok(programs),
+            other => wrong(name, "a list of programs", &other),
+        }
+    }
+
     /// Checks that no option is left.
     fn finish(&self) -> Result<(), Misfit> {
         match self.0.first() {

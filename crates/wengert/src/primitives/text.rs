@@ -22,6 +22,8 @@ pub(crate) enum Attribute {
     Literal(Literal),
     /// A Program.
     Program(Arc<Program>),
+    /// Several Programs.
+    Programs(Vec<Arc<Program>>),
 }
 
 /// Options by name, in the order in which they are printed.
@@ -97,6 +99,12 @@ impl From<Literal> for Attribute {
     }
 }
 
+impl From<&[Arc<Program>]> for Attribute {
+    fn from(value: &[Arc<Program>]) -> Self {
+        Attribute::Programs(value.to_vec())
+    }
+}
+
 impl From<&Arc<Program>> for Attribute {
     fn from(value: &Arc<Program>) -> Self {
         Attribute::Program(Arc::clone(value))
@@ -155,6 +163,7 @@ impl fmt::Display for Attribute {
             }
             Attribute::Literal(literal) => write!(f, "{literal}"),
             Attribute::Program(program) => write!(f, "{program}"),
+            Attribute::Programs(programs) => list(f, programs),
         }
     }
 }

@@ -58,6 +58,13 @@ fn write_options(options: &[(&str, Attribute)], f: &mut fmt::Formatter<'_>, dept
         write!(f, "{}{name}=", if k == 0 { "[" } else { ", " })?;
         match value {
             Attribute::Program(program) => write_program(program, f, depth)?,
+            Attribute::Programs(programs) => {
+                for (k, program) in programs.iter().enumerate() {
+                    f.write_str(if k == 0 { "[" } else { ", " })?;
+                    write_program(program, f, depth)?;
+                }
+                f.write_str("]")?;
+            }
             value => write!(f, "{value}")?,
         }
     }

@@ -1,7 +1,7 @@
 //! Loops that keep few of their carries: the same bits in the memory that they are given.
 
 use wengert::prelude::*;
-use wengert::{Array, Program, While, to_program};
+use wengert::{Array, Program, While, compile, to_program};
 
 /// A logistic map, as long as its sum is small: how many steps it takes depends on the numbers.
 fn logistic(loops: While, at: &Tensor, sum: f64) -> Tensor {
@@ -70,6 +70,32 @@ fn the_peak_counts_the_snapshots() {
     };
     let each = (peak(60) - peak(10)) as f64 / 50.0;
     assert!((each / (8.0 * 513.0) - 1.0).abs() < 0.05, "a snapshot of 4,104 bytes takes {each}");
+}
+
+/// A limit of memory holds for loops of unknown length too: they keep as many carries as there is room for.
+#[test]
+fn a_budget_says_how_many_snapshots_there_are() {
+    let x = Tensor::from_array(Array::new(&[64], (0..64).map(|k| 0.2 + 0.01 * f64::from(k)).collect::<Vec<f64>>()));
+    let gradient = |x: Tensor| {
+        grad(&x, |x| {
+            let start = (Tensor::from(0i64), x.clone());
+            let step = |(n, c): (Tensor, Tensor)| (n + 1i64, (&c * &x).sin() + 0.5);
+            while_loop(start, |(n, c)| n.lt(300i64).and(c.sum().gt(1e-3)), step).1.sum()
+        })
+    };
+    let plain = compile(gradient).call(&x);
+    let with = |bytes: usize| wengert::Compile::new().threads(1).memory(bytes).function(gradient);
+    let refused = with(1).plan(&x).expect_err("that is too little").to_string();
+    let least: usize = refused.split_whitespace().rev().nth(2).and_then(|word| word.parse().ok()).expect(&refused);
+    assert!(with(least - 1).plan(&x).is_err(), "{refused}");
+    for budget in [least, least + 600, least + 6_000, 60_000, 1 << 20] {
+        let compiled = with(budget);
+        let peak = compiled.plan(&x).expect("it fits").peak_bytes();
+        assert!(peak <= budget, "{peak} of {budget}");
+        // Every place that fits is used, up to the most there can be.
+        assert!(peak + 1_200 > budget.min(1 << 20), "{peak} of {budget}");
+        assert_eq!(plain.to_vec(), compiled.call(&x).to_vec(), "{budget} bytes");
+    }
 }
 
 #[test]

@@ -30,6 +30,8 @@ mod bands;
 mod captures;
 mod diagnose;
 #[cfg(feature = "engine")]
+mod loop_blocks;
+#[cfg(feature = "engine")]
 mod loop_memory;
 mod loop_zeros;
 mod loops;

@@ -1,4 +1,4 @@
-//! One of two Programs.
+//! One of several Programs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,34 +14,66 @@ use crate::ops::Unary;
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
 use crate::primitives::{
-    Attributes, Batched, Cotangent, Family, Form, Logic, MaskedCotangents, Op, Operand, OperandSet, Primitive, Reduce,
-    Reducer, Sample, Source, Split, Wiring, WithTangents,
+    Attributes, Batched, Compare, Cotangent, Family, Form, Gather, Iota, Literal, Logic, MaskedCotangents, Op, Operand,
+    OperandSet, OutOfBounds, Primitive, Reduce, Reducer, Reshape, Sample, Source, Split, Wiring, WithTangents,
 };
 use crate::program::{Builder, Program, Value, dce, inline};
 use crate::transform::partial::{divide, split_inside, unknown_outputs};
 use crate::transform::vmap;
 
-/// `yes` of the operands if the first operand, a single truth value, holds; else `no` of them. Only
-/// one of the Programs runs.
+/// One of the Programs, of the operands behind the first. The first operand says which: a truth value, or an index. Only that
+/// one runs.
 ///
-/// Under `vmap` with a condition of its own in every lane both run, and `select` chooses: what is
+/// Under `vmap` with a choice of its own in every lane all of them run, and `select` chooses: what is
 /// not chosen never reaches a derivative. A `joint` one asks whether the condition holds in every
 /// lane instead, and stays one of two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cond {
-    /// What runs if the condition holds.
-    pub yes: Arc<Program>,
-    /// What runs otherwise.
-    pub no: Arc<Program>,
-    /// Whether `yes` is only a shorter way to what `no` gives where the condition holds, so that
-    /// `no` is right everywhere.
-    pub joint: bool,
+    /// What runs: of the same types, and at least one.
+    pub branches: Vec<Arc<Program>>,
+    /// How the first operand chooses.
+    pub by: Choice,
+}
+
+/// How the first operand of a [`Cond`] chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Choice {
+    /// A truth value: the first of two branches if it holds, else the second.
+    Truth,
+    /// As [`Choice::Truth`], where the first branch is only a shorter way to what the second gives where the condition holds,
+    /// so that the second is right everywhere.
+    Joint,
+    /// An integer: the branch of this index, from 0. Any other is an error.
+    Index,
 }
 
 impl Cond {
-    /// Between these Programs.
+    /// Between two, by a truth value.
     pub fn new(yes: Program, no: Program) -> Self {
-        Cond { yes: Arc::new(yes), no: Arc::new(no), joint: false }
+        Cond { branches: vec![Arc::new(yes), Arc::new(no)], by: Choice::Truth }
+    }
+
+    /// Between any number, by an index.
+    ///
+    /// ```
+    /// use wengert::primitives::Cond;
+    /// use wengert::{Array, Builder, DType, Program, Type};
+    /// let of = |text: &str| text.parse::<Program>();
+    /// let branches = vec![
+    ///     of("program(v0: f64[]) { v1: f64[] = sin v0; return v1 }")?,
+    ///     of("program(v0: f64[]) { v1: f64[] = neg v0; return v1 }")?,
+    ///     of("program(v0: f64[]) { return v0 }")?,
+    /// ];
+    /// let mut b = Builder::new();
+    /// let (index, x) = (b.input("index", Type::new(DType::I64, &[])), b.input("x", Type::new(DType::F64, &[])));
+    /// let y = b.emit(Cond::by_index(branches), &[index, x])?[0];
+    /// let program = b.finish(&[y]);
+    /// assert_eq!(program.run(&[Array::scalar(1i64), Array::scalar(3.0)])?[0].to_f64(), [-3.0]);
+    /// assert!(program.run(&[Array::scalar(3i64), Array::scalar(3.0)]).is_err());
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    pub fn by_index(branches: impl IntoIterator<Item = Program>) -> Self {
+        Cond { branches: branches.into_iter().map(Arc::new).collect(), by: Choice::Index }
     }
 
     /// A shorter way where the condition holds: there `yes` gives what `no` gives.
@@ -61,22 +93,40 @@ impl Cond {
     /// # Ok::<(), wengert::Error>(())
     /// ```
     pub fn joint(yes: Program, no: Program) -> Self {
-        Cond { joint: true, ..Cond::new(yes, no) }
+        Cond { by: Choice::Joint, ..Cond::new(yes, no) }
+    }
+
+    /// The place of the branch that is taken.
+    pub(crate) fn choose(&self, choice: &Array) -> Result<usize, Misfit> {
+        match self.by {
+            Choice::Truth | Choice::Joint => Ok(usize::from(!choice.known::<bool>()[0])),
+            Choice::Index => Choice::place(choice.known::<i64>()[0], self.branches.len()),
+        }
     }
 
     /// Between other Programs, in the same way.
-    fn between(&self, yes: Program, no: Program) -> Self {
-        Cond { joint: self.joint, ..Cond::new(yes, no) }
+    fn between(&self, branches: Vec<Program>) -> Self {
+        Cond { branches: branches.into_iter().map(Arc::new).collect(), by: self.by }
     }
 
     /// Whether what runs in a lane that does not count could fail there.
     fn can_fail(&self) -> bool {
-        can_fail(&self.yes) || can_fail(&self.no)
+        self.by == Choice::Index || self.branches.iter().any(|branch| can_fail(branch))
     }
 
-    /// The equation on Programs made of both; `make` gives the new ones.
-    fn both<T>(&self, mut make: impl FnMut(&Program) -> Result<T, Misfit>) -> Result<(T, T), Misfit> {
-        Ok((make(&self.yes)?, make(&self.no)?))
+    /// What `make` gives of every branch.
+    fn each<T>(&self, mut make: impl FnMut(&Program) -> Result<T, Misfit>) -> Result<Vec<T>, Misfit> {
+        self.branches.iter().map(|branch| make(branch)).collect()
+    }
+}
+
+impl Choice {
+    /// The place that an index stands for.
+    pub(crate) fn place(index: i64, branches: usize) -> Result<usize, Misfit> {
+        match usize::try_from(index) {
+            Ok(place) if place < branches => Ok(place),
+            _ => misfit!("the index {index} is out of range: there are branches 0 to {}", branches - 1),
+        }
     }
 }
 
@@ -85,23 +135,28 @@ impl Primitive for Cond {
         "cond".into()
     }
     fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
-        let [condition, operands @ ..] = args else { misfit!("it takes a condition") };
-        if **condition != Type::new(DType::Bool, &[]) {
-            misfit!("the condition is {condition}, and has to be bool[]");
+        let [choice, operands @ ..] = args else { misfit!("it takes a condition or an index") };
+        let (role, wanted) = match self.by {
+            Choice::Truth | Choice::Joint => ("condition", Type::new(DType::Bool, &[])),
+            Choice::Index => ("index", Type::new(DType::I64, &[])),
+        };
+        if **choice != wanted {
+            misfit!("the {role} is {choice}, and has to be {wanted}");
         }
-        check_inputs(&self.yes, operands)?;
-        check_inputs(&self.no, operands)?;
-        let (yes, no) = (self.yes.output_types(), self.no.output_types());
-        if yes.len() != no.len() {
-            misfit!("the branches have {} and {} results", yes.len(), no.len());
+        if self.by != Choice::Index && self.branches.len() != 2 {
+            misfit!("a condition chooses between 2 branches, and here are {}", self.branches.len());
         }
-        match yes.iter().zip(&no).position(|(yes, no)| yes != no) {
-            Some(k) => misfit!("result {k} is {} in one branch and {} in the other", yes[k], no[k]),
-            None => Ok(yes),
+        let [first, others @ ..] = &self.branches[..] else { misfit!("there is no branch") };
+        check_inputs(first, operands)?;
+        let results = first.output_types();
+        for (k, other) in others.iter().enumerate() {
+            check_inputs(other, operands)?;
+            check_results(&results, &other.output_types(), k + 1)?;
         }
+        Ok(results)
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
-        run(if args[0].known::<bool>()[0] { &self.yes } else { &self.no }, &args[1..])
+        run(&self.branches[self.choose(args[0])?], &args[1..])
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned
@@ -129,7 +184,7 @@ impl Primitive for Cond {
         if unknown[0] { None } else { self.split_branches(unknown) }
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
-        if batched[0] && self.joint {
+        if batched[0] && self.by == Choice::Joint {
             // Where it does not hold in one lane, the longer way is right for all of them.
             let everywhere = b.op(Reduce::new(Reducer::All, &[0]), &args[..1]);
             let (args, batched) = ([&[everywhere], &args[1..]].concat(), [&[false], &batched[1..]].concat());
@@ -139,8 +194,8 @@ impl Primitive for Cond {
             return self.batch_by_select(b, args, batched, length, None);
         }
         // A result has the axis if it has it in one of the branches.
-        let (yes, no) = self.both(|program| batch_region(program, &batched[1..], length))?;
-        let flags: Vec<bool> = yes.1.iter().zip(&no.1).map(|(yes, no)| yes | no).collect();
+        let reached = self.each(|program| Ok(batch_region(program, &batched[1..], length)?.1))?;
+        let flags: Vec<bool> = (0..reached[0].len()).map(|k| reached.iter().any(|flags| flags[k])).collect();
         let widen = |program: &Program| {
             let mut b = Builder::new();
             let inputs = vmap::batched_inputs(&mut b, program, &batched[1..], length);
@@ -152,8 +207,7 @@ impl Primitive for Cond {
             let outs: Vec<Value> = outs.collect();
             Ok(b.finish(&outs))
         };
-        let (yes, no) = self.both(widen)?;
-        let outs = b.ops(self.between(yes, no), args);
+        let outs = b.ops(self.between(self.each(widen)?), args);
         Ok(outs.into_iter().zip(flags).collect())
     }
     fn batch_masked(
@@ -164,7 +218,7 @@ impl Primitive for Cond {
         length: usize,
         mask: Value,
     ) -> Option<Batched> {
-        if self.joint && !self.can_fail() {
+        if self.by == Choice::Joint && !self.can_fail() {
             return None;
         }
         // The condition of each lane by itself.
@@ -172,19 +226,39 @@ impl Primitive for Cond {
         let (args, batched) = ([&condition, &args[1..]].concat(), [&[true], &batched[1..]].concat());
         Some(self.batch_by_select(b, &args, &batched, length, Some(mask)))
     }
+    /// An index where a lane does not count may be anything.
+    fn harmless(&self) -> Vec<(usize, f64)> {
+        if self.by == Choice::Index { vec![(0, 0.0)] } else { Vec::new() }
+    }
     fn programs(&self) -> Vec<&Arc<Program>> {
-        vec![&self.yes, &self.no]
+        self.branches.iter().collect()
     }
     fn wiring(&self) -> Wiring {
         Wiring::OneOf { first: 1 }
     }
-    fn with_programs(&self, programs: Vec<Arc<Program>>) -> Op {
-        let [yes, no] = <[_; 2]>::try_from(programs).expect("two branches");
-        Cond { yes, no, joint: self.joint }.into()
+    fn with_programs(&self, branches: Vec<Arc<Program>>) -> Op {
+        Cond { branches, by: self.by }.into()
     }
     fn attributes(&self) -> Attributes {
-        let attributes = Attributes::default().with("yes", &self.yes).with("no", &self.no);
-        if self.joint { attributes.with("joint", true) } else { attributes }
+        let two = || Attributes::default().with("yes", &self.branches[0]).with("no", &self.branches[1]);
+        match self.by {
+            Choice::Truth => two(),
+            Choice::Joint => two().with("joint", true),
+            Choice::Index => Attributes::default().with("branches", &self.branches[..]),
+        }
+    }
+}
+
+/// That a branch gives what the first one gives.
+fn check_results(first: &[Type], other: &[Type], k: usize) -> Result<(), Misfit> {
+    if first.len() != other.len() {
+        misfit!("branches 0 and {k} have {} and {} results", first.len(), other.len());
+    }
+    match first.iter().zip(other).position(|(first, other)| first != other) {
+        Some(result) => {
+            misfit!("result {result} is {} in branch 0 and {} in branch {k}", first[result], other[result])
+        }
+        None => Ok(()),
     }
 }
 
@@ -196,12 +270,12 @@ impl Cond {
         tangents: &[Option<Value>],
     ) -> Result<WithTangents, Misfit> {
         let active: Vec<bool> = tangents[1..].iter().map(Option::is_some).collect();
-        let ((_, yes), (_, no)) = self.both(|program| tangent_program(program, &active, None))?;
-        let has: Vec<bool> = yes.iter().zip(&no).map(|(yes, no)| yes | no).collect();
+        let reached = self.each(|program| Ok(tangent_program(program, &active, None)?.1))?;
+        let has: Vec<bool> = (0..reached[0].len()).map(|k| reached.iter().any(|has| has[k])).collect();
         // Values and tangents in one equation: a branch runs once for both, and `split` keeps what the tangents need.
-        let (yes, no) = self.both(|program| joint_program(program, &active, &has))?;
+        let branches = self.each(|program| joint_program(program, &active, &has))?;
         let operands: Vec<Value> = args.iter().copied().chain(tangents.iter().flatten().copied()).collect();
-        let mut outs = b.ops(self.between(yes, no), &operands);
+        let mut outs = b.ops(self.between(branches), &operands);
         let dots = outs.split_off(has.len());
         Ok((outs, place(dots, &has)))
     }
@@ -212,21 +286,11 @@ impl Cond {
             misfit!("the condition depends on what is transposed");
         }
         let region = PullbackOperands::new(cts, operands_inside);
-        let ((yes_b, yes), (no_b, no)) = self.both(|program| region.transpose(program, operands_inside))?;
-        // A branch that gives nothing gives zeros that count nowhere, so the other's needs a mask.
-        let layout: CotangentLayout = yes
-            .iter()
-            .zip(&no)
-            .map(|(yes, no)| match (yes, no) {
-                (None, None) => None,
-                (Some(yes), Some(no)) => Some(yes.mask.is_some() || no.mask.is_some()),
-                (Some(_), None) | (None, Some(_)) => Some(true),
-            })
-            .collect();
-        let yes = pulled_program(yes_b, &yes, &layout, operands_inside);
-        let no = pulled_program(no_b, &no, &layout, operands_inside);
+        let pulled = self.each(|program| region.transpose(program, operands_inside))?;
+        let layout = joint_layout(pulled.iter().map(|(_, cts)| &cts[..]));
+        let branches = pulled.into_iter().map(|(b, cts)| pulled_program(b, &cts, &layout, operands_inside)).collect();
         let args: Vec<Value> = std::iter::once(operands[0].known()).chain(region.args).collect();
-        let results = b.ops(self.between(yes, no), &args);
+        let results = b.ops(self.between(branches), &args);
         let pulled = cotangents(results, &layout);
         Ok(std::iter::once(None).chain(pulled).collect())
     }
@@ -235,37 +299,39 @@ impl Cond {
     /// where their types agree; the one that does not run leaves no residuals, so the other's slots are the same memory.
     fn split_branches(&self, unknown: &[bool]) -> Option<Split> {
         let inputs = &unknown[1..];
-        let branches = [&self.yes, &self.no].map(|branch| split_inside(Cow::Borrowed(&**branch), inputs));
-        let [yes, no] = branches.each_ref().map(|branch| unknown_outputs(branch, inputs));
-        let is_known: Vec<bool> = yes.iter().zip(&no).map(|(yes, no)| !yes && !no).collect();
+        let branches: Vec<Cow<'_, Program>> =
+            self.branches.iter().map(|branch| split_inside(Cow::Borrowed(&**branch), inputs)).collect();
+        let reached: Vec<Vec<bool>> = branches.iter().map(|branch| unknown_outputs(branch, inputs)).collect();
+        let is_known: Vec<bool> = (0..reached[0].len()).map(|k| !reached.iter().any(|unknown| unknown[k])).collect();
         let mut slots = Slots::default();
-        let divided = branches.each_ref().map(|branch| Divided::of(branch, inputs, &is_known, &mut slots));
+        let divided: Vec<Divided> =
+            branches.iter().map(|branch| Divided::of(branch, inputs, &is_known, &mut slots)).collect();
         let computes = !slots.types.is_empty() || is_known.contains(&true);
         if !computes {
             return None;
         }
         let passed: Vec<usize> =
             (0..inputs.len()).filter(|k| divided.iter().any(|divided| divided.passed.contains(k))).collect();
-        let types = self.yes.input_types();
+        let types = self.branches[0].input_types();
         let inputs_of_rest = passed.iter().map(|&k| types[k].clone()).chain(slots.types.iter().cloned());
         let rest_types: Vec<Type> =
             inputs_of_rest.chain((0..inputs.len()).filter(|&k| inputs[k]).map(|k| types[k].clone())).collect();
-        let [(yes, yes_rest), (no, no_rest)] =
-            divided.map(|divided| divided.finish(&slots.types, &passed, &rest_types));
+        let (known_branches, rest) =
+            divided.into_iter().map(|divided| divided.finish(&slots.types, &passed, &rest_types)).unzip();
         let known = (0..unknown.len()).filter(|&k| !unknown[k]);
         let operands = std::iter::once(0).chain(passed.iter().map(|k| k + 1)).map(Source::Operand);
         let residuals = (0..slots.types.len()).map(Source::Residual);
         let unknown_operands = (0..unknown.len()).filter(|&k| unknown[k]).map(Source::Operand);
         Some(Split {
-            known: self.between(yes, no).into(),
+            known: self.between(known_branches).into(),
             known_args: known.collect(),
             is_known,
-            unknown: self.between(yes_rest, no_rest).into(),
+            unknown: self.between(rest).into(),
             unknown_args: operands.chain(residuals).chain(unknown_operands).collect(),
         })
     }
 
-    /// Both branches for every lane, and `select`. The condition is batched; `within` are the lanes
+    /// All branches for every lane, and `select`. The choice is batched; `within` are the lanes
     /// that come here at all.
     fn batch_by_select(
         &self,
@@ -275,23 +341,67 @@ impl Cond {
         length: usize,
         within: Option<Value>,
     ) -> Batched {
-        let taken = |b: &mut Builder, chosen: Value| match within {
-            Some(within) => b.op(Logic::And, &[chosen, within]),
-            None => chosen,
-        };
-        let not_chosen = b.op(Logic::Not, &[args[0]]);
-        let (yes, no) = (taken(b, args[0]), taken(b, not_chosen));
-        let yes = vmap::vmap_guarded(b, &self.yes, &args[1..], &batched[1..], length, yes).map_err(inside)?;
-        let no = vmap::vmap_guarded(b, &self.no, &args[1..], &batched[1..], length, no).map_err(inside)?;
-        let mut results = Vec::with_capacity(yes.len());
-        for (yes, no) in yes.into_iter().zip(no) {
-            let both = b.batch_all(&[yes.0, no.0], &[yes.1, no.1], length);
-            let shape = b.shape(both[0]).to_vec();
-            let mask = b.spread(args[0], &shape, &(1..shape.len()).collect::<Vec<usize>>());
-            results.push((b.select(mask, both[0], both[1]), true));
+        let chosen = self.chosen(b, args[0], within);
+        let mut results: Vec<Value> = Vec::new();
+        // From the last on: what none of the earlier ones takes.
+        for (branch, &lanes) in self.branches.iter().zip(&chosen).rev() {
+            let taken = match within {
+                Some(within) => b.op(Logic::And, &[lanes, within]),
+                None => lanes,
+            };
+            let outs = vmap::vmap_guarded(b, branch, &args[1..], &batched[1..], length, taken).map_err(inside)?;
+            let outs: Vec<Value> =
+                outs.into_iter().map(|(out, has)| if has { out } else { b.repeat_in_front(out, length) }).collect();
+            if results.is_empty() {
+                results = outs;
+                continue;
+            }
+            for (result, out) in results.iter_mut().zip(outs) {
+                let shape = b.shape(out).to_vec();
+                let mask = b.spread(lanes, &shape, &(1..shape.len()).collect::<Vec<usize>>());
+                *result = b.select(mask, out, *result);
+            }
         }
-        Ok(results)
+        Ok(results.into_iter().map(|result| (result, true)).collect())
     }
+
+    /// For every branch the lanes that take it. An index that is out of range is an error in the lanes that count.
+    fn chosen(&self, b: &mut Builder, choice: Value, within: Option<Value>) -> Vec<Value> {
+        if self.by != Choice::Index {
+            let not = b.op(Logic::Not, &[choice]);
+            return vec![choice, not];
+        }
+        let index = match within {
+            Some(within) => {
+                let zero = b.zeros_like(choice);
+                b.select(within, choice, zero)
+            }
+            None => choice,
+        };
+        let branches = self.branches.len();
+        let places = b.op(Iota { length: branches }, &[]);
+        let length = b.shape(index)[0];
+        let index = b.op(Reshape::new(&[length, 1]), &[index]);
+        let index = b.op(Gather::new(&[0], OutOfBounds::Error), &[places, index]);
+        let lanes = |k: usize, b: &mut Builder| {
+            let k = b.op(Literal::I64(k as i64), &[]);
+            let k = b.repeat_in_front(k, length);
+            b.op(Compare::Eq, &[index, k])
+        };
+        (0..branches).map(|k| lanes(k, b)).collect()
+    }
+}
+
+/// The layout of cotangents that several branches can give. One that gives nothing gives zeros that count nowhere, so the
+/// others' need a mask.
+fn joint_layout<'a>(pulled: impl Iterator<Item = &'a [Option<Cotangent>]> + Clone) -> CotangentLayout {
+    let first = pulled.clone().next().expect("there is a branch");
+    let one = |k: usize| {
+        let mut found = pulled.clone().map(|cts| cts[k]);
+        let some = found.clone().any(|ct| ct.is_some());
+        some.then(|| found.any(|ct| ct.is_none_or(|ct| ct.mask.is_some())))
+    };
+    (0..first.len()).map(one).collect()
 }
 
 /// The residuals that the known part of a `cond` gives: each branch fills those that it needs. Those of two branches share one
@@ -391,8 +501,12 @@ impl Family for Cond {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         (name == "cond").then(|| {
-            let (yes, no) = (fields.program("yes")?, fields.program("no")?);
-            Ok(Cond { yes, no, joint: fields.has("joint") && fields.flag("joint")? })
+            if fields.has("branches") {
+                return Ok(Cond { branches: fields.programs("branches")?, by: Choice::Index });
+            }
+            let branches = vec![fields.program("yes")?, fields.program("no")?];
+            let joint = fields.has("joint") && fields.flag("joint")?;
+            Ok(Cond { branches, by: if joint { Choice::Joint } else { Choice::Truth } })
         })
     }
     fn samples() -> Vec<Sample> {
@@ -404,9 +518,14 @@ impl Family for Cond {
             b.finish(&[z])
         };
         let cond = Cond::new(branch(Unary::Sin), branch(Unary::Square));
-        let args = |outcome: bool| [Array::scalar(outcome), numbers(1, &[3]), numbers(2, &[3])];
+        let args = |choice: Array| [choice, numbers(1, &[3]), numbers(2, &[3])];
         let joint = Cond::joint(branch(Unary::Sin), branch(Unary::Sin));
         let samples = [(&cond, true), (&cond, false), (&joint, true), (&joint, false)];
-        samples.into_iter().map(|(cond, outcome)| Sample::new(cond.clone(), &args(outcome))).collect()
+        let truth = samples.into_iter().map(|(cond, holds)| Sample::new(cond.clone(), &args(Array::scalar(holds))));
+        let of_three = Cond::by_index([Unary::Square, Unary::Sin, Unary::Exp].map(branch));
+        let of_one = Cond::by_index([branch(Unary::Sin)]);
+        let samples = [(&of_three, 0i64), (&of_three, 1), (&of_three, 2), (&of_one, 0)];
+        let index = samples.into_iter().map(|(cond, k)| Sample::new(cond.clone(), &args(Array::scalar(k))));
+        truth.chain(index).collect()
     }
 }

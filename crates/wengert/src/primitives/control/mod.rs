@@ -71,7 +71,7 @@ mod tests;
 mod unwind;
 
 pub use call::Call;
-pub use cond::Cond;
+pub use cond::{Choice, Cond};
 pub use custom::{Custom, Rule};
 pub use loops::Bounds;
 pub use recompute::Recompute;

@@ -59,6 +59,9 @@ pub struct Scan {
     pub rows: usize,
     /// Whether the last rows come first.
     pub reverse: bool,
+    /// That its carry is kept after every so many steps only, where something reads its steps from the last to the first; what
+    /// else is needed of them is computed again. `None` keeps what is needed of every step.
+    pub every: Option<usize>,
 }
 
 /// Something of each operand or of each input of a step, by what they are.
@@ -82,7 +85,7 @@ impl<T> ByRole<T> {
 impl Scan {
     /// This number of steps of a Program whose last inputs are the carry and the rows; those before them are invariant.
     pub fn new(body: Program, length: usize, carry: usize, rows: usize) -> Self {
-        Scan { body: Arc::new(body), length, carry, rows, reverse: false }
+        Scan { body: Arc::new(body), length, carry, rows, reverse: false, every: None }
     }
 
     /// From the last row to the first.
@@ -92,8 +95,15 @@ impl Scan {
         self
     }
 
+    /// Keeps its carry after every so many steps only, if its steps are needed in reverse: see [`Scan::every`].
+    #[must_use]
+    pub fn kept_every(mut self, steps: Option<usize>) -> Self {
+        self.every = steps;
+        self
+    }
+
     /// The inputs of the body that are invariants, carry and rows.
-    fn roles(&self) -> [Range<usize>; 3] {
+    pub(crate) fn roles(&self) -> [Range<usize>; 3] {
         let count = self.body.input_types().len();
         let (carry, rows) = (count - self.rows - self.carry, count - self.rows);
         [0..carry, carry..rows, rows..count]
@@ -111,7 +121,7 @@ impl Scan {
 
     /// The same loop with another body.
     fn with(&self, body: Program, carry: usize, rows: usize) -> Scan {
-        Scan { body: Arc::new(body), length: self.length, carry, rows, reverse: self.reverse }
+        Scan { body: Arc::new(body), carry, rows, ..self.clone() }
     }
 
     /// Whether the inputs of the body are invariants, carry and rows.
@@ -335,11 +345,24 @@ impl Primitive for Scan {
     }
     fn attributes(&self) -> Attributes {
         let attributes = Attributes::default().with("body", &self.body).with("length", self.length);
-        attributes.with("carry", self.carry).with("rows", self.rows).with("reverse", self.reverse)
+        let attributes = attributes.with("carry", self.carry).with("rows", self.rows).with("reverse", self.reverse);
+        match self.every {
+            Some(every) => attributes.with("every", every),
+            None => attributes,
+        }
     }
 }
 
 impl Scan {
+    /// The types of those parts of the carry that the results marked need, of steps before the last.
+    pub(crate) fn narrowed_carry(&self, needed: &[bool]) -> Vec<Type> {
+        let types = |scan: &Scan| scan.body.input_types()[scan.carry_range()].to_vec();
+        match self.without_dead(needed) {
+            Some(Narrowed { op: Op::Scan(narrow), .. }) => types(&narrow),
+            _ => types(self),
+        }
+    }
+
     /// The loop without the parts of the carry, the rows and the operands that the needed results do not need.
     fn without_dead(&self, needed: &[bool]) -> Option<Narrowed> {
         let (mut outs, carry) = (needed.to_vec(), self.carry_range());
@@ -369,7 +392,8 @@ impl Family for Scan {
         (name == "scan").then(|| {
             let (body, length) = (fields.program("body")?, fields.integer("length")?);
             let (carry, rows) = (fields.integer("carry")?, fields.integer("rows")?);
-            Ok(Scan { body, length, carry, rows, reverse: fields.flag("reverse")? })
+            let every = fields.has("every").then(|| fields.integer("every")).transpose()?;
+            Ok(Scan { body, length, carry, rows, reverse: fields.flag("reverse")?, every })
         })
     }
     fn samples() -> Vec<Sample> {

@@ -46,7 +46,7 @@ fn derivatives_of_the_branch_that_is_taken_are_those_of_its_program() {
     let program: Program = BRANCHES.parse().unwrap();
     let Op::Cond(cond) = &program.eqns()[0].op else { panic!("a cond") };
     let ct = Array::new(&[3], vec![1.0, -2.0, 0.5]);
-    for (condition, branch) in [(true, &cond.yes), (false, &cond.no)] {
+    for (condition, branch) in [(true, &cond.branches[0]), (false, &cond.branches[1])] {
         let args = inputs(condition);
         // Of first order, and of the gradient along x.
         let (whole, alone) = (program.vjp(&[false, true, true]).unwrap(), branch.vjp(&[true, true]).unwrap());

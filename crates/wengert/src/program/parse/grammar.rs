@@ -222,6 +222,10 @@ impl<'s> Parser<'_, 's> {
             TokenKind::Word | TokenKind::Value => Ok(Attribute::Word(self.advance().text.to_owned())),
             TokenKind::Sign('[') => {
                 self.advance();
+                if self.peek().text == "program" {
+                    let programs = self.list(']', |parser| Ok(Arc::new(parser.program(depth + 1)?)))?;
+                    return Ok(Attribute::Programs(programs));
+                }
                 if self.peek().kind != TokenKind::Sign('[') {
                     return Ok(Attribute::Integers(self.list(']', Self::integer)?));
                 }

@@ -50,7 +50,7 @@ fn parse(text: &str) -> Program {
 /// The equations of a kind on the way that is taken where everything is finite.
 fn count(program: &Program, name: &str) -> usize {
     let inside = |op: &Op| match op {
-        Op::Cond(cond) => count(&cond.yes, name),
+        Op::Cond(cond) => count(&cond.branches[0], name),
         other => other.programs().iter().map(|program| count(program, name)).sum(),
     };
     program.eqns().iter().map(|eqn| usize::from(eqn.op.name() == name) + inside(&eqn.op)).sum()

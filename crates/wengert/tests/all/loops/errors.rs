@@ -2,7 +2,7 @@
 
 use wengert::ErrorKind::{self, Misfit, Run, Unavailable};
 use wengert::prelude::*;
-use wengert::{Error, Scan, While, compile, cond, fori, map, scan, vmap, while_loop};
+use wengert::{Error, Scan, While, compile, cond, fori, map, scan, switch, try_switch, vmap, while_loop};
 
 use crate::support::caught::caught;
 
@@ -103,6 +103,38 @@ fn a_condition_has_to_be_one_truth_value() {
 fn branches_that_differ_are_shown_inside_a_loop() {
     let chosen = || Ok(fori(0..2, one(), |_, c| cond(&c.gt(0.0), &c, |c| c * x(), |c| c)));
     says(&said(chosen), &["cond", "(f64[3])", "(f64[])"]);
+}
+
+#[test]
+fn an_index_outside_of_the_branches_is_an_error_where_it_counts() {
+    let chosen = |k: &Tensor, x: &Tensor| try_switch(k, x, &[&|x| x.sin(), &|x| x * 2.0]);
+    let parts = ["branches 0 to 1", "out of range"];
+    for k in [-1, 2, i64::MAX] {
+        refused(chosen(&Tensor::from(k), &one()), Run, &parts);
+        let recorded = || Ok(grad(one(), |x| chosen(&Tensor::from(k), &x).unwrap()));
+        says(&said(recorded), &parts);
+        let compiled = compile(move |(k, x): (Tensor, Tensor)| chosen(&k, &x).unwrap());
+        refused(compiled.try_call((Tensor::from(k), one())), Run, &parts);
+    }
+    let indices = Tensor::from([0, 1, 2]);
+    let each = || Ok(vmap((&indices, x()), |(k, x)| chosen(&k, &x).unwrap()));
+    says(&said(each), &["index 2 is out of range"]);
+    // An example that does not come here may have any index.
+    let guarded = |k: Tensor, x: Tensor| cond(&k.lt(2), (&k, &x), |(k, x)| chosen(&k, &x).unwrap(), |(_, x)| x * 5.0);
+    let loss = |x: &Tensor| vmap((&indices, x), |(k, x)| guarded(k, x)).sum();
+    assert_eq!(grad(x(), |x| loss(&x)).to_vec(), [1.0f64.cos(), 2.0, 5.0]);
+}
+
+#[test]
+fn branches_by_index_that_do_not_fit_are_shown() {
+    let recorded = |f: fn(Tensor) -> Tensor| said(|| Ok(grad(one(), f)));
+    let of = |k: Tensor| try_switch(&k, one(), &[&|x: Tensor| x]);
+    refused(of(one()), Misfit, &["switch", "f64[]", "i64[]"]);
+    refused(of(Tensor::from([0, 1])), Misfit, &["switch", "i64[2]", "i64[]"]);
+    refused(of(one().gt(0.0)), Misfit, &["switch", "bool[]"]);
+    refused(try_switch(&Tensor::from(0), one(), &[] as &[&dyn Fn(Tensor) -> Tensor]), Misfit, &["no branch"]);
+    let differs = |y: Tensor| switch(&y.to_i64(), &y, &[&|y| y, &|y| y.square(), &|y| y * x()]).sum();
+    says(&recorded(differs), &["switch", "branch 0 gives (f64[])", "branch 2 gives (f64[3])"]);
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn loops_of_examples_along_other_axes() {
     let course = |x: &Tensor| scan(x.sum(), x, |c, row| (&c * &row, c)).1.square().sum();
     near(
         "columns",
-        &Vmap::new().inputs(&[Some(1)]).run(&a.slice(0), |x| course(&x)),
+        &Vmap::new().inputs(&[Some(1)]).run(a.slice(0), |x| course(&x)),
         &{
             let columns = rows(&a.slice(0).t());
             let results: Vec<Tensor> = columns.iter().map(course).collect();

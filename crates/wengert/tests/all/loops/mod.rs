@@ -3,6 +3,7 @@
 mod errors;
 mod laws;
 mod orders;
+mod place;
 mod random;
 mod shared;
 mod zero;

@@ -1,7 +1,7 @@
 //! Third derivatives of loops: every nesting of forward and backward mode, against unrolled loops.
 
 use wengert::prelude::*;
-use wengert::{cond, fori, scan, vmap, while_loop};
+use wengert::{cond, fori, scan, switch, vmap, while_loop};
 
 use super::{fold, near, numbers, rows, total};
 
@@ -71,7 +71,7 @@ fn a_scan_with_rows_and_results() {
     let unrolled = |x: &Tensor| {
         let (mut c, mut squares) = (x.sum() * 0.3, Tensor::from(0.0));
         for x in rows(x) {
-            squares = squares + (&c * x.exp()).square();
+            squares += (&c * x.exp()).square();
             c = c.sin() * &x + &c;
         }
         c + squares / x.size() as f64
@@ -127,6 +127,30 @@ fn a_branch_in_a_while_loop() {
         while n < 4 || y.gt(2.0).test() {
             y = if y.gt(1.0).test() { y.sin() * &a } else { y.exp() + &a * f64::from(n) };
             n += 1;
+        }
+        y
+    };
+    check(looped, unrolled);
+}
+
+#[test]
+fn a_branch_by_index_in_a_counted_loop() {
+    let looped = |x: &Tensor| {
+        let a = x.mean();
+        fori(0..5, x.sum(), |i, y| {
+            let place = (&y * 3.0).sin().gt(0.0).to_i64() + i.gt(2).to_i64();
+            switch(&place, &y, &[&|y| y.sin() * &a, &|y| (y * 0.3).exp(), &|y| y.square() * 0.1 + &a * i.to_f64()])
+        })
+    };
+    let unrolled = |x: &Tensor| {
+        let (a, mut y) = (x.mean(), x.sum());
+        for i in 0..5 {
+            let place = usize::from((&y * 3.0).sin().gt(0.0).test()) + usize::from(i > 2);
+            y = match place {
+                0 => y.sin() * &a,
+                1 => (y * 0.3).exp(),
+                _ => y.square() * 0.1 + &a * i as f64,
+            };
         }
         y
     };

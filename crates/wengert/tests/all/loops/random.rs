@@ -1,7 +1,7 @@
 //! Random loops and branches in one another, against the same steps in Rust.
 
 use wengert::prelude::*;
-use wengert::{Scan, checkpoint, compile, cond, fori, vmap, while_loop};
+use wengert::{Scan, checkpoint, compile, cond, fori, switch, vmap, while_loop};
 
 use super::{near, numbers, rows};
 use crate::support::Random;
@@ -28,12 +28,14 @@ enum Step {
     /// If the sum is below.
     Cond(Box<Step>, Box<Step>, f64),
     Checkpoint(Box<Step>),
+    /// One of three, by an index that the sum decides.
+    Switch([Box<Step>; 3]),
     /// Of the gradient of the sum of squares.
     Gradient(Box<Step>),
 }
 
 fn random_step(random: &mut Random, depth: usize) -> Step {
-    let kind = if depth == 0 { 0 } else { random.below(9) };
+    let kind = if depth == 0 { 0 } else { random.below(10) };
     let inner = |random: &mut Random| Box::new(random_step(random, depth - 1));
     match kind {
         0 => Step::Plain(random.below(6), random.below(8)),
@@ -43,6 +45,7 @@ fn random_step(random: &mut Random, depth: usize) -> Step {
         5 => Step::While(inner(random), 1 + random.below(3) as i64, random.direction() * 2.0),
         6 => Step::Cond(inner(random), inner(random), random.direction()),
         7 => Step::Checkpoint(inner(random)),
+        8 => Step::Switch([inner(random), inner(random), inner(random)]),
         _ if depth == 1 => Step::Gradient(inner(random)),
         _ => Step::Then(inner(random), inner(random)),
     }
@@ -76,6 +79,18 @@ impl Step {
                             no(c)
                         }
                     }
+                }
+            }
+            Step::Switch(steps) => {
+                let place = (c.sum().sin() * 1.5 + 1.5).to_i64();
+                let [zero, one, two] = steps.each_ref().map(|step| move |x: Tensor| step.run(x, captures, form));
+                match form {
+                    Form::Loops => switch(&place, &c, &[&zero, &one, &two]),
+                    Form::Unrolled => match place.detach().to_vec()[0] as i64 {
+                        0 => zero(c),
+                        1 => one(c),
+                        _ => two(c),
+                    },
                 }
             }
             Step::Checkpoint(step) if form == Form::Loops => checkpoint(&c, |c| step.run(c, captures, form)),

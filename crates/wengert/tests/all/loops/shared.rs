@@ -39,7 +39,7 @@ fn one_tensor_is_start_capture_and_rows() {
     let unrolled = |x: &Tensor| {
         let (mut c, mut sum) = (x.clone(), Tensor::from(0.0));
         for row in rows(x) {
-            sum = sum + c.dot(x) * &row * &row;
+            sum += c.dot(x) * &row * &row;
             c = (&c * &row + x).sin();
         }
         c.sum() + sum
@@ -60,8 +60,8 @@ fn one_tensor_is_two_parts_of_the_carry_and_two_arrays_of_rows() {
         let (mut c, mut d) = (x.clone(), x.clone());
         let (mut products, mut squares) = (Tensor::from(0.0), Tensor::from(0.0));
         for row in rows(x).into_iter().rev() {
-            products = products + row.square();
-            squares = squares + (&d * &c).square().sum();
+            products += row.square();
+            squares += (&d * &c).square().sum();
             (c, d) = (&d * &row + &c, (&c * &row).cos());
         }
         c.dot(&d) + products + squares / 9.0

@@ -35,7 +35,8 @@ fn a_loop_of_no_step_gives_its_start() {
     let none = Tensor::zeros(&[0]);
     passes("scan", |x| fold(x, &none, |c, row| c * row));
     passes("fori", |x| fori(3..3, x, |i, c| c * i.to_f64()));
-    passes("backwards", |x| fori(3..1, x, |i, c| c * i.to_f64()));
+    let (from, to) = (3, 1);
+    passes("backwards", |x| fori(from..to, x, |i, c| c * i.to_f64()));
     passes("while", |x| while_loop(x, |c| c.sum().gt(100.0), |c| c * 2.0));
     passes("limit", |x| While::new().limit(0).run(x, |c| c.sum().gt(100.0), |c| c * x));
     passes("nested", |x| fold(x, &Tensor::zeros(&[0, 3]), |c, row| fold(&c, &row, |c, x| c * x)));

@@ -3,22 +3,22 @@
 
 pub(crate) mod large;
 mod loops;
+mod regions;
 mod structured;
 
 use std::sync::LazyLock;
 
 use wengert::ops::{Binary, Compare, Unary};
 use wengert::primitives::{
-    ArgReduce, Broadcast, Call, Concat, Cond, Convert, Cumulative, Custom, Extreme, Iota, Literal, Logic, Op, Pad,
-    Permute, Recompute, Recurrence, Reduce, Reducer, Reshape, Reverse, Rule, Running, Sample, Select, Slice, samples,
+    ArgReduce, Broadcast, Concat, Convert, Cumulative, Extreme, Iota, Literal, Logic, Op, Pad, Permute, Recurrence,
+    Reduce, Reducer, Reshape, Reverse, Running, Sample, Select, Slice, samples,
 };
 use wengert::{Array, Builder, DType, Program, Type, Value};
 
-use super::rebuild::with_outputs;
 use crate::support::{Random, array};
 
 /// The families, and how often each is wanted.
-const FAMILIES: [(usize, &str); 36] = [
+const FAMILIES: [(usize, &str); 37] = [
     (6, "unary"),
     (4, "binary"),
     (2, "compare"),
@@ -39,6 +39,7 @@ const FAMILIES: [(usize, &str); 36] = [
     (1, "call"),
     (1, "recompute"),
     (2, "cond"),
+    (1, "switch"),
     (2, "scan"),
     (2, "while"),
     (1, "unwind"),
@@ -291,7 +292,7 @@ impl Generator {
             "unary" => self.unary(),
             "binary" => self.binary(),
             "compare" | "logic" | "select" | "convert" => self.truth(family),
-            "call" | "recompute" | "cond" | "custom" => self.region(family),
+            "call" | "recompute" | "cond" | "switch" | "custom" => self.region(family),
             "scan" | "while" | "unwind" => self.looping(family),
             "reduce" | "arg_reduce" | "cumulative" | "recurrence" => self.along_axes(family),
             "literal" | "iota" => self.constant(family),
@@ -519,70 +520,6 @@ impl Generator {
                 self.emit(Recurrence { axis, reverse }, &[&x, &y])
             }
         }
-    }
-
-    // ---- operations that hold Programs ------------------------------------------------------------
-
-    fn region(&mut self, family: &str) -> Option<Vec<Item>> {
-        if self.depth == 2 {
-            return None;
-        }
-        let operands: Vec<Item> = (0..1 + self.random.below(3)).filter_map(|_| self.pick(|_| true)).collect();
-        let arrays: Vec<Array> = operands.iter().map(|item| item.array.clone()).collect();
-        let mut args: Vec<&Item> = operands.iter().collect();
-        let program = self.inner(&arrays, None);
-        match family {
-            "call" => self.emit(Call::new(program), &args),
-            "recompute" => self.emit(Recompute::new(program), &args),
-            "cond" => {
-                let other = self.inner(&arrays, Some(&program.output_types()));
-                let condition = self.pick_of(DType::Bool)?;
-                let condition = self.coerced(&condition, &Type::new(DType::Bool, &[]))?;
-                args.insert(0, &condition);
-                self.emit(Cond::new(program, other), &args)
-            }
-            _ => {
-                let custom = self.custom(program);
-                self.emit(custom, &args)
-            }
-        }
-    }
-
-    /// A Program of its own, with results of these types if any are wanted.
-    fn inner(&mut self, args: &[Array], results: Option<&[Type]>) -> Program {
-        let mut inner = Generator::new(self.random.next(), self.depth + 1, self.single, self.scale.clone());
-        args.iter().for_each(|arg| inner.input(arg));
-        for _ in 0..1 + self.random.below(4) {
-            inner.step();
-        }
-        match results {
-            None => inner.finish(),
-            Some(types) => {
-                let mut outputs = Vec::new();
-                for ty in types {
-                    let item = inner.pick(|_| true).expect("it has inputs");
-                    outputs.push(inner.coerced(&item, ty).expect("a sum everywhere fits").value);
-                }
-                inner.b.finish(&outputs)
-            }
-        }
-    }
-
-    /// An operation of the user whose derivative is that of its value.
-    fn custom(&mut self, value: Program) -> Custom {
-        let active: Vec<bool> = value.input_types().iter().map(|ty| ty.dtype.is_float()).collect();
-        let rule = if self.random.below(2) == 0 {
-            let jvp = value.jvp(&active).unwrap_or_else(|error| panic!("{error}\n{value}"));
-            let outputs = &jvp.outputs()[value.outputs().len()..];
-            let real: Vec<Value> = outputs.iter().copied().filter(|&out| jvp.ty(out).dtype.is_float()).collect();
-            Rule::Jvp(with_outputs(&jvp, &real, &[], 0).into())
-        } else {
-            let vjp = value.vjp(&active).unwrap_or_else(|error| panic!("{error}\n{value}"));
-            let outputs = &vjp.outputs()[value.outputs().len()..];
-            // The rule is told the results too.
-            Rule::Vjp(with_outputs(&vjp, outputs, &value.output_types(), value.input_types().len()).into())
-        };
-        Custom { name: "users_own".to_owned(), value: value.into(), rule, surrogate: false }
     }
 
     /// The Program with one to three results, of which the last value is one.

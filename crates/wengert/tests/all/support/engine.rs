@@ -131,8 +131,9 @@ fn inside<'a>(op: &'a Op, operands: &'a [&'a Array]) -> Option<(&'a Program, &'a
         Op::Recompute(recompute) => Some((&recompute.program, operands)),
         Op::Custom(custom) => Some((&custom.value, operands)),
         Op::Cond(cond) => {
-            let yes = operands[0].elements::<bool>().is_some_and(|choice| choice[0]);
-            Some((if yes { &cond.yes } else { &cond.no }, &operands[1..]))
+            let index = operands[0].elements::<i64>().map(|index| index[0] as usize);
+            let truth = || operands[0].elements::<bool>().map(|holds| usize::from(!holds[0]));
+            Some((&cond.branches[index.or_else(truth)?], &operands[1..]))
         }
         _ => None,
     }

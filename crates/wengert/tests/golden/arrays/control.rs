@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use wengert::{Scan, Tensor, Tree, checkpoint, cond, fori, scan, while_loop};
+use wengert::{Scan, Tensor, Tree, checkpoint, cond, fori, scan, switch, while_loop};
 
 use super::{ArrayArgs, Results, one, unsupported};
 
@@ -32,11 +32,6 @@ where
 {
     let nothing: [Tensor; 0] = [];
     scan(init, xs, |c, x| (step(c, x), nothing)).0
-}
-
-/// One of several functions of `x`, by an index; one outside of the range means the nearest.
-fn switch(index: &Tensor, x: &Tensor, [first, second, third]: [fn(&Tensor) -> Tensor; 3]) -> Tensor {
-    cond(&index.le(0), x, |x| first(&x), |x| cond(&index.le(1), &x, |x| second(&x), |x| third(&x)))
 }
 
 fn recurrent(function: &str, [w, u, b, h0, x]: [&Tensor; 5]) -> Results {
@@ -180,7 +175,9 @@ fn branching(function: &str, args: &ArrayArgs) -> Results {
         }
         "switch" => {
             let [index, x] = args.all()?;
-            switch(index, x, [|x| x.sin(), |x| x.powi(3), |x| (-x).exp()])
+            // One outside of the range means the nearest there.
+            let index = index.lt(0).where_(0, index.gt(2).where_(2, index));
+            switch(&index, x, &[&|x| x.sin(), &|x| x.powi(3), &|x| (-x).exp()])
         }
         "scan_in_cond" => {
             let [p, x, w] = args.all()?;
