@@ -54,6 +54,7 @@ const ORDER: &[&[&str]] = &[
     &["taylor"],
     // What the user calls: the drivers, and what is built on them.
     &["api"],
+    &["control"],
     &["functional"],
     &["compile"],
     &["rules"],

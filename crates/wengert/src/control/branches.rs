@@ -2,110 +2,105 @@
 
 use std::panic::Location;
 
-use super::{error, tree};
-use crate::array::{DType, Type};
-use crate::error::{Error, ErrorKind, Misfit, OrRaise};
-use crate::primitives::{Choice, Cond};
-use crate::program::{Builder, Program, Value, inline};
-use crate::tensor::Tensor;
-use crate::tensor::graph::{self, Closed, Reading};
-use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Tree, leaves};
+#[cfg(feature = "arrays")]
+use super::Fault;
+use super::{Carry, Control, Run, raised};
+use crate::tape::{Var, lift};
+use crate::tree::Tree;
 
-/// `yes(x)` if the condition, a single truth value, holds, else `no(x)`. Both are recorded, one is
-/// run. Under [`vmap`](crate::vmap) every example takes its own branch; the other one never reaches its
-/// derivative, and errors in it (an index out of range) do not count.
+/// `yes(x)` if the condition, a single truth value, holds, else `no(x)`.
 ///
-/// Outside a recording only the chosen function is called.
+/// Over tensors both are recorded, one is run; outside a recording only the chosen function is called. Under
+/// [`vmap`](crate::vmap) every example takes its own branch; the other one never reaches its derivative, and errors in it (an
+/// index out of range) do not count.
+///
+/// Over numbers the condition is a `bool`, and it is the `if` of Rust: the chosen function is called, and what is recorded
+/// remembers how the comparison came out.
 ///
 /// ```
 /// use wengert::prelude::*;
 /// let xs = Tensor::from([-1.0, 4.0]);
 /// let g = vmap(&xs, |x| grad(&x, |x| cond(&x.gt(0.0), &x, |x| x.sqrt(), |x| x.square())));
 /// assert_eq!(g.to_vec(), [-2.0, 0.25]);
+/// assert_eq!(grad(4.0, |x| cond(x > 0.0, x, |x| x.sqrt(), |x| x * x)), 0.25);
 /// ```
 ///
 /// # Panics
 /// If the condition is not a single truth value, or the results differ in structure or type.
 #[track_caller]
-pub fn cond<T, O>(condition: &Tensor, x: T, yes: impl FnOnce(T::Vars) -> O, no: impl FnOnce(T::Vars) -> O) -> O::Grad
+pub fn cond<T, O>(
+    condition: impl Into<<T::Active as Control>::Truth>,
+    x: T,
+    yes: impl FnOnce(T::Vars) -> O,
+    no: impl FnOnce(T::Vars) -> O,
+) -> O::Grad
 where
-    T: Tree<Leaf = Tensor>,
-    O: Tree<Leaf = Tensor>,
+    T: Carry,
+    O: Tree<Leaf = T::Active>,
 {
-    try_cond(condition, x, yes, no).or_raise()
+    raised(T::Active::cond(Location::caller(), condition.into(), x, yes, no))
 }
 
 /// As [`cond`], with an error instead of a panic.
 ///
 /// # Errors
 /// If the condition is not a single truth value, or the results differ in structure or type.
+#[cfg(feature = "arrays")]
 #[track_caller]
 pub fn try_cond<T, O>(
-    condition: &Tensor,
+    condition: impl Into<<T::Active as Control>::Truth>,
     x: T,
     yes: impl FnOnce(T::Vars) -> O,
     no: impl FnOnce(T::Vars) -> O,
-) -> Result<O::Grad, Error>
+) -> Result<O::Grad, Fault>
 where
-    T: Tree<Leaf = Tensor>,
-    O: Tree<Leaf = Tensor>,
+    T: Carry,
+    O: Tree<Leaf = T::Active>,
 {
-    let line = Location::caller();
-    if *condition.ty() != Type::new(DType::Bool, &[]) {
-        let why = "the condition has to be a single truth value, bool[]; reduce it with `all` or `any`".to_owned();
-        return Err(error("cond", ErrorKind::Misfit, why, line).of([condition.ty()]));
-    }
-    if let Some(known) = condition.known().filter(|_| !graph::in_branch()) {
-        let vars = x.vars(&mut |leaf| leaf);
-        let output = if known.known::<bool>()[0] { yes(vars) } else { no(vars) };
-        return Ok(tree(&output, leaves(&output)));
-    }
-    let (output, yes) = branch("cond", &x, yes)?;
-    let (other, no) = branch("cond", &x, no)?;
-    let (yes_types, no_types) = (yes.program.output_types(), no.program.output_types());
-    if output.size() != other.size() || yes_types != no_types {
-        let (yes, no) = (list(&yes_types), list(&no_types));
-        let why = format!("the branches give ({yes}) and ({no}), and have to agree");
-        return Err(error("cond", ErrorKind::Misfit, why, line));
-    }
-    let (programs, captures) = with_all_captures(vec![yes, no]);
-    let [yes, no] = <[Program; 2]>::try_from(programs).expect("two branches");
-    apply(Cond::new(yes, no), condition, &x, &captures, &output)
+    T::Active::cond(Location::caller(), condition.into(), x, yes, no)
 }
 
-/// The branch of an index, from 0: `branches[index](x)`. All are recorded, one is run.
+/// The branch of an index, from 0: `branches[index](x)`.
 ///
-/// The branches take and give the same structures and types; they may capture anything. Under [`vmap`](crate::vmap) every
-/// example takes its own branch, and the others never reach its derivative. An index outside of the branches is an error
-/// when it runs, except where an example does not come here at all.
+/// Over tensors all are recorded, one is run. The branches take and give the same structures and types; they may capture
+/// anything. Under [`vmap`](crate::vmap) every example takes its own branch, and the others never reach its derivative. An index
+/// outside of the branches is an error when it runs, except where an example does not come here at all. Outside a recording
+/// only the chosen function is called.
 ///
-/// Outside a recording only the chosen function is called.
+/// Over numbers the index is an integer or a [`Var`], and the chosen function is called. A `Var` is compared with the place, and
+/// what is recorded is recorded again where another one is met; no derivative flows through it.
 ///
 /// ```
 /// use wengert::prelude::*;
 /// let kernel = |k: i64, x: &Tensor| {
-///     switch(&Tensor::from(k), x, &[&|x| x.square(), &|x| (-x).exp(), &|x| x.sin()])
+///     switch(Tensor::from(k), x, &[&|x| x.square(), &|x| (-x).exp(), &|x| x.sin()])
 /// };
 /// let x = Tensor::from(0.5);
 /// assert_eq!(kernel(0, &x).item(), 0.25);
-/// assert_eq!(grad(&x, |x| kernel(2, x)).item(), 0.5f64.cos());
+/// assert_eq!(grad(&x, |x| kernel(2, &x)).item(), 0.5f64.cos());
 /// // a branch for every example
 /// let (which, xs) = (Tensor::from([2, 0]), Tensor::from([1.0, 3.0]));
 /// let y = vmap((&which, &xs), |(k, x)| switch(&k, &x, &[&|x| x.square(), &|x| (-x).exp(), &|x| x.sin()]));
 /// assert_eq!(y.to_vec(), [1.0f64.sin(), 9.0]);
+/// // over numbers, by the index of a loop
+/// let mixed = |x: Var| fori(0..6, x, |i, c| switch(i % 2.0, c, &[&|c| c * x, &|c| c.sin()]));
+/// assert!(grad(0.5, mixed) > 0.0);
 /// ```
 ///
 /// # Panics
 /// If the index is not a single integer or outside of the branches, if there is no branch, or if the results differ in
 /// structure or type.
 #[track_caller]
-pub fn switch<T, O>(index: &Tensor, x: T, branches: &[&dyn Fn(T::Vars) -> O]) -> O::Grad
+pub fn switch<T, O>(
+    index: impl Into<<T::Active as Control>::Index>,
+    x: T,
+    branches: &[&dyn Fn(T::Vars) -> O],
+) -> O::Grad
 where
-    T: Tree<Leaf = Tensor>,
-    O: Tree<Leaf = Tensor>,
+    T: Carry,
+    O: Tree<Leaf = T::Active>,
 {
-    try_switch(index, x, branches).or_raise()
+    raised(T::Active::switch(Location::caller(), index.into(), x, branches))
 }
 
 /// As [`switch`], with an error instead of a panic.
@@ -113,90 +108,38 @@ where
 /// # Errors
 /// If the index is not a single integer or outside of the branches, if there is no branch, or if the results differ in
 /// structure or type.
+#[cfg(feature = "arrays")]
 #[track_caller]
-pub fn try_switch<T, O>(index: &Tensor, x: T, branches: &[&dyn Fn(T::Vars) -> O]) -> Result<O::Grad, Error>
+pub fn try_switch<T, O>(
+    index: impl Into<<T::Active as Control>::Index>,
+    x: T,
+    branches: &[&dyn Fn(T::Vars) -> O],
+) -> Result<O::Grad, Fault>
 where
-    T: Tree<Leaf = Tensor>,
-    O: Tree<Leaf = Tensor>,
+    T: Carry,
+    O: Tree<Leaf = T::Active>,
 {
-    let line = Location::caller();
-    let misfit = |why: String| error("switch", ErrorKind::Misfit, why, line);
-    if *index.ty() != Type::new(DType::I64, &[]) {
-        let why = "the index has to be a single integer, i64[]; `to_i64` makes one of a number".to_owned();
-        return Err(misfit(why).of([index.ty()]));
-    }
-    if branches.is_empty() {
-        return Err(misfit("there is no branch to choose".to_owned()));
-    }
-    if let Some(known) = index.known().filter(|_| !graph::in_branch()) {
-        let place = Choice::place(known.known::<i64>()[0], branches.len());
-        let place = place.map_err(|Misfit(why)| error("switch", ErrorKind::Run, why, line))?;
-        let output = branches[place](x.vars(&mut |leaf| leaf));
-        return Ok(tree(&output, leaves(&output)));
-    }
-    let recorded: Result<Vec<(O, Closed)>, Error> = branches.iter().map(|f| branch("switch", &x, f)).collect();
-    let (outputs, closed): (Vec<O>, Vec<Closed>) = recorded?.into_iter().unzip();
-    let first = closed[0].program.output_types();
-    for (k, (output, other)) in outputs.iter().zip(&closed).enumerate() {
-        let types = other.program.output_types();
-        if output.size() != outputs[0].size() || types != first {
-            let (first, types) = (list(&first), list(&types));
-            return Err(misfit(format!(
-                "branch 0 gives ({first}), and branch {k} gives ({types}): they have to agree"
-            )));
-        }
-    }
-    let (programs, captures) = with_all_captures(closed);
-    apply(Cond::by_index(programs), index, &x, &captures, &outputs[0])
+    T::Active::switch(Location::caller(), index.into(), x, branches)
 }
 
-fn list(types: &[Type]) -> String {
-    types.iter().map(ToString::to_string).collect::<Vec<String>>().join(", ")
+/// The number of a branch of a [`switch`] over numbers: an integer, or a [`Var`] that is one.
+#[derive(Clone, Copy, Debug)]
+pub struct Branch(pub(super) Var);
+
+impl From<Var> for Branch {
+    fn from(index: Var) -> Self {
+        Branch(index)
+    }
 }
 
-/// The results of the branch that is chosen.
-#[track_caller]
-fn apply<T, O>(cond: Cond, choice: &Tensor, x: &T, captures: &[Tensor], output: &O) -> Result<O::Grad, Error>
-where
-    T: Tree<Leaf = Tensor>,
-    O: Tree<Leaf = Tensor>,
-{
-    let point = leaves(x);
-    let operands: Vec<&Tensor> = std::iter::once(choice).chain(&point).chain(captures).collect();
-    Ok(tree(output, graph::apply(cond, &operands)?))
-}
-
-#[track_caller]
-fn branch<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>>(
-    name: &'static str,
-    x: &T,
-    f: impl FnOnce(T::Vars) -> O,
-) -> Result<(O, Closed), Error> {
-    let level = ArrayLevel::open(name, Reading::Branch);
-    let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
-    let closed = level.close(&leaves(&output))?;
-    Ok((output, closed))
-}
-
-/// The Programs with the captures of all of them as additional inputs.
-pub(super) fn with_all_captures(branches: Vec<Closed>) -> (Vec<Program>, Vec<Tensor>) {
-    let mut captures: Vec<Tensor> = Vec::new();
-    let mut place = |capture: &Tensor| {
-        captures.iter().position(|other| graph::is_same(other, capture)).unwrap_or_else(|| {
-            captures.push(capture.clone());
-            captures.len() - 1
-        })
+/// Integers are numbers of branches.
+macro_rules! integers {
+    ($($integer:ty)*) => {
+        $(impl From<$integer> for Branch {
+            fn from(index: $integer) -> Self {
+                Branch(lift(index as f64))
+            }
+        })*
     };
-    let places: Vec<Vec<usize>> =
-        branches.iter().map(|closed| closed.captures.iter().map(&mut place).collect()).collect();
-    let widened = branches.into_iter().zip(places).map(|(closed, places)| {
-        let mut b = Builder::new();
-        let types = &closed.program.input_types()[..closed.leaves];
-        let mut args: Vec<Value> = types.iter().map(|ty| b.input("", ty.clone())).collect();
-        let all: Vec<Value> = captures.iter().map(|capture| b.input("", capture.ty().clone())).collect();
-        args.extend(places.iter().map(|&place| all[place]));
-        let outs = inline(&mut b, &closed.program, &args);
-        b.finish(&outs)
-    });
-    (widened.collect(), captures)
 }
+integers!(i32 i64 u32 usize);

@@ -1,29 +1,24 @@
 //! Loops that stay loops: `scan`, `fori`, `map`, `while_loop`, `associative_scan`.
 //!
-//! A step is recorded once, whatever the number of steps. What a derivative needs of the steps is planned with everything else.
+//! Over tensors a step is recorded once, whatever the number of steps; over numbers once for each way that control flow takes
+//! through it. What a derivative needs of the steps is planned with everything else.
 
 use std::ops::Range;
 use std::panic::Location;
 
-use super::{error, tree};
-use crate::array::{Array, DType, Type};
-use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::optimize::choices_in_place;
-use crate::primitives;
-use crate::program::{Builder, Program, Value, inline};
-use crate::tensor::Tensor;
-use crate::tensor::graph::{self, Closed, Reading};
-use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Tree, leaves};
+#[cfg(feature = "arrays")]
+use super::Fault;
+use super::{Carry, Control, Rows, Run, StepRows, raised};
 
 // ---- scan ---------------------------------------------------------------------------------------
 
-/// Takes a step for every row of `xs`: `(c, y[t]) = f(c, x[t])`, from `init` on. Gives the last carry, and the `y[t]` stacked
-/// along a new axis 0.
+/// Takes a step for every row of `xs`: `(c, y[t]) = f(c, x[t])`, from `init` on. Gives the last carry, and all `y[t]`.
 ///
-/// `init`, `xs` and what `f` gives may be any trees of tensors; `y` may be `()` for nothing. The leaves of `xs` have the same
-/// length along axis 0, which is the number of steps. The carry keeps its structure and its types. `f` is recorded once; it may
-/// capture anything, call drivers and loops, and is differentiated in every mode and order. No row is legal: then nothing runs.
+/// Over tensors, `xs` is any tree of tensors, whose leaves have the same length along axis 0, the number of steps; the `y[t]`
+/// come stacked along a new axis 0. Over numbers, `xs` is a slice, array or `Vec` of rows, or a tuple of these, and the `y[t]`
+/// are a `Vec`. `init`, rows and `y` may be any trees; `y` may be `()` for nothing. The carry keeps its structure and its types.
+/// `f` may capture anything, call drivers and loops, and is differentiated in every mode and order. No row is legal: then
+/// nothing runs.
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -36,18 +31,29 @@ use crate::tree::{Tree, leaves};
 /// assert_eq!(grad(&a, |a| course(&a).0).item(), 2.75);
 /// ```
 ///
-/// For its reverse, what the derivative of a step needs is kept for all steps; [`checkpoint`](crate::checkpoint) inside of `f`
-/// keeps less. [`Scan`] has options.
+/// The same over numbers:
+///
+/// ```
+/// use wengert::prelude::*;
+/// let xs = [1.0, 2.0, 3.0];
+/// let course = |a: Var| scan(0.0, &xs, |m, x| { let m = (1.0 - a) * m + a * x; (m, m) });
+/// assert_eq!(value_and_grad(0.5, |a| course(a).0), (2.125, 2.75));
+/// assert_eq!(jacobian(0.5, |a| course(a).1), [1.0, 2.0, 2.75]);
+/// ```
+///
+/// A step over numbers is recorded as in [`crate::loops`], whose page says what it may depend on, and what it costs.
+///
+/// For its reverse over tensors, what the derivative of a step needs is kept for all steps; [`checkpoint`](crate::checkpoint)
+/// inside of `f` keeps less. Over numbers the carry is kept. [`Scan`] has options.
 ///
 /// # Panics
 /// If the leaves of `xs` differ in length, if the carry changes its structure or a type, or if `f` reads a number.
 #[track_caller]
-pub fn scan<C, X, D, Y>(init: C, xs: X, f: impl FnOnce(C::Vars, X::Vars) -> (D, Y)) -> (D::Grad, Y::Stacked)
+pub fn scan<C, X, Y>(init: C, xs: X, f: impl Fn(C::Vars, X::Row) -> (C::Vars, Y)) -> (C::Vars, Y::Stacked)
 where
-    C: Tree<Leaf = Tensor>,
-    X: Tree<Leaf = Tensor>,
-    D: Tree<Leaf = Tensor>,
-    Y: StepRows,
+    C: Carry,
+    X: Rows<C::Active>,
+    Y: StepRows<C::Active>,
 {
     Scan::new().run(init, xs, f)
 }
@@ -64,8 +70,8 @@ where
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scan {
-    reverse: bool,
-    every: Option<usize>,
+    pub(super) reverse: bool,
+    pub(super) every: Option<usize>,
 }
 
 impl Scan {
@@ -110,169 +116,49 @@ impl Scan {
     /// # Panics
     /// As [`fori`].
     #[track_caller]
-    pub fn fori<C, D>(&self, range: Range<i64>, init: C, f: impl FnOnce(Tensor, C::Vars) -> D) -> D::Grad
-    where
-        C: Tree<Leaf = Tensor>,
-        D: Tree<Leaf = Tensor>,
-    {
-        let line = Location::caller();
-        let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
-        let steps = Tensor::from_array(Array::new(&[length], range.collect::<Vec<i64>>()));
-        let start = leaves(&init);
-        let level = ArrayLevel::open("fori", Reading::Step);
-        let carry = init.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole));
-        let step = level.input(&steps, &Mapped::Slice(0));
-        let carry = f(step, carry);
-        let after = leaves(&carry);
-        let closed = level.close(&after).or_raise();
-        check_carry("fori", &start, &after, line).or_raise();
-        let recorded = Loop { closed, length, carry: start.len(), options: *self };
-        tree(&carry, recorded.run(&start, &[steps], line).or_raise())
+    pub fn fori<C: Carry>(&self, range: Range<i64>, init: C, f: impl Fn(C::Active, C::Vars) -> C::Vars) -> C::Vars {
+        raised(C::Active::fori(self, Location::caller(), range, init, f))
     }
 
     /// Takes the steps.
     ///
     /// # Panics
-    /// As [`Scan::try_run`] gives errors.
+    /// As [`scan`].
     #[track_caller]
-    pub fn run<C, X, D, Y>(&self, init: C, xs: X, f: impl FnOnce(C::Vars, X::Vars) -> (D, Y)) -> (D::Grad, Y::Stacked)
+    pub fn run<C, X, Y>(&self, init: C, xs: X, f: impl Fn(C::Vars, X::Row) -> (C::Vars, Y)) -> (C::Vars, Y::Stacked)
     where
-        C: Tree<Leaf = Tensor>,
-        X: Tree<Leaf = Tensor>,
-        D: Tree<Leaf = Tensor>,
-        Y: StepRows,
+        C: Carry,
+        X: Rows<C::Active>,
+        Y: StepRows<C::Active>,
     {
-        self.try_run(init, xs, f).or_raise()
+        raised(C::Active::scan(self, Location::caller(), init, xs, f))
     }
 
     /// Takes the steps.
     ///
     /// # Errors
     /// If the leaves of `xs` differ in length or have no axis, or if the carry changes its structure or a type.
+    #[cfg(feature = "arrays")]
     #[track_caller]
-    pub fn try_run<C, X, D, Y>(
+    pub fn try_run<C, X, Y>(
         &self,
         init: C,
         xs: X,
-        f: impl FnOnce(C::Vars, X::Vars) -> (D, Y),
-    ) -> Result<(D::Grad, Y::Stacked), Error>
+        f: impl Fn(C::Vars, X::Row) -> (C::Vars, Y),
+    ) -> Result<(C::Vars, Y::Stacked), Fault>
     where
-        C: Tree<Leaf = Tensor>,
-        X: Tree<Leaf = Tensor>,
-        D: Tree<Leaf = Tensor>,
-        Y: StepRows,
+        C: Carry,
+        X: Rows<C::Active>,
+        Y: StepRows<C::Active>,
     {
-        let line = Location::caller();
-        let (start, rows) = (leaves(&init), leaves(&xs));
-        let length = rows_of(&rows, "scan", line)?;
-        let level = ArrayLevel::open("scan", Reading::Step);
-        let carry = init.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole));
-        let row = xs.vars(&mut |leaf| level.input(&leaf, &Mapped::Slice(0)));
-        let (carry, given) = f(carry, row);
-        let (after, gives) = (leaves(&carry), given.rows());
-        let closed = level.close(&[&after[..], &gives[..]].concat())?;
-        check_carry("scan", &start, &after, line)?;
-        let results = Loop { closed, length, carry: start.len(), options: *self }.run(&start, &rows, line)?;
-        let (last, stacked) = results.split_at(after.len());
-        Ok((tree(&carry, last.to_vec()), given.stacked(stacked.to_vec())))
+        C::Active::scan(self, Location::caller(), init, xs, f)
     }
-}
-
-/// What a step of a [`scan`] gives beside the carry: a tree of tensors, or `()` for nothing.
-pub trait StepRows {
-    /// The same of all steps, stacked.
-    type Stacked;
-    /// The tensors of a step.
-    fn rows(&self) -> Vec<Tensor>;
-    /// The same structure with these tensors.
-    fn stacked(&self, stacked: Vec<Tensor>) -> Self::Stacked;
-}
-
-impl<Y: Tree<Leaf = Tensor>> StepRows for Y {
-    type Stacked = Y::Grad;
-    fn rows(&self) -> Vec<Tensor> {
-        leaves(self)
-    }
-    fn stacked(&self, stacked: Vec<Tensor>) -> Y::Grad {
-        tree(self, stacked)
-    }
-}
-
-impl StepRows for () {
-    type Stacked = ();
-    fn rows(&self) -> Vec<Tensor> {
-        Vec::new()
-    }
-    fn stacked(&self, _: Vec<Tensor>) {}
-}
-
-/// A recorded step: it takes the carry, a row of each array and what it captured.
-struct Loop {
-    closed: Closed,
-    length: usize,
-    carry: usize,
-    options: Scan,
-}
-
-impl Loop {
-    #[track_caller]
-    fn run(self, start: &[Tensor], rows: &[Tensor], line: Line) -> Result<Vec<Tensor>, Error> {
-        let Loop { closed, length, carry, options } = self;
-        let body = captures_first(&closed.program, closed.leaves);
-        let scan =
-            primitives::Scan::new(body, length, carry, rows.len()).reversed(options.reverse).kept_every(options.every);
-        let operands: Vec<&Tensor> = closed.captures.iter().chain(start).chain(rows).collect();
-        graph::apply(scan, &operands).map_err(|error| error.at(Some(line)))
-    }
-}
-
-/// A recorded step with what it captured as its first inputs.
-fn captures_first(program: &Program, leaves: usize) -> Program {
-    let mut b = Builder::new();
-    let (own, captured) = program.input_types().split_at(leaves);
-    let captures: Vec<Value> = captured.iter().map(|ty| b.input("", ty.clone())).collect();
-    let mut args: Vec<Value> = own.iter().map(|ty| b.input("", ty.clone())).collect();
-    args.extend(captures);
-    let outs = inline(&mut b, program, &args);
-    choices_in_place(b.finish(&outs))
-}
-
-/// The number of rows along axis 0.
-fn rows_of(rows: &[Tensor], name: &str, line: Line) -> Result<usize, Error> {
-    let fail = |why: String| error(name, ErrorKind::Misfit, why, line).of(rows.iter().map(Tensor::ty));
-    let mut length = None;
-    for (k, array) in rows.iter().enumerate() {
-        let Some(&own) = array.shape().first() else {
-            return Err(fail(format!("leaf {k} of the arrays is a single number, and has no rows to step over")));
-        };
-        match length {
-            None => length = Some(own),
-            Some(first) if first == own => {}
-            Some(first) => return Err(fail(format!("leaf 0 of the arrays has {first} rows, and leaf {k} has {own}"))),
-        }
-    }
-    length.ok_or_else(|| fail("there is no array to step over; `fori` counts the steps".to_owned()))
-}
-
-/// That the carry comes out of a step as it went in.
-fn check_carry(name: &str, before: &[Tensor], after: &[Tensor], line: Line) -> Result<(), Error> {
-    let list = |leaves: &[Tensor]| leaves.iter().map(|leaf| leaf.ty().to_string()).collect::<Vec<_>>().join(", ");
-    let differs = before.iter().zip(after).position(|(before, after)| before.ty() != after.ty());
-    let why = match differs {
-        None if before.len() == after.len() => return Ok(()),
-        None => format!("the carry is ({}) before a step, and ({}) after it", list(before), list(after)),
-        Some(k) => format!(
-            "leaf {k} of the carry is {} before a step, and {} after it: the start has to have the type that a step gives",
-            before[k].ty(),
-            after[k].ty()
-        ),
-    };
-    Err(error(name, ErrorKind::Misfit, why, line))
 }
 
 // ---- fori ---------------------------------------------------------------------------------------
 
-/// `c = f(i, c)` for every `i` of a range, from `init` on; the last `c`. `i` is an integer in a tensor.
+/// `c = f(i, c)` for every `i` of a range, from `init` on; the last `c`. `i` is an integer in a tensor, or a number in a
+/// [`Var`](crate::Var) that carries no derivative. An empty range gives `init`.
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -280,55 +166,49 @@ fn check_carry(name: &str, before: &[Tensor], after: &[Tensor], line: Line) -> R
 /// let term = |x: &Tensor| fori(1..6, &Tensor::from(1.0), |i, c| c * x / i.to_f64());
 /// assert_eq!(term(&Tensor::from(2.0)).item(), 32.0 / 120.0);
 /// assert_eq!(grad(&Tensor::from(2.0), |x| term(&x)).item(), 16.0 / 24.0);
+/// // over numbers, each step in the memory of its carry
+/// assert_eq!(value_and_grad(2.0, |x| fori(1..6, 1.0, |i, c| c * x / i)), (32.0 / 120.0, 16.0 / 24.0));
 /// ```
 ///
 /// # Panics
 /// If the carry changes its structure or a type, or if `f` reads a number.
 #[track_caller]
-pub fn fori<C, D>(range: Range<i64>, init: C, f: impl FnOnce(Tensor, C::Vars) -> D) -> D::Grad
-where
-    C: Tree<Leaf = Tensor>,
-    D: Tree<Leaf = Tensor>,
-{
+pub fn fori<C: Carry>(range: Range<i64>, init: C, f: impl Fn(C::Active, C::Vars) -> C::Vars) -> C::Vars {
     Scan::new().fori(range, init, f)
 }
 
 // ---- map ----------------------------------------------------------------------------------------
 
 /// `f` of every row of `xs`, one after the other, stacked along a new axis 0. [`vmap`](crate::vmap) computes all at once: it is
-/// faster, and takes the memory of all.
+/// faster, and takes the memory of all. Over numbers the results are a `Vec`, and a row costs what it is and gives.
 ///
 /// ```
 /// use wengert::prelude::*;
 /// let xs = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
 /// assert_eq!(wengert::map(&xs, |x| x.square().sum()).to_vec(), [5.0, 25.0]);
+/// let squares = |a: Var| wengert::map(&[[1.0, 2.0], [3.0, 4.0]], |[x, y]| a * (x * x + y * y));
+/// assert_eq!(jacobian(1.0, squares), [5.0, 25.0]);
 /// ```
 ///
 /// # Panics
 /// If the leaves of `xs` differ in length, or if `f` reads a number.
 #[track_caller]
-pub fn map<X, Y>(xs: X, f: impl FnOnce(X::Vars) -> Y) -> Y::Grad
+pub fn map<L, X, Y>(xs: X, f: impl Fn(X::Row) -> Y) -> Y::Stacked
 where
-    X: Tree<Leaf = Tensor>,
-    Y: Tree<Leaf = Tensor>,
+    L: Control,
+    X: Rows<L>,
+    Y: StepRows<L>,
 {
-    let line = Location::caller();
-    let rows = leaves(&xs);
-    let length = rows_of(&rows, "map", line).or_raise();
-    let level = ArrayLevel::open("map", Reading::Step);
-    let given = f(xs.vars(&mut |leaf| level.input(&leaf, &Mapped::Slice(0))));
-    let closed = level.close(&leaves(&given)).or_raise();
-    let recorded = Loop { closed, length, carry: 0, options: Scan::new() };
-    tree(&given, recorded.run(&[], &rows, line).or_raise())
+    raised(L::map(Location::caller(), xs, f))
 }
 
 // ---- while --------------------------------------------------------------------------------------
 
-/// `c = body(c)` as long as `condition(c)` holds, from `init` on; the last `c`. The condition gives a single truth value, and is
-/// asked before every step.
+/// `c = body(c)` as long as `condition(c)` holds, from `init` on; the last `c`. The condition gives a single truth value, over
+/// numbers a `bool`, and is asked before every step.
 ///
-/// Both functions are recorded once. The loop is differentiated in every mode and order; for its reverse the carry of every
-/// step is kept. Under [`vmap`](crate::vmap) every example takes steps of its own. [`While`] has a limit.
+/// The loop is differentiated in every mode and order; for its reverse the carry of every step is kept. Under
+/// [`vmap`](crate::vmap) every example takes steps of its own. [`While`] has a limit.
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -338,16 +218,19 @@ where
 /// };
 /// assert_eq!(root(&Tensor::from(9.0)).item(), 3.0);
 /// assert!((grad(&Tensor::from(9.0), |a| root(&a)).item() - 1.0 / 6.0).abs() < 1e-12);
+/// // of a number
+/// let root = |a: Var| while_loop(a, |x| (x * x - a).abs() > 1e-12, |x| (x + a / x) * 0.5);
+/// assert!((grad(9.0, root) - 1.0 / 6.0).abs() < 1e-12);
 /// ```
 ///
 /// # Panics
 /// If the condition is not a single truth value, if the carry changes its structure or a type, or if a function reads a number.
 #[track_caller]
-pub fn while_loop<C, D>(init: C, condition: impl FnOnce(C::Vars) -> Tensor, body: impl FnOnce(C::Vars) -> D) -> D::Grad
-where
-    C: Tree<Leaf = Tensor>,
-    D: Tree<Leaf = Tensor>,
-{
+pub fn while_loop<C: Carry>(
+    init: C,
+    condition: impl Fn(C::Vars) -> <C::Active as Control>::Truth,
+    body: impl Fn(C::Vars) -> C::Vars,
+) -> C::Vars {
     While::new().run(init, condition, body)
 }
 
@@ -360,10 +243,13 @@ where
 /// assert_eq!(doubled.item(), 1024.0);
 /// let why = While::new().limit(5).try_run(&Tensor::from(1.0), |x| x.lt(1000.0), |x| x * 2.0).unwrap_err();
 /// assert!(why.to_string().contains("has not ended after 5 steps"), "{why}");
+/// let why = While::new().limit(5).try_run(1.0, |x| x < 1000.0, |x| x * 2.0).unwrap_err();
+/// assert!(why.to_string().contains("has not ended after 5 steps"), "{why}");
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct While {
-    bounds: primitives::Bounds,
+    pub(super) limit: Option<usize>,
+    pub(super) snapshots: Option<usize>,
 }
 
 impl While {
@@ -375,13 +261,16 @@ impl While {
     /// At most this many steps: where the condition still holds after them, that is an error.
     #[must_use]
     pub fn limit(mut self, steps: usize) -> Self {
-        self.bounds.limit = Some(steps);
+        self.limit = Some(steps);
         self
     }
 
     /// Keeps at most this many carries of the loop for its reverse, which computes those between again. Without it all are kept.
     /// The bits of a derivative are the same; with `s` snapshots a loop of up to `(s + r)! / (s! r!)` steps runs each of them
     /// about `r` times more (Wang, Moin and Iaccarino 2009, whose loops, like these, end when they end).
+    ///
+    /// Over numbers the snapshots are evenly spaced, and the carries between two of them are kept while the reverse is there:
+    /// `n` steps with `s` snapshots keep about `s + n / s` carries, or up to twice that, and run once more each.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -397,71 +286,46 @@ impl While {
     /// ```
     #[must_use]
     pub fn snapshots(mut self, carries: usize) -> Self {
-        self.bounds.snapshots = Some(carries);
+        self.snapshots = Some(carries);
         self
     }
 
     /// Takes the steps.
     ///
     /// # Panics
-    /// As [`While::try_run`] gives errors.
+    /// If the condition is not a single truth value, if the carry changes its structure or a type, if a function reads a number,
+    /// or if the limit is reached.
     #[track_caller]
-    pub fn run<C, D>(
+    pub fn run<C: Carry>(
         &self,
         init: C,
-        condition: impl FnOnce(C::Vars) -> Tensor,
-        body: impl FnOnce(C::Vars) -> D,
-    ) -> D::Grad
-    where
-        C: Tree<Leaf = Tensor>,
-        D: Tree<Leaf = Tensor>,
-    {
-        self.try_run(init, condition, body).or_raise()
+        condition: impl Fn(C::Vars) -> <C::Active as Control>::Truth,
+        body: impl Fn(C::Vars) -> C::Vars,
+    ) -> C::Vars {
+        raised(C::Active::while_loop(self, Location::caller(), init, condition, body))
     }
 
     /// Takes the steps.
     ///
     /// # Errors
     /// If the condition is not a single truth value, if the carry changes its structure or a type, or if the limit is reached.
+    #[cfg(feature = "arrays")]
     #[track_caller]
-    pub fn try_run<C, D>(
+    pub fn try_run<C: Carry>(
         &self,
         init: C,
-        condition: impl FnOnce(C::Vars) -> Tensor,
-        body: impl FnOnce(C::Vars) -> D,
-    ) -> Result<D::Grad, Error>
-    where
-        C: Tree<Leaf = Tensor>,
-        D: Tree<Leaf = Tensor>,
-    {
-        let line = Location::caller();
-        let start = leaves(&init);
-        let open = || ArrayLevel::open("while_loop", Reading::Step);
-        let level = open();
-        let goes_on = condition(init.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
-        let asked = level.close(std::slice::from_ref(&goes_on))?;
-        if *goes_on.ty() != Type::new(DType::Bool, &[]) {
-            let why = "the condition has to be a single truth value, bool[]; reduce it with `all` or `any`".to_owned();
-            return Err(error("while_loop", ErrorKind::Misfit, why, line).of([goes_on.ty()]));
-        }
-        let level = open();
-        let carry = body(init.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
-        let after = leaves(&carry);
-        let step = level.close(&after)?;
-        check_carry("while_loop", &start, &after, line)?;
-        let (programs, captures) = super::branches::with_all_captures(vec![asked, step]);
-        let first = |program: &Program| captures_first(program, start.len());
-        let op = primitives::While::new(first(&programs[0]), first(&programs[1]), self.bounds);
-        let operands: Vec<&Tensor> = captures.iter().chain(&start).collect();
-        let results = graph::apply(op, &operands).map_err(|error| error.at(Some(line)))?;
-        Ok(tree(&carry, results))
+        condition: impl Fn(C::Vars) -> <C::Active as Control>::Truth,
+        body: impl Fn(C::Vars) -> C::Vars,
+    ) -> Result<C::Vars, Fault> {
+        C::Active::while_loop(self, Location::caller(), init, condition, body)
     }
 }
 
 // ---- associative scan ---------------------------------------------------------------------------
 
-/// All prefixes of an associative function: row `t` of the result is `f(… f(f(x[0], x[1]), x[2]) …, x[t])`, computed in about
-/// `2 log2(n)` steps over many rows at once instead of `n` steps over one.
+/// All prefixes of an associative function: row `t` of the result is `f(… f(f(x[0], x[1]), x[2]) …, x[t])`. Over tensors they
+/// are computed in about `2 log2(n)` steps over many rows at once instead of `n` steps over one; over numbers one after the
+/// other.
 ///
 /// `f` takes two rows and gives one, of the same structure and types. That it is associative is not checked; rounding differs
 /// from that of a [`scan`].
@@ -472,6 +336,8 @@ impl While {
 /// let (a, b) = (Tensor::from([0.5, 2.0, 0.5]), Tensor::from([1.0, 1.0, 1.0]));
 /// let (_, h) = wengert::associative_scan((&a, &b), |(a, b), (c, d)| (&a * &c, &c * &b + d));
 /// assert_eq!(h.to_vec(), [1.0, 3.0, 2.5]);
+/// let h = wengert::associative_scan(&[(0.5, 1.0), (2.0, 1.0), (0.5, 1.0)], |(a, b), (c, d)| (a * c, c * b + d));
+/// assert_eq!(h[2].1.value(), 2.5);
 /// ```
 ///
 /// Source of the method: R. E. Ladner and M. J. Fischer, *Parallel prefix computation* (1980).
@@ -479,80 +345,10 @@ impl While {
 /// # Panics
 /// If the leaves of `xs` differ in length, if `f` changes the structure or a type, or reads a number.
 #[track_caller]
-pub fn associative_scan<X, Y>(xs: X, f: impl Fn(X::Vars, X::Vars) -> Y) -> X::Grad
+pub fn associative_scan<L, X>(xs: X, f: impl Fn(X::Row, X::Row) -> X::Row) -> X::Prefixes
 where
-    X: Tree<Leaf = Tensor>,
-    Y: Tree<Leaf = Tensor>,
+    L: Control,
+    X: Rows<L>,
 {
-    let line = Location::caller();
-    let rows = leaves(&xs);
-    let length = rows_of(&rows, "associative_scan", line).or_raise();
-    let level = ArrayLevel::open("associative_scan", Reading::Lanes);
-    let [x, y] = [(); 2].map(|()| xs.vars(&mut |leaf| level.input(&leaf, &Mapped::Slice(0))));
-    let combined = leaves(&f(x, y));
-    let closed = level.close(&combined).or_raise();
-    let before: Vec<Type> = closed.program.input_types()[..rows.len()].to_vec();
-    let after = closed.program.output_types();
-    if before != after {
-        let list = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let why = format!("it takes rows ({}), and combines two to ({})", list(&before), list(&after));
-        error("associative_scan", ErrorKind::Misfit, why, line).raise();
-    }
-    let results = prefixes(&closed, &rows, length, line).or_raise();
-    let mut results = results.into_iter();
-    xs.grad(&mut || results.next().expect("one per leaf"))
-}
-
-/// The prefixes of these rows.
-#[track_caller]
-fn prefixes(closed: &Closed, rows: &[Tensor], length: usize, line: Line) -> Result<Vec<Tensor>, Error> {
-    if length < 2 {
-        return Ok(rows.to_vec());
-    }
-    let (pairs, single) = (length / 2, length % 2);
-    let strided = |from: usize, count: usize| -> Result<Vec<Tensor>, Error> {
-        rows.iter().map(|array| part(array, from, from + 2 * count - 1, 2)).collect()
-    };
-    // Those of the pairs are every second one of the result; the others are one row more.
-    let combined = combined(closed, &strided(0, pairs)?, &strided(1, pairs)?, pairs, line)?;
-    let odd = prefixes(closed, &combined, pairs, line)?;
-    let more = pairs + single - 1;
-    let mut even: Vec<Tensor> = rows.iter().map(|array| part(array, 0, 1, 1)).collect::<Result<_, Error>>()?;
-    if more > 0 {
-        let before: Vec<Tensor> = odd.iter().map(|array| part(array, 0, more, 1)).collect::<Result<_, Error>>()?;
-        let after = self::combined(closed, &before, &strided(2, more)?, more, line)?;
-        even = even.iter().zip(&after).map(|(first, rest)| Tensor::concat(&[first, rest], 0)).collect();
-    }
-    even.iter().zip(&odd).map(|(even, odd)| interleaved(even, odd)).collect()
-}
-
-/// Two rows at a time become one.
-#[track_caller]
-fn combined(closed: &Closed, x: &[Tensor], y: &[Tensor], length: usize, line: Line) -> Result<Vec<Tensor>, Error> {
-    use crate::tensor::derived::{Transformation, apply};
-    let point: Vec<Tensor> = x.iter().chain(y).cloned().collect();
-    let (axes, places) = (vec![Some(0); point.len()], vec![0; closed.program.outputs().len()]);
-    let what = Transformation::Mapped { axes, length, places };
-    apply("associative_scan", what, closed, &point, &[]).map_err(|error| error.at(Some(line)))
-}
-
-/// Every n-th row of a range.
-#[track_caller]
-fn part(array: &Tensor, from: usize, to: usize, stride: usize) -> Result<Tensor, Error> {
-    let mut slice = primitives::Slice::along(array.shape(), 0, from, to);
-    slice.stride[0] = stride;
-    Ok(graph::apply(slice, &[array])?.remove(0))
-}
-
-/// Rows of the first and of the second in turn; the first may have one more.
-#[track_caller]
-fn interleaved(even: &Tensor, odd: &Tensor) -> Result<Tensor, Error> {
-    let (pairs, rest) = (odd.shape()[0], even.shape()[0]);
-    let paired = Tensor::stack(&[&part(even, 0, pairs, 1)?, odd], 1);
-    let shape: Vec<usize> = std::iter::once(2 * pairs).chain(odd.shape()[1..].iter().copied()).collect();
-    let paired = graph::apply(primitives::Reshape::new(&shape), &[&paired])?.remove(0);
-    if rest == pairs {
-        return Ok(paired);
-    }
-    Ok(Tensor::concat(&[&paired, &part(even, pairs, rest, 1)?], 0))
+    raised(L::prefixes(Location::caller(), xs, f))
 }

@@ -61,6 +61,8 @@ impl Block {
         Steps {
             line: body.line,
             count: Some(body.count),
+            limit: None,
+            snapshots: None,
             start,
             label: 0,
             rows,

@@ -22,7 +22,7 @@ const FIRST_TRIES: usize = 1000;
 /// As [`steps::take_steps`], over variables.
 #[track_caller]
 pub(super) fn take_steps(steps: Steps<Var>, body: &mut Body<'_, Var>) -> Result<Taken<Var>, Flipped> {
-    let all = steps.count.unwrap_or(usize::MAX);
+    let all = steps.most();
     // A recorded function and a diagnosis see every operation; without a recording all numbers are constants.
     let few = match innermost_mode() {
         Some(Mode::Once) => FEW,
@@ -32,13 +32,8 @@ pub(super) fn take_steps(steps: Steps<Var>, body: &mut Body<'_, Var>) -> Result<
     if all <= few {
         return steps::run(&steps, 0..all, body);
     }
-    let mut ended = false;
-    let mut taken = steps::run(&steps, 0..few, &mut |key, carry, row| {
-        let step = body(key, carry, row);
-        ended = step.as_ref().is_some_and(|step| step.ends);
-        step
-    })?;
-    if ended {
+    let mut taken = steps::run(&steps, 0..few, body)?;
+    if taken.ended {
         return Ok(taken);
     }
     let mut recorder = Recorder::new(&steps, few, &taken);
@@ -59,6 +54,7 @@ fn join(taken: &mut Taken<Var>, rest: Taken<Var>) {
     taken.label = rest.label;
     taken.gives.extend(rest.gives);
     taken.given.extend(rest.given);
+    taken.ended = rest.ended;
 }
 
 /// How far the steps came.
@@ -86,6 +82,8 @@ struct Recorder<'a> {
     capture_values: Vec<f64>,
     sequence: Vec<u8>,
     carries: Vec<f64>,
+    /// Of how many steps one keeps its carry; more and more where the number of carries is limited.
+    every: usize,
     carry: Vec<f64>,
     gives: Vec<f64>,
     given: Vec<u32>,
@@ -108,6 +106,7 @@ impl<'a> Recorder<'a> {
             capture_values: Vec::new(),
             sequence: Vec::with_capacity(steps.count.map_or(0, |count| count - first)),
             carries: Vec::with_capacity(kept * taken.carry.len()),
+            every: steps.every,
             carry: taken.carry.iter().map(|x| x.value).collect(),
             gives: Vec::new(),
             given: Vec::new(),
@@ -125,8 +124,7 @@ impl<'a> Recorder<'a> {
         let mut row = Vec::new();
         let mut plain = Vec::new();
         let mut next = Vec::new();
-        let last = self.steps.count.map_or(usize::MAX, |count| count - self.first);
-        for t in 0..last {
+        for t in 0..self.steps.most() - self.first {
             self.steps.rows.row(self.first + t, &mut row);
             plain.clear();
             plain.extend(row.iter().map(|x| x.value));
@@ -149,13 +147,14 @@ impl<'a> Recorder<'a> {
                 }
             };
             let structure = self.paths[usize::from(number)].structure;
+            if !structure.ends && self.steps.limit == Some(self.first + t) {
+                break;
+            }
             self.sequence.push(number);
             if structure.ends {
                 break;
             }
-            if t % self.steps.every == 0 {
-                self.carries.extend_from_slice(&self.carry);
-            }
+            self.keep(t);
             if self.paths[usize::from(number)].trace.outputs.len() > self.carry.len() {
                 self.given.push(structure.given);
             }
@@ -163,6 +162,22 @@ impl<'a> Recorder<'a> {
             std::mem::swap(&mut self.carry, &mut next);
         }
         Ok(Done { steps: self.count(), full: false })
+    }
+
+    /// Keeps the carry before a step, if it is one of those that are kept.
+    fn keep(&mut self, t: usize) {
+        let size = self.carry.len();
+        if size == 0 || !t.is_multiple_of(self.every) {
+            return;
+        }
+        if self.steps.snapshots.is_some_and(|most| self.carries.len() >= most * size) {
+            // Every second one of those so far.
+            let kept: Vec<f64> = self.carries.chunks(size.max(1)).step_by(2).flatten().copied().collect();
+            self.carries = kept;
+            self.every *= 2;
+            return self.keep(t);
+        }
+        self.carries.extend_from_slice(&self.carry);
     }
 
     /// Takes a step on a path that is known; gives its number.
@@ -272,7 +287,8 @@ impl<'a> Recorder<'a> {
             }
         };
         let (label, given) = (self.label, self.given);
-        let taken = |carry: Vec<Var>, gives: Vec<Var>| Taken { carry, label, gives, given };
+        let ended = self.sequence.len() > count;
+        let taken = |carry: Vec<Var>, gives: Vec<Var>| Taken { carry, label, gives, given, ended };
         if !varies {
             let constants = |numbers: &[f64]| numbers.iter().map(|&number| lift(number)).collect();
             return taken(constants(&self.carry), constants(&self.gives));
@@ -288,7 +304,7 @@ impl<'a> Recorder<'a> {
             paths: self.paths,
             sequence: self.sequence,
             carries: self.carries,
-            every: steps.every,
+            every: self.every,
             make_code: steps.make_code,
         };
         let block = Block { sources, body: std::sync::Arc::new(body) };

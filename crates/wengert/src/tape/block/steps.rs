@@ -13,6 +13,10 @@ pub(crate) struct Steps<R> {
     pub(crate) line: Line,
     /// How many steps; `None` for as many as there are until one ends the loop.
     pub(crate) count: Option<usize>,
+    /// How many steps there may be of a loop that one of them ends.
+    pub(crate) limit: Option<usize>,
+    /// How many carries are kept of it; all if nothing is said.
+    pub(crate) snapshots: Option<usize>,
     pub(crate) start: Vec<R>,
     /// The label of the start.
     pub(crate) label: u32,
@@ -34,6 +38,13 @@ pub(crate) enum Rows<R> {
     Counted(i64),
     /// Numbers, so many for each step.
     Each(usize, Vec<R>),
+}
+
+impl<R> Steps<R> {
+    /// How often the step is asked at most: once more than there may be steps, which has to end the loop.
+    pub(super) fn most(&self) -> usize {
+        self.count.or(self.limit.map(|limit| limit.saturating_add(1))).unwrap_or(usize::MAX)
+    }
 }
 
 /// The labels of the rows.
@@ -102,6 +113,8 @@ pub(crate) struct Taken<R> {
     /// Step after step.
     pub(crate) gives: Vec<R>,
     pub(crate) given: Vec<u32>,
+    /// Whether a step ended it.
+    pub(crate) ended: bool,
 }
 
 /// A step: `None` where no recorded path of an inner loop fits. It depends on nothing but what it is given.
@@ -112,12 +125,12 @@ pub(crate) type Body<'a, R> = dyn FnMut(Key, &[R], &[R]) -> Option<Step<R>> + 'a
 #[track_caller]
 pub(crate) fn take_steps<R: Real>(steps: Steps<R>, body: &mut Body<'_, R>) -> Result<Taken<R>, Flipped> {
     let steps = match same::<Steps<R>, Steps<Var>>(steps) {
-        Err(steps) => return run(&steps, 0..steps.count.unwrap_or(usize::MAX), body),
+        Err(steps) => return run(&steps, 0..steps.most(), body),
         Ok(steps) => steps,
     };
     let to = |numbers: &[Var]| -> Vec<R> { numbers.iter().map(|&x| cast(x)).collect() };
     let taken = super::recorder::take_steps(steps, &mut |key, carry, row| {
-        body(key, &to(carry), &to(row)).map(|step| cast::<Step<R>, Step<Var>>(step))
+        body(key, &to(carry), &to(row)).map(cast::<Step<R>, Step<Var>>)
     })?;
     Ok(cast(taken))
 }
@@ -129,12 +142,17 @@ pub(super) fn run<R: Real>(
     range: std::ops::Range<usize>,
     body: &mut Body<'_, R>,
 ) -> Result<Taken<R>, Flipped> {
-    let mut taken = Taken { carry: steps.start.clone(), label: steps.label, gives: Vec::new(), given: Vec::new() };
+    let mut taken =
+        Taken { carry: steps.start.clone(), label: steps.label, gives: Vec::new(), given: Vec::new(), ended: false };
     let mut row = Vec::new();
     for t in range {
         steps.rows.row(t, &mut row);
         let step = body(Key { carry: taken.label, row: steps.labels.of(t) }, &taken.carry, &row).ok_or(Flipped)?;
         if step.ends {
+            taken.ended = true;
+            break;
+        }
+        if steps.limit == Some(t) {
             break;
         }
         taken.carry = step.carry;

@@ -68,7 +68,7 @@ fn a_walk_between_barriers() {
             } else if x < -barrier {
                 x = -2.0 * barrier - x;
             } else if z > 0.9 {
-                x = x * drift;
+                x *= drift;
             }
         }
         x

@@ -6,10 +6,12 @@ mod laws;
 mod memory;
 mod nested;
 mod orders;
+mod trees;
 mod zeros;
 
 use wengert::loops::{Loops, Numbers};
 use wengert::prelude::*;
+use wengert::{Carry, Scan};
 
 use crate::support::caught::caught;
 
@@ -18,28 +20,35 @@ use crate::support::caught::caught;
 enum Run {
     /// By a loop of Rust.
     Plain,
-    /// By a loop of the library.
+    /// By a loop of the library over any carrier.
     Loop(Loops),
+    /// By one over trees.
+    Tree(Scan),
 }
 
 impl Run {
     /// All ways but the plain one.
-    fn loops() -> [Run; 3] {
-        [Loops::new(), Loops::new().every(3), Loops::new().every(1000)].map(Run::Loop)
+    fn loops() -> [Run; 4] {
+        let [all, some, few] = [Loops::new(), Loops::new().every(3), Loops::new().every(1000)].map(Run::Loop);
+        [all, some, few, Run::Tree(Scan::new())]
     }
 
-    fn fori<C: Numbers<Number = Var>>(self, count: usize, init: C, step: impl Fn(Var, C) -> C) -> C {
+    fn fori<C>(self, count: usize, init: C, step: impl Fn(Var, C) -> C) -> C
+    where
+        C: Numbers<Number = Var> + Carry<Active = Var, Vars = C>,
+    {
         match self {
             Run::Plain => (0..count).fold(init, |c, i| step(lift(i as f64), c)),
             Run::Loop(loops) => loops.fori(0..count as i64, init, step),
+            Run::Tree(scan) => scan.fori(0..count as i64, init, step),
         }
     }
 
     fn scan<C, X, Y>(self, init: C, xs: &[X], step: impl Fn(C, X) -> (C, Y)) -> (C, Vec<Y>)
     where
-        C: Numbers<Number = Var>,
-        X: Numbers<Number = Var, With<Var> = X>,
-        Y: wengert::loops::Given<Var>,
+        C: Numbers<Number = Var> + Carry<Active = Var, Vars = C>,
+        X: Numbers<Number = Var, With<Var> = X> + Carry<Active = Var, Vars = X>,
+        Y: wengert::loops::Given<Var> + wengert::StepRows<Var, Stacked: IntoIterator<Item = Y>>,
     {
         match self {
             Run::Plain => {
@@ -53,12 +62,16 @@ impl Run {
                 (carry, given)
             }
             Run::Loop(loops) => loops.scan(init, xs, step),
+            Run::Tree(scan) => {
+                let (carry, given) = scan.run(init, xs, step);
+                (carry, given.into_iter().collect())
+            }
         }
     }
 
     fn while_loop<C>(self, init: C, condition: impl Fn(C) -> bool, step: impl Fn(C) -> C) -> C
     where
-        C: Numbers<Number = Var>,
+        C: Numbers<Number = Var> + Carry<Active = Var, Vars = C>,
     {
         match self {
             Run::Plain => {
@@ -69,6 +82,7 @@ impl Run {
                 carry
             }
             Run::Loop(loops) => loops.while_loop(init, condition, step),
+            Run::Tree(_) => while_loop(init, condition, step),
         }
     }
 }
@@ -112,7 +126,7 @@ fn branches(run: Run, [x, y]: [Var; 2]) -> Var {
 /// Rows that are variables, some of them the same one.
 fn rows(run: Run, [x, y]: [Var; 2]) -> Var {
     let rows: Vec<[Var; 2]> = (0..30).map(|k| [x * f64::from(k) * 0.1, if k % 3 == 0 { y } else { y.sin() }]).collect();
-    run.scan(y, &rows, |c, [a, b]| (c * 0.7 + (a * c).cos() * b, ())).0
+    run.scan(y, &rows, |c, [a, b]| (c * 0.7 + (a * c).cos() * b, a)).0
 }
 
 /// What the steps give, some of it used.

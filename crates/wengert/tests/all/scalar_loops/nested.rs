@@ -8,7 +8,7 @@ use super::near;
 /// Three deep, with branches at every depth, captures of every depth, and rows that are values of a step.
 fn tower(looped: bool, [x, y]: [Var; 2]) -> Var {
     let run = |count: i64, init: Var, step: &dyn Fn(Var, Var) -> Var| match looped {
-        true => fori(0..count, init, |i, c| step(i, c)),
+        true => fori(0..count, init, step),
         false => (0..count).fold(init, |c, i| step(lift(i as f64), c)),
     };
     run(11, x, &|i, a| {

@@ -8,7 +8,7 @@ use super::{FUNCTIONS, Run, near};
 #[test]
 fn no_steps() {
     assert_eq!(value_and_grad(2.0, |x| fori(0..0, x, |_, c| c * c)), (2.0, 1.0));
-    assert_eq!(value_and_grad(2.0, |x| fori(5..-5, x * x, |_, c| c * c)), (4.0, 4.0));
+    assert_eq!(value_and_grad(2.0, |x| fori(std::ops::Range { start: 5, end: -5 }, x * x, |_, c| c * c)), (4.0, 4.0));
     assert_eq!(value_and_grad(2.0, |x| while_loop(x, |c| c < 0.0, |c| c * c)), (2.0, 1.0));
     let (value, slope) = value_and_grad(2.0, |x| {
         let none: [f64; 0] = [];
