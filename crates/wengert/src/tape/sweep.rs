@@ -167,6 +167,18 @@ impl<R, F: FnMut(Side, Factor<R>)> Visit<R> for F {
     }
 }
 
+/// Numbers by their places on a list.
+pub(crate) trait Lookup<R> {
+    fn at(&self, place: usize) -> R;
+}
+
+impl<R: Copy> Lookup<R> for [R] {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn at(&self, place: usize) -> R {
+        self[place]
+    }
+}
+
 /// Hands the operands of record `i` that its result depends on to `edge`, with their factors.
 /// A structurally zero derivative is not an edge. A selection is two edges, masked elsewhere.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -188,8 +200,8 @@ pub(crate) fn visit_edges<R: Real>(
 #[track_caller]
 pub(crate) fn visit_hot_edges<R: Real>(
     record: Record,
-    constants: &[f64],
-    values: &[R],
+    constants: &(impl Lookup<f64> + ?Sized),
+    values: &(impl Lookup<R> + ?Sized),
     y: impl Fn() -> R,
     edge: &mut impl Visit<R>,
 ) -> bool {
@@ -204,29 +216,40 @@ pub(crate) fn visit_hot_edges<R: Real>(
             edge.edge(Side::B, Factor::MinusOne);
         }
         hot::MUL => {
-            edge.edge(Side::A, Factor::Times(values[b]));
-            edge.edge(Side::B, Factor::Times(values[a]));
+            edge.edge(Side::A, Factor::Times(values.at(b)));
+            edge.edge(Side::B, Factor::Times(values.at(a)));
         }
         hot::DIV => {
-            let (by_x, by_y) = Binary::Div.partials(values[a], values[b], y());
+            let (by_x, by_y) = Binary::Div.partials(values.at(a), values.at(b), y());
             edge.edge(Side::A, Factor::Times(by_x));
             edge.edge(Side::B, Factor::Times(by_y));
         }
         hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => edge.edge(Side::A, Factor::One),
         hot::SUB_LEFT | hot::NEG => edge.edge(Side::A, Factor::MinusOne),
-        hot::MUL_RIGHT | hot::MUL_LEFT => edge.edge(Side::A, Factor::Constant(constants[b])),
-        hot::SQUARE => edge.edge(Side::A, Factor::Times(Unary::Square.partial(values[a], y()))),
-        hot::EXP => edge.edge(Side::A, Factor::Times(Unary::Exp.partial(values[a], y()))),
-        hot::DIV_RIGHT => edge.edge(Side::A, Factor::Over(constants[b])),
+        hot::MUL_RIGHT | hot::MUL_LEFT => edge.edge(Side::A, Factor::Constant(constants.at(b))),
+        hot::SQUARE => edge.edge(Side::A, Factor::Times(Unary::Square.partial(values.at(a), y()))),
+        hot::EXP => edge.edge(Side::A, Factor::Times(Unary::Exp.partial(values.at(a), y()))),
+        hot::DIV_RIGHT => edge.edge(Side::A, Factor::Over(constants.at(b))),
         hot::DIV_LEFT => {
-            let partial = Binary::Div.partial_y(R::constant(constants[b]), values[a], y());
+            let partial = Binary::Div.partial_y(R::constant(constants.at(b)), values.at(a), y());
             edge.edge(Side::A, Factor::Times(partial));
         }
-        hot::LN => edge.edge(Side::A, Factor::Times(Unary::Ln.partial(values[a], y()))),
-        hot::SQRT => edge.edge(Side::A, Factor::Times(Unary::Sqrt.partial(values[a], y()))),
+        hot::LN => edge.edge(Side::A, Factor::Times(Unary::Ln.partial(values.at(a), y()))),
+        hot::SQRT => edge.edge(Side::A, Factor::Times(Unary::Sqrt.partial(values.at(a), y()))),
         _ => return false,
     }
     true
+}
+
+/// Whether the result of one of the commonest operations depends on its second operand too; `None` for the others.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn hot_uses_both(record: Record) -> Option<bool> {
+    match record.code() {
+        hot::ADD | hot::SUB | hot::MUL | hot::DIV => Some(true),
+        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT | hot::SUB_LEFT | hot::MUL_RIGHT | hot::MUL_LEFT => Some(false),
+        hot::DIV_RIGHT | hot::DIV_LEFT | hot::NEG | hot::SQUARE | hot::EXP | hot::LN | hot::SQRT => Some(false),
+        _ => None,
+    }
 }
 
 /// [`visit_edges`] for every operation: the definition.
@@ -234,8 +257,8 @@ pub(crate) fn visit_hot_edges<R: Real>(
 #[track_caller]
 pub(crate) fn visit_all_edges<R: Real>(
     record: Record,
-    constants: &[f64],
-    values: &[R],
+    constants: &(impl Lookup<f64> + ?Sized),
+    values: &(impl Lookup<R> + ?Sized),
     y: impl Fn() -> R,
     edge: &mut impl Visit<R>,
 ) {
@@ -250,37 +273,37 @@ pub(crate) fn visit_all_edges<R: Real>(
             edge.edge(Side::B, Factor::MinusOne);
         }
         Op::Binary(Binary::Mul, Form::Both) => {
-            edge.edge(Side::A, Factor::Times(values[b]));
-            edge.edge(Side::B, Factor::Times(values[a]));
+            edge.edge(Side::A, Factor::Times(values.at(b)));
+            edge.edge(Side::B, Factor::Times(values.at(a)));
         }
         Op::Binary(Binary::Add, Form::Right | Form::Left)
         | Op::Binary(Binary::Sub | Binary::Rem, Form::Right)
         | Op::Copy => edge.edge(Side::A, Factor::One),
         Op::Binary(Binary::Sub, Form::Left) | Op::Unary(Unary::Neg) => edge.edge(Side::A, Factor::MinusOne),
-        Op::Binary(Binary::Mul, Form::Right | Form::Left) => edge.edge(Side::A, Factor::Constant(constants[b])),
-        Op::Binary(Binary::Div, Form::Right) => edge.edge(Side::A, Factor::Over(constants[b])),
+        Op::Binary(Binary::Mul, Form::Right | Form::Left) => edge.edge(Side::A, Factor::Constant(constants.at(b))),
+        Op::Binary(Binary::Div, Form::Right) => edge.edge(Side::A, Factor::Over(constants.at(b))),
         Op::Binary(op, Form::Both) => {
             if op.is_flat_in_y() {
-                edge.edge(Side::A, Factor::Times(op.partial_x(values[a], values[b], y())));
+                edge.edge(Side::A, Factor::Times(op.partial_x(values.at(a), values.at(b), y())));
             } else {
-                let (by_x, by_y) = op.partials(values[a], values[b], y());
+                let (by_x, by_y) = op.partials(values.at(a), values.at(b), y());
                 edge.edge(Side::A, Factor::Times(by_x));
                 edge.edge(Side::B, Factor::Times(by_y));
             }
         }
         Op::Binary(op, Form::Right) => {
-            let partial = op.partial_x(values[a], R::constant(constants[b]), y());
+            let partial = op.partial_x(values.at(a), R::constant(constants.at(b)), y());
             edge.edge(Side::A, Factor::Times(partial));
         }
         Op::Binary(op, Form::Left) => {
             if !op.is_flat_in_y() {
-                let partial = op.partial_y(R::constant(constants[b]), values[a], y());
+                let partial = op.partial_y(R::constant(constants.at(b)), values.at(a), y());
                 edge.edge(Side::A, Factor::Times(partial));
             }
         }
         Op::Unary(op) => {
             if !op.is_flat() {
-                edge.edge(Side::A, Factor::Times(op.partial(values[a], y())));
+                edge.edge(Side::A, Factor::Times(op.partial(values.at(a), y())));
             }
         }
         Op::Select => {

@@ -35,6 +35,7 @@ mod loop_blocks;
 mod loop_memory;
 mod loop_zeros;
 mod loops;
+mod nested_levels;
 mod nn;
 #[cfg(feature = "npy")]
 mod npy;

@@ -9,6 +9,7 @@
 //! Measured (`docs/tape.md`): `RefCell<Vec>` instead of the block costs 2 to 3 ns per operation.
 
 mod active;
+mod nested;
 mod scope;
 #[cfg(feature = "arrays")]
 mod segment;
@@ -22,7 +23,10 @@ use super::block::Block as LoopBlock;
 use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
 use crate::ops::{Binary, Unary};
 
+use nested::Buffers;
+
 pub(super) use active::active_in;
+pub(crate) use nested::Nested;
 pub(crate) use scope::{Inputs, Scope, line_of};
 pub use scope::{TapeSize, release_memory};
 #[cfg(feature = "arrays")]
@@ -91,6 +95,7 @@ struct List {
     levels: Vec<Level>,
     /// Kept between sweeps, filled with -0.0.
     adjoints: Vec<f64>,
+    buffers: Buffers,
     /// Generations that this thread may hand out.
     generations: std::ops::Range<u64>,
 }
@@ -132,6 +137,7 @@ thread_local! {
             lines: Vec::new(),
             levels: Vec::new(),
             adjoints: Vec::new(),
+            buffers: Buffers::new(),
             generations: 0..0,
         })
     };

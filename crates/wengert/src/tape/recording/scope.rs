@@ -12,7 +12,7 @@ use crate::tape::trace::{Output, Trace};
 pub(crate) struct Scope {
     /// How many levels there are with this one.
     depth: usize,
-    line: Line,
+    pub(super) line: Line,
     generation: u64,
 }
 
@@ -223,10 +223,7 @@ impl Inputs<'_> {
 impl List {
     /// The variable of an outer level that stands at `index`, before `mark`.
     fn var_before(&self, index: usize, mark: usize) -> Var {
-        debug_assert!(index < mark, "captures stand before the mark");
-        let level =
-            self.levels.iter().rev().find(|level| level.mark <= index as u64).expect("every record belongs to a level");
-        Var { value: self.values[index], tag: (level.generation << INDEX_BITS) | index as u64 }
+        Var { value: self.values[index], tag: self.tag_before(index, mark) }
     }
 
     fn output(&self, output: Var, mark: usize, line: Line) -> Output {

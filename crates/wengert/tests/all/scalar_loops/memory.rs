@@ -49,3 +49,32 @@ fn a_derivative_of_a_loop_is_a_loop() {
     let records = |steps: i64| tape_size(0.9, |x| jvp(x, lift(1.0), |x| long(Loops::new(), steps, x)).1).records;
     assert_eq!(records(11_000), records(1000));
 }
+
+/// Predators and prey by the classical method of Runge and Kutta, a hundred thousand steps of 58 operations.
+#[test]
+fn a_long_course_takes_its_carry() {
+    let steps = 100_000;
+    let step = |[x, y]: [Var; 2], [a, b, c, d]: [Var; 4]| {
+        let h = 1e-4;
+        let slope = |[x, y]: [Var; 2]| [a * x - b * x * y, d * x * y - c * y];
+        let ahead = |k: [Var; 2], h: f64| [x + k[0] * h, y + k[1] * h];
+        let k1 = slope([x, y]);
+        let k2 = slope(ahead(k1, h / 2.0));
+        let k3 = slope(ahead(k2, h / 2.0));
+        let k4 = slope(ahead(k3, h));
+        let next = |x: Var, k: usize| x + (k1[k] + 2.0 * (k2[k] + k3[k]) + k4[k]) * (h / 6.0);
+        [next(x, 0), next(y, 1)]
+    };
+    let start = [lift(1.0), lift(0.5)];
+    let looped = |rates: [Var; 4]| fori(0..steps, start, |_, c| step(c, rates));
+    let plain = |rates: [Var; 4]| (0..steps).fold(start, |c, _| step(c, rates));
+    let rates = [1.0, 0.5, 0.8, 0.3];
+    let (value, gradient) = value_and_grad(rates, |rates| looped(rates)[0]);
+    let (want, slopes) = value_and_grad(rates, |rates| plain(rates)[0]);
+    assert_eq!(value, want);
+    for (got, want) in gradient.iter().zip(slopes) {
+        assert!((got / want - 1.0).abs() < 1e-9, "{got} instead of {want}");
+    }
+    let each = tape_size(rates, |rates| looped(rates)[1]).bytes as f64 / steps as f64;
+    assert!((17.0..17.2).contains(&each), "two numbers and a byte, not {each}");
+}
