@@ -270,6 +270,7 @@ pub fn release_memory() {
         list.blocks = Vec::new();
         list.lines = Vec::new();
         list.adjoints = Vec::new();
+        list.buffers = super::Buffers::new();
     });
 }
 
