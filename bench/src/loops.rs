@@ -1,8 +1,9 @@
-//! Loops: what a step costs, forwards and in the gradient, on one thread.
+//! Loops: what a step costs, forwards and in the gradient, on one thread; of tensors, and of numbers on the tape.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use wengert::loops::{self, Loops};
 use wengert::prelude::*;
 use wengert::{Array, Compile, Compiled, LinearSolve, Ode, Scan, minimise, odeint, root};
 
@@ -149,6 +150,111 @@ fn in_place(at: &[Tensor], steps: usize) -> Tensor {
     filled.sum()
 }
 
+/// A loop of numbers: by a loop of Rust, which the tape records, or by `wengert::loops`.
+struct Numbers {
+    name: &'static str,
+    steps: usize,
+    point: [f64; 2],
+    f: fn(Taken, [Var; 2], usize) -> Var,
+}
+
+/// How the steps are taken.
+#[derive(Clone, Copy)]
+enum Taken {
+    Unrolled,
+    Loop(Loops),
+}
+
+impl Taken {
+    fn fori<C: loops::Numbers<Number = Var>>(self, steps: usize, init: C, step: impl Fn(Var, C) -> C) -> C {
+        match self {
+            Taken::Unrolled => (0..steps).fold(init, |c, i| step(lift(i as f64), c)),
+            Taken::Loop(loops) => loops.fori(0..steps as i64, init, step),
+        }
+    }
+}
+
+fn numbers_cases() -> Vec<Numbers> {
+    let few = 100_000;
+    vec![
+        Numbers { name: "number", steps: few, point: [0.7, 0.3], f: tape_number },
+        Numbers { name: "logistic", steps: few, point: [0.3, 2.9], f: logistic },
+        Numbers { name: "runge-kutta", steps: few, point: [1.0, 0.5], f: runge_kutta },
+        Numbers { name: "walk", steps: few, point: [0.3, 1.1], f: walk },
+        Numbers { name: "rk-1000", steps: 1000, point: [1.0, 0.5], f: runge_kutta },
+        Numbers { name: "rk-30", steps: 30, point: [1.0, 0.5], f: runge_kutta },
+    ]
+}
+
+/// `c = 0.999 c + sin(x c)`.
+fn tape_number(taken: Taken, [c, x]: [Var; 2], steps: usize) -> Var {
+    taken.fori(steps, c, |_, c| c * 0.999 + (x * c).sin())
+}
+
+/// `x = r x (1 - x)`: four operations.
+fn logistic(taken: Taken, [x, r]: [Var; 2], steps: usize) -> Var {
+    taken.fori(steps, x, |_, x| r * x * (1.0 - x))
+}
+
+/// Predators and prey by the classical method of Runge and Kutta: two numbers carried, 58 operations.
+fn runge_kutta(taken: Taken, [a, b]: [Var; 2], steps: usize) -> Var {
+    let h = 0.001;
+    let slope = |[x, y]: [Var; 2]| [a * x - b * x * y, b * x * y - y];
+    let ahead = |[x, y]: [Var; 2], [u, v]: [Var; 2], h: f64| [x + u * h, y + v * h];
+    let last = taken.fori(steps, [lift(1.0), lift(0.5)], |_, c| {
+        let k1 = slope(c);
+        let k2 = slope(ahead(c, k1, h / 2.0));
+        let k3 = slope(ahead(c, k2, h / 2.0));
+        let k4 = slope(ahead(c, k3, h));
+        std::array::from_fn(|k| c[k] + (k1[k] + 2.0 * (k2[k] + k3[k]) + k4[k]) * (h / 6.0))
+    });
+    last[0] + last[1]
+}
+
+/// A random walk between barriers, from a generator in the carry: paths flip in every other step.
+fn walk(taken: Taken, [drift, barrier]: [Var; 2], steps: usize) -> Var {
+    let (x, _) = taken.fori(steps, (lift(0.1), lift(0.37)), |_, (x, noise)| {
+        let noise = 3.999_99 * noise * (1.0 - noise);
+        let x = x + drift * 0.01 + (noise - 0.5) * 0.8;
+        let x = if x > barrier {
+            2.0 * barrier - x
+        } else if x < -barrier {
+            -2.0 * barrier - x
+        } else {
+            x
+        };
+        (x, noise)
+    });
+    x
+}
+
+/// Prints what a step of every loop of numbers takes.
+fn run_numbers(only: &str) {
+    println!(
+        "{:16}{:>10}{:>14}{:>14}{:>14}{:>8}{:>10}{:>10}",
+        "numbers", "steps", "unrolled ns", "loop ns", "every ns", "ratio", "bytes", "bytes"
+    );
+    for case in numbers_cases().into_iter().filter(|case| case.name.contains(only)) {
+        let (f, steps, point) = (case.f, case.steps, case.point);
+        let gradient = |taken: Taken| {
+            timed(|| {
+                let _ = black_box(value_and_grad(black_box(point), |p| f(taken, p, steps)));
+            })
+            .1
+        };
+        let sqrt = (steps as f64).sqrt() as usize;
+        let ways = [Taken::Unrolled, Taken::Loop(Loops::new()), Taken::Loop(Loops::new().every(sqrt))];
+        let [unrolled, looped, every] = ways.map(|taken| gradient(taken) / steps as f64 * 1e9);
+        let [before, after] = [ways[0], ways[1]]
+            .map(|taken| wengert::tape_size(point, |p| f(taken, p, steps)).bytes as f64 / steps as f64);
+        println!(
+            "{:16}{steps:>10}{unrolled:>14.1}{looped:>14.1}{every:>14.1}{:>8.2}{before:>10.1}{after:>10.1}",
+            case.name,
+            looped / unrolled
+        );
+    }
+}
+
 /// The same where the new number is not small; else the old one stays.
 fn in_place_if(at: &[Tensor], steps: usize) -> Tensor {
     let start = Tensor::concat(&[&at[0].reshape(&[1]), &Tensor::zeros(&[steps])], 0);
@@ -189,6 +295,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             both / forward
         );
     }
+    run_numbers(only);
     Ok(())
 }
 

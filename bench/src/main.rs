@@ -12,6 +12,7 @@
 //! bench carriers
 //! bench inplace [--rows MOST]
 //! bench loops [--only NAME]
+//! bench nested
 //! bench calibrate
 //! ```
 //!
@@ -45,6 +46,8 @@
 //!
 //! `loops`: what a step of a loop costs, forwards and in the gradient.
 //!
+//! `nested`: derivatives inside of derivatives of numbers, in every order of modes: GradBench's particle and saddle.
+//!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
@@ -57,6 +60,7 @@ mod hand;
 mod inplace;
 mod loops;
 mod many;
+mod nested;
 mod numbers;
 mod peers;
 mod planning;
@@ -80,6 +84,7 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench carriers
        bench inplace [--rows MOST]
        bench loops [--only NAME]
+       bench nested
        bench calibrate";
 
 fn main() -> ExitCode {
@@ -105,6 +110,10 @@ fn main() -> ExitCode {
         }
         Some("inplace") => inplace::run(&arguments[1..]),
         Some("loops") => loops::run(&arguments[1..]),
+        Some("nested") => {
+            nested::run();
+            Ok(())
+        }
         Some("calibrate") => calibrate::run().map(|text| print!("{text}")),
         _ => Err(USAGE.to_owned()),
     };

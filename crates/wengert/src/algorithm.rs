@@ -244,6 +244,13 @@ pub(crate) struct Expansion {
 impl Algorithm for Expansion {
     #[track_caller]
     fn run<B: Base>(&self, trace: &Trace, values: &[B], direction: &[B]) -> Vec<B> {
+        if !trace.blocks.is_empty() {
+            // Series know no loops.
+            let flat = trace.unrolled();
+            let inputs = &values[..trace.inputs];
+            let values = flat.evaluate(inputs, B::capture).expect("no guard is left that could flip");
+            return self.run(&flat, &values, direction);
+        }
         let mut graph = SeriesGraph::default();
         let nodes = place(&mut graph, trace, values, direction);
         let mut results = Vec::with_capacity(trace.outputs.len() * (self.order + 1));
@@ -300,7 +307,10 @@ fn place<B: Base>(graph: &mut SeriesGraph<B>, trace: &Trace, values: &[B], direc
             | Op::And
             | Op::Or
             | Op::Choose
-            | Op::Taken => graph.given(&[value]),
+            | Op::Taken
+            | Op::Loop
+            | Op::Result
+            | Op::LoopEnd => graph.given(&[value]),
         };
         nodes.push(node);
     }

@@ -76,6 +76,7 @@ mod blocks;
 pub mod check;
 #[cfg(feature = "arrays")]
 mod compile;
+mod control;
 mod diagnose;
 mod drive;
 mod dual;
@@ -94,6 +95,7 @@ mod lanes;
 mod leaf;
 #[cfg(feature = "arrays")]
 mod lifted;
+pub mod loops;
 #[cfg(feature = "arrays")]
 pub mod nn;
 mod number;
@@ -141,6 +143,11 @@ pub use array::{Array, DType, Data, Element, Type};
 pub use blocks::Blocks;
 #[cfg(feature = "arrays")]
 pub use compile::{Compile, Compiled, compile};
+pub use control::{
+    Branch, Carry, Control, Rows, Scan, StepRows, While, associative_scan, cond, fori, map, scan, switch, while_loop,
+};
+#[cfg(feature = "arrays")]
+pub use control::{try_cond, try_switch};
 pub use diagnose::{
     Cut, Diagnose, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
 };
@@ -152,10 +159,7 @@ pub use execute::{CompiledProgram, plans_made};
 #[cfg(feature = "engine")]
 pub use execute::{profile, set_threads, try_set_threads};
 #[cfg(feature = "arrays")]
-pub use functional::{
-    Scan, StepRows, Vmap, While, associative_scan, checkpoint, cond, fori, map, scan, switch, to_program, try_cond,
-    try_switch, vmap, while_loop,
-};
+pub use functional::{Vmap, checkpoint, to_program, vmap};
 #[cfg(feature = "arrays")]
 pub use implicit::{FixedPoint, LinearSolve, Minimise, Root, fixed_point, linear_solve, minimise, root};
 pub use lanes::{LaneMask, Lanes};
@@ -191,11 +195,11 @@ pub mod derived {
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Dual, F32, Real, Taylor, Tree, Var, grad, hessian, hvp, jacobian, jvp, lift, record, taylor, value_and_grad,
-        value_and_grad_aux, vjp,
+        Dual, F32, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift, record, scan, switch,
+        taylor, value_and_grad, value_and_grad_aux, vjp, while_loop,
     };
     #[cfg(feature = "arrays")]
-    pub use crate::{Tensor, checkpoint, compile, cond, fori, scan, switch, vmap, while_loop};
+    pub use crate::{Tensor, checkpoint, compile, vmap};
 }
 
 /// The examples of the README, compiled and run.

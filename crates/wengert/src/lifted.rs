@@ -14,7 +14,9 @@ use crate::primitives::{Literal, Logic, Select};
 use crate::program::Value;
 use crate::scalar::{Lift, Scalar};
 use crate::tape::record::{Form, Op};
-use crate::tape::recording::{Entry, Mode, Operand, Scope, innermost, line_of_generation, push_external, segment};
+use crate::tape::recording::{
+    Entry, Mode, Operand, Scope, Unrolled, innermost, line_of_generation, push_external, segment,
+};
 use crate::tape::{Var, lift};
 use crate::task::Task;
 use crate::tensor::Tensor;
@@ -72,8 +74,8 @@ impl Tensor {
             return Ok(lift(number));
         };
         if mode != Mode::Once {
-            let why = "inside `record` and diagnoses arrays cannot come back as variables: the number would be \
-                       frozen there";
+            let why = "inside `record`, a step of a loop and diagnoses arrays cannot come back as variables: the number \
+                       would be frozen there";
             return error(ErrorKind::Unavailable, why);
         }
         let (var, record) = push_external(number, graph::is_active(self), line);
@@ -97,7 +99,16 @@ fn as_f64_scalar(x: &Tensor) -> Result<Tensor, Error> {
 fn lift_level(generation: u64) {
     let start = with_graph(generation, |graph| graph.records.len());
     let Some(segment) = segment(generation, start) else { return };
-    for (k, entry) in segment.entries.iter().enumerate() {
+    let mut entries = segment.entries.iter().enumerate();
+    while let Some((k, entry)) = entries.next() {
+        if let Some(unrolled) = &entry.unrolled {
+            let results = self::unrolled(generation, unrolled);
+            let count = results.len();
+            let values = std::iter::once(None).chain(results.into_iter().map(Some)).chain([None]);
+            with_graph(generation, |graph| graph.records.extend(values));
+            entries.nth(count);
+            continue;
+        }
         let number = segment.start + k;
         let value =
             if number < segment.inputs { Some(input(generation, entry)) } else { record(generation, number, entry) };
@@ -130,50 +141,90 @@ fn record(generation: u64, number: usize, entry: &Entry) -> Option<Value> {
         }
         Operand::None => None,
     };
-    let line = entry.line;
+    let operands = [operand(entry.a), operand(entry.b)];
+    match entry.op {
+        // The input of a finished nested recording at a plain point is a constant.
+        Op::Input => equation(generation, Op::Constant, operands, entry.value, entry.line),
+        Op::Constant => match with_graph(generation, |graph| graph.externals.get(&number).cloned()) {
+            Some(tensor) => Some(with_graph(generation, |graph| graph.operand(&tensor))),
+            None => equation(generation, Op::Constant, operands, entry.value, entry.line),
+        },
+        Op::Select => {
+            // The condition stands in the record before, which `Choose` announced.
+            let announced = with_graph(generation, |graph| graph.records[number - 1])?;
+            let [yes, no] = operands;
+            with_graph(generation, |graph| {
+                graph.builder.line = entry.line;
+                Some(graph.builder.op(Select, &[announced, yes?, no?]))
+            })
+        }
+        op => equation(generation, op, operands, entry.constant, entry.line),
+    }
+}
+
+/// The equation of an operation on these operands; none for one that only steers or announces.
+fn equation(generation: u64, op: Op, [a, b]: [Option<Value>; 2], constant: f64, line: Option<Line>) -> Option<Value> {
     let emit = |op: crate::primitives::Op, args: &[Value]| {
         with_graph(generation, |graph| {
             graph.builder.line = line;
             Some(graph.builder.op(op, args))
         })
     };
-    let constant = |number: f64| emit(Literal::F64(number).into(), &[]);
+    let number = || emit(Literal::F64(constant).into(), &[]);
     // A condition that is a constant stands on the tape as a number.
-    let truth = |place: Operand| {
-        let value = operand(place)?;
-        Some(with_graph(generation, |graph| graph.builder.convert(value, DType::Bool)))
+    let truth = |value: Value| with_graph(generation, |graph| graph.builder.convert(value, DType::Bool));
+    let pair = |form: Form| match form {
+        Form::Both => Some([a?, b?]),
+        Form::Right => Some([a?, number()?]),
+        Form::Left => Some([number()?, a?]),
     };
-    let pair = |form: Form| {
-        let a = operand(entry.a);
-        match form {
-            Form::Both => Some([a?, operand(entry.b)?]),
-            Form::Right => Some([a?, constant(entry.constant)?]),
-            Form::Left => Some([constant(entry.constant)?, a?]),
-        }
-    };
-    match entry.op {
-        // The input of a finished nested recording at a plain point is a constant.
-        Op::Input => constant(entry.value),
-        Op::Constant => match with_graph(generation, |graph| graph.externals.get(&number).cloned()) {
-            Some(tensor) => Some(with_graph(generation, |graph| graph.operand(&tensor))),
-            None => constant(entry.value),
-        },
-        Op::Copy => operand(entry.a),
-        Op::Unary(op) => emit(op.into(), &[operand(entry.a)?]),
+    match op {
+        Op::Constant => number(),
+        Op::Copy => a,
+        Op::Unary(op) => emit(op.into(), &[a?]),
         Op::Binary(op, form) => emit(op.into(), &pair(form)?),
         Op::Condition(op, form) => emit(op.into(), &pair(form)?),
-        Op::Not => emit(Logic::Not.into(), &[truth(entry.a)?]),
-        Op::And => emit(Logic::And.into(), &[truth(entry.a)?, truth(entry.b)?]),
-        Op::Or => emit(Logic::Or.into(), &[truth(entry.a)?, truth(entry.b)?]),
-        Op::Choose => truth(entry.a),
-        Op::Select => {
-            // The condition stands in the record before, which `Choose` announced.
-            let announced = with_graph(generation, |graph| graph.records[number - 1])?;
-            emit(Select.into(), &[announced, operand(entry.a)?, operand(entry.b)?])
-        }
+        Op::Not => emit(Logic::Not.into(), &[truth(a?)]),
+        Op::And => emit(Logic::And.into(), &[truth(a?), truth(b?)]),
+        Op::Or => emit(Logic::Or.into(), &[truth(a?), truth(b?)]),
+        Op::Choose => Some(truth(a?)),
         // A comparison that steered: the path was taken at this point.
         Op::Guard(..) | Op::Taken => None,
+        Op::Input | Op::Select | Op::Loop | Op::Result | Op::LoopEnd => {
+            unreachable!("it is lifted where its surroundings are known")
+        }
     }
+}
+
+/// The values of the results of a loop, written out: equations know no paths. `None` for what is not used.
+fn unrolled(generation: u64, block: &Unrolled) -> Vec<Value> {
+    let line = Location::caller();
+    let operand = |operand: &Operand| match operand {
+        Operand::Own(index) => {
+            with_graph(generation, |graph| graph.records[*index]).expect("a variable's record has a value")
+        }
+        Operand::Outer(var) => {
+            let outer = of_var(*var, line);
+            with_graph(generation, |graph| graph.operand(&outer))
+        }
+        Operand::None => unreachable!("a source has a place"),
+    };
+    let mut values: Vec<Option<Value>> = block.sources.iter().map(|source| Some(operand(source))).collect();
+    let trace = &block.trace;
+    for i in trace.inputs..trace.records.len() {
+        let record = trace.records[i];
+        let op = record.op();
+        let of = |uses: bool, index: usize| if uses { values[index] } else { None };
+        let (uses_a, uses_b) = op.operands();
+        let constant = if op.has_constant() { trace.constants[record.b()] } else { 0.0 };
+        let (a, b) = (of(uses_a, record.a()), of(uses_b, record.b()));
+        values.push(equation(generation, op, [a, b], constant, None));
+    }
+    let result = |k: usize| match trace.output_node(k) {
+        Some(node) => values[node],
+        None => equation(generation, Op::Constant, [None; 2], trace.output(k, &trace.values), None),
+    };
+    (0..trace.outputs.len()).map(|k| result(k).expect("a number has a value")).collect()
 }
 
 /// A lifted recording and its point.

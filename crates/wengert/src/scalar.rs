@@ -9,7 +9,7 @@ use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
-use crate::tape::recording::{Inputs, Line, Scope, line_of};
+use crate::tape::recording::{Inputs, Line, Nested, Scope, line_of};
 use crate::tape::trace::{Flipped, Trace};
 use crate::task::Task;
 #[cfg(feature = "arrays")]
@@ -109,6 +109,12 @@ impl Sealed for f64 {
         Some(numbers)
     }
     fn finish(scope: Scope, outputs: &[Var], directions: &[f64], task: &Task) -> Vec<f64> {
+        if *task == Task::Jvp
+            && let Some(tangents) = scope.tangents_in_place(outputs, directions)
+        {
+            let values = outputs.iter().map(|output| output.value);
+            return values.chain(tangents).collect();
+        }
         let line = scope.line();
         let (trace, values) = f64::hold(scope, outputs);
         f64::resume(&trace, line, &values, directions, task)
@@ -159,6 +165,13 @@ impl Sealed for Var {
         None
     }
     fn finish(scope: Scope, outputs: &[Var], directions: &[Var], task: &Task) -> Vec<Var> {
+        let scope = match task {
+            Task::Gradient | Task::ValueAndGradient | Task::Jvp => match scope.nested(outputs) {
+                Ok(nested) => return where_it_lies(nested, outputs, directions, task),
+                Err(scope) => scope,
+            },
+            _ => scope,
+        };
         let line = scope.line();
         let (trace, values) = Var::hold(scope, outputs);
         Var::resume(&trace, line, &values, directions, task)
@@ -185,6 +198,20 @@ impl Sealed for Var {
         values.extend(&trace.captures);
         (trace, values)
     }
+}
+
+/// Computes from a level that lies on the list of the level around.
+#[track_caller]
+fn where_it_lies(nested: Nested, outputs: &[Var], directions: &[Var], task: &Task) -> Vec<Var> {
+    let mut results = Vec::with_capacity(2 * outputs.len() + directions.len() + 8);
+    if *task != Task::Gradient {
+        results.extend(outputs.iter().map(|&output| nested.outside(output)));
+    }
+    match task {
+        Task::Jvp => nested.tangents(outputs, directions, &mut results),
+        _ => nested.gradient(outputs[0], &mut results),
+    }
+    results
 }
 
 #[cold]

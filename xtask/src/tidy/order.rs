@@ -28,6 +28,8 @@ const ORDER: &[&[&str]] = &[
     &["algorithm"],
     // What is computed from it again and again.
     &["straight"],
+    // Loops over numbers: recorded on the tape, run as straight-line code.
+    &["loops"],
     // Numbers in a shape, and what a user can do wrong with them.
     &["error", "array"],
     // In which order the steps of a loop run again backwards: data, which loops of Programs hold.
@@ -52,6 +54,7 @@ const ORDER: &[&[&str]] = &[
     &["taylor"],
     // What the user calls: the drivers, and what is built on them.
     &["api"],
+    &["control"],
     &["functional"],
     // Points that are known by equations.
     &["implicit"],

@@ -53,10 +53,11 @@ impl<T: Clone + Weight> Bounded<T> {
         }
     }
 
-    /// What is kept besides the largest, in bytes: it changes when values are used.
+    /// What is kept besides the largest, in bytes. Each value is asked once: the answer changes when other threads use it.
     fn bytes(&self) -> usize {
-        let all = || self.entries.values().flatten().map(|entry| entry.value.bytes());
-        all().sum::<usize>() - all().max().unwrap_or(0)
+        let all = self.entries.values().flatten().map(|entry| entry.value.bytes());
+        let (sum, largest) = all.fold((0, 0), |(sum, largest), bytes| (sum + bytes, bytes.max(largest)));
+        sum - largest
     }
 
     fn forget_oldest(&mut self) {

@@ -1,14 +1,6 @@
-//! Functions of tensors to functions of tensors: `vmap`, `checkpoint`, branches, loops, and the Program of a function.
-
-mod branches;
-mod loops;
-mod prefixes;
+//! Functions of tensors to functions of tensors: `vmap`, `checkpoint`, and the Program of a function.
 
 use std::panic::Location;
-
-pub use branches::{cond, switch, try_cond, try_switch};
-pub use loops::{Scan, StepRows, While, fori, map, scan, while_loop};
-pub use prefixes::associative_scan;
 
 use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::primitives::Recompute;

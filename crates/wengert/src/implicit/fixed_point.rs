@@ -1,10 +1,11 @@
 //! `fixed_point`: a point that a function leaves as it is.
 
+use std::cell::RefCell;
 use std::panic::Location;
 
 use super::{Function, LinearSolve, at, count, ensured, norm, plus, tree};
+use crate::control::While;
 use crate::error::{Error, OrRaise};
-use crate::functional::While;
 use crate::primitives::Ensure;
 use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
@@ -172,7 +173,7 @@ impl FixedPoint {
             let way = |x: &[Tensor]| at(function.name, &function.closed.program, x, captures);
             let first = way(x)?;
             let size = norm(&first);
-            let mut failed = None;
+            let failed = RefCell::new(None);
             let (x, _, state) = While::new().try_run(
                 (x.to_vec(), first, vec![size, count(0)]),
                 // What is no number does not become one.
@@ -180,14 +181,14 @@ impl FixedPoint {
                 |(x, step, state)| {
                     let x = plus(&x, &damping, &step);
                     let step = way(&x).unwrap_or_else(|why| {
-                        failed = Some(why);
+                        failed.replace(Some(why));
                         step
                     });
                     let size = norm(&step);
                     (x, step, vec![size, &state[1] + 1])
                 },
             )?;
-            if let Some(why) = failed {
+            if let Some(why) = failed.into_inner() {
                 return Err(why);
             }
             ensured(&x, &ensure, &state[0].le(tolerance), &[&state[0], &state[1]])

@@ -1,12 +1,13 @@
 //! `minimise`: a point at which a function is lowest.
 
+use std::cell::RefCell;
 use std::panic::Location;
 
 use super::{Function, LinearSolve, at, chosen, count, dot, ensured, norm, plus, tree};
 use crate::api::{grad, value_and_grad};
 use crate::array::{DType, Type};
+use crate::control::While;
 use crate::error::{Error, ErrorKind, OrRaise};
-use crate::functional::While;
 use crate::primitives::{Ensure, linearised};
 use crate::program::{Program, Value};
 use crate::tensor::Tensor;
@@ -185,7 +186,7 @@ impl Minimise {
             let valued = |x: &[Tensor]| value_and_grad(x.to_vec(), |x| lowest(x, captures));
             let (value, first) = valued(x);
             let size = norm(&first);
-            let mut failed = None;
+            let failed = RefCell::new(None);
             // Value, norm of the gradient, steps, whether steps lead lower.
             let state = vec![value.to_f64(), size, count(0), Tensor::from(true)];
             let (x, _, state) = While::new().try_run(
@@ -194,12 +195,12 @@ impl Minimise {
                 |(x, g, state)| match stepped(name, &slope, captures, &valued, &x, &g, &state) {
                     Ok(next) => next,
                     Err(why) => {
-                        failed = Some(why);
+                        failed.replace(Some(why));
                         (x, g, state)
                     }
                 },
             )?;
-            if let Some(why) = failed {
+            if let Some(why) = failed.into_inner() {
                 return Err(why);
             }
             ensured(&x, &ensure, &state[1].le(tolerance), &[&state[1], &state[2]])

@@ -1,9 +1,11 @@
 //! Newton's method for roots, with steps that are shortened where they do not lead closer.
 
+use std::cell::RefCell;
+
 use super::{Function, LinearSolve, at, chosen, count, norm, plus};
 use crate::array::DType;
+use crate::control::While;
 use crate::error::{Error, ErrorKind};
-use crate::functional::While;
 use crate::primitives::{Solve, linearised};
 use crate::tensor::Tensor;
 use crate::tensor::graph;
@@ -34,7 +36,7 @@ pub(super) fn newton(
     let state = vec![size, count(0), count(1), Tensor::from(true)];
     let far = |state: &[Tensor]| state[0].le(tolerance).not();
     let carry = (start.to_vec(), residual, state);
-    let mut failed = None;
+    let failed = RefCell::new(None);
     let (x, _, state) = While::new().try_run(
         carry,
         |(_, _, state)| {
@@ -52,12 +54,12 @@ pub(super) fn newton(
                 Ok((x, residual, vec![better.where_(&shorter, &state[0]), &state[1] + 1, left, better]))
             };
             step().unwrap_or_else(|why| {
-                failed = Some(why);
+                failed.replace(Some(why));
                 (x.clone(), residual.clone(), state.clone())
             })
         },
     )?;
-    match failed {
+    match failed.into_inner() {
         Some(why) => Err(why),
         None => Ok(End { x, size: state[0].clone(), steps: state[1].clone() }),
     }
@@ -106,7 +108,7 @@ fn shortened(
     };
     let whole = Tensor::from(1.0);
     let (next, residual, shorter) = moved(&whole)?;
-    let mut failed = None;
+    let failed = RefCell::new(None);
     let (next, residual, state) = While::new().try_run(
         (next, residual, vec![shorter, whole]),
         |(_, _, state)| {
@@ -118,13 +120,13 @@ fn shortened(
             match moved(&half) {
                 Ok((next, residual, size)) => (next, residual, vec![size, half]),
                 Err(why) => {
-                    failed = Some(why);
+                    failed.replace(Some(why));
                     (x, residual, state)
                 }
             }
         },
     )?;
-    match failed {
+    match failed.into_inner() {
         Some(why) => Err(why),
         None => Ok((next, residual, state[0].clone())),
     }

@@ -1,9 +1,11 @@
 //! The continuous adjoint: the pullback of a solution as a solution backwards.
 
+use std::cell::RefCell;
+
 use super::{NAME, Ode, Slope};
 use crate::array::Type;
+use crate::control::Scan;
 use crate::error::{Error, Line};
-use crate::functional::Scan;
 use crate::implicit::{Function, at, plus};
 use crate::program::Program;
 use crate::tensor::Tensor;
@@ -92,15 +94,15 @@ impl Pullback<'_> {
             states.iter().map(|array| zeros(&Type::new(array.dtype(), &array.shape()[1..]))).collect();
         let sums: Vec<Tensor> = self.real().into_iter().map(zeros).collect();
         let rows = ((times.slice(..-1), times.slice(1..)), later(states), later(cts));
-        let mut failed = None;
+        let failed = RefCell::new(None);
         let ((a, sums), ends) =
             Scan::new().reverse().try_run((none, sums), rows, |(a, sums), ((from, to), y, ct)| {
                 self.interval(&a, &sums, [&from, &to], &y, &ct).unwrap_or_else(|why| {
-                    failed = Some(why);
+                    failed.replace(Some(why));
                     ((a, sums), from)
                 })
             })?;
-        if let Some(why) = failed {
+        if let Some(why) = failed.into_inner() {
             return Err(why);
         }
         let slope = self.slope(&times.slice(0), &row(states, 0))?;

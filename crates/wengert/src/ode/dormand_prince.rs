@@ -4,9 +4,11 @@
 //! the guess of the first one are those of E. Hairer, S. P. Nørsett, G. Wanner, *Solving ordinary differential equations I* (1993),
 //! sections II.4 to II.6.
 
+use std::cell::RefCell;
+
 use super::{NAME, Slope, joined};
+use crate::control::{Scan, While};
 use crate::error::Error;
-use crate::functional::{Scan, While};
 use crate::implicit::{chosen, count, ensured, plus};
 use crate::primitives::Ensure;
 use crate::tensor::Tensor;
@@ -93,15 +95,15 @@ pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, control: &
         middle: first,
         time: [start.clone(), start, rounded(&length), count(0)],
     };
-    let mut failed = None;
+    let failed = RefCell::new(None);
     let (_, rest) = Scan::new().try_run(course.carry(), times.slice(1..), |carry, time| {
         reach(slope, carry.clone(), &time, &end, control).unwrap_or_else(|why| {
-            failed = Some(why);
+            failed.replace(Some(why));
             let row = carry.0.clone();
             (carry, row)
         })
     })?;
-    failed.map_or_else(|| Ok(joined(&y0, rest)), Err)
+    failed.into_inner().map_or_else(|| Ok(joined(&y0, rest)), Err)
 }
 
 /// Steps until a time is reached, and the state there.
@@ -112,7 +114,7 @@ fn reach(
     end: &Tensor,
     control: &Control,
 ) -> Result<(Carry, Vec<Tensor>), Error> {
-    let mut failed = None;
+    let failed = RefCell::new(None);
     let carry = While::new().try_run(
         carry,
         |carry| {
@@ -122,14 +124,14 @@ fn reach(
         |carry| {
             stepped(slope, &Course::of(carry.clone()), end, control).map_or_else(
                 |why| {
-                    failed = Some(why);
+                    failed.replace(Some(why));
                     carry
                 },
                 Course::carry,
             )
         },
     )?;
-    if let Some(why) = failed {
+    if let Some(why) = failed.into_inner() {
         return Err(why);
     }
     let course = Course::of(carry);

@@ -1,8 +1,10 @@
 //! The classical Runge-Kutta method of order 4, with steps of equal length.
 
+use std::cell::RefCell;
+
 use super::{Slope, joined};
+use crate::control::{Scan, fori};
 use crate::error::Error;
-use crate::functional::{Scan, fori};
 use crate::implicit::plus;
 use crate::tensor::Tensor;
 
@@ -10,26 +12,26 @@ use crate::tensor::Tensor;
 pub(super) fn solve(slope: &Slope<'_>, y0: &[Tensor], times: &Tensor, steps: usize) -> Result<Vec<Tensor>, Error> {
     let y0 = slope.finite(y0, &times.slice(0))?;
     let rows = (times.slice(..-1), times.slice(1..));
-    let mut failed = None;
+    let failed = RefCell::new(None);
     let (_, rest) = Scan::new().try_run(y0.clone(), rows, |y, (from, to)| {
         let length = (&to - &from) / steps as f64;
         let stepped =
             |k: &Tensor, y: Vec<Tensor>| step(slope, &y, &(&from + k * &length), &length).map_err(|why| (why, y));
-        let mut one = |k: &Tensor, y: Vec<Tensor>| {
+        let one = |k: &Tensor, y: Vec<Tensor>| {
             stepped(k, y).unwrap_or_else(|(why, y)| {
-                failed = Some(why);
+                failed.replace(Some(why));
                 y
             })
         };
         let y =
             if steps == 1 { one(&Tensor::from(0.0), y) } else { fori(0..steps as i64, y, |k, y| one(&k.to_f64(), y)) };
         let y = slope.finite(&y, &to).unwrap_or_else(|why| {
-            failed = Some(why);
+            failed.replace(Some(why));
             y
         });
         (y.clone(), y)
     })?;
-    failed.map_or_else(|| Ok(joined(&y0, rest)), Err)
+    failed.into_inner().map_or_else(|| Ok(joined(&y0, rest)), Err)
 }
 
 fn step(slope: &Slope<'_>, y: &[Tensor], t: &Tensor, length: &Tensor) -> Result<Vec<Tensor>, Error> {

@@ -11,13 +11,14 @@
 //! time, the number of equations before and after, and the Program to the standard error.
 
 mod fold;
+#[cfg(feature = "engine")]
+pub(crate) mod limited;
 mod place;
 pub mod rules;
 mod segment;
 mod short;
 
 pub(crate) use place::choices_in_place;
-pub(crate) use segment::{is_open_ended, with_snapshots};
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -151,12 +152,6 @@ pub(crate) fn ready(program: &Program) -> Program {
         true => optimized(segment::segmented(&program, segment::Cuts::Asked), &Config::default()),
         false => program,
     }
-}
-
-/// What is [`ready`], with its loops in blocks of steps, this many times one in another; `None` if there is nothing to cut.
-pub(crate) fn in_blocks(program: &Program, levels: usize) -> Option<Program> {
-    let cut = segment::segmented(program, segment::Cuts::Levels(levels));
-    (cut != *program).then(|| optimized(cut, &Config::default()))
 }
 
 impl Program {

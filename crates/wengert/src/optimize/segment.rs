@@ -34,6 +34,7 @@ pub(crate) enum Cuts {
     /// Those that say so, into blocks of [`Scan::every`] steps.
     Asked,
     /// All that saves memory, this many times one in another.
+    #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "a limit of memory is one of plans"))]
     Levels(usize),
 }
 
@@ -54,25 +55,6 @@ pub(crate) fn segmented(program: &Program, cuts: Cuts) -> Program {
 pub(crate) fn is_asked(program: &Program) -> bool {
     let inside = |op: &Op| op.programs().into_iter().any(|program: &Arc<Program>| is_asked(program));
     program.eqns().iter().any(|eqn| matches!(&eqn.op, Op::Scan(scan) if scan.every.is_some()) || inside(&eqn.op))
-}
-
-/// Whether there is a loop backwards over one whose length is not known, that keeps as many carries as there are steps.
-pub(crate) fn is_open_ended(program: &Program) -> bool {
-    let open = |op: &Op| matches!(op, Op::Unwind(unwind) if unwind.bounds.snapshots.is_none());
-    let inside = |op: &Op| op.programs().into_iter().any(|program: &Arc<Program>| is_open_ended(program));
-    program.eqns().iter().any(|eqn| open(&eqn.op) || inside(&eqn.op))
-}
-
-/// The Program whose loops of unknown length keep this many carries at most, where none of them says how many.
-pub(crate) fn with_snapshots(program: &Program, snapshots: usize) -> Program {
-    everywhere(program.clone(), &|mut program| {
-        for eqn in &mut program.eqns {
-            if let Op::Unwind(unwind) = &mut eqn.op {
-                unwind.bounds.snapshots.get_or_insert(snapshots);
-            }
-        }
-        program
-    })
 }
 
 /// Whether there are two loops, of which one may read what the other one stacks.

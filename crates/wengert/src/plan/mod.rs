@@ -45,7 +45,7 @@ use wengert_kernels::region::{Kind, Region};
 use crate::array::Type;
 use crate::error::{Error, ErrorKind, Line};
 use crate::hash::FastHasher;
-use crate::optimize;
+use crate::optimize::limited;
 use crate::primitives::Op;
 use crate::program::Program;
 use cluster::cluster;
@@ -294,11 +294,11 @@ impl Plan {
         let with = |program: &Program, effort| {
             build(Cow::Borrowed(program), options, costs, ResultPlacement::Shared, Donated::Any(donated), effort)
         };
-        let program = match optimize::is_open_ended(&program) {
+        let program = match limited::is_open_ended(&program) {
             true => {
                 // What loops of unknown length keep is part of the peak: as much as there is room for.
-                let fits = |slots| with(&optimize::with_snapshots(&program, slots), fastest).peak_bytes() <= limit;
-                Cow::Owned(optimize::with_snapshots(&program, most_that(fits)))
+                let fits = |slots| with(&limited::with_snapshots(&program, slots), fastest).peak_bytes() <= limit;
+                Cow::Owned(limited::with_snapshots(&program, most_that(fits)))
             }
             false => program,
         };
@@ -321,7 +321,7 @@ impl Plan {
             if before <= limit {
                 break;
             }
-            let Some(cut) = optimize::in_blocks(&program, levels) else { break };
+            let Some(cut) = limited::in_blocks(&program, levels) else { break };
             try_less(&mut least, &cut, &EFFORTS);
             if least.peak_bytes() == before {
                 break;

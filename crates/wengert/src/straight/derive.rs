@@ -37,6 +37,24 @@ pub(super) fn derive(trace: &Trace, task: &Task) -> Derived {
     Derived { list, inputs, results, guards, kept: Vec::new() }
 }
 
+/// The list of the cotangents of the `reached` inputs of a path, given the inputs and then the cotangents of the outputs that
+/// have one. That it is the path which is taken there is known.
+pub(super) fn transposed(trace: &Trace, seeds: &[bool], reached: &[usize]) -> Derived {
+    let inputs = trace.inputs + seeds.iter().filter(|&&live| live).count();
+    let (list, results) = write_list(|| {
+        let symbols: Vec<Symbol> = (0..inputs as u32).map(Symbol::input).collect();
+        let (point, cotangents) = symbols.split_at(trace.inputs);
+        let (values, _) = evaluate(trace, point);
+        let mut cotangents = cotangents.iter().copied();
+        let seeds: Vec<Option<Symbol>> =
+            seeds.iter().map(|&live| live.then(|| cotangents.next().expect("one for each"))).collect();
+        let results = trace.pull_back_to_inputs(&values, &seeds);
+        let result = |&input: &usize| results[input].expect("it is reached").node();
+        reached.iter().map(result).collect::<Vec<Node>>()
+    });
+    Derived { list, inputs, results, guards: Vec::new(), kept: Vec::new() }
+}
+
 /// The values of all records, and the guards on the way.
 fn evaluate(trace: &Trace, point: &[Symbol]) -> (Vec<Symbol>, Vec<Guard>) {
     let mut values = point.to_vec();

@@ -14,12 +14,13 @@ pub(crate) mod order;
 pub(crate) mod pairs;
 mod symbol;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wengert_kernels::Pool;
 use wengert_kernels::straight::{Code, Workspace};
 
 use crate::ops::Compare;
+use crate::tape::block::StepCode;
 use crate::tape::trace::Trace;
 use crate::task::Task;
 #[cfg(feature = "engine")]
@@ -48,6 +49,33 @@ pub(crate) struct Straight {
     code: Code,
     /// Memory of earlier runs, one for each that was under way at the same time.
     idle: Mutex<Vec<Workspace>>,
+}
+
+/// Code for a path of a loop: see [`MakeCode`](crate::tape::block::MakeCode).
+pub(crate) fn step_code(trace: &Trace, backward: Option<(&[bool], &[usize])>) -> Arc<dyn StepCode> {
+    let derived = match backward {
+        None => derive::derive(trace, &Task::Value),
+        Some((seeds, reached)) => derive::transposed(trace, seeds, reached),
+    };
+    Arc::new(PathCode(lower::lower(&derived)))
+}
+
+/// The code of a path.
+#[derive(Debug)]
+struct PathCode(Code);
+
+impl StepCode for PathCode {
+    fn begin(&self) -> Vec<f64> {
+        let mut memory = vec![0.0; self.0.memory()];
+        self.0.begin(&mut memory);
+        memory
+    }
+
+    fn run<'a>(&self, memory: &'a mut [f64]) -> Option<&'a [f64]> {
+        let parts = self.0.parts();
+        let results = parts.results_at..parts.results_at + parts.results;
+        self.0.again(memory).then(|| &memory[results])
+    }
 }
 
 impl Straight {

@@ -62,6 +62,12 @@ pub(crate) enum Op {
     Select,
     /// The number of `a`, which no derivative flows to, was taken out (recorded on diagnostic runs only).
     Taken,
+    /// Block `b`, a loop whose results are the next records: see `block/mod.rs`.
+    Loop,
+    /// A result of the loop that was announced before.
+    Result,
+    /// The end of the results of block `b`, where its cotangents are known.
+    LoopEnd,
 }
 
 /// Codes: plain operations first, then the families.
@@ -69,7 +75,20 @@ const UNARY: u8 = 16;
 const BINARY: u8 = 96;
 const GUARD: u8 = 172;
 const CONDITION: u8 = 200;
-const PLAIN: [Op; 9] = [Op::Input, Op::Constant, Op::Copy, Op::Not, Op::And, Op::Or, Op::Choose, Op::Select, Op::Taken];
+const PLAIN: [Op; 12] = [
+    Op::Input,
+    Op::Constant,
+    Op::Copy,
+    Op::Not,
+    Op::And,
+    Op::Or,
+    Op::Choose,
+    Op::Select,
+    Op::Taken,
+    Op::Loop,
+    Op::Result,
+    Op::LoopEnd,
+];
 
 const _: () = assert!(UNARY + Unary::COUNT <= BINARY);
 const _: () = assert!(BINARY + 3 * Binary::COUNT <= GUARD);
@@ -174,6 +193,9 @@ impl Op {
             Op::Choose => (6, 0),
             Op::Select => (7, 0),
             Op::Taken => (8, 0),
+            Op::Loop => (9, 0),
+            Op::Result => (10, 0),
+            Op::LoopEnd => (11, 0),
             Op::Unary(op) => {
                 let (code, number) = op.encode();
                 (UNARY + code, number as u64)
@@ -184,10 +206,15 @@ impl Op {
         }
     }
 
+    /// Whether it belongs to a loop: `b` is then no operand, and what a sweep does stands in `block/`.
+    pub(crate) const fn is_of_loop(self) -> bool {
+        matches!(self, Op::Loop | Op::Result | Op::LoopEnd)
+    }
+
     /// Whether `a` and `b` are indices of operands on the list.
     pub(crate) const fn operands(self) -> (bool, bool) {
         match self {
-            Op::Input | Op::Constant => (false, false),
+            Op::Input | Op::Constant | Op::Loop | Op::Result | Op::LoopEnd => (false, false),
             Op::Copy | Op::Unary(_) | Op::Not | Op::Choose | Op::Taken => (true, false),
             Op::And | Op::Or | Op::Select => (true, true),
             Op::Binary(_, form) | Op::Guard(_, form) | Op::Condition(_, form) => (true, matches!(form, Form::Both)),
@@ -202,6 +229,7 @@ impl Op {
             Op::Input | Op::Copy | Op::Unary(_) | Op::Not | Op::And | Op::Or | Op::Choose | Op::Select | Op::Taken => {
                 false
             }
+            Op::Loop | Op::Result | Op::LoopEnd => false,
         }
     }
 
@@ -231,6 +259,9 @@ impl Op {
             Op::Choose => "choose",
             Op::Select => "select",
             Op::Taken => "value",
+            Op::Loop => "loop",
+            Op::Result => "result",
+            Op::LoopEnd => "loop_end",
         }
     }
 }

@@ -38,6 +38,12 @@ impl<R: Real> Factor<R> {
 
 /// What adjoints and tangents are made of: a vector over the carrier `R`.
 pub(crate) trait Cotangent<R: Real>: Copy {
+    /// How many components it has.
+    const LANES: usize;
+    /// Component `k`.
+    fn lane(self, k: usize) -> R;
+    /// The vector of these components.
+    fn of_lanes(lane: impl Fn(usize) -> R) -> Self;
     fn zero() -> Self;
     #[track_caller]
     fn plus(self, other: Self) -> Self;
@@ -48,6 +54,14 @@ pub(crate) trait Cotangent<R: Real>: Copy {
 }
 
 impl<R: Real> Cotangent<R> for R {
+    const LANES: usize = 1;
+
+    fn lane(self, _: usize) -> R {
+        self
+    }
+    fn of_lanes(lane: impl Fn(usize) -> R) -> R {
+        lane(0)
+    }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn zero() -> Self {
         R::constant(0.0)
@@ -80,6 +94,14 @@ impl<R: Real> Cotangent<R> for R {
 pub(crate) struct Pack<R, const K: usize>(pub(crate) [R; K]);
 
 impl<R: Real, const K: usize> Cotangent<R> for Pack<R, K> {
+    const LANES: usize = K;
+
+    fn lane(self, k: usize) -> R {
+        self.0[k]
+    }
+    fn of_lanes(lane: impl Fn(usize) -> R) -> Self {
+        Pack(std::array::from_fn(lane))
+    }
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn zero() -> Self {
         Pack([R::constant(0.0); K])
@@ -145,6 +167,18 @@ impl<R, F: FnMut(Side, Factor<R>)> Visit<R> for F {
     }
 }
 
+/// Numbers by their places on a list.
+pub(crate) trait Lookup<R> {
+    fn at(&self, place: usize) -> R;
+}
+
+impl<R: Copy> Lookup<R> for [R] {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn at(&self, place: usize) -> R {
+        self[place]
+    }
+}
+
 /// Hands the operands of record `i` that its result depends on to `edge`, with their factors.
 /// A structurally zero derivative is not an edge. A selection is two edges, masked elsewhere.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -166,8 +200,8 @@ pub(crate) fn visit_edges<R: Real>(
 #[track_caller]
 pub(crate) fn visit_hot_edges<R: Real>(
     record: Record,
-    constants: &[f64],
-    values: &[R],
+    constants: &(impl Lookup<f64> + ?Sized),
+    values: &(impl Lookup<R> + ?Sized),
     y: impl Fn() -> R,
     edge: &mut impl Visit<R>,
 ) -> bool {
@@ -182,29 +216,40 @@ pub(crate) fn visit_hot_edges<R: Real>(
             edge.edge(Side::B, Factor::MinusOne);
         }
         hot::MUL => {
-            edge.edge(Side::A, Factor::Times(values[b]));
-            edge.edge(Side::B, Factor::Times(values[a]));
+            edge.edge(Side::A, Factor::Times(values.at(b)));
+            edge.edge(Side::B, Factor::Times(values.at(a)));
         }
         hot::DIV => {
-            let (by_x, by_y) = Binary::Div.partials(values[a], values[b], y());
+            let (by_x, by_y) = Binary::Div.partials(values.at(a), values.at(b), y());
             edge.edge(Side::A, Factor::Times(by_x));
             edge.edge(Side::B, Factor::Times(by_y));
         }
         hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => edge.edge(Side::A, Factor::One),
         hot::SUB_LEFT | hot::NEG => edge.edge(Side::A, Factor::MinusOne),
-        hot::MUL_RIGHT | hot::MUL_LEFT => edge.edge(Side::A, Factor::Constant(constants[b])),
-        hot::SQUARE => edge.edge(Side::A, Factor::Times(Unary::Square.partial(values[a], y()))),
-        hot::EXP => edge.edge(Side::A, Factor::Times(Unary::Exp.partial(values[a], y()))),
-        hot::DIV_RIGHT => edge.edge(Side::A, Factor::Over(constants[b])),
+        hot::MUL_RIGHT | hot::MUL_LEFT => edge.edge(Side::A, Factor::Constant(constants.at(b))),
+        hot::SQUARE => edge.edge(Side::A, Factor::Times(Unary::Square.partial(values.at(a), y()))),
+        hot::EXP => edge.edge(Side::A, Factor::Times(Unary::Exp.partial(values.at(a), y()))),
+        hot::DIV_RIGHT => edge.edge(Side::A, Factor::Over(constants.at(b))),
         hot::DIV_LEFT => {
-            let partial = Binary::Div.partial_y(R::constant(constants[b]), values[a], y());
+            let partial = Binary::Div.partial_y(R::constant(constants.at(b)), values.at(a), y());
             edge.edge(Side::A, Factor::Times(partial));
         }
-        hot::LN => edge.edge(Side::A, Factor::Times(Unary::Ln.partial(values[a], y()))),
-        hot::SQRT => edge.edge(Side::A, Factor::Times(Unary::Sqrt.partial(values[a], y()))),
+        hot::LN => edge.edge(Side::A, Factor::Times(Unary::Ln.partial(values.at(a), y()))),
+        hot::SQRT => edge.edge(Side::A, Factor::Times(Unary::Sqrt.partial(values.at(a), y()))),
         _ => return false,
     }
     true
+}
+
+/// Whether the result of one of the commonest operations depends on its second operand too; `None` for the others.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn hot_uses_both(record: Record) -> Option<bool> {
+    match record.code() {
+        hot::ADD | hot::SUB | hot::MUL | hot::DIV => Some(true),
+        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT | hot::SUB_LEFT | hot::MUL_RIGHT | hot::MUL_LEFT => Some(false),
+        hot::DIV_RIGHT | hot::DIV_LEFT | hot::NEG | hot::SQUARE | hot::EXP | hot::LN | hot::SQRT => Some(false),
+        _ => None,
+    }
 }
 
 /// [`visit_edges`] for every operation: the definition.
@@ -212,8 +257,8 @@ pub(crate) fn visit_hot_edges<R: Real>(
 #[track_caller]
 pub(crate) fn visit_all_edges<R: Real>(
     record: Record,
-    constants: &[f64],
-    values: &[R],
+    constants: &(impl Lookup<f64> + ?Sized),
+    values: &(impl Lookup<R> + ?Sized),
     y: impl Fn() -> R,
     edge: &mut impl Visit<R>,
 ) {
@@ -228,37 +273,37 @@ pub(crate) fn visit_all_edges<R: Real>(
             edge.edge(Side::B, Factor::MinusOne);
         }
         Op::Binary(Binary::Mul, Form::Both) => {
-            edge.edge(Side::A, Factor::Times(values[b]));
-            edge.edge(Side::B, Factor::Times(values[a]));
+            edge.edge(Side::A, Factor::Times(values.at(b)));
+            edge.edge(Side::B, Factor::Times(values.at(a)));
         }
         Op::Binary(Binary::Add, Form::Right | Form::Left)
         | Op::Binary(Binary::Sub | Binary::Rem, Form::Right)
         | Op::Copy => edge.edge(Side::A, Factor::One),
         Op::Binary(Binary::Sub, Form::Left) | Op::Unary(Unary::Neg) => edge.edge(Side::A, Factor::MinusOne),
-        Op::Binary(Binary::Mul, Form::Right | Form::Left) => edge.edge(Side::A, Factor::Constant(constants[b])),
-        Op::Binary(Binary::Div, Form::Right) => edge.edge(Side::A, Factor::Over(constants[b])),
+        Op::Binary(Binary::Mul, Form::Right | Form::Left) => edge.edge(Side::A, Factor::Constant(constants.at(b))),
+        Op::Binary(Binary::Div, Form::Right) => edge.edge(Side::A, Factor::Over(constants.at(b))),
         Op::Binary(op, Form::Both) => {
             if op.is_flat_in_y() {
-                edge.edge(Side::A, Factor::Times(op.partial_x(values[a], values[b], y())));
+                edge.edge(Side::A, Factor::Times(op.partial_x(values.at(a), values.at(b), y())));
             } else {
-                let (by_x, by_y) = op.partials(values[a], values[b], y());
+                let (by_x, by_y) = op.partials(values.at(a), values.at(b), y());
                 edge.edge(Side::A, Factor::Times(by_x));
                 edge.edge(Side::B, Factor::Times(by_y));
             }
         }
         Op::Binary(op, Form::Right) => {
-            let partial = op.partial_x(values[a], R::constant(constants[b]), y());
+            let partial = op.partial_x(values.at(a), R::constant(constants.at(b)), y());
             edge.edge(Side::A, Factor::Times(partial));
         }
         Op::Binary(op, Form::Left) => {
             if !op.is_flat_in_y() {
-                let partial = op.partial_y(R::constant(constants[b]), values[a], y());
+                let partial = op.partial_y(R::constant(constants.at(b)), values.at(a), y());
                 edge.edge(Side::A, Factor::Times(partial));
             }
         }
         Op::Unary(op) => {
             if !op.is_flat() {
-                edge.edge(Side::A, Factor::Times(op.partial(values[a], y())));
+                edge.edge(Side::A, Factor::Times(op.partial(values.at(a), y())));
             }
         }
         Op::Select => {
@@ -273,7 +318,10 @@ pub(crate) fn visit_all_edges<R: Real>(
         | Op::And
         | Op::Or
         | Op::Choose
-        | Op::Taken => {}
+        | Op::Taken
+        | Op::Loop
+        | Op::Result
+        | Op::LoopEnd => {}
     }
 }
 
@@ -322,6 +370,7 @@ pub(crate) fn evaluate<R: Real>(
         Op::Select => R::select(mask(values[before.a()]), values[a], values[b]),
         Op::Constant => R::constant(constants[b]),
         Op::Input => values[a],
+        Op::Loop | Op::Result | Op::LoopEnd => unreachable!("a trace computes its loops as a whole"),
     })
 }
 
@@ -351,7 +400,8 @@ pub(crate) fn mask<R: Real>(condition: R) -> R::Mask {
 /// marks what was not reached: nothing flows back from there. A reached adjoint may come out as
 /// -0.0 too; passing nothing on is then right as long as the derivatives are finite. Where they
 /// are not, the sweep gives up with `None`, all adjoints are -0.0 again, and the caller takes the
-/// careful way. There are no selections: a function that runs once records the chosen branch.
+/// careful way. No selection is reached: a function that runs once records the chosen branch, and those of a function recorded
+/// inside of it, which stay on the list, lead to nothing outside.
 #[inline(never)]
 pub(crate) fn gradient(
     records: &[Record],
@@ -361,7 +411,6 @@ pub(crate) fn gradient(
     from: usize,
     inputs: usize,
 ) -> Option<()> {
-    debug_assert!(records[..=from].iter().all(|record| record.op() != Op::Select), "a selection needs masks");
     if inputs == 0 {
         return Some(());
     }
@@ -437,6 +486,7 @@ impl Visit<f64> for Descent<'_> {
 /// branches would make the loop keep its variables in memory.
 #[inline(never)]
 fn pass_on(record: Record, constants: &[f64], values: &[f64], i: usize, ct: f64, rest: &mut [f64]) {
+    debug_assert!(record.op() != Op::Select, "a selection needs masks");
     visit_all_edges(record, constants, values, || values[i], &mut |side: Side, factor: Factor<f64>| {
         rest[record.operand(side)] += ct.times(factor);
     });

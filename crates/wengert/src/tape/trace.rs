@@ -1,6 +1,7 @@
 //! [`Trace`]: a finished recording as a value of its own, to be swept as often as one likes.
 
 use super::Var;
+use super::block::Block;
 use super::record::{Form, Op, Record, Side};
 use super::recording::Line;
 use super::sweep::{self, Cotangent, visit_edges};
@@ -32,6 +33,8 @@ pub(crate) struct Trace {
     pub(crate) lines: Vec<Line>,
     /// Whether a selection masks adjoints.
     pub(crate) selects: bool,
+    /// The loops.
+    pub(crate) blocks: Vec<Block>,
 }
 
 /// A guard came out differently: the recording is not valid at this point.
@@ -46,6 +49,7 @@ impl Trace {
         values: &[f64],
         constants: &[f64],
         lines: &[Line],
+        blocks: &[Block],
         inputs: usize,
         mark: usize,
         var_before: impl Fn(usize) -> Var,
@@ -58,6 +62,7 @@ impl Trace {
         // A nested recording takes only the constants it uses along.
         let mut own_constants = if mark == 0 { constants.to_vec() } else { Vec::new() };
         let mut constant_of = std::collections::HashMap::new();
+        let mut own_blocks: Vec<Block> = Vec::new();
         let mut renumber = |index: usize| match index.checked_sub(mark) {
             Some(index) => index,
             None => *place_of.entry(index).or_insert_with(|| {
@@ -80,6 +85,13 @@ impl Trace {
                     own_constants.push(values[i]);
                     return Record::new(Op::Constant.encode().0, 0, own_constants.len() as u64 - 1);
                 }
+                if op == Op::Loop {
+                    own_blocks.push(blocks[record.b()].moved(&mut renumber));
+                }
+                if op.is_of_loop() {
+                    // Loops on a list do not overlap.
+                    return record.with_b(own_blocks.len() - 1);
+                }
                 let record = record.map_operands(&mut renumber);
                 if mark == 0 || !op.has_constant() {
                     return record;
@@ -99,7 +111,8 @@ impl Trace {
         }
         let mut values = values.to_vec();
         values.extend(captures.iter().map(|var| var.value));
-        Trace { records, constants: own_constants, values, captures, inputs, outputs, lines: lines.to_vec(), selects }
+        let (constants, lines, blocks) = (own_constants, lines.to_vec(), own_blocks);
+        Trace { records, constants, values, captures, inputs, outputs, lines, selects, blocks }
     }
 
     /// The same recording with the recorded outcomes in place of guards, which have been tested elsewhere.
@@ -124,12 +137,28 @@ impl Trace {
         for (value, &var) in values[count..].iter_mut().zip(&self.captures) {
             *value = capture(var);
         }
-        for i in self.inputs..count {
-            let before = self.records[i.saturating_sub(1)];
-            values[i] =
-                sweep::evaluate(self.records[i], before, &self.constants, &values, self.values[i]).ok_or(Flipped)?;
-        }
+        self.evaluate_in_place(&mut values)?;
         Ok(values)
+    }
+
+    /// As [`Trace::evaluate`], where the inputs and captures stand among the values.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    pub(crate) fn evaluate_in_place<R: Real>(&self, values: &mut [R]) -> Result<(), Flipped> {
+        for i in self.inputs..self.records.len() {
+            let record = self.records[i];
+            if is_of_loop(record) {
+                if record.op() == Op::Loop {
+                    let block = &self.blocks[record.b()];
+                    let results = block.evaluate(values)?;
+                    values[i + 1..i + 1 + results.len()].copy_from_slice(&results);
+                }
+                continue;
+            }
+            let before = self.records[i.saturating_sub(1)];
+            values[i] = sweep::evaluate(record, before, &self.constants, values, self.values[i]).ok_or(Flipped)?;
+        }
+        Ok(())
     }
 
     /// The value of output `k`.
@@ -149,6 +178,39 @@ impl Trace {
         }
     }
 
+    /// The inputs that a derivative of the given outputs flows to.
+    pub(crate) fn reached_inputs(&self, outputs: &[bool]) -> Vec<usize> {
+        let live = self.reached((0..outputs.len()).filter(|&k| outputs[k]));
+        (0..self.inputs).filter(|&input| live[input]).collect()
+    }
+
+    /// The same recording with its captures as inputs behind the others; and the captures.
+    pub(crate) fn closed(mut self) -> (Trace, Vec<Var>) {
+        let (inputs, count, more) = (self.inputs, self.records.len(), self.captures.len());
+        let place = |index: usize| match index {
+            index if index < inputs => index,
+            index if index < count => index + more,
+            index => index - count + inputs,
+        };
+        let mut records: Vec<Record> = self.records.iter().map(|record| record.map_operands(place)).collect();
+        records.splice(inputs..inputs, std::iter::repeat_n(Record::new(Op::Input.encode().0, 0, 0), more));
+        self.values[inputs..].rotate_right(more);
+        for output in &mut self.outputs {
+            if let Output::Node(node) = output {
+                *node = place(*node);
+            }
+        }
+        let blocks = self.blocks.iter().map(|block| block.moved(place)).collect();
+        let captures = std::mem::take(&mut self.captures);
+        (Trace { records, inputs: inputs + more, blocks, ..self }, captures)
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let blocks: usize = self.blocks.iter().map(Block::bytes).sum();
+        size_of_val(&self.records[..]) + size_of_val(&self.constants[..]) + size_of_val(&self.values[..]) + blocks
+    }
+
     /// The records that a derivative of the given outputs flows through.
     pub(crate) fn reached(&self, outputs: impl Iterator<Item = usize>) -> Vec<bool> {
         let mut live = vec![false; self.values.len()];
@@ -160,6 +222,15 @@ impl Trace {
                 // The factors do not matter here, so the recorded values serve.
                 let record = self.records[i];
                 for_each_edge(record, |side| live[record.operand(side)] = true);
+            }
+            if self.records[i].code() == LOOP_END {
+                let block = &self.blocks[self.records[i].b()];
+                let results: Vec<bool> = live[i - block.results()..i].to_vec();
+                for (source, reached) in block.sources.iter().zip(block.reached(&results)) {
+                    if let (Some(place), true) = (source.place(), reached) {
+                        live[place] = true;
+                    }
+                }
             }
         }
         live
@@ -173,30 +244,57 @@ impl Trace {
         if self.selects {
             return self.pull_back_masked(values, seeds);
         }
-        let live = self.reached((0..seeds.len()).filter(|&k| seeds[k].is_some()));
+        self.pull_back_reached(values, seeds).0
+    }
+
+    /// The cotangents of the inputs of a path; `None` for those that are structurally zero. A path chooses by guards: of the
+    /// selections on it, which a recorded function may have left there, no output depends.
+    #[track_caller]
+    pub(crate) fn pull_back_to_inputs<R: Real>(&self, values: &[R], seeds: &[Option<R>]) -> Vec<Option<R>> {
+        let (adjoints, reached) = self.pull_back_reached(values, seeds);
+        (0..self.inputs).map(|input| reached[input].then_some(adjoints[input])).collect()
+    }
+
+    /// The adjoints of all records and captures, and which of them are more than structurally zero.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn pull_back_reached<R: Real, A: Cotangent<R>>(&self, values: &[R], seeds: &[Option<A>]) -> (Vec<A>, Vec<bool>) {
         let mut adjoints = vec![A::zero(); values.len()];
         // The first contribution is stored, not added: 0 + x costs a record on the tape.
         let mut started = vec![false; values.len()];
-        let mut add = |adjoints: &mut [A], k: usize, ct: A| {
+        let add = |adjoints: &mut [A], k: usize, ct: A, started: &mut [bool]| {
             adjoints[k] = if started[k] { adjoints[k].plus(ct) } else { ct };
             started[k] = true;
         };
         for (k, seed) in seeds.iter().enumerate() {
             if let (Some(node), Some(seed)) = (self.output_node(k), *seed) {
-                add(&mut adjoints, node, seed);
+                add(&mut adjoints, node, seed, &mut started);
             }
         }
         for i in (self.inputs..self.records.len()).rev() {
-            if !live[i] {
+            let record = self.records[i];
+            if record.code() == LOOP_END {
+                let block = &self.blocks[record.b()];
+                let results = i - block.results()..i;
+                if started[results.clone()].iter().any(|&started| started) {
+                    let seeds: Vec<Option<A>> = results.map(|k| started[k].then_some(adjoints[k])).collect();
+                    for (source, ct) in block.sources.iter().zip(pull_back_block(block, values, &seeds)) {
+                        if let (Some(place), Some(ct)) = (source.place(), ct) {
+                            add(&mut adjoints, place, ct, &mut started);
+                        }
+                    }
+                }
+                continue;
+            }
+            if !started[i] {
                 continue;
             }
             let ct = adjoints[i];
-            let record = self.records[i];
             visit_edges(record, &self.constants, values, i, |side, factor| {
-                add(&mut adjoints, record.operand(side), ct.times(factor));
+                add(&mut adjoints, record.operand(side), ct.times(factor), &mut started);
             });
         }
-        adjoints
+        (adjoints, started)
     }
 
     /// As [`Trace::pull_back`], with the branches not taken masked out of every contribution.
@@ -217,8 +315,34 @@ impl Trace {
             }
         }
         for i in (self.inputs..self.records.len()).rev() {
-            let Some((ct, mask)) = adjoints[i] else { continue };
             let record = self.records[i];
+            if record.code() == LOOP_END {
+                let block = &self.blocks[record.b()];
+                let results = i - block.results()..i;
+                // What counts everywhere goes back together, the rest one by one: the infinite factors of one must not meet the
+                // mask of another.
+                let all: Vec<Option<A>> = adjoints[results.clone()]
+                    .iter()
+                    .map(|adjoint| adjoint.filter(|(_, mask)| mask.is_none()).map(|(ct, _)| ct))
+                    .collect();
+                let mut groups = vec![(all, None)];
+                for (k, place) in results.enumerate() {
+                    if let Some((ct, Some(mask))) = adjoints[place] {
+                        let mut seeds = vec![None; block.results()];
+                        seeds[k] = Some(ct);
+                        groups.push((seeds, Some(mask)));
+                    }
+                }
+                for (seeds, mask) in groups.into_iter().filter(|(seeds, _)| seeds.iter().any(Option::is_some)) {
+                    for (source, ct) in block.sources.iter().zip(pull_back_block(block, values, &seeds)) {
+                        if let (Some(place), Some(ct)) = (source.place(), ct) {
+                            add(&mut adjoints[place], mask.map_or(ct, |mask| ct.masked(mask)), mask);
+                        }
+                    }
+                }
+                continue;
+            }
+            let Some((ct, mask)) = adjoints[i] else { continue };
             if record.op() == Op::Select {
                 let condition = sweep::mask(values[self.records[i - 1].a()]);
                 for (k, chosen) in [(record.a(), condition), (record.b(), !condition)] {
@@ -248,6 +372,18 @@ impl Trace {
         tangents[..self.inputs].copy_from_slice(inputs);
         for i in self.inputs..self.records.len() {
             let record = self.records[i];
+            if is_of_loop(record) {
+                if record.op() == Op::Loop {
+                    let block = &self.blocks[record.b()];
+                    let sources: Vec<Option<A>> =
+                        block.sources.iter().map(|source| source.place().and_then(|place| tangents[place])).collect();
+                    if sources.iter().any(Option::is_some) {
+                        let results = push_forward_block(block, values, &sources);
+                        tangents[i + 1..i + 1 + results.len()].copy_from_slice(&results);
+                    }
+                }
+                continue;
+            }
             let mut sum: Option<A> = None;
             if record.op() == Op::Select {
                 let condition = sweep::mask(values[self.records[i - 1].a()]);
@@ -282,7 +418,7 @@ impl Trace {
     /// Whether every partial derivative on the list is finite, so that a zero that was not
     /// structural does no harm.
     pub(crate) fn has_finite_partials(&self, values: &[f64]) -> bool {
-        let mut finite = !self.selects;
+        let mut finite = !self.selects && self.blocks.is_empty();
         for i in self.inputs..self.records.len() {
             visit_edges(self.records[i], &self.constants, values, i, |_, factor| {
                 finite &= factor.number().is_finite();
@@ -290,6 +426,42 @@ impl Trace {
         }
         finite
     }
+}
+
+const LOOP: u8 = Op::Loop.encode().0;
+const LOOP_END: u8 = Op::LoopEnd.encode().0;
+
+/// Whether a record belongs to a loop.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn is_of_loop(record: Record) -> bool {
+    (LOOP..=LOOP_END).contains(&record.code())
+}
+
+/// The cotangents of the sources of a loop, one vector of them after the other.
+#[cold]
+#[track_caller]
+fn pull_back_block<R: Real, A: Cotangent<R>>(block: &Block, values: &[R], seeds: &[Option<A>]) -> Vec<Option<A>> {
+    by_lanes(seeds, |seeds| block.pull_back(values, seeds))
+}
+
+/// The tangents of its results.
+#[cold]
+#[track_caller]
+fn push_forward_block<R: Real, A: Cotangent<R>>(block: &Block, values: &[R], sources: &[Option<A>]) -> Vec<Option<A>> {
+    by_lanes(sources, |sources| block.push_forward(values, sources))
+}
+
+/// A linear map of numbers that may be structurally zero, of each component of vectors.
+fn by_lanes<R: Real, A: Cotangent<R>>(
+    vectors: &[Option<A>],
+    map: impl Fn(&[Option<R>]) -> Vec<Option<R>>,
+) -> Vec<Option<A>> {
+    let lane =
+        |k: usize| -> Vec<Option<R>> { vectors.iter().map(|vector| vector.map(|vector| vector.lane(k))).collect() };
+    let lanes: Vec<Vec<Option<R>>> = (0..A::LANES).map(|k| map(&lane(k))).collect();
+    (0..lanes[0].len())
+        .map(|place| lanes[0][place].map(|_| A::of_lanes(|k| lanes[k][place].expect("as in lane 0"))))
+        .collect()
 }
 
 /// The sides of a record that a derivative flows to.
@@ -309,7 +481,10 @@ pub(crate) fn for_each_edge(record: Record, mut edge: impl FnMut(Side)) {
         | Op::And
         | Op::Or
         | Op::Choose
-        | Op::Taken => (false, false),
+        | Op::Taken
+        | Op::Loop
+        | Op::Result
+        | Op::LoopEnd => (false, false),
     };
     if flows_to_a {
         edge(Side::A);

@@ -100,7 +100,7 @@ impl Var {
     #[cfg(feature = "nalgebra")]
     #[track_caller]
     pub(crate) fn compared_by(self, name: &'static str) -> f64 {
-        if self.tag != 0 && mode() == Mode::Replay {
+        if self.tag != 0 && is_run_again(mode()) {
             frozen(name, Location::caller());
         }
         self.value
@@ -160,7 +160,7 @@ impl Var {
 #[cold]
 #[inline(never)]
 fn take_out(x: Var, name: &'static str, line: &'static Location<'static>) {
-    if mode() == Mode::Replay {
+    if is_run_again(mode()) {
         frozen(name, line);
     }
     if let Some(driver) = active_in(x, name, line) {
@@ -175,8 +175,21 @@ fn take_out(x: Var, name: &'static str, line: &'static Location<'static>) {
     }
 }
 
+/// Whether what is recorded will run on other numbers.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn is_run_again(mode: Mode) -> bool {
+    matches!(mode, Mode::Step | Mode::Replay)
+}
+
 #[cold]
 fn frozen(name: &str, line: &'static Location<'static>) -> ! {
+    if mode() == Mode::Step {
+        panic!(
+            "`{name}` at {line} takes a number out of a step of a loop: a step is recorded once for each way through it, and in \
+             other steps the number would be wrong, also after `detach()`; compute with the Var itself, compare it (each \
+             outcome is a way of its own), or pass numbers as rows of `scan`"
+        )
+    }
     panic!(
         "`{name}` at {line} takes a number out of a recorded function: at other inputs it would be \
          wrong, also after `detach()`; compare the Var itself (a guard is recorded), or use Real::select"
@@ -224,6 +237,8 @@ impl Real for Var {
     fn compare(self, other: Self, op: Compare) -> Cond {
         let outcome = op.eval(self.value, other.value);
         if mode() != Mode::Replay || self.tag | other.tag == 0 {
+            // In a step of a loop another outcome is another path.
+            guard(self, other, op);
             return Cond { outcome, tag: 0 };
         }
         let var = record_comparison(Op::Condition, self, other, op, outcome, Location::caller());
@@ -242,7 +257,8 @@ impl Real for Var {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn all_finite(self) -> bool {
-        self.value.is_finite()
+        // Of a step that runs on other numbers it is not known.
+        self.value.is_finite() && mode() != Mode::Step
     }
 }
 
@@ -340,7 +356,7 @@ fn record_comparison(
 #[track_caller]
 fn guard(x: Var, y: Var, op: Compare) -> bool {
     let outcome = op.eval(x.value, y.value);
-    if mode() == Mode::Replay && x.tag | y.tag != 0 {
+    if is_run_again(mode()) && x.tag | y.tag != 0 {
         record_comparison(Op::Guard, x, y, op, outcome, Location::caller());
     }
     outcome

@@ -9,6 +9,13 @@ impl From<Array> for Tensor {
     }
 }
 
+/// The same tensor.
+impl From<&Tensor> for Tensor {
+    fn from(tensor: &Tensor) -> Self {
+        tensor.clone()
+    }
+}
+
 impl<T: Element> From<T> for Tensor {
     fn from(value: T) -> Self {
         Array::scalar(value).into()

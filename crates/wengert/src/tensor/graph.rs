@@ -391,8 +391,8 @@ pub(crate) fn read(tensor: &Tensor, name: &str) -> Result<Array, Error> {
 /// That a number may leave the recording: neither would a derivative miss it, nor other inputs.
 fn may_leave(tensor: &Tensor, name: &str, line: Line) -> Result<(), Error> {
     let error = |kind, why: String| Err(Error::new(kind, name, why).of([tensor.ty()]).at(Some(line)));
-    if innermost().is_some_and(|(_, _, mode)| mode == Mode::Replay) {
-        let why = "it takes numbers out of a recorded function: at other inputs they would be wrong, also after \
+    if innermost().is_some_and(|(_, _, mode)| matches!(mode, Mode::Step | Mode::Replay)) {
+        let why = "it takes numbers out of a recorded function or a step of a loop: at other inputs they would be wrong, also after \
                    `detach()`; choose with `where_` or `cond`";
         return error(ErrorKind::Unavailable, why.to_owned());
     }

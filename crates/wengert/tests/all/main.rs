@@ -15,6 +15,7 @@ mod many;
 mod nesting;
 mod replay;
 mod rules;
+mod scalar_loops;
 mod straight;
 mod tape;
 mod taylor;
@@ -35,6 +36,7 @@ mod loop_blocks;
 mod loop_memory;
 mod loop_zeros;
 mod loops;
+mod nested_levels;
 mod nn;
 #[cfg(feature = "npy")]
 mod npy;

@@ -39,6 +39,15 @@ impl List {
                 return Some(level.line);
             }
             let record = self.records[index];
+            if record.op() == Op::Result {
+                let announced = (0..index).rev().find(|&k| self.records[k].op() == Op::Loop).expect("it comes before");
+                let block = &self.blocks[record.b()];
+                let mut results = vec![false; block.results()];
+                results[index - announced - 1] = true;
+                let reached = block.sources.iter().zip(block.reached(&results)).filter(|(_, reached)| *reached);
+                open.extend(reached.filter_map(|(source, _)| source.place()).filter(|&place| seen.insert(place)));
+                continue;
+            }
             let (uses_a, uses_b) = match record.op() {
                 // A value of a Program.
                 Op::Constant if record.a() == 1 => return Some(level.line),
@@ -50,6 +59,7 @@ impl List {
                 Op::Guard(..) | Op::Condition(..) | Op::Not | Op::And | Op::Or | Op::Choose | Op::Taken => {
                     (false, false)
                 }
+                Op::Loop | Op::Result | Op::LoopEnd => (false, false),
             };
             let operands = [(uses_a, record.a()), (uses_b, record.b())];
             open.extend(operands.into_iter().filter(|&(uses, k)| uses && seen.insert(k)).map(|(_, k)| k));

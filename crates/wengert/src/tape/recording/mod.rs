@@ -9,6 +9,7 @@
 //! Measured (`docs/tape.md`): `RefCell<Vec>` instead of the block costs 2 to 3 ns per operation.
 
 mod active;
+mod nested;
 mod scope;
 #[cfg(feature = "arrays")]
 mod segment;
@@ -18,14 +19,18 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Var;
+use super::block::Block as LoopBlock;
 use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
 use crate::ops::{Binary, Unary};
 
+use nested::Buffers;
+
 pub(super) use active::active_in;
+pub(crate) use nested::Nested;
 pub(crate) use scope::{Inputs, Scope, line_of};
 pub use scope::{TapeSize, release_memory};
 #[cfg(feature = "arrays")]
-pub(crate) use segment::{Entry, Operand, innermost, is_open, line_of_generation, push_external, segment};
+pub(crate) use segment::{Entry, Operand, Unrolled, innermost, is_open, line_of_generation, push_external, segment};
 
 /// A place in the user's source.
 pub(crate) type Line = &'static Location<'static>;
@@ -39,7 +44,9 @@ const BLOCK: usize = 256;
 pub(crate) enum Mode {
     /// Swept once: comparisons and numbers taken out leave no trace.
     Once,
-    /// Replayed at other inputs: comparisons are guards, and no number may be taken out.
+    /// A step of a loop, run on other numbers: comparisons are guards, and no number may be taken out.
+    Step,
+    /// Replayed at other inputs: so too, but selections stay selections, and loops are recorded step by step.
     Replay,
     /// Every record goes the slow way and keeps its source line.
     Diagnose,
@@ -81,11 +88,14 @@ struct List {
     records: Vec<Record>,
     values: Vec<f64>,
     constants: Vec<f64>,
+    /// The loops that records announce.
+    blocks: Vec<LoopBlock>,
     /// Source lines, one per record, on diagnostic runs.
     lines: Vec<Line>,
     levels: Vec<Level>,
     /// Kept between sweeps, filled with -0.0.
     adjoints: Vec<f64>,
+    buffers: Buffers,
     /// Generations that this thread may hand out.
     generations: std::ops::Range<u64>,
 }
@@ -96,6 +106,7 @@ struct Level {
     /// The index of the first record.
     mark: u64,
     constant_mark: u64,
+    block_mark: usize,
     inputs: usize,
     mode: Mode,
     line: Line,
@@ -122,9 +133,11 @@ thread_local! {
             records: Vec::new(),
             values: Vec::new(),
             constants: Vec::new(),
+            blocks: Vec::new(),
             lines: Vec::new(),
             levels: Vec::new(),
             adjoints: Vec::new(),
+            buffers: Buffers::new(),
             generations: 0..0,
         })
     };
@@ -356,6 +369,35 @@ pub(super) fn record_selection(condition: Var, branches: [Var; 2], value: f64, l
     })
 }
 
+/// The mode of the innermost recording under way, if there is one.
+pub(super) fn innermost_mode() -> Option<Mode> {
+    LIST.with_borrow(|list| list.levels.last().map(|level| level.mode))
+}
+
+/// The place of a variable on the list; [`Source::PLAIN`](super::block::Source::PLAIN) for a constant.
+///
+/// # Panics
+/// If its recording has ended.
+pub(super) fn place_of(x: Var, name: &str, line: Line) -> u32 {
+    let active = LIST.with_borrow(|list| list.is_active(x, name, line));
+    if active { (x.tag & INDEX_MASK) as u32 } else { super::block::Source::PLAIN }
+}
+
+/// Leaves a loop on the list: a record that announces it, its results, and its end. Gives the results.
+pub(super) fn push_block(block: LoopBlock, results: &[f64]) -> Vec<Var> {
+    LIST.with_borrow_mut(|list| {
+        TAPE.with(|tape| {
+            let (line, number) = (block.body.line, list.blocks.len() as u64);
+            list.blocks.push(block);
+            let mut append = |op: Op, value: f64| list.append(tape, Record::new(op.encode().0, 0, number), value, line);
+            append(Op::Loop, 0.0);
+            let results = results.iter().map(|&value| append(Op::Result, value)).collect();
+            append(Op::LoopEnd, 0.0);
+            results
+        })
+    })
+}
+
 impl List {
     fn flush_records(&mut self, tape: &Block) {
         self.records.extend(tape.records.iter().map(|record| Record(record.get())));
@@ -468,7 +510,8 @@ impl List {
     }
 
     /// Drops the records and constants from the marks on.
-    fn truncate(&mut self, tape: &Block, mark: u64, constant_mark: u64) {
+    fn truncate(&mut self, tape: &Block, Level { mark, constant_mark, block_mark, .. }: Level) {
+        self.blocks.truncate(block_mark);
         let (start, tail) = (mark as usize / BLOCK * BLOCK, mark as usize % BLOCK);
         if self.records.len() > start {
             for slot in 0..tail {

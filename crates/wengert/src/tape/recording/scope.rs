@@ -12,7 +12,7 @@ use crate::tape::trace::{Output, Trace};
 pub(crate) struct Scope {
     /// How many levels there are with this one.
     depth: usize,
-    line: Line,
+    pub(super) line: Line,
     generation: u64,
 }
 
@@ -32,6 +32,7 @@ impl Scope {
                     generation: list.next_generation(),
                     mark: tape.index(),
                     constant_mark: tape.next_constant.get(),
+                    block_mark: list.blocks.len(),
                     inputs: 0,
                     mode: mode.max(outer),
                     line,
@@ -81,7 +82,8 @@ impl Scope {
         LIST.with_borrow_mut(|list| {
             TAPE.with(|tape| {
                 let level = list.levels.last().expect("the scope is open");
-                if level.externals {
+                // A loop is swept with care too.
+                if level.externals || list.blocks.len() > level.block_mark {
                     return None;
                 }
                 let inputs = level.inputs;
@@ -120,6 +122,7 @@ impl Scope {
                     &list.values[mark..],
                     &list.constants,
                     if diagnostic { &list.lines[list.lines.len() - (list.records.len() - mark)..] } else { &[] },
+                    &list.blocks,
                     level.inputs,
                     mark,
                     |index| list.var_before(index, mark),
@@ -220,10 +223,7 @@ impl Inputs<'_> {
 impl List {
     /// The variable of an outer level that stands at `index`, before `mark`.
     fn var_before(&self, index: usize, mark: usize) -> Var {
-        debug_assert!(index < mark, "captures stand before the mark");
-        let level =
-            self.levels.iter().rev().find(|level| level.mark <= index as u64).expect("every record belongs to a level");
-        Var { value: self.values[index], tag: (level.generation << INDEX_BITS) | index as u64 }
+        Var { value: self.values[index], tag: self.tag_before(index, mark) }
     }
 
     fn output(&self, output: Var, mark: usize, line: Line) -> Output {
@@ -242,7 +242,7 @@ impl Drop for Scope {
                 // A panic may have left levels of scopes that were never closed above this one.
                 list.levels.truncate(self.depth);
                 if let Some(&level) = list.levels.last() {
-                    list.truncate(tape, level.mark, level.constant_mark);
+                    list.truncate(tape, level);
                     list.levels.pop();
                 }
                 list.resume(tape);
@@ -267,8 +267,10 @@ pub fn release_memory() {
         list.records = Vec::new();
         list.values = Vec::new();
         list.constants = Vec::new();
+        list.blocks = Vec::new();
         list.lines = Vec::new();
         list.adjoints = Vec::new();
+        list.buffers = super::Buffers::new();
     });
 }
 
@@ -279,7 +281,7 @@ pub struct TapeSize {
     pub records: usize,
     /// Constants stored beside them.
     pub constants: usize,
-    /// Bytes of records, values, constants, and of the adjoints of a reverse sweep.
+    /// Bytes of records, values, constants, loops, and of the adjoints of a reverse sweep.
     pub bytes: usize,
 }
 
@@ -291,7 +293,9 @@ impl Scope {
                 let level = list.levels.last().expect("the scope is open");
                 let records = (tape.index() - level.mark) as usize;
                 let constants = (tape.next_constant.get() - level.constant_mark) as usize;
-                let bytes = records * (size_of::<Record>() + 2 * size_of::<f64>()) + constants * size_of::<f64>();
+                let loops: usize = list.blocks[level.block_mark..].iter().map(|block| block.bytes()).sum();
+                let bytes =
+                    records * (size_of::<Record>() + 2 * size_of::<f64>()) + constants * size_of::<f64>() + loops;
                 TapeSize { records, constants, bytes }
             })
         })

@@ -3,6 +3,7 @@
 use super::{LIST, Line, List, Mode, TAPE};
 use crate::tape::Var;
 use crate::tape::record::{INDEX_BITS, INDEX_MASK, Op, Record};
+use crate::tape::trace::Trace;
 
 /// Records of one level that follow each other.
 pub(crate) struct Segment {
@@ -23,6 +24,15 @@ pub(crate) struct Entry {
     /// The constant operand of a form that has one.
     pub(crate) constant: f64,
     pub(crate) line: Option<Line>,
+    /// The loop that it announces, whose results are the next entries.
+    pub(crate) unrolled: Option<Box<Unrolled>>,
+}
+
+/// A loop written out.
+pub(crate) struct Unrolled {
+    /// What its inputs are.
+    pub(crate) sources: Vec<Operand>,
+    pub(crate) trace: Trace,
 }
 
 /// Where an operand stands.
@@ -89,11 +99,16 @@ impl List {
             let record = self.records[index];
             let op = record.op();
             let (uses_a, uses_b) = op.operands();
-            let operand = |uses: bool, index: usize| match (uses, index.checked_sub(mark)) {
-                (false, _) => Operand::None,
-                (true, Some(own)) => Operand::Own(own),
-                (true, None) => Operand::Outer(self.outer_var(index, depth)),
+            let place = |index: usize| match index.checked_sub(mark) {
+                Some(own) => Operand::Own(own),
+                None => Operand::Outer(self.outer_var(index, depth)),
             };
+            let operand = |uses: bool, index: usize| if uses { place(index) } else { Operand::None };
+            let unrolled = (op == Op::Loop).then(|| {
+                let block = &self.blocks[record.b()];
+                let sources = block.sources.iter().filter_map(|source| source.place().map(place)).collect();
+                Box::new(Unrolled { sources, trace: block.unrolled() })
+            });
             Entry {
                 op,
                 a: operand(uses_a, record.a()),
@@ -101,6 +116,7 @@ impl List {
                 value: self.values[index],
                 constant: if op.has_constant() { self.constants[record.b()] } else { 0.0 },
                 line: (level.mode == Mode::Diagnose).then(|| self.lines[lines + index - mark]),
+                unrolled,
             }
         });
         Some(Segment { start, inputs: level.inputs, entries: entries.collect() })

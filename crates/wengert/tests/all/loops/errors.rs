@@ -41,9 +41,13 @@ fn one() -> Tensor {
 }
 
 /// A scan whose steps give nothing but a carry.
-fn carries<D: wengert::Tree<Leaf = Tensor>>(step: impl FnOnce(Tensor, Tensor) -> D) -> Result<D::Grad, Error> {
-    let nothing: [Tensor; 0] = [];
-    Scan::new().try_run(one(), x(), |c, row| (step(c, row), nothing)).map(|(last, _)| last)
+fn carries(step: impl Fn(Tensor, Tensor) -> Tensor) -> Result<Tensor, Error> {
+    Scan::new().try_run(one(), x(), |c, row| (step(c, row), ())).map(|(last, _)| last)
+}
+
+/// The same of a list, which may become longer and shorter.
+fn lists(step: impl Fn(Vec<Tensor>, Tensor) -> Vec<Tensor>) -> Result<Vec<Tensor>, Error> {
+    Scan::new().try_run(vec![one()], x(), |c, row| (step(c, row), ())).map(|(last, _)| last)
 }
 
 #[test]
@@ -52,10 +56,8 @@ fn a_carry_that_changes_is_shown_before_and_after() {
     refused(carries(|c, _| c.gt(0.0)), Misfit, &["scan", "f64[] before", "bool[] after"]);
     refused(carries(|c, _| c.to_i64()), Misfit, &["f64[] before", "i64[] after"]);
     refused(carries(|c, _| c.to_f32()), Misfit, &["f64[] before", "f32[] after"]);
-    refused(carries(|c, row| (c, row)), Misfit, &["(f64[]) before", "(f64[], f64[]) after"]);
-    refused(carries(|c, row| vec![c, row]), Misfit, &["(f64[]) before", "(f64[], f64[]) after"]);
-    let nothing: [Tensor; 0] = [];
-    refused(carries(|_, _| nothing.clone()), Misfit, &["(f64[]) before", "() after"]);
+    refused(lists(|c, row| [c, vec![row]].concat()), Misfit, &["(f64[]) before", "(f64[], f64[]) after"]);
+    refused(lists(|_, _| Vec::new()), Misfit, &["(f64[]) before", "() after"]);
     let whiles = While::new().try_run(one(), |c| c.lt(3.0), |c| c + x());
     refused(whiles, Misfit, &["while_loop", "f64[] before", "f64[3] after"]);
     let integers = While::new().try_run(Tensor::from(0i64), |n| n.lt(3), |n| n.to_f64() + 1.0);
@@ -65,13 +67,6 @@ fn a_carry_that_changes_is_shown_before_and_after() {
     says(&said(|| Ok(fori(0..3, one(), |_, c| c + x()))), &["fori", "f64[] before", "f64[3] after"]);
     says(&said(|| Ok(fori(0..3, one(), |i, _| i))), &["fori", "f64[] before", "i64[] after"]);
     says(&said(|| Ok(fori(0..0, one(), |i, _| i))), &["fori", "f64[] before", "i64[] after"]);
-}
-
-#[test]
-fn a_carry_of_another_structure_with_the_same_leaves_is_accepted_as_it_comes_out() {
-    // The leaves are what a step gives and takes; their tree is the one of the result.
-    let (a, b) = fori(0..2, [one(), one() * 2.0], |_, [a, b]| (b, a));
-    assert_eq!((a.item(), b.item()), (1.0, 2.0));
 }
 
 #[test]

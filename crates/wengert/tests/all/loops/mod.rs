@@ -26,9 +26,8 @@ fn near(what: &str, got: &Tensor, want: &Tensor, roundings: f64) {
 }
 
 /// The last carry of a scan whose steps give nothing else.
-fn fold(init: &Tensor, xs: &Tensor, step: impl FnOnce(Tensor, Tensor) -> Tensor) -> Tensor {
-    let nothing: [Tensor; 0] = [];
-    scan(init, xs, |c, x| (step(c, x), nothing)).0
+fn fold(init: &Tensor, xs: &Tensor, step: impl Fn(Tensor, Tensor) -> Tensor) -> Tensor {
+    scan(init, xs, |c, x| (step(c, x), ())).0
 }
 
 /// The rows of an array.

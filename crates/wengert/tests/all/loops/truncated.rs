@@ -106,3 +106,43 @@ fn loops_that_count_are_cut_too() {
     let last = |a: &Tensor| Scan::new().truncated(1).fori(0..4, Tensor::from(1.0), |_, c| c * a);
     assert_eq!(grad(&Tensor::from(2.0), |a| last(&a)).item(), 8.0);
 }
+
+/// The steps of `by_hand` over numbers: a loop, or written out.
+fn over_numbers(block: usize, backwards: bool, looped: bool, [c0, w]: [Var; 2]) -> Var {
+    let xs: Vec<f64> = xs().to_vec();
+    let step = |c: Var, x: Var| (c * w + c.square() * x).sin() + x;
+    if looped {
+        let by = Scan::new().truncated(block).every(if block == 3 { 2 } else { 1 });
+        let by = if backwards { by.reverse() } else { by };
+        let (last, losses) = by.run(c0, &xs, |c, x| {
+            let c = step(c, x);
+            (c, c.square())
+        });
+        return losses.into_iter().fold(last, |sum, loss| sum + loss);
+    }
+    let (mut c, mut losses) = (c0, Vec::new());
+    for k in 0..7 {
+        let x = Var::from(xs[if backwards { 6 - k } else { k }]);
+        c = step(if k > 0 && k % block == 0 { c.detach() } else { c }, x);
+        losses.push(c.square());
+    }
+    losses.into_iter().fold(c, |sum, loss| sum + loss)
+}
+
+#[test]
+fn numbers_are_cut_at_the_same_steps() {
+    let at = [0.4, 1.3];
+    for (block, backwards) in [1, 2, 3, 6, 7, 100].into_iter().flat_map(|block| [(block, false), (block, true)]) {
+        let of = |looped: bool| move |point: [Var; 2]| over_numbers(block, backwards, looped, point);
+        let what = format!("blocks of {block}, backwards {backwards}");
+        let close =
+            |one: f64, two: f64| assert!((one - two).abs() < 1e-12 * two.abs().max(1.0), "{what}: {one}, not {two}");
+        let (one, two) = (value_and_grad(at, of(true)), value_and_grad(at, of(false)));
+        close(one.0, two.0);
+        (0..2).for_each(|k| close(one.1[k], two.1[k]));
+        let (one, two) = (jvp(at, [0.7, -0.2], of(true)), jvp(at, [0.7, -0.2], of(false)));
+        close(one.1, two.1);
+        let (one, two) = (hvp(at, [0.7, -0.2], of(true)), hvp(at, [0.7, -0.2], of(false)));
+        (0..2).for_each(|k| close(one[k], two[k]));
+    }
+}

@@ -94,7 +94,7 @@ fn pinn_heat2d_residual([w1, b1, w2, points]: [&Tensor; 4]) -> Tensor {
 // ---- differential equations ---------------------------------------------------------------------
 
 /// This number of equal steps.
-fn steps(count: usize, start: &Tensor, step: impl FnOnce(Tensor) -> Tensor) -> Tensor {
+fn steps(count: usize, start: &Tensor, step: impl Fn(Tensor) -> Tensor) -> Tensor {
     fori(0..count as i64, start, |_, x| step(x))
 }
 

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use wengert::{Scan, Tensor, Tree, checkpoint, cond, fori, scan, switch, while_loop};
+use wengert::{Carry, Rows, Scan, Tensor, checkpoint, cond, fori, scan, switch, while_loop};
 
 use super::{ArrayArgs, Results, one, unsupported};
 
@@ -24,14 +24,12 @@ pub(super) fn call(function: &str, args: &ArrayArgs) -> Results {
 }
 
 /// The last carry of a scan whose steps give nothing else.
-pub(super) fn fold<C, X, D>(init: C, xs: X, step: impl FnOnce(C::Vars, X::Vars) -> D) -> D::Grad
+pub(super) fn fold<C, X>(init: C, xs: X, step: impl Fn(C::Vars, X::Row) -> C::Vars) -> C::Vars
 where
-    C: Tree<Leaf = Tensor>,
-    X: Tree<Leaf = Tensor>,
-    D: Tree<Leaf = Tensor>,
+    C: Carry<Active = Tensor>,
+    X: Rows<Tensor>,
 {
-    let nothing: [Tensor; 0] = [];
-    scan(init, xs, |c, x| (step(c, x), nothing)).0
+    scan(init, xs, |c, x| (step(c, x), ())).0
 }
 
 fn recurrent(function: &str, [w, u, b, h0, x]: [&Tensor; 5]) -> Results {

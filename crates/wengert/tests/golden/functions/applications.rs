@@ -3,7 +3,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use wengert::{Dual, Real};
+use wengert::{Dual, Real, loops};
 
 use super::algebra::{add, dot, map, matvec, mean, softmax, solve};
 use super::unsupported;
@@ -47,17 +47,16 @@ fn rk4<R: Real>(state: &[R], h: f64, slope: &impl Fn(&[R]) -> Vec<R>) -> Vec<R> 
 fn motion<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
     if function == "euler_sde_fixed_noise" {
         let (s, m, v) = (args.scalar(0)?, args.scalar(1)?, args.scalar(2)?);
-        let step = |s: R, &z: &R| s * (m * 0.1 + v * z * 0.1f64.sqrt() + 1.0);
-        return number(args.vector(3)?.iter().fold(s, step));
+        let step = |s: R, z: R| (s * (m * 0.1 + v * z * 0.1f64.sqrt() + 1.0), ());
+        return number(loops::scan(s, args.vector(3)?, step).0);
     }
     let (h, n) = (args.attr("h")?, args.count("n")?);
     if function == "pendulum_leapfrog_energy" {
-        let (mut q, mut p) = (args.scalar(0)?, args.scalar(1)?);
-        for _ in 0..n {
-            p -= q.sin() * (0.5 * h);
-            q += p * h;
-            p -= q.sin() * (0.5 * h);
-        }
+        let (q, p) = loops::fori(0..n as i64, (args.scalar(0)?, args.scalar(1)?), |_, (q, p)| {
+            let p = p - q.sin() * (0.5 * h);
+            let q = q + p * h;
+            (q, p - q.sin() * (0.5 * h))
+        });
         return number(p * p * 0.5 - q.cos());
     }
     let mut state = args.vector(0)?.to_vec();
@@ -67,19 +66,17 @@ fn motion<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
     if function == "van_der_pol_final" {
         let m = args.scalar(1)?;
         let slope = |s: &[R]| vec![s[1], m * (-(s[0] * s[0]) + 1.0) * s[1] - s[0]];
-        return one(Array::vector((0..n).fold(state, |state, _| rk4(&state, h, &slope))));
+        return one(Array::vector(loops::fori(0..n as i64, state, |_, state| rk4(&state, h, &slope))));
     }
     let &[a, b, c, d] = args.vector(1)? else { return misfit("four rates are needed") };
     let slope = |s: &[R]| vec![a * s[0] - b * s[0] * s[1], d * s[0] * s[1] - c * s[1]];
     if function == "lotka_volterra_final" {
-        return one(Array::vector((0..n).fold(state, |state, _| rk4(&state, h, &slope))));
+        return one(Array::vector(loops::fori(0..n as i64, state, |_, state| rk4(&state, h, &slope))));
     }
     let targets = args.matrix(2)?;
     let mut squares = Vec::new();
     for target in targets.rows() {
-        for _ in 0..n / targets.height() {
-            state = rk4(&state, h, &slope);
-        }
+        state = loops::fori(0..(n / targets.height()) as i64, state, |_, state| rk4(&state, h, &slope));
         squares.extend(state.iter().zip(target).map(|(&x, &target)| (x - target).powi(2)));
     }
     number(mean(&squares))

@@ -1,8 +1,8 @@
-//! The family `control`: loops and branches, as ordinary Rust over scalars.
+//! The family `control`: loops and branches over scalars, as ordinary Rust and by `wengert::loops`.
 
 use std::f64::consts::TAU;
 
-use wengert::Real;
+use wengert::{Real, loops};
 
 use super::algebra::{add, logsumexp, map, matvec, sum_squares};
 use super::unsupported;
@@ -72,66 +72,55 @@ fn lstm<R: Real>(args: &Args<R>) -> Outputs<R> {
 
 /// Loops that carry one scalar.
 fn scan<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
-    let mut seen = Vec::new();
     match function {
         "scan_cumulative" => {
-            let mut c = args.scalar(0)?;
-            for &x in args.vector(1)? {
-                seen.push(c * c);
-                c = c * x + c.sin();
-            }
+            let (c, seen) = loops::scan(args.scalar(0)?, args.vector(1)?, |c, x| (c * x + c.sin(), c * c));
             several([Array::scalar(c), Array::vector(seen)])
         }
         "scan_no_xs" => {
-            let (mut x, a) = (args.scalar(0)?, args.scalar(1)?);
-            for _ in 0..args.count("length")? {
-                seen.push(x);
-                x = a * x * (-x + 1.0);
-            }
+            let (x, a) = (args.scalar(0)?, args.scalar(1)?);
+            let rows = vec![R::constant(0.0); args.count("length")?];
+            let (x, seen) = loops::scan(x, &rows, |x, _| (a * x * (-x + 1.0), x));
             several([Array::scalar(x), Array::vector(seen)])
         }
         "scan_linear_recurrence" => {
-            let mut h = args.scalar(2)?;
-            for (&a, &b) in args.vector(0)?.iter().zip(args.vector(1)?) {
-                h = a * h + b;
-                seen.push(h);
-            }
+            let rows: Vec<[R; 2]> = args.vector(0)?.iter().zip(args.vector(1)?).map(|(&a, &b)| [a, b]).collect();
+            let (h, seen) = loops::scan(args.scalar(2)?, &rows, |h, [a, b]| (a * h + b, a * h + b));
             several([Array::scalar(h), Array::vector(seen)])
         }
         "scan_int_counter" => {
             let x = args.scalar(0)?;
-            number(args.vector(1)?.iter().enumerate().map(|(t, &weight)| weight * (t as f64 + 1.0) * x).sum())
+            let start = (R::constant(1.0), R::constant(0.0));
+            let step = |(t, sum): (R, R), weight: R| ((t + 1.0, sum + weight * t * x), ());
+            number(loops::scan(start, args.vector(1)?, step).0.1)
         }
         "nested_scan" | "nested_scan_checkpoint" => {
-            let mut c = args.scalar(0)?;
-            for row in args.matrix(1)?.rows() {
-                seen.push(c);
-                for &x in row {
-                    c = if function == "nested_scan" { c.cos() + c * x * 0.5 } else { c.sin() + c * x };
-                }
-            }
+            let rows: Vec<Vec<R>> = args.matrix(1)?.rows().map(<[R]>::to_vec).collect();
+            let step = |c: R, x: R| if function == "nested_scan" { c.cos() + c * x * 0.5 } else { c.sin() + c * x };
+            let (c, seen) = loops::scan(args.scalar(0)?, &rows, |c, row: Vec<R>| {
+                (loops::scan(c, &row, |c, x| (step(c, x), ())).0, c)
+            });
             if function == "nested_scan" { several([Array::scalar(c), Array::vector(seen)]) } else { number(c) }
         }
         "cond_in_scan" => {
-            let mut c = args.scalar(0)?;
-            for &x in args.vector(1)? {
-                c = if x > 0.0 { c * x.cos() } else { c + x * x };
-                seen.push(c);
-            }
+            let (c, seen) = loops::scan(args.scalar(0)?, args.vector(1)?, |c, x| {
+                let c = if x > 0.0 { c * x.cos() } else { c + x * x };
+                (c, c)
+            });
             several([Array::scalar(c), Array::vector(seen)])
         }
         "horner_scan" => {
             let x = args.scalar(0)?;
-            number(args.vector(1)?.iter().fold(R::constant(0.0), |p, &c| p * x + c))
+            number(loops::scan(R::constant(0.0), args.vector(1)?, |p, c| (p * x + c, ())).0)
         }
         "ema_scan" => {
             let (x, a) = (args.matrix(0)?, args.scalar(1)?);
-            let mut m = vec![R::constant(0.0); x.shape[1]];
-            for row in x.rows() {
-                m = m.iter().zip(row).map(|(&m, &x)| (-a + 1.0) * m + a * x).collect();
-                seen.extend_from_slice(&m);
-            }
-            one(Array::new(&x.shape, seen))
+            let rows: Vec<Vec<R>> = x.rows().map(<[R]>::to_vec).collect();
+            let (_, seen) = loops::scan(vec![R::constant(0.0); x.shape[1]], &rows, |m: Vec<R>, row: Vec<R>| {
+                let m: Vec<R> = m.iter().zip(&row).map(|(&m, &x)| (-a + 1.0) * m + a * x).collect();
+                (m.clone(), m)
+            });
+            one(Array::new(&x.shape, seen.concat()))
         }
         other => unsupported(other),
     }
@@ -139,17 +128,18 @@ fn scan<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
 
 /// `v <- tanh(W v)` and `v <- M v / |M v|`.
 fn iterated_map<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
-    let (w, mut v) = (args.matrix(0)?, args.vector(1)?.to_vec());
-    for _ in 0..args.count("length")? {
-        v = matvec(w, &v);
-        v = if function == "scan_closure" {
+    let w = args.matrix(0)?;
+    let step = |v: Vec<R>| {
+        let v = matvec(w, &v);
+        if function == "scan_closure" {
             map(&v, R::tanh)
         } else {
             let norm = sum_squares(&v).sqrt();
             map(&v, |v| v / norm)
-        };
-    }
-    one(Array::vector(v))
+        }
+    };
+    let length = args.count("length")? as i64;
+    one(Array::vector(loops::fori(0..length, args.vector(1)?.to_vec(), |_, v| step(v))))
 }
 
 /// Loops whose trip count depends on the data, but for `fori_loop`.
@@ -157,11 +147,7 @@ fn looping<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
     match function {
         "while_newton_sqrt" => {
             let a = args.scalar(0)?;
-            let mut s = a;
-            while (s * s - a).abs() > 1e-10 {
-                s = (s + a / s) * 0.5;
-            }
-            number(s)
+            number(loops::while_loop(a, |s| (s * s - a).abs() > 1e-10, |s| (s + a / s) * 0.5))
         }
         "while_doubling" => {
             let x = args.scalar(0)?;
@@ -173,18 +159,13 @@ fn looping<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
             Ok(vec![Array::scalar(y).into(), Operand::Whole(Array::scalar(n))])
         }
         "while_vector" => {
-            let (mut y, k) = (args.vector(0)?.to_vec(), args.scalar(1)?);
-            while sum_squares(&y) > 1.0 {
-                y = map(&y, |y| k * y);
-            }
+            let (y, k) = (args.vector(0)?.to_vec(), args.scalar(1)?);
+            let y = loops::while_loop(y, |y| sum_squares(&y) > 1.0, |y| map(&y, |y| k * y));
             one(Array::vector(y))
         }
         "fori_loop" => {
-            let mut x = args.vector(0)?.to_vec();
-            for i in 0..args.count("n")? {
-                x = map(&x, |x| x * (x + i as f64).sin());
-            }
-            one(Array::vector(x))
+            let (x, n) = (args.vector(0)?.to_vec(), args.count("n")? as i64);
+            one(Array::vector(loops::fori(0..n, x, |i, x| map(&x, |x| x * (x + i).sin()))))
         }
         other => unsupported(other),
     }
@@ -243,15 +224,13 @@ fn hmm_forward<R: Real>(args: &Args<R>) -> Outputs<R> {
 
 fn kalman_loglik<R: Real>(args: &Args<R>) -> Outputs<R> {
     let (a, q, r) = (args.scalar(0)?, args.scalar(1)?, args.scalar(2)?);
-    let (mut m, mut p, mut loglik) = (R::constant(0.0), R::constant(1.0), R::constant(0.0));
-    for &y in args.vector(3)? {
-        m = a * m;
-        p = a * a * p + q;
+    let start = [R::constant(0.0), R::constant(1.0), R::constant(0.0)];
+    let ([_, _, loglik], _) = loops::scan(start, args.vector(3)?, |[m, p, loglik], y| {
+        let (m, p) = (a * m, a * a * p + q);
         let s = p + r;
         let gain = p / s;
-        loglik -= ((s * TAU).ln() + (y - m).powi(2) / s) * 0.5;
-        m += gain * (y - m);
-        p = (-gain + 1.0) * p;
-    }
+        let loglik = loglik - ((s * TAU).ln() + (y - m).powi(2) / s) * 0.5;
+        ([m + gain * (y - m), (-gain + 1.0) * p, loglik], ())
+    });
     number(loglik)
 }

@@ -1,58 +1,42 @@
-//! `associative_scan`: all prefixes of an associative function, many at once.
+//! All prefixes of an associative function, many rows at once.
+//!
+//! Source of the method: R. E. Ladner and M. J. Fischer, *Parallel prefix computation* (1980).
 
-use std::panic::Location;
-
-use super::error;
-use super::loops::rows_of;
+use super::{all_rows, error, misfit_of};
 use crate::array::Type;
-use crate::error::{Error, ErrorKind, Line, OrRaise};
+use crate::control::Rows;
+use crate::error::{Error, ErrorKind, Line};
 use crate::primitives;
 use crate::tensor::Tensor;
+use crate::tensor::derived::{Transformation, apply};
 use crate::tensor::graph::{self, Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Tree, leaves};
+use crate::tree::leaves;
 
-/// All prefixes of an associative function: row `t` of the result is `f(… f(f(x[0], x[1]), x[2]) …, x[t])`, computed in about
-/// `2 log2(n)` steps over many rows at once instead of `n` steps over one.
-///
-/// `f` takes two rows and gives one, of the same structure and types. That it is associative is not checked; rounding differs
-/// from that of a [`scan`].
-///
-/// ```
-/// use wengert::prelude::*;
-/// // h = a h + b, as compositions of x -> a x + b
-/// let (a, b) = (Tensor::from([0.5, 2.0, 0.5]), Tensor::from([1.0, 1.0, 1.0]));
-/// let (_, h) = wengert::associative_scan((&a, &b), |(a, b), (c, d)| (&a * &c, &c * &b + d));
-/// assert_eq!(h.to_vec(), [1.0, 3.0, 2.5]);
-/// ```
-///
-/// Source of the method: R. E. Ladner and M. J. Fischer, *Parallel prefix computation* (1980).
-///
-/// # Panics
-/// If the leaves of `xs` differ in length, if `f` changes the structure or a type, or reads a number.
+/// See [`crate::associative_scan`].
 #[track_caller]
-pub fn associative_scan<X, Y>(xs: X, f: impl Fn(X::Vars, X::Vars) -> Y) -> X::Grad
-where
-    X: Tree<Leaf = Tensor>,
-    Y: Tree<Leaf = Tensor>,
-{
-    let line = Location::caller();
-    let rows = leaves(&xs);
-    let length = rows_of(&rows, "associative_scan", line).or_raise();
+pub(super) fn run<X: Rows<Tensor>>(
+    line: Line,
+    xs: &X,
+    f: impl Fn(X::Row, X::Row) -> X::Row,
+) -> Result<X::Prefixes, Error> {
+    let rows = all_rows(xs);
+    let length = xs.count().map_err(|why| misfit_of("associative_scan", why, &rows, line))?;
     let level = ArrayLevel::open("associative_scan", Reading::Lanes);
-    let [x, y] = [(); 2].map(|()| xs.vars(&mut |leaf| level.input(&leaf, &Mapped::Slice(0))));
+    let [x, y] = [(); 2].map(|()| {
+        let mut sliced = rows.iter();
+        xs.row(&mut || level.input(sliced.next().expect("one per leaf"), &Mapped::Slice(0)))
+    });
     let combined = leaves(&f(x, y));
-    let closed = level.close(&combined).or_raise();
+    let closed = level.close(&combined)?;
     let before: Vec<Type> = closed.program.input_types()[..rows.len()].to_vec();
     let after = closed.program.output_types();
     if before != after {
         let list = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let why = format!("it takes rows ({}), and combines two to ({})", list(&before), list(&after));
-        error("associative_scan", ErrorKind::Misfit, why, line).raise();
+        return Err(error("associative_scan", ErrorKind::Misfit, why, line));
     }
-    let results = prefixes(&closed, &rows, length, line).or_raise();
-    let mut results = results.into_iter();
-    xs.grad(&mut || results.next().expect("one per leaf"))
+    Ok(xs.prefixes(prefixes(&closed, &rows, length, line)?))
 }
 
 /// The prefixes of these rows.
@@ -81,7 +65,6 @@ fn prefixes(closed: &Closed, rows: &[Tensor], length: usize, line: Line) -> Resu
 /// Two rows at a time become one.
 #[track_caller]
 fn combined(closed: &Closed, x: &[Tensor], y: &[Tensor], length: usize, line: Line) -> Result<Vec<Tensor>, Error> {
-    use crate::tensor::derived::{Transformation, apply};
     let point: Vec<Tensor> = x.iter().chain(y).cloned().collect();
     let (axes, places) = (vec![Some(0); point.len()], vec![0; closed.program.outputs().len()]);
     let what = Transformation::Mapped { axes, length, places };

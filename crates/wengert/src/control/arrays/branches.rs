@@ -1,10 +1,9 @@
-//! `cond` and `switch`: one of several functions.
+//! `cond` and `switch` over tensors: all branches are recorded, one is run.
 
-use std::panic::Location;
-
-use super::{error, tree};
+use super::{error, own_leaves};
 use crate::array::{DType, Type};
-use crate::error::{Error, ErrorKind, Misfit, OrRaise};
+use crate::control::Carry;
+use crate::error::{Error, ErrorKind, Line, Misfit};
 use crate::primitives::{Choice, Cond};
 use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
@@ -12,52 +11,25 @@ use crate::tensor::graph::{self, Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
 use crate::tree::{Tree, leaves};
 
-/// `yes(x)` if the condition, a single truth value, holds, else `no(x)`. Both are recorded, one is
-/// run. Under [`vmap`](crate::vmap) every example takes its own branch; the other one never reaches its
-/// derivative, and errors in it (an index out of range) do not count.
-///
-/// Outside a recording only the chosen function is called.
-///
-/// ```
-/// use wengert::prelude::*;
-/// let xs = Tensor::from([-1.0, 4.0]);
-/// let g = vmap(&xs, |x| grad(&x, |x| cond(&x.gt(0.0), &x, |x| x.sqrt(), |x| x.square())));
-/// assert_eq!(g.to_vec(), [-2.0, 0.25]);
-/// ```
-///
-/// # Panics
-/// If the condition is not a single truth value, or the results differ in structure or type.
+/// See [`crate::cond`].
 #[track_caller]
-pub fn cond<T, O>(condition: &Tensor, x: T, yes: impl FnOnce(T::Vars) -> O, no: impl FnOnce(T::Vars) -> O) -> O::Grad
-where
-    T: Tree<Leaf = Tensor>,
-    O: Tree<Leaf = Tensor>,
-{
-    try_cond(condition, x, yes, no).or_raise()
-}
-
-/// As [`cond`], with an error instead of a panic.
-///
-/// # Errors
-/// If the condition is not a single truth value, or the results differ in structure or type.
-#[track_caller]
-pub fn try_cond<T, O>(
+pub(super) fn cond<T, O>(
+    line: Line,
     condition: &Tensor,
     x: T,
     yes: impl FnOnce(T::Vars) -> O,
     no: impl FnOnce(T::Vars) -> O,
 ) -> Result<O::Grad, Error>
 where
-    T: Tree<Leaf = Tensor>,
+    T: Carry<Active = Tensor>,
     O: Tree<Leaf = Tensor>,
 {
-    let line = Location::caller();
     if *condition.ty() != Type::new(DType::Bool, &[]) {
         let why = "the condition has to be a single truth value, bool[]; reduce it with `all` or `any`".to_owned();
         return Err(error("cond", ErrorKind::Misfit, why, line).of([condition.ty()]));
     }
     if let Some(known) = condition.known().filter(|_| !graph::in_branch()) {
-        let vars = x.vars(&mut |leaf| leaf);
+        let vars = x.vars(&mut Into::into);
         let output = if known.known::<bool>()[0] { yes(vars) } else { no(vars) };
         return Ok(tree(&output, leaves(&output)));
     }
@@ -73,53 +45,18 @@ where
     let [yes, no] = <[Program; 2]>::try_from(programs).expect("two branches");
     apply(Cond::new(yes, no), condition, &x, &captures, &output)
 }
-
-/// The branch of an index, from 0: `branches[index](x)`. All are recorded, one is run.
-///
-/// The branches take and give the same structures and types; they may capture anything. Under [`vmap`](crate::vmap) every
-/// example takes its own branch, and the others never reach its derivative. An index outside of the branches is an error
-/// when it runs, except where an example does not come here at all.
-///
-/// Outside a recording only the chosen function is called.
-///
-/// ```
-/// use wengert::prelude::*;
-/// let kernel = |k: i64, x: &Tensor| {
-///     switch(&Tensor::from(k), x, &[&|x| x.square(), &|x| (-x).exp(), &|x| x.sin()])
-/// };
-/// let x = Tensor::from(0.5);
-/// assert_eq!(kernel(0, &x).item(), 0.25);
-/// assert_eq!(grad(&x, |x| kernel(2, x)).item(), 0.5f64.cos());
-/// // a branch for every example
-/// let (which, xs) = (Tensor::from([2, 0]), Tensor::from([1.0, 3.0]));
-/// let y = vmap((&which, &xs), |(k, x)| switch(&k, &x, &[&|x| x.square(), &|x| (-x).exp(), &|x| x.sin()]));
-/// assert_eq!(y.to_vec(), [1.0f64.sin(), 9.0]);
-/// ```
-///
-/// # Panics
-/// If the index is not a single integer or outside of the branches, if there is no branch, or if the results differ in
-/// structure or type.
+/// See [`crate::switch`].
 #[track_caller]
-pub fn switch<T, O>(index: &Tensor, x: T, branches: &[&dyn Fn(T::Vars) -> O]) -> O::Grad
+pub(super) fn switch<T, O>(
+    line: Line,
+    index: &Tensor,
+    x: T,
+    branches: &[&dyn Fn(T::Vars) -> O],
+) -> Result<O::Grad, Error>
 where
-    T: Tree<Leaf = Tensor>,
+    T: Carry<Active = Tensor>,
     O: Tree<Leaf = Tensor>,
 {
-    try_switch(index, x, branches).or_raise()
-}
-
-/// As [`switch`], with an error instead of a panic.
-///
-/// # Errors
-/// If the index is not a single integer or outside of the branches, if there is no branch, or if the results differ in
-/// structure or type.
-#[track_caller]
-pub fn try_switch<T, O>(index: &Tensor, x: T, branches: &[&dyn Fn(T::Vars) -> O]) -> Result<O::Grad, Error>
-where
-    T: Tree<Leaf = Tensor>,
-    O: Tree<Leaf = Tensor>,
-{
-    let line = Location::caller();
     let misfit = |why: String| error("switch", ErrorKind::Misfit, why, line);
     if *index.ty() != Type::new(DType::I64, &[]) {
         let why = "the index has to be a single integer, i64[]; `to_i64` makes one of a number".to_owned();
@@ -131,7 +68,7 @@ where
     if let Some(known) = index.known().filter(|_| !graph::in_branch()) {
         let place = Choice::place(known.known::<i64>()[0], branches.len());
         let place = place.map_err(|Misfit(why)| error("switch", ErrorKind::Run, why, line))?;
-        let output = branches[place](x.vars(&mut |leaf| leaf));
+        let output = branches[place](x.vars(&mut Into::into));
         return Ok(tree(&output, leaves(&output)));
     }
     let recorded: Result<Vec<(O, Closed)>, Error> = branches.iter().map(|f| branch("switch", &x, f)).collect();
@@ -149,6 +86,11 @@ where
     let (programs, captures) = with_all_captures(closed);
     apply(Cond::by_index(programs), index, &x, &captures, &outputs[0])
 }
+/// The tree of a result with these leaves.
+fn tree<O: Tree<Leaf = Tensor>>(output: &O, results: Vec<Tensor>) -> O::Grad {
+    let mut results = results.into_iter();
+    output.grad(&mut || results.next().expect("one per leaf"))
+}
 
 fn list(types: &[Type]) -> String {
     types.iter().map(ToString::to_string).collect::<Vec<String>>().join(", ")
@@ -158,22 +100,22 @@ fn list(types: &[Type]) -> String {
 #[track_caller]
 fn apply<T, O>(cond: Cond, choice: &Tensor, x: &T, captures: &[Tensor], output: &O) -> Result<O::Grad, Error>
 where
-    T: Tree<Leaf = Tensor>,
+    T: Carry<Active = Tensor>,
     O: Tree<Leaf = Tensor>,
 {
-    let point = leaves(x);
+    let point = own_leaves(x);
     let operands: Vec<&Tensor> = std::iter::once(choice).chain(&point).chain(captures).collect();
     Ok(tree(output, graph::apply(cond, &operands)?))
 }
 
 #[track_caller]
-fn branch<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>>(
+fn branch<T: Carry<Active = Tensor>, O: Tree<Leaf = Tensor>>(
     name: &'static str,
     x: &T,
     f: impl FnOnce(T::Vars) -> O,
 ) -> Result<(O, Closed), Error> {
     let level = ArrayLevel::open(name, Reading::Branch);
-    let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
+    let output = f(x.vars(&mut |leaf| level.input(&leaf.into(), &Mapped::Whole)));
     let closed = level.close(&leaves(&output))?;
     Ok((output, closed))
 }

@@ -1,0 +1,287 @@
+//! Loops on the tape (reverse mode over checkpointed steps): a loop is one entry of the list, whatever its steps do.
+//!
+//! A step is recorded once for each way that control flow takes through it, its *path*: a [`Trace`] with guards, whose inputs
+//! are the carry, a row, and what the step captured. An iteration keeps its carry and the number of its path. The sweep over
+//! the list meets the loop as a [`Block`], whose reverse runs the steps again from their carries, the last one first.
+//!
+//! - `steps.rs` says what a loop is over any carrier, and runs it.
+//! - `recorder.rs` runs it over `Var`, and leaves a block on the list.
+//! - `compare.rs` finds steps that do something else than what was recorded.
+//! - `runner.rs` runs paths over plain numbers, as code where that pays.
+//! - `forward.rs`, `tangent.rs`, `backward.rs` are the sweeps of a block; over `Var` each is a loop again, so that a derivative
+//!   of a loop takes the memory of a loop, in every order.
+//! - `unroll.rs` writes a block out, for what knows no loops.
+//!
+//! On the list a block is a record that announces it ([`Op::Loop`]), one for each result, and one behind them
+//! ([`Op::LoopEnd`]), where a sweep that comes backwards knows all their cotangents.
+//!
+//! What is structurally zero is never multiplied, as everywhere: the parts of a carry that have a cotangent are a property of
+//! the iteration, and a path is kept for each such set (`Structure`).
+//!
+//! [`Op::Loop`]: super::record::Op::Loop
+//! [`Op::LoopEnd`]: super::record::Op::LoopEnd
+
+mod steps;
+
+mod compare;
+mod recorder;
+mod runner;
+
+mod backward;
+mod forward;
+mod tangent;
+mod unroll;
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::recording::Line;
+use super::trace::Trace;
+use crate::real::Real;
+
+pub(crate) use steps::{Labels, Rows, Step, Steps, Taken, take_steps};
+
+/// Code of a path for plain numbers: made by [`crate::straight`], which stands behind the tape in the order of modules.
+pub(crate) trait StepCode: Send + Sync + std::fmt::Debug {
+    /// Memory that the code runs in.
+    fn begin(&self) -> Vec<f64>;
+    /// The results for the inputs, which are the first numbers of the memory; `None` if a guard comes out differently.
+    fn run<'a>(&self, memory: &'a mut [f64]) -> Option<&'a [f64]>;
+}
+
+/// What makes code of a path: its outputs, or, given which outputs have cotangents and which inputs they reach, the cotangents
+/// of these inputs.
+pub(crate) type MakeCode = fn(&Trace, Option<(&[bool], &[usize])>) -> Arc<dyn StepCode>;
+
+/// A loop on a list: what it was given there, and the loop itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// The start of the carry, then what the paths captured, then the rows one after the other (none if no row is a variable).
+    pub(crate) sources: Vec<Source>,
+    pub(crate) body: Arc<Loop>,
+}
+
+/// Where a number that a loop is given comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    /// The number while recording.
+    pub(crate) value: f64,
+    /// Its place on the list; [`Source::PLAIN`] if it is a constant.
+    pub(crate) node: u32,
+}
+
+impl Source {
+    /// No place on the list.
+    pub(crate) const PLAIN: u32 = u32::MAX;
+
+    /// Its place on the list, if it has one.
+    pub(crate) fn place(self) -> Option<usize> {
+        (self.node != Source::PLAIN).then_some(self.node as usize)
+    }
+
+    /// The number, given those of the list.
+    pub(crate) fn number<R: Real>(self, values: &[R]) -> R {
+        self.place().map_or_else(|| R::constant(self.value), |place| values[place])
+    }
+}
+
+/// A recorded loop.
+#[derive(Debug)]
+pub(crate) struct Loop {
+    pub(crate) line: Line,
+    /// How many numbers are carried, stand in a row, are given by a step, were captured.
+    pub(crate) carry: usize,
+    pub(crate) row: usize,
+    pub(crate) gives: usize,
+    pub(crate) captures: usize,
+    /// How many steps were taken.
+    pub(crate) count: usize,
+    /// The rows that are no variables; empty if the rows are among the sources.
+    pub(crate) rows: PlainRows,
+    pub(crate) paths: Vec<Path>,
+    /// The path of every step; of a loop that asks before each, one more for the answer that ended it.
+    pub(crate) sequence: Vec<u8>,
+    /// Carries, from the start on.
+    pub(crate) carries: Vec<f64>,
+    /// Of how many steps one keeps its carry.
+    pub(crate) every: usize,
+    pub(crate) make_code: MakeCode,
+}
+
+/// Rows of plain numbers.
+#[derive(Clone, Debug)]
+pub(crate) enum PlainRows {
+    /// They are variables, and among the sources; or there are none.
+    Elsewhere,
+    /// One number, which counts from this one.
+    Counted(i64),
+    /// Numbers, row after row.
+    Numbers(Vec<f64>),
+}
+
+/// What is fixed about a step besides its path: sets of numbers that are more than structurally zero, by the labels that the
+/// loop gave them. Loops of users have one structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Structure {
+    /// Of the carry before the step, and of its row.
+    pub(crate) before: Key,
+    /// Of the carry after it.
+    pub(crate) after: u32,
+    /// Of what it gives.
+    pub(crate) given: u32,
+    /// Whether it ends the loop, and is no step.
+    pub(crate) ends: bool,
+}
+
+/// What a step is told about its carry and its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) carry: u32,
+    pub(crate) row: u32,
+}
+
+/// One way through a step.
+#[derive(Debug)]
+pub(crate) struct Path {
+    /// Takes the carry, the row and the captures of this path; gives the carry and what the step gives. It captures nothing.
+    pub(crate) trace: Trace,
+    /// Which of the captures of the loop it takes.
+    pub(crate) captures: Vec<u32>,
+    pub(crate) structure: Structure,
+    forward: OnceLock<Arc<dyn StepCode>>,
+    backward: Mutex<Vec<Arc<Pull>>>,
+}
+
+/// How a path pulls back cotangents of a set of its outputs.
+#[derive(Debug)]
+struct Pull {
+    /// Which outputs have cotangents.
+    seeds: Vec<bool>,
+    /// The inputs that they reach.
+    reached: Vec<usize>,
+    code: OnceLock<Arc<dyn StepCode>>,
+}
+
+impl Path {
+    fn new(trace: Trace, captures: Vec<u32>, structure: Structure) -> Self {
+        debug_assert!(trace.captures.is_empty(), "a path is closed");
+        Path { trace, captures, structure, forward: OnceLock::new(), backward: Mutex::default() }
+    }
+
+    /// Its code; none if it has a loop inside, which is run by its own code.
+    fn forward_code(&self, make: MakeCode) -> Option<Arc<dyn StepCode>> {
+        let made = || make(&self.trace, None);
+        self.trace.blocks.is_empty().then(|| Arc::clone(self.forward.get_or_init(made)))
+    }
+
+    /// How it pulls back cotangents of these outputs.
+    fn pull(&self, seeds: &[bool]) -> Arc<Pull> {
+        let mut known = self.backward.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pull) = known.iter().find(|pull| pull.seeds == seeds) {
+            return Arc::clone(pull);
+        }
+        let reached = self.trace.reached_inputs(seeds);
+        let pull = Arc::new(Pull { seeds: seeds.to_vec(), reached, code: OnceLock::new() });
+        known.push(Arc::clone(&pull));
+        pull
+    }
+
+    /// The code of this.
+    fn backward_code(&self, pull: &Pull, make: MakeCode) -> Option<Arc<dyn StepCode>> {
+        let made = || make(&self.trace, Some((&pull.seeds, &pull.reached)));
+        self.trace.blocks.is_empty().then(|| Arc::clone(pull.code.get_or_init(made)))
+    }
+}
+
+impl Block {
+    /// How many results it has: the last carry, then what the steps gave, one after the other.
+    pub(crate) fn results(&self) -> usize {
+        self.body.carry + self.body.count * self.body.gives
+    }
+
+    /// The same block on another list.
+    pub(crate) fn moved(&self, mut map: impl FnMut(usize) -> usize) -> Block {
+        let mut sources = self.sources.clone();
+        for source in &mut sources {
+            if let Some(place) = source.place() {
+                source.node = u32::try_from(map(place)).expect("lists have fewer than 2^28 records");
+            }
+        }
+        Block { sources, body: Arc::clone(&self.body) }
+    }
+
+    /// The numbers that do not come from the list; 0 for those that do.
+    fn constants(&self) -> impl Iterator<Item = f64> + '_ {
+        let rows: &[f64] = if let PlainRows::Numbers(numbers) = &self.body.rows { numbers } else { &[] };
+        let given = self.sources[..self.captures_at()].iter().chain(&self.sources[self.rows_at()..]);
+        given.map(|source| if source.place().is_none() { source.value } else { 0.0 }).chain(rows.iter().copied())
+    }
+
+    /// The sources that derivatives of these results flow to, on the paths that were recorded.
+    pub(crate) fn reached(&self, results: &[bool]) -> Vec<bool> {
+        let body = &self.body;
+        let (size, width) = (body.carry, body.row);
+        let mut reached = vec![false; self.sources.len()];
+        let mut seeds = results[..size].to_vec();
+        for t in (0..body.count).rev() {
+            seeds.truncate(size);
+            seeds.extend_from_slice(&results[size + t * body.gives..size + (t + 1) * body.gives]);
+            let path = &body.paths[usize::from(body.sequence[t])];
+            let pull = path.pull(&seeds);
+            seeds.fill(false);
+            for &input in &pull.reached {
+                match input {
+                    input if input < size => seeds[input] = true,
+                    input if input >= size + width => {
+                        reached[self.captures_at() + path.captures[input - size - width] as usize] = true;
+                    }
+                    input if self.has_row_sources() => reached[self.rows_at() + t * width + input - size] = true,
+                    _ => {}
+                }
+            }
+        }
+        reached[..size].copy_from_slice(&seeds[..size]);
+        reached
+    }
+
+    /// Bytes that it takes, paths included.
+    pub(crate) fn bytes(&self) -> usize {
+        let body = &self.body;
+        let paths: usize = body.paths.iter().map(|path| path.trace.bytes()).sum();
+        let rows = if let PlainRows::Numbers(numbers) = &body.rows { size_of_val(&numbers[..]) } else { 0 };
+        size_of_val(&self.sources[..]) + size_of_val(&body.carries[..]) + body.sequence.len() + paths + rows
+    }
+
+    /// Where the captures stand among the sources, and the rows.
+    fn captures_at(&self) -> usize {
+        self.body.carry
+    }
+    fn rows_at(&self) -> usize {
+        self.body.carry + self.body.captures
+    }
+
+    /// Whether the rows are variables.
+    fn has_row_sources(&self) -> bool {
+        self.sources.len() > self.rows_at()
+    }
+
+    /// The row of a step, given the numbers of the sources.
+    fn row<R: Real>(&self, t: usize, sources: &[R], row: &mut Vec<R>) {
+        row.clear();
+        match &self.body.rows {
+            PlainRows::Elsewhere => {
+                let at = self.rows_at() + t * self.body.row;
+                row.extend_from_slice(&sources[at..at + self.body.row]);
+            }
+            PlainRows::Counted(from) => row.push(R::constant((from + t as i64) as f64)),
+            PlainRows::Numbers(numbers) => {
+                let own = &numbers[t * self.body.row..(t + 1) * self.body.row];
+                row.extend(own.iter().map(|&number| R::constant(number)));
+            }
+        }
+    }
+
+    /// The numbers of the sources, given those of the list.
+    fn numbers<R: Real>(&self, values: &[R]) -> Vec<R> {
+        self.sources.iter().map(|source| source.number(values)).collect()
+    }
+}
