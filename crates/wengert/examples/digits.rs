@@ -48,7 +48,7 @@ impl Digits {
     }
 
     /// Those with these numbers.
-    fn choose(&self, numbers: &Tensor) -> Digits {
+    pub fn choose(&self, numbers: &Tensor) -> Digits {
         Digits { images: self.images.take(numbers, 0), labels: self.labels.take(numbers, 0) }
     }
 
@@ -61,7 +61,7 @@ impl Digits {
 }
 
 /// The numbers below `count` in an order that the key decides.
-fn shuffled(count: usize, key: &Key) -> Tensor {
+pub fn shuffled(count: usize, key: &Key) -> Tensor {
     key.uniform(&[count]).argsort(0)
 }
 

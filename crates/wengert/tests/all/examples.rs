@@ -3,21 +3,26 @@
 #[path = "../../examples/case_studies.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod case_studies;
-#[path = "../../examples/digits.rs"]
+#[path = "../../examples/digits_rnn.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
-pub mod digits;
+pub mod digits_rnn;
 #[path = "../../examples/fit.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod fit;
 #[path = "../../examples/greeks.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod greeks;
+#[path = "../../examples/inverse_heat.rs"]
+#[expect(dead_code, reason = "an example's `main` is not called here")]
+pub mod inverse_heat;
 #[path = "../../examples/lotka_volterra.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod lotka_volterra;
 #[path = "../../examples/pinn.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod pinn;
+
+pub use digits_rnn::digits;
 
 use wengert::prelude::*;
 
@@ -289,6 +294,113 @@ mod fit_is_right {
         for label in ["iteration of L-BFGS", "samples", "malignant", "benign", "concave points", "standard error"] {
             assert!(svg.contains(label), "{label} is missing");
         }
+    }
+}
+
+mod digits_rnn_is_right {
+    use super::digits_rnn::*;
+    use wengert::Key;
+
+    /// The gated recurrent unit on numbers, one after the other.
+    #[test]
+    fn the_network_is_a_gated_recurrent_unit() {
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        let network = Network::new(&Key::new(3));
+        let digits = digits::load().unwrap().choose(&wengert::Tensor::iota(2));
+        let [w, v, output] = [&network.from_row, &network.from_memory, &network.output].map(|w| w.to_vec());
+        let images = digits.images.to_vec();
+        let mut wanted = Vec::new();
+        for image in images.chunks(64) {
+            let mut h = vec![0.0; 64];
+            for row in image.chunks(8) {
+                let from = |numbers: &[f64], weights: &[f64], column: usize| {
+                    numbers.iter().enumerate().map(|(k, x)| x * weights[k * 192 + column]).sum::<f64>()
+                };
+                let next = |k: usize| {
+                    let gate = |part: usize| sigmoid(from(row, &w, part * 64 + k) + from(&h, &v, part * 64 + k));
+                    let candidate = (from(row, &w, 128 + k) + gate(1) * from(&h, &v, 128 + k)).tanh();
+                    (1.0 - gate(0)) * h[k] + gate(0) * candidate
+                };
+                h = (0..64).map(next).collect();
+            }
+            wanted.extend((0..10).map(|digit| (0..64).map(|k| h[k] * output[k * 10 + digit]).sum::<f64>()));
+        }
+        for (got, wanted) in network.logits(&digits.images).to_vec().into_iter().zip(wanted) {
+            assert!((got - wanted).abs() < 1e-12, "{got} where {wanted} is expected");
+        }
+    }
+
+    #[test]
+    fn the_network_learns() {
+        let mut text = Vec::new();
+        let share = report(&mut text, 6).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(share > 0.9, "{text}");
+        assert!(text.contains("1437 images to learn from, 360 held out, 8 rows each."), "{text}");
+    }
+}
+
+mod inverse_heat_is_right {
+    use super::inverse_heat::*;
+    use std::fs::File;
+    use wengert::Tensor;
+
+    /// Against loops over numbers, forwards and backwards: a step is its own transpose, but for the slope of the cube.
+    #[test]
+    fn the_field_spreads_and_its_gradient_comes_back() {
+        let (side, steps) = (6isize, 7);
+        let coupled = |u: &[f64], i: isize| {
+            let (row, column) = (i / side, i % side);
+            let at = |row: isize, column: isize| {
+                let inside = (0..side).contains(&row) && (0..side).contains(&column);
+                if inside { u[(row * side + column) as usize] } else { 0.0 }
+            };
+            let neighbours = at(row - 1, column) + at(row + 1, column) + at(row, column - 1) + at(row, column + 1);
+            u[i as usize] + 0.2 * (neighbours - 4.0 * u[i as usize])
+        };
+        let start = before(side as usize);
+        let mut course = vec![start.to_vec()];
+        for _ in 0..steps {
+            let u = course.last().unwrap();
+            course.push((0..side * side).map(|i| coupled(u, i) - 0.05 * u[i as usize].powi(3)).collect());
+        }
+        let (end, back) = wengert::value_and_grad(&start, |u| spread(&u, steps).square().sum() * 0.5);
+        let mut wanted = course.pop().unwrap();
+        let value = wanted.iter().map(|u| 0.5 * u * u).sum::<f64>();
+        assert!((end.item() - value).abs() < 1e-13 * value, "{} where {value} is expected", end.item());
+        for u in course.iter().rev() {
+            wanted = (0..side * side)
+                .map(|i| coupled(&wanted, i) - 0.15 * u[i as usize].powi(2) * wanted[i as usize])
+                .collect();
+        }
+        for (got, wanted) in back.to_vec().into_iter().zip(wanted) {
+            assert!((got - wanted).abs() < 1e-13, "{got} where {wanted} is expected");
+        }
+    }
+
+    #[test]
+    fn the_report_recovers_a_field_within_its_memory_and_draws_it() {
+        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("heat");
+        let setup = Setup { side: 32, steps: 16, memory: 150_000, iterations: 40 };
+        let mut text = Vec::new();
+        let [field, later] = report(&mut text, &folder, setup).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(field < 0.3 && later < 0.02, "{text}");
+        assert!(text.contains("It may take 0.15 MB"), "{text}");
+        let png = png::Decoder::new(std::io::BufReader::new(File::open(folder.join("inverse_heat.png")).unwrap()));
+        let mut reader = png.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.width, info.height), (4 * (384 + 24) + 24 + 64, 384 + 44 + 24));
+        // The middle of the first panel: the letter is hot where it has its inner point.
+        let pixel = |x: usize, y: usize| &pixels[3 * (y * info.width as usize + x)..][..3];
+        assert!(pixel(24 + 384 * 2 / 5, 44 + 384 * 3 / 10)[0] > 200, "the letter is bright");
+        assert!(pixel(24 + 380, 44 + 4).iter().all(|&shade| shade < 20), "the corner is dark");
+    }
+
+    #[test]
+    fn errors_are_relative() {
+        assert_eq!(relative_error(&Tensor::from([3.0, 5.0]), &Tensor::from([3.0, 4.0])), 0.2);
     }
 }
 
