@@ -91,6 +91,8 @@ pub fn compile<A, O, F: Fn(A) -> O>(f: F) -> Compiled<A, O, F> {
 pub struct Compile {
     threads: Option<usize>,
     memory: Option<usize>,
+    #[cfg(feature = "spill")]
+    spill: Option<Arc<std::path::Path>>,
 }
 
 impl Compile {
@@ -114,6 +116,41 @@ impl Compile {
         self
     }
 
+    /// Where loops of unknown length may write what does not fit in [`Compile::memory`]. Without a limit nothing is written.
+    ///
+    /// For its reverse a [`while_loop`](crate::while_loop) keeps its carries, all or as many as
+    /// [`While::snapshots`](crate::While::snapshots) says. Within a limit as many lie in memory as there is room for, 65,536 at
+    /// most; the others go to a file in this directory instead of being computed again. The bits are the same. Each loop that
+    /// runs has a file of its own, made when the first carry has no room, and gone when the loop ends in whatever way: it has
+    /// no name, or on Windows one that nobody can guess. What is read from it is checked against a checksum. A directory that
+    /// is missing or may not be written, a disk that is full, and a carry that is not what was written are errors of the call.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// use wengert::Compile;
+    /// let swing = |x: Tensor| {
+    ///     grad(&x, |x| while_loop((Tensor::from(0i64), x), |(n, _)| n.lt(500i64), |(n, x)| (n + 1i64, x.sin())).1.sum())
+    /// };
+    /// let x = Tensor::linspace(0.5, 1.0, 1000);
+    /// // room for about ten of the 500 carries of 8,008 bytes each
+    /// let spilling = Compile::new().threads(1).memory(200_000).spill(std::env::temp_dir()).function(swing);
+    /// assert_eq!(spilling.call(&x).to_vec(), swing(x).to_vec());
+    /// ```
+    ///
+    /// Loops over numbers keep their carries in memory.
+    #[cfg(feature = "spill")]
+    pub fn spill(mut self, directory: impl AsRef<std::path::Path>) -> Self {
+        self.spill = Some(directory.as_ref().into());
+        self
+    }
+
+    fn settings(&self) -> Result<Settings, Error> {
+        let settings = Settings::of(self.threads, self.memory)?;
+        #[cfg(feature = "spill")]
+        let settings = settings.spilling(self.spill.clone());
+        Ok(settings)
+    }
+
     /// A Program, planned now.
     ///
     /// ```
@@ -127,7 +164,7 @@ impl Compile {
     /// # Errors
     /// If there cannot be as many threads, or the plan needs more memory than [`Compile::memory`] allows.
     pub fn program(self, program: &Program) -> Result<CompiledProgram, Error> {
-        CompiledProgram::new(program, &Settings::of(self.threads, self.memory)?)
+        CompiledProgram::new(program, &self.settings()?)
     }
 
     /// The function; see [`compile`].
@@ -321,7 +358,7 @@ where
         let settings = match self.settings.get() {
             Some(settings) => settings,
             None => {
-                let settings = Settings::of(self.options.threads, self.options.memory)?;
+                let settings = self.options.settings()?;
                 self.settings.get_or_init(|| settings)
             }
         };

@@ -59,8 +59,9 @@
 //!
 //! `arrays` (default): tensors and Programs; without them only scalars are left. `derive` (default):
 //! `#[derive(Tree)]`. `ndarray` (default): its arrays as tensors and back, variables and duals as
-//! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `nalgebra`: variables
-//! and duals as elements of its matrices. `argmin`: functions as problems of its optimisers.
+//! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `spill`: what loops
+//! keep beyond a limit of memory in a directory that you name (`Compile::spill`). `nalgebra`: variables and duals as elements
+//! of its matrices. `argmin`: functions as problems of its optimisers.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.

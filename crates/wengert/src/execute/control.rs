@@ -118,6 +118,11 @@ impl<'a> Turning<'a> {
         self.now.read()
     }
 
+    /// The newest value, to be written.
+    pub(super) fn now_mut(&mut self) -> SliceMut<'_> {
+        self.now.reborrow()
+    }
+
     /// Makes this the newest value.
     pub(super) fn set(&mut self, value: Slice<'_>) {
         self.now.copy_from(value);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::panic::Location;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wengert_kernels::pool::Pool;
@@ -58,6 +59,8 @@ pub(crate) struct Settings {
     pub(crate) pool: Arc<Pool>,
     /// Bytes that a plan may take.
     pub(crate) memory: Option<usize>,
+    /// The directory for what a loop keeps beyond that.
+    pub(crate) spill: Option<Arc<Path>>,
 }
 
 impl Settings {
@@ -68,12 +71,19 @@ impl Settings {
     pub(crate) fn of(threads: Option<usize>, memory: Option<usize>) -> Result<Self, Error> {
         check_threads(threads.unwrap_or(1), "compile")?;
         let own = threads.map(|threads| Arc::new(Pool::new(threads)));
-        Ok(Settings { pool: own.unwrap_or_else(|| Settings::current().pool), memory })
+        Ok(Settings { pool: own.unwrap_or_else(|| Settings::current().pool), memory, spill: None })
+    }
+
+    /// With a directory for what a loop keeps beyond its memory.
+    #[cfg(feature = "spill")]
+    pub(crate) fn spilling(mut self, directory: Option<Arc<Path>>) -> Self {
+        self.spill = directory;
+        self
     }
 
     /// What is set for the drivers now.
     pub(crate) fn current() -> Self {
-        Settings { pool: threads::current(), memory: None }
+        Settings { pool: threads::current(), memory: None, spill: None }
     }
 }
 
@@ -94,7 +104,7 @@ impl Prepared {
     pub(crate) fn new(program: &Program, settings: &Settings, donated: &[bool]) -> Result<Self, Error> {
         super::PLANS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let options = Options { threads: settings.pool.threads(), memory: settings.memory };
-        let plan = Plan::donating(Cow::Owned(optimize::ready(program)), &options, donated)?;
+        let plan = Plan::donating(Cow::Owned(optimize::ready(program)), &options, donated, settings.spill.as_ref())?;
         profile::log_plan(&plan);
         let (idle, profile) = (Mutex::new(Vec::new()), profile::ProfileCell::default());
         Ok(Prepared { plan: Arc::new(plan), pool: settings.pool.clone(), idle, profile })

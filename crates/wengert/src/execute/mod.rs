@@ -9,6 +9,8 @@ pub(crate) mod engine;
 #[cfg(feature = "engine")]
 mod executor;
 mod known;
+#[cfg(all(feature = "engine", not(feature = "spill")))]
+mod memory_only;
 mod numbers;
 #[cfg(not(feature = "engine"))]
 mod plain;
@@ -18,6 +20,8 @@ pub mod profile;
 mod single;
 #[cfg(feature = "engine")]
 mod snapshots;
+#[cfg(feature = "spill")]
+mod spill;
 
 pub use compiled::CompiledProgram;
 #[cfg(feature = "engine")]

@@ -13,11 +13,20 @@ pub(crate) fn in_blocks(program: &Program, levels: usize) -> Option<Program> {
     (cut != *program).then(|| optimized(cut, &Config::default()))
 }
 
-/// Whether there is a loop backwards over one whose length is not known, that keeps as many carries as there are steps.
+/// Whether there is a loop backwards over one whose length is not known.
+pub(crate) fn turns_back(program: &Program) -> bool {
+    holds(program, &|op| matches!(op, Op::Unwind(_)))
+}
+
+/// Whether there is one that keeps as many carries as there are steps.
 pub(crate) fn is_open_ended(program: &Program) -> bool {
-    let open = |op: &Op| matches!(op, Op::Unwind(unwind) if unwind.bounds.snapshots.is_none());
-    let inside = |op: &Op| op.programs().into_iter().any(|program: &Arc<Program>| is_open_ended(program));
-    program.eqns().iter().any(|eqn| open(&eqn.op) || inside(&eqn.op))
+    holds(program, &|op| matches!(op, Op::Unwind(unwind) if unwind.bounds.snapshots.is_none()))
+}
+
+/// Whether an operation is such, however deep inside.
+fn holds(program: &Program, such: &impl Fn(&Op) -> bool) -> bool {
+    let inside = |op: &Op| op.programs().into_iter().any(|program: &Arc<Program>| holds(program, such));
+    program.eqns().iter().any(|eqn| such(&eqn.op) || inside(&eqn.op))
 }
 
 /// The Program whose loops of unknown length keep this many carries at most, where none of them says how many.

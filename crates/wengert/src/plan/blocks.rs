@@ -249,7 +249,7 @@ mod tests {
         }";
         let program: Program = text.parse().unwrap();
         let inputs: Vec<Array> = program.input_types().iter().map(numbers).collect();
-        let plan = Plan::donating(Cow::Borrowed(&program), &Options::default(), &[true]).unwrap();
+        let plan = Plan::donating(Cow::Borrowed(&program), &Options::default(), &[true], None).unwrap();
         compare(&plan.eval(&inputs).unwrap(), &program.run_reference(&inputs).unwrap(), text);
     }
 }

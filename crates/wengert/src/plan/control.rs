@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use wengert_kernels::region::Kind;
@@ -10,7 +11,7 @@ use super::donate::Donated;
 use super::kernel::{bytes, kind};
 use super::recompute::Effort;
 use super::single::NumberSteps;
-use super::{Costs, Options, OutputSource, Plan, ResultPlacement, StepWork, build, lines_of};
+use super::{Costs, Options, OutputSource, Plan, ResultPlacement, Step, StepWork, build, lines_of};
 use crate::array::Type;
 use crate::primitives::{Cond, Op, Scan, Unwind, While};
 use crate::program::{Builder, Program, cse, inline, same_inputs};
@@ -90,8 +91,12 @@ pub(crate) struct UnwindPlan {
 /// Where the carry of a loop forwards is, and a number of earlier ones.
 #[derive(Debug)]
 pub(crate) struct Snapshots {
-    /// How many there are at most.
+    /// How many there are in memory at most.
     pub(crate) slots: usize,
+    /// How many there are at most; as many as there are steps if there is no bound.
+    pub(crate) all: Option<usize>,
+    /// The directory for the file of those that are not in memory; needed where there are more.
+    pub(crate) spill: Option<Arc<Path>>,
     pub(crate) carry: Vec<CarryPlan>,
     /// For each part of the carry: the lines of its snapshots, one after the other.
     pub(crate) lines: Vec<Range<usize>>,
@@ -200,15 +205,18 @@ impl Inside<'_> {
         let end = op.first.input_types().len();
         let (carry, back) = (end - op.carry..end, end..types.len());
         let condition = self.plan(&op.condition, Donated::Any(&[]));
-        let donated = if op.bounds.snapshots.is_some() { Donated::Carry(carry.clone()) } else { Donated::Any(&[]) };
+        let (all, in_memory) = (op.bounds.snapshots, self.effort.snapshots);
+        let slots = all.into_iter().chain(in_memory).min();
+        let donated = if slots.is_some() { Donated::Carry(carry.clone()) } else { Donated::Any(&[]) };
         let first = self.plan(&asking(&op.first, &op.condition, carry.start), donated);
         let second = self.plan(&op.second, Donated::Carry(back.clone()));
         let mut scratch = ANSWER;
-        let kept = op.bounds.snapshots.map(|slots| {
+        let kept = slots.map(|slots| {
             // No more than a terabyte, which is refused when it is asked for.
             let size: usize = types[carry.clone()].iter().map(bytes).sum();
             let slots = slots.min(op.bounds.limit.unwrap_or(usize::MAX)).min((1 << 40) / size.max(1));
-            snapshots(&first, &carry, slots, &mut scratch)
+            let all = if in_memory.is_some() { all } else { Some(slots) };
+            snapshots(&first, &carry, (slots, all), &mut scratch)
         });
         let mut parts = carries(&second, &back, &mut scratch);
         let given = numbered(&op.given);
@@ -259,19 +267,43 @@ fn most_lines(plans: &[&Plan]) -> usize {
     plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0)
 }
 
-/// Places for the carry of a loop forwards and this many snapshots of it.
-fn snapshots(step: &Plan, carry: &Range<usize>, slots: usize, scratch: &mut usize) -> Snapshots {
+/// Places for the carry of a loop forwards and this many snapshots of it, of as many as there are.
+fn snapshots(
+    step: &Plan,
+    carry: &Range<usize>,
+    (slots, all): (usize, Option<usize>),
+    scratch: &mut usize,
+) -> Snapshots {
     let mut parts = carries(step, carry, scratch);
     parts.iter_mut().for_each(|part| part.first = Some(taken(scratch, part.lines)));
     let one = |ty: &Type| taken(scratch, lines_of(bytes(ty).saturating_mul(slots)));
     let lines = step.inputs[carry.clone()].iter().map(one).collect();
-    Snapshots { slots, carry: parts, lines }
+    Snapshots { slots, all, spill: None, carry: parts, lines }
 }
 
 /// The number of each result among those that are marked.
 fn numbered(marks: &[bool]) -> Vec<Option<usize>> {
     let mut numbers = 0..;
     marks.iter().map(|&given| if given { numbers.next() } else { None }).collect()
+}
+
+/// Says where the loops inside of these steps put the snapshots for which there is no memory.
+pub(super) fn spill_into(directory: &Arc<Path>, steps: &mut [Step]) {
+    for step in steps {
+        let plans: Vec<&mut Plan> = match &mut step.work {
+            StepWork::Region(_) | StepWork::Product(_) | StepWork::Kernel(..) => Vec::new(),
+            StepWork::Cond(plans) => plans.iter_mut().collect(),
+            StepWork::Scan(scan) => vec![&mut scan.body],
+            StepWork::While(plan) => vec![&mut plan.condition, &mut plan.body],
+            StepWork::Unwind(plan) => {
+                if let Some(kept) = &mut plan.kept {
+                    kept.spill = Some(directory.clone());
+                }
+                vec![&mut plan.condition, &mut plan.first, &mut plan.second]
+            }
+        };
+        plans.into_iter().for_each(|plan| spill_into(directory, &mut plan.steps));
+    }
 }
 
 /// The parts of a carry, given the plan of a step and where its carry stands among the inputs.

@@ -35,6 +35,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
@@ -268,7 +269,7 @@ impl Plan {
     /// If the predicted peak is above [`Options::memory`] even with everything computed again that can be (the message says
     /// how much would be enough), or if [`Options::threads`] is above 1024.
     pub fn new(program: &Program, options: &Options) -> Result<Plan, Error> {
-        Plan::donating(Cow::Borrowed(program), options, &[])
+        Plan::made(Cow::Borrowed(program), options, &Costs::REFERENCE, &[], None)
     }
 
     /// As [`Plan::new`], with the times of another machine: another choice of steps, within the same error of the results.
@@ -276,32 +277,46 @@ impl Plan {
     /// # Errors
     /// As [`Plan::new`].
     pub fn with_costs(program: &Program, options: &Options, costs: &Costs) -> Result<Plan, Error> {
-        Plan::made(Cow::Borrowed(program), options, costs, &[])
+        Plan::made(Cow::Borrowed(program), options, costs, &[], None)
     }
 
-    /// As [`Plan::new`]; results may be written where the marked inputs lie, which the caller gives away.
-    pub(crate) fn donating(program: Cow<'_, Program>, options: &Options, donated: &[bool]) -> Result<Plan, Error> {
-        Plan::made(program, options, &Costs::REFERENCE, donated)
+    /// As [`Plan::new`]; results may be written where the marked inputs lie, which the caller gives away. Within a limit of
+    /// memory the snapshots of loops for which there is no room go to a file in the directory, if there is one.
+    pub(crate) fn donating(
+        program: Cow<'_, Program>,
+        options: &Options,
+        donated: &[bool],
+        spill: Option<&Arc<Path>>,
+    ) -> Result<Plan, Error> {
+        Plan::made(program, options, &Costs::REFERENCE, donated, spill)
     }
 
-    fn made(program: Cow<'_, Program>, options: &Options, costs: &Costs, donated: &[bool]) -> Result<Plan, Error> {
+    fn made(
+        program: Cow<'_, Program>,
+        options: &Options,
+        costs: &Costs,
+        donated: &[bool],
+        spill: Option<&Arc<Path>>,
+    ) -> Result<Plan, Error> {
         check_threads(options.threads, "plan")?;
         let [fastest, frugal @ ..] = EFFORTS;
         let Some(limit) = options.memory else {
             // There is only one attempt, which may drop our own Program on the way.
             return Ok(build(program, options, costs, ResultPlacement::Shared, Donated::Any(donated), fastest));
         };
-        let with = |program: &Program, effort| {
+        let build = |program: &Program, effort| {
             build(Cow::Borrowed(program), options, costs, ResultPlacement::Shared, Donated::Any(donated), effort)
         };
-        let program = match limited::is_open_ended(&program) {
-            true => {
-                // What loops of unknown length keep is part of the peak: as much as there is room for.
-                let fits = |slots| with(&limited::with_snapshots(&program, slots), fastest).peak_bytes() <= limit;
-                Cow::Owned(limited::with_snapshots(&program, most_that(fits)))
-            }
-            false => program,
-        };
+        // What loops of unknown length keep is part of the peak: as much as there is room for.
+        let (mut program, mut in_memory) = (program, None);
+        if spill.is_some() && limited::turns_back(&program) {
+            let fits = |slots| build(&program, fastest.with_snapshots(Some(slots))).peak_bytes() <= limit;
+            in_memory = Some(most_that(fits));
+        } else if limited::is_open_ended(&program) {
+            let fits = |slots| build(&limited::with_snapshots(&program, slots), fastest).peak_bytes() <= limit;
+            program = Cow::Owned(limited::with_snapshots(&program, most_that(fits)));
+        }
+        let with = |program: &Program, effort: Effort| build(program, effort.with_snapshots(in_memory));
         let mut least = with(&program, fastest);
         let try_less = |least: &mut Plan, program: &Program, efforts: &[Effort]| {
             for &effort in efforts {
@@ -327,7 +342,13 @@ impl Plan {
                 break;
             }
         }
-        if least.peak_bytes() <= limit { Ok(least) } else { Err(least.too_large(limit)) }
+        if least.peak_bytes() > limit {
+            return Err(least.too_large(limit));
+        }
+        if let Some(directory) = spill {
+            control::spill_into(directory, &mut least.steps);
+        }
+        Ok(least)
     }
 
     fn too_large(&self, limit: usize) -> Error {

@@ -29,13 +29,22 @@ pub(super) struct Effort {
     /// Whether memory is spent on copies: one that is kept for later readers of the same elements instead of being
     /// made again, and that of an operand which a product would gather.
     pub(super) copies: bool,
+    /// How many carries of a loop of unknown length lie in memory for its reverse, where the others go to a file.
+    pub(super) snapshots: Option<usize>,
+}
+
+impl Effort {
+    /// With this many carries of a loop in memory.
+    pub(super) fn with_snapshots(self, snapshots: Option<usize>) -> Self {
+        Effort { snapshots, ..self }
+    }
 }
 
 /// First what pays by itself, then more and more work for less memory.
 pub(super) const EFFORTS: [Effort; 3] = [
-    Effort { work: 8 * CHEAP, function: None, reads: 2, copies: true },
-    Effort { work: 64 * CHEAP, function: Some(FUNCTION), reads: 4, copies: false },
-    Effort { work: 1024 * CHEAP, function: Some(FUNCTION), reads: 64, copies: false },
+    Effort { work: 8 * CHEAP, function: None, reads: 2, copies: true, snapshots: None },
+    Effort { work: 64 * CHEAP, function: Some(FUNCTION), reads: 4, copies: false, snapshots: None },
+    Effort { work: 1024 * CHEAP, function: Some(FUNCTION), reads: 64, copies: false, snapshots: None },
 ];
 
 /// Moves cheap values into the regions that read them. `results` says which values the caller gets.
