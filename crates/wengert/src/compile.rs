@@ -120,7 +120,8 @@ impl Compile {
     ///
     /// For its reverse a [`while_loop`](crate::while_loop) keeps its carries, all or as many as
     /// [`While::snapshots`](crate::While::snapshots) says. Within a limit as many lie in memory as there is room for, 65,536 at
-    /// most; the others go to a file in this directory instead of being computed again. The bits are the same. Each loop that
+    /// most; the others go to a file in this directory instead of being computed again: that pays where a step costs more than
+    /// writing and reading what it carries, about ten functions of every number. The bits are the same. Each loop that
     /// runs has a file of its own, made when the first carry has no room, and gone when the loop ends in whatever way: it has
     /// no name, or on Windows one that nobody can guess. What is read from it is checked against a checksum. A directory that
     /// is missing or may not be written, a disk that is full, and a carry that is not what was written are errors of the call.

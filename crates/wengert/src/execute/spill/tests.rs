@@ -321,3 +321,34 @@ fn loops_inside_of_loops_spill_too() {
     assert_eq!(MADE.get().0, 3);
     assert_eq!(left(directory.path()), 0);
 }
+
+/// Carries of every type, in the second order, where a loop backwards is itself differentiated; and of many examples at once.
+#[test]
+fn second_derivatives_and_batches_spill_too() {
+    let directory = tempfile::tempdir().expect("there is a directory for such files");
+    let rough = |x: &Tensor| {
+        let start = (Tensor::from(0i64), Tensor::from(true), x.to_f32(), x.clone());
+        let step = |(n, even, single, c): (Tensor, Tensor, Tensor, Tensor)| {
+            let single = (&single * 0.9).sin();
+            let c = (&c * x).sin() + even.where_(single.to_f64(), &c * 0.5);
+            (n + 1i64, even.not(), single, c)
+        };
+        while_loop(start, |(n, _, _, c)| n.lt(120i64).and(c.sum().gt(-1e3)), step).3.sum()
+    };
+    let second = |x: Tensor| {
+        let direction = x.cos();
+        let (slope, bend) = jvp(&x, &direction, |x| grad(&x, |x| rough(&x)));
+        (slope, bend, grad(&x, |x| (grad(&x, |x| rough(&x)) * &direction).sum()))
+    };
+    let batches = |x: Tensor| vmap(x.reshape(&[4, -1]), |x| grad(&x, |x| rough(&x)));
+    let x = Tensor::linspace(0.2, 0.9, 1000);
+    MADE.set((0, 0));
+    let spilling = || Compile::new().threads(1).memory(400_000).spill(directory.path());
+    let (got, wanted) = (spilling().function(second).call(&x), second(x.clone()));
+    assert!(MADE.get().0 > 0, "nothing was spilled");
+    assert_eq!([got.0, got.1, got.2].map(|x| x.to_vec()), [wanted.0, wanted.1, wanted.2].map(|x| x.to_vec()));
+    MADE.set((0, 0));
+    assert_eq!(spilling().function(batches).call(&x).to_vec(), batches(x.clone()).to_vec());
+    assert_eq!(MADE.get().0, 1);
+    assert_eq!(left(directory.path()), 0);
+}
