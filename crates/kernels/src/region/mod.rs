@@ -91,7 +91,26 @@ pub enum SliceMut<'a> {
     F64(&'a mut [f64]),
 }
 
-impl SliceMut<'_> {
+impl<'a> SliceMut<'a> {
+    /// The elements before this one, and those from it on.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn split_at(self, at: usize) -> (SliceMut<'a>, SliceMut<'a>) {
+        macro_rules! split {
+            ($x:expr, $kind:ident) => {{
+                let (before, after) = $x.split_at_mut(at);
+                (SliceMut::$kind(before), SliceMut::$kind(after))
+            }};
+        }
+        match self {
+            SliceMut::U8(x) => split!(x, U8),
+            SliceMut::I64(x) => split!(x, I64),
+            SliceMut::F32(x) => split!(x, F32),
+            SliceMut::F64(x) => split!(x, F64),
+        }
+    }
+
     /// The elements, to be read.
     pub fn read(&self) -> Slice<'_> {
         match self {

@@ -30,6 +30,9 @@ pub(super) fn scan(
         super::single::scan(plan, numbers, reads, writes, scratch);
         return Ok(());
     }
+    if plan.workers > 1 {
+        return super::apart::scan(plan, reads, writes, scratch, pool);
+    }
     let (invariants, varying) = reads.split_at(plan.invariants);
     let (starts, rows) = varying.split_at(plan.carry.len());
     let (results, stacked) = writes.split_at_mut(plan.carry.len());

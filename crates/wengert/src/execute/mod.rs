@@ -1,5 +1,7 @@
 //! Programs to values.
 
+#[cfg(feature = "engine")]
+mod apart;
 mod cache;
 mod compiled;
 #[cfg(feature = "engine")]

@@ -17,6 +17,8 @@ mod place;
 pub mod rules;
 mod segment;
 mod short;
+#[cfg(feature = "engine")]
+mod strips;
 
 pub(crate) use place::choices_in_place;
 
@@ -148,6 +150,8 @@ pub(crate) fn optimized(mut program: Program, config: &Config) -> Program {
 /// What a run is made of: written out, and after every pass.
 pub(crate) fn ready(program: &Program) -> Program {
     let program = optimized(short::write_all_out(program.clone()), &Config::default());
+    #[cfg(feature = "engine")]
+    let program = strips::in_strips(program);
     match segment::is_asked(&program) {
         true => optimized(segment::segmented(&program, segment::Cuts::Asked), &Config::default()),
         false => program,

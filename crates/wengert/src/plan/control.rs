@@ -11,7 +11,7 @@ use super::donate::Donated;
 use super::kernel::{bytes, kind};
 use super::recompute::Effort;
 use super::single::NumberSteps;
-use super::{Costs, Options, OutputSource, Plan, ResultPlacement, Step, StepWork, build, lines_of};
+use super::{Costs, LINE, Options, OutputSource, Plan, ResultPlacement, Step, StepWork, build, lines_of};
 use crate::array::Type;
 use crate::primitives::{Cond, Op, Scan, Unwind, While};
 use crate::program::{Builder, Program, cse, inline, same_inputs};
@@ -32,8 +32,10 @@ pub(crate) struct ScanPlan {
     /// Elements of a row of each operand, and of each result.
     pub(crate) row_sizes: Vec<usize>,
     pub(crate) given_sizes: Vec<usize>,
-    /// Lines of the scratch in which a step runs.
+    /// Lines of the scratch in which steps run.
     pub(crate) arena: Range<usize>,
+    /// How many steps run at once, each in its own part of these lines: more than one if no step takes what another one gives.
+    pub(crate) workers: usize,
 }
 
 /// A part of the carry.
@@ -149,6 +151,7 @@ impl Inside<'_> {
         let carry = rows - scan.carry..rows;
         let body = self.plan(&scan.body, Donated::Carry(carry.clone()));
         let numbers = NumberSteps::new(&scan.body, &body, &carry);
+        let workers = if numbers.is_some() { 1 } else { self.workers(scan, &body) };
         let mut scratch = 0;
         let parts = carries(&body, &carry, &mut scratch);
         let arena = match &numbers {
@@ -157,9 +160,9 @@ impl Inside<'_> {
                 scratch = 0;
                 taken(&mut scratch, lines_of(numbers.code.memory() * size_of::<f64>()))
             }
-            None => taken(&mut scratch, body.values + body.scratch),
+            None => taken(&mut scratch, workers * (body.values + body.scratch)),
         };
-        let library = if numbers.is_some() { 0 } else { body.library };
+        let library = if numbers.is_some() { 0 } else { workers * body.library };
         let plan = ScanPlan {
             numbers,
             length: scan.length,
@@ -169,9 +172,18 @@ impl Inside<'_> {
             row_sizes: inputs[rows..].iter().map(|ty| ty.size()).collect(),
             given_sizes: body.outputs[scan.carry..].iter().map(|output| output.ty.size()).collect(),
             arena: arena.clone(),
+            workers,
             body,
         };
         Planned { work: StepWork::Scan(Box::new(plan)), scratch: arena.end, library }
+    }
+
+    /// How many steps of a loop run at once: if they are independent, worth a thread's while, and small, so that what a thread
+    /// needs stays in its cache.
+    fn workers(self, scan: &Scan, body: &Plan) -> usize {
+        let is_apart = scan.carry == 0 && body.operations() >= MIN_OPERATIONS;
+        let is_small = (body.values + body.scratch) * LINE + body.library <= MAX_WORKER;
+        if is_apart && is_small && scan.length > 1 { self.options.threads.max(1) } else { 1 }
     }
 
     fn repeat(self, op: &While) -> Planned {
@@ -251,6 +263,12 @@ fn asking(step: &Program, condition: &Program, invariants: usize) -> Arc<Program
     results.extend(goes_on);
     Arc::new(cse(b.finish(&results)))
 }
+
+/// Steps with fewer operations run one after the other: a thread costs as much.
+const MIN_OPERATIONS: usize = 1 << 14;
+
+/// Steps that need more bytes run one after the other.
+const MAX_WORKER: usize = 4 << 20;
 
 /// Lines for the answer of a condition.
 const ANSWER: usize = 1;

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity, check_axes,
+    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Op, Operand, OperandSet, Primitive, Sample, arity,
+    check_axes,
 };
 use crate::array::{Array, DType, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
@@ -73,6 +74,13 @@ impl Primitive for Broadcast {
         }
         Ok(vec![args[0].pick(&self.shape, Strided::new(&self.shape, &strides, 0))])
     }
+    fn along(&self, axis: usize, args: &[&Type]) -> Option<Along> {
+        let own = self.axes.iter().position(|&place| place == axis);
+        Some(vec![own.filter(|&own| args[0].shape[own] == self.shape[axis])])
+    }
+    fn with_length(&self, axis: usize, length: usize) -> Option<Op> {
+        Some(Broadcast { shape: replaced(&self.shape, axis, length), axes: self.axes.clone() }.into())
+    }
     fn form(&self, _: &[&Type]) -> Form {
         Form::View
     }
@@ -122,6 +130,13 @@ impl Family for Broadcast {
     }
 }
 
+/// A shape with another length of an axis.
+pub(super) fn replaced(shape: &[usize], axis: usize, length: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    shape[axis] = length;
+    shape
+}
+
 // ---- reshape ------------------------------------------------------------------------------------
 
 /// The same elements, in row-major order, in another shape.
@@ -153,6 +168,15 @@ impl Primitive for Reshape {
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         Ok(vec![args[0].reshaped(&self.shape)])
+    }
+    fn along(&self, axis: usize, args: &[&Type]) -> Option<Along> {
+        // The axis that begins after as many elements, and is as long.
+        let (x, before) = (&args[0].shape, self.shape[..axis].iter().product::<usize>());
+        let is_same = |own: &usize| x[*own] == self.shape[axis] && x[..*own].iter().product::<usize>() == before;
+        (0..x.len()).find(is_same).map(|own| vec![Some(own)])
+    }
+    fn with_length(&self, axis: usize, length: usize) -> Option<Op> {
+        Some(Reshape { shape: replaced(&self.shape, axis, length) }.into())
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::View
@@ -228,6 +252,9 @@ impl Primitive for Permute {
         let strides: Vec<isize> = self.order.iter().map(|&axis| strides[axis].cast_signed()).collect();
         let shape: Vec<usize> = self.order.iter().map(|&axis| args[0].shape()[axis]).collect();
         Ok(vec![args[0].pick(&shape, Strided::new(&shape, &strides, 0))])
+    }
+    fn along(&self, axis: usize, _: &[&Type]) -> Option<Along> {
+        Some(vec![Some(self.order[axis])])
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::View
@@ -307,6 +334,9 @@ impl Primitive for Reverse {
             strides[axis] = -strides[axis];
         }
         Ok(vec![args[0].pick(shape, Strided::new(shape, &strides, offset))])
+    }
+    fn along(&self, axis: usize, _: &[&Type]) -> Option<Along> {
+        (!self.axes.contains(&axis)).then(|| vec![Some(axis)])
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::View

@@ -29,6 +29,9 @@ pub type MaskedCotangents = Result<Vec<Option<Cotangent>>, Misfit>;
 /// Results of an operation under `vmap`, and whether each has the new axis.
 pub type Batched = Result<Vec<(Value, bool)>, Misfit>;
 
+/// An axis of each operand, or `None` of one that is taken whole.
+pub type Along = Vec<Option<usize>>;
+
 /// An operand of an operation that is transposed.
 #[derive(Clone, Debug)]
 pub enum Operand {
@@ -277,6 +280,26 @@ pub trait Primitive {
         _length: usize,
         _mask: Value,
     ) -> Option<Batched> {
+        None
+    }
+
+    /// Where an axis of the only result comes from: the axis of each operand, or `None` of one that is taken whole. The part of
+    /// the result at a place along the axis is then a function of the parts of these operands at that place. `None` if places
+    /// are mixed.
+    fn along(&self, axis: usize, args: &[&Type]) -> Option<Along> {
+        let is_elementwise = !args.is_empty() && self.form(args) == Form::Elementwise;
+        is_elementwise.then(|| vec![Some(axis); args.len()])
+    }
+
+    /// The same with another length of this axis of the result, where [`Primitive::along`] says where the axis comes from.
+    /// `None` if the operation names no lengths.
+    fn with_length(&self, _axis: usize, _length: usize) -> Option<Op> {
+        None
+    }
+
+    /// Where the result is a sum over this axis of this operand: the axis of each operand that is summed over, or `None` of one
+    /// that is taken whole.
+    fn sums_over(&self, _operand: usize, _axis: usize) -> Option<Along> {
         None
     }
 

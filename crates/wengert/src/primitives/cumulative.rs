@@ -8,7 +8,7 @@ use super::parse::Fields;
 use super::rule::{Sym, with_rule};
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Family, Form, Operand, OperandSet, Pad, Primitive, Sample, Tangents, arity,
+    Along, Attributes, Batched, Cotangents, Family, Form, Operand, OperandSet, Pad, Primitive, Sample, Tangents, arity,
     check_axis, check_float,
 };
 use crate::array::{Array, DType, Data, Element, Type};
@@ -137,6 +137,9 @@ impl Primitive for Cumulative {
             }),
         }])
     }
+    fn along(&self, axis: usize, args: &[&Type]) -> Option<Along> {
+        (axis != self.axis).then(|| vec![Some(axis); args.len()])
+    }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }
@@ -243,6 +246,9 @@ impl Primitive for Recurrence {
             DType::F32 => self.run(args, |a: f32, h, b| a * h + b),
             _ => self.run(args, |a: f64, h, b| a * h + b),
         }])
+    }
+    fn along(&self, axis: usize, args: &[&Type]) -> Option<Along> {
+        (axis != self.axis).then(|| vec![Some(axis); args.len()])
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel

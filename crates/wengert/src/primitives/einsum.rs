@@ -7,7 +7,9 @@ use smallvec::SmallVec;
 #[cfg(feature = "text")]
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity};
+use super::{
+    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity,
+};
 use crate::array::{Array, DType, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
@@ -65,6 +67,11 @@ impl Einsum {
             misfit!("`{spec}` does not have the form `ij,jk->ik`");
         };
         Einsum::from_labels(lhs.as_bytes(), rhs.as_bytes(), out.as_bytes())
+    }
+
+    /// The axis of each operand that has this label.
+    fn places_of(&self, label: u8) -> Along {
+        [&self.lhs, &self.rhs].map(|labels| labels.iter().position(|&own| own == label)).to_vec()
     }
 
     /// By the labels of the operands and of the result.
@@ -324,6 +331,13 @@ impl Primitive for Einsum {
         let add_mul = |sum: f64, x: f64, y: Option<f64>| sum + y.map_or(x, |y| x * y);
         let (shape, sums) = self.contract(shapes, &widened(x), &widened(y), add_mul);
         Ok(vec![rounded(x.dtype(), &shape, sums)])
+    }
+    fn along(&self, axis: usize, _: &[&Type]) -> Option<Along> {
+        Some(self.places_of(self.out[axis]))
+    }
+    fn sums_over(&self, operand: usize, axis: usize) -> Option<Along> {
+        let label = if operand == 0 { self.lhs[axis] } else { self.rhs[axis] };
+        (!self.out.contains(&label)).then(|| self.places_of(label))
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned

@@ -3,11 +3,13 @@
 
 use std::borrow::Cow;
 
+use super::axes::replaced;
 #[cfg(feature = "text")]
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity, check_axis,
+    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Op, Operand, OperandSet, Primitive, Sample, arity,
+    check_axis,
 };
 use crate::array::{Array, Strided, Type, element_count, for_each_index, row_major};
 use crate::error::{Misfit, misfit};
@@ -75,6 +77,13 @@ impl Primitive for Slice {
         let offset = strides.iter().zip(&self.start).map(|(stride, start)| stride * start).sum();
         let steps: Vec<isize> = strides.iter().zip(&self.stride).map(|(s, step)| (s * step).cast_signed()).collect();
         Ok(vec![args[0].pick(&shape, Strided::new(&shape, &steps, offset))])
+    }
+    fn along(&self, axis: usize, args: &[&Type]) -> Option<Along> {
+        let is_whole = self.start[axis] == 0 && self.limit[axis] == args[0].shape[axis] && self.stride[axis] == 1;
+        is_whole.then(|| vec![Some(axis)])
+    }
+    fn with_length(&self, axis: usize, length: usize) -> Option<Op> {
+        Some(Slice { limit: replaced(&self.limit, axis, length), ..self.clone() }.into())
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::View
@@ -220,6 +229,10 @@ impl Primitive for Pad {
             source += 1;
         });
         Ok(vec![concatenated(&[x, args[1]]).pick(&shape, sources.into_iter())])
+    }
+    fn along(&self, axis: usize, _: &[&Type]) -> Option<Along> {
+        let is_as_it_was = (self.low[axis], self.high[axis], self.interior[axis]) == (0, 0, 0);
+        is_as_it_was.then(|| vec![Some(axis), None])
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
@@ -382,6 +395,9 @@ impl Primitive for Concat {
             })
         });
         Ok(vec![concatenated(args).pick(&shape, rows)])
+    }
+    fn along(&self, axis: usize, args: &[&Type]) -> Option<Along> {
+        (axis != self.axis).then(|| vec![Some(axis); args.len()])
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned

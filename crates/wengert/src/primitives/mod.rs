@@ -38,8 +38,8 @@ use std::ops::Deref;
 pub use crate::ops::Logic;
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use contract::{
-    Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase, Primitive,
-    Source, Split, Tangents, Wiring, WithTangents,
+    Along, Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase,
+    Primitive, Source, Split, Tangents, Wiring, WithTangents,
 };
 pub(crate) use control::linearised;
 pub use control::{

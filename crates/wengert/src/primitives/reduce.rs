@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Cumulative, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Tangents,
-    arity, check_axes, check_axis,
+    Along, Attributes, Batched, Cotangents, Cumulative, Family, Form, Masks, Operand, OperandSet, Primitive, Sample,
+    Tangents, arity, check_axes, check_axis,
 };
 use crate::array::{Array, DType, Data, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
@@ -221,6 +221,14 @@ impl Primitive for Reduce {
             }
         }])
     }
+    fn along(&self, axis: usize, _: &[&Type]) -> Option<Along> {
+        // The axes that are reduced come in between.
+        let own = self.axes.iter().fold(axis, |own, &reduced| own + usize::from(reduced <= own));
+        Some(vec![Some(own)])
+    }
+    fn sums_over(&self, _: usize, axis: usize) -> Option<Along> {
+        (self.reducer == Reducer::Sum && self.axes.contains(&axis)).then(|| vec![Some(axis)])
+    }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Reduction
     }
@@ -394,6 +402,9 @@ impl Primitive for ArgReduce {
             DType::F32 => self.positions::<f32>(args[0]),
             DType::F64 => self.positions::<f64>(args[0]),
         }])
+    }
+    fn along(&self, axis: usize, _: &[&Type]) -> Option<Along> {
+        Some(vec![Some(axis + usize::from(self.axis <= axis))])
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel

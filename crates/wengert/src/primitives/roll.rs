@@ -5,7 +5,9 @@ use std::borrow::Cow;
 #[cfg(feature = "text")]
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity};
+use super::{
+    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity,
+};
 use crate::array::{Array, Type, for_each_index, row_major};
 use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
@@ -57,6 +59,9 @@ impl Primitive for Roll {
             places.push(axes.map(|(((&k, &by), &length), stride)| (k + length - by) % length * stride).sum());
         });
         Ok(vec![args[0].pick(shape, places.into_iter())])
+    }
+    fn along(&self, axis: usize, _: &[&Type]) -> Option<Along> {
+        (self.by[axis] == 0).then(|| vec![Some(axis)])
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Slice, Write, arity,
+    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Slice, Write,
+    arity,
 };
 use crate::array::{Array, DType, Data, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
@@ -107,6 +108,10 @@ impl Primitive for Update {
             (Write::Set, Data::F32(_)) => self.written(args, |_: f32, u| u),
             (Write::Set, Data::F64(_)) => self.written(args, |_: f64, u| u),
         }])
+    }
+    fn along(&self, axis: usize, args: &[&Type]) -> Option<Along> {
+        // An update that is as long as the array writes all of it.
+        (args[1].shape[axis] == args[0].shape[axis]).then(|| vec![Some(axis); 2])
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel

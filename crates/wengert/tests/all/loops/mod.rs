@@ -6,6 +6,7 @@ mod orders;
 mod place;
 mod random;
 mod shared;
+mod strips;
 mod truncated;
 mod zero;
 
