@@ -46,6 +46,7 @@ struct Inner {
     why: String,
     line: Option<Line>,
     lacks_memory: bool,
+    enough: Option<usize>,
 }
 
 /// Why operands do not fit an operation: a sentence without its subject.
@@ -75,7 +76,7 @@ impl Error {
     pub(crate) fn new(kind: ErrorKind, operation: &str, why: impl Into<String>) -> Self {
         let operation = operation.to_owned();
         let (operands, why) = (Vec::new(), why.into());
-        Error(Box::new(Inner { kind, operation, operands, why, line: None, lacks_memory: false }))
+        Error(Box::new(Inner { kind, operation, operands, why, line: None, lacks_memory: false, enough: None }))
     }
 
     /// With the types of the operands.
@@ -100,6 +101,27 @@ impl Error {
     pub(crate) fn of_memory(mut self) -> Self {
         self.0.lacks_memory = true;
         self
+    }
+
+    /// As one that is about memory, where this many bytes would be enough.
+    #[cfg(feature = "engine")]
+    pub(crate) fn of_too_few_bytes(mut self, enough: usize) -> Self {
+        self.0.enough = Some(enough);
+        self.of_memory()
+    }
+
+    /// How many bytes would be enough, if it says that a limit of memory allows too few: the least limit with which there is a
+    /// plan.
+    ///
+    /// ```
+    /// use wengert::{Compile, Tensor};
+    /// let with = |bytes| Compile::new().memory(bytes).function(|x: Tensor| x.exp().sum());
+    /// let x = Tensor::zeros(&[1000]);
+    /// let least = with(1).try_call(&x).unwrap_err().enough_bytes().expect("a limit was set");
+    /// assert!(with(least).try_call(&x).is_ok() && with(least - 1).try_call(&x).is_err());
+    /// ```
+    pub fn enough_bytes(&self) -> Option<usize> {
+        self.0.enough
     }
 
     /// Whether it says that memory is missing: there is not enough of it, more is not allowed, or no memory can hold the

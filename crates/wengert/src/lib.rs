@@ -150,7 +150,8 @@ pub use control::{
 #[cfg(feature = "arrays")]
 pub use control::{try_cond, try_switch};
 pub use diagnose::{
-    Cut, Diagnose, Grad, Listed, Listing, NonFinite, Operand, Pass, SeveredError, Status, find_nonfinite, listing,
+    Cut, Diagnose, Grad, GradError, Listed, Listing, MemoryError, NonFinite, Operand, Pass, SeveredError, Status,
+    find_nonfinite, listing,
 };
 pub use dual::Dual;
 #[cfg(feature = "arrays")]

@@ -82,7 +82,8 @@ fn a_plan_is_a_table_of_steps() {
         arena            448 B  values 128 B, scratch 320 B
         library            0 B  of matrix products
         results            4 B
-        peak             452 B  predicted, without the inputs
+        lists           1504 B  of operands and results, made by a call
+        peak            1956 B  predicted, without the inputs
     "#]]);
     folder.check("show layer.prog --plan=instructions --threads 2", 0, &expect![[r#"
         plan: 3 inputs, 1 result, 2 steps (1 region, 1 product), 2 threads
@@ -102,7 +103,8 @@ fn a_plan_is_a_table_of_steps() {
         arena            768 B  values 128 B, scratch 640 B
         library            0 B  of matrix products
         results            4 B
-        peak             772 B  predicted, without the inputs
+        lists           1504 B  of operands and results, made by a call
+        peak            2276 B  predicted, without the inputs
     "#]]);
     let (_, text) = folder.wengert("show layer.prog --plan=instructions");
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
@@ -126,7 +128,8 @@ fn branches_are_part_of_a_plan() {
         arena              0 B  values 0 B, scratch 0 B
         library            0 B  of matrix products
         results           32 B
-        peak              32 B  predicted, without the inputs
+        lists           1408 B  of operands and results, made by a call
+        peak            1440 B  predicted, without the inputs
     "#]]);
 }
 

@@ -10,11 +10,12 @@
 //!
 //! Read in `gemm-common` 0.19, `gemm.rs`, and counted in `tests/all/product_memory.rs`: each call
 //! allocates one block for the packed operands (all of the left one; of the right one as many
-//! columns as the third cache is to hold) and a flag for every row panel. If the left operand has
-//! more rows than two blocks of the second cache it packs into a slab of its thread
-//! instead, which is as large as that cache and stays.
+//! columns as the third cache is to hold) and a flag for every row panel. A left operand that lies in order, in whole vectors,
+//! or that has more rows than two blocks of the second cache, is packed into a slab of its thread instead, which is as large as
+//! that cache, is made even where nothing has to be packed, and stays.
 
-use super::number::TileTask;
+use super::Workspace;
+use super::number::{Packed, TileTask};
 use crate::Level;
 use gemm_common::cache::{CACHE_INFO, CacheInfo, kernel_params};
 use gemm_common::gemm::CACHELINE_ALIGN;
@@ -169,9 +170,10 @@ pub(super) struct RegisterBlock {
     columns: usize,
 }
 
-/// A bound of what a task in order allocates, in bytes, for elements of `size` bytes: as if both
-/// operands were packed, and the slab of the thread made.
-pub(super) fn bytes(dims: [usize; 3], block: RegisterBlock, size: usize) -> usize {
+/// A bound of what a task in order allocates, in bytes, for elements of `size` bytes: as if the right operand were packed,
+/// and the left one where that may be, given how it lies (the library's left one is our right one). Where
+/// that is not known, all of it and the slab of the thread.
+pub(super) fn bytes(dims: [usize; 3], lies: Option<Packed>, block: RegisterBlock, size: usize) -> Workspace {
     // The names of the library, which computes the transposed result.
     let ([n, k, m], slab) = (dims, CACHE_INFO[1].cache_bytes);
     let (depth, rows, columns) = if m <= 64 && n <= 64 {
@@ -184,8 +186,12 @@ pub(super) fn bytes(dims: [usize; 3], block: RegisterBlock, size: usize) -> usiz
     // A little for the alignment of the two packed operands; a flag for each panel of rows.
     let right = depth * columns.next_multiple_of(block.columns) * size + 2 * CACHELINE_ALIGN;
     let left = depth * m.next_multiple_of(block.rows) * size;
-    let packed = if m <= 2 * rows { left } else { 0 };
-    right + packed + rows / block.lanes + slab + CACHELINE_ALIGN
+    let rows = rows / block.rows * block.rows;
+    let is_short = m <= 2 * rows;
+    let is_packed = lies.map(|lies| is_short && (lies == Packed::Gathered || !m.is_multiple_of(block.lanes)));
+    let packed = if is_packed.unwrap_or(is_short) { left } else { 0 };
+    let kept = if is_packed == Some(true) { 0 } else { slab + CACHELINE_ALIGN };
+    Workspace { call: right + packed + rows / block.lanes, kept }
 }
 
 #[cfg(test)]

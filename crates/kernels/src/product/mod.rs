@@ -44,7 +44,7 @@ use crate::cost::{
     PRODUCT_HALVED, PRODUCT_PANELS, PRODUCT_PAYS, PRODUCT_SIDE, PRODUCT_TILES,
 };
 use crate::{Level, Pool, level};
-use number::{MatrixView, MatrixViewMut, TileTask};
+use number::{MatrixView, MatrixViewMut, Packed, TileTask};
 
 mod blocks;
 mod bounds;
@@ -370,11 +370,10 @@ impl Method {
     /// The way for a task in order, by its shape and strides.
     fn of<T: Product>(task: &TileTask<T>, level: Level) -> Method {
         let [_, k, n] = task.dims;
-        let packed = if task.b.strides[1] == 1 { Packed::InPlace } else { Packed::Gathered };
         // In order, a product with one row or one column has one column.
         if n == 1 && k > 0 {
             Method::Vector
-        } else if k == 0 || task.work() <= small(packed, n) || !T::has_library(level) {
+        } else if k == 0 || task.work() <= small(Packed::of(task), n) || !T::has_library(level) {
             Method::Blocks
         } else {
             Method::Library
@@ -414,13 +413,6 @@ fn small(packed: Packed, n: usize) -> usize {
         Packed::InPlace => BLOCKS_WIDE,
         Packed::Gathered => BLOCKS_GATHERED,
     }
-}
-
-/// How blocks read the right operand.
-#[derive(Clone, Copy, Debug)]
-enum Packed {
-    InPlace,
-    Gathered,
 }
 
 /// How a result is cut.
@@ -502,34 +494,70 @@ pub fn gathers(dims: [usize; 3], strides: [isize; 2]) -> bool {
     !idle && work > small(Packed::Gathered, n)
 }
 
-/// An upper bound of the bytes that a product of this size allocates on up to `threads` threads
-/// at the same time, whatever its strides are.
-///
-/// It consists of what the library packs its operands into, which is freed at the end of each
-/// call, and of one slab of the size of the processor's second cache for each thread, which the
-/// thread keeps. Products of vectors, small ones and those of integers need nothing.
+/// Bytes that products allocate for themselves.
 ///
 /// ```
-/// use wengert_kernels::product::workspace;
-/// assert_eq!(workspace::<f64>([8, 8, 8], 2), 0);
-/// assert_eq!(workspace::<i64>([512, 512, 512], 2), 0);
+/// use wengert_kernels::product::Workspace;
+/// let (one, other) = (Workspace { call: 500, kept: 0 }, Workspace { call: 100, kept: 1000 });
+/// assert_eq!(one.max(other).bytes(), 1500, "what one keeps is there while the other one runs");
 /// ```
-pub fn workspace<T: Product>(dims: [usize; 3], threads: usize) -> usize {
-    let [m, k, n] = dims;
-    let work = m.saturating_mul(n).saturating_mul(k);
-    if work <= small(Packed::Gathered, n) || m == 1 || n == 1 || !T::has_library(level()) {
-        return 0;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Workspace {
+    /// What operands are packed into, which is freed at the end of each call.
+    pub call: usize,
+    /// The slab of the size of the processor's second cache into which a long operand is packed piece by piece; the thread
+    /// keeps it.
+    pub kept: usize,
+}
+
+impl Workspace {
+    /// What either of two takes, one after the other.
+    #[must_use]
+    pub fn max(self, other: Workspace) -> Workspace {
+        Workspace { call: self.call.max(other.call), kept: self.kept.max(other.kept) }
     }
-    let bytes = |[m, k, n]: [usize; 3]| {
-        let tiles = Tiles::of([m, k, n], Method::Library);
-        // The last tile of an axis is smaller, and may be packed where the others are not.
-        let sides = |axis: usize, length: usize| {
-            let side = tiles.sides[axis].min(length);
-            [side, length - (tiles.counts[axis] - 1) * tiles.sides[axis]]
-        };
-        let pairs = sides(0, m).into_iter().flat_map(|rows| sides(1, n).map(|columns| [rows, k.min(DEPTH), columns]));
-        let tile = pairs.map(|dims| T::library_bytes(dims, level())).max().unwrap_or(0);
-        tile.saturating_mul(threads.max(1))
+
+    /// What it takes on as many threads at the same time.
+    #[must_use]
+    pub fn times(self, threads: usize) -> Workspace {
+        Workspace { call: self.call.saturating_mul(threads), kept: self.kept.saturating_mul(threads) }
+    }
+
+    /// All of it.
+    pub fn bytes(self) -> usize {
+        self.call.saturating_add(self.kept)
+    }
+}
+
+/// An upper bound of what a product of this size allocates on up to `threads` threads at the same
+/// time; `strides` are those of the left operand, the right one and the result, of which half is
+/// computed if it is `symmetric`.
+///
+/// Products of vectors, small ones and those of integers need nothing.
+///
+/// ```
+/// use wengert_kernels::product::{Workspace, workspace};
+/// let rows = |n: isize| [[n, 1]; 3];
+/// assert_eq!(workspace::<f64>([8, 8, 8], rows(8), false, 2), Workspace::default());
+/// assert_eq!(workspace::<i64>([512, 512, 512], rows(512), false, 2), Workspace::default());
+/// ```
+pub fn workspace<T: Product>(dims: [usize; 3], strides: [[isize; 2]; 3], symmetric: bool, threads: usize) -> Workspace {
+    let [a, b] = [strides[0], strides[1]].map(|strides| MatrixView { start: std::ptr::null(), strides });
+    let c = MatrixViewMut { start: std::ptr::null_mut(), strides: strides[2] };
+    let task = TileTask::<T> { dims, a, b, c, add: false, swapped: false }.in_order();
+    if dims.contains(&0) || Method::of(&task, level()) != Method::Library {
+        return Workspace::default();
+    }
+    let [m, k, n] = task.dims;
+    let tiles = Tiles::of([m, k, n], Method::Library);
+    // The last tile of an axis is smaller, and may be packed where the others are not.
+    let sides = |axis: usize, length: usize| {
+        let side = tiles.sides[axis].min(length);
+        [side, length - (tiles.counts[axis] - 1) * tiles.sides[axis]]
     };
-    bytes([m, k, n]).max(bytes([n, k, m]))
+    let pairs = sides(0, m).into_iter().flat_map(|rows| sides(1, n).map(|columns| [rows, k.min(DEPTH), columns]));
+    // Half of a result has tiles of many sizes.
+    let packed = (!symmetric).then_some(Packed::of(&task));
+    let tile = pairs.map(|dims| T::library_bytes(dims, packed, level())).reduce(Workspace::max).unwrap_or_default();
+    tile.times(threads.max(1))
 }

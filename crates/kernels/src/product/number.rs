@@ -1,6 +1,6 @@
 //! Numbers and tasks, as the loops see them.
 
-use super::{blocks, library};
+use super::{Workspace, blocks, library};
 use crate::Level;
 
 /// What the loops need of a number. Nobody outside can name it, so nobody can implement it.
@@ -15,8 +15,9 @@ pub trait Number: Copy + Default + Send + Sync + 'static {
     fn has_library(level: Level) -> bool;
     /// Runs a task by the library, which must have been asked for.
     fn library(task: TileTask<Self>, level: Level);
-    /// A bound of what the library allocates for one task on one thread, in bytes.
-    fn library_bytes(dims: [usize; 3], level: Level) -> usize;
+    /// A bound of what the library allocates for one task on one thread, in bytes; `packed` says how the right operand lies, if
+    /// the task has just these dimensions.
+    fn library_bytes(dims: [usize; 3], packed: Option<Packed>, level: Level) -> Workspace;
 }
 
 macro_rules! impl_number_for_floats {
@@ -44,8 +45,8 @@ macro_rules! impl_number_for_floats {
                 library::$float::run(task, level);
             }
 
-            fn library_bytes(dims: [usize; 3], level: Level) -> usize {
-                library::bytes(dims, library::$float::block(level), size_of::<Self>())
+            fn library_bytes(dims: [usize; 3], packed: Option<Packed>, level: Level) -> Workspace {
+                library::bytes(dims, packed, library::$float::block(level), size_of::<Self>())
             }
         }
     )*};
@@ -77,8 +78,22 @@ impl Number for i64 {
         blocks::i64(task, level);
     }
 
-    fn library_bytes(_dims: [usize; 3], _level: Level) -> usize {
-        0
+    fn library_bytes(_dims: [usize; 3], _packed: Option<Packed>, _level: Level) -> Workspace {
+        Workspace::default()
+    }
+}
+
+/// How blocks read the right operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packed {
+    InPlace,
+    Gathered,
+}
+
+impl Packed {
+    /// Of a task in order.
+    pub(super) fn of<T>(task: &TileTask<T>) -> Packed {
+        if task.b.strides[1] == 1 { Packed::InPlace } else { Packed::Gathered }
     }
 }
 

@@ -3,10 +3,13 @@
 //! Everything here runs the function once more, with every record on the slow path, so that it
 //! keeps the user's source line. An ordinary run pays nothing for it.
 
+mod grad;
 #[cfg(feature = "arrays")]
 mod tensor;
 
 use std::fmt;
+
+pub use grad::{Grad, GradError, MemoryError, SeveredError};
 
 use crate::drive::run_recorded;
 use crate::leaf::{Active, Leaf};
@@ -32,6 +35,15 @@ pub trait Diagnose: Leaf {
     #[doc(hidden)]
     #[track_caller]
     fn nonfinite<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> Option<NonFinite>;
+
+    /// The value and the gradient in this many bytes.
+    #[doc(hidden)]
+    #[track_caller]
+    fn within<T: Tree<Leaf = Self>>(
+        bytes: usize,
+        x: &T,
+        f: impl Fn(T::Vars) -> Self::Active,
+    ) -> Result<(Self, T::Grad), MemoryError>;
 }
 
 impl Diagnose for f64 {
@@ -40,6 +52,13 @@ impl Diagnose for f64 {
     }
     fn nonfinite<T: Tree<Leaf = f64>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> Option<NonFinite> {
         nonfinite(&diagnosed(x, f))
+    }
+    fn within<T: Tree<Leaf = f64>>(
+        bytes: usize,
+        x: &T,
+        f: impl Fn(T::Vars) -> Var,
+    ) -> Result<(f64, T::Grad), MemoryError> {
+        grad::within(bytes, x, f)
     }
 }
 
@@ -81,87 +100,6 @@ impl fmt::Display for Status {
             Status::Zero => f.write_str("structurally zero"),
             Status::Severed(cut) => write!(f, "severed by `{}` at {}", cut.by, cut.at),
         }
-    }
-}
-
-/// A gradient with options: see [`Grad::of`].
-#[derive(Clone, Debug)]
-pub struct Grad<F> {
-    f: F,
-    deny_severed: bool,
-}
-
-/// A requested derivative leaves a part out: see [`Grad::deny_severed`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeveredError {
-    /// The number of the input, counted from 0 over the leaves.
-    pub input: usize,
-    /// What cut the dependence, and where.
-    pub cut: Cut,
-}
-
-impl fmt::Display for SeveredError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SeveredError { input, cut } = self;
-        write!(f, "the derivative by input {input} is severed by `{}` at {}", cut.by, cut.at)
-    }
-}
-
-impl std::error::Error for SeveredError {}
-
-impl<F> Grad<F> {
-    /// The gradient of `f`, to be asked for with options.
-    ///
-    /// ```
-    /// use wengert::prelude::*;
-    /// use wengert::{Grad, Status};
-    /// let loss = |[x, y, z]: [Var; 3]| x * x + y.detach() * x + 0.0 * z.floor();
-    /// let gradient = Grad::of(loss);
-    /// assert_eq!(gradient.at([1.0, 2.0, 3.0])?, (3.0, [4.0, 0.0, 0.0]));
-    /// let [x, y, z] = gradient.status([1.0, 2.0, 3.0]);
-    /// assert_eq!((x, z), (Status::Connected, Status::Zero));
-    /// assert!(matches!(y, Status::Severed(cut) if cut.by == "detach"));
-    /// assert!(gradient.deny_severed().at([1.0, 2.0, 3.0]).is_err());
-    /// # Ok::<(), wengert::SeveredError>(())
-    /// ```
-    pub fn of(f: F) -> Self {
-        Grad { f, deny_severed: false }
-    }
-
-    /// The same, refusing a gradient that leaves a part out.
-    pub fn deny_severed(mut self) -> Self {
-        self.deny_severed = true;
-        self
-    }
-
-    /// The value and the gradient at `x`.
-    ///
-    /// # Errors
-    /// If severed derivatives are denied and there is one.
-    #[track_caller]
-    pub fn at<T: Tree<Leaf: Diagnose>>(&self, x: T) -> Result<(T::Leaf, T::Grad), SeveredError>
-    where
-        F: Fn(T::Vars) -> Active<T>,
-    {
-        if self.deny_severed {
-            let statuses = T::Leaf::statuses(&x, &self.f);
-            for (input, status) in statuses.into_iter().enumerate() {
-                if let Status::Severed(cut) = status {
-                    return Err(SeveredError { input, cut });
-                }
-            }
-        }
-        Ok(crate::api::value_and_grad(x, &self.f))
-    }
-
-    /// How the result depends on every input.
-    #[track_caller]
-    pub fn status<T: Tree<Leaf: Diagnose>>(&self, x: T) -> T::Each<Status>
-    where
-        F: Fn(T::Vars) -> Active<T>,
-    {
-        let mut statuses = T::Leaf::statuses(&x, &self.f).into_iter();
-        x.each(&mut || statuses.next().expect("one per leaf"))
     }
 }
 

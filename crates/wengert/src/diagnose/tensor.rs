@@ -5,14 +5,16 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::Location;
 
-use super::{Cut, Diagnose, NonFinite, Pass, Status};
+use super::{Cut, Diagnose, MemoryError, NonFinite, Pass, Status};
 use crate::array::Array;
 use crate::drive::record_loss;
 use crate::error::{Line, OrRaise};
 use crate::ops::Unary;
 use crate::primitives::Op;
 use crate::program::{Builder, Eqn, Program, Value, eval, same_inputs};
+use crate::task::Task;
 use crate::tensor::Tensor;
+use crate::tensor::derived::{self, Transformation};
 use crate::tensor::graph::{Closed, force};
 use crate::transform::linearize::linearize;
 use crate::tree::Tree;
@@ -29,6 +31,26 @@ impl Diagnose for Tensor {
         let operands = point.iter().chain(&closed.captures);
         let inputs: Vec<Array> = operands.map(|operand| force(operand, line).or_raise()).collect();
         nonfinite(&closed, &inputs, line)
+    }
+
+    fn within<T: Tree<Leaf = Tensor>>(
+        bytes: usize,
+        x: &T,
+        f: impl Fn(T::Vars) -> Tensor,
+    ) -> Result<(Tensor, T::Grad), MemoryError> {
+        const NAME: &str = "value_and_grad";
+        let (point, closed) = record_loss(NAME, x, f);
+        let what = Transformation::Within(Task::ValueAndGradient, bytes);
+        let results = match derived::apply(NAME, what, &closed, &point, &[]) {
+            Ok(results) => results,
+            Err(error) => match error.enough_bytes() {
+                Some(least) => return Err(MemoryError { limit: bytes, least }),
+                None => error.raise(),
+            },
+        };
+        let mut results = results.into_iter();
+        let value = results.next().expect("the value comes first");
+        Ok((value, x.grad(&mut || results.next().expect("one per leaf"))))
     }
 }
 

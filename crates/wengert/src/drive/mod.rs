@@ -7,7 +7,7 @@ mod scalar;
 #[cfg(feature = "arrays")]
 mod tensor;
 
-pub(crate) use scalar::{compute, inputs_of, run_recorded};
+pub(crate) use scalar::{compute, inputs_of, recorded_gradient, run_recorded, run_thinned};
 #[cfg(feature = "arrays")]
 pub(crate) use tensor::record_loss;
 

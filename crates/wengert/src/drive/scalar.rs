@@ -9,6 +9,7 @@ use crate::ops::Unary;
 use crate::real::Real;
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
+use crate::tape::block::Thinning;
 use crate::tape::recording::{Inputs, Line, Mode, Scope};
 use crate::tape::trace::Trace;
 use crate::task::Task;
@@ -25,6 +26,28 @@ where
     let vars = inputs_of(&scope, x, |leaf, inputs| leaf.enter(inputs));
     let output = f(vars);
     (scope, output)
+}
+
+/// As [`run_recorded`], once and outermost with loops that keep carries so.
+#[track_caller]
+pub(crate) fn run_thinned<T: Tree<Leaf = f64>, O>(
+    thinning: Thinning,
+    x: &T,
+    f: impl FnOnce(T::Vars) -> O,
+) -> (Scope, O) {
+    let scope = Scope::open(Mode::Once);
+    if scope.is_outermost() {
+        scope.thin(thinning);
+    }
+    let output = f(inputs_of(&scope, x, |leaf, inputs| leaf.enter(inputs)));
+    (scope, output)
+}
+
+/// The value and the gradient of a recording.
+#[track_caller]
+pub(crate) fn recorded_gradient<T: Tree<Leaf = f64>>(scope: Scope, output: Var, x: &T) -> (f64, T::Grad) {
+    let mut results = finish(scope, &[output], &[], &Task::ValueAndGradient);
+    (next(&mut results), x.grad(&mut || next(&mut results)))
 }
 
 /// The inputs of a scope in the form of `x`, each made by `enter`.

@@ -51,13 +51,15 @@ struct Itself;
 pub(crate) struct Made {
     pub(crate) program: Program,
     pub(crate) back: Option<Arc<Program>>,
+    /// Bytes that its plan may take.
+    memory: Option<usize>,
     prepared: Mutex<Option<Arc<Prepared>>>,
 }
 
 impl Made {
     /// A Program without a plan.
     pub(crate) fn new(program: Program) -> Self {
-        Made { program, back: None, prepared: Mutex::new(None) }
+        Made { program, back: None, memory: None, prepared: Mutex::new(None) }
     }
 
     /// With a second part.
@@ -65,9 +67,14 @@ impl Made {
         Made { back: Some(Arc::new(back)), ..self }
     }
 
+    /// With a limit of bytes for its plan.
+    pub(crate) fn within(self, bytes: usize) -> Self {
+        Made { memory: Some(bytes), ..self }
+    }
+
     /// The plan, for the threads that are set now.
     fn prepared(&self) -> Result<Arc<Prepared>, Error> {
-        let settings = Settings::current();
+        let settings = Settings::of(None, self.memory)?;
         let mut place = locked(&self.prepared);
         if let Some(prepared) = place.as_ref().filter(|prepared| prepared.is_made_for(&settings)) {
             return Ok(prepared.clone());

@@ -1,7 +1,8 @@
-//! What plans within a limit of memory ask for: loops that keep less.
+//! What plans within a limit of memory ask for: loops that keep less, and stages that are computed again.
 
 use std::sync::Arc;
 
+pub(crate) use super::chain::Chain;
 use super::segment::{Cuts, segmented};
 use super::{Config, optimized};
 use crate::primitives::Op;

@@ -10,6 +10,8 @@
 //! With `passes` in the environment variable `WENGERT_LOG`, every pass that changes something prints its name, its
 //! time, the number of equations before and after, and the Program to the standard error.
 
+#[cfg(feature = "engine")]
+mod chain;
 mod fold;
 #[cfg(feature = "engine")]
 pub(crate) mod limited;

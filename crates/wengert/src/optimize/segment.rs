@@ -69,7 +69,7 @@ fn is_worth(program: &Program) -> bool {
 }
 
 /// The Program with calls written out: loops may stand in them.
-fn without_calls(program: Program) -> Program {
+pub(super) fn without_calls(program: Program) -> Program {
     if !program.eqns().iter().any(|eqn| matches!(eqn.op, Op::Call(_))) {
         return program;
     }

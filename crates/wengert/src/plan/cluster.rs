@@ -26,6 +26,8 @@ pub(super) struct Cluster {
     pub(super) space: Option<Extent>,
     /// The stored values that it reads, if it is a region.
     reads: Vec<Value>,
+    /// What is computed again in it stands behind this equation: so does all of it.
+    since: usize,
 }
 
 /// How the elements of a region are arranged, as far as its equations determine it.
@@ -239,7 +241,7 @@ impl Clusterer<'_> {
 
     /// Makes a step of equations, which nothing joins later.
     fn step(&mut self, eqns: &[usize]) {
-        let step = self.push(Cluster { eqns: eqns.to_vec(), space: None, reads: Vec::new() });
+        let step = self.push(Cluster { eqns: eqns.to_vec(), space: None, reads: Vec::new(), since: 0 });
         let outs = eqns.iter().flat_map(|&k| self.flat.program.eqns()[k].outs());
         outs.for_each(|out| self.clusters.home[out.index()] = Some(step));
         let mut needs: Vec<usize> = eqns.iter().flat_map(|&k| self.needs(k)).collect();
@@ -312,7 +314,8 @@ impl Clusterer<'_> {
     fn found(&mut self, k: usize, shape: &Shape) -> usize {
         let free = Extent { count: shape.count, cols: None, groups: None };
         let (space, role) = placed(&free, shape).expect("an equation fits a region of its own");
-        let step = self.push(Cluster { eqns: vec![k], space: Some(space), reads: Vec::new() });
+        let since = self.flat.since[k];
+        let step = self.push(Cluster { eqns: vec![k], space: Some(space), reads: Vec::new(), since });
         self.settle(k, step, role);
         step
     }
@@ -339,6 +342,10 @@ impl Clusterer<'_> {
         let own = &self.clusters.list[step];
         let Some(extent) = own.space else { return false };
         if own.eqns.len() >= MAX_EQNS || own.reads.len() + links.len() > MAX_READS {
+            return false;
+        }
+        let since = own.since.max(self.flat.since[k]);
+        if !at_once([own.eqns[0], k], since) {
             return false;
         }
         // The columns by which the region would be widened, its values becoming values of rows.
@@ -395,6 +402,7 @@ impl Clusterer<'_> {
         }
         let own = &mut self.clusters.list[step];
         own.space = Some(space);
+        own.since = since;
         // Where parts of lanes are steps, equations do not come in the order of the Program.
         let place = own.eqns.partition_point(|&eqn| eqn < k);
         own.eqns.insert(place, k);
@@ -409,7 +417,9 @@ impl Clusterer<'_> {
         }
         let (a, b) = (&self.clusters.list[one], &self.clusters.list[two]);
         let (Some(x), Some(y)) = (a.space, b.space) else { return };
-        if a.eqns.len() + b.eqns.len() > MAX_EQNS || a.reads.len() + b.reads.len() > MAX_READS {
+        let too_large = a.eqns.len() + b.eqns.len() > MAX_EQNS || a.reads.len() + b.reads.len() > MAX_READS;
+        let since = a.since.max(b.since);
+        if too_large || !at_once([a.eqns[0], b.eqns[0]], since) {
             return;
         }
         let Some(space) = united(&x, &y) else { return };
@@ -417,13 +427,14 @@ impl Clusterer<'_> {
         if !fits || !self.clusters.precedence.merge(one, two) {
             return;
         }
-        let none = Cluster { eqns: Vec::new(), space: None, reads: Vec::new() };
+        let none = Cluster { eqns: Vec::new(), space: None, reads: Vec::new(), since: 0 };
         let Cluster { eqns, reads, .. } = std::mem::replace(&mut self.clusters.list[two], none);
         for &k in &eqns {
             self.clusters.home[self.flat.program.eqns()[k].first.index()] = Some(one);
         }
         let own = &mut self.clusters.list[one];
         own.space = Some(space);
+        own.since = since;
         own.eqns.extend(eqns);
         own.eqns.sort_unstable();
         own.reads.extend(reads);
@@ -456,6 +467,12 @@ impl Clusterer<'_> {
             })
         })
     }
+}
+
+/// Whether equations may run as one, of which the first ones are these: what is computed again does not run with what stands
+/// before its region, where its results would only be kept.
+fn at_once(first: [usize; 2], since: usize) -> bool {
+    first[0].min(first[1]) >= since
 }
 
 /// The extent of two regions in one; full values have to stay full, rows rows.

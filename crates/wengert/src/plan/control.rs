@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use wengert_kernels::product::Workspace;
 use wengert_kernels::region::Kind;
 
 use super::donate::Donated;
@@ -118,7 +119,7 @@ pub(super) struct Planned {
     /// Lines of scratch.
     pub(super) scratch: usize,
     /// Bytes that the library of matrix products allocates for itself.
-    pub(super) library: usize,
+    pub(super) library: Workspace,
 }
 
 impl Inside<'_> {
@@ -141,7 +142,7 @@ impl Inside<'_> {
     fn cond(self, cond: &Cond) -> Planned {
         let plans: Box<[Plan]> = cond.branches.iter().map(|branch| self.plan(branch, Donated::Any(&[]))).collect();
         let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
-        let library = plans.iter().map(|plan| plan.library).max().unwrap_or(0);
+        let library = plans.iter().map(|plan| plan.library).reduce(Workspace::max).unwrap_or_default();
         Planned { work: StepWork::Cond(plans), scratch, library }
     }
 
@@ -162,7 +163,7 @@ impl Inside<'_> {
             }
             None => taken(&mut scratch, workers * (body.values + body.scratch)),
         };
-        let library = if numbers.is_some() { 0 } else { workers * body.library };
+        let library = if numbers.is_some() { Workspace::default() } else { body.library.times(workers) };
         let plan = ScanPlan {
             numbers,
             length: scan.length,
@@ -182,7 +183,7 @@ impl Inside<'_> {
     /// needs stays in its cache.
     fn workers(self, scan: &Scan, body: &Plan) -> usize {
         let is_apart = scan.carry == 0 && body.operations() >= MIN_OPERATIONS;
-        let is_small = (body.values + body.scratch) * LINE + body.library <= MAX_WORKER;
+        let is_small = (body.values + body.scratch) * LINE + body.library.bytes() <= MAX_WORKER;
         if is_apart && is_small && scan.length > 1 { self.options.threads.max(1) } else { 1 }
     }
 
@@ -236,7 +237,7 @@ impl Inside<'_> {
             part.first = Some(taken(&mut scratch, part.lines));
         }
         let arena = taken(&mut scratch, most_lines(&[&condition, &first, &second]));
-        let library = [&condition, &first, &second].iter().map(|plan| plan.library).max().unwrap_or(0);
+        let library = condition.library.max(first.library).max(second.library);
         let plan = UnwindPlan {
             invariants: carry.start,
             carry: types[carry].iter().map(|ty| (kind(ty.dtype), ty.size())).collect(),

@@ -110,13 +110,16 @@ pub struct Summary {
     pub library: usize,
     /// Bytes of the results that are not inputs.
     pub results: usize,
-    /// The predicted peak: arena, library and results.
+    /// Bytes of the lists of operands and results that a call makes.
+    pub lists: usize,
+    /// The predicted peak: arena, library, results and lists.
     pub peak: usize,
 }
 
 impl Plan {
     /// What the plan does, as a table for the terminal: one line for every step, its size and cost, the user's lines
-    /// behind it, and what all of them take together.
+    /// behind it, and what all of them take together: at the end the predicted peak, and of a plan with a limit of memory the
+    /// limit and what it costs ([`Plan::recomputation`]).
     ///
     /// ```
     /// use wengert::Program;
@@ -139,6 +142,14 @@ impl Plan {
         self.explain_steps("", detail, &mut text);
         text.push('\n');
         text.push_str(&self.summary().to_string());
+        if let Some(limit) = self.options.memory {
+            let _ = writeln!(
+                text,
+                "limit       {:>10}  of memory; {:.2} times the operations of the plan without one",
+                bytes(limit),
+                self.recomputation()
+            );
+        }
         text
     }
 
@@ -193,8 +204,9 @@ impl Plan {
         let mut summary = Summary {
             arena: self.arena_bytes(),
             scratch: self.scratch * LINE,
-            library: self.library,
+            library: self.library.bytes(),
             results: self.result_bytes(),
+            lists: self.call_bytes(),
             peak: self.peak_bytes(),
             ..Summary::default()
         };
@@ -226,6 +238,7 @@ impl fmt::Display for Summary {
         }
         writeln!(f, "\nlibrary     {:>10}  of matrix products", bytes(self.library))?;
         writeln!(f, "results     {:>10}", bytes(self.results))?;
+        writeln!(f, "lists       {:>10}  of operands and results, made by a call", bytes(self.lists))?;
         writeln!(f, "peak        {:>10}  predicted, without the inputs", bytes(self.peak))
     }
 }

@@ -27,6 +27,9 @@ pub(super) struct Flat {
     pub(super) literals: Vec<Option<Literal>>,
     /// Whether a product gathers an operand that could be copied first.
     pub(super) gathers: bool,
+    /// For each equation of a region that is computed again: the first one of that region. With equations before it, which run
+    /// when it is not wanted yet, it is not to be joined.
+    pub(super) since: Vec<usize>,
 }
 
 /// How many operands of a concatenation are joined at once: a step names each of them.
@@ -37,6 +40,9 @@ struct Flattener {
     views: Vec<View>,
     literals: Vec<Option<Literal>>,
     gathers: bool,
+    since: Vec<usize>,
+    /// Where the region begins that is computed again and is being flattened.
+    region: usize,
     how: Flattening,
     /// What has been copied already.
     copies: Map<View, Value>,
@@ -56,7 +62,8 @@ pub(super) struct Flattening {
 /// Flattens a Program.
 pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
     let (b, copies) = (Builder::new(), Map::default());
-    let mut f = Flattener { b, views: Vec::new(), literals: Vec::new(), gathers: false, how, copies };
+    let (views, literals, since) = (Vec::new(), Vec::new(), Vec::new());
+    let mut f = Flattener { b, views, literals, gathers: false, since, region: 0, how, copies };
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {
         args.push(f.b.input(name, ty.clone()));
@@ -73,13 +80,14 @@ pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
         }
         bases.push(base);
     }
-    let Flattener { b, views, literals, gathers, .. } = f;
-    Flat { program: b.finish(&bases), views, literals, gathers }
+    let Flattener { b, views, literals, gathers, since, .. } = f;
+    Flat { program: b.finish(&bases), views, literals, gathers, since }
 }
 
 impl Flattener {
     /// Remembers what the newest values are.
     fn note(&mut self, made_by: Option<(&Op, &[Value])>) {
+        self.since.resize(self.b.eqns().len(), self.region);
         while self.views.len() < self.b.len() {
             let value = Value(self.views.len() as u32);
             let view = match made_by {
@@ -175,7 +183,15 @@ impl Flattener {
             _ => {}
         }
         match self.b.form(op, args) {
-            Form::Inlined => self.inline(&op.expansion(), args),
+            Form::Inlined => {
+                let region = self.region;
+                if matches!(op, Op::Recompute(_)) {
+                    self.region = self.b.eqns().len();
+                }
+                let results = self.inline(&op.expansion(), args);
+                self.region = region;
+                results
+            }
             // Operands are read where they lie.
             Form::Number | Form::View | Form::Elementwise => self.ops(op.clone(), args),
             // A part of an array whose elements follow each other is read where it lies.

@@ -1,6 +1,6 @@
 //! Contractions as products of matrices: which labels are rows, columns and sums, and how far apart their elements lie.
 
-use wengert_kernels::product::{gathers, workspace};
+use wengert_kernels::product::{Workspace, gathers, workspace};
 
 use super::flatten::Flat;
 use super::view::{View, joined};
@@ -134,11 +134,13 @@ impl MatrixProduct {
 }
 
 /// Bytes that the library allocates for products of these matrices.
-pub(super) fn library(matrices: &Matrices, dtype: DType, threads: usize) -> usize {
+pub(super) fn library(product: &MatrixProduct, dtype: DType, threads: usize) -> Workspace {
+    let MatrixProduct { dims, left, right, out, symmetric, .. } = product;
+    let strides = [left.1, right.1, out.0.map(usize::cast_signed)];
     match dtype {
-        DType::F32 => workspace::<f32>(matrices.dims, threads),
-        DType::F64 => workspace::<f64>(matrices.dims, threads),
-        DType::Bool | DType::I64 => 0,
+        DType::F32 => workspace::<f32>(*dims, strides, *symmetric, threads),
+        DType::F64 => workspace::<f64>(*dims, strides, *symmetric, threads),
+        DType::Bool | DType::I64 => Workspace::default(),
     }
 }
 

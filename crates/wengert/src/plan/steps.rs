@@ -1,8 +1,9 @@
 //! Clusters to steps: what each does, and where its operands lie.
 
-use super::Map;
 use std::borrow::Cow;
 use std::sync::Arc;
+
+use wengert_kernels::product::Workspace;
 
 use super::buffers::{self, Life};
 use super::cluster::{self, Clusters};
@@ -15,7 +16,7 @@ use super::recompute::Effort;
 use super::region::{self, Lowered, Storage};
 use super::shared::Shared;
 use super::{
-    Access, Accesses, Home, MatrixProduct, Operation, Options, Provenance, Step, StepOperand, StepWork, lines_of,
+    Access, Accesses, Home, Map, MatrixProduct, Operation, Options, Provenance, Step, StepOperand, StepWork, lines_of,
     product, verify,
 };
 use crate::array::Type;
@@ -57,7 +58,7 @@ pub(super) struct Planner<'a> {
     pub(super) in_place: Vec<Value>,
     pub(super) values: usize,
     pub(super) scratch: usize,
-    pub(super) library: usize,
+    pub(super) library: Workspace,
 }
 
 impl<'a> Planner<'a> {
@@ -83,7 +84,7 @@ impl<'a> Planner<'a> {
             in_place: Vec::new(),
             values: 0,
             scratch: 0,
-            library: 0,
+            library: Workspace::default(),
         }
     }
 
@@ -163,9 +164,10 @@ impl<'a> Planner<'a> {
                 let views = [0, 1].map(|k| &flat.views[eqn.args[k].index()]);
                 let matrices = product::matrices(op, views, eqn.first).expect("flattening made the operands fit");
                 let dtype = flat.program.ty(eqn.first).dtype;
-                self.library = self.library.max(product::library(&matrices, dtype, self.options.threads));
                 let symmetric = product::is_symmetric(flat, op, [eqn.args[0], eqn.args[1]]);
-                (StepWork::Product(Box::new(MatrixProduct::new(matrices, symmetric))), 0)
+                let product = MatrixProduct::new(matrices, symmetric);
+                self.library = self.library.max(product::library(&product, dtype, self.options.threads));
+                (StepWork::Product(Box::new(product)), 0)
             }
             op if !op.programs().is_empty() => {
                 let views = || eqn.args.iter().map(|arg| &flat.views[arg.index()]);

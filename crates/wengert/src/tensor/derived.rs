@@ -17,6 +17,8 @@ use crate::transform;
 pub(crate) enum Transformation {
     /// What a driver asks for.
     Derivative(Task),
+    /// That, in a plan that takes this many bytes at most.
+    Within(Task, usize),
     /// The outputs with the residuals, and the linear part backwards.
     Pullback,
     /// One more axis: where each leaf has it, its length, and where each output has it.
@@ -52,6 +54,9 @@ pub(crate) fn derived(what: Transformation, closed: &Closed, which: NumberOperan
     let leaves = closed.leaves;
     made(&(what.clone(), leaves), &closed.program, which, |program| match &what {
         Transformation::Derivative(task) => transform::derive(*task, program, leaves).map(Made::new),
+        Transformation::Within(task, bytes) => {
+            transform::derive(*task, program, leaves).map(|program| Made::new(program).within(*bytes))
+        }
         Transformation::Pullback => {
             let (primal, back) = transform::pullback(program, leaves)?;
             Ok(Made::new(primal).with_back(back))

@@ -58,6 +58,8 @@ mod text;
 // ---- plans ---------------------------------------------------------------------------------------
 
 #[cfg(feature = "engine")]
+mod budgets;
+#[cfg(feature = "engine")]
 mod compile;
 mod engine;
 #[cfg(feature = "engine")]

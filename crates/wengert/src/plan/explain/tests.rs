@@ -66,7 +66,7 @@ fn totals_are_those_of_the_steps() {
     assert_eq!((summary.operations, summary.moved), (120 + 80, 4 * (12 + 15 + 20) + 4 * (20 + 5) + 4));
     // The product's result, 80 bytes, in two lines of 64.
     assert_eq!((summary.values, summary.results), (128, 4));
-    assert_eq!(summary.peak, summary.arena + summary.library + summary.results);
+    assert_eq!(summary.peak, summary.arena + summary.library + summary.results + summary.lists);
 }
 
 #[test]
@@ -81,6 +81,27 @@ fn memory_that_is_used_again_is_told() {
     assert_eq!((summary.kernels, summary.values), (6, 5 * 8000));
     assert!(summary.arena - summary.scratch < 3 * 8000, "{summary}");
     assert!(summary.to_string().contains("of values share it"), "{summary}");
+}
+
+#[test]
+fn a_limit_says_what_it_costs() {
+    // The exponentials are needed after their sum is known: they are stored, or computed twice.
+    let text = "program(v0: f64[1000000]) { v1: f64[1000000] = exp v0; v2: f64[] = sum[axes=[0]] v1; \
+                v3: f64[1000000] = broadcast[shape=[1000000], axes=[]] v2; v4: f64[1000000] = div v1 v3; \
+                v5: f64[1000000] = sin v4; v6: f64[] = sum[axes=[0]] v5; return v6 }";
+    let program: Program = text.parse().expect("a program");
+    let with = |memory| Plan::new(&program, &Options { threads: 1, memory: Some(memory) }).expect("it fits");
+    let last = |plan: &Plan| plan.explain(Detail::Steps).lines().last().map(str::to_owned).expect("there are some");
+    assert_eq!(
+        last(&with(64 << 20)),
+        "limit         64.0 MiB  of memory; 1.00 times the operations of the plan without one"
+    );
+    // Five operations on every element, of which the first is done twice.
+    let few = with(1 << 20);
+    assert_eq!((few.recomputation(), few.peak_bytes() < 1 << 20), (1.2, true), "{few:?}");
+    assert_eq!(last(&few), "limit         1.00 MiB  of memory; 1.20 times the operations of the plan without one");
+    let plain = Plan::new(&program, &Options::default()).expect("there is no limit");
+    assert!(plain.recomputation() == 1.0 && !plain.explain(Detail::Steps).contains("limit"));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The transpose of a block: its steps backwards, each from its carry.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::forward::{Known, divided, interned, joined};
 use super::runner::{BEFORE_CODE, PathRunner};
+use super::sequence::PathSequence;
 use super::steps::{is_plain, plain, take_steps};
 use super::{Block, Labels, Path, Pull, Rows, Step, StepCode, Steps};
 use crate::real::Real;
@@ -97,17 +99,17 @@ impl Block {
         let mut cts = seeds[..size].to_vec();
         let mut next = Vec::with_capacity(size);
         let mut runners: Vec<PathRunner> = body.paths.iter().map(|_| PathRunner::default()).collect();
-        let (mut row, mut segment) = (Vec::new(), Vec::new());
+        let (mut row, mut segment) = (Vec::new(), Vec::with_capacity(every.min(body.count) * size));
         for from in (0..body.count).step_by(every).rev() {
             let to = body.count.min(from + every);
             segment.clear();
             segment.extend_from_slice(&kept[from / every * size..][..size]);
-            self.fill_segment(sources, &sequence[from..to], from, &mut runners, &mut segment);
+            self.fill_segment(sources, sequence, from..to, &mut runners, &mut segment);
             for t in (from..to).rev() {
                 self.row(t, sources, &mut row);
                 let carry = &segment[(t - from) * size..][..size];
                 let own_seeds = &seeds[size + t * gives..size + (t + 1) * gives];
-                let number = usize::from(sequence[t]);
+                let number = sequence.at(t);
                 let path = &body.paths[number];
                 let pull = PathPull::of(&mut pulls[number], path, &cts, own_seeds);
                 next.clear();
@@ -131,21 +133,20 @@ impl Block {
         cotangents
     }
 
-    /// Appends the carries before further steps to that before step `from`; these are the paths of the steps from there on.
+    /// Appends the carries before the other ones of these steps to that before the first, given the paths of all steps.
     fn fill_segment(
         &self,
         sources: &[f64],
-        sequence: &[u8],
-        from: usize,
+        sequence: &PathSequence,
+        steps: Range<usize>,
         runners: &mut [PathRunner],
         carries: &mut Vec<f64>,
     ) {
         let body = &self.body;
         let captures = &sources[self.captures_at()..self.rows_at()];
         let (mut row, mut next) = (Vec::new(), Vec::new());
-        for (k, &number) in sequence[..sequence.len() - 1].iter().enumerate() {
-            self.row(from + k, sources, &mut row);
-            let number = usize::from(number);
+        for (k, number) in sequence.range(steps.start..steps.end - 1).enumerate() {
+            self.row(steps.start + k, sources, &mut row);
             next.clear();
             let take = |outputs: &[f64]| next.extend_from_slice(&outputs[..body.carry]);
             let numbers = [&carries[k * body.carry..], &row, captures];

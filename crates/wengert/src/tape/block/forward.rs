@@ -47,9 +47,9 @@ impl Block {
             let (after, own) = outputs.split_at(body.carry);
             Some(Step { carry: after.to_vec(), gives: give(carry, own), after: 0, given: 0, ends: false })
         })?;
-        if let Some(&last) = body.sequence.get(body.count) {
+        if let Some(last) = body.sequence.get(body.count) {
             // The answer that ended the loop has to be the same.
-            let structure = body.paths[usize::from(last)].structure;
+            let structure = body.paths[last].structure;
             self.path_taken(structure, &taken.carry, &[], captures).ok_or(Flipped)?;
         }
         Ok(taken)
@@ -93,7 +93,7 @@ impl Block {
         let number = body.paths.iter().map(|path| interned(&mut known, path.structure)).collect::<Vec<u32>>();
         let of = match known.iter().filter(|structure| !structure.ends).count() {
             1 => Labels::Same(known.iter().position(|structure| !structure.ends).expect("there is one") as u32),
-            _ => Labels::collected(body.sequence[..body.count].iter().map(|&path| number[usize::from(path)]).collect()),
+            _ => Labels::collected(body.sequence.range(0..body.count).map(|path| number[path]).collect()),
         };
         Structures { known, of }
     }

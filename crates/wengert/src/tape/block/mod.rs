@@ -10,6 +10,7 @@
 //! - `runner.rs` runs paths over plain numbers, as code where that pays.
 //! - `forward.rs`, `tangent.rs`, `backward.rs` are the sweeps of a block; over `Var` each is a loop again, so that a derivative
 //!   of a loop takes the memory of a loop, in every order.
+//! - `thin.rs` says which carries loops keep within a limit of memory.
 //! - `unroll.rs` writes a block out, for what knows no loops.
 //!
 //! On the list a block is a record that announces it ([`Op::Loop`]), one for each result, and one behind them
@@ -21,6 +22,7 @@
 //! [`Op::Loop`]: super::record::Op::Loop
 //! [`Op::LoopEnd`]: super::record::Op::LoopEnd
 
+mod sequence;
 mod steps;
 
 mod compare;
@@ -30,15 +32,18 @@ mod runner;
 mod backward;
 mod forward;
 mod tangent;
+mod thin;
 mod unroll;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use self::sequence::PathSequence;
 use super::recording::Line;
 use super::trace::Trace;
 use crate::real::Real;
 
 pub(crate) use steps::{Labels, Rows, Step, Steps, Taken, take_steps};
+pub(crate) use thin::{BYTES_OF_CONSTANT, BYTES_OF_RECORD, Keeping, LoopSize, Thinning, thinned};
 
 /// Code of a path for plain numbers: made by [`crate::straight`], which stands behind the tape in the order of modules.
 pub(crate) trait StepCode: Send + Sync + std::fmt::Debug {
@@ -99,7 +104,7 @@ pub(crate) struct Loop {
     pub(crate) rows: PlainRows,
     pub(crate) paths: Vec<Path>,
     /// The path of every step; of a loop that asks before each, one more for the answer that ended it.
-    pub(crate) sequence: Vec<u8>,
+    pub(crate) sequence: PathSequence,
     /// Carries, from the start on.
     pub(crate) carries: Vec<f64>,
     /// Of how many steps one keeps its carry.
@@ -225,7 +230,7 @@ impl Block {
         for t in (0..body.count).rev() {
             seeds.truncate(size);
             seeds.extend_from_slice(&results[size + t * body.gives..size + (t + 1) * body.gives]);
-            let path = &body.paths[usize::from(body.sequence[t])];
+            let path = &body.paths[body.sequence.at(t)];
             let pull = path.pull(&seeds);
             seeds.fill(false);
             for &input in &pull.reached {
@@ -248,7 +253,7 @@ impl Block {
         let body = &self.body;
         let paths: usize = body.paths.iter().map(|path| path.trace.bytes()).sum();
         let rows = if let PlainRows::Numbers(numbers) = &body.rows { size_of_val(&numbers[..]) } else { 0 };
-        size_of_val(&self.sources[..]) + size_of_val(&body.carries[..]) + body.sequence.len() + paths + rows
+        size_of_val(&self.sources[..]) + size_of_val(&body.carries[..]) + body.sequence.bytes() + paths + rows
     }
 
     /// Where the captures stand among the sources, and the rows.

@@ -2,9 +2,11 @@
 
 use super::compare::{Recording, difference};
 use super::runner::PathRunner;
+use super::sequence::PathSequence;
 use super::steps::{self, Body, Rows};
+use super::thin::{self, Keeping, LoopSize};
 use super::{Block, Key, Loop, Path, PlainRows, Source, Steps, Structure, Taken};
-use crate::tape::recording::{Mode, Scope, innermost_mode, place_of, push_block};
+use crate::tape::recording::{Mode, Scope, innermost_mode, keeping, note_loop, place_of, push_block};
 use crate::tape::trace::{Flipped, Trace};
 use crate::tape::{Var, lift};
 
@@ -80,10 +82,16 @@ struct Recorder<'a> {
     tries: usize,
     captures: Vec<Var>,
     capture_values: Vec<f64>,
-    sequence: Vec<u8>,
+    sequence: PathSequence,
     carries: Vec<f64>,
+    /// How many steps there will be, if that is known.
+    count: Option<usize>,
     /// Of how many steps one keeps its carry; more and more where the number of carries is limited.
     every: usize,
+    /// The most carries.
+    most: Option<usize>,
+    /// What it was told to keep, if the recording has a limit of memory.
+    keeping: Option<Keeping>,
     carry: Vec<f64>,
     gives: Vec<f64>,
     given: Vec<u32>,
@@ -91,7 +99,10 @@ struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     fn new(steps: &'a Steps<Var>, first: usize, taken: &Taken<Var>) -> Self {
-        let kept = steps.count.map_or(0, |count| (count - first).div_ceil(steps.every));
+        let keeping = keeping(taken.carry.len(), steps.every);
+        let every = keeping.map_or(steps.every, |keeping| keeping.every);
+        let most = [steps.snapshots, keeping.and_then(|keeping| keeping.most)].into_iter().flatten().min();
+        let count = steps.count.map(|count| count - first).or(keeping.and_then(|keeping| keeping.count));
         Recorder {
             steps,
             first,
@@ -104,9 +115,12 @@ impl<'a> Recorder<'a> {
             tries: 0,
             captures: Vec::new(),
             capture_values: Vec::new(),
-            sequence: Vec::with_capacity(steps.count.map_or(0, |count| count - first)),
-            carries: Vec::with_capacity(kept * taken.carry.len()),
-            every: steps.every,
+            sequence: PathSequence::of(count.unwrap_or(0)),
+            carries: Vec::new(),
+            count,
+            every,
+            most,
+            keeping,
             carry: taken.carry.iter().map(|x| x.value).collect(),
             gives: Vec::new(),
             given: Vec::new(),
@@ -115,7 +129,8 @@ impl<'a> Recorder<'a> {
 
     /// How many steps were taken, without the answer that ended the loop.
     fn count(&self) -> usize {
-        let ended = self.sequence.last().is_some_and(|&path| self.paths[usize::from(path)].structure.ends);
+        let last = self.sequence.len().checked_sub(1).and_then(|step| self.sequence.get(step));
+        let ended = last.is_some_and(|path| self.paths[path].structure.ends);
         self.sequence.len() - usize::from(ended)
     }
 
@@ -170,12 +185,21 @@ impl<'a> Recorder<'a> {
         if size == 0 || !t.is_multiple_of(self.every) {
             return;
         }
-        if self.steps.snapshots.is_some_and(|most| self.carries.len() >= most * size) {
+        if let (true, Some(count)) = (self.carries.is_empty(), self.count) {
+            let kept = count.div_ceil(self.every).min(self.most.unwrap_or(usize::MAX));
+            self.carries.reserve_exact(kept * size);
+        }
+        if self.most.is_some_and(|most| self.carries.len() >= most * size) {
             // Every second one of those so far.
-            let kept: Vec<f64> = self.carries.chunks(size.max(1)).step_by(2).flatten().copied().collect();
-            self.carries = kept;
+            let half = (self.carries.len() / size).div_ceil(2);
+            (1..half).for_each(|k| self.carries.copy_within(2 * k * size..(2 * k + 1) * size, k * size));
+            self.carries.truncate(half * size);
             self.every *= 2;
             return self.keep(t);
+        }
+        if let (Some(most), true) = (self.most, self.carries.len() == self.carries.capacity()) {
+            // As a list grows, but not beyond what is allowed.
+            self.carries.reserve_exact(self.carries.len().max(8 * size).min(most * size - self.carries.len()));
         }
         self.carries.extend_from_slice(&self.carry);
     }
@@ -308,6 +332,9 @@ impl<'a> Recorder<'a> {
             make_code: steps.make_code,
         };
         let block = Block { sources, body: std::sync::Arc::new(body) };
+        if let Some(keeping) = self.keeping {
+            note_loop(keeping.number, LoopSize::of(&block, thin::asked(count, steps.every, steps.snapshots)));
+        }
         let mut results = push_block(block, &[&self.carry[..], &self.gives].concat());
         let gives = results.split_off(self.carry.len());
         taken(results, gives)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::sequence::PathSequence;
 use super::{Block, Loop, MakeCode, Path, StepCode};
 use crate::tape::trace::Flipped;
 
@@ -58,7 +59,7 @@ pub(super) struct Course {
     pub(super) last: Vec<f64>,
     pub(super) gives: Vec<f64>,
     pub(super) carries: Vec<f64>,
-    pub(super) sequence: Vec<u8>,
+    pub(super) sequence: PathSequence,
 }
 
 impl Block {
@@ -71,10 +72,10 @@ impl Block {
             last: sources[..body.carry].to_vec(),
             gives: Vec::with_capacity(body.count * body.gives),
             carries: Vec::with_capacity(if keep { body.count * body.carry } else { 0 }),
-            sequence: Vec::with_capacity(body.sequence.len()),
+            sequence: PathSequence::of(body.sequence.len()),
         };
         let (mut row, mut next) = (Vec::new(), Vec::new());
-        for (t, &recorded) in body.sequence.iter().enumerate() {
+        for (t, recorded) in body.sequence.range(0..body.sequence.len()).enumerate() {
             row.clear();
             if t < body.count {
                 self.row(t, sources, &mut row);
@@ -83,7 +84,7 @@ impl Block {
                 }
             }
             next.clear();
-            let structure = body.paths[usize::from(recorded)].structure;
+            let structure = body.paths[recorded].structure;
             let gives = &mut course.gives;
             let path = runners.run(body, structure, [&course.last, &row, captures], |outputs| {
                 next.extend_from_slice(&outputs[..body.carry]);

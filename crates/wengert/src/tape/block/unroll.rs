@@ -143,8 +143,8 @@ impl Flat {
         let captures = &sources[block.captures_at()..block.rows_at()];
         let mut carry = sources[..body.carry].to_vec();
         let mut gives = Vec::new();
-        for (t, &number) in sequence[..body.count].iter().enumerate() {
-            let path = &body.paths[usize::from(number)];
+        for (t, number) in sequence.range(0..body.count).enumerate() {
+            let path = &body.paths[number];
             let mut places = carry.clone();
             match &body.rows {
                 PlainRows::Elsewhere => places.extend(&sources[block.rows_at() + t * body.row..][..body.row]),

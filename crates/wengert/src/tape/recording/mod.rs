@@ -9,6 +9,7 @@
 //! Measured (`docs/tape.md`): `RefCell<Vec>` instead of the block costs 2 to 3 ns per operation.
 
 mod active;
+mod limit;
 mod nested;
 mod scope;
 #[cfg(feature = "arrays")]
@@ -19,13 +20,14 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Var;
-use super::block::Block as LoopBlock;
+use super::block::{Block as LoopBlock, Thinning};
 use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
 use crate::ops::{Binary, Unary};
 
 use nested::Buffers;
 
 pub(super) use active::active_in;
+pub(super) use limit::{keeping, note_loop};
 pub(crate) use nested::Nested;
 pub(crate) use scope::{Inputs, Scope, line_of};
 pub use scope::{TapeSize, release_memory};
@@ -96,6 +98,8 @@ struct List {
     /// Kept between sweeps, filled with -0.0.
     adjoints: Vec<f64>,
     buffers: Buffers,
+    /// Which carries loops keep, of an outermost level with a limit of memory.
+    thinning: Option<Thinning>,
     /// Generations that this thread may hand out.
     generations: std::ops::Range<u64>,
 }
@@ -138,6 +142,7 @@ thread_local! {
             levels: Vec::new(),
             adjoints: Vec::new(),
             buffers: Buffers::new(),
+            thinning: None,
             generations: 0..0,
         })
     };

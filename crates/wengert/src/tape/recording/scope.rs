@@ -245,6 +245,9 @@ impl Drop for Scope {
                     list.truncate(tape, level);
                     list.levels.pop();
                 }
+                if list.levels.is_empty() {
+                    list.thinning = None;
+                }
                 list.resume(tape);
             });
         });
