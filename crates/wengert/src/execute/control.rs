@@ -5,11 +5,12 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use wengert_kernels::arena::{Carver, Line as Lines, typed_mut};
 use wengert_kernels::pool::Pool;
-use wengert_kernels::region::{Kind, Slice, SliceMut};
+use wengert_kernels::region::{Slice, SliceMut};
 
+use super::columns::{self, Records};
 use super::engine::{PlanInputs, cast_mut, run};
 use crate::error::{Error, ErrorKind};
-use crate::plan::{CarryPlan, Plan, ScanPlan, UnwindPlan, WhilePlan};
+use crate::plan::{CarryForwards, CarryPlan, Plan, ScanPlan, UnwindPlan, Way, WhilePlan};
 
 /// A part of the carry: the buffer of the result, and a second one if a step cannot write where it reads. Steps write to the
 /// one and the other in turn, so that the last one writes the result.
@@ -163,6 +164,11 @@ impl<'a> Turning<'a> {
     }
 }
 
+/// The results, each to be written by one part of a carry.
+pub(super) fn each<'a>(writes: &'a mut [SliceMut<'_>]) -> SmallVec<[Option<SliceMut<'a>>; 8]> {
+    writes.iter_mut().map(|out| Some(out.reborrow())).collect()
+}
+
 /// Asks whether a loop takes a step at all.
 pub(super) fn begins(
     condition: &Plan,
@@ -179,30 +185,43 @@ pub(super) fn endless(operation: &str, limit: usize) -> Error {
     Error::new(ErrorKind::Run, operation, why)
 }
 
-/// Runs a loop as long as its condition holds.
+/// Runs a loop as long as its condition holds. What it keeps for a loop backwards is added to the records.
 pub(super) fn repeat(
     plan: &WhilePlan,
     reads: &[Slice<'_>],
     writes: &mut [SliceMut<'_>],
     scratch: &mut [Lines],
-    pool: &Pool,
+    (pool, records): (&Pool, &mut Records),
 ) -> Result<(), Error> {
-    let (invariants, starts) = reads.split_at(plan.invariants);
-    let mut writes: SmallVec<[Option<SliceMut<'_>>; 8]> = writes.iter_mut().map(|out| Some(out.reborrow())).collect();
+    let mut writes = each(writes);
     let mut carver = Carver::new(scratch);
     let answer = typed_mut::<u8>(carver.take(0..plan.answer), 1);
-    let mut carry = turning(&plan.carry, &plan.given, starts, &mut writes, &mut carver);
+    let parts = match &plan.carry {
+        CarryForwards::Passes(parts) => parts,
+        CarryForwards::Stays(columns, number) => {
+            let way = (&plan.forwards, columns, plan.invariants);
+            let record =
+                columns::forwards(way, reads, (&plan.given, &mut writes), (carver, answer, plan.arena.clone()), pool)?;
+            if records.len() <= *number {
+                records.resize_with(number + 1, || None);
+            }
+            records[*number] = Some(record);
+            return Ok(());
+        }
+    };
+    let (invariants, starts) = reads.split_at(plan.invariants);
+    let mut carry = turning(parts, &plan.given, starts, &mut writes, &mut carver);
     let arena = carver.take(plan.arena.clone());
     let mut steps = 0;
-    begins(&plan.condition, reads, answer, arena, pool)?;
+    begins(&plan.forwards.condition, reads, answer, arena, pool)?;
     while answer[0] != 0 {
-        if plan.limit == Some(steps) {
+        if plan.forwards.limit == Some(steps) {
             return Err(endless("while", steps));
         }
         let (mut inputs, mut outputs): (Inputs<'_>, Outputs<'_>) = (Inputs::from_slice(invariants), SmallVec::new());
         carry.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));
         outputs.push(SliceMut::U8(answer));
-        run(&plan.body, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
+        run(&plan.forwards.step, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
         drop((inputs, outputs));
         carry.iter_mut().for_each(Turning::turn);
         steps += 1;
@@ -211,146 +230,37 @@ pub(super) fn repeat(
     Ok(())
 }
 
-/// What a part of the carry was before every step, one value after the other.
-enum Trajectory {
-    U8(Vec<u8>),
-    I64(Vec<i64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-}
-
-macro_rules! for_trajectory {
-    ($of:expr, $numbers:ident => $body:expr) => {
-        match $of {
-            Trajectory::U8($numbers) => $body,
-            Trajectory::I64($numbers) => $body,
-            Trajectory::F32($numbers) => $body,
-            Trajectory::F64($numbers) => $body,
-        }
-    };
-}
-
-impl Trajectory {
-    fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::U8 => Trajectory::U8(Vec::new()),
-            Kind::I64 => Trajectory::I64(Vec::new()),
-            Kind::F32 => Trajectory::F32(Vec::new()),
-            Kind::F64 => Trajectory::F64(Vec::new()),
-        }
-    }
-
-    /// Makes room for one more value of this many elements.
-    fn grow(&mut self, count: usize) -> Result<(), Error> {
-        let has_room = for_trajectory!(self, numbers => {
-            let has_room = numbers.try_reserve(count).is_ok();
-            if has_room {
-                numbers.resize(numbers.len() + count, Default::default());
-            }
-            has_room
-        });
-        if has_room {
-            return Ok(());
-        }
-        let why = "there is no memory for what a loop keeps of its steps".to_owned();
-        Err(Error::new(ErrorKind::Unavailable, "unwind", why).of_memory())
-    }
-
-    /// The value before a step, of this many elements.
-    fn read(&self, step: usize, count: usize) -> Slice<'_> {
-        let all = match self {
-            Trajectory::U8(x) => Slice::U8(x),
-            Trajectory::I64(x) => Slice::I64(x),
-            Trajectory::F32(x) => Slice::F32(x),
-            Trajectory::F64(x) => Slice::F64(x),
-        };
-        all.range(step * count..(step + 1) * count)
-    }
-
-    /// The last value but one, and the last one to be written.
-    fn last_two(&mut self, count: usize) -> (Slice<'_>, SliceMut<'_>) {
-        macro_rules! split {
-            ($numbers:expr, $kind:ident) => {{
-                let start = $numbers.len() - count;
-                let (before, last) = $numbers.split_at_mut(start);
-                (Slice::$kind(&before[before.len() - count..]), SliceMut::$kind(last))
-            }};
-        }
-        match self {
-            Trajectory::U8(x) => split!(x, U8),
-            Trajectory::I64(x) => split!(x, I64),
-            Trajectory::F32(x) => split!(x, F32),
-            Trajectory::F64(x) => split!(x, F64),
-        }
-    }
-
-    /// The last value, to be written.
-    fn last(&mut self, count: usize) -> SliceMut<'_> {
-        match self {
-            Trajectory::U8(x) => SliceMut::U8(last_of(x, count)),
-            Trajectory::I64(x) => SliceMut::I64(last_of(x, count)),
-            Trajectory::F32(x) => SliceMut::F32(last_of(x, count)),
-            Trajectory::F64(x) => SliceMut::F64(last_of(x, count)),
-        }
-    }
-}
-
-fn last_of<T>(numbers: &mut [T], count: usize) -> &mut [T] {
-    let start = numbers.len() - count;
-    &mut numbers[start..]
-}
-
-/// Runs a loop forwards, keeps its carries, and runs one backwards over them.
+/// Runs a loop forwards, keeps what one backwards needs, and runs that.
 pub(super) fn unwind(
     plan: &UnwindPlan,
     reads: &[Slice<'_>],
     writes: &mut [SliceMut<'_>],
     scratch: &mut [Lines],
-    pool: &Pool,
+    (pool, records): (&Pool, &mut Records),
 ) -> Result<(), Error> {
-    if let Some(snapshots) = &plan.kept {
-        return super::snapshots::unwind(plan, snapshots, reads, writes, scratch, pool);
-    }
-    let (invariants, starts) = reads.split_at(plan.invariants);
-    let (starts, back_starts) = starts.split_at(plan.carry.len());
-    let mut writes: SmallVec<[Option<SliceMut<'_>>; 8]> = writes.iter_mut().map(|out| Some(out.reborrow())).collect();
-    let mut carver = Carver::new(scratch);
-    let answer = typed_mut::<u8>(carver.take(0..plan.answer), 1);
+    let (forth, back_starts) = reads.split_at(plan.invariants + plan.carry.len());
     let (given, given_back) = plan.given.split_at(plan.carry.len());
+    let record = match &plan.way {
+        Way::Some(forwards, snapshots) => {
+            return super::snapshots::unwind(plan, (forwards, snapshots), reads, writes, scratch, pool);
+        }
+        Way::All(forwards, columns) => {
+            let mut writes = each(writes);
+            let mut carver = Carver::new(&mut *scratch);
+            let answer = typed_mut::<u8>(carver.take(0..plan.answer), 1);
+            let way = (forwards, columns, plan.invariants);
+            columns::forwards(way, forth, (given, &mut writes), (carver, answer, plan.arena.clone()), pool)?
+        }
+        Way::Before(number) => records[*number].take().expect("the loop forwards has run"),
+    };
+    let mut writes = each(writes);
+    let mut carver = Carver::new(scratch);
     let mut back = turning(&plan.back, given_back, back_starts, &mut writes, &mut carver);
     let arena = carver.take(plan.arena.clone());
-    let mut kept: SmallVec<[Trajectory; 4]> = plan.carry.iter().map(|&(kind, _)| Trajectory::new(kind)).collect();
-    for ((kept, &(_, count)), &start) in kept.iter_mut().zip(&plan.carry).zip(starts) {
-        kept.grow(count)?;
-        kept.last(count).copy_from(start);
-    }
-    let mut steps = 0;
-    begins(&plan.condition, &reads[..plan.invariants + plan.carry.len()], answer, arena, pool)?;
-    while answer[0] != 0 {
-        if plan.limit == Some(steps) {
-            return Err(endless("unwind", steps));
-        }
-        let (mut inputs, mut outputs): (Inputs<'_>, Outputs<'_>) = (Inputs::from_slice(invariants), SmallVec::new());
-        for (kept, &(_, count)) in kept.iter_mut().zip(&plan.carry) {
-            kept.grow(count)?;
-            let (before, after) = kept.last_two(count);
-            inputs.push(before);
-            outputs.push(after);
-        }
-        outputs.push(SliceMut::U8(answer));
-        run(&plan.first, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
-        steps += 1;
-    }
-    for ((kept, &(_, count)), given) in kept.iter().zip(&plan.carry).zip(given) {
-        if let Some(k) = given {
-            let result = writes[*k].as_mut().expect("a result is written by one part");
-            result.copy_from(kept.read(steps, count));
-        }
-    }
-    for step in (0..steps).rev() {
-        let mut inputs = Inputs::from_slice(invariants);
-        let mut outputs: Outputs<'_> = SmallVec::new();
-        inputs.extend(kept.iter().zip(&plan.carry).map(|(kept, &(_, count))| kept.read(step, count)));
+    let invariants = &reads[..plan.invariants];
+    for step in (0..record.steps()).rev() {
+        let (mut inputs, mut outputs) = (Inputs::from_slice(invariants), Outputs::new());
+        record.read(step, &mut inputs);
         back.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));
         run(&plan.second, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
         drop((inputs, outputs));

@@ -10,6 +10,7 @@ use wengert_kernels::pool::{Panicked, Pool};
 use wengert_kernels::product::{Accumulate, Operand as Matrix, Product as Number, Target, products, symmetric};
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
+use super::columns::Records;
 use super::control;
 use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
@@ -192,21 +193,10 @@ enum Elements {
 impl Elements {
     fn new(ty: &Type) -> Result<Self, Error> {
         fn zeros<T: Plain + Default>(ty: &Type) -> Result<Vec<T>, Error> {
-            let large = bytes(ty) >= LARGE;
-            if large {
-                // Reserved first: a result that does not fit is an error instead of the end of the process.
-                let mut enough = check_room_for(bytes(ty)).is_ok();
-                enough = enough && Vec::<T>::new().try_reserve_exact(ty.size()).is_ok();
-                if !enough {
-                    let why = format!("there is no memory for the result {ty}");
-                    return Err(Error::new(ErrorKind::Unavailable, "run", why).of_memory());
-                }
-            }
-            let mut zeros = vec![T::default(); ty.size()];
-            if large {
-                advise_huge(&mut zeros);
-            }
-            Ok(zeros)
+            super::engine::zeros(ty.size()).ok_or_else(|| {
+                let why = format!("there is no memory for the result {ty}");
+                Error::new(ErrorKind::Unavailable, "run", why).of_memory()
+            })
         }
         Ok(match ty.dtype {
             DType::Bool => Elements::U8(zeros(ty)?),
@@ -243,6 +233,21 @@ impl Elements {
     }
 }
 
+/// Zeros, on huge pages if they are many; `None` if there is no memory for them.
+pub(super) fn zeros<T: Plain + Default>(count: usize) -> Option<Vec<T>> {
+    let bytes = count.checked_mul(size_of::<T>())?;
+    if bytes < LARGE {
+        return Some(vec![T::default(); count]);
+    }
+    // Reserved first: what does not fit is an error instead of the end of the process.
+    let enough = check_room_for(bytes).is_ok() && Vec::<T>::new().try_reserve_exact(count).is_ok();
+    enough.then(|| {
+        let mut zeros = vec![T::default(); count];
+        advise_huge(&mut zeros);
+        zeros
+    })
+}
+
 /// Where the inputs of a plan lie.
 #[derive(Clone, Copy)]
 pub(super) enum PlanInputs<'a> {
@@ -277,9 +282,10 @@ pub(super) fn run(
     pool: &Pool,
     mut observer: Option<Observer<'_>>,
 ) -> Result<(), Error> {
+    let mut records = Records::new();
     for step in plan.steps() {
         let start = observer.is_some().then(std::time::Instant::now);
-        run_step(plan, step, inputs, results, arena, pool)?;
+        run_step(plan, step, inputs, results, arena, (pool, &mut records))?;
         if let (Some(observer), Some(start)) = (observer.as_mut(), start) {
             observer(step, start.elapsed());
         }
@@ -293,7 +299,7 @@ fn run_step(
     inputs: PlanInputs<'_>,
     results: &mut [SliceMut<'_>],
     arena: &mut [Lines],
-    pool: &Pool,
+    (pool, records): (&Pool, &mut Records),
 ) -> Result<(), Error> {
     // Filled where they are: moving them would take longer than a small step.
     let (mut reads, mut writes): (Few<Slice<'_>>, Few<SliceMut<'_>>) = (SmallVec::new(), SmallVec::new());
@@ -323,10 +329,10 @@ fn run_step(
         }
         StepWork::Scan(plan) => control::scan(plan, &reads, &mut writes, scratch, pool),
         StepWork::While(plan) => {
-            control::repeat(plan, &reads, &mut writes, scratch, pool).map_err(|error| error.at(step.line()))
+            control::repeat(plan, &reads, &mut writes, scratch, (pool, records)).map_err(|error| error.at(step.line()))
         }
         StepWork::Unwind(plan) => {
-            control::unwind(plan, &reads, &mut writes, scratch, pool).map_err(|error| error.at(step.line()))
+            control::unwind(plan, &reads, &mut writes, scratch, (pool, records)).map_err(|error| error.at(step.line()))
         }
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(feature = "engine")]
 mod apart;
 mod cache;
+#[cfg(feature = "engine")]
+mod columns;
 mod compiled;
 #[cfg(feature = "engine")]
 mod control;

@@ -7,14 +7,14 @@ use wengert_kernels::arena::{Carver, Line as Lines, typed_mut};
 use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Slice, SliceMut};
 
-use super::control::{Inputs, Outputs, Turning, begins, endless, turning};
+use super::control::{Inputs, Outputs, Turning, begins, each, endless, turning};
 use super::engine::{PlanInputs, cast_mut, run};
 #[cfg(not(feature = "spill"))]
 use super::memory_only::Spill;
 #[cfg(feature = "spill")]
 use super::spill::Spill;
 use crate::error::Error;
-use crate::plan::{Plan, Snapshots, UnwindPlan};
+use crate::plan::{Forwards as Steps, Plan, Snapshots, UnwindPlan};
 use crate::schedule::{Action, Online, Slot};
 
 /// The loop forwards: its carry, and what is kept of earlier ones.
@@ -149,7 +149,7 @@ impl Order {
 /// Runs the loop.
 pub(super) fn unwind(
     plan: &UnwindPlan,
-    snapshots: &Snapshots,
+    (forth, snapshots): (&Steps, &Snapshots),
     reads: &[Slice<'_>],
     writes: &mut [SliceMut<'_>],
     scratch: &mut [Lines],
@@ -157,7 +157,7 @@ pub(super) fn unwind(
 ) -> Result<(), Error> {
     let (invariants, starts) = reads.split_at(plan.invariants);
     let (starts, back_starts) = starts.split_at(plan.carry.len());
-    let mut writes: SmallVec<[Option<SliceMut<'_>>; 8]> = writes.iter_mut().map(|out| Some(out.reborrow())).collect();
+    let mut writes = each(writes);
     let mut carver = Carver::new(scratch);
     let answer = typed_mut::<u8>(carver.take(0..plan.answer), 1);
     let (given, given_back) = plan.given.split_at(plan.carry.len());
@@ -172,12 +172,12 @@ pub(super) fn unwind(
     let counts = plan.carry.iter().map(|&(_, count)| count).collect();
     let size = plan.carry.iter().map(|&(kind, count)| kind.size() * count).sum();
     let (slots, spill) = (snapshots.slots, snapshots.spill.clone().map(|directory| Spill::new(directory, size)));
-    let mut forwards = Forwards { step: &plan.first, invariants, starts, carry, kept, slots, spill, counts, answer };
+    let mut forwards = Forwards { step: &forth.step, invariants, starts, carry, kept, slots, spill, counts, answer };
     let mut order = snapshots.all.map_or(Order::All, |all| Order::Online(Online::new(all)));
     let mut steps = 0;
-    begins(&plan.condition, &reads[..plan.invariants + plan.carry.len()], forwards.answer, arena, pool)?;
+    begins(&forth.condition, &reads[..plan.invariants + plan.carry.len()], forwards.answer, arena, pool)?;
     while forwards.answer[0] != 0 {
-        if plan.limit == Some(steps) {
+        if forth.limit == Some(steps) {
             return Err(endless("unwind", steps));
         }
         order.step(steps, &mut forwards, arena, pool)?;

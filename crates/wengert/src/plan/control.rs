@@ -10,6 +10,7 @@ use wengert_kernels::region::Kind;
 
 use super::donate::Donated;
 use super::kernel::{bytes, kind};
+use super::phases::{Phases, Recorded};
 use super::recompute::Effort;
 use super::single::NumberSteps;
 use super::{Costs, LINE, Options, OutputSource, Plan, ResultPlacement, Step, StepWork, build, lines_of};
@@ -52,43 +53,77 @@ pub(crate) struct CarryPlan {
     pub(crate) second: Option<Range<usize>>,
 }
 
+/// The steps of a loop as long as a condition holds.
+#[derive(Debug)]
+pub(crate) struct Forwards {
+    /// Whether there is a first step.
+    pub(crate) condition: Plan,
+    /// One step: its inputs are invariants and carry, its results the carry, whether there is another one, and the rows that
+    /// are kept of it.
+    pub(crate) step: Plan,
+    pub(crate) limit: Option<usize>,
+}
+
+/// What is kept of every step of a loop for one that runs backwards over it, in columns that grow.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    /// Each part of the carry: how many elements it has, and whether it is kept.
+    pub(crate) carry: Vec<(Kind, usize, bool)>,
+    /// Where the parts that are not kept lie.
+    pub(crate) moving: Vec<CarryPlan>,
+    /// What else is kept of a step: residuals.
+    pub(crate) rows: Vec<(Kind, usize)>,
+}
+
 /// A loop as long as a condition holds.
 #[derive(Debug)]
 pub(crate) struct WhilePlan {
-    /// Whether there is a first step.
-    pub(crate) condition: Plan,
-    /// One step: its inputs are invariants and carry, its results the carry and whether there is another one.
-    pub(crate) body: Plan,
+    pub(crate) forwards: Forwards,
     /// How many operands are the same in every step.
     pub(crate) invariants: usize,
-    pub(crate) carry: Vec<CarryPlan>,
+    pub(crate) carry: CarryForwards,
     /// The result that each part of the carry is, if it is one.
     pub(crate) given: Vec<Option<usize>>,
-    pub(crate) limit: Option<usize>,
     /// Lines of the scratch: those of the condition's answer, and those in which it and the steps run.
     pub(crate) answer: usize,
     pub(crate) arena: Range<usize>,
 }
 
-/// A loop forwards, whose carries are kept, and one backwards over them.
+/// What becomes of the carry of a loop.
+#[derive(Debug)]
+pub(crate) enum CarryForwards {
+    /// It goes from step to step.
+    Passes(Vec<CarryPlan>),
+    /// What a loop backwards needs stays, as the record of this number.
+    Stays(Columns, usize),
+}
+
+/// A loop forwards, of which is kept what is needed backwards, and one backwards over it.
 #[derive(Debug)]
 pub(crate) struct UnwindPlan {
-    pub(crate) condition: Plan,
-    /// A step forwards, which also says whether there is another one: it writes where what is kept of the next one lies.
-    pub(crate) first: Plan,
-    /// A step backwards, with the carry of [`UnwindPlan::back`].
+    pub(crate) way: Way,
+    /// A step backwards: its inputs are invariants, what is kept of the carry, the rows, and the carry of
+    /// [`UnwindPlan::back`].
     pub(crate) second: Plan,
     pub(crate) invariants: usize,
     /// The parts of the carry forwards: their kinds, and how many elements they have.
     pub(crate) carry: Vec<(Kind, usize)>,
-    /// Where only some carries are kept: the places of one and of the snapshots.
-    pub(crate) kept: Option<Snapshots>,
     pub(crate) back: Vec<CarryPlan>,
     /// The result that each part of both carries is, if it is one.
     pub(crate) given: Vec<Option<usize>>,
-    pub(crate) limit: Option<usize>,
     pub(crate) answer: usize,
     pub(crate) arena: Range<usize>,
+}
+
+/// How a loop that is unwound comes to what a step backwards takes.
+#[derive(Debug)]
+pub(crate) enum Way {
+    /// Only some carries are kept: the places of one and of the snapshots.
+    Some(Forwards, Snapshots),
+    /// All that is needed is kept.
+    All(Forwards, Columns),
+    /// A loop before has taken the same steps, and kept it as the record of this number.
+    Before(usize),
 }
 
 /// Where the carry of a loop forwards is, and a number of earlier ones.
@@ -123,13 +158,14 @@ pub(super) struct Planned {
 }
 
 impl Inside<'_> {
-    /// The plan of an operation that holds Programs and has a way of its own to run; `None` for others.
-    pub(super) fn planned(self, op: &Op) -> Option<Planned> {
+    /// The plan of an operation that holds Programs and has a way of its own to run; `None` for others. `record` is what a
+    /// loop forwards keeps for one backwards, of both.
+    pub(super) fn planned(self, op: &Op, record: Option<&Recorded>) -> Option<Planned> {
         match op {
             Op::Cond(cond) => Some(self.cond(cond)),
             Op::Scan(scan) => Some(self.scan(scan)),
-            Op::While(op) => Some(self.repeat(op)),
-            Op::Unwind(op) => Some(self.unwind(op)),
+            Op::While(op) => Some(self.repeat(op, record)),
+            Op::Unwind(op) => Some(self.unwind(op, record)),
             _ => None,
         }
     }
@@ -150,7 +186,7 @@ impl Inside<'_> {
         let inputs = scan.body.input_types();
         let rows = inputs.len() - scan.rows;
         let carry = rows - scan.carry..rows;
-        let body = self.plan(&scan.body, Donated::Carry(carry.clone()));
+        let body = self.plan(&scan.body, Donated::Carry(carry.clone(), &[]));
         let numbers = NumberSteps::new(&scan.body, &body, &carry);
         let workers = if numbers.is_some() { 1 } else { self.workers(scan, &body) };
         let mut scratch = 0;
@@ -187,71 +223,107 @@ impl Inside<'_> {
         if is_apart && is_small && scan.length > 1 { self.options.threads.max(1) } else { 1 }
     }
 
-    fn repeat(self, op: &While) -> Planned {
+    fn repeat(self, op: &While, record: Option<&Recorded>) -> Planned {
         let inputs = op.body.input_types().len();
         let carry = inputs - op.given.len()..inputs;
-        let body = self.plan(&asking(&op.body, &op.condition, carry.start), Donated::Carry(carry.clone()));
         let condition = self.plan(&op.condition, Donated::Any(&[]));
         let mut scratch = ANSWER;
-        let mut parts = carries(&body, &carry, &mut scratch);
         let given = numbered(&op.given);
-        for (part, _) in parts.iter_mut().zip(&given).filter(|(_, given)| given.is_none()) {
-            part.first = Some(taken(&mut scratch, part.lines));
-        }
-        let arena = taken(&mut scratch, most_lines(&[&condition, &body]));
-        let library = condition.library.max(body.library);
-        let plan = WhilePlan {
-            invariants: carry.start,
-            carry: parts,
-            given,
-            limit: op.bounds.limit,
-            answer: ANSWER,
-            arena,
-            condition,
-            body,
+        let (step, carried) = match record {
+            None => {
+                let step = self.plan(&asking(&op.body, &op.condition, carry.start), Donated::Carry(carry.clone(), &[]));
+                let parts = carries(&step, &carry, &mut scratch);
+                (step, CarryForwards::Passes(placed(parts, &given, &mut scratch)))
+            }
+            Some(Recorded { phases, number, .. }) => {
+                let (step, mut columns) = self.keeping(phases, &phases.first, &carry, &mut scratch);
+                let moving = given.iter().zip(&phases.keeps).filter(|(_, keeps)| !**keeps).map(|(given, _)| *given);
+                columns.moving = placed(columns.moving, &moving.collect::<Vec<_>>(), &mut scratch);
+                (step, CarryForwards::Stays(columns, *number))
+            }
         };
+        let arena = taken(&mut scratch, most_lines(&[&condition, &step]));
+        let library = condition.library.max(step.library);
+        let forwards = Forwards { condition, step, limit: op.bounds.limit };
+        let plan = WhilePlan { forwards, invariants: carry.start, carry: carried, given, answer: ANSWER, arena };
         Planned { work: StepWork::While(Box::new(plan)), scratch, library }
     }
 
-    fn unwind(self, op: &Unwind) -> Planned {
+    /// The plan of a step that keeps what is needed backwards, and where what is not kept lies.
+    fn keeping(
+        self,
+        phases: &Phases,
+        step: &Arc<Program>,
+        carry: &Range<usize>,
+        scratch: &mut usize,
+    ) -> (Plan, Columns) {
+        let step = self.plan(step, Donated::Carry(carry.clone(), &phases.keeps));
+        let own = carry
+            .clone()
+            .zip(&phases.keeps)
+            .map(|(k, &keeps)| (kind(step.inputs[k].dtype), step.inputs[k].size(), keeps));
+        let own = own.collect();
+        let rows = phases.rows.iter().map(|ty| (kind(ty.dtype), ty.size())).collect();
+        let moving = carry.clone().zip(&phases.keeps).filter(|(_, keeps)| !**keeps).map(|(k, _)| k);
+        let parts = parts_of(&step, carry.start, moving, scratch);
+        (step, Columns { carry: own, moving: parts, rows })
+    }
+
+    fn unwind(self, op: &Unwind, record: Option<&Recorded>) -> Planned {
         let types = op.second.input_types();
         let end = op.first.input_types().len();
         let (carry, back) = (end - op.carry..end, end..types.len());
-        let condition = self.plan(&op.condition, Donated::Any(&[]));
-        let (all, in_memory) = (op.bounds.snapshots, self.effort.snapshots);
-        let slots = all.into_iter().chain(in_memory).min();
-        let donated = if slots.is_some() { Donated::Carry(carry.clone()) } else { Donated::Any(&[]) };
-        let first = self.plan(&asking(&op.first, &op.condition, carry.start), donated);
-        let second = self.plan(&op.second, Donated::Carry(back.clone()));
-        let mut scratch = ANSWER;
-        let kept = slots.map(|slots| {
-            // No more than a terabyte, which is refused when it is asked for.
-            let size: usize = types[carry.clone()].iter().map(bytes).sum();
-            let slots = slots.min(op.bounds.limit.unwrap_or(usize::MAX)).min((1 << 40) / size.max(1));
-            let all = if in_memory.is_some() { all } else { Some(slots) };
-            snapshots(&first, &carry, (slots, all), &mut scratch)
-        });
-        let mut parts = carries(&second, &back, &mut scratch);
         let given = numbered(&op.given);
-        for (part, _) in parts.iter_mut().zip(&given[op.carry..]).filter(|(_, given)| given.is_none()) {
-            part.first = Some(taken(&mut scratch, part.lines));
-        }
-        let arena = taken(&mut scratch, most_lines(&[&condition, &first, &second]));
-        let library = condition.library.max(first.library).max(second.library);
+        let mut scratch = ANSWER;
+        let (all, in_memory) = (op.bounds.snapshots, self.effort.snapshots);
+        let (way, second, taken_back) = match (all.into_iter().chain(in_memory).min(), record) {
+            (Some(slots), _) => {
+                // No more than a terabyte, which is refused when it is asked for.
+                let size: usize = types[carry.clone()].iter().map(bytes).sum();
+                let slots = slots.min(op.bounds.limit.unwrap_or(usize::MAX)).min((1 << 40) / size.max(1));
+                let all = if in_memory.is_some() { all } else { Some(slots) };
+                let step =
+                    self.plan(&asking(&op.first, &op.condition, carry.start), Donated::Carry(carry.clone(), &[]));
+                let kept = snapshots(&step, &carry, (slots, all), &mut scratch);
+                (Way::Some(self.forwards(op, step), kept), op.second.clone(), back.clone())
+            }
+            (None, Some(Recorded { phases, number, .. })) => {
+                (Way::Before(*number), phases.second.clone(), phases.back())
+            }
+            (None, None) => {
+                let phases = Phases::of(op);
+                let (step, mut columns) = self.keeping(&phases, &phases.first, &carry, &mut scratch);
+                let nowhere = vec![None; columns.moving.len()];
+                columns.moving = placed(columns.moving, &nowhere, &mut scratch);
+                let back = phases.back();
+                (Way::All(self.forwards(op, step), columns), phases.second, back)
+            }
+        };
+        let second = self.plan(&second, Donated::Carry(taken_back.clone(), &[]));
+        let parts = carries(&second, &taken_back, &mut scratch);
+        let back = placed(parts, &given[op.carry..], &mut scratch);
+        let forwards = match &way {
+            Way::Some(forwards, _) | Way::All(forwards, _) => vec![&forwards.condition, &forwards.step],
+            Way::Before(_) => Vec::new(),
+        };
+        let plans = [&forwards[..], &[&second]].concat();
+        let arena = taken(&mut scratch, most_lines(&plans));
+        let library = plans.iter().map(|plan| plan.library).reduce(Workspace::max).unwrap_or_default();
         let plan = UnwindPlan {
             invariants: carry.start,
             carry: types[carry].iter().map(|ty| (kind(ty.dtype), ty.size())).collect(),
-            kept,
-            back: parts,
+            way,
+            back,
             given,
-            limit: op.bounds.limit,
             answer: ANSWER,
             arena,
-            condition,
-            first,
             second,
         };
         Planned { work: StepWork::Unwind(Box::new(plan)), scratch, library }
+    }
+
+    fn forwards(self, op: &Unwind, step: Plan) -> Forwards {
+        Forwards { condition: self.plan(&op.condition, Donated::Any(&[])), step, limit: op.bounds.limit }
     }
 }
 
@@ -313,12 +385,18 @@ pub(super) fn spill_into(directory: &Arc<Path>, steps: &mut [Step]) {
             StepWork::Region(_) | StepWork::Product(_) | StepWork::Kernel(..) => Vec::new(),
             StepWork::Cond(plans) => plans.iter_mut().collect(),
             StepWork::Scan(scan) => vec![&mut scan.body],
-            StepWork::While(plan) => vec![&mut plan.condition, &mut plan.body],
+            StepWork::While(plan) => vec![&mut plan.forwards.condition, &mut plan.forwards.step],
             StepWork::Unwind(plan) => {
-                if let Some(kept) = &mut plan.kept {
-                    kept.spill = Some(directory.clone());
+                let mut plans = vec![&mut plan.second];
+                match &mut plan.way {
+                    Way::Some(forwards, kept) => {
+                        kept.spill = Some(directory.clone());
+                        plans.extend([&mut forwards.condition, &mut forwards.step]);
+                    }
+                    Way::All(forwards, _) => plans.extend([&mut forwards.condition, &mut forwards.step]),
+                    Way::Before(_) => {}
                 }
-                vec![&mut plan.condition, &mut plan.first, &mut plan.second]
+                plans
             }
         };
         plans.into_iter().for_each(|plan| spill_into(directory, &mut plan.steps));
@@ -327,12 +405,25 @@ pub(super) fn spill_into(directory: &Arc<Path>, steps: &mut [Step]) {
 
 /// The parts of a carry, given the plan of a step and where its carry stands among the inputs.
 fn carries(step: &Plan, carry: &Range<usize>, scratch: &mut usize) -> Vec<CarryPlan> {
+    parts_of(step, carry.start, carry.clone(), scratch)
+}
+
+/// Those of these inputs, of a carry that starts at `start`.
+fn parts_of(step: &Plan, start: usize, inputs: impl Iterator<Item = usize>, scratch: &mut usize) -> Vec<CarryPlan> {
     let part = |k: usize| {
         let ty = &step.inputs[k];
         let lines = lines_of(bytes(ty));
-        let stays = step.outputs[k - carry.start].source == OutputSource::Donated(k);
+        let stays = step.outputs[k - start].source == OutputSource::Donated(k);
         let second = (!stays).then(|| taken(scratch, lines));
         CarryPlan { kind: kind(ty.dtype), count: ty.size(), lines, first: None, second }
     };
-    carry.clone().map(part).collect()
+    inputs.map(part).collect()
+}
+
+/// The same parts; those that are no result get a first buffer of their own.
+fn placed(mut parts: Vec<CarryPlan>, given: &[Option<usize>], scratch: &mut usize) -> Vec<CarryPlan> {
+    for (part, _) in parts.iter_mut().zip(given).filter(|(_, given)| given.is_none()) {
+        part.first = Some(taken(scratch, part.lines));
+    }
+    parts
 }

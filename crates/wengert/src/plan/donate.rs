@@ -29,15 +29,16 @@ pub(super) struct DonatedPair {
 pub(super) enum Donated<'a> {
     /// Those that are marked, for any result.
     Any(&'a [bool]),
-    /// The carry of a loop: these inputs, each for the result that takes its place in the next step, which are the first ones.
-    Carry(Range<usize>),
+    /// The carry of a loop: these inputs, each for the result that takes its place in the next step, which are the first ones;
+    /// but for the parts that are marked, if any are, because they are kept.
+    Carry(Range<usize>, &'a [bool]),
 }
 
 impl Donated<'_> {
     pub(super) fn is_given(&self, input: usize) -> bool {
         match self {
             Donated::Any(marks) => marks.get(input) == Some(&true),
-            Donated::Carry(range) => range.contains(&input),
+            Donated::Carry(range, kept) => range.contains(&input) && kept.get(input - range.start) != Some(&true),
         }
     }
 
@@ -45,7 +46,7 @@ impl Donated<'_> {
     fn fits(&self, input: usize, output: usize) -> bool {
         match self {
             Donated::Any(_) => true,
-            Donated::Carry(range) => input == range.start + output,
+            Donated::Carry(range, _) => input == range.start + output,
         }
     }
 }

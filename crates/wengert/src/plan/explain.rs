@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 
 use wengert_kernels::region::{Kind, Region, Space};
 
-use super::{Home, LINE, MatrixProduct, Plan, Step, StepOperand, StepWork, lines_of};
+use super::{Home, LINE, MatrixProduct, Plan, Step, StepOperand, StepWork, Way, lines_of};
 use crate::error::Line;
 
 /// How much [`Plan::explain`] tells.
@@ -275,11 +275,17 @@ impl Step {
                 (StepKind::Loop, grouped(&self.provenance.names), size, None)
             }
             StepWork::While(plan) => {
-                let size = format!("while: {} steps", plan.body.steps.len());
+                let size = format!("while: {} steps", plan.forwards.step.steps.len());
                 (StepKind::Loop, grouped(&self.provenance.names), size, None)
             }
             StepWork::Unwind(plan) => {
-                let size = format!("while: {} steps, back {}", plan.first.steps.len(), plan.second.steps.len());
+                let back = plan.second.steps.len();
+                let size = match &plan.way {
+                    Way::Some(forwards, _) | Way::All(forwards, _) => {
+                        format!("while: {} steps, back {back}", forwards.step.steps.len())
+                    }
+                    Way::Before(_) => format!("back: {back} steps"),
+                };
                 (StepKind::Loop, grouped(&self.provenance.names), size, None)
             }
         };

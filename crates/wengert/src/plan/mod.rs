@@ -20,6 +20,7 @@ mod lanes;
 mod limit;
 mod order;
 mod pairs;
+mod phases;
 mod precedence;
 mod product;
 mod recompute;
@@ -51,7 +52,9 @@ use crate::hash::FastHasher;
 use crate::primitives::Op;
 use crate::program::Program;
 use cluster::cluster;
-pub(crate) use control::{CarryPlan, ScanPlan, Snapshots, UnwindPlan, WhilePlan};
+pub(crate) use control::{
+    CarryForwards, CarryPlan, Columns, Forwards, ScanPlan, Snapshots, UnwindPlan, Way, WhilePlan,
+};
 pub use cost::Costs;
 use donate::Donated;
 pub use explain::{Detail, StepInfo, StepKind, Summary};
@@ -225,8 +228,13 @@ impl StepWork {
             StepWork::Region(_) | StepWork::Product(_) | StepWork::Kernel(..) => SmallVec::new(),
             StepWork::Cond(plans) => branch_names(plans.len()).zip(plans).collect(),
             StepWork::Scan(scan) => smallvec![(".", &scan.body)],
-            StepWork::While(plan) => smallvec![("?", &plan.condition), (".", &plan.body)],
-            StepWork::Unwind(plan) => smallvec![("?", &plan.condition), (".", &plan.first), ("-", &plan.second)],
+            StepWork::While(plan) => smallvec![("?", &plan.forwards.condition), (".", &plan.forwards.step)],
+            StepWork::Unwind(plan) => match &plan.way {
+                Way::Some(forwards, _) | Way::All(forwards, _) => {
+                    smallvec![("?", &forwards.condition), (".", &forwards.step), ("-", &plan.second)]
+                }
+                Way::Before(_) => smallvec![("-", &plan.second)],
+            },
         }
     }
 }

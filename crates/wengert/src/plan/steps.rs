@@ -12,6 +12,7 @@ use super::cost::Costs;
 use super::flatten::Flat;
 use super::kernel::{bytes, kind};
 use super::kernels::{self, Planes};
+use super::phases::{Recorded, recorded};
 use super::recompute::Effort;
 use super::region::{self, Lowered, Storage};
 use super::shared::Shared;
@@ -47,6 +48,8 @@ pub(super) struct Planner<'a> {
     clusters: &'a Clusters,
     /// Parts of lanes by their first equation, until their step is made.
     pub(super) parts: Map<usize, Lowered>,
+    /// Loops of which one runs backwards over the other, by their equations.
+    records: Map<usize, Recorded>,
     shared: Shared,
     order: &'a [usize],
     /// Where which result lies each value does: the result, and what becomes it when parts of it are changed.
@@ -71,10 +74,13 @@ impl<'a> Planner<'a> {
         effort: Effort,
     ) -> Self {
         let parts = Map::default();
+        let eqns = order.iter().flat_map(|&step| &clusters.list[step].eqns);
+        let records = if effort.snapshots.is_none() { recorded(flat, eqns.copied()) } else { Map::default() };
         Planner {
             flat,
             clusters,
             parts,
+            records,
             shared: Shared::default(),
             order,
             results,
@@ -173,7 +179,8 @@ impl<'a> Planner<'a> {
                 let views = || eqn.args.iter().map(|arg| &flat.views[arg.index()]);
                 (starts, lengths) = views().map(|view| (view.offset, view.count())).unzip();
                 let inside = Inside { options: self.options, costs: self.costs, effort: self.effort };
-                let planned = inside.planned(op).expect("what is not planned by itself was inlined");
+                let planned =
+                    inside.planned(op, self.records.get(&eqns[0])).expect("what is not planned by itself was inlined");
                 self.library = self.library.max(planned.library);
                 (planned.work, planned.scratch)
             }

@@ -62,6 +62,18 @@ fn unknown_values(program: &Program, inputs: impl Iterator<Item = bool>) -> Vec<
     unknown
 }
 
+/// Which values of a step of a loop differ from step to step, or could fail if they were computed where no step runs: all but
+/// what depends on the first inputs alone, the invariants.
+pub(crate) fn varying(body: &Program, invariants: usize) -> Vec<bool> {
+    let mut varies: Vec<bool> = (0..body.input_types().len()).map(|k| k >= invariants).collect();
+    for eqn in body.eqns() {
+        let can_fail = !eqn.op.harmless().is_empty() || !eqn.op.programs().is_empty();
+        let own = can_fail || eqn.args.iter().any(|arg| varies[arg.index()]);
+        varies.extend(eqn.outs().map(|_| own));
+    }
+    varies
+}
+
 /// Which outputs depend on an unknown input.
 pub(crate) fn unknown_outputs(program: &Program, inputs: &[bool]) -> Vec<bool> {
     let unknown = unknown_values(program, inputs.iter().copied());

@@ -1,5 +1,6 @@
 //! Loops that keep few of their carries: the same bits in the memory that they are given.
 
+use wengert::plan::Detail;
 use wengert::prelude::*;
 use wengert::{Array, Program, While, compile, to_program};
 
@@ -105,4 +106,71 @@ fn snapshots_are_written_and_read() {
     let text = program.to_string();
     assert!(text.contains("limit=9, snapshots=3"), "{text}");
     assert_eq!(text.parse::<Program>().expect("it was written").to_string(), text);
+}
+
+/// The plan of the gradient of a function, in words.
+fn gradient_plan(f: impl Fn(&Tensor) -> Tensor + Sync, at: &Tensor) -> String {
+    let gradient = compile(|at: Tensor| value_and_grad(&at, |at| f(&at)));
+    gradient.plan(at).expect("there is no limit").explain(Detail::Steps)
+}
+
+/// A loop forwards keeps on its way what the one backwards needs, so that no step forwards is taken twice.
+#[test]
+fn steps_forwards_are_taken_once() {
+    let at = Tensor::from([3.1, 2.9, 2.5]);
+    let plan = gradient_plan(|at| logistic(While::new(), at, 20.0), &at);
+    assert!(plan.contains("back: "), "{plan}");
+    // Two loops, one after the other, of the same steps and of others.
+    let twice = |at: &Tensor| {
+        let x = logistic(While::new(), at, 5.0);
+        logistic(While::new(), &(at - 0.01 * &x), 5.0) * &x + logistic(While::new(), at, 7.0)
+    };
+    let plan = gradient_plan(twice, &at);
+    assert_eq!(plan.matches("back: ").count(), 3, "{plan}");
+    // A gradient alone has no loop forwards but its own.
+    let gradient = compile(|at: Tensor| grad(&at, |at| logistic(While::new(), &at, 20.0)));
+    let plan = gradient.plan(&at).expect("there is no limit").explain(Detail::Steps);
+    assert_eq!([plan.matches("while: ").count(), plan.matches("back: ").count()], [1, 1], "{plan}");
+    // With few snapshots there is nothing to keep on the way.
+    let plan = gradient_plan(|at| logistic(While::new().snapshots(3), at, 20.0), &at);
+    assert!(!plan.contains("back: "), "{plan}");
+}
+
+/// What is kept on the way is that of the same loop: of other operands, another limit, or another order of equal types it is not.
+#[test]
+fn each_loop_backwards_has_its_own_record() {
+    let grow = |x: &Tensor, rate: &Tensor, most: f64| {
+        let start = (x.clone(), Tensor::from(1.0));
+        let (a, b) = while_loop(start, |(a, _)| a.lt(most), |(a, b)| (&a * rate + &b, &b + a.sin()));
+        a * 2.0 + b
+    };
+    let (x, y, rate) = (Tensor::from(0.7), Tensor::from(0.9), Tensor::from(1.1));
+    let f = |[x, y, rate]: [Tensor; 3]| {
+        let first = grow(&x, &rate, 9.0);
+        let second = grow(&y, &rate, 9.0);
+        let third = grow(&x, &(&rate + 0.05), 9.0);
+        let fourth = grow(&x, &rate, 11.0);
+        &first * 1.0 + &second * 10.0 + &third * 100.0 + &fourth * 1000.0 + first * second
+    };
+    let point = [x, y, rate];
+    let compiled = compile(|point: [Tensor; 3]| value_and_grad(&point, f));
+    let together = compiled.call(&point).1.map(|ct| ct.item());
+    let alone = |weights: [f64; 4], k: usize| {
+        let [x, y, rate] = point.clone();
+        let part = |[x, y, rate]: [Tensor; 3]| match k {
+            0 => grow(&x, &rate, 9.0),
+            1 => grow(&y, &rate, 9.0),
+            2 => grow(&x, &(&rate + 0.05), 9.0),
+            _ => grow(&x, &rate, 11.0),
+        };
+        let (value, ct) = value_and_grad(&[x, y, rate], part);
+        (value.item(), ct.map(|ct| ct.item() * weights[k]))
+    };
+    let values = [0, 1].map(|k| alone([1.0; 4], k).0);
+    let weights = [1.0 + values[1], 10.0 + values[0], 100.0, 1000.0];
+    let parts: Vec<[f64; 3]> = (0..4).map(|k| alone(weights, k).1).collect();
+    for (k, got) in together.into_iter().enumerate() {
+        let want: f64 = parts.iter().map(|part| part[k]).sum();
+        assert!((got - want).abs() <= 1e-12 * want.abs().max(1.0), "{k}: {got} instead of {want}");
+    }
 }

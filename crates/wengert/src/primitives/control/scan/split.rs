@@ -7,7 +7,7 @@ use super::{ByRole, Scan};
 use crate::array::Type;
 use crate::primitives::{Call, Op, Source, Split};
 use crate::program::{Args, Builder, Program, Value, dce, inline};
-use crate::transform::partial::{Parts, divide, split_inside, unknown_outputs};
+use crate::transform::partial::{Parts, divide, split_inside, unknown_outputs, varying};
 
 /// Where a residual of a step comes from, as an input of the step that is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,16 +148,4 @@ impl Known {
         let all: Vec<Value> = results.into_iter().chain(once).chain(stacked).collect();
         Call::new(b.finish(&all)).into()
     }
-}
-
-/// Which values of a step differ from step to step, or could fail if they were computed where no step runs: all but what
-/// depends on the first inputs alone.
-fn varying(body: &Program, invariants: usize) -> Vec<bool> {
-    let mut varies: Vec<bool> = (0..body.input_types().len()).map(|k| k >= invariants).collect();
-    for eqn in body.eqns() {
-        let can_fail = !eqn.op.harmless().is_empty() || !eqn.op.programs().is_empty();
-        let own = can_fail || eqn.args.iter().any(|arg| varies[arg.index()]);
-        varies.extend(eqn.outs().map(|_| own));
-    }
-    varies
 }
