@@ -238,8 +238,8 @@ fn check_eigh<T: Number>() {
                 a[k] = a[k / (n * n) * n * n + k % n * n + k / n % n];
             }
             // A repeated value, and a matrix of zeros.
-            for k in 0..n * n {
-                a[k] = if k % n == k / n { T::from_f64(3.0) } else { T::ZERO };
+            for (k, x) in a.iter_mut().enumerate().take(n * n) {
+                *x = if k % n == k / n { T::from_f64(3.0) } else { T::ZERO };
             }
             if count > 2 {
                 a[n * n..2 * n * n].fill(T::ZERO);
