@@ -17,6 +17,7 @@ mod dynamic;
 mod einsum;
 mod elementwise;
 mod ensure;
+mod fft;
 mod gather;
 mod index;
 mod literal;
@@ -57,6 +58,7 @@ pub use elementwise::{Convert, Select};
 pub use ensure::Ensure;
 #[cfg(feature = "engine")]
 pub(crate) use ensure::told;
+pub use fft::{Fft, FftKind, FftScale, HalfWeights};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use literal::{Iota, Literal};
@@ -190,6 +192,8 @@ operations! {
     RandomBits(RandomBits),
     /// A value, where a condition holds.
     Ensure(Ensure),
+    /// The discrete Fourier transform.
+    Fft(Fft),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.
