@@ -5,6 +5,7 @@
 
 mod conv;
 mod copy;
+mod defined;
 mod ensure;
 mod extreme;
 mod fill;
@@ -56,6 +57,17 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Scatter(op) => scatter(op, args, None),
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
+        Op::TriangularSolve(_)
+        | Op::MatrixSolve(_)
+        | Op::Cholesky(_)
+        | Op::Lu(_)
+        | Op::Qr(_)
+        | Op::Eigh(_)
+        | Op::Svd(_)
+        | Op::Det(_)
+        | Op::Cofactor(_)
+        | Op::Separate(_)
+        | Op::Clusters(_) => Box::new(defined::DefinedKernel::new(op, args)),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
         | Op::Unary(_)
