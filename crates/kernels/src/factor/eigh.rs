@@ -7,14 +7,14 @@ use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_
 
 use super::batch::{Outs, each};
 use super::lanes::{self, EighLanes};
-use super::number::{check_finite, largest};
+use super::number::{check_finite, orientation};
 use super::{Failed, Fault, Number, Reads, SMALL, library};
 use crate::arena::{Line, lines_for, typed_mut};
 use crate::transpose::transpose;
 use crate::{Float, Pool};
 
 /// Computes the eigenvalues of symmetric matrices in ascending order, and their eigenvectors in columns, in place of the
-/// matrices. Of the largest entries of a column, in modulus, the first one is positive.
+/// matrices. The first component of each that is not negligible is positive.
 ///
 /// Vectors of equal values are some orthonormal ones. Large matrices run on one thread.
 ///
@@ -134,10 +134,9 @@ fn scaled<T: Number>(a: &mut [T], n: usize) -> T {
     up
 }
 
-/// Makes the first of the largest entries positive; whether it was turned.
+/// Makes the first component that is not negligible positive; whether the vector was turned.
 pub(super) fn orient<T: Number>(vector: &mut [T]) -> bool {
-    let most = largest(vector);
-    let turned = vector.iter().find(|&&x| Float::abs(x) == most).is_some_and(|&x| x < T::ZERO);
+    let turned = orientation(vector.iter().copied()) < T::ZERO;
     if turned {
         vector.iter_mut().for_each(|x| *x = -*x);
     }

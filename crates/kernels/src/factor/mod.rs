@@ -12,7 +12,7 @@
 //!
 //! # Errors
 //!
-//! Entries that are not finite are found before anything iterates over them. A matrix that has no factorisation has NaN as
+//! Entries that are not finite are found before anything iterates over them; a triangular system has them in its solution. A matrix that has no factorisation has NaN as
 //! its results, all others of the batch have theirs, and the error names the first one ([`Failed`]).
 //!
 //! # Memory
@@ -71,6 +71,28 @@ pub enum Reads {
     Mean,
 }
 
+/// An entry that is no finite number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Entry {
+    /// Not a number.
+    Nan,
+    /// Infinite and positive.
+    Infinite,
+    /// Infinite and negative.
+    MinusInfinite,
+}
+
+impl fmt::Display for Entry {
+    /// As of the number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Entry::Nan => "NaN",
+            Entry::Infinite => "inf",
+            Entry::MinusInfinite => "-inf",
+        })
+    }
+}
+
 /// Why a matrix has no factorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
@@ -80,6 +102,8 @@ pub enum Fault {
         row: usize,
         /// Its column.
         column: usize,
+        /// What it is.
+        entry: Entry,
     },
     /// The leading minor of this order, counted from 1, is not positive: there is no Cholesky factor.
     NotPositive {
@@ -98,7 +122,7 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::NotFinite { row, column } => write!(f, "the entry in row {row}, column {column} is not finite"),
+            Fault::NotFinite { row, column, entry } => write!(f, "the entry in row {row}, column {column} is {entry}"),
             Fault::NotPositive { minor } => write!(f, "the leading minor of order {minor} is not positive"),
             Fault::Singular { pivot } => write!(f, "entry {pivot} of the diagonal is zero"),
             Fault::NoConvergence => write!(f, "the iteration does not converge"),

@@ -14,8 +14,8 @@ use crate::arena::{Line, lines_for, typed_mut};
 use crate::transpose::transpose;
 
 /// Computes `u`, `rows` by `k`, the singular values in descending order, and `vt`, `k` by `columns`, with
-/// `u diag(values) vt = a` and orthonormal columns of `u` and rows of `vt`; `k` is the smaller side. Of the largest entries of
-/// a column of `u`, in modulus, the first one is positive.
+/// `u diag(values) vt = a` and orthonormal columns of `u` and rows of `vt`; `k` is the smaller side. The first
+/// component of each column of `u` that is not negligible is positive.
 ///
 /// Vectors of equal values, and those of zeros, are some orthonormal ones. Large matrices run on one thread.
 ///

@@ -16,9 +16,10 @@
 //! ```
 //! use wengert_kernels::Pool;
 //! use wengert_kernels::arena::Arena;
-//! use wengert_kernels::fourier::{Kind, Plan, Transform};
+//! use wengert_kernels::fourier::{Kind, Plan, Transform, Weights};
 //!
-//! let plan = Plan::<f64>::new(Transform { n: 4, taken: 4, given: 3, kind: Kind::RealToHalf, inverse: false, scale: 1.0 });
+//! let kind = Kind::RealToHalf(Weights::Plain);
+//! let plan = Plan::<f64>::new(Transform { n: 4, taken: 4, given: 3, kind, inverse: false, scale: 1.0 });
 //! let mut arena = Arena::new(plan.workspace(1, 1))?;
 //! let (mut re, mut im) = ([0.0; 3], [0.0; 3]);
 //! plan.run([1, 1], [&[1.0, 2.0, 3.0, 4.0], &[]], [&mut re, &mut im], arena.as_lines_mut(), &Pool::new(1));
@@ -49,11 +50,21 @@ const BESIDE: usize = 16;
 pub enum Kind {
     /// None.
     Complex,
-    /// What comes in; of the result there are the entries 0 to `n / 2`.
-    RealToHalf,
-    /// What goes out; the operand has the entries 0 to `n / 2` of a spectrum whose others are their conjugates. The imaginary
-    /// parts of entries 0 and `n / 2` are not read.
-    HalfToReal,
+    /// What comes in; of the result there are the entries 0 to `n / 2`, with these weights.
+    RealToHalf(Weights),
+    /// What goes out, the real part; the operand has the entries 0 to `n / 2`, which count with these weights: doubled they
+    /// stand for a whole spectrum, whose other entries are their conjugates. The imaginary parts of entries 0 and `n / 2` are
+    /// not read.
+    HalfToReal(Weights),
+}
+
+/// The weights of the entries of half a spectrum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Weights {
+    /// All 1.
+    Plain,
+    /// 2 for all but those that are their own conjugates: 0 and, if `n` is even, `n / 2`.
+    Doubled,
 }
 
 /// `y_k = scale * sum over j of x_j exp(-2 pi i j k / n)`, with `+` if it is the inverse one.
@@ -78,8 +89,19 @@ impl Transform {
     fn limits(&self) -> [usize; 2] {
         match self.kind {
             Kind::Complex => [self.n, self.n],
-            Kind::RealToHalf => [self.n, self.n / 2 + 1],
-            Kind::HalfToReal => [self.n / 2 + 1, self.n],
+            Kind::RealToHalf(_) => [self.n, self.n / 2 + 1],
+            Kind::HalfToReal(_) => [self.n / 2 + 1, self.n],
+        }
+    }
+
+    /// The factor of an entry of half a spectrum beside that of the library, whose weights are plain forwards and doubled
+    /// backwards.
+    fn weight(&self, k: usize) -> f64 {
+        match self.kind {
+            _ if self.is_single(k) => 1.0,
+            Kind::RealToHalf(Weights::Doubled) => 2.0,
+            Kind::HalfToReal(Weights::Plain) => 0.5,
+            Kind::Complex | Kind::RealToHalf(Weights::Plain) | Kind::HalfToReal(Weights::Doubled) => 1.0,
         }
     }
 
@@ -126,8 +148,8 @@ impl<T: Number> Plan<T> {
         let line = match (transform.kind, transform.inverse) {
             (Kind::Complex, false) => LinePlan::Complex(FftPlanner::new().plan_fft_forward(transform.n)),
             (Kind::Complex, true) => LinePlan::Complex(FftPlanner::new().plan_fft_inverse(transform.n)),
-            (Kind::RealToHalf, _) => LinePlan::RealToHalf(RealFftPlanner::new().plan_fft_forward(transform.n)),
-            (Kind::HalfToReal, _) => LinePlan::HalfToReal(RealFftPlanner::new().plan_fft_inverse(transform.n)),
+            (Kind::RealToHalf(_), _) => LinePlan::RealToHalf(RealFftPlanner::new().plan_fft_forward(transform.n)),
+            (Kind::HalfToReal(_), _) => LinePlan::HalfToReal(RealFftPlanner::new().plan_fft_inverse(transform.n)),
         };
         Plan { transform, line }
     }
@@ -166,7 +188,8 @@ impl<T: Number> Plan<T> {
     /// If a slice does not have the stated size, or the workspace is too small.
     pub fn run(&self, [outer, inner]: [usize; 2], x: [&[T]; 2], y: [&mut [T]; 2], workspace: &mut [Line], pool: &Pool) {
         let sizes = [self.transform.taken, self.transform.given].map(|length| outer * length * inner);
-        let [real, half] = [self.transform.kind == Kind::RealToHalf, self.transform.kind == Kind::HalfToReal];
+        let real = matches!(self.transform.kind, Kind::RealToHalf(_));
+        let half = matches!(self.transform.kind, Kind::HalfToReal(_));
         assert!(x[0].len() == sizes[0] && (real || x[1].len() == sizes[0]), "operands of {} elements", sizes[0]);
         assert!(y[0].len() == sizes[1] && (half || y[1].len() == sizes[1]), "results of {} elements", sizes[1]);
         let arrays = Arrays { x: x.map(<[T]>::as_ptr), y: y.map(<[T]>::as_mut_ptr), inner };
@@ -257,14 +280,15 @@ impl<T: Number> Plan<T> {
                         real[line * n + j] = arrays.get(0, source(j, line));
                     }
                 }
-                let turned = if inverse { -scale } else { scale };
+                let weights = |k: usize| <T as Float>::from_f64(self.transform.scale * self.transform.weight(k));
                 for (line, entries) in real.chunks_exact_mut(n).enumerate().take(tile.count) {
                     entries[taken..].fill(T::default());
                     fft.process_with_scratch(entries, half, scratch).expect("all lengths are the plan's");
                     for (k, y) in half.iter().enumerate().take(given) {
+                        let scale = weights(k);
                         arrays.set(0, target(k, line), y.re * scale);
-                        let im = if self.transform.is_single(k) { T::default() } else { y.im * turned };
-                        arrays.set(1, target(k, line), im);
+                        let im = y.im * if inverse { -scale } else { scale };
+                        arrays.set(1, target(k, line), if self.transform.is_single(k) { T::default() } else { im });
                     }
                 }
             }
@@ -273,10 +297,11 @@ impl<T: Number> Plan<T> {
                 let length = n / 2 + 1;
                 for j in 0..taken {
                     let single = self.transform.is_single(j);
+                    let weight = <T as Float>::from_f64(self.transform.weight(j));
                     for line in 0..tile.count {
                         let im = if single { T::default() } else { arrays.get(1, source(j, line)) };
                         let im = if inverse { im } else { -im };
-                        complex[line * length + j] = Complex::new(arrays.get(0, source(j, line)), im);
+                        complex[line * length + j] = Complex::new(arrays.get(0, source(j, line)) * weight, im * weight);
                     }
                 }
                 for (line, entries) in complex.chunks_exact_mut(length).enumerate().take(tile.count) {

@@ -2,9 +2,17 @@
 
 use std::f64::consts::TAU;
 
-use super::{Kind, Number, Plan, Transform};
+use super::{Kind, Number, Plan, Transform, Weights};
 use crate::arena::Arena;
 use crate::{Float, Pool};
+
+const KINDS: [Kind; 5] = [
+    Kind::Complex,
+    Kind::RealToHalf(Weights::Plain),
+    Kind::RealToHalf(Weights::Doubled),
+    Kind::HalfToReal(Weights::Plain),
+    Kind::HalfToReal(Weights::Doubled),
+];
 
 fn noise<T: Number>(count: usize, seed: u64) -> Vec<T> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
@@ -22,21 +30,23 @@ fn entry(transform: &Transform, x: &[[f64; 2]], k: usize) -> [f64; 2] {
         let single = transform.is_single(j);
         let (re, im) = match transform.kind {
             Kind::Complex => (re, im),
-            Kind::RealToHalf => (re, 0.0),
-            Kind::HalfToReal if single => (re, 0.0),
+            Kind::RealToHalf(_) => (re, 0.0),
+            Kind::HalfToReal(_) if single => (re, 0.0),
+            Kind::HalfToReal(Weights::Plain) => (re, im),
             // Its conjugate stands for another entry, which has the conjugate factor.
-            Kind::HalfToReal => (2.0 * re, 2.0 * im),
+            Kind::HalfToReal(Weights::Doubled) => (2.0 * re, 2.0 * im),
         };
         let angle = TAU * ((j * k) % transform.n) as f64 / transform.n as f64;
         let (sin, cos) = if transform.inverse { angle.sin_cos() } else { (-angle).sin_cos() };
         sum = [sum[0] + re * cos - im * sin, sum[1] + re * sin + im * cos];
     }
-    sum.map(|x| x * transform.scale)
+    let twice = transform.kind == Kind::RealToHalf(Weights::Doubled) && !transform.is_single(k);
+    sum.map(|x| x * transform.scale * if twice { 2.0 } else { 1.0 })
 }
 
 fn check<T: Number>(epsilon: f64) {
     for n in [1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 30, 31, 37, 64, 97, 100, 101, 243, 256] {
-        for kind in [Kind::Complex, Kind::RealToHalf, Kind::HalfToReal] {
+        for kind in KINDS {
             for (inverse, scale) in [(false, 1.0), (true, 1.0 / n as f64)] {
                 for [outer, inner] in [[1, 1], [3, 1], [2, 5], [1, 37], [0, 3], [40, 2]] {
                     for cut in [0, 1] {
@@ -55,7 +65,7 @@ fn compare<T: Number>(transform: Transform, [outer, inner]: [usize; 2], epsilon:
     let plan = Plan::<T>::new(transform);
     let [size, results] = [taken, given].map(|length| outer * length * inner);
     let mut x = [noise::<T>(size, 1), noise::<T>(size, 2)];
-    if kind == Kind::HalfToReal {
+    if matches!(kind, Kind::HalfToReal(_)) {
         // What is ignored may be anything.
         for (place, x) in x[1].iter_mut().enumerate() {
             if transform.is_single(place / inner % taken) {
@@ -77,7 +87,7 @@ fn compare<T: Number>(transform: Transform, [outer, inner]: [usize; 2], epsilon:
         for k in 0..given {
             let want = entry(&transform, &entries, k);
             let place = (row * given + k) * inner + column;
-            for part in 0..if kind == Kind::HalfToReal { 1 } else { 2 } {
+            for part in 0..if matches!(kind, Kind::HalfToReal(_)) { 1 } else { 2 } {
                 let got = y[part][place].to_f64();
                 let error = (got - want[part]).abs();
                 assert!(error <= tolerance, "{transform:?} {outer} {inner}: {got} instead of {want:?}");
@@ -120,7 +130,7 @@ fn a_transform_and_its_inverse_are_the_identity() {
 fn the_same_bits_on_any_number_of_threads() {
     for (n, outer, inner) in [(64, 500, 1), (60, 3, 333), (1009, 40, 1)] {
         let whole = Transform { n, taken: n, given: n, kind: Kind::Complex, inverse: false, scale: 0.5 };
-        for kind in [Kind::Complex, Kind::RealToHalf, Kind::HalfToReal] {
+        for kind in KINDS {
             let [taken, given] = Transform { kind, ..whole }.limits();
             let plan = Plan::<f32>::new(Transform { kind, taken, given, ..whole });
             let [size, results] = [taken, given].map(|length| outer * length * inner);

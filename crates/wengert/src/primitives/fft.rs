@@ -156,7 +156,7 @@ impl Fft {
     }
 
     /// About how many operations on elements the definition takes.
-    #[cfg(feature = "engine")]
+    #[cfg(all(feature = "engine", not(feature = "fft")))]
     pub(crate) fn defined_operations(&self, x: &Type) -> usize {
         let mut shape = x.shape.clone();
         self.in_order().fold(0, |sum: usize, k| {
@@ -168,7 +168,7 @@ impl Fft {
     }
 
     /// The places of the axes in the order in which they are transformed: the one with half a spectrum next to the real side.
-    fn in_order(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = usize> + use<> {
         let count = self.axes.len();
         let from_the_end = matches!(self.kind, FftKind::RealToHalf(_));
         (0..count).map(move |k| if from_the_end { count - 1 - k } else { k })

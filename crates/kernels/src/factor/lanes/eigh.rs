@@ -186,13 +186,17 @@ pub(super) fn sort<T: Number>(
     }
 }
 
-/// The sign of the first of a column's largest entries.
+/// The sign of a column's first component that is not negligible.
 #[inline(always)]
 pub(super) fn orientation<T: Number>(v: &Block<T>, rows: usize, column: usize) -> Lanes<T> {
-    let mut largest = v[0][column];
-    for row in v.iter().take(rows).skip(1) {
-        let better = row[column].modulus().above(largest.modulus());
-        largest = row[column].select(better, largest);
+    let mut largest = Lanes::ZERO;
+    for row in v.iter().take(rows) {
+        largest = largest.max(row[column].modulus());
     }
-    sign(largest)
+    let least = largest * Lanes::splat(T::NEGLIGIBLE);
+    let mut first = Lanes::ZERO;
+    for row in v.iter().take(rows).rev() {
+        first = row[column].select(row[column].modulus().above(least), first);
+    }
+    sign(first)
 }

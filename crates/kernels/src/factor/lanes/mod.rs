@@ -8,6 +8,7 @@ use std::array::from_fn;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::batch::{Outs, Report, parts};
+use super::number::not_finite;
 use super::{Failed, Fault, Number, SMALL};
 use crate::arena::Line;
 use crate::{Float, Pool, Work, dispatch};
@@ -157,7 +158,7 @@ impl<T: Number> Matrices<'_, T> {
                 let entries = (0..size).map(|entry| (entry / self.columns, entry % self.columns));
                 let wrong = |&(row, column): &(usize, usize)| reads(row, column) && !block[row][column].0[k].finite();
                 let wrong = entries.into_iter().find(wrong);
-                *fault = wrong.map(|(row, column)| Fault::NotFinite { row, column });
+                *fault = wrong.map(|(row, column)| not_finite(row, column, block[row][column].0[k]));
             }
             // Whatever follows meets finite numbers only.
             let finite = check.0.map(|x| x == T::ZERO);

@@ -143,11 +143,8 @@ impl<T: Number> Kernel<T, 1> for SolveLanes<'_, T> {
     #[inline(always)]
     fn lanes(&self, first: usize, count: usize, [b]: [&mut [T]; 1], _: &mut [i64]) -> [Option<Fault>; LANES] {
         let (n, unit, lower) = (self.n, self.unit, self.triangle == Triangle::Lower);
-        let read = |row: usize, column: usize| match row == column {
-            true => !unit,
-            false => (column < row) == lower,
-        };
-        let (a, mut faults) = Matrices { data: self.a, rows: n, columns: n }.load(first, count, read);
+        let a = Matrices { data: &self.a[first * n * n..], rows: n, columns: n }.load_any(count);
+        let mut faults = [None; LANES];
         if !unit {
             for pivot in 0..n {
                 for (fault, &x) in faults.iter_mut().zip(&a[pivot][pivot].0) {
