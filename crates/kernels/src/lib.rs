@@ -98,7 +98,11 @@ pub mod arena;
 pub mod cost;
 pub mod dispatch;
 mod double;
+#[cfg(feature = "linalg")]
+pub mod factor;
 pub mod float;
+#[cfg(feature = "fft")]
+pub mod fourier;
 pub mod math;
 pub mod parallel;
 mod polynomial;

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use crate::pool::Pool;
 
 /// A slice cut into chunks of equal length; the last one may be shorter.
-struct Chunks<'a, T> {
+pub(crate) struct Chunks<'a, T> {
     start: *mut T,
     length: usize,
     chunk: usize,
@@ -22,7 +22,7 @@ unsafe impl<T: Send> Send for Chunks<'_, T> {}
 unsafe impl<T: Send> Sync for Chunks<'_, T> {}
 
 impl<'a, T> Chunks<'a, T> {
-    fn new(slice: &'a mut [T], chunk: usize) -> Self {
+    pub(crate) fn new(slice: &'a mut [T], chunk: usize) -> Self {
         assert!(chunk > 0, "a chunk has at least one element");
         Chunks { start: slice.as_mut_ptr(), length: slice.len(), chunk, slice: PhantomData }
     }
@@ -36,7 +36,7 @@ impl<'a, T> Chunks<'a, T> {
     /// # Safety
     /// While the slice is in use, no other one of the same number may be.
     #[expect(clippy::mut_from_ref, reason = "the caller promises that every chunk has one user")]
-    unsafe fn take(&self, number: usize) -> &mut [T] {
+    pub(crate) unsafe fn take(&self, number: usize) -> &mut [T] {
         let first = number.saturating_mul(self.chunk).min(self.length);
         let length = self.chunk.min(self.length - first);
         // SAFETY: `first + length <= self.length`, so the chunk is inside the slice that `'a` borrows exclusively;

@@ -17,8 +17,10 @@ mod dynamic;
 mod einsum;
 mod elementwise;
 mod ensure;
+mod fft;
 mod gather;
 mod index;
+pub(crate) mod linalg;
 mod literal;
 #[cfg(feature = "text")]
 mod parse;
@@ -57,8 +59,13 @@ pub use elementwise::{Convert, Select};
 pub use ensure::Ensure;
 #[cfg(feature = "engine")]
 pub(crate) use ensure::told;
+pub use fft::{Fft, FftKind, FftScale, HalfWeights};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
+pub use linalg::{
+    Cholesky, Clusters, Cofactor, Det, Divisor, Eigh, Lu, MatrixKind, MatrixSolve, Qr, Separate, Side, Spectral, Svd,
+    Triangle, TriangularSolve,
+};
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
 pub(crate) use parse::operation;
@@ -186,10 +193,34 @@ operations! {
     WindowArg(WindowArg),
     /// The permutation that sorts.
     ArgSort(ArgSort),
+    /// Triangular systems.
+    TriangularSolve(TriangularSolve),
+    /// Linear systems with a matrix.
+    MatrixSolve(MatrixSolve),
+    /// The factor of a positive definite matrix.
+    Cholesky(Cholesky),
+    /// Triangular factors, with pivots.
+    Lu(Lu),
+    /// Orthogonal and triangular factors.
+    Qr(Qr),
+    /// Eigenvalues and vectors of symmetric matrices.
+    Eigh(Eigh),
+    /// Singular values and vectors.
+    Svd(Svd),
+    /// Determinants.
+    Det(Det),
+    /// Matrices of cofactors.
+    Cofactor(Cofactor),
+    /// Elements divided by gaps between values.
+    Separate(Separate),
+    /// The derivative of values that may repeat.
+    Clusters(Clusters),
     /// Random bits from a key.
     RandomBits(RandomBits),
     /// A value, where a condition holds.
     Ensure(Ensure),
+    /// The discrete Fourier transform.
+    Fft(Fft),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.

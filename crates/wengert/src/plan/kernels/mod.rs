@@ -5,9 +5,14 @@
 
 mod conv;
 mod copy;
+mod defined;
 mod ensure;
 mod extreme;
+#[cfg(feature = "linalg")]
+mod factor;
 mod fill;
+#[cfg(feature = "fft")]
+mod fourier;
 mod gather;
 mod join;
 mod nest;
@@ -56,6 +61,18 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Scatter(op) => scatter(op, args, None),
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
+        Op::Fft(op) => fourier(op, args),
+        Op::TriangularSolve(_)
+        | Op::MatrixSolve(_)
+        | Op::Cholesky(_)
+        | Op::Lu(_)
+        | Op::Qr(_)
+        | Op::Eigh(_)
+        | Op::Svd(_)
+        | Op::Det(_)
+        | Op::Cofactor(_)
+        | Op::Separate(_)
+        | Op::Clusters(_) => factor(op, args),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
         | Op::Unary(_)
@@ -77,6 +94,25 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
             unreachable!("what holds Programs is planned by itself: {op:?}")
         }
     }
+}
+
+/// The kernel of a factorisation: the library's with the feature `linalg`, where it has one, else the definition.
+fn factor(op: &Op, args: &[&Type]) -> Box<dyn Kernel> {
+    #[cfg(feature = "linalg")]
+    if let Some(kernel) = factor::FactorKernel::new(op, args) {
+        return Box::new(kernel);
+    }
+    // The order of a factorisation: elements times the length of a row.
+    let operations = args.iter().map(|ty| ty.size() * ty.shape.last().copied().unwrap_or(1)).sum();
+    Box::new(defined::DefinedKernel::new(op.clone(), args, operations))
+}
+
+/// The kernel of a Fourier transform: fast ones with the feature `fft`, else the definition.
+fn fourier(op: &primitives::Fft, args: &[&Type]) -> Box<dyn Kernel> {
+    #[cfg(feature = "fft")]
+    return Box::new(fourier::FourierKernel::new(op, args[0]));
+    #[cfg(not(feature = "fft"))]
+    Box::new(defined::DefinedKernel::new(op.clone(), args, op.defined_operations(args[0])))
 }
 
 /// The operation whose kernel does the work of `op` from another element of the result on ([`start`]): a loop over the

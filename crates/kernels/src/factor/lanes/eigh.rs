@@ -1,0 +1,202 @@
+//! Eigenvalues and eigenvectors of small symmetric matrices, by Jacobi's rotations.
+//!
+//! C. G. J. Jacobi (1846), cyclic by rows; the angle and its order of operations are those of H. Rutishauser, *The Jacobi
+//! method for real symmetric matrices* (Numerische Mathematik 9, 1966).
+
+use std::array::from_fn;
+
+use super::triangles::mean;
+use super::{Block, Kernel, LANES, Lanes, Mask, Matrices, any, sign, store};
+use crate::factor::{Fault, Number, Reads};
+
+/// Sweeps over all pairs. Five to eight are taken; convergence is quadratic.
+pub(super) const SWEEPS: usize = 40;
+
+/// Eigenvalues in ascending order, and eigenvectors in columns, in place.
+pub(in super::super) struct EighLanes {
+    pub(in super::super) n: usize,
+    pub(in super::super) reads: Reads,
+}
+
+impl<T: Number> Kernel<T, 2> for EighLanes {
+    #[inline(always)]
+    fn lanes(&self, _: usize, count: usize, [out, values]: [&mut [T]; 2], _: &mut [i64]) -> [Option<Fault>; LANES] {
+        let n = self.n;
+        let read = |row, column| self.reads == Reads::Mean || column <= row;
+        let (mut a, mut faults) = Matrices { data: out, rows: n, columns: n }.load(0, count, read);
+        match self.reads {
+            Reads::Mean => mean(&mut a, n),
+            Reads::Lower => mirror(&mut a, n),
+        }
+        let back = scale(&mut a, [n, n]);
+        let mut v = identity(n);
+        let converged = (0..SWEEPS).any(|_| !sweep(&mut a, &mut v, n));
+        let mut lambda: [Lanes<T>; super::SMALL] = from_fn(|k| a[k][k]);
+        sort(
+            n,
+            |i, j| {
+                let swap = lambda[i].above(lambda[j]);
+                exchange(&mut lambda, i, j, swap);
+                swap
+            },
+            &mut [(&mut v, n)],
+        );
+        for column in 0..n {
+            let turn = orientation(&v, n, column);
+            (0..n).for_each(|row| v[row][column] = v[row][column] * turn);
+        }
+        if !converged {
+            faults = faults.map(|fault| fault.or(Some(Fault::NoConvergence)));
+        }
+        store(&v, [n, n], out, count, &faults);
+        let row = [lambda.map(|x| x * back); 1];
+        let mut block = Lanes::EMPTY;
+        block[0] = row[0];
+        store(&block, [1, n], values, count, &faults);
+        faults
+    }
+}
+
+/// The upper triangle as the lower one.
+#[inline(always)]
+fn mirror<T: Number>(a: &mut Block<T>, n: usize) {
+    for row in 0..n {
+        for column in 0..row {
+            a[column][row] = a[row][column];
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn identity<T: Number>(n: usize) -> Block<T> {
+    let mut block = Lanes::EMPTY;
+    (0..n).for_each(|k| block[k][k] = Lanes::ONE);
+    block
+}
+
+/// Makes the largest entry about 1, by a power of two; its inverse.
+#[inline(always)]
+pub(super) fn scale<T: Number>(a: &mut Block<T>, [rows, columns]: [usize; 2]) -> Lanes<T> {
+    let mut largest = Lanes::ZERO;
+    for row in a.iter().take(rows) {
+        for entry in row.iter().take(columns) {
+            largest = largest.max(entry.modulus());
+        }
+    }
+    let scales = largest.0.map(Number::scale);
+    let down = Lanes(scales.map(|[down, _]| down));
+    for row in a.iter_mut().take(rows) {
+        for entry in row.iter_mut().take(columns) {
+            *entry = *entry * down;
+        }
+    }
+    Lanes(scales.map(|[_, up]| up))
+}
+
+/// Rotates every pair once, where it has to be; whether any was.
+///
+/// An element beside the diagonal is small enough when it is below half a unit in the last place of both its diagonal
+/// elements' mean (J. Demmel and K. Veselić, *Jacobi's method is more accurate than QR*, 1992), or of the whole matrix
+/// squared.
+#[inline(always)]
+fn sweep<T: Number>(a: &mut Block<T>, v: &mut Block<T>, n: usize) -> bool {
+    let mut rotated = false;
+    let tolerance = Lanes::of(0.5 * T::EPSILON.to_f64());
+    let floor = Lanes([T::EPSILON * T::EPSILON; LANES]);
+    for p in 0..n {
+        for q in p + 1..n {
+            let (app, aqq, apq) = (a[p][p], a[q][q], a[p][q]);
+            let bound = tolerance * (app.modulus().root() * aqq.modulus().root());
+            let wanted = apq.modulus().above(bound.max(floor));
+            if !any(wanted) {
+                continue;
+            }
+            rotated = true;
+            let apq_safe = apq.select(wanted, Lanes::ONE);
+            let tangent = angle((aqq - app) / (apq_safe + apq_safe)).select(wanted, Lanes::ZERO);
+            let (cosine, sine) = rotation(tangent);
+            for k in 0..n {
+                if k != p && k != q {
+                    let (x, y) = (a[k][p], a[k][q]);
+                    let (x, y) = rotate(x, y, cosine, sine, wanted);
+                    (a[k][p], a[p][k], a[k][q], a[q][k]) = (x, x, y, y);
+                }
+                (v[k][p], v[k][q]) = rotate(v[k][p], v[k][q], cosine, sine, wanted);
+            }
+            let change = tangent * apq;
+            a[p][p] = (app - change).select(wanted, app);
+            a[q][q] = (aqq + change).select(wanted, aqq);
+            let rest = Lanes::ZERO.select(wanted, apq);
+            (a[p][q], a[q][p]) = (rest, rest);
+        }
+    }
+    rotated
+}
+
+/// The tangent of the smaller angle with this cotangent of its double.
+#[inline(always)]
+pub(super) fn angle<T: Number>(cotangent: Lanes<T>) -> Lanes<T> {
+    let root = (Lanes::ONE + cotangent * cotangent).root();
+    sign(cotangent) / (cotangent.modulus() + root)
+}
+
+/// Cosine and sine.
+#[inline(always)]
+pub(super) fn rotation<T: Number>(tangent: Lanes<T>) -> (Lanes<T>, Lanes<T>) {
+    let cosine = Lanes::ONE / (Lanes::ONE + tangent * tangent).root();
+    (cosine, tangent * cosine)
+}
+
+#[inline(always)]
+pub(super) fn rotate<T: Number>(
+    x: Lanes<T>,
+    y: Lanes<T>,
+    cosine: Lanes<T>,
+    sine: Lanes<T>,
+    wanted: Mask,
+) -> (Lanes<T>, Lanes<T>) {
+    ((cosine * x - sine * y).select(wanted, x), (sine * x + cosine * y).select(wanted, y))
+}
+
+#[inline(always)]
+pub(super) fn exchange<T: Number>(values: &mut [Lanes<T>], i: usize, j: usize, swap: Mask) {
+    let (x, y) = (values[i], values[j]);
+    (values[i], values[j]) = (y.select(swap, x), x.select(swap, y));
+}
+
+/// Sorts `n` values by exchanges of neighbours, and columns of blocks with them. `exchanged` exchanges two values where
+/// they are not in order, and says where.
+#[inline(always)]
+pub(super) fn sort<T: Number>(
+    n: usize,
+    mut exchanged: impl FnMut(usize, usize) -> Mask,
+    columns: &mut [(&mut Block<T>, usize)],
+) {
+    for round in 0..n {
+        for i in (round % 2..n.saturating_sub(1)).step_by(2) {
+            let swap = exchanged(i, i + 1);
+            if any(swap) {
+                for (block, rows) in columns.iter_mut() {
+                    for row in block.iter_mut().take(*rows) {
+                        exchange(row, i, i + 1, swap);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The sign of a column's first component that is not negligible.
+#[inline(always)]
+pub(super) fn orientation<T: Number>(v: &Block<T>, rows: usize, column: usize) -> Lanes<T> {
+    let mut largest = Lanes::ZERO;
+    for row in v.iter().take(rows) {
+        largest = largest.max(row[column].modulus());
+    }
+    let least = largest * Lanes::splat(T::NEGLIGIBLE);
+    let mut first = Lanes::ZERO;
+    for row in v.iter().take(rows).rev() {
+        first = row[column].select(row[column].modulus().above(least), first);
+    }
+    sign(first)
+}

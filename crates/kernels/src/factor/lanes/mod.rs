@@ -1,0 +1,253 @@
+//! Eight small matrices at a time, one in each lane of a vector.
+//!
+//! Everything is written for one number, and runs on eight: what differs between matrices (a pivot's row, whether a rotation
+//! is needed) is a mask. No lane sees the others, so that a matrix has the same bits wherever it stands in a batch, and
+//! multiplications and additions are not fused, so that it has the same at every level.
+
+use std::array::from_fn;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use super::batch::{Outs, Report, parts};
+use super::number::not_finite;
+use super::{Failed, Fault, Number, SMALL};
+use crate::arena::Line;
+use crate::{Float, Pool, Work, dispatch};
+
+mod eigh;
+mod qr;
+mod svd;
+mod triangles;
+
+pub(super) use eigh::EighLanes;
+pub(super) use qr::QrLanes;
+pub(super) use svd::SvdLanes;
+pub(super) use triangles::{CholeskyLanes, LuLanes, SolveLanes};
+
+/// How many matrices there are in a vector.
+pub(super) const LANES: usize = 8;
+
+/// One number of each matrix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lanes<T>([T; LANES]);
+
+/// Something true or false of each matrix.
+pub(super) type Mask = [bool; LANES];
+
+/// Up to eight rows and columns.
+pub(super) type Block<T> = [[Lanes<T>; SMALL]; SMALL];
+
+impl<T: Number> Lanes<T> {
+    pub(super) const ZERO: Self = Lanes([T::ZERO; LANES]);
+    pub(super) const ONE: Self = Lanes([T::ONE; LANES]);
+    const EMPTY: Block<T> = [[Lanes::ZERO; SMALL]; SMALL];
+
+    #[inline(always)]
+    fn map(self, f: impl Fn(T) -> T) -> Self {
+        Lanes(from_fn(|k| f(self.0[k])))
+    }
+    #[inline(always)]
+    pub(super) fn splat(x: T) -> Self {
+        Lanes([x; LANES])
+    }
+    #[inline(always)]
+    pub(super) fn gather(entry: impl Fn(usize) -> T) -> Self {
+        Lanes(from_fn(entry))
+    }
+    #[inline(always)]
+    pub(super) fn lane(self, k: usize) -> T {
+        self.0[k]
+    }
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        Lanes([T::from_f64(x); LANES])
+    }
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(T, T) -> T) -> Self {
+        Lanes(from_fn(|k| f(self.0[k], other.0[k])))
+    }
+    #[inline(always)]
+    fn root(self) -> Self {
+        self.map(Float::sqrt)
+    }
+    #[inline(always)]
+    fn modulus(self) -> Self {
+        self.map(Float::abs)
+    }
+    #[inline(always)]
+    fn above(self, other: Self) -> Mask {
+        from_fn(|k| self.0[k] > other.0[k])
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.zip(other, |x, y| if y > x { y } else { x })
+    }
+    /// `self` where the mask is true.
+    #[inline(always)]
+    fn select(self, mask: Mask, other: Self) -> Self {
+        Lanes(from_fn(|k| if mask[k] { self.0[k] } else { other.0[k] }))
+    }
+}
+
+macro_rules! operator {
+    ($($trait:ident $name:ident $operator:tt),*) => {$(
+        impl<T: Number> $trait for Lanes<T> {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                Lanes(from_fn(|k| self.0[k] $operator other.0[k]))
+            }
+        }
+    )*};
+}
+operator!(Add add +, Sub sub -, Mul mul *, Div div /);
+
+impl<T: Number> Neg for Lanes<T> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        self.map(|x| -x)
+    }
+}
+
+/// `-1` where it is below zero, else 1.
+#[inline(always)]
+fn sign<T: Number>(x: Lanes<T>) -> Lanes<T> {
+    x.map(|x| if x < T::ZERO { -T::ONE } else { T::ONE })
+}
+
+#[inline(always)]
+fn any(mask: Mask) -> bool {
+    mask.iter().fold(false, |any, &lane| any | lane)
+}
+
+/// Matrices of one size, of which a few are read at a time.
+#[derive(Clone, Copy)]
+struct Matrices<'a, T> {
+    data: &'a [T],
+    rows: usize,
+    columns: usize,
+}
+
+impl<T: Number> Matrices<'_, T> {
+    /// The entries that `reads` names of the matrices from `first` on, and the first entry of each that is not finite. Lanes
+    /// behind the last matrix hold that once more.
+    #[inline(always)]
+    fn load(
+        &self,
+        first: usize,
+        count: usize,
+        reads: impl Fn(usize, usize) -> bool,
+    ) -> (Block<T>, [Option<Fault>; LANES]) {
+        let mut block = Lanes::EMPTY;
+        let mut check = Lanes::ZERO;
+        let size = self.rows * self.columns;
+        let starts: [usize; LANES] = from_fn(|k| (first + k.min(count - 1)) * size);
+        for row in 0..self.rows {
+            for column in 0..self.columns {
+                if reads(row, column) {
+                    let entry = Lanes(from_fn(|k| self.data[starts[k] + row * self.columns + column]));
+                    // Zero, or NaN.
+                    check = check + entry * Lanes::ZERO;
+                    block[row][column] = entry;
+                }
+            }
+        }
+        let mut faults = [None; LANES];
+        if any(check.0.map(|x| x != T::ZERO)) {
+            for (k, fault) in faults.iter_mut().enumerate() {
+                let entries = (0..size).map(|entry| (entry / self.columns, entry % self.columns));
+                let wrong = |&(row, column): &(usize, usize)| reads(row, column) && !block[row][column].0[k].finite();
+                let wrong = entries.into_iter().find(wrong);
+                *fault = wrong.map(|(row, column)| not_finite(row, column, block[row][column].0[k]));
+            }
+            // Whatever follows meets finite numbers only.
+            let finite = check.0.map(|x| x == T::ZERO);
+            for entry in block.as_flattened_mut() {
+                *entry = entry.select(finite, Lanes::ZERO);
+            }
+        }
+        (block, faults)
+    }
+}
+
+/// Writes rows and columns of a block as matrices, NaN where there is a fault.
+#[inline(always)]
+fn store<T: Number>(
+    block: &Block<T>,
+    [rows, columns]: [usize; 2],
+    out: &mut [T],
+    count: usize,
+    faults: &[Option<Fault>; LANES],
+) {
+    let size = rows * columns;
+    for k in 0..count {
+        let out = &mut out[k * size..(k + 1) * size];
+        for row in 0..rows {
+            for column in 0..columns {
+                out[row * columns + column] = block[row][column].0[k];
+            }
+        }
+        if faults[k].is_some() {
+            out.fill(T::NAN);
+        }
+    }
+}
+
+/// An algorithm for the matrices of a few lanes.
+pub(super) trait Kernel<T: Number, const K: usize>: Sync {
+    /// Computes the matrices `first..first + count`, at most as many as there are lanes.
+    fn lanes(&self, first: usize, count: usize, outs: [&mut [T]; K], integers: &mut [i64]) -> [Option<Fault>; LANES];
+}
+
+/// Some lanes' worth of matrices, at the machine's level.
+struct Run<'a, T, S, const K: usize> {
+    kernel: &'a S,
+    first: usize,
+    count: usize,
+    outs: [(&'a mut [T], usize); K],
+    integers: (&'a mut [i64], usize),
+    report: &'a Report,
+}
+
+impl<T: Number, S: Kernel<T, K>, const K: usize> Work for Run<'_, T, S, K> {
+    type Output = ();
+    #[inline(always)]
+    fn run(mut self) {
+        for start in (0..self.count).step_by(LANES) {
+            let count = LANES.min(self.count - start);
+            let outs = self.outs.each_mut().map(|(out, size)| &mut out[start * *size..(start + count) * *size]);
+            let size = self.integers.1;
+            let integers = &mut self.integers.0[start * size..(start + count) * size];
+            let faults = self.kernel.lanes(self.first + start, count, outs, integers);
+            for (k, fault) in faults.into_iter().enumerate().take(count) {
+                if let Some(fault) = fault {
+                    self.report.add(self.first + start + k, fault);
+                }
+            }
+        }
+    }
+}
+
+/// Runs an algorithm over a batch of matrices; `work` is that of one matrix.
+pub(super) fn run<T: Number, S: Kernel<T, K>, const K: usize>(
+    pool: &Pool,
+    kernel: &S,
+    [count, work]: [usize; 2],
+    outs: Outs<'_, T, K>,
+) -> Result<(), Failed> {
+    let report = Report::default();
+    let sizes: [usize; K] = from_fn(|k| outs.numbers[k].1);
+    let size = outs.integers.1;
+    let mut nothing: [Line; 0] = [];
+    // Lanes do the work of one matrix in little more than an eighth of the time.
+    parts(pool, [count, work.div_ceil(4), LANES], outs, &mut nothing, |part| {
+        let mut out = 0;
+        let outs = part.outs.map(|numbers| {
+            out += 1;
+            (numbers, sizes[out - 1])
+        });
+        let (first, count) = (part.first, part.count);
+        dispatch(Run { kernel, first, count, outs, integers: (part.integers, size), report: &report });
+    });
+    report.result()
+}

@@ -1,0 +1,80 @@
+//! QR factors of small matrices, by Householder's reflections (A. S. Householder, 1958).
+
+use super::eigh::{identity, scale};
+use super::{Kernel, LANES, Lanes, Matrices, sign, store};
+use crate::factor::{Fault, Number};
+
+/// The reduced factors; the diagonal of R is not negative.
+pub(in super::super) struct QrLanes<'a, T> {
+    pub(in super::super) a: &'a [T],
+    pub(in super::super) rows: usize,
+    pub(in super::super) columns: usize,
+}
+
+impl<T: Number> Kernel<T, 2> for QrLanes<'_, T> {
+    #[inline(always)]
+    fn lanes(&self, first: usize, count: usize, [q, r]: [&mut [T]; 2], _: &mut [i64]) -> [Option<Fault>; LANES] {
+        let (rows, columns, rank) = (self.rows, self.columns, self.rows.min(self.columns));
+        let (mut a, faults) = Matrices { data: self.a, rows, columns }.load(first, count, |_, _| true);
+        let back = scale(&mut a, [rows, columns]);
+        let mut vectors = Lanes::EMPTY;
+        let mut factors = [Lanes::ZERO; super::SMALL];
+        for step in 0..rank {
+            let mut below = Lanes::ZERO;
+            for row in a.iter().take(rows).skip(step + 1) {
+                below = below + row[step] * row[step];
+            }
+            // Nothing to reflect where all is zero below the diagonal.
+            let wanted = below.above(Lanes::ZERO);
+            let top = a[step][step];
+            let length = (below + top * top).root();
+            let beta = -(sign(top) * length);
+            let head = (top - beta).select(wanted, Lanes::ONE);
+            let factor = ((beta - top) / beta.select(wanted, Lanes::ONE)).select(wanted, Lanes::ZERO);
+            factors[step] = factor;
+            vectors[step][step] = Lanes::ONE;
+            for row in step + 1..rows {
+                vectors[row][step] = (a[row][step] / head).select(wanted, Lanes::ZERO);
+                a[row][step] = Lanes::ZERO;
+            }
+            a[step][step] = beta.select(wanted, top);
+            for column in step + 1..columns {
+                reflect(&vectors, step, factor, &mut a, column, rows);
+            }
+        }
+        let mut product = identity(rows);
+        for step in (0..rank).rev() {
+            for column in step..rank {
+                reflect(&vectors, step, factors[step], &mut product, column, rows);
+            }
+        }
+        for step in 0..rank {
+            let turn = sign(a[step][step]);
+            (0..columns).for_each(|column| a[step][column] = a[step][column] * turn * back);
+            (0..rows).for_each(|row| product[row][step] = product[row][step] * turn);
+        }
+        store(&product, [rows, rank], q, count, &faults);
+        store(&a, [rank, columns], r, count, &faults);
+        faults
+    }
+}
+
+/// Subtracts from a column its part along a vector, times a factor.
+#[inline(always)]
+fn reflect<T: Number>(
+    vectors: &super::Block<T>,
+    step: usize,
+    factor: Lanes<T>,
+    a: &mut super::Block<T>,
+    column: usize,
+    rows: usize,
+) {
+    let mut along = Lanes::ZERO;
+    for row in step..rows {
+        along = along + vectors[row][step] * a[row][column];
+    }
+    let along = along * factor;
+    for row in step..rows {
+        a[row][column] = a[row][column] - along * vectors[row][step];
+    }
+}

@@ -1,0 +1,138 @@
+//! Singular values and vectors of small matrices, by one-sided rotations.
+//!
+//! M. R. Hestenes, *Inversion of matrices by biorthogonalization and related results* (1958): rotations from the right make the
+//! columns orthogonal; their lengths are the singular values. Small ones come out as accurate as large ones (J. Demmel and
+//! K. Veselić, 1992).
+
+use std::array::from_fn;
+
+use super::eigh::{SWEEPS, angle, exchange, identity, orientation, rotate, rotation, scale, sort};
+use super::{Block, Kernel, LANES, Lanes, Matrices, any, store};
+use crate::Float;
+use crate::factor::{Fault, Number, SMALL};
+
+/// The reduced decomposition, with singular values in descending order.
+pub(in super::super) struct SvdLanes<'a, T> {
+    pub(in super::super) a: &'a [T],
+    pub(in super::super) rows: usize,
+    pub(in super::super) columns: usize,
+}
+
+impl<T: Number> Kernel<T, 3> for SvdLanes<'_, T> {
+    #[inline(always)]
+    fn lanes(&self, first: usize, count: usize, outs: [&mut [T]; 3], _: &mut [i64]) -> [Option<Fault>; LANES] {
+        let [u, values, vt] = outs;
+        let (rows, columns, rank) = (self.rows, self.columns, self.rows.min(self.columns));
+        let (mut a, mut faults) = Matrices { data: self.a, rows, columns }.load(first, count, |_, _| true);
+        let wide = columns > rows;
+        if wide {
+            a = transposed(&a);
+        }
+        let length = rows.max(columns);
+        let back = scale(&mut a, [length, rank]);
+        let mut v = identity(rank);
+        let converged = (0..SWEEPS).any(|_| !sweep(&mut a, &mut v, [length, rank]));
+        let mut lengths: [Lanes<T>; SMALL] = from_fn(|column| squares(&a, length, column).root());
+        sort(
+            rank,
+            |i, j| {
+                let swap = lengths[j].above(lengths[i]);
+                exchange(&mut lengths, i, j, swap);
+                swap
+            },
+            &mut [(&mut a, length), (&mut v, rank)],
+        );
+        for column in 0..rank {
+            let size = lengths[column];
+            let none = size.0.map(|x| x == T::ZERO);
+            for row in a.iter_mut().take(length) {
+                row[column] = row[column] / Lanes::ONE.select(none, size);
+            }
+            for (lane, _) in none.into_iter().enumerate().filter(|&(_, none)| none) {
+                complete(&mut a, [length, column], lane);
+            }
+        }
+        if !converged {
+            faults = faults.map(|fault| fault.or(Some(Fault::NoConvergence)));
+        }
+        // The columns of `u` are oriented, whichever of the two they are.
+        for column in 0..rank {
+            let turn = if wide { orientation(&v, rank, column) } else { orientation(&a, length, column) };
+            (0..length).for_each(|row| a[row][column] = a[row][column] * turn);
+            (0..rank).for_each(|row| v[row][column] = v[row][column] * turn);
+        }
+        let (left, right) = if wide { (v, a) } else { (a, v) };
+        store(&left, [rows, rank], u, count, &faults);
+        store(&transposed(&right), [rank, columns], vt, count, &faults);
+        let mut block = Lanes::EMPTY;
+        block[0] = lengths.map(|x| x * back);
+        store(&block, [1, rank], values, count, &faults);
+        faults
+    }
+}
+
+#[inline(always)]
+fn transposed<T: Number>(a: &Block<T>) -> Block<T> {
+    from_fn(|row| from_fn(|column| a[column][row]))
+}
+
+/// The sum of the squares of a column.
+#[inline(always)]
+fn squares<T: Number>(a: &Block<T>, rows: usize, column: usize) -> Lanes<T> {
+    let mut sum = Lanes::ZERO;
+    for row in a.iter().take(rows) {
+        sum = sum + row[column] * row[column];
+    }
+    sum
+}
+
+/// Rotates every pair of columns once, where they are not orthogonal; whether any was not.
+#[inline(always)]
+fn sweep<T: Number>(a: &mut Block<T>, v: &mut Block<T>, [rows, columns]: [usize; 2]) -> bool {
+    let mut rotated = false;
+    let tolerance = Lanes::of(rows as f64 * T::EPSILON.to_f64());
+    for p in 0..columns {
+        for q in p + 1..columns {
+            let (alpha, beta) = (squares(a, rows, p), squares(a, rows, q));
+            let mut gamma = Lanes::ZERO;
+            for row in a.iter().take(rows) {
+                gamma = gamma + row[p] * row[q];
+            }
+            let wanted = gamma.modulus().above(tolerance * (alpha.root() * beta.root()));
+            if !any(wanted) {
+                continue;
+            }
+            rotated = true;
+            let safe = gamma.select(wanted, Lanes::ONE);
+            let tangent = angle((beta - alpha) / (safe + safe)).select(wanted, Lanes::ZERO);
+            let (cosine, sine) = rotation(tangent);
+            for row in a.iter_mut().take(rows).chain(v.iter_mut().take(columns)) {
+                (row[p], row[q]) = rotate(row[p], row[q], cosine, sine, wanted);
+            }
+        }
+    }
+    rotated
+}
+
+/// Makes a column of one lane a unit vector orthogonal to those before it: the unit vector that lies least in their span,
+/// less its part there, twice (W. Kahan and B. N. Parlett's "twice is enough", 1980).
+#[cold]
+fn complete<T: Number>(a: &mut Block<T>, [rows, column]: [usize; 2], lane: usize) {
+    let within = |row: usize| (0..column).fold(T::ZERO, |sum, k| sum + a[row][k].0[lane] * a[row][k].0[lane]);
+    let mut best = 0;
+    for row in 1..rows {
+        if within(row) < within(best) {
+            best = row;
+        }
+    }
+    let mut x = [T::ZERO; SMALL];
+    x[best] = T::ONE;
+    for _ in 0..2 {
+        for k in 0..column {
+            let along = (0..rows).fold(T::ZERO, |sum, row| sum + a[row][k].0[lane] * x[row]);
+            (0..rows).for_each(|row| x[row] -= along * a[row][k].0[lane]);
+        }
+    }
+    let length = Float::sqrt((0..rows).fold(T::ZERO, |sum, row| sum + x[row] * x[row]));
+    (0..rows).for_each(|row| a[row][column].0[lane] = x[row] / length);
+}

@@ -1,0 +1,88 @@
+//! The numbers that matrices are made of.
+
+use super::{Entry, Fault};
+use crate::Float;
+use crate::arena::Plain;
+use crate::product::Product;
+
+/// `f32` and `f64`.
+pub trait Number: Float + Product + Plain + faer::traits::RealField {
+    /// The distance from 1 to the next larger number.
+    const EPSILON: Self;
+    /// The part of the largest component of a vector up to which another one is negligible: 2^-40, and 2^-18 in single
+    /// precision, which is as far above the rounding unit as a few hundred columns need.
+    const NEGLIGIBLE: Self;
+    /// Not a number.
+    const NAN: Self;
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// Neither NaN nor infinite.
+    fn finite(self) -> bool;
+    /// A power of two `p` and its inverse, so that `p * self` is near 1; for a positive number. Zero gives 1.
+    fn scale(self) -> [Self; 2];
+}
+
+macro_rules! number {
+    ($float:ident, $mantissa:literal, $largest:literal, $negligible:expr) => {
+        impl Number for $float {
+            const EPSILON: Self = $float::EPSILON;
+            const NEGLIGIBLE: Self = $negligible;
+            const NAN: Self = $float::NAN;
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            #[inline(always)]
+            fn finite(self) -> bool {
+                self.is_finite()
+            }
+            #[inline(always)]
+            fn scale(self) -> [Self; 2] {
+                // Both exponents are those of normal numbers.
+                let exponent = (self.to_bits() >> $mantissa).clamp(1, 2 * $largest - 1);
+                let exponent = if self > 0.0 { exponent } else { $largest };
+                [2 * $largest - exponent, exponent].map(|exponent| $float::from_bits(exponent << $mantissa))
+            }
+        }
+    };
+}
+number!(f32, 23, 127, 1.0 / (1u32 << 18) as f32);
+number!(f64, 52, 1023, 1.0 / (1u64 << 40) as f64);
+
+/// That all entries are finite which `reads` says that are read of row and column, or the first that is not.
+pub(super) fn check_finite<T: Number>(
+    a: &[T],
+    columns: usize,
+    reads: impl Fn(usize, usize) -> bool,
+) -> Result<(), Fault> {
+    for (row, entries) in a.chunks_exact(columns.max(1)).enumerate() {
+        // Without a branch for each entry, so that vectors can do it.
+        if entries.iter().fold(true, |all, x| all & x.finite()) {
+            continue;
+        }
+        if let Some(column) = (0..columns).find(|&column| !entries[column].finite() && reads(row, column)) {
+            return Err(not_finite(row, column, entries[column]));
+        }
+    }
+    Ok(())
+}
+
+/// The fault of an entry that is not finite.
+pub(super) fn not_finite<T: Number>(row: usize, column: usize, x: T) -> Fault {
+    let infinite = if x > T::ZERO { Entry::Infinite } else { Entry::MinusInfinite };
+    Fault::NotFinite { row, column, entry: if x.to_f64().is_nan() { Entry::Nan } else { infinite } }
+}
+
+/// The sign of the first component that is not negligible: a component that is as good as 0 has no sign.
+pub(super) fn orientation<T: Number>(vector: impl Iterator<Item = T> + Clone) -> T {
+    let largest =
+        vector.clone().fold(T::ZERO, |largest, x| if Float::abs(x) > largest { Float::abs(x) } else { largest });
+    let least = largest * T::NEGLIGIBLE;
+    let first = vector.into_iter().find(|&x| Float::abs(x) > least);
+    if first.is_some_and(|x| x < T::ZERO) { -T::ONE } else { T::ONE }
+}
+
+/// The largest modulus.
+pub(super) fn largest<T: Number>(a: &[T]) -> T {
+    a.iter().fold(T::ZERO, |largest, &x| if Float::abs(x) > largest { Float::abs(x) } else { largest })
+}

@@ -1,0 +1,193 @@
+//! Factorisations of matrices, and triangular systems.
+//!
+//! They are computed in the element type, while the definitions compute in double precision and round: the results agree as
+//! far as the conditioning of the problem lets them, and refusals are the definitions'.
+
+use wengert_kernels::arena::{lines_for, typed_mut};
+use wengert_kernels::factor::{self, Failed, Fault, Number, Reads};
+use wengert_kernels::region::Kind;
+
+use super::copy::copy_all;
+use super::{Cell, Kernel, KernelCall, original};
+use crate::array::Type;
+use crate::error::Misfit;
+use crate::plan::kernel::kind;
+use crate::primitives::linalg::{in_batch, not_positive, plain};
+use crate::primitives::{Op, Side, Triangle};
+
+/// A factorisation of every matrix of a batch.
+#[derive(Debug)]
+pub(super) struct FactorKernel {
+    work: FactorWork,
+    kind: Kind,
+    /// The axes of the batch.
+    lead: Vec<usize>,
+    name: String,
+}
+
+/// Which one it is.
+#[derive(Clone, Copy, Debug)]
+enum FactorWork {
+    Cholesky(factor::Cholesky),
+    Solve(factor::Solve),
+    Lu(factor::Lu),
+    Qr(factor::Qr),
+    Eigh(factor::Eigh),
+    Svd(factor::Svd),
+    /// By LU.
+    Det(factor::Lu),
+}
+
+impl FactorKernel {
+    /// The kernel of an operation on such operands, if there is one.
+    pub(super) fn new(op: &Op, args: &[&Type]) -> Option<Self> {
+        let [lead @ .., rows, columns] = &args[0].shape[..] else { return None };
+        let (rows, columns, count) = (*rows, *columns, lead.iter().product());
+        let work = match op {
+            Op::Cholesky(_) => FactorWork::Cholesky(factor::Cholesky { n: rows, count, reads: Reads::Mean }),
+            Op::Lu(_) => FactorWork::Lu(factor::Lu { rows, columns, count }),
+            Op::Qr(_) => FactorWork::Qr(factor::Qr { rows, columns, count }),
+            Op::Eigh(_) => FactorWork::Eigh(factor::Eigh { n: rows, count, reads: Reads::Mean }),
+            Op::Svd(_) => FactorWork::Svd(factor::Svd { rows, columns, count }),
+            Op::Det(_) => FactorWork::Det(factor::Lu { rows, columns, count }),
+            Op::TriangularSolve(op) => {
+                let (side, at) = match op.side {
+                    Side::Left => (factor::Side::Left, 1),
+                    Side::Right => (factor::Side::Right, 2),
+                };
+                let triangle = match op.triangle {
+                    Triangle::Lower => factor::Triangle::Lower,
+                    Triangle::Upper => factor::Triangle::Upper,
+                };
+                let columns = args[1].shape[args[1].shape.len() - at];
+                let (transposed, unit) = (op.transpose, op.unit);
+                FactorWork::Solve(factor::Solve { n: rows, columns, count, triangle, side, transposed, unit })
+            }
+            _ => return None,
+        };
+        Some(FactorKernel { work, kind: kind(args[0].dtype), lead: lead.to_vec(), name: op.name().into_owned() })
+    }
+
+    /// What the definition says of such a matrix.
+    fn refused(&self, failed: Failed) -> Misfit {
+        let why = match failed.fault {
+            Fault::NotFinite { row, column, entry } => format!("the element [{row}, {column}] is {entry}"),
+            Fault::NotPositive { minor } => not_positive(minor),
+            Fault::Singular { pivot } => plain::singular(pivot),
+            Fault::NoConvergence => "the rotations do not end".to_owned(),
+        };
+        Misfit(why + &in_batch(&self.lead, failed.index))
+    }
+
+    fn scratch<T: Number>(&self, threads: usize) -> usize {
+        match self.work {
+            FactorWork::Cholesky(work) => work.workspace::<T>(threads),
+            FactorWork::Solve(work) => work.workspace::<T>(threads),
+            FactorWork::Lu(work) => work.workspace::<T>(threads),
+            FactorWork::Qr(work) => work.workspace::<T>(threads),
+            FactorWork::Eigh(work) => work.workspace::<T>(threads),
+            FactorWork::Svd(work) => work.workspace::<T>(threads),
+            FactorWork::Det(work) => {
+                let size = work.rows * work.columns * work.count;
+                let lines = 2 * lines_for::<T>(size) + lines_for::<i64>(work.rows * work.count);
+                lines * 64 + work.workspace::<T>(threads)
+            }
+        }
+    }
+
+    fn run_in<T: Cell + Number>(&self, call: KernelCall<'_, '_>) -> Result<(), Failed> {
+        let KernelCall { args, outs, workspace, pool, .. } = call;
+        match (self.work, outs) {
+            (FactorWork::Cholesky(work), [l]) => {
+                let l = T::of_mut(l);
+                if let Some(a) = original::<T>(&args[0]) {
+                    copy_all(pool, a, l);
+                }
+                work.run(l, workspace, pool)
+            }
+            (FactorWork::Solve(work), [x]) => {
+                let x = T::of_mut(x);
+                if let Some(b) = original::<T>(&args[1]) {
+                    copy_all(pool, b, x);
+                }
+                work.run(T::of(&args[0]), x, workspace, pool)
+            }
+            (FactorWork::Lu(work), [l, u, order]) => {
+                work.run(T::of(&args[0]), T::of_mut(l), T::of_mut(u), i64::of_mut(order), workspace, pool)
+            }
+            (FactorWork::Qr(work), [q, r]) => work.run(T::of(&args[0]), T::of_mut(q), T::of_mut(r), workspace, pool),
+            (FactorWork::Eigh(work), [values, vectors]) => {
+                let vectors = T::of_mut(vectors);
+                if let Some(a) = original::<T>(&args[0]) {
+                    copy_all(pool, a, vectors);
+                }
+                work.run(vectors, T::of_mut(values), workspace, pool)
+            }
+            (FactorWork::Svd(work), [u, values, vt]) => {
+                work.run(T::of(&args[0]), T::of_mut(u), T::of_mut(values), T::of_mut(vt), workspace, pool)
+            }
+            (FactorWork::Det(work), [det]) => {
+                let (n, size) = (work.rows, work.rows * work.columns * work.count);
+                let (l, rest) = workspace.split_at_mut(lines_for::<T>(size));
+                let (u, rest) = rest.split_at_mut(lines_for::<T>(size));
+                let (order, rest) = rest.split_at_mut(lines_for::<i64>(n * work.count));
+                let (l, u) = (typed_mut::<T>(l, size), typed_mut::<T>(u, size));
+                let order = typed_mut::<i64>(order, n * work.count);
+                work.run(T::of(&args[0]), l, u, order, rest, pool)?;
+                for (k, det) in T::of_mut(det).iter_mut().enumerate() {
+                    let u = &u[k * n * n..(k + 1) * n * n];
+                    let pivots = (0..n).fold(T::ONE, |product, row| product * u[row * n + row]);
+                    *det = if is_odd(&mut order[k * n..(k + 1) * n]) { -pivots } else { pivots };
+                }
+                Ok(())
+            }
+            (work, outs) => unreachable!("{work:?} has not {} results", outs.len()),
+        }
+    }
+}
+
+/// Whether a permutation is odd; it is sorted on the way.
+fn is_odd(order: &mut [i64]) -> bool {
+    let mut odd = false;
+    for place in 0..order.len() {
+        while order[place] != place as i64 {
+            let other = order[place] as usize;
+            order.swap(place, other);
+            odd = !odd;
+        }
+    }
+    odd
+}
+
+impl Kernel for FactorKernel {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn workspace(&self, threads: usize) -> usize {
+        if self.kind == Kind::F32 { self.scratch::<f32>(threads) } else { self.scratch::<f64>(threads) }
+    }
+    fn in_place(&self) -> &[(u16, u16)] {
+        match self.work {
+            FactorWork::Cholesky(_) => &[(0, 0)],
+            FactorWork::Solve(_) => &[(1, 0)],
+            FactorWork::Eigh(_) => &[(0, 1)],
+            FactorWork::Lu(_) | FactorWork::Qr(_) | FactorWork::Svd(_) | FactorWork::Det(_) => &[],
+        }
+    }
+    /// Multiplications, of the leading terms (G. H. Golub, C. F. Van Loan, *Matrix Computations*, 2013).
+    fn operations(&self) -> usize {
+        let cube = |m: usize, n: usize| m.saturating_mul(n).saturating_mul(m.min(n));
+        match self.work {
+            FactorWork::Cholesky(work) => cube(work.n, work.n) / 6 * work.count,
+            FactorWork::Solve(work) => work.n * work.n / 2 * work.columns * work.count,
+            FactorWork::Lu(work) | FactorWork::Det(work) => cube(work.rows, work.columns) / 3 * work.count,
+            FactorWork::Qr(work) => cube(work.rows, work.columns) * 2 * work.count,
+            FactorWork::Eigh(work) => cube(work.n, work.n) * 9 * work.count,
+            FactorWork::Svd(work) => cube(work.rows, work.columns) * 20 * work.count,
+        }
+    }
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
+        let result = if self.kind == Kind::F32 { self.run_in::<f32>(call) } else { self.run_in::<f64>(call) };
+        result.map_err(|failed| self.refused(failed))
+    }
+}
