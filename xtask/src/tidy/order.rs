@@ -67,6 +67,7 @@ const ORDER: &[&[&str]] = &[
     &["check"],
     // What is made of tensors and drivers alone.
     &["nn"],
+    &["linalg"],
     &["optim"],
     // Traits of other libraries.
     &["interop"],
