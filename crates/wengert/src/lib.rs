@@ -77,6 +77,7 @@ mod blocks;
 pub mod check;
 #[cfg(feature = "arrays")]
 mod compile;
+mod complex;
 mod control;
 mod diagnose;
 mod drive;
@@ -124,6 +125,8 @@ mod scalar;
 #[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "loops ask for the online schedule alone so far"))]
 mod schedule;
 mod series;
+#[cfg(feature = "arrays")]
+pub mod signal;
 mod special;
 mod straight;
 mod tape;
@@ -146,6 +149,9 @@ pub use array::{Array, DType, Data, Element, Type};
 pub use blocks::Blocks;
 #[cfg(feature = "arrays")]
 pub use compile::{Compile, Compiled, compile};
+pub use complex::{Complex, HolomorphicLeaf, NotHolomorphic, holomorphic_grad, try_holomorphic_grad};
+#[cfg(feature = "arrays")]
+pub use complex::{ComplexOperand, ComplexProducts, IntoComplex};
 pub use control::{
     Branch, Carry, Control, Rows, Scan, StepRows, While, associative_scan, cond, fori, map, scan, switch, while_loop,
 };
@@ -199,8 +205,8 @@ pub mod derived {
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Dual, F32, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift, record, scan, switch,
-        taylor, value_and_grad, value_and_grad_aux, vjp, while_loop,
+        Complex, Dual, F32, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift, record, scan,
+        switch, taylor, value_and_grad, value_and_grad_aux, vjp, while_loop,
     };
     #[cfg(feature = "arrays")]
     pub use crate::{Tensor, checkpoint, compile, vmap};

@@ -66,6 +66,8 @@ const ORDER: &[&[&str]] = &[
     &["diagnose"],
     &["check"],
     // What is made of tensors and drivers alone.
+    &["complex"],
+    &["signal"],
     &["nn"],
     &["linalg"],
     &["optim"],

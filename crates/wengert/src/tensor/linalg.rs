@@ -261,7 +261,7 @@ fn general(b: &mut Builder, args: &[Value], contracted: [&[isize]; 2], batch: [&
 /// A value with the labels of its axes.
 type Labelled = (Value, Vec<u8>);
 
-fn einsum(b: &mut Builder, spec: &str, args: &[Value]) -> Result<Value, Misfit> {
+pub(crate) fn einsum(b: &mut Builder, spec: &str, args: &[Value]) -> Result<Value, Misfit> {
     check_dtypes(b, args)?;
     let (inputs, out) = parse(spec, args.len())?;
     let mut lengths = [None; 256];

@@ -28,7 +28,9 @@ mod array_drivers;
 #[cfg(feature = "engine")]
 mod bands;
 mod captures;
+mod complex;
 mod diagnose;
+mod fourier;
 mod implicit;
 #[cfg(feature = "engine")]
 mod loop_blocks;
@@ -43,6 +45,7 @@ mod npy;
 mod numbers;
 mod ode;
 mod optim;
+mod signal;
 mod structure;
 mod taken;
 mod tensor;

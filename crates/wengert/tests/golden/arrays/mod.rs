@@ -8,6 +8,7 @@ mod control;
 mod conv_pool;
 pub(crate) mod conventions;
 pub(crate) mod elementwise;
+mod fft;
 mod higher;
 pub(crate) mod higher_order;
 mod linalg;
@@ -46,6 +47,7 @@ pub(crate) fn call(family: &str, function: &str, args: &ArrayArgs) -> Results {
         "vmap" => vmap::call(function, args),
         "applications" => applications::call(function, args),
         "control" => control::call(function, args),
+        "fft" => fft::call(function, args),
         _ => unsupported(function),
     }
 }

@@ -2,6 +2,7 @@
 
 mod algebra;
 mod applications;
+mod complex;
 mod composite;
 mod control;
 pub(crate) mod elementwise;
@@ -24,6 +25,7 @@ pub(crate) fn call<R: Real>(family: &str, function: &str, args: &Args<R>) -> Out
         "programs" => programs::call(function, args),
         "reduce" => reduce::call(function, args),
         "control" => control::call(function, args),
+        "fft" => complex::call(function, args),
         "applications" => applications::call(function, args),
         _ => unsupported(function),
     }

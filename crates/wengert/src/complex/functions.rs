@@ -1,0 +1,330 @@
+//! The functions of a complex number, each written once over [`Real`].
+//!
+//! Formulas and branch cuts are those of W. Kahan, *Branch cuts for complex elementary functions, or much ado about nothing's
+//! sign bit*, 1987, as C99 has them: on a cut the sign of a zero says which side is meant. A sign that is taken from a number
+//! is flat, so that derivatives on a cut are those of the side.
+
+use super::Complex;
+use crate::ops::Compare;
+use crate::real::Real;
+
+impl<R: Real> Complex<R> {
+    /// A number that nothing is differentiated by.
+    #[must_use]
+    pub fn constant(re: f64, im: f64) -> Self {
+        Complex { re: R::constant(re), im: R::constant(im) }
+    }
+
+    /// The imaginary unit.
+    #[must_use]
+    pub fn i() -> Self {
+        Complex::constant(0.0, 1.0)
+    }
+
+    /// `r e^(i angle)`
+    #[track_caller]
+    #[must_use]
+    pub fn from_polar(r: R, angle: R) -> Self {
+        Complex { re: r * angle.cos(), im: r * angle.sin() }
+    }
+
+    /// The conjugate, `re - i im`.
+    #[track_caller]
+    #[must_use]
+    pub fn conj(self) -> Self {
+        Complex { re: self.re, im: -self.im }
+    }
+
+    /// `|z|^2 = re^2 + im^2`
+    #[track_caller]
+    #[must_use]
+    pub fn norm_sqr(self) -> R {
+        self.re.square() + self.im.square()
+    }
+
+    /// `|z|`, without overflow or underflow in between. Its derivative at 0 is 0 by convention.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let g = grad(Complex::new(3.0, 4.0), |z| z.abs());
+    /// assert!((g.re - 0.6).abs() < 1e-15 && (g.im - 0.8).abs() < 1e-15);
+    /// assert_eq!(grad(Complex::new(0.0, 0.0), |z| z.abs()), Complex::new(0.0, 0.0));
+    /// assert_eq!(Complex::new(3e300, 4e300).abs(), 5e300);
+    /// ```
+    #[track_caller]
+    #[must_use]
+    pub fn abs(self) -> R {
+        R::branch(self.is_zero(), || R::constant(0.0), || self.re.hypot(self.im))
+    }
+
+    /// The angle from the positive real axis, in `[-pi, pi]`; on the negative real axis it has the sign of the imaginary
+    /// part, also where that is 0 or -0. 0 or pi at 0, where it has no derivative.
+    #[track_caller]
+    #[must_use]
+    pub fn arg(self) -> R {
+        self.im.atan2(self.re)
+    }
+
+    /// `z^2`
+    #[track_caller]
+    #[must_use]
+    pub fn square(self) -> Self {
+        Complex { re: (self.re - self.im) * (self.re + self.im), im: self.re * self.im * 2.0 }
+    }
+
+    /// `1 / z`; NaN at 0.
+    #[track_caller]
+    #[must_use]
+    pub fn recip(self) -> Self {
+        Complex::constant(1.0, 0.0) / self
+    }
+
+    /// `e^re (cos im + i sin im)`
+    #[track_caller]
+    #[must_use]
+    pub fn exp(self) -> Self {
+        Self::from_polar(self.re.exp(), self.im)
+    }
+
+    /// The principal logarithm, `ln |z| + i arg z`, cut along the negative real axis. `-inf + i arg z` at 0.
+    #[track_caller]
+    #[must_use]
+    pub fn ln(self) -> Self {
+        Complex { re: self.re.hypot(self.im).ln(), im: self.arg() }
+    }
+
+    /// The square root with a real part that is not negative, cut along the negative real axis: there the imaginary part has
+    /// the sign of that of z. Its derivative at 0 is infinite.
+    ///
+    /// ```
+    /// use wengert::Complex;
+    /// assert_eq!(Complex::new(-4.0, 0.0).sqrt(), Complex::new(0.0, 2.0));
+    /// assert_eq!(Complex::new(-4.0, -0.0).sqrt(), Complex::new(0.0, -2.0));
+    /// ```
+    #[track_caller]
+    #[must_use]
+    pub fn sqrt(self) -> Self {
+        let sign = sign_of(self.im);
+        let right = self.re.compare(R::constant(0.0), Compare::Ge);
+        let root = || {
+            // The larger part of the root by a sum without cancellation, the other from the imaginary part.
+            let size = R::branch(right, || self.re, || -self.re);
+            let large = (size * 0.5 + self.re.hypot(self.im) * 0.5).sqrt();
+            let small = self.im / large * 0.5;
+            Complex::branch(
+                right,
+                || Complex { re: large, im: small },
+                || Complex { re: sign * small, im: sign * large },
+            )
+        };
+        let origin = || Complex { re: (self.re + 0.0).sqrt(), im: sign * (sign * self.im).sqrt() };
+        Complex::branch(self.is_zero(), origin, root)
+    }
+
+    /// `z^n` by repeated squaring; 1 for n = 0, also of 0.
+    #[track_caller]
+    #[must_use]
+    pub fn powi(self, n: i32) -> Self {
+        let mut rest = n.unsigned_abs();
+        let (mut square, mut power): (Self, Option<Self>) = (self, None);
+        while rest > 0 {
+            if rest & 1 == 1 {
+                power = Some(power.map_or(square, |power| power * square));
+            }
+            rest >>= 1;
+            if rest > 0 {
+                square = square.square();
+            }
+        }
+        match power {
+            None => Complex::constant(1.0, 0.0),
+            Some(power) if n < 0 => power.recip(),
+            Some(power) => power,
+        }
+    }
+
+    /// `z^p = |z|^p e^(i p arg z)` for a real number p, cut along the negative real axis; of a small integer as
+    /// [`Complex::powi`]. Of 0 it is 0 if p > 0, with derivative 0.
+    #[track_caller]
+    #[must_use]
+    pub fn powf(self, p: f64) -> Self {
+        if p == p.trunc() && p.abs() <= 64.0 {
+            return self.powi(p as i32);
+        }
+        let angle = R::branch(self.is_zero(), || R::constant(0.0), || self.arg());
+        Self::from_polar(self.abs().powf(p), angle * p)
+    }
+
+    /// `z^w = e^(w ln z)`, cut in z along the negative real axis. Of z = 0 it is 0, with derivative 0.
+    #[track_caller]
+    #[must_use]
+    pub fn powc(self, w: Self) -> Self {
+        Complex::branch(self.is_zero(), || Complex::constant(0.0, 0.0), || (w * self.ln()).exp())
+    }
+
+    /// `sin re cosh im + i cos re sinh im`
+    #[track_caller]
+    #[must_use]
+    pub fn sin(self) -> Self {
+        Complex { re: self.re.sin() * self.im.cosh(), im: self.re.cos() * self.im.sinh() }
+    }
+
+    /// `cos re cosh im - i sin re sinh im`
+    #[track_caller]
+    #[must_use]
+    pub fn cos(self) -> Self {
+        Complex { re: self.re.cos() * self.im.cosh(), im: -(self.re.sin() * self.im.sinh()) }
+    }
+
+    /// `sin z / cos z`; it does not overflow for large imaginary parts.
+    #[track_caller]
+    #[must_use]
+    pub fn tan(self) -> Self {
+        self.times_i().tanh().over_i()
+    }
+
+    /// `sinh re cos im + i cosh re sin im`
+    #[track_caller]
+    #[must_use]
+    pub fn sinh(self) -> Self {
+        Complex { re: self.re.sinh() * self.im.cos(), im: self.re.cosh() * self.im.sin() }
+    }
+
+    /// `cosh re cos im + i sinh re sin im`
+    #[track_caller]
+    #[must_use]
+    pub fn cosh(self) -> Self {
+        Complex { re: self.re.cosh() * self.im.cos(), im: self.re.sinh() * self.im.sin() }
+    }
+
+    /// `sinh z / cosh z`; it does not overflow for large real parts.
+    #[track_caller]
+    #[must_use]
+    pub fn tanh(self) -> Self {
+        // With T = tanh re, the numerator and denominator over cosh(re)^2.
+        let (cos, sin) = (self.im.cos(), self.im.sin());
+        let t = self.re.tanh();
+        let below = cos.square() + (t * sin).square();
+        Complex { re: t / below, im: sin * cos * self.re.sech2() / below }
+    }
+
+    /// The arc sine with a real part in `[-pi/2, pi/2]`, cut along the real axis beyond -1 and 1.
+    #[track_caller]
+    #[must_use]
+    pub fn asin(self) -> Self {
+        let (below, above) = (self.one_minus().sqrt(), self.one_plus().sqrt());
+        Complex { re: self.re.atan2((below * above).re), im: (below.re * above.im - below.im * above.re).asinh() }
+    }
+
+    /// The arc cosine with a real part in `[0, pi]`, cut along the real axis beyond -1 and 1.
+    #[track_caller]
+    #[must_use]
+    pub fn acos(self) -> Self {
+        let (below, above) = (self.one_minus().sqrt(), self.one_plus().sqrt());
+        Complex { re: below.re.atan2(above.re) * 2.0, im: (above.re * below.im - above.im * below.re).asinh() }
+    }
+
+    /// The arc tangent with a real part in `[-pi/2, pi/2]`, cut along the imaginary axis beyond -i and i.
+    #[track_caller]
+    #[must_use]
+    pub fn atan(self) -> Self {
+        self.times_i().atanh().over_i()
+    }
+
+    /// The inverse of `sinh`, cut along the imaginary axis beyond -i and i.
+    #[track_caller]
+    #[must_use]
+    pub fn asinh(self) -> Self {
+        self.times_i().asin().over_i()
+    }
+
+    /// The inverse of `cosh` with a real part that is not negative, cut along the real axis below 1.
+    #[track_caller]
+    #[must_use]
+    pub fn acosh(self) -> Self {
+        let (below, above) = (Complex { re: self.re - 1.0, im: self.im }.sqrt(), self.one_plus().sqrt());
+        Complex { re: (below.re * above.re + below.im * above.im).asinh(), im: below.im.atan2(above.re) * 2.0 }
+    }
+
+    /// The inverse of `tanh` with an imaginary part in `[-pi/2, pi/2]`, cut along the real axis beyond -1 and 1.
+    #[track_caller]
+    #[must_use]
+    pub fn atanh(self) -> Self {
+        // Mirrored to the right half-plane, so that ln1p is not taken near -1.
+        let sign = sign_of(self.re);
+        let right = sign * self.re;
+        let distance = (-right + 1.0).square() + self.im.square();
+        let angle = (self.im * 2.0).atan2((-self.re + 1.0) * (self.re + 1.0) - self.im.square());
+        Complex { re: sign * (right * 4.0 / distance).log1p() * 0.25, im: angle * 0.5 }
+    }
+
+    /// `yes()` where the mask holds, else `no()`.
+    #[track_caller]
+    pub(super) fn branch(mask: R::Mask, yes: impl FnOnce() -> Self, no: impl FnOnce() -> Self) -> Self {
+        match crate::real::Mask::known(mask) {
+            Some(true) => yes(),
+            Some(false) => no(),
+            None => {
+                let (yes, no) = (yes(), no());
+                Complex { re: R::select(mask, yes.re, no.re), im: R::select(mask, yes.im, no.im) }
+            }
+        }
+    }
+
+    #[track_caller]
+    fn is_zero(self) -> R::Mask {
+        self.re.equal(R::constant(0.0)) & self.im.equal(R::constant(0.0))
+    }
+
+    #[track_caller]
+    fn times_i(self) -> Self {
+        Complex { re: -self.im, im: self.re }
+    }
+
+    #[track_caller]
+    fn over_i(self) -> Self {
+        Complex { re: self.im, im: -self.re }
+    }
+
+    /// `1 - z`, where a zero of the imaginary part turns its sign too.
+    #[track_caller]
+    fn one_minus(self) -> Self {
+        Complex { re: -self.re + 1.0, im: -self.im }
+    }
+
+    #[track_caller]
+    fn one_plus(self) -> Self {
+        Complex { re: self.re + 1.0, im: self.im }
+    }
+}
+
+/// 1 or -1, also of zeros; flat.
+#[track_caller]
+fn sign_of<R: Real>(x: R) -> R {
+    R::constant(1.0).copysign(x)
+}
+
+/// `z w`
+#[track_caller]
+pub(super) fn product<R: Real>(z: Complex<R>, w: Complex<R>) -> Complex<R> {
+    Complex { re: z.re * w.re - z.im * w.im, im: z.re * w.im + z.im * w.re }
+}
+
+/// `z / w`, without overflow where the quotient does not (R. L. Smith, *Algorithm 116: complex division*, 1962).
+#[track_caller]
+pub(super) fn quotient<R: Real>(z: Complex<R>, w: Complex<R>) -> Complex<R> {
+    let flat = w.re.abs().compare(w.im.abs(), Compare::Ge);
+    Complex::branch(
+        flat,
+        || {
+            let ratio = w.im / w.re;
+            let below = w.re + w.im * ratio;
+            Complex { re: (z.re + z.im * ratio) / below, im: (z.im - z.re * ratio) / below }
+        },
+        || {
+            let ratio = w.re / w.im;
+            let below = w.re * ratio + w.im;
+            Complex { re: (z.re * ratio + z.im) / below, im: (z.im * ratio - z.re) / below }
+        },
+    )
+}

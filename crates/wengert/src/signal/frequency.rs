@@ -1,0 +1,79 @@
+//! The frequencies of a transform's entries, and their order.
+
+use crate::error::{Error, ErrorKind, OrRaise};
+use crate::tensor::{Axes, Tensor};
+
+/// The frequencies of the entries of [`fft`](super::fft) of n samples, this far apart:
+/// `0, 1, …, -2, -1` over `n spacing`. If n is even, that of entry n / 2 is negative.
+///
+/// ```
+/// use wengert::signal::fftfreq;
+/// assert_eq!(fftfreq(5, 0.1).to_vec(), [0.0, 2.0, 4.0, -4.0, -2.0]);
+/// assert_eq!(fftfreq(4, 1.0).to_vec(), [0.0, 0.25, -0.5, -0.25]);
+/// ```
+///
+/// # Panics
+/// If n is 0, or the spacing is not a positive number.
+#[track_caller]
+pub fn fftfreq(n: usize, spacing: f64) -> Tensor {
+    let whole = total("fftfreq", n, spacing).or_raise();
+    let k = |k: usize| if k < n.div_ceil(2) { k as f64 } else { k as f64 - n as f64 };
+    Tensor::from((0..n).map(|entry| k(entry) / whole).collect::<Vec<f64>>())
+}
+
+/// The frequencies of the entries of [`rfft`](super::rfft) of n samples, this far apart: `0, 1, …, n / 2` over `n spacing`.
+///
+/// # Panics
+/// If n is 0, or the spacing is not a positive number.
+#[track_caller]
+pub fn rfftfreq(n: usize, spacing: f64) -> Tensor {
+    let whole = total("rfftfreq", n, spacing).or_raise();
+    Tensor::from((0..=n / 2).map(|k| k as f64 / whole).collect::<Vec<f64>>())
+}
+
+/// The time that n samples take.
+#[track_caller]
+fn total(name: &str, n: usize, spacing: f64) -> Result<f64, Error> {
+    let whole = n as f64 * spacing;
+    if n > 0 && spacing > 0.0 && whole.is_finite() {
+        return Ok(whole);
+    }
+    let why = format!("{n} samples that are {spacing} apart have no frequencies: both have to be positive");
+    Err(Error::new(ErrorKind::Misfit, name, why).at(Some(std::panic::Location::caller())))
+}
+
+/// Entry 0 moved to the middle along axes, at n / 2: frequencies in increasing order. Of complex arrays with
+/// [`Complex::each_part`](crate::Complex::each_part).
+///
+/// ```
+/// use wengert::signal::{fftfreq, fftshift, ifftshift};
+/// let f = fftshift(&fftfreq(5, 0.2), 0);
+/// assert_eq!(f.to_vec(), [-2.0, -1.0, 0.0, 1.0, 2.0]);
+/// assert_eq!(ifftshift(&f, 0).to_vec(), [0.0, 1.0, 2.0, -2.0, -1.0]);
+/// ```
+///
+/// # Panics
+/// If an axis does not exist.
+#[track_caller]
+pub fn fftshift(x: &Tensor, axes: impl Axes) -> Tensor {
+    shifted(x, axes, |n| n / 2)
+}
+
+/// The inverse of [`fftshift`], also for odd lengths.
+///
+/// # Panics
+/// If an axis does not exist.
+#[track_caller]
+pub fn ifftshift(x: &Tensor, axes: impl Axes) -> Tensor {
+    shifted(x, axes, |n| n.div_ceil(2))
+}
+
+#[track_caller]
+fn shifted(x: &Tensor, axes: impl Axes, by: impl Fn(usize) -> usize) -> Tensor {
+    let axes = axes.axes().unwrap_or_else(|| (0..x.rank() as isize).collect());
+    axes.iter().fold(x.clone(), |x, &axis| {
+        let place = if axis < 0 { axis + x.rank() as isize } else { axis };
+        let length = usize::try_from(place).ok().and_then(|place| x.shape().get(place)).copied().unwrap_or(0);
+        x.roll(by(length) as isize, axis)
+    })
+}

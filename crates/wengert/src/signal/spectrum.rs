@@ -1,0 +1,164 @@
+//! Power spectra: how much of a signal's power lies at which frequency.
+
+use super::fourier::Fourier;
+use super::frequency::rfftfreq;
+use super::window::Window;
+use crate::error::{Error, Misfit, OrRaise, misfit};
+use crate::tensor::Tensor;
+use crate::tensor::compose::refuse;
+
+/// What is taken off every piece before it is transformed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detrend {
+    /// Its mean.
+    #[default]
+    Mean,
+    /// Nothing.
+    Nothing,
+}
+
+/// In what unit power is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PowerScale {
+    /// Per unit of frequency: the integral over the frequencies is the mean square.
+    #[default]
+    Density,
+    /// As it is: a sine of amplitude A between the edges of the spectrum has A^2 / 2 at its frequency.
+    Spectrum,
+}
+
+/// The mean of the power spectra of overlapping pieces (P. D. Welch, *The use of fast Fourier transform for the estimation of
+/// power spectra*, 1967).
+///
+/// `P_k = c_k |sum over j of w_j (x_j - mean) exp(-2 pi i j k / n)|^2`, the mean over the pieces, where c_k is
+/// `1 / (rate sum of w_j^2)` as a density and `1 / (sum of w_j)^2` as a spectrum, twice that for all k but 0 and n / 2, which
+/// stand for the negative frequencies too.
+///
+/// ```
+/// use wengert::prelude::*;
+/// use wengert::signal::{PowerScale, Welch};
+/// // A sine of amplitude 3 at a quarter of the sampling rate.
+/// let x = Tensor::from([0.0, 3.0, 0.0, -3.0].repeat(16));
+/// let (frequencies, power) = Welch::new(16).rate(8.0).scale(PowerScale::Spectrum).power(&x);
+/// assert_eq!(frequencies.slice(4).item(), 2.0);
+/// assert!((power.slice(4).item() - 4.5).abs() < 1e-14);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Welch {
+    length: usize,
+    overlap: usize,
+    window: Window,
+    rate: f64,
+    detrend: Detrend,
+    scale: PowerScale,
+}
+
+impl Welch {
+    /// Pieces of this many samples that overlap by half, with a Hann window, without their means, at one sample a unit of time,
+    /// as a density.
+    #[must_use]
+    pub fn new(length: usize) -> Self {
+        let (window, detrend, scale) = (Window::Hann, Detrend::Mean, PowerScale::Density);
+        Welch { length, overlap: length / 2, window, rate: 1.0, detrend, scale }
+    }
+
+    /// This many samples of a piece are those of the next one too.
+    #[must_use]
+    pub fn overlap(self, overlap: usize) -> Self {
+        Welch { overlap, ..self }
+    }
+
+    /// With this window.
+    #[must_use]
+    pub fn window(self, window: Window) -> Self {
+        Welch { window, ..self }
+    }
+
+    /// At this many samples a unit of time.
+    #[must_use]
+    pub fn rate(self, rate: f64) -> Self {
+        Welch { rate, ..self }
+    }
+
+    /// Without this.
+    #[must_use]
+    pub fn detrend(self, detrend: Detrend) -> Self {
+        Welch { detrend, ..self }
+    }
+
+    /// In this unit.
+    #[must_use]
+    pub fn scale(self, scale: PowerScale) -> Self {
+        Welch { scale, ..self }
+    }
+
+    /// Frequencies, and the power at each along the last axis in place of the samples.
+    ///
+    /// # Panics
+    /// As [`Welch::try_power`] returns an error.
+    #[track_caller]
+    pub fn power(&self, x: &Tensor) -> (Tensor, Tensor) {
+        self.try_power(x).or_raise()
+    }
+
+    /// As [`Welch::power`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If there is no axis, a piece is empty or longer than the signal, pieces overlap by a whole piece or more, the rate is
+    /// not positive, or the elements are not real numbers.
+    #[track_caller]
+    pub fn try_power(&self, x: &Tensor) -> Result<(Tensor, Tensor), Error> {
+        let count = match self.count(x) {
+            Ok(count) => count,
+            Err(why) => return refuse("power spectrum", &[x], why),
+        };
+        let (n, hop) = (self.length, self.length - self.overlap);
+        let places = (0..count).flat_map(|piece| (0..n).map(move |j| (piece * hop + j) as i64));
+        let places = Tensor::from_vec(&[count, n], places.collect());
+        let mut pieces = x.try_take(&places, -1)?;
+        if self.detrend == Detrend::Mean {
+            pieces = &pieces - pieces.mean_keep(-1);
+        }
+        let weights = self.window.weights(n, n);
+        let unit = match self.scale {
+            PowerScale::Density => self.rate * weights.iter().map(|w| w * w).sum::<f64>(),
+            PowerScale::Spectrum => weights.iter().sum::<f64>().powi(2),
+        };
+        let sided = |k: usize| if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
+        let factors = Tensor::from((0..=n / 2).map(|k| sided(k) / unit).collect::<Vec<f64>>()).convert(x.dtype());
+        let spectra = Fourier::new().try_rfft(&(pieces * Tensor::from(weights).convert(x.dtype())))?;
+        Ok((rfftfreq(n, 1.0 / self.rate), spectra.try_norm_sqr()?.mean_over(-2) * factors))
+    }
+
+    /// How many pieces there are.
+    fn count(&self, x: &Tensor) -> Result<usize, Misfit> {
+        let (n, overlap, rate) = (self.length, self.overlap, self.rate);
+        if !x.dtype().is_float() {
+            misfit!("it takes real numbers, not {}; convert first", x.dtype());
+        }
+        let Some(&samples) = x.shape().last() else { misfit!("a single number is no signal") };
+        if n == 0 || n > samples {
+            misfit!("a piece of {n} samples is empty, or longer than the signal, which has {samples}");
+        }
+        if overlap >= n {
+            misfit!("pieces of {n} samples cannot overlap by {overlap}");
+        }
+        if !(rate > 0.0 && rate.is_finite()) {
+            misfit!("the rate is {rate}, and has to be positive");
+        }
+        if self.window.weights(n, n).iter().all(|&w| w == 0.0) {
+            misfit!("a window of {n} samples is 0 everywhere");
+        }
+        Ok((samples - n) / (n - overlap) + 1)
+    }
+}
+
+/// The power spectrum of a whole signal along the last axis as a density, without its mean and without a window, at this many
+/// samples a unit of time: frequencies and powers.
+///
+/// # Panics
+/// As [`Welch::try_power`] returns an error.
+#[track_caller]
+pub fn periodogram(x: &Tensor, rate: f64) -> (Tensor, Tensor) {
+    Welch::new(x.shape().last().copied().unwrap_or(0)).overlap(0).window(Window::Rectangular).rate(rate).power(x)
+}

@@ -1,0 +1,52 @@
+//! Windows: weights that let a piece of a signal begin and end gently.
+
+use std::f64::consts::TAU;
+
+use crate::tensor::Tensor;
+
+/// A window, as weights of the samples of a piece.
+///
+/// ```
+/// use wengert::signal::Window;
+/// assert_eq!(Window::Hann.periodic(4).to_vec(), [0.0, 0.5, 1.0, 0.5]);
+/// assert_eq!(Window::Hann.symmetric(3).to_vec(), [0.0, 1.0, 0.0]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Window {
+    /// `1/2 - 1/2 cos(t)`, where t goes once around.
+    #[default]
+    Hann,
+    /// `0.54 - 0.46 cos(t)`
+    Hamming,
+    /// `0.42 - 0.5 cos(t) + 0.08 cos(2 t)`
+    Blackman,
+    /// 1.
+    Rectangular,
+}
+
+impl Window {
+    /// n weights of which the next one would be the first again: for transforms of pieces.
+    #[must_use]
+    pub fn periodic(self, n: usize) -> Tensor {
+        Tensor::from(self.weights(n, n))
+    }
+
+    /// n weights that are the same backwards: for filters. The only one of one is 1.
+    #[must_use]
+    pub fn symmetric(self, n: usize) -> Tensor {
+        Tensor::from(if n == 1 { vec![1.0] } else { self.weights(n, n.saturating_sub(1)) })
+    }
+
+    /// Weights at n places of a turn of `period` places.
+    pub(super) fn weights(self, n: usize, period: usize) -> Vec<f64> {
+        // Of places and counterparts the nearer one, so that they are equal to the bit.
+        let turn = |k: usize| TAU * k.min(period.saturating_sub(k)) as f64 / period as f64;
+        let weight = |t: f64| match self {
+            Window::Hann => 0.5 - 0.5 * t.cos(),
+            Window::Hamming => 0.54 - 0.46 * t.cos(),
+            Window::Blackman => (0.42 - 0.5 * t.cos() + 0.08 * (2.0 * t).cos()).max(0.0),
+            Window::Rectangular => 1.0,
+        };
+        (0..n).map(|k| weight(turn(k))).collect()
+    }
+}
