@@ -96,6 +96,8 @@ mod lanes;
 mod leaf;
 #[cfg(feature = "arrays")]
 mod lifted;
+#[cfg(feature = "arrays")]
+pub mod linalg;
 pub mod loops;
 #[cfg(feature = "arrays")]
 pub mod nn;

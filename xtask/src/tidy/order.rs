@@ -66,6 +66,7 @@ const ORDER: &[&[&str]] = &[
     &["diagnose"],
     &["check"],
     // What is made of tensors and drivers alone.
+    &["linalg"],
     &["nn"],
     &["optim"],
     // Traits of other libraries.

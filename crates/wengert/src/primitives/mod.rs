@@ -19,6 +19,7 @@ mod elementwise;
 mod ensure;
 mod gather;
 mod index;
+mod linalg;
 mod literal;
 #[cfg(feature = "text")]
 mod parse;
@@ -59,6 +60,10 @@ pub use ensure::Ensure;
 pub(crate) use ensure::told;
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
+pub use linalg::{
+    Part, SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction, SpectralMap, SpectralSum, SpectralValues,
+    SpectralVectors, Spectrum,
+};
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
 pub(crate) use parse::operation;
@@ -190,6 +195,20 @@ operations! {
     RandomBits(RandomBits),
     /// A value, where a condition holds.
     Ensure(Ensure),
+    /// Values and vectors of matrices, as bits.
+    SpectralFrame(SpectralFrame),
+    /// Vectors of a frame.
+    SpectralVectors(SpectralVectors),
+    /// A matrix function, or a derivative of it.
+    SpectralMap(SpectralMap),
+    /// A sum over eigenvalues or singular values.
+    SpectralSum(SpectralSum),
+    /// Eigenvalues or singular values.
+    SpectralValues(SpectralValues),
+    /// Projectors onto vectors with weights, or a derivative of them.
+    SpectralCombination(SpectralCombination),
+    /// What directions are to each vector, or a derivative of that.
+    SpectralForm(SpectralForm),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Program, Value};
 use crate::array::{Array, Type};
-use crate::error::{Error, ErrorKind, Line};
+use crate::error::{Error, ErrorKind, Line, Misfit};
 use crate::primitives::Op;
 
 /// How many operations this process has evaluated.
@@ -40,9 +40,14 @@ impl Program {
 
 /// Evaluates one operation.
 pub(crate) fn eval(op: &Op, args: &[&Array], line: Option<Line>) -> Result<Vec<Array>, Error> {
-    STEPS.fetch_add(1, Ordering::Relaxed);
     let types = || args.iter().map(|arg| arg.ty()).collect::<Vec<&Type>>();
-    op.eval(args).map_err(|why| op.failure(why, &types()).at(line))
+    defined(op, args).map_err(|why| op.failure(why, &types()).at(line))
+}
+
+/// As [`eval`], with the reason alone where it fails.
+pub(crate) fn defined(op: &Op, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+    STEPS.fetch_add(1, Ordering::Relaxed);
+    op.eval(args)
 }
 
 /// Runs a Program; a value is dropped after its last use.

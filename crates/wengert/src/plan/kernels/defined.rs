@@ -1,0 +1,60 @@
+//! Operations that run by their definition, where no kernel does their work.
+
+use wengert_kernels::region::{Slice, SliceMut};
+
+use super::{Kernel, KernelCall};
+use crate::array::{Array, Type};
+use crate::error::Misfit;
+use crate::primitives::Op;
+use crate::program::defined;
+
+/// An operation as its definition computes it: one thread, on copies of its operands.
+///
+/// It is right, slow, and the one kernel that allocates while it runs; each run counts as a step of the reference
+/// executor ([`reference_steps`](crate::reference_steps)).
+#[derive(Clone, Debug)]
+pub(super) struct DefinedKernel {
+    op: Op,
+    args: Vec<Type>,
+    operations: usize,
+}
+
+impl DefinedKernel {
+    /// For operands of these types, where the definition takes about so many operations on elements.
+    pub(super) fn new(op: impl Into<Op>, args: &[&Type], operations: usize) -> Self {
+        DefinedKernel { op: op.into(), args: args.iter().map(|&ty| ty.clone()).collect(), operations }
+    }
+}
+
+/// A copy of an operand.
+fn copied(from: &Slice<'_>, ty: &Type) -> Array {
+    match from {
+        Slice::U8(x) => Array::new(&ty.shape, x.iter().map(|&x| x != 0).collect::<Vec<bool>>()),
+        Slice::I64(x) => Array::new(&ty.shape, x.to_vec()),
+        Slice::F32(x) => Array::new(&ty.shape, x.to_vec()),
+        Slice::F64(x) => Array::new(&ty.shape, x.to_vec()),
+        Slice::Output(_) => unreachable!("no operand is overwritten"),
+    }
+}
+
+impl Kernel for DefinedKernel {
+    fn name(&self) -> String {
+        format!("{} by its definition", self.op.name())
+    }
+    fn operations(&self) -> usize {
+        self.operations
+    }
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
+        let args: Vec<Array> = call.args.iter().zip(&self.args).map(|(arg, ty)| copied(arg, ty)).collect();
+        let results = defined(&self.op, &args.iter().collect::<Vec<&Array>>())?;
+        for (result, out) in results.iter().zip(call.outs.iter_mut()) {
+            match out {
+                SliceMut::U8(out) => out.iter_mut().zip(result.known::<bool>()).for_each(|(to, &x)| *to = x.into()),
+                SliceMut::I64(out) => out.copy_from_slice(result.known()),
+                SliceMut::F32(out) => out.copy_from_slice(result.known()),
+                SliceMut::F64(out) => out.copy_from_slice(result.known()),
+            }
+        }
+        Ok(())
+    }
+}
