@@ -34,7 +34,7 @@ pub struct Singular {
 /// use wengert::linalg::singular;
 /// // Both singular values are 2, and U tanh(Σ) V^T has a derivative all the same.
 /// let a = Tensor::from([[0.0, 2.0], [-2.0, 0.0]]);
-/// let g = grad(&a, |a| singular(a).map(|x| x.tanh()).slice((0, 0)));
+/// let g = grad(&a, |a| singular(&a).map(|x| x.tanh()).slice((0, 0)));
 /// // Along the symmetric part the derivative of tanh, along the other one tanh(2)/2.
 /// let (along, across) = (1.0 - 2f64.tanh().powi(2), 2f64.tanh() / 2.0);
 /// assert!((g.to_vec()[0] - (along + across) / 2.0).abs() < 1e-15);
@@ -104,7 +104,7 @@ pub fn try_polar(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
 ///
 /// ```
 /// use wengert::prelude::*;
-/// let (norm, g) = value_and_grad(&Tensor::from([[3.0, 0.0], [0.0, -3.0]]), |a| wengert::linalg::nuclear_norm(a));
+/// let (norm, g) = value_and_grad(&Tensor::from([[3.0, 0.0], [0.0, -3.0]]), |a| wengert::linalg::nuclear_norm(&a));
 /// assert_eq!((norm.item(), g.to_vec()), (6.0, vec![1.0, 0.0, 0.0, -1.0]));
 /// ```
 ///
@@ -236,7 +236,7 @@ impl Singular {
     /// use wengert::prelude::*;
     /// use wengert::linalg::singular;
     /// let a = Tensor::from([[1.0, 2.0], [0.0, 0.0]]);
-    /// let g = grad(&a, |a| singular(a).trace(|x| x * x));
+    /// let g = grad(&a, |a| singular(&a).trace(|x| x * x));
     /// assert!(g.to_vec().iter().zip([2.0, 4.0, 0.0, 0.0]).all(|(g, wanted)| (g - wanted).abs() < 1e-14));
     /// ```
     ///
@@ -303,7 +303,7 @@ impl Singular {
     /// use wengert::prelude::*;
     /// use wengert::linalg::singular;
     /// let a = Tensor::from([[0.0, 2.0], [2.0, 0.0], [0.0, 0.0]]);
-    /// let (sum, g) = value_and_grad(&a, |a| singular(a).sum(0..2));
+    /// let (sum, g) = value_and_grad(&a, |a| singular(&a).sum(0..2));
     /// assert_eq!((sum.item(), g.to_vec()), (4.0, vec![0.0, 1.0, 1.0, 0.0, 0.0, 0.0]));
     /// ```
     ///
@@ -331,7 +331,7 @@ impl Singular {
     /// use wengert::prelude::*;
     /// use wengert::linalg::singular;
     /// let a = Tensor::from([[3.0, 0.0], [0.0, -1.0]]);
-    /// let (values, d) = jvp(|a| singular(&a).values(), &a, &Tensor::from([[1.0, 5.0], [7.0, 1.0]]));
+    /// let (values, d) = jvp(&a, &Tensor::from([[1.0, 5.0], [7.0, 1.0]]), |a| singular(&a).values());
     /// assert_eq!((values.to_vec(), d.to_vec()), (vec![3.0, 1.0], vec![1.0, -1.0]));
     /// ```
     ///

@@ -33,7 +33,7 @@ pub struct Spectral {
 /// // The gradient of tr(C exp A) at A = 1, where all eigenvalues are equal: e C.
 /// let c = Tensor::from([[0.0, 2.0], [2.0, 0.0]]);
 /// let a = Tensor::from([[1.0, 0.0], [0.0, 1.0]]);
-/// let g = grad(&a, |a| (spectral(a).map(|x| x.exp()) * &c).sum());
+/// let g = grad(&a, |a| (spectral(&a).map(|x| x.exp()) * &c).sum());
 /// let e = 1f64.exp();
 /// assert!(g.to_vec().iter().zip([0.0, 2.0 * e, 2.0 * e, 0.0]).all(|(g, wanted)| (g - wanted).abs() < 1e-14));
 /// ```
@@ -62,7 +62,7 @@ pub fn try_spectral(a: &Tensor) -> Result<Spectral, Error> {
 /// ```
 /// use wengert::prelude::*;
 /// let a = Tensor::from([[2.0, 0.0], [0.0, 2.0]]);
-/// let d = grad(&a, |a| wengert::linalg::sqrtm(a).slice((0, 1)));
+/// let d = grad(&a, |a| wengert::linalg::sqrtm(&a).slice((0, 1)));
 /// # let d = d.to_vec();
 /// // The derivative at a multiple of the identity is half of the reciprocal root, shared by both places.
 /// assert!((d[1] - 0.25 / 2f64.sqrt()).abs() < 1e-15 && (d[1] - d[2]).abs() < 1e-15);
@@ -92,7 +92,7 @@ pub fn try_sqrtm(a: &Tensor) -> Result<Tensor, Error> {
 /// use wengert::prelude::*;
 /// let a = Tensor::from([[1.0, 0.0], [0.0, 1.0]]);
 /// // The logarithm is flat in no direction: at the identity its derivative is that of the matrix.
-/// let (l, d) = jvp(|a| wengert::linalg::logm(&a), &a, &Tensor::from([[0.0, 1.0], [1.0, 3.0]]));
+/// let (l, d) = jvp(&a, &Tensor::from([[0.0, 1.0], [1.0, 3.0]]), |a| wengert::linalg::logm(&a));
 /// assert_eq!((l.to_vec(), d.to_vec()), (vec![0.0; 4], vec![0.0, 1.0, 1.0, 3.0]));
 /// ```
 ///
@@ -161,7 +161,7 @@ impl Spectral {
     /// use wengert::linalg::spectral;
     /// let a = Tensor::from([[2.0, 0.0], [0.0, 2.0]]);
     /// // ln det A has the gradient A^(-1).
-    /// let g = grad(&a, |a| spectral(a).trace(|x| x.ln()));
+    /// let g = grad(&a, |a| spectral(&a).trace(|x| x.ln()));
     /// assert_eq!(g.to_vec(), [0.5, 0.0, 0.0, 0.5]);
     /// ```
     ///
@@ -218,7 +218,7 @@ impl Spectral {
     /// use wengert::prelude::*;
     /// use wengert::linalg::spectral;
     /// let a = Tensor::from([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 5.0]]);
-    /// let (sum, g) = value_and_grad(&a, |a| spectral(a).sum(0..2));
+    /// let (sum, g) = value_and_grad(&a, |a| spectral(&a).sum(0..2));
     /// assert_eq!((sum.item(), g.to_vec()), (2.0, vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]));
     /// ```
     ///
@@ -248,7 +248,7 @@ impl Spectral {
     /// use wengert::prelude::*;
     /// use wengert::linalg::spectral;
     /// let a = Tensor::from([[1.0, 0.0], [0.0, 1.0]]);
-    /// assert_eq!(grad(&a, |a| spectral(a).values().square().sum()).to_vec(), [2.0, 0.0, 0.0, 2.0]);
+    /// assert_eq!(grad(&a, |a| spectral(&a).values().square().sum()).to_vec(), [2.0, 0.0, 0.0, 2.0]);
     /// ```
     ///
     /// # Panics
@@ -278,7 +278,7 @@ impl Spectral {
     /// use wengert::prelude::*;
     /// use wengert::linalg::spectral;
     /// let a = Tensor::from([[1.0, 0.0], [0.0, 3.0]]);
-    /// let (v, d) = jvp(|a| spectral(&a).vectors(0..1), &a, &Tensor::from([[0.0, 1.0], [1.0, 0.0]]));
+    /// let (v, d) = jvp(&a, &Tensor::from([[0.0, 1.0], [1.0, 0.0]]), |a| spectral(&a).vectors(0..1));
     /// assert_eq!((v.to_vec(), d.to_vec()), (vec![1.0, 0.0], vec![0.0, -0.5]));
     /// ```
     ///

@@ -43,6 +43,8 @@ mod npy;
 mod numbers;
 mod ode;
 mod optim;
+#[cfg(feature = "engine")]
+mod spectral;
 mod structure;
 mod taken;
 mod tensor;

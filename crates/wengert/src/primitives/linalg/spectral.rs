@@ -298,7 +298,7 @@ impl Family for SpectralMap {
     }
 }
 
-/// A matrix with the eigenvalues 1, 1, 2, 2.
+/// A matrix with the eigenvalues -1, -1, 2, 2.
 pub(super) fn repeated() -> Array {
-    Array::new(&[4, 4], vec![1.5, 0.5, 0.0, 0.0, 0.5, 1.5, 0.0, 0.0, 0.0, 0.0, 1.5, -0.5, 0.0, 0.0, -0.5, 1.5])
+    Array::new(&[4, 4], vec![0.5, 1.5, 0.0, 0.0, 1.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.5, -1.5, 0.0, 0.0, -1.5, 0.5])
 }

@@ -45,6 +45,33 @@ fn with_columns(matrix: &[f64], width: usize, order: &[usize]) -> Vec<f64> {
     matrix.chunks_exact(width).flat_map(|row| order.iter().map(move |&k| row[k])).collect()
 }
 
+/// Orthonormal columns again, after many rotations: one step of Newton and Schulz, `V - V (V^T V - 1) / 2`.
+fn polished(v: &[f64], rows: usize, n: usize) -> Vec<f64> {
+    let mut over = vec![0.0; n * n];
+    for row in v.chunks_exact(n) {
+        for i in 0..n {
+            (0..n).for_each(|j| over[i * n + j] += row[i] * row[j]);
+        }
+    }
+    (0..n).for_each(|k| over[k * n + k] -= 1.0);
+    let mut out = v.to_vec();
+    for row in 0..rows {
+        for j in 0..n {
+            out[row * n + j] -= 0.5 * (0..n).map(|k| v[row * n + k] * over[k * n + j]).sum::<f64>();
+        }
+    }
+    out
+}
+
+/// `v^T A v` of every column.
+fn quotients(a: &[f64], v: &[f64], n: usize) -> Vec<f64> {
+    let of = |k: usize| -> f64 {
+        let image = |row: usize| (0..n).map(|j| a[row * n + j] * v[j * n + k]).sum::<f64>();
+        (0..n).map(|row| v[row * n + k] * image(row)).sum()
+    };
+    (0..n).map(of).collect()
+}
+
 /// Eigenvalues in increasing order, and orthonormal eigenvectors as columns, of a symmetric matrix of finite numbers.
 pub(crate) fn symmetric(a: &[f64], n: usize) -> Result<(Vec<f64>, Vec<f64>), Misfit> {
     let scale = largest(a);
@@ -52,7 +79,8 @@ pub(crate) fn symmetric(a: &[f64], n: usize) -> Result<(Vec<f64>, Vec<f64>), Mis
     if n == 0 || scale == 0.0 {
         return Ok((vec![0.0; n], v));
     }
-    let mut a: Vec<f64> = a.iter().map(|x| x / scale).collect();
+    let given: Vec<f64> = a.iter().map(|x| x / scale).collect();
+    let mut a = given.clone();
     for sweep in 0.. {
         let off = |a: &[f64]| (0..n).any(|p| (p + 1..n).any(|q| a[p * n + q] != 0.0));
         if !off(&a) {
@@ -84,9 +112,12 @@ pub(crate) fn symmetric(a: &[f64], n: usize) -> Result<(Vec<f64>, Vec<f64>), Mis
             }
         }
     }
+    // Both are then as good as one rounding of each number makes them.
+    let v = polished(&v, n, n);
+    let found = quotients(&given, &v, n);
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| a[i * n + i].total_cmp(&a[j * n + j]));
-    let values = order.iter().map(|&k| scale * a[k * n + k]).collect();
+    order.sort_by(|&i, &j| found[i].total_cmp(&found[j]));
+    let values = order.iter().map(|&k| scale * found[k]).collect();
     Ok((values, with_columns(&v, n, &order)))
 }
 
@@ -125,6 +156,7 @@ pub(crate) fn singular(a: &[f64], m: usize, n: usize) -> Result<(Vec<f64>, Vec<f
             break;
         }
     }
+    let v = polished(&v, n, n);
     let lengths: Vec<f64> = (0..n).map(|k| product(&u, k, k).sqrt()).collect();
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|&i, &j| lengths[j].total_cmp(&lengths[i]));
