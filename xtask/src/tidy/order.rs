@@ -66,8 +66,8 @@ const ORDER: &[&[&str]] = &[
     &["diagnose"],
     &["check"],
     // What is made of tensors and drivers alone.
-    &["linalg"],
     &["nn"],
+    &["linalg"],
     &["optim"],
     // Traits of other libraries.
     &["interop"],

@@ -8,8 +8,8 @@ use super::spectral::{column, contracted, part, unit_column};
 use crate::error::{Error, OrRaise};
 use crate::ops::Unary;
 use crate::primitives::{
-    Concat, Einsum, Part, SpectralFrame, SpectralFunction, SpectralMap, SpectralSum, SpectralValues, SpectralVectors,
-    Spectrum,
+    Concat, Einsum, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart, SpectralSum,
+    SpectralValues, SpectralVectors,
 };
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
@@ -53,7 +53,7 @@ pub fn singular(a: &Tensor) -> Singular {
 /// If `A` is no real matrix, or has an entry that is not finite.
 #[track_caller]
 pub fn try_singular(a: &Tensor) -> Result<Singular, Error> {
-    let frame = single("singular", SpectralFrame { spectrum: Spectrum::Singular }, &[a])?;
+    let frame = single("singular", SpectralFrame { spectrum: SpectralKind::Singular }, &[a])?;
     Ok(Singular { a: a.clone(), frame })
 }
 
@@ -83,8 +83,8 @@ pub fn polar(a: &Tensor) -> (Tensor, Tensor) {
 pub fn try_polar(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
     let Singular { a, frame } = try_singular(a)?;
     let mut both = compose_all("polar", &[&a, &frame], |b, args| {
-        let sign = SpectralFunction::one(Part::Positive);
-        let u = b.op(SpectralMap::new("polar", Spectrum::Singular, sign), args);
+        let sign = SpectralFunction::one(SpectralPart::Positive);
+        let u = b.op(SpectralMap::new("polar", SpectralKind::Singular, sign), args);
         let h = product(b, ["ji", "jk", "ik"], u, args[0]);
         let rank = b.shape(h).len();
         let other = b.move_axis(h, rank - 1, rank - 2);
@@ -121,7 +121,7 @@ pub fn nuclear_norm(a: &Tensor) -> Tensor {
 /// As [`try_singular`].
 #[track_caller]
 pub fn try_nuclear_norm(a: &Tensor) -> Result<Tensor, Error> {
-    try_singular(a)?.added("nuclear_norm", SpectralFunction::identity(Part::Rank))
+    try_singular(a)?.added("nuclear_norm", SpectralFunction::identity(SpectralPart::Rank))
 }
 
 /// The matrix of this rank that is nearest to `A`: `U_k Σ_k V_k^T` of the largest singular values (C. Eckart and G. Young, 1936).
@@ -176,8 +176,8 @@ pub fn pinv(a: &Tensor) -> Tensor {
 pub fn try_pinv(a: &Tensor) -> Result<Tensor, Error> {
     let Singular { a, frame } = try_singular(a)?;
     compose("pinv", &[&a, &frame], |b, args| {
-        let inverse = SpectralFunction::of(Unary::Recip, Part::Rank);
-        let inverse = b.op(SpectralMap::new("pinv", Spectrum::Singular, inverse), args);
+        let inverse = SpectralFunction::of(Unary::Recip, SpectralPart::Rank);
+        let inverse = b.op(SpectralMap::new("pinv", SpectralKind::Singular, inverse), args);
         let rank = b.shape(inverse).len();
         Ok(b.move_axis(inverse, rank - 1, rank - 2))
     })
@@ -186,12 +186,12 @@ pub fn try_pinv(a: &Tensor) -> Result<Tensor, Error> {
 impl Singular {
     #[track_caller]
     fn applied(&self, name: &str, h: SpectralFunction) -> Result<Tensor, Error> {
-        single(name, SpectralMap::new(name, Spectrum::Singular, h), &[&self.a, &self.frame])
+        single(name, SpectralMap::new(name, SpectralKind::Singular, h), &[&self.a, &self.frame])
     }
 
     #[track_caller]
     fn added(&self, name: &str, function: SpectralFunction) -> Result<Tensor, Error> {
-        let op = SpectralSum { name: name.to_owned(), spectrum: Spectrum::Singular, function };
+        let op = SpectralSum { name: name.to_owned(), spectrum: SpectralKind::Singular, function };
         single(name, op, &[&self.a, &self.frame])
     }
 
@@ -223,7 +223,7 @@ impl Singular {
     #[track_caller]
     pub fn try_map(&self, h: impl FnOnce(&Tensor) -> Tensor) -> Result<Tensor, Error> {
         let program = function("map", h, Location::caller())?;
-        let part = if SpectralFunction::is_odd(&program, 0) { Part::All } else { Part::Positive };
+        let part = if SpectralFunction::is_odd(&program, 0) { SpectralPart::All } else { SpectralPart::Positive };
         self.applied("map", SpectralFunction::new(program, part))
     }
 
@@ -254,7 +254,7 @@ impl Singular {
     #[track_caller]
     pub fn try_trace(&self, h: impl FnOnce(&Tensor) -> Tensor) -> Result<Tensor, Error> {
         let program = function("trace", h, Location::caller())?;
-        let part = if SpectralFunction::is_odd(&program, 1) { Part::All } else { Part::Positive };
+        let part = if SpectralFunction::is_odd(&program, 1) { SpectralPart::All } else { SpectralPart::Positive };
         self.added("trace", SpectralFunction::new(program, part))
     }
 
@@ -286,7 +286,7 @@ impl Singular {
     pub fn try_projector(&self, range: Range<usize>) -> Result<(Tensor, Tensor), Error> {
         let mut both = compose_all("projector", &[&self.a, &self.frame], |b, args| {
             let own = SpectralFunction::one(part(range));
-            let isometry = b.emit(SpectralMap::new("projector", Spectrum::Singular, own), args)?[0];
+            let isometry = b.emit(SpectralMap::new("projector", SpectralKind::Singular, own), args)?[0];
             let left = product(b, ["ij", "kj", "ik"], isometry, isometry);
             Ok(vec![left, product(b, ["ji", "jk", "ik"], isometry, isometry)])
         })?;
@@ -349,7 +349,7 @@ impl Singular {
     #[track_caller]
     pub fn try_values(&self) -> Result<Tensor, Error> {
         let end = self.a.shape().iter().rev().take(2).min().copied().unwrap_or(0);
-        let op = SpectralValues { spectrum: Spectrum::Singular, start: 0, end };
+        let op = SpectralValues { spectrum: SpectralKind::Singular, start: 0, end };
         single("values", op, &[&self.a, &self.frame])
     }
 
@@ -394,7 +394,7 @@ impl Singular {
             for k in range {
                 // `u v^T`, of which each vector is the image of the other one.
                 let own = SpectralFunction::one(part(k..k + 1));
-                let isometry = b.op(SpectralMap::new("vectors", Spectrum::Singular, own), args);
+                let isometry = b.op(SpectralMap::new("vectors", SpectralKind::Singular, own), args);
                 let (u, v) = (column(b, left_held, k - start), column(b, right_held, k - start));
                 let (u, v) = (contracted(b, "ij", isometry, v), contracted(b, "ji", isometry, u));
                 left.push(unit_column(b, u));

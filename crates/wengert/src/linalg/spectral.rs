@@ -7,8 +7,8 @@ use super::function::function;
 use crate::error::{Error, OrRaise};
 use crate::ops::Unary;
 use crate::primitives::{
-    Concat, Einsum, Part, Reduce, Reducer, SpectralFrame, SpectralFunction, SpectralMap, SpectralSum, SpectralValues,
-    SpectralVectors, Spectrum,
+    Concat, Einsum, Reduce, Reducer, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart,
+    SpectralSum, SpectralValues, SpectralVectors,
 };
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
@@ -51,7 +51,7 @@ pub fn spectral(a: &Tensor) -> Spectral {
 /// If the matrices are not square, not real, or have an entry that is not finite.
 #[track_caller]
 pub fn try_spectral(a: &Tensor) -> Result<Spectral, Error> {
-    let frame = single("spectral", SpectralFrame { spectrum: Spectrum::Symmetric }, &[a])?;
+    let frame = single("spectral", SpectralFrame { spectrum: SpectralKind::Symmetric }, &[a])?;
     Ok(Spectral { a: a.clone(), frame })
 }
 
@@ -81,7 +81,7 @@ pub fn sqrtm(a: &Tensor) -> Tensor {
 /// As [`try_spectral`].
 #[track_caller]
 pub fn try_sqrtm(a: &Tensor) -> Result<Tensor, Error> {
-    try_spectral(a)?.applied("sqrtm", SpectralFunction::of(Unary::Sqrt, Part::All))
+    try_spectral(a)?.applied("sqrtm", SpectralFunction::of(Unary::Sqrt, SpectralPart::All))
 }
 
 /// The logarithm of a symmetric matrix with positive eigenvalues: `exp(L) = (A + A^T) / 2`, with `L` symmetric.
@@ -109,18 +109,18 @@ pub fn logm(a: &Tensor) -> Tensor {
 /// As [`try_spectral`].
 #[track_caller]
 pub fn try_logm(a: &Tensor) -> Result<Tensor, Error> {
-    try_spectral(a)?.applied("logm", SpectralFunction::of(Unary::Ln, Part::All))
+    try_spectral(a)?.applied("logm", SpectralFunction::of(Unary::Ln, SpectralPart::All))
 }
 
 impl Spectral {
     #[track_caller]
     fn applied(&self, name: &str, h: SpectralFunction) -> Result<Tensor, Error> {
-        single(name, SpectralMap::new(name, Spectrum::Symmetric, h), &[&self.a, &self.frame])
+        single(name, SpectralMap::new(name, SpectralKind::Symmetric, h), &[&self.a, &self.frame])
     }
 
     #[track_caller]
     fn added(&self, name: &str, function: SpectralFunction) -> Result<Tensor, Error> {
-        let op = SpectralSum { name: name.to_owned(), spectrum: Spectrum::Symmetric, function };
+        let op = SpectralSum { name: name.to_owned(), spectrum: SpectralKind::Symmetric, function };
         single(name, op, &[&self.a, &self.frame])
     }
 
@@ -151,7 +151,7 @@ impl Spectral {
     #[track_caller]
     pub fn try_map(&self, h: impl FnOnce(&Tensor) -> Tensor) -> Result<Tensor, Error> {
         let program = function("map", h, Location::caller())?;
-        self.applied("map", SpectralFunction::new(program, Part::All))
+        self.applied("map", SpectralFunction::new(program, SpectralPart::All))
     }
 
     /// The sum of `h(λ)` over all eigenvalues, which is the trace of `h(A)`; a number for each matrix.
@@ -179,7 +179,7 @@ impl Spectral {
     #[track_caller]
     pub fn try_trace(&self, h: impl FnOnce(&Tensor) -> Tensor) -> Result<Tensor, Error> {
         let program = function("trace", h, Location::caller())?;
-        self.added("trace", SpectralFunction::new(program, Part::All))
+        self.added("trace", SpectralFunction::new(program, SpectralPart::All))
     }
 
     /// The projector onto the eigenvectors with these numbers: `V_r V_r^T`.
@@ -265,7 +265,7 @@ impl Spectral {
     #[track_caller]
     pub fn try_values(&self) -> Result<Tensor, Error> {
         let end = self.a.shape().last().copied().unwrap_or(0);
-        let op = SpectralValues { spectrum: Spectrum::Symmetric, start: 0, end };
+        let op = SpectralValues { spectrum: SpectralKind::Symmetric, start: 0, end };
         single("values", op, &[&self.a, &self.frame])
     }
 
@@ -303,7 +303,7 @@ impl Spectral {
             let mut columns = vec![b.full(0.0, &b.ty(held).with_shape([&shape[..shape.len() - 1], &[0]].concat()))];
             for k in range {
                 let own = SpectralFunction::one(part(k..k + 1));
-                let projector = b.op(SpectralMap::new("vectors", Spectrum::Symmetric, own), args);
+                let projector = b.op(SpectralMap::new("vectors", SpectralKind::Symmetric, own), args);
                 let own = column(b, held, k - start);
                 let image = contracted(b, "ij", projector, own);
                 columns.push(unit_column(b, image));
@@ -314,8 +314,8 @@ impl Spectral {
 }
 
 /// A range as a part of the values.
-pub(super) fn part(range: Range<usize>) -> Part {
-    Part::Range { start: range.start, end: range.end }
+pub(super) fn part(range: Range<usize>) -> SpectralPart {
+    SpectralPart::Range { start: range.start, end: range.end }
 }
 
 /// A column of matrices.

@@ -3,7 +3,7 @@
 //! The derivative of `atan` is one operation, `atan_slope`, as long as it may be differentiated again: its own rule keeps
 //! the digits that the derivative of `1/(1+x^2)` loses. Once everything is differentiated, the arithmetic is as good: it
 //! is what vector loops exist for, and it shares the function beside it (`sigmoid_slope(x)` is the value of `sigmoid(x)`
-//! times another). The formulas are those of [`crate::ops`], which plain numbers compute too.
+//! times another). So do linear systems with one matrix: written out, they share its factors. The formulas are those of [`crate::ops`], which plain numbers compute too.
 
 use crate::primitives::Op;
 use crate::primitives::rule::{Sym, with_rule};
@@ -44,6 +44,7 @@ fn is_short(op: &Op) -> bool {
     match op {
         Op::Unary(op) => op.written_out(0.5).is_some(),
         Op::Binary(op) => op.written_out(0.5, 0.5).is_some(),
+        Op::MatrixSolve(_) => true,
         _ => false,
     }
 }
@@ -52,6 +53,9 @@ fn is_short(op: &Op) -> bool {
 fn write_out(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Value> {
     if !is_short(op) {
         return None;
+    }
+    if let Op::MatrixSolve(op) = op {
+        return Some(op.written_out(b, args));
     }
     let ty = b.ty(args[0]).clone();
     let value = with_rule(b, &ty, || match op {

@@ -19,7 +19,7 @@ mod elementwise;
 mod ensure;
 mod gather;
 mod index;
-mod linalg;
+pub(crate) mod linalg;
 mod literal;
 #[cfg(feature = "text")]
 mod parse;
@@ -61,8 +61,9 @@ pub(crate) use ensure::told;
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
-    Part, SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction, SpectralMap, SpectralSum, SpectralValues,
-    SpectralVectors, Spectrum,
+    Cholesky, Clusters, Cofactor, Det, Divisor, Eigh, Lu, MatrixKind, MatrixSolve, Qr, Separate, Side, Spectral,
+    SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart,
+    SpectralSum, SpectralValues, SpectralVectors, Svd, Triangle, TriangularSolve,
 };
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
@@ -191,6 +192,28 @@ operations! {
     WindowArg(WindowArg),
     /// The permutation that sorts.
     ArgSort(ArgSort),
+    /// Triangular systems.
+    TriangularSolve(TriangularSolve),
+    /// Linear systems with a matrix.
+    MatrixSolve(MatrixSolve),
+    /// The factor of a positive definite matrix.
+    Cholesky(Cholesky),
+    /// Triangular factors, with pivots.
+    Lu(Lu),
+    /// Orthogonal and triangular factors.
+    Qr(Qr),
+    /// Eigenvalues and vectors of symmetric matrices.
+    Eigh(Eigh),
+    /// Singular values and vectors.
+    Svd(Svd),
+    /// Determinants.
+    Det(Det),
+    /// Matrices of cofactors.
+    Cofactor(Cofactor),
+    /// Elements divided by gaps between values.
+    Separate(Separate),
+    /// The derivative of values that may repeat.
+    Clusters(Clusters),
     /// Random bits from a key.
     RandomBits(RandomBits),
     /// A value, where a condition holds.

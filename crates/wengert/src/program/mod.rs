@@ -25,7 +25,7 @@ pub(crate) use cse::{cse, cse_everywhere};
 pub(crate) use dce::{dce, with_inputs, with_outputs};
 pub(crate) use rebuild::{everywhere, inline, rebuild, same_inputs};
 #[cfg(feature = "engine")]
-pub(crate) use reference::defined;
+pub(crate) use reference::by_definition;
 pub use reference::reference_steps;
 pub(crate) use reference::{check_inputs, eval};
 

@@ -41,11 +41,11 @@ impl Program {
 /// Evaluates one operation.
 pub(crate) fn eval(op: &Op, args: &[&Array], line: Option<Line>) -> Result<Vec<Array>, Error> {
     let types = || args.iter().map(|arg| arg.ty()).collect::<Vec<&Type>>();
-    defined(op, args).map_err(|why| op.failure(why, &types()).at(line))
+    by_definition(op, args).map_err(|why| op.failure(why, &types()).at(line))
 }
 
-/// As [`eval`], with the reason alone where it fails.
-pub(crate) fn defined(op: &Op, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+/// As [`eval`], with the reason alone.
+pub(crate) fn by_definition(op: &Op, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
     STEPS.fetch_add(1, Ordering::Relaxed);
     op.eval(args)
 }

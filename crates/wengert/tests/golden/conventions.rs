@@ -28,6 +28,9 @@ pub(crate) struct Answer {
 /// Whether our answers are acceptable, and the same by scalars and by arrays where both exist; tells
 /// whether arrays were asked.
 pub(crate) fn check(case: &ConventionCase) -> Result<bool, Trouble> {
+    if let Some(refused) = arrays::conventions::refused(case) {
+        return refused;
+    }
     match (by_scalars(case), arrays::conventions::answer(case)) {
         (Err(Trouble::Unsupported(name)), Err(Trouble::Unsupported(_))) => Err(Trouble::Unsupported(name)),
         (Err(misfit @ Trouble::Misfit(_)), _) | (_, Err(misfit @ Trouble::Misfit(_))) => Err(misfit),

@@ -57,15 +57,24 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Scatter(op) => scatter(op, args, None),
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
-        Op::SpectralFrame(_)
+        Op::TriangularSolve(_)
+        | Op::MatrixSolve(_)
+        | Op::Cholesky(_)
+        | Op::Lu(_)
+        | Op::Qr(_)
+        | Op::Eigh(_)
+        | Op::Svd(_)
+        | Op::Det(_)
+        | Op::Cofactor(_)
+        | Op::Separate(_)
+        | Op::Clusters(_)
+        | Op::SpectralFrame(_)
         | Op::SpectralVectors(_)
         | Op::SpectralMap(_)
         | Op::SpectralSum(_)
         | Op::SpectralValues(_)
         | Op::SpectralCombination(_)
-        | Op::SpectralForm(_) => {
-            Box::new(defined::DefinedKernel::new(op.clone(), args, spectral_operations(args, outs)))
-        }
+        | Op::SpectralForm(_) => Box::new(defined::DefinedKernel::new(op, args)),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
         | Op::Unary(_)
@@ -104,13 +113,6 @@ pub(crate) fn start(op: &Op, args: &[&Type]) -> usize {
         Op::Update(op) => row_major(&args[0].shape).iter().zip(&op.start).map(|(stride, start)| stride * start).sum(),
         _ => 0,
     }
-}
-
-/// About how many operations on elements an operation on matrices takes by its definition: a few products of them for each.
-fn spectral_operations(args: &[&Type], outs: &[Type]) -> usize {
-    let side = args[0].shape.last().copied().unwrap_or(1).max(1);
-    let size: usize = args.iter().map(|ty| ty.size()).chain(outs.iter().map(Type::size)).sum();
-    size.saturating_mul(4 * side)
 }
 
 /// The kernel that copies a view of an array of this type.

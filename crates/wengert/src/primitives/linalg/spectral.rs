@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::spectral_core::{Coordinates, Local};
-use super::spectral_frame::{Frame, Frames, Matrices, Spectrum, frame_of};
-use super::spectral_function::{Part, SpectralFunction};
+use super::spectral_frame::{Frame, Frames, Matrices, SpectralKind, frame_of};
+use super::spectral_function::{SpectralFunction, SpectralPart};
 use super::spectral_series::Differences;
 use super::{rounded, widened};
 use crate::array::{Array, Type};
@@ -38,7 +38,7 @@ pub struct SpectralMap {
     /// The operation that errors name.
     pub name: String,
     /// Of which values.
-    pub spectrum: Spectrum,
+    pub spectrum: SpectralKind,
     /// The function.
     pub function: SpectralFunction,
     /// How many directions there are.
@@ -50,7 +50,7 @@ pub struct SpectralMap {
 /// Checks matrices, their frames, and directions of the type of the matrices.
 pub(super) fn check_operands(
     args: &[&Type],
-    spectrum: Spectrum,
+    spectrum: SpectralKind,
     own: usize,
     directions: usize,
 ) -> Result<Matrices, Misfit> {
@@ -68,7 +68,7 @@ pub(super) fn check_operands(
 /// Runs a computation for each matrix with its frame; lanes that do not count are zeros.
 pub(super) fn for_each_matrix(
     args: &[&Array],
-    spectrum: Spectrum,
+    spectrum: SpectralKind,
     out: &[usize],
     mut run: impl FnMut(usize, &Frame) -> Result<Vec<f64>, Misfit>,
 ) -> Result<Array, Misfit> {
@@ -164,7 +164,7 @@ pub(super) fn failed(name: &str, why: Misfit, args: &[&Type]) -> Error {
 
 impl SpectralMap {
     /// A matrix function.
-    pub fn new(name: &str, spectrum: Spectrum, function: SpectralFunction) -> Self {
+    pub fn new(name: &str, spectrum: SpectralKind, function: SpectralFunction) -> Self {
         SpectralMap { name: name.to_owned(), spectrum, function, order: 0 }
     }
 
@@ -172,7 +172,7 @@ impl SpectralMap {
     fn of(&self, frame: &Frame, directions: &[&[f64]]) -> Result<Vec<f64>, Misfit> {
         let h = Differences::new(&self.function.program, self.function.derivative);
         // A function of part of the singular values is continued by a formula of its own.
-        let mirrored = if self.function.part == Part::All { 1 } else { 2 };
+        let mirrored = if self.function.part == SpectralPart::All { 1 } else { 2 };
         let counts = self.function.counts(frame, self.order)?;
         let labels: Vec<[usize; 2]> =
             counts.iter().map(|&counts| if counts { [1, mirrored] } else { [0, 0] }).collect();
@@ -259,7 +259,7 @@ impl Family for SpectralMap {
         (name == "spectral_map").then(|| {
             Ok(SpectralMap {
                 name: fields.word("name")?,
-                spectrum: fields.one_of("of", &Spectrum::WORDS)?,
+                spectrum: fields.one_of("of", &SpectralKind::WORDS)?,
                 function: SpectralFunction::read(fields)?,
                 order: fields.integer("order")?,
             })
@@ -276,24 +276,24 @@ impl Family for SpectralMap {
             let directions: Vec<Array> = (0..order).map(direction).collect();
             Sample::new(op, &[&[a, frame][..], &directions[..]].concat())
         };
-        let (symmetric, singular) = (Spectrum::Symmetric, Spectrum::Singular);
+        let (symmetric, singular) = (SpectralKind::Symmetric, SpectralKind::Singular);
         let sine = |part| SpectralFunction::of(Unary::Sin, part);
-        let range = |start, end| Part::Range { start, end };
+        let range = |start, end| SpectralPart::Range { start, end };
         vec![
-            sample(symmetric, sine(Part::All), numbers(1, &[3, 3]), 0),
-            sample(symmetric, sine(Part::All), repeated(), 0),
-            sample(symmetric, sine(Part::All), repeated(), 1),
-            sample(symmetric, sine(Part::All), numbers_f32(2, &[2, 2, 2]), 1),
-            sample(symmetric, sine(Part::All).differentiated(), numbers(3, &[2, 2]), 2),
+            sample(symmetric, sine(SpectralPart::All), numbers(1, &[3, 3]), 0),
+            sample(symmetric, sine(SpectralPart::All), repeated(), 0),
+            sample(symmetric, sine(SpectralPart::All), repeated(), 1),
+            sample(symmetric, sine(SpectralPart::All), numbers_f32(2, &[2, 2, 2]), 1),
+            sample(symmetric, sine(SpectralPart::All).differentiated(), numbers(3, &[2, 2]), 2),
             sample(symmetric, SpectralFunction::one(range(2, 4)), repeated(), 0),
             sample(symmetric, sine(range(1, 2)), numbers(4, &[2, 2]), 1),
-            sample(symmetric, sine(Part::All), numbers(5, &[0, 0]), 0),
-            sample(singular, sine(Part::All), numbers(6, &[3, 2]), 0),
-            sample(singular, sine(Part::All), numbers(7, &[2, 2]), 1),
-            sample(singular, SpectralFunction::one(Part::Positive), numbers(8, &[2, 3]), 0),
+            sample(symmetric, sine(SpectralPart::All), numbers(5, &[0, 0]), 0),
+            sample(singular, sine(SpectralPart::All), numbers(6, &[3, 2]), 0),
+            sample(singular, sine(SpectralPart::All), numbers(7, &[2, 2]), 1),
+            sample(singular, SpectralFunction::one(SpectralPart::Positive), numbers(8, &[2, 3]), 0),
             sample(singular, SpectralFunction::one(range(0, 1)), numbers(9, &[2, 2, 2]), 1),
-            sample(singular, SpectralFunction::of(Unary::Recip, Part::Rank), numbers_f32(10, &[3, 2]), 0),
-            sample(singular, SpectralFunction::identity(Part::All), numbers(11, &[2, 0]), 0),
+            sample(singular, SpectralFunction::of(Unary::Recip, SpectralPart::Rank), numbers_f32(10, &[3, 2]), 0),
+            sample(singular, SpectralFunction::identity(SpectralPart::All), numbers(11, &[2, 0]), 0),
         ]
     }
 }

@@ -21,7 +21,8 @@
 //! singular vectors, those count that the `E` reach.
 
 use super::plain::jacobi::Orthonormal;
-use super::spectral_frame::{Frame, Spectrum, symmetrised, transposed};
+use super::plain::{symmetric, transposed};
+use super::spectral_frame::{Frame, SpectralKind};
 use super::spectral_series::Differences;
 
 /// A function near the points of one label.
@@ -84,12 +85,12 @@ impl<'a> Coordinates<'a> {
     /// one for its negative.
     pub(super) fn new(frame: &'a Frame, labels: &[[usize; 2]], directions: &[&[f64]]) -> Self {
         match frame.spectrum {
-            Spectrum::Symmetric => {
+            SpectralKind::Symmetric => {
                 let n = frame.count();
                 let vt = transposed(&frame.left, n, n);
                 let inside = |e: &&[f64]| {
-                    let half = product(&symmetrised(e, n), &frame.left, [n; 3]);
-                    symmetrised(&product(&vt, &half, [n; 3]), n)
+                    let half = product(&symmetric(e, n), &frame.left, [n; 3]);
+                    symmetric(&product(&vt, &half, [n; 3]), n)
                 };
                 Coordinates {
                     frame,
@@ -99,7 +100,7 @@ impl<'a> Coordinates<'a> {
                     directions: directions.iter().map(inside).collect(),
                 }
             }
-            Spectrum::Singular => Coordinates::singular(frame, labels, directions),
+            SpectralKind::Singular => Coordinates::singular(frame, labels, directions),
         }
     }
 
@@ -152,7 +153,7 @@ impl<'a> Coordinates<'a> {
 
     /// Whether a direction can be anything but 0 between two eigenvectors: not between two that one side alone has.
     fn meet(&self, i: usize, j: usize) -> bool {
-        self.frame.spectrum == Spectrum::Symmetric || i.min(j) < 2 * self.frame.count()
+        self.frame.spectrum == SpectralKind::Symmetric || i.min(j) < 2 * self.frame.count()
     }
 
     /// The part of a divided difference that the function of one label has in it.
@@ -227,7 +228,7 @@ impl<'a> Coordinates<'a> {
 
     /// A direction between the eigenvectors of two values (of singular ones, those of the values themselves).
     pub(super) fn between(&self, direction: usize, i: usize, j: usize) -> f64 {
-        let step = if self.frame.spectrum == Spectrum::Symmetric { 1 } else { 2 };
+        let step = if self.frame.spectrum == SpectralKind::Symmetric { 1 } else { 2 };
         self.directions[direction][step * i * self.size() + step * j]
     }
 
@@ -258,9 +259,9 @@ impl<'a> Coordinates<'a> {
     /// What stands for the matrix with these coefficients: all of it, or beside the diagonal.
     pub(super) fn assembled(&self, x: &[f64]) -> Vec<f64> {
         let (frame, size, count) = (self.frame, self.size(), self.frame.count());
-        if frame.spectrum == Spectrum::Symmetric {
+        if frame.spectrum == SpectralKind::Symmetric {
             let half = product(&frame.left, x, [count; 3]);
-            return symmetrised(&product(&half, &transposed(&frame.left, count, count), [count; 3]), count);
+            return symmetric(&product(&half, &transposed(&frame.left, count, count), [count; 3]), count);
         }
         let (long, left, right) = sides(frame);
         let (beyond, [rows, columns]) = (self.outside.count(), frame.rows);

@@ -9,8 +9,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::in_batch;
-use super::plain::jacobi;
+use super::plain::{Spectrum, eigh, svd, symmetric, transposed};
+use super::{in_batch, unit};
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
 #[cfg(feature = "text")]
@@ -21,29 +21,29 @@ use crate::program::{Builder, Value};
 
 /// What of a matrix is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Spectrum {
+pub enum SpectralKind {
     /// Eigenvalues of `(A + A^T) / 2`, in increasing order.
     Symmetric,
     /// Singular values, in decreasing order.
     Singular,
 }
 
-impl Spectrum {
-    pub(super) const WORDS: [(&'static str, Spectrum); 2] =
-        [("symmetric", Spectrum::Symmetric), ("singular", Spectrum::Singular)];
+impl SpectralKind {
+    pub(super) const WORDS: [(&'static str, SpectralKind); 2] =
+        [("symmetric", SpectralKind::Symmetric), ("singular", SpectralKind::Singular)];
 
     pub(super) fn word(self) -> &'static str {
         match self {
-            Spectrum::Symmetric => "symmetric",
-            Spectrum::Singular => "singular",
+            SpectralKind::Symmetric => "symmetric",
+            SpectralKind::Singular => "singular",
         }
     }
 
     /// What a value is called in messages.
     pub(super) fn value(self) -> &'static str {
         match self {
-            Spectrum::Symmetric => "eigenvalue",
-            Spectrum::Singular => "singular value",
+            SpectralKind::Symmetric => "eigenvalue",
+            SpectralKind::Singular => "singular value",
         }
     }
 }
@@ -58,12 +58,12 @@ pub(super) struct Matrices {
 
 impl Matrices {
     /// Those of an operand, which have to be square to have eigenvalues.
-    pub(super) fn of(ty: &Type, spectrum: Spectrum) -> Result<Self, Misfit> {
+    pub(super) fn of(ty: &Type, spectrum: SpectralKind) -> Result<Self, Misfit> {
         check_float(ty)?;
         let [lead @ .., rows, columns] = &ty.shape[..] else {
             misfit!("{ty} is no matrix: it needs at least two axes");
         };
-        if spectrum == Spectrum::Symmetric && rows != columns {
+        if spectrum == SpectralKind::Symmetric && rows != columns {
             misfit!("the matrix is {rows} by {columns}, and has to be square");
         }
         Ok(Matrices { lead: lead.to_vec(), rows: *rows, columns: *columns })
@@ -87,16 +87,16 @@ impl Matrices {
     }
 
     /// The type of the frames: the values in the first row, then the vectors as columns, the left ones before the right ones.
-    pub(super) fn frame(&self, spectrum: Spectrum) -> Type {
+    pub(super) fn frame(&self, spectrum: SpectralKind) -> Type {
         let vectors = match spectrum {
-            Spectrum::Symmetric => self.rows,
-            Spectrum::Singular => self.rows + self.columns,
+            SpectralKind::Symmetric => self.rows,
+            SpectralKind::Singular => self.rows + self.columns,
         };
         Type::new(DType::I64, &self.shape(&[1 + vectors, self.values()]))
     }
 
     /// That a type is that of the frames.
-    pub(super) fn check_frame(&self, spectrum: Spectrum, ty: &Type) -> Result<(), Misfit> {
+    pub(super) fn check_frame(&self, spectrum: SpectralKind, ty: &Type) -> Result<(), Misfit> {
         match self.frame(spectrum) {
             wanted if wanted == *ty => Ok(()),
             wanted => misfit!("the frame is {ty}, and has to be {wanted}"),
@@ -112,7 +112,7 @@ impl Matrices {
 /// Values and vectors of one matrix, in double precision.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
-    pub(super) spectrum: Spectrum,
+    pub(super) spectrum: SpectralKind,
     pub(super) values: Vec<f64>,
     /// Eigenvectors, or left singular vectors, as columns.
     pub(super) left: Vec<f64>,
@@ -122,21 +122,6 @@ pub(super) struct Frame {
     pub(super) rows: [usize; 2],
     /// The unit of rounding in which the matrix was given.
     pub(super) unit: f64,
-}
-
-/// The rounding unit of an element type.
-pub(super) fn unit(dtype: DType) -> f64 {
-    if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON }
-}
-
-/// `(A + A^T) / 2`
-pub(super) fn symmetrised(a: &[f64], n: usize) -> Vec<f64> {
-    (0..n * n).map(|k| 0.5 * a[k] + 0.5 * a[k % n * n + k / n]).collect()
-}
-
-/// The transpose of a matrix with this many rows.
-pub(super) fn transposed(a: &[f64], rows: usize, columns: usize) -> Vec<f64> {
-    (0..rows * columns).map(|k| a[k % rows * columns + k / rows]).collect()
 }
 
 impl Frame {
@@ -168,44 +153,30 @@ impl Frame {
     }
 
     /// The values and vectors of a matrix, found here.
-    fn found(a: &[f64], of: &Matrices, spectrum: Spectrum, unit: f64) -> Result<Frame, Misfit> {
+    fn found(a: &[f64], of: &Matrices, spectrum: SpectralKind, unit: f64) -> Result<Frame, Misfit> {
         if let Some(place) = a.iter().position(|x| !x.is_finite()) {
             misfit!("the element [{}, {}] is {}", place / of.columns, place % of.columns, a[place]);
         }
         let (rows, columns) = (of.rows, of.columns);
-        let frame = |values, left, right, rows| Frame { spectrum, values, left, right, rows, unit };
-        let mut frame = match spectrum {
-            Spectrum::Symmetric => {
-                let (values, vectors) = jacobi::symmetric(&symmetrised(a, rows), rows)?;
-                frame(values, vectors, Vec::new(), [rows, 0])
-            }
-            Spectrum::Singular if rows >= columns => {
-                let (left, values, right) = jacobi::singular(a, rows, columns)?;
-                frame(values, left, right, [rows, columns])
-            }
-            Spectrum::Singular => {
-                let (right, values, left) = jacobi::singular(&transposed(a, rows, columns), columns, rows)?;
-                frame(values, left, right, [rows, columns])
-            }
+        let frame = match spectrum {
+            SpectralKind::Symmetric => eigh(&symmetric(a, rows), rows).map(|(values, left)| Frame {
+                spectrum,
+                values,
+                left,
+                right: Vec::new(),
+                rows: [rows, 0],
+                unit,
+            }),
+            SpectralKind::Singular => svd(a, rows, columns).map(|Spectrum { left, values, right }| {
+                let right = transposed(&right, values.len(), columns);
+                Frame { spectrum, values, left, right, rows: [rows, columns], unit }
+            }),
         };
-        frame.choose_signs();
-        Ok(frame)
-    }
-
-    /// Makes the first number of every left vector that is not 0 positive.
-    fn choose_signs(&mut self) {
-        let count = self.count();
-        for k in 0..count {
-            let mut numbers = (0..self.rows[0]).map(|row| self.left[row * count + k]);
-            if numbers.find(|x| *x != 0.0).is_some_and(|x| x < 0.0) {
-                let both = self.left.iter_mut().skip(k).step_by(count);
-                both.chain(self.right.iter_mut().skip(k).step_by(count)).for_each(|x| *x = -*x);
-            }
-        }
+        frame.ok_or_else(|| Misfit("the iteration has not converged".to_owned()))
     }
 
     /// What these bits say, if they are finite.
-    fn read(bits: &[i64], of: &Matrices, spectrum: Spectrum, unit: f64) -> Option<Frame> {
+    fn read(bits: &[i64], of: &Matrices, spectrum: SpectralKind, unit: f64) -> Option<Frame> {
         let numbers: Vec<f64> = bits.iter().map(|&x| f64::from_bits(x.cast_unsigned())).collect();
         if numbers.iter().any(|x| !x.is_finite()) {
             return None;
@@ -213,7 +184,7 @@ impl Frame {
         let count = of.values();
         let (values, vectors) = numbers.split_at(count);
         let (left, right) = vectors.split_at(of.rows * count);
-        let right_rows = if spectrum == Spectrum::Symmetric { 0 } else { of.columns };
+        let right_rows = if spectrum == SpectralKind::Symmetric { 0 } else { of.columns };
         let (values, left, right) = (values.to_vec(), left.to_vec(), right.to_vec());
         Some(Frame { spectrum, values, left, right, rows: [of.rows, right_rows], unit })
     }
@@ -243,7 +214,7 @@ impl Frame {
         };
         let norm = self.norm();
         match self.spectrum {
-            Spectrum::Symmetric => {
+            SpectralKind::Symmetric => {
                 let x = probe(of.rows);
                 let both: Vec<f64> = times(a, of.rows, of.rows, &x)
                     .iter()
@@ -253,7 +224,7 @@ impl Frame {
                 near(&both, &times(&self.left, of.rows, count, &along(&self.left, of.rows, &x)), norm)
                     && self.values.is_sorted()
             }
-            Spectrum::Singular => {
+            SpectralKind::Singular => {
                 let (x, y) = (probe(of.columns), probe(of.rows));
                 let forward = times(&self.left, of.rows, count, &along(&self.right, of.columns, &x));
                 let backward = times(&self.right, of.columns, count, &along(&self.left, of.rows, &y));
@@ -283,7 +254,7 @@ fn times_transposed(a: &[f64], rows: usize, columns: usize, x: &[f64]) -> Vec<f6
 /// The frames of an operand's matrices, one after the other.
 pub(super) struct Frames<'a> {
     pub(super) of: Matrices,
-    spectrum: Spectrum,
+    spectrum: SpectralKind,
     a: Cow<'a, [f64]>,
     bits: &'a [i64],
     unit: f64,
@@ -291,7 +262,7 @@ pub(super) struct Frames<'a> {
 
 impl<'a> Frames<'a> {
     /// Those of operands that have passed inference: matrices and their frames.
-    pub(super) fn new(a: &'a Array, frame: &'a Array, spectrum: Spectrum) -> Self {
+    pub(super) fn new(a: &'a Array, frame: &'a Array, spectrum: SpectralKind) -> Self {
         let of = Matrices::of(a.ty(), spectrum).expect("inference asks for matrices");
         Frames { of, spectrum, a: super::widened(a), bits: frame.known(), unit: unit(a.dtype()) }
     }
@@ -326,7 +297,7 @@ impl<'a> Frames<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpectralFrame {
     /// Of which kind.
-    pub spectrum: Spectrum,
+    pub spectrum: SpectralKind,
 }
 
 impl Primitive for SpectralFrame {
@@ -371,11 +342,11 @@ impl Primitive for SpectralFrame {
 impl Family for SpectralFrame {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        (name == "spectral_frame").then(|| Ok(SpectralFrame { spectrum: fields.one_of("of", &Spectrum::WORDS)? }))
+        (name == "spectral_frame").then(|| Ok(SpectralFrame { spectrum: fields.one_of("of", &SpectralKind::WORDS)? }))
     }
     fn samples() -> Vec<Sample> {
-        let symmetric = SpectralFrame { spectrum: Spectrum::Symmetric };
-        let singular = SpectralFrame { spectrum: Spectrum::Singular };
+        let symmetric = SpectralFrame { spectrum: SpectralKind::Symmetric };
+        let singular = SpectralFrame { spectrum: SpectralKind::Singular };
         vec![
             Sample::new(symmetric, &[numbers(1, &[3, 3])]),
             Sample::new(symmetric, &[numbers_f32(2, &[2, 2, 2])]),
@@ -466,7 +437,7 @@ impl Family for SpectralVectors {
         })
     }
     fn samples() -> Vec<Sample> {
-        let frame = frame_of(&numbers(1, &[2, 3, 3]), Spectrum::Symmetric);
+        let frame = frame_of(&numbers(1, &[2, 3, 3]), SpectralKind::Symmetric);
         let one = SpectralVectors { skip: 1, length: 3, start: 1, end: 2, dtype: DType::F64 };
         vec![
             Sample::new(one, std::slice::from_ref(&frame)),
@@ -477,6 +448,6 @@ impl Family for SpectralVectors {
 }
 
 /// The frames of plain matrices, for samples.
-pub(super) fn frame_of(a: &Array, spectrum: Spectrum) -> Array {
+pub(super) fn frame_of(a: &Array, spectrum: SpectralKind) -> Array {
     SpectralFrame { spectrum }.eval(&[a]).expect("the matrices are finite").remove(0)
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::spectral_frame::{Frame, Spectrum};
+use super::spectral_frame::{Frame, SpectralKind};
 use super::spectral_series::{Differences, check_function};
 use crate::array::{DType, Type};
 use crate::error::{Misfit, misfit};
@@ -15,7 +15,7 @@ use crate::program::{Builder, Program};
 
 /// On which values a function counts; on the others it is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum SpectralPart {
     /// All of them. Of singular values, the function has to be odd.
     All,
     /// Those with these numbers, in their order. It must not cut a cluster, and singular values must not be 0.
@@ -41,12 +41,12 @@ pub struct SpectralFunction {
     /// Which derivative of it.
     pub derivative: usize,
     /// Where it counts.
-    pub part: Part,
+    pub part: SpectralPart,
 }
 
 impl SpectralFunction {
     /// A function itself.
-    pub fn new(program: Program, part: Part) -> Self {
+    pub fn new(program: Program, part: SpectralPart) -> Self {
         SpectralFunction { program: Arc::new(program), derivative: 0, part }
     }
 
@@ -55,16 +55,18 @@ impl SpectralFunction {
         SpectralFunction { derivative: self.derivative + 1, ..self.clone() }
     }
 
-    pub(super) fn check(&self, spectrum: Spectrum, values: usize) -> Result<(), Misfit> {
+    pub(super) fn check(&self, spectrum: SpectralKind, values: usize) -> Result<(), Misfit> {
         check_function(&self.program)?;
         match self.part {
-            Part::All => Ok(()),
-            Part::Range { start, end } if start <= end && end <= values => Ok(()),
-            Part::Range { start, end } => {
+            SpectralPart::All => Ok(()),
+            SpectralPart::Range { start, end } if start <= end && end <= values => Ok(()),
+            SpectralPart::Range { start, end } => {
                 misfit!("there are {values} {}s, and no range {start}..{end} of them", spectrum.value())
             }
-            Part::Positive | Part::Rank if spectrum == Spectrum::Singular => Ok(()),
-            Part::Positive | Part::Rank => misfit!("eigenvalues may be negative: their part is all or a range"),
+            SpectralPart::Positive | SpectralPart::Rank if spectrum == SpectralKind::Singular => Ok(()),
+            SpectralPart::Positive | SpectralPart::Rank => {
+                misfit!("eigenvalues may be negative: their part is all or a range")
+            }
         }
     }
 
@@ -74,17 +76,17 @@ impl SpectralFunction {
     /// If that does not determine the matrix function: a range that cuts a cluster, values that are 0.
     pub(super) fn counts(&self, frame: &Frame, order: usize) -> Result<Vec<bool>, Misfit> {
         match self.part {
-            Part::All => {
-                if frame.spectrum == Spectrum::Singular {
+            SpectralPart::All => {
+                if frame.spectrum == SpectralKind::Singular {
                     self.check_odd(frame)?;
                 }
                 Ok(vec![true; frame.count()])
             }
-            Part::Range { start, end } => {
+            SpectralPart::Range { start, end } => {
                 check_borders(frame, &(start..end))?;
                 Ok((0..frame.count()).map(|k| (start..end).contains(&k)).collect())
             }
-            Part::Positive => {
+            SpectralPart::Positive => {
                 // The value at 0 is no question if it is 0.
                 let h = Differences::new(&self.program, self.derivative);
                 if order > 0 || h.value(0.0) != 0.0 {
@@ -92,7 +94,7 @@ impl SpectralFunction {
                 }
                 Ok(vec![true; frame.count()])
             }
-            Part::Rank => Ok(frame.values.iter().map(|&value| value > frame.tolerance()).collect()),
+            SpectralPart::Rank => Ok(frame.values.iter().map(|&value| value > frame.tolerance()).collect()),
         }
     }
 
@@ -115,26 +117,31 @@ impl SpectralFunction {
 
     pub(super) fn with_attributes(&self, attributes: Attributes) -> Attributes {
         let word = match self.part {
-            Part::All => "all",
-            Part::Range { .. } => "range",
-            Part::Positive => "positive",
-            Part::Rank => "rank",
+            SpectralPart::All => "all",
+            SpectralPart::Range { .. } => "range",
+            SpectralPart::Positive => "positive",
+            SpectralPart::Rank => "rank",
         };
         let all = attributes.with("function", &self.program).with("derivative", self.derivative).with("part", word);
         match self.part {
-            Part::Range { start, end } => all.with("range", &[start, end][..]),
-            Part::All | Part::Positive | Part::Rank => all,
+            SpectralPart::Range { start, end } => all.with("range", &[start, end][..]),
+            SpectralPart::All | SpectralPart::Positive | SpectralPart::Rank => all,
         }
     }
 
     #[cfg(feature = "text")]
     pub(super) fn read(fields: &mut Fields) -> Result<Self, Misfit> {
         let (program, derivative) = (fields.program("function")?, fields.integer("derivative")?);
-        let none = Part::Range { start: 0, end: 0 };
-        let words = [("all", Part::All), ("range", none), ("positive", Part::Positive), ("rank", Part::Rank)];
+        let none = SpectralPart::Range { start: 0, end: 0 };
+        let words = [
+            ("all", SpectralPart::All),
+            ("range", none),
+            ("positive", SpectralPart::Positive),
+            ("rank", SpectralPart::Rank),
+        ];
         let part = match fields.one_of("part", &words)? {
-            Part::Range { .. } => match fields.integers("range")?[..] {
-                [start, end] => Part::Range { start, end },
+            SpectralPart::Range { .. } => match fields.integers("range")?[..] {
+                [start, end] => SpectralPart::Range { start, end },
                 _ => misfit!("the option `range` has to be two integers"),
             },
             part => part,
@@ -172,7 +179,7 @@ fn check_borders(frame: &Frame, range: &Range<usize>) -> Result<(), Misfit> {
             }
         }
     }
-    if frame.spectrum == Spectrum::Singular { check_positive(frame, range) } else { Ok(()) }
+    if frame.spectrum == SpectralKind::Singular { check_positive(frame, range) } else { Ok(()) }
 }
 
 /// That singular values are not 0.
@@ -208,7 +215,10 @@ impl SpectralFunction {
         check_function(program)
     }
 
-    fn written(part: Part, f: impl FnOnce(&mut Builder, crate::program::Value) -> crate::program::Value) -> Self {
+    fn written(
+        part: SpectralPart,
+        f: impl FnOnce(&mut Builder, crate::program::Value) -> crate::program::Value,
+    ) -> Self {
         let mut b = Builder::new();
         let x = b.input("x", Type::new(DType::F64, &[]));
         let y = f(&mut b, x);
@@ -216,17 +226,17 @@ impl SpectralFunction {
     }
 
     /// `1`
-    pub(crate) fn one(part: Part) -> Self {
+    pub(crate) fn one(part: SpectralPart) -> Self {
         SpectralFunction::written(part, |b, _| b.op(Literal::F64(1.0), &[]))
     }
 
     /// `x`
-    pub(crate) fn identity(part: Part) -> Self {
+    pub(crate) fn identity(part: SpectralPart) -> Self {
         SpectralFunction::written(part, |_, x| x)
     }
 
     /// A function of one argument.
-    pub(crate) fn of(op: Unary, part: Part) -> Self {
+    pub(crate) fn of(op: Unary, part: SpectralPart) -> Self {
         SpectralFunction::written(part, |b, x| b.op(op, &[x]))
     }
 }

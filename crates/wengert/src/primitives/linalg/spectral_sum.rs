@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::SpectralMap;
 use super::spectral::{check_operands, failed, for_each_matrix, repeated, with_lane};
-use super::spectral_frame::{Spectrum, frame_of};
-use super::spectral_function::{Part, SpectralFunction};
+use super::spectral_frame::{SpectralKind, frame_of};
+use super::spectral_function::{SpectralFunction, SpectralPart};
 use super::spectral_series::Differences;
 use crate::array::{Array, Type};
 use crate::error::{Error, Misfit};
@@ -26,7 +26,7 @@ pub struct SpectralSum {
     /// The operation that errors name.
     pub name: String,
     /// Of which values.
-    pub spectrum: Spectrum,
+    pub spectrum: SpectralKind,
     /// The function.
     pub function: SpectralFunction,
 }
@@ -44,8 +44,8 @@ impl Primitive for SpectralSum {
         let h = Differences::new(&self.function.program, self.function.derivative);
         let result = for_each_matrix(args, self.spectrum, &[], |_, frame| {
             let range = match self.function.part {
-                Part::Range { start, end } => start..end,
-                Part::All | Part::Positive | Part::Rank => 0..frame.count(),
+                SpectralPart::Range { start, end } => start..end,
+                SpectralPart::All | SpectralPart::Positive | SpectralPart::Rank => 0..frame.count(),
             };
             Ok(vec![frame.values[range].iter().map(|&value| h.value(value)).sum()])
         });
@@ -88,7 +88,7 @@ impl Family for SpectralSum {
         (name == "spectral_sum").then(|| {
             Ok(SpectralSum {
                 name: fields.word("name")?,
-                spectrum: fields.one_of("of", &Spectrum::WORDS)?,
+                spectrum: fields.one_of("of", &SpectralKind::WORDS)?,
                 function: SpectralFunction::read(fields)?,
             })
         })
@@ -98,16 +98,16 @@ impl Family for SpectralSum {
             let frame = frame_of(&a, spectrum);
             Sample::new(SpectralSum { name: "sum".to_owned(), spectrum, function }, &[a, frame])
         };
-        let (symmetric, singular) = (Spectrum::Symmetric, Spectrum::Singular);
-        let range = |start, end| Part::Range { start, end };
+        let (symmetric, singular) = (SpectralKind::Symmetric, SpectralKind::Singular);
+        let range = |start, end| SpectralPart::Range { start, end };
         vec![
-            sample(symmetric, SpectralFunction::of(Unary::Exp, Part::All), repeated()),
+            sample(symmetric, SpectralFunction::of(Unary::Exp, SpectralPart::All), repeated()),
             sample(symmetric, SpectralFunction::identity(range(0, 2)), repeated()),
             sample(symmetric, SpectralFunction::identity(range(1, 2)), numbers_f32(1, &[2, 3, 3])),
-            sample(symmetric, SpectralFunction::identity(Part::All), numbers(2, &[0, 0])),
-            sample(singular, SpectralFunction::of(Unary::Cos, Part::All), numbers(3, &[3, 2])),
-            sample(singular, SpectralFunction::identity(Part::Rank), numbers(4, &[2, 3])),
-            sample(singular, SpectralFunction::of(Unary::Ln, Part::Positive), numbers(5, &[2, 2])),
+            sample(symmetric, SpectralFunction::identity(SpectralPart::All), numbers(2, &[0, 0])),
+            sample(singular, SpectralFunction::of(Unary::Cos, SpectralPart::All), numbers(3, &[3, 2])),
+            sample(singular, SpectralFunction::identity(SpectralPart::Rank), numbers(4, &[2, 3])),
+            sample(singular, SpectralFunction::of(Unary::Ln, SpectralPart::Positive), numbers(5, &[2, 2])),
         ]
     }
 }

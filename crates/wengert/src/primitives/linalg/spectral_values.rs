@@ -13,7 +13,7 @@ use super::spectral::{
     check_operands, failed, for_each_matrix, lanes, linear_place, pulled_masked, with_known, with_lane,
 };
 use super::spectral_core::{Coordinates, Local};
-use super::spectral_frame::{Frame, Matrices, Spectrum, frame_of};
+use super::spectral_frame::{Frame, Matrices, SpectralKind, frame_of};
 use crate::array::{Array, Type};
 use crate::error::{Error, Misfit, misfit};
 #[cfg(feature = "text")]
@@ -38,7 +38,7 @@ fn clusters_of(frame: &Frame, range: &Range<usize>) -> Vec<Range<usize>> {
 
 /// The singular values of a range that count as 0.
 fn zero_of(frame: &Frame, range: &Range<usize>) -> Option<usize> {
-    let is_zero = |&k: &usize| frame.spectrum == Spectrum::Singular && frame.values[k] <= frame.tolerance();
+    let is_zero = |&k: &usize| frame.spectrum == SpectralKind::Singular && frame.values[k] <= frame.tolerance();
     range.clone().find(is_zero)
 }
 
@@ -104,7 +104,7 @@ fn own_labels(counts: impl Iterator<Item = bool>) -> Vec<[usize; 2]> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpectralValues {
     /// Of which kind.
-    pub spectrum: Spectrum,
+    pub spectrum: SpectralKind,
     /// The first.
     pub start: usize,
     /// The one behind the last.
@@ -112,11 +112,11 @@ pub struct SpectralValues {
 }
 
 /// Options that these operations share, with the number of directions beside the first.
-fn range_attributes(spectrum: Spectrum, start: usize, end: usize) -> Attributes {
+fn range_attributes(spectrum: SpectralKind, start: usize, end: usize) -> Attributes {
     Attributes::default().with("of", spectrum.word()).with("start", start).with("end", end)
 }
 
-fn check_range(of: &Matrices, spectrum: Spectrum, start: usize, end: usize) -> Result<(), Misfit> {
+fn check_range(of: &Matrices, spectrum: SpectralKind, start: usize, end: usize) -> Result<(), Misfit> {
     if start > end || end > of.values() {
         misfit!("there are {} {}s, and no range {start}..{end} of them", of.values(), spectrum.value());
     }
@@ -170,7 +170,7 @@ impl Family for SpectralValues {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         (name == "spectral_values").then(|| {
-            let spectrum = fields.one_of("of", &Spectrum::WORDS)?;
+            let spectrum = fields.one_of("of", &SpectralKind::WORDS)?;
             Ok(SpectralValues { spectrum, start: fields.integer("start")?, end: fields.integer("end")? })
         })
     }
@@ -180,10 +180,10 @@ impl Family for SpectralValues {
             Sample::new(SpectralValues { spectrum, start, end }, &[a, frame])
         };
         vec![
-            sample(Spectrum::Symmetric, 0, 3, numbers(1, &[3, 3])),
-            sample(Spectrum::Symmetric, 1, 2, numbers_f32(2, &[2, 2, 2])),
-            sample(Spectrum::Singular, 0, 2, numbers(3, &[3, 2])),
-            sample(Spectrum::Singular, 0, 0, numbers(4, &[2, 0])),
+            sample(SpectralKind::Symmetric, 0, 3, numbers(1, &[3, 3])),
+            sample(SpectralKind::Symmetric, 1, 2, numbers_f32(2, &[2, 2, 2])),
+            sample(SpectralKind::Singular, 0, 2, numbers(3, &[3, 2])),
+            sample(SpectralKind::Singular, 0, 0, numbers(4, &[2, 0])),
         ]
     }
 }
@@ -198,7 +198,7 @@ impl Family for SpectralValues {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpectralCombination {
     /// Of which kind.
-    pub spectrum: Spectrum,
+    pub spectrum: SpectralKind,
     /// The first value.
     pub start: usize,
     /// The one behind the last.
@@ -319,7 +319,7 @@ impl Family for SpectralCombination {
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         (name == "spectral_combination").then(|| {
             Ok(SpectralCombination {
-                spectrum: fields.one_of("of", &Spectrum::WORDS)?,
+                spectrum: fields.one_of("of", &SpectralKind::WORDS)?,
                 start: fields.integer("start")?,
                 end: fields.integer("end")?,
                 order: fields.integer("order")?,
@@ -339,11 +339,11 @@ impl Family for SpectralCombination {
             Sample::new(op, &[&[a, frame, weights][..], &directions].concat())
         };
         vec![
-            sample(Spectrum::Symmetric, (0, 3), numbers(1, &[3, 3]), 0),
-            sample(Spectrum::Symmetric, (0, 1), numbers(2, &[2, 2]), 1),
-            sample(Spectrum::Symmetric, (0, 2), numbers_f32(3, &[2, 2, 2]), 0),
-            sample(Spectrum::Singular, (0, 2), numbers(4, &[3, 2]), 0),
-            sample(Spectrum::Singular, (0, 1), numbers(5, &[2, 2]), 1),
+            sample(SpectralKind::Symmetric, (0, 3), numbers(1, &[3, 3]), 0),
+            sample(SpectralKind::Symmetric, (0, 1), numbers(2, &[2, 2]), 1),
+            sample(SpectralKind::Symmetric, (0, 2), numbers_f32(3, &[2, 2, 2]), 0),
+            sample(SpectralKind::Singular, (0, 2), numbers(4, &[3, 2]), 0),
+            sample(SpectralKind::Singular, (0, 1), numbers(5, &[2, 2]), 1),
         ]
     }
 }
@@ -358,7 +358,7 @@ impl Family for SpectralCombination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpectralForm {
     /// Of which kind.
-    pub spectrum: Spectrum,
+    pub spectrum: SpectralKind,
     /// The first value.
     pub start: usize,
     /// The one behind the last.
@@ -384,10 +384,10 @@ impl SpectralForm {
         }
         let mut forms = vec![0.0; range.len()];
         // A form of the matrix with both blocks beside its diagonal is twice that of one.
-        let half = if frame.spectrum == Spectrum::Symmetric { 1.0 } else { 0.5 };
+        let half = if frame.spectrum == SpectralKind::Symmetric { 1.0 } else { 0.5 };
         coordinates.form(&mut |tuple, walk| {
             for label in coordinates.labels_in(tuple) {
-                let mirrored = frame.spectrum == Spectrum::Singular && label % 2 == 0;
+                let mirrored = frame.spectrum == SpectralKind::Singular && label % 2 == 0;
                 let local = Local::Constant(if mirrored { -half } else { half });
                 forms[(label - 1) / 2 - range.start] += coordinates.part(tuple, label, &local) * walk;
             }
@@ -495,7 +495,7 @@ impl Family for SpectralForm {
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         (name == "spectral_form").then(|| {
             Ok(SpectralForm {
-                spectrum: fields.one_of("of", &Spectrum::WORDS)?,
+                spectrum: fields.one_of("of", &SpectralKind::WORDS)?,
                 start: fields.integer("start")?,
                 end: fields.integer("end")?,
                 order: fields.integer("order")?,
@@ -509,11 +509,11 @@ impl Family for SpectralForm {
             Sample::new(op, &[&[a, frame][..], &directions].concat())
         };
         vec![
-            sample(Spectrum::Symmetric, (0, 3), numbers(1, &[3, 3]), 0),
-            sample(Spectrum::Symmetric, (0, 2), numbers(2, &[2, 2]), 1),
-            sample(Spectrum::Symmetric, (1, 2), numbers_f32(3, &[2, 2, 2]), 0),
-            sample(Spectrum::Singular, (0, 2), numbers(4, &[2, 3]), 0),
-            sample(Spectrum::Singular, (0, 1), numbers(5, &[2, 2]), 1),
+            sample(SpectralKind::Symmetric, (0, 3), numbers(1, &[3, 3]), 0),
+            sample(SpectralKind::Symmetric, (0, 2), numbers(2, &[2, 2]), 1),
+            sample(SpectralKind::Symmetric, (1, 2), numbers_f32(3, &[2, 2, 2]), 0),
+            sample(SpectralKind::Singular, (0, 2), numbers(4, &[2, 3]), 0),
+            sample(SpectralKind::Singular, (0, 1), numbers(5, &[2, 2]), 1),
         ]
     }
 }

@@ -1,7 +1,7 @@
 //! The family `conventions` as array programs.
 
 use wengert::primitives::{OutOfBounds, Write};
-use wengert::{Pool, Tensor, jvp, vjp};
+use wengert::{Pool, Tensor, grad, jvp, vjp};
 
 use super::elementwise::{binary, unary};
 use super::{misfit, vector};
@@ -40,11 +40,47 @@ fn same_forward(x: &Tensor, gradient: &[f64], f: impl Fn(Tensor) -> Tensor) -> R
     Ok(())
 }
 
+/// What has no derivative, or no value, here: an error with this in its message, where others give NaN.
+const REFUSED: [(&str, &str); 2] = [
+    ("eigh vectors repeated (identity), sum V", "the vectors of a repeated value have no derivative"),
+    ("cholesky not positive definite", "its leading minor of order 2 is not positive"),
+];
+
+/// Whether the case is refused as it has to be, forward and backward; `None` of a case that has an answer.
+pub(crate) fn refused(case: &ConventionCase) -> Option<Result<bool, Trouble>> {
+    let (_, message) = REFUSED.into_iter().find(|(name, _)| *name == case.name)?;
+    let x = Tensor::from(case.inputs[0].0.clone());
+    let sum = |x: Tensor| of_matrix(&case.name, &x).expect("the cases that are refused are matrices").sum();
+    let runs: [&dyn Fn() -> Tensor; 2] = [&|| grad(&x, sum), &|| jvp(&x, Tensor::ones(x.shape()), sum).1];
+    for run in runs {
+        let why = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+            Ok(slope) => format!("it gives {slope}"),
+            Err(payload) => payload.downcast_ref::<String>().cloned().unwrap_or_default(),
+        };
+        if !why.contains(message) {
+            return Some(misfit(format!("it has to be refused because {message}: {why}")));
+        }
+    }
+    Some(Ok(true))
+}
+
+/// Functions of a matrix of two rows.
+fn of_matrix(name: &str, x: &Tensor) -> Option<Tensor> {
+    let matrix = || x.reshape(&[2, 2]);
+    Some(match name {
+        "det singular 2x2 (rank 1)" | "det zero matrix" => matrix().det(),
+        "eigh vectors repeated (identity), sum V" => matrix().eigh().1,
+        "eigvalsh gradient, weights (1,3)" => matrix().eigvalsh() * Tensor::from([1.0, 3.0]),
+        "cholesky not positive definite" => matrix().cholesky(),
+        _ => return None,
+    })
+}
+
 /// The output of the function with this name at the inputs.
 fn evaluate(name: &str, inputs: &[Tensor]) -> Option<Tensor> {
     match inputs {
         [x] if x.rank() == 0 => special(name, x).or_else(|| named(name, inputs)),
-        [x] => of_vector(name, x),
+        [x] => of_matrix(name, x).or_else(|| of_vector(name, x)),
         inputs => named(name, inputs),
     }
 }

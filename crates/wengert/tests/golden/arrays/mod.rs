@@ -10,6 +10,7 @@ pub(crate) mod conventions;
 pub(crate) mod elementwise;
 mod higher;
 pub(crate) mod higher_order;
+mod linalg;
 pub(crate) mod models;
 pub(crate) mod orders;
 mod programs;
@@ -37,6 +38,7 @@ pub(crate) fn call(family: &str, function: &str, args: &ArrayArgs) -> Results {
         "shape" => shape::call(function, args),
         "reduce" => reduce::call(function, args),
         "contract" => contract::call(function, args),
+        "linalg" => linalg::call(function, args),
         "conv_pool" => conv_pool::call(function, args),
         "composite" => composite::call(function, args),
         "mgh_hessian" => residuals::call(function, args),

@@ -50,6 +50,7 @@ fn of_one(function: &str, x: &Tensor) -> Results {
         "cond_select" => x.gt(0.0).where_(x.sin(), x.square()),
         "while_lane_counts" => while_loop(x, |y| y.lt(10.0), |y| y * x),
         "sort" => x.sort(-1),
+        "cholesky_logdet" => (x.matmul(&x.t()) + Tensor::eye(2)).cholesky().diagonal(0).ln().sum(),
         "per_example_hessian" => hessian(x, |x| x.powi(3).sum() + x.prod()).single().clone(),
         other => return unsupported(other),
     })
@@ -59,6 +60,7 @@ fn of_two(function: &str, x: &Tensor, y: &Tensor) -> Results {
     one(match function {
         "dot" => x.dot(y),
         "matvec" => x.matmul(y),
+        "solve" => (x + 3.0 * Tensor::eye(2)).solve(y),
         "sin_mul" => x.sin() * y,
         "gather" => x.take(y, 0),
         "dynamic_slice" => blocks(x, y, &[2]),

@@ -155,7 +155,7 @@ impl Known {
 fn varying(body: &Program, invariants: usize) -> Vec<bool> {
     let mut varies: Vec<bool> = (0..body.input_types().len()).map(|k| k >= invariants).collect();
     for eqn in body.eqns() {
-        let can_fail = !eqn.op.harmless().is_empty() || !eqn.op.programs().is_empty();
+        let can_fail = !eqn.op.harmless().is_empty() || eqn.op.gives_up() || !eqn.op.programs().is_empty();
         let own = can_fail || eqn.args.iter().any(|arg| varies[arg.index()]);
         varies.extend(eqn.outs().map(|_| own));
     }

@@ -6,8 +6,6 @@
 //! K. Veselić, *Jacobi's method is more accurate than QR*, 1992). Both scale by the largest entry first, so that nothing
 //! overflows on the way.
 
-use crate::error::{Misfit, misfit};
-
 /// Sweeps after which it is given up: a dozen are enough for every matrix of finite numbers.
 const SWEEPS: usize = 60;
 
@@ -72,12 +70,13 @@ fn quotients(a: &[f64], v: &[f64], n: usize) -> Vec<f64> {
     (0..n).map(of).collect()
 }
 
-/// Eigenvalues in increasing order, and orthonormal eigenvectors as columns, of a symmetric matrix of finite numbers.
-pub(crate) fn symmetric(a: &[f64], n: usize) -> Result<(Vec<f64>, Vec<f64>), Misfit> {
+/// Eigenvalues in increasing order, and orthonormal eigenvectors as columns, of a symmetric matrix of finite numbers;
+/// `None` if the rotations do not end.
+pub(crate) fn symmetric(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     let scale = largest(a);
     let mut v = identity(n);
     if n == 0 || scale == 0.0 {
-        return Ok((vec![0.0; n], v));
+        return Some((vec![0.0; n], v));
     }
     let given: Vec<f64> = a.iter().map(|x| x / scale).collect();
     let mut a = given.clone();
@@ -87,7 +86,7 @@ pub(crate) fn symmetric(a: &[f64], n: usize) -> Result<(Vec<f64>, Vec<f64>), Mis
             break;
         }
         if sweep == SWEEPS {
-            misfit!("the rotations do not converge in {SWEEPS} sweeps");
+            return None;
         }
         for p in 0..n {
             for q in p + 1..n {
@@ -118,19 +117,19 @@ pub(crate) fn symmetric(a: &[f64], n: usize) -> Result<(Vec<f64>, Vec<f64>), Mis
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|&i, &j| found[i].total_cmp(&found[j]));
     let values = order.iter().map(|&k| scale * found[k]).collect();
-    Ok((values, with_columns(&v, n, &order)))
+    Some((values, with_columns(&v, n, &order)))
 }
 
 /// `U` (m × n, orthonormal columns), singular values in decreasing order, `V` (n × n, orthonormal columns) of a matrix of
-/// finite numbers with at least as many rows as columns: `A = U diag(s) V^T`.
-pub(crate) fn singular(a: &[f64], m: usize, n: usize) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>), Misfit> {
+/// finite numbers with at least as many rows as columns: `A = U diag(s) V^T`; `None` if the rotations do not end.
+pub(crate) fn singular(a: &[f64], m: usize, n: usize) -> Option<(Vec<f64>, Vec<f64>, Vec<f64>)> {
     debug_assert!(m >= n, "it takes tall matrices");
     let scale = largest(a);
     let mut v = identity(n);
     if n == 0 || scale == 0.0 {
         let mut u = vec![0.0; m * n];
         (0..n).for_each(|k| u[k * n + k] = 1.0);
-        return Ok((u, vec![0.0; n], v));
+        return Some((u, vec![0.0; n], v));
     }
     let mut u: Vec<f64> = a.iter().map(|x| x / scale).collect();
     let product = |u: &[f64], p: usize, q: usize| u.chunks_exact(n).map(|row| row[p] * row[q]).sum::<f64>();
@@ -138,7 +137,7 @@ pub(crate) fn singular(a: &[f64], m: usize, n: usize) -> Result<(Vec<f64>, Vec<f
     for sweep in 0.. {
         let mut turned = false;
         if sweep == SWEEPS {
-            misfit!("the rotations do not converge in {SWEEPS} sweeps");
+            return None;
         }
         for p in 0..n {
             for q in p + 1..n {
@@ -184,7 +183,7 @@ pub(crate) fn singular(a: &[f64], m: usize, n: usize) -> Result<(Vec<f64>, Vec<f
         (0..m).for_each(|row| u[row * n + k] = basis.vectors[k][row]);
     }
     values.iter_mut().for_each(|value| *value *= scale);
-    Ok((u, values, v))
+    Some((u, values, v))
 }
 
 /// Orthonormal vectors, to which others are added.

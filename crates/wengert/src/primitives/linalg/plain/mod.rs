@@ -1,3 +1,194 @@
-//! Plain linear algebra of small matrices: the definitions that operations are computed by where nothing faster is.
+//! Factorisations of one matrix by the textbook, in double precision: what the operations are defined by.
+//!
+//! Matrices are row-major slices. Methods: G. H. Golub, C. F. Van Loan, *Matrix Computations*, 4th edition, 2013.
 
 pub(crate) mod jacobi;
+mod spectrum;
+
+pub(crate) use spectrum::{Spectrum, eigh, svd};
+
+/// What an error says of a zero on the diagonal.
+pub(crate) fn singular(pivot: usize) -> String {
+    format!("the matrix is singular: pivot {pivot} is 0")
+}
+
+/// `(A + A^T) / 2`
+pub(crate) fn symmetric(a: &[f64], n: usize) -> Vec<f64> {
+    (0..n * n).map(|place| 0.5 * a[place] + 0.5 * a[place % n * n + place / n]).collect()
+}
+
+/// `A^T` of a matrix with this many rows and columns.
+pub(crate) fn transposed(a: &[f64], m: usize, n: usize) -> Vec<f64> {
+    (0..m * n).map(|place| a[place % m * n + place / m]).collect()
+}
+
+/// The lower factor of a symmetric matrix, or the order of the first leading minor that is not positive.
+pub(crate) fn cholesky(a: &[f64], n: usize) -> Result<Vec<f64>, usize> {
+    let mut l = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            let sum: f64 = (0..j).map(|k| l[i * n + k] * l[j * n + k]).sum();
+            let rest = a[i * n + j] - sum;
+            if i > j {
+                l[i * n + j] = rest / l[j * n + j];
+            } else if rest > 0.0 {
+                l[i * n + i] = rest.sqrt();
+            } else {
+                return Err(i + 1);
+            }
+        }
+    }
+    Ok(l)
+}
+
+/// `A[p] = L U` with the largest pivot of each column, the first of equal ones: L, U and p. L has ones on its diagonal and
+/// m by min(m, n) elements. It always exists: below a pivot that is 0, L is 0.
+pub(crate) fn lu(a: &[f64], m: usize, n: usize) -> (Vec<f64>, Vec<f64>, Vec<usize>) {
+    let rank = m.min(n);
+    let mut a = a.to_vec();
+    let mut order: Vec<usize> = (0..m).collect();
+    for k in 0..rank {
+        let mut pivot = k;
+        for i in k + 1..m {
+            if a[i * n + k].abs() > a[pivot * n + k].abs() {
+                pivot = i;
+            }
+        }
+        order.swap(k, pivot);
+        (0..n).for_each(|j| a.swap(k * n + j, pivot * n + j));
+        let divisor = a[k * n + k];
+        if divisor == 0.0 {
+            continue;
+        }
+        for i in k + 1..m {
+            let factor = a[i * n + k] / divisor;
+            a[i * n + k] = factor;
+            (k + 1..n).for_each(|j| a[i * n + j] -= factor * a[k * n + j]);
+        }
+    }
+    let l = |place: usize| match (place / rank, place % rank) {
+        (i, j) if i == j => 1.0,
+        (i, j) if i > j => a[i * n + j],
+        _ => 0.0,
+    };
+    let u = |place: usize| if place / n <= place % n { a[place] } else { 0.0 };
+    ((0..m * rank).map(l).collect(), (0..rank * n).map(u).collect(), order)
+}
+
+/// `A = Q R`, reduced, by reflections (A. S. Householder, 1958), with a diagonal of R that is not negative.
+pub(crate) fn qr(a: &[f64], m: usize, n: usize) -> (Vec<f64>, Vec<f64>) {
+    let rank = m.min(n);
+    let mut r = a.to_vec();
+    let mut reflectors: Vec<Vec<f64>> = Vec::with_capacity(rank);
+    for k in 0..rank {
+        let column: Vec<f64> = (k..m).map(|i| r[i * n + k]).collect();
+        let reflector = reflector(column);
+        reflect(&reflector, &mut r, n, k);
+        reflectors.push(reflector);
+    }
+    let mut q = vec![0.0; m * rank];
+    (0..rank).for_each(|k| q[k * rank + k] = 1.0);
+    for (k, reflector) in reflectors.iter().enumerate().rev() {
+        reflect(reflector, &mut q, rank, k);
+    }
+    for k in 0..rank {
+        (k + 1..rank.min(m)).for_each(|i| r[i * n + k] = 0.0);
+        if r[k * n + k] < 0.0 {
+            (k..n).for_each(|j| r[k * n + j] = -r[k * n + j]);
+            (0..m).for_each(|i| q[i * rank + k] = -q[i * rank + k]);
+        }
+    }
+    r.truncate(rank * n);
+    (q, r)
+}
+
+/// The unit vector v such that `x - 2 v (v^T x)` is a multiple of the first axis; zeros if x is one.
+fn reflector(mut x: Vec<f64>) -> Vec<f64> {
+    let largest = x.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+    if x[1..].iter().all(|&x| x == 0.0) {
+        return vec![0.0; x.len()];
+    }
+    x.iter_mut().for_each(|x| *x /= largest);
+    let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    x[0] += norm.copysign(x[0]);
+    let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    x.iter_mut().for_each(|x| *x /= norm);
+    x
+}
+
+/// Reflects the rows from `first` on of a matrix with this many columns.
+fn reflect(v: &[f64], a: &mut [f64], columns: usize, first: usize) {
+    for j in 0..columns {
+        let sum: f64 = v.iter().enumerate().map(|(i, v)| v * a[(first + i) * columns + j]).sum();
+        v.iter().enumerate().for_each(|(i, v)| a[(first + i) * columns + j] -= 2.0 * v * sum);
+    }
+}
+
+/// Solves `op(T) X = B` in place, where T is a triangle of this order, for B with this many columns.
+fn substitute(at: impl Fn(usize, usize) -> f64, n: usize, x: &mut [f64], columns: usize, forward: bool) {
+    for k in 0..n {
+        let i = if forward { k } else { n - 1 - k };
+        for column in 0..columns {
+            let before = if forward { 0..i } else { i + 1..n };
+            let sum: f64 = before.map(|j| at(i, j) * x[j * columns + column]).sum();
+            x[i * columns + column] = (x[i * columns + column] - sum) / at(i, i);
+        }
+    }
+}
+
+/// `A^-1 B`, or `A^-T B`, or the first pivot that is 0.
+pub(crate) fn solve(a: &[f64], n: usize, right: &[f64], columns: usize, transpose: bool) -> Result<Vec<f64>, usize> {
+    let (l, u, order) = lu(a, n, n);
+    if let Some(zero) = (0..n).find(|i| u[i * n + i] == 0.0) {
+        return Err(zero);
+    }
+    let mut x = vec![0.0; n * columns];
+    if transpose {
+        let mut y = right.to_vec();
+        substitute(|i, j| u[j * n + i], n, &mut y, columns, true);
+        substitute(|i, j| l[j * n + i], n, &mut y, columns, false);
+        for (i, &row) in order.iter().enumerate() {
+            x[row * columns..(row + 1) * columns].copy_from_slice(&y[i * columns..(i + 1) * columns]);
+        }
+        return Ok(x);
+    }
+    for (i, &row) in order.iter().enumerate() {
+        x[i * columns..(i + 1) * columns].copy_from_slice(&right[row * columns..(row + 1) * columns]);
+    }
+    substitute(|i, j| l[i * n + j], n, &mut x, columns, true);
+    substitute(|i, j| u[i * n + j], n, &mut x, columns, false);
+    Ok(x)
+}
+
+/// `A^-1 B` for a symmetric matrix, or the order of the first leading minor that is not positive.
+pub(crate) fn solve_positive(a: &[f64], n: usize, right: &[f64], columns: usize) -> Result<Vec<f64>, usize> {
+    let l = cholesky(a, n)?;
+    let mut x = right.to_vec();
+    substitute(|i, j| l[i * n + j], n, &mut x, columns, true);
+    substitute(|i, j| l[j * n + i], n, &mut x, columns, false);
+    Ok(x)
+}
+
+/// Whether a permutation is odd, as a factor 1 or -1.
+pub(crate) fn parity(order: &[usize]) -> f64 {
+    let mut seen = vec![false; order.len()];
+    let mut sign = 1.0;
+    for start in 0..order.len() {
+        let mut place = start;
+        let mut length = 0;
+        while !std::mem::replace(&mut seen[place], true) {
+            place = order[place];
+            length += 1;
+        }
+        if length > 0 && length % 2 == 0 {
+            sign = -sign;
+        }
+    }
+    sign
+}
+
+/// The determinant.
+pub(crate) fn det(a: &[f64], n: usize) -> f64 {
+    let (_, u, order) = lu(a, n, n);
+    (0..n).fold(parity(&order), |product, i| product * u[i * n + i])
+}

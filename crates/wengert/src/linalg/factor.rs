@@ -1,0 +1,160 @@
+//! [`Factor`]: a matrix that is factored once and solved with many times.
+
+use std::panic::Location;
+
+use super::{Side, TriangularSolve};
+use crate::error::{Error, ErrorKind, OrRaise};
+use crate::primitives::Triangle;
+use crate::tensor::Tensor;
+
+/// The factors of a matrix, to solve many systems with.
+///
+/// It is a value: of numbers it holds the factors, and a system costs two triangular ones. Of a matrix that a derivative flows
+/// through it records systems with the matrix, whose derivatives are exact, and all of which, forward and backward, share one
+/// factorisation in what runs.
+///
+/// ```
+/// use wengert::linalg::Factor;
+/// use wengert::prelude::*;
+/// let a = Tensor::from([[4.0, 1.0], [1.0, 3.0]]);
+/// let factor = Factor::cholesky(&a);
+/// let x = factor.solve(&Tensor::from([5.0, 4.0]));
+/// let y = factor.solve(&x);
+/// assert!((a.matmul(&y) - &x).abs().max().item() < 1e-15);
+/// // The derivative flows to the matrix and to every right-hand side.
+/// let both = |a: &Tensor, b: &Tensor| {
+///     let factor = Factor::lu(a);
+///     factor.solve(&factor.solve(b)).sum()
+/// };
+/// let (by_a, by_b) = grad((&a, &x), |(a, b)| both(&a, &b));
+/// assert_eq!((by_a.shape(), by_b.shape()), (&[2, 2][..], &[2][..]));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Factor {
+    matrix: Tensor,
+    factors: Factors,
+}
+
+#[derive(Clone, Debug)]
+enum Factors {
+    Lu { l: Tensor, u: Tensor, order: Tensor },
+    Cholesky { l: Tensor },
+    Qr { q: Tensor, r: Tensor },
+}
+
+/// Twins that panic.
+macro_rules! or_raise {
+    ($( $(#[$about:meta])* fn $name:ident = $twin:ident; )*) => { $(
+        $(#[$about])*
+        ///
+        /// # Panics
+        /// If the matrix does not fit.
+        #[track_caller]
+        pub fn $name(a: &Tensor) -> Factor {
+            Self::$twin(a).or_raise()
+        }
+    )* };
+}
+
+impl Factor {
+    or_raise! {
+        /// Of a square matrix, by elimination with pivots.
+        fn lu = try_lu;
+        /// Of a symmetric positive definite matrix, read as `(A + A^T) / 2`.
+        fn cholesky = try_cholesky;
+        /// Of a square or tall matrix with independent columns, for least squares.
+        fn qr = try_qr;
+    }
+
+    /// As [`Factor::lu`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no square matrix of finite real numbers.
+    #[track_caller]
+    pub fn try_lu(a: &Tensor) -> Result<Factor, Error> {
+        square("Factor::lu", a)?;
+        let (l, u, order) = a.try_lu()?;
+        Ok(Factor { matrix: a.clone(), factors: Factors::Lu { l, u, order } })
+    }
+
+    /// As [`Factor::cholesky`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is not square or not positive definite.
+    #[track_caller]
+    pub fn try_cholesky(a: &Tensor) -> Result<Factor, Error> {
+        Ok(Factor { matrix: a.clone(), factors: Factors::Cholesky { l: a.try_cholesky()? } })
+    }
+
+    /// As [`Factor::qr`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no matrix of finite real numbers, or wide.
+    #[track_caller]
+    pub fn try_qr(a: &Tensor) -> Result<Factor, Error> {
+        let (q, r) = a.try_qr()?;
+        if let [.., rows, columns] = *a.shape()
+            && rows < columns
+        {
+            return Err(refused("Factor::qr", a, format!("the matrix is {rows} by {columns}, and must not be wide")));
+        }
+        Ok(Factor { matrix: a.clone(), factors: Factors::Qr { q, r } })
+    }
+
+    /// The matrix.
+    pub fn matrix(&self) -> &Tensor {
+        &self.matrix
+    }
+
+    /// `X` with `A X = B`, or with the smallest `|A X - B|` by [`Factor::qr`].
+    ///
+    /// # Panics
+    /// As [`Factor::try_solve`] returns an error.
+    #[track_caller]
+    pub fn solve(&self, b: &Tensor) -> Tensor {
+        self.try_solve(b).or_raise()
+    }
+
+    /// As [`Factor::solve`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If shapes or element types do not fit, or the matrix is singular.
+    #[track_caller]
+    pub fn try_solve(&self, b: &Tensor) -> Result<Tensor, Error> {
+        let (lower, upper) = (TriangularSolve::new(Side::Left, Triangle::Lower), Triangle::Upper);
+        match &self.factors {
+            Factors::Lu { .. } if self.matrix.known().is_none() => self.matrix.try_solve(b),
+            Factors::Cholesky { .. } if self.matrix.known().is_none() => self.matrix.try_solve_spd(b),
+            // One permutation for every right-hand side.
+            Factors::Lu { l, u, order } if order.rank() == 1 => {
+                let right = b.try_take(order, if b.rank() == 1 { 0 } else { -2 })?;
+                let y = l.try_solve_triangular(&right, TriangularSolve { unit: true, ..lower })?;
+                u.try_solve_triangular(&y, TriangularSolve::new(Side::Left, upper))
+            }
+            Factors::Lu { .. } => self.matrix.try_solve(b),
+            Factors::Cholesky { l } => {
+                let y = l.try_solve_triangular(b, lower)?;
+                l.try_solve_triangular(&y, TriangularSolve { transpose: true, ..lower })
+            }
+            Factors::Qr { q, r } => {
+                let seen = q.try_swap_axes(-1, -2)?.try_matmul(b)?;
+                r.try_solve_triangular(&seen, TriangularSolve::new(Side::Left, upper))
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn square(name: &str, a: &Tensor) -> Result<(), Error> {
+    match *a.shape() {
+        [.., rows, columns] if rows != columns => {
+            Err(refused(name, a, format!("the matrix is {rows} by {columns}, and has to be square")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[track_caller]
+fn refused(name: &str, a: &Tensor, why: String) -> Error {
+    Error::new(ErrorKind::Misfit, name, why).of([a.ty()]).at(Some(Location::caller()))
+}

@@ -1,0 +1,159 @@
+//! Factorisations as methods of tensors.
+
+use super::{check_matrix, check_square};
+use crate::error::Error;
+use crate::primitives::{Cholesky, Eigh, Lu, Qr, Svd};
+use crate::tensor::Tensor;
+use crate::tensor::compose::{compose, compose_all, or_raise};
+
+or_raise! {
+    /// The lower triangular `L` with a positive diagonal and `L L^T = (A + A^T) / 2`.
+    ///
+    /// A matrix that is not positive definite is an error that names the leading minor.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[4.0, 2.0], [2.0, 5.0]]);
+    /// assert_eq!(a.cholesky().to_vec(), [2.0, 0.0, 1.0, 2.0]);
+    /// let why = Tensor::from([[1.0, 2.0], [2.0, 1.0]]).try_cholesky().unwrap_err();
+    /// assert!(why.to_string().contains("its leading minor of order 2 is not positive"), "{why}");
+    /// ```
+    fn cholesky = try_cholesky();
+    /// `(L, U, p)` with `A[p] = L U`: ones on the diagonal of the lower `L`, `p` the order of the rows. Every matrix has these
+    /// factors; a singular one has a 0 on the diagonal of `U`. The derivative holds `p`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[1.0, 2.0], [4.0, 2.0]]);
+    /// let (l, u, p) = a.lu();
+    /// assert_eq!(l.matmul(&u).to_vec(), a.take(&p, 0).to_vec());
+    /// ```
+    fn lu = try_lu() -> (Tensor, Tensor, Tensor);
+    /// `(Q, R)` with `A = Q R`, reduced: orthonormal columns, and an upper triangular `R` whose diagonal is not negative.
+    ///
+    /// The derivative needs independent columns, of a wide matrix those of its square part.
+    fn qr = try_qr() -> (Tensor, Tensor);
+    /// Ascending eigenvalues of `(A + A^T) / 2`, and its eigenvectors as columns, the first component of each that is not
+    /// negligible positive.
+    ///
+    /// Where eigenvalues repeat, vectors have no derivative: asking for it is an error. A gradient through the values alone
+    /// is right if it is the same for all that are one.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[2.0, 1.0], [1.0, 2.0]]);
+    /// let (w, v) = a.eigh();
+    /// assert!((w.to_vec()[0] - 1.0).abs() < 1e-15 && (v.to_vec()[0] - 0.5f64.sqrt()).abs() < 1e-15);
+    /// ```
+    fn eigh = try_eigh() -> (Tensor, Tensor);
+    /// The eigenvalues of [`Tensor::eigh`] alone.
+    fn eigvalsh = try_eigvalsh();
+    /// `(U, s, V^T)` with `A = U diag(s) V^T`, reduced, and descending `s`; the first component of each column of `U` that is not
+    /// negligible is positive.
+    ///
+    /// Derivatives exist as for [`Tensor::eigh`]; a singular value has none where it is 0.
+    fn svd = try_svd() -> (Tensor, Tensor, Tensor);
+    /// The singular values of [`Tensor::svd`] alone.
+    fn singular_values = try_singular_values();
+}
+
+/// The tensors of a list of known length.
+fn three(mut results: Vec<Tensor>) -> (Tensor, Tensor, Tensor) {
+    let (last, middle) = (results.remove(2), results.remove(1));
+    (results.remove(0), middle, last)
+}
+
+fn two(mut results: Vec<Tensor>) -> (Tensor, Tensor) {
+    let last = results.remove(1);
+    (results.remove(0), last)
+}
+
+impl Tensor {
+    /// As [`Tensor::cholesky`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is not square, not of real numbers, or not positive definite.
+    #[track_caller]
+    pub fn try_cholesky(&self) -> Result<Tensor, Error> {
+        compose("cholesky", &[self], |b, args| {
+            check_square(b, args[0])?;
+            Ok(b.emit(Cholesky, args)?[0])
+        })
+    }
+
+    /// As [`Tensor::lu`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no matrix of finite real numbers.
+    #[track_caller]
+    pub fn try_lu(&self) -> Result<(Tensor, Tensor, Tensor), Error> {
+        compose_all("lu", &[self], |b, args| {
+            check_matrix(b, args[0])?;
+            Ok(b.emit(Lu, args)?)
+        })
+        .map(three)
+    }
+
+    /// As [`Tensor::qr`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no matrix of finite real numbers.
+    #[track_caller]
+    pub fn try_qr(&self) -> Result<(Tensor, Tensor), Error> {
+        compose_all("qr", &[self], |b, args| {
+            check_matrix(b, args[0])?;
+            Ok(b.emit(Qr, args)?)
+        })
+        .map(two)
+    }
+
+    /// As [`Tensor::eigh`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no square matrix of finite real numbers.
+    #[track_caller]
+    pub fn try_eigh(&self) -> Result<(Tensor, Tensor), Error> {
+        compose_all("eigh", &[self], |b, args| {
+            check_square(b, args[0])?;
+            Ok(b.emit(Eigh, args)?)
+        })
+        .map(two)
+    }
+
+    /// As [`Tensor::eigvalsh`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no square matrix of finite real numbers.
+    #[track_caller]
+    pub fn try_eigvalsh(&self) -> Result<Tensor, Error> {
+        compose("eigvalsh", &[self], |b, args| {
+            check_square(b, args[0])?;
+            Ok(b.emit(Eigh, args)?[0])
+        })
+    }
+
+    /// As [`Tensor::svd`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no matrix of finite real numbers.
+    #[track_caller]
+    pub fn try_svd(&self) -> Result<(Tensor, Tensor, Tensor), Error> {
+        compose_all("svd", &[self], |b, args| {
+            check_matrix(b, args[0])?;
+            Ok(b.emit(Svd, args)?)
+        })
+        .map(three)
+    }
+
+    /// As [`Tensor::singular_values`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no matrix of finite real numbers.
+    #[track_caller]
+    pub fn try_singular_values(&self) -> Result<Tensor, Error> {
+        compose("singular_values", &[self], |b, args| {
+            check_matrix(b, args[0])?;
+            Ok(b.emit(Svd, args)?[1])
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! The Cholesky factor of symmetric positive definite matrices.
+
+use std::borrow::Cow;
+
+use super::{Harmless, Matrices, guarded, kept, plain, product, sample, scaled, single, square, symmetric, with_lane};
+use crate::array::{Array, Type};
+use crate::error::{Misfit, misfit};
+use crate::ops::Compare;
+use crate::primitives::einsum::rounded;
+#[cfg(feature = "text")]
+use crate::primitives::parse::Fields;
+use crate::primitives::{
+    Batched, Family, Form, OperandSet, Primitive, Sample, Side, Tangents, Triangle, TriangularSolve, arity,
+};
+use crate::program::{Builder, Value};
+
+/// `cholesky(A) = L`, lower triangular with a positive diagonal and `L L^T = (A + A^T) / 2`.
+///
+/// Above the diagonal L is 0. A matrix that is not positive definite is an error that names the first leading minor that is
+/// not, and one with an entry that is no finite number names the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cholesky;
+
+impl Primitive for Cholesky {
+    fn name(&self) -> Cow<'static, str> {
+        "cholesky".into()
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
+        arity(args, 1)?;
+        square(args[0])?;
+        Ok(vec![args[0].clone()])
+    }
+    fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+        let a = Matrices::of(args[0]);
+        let mut factors = Vec::with_capacity(args[0].size());
+        for k in 0..a.count() {
+            let symmetric = plain::symmetric(a.finite(k)?, a.rows);
+            match plain::cholesky(&symmetric, a.rows) {
+                Ok(factor) => factors.extend(factor),
+                Err(minor) => misfit!("{}{}", not_positive(minor), a.at(k)),
+            }
+        }
+        Ok(vec![rounded(args[0].dtype(), args[0].shape(), factors)])
+    }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
+    fn linear_in(&self, _: usize) -> Vec<OperandSet> {
+        Vec::new()
+    }
+    /// `L' = L half(L^-1 A' L^-T)`, where half is the lower triangle with half of the diagonal (S. P. Smith,
+    /// *Differentiation of the Cholesky algorithm*, 1995; I. Murray, 2016).
+    fn jvp(&self, b: &mut Builder, _: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
+        let Some(a_dot) = tangents[0] else { return Ok(vec![None]) };
+        let l = outs[0];
+        let a_dot = symmetric(b, a_dot);
+        let lower = TriangularSolve::new(Side::Left, Triangle::Lower);
+        let left = b.op(lower, &[l, a_dot]);
+        let both = b.op(TriangularSolve { side: Side::Right, transpose: true, ..lower }, &[l, left]);
+        let below = kept(b, both, Compare::Gt);
+        let on = kept(b, both, Compare::Eq);
+        let on = scaled(b, 0.5, on);
+        let half = b.add(below, on);
+        let l_dot = product(b, l, half);
+        Ok(vec![Some(kept(b, l_dot, Compare::Ge))])
+    }
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
+        with_lane(*self, b, args, batched, length)
+    }
+    fn batch_masked(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        batched: &[bool],
+        length: usize,
+        mask: Value,
+    ) -> Option<Batched> {
+        Some(guarded(*self, b, args, batched, (length, mask), &[(0, Harmless::Identity)]))
+    }
+    fn gives_up(&self) -> bool {
+        true
+    }
+}
+
+/// What an error says of a leading minor that is not positive.
+pub(super) fn not_positive(minor: usize) -> String {
+    format!("the matrix is not positive definite: its leading minor of order {minor} is not positive")
+}
+
+impl Family for Cholesky {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, _: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "cholesky").then_some(Ok(Cholesky))
+    }
+    fn samples() -> Vec<Sample> {
+        let large = sample(1, &[3, 3], &[6.0, 7.0, 9.0]);
+        vec![
+            Sample::new(Cholesky, std::slice::from_ref(&large)),
+            Sample::new(Cholesky, &[single(&large)]),
+            Sample::new(Cholesky, &[sample(2, &[1, 1], &[4.0])]),
+            Sample::new(Cholesky, &[sample(3, &[2, 2, 2], &[5.0, 8.0])]),
+            Sample::new(Cholesky, &[sample(4, &[0, 0], &[5.0])]),
+            Sample::new(Cholesky, &[sample(5, &[0, 2, 2], &[5.0])]),
+        ]
+    }
+}
