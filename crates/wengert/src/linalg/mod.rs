@@ -11,6 +11,7 @@
 //! | systems | `solve`, `solve_spd`, `solve_triangular`, `lstsq`, `lstsq_damped`, `inv`; [`Factor`], factored once |
 //! | numbers of a matrix | `det`, `slogdet`, `logdet_spd`, `frobenius_norm`, `spectral_norm`, `cond_number`, `matrix_rank` |
 //! | functions and products | `expm`, `matrix_power`, `kron`, [`multi_dot`] |
+//! | functions of a spectrum, where values repeat | [`spectral()`], [`singular()`], [`sqrtm`], [`logm`], [`polar`], [`nuclear_norm`], [`low_rank`], [`pinv`] |
 //! | structured matrices | [`toeplitz`], [`circulant`], `cholesky_update`, `cholesky_downdate` |
 //!
 //! A matrix that is singular or not positive definite, an entry that is no number, a rank that is missing: these are errors
@@ -30,14 +31,22 @@
 
 mod factor;
 mod factorise;
+mod function;
 mod functions;
 mod measures;
+mod singular;
 mod solve;
+mod spectral;
 mod structured;
 
 pub use crate::primitives::{Side, Triangle, TriangularSolve};
 pub use factor::Factor;
 pub use functions::{multi_dot, try_multi_dot};
+pub use singular::{
+    Singular, low_rank, nuclear_norm, pinv, polar, singular, try_low_rank, try_nuclear_norm, try_pinv, try_polar,
+    try_singular,
+};
+pub use spectral::{Spectral, logm, spectral, sqrtm, try_logm, try_spectral, try_sqrtm};
 pub use structured::{circulant, toeplitz, try_circulant, try_toeplitz};
 
 use crate::error::{Misfit, misfit};

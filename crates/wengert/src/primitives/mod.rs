@@ -63,8 +63,9 @@ pub use fft::{Fft, FftKind, FftScale, HalfWeights};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
-    Cholesky, Clusters, Cofactor, Det, Divisor, Eigh, Lu, MatrixKind, MatrixSolve, Qr, Separate, Side, Spectral, Svd,
-    Triangle, TriangularSolve,
+    Cholesky, Clusters, Cofactor, Det, Divisor, Eigh, Lu, MatrixKind, MatrixSolve, Qr, Separate, Side, Spectral,
+    SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart,
+    SpectralSum, SpectralValues, SpectralVectors, Svd, Triangle, TriangularSolve,
 };
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
@@ -221,6 +222,20 @@ operations! {
     Ensure(Ensure),
     /// The discrete Fourier transform.
     Fft(Fft),
+    /// Values and vectors of matrices, as bits.
+    SpectralFrame(SpectralFrame),
+    /// Vectors of a frame.
+    SpectralVectors(SpectralVectors),
+    /// A matrix function, or a derivative of it.
+    SpectralMap(SpectralMap),
+    /// A sum over eigenvalues or singular values.
+    SpectralSum(SpectralSum),
+    /// Eigenvalues or singular values.
+    SpectralValues(SpectralValues),
+    /// Projectors onto vectors with weights, or a derivative of them.
+    SpectralCombination(SpectralCombination),
+    /// What directions are to each vector, or a derivative of that.
+    SpectralForm(SpectralForm),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.

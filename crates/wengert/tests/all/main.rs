@@ -46,6 +46,8 @@ mod numbers;
 mod ode;
 mod optim;
 mod signal;
+#[cfg(feature = "engine")]
+mod spectral;
 mod structure;
 mod taken;
 mod tensor;

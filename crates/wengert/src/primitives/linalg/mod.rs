@@ -3,6 +3,7 @@
 //! A matrix stands in the last two axes of an operand; the axes before are a batch, each matrix of which is a problem of its
 //! own. Definitions (`plain`) compute in double precision and round once. Tangents are made of the other operations, so that
 //! every mode and order follows from them; where a division could be by nothing, an operation of its own checks (`gaps`).
+//! Functions of a spectrum are a family of their own (`spectral*`), whose derivatives do not ask for those of vectors.
 
 mod cholesky;
 mod det;
@@ -12,6 +13,13 @@ mod lu;
 pub(crate) mod plain;
 mod qr;
 mod solve;
+mod spectral;
+mod spectral_core;
+mod spectral_frame;
+mod spectral_function;
+mod spectral_series;
+mod spectral_sum;
+mod spectral_values;
 mod svd;
 mod triangular;
 
@@ -26,10 +34,15 @@ pub use gaps::{Clusters, Divisor, Separate, Spectral};
 pub use lu::Lu;
 pub use qr::Qr;
 pub use solve::{MatrixKind, MatrixSolve};
+pub use spectral::SpectralMap;
+pub use spectral_frame::{SpectralFrame, SpectralKind, SpectralVectors};
+pub use spectral_function::{SpectralFunction, SpectralPart};
+pub use spectral_sum::SpectralSum;
+pub use spectral_values::{SpectralCombination, SpectralForm, SpectralValues};
 pub use svd::Svd;
 pub use triangular::{Side, Triangle, TriangularSolve};
 
-use super::einsum::widened;
+use super::einsum::{rounded, widened};
 use super::sample::numbers;
 use super::{Batched, Broadcast, Einsum, Gather, Iota, Op, OutOfBounds, check_float};
 use crate::array::{Array, DType, Type};

@@ -2,6 +2,7 @@
 //!
 //! Matrices are row-major slices. Methods: G. H. Golub, C. F. Van Loan, *Matrix Computations*, 4th edition, 2013.
 
+pub(crate) mod jacobi;
 mod spectrum;
 
 pub(crate) use spectrum::{Spectrum, eigh, svd};
