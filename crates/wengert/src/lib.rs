@@ -48,7 +48,8 @@
 //!
 //! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
 //! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] compares it with
-//! differences. [`nn`] has the functions that models are made of, [`optim`] the optimisers that train them.
+//! differences. [`nn`] has the functions that models are made of, [`optim`] the optimisers that train them. [`signal`] has
+//! Fourier transforms, and [`Complex`] numbers are pairs.
 //!
 //! # Errors
 //!
@@ -62,6 +63,7 @@
 //! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `spill`: what loops
 //! keep beyond a limit of memory in a directory that you name (`Compile::spill`). `nalgebra`: variables and duals as elements
 //! of its matrices. `argmin`: functions as problems of its optimisers.
+//! `num_complex`: complex numbers of that crate as ours and back.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.

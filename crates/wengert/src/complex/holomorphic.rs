@@ -8,11 +8,12 @@ use crate::leaf::{Active, Leaf};
 use crate::tape::Var;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
+use crate::tree::Tree;
 
 /// The leaves that [`holomorphic_grad`] takes: `f64`, [`Var`] and `Tensor`.
 ///
 /// Sealed: implemented for these three.
-pub trait HolomorphicLeaf: Leaf {
+pub trait HolomorphicLeaf: Leaf + Tree<Leaf = Self> {
     /// See [`try_holomorphic_grad`].
     #[doc(hidden)]
     #[track_caller]
@@ -60,10 +61,7 @@ impl std::error::Error for NotHolomorphic {}
 pub fn holomorphic_grad<L: HolomorphicLeaf>(
     z: Complex<L>,
     f: impl FnOnce(Complex<Active<L>>) -> Complex<Active<L>>,
-) -> Complex<L>
-where
-    L: crate::tree::Tree<Leaf = L>,
-{
+) -> Complex<L> {
     try_holomorphic_grad(z, f).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -75,10 +73,7 @@ where
 pub fn try_holomorphic_grad<L: HolomorphicLeaf>(
     z: Complex<L>,
     f: impl FnOnce(Complex<Active<L>>) -> Complex<Active<L>>,
-) -> Result<Complex<L>, NotHolomorphic>
-where
-    L: crate::tree::Tree<Leaf = L>,
-{
+) -> Result<Complex<L>, NotHolomorphic> {
     L::derivative(&z, f)
 }
 
@@ -131,11 +126,11 @@ impl HolomorphicLeaf for Tensor {
         let numbers = [&u.re, &u.im, &v.re, &v.im].map(|part| part.detach().to_vec());
         let tolerance = if z.re.dtype() == crate::DType::F32 { 3e-4 } else { TOLERANCE };
         let largest = numbers.iter().flatten().fold(0.0f64, |largest, x| largest.max(x.abs()));
-        for k in 0..numbers[0].len() {
-            let [u_re, u_im, v_re, v_im] = [0, 1, 2, 3].map(|part| numbers[part][k]);
+        let [u_re, u_im, v_re, v_im] = &numbers;
+        for (k, (((u_re, u_im), v_re), v_im)) in u_re.iter().zip(u_im).zip(v_re).zip(v_im).enumerate() {
             let size = u_re.abs() + u_im.abs() + v_re.abs() + v_im.abs() + tolerance * largest;
             if (u_re - v_im).abs() + (u_im + v_re).abs() > tolerance * size {
-                return Err(refused(&format!(" in element {k}"), [&u_re, &u_im, &v_re, &v_im]));
+                return Err(refused(&format!(" in element {k}"), [u_re, u_im, v_re, v_im]));
             }
         }
         Ok(Complex { re: u.re, im: v.re })

@@ -17,6 +17,8 @@
 //! assert_eq!((g.re.to_vec(), g.im.to_vec()), (vec![2.0, 4.0], vec![0.0, -2.0]));
 //! ```
 
+#[cfg(feature = "num_complex")]
+mod exchange;
 mod functions;
 mod holomorphic;
 mod operators;

@@ -17,7 +17,7 @@ use crate::program::{Builder, Value};
 /// The discrete Fourier transform along axes. Along one of length n:
 /// `Y_k = scale * sum over j of X_j exp(-2 pi i j k / n)`, with `+` instead of `-` if it is the inverse one.
 ///
-/// A complex array is a pair of real ones, real part first. Which sides are real says [`FftKind`]. An operand may have fewer
+/// A complex array is a pair of real ones, real part first. [`FftKind`] says which sides are real. An operand may have fewer
 /// entries along an axis than the transform is long; the missing ones count as zeros. Of the result the first
 /// [`counts`](Fft::counts) entries are computed.
 ///
