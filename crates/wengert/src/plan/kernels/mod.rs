@@ -72,14 +72,14 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         | Op::Det(_)
         | Op::Cofactor(_)
         | Op::Separate(_)
-        | Op::Clusters(_) => factor(op, args),
-        Op::SpectralFrame(_)
+        | Op::Clusters(_)
+        | Op::SpectralFrame(_)
         | Op::SpectralVectors(_)
         | Op::SpectralMap(_)
         | Op::SpectralSum(_)
         | Op::SpectralValues(_)
         | Op::SpectralCombination(_)
-        | Op::SpectralForm(_) => Box::new(defined::DefinedKernel::new(op, args)),
+        | Op::SpectralForm(_) => factor(op, args),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
         | Op::Unary(_)
