@@ -176,7 +176,7 @@ fn lanes_and_branches_that_do_not_count_fail_nothing() {
     let g = grad(&all, |all| {
         let values = spectral(&all).values();
         let each = (values * Tensor::from([1.0, 3.0])).sum_over(1);
-        first.gt(0.5).where_(&each, &Tensor::zeros(&[2])).sum()
+        first.gt(0.5).where_(&each, Tensor::zeros(&[2])).sum()
     });
     assert_eq!(g.to_vec(), [1.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0]);
 }
@@ -202,7 +202,7 @@ fn compiled_functions_find_the_vectors_once() {
         check("the value", &value, &wanted, 1e-14);
         check("the gradient", &g, &wanted_g, 1e-13);
     }
-    let program = wengert::to_program(&batch().slice((0, .., ..)), |a| {
+    let program = wengert::to_program(batch().slice((0, .., ..)), |a| {
         grad(&a, |a| spectral(&a).sum(0..2) * spectral(&a).trace(|x| x.exp()))
     });
     let program = program.0.optimize();
