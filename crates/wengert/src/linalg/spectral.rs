@@ -134,7 +134,7 @@ impl Spectral {
     /// use wengert::linalg::spectral;
     /// let a = Tensor::from([[2.0, 1.0], [1.0, 2.0]]);
     /// let square = spectral(&a).map(|x| x * x);
-    /// assert!((square - a.matmul(&a)).abs().max_all().item() < 1e-14);
+    /// assert!((square - a.matmul(&a)).abs().max().item() < 1e-14);
     /// ```
     ///
     /// # Panics

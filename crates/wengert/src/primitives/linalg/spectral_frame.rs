@@ -29,6 +29,7 @@ pub enum SpectralKind {
 }
 
 impl SpectralKind {
+    #[cfg(feature = "text")]
     pub(super) const WORDS: [(&'static str, SpectralKind); 2] =
         [("symmetric", SpectralKind::Symmetric), ("singular", SpectralKind::Singular)];
 

@@ -134,11 +134,14 @@ fn compared(op: Compare, x: f64, y: f64) -> bool {
 /// A number and a bound of its error.
 type Bounded = (f64, f64);
 
+/// Taylor coefficients by the bits of the number and how many they are.
+type Known = HashMap<(u64, usize), Rc<[f64]>>;
+
 /// The derivative of some order of a function, with what was found of it so far.
 pub(super) struct Differences<'a> {
     program: &'a Program,
     derivative: usize,
-    known: RefCell<HashMap<(u64, usize), Rc<[f64]>>>,
+    known: RefCell<Known>,
 }
 
 impl<'a> Differences<'a> {
@@ -282,7 +285,8 @@ mod tests {
     fn a_kink_between_points_is_seen() {
         let program = of(Unary::Abs);
         let h = Differences::new(&program, 0);
-        assert_eq!(h.at(&[-1e-9, 3e-9]), 0.5);
-        assert_eq!(h.at(&[-1e-9, -3e-9]), -1.0);
+        let x = f64::powi(0.5, 30);
+        assert_eq!(h.at(&[-x, 3.0 * x]), 0.5);
+        assert_eq!(h.at(&[-x, -3.0 * x]), -1.0);
     }
 }

@@ -176,7 +176,7 @@ fn lanes_and_branches_that_do_not_count_fail_nothing() {
     let g = grad(&all, |all| {
         let values = spectral(&all).values();
         let each = (values * Tensor::from([1.0, 3.0])).sum_over(1);
-        first.gt(0.5).where_(&each, &Tensor::zeros(&[2])).sum()
+        first.gt(0.5).where_(&each, Tensor::zeros(&[2])).sum()
     });
     assert_eq!(g.to_vec(), [1.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0]);
 }
@@ -202,10 +202,26 @@ fn compiled_functions_find_the_vectors_once() {
         check("the value", &value, &wanted, 1e-14);
         check("the gradient", &g, &wanted_g, 1e-13);
     }
-    let program = wengert::to_program(&batch().slice((0, .., ..)), |a| {
+    let program = wengert::to_program(batch().slice((0, .., ..)), |a| {
         grad(&a, |a| spectral(&a).sum(0..2) * spectral(&a).trace(|x| x.exp()))
     });
     let program = program.0.optimize();
     let frames = program.eqns().iter().filter(|eqn| eqn.op.name() == "spectral_frame");
     assert_eq!(frames.count(), 1, "{program}");
+}
+
+#[test]
+fn steps_of_loops_and_checkpoints_are_what_they_are_outside() {
+    let a = batch().slice((1, .., ..));
+    let step = |a: &Tensor| spectral(a).map(|x| (x * 0.5).sin()) + spectral(a).projector(2..3) + a * 0.25;
+    let c = random(&mut Random::new(5), &[3, 3]);
+    let direct = |a: &Tensor| (step(&step(&step(a))) * &c).sum();
+    let looped = |a: &Tensor| (fori(0..3, a, |_, a| step(&a)) * &c).sum();
+    let kept = |a: &Tensor| (step(&checkpoint(a, |a| step(&step(&a)))) * &c).sum();
+    let e = random(&mut Random::new(6), &[3, 3]);
+    let wanted = (grad(&a, |a| direct(&a)), hvp(&a, &e, |a| direct(&a)));
+    for f in [&looped as &dyn Fn(&Tensor) -> Tensor, &kept] {
+        check("the gradient", &grad(&a, |a| f(&a)), &wanted.0, 1e-13);
+        check("the Hessian", &hvp(&a, &e, |a| f(&a)), &wanted.1, 1e-12);
+    }
 }
