@@ -8,12 +8,12 @@
 //! use wengert::prelude::*;
 //! // |z - w|^2 grows fastest away from w.
 //! let w = Complex::new(1.0, -1.0);
-//! let g = grad(Complex::new(3.0, 0.5), |z| (z - Complex::constant(w.re, w.im)).norm_sqr());
+//! let g = grad(Complex::new(3.0, 0.5), |z| (z - w).norm_sqr());
 //! assert_eq!(g, Complex::new(4.0, 3.0));
 //!
-//! // The same over tensors: least squares by the transform of a signal.
+//! // The same over tensors. A turn by a right angle changes no length.
 //! let z = Complex::new(Tensor::from([1.0, 2.0]), Tensor::from([0.0, -1.0]));
-//! let g = grad(&z, |z| (z * Complex::new(0.0, 1.0)).abs().square().sum());
+//! let g = grad(&z, |z| (z * Complex::new(0.0, 1.0)).norm_sqr().sum());
 //! assert_eq!((g.re.to_vec(), g.im.to_vec()), (vec![2.0, 4.0], vec![0.0, -2.0]));
 //! ```
 

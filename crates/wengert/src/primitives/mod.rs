@@ -59,6 +59,7 @@ pub use elementwise::{Convert, Select};
 pub use ensure::Ensure;
 #[cfg(feature = "engine")]
 pub(crate) use ensure::told;
+pub(crate) use fft::turned;
 pub use fft::{Fft, FftKind, FftScale, HalfWeights};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};

@@ -1,7 +1,6 @@
 //! Windows: weights that let a piece of a signal begin and end gently.
 
-use std::f64::consts::TAU;
-
+use crate::primitives::turned;
 use crate::tensor::Tensor;
 
 /// A window, as weights of the samples of a piece.
@@ -39,14 +38,13 @@ impl Window {
 
     /// Weights at n places of a turn of `period` places.
     pub(super) fn weights(self, n: usize, period: usize) -> Vec<f64> {
-        // Of places and counterparts the nearer one, so that they are equal to the bit.
-        let turn = |k: usize| TAU * k.min(period.saturating_sub(k)) as f64 / period as f64;
-        let weight = |t: f64| match self {
-            Window::Hann => 0.5 - 0.5 * t.cos(),
-            Window::Hamming => 0.54 - 0.46 * t.cos(),
-            Window::Blackman => (0.42 - 0.5 * t.cos() + 0.08 * (2.0 * t).cos()).max(0.0),
+        let cosine = |k: usize| turned(k % period, period)[0];
+        let weight = |k: usize| match self {
+            Window::Hann => 0.5 - 0.5 * cosine(k),
+            Window::Hamming => 0.54 - 0.46 * cosine(k),
+            Window::Blackman => (0.42 - 0.5 * cosine(k) + 0.08 * cosine(2 * k)).max(0.0),
             Window::Rectangular => 1.0,
         };
-        (0..n).map(|k| weight(turn(k))).collect()
+        (0..n).map(weight).collect()
     }
 }

@@ -438,7 +438,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T, Error>, words: &[&str]) {
 fn what_does_not_fit_is_refused_with_a_reason() {
     let z = Complex::new(points(1, &[3]), points(2, &[3]));
     refused(z.try_mul(Tensor::zeros(&[2])), &["`mul` of f64[3], f64[3] and f64[2]", "do not broadcast"]);
-    refused(z.try_add(&z.convert(DType::F32)), &["`add`", "f64 and f32 differ"]);
+    refused(z.try_add(z.convert(DType::F32)), &["`add`", "f64 and f32 differ"]);
     refused(
         Complex::new(points(1, &[3]), points(1, &[2])).try_exp(),
         &["`exp` of f64[3] and f64[2]", "do not broadcast"],

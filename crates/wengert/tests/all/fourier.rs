@@ -103,7 +103,7 @@ fn shorter_operands_are_padded_and_longer_ones_cut() {
     let z = complex(8, &[2, 5]);
     let padded = z.each_part(|x| x.pad(&[(0, 0, 0), (0, 3, 0)], 0.0));
     near(&Fourier::new().lengths(&[8]).fft(&z), &fft(&padded), 8.0);
-    near(&Fourier::new().lengths(&[3]).fft(&z), &fft(&z.slice((.., ..3))), 8.0);
+    near(&Fourier::new().lengths(&[3]).fft(&z), &fft(z.slice((.., ..3))), 8.0);
     near(&Fourier::new().lengths(&[8]).rfft(&z.re), &rfft(&padded.re), 8.0);
     near(&Fourier::new().lengths(&[3, 7]).ifft(&z), &ifft2(z.each_part(|x| x.pad(&[(0, 1, 0), (0, 2, 0)], 0.0))), 8.0);
     assert_eq!(Fourier::new().lengths(&[4]).fft(Complex::zeros(&[2, 0])).norm_sqr().sum().item(), 0.0);
@@ -243,7 +243,7 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     let x = points(80, &[3, 4]);
     let z = Complex::from(x.clone());
     let way = Fourier::new();
-    refused(way.try_fft(&Tensor::from(1.0)), &["`fft` of f64[]", "a single number"]);
+    refused(way.try_fft(Tensor::from(1.0)), &["`fft` of f64[]", "a single number"]);
     refused(way.try_fft(Tensor::zeros(&[2, 0])), &["`fft`", "a transform of length 0 along axis 1 does not exist"]);
     refused(way.clone().lengths(&[0]).try_rfft(&x), &["`rfft` of f64[3,4]", "length 0"]);
     refused(way.clone().lengths(&[1_000_003]).try_rfft(&x), &["prime factor 1000003", "pad to a length"]);
@@ -263,5 +263,5 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     refused(way.try_irfft(Complex::zeros(&[1])), &["length 0"]);
     refused(way.try_fft(Complex::new(x.clone(), points(1, &[3]))), &["do not broadcast"]);
     refused(way.try_fft(Complex::new(x.clone(), x.to_f32())), &["f64 and f32 differ"]);
-    assert_eq!(way.fft(&x.to_f32()).dtype(), DType::F32);
+    assert_eq!(way.fft(x.to_f32()).dtype(), DType::F32);
 }

@@ -343,7 +343,7 @@ impl Family for Separate {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         let mut read = || Ok(Separate { of: fields.one_of("of", &SPECTRA)?, by: fields.one_of("by", &DIVISORS)? });
-        (name == "separate").then(|| read())
+        (name == "separate").then(read)
     }
     fn samples() -> Vec<Sample> {
         let of = |by| Separate { of: Spectral::SingularValues, by };
@@ -525,7 +525,7 @@ impl Family for Clusters {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         let mut read = || Ok(Clusters { of: fields.one_of("of", &SPECTRA)?, transposed: fields.flag("transposed")? });
-        (name == "clusters").then(|| read())
+        (name == "clusters").then(read)
     }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();

@@ -168,7 +168,7 @@ impl Family for MatrixSolve {
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
         let mut read =
             || Ok(MatrixSolve { kind: fields.one_of("kind", &KINDS)?, transpose: fields.flag("transpose")? });
-        (name == "matrix_solve").then(|| read())
+        (name == "matrix_solve").then(read)
     }
     fn samples() -> Vec<Sample> {
         use crate::primitives::sample::numbers;

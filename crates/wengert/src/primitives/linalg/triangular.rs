@@ -245,7 +245,7 @@ impl Family for TriangularSolve {
                 unit: fields.flag("unit")?,
             })
         };
-        (name == "triangular_solve").then(|| read())
+        (name == "triangular_solve").then(read)
     }
     fn samples() -> Vec<Sample> {
         use crate::primitives::sample::numbers;
