@@ -193,6 +193,46 @@ fn store<T: Number>(
     }
 }
 
+/// As [`store`], of the transpose.
+#[inline(always)]
+fn store_transposed<T: Number>(
+    block: &Block<T>,
+    [rows, columns]: [usize; 2],
+    out: &mut [T],
+    count: usize,
+    faults: &[Option<Fault>; LANES],
+) {
+    let size = rows * columns;
+    for k in 0..count {
+        let out = &mut out[k * size..(k + 1) * size];
+        for row in 0..rows {
+            for column in 0..columns {
+                out[row * columns + column] = block[column][row].0[k];
+            }
+        }
+        if faults[k].is_some() {
+            out.fill(T::NAN);
+        }
+    }
+}
+
+/// As [`store`], of one row times a factor.
+#[inline(always)]
+fn store_row<T: Number>(
+    row: &[Lanes<T>],
+    factor: Lanes<T>,
+    out: &mut [T],
+    count: usize,
+    faults: &[Option<Fault>; LANES],
+) {
+    for (column, &entry) in row.iter().enumerate() {
+        let entry = entry * factor;
+        for k in 0..count {
+            out[k * row.len() + column] = if faults[k].is_some() { T::NAN } else { entry.0[k] };
+        }
+    }
+}
+
 /// An algorithm for the matrices of a few lanes.
 pub(super) trait Kernel<T: Number, const K: usize>: Sync {
     /// Computes the matrices `first..first + count`, at most as many as there are lanes.
