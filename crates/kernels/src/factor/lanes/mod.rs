@@ -308,14 +308,17 @@ mod tests {
     use super::*;
     use crate::factor::Reads;
 
+    /// Fills results and a permutation.
+    type Algorithm<'a> = &'a dyn Fn([&mut [f64]; 3], &mut [i64]);
+
     /// Every algorithm on 21 matrices of 5 rows.
     fn all(level: Level) -> Vec<u64> {
         const SIZES: [usize; 3] = [25 * 21, 5 * 21, 25 * 21];
         let pool = Pool::new(1);
         let mut bits = Vec::new();
-        let place = |k: usize| if k % 25 % 6 == 0 { 8.0 } else { ((k * 37) % 101) as f64 / 50.0 - 1.0 };
+        let place = |k: usize| if (k % 25).is_multiple_of(6) { 8.0 } else { ((k * 37) % 101) as f64 / 50.0 - 1.0 };
         let a: Vec<f64> = (0..SIZES[0]).map(place).collect();
-        let mut note = |kernel: &dyn Fn([&mut [f64]; 3], &mut [i64])| {
+        let mut note = |kernel: Algorithm<'_>| {
             let (mut outs, mut order) = ([a.clone(), vec![0.0; SIZES[1]], a.clone()], vec![0; SIZES[1]]);
             kernel(outs.each_mut().map(|out| &mut out[..]), &mut order);
             bits.extend(outs.iter().flatten().map(|x| x.to_bits()).chain(order.iter().map(|&k| k as u64)));
