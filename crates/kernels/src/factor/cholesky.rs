@@ -6,10 +6,12 @@
 use super::batch::Outs;
 use super::lanes::{self, CholeskyLanes};
 use super::number::check_finite;
-use super::triangular::{LEAF, Rows, Triangular, each_large, half, negated, right, right_scratch};
+use super::triangular::{
+    LEAF, Rows, Triangular, each_large, half, negated, packed, right, right_library, right_scratch,
+};
 use super::{Failed, Fault, Number, Reads, SMALL};
 use crate::arena::{Line, lines_for, typed_mut};
-use crate::product::Operand;
+use crate::product::{Operand, Workspace};
 use crate::{Float, Pool};
 
 /// Squares of a symmetric update up to this size are computed whole.
@@ -40,6 +42,11 @@ impl Cholesky {
         let rows = right_scratch(h) * if work >= super::triangular::LARGE { threads } else { 1 };
         let each = lines_for::<T>(update.max(rows)) * size_of::<Line>();
         if work >= super::triangular::LARGE { each } else { threads * each }
+    }
+
+    /// What its products allocate beside the workspace, on so many threads.
+    pub fn library<T: Number>(&self, threads: usize) -> Workspace {
+        factor_library::<T>(self.n, self.n, threads)
     }
 
     /// Computes the factors of the batch.
@@ -109,6 +116,28 @@ fn factor<T: Number>(
     (0..rest).for_each(|row| plus[row * h..][..h].copy_from_slice(&below[row * by..][..h]));
     subtract(&mut below[h..], rest, by, minus, plus, h, pool);
     factor(&mut below[h..], rest, by, order + h, scratch, pool)
+}
+
+/// What the products of [`factor`] allocate.
+fn factor_library<T: Number>(n: usize, by: usize, threads: usize) -> Workspace {
+    if n <= LEAF {
+        return Workspace::default();
+    }
+    let (h, rest) = (half(n), n - half(n));
+    let below = right_library::<T>([h, rest, by], [by, 1], true, threads);
+    let update = subtract_library::<T>(rest, by, h, threads);
+    below.max(update).max(factor_library::<T>(h, by, threads)).max(factor_library::<T>(rest, by, threads))
+}
+
+/// The same of [`subtract`].
+fn subtract_library<T: Number>(n: usize, by: usize, depth: usize, threads: usize) -> Workspace {
+    let operands = [[depth, 1], [1, depth], [by, 1]];
+    if n <= SQUARE {
+        return packed::<T>([n, depth, n], operands, threads);
+    }
+    let h = half(n);
+    let inner = |n: usize| subtract_library::<T>(n, by, depth, threads);
+    packed::<T>([n - h, depth, h], operands, threads).max(inner(h)).max(inner(n - h))
 }
 
 /// Adds `minus plusᵀ` to the lower triangle of a square.

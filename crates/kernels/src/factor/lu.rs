@@ -7,10 +7,10 @@
 use super::batch::Outs;
 use super::lanes::{self, LuLanes};
 use super::number::check_finite;
-use super::triangular::{LEAF, Rows, Triangular, each_large, half, left, left_scratch, negated};
+use super::triangular::{LEAF, Rows, Triangular, each_large, half, left, left_library, left_scratch, negated, packed};
 use super::{Failed, Number, SMALL};
 use crate::arena::{Line, lines_for, typed_mut};
-use crate::product::Operand;
+use crate::product::{Operand, Workspace};
 use crate::{Float, Pool};
 
 /// Computes `l`, `rows` by `k` with ones on its diagonal and zeros above, `u`, `k` by `columns` with zeros below its
@@ -61,6 +61,32 @@ impl Lu {
         }
         let each = lines_for::<T>(self.scratch()) * size_of::<Line>();
         if self.work() >= super::triangular::LARGE { each } else { threads * each }
+    }
+
+    /// What its products allocate beside the workspace, on so many threads.
+    pub fn library<T: Number>(&self, threads: usize) -> Workspace {
+        if self.rows <= SMALL && self.columns <= SMALL {
+            return Workspace::default();
+        }
+        let rank = self.rows.min(self.columns);
+        let wide = match self.columns > rank {
+            true => left_library::<T>([rank, self.columns - rank, self.columns], [rank, 1], true, threads),
+            false => Workspace::default(),
+        };
+        wide.max(self.columns_library::<T>(0, rank, threads))
+    }
+
+    /// The same of [`Panel::factor`].
+    fn columns_library<T: Number>(&self, first: usize, columns: usize, threads: usize) -> Workspace {
+        if columns <= LEAF {
+            return Workspace::default();
+        }
+        let (h, rest, by) = (half(columns), columns - half(columns), self.columns);
+        let beside = left_library::<T>([h, rest, by], [h, 1], true, threads);
+        let rows = self.rows - first - h;
+        let update = packed::<T>([rows, h, rest], [[h, 1], [by, 1], [by, 1]], threads);
+        let inner = self.columns_library::<T>(first, h, threads);
+        beside.max(update).max(inner).max(self.columns_library::<T>(first + h, rest, threads))
     }
 
     /// Computes the factors of the batch.

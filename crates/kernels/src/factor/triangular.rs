@@ -9,7 +9,7 @@ use super::lanes::{self, LANES, Lanes, SolveLanes};
 use super::{Failed, Fault, Number, SMALL};
 use crate::arena::{Line, lines_for, typed_mut};
 use crate::parallel::for_chunks_with;
-use crate::product::{Accumulate, Operand, Target, product};
+use crate::product::{Accumulate, Operand, Target, Workspace, product, workspace};
 use crate::{Pool, Work, dispatch};
 
 /// Triangles up to this size are not halved.
@@ -90,6 +90,21 @@ impl Solve {
             Side::Right => right_scratch(self.n),
         };
         threads * lines_for::<T>(each) * size_of::<Line>()
+    }
+
+    /// What its products allocate beside the workspace, on so many threads.
+    pub fn library<T: Number>(&self, threads: usize) -> Workspace {
+        if self.is_small() {
+            return Workspace::default();
+        }
+        let strides = if self.transposed { [1, self.n] } else { [self.n, 1] };
+        let lower = (self.triangle == Triangle::Lower) != self.transposed;
+        match self.side {
+            Side::Left => left_library::<T>([self.n, self.columns, self.columns], strides, lower, threads),
+            Side::Right => {
+                right_library::<T>([self.n, self.columns, self.n], [strides[1], strides[0]], !lower, threads)
+            }
+        }
     }
 
     /// Solves the systems of the batch.
@@ -262,6 +277,49 @@ pub(super) fn left<T: Number>(
         }
         left(a, h, lower, &mut first, scratch, pool);
     }
+}
+
+/// What the products of [`left`] allocate on so many threads; `strides` are those of the triangle, `by` that of the rows.
+pub(super) fn left_library<T: Number>(
+    [n, columns, by]: [usize; 3],
+    strides: [usize; 2],
+    lower: bool,
+    threads: usize,
+) -> Workspace {
+    if n <= LEAF {
+        return Workspace::default();
+    }
+    let (h, below) = (half(n), n - half(n));
+    let (rows, depth) = if lower { (below, h) } else { (h, below) };
+    let [rectangle, copy, known] = [strides, [columns, 1], [by, 1]];
+    let operands = if columns <= rows { [rectangle, copy, known] } else { [[depth, 1], known, known] };
+    let own = packed::<T>([rows, depth, columns], operands, threads);
+    let inner = |n: usize| left_library::<T>([n, columns, by], strides, lower, threads);
+    own.max(inner(h)).max(inner(below))
+}
+
+/// The same of [`right`], for the columns of rows.
+pub(super) fn right_library<T: Number>(
+    [n, rows, by]: [usize; 3],
+    strides: [usize; 2],
+    lower: bool,
+    threads: usize,
+) -> Workspace {
+    if n <= LEAF {
+        return Workspace::default();
+    }
+    let (h, rest) = (half(n), n - half(n));
+    let (depth, columns) = if lower { (h, rest) } else { (rest, h) };
+    let operands = [[depth, 1], [strides[1], strides[0]], [by, 1]];
+    // The last rows may be fewer.
+    let own = [rows.min(ROWS), rows % ROWS].map(|rows| packed::<T>([rows, depth, columns], operands, threads));
+    let inner = |n: usize| right_library::<T>([n, rows, by], strides, lower, threads);
+    own[0].max(own[1]).max(inner(h)).max(inner(rest))
+}
+
+/// What a product of rows allocates.
+pub(super) fn packed<T: Number>(dims: [usize; 3], strides: [[usize; 2]; 3], threads: usize) -> Workspace {
+    workspace::<T>(dims, strides.map(|strides| strides.map(usize::cast_signed)), false, threads)
 }
 
 /// Copies `-a`, as contiguous rows.

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use wengert_kernels::arena::Line;
 use wengert_kernels::pool::Pool;
+use wengert_kernels::product::Workspace;
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
 use crate::array::{DType, Type};
@@ -34,6 +35,11 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// Bytes of workspace for this many threads.
     fn workspace(&self, _threads: usize) -> usize {
         0
+    }
+
+    /// Bytes that matrix products inside of it allocate for themselves on this many threads.
+    fn library(&self, _threads: usize) -> Workspace {
+        Workspace::default()
     }
 
     /// Pairs of an operand and a result that may be one piece of memory ([`Slice::Output`]): the operand is then overwritten.

@@ -214,6 +214,7 @@ impl<'a> Planner<'a> {
                     None => self.shared.kernel(op, &args, &results),
                 };
                 let scratch = lines_of(kernel.workspace(self.options.threads));
+                self.library = self.library.max(kernel.library(self.options.threads));
                 (StepWork::Kernel(kernel, operation), scratch)
             }
         };

@@ -3,11 +3,9 @@
 //! C. G. J. Jacobi (1846), cyclic by rows; the angle and its order of operations are those of H. Rutishauser, *The Jacobi
 //! method for real symmetric matrices* (Numerische Mathematik 9, 1966).
 
-use std::array::from_fn;
-
 use super::triangles::mean;
-use super::{Block, Kernel, LANES, Lanes, Mask, Matrices, any, sign, store};
-use crate::factor::{Fault, Number, Reads};
+use super::{Block, Kernel, LANES, Lanes, Mask, Matrices, any, sign, store, store_row};
+use crate::factor::{Fault, Number, Reads, SMALL};
 
 /// Sweeps over all pairs. Five to eight are taken; convergence is quadratic.
 pub(super) const SWEEPS: usize = 40;
@@ -30,29 +28,30 @@ impl<T: Number> Kernel<T, 2> for EighLanes {
         }
         let back = scale(&mut a, [n, n]);
         let mut v = identity(n);
-        let converged = (0..SWEEPS).any(|_| !sweep(&mut a, &mut v, n));
-        let mut lambda: [Lanes<T>; super::SMALL] = from_fn(|k| a[k][k]);
-        sort(
-            n,
-            |i, j| {
-                let swap = lambda[i].above(lambda[j]);
-                exchange(&mut lambda, i, j, swap);
-                swap
-            },
-            &mut [(&mut v, n)],
-        );
+        // Loops instead of closures in this module: those are compiled for the baseline where they are not inlined.
+        let mut converged = false;
+        for _ in 0..SWEEPS {
+            if !sweep(&mut a, &mut v, n) {
+                converged = true;
+                break;
+            }
+        }
+        let mut lambda = [Lanes::ZERO; SMALL];
+        for k in 0..n {
+            lambda[k] = a[k][k];
+        }
+        sort(&mut lambda[..n], Order::Ascending, &mut v, n);
         for column in 0..n {
             let turn = orientation(&v, n, column);
-            (0..n).for_each(|row| v[row][column] = v[row][column] * turn);
+            for row in 0..n {
+                v[row][column] = v[row][column] * turn;
+            }
         }
         if !converged {
             faults = faults.map(|fault| fault.or(Some(Fault::NoConvergence)));
         }
         store(&v, [n, n], out, count, &faults);
-        let row = [lambda.map(|x| x * back); 1];
-        let mut block = Lanes::EMPTY;
-        block[0] = row[0];
-        store(&block, [1, n], values, count, &faults);
+        store_row(&lambda[..n], back, values, count, &faults);
         faults
     }
 }
@@ -70,7 +69,9 @@ fn mirror<T: Number>(a: &mut Block<T>, n: usize) {
 #[inline(always)]
 pub(super) fn identity<T: Number>(n: usize) -> Block<T> {
     let mut block = Lanes::EMPTY;
-    (0..n).for_each(|k| block[k][k] = Lanes::ONE);
+    for k in 0..n {
+        block[k][k] = Lanes::ONE;
+    }
     block
 }
 
@@ -158,28 +159,26 @@ pub(super) fn rotate<T: Number>(
     ((cosine * x - sine * y).select(wanted, x), (sine * x + cosine * y).select(wanted, y))
 }
 
-#[inline(always)]
-pub(super) fn exchange<T: Number>(values: &mut [Lanes<T>], i: usize, j: usize, swap: Mask) {
-    let (x, y) = (values[i], values[j]);
-    (values[i], values[j]) = (y.select(swap, x), x.select(swap, y));
+/// An order of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Ascending,
+    Descending,
 }
 
-/// Sorts `n` values by exchanges of neighbours, and columns of blocks with them. `exchanged` exchanges two values where
-/// they are not in order, and says where.
+/// Sorts values by exchanges of neighbours, and the columns of a block with them.
 #[inline(always)]
-pub(super) fn sort<T: Number>(
-    n: usize,
-    mut exchanged: impl FnMut(usize, usize) -> Mask,
-    columns: &mut [(&mut Block<T>, usize)],
-) {
+pub(super) fn sort<T: Number>(values: &mut [Lanes<T>], order: Order, block: &mut Block<T>, rows: usize) {
+    let n = values.len();
     for round in 0..n {
         for i in (round % 2..n.saturating_sub(1)).step_by(2) {
-            let swap = exchanged(i, i + 1);
+            let (x, y) = (values[i], values[i + 1]);
+            let swap = if order == Order::Ascending { x.above(y) } else { y.above(x) };
             if any(swap) {
-                for (block, rows) in columns.iter_mut() {
-                    for row in block.iter_mut().take(*rows) {
-                        exchange(row, i, i + 1, swap);
-                    }
+                (values[i], values[i + 1]) = (y.select(swap, x), x.select(swap, y));
+                for row in block.iter_mut().take(rows) {
+                    let (x, y) = (row[i], row[i + 1]);
+                    (row[i], row[i + 1]) = (y.select(swap, x), x.select(swap, y));
                 }
             }
         }

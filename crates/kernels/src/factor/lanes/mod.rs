@@ -11,7 +11,7 @@ use super::batch::{Outs, Report, parts};
 use super::number::not_finite;
 use super::{Failed, Fault, Number, SMALL};
 use crate::arena::Line;
-use crate::{Float, Pool, Work, dispatch};
+use crate::{Float, Level, Pool, Work, dispatch_at, level};
 
 mod eigh;
 mod qr;
@@ -193,6 +193,46 @@ fn store<T: Number>(
     }
 }
 
+/// As [`store`], of the transpose.
+#[inline(always)]
+fn store_transposed<T: Number>(
+    block: &Block<T>,
+    [rows, columns]: [usize; 2],
+    out: &mut [T],
+    count: usize,
+    faults: &[Option<Fault>; LANES],
+) {
+    let size = rows * columns;
+    for k in 0..count {
+        let out = &mut out[k * size..(k + 1) * size];
+        for row in 0..rows {
+            for column in 0..columns {
+                out[row * columns + column] = block[column][row].0[k];
+            }
+        }
+        if faults[k].is_some() {
+            out.fill(T::NAN);
+        }
+    }
+}
+
+/// As [`store`], of one row times a factor.
+#[inline(always)]
+fn store_row<T: Number>(
+    row: &[Lanes<T>],
+    factor: Lanes<T>,
+    out: &mut [T],
+    count: usize,
+    faults: &[Option<Fault>; LANES],
+) {
+    for (column, &entry) in row.iter().enumerate() {
+        let entry = entry * factor;
+        for k in 0..count {
+            out[k * row.len() + column] = if faults[k].is_some() { T::NAN } else { entry.0[k] };
+        }
+    }
+}
+
 /// An algorithm for the matrices of a few lanes.
 pub(super) trait Kernel<T: Number, const K: usize>: Sync {
     /// Computes the matrices `first..first + count`, at most as many as there are lanes.
@@ -235,6 +275,17 @@ pub(super) fn run<T: Number, S: Kernel<T, K>, const K: usize>(
     [count, work]: [usize; 2],
     outs: Outs<'_, T, K>,
 ) -> Result<(), Failed> {
+    run_at(level(), pool, kernel, [count, work], outs)
+}
+
+/// As [`run`], at a level that a test chooses.
+fn run_at<T: Number, S: Kernel<T, K>, const K: usize>(
+    level: Level,
+    pool: &Pool,
+    kernel: &S,
+    [count, work]: [usize; 2],
+    outs: Outs<'_, T, K>,
+) -> Result<(), Failed> {
     let report = Report::default();
     let sizes: [usize; K] = from_fn(|k| outs.numbers[k].1);
     let size = outs.integers.1;
@@ -247,7 +298,57 @@ pub(super) fn run<T: Number, S: Kernel<T, K>, const K: usize>(
             (numbers, sizes[out - 1])
         });
         let (first, count) = (part.first, part.count);
-        dispatch(Run { kernel, first, count, outs, integers: (part.integers, size), report: &report });
+        dispatch_at(level, Run { kernel, first, count, outs, integers: (part.integers, size), report: &report });
     });
     report.result()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::factor::Reads;
+
+    /// Fills results and a permutation.
+    type Algorithm<'a> = &'a dyn Fn([&mut [f64]; 3], &mut [i64]);
+
+    /// Every algorithm on 21 matrices of 5 rows.
+    fn all(level: Level) -> Vec<u64> {
+        const SIZES: [usize; 3] = [25 * 21, 5 * 21, 25 * 21];
+        let pool = Pool::new(1);
+        let mut bits = Vec::new();
+        let place = |k: usize| if (k % 25).is_multiple_of(6) { 8.0 } else { ((k * 37) % 101) as f64 / 50.0 - 1.0 };
+        let a: Vec<f64> = (0..SIZES[0]).map(place).collect();
+        let mut note = |kernel: Algorithm<'_>| {
+            let (mut outs, mut order) = ([a.clone(), vec![0.0; SIZES[1]], a.clone()], vec![0; SIZES[1]]);
+            kernel(outs.each_mut().map(|out| &mut out[..]), &mut order);
+            bits.extend(outs.iter().flatten().map(|x| x.to_bits()).chain(order.iter().map(|&k| k as u64)));
+        };
+        note(&|[l, ..], _| {
+            let outs = Outs { numbers: [(l, 25)], integers: (&mut [], 0) };
+            run_at(level, &pool, &CholeskyLanes { n: 5, reads: Reads::Mean }, [21, 1], outs).unwrap();
+        });
+        note(&|[v, values, _], _| {
+            let outs = Outs { numbers: [(v, 25), (values, 5)], integers: (&mut [], 0) };
+            run_at(level, &pool, &EighLanes { n: 5, reads: Reads::Mean }, [21, 1], outs).unwrap();
+        });
+        note(&|[u, values, vt], _| {
+            let outs = Outs { numbers: [(u, 25), (values, 5), (vt, 25)], integers: (&mut [], 0) };
+            run_at(level, &pool, &SvdLanes { a: &a, rows: 5, columns: 5 }, [21, 1], outs).unwrap();
+        });
+        note(&|[q, _, r], _| {
+            let outs = Outs { numbers: [(q, 25), (r, 25)], integers: (&mut [], 0) };
+            run_at(level, &pool, &QrLanes { a: &a, rows: 5, columns: 5 }, [21, 1], outs).unwrap();
+        });
+        note(&|[l, _, u], order| {
+            let outs = Outs { numbers: [(l, 25), (u, 25)], integers: (order, 5) };
+            run_at(level, &pool, &LuLanes { a: &a, rows: 5, columns: 5 }, [21, 1], outs).unwrap();
+        });
+        bits
+    }
+
+    #[test]
+    fn every_level_gives_the_same_bits() {
+        let bits = all(Level::Baseline);
+        assert!(Level::ALL.into_iter().all(|level| all(level) == bits));
+    }
 }

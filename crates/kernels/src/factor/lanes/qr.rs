@@ -21,8 +21,8 @@ impl<T: Number> Kernel<T, 2> for QrLanes<'_, T> {
         let mut factors = [Lanes::ZERO; super::SMALL];
         for step in 0..rank {
             let mut below = Lanes::ZERO;
-            for row in a.iter().take(rows).skip(step + 1) {
-                below = below + row[step] * row[step];
+            for row in step + 1..rows {
+                below = below + a[row][step] * a[row][step];
             }
             // Nothing to reflect where all is zero below the diagonal.
             let wanted = below.above(Lanes::ZERO);
@@ -50,8 +50,12 @@ impl<T: Number> Kernel<T, 2> for QrLanes<'_, T> {
         }
         for step in 0..rank {
             let turn = sign(a[step][step]);
-            (0..columns).for_each(|column| a[step][column] = a[step][column] * turn * back);
-            (0..rows).for_each(|row| product[row][step] = product[row][step] * turn);
+            for column in 0..columns {
+                a[step][column] = a[step][column] * turn * back;
+            }
+            for row in 0..rows {
+                product[row][step] = product[row][step] * turn;
+            }
         }
         store(&product, [rows, rank], q, count, &faults);
         store(&a, [rank, columns], r, count, &faults);

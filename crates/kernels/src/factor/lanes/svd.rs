@@ -4,10 +4,8 @@
 //! columns orthogonal; their lengths are the singular values. Small ones come out as accurate as large ones (J. Demmel and
 //! K. Veselić, 1992).
 
-use std::array::from_fn;
-
-use super::eigh::{SWEEPS, angle, exchange, identity, orientation, rotate, rotation, scale, sort};
-use super::{Block, Kernel, LANES, Lanes, Matrices, any, store};
+use super::eigh::{Order, SWEEPS, angle, identity, orientation, rotate, rotation, scale, sort};
+use super::{Block, Kernel, LANES, Lanes, Matrices, any, store, store_row, store_transposed};
 use crate::Float;
 use crate::factor::{Fault, Number, SMALL};
 
@@ -23,33 +21,43 @@ impl<T: Number> Kernel<T, 3> for SvdLanes<'_, T> {
     fn lanes(&self, first: usize, count: usize, outs: [&mut [T]; 3], _: &mut [i64]) -> [Option<Fault>; LANES] {
         let [u, values, vt] = outs;
         let (rows, columns, rank) = (self.rows, self.columns, self.rows.min(self.columns));
-        let (mut a, mut faults) = Matrices { data: self.a, rows, columns }.load(first, count, |_, _| true);
+        let (loaded, mut faults) = Matrices { data: self.a, rows, columns }.load(first, count, |_, _| true);
         let wide = columns > rows;
-        if wide {
-            a = transposed(&a);
+        let mut a = Lanes::EMPTY;
+        for row in 0..rows {
+            for column in 0..columns {
+                let entry = loaded[row][column];
+                *(if wide { &mut a[column][row] } else { &mut a[row][column] }) = entry;
+            }
         }
         let length = rows.max(columns);
         let back = scale(&mut a, [length, rank]);
         let mut v = identity(rank);
-        let converged = (0..SWEEPS).any(|_| !sweep(&mut a, &mut v, [length, rank]));
-        let mut lengths: [Lanes<T>; SMALL] = from_fn(|column| squares(&a, length, column).root());
-        sort(
-            rank,
-            |i, j| {
-                let swap = lengths[j].above(lengths[i]);
-                exchange(&mut lengths, i, j, swap);
-                swap
-            },
-            &mut [(&mut a, length), (&mut v, rank)],
-        );
+        let mut converged = false;
+        for _ in 0..SWEEPS {
+            if !sweep(&mut a, &mut v, [length, rank]) {
+                converged = true;
+                break;
+            }
+        }
+        let mut lengths = [Lanes::ZERO; SMALL];
+        for column in 0..rank {
+            lengths[column] = squares(&a, length, column).root();
+        }
+        let mut unsorted = lengths;
+        sort(&mut lengths[..rank], Order::Descending, &mut a, length);
+        sort(&mut unsorted[..rank], Order::Descending, &mut v, rank);
         for column in 0..rank {
             let size = lengths[column];
             let none = size.0.map(|x| x == T::ZERO);
+            let divisor = Lanes::ONE.select(none, size);
             for row in a.iter_mut().take(length) {
-                row[column] = row[column] / Lanes::ONE.select(none, size);
+                row[column] = row[column] / divisor;
             }
-            for (lane, _) in none.into_iter().enumerate().filter(|&(_, none)| none) {
-                complete(&mut a, [length, column], lane);
+            if any(none) {
+                for (lane, _) in none.into_iter().enumerate().filter(|&(_, none)| none) {
+                    complete(&mut a, [length, column], lane);
+                }
             }
         }
         if !converged {
@@ -58,22 +66,19 @@ impl<T: Number> Kernel<T, 3> for SvdLanes<'_, T> {
         // The columns of `u` are oriented, whichever of the two they are.
         for column in 0..rank {
             let turn = if wide { orientation(&v, rank, column) } else { orientation(&a, length, column) };
-            (0..length).for_each(|row| a[row][column] = a[row][column] * turn);
-            (0..rank).for_each(|row| v[row][column] = v[row][column] * turn);
+            for row in 0..length {
+                a[row][column] = a[row][column] * turn;
+            }
+            for row in 0..rank {
+                v[row][column] = v[row][column] * turn;
+            }
         }
-        let (left, right) = if wide { (v, a) } else { (a, v) };
-        store(&left, [rows, rank], u, count, &faults);
-        store(&transposed(&right), [rank, columns], vt, count, &faults);
-        let mut block = Lanes::EMPTY;
-        block[0] = lengths.map(|x| x * back);
-        store(&block, [1, rank], values, count, &faults);
+        let (left, right) = if wide { (&v, &a) } else { (&a, &v) };
+        store(left, [rows, rank], u, count, &faults);
+        store_transposed(right, [rank, columns], vt, count, &faults);
+        store_row(&lengths[..rank], back, values, count, &faults);
         faults
     }
-}
-
-#[inline(always)]
-fn transposed<T: Number>(a: &Block<T>) -> Block<T> {
-    from_fn(|row| from_fn(|column| a[column][row]))
 }
 
 /// The sum of the squares of a column.

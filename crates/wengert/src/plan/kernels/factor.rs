@@ -5,6 +5,7 @@
 
 use wengert_kernels::arena::{lines_for, typed_mut};
 use wengert_kernels::factor::{self, Failed, Fault, Number, Reads};
+use wengert_kernels::product::Workspace;
 use wengert_kernels::region::Kind;
 
 use super::copy::copy_all;
@@ -95,6 +96,15 @@ impl FactorKernel {
         }
     }
 
+    fn products<T: Number>(&self, threads: usize) -> Workspace {
+        match self.work {
+            FactorWork::Cholesky(work) => work.library::<T>(threads),
+            FactorWork::Solve(work) => work.library::<T>(threads),
+            FactorWork::Lu(work) | FactorWork::Det(work) => work.library::<T>(threads),
+            FactorWork::Qr(_) | FactorWork::Eigh(_) | FactorWork::Svd(_) => Workspace::default(),
+        }
+    }
+
     fn run_in<T: Cell + Number>(&self, call: KernelCall<'_, '_>) -> Result<(), Failed> {
         let KernelCall { args, outs, workspace, pool, .. } = call;
         match (self.work, outs) {
@@ -165,6 +175,9 @@ impl Kernel for FactorKernel {
     }
     fn workspace(&self, threads: usize) -> usize {
         if self.kind == Kind::F32 { self.scratch::<f32>(threads) } else { self.scratch::<f64>(threads) }
+    }
+    fn library(&self, threads: usize) -> Workspace {
+        if self.kind == Kind::F32 { self.products::<f32>(threads) } else { self.products::<f64>(threads) }
     }
     fn in_place(&self) -> &[(u16, u16)] {
         match self.work {

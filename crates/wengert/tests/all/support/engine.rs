@@ -251,7 +251,7 @@ fn allowed(op: &Op, operands: &[&Array], wanted: &Array, result: usize) -> Optio
             };
             Some(vec![8.0 * (length.log2() + 1.0) * unit * scale * sizes + tiny; wanted.size()])
         }
-        _ if is_factored(op) => Some(allowed_of_factors(op, operands, wanted, result)),
+        _ if is_factored(op) => Some(allowed_of_factors(op, operands, (wanted, result), tiny)),
         _ if is_sum(op, None) => {
             // The same sums of absolute values are what rounding is relative to.
             let sizes: Vec<Array> = operands.iter().map(|operand| absolute(operand)).collect();
@@ -267,7 +267,7 @@ fn allowed(op: &Op, operands: &[&Array], wanted: &Array, result: usize) -> Optio
 /// Such an algorithm gives the exact results of operands that are a few units off for each row and column (N. J. Higham,
 /// *Accuracy and Stability of Numerical Algorithms*, 2002, theorems 8.5, 9.3, 10.3, 19.4). What that means for the results is
 /// measured: the definition is asked at operands that are moved a little, in double precision.
-fn allowed_of_factors(op: &Op, operands: &[&Array], wanted: &Array, result: usize) -> Vec<f64> {
+fn allowed_of_factors(op: &Op, operands: &[&Array], (wanted, result): (&Array, usize), tiny: f64) -> Vec<f64> {
     const STEP: f64 = 1e-7;
     let unit = epsilon(wanted.dtype());
     let sides: usize = operands.iter().flat_map(|operand| operand.shape()).sum();
@@ -298,7 +298,11 @@ fn allowed_of_factors(op: &Op, operands: &[&Array], wanted: &Array, result: usiz
         }
     }
     let largest = change.iter().filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(*x));
-    wanted.to_f64().iter().map(|x| 4.0 * (sides + 2) as f64 * unit * (largest + x.abs())).collect()
+    // Numbers so small that their last digit is not a unit of theirs are off by that digit.
+    let size = |x: &Vec<f64>| x.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+    let smallest = doubles.iter().map(size).filter(|&size| size > 0.0).fold(1.0, f64::min);
+    let unit = unit + tiny / smallest;
+    wanted.to_f64().iter().map(|x| 4.0 * (sides + 2) as f64 * unit * (largest + x.abs()) + tiny).collect()
 }
 
 fn absolute(operand: &Array) -> Array {
