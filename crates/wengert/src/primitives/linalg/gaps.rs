@@ -342,7 +342,7 @@ fn along(b: &Builder, x: Value, axis: usize) -> Option<(Value, usize)> {
 impl Family for Separate {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        let mut read = || Ok(Separate { of: fields.one_of("of", &SPECTRA)?, by: fields.one_of("by", &DIVISORS)? });
+        let read = || Ok(Separate { of: fields.one_of("of", &SPECTRA)?, by: fields.one_of("by", &DIVISORS)? });
         (name == "separate").then(read)
     }
     fn samples() -> Vec<Sample> {
@@ -524,7 +524,7 @@ impl Primitive for Clusters {
 impl Family for Clusters {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        let mut read = || Ok(Clusters { of: fields.one_of("of", &SPECTRA)?, transposed: fields.flag("transposed")? });
+        let read = || Ok(Clusters { of: fields.one_of("of", &SPECTRA)?, transposed: fields.flag("transposed")? });
         (name == "clusters").then(read)
     }
     fn samples() -> Vec<Sample> {

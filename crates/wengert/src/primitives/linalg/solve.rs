@@ -166,8 +166,7 @@ impl Primitive for MatrixSolve {
 impl Family for MatrixSolve {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        let mut read =
-            || Ok(MatrixSolve { kind: fields.one_of("kind", &KINDS)?, transpose: fields.flag("transpose")? });
+        let read = || Ok(MatrixSolve { kind: fields.one_of("kind", &KINDS)?, transpose: fields.flag("transpose")? });
         (name == "matrix_solve").then(read)
     }
     fn samples() -> Vec<Sample> {
