@@ -61,8 +61,8 @@ pub(crate) use ensure::told;
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
-    Cholesky, Clusters, Cofactor, Det, Divisor, Eigh, Lu, MatrixKind, MatrixSolve, Qr, Separate, Side, Spectral, Svd,
-    Triangle, TriangularSolve,
+    Cholesky, Clusters, Cofactor, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Lu, MatrixEquation, MatrixKind,
+    MatrixSolve, Qr, Riccati, Separate, Side, Spectral, Svd, Sylvester, Triangle, TriangularSolve,
 };
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
@@ -203,8 +203,18 @@ operations! {
     Qr(Qr),
     /// Eigenvalues and vectors of symmetric matrices.
     Eigh(Eigh),
+    /// Eigenvalues and vectors of general matrices.
+    Eig(Eig),
     /// Singular values and vectors.
     Svd(Svd),
+    /// Exponentials of matrices.
+    Expm(Expm),
+    /// Their derivatives.
+    ExpmFrechet(ExpmFrechet),
+    /// Linear equations for matrices.
+    Sylvester(Sylvester),
+    /// Riccati equations.
+    Riccati(Riccati),
     /// Determinants.
     Det(Det),
     /// Matrices of cofactors.

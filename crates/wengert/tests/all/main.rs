@@ -30,6 +30,7 @@ mod bands;
 mod captures;
 mod diagnose;
 mod implicit;
+mod linalg;
 #[cfg(feature = "engine")]
 mod loop_blocks;
 #[cfg(feature = "engine")]

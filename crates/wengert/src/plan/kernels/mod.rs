@@ -62,10 +62,15 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         | Op::Cholesky(_)
         | Op::Lu(_)
         | Op::Qr(_)
+        | Op::Eig(_)
         | Op::Eigh(_)
         | Op::Svd(_)
         | Op::Det(_)
         | Op::Cofactor(_)
+        | Op::Expm(_)
+        | Op::ExpmFrechet(_)
+        | Op::Sylvester(_)
+        | Op::Riccati(_)
         | Op::Separate(_)
         | Op::Clusters(_) => Box::new(defined::DefinedKernel::new(op, args)),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),

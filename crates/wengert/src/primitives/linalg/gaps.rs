@@ -21,7 +21,7 @@ use crate::primitives::{
 use crate::program::{Builder, Value};
 
 /// Values whose gap is at most this many units of the largest one, times their number, are one value, repeated.
-const CLUSTER_UNITS: f64 = 64.0;
+pub(super) const CLUSTER_UNITS: f64 = 64.0;
 
 /// Derivatives that differ by at most this many units of the largest one agree.
 const AGREEMENT_UNITS: f64 = 4096.0;
@@ -342,8 +342,8 @@ fn along(b: &Builder, x: Value, axis: usize) -> Option<(Value, usize)> {
 impl Family for Separate {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        let mut read = || Ok(Separate { of: fields.one_of("of", &SPECTRA)?, by: fields.one_of("by", &DIVISORS)? });
-        (name == "separate").then(|| read())
+        let read = || Ok(Separate { of: fields.one_of("of", &SPECTRA)?, by: fields.one_of("by", &DIVISORS)? });
+        (name == "separate").then(read)
     }
     fn samples() -> Vec<Sample> {
         let of = |by| Separate { of: Spectral::SingularValues, by };
@@ -524,8 +524,8 @@ impl Primitive for Clusters {
 impl Family for Clusters {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        let mut read = || Ok(Clusters { of: fields.one_of("of", &SPECTRA)?, transposed: fields.flag("transposed")? });
-        (name == "clusters").then(|| read())
+        let read = || Ok(Clusters { of: fields.one_of("of", &SPECTRA)?, transposed: fields.flag("transposed")? });
+        (name == "clusters").then(read)
     }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();

@@ -6,25 +6,34 @@
 
 mod cholesky;
 mod det;
+mod eig;
 mod eigh;
+mod expm;
 mod gaps;
 mod lu;
 pub(crate) mod plain;
 mod qr;
+mod riccati;
 mod solve;
 mod svd;
+mod sylvester;
 mod triangular;
 
 use std::borrow::Cow;
 
 pub use cholesky::Cholesky;
 pub use det::{Cofactor, Det};
+pub use eig::Eig;
 pub use eigh::Eigh;
+pub use expm::{Expm, ExpmFrechet};
 pub use gaps::{Clusters, Divisor, Separate, Spectral};
 pub use lu::Lu;
+pub use plain::MatrixEquation;
 pub use qr::Qr;
+pub use riccati::Riccati;
 pub use solve::{MatrixKind, MatrixSolve};
 pub use svd::Svd;
+pub use sylvester::Sylvester;
 pub use triangular::{Side, Triangle, TriangularSolve};
 
 use super::einsum::widened;
@@ -237,12 +246,21 @@ pub(super) enum Harmless {
     Identity,
     /// `1, 2, 3, …` along the last axis.
     Counting,
+    /// Zeros.
+    Zeros,
+    /// `1, 2, 3, …` on the diagonal: values that are apart.
+    Distinct,
 }
 
 impl Harmless {
     fn value(self, b: &mut Builder, ty: &Type) -> Value {
         match self {
             Harmless::Identity => identity(b, ty),
+            Harmless::Zeros => b.full(0.0, ty),
+            Harmless::Distinct => {
+                let counting = Harmless::Counting.value(b, ty);
+                kept(b, counting, Compare::Eq)
+            }
             Harmless::Counting => {
                 let last = ty.rank() - 1;
                 let count = b.op(Iota { length: ty.shape[last] }, &[]);

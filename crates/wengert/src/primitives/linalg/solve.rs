@@ -166,9 +166,8 @@ impl Primitive for MatrixSolve {
 impl Family for MatrixSolve {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        let mut read =
-            || Ok(MatrixSolve { kind: fields.one_of("kind", &KINDS)?, transpose: fields.flag("transpose")? });
-        (name == "matrix_solve").then(|| read())
+        let read = || Ok(MatrixSolve { kind: fields.one_of("kind", &KINDS)?, transpose: fields.flag("transpose")? });
+        (name == "matrix_solve").then(read)
     }
     fn samples() -> Vec<Sample> {
         use crate::primitives::sample::numbers;

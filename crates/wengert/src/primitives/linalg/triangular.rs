@@ -237,7 +237,7 @@ const TRIANGLES: [(&str, Triangle); 2] = [("lower", Triangle::Lower), ("upper", 
 impl Family for TriangularSolve {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        let mut read = || {
+        let read = || {
             Ok(TriangularSolve {
                 side: fields.one_of("side", &SIDES)?,
                 triangle: fields.one_of("triangle", &TRIANGLES)?,
@@ -245,7 +245,7 @@ impl Family for TriangularSolve {
                 unit: fields.flag("unit")?,
             })
         };
-        (name == "triangular_solve").then(|| read())
+        (name == "triangular_solve").then(read)
     }
     fn samples() -> Vec<Sample> {
         use crate::primitives::sample::numbers;

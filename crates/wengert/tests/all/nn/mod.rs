@@ -8,4 +8,4 @@ mod loss;
 mod mapped;
 mod normalise;
 mod softmax;
-mod support;
+pub(crate) mod support;

@@ -139,7 +139,9 @@ fn tall(a: &[f64], m: usize, n: usize) -> Option<Spectrum> {
             for q in p + 1..n {
                 let dot = |i: usize, j: usize| (0..m).map(|row| u[row * n + i] * u[row * n + j]).sum::<f64>();
                 let (p_square, q_square, product) = (dot(p, p), dot(q, q), dot(p, q));
-                if product.abs() <= 0.5 * f64::EPSILON * (p_square * q_square).sqrt() {
+                // As orthogonal as the rounding of a product of m terms can tell, or too small to be squared.
+                let rounding = m as f64 * f64::EPSILON * p_square.sqrt() * q_square.sqrt();
+                if product.abs() <= rounding || product.abs() < 1e-280 {
                     continue;
                 }
                 rotated = true;
