@@ -2,7 +2,7 @@
 
 use super::{check_matrix, check_square};
 use crate::error::Error;
-use crate::primitives::{Cholesky, Eigh, Lu, Qr, Svd};
+use crate::primitives::{Cholesky, Eig, Eigh, Lu, Qr, Svd};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{compose, compose_all, or_raise};
 
@@ -48,6 +48,17 @@ or_raise! {
     fn eigh = try_eigh() -> (Tensor, Tensor);
     /// The eigenvalues of [`Tensor::eigh`] alone.
     fn eigvalsh = try_eigvalsh();
+    /// Eigenvalues of a general matrix, ascending by real and then by imaginary part, and its right eigenvectors as columns of
+    /// length 1, the first component of each that is not negligible real and positive: `[re w, im w, re V, im V]`.
+    ///
+    /// A derivative needs all values to be apart from each other.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let [re, im, ..] = Tensor::from([[0.0, -2.0], [2.0, 0.0]]).eig();
+    /// assert_eq!((re.to_vec(), im.to_vec()), (vec![0.0, 0.0], vec![-2.0, 2.0]));
+    /// ```
+    fn eig = try_eig() -> [Tensor; 4];
     /// `(U, s, V^T)` with `A = U diag(s) V^T`, reduced, and descending `s`; the first component of each column of `U` that is not
     /// negligible is positive.
     ///
@@ -130,6 +141,19 @@ impl Tensor {
             check_square(b, args[0])?;
             Ok(b.emit(Eigh, args)?[0])
         })
+    }
+
+    /// As [`Tensor::eig`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no square matrix of finite real numbers.
+    #[track_caller]
+    pub fn try_eig(&self) -> Result<[Tensor; 4], Error> {
+        let results = compose_all("eig", &[self], |b, args| {
+            check_square(b, args[0])?;
+            Ok(b.emit(Eig, args)?)
+        })?;
+        Ok(results.try_into().expect("four results"))
     }
 
     /// As [`Tensor::svd`], with an error instead of a panic.

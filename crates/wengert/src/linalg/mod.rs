@@ -7,11 +7,12 @@
 //!
 //! | what | methods |
 //! |---|---|
-//! | factorisations | `cholesky`, `lu`, `qr`, `eigh`, `eigvalsh`, `svd`, `singular_values` |
+//! | factorisations | `cholesky`, `lu`, `qr`, `eigh`, `eigvalsh`, `eig`, `svd`, `singular_values` |
 //! | systems | `solve`, `solve_spd`, `solve_triangular`, `lstsq`, `lstsq_damped`, `inv`; [`Factor`], factored once |
 //! | numbers of a matrix | `det`, `slogdet`, `logdet_spd`, `frobenius_norm`, `spectral_norm`, `cond_number`, `matrix_rank` |
 //! | functions and products | `expm`, `matrix_power`, `kron`, [`multi_dot`] |
 //! | functions of a spectrum, where values repeat | [`spectral()`], [`singular()`], [`sqrtm`], [`logm`], [`polar`], [`nuclear_norm`], [`low_rank`], [`pinv`] |
+//! | equations | [`sylvester`], [`lyapunov`], [`lyapunov_discrete`], [`riccati`], [`riccati_discrete`] |
 //! | structured matrices | [`toeplitz`], [`circulant`], `cholesky_update`, `cholesky_downdate` |
 //!
 //! A matrix that is singular or not positive definite, an entry that is no number, a rank that is missing: these are errors
@@ -29,6 +30,7 @@
 //! assert!((slope.to_vec()[1] - (inverse[1] - x[0] * x[1])).abs() < 1e-15);
 //! ```
 
+mod equations;
 mod factor;
 mod factorise;
 mod function;
@@ -40,6 +42,10 @@ mod spectral;
 mod structured;
 
 pub use crate::primitives::{Side, Triangle, TriangularSolve};
+pub use equations::{
+    lyapunov, lyapunov_discrete, riccati, riccati_discrete, sylvester, try_lyapunov, try_lyapunov_discrete,
+    try_riccati, try_riccati_discrete, try_sylvester,
+};
 pub use factor::Factor;
 pub use functions::{multi_dot, try_multi_dot};
 pub use singular::{

@@ -5,9 +5,9 @@
 //! is what vector loops exist for, and it shares the function beside it (`sigmoid_slope(x)` is the value of `sigmoid(x)`
 //! times another). So do linear systems with one matrix: written out, they share its factors. The formulas are those of [`crate::ops`], which plain numbers compute too.
 
-use crate::primitives::Op;
 use crate::primitives::rule::{Sym, with_rule};
-use crate::program::{Builder, Program, Value, everywhere, rebuild};
+use crate::primitives::{Expm, ExpmFrechet, Op};
+use crate::program::{Builder, Program, Value, everywhere, inline, rebuild};
 
 impl Program {
     /// The same values in plain arithmetic: operations that are there to be differentiated, such as `atan_slope`, become
@@ -44,7 +44,7 @@ fn is_short(op: &Op) -> bool {
     match op {
         Op::Unary(op) => op.written_out(0.5).is_some(),
         Op::Binary(op) => op.written_out(0.5, 0.5).is_some(),
-        Op::MatrixSolve(_) => true,
+        Op::MatrixSolve(_) | Op::Expm(_) | Op::ExpmFrechet(_) => true,
         _ => false,
     }
 }
@@ -56,6 +56,14 @@ fn write_out(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Value> {
     }
     if let Op::MatrixSolve(op) = op {
         return Some(op.written_out(b, args));
+    }
+    let program = match op {
+        Op::Expm(_) => Some(Expm::program(b.ty(args[0]), b.line)),
+        Op::ExpmFrechet(_) => Some(ExpmFrechet::program(b.ty(args[0]), b.line)),
+        _ => None,
+    };
+    if let Some(program) = program {
+        return Some(inline(b, &write_all_out(program), args)[0]);
     }
     let ty = b.ty(args[0]).clone();
     let value = with_rule(b, &ty, || match op {

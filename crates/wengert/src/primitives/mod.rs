@@ -64,9 +64,10 @@ pub use fft::{Fft, FftKind, FftScale, HalfWeights};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
-    Cholesky, Clusters, Cofactor, Det, Divisor, Eigh, Lu, MatrixKind, MatrixSolve, Qr, Separate, Side, Spectral,
-    SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart,
-    SpectralSum, SpectralValues, SpectralVectors, Svd, Triangle, TriangularSolve,
+    Cholesky, Clusters, Cofactor, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Lu, MatrixEquation, MatrixKind,
+    MatrixSolve, Qr, Riccati, Separate, Side, Spectral, SpectralCombination, SpectralForm, SpectralFrame,
+    SpectralFunction, SpectralKind, SpectralMap, SpectralPart, SpectralSum, SpectralValues, SpectralVectors, Svd,
+    Sylvester, Triangle, TriangularSolve,
 };
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
@@ -207,8 +208,18 @@ operations! {
     Qr(Qr),
     /// Eigenvalues and vectors of symmetric matrices.
     Eigh(Eigh),
+    /// Eigenvalues and vectors of general matrices.
+    Eig(Eig),
     /// Singular values and vectors.
     Svd(Svd),
+    /// Exponentials of matrices.
+    Expm(Expm),
+    /// Their derivatives.
+    ExpmFrechet(ExpmFrechet),
+    /// Linear equations for matrices.
+    Sylvester(Sylvester),
+    /// Riccati equations.
+    Riccati(Riccati),
     /// Determinants.
     Det(Det),
     /// Matrices of cofactors.

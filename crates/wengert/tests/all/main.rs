@@ -32,6 +32,7 @@ mod complex;
 mod diagnose;
 mod fourier;
 mod implicit;
+mod linalg;
 #[cfg(feature = "engine")]
 mod loop_blocks;
 #[cfg(feature = "engine")]

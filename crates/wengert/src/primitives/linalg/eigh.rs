@@ -75,7 +75,7 @@ impl Primitive for Eigh {
         length: usize,
         mask: Value,
     ) -> Option<Batched> {
-        Some(guarded(*self, b, args, batched, (length, mask), &[(0, Harmless::Identity)]))
+        Some(guarded(*self, b, args, batched, (length, mask), &[(0, Harmless::Distinct)]))
     }
     fn gives_up(&self) -> bool {
         true

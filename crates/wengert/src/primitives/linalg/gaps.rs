@@ -21,7 +21,7 @@ use crate::primitives::{
 use crate::program::{Builder, Value};
 
 /// Values whose gap is at most this many units of the largest one, times their number, are one value, repeated.
-const CLUSTER_UNITS: f64 = 64.0;
+pub(super) const CLUSTER_UNITS: f64 = 64.0;
 
 /// Derivatives that differ by at most this many units of the largest one agree.
 const AGREEMENT_UNITS: f64 = 4096.0;

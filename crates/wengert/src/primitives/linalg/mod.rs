@@ -7,11 +7,14 @@
 
 mod cholesky;
 mod det;
+mod eig;
 mod eigh;
+mod expm;
 mod gaps;
 mod lu;
 pub(crate) mod plain;
 mod qr;
+mod riccati;
 mod solve;
 mod spectral;
 mod spectral_core;
@@ -21,6 +24,7 @@ mod spectral_series;
 mod spectral_sum;
 mod spectral_values;
 mod svd;
+mod sylvester;
 mod triangular;
 
 use std::borrow::Cow;
@@ -29,10 +33,14 @@ pub use cholesky::Cholesky;
 #[cfg(feature = "linalg")]
 pub(crate) use cholesky::not_positive;
 pub use det::{Cofactor, Det};
+pub use eig::Eig;
 pub use eigh::Eigh;
+pub use expm::{Expm, ExpmFrechet};
 pub use gaps::{Clusters, Divisor, Separate, Spectral};
 pub use lu::Lu;
+pub use plain::MatrixEquation;
 pub use qr::Qr;
+pub use riccati::Riccati;
 pub use solve::{MatrixKind, MatrixSolve};
 pub use spectral::SpectralMap;
 pub use spectral_frame::{SpectralFrame, SpectralKind, SpectralVectors};
@@ -40,6 +48,7 @@ pub use spectral_function::{SpectralFunction, SpectralPart};
 pub use spectral_sum::SpectralSum;
 pub use spectral_values::{SpectralCombination, SpectralForm, SpectralValues};
 pub use svd::Svd;
+pub use sylvester::Sylvester;
 pub use triangular::{Side, Triangle, TriangularSolve};
 
 use super::einsum::{rounded, widened};
@@ -252,12 +261,21 @@ pub(super) enum Harmless {
     Identity,
     /// `1, 2, 3, …` along the last axis.
     Counting,
+    /// Zeros.
+    Zeros,
+    /// `1, 2, 3, …` on the diagonal: values that are apart.
+    Distinct,
 }
 
 impl Harmless {
     fn value(self, b: &mut Builder, ty: &Type) -> Value {
         match self {
             Harmless::Identity => identity(b, ty),
+            Harmless::Zeros => b.full(0.0, ty),
+            Harmless::Distinct => {
+                let counting = Harmless::Counting.value(b, ty);
+                kept(b, counting, Compare::Eq)
+            }
             Harmless::Counting => {
                 let last = ty.rank() - 1;
                 let count = b.op(Iota { length: ty.shape[last] }, &[]);

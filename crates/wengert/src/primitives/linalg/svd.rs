@@ -107,7 +107,7 @@ impl Primitive for Svd {
         length: usize,
         mask: Value,
     ) -> Option<Batched> {
-        Some(guarded(*self, b, args, batched, (length, mask), &[(0, Harmless::Identity)]))
+        Some(guarded(*self, b, args, batched, (length, mask), &[(0, Harmless::Distinct)]))
     }
     fn gives_up(&self) -> bool {
         true

@@ -2,9 +2,18 @@
 //!
 //! Matrices are row-major slices. Methods: G. H. Golub, C. F. Van Loan, *Matrix Computations*, 4th edition, 2013.
 
+mod exponential;
+mod general;
 pub(crate) mod jacobi;
+mod riccati;
+mod schur;
 mod spectrum;
 
+pub(crate) use exponential::{expm, expm_frechet};
+pub(crate) use general::eig;
+pub(crate) use riccati::riccati;
+pub use schur::MatrixEquation;
+pub(crate) use schur::{Unsolved, sylvester};
 pub(crate) use spectrum::{Spectrum, eigh, svd};
 
 /// What an error says of a zero on the diagonal.

@@ -1,0 +1,378 @@
+//! The exponential of matrices.
+
+use std::borrow::Cow;
+
+use super::{
+    Harmless, Matrices, dims, guarded, identity, plain, product, sample, scaled, single, square, transposed, with_lane,
+};
+use crate::array::{Array, DType, Type};
+use crate::error::{Line, Misfit, misfit};
+use crate::ops::{Binary, Compare, Unary};
+use crate::primitives::einsum::rounded;
+#[cfg(feature = "text")]
+use crate::primitives::parse::Fields;
+use crate::primitives::{
+    Batched, Bounds, Concat, Cond, Cotangent, Cotangents, Family, Form, MaskedCotangents, MatrixKind, MatrixSolve,
+    Operand, OperandSet, Primitive, Reduce, Reducer, Sample, Tangents, While, arity,
+};
+use crate::program::{Builder, Program, Value};
+use crate::transform::jvp;
+
+/// `expm(A)`, the sum of `A^k / k!`.
+///
+/// Its derivative is [`ExpmFrechet`]. What runs is made of products, a system, and squarings
+/// ([`Program::written_out`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Expm;
+
+/// `expm_frechet(A, E)`: the derivative of the exponential at A along E. Linear in E; the transpose is the same at `A^T`.
+///
+/// What runs is the tangent of what runs for the exponential, by its recurrence. Its own derivative is read off a matrix of
+/// twice the order: `expm_frechet(A, E)` stands in the upper right of the exponential of `[[A, E], [0, A]]` (R. Mathias, 1996).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExpmFrechet;
+
+impl Primitive for Expm {
+    fn name(&self) -> Cow<'static, str> {
+        "expm".into()
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
+        arity(args, 1)?;
+        square(args[0])?;
+        Ok(vec![args[0].clone()])
+    }
+    fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+        let a = Matrices::of(args[0]);
+        let mut out = Vec::with_capacity(args[0].size());
+        for k in 0..a.count() {
+            out.extend(plain::expm(a.finite(k)?, a.rows));
+        }
+        Ok(vec![rounded(args[0].dtype(), args[0].shape(), out)])
+    }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
+    fn linear_in(&self, _: usize) -> Vec<OperandSet> {
+        Vec::new()
+    }
+    fn jvp(&self, b: &mut Builder, args: &[Value], _: &[Value], tangents: &[Option<Value>]) -> Tangents {
+        Ok(vec![tangents[0].map(|a_dot| b.op(ExpmFrechet, &[args[0], a_dot]))])
+    }
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
+        with_lane(*self, b, args, batched, length)
+    }
+    fn batch_masked(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        batched: &[bool],
+        length: usize,
+        mask: Value,
+    ) -> Option<Batched> {
+        Some(guarded(*self, b, args, batched, (length, mask), &[(0, Harmless::Identity)]))
+    }
+    fn gives_up(&self) -> bool {
+        true
+    }
+}
+
+impl Expm {
+    /// What runs, for matrices of this type.
+    pub(crate) fn program(ty: &Type, line: Option<Line>) -> Program {
+        let mut b = Builder::new();
+        b.line = line;
+        let a = b.input("", ty.clone());
+        let x = exponential(&mut b, a);
+        b.finish(&[x])
+    }
+}
+
+impl Family for Expm {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, _: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "expm").then_some(Ok(Expm))
+    }
+    fn samples() -> Vec<Sample> {
+        let square = sample(1, &[3, 3], &[0.5, -0.7, 1.1]);
+        vec![
+            Sample::new(Expm, std::slice::from_ref(&square)),
+            Sample::new(Expm, &[single(&square)]),
+            Sample::new(Expm, &[sample(2, &[1, 1], &[-0.5])]),
+            Sample::new(Expm, &[sample(3, &[2, 2, 2], &[1.0])]),
+            Sample::new(Expm, &[sample(4, &[0, 0], &[1.0])]),
+        ]
+    }
+}
+
+impl Primitive for ExpmFrechet {
+    fn name(&self) -> Cow<'static, str> {
+        "expm_frechet".into()
+    }
+    fn infer(&self, args: &[&Type]) -> Result<Vec<Type>, Misfit> {
+        arity(args, 2)?;
+        square(args[0])?;
+        if args[0] != args[1] {
+            misfit!("the direction is {}, and has to be {} as the matrix is", args[1], args[0]);
+        }
+        Ok(vec![args[0].clone()])
+    }
+    fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+        let (a, e) = (Matrices::of(args[0]), Matrices::of(args[1]));
+        let mut out = Vec::with_capacity(args[0].size());
+        for k in 0..a.count() {
+            out.extend(plain::expm_frechet(a.finite(k)?, e.finite(k)?, a.rows));
+        }
+        Ok(vec![rounded(args[0].dtype(), args[0].shape(), out)])
+    }
+    fn form(&self, _: &[&Type]) -> Form {
+        Form::Kernel
+    }
+    fn linear_in(&self, _: usize) -> Vec<OperandSet> {
+        vec![vec![1]]
+    }
+    fn jvp(&self, b: &mut Builder, args: &[Value], _: &[Value], tangents: &[Option<Value>]) -> Tangents {
+        let along_a = tangents[0].map(|a_dot| {
+            let [a, e] = [args[0], args[1]];
+            let (lead, n, _) = dims(b, a);
+            let zero = b.zeros_like(a);
+            let mut block = |x: Value, corner: Value| {
+                let upper = b.op(Concat { axis: lead + 1 }, &[x, corner]);
+                let lower = b.op(Concat { axis: lead + 1 }, &[zero, x]);
+                b.op(Concat { axis: lead }, &[upper, lower])
+            };
+            let (twice, moved) = (block(a, e), block(a_dot, zero));
+            let both = b.op(ExpmFrechet, &[twice, moved]);
+            let upper = super::lu::part(b, both, 0, (0, n));
+            super::lu::part(b, upper, 1, (n, 2 * n))
+        });
+        let along_e = tangents[1].map(|e_dot| b.op(ExpmFrechet, &[args[0], e_dot]));
+        Ok(vec![b.add_present(along_a, along_e)])
+    }
+    fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
+        let pulled = cotangents[0].map(|ct| {
+            let turned = transposed(b, args[0].known());
+            b.op(ExpmFrechet, &[turned, ct])
+        });
+        Ok(vec![None, pulled])
+    }
+    /// Every element depends on the whole direction.
+    fn transpose_masked(
+        &self,
+        b: &mut Builder,
+        cotangents: &[Option<Cotangent>],
+        args: &[Operand],
+    ) -> Option<MaskedCotangents> {
+        let Cotangent { value, mask } = cotangents[0]?;
+        let shape = b.shape(value).to_vec();
+        let own = [shape.len() - 2, shape.len() - 1];
+        let somewhere = b.any(mask?, &own);
+        let mask = b.spread(somewhere, &shape, &own);
+        let pulled = self.transpose(b, &[Some(value)], args).map(|mut pulled| pulled.remove(1));
+        Some(pulled.map(|value| vec![None, value.map(|value| Cotangent { value, mask: Some(mask) })]))
+    }
+    fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
+        with_lane(*self, b, args, batched, length)
+    }
+    fn batch_masked(
+        &self,
+        b: &mut Builder,
+        args: &[Value],
+        batched: &[bool],
+        length: usize,
+        mask: Value,
+    ) -> Option<Batched> {
+        let failing = [(0, Harmless::Identity), (1, Harmless::Zeros)];
+        Some(guarded(*self, b, args, batched, (length, mask), &failing))
+    }
+    fn gives_up(&self) -> bool {
+        true
+    }
+}
+
+impl ExpmFrechet {
+    /// What runs, for matrices of this type: the tangent of what runs for the exponential.
+    pub(crate) fn program(ty: &Type, line: Option<Line>) -> Program {
+        let value = Expm::program(ty, line);
+        let mut b = Builder::new();
+        b.line = line;
+        let (a, e) = (b.input("", ty.clone()), b.input("", ty.clone()));
+        let (outs, dots) = jvp::jvp(&mut b, &value, &[a], &[Some(e)]).expect("products and systems have tangents");
+        let dot = dots[0].unwrap_or_else(|| b.zeros_like(outs[0]));
+        b.finish(&[dot])
+    }
+}
+
+impl Family for ExpmFrechet {
+    #[cfg(feature = "text")]
+    fn parse(name: &str, _: &mut Fields) -> Option<Result<Self, Misfit>> {
+        (name == "expm_frechet").then_some(Ok(ExpmFrechet))
+    }
+    fn samples() -> Vec<Sample> {
+        let pair =
+            |seed: u64, shape: &[usize]| [sample(seed, shape, &[0.5, -0.7]), sample(seed + 9, shape, &[1.0, 0.5])];
+        vec![
+            Sample::new(ExpmFrechet, &pair(1, &[2, 2])),
+            Sample::new(ExpmFrechet, &pair(2, &[2, 2]).map(|x| single(&x))),
+            Sample::new(ExpmFrechet, &pair(3, &[1, 1])),
+            Sample::new(ExpmFrechet, &pair(4, &[2, 2, 2])),
+            Sample::new(ExpmFrechet, &pair(5, &[0, 0])),
+        ]
+    }
+}
+
+// ---- in terms of products -----------------------------------------------------------------------
+
+/// Degrees, and up to which 1-norm value and derivative of each are right to the last digits of double precision (Al-Mohy and
+/// Higham 2009, table 6.1).
+const DEGREES: [(usize, f64); 5] = [(3, 1.08e-2), (5, 2.00e-1), (7, 7.83e-1), (9, 1.78), (13, 4.74)];
+
+/// More squarings than any norm needs.
+const MOST_SQUARINGS: usize = 1100;
+
+fn exponential(b: &mut Builder, a: Value) -> Value {
+    let ty = b.ty(a).clone();
+    if ty.size() == 0 {
+        return a;
+    }
+    let norm = norm(b, a);
+    let double = b.ty(norm).clone();
+    let mut index = b.full(0.0, &double.with_dtype(DType::I64));
+    for (_, bound) in &DEGREES[..4] {
+        let bound = b.full(*bound, &double);
+        let above = b.op(Compare::Gt, &[norm, bound]);
+        let above = b.convert(above, DType::I64);
+        index = b.add(index, above);
+    }
+    // Not above: so that the number of squarings of what is no number is 0, and the system finds it.
+    let bound = b.full(DEGREES[4].1, &double);
+    let quotient = b.div(norm, bound);
+    let log = b.op(Unary::Log2, &[quotient]);
+    let ceiling = b.op(Unary::Ceil, &[log]);
+    let zero = b.zeros_like(ceiling);
+    let most = b.full(MOST_SQUARINGS as f64, &double);
+    let above = b.op(Compare::Gt, &[ceiling, zero]);
+    let squarings = b.select(above, ceiling, zero);
+    let squarings = b.op(Binary::Min, &[squarings, most]);
+    let line = b.line;
+    let branches = DEGREES.map(|(degree, _)| approximant(&ty, &double, degree, line));
+    let first = b.op(Cond::by_index(branches), &[index, a, squarings]);
+    squared(b, first, squarings)
+}
+
+/// The largest 1-norm of a batch, as a number in double precision that carries no derivative.
+fn norm(b: &mut Builder, a: Value) -> Value {
+    let sizes = b.op(Unary::Abs, &[a]);
+    let sizes = b.op(Unary::Detach, &[sizes]);
+    let sizes = b.convert(sizes, DType::F64);
+    let rank = b.shape(sizes).len();
+    let columns = b.sum(sizes, &[rank - 2]);
+    b.op(Reduce::new(Reducer::Max, &(0..rank - 1).collect::<Vec<usize>>()), &[columns])
+}
+
+/// The coefficients of the numerator of the diagonal Padé approximant of the exponential: the denominator has the same with
+/// alternating signs.
+fn coefficients(degree: usize) -> Vec<f64> {
+    let mut coefficients = vec![1.0; degree + 1];
+    for k in 0..degree {
+        // c_(k+1) / c_k = (degree - k) / ((2 degree - k) (k + 1))
+        coefficients[k + 1] = coefficients[k] * (degree - k) as f64 / ((2 * degree - k) * (k + 1)) as f64;
+    }
+    coefficients
+}
+
+/// The Program of the approximant of `A / 2^s`; only the highest degree scales.
+fn approximant(ty: &Type, number: &Type, degree: usize, line: Option<Line>) -> Program {
+    let mut b = Builder::new();
+    b.line = line;
+    let a = b.input("", ty.clone());
+    let squarings = b.input("", number.clone());
+    let a = if degree == 13 {
+        let minus = b.neg(squarings);
+        let factor = b.op(Unary::Exp2, &[minus]);
+        let factor = b.convert(factor, ty.dtype);
+        let factor = b.broadcast_scalar(factor, &ty.shape);
+        b.mul(a, factor)
+    } else {
+        a
+    };
+    let c = coefficients(degree);
+    let square = product(&mut b, a, a);
+    let (odd, even) = if degree == 13 { halves_of_13(&mut b, square, &c) } else { halves(&mut b, ty, square, &c) };
+    let odd = product(&mut b, a, odd);
+    let (denominator, numerator) = (b.sub(even, odd), b.add(even, odd));
+    let x = b.op(MatrixSolve::new(MatrixKind::General), &[denominator, numerator]);
+    b.finish(&[x])
+}
+
+/// `sum_k c[k] x_k` with the powers of a square, from the constant on.
+fn combined(b: &mut Builder, powers: &[Value], c: impl Iterator<Item = f64>) -> Value {
+    let terms: Vec<Value> = powers.iter().zip(c).map(|(&power, c)| scaled(b, c, power)).collect();
+    terms[1..].iter().fold(terms[0], |sum, &term| b.add(sum, term))
+}
+
+/// The odd half, over A, and the even half of a numerator.
+fn halves(b: &mut Builder, ty: &Type, square: Value, c: &[f64]) -> (Value, Value) {
+    let mut powers = vec![identity(b, ty), square];
+    while powers.len() < c.len() / 2 {
+        let last = powers[powers.len() - 1];
+        powers.push(product(b, last, square));
+    }
+    let odd = combined(b, &powers, c.iter().skip(1).step_by(2).copied());
+    (odd, combined(b, &powers, c.iter().step_by(2).copied()))
+}
+
+/// The same of degree 13, with three powers and two products more (N. J. Higham, *The scaling and squaring method for the
+/// matrix exponential revisited*, 2005).
+fn halves_of_13(b: &mut Builder, square: Value, c: &[f64]) -> (Value, Value) {
+    let ty = b.ty(square).clone();
+    let fourth = product(b, square, square);
+    let sixth = product(b, fourth, square);
+    let powers = [identity(b, &ty), square, fourth, sixth];
+    let mut half = |first: usize| {
+        let low = combined(b, &powers, (0..4).map(|k| c[first + 2 * k]));
+        let high = combined(b, &powers[1..], (4..7).map(|k| c[first + 2 * k]));
+        let high = product(b, sixth, high);
+        b.add(low, high)
+    };
+    let even = half(0);
+    (half(1), even)
+}
+
+/// A matrix squared this many times.
+fn squared(b: &mut Builder, x: Value, count: Value) -> Value {
+    let ty = b.ty(x).clone();
+    let number = b.ty(count).clone();
+    let step = |b: &mut Builder| {
+        let count = b.input("", number.clone());
+        let done = b.input("", number.clone());
+        (count, done, b.input("", ty.clone()))
+    };
+    let mut condition = Builder::new();
+    condition.line = b.line;
+    let (wanted, done, _) = step(&mut condition);
+    let more = condition.op(Compare::Lt, &[done, wanted]);
+    let condition = condition.finish(&[more]);
+    let mut body = Builder::new();
+    body.line = b.line;
+    let (_, done, x_now) = step(&mut body);
+    let one = body.full(1.0, &number);
+    let done = body.add(done, one);
+    let next = product(&mut body, x_now, x_now);
+    let body = body.finish(&[done, next]);
+    let zero = b.zeros_like(count);
+    b.ops(While::new(condition, body, Bounds::default()), &[count, zero, x])[1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coefficients_are_those_of_the_table() {
+        // Higham 2005, over the first: 1, 1/2, 1/10, 1/120.
+        let wanted = [1.0, 0.5, 0.1, 1.0 / 120.0];
+        assert!(coefficients(3).iter().zip(wanted).all(|(c, wanted)| (c - wanted).abs() < 1e-17));
+        let last = 64_764_752_532_480_000f64.recip();
+        assert!((coefficients(13)[13] / last - 1.0).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,278 @@
+//! The real Schur form, and the linear equations for matrices that it solves.
+//!
+//! Methods: J. G. F. Francis, *The QR transformation*, 1961; R. H. Bartels, G. W. Stewart, *Solution of the matrix equation AX + XB =
+//! C*, 1972; G. Kitagawa, 1977, for the discrete one.
+
+use super::{lu, reflect, reflector, transposed};
+
+/// How many double steps one eigenvalue may take.
+const MOST_STEPS: usize = 60;
+
+/// `A = Q T Q^T` with an orthogonal Q and T upper triangular but for blocks of two rows on its diagonal, each of which stands
+/// for a pair of complex eigenvalues. `None` if the steps do not end.
+pub(crate) fn schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+    let mut t = a.to_vec();
+    let mut q = vec![0.0; n * n];
+    (0..n).for_each(|k| q[k * n + k] = 1.0);
+    for k in 0..n.saturating_sub(2) {
+        let reflector = reflector((k + 1..n).map(|i| t[i * n + k]).collect());
+        similar(&reflector, &mut t, &mut q, n, k + 1);
+        (k + 2..n).for_each(|i| t[i * n + k] = 0.0);
+    }
+    let (mut end, mut steps) = (n, 0);
+    while end > 1 {
+        let start = deflated(&mut t, n, end);
+        match end - start {
+            1 => (end, steps) = (end - 1, 0),
+            2 => {
+                split(&mut t, &mut q, n, start);
+                (end, steps) = (start, 0);
+            }
+            _ => {
+                steps += 1;
+                if steps > MOST_STEPS {
+                    return None;
+                }
+                double_step(&mut t, &mut q, n, start..end, steps % 10 == 0);
+            }
+        }
+    }
+    Some((q, t))
+}
+
+/// Reflects rows and columns from `first` on, and the columns of Q.
+fn similar(v: &[f64], t: &mut [f64], q: &mut [f64], n: usize, first: usize) {
+    reflect(v, t, n, first);
+    reflect_columns(v, t, n, first);
+    reflect_columns(v, q, n, first);
+}
+
+fn reflect_columns(v: &[f64], a: &mut [f64], n: usize, first: usize) {
+    for row in a.chunks_exact_mut(n) {
+        let sum: f64 = v.iter().zip(&row[first..]).map(|(v, x)| v * x).sum();
+        row[first..].iter_mut().zip(v).for_each(|(x, v)| *x -= 2.0 * v * sum);
+    }
+}
+
+/// Where the last block before `end` begins: what is negligible below the diagonal becomes 0.
+fn deflated(t: &mut [f64], n: usize, end: usize) -> usize {
+    for k in (1..end).rev() {
+        let around = t[(k - 1) * n + k - 1].abs() + t[k * n + k].abs();
+        let around = if around == 0.0 { t.iter().fold(0.0f64, |m, x| m.max(x.abs())) } else { around };
+        if t[k * n + k - 1].abs() <= f64::EPSILON * around {
+            t[k * n + k - 1] = 0.0;
+            return k;
+        }
+    }
+    0
+}
+
+/// One step with two shifts, which are a pair or both real, on a block.
+fn double_step(t: &mut [f64], q: &mut [f64], n: usize, block: std::ops::Range<usize>, exceptional: bool) {
+    let (start, last) = (block.start, block.end - 1);
+    let at = |i: usize, j: usize| t[i * n + j];
+    let (mut trace, mut det) = (
+        at(last - 1, last - 1) + at(last, last),
+        at(last - 1, last - 1) * at(last, last) - at(last - 1, last) * at(last, last - 1),
+    );
+    if exceptional {
+        let size = at(last, last - 1).abs() + at(last - 1, last - 2).abs();
+        (trace, det) = (1.5 * size, size * size);
+    }
+    let (a, b, c, d) = (at(start, start), at(start, start + 1), at(start + 1, start), at(start + 1, start + 1));
+    let mut column = vec![a * a + b * c - trace * a + det, c * (a + d - trace), c * at(start + 2, start + 1)];
+    for k in start..last {
+        let reflector = reflector(std::mem::take(&mut column));
+        similar(&reflector, t, q, n, k);
+        if k > start {
+            (k + 1..k + reflector.len()).for_each(|i| t[i * n + k - 1] = 0.0);
+        }
+        column = (k + 1..(k + 4).min(last + 1)).map(|i| t[i * n + k]).collect();
+    }
+}
+
+/// Makes a block of two rows triangular if its eigenvalues are real.
+fn split(t: &mut [f64], q: &mut [f64], n: usize, k: usize) {
+    let [a, b, c, d] = [t[k * n + k], t[k * n + k + 1], t[(k + 1) * n + k], t[(k + 1) * n + k + 1]];
+    let half = 0.5 * (a - d);
+    let discriminant = half * half + b * c;
+    if discriminant < 0.0 {
+        return;
+    }
+    // The eigenvector of d + z is (z, c).
+    let z = half + discriminant.sqrt().copysign(half);
+    let length = z.hypot(c);
+    if length == 0.0 {
+        return;
+    }
+    let (cosine, sine) = (z / length, c / length);
+    for j in 0..n {
+        let (x, y) = (t[k * n + j], t[(k + 1) * n + j]);
+        (t[k * n + j], t[(k + 1) * n + j]) = (cosine * x + sine * y, cosine * y - sine * x);
+    }
+    for row in t.chunks_exact_mut(n).chain(q.chunks_exact_mut(n)) {
+        (row[k], row[k + 1]) = (cosine * row[k] + sine * row[k + 1], cosine * row[k + 1] - sine * row[k]);
+    }
+    t[(k + 1) * n + k] = 0.0;
+}
+
+/// Which linear equation for a matrix it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MatrixEquation {
+    /// `A X + X B = C`
+    Continuous,
+    /// `X - A X B = C`
+    Discrete,
+}
+
+/// Where the blocks of a Schur form begin, and where the last one ends.
+fn blocks(t: &[f64], n: usize) -> Vec<usize> {
+    let mut starts: Vec<usize> = (0..n).filter(|&k| k == 0 || t[k * n + k - 1] == 0.0).collect();
+    starts.push(n);
+    starts
+}
+
+fn product(x: &[f64], y: &[f64], [m, k, n]: [usize; 3]) -> Vec<f64> {
+    let mut out = vec![0.0; m * n];
+    for i in 0..m {
+        for l in 0..k {
+            let factor = x[i * k + l];
+            (0..n).for_each(|j| out[i * n + j] += factor * y[l * n + j]);
+        }
+    }
+    out
+}
+
+/// Why an equation has no solution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsolved {
+    /// The steps to a Schur form do not end.
+    Endless,
+    /// The equation is singular.
+    Singular,
+}
+
+/// The solution of a linear equation for an m by n matrix.
+pub(crate) fn sylvester(
+    equation: MatrixEquation,
+    (a, m): (&[f64], usize),
+    (b, n): (&[f64], usize),
+    c: &[f64],
+) -> Result<Vec<f64>, Unsolved> {
+    let (u, t) = schur(a, m).ok_or(Unsolved::Endless)?;
+    let (v, s) = schur(b, n).ok_or(Unsolved::Endless)?;
+    let right = product(&product(&transposed(&u, m, m), c, [m, m, n]), &v, [m, n, n]);
+    let mut y = vec![0.0; m * n];
+    let (rows, columns) = (blocks(&t, m), blocks(&s, n));
+    let largest = |x: &[f64]| x.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+    let size = match equation {
+        MatrixEquation::Continuous => largest(&t) + largest(&s),
+        MatrixEquation::Discrete => 1.0f64.max(largest(&t) * largest(&s)),
+    };
+    let least = f64::EPSILON * size;
+    for column in columns.windows(2) {
+        for row in rows.windows(2).rev() {
+            let (is, js) = (row[0]..row[1], column[0]..column[1]);
+            // What is known of the equation of this block.
+            let mut rest = Vec::with_capacity(4);
+            for (i, j) in is.clone().flat_map(|i| js.clone().map(move |j| (i, j))) {
+                let known = match equation {
+                    MatrixEquation::Continuous => {
+                        (row[1]..m).map(|k| t[i * m + k] * y[k * n + j]).sum::<f64>()
+                            + (0..column[0]).map(|l| y[i * n + l] * s[l * n + j]).sum::<f64>()
+                    }
+                    MatrixEquation::Discrete => {
+                        let of = |l: usize| (is.start..m).map(|k| t[i * m + k] * y[k * n + l]).sum::<f64>();
+                        -(0..column[1]).map(|l| of(l) * s[l * n + j]).sum::<f64>()
+                    }
+                };
+                rest.push(right[i * n + j] - known);
+            }
+            let block = small(equation, (&t, m, &is), (&s, n, &js), &rest, least)?;
+            let places = is.clone().flat_map(|i| js.clone().map(move |j| i * n + j));
+            places.zip(block).for_each(|(place, x)| y[place] = x);
+        }
+    }
+    Ok(product(&product(&u, &y, [m, m, n]), &transposed(&v, n, n), [m, n, n]))
+}
+
+/// A block of a Schur form: the matrix, its order, and the rows.
+type Block<'a> = (&'a [f64], usize, &'a std::ops::Range<usize>);
+
+/// The equation of one block, of at most four unknowns.
+fn small(
+    equation: MatrixEquation,
+    (t, m, is): Block,
+    (s, n, js): Block,
+    rest: &[f64],
+    least: f64,
+) -> Result<Vec<f64>, Unsolved> {
+    let (p, q) = (is.len(), js.len());
+    let size = p * q;
+    let mut matrix = vec![0.0; size * size];
+    for (place, x) in matrix.iter_mut().enumerate() {
+        let ((i, j), (k, l)) = ((place / size / q, place / size % q), (place % size / q, place % size % q));
+        let (of_t, of_s) = (t[(is.start + i) * m + is.start + k], s[(js.start + l) * n + js.start + j]);
+        let same = |x: usize, y: usize| f64::from(u8::from(x == y));
+        *x = match equation {
+            MatrixEquation::Continuous => of_t * same(j, l) + same(i, k) * of_s,
+            MatrixEquation::Discrete => same(i, k) * same(j, l) - of_t * of_s,
+        };
+    }
+    let (_, upper, _) = lu(&matrix, size, size);
+    if (0..size).any(|i| upper[i * size + i].abs() <= least) {
+        return Err(Unsolved::Singular);
+    }
+    super::solve(&matrix, size, rest, 1, false).map_err(|_| Unsolved::Singular)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(seed: u64, n: usize) -> Vec<f64> {
+        crate::primitives::sample::numbers(seed, &[n, n]).to_f64()
+    }
+
+    #[test]
+    fn schur_forms_are_similar_and_nearly_triangular() {
+        for (seed, n) in (1..40).map(|seed| (seed, seed as usize % 9)) {
+            let mut a = matrix(seed, n);
+            if seed % 5 == 0 {
+                // Repeated eigenvalues, and rows of zeros.
+                a.iter_mut().for_each(|x| *x = x.round());
+            }
+            let (q, t) = schur(&a, n).expect("it ends");
+            let back = product(&product(&q, &t, [n, n, n]), &transposed(&q, n, n), [n, n, n]);
+            assert!(a.iter().zip(&back).all(|(x, y)| (x - y).abs() < 1e-13), "seed {seed}");
+            for k in 1..n {
+                assert!((0..k - 1).all(|j| t[k * n + j] == 0.0), "seed {seed}");
+                assert!(k < 2 || t[k * n + k - 1] == 0.0 || t[(k - 1) * n + k - 2] == 0.0, "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn equations_hold() {
+        for (seed, m, n) in [(1, 1, 1), (2, 3, 4), (3, 5, 2), (4, 6, 6), (5, 0, 2)] {
+            let (a, b) = (matrix(seed, m), matrix(seed + 50, n));
+            let c = crate::primitives::sample::numbers(seed + 99, &[m, n]).to_f64();
+            for equation in [MatrixEquation::Continuous, MatrixEquation::Discrete] {
+                let x = sylvester(equation, (&a, m), (&b, n), &c).expect("it has a solution");
+                let ax = product(&a, &x, [m, m, n]);
+                let got: Vec<f64> = match equation {
+                    MatrixEquation::Continuous => {
+                        ax.iter().zip(product(&x, &b, [m, n, n])).map(|(x, y)| x + y).collect()
+                    }
+                    MatrixEquation::Discrete => x.iter().zip(product(&ax, &b, [m, n, n])).map(|(x, y)| x - y).collect(),
+                };
+                let size = x.iter().fold(1.0f64, |size, x| size.max(x.abs()));
+                assert!(got.iter().zip(&c).all(|(x, y)| (x - y).abs() < 1e-12 * size), "{equation:?} at seed {seed}");
+            }
+        }
+        let eye = [1.0, 0.0, 0.0, 1.0];
+        let minus = eye.map(|x: f64| -x);
+        let singular = sylvester(MatrixEquation::Continuous, (&eye, 2), (&minus, 2), &eye);
+        assert_eq!(singular, Err(Unsolved::Singular));
+    }
+}

@@ -1,0 +1,82 @@
+//! Bad input: every error names the operation, what does not fit, the matrix of the batch, and the line.
+
+use wengert::linalg::{
+    Side, Triangle, TriangularSolve, try_circulant, try_lyapunov_discrete, try_multi_dot, try_riccati, try_sylvester,
+    try_toeplitz,
+};
+use wengert::prelude::*;
+use wengert::{Compile, Error};
+
+#[track_caller]
+fn refused<T>(result: Result<T, Error>, words: &[&str]) {
+    let Err(why) = result else { panic!("it has to be refused because {words:?}") };
+    let why = why.to_string();
+    for word in words.iter().chain(&["errors.rs:"]) {
+        assert!(why.contains(word), "`{word}` is not in: {why}");
+    }
+}
+
+#[test]
+fn shapes_that_do_not_fit() {
+    let (wide, square) = (Tensor::zeros(&[2, 3]), Tensor::eye(3));
+    for result in [wide.try_cholesky(), wide.try_det(), wide.try_inv(), wide.try_expm(), wide.try_matrix_power(2)] {
+        refused(result, &["of f64[2,3]", "the matrix is 2 by 3, and has to be square"]);
+    }
+    refused(wide.try_eigh(), &["`eigh` of f64[2,3]", "has to be square"]);
+    refused(Tensor::zeros(&[3]).try_svd(), &["`svd` of f64[3]", "at least two axes are needed"]);
+    refused(square.to_i64().try_qr(), &["`qr` of i64[3,3]", "real numbers"]);
+    refused(square.try_solve(&Tensor::zeros(&[2])), &["`solve`", "has 3 rows, and the right-hand side 2"]);
+    refused(square.try_solve(&Tensor::from(1.0)), &["is a single number"]);
+    refused(square.try_solve(&Tensor::zeros(&[3]).to_f32()), &["the element types differ"]);
+    let batch = Tensor::zeros(&[2, 3, 3]);
+    refused(batch.try_solve(&Tensor::zeros(&[4, 3, 1])), &["do not broadcast"]);
+    refused(wide.try_spectral_norm().and(Tensor::zeros(&[0, 2]).try_spectral_norm()), &["has no singular values"]);
+    refused(square.try_lstsq_damped(&Tensor::zeros(&[3]), &Tensor::zeros(&[2])), &["the damping is f64[2]"]);
+    refused(square.try_cholesky_update(&Tensor::zeros(&[2])), &["the vector is f64[2]"]);
+    refused(try_multi_dot(&[]), &["takes 1 to 50 matrices"]);
+    refused(try_multi_dot(&[&square, &Tensor::zeros(&[3]), &square]), &["operand 1 has 1 axes"]);
+    refused(try_toeplitz(&Tensor::zeros(&[2]), &Tensor::zeros(&[0])), &["the row is empty"]);
+    refused(try_circulant(&square), &["it takes vectors"]);
+}
+
+#[test]
+fn values_that_do_not_fit() {
+    let bad = Tensor::from([[1.0, 2.0], [2.0, 1.0]]);
+    let batch = Tensor::stack(&[&Tensor::eye(2), &bad], 0);
+    refused(batch.try_cholesky(), &["`cholesky`", "its leading minor of order 2 is not positive (matrix [1])"]);
+    refused(batch.try_solve_spd(&Tensor::ones(&[2])), &["`solve_spd`", "not positive definite", "(matrix [1])"]);
+    let singular = Tensor::stack(&[&bad, &Tensor::ones(&[2, 2])], 0);
+    refused(singular.try_solve(&Tensor::ones(&[2])), &["`solve`", "the matrix is singular: pivot 1 is 0 (matrix [1])"]);
+    refused(singular.try_inv(), &["`inv`", "singular"]);
+    let lower = TriangularSolve::new(Side::Left, Triangle::Lower);
+    let zero = Tensor::from([[1.0, 0.0], [1.0, 0.0]]);
+    refused(zero.try_solve_triangular(&Tensor::ones(&[2]), lower), &["pivot 1 is 0"]);
+    refused(Tensor::ones(&[3, 2]).try_lstsq(&Tensor::ones(&[3])), &["`lstsq`", "the rank is missing"]);
+    let nan = Tensor::from([[1.0, 0.0], [f64::NAN, 1.0]]);
+    let why = ["the element [1, 0] is NaN"];
+    refused(nan.try_cholesky(), &why);
+    refused(nan.try_eigh(), &why);
+    refused(nan.try_svd(), &why);
+    refused(nan.try_lu(), &why);
+    refused(nan.try_qr(), &why);
+    refused(nan.try_det(), &why);
+    refused((nan * f64::INFINITY).try_expm(), &["is NaN"]);
+}
+
+#[test]
+fn compiled_functions_tell_the_line() {
+    let bad = Tensor::from([[1.0, 2.0], [2.0, 1.0]]);
+    let why = Compile::new().function(|a: Tensor| a.cholesky().sum()).try_call(&bad).map(drop);
+    refused(why, &["`cholesky` of f64[2,2]", "leading minor of order 2"]);
+}
+
+#[test]
+fn equations_without_a_solution() {
+    let (eye, zero) = (Tensor::eye(2), Tensor::zeros(&[2, 2]));
+    refused(try_sylvester(&eye, &-&eye, &eye), &["`sylvester`", "an eigenvalue of A and one of -B are the same"]);
+    refused(try_lyapunov_discrete(&eye, &eye), &["`lyapunov_discrete`", "an eigenvalue of A times one of B is 1"]);
+    refused(try_riccati(&eye, &zero, &eye, &eye), &["`riccati`", "no solution that makes the closed loop stable"]);
+    refused(try_riccati(&eye, &eye, &eye, &-&eye), &["`riccati`", "not positive definite"]);
+    refused(try_riccati(&eye, &Tensor::zeros(&[3, 1]), &eye, &eye), &["A is 2 by 2, and B has 3 rows"]);
+    refused(try_sylvester(&eye, &eye, &Tensor::zeros(&[3, 2])), &["the right-hand side is 3 by 2"]);
+}

@@ -1,0 +1,290 @@
+//! Values and derivatives of every function: against differences, forward against backward, to order 3.
+
+use wengert::linalg::{
+    Factor, Side, Triangle, TriangularSolve, circulant, lyapunov, lyapunov_discrete, multi_dot, riccati,
+    riccati_discrete, sylvester, toeplitz,
+};
+use wengert::prelude::*;
+use wengert::to_program;
+
+use super::{dominant, largest, orthogonal, positive};
+use crate::nn::support::{check_derivatives, check_single, close, points};
+
+const LOWER: TriangularSolve =
+    TriangularSolve { side: Side::Left, triangle: Triangle::Lower, transpose: false, unit: false };
+
+#[test]
+fn factors_multiply_to_the_matrix() {
+    for (seed, [m, n]) in [[4, 4], [5, 3], [3, 5], [1, 1], [1, 4], [4, 1]].into_iter().enumerate() {
+        let a = points(seed as u64 + 1, &[m, n]);
+        let (l, u, p) = a.lu();
+        close(&l.matmul(&u).to_vec(), &a.take(&p, 0).to_vec(), 16.0);
+        assert!(largest(&l) <= 1.0);
+        let (q, r) = a.qr();
+        close(&q.matmul(&r).to_vec(), &a.to_vec(), 32.0);
+        assert!(largest(&(q.t().matmul(&q) - Tensor::eye(m.min(n)))) < 1e-14);
+        assert!(r.diagonal(0).to_vec().iter().all(|x| *x >= 0.0));
+        let (u, s, vt) = a.svd();
+        close(&(&u * &s).matmul(&vt).to_vec(), &a.to_vec(), 32.0);
+        assert!(s.to_vec().is_sorted_by(|x, y| x >= y) && u.to_vec()[..m.min(n)].iter().all(|x| *x > 0.0));
+    }
+    let a = positive(7, 5);
+    let (w, v) = a.eigh();
+    close(&(&v * &w).matmul(&v.t()).to_vec(), &a.to_vec(), 32.0);
+    assert!(w.to_vec().is_sorted() && v.to_vec()[..5].iter().all(|x| *x > 0.0));
+    let l = a.cholesky();
+    close(&l.matmul(&l.t()).to_vec(), &a.to_vec(), 16.0);
+}
+
+#[test]
+fn empty_matrices_have_factors() {
+    let a = Tensor::zeros(&[0, 0]);
+    assert_eq!((a.det().item(), a.slogdet().0.item(), a.slogdet().1.item()), (1.0, 1.0, 0.0));
+    assert_eq!(a.solve(&Tensor::zeros(&[0, 2])).shape(), [0, 2]);
+    assert_eq!((a.expm().shape(), a.inv().shape(), a.cholesky().shape()), (&[0, 0][..], &[0, 0][..], &[0, 0][..]));
+    assert_eq!(Tensor::zeros(&[3, 0]).svd().1.shape(), [0]);
+    assert_eq!(Tensor::zeros(&[0, 2, 2]).inv().shape(), [0, 2, 2]);
+}
+
+#[test]
+fn derivatives_of_factors() {
+    check_derivatives(&[positive(1, 3)], |x| x[0].cholesky());
+    for shape in [[3, 3], [4, 2], [2, 4]] {
+        check_derivatives(&[points(2, &shape)], |x| {
+            let (l, u, _) = x[0].lu();
+            Tensor::concat(&[&l.flatten(), &u.flatten()], 0)
+        });
+        check_derivatives(&[points(3, &shape)], |x| {
+            let (q, r) = x[0].qr();
+            Tensor::concat(&[&q.flatten(), &r.flatten()], 0)
+        });
+        check_derivatives(&[points(4, &shape)], |x| {
+            let (u, s, vt) = x[0].svd();
+            Tensor::concat(&[&u.flatten(), &s, &vt.flatten()], 0)
+        });
+    }
+    check_derivatives(&[positive(5, 3)], |x| {
+        let (w, v) = x[0].eigh();
+        Tensor::concat(&[&w, &v.flatten()], 0)
+    });
+}
+
+#[test]
+fn derivatives_of_systems() {
+    let (a, b) = (dominant(1, 3), points(2, &[3, 2]));
+    check_derivatives(&[a.clone(), b.clone()], |x| x[0].solve(&x[1]));
+    check_derivatives(&[a.clone(), points(3, &[3])], |x| x[0].solve(&x[1]));
+    check_derivatives(&[positive(4, 3), b.clone()], |x| x[0].solve_spd(&x[1]));
+    check_derivatives(&[a.clone(), b.clone()], |x| x[0].solve_triangular(&x[1], LOWER));
+    check_derivatives(&[a.clone(), points(5, &[3])], |x| {
+        x[0].solve_triangular(&x[1], TriangularSolve { side: Side::Right, transpose: true, unit: true, ..LOWER })
+    });
+    check_derivatives(std::slice::from_ref(&a), |x| x[0].inv());
+    // One matrix for a batch of right-hand sides, and the other way round.
+    check_derivatives(&[a.clone(), points(6, &[2, 3, 1])], |x| x[0].solve(&x[1]));
+    let batch = Tensor::stack(&[&a, &dominant(7, 3)], 0);
+    check_derivatives(&[batch, points(8, &[3])], |x| x[0].solve(&x[1]));
+    check_single(&[a, b], 64.0, |x| x[0].solve(&x[1]));
+}
+
+#[test]
+fn derivatives_of_least_squares() {
+    for shape in [[4, 2], [2, 4], [3, 3]] {
+        let (a, b) = (points(1, &shape), points(2, &[shape[0], 2]));
+        check_derivatives(&[a.clone(), b.clone()], |x| x[0].lstsq(&x[1]));
+        check_derivatives(&[a, b, Tensor::from(0.5)], |x| x[0].lstsq_damped(&x[1], &x[2]));
+    }
+    // The normal equations and the shortest solution.
+    let (a, b) = (points(3, &[5, 2]), points(4, &[5]));
+    let rest = a.matmul(&a.lstsq(&b)) - &b;
+    assert!(largest(&a.t().matmul(&rest)) < 1e-14);
+    let (a, b) = (points(5, &[2, 5]), points(6, &[2]));
+    let x = a.lstsq(&b);
+    assert!(largest(&(a.matmul(&x) - &b)) < 1e-14);
+    let multipliers = a.matmul(&a.t()).solve(&b);
+    assert!(largest(&(a.t().matmul(&multipliers) - x)) < 1e-13);
+}
+
+#[test]
+fn derivatives_of_numbers_of_a_matrix() {
+    let a = points(1, &[3, 3]);
+    check_derivatives(std::slice::from_ref(&a), |x| x[0].det());
+    check_derivatives(std::slice::from_ref(&a), |x| x[0].slogdet().1);
+    check_derivatives(&[positive(2, 3)], |x| x[0].logdet_spd());
+    check_derivatives(&[points(3, &[3, 2])], |x| x[0].spectral_norm());
+    check_derivatives(&[points(3, &[2, 3])], |x| x[0].cond_number());
+    check_derivatives(&[points(4, &[2, 3])], |x| x[0].frobenius_norm());
+    let (sign, slope) = value_and_grad(&a, |a| a.slogdet().0);
+    assert_eq!((sign.item().abs(), largest(&slope)), (1.0, 0.0));
+    close(&[a.det().item()], &[sign.item() * a.slogdet().1.exp().item()], 16.0);
+    assert_eq!(a.matrix_rank().to_array().to_f64(), [3.0]);
+    assert_eq!((points(5, &[4, 2]).matmul(&points(6, &[2, 3]))).matrix_rank().to_array().to_f64(), [2.0]);
+}
+
+#[test]
+fn determinants_of_singular_matrices_have_cofactors() {
+    // Rank 2 of 3: the gradient is that of differences. Rank 1: it is 0, and the Hessian is not.
+    let two = points(1, &[3, 2]).matmul(&points(2, &[2, 3]));
+    check_derivatives(&[two], |x| x[0].det());
+    let one = points(3, &[3, 1]).matmul(&points(4, &[1, 3]));
+    check_derivatives(std::slice::from_ref(&one), |x| x[0].det());
+    assert!(largest(&grad(&one, |a| a.det())) < 1e-15);
+    let bent = hvp(&one, Tensor::eye(3), |a| a.det());
+    // det is cubic: along the identity the Hessian is tr(A) I - A^T.
+    let wanted = Tensor::eye(3) * one.trace() - one.t();
+    assert!(largest(&(bent - wanted)) < 1e-14);
+    check_derivatives(&[Tensor::zeros(&[2, 2])], |x| x[0].det());
+}
+
+#[test]
+fn derivatives_of_functions_and_products() {
+    // Each degree of the approximant, and squarings.
+    for size in [0.003, 0.05, 0.3, 1.0, 2.0, 12.0] {
+        let a = points(1, &[3, 3]);
+        let a = &a * (size / largest(&a.abs().sum_over(0)));
+        check_derivatives(&[a], |x| x[0].expm() * (-size).exp());
+    }
+    check_derivatives(&[dominant(2, 3)], |x| x[0].matrix_power(-2));
+    check_derivatives(&[points(3, &[3, 3])], |x| x[0].matrix_power(5));
+    assert_eq!(points(3, &[2, 2]).matrix_power(0).to_vec(), [1.0, 0.0, 0.0, 1.0]);
+    check_derivatives(&[points(4, &[2, 3]), points(5, &[2, 2])], |x| x[0].kron(&x[1]));
+    check_derivatives(&[points(4, &[2]), points(5, &[2, 3]), points(6, &[3, 2])], |x| {
+        multi_dot(&[&x[0], &x[1], &x[2]])
+    });
+    check_derivatives(&[points(7, &[3]), points(8, &[2])], |x| toeplitz(&x[0], &x[1]));
+    check_derivatives(&[points(7, &[3])], |x| circulant(&x[0]));
+}
+
+#[test]
+fn exponentials_are_right_at_every_norm() {
+    for angle in [1e-9, 1e-3, 0.1, 0.5, 1.5, 3.0, 10.0, 100.0, 1000.0] {
+        let turn = Tensor::from([[0.0, -angle], [angle, 0.0]]).expm().to_vec();
+        // Squaring loses a digit with every power of ten of the norm.
+        let tolerance = 8.0 * f64::EPSILON * (1.0 + angle);
+        assert!((turn[0] - angle.cos()).abs() < tolerance && (turn[2] - angle.sin()).abs() < tolerance, "{angle}");
+    }
+    let nilpotent = Tensor::from([[0.0, 1.0, 2.0], [0.0, 0.0, 3.0], [0.0, 0.0, 0.0]]);
+    close(&nilpotent.expm().to_vec(), &[1.0, 1.0, 3.5, 0.0, 1.0, 3.0, 0.0, 0.0, 1.0], 4.0);
+}
+
+#[test]
+fn factors_of_a_changed_matrix() {
+    let (a, v) = (positive(1, 4), points(2, &[4]));
+    let l = a.cholesky();
+    close(&l.cholesky_update(&v).to_vec(), &(&a + v.outer(&v)).cholesky().to_vec(), 32.0);
+    let back = l.cholesky_update(&v).cholesky_downdate(&v);
+    close(&back.to_vec(), &l.to_vec(), 64.0);
+    check_derivatives(&[l.clone(), v.clone()], |x| x[0].tril(0).cholesky_update(&x[1]));
+    check_derivatives(&[l.clone(), &v * 0.3], |x| x[0].tril(0).cholesky_downdate(&x[1]));
+    let why = l.try_cholesky_downdate(&(&v * 10.0));
+    assert!(why.is_err_and(|why| why.to_string().contains("the result is not positive definite")));
+}
+
+#[test]
+fn a_matrix_is_factored_once() {
+    let (a, b) = (dominant(1, 3), points(2, &[3]));
+    let twice = |a: &Tensor, b: &Tensor| {
+        let factor = Factor::lu(a);
+        factor.solve(&factor.solve(b)).sum()
+    };
+    check_derivatives(&[a.clone(), b.clone()], |x| twice(&x[0], &x[1]));
+    check_derivatives(&[positive(3, 3), b.clone()], |x| Factor::cholesky(&x[0]).solve(&x[1]));
+    check_derivatives(&[points(4, &[4, 3]), points(5, &[4])], |x| Factor::qr(&x[0]).solve(&x[1]));
+    let (program, _) = to_program((&a, &b), |(a, b)| twice(&a, &b));
+    let gradient = program.vjp(&[true, true]).expect("it has one").written_out().optimize();
+    let count = gradient.eqns().iter().filter(|eqn| eqn.op.name() == "lu").count();
+    assert_eq!(count, 1, "{gradient}");
+    // Of numbers, the factors are kept.
+    let factor = Factor::lu(&a);
+    close(&a.matmul(&factor.solve(&b)).to_vec(), &b.to_vec(), 16.0);
+    let slope = grad(&b, |b| factor.solve(&b).sum());
+    close(&slope.to_vec(), &a.t().solve(&Tensor::ones(&[3])).to_vec(), 16.0);
+}
+
+#[test]
+fn ill_conditioned_systems_have_small_backward_errors() {
+    let n = 6;
+    let spread = Tensor::from((0..n).map(|k| 10f64.powi(-2 * k)).collect::<Vec<f64>>());
+    let a = (orthogonal(1, n as usize) * &spread).matmul(&orthogonal(2, n as usize));
+    let b = points(3, &[n as usize]);
+    let rest = |a: &Tensor, x: &Tensor, b: &Tensor| largest(&(a.matmul(x) - b)) / (largest(a) * largest(x));
+    assert!(a.cond_number().item() > 1e9);
+    let x = a.solve(&b);
+    assert!(rest(&a, &x, &b) < 100.0 * f64::EPSILON);
+    // The gradient by the right-hand side is a system too.
+    let y = grad(&b, |right| a.solve(&right).dot(&b));
+    assert!(rest(&a.t(), &y, &b) < 100.0 * f64::EPSILON);
+    let normal = a.matmul(&a.t());
+    let _ = normal.try_solve_spd(&b).map(|x| assert!(rest(&normal, &x, &b) < 100.0 * f64::EPSILON));
+}
+
+/// The third derivative along a line against differences of the second.
+fn check_third(f: impl Fn(&Tensor) -> Tensor, a: &Tensor, direction: &Tensor) {
+    let loss = |t: &Tensor| {
+        let y = f(&(a + direction * t));
+        (&y * points(5, y.shape())).sum()
+    };
+    let one = Tensor::from(1.0);
+    let first = |t: &Tensor| jvp(t, &one, |t| loss(&t)).1;
+    let second = |t: &Tensor| jvp(t, &one, |t| first(&t)).1;
+    let third = grad(Tensor::from(0.0), |t| second(&t)).item();
+    let at = |t: f64| second(&Tensor::from(t)).item();
+    let central = |h: f64| (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
+    let (wide, narrow) = (central(1e-2), central(5e-3));
+    let allowed = (wide - narrow).abs() + 1e-9 * (1.0 + narrow.abs());
+    assert!((third - narrow).abs() <= allowed, "third order {third}, differences {narrow} up to {allowed}");
+    assert!(allowed < 1e-3 * (1.0 + narrow.abs()), "differences that show nothing: {allowed}");
+}
+
+#[test]
+fn third_derivatives_agree_with_differences() {
+    let (a, v) = (positive(1, 3), points(2, &[3, 3]) * 0.3);
+    check_third(|a| a.cholesky(), &a, &v);
+    check_third(|a| a.eigh().1, &a, &v);
+    check_third(|a| a.eigvalsh(), &a, &v);
+    check_third(|a| a.svd().0, &a, &v);
+    check_third(|a| a.qr().0, &a, &v);
+    check_third(|a| a.lu().1, &a, &v);
+    check_third(|a| a.inv(), &a, &v);
+    check_third(|a| a.det(), &a, &v);
+    check_third(|a| a.expm(), &a, &v);
+}
+
+#[test]
+fn derivatives_of_matrix_equations() {
+    let (a, b) = (dominant(1, 3), dominant(2, 2));
+    let (c, q) = (points(3, &[3, 2]), points(4, &[3, 3]));
+    let x = sylvester(&a, &b, &c);
+    assert!(largest(&(a.matmul(&x) + x.matmul(&b) - &c)) < 1e-14);
+    check_derivatives(&[a.clone(), b, c], |x| sylvester(&x[0], &x[1], &x[2]));
+    check_derivatives(&[a.clone(), q.clone()], |x| lyapunov(&x[0], &x[1]));
+    check_derivatives(&[points(5, &[3, 3]) * 0.3, q], |x| lyapunov_discrete(&x[0], &x[1]));
+    let (a, b) = (points(6, &[3, 3]), points(7, &[3, 2]));
+    let (q, r) = (positive(8, 3), positive(9, 2));
+    let x = riccati(&a, &b, &q, &r);
+    let half = x.matmul(&a);
+    let rest = &half + half.t() - x.matmul(&b).matmul(&r.solve(&b.t().matmul(&x))) + &q;
+    assert!(largest(&rest) < 1e-13);
+    let x = riccati_discrete(&a, &b, &q, &r);
+    let seen = b.t().matmul(&x).matmul(&a);
+    let gain = (&r + b.t().matmul(&x).matmul(&b)).solve(&seen);
+    let rest = a.t().matmul(&x).matmul(&a) - seen.t().matmul(&gain) + &q - &x;
+    assert!(largest(&rest) < 1e-13);
+    let all = [a, b, q, r];
+    check_derivatives(&all, |x| riccati(&x[0], &x[1], &x[2], &x[3]));
+    check_derivatives(&all, |x| riccati_discrete(&x[0], &x[1], &x[2], &x[3]));
+}
+
+#[test]
+fn derivatives_of_general_eigenvalues() {
+    for seed in [1, 2, 5] {
+        let a = points(seed, &[4, 4]);
+        let [re, im, v, u] = a.eig();
+        let rest = a.matmul(&v) - (&v * &re - &u * &im);
+        assert!(largest(&rest) < 1e-14 && largest(&((v.square() + u.square()).sum_over(0) - 1.0)) < 1e-14);
+        check_derivatives(&[a], |x| {
+            let [re, im, v, u] = x[0].eig();
+            Tensor::concat(&[&re, &im, &v.flatten(), &u.flatten()], 0)
+        });
+    }
+}
