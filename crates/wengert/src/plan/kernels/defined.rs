@@ -39,7 +39,7 @@ fn copied(from: &Slice<'_>, ty: &Type) -> Array {
 
 impl Kernel for DefinedKernel {
     fn name(&self) -> String {
-        format!("{} by its definition", self.op.name())
+        format!("{}, by its definition", self.op.name())
     }
     fn operations(&self) -> usize {
         self.operations

@@ -20,6 +20,8 @@ use crate::primitives::{Op, Side, Triangle};
 #[derive(Debug)]
 pub(super) struct FactorKernel {
     work: FactorWork,
+    /// Elements of the results.
+    given: usize,
     kind: Kind,
     /// The axes of the batch.
     lead: Vec<usize>,
@@ -41,7 +43,7 @@ enum FactorWork {
 
 impl FactorKernel {
     /// The kernel of an operation on such operands, if there is one.
-    pub(super) fn new(op: &Op, args: &[&Type]) -> Option<Self> {
+    pub(super) fn new(op: &Op, args: &[&Type], outs: &[Type]) -> Option<Self> {
         let [lead @ .., rows, columns] = &args[0].shape[..] else { return None };
         let (rows, columns, count) = (*rows, *columns, lead.iter().product());
         let work = match op {
@@ -66,7 +68,8 @@ impl FactorKernel {
             }
             _ => return None,
         };
-        Some(FactorKernel { work, kind: kind(args[0].dtype), lead: lead.to_vec(), name: op.name().into_owned() })
+        let given = outs.iter().map(Type::size).sum();
+        Some(FactorKernel { work, given, kind: kind(args[0].dtype), lead: lead.to_vec(), name: op.name().into_owned() })
     }
 
     /// What the definition says of such a matrix.
@@ -190,14 +193,15 @@ impl Kernel for FactorKernel {
     /// Multiplications, of the leading terms (G. H. Golub, C. F. Van Loan, *Matrix Computations*, 2013).
     fn operations(&self) -> usize {
         let cube = |m: usize, n: usize| m.saturating_mul(n).saturating_mul(m.min(n));
-        match self.work {
+        let computed = match self.work {
             FactorWork::Cholesky(work) => cube(work.n, work.n) / 6 * work.count,
             FactorWork::Solve(work) => work.n * work.n / 2 * work.columns * work.count,
             FactorWork::Lu(work) | FactorWork::Det(work) => cube(work.rows, work.columns) / 3 * work.count,
             FactorWork::Qr(work) => cube(work.rows, work.columns) * 2 * work.count,
             FactorWork::Eigh(work) => cube(work.n, work.n) * 9 * work.count,
             FactorWork::Svd(work) => cube(work.rows, work.columns) * 20 * work.count,
-        }
+        };
+        self.given + computed
     }
     fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let result = if self.kind == Kind::F32 { self.run_in::<f32>(call) } else { self.run_in::<f64>(call) };

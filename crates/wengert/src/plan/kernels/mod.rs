@@ -84,7 +84,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         | Op::SpectralSum(_)
         | Op::SpectralValues(_)
         | Op::SpectralCombination(_)
-        | Op::SpectralForm(_) => factor(op, args),
+        | Op::SpectralForm(_) => factor(op, args, outs),
         Op::WindowArg(op) => conv::window_arg(op, args, &outs[0]),
         Op::Literal(_)
         | Op::Unary(_)
@@ -109,13 +109,14 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
 }
 
 /// The kernel of a factorisation: the library's with the feature `linalg`, where it has one, else the definition.
-fn factor(op: &Op, args: &[&Type]) -> Box<dyn Kernel> {
+fn factor(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> {
     #[cfg(feature = "linalg")]
-    if let Some(kernel) = factor::FactorKernel::new(op, args) {
+    if let Some(kernel) = factor::FactorKernel::new(op, args, outs) {
         return Box::new(kernel);
     }
     // The order of a factorisation: elements times the length of a row.
-    let operations = args.iter().map(|ty| ty.size() * ty.shape.last().copied().unwrap_or(1)).sum();
+    let touched: usize = outs.iter().map(Type::size).sum();
+    let operations = args.iter().map(|ty| ty.size() * ty.shape.last().copied().unwrap_or(1)).sum::<usize>() + touched;
     Box::new(defined::DefinedKernel::new(op.clone(), args, operations))
 }
 
