@@ -467,6 +467,8 @@ impl Family for Fft {
             Sample::new(line(4).counts(&[3]), &pair(8, &[4])),
             Sample::new(Fft::new(&[0, 2], &[3, 4]).counts(&[2, 4]), &pair(9, &[3, 2, 2])),
             Sample::new(line(2), &pair(10, &[0])),
+            Sample::new(Fft::new(&[3], &[2]), &pair(14, &[2, 1, 2, 2])),
+            Sample::new(Fft::new(&[2, 1], &[3, 2]).inverse(), &pair(15, &[1, 2, 3, 2])),
             Sample::new(Fft::new(&[1], &[3]), &pair(11, &[0, 3])),
             Sample::new(line(3), &[numbers_f32(12, &[3]), numbers_f32(13, &[3])]),
         ];
@@ -476,6 +478,7 @@ impl Family for Fft {
             samples.push(Sample::new(real(line(5)).inverse().scale(FftScale::Root), &[numbers(27, &[3])]));
             samples.push(Sample::new(real(line(6)).counts(&[2]), &[numbers(28, &[6])]));
             samples.push(Sample::new(real(Fft::new(&[1, 2], &[3, 4])), &[numbers(29, &[2, 3, 4])]));
+            samples.push(Sample::new(real(Fft::new(&[0, 3], &[2, 3])), &[numbers(42, &[2, 1, 2, 3])]));
             samples.push(Sample::new(real(line(4)), &[numbers_f32(30, &[4])]));
             let half = |op: Fft| op.kind(FftKind::HalfToReal(weights)).inverse();
             samples.extend([1, 2, 3, 6].map(|n| Sample::new(half(line(n)), &pair(30 + n as u64, &[n / 2 + 1]))));

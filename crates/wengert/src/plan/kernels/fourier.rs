@@ -12,7 +12,7 @@ use wengert_kernels::region::{Slice, SliceMut};
 use super::{Cell, Kernel, KernelCall};
 use crate::array::{DType, Type};
 use crate::error::Misfit;
-use crate::primitives::{Fft, FftKind, HalfWeights};
+use crate::primitives::{Fft, FftKind, HalfWeights, Primitive};
 
 /// A transform, with the factors of each axis.
 #[derive(Debug)]
@@ -36,6 +36,7 @@ impl FourierKernel {
 /// The axes in their order.
 #[derive(Debug)]
 pub(super) struct Stages<T> {
+    name: String,
     stages: Vec<Stage<T>>,
     /// Elements of the largest array between two axes that is kept in the workspace; how many of them there are.
     between: [usize; 2],
@@ -100,7 +101,8 @@ impl<T: Number + Cell> Stages<T> {
             stages.push(Stage { plan, around, size, complex, from, to });
             from = to;
         }
-        Stages { stages, between, size: x.size().max(shape.iter().product()) }
+        let name = op.name().into_owned();
+        Stages { name, stages, between, size: x.size().max(shape.iter().product()) }
     }
 
     /// The lines of both parts of an array between two axes.
@@ -187,7 +189,10 @@ fn parts_mut<'a, T: Cell>(outs: &'a mut [SliceMut<'_>]) -> [&'a mut [T]; 2] {
 
 impl Kernel for FourierKernel {
     fn name(&self) -> String {
-        "fft".to_owned()
+        match self {
+            FourierKernel::F32(stages) => stages.name.clone(),
+            FourierKernel::F64(stages) => stages.name.clone(),
+        }
     }
     fn workspace(&self, threads: usize) -> usize {
         match self {
