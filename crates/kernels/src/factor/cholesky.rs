@@ -44,7 +44,7 @@ impl Cholesky {
         if work >= super::triangular::LARGE { each } else { threads * each }
     }
 
-    /// What its products allocate beside the workspace, on so many threads.
+    /// What its products allocate beside the workspace, on this number of threads.
     pub fn library<T: Number>(&self, threads: usize) -> Workspace {
         factor_library::<T>(self.n, self.n, threads)
     }

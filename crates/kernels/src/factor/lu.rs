@@ -63,7 +63,7 @@ impl Lu {
         if self.work() >= super::triangular::LARGE { each } else { threads * each }
     }
 
-    /// What its products allocate beside the workspace, on so many threads.
+    /// What its products allocate beside the workspace, on this number of threads.
     pub fn library<T: Number>(&self, threads: usize) -> Workspace {
         if self.rows <= SMALL && self.columns <= SMALL {
             return Workspace::default();

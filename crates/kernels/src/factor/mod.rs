@@ -59,7 +59,7 @@ pub use qr::Qr;
 pub use svd::Svd;
 pub use triangular::{Side, Solve, Triangle};
 
-/// Matrices with at most so many rows and columns are taken in lanes.
+/// Matrices with at most this many rows and columns are taken in lanes.
 pub const SMALL: usize = 8;
 
 /// Which entries of a symmetric operand are read.

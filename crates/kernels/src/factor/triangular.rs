@@ -92,7 +92,7 @@ impl Solve {
         threads * lines_for::<T>(each) * size_of::<Line>()
     }
 
-    /// What its products allocate beside the workspace, on so many threads.
+    /// What its products allocate beside the workspace, on this number of threads.
     pub fn library<T: Number>(&self, threads: usize) -> Workspace {
         if self.is_small() {
             return Workspace::default();
@@ -279,7 +279,7 @@ pub(super) fn left<T: Number>(
     }
 }
 
-/// What the products of [`left`] allocate on so many threads; `strides` are those of the triangle, `by` that of the rows.
+/// What the products of [`left`] allocate on this number of threads; `strides` are those of the triangle, `by` that of the rows.
 pub(super) fn left_library<T: Number>(
     [n, columns, by]: [usize; 3],
     strides: [usize; 2],

@@ -175,7 +175,7 @@ impl<T: Number> Plan<T> {
         [2 * complex, real, 2 * scratch].map(lines_for::<T>)
     }
 
-    /// Bytes of workspace for this many threads, where so many elements lie between two of a line.
+    /// Bytes of workspace for this number of threads, where `inner` elements lie between two of a line.
     pub fn workspace(&self, inner: usize, threads: usize) -> usize {
         threads * self.lines(inner).iter().sum::<usize>() * size_of::<Line>()
     }
@@ -320,7 +320,7 @@ impl<T: Number> Plan<T> {
     }
 }
 
-/// Numbers that fit into so many lines.
+/// Numbers that fit into these lines.
 fn room<T>(lines: usize) -> usize {
     lines * size_of::<Line>() / size_of::<T>()
 }

@@ -20,7 +20,7 @@ pub(super) struct DefinedKernel {
 }
 
 impl DefinedKernel {
-    /// For operands of these types, where the definition takes about so many operations on elements.
+    /// For operands of these types; `operations` is about how many operations on elements the definition takes.
     pub(super) fn new(op: impl Into<Op>, args: &[&Type], operations: usize) -> Self {
         DefinedKernel { op: op.into(), args: args.iter().map(|&ty| ty.clone()).collect(), operations }
     }
