@@ -27,7 +27,7 @@ pub(crate) struct KernelCall<'a, 'data> {
 /// One operation on whole arrays, prepared for operands of fixed types.
 ///
 /// A kernel agrees with the operation's definition to the bit, except where it says how it does not. The bits do not
-/// depend on the number of threads. Running allocates nothing.
+/// depend on the number of threads. Running allocates nothing, but for definitions and libraries of factorisations.
 pub(crate) trait Kernel: Debug + Send + Sync {
     /// The name, as in logs.
     fn name(&self) -> String;

@@ -65,9 +65,9 @@ pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
     Cholesky, Clusters, Cofactor, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Lu, MatrixEquation, MatrixKind,
-    MatrixSolve, Qr, Riccati, Separate, Side, Spectral, SpectralCombination, SpectralForm, SpectralFrame,
-    SpectralFunction, SpectralKind, SpectralMap, SpectralPart, SpectralSum, SpectralValues, SpectralVectors, Svd,
-    Sylvester, Triangle, TriangularSolve,
+    MatrixSolve, Qr, Riccati, Separate, Side, SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction,
+    SpectralKind, SpectralMap, SpectralPart, SpectralSum, SpectralValues, SpectralVectors, Svd, Sylvester, Triangle,
+    TriangularSolve,
 };
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]

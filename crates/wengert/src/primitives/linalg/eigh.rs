@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::gaps::{Divisor, Spectral};
+use super::gaps::Divisor;
+use super::spectral_frame::SpectralKind;
 use super::{
     Clusters, Harmless, Matrices, Separate, guarded, plain, product, product_tn, sample, single, square, symmetric,
     with_lane,
@@ -59,7 +60,7 @@ impl Primitive for Eigh {
         let a_dot = symmetric(b, a_dot);
         let moved = product(b, a_dot, v);
         let p = product_tn(b, v, moved);
-        let of = Spectral::Eigenvalues;
+        let of = SpectralKind::Symmetric;
         let w_dot = b.op(Clusters { of, transposed: false }, &[p, w]);
         let g = b.op(Separate { of, by: Divisor::Difference }, &[p, w]);
         Ok(vec![Some(w_dot), Some(product(b, v, g))])

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use super::spectral_frame::SpectralKind;
 use super::{Harmless, both, dims, guarded, in_batch, kept, places, unit, with_lane};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
@@ -26,31 +27,24 @@ pub(super) const CLUSTER_UNITS: f64 = 64.0;
 /// Derivatives that differ by at most this many units of the largest one agree.
 const AGREEMENT_UNITS: f64 = 4096.0;
 
-/// Which values of a matrix they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Spectral {
-    /// Eigenvalues of a symmetric matrix, ascending.
-    Eigenvalues,
-    /// Singular values, descending.
-    SingularValues,
-}
-
-const SPECTRA: [(&str, Spectral); 2] = [("eigh", Spectral::Eigenvalues), ("svd", Spectral::SingularValues)];
-
-impl Spectral {
-    /// The operation that they come from.
+impl SpectralKind {
+    /// The operation that the values come from.
     fn operation(self) -> &'static str {
-        SPECTRA.iter().find(|(_, own)| *own == self).expect("every spectrum has a name").0
-    }
-
-    fn words(self) -> [&'static str; 2] {
         match self {
-            Spectral::Eigenvalues => ["eigenvalues", "spectral(a)"],
-            Spectral::SingularValues => ["singular values", "singular(a)"],
+            SpectralKind::Symmetric => "eigh",
+            SpectralKind::Singular => "svd",
         }
     }
 
-    fn failure(self, why: Misfit) -> Error {
+    /// What has derivatives where values repeat.
+    fn method(self) -> &'static str {
+        match self {
+            SpectralKind::Symmetric => "spectral(a)",
+            SpectralKind::Singular => "singular(a)",
+        }
+    }
+
+    fn refusal(self, why: Misfit) -> Error {
         Error::new(ErrorKind::Run, self.operation(), why.0)
     }
 }
@@ -62,11 +56,11 @@ fn least_gap(values: &[f64], dtype: DType) -> f64 {
 }
 
 /// Two values as errors tell them.
-fn told(values: &[f64], i: usize, j: usize, of: Spectral) -> String {
-    let [name, _] = of.words();
+fn told(values: &[f64], i: usize, j: usize, of: SpectralKind) -> String {
+    let name = of.value();
     let (i, j) = (i.min(j), i.max(j));
     let gap = (values[i] - values[j]).abs();
-    format!("the {name} {i} and {j} are {:e} and {:e}, {gap:.1e} apart", values[i], values[j])
+    format!("the {name}s {i} and {j} are {:e} and {:e}, {gap:.1e} apart", values[i], values[j])
 }
 
 // ---- quotients ----------------------------------------------------------------------------------
@@ -94,7 +88,7 @@ const DIVISORS: [(&str, Divisor); 3] =
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Separate {
     /// Which values w are.
-    pub of: Spectral,
+    pub of: SpectralKind,
     /// What the elements are divided by.
     pub by: Divisor,
 }
@@ -109,11 +103,11 @@ impl Separate {
     }
 
     fn refused(self, w: &[f64], i: usize, j: usize) -> String {
-        let [name, method] = self.of.words();
+        let (name, method) = (self.of.value(), self.of.method());
         match self.by {
             Divisor::Difference => format!(
                 "{}: but for rounding they are one, repeated, and the vectors of a repeated value have no derivative; use \
-                 `{method}` with `.map` for a function of the matrix, `.projector` for a space, `.sum` for {name}",
+                 `{method}` with `.map` for a function of the matrix, `.projector` for a space, `.sum` for {name}s",
                 told(w, i, j, self.of)
             ),
             Divisor::Sum => format!("{}: both are 0, and their vectors have no derivative", told(w, i, j, self.of)),
@@ -181,7 +175,7 @@ impl Primitive for Separate {
         Ok(vec![rounded(args[0].dtype(), args[0].shape(), p)])
     }
     fn failure(&self, why: Misfit, _: &[&Type]) -> Error {
-        self.of.failure(why)
+        self.of.refusal(why)
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
@@ -250,7 +244,7 @@ impl Primitive for Separate {
     }
     fn attributes(&self) -> Attributes {
         let by = DIVISORS.iter().find(|(_, by)| *by == self.by).expect("every divisor has a name").0;
-        Attributes::default().with("of", self.of.operation()).with("by", by)
+        Attributes::default().with("of", self.of.word()).with("by", by)
     }
 }
 
@@ -342,16 +336,17 @@ fn along(b: &Builder, x: Value, axis: usize) -> Option<(Value, usize)> {
 impl Family for Separate {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        let read = || Ok(Separate { of: fields.one_of("of", &SPECTRA)?, by: fields.one_of("by", &DIVISORS)? });
+        let read =
+            || Ok(Separate { of: fields.one_of("of", &SpectralKind::WORDS)?, by: fields.one_of("by", &DIVISORS)? });
         (name == "separate").then(read)
     }
     fn samples() -> Vec<Sample> {
-        let of = |by| Separate { of: Spectral::SingularValues, by };
+        let of = |by| Separate { of: SpectralKind::Singular, by };
         let w = Array::new(&[3], vec![9.0, 5.0, 2.5]);
         let ascending = Array::new(&[3], vec![-3.0f32, 1.0, 6.0]);
         let some = Array::new(&[3], vec![true, false, true]);
         let batch = Array::new(&[2, 2], vec![6.0, 2.0, 9.0, 3.0]);
-        let difference = Separate { of: Spectral::Eigenvalues, by: Divisor::Difference };
+        let difference = Separate { of: SpectralKind::Symmetric, by: Divisor::Difference };
         vec![
             Sample::new(of(Divisor::Difference), &[numbers(1, &[3, 3]), w.clone()]),
             Sample::new(of(Divisor::Sum), &[numbers(2, &[3, 3]), w.clone(), some.clone()]),
@@ -376,7 +371,7 @@ impl Family for Separate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Clusters {
     /// Which values w are.
-    pub of: Spectral,
+    pub of: SpectralKind,
     /// Whether a vector becomes a diagonal matrix.
     pub transposed: bool,
 }
@@ -384,7 +379,7 @@ pub struct Clusters {
 impl Clusters {
     /// Checks one matrix or vector of derivatives: `at` gives the element of the matrix.
     fn check(self, w: &[f64], dtype: DType, at: impl Fn(usize, usize) -> f64) -> Result<(), String> {
-        let [name, method] = self.of.words();
+        let (name, method) = (self.of.value(), self.of.method());
         let (n, least) = (w.len(), least_gap(w, dtype));
         // In a vector all else is 0.
         let pairs = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
@@ -407,7 +402,7 @@ impl Clusters {
                 ));
             }
             // The value is the length of what moves: it has a kink at 0.
-            let kink = self.of == Spectral::SingularValues && w[i] <= least;
+            let kink = self.of == SpectralKind::Singular && w[i] <= least;
             if kink && (at(i, i).abs() > agreement || (!self.transposed && largest > 0.0)) {
                 return Err(format!(
                     "singular value {i} is {:e}, 0 but for rounding, where {name} have a kink and no derivative; use \
@@ -460,7 +455,7 @@ impl Primitive for Clusters {
         Ok(vec![rounded(dtype, &shape, out)])
     }
     fn failure(&self, why: Misfit, _: &[&Type]) -> Error {
-        self.of.failure(why)
+        self.of.refusal(why)
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
@@ -517,21 +512,22 @@ impl Primitive for Clusters {
         true
     }
     fn attributes(&self) -> Attributes {
-        Attributes::default().with("of", self.of.operation()).with("transposed", self.transposed)
+        Attributes::default().with("of", self.of.word()).with("transposed", self.transposed)
     }
 }
 
 impl Family for Clusters {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        let read = || Ok(Clusters { of: fields.one_of("of", &SPECTRA)?, transposed: fields.flag("transposed")? });
+        let read =
+            || Ok(Clusters { of: fields.one_of("of", &SpectralKind::WORDS)?, transposed: fields.flag("transposed")? });
         (name == "clusters").then(read)
     }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();
         for (of, w) in [
-            (Spectral::Eigenvalues, Array::new(&[3], vec![-3.0, 1.0, 6.0])),
-            (Spectral::SingularValues, Array::new(&[3], vec![9.0, 5.0, 2.5])),
+            (SpectralKind::Symmetric, Array::new(&[3], vec![-3.0, 1.0, 6.0])),
+            (SpectralKind::Singular, Array::new(&[3], vec![9.0, 5.0, 2.5])),
         ] {
             let [plain, back] = [false, true].map(|transposed| Clusters { of, transposed });
             samples.push(Sample::new(plain, &[numbers(1, &[3, 3]), w.clone()]));

@@ -36,7 +36,7 @@ pub use det::{Cofactor, Det};
 pub use eig::Eig;
 pub use eigh::Eigh;
 pub use expm::{Expm, ExpmFrechet};
-pub use gaps::{Clusters, Divisor, Separate, Spectral};
+pub use gaps::{Clusters, Divisor, Separate};
 pub use lu::Lu;
 pub use plain::MatrixEquation;
 pub use qr::Qr;

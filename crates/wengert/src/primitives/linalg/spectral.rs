@@ -150,6 +150,21 @@ pub(super) fn with_known(args: &[Operand], place: usize, value: Value) -> Vec<Va
     args.iter().enumerate().map(|(k, arg)| if k == place { value } else { arg.known() }).collect()
 }
 
+/// The tangent of an operation that is linear in every operand behind the frame, and whose derivative in the matrix is the
+/// next one with one direction more.
+pub(super) fn derived(b: &mut Builder, [own, next]: [Op; 2], args: &[Value], tangents: &[Option<Value>]) -> Tangents {
+    let mut total = tangents[0].map(|tangent| b.op(next, &[args, &[tangent]].concat()));
+    for k in 2..args.len() {
+        if let Some(tangent) = tangents[k] {
+            let mut operands = args.to_vec();
+            operands[k] = tangent;
+            let part = b.op(own.clone(), &operands);
+            total = b.add_present(total, Some(part));
+        }
+    }
+    Ok(vec![total])
+}
+
 /// The place of the one linear operand.
 pub(super) fn linear_place(args: &[Operand]) -> usize {
     args.iter().position(Operand::is_linear).expect("one operand is linear")
@@ -209,20 +224,8 @@ impl Primitive for SpectralMap {
         (2..args).map(|k| vec![k]).collect()
     }
     fn jvp(&self, b: &mut Builder, args: &[Value], _: &[Value], tangents: &[Option<Value>]) -> Tangents {
-        let mut total = None;
-        if let Some(tangent) = tangents[0] {
-            let next = SpectralMap { order: self.order + 1, ..self.clone() };
-            total = Some(b.op(next, &[args, &[tangent]].concat()));
-        }
-        for k in 2..args.len() {
-            if let Some(tangent) = tangents[k] {
-                let mut operands = args.to_vec();
-                operands[k] = tangent;
-                let part = b.op(self.clone(), &operands);
-                total = b.add_present(total, Some(part));
-            }
-        }
-        Ok(vec![total])
+        let next = SpectralMap { order: self.order + 1, ..self.clone() };
+        derived(b, [self.clone().into(), next.into()], args, tangents)
     }
     fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let place = linear_place(args);

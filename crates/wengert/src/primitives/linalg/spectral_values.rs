@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::spectral::{
-    check_operands, failed, for_each_matrix, lanes, linear_place, pulled_masked, with_known, with_lane,
+    check_operands, derived, failed, for_each_matrix, lanes, linear_place, pulled_masked, with_known, with_lane,
 };
 use super::spectral_core::{Coordinates, Local};
 use super::spectral_frame::{Frame, Matrices, SpectralKind, frame_of};
@@ -254,19 +254,8 @@ impl Primitive for SpectralCombination {
         (2..args).map(|k| vec![k]).collect()
     }
     fn jvp(&self, b: &mut Builder, args: &[Value], _: &[Value], tangents: &[Option<Value>]) -> Tangents {
-        let mut total = None;
-        if let Some(tangent) = tangents[0] {
-            total = Some(b.op(SpectralCombination { order: self.order + 1, ..*self }, &[args, &[tangent]].concat()));
-        }
-        for k in 2..args.len() {
-            if let Some(tangent) = tangents[k] {
-                let mut operands = args.to_vec();
-                operands[k] = tangent;
-                let part = b.op(*self, &operands);
-                total = b.add_present(total, Some(part));
-            }
-        }
-        Ok(vec![total])
+        let next = SpectralCombination { order: self.order + 1, ..*self };
+        derived(b, [(*self).into(), next.into()], args, tangents)
     }
     fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let place = linear_place(args);
@@ -443,19 +432,8 @@ impl Primitive for SpectralForm {
         (2..args).map(|k| vec![k]).collect()
     }
     fn jvp(&self, b: &mut Builder, args: &[Value], _: &[Value], tangents: &[Option<Value>]) -> Tangents {
-        let mut total = None;
-        if let Some(tangent) = tangents[0] {
-            total = Some(b.op(SpectralForm { order: self.order + 1, ..*self }, &[args, &[tangent]].concat()));
-        }
-        for k in 2..args.len() {
-            if let Some(tangent) = tangents[k] {
-                let mut operands = args.to_vec();
-                operands[k] = tangent;
-                let part = b.op(*self, &operands);
-                total = b.add_present(total, Some(part));
-            }
-        }
-        Ok(vec![total])
+        let next = SpectralForm { order: self.order + 1, ..*self };
+        derived(b, [(*self).into(), next.into()], args, tangents)
     }
     fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let place = linear_place(args);

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::gaps::{Divisor, Spectral};
+use super::gaps::Divisor;
+use super::spectral_frame::SpectralKind;
 use super::{
     Clusters, Harmless, Matrices, Separate, dims, guarded, matrix, plain, product, product_nt, product_tn, sample,
     scaled, single, transposed, with_lane,
@@ -66,7 +67,7 @@ impl Primitive for Svd {
     fn jvp(&self, b: &mut Builder, args: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(a_dot) = tangents[0] else { return Ok(vec![None; 3]) };
         let (_, m, n) = dims(b, args[0]);
-        let ([u, s, vt], of) = ([outs[0], outs[1], outs[2]], Spectral::SingularValues);
+        let ([u, s, vt], of) = ([outs[0], outs[1], outs[2]], SpectralKind::Singular);
         let seen = product_tn(b, u, a_dot);
         let p = product_nt(b, seen, vt);
         let s_dot = b.op(Clusters { of, transposed: false }, &[p, s]);
