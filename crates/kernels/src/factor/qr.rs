@@ -30,7 +30,7 @@ use crate::transpose::transpose;
 ///
 /// let qr = Qr { rows: 2, columns: 1, count: 1 };
 /// let mut arena = Arena::new(qr.workspace::<f64>(1))?;
-/// let (mut q, mut r) = ([0.0; 2], [0.0; 1]);
+/// let (mut q, mut r) = ([0.0f64; 2], [0.0f64; 1]);
 /// qr.run(&[-3.0, 4.0], &mut q, &mut r, arena.as_lines_mut(), &Pool::new(1)).unwrap();
 /// assert!((q[0] + 0.6).abs() + (q[1] - 0.8).abs() + (r[0] - 5.0).abs() < 1e-15);
 /// # Ok::<(), wengert_kernels::arena::TooLarge>(())
