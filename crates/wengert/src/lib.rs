@@ -112,6 +112,7 @@ pub mod ops;
 pub mod optim;
 #[cfg(feature = "arrays")]
 pub mod optimize;
+mod pattern;
 #[cfg(feature = "engine")]
 pub mod plan;
 #[cfg(feature = "arrays")]
@@ -129,6 +130,7 @@ mod schedule;
 mod series;
 #[cfg(feature = "arrays")]
 pub mod signal;
+pub mod sparsity;
 mod special;
 mod straight;
 mod tape;

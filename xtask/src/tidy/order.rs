@@ -30,6 +30,8 @@ const ORDER: &[&[&str]] = &[
     &["straight"],
     // Loops over numbers: recorded on the tape, run as straight-line code.
     &["loops"],
+    // Which entries of a sparse matrix there are.
+    &["pattern"],
     // Numbers in a shape, and what a user can do wrong with them.
     &["error", "array"],
     // In which order the steps of a loop run again backwards: data, which loops of Programs hold.
@@ -63,6 +65,8 @@ const ORDER: &[&[&str]] = &[
     &["compile"],
     &["rules"],
     &["record"],
+    // Sparse derivatives: they ask recorded and compiled functions for products with seeds.
+    &["sparsity"],
     &["diagnose"],
     &["check"],
     // What is made of tensors and drivers alone.

@@ -1,0 +1,220 @@
+//! [`Pattern`]: which entries of a sparse matrix may differ from zero.
+//!
+//! Plain data without an engine: operations state the patterns of their Jacobians in it, and what is in `sparsity` colours
+//! and fills it.
+
+use std::fmt;
+
+/// Which entries of a matrix may differ from zero, row by row (compressed sparse rows without values).
+///
+/// The columns of a row increase, and none stands twice. Rows and columns without entries are allowed, and so are matrices
+/// without rows or columns.
+///
+/// ```
+/// use wengert::sparsity::Pattern;
+/// let pattern = Pattern::from_entries(2, 3, [(0, 2), (1, 1), (0, 0), (0, 2)])?;
+/// assert_eq!(pattern.row(0), [0, 2]);
+/// assert_eq!(pattern.nnz(), 3);
+/// # Ok::<(), wengert::sparsity::PatternError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    cols: usize,
+    /// Where each row begins in `columns`, and the end of the last.
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+}
+
+/// Why rows, columns or entries do not make a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternError(String);
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+impl Pattern {
+    /// The pattern of these entries (row, column), in any order; an entry may stand more than once.
+    ///
+    /// # Errors
+    /// If an entry is outside the matrix, or there are more than 2^32 columns.
+    pub fn from_entries(
+        rows: usize,
+        cols: usize,
+        entries: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Result<Pattern, PatternError> {
+        check_columns(cols)?;
+        let mut entries: Vec<(usize, usize)> = entries.into_iter().collect();
+        if let Some((row, col)) = entries.iter().find(|(row, col)| *row >= rows || *col >= cols) {
+            return Err(PatternError(format!("the entry ({row}, {col}) is outside a matrix of {rows} x {cols}")));
+        }
+        entries.sort_unstable();
+        entries.dedup();
+        let mut starts = vec![0; rows + 1];
+        for (row, _) in &entries {
+            starts[row + 1] += 1;
+        }
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        Ok(Pattern { cols, starts, columns: entries.iter().map(|&(_, col)| col as u32).collect() })
+    }
+
+    /// The pattern with these row starts (one more than there are rows) and columns.
+    ///
+    /// # Errors
+    /// If the starts do not begin with 0, decrease, or do not end with the number of columns given; if the columns of a row
+    /// do not increase; if one is outside the matrix; if there are more than 2^32 columns.
+    pub fn from_rows(cols: usize, starts: Vec<usize>, columns: Vec<u32>) -> Result<Pattern, PatternError> {
+        check_columns(cols)?;
+        if starts.first() != Some(&0) || starts.last() != Some(&columns.len()) {
+            let message = format!("the starts of rows must go from 0 to {}, the number of entries", columns.len());
+            return Err(PatternError(message));
+        }
+        if let Some(row) = (1..starts.len()).find(|&row| starts[row] < starts[row - 1]) {
+            return Err(PatternError(format!("row {} starts behind the one after it", row - 1)));
+        }
+        for (row, bounds) in starts.windows(2).enumerate() {
+            let own = &columns[bounds[0]..bounds[1]];
+            if let Some(pair) = own.windows(2).find(|pair| pair[0] >= pair[1]) {
+                let (one, next) = (pair[0], pair[1]);
+                return Err(PatternError(format!("in row {row} column {next} stands behind column {one}")));
+            }
+            if let Some(&last) = own.last().filter(|&&last| last as usize >= cols) {
+                return Err(PatternError(format!("row {row} has column {last}, and there are {cols} columns")));
+            }
+        }
+        Ok(Pattern { cols, starts, columns })
+    }
+
+    /// The pattern of a square matrix of this size that has its diagonal alone.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 rows.
+    pub fn diagonal(size: usize) -> Pattern {
+        assert!(check_columns(size).is_ok(), "a pattern with {size} columns: there may be 2^32");
+        Pattern { cols: size, starts: (0..=size).collect(), columns: (0..size).map(|col| col as u32).collect() }
+    }
+
+    /// The pattern of a matrix without entries.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 columns.
+    pub fn empty(rows: usize, cols: usize) -> Pattern {
+        assert!(check_columns(cols).is_ok(), "a pattern with {cols} columns: there may be 2^32");
+        Pattern { cols, starts: vec![0; rows + 1], columns: Vec::new() }
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// How many columns there are.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// How many entries may differ from zero.
+    pub fn nnz(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The columns of a row, increasing.
+    pub fn row(&self, row: usize) -> &[u32] {
+        &self.columns[self.starts[row]..self.starts[row + 1]]
+    }
+
+    /// Where each row begins in [`Pattern::columns`], and the end of the last.
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    /// The columns of all entries, row by row.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// All entries (row, column), row by row.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.rows()).flat_map(|row| self.row(row).iter().map(move |&col| (row, col as usize)))
+    }
+
+    /// Whether this entry may differ from zero.
+    pub fn contains(&self, row: usize, col: usize) -> bool {
+        u32::try_from(col).is_ok_and(|col| self.row(row).binary_search(&col).is_ok())
+    }
+
+    /// The same entries with rows and columns exchanged.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 rows.
+    pub fn transposed(&self) -> Pattern {
+        assert!(check_columns(self.rows()).is_ok(), "a pattern with {} columns: there may be 2^32", self.rows());
+        let mut starts = vec![0; self.cols + 1];
+        for &col in &self.columns {
+            starts[col as usize + 1] += 1;
+        }
+        for col in 0..self.cols {
+            starts[col + 1] += starts[col];
+        }
+        let mut next = starts.clone();
+        let mut columns = vec![0; self.nnz()];
+        for row in 0..self.rows() {
+            for &col in self.row(row) {
+                columns[next[col as usize]] = row as u32;
+                next[col as usize] += 1;
+            }
+        }
+        Pattern { cols: self.rows(), starts, columns }
+    }
+}
+
+/// `Pattern(2 x 3, 4 entries)`: the entries themselves may be millions.
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pattern({} x {}, {} entries)", self.rows(), self.cols, self.nnz())
+    }
+}
+
+/// Columns are numbered in 32 bits.
+fn check_columns(cols: usize) -> Result<(), PatternError> {
+    match cols as u64 > 1 << 32 {
+        true => Err(PatternError(format!("there are {cols} columns, and a pattern has 2^32 at most"))),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_back_sorted_and_once() {
+        let pattern = Pattern::from_entries(3, 2, [(2, 1), (0, 0), (2, 0), (2, 1)]).unwrap();
+        assert_eq!(pattern.entries().collect::<Vec<_>>(), [(0, 0), (2, 0), (2, 1)]);
+        assert_eq!(pattern.transposed().entries().collect::<Vec<_>>(), [(0, 0), (0, 2), (1, 2)]);
+        assert_eq!(pattern.transposed().transposed(), pattern);
+        assert!(pattern.contains(2, 1) && !pattern.contains(1, 1) && !pattern.contains(0, 1 << 40));
+    }
+
+    #[test]
+    fn what_makes_no_pattern_is_named() {
+        let check = |made: Result<Pattern, PatternError>, part: &str| {
+            let message = made.unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        };
+        check(Pattern::from_entries(2, 2, [(0, 2)]), "(0, 2) is outside a matrix of 2 x 2");
+        check(Pattern::from_entries(0, (1 << 32) + 1, []), "2^32 at most");
+        check(Pattern::from_rows(2, vec![], vec![]), "from 0 to 0");
+        check(Pattern::from_rows(2, vec![0, 1], vec![]), "from 0 to 0");
+        check(Pattern::from_rows(2, vec![0, 2, 1, 2], vec![0, 1]), "row 1 starts behind");
+        check(Pattern::from_rows(2, vec![0, 2], vec![1, 1]), "in row 0 column 1 stands behind column 1");
+        check(Pattern::from_rows(2, vec![0, 1], vec![2]), "row 0 has column 2");
+        assert_eq!(Pattern::empty(0, 0).transposed(), Pattern::empty(0, 0));
+    }
+}

@@ -1,0 +1,3 @@
+//! Sparse derivatives: patterns, colourings, compressed evaluation.
+
+pub use crate::pattern::{Pattern, PatternError};
