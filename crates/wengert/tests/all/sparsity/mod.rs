@@ -3,5 +3,6 @@
 mod colour;
 #[cfg(any(feature = "faer", feature = "sprs", feature = "nalgebra-sparse"))]
 mod exchange;
+mod golden;
 mod matrix;
 mod patterns;
