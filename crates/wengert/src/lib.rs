@@ -63,7 +63,8 @@
 //! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `spill`: what loops
 //! keep beyond a limit of memory in a directory that you name (`Compile::spill`). `nalgebra`: variables and duals as elements
 //! of its matrices. `argmin`: functions as problems of its optimisers.
-//! `num_complex`: complex numbers of that crate as ours and back.
+//! `num_complex`: complex numbers of that crate as ours and back. `faer`, `sprs`, `nalgebra-sparse`: sparse matrices of these
+//! crates as ours and back, borrowed where their layout allows.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.

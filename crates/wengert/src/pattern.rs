@@ -41,13 +41,16 @@ impl Pattern {
     /// The pattern of these entries (row, column), in any order; an entry may stand more than once.
     ///
     /// # Errors
-    /// If an entry is outside the matrix, or there are more than 2^32 columns.
+    /// If an entry is outside the matrix, or there are more than 2^32 rows or columns.
     pub fn from_entries(
         rows: usize,
         cols: usize,
         entries: impl IntoIterator<Item = (usize, usize)>,
     ) -> Result<Pattern, PatternError> {
         check_columns(cols)?;
+        if rows as u64 > 1 << 32 {
+            return Err(PatternError(format!("there are {rows} rows, and a pattern has 2^32 at most")));
+        }
         let mut entries: Vec<(usize, usize)> = entries.into_iter().collect();
         if let Some((row, col)) = entries.iter().find(|(row, col)| *row >= rows || *col >= cols) {
             return Err(PatternError(format!("the entry ({row}, {col}) is outside a matrix of {rows} x {cols}")));
@@ -172,6 +175,36 @@ impl Pattern {
         }
         Pattern { cols: self.rows(), starts, columns }
     }
+
+    /// The entries on and below the diagonal.
+    pub fn lower(&self) -> Pattern {
+        self.filtered(|row, col| col <= row)
+    }
+
+    /// The entries on and above the diagonal.
+    pub fn upper(&self) -> Pattern {
+        self.filtered(|row, col| col >= row)
+    }
+
+    /// The entries (row, column) for which `keeps` answers yes, in a matrix of the same size.
+    ///
+    /// ```
+    /// use wengert::sparsity::Pattern;
+    /// let pattern = Pattern::from_entries(2, 3, [(0, 0), (0, 2), (1, 1)])?;
+    /// // What the products of a solver that wants row 0 alone must serve.
+    /// assert_eq!(pattern.filtered(|row, _| row == 0).nnz(), 2);
+    /// # Ok::<(), wengert::sparsity::PatternError>(())
+    /// ```
+    pub fn filtered(&self, mut keeps: impl FnMut(usize, usize) -> bool) -> Pattern {
+        let mut starts = Vec::with_capacity(self.starts.len());
+        let mut columns = Vec::new();
+        starts.push(0);
+        for row in 0..self.rows() {
+            columns.extend(self.row(row).iter().filter(|&&col| keeps(row, col as usize)));
+            starts.push(columns.len());
+        }
+        Pattern { cols: self.cols, starts, columns }
+    }
 }
 
 /// `Pattern(2 x 3, 4 entries)`: the entries themselves may be millions.
@@ -210,6 +243,7 @@ mod tests {
         };
         check(Pattern::from_entries(2, 2, [(0, 2)]), "(0, 2) is outside a matrix of 2 x 2");
         check(Pattern::from_entries(0, (1 << 32) + 1, []), "2^32 at most");
+        check(Pattern::from_entries(usize::MAX, 1, []), "rows, and a pattern has 2^32 at most");
         check(Pattern::from_rows(2, vec![], vec![]), "from 0 to 0");
         check(Pattern::from_rows(2, vec![0, 1], vec![]), "from 0 to 0");
         check(Pattern::from_rows(2, vec![0, 2, 1, 2], vec![0, 1]), "row 1 starts behind");
