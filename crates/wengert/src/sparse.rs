@@ -30,11 +30,16 @@
 //! let entries = (0..n).flat_map(|i| (0..n).filter(move |j| i.abs_diff(*j) <= 1).map(move |j| (i, j)));
 //! let pattern = Pattern::from_entries(n, n, entries)?;
 //! // Which conductivities are added up in each entry, and with which sign.
-//! let stiffness = Tensor::from_fn(&[pattern.nnz(), n + 1], |index| {
-//!     let (row, col) = pattern.entries().nth(index[0]).unwrap_or_default();
-//!     let touches = index[1] == row || index[1] == row + 1;
-//!     if row == col { f64::from(u8::from(touches)) } else { -f64::from(u8::from(index[1] == row.max(col))) }
-//! });
+//! let mut stiffness = vec![0.0; pattern.nnz() * (n + 1)];
+//! for (entry, (row, col)) in pattern.entries().enumerate() {
+//!     let of = &mut stiffness[entry * (n + 1)..];
+//!     if row == col {
+//!         (of[row], of[row + 1]) = (1.0, 1.0);
+//!     } else {
+//!         of[row.max(col)] = -1.0;
+//!     }
+//! }
+//! let stiffness = Tensor::from_vec(&[pattern.nnz(), n + 1], stiffness);
 //! let load = Tensor::ones(&[n]);
 //! let compliance = |k: &Tensor| sparse::solve_spd(&pattern, &stiffness.matmul(k), &load).dot(&load);
 //! let slope = grad(Tensor::ones(&[n + 1]), |k| compliance(&k)).to_vec();

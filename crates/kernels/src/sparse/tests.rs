@@ -1,3 +1,5 @@
+//! Systems of known solutions, on both kinds of factors of the library, and what is refused.
+
 use super::*;
 
 /// A matrix in compressed rows.

@@ -178,7 +178,7 @@ mod tests {
             for row in 0..n {
                 for col in 0..n {
                     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    if state >> 61 < 2 {
+                    if state >> 61 < 3 {
                         entries.push((row, col));
                     }
                 }
