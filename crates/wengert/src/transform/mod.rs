@@ -11,6 +11,7 @@ pub(crate) mod linear;
 pub(crate) mod linearize;
 pub(crate) mod masked;
 pub(crate) mod partial;
+pub(crate) mod pattern;
 mod sum;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
