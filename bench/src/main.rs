@@ -13,6 +13,7 @@
 //! bench inplace [--rows MOST]
 //! bench loops [--only NAME]
 //! bench nested
+//! bench sparse-solve [--side N]
 //! bench calibrate
 //! ```
 //!
@@ -48,6 +49,9 @@
 //!
 //! `nested`: derivatives inside of derivatives of numbers, in every order of modes: GradBench's particle and saddle.
 //!
+//! `sparse-solve`: a differential equation on a square, the gradient by every entry of its matrix beside the system itself; with
+//! `--features linalg`.
+//!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
@@ -65,6 +69,7 @@ mod numbers;
 mod peers;
 mod planning;
 mod scalar;
+mod sparse_solve;
 mod workloads;
 
 use std::process::ExitCode;
@@ -85,6 +90,7 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench inplace [--rows MOST]
        bench loops [--only NAME]
        bench nested
+       bench sparse-solve [--side N]
        bench calibrate";
 
 fn main() -> ExitCode {
@@ -114,6 +120,7 @@ fn main() -> ExitCode {
             nested::run();
             Ok(())
         }
+        Some("sparse-solve") => sparse_solve::run(&arguments[1..]),
         Some("calibrate") => calibrate::run().map(|text| print!("{text}")),
         _ => Err(USAGE.to_owned()),
     };

@@ -131,6 +131,8 @@ mod schedule;
 mod series;
 #[cfg(feature = "arrays")]
 pub mod signal;
+#[cfg(feature = "arrays")]
+pub mod sparse;
 pub mod sparsity;
 mod special;
 mod straight;
