@@ -1,7 +1,9 @@
 //! Sparse derivatives: patterns, colourings, compressed evaluation.
 
 pub mod colour;
+mod edge;
 pub mod matrix;
+mod recorded;
 
 pub use self::colour::{Colouring, ColouringError, NO_COLOUR, Order, Partition, Recovery};
 pub use self::matrix::{Csr, MatrixError, Stored};
