@@ -1,3 +1,6 @@
 //! Sparse derivatives.
 
+mod colour;
+mod matrix;
+mod patterns;
 mod recorded;
