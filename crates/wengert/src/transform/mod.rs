@@ -4,6 +4,7 @@
 //! take a builder are used by the operations that hold Programs and by the drivers.
 
 mod blocks;
+mod compress;
 mod derive;
 mod jacobian;
 pub(crate) mod jvp;
@@ -15,7 +16,9 @@ mod sum;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
 
+pub(crate) use compress::{Colours, CompressedProgram, Side, Wanted, gradient_of, sparse};
 pub(crate) use derive::{derive, mapped, pullback};
+pub(crate) use jacobian::SeedTable;
 
 use crate::error::{Error, ErrorKind};
 use crate::program::{Builder, Program, Value, dce, same_inputs};
