@@ -172,6 +172,36 @@ impl Pattern {
         }
         Pattern { cols: self.rows(), starts, columns }
     }
+
+    /// The entries on and below the diagonal.
+    pub fn lower(&self) -> Pattern {
+        self.filtered(|row, col| col <= row)
+    }
+
+    /// The entries on and above the diagonal.
+    pub fn upper(&self) -> Pattern {
+        self.filtered(|row, col| col >= row)
+    }
+
+    /// The entries (row, column) for which `keeps` answers yes, in a matrix of the same size.
+    ///
+    /// ```
+    /// use wengert::sparsity::Pattern;
+    /// let pattern = Pattern::from_entries(2, 3, [(0, 0), (0, 2), (1, 1)])?;
+    /// // What the products of a solver that wants row 0 alone must serve.
+    /// assert_eq!(pattern.filtered(|row, _| row == 0).nnz(), 2);
+    /// # Ok::<(), wengert::sparsity::PatternError>(())
+    /// ```
+    pub fn filtered(&self, mut keeps: impl FnMut(usize, usize) -> bool) -> Pattern {
+        let mut starts = Vec::with_capacity(self.starts.len());
+        let mut columns = Vec::new();
+        starts.push(0);
+        for row in 0..self.rows() {
+            columns.extend(self.row(row).iter().filter(|&&col| keeps(row, col as usize)));
+            starts.push(columns.len());
+        }
+        Pattern { cols: self.cols, starts, columns }
+    }
 }
 
 /// `Pattern(2 x 3, 4 entries)`: the entries themselves may be millions.

@@ -153,3 +153,33 @@ impl<T: Copy + Default + Add<Output = T> + Mul<Output = T>> Csr<T> {
         Ok(y)
     }
 }
+
+/// For each entry of a symmetric pattern the place of its mirror image.
+///
+/// # Errors
+/// If the pattern is not square, or an entry has no mirror image; it is named.
+pub(super) fn twins(pattern: &Pattern) -> Result<Vec<u32>, MatrixError> {
+    let (rows, cols) = (pattern.rows(), pattern.cols());
+    if rows != cols {
+        return Err(MatrixError(format!("a symmetric matrix is square, and this pattern is {rows} x {cols}")));
+    }
+    // Rows are taken in order, so that the mirror images in each row come in order too.
+    let mut next = pattern.starts()[..rows].to_vec();
+    let mut twins = Vec::with_capacity(pattern.nnz());
+    for (row, col) in pattern.entries() {
+        let place = next[col];
+        if place == pattern.starts()[col + 1] || pattern.columns()[place] as usize != row {
+            let (row, col) = if pattern.contains(col, row) { unmirrored(pattern) } else { (row, col) };
+            return Err(MatrixError(format!(
+                "the pattern is not symmetric: it has ({row}, {col}), not ({col}, {row})"
+            )));
+        }
+        next[col] += 1;
+        twins.push(place as u32);
+    }
+    Ok(twins)
+}
+
+fn unmirrored(pattern: &Pattern) -> (usize, usize) {
+    pattern.entries().find(|&(row, col)| !pattern.contains(col, row)).expect("a pattern that is not symmetric")
+}

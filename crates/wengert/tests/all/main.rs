@@ -16,6 +16,7 @@ mod nesting;
 mod replay;
 mod rules;
 mod scalar_loops;
+mod sparsity;
 mod straight;
 mod tape;
 mod taylor;

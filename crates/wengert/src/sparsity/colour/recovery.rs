@@ -1,13 +1,21 @@
 //! [`Recovery`]: from the products with coloured seeds to the entries of the matrix.
 
+use std::collections::VecDeque;
+use std::ops::Sub;
+
 use super::{Colouring, ColouringError, Partition};
 use crate::pattern::Pattern;
+use crate::sparsity::matrix::{Stored, twins};
 
 /// Where the entries of a matrix stand in its products with coloured seeds.
 ///
 /// The products stand one after the other in one list, the compressed matrix: first those with columns, `J s`, as
 /// `[colour][row]`; behind them those with rows, `sᵀ J`, as `[colour][column]`. The seed `s` of a colour is 1 at the columns
-/// or rows of that colour and 0 elsewhere. Entries are written row by row as the pattern lists them.
+/// or rows of that colour and 0 elsewhere. Values are written row by row as the pattern lists its entries.
+///
+/// With [`Partition::Acyclic`] some entries are not alone in any product; those beside them are subtracted, in an order in which
+/// they are known (Gebremedhin, Tarafdar, Pothen and Walther 2009). For all other partitions recovery moves numbers only, so
+/// that a NaN or an infinity stays where it is.
 ///
 /// ```
 /// use wengert::sparsity::{Colouring, Order, Pattern};
@@ -23,22 +31,36 @@ use crate::pattern::Pattern;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// The place of each entry in the compressed matrix.
+    /// The place of each value in the compressed matrix.
     sources: Vec<u32>,
+    /// Pairs of values, one after the other: the second is subtracted from the first.
+    subtractions: Vec<[u32; 2]>,
     /// How many elements the compressed matrix has.
     compressed: usize,
 }
 
 impl Recovery {
-    pub(super) fn new(colouring: &Colouring, pattern: &Pattern) -> Result<Recovery, ColouringError> {
+    pub(super) fn new(colouring: &Colouring, pattern: &Pattern, stored: Stored) -> Result<Recovery, ColouringError> {
         check_sizes(colouring, pattern)?;
         let compressed = compressed_len(colouring, pattern)?;
-        let sources = match colouring.partition {
-            Partition::Columns => column_sources(colouring, pattern)?,
-            Partition::Rows => row_sources(colouring, pattern)?,
-            partition => return Err(ColouringError(format!("{partition:?} comes with its colouring"))),
+        let (sources, subtractions) = match colouring.partition {
+            Partition::Columns => (column_sources(colouring, pattern)?, Vec::new()),
+            Partition::Rows => (row_sources(colouring, pattern)?, Vec::new()),
+            Partition::Bidirectional => (direct(colouring, pattern, Sides::Both, compressed)?, Vec::new()),
+            Partition::Star => {
+                twins(pattern).map_err(|error| ColouringError(error.to_string()))?;
+                (direct(colouring, pattern, Sides::Mirrored, compressed)?, Vec::new())
+            }
+            Partition::Acyclic => {
+                let twins = twins(pattern).map_err(|error| ColouringError(error.to_string()))?;
+                substitution(colouring, pattern, &twins, compressed)?
+            }
         };
-        Ok(Recovery { sources, compressed })
+        let all = Recovery { sources, subtractions, compressed };
+        match stored {
+            Stored::Whole => Ok(all),
+            Stored::Lower => all.of_lower(pattern),
+        }
     }
 
     /// How many elements the compressed matrix has.
@@ -46,27 +68,56 @@ impl Recovery {
         self.compressed
     }
 
-    /// How many entries are recovered.
+    /// How many values are recovered.
     pub fn nnz(&self) -> usize {
         self.sources.len()
     }
 
-    /// The place of each entry in the compressed matrix.
+    /// The place of each value in the compressed matrix; where there are [`Recovery::subtractions`], of the sum that it is in.
     pub fn sources(&self) -> &[u32] {
         &self.sources
     }
 
-    /// Writes the entries, without allocating.
+    /// Pairs of values: in this order, the second is subtracted from the first.
+    pub fn subtractions(&self) -> &[[u32; 2]] {
+        &self.subtractions
+    }
+
+    /// Writes the values, without allocating.
     ///
     /// # Panics
     /// If `compressed` does not have [`Recovery::compressed_len`] elements, or `values` not [`Recovery::nnz`].
     #[track_caller]
-    pub fn apply<T: Copy>(&self, compressed: &[T], values: &mut [T]) {
-        assert_eq!(compressed.len(), self.compressed, "the elements of the compressed matrix");
-        assert_eq!(values.len(), self.sources.len(), "the values of the matrix");
+    pub fn apply<T: Copy + Sub<Output = T>>(&self, compressed: &[T], values: &mut [T]) {
+        let (given, needed) = (compressed.len(), self.compressed);
+        assert!(given == needed, "Recovery::apply: {given} elements of a compressed matrix of {needed}");
+        let (given, needed) = (values.len(), self.nnz());
+        assert!(given == needed, "Recovery::apply: {given} values for {needed} entries");
         for (value, &source) in values.iter_mut().zip(&self.sources) {
             *value = compressed[source as usize];
         }
+        for &[target, known] in &self.subtractions {
+            values[target as usize] = values[target as usize] - values[known as usize];
+        }
+    }
+
+    /// The same for the entries on and below the diagonal alone.
+    fn of_lower(&self, pattern: &Pattern) -> Result<Recovery, ColouringError> {
+        let twins = twins(pattern).map_err(|error| ColouringError(error.to_string()))?;
+        // The place of each entry among those of the lower triangle, and of an entry above it that of its mirror image.
+        let mut place = vec![0; pattern.nnz()];
+        let mut sources = Vec::with_capacity(pattern.nnz() / 2 + 1);
+        for (entry, (row, col)) in pattern.entries().enumerate() {
+            if col <= row {
+                place[entry] = sources.len() as u32;
+                place[twins[entry] as usize] = sources.len() as u32;
+                sources.push(self.sources[entry]);
+            }
+        }
+        let below: Vec<bool> = pattern.entries().map(|(row, col)| col <= row).collect();
+        let own = self.subtractions.iter().filter(|[target, _]| below[*target as usize]);
+        let subtractions = own.map(|pair| pair.map(|entry| place[entry as usize])).collect();
+        Ok(Recovery { sources, subtractions, compressed: self.compressed })
     }
 }
 
@@ -84,9 +135,13 @@ fn check_sizes(colouring: &Colouring, pattern: &Pattern) -> Result<(), Colouring
 fn compressed_len(colouring: &Colouring, pattern: &Pattern) -> Result<usize, ColouringError> {
     let (columns, rows) = (u128::from(colouring.columns.count), u128::from(colouring.rows.count));
     let elements = columns * pattern.rows() as u128 + rows * pattern.cols() as u128;
-    match u32::try_from(elements) {
-        Ok(elements) => Ok(elements as usize),
-        Err(_) => Err(ColouringError(format!("{} products of {elements} elements: there may be 2^32", columns + rows))),
+    match u32::try_from(elements.max(pattern.nnz() as u128)) {
+        Ok(_) => Ok(elements as usize),
+        Err(_) => Err(ColouringError(format!(
+            "{} products of {elements} elements for {} entries: both must be below 2^32",
+            columns + rows,
+            pattern.nnz()
+        ))),
     }
 }
 
@@ -130,4 +185,134 @@ fn row_sources(colouring: &Colouring, pattern: &Pattern) -> Result<Vec<u32>, Col
         sources.push(source as u32);
     }
     Ok(sources)
+}
+
+/// In which products an entry is.
+#[derive(Clone, Copy)]
+enum Sides {
+    /// That of its column's colour, and that of its row's.
+    Both,
+    /// That of its column's colour; and its mirror image, which is the same number, in that of its row's.
+    Mirrored,
+}
+
+impl Sides {
+    /// The two places in the compressed matrix where an entry is added.
+    fn places(self, colouring: &Colouring, pattern: &Pattern, row: usize, col: usize) -> [Option<usize>; 2] {
+        let (rows, cols) = (pattern.rows(), pattern.cols());
+        let at = |colour: Option<u32>, len: usize, place: usize| Some(colour? as usize * len + place);
+        let first = at(colouring.columns.get(col), rows, row);
+        let second = match self {
+            Sides::Both => at(colouring.rows.get(row), cols, col).map(|at| colouring.column_count() * rows + at),
+            Sides::Mirrored => at(colouring.columns.get(row), rows, col),
+        };
+        [first, second]
+    }
+}
+
+/// Every entry is read where it is alone.
+fn direct(
+    colouring: &Colouring,
+    pattern: &Pattern,
+    sides: Sides,
+    compressed: usize,
+) -> Result<Vec<u32>, ColouringError> {
+    let mut addends = vec![0_u32; compressed];
+    for (row, col) in pattern.entries() {
+        let [first, second] = sides.places(colouring, pattern, row, col);
+        let own = match sides {
+            Sides::Both => [first, second],
+            // The mirror image is an entry of its own.
+            Sides::Mirrored => [first, None],
+        };
+        own.into_iter().flatten().for_each(|place| addends[place] += 1);
+    }
+    let mut sources = Vec::with_capacity(pattern.nnz());
+    for (row, col) in pattern.entries() {
+        let mut places = sides.places(colouring, pattern, row, col);
+        // Mirror images are read at one place.
+        if matches!(sides, Sides::Mirrored) && row > col {
+            places.reverse();
+        }
+        let alone = places.into_iter().flatten().find(|&place| addends[place] == 1);
+        sources.push(alone.ok_or_else(|| unrecovered(row, col))? as u32);
+    }
+    Ok(sources)
+}
+
+fn unrecovered(row: usize, col: usize) -> ColouringError {
+    ColouringError(format!("the entry ({row}, {col}) cannot be recovered from products with these colours"))
+}
+
+/// Sources and subtractions of a symmetric matrix: what is alone in a product is known, and is taken out of the other product
+/// that it is in, where then another may be alone.
+fn substitution(
+    colouring: &Colouring,
+    pattern: &Pattern,
+    twins: &[u32],
+    compressed: usize,
+) -> Result<(Vec<u32>, Vec<[u32; 2]>), ColouringError> {
+    let places = |row, col| Sides::Mirrored.places(colouring, pattern, row, col);
+    // Of each product's element: how many unknown entries are added in it, and the exclusive or of their numbers. Mirror images
+    // are the number of the one that is first in the pattern.
+    let mut unknown = vec![(0_u32, 0_u32); compressed];
+    for (entry, (row, col)) in pattern.entries().enumerate() {
+        if let [Some(place), _] = places(row, col) {
+            unknown[place].0 += 1;
+            unknown[place].1 ^= twins[entry].min(entry as u32);
+        }
+    }
+    let row_of = rows_of_entries(pattern);
+    let mut ready: VecDeque<u32> = (0..compressed as u32).filter(|&place| unknown[place as usize].0 == 1).collect();
+    let mut sources = vec![u32::MAX; pattern.nnz()];
+    let mut subtractions = Vec::new();
+    while let Some(place) = ready.pop_front() {
+        let (1, entry) = unknown[place as usize] else { continue };
+        let [row, col] = [row_of[entry as usize] as usize, pattern.columns()[entry as usize] as usize];
+        let both = [entry, twins[entry as usize]];
+        both.iter().for_each(|&entry| sources[entry as usize] = place);
+        subtract_others(colouring, pattern, place as usize, both, &mut subtractions);
+        let mut own = places(row, col);
+        if row == col {
+            own[1] = None;
+        }
+        for place in own.into_iter().flatten() {
+            let (count, all) = &mut unknown[place];
+            *count -= 1;
+            *all ^= entry;
+            if *count == 1 {
+                ready.push_back(place as u32);
+            }
+        }
+    }
+    match sources.iter().position(|&source| source == u32::MAX) {
+        Some(entry) => Err(unrecovered(row_of[entry] as usize, pattern.columns()[entry] as usize)),
+        None => Ok((sources, subtractions)),
+    }
+}
+
+/// Subtracts, from an entry and its mirror image, all other entries that are added at this place of the products.
+fn subtract_others(
+    colouring: &Colouring,
+    pattern: &Pattern,
+    place: usize,
+    both: [u32; 2],
+    subtractions: &mut Vec<[u32; 2]>,
+) {
+    let (colour, row) = ((place / pattern.rows()) as u32, place % pattern.rows());
+    let start = pattern.starts()[row];
+    let same = |&(_, &col): &(usize, &u32)| colouring.columns.of[col as usize] == colour;
+    for (offset, _) in pattern.row(row).iter().enumerate().filter(same) {
+        let other = (start + offset) as u32;
+        if !both.contains(&other) {
+            subtractions.push([both[0], other]);
+            if both[0] != both[1] {
+                subtractions.push([both[1], other]);
+            }
+        }
+    }
+}
+
+fn rows_of_entries(pattern: &Pattern) -> Vec<u32> {
+    pattern.entries().map(|(row, _)| row as u32).collect()
 }

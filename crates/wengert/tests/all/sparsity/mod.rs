@@ -1,0 +1,5 @@
+//! Sparse derivatives.
+
+mod colour;
+mod matrix;
+mod patterns;
