@@ -110,6 +110,10 @@ pub(crate) fn compressed(
     }
     let Some(values) = walk(b, program, values, seeds)? else { return Ok(None) };
     let output = |b: &mut Builder, output: &Value| match &values[output.index()] {
+        // Colours from the seeds on.
+        layers @ Seeded::Layers(_) if with.most == 0 => {
+            CompressedOutput::Colours(densify(b, program, *output, layers, seeds))
+        }
         Seeded::Layers(layers) => {
             let ty = program.ty(*output);
             let one = |layer: &Layer| (layer.place.clone(), terms::numbers(b, layer.scale, ty));

@@ -16,9 +16,8 @@ mod sum;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
 
-pub(crate) use compress::{Colours, CompressedProgram, Side, Wanted, gradient_of, sparse};
+pub(crate) use compress::{Colours, CompressedPart, CompressedProgram, Side, Wanted, gradient_of, sparse};
 pub(crate) use derive::{derive, mapped, pullback};
-pub(crate) use jacobian::SeedTable;
 
 use crate::error::{Error, ErrorKind};
 use crate::program::{Builder, Program, Value, dce, same_inputs};
