@@ -239,9 +239,10 @@ fn colours(
             }
             continue;
         }
-        // The entry of a symmetric matrix is read where its mirror image stands, in a layer.
-        let (mirror_row, mirror_col) = (col, row);
-        if let Some(mirror) = find(pattern, mirror_row, mirror_col).filter(|&mirror| mirror != number) {
+        // A layer has the whole line: what it lacks is 0. The entry of a symmetric matrix may be read where its mirror image
+        // stands.
+        let is_own = line == if side == Side::Columns { row } else { col };
+        if let Some(mirror) = if is_own { None } else { find(pattern, col, row) } {
             first[number] = first[mirror];
             let its: Vec<u32> = more.iter().filter(|(entry, _)| *entry == mirror).map(|&(_, source)| source).collect();
             more.extend(its.into_iter().map(|source| (number, source)));

@@ -6,7 +6,7 @@ use super::super::arrays::{ArrayEvaluator, Reading, Run, Source, coloured, sides
 use super::super::gather::Gathering;
 use super::super::options::SparseOptions;
 use super::super::prepared::Kind;
-use super::super::{Colouring, Method, Order, Partition, Pattern};
+use super::super::{Colouring, Method, NO_COLOUR, Order, Partition, Pattern};
 use super::{Choice, Work, best};
 use crate::error::{Error, ErrorKind};
 use crate::transform::{CompressedProgram, Side, Wanted};
@@ -177,9 +177,12 @@ fn by_colours(
     let recovery = recovery.map_err(|why| gathered(why.to_string()))?;
     let [columns, rows] = sides(&recovery, &colouring, &pattern);
     let mut runs: Vec<Run> = Vec::new();
-    let of = [(Side::Columns, colouring.column_colours(), colouring.column_count(), &columns)];
-    let back = [(Side::Rows, colouring.row_colours(), colouring.row_count(), &rows)];
-    for (side, of, count, sources) in of.into_iter().chain(back) {
+    let column_seeds = seeds(colouring.column_colours(), &coloured_pattern.transposed());
+    let row_seeds = seeds(colouring.row_colours(), coloured_pattern);
+    for (side, of, count, sources) in [
+        (Side::Columns, &column_seeds, colouring.column_count(), &columns),
+        (Side::Rows, &row_seeds, colouring.row_count(), &rows),
+    ] {
         if count == 0 && !(side == Side::Columns && colouring.count() == 0) {
             continue;
         }
@@ -195,6 +198,12 @@ fn by_colours(
     }
     let evaluator = ArrayEvaluator { runs, pattern: Arc::new(pattern) };
     Ok(Prepared { method, evaluator, colouring: Some(colouring), why })
+}
+
+/// The colours of seeds: of those alone that have entries, because the others may have some that are not wanted.
+fn seeds(colours: &[u32], by_vertex: &Pattern) -> Vec<u32> {
+    let of = |(vertex, &colour): (usize, &u32)| if by_vertex.row(vertex).is_empty() { NO_COLOUR } else { colour };
+    colours.iter().enumerate().map(of).collect()
 }
 
 /// The colours of a way.

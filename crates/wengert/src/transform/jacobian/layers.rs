@@ -115,12 +115,23 @@ pub(super) fn push(
         Some(layers) => layers,
         None => moved(b, program, eqn, &sides, with)?,
     };
-    let layers: Vec<Layer> = layers.into_iter().filter(|layer| !layer.place.is_empty()).collect();
+    let layers = distinct(b, layers, ty)?;
     match layers.len() {
         0 => Some(Seeded::Zero),
         count if count <= with.most => Some(Seeded::Layers(layers)),
         _ => None,
     }
+}
+
+/// Layers without empty ones and with those added up that have become the same: a slice may leave of two tables what they
+/// have in common.
+fn distinct(b: &mut Builder, layers: Vec<Layer>, ty: &Type) -> Option<Vec<Layer>> {
+    let layers: Vec<Layer> = layers.into_iter().filter(|layer| !layer.place.is_empty()).collect();
+    let is_met = |k: usize| layers[..k].iter().any(|before| before.place == layers[k].place);
+    if !(0..layers.len()).any(is_met) {
+        return Some(layers);
+    }
+    layers.into_iter().try_fold(Vec::new(), |sum, layer| added(b, sum, vec![layer], ty))
 }
 
 /// The operands, with tables that can be compared.
