@@ -12,6 +12,7 @@ pub(crate) mod linear;
 pub(crate) mod linearize;
 pub(crate) mod masked;
 pub(crate) mod partial;
+pub(crate) mod pattern;
 mod sum;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
