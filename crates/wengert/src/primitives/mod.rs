@@ -38,10 +38,11 @@ mod update;
 use std::ops::Deref;
 
 pub use crate::ops::Logic;
+pub use crate::pattern::{Boxes, Places, Preceding, Reach};
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use contract::{
     Along, Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase,
-    Primitive, Source, Split, Tangents, Wiring, WithTangents,
+    Primitive, Reaches, Site, Source, Split, Tangents, Wiring, WithTangents,
 };
 pub(crate) use control::linearised;
 pub use control::{

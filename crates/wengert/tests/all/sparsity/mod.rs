@@ -1,5 +1,7 @@
 //! Sparse derivatives.
 
+#[cfg(feature = "arrays")]
+mod arrays;
 mod colour;
 mod matrix;
 mod patterns;
