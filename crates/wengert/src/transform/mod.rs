@@ -4,6 +4,7 @@
 //! take a builder are used by the operations that hold Programs and by the drivers.
 
 mod blocks;
+mod compress;
 mod derive;
 mod jacobian;
 pub(crate) mod jvp;
@@ -16,6 +17,7 @@ mod sum;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
 
+pub(crate) use compress::{Colours, CompressedPart, CompressedProgram, Side, Wanted, gradient_of, sparse};
 pub(crate) use derive::{derive, mapped, pullback};
 
 use crate::error::{Error, ErrorKind};
