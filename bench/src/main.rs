@@ -13,6 +13,7 @@
 //! bench inplace [--rows MOST]
 //! bench loops [--only NAME]
 //! bench nested
+//! bench sparse
 //! bench calibrate
 //! ```
 //!
@@ -48,6 +49,8 @@
 //!
 //! `nested`: derivatives inside of derivatives of numbers, in every order of modes: GradBench's particle and saddle.
 //!
+//! `sparse`: sparse Jacobians and Hessians beside one evaluation of their function.
+//!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
@@ -65,6 +68,7 @@ mod numbers;
 mod peers;
 mod planning;
 mod scalar;
+mod sparse;
 mod workloads;
 
 use std::process::ExitCode;
@@ -85,6 +89,7 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench inplace [--rows MOST]
        bench loops [--only NAME]
        bench nested
+       bench sparse
        bench calibrate";
 
 fn main() -> ExitCode {
@@ -110,6 +115,10 @@ fn main() -> ExitCode {
         }
         Some("inplace") => inplace::run(&arguments[1..]),
         Some("loops") => loops::run(&arguments[1..]),
+        Some("sparse") => {
+            sparse::run();
+            Ok(())
+        }
         Some("nested") => {
             nested::run();
             Ok(())

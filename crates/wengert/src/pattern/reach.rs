@@ -182,7 +182,8 @@ fn added(places: &[Option<usize>], source: &Runs, rows: usize) -> Runs {
 fn offsets(shape: &[usize], strides: &[isize]) -> Vec<usize> {
     let mut offsets = vec![0];
     for (&length, &stride) in shape.iter().zip(strides) {
-        offsets = offsets.iter().flat_map(|&place| (0..length).map(move |k| place + k * stride.cast_unsigned())).collect();
+        offsets =
+            offsets.iter().flat_map(|&place| (0..length).map(move |k| place + k * stride.cast_unsigned())).collect();
     }
     offsets
 }

@@ -95,7 +95,8 @@ impl Runs {
         let mut intervals = Vec::new();
         let mut count = |run: usize| -> u64 {
             let spans = self.spans(run);
-            let in_row = |intervals: &[(u32, u32)]| intervals.iter().map(|(from, to)| u64::from(to - from)).sum::<u64>();
+            let in_row =
+                |intervals: &[(u32, u32)]| intervals.iter().map(|(from, to)| u64::from(to - from)).sum::<u64>();
             if spans.windows(2).all(|pair| pair[0].step == pair[1].step) {
                 return self.length(run) as u64 * spans.iter().map(|span| u64::from(span.width)).sum::<u64>();
             }
@@ -175,7 +176,8 @@ impl Runs {
     // What `moves` and `reach` build upon.
 
     pub(super) fn with_room(runs: usize, spans: usize) -> Runs {
-        let mut new = Runs { rows: Vec::with_capacity(runs + 1), begins: Vec::with_capacity(runs + 1), spans: Vec::new() };
+        let mut new =
+            Runs { rows: Vec::with_capacity(runs + 1), begins: Vec::with_capacity(runs + 1), spans: Vec::new() };
         new.spans.reserve(spans);
         new.rows.push(0);
         new.begins.push(0);
@@ -184,7 +186,8 @@ impl Runs {
 
     /// The run with this row, if the one named or a neighbour of it is, without a search.
     pub(super) fn find(&self, row: usize, near: usize) -> usize {
-        let holds = |run: usize| run < self.count() && (self.rows[run] as usize) <= row && row < self.rows[run + 1] as usize;
+        let holds =
+            |run: usize| run < self.count() && (self.rows[run] as usize) <= row && row < self.rows[run + 1] as usize;
         let near_by = [near, near + 1, near.wrapping_sub(1)].into_iter().find(|&run| holds(run));
         near_by.unwrap_or_else(|| self.rows.partition_point(|&first| first as usize <= row) - 1)
     }
@@ -318,8 +321,7 @@ pub(super) fn merge(
 ) {
     out.clear();
     let single = |span: Span| Span { step: if rows == 1 { 0 } else { span.step }, ..span };
-    let sorted =
-        one.clone().is_sorted_by_key(|span| span.first) && other.clone().is_sorted_by_key(|span| span.first);
+    let sorted = one.clone().is_sorted_by_key(|span| span.first) && other.clone().is_sorted_by_key(|span| span.first);
     if !sorted {
         let mut all: Vec<Span> = one.chain(other).map(single).collect();
         all.sort_unstable_by_key(|span| (span.first, span.width));

@@ -11,7 +11,7 @@ use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::pattern::{Places, Reach};
 use crate::program::{Builder, Program, Value};
-use crate::transform::pattern::{Known, Follow};
+use crate::transform::pattern::{Follow, Known};
 
 /// Operands in which the results are jointly linear, by position.
 pub type OperandSet = Vec<usize>;
@@ -199,11 +199,7 @@ impl Site<'_> {
     ///
     /// # Errors
     /// Those of `eval`.
-    pub(crate) fn moved(
-        &self,
-        fixed: &[usize],
-        eval: impl FnOnce(&[&Array]) -> Result<Vec<Array>, Misfit>,
-    ) -> Reaches {
+    pub(crate) fn moved(&self, fixed: &[usize], eval: impl FnOnce(&[&Array]) -> Result<Vec<Array>, Misfit>) -> Reaches {
         // 0 is what comes from no operand: a default that fills.
         let mut next = 1;
         let mut firsts = Vec::with_capacity(self.args.len());

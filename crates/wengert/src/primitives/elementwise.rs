@@ -10,8 +10,8 @@ use super::parse::Fields;
 use super::rule::{Sym, with_rule};
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reach, Reaches, Sample, Site, Tangents,
-    arity, check_float,
+    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reach, Reaches, Sample, Site,
+    Tangents, arity, check_float,
 };
 use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};

@@ -16,6 +16,8 @@ use crate::transform::{self, Colours, CompressedProgram, Side, Wanted};
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) program: Program,
+    /// If that is the gradient of a function, the function.
+    objective: Option<Program>,
     /// How many inputs are differentiated by; behind them come weights, then what was captured.
     pub(super) active: usize,
     /// How many are given at each point: those that are differentiated by, and weights.
@@ -39,7 +41,7 @@ impl Source {
             }
         };
         let captures = closed.captures.iter().map(known).collect::<Result<Vec<Array>, Error>>()?;
-        Ok(Source { program: closed.program.clone(), active, given: closed.leaves, captures, line })
+        Ok(Source { program: closed.program.clone(), objective: None, active, given: closed.leaves, captures, line })
     }
 
     /// Rows and columns of the Jacobian.
@@ -53,11 +55,29 @@ impl Source {
         std::iter::repeat_n(None, self.given).chain(self.captures.iter().cloned().map(Some)).collect()
     }
 
-    /// The pattern of the Jacobian, valid at every point.
+    /// The pattern of the matrix, valid at every point: what was captured is the same at all.
     pub(super) fn pattern(&self) -> Result<Pattern, Error> {
-        let (rows, cols) = self.shape();
-        let all: Vec<u32> = (0..rows).flat_map(|_| 0..cols as u32).collect();
-        Ok(Pattern::from_rows(cols, (0..=rows).map(|row| row * cols).collect(), all).expect("every row is whole"))
+        let constants = self.constants();
+        let pattern = match &self.objective {
+            Some(objective) => transform::pattern::hessian_pattern(objective, self.active, &constants),
+            None => {
+                let active: Vec<bool> = (0..constants.len()).map(|k| k < self.active).collect();
+                transform::pattern::patterns(&self.program, &active, &constants)
+                    .and_then(|patterns| patterns.to_patterns(&self.program))
+                    .map(|blocks| Pattern::stacked(&blocks, self.shape().1))
+            }
+        };
+        pattern.map_err(|error| error.at(Some(self.line)))
+    }
+
+    /// Takes the gradient in the place of the function, whose Hessian is wanted.
+    ///
+    /// # Errors
+    /// If an operation has no derivative.
+    pub(super) fn differentiated(self) -> Result<Self, Error> {
+        let gradient = transform::gradient_of(&self.program, self.active);
+        let program = gradient.map_err(|error| error.at(Some(self.line)))?;
+        Ok(Source { program, objective: Some(self.program), ..self })
     }
 
     pub(super) fn error(&self, name: &str, why: impl Into<String>) -> Error {

@@ -225,11 +225,8 @@ impl Follow {
         let outs = program.types_of(eqn);
         let is_active = operands.iter().any(|facts| facts.is_active);
         let is_input = operands.iter().any(|facts| facts.is_input);
-        let mut results: Vec<Known> = if is_active {
-            self.patterns_of(program, eqn, operands)?
-        } else {
-            vec![Known::default(); outs.len()]
-        };
+        let mut results: Vec<Known> =
+            if is_active { self.patterns_of(program, eqn, operands)? } else { vec![Known::default(); outs.len()] };
         let values = if wanted { known_results(eqn, operands) } else { None };
         for (k, (facts, ty)) in results.iter_mut().zip(outs).enumerate() {
             facts.value = values.as_ref().map(|values| values[k].clone());
@@ -327,7 +324,8 @@ fn union(one: Option<Arc<Runs>>, other: Option<Arc<Runs>>) -> Option<Arc<Runs>> 
 /// A result that reaches so into its operands.
 fn joined(operands: &[Known], reaches: &[Reach], rows: usize) -> Known {
     let parts = operands.iter().zip(reaches);
-    let parts = parts.filter_map(|(facts, reach)| facts.pattern.as_ref().and_then(|source| reach.through(source, rows)));
+    let parts =
+        parts.filter_map(|(facts, reach)| facts.pattern.as_ref().and_then(|source| reach.through(source, rows)));
     Known { pattern: parts.fold(None, |one, other| union(one, Some(other))), ..Known::default() }
 }
 

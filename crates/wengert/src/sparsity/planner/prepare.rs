@@ -47,11 +47,11 @@ pub(in super::super) fn prepare(kind: Kind, source: &Source, options: &SparseOpt
     let whole = match &options.pattern {
         Some(given) => {
             if options.check {
-                compare(kind, source, given, &detected(source)?)?;
+                compare(kind, source, given, &source.pattern()?)?;
             }
             given.clone()
         }
-        None => Arc::new(detected(source)?),
+        None => Arc::new(source.pattern()?),
     };
     let is_forced = options.method.is_some();
     let (method, why) = match options.method {
@@ -138,8 +138,14 @@ fn layered(
     if let (Some(given), true) = (&options.pattern, options.check) {
         compare(kind, source, given, &found.0)?;
     }
-    let (pattern, gathering) = match (&options.pattern, options.is_part()) {
-        (None, false) => (Arc::new(found.0), found.1),
+    // An entry of a Hessian whose mirror image is structurally zero is zero.
+    let mirrored = kind.is_symmetric().then(|| found.0.transposed()).filter(|mirrored| *mirrored != found.0);
+    let (found, is_whole) = match mirrored {
+        Some(mirrored) => ((found.0.intersection(&mirrored), found.1), false),
+        None => (found, !options.is_part()),
+    };
+    let (pattern, gathering) = match (&options.pattern, is_whole) {
+        (None, true) => (Arc::new(found.0), found.1),
         (given, _) => {
             let whole = given.as_deref().unwrap_or(&found.0);
             let pattern = options.wanted(whole).map_err(gathered)?;
@@ -242,11 +248,6 @@ fn at_a_time(
     let one = source.compressed(Wanted { side, colours: Some(coloured(of, 1)), most })?.expect("there are colours");
     let bytes = Work::of(&one.program).bytes.max(1);
     Ok(((memory as u64 / bytes) as usize).clamp(1, count))
-}
-
-/// The pattern of the Jacobian, valid at every point.
-pub(super) fn detected(source: &Source) -> Result<Pattern, Error> {
-    source.pattern()
 }
 
 /// That a given pattern has every entry of the one that was found.
