@@ -75,6 +75,18 @@ impl Runs {
         runs
     }
 
+    /// The rows of these patterns one after the other; `None` has this number of rows without columns.
+    pub(crate) fn concatenated(parts: &[Option<&Runs>], size: usize) -> Runs {
+        let mut all = Runs::new();
+        for part in parts {
+            match part {
+                Some(part) => all.append(part),
+                None => all.push(size, &[]),
+            }
+        }
+        all
+    }
+
     /// How many rows there are.
     pub(crate) fn rows(&self) -> usize {
         self.rows[self.rows.len() - 1] as usize

@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Attributes, Op};
-use crate::array::{Array, Type};
+use crate::array::{Array, Type, row_major};
 use crate::error::{Error, ErrorKind, Misfit};
-use crate::pattern::{Places, Reach};
+use crate::pattern::{Boxes, Places, Reach};
 use crate::program::{Builder, Program, Value};
-use crate::transform::pattern::{Follow, Known};
+use crate::transform::pattern::{Follow, Followed};
 
 /// Operands in which the results are jointly linear, by position.
 pub type OperandSet = Vec<usize>;
@@ -194,6 +194,36 @@ impl Site<'_> {
         vec![vec![reach.clone(); self.args.len()]; self.outs.len()]
     }
 
+    /// The elements of an operand of this shape that those of a result of that shape depend on, where `axes` says which axis of
+    /// the operand an axis of the result is: all along the others.
+    pub(crate) fn boxes(&self, operand: &[usize], out: &[usize], axes: &[Option<usize>]) -> Boxes {
+        let strides = row_major(operand);
+        let others: Vec<usize> = (0..operand.len()).filter(|axis| !axes.contains(&Some(*axis))).collect();
+        Boxes {
+            of: None,
+            out: out.to_vec(),
+            out_strides: axes.iter().map(|axis| axis.map_or(0, |axis| strides[axis])).collect(),
+            shape: others.iter().map(|&axis| operand[axis]).collect(),
+            strides: others.iter().map(|&axis| strides[axis]).collect(),
+        }
+    }
+
+    /// Every result depends on everything along the axes that mix places, as [`Primitive::along`] says.
+    fn along(&self, along: impl Fn(usize) -> Option<Along>) -> Vec<Vec<Reach>> {
+        let first = &self.outs[0];
+        if self.outs.iter().any(|out| out.shape != first.shape) {
+            return self.all(&Reach::All);
+        }
+        let axes: Vec<Option<Along>> = (0..first.rank()).map(along).collect();
+        let of = |k: usize| {
+            let own: Vec<Option<usize>> = axes.iter().map(|along| along.as_ref().and_then(|along| along[k])).collect();
+            let named: Vec<usize> = own.iter().copied().flatten().collect();
+            let is_clear = (0..named.len()).all(|k| !named[..k].contains(&named[k]));
+            if is_clear { Reach::Boxes(self.boxes(&self.args[k].shape, &first.shape, &own)) } else { Reach::All }
+        };
+        vec![(0..self.args.len()).map(of).collect(); self.outs.len()]
+    }
+
     /// Where each element of the results comes from, of an operation that moves elements only: it is run on numbers that name
     /// places. The operands marked `fixed` have their known values.
     ///
@@ -370,7 +400,7 @@ pub trait Primitive {
         match self.form(site.args) {
             Form::Elementwise | Form::ElementwiseKernel => Ok(site.all(&Reach::Same)),
             Form::View => site.moved(&[], |args| self.eval(args)),
-            _ => Ok(site.all(&Reach::All)),
+            _ => Ok(site.along(|axis| self.along(axis, site.args))),
         }
     }
 
@@ -387,7 +417,7 @@ pub trait Primitive {
 
     /// What is known of the results, given what is of the operands, for operations that hold Programs; `None` if it follows
     /// from [`Primitive::wiring`], or everything depends on everything.
-    fn follow(&self, _follow: &mut Follow, _operands: &[Known]) -> Option<Result<Vec<Known>, Error>> {
+    fn follow(&self, _follow: &mut Follow, _operands: &[Followed]) -> Option<Result<Vec<Followed>, Error>> {
         None
     }
 

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use super::derive::{active, derive};
 use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind};
-use crate::pattern::{Pattern, Runs};
-use crate::primitives::{Op, Phase, Reach, Site, Wiring};
+use crate::pattern::{Boxes, Pattern, Places, Reach, Runs};
+use crate::primitives::{Op, Phase, Site, Wiring};
 use crate::program::{Eqn, Program, check_inputs, eval};
 use crate::task::Task;
 
 /// What is known of a value.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct Followed {
     /// The inputs' elements that each of its elements depends on; `None` if there are none.
     pub(crate) pattern: Option<Arc<Runs>>,
     /// The value itself, if it is known and asked for.
@@ -186,23 +186,28 @@ pub struct Follow {
 
 impl Follow {
     /// What is known of a Program's outputs, given what is of its inputs; their values too if they are `wanted` and known.
-    pub(crate) fn through(&mut self, program: &Program, inputs: &[Known], wanted: bool) -> Result<Vec<Known>, Error> {
+    pub(crate) fn through(
+        &mut self,
+        program: &Program,
+        inputs: &[Followed],
+        wanted: bool,
+    ) -> Result<Vec<Followed>, Error> {
         let wanted = asked_for(program, wanted);
         let mut left = uses(program);
-        let mut values: Vec<Known> = inputs.to_vec();
-        values.resize(program.types.len(), Known::default());
+        let mut values: Vec<Followed> = inputs.to_vec();
+        values.resize(program.types.len(), Followed::default());
         for (value, facts) in values.iter_mut().enumerate() {
             if !wanted[value] {
                 facts.value = None;
             }
         }
         for eqn in program.eqns() {
-            let operands: Vec<Known> = eqn.args.iter().map(|arg| values[arg.index()].clone()).collect();
+            let operands: Vec<Followed> = eqn.args.iter().map(|arg| values[arg.index()].clone()).collect();
             // What is not used again is dropped: memory is that of what lives at once.
             for arg in &eqn.args {
                 left[arg.index()] -= 1;
                 if left[arg.index()] == 0 {
-                    values[arg.index()] = Known::default();
+                    values[arg.index()] = Followed::default();
                 }
             }
             let results = self.equation(program, eqn, &operands, eqn.outs().any(|out| wanted[out.index()]))?;
@@ -219,14 +224,14 @@ impl Follow {
         &mut self,
         program: &Program,
         eqn: &Eqn,
-        operands: &[Known],
+        operands: &[Followed],
         wanted: bool,
-    ) -> Result<Vec<Known>, Error> {
+    ) -> Result<Vec<Followed>, Error> {
         let outs = program.types_of(eqn);
         let is_active = operands.iter().any(|facts| facts.is_active);
         let is_input = operands.iter().any(|facts| facts.is_input);
-        let mut results: Vec<Known> =
-            if is_active { self.patterns_of(program, eqn, operands)? } else { vec![Known::default(); outs.len()] };
+        let mut results: Vec<Followed> =
+            if is_active { self.patterns_of(program, eqn, operands)? } else { vec![Followed::default(); outs.len()] };
         let values = if wanted { known_results(eqn, operands) } else { None };
         for (k, (facts, ty)) in results.iter_mut().zip(outs).enumerate() {
             facts.value = values.as_ref().map(|values| values[k].clone());
@@ -240,19 +245,19 @@ impl Follow {
     }
 
     /// The patterns of an equation's results.
-    fn patterns_of(&mut self, program: &Program, eqn: &Eqn, operands: &[Known]) -> Result<Vec<Known>, Error> {
+    fn patterns_of(&mut self, program: &Program, eqn: &Eqn, operands: &[Followed]) -> Result<Vec<Followed>, Error> {
         for operand in eqn.op.decides() {
             self.decided(&operands[operand]);
         }
         if let Some(results) = eqn.op.follow(self, operands) {
             return results;
         }
-        if let Some(results) = self.inside(eqn, operands) {
+        if let Some(results) = self.inside(&eqn.op, operands) {
             return results;
         }
         let outs = program.types_of(eqn);
         if self.of_values || operands.iter().all(|facts| facts.pattern.is_none()) {
-            return Ok(vec![Known::default(); outs.len()]);
+            return Ok(vec![Followed::default(); outs.len()]);
         }
         let args: Vec<&Type> = eqn.args.iter().map(|&arg| program.ty(arg)).collect();
         let known: Vec<Option<&Array>> = operands.iter().map(|facts| facts.value.as_ref()).collect();
@@ -262,7 +267,7 @@ impl Follow {
     }
 
     /// Notes a value that decides what follows, unless it is part of the Program.
-    pub(crate) fn decided(&mut self, facts: &Known) {
+    pub(crate) fn decided(&mut self, facts: &Followed) {
         if let Some(value) = facts.value.as_ref().filter(|_| facts.is_input) {
             self.decisions.push(value.clone());
         }
@@ -270,29 +275,55 @@ impl Follow {
 
     /// What is known of the results of an operation whose Programs take its operands: of branches that of any, of loops what
     /// holds in every step.
-    fn inside(&mut self, eqn: &Eqn, operands: &[Known]) -> Option<Result<Vec<Known>, Error>> {
-        let wiring = eqn.op.wiring();
+    pub(crate) fn inside(&mut self, op: &Op, operands: &[Followed]) -> Option<Result<Vec<Followed>, Error>> {
+        let wiring = op.wiring();
         let mut operands = operands.to_vec();
         if let Wiring::Loop { phases, .. } = &wiring {
             // What changes from step to step has no one value.
             phases.iter().flat_map(|Phase { carry, .. }| carry.clone()).for_each(|k| operands[k].value = None);
         }
         let mut runs = 0;
-        let run = |program: &Program, inputs: &[Known]| {
+        let run = |program: &Program, inputs: &[Followed]| {
             runs += 1;
             let outs = self.through(program, inputs, false)?;
             Ok(if runs > PATIENCE { everything(program, inputs, outs) } else { outs })
         };
-        wiring.flow(&eqn.op, &operands, run, |one, other| Ok(either(one, other)))
+        wiring.flow(op, &operands, run, |one, other| Ok(either(one, other)))
     }
 }
 
 /// After this number of steps a loop is taken to reach everything that it takes: a pattern may grow by one neighbour a step.
 const PATIENCE: usize = 64;
 
+impl Followed {
+    /// A row of an array: the part at a place of its first axis, of this type.
+    pub(crate) fn row(&self, t: usize, ty: &Type) -> Followed {
+        let size = ty.size();
+        let picked = Reach::Picked(Places::strided(&[size], &[1], t * size));
+        let value = self.value.as_ref().map(|value| value.pick(&ty.shape, t * size..(t + 1) * size));
+        Followed { pattern: self.pattern.as_ref().and_then(|runs| picked.through(runs, size)), value, ..self.clone() }
+    }
+
+    /// What is known of every row of an array.
+    pub(crate) fn any_row(&self, length: usize, ty: &Type) -> Followed {
+        let size = ty.size();
+        let rows = Boxes { of: None, out: vec![size], out_strides: vec![1], shape: vec![length], strides: vec![size] };
+        let pattern = self.pattern.as_ref().and_then(|runs| Reach::Boxes(rows).through(runs, size));
+        Followed { pattern, value: None, ..self.clone() }
+    }
+
+    /// Rows of this type, stacked along a new axis in front; the value is not.
+    pub(crate) fn stacked(rows: &[Followed], ty: &Type) -> Followed {
+        let parts: Vec<Option<&Runs>> = rows.iter().map(|row| row.pattern.as_deref()).collect();
+        let pattern = parts.iter().any(Option::is_some).then(|| Arc::new(Runs::concatenated(&parts, ty.size())));
+        let any = |of: fn(&Followed) -> bool| rows.iter().any(of);
+        Followed { pattern, value: None, is_input: any(|row| row.is_input), is_active: any(|row| row.is_active) }
+    }
+}
+
 /// Two values that are the same for patterns: in the form of both, or entry by entry.
-impl PartialEq for Known {
-    fn eq(&self, other: &Known) -> bool {
+impl PartialEq for Followed {
+    fn eq(&self, other: &Followed) -> bool {
         let patterns = match (&self.pattern, &other.pattern) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own.same(other),
             (own, other) => own.is_none() && other.is_none(),
@@ -306,11 +337,11 @@ impl PartialEq for Known {
 }
 
 /// What is known of a value that is one of two.
-pub(crate) fn either(one: Known, other: Known) -> Known {
+pub(crate) fn either(one: Followed, other: Followed) -> Followed {
     let pattern = union(one.pattern, other.pattern);
     let value = one.value.zip(other.value).and_then(|(one, other)| one.same_bits(&other).then_some(one));
     let (is_input, is_active) = (one.is_input || other.is_input, one.is_active || other.is_active);
-    Known { pattern, value, is_input, is_active }
+    Followed { pattern, value, is_input, is_active }
 }
 
 fn union(one: Option<Arc<Runs>>, other: Option<Arc<Runs>>) -> Option<Arc<Runs>> {
@@ -322,18 +353,18 @@ fn union(one: Option<Arc<Runs>>, other: Option<Arc<Runs>>) -> Option<Arc<Runs>> 
 }
 
 /// A result that reaches so into its operands.
-fn joined(operands: &[Known], reaches: &[Reach], rows: usize) -> Known {
+fn joined(operands: &[Followed], reaches: &[Reach], rows: usize) -> Followed {
     let parts = operands.iter().zip(reaches);
     let parts =
         parts.filter_map(|(facts, reach)| facts.pattern.as_ref().and_then(|source| reach.through(source, rows)));
-    Known { pattern: parts.fold(None, |one, other| union(one, Some(other))), ..Known::default() }
+    Followed { pattern: parts.fold(None, |one, other| union(one, Some(other))), ..Followed::default() }
 }
 
 /// Outputs that depend on everything that the inputs depend on.
-fn everything(program: &Program, inputs: &[Known], outs: Vec<Known>) -> Vec<Known> {
+fn everything(program: &Program, inputs: &[Followed], outs: Vec<Followed>) -> Vec<Followed> {
     let all = |ty: &Type| joined(inputs, &vec![Reach::All; inputs.len()], ty.size()).pattern;
-    let dense = |(facts, ty): (Known, Type)| match facts.is_active {
-        true => Known { pattern: all(&ty), ..facts },
+    let dense = |(facts, ty): (Followed, Type)| match facts.is_active {
+        true => Followed { pattern: all(&ty), ..facts },
         false => facts,
     };
     outs.into_iter().zip(program.output_types()).map(dense).collect()
@@ -341,7 +372,7 @@ fn everything(program: &Program, inputs: &[Known], outs: Vec<Known>) -> Vec<Know
 
 /// The values of an equation's results, if those of its operands are known and it does not fail on them: what it could decide
 /// is then decided by none.
-fn known_results(eqn: &Eqn, operands: &[Known]) -> Option<Vec<Array>> {
+fn known_results(eqn: &Eqn, operands: &[Followed]) -> Option<Vec<Array>> {
     let args: Vec<&Array> = operands.iter().map(|facts| facts.value.as_ref()).collect::<Option<_>>()?;
     eval(&eqn.op, &args, eqn.line).ok()
 }
@@ -376,7 +407,7 @@ fn uses(program: &Program) -> Vec<usize> {
 }
 
 /// What is known of the inputs: those that are active have a column for each element.
-fn inputs(program: &Program, active: &[bool], values: &[Option<Array>]) -> Result<Vec<Known>, Error> {
+fn inputs(program: &Program, active: &[bool], values: &[Option<Array>]) -> Result<Vec<Followed>, Error> {
     assert_eq!(active.len(), program.input_types().len(), "one mark per input");
     assert_eq!(values.len(), active.len(), "a value, or none, per input");
     let count = columns(program, active);
@@ -390,7 +421,7 @@ fn inputs(program: &Program, active: &[bool], values: &[Option<Array>]) -> Resul
         let is_active = active && ty.dtype.is_float();
         let pattern = (is_active && ty.size() > 0).then(|| Arc::new(Runs::identity(ty.size(), first)));
         first += if active { ty.size() } else { 0 };
-        Known { pattern, value: value.clone(), is_input: true, is_active }
+        Followed { pattern, value: value.clone(), is_input: true, is_active }
     };
     Ok(program.input_types().iter().zip(active).zip(values).map(of).collect())
 }
