@@ -22,7 +22,8 @@ pub(super) struct Source {
     pub(super) active: usize,
     /// How many are given at each point: those that are differentiated by, and weights.
     pub(super) given: usize,
-    pub(super) captures: Vec<Array>,
+    /// What was captured, where it is numbers.
+    captures: Vec<Option<Array>>,
     pub(super) line: Line,
 }
 
@@ -32,16 +33,25 @@ impl Source {
     /// # Errors
     /// If it captured a variable of a driver under way.
     pub(super) fn new(name: &str, closed: &Closed, active: usize, line: Line) -> Result<Self, Error> {
-        let known = |capture: &Tensor| match capture.known() {
-            Some(array) => Ok(array.clone()),
-            None => {
-                let why = "the function captured a Tensor of a recording under way, and a prepared object is only \
-                           numbers: inside another driver call `sparse_jacobian` or `sparse_hessian` themselves";
-                Err(Error::new(ErrorKind::Unavailable, name, why).of([capture.ty()]).at(Some(line)))
-            }
-        };
-        let captures = closed.captures.iter().map(known).collect::<Result<Vec<Array>, Error>>()?;
-        Ok(Source { program: closed.program.clone(), objective: None, active, given: closed.leaves, captures, line })
+        if let Some(capture) = closed.captures.iter().find(|capture| capture.known().is_none()) {
+            let why = "the function captured a Tensor of a recording under way, and a prepared object is only numbers: \
+                       inside another driver call `sparse_jacobian` or `sparse_hessian` themselves";
+            return Err(Error::new(ErrorKind::Unavailable, name, why).of([capture.ty()]).at(Some(line)));
+        }
+        Ok(Source::recorded(closed, active, line))
+    }
+
+    /// The same, of which values of a recording under way may be captured.
+    pub(super) fn recorded(closed: &Closed, active: usize, line: Line) -> Self {
+        let captures = closed.captures.iter().map(|capture| capture.known().cloned()).collect();
+        Source { program: closed.program.clone(), objective: None, active, given: closed.leaves, captures, line }
+    }
+
+    /// Of a Program whose first inputs are differentiated by; the others are these.
+    pub(super) fn of_program(program: &Program, captures: &[Array], line: Line) -> Self {
+        let active = program.input_types().len() - captures.len();
+        let captures = captures.iter().cloned().map(Some).collect();
+        Source { program: program.clone(), objective: None, active, given: active, captures, line }
     }
 
     /// Rows and columns of the Jacobian.
@@ -52,7 +62,7 @@ impl Source {
 
     /// The numbers of those inputs that are the same at every point.
     fn constants(&self) -> Vec<Option<Array>> {
-        std::iter::repeat_n(None, self.given).chain(self.captures.iter().cloned().map(Some)).collect()
+        std::iter::repeat_n(None, self.given).chain(self.captures.iter().cloned()).collect()
     }
 
     /// The pattern of the matrix, valid at every point: what was captured is the same at all.
@@ -140,7 +150,7 @@ impl Run {
             }
         };
         let data = |array: &Array| array.data().clone();
-        let mut operands: Vec<Data> = source.captures.iter().map(data).collect();
+        let mut operands: Vec<Data> = source.captures.iter().flatten().map(data).collect();
         operands.extend(runs[0].0.clone());
         operands.extend(made.tables.iter().map(data));
         let varies = varying(&made.program, source.given, numbers.map(|place| source.given + place));
