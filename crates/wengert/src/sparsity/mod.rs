@@ -3,6 +3,7 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 pub mod colour;
+mod edge;
 #[cfg(feature = "arrays")]
 mod gather;
 pub mod matrix;
@@ -12,6 +13,7 @@ mod options;
 mod planner;
 #[cfg(feature = "arrays")]
 mod prepared;
+mod recorded;
 
 pub use self::colour::{Colouring, ColouringError, NO_COLOUR, Order, Partition, Recovery};
 pub use self::matrix::{Csr, MatrixError, Stored};

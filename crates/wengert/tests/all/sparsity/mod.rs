@@ -5,3 +5,4 @@ mod arrays;
 mod colour;
 mod matrix;
 mod patterns;
+mod recorded;
