@@ -14,6 +14,7 @@
 //! bench loops [--only NAME]
 //! bench nested
 //! bench sparse-solve [--side N]
+//! bench sparse
 //! bench calibrate
 //! ```
 //!
@@ -51,6 +52,7 @@
 //!
 //! `sparse-solve`: a differential equation on a square, the gradient by every entry of its matrix beside the system itself; with
 //! `--features linalg`.
+//! `sparse`: sparse Jacobians and Hessians beside one evaluation of their function.
 //!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
 
@@ -69,6 +71,7 @@ mod numbers;
 mod peers;
 mod planning;
 mod scalar;
+mod sparse;
 mod sparse_solve;
 mod workloads;
 
@@ -91,6 +94,7 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench loops [--only NAME]
        bench nested
        bench sparse-solve [--side N]
+       bench sparse
        bench calibrate";
 
 fn main() -> ExitCode {
@@ -116,6 +120,10 @@ fn main() -> ExitCode {
         }
         Some("inplace") => inplace::run(&arguments[1..]),
         Some("loops") => loops::run(&arguments[1..]),
+        Some("sparse") => {
+            sparse::run();
+            Ok(())
+        }
         Some("nested") => {
             nested::run();
             Ok(())

@@ -16,11 +16,14 @@ use crate::transform::{self, Colours, CompressedProgram, Side, Wanted};
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) program: Program,
+    /// If that is the gradient of a function, the function.
+    objective: Option<Program>,
     /// How many inputs are differentiated by; behind them come weights, then what was captured.
     pub(super) active: usize,
     /// How many are given at each point: those that are differentiated by, and weights.
     pub(super) given: usize,
-    pub(super) captures: Vec<Array>,
+    /// What was captured, where it is numbers.
+    captures: Vec<Option<Array>>,
     pub(super) line: Line,
 }
 
@@ -30,16 +33,25 @@ impl Source {
     /// # Errors
     /// If it captured a variable of a driver under way.
     pub(super) fn new(name: &str, closed: &Closed, active: usize, line: Line) -> Result<Self, Error> {
-        let known = |capture: &Tensor| match capture.known() {
-            Some(array) => Ok(array.clone()),
-            None => {
-                let why = "the function captured a Tensor of a recording under way, and a prepared object is only \
-                           numbers: inside another driver call `sparse_jacobian` or `sparse_hessian` themselves";
-                Err(Error::new(ErrorKind::Unavailable, name, why).of([capture.ty()]).at(Some(line)))
-            }
-        };
-        let captures = closed.captures.iter().map(known).collect::<Result<Vec<Array>, Error>>()?;
-        Ok(Source { program: closed.program.clone(), active, given: closed.leaves, captures, line })
+        if let Some(capture) = closed.captures.iter().find(|capture| capture.known().is_none()) {
+            let why = "the function captured a Tensor of a recording under way, and a prepared object is only numbers: \
+                       inside another driver call `sparse_jacobian` or `sparse_hessian` themselves";
+            return Err(Error::new(ErrorKind::Unavailable, name, why).of([capture.ty()]).at(Some(line)));
+        }
+        Ok(Source::recorded(closed, active, line))
+    }
+
+    /// The same, of which values of a recording under way may be captured.
+    pub(super) fn recorded(closed: &Closed, active: usize, line: Line) -> Self {
+        let captures = closed.captures.iter().map(|capture| capture.known().cloned()).collect();
+        Source { program: closed.program.clone(), objective: None, active, given: closed.leaves, captures, line }
+    }
+
+    /// Of a Program whose first inputs are differentiated by; the others are these.
+    pub(super) fn of_program(program: &Program, captures: &[Array], line: Line) -> Self {
+        let active = program.input_types().len() - captures.len();
+        let captures = captures.iter().cloned().map(Some).collect();
+        Source { program: program.clone(), objective: None, active, given: active, captures, line }
     }
 
     /// Rows and columns of the Jacobian.
@@ -50,14 +62,32 @@ impl Source {
 
     /// The numbers of those inputs that are the same at every point.
     fn constants(&self) -> Vec<Option<Array>> {
-        std::iter::repeat_n(None, self.given).chain(self.captures.iter().cloned().map(Some)).collect()
+        std::iter::repeat_n(None, self.given).chain(self.captures.iter().cloned()).collect()
     }
 
-    /// The pattern of the Jacobian, valid at every point.
+    /// The pattern of the matrix, valid at every point: what was captured is the same at all.
     pub(super) fn pattern(&self) -> Result<Pattern, Error> {
-        let (rows, cols) = self.shape();
-        let all: Vec<u32> = (0..rows).flat_map(|_| 0..cols as u32).collect();
-        Ok(Pattern::from_rows(cols, (0..=rows).map(|row| row * cols).collect(), all).expect("every row is whole"))
+        let constants = self.constants();
+        let pattern = match &self.objective {
+            Some(objective) => transform::pattern::hessian_pattern(objective, self.active, &constants),
+            None => {
+                let active: Vec<bool> = (0..constants.len()).map(|k| k < self.active).collect();
+                transform::pattern::patterns(&self.program, &active, &constants)
+                    .and_then(|patterns| patterns.to_patterns(&self.program))
+                    .map(|blocks| Pattern::stacked(&blocks, self.shape().1))
+            }
+        };
+        pattern.map_err(|error| error.at(Some(self.line)))
+    }
+
+    /// Takes the gradient in the place of the function, whose Hessian is wanted.
+    ///
+    /// # Errors
+    /// If an operation has no derivative.
+    pub(super) fn differentiated(self) -> Result<Self, Error> {
+        let gradient = transform::gradient_of(&self.program, self.active);
+        let program = gradient.map_err(|error| error.at(Some(self.line)))?;
+        Ok(Source { program, objective: Some(self.program), ..self })
     }
 
     pub(super) fn error(&self, name: &str, why: impl Into<String>) -> Error {
@@ -120,7 +150,7 @@ impl Run {
             }
         };
         let data = |array: &Array| array.data().clone();
-        let mut operands: Vec<Data> = source.captures.iter().map(data).collect();
+        let mut operands: Vec<Data> = source.captures.iter().flatten().map(data).collect();
         operands.extend(runs[0].0.clone());
         operands.extend(made.tables.iter().map(data));
         let varies = varying(&made.program, source.given, numbers.map(|place| source.given + place));

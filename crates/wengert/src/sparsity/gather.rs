@@ -61,11 +61,6 @@ impl Packing {
     }
 }
 
-/// How long a part is that is computed for this many colours at a time.
-fn length(part: &CompressedPart, colours: usize) -> usize {
-    if part.layer.is_some() { part.size } else { part.size * colours }
-}
-
 impl Gathering {
     /// The pattern of a matrix all of whose parts are layers, and where its entries stand.
     ///
@@ -127,7 +122,7 @@ impl Gathering {
         mut missed: impl FnMut(usize, usize),
     ) -> Result<Self, String> {
         let count = coloured.map_or(0, |coloured| coloured.count);
-        let packing = Packing::new(parts.iter().map(|part| length(part, count)))?;
+        let packing = Packing::new(parts.iter().map(|part| part.length(count)))?;
         let mut first = vec![packing.nothing(); pattern.nnz()];
         let mut more = Vec::new();
         // Layers belong to the first run.
@@ -155,6 +150,19 @@ impl Gathering {
         let entries = (0..first.len()).filter(|&entry| has(&first[entry])).map(|entry| entry as u32).collect();
         first.retain(has);
         Ok(Gathering { packing, entries: Some(entries), sources: first, more })
+    }
+
+    /// Sources as places in all parts one after the other, behind which stands a single 0, and the further sources with their
+    /// entries. All entries have one.
+    pub(super) fn flat(&self, lengths: &[usize]) -> (Vec<i64>, Vec<(i64, i64)>) {
+        let begins: Vec<usize> =
+            lengths.iter().chain(&[1]).scan(0, |next, length| Some(std::mem::replace(next, *next + length))).collect();
+        let flat = |source: u32| {
+            let (part, place) = self.packing.unpack(source);
+            (begins[part] + place) as i64
+        };
+        let more = self.more.iter().map(|&(entry, source)| (entry as i64, flat(source)));
+        (self.sources.iter().map(|&source| flat(source)).collect(), more.collect())
     }
 
     /// Writes the entries. Those of a run that is not the first are written where it has some.

@@ -2,7 +2,7 @@
 
 mod prepare;
 
-pub(super) use prepare::{choices, prepare};
+pub(super) use prepare::{choices, entries, prepare};
 
 use super::Method;
 use crate::primitives::{Form, Op};

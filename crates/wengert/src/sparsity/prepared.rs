@@ -13,7 +13,6 @@ use crate::error::{Error, ErrorKind, Line};
 use crate::tensor::Tensor;
 use crate::tensor::graph::Reading;
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::transform;
 use crate::tree::{Tree, leaves};
 
 /// A sparse Jacobian or Hessian of a function, prepared: recorded, its pattern found, compressed, planned.
@@ -296,9 +295,7 @@ impl SparseOptions {
     pub fn hessian<T: Tree<Leaf = Tensor>>(self, f: impl FnOnce(T::Vars) -> Tensor, x: &T) -> Result<Sparse, Error> {
         let line = Location::caller();
         let (point, closed) = record_loss("sparse_hessian", x, f);
-        let mut source = Source::new("sparse_hessian", &closed, point.len(), line)?;
-        source.program =
-            transform::gradient_of(&source.program, source.active).map_err(|error| error.at(Some(line)))?;
+        let source = Source::new("sparse_hessian", &closed, point.len(), line)?.differentiated()?;
         prepare(Kind::Hessian, source, 0, self)
     }
 
@@ -335,9 +332,7 @@ impl SparseOptions {
         let sum = terms.iter().zip(&factors).map(|(term, factor)| (term * factor).sum().convert(dtype));
         let lagrangian = sum.reduce(|sum, term| sum + term).expect("the objective is one");
         let closed = level.close(&[lagrangian])?;
-        let mut source = Source::new(NAME, &closed, point.len(), line)?;
-        source.program =
-            transform::gradient_of(&source.program, source.active).map_err(|error| error.at(Some(line)))?;
+        let source = Source::new(NAME, &closed, point.len(), line)?.differentiated()?;
         prepare(Kind::Lagrangian, source, multipliers, self)
     }
 }

@@ -59,6 +59,20 @@ pub(crate) struct CompressedPart {
     pub(crate) layer: Option<SeedTable>,
 }
 
+impl CompressedPart {
+    /// How many numbers it has where so many colours are computed at a time.
+    pub(crate) fn length(&self, colours: usize) -> usize {
+        if self.layer.is_some() { self.size } else { self.size * colours }
+    }
+}
+
+impl CompressedProgram {
+    /// How many numbers each result has.
+    pub(crate) fn lengths(&self, colours: usize) -> Vec<usize> {
+        self.parts.iter().map(|part| part.length(colours)).collect()
+    }
+}
+
 /// The Program for a sparse Jacobian by the first `active` inputs, given the numbers of those inputs that are constants.
 /// `None` if it needs colours and there are none.
 pub(crate) fn sparse(

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::super::arrays::{ArrayEvaluator, Reading, Run, Source, coloured, sides};
-use super::super::gather::Gathering;
+use super::super::gather::{Coloured, Gathering};
 use super::super::options::SparseOptions;
 use super::super::prepared::Kind;
 use super::super::{Colouring, Method, NO_COLOUR, Order, Partition, Pattern};
 use super::{Choice, Work, best};
+use crate::array::Array;
 use crate::error::{Error, ErrorKind};
 use crate::transform::{CompressedProgram, Side, Wanted};
 
@@ -47,11 +48,11 @@ pub(in super::super) fn prepare(kind: Kind, source: &Source, options: &SparseOpt
     let whole = match &options.pattern {
         Some(given) => {
             if options.check {
-                compare(kind, source, given, &detected(source)?)?;
+                compare(kind, source, given, &source.pattern()?)?;
             }
             given.clone()
         }
-        None => Arc::new(detected(source)?),
+        None => Arc::new(source.pattern()?),
     };
     let is_forced = options.method.is_some();
     let (method, why) = match options.method {
@@ -124,6 +125,25 @@ fn layered(
     side: Side,
     made: CompressedProgram,
 ) -> Result<Prepared, Error> {
+    let (pattern, gathering) = of_layers(kind, source, options, side, &made)?;
+    let layers = made.parts.len();
+    let run = Run::new(source, (&pattern, side), made, Reading::Layers(gathering))?;
+    Ok(Prepared {
+        method: Method::Direct,
+        evaluator: ArrayEvaluator { runs: vec![run], pattern },
+        colouring: None,
+        why: format!("because every number can be followed to its seeds: {layers} vectors hold all entries"),
+    })
+}
+
+/// The pattern of what consists of layers, and where its entries stand.
+fn of_layers(
+    kind: Kind,
+    source: &Source,
+    options: &SparseOptions,
+    side: Side,
+    made: &CompressedProgram,
+) -> Result<(Arc<Pattern>, Gathering), Error> {
     let (rows, cols) = source.shape();
     let gathered = |why: String| source.error(kind.driver(), why);
     let found = match side {
@@ -138,23 +158,21 @@ fn layered(
     if let (Some(given), true) = (&options.pattern, options.check) {
         compare(kind, source, given, &found.0)?;
     }
-    let (pattern, gathering) = match (&options.pattern, options.is_part()) {
-        (None, false) => (Arc::new(found.0), found.1),
+    // An entry of a Hessian whose mirror image is structurally zero is zero.
+    let mirrored = kind.is_symmetric().then(|| found.0.transposed()).filter(|mirrored| *mirrored != found.0);
+    let (found, is_whole) = match mirrored {
+        Some(mirrored) => ((found.0.intersection(&mirrored), found.1), false),
+        None => (found, !options.is_part()),
+    };
+    match (&options.pattern, is_whole) {
+        (None, true) => Ok((Arc::new(found.0), found.1)),
         (given, _) => {
             let whole = given.as_deref().unwrap_or(&found.0);
             let pattern = options.wanted(whole).map_err(gathered)?;
             let gathering = Gathering::of_parts(&pattern, side, &made.parts, None, |_, _| {}).map_err(gathered)?;
-            (Arc::new(pattern), gathering)
+            Ok((Arc::new(pattern), gathering))
         }
-    };
-    let layers = made.parts.len();
-    let run = Run::new(source, (&pattern, side), made, Reading::Layers(gathering))?;
-    Ok(Prepared {
-        method: Method::Direct,
-        evaluator: ArrayEvaluator { runs: vec![run], pattern },
-        colouring: None,
-        why: format!("because every number can be followed to its seeds: {layers} vectors hold all entries"),
-    })
+    }
 }
 
 /// What runs by products with colours.
@@ -200,6 +218,47 @@ fn by_colours(
     Ok(Prepared { method, evaluator, colouring: Some(colouring), why })
 }
 
+/// The entries of a matrix as parts of one Program.
+#[derive(Debug)]
+pub(in super::super) struct Entries {
+    pub(in super::super) pattern: Arc<Pattern>,
+    pub(in super::super) made: CompressedProgram,
+    pub(in super::super) gathering: Gathering,
+    /// How many colours there are, and their numbers.
+    pub(in super::super) colours: usize,
+    pub(in super::super) numbers: Option<Array>,
+}
+
+/// The entries by layers, or by products with the fewer of the colours of columns and rows, all at a time.
+///
+/// # Errors
+/// If an operation has no derivative, or the products have more than 2^32 numbers.
+pub(in super::super) fn entries(kind: Kind, source: &Source) -> Result<Entries, Error> {
+    let options = SparseOptions::default();
+    check_options(kind, source, &options)?;
+    let gathered = |why: String| source.error(kind.driver(), why);
+    if let Some((side, made)) = direct(source)? {
+        let (pattern, gathering) = of_layers(kind, source, &options, side, &made)?;
+        return Ok(Entries { pattern, made, gathering, colours: 0, numbers: None });
+    }
+    let pattern = source.pattern()?;
+    let order = options.the_order();
+    let (columns, rows) = (Colouring::columns(&pattern, order), Colouring::rows(&pattern, order));
+    let (side, colouring) = if columns.count() <= rows.count() { (Side::Columns, columns) } else { (Side::Rows, rows) };
+    let of = match side {
+        Side::Columns => seeds(colouring.column_colours(), &pattern.transposed()),
+        Side::Rows => seeds(colouring.row_colours(), &pattern),
+    };
+    let count = colouring.count().max(1);
+    let made = source.compressed(Wanted { side, colours: Some(coloured(&of, count)), most: count })?;
+    let made = made.expect("there are colours");
+    let recovery = colouring.recovery(&pattern).map_err(|why| gathered(why.to_string()))?;
+    let of_colours = Coloured { sources: recovery.sources(), first: 0, count, whole: true };
+    let gathering = Gathering::of_parts(&pattern, side, &made.parts, Some(of_colours), |_, _| {}).map_err(gathered)?;
+    let numbers = Array::new(&[count], (0..count).map(|colour| colour as f64).collect());
+    Ok(Entries { pattern: Arc::new(pattern), made, gathering, colours: count, numbers: Some(numbers) })
+}
+
 /// The colours of seeds: of those alone that have entries, because the others may have some that are not wanted.
 fn seeds(colours: &[u32], by_vertex: &Pattern) -> Vec<u32> {
     let of = |(vertex, &colour): (usize, &u32)| if by_vertex.row(vertex).is_empty() { NO_COLOUR } else { colour };
@@ -242,11 +301,6 @@ fn at_a_time(
     let one = source.compressed(Wanted { side, colours: Some(coloured(of, 1)), most })?.expect("there are colours");
     let bytes = Work::of(&one.program).bytes.max(1);
     Ok(((memory as u64 / bytes) as usize).clamp(1, count))
-}
-
-/// The pattern of the Jacobian, valid at every point.
-pub(super) fn detected(source: &Source) -> Result<Pattern, Error> {
-    source.pattern()
 }
 
 /// That a given pattern has every entry of the one that was found.
