@@ -1,0 +1,3 @@
+//! The problems, written as a user would write them.
+
+pub mod descent;
