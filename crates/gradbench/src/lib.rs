@@ -1,0 +1,4 @@
+//! Problems of public benchmarks of automatic differentiation, written as a user would, and the tool that speaks
+//! GradBench's protocol.
+
+pub mod problems;
