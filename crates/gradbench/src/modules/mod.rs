@@ -5,12 +5,16 @@
 //! asks for, each run from the numbers of the input to the numbers of the result; the last result becomes the answer. Only the
 //! second and the third are timed, the second as `prepare`.
 
+mod ba;
 mod det;
+mod gmm;
 mod hello;
+mod ht;
 mod input;
 mod kmeans;
 mod llsq;
 mod lse;
+mod lstm;
 mod nested;
 mod ode;
 mod output;
@@ -56,10 +60,14 @@ impl Settings {
 #[expect(missing_docs, reason = "the names are GradBench's")]
 pub enum Module {
     Hello,
+    Ba,
     Det,
+    Gmm,
+    Ht,
     Kmeans,
     Llsq,
     Lse,
+    Lstm,
     Ode,
     Particle,
     Saddle,
@@ -67,12 +75,16 @@ pub enum Module {
 
 impl Module {
     /// Every one.
-    pub const ALL: [Module; 8] = [
+    pub const ALL: [Module; 12] = [
         Module::Hello,
+        Module::Ba,
         Module::Det,
+        Module::Gmm,
+        Module::Ht,
         Module::Kmeans,
         Module::Llsq,
         Module::Lse,
+        Module::Lstm,
         Module::Ode,
         Module::Particle,
         Module::Saddle,
@@ -82,10 +94,14 @@ impl Module {
     pub fn name(self) -> &'static str {
         match self {
             Module::Hello => "hello",
+            Module::Ba => "ba",
             Module::Det => "det",
+            Module::Gmm => "gmm",
+            Module::Ht => "ht",
             Module::Kmeans => "kmeans",
             Module::Llsq => "llsq",
             Module::Lse => "lse",
+            Module::Lstm => "lstm",
             Module::Ode => "ode",
             Module::Particle => "particle",
             Module::Saddle => "saddle",
@@ -107,6 +123,7 @@ impl Module {
     pub fn functions(self) -> &'static [&'static str] {
         match self {
             Module::Hello => &["square", "double"],
+            Module::Ba | Module::Gmm | Module::Ht | Module::Lstm => &["objective", "jacobian"],
             Module::Kmeans => &["cost", "dir"],
             Module::Det | Module::Llsq | Module::Lse | Module::Ode => &["primal", "gradient"],
             Module::Particle | Module::Saddle => &["rr", "ff", "fr", "rf"],
@@ -126,10 +143,14 @@ impl Module {
         };
         match self {
             Module::Hello => hello::evaluate(function, input),
+            Module::Ba => ba::evaluate(function, input, settings),
             Module::Det => det::evaluate(function, input, settings),
+            Module::Gmm => gmm::evaluate(function, input, settings),
+            Module::Ht => ht::evaluate(function, input, settings),
             Module::Kmeans => kmeans::evaluate(function, input, settings),
             Module::Llsq => llsq::evaluate(function, input, settings),
             Module::Lse => lse::evaluate(function, input, settings),
+            Module::Lstm => lstm::evaluate(function, input, settings),
             Module::Ode => ode::evaluate(function, input, settings),
             Module::Particle => nested::evaluate_particle(function, input),
             Module::Saddle => nested::evaluate_saddle(function, input),
@@ -268,7 +289,7 @@ mod tests {
     #[test]
     fn a_name_that_does_not_exist_is_refused_with_those_that_do() {
         let why = Module::named(&"ä".repeat(1000)).unwrap_err().to_string();
-        assert!(why.contains("hello, det") && why.len() < 300, "{why}");
+        assert!(why.contains("hello, ba, det") && why.len() < 300, "{why}");
         let why = Module::Lse.evaluate("cost", "{}", &Settings::default()).unwrap_err().to_string();
         assert_eq!(why, "module `lse` has no function `cost`; it has primal, gradient");
     }
