@@ -52,6 +52,7 @@
 //!
 //! `sparse-solve`: a differential equation on a square, the gradient by every entry of its matrix beside the system itself; with
 //! `--features linalg`.
+//!
 //! `sparse`: sparse Jacobians and Hessians beside one evaluation of their function.
 //!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
