@@ -5,4 +5,5 @@ mod arrays;
 mod colour;
 mod matrix;
 mod patterns;
+mod random;
 mod recorded;
