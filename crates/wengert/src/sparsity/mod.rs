@@ -2,6 +2,7 @@
 
 #[cfg(feature = "arrays")]
 mod arrays;
+mod choice;
 pub mod colour;
 mod csc;
 mod edge;
@@ -17,6 +18,7 @@ mod planner;
 #[cfg(feature = "arrays")]
 mod prepared;
 mod recorded;
+mod trace;
 
 pub use self::colour::{Colouring, ColouringError, NO_COLOUR, Order, Partition, Recovery};
 pub use self::csc::Csc;
@@ -25,4 +27,5 @@ pub use self::method::Method;
 pub use self::options::SparseOptions;
 #[cfg(feature = "arrays")]
 pub use self::prepared::Sparse;
+pub use self::recorded::{SparseError, SparseRecorded};
 pub use crate::pattern::{Pattern, PatternError};
