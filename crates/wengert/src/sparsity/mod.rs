@@ -3,6 +3,7 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 pub mod colour;
+mod drivers;
 mod edge;
 #[cfg(feature = "arrays")]
 mod gather;
@@ -13,9 +14,14 @@ mod options;
 mod planner;
 #[cfg(feature = "arrays")]
 mod prepared;
+#[cfg(feature = "arrays")]
+mod verify;
 mod recorded;
 
 pub use self::colour::{Colouring, ColouringError, NO_COLOUR, Order, Partition, Recovery};
+#[cfg(feature = "arrays")]
+pub use self::drivers::SparseTensor;
+pub use self::drivers::{SparseLeaf, sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
 pub use self::matrix::{Csr, MatrixError, Stored};
 pub use self::method::Method;
 pub use self::options::SparseOptions;
