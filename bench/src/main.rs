@@ -13,6 +13,7 @@
 //! bench inplace [--rows MOST]
 //! bench loops [--only NAME]
 //! bench nested
+//! bench sparse-solve [--side N]
 //! bench sparse
 //! bench calibrate
 //! ```
@@ -49,6 +50,9 @@
 //!
 //! `nested`: derivatives inside of derivatives of numbers, in every order of modes: GradBench's particle and saddle.
 //!
+//! `sparse-solve`: a differential equation on a square, the gradient by every entry of its matrix beside the system itself; with
+//! `--features linalg`.
+//!
 //! `sparse`: sparse Jacobians and Hessians beside one evaluation of their function.
 //!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
@@ -69,6 +73,7 @@ mod peers;
 mod planning;
 mod scalar;
 mod sparse;
+mod sparse_solve;
 mod workloads;
 
 use std::process::ExitCode;
@@ -89,6 +94,7 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench inplace [--rows MOST]
        bench loops [--only NAME]
        bench nested
+       bench sparse-solve [--side N]
        bench sparse
        bench calibrate";
 
@@ -123,6 +129,7 @@ fn main() -> ExitCode {
             nested::run();
             Ok(())
         }
+        Some("sparse-solve") => sparse_solve::run(&arguments[1..]),
         Some("calibrate") => calibrate::run().map(|text| print!("{text}")),
         _ => Err(USAGE.to_owned()),
     };

@@ -55,13 +55,16 @@ impl Pattern {
     /// The pattern of these entries (row, column), in any order; an entry may stand more than once.
     ///
     /// # Errors
-    /// If an entry is outside the matrix, or there are more than 2^32 columns.
+    /// If an entry is outside the matrix, or there are more than 2^32 rows or columns.
     pub fn from_entries(
         rows: usize,
         cols: usize,
         entries: impl IntoIterator<Item = (usize, usize)>,
     ) -> Result<Pattern, PatternError> {
         check_columns(cols)?;
+        if rows as u64 > 1 << 32 {
+            return Err(PatternError(format!("there are {rows} rows, and a pattern has 2^32 at most")));
+        }
         let mut entries: Vec<(usize, usize)> = entries.into_iter().collect();
         if let Some((row, col)) = entries.iter().find(|(row, col)| *row >= rows || *col >= cols) {
             return Err(PatternError(format!("the entry ({row}, {col}) is outside a matrix of {rows} x {cols}")));
@@ -303,6 +306,7 @@ mod tests {
         };
         check(Pattern::from_entries(2, 2, [(0, 2)]), "(0, 2) is outside a matrix of 2 x 2");
         check(Pattern::from_entries(0, (1 << 32) + 1, []), "2^32 at most");
+        check(Pattern::from_entries(usize::MAX, 1, []), "rows, and a pattern has 2^32 at most");
         check(Pattern::from_rows(2, vec![], vec![]), "from 0 to 0");
         check(Pattern::from_rows(2, vec![0, 1], vec![]), "from 0 to 0");
         check(Pattern::from_rows(2, vec![0, 2, 1, 2], vec![0, 1]), "row 1 starts behind");

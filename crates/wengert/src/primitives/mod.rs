@@ -30,6 +30,7 @@ mod roll;
 pub(crate) mod rule;
 mod sample;
 mod sort;
+pub(crate) mod sparse;
 mod text;
 #[cfg(test)]
 mod trials;
@@ -78,6 +79,7 @@ pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use roll::Roll;
 pub use sample::Sample;
 pub use sort::ArgSort;
+pub use sparse::{SharedPattern, SparseOuter, SparseProduct, SparseSolve, SparseUnit};
 pub(crate) use text::{Attribute, Attributes};
 pub use update::Update;
 
@@ -249,6 +251,14 @@ operations! {
     SpectralCombination(SpectralCombination),
     /// What directions are to each vector, or a derivative of that.
     SpectralForm(SpectralForm),
+    /// Products of a sparse matrix.
+    SparseProduct(SparseProduct),
+    /// Products at the entries of a pattern.
+    SparseOuter(SparseOuter),
+    /// Values of a regular sparse matrix.
+    SparseUnit(SparseUnit),
+    /// Linear systems with a sparse matrix.
+    SparseSolve(SparseSolve),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.

@@ -112,12 +112,15 @@ impl<O> Path<O> {
         if let Some((numbers, direction)) = plain
             && let Some(straight) = self.straight(task, 1)
         {
-            let take = |results: &[f64]| take(&mut Numbers::Plain(results.iter()));
-            return if direction.is_empty() {
-                straight.run_one(numbers, take)
-            } else {
-                straight.run_one(&[numbers, direction].concat(), take)
+            let joined;
+            let inputs = match direction.is_empty() {
+                true => numbers,
+                false => {
+                    joined = [numbers, direction].concat();
+                    &joined
+                }
             };
+            return straight.run_one(inputs, |results| take(&mut Numbers::Plain(results.iter())));
         }
         let results = S::replay(&self.trace, line, point, direction, task).ok()?;
         Some(take(&mut Numbers::Own(results.into_iter())))

@@ -3,8 +3,11 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 pub mod colour;
+mod csc;
 mod drivers;
 mod edge;
+#[cfg(any(feature = "faer", feature = "sprs", feature = "nalgebra-sparse"))]
+mod exchange;
 #[cfg(feature = "arrays")]
 mod gather;
 pub mod matrix;
@@ -14,11 +17,12 @@ mod options;
 mod planner;
 #[cfg(feature = "arrays")]
 mod prepared;
+mod recorded;
 #[cfg(feature = "arrays")]
 mod verify;
-mod recorded;
 
 pub use self::colour::{Colouring, ColouringError, NO_COLOUR, Order, Partition, Recovery};
+pub use self::csc::Csc;
 #[cfg(feature = "arrays")]
 pub use self::drivers::SparseTensor;
 pub use self::drivers::{SparseLeaf, sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};

@@ -41,6 +41,7 @@ pub use lu::Lu;
 pub use plain::MatrixEquation;
 pub use qr::Qr;
 pub use riccati::Riccati;
+pub(crate) use solve::KINDS;
 pub use solve::{MatrixKind, MatrixSolve};
 pub use spectral::SpectralMap;
 pub use spectral_frame::{SpectralFrame, SpectralKind, SpectralVectors};

@@ -28,7 +28,8 @@ pub enum MatrixKind {
     Positive,
 }
 
-const KINDS: [(&str, MatrixKind); 2] = [("general", MatrixKind::General), ("positive", MatrixKind::Positive)];
+pub(crate) const KINDS: [(&str, MatrixKind); 2] =
+    [("general", MatrixKind::General), ("positive", MatrixKind::Positive)];
 
 /// `matrix_solve(A, B) = X` with `A X = B`, or `A^T X = B`. Linear in B; `X' = A^-1 (B' - A' X)`.
 ///

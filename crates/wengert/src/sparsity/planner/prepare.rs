@@ -244,8 +244,7 @@ pub(in super::super) fn entries(kind: Kind, source: &Source) -> Result<Entries, 
     let pattern = source.pattern()?;
     let order = options.the_order();
     let (columns, rows) = (Colouring::columns(&pattern, order), Colouring::rows(&pattern, order));
-    let (side, colouring) =
-        if columns.count() <= rows.count() { (Side::Columns, columns) } else { (Side::Rows, rows) };
+    let (side, colouring) = if columns.count() <= rows.count() { (Side::Columns, columns) } else { (Side::Rows, rows) };
     let of = match side {
         Side::Columns => seeds(colouring.column_colours(), &pattern.transposed()),
         Side::Rows => seeds(colouring.row_colours(), &pattern),

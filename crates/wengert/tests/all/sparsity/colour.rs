@@ -110,7 +110,7 @@ fn check(pattern: &Pattern, colouring: &Colouring) {
 #[test]
 fn random_patterns_in_all_orders() {
     let mut numbers = Random(1);
-    let many = if std::env::var_os("WENGERT_NIGHTLY").is_some() { 10_000 } else { 400 };
+    let many = if std::env::var_os("WENGERT_NIGHTLY").is_some() { 10_000 } else { 200 };
     for _ in 0..many {
         let pattern = random(&mut numbers);
         for order in ORDERS {

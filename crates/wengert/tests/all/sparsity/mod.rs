@@ -3,6 +3,8 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 mod colour;
+#[cfg(any(feature = "faer", feature = "sprs", feature = "nalgebra-sparse"))]
+mod exchange;
 mod matrix;
 mod patterns;
 mod recorded;
