@@ -19,7 +19,7 @@ fn error(driver: &str, line: Line, why: String) -> Error {
 }
 
 /// That the leaves can be differentiated by.
-fn check_leaves(driver: &str, line: Line, leaves: &[Tensor]) -> Result<(), Error> {
+pub(crate) fn check_leaves(driver: &str, line: Line, leaves: &[Tensor]) -> Result<(), Error> {
     match leaves.iter().position(|leaf| !leaf.dtype().is_float()) {
         Some(k) => Err(error(
             driver,

@@ -54,6 +54,11 @@ impl Source {
         Source { program: program.clone(), objective: None, active, given: active, captures, line }
     }
 
+    /// The numbers that were captured.
+    pub(super) fn captured(&self) -> impl Iterator<Item = &Array> {
+        self.captures.iter().flatten()
+    }
+
     /// Rows and columns of the Jacobian.
     pub(super) fn shape(&self) -> (usize, usize) {
         let size = |types: &[Type]| types.iter().map(Type::size).sum::<usize>();

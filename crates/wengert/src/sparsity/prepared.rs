@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use super::arrays::{self, ArrayEvaluator, Source, given};
 use super::options::SparseOptions;
-use super::{Colouring, Method, Pattern, planner};
+use super::{Colouring, Method, Pattern, planner, verify};
 use crate::array::{Array, Data, Type};
-use crate::drive::{record, record_loss};
+use crate::drive::{check_leaves, record, record_loss};
 use crate::error::{Error, ErrorKind, Line};
+use crate::program::Program;
 use crate::tensor::Tensor;
-use crate::tensor::graph::Reading;
+use crate::tensor::graph::{Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
 use crate::tree::{Tree, leaves};
 
@@ -46,8 +47,7 @@ pub struct Sparse {
     colouring: OnceLock<Colouring>,
     options: SparseOptions,
     evaluator: ArrayEvaluator,
-    /// How many multipliers a Lagrangian has besides the factor of its objective.
-    multipliers: usize,
+    factors: Factors,
     why: String,
 }
 
@@ -234,19 +234,23 @@ impl Sparse {
         if self.kind != Kind::Lagrangian {
             return misfit("this was prepared without factors: `Sparse::hessian_of_lagrangian` has some".to_owned());
         }
-        if lambda.len() != self.multipliers {
-            return misfit(format!("there are {} factors for {} constraints", lambda.len(), self.multipliers));
-        }
-        let types = self.types();
-        let mut point = given(NAME, "point", &types[..self.source.active], &leaves(x), line)?;
-        let all: Vec<f64> = std::iter::once(sigma).chain(lambda.iter().copied()).collect();
-        let mut next = 0;
-        for ty in &types[self.source.active..] {
-            let own = &all[next..next + ty.size()];
-            next += ty.size();
-            point.push(arrays::as_type(own, ty).data().clone());
-        }
+        let mut point = given(NAME, "point", &self.types()[..self.source.active], &leaves(x), line)?;
+        let factors = self.factors.numbers(sigma, lambda, NAME, line)?;
+        point.extend(factors.iter().map(|factor| factor.data().clone()));
         self.written(&point, values, line)
+    }
+
+    /// Compares the matrix at a point with one product of the Jacobian with a random vector, forwards: an entry that a given
+    /// pattern lacks shows in its row, unless it is 0 there.
+    ///
+    /// # Errors
+    /// As [`Sparse::evaluate`], and if a row differs by more than rounding: the first of them is named.
+    #[track_caller]
+    pub fn verify<T: Tree<Leaf = Tensor>>(&self, x: &T) -> Result<(), Error> {
+        let line = Location::caller();
+        let mut values = vec![0.0; self.pattern.nnz()];
+        self.evaluate(x, &mut values)?;
+        verify::product(&self.source, (&self.pattern, &values), &self.options, &leaves(x), line)
     }
 
     fn types(&self) -> &[Type] {
@@ -284,7 +288,7 @@ impl SparseOptions {
         let line = Location::caller();
         let (_, point, closed) = record("sparse_jacobian", x, f, |output| leaves(output));
         let source = Source::new("sparse_jacobian", &closed, point.len(), line)?;
-        prepare(Kind::Jacobian, source, 0, self)
+        prepare(Kind::Jacobian, source, Factors::default(), self)
     }
 
     /// As [`Sparse::hessian`], with these options.
@@ -296,7 +300,7 @@ impl SparseOptions {
         let line = Location::caller();
         let (point, closed) = record_loss("sparse_hessian", x, f);
         let source = Source::new("sparse_hessian", &closed, point.len(), line)?.differentiated()?;
-        prepare(Kind::Hessian, source, 0, self)
+        prepare(Kind::Hessian, source, Factors::default(), self)
     }
 
     /// As [`Sparse::hessian_of_lagrangian`], with these options.
@@ -309,36 +313,110 @@ impl SparseOptions {
         T: Tree<Leaf = Tensor>,
         O: Tree<Leaf = Tensor>,
     {
-        const NAME: &str = "sparse_hessian_of_lagrangian";
         let line = Location::caller();
-        let point = leaves(x);
-        let level = ArrayLevel::open(NAME, Reading::Allowed);
-        let (objective, constraints) = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
-        let terms: Vec<Tensor> = std::iter::once(objective).chain(leaves(&constraints)).collect();
-        if let Some(term) = terms.iter().find(|term| !term.dtype().is_float()) {
-            let why = "the objective and the constraints have to be real";
-            return Err(Error::new(ErrorKind::Misfit, NAME, why).of([term.ty()]).at(Some(line)));
+        let (closed, factors) = lagrangian(x, f, line)?;
+        let source = Source::new(Kind::Lagrangian.driver(), &closed, x.size(), line)?.differentiated()?;
+        prepare(Kind::Lagrangian, source, factors, self)
+    }
+
+    /// The Jacobian of a Program by its first inputs; the others have these numbers at every point.
+    ///
+    /// ```
+    /// use wengert::sparsity::Sparse;
+    /// use wengert::{Array, Program, Tensor};
+    /// let program: Program = "program(v0: f64[2], v1: f64[2]) { v2: f64[2] = mul v0 v1; return v2 }".parse()?;
+    /// let sparse = Sparse::options().program(&program, &[Array::new(&[2], vec![3.0, 4.0])])?;
+    /// let mut values = [0.0; 2];
+    /// sparse.evaluate(&Tensor::from([1.0, 1.0]), &mut values)?;
+    /// assert_eq!(values, [3.0, 4.0]);
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Sparse::jacobian`], and if the Program has fewer inputs than there are numbers, or others than theirs at the end.
+    #[track_caller]
+    pub fn program(self, program: &Program, others: &[Array]) -> Result<Sparse, Error> {
+        let line = Location::caller();
+        let misfit = |why: String| Err(Error::new(ErrorKind::Misfit, "sparse_jacobian", why).at(Some(line)));
+        let types = program.input_types();
+        let Some(active) = types.len().checked_sub(others.len()) else {
+            return misfit(format!("the Program has {} inputs, and {} are given", types.len(), others.len()));
+        };
+        if let Some((k, other)) = others.iter().enumerate().find(|(k, other)| *other.ty() != types[active + k]) {
+            return misfit(format!("input {} is {}, and has to be {}", active + k, other.ty(), types[active + k]));
         }
-        if !terms[0].shape().is_empty() {
-            let why = "the objective has to be a single number: reduce it with `sum` or `mean`";
-            return Err(Error::new(ErrorKind::Misfit, NAME, why).of([terms[0].ty()]).at(Some(line)));
+        if let Some(k) = types[..active].iter().position(|ty| !ty.dtype.is_float()) {
+            return misfit(format!("input {k} is {}, and there is no derivative by it: give it a value", types[k]));
         }
-        let factors: Vec<Tensor> = terms
-            .iter()
-            .map(|term| level.input(&Tensor::from_array(Array::zeros(term.ty())), &Mapped::Whole))
-            .collect();
-        let multipliers = terms[1..].iter().map(|term| term.ty().size()).sum();
-        let dtype = terms[0].dtype();
-        let sum = terms.iter().zip(&factors).map(|(term, factor)| (term * factor).sum().convert(dtype));
-        let lagrangian = sum.reduce(|sum, term| sum + term).expect("the objective is one");
-        let closed = level.close(&[lagrangian])?;
-        let source = Source::new(NAME, &closed, point.len(), line)?.differentiated()?;
-        prepare(Kind::Lagrangian, source, multipliers, self)
+        prepare(Kind::Jacobian, Source::of_program(program, others, line), Factors::default(), self)
     }
 }
 
+/// The factors of an objective and of constraints, one for each of their numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Factors {
+    types: Vec<Type>,
+}
+
+impl Factors {
+    /// How many there are besides that of the objective.
+    fn multipliers(&self) -> usize {
+        self.types.iter().skip(1).map(Type::size).sum()
+    }
+
+    /// The factors as arrays of the types of what they multiply.
+    ///
+    /// # Errors
+    /// If there is not one for each constraint.
+    pub(super) fn numbers(&self, sigma: f64, lambda: &[f64], name: &str, line: Line) -> Result<Vec<Array>, Error> {
+        if lambda.len() != self.multipliers() {
+            let why = format!("there are {} factors for {} constraints", lambda.len(), self.multipliers());
+            return Err(Error::new(ErrorKind::Misfit, name, why).at(Some(line)));
+        }
+        let all: Vec<f64> = std::iter::once(sigma).chain(lambda.iter().copied()).collect();
+        let mut rest = &all[..];
+        let own = |ty: &Type| {
+            let (own, others) = rest.split_at(ty.size());
+            rest = others;
+            arrays::as_type(own, ty)
+        };
+        Ok(self.types.iter().map(own).collect())
+    }
+}
+
+/// The Lagrangian of what a function gives, recorded: its leaves are those of the point, and the factors.
+pub(super) fn lagrangian<T, O>(
+    x: &T,
+    f: impl FnOnce(T::Vars) -> (Tensor, O),
+    line: Line,
+) -> Result<(Closed, Factors), Error>
+where
+    T: Tree<Leaf = Tensor>,
+    O: Tree<Leaf = Tensor>,
+{
+    let name = Kind::Lagrangian.driver();
+    let misfit = |why: &str, ty: &Type| Err(Error::new(ErrorKind::Misfit, name, why).of([ty]).at(Some(line)));
+    check_leaves(name, line, &leaves(x))?;
+    let level = ArrayLevel::open_at(name, Reading::Allowed, line);
+    let (objective, constraints) = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
+    let terms: Vec<Tensor> = std::iter::once(objective).chain(leaves(&constraints)).collect();
+    if let Some(term) = terms.iter().find(|term| !term.dtype().is_float()) {
+        return misfit("the objective and the constraints have to be real", term.ty());
+    }
+    if !terms[0].shape().is_empty() {
+        return misfit("the objective has to be a single number: reduce it with `sum` or `mean`", terms[0].ty());
+    }
+    let types: Vec<Type> = terms.iter().map(|term| term.ty().clone()).collect();
+    let factor = |ty: &Type| level.input(&Tensor::from_array(Array::zeros(ty)), &Mapped::Whole);
+    let factors: Vec<Tensor> = types.iter().map(factor).collect();
+    let dtype = terms[0].dtype();
+    let weighted = terms.iter().zip(&factors).map(|(term, factor)| (term * factor).sum().convert(dtype));
+    let sum = weighted.reduce(|sum, term| sum + term).expect("the objective is one");
+    Ok((level.close(&[sum])?, Factors { types }))
+}
+
 /// Finds the pattern, chooses a way, and plans it.
-fn prepare(kind: Kind, source: Source, multipliers: usize, options: SparseOptions) -> Result<Sparse, Error> {
+fn prepare(kind: Kind, source: Source, factors: Factors, options: SparseOptions) -> Result<Sparse, Error> {
     let prepared = planner::prepare(kind, &source, &options)?;
     let colouring = OnceLock::new();
     if let Some(own) = prepared.colouring {
@@ -352,7 +430,7 @@ fn prepare(kind: Kind, source: Source, multipliers: usize, options: SparseOption
         colouring,
         options,
         evaluator: prepared.evaluator,
-        multipliers,
+        factors,
         why: prepared.why,
     })
 }

@@ -261,8 +261,9 @@ pub(in super::super) fn entries(kind: Kind, source: &Source) -> Result<Entries, 
 
 /// The colours of seeds: of those alone that have entries, because the others may have some that are not wanted.
 fn seeds(colours: &[u32], by_vertex: &Pattern) -> Vec<u32> {
-    let of = |(vertex, &colour): (usize, &u32)| if by_vertex.row(vertex).is_empty() { NO_COLOUR } else { colour };
-    colours.iter().enumerate().map(of).collect()
+    // A side without colours has no list of them.
+    let of = |vertex: usize| colours.get(vertex).copied().filter(|_| !by_vertex.row(vertex).is_empty());
+    (0..by_vertex.rows()).map(|vertex| of(vertex).unwrap_or(NO_COLOUR)).collect()
 }
 
 /// The colours of a way.

@@ -193,7 +193,10 @@ fn what_is_empty_or_constant_has_empty_patterns() {
     assert_eq!(f.sparse_jacobian([1.0, 2.0]).to_dense(), [[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]);
     assert_eq!(f.sparse_hessian_of_lagrangian([1.0, 2.0], 1.0, [1.0, 1.0]).nnz(), 0);
     let none = record(Vec::<f64>::new(), |x: Vec<Var>| x);
-    assert_eq!((none.sparse_jacobian(Vec::<f64>::new()).rows(), none.sparse_jacobian(Vec::<f64>::new()).cols()), (0, 0));
+    assert_eq!(
+        (none.sparse_jacobian(Vec::<f64>::new()).rows(), none.sparse_jacobian(Vec::<f64>::new()).cols()),
+        (0, 0)
+    );
     let constant = record([1.0], |_| Var::from(2.0));
     assert_eq!(constant.sparse_hessian([1.0]).nnz(), 0);
 }
