@@ -13,6 +13,8 @@
 //! bench inplace [--rows MOST]
 //! bench loops [--only NAME]
 //! bench nested
+//! bench sparse-solve [--side N]
+//! bench sparse
 //! bench calibrate
 //! ```
 //!
@@ -48,6 +50,11 @@
 //!
 //! `nested`: derivatives inside of derivatives of numbers, in every order of modes: GradBench's particle and saddle.
 //!
+//! `sparse-solve`: a differential equation on a square, the gradient by every entry of its matrix beside the system itself; with
+//! `--features linalg`.
+//!
+//! `sparse`: sparse Jacobians and Hessians beside one evaluation of their function.
+//!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
@@ -65,6 +72,8 @@ mod numbers;
 mod peers;
 mod planning;
 mod scalar;
+mod sparse;
+mod sparse_solve;
 mod workloads;
 
 use std::process::ExitCode;
@@ -85,6 +94,8 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench inplace [--rows MOST]
        bench loops [--only NAME]
        bench nested
+       bench sparse-solve [--side N]
+       bench sparse
        bench calibrate";
 
 fn main() -> ExitCode {
@@ -110,10 +121,15 @@ fn main() -> ExitCode {
         }
         Some("inplace") => inplace::run(&arguments[1..]),
         Some("loops") => loops::run(&arguments[1..]),
+        Some("sparse") => {
+            sparse::run();
+            Ok(())
+        }
         Some("nested") => {
             nested::run();
             Ok(())
         }
+        Some("sparse-solve") => sparse_solve::run(&arguments[1..]),
         Some("calibrate") => calibrate::run().map(|text| print!("{text}")),
         _ => Err(USAGE.to_owned()),
     };

@@ -3,7 +3,24 @@
 //! Plain data without an engine: operations state the patterns of their Jacobians in it, and what is in `sparsity` colours
 //! and fills it.
 
+#[cfg(feature = "arrays")]
+mod places;
+#[cfg(feature = "arrays")]
+mod reach;
+#[cfg(feature = "arrays")]
+mod runs;
+#[cfg(all(test, feature = "arrays"))]
+#[path = "pattern/tests.rs"]
+mod short;
+
 use std::fmt;
+
+#[cfg(feature = "arrays")]
+pub use places::Places;
+#[cfg(feature = "arrays")]
+pub use reach::{Boxes, Preceding, Reach};
+#[cfg(feature = "arrays")]
+pub(crate) use runs::Runs;
 
 /// Which entries of a matrix may differ from zero, row by row (compressed sparse rows without values).
 ///
@@ -152,6 +169,45 @@ impl Pattern {
         u32::try_from(col).is_ok_and(|col| self.row(row).binary_search(&col).is_ok())
     }
 
+    /// The rows of these patterns, one after the other; each has this number of columns.
+    pub(crate) fn stacked(blocks: &[Pattern], cols: usize) -> Pattern {
+        let (mut starts, mut columns) = (vec![0], Vec::new());
+        for block in blocks {
+            debug_assert_eq!(block.cols, cols, "blocks of one width");
+            starts.extend(block.starts[1..].iter().map(|start| columns.len() + start));
+            columns.extend(&block.columns);
+        }
+        Pattern { cols, starts, columns }
+    }
+
+    /// The entries of either.
+    pub(crate) fn union(&self, other: &Pattern) -> Pattern {
+        self.combined(other, |own, other, columns| {
+            columns.extend(own);
+            columns.extend(other.iter().filter(|col| own.binary_search(col).is_err()));
+        })
+    }
+
+    /// The entries of both.
+    pub(crate) fn intersection(&self, other: &Pattern) -> Pattern {
+        self.combined(other, |own, other, columns| {
+            columns.extend(own.iter().filter(|col| other.binary_search(col).is_ok()));
+        })
+    }
+
+    /// The pattern whose rows come from those of two patterns of one shape.
+    fn combined(&self, other: &Pattern, row_of: impl Fn(&[u32], &[u32], &mut Vec<u32>)) -> Pattern {
+        debug_assert_eq!((self.rows(), self.cols), (other.rows(), other.cols), "patterns of one shape");
+        let (mut starts, mut columns) = (vec![0], Vec::new());
+        for row in 0..self.rows() {
+            let begin = columns.len();
+            row_of(self.row(row), other.row(row), &mut columns);
+            columns[begin..].sort_unstable();
+            starts.push(columns.len());
+        }
+        Pattern { cols: self.cols, starts, columns }
+    }
+
     /// The same entries with rows and columns exchanged.
     ///
     /// # Panics
@@ -221,6 +277,16 @@ impl fmt::Debug for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pattern({} x {}, {} entries)", self.rows(), self.cols, self.nnz())
     }
+}
+
+/// The distances of neighbours in row-major order.
+#[cfg(feature = "arrays")]
+fn distances(shape: &[usize]) -> Vec<usize> {
+    let mut distances = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        distances[axis - 1] = distances[axis] * shape[axis];
+    }
+    distances
 }
 
 /// Columns are numbered in 32 bits.

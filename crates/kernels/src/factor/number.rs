@@ -20,6 +20,8 @@ pub trait Number: Float + Product + Plain + faer::traits::RealField {
     const ONE: Self;
     /// Neither NaN nor infinite.
     fn finite(self) -> bool;
+    /// Whether both have the same bits: 0 is not -0.
+    fn same_bits(self, other: Self) -> bool;
     /// A power of two `p` and its inverse, so that `p * self` is near 1; for a positive number. Zero gives 1.
     fn scale(self) -> [Self; 2];
 
@@ -79,6 +81,10 @@ macro_rules! number {
             #[inline(always)]
             fn finite(self) -> bool {
                 self.is_finite()
+            }
+            #[inline(always)]
+            fn same_bits(self, other: Self) -> bool {
+                self.to_bits() == other.to_bits()
             }
             #[inline(always)]
             fn scale(self) -> [Self; 2] {

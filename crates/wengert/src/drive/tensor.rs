@@ -19,7 +19,7 @@ fn error(driver: &str, line: Line, why: String) -> Error {
 }
 
 /// That the leaves can be differentiated by.
-fn check_leaves(driver: &str, line: Line, leaves: &[Tensor]) -> Result<(), Error> {
+pub(crate) fn check_leaves(driver: &str, line: Line, leaves: &[Tensor]) -> Result<(), Error> {
     match leaves.iter().position(|leaf| !leaf.dtype().is_float()) {
         Some(k) => Err(error(
             driver,
@@ -46,7 +46,7 @@ fn check_loss(driver: &str, line: Line, loss: &Type) -> Result<(), Error> {
 /// Runs `f` at `x` under a recording of its own and finishes it. What does not depend on the types of trees is compiled once, in
 /// [`opened`] and [`closed`]: users have hundreds of functions.
 #[track_caller]
-fn record<T: Tree<Leaf = Tensor>, O>(
+pub(crate) fn record<T: Tree<Leaf = Tensor>, O>(
     driver: &'static str,
     x: &T,
     f: impl FnOnce(T::Vars) -> O,

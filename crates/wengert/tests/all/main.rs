@@ -48,6 +48,7 @@ mod numbers;
 mod ode;
 mod optim;
 mod signal;
+mod sparse_solve;
 #[cfg(feature = "engine")]
 mod spectral;
 mod structure;

@@ -13,7 +13,7 @@ use crate::primitives::einsum::rounded;
 use crate::primitives::parse::Fields;
 use crate::primitives::{
     Batched, Bounds, Concat, Cond, Cotangent, Cotangents, Family, Form, MaskedCotangents, MatrixKind, MatrixSolve,
-    Operand, OperandSet, Primitive, Reduce, Reducer, Sample, Tangents, While, arity,
+    Operand, OperandSet, Primitive, Reaches, Reduce, Reducer, Sample, Site, Tangents, While, arity,
 };
 use crate::program::{Builder, Program, Value};
 use crate::transform::jvp;
@@ -51,6 +51,12 @@ impl Primitive for Expm {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
@@ -126,6 +132,12 @@ impl Primitive for ExpmFrechet {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1]]
