@@ -170,6 +170,7 @@ impl Pattern {
     }
 
     /// The rows of these patterns, one after the other; each has this number of columns.
+    #[cfg(feature = "arrays")]
     pub(crate) fn stacked(blocks: &[Pattern], cols: usize) -> Pattern {
         let (mut starts, mut columns) = (vec![0], Vec::new());
         for block in blocks {
@@ -181,6 +182,7 @@ impl Pattern {
     }
 
     /// The entries of either.
+    #[cfg(feature = "arrays")]
     pub(crate) fn union(&self, other: &Pattern) -> Pattern {
         self.combined(other, |own, other, columns| {
             columns.extend(own);
@@ -189,6 +191,7 @@ impl Pattern {
     }
 
     /// The entries of both.
+    #[cfg(feature = "arrays")]
     pub(crate) fn intersection(&self, other: &Pattern) -> Pattern {
         self.combined(other, |own, other, columns| {
             columns.extend(own.iter().filter(|col| other.binary_search(col).is_ok()));
@@ -196,6 +199,7 @@ impl Pattern {
     }
 
     /// The pattern whose rows come from those of two patterns of one shape.
+    #[cfg(feature = "arrays")]
     fn combined(&self, other: &Pattern, row_of: impl Fn(&[u32], &[u32], &mut Vec<u32>)) -> Pattern {
         debug_assert_eq!((self.rows(), self.cols), (other.rows(), other.cols), "patterns of one shape");
         let (mut starts, mut columns) = (vec![0], Vec::new());
