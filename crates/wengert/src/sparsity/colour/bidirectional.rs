@@ -111,8 +111,8 @@ fn divided(by_row: &Pattern, by_column: &Pattern, above: usize, order: Order) ->
     let is_long = |row: usize| by_row.row(row).len() > above;
     let short = by_row.filtered(|row, _| !is_long(row));
     let long = by_column.filtered(|_, row| is_long(row));
-    // A formula has colours for vertices without entries too. Here these have entries of the other part, which the products of
-    // such colours would add to those that they are for.
+    // A formula has colours for vertices without entries too. Here these may have entries of the other part, which must not be
+    // added in products that serve this one.
     let (short_by_column, long_by_row) = (short.transposed(), long.transposed());
     let columns = shared(&short, Some(&short_by_column), order).of_vertices(&short_by_column);
     let rows = shared(&long, Some(&long_by_row), order).of_vertices(&long_by_row);
@@ -125,7 +125,7 @@ fn without_unneeded(by_row: &Pattern, by_column: &Pattern, columns: Colours, row
         return (columns, rows);
     }
     let mut sides = [Side::new(by_column, columns), Side::new(by_row, rows)];
-    let mut addends = [Addends::new(by_row, &sides[0].colours), Addends::new(by_column, &sides[1].colours)];
+    let addends = [Addends::new(by_row, &sides[0].colours), Addends::new(by_column, &sides[1].colours)];
     let mut classes: Vec<(usize, usize, u32)> = Vec::new();
     for (side, own) in sides.iter().enumerate() {
         classes.extend((0..own.colours.count).map(|colour| (own.classes[colour as usize].len(), side, colour)));
@@ -142,12 +142,9 @@ fn without_unneeded(by_row: &Pattern, by_column: &Pattern, columns: Colours, row
             })
         });
         if !needed {
-            let class = std::mem::take(&mut sides[side].classes[colour as usize]);
-            for vertex in class {
+            // Nobody else has this colour, so that what is counted of the others stays true.
+            for vertex in std::mem::take(&mut sides[side].classes[colour as usize]) {
                 sides[side].colours.of[vertex as usize] = NO_COLOUR;
-                for &across in sides[side].by_vertex.row(vertex as usize) {
-                    addends[side].remove(across, colour);
-                }
             }
         }
     }
@@ -202,18 +199,9 @@ impl<'a> Addends<'a> {
         Addends { pattern, slots }
     }
 
-    fn slot(&self, row: u32, colour: u32) -> Option<usize> {
-        let (start, end) = (self.pattern.starts()[row as usize], self.pattern.starts()[row as usize + 1]);
-        let found = (start..end).find(|&slot| self.slots[slot].0 == colour || self.slots[slot].0 == NO_COLOUR)?;
-        Some(found).filter(|&slot| self.slots[slot].0 == colour)
-    }
-
     fn count(&self, row: u32, colour: u32) -> u32 {
-        self.slot(row, colour).map_or(0, |slot| self.slots[slot].1)
-    }
-
-    fn remove(&mut self, row: u32, colour: u32) {
-        let slot = self.slot(row, colour).expect("the colours of all columns are in the slots of their rows");
-        self.slots[slot].1 -= 1;
+        let (start, end) = (self.pattern.starts()[row as usize], self.pattern.starts()[row as usize + 1]);
+        let mut own = self.slots[start..end].iter().take_while(|(other, _)| *other != NO_COLOUR);
+        own.find(|(other, _)| *other == colour).map_or(0, |&(_, count)| count)
     }
 }

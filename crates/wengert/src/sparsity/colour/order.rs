@@ -1,8 +1,8 @@
 //! The orders in which greedy colouring takes vertices.
 //!
 //! Definitions as in Gebremedhin, Manne and Pothen (2005), section 7: largest first (Welsh and Powell 1967), smallest last
-//! (Matula, Marble and Isaacson 1972), incidence degree (Brélaz 1979), dynamic largest first. Equals are taken as they are
-//! numbered, so that every order is the same on every run.
+//! (Matula, Marble and Isaacson 1972), incidence degree (Brélaz 1979), dynamic largest first. Of equals one is
+//! taken by a fixed rule, so that every order is the same on every run.
 
 use super::Order;
 use crate::pattern::Pattern;
@@ -264,20 +264,45 @@ mod tests {
         Pattern::from_entries(7, 7, both.chain((0..6).map(|i| (i, i)))).unwrap()
     }
 
+    /// For each vertex in its turn, how many of its neighbours are among those for which `counts` answers yes of their turns and its
+    /// own; and the same for all that could have been taken instead.
+    fn choices(pattern: &Pattern, order: &[u32], counts: fn(usize, usize) -> bool) -> Vec<(usize, Vec<usize>)> {
+        let turn = |vertex: u32| order.iter().position(|&other| other == vertex).unwrap();
+        let number = |vertex: u32, now: usize| {
+            let others = pattern.row(vertex as usize).iter().filter(|&&other| other != vertex);
+            others.filter(|&&other| counts(turn(other), now)).count()
+        };
+        let choice =
+            |now: usize| (number(order[now], now), order[now..].iter().map(|&vertex| number(vertex, now)).collect());
+        (0..order.len()).map(choice).collect()
+    }
+
     #[test]
     fn orders_are_those_of_their_definitions() {
-        let pattern = tree();
-        let order = |order| vertices(Graph::Symmetric(&pattern), order);
-        assert_eq!(order(Order::Natural), [0, 1, 2, 3, 4, 5]);
-        assert_eq!(order(Order::LargestFirst), [3, 1, 2, 0, 4, 5]);
-        // 0, 1, 2 leave with one neighbour each; then 4 and 5, at last 3.
-        assert_eq!(order(Order::SmallestLast), [3, 5, 4, 2, 1, 0]);
-        assert_eq!(order(Order::DynamicLargestFirst), [3, 1, 0, 2, 5, 4]);
-        assert_eq!(order(Order::IncidenceDegree), [3, 5, 4, 2, 1, 0]);
-        let mut random = order(Order::Random(7));
-        assert_ne!(random, order(Order::Random(8)));
-        random.sort_unstable();
-        assert_eq!(random, [0, 1, 2, 3, 4, 5]);
+        let tree = tree();
+        let natural = vertices(Graph::Symmetric(&tree), Order::Natural);
+        assert_eq!(natural, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(vertices(Graph::Symmetric(&tree), Order::LargestFirst), [3, 1, 2, 0, 4, 5]);
+        let far: Vec<(usize, usize)> =
+            (0..40).flat_map(|i| [(i, i * i % 23), (i * i % 23, i), (i, 7), (7, i)]).collect();
+        for pattern in [tree, Pattern::from_entries(40, 40, far).unwrap()] {
+            let order = |order| vertices(Graph::Symmetric(&pattern), order);
+            for (own, all) in choices(&pattern, &order(Order::IncidenceDegree), |other, now| other < now) {
+                assert_eq!(Some(&own), all.iter().max());
+            }
+            for (own, all) in choices(&pattern, &order(Order::DynamicLargestFirst), |other, now| other >= now) {
+                assert_eq!(Some(&own), all.iter().max());
+            }
+            let mut last = order(Order::SmallestLast);
+            last.reverse();
+            for (own, all) in choices(&pattern, &last, |other, now| other >= now) {
+                assert_eq!(Some(&own), all.iter().min());
+            }
+            let mut random = order(Order::Random(7));
+            assert_ne!(random, order(Order::Random(8)));
+            random.sort_unstable();
+            assert_eq!(random, order(Order::Natural));
+        }
     }
 
     #[test]

@@ -299,6 +299,14 @@ fn symmetric_matrices() {
     assert_eq!(counts(&Pattern::empty(0, 0)), (0, 0));
     let (star, acyclic) = counts(&grid(&[8, 9], &FIVE_POINTS, Edge::Open));
     assert!(star <= 5 && acyclic <= 3, "{star} {acyclic}");
+    // Formulas that tell neighbours apart and have cycles of two colours are refused.
+    for edge in [Edge::Open, Edge::Periodic] {
+        let most = if edge == Edge::Open { (9, 6) } else { (12, 7) };
+        let (star, acyclic) = counts(&nine_points(&[8, 12], edge));
+        assert!(star <= most.0 && acyclic <= most.1, "{edge:?}: {star} {acyclic}");
+        let (star, acyclic) = counts(&grid(&[4, 5, 6], &SEVEN_POINTS, edge));
+        assert!(star <= most.0 && acyclic <= most.1, "{edge:?}: {star} {acyclic}");
+    }
     // Without a diagonal the hub of a star needs no product of its own.
     let hub = Pattern::from_entries(6, 6, (1..6).flat_map(|i| [(0, i), (i, 0)])).unwrap();
     assert_eq!(counts(&hub), (1, 1));

@@ -5,6 +5,7 @@ mod arrays;
 mod colour;
 #[cfg(any(feature = "faer", feature = "sprs", feature = "nalgebra-sparse"))]
 mod exchange;
+mod golden;
 mod matrix;
 mod patterns;
 mod random;
