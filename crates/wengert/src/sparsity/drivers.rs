@@ -132,12 +132,7 @@ impl SparseLeaf for f64 {
         record(x, f).sparse_hessian(point)
     }
 
-    fn sparse_hessian_of_lagrangian<T, O>(
-        x: &T,
-        sigma: f64,
-        lambda: &[f64],
-        f: impl Fn(T::Vars) -> (Var, O),
-    ) -> Csr
+    fn sparse_hessian_of_lagrangian<T, O>(x: &T, sigma: f64, lambda: &[f64], f: impl Fn(T::Vars) -> (Var, O)) -> Csr
     where
         T: Tree<Leaf = f64>,
         O: Tree<Leaf = Var>,

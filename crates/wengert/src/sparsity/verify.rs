@@ -6,9 +6,9 @@ use super::options::SparseOptions;
 use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind, Line};
 use crate::execute;
+use crate::task::Task;
 use crate::tensor::Tensor;
 use crate::transform;
-use crate::task::Task;
 
 /// Compares the product of the matrix and a vector without pattern with that of the function's tangent.
 ///
@@ -43,7 +43,8 @@ pub(super) fn product(
     let largest = size.iter().fold(0.0, |most: f64, size| most.max(*size));
     let differs = |&row: &usize| {
         let near = (got[row] - expected[row]).abs() <= unit * (size[row] + expected[row].abs()) + unit * unit * largest;
-        let same = near || got[row].to_bits() == expected[row].to_bits() || (got[row].is_nan() && expected[row].is_nan());
+        let same =
+            near || got[row].to_bits() == expected[row].to_bits() || (got[row].is_nan() && expected[row].is_nan());
         wanted(&options.rows, row) && !same
     };
     match (0..pattern.rows()).find(differs) {

@@ -1,9 +1,7 @@
 //! Sparse derivatives of functions of tensors: every method against the dense matrix.
 
 use wengert::prelude::*;
-use wengert::sparsity::{
-    Method, Pattern, Sparse, sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian,
-};
+use wengert::sparsity::{Method, Pattern, Sparse, sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
 use wengert::{DType, cond, hessian, jacobian, scan, vmap};
 
 /// The entries of a dense matrix of the same size, and whether it is zero elsewhere.
@@ -276,10 +274,15 @@ fn a_product_finds_what_a_pattern_lacks() {
     for method in [Method::Columns, Method::Rows, Method::Bidirectional] {
         let wrong = Sparse::options().method(method).pattern(Pattern::diagonal(6)).jacobian(f, &x).unwrap();
         let text = wrong.verify(&x).unwrap_err().to_string();
-        assert!(text.contains("row 0") && text.contains("lacks an entry") && text.contains("sparsity/arrays.rs"), "{text}");
+        assert!(
+            text.contains("row 0") && text.contains("lacks an entry") && text.contains("sparsity/arrays.rs"),
+            "{text}"
+        );
     }
     let g = |x: Tensor| f(x).square().sum();
-    for options in [Sparse::options(), Sparse::options().lower(), Sparse::options().rows([1, 3]), Sparse::options().columns([0])] {
+    for options in
+        [Sparse::options(), Sparse::options().lower(), Sparse::options().rows([1, 3]), Sparse::options().columns([0])]
+    {
         options.hessian(g, &x).unwrap().verify(&x).unwrap();
     }
     let single = Tensor::from([0.5f32, 1.5, 2.5]);
@@ -305,16 +308,16 @@ fn drivers_give_entries_that_others_differentiate() {
             assert!((a - b).abs() <= 1e-11 * b.abs().max(1.0), "{a} and {b}");
         }
     }
-    let captured = grad(Tensor::from(0.5), |a| sparse_jacobian(x.clone(), |x| x.square() * &a * a.exp()).values().sum());
+    let captured =
+        grad(Tensor::from(0.5), |a| sparse_jacobian(x.clone(), |x| x.square() * &a * a.exp()).values().sum());
     let expected = 2.0 * x.sum().item() * 1.5 * 0.5f64.exp();
     assert!((captured.item() - expected).abs() < 1e-12 * expected);
     let hessian = sparse_hessian(x.clone(), |x| x.slice(0..4).square().sum() * x.slice(4));
     assert_eq!(hessian.to_csr().nnz(), 12);
     let single = sparse_jacobian(Tensor::from([0.5f32, 1.5]), |x| x.exp());
     assert_eq!((single.values().dtype(), single.to_csr().nnz()), (DType::F32, 2));
-    let lagrangian = sparse_hessian_of_lagrangian(x.clone(), 2.0, &[1.0, 0.5], |x| {
-        (x.square().sum(), x.slice(0..2).exp())
-    });
+    let lagrangian =
+        sparse_hessian_of_lagrangian(x.clone(), 2.0, &[1.0, 0.5], |x| (x.square().sum(), x.slice(0..2).exp()));
     assert!((lagrangian.to_csr().values()[1] - (4.0 + 0.5 * x.to_vec()[1].exp())).abs() < 1e-12);
     let numbers = sparse_hessian_of_lagrangian([1.0, 2.0], 0.5, &[3.0], |[x, y]| (x * x, [x * y]));
     assert_eq!(numbers.to_dense(), [[1.0, 3.0], [3.0, 0.0]]);
