@@ -48,7 +48,7 @@
 //!
 //! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
 //! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] compares it with
-//! differences. [`nn`] has the functions that models are made of, [`optim`] the optimisers that train them. [`signal`] has
+//! differences. [`sparsity`] has sparse Jacobians and Hessians, and [`sparse`] systems with sparse matrices. [`nn`] has the functions that models are made of, [`optim`] the optimisers that train them. [`signal`] has
 //! Fourier transforms, and [`Complex`] numbers are pairs.
 //!
 //! # Errors

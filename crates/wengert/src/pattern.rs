@@ -9,6 +9,9 @@ mod places;
 mod reach;
 #[cfg(feature = "arrays")]
 mod runs;
+#[cfg(all(test, feature = "arrays"))]
+#[path = "pattern/tests.rs"]
+mod short;
 
 use std::fmt;
 
@@ -257,6 +260,15 @@ impl Pattern {
             starts.push(columns.len());
         }
         Pattern { cols: self.cols, starts, columns }
+    }
+
+    /// These columns alone, which increase, numbered anew.
+    pub(crate) fn of_columns(&self, chosen: &[u32]) -> Pattern {
+        let mut number = vec![u32::MAX; self.cols];
+        chosen.iter().zip(0..).for_each(|(&col, place)| number[col as usize] = place);
+        let kept = self.filtered(|_, col| number[col] != u32::MAX);
+        let columns = kept.columns.iter().map(|&col| number[col as usize]).collect();
+        Pattern { cols: chosen.len(), starts: kept.starts, columns }
     }
 }
 

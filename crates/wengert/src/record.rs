@@ -217,7 +217,7 @@ where
         &self,
         line: Line,
         point: &[S],
-        mut run: impl FnMut(&Path<O>) -> Option<R>,
+        mut run: impl FnMut(&Arc<Path<O>>) -> Option<R>,
     ) -> Result<R, GuardFlipped> {
         for tried in 0.. {
             let Some(path) = self.lock().paths.get(tried).cloned() else { break };

@@ -50,7 +50,7 @@ impl Scalar for f64 {}
 impl Scalar for Var {}
 
 /// The part of [`Scalar`] that is ours.
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
 pub trait Sealed: Sized {
     /// An input of a recording at this point.
     fn enter(self, inputs: &mut Inputs<'_>) -> Var;
@@ -101,7 +101,7 @@ impl Lift for f64 {}
 #[cfg(not(feature = "arrays"))]
 impl Lift for Var {}
 
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for f64 {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
@@ -156,7 +156,7 @@ impl Sealed for f64 {
     }
 }
 
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for Var {
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input_of(self)

@@ -49,9 +49,7 @@ pub(super) fn evaluate(function: &str, input: &str, settings: &Settings) -> Resu
     } else {
         let f = compiled.function(|at: Parameters| jacobian_values(&at, &seen));
         let prepare = || f.plan(&point).map(|_| pattern(&data));
-        let run = |(starts, columns): &mut (Vec<usize>, Vec<usize>)| {
-            Ok(Cut::new(starts, columns, f.try_call(&point)?))
-        };
+        let run = |(starts, columns): &mut (Vec<usize>, Vec<usize>)| Ok(Cut::new(starts, columns, f.try_call(&point)?));
         measure(&runs, || Ok(prepare()?), run, Cut::output)
     }
 }

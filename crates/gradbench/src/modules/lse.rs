@@ -22,9 +22,9 @@ pub(super) fn evaluate(function: &str, input: &str, settings: &Settings) -> Resu
     measure(&runs, prepare, |()| Ok(function.try_call(&x)?), Output::of)
 }
 
-/// `a + ln(sum exp(x - a))`, `a` the largest of `x`.
+/// `a + ln(sum exp(x - a))`, `a` the largest of `x`. It is the same for every `a`: to the derivative, `a` is a number.
 fn log_sum_exp(x: Tensor) -> Tensor {
-    let largest = x.max();
+    let largest = x.max().detach();
     (x - &largest).exp().sum().ln() + largest
 }
 

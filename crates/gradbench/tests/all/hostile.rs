@@ -212,6 +212,95 @@ fn inputs_of_other_types_or_sizes_are_refused() {
     }
 }
 
+/// Refuses an input with one field changed, for the reason that is given.
+fn check_changed(module: &str, functions: [&str; 2], input: &Value, changes: &[(&str, Value, &str)]) {
+    for (field, value, why) in changes {
+        let mut changed = input.clone();
+        *changed.pointer_mut(field).unwrap_or_else(|| panic!("{field}")) = value.clone();
+        for function in functions {
+            let error = refused(module, function, changed.clone());
+            assert!(error.contains(why), "{module} {function} {field} {value}: {error}");
+        }
+    }
+}
+
+#[test]
+fn problems_of_other_shapes_are_refused() {
+    let objective = ["objective", "jacobian"];
+    let ba = json!({"n": 1, "m": 1, "p": 1, "cam": vec![0.5; 11], "x": [1, 2, 3], "w": 1, "feat": [1, 2]});
+    let changes = [
+        ("/n", json!(0), "n = 0"),
+        ("/m", json!(-1), "-1"),
+        ("/p", json!(1_000_000_000_000u64), "p = 1000000000000"),
+        ("/cam", json!([1, 2, 3]), "11"),
+        ("/x", json!([1, 2, 3, 4]), "3"),
+        ("/w", json!([1]), "expected f64"),
+        ("/feat", json!(null), "null"),
+        ("/x", json!([0.5, 0.5, 0.5]), "not finite"),
+    ];
+    check_changed("ba", objective, &ba, &changes);
+    let gmm = json!({
+        "d": 2, "k": 1, "n": 1, "x": [[1, 2]], "m": 0, "gamma": 1, "alpha": [1], "mu": [[0, 1]], "q": [[1, 0]], "l": [[1]]
+    });
+    let changes = [
+        ("/d", json!(0), "d = 0"),
+        ("/d", json!(3), "x has 1 rows of 2 numbers, and 1 of 3 are asked for"),
+        ("/d", json!(u64::MAX), "x has 1 rows"),
+        ("/k", json!(2), "mu has 1 rows"),
+        ("/n", json!(7), "x has 1 rows"),
+        ("/m", json!(-2), "m is -2"),
+        ("/m", json!(i64::MAX), "m is 9223372036854775807"),
+        ("/m", json!(1.5), "1.5"),
+        ("/gamma", json!(0), "gamma is 0"),
+        ("/alpha", json!([]), "alpha has 0 numbers"),
+        ("/q", json!([[1, 2, 3]]), "q has 1 rows of 3"),
+        ("/l", json!([[]]), "l has 1 rows of 0"),
+        ("/q", json!([[1000, 0]]), "not finite"),
+    ];
+    check_changed("gmm", objective, &gmm, &changes);
+    let lstm = json!({
+        "main_params": [[1, 2, 3, 4], [5, 6, 7, 8]], "extra_params": [[1], [2], [3]], "state": [[0], [0]], "sequence": [[1], [0]]
+    });
+    let changes = [
+        ("/main_params", json!([]), "main_params has 0 rows"),
+        ("/main_params", json!([[1, 2, 3, 4]]), "main_params has 1 rows"),
+        ("/main_params", json!([[1, 2, 3], [1, 2, 3]]), "main_params has 2 rows of 3"),
+        ("/extra_params", json!([[1], [2]]), "extra_params has 2 rows"),
+        ("/state", json!([[0]]), "state has 1 rows"),
+        ("/sequence", json!([]), "sequence has 0 rows"),
+        ("/sequence", json!([[1]]), "sequence has 1 rows"),
+        ("/sequence", json!([[], []]), "sequence has 2 rows of 0"),
+        ("/sequence", json!([[1], [0, 1]]), "row 1 has 2 numbers"),
+    ];
+    check_changed("lstm", objective, &lstm, &changes);
+}
+
+#[test]
+fn hands_of_other_shapes_are_refused() {
+    let ht = super::differences::hand(&[[0.25, 0.5]]);
+    let changes = [
+        ("/theta", json!([1, 2]), "theta has 2 numbers"),
+        ("/us", json!([[1, 2, 3]]), "us has 1 rows of 3"),
+        ("/us", json!([[1, 2], [3, 4]]), "us has 2 rows"),
+        ("/data/correspondences", json!([]), "correspondences is empty"),
+        ("/data/correspondences", json!([1]), "correspondence 0 is 1, and there are 1 triangles"),
+        ("/data/correspondences", json!([-1]), "-1"),
+        ("/data/points", json!([[1, 2]]), "points has 1 rows of 2"),
+        ("/data/model", json!({}), "missing field"),
+        ("/data/model/bone_count", json!(4), "parents has 3 entries, and bone_count is 4"),
+        ("/data/model/bone_count", json!(0), "bone_count is 0"),
+        ("/data/model/parents", json!([-1, 1, 0]), "the parent of bone 1 is 1"),
+        ("/data/model/parents", json!([-2, 0, 0]), "the parent of bone 0 is -2"),
+        ("/data/model/base_relatives/1", json!([[1, 0], [0, 1]]), "array of length 4"),
+        ("/data/model/inverse_base_absolutes", json!([]), "inverse_base_absolutes has 0 entries"),
+        ("/data/model/base_positions/0", json!([1, 2, 3]), "array of length 4"),
+        ("/data/model/weights", json!([[1, 0, 0]]), "weights has 1 rows"),
+        ("/data/model/triangles", json!([[0, 1, 3]]), "triangle 0 is [0, 1, 3], and there are 3 vertices"),
+        ("/data/model/is_mirrored", json!(0), "expected a boolean"),
+    ];
+    check_changed("ht", ["objective", "jacobian"], &ht, &changes);
+}
+
 /// Parts of messages, right ones and wrong ones.
 fn field() -> impl Strategy<Value = (String, Value)> {
     let leaf = prop_oneof![

@@ -1,6 +1,7 @@
 //! Tests of the tool, through its public interface.
 
 mod closed_forms;
+mod differences;
 mod growth;
 mod hostile;
 mod judge;

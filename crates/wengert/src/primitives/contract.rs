@@ -409,8 +409,8 @@ pub trait Primitive {
         Vec::new()
     }
 
-    /// Why [`Primitive::reach`] names elements that a result does not depend on at some points, or at all; `None` if it does
-    /// not.
+    /// Why a result does not depend on all that [`Primitive::reach`] names, even where the values that decide are known; `None`
+    /// if it does.
     fn reaches_more(&self) -> Option<&'static str> {
         None
     }

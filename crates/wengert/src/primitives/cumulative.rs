@@ -152,9 +152,6 @@ impl Primitive for Cumulative {
     fn reach(&self, site: &Site) -> Reaches {
         Ok(site.all(&preceding(&site.args[0].shape, self.axis, self.reverse)))
     }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some("an extreme is one of the elements before")
-    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         if self.running == Running::Sum { super::axes::linear() } else { Vec::new() }
     }

@@ -152,9 +152,6 @@ impl Primitive for DynamicSlice {
     fn decides(&self) -> Vec<usize> {
         vec![1]
     }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some("the start may be any")
-    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         super::axes::linear()
     }
@@ -259,9 +256,6 @@ impl Primitive for DynamicUpdate {
     }
     fn decides(&self) -> Vec<usize> {
         vec![2]
-    }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some("the start may be any")
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 1]]

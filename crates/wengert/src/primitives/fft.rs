@@ -374,7 +374,7 @@ impl Primitive for Fft {
         Form::Kernel
     }
     fn reaches_more(&self) -> Option<&'static str> {
-        Some("some entries of half a spectrum are real")
+        Some("sines of some angles are zero")
     }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         vec![(0..args).collect()]

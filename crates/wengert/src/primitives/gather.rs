@@ -241,9 +241,6 @@ impl Primitive for Gather {
     fn decides(&self) -> Vec<usize> {
         vec![1]
     }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some("the indices may be any")
-    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         super::axes::linear()
     }
@@ -426,9 +423,6 @@ impl Primitive for Scatter {
     }
     fn decides(&self) -> Vec<usize> {
         vec![1]
-    }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some("the indices may be any")
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 2]]

@@ -51,9 +51,7 @@ pub(super) struct Elimination {
     places: usize,
     /// The outputs that are differentiated: their records, and for a Jacobian the place of the edge to itself.
     outputs: Vec<Seed>,
-    /// Which entries there are: all of a Jacobian, the lower triangle of a Hessian.
-    pattern: Pattern,
-    /// The place of each.
+    /// The places that are not free at the end: those of all entries of a Jacobian, of the lower triangle of a Hessian.
     results: Vec<u32>,
 }
 
@@ -69,6 +67,12 @@ struct Seed {
 /// There are more edges than the limit allows: the matrix is dense, or nearly so on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooMany;
+
+impl std::fmt::Display for TooMany {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the derivative is not sparse: it has, or takes on the way, more entries than fit in memory")
+    }
+}
 
 /// The words that say what happens at a record: its number; a header; if it has an edge to itself the place of that; if it
 /// has one or is not linear the places of the edges between its operands (one, or three for two operands, [`NONE`] where
@@ -127,7 +131,7 @@ const TWICE: u32 = 1 << 31;
 const OUTPUT: u32 = 1 << 31;
 
 /// Which second derivatives of a record by its operands are more than structurally zero: by `a` twice, by both, by `b` twice.
-fn bends(record: Record) -> [bool; 3] {
+pub(super) fn bends(record: Record) -> [bool; 3] {
     match record.op() {
         Op::Unary(op) => [op.is_nonlinear(), false, false],
         Op::Binary(op, Form::Both) => op.is_nonlinear(),
@@ -150,8 +154,9 @@ fn bends_in(record: Record, operands: Operands) -> [bool; 3] {
 }
 
 impl Elimination {
-    /// The symbolic phase: `limit` is the most words that the list may take.
-    pub(super) fn new(trace: &Trace, wanted: Wanted<'_>, limit: usize) -> Result<Self, TooMany> {
+    /// The symbolic phase: the list, all entries, of a Hessian both triangles, and the place of each. `limit` is the most words
+    /// that the list may take.
+    pub(super) fn new(trace: &Trace, wanted: Wanted<'_>, limit: usize) -> Result<(Self, Pattern, Vec<u32>), TooMany> {
         assert!(trace.blocks.is_empty(), "a recorded function has its loops step by step");
         let live = Live::new(trace, wanted);
         let mut symbolic = Symbolic { edges: Edges::new(trace.records.len()), words: Vec::new() };
@@ -176,46 +181,22 @@ impl Elimination {
         };
         let mut words = symbolic.words;
         words.shrink_to_fit();
-        Ok(Elimination { words, runs, places: symbolic.edges.places as usize, outputs, pattern, results })
+        let places = symbolic.edges.places as usize;
+        drop(symbolic.edges);
+        let (whole, all) = match wanted {
+            Wanted::Hessian(_) => mirrored(&pattern, &results),
+            Wanted::Jacobian(_) => (pattern, results.clone()),
+        };
+        Ok((Elimination { words, runs, places, outputs, results }, whole, all))
+    }
+
+    /// A place where nothing ever is.
+    pub(super) fn nowhere(&self) -> u32 {
+        self.places as u32
     }
 
     fn is_hessian(&self) -> bool {
         self.runs.is_some()
-    }
-
-    /// All entries, of a Hessian those above the diagonal too, and the place of each.
-    pub(super) fn whole(&self) -> (Pattern, Vec<u32>) {
-        if !self.is_hessian() {
-            return (self.pattern.clone(), self.results.clone());
-        }
-        let size = self.pattern.rows();
-        let mut starts = vec![0; size + 1];
-        for (row, col) in self.pattern.entries() {
-            starts[row + 1] += 1;
-            if row != col {
-                starts[col + 1] += 1;
-            }
-        }
-        for row in 0..size {
-            starts[row + 1] += starts[row];
-        }
-        let mut next = starts.clone();
-        let count = starts[size];
-        let (mut columns, mut places) = (vec![0; count], vec![0; count]);
-        let mut put = |row: usize, col: usize, place: u32| {
-            columns[next[row]] = col as u32;
-            places[next[row]] = place;
-            next[row] += 1;
-        };
-        // A row has its own entries before those that it gets from later rows.
-        for ((row, col), &place) in self.pattern.entries().zip(&self.results) {
-            put(row, col, place);
-            if row != col {
-                put(col, row, place);
-            }
-        }
-        let pattern = Pattern::from_rows(size, starts, columns).expect("columns come in order");
-        (pattern, places)
     }
 
     /// How many multiplications and additions a run takes, about.
@@ -227,9 +208,8 @@ impl Elimination {
     /// Bytes that it takes, and a run beside it: values, adjoints and edges.
     pub(super) fn bytes(&self, trace: &Trace) -> usize {
         let adjoints = if self.is_hessian() { trace.values.len() } else { 0 };
-        let pattern = size_of_val(self.pattern.starts()) + size_of_val(self.pattern.columns());
         let numbers = trace.values.len() + adjoints + self.places;
-        pattern + 4 * (self.words.len() + self.results.len()) + 8 * numbers
+        4 * (self.words.len() + self.results.len()) + 8 * numbers
     }
 }
 
@@ -534,6 +514,38 @@ impl Edges {
         let pattern = Pattern::from_rows(inputs, starts, columns);
         (pattern.expect("columns come in order, and records are fewer than 2^28"), places)
     }
+}
+
+/// All entries of a symmetric matrix, given the lower triangle and the place of each of its entries.
+fn mirrored(lower: &Pattern, results: &[u32]) -> (Pattern, Vec<u32>) {
+    let size = lower.rows();
+    let mut starts = vec![0; size + 1];
+    for (row, col) in lower.entries() {
+        starts[row + 1] += 1;
+        if row != col {
+            starts[col + 1] += 1;
+        }
+    }
+    for row in 0..size {
+        starts[row + 1] += starts[row];
+    }
+    let mut next = starts.clone();
+    let count = starts[size];
+    let (mut columns, mut places) = (vec![0; count], vec![0; count]);
+    let mut put = |row: usize, col: usize, place: u32| {
+        columns[next[row]] = col as u32;
+        places[next[row]] = place;
+        next[row] += 1;
+    };
+    // A row has its own entries before those that it gets from later rows.
+    for ((row, col), &place) in lower.entries().zip(results) {
+        put(row, col, place);
+        if row != col {
+            put(col, row, place);
+        }
+    }
+    let pattern = Pattern::from_rows(size, starts, columns).expect("columns come in order");
+    (pattern, places)
 }
 
 fn key(later: u32, other: u32) -> u64 {

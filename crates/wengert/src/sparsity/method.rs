@@ -7,7 +7,8 @@ use std::fmt;
 #[non_exhaustive]
 pub enum Method {
     /// Entry by entry, without colours: each number's seeds are followed through the function, which only moves numbers,
-    /// works element by element, and adds a few.
+    /// works element by element, and adds a few. Of a recorded function of numbers: its records are eliminated one by one, the last
+    /// one first (Griewank and Walther, 2008, chapter 9).
     Direct,
     /// Products with colours of columns, forwards.
     Columns,

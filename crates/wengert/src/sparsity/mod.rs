@@ -2,6 +2,7 @@
 
 #[cfg(feature = "arrays")]
 mod arrays;
+mod choice;
 pub mod colour;
 mod csc;
 mod drivers;
@@ -18,6 +19,7 @@ mod planner;
 #[cfg(feature = "arrays")]
 mod prepared;
 mod recorded;
+mod trace;
 #[cfg(feature = "arrays")]
 mod verify;
 
@@ -31,4 +33,5 @@ pub use self::method::Method;
 pub use self::options::SparseOptions;
 #[cfg(feature = "arrays")]
 pub use self::prepared::Sparse;
+pub use self::recorded::{SparseError, SparseRecorded};
 pub use crate::pattern::{Pattern, PatternError};

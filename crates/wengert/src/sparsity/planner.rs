@@ -5,15 +5,9 @@ mod prepare;
 pub(super) use prepare::{choices, entries, prepare};
 
 use super::Method;
+pub(super) use super::choice::{Choice, Work, table};
 use crate::primitives::{Form, Op};
 use crate::program::Program;
-
-/// What a Program takes: operations on elements, and bytes of the values that it computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Work {
-    pub(super) operations: u64,
-    pub(super) bytes: u64,
-}
 
 impl Work {
     /// Of a Program, as it is written: moves of elements are free, every other equation takes one operation for each
@@ -57,18 +51,6 @@ impl Work {
     }
 }
 
-/// A way, and what it is predicted to take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub(super) method: Method,
-    /// Products with seeds; none if there are no seeds.
-    pub(super) passes: usize,
-    pub(super) work: Work,
-    /// What stands behind the line: why it cannot be taken, or what it rests on.
-    pub(super) note: String,
-    pub(super) possible: bool,
-}
-
 impl Choice {
     fn of(method: Method, passes: usize, work: Work, note: &str) -> Self {
         Choice { method, passes, work, note: note.to_owned(), possible: true }
@@ -83,29 +65,4 @@ impl Choice {
 /// The way that takes the fewest operations, among those that are possible.
 pub(super) fn best(choices: &[Choice]) -> Option<&Choice> {
     choices.iter().filter(|choice| choice.possible).min_by_key(|choice| choice.work.operations)
-}
-
-/// A table of the ways, with an arrow at the one that was taken.
-pub(super) fn table(title: &str, choices: &[Choice], taken: Method, why: &str) -> String {
-    let mut text = format!("{title}\n");
-    text.push_str("   way             passes    operations         bytes\n");
-    for choice in choices {
-        let mark = if choice.possible && choice.method == taken { "->" } else { "  " };
-        let passes = if choice.passes == 0 { "-".to_owned() } else { choice.passes.to_string() };
-        let Work { operations, bytes } = choice.work;
-        let line = match choice.possible {
-            true => {
-                format!("{mark} {:<15} {passes:>6} {operations:>13} {bytes:>13}  {}", choice.method.name(), choice.note)
-            }
-            false => format!("{mark} {:<15} {:>36}{}", choice.method.name(), "", choice.note),
-        };
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text.push_str("taken: ");
-    text.push_str(taken.name());
-    text.push_str(", ");
-    text.push_str(why);
-    text.push('\n');
-    text
 }

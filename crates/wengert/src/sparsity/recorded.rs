@@ -1,18 +1,23 @@
 //! Sparse derivatives of recorded functions: what users ask a [`Recorded`] for.
 
-use std::panic::Location;
-use std::sync::{Arc, Mutex, PoisonError};
+mod error;
+mod plan;
+mod prepared;
+mod products;
 
-use super::edge::{Elimination, Kept, Plain, Wanted, Weight, Work};
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
+
+pub use self::error::SparseError;
+use self::plan::{Kind, Plan};
+pub use self::prepared::SparseRecorded;
+use super::edge::TooMany;
 use super::matrix::Csr;
-use crate::algorithm::{Algorithm, Base};
-use crate::pattern::Pattern;
 use crate::record::path::Path;
 use crate::record::{GuardFlipped, Recorded, or_panic};
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::Line;
-use crate::tape::trace::{Flipped, Trace};
 use crate::tree::{Tree, check_size, leaves};
 
 impl<T, O, F> Recorded<T, O, F>
@@ -127,112 +132,19 @@ fn check_weights<O>(kind: Kind, path: &Path<O>, given: usize) {
     }
 }
 
-/// Which sparse derivative is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Jacobian,
-    /// That of the first output.
-    Hessian,
-    /// The Hessian of a weighted sum of all outputs.
-    Lagrangian,
-}
-
 impl Kind {
     /// What is kept of a path for it.
-    fn plan<O>(self, path: &Path<O>) -> Arc<Plan> {
-        let made = path.keep(|_| [const { std::sync::OnceLock::<Arc<Plan>>::new() }; 3]);
-        Arc::clone(made[self as usize].get_or_init(|| Arc::new(Plan::new(&path.trace, self))))
-    }
-}
-
-/// How a sparse derivative of a path is computed.
-#[derive(Debug)]
-pub(super) struct Plan {
-    elimination: Elimination,
-    pattern: Arc<Pattern>,
-    /// The place of each entry.
-    places: Vec<u32>,
-    /// Memory of earlier runs over plain numbers, one for each that was under way at the same time.
-    idle: Mutex<Vec<Memory>>,
-}
-
-/// The memory of a run over plain numbers, with masks where the recording has selections.
-#[derive(Debug)]
-enum Memory {
-    Plain(Work<f64, Plain>),
-    Kept(Work<f64, Kept<f64>>),
-}
-
-impl Plan {
-    fn new(trace: &Trace, kind: Kind) -> Self {
-        let mut outputs = vec![true; trace.outputs.len()];
-        if kind == Kind::Hessian {
-            outputs[1..].fill(false);
-        }
-        let wanted = match kind {
-            Kind::Jacobian => Wanted::Jacobian(&outputs),
-            Kind::Hessian | Kind::Lagrangian => Wanted::Hessian(&outputs),
-        };
-        let elimination = Elimination::new(trace, wanted, usize::MAX).expect("there is no limit");
-        let (pattern, places) = elimination.whole();
-        Plan { elimination, pattern: Arc::new(pattern), places, idle: Mutex::default() }
-    }
-
-    /// The matrix at a point.
-    fn matrix<S: Scalar>(&self, trace: &Trace, line: Line, point: &[S], weights: &[S]) -> Result<Csr<S>, Flipped> {
-        let plain = S::as_plain(point).zip(S::as_plain(weights));
-        let values = match plain {
-            Some((point, weights)) if trace.captures.is_empty() => {
-                let mut values = vec![0.0; self.places.len()];
-                self.evaluate(trace, point, weights, &mut values)?;
-                // The only type of plain numbers is `f64`: nothing is copied but in name.
-                values.into_iter().map(S::from_plain).collect()
-            }
-            _ => S::replay_by(trace, line, point, weights, self)?,
-        };
-        Ok(Csr::new(Arc::clone(&self.pattern), values).expect("a value for every entry"))
-    }
-
-    /// The entries at a point of plain numbers, of a recording without captures.
-    fn evaluate(&self, trace: &Trace, point: &[f64], weights: &[f64], values: &mut [f64]) -> Result<(), Flipped> {
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = idle().pop();
-        let mut memory = kept.unwrap_or_else(|| {
-            if trace.selects {
-                Memory::Kept(Work::new(&self.elimination, trace.values.clone()))
-            } else {
-                Memory::Plain(Work::new(&self.elimination, trace.values.clone()))
-            }
-        });
-        let done = match &mut memory {
-            Memory::Plain(work) => self.evaluate_in(work, trace, point, weights, values),
-            Memory::Kept(work) => self.evaluate_in(work, trace, point, weights, values),
-        };
-        idle().push(memory);
-        done
-    }
-
-    fn evaluate_in<W: Weight<f64>>(
-        &self,
-        work: &mut Work<f64, W>,
-        trace: &Trace,
-        point: &[f64],
-        weights: &[f64],
-        values: &mut [f64],
-    ) -> Result<(), Flipped> {
-        work.move_to(trace, point)?;
-        self.elimination.run(trace, weights, work);
-        self.elimination.entries(&self.places, work).zip(values).for_each(|(entry, value)| *value = entry);
-        Ok(())
-    }
-}
-
-/// The entries, given the weights of the outputs.
-impl Algorithm for Plan {
     #[track_caller]
-    fn run<B: Base>(&self, trace: &Trace, values: &[B], weights: &[B]) -> Vec<B> {
-        let mut work = Work::<B, Kept<B>>::new(&self.elimination, values.to_vec());
-        self.elimination.run(trace, weights, &mut work);
-        self.elimination.entries(&self.places, &work).collect()
+    fn plan<O>(self, path: &Path<O>) -> Arc<Plan> {
+        let kept = path.keep(|_| Plans::default());
+        let plan = kept.0[self as usize].get_or_init(|| Plan::new(&path.trace, self).map(Arc::new));
+        match plan {
+            Ok(plan) => Arc::clone(plan),
+            Err(many) => panic!("`{}`: {many}", self.driver()),
+        }
     }
 }
+
+/// The plans of a path, by kind.
+#[derive(Debug, Default)]
+struct Plans([OnceLock<Result<Arc<Plan>, TooMany>>; 3]);

@@ -82,7 +82,9 @@ pub(super) fn square(ty: &Type) -> Result<(&[usize], usize), Misfit> {
 
 /// The pattern of results that depend on whole matrices: each on the matrix of each operand at its place in the batch.
 fn matrix_by_matrix(site: &Site) -> Reaches {
-    let lead = site.args[0].rank() - 2;
+    // What has the highest rank is a batch of matrices.
+    let lead =
+        site.args.iter().copied().chain(site.outs).map(Type::rank).max().map_or(0, |rank| rank.saturating_sub(2));
     let shared: Vec<Option<usize>> = (0..lead).map(Some).collect();
     let of = |out: &Type| {
         let axes: Vec<Option<usize>> = shared.iter().copied().chain(vec![None; out.rank() - lead]).collect();

@@ -7,6 +7,8 @@
 //! rows and all others to products with columns; a bound of the colours chooses the lengths that are tried. The same is done
 //! with the long columns.
 
+use std::time::Instant;
+
 use super::{Colours, NO_COLOUR, Order, shared};
 use crate::pattern::Pattern;
 
@@ -14,29 +16,38 @@ use crate::pattern::Pattern;
 const TRIED: usize = 4;
 
 /// Colours of columns and of rows; both patterns are of one matrix, by rows and by columns.
+///
+/// A time limit is spent on the best way that is found without one.
 pub(super) fn colours(by_row: &Pattern, by_column: &Pattern, order: Order) -> (Colours, Colours) {
-    let mut ways: Vec<(Split, Long)> = splits(by_row, by_column).into_iter().map(|split| (split, Long::Rows)).collect();
-    ways.extend(splits(by_column, by_row).into_iter().map(|split| (split, Long::Columns)));
-    ways.sort_by_key(|(split, _)| split.bound);
+    let end = order.until();
+    let quick = if end.is_some() { Order::Best } else { order };
+    let mut ways: Vec<Way> = splits(by_row, by_column, Long::Rows);
+    ways.extend(splits(by_column, by_row, Long::Columns));
+    ways.sort_by_key(|way| way.bound);
     let mut best: Option<(Colours, Colours)> = None;
-    let count = |(columns, rows): &(Colours, Colours)| (columns.count + rows.count) as usize;
-    for (split, long) in ways.into_iter().take(TRIED) {
-        if best.as_ref().is_some_and(|best| count(best) <= split.bound) {
+    let mut best_way = 0;
+    for (place, way) in ways.iter().enumerate().take(TRIED) {
+        if best.as_ref().is_some_and(|best| count(best) <= way.bound) {
             break;
         }
-        let (columns, rows) = match long {
-            Long::Rows => divided(by_row, by_column, split.above, order),
-            Long::Columns => {
-                let (rows, columns) = divided(by_column, by_row, split.above, order);
-                (columns, rows)
-            }
-        };
-        let own = without_unneeded(by_row, by_column, columns, rows);
+        let own = way.colours(by_row, by_column, quick);
         if best.as_ref().is_none_or(|best| count(&own) < count(best)) {
-            best = Some(own);
+            (best, best_way) = (Some(own), place);
         }
     }
-    best.expect("a matrix can be served by products with columns alone")
+    let best = best.expect("a matrix can be served by products with columns alone");
+    let left = end.map(|end| end.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero());
+    match left {
+        Some(left) if count(&best) > ways[best_way].bound => {
+            let own = ways[best_way].colours(by_row, by_column, Order::BestWithin(left / 2));
+            if count(&own) < count(&best) { own } else { best }
+        }
+        _ => best,
+    }
+}
+
+fn count((columns, rows): &(Colours, Colours)) -> usize {
+    (columns.count + rows.count) as usize
 }
 
 /// Which are taken out of the others.
@@ -46,14 +57,29 @@ enum Long {
     Columns,
 }
 
-/// Rows longer than `above` are served by products with rows; at least `bound` colours are needed in all.
-struct Split {
+/// What is longer than `above` is served by products of its own kind, all else by those of the other; at least `bound` colours are
+/// needed in all.
+struct Way {
     bound: usize,
     above: usize,
+    long: Long,
 }
 
-/// The ways to serve the longest rows by products with rows: none of them first.
-fn splits(by_row: &Pattern, by_column: &Pattern) -> Vec<Split> {
+impl Way {
+    fn colours(&self, by_row: &Pattern, by_column: &Pattern, order: Order) -> (Colours, Colours) {
+        let (columns, rows) = match self.long {
+            Long::Rows => divided(by_row, by_column, self.above, order),
+            Long::Columns => {
+                let (rows, columns) = divided(by_column, by_row, self.above, order);
+                (columns, rows)
+            }
+        };
+        without_unneeded(by_row, by_column, columns, rows)
+    }
+}
+
+/// The ways to serve the longest rows (or columns, which then are the rows here) by products of their own: none of them first.
+fn splits(by_row: &Pattern, by_column: &Pattern, long: Long) -> Vec<Way> {
     let length = |row: u32| by_row.row(row as usize).len();
     let mut by_length: Vec<u32> = (0..by_row.rows() as u32).filter(|&row| length(row) > 0).collect();
     by_length.sort_by_key(|&row| std::cmp::Reverse(length(row)));
@@ -61,7 +87,7 @@ fn splits(by_row: &Pattern, by_column: &Pattern) -> Vec<Split> {
     let mut in_long = vec![0_usize; by_column.rows()];
     let mut most_in_long = 0;
     let longest = by_length.first().map_or(0, |&row| length(row));
-    let mut splits = vec![Split { bound: longest, above: longest }];
+    let mut splits = vec![Way { bound: longest, above: longest, long }];
     for own in by_length.chunk_by(|&a, &b| length(a) == length(b)) {
         for &col in own.iter().flat_map(|&row| by_row.row(row as usize)) {
             in_long[col as usize] += 1;
@@ -71,7 +97,7 @@ fn splits(by_row: &Pattern, by_column: &Pattern) -> Vec<Split> {
         let above = by_length.get(last).map_or(0, |&row| length(row));
         // All rows by products with rows is what the other direction begins with.
         if above > 0 {
-            splits.push(Split { bound: above + most_in_long, above });
+            splits.push(Way { bound: above + most_in_long, above, long });
         }
     }
     splits

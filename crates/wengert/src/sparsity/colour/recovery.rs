@@ -5,7 +5,7 @@ use std::ops::Sub;
 
 use super::{Colouring, ColouringError, Partition};
 use crate::pattern::Pattern;
-use crate::sparsity::matrix::{Stored, twins};
+use crate::sparsity::matrix::{Stored, by_column, twins};
 
 /// Where the entries of a matrix stand in its products with coloured seeds.
 ///
@@ -169,20 +169,22 @@ fn column_sources(colouring: &Colouring, pattern: &Pattern) -> Result<Vec<u32>, 
 
 fn row_sources(colouring: &Colouring, pattern: &Pattern) -> Result<Vec<u32>, ColouringError> {
     let cols = pattern.cols();
-    let mut sources = Vec::with_capacity(pattern.nnz());
-    // The row of each element of the products.
-    let mut met = vec![u32::MAX; colouring.row_count() * cols];
-    for (row, col) in pattern.entries() {
-        let Some(colour) = colouring.rows.get(row) else {
+    let row_of = rows_of_entries(pattern);
+    let mut sources = vec![0; pattern.nnz()];
+    // The column in which each colour was last met, and the row.
+    let mut met = vec![(u32::MAX, 0); colouring.row_count()];
+    for place in by_column(pattern) {
+        let (row, col) = (row_of[place as usize], pattern.columns()[place as usize]);
+        let Some(colour) = colouring.rows.get(row as usize) else {
             return Err(ColouringError(format!("row {row} has no colour, and an entry in column {col}")));
         };
-        let source = colour as usize * cols + col;
-        if met[source] != u32::MAX {
-            let other = met[source];
+        let last = &mut met[colour as usize];
+        if last.0 == col {
+            let other = last.1;
             return Err(ColouringError(format!("rows {other} and {row} share colour {colour} and column {col}")));
         }
-        met[source] = row as u32;
-        sources.push(source as u32);
+        *last = (col, row);
+        sources[place as usize] = (colour as usize * cols + col as usize) as u32;
     }
     Ok(sources)
 }

@@ -34,6 +34,7 @@ pub(super) fn best(by_row: &Pattern, by_column: Option<&Pattern>, until: Option<
     }
     let mut search = Search { by_row, by_column, bound, until, best: distance2::greedy(by_row, by_column, &vertices) };
     search.by_formula(&mut lattice);
+    search.beside_full_columns();
     search.by_orders(graph);
     search.by_classes();
     if vertices.len() <= SMALL && !search.is_done() {
@@ -77,6 +78,25 @@ impl Search<'_> {
         if let Some(colours) = found {
             self.keep(colours);
         }
+    }
+
+    /// Columns that most rows have, as those of shared parameters: no two of them may have one colour, so that each gets one
+    /// of its own, and what is left may have a formula.
+    fn beside_full_columns(&mut self) {
+        let (rows, cols) = (self.by_row.rows(), self.by_row.cols());
+        let full = |col: u32| self.by_column.row(col as usize).len() > rows / 2;
+        let (apart, others): (Vec<u32>, Vec<u32>) = (0..cols as u32).partition(|&col| full(col));
+        if self.is_done() || apart.is_empty() {
+            return;
+        }
+        let rest = self.by_row.of_columns(&others);
+        let Some(colours) = Lattice::new(&rest, Rule::Distance2).colours(lattice::longest(&rest) as u32) else {
+            return;
+        };
+        let mut of = vec![NO_COLOUR; cols];
+        others.iter().zip(colours.of).for_each(|(&col, colour)| of[col as usize] = colour);
+        apart.iter().zip(colours.count..).for_each(|(&col, colour)| of[col as usize] = colour);
+        self.keep(Colours { of, count: colours.count + apart.len() as u32 });
     }
 
     /// Other orders, which look at the neighbours of each column: the work is that of the squares of the rows' lengths.

@@ -5,13 +5,13 @@ use crate::dual::Dual;
 use crate::ops::{Binary, Unary};
 use crate::real::{Mask, Real};
 use crate::tape::record::{Form, Op, Record, Side};
-use crate::tape::sweep::{self, Factor, visit_edges};
+use crate::tape::sweep::{self, Cotangent, Factor, visit_edges};
 use crate::tape::trace::{Flipped, Trace};
 
 /// A number that flows back: an adjoint or an edge, which may be structurally zero.
 pub(in crate::sparsity) trait Weight<R: Real>: Copy {
     /// Structurally zero.
-    const NOTHING: Self;
+    fn nothing() -> Self;
     fn of(number: R) -> Self;
     #[track_caller]
     fn plus(self, other: Self) -> Self;
@@ -23,36 +23,34 @@ pub(in crate::sparsity) trait Weight<R: Real>: Copy {
     fn number(self) -> R;
 }
 
-/// A plain number, for lists without selections: what flows there flows at every point.
+/// A number alone, for lists without selections: what flows there flows at every point.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::sparsity) struct Plain(f64);
+pub(in crate::sparsity) struct Plain<R>(R);
 
-impl Weight<f64> for Plain {
-    const NOTHING: Self = Plain(0.0);
-
-    #[inline(always)]
-    fn of(number: f64) -> Self {
+impl<R: Real> Weight<R> for Plain<R> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn nothing() -> Self {
+        Plain(R::constant(0.0))
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn of(number: R) -> Self {
         Plain(number)
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
     fn plus(self, other: Self) -> Self {
         Plain(self.0 + other.0)
     }
-    #[inline(always)]
-    fn times(self, factor: Factor<f64>) -> Self {
-        Plain(match factor {
-            Factor::One => self.0,
-            Factor::MinusOne => -self.0,
-            Factor::Constant(c) => self.0 * c,
-            Factor::Over(c) => self.0 / c,
-            Factor::Times(r) => r * self.0,
-        })
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn times(self, factor: Factor<R>) -> Self {
+        Plain(Cotangent::<R>::times(self.0, factor))
     }
-    fn masked(self, _: bool) -> Self {
+    fn masked(self, _: R::Mask) -> Self {
         unreachable!("a list with selections keeps masks")
     }
-    #[inline(always)]
-    fn number(self) -> f64 {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn number(self) -> R {
         self.0
     }
 }
@@ -63,8 +61,9 @@ impl Weight<f64> for Plain {
 pub(in crate::sparsity) struct Kept<R: Real>(Option<(R, Option<R::Mask>)>);
 
 impl<R: Real> Weight<R> for Kept<R> {
-    const NOTHING: Self = Kept(None);
-
+    fn nothing() -> Self {
+        Kept(None)
+    }
     fn of(number: R) -> Self {
         Kept(Some((number, None)))
     }
@@ -78,13 +77,7 @@ impl<R: Real> Weight<R> for Kept<R> {
     #[track_caller]
     fn times(self, factor: Factor<R>) -> Self {
         Kept(self.0.map(|(x, mask)| {
-            let x = match factor {
-                Factor::One => x,
-                Factor::MinusOne => -x,
-                Factor::Constant(c) => x * c,
-                Factor::Over(c) => x / c,
-                Factor::Times(r) => r * x,
-            };
+            let x = Cotangent::<R>::times(x, factor);
             (mask.map_or(x, |mask| R::select(mask, x, R::constant(0.0))), mask)
         }))
     }
@@ -121,7 +114,7 @@ impl<R: Real, W: Weight<R>> Work<R, W> {
     /// With these values of all records and captures.
     pub(in crate::sparsity) fn new(plan: &Elimination, values: Vec<R>) -> Self {
         let adjoints = if plan.is_hessian() { values.len() } else { 0 };
-        Work { values, valid: true, adjoints: vec![W::NOTHING; adjoints], edges: vec![W::NOTHING; plan.places] }
+        Work { values, valid: true, adjoints: vec![W::nothing(); adjoints], edges: vec![W::nothing(); plan.places + 1] }
     }
 }
 
@@ -145,7 +138,7 @@ impl Elimination {
     /// Computes all entries from the values in `work`; of a Hessian that of the sum of the outputs, each with its weight.
     #[track_caller]
     pub(in crate::sparsity) fn run<R: Real, W: Weight<R>>(&self, trace: &Trace, weights: &[R], work: &mut Work<R, W>) {
-        self.results.iter().for_each(|&place| work.edges[place as usize] = W::NOTHING);
+        self.results.iter().for_each(|&place| work.edges[place as usize] = W::nothing());
         if self.is_hessian() {
             self.triangle(trace, weights, work);
         } else {
@@ -162,15 +155,6 @@ impl Elimination {
         places.iter().map(|&place| work.edges[place as usize].number())
     }
 
-    /// The gradient that a run for a Hessian has computed on the way.
-    pub(in crate::sparsity) fn gradient<'a, R: Real, W: Weight<R>>(
-        &'a self,
-        trace: &'a Trace,
-        work: &'a Work<R, W>,
-    ) -> impl Iterator<Item = R> + 'a {
-        (0..trace.inputs).map(|input| work.adjoints.get(input).map_or(R::constant(0.0), |adjoint| adjoint.number()))
-    }
-
     /// A Jacobian: the records with edges, and nothing else.
     #[track_caller]
     fn rows<R: Real, W: Weight<R>>(&self, trace: &Trace, work: &mut Work<R, W>) {
@@ -182,7 +166,7 @@ impl Elimination {
         while at < self.words.len() {
             let i = self.words[at] as usize;
             let partials = Partials::of(trace, values, i);
-            at = self.push(trace, values, edges, at, &partials, W::NOTHING);
+            at = self.push(trace, values, edges, at, &partials, W::nothing());
         }
     }
 
@@ -190,7 +174,7 @@ impl Elimination {
     #[track_caller]
     fn triangle<R: Real, W: Weight<R>>(&self, trace: &Trace, weights: &[R], work: &mut Work<R, W>) {
         let Work { values, adjoints, edges, .. } = work;
-        adjoints[..trace.inputs].fill(W::NOTHING);
+        adjoints[..trace.inputs].fill(W::nothing());
         for seed in &self.outputs {
             let adjoint = &mut adjoints[seed.node as usize];
             *adjoint = adjoint.plus(W::of(weights[seed.output as usize]));
@@ -198,7 +182,7 @@ impl Elimination {
         let mut at = 0;
         for &(from, to) in self.runs.iter().flatten() {
             for i in (from as usize..to as usize).rev() {
-                let ct = std::mem::replace(&mut adjoints[i], W::NOTHING);
+                let ct = std::mem::replace(&mut adjoints[i], W::nothing());
                 let record = trace.records[i];
                 if self.words.get(at) != Some(&(i as u32)) && record.code() != SELECT {
                     visit_edges(record, &trace.constants, values, i, |side, factor| {
@@ -224,7 +208,7 @@ impl Elimination {
     }
 
     /// Passes the edges of a record to its operands, whose words begin at `at`; gives where the next begin.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn push<R: Real, W: Weight<R>>(
         &self,
@@ -239,9 +223,9 @@ impl Elimination {
         let (i, header) = (words[at] as usize, words[at + 1]);
         let operands = Operands::ALL[(header & Words::KIND) as usize];
         at += 2;
-        let mut itself = W::NOTHING;
+        let mut itself = W::nothing();
         if header & Words::ITSELF != 0 {
-            itself = std::mem::replace(&mut edges[words[at] as usize], W::NOTHING);
+            itself = std::mem::replace(&mut edges[words[at] as usize], W::nothing());
             at += 1;
         }
         if header & (Words::ITSELF | Words::BENDS) != 0 {
@@ -265,7 +249,7 @@ impl Elimination {
             Operands::Both => {
                 let (a, b) = (partials.at_a(), partials.at_b());
                 for own in words[at..at + 3 * others].chunks_exact(3) {
-                    let edge = std::mem::replace(&mut edges[own[0] as usize], W::NOTHING);
+                    let edge = std::mem::replace(&mut edges[own[0] as usize], W::nothing());
                     add(edges, own[1], a.of(edge));
                     add(edges, own[2], b.of(edge));
                 }
@@ -273,7 +257,7 @@ impl Elimination {
             }
             Operands::OnlyA | Operands::OnlyB | Operands::Same => {
                 for own in words[at..at + 2 * others].chunks_exact(2) {
-                    let edge = std::mem::replace(&mut edges[own[0] as usize], W::NOTHING);
+                    let edge = std::mem::replace(&mut edges[own[0] as usize], W::nothing());
                     add(edges, own[1], partials.single(operands, edge));
                 }
                 at + 2 * others
@@ -283,7 +267,7 @@ impl Elimination {
 }
 
 /// Adds the part of an edge of a record to itself to those between its operands.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 fn square<R: Real, W: Weight<R>>(
     edges: &mut [W],
@@ -311,7 +295,7 @@ fn square<R: Real, W: Weight<R>>(
 }
 
 /// Adds the second derivatives of a record, times its adjoint, to the edges between its operands.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 fn bend<R: Real, W: Weight<R>>(
     trace: &Trace,
@@ -398,7 +382,7 @@ enum Part<R: Real> {
 }
 
 impl<R: Real> Part<R> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn of<W: Weight<R>>(self, weight: W) -> W {
         match self {
@@ -409,7 +393,7 @@ impl<R: Real> Part<R> {
 }
 
 impl<R: Real> Partials<R> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn of(trace: &Trace, values: &[R], i: usize) -> Self {
         let record = trace.records[i];
@@ -425,18 +409,18 @@ impl<R: Real> Partials<R> {
         partials
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at_a(&self) -> Part<R> {
         self.a.expect("a derivative flows to the first operand")
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at_b(&self) -> Part<R> {
         self.b.expect("a derivative flows to the second operand")
     }
 
     /// The part of a weight that goes to the only operand.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn single<W: Weight<R>>(&self, operands: Operands, weight: W) -> W {
         match operands {

@@ -13,6 +13,7 @@ mod generate;
 mod joins;
 mod large;
 mod laws;
+mod patterns;
 mod rebuild;
 
 use coverage::Coverage;

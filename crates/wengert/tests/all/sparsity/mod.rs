@@ -7,4 +7,5 @@ mod colour;
 mod exchange;
 mod matrix;
 mod patterns;
+mod random;
 mod recorded;
