@@ -13,6 +13,7 @@
 //! bench inplace [--rows MOST]
 //! bench loops [--only NAME]
 //! bench nested
+//! bench adbench --dir DIR [--only NAMES] [--threads N] [--json] [--seconds S] [--peers jax,torch | none] [--python PATH]
 //! bench calibrate
 //! ```
 //!
@@ -48,10 +49,14 @@
 //!
 //! `nested`: derivatives inside of derivatives of numbers, in every order of modes: GradBench's particle and saddle.
 //!
+//! `adbench`: the four problems of ADBench from a folder with their data and references, every entry checked; ours, the
+//! derivatives by hand (`hand/`) and the peers of `peers/adbench`.
+//!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
 
+mod adbench;
 mod calibrate;
 mod captured;
 mod carriers;
@@ -85,6 +90,8 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench inplace [--rows MOST]
        bench loops [--only NAME]
        bench nested
+       bench adbench --dir DIR [--only NAMES] [--threads N] [--check] [--json] [--seconds S]
+                     [--peers jax,torch | none] [--python PATH]
        bench calibrate";
 
 fn main() -> ExitCode {
@@ -113,6 +120,10 @@ fn main() -> ExitCode {
         Some("nested") => {
             nested::run();
             Ok(())
+        }
+        Some("adbench") => {
+            let python = std::env::var_os(adbench::PYTHON).map(Into::into);
+            adbench::Options::parse(&arguments[1..], python).and_then(|options| adbench::run(&options))
         }
         Some("calibrate") => calibrate::run().map(|text| print!("{text}")),
         _ => Err(USAGE.to_owned()),
