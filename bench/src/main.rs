@@ -15,6 +15,7 @@
 //! bench nested
 //! bench sparse-solve [--side N]
 //! bench sparse
+//! bench adbench --dir DIR [--only NAMES] [--threads N] [--json] [--seconds S] [--peers jax,torch | none] [--python PATH]
 //! bench calibrate
 //! ```
 //!
@@ -55,10 +56,14 @@
 //!
 //! `sparse`: sparse Jacobians and Hessians beside one evaluation of their function.
 //!
+//! `adbench`: the four problems of ADBench from a folder with their data and references, every entry checked; ours, the
+//! derivatives by hand (`hand/`) and the peers of `peers/adbench`.
+//!
 //! `calibrate`: the planner's costs, measured on this machine, and what the plans of the workloads would be with them.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on its terminal")]
 
+mod adbench;
 mod calibrate;
 mod captured;
 mod carriers;
@@ -96,6 +101,8 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench nested
        bench sparse-solve [--side N]
        bench sparse
+       bench adbench --dir DIR [--only NAMES] [--threads N] [--check] [--json] [--seconds S]
+                     [--peers jax,torch | none] [--python PATH]
        bench calibrate";
 
 fn main() -> ExitCode {
@@ -130,6 +137,10 @@ fn main() -> ExitCode {
             Ok(())
         }
         Some("sparse-solve") => sparse_solve::run(&arguments[1..]),
+        Some("adbench") => {
+            let python = std::env::var_os(adbench::PYTHON).map(Into::into);
+            adbench::Options::parse(&arguments[1..], python).and_then(|options| adbench::run(&options))
+        }
         Some("calibrate") => calibrate::run().map(|text| print!("{text}")),
         _ => Err(USAGE.to_owned()),
     };

@@ -39,7 +39,7 @@ fn brusselator(x: Tensor) -> Tensor {
     let (u, v) = (x.slice(0), x.slice(1));
     let spread = |w: &Tensor| (w.roll(1, 0) + w.roll(-1, 0) + w.roll(1, 1) + w.roll(-1, 1) - 4.0 * w) * (0.1 * n * n);
     let mixed = u.square() * &v;
-    Tensor::stack(&[1.0 + &mixed - 4.4 * &u + spread(&u), 3.4 * &u - &mixed + spread(&v)], 0)
+    Tensor::stack(&[&(1.0 + &mixed - 4.4 * &u + spread(&u)), &(3.4 * &u - &mixed + spread(&v))], 0)
 }
 
 fn wave(shape: &[usize]) -> Tensor {
@@ -153,5 +153,5 @@ fn bundle() {
 fn cross(a: &Tensor, b: &Tensor) -> Tensor {
     let at = |x: &Tensor, k: isize| x.slice(k);
     let part = |i: isize, j: isize| at(a, i) * at(b, j) - at(a, j) * at(b, i);
-    Tensor::stack(&[part(1, 2), part(2, 0), part(0, 1)], 0)
+    Tensor::stack(&[&part(1, 2), &part(2, 0), &part(0, 1)], 0)
 }

@@ -18,7 +18,7 @@ use std::fmt;
 #[cfg(feature = "arrays")]
 pub use places::Places;
 #[cfg(feature = "arrays")]
-pub use reach::{Boxes, Preceding, Reach};
+pub use reach::{Boxes, Lists, Preceding, Reach};
 #[cfg(feature = "arrays")]
 pub(crate) use runs::Runs;
 

@@ -12,10 +12,13 @@ struct Input {
     n: u64,
 }
 
+/// More points than these are refused: their numbers are an array of the input's.
+const MOST_POINTS: u64 = 1 << 28;
+
 pub(super) fn evaluate(function: &str, input: &str, settings: &Settings) -> Result<Measured, Failure> {
     let (Input { x, n }, runs) = read(input)?;
-    if n < 2 {
-        return Err(Failure::new(format!("n is {n}, and the points from -1 to 1 are at least two")));
+    if !(2..=MOST_POINTS).contains(&n) {
+        return Err(Failure::new(format!("n is {n}, and the points from -1 to 1 are 2 to {MOST_POINTS}")));
     }
     if x.is_empty() {
         return Err(Failure::new("x is empty: a polynomial without coefficients is asked for"));
@@ -24,30 +27,28 @@ pub(super) fn evaluate(function: &str, input: &str, settings: &Settings) -> Resu
         &format!("n = {n} points of a polynomial with {} coefficients", x.len()),
         n.checked_mul(x.len() as u64),
     )?;
-    let points = usize::try_from(n).map_err(|_| Failure::new(format!("n = {n} points have no place in memory")))?;
-    let x = Tensor::from(x);
-    let value = |x: Tensor| residuals(&x, points);
-    let slope = |x: Tensor| grad(x, |x| residuals(&x, points));
-    let compiled = settings.compile();
-    if function == "primal" {
-        let f = compiled.function(value);
-        measure(&runs, || Ok(f.plan(&x).map(|_| ())?), |()| Ok(f.try_call(&x)?), Output::of)
-    } else {
-        let f = compiled.function(slope);
-        measure(&runs, || Ok(f.plan(&x).map(|_| ())?), |()| Ok(f.try_call(&x)?), Output::of)
-    }
+    // What a compiled function makes of numbers alone is made while it is traced. So the numbers of the points are an
+    // argument: points and powers are computed by every run.
+    let (x, i) = (Tensor::from(x), Tensor::from((0..n).map(|i| i as f64).collect::<Vec<_>>()));
+    let point = (&x, &i);
+    let f = settings.compile().function(if function == "primal" { residuals } else { gradient });
+    measure(&runs, || Ok(f.plan(point).map(|_| ())?), |()| Ok(f.try_call(point)?), Output::of)
+}
+
+fn gradient((x, i): (Tensor, Tensor)) -> Tensor {
+    grad(&x, |x| residuals((x, i.clone())))
 }
 
 /// `1/2 sum_i (sign(t_i) - sum_j x_j t_i^j)^2`, `t_i = -1 + 2 i / (n - 1)`.
-fn residuals(x: &Tensor, n: usize) -> Tensor {
-    let t = Tensor::iota(n).to_f64() * 2.0 / (n - 1) as f64 - 1.0;
-    let mut power = Tensor::ones(&[n]);
-    let mut sum = Tensor::zeros(&[n]);
-    for j in 0..x.size() {
-        if j > 0 {
+fn residuals((x, i): (Tensor, Tensor)) -> Tensor {
+    let t = 2.0 * &i / (i.size() - 1) as f64 - 1.0;
+    let mut left = t.sign() - x.slice(0isize);
+    let mut power = t.clone();
+    for j in 1..x.size() as isize {
+        if j > 1 {
             power = &power * &t;
         }
-        sum = sum + x.slice(j as isize) * &power;
+        left = left - x.slice(j) * &power;
     }
-    0.5 * (t.sign() - sum).square().sum()
+    0.5 * left.square().sum()
 }

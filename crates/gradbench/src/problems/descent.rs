@@ -201,6 +201,9 @@ fn descend<S: Real, const N: usize>(
     let norm = |v: [S; N]| v.iter().map(|&v| v * v).sum::<S>().sqrt();
     let (mut value, mut down) = (f(x), slope(x));
     let (mut rate, mut steps) = (1e-5, 0);
+    if !(value > f64::NEG_INFINITY && value < f64::INFINITY) {
+        return [S::constant(f64::NAN); N];
+    }
     for _ in 0..MOST_STEPS {
         let steepness = norm(down);
         if !(steepness < f64::INFINITY) {

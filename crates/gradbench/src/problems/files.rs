@@ -49,14 +49,16 @@ pub fn read_gmm(file: &Path) -> Result<gmm::Data, FileError> {
 /// A bundle adjustment, replicated or in the general form.
 ///
 /// `n m p`; then either one camera (11 numbers), one point (3), one weight and one feature (2), of which all are copies;
-/// or `n` rows of 11, `m` rows of 3, and `p` rows `camera point weight feature_x feature_y`. A file of exactly 17 numbers
-/// behind the sizes is of the first form, unless the second needs 17 too.
+/// or `n` rows of 11, `m` rows of 3, and `p` rows `camera point weight feature_x feature_y`. A file is of the first form if
+/// its lines are: a weight stands alone in its line, and the second form has no such line.
 ///
 /// # Errors
 /// As [`read_gmm`], and if there are more than [`MOST_REPLICATED`] of anything.
 pub fn read_ba(file: &Path) -> Result<ba::Data, FileError> {
     let text = text(file)?;
-    parse_ba(&mut Words::new(file, &text), text.split_ascii_whitespace().count())
+    let lines = text.lines().map(|line| line.split_ascii_whitespace().count()).filter(|&words| words > 0);
+    let replicated = lines.take(5).eq([3, ba::CAMERA, 3, 1, 2]);
+    parse_ba(&mut Words::new(file, &text), replicated)
 }
 
 /// A network of LSTM layers: `l c b`, then `2 l` rows of `4 b`, 3 of `b`, `2 l` of `b`, and the sequence, `c` of `b`.
@@ -140,7 +142,7 @@ fn parse_gmm(words: &mut Words<'_>) -> Result<gmm::Data, FileError> {
     Ok(gmm::Data { d, k, n, alpha, mu, q, l, x, gamma, m })
 }
 
-fn parse_ba(words: &mut Words<'_>, all: usize) -> Result<ba::Data, FileError> {
+fn parse_ba(words: &mut Words<'_>, replicated: bool) -> Result<ba::Data, FileError> {
     let mut limited = |what: &str| {
         let count = words.count(what)?;
         match count <= MOST_REPLICATED {
@@ -151,9 +153,7 @@ fn parse_ba(words: &mut Words<'_>, all: usize) -> Result<ba::Data, FileError> {
     let n = limited("n, the number of cameras")?;
     let m = limited("m, the number of points")?;
     let p = limited("p, the number of observations")?;
-    // Below 2^40, so that this cannot overflow.
-    let general = ba::CAMERA * n + 3 * m + 5 * p;
-    if all == 3 + 17 && general != 17 {
+    if replicated {
         let camera = words.array("a camera")?;
         let point = words.array("a point")?;
         let weight = words.number("a weight")?;
@@ -208,7 +208,7 @@ fn parse_hand(words: &mut Words<'_>, model: hand::Model, complicated: bool) -> R
         true => Some((0..count).map(|_| words.array("a place in a triangle")).collect::<Result<_, _>>()?),
         false => None,
     };
-    let theta = words.numbers(&[hand::POSE], "theta")?;
+    let theta = words.array("theta")?;
     words.end()?;
     Ok(hand::Data { model, correspondences, points, us, theta })
 }

@@ -4,11 +4,19 @@
 //! Hertzmann and Fitzgibbon, "User-specific hand modeling from monocular depth sequences" (2014): a kinematic chain and
 //! linear blend skinning.
 
-use wengert::Compile;
+use std::sync::Arc;
+
 use wengert::prelude::*;
+use wengert::{Compile, Real};
 
 /// Parameters of a pose: rotation (3), translation (3), four angles for each of five fingers.
 pub const POSE: usize = 26;
+
+/// Fingers, in the order thumb, index, middle, ring, pinky.
+const FINGERS: usize = 5;
+/// Angles of a finger, and the parameter that is the first of the first.
+const ANGLES: usize = 4;
+const FIRST_ANGLE: usize = 6;
 
 /// Bones that the pose moves: the wrist, and four for each finger.
 pub const MOVED: usize = 21;
@@ -41,16 +49,11 @@ pub struct Data {
     pub points: Vec<[f64; 3]>,
     /// In the complicated case, the place of each point in its triangle.
     pub us: Option<Vec<[f64; 2]>>,
-    /// The pose, 26 numbers.
-    pub theta: Vec<f64>,
+    /// The pose.
+    pub theta: [f64; POSE],
 }
 
 impl Data {
-    /// The pose, `[26]`.
-    pub fn pose(&self) -> Tensor {
-        Tensor::from_vec(&[POSE], self.theta.clone())
-    }
-
     /// The places in the triangles, `[N, 2]`; of no use in the simple case, where there are none: `[0, 2]`.
     pub fn places(&self) -> Tensor {
         let us = self.us.as_deref().unwrap_or_default();
@@ -58,227 +61,241 @@ impl Data {
     }
 }
 
-/// What is constant, as tensors. Bones are sorted by their distance from the root, and vertices that correspond to nothing
-/// are left out.
+/// Where the bones take points at rest, as the first stage, of the pose alone: numbers, recorded once and run as
+/// straight-line code. For every bone, every column `c` of its transform after the global rotation and every row `r` a
+/// number: `4 bones` rows of 3.
+///
+/// The translation is left out: it is added to every vertex, whatever its weights sum up to.
+pub fn bones<R: Real>(theta: &[R; POSE], model: &Model) -> Vec<R> {
+    let whole = rotation(&[theta[0], theta[1], theta[2]]);
+    let mut absolute: Vec<Affine<R>> = Vec::with_capacity(model.parents.len());
+    let mut turned = Vec::with_capacity(12 * model.parents.len());
+    for (bone, parent) in model.parents.iter().enumerate() {
+        let own = relative(theta, bone, &model.base_relatives[bone]);
+        let own = parent.map_or(own, |parent| absolute[parent].times(|k, c| own.0[k][c]));
+        let back = &model.inverse_base_absolutes[bone];
+        let placed = own.times(|k, c| R::constant(back[4 * k + c]));
+        absolute.push(own);
+        for c in 0..4 {
+            turned.extend(whole.map(|row| dot(row, [placed.0[0][c], placed.0[1][c], placed.0[2][c]])));
+        }
+    }
+    turned
+}
+
+/// The first three rows of an affine map.
+#[derive(Clone, Copy)]
+struct Affine<R>([[R; 4]; 3]);
+
+impl<R: Real> Affine<R> {
+    /// The product with another affine map, given by its entries in the first three rows.
+    fn times(&self, other: impl Fn(usize, usize) -> R) -> Self {
+        Affine(self.0.map(|row| {
+            std::array::from_fn(|c| {
+                let sum = dot([row[0], row[1], row[2]], [other(0, c), other(1, c), other(2, c)]);
+                if c == 3 { sum + row[3] } else { sum }
+            })
+        }))
+    }
+}
+
+fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// A bone's base times `Rz Rx`; the angle about y is zero for every bone.
+fn relative<R: Real>(theta: &[R; POSE], bone: usize, base: &[f64; 16]) -> Affine<R> {
+    let (about_x, about_z) = angles(bone);
+    Affine(std::array::from_fn(|r| {
+        let b: [f64; 4] = std::array::from_fn(|c| base[4 * r + c]);
+        let b = b.map(R::constant);
+        let (turned, across) = match about_z.map(|k| (theta[k].sin(), theta[k].cos())) {
+            Some((s, c)) => (b[0] * c + b[1] * s, b[1] * c - b[0] * s),
+            None => (b[0], b[1]),
+        };
+        match about_x.map(|k| (theta[k].sin(), theta[k].cos())) {
+            Some((s, c)) => [turned, across * c + b[2] * s, b[2] * c - across * s, b[3]],
+            None => [turned, across, b[2], b[3]],
+        }
+    }))
+}
+
+/// The parameters that are the angles of a bone about x and z: only the last three bones of a finger have any.
+fn angles(bone: usize) -> (Option<usize>, Option<usize>) {
+    if bone == 0 || bone >= MOVED {
+        return (None, None);
+    }
+    let first = FIRST_ANGLE + ANGLES * ((bone - 1) / 4);
+    match (bone - 1) % 4 {
+        0 => (None, None),
+        1 => (Some(first), Some(first + 1)),
+        2 => (Some(first + 2), None),
+        _ => (Some(first + 3), None),
+    }
+}
+
+/// The rotation about an axis by an angle, both given as `r`, of length `|r|`; none where that is below 1e-4.
+fn rotation<R: Real>(r: &[R; 3]) -> [[R; 3]; 3] {
+    let square = dot(*r, *r);
+    let [zero, one] = [0.0, 1.0].map(R::constant);
+    // Both sides are computed, and one is chosen, so that one recording serves all poses. The square root is never taken
+    // of a zero: its derivative is infinite there.
+    let turns = !square.less(R::constant(1e-8));
+    let angle = R::select(turns, square, one).sqrt();
+    let [x, y, z] = r.map(|r| r / angle);
+    let (s, c) = (angle.sin(), angle.cos());
+    let v = one - c;
+    let rows = [
+        [x * x * v + c, x * y * v - z * s, x * z * v + y * s],
+        [x * y * v + z * s, y * y * v + c, y * z * v - x * s],
+        [x * z * v - y * s, z * y * v + x * s, z * z * v + c],
+    ];
+    std::array::from_fn(|i| std::array::from_fn(|j| R::select(turns, rows[i][j], if i == j { one } else { zero })))
+}
+
+/// What is constant of the second stage, from the bones to the distances. Vertices that correspond to nothing are left out.
 #[derive(Clone, Debug)]
-pub struct Rig {
-    chain: Chain,
+struct Rig {
     /// Weight times coordinate: `[vertices, 4 bones]`.
     skin: Tensor,
+    /// For every finger the rows of the bones that its angles move, `[4 moved]`, and the columns of the skin that belong to
+    /// them, `[vertices, 4 moved]`.
+    fingers: Vec<(Tensor, Tensor)>,
     /// The rows of the skin of the corners of each point's triangle, in the complicated case.
     corners: Option<[Tensor; 3]>,
     /// `[N, 3]`.
     points: Tensor,
-}
-
-/// The bones, those with as many ancestors one after the other.
-#[derive(Clone, Debug)]
-struct Chain {
-    /// For each angle about x and z the place in the pose, or behind its end if the angle is zero: `[bones]`.
-    about_x: Tensor,
-    about_z: Tensor,
-    /// The columns of the relative transforms, each `[bones, 4]`.
-    base: [Tensor; 4],
-    /// `[bones, 4, 4]`.
-    inverse: Tensor,
-    /// For each generation, its bones as a range, and the parents by their place in the generation before.
-    generations: Vec<(isize, isize, Option<Tensor>)>,
+    /// The derivatives by the translation, `[3, N, 3]`.
+    by_translation: Tensor,
 }
 
 impl Rig {
-    /// Of a problem.
-    pub fn new(data: &Data) -> Self {
-        let (chain, order) = Chain::new(&data.model);
-        let mut place = vec![0; order.len()];
-        for (new, &old) in order.iter().enumerate() {
-            place[old] = new;
-        }
-        let mut rows =
-            Rows { model: &data.model, place: &place, known: vec![None; data.model.vertices.len()], used: vec![] };
+    fn new(data: &Data) -> Self {
+        let model = &data.model;
+        let mut rows = Rows { known: vec![None; model.vertices.len()], used: vec![] };
         let (corners, used) = match &data.us {
             None => (None, data.correspondences.clone()),
             Some(_) => {
-                let triangles: Vec<[usize; 3]> =
-                    data.correspondences.iter().map(|&t| data.model.triangles[t]).collect();
-                let corner = |k: usize, rows: &mut Rows<'_>| {
-                    let rows: Vec<i64> = triangles.iter().map(|triangle| rows.row(triangle[k])).collect();
-                    Tensor::from_vec(&[rows.len()], rows)
+                let mut corner = |k: usize| {
+                    let corner: Vec<i64> =
+                        data.correspondences.iter().map(|&t| rows.row(model.triangles[t][k])).collect();
+                    Tensor::from_vec(&[corner.len()], corner)
                 };
-                let corners = [corner(0, &mut rows), corner(1, &mut rows), corner(2, &mut rows)];
-                (Some(corners), std::mem::take(&mut rows.used))
+                let corners = [corner(0), corner(1), corner(2)];
+                (Some(corners), rows.used)
             }
         };
-        let points = Tensor::from_vec(&[data.points.len(), 3], data.points.concat());
-        Rig { chain, skin: rows.skin(&used), corners, points }
+        let width = 4 * model.parents.len();
+        let skin = Tensor::from_vec(&[used.len(), width], skin(model, &used));
+        let fingers = (0..FINGERS).map(|finger| {
+            let columns: Vec<i64> = moved_by(model, finger).flat_map(|bone| 4 * bone..4 * bone + 4).collect();
+            let columns = Tensor::from_vec(&[columns.len()], columns);
+            (columns.clone(), skin.take(&columns, 1))
+        });
+        let (fingers, count) = (fingers.collect(), data.points.len());
+        let by_translation = -Tensor::eye(3).expand_dims(1).broadcast_to(&[3, count, 3]);
+        let points = Tensor::from_vec(&[count, 3], data.points.concat());
+        Rig { skin, fingers, corners, points, by_translation }
+    }
+
+    /// What each point corresponds to, from numbers of the used vertices, `[vertices, any]`: `[N, any]`. In the complicated
+    /// case that is `u1 a + u2 b + (1 - u1 - u2) c`.
+    fn seen(&self, vertices: &Tensor, us: &Tensor) -> Tensor {
+        let Some(corners) = &self.corners else { return vertices.clone() };
+        let [a, b, c] = corners.each_ref().map(|rows| vertices.take(rows, 0));
+        let (u1, u2) = (us.slice((.., ..1)), us.slice((.., 1..2)));
+        &u1 * a + &u2 * b + (1.0 - &u1 - &u2) * c
+    }
+
+    /// Observed points minus those of the hand, `[N, 3]`, from the bones, `[4 bones, 3]`, and the translation, `[3]`.
+    fn distances(&self, bones: &Tensor, translation: &Tensor, us: &Tensor) -> Tensor {
+        &self.points - self.seen(&(self.skin.matmul(bones) + translation), us)
+    }
+
+    /// The derivatives by parameters, `[parameters, N, 3]`, from those of bones, `[4 bones, 3, parameters]`, and the columns
+    /// of the skin that belong to these bones: the distances are linear in the bones.
+    fn by_parameters(&self, skin: &Tensor, by: &Tensor, us: &Tensor) -> Tensor {
+        let (rows, parameters) = (by.shape()[0] as isize, by.shape()[2] as isize);
+        let vertices = skin.matmul(&by.reshape(&[rows, 3 * parameters]));
+        -self.seen(&vertices, us).reshape(&[-1, 3, parameters]).permute(&[2, 0, 1])
+    }
+
+    /// The Jacobian column by column, `[columns, N, 3]`: in the complicated case first the derivatives of each point's
+    /// distances by its own two places, then those by the pose. `by_pose` is the derivative of the bones,
+    /// `[4 bones, 3, 26]`.
+    fn columns(&self, bones: &Tensor, by_pose: &Tensor, translation: &Tensor, us: &Tensor) -> Tensor {
+        let mut columns = Vec::new();
+        if self.corners.is_some() {
+            // Each point depends on its own places alone: one direction for the first of all points, one for the second.
+            let places = Tensor::eye(2).expand_dims(1).broadcast_to(&[2, us.shape()[0], 2]);
+            columns
+                .push(vmap(&places, |direction| jvp(us, &direction, |us| self.distances(bones, translation, &us)).1));
+        }
+        columns.push(self.by_parameters(&self.skin, &by_pose.slice((.., .., ..3)), us));
+        columns.push(self.by_translation.clone());
+        for (finger, (rows, skin)) in self.fingers.iter().enumerate() {
+            let first = (FIRST_ANGLE + ANGLES * finger) as isize;
+            let by_finger = by_pose.slice((.., .., first..first + ANGLES as isize)).take(rows, 0);
+            columns.push(self.by_parameters(skin, &by_finger, us));
+        }
+        Tensor::concat(&columns.iter().collect::<Vec<_>>(), 0)
     }
 }
 
 /// The vertices that are used, each once.
-struct Rows<'a> {
-    model: &'a Model,
-    /// Of each bone in the chain.
-    place: &'a [usize],
+struct Rows {
     known: Vec<Option<i64>>,
     used: Vec<usize>,
 }
 
-impl Rows<'_> {
+impl Rows {
     fn row(&mut self, vertex: usize) -> i64 {
         *self.known[vertex].get_or_insert_with(|| {
             self.used.push(vertex);
             self.used.len() as i64 - 1
         })
     }
+}
 
-    fn skin(&self, vertices: &[usize]) -> Tensor {
-        let width = 4 * self.place.len();
-        let mut skin = vec![0.0; vertices.len() * width];
-        for (row, &vertex) in skin.chunks_exact_mut(width.max(1)).zip(vertices) {
-            for &(bone, weight) in &self.model.weights[vertex] {
-                for (c, x) in self.model.vertices[vertex].iter().enumerate() {
-                    row[4 * self.place[bone] + c] += weight * x;
-                }
+/// Weight times coordinate of these vertices, for every bone four numbers.
+fn skin(model: &Model, vertices: &[usize]) -> Vec<f64> {
+    let width = 4 * model.parents.len();
+    let mut skin = vec![0.0; vertices.len() * width];
+    for (row, &vertex) in skin.chunks_exact_mut(width).zip(vertices) {
+        for &(bone, weight) in &model.weights[vertex] {
+            for (c, x) in model.vertices[vertex].iter().enumerate() {
+                row[4 * bone + c] += weight * x;
             }
         }
-        Tensor::from_vec(&[vertices.len(), width], skin)
     }
+    skin
 }
 
-impl Chain {
-    /// Of a model, with the bones in the order of the chain.
-    fn new(model: &Model) -> (Self, Vec<usize>) {
-        let bones = model.parents.len();
-        let mut ancestors = vec![0; bones];
-        for bone in 0..bones {
-            ancestors[bone] = model.parents[bone].map_or(0, |parent| ancestors[parent] + 1);
-        }
-        let mut order: Vec<usize> = (0..bones).collect();
-        order.sort_by_key(|&bone| ancestors[bone]);
-        let mut generations: Vec<(isize, isize, Option<Tensor>)> = Vec::new();
-        let mut before: &[usize] = &[];
-        for generation in order.chunk_by(|&a, &b| ancestors[a] == ancestors[b]) {
-            let start = generations.last().map_or(0, |(_, end, _)| *end);
-            let parents: Option<Vec<i64>> = generation
-                .iter()
-                .map(|&bone| {
-                    model.parents[bone].map(|parent| before.iter().position(|&b| b == parent).expect("is there") as i64)
-                })
-                .collect();
-            let parents = parents.map(|parents| Tensor::from_vec(&[parents.len()], parents));
-            generations.push((start, start + generation.len() as isize, parents));
-            before = generation;
-        }
-        let angle = |of: fn(usize) -> Option<usize>| {
-            let places = order.iter().map(|&bone| of(bone).unwrap_or(POSE) as i64).collect();
-            Tensor::from_vec(&[bones], places)
-        };
-        let column = |c: usize| {
-            let column = order.iter().flat_map(|&bone| (0..4).map(move |r| model.base_relatives[bone][4 * r + c]));
-            Tensor::from_vec(&[bones, 4], column.collect())
-        };
-        let inverse: Vec<f64> = order.iter().flat_map(|&bone| model.inverse_base_absolutes[bone]).collect();
-        let chain = Chain {
-            about_x: angle(angle_about_x),
-            about_z: angle(angle_about_z),
-            base: std::array::from_fn(column),
-            inverse: Tensor::from_vec(&[bones, 4, 4], inverse),
-            generations,
-        };
-        (chain, order)
+/// The bones that the angles of a finger move: those that have one, and all that hang on them.
+fn moved_by(model: &Model, finger: usize) -> impl Iterator<Item = i64> {
+    let first = 1 + 4 * finger;
+    let mut moved = vec![false; model.parents.len()];
+    for bone in 0..moved.len() {
+        moved[bone] = (first + 1..first + 4).contains(&bone) || model.parents[bone].is_some_and(|parent| moved[parent]);
     }
-
-    /// Where each bone takes a point that is at rest, `[bones, 4, 4]`.
-    fn transforms(&self, theta: &Tensor) -> Tensor {
-        let angles = Tensor::concat(&[theta, &Tensor::zeros(&[1])], 0);
-        let angle = |places: &Tensor| angles.take(places, 0).expand_dims(1);
-        let (x, z) = (angle(&self.about_x), angle(&self.about_z));
-        let ((sx, cx), (sz, cz)) = ((x.sin(), x.cos()), (z.sin(), z.cos()));
-        // The base times Rz Rx; the angle about y is zero for every bone.
-        let [b0, b1, b2, b3] = &self.base;
-        let (turned, across) = (b0 * &cz + b1 * &sz, b1 * &cz - b0 * &sz);
-        let columns = [turned, &across * &cx + b2 * &sx, b2 * &cx - &across * &sx, b3.clone()];
-        let relative = Tensor::stack(&columns.each_ref(), 2);
-        let mut absolute: Vec<Tensor> = Vec::new();
-        for (start, end, parents) in &self.generations {
-            let own = relative.slice(*start..*end);
-            absolute.push(match (parents, absolute.last()) {
-                (Some(parents), Some(before)) => Tensor::einsum("bij,bjk->bik", &[&before.take(parents, 0), &own]),
-                _ => own,
-            });
-        }
-        let absolute = Tensor::concat(&absolute.iter().collect::<Vec<_>>(), 0);
-        Tensor::einsum("bij,bjk->bik", &[&absolute, &self.inverse])
-    }
+    moved.into_iter().enumerate().filter_map(|(bone, moved)| moved.then_some(bone as i64))
 }
 
-/// The parameter that is the angle of a bone about the x axis: those of a finger's second, third and fourth bone.
-fn angle_about_x(bone: usize) -> Option<usize> {
-    let (finger, joint) = (bone.checked_sub(1)? / 4, (bone - 1) % 4);
-    [None, Some(0), Some(2), Some(3)][joint].filter(|_| bone < MOVED).map(|k| 6 + 4 * finger + k)
-}
+/// A function of the bones, the translation and the places.
+type Distances = Box<dyn Fn(&Tensor, &Tensor, &Tensor) -> Tensor + Send + Sync>;
 
-/// The parameter that is the angle of a bone about the z axis: that of a finger's second bone.
-fn angle_about_z(bone: usize) -> Option<usize> {
-    let (finger, joint) = (bone.checked_sub(1)? / 4, (bone - 1) % 4);
-    (joint == 1 && bone < MOVED).then_some(7 + 4 * finger)
-}
+/// A function of the bones, their derivatives, the translation and the places.
+type Columns = Box<dyn Fn(&Tensor, &Tensor, &Tensor, &Tensor) -> Tensor + Send + Sync>;
 
-/// The rotation about an axis by an angle, both given as `r`, of length `|r|`; none where that is below 1e-4.
-fn rotation(r: &Tensor) -> Tensor {
-    let square = r.square().sum();
-    let turns = square.ge(1e-8);
-    // The square root is never taken of a zero: its derivative is infinite there.
-    let angle = turns.where_(&square, 1.0).sqrt();
-    let axis = r / &angle;
-    let (s, c) = (angle.sin(), angle.cos());
-    let [x, y, z]: [Tensor; 3] = std::array::from_fn(|k| axis.slice(k as isize));
-    let v = 1.0 - &c;
-    let rows = [
-        [x.square() * &v + &c, &x * &y * &v - &z * &s, &x * &z * &v + &y * &s],
-        [&x * &y * &v + &z * &s, y.square() * &v + &c, &y * &z * &v - &x * &s],
-        [&x * &z * &v - &y * &s, &z * &y * &v + &x * &s, z.square() * &v + &c],
-    ];
-    let matrix = Tensor::stack(&rows.as_flattened().iter().collect::<Vec<_>>(), 0).reshape(&[3, 3]);
-    turns.where_(matrix, Tensor::eye(3))
-}
-
-/// The vertices of the posed hand that are used, `[vertices, 3]`.
-fn posed(theta: &Tensor, rig: &Rig) -> Tensor {
-    let transforms = rig.chain.transforms(theta).slice((.., ..3));
-    let turned = Tensor::einsum("ri,bic->bcr", &[&rotation(&theta.slice(..3)), &transforms]);
-    rig.skin.matmul(&turned.reshape(&[-1, 3])) + theta.slice(3..6)
-}
-
-/// Observed points minus those of the hand, `[N, 3]`: minus a vertex, or in the complicated case minus a place in a
-/// triangle, `u1 a + u2 b + (1 - u1 - u2) c`.
-pub fn distances(theta: &Tensor, us: &Tensor, rig: &Rig) -> Tensor {
-    let vertices = posed(theta, rig);
-    let Some(corners) = &rig.corners else { return &rig.points - vertices };
-    let [a, b, c] = corners.each_ref().map(|rows| vertices.take(rows, 0));
-    let (u1, u2) = (us.slice((.., ..1)), us.slice((.., 1..2)));
-    &rig.points - (&u1 * a + &u2 * b + (1.0 - &u1 - &u2) * c)
-}
-
-/// The Jacobian column by column, `[columns, N, 3]`: in the complicated case first the derivatives of each point's distances
-/// by its own two places, then those by the pose.
-pub fn columns(theta: &Tensor, us: &Tensor, rig: &Rig) -> Tensor {
-    let by_pose = vmap(&Tensor::eye(POSE), |direction| jvp(theta, &direction, |theta| distances(&theta, us, rig)).1);
-    if rig.corners.is_none() {
-        return by_pose;
-    }
-    // Each point depends on its own places alone: one direction for the first of all points, one for the second.
-    let places = Tensor::eye(2).expand_dims(1).broadcast_to(&[2, us.shape()[0], 2]);
-    let by_place = vmap(&places, |direction| jvp(us, &direction, |us| distances(theta, &us, rig)).1);
-    Tensor::concat(&[&by_place, &by_pose], 0)
-}
-
-/// A function of the pose and the places.
-type Function = Box<dyn Fn(&Tensor, &Tensor) -> Tensor + Send + Sync>;
+/// The bones of a pose, and their derivatives by it.
+type Bones<T> = Box<dyn Fn(&[f64; POSE]) -> T + Send + Sync>;
 
 /// The distances and their Jacobian, compiled for a model and its correspondences.
 pub struct Compiled {
-    objective: Function,
-    jacobian: Function,
+    bones: Bones<Vec<f64>>,
+    by_pose: Bones<Vec<[f64; POSE]>>,
+    distances: Distances,
+    columns: Columns,
 }
 
 impl Compiled {
@@ -286,23 +303,45 @@ impl Compiled {
     pub fn new(data: &Data, threads: usize) -> Self {
         let rig = Rig::new(data);
         let again = rig.clone();
-        let objective =
-            Compile::new().threads(threads).function(move |(theta, us): (Tensor, Tensor)| distances(&theta, &us, &rig));
-        let jacobian =
-            Compile::new().threads(threads).function(move |(theta, us): (Tensor, Tensor)| columns(&theta, &us, &again));
+        let compile = || Compile::new().threads(threads);
+        let distances = compile().function(move |(bones, translation, us): (Tensor, Tensor, Tensor)| {
+            rig.distances(&bones, &translation, &us)
+        });
+        let columns = compile().function(move |(bones, by_pose, translation, us): (Tensor, Tensor, Tensor, Tensor)| {
+            again.columns(&bones, &by_pose, &translation, &us)
+        });
+        let model = data.model.clone();
+        let recorded = Arc::new(record([0.5; POSE], move |theta: [Var; POSE]| bones(&theta, &model)));
+        let again = recorded.clone();
         Compiled {
-            objective: Box::new(move |theta, us| objective.call((theta, us))),
-            jacobian: Box::new(move |theta, us| jacobian.call((theta, us))),
+            bones: Box::new(move |theta| recorded.value(*theta)),
+            by_pose: Box::new(move |theta| again.jacobian(*theta)),
+            distances: Box::new(move |bones, translation, us| distances.call((bones, translation, us))),
+            columns: Box::new(move |bones, by_pose, translation, us| columns.call((bones, by_pose, translation, us))),
         }
     }
 
-    /// The distances, `[N, 3]`.
-    pub fn objective(&self, theta: &Tensor, us: &Tensor) -> Tensor {
-        (self.objective)(theta, us)
+    /// Observed points minus those of the hand, `[N, 3]`: minus a vertex, or in the complicated case minus a place in a
+    /// triangle, `u1 a + u2 b + (1 - u1 - u2) c`.
+    pub fn objective(&self, theta: &[f64; POSE], us: &Tensor) -> Tensor {
+        (self.distances)(&self.bones(theta), &translation(theta), us)
     }
 
-    /// Their Jacobian column by column, `[columns, N, 3]`.
-    pub fn jacobian(&self, theta: &Tensor, us: &Tensor) -> Tensor {
-        (self.jacobian)(theta, us)
+    /// Their Jacobian column by column, `[columns, N, 3]`: in the complicated case first the derivatives of each point's
+    /// distances by its own two places, then those by the pose.
+    pub fn jacobian(&self, theta: &[f64; POSE], us: &Tensor) -> Tensor {
+        let by_pose = (self.by_pose)(theta).into_flattened();
+        let rows = by_pose.len() / (3 * POSE);
+        let by_pose = Tensor::from_vec(&[rows, 3, POSE], by_pose);
+        (self.columns)(&self.bones(theta), &by_pose, &translation(theta), us)
     }
+
+    fn bones(&self, theta: &[f64; POSE]) -> Tensor {
+        let bones = (self.bones)(theta);
+        Tensor::from_vec(&[bones.len() / 3, 3], bones)
+    }
+}
+
+fn translation(theta: &[f64; POSE]) -> Tensor {
+    Tensor::from_vec(&[3], theta[3..6].to_vec())
 }

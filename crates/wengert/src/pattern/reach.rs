@@ -23,8 +23,19 @@ pub enum Reach {
     Preceding(Preceding),
     /// Those that are added to it: the place in the result of every element of the operand, or none.
     Added(Vec<Option<usize>>),
+    /// Those that are listed.
+    Listed(Lists),
     /// All.
     All,
+}
+
+/// For each element of a result some elements of an operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lists {
+    /// Where the list of each begins, and the end of the last.
+    pub starts: Vec<usize>,
+    /// Elements of the operand, list by list.
+    pub elements: Vec<usize>,
 }
 
 /// For each element of a result a box of elements of an operand: the place of the element
@@ -66,7 +77,8 @@ impl Reach {
             Reach::Picked(places) => places.pick(source),
             Reach::Boxes(block) => block.through(source),
             Reach::Preceding(preceding) => preceding.through(source),
-            Reach::Added(places) => added(places, source, rows),
+            Reach::Added(places) => added(places, rows).through(source),
+            Reach::Listed(lists) => lists.through(source),
             Reach::All => {
                 let mut intervals = Vec::new();
                 Places::strided(&[source.rows()], &[1], 0).collect(source, &mut intervals);
@@ -153,29 +165,49 @@ impl Preceding {
     }
 }
 
-/// Rows that are the union of those added to each.
-fn added(places: &[Option<usize>], source: &Runs, rows: usize) -> Runs {
+impl Lists {
+    /// None yet, of this many elements.
+    pub fn with_room(elements: usize) -> Self {
+        let mut starts = Vec::with_capacity(elements + 1);
+        starts.push(0);
+        Lists { starts, elements: Vec::new() }
+    }
+
+    /// The list of the next element.
+    pub fn push(&mut self, elements: impl Iterator<Item = usize>) {
+        self.elements.extend(elements);
+        self.starts.push(self.elements.len());
+    }
+
+    fn through(&self, source: &Runs) -> Runs {
+        let rows = self.starts.len() - 1;
+        let mut joined = Runs::with_room(rows, rows);
+        let mut intervals = Vec::new();
+        for bounds in self.starts.windows(2) {
+            intervals.clear();
+            let own = &self.elements[bounds[0]..bounds[1]];
+            Places::of(own.iter().map(|&k| Some(k))).collect(source, &mut intervals);
+            tidy(&mut intervals);
+            joined.push_row(&intervals);
+        }
+        joined
+    }
+}
+
+/// The elements that are added to each.
+fn added(places: &[Option<usize>], rows: usize) -> Lists {
     let mut starts = vec![0usize; rows + 1];
     places.iter().flatten().for_each(|&place| starts[place + 1] += 1);
     (0..rows).for_each(|row| starts[row + 1] += starts[row]);
     let mut next = starts.clone();
-    let mut from = vec![0; starts[rows]];
+    let mut elements = vec![0; starts[rows]];
     for (k, place) in places.iter().enumerate() {
         if let Some(place) = *place {
-            from[next[place]] = k;
+            elements[next[place]] = k;
             next[place] += 1;
         }
     }
-    let mut joined = Runs::with_room(rows, rows);
-    let mut intervals = Vec::new();
-    for row in 0..rows {
-        intervals.clear();
-        let own = &from[starts[row]..starts[row + 1]];
-        Places::of(own.iter().map(|&k| Some(k))).collect(source, &mut intervals);
-        tidy(&mut intervals);
-        joined.push_row(&intervals);
-    }
-    joined
+    Lists { starts, elements }
 }
 
 /// `sum_k index_k strides_k` for every multi-index of a shape, in row-major order.

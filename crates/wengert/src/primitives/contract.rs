@@ -209,7 +209,7 @@ impl Site<'_> {
     }
 
     /// Every result depends on everything along the axes that mix places, as [`Primitive::along`] says.
-    fn along(&self, along: impl Fn(usize) -> Option<Along>) -> Vec<Vec<Reach>> {
+    pub(crate) fn along(&self, along: impl Fn(usize) -> Option<Along>) -> Vec<Vec<Reach>> {
         let first = &self.outs[0];
         if self.outs.iter().any(|out| out.shape != first.shape) {
             return self.all(&Reach::All);

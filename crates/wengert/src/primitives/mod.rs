@@ -39,7 +39,7 @@ mod update;
 use std::ops::Deref;
 
 pub use crate::ops::Logic;
-pub use crate::pattern::{Boxes, Places, Preceding, Reach};
+pub use crate::pattern::{Boxes, Lists, Places, Preceding, Reach};
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use contract::{
     Along, Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase,

@@ -54,7 +54,7 @@ where
     /// The Hessian at `x` of the Lagrangian `sigma f_0 + Σ lambda_i f_{i+1}`, where the first number of the result is the
     /// objective and the others are constraints: what interior point methods ask for.
     ///
-    /// The matrix is symmetric, and all its entries are there; [`Csr::lower_triangle`] gives the half that solvers take. The
+    /// The matrix is symmetric, and all its entries are there; [`Csr::lower`] gives the half that solvers take. The
     /// pattern is that of all outputs together, whatever the multipliers are; see
     /// [`sparse_jacobian`](Recorded::sparse_jacobian).
     ///

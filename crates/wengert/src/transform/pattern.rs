@@ -81,6 +81,34 @@ impl Program {
         patterns(self, active, &values)?.to_patterns(self)
     }
 
+    /// Whether [`Program::jacobian_pattern_at`] rests on the same masks, indices and conditions at two points: then the pattern of
+    /// one is that of the other.
+    ///
+    /// ```
+    /// use wengert::{Array, Program};
+    /// let relu: Program = "program(v0: f64[2], v1: f64[2]) {
+    ///     v2: bool[2] = gt v0 v1; v3: f64[2] = select v2 v0 v1; return v3 }".parse()?;
+    /// let at = |x: f64| [Array::new(&[2], vec![x, 3.0]), Array::new(&[2], vec![0.5, 2.0])];
+    /// let pattern = &relu.jacobian_pattern_at(&[true, true], &at(1.0))?[0];
+    /// assert_eq!((pattern.row(0), pattern.row(1)), (&[0][..], &[1][..]));
+    /// assert!(relu.same_pattern_at(&[true, true], &at(1.0), &at(0.75))?);
+    /// assert!(!relu.same_pattern_at(&[true, true], &at(1.0), &at(0.25))?);
+    /// # Ok::<(), wengert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Program::jacobian_pattern_at`].
+    ///
+    /// # Panics
+    /// If `active` does not have one entry per input.
+    pub fn same_pattern_at(&self, active: &[bool], inputs: &[Array], others: &[Array]) -> Result<bool, Error> {
+        let values = |inputs: &[Array]| -> Result<Vec<Option<Array>>, Error> {
+            check_inputs(self, inputs)?;
+            Ok(inputs.iter().cloned().map(Some).collect())
+        };
+        patterns(self, active, &values(inputs)?)?.hold_at(self, active, &values(others)?)
+    }
+
     /// Which entries of the Hessian of the first output, a single number, may differ from zero, wherever it is taken: rows and
     /// columns are the elements of the first `leaves` inputs, one after the other.
     ///

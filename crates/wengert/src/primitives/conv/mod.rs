@@ -397,6 +397,9 @@ impl Primitive for Conv {
     fn reach(&self, site: &Site) -> Reaches {
         Ok(vec![self.windows(site)?.map(Reach::Boxes).to_vec()])
     }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some("at the edges parts of the kernel are outside the input")
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0], vec![1]]
     }

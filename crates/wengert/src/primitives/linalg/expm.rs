@@ -55,9 +55,6 @@ impl Primitive for Expm {
     fn reach(&self, site: &Site) -> Reaches {
         super::matrix_by_matrix(site)
     }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some(super::WITHIN_MATRICES)
-    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
@@ -135,9 +132,6 @@ impl Primitive for ExpmFrechet {
     }
     fn reach(&self, site: &Site) -> Reaches {
         super::matrix_by_matrix(site)
-    }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1]]

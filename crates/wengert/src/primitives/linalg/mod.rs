@@ -30,7 +30,6 @@ mod triangular;
 use std::borrow::Cow;
 
 pub use cholesky::Cholesky;
-#[cfg(feature = "linalg")]
 pub(crate) use cholesky::not_positive;
 pub use det::{Cofactor, Det};
 pub use eig::Eig;

@@ -223,9 +223,6 @@ impl Primitive for SpectralMap {
     fn reach(&self, site: &Site) -> Reaches {
         super::matrix_by_matrix(site)
     }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some(super::WITHIN_MATRICES)
-    }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         (2..args).map(|k| vec![k]).collect()
     }

@@ -60,9 +60,6 @@ impl Primitive for SpectralSum {
     fn reach(&self, site: &Site) -> Reaches {
         super::matrix_by_matrix(site)
     }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some(super::WITHIN_MATRICES)
-    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }

@@ -147,9 +147,6 @@ impl Primitive for SpectralValues {
     fn reach(&self, site: &Site) -> Reaches {
         super::matrix_by_matrix(site)
     }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some(super::WITHIN_MATRICES)
-    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
@@ -258,9 +255,6 @@ impl Primitive for SpectralCombination {
     }
     fn reach(&self, site: &Site) -> Reaches {
         super::matrix_by_matrix(site)
-    }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         (2..args).map(|k| vec![k]).collect()
@@ -442,9 +436,6 @@ impl Primitive for SpectralForm {
     }
     fn reach(&self, site: &Site) -> Reaches {
         super::matrix_by_matrix(site)
-    }
-    fn reaches_more(&self) -> Option<&'static str> {
-        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         (2..args).map(|k| vec![k]).collect()

@@ -13,7 +13,8 @@ use crate::primitives::linalg::with_lane;
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
 use crate::primitives::{
-    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity,
+    Attributes, Batched, Cotangents, Family, Form, Lists, Masks, Operand, OperandSet, Primitive, Reach, Reaches,
+    Sample, Site, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -59,6 +60,21 @@ impl Primitive for SparseOuter {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    /// An entry depends on a row of each operand.
+    fn reach(&self, site: &Site) -> Reaches {
+        let [lead @ .., _] = &site.outs[0].shape[..] else { unreachable!("inference gives an axis") };
+        let columns = site.args[0].shape[site.args[0].rank() - 1];
+        let size = site.outs[0].size();
+        let (mut u, mut v) = (Lists::with_room(size), Lists::with_room(size));
+        for matrix in 0..lead.iter().product() {
+            for (row, col) in self.pattern.entries() {
+                let (row, col) = (matrix * self.pattern.rows() + row, matrix * self.pattern.cols() + col);
+                u.push(row * columns..(row + 1) * columns);
+                v.push(col * columns..(col + 1) * columns);
+            }
+        }
+        Ok(vec![vec![Reach::Listed(u), Reach::Listed(v)]])
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0], vec![1]]

@@ -11,7 +11,8 @@ use crate::primitives::einsum::{rounded, widened};
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
 use crate::primitives::{
-    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity,
+    Attributes, Batched, Cotangents, Family, Form, Lists, Masks, Operand, OperandSet, Primitive, Reach, Reaches,
+    Sample, Site, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -75,6 +76,27 @@ impl Primitive for SparseProduct {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    /// A row of the result depends on the entries of a row of A, and on the rows of X that these meet.
+    fn reach(&self, site: &Site) -> Reaches {
+        let [lead @ .., given, columns] = &site.outs[0].shape[..] else { unreachable!("inference gives a matrix") };
+        let taken = if self.transpose { self.pattern.rows() } else { self.pattern.cols() };
+        let turned = self.transpose.then(|| self.pattern.by_columns());
+        let pattern = turned.map_or(&*self.pattern, |turned| &turned.pattern);
+        let entry = |place: usize| turned.map_or(place, |turned| turned.entries[place]);
+        let size = site.outs[0].size();
+        let (mut values, mut x) = (Lists::with_room(size), Lists::with_room(size));
+        for matrix in 0..lead.iter().product() {
+            for row in 0..*given {
+                for column in 0..*columns {
+                    let places = pattern.starts()[row]..pattern.starts()[row + 1];
+                    values.push(places.clone().map(|place| matrix * pattern.nnz() + entry(place)));
+                    let met = places.map(|place| pattern.columns()[place] as usize);
+                    x.push(met.map(|other| (matrix * taken + other) * columns + column));
+                }
+            }
+        }
+        Ok(vec![vec![Reach::Listed(values), Reach::Listed(x)]])
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0], vec![1]]

@@ -15,7 +15,7 @@ use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
 use crate::primitives::{
     Attributes, Batched, Broadcast, Cotangent, Cotangents, Family, Form, MaskedCotangents, MatrixKind, Operand,
-    OperandSet, Primitive, Sample, Tangents, arity,
+    OperandSet, Primitive, Reach, Reaches, Sample, Site, Tangents, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -105,6 +105,18 @@ impl Primitive for SparseSolve {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    /// An unknown depends on all values of its matrix, and on its column of the right-hand side.
+    fn reach(&self, site: &Site) -> Reaches {
+        let out = &site.outs[0].shape;
+        let lead = out.len() - 2;
+        let shared = |behind: [Option<usize>; 2]| (0..lead).map(Some).chain(behind).collect::<Vec<Option<usize>>>();
+        let values = site.boxes(&site.args[0].shape, out, &shared([None, None]));
+        let right = site.boxes(&site.args[1].shape, out, &shared([None, Some(lead + 1)]));
+        Ok(vec![vec![Reach::Boxes(values), Reach::Boxes(right)]])
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some("parts of the inverse of a matrix in blocks are zero")
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1]]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::products::Products;
+use super::products::{CHUNK, Products};
 use crate::algorithm::{Algorithm, Base};
 use crate::lanes::Lanes;
 use crate::pattern::Pattern;
@@ -61,6 +61,15 @@ enum Way {
     Products(Products),
 }
 
+/// What an evaluation is predicted to take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cost {
+    /// Multiplications and additions, about.
+    pub(super) operations: usize,
+    pub(super) bytes: usize,
+    pub(super) sweeps: usize,
+}
+
 /// The elimination of all records.
 #[derive(Debug)]
 struct Eliminated {
@@ -85,22 +94,32 @@ const LANES: usize = 8;
 const WORDS: usize = 1 << 27;
 
 impl Plan {
-    /// The plan for all entries: by elimination, unless its list is longer than products with colours take.
+    /// The plan for all entries that takes the fewest operations. Elimination is tried first: where its list is shorter than one
+    /// sweep with colours takes, nothing is coloured.
     pub(super) fn new(trace: &Trace, kind: Kind) -> Result<Plan, TooMany> {
-        match Plan::eliminated(trace, kind, limit(trace, kind)) {
-            Ok(plan) => Ok(plan),
-            Err(TooMany) => {
-                let pattern = detected(trace, kind)?;
-                let ways: &[Method] = match kind {
-                    Kind::Jacobian => &[Method::Columns, Method::Rows],
-                    Kind::Hessian | Kind::Lagrangian => &[Method::Star],
-                };
-                let products = ways.iter().map(|&way| Products::new(kind, &pattern, way, Order::default()));
-                let products: Result<Vec<Products>, TooMany> = products.collect();
-                let best = products?.into_iter().min_by_key(|products| products.operations(trace));
-                Ok(Plan { kind, pattern: Arc::new(pattern), way: Way::Products(best.expect("there is one")) })
+        let eliminated = Plan::eliminated(trace, kind, limit(trace, kind));
+        if let Ok(plan) = eliminated.as_ref()
+            && plan.cost(trace).operations <= sweeps(trace, kind, 1)
+        {
+            return eliminated;
+        }
+        let ways: &[Method] = match kind {
+            Kind::Jacobian => &[Method::Columns, Method::Rows],
+            Kind::Hessian | Kind::Lagrangian => &[Method::Star],
+        };
+        let pattern = match &eliminated {
+            Ok(plan) => Arc::clone(&plan.pattern),
+            Err(TooMany) => Arc::new(detected(trace, kind)?),
+        };
+        let mut best = eliminated.ok();
+        for &way in ways {
+            let products = Products::new(kind, &pattern, way, Order::default())?;
+            let plan = Plan { kind, pattern: Arc::clone(&pattern), way: Way::Products(products) };
+            if best.as_ref().is_none_or(|best| plan.cost(trace).operations < best.cost(trace).operations) {
+                best = Some(plan);
             }
         }
+        best.ok_or(TooMany)
     }
 
     /// The plan that was asked for.
@@ -115,7 +134,7 @@ impl Plan {
         }
     }
 
-    fn eliminated(trace: &Trace, kind: Kind, limit: usize) -> Result<Plan, TooMany> {
+    pub(super) fn eliminated(trace: &Trace, kind: Kind, limit: usize) -> Result<Plan, TooMany> {
         let (list, pattern, places) = Elimination::new(trace, kind.wanted(&kind.outputs(trace)), limit)?;
         let way = Way::Elimination(Eliminated { list, places, idle: Mutex::default() });
         Ok(Plan { kind, pattern: Arc::new(pattern), way })
@@ -142,11 +161,17 @@ impl Plan {
         }
     }
 
-    /// Multiplications and additions, bytes, and sweeps.
-    pub(super) fn cost(&self, trace: &Trace) -> (usize, usize, usize) {
+    pub(super) fn cost(&self, trace: &Trace) -> Cost {
         match &self.way {
-            Way::Elimination(eliminated) => (eliminated.list.operations(), eliminated.list.bytes(trace), 1),
-            Way::Products(products) => (products.operations(trace), products.bytes(trace), products.sweeps()),
+            Way::Elimination(eliminated) => {
+                let list = &eliminated.list;
+                Cost { operations: trace.records.len() + list.operations(), bytes: list.bytes(trace), sweeps: 1 }
+            }
+            Way::Products(products) => Cost {
+                operations: sweeps(trace, self.kind, products.sweeps()),
+                bytes: products.bytes(trace),
+                sweeps: products.sweeps(),
+            },
         }
     }
 
@@ -299,9 +324,16 @@ pub(super) fn detected(trace: &Trace, kind: Kind) -> Result<Pattern, TooMany> {
     }
 }
 
+/// The operations of sweeps with a chunk of products each, beside the values: a tangent or an adjoint of every record, of a
+/// Hessian duals forwards and backwards.
+fn sweeps(trace: &Trace, kind: Kind, sweeps: usize) -> usize {
+    let each = if kind.is_symmetric() { 6 } else { 2 };
+    trace.records.len().saturating_mul(1 + each * CHUNK * sweeps)
+}
+
 /// The most words that the list of an elimination is worth: a matrix without zeros is computed by a product for each column,
 /// which no list need be longer than.
-fn limit(trace: &Trace, kind: Kind) -> usize {
+pub(super) fn limit(trace: &Trace, kind: Kind) -> usize {
     let sweeps = match kind {
         Kind::Jacobian => trace.inputs.min(trace.outputs.len()),
         Kind::Hessian | Kind::Lagrangian => 4 * trace.inputs,

@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::error::SparseError;
-use super::plan::{Kind, Plan};
+use super::plan::{self, Cost, Kind, Plan};
 use crate::pattern::Pattern;
 use crate::record::Recorded;
 use crate::record::path::Path;
@@ -245,27 +245,27 @@ where
         let choices: Vec<Choice> = methods.iter().map(choice).collect();
         let why = match self.options.method {
             Some(_) => "as it was asked for",
-            None if matches!(plan.method(), Method::Direct | Method::EdgePushing) => "whose list is short",
-            None => "as the list of an elimination would be longer",
+            None => "which takes the fewest operations",
         };
         table(&title, &choices, plan.method(), why)
     }
 
     fn choice(&self, trace: &Trace, plan: &Plan, method: Method) -> Choice {
         let cost = |plan: &Plan| {
-            let (operations, bytes, passes) = plan.cost(trace);
+            let Cost { operations, bytes, sweeps } = plan.cost(trace);
             let work = Work { operations: operations as u64, bytes: bytes as u64 };
-            Choice { method, passes, work, note: String::new(), possible: true }
+            Choice { method, passes: sweeps, work, note: String::new(), possible: true }
         };
         if plan.method() == method {
             return cost(plan);
         }
-        let eliminates = matches!(method, Method::Direct | Method::EdgePushing);
-        let made =
-            if eliminates { Plan::new(trace, self.kind) } else { Plan::by(trace, self.kind, method, self.order()) };
+        let made = match method {
+            Method::Direct | Method::EdgePushing => Plan::eliminated(trace, self.kind, plan::limit(trace, self.kind)),
+            method => Plan::by(trace, self.kind, method, self.order()),
+        };
         match made {
-            Ok(made) if made.method() == method => cost(&made),
-            _ => Choice {
+            Ok(made) => cost(&made),
+            Err(TooMany) => Choice {
                 method,
                 passes: 0,
                 work: Work::default(),

@@ -36,7 +36,7 @@ enum Recovered {
 }
 
 /// How many products go through one sweep.
-const CHUNK: usize = 8;
+pub(super) const CHUNK: usize = 8;
 
 impl Products {
     /// By colours, or by a product for every column.
@@ -82,12 +82,6 @@ impl Products {
 
     pub(super) fn sweeps(&self) -> usize {
         self.counts.0.div_ceil(CHUNK) + self.counts.1.div_ceil(CHUNK)
-    }
-
-    /// Multiplications and additions, about.
-    pub(super) fn operations(&self, trace: &Trace) -> usize {
-        let each = if self.kind.is_symmetric() { 6 } else { 2 };
-        trace.records.len().saturating_mul(1 + each * CHUNK * self.sweeps())
     }
 
     /// How many numbers the products have.

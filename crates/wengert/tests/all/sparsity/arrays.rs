@@ -322,3 +322,21 @@ fn drivers_give_entries_that_others_differentiate() {
     let numbers = sparse_hessian_of_lagrangian([1.0, 2.0], 0.5, &[3.0], |[x, y]| (x * x, [x * y]));
     assert_eq!(numbers.to_dense(), [[1.0, 3.0], [3.0, 0.0]]);
 }
+
+#[test]
+fn the_planner_says_what_it_took_and_why() {
+    let weights = matrix(40, 3);
+    let f = |x: Tensor| (x.reshape(&[3, 40]).matmul(&weights)).tanh();
+    let x = vector(120);
+    let text = Sparse::jacobian(f, &x).unwrap().explain();
+    // Three rows of sums over a long axis: backwards each is a repetition, or three colours of rows.
+    assert!(text.starts_with("sparse_jacobian of 9 x 120, 360 entries\n"), "{text}");
+    for way in ["dense", "columns", "rows", "bidirectional", "direct", "edge pushing"] {
+        assert!(text.contains(&format!(" {way} ")), "{way}: {text}");
+    }
+    assert_eq!(text.matches("->").count(), 1, "{text}");
+    let forced = Sparse::options().method(Method::Columns).jacobian(f, &x).unwrap();
+    let text = forced.explain();
+    assert!(text.contains("-> columns") && text.contains("taken: columns, because it was asked for"), "{text}");
+    assert_eq!(forced.colours(), 40);
+}

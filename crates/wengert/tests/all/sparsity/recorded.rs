@@ -242,3 +242,27 @@ fn a_captured_outer_variable_is_an_error_at_plain_points() {
     });
     assert_eq!(g, 2.0);
 }
+
+#[test]
+fn what_elimination_would_make_dense_is_computed_by_products() {
+    // Layers of 40 between two inputs and one output: the second derivatives of a layer by itself are 40 x 40.
+    let network = |[x, y]: [Var; 2]| {
+        let mut layer: Vec<Var> = (0..40).map(|k| (x * (0.1 * f64::from(k)) + y).tanh()).collect();
+        for _ in 0..3 {
+            layer = (0..40).map(|k| layer.iter().map(|&x| x * (0.004 * f64::from(k) - 0.05)).sum::<Var>().tanh()).collect();
+        }
+        layer.into_iter().sum::<Var>()
+    };
+    let f = record([0.3, 0.4], network);
+    let hessian = SparseRecorded::hessian(&f, &[0.3, 0.4]).unwrap();
+    assert_eq!(hessian.method(), Method::Star, "{}", hessian.explain());
+    check_dense(&f.sparse_hessian([0.1, 0.2]), &f.hessian([0.1, 0.2]).map(Vec::from), "network");
+    // States of a recurrence with three parameters, each of which depends on all before it.
+    let f = record([0.9, 0.1, 0.5], |[a, b, start]| {
+        let states = std::iter::successors(Some(start), |&x| Some(a * x.sin() + b)).take(2000);
+        states.collect::<Vec<Var>>()
+    });
+    let jacobian = SparseRecorded::jacobian(&f, &[0.9, 0.1, 0.5]).unwrap();
+    assert_eq!((jacobian.method(), jacobian.pattern().nnz()), (Method::Columns, 1 + 3 * 1999));
+    check_dense(&f.sparse_jacobian([0.8, 0.2, 0.4]), &f.jacobian([0.8, 0.2, 0.4]).iter().map(|r| r.to_vec()).collect::<Vec<_>>(), "states");
+}

@@ -113,13 +113,13 @@ fn side(count: usize) -> Result<usize, Trouble> {
 
 fn laplacian(u: &Tensor) -> Result<Tensor, Trouble> {
     let m = side(u.size())?;
-    let around = u.reshape(&[m, m]).pad(&[(1, 1, 0), (1, 1, 0)], 0.0);
+    let around = u.reshape(&[m as isize, -1]).pad(&[(1, 1, 0), (1, 1, 0)], 0.0);
     let inner = around.slice((1..-1, 1..-1));
     let neighbours = around.slice((..-2, 1..-1))
         + around.slice((2.., 1..-1))
         + around.slice((1..-1, ..-2))
         + around.slice((1..-1, 2..));
-    Ok((neighbours - 4.0 * &inner + inner.exp()).reshape(&[m * m]))
+    Ok((neighbours - 4.0 * &inner + inner.exp()).reshape(&[-1]))
 }
 
 fn brusselator(x: &Tensor) -> Result<Tensor, Trouble> {
@@ -127,7 +127,7 @@ fn brusselator(x: &Tensor) -> Result<Tensor, Trouble> {
     if x.size() != 2 * m * m {
         return misfit("the two states differ in length");
     }
-    let state = x.reshape(&[2, m, m]);
+    let state = x.reshape(&[2, m as isize, -1]);
     let (u, v) = (state.slice(0), state.slice(1));
     let diffused = |w: &Tensor| {
         let neighbours = w.roll(1, 0) + w.roll(-1, 0) + w.roll(1, 1) + w.roll(-1, 1);
@@ -136,16 +136,16 @@ fn brusselator(x: &Tensor) -> Result<Tensor, Trouble> {
     let reaction = u.square() * &v;
     let u_dot = 1.0 + &reaction - 4.4 * &u + diffused(&u);
     let v_dot = 3.4 * &u - &reaction + diffused(&v);
-    Ok(Tensor::stack(&[&u_dot, &v_dot], 0).reshape(&[2 * m * m]))
+    Ok(Tensor::stack(&[&u_dot, &v_dot], 0).reshape(&[-1]))
 }
 
 fn blocks(x: &Tensor) -> Result<Tensor, Trouble> {
     if x.size() % 3 != 0 {
         return misfit("blocks have three elements");
     }
-    let rows = x.reshape(&[x.size() / 3, 3]);
+    let rows = x.reshape(&[-1, 3]);
     let [a, b, c] = [0, 1, 2].map(|k| rows.slice((.., k)));
-    Ok(Tensor::stack(&[&(&a * &b), &(&b * &c).sin(), &(&a + c.square())], 1).reshape(&[x.size()]))
+    Ok(Tensor::stack(&[&(&a * &b), &(&b * &c).sin(), &(&a + c.square())], 1).reshape(&[-1]))
 }
 
 fn burgers(u: &Tensor) -> Tensor {
@@ -158,7 +158,7 @@ fn pairs(x: &Tensor) -> Result<Tensor, Trouble> {
     if x.size() % 2 != 0 {
         return misfit("pairs have two elements");
     }
-    let rows = x.reshape(&[x.size() / 2, 2]);
+    let rows = x.reshape(&[-1, 2]);
     let [even, odd] = [0, 1].map(|k| rows.slice((.., k)));
     Ok(even.exp() + odd * even)
 }
@@ -173,7 +173,7 @@ fn zero_rows(x: &Tensor) -> Result<Tensor, Trouble> {
 
 fn grid_energy(x: &Tensor) -> Result<Tensor, Trouble> {
     let m = side(x.size())?;
-    let u = x.reshape(&[m, m]);
+    let u = x.reshape(&[m as isize, -1]);
     let across = u.slice((.., 1..)) - u.slice((.., ..-1));
     let down = u.slice((1.., ..)) - u.slice((..-1, ..));
     let energy = |difference: Tensor| (1.0 + difference.square()).sqrt().sum();

@@ -2,7 +2,12 @@
 //!
 //! The code is what somebody who knows reverse mode would write without further tuning: no tape, no vector
 //! instructions by hand, one pass forward and one back, and for the integration the states at the steps kept, with the
-//! stages computed again on the way back.
+//! stages computed again on the way back. ADBench's four problems have a file each.
+
+pub(crate) mod ba;
+pub(crate) mod gmm;
+pub(crate) mod lstm;
+pub(crate) mod tracking;
 
 use crate::formulas::{CDF_B, CDF_P, DT, FEATURES, HIDDEN, INV_SQRT_2PI, LABEL, STEPS, Workload};
 
