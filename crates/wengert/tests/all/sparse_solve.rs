@@ -2,11 +2,13 @@
 
 use wengert::linalg::Factor;
 use wengert::prelude::*;
+use wengert::primitives::samples;
 use wengert::sparse::{self, SharedPattern};
 use wengert::sparsity::Pattern;
-use wengert::{Compile, Error};
+use wengert::{Array, Compile, DType, Error, Type};
 
 use crate::nn::support::{check_derivatives, check_single, close, noise, points};
+use crate::support::program_of;
 
 /// Entries without a pattern, with those of a permutation, so that most matrices are regular.
 fn scattered(seed: u64, n: usize) -> SharedPattern {
@@ -389,4 +391,33 @@ fn factors_of_the_full_matrix_give_the_same() {
     let (numbers, b) = (values(11, &pattern), points(1, &[40]));
     let factor = Factor::qr(&full(&pattern, &numbers));
     close(&sparse::solve(&pattern, &numbers, &b).to_vec(), &factor.solve(&b).to_vec(), 1e5);
+}
+
+#[test]
+fn what_is_reached_is_what_tangents_reach() {
+    for sample in samples().into_iter().filter(|sample| sample.op.name().starts_with("sparse_")) {
+        let types: Vec<&Type> = sample.args.iter().map(Array::ty).collect();
+        if types.is_empty() || types[0].dtype != DType::F64 {
+            continue;
+        }
+        let program = program_of(&sample.op, &types).unwrap();
+        let pattern = program.jacobian_pattern(&[true; 2]).unwrap().remove(0);
+        let jvp = program.jvp(&[true; 2]).unwrap();
+        let mut reached = Vec::new();
+        let sizes = [types[0].size(), types[1].size()];
+        for moving in 0..sizes[0] + sizes[1] {
+            let unit = |first: usize, ty: &Type| {
+                Array::new(
+                    &ty.shape,
+                    (0..ty.size()).map(|k| f64::from(u8::from(first + k == moving))).collect::<Vec<f64>>(),
+                )
+            };
+            let tangents = [unit(0, types[0]), unit(sizes[0], types[1])];
+            let out = jvp.run_reference(&[&sample.args[..], &tangents].concat()).unwrap().remove(1).to_f64();
+            reached.extend(out.iter().enumerate().filter(|(_, x)| **x != 0.0).map(|(row, _)| (row, moving)));
+        }
+        let wanted = Pattern::from_entries(pattern.rows(), pattern.cols(), reached).unwrap();
+        assert_eq!(pattern.cols(), sizes[0] + sizes[1]);
+        assert_eq!(pattern.entries().collect::<Vec<_>>(), wanted.entries().collect::<Vec<_>>(), "{:?}", sample.op);
+    }
 }

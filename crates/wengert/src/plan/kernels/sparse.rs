@@ -53,6 +53,16 @@ impl ProductKernel {
         };
         let row = |values: &[T], x: &[T], row: usize, y: &mut [T]| {
             y.fill(T::default());
+            if let [y] = y {
+                // One column, without a loop over columns for each entry.
+                let places = pattern.starts()[row]..pattern.starts()[row + 1];
+                let met = pattern.columns()[places.clone()].iter().map(|&other| x[other as usize]);
+                match order {
+                    None => values[places].iter().zip(met).for_each(|(value, x)| *y += *value * x),
+                    Some(order) => order[places].iter().zip(met).for_each(|(&entry, x)| *y += values[entry] * x),
+                }
+                return;
+            }
             for place in pattern.starts()[row]..pattern.starts()[row + 1] {
                 let value = values[order.map_or(place, |order| order[place])];
                 let x = &x[pattern.columns()[place] as usize * columns..][..columns];
@@ -111,16 +121,25 @@ impl OuterKernel {
             let v = &v[matrix * pattern.cols() * columns..][..pattern.cols() * columns];
             let out = &mut T::of_mut(&mut call.outs[0])[matrix * count..][..count];
             for_chunks(call.pool, out, part_size, |part, out| {
-                let first = part * part_size;
+                let (first, end) = (part * part_size, part * part_size + out.len());
                 let mut row = pattern.starts().partition_point(|&start| start <= first) - 1;
-                for (k, out) in out.iter_mut().enumerate() {
-                    while pattern.starts()[row + 1] <= first + k {
-                        row += 1;
-                    }
+                let mut place = first;
+                while place < end {
+                    let stop = pattern.starts()[row + 1].min(end);
+                    let out = &mut out[place - first..stop - first];
+                    let others = &pattern.columns()[place..stop];
                     let u = &u[row * columns..][..columns];
-                    let v = &v[pattern.columns()[first + k] as usize * columns..][..columns];
-                    *out = T::default();
-                    u.iter().zip(v).for_each(|(u, v)| *out += *u * *v);
+                    for (out, &other) in out.iter_mut().zip(others) {
+                        *out = T::default();
+                        match u {
+                            [u] => *out += *u * v[other as usize],
+                            u => {
+                                let v = &v[other as usize * columns..][..columns];
+                                u.iter().zip(v).for_each(|(u, v)| *out += *u * *v);
+                            }
+                        }
+                    }
+                    (place, row) = (stop, row + 1);
                 }
             });
         }
