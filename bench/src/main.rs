@@ -13,6 +13,8 @@
 //! bench inplace [--rows MOST]
 //! bench loops [--only NAME]
 //! bench nested
+//! bench sparse-solve [--side N]
+//! bench sparse
 //! bench adbench --dir DIR [--only NAMES] [--threads N] [--json] [--seconds S] [--peers jax,torch | none] [--python PATH]
 //! bench calibrate
 //! ```
@@ -49,6 +51,11 @@
 //!
 //! `nested`: derivatives inside of derivatives of numbers, in every order of modes: GradBench's particle and saddle.
 //!
+//! `sparse-solve`: a differential equation on a square, the gradient by every entry of its matrix beside the system itself; with
+//! `--features linalg`.
+//!
+//! `sparse`: sparse Jacobians and Hessians beside one evaluation of their function.
+//!
 //! `adbench`: the four problems of ADBench from a folder with their data and references, every entry checked; ours, the
 //! derivatives by hand (`hand/`) and the peers of `peers/adbench`.
 //!
@@ -70,6 +77,8 @@ mod numbers;
 mod peers;
 mod planning;
 mod scalar;
+mod sparse;
+mod sparse_solve;
 mod workloads;
 
 use std::process::ExitCode;
@@ -90,6 +99,8 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench inplace [--rows MOST]
        bench loops [--only NAME]
        bench nested
+       bench sparse-solve [--side N]
+       bench sparse
        bench adbench --dir DIR [--only NAMES] [--threads N] [--check] [--json] [--seconds S]
                      [--peers jax,torch | none] [--python PATH]
        bench calibrate";
@@ -117,10 +128,15 @@ fn main() -> ExitCode {
         }
         Some("inplace") => inplace::run(&arguments[1..]),
         Some("loops") => loops::run(&arguments[1..]),
+        Some("sparse") => {
+            sparse::run();
+            Ok(())
+        }
         Some("nested") => {
             nested::run();
             Ok(())
         }
+        Some("sparse-solve") => sparse_solve::run(&arguments[1..]),
         Some("adbench") => {
             let python = std::env::var_os(adbench::PYTHON).map(Into::into);
             adbench::Options::parse(&arguments[1..], python).and_then(|options| adbench::run(&options))

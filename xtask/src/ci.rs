@@ -114,7 +114,8 @@ fn clippy(_: &mut Tally) -> Result<(), Failure> {
 /// What the library is without the features that the other steps have all of: scalars alone, scalars in the matrices of
 /// other libraries, arrays without the engine and the text form, and the engine without a place on disk. Each leaves out
 /// what a `cfg` could have forgotten.
-const FEATURES: [&str; 4] = ["", "derive,nalgebra,ndarray", "arrays,argmin,npy,num_complex", "engine"];
+const FEATURES: [&str; 4] =
+    ["", "derive,nalgebra,ndarray,faer,sprs,nalgebra-sparse", "arrays,argmin,npy,num_complex", "engine"];
 
 /// The library with fewer features.
 fn features(_: &mut Tally) -> Result<(), Failure> {
@@ -139,36 +140,47 @@ fn tests(tally: &mut Tally) -> Result<(), Failure> {
 ///
 /// The kernels' own tests run every level whatever the machine is. What is left is what plans make of a level and of caches:
 /// every operation and every golden case on the engine, the layouts, memory and lanes of whole Programs, the page of counts,
-/// and the products, which alone read the sizes of caches.
+/// and the products, which alone read the sizes of caches: where nothing but these differs, the products and what plans
+/// make of their memory.
 fn machines(tally: &mut Tally) -> Result<(), Failure> {
-    const MODULES: [&str; 6] = ["battery::", "engine::", "lanes::", "layouts::", "replay::", "straight::"];
-    let commands = if is_installed(cargo(&["nextest"])) {
-        let modules = MODULES.map(|module| format!("test(/^{module}/)")).join(" | ");
-        let library = format!("(package(wengert) & binary(all) & ({modules})) | binary(golden)");
-        let own = "(package(wengert-kernels) & test(product)) | (package(bench) & test(counts))";
-        let mut all = cargo(&["nextest", "run"]);
-        all.args(TESTED).args(ALL).args(["--filterset", &format!("{own} | {library}")]);
-        vec![all]
-    } else {
-        let test = |package: &str, kinds: &[&str], filters: &[&str]| {
-            let mut command = cargo(&["test", "--all-features", "--package", package]);
-            command.args(kinds).arg("--").args(filters);
-            command
-        };
-        vec![
-            test("wengert", &["--test", "all"], &MODULES),
-            test("wengert", &["--test", "golden"], &[]),
-            test("wengert-kernels", &["--lib", "--test", "all"], &["product"]),
-            test("bench", &["--bins"], &["counts"]),
-        ]
-    };
+    const OF_LEVELS: &[&str] = &["battery::", "engine::", "lanes::", "layouts::", "replay::", "straight::"];
+    const OF_CACHES: &[&str] = &["layouts::"];
     for machine in &MACHINES {
         println!("as on another processor, {}", machine.described());
-        for command in &commands {
-            run_reading(&mut machine.command(command)?, |line| tally.read(line))?;
+        let modules = if machine.has_own_level() { OF_LEVELS } else { OF_CACHES };
+        for command in machine_tests(modules, machine.has_own_level()) {
+            run_reading(&mut machine.command(&command)?, |line| tally.read(line))?;
         }
     }
     Ok(())
+}
+
+/// The commands that run these modules of the library's tests, the tests of products and counts, and the golden cases if asked
+/// for.
+fn machine_tests(modules: &[&str], with_golden: bool) -> Vec<Command> {
+    if is_installed(cargo(&["nextest"])) {
+        let modules: Vec<String> = modules.iter().map(|module| format!("test(/^{module}/)")).collect();
+        let library = format!("(package(wengert) & binary(all) & ({}))", modules.join(" | "));
+        let golden = if with_golden { " | binary(golden)" } else { "" };
+        let own = "(package(wengert-kernels) & test(product)) | (package(bench) & test(counts))";
+        let mut all = cargo(&["nextest", "run"]);
+        all.args(TESTED).args(ALL).args(["--filterset", &format!("{own} | {library}{golden}")]);
+        return vec![all];
+    }
+    let test = |package: &str, kinds: &[&str], filters: &[&str]| {
+        let mut command = cargo(&["test", "--all-features", "--package", package]);
+        command.args(kinds).arg("--").args(filters);
+        command
+    };
+    let mut commands = vec![
+        test("wengert", &["--test", "all"], modules),
+        test("wengert-kernels", &["--lib", "--test", "all"], &["product"]),
+        test("bench", &["--bins"], &["counts"]),
+    ];
+    if with_golden {
+        commands.push(test("wengert", &["--test", "golden"], &[]));
+    }
+    commands
 }
 
 fn doctests(tally: &mut Tally) -> Result<(), Failure> {

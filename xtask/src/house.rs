@@ -17,7 +17,7 @@ use crate::workspace::{Source, Workspace, root};
 const ORDER: &str = "xtask/src/tidy/order.rs";
 
 /// The crates whose types are listed.
-const CRATES: &[&str] = &["crates/wengert/src/", "crates/kernels/src/", "crates/cli/src/"];
+const CRATES: &[&str] = &["crates/wengert/src/", "crates/kernels/src/", "crates/cli/src/", "crates/gradbench/src/"];
 
 /// The drivers, each with the names of the functions that are it.
 const DRIVERS: &[(&str, &[&str])] = &[

@@ -53,6 +53,11 @@ impl Machine {
         })
     }
 
+    /// Whether it has another level of instructions than this machine, and not only other caches.
+    pub(crate) fn has_own_level(&self) -> bool {
+        !self.level.is_empty()
+    }
+
     /// What it is, in a line.
     pub(crate) fn described(&self) -> String {
         let mut text =

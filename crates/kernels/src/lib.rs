@@ -112,6 +112,8 @@ pub mod probe;
 #[cfg(feature = "gemm")]
 pub mod product;
 pub mod region;
+#[cfg(feature = "linalg")]
+pub mod sparse;
 pub mod straight;
 pub mod transpose;
 

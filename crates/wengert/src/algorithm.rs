@@ -34,10 +34,9 @@ pub(crate) trait Base: Real {
 
 /// The algorithms are chosen here, by value, so that they are compiled once with the library instead of in every crate that
 /// calls a driver.
-impl Task {
-    /// Computes it from the values of all records and captures, and the directions given.
+impl Algorithm for Task {
     #[track_caller]
-    pub(crate) fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B> {
+    fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B> {
         match self {
             Task::Value => Value.run(trace, values, directions),
             Task::ValueAndGradient => ValueAndGradient.run(trace, values, directions),

@@ -48,7 +48,7 @@
 //!
 //! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
 //! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] compares it with
-//! differences. [`nn`] has the functions that models are made of, [`optim`] the optimisers that train them. [`signal`] has
+//! differences. [`sparsity`] has sparse Jacobians and Hessians, and [`sparse`] systems with sparse matrices. [`nn`] has the functions that models are made of, [`optim`] the optimisers that train them. [`signal`] has
 //! Fourier transforms, and [`Complex`] numbers are pairs.
 //!
 //! # Errors
@@ -63,7 +63,8 @@
 //! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `spill`: what loops
 //! keep beyond a limit of memory in a directory that you name (`Compile::spill`). `nalgebra`: variables and duals as elements
 //! of its matrices. `argmin`: functions as problems of its optimisers.
-//! `num_complex`: complex numbers of that crate as ours and back.
+//! `num_complex`: complex numbers of that crate as ours and back. `faer`, `sprs`, `nalgebra-sparse`: sparse matrices of these
+//! crates as ours and back, borrowed where their layout allows.
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
@@ -130,6 +131,8 @@ mod schedule;
 mod series;
 #[cfg(feature = "arrays")]
 pub mod signal;
+#[cfg(feature = "arrays")]
+pub mod sparse;
 pub mod sparsity;
 mod special;
 mod straight;
@@ -188,6 +191,7 @@ pub use record::{GuardFlipped, Recorded, record};
 #[cfg(feature = "arrays")]
 pub use rules::{CustomRule, RegisteredRule};
 pub use scalar::Scalar;
+pub use sparsity::{sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 #[cfg(feature = "arrays")]

@@ -3,7 +3,24 @@
 //! Plain data without an engine: operations state the patterns of their Jacobians in it, and what is in `sparsity` colours
 //! and fills it.
 
+#[cfg(feature = "arrays")]
+mod places;
+#[cfg(feature = "arrays")]
+mod reach;
+#[cfg(feature = "arrays")]
+mod runs;
+#[cfg(all(test, feature = "arrays"))]
+#[path = "pattern/tests.rs"]
+mod short;
+
 use std::fmt;
+
+#[cfg(feature = "arrays")]
+pub use places::Places;
+#[cfg(feature = "arrays")]
+pub use reach::{Boxes, Lists, Preceding, Reach};
+#[cfg(feature = "arrays")]
+pub(crate) use runs::Runs;
 
 /// Which entries of a matrix may differ from zero, row by row (compressed sparse rows without values).
 ///
@@ -41,13 +58,16 @@ impl Pattern {
     /// The pattern of these entries (row, column), in any order; an entry may stand more than once.
     ///
     /// # Errors
-    /// If an entry is outside the matrix, or there are more than 2^32 columns.
+    /// If an entry is outside the matrix, or there are more than 2^32 rows or columns.
     pub fn from_entries(
         rows: usize,
         cols: usize,
         entries: impl IntoIterator<Item = (usize, usize)>,
     ) -> Result<Pattern, PatternError> {
         check_columns(cols)?;
+        if rows as u64 > 1 << 32 {
+            return Err(PatternError(format!("there are {rows} rows, and a pattern has 2^32 at most")));
+        }
         let mut entries: Vec<(usize, usize)> = entries.into_iter().collect();
         if let Some((row, col)) = entries.iter().find(|(row, col)| *row >= rows || *col >= cols) {
             return Err(PatternError(format!("the entry ({row}, {col}) is outside a matrix of {rows} x {cols}")));
@@ -149,6 +169,45 @@ impl Pattern {
         u32::try_from(col).is_ok_and(|col| self.row(row).binary_search(&col).is_ok())
     }
 
+    /// The rows of these patterns, one after the other; each has this number of columns.
+    pub(crate) fn stacked(blocks: &[Pattern], cols: usize) -> Pattern {
+        let (mut starts, mut columns) = (vec![0], Vec::new());
+        for block in blocks {
+            debug_assert_eq!(block.cols, cols, "blocks of one width");
+            starts.extend(block.starts[1..].iter().map(|start| columns.len() + start));
+            columns.extend(&block.columns);
+        }
+        Pattern { cols, starts, columns }
+    }
+
+    /// The entries of either.
+    pub(crate) fn union(&self, other: &Pattern) -> Pattern {
+        self.combined(other, |own, other, columns| {
+            columns.extend(own);
+            columns.extend(other.iter().filter(|col| own.binary_search(col).is_err()));
+        })
+    }
+
+    /// The entries of both.
+    pub(crate) fn intersection(&self, other: &Pattern) -> Pattern {
+        self.combined(other, |own, other, columns| {
+            columns.extend(own.iter().filter(|col| other.binary_search(col).is_ok()));
+        })
+    }
+
+    /// The pattern whose rows come from those of two patterns of one shape.
+    fn combined(&self, other: &Pattern, row_of: impl Fn(&[u32], &[u32], &mut Vec<u32>)) -> Pattern {
+        debug_assert_eq!((self.rows(), self.cols), (other.rows(), other.cols), "patterns of one shape");
+        let (mut starts, mut columns) = (vec![0], Vec::new());
+        for row in 0..self.rows() {
+            let begin = columns.len();
+            row_of(self.row(row), other.row(row), &mut columns);
+            columns[begin..].sort_unstable();
+            starts.push(columns.len());
+        }
+        Pattern { cols: self.cols, starts, columns }
+    }
+
     /// The same entries with rows and columns exchanged.
     ///
     /// # Panics
@@ -172,6 +231,45 @@ impl Pattern {
         }
         Pattern { cols: self.rows(), starts, columns }
     }
+
+    /// The entries on and below the diagonal.
+    pub fn lower(&self) -> Pattern {
+        self.filtered(|row, col| col <= row)
+    }
+
+    /// The entries on and above the diagonal.
+    pub fn upper(&self) -> Pattern {
+        self.filtered(|row, col| col >= row)
+    }
+
+    /// The entries (row, column) for which `keeps` answers yes, in a matrix of the same size.
+    ///
+    /// ```
+    /// use wengert::sparsity::Pattern;
+    /// let pattern = Pattern::from_entries(2, 3, [(0, 0), (0, 2), (1, 1)])?;
+    /// // What the products of a solver that wants row 0 alone must serve.
+    /// assert_eq!(pattern.filtered(|row, _| row == 0).nnz(), 2);
+    /// # Ok::<(), wengert::sparsity::PatternError>(())
+    /// ```
+    pub fn filtered(&self, mut keeps: impl FnMut(usize, usize) -> bool) -> Pattern {
+        let mut starts = Vec::with_capacity(self.starts.len());
+        let mut columns = Vec::new();
+        starts.push(0);
+        for row in 0..self.rows() {
+            columns.extend(self.row(row).iter().filter(|&&col| keeps(row, col as usize)));
+            starts.push(columns.len());
+        }
+        Pattern { cols: self.cols, starts, columns }
+    }
+
+    /// These columns alone, which increase, numbered anew.
+    pub(crate) fn of_columns(&self, chosen: &[u32]) -> Pattern {
+        let mut number = vec![u32::MAX; self.cols];
+        chosen.iter().zip(0..).for_each(|(&col, place)| number[col as usize] = place);
+        let kept = self.filtered(|_, col| number[col] != u32::MAX);
+        let columns = kept.columns.iter().map(|&col| number[col as usize]).collect();
+        Pattern { cols: chosen.len(), starts: kept.starts, columns }
+    }
 }
 
 /// `Pattern(2 x 3, 4 entries)`: the entries themselves may be millions.
@@ -179,6 +277,16 @@ impl fmt::Debug for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pattern({} x {}, {} entries)", self.rows(), self.cols, self.nnz())
     }
+}
+
+/// The distances of neighbours in row-major order.
+#[cfg(feature = "arrays")]
+fn distances(shape: &[usize]) -> Vec<usize> {
+    let mut distances = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        distances[axis - 1] = distances[axis] * shape[axis];
+    }
+    distances
 }
 
 /// Columns are numbered in 32 bits.
@@ -210,6 +318,7 @@ mod tests {
         };
         check(Pattern::from_entries(2, 2, [(0, 2)]), "(0, 2) is outside a matrix of 2 x 2");
         check(Pattern::from_entries(0, (1 << 32) + 1, []), "2^32 at most");
+        check(Pattern::from_entries(usize::MAX, 1, []), "rows, and a pattern has 2^32 at most");
         check(Pattern::from_rows(2, vec![], vec![]), "from 0 to 0");
         check(Pattern::from_rows(2, vec![0, 1], vec![]), "from 0 to 0");
         check(Pattern::from_rows(2, vec![0, 2, 1, 2], vec![0, 1]), "row 1 starts behind");

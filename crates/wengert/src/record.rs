@@ -2,7 +2,7 @@
 
 mod batches;
 mod many;
-mod path;
+pub(crate) mod path;
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -207,12 +207,17 @@ where
         })
     }
 
+    /// How many numbers a point has.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     /// `run` on the first path that is valid at the point, recording a new one if none is.
-    fn on_path<S: Sealed + Copy, R>(
+    pub(crate) fn on_path<S: Sealed + Copy, R>(
         &self,
         line: Line,
         point: &[S],
-        mut run: impl FnMut(&Path<O>) -> Option<R>,
+        mut run: impl FnMut(&Arc<Path<O>>) -> Option<R>,
     ) -> Result<R, GuardFlipped> {
         for tried in 0.. {
             let Some(path) = self.lock().paths.get(tried).cloned() else { break };
@@ -311,6 +316,6 @@ where
 }
 
 #[track_caller]
-fn or_panic<R>(result: Result<R, GuardFlipped>) -> R {
+pub(crate) fn or_panic<R>(result: Result<R, GuardFlipped>) -> R {
     result.unwrap_or_else(|flipped| panic!("{flipped}"))
 }

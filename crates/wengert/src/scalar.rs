@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use crate::algorithm::Base;
+use crate::algorithm::{Algorithm, Base};
 use crate::leaf::Leaf;
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
@@ -50,7 +50,7 @@ impl Scalar for f64 {}
 impl Scalar for Var {}
 
 /// The part of [`Scalar`] that is ours.
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
 pub trait Sealed: Sized {
     /// An input of a recording at this point.
     fn enter(self, inputs: &mut Inputs<'_>) -> Var;
@@ -69,6 +69,14 @@ pub trait Sealed: Sized {
         point: &[Self],
         directions: &[Self],
         task: &Task,
+    ) -> Result<Vec<Self>, Flipped>;
+    /// As [`Sealed::replay`], with an algorithm that is no task.
+    fn replay_by(
+        trace: &Trace,
+        line: Line,
+        point: &[Self],
+        directions: &[Self],
+        algorithm: &impl Algorithm,
     ) -> Result<Vec<Self>, Flipped>;
     /// Computes on values that [`Sealed::hold`] gave.
     fn resume(trace: &Trace, line: Line, values: &[Self], directions: &[Self], task: &Task) -> Vec<Self>;
@@ -93,7 +101,7 @@ impl Lift for f64 {}
 #[cfg(not(feature = "arrays"))]
 impl Lift for Var {}
 
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for f64 {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
@@ -123,20 +131,18 @@ impl Sealed for f64 {
         let values = trace.evaluate(point, |capture| capture.value)?;
         Ok(f64::resume(trace, line, &values, directions, task))
     }
+    fn replay_by(
+        trace: &Trace,
+        line: Line,
+        point: &[f64],
+        directions: &[f64],
+        algorithm: &impl Algorithm,
+    ) -> Result<Vec<f64>, Flipped> {
+        let values = trace.evaluate(point, |capture| capture.value)?;
+        Ok(compute_numbers(trace, line, &values, directions, algorithm))
+    }
     fn resume(trace: &Trace, line: Line, values: &[f64], directions: &[f64], task: &Task) -> Vec<f64> {
-        let Some(&capture) = trace.captures.first() else {
-            return task.run(trace, values, directions);
-        };
-        // Captured variables of an outer recording may be used, as long as no plain number that
-        // comes out depends on them: it would be constant to the outer derivative.
-        let inputs: Vec<Tainted> = values[..trace.inputs].iter().map(|&value| Tainted::clean(value)).collect();
-        let directions: Vec<Tainted> = directions.iter().map(|&value| Tainted::clean(value)).collect();
-        let values = trace.evaluate(&inputs, Tainted::capture).expect("the point is the same");
-        let results = task.run(trace, &values, &directions);
-        if results.iter().any(|result| result.taint) {
-            depends_on_outer(line, capture);
-        }
-        results.into_iter().map(|result| result.value).collect()
+        compute_numbers(trace, line, values, directions, task)
     }
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<f64>) {
         let trace = scope.extract(outputs);
@@ -150,7 +156,7 @@ impl Sealed for f64 {
     }
 }
 
-#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for Var {
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input_of(self)
@@ -180,6 +186,16 @@ impl Sealed for Var {
         let values = trace.evaluate(point, Var::capture)?;
         Ok(Var::resume(trace, line, &values, directions, task))
     }
+    fn replay_by(
+        trace: &Trace,
+        _line: Line,
+        point: &[Var],
+        directions: &[Var],
+        algorithm: &impl Algorithm,
+    ) -> Result<Vec<Var>, Flipped> {
+        let values = trace.evaluate(point, Var::capture)?;
+        Ok(algorithm.run(trace, &values, directions))
+    }
     fn resume(trace: &Trace, _line: Line, values: &[Var], directions: &[Var], task: &Task) -> Vec<Var> {
         task.run(trace, values, directions)
     }
@@ -198,6 +214,29 @@ impl Sealed for Var {
         values.extend(&trace.captures);
         (trace, values)
     }
+}
+
+/// Computes over plain numbers.
+fn compute_numbers(
+    trace: &Trace,
+    line: Line,
+    values: &[f64],
+    directions: &[f64],
+    algorithm: &impl Algorithm,
+) -> Vec<f64> {
+    let Some(&capture) = trace.captures.first() else {
+        return algorithm.run(trace, values, directions);
+    };
+    // Captured variables of an outer recording may be used, as long as no plain number that
+    // comes out depends on them: it would be constant to the outer derivative.
+    let inputs: Vec<Tainted> = values[..trace.inputs].iter().map(|&value| Tainted::clean(value)).collect();
+    let directions: Vec<Tainted> = directions.iter().map(|&value| Tainted::clean(value)).collect();
+    let values = trace.evaluate(&inputs, Tainted::capture).expect("the point is the same");
+    let results = algorithm.run(trace, &values, &directions);
+    if results.iter().any(|result| result.taint) {
+        depends_on_outer(line, capture);
+    }
+    results.into_iter().map(|result| result.value).collect()
 }
 
 /// Computes from a level that lies on the list of the level around.

@@ -74,6 +74,7 @@ const ORDER: &[&[&str]] = &[
     &["signal"],
     &["nn"],
     &["linalg"],
+    &["sparse"],
     &["optim"],
     // Traits of other libraries.
     &["interop"],

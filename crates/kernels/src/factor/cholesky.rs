@@ -57,6 +57,11 @@ impl Cholesky {
     /// # Panics
     /// If the slice does not have the stated size, or the workspace is too small.
     pub fn run<T: Number>(&self, a: &mut [T], workspace: &mut [Line], pool: &Pool) -> Result<(), Failed> {
+        T::cholesky(self, a, workspace, pool)
+    }
+
+    /// As [`run`](Cholesky::run), compiled where it is called.
+    pub(super) fn run_here<T: Number>(&self, a: &mut [T], workspace: &mut [Line], pool: &Pool) -> Result<(), Failed> {
         let (n, work) = (self.n, self.n.pow(3) / 6);
         if n == 0 {
             return Ok(());

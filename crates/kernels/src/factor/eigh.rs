@@ -67,6 +67,17 @@ impl Eigh {
         workspace: &mut [Line],
         pool: &Pool,
     ) -> Result<(), Failed> {
+        T::eigh(self, a, values, workspace, pool)
+    }
+
+    /// As [`run`](Eigh::run), compiled where it is called.
+    pub(super) fn run_here<T: Number>(
+        &self,
+        a: &mut [T],
+        values: &mut [T],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed> {
         let Eigh { n, count, reads } = *self;
         if n == 0 {
             return Ok(());

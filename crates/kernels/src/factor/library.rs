@@ -12,7 +12,7 @@ use faer::{Auto, MatMut, MatRef, Par, Spec};
 use crate::arena::{LINE, Line};
 
 /// One thread for each call: the threads are the caller's.
-pub(super) const ALONE: Par = Par::Seq;
+pub(crate) const ALONE: Par = Par::Seq;
 
 /// Columns one behind the other, as the library likes them: the transpose of rows.
 pub(super) fn columns<T>(data: &[T], rows: usize, columns: usize) -> MatRef<'_, T> {
@@ -20,7 +20,7 @@ pub(super) fn columns<T>(data: &[T], rows: usize, columns: usize) -> MatRef<'_, 
 }
 
 /// As [`columns`], to be written.
-pub(super) fn columns_mut<T>(data: &mut [T], rows: usize, columns: usize) -> MatMut<'_, T> {
+pub(crate) fn columns_mut<T>(data: &mut [T], rows: usize, columns: usize) -> MatMut<'_, T> {
     MatMut::from_column_major_slice_mut(data, rows, columns)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn diagonal<T>(data: &mut [T]) -> DiagMut<'_, T> {
 }
 
 /// The library's own choice of block sizes.
-pub(super) fn auto<T: faer::traits::ComplexField, C: Auto<T>>() -> Spec<C, T> {
+pub(crate) fn auto<T: faer::traits::ComplexField, C: Auto<T>>() -> Spec<C, T> {
     Spec::new(C::auto())
 }
 

@@ -105,6 +105,19 @@ impl Lu {
         workspace: &mut [Line],
         pool: &Pool,
     ) -> Result<(), Failed> {
+        T::lu(self, a, l, u, order, workspace, pool)
+    }
+
+    /// As [`run`](Lu::run), compiled where it is called.
+    pub(super) fn run_here<T: Number>(
+        &self,
+        a: &[T],
+        l: &mut [T],
+        u: &mut [T],
+        order: &mut [i64],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed> {
         let Lu { rows, columns, count } = *self;
         let (size, rank) = (rows * columns, rows.min(columns));
         assert_eq!(a.len(), size * count, "matrices of {rows} rows and {columns} columns");

@@ -42,7 +42,7 @@ mod cholesky;
 mod eigh;
 #[expect(clippy::needless_range_loop, reason = "rows and columns are the indices of formulas")]
 mod lanes;
-mod library;
+pub(crate) mod library;
 mod lu;
 mod number;
 mod qr;

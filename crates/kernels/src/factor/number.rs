@@ -1,9 +1,9 @@
 //! The numbers that matrices are made of.
 
-use super::{Entry, Fault};
-use crate::Float;
-use crate::arena::Plain;
+use super::{Cholesky, Eigh, Entry, Failed, Fault, Lu, Qr, Solve, Svd};
+use crate::arena::{Line, Plain};
 use crate::product::Product;
+use crate::{Float, Pool};
 
 /// `f32` and `f64`.
 pub trait Number: Float + Product + Plain + faer::traits::RealField {
@@ -20,8 +20,54 @@ pub trait Number: Float + Product + Plain + faer::traits::RealField {
     const ONE: Self;
     /// Neither NaN nor infinite.
     fn finite(self) -> bool;
+    /// Whether both have the same bits: 0 is not -0.
+    fn same_bits(self, other: Self) -> bool;
     /// A power of two `p` and its inverse, so that `p * self` is near 1; for a positive number. Zero gives 1.
     fn scale(self) -> [Self; 2];
+
+    // What the operations run, compiled here: a generic function would be compiled anew by every crate that calls it, the
+    // library's code with it.
+    #[doc(hidden)]
+    fn cholesky(work: &Cholesky, a: &mut [Self], workspace: &mut [Line], pool: &Pool) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn eigh(
+        work: &Eigh,
+        a: &mut [Self],
+        values: &mut [Self],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn lu(
+        work: &Lu,
+        a: &[Self],
+        l: &mut [Self],
+        u: &mut [Self],
+        order: &mut [i64],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn qr(
+        work: &Qr,
+        a: &[Self],
+        q: &mut [Self],
+        r: &mut [Self],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn svd(
+        work: &Svd,
+        a: &[Self],
+        u: &mut [Self],
+        values: &mut [Self],
+        vt: &mut [Self],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn solve(work: &Solve, a: &[Self], b: &mut [Self], workspace: &mut [Line], pool: &Pool) -> Result<(), Failed>;
 }
 
 macro_rules! number {
@@ -37,11 +83,69 @@ macro_rules! number {
                 self.is_finite()
             }
             #[inline(always)]
+            fn same_bits(self, other: Self) -> bool {
+                self.to_bits() == other.to_bits()
+            }
+            #[inline(always)]
             fn scale(self) -> [Self; 2] {
                 // Both exponents are those of normal numbers.
                 let exponent = (self.to_bits() >> $mantissa).clamp(1, 2 * $largest - 1);
                 let exponent = if self > 0.0 { exponent } else { $largest };
                 [2 * $largest - exponent, exponent].map(|exponent| $float::from_bits(exponent << $mantissa))
+            }
+
+            fn cholesky(work: &Cholesky, a: &mut [Self], workspace: &mut [Line], pool: &Pool) -> Result<(), Failed> {
+                work.run_here(a, workspace, pool)
+            }
+            fn eigh(
+                work: &Eigh,
+                a: &mut [Self],
+                values: &mut [Self],
+                workspace: &mut [Line],
+                pool: &Pool,
+            ) -> Result<(), Failed> {
+                work.run_here(a, values, workspace, pool)
+            }
+            fn lu(
+                work: &Lu,
+                a: &[Self],
+                l: &mut [Self],
+                u: &mut [Self],
+                order: &mut [i64],
+                workspace: &mut [Line],
+                pool: &Pool,
+            ) -> Result<(), Failed> {
+                work.run_here(a, l, u, order, workspace, pool)
+            }
+            fn qr(
+                work: &Qr,
+                a: &[Self],
+                q: &mut [Self],
+                r: &mut [Self],
+                workspace: &mut [Line],
+                pool: &Pool,
+            ) -> Result<(), Failed> {
+                work.run_here(a, q, r, workspace, pool)
+            }
+            fn svd(
+                work: &Svd,
+                a: &[Self],
+                u: &mut [Self],
+                values: &mut [Self],
+                vt: &mut [Self],
+                workspace: &mut [Line],
+                pool: &Pool,
+            ) -> Result<(), Failed> {
+                work.run_here(a, u, values, vt, workspace, pool)
+            }
+            fn solve(
+                work: &Solve,
+                a: &[Self],
+                b: &mut [Self],
+                workspace: &mut [Line],
+                pool: &Pool,
+            ) -> Result<(), Failed> {
+                work.run_here(a, b, workspace, pool)
             }
         }
     };

@@ -87,6 +87,18 @@ impl Qr {
         workspace: &mut [Line],
         pool: &Pool,
     ) -> Result<(), Failed> {
+        T::qr(self, a, q, r, workspace, pool)
+    }
+
+    /// As [`run`](Qr::run), compiled where it is called.
+    pub(super) fn run_here<T: Number>(
+        &self,
+        a: &[T],
+        q: &mut [T],
+        r: &mut [T],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed> {
         let Qr { rows, columns, count } = *self;
         let (size, rank) = (rows * columns, rows.min(columns));
         assert_eq!(a.len(), size * count, "matrices of {rows} rows and {columns} columns");

@@ -77,6 +77,19 @@ impl Svd {
         workspace: &mut [Line],
         pool: &Pool,
     ) -> Result<(), Failed> {
+        T::svd(self, a, u, values, vt, workspace, pool)
+    }
+
+    /// As [`run`](Svd::run), compiled where it is called.
+    pub(super) fn run_here<T: Number>(
+        &self,
+        a: &[T],
+        u: &mut [T],
+        values: &mut [T],
+        vt: &mut [T],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed> {
         let Svd { rows, columns, count } = *self;
         let (size, rank) = (rows * columns, rows.min(columns));
         assert_eq!(a.len(), size * count, "matrices of {rows} rows and {columns} columns");

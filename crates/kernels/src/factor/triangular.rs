@@ -115,6 +115,17 @@ impl Solve {
     /// # Panics
     /// If a slice does not have the stated size, or the workspace is too small.
     pub fn run<T: Number>(&self, a: &[T], b: &mut [T], workspace: &mut [Line], pool: &Pool) -> Result<(), Failed> {
+        T::solve(self, a, b, workspace, pool)
+    }
+
+    /// As [`run`](Solve::run), compiled where it is called.
+    pub(super) fn run_here<T: Number>(
+        &self,
+        a: &[T],
+        b: &mut [T],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed> {
         let (n, size) = (self.n, self.n * self.columns);
         assert_eq!(a.len(), n * n * self.count, "triangles of {n} rows");
         assert_eq!(b.len(), size * self.count, "right sides");

@@ -112,9 +112,24 @@ impl Transform {
 }
 
 /// `f32` and `f64`.
-pub trait Number: Float + Plain + FftNum {}
-impl Number for f32 {}
-impl Number for f64 {}
+pub trait Number: Float + Plain + FftNum {
+    /// The factors of a transform. It is compiled here: a generic function would be compiled anew by every crate that calls
+    /// it, with all algorithms of the libraries.
+    #[doc(hidden)]
+    fn plan(transform: &Transform) -> LinePlan<Self>;
+}
+
+impl Number for f32 {
+    fn plan(transform: &Transform) -> LinePlan<f32> {
+        planned(transform)
+    }
+}
+
+impl Number for f64 {
+    fn plan(transform: &Transform) -> LinePlan<f64> {
+        planned(transform)
+    }
+}
 
 /// A transform with its factors.
 #[derive(Clone)]
@@ -123,11 +138,23 @@ pub struct Plan<T> {
     line: LinePlan<T>,
 }
 
+/// Which of the libraries transforms a line.
+#[doc(hidden)]
 #[derive(Clone)]
-enum LinePlan<T> {
+pub enum LinePlan<T> {
     Complex(Arc<dyn Fft<T>>),
     RealToHalf(Arc<dyn RealToComplex<T>>),
     HalfToReal(Arc<dyn ComplexToReal<T>>),
+}
+
+fn planned<T: FftNum>(transform: &Transform) -> LinePlan<T> {
+    let n = transform.n;
+    match (transform.kind, transform.inverse) {
+        (Kind::Complex, false) => LinePlan::Complex(FftPlanner::new().plan_fft_forward(n)),
+        (Kind::Complex, true) => LinePlan::Complex(FftPlanner::new().plan_fft_inverse(n)),
+        (Kind::RealToHalf(_), _) => LinePlan::RealToHalf(RealFftPlanner::new().plan_fft_forward(n)),
+        (Kind::HalfToReal(_), _) => LinePlan::HalfToReal(RealFftPlanner::new().plan_fft_inverse(n)),
+    }
 }
 
 impl<T> fmt::Debug for Plan<T> {
@@ -145,13 +172,7 @@ impl<T: Number> Plan<T> {
         let [from, to] = transform.limits();
         assert!(transform.n > 0, "a transform of length 0");
         assert!(transform.taken <= from && transform.given <= to, "{transform:?} has {from} and {to} entries");
-        let line = match (transform.kind, transform.inverse) {
-            (Kind::Complex, false) => LinePlan::Complex(FftPlanner::new().plan_fft_forward(transform.n)),
-            (Kind::Complex, true) => LinePlan::Complex(FftPlanner::new().plan_fft_inverse(transform.n)),
-            (Kind::RealToHalf(_), _) => LinePlan::RealToHalf(RealFftPlanner::new().plan_fft_forward(transform.n)),
-            (Kind::HalfToReal(_), _) => LinePlan::HalfToReal(RealFftPlanner::new().plan_fft_inverse(transform.n)),
-        };
-        Plan { transform, line }
+        Plan { transform, line: T::plan(&transform) }
     }
 
     /// What it computes.

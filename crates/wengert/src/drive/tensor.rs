@@ -19,7 +19,7 @@ fn error(driver: &str, line: Line, why: String) -> Error {
 }
 
 /// That the leaves can be differentiated by.
-fn check_leaves(driver: &str, line: Line, leaves: &[Tensor]) -> Result<(), Error> {
+pub(crate) fn check_leaves(driver: &str, line: Line, leaves: &[Tensor]) -> Result<(), Error> {
     match leaves.iter().position(|leaf| !leaf.dtype().is_float()) {
         Some(k) => Err(error(
             driver,
@@ -43,22 +43,32 @@ fn check_loss(driver: &str, line: Line, loss: &Type) -> Result<(), Error> {
     Err(error(driver, line, why))
 }
 
-/// Runs `f` at `x` under a recording of its own and finishes it.
+/// Runs `f` at `x` under a recording of its own and finishes it. What does not depend on the types of trees is compiled once, in
+/// [`opened`] and [`closed`]: users have hundreds of functions.
 #[track_caller]
-fn record<T: Tree<Leaf = Tensor>, O>(
+pub(crate) fn record<T: Tree<Leaf = Tensor>, O>(
     driver: &'static str,
     x: &T,
     f: impl FnOnce(T::Vars) -> O,
     outputs: impl FnOnce(&O) -> Vec<Tensor>,
 ) -> (O, Vec<Tensor>, Closed) {
-    let line = Location::caller();
-    let point = leaves(x);
-    check_leaves(driver, line, &point).or_raise();
-    let level = ArrayLevel::open(driver, Reading::Allowed);
+    let (point, level) = opened(driver, leaves(x));
     let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
-    let results = outputs(&output);
-    let closed = level.close(&results).or_raise();
+    let closed = closed(level, &outputs(&output));
     (output, point, closed)
+}
+
+/// A level for a recording at this point, whose leaves can be differentiated by.
+#[track_caller]
+fn opened(driver: &'static str, point: Vec<Tensor>) -> (Vec<Tensor>, ArrayLevel) {
+    check_leaves(driver, Location::caller(), &point).or_raise();
+    (point, ArrayLevel::open(driver, Reading::Allowed))
+}
+
+/// The Program of a level that ends with these results.
+#[track_caller]
+fn closed(level: ArrayLevel, results: &[Tensor]) -> Closed {
+    level.close(results).or_raise()
 }
 
 /// Records a function whose result is a loss.

@@ -230,6 +230,19 @@ impl Binary {
         }
     }
 
+    /// Which second derivatives are more than structurally zero: by `x` twice, by `x` and `y`, by `y` twice. They are zero
+    /// where the function is linear, or linear on both sides of a kink.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub const fn is_nonlinear(self) -> [bool; 3] {
+        match self {
+            Self::Add | Self::Sub | Self::Max | Self::Min | Self::Copysign | Self::Rem => [false; 3],
+            Self::Mul => [false, true, false],
+            Self::Div | Self::Xlogy | Self::Xlog1py => [false, true, true],
+            Self::Pow | Self::PowSlope | Self::PowLog | Self::Atan2 | Self::Hypot | Self::HypotCos => [true; 3],
+            Self::Logaddexp | Self::Betaln | Self::DigammaDrop | Self::TrigammaDrop | Self::TetragammaDrop => [true; 3],
+        }
+    }
+
     /// What [`Binary::partial_x`] and [`Binary::partial_y`] read, over whichever carrier.
     pub const fn reads(self) -> [Reads; 2] {
         const XY: Reads = Reads::X.and(Reads::Y);

@@ -209,6 +209,27 @@ mod tests {
     }
 
     #[test]
+    fn nonlinear_are_those_that_have_second_derivatives() {
+        // Over nested duals; what is structurally zero is 0 at every point, and whatever else is not.
+        for &op in Unary::ALL.iter().chain(&[-2, -1, 0, 1, 2, 3].map(Unary::Powi)) {
+            let second = |x: f64| Dual::new(Dual::variable(x), Dual::constant(1.0)).unary(op).tangent().tangent();
+            let bends = op.samples().iter().any(|&x| second(x) != 0.0);
+            assert_eq!(bends, op.is_nonlinear(), "{op:?}");
+        }
+        for &op in Binary::ALL {
+            let seconds = |x: f64, y: f64| {
+                let inner = [Dual::<f64, 2>::seed(x, 0), Dual::seed(y, 1)];
+                let [x, y] = [0, 1].map(|k| Dual::<_, 2>::seed(inner[k], k));
+                let [by_x, by_y] = x.binary(y, op).tangents().map(Dual::tangents);
+                [by_x[0], by_x[1], by_y[1]]
+            };
+            let all: Vec<[f64; 3]> = op.samples().iter().map(|&(x, y)| seconds(x, y)).collect();
+            let bends = [0, 1, 2].map(|k| all.iter().any(|seconds| seconds[k] != 0.0));
+            assert_eq!(bends, op.is_nonlinear(), "{op:?}");
+        }
+    }
+
+    #[test]
     fn inside_their_domain_functions_have_three_finite_derivatives() {
         let moderate = |interval: Option<[f64; 2]>| interval.unwrap_or([-1.7, 1.7]);
         let points = |[low, high]: [f64; 2]| (0..=20).map(move |k| low + (high - low) * f64::from(k) / 20.0);

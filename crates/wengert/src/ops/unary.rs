@@ -369,6 +369,13 @@ impl Unary {
         if matches!(self, Self::Neg) { &[&[0]] } else { &[] }
     }
 
+    /// Whether the second derivative is more than structurally zero: it is zero where the function is linear, or linear on
+    /// both sides of a kink.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub const fn is_nonlinear(self) -> bool {
+        !self.is_flat() && !matches!(self, Self::Neg | Self::Abs | Self::Relu | Self::Powi(1))
+    }
+
     /// What [`Unary::partial`] reads, over whichever carrier.
     pub const fn reads(self) -> Reads {
         match self {

@@ -60,6 +60,8 @@ use donate::Donated;
 pub use explain::{Detail, StepInfo, StepKind, Summary};
 use flatten::{Flat, Flattening, flatten};
 use kernel::{Kernel, bytes};
+#[cfg(feature = "linalg")]
+pub(crate) use kernels::sparse_counts;
 use lanes::Item;
 use order::order;
 pub(crate) use product::MatrixProduct;

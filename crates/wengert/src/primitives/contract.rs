@@ -7,9 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Attributes, Op};
-use crate::array::{Array, Type};
+use crate::array::{Array, Type, row_major};
 use crate::error::{Error, ErrorKind, Misfit};
+use crate::pattern::{Boxes, Places, Reach};
 use crate::program::{Builder, Program, Value};
+use crate::transform::pattern::{Follow, Followed};
 
 /// Operands in which the results are jointly linear, by position.
 pub type OperandSet = Vec<usize>;
@@ -172,6 +174,91 @@ pub enum Source {
     Residual(usize),
 }
 
+/// An equation as its rule for patterns sees it: the types of operands and results, and the operands whose values are known.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// The types of the operands.
+    pub args: &'a [&'a Type],
+    /// The values of the operands, where they are known: masks and indices that do not depend on what is differentiated.
+    pub known: &'a [Option<&'a Array>],
+    /// The types of the results.
+    pub outs: &'a [Type],
+}
+
+/// For each result, which elements of each operand it depends on.
+pub type Reaches = Result<Vec<Vec<Reach>>, Misfit>;
+
+impl Site<'_> {
+    /// The same for every result and operand.
+    pub(crate) fn all(&self, reach: &Reach) -> Vec<Vec<Reach>> {
+        vec![vec![reach.clone(); self.args.len()]; self.outs.len()]
+    }
+
+    /// The elements of an operand of this shape that those of a result of that shape depend on, where `axes` says which axis of
+    /// the operand an axis of the result is: all along the others.
+    pub(crate) fn boxes(&self, operand: &[usize], out: &[usize], axes: &[Option<usize>]) -> Boxes {
+        let strides = row_major(operand);
+        let others: Vec<usize> = (0..operand.len()).filter(|axis| !axes.contains(&Some(*axis))).collect();
+        Boxes {
+            of: None,
+            out: out.to_vec(),
+            out_strides: axes.iter().map(|axis| axis.map_or(0, |axis| strides[axis])).collect(),
+            shape: others.iter().map(|&axis| operand[axis]).collect(),
+            strides: others.iter().map(|&axis| strides[axis]).collect(),
+        }
+    }
+
+    /// Every result depends on everything along the axes that mix places, as [`Primitive::along`] says.
+    pub(crate) fn along(&self, along: impl Fn(usize) -> Option<Along>) -> Vec<Vec<Reach>> {
+        let first = &self.outs[0];
+        if self.outs.iter().any(|out| out.shape != first.shape) {
+            return self.all(&Reach::All);
+        }
+        let axes: Vec<Option<Along>> = (0..first.rank()).map(along).collect();
+        let of = |k: usize| {
+            let own: Vec<Option<usize>> = axes.iter().map(|along| along.as_ref().and_then(|along| along[k])).collect();
+            let named: Vec<usize> = own.iter().copied().flatten().collect();
+            let is_clear = (0..named.len()).all(|k| !named[..k].contains(&named[k]));
+            if is_clear { Reach::Boxes(self.boxes(&self.args[k].shape, &first.shape, &own)) } else { Reach::All }
+        };
+        vec![(0..self.args.len()).map(of).collect(); self.outs.len()]
+    }
+
+    /// Where each element of the results comes from, of an operation that moves elements only: it is run on numbers that name
+    /// places. The operands marked `fixed` have their known values.
+    ///
+    /// # Errors
+    /// Those of `eval`.
+    pub(crate) fn moved(&self, fixed: &[usize], eval: impl FnOnce(&[&Array]) -> Result<Vec<Array>, Misfit>) -> Reaches {
+        // 0 is what comes from no operand: a default that fills.
+        let mut next = 1;
+        let mut firsts = Vec::with_capacity(self.args.len());
+        let named: Vec<Array> = (0..self.args.len())
+            .map(|k| {
+                firsts.push(next);
+                match self.known[k].filter(|_| fixed.contains(&k)) {
+                    Some(value) => value.clone(),
+                    None => {
+                        let count = self.args[k].size() as i64;
+                        next += count;
+                        Array::new(&self.args[k].shape, (next - count..next).collect::<Vec<i64>>())
+                    }
+                }
+            })
+            .collect();
+        let results = eval(&named.iter().collect::<Vec<&Array>>())?;
+        let of = |result: &Array, k: usize| {
+            if fixed.contains(&k) {
+                return Reach::Nothing;
+            }
+            let names = firsts[k]..firsts[k] + self.args[k].size() as i64;
+            let place = |name: &i64| names.contains(name).then(|| (name - names.start) as usize);
+            Reach::Picked(Places::of(result.known::<i64>().iter().map(place)))
+        };
+        Ok(results.iter().map(|result| (0..self.args.len()).map(|k| of(result, k)).collect()).collect())
+    }
+}
+
 /// The contract of an operation.
 pub trait Primitive {
     /// The name, as in the text form and in messages.
@@ -300,6 +387,37 @@ pub trait Primitive {
     /// Where the result is a sum over this axis of this operand: the axis of each operand that is summed over, or `None` of one
     /// that is taken whole.
     fn sums_over(&self, _operand: usize, _axis: usize) -> Option<Along> {
+        None
+    }
+
+    /// Which elements of the operands each element of each result depends on, as far as derivatives go: elementwise operations
+    /// and views follow from their form, the others depend on everything if they do not say better. Results and operands that
+    /// are not real numbers are not asked about.
+    ///
+    /// # Errors
+    /// Those of [`Primitive::eval`] on the known values.
+    fn reach(&self, site: &Site) -> Reaches {
+        match self.form(site.args) {
+            Form::Elementwise | Form::ElementwiseKernel => Ok(site.all(&Reach::Same)),
+            Form::View => site.moved(&[], |args| self.eval(args)),
+            _ => Ok(site.along(|axis| self.along(axis, site.args))),
+        }
+    }
+
+    /// The operands whose values, where they are known, decide in [`Primitive::reach`]: masks and indices.
+    fn decides(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// Why a result does not depend on all that [`Primitive::reach`] names, even where the values that decide are known; `None`
+    /// if it does.
+    fn reaches_more(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What is known of the results, given what is of the operands, for operations that hold Programs; `None` if it follows
+    /// from [`Primitive::wiring`], or everything depends on everything.
+    fn follow(&self, _follow: &mut Follow, _operands: &[Followed]) -> Option<Result<Vec<Followed>, Error>> {
         None
     }
 

@@ -8,8 +8,8 @@ use super::parse::Fields;
 use super::rule::{Sym, with_rule};
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Along, Attributes, Batched, Cotangents, Family, Form, Operand, OperandSet, Pad, Primitive, Sample, Tangents, arity,
-    check_axis, check_float,
+    Along, Attributes, Batched, Cotangents, Family, Form, Operand, OperandSet, Pad, Preceding, Primitive, Reach,
+    Reaches, Sample, Site, Tangents, arity, check_axis, check_float,
 };
 use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};
@@ -104,6 +104,12 @@ pub(super) fn shift(b: &mut Builder, x: Value, axis: usize, reverse: bool, first
     b.op(pad, &[x, first])
 }
 
+/// The elements up to each place along an axis.
+fn preceding(shape: &[usize], axis: usize, reverse: bool) -> Reach {
+    let [before, after] = [&shape[..axis], &shape[axis + 1..]].map(|axes| axes.iter().product());
+    Reach::Preceding(Preceding { before, length: shape[axis], after, reverse })
+}
+
 impl Primitive for Cumulative {
     fn name(&self) -> Cow<'static, str> {
         match self.running {
@@ -142,6 +148,9 @@ impl Primitive for Cumulative {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        Ok(site.all(&preceding(&site.args[0].shape, self.axis, self.reverse)))
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         if self.running == Running::Sum { super::axes::linear() } else { Vec::new() }
@@ -252,6 +261,12 @@ impl Primitive for Recurrence {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        Ok(site.all(&preceding(&site.args[0].shape, self.axis, self.reverse)))
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some("the first factor multiplies nothing")
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1]]

@@ -7,7 +7,7 @@ use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
     Attributes, Batched, Broadcast, Concat, Cotangents, Family, Form, Gather, Iota, Literal, Operand, OperandSet,
-    OutOfBounds, Primitive, Sample, Scatter, Slice, Write, arity,
+    OutOfBounds, Primitive, Reach, Reaches, Sample, Scatter, Site, Slice, Write, arity,
 };
 use crate::array::{Array, DType, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
@@ -32,6 +32,11 @@ fn check_block(x: &Type, sizes: &[usize], start: &Type) -> Result<(), Misfit> {
 /// The start of a block along an axis, moved so that it fits.
 pub(crate) fn clamped_start(start: i64, length: usize, size: usize) -> usize {
     start.clamp(0, (length - size) as i64) as usize
+}
+
+/// Of an array and a block of it: the axes along which the start can only be 0, each of the one an axis of the other.
+fn block_axes(x: &[usize], block: &[usize]) -> Vec<Option<usize>> {
+    (0..x.len()).map(|axis| (x[axis] == block[axis]).then_some(axis)).collect()
 }
 
 /// The places of a block's elements, its start moved so that it fits.
@@ -136,6 +141,17 @@ impl Primitive for DynamicSlice {
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }
+    fn reach(&self, site: &Site) -> Reaches {
+        if site.known[1].is_some() {
+            return site.moved(&[1], |args| self.eval(args));
+        }
+        let x = &site.args[0].shape;
+        let anywhere = site.boxes(x, &self.sizes, &block_axes(x, &self.sizes));
+        Ok(vec![vec![Reach::Boxes(anywhere), Reach::Nothing]])
+    }
+    fn decides(&self) -> Vec<usize> {
+        vec![1]
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         super::axes::linear()
     }
@@ -228,6 +244,18 @@ impl Primitive for DynamicUpdate {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        if site.known[2].is_some() {
+            return site.moved(&[2], |args| self.eval(args));
+        }
+        let [x, u] = [0, 1].map(|k| &site.args[k].shape);
+        let anywhere = site.boxes(u, x, &block_axes(x, u));
+        let x = if u.contains(&0) || x != u { Reach::Same } else { Reach::Nothing };
+        Ok(vec![vec![x, Reach::Boxes(anywhere), Reach::Nothing]])
+    }
+    fn decides(&self) -> Vec<usize> {
+        vec![2]
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 1]]

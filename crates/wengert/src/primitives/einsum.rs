@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity,
+    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reach, Reaches,
+    Sample, Site, arity,
 };
 use crate::array::{Array, DType, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
@@ -341,6 +342,13 @@ impl Primitive for Einsum {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        // A sum of no products depends on nothing.
+        match site.args.iter().any(|arg| arg.size() == 0) {
+            true => Ok(site.all(&Reach::Nothing)),
+            false => Ok(site.along(|axis| self.along(axis, site.args))),
+        }
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0], vec![1]]

@@ -10,8 +10,8 @@ use super::parse::Fields;
 use super::rule::{Sym, with_rule};
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Tangents, arity,
-    check_float,
+    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reach, Reaches, Sample, Site,
+    Tangents, arity, check_float,
 };
 use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};
@@ -121,6 +121,9 @@ impl Primitive for Unary {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         operand_sets(Unary::linear_in(*self))
     }
+    fn reach(&self, site: &Site) -> Reaches {
+        Ok(site.all(if self.is_flat() { &Reach::Nothing } else { &Reach::Same }))
+    }
     fn multiplies(&self) -> bool {
         Unary::linear_in(*self).is_empty()
     }
@@ -198,6 +201,9 @@ impl Primitive for Binary {
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         operand_sets(Binary::linear_in(*self))
+    }
+    fn reach(&self, _: &Site) -> Reaches {
+        Ok(vec![vec![Reach::Same, if self.is_flat_in_y() { Reach::Nothing } else { Reach::Same }]])
     }
     fn multiplies(&self) -> bool {
         !Binary::linear_in(*self).contains(&&[0, 1][..])
@@ -406,6 +412,15 @@ impl Primitive for Select {
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1, 2]]
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        match site.known[0] {
+            Some(_) => site.moved(&[0], |args| self.eval(args)),
+            None => Ok(vec![vec![Reach::Nothing, Reach::Same, Reach::Same]]),
+        }
+    }
+    fn decides(&self) -> Vec<usize> {
+        vec![0]
     }
     fn multiplies(&self) -> bool {
         false

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 #[cfg(feature = "text")]
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
-use super::{Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Tangents};
+use super::{
+    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reach, Reaches, Sample, Site,
+    Tangents,
+};
 use crate::array::{Array, DType, Data, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
 use crate::program::{Builder, Value};
@@ -97,6 +100,11 @@ impl Primitive for Ensure {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        let mut reaches = site.all(&Reach::Nothing);
+        reaches[0][0] = Reach::Same;
+        Ok(reaches)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0]]

@@ -373,6 +373,9 @@ impl Primitive for Fft {
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some("sines of some angles are zero")
+    }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         vec![(0..args).collect()]
     }

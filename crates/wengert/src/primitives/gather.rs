@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Family, Form, Iota, Operand, OperandSet, Primitive, Sample, arity, check_axis,
+    Attributes, Batched, Cotangents, Family, Form, Iota, Operand, OperandSet, Primitive, Reach, Reaches, Sample, Site,
+    arity, check_axis,
 };
 use crate::array::{Array, DType, Data, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
@@ -184,6 +185,13 @@ impl Gather {
         Scatter { batch: self.batch, axes: self.axes.clone(), mode: self.mode, write }
     }
 
+    /// For each axis of the result the axis of x that it is, if places along it are those of x: the shared ones and those of
+    /// the blocks.
+    fn kept_axes(&self, x: usize, indices: usize) -> Vec<Option<usize>> {
+        let vectors = (0..indices - 1).map(|axis| (axis < self.batch).then_some(axis));
+        vectors.chain(self.block_axes(x).into_iter().map(Some)).collect()
+    }
+
     fn options(&self) -> Attributes {
         Attributes::default().with("batch", self.batch).with("axes", &self.axes[..]).with("mode", self.mode.name())
     }
@@ -221,6 +229,17 @@ impl Primitive for Gather {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        if site.known[1].is_some() {
+            return site.moved(&[1], |args| self.eval(args));
+        }
+        let [x, indices] = [0, 1].map(|k| &site.args[k].shape);
+        let anywhere = site.boxes(x, &site.outs[0].shape, &self.kept_axes(x.len(), indices.len()));
+        Ok(vec![vec![Reach::Boxes(anywhere), Reach::Nothing]])
+    }
+    fn decides(&self) -> Vec<usize> {
+        vec![1]
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         super::axes::linear()
@@ -379,6 +398,31 @@ impl Primitive for Scatter {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        let [x, indices, updates] = [0, 1, 2].map(|k| &site.args[k].shape);
+        match (site.known[1], self.write) {
+            (Some(_), Write::Set) => site.moved(&[1], |args| self.eval(args)),
+            (Some(indices), Write::Add) => {
+                let places = self.gather().places(x, indices)?.iter().collect();
+                Ok(vec![vec![Reach::Same, Reach::Nothing, Reach::Added(places)]])
+            }
+            (None, _) => {
+                // What the gather reads of x axis by axis, this writes.
+                let gathered = self.gather().kept_axes(x.len(), indices.len());
+                let mut axes = vec![None; x.len()];
+                (0..updates.len()).for_each(|axis| {
+                    if let Some(own) = gathered[axis] {
+                        axes[own] = Some(axis);
+                    }
+                });
+                let anywhere = site.boxes(updates, x, &axes);
+                Ok(vec![vec![Reach::Same, Reach::Nothing, Reach::Boxes(anywhere)]])
+            }
+        }
+    }
+    fn decides(&self) -> Vec<usize> {
+        vec![1]
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 2]]

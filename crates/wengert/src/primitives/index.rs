@@ -8,8 +8,8 @@ use super::axes::replaced;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Op, Operand, OperandSet, Primitive, Sample, arity,
-    check_axis,
+    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Op, Operand, OperandSet, Primitive, Reaches, Sample,
+    Site, arity, check_axis,
 };
 use crate::array::{Array, Strided, Type, element_count, for_each_index, row_major};
 use crate::error::{Misfit, misfit};
@@ -237,6 +237,9 @@ impl Primitive for Pad {
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }
+    fn reach(&self, site: &Site) -> Reaches {
+        site.moved(&[], |args| self.eval(args))
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 1]]
     }
@@ -401,6 +404,9 @@ impl Primitive for Concat {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        site.moved(&[], |args| self.eval(args))
     }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         vec![(0..args).collect()]

@@ -30,6 +30,7 @@ mod roll;
 pub(crate) mod rule;
 mod sample;
 mod sort;
+pub(crate) mod sparse;
 mod text;
 #[cfg(test)]
 mod trials;
@@ -38,10 +39,11 @@ mod update;
 use std::ops::Deref;
 
 pub use crate::ops::Logic;
+pub use crate::pattern::{Boxes, Lists, Places, Preceding, Reach};
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use contract::{
     Along, Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase,
-    Primitive, Source, Split, Tangents, Wiring, WithTangents,
+    Primitive, Reaches, Site, Source, Split, Tangents, Wiring, WithTangents,
 };
 pub(crate) use control::linearised;
 pub use control::{
@@ -77,6 +79,7 @@ pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use roll::Roll;
 pub use sample::Sample;
 pub use sort::ArgSort;
+pub use sparse::{SharedPattern, SparseOuter, SparseProduct, SparseSolve, SparseUnit};
 pub(crate) use text::{Attribute, Attributes};
 pub use update::Update;
 
@@ -248,6 +251,14 @@ operations! {
     SpectralCombination(SpectralCombination),
     /// What directions are to each vector, or a derivative of that.
     SpectralForm(SpectralForm),
+    /// Products of a sparse matrix.
+    SparseProduct(SparseProduct),
+    /// Products at the entries of a pattern.
+    SparseOuter(SparseOuter),
+    /// Values of a regular sparse matrix.
+    SparseUnit(SparseUnit),
+    /// Linear systems with a sparse matrix.
+    SparseSolve(SparseSolve),
     /// A Program as one equation.
     Call(Call),
     /// A region that is computed again in the backward pass.

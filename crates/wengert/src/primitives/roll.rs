@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity,
+    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reaches, Sample, Site,
+    arity,
 };
 use crate::array::{Array, Type, for_each_index, row_major};
 use crate::error::{Misfit, misfit};
@@ -65,6 +66,9 @@ impl Primitive for Roll {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        site.moved(&[], |args| self.eval(args))
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0]]

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, Slice, Write,
-    arity,
+    Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reach, Reaches,
+    Sample, Site, Slice, Write, arity,
 };
 use crate::array::{Array, DType, Data, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
@@ -115,6 +115,14 @@ impl Primitive for Update {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        let set = Update { write: Write::Set, ..self.clone() };
+        let mut reaches = site.moved(&[], |args| set.eval(args))?;
+        if self.write == Write::Add {
+            reaches[0][0] = Reach::Same;
+        }
+        Ok(reaches)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0, 1]]

@@ -1,7 +1,8 @@
 //! One way through a recorded function: its recording, and the code for what has been asked of it more than once.
 
-use std::sync::OnceLock;
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::batches::{blocks, matrices};
 use crate::scalar::Scalar;
@@ -14,11 +15,13 @@ use crate::task::Task;
 const MATRIX: usize = 1 << 20;
 
 /// A way through a recorded function.
-pub(super) struct Path<O> {
-    pub(super) trace: Trace,
+pub(crate) struct Path<O> {
+    pub(crate) trace: Trace,
     /// The result of the run that was recorded, for its shape.
     pub(super) output: O,
     kept: [Kept; Task::KINDS],
+    /// What other modules have made of the recording, one of each type.
+    more: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
 }
 
 /// The code of a task.
@@ -31,11 +34,28 @@ struct Kept {
 
 impl<O> Path<O> {
     pub(super) fn new(trace: Trace, output: O) -> Self {
-        Path { trace, output, kept: std::array::from_fn(|_| Kept::default()) }
+        Path { trace, output, kept: std::array::from_fn(|_| Kept::default()), more: Mutex::default() }
+    }
+
+    /// What `make` makes of the recording, the first time; it is kept as long as the path.
+    pub(crate) fn keep<K: Any + Send + Sync>(&self, make: impl FnOnce(&Trace) -> K) -> Arc<K> {
+        let more = || self.more.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = |kept: &Arc<dyn Any + Send + Sync>| Arc::clone(kept).downcast::<K>().ok();
+        if let Some(found) = more().iter().find_map(find) {
+            return found;
+        }
+        // Made without the lock, for it may take long: of two that were made at a time one is kept.
+        let made = Arc::new(make(&self.trace));
+        let mut more = more();
+        if let Some(found) = more.iter().find_map(find) {
+            return found;
+        }
+        more.push(Arc::clone(&made) as Arc<dyn Any + Send + Sync>);
+        made
     }
 
     /// Whether it is asked of numbers alone, and not of variables of an outer recording too.
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.trace.captures.is_empty()
     }
 
@@ -92,12 +112,15 @@ impl<O> Path<O> {
         if let Some((numbers, direction)) = plain
             && let Some(straight) = self.straight(task, 1)
         {
-            let take = |results: &[f64]| take(&mut Numbers::Plain(results.iter()));
-            return if direction.is_empty() {
-                straight.run_one(numbers, take)
-            } else {
-                straight.run_one(&[numbers, direction].concat(), take)
+            let joined;
+            let inputs = match direction.is_empty() {
+                true => numbers,
+                false => {
+                    joined = [numbers, direction].concat();
+                    &joined
+                }
             };
+            return straight.run_one(inputs, |results| take(&mut Numbers::Plain(results.iter())));
         }
         let results = S::replay(&self.trace, line, point, direction, task).ok()?;
         Some(take(&mut Numbers::Own(results.into_iter())))

@@ -3,6 +3,7 @@
 use super::Guard;
 use super::list::{List, Node};
 use super::symbol::{Symbol, write_list};
+use crate::algorithm::Algorithm;
 use crate::real::Real;
 use crate::tape::record::{Form, Op};
 use crate::tape::sweep;

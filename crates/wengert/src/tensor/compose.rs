@@ -17,6 +17,13 @@ pub(crate) fn compose_all(
     operands: &[&Tensor],
     f: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>, Misfit>,
 ) -> Result<Vec<Tensor>, Error> {
+    let mut f = Some(f);
+    composed(name, operands, &mut |b, args| f.take().expect("it is called once")(b, args))
+}
+
+/// As [`compose_all`], whose function is called once: compiled once instead of for each of the hundreds of operations.
+#[track_caller]
+fn composed(name: &str, operands: &[&Tensor], f: &mut graph::Equations<'_, Misfit>) -> Result<Vec<Tensor>, Error> {
     let line = Location::caller();
     let error = |why: Misfit| Error::new(ErrorKind::Misfit, name, why.0);
     let results = graph::build(name, operands, |b, args| f(b, args).map_err(error));

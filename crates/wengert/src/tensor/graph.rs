@@ -285,6 +285,16 @@ pub(crate) fn build(
     operands: &[&Tensor],
     f: impl FnOnce(&mut Builder, &[Value]) -> Result<Vec<Value>, Error>,
 ) -> Result<Vec<Tensor>, Error> {
+    let mut f = Some(f);
+    built(name, operands, &mut |b, args| f.take().expect("it is called once")(b, args))
+}
+
+/// What appends equations on operands, and gives their results.
+pub(super) type Equations<'a, E> = dyn FnMut(&mut Builder, &[Value]) -> Result<Vec<Value>, E> + 'a;
+
+/// As [`build`], whose function is called once: compiled once instead of for each of the hundreds of operations.
+#[track_caller]
+fn built(name: &str, operands: &[&Tensor], f: &mut Equations<'_, Error>) -> Result<Vec<Tensor>, Error> {
     let line = Location::caller();
     for operand in operands {
         check_alive(operand, name, line)?;

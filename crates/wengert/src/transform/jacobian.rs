@@ -10,6 +10,9 @@
 //! not arise. This is how a compiler of scalar code would differentiate it, and what the planner's lanes are made for.
 
 mod bands;
+mod layers;
+mod places;
+mod terms;
 
 use crate::array::{Type, row_major};
 use crate::error::{Error, ErrorKind};
@@ -18,6 +21,10 @@ use crate::primitives::{Concat, Op, Pad, Slice};
 use crate::program::{Builder, Eqn, Program, Value};
 use bands::Band;
 pub(crate) use bands::Front;
+use layers::Layer;
+pub(crate) use layers::{Compression, Facts, SeedColours};
+pub(crate) use places::SeedTable;
+use terms::Term;
 
 /// How a value depends on the seeds.
 #[derive(Clone, Debug)]
@@ -28,11 +35,24 @@ enum Seeded {
     Zero,
     /// On one seed for each of its numbers, at each of these distances, which differ.
     Bands(Vec<Band>),
+    /// On one seed for each of its numbers in each of these tables, which differ.
+    Layers(Vec<Layer>),
     /// Along these seeds, increasing, a value of its own type each, all ones if there is none; along the others it does
     /// not depend on anything.
     Apart(Vec<(usize, Option<Value>)>),
-    /// With an axis of seeds in front.
+    /// With an axis of seeds in front, or of their colours.
     Dense(Value),
+}
+
+/// What is known of an output of a linear Program.
+#[derive(Clone, Debug)]
+pub(crate) enum CompressedOutput {
+    /// It does not depend on any seed.
+    Zero,
+    /// The seed of each number and its factors, once for each seed that a number may depend on.
+    Layers(Vec<(SeedTable, Value)>),
+    /// A row for each colour of the run.
+    Colours(Value),
 }
 
 /// How many seeds are followed one by one at most.
@@ -53,9 +73,65 @@ pub(crate) fn columns(
     input: usize,
     front: Front,
 ) -> Result<Vec<Option<Value>>, Error> {
-    let seeds = Seeds { length: program.types[input].size(), front };
+    let seeds = Seeds { length: program.types[input].size(), front, map: SeedMap::Places };
     let mut values: Vec<Seeded> = args.iter().map(|arg| arg.map_or(Seeded::Zero, Seeded::Known)).collect();
     values[input] = Seeded::Bands(vec![Band::DIAGONAL]);
+    let values = walk(b, program, values, seeds)?.expect("every operation takes full matrices");
+    let dense = |b: &mut Builder, output: &Value| match &values[output.index()] {
+        Seeded::Known(_) | Seeded::Zero => None,
+        Seeded::Bands(_) | Seeded::Layers(_) | Seeded::Apart(_) | Seeded::Dense(_) => {
+            Some(densify(b, program, *output, &values[output.index()], seeds))
+        }
+    };
+    Ok(program.outputs.iter().map(|output| dense(b, output)).collect())
+}
+
+/// Appends the products of a linear Program with the seeds of all its inputs that have a first seed in `firsts`, in as
+/// few numbers as their structure allows; the inputs without a value in `args` are the linear ones. `None` if colours are
+/// needed, and there are none.
+pub(crate) fn compressed(
+    b: &mut Builder,
+    program: &Program,
+    args: &[Option<Value>],
+    firsts: &[Option<usize>],
+    with: Compression<'_>,
+) -> Result<Option<Vec<CompressedOutput>>, Error> {
+    let length = with.colours.map_or(0, |colours| colours.count);
+    let seeds = Seeds { length, front: Front::Seeds, map: SeedMap::Compressed(with) };
+    let mut values: Vec<Seeded> = args.iter().map(|arg| arg.map_or(Seeded::Zero, Seeded::Known)).collect();
+    for (input, first) in firsts.iter().enumerate() {
+        if let Some(first) = *first {
+            let place = SeedTable::in_order(first, &program.types[input].shape);
+            values[input] = match program.types[input].size() {
+                0 => Seeded::Zero,
+                _ => Seeded::Layers(vec![Term { place, scale: None }]),
+            };
+        }
+    }
+    let Some(values) = walk(b, program, values, seeds)? else { return Ok(None) };
+    let output = |b: &mut Builder, output: &Value| match &values[output.index()] {
+        // Colours from the seeds on.
+        layers @ Seeded::Layers(_) if with.most == 0 => {
+            CompressedOutput::Colours(densify(b, program, *output, layers, seeds))
+        }
+        Seeded::Layers(layers) => {
+            let ty = program.ty(*output);
+            let one = |layer: &Layer| (layer.place.clone(), terms::numbers(b, layer.scale, ty));
+            CompressedOutput::Layers(layers.iter().map(one).collect())
+        }
+        Seeded::Dense(value) => CompressedOutput::Colours(*value),
+        Seeded::Known(_) | Seeded::Zero | Seeded::Bands(_) | Seeded::Apart(_) => CompressedOutput::Zero,
+    };
+    Ok(Some(program.outputs.iter().map(|value| output(b, value)).collect()))
+}
+
+/// Appends the equations of a linear Program; gives all its values. `None` if colours are needed, and there are none.
+fn walk(
+    b: &mut Builder,
+    program: &Program,
+    mut values: Vec<Seeded>,
+    seeds: Seeds<'_>,
+) -> Result<Option<Vec<Seeded>>, Error> {
     let line = b.line;
     let limit = b.eqns().len() + MAX_EQUATIONS;
     for eqn in &program.eqns {
@@ -67,24 +143,29 @@ pub(crate) fn columns(
             values.extend(results);
             continue;
         }
-        let results = push(b, program, eqn, &operands, seeds)?;
+        let Some(results) = push(b, program, eqn, &operands, seeds)? else { return Ok(None) };
         values.extend(results);
     }
     b.line = line;
-    let dense = |b: &mut Builder, output: &Value| match &values[output.index()] {
-        Seeded::Known(_) | Seeded::Zero => None,
-        Seeded::Bands(_) | Seeded::Apart(_) | Seeded::Dense(_) => {
-            Some(densify(b, program, *output, &values[output.index()], seeds))
-        }
-    };
-    Ok(program.outputs.iter().map(|output| dense(b, output)).collect())
+    Ok(Some(values))
 }
 
 /// The seeds, and how a matrix with an axis of them is to lie in memory where there is a choice.
 #[derive(Clone, Copy, Debug)]
-struct Seeds {
+struct Seeds<'a> {
+    /// How many rows a matrix has.
     length: usize,
     front: Front,
+    map: SeedMap<'a>,
+}
+
+/// The row of a matrix that belongs to a seed.
+#[derive(Clone, Copy, Debug)]
+enum SeedMap<'a> {
+    /// Each has its own, in order.
+    Places,
+    /// That of its colour, which it shares with others.
+    Compressed(Compression<'a>),
 }
 
 fn push(
@@ -92,21 +173,32 @@ fn push(
     program: &Program,
     eqn: &Eqn,
     operands: &[Seeded],
-    seeds: Seeds,
-) -> Result<Vec<Seeded>, Error> {
+    seeds: Seeds<'_>,
+) -> Result<Option<Vec<Seeded>>, Error> {
     let known: Option<Vec<Value>> =
         operands.iter().map(|operand| if let Seeded::Known(value) = operand { Some(*value) } else { None }).collect();
     if let Some(args) = known {
-        return Ok(b.ops(eqn.op.clone(), &args).into_iter().map(Seeded::Known).collect());
+        return Ok(Some(b.ops(eqn.op.clone(), &args).into_iter().map(Seeded::Known).collect()));
     }
     if operands.iter().all(|operand| matches!(operand, Seeded::Known(_) | Seeded::Zero)) {
-        return Ok(eqn.outs().map(|_| Seeded::Zero).collect());
+        return Ok(Some(eqn.outs().map(|_| Seeded::Zero).collect()));
+    }
+    if let SeedMap::Compressed(with) = seeds.map {
+        if let Some(result) = layers::push(b, program, eqn, operands, with) {
+            return Ok(Some(vec![result]));
+        }
+        if matches!(eqn.op, Op::Call(_)) {
+            return expanded(b, eqn, operands, seeds);
+        }
+        if with.colours.is_none() {
+            return Ok(None);
+        }
     }
     if let Some(bands) = bands::push(b, program, eqn, operands, seeds.length) {
-        return Ok(vec![Seeded::Bands(bands)]);
+        return Ok(Some(vec![Seeded::Bands(bands)]));
     }
     if let Some(result) = contracted(b, program, eqn, operands, seeds.length) {
-        return Ok(vec![Seeded::Dense(result)]);
+        return Ok(Some(vec![Seeded::Dense(result)]));
     }
     // Everything else takes full matrices.
     let (mut args, mut batched) = (Vec::new(), Vec::new());
@@ -127,7 +219,14 @@ fn push(
         true => Seeded::Dense(out),
         false => Seeded::Dense(b.repeat_in_front(out, seeds.length)),
     });
-    Ok(seeded.collect())
+    Ok(Some(seeded.collect()))
+}
+
+/// The results of an operation whose equations take its place.
+fn expanded(b: &mut Builder, eqn: &Eqn, operands: &[Seeded], seeds: Seeds<'_>) -> Result<Option<Vec<Seeded>>, Error> {
+    let inside = eqn.op.expansion();
+    let Some(values) = walk(b, &inside, operands.to_vec(), seeds)? else { return Ok(None) };
+    Ok(Some(inside.outputs.iter().map(|output| values[output.index()].clone()).collect()))
 }
 
 /// The result of a contraction of a diagonal with what is known.
@@ -139,7 +238,7 @@ fn contracted(b: &mut Builder, program: &Program, eqn: &Eqn, operands: &[Seeded]
         [Known(other), Bands(bands)] => (bands, other, 1),
         _ => return None,
     };
-    let &[Band { offset: 0, scale }] = &bands[..] else { return None };
+    let &[Term { place: 0, scale }] = &bands[..] else { return None };
     if program.ty(eqn.args[place]).size() != length {
         return None;
     }
@@ -173,7 +272,7 @@ fn push_apart(
         match operand {
             Seeded::Apart(parts) => seeds.extend(parts.iter().map(|&(seed, _)| seed)),
             Seeded::Known(_) | Seeded::Zero => {}
-            Seeded::Bands(_) | Seeded::Dense(_) => return None,
+            Seeded::Bands(_) | Seeded::Layers(_) | Seeded::Dense(_) => return None,
         }
     }
     seeds.sort_unstable();
@@ -293,8 +392,8 @@ fn contract(
 }
 
 /// The value with its axis of seeds.
-fn densify(b: &mut Builder, program: &Program, value: Value, seeded: &Seeded, seeds: Seeds) -> Value {
-    let Seeds { length, front } = seeds;
+fn densify(b: &mut Builder, program: &Program, value: Value, seeded: &Seeded, seeds: Seeds<'_>) -> Value {
+    let Seeds { length, front, map } = seeds;
     match seeded {
         Seeded::Dense(dense) => *dense,
         Seeded::Known(_) | Seeded::Zero => {
@@ -302,10 +401,16 @@ fn densify(b: &mut Builder, program: &Program, value: Value, seeded: &Seeded, se
             b.repeat_in_front(zero, length)
         }
         Seeded::Apart(parts) => joined(b, program.ty(value), parts, length),
+        Seeded::Layers(layers) => match map {
+            SeedMap::Compressed(Compression { facts, colours: Some(colours), .. }) => {
+                layers::compressed(b, layers, program.ty(value), colours, facts)
+            }
+            SeedMap::Compressed(_) | SeedMap::Places => unreachable!("layers are compressed, by colours"),
+        },
         Seeded::Bands(bands) => {
             let ty = program.ty(value);
             match bands[..] {
-                [Band { offset: 0, scale }] if ty.size() == length => diagonal(b, scale, ty),
+                [Term { place: 0, scale }] if ty.size() == length => diagonal(b, scale, ty),
                 _ => bands::matrix(b, bands, ty, length, front),
             }
         }

@@ -4,6 +4,7 @@
 //! take a builder are used by the operations that hold Programs and by the drivers.
 
 mod blocks;
+mod compress;
 mod derive;
 mod jacobian;
 pub(crate) mod jvp;
@@ -11,10 +12,12 @@ pub(crate) mod linear;
 pub(crate) mod linearize;
 pub(crate) mod masked;
 pub(crate) mod partial;
+pub(crate) mod pattern;
 mod sum;
 pub(crate) mod transpose;
 pub(crate) mod vmap;
 
+pub(crate) use compress::{Colours, CompressedPart, CompressedProgram, Side, Wanted, gradient_of, sparse};
 pub(crate) use derive::{derive, mapped, pullback};
 
 use crate::error::{Error, ErrorKind};

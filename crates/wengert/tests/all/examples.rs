@@ -12,6 +12,9 @@ pub mod fit;
 #[path = "../../examples/greeks.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod greeks;
+#[path = "../../examples/hanging_chain.rs"]
+#[expect(dead_code, reason = "an example's `main` is not called here")]
+pub mod hanging_chain;
 #[path = "../../examples/inverse_heat.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod inverse_heat;
@@ -516,5 +519,28 @@ mod pinn_is_right {
         // The first value and gradient are compared with known ones inside.
         let losses = report(&mut text, 5).unwrap();
         assert!(losses[5] < losses[0], "{}", String::from_utf8(text).unwrap());
+    }
+}
+
+mod hanging_chain_is_right {
+    use super::hanging_chain::*;
+
+    #[test]
+    fn the_chain_obeys_mechanics() {
+        let chain = hang(40).unwrap();
+        let [spread, lying] = misfit(&chain.joints);
+        assert!(spread < 1e-7 && lying < 1e-7, "{spread}, {lying}");
+        let on_table = chain.joints.iter().filter(|joint| joint[1] < TABLE + 1e-7).count();
+        assert!((3..30).contains(&on_table), "{on_table} joints on the table");
+        let ends = chain.joints.iter().chain([&[1.0, 0.0]]);
+        let length: f64 = ends
+            .scan([0.0, 0.0], |last, &[x, y]| {
+                let [x0, y0] = std::mem::replace(last, [x, y]);
+                Some((x - x0).hypot(y - y0))
+            })
+            .sum();
+        assert!((length - LENGTH).abs() < 1e-9);
+        // Two links have four numbers each, and meet in a joint: its neighbours' and its own place, in each direction.
+        assert_eq!(chain.entries, [4 * 40 - 4, 2 * (39 + 38)]);
     }
 }

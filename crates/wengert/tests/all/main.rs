@@ -16,6 +16,7 @@ mod nesting;
 mod replay;
 mod rules;
 mod scalar_loops;
+mod sparsity;
 mod straight;
 mod tape;
 mod taylor;
@@ -47,6 +48,7 @@ mod numbers;
 mod ode;
 mod optim;
 mod signal;
+mod sparse_solve;
 #[cfg(feature = "engine")]
 mod spectral;
 mod structure;

@@ -6,7 +6,7 @@ use crate::array::{Operand, Trouble};
 use crate::bound::{Bound, leaves};
 use crate::compare::{compare, compare_shaped};
 use crate::load::{Case, Stored, real};
-use crate::{arrays, derivatives, orders, sums};
+use crate::{arrays, derivatives, orders, sparse, sums};
 
 /// Whether the case holds, by scalars and by arrays where both have its function; `Misfit` says what
 /// differs. Tells whether arrays were asked.
@@ -24,6 +24,7 @@ fn by_scalars(family: &str, case: &Case) -> Result<(), Trouble> {
         "unary_higher" => orders::check(case),
         "higher_order" => derivatives::check(case),
         "mgh_hessian" => sums::check(case),
+        "sparse" => check_function(family, case).and_then(|()| sparse::check(case)),
         _ => check_function(family, case),
     }
 }
@@ -33,6 +34,7 @@ fn by_arrays(family: &str, case: &Case) -> Result<(), Trouble> {
         "unary_higher" => arrays::orders::check(case, &orders::wanted(case)?),
         "higher_order" => arrays::higher_order::check(case),
         "mgh_hessian" => arrays::sums::check(case),
+        "sparse" => arrays::sparse::check(case, &wanted(case)?),
         _ => arrays::check::check(family, case, &wanted(case)?),
     }
 }

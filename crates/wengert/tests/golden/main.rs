@@ -33,6 +33,7 @@ mod listed;
 mod load;
 mod orders;
 mod program;
+mod sparse;
 mod sums;
 
 use std::collections::BTreeMap;

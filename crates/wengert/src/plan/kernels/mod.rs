@@ -21,10 +21,15 @@ mod roll;
 mod running;
 mod scatter;
 mod sort;
+mod sparse;
+#[cfg(feature = "linalg")]
+mod sparse_solve;
 #[cfg(test)]
 mod tests;
 
 pub(super) use conv::{Planes, conv};
+#[cfg(feature = "linalg")]
+pub(crate) use sparse_solve::sparse_counts;
 use wengert_kernels::arena::Plain;
 use wengert_kernels::region::{Slice, SliceMut};
 
@@ -62,6 +67,10 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
         Op::Fft(op) => fourier(op, args),
+        Op::SparseProduct(op) => Box::new(sparse::ProductKernel::new(op, args)),
+        Op::SparseOuter(op) => Box::new(sparse::OuterKernel::new(op, args)),
+        Op::SparseUnit(op) => Box::new(sparse::UnitKernel::new(op)),
+        Op::SparseSolve(op) => sparse_solve(op, args),
         Op::TriangularSolve(_)
         | Op::MatrixSolve(_)
         | Op::Cholesky(_)
@@ -118,6 +127,18 @@ fn factor(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> {
     let touched: usize = outs.iter().map(Type::size).sum();
     let operations = args.iter().map(|ty| ty.size() * ty.shape.last().copied().unwrap_or(1)).sum::<usize>() + touched;
     Box::new(defined::DefinedKernel::new(op.clone(), args, operations))
+}
+
+/// The kernel of systems with sparse matrices: the library's with the feature `linalg`, else the definition.
+fn sparse_solve(op: &primitives::SparseSolve, args: &[&Type]) -> Box<dyn Kernel> {
+    #[cfg(feature = "linalg")]
+    return Box::new(sparse_solve::SparseSolveKernel::new(op, args));
+    #[cfg(not(feature = "linalg"))]
+    {
+        // A band as wide as the root of the order.
+        let operations = args[0].size().saturating_mul(op.pattern.rows());
+        Box::new(defined::DefinedKernel::new(op.clone(), args, operations))
+    }
 }
 
 /// The kernel of a Fourier transform: fast ones with the feature `fft`, else the definition.

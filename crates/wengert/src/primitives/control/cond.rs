@@ -8,7 +8,7 @@ use super::{
     pulled_program, run, tangent_program,
 };
 use crate::array::{Array, DType, Type};
-use crate::error::{Misfit, misfit};
+use crate::error::{Error, Misfit, misfit};
 use crate::ops::Unary;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
@@ -19,6 +19,7 @@ use crate::primitives::{
 };
 use crate::program::{Builder, Program, Value, dce, inline};
 use crate::transform::partial::{divide, split_inside, unknown_outputs};
+use crate::transform::pattern::{Follow, Followed};
 use crate::transform::vmap;
 
 /// One of the Programs, of the operands behind the first. The first operand says which: a truth value, or an index. Only that
@@ -160,6 +161,14 @@ impl Primitive for Cond {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned
+    }
+    fn follow(&self, follow: &mut Follow, operands: &[Followed]) -> Option<Result<Vec<Followed>, Error>> {
+        // The branch that is taken, where it is known; all of them are joined by the wiring.
+        let taken = self.choose(operands[0].value.as_ref()?).ok()?;
+        Some(follow.through(&self.branches[taken], &operands[1..], false))
+    }
+    fn decides(&self) -> Vec<usize> {
+        vec![0]
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

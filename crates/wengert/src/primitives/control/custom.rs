@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use super::{inside, run};
 use crate::array::{Array, DType, Type};
-use crate::error::{Misfit, misfit};
+use crate::error::{Error, ErrorKind, Misfit, misfit};
 use crate::ops::{Binary, Unary};
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
 use crate::primitives::{Attributes, Batched, Family, Form, Op, OperandSet, Primitive, Sample, WithTangents};
-use crate::program::{Builder, Program, Value, inline};
-use crate::transform::transpose;
+use crate::program::{Builder, Program, Value, dce, inline, same_inputs};
+use crate::transform::pattern::{Follow, Followed};
+use crate::transform::{jvp, transpose};
 
 /// The derivative of a [`Custom`] operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +94,9 @@ impl Primitive for Custom {
     fn form(&self, _: &[&Type]) -> Form {
         Form::Inlined
     }
+    fn follow(&self, follow: &mut Follow, operands: &[Followed]) -> Option<Result<Vec<Followed>, Error>> {
+        Some(self.follow_rule(follow, operands))
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
@@ -140,6 +144,24 @@ impl Primitive for Custom {
 }
 
 impl Custom {
+    /// Patterns follow the rule, which need not be the derivative of the value: through its tangents.
+    fn follow_rule(&self, follow: &mut Follow, operands: &[Followed]) -> Result<Vec<Followed>, Error> {
+        let mut b = Builder::new();
+        let args = same_inputs(&mut b, &self.value);
+        let active: Vec<bool> = operands.iter().map(|operand| operand.is_active).collect();
+        let tangents = jvp::tangent_inputs(&mut b, &self.value, &active);
+        let (_, dots) = self
+            .with_tangents(&mut b, &args, &tangents)
+            .map_err(|why| Error::new(ErrorKind::Unsupported, &self.name, why.0))?;
+        let given: Vec<Value> = dots.iter().copied().flatten().collect();
+        let values = operands.iter().map(|operand| Followed { pattern: None, is_active: false, ..operand.clone() });
+        let directions = operands.iter().filter(|operand| operand.is_active);
+        let directions = directions.map(|operand| Followed { value: None, ..operand.clone() });
+        let inputs: Vec<Followed> = values.chain(directions).collect();
+        let mut results = follow.through(&dce(b.finish(&given)), &inputs, false)?.into_iter();
+        Ok(dots.iter().map(|dot| dot.and_then(|_| results.next()).unwrap_or_default()).collect())
+    }
+
     fn with_tangents(
         &self,
         b: &mut Builder,

@@ -220,6 +220,9 @@ impl Primitive for Implicit {
     fn form(&self, _: &[&Type]) -> Form {
         Form::Inlined
     }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some("unknowns may be apart from each other")
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::loops::{check_carry, marked, row, settled, stack, stacked};
 use super::{check_inputs, inside, run};
 use crate::array::{Array, DType, Type};
-use crate::error::{Misfit, misfit};
+use crate::error::{Error, Misfit, misfit};
 use crate::ops::{Binary, Compare, Unary};
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
@@ -21,6 +21,7 @@ use crate::primitives::{
     Primitive, Sample, Select, Split, Wiring, WithTangents,
 };
 use crate::program::{Builder, Program, Value, dce, with_inputs, with_outputs};
+use crate::transform::pattern::{Follow, Followed};
 use crate::transform::{jvp, vmap};
 use apart::stands_apart;
 
@@ -166,6 +167,43 @@ impl Scan {
         Ok((outs, dots))
     }
 
+    /// Patterns step by step.
+    fn follow_steps(&self, follow: &mut Follow, operands: &[Followed]) -> Result<Vec<Followed>, Error> {
+        let [invariants, carry, rows] = self.roles();
+        let types = self.body.input_types();
+        let mut carry = operands[carry].to_vec();
+        let mut kept: Vec<Vec<Followed>> =
+            vec![Vec::with_capacity(self.length); self.body.outputs().len() - self.carry];
+        for step in 0..self.length {
+            let row_of = |k: usize| operands[k].row(self.row_of(step), &types[k]);
+            let inputs: Vec<Followed> =
+                operands[invariants.clone()].iter().cloned().chain(carry).chain(rows.clone().map(row_of)).collect();
+            let mut outs = follow.through(&self.body, &inputs, true)?;
+            kept.iter_mut().zip(outs.split_off(self.carry)).for_each(|(kept, given)| kept.push(given));
+            carry = outs;
+        }
+        if self.reverse {
+            kept.iter_mut().for_each(|kept| kept.reverse());
+        }
+        let types = &self.body.output_types()[self.carry..];
+        carry.extend(kept.iter().zip(types).map(|(kept, ty)| Followed::stacked(kept, ty)));
+        Ok(carry)
+    }
+
+    /// Patterns that hold in every step: each takes any of the rows.
+    fn follow_any_step(&self, follow: &mut Follow, operands: &[Followed]) -> Option<Result<Vec<Followed>, Error>> {
+        let [.., rows] = self.roles();
+        let mut operands = operands.to_vec();
+        rows.for_each(|k| operands[k] = operands[k].any_row(self.length, &self.body.input_types()[k]));
+        let results = follow.inside(&self.clone().into(), &operands)?;
+        let types = self.body.output_types();
+        let repeated = |(k, result): (usize, Followed)| match k < self.carry {
+            true => result,
+            false => Followed::stacked(&vec![result; self.length], &types[k]),
+        };
+        Some(results.map(|results| results.into_iter().enumerate().map(repeated).collect()))
+    }
+
     /// Whether the carry of the first step has tangents in other parts than that of the others.
     fn begins_otherwise(&self, active: &[bool]) -> Result<bool, Misfit> {
         let range = self.carry_range();
@@ -251,6 +289,9 @@ impl Scan {
     }
 }
 
+/// Up to this number of equations in all steps patterns are followed step by step.
+const FOLLOWED: usize = 50_000;
+
 impl Primitive for Scan {
     fn name(&self) -> Cow<'static, str> {
         "scan".into()
@@ -293,6 +334,14 @@ impl Primitive for Scan {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned
+    }
+    fn follow(&self, follow: &mut Follow, operands: &[Followed]) -> Option<Result<Vec<Followed>, Error>> {
+        let work = self.length.saturating_mul(self.body.count());
+        if work <= FOLLOWED {
+            Some(self.follow_steps(follow, operands))
+        } else {
+            self.follow_any_step(follow, operands)
+        }
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

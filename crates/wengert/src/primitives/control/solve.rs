@@ -253,6 +253,9 @@ impl Primitive for Solve {
     fn form(&self, _: &[&Type]) -> Form {
         Form::Inlined
     }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some("unknowns may be apart from each other")
+    }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         vec![(self.known()..args).collect()]
     }

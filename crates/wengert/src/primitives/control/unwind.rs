@@ -328,6 +328,9 @@ impl Primitive for Unwind {
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned
     }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some("it names what any number of steps reaches")
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }

@@ -1,5 +1,6 @@
 //! Convolution, closed under transposition; and the positions of the extremes of windows.
 
+mod reach;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -9,8 +10,8 @@ use std::borrow::Cow;
 use super::einsum::{rounded, widened};
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reverse, Sample, arity,
-    check_float,
+    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reach, Reaches, Reverse,
+    Sample, Site, arity, check_float,
 };
 use crate::array::{Array, DType, Type, for_each_index, row_major};
 use crate::error::{Misfit, misfit};
@@ -392,6 +393,12 @@ impl Primitive for Conv {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        Ok(vec![self.windows(site)?.map(Reach::Boxes).to_vec()])
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some("at the edges parts of the kernel are outside the input")
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0], vec![1]]

@@ -10,7 +10,8 @@ use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::{
-    Batched, Family, Form, OperandSet, Primitive, Sample, Side, Tangents, Triangle, TriangularSolve, arity,
+    Batched, Family, Form, OperandSet, Primitive, Reaches, Sample, Side, Site, Tangents, Triangle, TriangularSolve,
+    arity,
 };
 use crate::program::{Builder, Value};
 
@@ -44,6 +45,12 @@ impl Primitive for Cholesky {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

@@ -13,7 +13,8 @@ use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::{
-    Batched, Broadcast, Family, Form, Iota, OperandSet, Primitive, Reduce, Reducer, Sample, Svd, Tangents, arity,
+    Batched, Broadcast, Family, Form, Iota, OperandSet, Primitive, Reaches, Reduce, Reducer, Sample, Site, Svd,
+    Tangents, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -36,6 +37,9 @@ impl Primitive for Det {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
@@ -119,6 +123,12 @@ impl Primitive for Cofactor {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

@@ -14,7 +14,7 @@ use crate::primitives::einsum::rounded;
 use crate::primitives::parse::Fields;
 use crate::primitives::{
     ArgReduce, Batched, Broadcast, Concat, Ensure, Extreme, Family, Form, Iota, MatrixKind, MatrixSolve, OperandSet,
-    Primitive, Reduce, Reducer, Sample, Tangents, arity,
+    Primitive, Reaches, Reduce, Reducer, Sample, Site, Tangents, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -73,6 +73,12 @@ impl Primitive for Eig {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

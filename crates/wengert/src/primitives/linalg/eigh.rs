@@ -13,7 +13,7 @@ use crate::error::{Misfit, misfit};
 use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
-use crate::primitives::{Batched, Family, Form, OperandSet, Primitive, Sample, Tangents, arity};
+use crate::primitives::{Batched, Family, Form, OperandSet, Primitive, Reaches, Sample, Site, Tangents, arity};
 use crate::program::{Builder, Value};
 
 /// `eigh(A) = (w, V)`: the eigenvalues of `(A + A^T) / 2`, ascending, and their vectors as the orthonormal columns of V, the
@@ -49,6 +49,12 @@ impl Primitive for Eigh {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

@@ -13,7 +13,7 @@ use crate::primitives::einsum::rounded;
 use crate::primitives::parse::Fields;
 use crate::primitives::{
     Batched, Bounds, Concat, Cond, Cotangent, Cotangents, Family, Form, MaskedCotangents, MatrixKind, MatrixSolve,
-    Operand, OperandSet, Primitive, Reduce, Reducer, Sample, Tangents, While, arity,
+    Operand, OperandSet, Primitive, Reaches, Reduce, Reducer, Sample, Site, Tangents, While, arity,
 };
 use crate::program::{Builder, Program, Value};
 use crate::transform::jvp;
@@ -51,6 +51,9 @@ impl Primitive for Expm {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
@@ -126,6 +129,9 @@ impl Primitive for ExpmFrechet {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1]]

@@ -17,7 +17,7 @@ use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
 use crate::primitives::{
     Attributes, Batched, Broadcast, Concat, Cotangent, Cotangents, Family, Form, MaskedCotangents, Op, Operand,
-    OperandSet, Primitive, Sample, Tangents, check_float,
+    OperandSet, Primitive, Reaches, Sample, Site, Tangents, check_float,
 };
 use crate::program::{Builder, Value};
 
@@ -179,6 +179,12 @@ impl Primitive for Separate {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0]]
@@ -459,6 +465,12 @@ impl Primitive for Clusters {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![0]]

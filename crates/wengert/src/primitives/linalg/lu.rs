@@ -10,8 +10,8 @@ use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::{
-    Batched, Broadcast, Concat, Family, Form, Iota, OperandSet, Primitive, Sample, Side, Slice, Tangents, Triangle,
-    TriangularSolve, arity,
+    Batched, Broadcast, Concat, Family, Form, Iota, OperandSet, Primitive, Reaches, Sample, Side, Site, Slice,
+    Tangents, Triangle, TriangularSolve, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -53,6 +53,12 @@ impl Primitive for Lu {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

@@ -30,7 +30,6 @@ mod triangular;
 use std::borrow::Cow;
 
 pub use cholesky::Cholesky;
-#[cfg(feature = "linalg")]
 pub(crate) use cholesky::not_positive;
 pub use det::{Cofactor, Det};
 pub use eig::Eig;
@@ -41,6 +40,7 @@ pub use lu::Lu;
 pub use plain::MatrixEquation;
 pub use qr::Qr;
 pub use riccati::Riccati;
+pub(crate) use solve::KINDS;
 pub use solve::{MatrixKind, MatrixSolve};
 pub use spectral::SpectralMap;
 pub use spectral_frame::{SpectralFrame, SpectralKind, SpectralVectors};
@@ -53,7 +53,7 @@ pub use triangular::{Side, Triangle, TriangularSolve};
 
 use super::einsum::{rounded, widened};
 use super::sample::numbers;
-use super::{Batched, Broadcast, Einsum, Gather, Iota, Op, OutOfBounds, check_float};
+use super::{Batched, Broadcast, Einsum, Gather, Iota, Op, OutOfBounds, Reach, Reaches, Site, check_float};
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
 use crate::ops::{Compare, Logic};
@@ -79,6 +79,22 @@ pub(super) fn square(ty: &Type) -> Result<(&[usize], usize), Misfit> {
         (_, rows, columns) => misfit!("the matrix is {rows} by {columns}, and has to be square"),
     }
 }
+
+/// The pattern of results that depend on whole matrices: each on the matrix of each operand at its place in the batch.
+fn matrix_by_matrix(site: &Site) -> Reaches {
+    // What has the highest rank is a batch of matrices.
+    let lead =
+        site.args.iter().copied().chain(site.outs).map(Type::rank).max().map_or(0, |rank| rank.saturating_sub(2));
+    let shared: Vec<Option<usize>> = (0..lead).map(Some).collect();
+    let of = |out: &Type| {
+        let axes: Vec<Option<usize>> = shared.iter().copied().chain(vec![None; out.rank() - lead]).collect();
+        site.args.iter().map(|arg| Reach::Boxes(site.boxes(&arg.shape, &out.shape, &axes))).collect()
+    };
+    Ok(site.outs.iter().map(of).collect())
+}
+
+/// Why they name more elements than there are.
+const WITHIN_MATRICES: &str = "parts of factors are zero, or depend on parts of a matrix";
 
 // ---- values -------------------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::{
-    Attributes, Batched, Family, Form, MatrixKind, MatrixSolve, OperandSet, Primitive, Sample, Sylvester, Tangents,
-    arity,
+    Attributes, Batched, Family, Form, MatrixKind, MatrixSolve, OperandSet, Primitive, Reaches, Sample, Site,
+    Sylvester, Tangents, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -59,6 +59,9 @@ impl Primitive for Riccati {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

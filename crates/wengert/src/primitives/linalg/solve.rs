@@ -15,7 +15,7 @@ use crate::primitives::einsum::{rounded, widened};
 use crate::primitives::parse::Fields;
 use crate::primitives::{
     ArgSort, Attributes, Batched, Cholesky, Cotangent, Cotangents, Family, Form, Lu, MaskedCotangents, Operand,
-    OperandSet, Primitive, Sample, Side, Tangents, Triangle, TriangularSolve, arity,
+    OperandSet, Primitive, Reaches, Sample, Side, Site, Tangents, Triangle, TriangularSolve, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -28,7 +28,8 @@ pub enum MatrixKind {
     Positive,
 }
 
-const KINDS: [(&str, MatrixKind); 2] = [("general", MatrixKind::General), ("positive", MatrixKind::Positive)];
+pub(crate) const KINDS: [(&str, MatrixKind); 2] =
+    [("general", MatrixKind::General), ("positive", MatrixKind::Positive)];
 
 /// `matrix_solve(A, B) = X` with `A X = B`, or `A^T X = B`. Linear in B; `X' = A^-1 (B' - A' X)`.
 ///
@@ -104,6 +105,12 @@ impl Primitive for MatrixSolve {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1]]

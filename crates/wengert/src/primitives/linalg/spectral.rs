@@ -15,7 +15,7 @@ use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
 use crate::primitives::{
     Attributes, Batched, Cotangent, Cotangents, Family, Form, MaskedCotangents, Op, Operand, OperandSet, Primitive,
-    Sample, Tangents,
+    Reaches, Sample, Site, Tangents,
 };
 use crate::program::{Builder, Value};
 
@@ -219,6 +219,9 @@ impl Primitive for SpectralMap {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
     }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         (2..args).map(|k| vec![k]).collect()

@@ -13,7 +13,7 @@ use crate::ops::Unary;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
-use crate::primitives::{Attributes, Batched, Family, Form, OperandSet, Primitive, Sample, Tangents};
+use crate::primitives::{Attributes, Batched, Family, Form, OperandSet, Primitive, Reaches, Sample, Site, Tangents};
 use crate::program::{Builder, Value};
 
 /// `spectral_sum(A, frame)`: the sum of `h(λ)` over the values of a part, one number for each matrix.
@@ -56,6 +56,9 @@ impl Primitive for SpectralSum {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

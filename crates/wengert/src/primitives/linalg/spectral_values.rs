@@ -20,8 +20,8 @@ use crate::error::{Error, Misfit, misfit};
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
 use crate::primitives::{
-    Attributes, Batched, Cotangent, Cotangents, Family, Form, MaskedCotangents, Operand, OperandSet, Primitive, Sample,
-    Tangents,
+    Attributes, Batched, Cotangent, Cotangents, Family, Form, MaskedCotangents, Operand, OperandSet, Primitive,
+    Reaches, Sample, Site, Tangents,
 };
 use crate::program::{Builder, Value};
 
@@ -144,6 +144,9 @@ impl Primitive for SpectralValues {
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
@@ -249,6 +252,9 @@ impl Primitive for SpectralCombination {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
     }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         (2..args).map(|k| vec![k]).collect()
@@ -427,6 +433,9 @@ impl Primitive for SpectralForm {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
     }
     fn linear_in(&self, args: usize) -> Vec<OperandSet> {
         (2..args).map(|k| vec![k]).collect()

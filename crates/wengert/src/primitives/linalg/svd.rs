@@ -13,7 +13,7 @@ use crate::error::{Misfit, misfit};
 use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
-use crate::primitives::{Batched, Family, Form, OperandSet, Primitive, Sample, Tangents, arity};
+use crate::primitives::{Batched, Family, Form, OperandSet, Primitive, Reaches, Sample, Site, Tangents, arity};
 use crate::program::{Builder, Value};
 
 /// `svd(A) = (U, s, V^T)` with `A = U diag(s) V^T`, reduced: with k the smaller of rows and columns there are k singular values,
@@ -57,6 +57,12 @@ impl Primitive for Svd {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

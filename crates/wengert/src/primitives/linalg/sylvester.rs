@@ -10,8 +10,8 @@ use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::{
-    Attributes, Batched, Cotangent, Cotangents, Family, Form, MaskedCotangents, Operand, OperandSet, Primitive, Sample,
-    Tangents, arity,
+    Attributes, Batched, Cotangent, Cotangents, Family, Form, MaskedCotangents, Operand, OperandSet, Primitive,
+    Reaches, Sample, Site, Tangents, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -84,6 +84,9 @@ impl Primitive for Sylvester {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![2]]

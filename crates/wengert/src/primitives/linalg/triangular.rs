@@ -13,7 +13,7 @@ use crate::primitives::einsum::{rounded, widened};
 use crate::primitives::parse::Fields;
 use crate::primitives::{
     Attributes, Batched, Cotangent, Cotangents, Cumulative, Family, Form, MaskedCotangents, Operand, OperandSet,
-    Primitive, Running, Sample, Tangents, arity,
+    Primitive, Reaches, Running, Sample, Site, Tangents, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -126,6 +126,12 @@ impl Primitive for TriangularSolve {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    fn reach(&self, site: &Site) -> Reaches {
+        super::matrix_by_matrix(site)
+    }
+    fn reaches_more(&self) -> Option<&'static str> {
+        Some(super::WITHIN_MATRICES)
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         vec![vec![1]]

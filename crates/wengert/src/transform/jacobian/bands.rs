@@ -6,26 +6,29 @@
 //! Powell and Reid, On the estimation of sparse Jacobian matrices, 1974), without a search for them.
 
 use super::Seeded;
+use super::terms::{Place, Term, TermOperand, elementwise, mapped, numbers};
 use crate::array::Type;
-use crate::ops::{Binary, Unary};
+use crate::ops::Binary;
 use crate::primitives::{Concat, Op, Pad, Slice, Update, Write};
 use crate::program::{Builder, Eqn, Program, Value};
 
-/// In row-major order: the k-th number of a value is the seed with the number `k + offset` times the k-th of `scale`, all of
-/// which are 1 if there is none. Where there is no such seed it is nothing, whatever stands there.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Band {
-    pub(super) offset: isize,
-    pub(super) scale: Option<Value>,
+/// In row-major order: the k-th number of a value is the seed with the number `k + place` times the k-th of `scale`.
+pub(super) type Band = Term<isize>;
+
+impl Place for isize {
+    fn arrange(places: &mut Vec<isize>) {
+        places.sort_unstable();
+        places.dedup();
+    }
 }
 
 impl Band {
     /// What depends on the seeds one by one.
-    pub(super) const DIAGONAL: Band = Band { offset: 0, scale: None };
+    pub(super) const DIAGONAL: Band = Term { place: 0, scale: None };
 
     /// The number of the seed on which a number depends.
     pub(super) fn seed(&self, k: usize, seeds: usize) -> Option<usize> {
-        k.checked_add_signed(self.offset).filter(|&seed| seed < seeds)
+        k.checked_add_signed(self.place).filter(|&seed| seed < seeds)
     }
 }
 
@@ -47,49 +50,15 @@ pub(super) fn push(
 ) -> Option<Vec<Band>> {
     use Seeded::{Bands, Known};
     let ty = program.ty(eqn.first);
+    if let Some(bands) = sides(&eqn.op, operands, ty).and_then(|sides| elementwise(b, &eqn.op, &sides, ty)) {
+        return pays(bands.len(), seeds).then_some(bands);
+    }
     let bands = match (&eqn.op, operands) {
-        (Op::Unary(Unary::Neg), [Bands(bands)]) => mapped(bands, |scale| Some(negated(b, scale, ty))),
-        (Op::Binary(Binary::Mul), [Bands(bands), Known(factor)] | [Known(factor), Bands(bands)]) => {
-            mapped(bands, |scale| Some(scale.map_or(*factor, |scale| b.mul(scale, *factor))))
-        }
-        (Op::Binary(Binary::Div), [Bands(bands), Known(divisor)]) => mapped(bands, |scale| {
-            let scale = numbers(b, scale, ty);
-            Some(b.div(scale, *divisor))
-        }),
-        (Op::Binary(op @ (Binary::Add | Binary::Sub)), [x, y]) => {
-            let (x, y) = (side(b, x, ty)?, side(b, y, ty)?);
-            union(&x, &y, |one, two| match (one, two) {
-                (Some(x), Some(y)) => {
-                    let (x, y) = (numbers(b, x, ty), numbers(b, y, ty));
-                    Some(b.op(*op, &[x, y]))
-                }
-                (None, Some(y)) if *op == Binary::Sub => Some(negated(b, y, ty)),
-                (Some(scale), None) | (None, Some(scale)) => scale,
-                (None, None) => None,
-            })
-        }
-        (Op::Select(_), [Known(mask), yes, no]) => {
-            // A known branch of a linear select is a zero.
-            let branch = |branch: &Seeded| match branch {
-                Bands(bands) => Some(bands.clone()),
-                Known(_) | Seeded::Zero => Some(Vec::new()),
-                Seeded::Apart(_) | Seeded::Dense(_) => None,
-            };
-            let numbers = |b: &mut Builder, scale: Option<Option<Value>>| match scale {
-                Some(scale) => numbers(b, scale, ty),
-                None => b.full(0.0, ty),
-            };
-            union(&branch(yes)?, &branch(no)?, |yes, no| {
-                let (yes, no) = (numbers(b, yes), numbers(b, no));
-                Some(b.select(*mask, yes, no))
-            })
-        }
-        (Op::Convert(op), [Bands(bands)]) => mapped(bands, |scale| Some(b.convert(scale?, op.0))),
         (Op::Reshape(_), [Bands(bands)]) => mapped(bands, |scale| Some(b.reshape(scale?, &ty.shape))),
         (Op::Slice(slice), [Bands(bands)]) => {
             let first = run(slice, &program.ty(eqn.args[0]).shape)?.cast_signed();
             let cut = |b: &mut Builder, scale: Option<Value>| Some(b.op(slice.clone(), &[scale?]));
-            bands.iter().map(|band| Band { offset: band.offset + first, scale: cut(b, band.scale) }).collect()
+            bands.iter().map(|band| Term { place: band.place + first, scale: cut(b, band.scale) }).collect()
         }
         (Op::Pad(pad), [Bands(bands), Seeded::Zero]) => padded(b, program, eqn, pad, bands)?,
         (Op::Pad(pad), [Bands(bands), Known(fill)]) if b.is_zero(*fill) => padded(b, program, eqn, pad, bands)?,
@@ -99,47 +68,35 @@ pub(super) fn push(
     pays(bands.len(), seeds).then_some(bands)
 }
 
-fn mapped(bands: &[Band], mut f: impl FnMut(Option<Value>) -> Option<Value>) -> Vec<Band> {
-    bands.iter().map(|band| Band { offset: band.offset, scale: f(band.scale) }).collect()
+/// The operands of an operation that works number by number, where each is bands, known or zero.
+fn sides(op: &Op, operands: &[Seeded], ty: &Type) -> Option<Vec<TermOperand<isize>>> {
+    let side = |operand: &Seeded| match operand {
+        Seeded::Bands(bands) => Some(TermOperand::Terms(bands.clone())),
+        Seeded::Apart(parts) if matches!(op, Op::Binary(Binary::Add | Binary::Sub)) => {
+            single(parts, ty).map(TermOperand::Terms)
+        }
+        Seeded::Known(value) => Some(TermOperand::Known(*value)),
+        Seeded::Zero => Some(TermOperand::Zero),
+        Seeded::Apart(_) | Seeded::Layers(_) | Seeded::Dense(_) => None,
+    };
+    operands.iter().map(side).collect()
 }
 
-/// The numbers of a band.
-fn numbers(b: &mut Builder, scale: Option<Value>, ty: &Type) -> Value {
-    scale.unwrap_or_else(|| b.full(1.0, ty))
-}
-
-fn negated(b: &mut Builder, scale: Option<Value>, ty: &Type) -> Value {
-    match scale {
-        Some(scale) => b.neg(scale),
-        None => b.full(-1.0, ty),
-    }
+/// What depends on single seeds as bands, if it is a single number: the number 0 depends on the seed that is so far from it.
+fn single(parts: &[(usize, Option<Value>)], ty: &Type) -> Option<Vec<Band>> {
+    let band = |&(seed, scale): &(usize, Option<Value>)| Term { place: seed.cast_signed(), scale };
+    (ty.size() == 1).then(|| parts.iter().map(band).collect())
 }
 
 /// The bands of an operand of this type that is bands, zero, or a single number.
 fn side(b: &Builder, operand: &Seeded, ty: &Type) -> Option<Vec<Band>> {
     match operand {
         Seeded::Bands(bands) => Some(bands.clone()),
-        // The number 0 depends on the seed that is so far from it.
-        Seeded::Apart(parts) if ty.size() == 1 => {
-            Some(parts.iter().map(|&(seed, scale)| Band { offset: seed.cast_signed(), scale }).collect())
-        }
+        Seeded::Apart(parts) => single(parts, ty),
         Seeded::Zero => Some(Vec::new()),
         Seeded::Known(value) if b.is_zero(*value) => Some(Vec::new()),
-        Seeded::Known(_) | Seeded::Apart(_) | Seeded::Dense(_) => None,
+        Seeded::Known(_) | Seeded::Layers(_) | Seeded::Dense(_) => None,
     }
-}
-
-/// The bands that either of two operands has, in the order of their offsets, with what `f` makes of them.
-fn union(
-    x: &[Band],
-    y: &[Band],
-    mut f: impl FnMut(Option<Option<Value>>, Option<Option<Value>>) -> Option<Value>,
-) -> Vec<Band> {
-    let mut offsets: Vec<isize> = x.iter().chain(y).map(|band| band.offset).collect();
-    offsets.sort_unstable();
-    offsets.dedup();
-    let of = |bands: &[Band], offset: isize| bands.iter().find(|band| band.offset == offset).map(|band| band.scale);
-    offsets.into_iter().map(|offset| Band { offset, scale: f(of(x, offset), of(y, offset)) }).collect()
 }
 
 /// Where a slice begins that is one run of numbers in row-major order.
@@ -172,7 +129,7 @@ fn padded(b: &mut Builder, program: &Program, eqn: &Eqn, pad: &Pad, bands: &[Ban
     let zero = b.full(0.0, &whole.with_shape(Vec::new()));
     let wider = |band: &Band| {
         let scale = numbers(b, band.scale, whole);
-        Band { offset: band.offset - first, scale: Some(b.op(pad.clone(), &[scale, zero])) }
+        Term { place: band.place - first, scale: Some(b.op(pad.clone(), &[scale, zero])) }
     };
     Some(bands.iter().map(wider).collect())
 }
@@ -194,10 +151,10 @@ fn joined(
     let mut shifted: Vec<Vec<Band>> = Vec::with_capacity(parts.len());
     for (part, arg) in parts.iter().zip(&eqn.args) {
         let own = side(b, part, program.ty(*arg))?;
-        shifted.push(own.iter().map(|band| Band { offset: band.offset - first, ..*band }).collect());
+        shifted.push(own.iter().map(|band| Term { place: band.place - first, ..*band }).collect());
         first += program.ty(*arg).size().cast_signed();
     }
-    let mut offsets: Vec<isize> = shifted.iter().flatten().map(|band| band.offset).collect();
+    let mut offsets: Vec<isize> = shifted.iter().flatten().map(|band| band.place).collect();
     offsets.sort_unstable();
     offsets.dedup();
     if !pays(offsets.len(), seeds) {
@@ -207,12 +164,12 @@ fn joined(
         let pieces: Vec<Value> = shifted
             .iter()
             .zip(&eqn.args)
-            .map(|(own, arg)| match own.iter().find(|band| band.offset == offset) {
+            .map(|(own, arg)| match own.iter().find(|band| band.place == offset) {
                 Some(band) => numbers(b, band.scale, program.ty(*arg)),
                 None => b.full(0.0, program.ty(*arg)),
             })
             .collect();
-        Band { offset, scale: Some(b.op(op, &pieces)) }
+        Term { place: offset, scale: Some(b.op(op, &pieces)) }
     };
     Some(offsets.into_iter().map(&mut band).collect())
 }
@@ -232,12 +189,12 @@ pub(super) fn matrix(b: &mut Builder, bands: &[Band], ty: &Type, seeds: usize, f
     let mut flat = b.full(0.0, &ty.with_shape(vec![seeds * size]));
     for band in bands {
         // The numbers that have a seed.
-        let low = band.offset.min(0).unsigned_abs();
-        let high = size.min(seeds.saturating_add_signed(-band.offset));
+        let low = band.place.min(0).unsigned_abs();
+        let high = size.min(seeds.saturating_add_signed(-band.place));
         if low >= high {
             continue;
         }
-        let seed = low.strict_add_signed(band.offset);
+        let seed = low.strict_add_signed(band.place);
         // From each to the next, one row and one column on.
         let (start, stride) = match front {
             Front::Seeds => (seed * size + low, size + 1),

@@ -11,12 +11,14 @@
 //! 8. All of this holds for the tangent program, at order 2.
 //! 9. Every form of the Program computes the same bits, and so does the engine, or within a stated bound.
 //! 10. Wrong derivatives are refused.
+//! 11. Patterns have the entries that differ from zero, and no others but for stated reasons.
 //!
 //! Tolerances come from the rounding unit, the number of terms and the sizes of what is added.
 
 mod case;
 mod checks;
 mod mutants;
+pub(crate) mod patterns;
 
 use std::collections::BTreeSet;
 

@@ -13,7 +13,7 @@ use crate::support::{Random, array, coarsest, compare, flat, same};
 type Law = fn(&Generated, &mut Random) -> Checked;
 
 /// Every law by name.
-pub(crate) const LAWS: [(&str, Law); 10] = [
+pub(crate) const LAWS: [(&str, Law); 12] = [
     ("every form computes the same bits", same_bits),
     ("vmap is the stack over slices", batched),
     ("mixed second derivatives are equal", symmetric),
@@ -24,6 +24,8 @@ pub(crate) const LAWS: [(&str, Law); 10] = [
     ("a batched program does not grow with the batch", structure),
     ("the program verifies", verified),
     ("the engine is the reference", on_the_engine),
+    ("patterns have every entry", super::patterns::covered),
+    ("patterns of Hessians have every entry", super::patterns::hessian_covered),
 ];
 
 fn text(error: wengert::Error) -> String {

@@ -4,6 +4,7 @@
 //! 500 Programs; `WENGERT_NIGHTLY=1` tries 10,000. A failing Program is made again from its seed with
 //! as few steps as still fail. One in ten more has large arrays.
 
+mod compressed;
 mod coverage;
 mod edges;
 mod factors;
@@ -12,6 +13,7 @@ mod generate;
 mod joins;
 mod large;
 mod laws;
+mod patterns;
 mod rebuild;
 
 use coverage::Coverage;

@@ -175,7 +175,7 @@ fn is_sum(op: &Op, _: Option<DType>) -> bool {
         Op::Einsum(_) | Op::Conv(_) | Op::Recurrence(_) => true,
         Op::Cumulative(cumulative) => !matches!(cumulative.running, Running::Max | Running::Min),
         Op::Scatter(scatter) => scatter.write == Write::Add,
-        Op::Fft(_) => true,
+        Op::Fft(_) | Op::SparseProduct(_) | Op::SparseOuter(_) => true,
         _ => is_factored(op),
     }
 }
@@ -193,6 +193,7 @@ fn is_factored(op: &Op) -> bool {
             | Op::Det(_)
             | Op::MatrixSolve(_)
             | Op::Cofactor(_)
+            | Op::SparseSolve(_)
     )
 }
 

@@ -18,6 +18,7 @@ mod programs;
 mod reduce;
 mod residuals;
 mod shape;
+pub(crate) mod sparse;
 pub(crate) mod sums;
 mod vmap;
 
@@ -48,6 +49,7 @@ pub(crate) fn call(family: &str, function: &str, args: &ArrayArgs) -> Results {
         "applications" => applications::call(function, args),
         "control" => control::call(function, args),
         "fft" => fft::call(function, args),
+        "sparse" => sparse::call(function, args),
         _ => unsupported(function),
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod higher;
 mod programs;
 mod reduce;
 mod residuals;
+mod sparse;
 
 use wengert::Real;
 
@@ -27,6 +28,7 @@ pub(crate) fn call<R: Real>(family: &str, function: &str, args: &Args<R>) -> Out
         "control" => control::call(function, args),
         "fft" => complex::call(function, args),
         "applications" => applications::call(function, args),
+        "sparse" => sparse::call(function, args),
         _ => unsupported(function),
     }
 }

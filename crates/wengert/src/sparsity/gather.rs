@@ -1,0 +1,263 @@
+//! [`Gathering`]: from the parts that a Program computes to the entries of a matrix.
+
+use super::Pattern;
+use crate::array::Data;
+use crate::transform::{CompressedPart, Side};
+
+/// Where the entries of a matrix stand in parts; some are the sum of several places.
+#[derive(Clone, Debug)]
+pub(super) struct Gathering {
+    packing: Packing,
+    /// The entries that are written; all, in order, if there is no list.
+    entries: Option<Vec<u32>>,
+    /// A source of each of these.
+    sources: Vec<u32>,
+    /// Further sources, with their entries.
+    more: Vec<(usize, u32)>,
+}
+
+/// A part and a place in it as one number.
+#[derive(Clone, Copy, Debug)]
+struct Packing {
+    /// How many bits the place has.
+    bits: u32,
+    parts: usize,
+}
+
+/// The colours of one run, and the sources of the entries in the matrix `[colour][row]` (or `[colour][column]`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coloured<'a> {
+    pub(super) sources: &'a [u32],
+    pub(super) first: usize,
+    pub(super) count: usize,
+    /// Whether all entries are written, those without a source as 0: what is computed first.
+    pub(super) whole: bool,
+}
+
+impl Packing {
+    /// For parts of these sizes, and one more with a single 0.
+    fn new(sizes: impl ExactSizeIterator<Item = usize>) -> Result<Self, String> {
+        let parts = sizes.len();
+        let longest = sizes.max().unwrap_or(1).max(1);
+        let bits = usize::BITS - (longest - 1).leading_zeros();
+        match bits < 32 && parts < 1 << (32 - bits) {
+            true => Ok(Packing { bits, parts }),
+            false => Err(format!("{parts} parts of {longest} numbers are more than 2^32 numbers: allow less memory")),
+        }
+    }
+
+    fn pack(self, part: usize, place: usize) -> u32 {
+        (part << self.bits | place) as u32
+    }
+
+    /// The source of what nothing computes.
+    fn nothing(self) -> u32 {
+        self.pack(self.parts, 0)
+    }
+
+    fn unpack(self, source: u32) -> (usize, usize) {
+        let source = source as usize;
+        (source >> self.bits, source & ((1 << self.bits) - 1))
+    }
+}
+
+impl Gathering {
+    /// The pattern of a matrix all of whose parts are layers, and where its entries stand.
+    ///
+    /// # Errors
+    /// If there are more numbers than can be counted in 32 bits.
+    pub(super) fn of_layers(rows: usize, cols: usize, parts: &[CompressedPart]) -> Result<(Pattern, Self), String> {
+        let packing = Packing::new(parts.iter().map(|part| part.size))?;
+        let mut starts = vec![0usize; rows + 1];
+        for part in parts {
+            let layer = part.layer.as_ref().expect("every part is a layer");
+            layer.for_each(|number, _| starts[part.first + number + 1] += 1);
+        }
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        let mut next = starts.clone();
+        let mut found = vec![(0u32, 0u32); starts[rows]];
+        for (k, part) in parts.iter().enumerate() {
+            let layer = part.layer.as_ref().expect("every part is a layer");
+            layer.for_each(|number, seed| {
+                let place = &mut next[part.first + number];
+                found[*place] = (seed as u32, packing.pack(k, number));
+                *place += 1;
+            });
+        }
+        // Rows are short, and mostly sorted: layers come in the order in which the function meets their seeds.
+        let (mut columns, mut sources, mut more) = (Vec::with_capacity(found.len()), Vec::new(), Vec::new());
+        sources.reserve_exact(found.len());
+        let mut ends = vec![0usize; rows + 1];
+        for row in 0..rows {
+            let own = &mut found[starts[row]..starts[row + 1]];
+            if !own.is_sorted_by_key(|(col, _)| *col) {
+                own.sort_by_key(|(col, _)| *col);
+            }
+            for &(col, source) in own.iter() {
+                if columns.len() > ends[row] && columns.last() == Some(&col) {
+                    more.push((columns.len() - 1, source));
+                } else {
+                    columns.push(col);
+                    sources.push(source);
+                }
+            }
+            ends[row + 1] = columns.len();
+        }
+        let pattern = Pattern::from_rows(cols, ends, columns).map_err(|why| why.to_string())?;
+        Ok((pattern, Gathering { packing, entries: None, sources, more }))
+    }
+
+    /// Where the entries of a pattern stand in parts of these products; entries that a layer has and the pattern lacks are
+    /// given to `missed`.
+    ///
+    /// # Errors
+    /// If there are more numbers than can be counted in 32 bits.
+    pub(super) fn of_parts(
+        pattern: &Pattern,
+        side: Side,
+        parts: &[CompressedPart],
+        coloured: Option<Coloured<'_>>,
+        mut missed: impl FnMut(usize, usize),
+    ) -> Result<Self, String> {
+        let count = coloured.map_or(0, |coloured| coloured.count);
+        let packing = Packing::new(parts.iter().map(|part| part.length(count)))?;
+        let mut first = vec![packing.nothing(); pattern.nnz()];
+        let mut more = Vec::new();
+        // Layers belong to the first run.
+        let first_run = coloured.is_none_or(|coloured| coloured.first == 0);
+        for (k, part) in parts.iter().enumerate() {
+            let Some(layer) = &part.layer else { continue };
+            layer.for_each(|number, seed| {
+                let (row, col) = entry(side, part.first + number, seed);
+                match find(pattern, row, col) {
+                    None => missed(row, col),
+                    Some(_) if !first_run => {}
+                    Some(entry) if first[entry] == packing.nothing() => first[entry] = packing.pack(k, number),
+                    Some(entry) => more.push((entry, packing.pack(k, number))),
+                }
+            });
+        }
+        if let Some(coloured) = coloured {
+            colours(pattern, side, parts, coloured, packing, (&mut first, &mut more));
+        }
+        let whole = coloured.is_none_or(|coloured| coloured.whole);
+        let has = |source: &u32| *source != packing.nothing();
+        if whole {
+            return Ok(Gathering { packing, entries: None, sources: first, more });
+        }
+        let entries = (0..first.len()).filter(|&entry| has(&first[entry])).map(|entry| entry as u32).collect();
+        first.retain(has);
+        Ok(Gathering { packing, entries: Some(entries), sources: first, more })
+    }
+
+    /// Sources as places in all parts one after the other, behind which stands a single 0, and the further sources with their
+    /// entries. All entries have one.
+    pub(super) fn flat(&self, lengths: &[usize]) -> (Vec<i64>, Vec<(i64, i64)>) {
+        let begins: Vec<usize> =
+            lengths.iter().chain(&[1]).scan(0, |next, length| Some(std::mem::replace(next, *next + length))).collect();
+        let flat = |source: u32| {
+            let (part, place) = self.packing.unpack(source);
+            (begins[part] + place) as i64
+        };
+        let more = self.more.iter().map(|&(entry, source)| (entry as i64, flat(source)));
+        (self.sources.iter().map(|&source| flat(source)).collect(), more.collect())
+    }
+
+    /// Writes the entries. Those of a run that is not the first are written where it has some.
+    pub(super) fn apply(&self, parts: &[&Data], values: &mut [f64]) {
+        let all: Option<Vec<&[f64]>> = parts.iter().map(|part| f64s(part)).collect();
+        match (all, &self.entries) {
+            (Some(mut all), None) => {
+                all.push(&[0.0]);
+                for (value, &source) in values.iter_mut().zip(&self.sources) {
+                    let (part, place) = self.packing.unpack(source);
+                    *value = all[part][place];
+                }
+            }
+            (_, None) => {
+                for (value, &source) in values.iter_mut().zip(&self.sources) {
+                    *value = self.number(parts, source);
+                }
+            }
+            (_, Some(entries)) => {
+                for (&entry, &source) in entries.iter().zip(&self.sources) {
+                    values[entry as usize] = self.number(parts, source);
+                }
+            }
+        }
+        for &(entry, source) in &self.more {
+            values[entry] += self.number(parts, source);
+        }
+    }
+
+    fn number(&self, parts: &[&Data], source: u32) -> f64 {
+        let (part, place) = self.packing.unpack(source);
+        match parts.get(part) {
+            Some(Data::F64(elements)) => elements[place],
+            Some(Data::F32(elements)) => f64::from(elements[place]),
+            Some(Data::I64(_) | Data::Bool(_)) => unreachable!("derivatives are real"),
+            None => 0.0,
+        }
+    }
+}
+
+/// The row and column of an entry, where lines are rows for products with columns, and columns for products with rows.
+fn entry(side: Side, line: usize, seed: usize) -> (usize, usize) {
+    match side {
+        Side::Columns => (line, seed),
+        Side::Rows => (seed, line),
+    }
+}
+
+fn find(pattern: &Pattern, row: usize, col: usize) -> Option<usize> {
+    let place = pattern.row(row).binary_search(&u32::try_from(col).ok()?).ok()?;
+    Some(pattern.starts()[row] + place)
+}
+
+/// Sources in products with coloured seeds, of the entries that have none.
+fn colours(
+    pattern: &Pattern,
+    side: Side,
+    parts: &[CompressedPart],
+    coloured: Coloured<'_>,
+    packing: Packing,
+    (first, more): (&mut [u32], &mut Vec<(usize, u32)>),
+) {
+    let lines = match side {
+        Side::Columns => pattern.rows(),
+        Side::Rows => pattern.cols(),
+    };
+    let mut part_of = vec![usize::MAX; lines];
+    for (k, part) in parts.iter().enumerate() {
+        part_of[part.first..part.first + part.size].fill(k);
+    }
+    for (number, (row, col)) in pattern.entries().enumerate() {
+        let source = coloured.sources[number];
+        if source == u32::MAX || first[number] != packing.nothing() {
+            continue;
+        }
+        let (colour, line) = (source as usize / lines, source as usize % lines);
+        let Some(part) = parts.get(part_of[line]) else { continue };
+        if part.layer.is_none() {
+            if let Some(colour) = colour.checked_sub(coloured.first).filter(|&colour| colour < coloured.count) {
+                let place = colour * part.size + line - part.first;
+                first[number] = packing.pack(part_of[line], place);
+            }
+            continue;
+        }
+        // A layer has the whole line: what it lacks is 0. The entry of a symmetric matrix may be read where its mirror image
+        // stands.
+        let is_own = line == if side == Side::Columns { row } else { col };
+        if let Some(mirror) = if is_own { None } else { find(pattern, col, row) } {
+            first[number] = first[mirror];
+            let its: Vec<u32> = more.iter().filter(|(entry, _)| *entry == mirror).map(|&(_, source)| source).collect();
+            more.extend(its.into_iter().map(|source| (number, source)));
+        }
+    }
+}
+
+fn f64s(data: &Data) -> Option<&[f64]> {
+    if let Data::F64(elements) = data { Some(elements) } else { None }
+}

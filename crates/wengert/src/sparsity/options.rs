@@ -1,0 +1,117 @@
+//! [`SparseOptions`]: what a user can say about a sparse derivative.
+
+use std::sync::Arc;
+
+use super::{Method, Order, Pattern};
+
+/// Options of a sparse derivative; from [`Sparse::options`](super::Sparse::options).
+///
+/// ```
+/// use wengert::Tensor;
+/// use wengert::sparsity::{Method, Sparse};
+/// let x = Tensor::from([1.0, 2.0, 3.0]);
+/// let hessian = Sparse::options().lower().method(Method::Star).hessian(|x: Tensor| x.square().sum().square(), &x)?;
+/// assert_eq!(hessian.pattern().entries().count(), 6);
+/// # Ok::<(), wengert::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct SparseOptions {
+    pub(super) pattern: Option<Arc<Pattern>>,
+    pub(super) check: bool,
+    pub(super) method: Option<Method>,
+    pub(super) order: Option<Order>,
+    pub(super) memory: Option<usize>,
+    pub(super) lower: bool,
+    pub(super) rows: Option<Vec<usize>>,
+    pub(super) columns: Option<Vec<usize>>,
+}
+
+impl SparseOptions {
+    /// A pattern of one's own instead of the one that is found. Entries that it lacks are taken to be 0: if they are not,
+    /// values of others are wrong, which [`SparseOptions::check`] finds before and
+    /// [`Sparse::verify`](super::Sparse::verify) at a point.
+    pub fn pattern(mut self, pattern: impl Into<Arc<Pattern>>) -> Self {
+        self.pattern = Some(pattern.into());
+        self
+    }
+
+    /// Whether a given pattern is compared with the one that is found: an entry that it lacks is an error, which names it.
+    pub fn check(mut self, check: bool) -> Self {
+        self.check = check;
+        self
+    }
+
+    /// The way to compute it, which is otherwise the one that takes the fewest operations.
+    pub fn method(mut self, method: Method) -> Self {
+        self.method = Some(method);
+        self
+    }
+
+    /// In which order vertices are coloured.
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = Some(order);
+        self
+    }
+
+    /// Bytes that products with colours may take at a time; more colours are computed one part after the other.
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// Of a Hessian, the entries on and below the diagonal alone.
+    pub fn lower(mut self) -> Self {
+        self.lower = true;
+        self
+    }
+
+    /// These rows alone, in any order. The matrix keeps its size, and its other rows are empty.
+    pub fn rows(mut self, rows: impl IntoIterator<Item = usize>) -> Self {
+        self.rows = Some(rows.into_iter().collect());
+        self
+    }
+
+    /// These columns alone, in any order. The matrix keeps its size, and its other columns are empty.
+    pub fn columns(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.columns = Some(columns.into_iter().collect());
+        self
+    }
+
+    pub(super) fn the_order(&self) -> Order {
+        self.order.unwrap_or(Order::Best)
+    }
+
+    /// Whether some entries of the matrix are not wanted.
+    pub(super) fn is_part(&self) -> bool {
+        self.lower || self.rows.is_some() || self.columns.is_some()
+    }
+
+    /// The entries of a pattern that are wanted.
+    ///
+    /// # Errors
+    /// A row or column that the pattern does not have.
+    pub(super) fn wanted(&self, pattern: &Pattern) -> Result<Pattern, String> {
+        let rows = marks("row", self.rows.as_deref(), pattern.rows())?;
+        let columns = marks("column", self.columns.as_deref(), pattern.cols())?;
+        let mut starts = vec![0];
+        let mut kept: Vec<u32> = Vec::new();
+        for (row, wanted) in rows.iter().enumerate() {
+            if *wanted {
+                let own = pattern.row(row).iter().filter(|&&col| columns[col as usize]);
+                kept.extend(own.filter(|&&col| !self.lower || col as usize <= row));
+            }
+            starts.push(kept.len());
+        }
+        Pattern::from_rows(pattern.cols(), starts, kept).map_err(|why| why.to_string())
+    }
+}
+
+fn marks(what: &str, wanted: Option<&[usize]>, count: usize) -> Result<Vec<bool>, String> {
+    let Some(wanted) = wanted else { return Ok(vec![true; count]) };
+    let mut marks = vec![false; count];
+    for &number in wanted {
+        *marks.get_mut(number).ok_or_else(|| format!("{what} {number} is wanted, and there are {count}"))? = true;
+    }
+    Ok(marks)
+}

@@ -1,0 +1,330 @@
+//! [`SeedTable`]: the seed of each number of a value, through everything that moves numbers.
+
+use std::hash::Hasher;
+use std::ops::Range;
+
+use crate::array::{Array, Type, for_each_index, row_major};
+use crate::hash::FastHasher;
+use crate::primitives::{Op, Pad, Slice};
+
+/// For each number of a value, in row-major order, the seed that it depends on, or none.
+#[derive(Clone, Debug)]
+pub(crate) struct SeedTable {
+    shape: Vec<usize>,
+    form: Form,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// Inside a box of indices `first + Σ strides[axis] i[axis]`, outside of it none. Axes along which the box is one wide
+    /// have stride 0, so that equal tables are equal in form.
+    Affine { first: i64, strides: Vec<i64>, within: Vec<Range<usize>> },
+    /// One by one, the seed and 1, or 0 where there is none: what fills and pads with zeros then fills with none.
+    Listed { seeds: Array, hash: u64 },
+}
+
+impl SeedTable {
+    /// One seed after the other.
+    pub(super) fn in_order(first: usize, shape: &[usize]) -> Self {
+        let strides = row_major(shape).into_iter().map(|stride| stride as i64).collect();
+        let within = shape.iter().map(|&length| 0..length).collect();
+        Self::affine(shape.to_vec(), first as i64, strides, within)
+    }
+
+    fn affine(shape: Vec<usize>, mut first: i64, mut strides: Vec<i64>, mut within: Vec<Range<usize>>) -> Self {
+        if within.iter().any(Range::is_empty) {
+            first = 0;
+            strides.fill(0);
+            within.fill(0..0);
+        }
+        for (stride, range) in strides.iter_mut().zip(&within) {
+            if range.len() == 1 {
+                first += *stride * range.start as i64;
+                *stride = 0;
+            }
+        }
+        SeedTable { shape, form: Form::Affine { first, strides, within } }
+    }
+
+    fn listed(seeds: Array) -> Self {
+        let mut hasher = FastHasher::default();
+        seeds.known::<i64>().iter().for_each(|&seed| hasher.write_u64(seed.cast_unsigned()));
+        SeedTable { shape: seeds.shape().to_vec(), form: Form::Listed { seeds, hash: hasher.finish() } }
+    }
+
+    /// Whether no number has a seed.
+    pub(super) fn is_empty(&self) -> bool {
+        match &self.form {
+            Form::Affine { within, .. } => within.iter().any(Range::is_empty),
+            Form::Listed { seeds, .. } => seeds.known::<i64>().iter().all(|&seed| seed == 0),
+        }
+    }
+
+    /// Calls `visit` with every number that has a seed, in row-major order, and its seed.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, usize)) {
+        match &self.form {
+            Form::Listed { seeds, .. } => {
+                let listed = seeds.known::<i64>().iter().enumerate().filter(|(_, seed)| **seed > 0);
+                listed.for_each(|(number, &seed)| visit(number, seed as usize - 1));
+            }
+            Form::Affine { first, strides, within } => {
+                if within.iter().any(Range::is_empty) {
+                    return;
+                }
+                let Some((row, outer)) = within.split_last() else { return visit(0, *first as usize) };
+                let places = row_major(&self.shape);
+                let outer_shape: Vec<usize> = outer.iter().map(Range::len).collect();
+                let last = *strides.last().expect("there is an axis");
+                for_each_index(&outer_shape, |index| {
+                    let (mut number, mut seed) = (row.start, first + last * row.start as i64);
+                    for (axis, &i) in index.iter().enumerate() {
+                        number += places[axis] * (i + outer[axis].start);
+                        seed += strides[axis] * (i + outer[axis].start) as i64;
+                    }
+                    for step in 0..row.len() {
+                        visit(number + step, (seed + last * step as i64) as usize);
+                    }
+                });
+            }
+        }
+    }
+
+    /// The numbers one by one: the seed and 1, or 0.
+    fn list(&self) -> Array {
+        match &self.form {
+            Form::Listed { seeds, .. } => seeds.clone(),
+            Form::Affine { .. } => {
+                let mut seeds = vec![0i64; self.shape.iter().product()];
+                self.for_each(|number, seed| seeds[number] = seed as i64 + 1);
+                Array::new(&self.shape, seeds)
+            }
+        }
+    }
+
+    /// The same table in the form that lists, in which all can be compared.
+    pub(super) fn as_listed(&self) -> Self {
+        match self.form {
+            Form::Listed { .. } => self.clone(),
+            Form::Affine { .. } => Self::listed(self.list()),
+        }
+    }
+
+    /// Whether it is in the form that lists.
+    pub(super) fn is_listed(&self) -> bool {
+        matches!(self.form, Form::Listed { .. })
+    }
+
+    /// Whether every number along this axis has the same seed as the others.
+    pub(super) fn repeats_along(&self, axis: usize) -> bool {
+        match &self.form {
+            Form::Affine { strides, within, .. } => {
+                strides[axis] == 0 && (within[axis] == (0..self.shape[axis]) || self.is_empty())
+            }
+            Form::Listed { .. } => false,
+        }
+    }
+
+    /// The table of what an operation that only moves numbers gives, where this is that of its first operand; the others
+    /// are `others`. `None` if it cannot move indices.
+    pub(super) fn moved(&self, op: &Op, others: &[&Array], result: &Type) -> Option<Self> {
+        let affine = match (&self.form, op) {
+            (Form::Affine { first, strides, within }, Op::Slice(slice)) => {
+                self.sliced(*first, strides, within, slice, result)
+            }
+            (Form::Affine { first, strides, within }, Op::Pad(pad)) => {
+                self.padded(*first, strides, within, pad, result)
+            }
+            (Form::Affine { first, strides, within }, Op::Permute(permute)) => {
+                let strides = permute.order.iter().map(|&axis| strides[axis]).collect();
+                let within = permute.order.iter().map(|&axis| within[axis].clone()).collect();
+                Some(Self::affine(result.shape.clone(), *first, strides, within))
+            }
+            (Form::Affine { first, strides, within }, Op::Broadcast(broadcast)) => {
+                let mut spread = vec![0; result.rank()];
+                let mut wider: Vec<Range<usize>> = result.shape.iter().map(|&length| 0..length).collect();
+                for (own, &axis) in broadcast.axes.iter().enumerate() {
+                    spread[axis] = strides[own];
+                    wider[axis] = within[own].clone();
+                }
+                Some(Self::affine(result.shape.clone(), *first, spread, wider))
+            }
+            (Form::Affine { first, strides, within }, Op::Reverse(reverse)) => {
+                let (mut first, mut strides, mut within) = (*first, strides.clone(), within.clone());
+                for &axis in &reverse.axes {
+                    let length = self.shape[axis];
+                    first += strides[axis] * (length as i64 - 1);
+                    strides[axis] = -strides[axis];
+                    within[axis] = length - within[axis].end..length - within[axis].start;
+                }
+                Some(Self::affine(result.shape.clone(), first, strides, within))
+            }
+            (Form::Affine { first, strides, within }, Op::Reshape(_)) => self.reshaped(*first, strides, within, result),
+            _ => None,
+        };
+        affine.or_else(|| {
+            let seeds = self.list();
+            let args: Vec<&Array> = std::iter::once(&seeds).chain(others.iter().copied()).collect();
+            Some(Self::listed(op.primitive().eval(&args).ok()?.swap_remove(0)))
+        })
+    }
+
+    fn sliced(
+        &self,
+        first: i64,
+        strides: &[i64],
+        within: &[Range<usize>],
+        slice: &Slice,
+        result: &Type,
+    ) -> Option<Self> {
+        let offsets = strides.iter().zip(&slice.start).map(|(stride, &start)| stride * start as i64);
+        let first = first + offsets.sum::<i64>();
+        let mut ranges = Vec::with_capacity(within.len());
+        for (axis, range) in within.iter().enumerate() {
+            let (start, step) = (slice.start[axis], slice.stride[axis]);
+            // The first index that is at least this one.
+            let index = |bound: usize| bound.saturating_sub(start).div_ceil(step).min(result.shape[axis]);
+            ranges.push(index(range.start)..index(range.end));
+        }
+        let strides = strides.iter().zip(&slice.stride).map(|(stride, &step)| stride * step as i64).collect();
+        Some(Self::affine(result.shape.clone(), first, strides, ranges))
+    }
+
+    fn padded(&self, first: i64, strides: &[i64], within: &[Range<usize>], pad: &Pad, result: &Type) -> Option<Self> {
+        if pad.interior.iter().any(|&interior| interior != 0) {
+            return None;
+        }
+        let first = first - strides.iter().zip(&pad.low).map(|(stride, low)| stride * low).sum::<i64>();
+        let moved = |bound: usize, axis: usize| {
+            let length = result.shape[axis] as i64;
+            (bound as i64 + pad.low[axis]).clamp(0, length) as usize
+        };
+        let within = within.iter().enumerate().map(|(axis, range)| moved(range.start, axis)..moved(range.end, axis));
+        Some(Self::affine(result.shape.clone(), first, strides.to_vec(), within.collect()))
+    }
+
+    /// In another shape, if the same strides can say it.
+    fn reshaped(&self, first: i64, strides: &[i64], within: &[Range<usize>], result: &Type) -> Option<Self> {
+        let long = |shape: &[usize]| (0..shape.len()).filter(|&axis| shape[axis] != 1).collect::<Vec<usize>>();
+        let (own, new) = (long(&self.shape), long(&result.shape));
+        let mut to = (vec![0; result.rank()], vec![0..1; result.rank()]);
+        if own.iter().map(|&axis| self.shape[axis]).eq(new.iter().map(|&axis| result.shape[axis])) {
+            // Axes of length 1 alone come or go; one without a seed makes the table empty.
+            for (&from, &axis) in own.iter().zip(&new) {
+                to.0[axis] = strides[from];
+                to.1[axis] = within[from].clone();
+            }
+            let empty = within.iter().any(Range::is_empty);
+            let within = if empty { vec![0..0; result.rank()] } else { to.1 };
+            return (!empty || result.rank() > 0).then(|| Self::affine(result.shape.clone(), first, to.0, within));
+        }
+        if within.iter().zip(&self.shape).any(|(range, &length)| *range != (0..length)) {
+            return None;
+        }
+        // Runs of axes whose numbers follow each other, innermost first: length and stride.
+        let mut runs: Vec<(usize, i64)> = Vec::new();
+        for &axis in own.iter().rev() {
+            match runs.last_mut() {
+                Some((length, stride)) if strides[axis] == *stride * *length as i64 => *length *= self.shape[axis],
+                _ => runs.push((self.shape[axis], strides[axis])),
+            }
+        }
+        let mut runs = runs.into_iter();
+        let (mut left, mut stride) = (1, 0);
+        for &axis in new.iter().rev() {
+            let length = result.shape[axis];
+            if left == 1 {
+                (left, stride) = runs.next()?;
+            }
+            if length == 0 || left % length != 0 {
+                return None;
+            }
+            to.0[axis] = stride;
+            to.1[axis] = 0..length;
+            (left, stride) = (left / length, stride * length as i64);
+        }
+        (left == 1 && runs.next().is_none()).then(|| Self::affine(result.shape.clone(), first, to.0, to.1))
+    }
+
+    /// The table of several values of one operation that moves all of them, such as one after the other.
+    pub(super) fn joined(op: &Op, parts: &[Option<&SeedTable>], types: &[&Type]) -> Option<Self> {
+        let list = |part: &Option<&SeedTable>, ty: &&Type| match part {
+            Some(table) => table.list(),
+            None => Array::new(&ty.shape, vec![0i64; ty.size()]),
+        };
+        let lists: Vec<Array> = parts.iter().zip(types).map(|(part, ty)| list(part, ty)).collect();
+        let lists: Vec<&Array> = lists.iter().collect();
+        Some(Self::listed(op.primitive().eval(&lists).ok()?.swap_remove(0)))
+    }
+
+    /// What each number has in a list of facts about seeds, and `none` without a seed.
+    pub(super) fn look_up(&self, facts: &[u32], none: f64) -> Vec<f64> {
+        let mut found = vec![none; self.shape.iter().product()];
+        self.for_each(|number, seed| found[number] = f64::from(facts[seed]));
+        found
+    }
+}
+
+impl PartialEq for SeedTable {
+    fn eq(&self, other: &SeedTable) -> bool {
+        use Form::{Affine, Listed};
+        self.shape == other.shape
+            && match (&self.form, &other.form) {
+                (
+                    Affine { first, strides, within },
+                    Affine { first: its_first, strides: its_strides, within: its_within },
+                ) => (first, strides, within) == (its_first, its_strides, its_within),
+                (Listed { seeds, hash }, Listed { seeds: its_seeds, hash: its_hash }) => {
+                    hash == its_hash && seeds.known::<i64>() == its_seeds.known::<i64>()
+                }
+                _ => self.list().known::<i64>() == other.list().known::<i64>(),
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::DType;
+    use crate::primitives::{Broadcast, Permute, Reshape, Reverse};
+    use crate::program::infer;
+
+    fn check(table: &SeedTable, op: impl Into<Op>) -> SeedTable {
+        let op = op.into();
+        let zero = Array::scalar(0i64);
+        let list = table.list();
+        let more: &[&Array] = if matches!(op, Op::Pad(_)) { &[&zero] } else { &[] };
+        let args: Vec<&Array> = std::iter::once(&list).chain(more.iter().copied()).collect();
+        let result = infer(&op, &args.iter().map(|arg| arg.ty()).collect::<Vec<_>>()).unwrap().swap_remove(0);
+        let moved = table.moved(&op, more, &result.with_dtype(DType::F64)).unwrap();
+        let expected = op.primitive().eval(&args).unwrap().swap_remove(0);
+        assert_eq!(moved.list().known::<i64>(), expected.known::<i64>(), "{op:?} of {table:?}");
+        assert_eq!(moved, moved.as_listed());
+        moved
+    }
+
+    #[test]
+    fn strides_say_what_lists_would() {
+        let table = SeedTable::in_order(7, &[3, 4]);
+        let inner = check(&table, Slice::new(&[1, 0], &[3, 3], &[1, 2]));
+        let padded = check(&inner, Pad::new(&[1, -1], &[0, 3]));
+        let turned = check(&padded, Permute::new(&[1, 0]));
+        let spread = check(&turned, Broadcast::new(&[4, 2, 3], &[0, 2]));
+        let reversed = check(&spread, Reverse::new(&[0, 2]));
+        let one = check(&reversed, Slice::new(&[1, 0, 0], &[3, 1, 3], &[1, 1, 1]));
+        check(&check(&one, Reshape::new(&[2, 3, 1])), Reshape::new(&[6]));
+        check(&check(&table, Reshape::new(&[2, 6])), Reshape::new(&[2, 2, 3]));
+        check(&check(&table, Permute::new(&[1, 0])), Reshape::new(&[12]));
+        check(&check(&table, Slice::new(&[0, 1], &[3, 2], &[1, 1])), Reshape::new(&[3]));
+        check(&check(&table, Slice::new(&[1, 1], &[2, 2], &[1, 1])), Reshape::new(&[]));
+        let none = check(&table, Pad::new(&[-3, 0], &[2, 0]));
+        assert!(none.is_empty() && check(&none, Reshape::new(&[8])).is_empty());
+    }
+
+    #[test]
+    fn what_is_the_same_for_all_repeats() {
+        let table = SeedTable::in_order(0, &[3]);
+        let spread = check(&table, Broadcast::new(&[2, 3], &[1]));
+        assert!(spread.repeats_along(0) && !spread.repeats_along(1));
+        assert!(!check(&spread, Pad::new(&[1, 0], &[0, 0])).repeats_along(0));
+    }
+}

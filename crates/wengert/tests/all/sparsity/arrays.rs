@@ -1,0 +1,342 @@
+//! Sparse derivatives of functions of tensors: every method against the dense matrix.
+
+use wengert::prelude::*;
+use wengert::sparsity::{Method, Pattern, Sparse, sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
+use wengert::{DType, cond, hessian, jacobian, scan, vmap};
+
+/// The entries of a dense matrix of the same size, and whether it is zero elsewhere.
+fn check_values(what: &str, sparse: &Sparse, values: &[f64], dense: &Tensor, tolerance: f64) {
+    let (dense, pattern) = (dense.to_f64().to_vec(), sparse.pattern());
+    let largest = dense.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let mut seen = vec![false; dense.len()];
+    for ((row, col), &value) in pattern.entries().zip(values) {
+        let expected = dense[row * pattern.cols() + col];
+        let error = (value - expected).abs();
+        assert!(
+            error <= tolerance * largest,
+            "{what}: ({row}, {col}) is {value}, and has to be {expected}\n{}",
+            sparse.explain()
+        );
+        seen[row * pattern.cols() + col] = true;
+    }
+    for (k, (&expected, seen)) in dense.iter().zip(seen).enumerate() {
+        let (row, col) = (k / pattern.cols(), k % pattern.cols());
+        assert!(seen || expected == 0.0, "{what}: ({row}, {col}) is {expected}, and the pattern lacks it");
+    }
+}
+
+/// The largest difference that rounding may make, of the largest entry.
+fn tolerance(dense: &Tensor) -> f64 {
+    if dense.dtype() == DType::F32 { 1e-5 } else { 1e-13 }
+}
+
+/// The Jacobian by every method; gives the one that was chosen.
+fn check_jacobian<T, O>(what: &str, f: impl Fn(T::Vars) -> O, x: &T) -> Sparse
+where
+    T: Tree<Leaf = Tensor> + Clone,
+    O: Tree<Leaf = Tensor>,
+{
+    let dense = jacobian(x.clone(), &f).dense();
+    let tolerance = tolerance(&dense);
+    let check = |sparse: &Sparse| {
+        let mut values = vec![f64::NAN; sparse.pattern().nnz()];
+        sparse.evaluate(x, &mut values).unwrap();
+        check_values(&format!("{what} by {}", sparse.method()), sparse, &values, &dense, tolerance);
+    };
+    let chosen = Sparse::jacobian(&f, x).unwrap();
+    check(&chosen);
+    for method in [Method::Columns, Method::Rows, Method::Bidirectional, Method::Dense] {
+        let forced = Sparse::options().pattern(chosen.pattern().clone()).method(method).jacobian(&f, x).unwrap();
+        assert_eq!(forced.method(), method);
+        check(&forced);
+        check(&Sparse::options().memory(1).method(method).jacobian(&f, x).unwrap());
+    }
+    chosen
+}
+
+/// The Hessian by every method; gives the one that was chosen.
+fn check_hessian<T: Tree<Leaf = Tensor> + Clone>(what: &str, f: impl Fn(T::Vars) -> Tensor, x: &T) -> Sparse {
+    let dense = hessian(x.clone(), &f).dense();
+    let check = |sparse: &Sparse| {
+        let mut values = vec![f64::NAN; sparse.pattern().nnz()];
+        sparse.evaluate(x, &mut values).unwrap();
+        check_values(&format!("{what} by {}", sparse.method()), sparse, &values, &dense, 1e-13);
+    };
+    let chosen = Sparse::hessian(&f, x).unwrap();
+    check(&chosen);
+    for method in [Method::Star, Method::Acyclic, Method::Columns, Method::Rows, Method::Bidirectional, Method::Dense] {
+        check(&Sparse::options().pattern(chosen.pattern().clone()).method(method).hessian(&f, x).unwrap());
+    }
+    let lower = Sparse::options().lower().hessian(&f, x).unwrap();
+    let mut values = vec![f64::NAN; lower.pattern().nnz()];
+    lower.evaluate(x, &mut values).unwrap();
+    for ((row, col), value) in lower.pattern().entries().zip(values) {
+        assert!(col <= row);
+        assert!((value - dense.to_vec()[row * lower.pattern().cols() + col]).abs() <= 1e-12, "{what}: lower");
+    }
+    chosen
+}
+
+fn numbers(count: usize) -> Vec<f64> {
+    (0..count).map(|k| (k as f64 * 0.7).sin() + 1.3).collect()
+}
+
+fn vector(count: usize) -> Tensor {
+    Tensor::from(numbers(count))
+}
+
+fn matrix(rows: usize, cols: usize) -> Tensor {
+    vector(rows * cols).reshape(&[rows as isize, cols as isize])
+}
+
+/// A five-point nonlinear Laplacian with zeros around.
+fn laplacian(u: Tensor) -> Tensor {
+    let (n, m) = (u.shape()[0] as isize, u.shape()[1] as isize);
+    let padded = u.pad(&[(1, 1, 0), (1, 1, 0)], 0.0);
+    let at =
+        |di: isize, dj: isize| padded.slice((wengert::span(1 + di, 1 + di + n), wengert::span(1 + dj, 1 + dj + m)));
+    at(-1, 0) + at(1, 0) + at(0, -1) + at(0, 1) - 4.0 * &u + 0.1 * u.exp()
+}
+
+#[test]
+fn stencils_need_no_colours() {
+    let sparse = check_jacobian("laplacian", laplacian, &matrix(5, 6));
+    assert_eq!((sparse.method(), sparse.colours()), (Method::Direct, 5));
+    assert_eq!(sparse.pattern().nnz(), 5 * 30 - 2 * 5 - 2 * 6);
+    let hessian = check_hessian("laplacian", |u| laplacian(u).square().sum(), &matrix(4, 5));
+    assert_eq!(hessian.method(), Method::Direct);
+    check_jacobian("roll", |x: Tensor| x.roll(1, 0) * &x - x.roll(-2, 0).sin(), &vector(7));
+}
+
+#[test]
+fn neighbours_that_meet_twice_are_added() {
+    // The last number has itself as neighbour.
+    let f = |x: Tensor| {
+        let next = Tensor::from([1i64, 2, 3, 4, 4]);
+        x.square() * x.take(&next, 0)
+    };
+    let sparse = check_jacobian("clamped", f, &vector(5));
+    assert_eq!((sparse.method(), sparse.pattern().nnz()), (Method::Direct, 9));
+}
+
+#[test]
+fn what_is_mapped_is_differentiated_block_by_block() {
+    // Observations that each pick a row of two tables.
+    let (from, to) = (Tensor::from([0i64, 1, 2, 0, 3, 1]), Tensor::from([1i64, 1, 0, 2, 2, 0]));
+    let f = |(a, b): (Tensor, Tensor)| {
+        vmap((from.clone(), to.clone()), |(i, j): (Tensor, Tensor)| {
+            let (p, q) = (a.take(&i, 0), b.take(&j, 0));
+            let scale = (&p * &p).sum();
+            q * scale.sqrt() + p.sum()
+        })
+    };
+    let sparse = check_jacobian("blocks", f, &(matrix(4, 3), matrix(3, 2)));
+    assert_eq!(sparse.method(), Method::Direct);
+    assert!((0..sparse.pattern().rows()).all(|row| sparse.pattern().row(row).len() == 4));
+    check_hessian("blocks", |x| f(x).square().sum(), &(matrix(4, 3), matrix(3, 2)));
+}
+
+#[test]
+fn what_mixes_has_colours() {
+    let weights = matrix(40, 3);
+    let f = |x: Tensor| (x.reshape(&[3, 40]).matmul(&weights)).tanh();
+    check_jacobian("matmul", f, &vector(120));
+    let sums = |x: Tensor| {
+        let rows = x.reshape(&[3, 70]);
+        (rows.square().sum_over(1), rows.slice((1, ..)).exp() / rows.slice((1, ..)).exp().sum())
+    };
+    check_jacobian("sums", sums, &vector(210));
+    check_hessian("sums", |x: Tensor| x.reshape(&[2, 70]).exp().sum_over(1).ln().sum(), &vector(140));
+    check_jacobian("cumulative", |x: Tensor| x.reshape(&[2, 5]).cumsum(1).sin(), &vector(10));
+}
+
+#[test]
+fn control_flow_and_choices_are_followed() {
+    let f = |x: Tensor| {
+        let (_, ys) = scan(Tensor::from(0.3), x.clone(), |c: Tensor, row: Tensor| {
+            let c = (c + row).sin();
+            (c.clone(), c)
+        });
+        ys * cond(x.sum().gt(0.0), x.clone(), |x: Tensor| x.square(), |x: Tensor| x.exp())
+    };
+    check_jacobian("scan and cond", f, &vector(6));
+    check_jacobian("select", |x: Tensor| x.gt(1.2).where_(x.square(), x.flip(0).exp()), &vector(6));
+}
+
+#[test]
+fn leaves_are_numbered_one_after_the_other() {
+    let f = |(a, [b, c]): (Tensor, [Tensor; 2])| (a.sin() * &b, [c.clone() * b.sum(), c.square()]);
+    let x = (Tensor::from(0.7), [vector(3), matrix(2, 2)]);
+    let sparse = check_jacobian("tree", f, &x);
+    assert_eq!((sparse.pattern().rows(), sparse.pattern().cols()), (11, 8));
+    let single = Tensor::from([0.5f32, 1.5, 2.5]);
+    check_jacobian("f32", |x: Tensor| x.square() * x.flip(0), &single);
+    check_jacobian("f32", |x: Tensor| x.sum() * x.flip(0), &single);
+    check_jacobian("empty", |x: Tensor| x.square(), &Tensor::zeros(&[0]));
+    check_jacobian("no rows", |x: Tensor| x.slice(0..0), &vector(3));
+    check_jacobian("scalar", |x: Tensor| x.sin(), &Tensor::from(0.5));
+    check_jacobian("constant", |x: Tensor| x.detach() + 1.0, &vector(2));
+    check_hessian("linear", |x: Tensor| x.sum(), &vector(3));
+}
+
+#[test]
+fn parts_of_a_matrix_are_computed_alone() {
+    let x = vector(6);
+    let f = |x: Tensor| x.square() * x.flip(0) + x.slice(2);
+    let dense = jacobian(x.clone(), f).dense();
+    for method in [None, Some(Method::Columns), Some(Method::Rows)] {
+        let options = || method.map_or(Sparse::options(), |method| Sparse::options().method(method));
+        for sparse in [options().rows([4, 1]).jacobian(f, &x).unwrap(), options().columns([2]).jacobian(f, &x).unwrap()]
+        {
+            let mut values = vec![f64::NAN; sparse.pattern().nnz()];
+            sparse.evaluate(&x, &mut values).unwrap();
+            for ((row, col), value) in sparse.pattern().entries().zip(values) {
+                assert!((value - dense.to_vec()[row * 6 + col]).abs() < 1e-14);
+            }
+        }
+    }
+    let rows = Sparse::options().rows([4, 1]).jacobian(f, &x).unwrap();
+    assert!(rows.pattern().row(0).is_empty() && !rows.pattern().row(1).is_empty());
+}
+
+#[test]
+fn a_lagrangian_takes_its_factors() {
+    let x = vector(5);
+    let f = |x: Tensor| (x.slice(0..4).square().sum() * x.slice(4), [x.square() * x.flip(0), x.exp()]);
+    let sparse = Sparse::hessian_of_lagrangian(f, &x).unwrap();
+    let (sigma, lambda) = (0.7, numbers(10));
+    let weighted = |x: Tensor| {
+        let (objective, [one, two]) = f(x);
+        let (u, v) = (Tensor::from(lambda[..5].to_vec()), Tensor::from(lambda[5..].to_vec()));
+        objective * sigma + (one * u).sum() + (two * v).sum()
+    };
+    let dense = hessian(x.clone(), weighted).dense();
+    let mut values = vec![0.0; sparse.pattern().nnz()];
+    sparse.evaluate_lagrangian(&x, sigma, &lambda, &mut values).unwrap();
+    check_values("lagrangian", &sparse, &values, &dense, 1e-13);
+    let error = sparse.evaluate_lagrangian(&x, sigma, &lambda[1..], &mut values).unwrap_err().to_string();
+    assert!(error.contains("9 factors for 10 constraints") && error.contains("sparsity/arrays.rs"), "{error}");
+    assert!(sparse.evaluate(&x, &mut values).unwrap_err().to_string().contains("evaluate_lagrangian"));
+}
+
+#[test]
+fn many_points_one_after_the_other() {
+    let points = [vector(4), vector(4) * 2.0];
+    let f = |x: Tensor| x.square() * x.flip(0);
+    let sparse = Sparse::jacobian(f, &points[0]).unwrap();
+    let nnz = sparse.pattern().nnz();
+    let mut values = vec![0.0; 2 * nnz];
+    sparse.evaluate_many(&points, &mut values).unwrap();
+    for (x, own) in points.iter().zip(values.chunks(nnz)) {
+        check_values("points", &sparse, own, &jacobian(x.clone(), f).dense(), 1e-13);
+    }
+    assert!(sparse.evaluate_many(&points, &mut values[1..]).is_err());
+}
+
+#[test]
+fn mistakes_are_named() {
+    let x = vector(3);
+    let f = |x: Tensor| x.square() * x.flip(0);
+    let check = |error: wengert::Error, part: &str| {
+        let text = error.to_string();
+        assert!(text.contains(part) && text.contains("sparsity/arrays.rs"), "{text}");
+    };
+    let sparse = Sparse::jacobian(f, &x).unwrap();
+    check(sparse.evaluate(&x, &mut [0.0; 2]).unwrap_err(), "2 values for 5 entries");
+    check(
+        sparse.evaluate(&vector(4), &mut [0.0; 5]).unwrap_err(),
+        "leaf 0 of the point is f64[4], and has to be f64[3]",
+    );
+    let diagonal = || Sparse::options().pattern(Pattern::diagonal(3));
+    check(diagonal().check(true).jacobian(f, &x).unwrap_err(), "lacks the entry (0, 2)");
+    check(Sparse::options().pattern(Pattern::diagonal(2)).jacobian(f, &x).unwrap_err(), "of 2 x 2");
+    check(Sparse::options().lower().jacobian(f, &x).unwrap_err(), "triangle");
+    check(Sparse::options().rows([3]).jacobian(f, &x).unwrap_err(), "row 3 is wanted, and there are 3");
+    check(Sparse::options().method(Method::Star).jacobian(f, &x).unwrap_err(), "symmetric");
+    check(Sparse::options().method(Method::EdgePushing).jacobian(f, &x).unwrap_err(), "recorded functions of numbers");
+    let mixed = |x: Tensor| x.exp().sum() * &x;
+    check(Sparse::options().method(Method::Direct).jacobian(mixed, &vector(100)).unwrap_err(), "choose another method");
+    let nested = std::panic::catch_unwind(|| {
+        grad(&x, |y| {
+            let sparse = Sparse::jacobian(|x: Tensor| x * &y, &Tensor::from([1.0, 2.0, 3.0]));
+            assert!(sparse.unwrap_err().to_string().contains("recording under way"));
+            y.sum()
+        })
+    });
+    assert!(nested.is_ok());
+}
+
+#[test]
+fn a_product_finds_what_a_pattern_lacks() {
+    let x = vector(6);
+    let f = |x: Tensor| x.square() * x.flip(0) + x.slice(2);
+    Sparse::jacobian(f, &x).unwrap().verify(&x).unwrap();
+    for method in [Method::Columns, Method::Rows, Method::Bidirectional] {
+        let wrong = Sparse::options().method(method).pattern(Pattern::diagonal(6)).jacobian(f, &x).unwrap();
+        let text = wrong.verify(&x).unwrap_err().to_string();
+        assert!(
+            text.contains("row 0") && text.contains("lacks an entry") && text.contains("sparsity/arrays.rs"),
+            "{text}"
+        );
+    }
+    let g = |x: Tensor| f(x).square().sum();
+    for options in
+        [Sparse::options(), Sparse::options().lower(), Sparse::options().rows([1, 3]), Sparse::options().columns([0])]
+    {
+        options.hessian(g, &x).unwrap().verify(&x).unwrap();
+    }
+    let single = Tensor::from([0.5f32, 1.5, 2.5]);
+    Sparse::jacobian(|x: Tensor| x.exp() * x.sum(), &single).unwrap().verify(&single).unwrap();
+}
+
+#[test]
+fn drivers_give_entries_that_others_differentiate() {
+    let x = vector(5);
+    let f = |x: Tensor| x.square() * x.flip(0) + x.cumsum(0).sin();
+    let dense = jacobian(x.clone(), f).dense();
+    let sparse = sparse_jacobian(x.clone(), f);
+    assert_eq!(sparse.pattern().nnz(), sparse.values().ty().size());
+    for ((row, col), value) in sparse.pattern().entries().zip(sparse.values().to_vec()) {
+        assert!((value - dense.to_vec()[row * 5 + col]).abs() < 1e-13);
+    }
+    // The derivative of the entries' squares, inside another driver, with its point captured and given.
+    let layers = |x: Tensor| x.square() * x.slice(0..5).flip(0);
+    for f in [f as fn(Tensor) -> Tensor, layers] {
+        let through = grad(x.clone(), |x| sparse_jacobian(x, f).values().square().sum());
+        let direct = grad(x.clone(), |x| jacobian(x, f).dense().square().sum());
+        for (a, b) in through.to_vec().iter().zip(direct.to_vec()) {
+            assert!((a - b).abs() <= 1e-11 * b.abs().max(1.0), "{a} and {b}");
+        }
+    }
+    let captured =
+        grad(Tensor::from(0.5), |a| sparse_jacobian(x.clone(), |x| x.square() * &a * a.exp()).values().sum());
+    let expected = 2.0 * x.sum().item() * 1.5 * 0.5f64.exp();
+    assert!((captured.item() - expected).abs() < 1e-12 * expected);
+    let hessian = sparse_hessian(x.clone(), |x| x.slice(0..4).square().sum() * x.slice(4));
+    assert_eq!(hessian.to_csr().nnz(), 12);
+    let single = sparse_jacobian(Tensor::from([0.5f32, 1.5]), |x| x.exp());
+    assert_eq!((single.values().dtype(), single.to_csr().nnz()), (DType::F32, 2));
+    let lagrangian =
+        sparse_hessian_of_lagrangian(x.clone(), 2.0, &[1.0, 0.5], |x| (x.square().sum(), x.slice(0..2).exp()));
+    assert!((lagrangian.to_csr().values()[1] - (4.0 + 0.5 * x.to_vec()[1].exp())).abs() < 1e-12);
+    let numbers = sparse_hessian_of_lagrangian([1.0, 2.0], 0.5, &[3.0], |[x, y]| (x * x, [x * y]));
+    assert_eq!(numbers.to_dense(), [[1.0, 3.0], [3.0, 0.0]]);
+}
+
+#[test]
+fn the_planner_says_what_it_took_and_why() {
+    let weights = matrix(40, 3);
+    let f = |x: Tensor| (x.reshape(&[3, 40]).matmul(&weights)).tanh();
+    let x = vector(120);
+    let text = Sparse::jacobian(f, &x).unwrap().explain();
+    // Three rows of sums over a long axis: backwards each is a repetition, or three colours of rows.
+    assert!(text.starts_with("sparse_jacobian of 9 x 120, 360 entries\n"), "{text}");
+    for way in ["dense", "columns", "rows", "bidirectional", "direct", "edge pushing"] {
+        assert!(text.contains(&format!(" {way} ")), "{way}: {text}");
+    }
+    assert_eq!(text.matches("->").count(), 1, "{text}");
+    let forced = Sparse::options().method(Method::Columns).jacobian(f, &x).unwrap();
+    let text = forced.explain();
+    assert!(text.contains("-> columns") && text.contains("taken: columns, because it was asked for"), "{text}");
+    assert_eq!(forced.colours(), 40);
+}
