@@ -124,8 +124,14 @@ fn of_hand(data: hand::Data, threads: usize) -> Vec<System> {
     let (compiled, point) = (Rc::new(hand::Compiled::new(&data, threads)), (data.theta, data.places()));
     let (again, other) = (compiled.clone(), point.clone());
     let ours = ours(
-        Call::new(move || compiled.objective(&point.0, &point.1), |distances| distances.to_vec()),
-        Call::new(move || again.jacobian(&other.0, &other.1), |columns| columns.to_vec()),
+        Call::new(
+            move || compiled.objective(&point.0, &point.1).expect("no limit of memory is set"),
+            |distances| distances.to_vec(),
+        ),
+        Call::new(
+            move || again.jacobian(&other.0, &other.1).expect("no limit of memory is set"),
+            |columns| columns.to_vec(),
+        ),
     );
     let (data, scratch) = (Rc::new(data), Rc::default());
     let again = data.clone();

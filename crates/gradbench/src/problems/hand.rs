@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use wengert::prelude::*;
-use wengert::{Compile, Real};
+use wengert::{Compile, Error, Real};
 
 /// Parameters of a pose: rotation (3), translation (3), four angles for each of five fingers.
 pub const POSE: usize = 26;
@@ -282,10 +282,10 @@ fn moved_by(model: &Model, finger: usize) -> impl Iterator<Item = i64> {
 }
 
 /// A function of the bones, the translation and the places.
-type Distances = Box<dyn Fn(&Tensor, &Tensor, &Tensor) -> Tensor + Send + Sync>;
+type Distances = Box<dyn Fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor, Error> + Send + Sync>;
 
 /// A function of the bones, their derivatives, the translation and the places.
-type Columns = Box<dyn Fn(&Tensor, &Tensor, &Tensor, &Tensor) -> Tensor + Send + Sync>;
+type Columns = Box<dyn Fn(&Tensor, &Tensor, &Tensor, &Tensor) -> Result<Tensor, Error> + Send + Sync>;
 
 /// The bones of a pose, and their derivatives by it.
 type Bones<T> = Box<dyn Fn(&[f64; POSE]) -> T + Send + Sync>;
@@ -301,9 +301,13 @@ pub struct Compiled {
 impl Compiled {
     /// For a problem, on this many threads.
     pub fn new(data: &Data, threads: usize) -> Self {
+        Compiled::with(data, || Compile::new().threads(threads))
+    }
+
+    /// For a problem, with these options for both functions.
+    pub fn with(data: &Data, compile: impl Fn() -> Compile) -> Self {
         let rig = Rig::new(data);
         let again = rig.clone();
-        let compile = || Compile::new().threads(threads);
         let distances = compile().function(move |(bones, translation, us): (Tensor, Tensor, Tensor)| {
             rig.distances(&bones, &translation, &us)
         });
@@ -316,20 +320,28 @@ impl Compiled {
         Compiled {
             bones: Box::new(move |theta| recorded.value(*theta)),
             by_pose: Box::new(move |theta| again.jacobian(*theta)),
-            distances: Box::new(move |bones, translation, us| distances.call((bones, translation, us))),
-            columns: Box::new(move |bones, by_pose, translation, us| columns.call((bones, by_pose, translation, us))),
+            distances: Box::new(move |bones, translation, us| distances.try_call((bones, translation, us))),
+            columns: Box::new(move |bones, by_pose, translation, us| {
+                columns.try_call((bones, by_pose, translation, us))
+            }),
         }
     }
 
     /// Observed points minus those of the hand, `[N, 3]`: minus a vertex, or in the complicated case minus a place in a
     /// triangle, `u1 a + u2 b + (1 - u1 - u2) c`.
-    pub fn objective(&self, theta: &[f64; POSE], us: &Tensor) -> Tensor {
+    ///
+    /// # Errors
+    /// If that needs more memory than the options allow.
+    pub fn objective(&self, theta: &[f64; POSE], us: &Tensor) -> Result<Tensor, Error> {
         (self.distances)(&self.bones(theta), &translation(theta), us)
     }
 
     /// Their Jacobian column by column, `[columns, N, 3]`: in the complicated case first the derivatives of each point's
     /// distances by its own two places, then those by the pose.
-    pub fn jacobian(&self, theta: &[f64; POSE], us: &Tensor) -> Tensor {
+    ///
+    /// # Errors
+    /// As [`Compiled::objective`].
+    pub fn jacobian(&self, theta: &[f64; POSE], us: &Tensor) -> Result<Tensor, Error> {
         let by_pose = (self.by_pose)(theta).into_flattened();
         let rows = by_pose.len() / (3 * POSE);
         let by_pose = Tensor::from_vec(&[rows, 3, POSE], by_pose);
