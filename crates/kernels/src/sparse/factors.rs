@@ -28,7 +28,7 @@ pub struct Factors<T> {
 
 #[derive(Debug)]
 enum Numeric<T> {
-    Lu(NumericLu<usize, T>),
+    Lu(Box<NumericLu<usize, T>>),
     Cholesky(Vec<T>),
 }
 
@@ -55,7 +55,7 @@ impl Analysis {
             return Err(SparseFault::NotFinite { entry });
         }
         let numeric = match &self.symbolic {
-            Symbolic::General(symbolic) => Numeric::Lu(self.lu(symbolic, values)?),
+            Symbolic::General(symbolic) => Numeric::Lu(Box::new(self.lu(symbolic, values)?)),
             Symbolic::Positive { cholesky, mirrors } => Numeric::Cholesky(self.cholesky(cholesky, mirrors, values)?),
         };
         Ok(Factors { values: values.to_vec(), numeric, singular: OnceLock::new() })

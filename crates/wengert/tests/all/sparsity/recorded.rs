@@ -249,7 +249,8 @@ fn what_elimination_would_make_dense_is_computed_by_products() {
     let network = |[x, y]: [Var; 2]| {
         let mut layer: Vec<Var> = (0..40).map(|k| (x * (0.1 * f64::from(k)) + y).tanh()).collect();
         for _ in 0..3 {
-            layer = (0..40).map(|k| layer.iter().map(|&x| x * (0.004 * f64::from(k) - 0.05)).sum::<Var>().tanh()).collect();
+            layer =
+                (0..40).map(|k| layer.iter().map(|&x| x * (0.004 * f64::from(k) - 0.05)).sum::<Var>().tanh()).collect();
         }
         layer.into_iter().sum::<Var>()
     };
@@ -264,5 +265,9 @@ fn what_elimination_would_make_dense_is_computed_by_products() {
     });
     let jacobian = SparseRecorded::jacobian(&f, &[0.9, 0.1, 0.5]).unwrap();
     assert_eq!((jacobian.method(), jacobian.pattern().nnz()), (Method::Columns, 1 + 3 * 1999));
-    check_dense(&f.sparse_jacobian([0.8, 0.2, 0.4]), &f.jacobian([0.8, 0.2, 0.4]).iter().map(|r| r.to_vec()).collect::<Vec<_>>(), "states");
+    check_dense(
+        &f.sparse_jacobian([0.8, 0.2, 0.4]),
+        &f.jacobian([0.8, 0.2, 0.4]).iter().map(|r| r.to_vec()).collect::<Vec<_>>(),
+        "states",
+    );
 }
