@@ -9,6 +9,9 @@ mod places;
 mod reach;
 #[cfg(feature = "arrays")]
 mod runs;
+#[cfg(all(test, feature = "arrays"))]
+#[path = "pattern/tests.rs"]
+mod short;
 
 use std::fmt;
 

@@ -60,6 +60,7 @@ mod tensor_errors;
 
 mod battery;
 mod golden_loader;
+mod patterns;
 mod program_laws;
 mod text;
 
