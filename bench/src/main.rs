@@ -14,7 +14,7 @@
 //! bench loops [--only NAME]
 //! bench nested
 //! bench sparse-solve [--side N]
-//! bench sparse
+//! bench sparse [--only arrays|scalars]
 //! bench adbench --dir DIR [--only NAMES] [--threads N] [--json] [--seconds S] [--peers jax,torch | none] [--python PATH]
 //! bench calibrate
 //! ```
@@ -100,7 +100,7 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
        bench loops [--only NAME]
        bench nested
        bench sparse-solve [--side N]
-       bench sparse
+       bench sparse [--only arrays|scalars]
        bench adbench --dir DIR [--only NAMES] [--threads N] [--check] [--json] [--seconds S]
                      [--peers jax,torch | none] [--python PATH]
        bench calibrate";
@@ -128,10 +128,7 @@ fn main() -> ExitCode {
         }
         Some("inplace") => inplace::run(&arguments[1..]),
         Some("loops") => loops::run(&arguments[1..]),
-        Some("sparse") => {
-            sparse::run();
-            Ok(())
-        }
+        Some("sparse") => sparse::run(&arguments[1..]),
         Some("nested") => {
             nested::run();
             Ok(())

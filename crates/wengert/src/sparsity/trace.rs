@@ -48,10 +48,10 @@ pub(super) fn hessian_pattern(trace: &Trace, outputs: &[bool]) -> Result<Pattern
         .collect();
     let mut sets = Sets::new(trace, asked.into_iter());
     let mut entries = Entries::default();
-    for i in trace.inputs..trace.records.len() {
+    for (i, &record) in trace.records.iter().enumerate().skip(trace.inputs) {
         if reached[i] {
-            let [first, second] = interacting(trace.records[i]).map(|place| place.and_then(|place| sets.read(place)));
-            let [aa, ab, bb] = bends(trace.records[i]);
+            let [first, second] = interacting(record).map(|place| place.and_then(|place| sets.read(place)));
+            let [aa, ab, bb] = bends(record);
             for (needed, one, other) in [(aa, &first, &first), (ab, &first, &second), (bb, &second, &second)] {
                 if let (true, Some(one), Some(other)) = (needed, one, other) {
                     entries.add(one, other)?;

@@ -1,6 +1,7 @@
 //! The family `sparse`: matrices given by the entries that are not structurally zero.
 
-use wengert::{Var, hessian, jacobian};
+use wengert::sparsity::{Method, Pattern, SparseOptions};
+use wengert::{Var, hessian, jacobian, record};
 
 use crate::array::Trouble;
 use crate::bound::Bound;
@@ -71,5 +72,43 @@ pub(crate) fn check(case: &Case) -> Result<(), Trouble> {
         Kind::Hessian => hessian(point, |x: Vec<Var>| bound.leaves(&x)[0]),
     };
     let shape = wanted.shape;
-    Ok(compare_shaped("matrix", (&shape, &rows.concat()), (&shape, &wanted.dense()), case.rtol, case.atol)?)
+    compare_shaped("matrix", (&shape, &rows.concat()), (&shape, &wanted.dense()), case.rtol, case.atol)?;
+    recorded(case, &wanted, &bound)
+}
+
+/// By a recorded function and every method: the pattern is the given one, and so are the values.
+fn recorded(case: &Case, wanted: &Wanted, bound: &Bound) -> Result<(), Trouble> {
+    let point = bound.point();
+    let methods = match wanted.kind {
+        Kind::Jacobian => [Method::Direct, Method::Columns, Method::Rows, Method::Bidirectional, Method::Dense],
+        Kind::Hessian => [Method::EdgePushing, Method::Columns, Method::Star, Method::Acyclic, Method::Dense],
+    };
+    let near = |method: Method, pattern: &Pattern, values: Vec<f64>| -> Result<(), Trouble> {
+        if !pattern.entries().eq(wanted.entries()) {
+            return Err(Trouble::Misfit(format!("{method}: the pattern is another one")));
+        }
+        let count = [values.len()];
+        let (got, want) = ((&count[..], &values[..]), (&count[..], &wanted.values[..]));
+        Ok(compare_shaped(&format!("{method}"), got, want, case.rtol, case.atol)?)
+    };
+    for method in methods {
+        let options = SparseOptions::default().method(method);
+        let mut values = vec![0.0; wanted.values.len()];
+        let pattern = match wanted.kind {
+            Kind::Jacobian => {
+                let f = record(point.clone(), |x: Vec<Var>| bound.leaves(&x));
+                let prepared = options.recorded_jacobian(&f, &point).map_err(|error| error.to_string())?;
+                prepared.evaluate(&point, &mut values).map_err(|error| error.to_string())?;
+                prepared.pattern()
+            }
+            Kind::Hessian => {
+                let f = record(point.clone(), |x: Vec<Var>| bound.leaves(&x)[0]);
+                let prepared = options.recorded_hessian(&f, &point).map_err(|error| error.to_string())?;
+                prepared.evaluate(&point, &mut values).map_err(|error| error.to_string())?;
+                prepared.pattern()
+            }
+        };
+        near(method, &pattern, values)?;
+    }
+    Ok(())
 }
