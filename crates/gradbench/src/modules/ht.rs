@@ -5,7 +5,7 @@ use wengert::Tensor;
 
 use super::input::{Matrix, check_work, read};
 use super::{Failure, Measured, Output, Settings, measure};
-use crate::problems::hand::{Data, Model, POSE, Rig, columns, distances};
+use crate::problems::hand::{Compiled, Data, Model, POSE};
 
 #[derive(Deserialize)]
 struct Input {
@@ -40,16 +40,23 @@ const MOST_BONES: usize = 1000;
 pub(super) fn evaluate(function: &str, input: &str, settings: &Settings) -> Result<Measured, Failure> {
     let (input, runs) = read::<Input>(input)?;
     let data = input.checked()?;
-    let (theta, us, rig) = (data.pose(), data.places(), Rig::new(&data));
-    let point = (&theta, &us);
-    let compiled = settings.compile();
+    let (theta, us) = (data.theta, data.places());
+    // The first call records and plans.
+    let prepared = || Compiled::with(&data, || settings.compile());
     if function == "objective" {
-        let f = compiled.function(|(theta, us): (Tensor, Tensor)| distances(&theta, &us, &rig));
-        let output = |distances: Tensor| Output::Numbers(distances.to_vec());
-        measure(&runs, || Ok(f.plan(point).map(|_| ())?), |()| Ok(f.try_call(point)?), output)
+        let prepare = || {
+            let prepared = prepared();
+            prepared.objective(&theta, &us)?;
+            Ok(prepared)
+        };
+        measure(&runs, prepare, |p| Ok(p.objective(&theta, &us)?), |distances| Output::Numbers(distances.to_vec()))
     } else {
-        let f = compiled.function(|(theta, us): (Tensor, Tensor)| columns(&theta, &us, &rig));
-        measure(&runs, || Ok(f.plan(point).map(|_| ())?), |()| Ok(f.try_call(point)?), rows)
+        let prepare = || {
+            let prepared = prepared();
+            prepared.jacobian(&theta, &us)?;
+            Ok(prepared)
+        };
+        measure(&runs, prepare, |p| Ok(p.jacobian(&theta, &us)?), rows)
     }
 }
 
@@ -68,9 +75,9 @@ impl Input {
         if n == 0 {
             return Err(Failure::new("correspondences is empty"));
         }
-        if self.theta.len() != POSE {
-            return Err(Failure::new(format!("theta has {} numbers, and a pose has {POSE}", self.theta.len())));
-        }
+        let numbers = self.theta.len();
+        let wrong = |_| Failure::new(format!("theta has {numbers} numbers, and a pose has {POSE}"));
+        let theta: [f64; POSE] = self.theta.try_into().map_err(wrong)?;
         points.check("points", n, 3)?;
         let is_simple = self.us.rows == 0;
         if !is_simple {
@@ -85,7 +92,7 @@ impl Input {
         check_work("this hand", (n as u64).checked_mul(4 * model.parents.len() as u64))?;
         let us = (!is_simple).then(|| self.us.into_numbers().as_chunks().0.to_vec());
         let points = points.into_numbers().as_chunks().0.to_vec();
-        Ok(Data { model, correspondences, points, us, theta: self.theta })
+        Ok(Data { model, correspondences, points, us, theta })
     }
 }
 

@@ -234,6 +234,11 @@ impl Rig {
         columns.push(self.by_parameters(&self.skin, &by_pose.slice((.., .., ..3)), us));
         columns.push(self.by_translation.clone());
         for (finger, (rows, skin)) in self.fingers.iter().enumerate() {
+            if rows.size() == 0 {
+                // A hand that lacks the bones of this finger.
+                columns.push(Tensor::zeros(&[ANGLES, self.points.shape()[0], 3]));
+                continue;
+            }
             let first = (FIRST_ANGLE + ANGLES * finger) as isize;
             let by_finger = by_pose.slice((.., .., first..first + ANGLES as isize)).take(rows, 0);
             columns.push(self.by_parameters(skin, &by_finger, us));
