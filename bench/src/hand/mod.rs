@@ -6,7 +6,9 @@
 
 pub(crate) mod ba;
 pub(crate) mod gmm;
+#[expect(clippy::needless_range_loop, reason = "rows and columns are the indices of formulas")]
 pub(crate) mod lstm;
+#[expect(clippy::needless_range_loop, reason = "rows and columns are the indices of formulas")]
 pub(crate) mod tracking;
 
 use crate::formulas::{CDF_B, CDF_P, DT, FEATURES, HIDDEN, INV_SQRT_2PI, LABEL, STEPS, Workload};

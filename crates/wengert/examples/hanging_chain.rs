@@ -14,6 +14,8 @@
 //!
 //! Run it with `cargo run --release -p wengert --example hanging_chain`.
 
+use std::io::Write;
+
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, ZeroConeT};
 use wengert::prelude::*;
@@ -164,14 +166,16 @@ pub fn misfit(joints: &[[f64; 2]]) -> [f64; 2] {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut out = std::io::stdout().lock();
     for links in [20, 200] {
         let chain = hang(links)?;
         let [spread, lying] = misfit(&chain.joints);
         let lowest = chain.joints.iter().filter(|joint| joint[1] < TABLE + 1e-7).count();
-        println!(
+        writeln!(
+            out,
             "{links} links: {} steps, {} and {} entries, {lowest} joints on the table; off by {spread:.1e} and {lying:.1e}",
             chain.steps, chain.entries[0], chain.entries[1],
-        );
+        )?;
     }
     Ok(())
 }

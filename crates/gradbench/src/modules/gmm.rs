@@ -50,7 +50,7 @@ impl Input {
         }
         let work = [d, d, k, n].iter().try_fold(1u64, |work, &size| work.checked_mul(size as u64));
         check_work(&format!("d = {d}, k = {k}, n = {n}"), work)?;
-        if !(self.gamma > 0.0) {
+        if self.gamma.is_nan() || self.gamma <= 0.0 {
             return Err(Failure::new(format!("gamma is {}, and has to be above zero", self.gamma)));
         }
         // The prior has the logarithm of the gamma function of (m + 2) / 2.

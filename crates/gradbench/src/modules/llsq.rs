@@ -48,7 +48,7 @@ fn residuals((x, i): (Tensor, Tensor)) -> Tensor {
         if j > 1 {
             power = &power * &t;
         }
-        left = left - x.slice(j) * &power;
+        left -= x.slice(j) * &power;
     }
     0.5 * left.square().sum()
 }

@@ -255,13 +255,12 @@ mod tests {
     fn runs(min_runs: u64, min_seconds: f64, time: Duration) -> usize {
         let mut prepared = 0;
         let runs = input::Runs { min_runs, min_seconds };
-        let run = |()| {
+        let mut run = || {
             prepared += 1;
             std::thread::sleep(time);
             Ok(f64::from(prepared))
         };
-        let mut run = run;
-        let measured = measure(&runs, || Ok(()), |unit| run(*unit), Output::Number).unwrap();
+        let measured = measure(&runs, || Ok(()), |()| run(), Output::Number).unwrap();
         assert_eq!(measured.timings[0].name, "prepare");
         assert!(measured.timings[1..].iter().all(|timing| timing.name == "evaluate"));
         let count = measured.timings.len() - 1;

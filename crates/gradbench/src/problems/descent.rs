@@ -206,7 +206,8 @@ fn descend<S: Real, const N: usize>(
     }
     for _ in 0..MOST_STEPS {
         let steepness = norm(down);
-        if !(steepness < f64::INFINITY) {
+        let is_finite = steepness < f64::INFINITY;
+        if !is_finite {
             break;
         }
         if steepness <= 1e-5 {

@@ -111,6 +111,7 @@ fn side(count: usize) -> Result<usize, Trouble> {
     if m * m == count { Ok(m) } else { misfit(format!("{count} places are no square grid")) }
 }
 
+#[expect(clippy::reversed_empty_ranges, reason = "a negative end counts from the end of the axis")]
 fn laplacian(u: &Tensor) -> Result<Tensor, Trouble> {
     let m = side(u.size())?;
     let around = u.reshape(&[m as isize, -1]).pad(&[(1, 1, 0), (1, 1, 0)], 0.0);
@@ -140,7 +141,7 @@ fn brusselator(x: &Tensor) -> Result<Tensor, Trouble> {
 }
 
 fn blocks(x: &Tensor) -> Result<Tensor, Trouble> {
-    if x.size() % 3 != 0 {
+    if !x.size().is_multiple_of(3) {
         return misfit("blocks have three elements");
     }
     let rows = x.reshape(&[-1, 3]);
@@ -155,7 +156,7 @@ fn burgers(u: &Tensor) -> Tensor {
 }
 
 fn pairs(x: &Tensor) -> Result<Tensor, Trouble> {
-    if x.size() % 2 != 0 {
+    if !x.size().is_multiple_of(2) {
         return misfit("pairs have two elements");
     }
     let rows = x.reshape(&[-1, 2]);

@@ -51,10 +51,10 @@ fn broyden_tridiagonal<R: Real>(x: &[R]) -> Vec<R> {
     let at = |i: usize| {
         let mut f = (-(x[i] * 2.0) + 3.0) * x[i] + 1.0;
         if i > 0 {
-            f = f - x[i - 1];
+            f -= x[i - 1];
         }
         if i + 1 < x.len() {
-            f = f - x[i + 1] * 2.0;
+            f -= x[i + 1] * 2.0;
         }
         f
     };
