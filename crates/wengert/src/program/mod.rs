@@ -32,9 +32,7 @@ pub(crate) use reference::{check_inputs, eval};
 use crate::array::Type;
 use crate::error::Line;
 use crate::hash::FastHasher;
-#[cfg(feature = "engine")]
-use crate::primitives::Form;
-use crate::primitives::Op;
+use crate::primitives::{Form, Op};
 
 /// The name of a value in a Program: the n-th one in order of definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -138,7 +136,6 @@ impl Program {
     }
 
     /// What a planner makes of an equation.
-    #[cfg(feature = "engine")]
     pub(crate) fn form(&self, eqn: &Eqn) -> Form {
         eqn.op.form(&eqn.args.iter().map(|&arg| self.ty(arg)).collect::<SmallVec<[&Type; 4]>>())
     }

@@ -17,7 +17,7 @@ mod text;
 mod unit;
 
 pub use outer::SparseOuter;
-#[cfg(feature = "engine")]
+#[cfg(feature = "linalg")]
 pub(crate) use plain::Refusal;
 pub use product::SparseProduct;
 pub use shared::SharedPattern;

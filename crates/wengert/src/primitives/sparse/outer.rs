@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use super::product::sample;
-use super::{SharedPattern, SparseProduct, check_alike, check_rows, text};
+#[cfg(feature = "text")]
+use super::text;
+use super::{SharedPattern, SparseProduct, check_alike, check_rows};
 use crate::array::{Array, Type};
 use crate::error::{Misfit, misfit};
 use crate::pattern::Pattern;

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "text")]
+use super::text;
 use super::{
-    SharedPattern, SparseProduct, SparseUnit, batched, check_alike, check_rows, check_values, in_batch, plain, text,
+    SharedPattern, SparseProduct, SparseUnit, batched, check_alike, check_rows, check_values, in_batch, plain,
 };
 use crate::array::{Array, Type};
 use crate::error::{Misfit, misfit};

@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+#[cfg(feature = "text")]
 use super::SharedPattern;
 use crate::pattern::Pattern;
 #[cfg(feature = "text")]

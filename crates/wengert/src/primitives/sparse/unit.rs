@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::SharedPattern;
 use super::solve::general;
-use super::{SharedPattern, text};
+#[cfg(feature = "text")]
+use super::text;
 use crate::array::{Array, DType, Type};
 use crate::error::Misfit;
 #[cfg(feature = "text")]
