@@ -1,8 +1,14 @@
 //! [`Gathering`]: from the parts that a Program computes to the entries of a matrix.
 
+use wengert_kernels::parallel::for_chunks;
+
 use super::Pattern;
 use crate::array::Data;
+use crate::threads;
 use crate::transform::{CompressedPart, Side};
+
+/// How many entries a thread writes at a time.
+const GRAIN: usize = 1 << 15;
 
 /// Where the entries of a matrix stand in parts; some are the sum of several places.
 #[derive(Clone, Debug)]
@@ -171,10 +177,12 @@ impl Gathering {
         match (all, &self.entries) {
             (Some(mut all), None) => {
                 all.push(&[0.0]);
-                for (value, &source) in values.iter_mut().zip(&self.sources) {
-                    let (part, place) = self.packing.unpack(source);
-                    *value = all[part][place];
-                }
+                for_chunks(&threads::current(), values, GRAIN, |chunk, values| {
+                    for (value, &source) in values.iter_mut().zip(&self.sources[chunk * GRAIN..]) {
+                        let (part, place) = self.packing.unpack(source);
+                        *value = all[part][place];
+                    }
+                });
             }
             (_, None) => {
                 for (value, &source) in values.iter_mut().zip(&self.sources) {
