@@ -114,6 +114,7 @@ impl Family for SparseOuter {
         vec![
             case(&[], 1),
             case(&[2], 2),
+            case(&[2, 1], 2),
             case(&[], 0),
             Sample::new(op.clone(), &[numbers_f32(3, &[3, 2]), numbers_f32(4, &[4, 2])]),
             Sample::new(

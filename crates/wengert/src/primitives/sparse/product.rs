@@ -142,7 +142,7 @@ impl Family for SparseProduct {
                 let shapes = [[lead, &[5][..]].concat(), [lead, &[taken, columns]].concat()];
                 Sample::new(op.clone(), &[numbers(1, &shapes[0]), numbers(2, &shapes[1])])
             };
-            samples.extend([case(&[], 1), case(&[2], 2), case(&[], 0), case(&[0], 2)]);
+            samples.extend([case(&[], 1), case(&[2], 2), case(&[2, 1], 2), case(&[], 0), case(&[0], 2)]);
             samples.push(Sample::new(op.clone(), &[numbers_f32(3, &[5]), numbers_f32(4, &[taken, 2])]));
         }
         let none = SparseProduct::new(Pattern::empty(2, 3));

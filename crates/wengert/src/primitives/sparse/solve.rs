@@ -205,6 +205,10 @@ impl Family for SparseSolve {
             let single = [values(7, &[]), numbers(8, &[4, 2])].map(|x| crate::primitives::linalg::single(&x));
             samples.push(Sample::new(op.clone(), &single));
         }
+        // The inverse of a matrix in blocks has them too.
+        let blocks = SparseSolve::new(Pattern::diagonal(2), MatrixKind::General);
+        let values = regular(&blocks, 11, &[]);
+        samples.push(Sample::new(blocks, &[values, numbers(12, &[2, 1])]));
         samples.push(Sample::new(none, &[numbers(9, &[0]), numbers(10, &[0, 2])]));
         samples
     }

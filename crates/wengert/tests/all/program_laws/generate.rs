@@ -62,6 +62,9 @@ const FAMILIES: [(usize, &str); 40] = [
     (1, "point"),
 ];
 
+/// How often one of [`SAMPLED`] is drawn.
+const SAMPLED_WEIGHT: usize = 5;
+
 /// The samples of operations whose family is not in the list: it is enough for an operation to exist.
 static SAMPLED: LazyLock<Vec<Sample>> =
     LazyLock::new(|| samples().into_iter().filter(|sample| !is_listed(sample) && !has_exceptions(sample)).collect());
@@ -294,9 +297,9 @@ impl Generator {
 
     /// One more operation, if there are operands for it.
     fn step(&mut self) {
-        let sampled = if SAMPLED.is_empty() { 0 } else { 2 };
+        let sampled = if SAMPLED.is_empty() { 0 } else { SAMPLED_WEIGHT };
         let mut drawn = self.random.below(FAMILIES.iter().map(|(weight, _)| weight).sum::<usize>() + sampled);
-        let families = FAMILIES.iter().chain(&[(2, "sampled")]);
+        let families = FAMILIES.iter().chain(&[(SAMPLED_WEIGHT, "sampled")]);
         let family = families.into_iter().find_map(|(weight, family)| {
             let found = drawn < *weight;
             drawn = drawn.saturating_sub(*weight);
