@@ -26,7 +26,7 @@
 //! use wengert::sparsity::Pattern;
 //!
 //! // -(k u')' = 1 on a line, the conductivity k between neighbours unknown.
-//! let n = 4;
+//! let n: usize = 4;
 //! let entries = (0..n).flat_map(|i| (0..n).filter(move |j| i.abs_diff(*j) <= 1).map(move |j| (i, j)));
 //! let pattern = Pattern::from_entries(n, n, entries)?;
 //! // Which conductivities are added up in each entry, and with which sign.
