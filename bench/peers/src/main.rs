@@ -15,7 +15,7 @@
 
 #[path = "../../src/formulas.rs"]
 mod formulas;
-#[path = "../../src/hand.rs"]
+#[path = "../../src/hand/scalar.rs"]
 mod hand;
 mod measure;
 mod numbers;
