@@ -127,7 +127,7 @@ pub(super) struct Run {
 pub(super) enum Reading<'a> {
     /// Where each entry stands, known already.
     Layers(Gathering),
-    /// By the sources in products with the colours of one side, so many at a time.
+    /// From products with the colours of one side, computed a few at a time.
     Coloured { sources: &'a [u32], colours: usize, at_a_time: usize, whole: bool },
 }
 
@@ -251,7 +251,7 @@ pub(super) fn sides(recovery: &Recovery, colouring: &Colouring, pattern: &Patter
     [recovery.sources().iter().map(own).collect(), recovery.sources().iter().map(other).collect()]
 }
 
-/// The colours of one side, of which so many are computed at a time.
+/// The colours of one side, and how many of them are computed at a time.
 pub(super) fn coloured(of: &[u32], at_a_time: usize) -> Colours<'_> {
     Colours { of, count: at_a_time }
 }

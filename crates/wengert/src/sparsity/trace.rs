@@ -90,7 +90,7 @@ struct Sets<'a> {
     trace: &'a Trace,
     /// Whether a record depends on an input.
     active: Vec<bool>,
-    /// How often the set of a record will be read: by records after it, and by whoever asks.
+    /// How often the set of a record will be read: by records after it, and where it is asked for.
     readers: Vec<u32>,
     /// Whose sets are made: those that are asked for, or have several readers.
     made: Vec<bool>,

@@ -60,7 +60,7 @@ pub(crate) struct CompressedPart {
 }
 
 impl CompressedPart {
-    /// How many numbers it has where so many colours are computed at a time.
+    /// How many numbers it has where this number of colours is computed at a time.
     pub(crate) fn length(&self, colours: usize) -> usize {
         if self.layer.is_some() { self.size } else { self.size * colours }
     }

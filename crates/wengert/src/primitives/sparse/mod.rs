@@ -83,7 +83,7 @@ fn as_columns(b: &mut Builder, x: Value) -> Value {
     b.reshape(moved, &shape)
 }
 
-/// Back again, for this many columns in each of so many lanes.
+/// Back again, for this number of lanes with this number of columns each.
 fn from_columns(b: &mut Builder, x: Value, [columns, lanes]: [usize; 2]) -> Value {
     let [shape @ .., _] = b.shape(x) else { unreachable!("a matrix") };
     let shape = [shape, &[columns, lanes]].concat();

@@ -146,7 +146,7 @@ fn bounds_of_the_numbers_of_colours() {
     }
 }
 
-/// The recovery accepts exactly those colours that tell all entries apart, whoever chose them.
+/// The recovery accepts exactly those colours that tell all entries apart, however they were chosen.
 #[test]
 fn colours_that_tell_nothing_apart_are_refused() {
     let mut numbers = Random(5);
