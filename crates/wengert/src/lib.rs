@@ -65,6 +65,8 @@
 //! of its matrices. `argmin`: functions as problems of its optimisers.
 //! `num_complex`: complex numbers of that crate as ours and back. `faer`, `sprs`, `nalgebra-sparse`: sparse matrices of these
 //! crates as ours and back, borrowed where their layout allows.
+// The pages of docs.rs, which are built by a nightly compiler, say beside an item which features it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
