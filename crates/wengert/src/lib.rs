@@ -150,7 +150,8 @@ mod tree;
 
 pub use algebra::{LeafMath, TreeMath};
 pub use api::{
-    Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
+    Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux,
+    value_and_jacobian, value_and_jvp, value_grad_and_hessian, value_grad_and_hvp, vjp,
 };
 #[cfg(feature = "arrays")]
 pub use array::{Array, DType, Data, Element, Type};
@@ -202,7 +203,7 @@ pub use tensor::{
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
-pub use tree::{Const, Structure, Tree};
+pub use tree::{Const, Form, One, Several, Structure, Tree};
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
 
@@ -216,7 +217,8 @@ pub mod derived {
 pub mod prelude {
     pub use crate::{
         Complex, Dual, F32, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift, record, scan,
-        switch, taylor, value_and_grad, value_and_grad_aux, vjp, while_loop,
+        switch, taylor, value_and_grad, value_and_grad_aux, value_and_jacobian, value_and_jvp, value_grad_and_hessian,
+        value_grad_and_hvp, vjp, while_loop,
     };
     #[cfg(feature = "arrays")]
     pub use crate::{Tensor, checkpoint, compile, vmap};
