@@ -203,14 +203,14 @@ pub use tensor::{
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
-pub use tree::{Const, Form, One, Several, Structure, Tree};
+pub use tree::{Const, Form, Frozen, One, Paths, Several, Structure, Tree, freeze};
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
 
 /// For the code that `#[derive(Tree)]` writes.
 #[doc(hidden)]
 pub mod derived {
-    pub use crate::tree::{Field, NotedByHash, NotedByNumber, NotedNever};
+    pub use crate::tree::{Field, NotedByHash, NotedByNumber, NotedNever, severed};
 }
 
 /// What most users want in scope.

@@ -12,25 +12,43 @@ use crate::tensor::Tensor;
 use crate::tensor::derived::{self, Pulled};
 use crate::tensor::graph::{Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Form, Tree, check_size, leaves};
+use crate::tree::{Form, Paths, Tree, check_size, leaves};
 
 fn error(driver: &str, line: Line, why: String) -> Error {
     Error::new(ErrorKind::Misfit, driver, why).at(Some(line))
 }
 
-/// That the leaves can be differentiated by.
-pub(crate) fn check_leaves(driver: &str, line: Line, leaves: &[Tensor]) -> Result<(), Error> {
-    match leaves.iter().position(|leaf| !leaf.dtype().is_float()) {
+/// That the leaves can be differentiated by, unless they are frozen. `paths` is asked if there is one that cannot.
+pub(crate) fn check_leaves(
+    driver: &str,
+    line: Line,
+    leaves: &[Tensor],
+    paths: &dyn Fn() -> Paths,
+) -> Result<(), Error> {
+    if leaves.iter().all(|leaf| leaf.dtype().is_float()) {
+        return Ok(());
+    }
+    let paths = paths();
+    match leaves.iter().enumerate().position(|(k, leaf)| !leaf.dtype().is_float() && !paths.is_frozen(k)) {
         Some(k) => Err(error(
             driver,
             line,
             format!(
-                "leaf {k} of the point is {}, and there is no derivative by integers or truth values: capture it \
-                 in the closure, or mark its field #[tree(static)]",
+                "leaf {k} of the point{} is {}, and there is no derivative by integers or truth values: capture it \
+                 in the closure, or mark its field #[tree(frozen)]",
+                at_path(&paths, k),
                 leaves[k].ty()
             ),
         )),
         None => Ok(()),
+    }
+}
+
+/// Where a leaf of a struct is, for a message.
+fn at_path(paths: &Paths, k: usize) -> String {
+    match paths.get(k) {
+        "" => String::new(),
+        path => format!(", `{path}`,"),
     }
 }
 
@@ -52,7 +70,7 @@ pub(crate) fn record<T: Tree<Leaf = Tensor>, O>(
     f: impl FnOnce(T::Vars) -> O,
     outputs: impl FnOnce(&O) -> Vec<Tensor>,
 ) -> (O, Vec<Tensor>, Closed) {
-    let (point, level) = opened(driver, leaves(x));
+    let (point, level) = opened(driver, leaves(x), &|| Paths::of(x));
     let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
     let closed = closed(level, &outputs(&output));
     (output, point, closed)
@@ -60,8 +78,8 @@ pub(crate) fn record<T: Tree<Leaf = Tensor>, O>(
 
 /// A level for a recording at this point, whose leaves can be differentiated by.
 #[track_caller]
-fn opened(driver: &'static str, point: Vec<Tensor>) -> (Vec<Tensor>, ArrayLevel) {
-    check_leaves(driver, Location::caller(), &point).or_raise();
+fn opened(driver: &'static str, point: Vec<Tensor>, paths: &dyn Fn() -> Paths) -> (Vec<Tensor>, ArrayLevel) {
+    check_leaves(driver, Location::caller(), &point, paths).or_raise();
     (point, ArrayLevel::open(driver, Reading::Allowed))
 }
 
