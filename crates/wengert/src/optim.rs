@@ -25,7 +25,7 @@ mod state;
 use std::panic::Location;
 
 use crate::error::{Error, ErrorKind, OrRaise};
-use crate::tree::{Paths, Tree, leaves};
+use crate::tree::{Paths, Several, Tree, leaves};
 pub use parameter::Parameter;
 use state::{Moving, Setting, Settings, State};
 
@@ -312,6 +312,7 @@ macro_rules! steps {
             type Leaf = L;
             type Vars = $name<L::Active>;
             type Grad = $name<L>;
+            type Form = Several;
             type Each<U> = Vec<U>;
 
             fn size(&self) -> usize {

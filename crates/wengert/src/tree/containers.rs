@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::hash::Hash;
 
-use super::{Paths, Structure, Tree};
+use super::{Paths, Several, Structure, Tree};
+#[cfg(feature = "arrays")]
+use super::One;
 #[cfg(feature = "arrays")]
 use crate::error::OrRaise;
 use crate::leaf::Active;
@@ -23,6 +25,7 @@ impl<T: Tree> Tree for Option<T> {
     type Leaf = T::Leaf;
     type Vars = Option<T::Vars>;
     type Grad = Option<T::Grad>;
+    type Form = Several;
     type Each<U> = Option<T::Each<U>>;
     const HAS_DATA: bool = T::HAS_DATA;
 
@@ -57,6 +60,7 @@ impl<T: Tree> Tree for Box<T> {
     type Leaf = T::Leaf;
     type Vars = Box<T::Vars>;
     type Grad = Box<T::Grad>;
+    type Form = Several;
     type Each<U> = Box<T::Each<U>>;
     const HAS_DATA: bool = T::HAS_DATA;
 
@@ -101,6 +105,7 @@ impl<K: Ord + Clone + Hash + Display, T: Tree> Tree for BTreeMap<K, T> {
     type Leaf = T::Leaf;
     type Vars = BTreeMap<K, T::Vars>;
     type Grad = BTreeMap<K, T::Grad>;
+    type Form = Several;
     type Each<U> = BTreeMap<K, T::Each<U>>;
     const HAS_DATA: bool = T::HAS_DATA;
 
@@ -140,6 +145,7 @@ impl Tree for Key {
     type Leaf = Tensor;
     type Vars = Key;
     type Grad = Key;
+    type Form = One;
     type Each<U> = U;
     const HAS_DATA: bool = false;
 

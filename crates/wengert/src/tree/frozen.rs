@@ -6,7 +6,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::{Paths, Structure, Tree};
+use super::{Paths, Several, Structure, Tree};
 use crate::leaf::Active;
 
 /// The tree with the leaves frozen whose paths `which` picks: for all that is differentiated they are constants.
@@ -88,6 +88,7 @@ impl<T: Tree> Tree for Frozen<T> {
     type Leaf = T::Leaf;
     type Vars = Frozen<T::Vars>;
     type Grad = Frozen<T::Grad>;
+    type Form = Several;
     type Each<U> = T::Each<U>;
 
     fn size(&self) -> usize {
