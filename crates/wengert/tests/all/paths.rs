@@ -12,7 +12,6 @@ struct Layer {
     #[tree(frozen)]
     count: Tensor,
     #[tree(static)]
-    #[expect(dead_code, reason = "it is there to have no path")]
     rate: f64,
 }
 
