@@ -10,11 +10,11 @@
 use std::io::Write;
 use std::path::Path;
 
+use wengert::Key;
 use wengert::files::{contents, load, save};
 use wengert::nn::{Init, Linear};
 use wengert::optim::{AdamW, Schedule};
 use wengert::prelude::*;
-use wengert::Key;
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -77,7 +77,8 @@ fn what_is_written_is_read_with_every_bit_and_training_goes_on() {
         assert!(!found.iter().any(|(path, _)| path == "optimiser.second.0.mask"), "a frozen leaf is remembered");
     }
     // No unfinished file is left.
-    let left = std::fs::read_dir(place("")).unwrap().any(|file| file.unwrap().file_name().to_string_lossy().starts_with('.'));
+    let left =
+        std::fs::read_dir(place("")).unwrap().any(|file| file.unwrap().file_name().to_string_lossy().starts_with('.'));
     assert!(!left);
 }
 
@@ -128,8 +129,14 @@ fn everything_that_does_not_fit_is_named_at_once() {
     assert_eq!(error, "missing `1.1`; `2` is f64[2,1] in the file and f64[2] in the tree");
     assert_eq!(misfit(&strict, &[&x, &y, &y], &[&x]), "not in the tree: `1`, `2`");
     assert_eq!(misfit(&strict, &[x.to_f32()], &[&x]), "`0` is f32[2] in the file and f64[2] in the tree");
-    assert_eq!(misfit(&Load::new().convert(), &[x.to_i64()], &[&x]), "`0` is i64[2] in the file and f64[2] in the tree");
-    assert_eq!(misfit(&Load::new().convert(), &[y.to_f32()], &[&x]), "`0` is f32[2,1] in the file and f64[2] in the tree");
+    assert_eq!(
+        misfit(&Load::new().convert(), &[x.to_i64()], &[&x]),
+        "`0` is i64[2] in the file and f64[2] in the tree"
+    );
+    assert_eq!(
+        misfit(&Load::new().convert(), &[y.to_f32()], &[&x]),
+        "`0` is f32[2,1] in the file and f64[2] in the tree"
+    );
     assert_eq!(misfit(&Load::new().allow_missing(), &[&x, &y], &[&x]), "not in the tree: `1`");
     assert_eq!(misfit(&Load::new().allow_extra(), &[&x], &[&x, &x]), "missing `1`");
     let error = misfit(&Load::new().only(|path| path == "head"), &[&x], &[&x]);
@@ -152,7 +159,11 @@ fn parts_are_loaded_by_choice() {
         assert_eq!(y[0].dtype(), wengert::DType::F64);
         let (x, y) = Load::new().only(|path| path == "0").from_bytes(format, &bytes, &like).unwrap();
         assert_eq!((x.to_vec(), y[0].to_vec()), (vec![1.0; 2], vec![0.0; 2]));
-        let [x] = Load::new().rename(|path| format!("1.{path}")).allow_extra().from_bytes(format, &bytes, &[two.to_f32()]).unwrap();
+        let [x] = Load::new()
+            .rename(|path| format!("1.{path}"))
+            .allow_extra()
+            .from_bytes(format, &bytes, &[two.to_f32()])
+            .unwrap();
         assert_eq!(x.to_vec(), [2.0, 2.0]);
     }
     // f64 to f32 rounds to the nearest.
@@ -199,7 +210,9 @@ fn foreign(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
 fn numbers_of_other_programs_are_widened_exactly_or_refused() {
     let read = |dtype, bytes: &[u8], like: &Tensor| {
         let file = foreign(dtype, &[2], bytes);
-        Load::new().from_bytes(Format::Safetensors, &file, &BTreeMap::from([("w", like.clone())])).map(|x| x["w"].to_vec())
+        Load::new()
+            .from_bytes(Format::Safetensors, &file, &BTreeMap::from([("w", like.clone())]))
+            .map(|x| x["w"].to_vec())
     };
     let (single, integer) = (Tensor::from([0f32; 2]), Tensor::from([0i64; 2]));
     assert_eq!(read(Dtype::BF16, &[0x80, 0x3f, 0xc0, 0xbf], &single).unwrap(), [1.0, -1.5]);
@@ -228,7 +241,12 @@ fn no_file_makes_the_reader_panic_or_take_memory_that_is_not_there() {
     assert!(error.contains("`arr_0` is f64[1000000,1000000] in the file and f64[3] in the tree"), "{error}");
     let like = (Tensor::zeros(&[2, 3]), [1.0, 2.0].map(Tensor::from));
     let files = FORMATS.map(|format| to_bytes(format, &like).unwrap());
-    let config = ProptestConfig { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(5),
+        ..ProptestConfig::default()
+    };
     let changes = (any::<bool>(), 0..4usize, any::<u64>(), any::<u8>());
     proptest!(config, |((which, kind, place, byte) in changes)| {
         let k = usize::from(which);

@@ -87,3 +87,4 @@ mod same_bits;
 mod sharing;
 
 pub mod examples;
+pub mod training;

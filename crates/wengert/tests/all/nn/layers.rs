@@ -43,7 +43,10 @@ fn linear_and_embedding() {
     check(&layer, &x, |layer, x| layer.apply(x).tanh());
     let bare = layer.clone().without_bias();
     assert_eq!(bare.apply(&x).to_vec(), x.matmul(&layer.weight).to_vec());
-    assert_eq!(Paths::of(&layer).iter().chain(Paths::of(&bare).iter()).collect::<Vec<_>>(), ["weight", "bias", "weight"]);
+    assert_eq!(
+        Paths::of(&layer).iter().chain(Paths::of(&bare).iter()).collect::<Vec<_>>(),
+        ["weight", "bias", "weight"]
+    );
     let single = layer.map_leaves(|_, leaf| leaf.to_f32());
     assert_eq!(single.apply(&x.to_f32()).dtype(), DType::F32);
     let table = Embedding::new(5, 3, &Key::new(2));
@@ -61,7 +64,8 @@ fn convolutions_have_a_bias_for_each_channel() {
     let want: Vec<f64> = plain.iter().enumerate().map(|(k, y)| y + bias[k / 5 % 6]).collect();
     assert_eq!(y, want);
     check(&layer, &x, |layer, x| layer.apply(x).sin());
-    let (layer, x) = (filled(&Conv2d::new(2, 3, [2, 2], ConvOptions::default(), &Key::new(1))), points(1, &[1, 2, 3, 4]));
+    let (layer, x) =
+        (filled(&Conv2d::new(2, 3, [2, 2], ConvOptions::default(), &Key::new(1))), points(1, &[1, 2, 3, 4]));
     let difference = layer.apply(&x) - layer.clone().without_bias().apply(&x);
     close(&difference.slice((0, .., 1, 2)).to_vec(), &layer.bias.clone().unwrap().to_vec(), 16.0);
     check(&layer, &x, |layer, x| layer.apply(x).sin());
@@ -102,7 +106,9 @@ fn batch_norm_trains_by_the_batch_and_judges_by_what_it_has_seen() {
         let squares = xs.iter().map(|x| (x - center).powi(2)).sum::<f64>();
         close(&[at(&mean)], &[0.9 * at(&norm.mean) + 0.1 * center], 16.0);
         close(&[at(&variance)], &[0.9 * at(&norm.variance) + 0.1 * squares / 14.0], 16.0);
-        let want = |x: f64, center: f64, variance: f64| at(&norm.gain) * (x - center) / (variance + 1e-5).sqrt() + at(&norm.bias);
+        let want = |x: f64, center: f64, variance: f64| {
+            at(&norm.gain) * (x - center) / (variance + 1e-5).sqrt() + at(&norm.bias)
+        };
         close(&[y.slice((2, c, 3)).item()], &[want(xs[13], center, squares / 15.0)], 64.0);
         close(&[norm.apply(&x).slice((2, c, 3)).item()], &[want(xs[13], at(&norm.mean), at(&norm.variance))], 64.0);
     }
@@ -124,7 +130,8 @@ fn heads_are_attention_side_by_side() {
     };
     let want = layer.output.apply(&Tensor::concat(&[&head(0), &head(1)], -1));
     close(&layer.attend(&x, &memory, Visible::All).to_vec(), &want.to_vec(), 32.0);
-    let see = Tensor::from([true, false, true, true, true, true, false, true, true, false, false, true]).reshape(&[3, 4]);
+    let see =
+        Tensor::from([true, false, true, true, true, true, false, true, true, false, false, true]).reshape(&[3, 4]);
     let masks = Tensor::stack(&[&see, &see], 0);
     let [one, two] = [&see, &masks].map(|mask| layer.attend(&x, &memory, Visible::Where(mask)).to_vec());
     assert_eq!(one, two);
@@ -150,7 +157,10 @@ fn initial_values_have_their_variance_and_follow_their_key() {
         let w = init.draw(&key, &[80, 200], [80, 200]);
         let got = w.square().mean().item();
         // Five standard deviations of the mean of 16,000 squares, sqrt(2 / 16000) each of a normal one.
-        assert!((got - variance).abs() <= 5.0 * variance * (2.0 / 16000.0f64).sqrt(), "{init:?}: {got} is not {variance}");
+        assert!(
+            (got - variance).abs() <= 5.0 * variance * (2.0 / 16000.0f64).sqrt(),
+            "{init:?}: {got} is not {variance}"
+        );
         assert!(w.mean().abs().item() <= 5.0 * (variance / 16000.0).sqrt(), "{init:?}");
         assert_eq!(w.to_vec(), init.draw(&key, &[80, 200], [80, 200]).to_vec());
     }
@@ -166,9 +176,15 @@ fn what_does_not_fit_is_named() {
         let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
         assert!(wanted.iter().all(|wanted| text.contains(wanted)), "{text}");
     };
-    check(&|| Linear::new(4, 3, &key).apply(&Tensor::zeros(&[2, 5])), &["`linear` of f64[2,5], f64[4,3]", "layers.rs:"]);
+    check(
+        &|| Linear::new(4, 3, &key).apply(&Tensor::zeros(&[2, 5])),
+        &["`linear` of f64[2,5], f64[4,3]", "layers.rs:"],
+    );
     check(&|| GroupNorm::new(4, 3).gain, &["`GroupNorm::new`: 3 groups do not divide 4 channels"]);
-    check(&|| GroupNorm::new(4, 2).apply(&Tensor::zeros(&[4])), &["`GroupNorm` of f64[4]", "with 4 channels", "layers.rs:"]);
+    check(
+        &|| GroupNorm::new(4, 2).apply(&Tensor::zeros(&[4])),
+        &["`GroupNorm` of f64[4]", "with 4 channels", "layers.rs:"],
+    );
     check(&|| BatchNorm::new(4).apply(&Tensor::zeros(&[2, 3])), &["`BatchNorm` of f64[2,3]", "with 4 channels"]);
     check(&|| MultiHeadAttention::new(6, 4, &key).query.weight, &["4 heads do not divide a width of 6"]);
     let options = ConvOptions { groups: 3, ..ConvOptions::default() };
