@@ -91,6 +91,8 @@ mod dual;
 mod error;
 #[cfg(feature = "arrays")]
 mod execute;
+#[cfg(any(feature = "npy", feature = "safetensors"))]
+pub mod files;
 #[cfg(feature = "arrays")]
 mod functional;
 mod hash;
@@ -211,7 +213,7 @@ pub use wengert_derive::Tree;
 /// For the code that `#[derive(Tree)]` writes.
 #[doc(hidden)]
 pub mod derived {
-    pub use crate::tree::{Field, NotedByHash, NotedByNumber, NotedNever, severed};
+    pub use crate::tree::{Field, NotedByHash, NotedByNumber, NotedNever};
 }
 
 /// What most users want in scope.

@@ -15,8 +15,6 @@ pub use frozen::{Frozen, freeze};
 pub use paths::Paths;
 pub use structure::Structure;
 #[doc(hidden)]
-pub use frozen::severed;
-#[doc(hidden)]
 pub use structure::{Field, NotedByHash, NotedByNumber, NotedNever};
 
 use crate::leaf::{Active, Leaf};
