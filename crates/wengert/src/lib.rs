@@ -72,6 +72,10 @@
 // feature adds, and there is no unsafe block.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
+// For `#[derive(Tree)]` on structs of this crate itself, whose code names it.
+#[cfg(all(feature = "derive", feature = "arrays"))]
+extern crate self as wengert;
+
 mod algebra;
 mod algorithm;
 mod api;
@@ -95,6 +99,7 @@ mod execute;
 pub mod files;
 #[cfg(feature = "arrays")]
 mod functional;
+pub mod guide;
 mod hash;
 #[cfg(feature = "arrays")]
 mod implicit;
