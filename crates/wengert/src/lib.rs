@@ -88,6 +88,8 @@ mod dual;
 mod error;
 #[cfg(feature = "arrays")]
 mod execute;
+#[cfg(any(feature = "npy", feature = "safetensors"))]
+pub mod files;
 #[cfg(feature = "arrays")]
 mod functional;
 mod hash;
@@ -196,11 +198,12 @@ pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 #[cfg(feature = "arrays")]
 pub use tensor::{
-    Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, span, step,
+    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, IntoOperand, IntoUpdate, Key, Padding, Part, Parts, Place, Pool,
+    Ranges, SliceMut, Tensor, span, step,
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
-pub use tree::{Const, Form, One, Several, Structure, Tree};
+pub use tree::{Const, Form, Frozen, One, Paths, Several, Structure, Tree, freeze};
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
 
