@@ -58,7 +58,8 @@
 //! | `text` | yes | Programs from text |
 //! | `linalg` | | fast factorisations, by faer |
 //! | `fft` | | fast Fourier transforms, by rustfft |
-//! | `npy` | | arrays in the files of NumPy |
+//! | `npy` | | arrays and trees in the files of NumPy: [`files`] |
+//! | `safetensors` | | trees in the files that other frameworks read: [`files`] |
 //! | `spill` | | what loops keep beyond a limit of memory, in a directory that you name ([`Compile`]) |
 //! | `nalgebra` | | variables and duals as elements of its matrices |
 //! | `argmin` | | functions as problems of its optimisers: [`optim`] |
