@@ -520,9 +520,8 @@ impl<L: Parameter> AdamW<L> {
     #[track_caller]
     fn update(&mut self, k: u64, moving: &[Moving<'_, L>]) -> Vec<L> {
         let directions = self.moments.directions(k, moving, &mut self.state.lists);
-        let step = |(leaf, direction): (&Moving<'_, L>, &L)| {
-            leaf.x.blend(1.0 - leaf.rate * leaf.decay, direction, -leaf.rate)
-        };
+        let step =
+            |(leaf, direction): (&Moving<'_, L>, &L)| leaf.x.blend(1.0 - leaf.rate * leaf.decay, direction, -leaf.rate);
         moving.iter().zip(&directions).map(step).collect()
     }
 }
