@@ -19,11 +19,14 @@
 //! #[derive(Tree)]
 //! struct Layer { weights: Tensor, bias: Tensor }
 //!
-//! let layer = Layer { weights: Tensor::from([[1.0, -1.0], [0.5, 2.0]]), bias: Tensor::zeros(&[2]) };
+//! let weights = Tensor::from([[1.0, -1.0], [0.5, 2.0]]);
+//! let layer = Layer { weights, bias: Tensor::zeros(&[2]) };
 //! let xs = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
-//! let loss = |layer: &Layer, x: &Tensor| (layer.weights.matmul(x) + &layer.bias).tanh().square().mean();
-//! let (value, slope) = value_and_grad(&layer, |layer| vmap(&xs, |x| loss(&layer, &x)).mean());
-//! assert_eq!((value.rank(), slope.weights.shape(), slope.bias.shape()), (0, &[2, 2][..], &[2][..]));
+//!
+//! let apply = |layer: &Layer, x: &Tensor| (layer.weights.matmul(x) + &layer.bias).tanh();
+//! let slope = grad(&layer, |layer| vmap(&xs, |x| apply(&layer, &x)).square().mean());
+//! assert_eq!(slope.weights.shape(), [2, 2]);
+//! assert_eq!(slope.bias.shape(), [2]);
 //! ```
 //!
 //! # The guide
@@ -69,6 +72,10 @@
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
+
+// First, so that the page of `Tensor` begins with its own methods and not with those of the modules around it.
+#[cfg(feature = "arrays")]
+mod tensor;
 
 mod algebra;
 mod algorithm;
@@ -141,8 +148,6 @@ mod straight;
 mod tape;
 mod task;
 mod taylor;
-#[cfg(feature = "arrays")]
-mod tensor;
 mod threads;
 #[cfg(feature = "arrays")]
 mod transform;
