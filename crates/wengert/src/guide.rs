@@ -25,5 +25,8 @@ pub mod checking {}
 #[doc = include_str!("../guide/speed.md")]
 pub mod speed {}
 
+#[doc = include_str!("../guide/train.md")]
+pub mod train {}
+
 #[doc = include_str!("../guide/coming_from.md")]
 pub mod coming_from {}

@@ -40,6 +40,7 @@
 //! | [Custom rules](guide::custom_rules) | a derivative of your own |
 //! | [Checking](guide::checking) | is it right, what is it connected to, where does the NaN come from |
 //! | [Speed](guide::speed) | when to [`record`], [`compile`] or [`vmap`] |
+//! | [Train a model](guide::train) | parameters in structs, optimisers, frozen parts, files |
 //! | [Coming from](guide::coming_from) | names for those who know JAX, PyTorch, CasADi, num-dual or candle |
 //!
 //! The modules have pages of their own: [`nn`], [`optim`], [`linalg`], [`signal`], [`sparse`], [`sparsity`], [`check`], [`ops`] with the
@@ -73,6 +74,10 @@
 // feature adds, and there is no unsafe block.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
+// For `#[derive(Tree)]` on structs of this crate itself, whose code names it.
+#[cfg(all(feature = "derive", feature = "arrays"))]
+extern crate self as wengert;
+
 // First, so that the page of `Tensor` begins with its own methods and not with those of the modules around it.
 #[cfg(feature = "arrays")]
 mod tensor;
@@ -100,6 +105,8 @@ mod execute;
 pub mod files;
 #[cfg(feature = "arrays")]
 mod functional;
+#[cfg(all(doc, feature = "arrays", feature = "derive"))]
+pub mod guide;
 mod hash;
 #[cfg(feature = "arrays")]
 mod implicit;
@@ -218,9 +225,6 @@ pub use wengert_derive::Tree;
 pub mod derived {
     pub use crate::tree::{Field, NotedByHash, NotedByNumber, NotedNever};
 }
-
-#[cfg(all(doc, feature = "arrays", feature = "derive"))]
-pub mod guide;
 
 /// What most users want in scope.
 pub mod prelude {

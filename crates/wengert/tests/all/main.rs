@@ -33,6 +33,8 @@ mod bands;
 mod captures;
 mod complex;
 mod diagnose;
+#[cfg(all(feature = "npy", feature = "safetensors"))]
+mod files;
 mod fourier;
 mod implicit;
 mod linalg;
@@ -49,6 +51,8 @@ mod npy;
 mod numbers;
 mod ode;
 mod optim;
+#[cfg(feature = "derive")]
+mod paths;
 mod signal;
 mod sparse_solve;
 #[cfg(feature = "engine")]
@@ -85,3 +89,4 @@ mod sharing;
 
 pub mod examples;
 pub mod programs;
+pub mod training;
