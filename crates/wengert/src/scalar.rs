@@ -44,6 +44,11 @@ impl Base for Var {
 /// variables of an outer driver.
 ///
 /// Sealed: implemented for these two.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the number of this point",
+    label = "`f64` or `Var` is needed",
+    note = "recorded functions take numbers; for tensors, `compile` traces a function once"
+)]
 pub trait Scalar: Leaf<Active = Var> + Real + Sealed + Lift {}
 
 impl Scalar for f64 {}

@@ -5,6 +5,7 @@
 //! claims is believed before the bytes are there: memory grows with what is read, and a size that overflows is
 //! refused.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, Write};
 
 use winnow::ascii::{dec_uint, multispace0};
@@ -47,30 +48,7 @@ impl Array {
     /// If it is no such file, it ends before the elements that it claims, or they are of another kind: complex, text,
     /// records, objects, unsigned 64-bit integers.
     pub fn read_npy(mut reader: impl Read) -> Result<Self, Error> {
-        let Header { descr, fortran, shape } = read_header(&mut reader)?;
-        let stored = Stored::of(&descr)?;
-        let ty = Type { dtype: stored.dtype(), shape };
-        let count = element_count(&ty.shape).ok_or_else(|| unreadable(format!("{ty} does not fit in memory")))?;
-        let need = count * stored.width();
-        let mut bytes = Vec::new();
-        reader.take(need as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
-        if bytes.len() < need {
-            let found = bytes.len();
-            return Err(unreadable(format!("its header says {ty}, which takes {need} bytes, and only {found} follow")));
-        }
-        let data = stored.decode(&bytes);
-        if !fortran {
-            return Ok(Array::from_data(ty.shape, data));
-        }
-        // The first axis runs fastest: its elements are neighbours.
-        let mut strides = Vec::with_capacity(ty.rank());
-        let mut stride = 1isize;
-        for &length in &ty.shape {
-            strides.push(stride);
-            stride *= length.cast_signed();
-        }
-        let flat = Array::from_data(vec![count], data);
-        Ok(flat.pick(&ty.shape, Strided::new(&ty.shape, &strides, 0)))
+        Layout::read(&mut reader)?.read_elements(reader)
     }
 
     /// Writes the array as an `.npy` file.
@@ -99,20 +77,11 @@ impl Array {
     /// # Errors
     /// If it is no such file, an entry cannot be read as by [`Array::read_npy`], or two have one name.
     pub fn read_npz(reader: impl Read + Seek) -> Result<Vec<(String, Self)>, Error> {
-        let mut archive = ZipArchive::new(reader).map_err(|error| unreadable(error.to_string()))?;
-        let mut arrays: Vec<(String, Array)> = Vec::new();
-        for k in 0..archive.len() {
-            let entry = archive.by_index(k).map_err(|error| unreadable(format!("entry {k}: {error}")))?;
-            let file = String::from_utf8_lossy(entry.name_raw()).into_owned();
-            let within = |why: String| unreadable(format!("entry {file:?}: {why}"));
-            let Some(name) = file.strip_suffix(".npy") else { return Err(within("it is not an .npy file".to_owned())) };
-            if arrays.iter().any(|(other, _)| other == name) {
-                return Err(within("there are two of this name".to_owned()));
-            }
-            let size = entry.size();
-            let array = Array::read_npy(entry.take(size)).map_err(|error| within(error.to_string()))?;
-            arrays.push((name.to_owned(), array));
-        }
+        let mut arrays = Vec::new();
+        scan_npz(reader, &mut |name, _, read| {
+            arrays.push((name.to_owned(), read()?));
+            Ok(())
+        })?;
         Ok(arrays)
     }
 
@@ -132,6 +101,74 @@ impl Array {
             array.write_npy(&mut archive)?;
         }
         archive.finish().map(drop).map_err(unwritable)
+    }
+}
+
+/// What [`scan_npz`] does with an entry: it gets the name and the type, and what reads the elements.
+pub(crate) type Entry<'a> = dyn FnMut(&str, &Type, &mut dyn FnMut() -> Result<Array, Error>) -> Result<(), Error> + 'a;
+
+/// Visits the entries of an `.npz` file in its order. Elements are read where they are asked for: what an entry claims to be is
+/// known before memory is taken for it.
+pub(crate) fn scan_npz(reader: impl Read + Seek, visit: &mut Entry<'_>) -> Result<(), Error> {
+    let mut archive = ZipArchive::new(reader).map_err(|error| unreadable(error.to_string()))?;
+    let mut seen = BTreeSet::new();
+    for k in 0..archive.len() {
+        let entry = archive.by_index(k).map_err(|error| unreadable(format!("entry {k}: {error}")))?;
+        let file = String::from_utf8_lossy(entry.name_raw()).into_owned();
+        let within = |why: String| unreadable(format!("entry {file:?}: {why}"));
+        let Some(name) = file.strip_suffix(".npy") else { return Err(within("it is not an .npy file".to_owned())) };
+        if !seen.insert(name.to_owned()) {
+            return Err(within("there are two of this name".to_owned()));
+        }
+        let size = entry.size();
+        let mut bytes = entry.take(size);
+        let layout = Layout::read(&mut bytes).map_err(|error| within(error.to_string()))?;
+        let ty = layout.ty.clone();
+        let read = &mut || layout.read_elements(&mut bytes).map_err(|error| within(error.to_string()));
+        visit(name, &ty, read)?;
+    }
+    Ok(())
+}
+
+/// How the elements of a file lie in it.
+struct Layout {
+    stored: Stored,
+    fortran: bool,
+    ty: Type,
+    count: usize,
+}
+
+impl Layout {
+    fn read(reader: &mut impl Read) -> Result<Self, Error> {
+        let Header { descr, fortran, shape } = read_header(reader)?;
+        let stored = Stored::of(&descr)?;
+        let ty = Type { dtype: stored.dtype(), shape };
+        let count = element_count(&ty.shape).ok_or_else(|| unreadable(format!("{ty} does not fit in memory")))?;
+        Ok(Layout { stored, fortran, ty, count })
+    }
+
+    fn read_elements(&self, reader: impl Read) -> Result<Array, Error> {
+        let Layout { stored, ty, count, .. } = self;
+        let need = count * stored.width();
+        let mut bytes = Vec::new();
+        reader.take(need as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+        if bytes.len() < need {
+            let found = bytes.len();
+            return Err(unreadable(format!("its header says {ty}, which takes {need} bytes, and only {found} follow")));
+        }
+        let data = stored.decode(&bytes);
+        if !self.fortran {
+            return Ok(Array::from_data(ty.shape.clone(), data));
+        }
+        // The first axis runs fastest: its elements are neighbours.
+        let mut strides = Vec::with_capacity(ty.rank());
+        let mut stride = 1isize;
+        for &length in &ty.shape {
+            strides.push(stride);
+            stride *= length.cast_signed();
+        }
+        let flat = Array::from_data(vec![*count], data);
+        Ok(flat.pick(&ty.shape, Strided::new(&ty.shape, &strides, 0)))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Tree, leaves};
+use crate::tree::{Paths, Tree, leaves};
 
 /// A sparse Jacobian or Hessian of a function, prepared: recorded, its pattern found, compressed, planned.
 ///
@@ -396,7 +396,7 @@ where
 {
     let name = Kind::Lagrangian.driver();
     let misfit = |why: &str, ty: &Type| Err(Error::new(ErrorKind::Misfit, name, why).of([ty]).at(Some(line)));
-    check_leaves(name, line, &leaves(x))?;
+    check_leaves(name, line, &leaves(x), &|| Paths::of(x))?;
     let level = ArrayLevel::open_at(name, Reading::Allowed, line);
     let (objective, constraints) = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
     let terms: Vec<Tensor> = std::iter::once(objective).chain(leaves(&constraints)).collect();

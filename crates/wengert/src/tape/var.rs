@@ -10,7 +10,7 @@ use super::recording::{
     Mode, active_in, mode, record_both, record_constant, record_selection, record_slowly, record_unary,
 };
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Carrier, Mask, Real, binary_methods, real_operators, unary_methods};
+use crate::real::{Carrier, Mask, Real, binary_methods, real_operators, real_references, unary_methods};
 
 /// The scalar of a recording: `Copy`, 16 bytes, used like `f64`.
 ///
@@ -274,6 +274,7 @@ impl Carrier for Var {
 }
 
 real_operators! { [] Var }
+real_references! { [] Var }
 
 /// The outcome of [`Real::compare`] on `Var`s.
 #[derive(Clone, Copy, Debug)]

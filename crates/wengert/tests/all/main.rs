@@ -21,6 +21,7 @@ mod sparsity;
 mod straight;
 mod tape;
 mod taylor;
+mod together;
 
 // ---- tensors -------------------------------------------------------------------------------------
 
