@@ -159,6 +159,7 @@ impl Var {
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn take_out(x: Var, name: &'static str, line: &'static Location<'static>) {
     if is_run_again(mode()) {
         frozen(name, line);
@@ -182,6 +183,7 @@ fn is_run_again(mode: Mode) -> bool {
 }
 
 #[cold]
+#[track_caller]
 fn frozen(name: &str, line: &'static Location<'static>) -> ! {
     if mode() == Mode::Step {
         panic!(
