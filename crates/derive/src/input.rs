@@ -184,10 +184,11 @@ fn is_plain(ty: &Type) -> bool {
         Type::Group(inner) => is_plain(&inner.elem),
         Type::Reference(reference) => is_plain(&reference.elem),
         Type::Path(path) => path.path.segments.last().is_some_and(|last| match &last.arguments {
-            PathArguments::AngleBracketed(arguments) => arguments.args.iter().any(|argument| match argument {
-                GenericArgument::Type(ty) => is_plain(ty),
+            // What a list or a map holds is its last argument.
+            PathArguments::AngleBracketed(arguments) => match arguments.args.last() {
+                Some(GenericArgument::Type(ty)) => is_plain(ty),
                 _ => false,
-            }),
+            },
             PathArguments::None | PathArguments::Parenthesized(_) => PLAIN.iter().any(|plain| last.ident == plain),
         }),
         _ => false,

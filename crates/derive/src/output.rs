@@ -199,17 +199,12 @@ fn operators(tree: &Tree, leaf: &TokenStream) -> TokenStream {
 
 /// The fields of the result of `method`, which gets `argument`: evaluated in the order written.
 fn rebuild(tree: &Tree, method: &str, argument: &str) -> TokenStream {
-    let is_lift = method == "vars";
     let fields = tree.fields.iter().map(|field| {
         let member = &field.member;
         let span = field.ty.span();
         let method = Ident::new(method, span);
         let argument = Ident::new(argument, Span::call_site());
         match field.kind {
-            Kind::Frozen if is_lift => quote_spanned!(span=> #member: ::wengert::Tree::#method(
-                &self.#member,
-                &mut |leaf| ::wengert::derived::severed(#argument(leaf)),
-            ),),
             Kind::Leaves | Kind::Frozen => {
                 quote_spanned!(span=> #member: ::wengert::Tree::#method(&self.#member, #argument),)
             }

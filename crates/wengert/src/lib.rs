@@ -91,6 +91,8 @@ mod dual;
 mod error;
 #[cfg(feature = "arrays")]
 mod execute;
+#[cfg(any(feature = "npy", feature = "safetensors"))]
+pub mod files;
 #[cfg(feature = "arrays")]
 mod functional;
 mod hash;
@@ -199,7 +201,8 @@ pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 #[cfg(feature = "arrays")]
 pub use tensor::{
-    Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, span, step,
+    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, IntoOperand, IntoUpdate, Key, Padding, Part, Parts, Place, Pool,
+    Ranges, SliceMut, Tensor, span, step,
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
@@ -210,7 +213,7 @@ pub use wengert_derive::{Tree, generic};
 /// For the code that `#[derive(Tree)]` writes.
 #[doc(hidden)]
 pub mod derived {
-    pub use crate::tree::{Field, NotedByHash, NotedByNumber, NotedNever, severed};
+    pub use crate::tree::{Field, NotedByHash, NotedByNumber, NotedNever};
 }
 
 /// What most users want in scope.

@@ -11,8 +11,6 @@ pub use constant::Const;
 pub use form::{Form, One, Several};
 #[cfg(any(feature = "arrays", test))]
 pub(crate) use frozen::listed;
-#[doc(hidden)]
-pub use frozen::severed;
 pub use frozen::{Frozen, freeze};
 pub use paths::Paths;
 pub use structure::Structure;

@@ -16,7 +16,8 @@ use winnow::token::take_till;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::{Array, DType, Data, Element, Strided, Type, element_count};
+use super::stored::{Stored, StoredKind, Visit, little_endian};
+use super::{Array, DType, Strided, Type, element_count};
 use crate::error::{Error, ErrorKind};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -56,7 +57,7 @@ impl Array {
     /// # Errors
     /// If writing fails, or there are too many axes for a header that NumPy reads.
     pub fn write_npy(&self, mut writer: impl Write) -> Result<(), Error> {
-        let (descr, bytes) = encode(&self.data);
+        let (descr, bytes) = (descr(self.dtype()), little_endian(&self.data));
         let mut shape: String = self.shape().iter().map(|length| format!("{length}, ")).collect();
         if self.shape().len() > 1 {
             shape.truncate(shape.len() - 2);
@@ -104,12 +105,9 @@ impl Array {
     }
 }
 
-/// What [`scan_npz`] does with an entry: it gets the name and the type, and what reads the elements.
-pub(crate) type Entry<'a> = dyn FnMut(&str, &Type, &mut dyn FnMut() -> Result<Array, Error>) -> Result<(), Error> + 'a;
-
 /// Visits the entries of an `.npz` file in its order. Elements are read where they are asked for: what an entry claims to be is
 /// known before memory is taken for it.
-pub(crate) fn scan_npz(reader: impl Read + Seek, visit: &mut Entry<'_>) -> Result<(), Error> {
+pub(crate) fn scan_npz(reader: impl Read + Seek, visit: &mut Visit<'_>) -> Result<(), Error> {
     let mut archive = ZipArchive::new(reader).map_err(|error| unreadable(error.to_string()))?;
     let mut seen = BTreeSet::new();
     for k in 0..archive.len() {
@@ -141,7 +139,7 @@ struct Layout {
 impl Layout {
     fn read(reader: &mut impl Read) -> Result<Self, Error> {
         let Header { descr, fortran, shape } = read_header(reader)?;
-        let stored = Stored::of(&descr)?;
+        let stored = stored(&descr)?;
         let ty = Type { dtype: stored.dtype(), shape };
         let count = element_count(&ty.shape).ok_or_else(|| unreadable(format!("{ty} does not fit in memory")))?;
         Ok(Layout { stored, fortran, ty, count })
@@ -260,110 +258,40 @@ fn shape(input: &mut &str) -> Result<HeaderValue, EmptyError> {
     delimited('(', terminated(lengths, (opt(','), multispace0)), ')').map(HeaderValue::Shape).parse_next(input)
 }
 
-// ---- the elements -------------------------------------------------------------------------------
-
-/// How elements are stored: the kind, the bytes of one, and their order.
-#[derive(Clone, Copy)]
-struct Stored {
-    kind: StoredKind,
-    big_endian: bool,
-}
-
-#[derive(Clone, Copy)]
-enum StoredKind {
-    Bool,
-    /// Bytes, and whether there is a sign.
-    Integer(usize, bool),
-    Half,
-    F32,
-    F64,
-}
-
-impl Stored {
-    fn of(descr: &str) -> Result<Self, Error> {
-        let unknown = || {
-            let why = "are not read; convert them to bool, an integer of at most 63 bits or a float of at most 64";
-            unreadable(format!("elements of NumPy's type {descr:?} {why}"))
-        };
-        let big_endian = match descr.chars().next() {
-            Some('<' | '|' | '=') => false,
-            Some('>') => true,
-            _ => return Err(unknown()),
-        };
-        let kind = match &descr[1..] {
-            "b1" | "?" => StoredKind::Bool,
-            "i1" => StoredKind::Integer(1, true),
-            "i2" => StoredKind::Integer(2, true),
-            "i4" => StoredKind::Integer(4, true),
-            "i8" => StoredKind::Integer(8, true),
-            "u1" => StoredKind::Integer(1, false),
-            "u2" => StoredKind::Integer(2, false),
-            "u4" => StoredKind::Integer(4, false),
-            "f2" => StoredKind::Half,
-            "f4" => StoredKind::F32,
-            "f8" => StoredKind::F64,
-            _ => return Err(unknown()),
-        };
-        Ok(Stored { kind, big_endian })
-    }
-
-    fn dtype(self) -> DType {
-        match self.kind {
-            StoredKind::Bool => DType::Bool,
-            StoredKind::Integer(..) => DType::I64,
-            StoredKind::Half | StoredKind::F32 => DType::F32,
-            StoredKind::F64 => DType::F64,
-        }
-    }
-
-    fn width(self) -> usize {
-        match self.kind {
-            StoredKind::Bool => 1,
-            StoredKind::Integer(width, _) => width,
-            StoredKind::Half => 2,
-            StoredKind::F32 => 4,
-            StoredKind::F64 => 8,
-        }
-    }
-
-    fn decode(self, bytes: &[u8]) -> Data {
-        // The bits of each element, with zeros above.
-        let bits = bytes.chunks_exact(self.width()).map(|element| {
-            let join = |bits: u64, &byte: &u8| bits << 8 | u64::from(byte);
-            if self.big_endian { element.iter().fold(0, join) } else { element.iter().rev().fold(0, join) }
-        });
-        match self.kind {
-            StoredKind::Bool => bool::wrap(bits.map(|bits| bits != 0).collect()),
-            StoredKind::Integer(width, signed) => {
-                let above = 64 - 8 * width as u32;
-                let extend = |bits: u64| (bits << above).cast_signed() >> above;
-                i64::wrap(bits.map(|bits| if signed { extend(bits) } else { bits.cast_signed() }).collect())
-            }
-            StoredKind::Half => f32::wrap(bits.map(|bits| half(bits as u16)).collect()),
-            StoredKind::F32 => f32::wrap(bits.map(|bits| f32::from_bits(bits as u32)).collect()),
-            StoredKind::F64 => f64::wrap(bits.map(f64::from_bits).collect()),
-        }
-    }
-}
-
-/// A number in half precision: sign, 5 bits of exponent, 10 of fraction.
-fn half(bits: u16) -> f32 {
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
-    let magnitude = match exponent {
-        0 => fraction * 2f32.powi(-24),
-        31 if fraction == 0.0 => f32::INFINITY,
-        31 => f32::NAN,
-        _ => (1024.0 + fraction) * 2f32.powi(exponent - 25),
+/// How elements of NumPy's type are stored.
+fn stored(descr: &str) -> Result<Stored, Error> {
+    let unknown = || {
+        let why = "are not read; convert them to bool, an integer of at most 63 bits or a float of at most 64";
+        unreadable(format!("elements of NumPy's type {descr:?} {why}"))
     };
-    if bits >> 15 == 1 { -magnitude } else { magnitude }
+    let big_endian = match descr.chars().next() {
+        Some('<' | '|' | '=') => false,
+        Some('>') => true,
+        _ => return Err(unknown()),
+    };
+    let kind = match &descr[1..] {
+        "b1" | "?" => StoredKind::Bool,
+        "i1" => StoredKind::Integer(1, true),
+        "i2" => StoredKind::Integer(2, true),
+        "i4" => StoredKind::Integer(4, true),
+        "i8" => StoredKind::Integer(8, true),
+        "u1" => StoredKind::Integer(1, false),
+        "u2" => StoredKind::Integer(2, false),
+        "u4" => StoredKind::Integer(4, false),
+        "f2" => StoredKind::Half,
+        "f4" => StoredKind::F32,
+        "f8" => StoredKind::F64,
+        _ => return Err(unknown()),
+    };
+    Ok(Stored { kind, big_endian })
 }
 
-/// NumPy's name for the elements, and their bytes.
-fn encode(data: &Data) -> (&'static str, Vec<u8>) {
-    match data {
-        Data::Bool(x) => ("|b1", x.iter().map(|&x| u8::from(x)).collect()),
-        Data::I64(x) => ("<i8", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
-        Data::F32(x) => ("<f4", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
-        Data::F64(x) => ("<f8", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
+/// NumPy's name for the elements that [`little_endian`] writes.
+fn descr(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "|b1",
+        DType::I64 => "<i8",
+        DType::F32 => "<f4",
+        DType::F64 => "<f8",
     }
 }

@@ -61,19 +61,66 @@ fn check_loss(driver: &str, line: Line, loss: &Type) -> Result<(), Error> {
     Err(error(driver, line, why))
 }
 
-/// Runs `f` at `x` under a recording of its own and finishes it. What does not depend on the types of trees is compiled once, in
-/// [`opened`] and [`closed`]: users have hundreds of functions.
+/// What a function gets in place of a frozen leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrozenLeaf {
+    /// The leaf, as if it had been captured.
+    Captured,
+    /// The input of the recording, severed: it is used at other points, which have other numbers there.
+    Severed,
+}
+
+/// Runs `f` at `x` under a recording of its own and finishes it, for this point alone.
 #[track_caller]
-pub(crate) fn record<T: Tree<Leaf = Tensor>, O>(
+fn record<T: Tree<Leaf = Tensor>, O>(
+    driver: &'static str,
+    x: &T,
+    f: impl FnOnce(T::Vars) -> O,
+    outputs: impl FnOnce(&O) -> Vec<Tensor>,
+) -> (O, Vec<Tensor>, Closed) {
+    record_with(FrozenLeaf::Captured, driver, x, f, outputs)
+}
+
+/// Runs `f` at `x` under a recording of its own and finishes it. What does not depend on the types of trees is compiled once, in
+/// [`opened`], [`Inputs`] and [`closed`]: users have hundreds of functions.
+#[track_caller]
+pub(crate) fn record_with<T: Tree<Leaf = Tensor>, O>(
+    frozen: FrozenLeaf,
     driver: &'static str,
     x: &T,
     f: impl FnOnce(T::Vars) -> O,
     outputs: impl FnOnce(&O) -> Vec<Tensor>,
 ) -> (O, Vec<Tensor>, Closed) {
     let (point, level) = opened(driver, leaves(x), &|| Paths::of(x));
-    let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
+    let mut inputs = Inputs::of(&level, x, frozen);
+    let output = f(x.vars(&mut |leaf| inputs.next(leaf)));
     let closed = closed(level, &outputs(&output));
     (output, point, closed)
+}
+
+/// The inputs of a level, one for each leaf of a point.
+pub(crate) struct Inputs<'a> {
+    level: &'a ArrayLevel,
+    /// Which leaves are frozen; empty if none can be.
+    marks: std::vec::IntoIter<bool>,
+    frozen: FrozenLeaf,
+}
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn of<T: Tree<Leaf = Tensor>>(level: &'a ArrayLevel, x: &T, frozen: FrozenLeaf) -> Self {
+        let marks = if T::HAS_DATA { Paths::frozen_leaves(x) } else { Vec::new() };
+        Inputs { level, marks: marks.into_iter(), frozen }
+    }
+
+    /// What the function gets for the next leaf.
+    pub(crate) fn next(&mut self, leaf: Tensor) -> Tensor {
+        let input = self.level.input(&leaf, &Mapped::Whole);
+        match (self.marks.next(), self.frozen) {
+            (Some(true), FrozenLeaf::Captured) => leaf,
+            (Some(true), FrozenLeaf::Severed) => input.severed(),
+            (Some(false) | None, _) => input,
+        }
+    }
 }
 
 /// A level for a recording at this point, whose leaves can be differentiated by.
@@ -89,14 +136,25 @@ fn closed(level: ArrayLevel, results: &[Tensor]) -> Closed {
     level.close(results).or_raise()
 }
 
-/// Records a function whose result is a loss.
+/// Records a function whose result is a loss, for this point alone.
 #[track_caller]
 pub(crate) fn record_loss<T: Tree<Leaf = Tensor>>(
     driver: &'static str,
     x: &T,
     f: impl FnOnce(T::Vars) -> Tensor,
 ) -> (Vec<Tensor>, Closed) {
-    let (loss, point, closed) = record(driver, x, f, |loss| vec![loss.clone()]);
+    record_loss_with(FrozenLeaf::Captured, driver, x, f)
+}
+
+/// Records a function whose result is a loss.
+#[track_caller]
+pub(crate) fn record_loss_with<T: Tree<Leaf = Tensor>>(
+    frozen: FrozenLeaf,
+    driver: &'static str,
+    x: &T,
+    f: impl FnOnce(T::Vars) -> Tensor,
+) -> (Vec<Tensor>, Closed) {
+    let (loss, point, closed) = record_with(frozen, driver, x, f, |loss| vec![loss.clone()]);
     check_loss(driver, Location::caller(), loss.ty()).or_raise();
     (point, closed)
 }

@@ -1,11 +1,17 @@
-//! What may hold a tree besides lists and tuples: `Option`, `Box`, and maps that are in order.
+//! What may hold a tree besides lists and tuples: `Option`, `Box`, and maps that are in order; and keys of random numbers.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::hash::Hash;
 
+#[cfg(feature = "arrays")]
+use super::One;
 use super::{Paths, Several, Structure, Tree};
+#[cfg(feature = "arrays")]
+use crate::error::OrRaise;
 use crate::leaf::Active;
+#[cfg(feature = "arrays")]
+use crate::tensor::{Key, Tensor};
 
 /// A part that may be missing: without leaves then.
 ///
@@ -131,4 +137,45 @@ impl<K: Ord + Clone + Hash + Display, T: Tree> Tree for BTreeMap<K, T> {
     fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {
         self.iter().map(|(key, tree)| (key.clone(), tree.each(next))).collect()
     }
+}
+
+/// A key of random numbers as a tree of its words, an `i64[2]`: so it is saved and loaded.
+#[cfg(feature = "arrays")]
+impl Tree for Key {
+    type Leaf = Tensor;
+    type Vars = Key;
+    type Grad = Key;
+    type Form = One;
+    type Each<U> = U;
+    const HAS_DATA: bool = false;
+
+    fn size(&self) -> usize {
+        1
+    }
+    fn for_each_leaf(&self, visit: &mut impl FnMut(Tensor)) {
+        visit(self.words().clone());
+    }
+    fn visit_leaves(&self, visit: &mut impl FnMut(&Tensor)) {
+        visit(self.words());
+    }
+    fn structure(&self, _structure: &mut Structure) {}
+    fn paths(&self, paths: &mut Paths) {
+        paths.leaf();
+    }
+    fn vars(&self, lift: &mut impl FnMut(Tensor) -> Tensor) -> Key {
+        key_of(&lift(self.words().clone()))
+    }
+    fn grad(&self, next: &mut impl FnMut() -> Tensor) -> Key {
+        key_of(&next())
+    }
+    fn each<U>(&self, next: &mut impl FnMut() -> U) -> U {
+        next()
+    }
+}
+
+/// The key of these words.
+#[cfg(feature = "arrays")]
+#[track_caller]
+fn key_of(words: &Tensor) -> Key {
+    Key::try_from_words(words).or_raise()
 }

@@ -1,17 +1,22 @@
 //! [`freeze`]: parts of a point that keep their values.
+//!
+//! A frozen leaf says so in its [`Paths`] alone. Drivers ask these, and give the function the leaf itself in place of an input
+//! of the recording; where a recording is kept for other points, the input, severed.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::{Paths, Several, Structure, Tree};
-use crate::leaf::{Active, Drive, Leaf};
+use crate::leaf::Active;
 
 /// The tree with the leaves frozen whose paths `which` picks: for all that is differentiated they are constants.
 ///
-/// A driver gives the function such a leaf severed, as if it were [`Const`](super::Const): no cotangent of it is ever formed, its
-/// derivative of every order is 0, and the gradient has zeros in its place, so that it still has the type of the point.
-/// Optimisers leave it as it is, decay included. It is saved and loaded like any other. What is always frozen in a struct is
-/// marked `#[tree(frozen)]`.
+/// The function of a driver gets such a leaf as if it had captured it: no cotangent of it is ever formed, its derivative of every
+/// order is 0, and the gradient has zeros in its place, so that it still has the type of the point. A driver around that one
+/// differentiates by it as by anything captured. Optimisers leave the leaf as it is, decay included. It is saved and loaded like
+/// any other. What is always frozen in a struct is marked `#[tree(frozen)]`.
+///
+/// [`record`](crate::record), [`compile`](crate::compile) and the like take a frozen leaf as an argument, new at every call.
 ///
 /// ```
 /// use wengert::freeze;
@@ -103,12 +108,7 @@ impl<T: Tree> Tree for Frozen<T> {
         paths.with_frozen(&self.tree, &self.frozen);
     }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
-        let mut frozen = self.frozen.iter();
-        let tree = self.tree.vars(&mut |leaf| match frozen.next() {
-            Some(true) => lift(leaf).severed(),
-            _ => lift(leaf),
-        });
-        Frozen { tree, frozen: self.frozen.clone() }
+        Frozen { tree: self.tree.vars(lift), frozen: self.frozen.clone() }
     }
     fn grad(&self, next: &mut impl FnMut() -> Self::Leaf) -> Self::Grad {
         Frozen { tree: self.tree.grad(next), frozen: self.frozen.clone() }
@@ -116,11 +116,6 @@ impl<T: Tree> Tree for Frozen<T> {
     fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U> {
         self.tree.each(next)
     }
-}
-
-/// A leaf of a frozen field, as the code that `#[derive(Tree)]` writes makes it.
-pub fn severed<L: Leaf>(leaf: L) -> L {
-    leaf.severed()
 }
 
 /// The first few of these, for a message.

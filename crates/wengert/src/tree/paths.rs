@@ -28,8 +28,8 @@ use super::Tree;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
-    /// The path of what is being visited.
-    here: String,
+    /// The path of what is being visited; none if only the marks are wanted.
+    here: Option<String>,
     /// Whether that is frozen.
     frozen: bool,
     leaves: Vec<(String, bool)>,
@@ -42,11 +42,18 @@ impl Paths {
     /// If an implementation of [`Tree::paths`] by hand gives another number of paths than there are leaves.
     #[track_caller]
     pub fn of<T: Tree + ?Sized>(tree: &T) -> Self {
-        let mut paths = Paths::default();
+        let mut paths = Paths { here: Some(String::new()), ..Paths::default() };
         tree.paths(&mut paths);
         let (named, leaves) = (paths.len(), tree.size());
         assert!(named == leaves, "`Tree::paths` of {}: {named} paths for {leaves} leaves", std::any::type_name::<T>());
         paths
+    }
+
+    /// Which leaves of a tree are not differentiated.
+    pub(crate) fn frozen_leaves<T: Tree + ?Sized>(tree: &T) -> Vec<bool> {
+        let mut paths = Paths::default();
+        tree.paths(&mut paths);
+        paths.leaves.into_iter().map(|(_, frozen)| frozen).collect()
     }
 
     /// How many leaves there are.
@@ -92,7 +99,7 @@ impl Paths {
 
     /// Notes a leaf, at the path of the tree being visited.
     pub fn leaf(&mut self) {
-        self.leaves.push((self.here.clone(), self.frozen));
+        self.leaves.push((self.here.clone().unwrap_or_default(), self.frozen));
     }
 
     /// Notes this many leaves by their numbers.
@@ -156,15 +163,17 @@ impl Paths {
     }
 
     fn under(&mut self, name: &dyn Display, note: impl FnOnce(&mut Self)) {
-        let before = self.here.len();
+        let Some(here) = &mut self.here else { return note(self) };
+        let before = here.len();
         let dot = if before == 0 { "" } else { "." };
-        let start = before + dot.len();
-        write!(self.here, "{dot}{name}").expect("a string takes everything");
-        if self.here.len() == start {
-            self.here.truncate(before);
+        write!(here, "{dot}{name}").expect("a string takes everything");
+        if here.len() == before + dot.len() {
+            here.truncate(before);
         }
         note(self);
-        self.here.truncate(before);
+        if let Some(here) = &mut self.here {
+            here.truncate(before);
+        }
     }
 }
 
@@ -174,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_part_without_a_name_adds_nothing_and_marks_end_with_their_part() {
-        let mut paths = Paths::default();
+        let mut paths = Paths { here: Some(String::new()), ..Paths::default() };
         paths.field("", &1.0);
         paths.under(&"a", |paths| {
             paths.field("", &[1.0]);
