@@ -161,7 +161,7 @@ impl Float for f64 {
     }
 }
 
-/// A single-precision number as a [`Real`]. (`f32` itself cannot be one: Rust gives it no
+/// A single-precision number as a [`Real`](crate::Real). (`f32` itself cannot be one: Rust gives it no
 /// arithmetic with the `f64` literals that generic code is written with.)
 ///
 /// Functions beyond `+ - * /` are computed in `f64` and rounded once.

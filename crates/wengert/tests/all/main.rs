@@ -84,3 +84,4 @@ mod same_bits;
 mod sharing;
 
 pub mod examples;
+pub mod programs;
