@@ -218,7 +218,7 @@ pub use tensor::{
 pub use transform::Linearized;
 pub use tree::{Const, Form, Frozen, One, Paths, Several, Structure, Tree, freeze};
 #[cfg(feature = "derive")]
-pub use wengert_derive::Tree;
+pub use wengert_derive::{Tree, generic};
 
 /// For the code that `#[derive(Tree)]` writes.
 #[doc(hidden)]
@@ -246,3 +246,8 @@ struct Readme;
 #[cfg(all(doctest, feature = "derive", feature = "arrays"))]
 #[doc = include_str!("../../derive/src/tree.md")]
 struct Derive;
+
+/// The examples of `#[generic]`.
+#[cfg(all(doctest, feature = "derive", feature = "arrays"))]
+#[doc = include_str!("../../derive/src/generic.md")]
+struct Generic;
