@@ -403,5 +403,8 @@ where
 
 #[track_caller]
 pub(crate) fn or_panic<R>(result: Result<R, GuardFlipped>) -> R {
-    result.unwrap_or_else(|flipped| panic!("{flipped}"))
+    match result {
+        Ok(result) => result,
+        Err(flipped) => panic!("{flipped}"),
+    }
 }

@@ -88,4 +88,5 @@ mod same_bits;
 mod sharing;
 
 pub mod examples;
+pub mod programs;
 pub mod training;
