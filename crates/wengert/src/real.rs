@@ -286,6 +286,17 @@ pub trait Real:
     fn elu(self) -> Self {
         Self::branch(Self::constant(0.0).less(self), || self, || self.expm1())
     }
+    /// `x` above 0, `alpha (e^(x/alpha) - 1)` from 0 down, for a positive `alpha`: its derivative is continuous, 1 at 0
+    /// (Barron, *Continuously differentiable exponential linear units*, 2017).
+    ///
+    /// # Panics
+    /// If `alpha` is not positive.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn celu(self, alpha: f64) -> Self {
+        assert!(alpha > 0.0, "celu: alpha is {alpha}, and has to be positive");
+        Self::branch(Self::constant(0.0).less(self), || self, || (self / alpha).expm1() * alpha)
+    }
     /// `min(max(x, 0), 6)` with derivative 0 at both bounds.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]

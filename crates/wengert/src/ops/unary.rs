@@ -4,6 +4,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
 use wengert_kernels::region as kernels;
 
+use super::parts::{bounded, mish_slope, sech2, sign, silu_slope, step};
 use super::{Domain, Reads};
 use crate::number::Float;
 use crate::real::Real;
@@ -103,6 +104,14 @@ macro_rules! unary_list {
             Silu = "silu" [silu, try_silu: (x) "x * sigmoid(x)"],
             /// The derivative of `silu`, `sigmoid(x) (1 + x sigmoid(-x))`.
             SiluSlope = "silu_slope",
+            /// `x tanh(softplus(x))` (Misra, 2019); about `x e^x` far left.
+            Mish = "mish" [mish, try_mish: (x) "x * tanh(softplus(x))"],
+            /// `ln(p/(1-p))`, the inverse of `sigmoid`, accurate at 0 and 1/2; `∓inf` at 0 and 1, NaN outside.
+            Logit = "logit" [logit, try_logit: (p) "ln(p / (1 - p)), the inverse of sigmoid"],
+            /// `1/(p(1-p))`, the derivative of `logit`.
+            LogitSlope = "logit_slope",
+            /// `-x ln(x)`, the entropy of a probability; 0 at 0 with derivative `inf`, `-inf` below with derivative NaN.
+            Entr = "entr" [entr, try_entr: (x) "-x * ln(x), and 0 at 0"],
             /// Error function `2/sqrt(pi) ∫_0^x e^(-t^2) dt`.
             Erf = "erf" [erf, try_erf: (x) "error function"],
             /// `2/sqrt(pi) e^(-x^2)`, the derivative of `erf`; 0 far out, with derivative 0.
@@ -205,6 +214,10 @@ impl Unary {
             Self::GeluTanhSlope => x.map(special::gelu_tanh_slope),
             Self::Silu => x.map(special::silu),
             Self::SiluSlope => x.map(silu_slope),
+            Self::Mish => x.map(special::mish),
+            Self::Logit => x.map(special::logit),
+            Self::LogitSlope => F::from_f64(1.0) / (x * (F::from_f64(1.0) - x)),
+            Self::Entr => x.map(special::entr),
             Self::Erf => x.erf(),
             Self::ErfSlope => (-(x * x)).exp() * F::from_f64(FRAC_2_SQRT_PI),
             Self::Erfc => x.erfc(),
@@ -298,6 +311,11 @@ impl Unary {
                 let x = bounded(x, 800.0);
                 Self::SigmoidSlope.slope(x) * (-(x * (x * 0.5).tanh()) + 2.0)
             }
+            Self::Mish => mish_slope(x),
+            Self::Logit => Self::LogitSlope.slope(x),
+            // Not by the rule of the product, whose terms cancel at 1/2.
+            Self::LogitSlope => (x * 2.0 - 1.0) * y * y,
+            Self::Entr => -(x.ln() + 1.0),
             Self::Erf => Self::ErfSlope.slope(x),
             Self::Erfc => -Self::ErfSlope.slope(x),
             // Through y: where x^2 overflows it is 0, and 0 times the derivative of x^2 would be NaN. So would be 0 times 2x.
@@ -346,6 +364,7 @@ impl Unary {
             }
             Self::SigmoidSlope => x.sigmoid() * (-x).sigmoid(),
             Self::SiluSlope => silu_slope(x),
+            Self::LogitSlope => (x * (-x + 1.0)).recip(),
             Self::ErfSlope => (-(x * x)).exp() * FRAC_2_SQRT_PI,
             _ => return None,
         })
@@ -385,12 +404,12 @@ impl Unary {
             Self::Powi(0 | 1) => Reads::NOTHING,
             Self::Sqrt | Self::Recip | Self::Exp | Self::Exp2 | Self::Tan | Self::Erfinv => Reads::RESULT,
             Self::Rsqrt | Self::Cbrt | Self::CbrtSlope | Self::AtanSlope | Self::Tanh | Self::Sech2 => Reads::BOTH,
-            Self::Sigmoid | Self::SigmoidSlope | Self::ErfSlope | Self::NormalPdf => Reads::BOTH,
+            Self::Sigmoid | Self::SigmoidSlope | Self::LogitSlope | Self::ErfSlope | Self::NormalPdf => Reads::BOTH,
             Self::NormalQuantileSlope | Self::NormalQuantileOfLogSlope => Reads::BOTH,
             Self::Abs | Self::Square | Self::Expm1 | Self::Ln | Self::Log2 | Self::Log10 | Self::Log1p => Reads::X,
             Self::Sin | Self::Cos | Self::Asin | Self::Acos | Self::Atan | Self::OneMinusSquare => Reads::X,
             Self::Sinh | Self::Cosh | Self::Asinh | Self::Acosh | Self::Atanh | Self::Softplus | Self::Relu => Reads::X,
-            Self::Softsign => Reads::X,
+            Self::Softsign | Self::Mish | Self::Logit | Self::Entr => Reads::X,
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Silu | Self::SiluSlope => Reads::X,
             Self::Erf | Self::Erfc | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => Reads::X,
             Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) | Self::Powi(_) => Reads::X,
@@ -482,6 +501,7 @@ impl Unary {
                 return None;
             }
             Self::ErfSlope | Self::NormalQuantileSlope | Self::NormalQuantileOfLogSlope => return None,
+            Self::Mish | Self::Logit | Self::LogitSlope | Self::Entr => return None,
             Self::NormalPdf | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => return None,
             Self::Erfinv | Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) => return None,
             Self::Erfcx(_) | Self::LogNormalCdf(_) | Self::Softsign | Self::Powi(_) => return None,
@@ -491,7 +511,10 @@ impl Unary {
     /// Where it is well behaved, and where it is not.
     pub const fn domain(self) -> Domain<1> {
         let (inside, edges): (_, &[[f64; 1]]) = match self {
-            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => (Some([1.0, 3.0]), &[[0.0], [-1.0]]),
+            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 | Self::Entr => {
+                (Some([1.0, 3.0]), &[[0.0], [-1.0]])
+            }
+            Self::Logit | Self::LogitSlope => (Some([0.1, 0.9]), &[[0.0], [1.0]]),
             Self::Cbrt | Self::CbrtSlope | Self::Recip => (Some([1.0, 3.0]), &[[0.0]]),
             Self::Log1p => (Some([-0.75, 0.75]), &[[-1.0], [-2.0]]),
             Self::Asin | Self::Acos | Self::Atanh | Self::Erfinv => (Some([-0.75, 0.75]), &[[1.0], [-1.0], [2.0]]),
@@ -509,7 +532,7 @@ impl Unary {
             Self::Sin | Self::Cos | Self::Atan | Self::AtanSlope | Self::OneMinusSquare => (None, &[]),
             Self::Tanh | Self::Sech2 | Self::Asinh | Self::Sigmoid | Self::SigmoidSlope | Self::Softplus => (None, &[]),
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Silu | Self::SiluSlope => (None, &[]),
-            Self::Erf | Self::ErfSlope | Self::Erfc | Self::Softsign => (None, &[]),
+            Self::Erf | Self::ErfSlope | Self::Erfc | Self::Softsign | Self::Mish => (None, &[]),
         };
         Domain { inside: [inside], edges }
     }
@@ -523,13 +546,13 @@ impl Unary {
             Self::AtanSlope | Self::OneMinusSquare => &[-2.3, -0.4, 0.0, 0.7, 3.1],
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Sinh | Self::Cosh => &[-2.3, -0.4, 0.0, 0.7, 3.1],
             Self::Sigmoid | Self::SigmoidSlope | Self::Softplus => &[-2.3, -0.4, 0.0, 0.7, 1.9],
-            Self::Silu | Self::SiluSlope | Self::Tanh | Self::Sech2 => &[-2.3, -0.4, 0.0, 0.7, 1.9],
+            Self::Silu | Self::SiluSlope | Self::Mish | Self::Tanh | Self::Sech2 => &[-2.3, -0.4, 0.0, 0.7, 1.9],
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Erf | Self::ErfSlope | Self::Erfc => {
                 &[-1.3, -0.4, 0.0, 0.7, 1.6]
             }
             Self::Abs | Self::Sign | Self::Relu | Self::Softsign => &[-2.3, -0.4, 0.7, 3.1],
             Self::Floor | Self::Ceil | Self::Round | Self::Trunc => &[-2.3, -0.4, 0.7, 3.2],
-            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => &[0.1, 0.7, 1.0, 3.0],
+            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 | Self::Entr => &[0.1, 0.7, 1.0, 3.0],
             Self::Cbrt | Self::CbrtSlope | Self::Recip => &[-2.1, -0.6, 0.4, 3.0],
             Self::Log1p => &[-0.6, 0.0, 0.4, 3.0],
             Self::Tan => &[-1.2, -0.4, 0.0, 0.9],
@@ -539,47 +562,8 @@ impl Unary {
             Self::Powi(_) => &[-1.7, -0.6, 0.8, 2.2],
             Self::Sinc(_) => &[-1.4, 0.0, 0.3, 2.6],
             Self::NormalPdf | Self::NormalCdf | Self::Erfcx(_) | Self::LogNormalCdf(_) => &[-1.9, -0.4, 0.0, 0.7, 1.6],
-            Self::NormalQuantile | Self::NormalQuantileSlope => &[0.1, 0.4, 0.6, 0.8],
+            Self::NormalQuantile | Self::NormalQuantileSlope | Self::Logit | Self::LogitSlope => &[0.1, 0.4, 0.6, 0.8],
             Self::NormalQuantileOfLog | Self::NormalQuantileOfLogSlope => &[-3.0, -1.0, -0.5, -0.2],
         }
     }
-}
-
-fn sign(x: f64) -> f64 {
-    if x > 0.0 {
-        1.0
-    } else if x < 0.0 {
-        -1.0
-    } else {
-        x * 0.0 // keeps NaN
-    }
-}
-
-/// `1 - tanh(x)^2` as `4e/(1+e)^2` with `e = exp(-2|x|)`, which neither cancels nor overflows.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn sech2<F: Float>(x: F) -> F {
-    let e = (x.map(f64::abs) * F::from_f64(-2.0)).exp();
-    let sum = F::from_f64(1.0) + e;
-    e * F::from_f64(4.0) / (sum * sum)
-}
-
-/// The derivative of `silu`.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn silu_slope<R: Real>(x: R) -> R {
-    let x = bounded(x, 800.0);
-    x.sigmoid() * (x * (-x).sigmoid() + 1.0)
-}
-
-/// 1 above zero, else 0.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn step<R: Real>(x: R) -> R {
-    R::branch(R::constant(0.0).less(x), || R::constant(1.0), || R::constant(0.0))
-}
-
-/// `x` limited to `[-bound, bound]`. Beyond the bound the derivative has reached 0 on the left and 1
-/// on the right to the last bit, while its formula would meet `0 * inf` at infinity. A limited
-/// argument needs no choice between two formulas, so nothing behind it carries a mask.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn bounded<R: Real>(x: R, bound: f64) -> R {
-    x.max(R::constant(-bound)).min(R::constant(bound))
 }

@@ -4,7 +4,7 @@ use super::Tensor;
 use super::compose::{compose, or_raise, single};
 use super::operand::{IntoOperand, aligned, tensors};
 use super::operators::elementwise;
-use crate::error::{Error, Misfit, OrRaise};
+use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::ops::{Binary, Compare, Unary, binary_list, unary_list};
 use crate::primitives::rule::{Sym, with_rule};
 use crate::primitives::{Logic, Select, check_float};
@@ -133,6 +133,9 @@ or_raise! {
     fn leaky_relu = try_leaky_relu(slope: f64);
     /// `x` above 0, `e^x - 1` from 0 down.
     fn elu = try_elu();
+    /// `x` above 0, `alpha (e^(x/alpha) - 1)` from 0 down, for a positive `alpha`: its derivative is continuous, 1 at 0
+    /// (Barron, *Continuously differentiable exponential linear units*, 2017).
+    fn celu = try_celu(alpha: f64);
     /// `min(max(x, 0), 6)` with derivative 0 at both bounds.
     fn relu6 = try_relu6();
     /// `ln sigmoid(x)`, without underflow.
@@ -286,6 +289,20 @@ impl Tensor {
     #[track_caller]
     pub fn try_elu(&self) -> Result<Tensor, Error> {
         compose("elu", &[self], |b, args| by_rule(b, args[0], Real::elu))
+    }
+
+    /// As [`Tensor::celu`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If `alpha` is not positive or the elements are not real.
+    #[track_caller]
+    pub fn try_celu(&self, alpha: f64) -> Result<Tensor, Error> {
+        compose("celu", &[self], |b, args| {
+            if alpha.is_nan() || alpha <= 0.0 {
+                misfit!("alpha is {alpha}, and has to be positive");
+            }
+            by_rule(b, args[0], |x| x.celu(alpha))
+        })
     }
 
     /// As [`Tensor::relu6`], with an error instead of a panic.

@@ -1,7 +1,8 @@
-//! Elements at computed positions: take, gather, scatter, segments, blocks, one-hot, select_n.
+//! Elements at computed positions: take, gather, scatter, blocks, one-hot, select_n.
 
 use super::Tensor;
-use super::compose::{axis_of, check_count, check_stretch, compose, or_raise, refuse, stretch};
+use super::compose::{axis_of, check_count, compose, or_raise, refuse, stretch};
+use super::segment::{Updates, placed};
 use crate::array::{DType, Type};
 use crate::error::{Error, Misfit, misfit};
 use crate::ops::Compare;
@@ -35,9 +36,6 @@ or_raise! {
     /// With `updates` added or written at index vectors over the first axes; see
     /// [`Tensor::gather_nd`].
     fn scatter_nd = try_scatter_nd(indices: &Tensor, updates: &Tensor, write: Write, mode: OutOfBounds);
-    /// The sums of the rows of each of `count` segments; `segments` says for each row to which it
-    /// belongs.
-    fn segment_sum = try_segment_sum(segments: &Tensor, count: usize);
     /// The block of these lengths at a computed start (one i64 per axis), moved to where it fits.
     fn dynamic_slice = try_dynamic_slice(start: &Tensor, lengths: &[usize]);
     /// With a block written at a computed start (one i64 per axis), moved to where it fits.
@@ -156,24 +154,6 @@ impl Tensor {
         })
     }
 
-    /// As [`Tensor::segment_sum`], with an error instead of a panic.
-    ///
-    /// # Errors
-    /// If there is not one segment per row, or one is out of range.
-    #[track_caller]
-    pub fn try_segment_sum(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
-        compose("segment_sum", &[self, segments], |b, args| {
-            let mut ty = b.ty(args[0]).clone();
-            if b.shape(args[1]).len() != 1 || ty.rank() == 0 || b.shape(args[1])[0] != ty.shape[0] {
-                misfit!("a vector with one segment for each row is needed");
-            }
-            ty.shape[0] = count;
-            check_count(&ty.shape)?;
-            let zeros = b.full(0.0, &ty);
-            scatter(b, &[zeros, args[1], args[0]], 0, Write::Add, OutOfBounds::Error)
-        })
-    }
-
     /// As [`Tensor::dynamic_slice`], with an error instead of a panic.
     ///
     /// # Errors
@@ -260,7 +240,7 @@ fn first_axes(b: &Builder, args: &[Value]) -> Result<Vec<usize>, Misfit> {
 }
 
 /// The indices as vectors of one entry.
-fn vectors(b: &mut Builder, indices: Value) -> Result<Value, Misfit> {
+pub(super) fn vectors(b: &mut Builder, indices: Value) -> Result<Value, Misfit> {
     check_indices(b, indices)?;
     let mut shape = b.shape(indices).to_vec();
     shape.push(1);
@@ -280,17 +260,7 @@ fn take(b: &mut Builder, args: &[Value], axis: isize, mode: OutOfBounds) -> Resu
 
 /// `args` are the tensor, the indices and the updates.
 fn scatter(b: &mut Builder, args: &[Value], axis: isize, write: Write, mode: OutOfBounds) -> Result<Value, Misfit> {
-    let shape = b.shape(args[0]).to_vec();
-    let axis = axis_of(axis, shape.len())?;
-    let own = b.shape(args[1]).to_vec();
-    let indices = vectors(b, args[1])?;
-    let wanted: Vec<usize> = shape[..axis].iter().chain(&own).chain(&shape[axis + 1..]).copied().collect();
-    check_count(&wanted)?;
-    check_stretch(b.shape(args[2]), &wanted)?;
-    let updates = stretch(b, args[2], &wanted);
-    let (inner, rank) = (own.len(), wanted.len());
-    let order: Vec<usize> = (axis..axis + inner).chain(0..axis).chain(axis + inner..rank).collect();
-    let updates = b.permute(updates, &order);
+    let Updates { axis, indices, updates } = placed(b, args, axis)?;
     Ok(b.emit(Scatter::new(&[axis], mode, write), &[args[0], indices, updates])?[0])
 }
 

@@ -127,7 +127,7 @@ fn order(b: &mut Builder, x: Value, axis: isize, descending: bool) -> Result<Val
 }
 
 /// The elements in order, and the number of the axis.
-fn sorted(b: &mut Builder, x: Value, axis: isize, descending: bool) -> Result<(Value, usize), Misfit> {
+pub(super) fn sorted(b: &mut Builder, x: Value, axis: isize, descending: bool) -> Result<(Value, usize), Misfit> {
     let order = order(b, x, axis, descending)?;
     let axis = axis_of(axis, b.shape(x).len())?;
     Ok((along(b, x, order, axis)?, axis))
