@@ -71,6 +71,7 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
             type Vars = #name #vars;
             type Grad = #name #this;
             type Each<#any> = #each;
+            type Form = ::wengert::Several;
             const HAS_DATA: bool = #(#data)||*;
 
             fn size(&self) -> usize {

@@ -18,9 +18,9 @@ pub trait Leaf: Clone + Debug + Drive + 'static {
     type Active: Leaf;
     /// The result of a function, with leaves of this type.
     type Out<O: Tree<Leaf = Self::Active>>;
-    /// A Jacobian: the result with a gradient in place of every number, or blocks.
+    /// A Jacobian: the result with a gradient in place of every number; of tensors one tensor, or blocks.
     type Jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Self::Active>>;
-    /// A Hessian: the point with a gradient in place of every number, or blocks.
+    /// A Hessian: the point with a gradient in place of every number; of tensors one tensor, or blocks.
     type Hessian<T: Tree<Leaf = Self>>;
     /// A linearised function, kept for its transpose.
     type Held: Clone + Debug;
@@ -86,9 +86,35 @@ pub trait Drive: Sized {
         T: Tree<Leaf = Self>,
         O: Tree<Leaf = Self::Active>;
 
+    /// See [`crate::value_and_jacobian`].
+    #[track_caller]
+    fn value_and_jacobian<T, O>(x: &T, f: impl FnOnce(T::Vars) -> O) -> (Self::Out<O>, Self::Jacobian<T, O>)
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>,
+        O: Tree<Leaf = Self::Active>;
+
     /// See [`crate::hessian`].
     #[track_caller]
     fn hessian<T>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> Self::Hessian<T>
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>;
+
+    /// See [`crate::value_grad_and_hessian`].
+    #[track_caller]
+    fn value_grad_and_hessian<T>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> (Self, T::Grad, Self::Hessian<T>)
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>;
+
+    /// See [`crate::value_grad_and_hvp`].
+    #[track_caller]
+    fn value_grad_and_hvp<T>(
+        x: &T,
+        vector: &[Self],
+        f: impl FnOnce(T::Vars) -> Self::Active,
+    ) -> (Self, T::Grad, T::Grad)
     where
         Self: Leaf,
         T: Tree<Leaf = Self>;

@@ -65,6 +65,8 @@
 //! of its matrices. `argmin`: functions as problems of its optimisers.
 //! `num_complex`: complex numbers of that crate as ours and back. `faer`, `sprs`, `nalgebra-sparse`: sparse matrices of these
 //! crates as ours and back, borrowed where their layout allows.
+// The pages of docs.rs, which are built by a nightly compiler, say beside an item which features it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
@@ -148,7 +150,8 @@ mod tree;
 
 pub use algebra::{LeafMath, TreeMath};
 pub use api::{
-    Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
+    Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux,
+    value_and_jacobian, value_and_jvp, value_grad_and_hessian, value_grad_and_hvp, vjp,
 };
 #[cfg(feature = "arrays")]
 pub use array::{Array, DType, Data, Element, Type};
@@ -196,12 +199,12 @@ pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 #[cfg(feature = "arrays")]
 pub use tensor::{
-    Axes, AxisIndex, ConvOptions, Interpolation, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Quantiles, Ranges,
-    SliceMut, Tensor, span, step,
+    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, Interpolation, IntoOperand, IntoUpdate, Key, Padding, Part, Parts,
+    Place, Pool, Quantiles, Ranges, SliceMut, Tensor, span, step,
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
-pub use tree::{Const, Structure, Tree};
+pub use tree::{Const, Form, One, Several, Structure, Tree};
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
 
@@ -215,7 +218,8 @@ pub mod derived {
 pub mod prelude {
     pub use crate::{
         Complex, Dual, F32, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift, record, scan,
-        switch, taylor, value_and_grad, value_and_grad_aux, vjp, while_loop,
+        switch, taylor, value_and_grad, value_and_grad_aux, value_and_jacobian, value_and_jvp, value_grad_and_hessian,
+        value_grad_and_hvp, vjp, while_loop,
     };
     #[cfg(feature = "arrays")]
     pub use crate::{Tensor, checkpoint, compile, vmap};

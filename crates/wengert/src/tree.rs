@@ -1,9 +1,11 @@
 //! [`Tree`]: nested inputs and outputs; the derivative has their type.
 
 mod constant;
+mod form;
 mod structure;
 
 pub use constant::Const;
+pub use form::{Form, One, Several};
 pub use structure::Structure;
 #[doc(hidden)]
 pub use structure::{Field, NotedByHash, NotedByNumber, NotedNever};
@@ -35,6 +37,9 @@ pub trait Tree {
     type Grad;
     /// The same with leaves of any type: the rows of a Jacobian, the status of every leaf.
     type Each<U>;
+    /// Whether it is one leaf, as `f64` or `Tensor` ([`One`]), or a shape of several ([`Several`]), even if that holds one
+    /// or none. The Jacobian of one tensor by one tensor is a tensor; between several there are blocks.
+    type Form: Form;
     /// Whether there may be a [`Const`] inside. A tree that does not say may have one, which takes a driver a little longer.
     const HAS_DATA: bool = true;
 
@@ -79,6 +84,7 @@ macro_rules! leaf {
             type Vars = $active;
             type Grad = $scalar;
             type Each<U> = U;
+            type Form = One;
             const HAS_DATA: bool = false;
 
             #[cfg_attr(not(debug_assertions), inline(always))]
@@ -118,6 +124,7 @@ impl<T: Tree, const N: usize> Tree for [T; N] {
     type Vars = [T::Vars; N];
     type Grad = [T::Grad; N];
     type Each<U> = [T::Each<U>; N];
+    type Form = Several;
     const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {
@@ -149,6 +156,7 @@ impl<T: Tree> Tree for [T] {
     type Vars = Vec<T::Vars>;
     type Grad = Vec<T::Grad>;
     type Each<U> = Vec<T::Each<U>>;
+    type Form = Several;
     const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {
@@ -183,6 +191,7 @@ macro_rules! pointer {
             type Vars = <$target as Tree>::Vars;
             type Grad = <$target as Tree>::Grad;
             type Each<U> = <$target as Tree>::Each<U>;
+            type Form = <$target as Tree>::Form;
             const HAS_DATA: bool = <$target as Tree>::HAS_DATA;
 
             fn size(&self) -> usize {
@@ -219,6 +228,7 @@ macro_rules! tuple {
             type Vars = ($first::Vars, $($name::Vars,)*);
             type Grad = ($first::Grad, $($name::Grad,)*);
             type Each<U> = ($first::Each<U>, $($name::Each<U>,)*);
+            type Form = Several;
             const HAS_DATA: bool = $first::HAS_DATA $(|| $name::HAS_DATA)*;
 
             fn size(&self) -> usize {

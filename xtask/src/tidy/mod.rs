@@ -7,6 +7,8 @@ mod manifests;
 mod named;
 pub(crate) mod order;
 mod pages;
+mod published;
+mod shown;
 mod source;
 pub(crate) mod tokens;
 
@@ -48,9 +50,11 @@ const CHECKS: &[Check] = &[
     source::lengths,
     source::tokens,
     source::examples,
+    shown::examples_shown,
     manifests::reasons,
     manifests::crates_in_order,
     manifests::few_packages,
+    published::complete,
     pages::generated,
     pages::changelog,
     pages::machine_paths,

@@ -15,6 +15,7 @@ use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Real, real_operators};
 use crate::tape::Var;
 use crate::tape::trace::Trace;
+use crate::task::Gives;
 
 /// Half the distance from 1 to the next number: the largest relative error of one rounding.
 pub(super) const UNIT: f64 = f64::EPSILON / 2.0;
@@ -157,8 +158,8 @@ pub(super) fn of_gradient(trace: &Trace, x: &[f64], tangent: &[f64], cotangent: 
     let displaced: Vec<Rounded> = x.iter().map(|&x| Rounded::displaced(x)).collect();
     Rounding {
         value: errors(&run(trace, &displaced, &[1.0], &Vjp)),
-        tangent: errors(&run(trace, &exact(x), tangent, &Hvp)),
-        cotangent: errors(&run(trace, &exact(x), cotangent, &Hvp)),
+        tangent: errors(&run(trace, &exact(x), tangent, &Hvp { gives: Gives::Derivative })),
+        cotangent: errors(&run(trace, &exact(x), cotangent, &Hvp { gives: Gives::Derivative })),
     }
 }
 

@@ -41,7 +41,7 @@ use crate::leaf::Active;
 use crate::real::Real;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
-use crate::tree::{Structure, Tree};
+use crate::tree::{Several, Structure, Tree};
 
 /// `re + i im`: a complex number over any [`Real`](crate::Real), as `f64`, [`Var`](crate::Var) and duals are, or an array of
 /// them over a pair of tensors of one shape.
@@ -102,6 +102,7 @@ impl<T: Tree> Tree for Complex<T> {
     type Vars = Complex<T::Vars>;
     type Grad = Complex<T::Grad>;
     type Each<U> = Complex<T::Each<U>>;
+    type Form = Several;
     const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {

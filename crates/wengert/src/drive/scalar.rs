@@ -213,6 +213,34 @@ macro_rules! drive {
                 output.each(&mut || x.grad(&mut || next(&mut results)))
             }
 
+            fn value_and_jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Var>>(
+                x: &T,
+                f: impl FnOnce(T::Vars) -> O,
+            ) -> (O::Each<Self>, O::Each<T::Grad>) {
+                let (output, mut results) = compute(x, &[], &Task::ValueAndJacobian, f);
+                let y = output.each(&mut || next(&mut results));
+                (y, output.each(&mut || x.grad(&mut || next(&mut results))))
+            }
+
+            fn value_grad_and_hessian<T: Tree<Leaf = Self>>(
+                x: &T,
+                f: impl FnOnce(T::Vars) -> Var,
+            ) -> (Self, T::Grad, T::Each<T::Grad>) {
+                let (_, mut results) = compute(x, &[], &Task::ValueGradientAndHessian, f);
+                let (value, gradient) = (next(&mut results), x.grad(&mut || next(&mut results)));
+                (value, gradient, x.each(&mut || x.grad(&mut || next(&mut results))))
+            }
+
+            fn value_grad_and_hvp<T: Tree<Leaf = Self>>(
+                x: &T,
+                vector: &[Self],
+                f: impl FnOnce(T::Vars) -> Var,
+            ) -> (Self, T::Grad, T::Grad) {
+                let (_, mut results) = compute(x, vector, &Task::ValueGradientAndHvp, f);
+                let (value, gradient) = (next(&mut results), x.grad(&mut || next(&mut results)));
+                (value, gradient, x.grad(&mut || next(&mut results)))
+            }
+
             fn hessian<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> T::Each<T::Grad> {
                 let (_, mut results) = compute(x, &[], &Task::Hessian, f);
                 x.each(&mut || x.grad(&mut || next(&mut results)))

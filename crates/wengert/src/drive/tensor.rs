@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 use crate::tensor::derived::{self, Pulled};
 use crate::tensor::graph::{Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Tree, check_size, leaves};
+use crate::tree::{Form, Tree, check_size, leaves};
 
 fn error(driver: &str, line: Line, why: String) -> Error {
     Error::new(ErrorKind::Misfit, driver, why).at(Some(line))
@@ -107,11 +107,32 @@ fn apply(task: Task, driver: &str, closed: &Closed, point: &[Tensor], more: &[Te
     derived::apply(driver, task, closed, point, more).or_raise()
 }
 
+/// This type for a point or result of one tensor, and blocks for several.
+type Between<T, One> = <<T as Tree>::Form as Form>::Choose<One, Blocks>;
+
+/// The derivatives of every output by every leaf, as what one tensor or several have.
+fn matrix<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>>(
+    outputs: Vec<Type>,
+    point: &[Tensor],
+    blocks: Vec<Tensor>,
+) -> Between<T, Between<O, Tensor>> {
+    let blocks = Blocks::new(outputs, point, blocks);
+    let of_one = |blocks| O::Form::choose(blocks, |blocks: Blocks| blocks.single().clone(), |blocks| blocks);
+    T::Form::choose(blocks, of_one, |blocks| blocks)
+}
+
+/// The block of one leaf, or those of several; the outputs of the gradient have the types of the leaves.
+fn symmetric<T: Tree<Leaf = Tensor>>(point: &[Tensor], blocks: Vec<Tensor>) -> Between<T, Tensor> {
+    let types = point.iter().map(|leaf| leaf.ty().clone()).collect();
+    let blocks = Blocks::new(types, point, blocks);
+    T::Form::choose(blocks, |blocks| blocks.single().clone(), |blocks| blocks)
+}
+
 impl Leaf for Tensor {
     type Active = Tensor;
     type Out<O: Tree<Leaf = Tensor>> = O::Grad;
-    type Jacobian<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>> = Blocks;
-    type Hessian<T: Tree<Leaf = Tensor>> = Blocks;
+    type Jacobian<T: Tree<Leaf = Tensor>, O: Tree<Leaf = Tensor>> = Between<T, Between<O, Tensor>>;
+    type Hessian<T: Tree<Leaf = Tensor>> = Between<T, Tensor>;
     type Held = Pulled;
 }
 
@@ -176,17 +197,59 @@ impl Drive for Tensor {
         tree(x, derived::pull("pull", held, cotangent).or_raise())
     }
 
-    fn jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(x: &T, f: impl FnOnce(T::Vars) -> O) -> Blocks {
+    fn jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(
+        x: &T,
+        f: impl FnOnce(T::Vars) -> O,
+    ) -> <Self as Leaf>::Jacobian<T, O> {
         let (_, point, closed) = record("jacobian", x, f, |output| leaves(output));
         let blocks = apply(Task::Jacobian, "jacobian", &closed, &point, &[]);
-        Blocks::new(closed.program.output_types(), &point, blocks)
+        matrix::<T, O>(closed.program.output_types(), &point, blocks)
     }
 
-    fn hessian<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> Blocks {
+    fn value_and_jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Tensor>>(
+        x: &T,
+        f: impl FnOnce(T::Vars) -> O,
+    ) -> (O::Grad, <Self as Leaf>::Jacobian<T, O>) {
+        const NAME: &str = "value_and_jacobian";
+        let (output, point, closed) = record(NAME, x, f, |output| leaves(output));
+        let mut results = apply(Task::ValueAndJacobian, NAME, &closed, &point, &[]);
+        let types = closed.program.output_types();
+        let blocks = results.split_off(types.len());
+        (tree(&output, results), matrix::<T, O>(types, &point, blocks))
+    }
+
+    fn hessian<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Tensor) -> <Self as Leaf>::Hessian<T> {
         let (point, closed) = record_loss("hessian", x, f);
-        let blocks = apply(Task::Hessian, "hessian", &closed, &point, &[]);
-        // The outputs of the gradient have the types of the leaves.
-        Blocks::new(closed.program.input_types()[..closed.leaves].to_vec(), &point, blocks)
+        symmetric::<T>(&point, apply(Task::Hessian, "hessian", &closed, &point, &[]))
+    }
+
+    fn value_grad_and_hessian<T: Tree<Leaf = Self>>(
+        x: &T,
+        f: impl FnOnce(T::Vars) -> Tensor,
+    ) -> (Self, T::Grad, <Self as Leaf>::Hessian<T>) {
+        const NAME: &str = "value_grad_and_hessian";
+        let (point, closed) = record_loss(NAME, x, f);
+        let mut results = apply(Task::ValueGradientAndHessian, NAME, &closed, &point, &[]);
+        let blocks = results.split_off(1 + point.len());
+        let gradient = results.split_off(1);
+        let value = results.pop().expect("the value comes first");
+        (value, tree(x, gradient), symmetric::<T>(&point, blocks))
+    }
+
+    fn value_grad_and_hvp<T: Tree<Leaf = Self>>(
+        x: &T,
+        vector: &[Self],
+        f: impl FnOnce(T::Vars) -> Tensor,
+    ) -> (Self, T::Grad, T::Grad) {
+        const NAME: &str = "value_grad_and_hvp";
+        let (point, closed) = record_loss(NAME, x, f);
+        let types: Vec<Type> = point.iter().map(|leaf| leaf.ty().clone()).collect();
+        check_types(NAME, "vector", &types, vector, Location::caller()).or_raise();
+        let mut results = apply(Task::ValueGradientAndHvp, NAME, &closed, &point, vector);
+        let product = results.split_off(1 + point.len());
+        let gradient = results.split_off(1);
+        let value = results.pop().expect("the value comes first");
+        (value, tree(x, gradient), tree(x, product))
     }
 
     fn hvp<T: Tree<Leaf = Self>>(x: &T, vector: &[Self], f: impl FnOnce(T::Vars) -> Tensor) -> T::Grad {

@@ -18,7 +18,7 @@ use crate::dual::Dual;
 use crate::ops::Compare;
 use crate::real::Real;
 use crate::tape::Var;
-use crate::tree::Tree;
+use crate::tree::{Several, Tree};
 
 /// `|x - y| <= epsilon`, or `<= max_relative` times the larger one; as comparisons.
 #[track_caller]
@@ -348,6 +348,7 @@ macro_rules! matrix_tree {
             type Vars = Matrix<T::Vars, $rows, $columns, $storage<T::Vars, $($dimension),*>>;
             type Grad = Matrix<T::Grad, $rows, $columns, $storage<T::Grad, $($dimension),*>>;
             type Each<U> = Matrix<T::Each<U>, $rows, $columns, $storage<T::Each<U>, $($dimension),*>>;
+            type Form = Several;
             const HAS_DATA: bool = T::HAS_DATA;
 
             fn size(&self) -> usize {

@@ -7,7 +7,7 @@ use ndarray::{Array, ArrayBase, Data, Dimension, ScalarOperand};
 use crate::dual::Dual;
 use crate::real::Real;
 use crate::tape::Var;
-use crate::tree::Tree;
+use crate::tree::{Several, Tree};
 
 /// `array * scalar` needs the mark; `scalar * array` is not in ndarray, because there it would have
 /// to be written for every scalar type.
@@ -46,6 +46,7 @@ impl<T: Tree, S: Data<Elem = T>, D: Dimension> Tree for ArrayBase<S, D> {
     type Vars = Array<T::Vars, D>;
     type Grad = Array<T::Grad, D>;
     type Each<U> = Array<T::Each<U>, D>;
+    type Form = Several;
     const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {

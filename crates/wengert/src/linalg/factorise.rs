@@ -32,6 +32,14 @@ or_raise! {
     /// `(Q, R)` with `A = Q R`, reduced: orthonormal columns, and an upper triangular `R` whose diagonal is not negative.
     ///
     /// The derivative needs independent columns, of a wide matrix those of its square part.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[3.0, 1.0], [4.0, 2.0]]);
+    /// let (q, r) = a.qr();
+    /// assert!((q.t().matmul(&q) - Tensor::eye(2)).abs().max().item() < 1e-14);
+    /// assert!((q.matmul(&r) - &a).abs().max().item() < 1e-14);
+    /// ```
     fn qr = try_qr() -> (Tensor, Tensor);
     /// Ascending eigenvalues of `(A + A^T) / 2`, and its eigenvectors as columns, the first component of each that is not
     /// negligible positive.
@@ -47,6 +55,12 @@ or_raise! {
     /// ```
     fn eigh = try_eigh() -> (Tensor, Tensor);
     /// The eigenvalues of [`Tensor::eigh`] alone.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let w = Tensor::from([[2.0, 1.0], [1.0, 2.0]]).eigvalsh();
+    /// assert!((w - Tensor::from([1.0, 3.0])).abs().max().item() < 1e-14);
+    /// ```
     fn eigvalsh = try_eigvalsh();
     /// Eigenvalues of a general matrix, ascending by real and then by imaginary part, and its right eigenvectors as columns of
     /// length 1, the first component of each that is not negligible real and positive: `[re w, im w, re V, im V]`.
@@ -63,8 +77,21 @@ or_raise! {
     /// negligible is positive.
     ///
     /// Derivatives exist as for [`Tensor::eigh`]; a singular value has none where it is 0.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    /// let (u, s, vt) = a.svd();
+    /// assert!(((u * s).matmul(&vt) - &a).abs().max().item() < 1e-14);
+    /// ```
     fn svd = try_svd() -> (Tensor, Tensor, Tensor);
     /// The singular values of [`Tensor::svd`] alone.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let s = Tensor::from([[0.0, 3.0], [-2.0, 0.0]]).singular_values();
+    /// assert!((s - Tensor::from([3.0, 2.0])).abs().max().item() < 1e-14);
+    /// ```
     fn singular_values = try_singular_values();
 }
 

@@ -24,6 +24,12 @@ or_raise! {
     /// ```
     fn expm = try_expm();
     /// The n-th power of square matrices, by repeated squaring; of the inverse if n is negative.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let fibonacci = Tensor::from([[1.0, 1.0], [1.0, 0.0]]);
+    /// assert_eq!(fibonacci.matrix_power(10).to_vec(), [89.0, 55.0, 55.0, 34.0]);
+    /// ```
     fn matrix_power = try_matrix_power(n: i32);
     /// The Kronecker product: every element of `self` times all of `other`, in blocks.
     ///

@@ -30,12 +30,35 @@ or_raise! {
     /// ```
     fn slogdet = try_slogdet() -> (Tensor, Tensor);
     /// `ln det` of a symmetric positive definite matrix, read as `(A + A^T) / 2`: by its Cholesky factor.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[4.0, 0.0], [0.0, 9.0]]);
+    /// assert!((a.logdet_spd().item() - 36f64.ln()).abs() < 1e-14);
+    /// ```
     fn logdet_spd = try_logdet_spd();
     /// The square root of the sum of all squares, which has gradient 0 at the matrix of zeros.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0], [2.0, 4.0]]).frobenius_norm().item(), 5.0);
+    /// ```
     fn frobenius_norm = try_frobenius_norm();
     /// The largest singular value. Where it is not the only one as large, it has no derivative, and asking for it is an error.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let norm = Tensor::from([[0.0, 3.0], [-2.0, 0.0]]).spectral_norm();
+    /// assert!((norm.item() - 3.0).abs() < 1e-14);
+    /// ```
     fn spectral_norm = try_spectral_norm();
     /// The quotient of the largest and the smallest singular value; infinite for a singular matrix.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let condition = Tensor::from([[0.0, 3.0], [-2.0, 0.0]]).cond_number();
+    /// assert!((condition.item() - 1.5).abs() < 1e-14);
+    /// ```
     fn cond_number = try_cond_number();
     /// How many singular values (i64) are larger than the largest one times the longer side and the rounding unit.
     ///

@@ -27,6 +27,12 @@ or_raise! {
     fn solve = try_solve(b: &Tensor);
     /// As [`Tensor::solve`], of a symmetric positive definite matrix, which is read as `(A + A^T) / 2`: by its Cholesky
     /// factor.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([[4.0, 2.0], [2.0, 5.0]]).solve_spd(&Tensor::from([6.0, 7.0]));
+    /// assert!((x - 1.0).abs().max().item() < 1e-15);
+    /// ```
     fn solve_spd = try_solve_spd(b: &Tensor);
     /// `X` with `op(T) X = B`, or `X op(T) = B`, where T is a triangle of `self`: the other half is not read, and its derivative
     /// is 0.
@@ -40,6 +46,11 @@ or_raise! {
     /// ```
     fn solve_triangular = try_solve_triangular(b: &Tensor, options: TriangularSolve);
     /// The inverse. To multiply by it, [`Tensor::solve`] is faster and more accurate.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[2.0, 0.0], [0.0, 4.0]]).inv().to_vec(), [0.5, 0.0, 0.0, 0.25]);
+    /// ```
     fn inv = try_inv();
     /// The `X` with the smallest `|A X - B|`, of a tall or square matrix with independent columns; of a wide one with
     /// independent rows the shortest X with `A X = B`. By orthogonal factors, so that nothing is squared.
@@ -55,6 +66,13 @@ or_raise! {
     fn lstsq = try_lstsq(b: &Tensor);
     /// The `X` with the smallest `|A X - B|^2 + damping^2 |X|^2` (A. N. Tikhonov, 1963), for any matrix; the damping is a single
     /// number, which has a derivative too.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[1.0, 1.0], [1.0, 1.0]]);
+    /// let x = a.lstsq_damped(&Tensor::from([2.0, 2.0]), &Tensor::from(1e-6));
+    /// assert!((x - 1.0).abs().max().item() < 1e-9);
+    /// ```
     fn lstsq_damped = try_lstsq_damped(b: &Tensor, damping: &Tensor);
 }
 

@@ -22,6 +22,14 @@ or_raise! {
     /// The row of this table, a matrix, for every number of `indices` (i64): the shape of the indices, then the columns.
     /// The derivative of a row that is taken several times is the sum. A number that is no row is an error when the
     /// numbers are known.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let table = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// let rows = |table: Tensor| table.embedding(&Tensor::from([1i64, 0, 1]));
+    /// assert_eq!(rows(table.clone()).shape(), [3, 2]);
+    /// assert_eq!(grad(table, |table| rows(table).sum()).to_vec(), [1.0, 1.0, 2.0, 2.0]);
+    /// ```
     fn embedding = try_embedding(indices: &Tensor);
     /// Every element is 0 with the probability `rate`, else `x / (1 - rate)`, so that its mean stays (N. Srivastava and
     /// others, *Dropout: a simple way to prevent neural networks from overfitting*, 2014, with the factor in training).

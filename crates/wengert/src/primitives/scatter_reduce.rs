@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    ArgSort, Attributes, Batched, Family, Form, Gather, Iota, OperandSet, OutOfBounds, Pad, Primitive, Reaches,
-    Sample, Scatter, Site, Tangents, Write, arity,
+    ArgSort, Attributes, Batched, Family, Form, Gather, Iota, OperandSet, OutOfBounds, Pad, Primitive, Reaches, Sample,
+    Scatter, Site, Tangents, Write, arity,
 };
 use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};
@@ -136,7 +136,13 @@ impl ScatterReduce {
     }
 
     fn at(&self, places: Gather) -> Self {
-        ScatterReduce { batch: places.batch, axes: places.axes, mode: places.mode, fold: self.fold, include: self.include }
+        ScatterReduce {
+            batch: places.batch,
+            axes: places.axes,
+            mode: places.mode,
+            fold: self.fold,
+            include: self.include,
+        }
     }
 
     fn folded<T: Folded>(&self, args: &[&Array]) -> Result<Array, Misfit> {

@@ -5,6 +5,7 @@ pub(crate) mod compose;
 mod construct;
 mod convert;
 pub(crate) mod derived;
+mod dim;
 mod display;
 mod elementwise;
 pub(crate) mod graph;
@@ -15,6 +16,7 @@ pub(crate) mod level;
 pub(crate) mod linalg;
 mod operand;
 mod operators;
+mod pad;
 mod quantile;
 mod random;
 pub(crate) mod reduce;
@@ -34,10 +36,13 @@ use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, OrRaise};
 use crate::program::Value;
 
+pub(crate) use dim::references;
+pub use dim::{Axes, Dim, Dims};
+pub use join::Parts;
 pub use operand::IntoOperand;
+pub use pad::{Amount, Padding};
 pub use quantile::{Interpolation, Quantiles};
 pub use random::Key;
-pub use reduce::Axes;
 pub use slice::{AxisIndex, Place, Ranges, span, step};
 pub use update::{IntoUpdate, Part, SliceMut};
 pub use window::{ConvOptions, Pool};
@@ -72,6 +77,11 @@ pub(crate) struct Traced {
 
 impl Tensor {
     /// A tensor of these numbers.
+    ///
+    /// ```
+    /// use wengert::{Array, Tensor};
+    /// assert_eq!(Tensor::from_array(Array::new(&[2], vec![1.0, 2.0])).to_vec(), [1.0, 2.0]);
+    /// ```
     pub fn from_array(array: Array) -> Self {
         Tensor(Repr::Known(array))
     }
@@ -104,6 +114,11 @@ impl Tensor {
     }
 
     /// Element type and shape.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::zeros(&[2, 3]).ty().to_string(), "f64[2,3]");
+    /// ```
     pub fn ty(&self) -> &Type {
         match &self.0 {
             Repr::Known(array) => array.ty(),
@@ -112,21 +127,41 @@ impl Tensor {
     }
 
     /// The lengths of the axes; none for a single number.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0]]).shape(), [1, 2]);
+    /// ```
     pub fn shape(&self) -> &[usize] {
         &self.ty().shape
     }
 
     /// The type of the elements.
+    ///
+    /// ```
+    /// use wengert::{DType, Tensor};
+    /// assert_eq!(Tensor::from([1i64, 2]).dtype(), DType::I64);
+    /// ```
     pub fn dtype(&self) -> DType {
         self.ty().dtype
     }
 
     /// The number of axes.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0]]).rank(), 2);
+    /// ```
     pub fn rank(&self) -> usize {
         self.ty().rank()
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0]]).size(), 2);
+    /// ```
     pub fn size(&self) -> usize {
         self.ty().size()
     }

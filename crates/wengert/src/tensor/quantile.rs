@@ -1,8 +1,8 @@
 //! Quantiles along an axis.
 
-use super::Tensor;
 use super::compose::{axis_of, compose};
 use super::sort::sorted;
+use super::{Dim, Tensor};
 use crate::error::{Error, OrRaise, misfit};
 use crate::ops::Compare;
 use crate::primitives::{Concat, Slice, check_float};
@@ -84,7 +84,7 @@ impl Tensor {
     #[doc(alias = "percentile")]
     #[doc(alias = "nanquantile")]
     #[track_caller]
-    pub fn quantile(&self, q: impl Quantiles, axis: isize) -> Tensor {
+    pub fn quantile(&self, q: impl Quantiles, axis: impl Dim) -> Tensor {
         self.try_quantile(q, axis).or_raise()
     }
 
@@ -93,8 +93,8 @@ impl Tensor {
     /// # Errors
     /// If a number is not from 0 to 1, the axis does not exist or is empty, or the elements are not real.
     #[track_caller]
-    pub fn try_quantile(&self, q: impl Quantiles, axis: isize) -> Result<Tensor, Error> {
-        quantiles("quantile", self, q.quantiles(), axis, Interpolation::Linear)
+    pub fn try_quantile(&self, q: impl Quantiles, axis: impl Dim) -> Result<Tensor, Error> {
+        quantiles("quantile", self, q.quantiles(), axis.dim().0, Interpolation::Linear)
     }
 
     /// As [`Tensor::quantile`], with another answer between two elements. [`Interpolation::Nearest`] and those that take one
@@ -111,7 +111,7 @@ impl Tensor {
     /// # Panics
     /// As [`Tensor::try_quantile_by`] returns an error.
     #[track_caller]
-    pub fn quantile_by(&self, q: impl Quantiles, axis: isize, interpolation: Interpolation) -> Tensor {
+    pub fn quantile_by(&self, q: impl Quantiles, axis: impl Dim, interpolation: Interpolation) -> Tensor {
         self.try_quantile_by(q, axis, interpolation).or_raise()
     }
 
@@ -123,10 +123,10 @@ impl Tensor {
     pub fn try_quantile_by(
         &self,
         q: impl Quantiles,
-        axis: isize,
+        axis: impl Dim,
         interpolation: Interpolation,
     ) -> Result<Tensor, Error> {
-        quantiles("quantile_by", self, q.quantiles(), axis, interpolation)
+        quantiles("quantile_by", self, q.quantiles(), axis.dim().0, interpolation)
     }
 }
 

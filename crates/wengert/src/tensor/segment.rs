@@ -1,7 +1,7 @@
 //! What meets at computed positions: extremes and products of updates, segments, counts.
 
-use super::Tensor;
 use super::compose::{axis_of, check_count, check_stretch, compose, or_raise, stretch};
+use super::{Dim, Tensor};
 use crate::array::{DType, Type};
 use crate::error::{Error, Misfit, misfit};
 use crate::primitives::{Fold, OutOfBounds, Scatter, ScatterReduce, Write, check_float};
@@ -18,7 +18,7 @@ or_raise! {
     /// let y = best.scatter_max(&Tensor::from([0i64, 1, 0]), &Tensor::from([2.0, 3.0, 4.0]), 0);
     /// assert_eq!(y.to_vec(), [4.0, 5.0, 0.0]);
     /// ```
-    fn scatter_max = try_scatter_max(indices: &Tensor, updates: &Tensor, axis: isize);
+    fn scatter_max = try_scatter_max(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// With the smallest of each element and the `updates` at its index; as [`Tensor::scatter_max`].
     ///
     /// ```
@@ -27,7 +27,7 @@ or_raise! {
     /// let y = first.scatter_min(&Tensor::from([1i64, 1]), &Tensor::from([2.0, 3.0]), 0);
     /// assert_eq!(y.to_vec(), [f64::INFINITY, 2.0]);
     /// ```
-    fn scatter_min = try_scatter_min(indices: &Tensor, updates: &Tensor, axis: isize);
+    fn scatter_min = try_scatter_min(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// With each element multiplied by all `updates` at its index along an axis; they have the shape that [`Tensor::take`]
     /// gives. The derivative in a factor is the product of the others, without a division: any of them may be zero. An index
     /// out of range is an error.
@@ -39,7 +39,7 @@ or_raise! {
     /// let slope = grad(Tensor::from([3.0, 0.0, 0.5]), |u| x.scatter_mul(&at, &u, 0).sum());
     /// assert_eq!(slope.to_vec(), [0.0, 6.0, 10.0]);
     /// ```
-    fn scatter_mul = try_scatter_mul(indices: &Tensor, updates: &Tensor, axis: isize);
+    fn scatter_mul = try_scatter_mul(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// The sums of the rows of each of `count` segments; `segments` (i64) says for each row to which it belongs, in any
     /// order. 0 for a segment without rows. A number that is no segment is an error.
     ///
@@ -115,8 +115,8 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, the elements are truth values, or an index is out of range.
     #[track_caller]
-    pub fn try_scatter_max(&self, indices: &Tensor, updates: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        fold_at("scatter_max", self, indices, updates, axis, Fold::Max)
+    pub fn try_scatter_max(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        fold_at("scatter_max", [self, indices, updates], axis.dim().0, Fold::Max)
     }
 
     /// As [`Tensor::scatter_min`], with an error instead of a panic.
@@ -124,8 +124,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_scatter_max`].
     #[track_caller]
-    pub fn try_scatter_min(&self, indices: &Tensor, updates: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        fold_at("scatter_min", self, indices, updates, axis, Fold::Min)
+    pub fn try_scatter_min(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        fold_at("scatter_min", [self, indices, updates], axis.dim().0, Fold::Min)
     }
 
     /// As [`Tensor::scatter_mul`], with an error instead of a panic.
@@ -133,8 +133,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_scatter_max`].
     #[track_caller]
-    pub fn try_scatter_mul(&self, indices: &Tensor, updates: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        fold_at("scatter_mul", self, indices, updates, axis, Fold::Mul)
+    pub fn try_scatter_mul(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        fold_at("scatter_mul", [self, indices, updates], axis.dim().0, Fold::Mul)
     }
 
     /// As [`Tensor::segment_sum`], with an error instead of a panic.
@@ -223,15 +223,8 @@ impl Tensor {
 }
 
 #[track_caller]
-fn fold_at(
-    name: &str,
-    x: &Tensor,
-    indices: &Tensor,
-    updates: &Tensor,
-    axis: isize,
-    fold: Fold,
-) -> Result<Tensor, Error> {
-    compose(name, &[x, indices, updates], |b, args| {
+fn fold_at(name: &str, operands: [&Tensor; 3], axis: isize, fold: Fold) -> Result<Tensor, Error> {
+    compose(name, &operands, |b, args| {
         let Updates { axis, indices, updates } = placed(b, args, axis)?;
         let scatter = ScatterReduce::new(&[axis], OutOfBounds::Error, fold, true);
         Ok(b.emit(scatter, &[args[0], indices, updates])?[0])

@@ -76,6 +76,13 @@ impl Tensor {
 impl Part<'_> {
     /// Writes a value, stretched to the part.
     ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let mut x = Tensor::zeros(&[3]);
+    /// x.slice_mut(1..).assign(2.0);
+    /// assert_eq!(x.to_vec(), [0.0, 2.0, 2.0]);
+    /// ```
+    ///
     /// # Panics
     /// As [`Part::try_assign`] returns an error.
     #[track_caller]
@@ -122,6 +129,12 @@ impl Part<'_> {
     }
 
     /// The numbers of the part as they are.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let mut x = Tensor::from([1.0, 2.0, 3.0]);
+    /// assert_eq!(x.slice_mut(1..).get().to_vec(), [2.0, 3.0]);
+    /// ```
     ///
     /// # Panics
     /// If the recording of the tensor has ended.

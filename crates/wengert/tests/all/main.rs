@@ -20,6 +20,7 @@ mod sparsity;
 mod straight;
 mod tape;
 mod taylor;
+mod together;
 
 // ---- tensors -------------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ fn each(x: &Tensor, segments: &[i64], count: i64, none: f64, f: Function) -> Ten
         }
     };
     let all: Vec<Tensor> = (0..count).map(rows).collect();
-    Tensor::stack(&all.iter().collect::<Vec<&Tensor>>(), 0)
+    Tensor::stack(&all, 0)
 }
 
 /// Numbers in a shape, every third rounded so that some are equal and some are zero.
@@ -98,7 +98,7 @@ fn scatters_fold_the_element_with_its_updates() {
     let mut random = Random::new(43);
     let indices: &[i64] = &[1, 0, 1, 1, 3];
     let at = Tensor::from(indices);
-    for axis in [0isize, -1] {
+    for axis in [0, -1] {
         let shape: [usize; 2] = if axis == 0 { [4, 2] } else { [2, 4] };
         let moved = |x: &Tensor| if axis == 0 { x.clone() } else { x.t() };
         let (x, updates) = (numbers(&mut random, &shape), moved(&numbers(&mut random, &[5, 2])));
@@ -111,7 +111,7 @@ fn scatters_fold_the_element_with_its_updates() {
                 f(&Tensor::concat(&[&own, &updates], 0))
             };
             let all: Vec<Tensor> = (0..4).map(row).collect();
-            moved(&Tensor::stack(&all.iter().collect::<Vec<&Tensor>>(), 0))
+            moved(&Tensor::stack(&all, 0))
         };
         type Scatter = fn(&Tensor, &Tensor, &Tensor, isize) -> Tensor;
         let folds: [(&str, Scatter, Function); 3] = [
@@ -173,7 +173,7 @@ fn counts_add_weights() {
     let one = |k: i64| bins.eq(k).to_f64();
     let by_hand = |w: &Tensor| {
         let all: Vec<Tensor> = (0..4).map(|k| (w * one(k)).sum()).collect();
-        Tensor::stack(&all.iter().collect::<Vec<&Tensor>>(), 0)
+        Tensor::stack(&all, 0)
     };
     agree("bincount", &Tensor::from([[0.5, 2.0], [-1.0, 0.25]]), &|w| bins.bincount_with(w, 4), &by_hand);
     let lanes = vmap(&bins, |bins| bins.bincount(4));
@@ -217,7 +217,7 @@ fn grids_vary_along_their_own_axis() {
         &grid[0] * &grid[1]
     };
     agree("meshgrid", &x, &grid, &|x| x.reshape(&[2, 1, 1]) * y.reshape(&[1, 3, 1]));
-    assert!(Tensor::meshgrid(&[]).is_empty());
+    assert!(Tensor::meshgrid([Tensor::zeros(&[0]); 0]).is_empty());
 }
 
 #[test]
@@ -240,7 +240,10 @@ fn what_does_not_fit_is_refused_by_name() {
         (x.try_quantile(0.5, 2), ["quantile", "there is no axis 2"]),
         (Tensor::zeros(&[0]).try_quantile(0.5, 0), ["quantile", "axis 0 is empty"]),
         (at.try_quantile(0.5, 0), ["quantile", "real numbers"]),
-        (Tensor::try_meshgrid(&[&x, &Tensor::from(1.0)]).map(|mut grid| grid.remove(0)), ["meshgrid", "operand 1 is f64"]),
+        (
+            Tensor::try_meshgrid(&[&x, &Tensor::from(1.0)]).map(|mut grid| grid.remove(0)),
+            ["meshgrid", "operand 1 is f64"],
+        ),
         (x.try_celu(0.0), ["celu", "alpha is 0, and has to be positive"]),
     ] {
         let message = message(result);
