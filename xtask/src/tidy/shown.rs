@@ -58,13 +58,15 @@ fn functions(tokens: &[TokenTree], visit: &mut impl FnMut(Function)) {
         if let Some(attribute) = attribute(rest) {
             docs.extend(doc(&attribute));
             at += 2;
-        } else if passes_attributes(rest) {
+        } else if let Some(all) = passes_attributes(rest) {
             // What its caller writes is looked at there.
-            passed = true;
+            passed |= all;
             at += 3;
         } else {
             let is_private = is_word(rest.first(), "mod") && is_word(rest.get(1), "tests");
-            if let Some((name, token)) = public(rest).or_else(|| listed(rest)) {
+            // A line of a table without a comment has that of its macro.
+            let line_of_table = listed(rest).filter(|_| !docs.is_empty());
+            if let Some((name, token)) = public(rest).or(line_of_table) {
                 visit(Function { name, line: line(token), has_example: passed || runs(&docs) });
             }
             // A name of a table is one of several: the next ones are no new lines of it.
@@ -80,13 +82,18 @@ fn functions(tokens: &[TokenTree], visit: &mut impl FnMut(Function)) {
     }
 }
 
-/// `$(#[$about])*`
-fn passes_attributes(tokens: &[TokenTree]) -> bool {
-    let group = match tokens.get(1) {
+/// Whether attributes come from a macro's caller here, and whether all of them do: `$(#[$about])*`, and not `$(#[doc(alias = $name)])?`.
+fn passes_attributes(tokens: &[TokenTree]) -> Option<bool> {
+    let mut group = match tokens.get(1) {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => inside(group),
-        _ => return false,
+        _ => return None,
     };
-    is_sign(tokens.first(), '$') && is_sign(group.first(), '#') && is_sign(tokens.get(2), '*')
+    let repeats = ['*', '+', '?'].iter().any(|&sign| is_sign(tokens.get(2), sign));
+    while let (true, Some(TokenTree::Group(inner))) = (is_sign(group.first(), '$'), group.get(1)) {
+        group = inside(inner);
+    }
+    let attribute = attribute(&group).filter(|_| repeats && is_sign(tokens.first(), '$'))?;
+    Some(is_sign(attribute.first(), '$'))
 }
 
 /// The name behind `pub fn`, and a token that stands there.
@@ -103,9 +110,7 @@ fn public(tokens: &[TokenTree]) -> Option<(String, &TokenTree)> {
 
 /// The name of a line of a table: `fn name = try_name`, or several names before the equals sign.
 fn listed(tokens: &[TokenTree]) -> Option<(String, &TokenTree)> {
-    let twin = |token: Option<&TokenTree>| {
-        matches!(token, Some(TokenTree::Ident(name)) if name.to_string().starts_with("try_"))
-    };
+    let twin = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Ident(name)) if name.to_string().starts_with("try_"));
     let count = names(tokens);
     let is_line = count > 0 && is_sign(tokens.get(count), '=') && twin(tokens.get(count + 1));
     let name = tokens.iter().find(|token| !is_word(Some(token), "fn"))?;
@@ -164,6 +169,8 @@ mod tests {
         check(examples_shown, &[(PATH, &text)], &[("crates/wengert/src/tensor/a.rs:8", "`g`")]);
         let text = "m! { $(#[$about])* pub fn $name() {} #[doc = \"B.\"] pub fn $over() {} pub fn $twin() {} }";
         check(examples_shown, &[(PATH, text)], &[("crates/wengert/src/tensor/a.rs:1", "`$over`")]);
+        let text = "m! { /// A.\n $($(#[doc(alias = $alias)])+)? pub fn $over() {} }";
+        check(examples_shown, &[(PATH, text)], &[("crates/wengert/src/tensor/a.rs:2", "`$over`")]);
         let text = "m! { #[doc = concat!(\"```\\nx.\", stringify!($n), \"\\n```\")] pub fn $over() {} }";
         check(examples_shown, &[(PATH, text)], &[]);
     }

@@ -214,12 +214,22 @@ impl Tensor {
     }
 
     /// The elements as `f64` in row-major order; see [`Tensor::to_array`].
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1i64, 2], [3, 4]]).to_vec(), [1.0, 2.0, 3.0, 4.0]);
+    /// ```
     #[track_caller]
     pub fn to_vec(&self) -> Vec<f64> {
         graph::read(self, "to_vec").or_raise().to_f64()
     }
 
     /// The number of a tensor with one element, as `f64`; see [`Tensor::to_array`].
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([1.0, 2.5]).sum().item(), 3.5);
+    /// ```
     ///
     /// # Panics
     /// If it does not have exactly one element, and as [`Tensor::to_array`].
