@@ -273,7 +273,9 @@ fn refuse_scalar(field: &Field, leaf: &Ident, kind: Kind) -> Option<String> {
 /// Why a field of a struct of tensors cannot be what it is meant to be.
 fn refuse_tensor(field: &Field, kind: Kind) -> Option<String> {
     match kind {
-        Kind::Leaves | Kind::Frozen if is_plain(&field.ty) => Some("plain fields are static: mark them #[tree(static)]".to_owned()),
+        Kind::Leaves | Kind::Frozen if is_plain(&field.ty) => {
+            Some("plain fields are static: mark them #[tree(static)]".to_owned())
+        }
         Kind::Leaves | Kind::Frozen if matches!(field.ty, Type::Reference(_)) => Some(
             "a derivative owns its tensors, so its fields cannot be references: write the type itself, whose clone is \
              cheap"

@@ -310,7 +310,10 @@ impl Load {
     /// # Errors
     /// If they are not of this format, or do not fit the tree as far as they have to.
     #[track_caller]
-    #[expect(clippy::wrong_self_convention, reason = "it is how something is loaded that is made, and the bytes are its source")]
+    #[expect(
+        clippy::wrong_self_convention,
+        reason = "it is how something is loaded that is made, and the bytes are its source"
+    )]
     pub fn from_bytes<T: Tree<Leaf: StoredLeaf>>(
         &self,
         format: Format,
@@ -367,7 +370,8 @@ impl Load {
             leaf.found = Some(converted(read()?, leaf.ty.dtype));
             Ok(())
         })?;
-        let missing = wanted.iter().zip(seen).filter(|(leaf, seen)| leaf.is_loaded && !seen).map(|(leaf, _)| &leaf.name[..]);
+        let missing =
+            wanted.iter().zip(seen).filter(|(leaf, seen)| leaf.is_loaded && !seen).map(|(leaf, _)| &leaf.name[..]);
         let missing: Vec<&str> = if self.missing { Vec::new() } else { missing.collect() };
         let mut problems = Vec::new();
         if !missing.is_empty() {

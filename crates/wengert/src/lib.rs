@@ -191,7 +191,7 @@ pub use number::{F32, Float};
 pub use ode::{Ode, odeint};
 #[cfg(feature = "arrays")]
 pub use program::{Builder, Eqn, Program, Value, reference_steps};
-pub use real::{Mask, Real};
+pub use real::{Carrier, Lit, Mask, Real, lit};
 pub use record::{GuardFlipped, Recorded, record};
 #[cfg(feature = "arrays")]
 pub use rules::{CustomRule, RegisteredRule};
@@ -219,9 +219,9 @@ pub mod derived {
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Complex, Dual, F32, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift, record, scan,
-        switch, taylor, value_and_grad, value_and_grad_aux, value_and_jacobian, value_and_jvp, value_grad_and_hessian,
-        value_grad_and_hvp, vjp, while_loop,
+        Carrier, Complex, Dual, F32, Lit, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift,
+        lit, record, scan, switch, taylor, value_and_grad, value_and_grad_aux, value_and_jacobian, value_and_jvp,
+        value_grad_and_hessian, value_grad_and_hvp, vjp, while_loop,
     };
     #[cfg(feature = "arrays")]
     pub use crate::{Tensor, checkpoint, compile, vmap};

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use crate::algorithm::{Algorithm, Base};
 use crate::leaf::Leaf;
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Real, real_operators};
+use crate::real::{Carrier, Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
 use crate::tape::recording::{Inputs, Line, Nested, Scope, line_of};
@@ -306,16 +306,16 @@ impl Base for Tainted {
 
 real_operators! { [] Tainted }
 
-impl Real for Tainted {
+impl Carrier for Tainted {
     type Mask = bool;
 
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         Tainted::clean(value)
     }
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         Tainted { value: self.value.unary(op), taint: self.taint && !op.is_flat() }
     }
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         let value = self.value.binary(other.value, op);
         // A plain zero times an outer variable is zero whatever the variable is.
         let vanishes = value == 0.0
@@ -326,13 +326,13 @@ impl Real for Tainted {
             };
         Tainted { value, taint: (self.taint | other.taint) && !vanishes }
     }
-    fn compare(self, other: Self, op: Compare) -> bool {
+    fn carry_compare(self, other: Self, op: Compare) -> bool {
         op.eval(self.value, other.value)
     }
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: bool, yes: Self, no: Self) -> Self {
         if mask { yes } else { no }
     }
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         self.value.is_finite()
     }
 }

@@ -5,11 +5,11 @@ use std::io::{BufReader, BufWriter, Cursor, Read, Seek, Write};
 use std::path::Path;
 
 use super::Problem;
+#[cfg(feature = "npy")]
+use crate::array::scan_npz;
 use crate::array::stored::Visit;
 #[cfg(feature = "safetensors")]
 use crate::array::stored::{Stored, StoredKind, little_endian};
-#[cfg(feature = "npy")]
-use crate::array::scan_npz;
 use crate::array::{Array, DType, Type};
 
 /// A format of files that hold arrays by name.

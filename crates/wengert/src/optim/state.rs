@@ -149,7 +149,8 @@ impl<L: Parameter> State<L> {
     pub(super) fn steps(&self, name: &str) -> Result<u64, Error> {
         let line = Location::caller();
         self.steps.count().map_err(|found| {
-            let why = format!("the number of its steps, which was set from outside, is no whole number from 0: {found}");
+            let why =
+                format!("the number of its steps, which was set from outside, is no whole number from 0: {found}");
             Error::new(ErrorKind::Misfit, name, why).at(Some(line))
         })
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::hash::Hash;
 
-use super::{Paths, Several, Structure, Tree};
 #[cfg(feature = "arrays")]
 use super::One;
+use super::{Paths, Several, Structure, Tree};
 #[cfg(feature = "arrays")]
 use crate::error::OrRaise;
 use crate::leaf::Active;

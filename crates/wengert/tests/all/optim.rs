@@ -2,9 +2,9 @@
 
 use std::f64::consts::PI;
 
-use wengert::{DType, Paths, freeze};
 use wengert::optim::{Adam, AdamW, Schedule, Sgd, clip_by_norm, clip_by_value, global_norm};
 use wengert::prelude::*;
+use wengert::{DType, Paths, freeze};
 
 #[track_caller]
 fn close(got: f64, want: f64) {
