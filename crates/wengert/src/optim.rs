@@ -31,9 +31,20 @@ pub use parameter::Parameter;
 pub use schedule::Schedule;
 use state::{Moving, Setting, Settings, State};
 
+/// A tree of these leaves in the shape of another.
+fn rebuild<T: Tree>(shape: &T, leaves: Vec<T::Leaf>) -> T::Grad {
+    let mut leaves = leaves.into_iter();
+    shape.grad(&mut || leaves.next().expect("as many leaves as the tree has"))
+}
+
 // ---- limits -------------------------------------------------------------------------------------
 
 /// The Euclidean norm of all numbers of a tree together; neither the sum of squares nor a square overflows.
+///
+/// ```
+/// use wengert::optim::global_norm;
+/// assert_eq!(global_norm(&([3.0, 0.0], 4.0)), 5.0);
+/// ```
 ///
 /// # Panics
 /// If the numbers of a leaf may not be read, because a derivative flows to it: see
@@ -54,6 +65,12 @@ where
 /// Y. Bengio, *On the difficulty of training recurrent neural networks*, 2013). One that is not finite is returned as
 /// it is: no factor makes a direction of it.
 ///
+/// ```
+/// use wengert::optim::clip_by_norm;
+/// assert_eq!(clip_by_norm(&[6.0, 8.0], 5.0), [3.0, 4.0]);
+/// assert_eq!(clip_by_norm(&[0.3, 0.4], 5.0), [0.3, 0.4]);
+/// ```
+///
 /// # Panics
 /// If `bound` is negative or NaN.
 #[track_caller]
@@ -69,6 +86,11 @@ where
 }
 
 /// The gradient with every number limited to `[-bound, bound]`; NaN stays NaN.
+///
+/// ```
+/// use wengert::optim::clip_by_value;
+/// assert_eq!(clip_by_value(&[-6.0, 0.5], 1.0), [-1.0, 0.5]);
+/// ```
 ///
 /// # Panics
 /// If `bound` is negative or NaN.

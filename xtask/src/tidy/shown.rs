@@ -96,10 +96,11 @@ fn passes_attributes(tokens: &[TokenTree]) -> Option<bool> {
     Some(is_sign(attribute.first(), '$'))
 }
 
-/// The name behind `pub fn`, and a token that stands there.
+/// The name behind `pub fn` or `pub const fn`, and a token that stands there.
 fn public(tokens: &[TokenTree]) -> Option<(String, &TokenTree)> {
-    let is_function = is_word(tokens.first(), "pub") && is_word(tokens.get(1), "fn");
-    match (tokens.get(2), tokens.get(3)) {
+    let start = if is_word(tokens.get(1), "const") { 2 } else { 1 };
+    let is_function = is_word(tokens.first(), "pub") && is_word(tokens.get(start), "fn");
+    match (tokens.get(start + 1), tokens.get(start + 2)) {
         (Some(TokenTree::Ident(name)), _) if is_function => Some((name.to_string(), &tokens[0])),
         (Some(sign), Some(TokenTree::Ident(name))) if is_function && is_sign(Some(sign), '$') => {
             Some((format!("${name}"), &tokens[0]))

@@ -51,27 +51,56 @@ pub enum Schedule {
 
 impl Schedule {
     /// [`Schedule::Step`]
+    ///
+    /// ```
+    /// use wengert::optim::Schedule;
+    /// let rate = Schedule::step(1.0, 0.5, 10);
+    /// assert_eq!([rate.at(0), rate.at(9), rate.at(10), rate.at(25)], [1.0, 1.0, 0.5, 0.25]);
+    /// ```
     pub const fn step(start: f64, factor: f64, every: u64) -> Self {
         Schedule::Step { start, factor, every }
     }
 
     /// [`Schedule::Exponential`]
+    ///
+    /// ```
+    /// use wengert::optim::Schedule;
+    /// let rate = Schedule::exponential(1.0, 0.25, 10);
+    /// assert_eq!([rate.at(0), rate.at(5), rate.at(10)], [1.0, 0.5, 0.25]);
+    /// ```
     pub const fn exponential(start: f64, factor: f64, every: u64) -> Self {
         Schedule::Exponential { start, factor, every }
     }
 
     /// [`Schedule::Cosine`]
+    ///
+    /// ```
+    /// use wengert::optim::Schedule;
+    /// let rate = Schedule::cosine(1.0, 0.0, 100);
+    /// assert!((rate.at(50) - 0.5).abs() < 1e-15 && rate.at(100) == 0.0);
+    /// ```
     pub const fn cosine(start: f64, end: f64, steps: u64) -> Self {
         Schedule::Cosine { start, end, steps }
     }
 
     /// This schedule after this many steps of growth: [`Schedule::Warmup`].
+    ///
+    /// ```
+    /// use wengert::optim::Schedule;
+    /// let rate = Schedule::from(0.5).warmup(4);
+    /// assert_eq!([rate.at(0), rate.at(3), rate.at(4)], [0.125, 0.5, 0.5]);
+    /// ```
     #[must_use]
     pub fn warmup(self, steps: u64) -> Self {
         Schedule::Warmup { steps, then: Box::new(self) }
     }
 
     /// The rate of step `k`; the first step is 0.
+    ///
+    /// ```
+    /// use wengert::optim::Schedule;
+    /// assert_eq!(Schedule::from(0.1).at(1000), 0.1);
+    /// ```
     pub fn at(&self, k: u64) -> f64 {
         match self {
             Schedule::Constant(rate) => *rate,
@@ -92,10 +121,4 @@ impl From<f64> for Schedule {
     fn from(rate: f64) -> Self {
         Schedule::Constant(rate)
     }
-}
-
-/// A tree of these leaves in the shape of another.
-fn rebuild<T: Tree>(shape: &T, leaves: Vec<T::Leaf>) -> T::Grad {
-    let mut leaves = leaves.into_iter();
-    shape.grad(&mut || leaves.next().expect("as many leaves as the tree has"))
 }
