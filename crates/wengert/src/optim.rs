@@ -49,6 +49,7 @@ fn rebuild<T: Tree>(shape: &T, leaves: Vec<T::Leaf>) -> T::Grad {
 /// # Panics
 /// If the numbers of a leaf may not be read, because a derivative flows to it: see
 /// [`Tensor::to_array`](crate::Tensor::to_array).
+#[doc(alias = "grad_norm")]
 #[track_caller]
 pub fn global_norm<T: Tree>(tree: &T) -> f64
 where
@@ -73,6 +74,7 @@ where
 ///
 /// # Panics
 /// If `bound` is negative or NaN.
+#[doc(alias("clip_grad_norm", "clip_by_global_norm"))]
 #[track_caller]
 #[must_use]
 pub fn clip_by_norm<T: Tree<Grad = T>>(gradient: &T, bound: f64) -> T
@@ -94,6 +96,7 @@ where
 ///
 /// # Panics
 /// If `bound` is negative or NaN.
+#[doc(alias = "clip_grad_value")]
 #[track_caller]
 #[must_use]
 pub fn clip_by_value<T: Tree<Grad = T>>(gradient: &T, bound: f64) -> T

@@ -37,6 +37,7 @@ constructors! {
     /// use wengert::{DType, Tensor};
     /// assert_eq!(Tensor::zeros_of(DType::I64, &[2]).to_vec(), [0.0, 0.0]);
     /// ```
+    #[doc(alias = "zeros_like")]
     fn zeros_of = try_zeros_of(dtype: DType, shape: &[usize]);
     /// Ones in double precision.
     ///
@@ -51,6 +52,7 @@ constructors! {
     /// use wengert::{DType, Tensor};
     /// assert_eq!(Tensor::ones_of(DType::F32, &[2]).dtype(), DType::F32);
     /// ```
+    #[doc(alias = "ones_like")]
     fn ones_of = try_ones_of(dtype: DType, shape: &[usize]);
     /// The same number everywhere: double precision, integers or truth values, as the number is.
     ///
@@ -65,6 +67,7 @@ constructors! {
     /// use wengert::{DType, Tensor};
     /// assert_eq!(Tensor::full_of(DType::F32, &[2], 0.5).to_vec(), [0.5, 0.5]);
     /// ```
+    #[doc(alias = "full_like")]
     fn full_of = try_full_of(dtype: DType, shape: &[usize], value: impl IntoOperand);
     /// These elements in row-major order.
     ///
@@ -73,6 +76,7 @@ constructors! {
     /// let x = Tensor::from_vec(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]);
     /// assert_eq!(x.shape(), [2, 2]);
     /// ```
+    #[doc(alias("tensor", "from_numpy", "asarray"))]
     fn from_vec = try_from_vec(shape: &[usize], elements: Vec<impl Element>);
     /// The numbers `start, start + step, …` before `end`, in double precision.
     ///
@@ -80,6 +84,7 @@ constructors! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::arange(1.0, 2.0, 0.25).to_vec(), [1.0, 1.25, 1.5, 1.75]);
     /// ```
+    #[doc(alias = "range")]
     fn arange = try_arange(start: f64, end: f64, step: f64);
     /// `count` numbers from `start` to `end`, both included, in double precision.
     ///
@@ -94,6 +99,7 @@ constructors! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::eye(2).to_vec(), [1.0, 0.0, 0.0, 1.0]);
     /// ```
+    #[doc(alias = "identity")]
     fn eye = try_eye(n: usize);
     /// The integers `0, 1, …, n - 1`.
     ///
@@ -101,6 +107,7 @@ constructors! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::iota(3).to_vec(), [0.0, 1.0, 2.0]);
     /// ```
+    #[doc(alias = "range")]
     fn iota = try_iota(n: usize);
 }
 

@@ -137,6 +137,7 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([-2.0, 0.5]).powi(3).to_vec(), [-8.0, 0.125]);
     /// ```
+    #[doc(alias = "integer_pow")]
     fn powi = try_powi(n: i32);
     /// `x^a` for a constant exponent.
     ///
@@ -145,6 +146,7 @@ or_raise! {
     /// let y = Tensor::from([4.0, 9.0]).powf(1.5);
     /// assert!((y - Tensor::from([8.0, 27.0])).abs().max().item() < 1e-13);
     /// ```
+    #[doc(alias("pow", "power"))]
     fn powf = try_powf(exponent: f64);
     /// n-th derivative of the digamma function.
     ///
@@ -161,6 +163,7 @@ or_raise! {
     /// let y = Tensor::from([0.0, 0.5, 1.0]).sinc();
     /// assert!((y - Tensor::from([1.0, 2.0 / std::f64::consts::PI, 0.0])).abs().max().item() < 1e-15);
     /// ```
+    #[doc(alias = "normalized_sinc")]
     fn sinc = try_sinc();
     /// `e^(x^2) erfc(x)`, the scaled complementary error function.
     ///
@@ -177,6 +180,7 @@ or_raise! {
     /// let y = Tensor::from([0.0, -40.0]).log_normal_cdf();
     /// assert!((y - Tensor::from([-2f64.ln(), -804.608442013754])).abs().max().item() < 1e-12);
     /// ```
+    #[doc(alias = "log_ndtr")]
     fn log_normal_cdf = try_log_normal_cdf();
     /// The opposite of every truth value.
     ///
@@ -185,6 +189,7 @@ or_raise! {
     /// let positive = Tensor::from([-1.0, 2.0]).gt(0.0);
     /// assert_eq!(positive.not().to_vec(), [1.0, 0.0]);
     /// ```
+    #[doc(alias = "logical_not")]
     fn not = try_not();
     /// Whether each element is NaN.
     ///
@@ -192,6 +197,7 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([f64::NAN, 2.0]).is_nan().to_vec(), [1.0, 0.0]);
     /// ```
+    #[doc(alias = "isnan")]
     fn is_nan = try_is_nan();
     /// Whether each element is finite.
     ///
@@ -199,6 +205,7 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([f64::NAN, 2.0, f64::INFINITY]).is_finite().to_vec(), [0.0, 1.0, 0.0]);
     /// ```
+    #[doc(alias = "isfinite")]
     fn is_finite = try_is_finite();
     /// `yes` where `self`, a mask of truth values, is true, else `no`; all stretched to one shape.
     /// What is not chosen never reaches a derivative, not even as NaN.
@@ -208,6 +215,7 @@ or_raise! {
     /// let x = Tensor::from([-1.0, 4.0]);
     /// assert_eq!(x.gt(0.0).where_(x.sqrt(), 0.0).to_vec(), [0.0, 2.0]);
     /// ```
+    #[doc(alias("where", "select"))]
     fn where_ = try_where(yes: impl IntoOperand, no: impl IntoOperand);
     /// The elements limited to `[low, high]`; the derivative passes strictly inside the bounds and
     /// belongs to the bound elsewhere. NaN stays NaN.
@@ -218,6 +226,7 @@ or_raise! {
     /// assert_eq!(x.clamp(0.0, 1.0).to_vec(), [0.0, 0.5, 1.0]);
     /// assert_eq!(grad(&x, |x| x.clamp(0.0, 1.0).sum()).to_vec(), [0.0, 1.0, 0.0]);
     /// ```
+    #[doc(alias = "clip")]
     fn clamp = try_clamp(low: impl IntoOperand, high: impl IntoOperand);
     /// `x` above 0, `slope * x` from 0 down.
     ///
@@ -225,6 +234,7 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([-2.0, 3.0]).leaky_relu(0.25).to_vec(), [-0.5, 3.0]);
     /// ```
+    #[doc(alias = "LeakyReLU")]
     fn leaky_relu = try_leaky_relu(slope: f64);
     /// `x` above 0, `e^x - 1` from 0 down.
     ///
@@ -233,6 +243,7 @@ or_raise! {
     /// let y = Tensor::from([-1.0, 3.0]).elu();
     /// assert!((y - Tensor::from([(-1f64).exp_m1(), 3.0])).abs().max().item() < 1e-15);
     /// ```
+    #[doc(alias = "ELU")]
     fn elu = try_elu();
     /// `x` above 0, `alpha (e^(x/alpha) - 1)` from 0 down, for a positive `alpha`: its derivative is continuous, 1 at 0
     /// (Barron, *Continuously differentiable exponential linear units*, 2017).
@@ -242,6 +253,7 @@ or_raise! {
     /// let y = Tensor::from([-1.0, 3.0]).celu(2.0);
     /// assert!((y - Tensor::from([2.0 * (-0.5f64).exp_m1(), 3.0])).abs().max().item() < 1e-15);
     /// ```
+    #[doc(alias = "CELU")]
     fn celu = try_celu(alpha: f64);
     /// `min(max(x, 0), 6)` with derivative 0 at both bounds.
     ///
@@ -249,6 +261,7 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([-2.0, 3.0, 8.0]).relu6().to_vec(), [0.0, 3.0, 6.0]);
     /// ```
+    #[doc(alias = "ReLU6")]
     fn relu6 = try_relu6();
     /// `ln sigmoid(x)`, without underflow.
     ///
@@ -257,6 +270,7 @@ or_raise! {
     /// let y = Tensor::from([0.0, -800.0]).log_sigmoid();
     /// assert!((y - Tensor::from([-2f64.ln(), -800.0])).abs().max().item() < 1e-15);
     /// ```
+    #[doc(alias("logsigmoid", "log_expit"))]
     fn log_sigmoid = try_log_sigmoid();
     /// `self + weight (other - self)`
     ///

@@ -18,6 +18,7 @@ or_raise! {
     /// let rows = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(rows.take(&Tensor::from([1i64, 1, 0]), 0).to_vec(), [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
     /// ```
+    #[doc(alias("index_select", "gather"))]
     fn take = try_take(indices: &Tensor, axis: impl Dim);
     /// As [`Tensor::take`], with an answer to indices out of range.
     ///
@@ -27,6 +28,7 @@ or_raise! {
     /// assert_eq!(x.take_or(&at, 0, OutOfBounds::Clamp).to_vec(), [1.0, 2.0]);
     /// assert_eq!(x.take_or(&at, 0, OutOfBounds::Fill).to_vec(), [1.0, 0.0]);
     /// ```
+    #[doc(alias = "index_select")]
     fn take_or = try_take_or(indices: &Tensor, axis: impl Dim, mode: OutOfBounds);
     /// For every index the element at it along the axis in the same line: the shapes are equal but
     /// for the axis.
@@ -37,6 +39,7 @@ or_raise! {
     /// let order = x.argsort(1);
     /// assert_eq!(x.take_along_axis(&order, 1).to_vec(), [1.0, 3.0, 2.0, 4.0]);
     /// ```
+    #[doc(alias = "gather")]
     fn take_along_axis = try_take_along_axis(indices: &Tensor, axis: impl Dim);
     /// The elements at index vectors, the last axis of `indices`, over the first axes.
     ///
@@ -46,6 +49,7 @@ or_raise! {
     /// let picked = x.gather_nd(&Tensor::from([[0i64, 1], [1, 0]]), OutOfBounds::Error);
     /// assert_eq!(picked.to_vec(), [2.0, 3.0]);
     /// ```
+    #[doc(alias = "gather")]
     fn gather_nd = try_gather_nd(indices: &Tensor, mode: OutOfBounds);
     /// With `updates` added at `indices` along an axis; they have the shape that
     /// [`Tensor::take`] gives. Updates to one place add up.
@@ -55,6 +59,7 @@ or_raise! {
     /// let y = Tensor::zeros(&[3]).scatter_add(&Tensor::from([0i64, 2, 0]), &Tensor::from([1.0, 2.0, 3.0]), 0);
     /// assert_eq!(y.to_vec(), [4.0, 0.0, 2.0]);
     /// ```
+    #[doc(alias = "index_add")]
     fn scatter_add = try_scatter_add(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// With `updates` written at `indices` along an axis; of several to one place the last counts.
     ///
@@ -63,6 +68,7 @@ or_raise! {
     /// let y = Tensor::zeros(&[3]).scatter_set(&Tensor::from([0i64, 2, 0]), &Tensor::from([1.0, 2.0, 3.0]), 0);
     /// assert_eq!(y.to_vec(), [3.0, 0.0, 2.0]);
     /// ```
+    #[doc(alias("index_copy", "scatter"))]
     fn scatter_set = try_scatter_set(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// As [`Tensor::scatter_add`] and [`Tensor::scatter_set`], with an answer to indices out of range.
     ///
@@ -82,6 +88,7 @@ or_raise! {
     /// let y = Tensor::zeros(&[2, 2]).scatter_nd(&at, &updates, Write::Set, OutOfBounds::Error);
     /// assert_eq!(y.to_vec(), [0.0, 5.0, 6.0, 0.0]);
     /// ```
+    #[doc(alias("scatter", "index_put"))]
     fn scatter_nd = try_scatter_nd(indices: &Tensor, updates: &Tensor, write: Write, mode: OutOfBounds);
     /// The block of these lengths at a computed start (one i64 per axis), moved to where it fits.
     ///
@@ -90,6 +97,7 @@ or_raise! {
     /// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]);
     /// assert_eq!(x.dynamic_slice(&Tensor::from([1i64]), &[2]).to_vec(), [2.0, 3.0]);
     /// ```
+    #[doc(alias = "narrow")]
     fn dynamic_slice = try_dynamic_slice(start: &Tensor, lengths: &[usize]);
     /// With a block written at a computed start (one i64 per axis), moved to where it fits.
     ///
@@ -116,6 +124,7 @@ or_raise! {
     /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([10.0, 20.0]));
     /// assert_eq!(Tensor::from([1i64, 0]).select_n(&[&x, &y]).to_vec(), [10.0, 2.0]);
     /// ```
+    #[doc(alias = "choose")]
     fn select_n = try_select_n(cases: &[&Tensor]);
 }
 

@@ -132,6 +132,7 @@ impl Tensor {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([[1.0, 2.0]]).shape(), [1, 2]);
     /// ```
+    #[doc(alias("sizes", "dims"))]
     pub fn shape(&self) -> &[usize] {
         &self.ty().shape
     }
@@ -142,6 +143,7 @@ impl Tensor {
     /// use wengert::{DType, Tensor};
     /// assert_eq!(Tensor::from([1i64, 2]).dtype(), DType::I64);
     /// ```
+    #[doc(alias = "element_type")]
     pub fn dtype(&self) -> DType {
         self.ty().dtype
     }
@@ -152,6 +154,7 @@ impl Tensor {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([[1.0, 2.0]]).rank(), 2);
     /// ```
+    #[doc(alias = "ndim")]
     pub fn rank(&self) -> usize {
         self.ty().rank()
     }
@@ -162,6 +165,7 @@ impl Tensor {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([[1.0, 2.0]]).size(), 2);
     /// ```
+    #[doc(alias("numel", "len"))]
     pub fn size(&self) -> usize {
         self.ty().size()
     }
@@ -219,6 +223,7 @@ impl Tensor {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([[1i64, 2], [3, 4]]).to_vec(), [1.0, 2.0, 3.0, 4.0]);
     /// ```
+    #[doc(alias = "tolist")]
     #[track_caller]
     pub fn to_vec(&self) -> Vec<f64> {
         graph::read(self, "to_vec").or_raise().to_f64()
@@ -233,6 +238,7 @@ impl Tensor {
     ///
     /// # Panics
     /// If it does not have exactly one element, and as [`Tensor::to_array`].
+    #[doc(alias("to_scalar", "value"))]
     #[track_caller]
     pub fn item(&self) -> f64 {
         self.try_item().or_raise()

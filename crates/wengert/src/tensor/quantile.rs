@@ -82,7 +82,6 @@ impl Tensor {
     /// # Panics
     /// As [`Tensor::try_quantile`] returns an error.
     #[doc(alias = "percentile")]
-    #[doc(alias = "nanquantile")]
     #[track_caller]
     pub fn quantile(&self, q: impl Quantiles, axis: impl Dim) -> Tensor {
         self.try_quantile(q, axis).or_raise()

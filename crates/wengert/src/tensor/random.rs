@@ -26,6 +26,7 @@ impl Key {
     /// use wengert::Key;
     /// assert_eq!(Key::new(7).uniform(&[2]).to_vec(), Key::new(7).uniform(&[2]).to_vec());
     /// ```
+    #[doc(alias("seed", "PRNGKey", "manual_seed"))]
     pub fn new(seed: u64) -> Self {
         Key(Tensor::from([0, seed.cast_signed()]))
     }
@@ -63,6 +64,7 @@ impl Key {
     ///
     /// # Panics
     /// If the recording of the key has ended.
+    #[doc(alias = "split_key")]
     #[track_caller]
     pub fn split<const N: usize>(&self) -> [Key; N] {
         let keys = self.try_split_into(N).or_raise();
@@ -97,6 +99,7 @@ impl Key {
     ///
     /// # Panics
     /// As [`Key::try_bits`] returns an error.
+    #[doc(alias = "random_bits")]
     #[track_caller]
     pub fn bits(&self, shape: &[usize]) -> Tensor {
         self.try_bits(shape).or_raise()
@@ -121,6 +124,7 @@ impl Key {
     ///
     /// # Panics
     /// As [`Key::try_uniform_of`] returns an error.
+    #[doc(alias = "rand")]
     #[track_caller]
     pub fn uniform(&self, shape: &[usize]) -> Tensor {
         self.try_uniform_of(DType::F64, shape).or_raise()
@@ -149,6 +153,7 @@ impl Key {
     ///
     /// # Panics
     /// As [`Key::try_normal_of`] returns an error.
+    #[doc(alias("randn", "gaussian"))]
     #[track_caller]
     pub fn normal(&self, shape: &[usize]) -> Tensor {
         self.try_normal_of(DType::F64, shape).or_raise()

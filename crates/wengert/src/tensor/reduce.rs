@@ -150,6 +150,7 @@ reductions! {
     /// let (product, slope) = value_and_grad(&x, |x| x.prod());
     /// assert_eq!((product.item(), slope.to_vec()), (0.0, vec![0.0, 6.0, 0.0]));
     /// ```
+    #[doc(alias = "product")]
     prod prod_over prod_keep = try_prod try_prod_over try_prod_keep(): of "x", plain(Reducer::Prod);
     /// The largest element; NaN if one is NaN; equal ones share the derivative.
     ///
@@ -159,6 +160,7 @@ reductions! {
     /// let (largest, slope) = value_and_grad(&x, |x| x.max());
     /// assert_eq!((largest.item(), slope.to_vec()), (4.0, vec![0.5, 0.0, 0.5]));
     /// ```
+    #[doc(alias = "amax")]
     max max_over max_keep = try_max try_max_over try_max_keep(): of "x", plain(Reducer::Max);
     /// The smallest element; NaN if one is NaN; equal ones share the derivative.
     ///
@@ -166,6 +168,7 @@ reductions! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([[4.0, 1.0], [2.0, 3.0]]).min().item(), 1.0);
     /// ```
+    #[doc(alias = "amin")]
     min min_over min_keep = try_min try_min_over try_min_keep(): of "x", plain(Reducer::Min);
     /// Whether all truth values are true; true for none.
     ///
@@ -174,6 +177,7 @@ reductions! {
     /// let x = Tensor::from([1.0, -2.0]);
     /// assert_eq!(x.gt(0.0).all().item(), 0.0);
     /// ```
+    #[doc(alias = "all_true")]
     all all_over all_keep = try_all try_all_over try_all_keep(): of "x.gt(2.0)", plain(Reducer::All);
     /// Whether one truth value is true; false for none.
     ///
@@ -182,6 +186,7 @@ reductions! {
     /// let x = Tensor::from([1.0, -2.0]);
     /// assert_eq!(x.gt(0.0).any().item(), 1.0);
     /// ```
+    #[doc(alias = "any_true")]
     any any_over any_keep = try_any try_any_over try_any_keep(): of "x.gt(2.0)", plain(Reducer::Any);
     /// The mean of the elements; NaN of none.
     ///
@@ -189,6 +194,7 @@ reductions! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([1.0, 2.0, 6.0]).mean().item(), 3.0);
     /// ```
+    #[doc(alias = "average")]
     mean mean_over mean_keep = try_mean try_mean_over try_mean_keep(): of "x", mean as Composite;
     /// `sum((x - mean)^2) / (n - ddof)`; NaN if `n` is not above `ddof`.
     ///
@@ -197,6 +203,7 @@ reductions! {
     /// let x = Tensor::from([1.0, 2.0, 6.0]);
     /// assert_eq!([x.var(1).item(), x.var(0).item()], [7.0, 14.0 / 3.0]);
     /// ```
+    #[doc(alias = "variance")]
     var var_over var_keep = try_var try_var_over try_var_keep(ddof: usize = 0): of "x",
         move |b, x, axes| var(b, x, axes, ddof);
     /// The square root of the variance; its derivative where all elements are equal is 0, as that of
@@ -206,6 +213,7 @@ reductions! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([1.0, 5.0]).std(0).item(), 2.0);
     /// ```
+    #[doc(alias("standard_deviation", "stddev"))]
     std std_over std_keep = try_std try_std_over try_std_keep(ddof: usize = 0): of "x",
         move |b, x, axes| std(b, x, axes, ddof);
     /// `ln sum exp(x)`, without overflow; `-inf` of none. Its derivative is the softmax; NaN where
@@ -216,6 +224,7 @@ reductions! {
     /// let y = Tensor::from([1000.0, 1000.0]).logsumexp();
     /// assert_eq!(y.item(), 1000.0 + 2f64.ln());
     /// ```
+    #[doc(alias = "log_sum_exp")]
     logsumexp logsumexp_over logsumexp_keep = try_logsumexp try_logsumexp_over try_logsumexp_keep(): of "x",
         logsumexp as Composite;
     /// The Euclidean norm `sqrt(sum x^2)`; its derivative at the zero vector is 0.
@@ -225,6 +234,7 @@ reductions! {
     /// let (length, slope) = value_and_grad(Tensor::from([3.0, 4.0]), |x| x.norm());
     /// assert_eq!((length.item(), slope.to_vec()), (5.0, vec![0.6, 0.8]));
     /// ```
+    #[doc(alias("vector_norm", "l2_norm"))]
     norm norm_over norm_keep = try_norm try_norm_over try_norm_keep(): of "x", norm as Composite;
 }
 
@@ -356,6 +366,7 @@ or_raise! {
     /// let x = Tensor::from([[1.0, 5.0], [7.0, 2.0]]);
     /// assert_eq!(x.argmax(1).to_vec(), [1.0, 0.0]);
     /// ```
+    #[doc(alias = "idxmax")]
     fn argmax = try_argmax(axis: impl Dim);
     /// The position of the smallest element along an axis; as [`Tensor::argmax`].
     ///
@@ -364,6 +375,7 @@ or_raise! {
     /// let x = Tensor::from([[1.0, 5.0], [7.0, 2.0]]);
     /// assert_eq!(x.argmin(0).to_vec(), [0.0, 1.0]);
     /// ```
+    #[doc(alias = "idxmin")]
     fn argmin = try_argmin(axis: impl Dim);
 }
 

@@ -63,6 +63,7 @@ running! {
     /// assert_eq!(x.cumsum(0).to_vec(), [1.0, 3.0, 6.0]);
     /// assert_eq!(x.cumsum_reversed(0).to_vec(), [6.0, 5.0, 3.0]);
     /// ```
+    #[doc(alias("prefix_sum", "scan"))]
     cumsum cumsum_reversed = try_cumsum try_cumsum_reversed: Running::Sum;
     /// The products of the elements up to each along an axis.
     ///
@@ -70,6 +71,7 @@ running! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([2.0, 3.0, 4.0]).cumprod(0).to_vec(), [2.0, 6.0, 24.0]);
     /// ```
+    #[doc(alias = "prefix_product")]
     cumprod cumprod_reversed = try_cumprod try_cumprod_reversed: Running::Prod;
     /// The largest of the elements up to each along an axis.
     ///
@@ -92,6 +94,7 @@ running! {
     /// let y = Tensor::from([0.0, 0.0, 0.0]).cumlogsumexp(0);
     /// assert!((y - Tensor::from([0.0, 2f64.ln(), 3f64.ln()])).abs().max().item() < 1e-15);
     /// ```
+    #[doc(alias = "logcumsumexp")]
     cumlogsumexp cumlogsumexp_reversed = try_cumlogsumexp try_cumlogsumexp_reversed: Running::Logsumexp;
 }
 

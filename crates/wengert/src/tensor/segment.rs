@@ -18,6 +18,7 @@ or_raise! {
     /// let y = best.scatter_max(&Tensor::from([0i64, 1, 0]), &Tensor::from([2.0, 3.0, 4.0]), 0);
     /// assert_eq!(y.to_vec(), [4.0, 5.0, 0.0]);
     /// ```
+    #[doc(alias("maximum_at", "index_reduce", "scatter_reduce", "amax"))]
     fn scatter_max = try_scatter_max(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// With the smallest of each element and the `updates` at its index; as [`Tensor::scatter_max`].
     ///
@@ -27,6 +28,7 @@ or_raise! {
     /// let y = first.scatter_min(&Tensor::from([1i64, 1]), &Tensor::from([2.0, 3.0]), 0);
     /// assert_eq!(y.to_vec(), [f64::INFINITY, 2.0]);
     /// ```
+    #[doc(alias("minimum_at", "index_reduce", "scatter_reduce", "amin"))]
     fn scatter_min = try_scatter_min(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// With each element multiplied by all `updates` at its index along an axis; they have the shape that [`Tensor::take`]
     /// gives. The derivative in a factor is the product of the others, without a division: any of them may be zero. An index
@@ -39,6 +41,7 @@ or_raise! {
     /// let slope = grad(Tensor::from([3.0, 0.0, 0.5]), |u| x.scatter_mul(&at, &u, 0).sum());
     /// assert_eq!(slope.to_vec(), [0.0, 6.0, 10.0]);
     /// ```
+    #[doc(alias("multiply_at", "index_reduce", "scatter_reduce"))]
     fn scatter_mul = try_scatter_mul(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// The sums of the rows of each of `count` segments; `segments` (i64) says for each row to which it belongs, in any
     /// order. 0 for a segment without rows. A number that is no segment is an error.
@@ -49,6 +52,7 @@ or_raise! {
     /// let sums = rows.segment_sum(&Tensor::from([1i64, 0, 1]), 3);
     /// assert_eq!(sums.to_vec(), [3.0, 4.0, 6.0, 8.0, 0.0, 0.0]);
     /// ```
+    #[doc(alias("group_by", "scatter_sum"))]
     fn segment_sum = try_segment_sum(segments: &Tensor, count: usize);
     /// The means of the rows of each segment, as [`Tensor::segment_sum`] takes them; NaN for a segment without rows, as
     /// [`Tensor::mean`] of nothing.
@@ -58,6 +62,7 @@ or_raise! {
     /// let means = Tensor::from([1.0, 2.0, 6.0]).segment_mean(&Tensor::from([1i64, 0, 1]), 2);
     /// assert_eq!(means.to_vec(), [2.0, 3.5]);
     /// ```
+    #[doc(alias("group_by", "scatter_mean"))]
     fn segment_mean = try_segment_mean(segments: &Tensor, count: usize);
     /// The products of the rows of each segment, as [`Tensor::segment_sum`] takes them; 1 for a segment without rows. The
     /// derivative does not divide: zeros do no harm.
@@ -67,6 +72,7 @@ or_raise! {
     /// let products = Tensor::from([2.0, 3.0, 4.0]).segment_prod(&Tensor::from([1i64, 0, 1]), 3);
     /// assert_eq!(products.to_vec(), [3.0, 8.0, 1.0]);
     /// ```
+    #[doc(alias("segment_mul", "scatter_prod"))]
     fn segment_prod = try_segment_prod(segments: &Tensor, count: usize);
     /// The largest elements among the rows of each segment, as [`Tensor::segment_sum`] takes them; `-inf` (of integers the
     /// smallest one) for a segment without rows, NaN if one is NaN. Equal largest ones share the derivative.
@@ -78,6 +84,7 @@ or_raise! {
     /// assert_eq!(largest(x.clone()).to_vec(), [3.0, 4.0]);
     /// assert_eq!(grad(x, |x| largest(x).sum()).to_vec(), [0.5, 1.0, 0.0, 0.5]);
     /// ```
+    #[doc(alias = "global_max_pool")]
     fn segment_max = try_segment_max(segments: &Tensor, count: usize);
     /// The smallest elements among the rows of each segment; `inf` (of integers the largest one) for a segment without rows;
     /// else as [`Tensor::segment_max`].
@@ -87,6 +94,7 @@ or_raise! {
     /// let smallest = Tensor::from([2i64, 3, 4]).segment_min(&Tensor::from([1i64, 0, 1]), 2);
     /// assert_eq!(smallest.to_vec(), [3.0, 2.0]);
     /// ```
+    #[doc(alias = "group_by")]
     fn segment_min = try_segment_min(segments: &Tensor, count: usize);
     /// How often each of the numbers `0, 1, …, length - 1` is among the elements, which are integers in any shape: a vector
     /// of integers. A number that is none of them is an error.
@@ -95,6 +103,7 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([1i64, 3, 1]).bincount(4).to_vec(), [0.0, 2.0, 0.0, 1.0]);
     /// ```
+    #[doc(alias("histogram", "histc"))]
     fn bincount = try_bincount(length: usize);
     /// For each of the numbers `0, 1, …, length - 1` the sum of the `weights`, in the shape of `self`, where it stands among
     /// the elements: a histogram that is differentiated by its weights.
@@ -106,6 +115,7 @@ or_raise! {
     /// let slope = grad(weights, |w| bins.bincount_with(&w, 2).square().sum());
     /// assert_eq!(slope.to_vec(), [1.5, 4.0, 1.5]);
     /// ```
+    #[doc(alias = "histogram")]
     fn bincount_with = try_bincount_with(weights: &Tensor, length: usize);
 }
 

@@ -31,6 +31,7 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([3.0, 1.0, 2.0]).argsort(0).to_vec(), [1.0, 2.0, 0.0]);
     /// ```
+    #[doc(alias("rank", "order"))]
     fn argsort = try_argsort(axis: impl Dim);
     /// The positions of the elements along an axis in decreasing order.
     ///
@@ -47,6 +48,7 @@ or_raise! {
     /// let (values, places) = Tensor::from([1.0, 3.0, 2.0]).top_k(2, 0);
     /// assert_eq!((values.to_vec(), places.to_vec()), (vec![3.0, 2.0], vec![1.0, 2.0]));
     /// ```
+    #[doc(alias("topk", "largest"))]
     fn top_k = try_top_k(k: usize, axis: impl Dim) -> (Tensor, Tensor);
     /// The middle element along an axis, which disappears, in order of size; the mean of both if
     /// their number is even. NaN if one is NaN.

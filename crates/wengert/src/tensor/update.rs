@@ -54,6 +54,7 @@ impl Tensor {
     ///
     /// # Panics
     /// As [`Tensor::try_slice_mut`] returns an error.
+    #[doc(alias("index_update", "at"))]
     #[track_caller]
     pub fn slice_mut(&mut self, ranges: impl Ranges) -> SliceMut<'_> {
         self.try_slice_mut(ranges).or_raise()
@@ -85,6 +86,7 @@ impl Part<'_> {
     ///
     /// # Panics
     /// As [`Part::try_assign`] returns an error.
+    #[doc(alias("copy_", "fill_"))]
     #[track_caller]
     pub fn assign(&mut self, value: impl IntoUpdate) {
         self.try_assign(value).or_raise();

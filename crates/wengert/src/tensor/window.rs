@@ -70,6 +70,7 @@ or_raise! {
     /// let kernel = Tensor::from([-1.0, 1.0]).reshape(&[1, 1, 2]);
     /// assert_eq!(x.conv1d(&kernel, &ConvOptions::default()).to_vec(), [1.0, 2.0]);
     /// ```
+    #[doc(alias("convolve", "correlate", "Conv1d"))]
     fn conv1d = try_conv1d(kernel: &Tensor, options: &ConvOptions<1>);
     /// The convolution of `self [N, C, height, width]` with `kernel [O, C / groups, height, width]`;
     /// as [`Tensor::conv1d`].
@@ -80,6 +81,7 @@ or_raise! {
     /// let options = ConvOptions { padding: [(1, 1); 2], ..ConvOptions::default() };
     /// assert_eq!(x.conv2d(&kernel, &options).shape(), [1, 3, 4, 4]);
     /// ```
+    #[doc(alias("Conv2d", "conv_general_dilated"))]
     fn conv2d = try_conv2d(kernel: &Tensor, options: &ConvOptions<2>);
     /// The convolution of `self [N, C, depth, height, width]`; as [`Tensor::conv1d`].
     ///
@@ -88,6 +90,7 @@ or_raise! {
     /// let (x, kernel) = (Tensor::ones(&[1, 1, 2, 2, 2]), Tensor::ones(&[1, 1, 2, 2, 2]));
     /// assert_eq!(x.conv3d(&kernel, &ConvOptions::default()).item(), 8.0);
     /// ```
+    #[doc(alias = "Conv3d")]
     fn conv3d = try_conv3d(kernel: &Tensor, options: &ConvOptions<3>);
 }
 
@@ -176,6 +179,7 @@ poolings! {
     /// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]);
     /// assert_eq!(x.max_pool(&Pool::new([2])).to_vec(), [2.0, 4.0]);
     /// ```
+    #[doc(alias("max_pool1d", "max_pool2d", "reduce_window"))]
     max_pool = try_max_pool: |b, x, pool| extreme(b, x, pool, Extreme::Max);
     /// The smallest element of every window; as [`Tensor::max_pool`].
     ///
@@ -201,6 +205,7 @@ poolings! {
     /// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]);
     /// assert_eq!(x.avg_pool(&Pool::new([2])).to_vec(), [1.5, 3.5]);
     /// ```
+    #[doc(alias("avg_pool1d", "avg_pool2d"))]
     avg_pool = try_avg_pool: average;
 }
 

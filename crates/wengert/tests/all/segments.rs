@@ -230,7 +230,7 @@ fn what_does_not_fit_is_refused_by_name() {
         (x.try_segment_min(&Tensor::from([0i64]), 3), ["segment_min", "one segment for each row"]),
         (x.try_segment_mean(&x, 3), ["segment_mean", "indices are integers (i64), not f64"]),
         (Tensor::from([true]).try_segment_max(&Tensor::from([0i64]), 1), ["segment_max", "truth values"]),
-        (x.try_scatter_mul(&at, &Tensor::from([1.0, 2.0]), 0), ["scatter_mul", "does not stretch"]),
+        (x.try_scatter_mul(&at, &Tensor::from([1.0, 2.0]), 0), ["scatter_mul", "the shapes do not broadcast"]),
         (x.try_scatter_max(&at, &x, 1), ["scatter_max", "there is no axis 1"]),
         (x.try_bincount(3), ["bincount", "indices are integers (i64), not f64"]),
         (at.try_bincount(3), ["bincount", "the index 5 is out of range"]),
