@@ -240,8 +240,8 @@ macro_rules! steps {
             ///
             /// ```
             /// use wengert::optim::*;
-            #[doc = concat!("let opt = ", $text, "::<f64>::new(Schedule::from(0.1).warmup(10));")]
-            /// assert_eq!(opt.rate(), 0.01);
+            #[doc = concat!("let opt = ", $text, "::<f64>::new(Schedule::from(0.5).warmup(4));")]
+            /// assert_eq!(opt.rate(), 0.125);
             /// ```
             ///
             /// # Panics

@@ -25,7 +25,7 @@ or_raise! {
     /// ```
     /// use wengert::prelude::*;
     /// let (y, x) = (Tensor::from([0.0, 1.0, 4.0]), Tensor::from([0.0, 1.0, 2.0]));
-    /// assert_eq!(y.trapz_at(&x).item(), 3.0);
+    /// assert_eq!(y.trapz_at(&x, 0).item(), 3.0);
     /// ```
     #[doc(alias = "trapezoid")]
     fn trapz_at = try_trapz_at(x: &Tensor, axis: impl Dim);

@@ -162,7 +162,7 @@ fn reductions(case: &Case) {
         x.try_norm_keep(axis); x.try_all_over(axis); x.try_any_keep(axis); x.try_argmax(axis); x.try_argmin(axis);
         x.try_cumsum(axis); x.try_cumprod_reversed(axis); x.try_cummax(axis); x.try_cummin(axis);
         x.try_cumlogsumexp(axis); x.try_sort(axis); x.try_sort_descending(axis); x.try_argsort(axis);
-        x.try_top_k(counts[0], axis); x.try_median(axis); x.try_quantile(number, axis); x.try_quantile([0.3, 1.0], axis);
+        x.try_top_k(counts[0], axis); x.try_median(axis); x.try_quantile(case.number, axis); x.try_quantile([0.3, 1.0], axis);
         x.try_matmul(y); x.try_dot(y); x.try_outer(y); x.try_vdot(y); x.try_tensordot(y, axes, axes);
         x.try_dot_general(y, [axes, axes], [&[0], &[0]]); x.try_cross(y, axis);
     }
