@@ -211,8 +211,8 @@ pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 #[cfg(feature = "arrays")]
 pub use tensor::{
-    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, IntoOperand, IntoUpdate, Key, Padding, Part, Parts, Place, Pool,
-    Ranges, SliceMut, Tensor, span, step,
+    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, Interpolation, IntoOperand, IntoUpdate, Key, Padding, Part, Parts,
+    Place, Pool, Quantiles, Ranges, SliceMut, Tensor, span, step,
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;

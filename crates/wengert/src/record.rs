@@ -38,6 +38,7 @@ const PATHS: usize = 64;
 /// // many points at once, on SIMD lanes
 /// assert_eq!(f.grad_many(&[[1.0, 1.0], [0.0, 0.0]]), [[0.0, 0.0], [-2.0, 0.0]]);
 /// ```
+#[doc(alias("trace", "tape"))]
 #[track_caller]
 pub fn record<T, O, F>(at: T, f: F) -> Recorded<T, O, F>
 where

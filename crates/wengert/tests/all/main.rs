@@ -85,6 +85,7 @@ mod planning;
 mod runs;
 #[cfg(feature = "engine")]
 mod same_bits;
+mod segments;
 mod sharing;
 
 pub mod examples;
