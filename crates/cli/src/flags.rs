@@ -93,6 +93,9 @@ pub(crate) struct Grad {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Labels on all edges of a drawing (`svg`, `dot`), also on those of sums, whose derivative is always 1
+    #[arg(long)]
+    pub(crate) labels: bool,
     /// The file to write; it is replaced as a whole or not at all
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -55,6 +55,21 @@ pub(crate) struct Output {
     pub(crate) row: Option<usize>,
 }
 
+impl Output {
+    /// Its expression, cut if it is long: as the name of a row or of a column.
+    pub(crate) fn label(&self) -> String {
+        cut(&self.text)
+    }
+}
+
+/// A text, cut if it is long.
+pub(crate) fn cut(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Derivatives along a direction.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Directional {
@@ -149,6 +164,9 @@ pub(crate) struct RowOperand {
     /// The derivative of the row in this operand; none for a constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) partial: Option<Number>,
+    /// Whether the partial derivative is 1 whatever the values are, as that of a sum.
+    #[serde(skip)]
+    pub(crate) plain: bool,
     /// Whether an adjoint flows along it: not on the side of a `select` that was not chosen, nor
     /// in front of it, nor where nothing leads to an output.
     pub(crate) flows: bool,
