@@ -67,11 +67,13 @@ fn report(flags: &Grad, source: &Source, program: &Program) -> Result<Report, Fa
         limit("Hessian", program.inputs, program.inputs)?;
     }
     let run = eval::run(program, &point);
+    let rows = list::rows(program, source, &run);
     let mut report = Report {
         program: source.text.clone(),
+        notes: list::notes(&run, &rows),
         inputs: named(program, &point),
         outputs: list::outputs(program, source, &run),
-        list: list::rows(program, source, &run),
+        list: rows,
         ..Report::default()
     };
     if single {

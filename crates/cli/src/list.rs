@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use wengert::ops::{Binary, Unary};
 
+use crate::domain;
 use crate::eval::{Entry, Evaluation, Operand, Operation};
 use crate::partials::partials;
 use crate::program::{Node, Program, Variable};
@@ -53,6 +54,16 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Evaluation<f64>) ->
     }
     mark_flow(run, &mut rows);
     rows
+}
+
+/// What there is to say about the values of the list: where one lies outside the domain of its function.
+pub(crate) fn notes(run: &Evaluation<f64>, rows: &[Row]) -> Vec<String> {
+    let note = |(entry, row): (&Entry<f64>, &Row)| {
+        let why = domain::note(run, entry)?;
+        let line = row.line.map_or(String::new(), |line| format!("line {line}: "));
+        Some(format!("{line}`{} = {}` is {}: {why}", row.name, row.text, row.value.exact()))
+    };
+    run.entries.iter().zip(rows).filter_map(note).collect()
 }
 
 /// Marks the operands along which adjoints flow, from the outputs backwards.

@@ -31,6 +31,9 @@ pub(crate) struct Report {
     /// The comparison with differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Check>,
+    /// Where values became NaN or infinite, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
     /// The Wengert list of the run, inputs first.
     pub(crate) list: Vec<Row>,
 }

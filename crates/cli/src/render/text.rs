@@ -43,6 +43,7 @@ pub(super) fn render(report: &Report) -> String {
         series(report, found, &mut text);
     }
     list(report, &mut text);
+    notes(report, &mut text);
     if let Some(check) = &report.check {
         checked(check, &mut text);
     }
@@ -130,6 +131,19 @@ fn list(report: &Report, text: &mut String) {
         lines.push((style, cells));
     }
     table(text, "Wengert list", &lines);
+}
+
+/// At most a few: what is outside a domain once is often there again.
+fn notes(report: &Report, text: &mut String) {
+    const SHOWN: usize = 8;
+    if report.notes.is_empty() {
+        return;
+    }
+    let mut lines: Vec<Line> = report.notes.iter().take(SHOWN).map(|note| (WRONG, vec![note.clone()])).collect();
+    if report.notes.len() > SHOWN {
+        lines.push(plain(vec![format!("and {} more", report.notes.len() - SHOWN)]));
+    }
+    table(text, "outside the domain, or on its edge", &lines);
 }
 
 fn checked(check: &Check, text: &mut String) {
