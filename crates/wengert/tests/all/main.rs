@@ -32,6 +32,7 @@ mod bands;
 mod captures;
 mod complex;
 mod diagnose;
+mod foreign;
 mod fourier;
 mod implicit;
 mod linalg;
@@ -41,6 +42,8 @@ mod loop_blocks;
 mod loop_memory;
 mod loop_zeros;
 mod loops;
+#[cfg(feature = "derive")]
+mod mapped_axes;
 mod nested_levels;
 mod nn;
 #[cfg(feature = "npy")]
