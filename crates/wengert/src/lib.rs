@@ -204,7 +204,7 @@ pub use program::{Builder, Eqn, Program, Value, reference_steps};
 pub use real::{Carrier, Lit, Mask, Real, lit};
 pub use record::{GuardFlipped, Recorded, record};
 #[cfg(feature = "arrays")]
-pub use rules::{CustomRule, RegisteredRule};
+pub use rules::{CustomRule, ForeignResults, ForeignRule, RegisteredRule};
 pub use scalar::Scalar;
 pub use sparsity::{sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
