@@ -54,6 +54,8 @@ impl Scalar for Var {}
 pub trait Sealed: Sized {
     /// An input of a recording at this point.
     fn enter(self, inputs: &mut Inputs<'_>) -> Var;
+    /// What a function gets that captures it.
+    fn outer(self) -> Var;
     /// The plain number.
     fn plain(self) -> f64;
     /// A plain number as a constant.
@@ -106,6 +108,9 @@ impl Sealed for f64 {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input(self)
+    }
+    fn outer(self) -> Var {
+        crate::tape::lift(self)
     }
     fn plain(self) -> f64 {
         self
@@ -160,6 +165,9 @@ impl Sealed for f64 {
 impl Sealed for Var {
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input_of(self)
+    }
+    fn outer(self) -> Var {
+        self
     }
     fn plain(self) -> f64 {
         self.value
