@@ -7,6 +7,9 @@
 #[doc = include_str!("../guide/scalars.md")]
 pub mod scalars {}
 
+#[doc = include_str!("../guide/generic.md")]
+pub mod generic {}
+
 #[doc = include_str!("../guide/arrays.md")]
 pub mod arrays {}
 
@@ -24,6 +27,9 @@ pub mod checking {}
 
 #[doc = include_str!("../guide/speed.md")]
 pub mod speed {}
+
+#[doc = include_str!("../guide/train.md")]
+pub mod train {}
 
 #[doc = include_str!("../guide/coming_from.md")]
 pub mod coming_from {}

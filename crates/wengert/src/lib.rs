@@ -34,12 +34,14 @@
 //! | page | what for |
 //! |---|---|
 //! | [Scalars](guide::scalars) | functions of numbers: which driver, points of any shape, branches, what does not infer |
+//! | [Generic code](guide::generic) | functions over `Real`: numbers on the left, structs, traits, nalgebra, `f32` |
 //! | [Arrays](guide::arrays) | tensors, shapes, mapped functions, loops that are recorded |
 //! | [Nesting](guide::nesting) | derivatives of derivatives, of solutions, of minima |
 //! | [Memory](guide::memory) | what a gradient keeps, and how to live with less |
 //! | [Custom rules](guide::custom_rules) | a derivative of your own |
 //! | [Checking](guide::checking) | is it right, what is it connected to, where does the NaN come from |
 //! | [Speed](guide::speed) | when to [`record`], [`compile`] or [`vmap`] |
+//! | [Train a model](guide::train) | parameters in structs, optimisers, frozen parts, files |
 //! | [Coming from](guide::coming_from) | names for those who know JAX, PyTorch, CasADi, num-dual or candle |
 //!
 //! The modules have pages of their own: [`nn`], [`optim`], [`linalg`], [`signal`], [`sparse`], [`sparsity`], [`check`], [`ops`] with the
@@ -73,6 +75,10 @@
 // feature adds, and there is no unsafe block.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
+// For `#[derive(Tree)]` on structs of this crate itself, whose code names it.
+#[cfg(all(feature = "derive", feature = "arrays"))]
+extern crate self as wengert;
+
 // First, so that the page of `Tensor` begins with its own methods and not with those of the modules around it.
 #[cfg(feature = "arrays")]
 mod tensor;
@@ -100,6 +106,8 @@ mod execute;
 pub mod files;
 #[cfg(feature = "arrays")]
 mod functional;
+#[cfg(all(doc, feature = "arrays", feature = "derive"))]
+pub mod guide;
 mod hash;
 #[cfg(feature = "arrays")]
 mod implicit;
@@ -197,15 +205,15 @@ pub use program::{Builder, Eqn, Program, Value, reference_steps};
 pub use real::{Carrier, Lit, Mask, Real, lit};
 pub use record::{GuardFlipped, Recorded, record};
 #[cfg(feature = "arrays")]
-pub use rules::{CustomRule, RegisteredRule};
+pub use rules::{CustomRule, ForeignResults, ForeignRule, RegisteredRule};
 pub use scalar::Scalar;
 pub use sparsity::{sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 #[cfg(feature = "arrays")]
 pub use tensor::{
-    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, IntoOperand, IntoUpdate, Key, Padding, Part, Parts, Place, Pool,
-    Ranges, SliceMut, Tensor, span, step,
+    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, Interpolation, IntoOperand, IntoUpdate, Key, Padding, Part, Parts,
+    Place, Pool, Quantiles, Ranges, SliceMut, Tensor, span, step,
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
@@ -218,9 +226,6 @@ pub use wengert_derive::{Tree, generic};
 pub mod derived {
     pub use crate::tree::{Field, NotedByHash, NotedByNumber, NotedNever};
 }
-
-#[cfg(all(doc, feature = "arrays", feature = "derive"))]
-pub mod guide;
 
 /// What most users want in scope.
 pub mod prelude {

@@ -9,6 +9,7 @@ mod dim;
 mod display;
 mod elementwise;
 pub(crate) mod graph;
+mod grid;
 mod index;
 mod join;
 pub(crate) mod level;
@@ -16,9 +17,11 @@ pub(crate) mod linalg;
 mod operand;
 mod operators;
 mod pad;
+mod quantile;
 mod random;
 pub(crate) mod reduce;
 mod running;
+mod segment;
 mod shape;
 mod slice;
 mod sort;
@@ -38,6 +41,7 @@ pub use dim::{Axes, Dim, Dims};
 pub use join::Parts;
 pub use operand::IntoOperand;
 pub use pad::{Amount, Padding};
+pub use quantile::{Interpolation, Quantiles};
 pub use random::Key;
 pub use slice::{AxisIndex, Place, Ranges, span, step};
 pub use update::{IntoUpdate, Part, SliceMut};
@@ -94,6 +98,11 @@ pub(crate) struct Traced {
 
 impl Tensor {
     /// A tensor of these numbers.
+    ///
+    /// ```
+    /// use wengert::{Array, Tensor};
+    /// assert_eq!(Tensor::from_array(Array::new(&[2], vec![1.0, 2.0])).to_vec(), [1.0, 2.0]);
+    /// ```
     pub fn from_array(array: Array) -> Self {
         Tensor(Repr::Known(array))
     }
@@ -126,6 +135,11 @@ impl Tensor {
     }
 
     /// Element type and shape.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::zeros(&[2, 3]).ty().to_string(), "f64[2,3]");
+    /// ```
     pub fn ty(&self) -> &Type {
         match &self.0 {
             Repr::Known(array) => array.ty(),
@@ -134,21 +148,45 @@ impl Tensor {
     }
 
     /// The lengths of the axes; none for a single number.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0]]).shape(), [1, 2]);
+    /// ```
+    #[doc(alias("sizes", "dims"))]
     pub fn shape(&self) -> &[usize] {
         &self.ty().shape
     }
 
     /// The type of the elements.
+    ///
+    /// ```
+    /// use wengert::{DType, Tensor};
+    /// assert_eq!(Tensor::from([1i64, 2]).dtype(), DType::I64);
+    /// ```
+    #[doc(alias = "element_type")]
     pub fn dtype(&self) -> DType {
         self.ty().dtype
     }
 
     /// The number of axes.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0]]).rank(), 2);
+    /// ```
+    #[doc(alias = "ndim")]
     pub fn rank(&self) -> usize {
         self.ty().rank()
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0]]).size(), 2);
+    /// ```
+    #[doc(alias("numel", "len"))]
     pub fn size(&self) -> usize {
         self.ty().size()
     }
@@ -201,6 +239,12 @@ impl Tensor {
     }
 
     /// The elements as `f64` in row-major order; see [`Tensor::to_array`].
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1i64, 2], [3, 4]]).to_vec(), [1.0, 2.0, 3.0, 4.0]);
+    /// ```
+    #[doc(alias = "tolist")]
     #[track_caller]
     pub fn to_vec(&self) -> Vec<f64> {
         graph::read(self, "to_vec").or_raise().to_f64()
@@ -208,8 +252,14 @@ impl Tensor {
 
     /// The number of a tensor with one element, as `f64`; see [`Tensor::to_array`].
     ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([1.0, 2.5]).sum().item(), 3.5);
+    /// ```
+    ///
     /// # Panics
     /// If it does not have exactly one element, and as [`Tensor::to_array`].
+    #[doc(alias("to_scalar", "value"))]
     #[track_caller]
     pub fn item(&self) -> f64 {
         self.try_item().or_raise()

@@ -13,6 +13,7 @@ mod generic;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod many;
+mod mistakes;
 mod nesting;
 mod replay;
 mod rules;
@@ -33,6 +34,9 @@ mod bands;
 mod captures;
 mod complex;
 mod diagnose;
+#[cfg(all(feature = "npy", feature = "safetensors"))]
+mod files;
+mod foreign;
 mod fourier;
 mod implicit;
 mod linalg;
@@ -42,6 +46,8 @@ mod loop_blocks;
 mod loop_memory;
 mod loop_zeros;
 mod loops;
+#[cfg(feature = "derive")]
+mod mapped_axes;
 mod nested_levels;
 mod nn;
 #[cfg(feature = "npy")]
@@ -49,6 +55,8 @@ mod npy;
 mod numbers;
 mod ode;
 mod optim;
+#[cfg(feature = "derive")]
+mod paths;
 mod signal;
 mod sparse_solve;
 #[cfg(feature = "engine")]
@@ -81,7 +89,9 @@ mod planning;
 mod runs;
 #[cfg(feature = "engine")]
 mod same_bits;
+mod segments;
 mod sharing;
 
 pub mod examples;
 pub mod programs;
+pub mod training;
