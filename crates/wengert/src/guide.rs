@@ -7,6 +7,9 @@
 #[doc = include_str!("../guide/scalars.md")]
 pub mod scalars {}
 
+#[doc = include_str!("../guide/generic.md")]
+pub mod generic {}
+
 #[doc = include_str!("../guide/arrays.md")]
 pub mod arrays {}
 

@@ -85,6 +85,23 @@ impl<const N: usize> Default for Lanes<N> {
     }
 }
 
+/// The comparison operators, each by its own outcome: lanes that agree on `<` need not agree on `==`, and a panic points at
+/// the user's line.
+macro_rules! steering {
+    ($right:ty, |$other:ident| $lanes:expr) => {
+        steering! { @one lt Lt, $right, |$other| $lanes }
+        steering! { @one le Le, $right, |$other| $lanes }
+        steering! { @one gt Gt, $right, |$other| $lanes }
+        steering! { @one ge Ge, $right, |$other| $lanes }
+    };
+    (@one $name:ident $op:ident, $right:ty, |$other:ident| $lanes:expr) => {
+        #[track_caller]
+        fn $name(&self, $other: &$right) -> bool {
+            self.compare($lanes, Compare::$op).unanimous()
+        }
+    };
+}
+
 impl<const N: usize> PartialEq for Lanes<N> {
     #[track_caller]
     fn eq(&self, other: &Self) -> bool {
@@ -105,6 +122,7 @@ impl<const N: usize> PartialOrd for Lanes<N> {
             Some(Ordering::Greater)
         }
     }
+    steering! { Self, |other| *other }
 }
 
 impl<const N: usize> PartialEq<f64> for Lanes<N> {
@@ -119,6 +137,7 @@ impl<const N: usize> PartialOrd<f64> for Lanes<N> {
     fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
         self.partial_cmp(&Lanes([*other; N]))
     }
+    steering! { f64, |other| Lanes([*other; N]) }
 }
 
 real_operators! { [const N: usize] Lanes<N> }

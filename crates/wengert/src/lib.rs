@@ -34,6 +34,7 @@
 //! | page | what for |
 //! |---|---|
 //! | [Scalars](guide::scalars) | functions of numbers: which driver, points of any shape, branches, what does not infer |
+//! | [Generic code](guide::generic) | functions over `Real`: numbers on the left, structs, traits, nalgebra, `f32` |
 //! | [Arrays](guide::arrays) | tensors, shapes, mapped functions, loops that are recorded |
 //! | [Nesting](guide::nesting) | derivatives of derivatives, of solutions, of minima |
 //! | [Memory](guide::memory) | what a gradient keeps, and how to live with less |

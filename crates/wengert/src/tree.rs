@@ -41,7 +41,7 @@ use crate::tensor::Tensor;
     label = "not made of `f64`, `Var` or `Tensor`",
     note = "numbers are `f64`: write `2.0` for `2`, `n as f64` for an integer, `f64::from(x)` or `F32(x)` for an `f32`",
     note = "a struct or its parts: write `#[derive(Tree)]` above `struct`, with a type parameter in the place of its numbers",
-    note = "inside a function a number on its own is `lift(3.0)`; a closure's block gives its last line without `;`"
+    note = "an iterator becomes a list: `.collect::<Vec<_>>()`; a number on its own as a result is `lift(3.0)`"
 )]
 pub trait Tree {
     /// The type of the leaves.

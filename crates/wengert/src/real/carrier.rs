@@ -149,6 +149,7 @@ pub trait Carrier:
 /// Refuses to take the number out of a carrier with tangents.
 #[cold]
 #[inline(never)]
+#[track_caller]
 pub(crate) fn flows(name: &str, line: &'static Location<'static>) -> ! {
     panic!(
         "`value` at {line} takes the number out of a {name} that a derivative flows through: what is computed from it would \

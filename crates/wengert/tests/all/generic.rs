@@ -96,10 +96,10 @@ fn numbers_are_taken_out_behind_detach_alone() {
     assert_eq!(taken(Dual::<f64>::constant(3.0)).re(), 9.0);
     assert_eq!(taken(Lanes([3.0; 4])), Lanes([9.0; 4]));
     let refused: [(&str, &dyn Fn()); 4] = [
-        ("Var", &|| drop(grad(3.0, |x| taken(x)))),
-        ("Dual", &|| drop(taken(Dual::variable(3.0)))),
-        ("Taylor", &|| drop(taken(Taylor::<2, f64>::variable(3.0)))),
-        ("lanes", &|| drop(taken(Lanes([3.0, 4.0])))),
+        ("Var", &|| _ = grad(3.0, |x| taken(x))),
+        ("Dual", &|| _ = taken(Dual::variable(3.0))),
+        ("Taylor", &|| _ = taken(Taylor::<2, f64>::variable(3.0))),
+        ("lanes", &|| _ = taken(Lanes([3.0, 4.0]))),
     ];
     for (what, call) in refused {
         let message = caught(what, call).expect_err(what);
@@ -108,4 +108,144 @@ fn numbers_are_taken_out_behind_detach_alone() {
             "{message}"
         );
     }
+}
+
+/// Code as over `f64`, with the attribute: what it writes means the same over every carrier.
+#[cfg(feature = "derive")]
+mod attribute {
+    use wengert::{Lanes, prelude::*};
+
+    use super::near;
+
+    #[wengert::generic]
+    mod laws {
+        use wengert::prelude::*;
+
+        const G: f64 = 9.81;
+
+        pub(super) struct Pendulum<R> {
+            pub(super) length: R,
+            pub(super) steps: usize,
+        }
+
+        impl<R: Real> Pendulum<R> {
+            const HALF: f64 = 0.5;
+
+            pub(super) fn swing(&self, angle: R, dt: f64) -> R {
+                let (mut x, mut v) = (angle, R::from(0.0));
+                let h = dt / self.steps as f64;
+                for i in 0..2 * self.steps {
+                    let a = -G * x.sin() / self.length - 0.1 * h * v;
+                    v += h * a * (1.0 + 1.0 / (2 * i + 1) as f64);
+                    x += Self::HALF * h * v;
+                }
+                if 0.0 < x { 2.0 * std::f64::consts::PI - x } else { (1.0 - x) / (2.0 + x * x) }
+            }
+        }
+
+        pub(super) fn quadrature<R: Real>(f: impl Fn(R) -> R, from: f64, to: f64, n: usize) -> R {
+            let width = (to - from) / n as f64;
+            (0..n).map(|k| width * f(R::from(from + (k as f64 + 0.5) * width))).sum()
+        }
+    }
+
+    fn by_hand(length: f64, angle: f64, dt: f64, steps: usize) -> f64 {
+        let (mut x, mut v) = (angle, 0.0);
+        let h = dt / steps as f64;
+        for i in 0..2 * steps {
+            let a = -9.81 * f64::sin(x) / length - 0.1 * h * v;
+            v += h * a * (1.0 + 1.0 / (2 * i + 1) as f64);
+            x += 0.5 * h * v;
+        }
+        if 0.0 < x { 2.0 * std::f64::consts::PI - x } else { (1.0 - x) / (2.0 + x * x) }
+    }
+
+    #[test]
+    fn code_over_numbers_is_code_over_carriers() {
+        for angle in [0.7, -0.4] {
+            let swing = |length: f64| by_hand(length, angle, 0.3, 4);
+            let exact = laws::Pendulum { length: 1.3, steps: 4 }.swing(angle, 0.3);
+            assert_eq!(exact.to_bits(), swing(1.3).to_bits(), "the same bits over f64");
+            let slope = (swing(1.3 + 1e-6) - swing(1.3 - 1e-6)) / 2e-6;
+            let by_tape = grad(1.3, |length| laws::Pendulum { length, steps: 4 }.swing(lift(angle), 0.3));
+            let dual = laws::Pendulum { length: Dual::variable(1.3), steps: 4 }.swing(Dual::constant(angle), 0.3);
+            let lanes = laws::Pendulum { length: Lanes([1.3, 1.3]), steps: 4 }.swing(Lanes([angle; 2]), 0.3);
+            assert!((by_tape - slope).abs() < 1e-7 * (1.0 + slope.abs()), "{by_tape} {slope}");
+            assert!(near(dual.tangent(), by_tape) && near(lanes.0[1], exact), "{dual:?} {lanes:?}");
+        }
+        let integral = |a: Var| laws::quadrature(|x: Var| (a * x).exp(), 0.0, 1.0, 64);
+        assert!((grad(0.5, integral) - (4.0 - 2.0 * 0.5_f64.exp())).abs() < 1e-3);
+    }
+
+    /// Plain numbers, and types that are no carriers, meet the same literals.
+    #[wengert::generic]
+    fn others(x: f64, y: f32, t: &Tensor, z: Complex<f64>, s: &Pair<f64>) -> (f64, f32, f64, Complex<f64>, Pair<f64>) {
+        let by_reference: f64 = [x, x].iter().map(|x| 1.0 - x).sum();
+        (
+            2.0 * x * x - by_reference,
+            0.1 * y,
+            (1.0 - t).sum().item() + (2.0 / (0.5 + 2.0 * t)).sum().item(),
+            1.0 / z,
+            3.0 * s,
+        )
+    }
+
+    #[derive(Tree, Clone, Debug, PartialEq)]
+    #[tree(f32)]
+    struct Pair<T = f64> {
+        left: T,
+        right: [T; 1],
+    }
+
+    #[test]
+    fn literals_meet_other_types_as_before() {
+        let t = Tensor::from([0.25, 0.75]);
+        let found = others(3.0, 0.3, &t, Complex::new(0.0, 2.0), &Pair { left: 1.0, right: [2.0] });
+        assert_eq!((found.0, found.1, found.2), (22.0, 0.1 * 0.3, 4.0));
+        assert_eq!((found.3.re, found.3.im), (0.0, -0.5));
+        assert_eq!(found.4, Pair { left: 3.0, right: [6.0] });
+    }
+
+    #[test]
+    fn single_precision_is_a_point() {
+        let f = |p: Pair<Var>| p.left * p.left * p.right[0] + p.right[0].exp();
+        let g = grad(Pair { left: F32(0.1), right: [F32(0.5)] }, f);
+        let (x, y) = (f64::from(0.1_f32), 0.5_f64);
+        assert_eq!(g, Pair { left: F32((2.0 * x * y) as f32), right: [F32((x * x + y.exp()) as f32)] });
+        let h = hessian([F32(0.5), F32(2.0)], |[x, y]| x * x * y);
+        assert_eq!(h, [[F32(4.0), F32(1.0)], [F32(1.0), F32(0.0)]]);
+        assert_eq!(jvp(vec![F32(3.0)], [F32(2.0)], |x| 1.0 / x[0]), (1.0 / 3.0, -2.0 / 9.0));
+        // A literal alone is an `f64` still.
+        assert_eq!(grad(2.0, |x| x * x), 4.0);
+    }
+}
+
+/// A function that asks for nalgebra's numbers and ours has one `sin`, literals on both sides, and our functions.
+#[cfg(all(feature = "derive", feature = "nalgebra"))]
+#[test]
+fn one_function_over_the_numbers_of_nalgebra_and_ours() {
+    use nalgebra::{DVector, Matrix2, RealField, Vector2};
+
+    fn ours<R: Real>(x: R) -> R {
+        x.lgamma() + x.sin()
+    }
+
+    #[wengert::generic]
+    fn both<R: Carrier + RealField>(x: R) -> R {
+        let turn = Matrix2::new(x.cos(), -x.sin(), x.sin(), x.cos());
+        let v = 2.0 * (turn * Vector2::new(x, 1.0 - x)) - 0.5 * &Vector2::new(x, x);
+        let solved = turn.lu().solve(&v).map_or(x, |y| y.norm());
+        let shifted = 0.5 * DVector::from_element(3, x);
+        solved
+            + shifted.sum()
+            + ours(x) / (3.0 + x.powi(2))
+            + 1.0 / x.softplus()
+            + x.max(R::from(0.5)) * x.atan2(R::from(2.0))
+    }
+
+    let x = 0.8;
+    let slope = (both(x + 1e-6) - both(x - 1e-6)) / 2e-6;
+    let by_tape = grad(x, |x| both(x));
+    assert!((by_tape - slope).abs() < 1e-7 * (1.0 + slope.abs()), "{by_tape} {slope}");
+    assert!(near(both(Dual::variable(x)).tangent(), by_tape));
 }

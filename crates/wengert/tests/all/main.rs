@@ -13,6 +13,7 @@ mod generic;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod many;
+mod mistakes;
 mod nesting;
 mod replay;
 mod rules;
