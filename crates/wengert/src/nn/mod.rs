@@ -12,7 +12,7 @@
 //! | the mean loss | `mse` |
 //! | normalisation | `layer_norm`, `rms_norm`, `batch_norm`, `batch_norm_with` |
 //! | layers | `linear`, `embedding`, `dropout` |
-//! | activations | `relu`, `leaky_relu`, `elu`, `gelu_erf`, `gelu_tanh`, `silu`, `softplus`, `sigmoid`, `tanh` |
+//! | activations | `relu`, `relu6`, `leaky_relu`, `elu`, `celu`, `gelu_erf`, `gelu_tanh`, `silu`, `mish`, `softplus`, `softsign`, `sigmoid`, `tanh` |
 //! | integrals and tables | `trapz`, `trapz_at`, `interp` |
 //!
 //! Layers with parameters are structs (feature `derive`), each a [`Tree`](crate::Tree) with initial values by key and a method

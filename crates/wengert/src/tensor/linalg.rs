@@ -18,13 +18,33 @@ or_raise! {
     /// assert_eq!(a.matmul(&a).to_vec(), [7.0, 10.0, 15.0, 22.0]);
     /// assert_eq!(a.matmul(&Tensor::from([1.0, 1.0])).to_vec(), [3.0, 7.0]);
     /// ```
+    #[doc(alias("mm", "bmm", "dot", "gemm"))]
     fn matmul = try_matmul(other: &Tensor);
     /// The sum over the last axis of `self` and the last but one (or only) of `other`; the other
     /// axes of both stay, one after the other.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([1.0, 2.0]).dot(&Tensor::from([3.0, 4.0])).item(), 11.0);
+    /// ```
+    #[doc(alias = "inner")]
     fn dot = try_dot(other: &Tensor);
     /// All products of an element of each: the axes of both, one after the other.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([1.0, 2.0]).outer(&Tensor::from([3.0, 4.0])).to_vec(), [3.0, 4.0, 6.0, 8.0]);
+    /// ```
+    #[doc(alias = "ger")]
     fn outer = try_outer(other: &Tensor);
     /// The sum of the products of all elements; both are read as vectors.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([[1.0, 2.0]]), Tensor::from([[3.0, 4.0]]));
+    /// assert_eq!(x.vdot(&y).item(), 11.0);
+    /// ```
+    #[doc(alias = "inner")]
     fn vdot = try_vdot(other: &Tensor);
     /// The sum over pairs of axes, one of each; the other axes of both stay, one after the other.
     ///
@@ -33,6 +53,7 @@ or_raise! {
     /// let (x, y) = (Tensor::ones(&[2, 3, 4]), Tensor::ones(&[4, 3, 5]));
     /// assert_eq!(x.tensordot(&y, [1, 2], [1, 0]).shape(), [2, 5]);
     /// ```
+    #[doc(alias = "contract")]
     fn tensordot = try_tensordot(other: &Tensor, axes: impl Dims, other_axes: impl Dims);
     /// The sum over the last `count` axes of `self` with the first `count` of `other`, in order; the other axes of both
     /// stay. NumPy's `tensordot(x, y, count)`.
@@ -47,6 +68,12 @@ or_raise! {
     fn tensordot_by = try_tensordot_by(other: &Tensor, count: usize);
     /// The sum over pairs of axes for each index of pairs of shared ones, which come first in the
     /// result; then the other axes of both.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::ones(&[7, 2, 3]), Tensor::ones(&[7, 3, 5]));
+    /// assert_eq!(x.dot_general(&y, [&[2], &[1]], [&[0], &[0]]).shape(), [7, 2, 5]);
+    /// ```
     fn dot_general = try_dot_general(other: &Tensor, contracted: [&[isize]; 2], batch: [&[isize]; 2]);
     /// The vector product of 3-vectors along an axis, the shapes stretched to each other.
     ///
@@ -55,6 +82,7 @@ or_raise! {
     /// let (x, y) = (Tensor::from([1.0, 0.0, 0.0]), Tensor::from([0.0, 1.0, 0.0]));
     /// assert_eq!(x.cross(&y, -1).to_vec(), [0.0, 0.0, 1.0]);
     /// ```
+    #[doc(alias = "cross_product")]
     fn cross = try_cross(other: &Tensor, axis: impl Dim);
 }
 
@@ -177,6 +205,7 @@ impl Tensor {
     ///
     /// # Panics
     /// As [`Tensor::try_einsum`] returns an error.
+    #[doc(alias = "contract")]
     #[track_caller]
     pub fn einsum(spec: &str, operands: impl IntoIterator<Item: AsRef<Tensor>>) -> Tensor {
         Self::try_einsum(spec, operands).or_raise()

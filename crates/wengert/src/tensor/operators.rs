@@ -8,19 +8,56 @@ use super::operand::{IntoOperand, Written, aligned, tensors};
 use crate::error::{Error, OrRaise};
 use crate::ops::{Binary, Unary};
 use crate::primitives::Op;
+use crate::real::lit_operators;
 
 or_raise! {
     /// `self + other`, the shapes stretched to each other; also written `x + y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([7.0, -7.0]);
+    /// assert_eq!(x.add(1.0).to_vec(), [8.0, -6.0]);
+    /// ```
     fn add = try_add(other: impl IntoOperand);
     /// `self - other`; also written `x - y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([7.0, -7.0]);
+    /// assert_eq!(x.sub(1.0).to_vec(), [6.0, -8.0]);
+    /// ```
     fn sub = try_sub(other: impl IntoOperand);
     /// `self * other`, element by element; also written `x * y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([7.0, -7.0]);
+    /// assert_eq!(x.mul(&x).to_vec(), [49.0, 49.0]);
+    /// ```
     fn mul = try_mul(other: impl IntoOperand);
     /// `self / other`, element by element, of real numbers; also written `x / y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([7.0, -7.0]);
+    /// assert_eq!(x.div(2.0).to_vec(), [3.5, -3.5]);
+    /// ```
     fn div = try_div(other: impl IntoOperand);
     /// `self - other trunc(self/other)`, with the sign of `self`; also written `x % y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([7.0, -7.0]);
+    /// assert_eq!(x.rem(4.0).to_vec(), [3.0, -3.0]);
+    /// ```
     fn rem = try_rem(other: impl IntoOperand);
     /// `-self`; also written `-x`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([7.0, -7.0]);
+    /// assert_eq!(x.neg().to_vec(), [-7.0, 7.0]);
+    /// ```
     fn neg = try_neg();
 }
 
@@ -114,6 +151,9 @@ operator! { Sub sub, SubAssign sub_assign, try_sub, Binary::Sub }
 operator! { Mul mul, MulAssign mul_assign, try_mul, Binary::Mul }
 operator! { Div div, DivAssign div_assign, try_div, Binary::Div }
 operator! { Rem rem, RemAssign rem_assign, try_rem, Binary::Rem }
+
+lit_operators! { [] Tensor => Tensor: Add add Sub sub Mul mul Div div Rem rem }
+lit_operators! { [] &Tensor => Tensor: Add add Sub sub Mul mul Div div Rem rem }
 
 impl Neg for Tensor {
     type Output = Tensor;

@@ -19,6 +19,9 @@ pub mod hanging_chain;
 #[path = "../../examples/inverse_heat.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod inverse_heat;
+#[path = "../../examples/kepler.rs"]
+#[expect(dead_code, reason = "an example's `main` is not called here")]
+pub mod kepler;
 #[path = "../../examples/lotka_volterra.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod lotka_volterra;
@@ -487,5 +490,47 @@ mod hanging_chain_is_right {
         assert!((length - LENGTH).abs() < 1e-9);
         // Two links have four numbers each, and meet in a joint: its neighbours' and its own place, in each direction.
         assert_eq!(chain.entries, [4 * 40 - 4, 2 * (39 + 38)]);
+    }
+}
+
+mod kepler_is_right {
+    use super::kepler::*;
+    use wengert::prelude::*;
+
+    /// `dE/dM = 1 / d`, `dE/de = sin E / d` and their derivatives, with `d = 1 - e cos E`.
+    #[test]
+    fn derivatives_of_the_first_and_second_order_are_those_of_the_equation() {
+        let rule = kepler().unwrap();
+        for (m, e) in [(0.0, 0.3), (0.7, 0.0), (2.5, 0.6), (-1.2, 0.9), (9.0, 0.967), (0.01, 0.995)] {
+            let x = solve(m, e).unwrap();
+            assert!((x - e * x.sin() - m).abs() <= 4.0 * f64::EPSILON * m.abs().max(1.0), "{m}, {e}: {x}");
+            let (sin, cos) = x.sin_cos();
+            let d = 1.0 - e * cos;
+            let f = |(m, e): (Tensor, Tensor)| rule.call(&[&m, &e])[0].sum();
+            let (value, slopes, h) = value_grad_and_hessian((&Tensor::from(m), &Tensor::from(e)), f);
+            let by_m = -e * sin / d.powi(3);
+            let mixed = (cos / d - e * sin * sin / (d * d)) / d;
+            let by_e = 2.0 * sin * cos / (d * d) - e * sin.powi(3) / d.powi(3);
+            let got = [&[value.item(), slopes.0.item(), slopes.1.item()][..], &h.dense().to_vec()].concat();
+            for (got, want) in got.iter().zip([x, 1.0 / d, sin / d, by_m, mixed, mixed, by_e]) {
+                assert!((got - want).abs() <= 1e-11 * want.abs().max(1.0), "{m}, {e}: {got} instead of {want}");
+            }
+        }
+        let error = rule.try_call(&[&Tensor::from(1.0), &Tensor::from(1.5)]).unwrap_err().to_string();
+        assert!(error.contains("`kepler`") && error.contains("the eccentricity is 1.5"), "{error}");
+    }
+
+    #[test]
+    fn the_orbit_is_found_again() {
+        let (times, places) = observations();
+        let fit = fit(&times, &places, [16.0, 0.93, 0.15]).unwrap();
+        for (got, want) in fit.orbit.to_vec().iter().zip(HALLEY) {
+            assert!((got - want).abs() < 1e-10 * want, "{got} instead of {want}");
+        }
+        // Where nothing is left, the Hessian is that of Gauss and Newton.
+        let rule = kepler().unwrap();
+        let slopes = jacobian(&fit.orbit, |orbit| positions(&rule, &orbit, &times).reshape(&[-1]));
+        let want = slopes.swap_axes(0, 1).matmul(&slopes);
+        assert!((fit.hessian - &want).abs().max().item() < 1e-8 * want.abs().max().item());
     }
 }

@@ -35,6 +35,7 @@ mod complex;
 mod diagnose;
 #[cfg(all(feature = "npy", feature = "safetensors"))]
 mod files;
+mod foreign;
 mod fourier;
 mod implicit;
 mod linalg;
@@ -44,6 +45,8 @@ mod loop_blocks;
 mod loop_memory;
 mod loop_zeros;
 mod loops;
+#[cfg(feature = "derive")]
+mod mapped_axes;
 mod nested_levels;
 mod nn;
 #[cfg(feature = "npy")]
@@ -85,7 +88,9 @@ mod planning;
 mod runs;
 #[cfg(feature = "engine")]
 mod same_bits;
+mod segments;
 mod sharing;
 
 pub mod examples;
+pub mod programs;
 pub mod training;
