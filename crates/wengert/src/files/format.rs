@@ -1,16 +1,18 @@
 //! The formats of files: how arrays with names are written and read in each.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Cursor, Read, Seek, Write};
+use std::io::{BufWriter, Cursor, Seek, Write};
 use std::path::Path;
 
 use super::Problem;
+use crate::array::Array;
 #[cfg(feature = "npy")]
 use crate::array::scan_npz;
 use crate::array::stored::Visit;
 #[cfg(feature = "safetensors")]
 use crate::array::stored::{Stored, StoredKind, little_endian};
-use crate::array::{Array, DType, Type};
+#[cfg(feature = "safetensors")]
+use crate::array::{DType, Type};
+use crate::error::ErrorKind;
 
 /// A format of files that hold arrays by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +51,13 @@ impl Format {
 
     /// Why an array cannot have a name.
     pub(super) fn refuses(self, name: &str) -> Option<String> {
-        match self {
+        let is_reserved = match self {
             #[cfg(feature = "npy")]
-            Format::Npz => None,
+            Format::Npz => false,
             #[cfg(feature = "safetensors")]
-            Format::Safetensors if name == "__metadata__" => {
-                Some("a leaf of a `.safetensors` file cannot be called `__metadata__`".to_owned())
-            }
-            #[cfg(feature = "safetensors")]
-            Format::Safetensors => None,
-        }
+            Format::Safetensors => name == "__metadata__",
+        };
+        is_reserved.then(|| format!("a leaf cannot be called `{name}` in a `.safetensors` file"))
     }
 
     /// Writes arrays beside the place of a file, and then puts them there.
@@ -99,19 +98,21 @@ impl Format {
 
     /// Visits the arrays in a file with their names.
     pub(super) fn scan(self, source: Source<'_>, visit: &mut Visit<'_>) -> Result<(), Problem> {
-        let open = |path: &Path| File::open(path).map_err(|error| Problem(crate::ErrorKind::Run, error.to_string()));
         match self {
             #[cfg(feature = "npy")]
             Format::Npz => Ok(match source {
-                Source::File(path) => scan_npz(BufReader::new(open(path)?), visit)?,
+                Source::File(path) => {
+                    let file = std::fs::File::open(path);
+                    let file = file.map_err(|error| Problem(ErrorKind::Run, error.to_string()))?;
+                    scan_npz(std::io::BufReader::new(file), visit)?;
+                }
                 Source::Bytes(bytes) => scan_npz(Cursor::new(bytes), visit)?,
             }),
             #[cfg(feature = "safetensors")]
             Format::Safetensors => match source {
                 Source::File(path) => {
-                    let mut bytes = Vec::new();
-                    let read = BufReader::new(open(path)?).read_to_end(&mut bytes);
-                    read.map_err(|error| Problem(crate::ErrorKind::Run, error.to_string()))?;
+                    let bytes = std::fs::read(path);
+                    let bytes = bytes.map_err(|error| Problem(ErrorKind::Run, error.to_string()))?;
                     scan_safetensors(&bytes, visit)
                 }
                 Source::Bytes(bytes) => scan_safetensors(bytes, visit),

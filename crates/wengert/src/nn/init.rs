@@ -37,6 +37,12 @@ pub enum Init {
 impl Init {
     /// Weights of this shape, in double precision, for a layer that sums over `[inputs, outputs]` numbers.
     ///
+    /// ```
+    /// use wengert::{Key, nn::Init};
+    /// let w = Init::Uniform(0.5).draw(&Key::new(1), &[3, 2], [3, 2]);
+    /// assert!(w.to_vec().iter().all(|w| (-0.5..0.5).contains(w)));
+    /// ```
+    ///
     /// # Panics
     /// If the shape does not fit in memory.
     #[doc(alias("kaiming_normal", "xavier_normal", "xavier_uniform", "variance_scaling"))]

@@ -31,6 +31,12 @@ pub struct Linear {
 impl Linear {
     /// Weights by [`Init::LeCun`], bias 0.
     ///
+    /// ```
+    /// use wengert::{Key, nn::Linear};
+    /// let layer = Linear::new(3, 2, &Key::new(1));
+    /// assert_eq!((layer.weight.shape(), layer.bias.unwrap().to_vec()), (&[3, 2][..], vec![0.0; 2]));
+    /// ```
+    ///
     /// # Panics
     /// If the weights do not fit in memory.
     #[track_caller]
@@ -68,6 +74,13 @@ impl Linear {
     }
 
     /// The map of every line along the last axis.
+    ///
+    /// ```
+    /// use wengert::Tensor;
+    /// use wengert::nn::Linear;
+    /// let layer = Linear { weight: Tensor::from([[1.0, 0.0], [2.0, -1.0]]), bias: Some(Tensor::from([0.5, 0.0])) };
+    /// assert_eq!(layer.apply(&Tensor::from([3.0, 4.0])).to_vec(), [11.5, -4.0]);
+    /// ```
     ///
     /// # Panics
     /// If the last axis does not have as many numbers as there are inputs, or another element type than the weights.
@@ -109,6 +122,13 @@ pub type Conv2d = Conv<2>;
 
 impl<const N: usize> Conv<N> {
     /// From `inputs` to `outputs` channels; weights by [`Init::He`], bias 0.
+    ///
+    /// ```
+    /// use wengert::nn::Conv1d;
+    /// use wengert::{ConvOptions, Key};
+    /// let layer = Conv1d::new(4, 6, [3], ConvOptions { groups: 2, ..ConvOptions::default() }, &Key::new(1));
+    /// assert_eq!(layer.weight.shape(), [6, 2, 3]);
+    /// ```
     ///
     /// # Panics
     /// If the groups do not divide the inputs, or the weights do not fit in memory.
@@ -176,6 +196,13 @@ macro_rules! apply {
         impl Conv<$count> {
             #[doc = concat!("The convolution of ", $shape, "; see [`Tensor::", stringify!($method), "`].")]
             ///
+            /// ```
+            /// use wengert::{ConvOptions, Key, Tensor, nn::Conv};
+            #[doc = concat!("let layer = Conv::new(2, 3, [1; ", $count, "], ConvOptions::default(), &Key::new(1));")]
+            #[doc = concat!("let lengths = [&[5, 2], &[4; ", $count, "][..]].concat();")]
+            /// assert_eq!(layer.apply(&Tensor::ones(&lengths)).shape()[..2], [5, 3]);
+            /// ```
+            ///
             /// # Panics
             /// If the input does not have these axes, as many channels as there are inputs, and the weights' element type.
             #[track_caller]
@@ -207,6 +234,11 @@ pub struct Embedding {
 impl Embedding {
     /// Normal, variance `1 / width`, so that a row has a length of about 1.
     ///
+    /// ```
+    /// use wengert::{Key, nn::Embedding};
+    /// assert_eq!(Embedding::new(100, 16, &Key::new(1)).table.shape(), [100, 16]);
+    /// ```
+    ///
     /// # Panics
     /// If the table does not fit in memory.
     #[track_caller]
@@ -215,6 +247,13 @@ impl Embedding {
     }
 
     /// The rows of these symbols, `i64` in any shape.
+    ///
+    /// ```
+    /// use wengert::Tensor;
+    /// use wengert::nn::Embedding;
+    /// let layer = Embedding { table: Tensor::from([[1.0, 2.0], [3.0, 4.0]]) };
+    /// assert_eq!(layer.apply(&Tensor::from([1i64, 0])).to_vec(), [3.0, 4.0, 1.0, 2.0]);
+    /// ```
     ///
     /// # Panics
     /// If they are not `i64`, or one has no row.

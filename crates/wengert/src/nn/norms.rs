@@ -28,6 +28,10 @@ pub struct LayerNorm {
 impl LayerNorm {
     /// Gain 1, bias 0, epsilon 1e-5.
     ///
+    /// ```
+    /// assert_eq!(wengert::nn::LayerNorm::new(3).gain.to_vec(), [1.0; 3]);
+    /// ```
+    ///
     /// # Panics
     /// If that does not fit in memory.
     #[track_caller]
@@ -36,6 +40,13 @@ impl LayerNorm {
     }
 
     /// The normalised tensor.
+    ///
+    /// ```
+    /// use wengert::Tensor;
+    /// use wengert::nn::LayerNorm;
+    /// let norm = LayerNorm { epsilon: 3.0, ..LayerNorm::new(2) };
+    /// assert_eq!(norm.apply(&Tensor::from([1.0, 3.0])).to_vec(), [-0.5, 0.5]);
+    /// ```
     ///
     /// # Panics
     /// If the last axis does not have the size of the layer.
@@ -65,6 +76,10 @@ pub struct RmsNorm {
 impl RmsNorm {
     /// Gain 1, epsilon 1e-6.
     ///
+    /// ```
+    /// assert_eq!(wengert::nn::RmsNorm::new(3).gain.to_vec(), [1.0; 3]);
+    /// ```
+    ///
     /// # Panics
     /// If that does not fit in memory.
     #[track_caller]
@@ -73,6 +88,13 @@ impl RmsNorm {
     }
 
     /// The normalised tensor.
+    ///
+    /// ```
+    /// use wengert::Tensor;
+    /// use wengert::nn::RmsNorm;
+    /// let norm = RmsNorm { epsilon: 0.0, ..RmsNorm::new(2) };
+    /// assert!((norm.apply(&Tensor::from([3.0, 3.0])).to_vec()[0] - 1.0).abs() < 1e-15);
+    /// ```
     ///
     /// # Panics
     /// If the last axis does not have the size of the layer.
@@ -89,7 +111,7 @@ impl RmsNorm {
 /// ```
 /// use wengert::nn::GroupNorm;
 /// use wengert::prelude::*;
-/// let x = Tensor::from([[[1.0, 3.0], [1.0, 3.0], [0.0, 0.0], [8.0, 8.0]]]);
+/// let x = Tensor::from([1.0, 3.0, 1.0, 3.0, 0.0, 0.0, 8.0, 8.0]).reshape((1, 4, 2));
 /// let y = GroupNorm::new(4, 2).apply(&x);
 /// for (y, want) in y.to_vec().into_iter().zip([-1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0, 1.0]) {
 ///     assert!((y - want).abs() < 1e-4);
@@ -112,6 +134,11 @@ pub struct GroupNorm {
 impl GroupNorm {
     /// Gain 1, bias 0, epsilon 1e-5.
     ///
+    /// ```
+    /// let norm = wengert::nn::GroupNorm::new(6, 3);
+    /// assert_eq!((norm.gain.shape(), norm.groups), (&[6][..], 3));
+    /// ```
+    ///
     /// # Panics
     /// If the groups do not divide the channels, or it does not fit in memory.
     #[track_caller]
@@ -124,6 +151,13 @@ impl GroupNorm {
     }
 
     /// The normalised tensor.
+    ///
+    /// ```
+    /// use wengert::Tensor;
+    /// use wengert::nn::GroupNorm;
+    /// let norm = GroupNorm { epsilon: 3.0, ..GroupNorm::new(2, 1) };
+    /// assert_eq!(norm.apply(&Tensor::from([[1.0, 3.0]])).to_vec(), [-0.5, 0.5]);
+    /// ```
     ///
     /// # Panics
     /// If the second axis does not have as many channels as the layer.
@@ -185,6 +219,11 @@ pub struct BatchNorm {
 impl BatchNorm {
     /// Gain 1, bias 0, running mean 0 and variance 1, of which each batch replaces a tenth; epsilon 1e-5.
     ///
+    /// ```
+    /// let norm = wengert::nn::BatchNorm::new(2);
+    /// assert_eq!((norm.mean.to_vec(), norm.variance.to_vec()), (vec![0.0; 2], vec![1.0; 2]));
+    /// ```
+    ///
     /// # Panics
     /// If that does not fit in memory.
     #[track_caller]
@@ -195,6 +234,13 @@ impl BatchNorm {
     }
 
     /// The tensor normalised by the running statistics: what a trained model computes.
+    ///
+    /// ```
+    /// use wengert::Tensor;
+    /// use wengert::nn::BatchNorm;
+    /// let norm = BatchNorm { epsilon: 3.0, ..BatchNorm::new(1) };
+    /// assert_eq!(norm.apply(&Tensor::from([[1.0], [4.0]])).to_vec(), [0.5, 2.0]);
+    /// ```
     ///
     /// # Panics
     /// If the second axis does not have as many channels as the layer.
@@ -207,6 +253,14 @@ impl BatchNorm {
 
     /// The tensor normalised by its own statistics, and the running mean and variance after it: `(1 - m) r + m b` with the
     /// momentum `m` and those of the batch, `b`, whose variance has the divisor n - 1 there. No derivative flows to them.
+    ///
+    /// ```
+    /// use wengert::Tensor;
+    /// use wengert::nn::BatchNorm;
+    /// let norm = BatchNorm { epsilon: 0.0, momentum: 0.5, ..BatchNorm::new(1) };
+    /// let (y, [mean, variance]) = norm.train(&Tensor::from([[1.0], [3.0]]));
+    /// assert_eq!((y.to_vec(), mean.to_vec(), variance.to_vec()), (vec![-1.0, 1.0], vec![1.0], vec![1.5]));
+    /// ```
     ///
     /// # Panics
     /// As [`BatchNorm::apply`].
@@ -223,6 +277,13 @@ impl BatchNorm {
     }
 
     /// The layer with these running statistics, mean and variance.
+    ///
+    /// ```
+    /// use wengert::Tensor;
+    /// use wengert::nn::BatchNorm;
+    /// let norm = BatchNorm::new(1).updated([Tensor::from([2.0]), Tensor::from([9.0])]);
+    /// assert_eq!(norm.mean.to_vec(), [2.0]);
+    /// ```
     #[must_use]
     pub fn updated(self, [mean, variance]: [Tensor; 2]) -> Self {
         BatchNorm { mean, variance, ..self }
