@@ -1,4 +1,4 @@
-//! Optimisers of first order for points of numbers or [`Tensor`]s: [`Sgd`], [`Adam`], [`AdamW`]; [schedules](Schedule)
+//! Optimisers of first order for points of numbers or [`Tensor`](crate::Tensor)s: [`Sgd`], [`Adam`], [`AdamW`]; [schedules](Schedule)
 //! of the learning rate; limits to gradients, [`clip_by_norm`] and [`clip_by_value`].
 //!
 //! An optimiser keeps what it remembers of earlier gradients, leaf by leaf; the point is the caller's. It is a [`Tree`] itself,

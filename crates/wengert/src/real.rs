@@ -12,7 +12,7 @@ mod operators;
 pub use carrier::Carrier;
 pub(crate) use carrier::flows;
 pub use lit::{Lit, lit};
-pub(crate) use operators::{lit_operators, real_operators};
+pub(crate) use operators::{lit_operators, real_operators, real_references};
 
 /// The outcome of a comparison: one `bool`, one per lane, or one that was recorded.
 pub trait Mask: Copy + Debug + Not<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self> + 'static {
@@ -153,6 +153,12 @@ pub(crate) use binary_methods;
 /// assert_eq!(f(Dual::variable(0.0)).tangent(), 1.0);
 /// assert_eq!(grad(0.0, |x| f(x)), 1.0);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number that functions over `Real` run over",
+    label = "not `f64`, `F32`, `Var`, `Dual`, `Taylor` or `Lanes`",
+    note = "an `f32` is `F32(x)` or `f64::from(x)`, an integer `n as f64`, a reference to a number `*x`",
+    note = "a `Tensor` has the functions of `Real` as methods of its own: `x.sin()`, `x.maximum(y)`"
+)]
 pub trait Real: Carrier {
     /// A number that nothing is differentiated by.
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -26,6 +26,8 @@ const PATHS: usize = 64;
 /// are kept, 64 at most. So a recorded function never returns the derivative of the wrong branch.
 /// Under [`strict`](Recorded::strict) a flipped guard is an error instead.
 ///
+/// The point may be given by value or by reference: what is recorded borrows nothing of it.
+///
 /// Inside `f` a number cannot be taken out of a `Var` (`value` panics): it would be frozen.
 ///
 /// ```
@@ -40,7 +42,19 @@ const PATHS: usize = 64;
 /// ```
 #[doc(alias("trace", "tape"))]
 #[track_caller]
-pub fn record<T, O, F>(at: T, f: F) -> Recorded<T, O, F>
+pub fn record<T, O, F>(at: T, f: F) -> Recorded<T::Grad, O, F>
+where
+    T: Tree<Leaf = f64, Grad: Tree<Leaf = f64, Vars = T::Vars>>,
+    O: Tree<Leaf = Var>,
+    F: Fn(T::Vars) -> O,
+{
+    let mut numbers = leaves(&at).into_iter();
+    record_at(at.grad(&mut || numbers.next().expect("one per leaf")), f)
+}
+
+/// As [`record`], of what is asked as long as its point lives.
+#[track_caller]
+pub(crate) fn record_at<T, O, F>(at: T, f: F) -> Recorded<T, O, F>
 where
     T: Tree<Leaf = f64>,
     O: Tree<Leaf = Var>,
@@ -404,5 +418,8 @@ where
 
 #[track_caller]
 pub(crate) fn or_panic<R>(result: Result<R, GuardFlipped>) -> R {
-    result.unwrap_or_else(|flipped| panic!("{flipped}"))
+    match result {
+        Ok(result) => result,
+        Err(flipped) => panic!("{flipped}"),
+    }
 }

@@ -57,6 +57,7 @@ const CHECKS: &[Check] = &[
     published::complete,
     pages::generated,
     pages::changelog,
+    pages::features,
     pages::machine_paths,
     named::named_files,
 ];

@@ -18,6 +18,7 @@ mod einsum;
 mod elementwise;
 mod ensure;
 mod fft;
+mod foreign;
 mod gather;
 mod index;
 pub(crate) mod linalg;
@@ -64,6 +65,10 @@ pub use ensure::Ensure;
 pub(crate) use ensure::told;
 pub(crate) use fft::turned;
 pub use fft::{Fft, FftKind, FftScale, HalfWeights};
+#[cfg(feature = "engine")]
+pub(crate) use foreign::Examples;
+pub(crate) use foreign::{Code, ForeignDerivative, Many, PlainCode, real};
+pub use foreign::{Foreign, ForeignRole};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
@@ -279,6 +284,8 @@ operations! {
     Unwind(Unwind),
     /// A user's operation with its own derivative.
     Custom(Custom),
+    /// A user's own code.
+    Foreign(Foreign),
     /// A linear system, known by its map.
     Solve(Solve),
     /// A point that is known by an equation.

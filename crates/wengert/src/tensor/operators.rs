@@ -8,6 +8,7 @@ use super::operand::{IntoOperand, Written, aligned, tensors};
 use crate::error::{Error, OrRaise};
 use crate::ops::{Binary, Unary};
 use crate::primitives::Op;
+use crate::real::lit_operators;
 
 or_raise! {
     /// `self + other`, the shapes stretched to each other; also written `x + y`.
@@ -150,6 +151,9 @@ operator! { Sub sub, SubAssign sub_assign, try_sub, Binary::Sub }
 operator! { Mul mul, MulAssign mul_assign, try_mul, Binary::Mul }
 operator! { Div div, DivAssign div_assign, try_div, Binary::Div }
 operator! { Rem rem, RemAssign rem_assign, try_rem, Binary::Rem }
+
+lit_operators! { [] Tensor => Tensor: Add add Sub sub Mul mul Div div Rem rem }
+lit_operators! { [] &Tensor => Tensor: Add add Sub sub Mul mul Div div Rem rem }
 
 impl Neg for Tensor {
     type Output = Tensor;

@@ -15,7 +15,7 @@ use crate::program::{Builder, Value};
 /// let options = ConvOptions { stride: [2], ..ConvOptions::default() };
 /// assert_eq!(x.conv1d(&w, &options).to_vec(), [-1.0, -1.0]);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvOptions<const N: usize> {
     /// How far it moves at a time.
     pub stride: [usize; N],

@@ -88,12 +88,15 @@ pub(crate) fn pullback(program: &Program, leaves: usize) -> Result<(Program, Pro
     Ok((primal, dce(back.finish(&results))))
 }
 
-/// The Program with the mapped axes, where the operands have them and where the results shall.
+/// The Program with the mapped axes, where the operands have them and where the results shall; a result without a place has none.
+///
+/// # Errors
+/// If such a result has the axis after all, or an operation has no such form.
 pub(crate) fn mapped(
     program: &Program,
     axes: &[Option<usize>],
     length: usize,
-    places: &[usize],
+    places: &[Option<usize>],
 ) -> Result<Program, Error> {
     let mut b = Builder::new();
     let (mut args, mut flags) = (Vec::new(), Vec::new());
@@ -108,7 +111,16 @@ pub(crate) fn mapped(
         flags.push(axis.is_some());
     }
     let outs = vmap(&mut b, program, &args, &flags, length)?;
-    let place = |b: &mut Builder, (out, batched): (Value, bool), place: usize| {
+    if let Some(k) = outs.iter().zip(places).position(|((_, batched), place)| *batched && place.is_none()) {
+        let why = format!(
+            "leaf {k} of the result, {}, depends on what is mapped, so that it is another one for each example: give it a place \
+             in `outputs`",
+            program.output_types()[k]
+        );
+        return Err(Error::new(ErrorKind::Misfit, "vmap", why));
+    }
+    let place = |b: &mut Builder, (out, batched): (Value, bool), place: Option<usize>| {
+        let Some(place) = place else { return out };
         let out = if batched { out } else { b.repeat_in_front(out, length) };
         b.move_axis(out, 0, place)
     };

@@ -33,6 +33,9 @@ mod bands;
 mod captures;
 mod complex;
 mod diagnose;
+#[cfg(all(feature = "npy", feature = "safetensors"))]
+mod files;
+mod foreign;
 mod fourier;
 mod implicit;
 mod linalg;
@@ -42,6 +45,8 @@ mod loop_blocks;
 mod loop_memory;
 mod loop_zeros;
 mod loops;
+#[cfg(feature = "derive")]
+mod mapped_axes;
 mod nested_levels;
 mod nn;
 #[cfg(feature = "npy")]
@@ -49,6 +54,8 @@ mod npy;
 mod numbers;
 mod ode;
 mod optim;
+#[cfg(feature = "derive")]
+mod paths;
 mod signal;
 mod sparse_solve;
 #[cfg(feature = "engine")]
@@ -85,3 +92,5 @@ mod segments;
 mod sharing;
 
 pub mod examples;
+pub mod programs;
+pub mod training;

@@ -134,6 +134,21 @@ fn the_function_runs_once() {
     assert_eq!(runs.get(), 3);
 }
 
+/// A recorded function holds nothing of the point, whether that was moved or lent; so it can leave the place where that lives.
+#[test]
+fn a_function_is_recorded_at_a_reference() {
+    fn recorded() -> wengert::Recorded<(Vec<f64>, [f64; 2]), Var, impl Fn((Vec<Var>, [Var; 2])) -> Var> {
+        let point = (vec![1.0, 2.0, 3.0], [0.5, 0.25]);
+        record(&point, |(x, [a, b])| x.iter().map(|&x| a * x * x).sum::<Var>() * b)
+    }
+    let f = recorded();
+    let at = (vec![2.0, 0.0, 1.0], [3.0, 2.0]);
+    assert_eq!(f.value(&at), 30.0);
+    assert_eq!(f.grad(at), (vec![24.0, 0.0, 12.0], [10.0, 15.0]));
+    let slice: &[f64] = &[1.0, 2.0];
+    assert_eq!(record(slice, |x| x[0] * x[1]).grad(vec![3.0, 4.0]), [4.0, 3.0]);
+}
+
 #[cfg(feature = "arrays")]
 mod tensors {
     use std::collections::HashMap;
