@@ -1,7 +1,6 @@
 //! The formats of files: how arrays with names are written and read in each.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Cursor, Read, Seek, Write};
+use std::io::{BufWriter, Cursor, Seek, Write};
 use std::path::Path;
 
 use super::Problem;
@@ -99,19 +98,21 @@ impl Format {
 
     /// Visits the arrays in a file with their names.
     pub(super) fn scan(self, source: Source<'_>, visit: &mut Visit<'_>) -> Result<(), Problem> {
-        let open = |path: &Path| File::open(path).map_err(|error| Problem(crate::ErrorKind::Run, error.to_string()));
         match self {
             #[cfg(feature = "npy")]
             Format::Npz => Ok(match source {
-                Source::File(path) => scan_npz(BufReader::new(open(path)?), visit)?,
+                Source::File(path) => {
+                    let file = std::fs::File::open(path);
+                    let file = file.map_err(|error| Problem(ErrorKind::Run, error.to_string()))?;
+                    scan_npz(std::io::BufReader::new(file), visit)?;
+                }
                 Source::Bytes(bytes) => scan_npz(Cursor::new(bytes), visit)?,
             }),
             #[cfg(feature = "safetensors")]
             Format::Safetensors => match source {
                 Source::File(path) => {
-                    let mut bytes = Vec::new();
-                    let read = BufReader::new(open(path)?).read_to_end(&mut bytes);
-                    read.map_err(|error| Problem(crate::ErrorKind::Run, error.to_string()))?;
+                    let bytes = std::fs::read(path);
+                    let bytes = bytes.map_err(|error| Problem(ErrorKind::Run, error.to_string()))?;
                     scan_safetensors(&bytes, visit)
                 }
                 Source::Bytes(bytes) => scan_safetensors(bytes, visit),

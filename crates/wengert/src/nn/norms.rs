@@ -89,7 +89,7 @@ impl RmsNorm {
 /// ```
 /// use wengert::nn::GroupNorm;
 /// use wengert::prelude::*;
-/// let x = Tensor::from([[[1.0, 3.0], [1.0, 3.0], [0.0, 0.0], [8.0, 8.0]]]);
+/// let x = Tensor::from([1.0, 3.0, 1.0, 3.0, 0.0, 0.0, 8.0, 8.0]).reshape((1, 4, 2));
 /// let y = GroupNorm::new(4, 2).apply(&x);
 /// for (y, want) in y.to_vec().into_iter().zip([-1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0, 1.0]) {
 ///     assert!((y - want).abs() < 1e-4);

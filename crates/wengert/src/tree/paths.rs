@@ -150,6 +150,7 @@ impl Paths {
     }
 
     /// Notes a leaf under its name.
+    #[cfg(feature = "arrays")]
     pub(crate) fn named_leaf(&mut self, name: &str) {
         self.under(&name, Paths::leaf);
     }
