@@ -37,6 +37,12 @@ pub enum Init {
 impl Init {
     /// Weights of this shape, in double precision, for a layer that sums over `[inputs, outputs]` numbers.
     ///
+    /// ```
+    /// use wengert::{Key, nn::Init};
+    /// let w = Init::GlorotUniform.draw(&Key::new(1), &[4, 2], [4, 2]);
+    /// assert!(w.abs().max().item() <= 1.0);
+    /// ```
+    ///
     /// # Panics
     /// If the shape does not fit in memory.
     #[doc(alias("kaiming_normal", "xavier_normal", "xavier_uniform", "variance_scaling"))]

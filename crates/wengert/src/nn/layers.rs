@@ -31,6 +31,12 @@ pub struct Linear {
 impl Linear {
     /// Weights by [`Init::LeCun`], bias 0.
     ///
+    /// ```
+    /// use wengert::{Key, nn::Linear};
+    /// let layer = Linear::new(3, 2, &Key::new(1));
+    /// assert_eq!((layer.weight.shape(), layer.bias.unwrap().to_vec()), (&[3, 2][..], vec![0.0, 0.0]));
+    /// ```
+    ///
     /// # Panics
     /// If the weights do not fit in memory.
     #[track_caller]
@@ -68,6 +74,11 @@ impl Linear {
     }
 
     /// The map of every line along the last axis.
+    ///
+    /// ```
+    /// use wengert::{Key, Tensor, nn::Linear};
+    /// assert_eq!(Linear::new(3, 2, &Key::new(1)).apply(&Tensor::ones(&[5, 3])).shape(), [5, 2]);
+    /// ```
     ///
     /// # Panics
     /// If the last axis does not have as many numbers as there are inputs, or another element type than the weights.
@@ -109,6 +120,12 @@ pub type Conv2d = Conv<2>;
 
 impl<const N: usize> Conv<N> {
     /// From `inputs` to `outputs` channels; weights by [`Init::He`], bias 0.
+    ///
+    /// ```
+    /// use wengert::{ConvOptions, Key, nn::Conv2d};
+    /// let layer = Conv2d::new(3, 8, [5, 5], ConvOptions::default(), &Key::new(1));
+    /// assert_eq!(layer.weight.shape(), [8, 3, 5, 5]);
+    /// ```
     ///
     /// # Panics
     /// If the groups do not divide the inputs, or the weights do not fit in memory.
@@ -176,6 +193,13 @@ macro_rules! apply {
         impl Conv<$count> {
             #[doc = concat!("The convolution of ", $shape, "; see [`Tensor::", stringify!($method), "`].")]
             ///
+            /// ```
+            /// use wengert::{ConvOptions, Key, Tensor, nn::Conv};
+            #[doc = concat!("let layer = Conv::<", $count, ">::new(2, 3, [3; ", $count, "], ConvOptions::default(), &Key::new(1));")]
+            #[doc = concat!("let x = Tensor::ones(&[&[1, 2], &[4; ", $count, "][..]].concat());")]
+            /// assert_eq!(layer.apply(&x).shape()[..3], [1, 3, 2]);
+            /// ```
+            ///
             /// # Panics
             /// If the input does not have these axes, as many channels as there are inputs, and the weights' element type.
             #[track_caller]
@@ -207,6 +231,11 @@ pub struct Embedding {
 impl Embedding {
     /// Normal, variance `1 / width`, so that a row has a length of about 1.
     ///
+    /// ```
+    /// use wengert::{Key, nn::Embedding};
+    /// assert_eq!(Embedding::new(10, 4, &Key::new(1)).table.shape(), [10, 4]);
+    /// ```
+    ///
     /// # Panics
     /// If the table does not fit in memory.
     #[track_caller]
@@ -215,6 +244,12 @@ impl Embedding {
     }
 
     /// The rows of these symbols, `i64` in any shape.
+    ///
+    /// ```
+    /// use wengert::{Key, Tensor, nn::Embedding};
+    /// let layer = Embedding::new(10, 4, &Key::new(1));
+    /// assert_eq!(layer.apply(&Tensor::from([[1i64, 2], [2, 9]])).shape(), [2, 2, 4]);
+    /// ```
     ///
     /// # Panics
     /// If they are not `i64`, or one has no row.

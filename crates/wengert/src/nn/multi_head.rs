@@ -38,6 +38,12 @@ pub struct MultiHeadAttention {
 impl MultiHeadAttention {
     /// Of vectors of this width, by this many heads; weights by [`Init::LeCun`](super::Init::LeCun), biases 0.
     ///
+    /// ```
+    /// use wengert::{Key, nn::MultiHeadAttention};
+    /// let layer = MultiHeadAttention::new(8, 2, &Key::new(1));
+    /// assert_eq!((layer.heads, layer.query.weight.shape()), (2, &[8, 8][..]));
+    /// ```
+    ///
     /// # Panics
     /// If the heads do not divide the width, or the weights do not fit in memory.
     #[track_caller]
@@ -51,6 +57,12 @@ impl MultiHeadAttention {
     }
 
     /// Attention of a sequence (…, T, width) to itself.
+    ///
+    /// ```
+    /// use wengert::{Key, Tensor, nn::{MultiHeadAttention, Visible}};
+    /// let layer = MultiHeadAttention::new(8, 2, &Key::new(1));
+    /// assert_eq!(layer.apply(&Tensor::ones(&[5, 8]), Visible::All).shape(), [5, 8]);
+    /// ```
     ///
     /// # Panics
     /// If it has another width, or the mask does not fit.

@@ -28,6 +28,11 @@ pub struct LayerNorm {
 impl LayerNorm {
     /// Gain 1, bias 0, epsilon 1e-5.
     ///
+    /// ```
+    /// use wengert::nn::LayerNorm;
+    /// assert_eq!(LayerNorm::new(2).gain.to_vec(), [1.0, 1.0]);
+    /// ```
+    ///
     /// # Panics
     /// If that does not fit in memory.
     #[track_caller]
@@ -36,6 +41,12 @@ impl LayerNorm {
     }
 
     /// The normalised tensor.
+    ///
+    /// ```
+    /// use wengert::{Tensor, nn::LayerNorm};
+    /// let y = LayerNorm::new(2).apply(&Tensor::from([1.0, 3.0]));
+    /// assert!((y - Tensor::from([-1.0, 1.0])).abs().max().item() < 1e-4);
+    /// ```
     ///
     /// # Panics
     /// If the last axis does not have the size of the layer.
@@ -65,6 +76,11 @@ pub struct RmsNorm {
 impl RmsNorm {
     /// Gain 1, epsilon 1e-6.
     ///
+    /// ```
+    /// use wengert::nn::RmsNorm;
+    /// assert_eq!(RmsNorm::new(2).gain.to_vec(), [1.0, 1.0]);
+    /// ```
+    ///
     /// # Panics
     /// If that does not fit in memory.
     #[track_caller]
@@ -73,6 +89,12 @@ impl RmsNorm {
     }
 
     /// The normalised tensor.
+    ///
+    /// ```
+    /// use wengert::{Tensor, nn::RmsNorm};
+    /// let y = RmsNorm::new(2).apply(&Tensor::from([-3.0, 3.0]));
+    /// assert!((y - Tensor::from([-1.0, 1.0])).abs().max().item() < 1e-6);
+    /// ```
     ///
     /// # Panics
     /// If the last axis does not have the size of the layer.
@@ -112,6 +134,11 @@ pub struct GroupNorm {
 impl GroupNorm {
     /// Gain 1, bias 0, epsilon 1e-5.
     ///
+    /// ```
+    /// use wengert::nn::GroupNorm;
+    /// assert_eq!(GroupNorm::new(4, 2).groups, 2);
+    /// ```
+    ///
     /// # Panics
     /// If the groups do not divide the channels, or it does not fit in memory.
     #[track_caller]
@@ -124,6 +151,13 @@ impl GroupNorm {
     }
 
     /// The normalised tensor.
+    ///
+    /// ```
+    /// use wengert::{Tensor, nn::GroupNorm};
+    /// let x = Tensor::from([[1.0, 3.0, 0.0, 8.0]]);
+    /// let y = GroupNorm::new(4, 2).apply(&x);
+    /// assert!((y - Tensor::from([[-1.0, 1.0, -1.0, 1.0]])).abs().max().item() < 1e-4);
+    /// ```
     ///
     /// # Panics
     /// If the second axis does not have as many channels as the layer.
@@ -185,6 +219,11 @@ pub struct BatchNorm {
 impl BatchNorm {
     /// Gain 1, bias 0, running mean 0 and variance 1, of which each batch replaces a tenth; epsilon 1e-5.
     ///
+    /// ```
+    /// use wengert::nn::BatchNorm;
+    /// assert_eq!(BatchNorm::new(2).variance.to_vec(), [1.0, 1.0]);
+    /// ```
+    ///
     /// # Panics
     /// If that does not fit in memory.
     #[track_caller]
@@ -195,6 +234,12 @@ impl BatchNorm {
     }
 
     /// The tensor normalised by the running statistics: what a trained model computes.
+    ///
+    /// ```
+    /// use wengert::{Tensor, nn::BatchNorm};
+    /// let x = Tensor::from([[1.0, 0.0], [3.0, 8.0]]);
+    /// assert!((BatchNorm::new(2).apply(&x) - &x).abs().max().item() < 1e-4);
+    /// ```
     ///
     /// # Panics
     /// If the second axis does not have as many channels as the layer.
@@ -207,6 +252,13 @@ impl BatchNorm {
 
     /// The tensor normalised by its own statistics, and the running mean and variance after it: `(1 - m) r + m b` with the
     /// momentum `m` and those of the batch, `b`, whose variance has the divisor n - 1 there. No derivative flows to them.
+    ///
+    /// ```
+    /// use wengert::{Tensor, nn::BatchNorm};
+    /// let (y, [mean, _]) = BatchNorm::new(1).train(&Tensor::from([[1.0], [3.0]]));
+    /// assert!((y - Tensor::from([[-1.0], [1.0]])).abs().max().item() < 1e-4);
+    /// assert!((mean.item() - 0.2).abs() < 1e-15);
+    /// ```
     ///
     /// # Panics
     /// As [`BatchNorm::apply`].
@@ -223,6 +275,13 @@ impl BatchNorm {
     }
 
     /// The layer with these running statistics, mean and variance.
+    ///
+    /// ```
+    /// use wengert::{Tensor, nn::BatchNorm};
+    /// let norm = BatchNorm::new(1);
+    /// let (_, statistics) = norm.train(&Tensor::from([[1.0], [3.0]]));
+    /// assert!((norm.updated(statistics).mean.item() - 0.2).abs() < 1e-15);
+    /// ```
     #[must_use]
     pub fn updated(self, [mean, variance]: [Tensor; 2]) -> Self {
         BatchNorm { mean, variance, ..self }
