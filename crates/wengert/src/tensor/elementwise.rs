@@ -116,13 +116,55 @@ macro_rules! binary {
     };
 }
 binary_list! { [binary] [] }
-binary! { from "crate::ops":
-    lt = try_lt: Compare Lt, (1.0, 2.0) => 1.0, as "less";
-    le = try_le: Compare Le, (2.0, 2.0) => 1.0, as "less_equal";
-    gt = try_gt: Compare Gt, (1.0, 2.0) => 0.0, as "greater";
-    ge = try_ge: Compare Ge, (2.0, 2.0) => 1.0, as "greater_equal";
-    eq = try_eq: Compare Eq, (2.0, 2.0) => 1.0, as "equal";
-    ne = try_ne: Compare Ne, (2.0, 2.0) => 0.0, as "not_equal";
+
+/// Comparisons: what is true where, and an example.
+macro_rules! comparisons {
+    ($($name:ident = $twin:ident: $op:ident, $sign:literal, $alias:literal, $about:literal, $example:literal;)*) => {
+        impl Tensor { $(
+            #[doc = concat!(
+                "Where an element ", $about, " that of `other`, a tensor or a number: truth values, as NumPy's `x ", $sign,
+                " y`, the shapes stretched to each other."
+            )]
+            ///
+            /// Rust's operators on tensors do not compare, because they would have to give one truth value:
+            /// [`all`](Tensor::all), [`any`](Tensor::any) and [`test`](Tensor::test) get there. The mask chooses by
+            /// [`where_`](Tensor::where_), counts by [`to_i64`](Tensor::to_i64) and a sum, and combines by
+            /// [`and`](Tensor::and), [`or`](Tensor::or), [`not`](Tensor::not). It has no derivative. Comparisons with NaN
+            /// are false, `ne` is true.
+            ///
+            /// ```
+            /// use wengert::prelude::*;
+            /// let x = Tensor::from([1.0, 2.0, 3.0]);
+            #[doc = concat!("assert_eq!(x.", stringify!($name), "(2).where_(&x, 0.0).to_vec(), ", $example, ");")]
+            #[doc = concat!("assert!(x.", stringify!($name), "(Tensor::from([2.0, 0.0, 3.0])).any().test());")]
+            /// ```
+            ///
+            /// # Panics
+            /// If shapes or element types do not fit.
+            #[doc(alias = $alias)]
+            #[track_caller]
+            pub fn $name(&self, other: impl IntoOperand) -> Tensor {
+                self.$twin(other).or_raise()
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If shapes or element types do not fit.
+            #[track_caller]
+            pub fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error> {
+                elementwise(stringify!($name), Compare::$op, self.into_operand(), other.into_operand())
+            }
+        )* }
+    };
+}
+comparisons! {
+    lt = try_lt: Lt, "<", "less", "is smaller than", "[1.0, 0.0, 0.0]";
+    le = try_le: Le, "<=", "less_equal", "is smaller than or equal to", "[1.0, 2.0, 0.0]";
+    gt = try_gt: Gt, ">", "greater", "is larger than", "[0.0, 0.0, 3.0]";
+    ge = try_ge: Ge, ">=", "greater_equal", "is larger than or equal to", "[0.0, 2.0, 3.0]";
+    eq = try_eq: Eq, "==", "equal", "is equal to", "[0.0, 2.0, 0.0]";
+    ne = try_ne: Ne, "!=", "not_equal", "differs from", "[1.0, 0.0, 3.0]";
 }
 binary! { from "crate::primitives":
     and = try_and: Logic And, (true, false) => 0.0, as "logical_and";

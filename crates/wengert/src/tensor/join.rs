@@ -492,7 +492,7 @@ fn band(b: &mut Builder, shape: &[usize], offset: isize, compare: Compare) -> Re
     });
     let distance = b.sub(columns, rows);
     let ty = Type::new(DType::I64, &shape[row..]);
-    let offset = number(b, super::operand::PlainNumber::Whole(offset as i64), &ty)?;
+    let offset = number(b, super::operand::PlainNumber::Whole(offset as i128), &ty)?;
     let mask = b.op(compare, &[distance, offset]);
     Ok(super::compose::stretch(b, mask, shape))
 }

@@ -7,6 +7,7 @@ mod convert;
 pub(crate) mod derived;
 mod dim;
 mod display;
+pub(crate) mod einsum;
 mod elementwise;
 pub(crate) mod graph;
 mod grid;
