@@ -4,12 +4,15 @@ use std::io::{BufWriter, Cursor, Seek, Write};
 use std::path::Path;
 
 use super::Problem;
+use crate::array::Array;
 #[cfg(feature = "npy")]
 use crate::array::scan_npz;
 use crate::array::stored::Visit;
 #[cfg(feature = "safetensors")]
 use crate::array::stored::{Stored, StoredKind, little_endian};
-use crate::array::{Array, DType, Type};
+#[cfg(feature = "safetensors")]
+use crate::array::{DType, Type};
+use crate::error::ErrorKind;
 
 /// A format of files that hold arrays by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,16 +51,13 @@ impl Format {
 
     /// Why an array cannot have a name.
     pub(super) fn refuses(self, name: &str) -> Option<String> {
-        match self {
+        let is_reserved = match self {
             #[cfg(feature = "npy")]
-            Format::Npz => None,
+            Format::Npz => false,
             #[cfg(feature = "safetensors")]
-            Format::Safetensors if name == "__metadata__" => {
-                Some("a leaf of a `.safetensors` file cannot be called `__metadata__`".to_owned())
-            }
-            #[cfg(feature = "safetensors")]
-            Format::Safetensors => None,
-        }
+            Format::Safetensors => name == "__metadata__",
+        };
+        is_reserved.then(|| format!("a leaf cannot be called `{name}` in a `.safetensors` file"))
     }
 
     /// Writes arrays beside the place of a file, and then puts them there.

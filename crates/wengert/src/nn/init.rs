@@ -39,8 +39,8 @@ impl Init {
     ///
     /// ```
     /// use wengert::{Key, nn::Init};
-    /// let w = Init::GlorotUniform.draw(&Key::new(1), &[4, 2], [4, 2]);
-    /// assert!(w.abs().max().item() <= 1.0);
+    /// let w = Init::Uniform(0.5).draw(&Key::new(1), &[3, 2], [3, 2]);
+    /// assert!(w.to_vec().iter().all(|w| (-0.5..0.5).contains(w)));
     /// ```
     ///
     /// # Panics

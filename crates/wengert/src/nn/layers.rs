@@ -34,7 +34,7 @@ impl Linear {
     /// ```
     /// use wengert::{Key, nn::Linear};
     /// let layer = Linear::new(3, 2, &Key::new(1));
-    /// assert_eq!((layer.weight.shape(), layer.bias.unwrap().to_vec()), (&[3, 2][..], vec![0.0, 0.0]));
+    /// assert_eq!((layer.weight.shape(), layer.bias.unwrap().to_vec()), (&[3, 2][..], vec![0.0; 2]));
     /// ```
     ///
     /// # Panics
@@ -76,8 +76,10 @@ impl Linear {
     /// The map of every line along the last axis.
     ///
     /// ```
-    /// use wengert::{Key, Tensor, nn::Linear};
-    /// assert_eq!(Linear::new(3, 2, &Key::new(1)).apply(&Tensor::ones(&[5, 3])).shape(), [5, 2]);
+    /// use wengert::Tensor;
+    /// use wengert::nn::Linear;
+    /// let layer = Linear { weight: Tensor::from([[1.0, 0.0], [2.0, -1.0]]), bias: Some(Tensor::from([0.5, 0.0])) };
+    /// assert_eq!(layer.apply(&Tensor::from([3.0, 4.0])).to_vec(), [11.5, -4.0]);
     /// ```
     ///
     /// # Panics
@@ -122,9 +124,10 @@ impl<const N: usize> Conv<N> {
     /// From `inputs` to `outputs` channels; weights by [`Init::He`], bias 0.
     ///
     /// ```
-    /// use wengert::{ConvOptions, Key, nn::Conv2d};
-    /// let layer = Conv2d::new(3, 8, [5, 5], ConvOptions::default(), &Key::new(1));
-    /// assert_eq!(layer.weight.shape(), [8, 3, 5, 5]);
+    /// use wengert::nn::Conv1d;
+    /// use wengert::{ConvOptions, Key};
+    /// let layer = Conv1d::new(4, 6, [3], ConvOptions { groups: 2, ..ConvOptions::default() }, &Key::new(1));
+    /// assert_eq!(layer.weight.shape(), [6, 2, 3]);
     /// ```
     ///
     /// # Panics
@@ -195,9 +198,9 @@ macro_rules! apply {
             ///
             /// ```
             /// use wengert::{ConvOptions, Key, Tensor, nn::Conv};
-            #[doc = concat!("let layer = Conv::<", $count, ">::new(2, 3, [3; ", $count, "], ConvOptions::default(), &Key::new(1));")]
-            #[doc = concat!("let x = Tensor::ones(&[&[1, 2], &[4; ", $count, "][..]].concat());")]
-            /// assert_eq!(layer.apply(&x).shape()[..3], [1, 3, 2]);
+            #[doc = concat!("let layer = Conv::new(2, 3, [1; ", $count, "], ConvOptions::default(), &Key::new(1));")]
+            #[doc = concat!("let lengths = [&[5, 2], &[4; ", $count, "][..]].concat();")]
+            /// assert_eq!(layer.apply(&Tensor::ones(&lengths)).shape()[..2], [5, 3]);
             /// ```
             ///
             /// # Panics
@@ -233,7 +236,7 @@ impl Embedding {
     ///
     /// ```
     /// use wengert::{Key, nn::Embedding};
-    /// assert_eq!(Embedding::new(10, 4, &Key::new(1)).table.shape(), [10, 4]);
+    /// assert_eq!(Embedding::new(100, 16, &Key::new(1)).table.shape(), [100, 16]);
     /// ```
     ///
     /// # Panics
@@ -246,9 +249,10 @@ impl Embedding {
     /// The rows of these symbols, `i64` in any shape.
     ///
     /// ```
-    /// use wengert::{Key, Tensor, nn::Embedding};
-    /// let layer = Embedding::new(10, 4, &Key::new(1));
-    /// assert_eq!(layer.apply(&Tensor::from([[1i64, 2], [2, 9]])).shape(), [2, 2, 4]);
+    /// use wengert::Tensor;
+    /// use wengert::nn::Embedding;
+    /// let layer = Embedding { table: Tensor::from([[1.0, 2.0], [3.0, 4.0]]) };
+    /// assert_eq!(layer.apply(&Tensor::from([1i64, 0])).to_vec(), [3.0, 4.0, 1.0, 2.0]);
     /// ```
     ///
     /// # Panics

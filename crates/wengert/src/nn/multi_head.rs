@@ -59,9 +59,12 @@ impl MultiHeadAttention {
     /// Attention of a sequence (…, T, width) to itself.
     ///
     /// ```
-    /// use wengert::{Key, Tensor, nn::{MultiHeadAttention, Visible}};
-    /// let layer = MultiHeadAttention::new(8, 2, &Key::new(1));
-    /// assert_eq!(layer.apply(&Tensor::ones(&[5, 8]), Visible::All).shape(), [5, 8]);
+    /// use wengert::nn::{MultiHeadAttention, Visible};
+    /// use wengert::{Key, Tensor};
+    /// let layer = MultiHeadAttention::new(4, 2, &Key::new(1));
+    /// // Equal positions get equal answers, whatever they see.
+    /// let y = layer.apply(&Tensor::ones(&[3, 4]), Visible::All);
+    /// assert_eq!(y.slice(0).to_vec(), y.slice(2).to_vec());
     /// ```
     ///
     /// # Panics

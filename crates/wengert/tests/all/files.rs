@@ -98,7 +98,7 @@ fn numbers_maps_and_single_leaves_have_names() {
     let error = to_bytes(Format::Npz, &twice()).unwrap_err();
     assert!(error.to_string().contains("two leaves of the tree have the name `a.b.c`"), "{error}");
     let error = to_bytes(Format::Safetensors, &BTreeMap::from([("__metadata__", 1.0)])).unwrap_err();
-    assert!(error.to_string().contains("cannot be called `__metadata__`"), "{error}");
+    assert!(error.to_string().contains("cannot be called `__metadata__` in a `.safetensors` file"), "{error}");
 }
 
 /// A tree two of whose leaves have one path.
