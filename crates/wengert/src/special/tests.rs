@@ -298,7 +298,7 @@ fn special_values_of_logistic_functions() {
     check_value("sigmoid", sigmoid, &[(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (nan, nan)]);
     check_value("softplus", softplus, &[(INF, INF), (-INF, 0.0), (1e308, 1e308), (nan, nan)]);
     check_value("logit", logit, &[(0.0, -INF), (1.0, INF), (0.5, 0.0), (-0.1, nan), (1.1, nan), (nan, nan)]);
-    check_value("entr", entr, &[(0.0, 0.0), (-0.0, 0.0), (1.0, 0.0), (-1e-300, -INF), (INF, -INF), (nan, nan)]);
+    check_value("entr", entr, &[(0.0, 0.0), (-0.0, 0.0), (1.0, -0.0), (-1e-300, -INF), (INF, -INF), (nan, nan)]);
     for (name, function) in [("silu", silu as fn(f64) -> f64), ("gelu_tanh", gelu_tanh), ("mish", mish)] {
         check_value(name, function, &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0)]);
         check_value(name, function, &[(-1e200, -0.0), (1e308, 1e308), (nan, nan)]);

@@ -49,6 +49,7 @@ const FAMILIES: [(usize, &str); 40] = [
     (1, "iota"),
     (2, "gather"),
     (2, "scatter"),
+    (1, "scatter_reduce"),
     (1, "dynamic_slice"),
     (1, "dynamic_update"),
     (2, "update"),
