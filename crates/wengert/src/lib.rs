@@ -65,6 +65,8 @@
 //! of its matrices. `argmin`: functions as problems of its optimisers.
 //! `num_complex`: complex numbers of that crate as ours and back. `faer`, `sprs`, `nalgebra-sparse`: sparse matrices of these
 //! crates as ours and back, borrowed where their layout allows.
+// The pages of docs.rs, which are built by a nightly compiler, say beside an item which features it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
@@ -89,6 +91,8 @@ mod dual;
 mod error;
 #[cfg(feature = "arrays")]
 mod execute;
+#[cfg(any(feature = "npy", feature = "safetensors"))]
+pub mod files;
 #[cfg(feature = "arrays")]
 mod functional;
 mod hash;
@@ -187,7 +191,7 @@ pub use number::{F32, Float};
 pub use ode::{Ode, odeint};
 #[cfg(feature = "arrays")]
 pub use program::{Builder, Eqn, Program, Value, reference_steps};
-pub use real::{Mask, Real};
+pub use real::{Carrier, Lit, Mask, Real, lit};
 pub use record::{GuardFlipped, Recorded, record};
 #[cfg(feature = "arrays")]
 pub use rules::{CustomRule, ForeignResults, ForeignRule, RegisteredRule};
@@ -197,11 +201,12 @@ pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 #[cfg(feature = "arrays")]
 pub use tensor::{
-    Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, span, step,
+    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, IntoOperand, IntoUpdate, Key, Padding, Part, Parts, Place, Pool,
+    Ranges, SliceMut, Tensor, span, step,
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
-pub use tree::{Const, Form, One, Several, Structure, Tree};
+pub use tree::{Const, Form, Frozen, One, Paths, Several, Structure, Tree, freeze};
 #[cfg(feature = "derive")]
 pub use wengert_derive::Tree;
 
@@ -214,9 +219,9 @@ pub mod derived {
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Complex, Dual, F32, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift, record, scan,
-        switch, taylor, value_and_grad, value_and_grad_aux, value_and_jacobian, value_and_jvp, value_grad_and_hessian,
-        value_grad_and_hvp, vjp, while_loop,
+        Carrier, Complex, Dual, F32, Lit, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift,
+        lit, record, scan, switch, taylor, value_and_grad, value_and_grad_aux, value_and_jacobian, value_and_jvp,
+        value_grad_and_hessian, value_grad_and_hvp, vjp, while_loop,
     };
     #[cfg(feature = "arrays")]
     pub use crate::{Tensor, checkpoint, compile, vmap};

@@ -3,7 +3,7 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Real, real_operators};
+use crate::real::{Carrier, real_operators};
 use crate::special;
 
 /// A plain number: `f64`, `f32`, or [`Lanes`](crate::Lanes) of `f64`. The leaf under every carrier.
@@ -197,34 +197,38 @@ impl Float for F32 {
     }
 }
 
-impl Real for F32 {
+impl Carrier for F32 {
     type Mask = bool;
     const PLAIN: bool = true;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         F32(value as f32)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         self.map(|x| op.eval(x))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         // One rounding from f64 to f32 after + - * / gives the correctly rounded f32 result
         // (Figueroa, 1995): f64 has more than twice the digits.
         self.map2(other, |x, y| op.eval(x, y))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn compare(self, other: Self, op: Compare) -> bool {
+    fn carry_compare(self, other: Self, op: Compare) -> bool {
         op.eval(self.0, other.0)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: bool, yes: Self, no: Self) -> Self {
         if mask { yes } else { no }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         self.0.is_finite()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn carry_number(self) -> Option<f64> {
+        Some(f64::from(self.0))
     }
 }

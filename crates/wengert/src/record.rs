@@ -11,7 +11,7 @@ use self::path::{Numbers, Path};
 use crate::drive::inputs_of;
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
-use crate::tape::recording::{Line, Mode, Scope};
+use crate::tape::recording::{Inputs, Line, Mode, Scope};
 use crate::task::Task;
 use crate::tree::{Tree, check_size, leaves};
 
@@ -314,7 +314,9 @@ where
     fn fresh_path(&self, line: Line, point: &[f64]) -> Arc<Path<O>> {
         let scope = Scope::open_at(Mode::Replay, line);
         let mut numbers = point.iter();
-        let vars = inputs_of(&scope, &self.shape, |_, inputs| inputs.input(*numbers.next().expect("one per leaf")));
+        let enter = |_, inputs: &mut Inputs<'_>| inputs.input(*numbers.next().expect("one per leaf"));
+        // Severed, because other points have other numbers there.
+        let vars = inputs_of(&scope, &self.shape, enter, |_, input| crate::leaf::Drive::severed(input));
         let output = (self.f)(vars);
         let trace = f64::hold(scope, &leaves(&output)).0;
         self.lock().recordings += 1;

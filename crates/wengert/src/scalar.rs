@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use crate::algorithm::{Algorithm, Base};
 use crate::leaf::Leaf;
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Real, real_operators};
+use crate::real::{Carrier, Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
 use crate::tape::recording::{Inputs, Line, Nested, Scope, line_of};
@@ -54,6 +54,8 @@ impl Scalar for Var {}
 pub trait Sealed: Sized {
     /// An input of a recording at this point.
     fn enter(self, inputs: &mut Inputs<'_>) -> Var;
+    /// What a function gets that captures it.
+    fn outer(self) -> Var;
     /// The plain number.
     fn plain(self) -> f64;
     /// A plain number as a constant.
@@ -106,6 +108,9 @@ impl Sealed for f64 {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input(self)
+    }
+    fn outer(self) -> Var {
+        crate::tape::lift(self)
     }
     fn plain(self) -> f64 {
         self
@@ -160,6 +165,9 @@ impl Sealed for f64 {
 impl Sealed for Var {
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input_of(self)
+    }
+    fn outer(self) -> Var {
+        self
     }
     fn plain(self) -> f64 {
         self.value
@@ -298,16 +306,16 @@ impl Base for Tainted {
 
 real_operators! { [] Tainted }
 
-impl Real for Tainted {
+impl Carrier for Tainted {
     type Mask = bool;
 
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         Tainted::clean(value)
     }
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         Tainted { value: self.value.unary(op), taint: self.taint && !op.is_flat() }
     }
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         let value = self.value.binary(other.value, op);
         // A plain zero times an outer variable is zero whatever the variable is.
         let vanishes = value == 0.0
@@ -318,13 +326,13 @@ impl Real for Tainted {
             };
         Tainted { value, taint: (self.taint | other.taint) && !vanishes }
     }
-    fn compare(self, other: Self, op: Compare) -> bool {
+    fn carry_compare(self, other: Self, op: Compare) -> bool {
         op.eval(self.value, other.value)
     }
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: bool, yes: Self, no: Self) -> Self {
         if mask { yes } else { no }
     }
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         self.value.is_finite()
     }
 }

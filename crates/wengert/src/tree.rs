@@ -1,11 +1,18 @@
 //! [`Tree`]: nested inputs and outputs; the derivative has their type.
 
 mod constant;
+mod containers;
 mod form;
+mod frozen;
+mod paths;
 mod structure;
 
 pub use constant::Const;
 pub use form::{Form, One, Several};
+#[cfg(any(feature = "arrays", test))]
+pub(crate) use frozen::listed;
+pub use frozen::{Frozen, freeze};
+pub use paths::Paths;
 pub use structure::Structure;
 #[doc(hidden)]
 pub use structure::{Field, NotedByHash, NotedByNumber, NotedNever};
@@ -15,7 +22,7 @@ use crate::tape::Var;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
 
-/// Numbers in a shape: a number or `Tensor`, an array, slice or `Vec`, a tuple, or a struct of
+/// Numbers in a shape: a number or `Tensor`; an array, slice or `Vec`; a tuple, `Option`, `Box` or `BTreeMap`; or a struct of
 /// these with `#[derive(Tree)]`.
 ///
 /// All leaves are of one type, `f64`, [`Var`] or `Tensor`. The order of the leaves is that of the
@@ -56,12 +63,49 @@ pub trait Tree {
     fn structure(&self, structure: &mut Structure) {
         structure.opaque();
     }
+    /// Notes the path of every leaf, in order; see [`Paths`]. A tree that does not say numbers its leaves.
+    fn paths(&self, paths: &mut Paths) {
+        paths.numbered(self.size());
+    }
     /// The same with every leaf, in order, turned into a recorded one by `lift`.
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars;
     /// The same with leaves from `next`, in order.
     fn grad(&self, next: &mut impl FnMut() -> Self::Leaf) -> Self::Grad;
     /// The same with leaves from `next`, in order.
     fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U>;
+
+    /// Every leaf with its path, in order: what other libraries call named parameters.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let model = (Tensor::zeros(&[2, 3]), vec![Tensor::zeros(&[3])]);
+    /// let sizes: Vec<_> = model.named_leaves().iter().map(|(path, x)| format!("{path}: {}", x.size())).collect();
+    /// assert_eq!(sizes, ["0: 6", "1.0: 3"]);
+    /// ```
+    #[doc(alias("named_parameters", "tree_flatten_with_path"))]
+    #[track_caller]
+    fn named_leaves(&self) -> Vec<(String, Self::Leaf)> {
+        Paths::of(self).iter().map(str::to_owned).zip(leaves(self)).collect()
+    }
+
+    /// The tree of `f` of every path and leaf.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let model = (Tensor::from([1.0, 2.0]), vec![Tensor::from([3.0])]);
+    /// let model = model.map_leaves(|path, x| if path == "0" { x * 10.0 } else { x });
+    /// assert_eq!((model.0.to_vec(), model.1[0].to_vec()), (vec![10.0, 20.0], vec![3.0]));
+    /// ```
+    #[doc(alias("tree_map", "tree_map_with_path"))]
+    #[track_caller]
+    fn map_leaves(&self, mut f: impl FnMut(&str, Self::Leaf) -> Self::Leaf) -> Self::Grad {
+        let paths = Paths::of(self);
+        let mut results = leaves(self).into_iter().enumerate();
+        self.grad(&mut || {
+            let (k, leaf) = results.next().expect("one per leaf");
+            f(paths.get(k), leaf)
+        })
+    }
 }
 
 /// The leaves of a tree, in order.
@@ -99,6 +143,9 @@ macro_rules! leaf {
                 visit(self);
             }
             fn structure(&self, _structure: &mut Structure) {}
+            fn paths(&self, paths: &mut Paths) {
+                paths.leaf();
+            }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn vars(&self, lift: &mut impl FnMut($scalar) -> $active) -> $active {
                 lift(self.clone())
@@ -140,6 +187,9 @@ impl<T: Tree, const N: usize> Tree for [T; N] {
         structure.number(self.len());
         self.iter().for_each(|item| item.structure(structure));
     }
+    fn paths(&self, paths: &mut Paths) {
+        self.iter().enumerate().for_each(|(k, item)| paths.field(k, item));
+    }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         std::array::from_fn(|k| self[k].vars(lift))
     }
@@ -171,6 +221,9 @@ impl<T: Tree> Tree for [T] {
     fn structure(&self, structure: &mut Structure) {
         structure.number(self.len());
         self.iter().for_each(|item| item.structure(structure));
+    }
+    fn paths(&self, paths: &mut Paths) {
+        self.iter().enumerate().for_each(|(k, item)| paths.field(k, item));
     }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         self.iter().map(|item| item.vars(lift)).collect()
@@ -205,6 +258,9 @@ macro_rules! pointer {
             }
             fn structure(&self, structure: &mut Structure) {
                 <$target>::structure(self, structure);
+            }
+            fn paths(&self, paths: &mut Paths) {
+                <$target>::paths(self, paths);
             }
             fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
                 <$target>::vars(self, lift)
@@ -245,6 +301,10 @@ macro_rules! tuple {
             fn structure(&self, structure: &mut Structure) {
                 self.$first_index.structure(structure);
                 $(self.$index.structure(structure);)*
+            }
+            fn paths(&self, paths: &mut Paths) {
+                paths.field($first_index, &self.$first_index);
+                $(paths.field($index, &self.$index);)*
             }
             fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
                 (self.$first_index.vars(lift), $(self.$index.vars(lift),)*)

@@ -7,6 +7,7 @@ mod manifests;
 mod named;
 pub(crate) mod order;
 mod pages;
+mod published;
 mod source;
 pub(crate) mod tokens;
 
@@ -51,6 +52,7 @@ const CHECKS: &[Check] = &[
     manifests::reasons,
     manifests::crates_in_order,
     manifests::few_packages,
+    published::complete,
     pages::generated,
     pages::changelog,
     pages::machine_paths,

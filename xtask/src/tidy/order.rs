@@ -76,6 +76,8 @@ const ORDER: &[&[&str]] = &[
     &["linalg"],
     &["sparse"],
     &["optim"],
+    // Trees in files.
+    &["files"],
     // Traits of other libraries.
     &["interop"],
 ];

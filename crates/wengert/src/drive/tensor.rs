@@ -12,25 +12,43 @@ use crate::tensor::Tensor;
 use crate::tensor::derived::{self, Pulled};
 use crate::tensor::graph::{Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Form, Tree, check_size, leaves};
+use crate::tree::{Form, Paths, Tree, check_size, leaves};
 
 fn error(driver: &str, line: Line, why: String) -> Error {
     Error::new(ErrorKind::Misfit, driver, why).at(Some(line))
 }
 
-/// That the leaves can be differentiated by.
-pub(crate) fn check_leaves(driver: &str, line: Line, leaves: &[Tensor]) -> Result<(), Error> {
-    match leaves.iter().position(|leaf| !leaf.dtype().is_float()) {
+/// That the leaves can be differentiated by, unless they are frozen. `paths` is asked if there is one that cannot.
+pub(crate) fn check_leaves(
+    driver: &str,
+    line: Line,
+    leaves: &[Tensor],
+    paths: &dyn Fn() -> Paths,
+) -> Result<(), Error> {
+    if leaves.iter().all(|leaf| leaf.dtype().is_float()) {
+        return Ok(());
+    }
+    let paths = paths();
+    match leaves.iter().enumerate().position(|(k, leaf)| !leaf.dtype().is_float() && !paths.is_frozen(k)) {
         Some(k) => Err(error(
             driver,
             line,
             format!(
-                "leaf {k} of the point is {}, and there is no derivative by integers or truth values: capture it \
-                 in the closure, or mark its field #[tree(static)]",
+                "leaf {k} of the point{} is {}, and there is no derivative by integers or truth values: capture it \
+                 in the closure, or mark its field #[tree(frozen)]",
+                at_path(&paths, k),
                 leaves[k].ty()
             ),
         )),
         None => Ok(()),
+    }
+}
+
+/// Where a leaf of a struct is, for a message.
+fn at_path(paths: &Paths, k: usize) -> String {
+    match paths.get(k) {
+        "" => String::new(),
+        path => format!(", `{path}`,"),
     }
 }
 
@@ -43,25 +61,72 @@ fn check_loss(driver: &str, line: Line, loss: &Type) -> Result<(), Error> {
     Err(error(driver, line, why))
 }
 
-/// Runs `f` at `x` under a recording of its own and finishes it. What does not depend on the types of trees is compiled once, in
-/// [`opened`] and [`closed`]: users have hundreds of functions.
+/// What a function gets in place of a frozen leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrozenLeaf {
+    /// The leaf, as if it had been captured.
+    Captured,
+    /// The input of the recording, severed: it is used at other points, which have other numbers there.
+    Severed,
+}
+
+/// Runs `f` at `x` under a recording of its own and finishes it, for this point alone.
 #[track_caller]
-pub(crate) fn record<T: Tree<Leaf = Tensor>, O>(
+fn record<T: Tree<Leaf = Tensor>, O>(
     driver: &'static str,
     x: &T,
     f: impl FnOnce(T::Vars) -> O,
     outputs: impl FnOnce(&O) -> Vec<Tensor>,
 ) -> (O, Vec<Tensor>, Closed) {
-    let (point, level) = opened(driver, leaves(x));
-    let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
+    record_with(FrozenLeaf::Captured, driver, x, f, outputs)
+}
+
+/// Runs `f` at `x` under a recording of its own and finishes it. What does not depend on the types of trees is compiled once, in
+/// [`opened`], [`Inputs`] and [`closed`]: users have hundreds of functions.
+#[track_caller]
+pub(crate) fn record_with<T: Tree<Leaf = Tensor>, O>(
+    frozen: FrozenLeaf,
+    driver: &'static str,
+    x: &T,
+    f: impl FnOnce(T::Vars) -> O,
+    outputs: impl FnOnce(&O) -> Vec<Tensor>,
+) -> (O, Vec<Tensor>, Closed) {
+    let (point, level) = opened(driver, leaves(x), &|| Paths::of(x));
+    let mut inputs = Inputs::of(&level, x, frozen);
+    let output = f(x.vars(&mut |leaf| inputs.next(leaf)));
     let closed = closed(level, &outputs(&output));
     (output, point, closed)
 }
 
+/// The inputs of a level, one for each leaf of a point.
+pub(crate) struct Inputs<'a> {
+    level: &'a ArrayLevel,
+    /// Which leaves are frozen; empty if none can be.
+    marks: std::vec::IntoIter<bool>,
+    frozen: FrozenLeaf,
+}
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn of<T: Tree<Leaf = Tensor>>(level: &'a ArrayLevel, x: &T, frozen: FrozenLeaf) -> Self {
+        let marks = if T::HAS_DATA { Paths::frozen_leaves(x) } else { Vec::new() };
+        Inputs { level, marks: marks.into_iter(), frozen }
+    }
+
+    /// What the function gets for the next leaf.
+    pub(crate) fn next(&mut self, leaf: Tensor) -> Tensor {
+        let input = self.level.input(&leaf, &Mapped::Whole);
+        match (self.marks.next(), self.frozen) {
+            (Some(true), FrozenLeaf::Captured) => leaf,
+            (Some(true), FrozenLeaf::Severed) => input.severed(),
+            (Some(false) | None, _) => input,
+        }
+    }
+}
+
 /// A level for a recording at this point, whose leaves can be differentiated by.
 #[track_caller]
-fn opened(driver: &'static str, point: Vec<Tensor>) -> (Vec<Tensor>, ArrayLevel) {
-    check_leaves(driver, Location::caller(), &point).or_raise();
+fn opened(driver: &'static str, point: Vec<Tensor>, paths: &dyn Fn() -> Paths) -> (Vec<Tensor>, ArrayLevel) {
+    check_leaves(driver, Location::caller(), &point, paths).or_raise();
     (point, ArrayLevel::open(driver, Reading::Allowed))
 }
 
@@ -71,14 +136,25 @@ fn closed(level: ArrayLevel, results: &[Tensor]) -> Closed {
     level.close(results).or_raise()
 }
 
-/// Records a function whose result is a loss.
+/// Records a function whose result is a loss, for this point alone.
 #[track_caller]
 pub(crate) fn record_loss<T: Tree<Leaf = Tensor>>(
     driver: &'static str,
     x: &T,
     f: impl FnOnce(T::Vars) -> Tensor,
 ) -> (Vec<Tensor>, Closed) {
-    let (loss, point, closed) = record(driver, x, f, |loss| vec![loss.clone()]);
+    record_loss_with(FrozenLeaf::Captured, driver, x, f)
+}
+
+/// Records a function whose result is a loss.
+#[track_caller]
+pub(crate) fn record_loss_with<T: Tree<Leaf = Tensor>>(
+    frozen: FrozenLeaf,
+    driver: &'static str,
+    x: &T,
+    f: impl FnOnce(T::Vars) -> Tensor,
+) -> (Vec<Tensor>, Closed) {
+    let (loss, point, closed) = record_with(frozen, driver, x, f, |loss| vec![loss.clone()]);
     check_loss(driver, Location::caller(), loss.ty()).or_raise();
     (point, closed)
 }

@@ -365,6 +365,9 @@ macro_rules! matrix_tree {
                 structure.number(self.ncols());
                 self.iter().for_each(|item| item.structure(structure));
             }
+            fn paths(&self, paths: &mut crate::tree::Paths) {
+                self.iter().enumerate().for_each(|(k, item)| paths.field(k, item));
+            }
             fn vars(&self, lift: &mut impl FnMut(T::Leaf) -> crate::leaf::Active<T>) -> Self::Vars {
                 Matrix::from_data($store(self.shape_generic(), self.iter().map(|item| item.vars(lift))))
             }

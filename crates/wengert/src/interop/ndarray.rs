@@ -62,6 +62,9 @@ impl<T: Tree, S: Data<Elem = T>, D: Dimension> Tree for ArrayBase<S, D> {
         self.shape().iter().for_each(|&length| structure.number(length));
         self.iter().for_each(|item| item.structure(structure));
     }
+    fn paths(&self, paths: &mut crate::tree::Paths) {
+        self.iter().enumerate().for_each(|(k, item)| paths.field(k, item));
+    }
     fn vars(&self, lift: &mut impl FnMut(T::Leaf) -> crate::leaf::Active<T>) -> Self::Vars {
         rebuild(self, |item| item.vars(lift))
     }

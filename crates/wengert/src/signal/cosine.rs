@@ -7,8 +7,8 @@ use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::ops::Unary;
 use crate::primitives::{Concat, Fft, FftKind, HalfWeights, Iota, Reverse, Slice, check_float};
 use crate::program::{Builder, Value};
-use crate::tensor::Tensor;
 use crate::tensor::compose::{axis_of, compose};
+use crate::tensor::{Dim, Tensor};
 use crate::transform::transpose::transpose;
 
 /// The types of cosine and sine transforms: at which places the waves are sampled.
@@ -59,8 +59,8 @@ enum Wave {
 /// # Panics
 /// If the axis does not exist or is empty, or of type I has one entry, or the elements are not real numbers.
 #[track_caller]
-pub fn dct(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> Tensor {
-    transformed("dct", x, Wave::Cosine, kind, axis, norm).or_raise()
+pub fn dct(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -> Tensor {
+    transformed("dct", x, Wave::Cosine, kind, axis.dim().0, norm).or_raise()
 }
 
 /// The inverse of [`dct`] with the same options.
@@ -68,8 +68,8 @@ pub fn dct(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> T
 /// # Panics
 /// As [`dct`].
 #[track_caller]
-pub fn idct(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> Tensor {
-    transformed("idct", x, Wave::Cosine, kind.inverse(), axis, turned(norm)).or_raise()
+pub fn idct(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -> Tensor {
+    transformed("idct", x, Wave::Cosine, kind.inverse(), axis.dim().0, turned(norm)).or_raise()
 }
 
 /// The sine transform along an axis; scaled as [`dct`].
@@ -77,8 +77,8 @@ pub fn idct(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> 
 /// # Panics
 /// If the axis does not exist or is empty, or the elements are not real numbers.
 #[track_caller]
-pub fn dst(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> Tensor {
-    transformed("dst", x, Wave::Sine, kind, axis, norm).or_raise()
+pub fn dst(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -> Tensor {
+    transformed("dst", x, Wave::Sine, kind, axis.dim().0, norm).or_raise()
 }
 
 /// The inverse of [`dst`] with the same options.
@@ -86,8 +86,8 @@ pub fn dst(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> T
 /// # Panics
 /// As [`dst`].
 #[track_caller]
-pub fn idst(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> Tensor {
-    transformed("idst", x, Wave::Sine, kind.inverse(), axis, turned(norm)).or_raise()
+pub fn idst(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -> Tensor {
+    transformed("idst", x, Wave::Sine, kind.inverse(), axis.dim().0, turned(norm)).or_raise()
 }
 
 impl Trigonometric {

@@ -4,8 +4,8 @@ use crate::complex::{Complex, IntoComplex};
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::primitives::{Fft, FftKind, FftScale, HalfWeights, Slice, check_float};
 use crate::program::{Builder, Value};
-use crate::tensor::Tensor;
 use crate::tensor::compose::{axes_of, compose_all};
+use crate::tensor::{Dims, Tensor};
 
 /// Which direction of a transform of n entries is multiplied by what, so that both together give what they started from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -69,8 +69,8 @@ impl Fourier {
 
     /// Along these axes, counted from the end if negative. A half spectrum is that of the last one named.
     #[must_use]
-    pub fn axes(self, axes: &[isize]) -> Self {
-        Fourier { axes: Some(axes.to_vec()), ..self }
+    pub fn axes(self, axes: impl Dims) -> Self {
+        Fourier { axes: Some(axes.dims()), ..self }
     }
 
     /// Of these lengths, one for each axis: without a choice of axes of the last ones.

@@ -56,7 +56,7 @@ fn total(name: &str, n: usize, spacing: f64) -> Result<f64, Error> {
 /// If an axis does not exist.
 #[track_caller]
 pub fn fftshift(x: &Tensor, axes: impl Axes) -> Tensor {
-    shifted(x, axes, |n| n / 2)
+    shifted(x, axes.axes(), |n| n / 2)
 }
 
 /// The inverse of [`fftshift`], also for odd lengths.
@@ -65,15 +65,15 @@ pub fn fftshift(x: &Tensor, axes: impl Axes) -> Tensor {
 /// If an axis does not exist.
 #[track_caller]
 pub fn ifftshift(x: &Tensor, axes: impl Axes) -> Tensor {
-    shifted(x, axes, |n| n.div_ceil(2))
+    shifted(x, axes.axes(), |n| n.div_ceil(2))
 }
 
 #[track_caller]
-fn shifted(x: &Tensor, axes: impl Axes, by: impl Fn(usize) -> usize) -> Tensor {
-    let axes = axes.axes().unwrap_or_else(|| (0..x.rank() as isize).collect());
+fn shifted(x: &Tensor, axes: Option<Vec<isize>>, by: fn(usize) -> usize) -> Tensor {
+    let axes = axes.unwrap_or_else(|| (0..x.rank() as isize).collect());
     axes.iter().fold(x.clone(), |x, &axis| {
         let place = if axis < 0 { axis + x.rank() as isize } else { axis };
         let length = usize::try_from(place).ok().and_then(|place| x.shape().get(place)).copied().unwrap_or(0);
-        x.roll(by(length) as isize, axis)
+        x.roll(by(length), axis)
     })
 }

@@ -1,7 +1,7 @@
 //! Elements at computed positions: take, gather, scatter, segments, blocks, one-hot, select_n.
 
-use super::Tensor;
 use super::compose::{axis_of, check_count, check_stretch, compose, or_raise, refuse, stretch};
+use super::{Dim, Tensor};
 use crate::array::{DType, Type};
 use crate::error::{Error, Misfit, misfit};
 use crate::ops::Compare;
@@ -17,21 +17,21 @@ or_raise! {
     /// let rows = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(rows.take(&Tensor::from([1i64, 1, 0]), 0).to_vec(), [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
     /// ```
-    fn take = try_take(indices: &Tensor, axis: isize);
+    fn take = try_take(indices: &Tensor, axis: impl Dim);
     /// As [`Tensor::take`], with an answer to indices out of range.
-    fn take_or = try_take_or(indices: &Tensor, axis: isize, mode: OutOfBounds);
+    fn take_or = try_take_or(indices: &Tensor, axis: impl Dim, mode: OutOfBounds);
     /// For every index the element at it along the axis in the same line: the shapes are equal but
     /// for the axis.
-    fn take_along_axis = try_take_along_axis(indices: &Tensor, axis: isize);
+    fn take_along_axis = try_take_along_axis(indices: &Tensor, axis: impl Dim);
     /// The elements at index vectors, the last axis of `indices`, over the first axes.
     fn gather_nd = try_gather_nd(indices: &Tensor, mode: OutOfBounds);
     /// With `updates` added at `indices` along an axis; they have the shape that
     /// [`Tensor::take`] gives. Updates to one place add up.
-    fn scatter_add = try_scatter_add(indices: &Tensor, updates: &Tensor, axis: isize);
+    fn scatter_add = try_scatter_add(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// With `updates` written at `indices` along an axis; of several to one place the last counts.
-    fn scatter_set = try_scatter_set(indices: &Tensor, updates: &Tensor, axis: isize);
+    fn scatter_set = try_scatter_set(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// As [`Tensor::scatter_add`] and [`Tensor::scatter_set`], with an answer to indices out of range.
-    fn scatter_or = try_scatter_or(indices: &Tensor, updates: &Tensor, axis: isize, write: Write, mode: OutOfBounds);
+    fn scatter_or = try_scatter_or(indices: &Tensor, updates: &Tensor, axis: impl Dim, write: Write, mode: OutOfBounds);
     /// With `updates` added or written at index vectors over the first axes; see
     /// [`Tensor::gather_nd`].
     fn scatter_nd = try_scatter_nd(indices: &Tensor, updates: &Tensor, write: Write, mode: OutOfBounds);
@@ -63,8 +63,8 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist, the indices are no integers, or one is out of range.
     #[track_caller]
-    pub fn try_take(&self, indices: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("take", &[self, indices], |b, args| take(b, args, axis, OutOfBounds::Error))
+    pub fn try_take(&self, indices: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        taken("take", self, indices, axis.dim().0, OutOfBounds::Error)
     }
 
     /// As [`Tensor::take_or`], with an error instead of a panic.
@@ -72,8 +72,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_take`].
     #[track_caller]
-    pub fn try_take_or(&self, indices: &Tensor, axis: isize, mode: OutOfBounds) -> Result<Tensor, Error> {
-        compose("take_or", &[self, indices], |b, args| take(b, args, axis, mode))
+    pub fn try_take_or(&self, indices: &Tensor, axis: impl Dim, mode: OutOfBounds) -> Result<Tensor, Error> {
+        taken("take_or", self, indices, axis.dim().0, mode)
     }
 
     /// As [`Tensor::take_along_axis`], with an error instead of a panic.
@@ -81,11 +81,8 @@ impl Tensor {
     /// # Errors
     /// If the shapes do not fit, the indices are no integers, or one is out of range.
     #[track_caller]
-    pub fn try_take_along_axis(&self, indices: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("take_along_axis", &[self, indices], |b, args| {
-            let axis = axis_of(axis, b.shape(args[0]).len())?;
-            along(b, args[0], args[1], axis)
-        })
+    pub fn try_take_along_axis(&self, indices: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        taken_along(self, indices, axis.dim().0)
     }
 
     /// As [`Tensor::gather_nd`], with an error instead of a panic.
@@ -105,10 +102,8 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or an index is out of range.
     #[track_caller]
-    pub fn try_scatter_add(&self, indices: &Tensor, updates: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("scatter_add", &[self, indices, updates], |b, args| {
-            scatter(b, args, axis, Write::Add, OutOfBounds::Error)
-        })
+    pub fn try_scatter_add(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        scattered("scatter_add", [self, indices, updates], axis.dim().0, Write::Add, OutOfBounds::Error)
     }
 
     /// As [`Tensor::scatter_set`], with an error instead of a panic.
@@ -116,10 +111,8 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or an index is out of range.
     #[track_caller]
-    pub fn try_scatter_set(&self, indices: &Tensor, updates: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("scatter_set", &[self, indices, updates], |b, args| {
-            scatter(b, args, axis, Write::Set, OutOfBounds::Error)
-        })
+    pub fn try_scatter_set(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        scattered("scatter_set", [self, indices, updates], axis.dim().0, Write::Set, OutOfBounds::Error)
     }
 
     /// As [`Tensor::scatter_or`], with an error instead of a panic.
@@ -131,11 +124,11 @@ impl Tensor {
         &self,
         indices: &Tensor,
         updates: &Tensor,
-        axis: isize,
+        axis: impl Dim,
         write: Write,
         mode: OutOfBounds,
     ) -> Result<Tensor, Error> {
-        compose("scatter_or", &[self, indices, updates], |b, args| scatter(b, args, axis, write, mode))
+        scattered("scatter_or", [self, indices, updates], axis.dim().0, write, mode)
     }
 
     /// As [`Tensor::scatter_nd`], with an error instead of a panic.
@@ -246,6 +239,30 @@ impl Tensor {
             Ok(chosen)
         })
     }
+}
+
+#[track_caller]
+fn taken(name: &str, x: &Tensor, indices: &Tensor, axis: isize, mode: OutOfBounds) -> Result<Tensor, Error> {
+    compose(name, &[x, indices], |b, args| take(b, args, axis, mode))
+}
+
+#[track_caller]
+fn taken_along(x: &Tensor, indices: &Tensor, axis: isize) -> Result<Tensor, Error> {
+    compose("take_along_axis", &[x, indices], |b, args| {
+        let axis = axis_of(axis, b.shape(args[0]).len())?;
+        along(b, args[0], args[1], axis)
+    })
+}
+
+#[track_caller]
+fn scattered(
+    name: &str,
+    operands: [&Tensor; 3],
+    axis: isize,
+    write: Write,
+    mode: OutOfBounds,
+) -> Result<Tensor, Error> {
+    compose(name, &operands, |b, args| scatter(b, args, axis, write, mode))
 }
 
 /// The axes that index vectors are for: as many of the first as a vector has entries.

@@ -1,9 +1,9 @@
 //! Products of tensors: dot, matmul, outer, einsum and their relatives, all contractions by labels.
 
-use super::Tensor;
 use super::compose::{axes_of, axis_of, check_count, compose, joint_shape, or_raise, refuse, together};
 use super::join::diagonal;
 use super::shape::reshaped;
+use super::{Dim, Dims, Tensor, references};
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::primitives::{Concat, Einsum, Reduce, Reducer, Slice};
 use crate::program::{Builder, Value};
@@ -27,12 +27,35 @@ or_raise! {
     /// The sum of the products of all elements; both are read as vectors.
     fn vdot = try_vdot(other: &Tensor);
     /// The sum over pairs of axes, one of each; the other axes of both stay, one after the other.
-    fn tensordot = try_tensordot(other: &Tensor, axes: &[isize], other_axes: &[isize]);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::ones(&[2, 3, 4]), Tensor::ones(&[4, 3, 5]));
+    /// assert_eq!(x.tensordot(&y, [1, 2], [1, 0]).shape(), [2, 5]);
+    /// ```
+    fn tensordot = try_tensordot(other: &Tensor, axes: impl Dims, other_axes: impl Dims);
+    /// The sum over the last `count` axes of `self` with the first `count` of `other`, in order; the other axes of both
+    /// stay. NumPy's `tensordot(x, y, count)`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::ones(&[2, 3, 4]), Tensor::ones(&[3, 4, 5]));
+    /// assert_eq!(x.tensordot_by(&y, 2).to_vec(), [12.0; 10]);
+    /// assert_eq!(x.tensordot_by(&y, 0).shape(), [2, 3, 4, 3, 4, 5]);
+    /// ```
+    #[doc(alias = "tensordot")]
+    fn tensordot_by = try_tensordot_by(other: &Tensor, count: usize);
     /// The sum over pairs of axes for each index of pairs of shared ones, which come first in the
     /// result; then the other axes of both.
     fn dot_general = try_dot_general(other: &Tensor, contracted: [&[isize]; 2], batch: [&[isize]; 2]);
     /// The vector product of 3-vectors along an axis, the shapes stretched to each other.
-    fn cross = try_cross(other: &Tensor, axis: isize);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([1.0, 0.0, 0.0]), Tensor::from([0.0, 1.0, 0.0]));
+    /// assert_eq!(x.cross(&y, -1).to_vec(), [0.0, 0.0, 1.0]);
+    /// ```
+    fn cross = try_cross(other: &Tensor, axis: impl Dim);
 }
 
 /// The labels of einsum, in order.
@@ -96,8 +119,24 @@ impl Tensor {
     /// # Errors
     /// If axes do not exist or differ in length, or the element types differ.
     #[track_caller]
-    pub fn try_tensordot(&self, other: &Tensor, axes: &[isize], other_axes: &[isize]) -> Result<Tensor, Error> {
-        compose("tensordot", &[self, other], |b, args| general(b, args, [axes, other_axes], [&[], &[]]))
+    pub fn try_tensordot(&self, other: &Tensor, axes: impl Dims, other_axes: impl Dims) -> Result<Tensor, Error> {
+        tensordot(self, other, &axes.dims(), &other_axes.dims())
+    }
+
+    /// As [`Tensor::tensordot_by`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If an operand has fewer axes, they differ in length, or the element types differ.
+    #[track_caller]
+    pub fn try_tensordot_by(&self, other: &Tensor, count: usize) -> Result<Tensor, Error> {
+        compose("tensordot_by", &[self, other], |b, args| {
+            let ranks = [0, 1].map(|k| b.shape(args[k]).len());
+            if let Some(k) = (0..2).find(|&k| ranks[k] < count) {
+                misfit!("operand {k} has {} axes, and {count} are to be summed", ranks[k]);
+            }
+            let signed = |axes: std::ops::Range<usize>| axes.map(usize::cast_signed).collect::<Vec<isize>>();
+            general(b, args, [&signed(ranks[0] - count..ranks[0]), &signed(0..count)], [&[], &[]])
+        })
     }
 
     /// As [`Tensor::dot_general`], with an error instead of a panic.
@@ -119,25 +158,8 @@ impl Tensor {
     /// # Errors
     /// If the axis is not 3 long, or shapes or element types do not fit.
     #[track_caller]
-    pub fn try_cross(&self, other: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("cross", &[self, other], |b, args| {
-            check_dtypes(b, args)?;
-            crate::primitives::check_float(b.ty(args[0]))?;
-            let (x, y) = together(b, args[0], args[1])?;
-            let shape = b.shape(x).to_vec();
-            let axis = axis_of(axis, shape.len())?;
-            if shape[axis] != 3 {
-                misfit!("axis {axis} is {} long, and vectors of 3 are needed", shape[axis]);
-            }
-            let mut turned = |x: Value, by: usize| {
-                let end = b.op(Slice::along(&shape, axis, by, 3), &[x]);
-                let start = b.op(Slice::along(&shape, axis, 0, by), &[x]);
-                b.op(Concat { axis }, &[end, start])
-            };
-            let [x1, x2, y1, y2] = [turned(x, 1), turned(x, 2), turned(y, 1), turned(y, 2)];
-            let (plus, minus) = (b.mul(x1, y2), b.mul(x2, y1));
-            Ok(b.sub(plus, minus))
-        })
+    pub fn try_cross(&self, other: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        cross(self, other, axis.dim().0)
     }
 
     /// The sum of products that a text of labels names, for any number of operands: `ij,jk->ik` is
@@ -156,7 +178,7 @@ impl Tensor {
     /// # Panics
     /// As [`Tensor::try_einsum`] returns an error.
     #[track_caller]
-    pub fn einsum(spec: &str, operands: &[&Tensor]) -> Tensor {
+    pub fn einsum(spec: &str, operands: impl IntoIterator<Item: AsRef<Tensor>>) -> Tensor {
         Self::try_einsum(spec, operands).or_raise()
     }
 
@@ -165,12 +187,44 @@ impl Tensor {
     /// # Errors
     /// If the text does not fit the operands, or lengths or element types differ.
     #[track_caller]
-    pub fn try_einsum(spec: &str, operands: &[&Tensor]) -> Result<Tensor, Error> {
-        if operands.is_empty() {
-            return refuse("einsum", operands, "it takes at least one tensor");
-        }
-        compose("einsum", operands, |b, args| einsum(b, spec, args))
+    pub fn try_einsum(spec: &str, operands: impl IntoIterator<Item: AsRef<Tensor>>) -> Result<Tensor, Error> {
+        einsum_of(spec, &references(&operands.into_iter().collect::<Vec<_>>()))
     }
+}
+
+#[track_caller]
+fn tensordot(x: &Tensor, other: &Tensor, axes: &[isize], other_axes: &[isize]) -> Result<Tensor, Error> {
+    compose("tensordot", &[x, other], |b, args| general(b, args, [axes, other_axes], [&[], &[]]))
+}
+
+#[track_caller]
+fn cross(x: &Tensor, other: &Tensor, axis: isize) -> Result<Tensor, Error> {
+    compose("cross", &[x, other], |b, args| {
+        check_dtypes(b, args)?;
+        crate::primitives::check_float(b.ty(args[0]))?;
+        let (x, y) = together(b, args[0], args[1])?;
+        let shape = b.shape(x).to_vec();
+        let axis = axis_of(axis, shape.len())?;
+        if shape[axis] != 3 {
+            misfit!("axis {axis} is {} long, and vectors of 3 are needed", shape[axis]);
+        }
+        let mut turned = |x: Value, by: usize| {
+            let end = b.op(Slice::along(&shape, axis, by, 3), &[x]);
+            let start = b.op(Slice::along(&shape, axis, 0, by), &[x]);
+            b.op(Concat { axis }, &[end, start])
+        };
+        let [x1, x2, y1, y2] = [turned(x, 1), turned(x, 2), turned(y, 1), turned(y, 2)];
+        let (plus, minus) = (b.mul(x1, y2), b.mul(x2, y1));
+        Ok(b.sub(plus, minus))
+    })
+}
+
+#[track_caller]
+fn einsum_of(spec: &str, operands: &[&Tensor]) -> Result<Tensor, Error> {
+    if operands.is_empty() {
+        return refuse("einsum", operands, "it takes at least one tensor");
+    }
+    compose("einsum", operands, |b, args| einsum(b, spec, args))
 }
 
 fn check_dtypes(b: &Builder, args: &[Value]) -> Result<(), Misfit> {

@@ -1,79 +1,13 @@
 //! Reductions: sums, means, extremes, variance, norms, positions of extremes; over all axes
 //! (`sum`), over some (`sum_over`), or keeping them with length 1 (`sum_keep`).
 
-use super::Tensor;
 use super::compose::{axes_of, axis_of, compose, or_raise, with_axes_of_one};
+use super::{Axes, Dim, Tensor};
 use crate::array::Type;
 use crate::error::{Error, Misfit, OrRaise};
 use crate::ops::{Compare, Unary};
 use crate::primitives::{ArgReduce, Extreme, Logic, Reduce, Reducer, check_float};
 use crate::program::{Builder, Value};
-
-/// Axes of a tensor: one (`0`), several (`[0, -1]`) or all (`..`). Negative numbers count from the
-/// end. Sealed.
-///
-/// ```
-/// use wengert::prelude::*;
-/// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
-/// assert_eq!(x.sum_over(0).to_vec(), [4.0, 6.0]);
-/// assert_eq!(x.sum_over(-1).to_vec(), [3.0, 7.0]);
-/// assert_eq!(x.sum_over([0, 1]).item(), 10.0);
-/// assert_eq!(x.sum_over(..).item(), 10.0);
-/// assert_eq!(x.sum_keep(1).shape(), [2, 1]);
-/// ```
-pub trait Axes {
-    /// The axes; `None` for all.
-    #[doc(hidden)]
-    fn axes(self) -> Option<Vec<isize>>;
-}
-
-impl Axes for () {
-    fn axes(self) -> Option<Vec<isize>> {
-        None
-    }
-}
-
-impl Axes for std::ops::RangeFull {
-    fn axes(self) -> Option<Vec<isize>> {
-        None
-    }
-}
-
-impl Axes for isize {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(vec![self])
-    }
-}
-
-impl Axes for &[isize] {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self.to_vec())
-    }
-}
-
-impl Axes for &Vec<isize> {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self.clone())
-    }
-}
-
-impl Axes for Vec<isize> {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self)
-    }
-}
-
-impl<const N: usize> Axes for [isize; N] {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self.to_vec())
-    }
-}
-
-impl<const N: usize> Axes for &[isize; N] {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self.to_vec())
-    }
-}
 
 /// The numbers of the axes, increasing.
 fn resolve(axes: Option<Vec<isize>>, rank: usize) -> Result<Vec<usize>, Misfit> {
@@ -86,14 +20,18 @@ fn resolve(axes: Option<Vec<isize>>, rank: usize) -> Result<Vec<usize>, Misfit> 
 /// A reduction as equations: over these axes, which disappear.
 type Composite = fn(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>;
 
-/// A reduction over axes, which disappear, or stay with length 1.
+/// As [`Composite`], with what it captures.
+type Rule<'a> = &'a dyn Fn(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>;
+
+/// A reduction over axes, which disappear, or stay with length 1. Its rule is behind a reference, so that this is compiled
+/// once.
 #[track_caller]
 fn reduce(
     name: &str,
     x: &Tensor,
     axes: Option<Vec<isize>>,
     shape: fn(&Type, &[usize]) -> Option<Vec<usize>>,
-    rule: impl FnOnce(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>,
+    rule: Rule<'_>,
 ) -> Result<Tensor, Error> {
     compose(name, &[x], |b, args| {
         let ty = b.ty(args[0]).clone();
@@ -139,7 +77,7 @@ macro_rules! reductions {
             /// If the element type does not fit, or an extreme of no elements is asked for.
             #[track_caller]
             pub fn $twin(&self $(, $arg: $ty)*) -> Result<Tensor, Error> {
-                reduce(stringify!($name), self, None, dropped, $rule)
+                reduce(stringify!($name), self, None, dropped, &$rule)
             }
 
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], over these axes, which disappear.")]
@@ -157,7 +95,7 @@ macro_rules! reductions {
             /// If an axis does not exist, and as over all axes.
             #[track_caller]
             pub fn $twin_over(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
-                reduce(stringify!($over), self, axes.axes(), dropped, $rule)
+                reduce(stringify!($over), self, axes.axes(), dropped, &$rule)
             }
 
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], over these axes, which stay with length 1.")]
@@ -175,7 +113,7 @@ macro_rules! reductions {
             /// If an axis does not exist, and as over all axes.
             #[track_caller]
             pub fn $twin_keep(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
-                reduce(stringify!($keep), self, axes.axes(), kept, $rule)
+                reduce(stringify!($keep), self, axes.axes(), kept, &$rule)
             }
         )* }
     };
@@ -209,7 +147,7 @@ reductions! {
 }
 
 /// A reduction that is one equation.
-fn plain(reducer: Reducer) -> impl FnOnce(&mut Builder, Value, &[usize]) -> Result<Value, Misfit> {
+fn plain(reducer: Reducer) -> impl Fn(&mut Builder, Value, &[usize]) -> Result<Value, Misfit> {
     move |b, x, axes| Ok(b.emit(Reduce::new(reducer, axes), &[x])?[0])
 }
 
@@ -330,9 +268,9 @@ fn norm(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
 or_raise! {
     /// The position of the largest element along an axis, which disappears: the first of equal
     /// ones, the first NaN if there is one.
-    fn argmax = try_argmax(axis: isize);
+    fn argmax = try_argmax(axis: impl Dim);
     /// The position of the smallest element along an axis; as [`Tensor::argmax`].
-    fn argmin = try_argmin(axis: isize);
+    fn argmin = try_argmin(axis: impl Dim);
 }
 
 impl Tensor {
@@ -341,8 +279,8 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or is empty.
     #[track_caller]
-    pub fn try_argmax(&self, axis: isize) -> Result<Tensor, Error> {
-        position("argmax", self, axis, Extreme::Max)
+    pub fn try_argmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
+        position("argmax", self, axis.dim().0, Extreme::Max)
     }
 
     /// As [`Tensor::argmin`], with an error instead of a panic.
@@ -350,8 +288,8 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or is empty.
     #[track_caller]
-    pub fn try_argmin(&self, axis: isize) -> Result<Tensor, Error> {
-        position("argmin", self, axis, Extreme::Min)
+    pub fn try_argmin(&self, axis: impl Dim) -> Result<Tensor, Error> {
+        position("argmin", self, axis.dim().0, Extreme::Min)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Running sums, products, extremes and log-sum-exps along an axis.
 
-use super::Tensor;
 use super::compose::{axis_of, compose};
+use super::{Dim, Tensor};
 use crate::error::{Error, OrRaise};
 use crate::primitives::{Cumulative, Running};
 
@@ -14,7 +14,7 @@ macro_rules! running {
             /// # Panics
             /// If the axis does not exist or the element type does not fit.
             #[track_caller]
-            pub fn $name(&self, axis: isize) -> Tensor {
+            pub fn $name(&self, axis: impl Dim) -> Tensor {
                 self.$twin(axis).or_raise()
             }
 
@@ -23,8 +23,8 @@ macro_rules! running {
             /// # Errors
             /// If the axis does not exist or the element type does not fit.
             #[track_caller]
-            pub fn $twin(&self, axis: isize) -> Result<Tensor, Error> {
-                run(stringify!($name), self, axis, $running, false)
+            pub fn $twin(&self, axis: impl Dim) -> Result<Tensor, Error> {
+                run(stringify!($name), self, axis.dim().0, $running, false)
             }
 
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], from the end of the axis.")]
@@ -32,7 +32,7 @@ macro_rules! running {
             /// # Panics
             /// If the axis does not exist or the element type does not fit.
             #[track_caller]
-            pub fn $reversed(&self, axis: isize) -> Tensor {
+            pub fn $reversed(&self, axis: impl Dim) -> Tensor {
                 self.$twin_reversed(axis).or_raise()
             }
 
@@ -41,8 +41,8 @@ macro_rules! running {
             /// # Errors
             /// If the axis does not exist or the element type does not fit.
             #[track_caller]
-            pub fn $twin_reversed(&self, axis: isize) -> Result<Tensor, Error> {
-                run(stringify!($reversed), self, axis, $running, true)
+            pub fn $twin_reversed(&self, axis: impl Dim) -> Result<Tensor, Error> {
+                run(stringify!($reversed), self, axis.dim().0, $running, true)
             }
         )* }
     };

@@ -1,6 +1,6 @@
 //! [`Const`]: the part of a point that is not differentiated.
 
-use super::{Several, Structure, Tree};
+use super::{Paths, Several, Structure, Tree};
 use crate::leaf::{Active, Drive};
 
 /// Data at a point: numbers that a function takes, and that it is not differentiated by.
@@ -42,6 +42,9 @@ impl<T: Tree> Tree for Const<T> {
     }
     fn structure(&self, structure: &mut Structure) {
         self.0.structure(structure);
+    }
+    fn paths(&self, paths: &mut Paths) {
+        paths.frozen(&self.0);
     }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         Const(self.0.vars(&mut |leaf| lift(leaf).severed()))

@@ -87,7 +87,7 @@ const DRIVERS: [(&str, Driver); 6] = [
     ("jvp", |f, x| jvp(&x, &Tensor::from(1.0), f).1),
     ("vjp", |f, x| vjp(&x, f).1.pull(&Tensor::from(1.0))),
     ("jacobian", |f, x| jacobian(&x, f)),
-    ("vmap of grad", |f, x| vmap(x.reshape(&[1]), |x| grad(&x, f)).reshape(&[])),
+    ("vmap of grad", |f, x| vmap(x.reshape(&[1]), |x| grad(&x, f)).reshape(())),
 ];
 
 /// d/dx d/dy d/dz of x y^2 z^3 k at (2, 3, 5) is 2 y 3 z^2 k = 450 k, by every driver at every level.

@@ -9,6 +9,7 @@ mod support;
 
 #[cfg(feature = "derive")]
 mod derive;
+mod generic;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod many;

@@ -28,7 +28,7 @@ fn ways(case: &Case, inputs: &[Tensor]) -> Result<Vec<Way>, Trouble> {
         return rising_orders(name, x, highest).ok_or_else(unsupported);
     }
     if what.starts_with("the number described by the formula") {
-        let ways = nested(name, &x.reshape(&[])).ok_or_else(unsupported)?;
+        let ways = nested(name, &x.reshape(())).ok_or_else(unsupported)?;
         return Ok(ways.into_iter().map(|(way, value)| (way, vec![value])).collect());
     }
     if scalar(name, x).is_some() {
