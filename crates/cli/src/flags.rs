@@ -60,6 +60,41 @@ pub(crate) enum Command {
     Profile(Profile),
     /// The functions that formulas can use
     Functions,
+    /// The script that completes the words of this command in a shell
+    Completions(Completions),
+    /// The manual page, or a folder of all of them
+    Man(Man),
+}
+
+/// Below the help of `completions`.
+const COMPLETIONS: &str = "\
+Examples:
+  wengert completions bash > ~/.local/share/bash-completion/completions/wengert
+  wengert completions zsh > \"${fpath[1]}/_wengert\"
+  wengert completions fish > ~/.config/fish/completions/wengert.fish";
+
+/// The flags of `wengert completions`.
+#[derive(Args, Debug)]
+#[command(after_help = COMPLETIONS)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Below the help of `man`.
+const MAN: &str = "\
+Examples:
+  wengert man | man -l -
+  wengert man --folder ~/.local/share/man/man1";
+
+/// The flags of `wengert man`.
+#[derive(Args, Debug)]
+#[command(after_help = MAN)]
+pub(crate) struct Man {
+    /// Writes `wengert.1`, `wengert-grad.1`, … to this folder, which has to be there
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// The flags of `wengert grad`.
@@ -93,6 +128,9 @@ pub(crate) struct Grad {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Labels on all edges of a drawing (`svg`, `dot`), also on those of sums, whose derivative is always 1
+    #[arg(long)]
+    pub(crate) labels: bool,
     /// The file to write; it is replaced as a whole or not at all
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -10,7 +10,7 @@ use crate::list;
 use crate::output;
 use crate::point;
 use crate::program::Program;
-use crate::render::render;
+use crate::render::{Labels, render};
 use crate::report::{Check, CheckEntry, Directional, Named, Number, Report, Series};
 use crate::source::{self, Source};
 use crate::syntax::diagnostic::Diagnostic;
@@ -21,7 +21,8 @@ pub(crate) fn run(flags: &Grad, color: anstream::ColorChoice) -> Result<(), Fail
     let source = source::read(&flags.program)?;
     let program = read_program(&source)?;
     let report = report(flags, &source, &program)?;
-    let text = render(&report, flags.format)?;
+    let labels = if flags.labels { Labels::All } else { Labels::Telling };
+    let text = render(&report, flags.format, labels)?;
     // Only the tables have colours.
     let color = if flags.format == Format::Text { color } else { anstream::ColorChoice::Never };
     output::write(&text, flags.out.as_deref(), color)?;
@@ -66,11 +67,13 @@ fn report(flags: &Grad, source: &Source, program: &Program) -> Result<Report, Fa
         limit("Hessian", program.inputs, program.inputs)?;
     }
     let run = eval::run(program, &point);
+    let rows = list::rows(program, source, &run);
     let mut report = Report {
         program: source.text.clone(),
+        notes: list::notes(&run, &rows),
         inputs: named(program, &point),
         outputs: list::outputs(program, source, &run),
-        list: list::rows(program, source, &run),
+        list: rows,
         ..Report::default()
     };
     if single {
@@ -192,7 +195,7 @@ fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
         }
         for (output, row) in report.jacobian.iter().flatten().enumerate() {
             let exact = row[input].0;
-            let name = format!("d({})/d{name}", report.outputs[output].text);
+            let name = format!("d({})/d{name}", report.outputs[output].label());
             entries.push(entry(name, point[input], exact, |x| value(output, x)));
         }
         for (other, row) in report.hessian.iter().flatten().enumerate() {
@@ -208,7 +211,7 @@ fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
                 let moved: Vec<f64> = parts.map(|(x, part)| x + t * part.value.0).collect();
                 eval::outputs(program, &moved)[output]
             };
-            let name = format!("{} along --jvp", report.outputs[output].text);
+            let name = format!("{} along --jvp", report.outputs[output].label());
             entries.push(entry(name, 0.0, exact.0, along));
         }
     }
@@ -229,7 +232,7 @@ fn compare_series(program: &Program, point: &[f64], report: &Report, series: &Se
                 let series = derivatives::series_of(program, &moved, &direction, order - 1);
                 derivatives::from_coefficients(&series[output])[order - 1]
             };
-            let name = format!("{} order {order}", report.outputs[output].text);
+            let name = format!("{} order {order}", report.outputs[output].label());
             entries.push(entry(name, 0.0, exact.0, before));
         }
     }

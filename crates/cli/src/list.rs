@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use wengert::ops::{Binary, Unary};
 
+use crate::domain;
 use crate::eval::{Entry, Evaluation, Operand, Operation};
 use crate::partials::partials;
 use crate::program::{Node, Program, Variable};
-use crate::report::{Number, Output, Row, RowKind, RowOperand};
+use crate::report::{Number, Output, Row, RowKind, RowOperand, cut};
 use crate::source::Source;
 use crate::syntax::span::Span;
 
@@ -20,15 +21,18 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Evaluation<f64>) ->
         let words = Words { program, source, names: &names };
         let operands = words.operands(entry);
         let chosen = chosen(run, entry);
-        let edges =
-            entry.operands[..entry.operation.arity()].iter().zip(&operands).zip(partials(run, entry, chosen)).map(
-                |((operand, name), partial)| RowOperand {
-                    row: row_of(*operand),
-                    name: name.clone(),
-                    partial: partial.map(Number),
-                    flows: false,
-                },
-            );
+        let edges = entry.operands[..entry.operation.arity()]
+            .iter()
+            .zip(&operands)
+            .zip(partials(run, entry, chosen))
+            .enumerate();
+        let edges = edges.map(|(side, ((operand, name), partial))| RowOperand {
+            row: row_of(*operand),
+            name: name.clone(),
+            partial: partial.map(Number),
+            plain: is_plain(entry.operation, side),
+            flows: false,
+        });
         let input = matches!(entry.operation, Operation::Input(_));
         rows.push(Row {
             name: name.clone(),
@@ -52,6 +56,16 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Evaluation<f64>) ->
     rows
 }
 
+/// What there is to say about the values of the list: where one lies outside the domain of its function.
+pub(crate) fn notes(run: &Evaluation<f64>, rows: &[Row]) -> Vec<String> {
+    let note = |(entry, row): (&Entry<f64>, &Row)| {
+        let why = domain::note(run, entry)?;
+        let line = row.line.map_or(String::new(), |line| format!("line {line}: "));
+        Some(format!("{line}`{} = {}` is {}: {why}", row.name, row.text, row.value.exact()))
+    };
+    run.entries.iter().zip(rows).filter_map(note).collect()
+}
+
 /// Marks the operands along which adjoints flow, from the outputs backwards.
 fn mark_flow(run: &Evaluation<f64>, rows: &mut [Row]) {
     let mut reached: Vec<bool> = rows.iter().map(|row| row.output).collect();
@@ -73,7 +87,7 @@ fn mark_flow(run: &Evaluation<f64>, rows: &mut [Row]) {
 /// The outputs of `run`.
 pub(crate) fn outputs(program: &Program, source: &Source, run: &Evaluation<f64>) -> Vec<Output> {
     let output = |(operand, node): (&Operand, &Node)| Output {
-        text: one_line(&source.text, program.node(*node).span),
+        text: on_one_line(&source.text, program.node(*node).span),
         value: Number(run.value(*operand)),
         row: row_of(*operand),
     };
@@ -84,6 +98,15 @@ fn row_of(operand: Operand) -> Option<usize> {
     match operand {
         Operand::Entry(index) => Some(index),
         Operand::Constant(_) => None,
+    }
+}
+
+/// Whether the derivative in this operand is 1 by the operation alone.
+fn is_plain(operation: Operation, side: usize) -> bool {
+    match operation {
+        Operation::Binary(Binary::Add) => true,
+        Operation::Binary(Binary::Sub) => side == 0,
+        _ => false,
     }
 }
 
@@ -108,14 +131,10 @@ impl Lines {
     }
 }
 
-/// The source of a span on one line, cut if it is long.
-fn one_line(text: &str, span: Span) -> String {
+/// The source of a span on one line.
+fn on_one_line(text: &str, span: Span) -> String {
     let words: Vec<&str> = text[span.range()].split_whitespace().collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(60) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None => line,
-    }
+    words.join(" ")
 }
 
 /// A name for each entry: an input's own, the version of the variable it was first assigned to,
@@ -240,7 +259,7 @@ impl Words<'_> {
             Operation::Clamp => call("clamp"),
             Operation::MulAdd => call("fma"),
             Operation::Select(condition) => {
-                let condition = one_line(&self.source.text, self.program.node(condition).span);
+                let condition = cut(&on_one_line(&self.source.text, self.program.node(condition).span));
                 format!("select({condition}, {})", operands.join(", "))
             }
         }

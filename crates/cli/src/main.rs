@@ -9,11 +9,13 @@
 mod check;
 mod derivatives;
 mod differences;
+mod domain;
 mod eval;
 mod failure;
 mod flags;
 mod functions;
 mod grad;
+mod install;
 mod list;
 mod memory;
 mod output;
@@ -41,6 +43,8 @@ fn main() -> ExitCode {
         flags::Command::Show(show) => show::run(show, color),
         flags::Command::Profile(profile) => profile::run(profile, color),
         flags::Command::Functions => functions::run(color),
+        flags::Command::Completions(completions) => install::completions(completions),
+        flags::Command::Man(man) => install::man(man),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -31,6 +31,9 @@ pub(crate) struct Report {
     /// The comparison with differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Check>,
+    /// Where values became NaN or infinite, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
     /// The Wengert list of the run, inputs first.
     pub(crate) list: Vec<Row>,
 }
@@ -53,6 +56,21 @@ pub(crate) struct Output {
     pub(crate) value: Number,
     /// Its row in the list; none if it is a constant.
     pub(crate) row: Option<usize>,
+}
+
+impl Output {
+    /// Its expression, cut if it is long: as the name of a row or of a column.
+    pub(crate) fn label(&self) -> String {
+        cut(&self.text)
+    }
+}
+
+/// A text, cut if it is long.
+pub(crate) fn cut(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// Derivatives along a direction.
@@ -149,6 +167,9 @@ pub(crate) struct RowOperand {
     /// The derivative of the row in this operand; none for a constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) partial: Option<Number>,
+    /// Whether the partial derivative is 1 whatever the values are, as that of a sum.
+    #[serde(skip)]
+    pub(crate) plain: bool,
     /// Whether an adjoint flows along it: not on the side of a `select` that was not chosen, nor
     /// in front of it, nor where nothing leads to an output.
     pub(crate) flows: bool,

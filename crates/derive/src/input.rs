@@ -16,6 +16,8 @@ pub(crate) struct Tree<'a> {
     pub(crate) fields: Vec<TreeField<'a>>,
     /// Whether `+`, `-` and products with numbers are written too.
     pub(crate) has_operators: bool,
+    /// Whether numbers in single precision may stand in the leaf's place.
+    pub(crate) has_singles: bool,
 }
 
 impl Tree<'_> {
@@ -91,7 +93,8 @@ pub(crate) fn read(item: &DeriveInput) -> Result<Tree<'_>> {
         errors.push(Error::new(item.ident.span(), message));
     }
     errors.finish()?;
-    Ok(Tree { item, leaf, fields, has_operators: !options.no_operators })
+    let has_singles = options.singles && matches!(leaf, Leaf::Parameter(_));
+    Ok(Tree { item, leaf, fields, has_operators: !options.no_operators, has_singles })
 }
 
 /// That a struct without a type parameter has no field that could be a tensor.
@@ -107,6 +110,7 @@ fn no_leaves(name: &Ident) -> String {
 struct StructOptions {
     leaf: Option<LitStr>,
     no_operators: bool,
+    singles: bool,
 }
 
 impl StructOptions {
@@ -119,11 +123,16 @@ impl StructOptions {
             } else if meta.path.is_ident("no_operators") {
                 options.no_operators = true;
                 Ok(())
+            } else if meta.path.is_ident("f32") {
+                options.singles = true;
+                Ok(())
             } else if meta.path.is_ident("static") || meta.path.is_ident("frozen") {
                 let mark = meta.path.require_ident()?.to_string();
                 Err(meta.error(format!("`{mark}` marks a field, not the struct")))
             } else {
-                Err(meta.error("unknown option: a struct takes #[tree(leaf = \"S\")] and #[tree(no_operators)]"))
+                Err(meta.error(
+                    "unknown option: a struct takes #[tree(leaf = \"S\")], #[tree(no_operators)] and #[tree(f32)]",
+                ))
             }
         })?;
         Ok(options)

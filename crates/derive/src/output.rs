@@ -14,17 +14,20 @@ pub(crate) fn write(tree: &Tree) -> TokenStream {
         Leaf::Parameter(_) => vec![quote!(f64), quote!(::wengert::Var)],
         Leaf::Tensor => vec![quote!(::wengert::Tensor)],
     };
-    let trees = leaves.iter().map(|leaf| implementation(tree, leaf));
+    // Numbers in single precision are points too, whose leaves are computed in double precision.
+    let singles = tree.has_singles.then(|| implementation(tree, &quote!(::wengert::F32), &quote!(f64)));
+    let trees = leaves.iter().map(|leaf| implementation(tree, leaf, leaf)).chain(singles);
     let operators = leaves.iter().filter(|_| tree.has_operators).map(|leaf| operators(tree, leaf));
     quote! { #(#trees)* #(#operators)* }
 }
 
-fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
+/// The implementation for the struct with `number` in the place of its parameter, whose leaves are of the type `leaf`.
+fn implementation(tree: &Tree, number: &TokenStream, leaf: &TokenStream) -> TokenStream {
     let name = &tree.item.ident;
     let parameters = parameters(tree);
     let bounds = bounds(tree);
     let any = format_ident!("__Each", span = Span::mixed_site());
-    let this = arguments(tree, leaf);
+    let this = arguments(tree, number);
     let recorded = match tree.leaf {
         Leaf::Parameter(_) => quote!(::wengert::Var),
         Leaf::Tensor => quote!(::wengert::Tensor),
@@ -48,7 +51,7 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
         if field.kind == Kind::Frozen {
             return quote!(true);
         }
-        let ty = with_leaf(field.ty.to_token_stream(), tree.leaf, leaf);
+        let ty = with_leaf(field.ty.to_token_stream(), tree.leaf, number);
         quote_spanned!(field.ty.span()=> <#ty as ::wengert::Tree>::HAS_DATA)
     });
     let notes = tree.fields.iter().map(note);
@@ -188,6 +191,8 @@ fn operators(tree: &Tree, leaf: &TokenStream) -> TokenStream {
         all.push(operator(left.clone(), quote!(Mul<f64>), quote!(mul(self, factor: f64)), body));
         let body = quote!(#math::scaled(#tree, self));
         all.push(operator(quote!(f64), quote!(Mul<#left>), quote!(mul(self, tree: #left)), body));
+        let body = quote!(#math::scaled(#tree, self.value()));
+        all.push(operator(quote!(::wengert::Lit), quote!(Mul<#left>), quote!(mul(self, tree: #left)), body));
     }
     quote!(#(#all)*)
 }

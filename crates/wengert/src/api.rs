@@ -30,6 +30,7 @@ use crate::tree::{Tree, check_size, leaves};
 ///
 /// # Panics
 /// If the result is a [`Var`] of a recording that has ended, or the case above.
+#[doc(alias("backward", "autograd"))]
 #[track_caller]
 pub fn value_and_grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> (T::Leaf, T::Grad) {
     T::Leaf::value_and_grad(&x, f)
@@ -43,6 +44,7 @@ pub fn value_and_grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> (T
 /// // derivatives nest: d/dx (x * d/dy (x + y)) = 1
 /// assert_eq!(grad(2.0, |x| x * grad(x, |y| x + y)), 1.0);
 /// ```
+#[doc(alias("gradient", "backward"))]
 #[track_caller]
 pub fn grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> T::Grad {
     T::Leaf::grad(&x, f)
@@ -80,6 +82,7 @@ pub fn value_and_grad_aux<T: Tree, A: Tree<Leaf = Active<T>>>(
 ///
 /// # Panics
 /// If the tangent has another number of leaves than the point.
+#[doc(alias("pushforward", "forward_mode"))]
 #[track_caller]
 pub fn jvp<T: Tree, O: Tree<Leaf = Active<T>>>(
     x: T,
@@ -120,6 +123,7 @@ pub fn value_and_jvp<T: Tree, O: Tree<Leaf = Active<T>>>(
 /// assert_eq!(pullback.pull([1.0, 0.0]), [3.0, 2.0]);
 /// assert_eq!(pullback.pull([0.0, 1.0]), [1.0, 1.0]);
 /// ```
+#[doc(alias("pullback", "reverse_mode"))]
 #[track_caller]
 pub fn vjp<T: Tree, O: Tree<Leaf = Active<T>>>(
     x: T,
@@ -163,6 +167,7 @@ impl<T: Tree> Pullback<T> {
 /// assert_eq!((j.shape(), &j.to_vec()[3..6]), (&[3, 3][..], &[2.0, 4.0, 0.0][..]));
 /// # }
 /// ```
+#[doc(alias("jacfwd", "jacrev"))]
 #[track_caller]
 pub fn jacobian<T: Tree, O: Tree<Leaf = Active<T>>>(
     x: T,
@@ -198,6 +203,7 @@ pub fn value_and_jacobian<T: Tree, O: Tree<Leaf = Active<T>>>(
 /// let h = hessian([1.0, 2.0], |[x, y]| x * x * y);
 /// assert_eq!(h, [[4.0, 2.0], [2.0, 0.0]]);
 /// ```
+#[doc(alias = "hess")]
 #[track_caller]
 pub fn hessian<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> <T::Leaf as Leaf>::Hessian<T> {
     T::Leaf::hessian(&x, f)
@@ -257,6 +263,7 @@ pub fn value_grad_and_hvp<T: Tree>(
 /// ```
 ///
 /// Source of the method: B. A. Pearlmutter, *Fast exact multiplication by the Hessian* (1994).
+#[doc(alias = "hessian_vector_product")]
 #[track_caller]
 pub fn hvp<T: Tree>(x: T, vector: impl Tree<Leaf = T::Leaf>, f: impl FnOnce(T::Vars) -> Active<T>) -> T::Grad {
     let vector = leaves(&vector);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::panic::Location;
 
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Carrier, Mask, Real, flows, real_operators};
+use crate::real::{Carrier, Mask, Real, flows, real_operators, real_references};
 
 /// A value with `N` tangents (one unless said): forward mode.
 ///
@@ -304,6 +304,7 @@ impl<R: Real, const N: usize> Carrier for Dual<R, N> {
 }
 
 real_operators! { [R: Real, const N: usize] Dual<R, N> }
+real_references! { [R: Real, const N: usize] Dual<R, N> }
 
 impl<R: Real, const N: usize> PartialEq for Dual<R, N> {
     /// Compares the values: tangents never steer control flow.

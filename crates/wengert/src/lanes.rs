@@ -8,7 +8,7 @@ use wengert_kernels::math;
 
 use crate::number::Float;
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Carrier, Mask, Real, real_operators};
+use crate::real::{Carrier, Mask, Real, real_operators, real_references};
 
 /// `N` numbers that go through a function together, one point per lane.
 ///
@@ -122,6 +122,7 @@ impl<const N: usize> PartialOrd<f64> for Lanes<N> {
 }
 
 real_operators! { [const N: usize] Lanes<N> }
+real_references! { [const N: usize] Lanes<N> }
 
 impl<const N: usize> Float for Lanes<N> {
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -13,6 +13,11 @@ pub type Active<T> = <<T as Tree>::Leaf as Leaf>::Active;
 /// What the leaves of a [`Tree`] can be: `f64`, [`Var`](crate::Var), `Tensor`.
 ///
 /// Sealed: implemented for these three.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a leaf of a point",
+    label = "leaves are `f64`, `Var` or `Tensor`",
+    note = "a driver takes trees of these: an array, `Vec`, tuple, or a struct with `#[derive(Tree)]`; `f32` is `F32(x)` or `f64::from(x)`"
+)]
 pub trait Leaf: Clone + Debug + Drive + 'static {
     /// The leaf that the function gets and gives.
     type Active: Leaf;

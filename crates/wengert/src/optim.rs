@@ -1,4 +1,4 @@
-//! Optimisers of first order for points of numbers or [`Tensor`]s: [`Sgd`], [`Adam`], [`AdamW`]; [schedules](Schedule)
+//! Optimisers of first order for points of numbers or [`Tensor`](crate::Tensor)s: [`Sgd`], [`Adam`], [`AdamW`]; [schedules](Schedule)
 //! of the learning rate; limits to gradients, [`clip_by_norm`] and [`clip_by_value`].
 //!
 //! An optimiser keeps what it remembers of earlier gradients, leaf by leaf; the point is the caller's. It is a [`Tree`] itself,
@@ -20,6 +20,7 @@
 #[cfg(feature = "argmin")]
 pub mod argmin;
 mod parameter;
+mod schedule;
 mod state;
 
 use std::panic::Location;
@@ -27,103 +28,8 @@ use std::panic::Location;
 use crate::error::{Error, ErrorKind, OrRaise};
 use crate::tree::{Paths, Several, Tree, leaves};
 pub use parameter::Parameter;
+pub use schedule::Schedule;
 use state::{Moving, Setting, Settings, State};
-
-// ---- schedules ----------------------------------------------------------------------------------
-
-/// The learning rate of every step; a number is a constant rate.
-///
-/// ```
-/// use wengert::optim::Schedule;
-/// let rate = Schedule::cosine(1.0, 0.0, 100).warmup(10);
-/// assert_eq!([rate.at(0), rate.at(4), rate.at(10), rate.at(110), rate.at(500)], [0.1, 0.5, 1.0, 0.0, 0.0]);
-/// assert!((rate.at(60) - 0.5).abs() < 1e-15);
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub enum Schedule {
-    /// Always this rate.
-    Constant(f64),
-    /// `start factor^(k / every)` with the quotient rounded down: the rate jumps.
-    Step {
-        /// The first rate.
-        start: f64,
-        /// What the rate is multiplied by.
-        factor: f64,
-        /// The number of steps between jumps; at least 1.
-        every: u64,
-    },
-    /// `start factor^(k / every)` with the exact quotient.
-    Exponential {
-        /// The first rate.
-        start: f64,
-        /// What the rate is multiplied by, gradually.
-        factor: f64,
-        /// In how many steps; at least 1.
-        every: u64,
-    },
-    /// `end + (start - end) (1 + cos(pi k / steps)) / 2`, and `end` after this many steps (I. Loshchilov, F. Hutter,
-    /// *SGDR: stochastic gradient descent with warm restarts*, 2017, without restarts).
-    Cosine {
-        /// The first rate.
-        start: f64,
-        /// The last rate.
-        end: f64,
-        /// In how many steps.
-        steps: u64,
-    },
-    /// `(k + 1) / steps` of the first rate of another schedule, which begins after this many steps.
-    Warmup {
-        /// How many steps the rate grows.
-        steps: u64,
-        /// What follows.
-        then: Box<Schedule>,
-    },
-}
-
-impl Schedule {
-    /// [`Schedule::Step`]
-    pub const fn step(start: f64, factor: f64, every: u64) -> Self {
-        Schedule::Step { start, factor, every }
-    }
-
-    /// [`Schedule::Exponential`]
-    pub const fn exponential(start: f64, factor: f64, every: u64) -> Self {
-        Schedule::Exponential { start, factor, every }
-    }
-
-    /// [`Schedule::Cosine`]
-    pub const fn cosine(start: f64, end: f64, steps: u64) -> Self {
-        Schedule::Cosine { start, end, steps }
-    }
-
-    /// This schedule after this many steps of growth: [`Schedule::Warmup`].
-    #[must_use]
-    pub fn warmup(self, steps: u64) -> Self {
-        Schedule::Warmup { steps, then: Box::new(self) }
-    }
-
-    /// The rate of step `k`; the first step is 0.
-    pub fn at(&self, k: u64) -> f64 {
-        match self {
-            Schedule::Constant(rate) => *rate,
-            Schedule::Step { start, factor, every } => start * factor.powf((k / every.max(&1)) as f64),
-            Schedule::Exponential { start, factor, every } => start * factor.powf(k as f64 / *every.max(&1) as f64),
-            Schedule::Cosine { end, steps, .. } if k >= *steps => *end,
-            Schedule::Cosine { start, end, steps } => {
-                let angle = std::f64::consts::PI * (k as f64 / *steps as f64);
-                end + (start - end) * (0.5 * (1.0 + angle.cos()))
-            }
-            Schedule::Warmup { steps, then } if k < *steps => then.at(0) * ((k + 1) as f64 / *steps as f64),
-            Schedule::Warmup { steps, then } => then.at(k - steps),
-        }
-    }
-}
-
-impl From<f64> for Schedule {
-    fn from(rate: f64) -> Self {
-        Schedule::Constant(rate)
-    }
-}
 
 /// A tree of these leaves in the shape of another.
 fn rebuild<T: Tree>(shape: &T, leaves: Vec<T::Leaf>) -> T::Grad {
@@ -135,9 +41,15 @@ fn rebuild<T: Tree>(shape: &T, leaves: Vec<T::Leaf>) -> T::Grad {
 
 /// The Euclidean norm of all numbers of a tree together; neither the sum of squares nor a square overflows.
 ///
+/// ```
+/// use wengert::optim::global_norm;
+/// assert_eq!(global_norm(&([3.0, 0.0], 4.0)), 5.0);
+/// ```
+///
 /// # Panics
 /// If the numbers of a leaf may not be read, because a derivative flows to it: see
 /// [`Tensor::to_array`](crate::Tensor::to_array).
+#[doc(alias = "grad_norm")]
 #[track_caller]
 pub fn global_norm<T: Tree>(tree: &T) -> f64
 where
@@ -154,8 +66,15 @@ where
 /// Y. Bengio, *On the difficulty of training recurrent neural networks*, 2013). One that is not finite is returned as
 /// it is: no factor makes a direction of it.
 ///
+/// ```
+/// use wengert::optim::clip_by_norm;
+/// assert_eq!(clip_by_norm(&[6.0, 8.0], 5.0), [3.0, 4.0]);
+/// assert_eq!(clip_by_norm(&[0.3, 0.4], 5.0), [0.3, 0.4]);
+/// ```
+///
 /// # Panics
 /// If `bound` is negative or NaN.
+#[doc(alias("clip_grad_norm", "clip_by_global_norm"))]
 #[track_caller]
 #[must_use]
 pub fn clip_by_norm<T: Tree<Grad = T>>(gradient: &T, bound: f64) -> T
@@ -170,8 +89,14 @@ where
 
 /// The gradient with every number limited to `[-bound, bound]`; NaN stays NaN.
 ///
+/// ```
+/// use wengert::optim::clip_by_value;
+/// assert_eq!(clip_by_value(&[-6.0, 0.5], 1.0), [-1.0, 0.5]);
+/// ```
+///
 /// # Panics
 /// If `bound` is negative or NaN.
+#[doc(alias = "clip_grad_value")]
 #[track_caller]
 #[must_use]
 pub fn clip_by_value<T: Tree<Grad = T>>(gradient: &T, bound: f64) -> T
@@ -205,6 +130,14 @@ macro_rules! steps {
     ($name:ident, $text:literal, $list:literal) => {
         impl<L: Parameter> $name<L> {
             /// The point after one step against this gradient. Leaves that are [frozen](crate::freeze) stay as they are.
+            ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let mut opt = ", $text, "::new(0.1);")]
+            /// let (x, slope) = ([3.0, -2.0], [1.0, -1.0]);
+            /// let moved = opt.step(x, &slope);
+            /// assert!(moved[0] < 3.0 && moved[1] > -2.0);
+            /// ```
             ///
             /// # Panics
             /// If the gradient, or the point of the step before, has other leaves or types than the point.
@@ -289,6 +222,13 @@ macro_rules! steps {
 
             /// How many steps were made.
             ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let mut opt = ", $text, "::new(0.1);")]
+            /// let x = opt.step(1.0, &0.5);
+            /// assert!(opt.steps() == 1 && x < 1.0);
+            /// ```
+            ///
             /// # Panics
             /// If the optimiser was loaded from a file that has no such number there.
             #[track_caller]
@@ -297,6 +237,12 @@ macro_rules! steps {
             }
 
             /// The learning rate of the next step, where no other is set by path.
+            ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let opt = ", $text, "::<f64>::new(Schedule::from(0.5).warmup(4));")]
+            /// assert_eq!(opt.rate(), 0.125);
+            /// ```
             ///
             /// # Panics
             /// As [`Self::steps`].
@@ -354,17 +300,34 @@ steps!(Sgd, "Sgd", "velocity");
 
 impl<L: Parameter> Sgd<L> {
     /// Without momentum.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// assert_eq!(Sgd::new(0.5).step(3.0, &2.0), 2.0);
+    /// ```
     pub fn new(rate: impl Into<Schedule>) -> Self {
         Sgd { settings: Settings::new(rate), momentum: 0.0, ahead: false, state: State::new(&["velocity"]) }
     }
 
     /// With momentum, from 0 to less than 1.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// let mut opt = Sgd::new(0.1).momentum(0.5);
+    /// let x = opt.step(1.0, &1.0);
+    /// assert!((opt.step(x, &1.0) - 0.75).abs() < 1e-15);
+    /// ```
     #[must_use]
     pub fn momentum(self, momentum: f64) -> Self {
         Sgd { momentum, ahead: false, ..self }
     }
 
     /// With momentum, from 0 to less than 1, that looks ahead.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// assert!((Sgd::new(0.1).nesterov(0.5).step(1.0, &1.0) - 0.85).abs() < 1e-15);
+    /// ```
     #[must_use]
     pub fn nesterov(self, momentum: f64) -> Self {
         Sgd { momentum, ahead: true, ..self }
@@ -427,6 +390,13 @@ macro_rules! moments {
         impl<L: Parameter> $name<L> {
             /// How fast the estimates of the first and second moment forget, instead of `[0.9, 0.999]`: the weights of
             /// what they were, from 0 to less than 1.
+            ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let mut opt = ", stringify!($name), "::new(0.1).betas([0.0, 0.0]);")]
+            /// // Without memory every step is about as long as the rate.
+            /// assert!((opt.step(1.0, &0.5) - 0.9).abs() < 2e-3);
+            /// ```
             #[must_use]
             pub fn betas(mut self, decay: [f64; 2]) -> Self {
                 self.moments.decay = decay;
@@ -434,6 +404,12 @@ macro_rules! moments {
             }
 
             /// What is added to the root of the second moment, instead of 1e-8.
+            ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let mut opt = ", stringify!($name), "::new(0.1).epsilon(1.0);")]
+            /// assert!((opt.step(1.0, &1.0) - 0.95).abs() < 2e-3);
+            /// ```
             #[must_use]
             pub fn epsilon(mut self, epsilon: f64) -> Self {
                 self.moments.epsilon = epsilon;
@@ -463,6 +439,12 @@ moments!(Adam);
 
 impl<L: Parameter> Adam<L> {
     /// With the constants of the paper.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// // The first step is as long as the rate, whatever the gradient is.
+    /// assert!((Adam::new(0.1).step(3.0, &200.0) - 2.9).abs() < 1e-9);
+    /// ```
     pub fn new(rate: impl Into<Schedule>) -> Self {
         Adam { settings: Settings::new(rate), moments: Moments::new(), state: State::new(Moments::LISTS) }
     }
@@ -488,12 +470,23 @@ moments!(AdamW);
 
 impl<L: Parameter> AdamW<L> {
     /// With the constants of [`Adam::new`] and a decay of 0.01.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// assert!((AdamW::new(0.1).step(3.0, &200.0) - (3.0 - 0.1 * (1.0 + 0.01 * 3.0))).abs() < 1e-9);
+    /// ```
     pub fn new(rate: impl Into<Schedule>) -> Self {
         let settings = Settings { decay: 0.01, ..Settings::new(rate) };
         AdamW { settings, moments: Moments::new(), state: State::new(Moments::LISTS) }
     }
 
     /// With this decay.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// let mut opt = AdamW::new(0.1).decay(0.5);
+    /// assert!((opt.step(2.0, &0.0) - 1.9).abs() < 1e-15);
+    /// ```
     #[must_use]
     pub fn decay(mut self, decay: f64) -> Self {
         self.settings.decay = decay;

@@ -12,7 +12,7 @@ mod operators;
 pub use carrier::Carrier;
 pub(crate) use carrier::flows;
 pub use lit::{Lit, lit};
-pub(crate) use operators::{lit_operators, real_operators};
+pub(crate) use operators::{lit_operators, real_operators, real_references};
 
 /// The outcome of a comparison: one `bool`, one per lane, or one that was recorded.
 pub trait Mask: Copy + Debug + Not<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self> + 'static {
@@ -52,8 +52,12 @@ macro_rules! unary_methods {
     ) => {
         $( $crate::real::unary_methods! { @method [$visibility] [$(#[$doc])*] $op $($($called)*)? } )*
     };
-    (@method [$visibility:vis] [$(#[$doc:meta])*] $op:ident $name:ident $($called:tt)*) => {
+    (
+        @method [$visibility:vis] [$(#[$doc:meta])*] $op:ident $name:ident
+        $(, $twin:ident: ($x:ident) $line:literal, $at:expr => $value:expr $(, as $($alias:literal)+)?)?
+    ) => {
         $(#[$doc])*
+        $($($(#[doc(alias = $alias)])+)?)?
         #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         $visibility fn $name(self) -> Self {
@@ -78,20 +82,30 @@ macro_rules! binary_methods {
     ) => {
         $( $crate::real::binary_methods! { @$which [$(#[$doc])*] $op $($($called)*)? } )*
     };
-    (@Real [$(#[$doc:meta])*] $op:ident $name:ident | $($called:tt)*) => {
+    (
+        @Real [$(#[$doc:meta])*] $op:ident $name:ident
+        | $tensors:ident, $twin:ident: ($x:ident, $y:ident) $line:literal, $at:tt => $value:expr
+        $(, as $($alias:literal)+)?
+    ) => {
         $(#[$doc])*
         ///
         /// `x` is `self`, and `y` the argument.
+        $($(#[doc(alias = $alias)])+)?
         #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         fn $name(self, y: impl Into<Self>) -> Self {
             self.binary_with(y, $crate::ops::Binary::$op)
         }
     };
-    (@Lit [$(#[$doc:meta])*] $op:ident $name:ident | $($called:tt)*) => {
+    (
+        @Lit [$(#[$doc:meta])*] $op:ident $name:ident
+        | $tensors:ident, $twin:ident: ($x:ident, $y:ident) $line:literal, $at:tt => $value:expr
+        $(, as $($alias:literal)+)?
+    ) => {
         $(#[$doc])*
         ///
         /// `x` is `self`, and `y` the argument.
+        $($(#[doc(alias = $alias)])+)?
         #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         pub fn $name<R: Carrier>(self, y: R) -> R {
@@ -100,10 +114,15 @@ macro_rules! binary_methods {
     };
     // Its `powf` takes variables too.
     (@Var [$(#[$doc:meta])*] Pow $($called:tt)*) => {};
-    (@Var [$(#[$doc:meta])*] $op:ident $name:ident | $($called:tt)*) => {
+    (
+        @Var [$(#[$doc:meta])*] $op:ident $name:ident
+        | $tensors:ident, $twin:ident: ($x:ident, $y:ident) $line:literal, $at:tt => $value:expr
+        $(, as $($alias:literal)+)?
+    ) => {
         $(#[$doc])*
         ///
         /// `x` is `self`, and `y` the argument.
+        $($(#[doc(alias = $alias)])+)?
         #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         pub fn $name(self, y: impl Into<Var>) -> Self {
@@ -134,6 +153,12 @@ pub(crate) use binary_methods;
 /// assert_eq!(f(Dual::variable(0.0)).tangent(), 1.0);
 /// assert_eq!(grad(0.0, |x| f(x)), 1.0);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number that functions over `Real` run over",
+    label = "not `f64`, `F32`, `Var`, `Dual`, `Taylor` or `Lanes`",
+    note = "an `f32` is `F32(x)` or `f64::from(x)`, an integer `n as f64`, a reference to a number `*x`",
+    note = "a `Tensor` has the functions of `Real` as methods of its own: `x.sin()`, `x.maximum(y)`"
+)]
 pub trait Real: Carrier {
     /// A number that nothing is differentiated by.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -322,6 +347,17 @@ pub trait Real: Carrier {
     #[track_caller]
     fn elu(self) -> Self {
         Self::branch(Self::constant(0.0).less(self), || self, || self.expm1())
+    }
+    /// `x` above 0, `alpha (e^(x/alpha) - 1)` from 0 down, for a positive `alpha`: its derivative is continuous, 1 at 0
+    /// (Barron, *Continuously differentiable exponential linear units*, 2017).
+    ///
+    /// # Panics
+    /// If `alpha` is not positive.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn celu(self, alpha: f64) -> Self {
+        assert!(alpha > 0.0, "celu: alpha is {alpha}, and has to be positive");
+        Self::branch(Self::constant(0.0).less(self), || self, || (self / alpha).expm1() * alpha)
     }
     /// `min(max(x, 0), 6)` with derivative 0 at both bounds.
     #[cfg_attr(not(debug_assertions), inline(always))]

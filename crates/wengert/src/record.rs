@@ -40,6 +40,7 @@ const PATHS: usize = 64;
 /// // many points at once, on SIMD lanes
 /// assert_eq!(f.grad_many(&[[1.0, 1.0], [0.0, 0.0]]), [[0.0, 0.0], [-2.0, 0.0]]);
 /// ```
+#[doc(alias("trace", "tape"))]
 #[track_caller]
 pub fn record<T, O, F>(at: T, f: F) -> Recorded<T::Grad, O, F>
 where
@@ -417,5 +418,8 @@ where
 
 #[track_caller]
 pub(crate) fn or_panic<R>(result: Result<R, GuardFlipped>) -> R {
-    result.unwrap_or_else(|flipped| panic!("{flipped}"))
+    match result {
+        Ok(result) => result,
+        Err(flipped) => panic!("{flipped}"),
+    }
 }

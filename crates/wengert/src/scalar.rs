@@ -44,6 +44,11 @@ impl Base for Var {
 /// variables of an outer driver.
 ///
 /// Sealed: implemented for these two.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the number of this point",
+    label = "`f64` or `Var` is needed",
+    note = "recorded functions take numbers; for tensors, `compile` traces a function once"
+)]
 pub trait Scalar: Leaf<Active = Var> + Real + Sealed + Lift {}
 
 impl Scalar for f64 {}
@@ -63,8 +68,10 @@ pub trait Sealed: Sized {
     /// The numbers, if they are plain.
     fn as_plain(numbers: &[Self]) -> Option<&[f64]>;
     /// Ends the recording and computes.
+    #[track_caller]
     fn finish(scope: Scope, outputs: &[Var], directions: &[Self], task: &Task) -> Vec<Self>;
     /// Runs an old recording at another point and computes.
+    #[track_caller]
     fn replay(
         trace: &Trace,
         line: Line,
@@ -73,6 +80,7 @@ pub trait Sealed: Sized {
         task: &Task,
     ) -> Result<Vec<Self>, Flipped>;
     /// As [`Sealed::replay`], with an algorithm that is no task.
+    #[track_caller]
     fn replay_by(
         trace: &Trace,
         line: Line,
@@ -81,6 +89,7 @@ pub trait Sealed: Sized {
         algorithm: &impl Algorithm,
     ) -> Result<Vec<Self>, Flipped>;
     /// Computes on values that [`Sealed::hold`] gave.
+    #[track_caller]
     fn resume(trace: &Trace, line: Line, values: &[Self], directions: &[Self], task: &Task) -> Vec<Self>;
     /// Ends the recording and keeps it with the values of its records and captures.
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
@@ -225,6 +234,7 @@ impl Sealed for Var {
 }
 
 /// Computes over plain numbers.
+#[track_caller]
 fn compute_numbers(
     trace: &Trace,
     line: Line,
@@ -262,12 +272,14 @@ fn where_it_lies(nested: Nested, outputs: &[Var], directions: &[Var], task: &Tas
 }
 
 #[cold]
+#[track_caller]
 fn depends_on_outer(line: Line, capture: Var) -> ! {
     depends_on_recording(line, line_of(capture))
 }
 
 /// Panics because a plain number depends on a variable of the recording with this line.
 #[cold]
+#[track_caller]
 pub(crate) fn depends_on_recording(line: Line, outer: Option<Line>) -> ! {
     let outer = outer
         .map_or_else(|| "a recording that has ended".to_owned(), |line| format!("the recording started at {line}"));

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::panic::Location;
 
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Carrier, Mask, Real, flows, real_operators};
+use crate::real::{Carrier, Mask, Real, flows, real_operators, real_references};
 use crate::series::{self, SeriesGraph, SeriesNode};
 
 /// A truncated Taylor series `c_0 + c_1 t + … + c_(N-1) t^(N-1)`: all derivatives of a function of
@@ -256,6 +256,7 @@ impl<const N: usize, R: Real> Carrier for Taylor<N, R> {
 }
 
 real_operators! { [const N: usize, R: Real] Taylor<N, R> }
+real_references! { [const N: usize, R: Real] Taylor<N, R> }
 
 impl<const N: usize, R: Real> PartialEq for Taylor<N, R> {
     /// Compares the values: the other coefficients never steer control flow.

@@ -18,6 +18,7 @@ pub use structure::Structure;
 pub use structure::{Field, NotedByHash, NotedByNumber, NotedNever};
 
 use crate::leaf::{Active, Leaf};
+use crate::number::F32;
 use crate::tape::Var;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
@@ -35,6 +36,13 @@ use crate::tensor::Tensor;
 /// let g: Vec<f64> = grad(vec![1.0, 2.0], |x| x.iter().map(|&x| x * x).sum());
 /// assert_eq!(g, [2.0, 4.0]);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the point, a direction or the result of a driver",
+    label = "not made of `f64`, `Var` or `Tensor`",
+    note = "numbers are `f64`: write `2.0` for `2`, `n as f64` for an integer, `f64::from(x)` or `F32(x)` for an `f32`",
+    note = "a struct or its parts: write `#[derive(Tree)]` above `struct`, with a type parameter in the place of its numbers",
+    note = "inside a function a number on its own is `lift(3.0)`; a closure's block gives its last line without `;`"
+)]
 pub trait Tree {
     /// The type of the leaves.
     type Leaf: Leaf;
@@ -165,6 +173,36 @@ leaf!(f64, Var);
 leaf!(Var, Var);
 #[cfg(feature = "arrays")]
 leaf!(Tensor, Tensor);
+
+/// Single precision outside, double precision inside: a derivative is rounded once.
+impl Tree for F32 {
+    type Leaf = f64;
+    type Vars = Var;
+    type Grad = F32;
+    type Each<U> = U;
+    type Form = One;
+    const HAS_DATA: bool = false;
+
+    fn size(&self) -> usize {
+        1
+    }
+    fn for_each_leaf(&self, visit: &mut impl FnMut(f64)) {
+        visit(f64::from(self.0));
+    }
+    fn structure(&self, _structure: &mut Structure) {}
+    fn paths(&self, paths: &mut Paths) {
+        paths.leaf();
+    }
+    fn vars(&self, lift: &mut impl FnMut(f64) -> Var) -> Var {
+        lift(f64::from(self.0))
+    }
+    fn grad(&self, next: &mut impl FnMut() -> f64) -> F32 {
+        F32(next() as f32)
+    }
+    fn each<U>(&self, next: &mut impl FnMut() -> U) -> U {
+        next()
+    }
+}
 
 impl<T: Tree, const N: usize> Tree for [T; N] {
     type Leaf = T::Leaf;

@@ -78,6 +78,8 @@ const ORDER: &[&[&str]] = &[
     &["optim"],
     // Trees in files.
     &["files"],
+    // Pages.
+    &["guide"],
     // Traits of other libraries.
     &["interop"],
 ];

@@ -172,7 +172,7 @@ impl Checker<'_> {
     }
 
     /// Adds a node. What only constants go into is a constant: computed here by the same
-    /// operations, so with the same value.
+    /// operations, so with the same value. A value that is not finite stays a row, which says why.
     fn add(&mut self, op: Op, span: Span) -> Lowered {
         let constant = |node| match self.program.node(node).op {
             Op::Constant(value) => Some(value),
@@ -180,11 +180,11 @@ impl Checker<'_> {
         };
         let op = match op {
             Op::Unary(unary, x) => match constant(x) {
-                Some(x) => Op::Constant(unary.eval(x)),
-                None => op,
+                Some(x) if unary.eval(x).is_finite() => Op::Constant(unary.eval(x)),
+                _ => op,
             },
             Op::Binary(binary, x, y) => match (constant(x), constant(y)) {
-                (Some(x), Some(y)) => Op::Constant(binary.eval(x, y)),
+                (Some(x), Some(y)) if binary.eval(x, y).is_finite() => Op::Constant(binary.eval(x, y)),
                 (None, Some(power)) if binary == Binary::Pow => constant_power(op, x, power),
                 _ => op,
             },

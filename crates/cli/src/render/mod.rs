@@ -16,14 +16,30 @@ use crate::failure::Failure;
 use crate::flags::Format;
 use crate::report::{Report, Row, RowOperand};
 
+/// Which edges of a drawing have labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Labels {
+    /// Those that say something: not the operands of a sum, whose derivative is 1 whatever the values are.
+    Telling,
+    /// All.
+    All,
+}
+
+impl Labels {
+    /// Whether the edge of this operand has one.
+    fn has(self, operand: &RowOperand) -> bool {
+        self == Self::All || !operand.plain
+    }
+}
+
 /// The report in this form, with a line end at its end.
-pub(crate) fn render(report: &Report, format: Format) -> Result<String, Failure> {
+pub(crate) fn render(report: &Report, format: Format, labels: Labels) -> Result<String, Failure> {
     match format {
         Format::Text => Ok(text::render(report)),
         Format::Json => Ok(json::render(report)),
-        Format::Dot => Ok(dot::render(report)),
+        Format::Dot => Ok(dot::render(report, labels)),
         Format::Latex => Ok(latex::render(report)),
-        Format::Svg => svg::render(report),
+        Format::Svg => svg::render(report, labels),
     }
 }
 

@@ -27,12 +27,12 @@ pub(super) fn render(report: &Report) -> String {
             .outputs
             .iter()
             .zip(&directional.derivatives)
-            .map(|(output, value)| plain(vec![output.text.clone(), value.exact()]))
+            .map(|(output, value)| plain(vec![output.label(), value.exact()]))
             .collect();
         table(&mut text, &format!("derivative along {}", along.join(", ")), &rows);
     }
     if let Some(jacobian) = &report.jacobian {
-        let labels = report.outputs.iter().map(|output| output.text.clone());
+        let labels = report.outputs.iter().map(|output| output.label());
         matrix(report, "jacobian", labels, jacobian, &mut text);
     }
     if let Some(hessian) = &report.hessian {
@@ -43,6 +43,7 @@ pub(super) fn render(report: &Report) -> String {
         series(report, found, &mut text);
     }
     list(report, &mut text);
+    notes(report, &mut text);
     if let Some(check) = &report.check {
         checked(check, &mut text);
     }
@@ -66,7 +67,7 @@ fn outputs(report: &Report, text: &mut String) {
     let at: Vec<String> = at.collect();
     let heading = if at.is_empty() { "value".to_owned() } else { format!("value at {}", at.join(", ")) };
     let rows: Vec<Line> =
-        report.outputs.iter().map(|output| (OUTPUT, vec![output.text.clone(), output.value.exact()])).collect();
+        report.outputs.iter().map(|output| (OUTPUT, vec![output.label(), output.value.exact()])).collect();
     table(text, &heading, &rows);
 }
 
@@ -97,7 +98,7 @@ fn series(report: &Report, series: &Series, text: &mut String) {
         for (order, (derivative, coefficient)) in derivatives.iter().zip(coefficients).enumerate() {
             lines.push(plain(vec![order.to_string(), derivative.exact(), coefficient.exact()]));
         }
-        let heading = format!("derivatives of {} along {}", output.text, along.join(", "));
+        let heading = format!("derivatives of {} along {}", output.label(), along.join(", "));
         table(text, &heading, &lines);
     }
 }
@@ -130,6 +131,19 @@ fn list(report: &Report, text: &mut String) {
         lines.push((style, cells));
     }
     table(text, "Wengert list", &lines);
+}
+
+/// At most a few: what is outside a domain once is often there again.
+fn notes(report: &Report, text: &mut String) {
+    const SHOWN: usize = 8;
+    if report.notes.is_empty() {
+        return;
+    }
+    let mut lines: Vec<Line> = report.notes.iter().take(SHOWN).map(|note| (WRONG, vec![note.clone()])).collect();
+    if report.notes.len() > SHOWN {
+        lines.push(plain(vec![format!("and {} more", report.notes.len() - SHOWN)]));
+    }
+    table(text, "outside the domain, or on its edge", &lines);
 }
 
 fn checked(check: &Check, text: &mut String) {

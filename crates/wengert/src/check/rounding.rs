@@ -167,6 +167,7 @@ pub(super) fn of_gradient(trace: &Trace, x: &[f64], tangent: &[f64], cotangent: 
 mod tests {
     use super::*;
     use crate::dual::Dual;
+    use crate::real::Real;
 
     /// The error of a cancelling sum is bounded from below by what happens and from above by a
     /// small multiple of the magnitudes; through a dual the tangent has a bound too.

@@ -42,6 +42,7 @@ fn tree<O: Tree<Leaf = Tensor>>(output: &O, results: Vec<Tensor>) -> O::Grad {
 /// # Panics
 /// If the leaves differ in the length of axis 0, or the function reads a number or uses an operation
 /// that has no batched form.
+#[doc(alias("batched", "vectorize"))]
 #[track_caller]
 pub fn vmap<T, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> O::Grad
 where
@@ -284,6 +285,7 @@ impl Vmap {
 ///
 /// Source of the method: A. Griewank, *Achieving logarithmic growth of temporal and spatial
 /// complexity in reverse automatic differentiation* (1992).
+#[doc(alias = "remat")]
 #[track_caller]
 pub fn checkpoint<T, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> O::Grad
 where
@@ -313,6 +315,7 @@ where
 ///
 /// # Panics
 /// If the function reads a number: it is recorded without its point.
+#[doc(alias("make_jaxpr", "trace"))]
 #[track_caller]
 pub fn to_program<T, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> (Program, Vec<Tensor>)
 where

@@ -5,7 +5,7 @@ use std::ops::{Add, Div, Mul, Sub};
 use ndarray::{Array, ArrayBase, Data, Dimension, ScalarOperand};
 
 use crate::dual::Dual;
-use crate::real::Real;
+use crate::real::{Carrier, Lit, Real};
 use crate::tape::Var;
 use crate::tree::{Several, Tree};
 
@@ -37,6 +37,27 @@ macro_rules! operand {
         }
     };
 }
+/// `lit(2.0) * array`, of any elements that are carriers.
+macro_rules! literal {
+    ($($op:ident $method:ident)*) => { $(
+        impl<R: Carrier, S: Data<Elem = R>, D: Dimension> $op<&ArrayBase<S, D>> for Lit {
+            type Output = Array<R, D>;
+            #[track_caller]
+            fn $method(self, array: &ArrayBase<S, D>) -> Self::Output {
+                array.map(|&item| $op::$method(self, item))
+            }
+        }
+        impl<R: Carrier, S: Data<Elem = R>, D: Dimension> $op<ArrayBase<S, D>> for Lit {
+            type Output = Array<R, D>;
+            #[track_caller]
+            fn $method(self, array: ArrayBase<S, D>) -> Self::Output {
+                $op::$method(self, &array)
+            }
+        }
+    )* };
+}
+literal! { Add add Sub sub Mul mul Div div }
+
 operand! { [] Var }
 operand! { [R: Real, const N: usize] Dual<R, N> }
 

@@ -17,9 +17,17 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([1.0, 2.0, 4.0]).trapz(0.5, 0).item(), 2.25);
     /// ```
+    #[doc(alias("trapezoid", "integrate"))]
     fn trapz = try_trapz(dx: f64, axis: impl Dim);
     /// As [`Tensor::trapz`], of samples at the places `x`, a vector: `sum_k (x_(k+1) - x_k) (y_k + y_(k+1)) / 2`. The
     /// derivative goes to the places too.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (y, x) = (Tensor::from([0.0, 1.0, 4.0]), Tensor::from([0.0, 1.0, 2.0]));
+    /// assert_eq!(y.trapz_at(&x, 0).item(), 3.0);
+    /// ```
+    #[doc(alias = "trapezoid")]
     fn trapz_at = try_trapz_at(x: &Tensor, axis: impl Dim);
     /// The values at each `x` in `self` of the piecewise linear function with the values `fp` at the nodes `xp`, two
     /// vectors; below the first node its value, above the last its value. NaN gives NaN.
@@ -35,6 +43,7 @@ or_raise! {
     /// assert_eq!(x.interp(&xp, &fp).to_vec(), [0.0, 5.0, 10.0, 15.0, 20.0]);
     /// assert_eq!(grad(x, |x| x.interp(&xp, &fp).sum()).to_vec(), [0.0, 10.0, 5.0, 5.0, 0.0]);
     /// ```
+    #[doc(alias("interp1d", "interpolate"))]
     fn interp = try_interp(xp: &Tensor, fp: &Tensor);
 }
 

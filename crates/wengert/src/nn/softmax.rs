@@ -22,6 +22,7 @@ or_raise! {
     /// let x = Tensor::from([1000.0, f64::NEG_INFINITY, 1000.0]);
     /// assert_eq!(x.softmax(0).to_vec(), [0.5, 0.0, 0.5]);
     /// ```
+    #[doc(alias("Softmax", "softmin"))]
     fn softmax = try_softmax(axis: impl Dim);
     /// `x_i - ln sum_j e^(x_j)` along an axis: the logarithm of [`Tensor::softmax`], which may have vanished where this
     /// has not. `-inf` where x is; its edges are those of the softmax.
@@ -31,6 +32,7 @@ or_raise! {
     /// let x = Tensor::from([0.0, -1000.0]);
     /// assert_eq!(x.log_softmax(0).to_vec(), [0.0, -1000.0]);
     /// ```
+    #[doc(alias = "LogSoftmax")]
     fn log_softmax = try_log_softmax(axis: impl Dim);
 }
 

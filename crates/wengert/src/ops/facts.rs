@@ -60,7 +60,7 @@ macro_rules! called {
             }
         }
     };
-    (@about ($($argument:ident),+) $line:literal) => {
+    (@about ($($argument:ident),+) $line:literal $(, $($more:tt)*)?) => {
         Some($crate::ops::About { arguments: &[$(stringify!($argument)),+], line: $line })
     };
     (@about $name:ident, $twin:ident: $($about:tt)+) => { $crate::ops::facts::called!(@about $($about)+) };

@@ -30,6 +30,7 @@ mod reduce;
 mod roll;
 pub(crate) mod rule;
 mod sample;
+mod scatter_reduce;
 mod sort;
 pub(crate) mod sparse;
 mod text;
@@ -83,6 +84,9 @@ pub use random::{RandomBits, RandomKind};
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use roll::Roll;
 pub use sample::Sample;
+#[cfg(feature = "engine")]
+pub(crate) use scatter_reduce::Folded;
+pub use scatter_reduce::{Fold, ScatterReduce};
 pub use sort::ArgSort;
 pub use sparse::{SharedPattern, SparseOuter, SparseProduct, SparseSolve, SparseUnit};
 pub(crate) use text::{Attribute, Attributes};
@@ -192,6 +196,8 @@ operations! {
     Gather(Gather),
     /// Elements added or written at indices.
     Scatter(Scatter),
+    /// Extremes or products of elements at indices.
+    ScatterReduce(ScatterReduce),
     /// A block at a computed start.
     DynamicSlice(DynamicSlice),
     /// A block written at a computed start.

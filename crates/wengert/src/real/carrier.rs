@@ -38,6 +38,13 @@ use crate::ops::{Binary, Compare, Unary};
 /// }
 /// assert_eq!(both(1.0), 2.0 - 1f64.sin());
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number that functions over `Real` run over",
+    label = "not `f64`, `F32`, `Var`, `Dual`, `Taylor` or `Lanes`",
+    note = "an `f32` is `F32(x)` or `f64::from(x)`, an integer `n as f64`, a reference to a number `*x`",
+    note = "a `Tensor` has the functions of `Real` as methods of its own: `x.sin()`, `x.maximum(y)`",
+    note = "left of a type of your own, `#[wengert::generic]` leaves a literal that says its type: `2.0_f64 * v`"
+)]
 pub trait Carrier:
     Copy
     + Debug

@@ -102,6 +102,59 @@ macro_rules! real_operators {
 }
 pub(crate) use real_operators;
 
+/// The same operators for references to carriers that users hold, as `f64` has them: `xs.iter().map(|x| 2.0 * x)`.
+macro_rules! real_references {
+    ($generics:tt $carrier:ty) => {
+        $crate::real::real_references! { @op $generics $carrier, Add add AddAssign add_assign }
+        $crate::real::real_references! { @op $generics $carrier, Sub sub SubAssign sub_assign }
+        $crate::real::real_references! { @op $generics $carrier, Mul mul MulAssign mul_assign }
+        $crate::real::real_references! { @op $generics $carrier, Div div DivAssign div_assign }
+        $crate::real::real_references! { @op $generics $carrier, Rem rem RemAssign rem_assign }
+        $crate::real::real_references! { @neg $generics $carrier }
+    };
+    (@op $generics:tt $carrier:ty, $op:ident $method:ident $assign:ident $assign_method:ident) => {
+        $crate::real::real_references! { @one $generics $carrier, $op $method, &$carrier, $carrier, |x, y| (*x, y) }
+        $crate::real::real_references! { @one $generics $carrier, $op $method, $carrier, &$carrier, |x, y| (x, *y) }
+        $crate::real::real_references! { @one $generics $carrier, $op $method, &$carrier, &$carrier, |x, y| (*x, *y) }
+        $crate::real::real_references! { @one $generics $carrier, $op $method, &$carrier, f64, |x, y| (*x, y) }
+        $crate::real::real_references! { @one $generics $carrier, $op $method, f64, &$carrier, |x, y| (x, *y) }
+        $crate::real::real_references! { @one $generics $carrier, $op $method, $crate::real::Lit, &$carrier, |x, y| (x, *y) }
+        $crate::real::real_references! { @assign $generics $carrier, $assign $assign_method }
+    };
+    (@one [$($generics:tt)*] $carrier:ty, $op:ident $method:ident, $left:ty, $right:ty, |$x:ident, $y:ident| $pair:expr) => {
+        impl<$($generics)*> std::ops::$op<$right> for $left {
+            type Output = $carrier;
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            #[track_caller]
+            fn $method(self, other: $right) -> $carrier {
+                let ($x, $y) = (self, other);
+                let (x, y) = $pair;
+                std::ops::$op::$method(x, y)
+            }
+        }
+    };
+    (@assign [$($generics:tt)*] $carrier:ty, $assign:ident $assign_method:ident) => {
+        impl<$($generics)*> std::ops::$assign<&$carrier> for $carrier {
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            #[track_caller]
+            fn $assign_method(&mut self, other: &$carrier) {
+                std::ops::$assign::$assign_method(self, *other);
+            }
+        }
+    };
+    (@neg [$($generics:tt)*] $carrier:ty) => {
+        impl<$($generics)*> std::ops::Neg for &$carrier {
+            type Output = $carrier;
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            #[track_caller]
+            fn neg(self) -> $carrier {
+                -*self
+            }
+        }
+    };
+}
+pub(crate) use real_references;
+
 /// `lit op x` for an `x` that stands right of an `f64` too, and is no carrier: what `value op x` is.
 macro_rules! lit_operators {
     ($generics:tt $right:ty => $output:ty: $($op:ident $method:ident)*) => {

@@ -53,6 +53,13 @@ pub fn fft_convolve(x: &Tensor, y: &Tensor, part: Convolved) -> Tensor {
 
 /// [`fft_convolve`] along several axes, as of pictures.
 ///
+/// ```
+/// use wengert::{Tensor, signal::{Convolved, fft_convolve_axes}};
+/// let (x, y) = (Tensor::from([[1.0, 2.0], [3.0, 4.0]]), Tensor::ones(&[2, 2]));
+/// let sums = fft_convolve_axes(&x, &y, &[0, 1], Convolved::Valid);
+/// assert!((sums - 10.0).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// As [`fft_convolve`], and if an axis does not exist in both.
 #[track_caller]

@@ -65,6 +65,13 @@ pub fn dct(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -
 
 /// The inverse of [`dct`] with the same options.
 ///
+/// ```
+/// use wengert::{Tensor, signal::{FourierNorm, Trigonometric, dct, idct}};
+/// let x = Tensor::from([1.0, 2.0, 4.0]);
+/// let y = idct(&x, Trigonometric::III, -1, FourierNorm::Inverse);
+/// assert!((dct(&y, Trigonometric::III, -1, FourierNorm::Inverse) - &x).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// As [`dct`].
 #[track_caller]
@@ -74,6 +81,13 @@ pub fn idct(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) 
 
 /// The sine transform along an axis; scaled as [`dct`].
 ///
+/// ```
+/// use wengert::{Tensor, signal::{FourierNorm, Trigonometric, dst, idst}};
+/// let x = Tensor::from([1.0, 2.0, 4.0]);
+/// let y = dst(&x, Trigonometric::II, -1, FourierNorm::Inverse);
+/// assert!((idst(&y, Trigonometric::II, -1, FourierNorm::Inverse) - &x).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// If the axis does not exist or is empty, or the elements are not real numbers.
 #[track_caller]
@@ -82,6 +96,13 @@ pub fn dst(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -
 }
 
 /// The inverse of [`dst`] with the same options.
+///
+/// ```
+/// use wengert::{Tensor, signal::{FourierNorm, Trigonometric, dst, idst}};
+/// let x = Tensor::from([1.0, 2.0, 4.0]);
+/// let y = idst(&x, Trigonometric::I, -1, FourierNorm::Inverse);
+/// assert!((dst(&y, Trigonometric::I, -1, FourierNorm::Inverse) - &x).abs().max().item() < 1e-14);
+/// ```
 ///
 /// # Panics
 /// As [`dst`].

@@ -23,6 +23,10 @@ pub fn fftfreq(n: usize, spacing: f64) -> Tensor {
 
 /// The frequencies of the entries of [`rfft`](super::rfft) of n samples, this far apart: `0, 1, …, n / 2` over `n spacing`.
 ///
+/// ```
+/// assert_eq!(wengert::signal::rfftfreq(4, 0.5).to_vec(), [0.0, 0.5, 1.0]);
+/// ```
+///
 /// # Panics
 /// If n is 0, or the spacing is not a positive number.
 #[track_caller]
@@ -60,6 +64,12 @@ pub fn fftshift(x: &Tensor, axes: impl Axes) -> Tensor {
 }
 
 /// The inverse of [`fftshift`], also for odd lengths.
+///
+/// ```
+/// use wengert::{Tensor, signal::{fftshift, ifftshift}};
+/// let x = Tensor::from([1.0, 2.0, 3.0, 4.0, 5.0]);
+/// assert_eq!(ifftshift(&fftshift(&x, 0), 0).to_vec(), x.to_vec());
+/// ```
 ///
 /// # Panics
 /// If an axis does not exist.

@@ -10,7 +10,7 @@ use super::recording::{
     Mode, active_in, mode, record_both, record_constant, record_selection, record_slowly, record_unary,
 };
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Carrier, Mask, Real, binary_methods, real_operators, unary_methods};
+use crate::real::{Carrier, Mask, Real, binary_methods, real_operators, real_references, unary_methods};
 
 /// The scalar of a recording: `Copy`, 16 bytes, used like `f64`.
 ///
@@ -159,6 +159,7 @@ impl Var {
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn take_out(x: Var, name: &'static str, line: &'static Location<'static>) {
     if is_run_again(mode()) {
         frozen(name, line);
@@ -182,6 +183,7 @@ fn is_run_again(mode: Mode) -> bool {
 }
 
 #[cold]
+#[track_caller]
 fn frozen(name: &str, line: &'static Location<'static>) -> ! {
     if mode() == Mode::Step {
         panic!(
@@ -274,6 +276,7 @@ impl Carrier for Var {
 }
 
 real_operators! { [] Var }
+real_references! { [] Var }
 
 /// The outcome of [`Real::compare`] on `Var`s.
 #[derive(Clone, Copy, Debug)]

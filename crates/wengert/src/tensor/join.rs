@@ -110,6 +110,7 @@ or_raise! {
     /// assert_eq!(x.roll(1, 0).to_vec(), [3.0, 1.0, 2.0]);
     /// assert_eq!(x.roll(-1, -1).to_vec(), [2.0, 3.0, 1.0]);
     /// ```
+    #[doc(alias = "circshift")]
     fn roll = try_roll(by: impl Dim, axis: impl Dim);
     /// The elements `x[.., i, i + offset]` of the last two axes, as a last axis.
     ///
@@ -197,6 +198,7 @@ impl Tensor {
     ///
     /// # Panics
     /// As [`Tensor::try_stack`] returns an error.
+    #[doc(alias = "vstack")]
     #[track_caller]
     pub fn stack(tensors: impl IntoIterator<Item: AsRef<Tensor>>, axis: impl Dim) -> Tensor {
         Self::try_stack(tensors, axis).or_raise()
@@ -490,7 +492,7 @@ fn band(b: &mut Builder, shape: &[usize], offset: isize, compare: Compare) -> Re
     });
     let distance = b.sub(columns, rows);
     let ty = Type::new(DType::I64, &shape[row..]);
-    let offset = number(b, super::operand::PlainNumber::Whole(offset as i64), &ty)?;
+    let offset = number(b, super::operand::PlainNumber::Whole(offset as i128), &ty)?;
     let mask = b.op(compare, &[distance, offset]);
     Ok(super::compose::stretch(b, mask, shape))
 }

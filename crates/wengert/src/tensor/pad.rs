@@ -106,6 +106,7 @@ or_raise! {
     /// assert_eq!(x.pad([(0, 0, 0), (-1, 0, 0)], 0.0).to_vec(), [2.0]);
     /// assert_eq!(x.pad([(0, 0, 0), (0, 0, 1)], 0.0).to_vec(), [1.0, 0.0, 2.0]);
     /// ```
+    #[doc(alias = "zero_pad")]
     fn pad = try_pad(amounts: impl Padding, value: impl IntoOperand);
 }
 

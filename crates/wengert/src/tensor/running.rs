@@ -29,6 +29,13 @@ macro_rules! running {
 
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], from the end of the axis.")]
             ///
+            /// ```
+            /// use wengert::prelude::*;
+            /// let x = Tensor::from([1.0, 3.0, 2.0]);
+            #[doc = concat!("let y = x.flip(0).", stringify!($name), "(0).flip(0);")]
+            #[doc = concat!("assert!((x.", stringify!($reversed), "(0) - y).abs().max().item() < 1e-15);")]
+            /// ```
+            ///
             /// # Panics
             /// If the axis does not exist or the element type does not fit.
             #[track_caller]
@@ -56,14 +63,38 @@ running! {
     /// assert_eq!(x.cumsum(0).to_vec(), [1.0, 3.0, 6.0]);
     /// assert_eq!(x.cumsum_reversed(0).to_vec(), [6.0, 5.0, 3.0]);
     /// ```
+    #[doc(alias("prefix_sum", "scan"))]
     cumsum cumsum_reversed = try_cumsum try_cumsum_reversed: Running::Sum;
     /// The products of the elements up to each along an axis.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([2.0, 3.0, 4.0]).cumprod(0).to_vec(), [2.0, 6.0, 24.0]);
+    /// ```
+    #[doc(alias = "prefix_product")]
     cumprod cumprod_reversed = try_cumprod try_cumprod_reversed: Running::Prod;
     /// The largest of the elements up to each along an axis.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([2.0, 1.0, 4.0]).cummax(0).to_vec(), [2.0, 2.0, 4.0]);
+    /// ```
     cummax cummax_reversed = try_cummax try_cummax_reversed: Running::Max;
     /// The smallest of the elements up to each along an axis.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([2.0, 1.0, 4.0]).cummin(0).to_vec(), [2.0, 1.0, 1.0]);
+    /// ```
     cummin cummin_reversed = try_cummin try_cummin_reversed: Running::Min;
     /// `ln sum exp` of the elements up to each along an axis, without overflow.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([0.0, 0.0, 0.0]).cumlogsumexp(0);
+    /// assert!((y - Tensor::from([0.0, 2f64.ln(), 3f64.ln()])).abs().max().item() < 1e-15);
+    /// ```
+    #[doc(alias = "logcumsumexp")]
     cumlogsumexp cumlogsumexp_reversed = try_cumlogsumexp try_cumlogsumexp_reversed: Running::Logsumexp;
 }
 

@@ -102,6 +102,7 @@ or_raise! {
     /// assert_eq!(x.flip(0).to_vec(), [3.0, 4.0, 1.0, 2.0]);
     /// assert_eq!(x.flip(..).to_vec(), [4.0, 3.0, 2.0, 1.0]);
     /// ```
+    #[doc(alias("fliplr", "flipud", "reverse"))]
     fn flip = try_flip(axes: impl Axes);
     /// Another element type: real numbers become integers by truncation, NaN 0; truth values
     /// become 0 and 1; anything but 0 is true. The derivative passes between real types only.

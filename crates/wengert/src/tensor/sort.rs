@@ -10,12 +10,35 @@ use crate::program::{Builder, Value};
 
 or_raise! {
     /// The elements along an axis in increasing order, NaN last; equal ones keep their order.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([3.0, 1.0, 2.0]);
+    /// assert_eq!(x.sort(0).to_vec(), [1.0, 2.0, 3.0]);
+    /// assert_eq!(grad(&x, |x| (x.sort(0) * Tensor::from([1.0, 2.0, 3.0])).sum()).to_vec(), [3.0, 1.0, 2.0]);
+    /// ```
     fn sort = try_sort(axis: impl Dim);
     /// The elements along an axis in decreasing order, NaN last; equal ones keep their order.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([3.0, 1.0, 2.0]).sort_descending(0).to_vec(), [3.0, 2.0, 1.0]);
+    /// ```
     fn sort_descending = try_sort_descending(axis: impl Dim);
     /// The positions of the elements along an axis in increasing order; as [`Tensor::sort`].
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([3.0, 1.0, 2.0]).argsort(0).to_vec(), [1.0, 2.0, 0.0]);
+    /// ```
+    #[doc(alias("rank", "order"))]
     fn argsort = try_argsort(axis: impl Dim);
     /// The positions of the elements along an axis in decreasing order.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([3.0, 1.0, 2.0]).argsort_descending(0).to_vec(), [0.0, 2.0, 1.0]);
+    /// ```
     fn argsort_descending = try_argsort_descending(axis: impl Dim);
     /// The k largest elements along an axis in decreasing order and their positions, the lowest
     /// position first of equal ones.
@@ -25,9 +48,15 @@ or_raise! {
     /// let (values, places) = Tensor::from([1.0, 3.0, 2.0]).top_k(2, 0);
     /// assert_eq!((values.to_vec(), places.to_vec()), (vec![3.0, 2.0], vec![1.0, 2.0]));
     /// ```
+    #[doc(alias("topk", "largest"))]
     fn top_k = try_top_k(k: usize, axis: impl Dim) -> (Tensor, Tensor);
     /// The middle element along an axis, which disappears, in order of size; the mean of both if
     /// their number is even. NaN if one is NaN.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[3.0, 1.0, 2.0], [4.0, 9.0, 5.0]]).median(1).to_vec(), [2.0, 5.0]);
+    /// ```
     fn median = try_median(axis: impl Dim);
 }
 
@@ -147,7 +176,7 @@ fn order(b: &mut Builder, x: Value, axis: isize, descending: bool) -> Result<Val
 }
 
 /// The elements in order, and the number of the axis.
-fn sorted(b: &mut Builder, x: Value, axis: isize, descending: bool) -> Result<(Value, usize), Misfit> {
+pub(super) fn sorted(b: &mut Builder, x: Value, axis: isize, descending: bool) -> Result<(Value, usize), Misfit> {
     let order = order(b, x, axis, descending)?;
     let axis = axis_of(axis, b.shape(x).len())?;
     Ok((along(b, x, order, axis)?, axis))

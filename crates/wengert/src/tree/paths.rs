@@ -117,6 +117,7 @@ impl Paths {
     /// impl Tree for Pair {
     ///     type Leaf = f64;
     ///     type Vars = [wengert::Var; 2];
+    ///     type Form = wengert::Several;
     ///     type Grad = Pair;
     ///     type Each<U> = [U; 2];
     ///     fn paths(&self, paths: &mut Paths) {

@@ -3,6 +3,7 @@
 #[path = "../../examples/case_studies.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod case_studies;
+#[cfg(feature = "safetensors")]
 #[path = "../../examples/digits_rnn.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod digits_rnn;
@@ -28,6 +29,7 @@ pub mod lotka_volterra;
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod pinn;
 
+#[cfg(feature = "safetensors")]
 pub use digits_rnn::digits;
 
 use wengert::prelude::*;
@@ -303,6 +305,7 @@ mod fit_is_right {
     }
 }
 
+#[cfg(feature = "safetensors")]
 mod digits_rnn_is_right {
     use super::digits_rnn::*;
     use wengert::Key;
@@ -452,64 +455,6 @@ mod lotka_volterra_is_right {
         assert!((at_truth - 0.25).abs() < 0.1, "{at_truth}");
         assert!(found.gradient_norm < 1e-3, "{}", found.gradient_norm);
         assert!(found.evaluations.iter().all(|&count| count >= found.iterations), "{:?}", found.evaluations);
-    }
-}
-
-mod digits_are_read {
-    use super::digits::*;
-    use wengert::{Key, TreeMath};
-
-    #[test]
-    fn the_images_are_those_of_the_file() {
-        let digits = load().unwrap();
-        assert_eq!((digits.count(), digits.images.shape()), (1797, &[1797, PIXELS][..]));
-        assert_eq!((digits.images.min().item(), digits.images.max().item()), (0.0, 1.0));
-        assert_eq!(digits.labels.to_vec()[..10], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-        let [training, held_out] = digits.split(&Key::new(1));
-        assert_eq!((training.count(), held_out.count()), (1437, 360));
-        // every image is in one of the parts
-        assert_eq!(training.labels.sum().item() + held_out.labels.sum().item(), digits.labels.sum().item());
-    }
-
-    #[test]
-    fn malformed_lines_are_refused_with_their_number() {
-        let line = |pixels: usize, digit: u8| format!("{}{digit}\n", "3,".repeat(pixels));
-        let refused = [
-            (line(64, 1) + &line(63, 1), "line 2: 64 numbers where 64 pixels and a digit are expected"),
-            (line(64, 10), "line 1: pixels are 0 to 16, digits 0 to 9"),
-            (line(64, 1).replacen('3', "17", 1), "line 1: pixels are 0 to 16, digits 0 to 9"),
-            (line(64, 1).replacen('3', "x", 1), "line 1: `x` is not a number from 0 to 255"),
-        ];
-        for (text, problem) in refused {
-            assert_eq!(read_digits(text.as_bytes()).unwrap_err(), problem);
-        }
-        assert_eq!(read_digits(line(64, 9).as_bytes()).unwrap().labels.to_vec(), [9.0]);
-    }
-
-    #[test]
-    fn parameters_survive_the_file() {
-        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("parameters");
-        std::fs::create_dir_all(&folder).unwrap();
-        let network = Network::new(&Key::new(3));
-        let path = folder.join("network.safetensors");
-        network.save(&path).unwrap();
-        let difference = Network::read(&path).unwrap() - &network;
-        assert_eq!(difference.norm().item(), 0.0);
-        std::fs::write(&path, b"something else").unwrap();
-        assert!(Network::read(&path).is_err());
-        let missing = Network::read(&folder.join("nothing")).unwrap_err();
-        assert!(missing.to_string().contains("nothing"), "{missing}");
-    }
-
-    #[test]
-    fn a_few_epochs_teach_most_of_it() {
-        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("digits");
-        let mut text = Vec::new();
-        let share = report(&mut text, &folder, 4).unwrap();
-        let text = String::from_utf8(text).unwrap();
-        assert!(share > 0.9, "{text}");
-        let svg = std::fs::read_to_string(folder.join("digits.svg")).unwrap();
-        assert!(svg.trim_end().ends_with("</svg>") && svg.contains("held out"));
     }
 }
 

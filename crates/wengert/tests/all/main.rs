@@ -33,6 +33,8 @@ mod bands;
 mod captures;
 mod complex;
 mod diagnose;
+#[cfg(all(feature = "npy", feature = "safetensors"))]
+mod files;
 mod foreign;
 mod fourier;
 mod implicit;
@@ -52,6 +54,8 @@ mod npy;
 mod numbers;
 mod ode;
 mod optim;
+#[cfg(feature = "derive")]
+mod paths;
 mod signal;
 mod sparse_solve;
 #[cfg(feature = "engine")]
@@ -84,6 +88,9 @@ mod planning;
 mod runs;
 #[cfg(feature = "engine")]
 mod same_bits;
+mod segments;
 mod sharing;
 
 pub mod examples;
+pub mod programs;
+pub mod training;

@@ -12,7 +12,6 @@ struct Layer {
     #[tree(frozen)]
     count: Tensor,
     #[tree(static)]
-    #[expect(dead_code, reason = "it is there to have no path")]
     rate: f64,
 }
 
@@ -33,7 +32,11 @@ fn layer(bias: bool) -> Layer {
 
 fn model() -> Model {
     let named = [("b", 2.0), ("a", 1.0)].map(|(name, x)| (name.to_owned(), Tensor::from(x)));
-    Model { layers: vec![layer(true), layer(false)], r#type: (Tensor::from(1.0), Tensor::from(2.0).into()), named: named.into() }
+    Model {
+        layers: vec![layer(true), layer(false)],
+        r#type: (Tensor::from(1.0), Tensor::from(2.0).into()),
+        named: named.into(),
+    }
 }
 
 #[track_caller]
@@ -45,7 +48,8 @@ fn check(tree: &(impl Tree + ?Sized), wanted: &str) {
 
 #[test]
 fn a_leaf_is_named_by_fields_places_and_keys() {
-    let of_model = "layers.0.weight layers.0.bias !layers.0.count layers.1.weight !layers.1.count type.0 type.1 named.a named.b";
+    let of_model =
+        "layers.0.weight layers.0.bias !layers.0.count layers.1.weight !layers.1.count type.0 type.1 named.a named.b";
     check(&model(), of_model);
     check(&&model(), of_model);
     check(&1.0, "");
@@ -95,7 +99,10 @@ fn the_cotangent_of_a_frozen_tensor_is_never_formed() {
     assert_eq!((g.layers[0].count.dtype(), g.layers[0].count.to_vec()), (wengert::DType::I64, vec![0.0, 0.0]));
     let frozen = freeze(model(), |path| path == "layers.0.weight");
     let g = grad(&frozen, |m| loss(&m, &x));
-    assert_eq!((g.layers[0].weight.to_vec(), g.layers[0].bias.as_ref().unwrap().to_vec()), (vec![0.0; 2], vec![16.0; 2]));
+    assert_eq!(
+        (g.layers[0].weight.to_vec(), g.layers[0].bias.as_ref().unwrap().to_vec()),
+        (vec![0.0; 2], vec![16.0; 2])
+    );
     // The backward pass of the matrix product is a product in the gradient by the weight, and none when this is frozen.
     let products = |frozen: bool| {
         let (program, _) = wengert::to_program((x.clone(), model().layers[0].weight.clone()), |(x, weight)| {
@@ -109,7 +116,8 @@ fn the_cotangent_of_a_frozen_tensor_is_never_formed() {
     };
     assert_eq!((products(false), products(true)), (2, 1));
     // Forward mode and second order, with integers among the frozen leaves.
-    let ones = model().map_leaves(|_, leaf| Tensor::zeros_of(leaf.dtype(), leaf.shape()) + Tensor::ones(&[]).convert(leaf.dtype()));
+    let ones = model()
+        .map_leaves(|_, leaf| Tensor::zeros_of(leaf.dtype(), leaf.shape()) + Tensor::ones(&[]).convert(leaf.dtype()));
     let (_, slope) = jvp(&model(), &ones, |m| loss(&m, &x));
     assert_eq!(slope.item(), 16.0 * 2.0 + 10.0 * 0.75);
     let h = hvp(&model(), &ones, |m| loss(&m, &x));
@@ -118,7 +126,8 @@ fn the_cotangent_of_a_frozen_tensor_is_never_formed() {
 
 #[test]
 fn a_misspelt_path_is_an_error() {
-    let error = std::panic::catch_unwind(|| freeze(Numbers(1.0, [2.0; 2], vec![3.0]), |path| path == "head")).unwrap_err();
+    let error =
+        std::panic::catch_unwind(|| freeze(Numbers(1.0, [2.0; 2], vec![3.0]), |path| path == "head")).unwrap_err();
     let error = error.downcast_ref::<String>().unwrap().clone();
     assert_eq!(error, "`freeze`: it picks none of the paths `0`, `1.0`, `1.1`, `2.0`");
     let error = std::panic::catch_unwind(|| grad(&vec![(Tensor::from(1.0), Tensor::from(1i64))], |x| x[0].0.clone()));

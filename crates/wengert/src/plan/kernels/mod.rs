@@ -65,6 +65,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Recurrence(op) => Box::new(running::RecurrenceKernel::new(*op, args[0])),
         Op::Gather(op) => Box::new(gather::GatherKernel::new(op, args[0], args[1])),
         Op::Scatter(op) => scatter(op, args, None),
+        Op::ScatterReduce(op) => Box::new(scatter::ScatterReduceKernel::new(op, args[0], args[1])),
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
         Op::Foreign(op) => Box::new(foreign::ForeignKernel::new(op, args, outs)),
