@@ -185,6 +185,7 @@ pub fn jacobian<T: Tree, O: Tree<Leaf = Active<T>>>(
 /// assert_eq!(j, [[3.0, 2.0], [1.0, 1.0], [0.0, 1.0]]);
 /// ```
 #[track_caller]
+#[expect(clippy::type_complexity, reason = "an alias would hide what readers of the signature look for")]
 pub fn value_and_jacobian<T: Tree, O: Tree<Leaf = Active<T>>>(
     x: T,
     f: impl FnOnce(T::Vars) -> O,

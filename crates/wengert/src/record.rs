@@ -257,16 +257,31 @@ where
         task: &Task,
         take: impl Fn(&Path<O>, &mut Numbers<'_, X::Leaf>) -> R,
     ) -> Result<R, GuardFlipped> {
-        let point = leaves(x);
+        let mut result = None;
+        self.ask(line, &leaves(x), direction, task, &mut |path, numbers| result = Some(take(path, numbers)))?;
+        Ok(result.expect("one path is taken at each point"))
+    }
+
+    /// Hands what a task gives at a point to `take`, on the path taken there. What depends on the driver is behind `take`, so
+    /// that this is compiled once for all of them.
+    #[track_caller]
+    fn ask<S: Scalar>(
+        &self,
+        line: Line,
+        point: &[S],
+        direction: &[S],
+        task: &Task,
+        take: &mut dyn FnMut(&Path<O>, &mut Numbers<'_, S>),
+    ) -> Result<(), GuardFlipped> {
         check_size("a recorded function", "point", self.size, point.len());
-        self.on_path(line, &point, |path| {
+        self.on_path(line, point, |path| {
             let outputs = path.trace.outputs.len();
             if matches!(task, Task::Vjp | Task::ValueAndVjp) && direction.len() != outputs {
                 // Another path may have as many outputs: it counts only if this one is taken here.
-                path.ask(line, &point, &[], &Task::Value, |_| ())?;
+                path.ask(line, point, &[], &Task::Value, &mut |_| ())?;
                 check_size("vjp", "cotangent", outputs, direction.len());
             }
-            path.ask(line, &point, direction, task, |results| take(path, results))
+            path.ask(line, point, direction, task, &mut |results| take(path, results))
         })
     }
 
@@ -282,25 +297,41 @@ where
         point: &[S],
         mut run: impl FnMut(&Arc<Path<O>>) -> Option<R>,
     ) -> Result<R, GuardFlipped> {
+        let mut result = None;
+        let plain = || point.iter().map(|leaf| leaf.plain()).collect();
+        self.choose(line, &plain, &mut |path| {
+            result = run(path);
+            result.is_some()
+        })?;
+        Ok(result.expect("one path is taken at each point"))
+    }
+
+    /// Calls `run` with one path after the other until one is valid, and with a new one, recorded at the `plain` point, if none
+    /// is.
+    fn choose(
+        &self,
+        line: Line,
+        plain: &dyn Fn() -> Vec<f64>,
+        run: &mut dyn FnMut(&Arc<Path<O>>) -> bool,
+    ) -> Result<(), GuardFlipped> {
         for tried in 0.. {
             let Some(path) = self.lock().paths.get(tried).cloned() else { break };
-            if let Some(result) = run(&path) {
+            if run(&path) {
                 if tried > 0 {
                     self.bring_forward(&path);
                 }
-                return Ok(result);
+                return Ok(());
             }
         }
         if self.strict {
             return Err(GuardFlipped { line: self.line });
         }
-        let plain: Vec<f64> = point.iter().map(|leaf| leaf.plain()).collect();
-        let path = self.fresh_path(line, &plain);
-        let result = run(&path).expect("a fresh recording is valid where it was made");
+        let path = self.fresh_path(line, &plain());
+        assert!(run(&path), "a fresh recording is valid where it was made");
         let mut state = self.lock();
         state.paths.insert(0, path);
         state.paths.truncate(self.limit);
-        Ok(result)
+        Ok(())
     }
 
     /// Moves a path to the front, where the next call looks first.

@@ -81,6 +81,18 @@ where
     vars
 }
 
+/// The gradient of an outermost recording, swept in place, in the form of the point; `None` where that takes more care.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn swept<T: Tree<Leaf: Scalar>>(scope: &Scope, output: Var, x: &T) -> Option<T::Grad> {
+    let mut gradient = None;
+    scope.gradient_in_place(output, &mut |adjoints| {
+        let mut adjoints = adjoints.iter();
+        // + 0.0: what was not reached holds -0.0.
+        gradient = Some(x.grad(&mut || T::Leaf::from_plain(adjoints.next().expect("one per leaf") + 0.0)));
+    })?;
+    gradient
+}
+
 /// Ends a recording and computes from it.
 #[track_caller]
 fn finish<S: Scalar>(scope: Scope, outputs: &[Var], directions: &[S], task: &Task) -> std::vec::IntoIter<S> {
@@ -132,15 +144,10 @@ macro_rules! drive {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> (Self, T::Grad) {
                 let (scope, output) = run_recorded(Mode::Once, x, f);
-                if scope.is_outermost() {
-                    let gradient = scope.gradient_in_place(output, |adjoints| {
-                        let mut adjoints = adjoints.iter();
-                        // + 0.0: what was not reached holds -0.0.
-                        x.grad(&mut || Self::from_plain(adjoints.next().expect("one per leaf") + 0.0))
-                    });
-                    if let Some(gradient) = gradient {
-                        return (Self::from_plain(output.value), gradient);
-                    }
+                if scope.is_outermost()
+                    && let Some(gradient) = swept(&scope, output, x)
+                {
+                    return (Self::from_plain(output.value), gradient);
                 }
                 let mut results = finish(scope, &[output], &[], &Task::ValueAndGradient);
                 (next(&mut results), x.grad(&mut || next(&mut results)))
@@ -149,14 +156,10 @@ macro_rules! drive {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
                 let (scope, output) = run_recorded(Mode::Once, x, f);
-                if scope.is_outermost() {
-                    let gradient = scope.gradient_in_place(output, |adjoints| {
-                        let mut adjoints = adjoints.iter();
-                        x.grad(&mut || Self::from_plain(adjoints.next().expect("one per leaf") + 0.0))
-                    });
-                    if let Some(gradient) = gradient {
-                        return gradient;
-                    }
+                if scope.is_outermost()
+                    && let Some(gradient) = swept(&scope, output, x)
+                {
+                    return gradient;
                 }
                 // Only the gradient is asked for: a value that depends on an outer variable does no
                 // harm.

@@ -1,6 +1,6 @@
 //! Code at many points: in batches that fit a cache, divided among threads.
 
-use super::path::Path;
+use super::path::Way;
 use crate::straight::Straight;
 use crate::tape::trace::Trace;
 use crate::task::Task;
@@ -77,8 +77,8 @@ impl Products {
 ///
 /// A zero of a unit vector is an ordinary number there, and times an infinite factor NaN, where a structural zero is none: a
 /// matrix with a NaN is left to the driver of one point.
-pub(super) fn matrices<O>(
-    path: &Path<O>,
+pub(super) fn matrices(
+    path: &Way,
     task: &Task,
     count: usize,
     fill: &mut dyn FnMut(usize, &mut [f64]) -> bool,

@@ -110,6 +110,7 @@ where
     /// # Panics
     /// As [`value`](Recorded::value).
     #[track_caller]
+    #[expect(clippy::type_complexity, reason = "an alias would hide what readers of the signature look for")]
     pub fn value_and_jacobian_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<(O::Each<f64>, O::Each<X::Grad>)> {
         self.many(points, NO_DIRECTIONS, &Task::ValueAndJacobian, |path, x, results| {
             let y = path.output.each(&mut || results.next());
@@ -246,6 +247,7 @@ where
     /// # Panics
     /// As [`value`](Recorded::value).
     #[track_caller]
+    #[expect(clippy::type_complexity, reason = "an alias would hide what readers of the signature look for")]
     pub fn value_grad_and_hessian_many<X: Tree<Leaf = f64>>(
         &self,
         points: &[X],

@@ -17,7 +17,7 @@ pub(super) fn blocks(program: &Program, leaves: usize, first: usize, gives: Give
     let mut b = Builder::new();
     let args = same_inputs(&mut b, program);
     let (outs, linear) = linearize(&mut b, program, &args, &active)?;
-    let linear = linear.from_output(first);
+    let linear = linear.without_outputs_before(first);
     let outputs: Vec<Type> = outs[first..].iter().map(|&out| b.ty(out).clone()).collect();
     let inputs: Vec<Type> = program.input_types()[..leaves].to_vec();
     let size = |types: &[Type]| types.iter().map(Type::size).sum::<usize>();

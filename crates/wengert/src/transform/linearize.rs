@@ -67,7 +67,7 @@ impl Linear {
     }
 
     /// The same map without the outputs before this one.
-    pub(crate) fn from_output(mut self, first: usize) -> Linear {
+    pub(crate) fn without_outputs_before(mut self, first: usize) -> Linear {
         let before = self.outputs[..first].iter().filter(|&&has| has).count();
         self.outputs.drain(..first);
         if before > 0 {
