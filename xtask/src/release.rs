@@ -34,7 +34,15 @@ pub(crate) fn packages() -> Result<(), Failure> {
     let mut wrong = Vec::new();
     for package in &packages {
         let (name, version) = (text(package, "name"), text(package, "version"));
-        let files = output(&mut cargo(&["package", "--list", "--allow-dirty", "--offline", "--package", &name]))?;
+        let files = output(&mut cargo(&[
+            "package",
+            "--list",
+            "--no-metadata",
+            "--allow-dirty",
+            "--offline",
+            "--package",
+            &name,
+        ]))?;
         let files: Vec<&str> = files.lines().collect();
         let size = fs::metadata(folder()?.join(format!("{name}-{version}.crate")))
             .map_err(|error| format!("cannot find the package of `{name}`: {error}"))?

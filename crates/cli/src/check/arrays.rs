@@ -31,6 +31,25 @@ pub(super) struct Array {
     pub(super) kind: ValueKind,
     /// How it is written where it has no name.
     words: Vec<Word>,
+    /// How deep arrays stand in arrays there.
+    depth: usize,
+}
+
+/// The deepest that the text of an array is put together from those of others. Beyond, it is that of the program.
+const DEEPEST: usize = 16;
+
+impl Array {
+    /// Elements picked or put together from other values, which is written so.
+    fn made(shape: Vec<usize>, nodes: Vec<Node>, from: &[Value], words: Vec<Word>, span: Span) -> Value {
+        let depths = from.iter().map(|value| match value {
+            Value::One(_) => 0,
+            Value::Many(array) => array.depth + 1,
+        });
+        let depth = depths.max().unwrap_or(0);
+        let (words, depth) = if depth > DEEPEST { (vec![Word::Source(span)], 0) } else { (words, depth) };
+        let kind = from.first().map_or(ValueKind::Number, Value::kind);
+        Value::Many(Rc::new(Self { shape, nodes: nodes.into(), kind, words, depth }))
+    }
 }
 
 /// A variable that holds an array: one of numbers for each element, in a row.
@@ -115,7 +134,7 @@ impl Checker<'_> {
         match &expression.kind {
             ExpressionKind::Array(elements) => self.literal(elements, operands, span),
             ExpressionKind::Part { subscripts, .. } => self.part(&operands[0], subscripts, ids[0], span),
-            ExpressionKind::Transposed(_) => Ok(self.transposed(&operands[0])),
+            ExpressionKind::Transposed(_) => Ok(Self::transposed(&operands[0], span)),
             ExpressionKind::Infix(Infix::MatMul, x, y) => self.product([*x, *y], operands, span),
             ExpressionKind::Call { name, name_span, .. } => match self.array_function(*name, operands) {
                 Some(function) => self.call_of_arrays(function, *name_span, operands, &ids, span),
@@ -149,7 +168,7 @@ impl Checker<'_> {
         }
         if kind == ValueKind::Condition {
             let words = vec![Word::Source(span)];
-            return Ok(Value::Many(Rc::new(Array { shape, nodes: nodes.into(), kind, words })));
+            return Ok(Value::Many(Rc::new(Array { shape, nodes: nodes.into(), kind, words, depth: 0 })));
         }
         let text = |text: &str| Word::Text(text.to_owned());
         let mut words = Vec::new();
@@ -203,7 +222,7 @@ impl Checker<'_> {
         if shape.is_empty() {
             return Value::One(Lowered { node: results[0], kind });
         }
-        Value::Many(Rc::new(Array { shape, nodes: results, kind, words: vec![Word::Source(span)] }))
+        Value::Many(Rc::new(Array { shape, nodes: results, kind, words: vec![Word::Source(span)], depth: 0 }))
     }
 
     /// The shape that all operands are spread to.
@@ -273,7 +292,7 @@ impl Checker<'_> {
         words.push(Word::Text("]".to_owned()));
         self.room(nodes.len(), span)?;
         let shape = [&[ids.len()], elements[0].shape()].concat();
-        Ok(Value::Many(Rc::new(Array { shape, nodes: nodes.into(), kind: ValueKind::Number, words })))
+        Ok(Array::made(shape, nodes, elements, words, span))
     }
 
     /// `A[0, 1:3]`
@@ -305,11 +324,11 @@ impl Checker<'_> {
         }
         let texts: Vec<String> = subscripts.iter().map(ToString::to_string).collect();
         let words = vec![value.word(), Word::Text(format!("[{}]", texts.join(", ")))];
-        Ok(Value::Many(Rc::new(Array { shape, nodes: nodes.into(), kind: array.kind, words })))
+        Ok(Array::made(shape, nodes, std::slice::from_ref(value), words, span))
     }
 
     /// The axes in the opposite order; a vector and a number stay what they are.
-    pub(super) fn transposed(&self, value: &Value) -> Value {
+    pub(super) fn transposed(value: &Value, span: Span) -> Value {
         let Value::Many(array) = value else { return value.clone() };
         let shape: Vec<usize> = array.shape.iter().rev().copied().collect();
         let mut order = vec![0];
@@ -324,7 +343,7 @@ impl Checker<'_> {
         }
         let nodes: Vec<Node> = order.iter().map(|index| array.nodes[*index]).collect();
         let words = vec![value.word(), Word::Text(".T".to_owned())];
-        Value::Many(Rc::new(Array { shape, nodes: nodes.into(), kind: array.kind, words }))
+        Array::made(shape, nodes, std::slice::from_ref(value), words, span)
     }
 
     /// The value of a name that holds an array; nothing for any other name.
@@ -335,7 +354,8 @@ impl Checker<'_> {
         self.room(count, span)?;
         let nodes: Rc<[Node]> = (0..count).map(|k| self.program.push(Op::Read(variable.element(k)), span)).collect();
         let words = vec![Word::Text(self.ast.name(symbol).to_owned())];
-        Ok(Some(Value::Many(Rc::new(Array { shape: variable.shape, nodes, kind: ValueKind::Number, words }))))
+        let (shape, kind) = (variable.shape, ValueKind::Number);
+        Ok(Some(Value::Many(Rc::new(Array { shape, nodes, kind, words, depth: 0 }))))
     }
 
     /// Makes the variables of an input that is an array.

@@ -95,7 +95,7 @@ impl Checker<'_> {
         }
         match function.meaning {
             OfArrays::Reduction(reduction) => self.reduced(function, reduction, operands, ids, span),
-            OfArrays::Transpose => Ok(self.transposed(&operands[0])),
+            OfArrays::Transpose => Ok(Self::transposed(&operands[0], span)),
             OfArrays::Dot => {
                 self.vectors(function, operands, ids)?;
                 if operands[0].shape() != operands[1].shape() {

@@ -414,8 +414,14 @@ fn tower(input: &mut Tokens<'_>) -> Parsed<NodeId> {
 /// An operand with what stands behind it: `[0, 1:3]` and `.T`, any number of times.
 fn primary(input: &mut Tokens<'_>) -> Parsed<NodeId> {
     let mut operand = bare(input)?;
-    loop {
+    for count in 0.. {
         let next = peek(input);
+        if count == MAX_DEPTH && matches!(next.kind, Kind::Sign("[" | ".T")) {
+            return input.state.stop(
+                Diagnostic::new(next.span, format!("more than {MAX_DEPTH} parts of parts"))
+                    .help("name an inner part with an assignment and use the name"),
+            );
+        }
         let start = input.state.ast.expression(operand).outer;
         let (kind, end) = match next.kind {
             Kind::Sign("[") => {
@@ -430,6 +436,7 @@ fn primary(input: &mut Tokens<'_>) -> Parsed<NodeId> {
         };
         operand = input.state.ast.push(kind, start.to(end));
     }
+    Ok(operand)
 }
 
 /// `[0, 1:3, :]`, and where it ends.

@@ -340,7 +340,8 @@ fn every_example_of_the_help_works() {
     for example in examples {
         let (program, rest) = example.split_once('\'').expect("the program ends");
         let mut arguments = vec!["grad", program];
-        arguments.extend(rest.split_whitespace());
+        // What a shell takes the quotes off.
+        arguments.extend(rest.split_whitespace().map(|word| word.trim_matches('\'')));
         let output = command(&arguments).current_dir(folder.path()).output();
         let ran = finish(output.expect("the command can be started"));
         assert_eq!(ran.code, 0, "{example}: {}", ran.err);
