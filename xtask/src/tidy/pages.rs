@@ -1,4 +1,4 @@
-//! Pages and other text: generated files are fresh, the changelog is open, no path of a machine.
+//! Pages and other text: generated files are fresh, the changelog is open, features have a line, no path of a machine.
 
 use super::Finding;
 use crate::Failure;
@@ -52,6 +52,26 @@ fn version_and_day(title: &str) -> Option<[u64; 3]> {
     if is_day { numbers(version, '.') } else { None }
 }
 
+/// The tables of features, in the README and on the library's front page, have each of them.
+pub(super) fn features(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
+    const TABLES: [&str; 2] = ["README.md", "crates/wengert/src/lib.rs"];
+    let manifest = workspace.text("crates/wengert/Cargo.toml").unwrap_or_default();
+    let section = manifest.split_once("[features]\n").map_or("", |(_, below)| below);
+    let lines = section.lines().take_while(|line| !line.starts_with('[')).filter(|line| !line.starts_with('#'));
+    let names = lines.filter_map(|line| Some(line.split_once(" = ")?.0)).filter(|name| *name != "default");
+    let mut findings = Vec::new();
+    for name in names {
+        let quoted = format!("`{name}`");
+        for path in TABLES {
+            let rows = workspace.text(path).unwrap_or_default().lines().map(|line| line.trim_start_matches("//! "));
+            if !rows.into_iter().any(|row| row.starts_with("| `") && row.contains(&quoted)) {
+                findings.push(Finding::new(path, 0, format!("has no line about the feature {quoted}")));
+            }
+        }
+    }
+    Ok(findings)
+}
+
 /// No file names a folder of the machine it was written on.
 pub(super) fn machine_paths(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
@@ -99,6 +119,18 @@ mod tests {
         for title in ["1.0.0", "1.0 - 2026-01-01", "1.0.0 - 2026-13-01", "1.0.0 - 2026-1-1", "1.0.0 - soon"] {
             check(changelog, &[("CHANGELOG.md", &log(&[title]))], &[("CHANGELOG.md:2", "no version with its day")]);
         }
+    }
+
+    #[test]
+    fn features_have_their_lines() {
+        let manifest = (
+            "crates/wengert/Cargo.toml",
+            "[features]\ndefault = [\"a\"]\n# A.\na = []\nb-c = [\"a\"]\n\n[dependencies]\nd = \"1\"\n",
+        );
+        let front = ("crates/wengert/src/lib.rs", "//! | `a` | yes |\n//! | `b-c`, `d` | |\n");
+        check(features, &[manifest, front, ("README.md", "| `b-c` | |\n| `a` | |\n")], &[]);
+        let lacks = [("README.md", "no line about the feature `b-c`")];
+        check(features, &[manifest, front, ("README.md", "| `a` | `b` |\nand `b-c`\n")], &lacks);
     }
 
     #[test]

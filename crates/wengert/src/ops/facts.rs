@@ -60,7 +60,7 @@ macro_rules! called {
             }
         }
     };
-    (@about ($($argument:ident),+) $line:literal) => {
+    (@about ($($argument:ident),+) $line:literal $(, $($more:tt)*)?) => {
         Some($crate::ops::About { arguments: &[$(stringify!($argument)),+], line: $line })
     };
     (@about $name:ident, $twin:ident: $($about:tt)+) => { $crate::ops::facts::called!(@about $($about)+) };
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::dual::Dual;
     use crate::ops::{Binary, Compare, Unary};
-    use crate::real::{Mask, Real, real_operators};
+    use crate::real::{Carrier, Mask, Real, real_operators};
 
     /// A carrier of nothing but what a number depends on. Every branch is run.
     #[derive(Clone, Copy, Debug)]
@@ -114,25 +114,25 @@ mod tests {
 
     real_operators! { [const PLAIN: bool] Probe<PLAIN> }
 
-    impl<const PLAIN: bool> Real for Probe<PLAIN> {
+    impl<const PLAIN: bool> Carrier for Probe<PLAIN> {
         type Mask = Probe<false>;
         const PLAIN: bool = PLAIN;
-        fn constant(_: f64) -> Self {
+        fn carry_constant(_: f64) -> Self {
             Probe(Reads::NOTHING)
         }
-        fn unary(self, _: Unary) -> Self {
+        fn carry_unary(self, _: Unary) -> Self {
             self
         }
-        fn binary(self, other: Self, _: Binary) -> Self {
+        fn carry_binary(self, other: Self, _: Binary) -> Self {
             Probe(self.0.and(other.0))
         }
-        fn compare(self, other: Self, _: Compare) -> Probe<false> {
+        fn carry_compare(self, other: Self, _: Compare) -> Probe<false> {
             Probe(self.0.and(other.0))
         }
-        fn select(mask: Probe<false>, yes: Self, no: Self) -> Self {
+        fn carry_select(mask: Probe<false>, yes: Self, no: Self) -> Self {
             Probe(mask.0.and(yes.0).and(no.0))
         }
-        fn all_finite(self) -> bool {
+        fn carry_all_finite(self) -> bool {
             true
         }
     }

@@ -75,10 +75,11 @@ impl<O> Path<O> {
     /// How many sweeps a matrix takes; 0 for what is no matrix.
     fn sweeps(&self, task: &Task) -> usize {
         match task {
-            Task::Jacobian => self.trace.inputs.min(self.trace.outputs.len()),
-            Task::Hessian => self.trace.inputs,
+            Task::Jacobian | Task::ValueAndJacobian => self.trace.inputs.min(self.trace.outputs.len()),
+            Task::Hessian | Task::ValueGradientAndHessian => self.trace.inputs,
             Task::Value | Task::Gradient | Task::ValueAndGradient => 0,
-            Task::Jvp | Task::Vjp | Task::Hvp | Task::Taylor { .. } => 0,
+            Task::Jvp | Task::Vjp | Task::ValueAndVjp | Task::Hvp | Task::ValueGradientAndHvp => 0,
+            Task::Taylor { .. } => 0,
         }
     }
 
