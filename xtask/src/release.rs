@@ -198,8 +198,11 @@ pub(crate) fn release() -> Result<(), Failure> {
     }
     compatible()?;
     self::packages()?;
-    // Builds each package from what was packed of those before it, in order.
-    run(&mut cargo(&["publish", "--workspace", "--dry-run", "--locked"]))?;
+    // Builds each package from what was packed of those before it, in order. Cargo keeps what it unpacked by the folder and
+    // the version: in the folder of another commit it would build the packages of that one.
+    let commit = output(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root()))?;
+    let target = format!("target/publish-{}", commit.trim());
+    run(&mut cargo(&["publish", "--workspace", "--dry-run", "--locked", "--target-dir", &target]))?;
     println!("ready: git tag v{version} && cargo publish --workspace --locked");
     Ok(())
 }
