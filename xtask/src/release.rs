@@ -34,7 +34,15 @@ pub(crate) fn packages() -> Result<(), Failure> {
     let mut wrong = Vec::new();
     for package in &packages {
         let (name, version) = (text(package, "name"), text(package, "version"));
-        let files = output(&mut cargo(&["package", "--list", "--allow-dirty", "--offline", "--package", &name]))?;
+        let files = output(&mut cargo(&[
+            "package",
+            "--list",
+            "--no-metadata",
+            "--allow-dirty",
+            "--offline",
+            "--package",
+            &name,
+        ]))?;
         let files: Vec<&str> = files.lines().collect();
         let size = fs::metadata(folder()?.join(format!("{name}-{version}.crate")))
             .map_err(|error| format!("cannot find the package of `{name}`: {error}"))?
@@ -42,7 +50,13 @@ pub(crate) fn packages() -> Result<(), Failure> {
         println!("{name:<16} {:>4} files {:>5} KiB", files.len(), size.div_ceil(1024));
         let mut faults = misfits(&files, size);
         let manifest = text(package, "manifest_path");
-        faults.extend(other_licences(Path::new(&manifest).parent().unwrap_or(Path::new("")))?);
+        let folder_of = Path::new(&manifest).parent().unwrap_or(Path::new(""));
+        for file in files.iter().filter(|file| file.ends_with(".rs")) {
+            // What is packed lies in the repository too.
+            let text = fs::read_to_string(folder_of.join(file)).unwrap_or_default();
+            faults.extend(left_out(file, &text, &files));
+        }
+        faults.extend(other_licences(folder_of)?);
         wrong.extend(faults.iter().map(|fault| format!("the package `{name}` {fault}")));
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
@@ -71,6 +85,30 @@ fn misfits(files: &[&str], size: u64) -> Vec<String> {
         ));
     }
     misfits
+}
+
+/// The files that a packed source includes and that are not packed: with them it would not compile. Those outside of the
+/// package are for the tests of its documentation, which run in the repository.
+fn left_out(file: &str, text: &str, files: &[&str]) -> Vec<String> {
+    let mut left_out = Vec::new();
+    for after in text.split("include_str!(\"").skip(1) {
+        let Some((path, _)) = after.split_once('"') else { continue };
+        let mut place: Vec<&str> = file.split('/').collect();
+        place.pop();
+        let is_inside = path.split('/').all(|part| match part {
+            ".." => place.pop().is_some(),
+            part => {
+                place.push(part);
+                true
+            }
+        });
+        let included = place.join("/");
+        if is_inside && !files.contains(&included.as_str()) {
+            left_out
+                .push(format!("lacks `{included}`, which `{file}` includes: name it in `include` of its Cargo.toml"));
+        }
+    }
+    left_out
 }
 
 /// A package has the licences of the repository: links to them, which some systems check out as files with a path inside.
@@ -160,8 +198,11 @@ pub(crate) fn release() -> Result<(), Failure> {
     }
     compatible()?;
     self::packages()?;
-    // Builds each package from what was packed of those before it, in order.
-    run(&mut cargo(&["publish", "--workspace", "--dry-run", "--locked"]))?;
+    // Builds each package from what was packed of those before it, in order. Cargo keeps what it unpacked by the folder and
+    // the version: in the folder of another commit it would build the packages of that one.
+    let commit = output(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root()))?;
+    let target = format!("target/publish-{}", commit.trim());
+    run(&mut cargo(&["publish", "--workspace", "--dry-run", "--locked", "--target-dir", &target]))?;
     println!("ready: git tag v{version} && cargo publish --workspace --locked");
     Ok(())
 }
@@ -210,6 +251,18 @@ mod tests {
         check(&whole, LIMIT + 1, &["1025 KiB"]);
         check(&whole[..3], 0, &["README.md"]);
         check(&[&whole[..], &["tests/all/main.rs", "data/a.csv"]].concat(), 0, &["tests/all", "data/a.csv"]);
+    }
+
+    #[test]
+    fn what_a_packed_file_includes_is_packed() {
+        let files = ["src/lib.rs", "src/a/b.rs", "src/page.md"];
+        let check = |file, text| left_out(file, text, &files);
+        assert!(check("src/lib.rs", "#[doc = include_str!(\"page.md\")]").is_empty());
+        assert!(check("src/a/b.rs", "include_str!(\"../page.md\")").is_empty());
+        // Out of the package: for tests of the documentation.
+        assert!(check("src/lib.rs", "include_str!(\"../../README.md\")").is_empty());
+        let lacks = check("src/a/b.rs", "include_str!(\"c.md\") include_str!(\"../../guide.md\")");
+        assert!(lacks.len() == 2 && lacks[0].contains("`src/a/c.md`") && lacks[1].contains("`guide.md`"), "{lacks:?}");
     }
 
     #[test]

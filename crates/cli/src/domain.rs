@@ -50,7 +50,7 @@ fn words(operation: Operation) -> Option<(String, &'static [&'static str], &'sta
 
 fn of_one(op: Unary) -> Option<&'static str> {
     Some(match op {
-        Unary::Sqrt => "x >= 0",
+        Unary::Sqrt | Unary::Entr => "x >= 0",
         Unary::Rsqrt | Unary::Ln | Unary::Log2 | Unary::Log10 => "x > 0",
         Unary::Log1p => "x > -1",
         Unary::Recip => "x is not 0",
@@ -58,7 +58,7 @@ fn of_one(op: Unary) -> Option<&'static str> {
         Unary::Asin | Unary::Acos => "-1 <= x <= 1",
         Unary::Acosh => "x >= 1",
         Unary::Atanh | Unary::Erfinv => "-1 < x < 1",
-        Unary::NormalQuantile => "0 < p < 1",
+        Unary::NormalQuantile | Unary::Logit => "0 < p < 1",
         Unary::NormalQuantileOfLog => "l < 0",
         Unary::Lgamma | Unary::Digamma | Unary::Polygamma(_) => "x is none of 0, -1, -2, …",
         _ => return None,

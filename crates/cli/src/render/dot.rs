@@ -44,10 +44,10 @@ fn label(row: &Row) -> String {
         RowKind::Operation => format!("{} = {}", row.name, row.text),
     }];
     lines.push(format!("value {}", row.value.short()));
-    if let Some(adjoint) = row.adjoint {
+    if let Some(adjoint) = &row.adjoint {
         lines.push(format!("adjoint {}", adjoint.short()));
     }
-    if let Some(tangent) = row.tangent {
+    if let Some(tangent) = &row.tangent {
         lines.push(format!("tangent {}", tangent.short()));
     }
     lines.iter().map(|line| escape(line)).collect::<Vec<_>>().join("\\n")

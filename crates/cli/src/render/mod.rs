@@ -46,6 +46,7 @@ pub(crate) fn render(report: &Report, format: Format, labels: Labels) -> Result<
 /// The adjoint that flows along an operand: the row's adjoint times the partial derivative, or
 /// nothing at all where `select` masks it.
 fn contribution(row: &Row, edge: &RowOperand) -> Option<f64> {
-    let product = row.adjoint?.0 * edge.partial?.0;
+    // An edge with a partial derivative leads to a row of one number.
+    let product = row.adjoint.as_ref()?.elements()[0].0 * edge.partial?.0;
     Some(if edge.flows { product } else { 0.0 })
 }

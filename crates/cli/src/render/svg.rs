@@ -127,10 +127,10 @@ fn box_lines(row: &Row) -> (String, Vec<(&'static str, String, &'static str)>) {
         RowKind::Operation => format!("{} = {}", row.name, row.text),
     };
     let mut lines = vec![("value", row.value.short(), VALUE)];
-    if let Some(adjoint) = row.adjoint {
+    if let Some(adjoint) = &row.adjoint {
         lines.push(("adjoint", adjoint.short(), ADJOINT));
     }
-    if let Some(tangent) = row.tangent {
+    if let Some(tangent) = &row.tangent {
         lines.push(("tangent", tangent.short(), TANGENT));
     }
     (heading, lines)
@@ -284,8 +284,15 @@ fn header(out: &mut String, report: &Report, title: &[String], labels: Labels) {
         words(out, Point { x, y: y + 9.0 }, NUMBER_SIZE, color, "start", false, text);
         x + light_width(text, NUMBER_SIZE) + 8.0
     };
-    let bare = labels == Labels::Telling && report.list.iter().flat_map(|row| &row.operands).any(|edge| edge.plain);
-    x = note(out, x, QUIET, if bare { "∂ partial derivative (none: 1)" } else { "∂ partial derivative" });
+    let edges = || report.list.iter().flat_map(|row| &row.operands).filter(|edge| edge.row.is_some());
+    let has_arrays = edges().any(|edge| edge.partial.is_none());
+    let has_bare = labels == Labels::Telling && edges().any(|edge| edge.plain);
+    let meaning = match (has_arrays, has_bare) {
+        (true, _) => "∂ partial (none at sums, arrays)",
+        (false, true) => "∂ partial derivative (none: 1)",
+        (false, false) => "∂ partial derivative",
+    };
+    x = note(out, x, QUIET, meaning);
     if report.list.iter().any(|row| row.adjoint.is_some()) {
         note(out, x, ADJOINT, "← adjoint sent up this edge");
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use crate::differences::Verdict;
-use crate::report::{Check, Named, Number, Report, RowKind, Series};
+use crate::report::{Check, Named, Number, Report, RowKind, Series, Value};
 
 const HEADING: Style = Style::new().bold();
 const QUIET: Style = AnsiColor::BrightBlack.on_default();
@@ -32,11 +32,11 @@ pub(super) fn render(report: &Report) -> String {
         table(&mut text, &format!("derivative along {}", along.join(", ")), &rows);
     }
     if let Some(jacobian) = &report.jacobian {
-        let labels = report.outputs.iter().map(|output| output.label());
+        let labels = report.output_labels.iter().cloned();
         matrix(report, "jacobian", labels, jacobian, &mut text);
     }
     if let Some(hessian) = &report.hessian {
-        let labels = report.inputs.iter().map(|input| format!("d/d{}", input.name));
+        let labels = report.input_labels.iter().map(|name| format!("d/d{name}"));
         matrix(report, "hessian", labels, hessian, &mut text);
     }
     if let Some(found) = &report.series {
@@ -79,7 +79,7 @@ fn matrix(
     text: &mut String,
 ) {
     let mut head = vec![String::new()];
-    head.extend(report.inputs.iter().map(|input| format!("d/d{}", input.name)));
+    head.extend(report.input_labels.iter().map(|name| format!("d/d{name}")));
     let mut lines = vec![(QUIET, head)];
     for (label, row) in labels.zip(rows) {
         let mut cells = vec![label];
@@ -92,13 +92,13 @@ fn matrix(
 fn series(report: &Report, series: &Series, text: &mut String) {
     let along: Vec<String> = series.direction.iter().map(|n| format!("{}={}", n.name, n.value.exact())).collect();
     let found = series.derivatives.iter().zip(&series.coefficients);
-    for (output, (derivatives, coefficients)) in report.outputs.iter().zip(found) {
+    for (label, (derivatives, coefficients)) in report.output_labels.iter().zip(found) {
         let head = ["order", "derivative", "taylor coefficient"].map(str::to_owned).to_vec();
         let mut lines = vec![(QUIET, head)];
         for (order, (derivative, coefficient)) in derivatives.iter().zip(coefficients).enumerate() {
             lines.push(plain(vec![order.to_string(), derivative.exact(), coefficient.exact()]));
         }
-        let heading = format!("derivatives of {} along {}", output.label(), along.join(", "));
+        let heading = format!("derivatives of {label} along {}", along.join(", "));
         table(text, &heading, &lines);
     }
 }
@@ -115,13 +115,13 @@ fn list(report: &Report, text: &mut String) {
     }
     let mut lines = vec![(QUIET, head)];
     for row in &report.list {
-        let mut cells = vec![row.name.clone(), row.text.clone(), row.value.exact()];
-        let shown = |number: Option<Number>| number.map_or(String::new(), Number::exact);
+        let mut cells = vec![row.name.clone(), row.text.clone(), row.value.listed()];
+        let shown = |value: &Option<Value>| value.as_ref().map_or(String::new(), Value::listed);
         if adjoints {
-            cells.push(shown(row.adjoint));
+            cells.push(shown(&row.adjoint));
         }
         if tangents {
-            cells.push(shown(row.tangent));
+            cells.push(shown(&row.tangent));
         }
         let style = match row.kind {
             _ if row.output => OUTPUT,
