@@ -229,7 +229,7 @@ enum Bound {
     /// `name: f64`
     Number,
     /// `let name = value;`
-    To(Expr),
+    To(Box<Expr>),
     /// Whose type its spelling does not say.
     Unknown,
 }
@@ -279,7 +279,7 @@ impl<'ast> Visit<'ast> for Bindings {
     fn visit_local(&mut self, local: &'ast syn::Local) {
         match (whole_name(&local.pat), &local.init) {
             (Some(name), Some(init)) => {
-                self.bind(name, Bound::To((*init.expr).clone()));
+                self.bind(name, Bound::To(init.expr.clone()));
                 visit::visit_local_init(self, init);
             }
             _ => visit::visit_local(self, local),

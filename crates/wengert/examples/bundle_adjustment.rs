@@ -184,11 +184,9 @@ fn step(scene: &Scene, blocks: &[Blocks], damping: f64) -> (DVector<f64>, Vec<Ve
     let tiny = 1e-12 * cameras.diagonal().max();
     (0..n).for_each(|k| cameras[(k, k)] += tiny);
     let by_cameras = cameras.cholesky().expect("positive").solve(&right);
-    let of_point = |((mixed, factor), (_, right)): (
-        (&DMatrix<f64>, &nalgebra::Cholesky<f64, nalgebra::U3>),
-        &(Matrix3<f64>, Vector3<f64>),
-    )| { factor.solve(&(right - mixed.transpose() * &by_cameras)) };
-    let by_points = mixed.iter().zip(&factors).zip(&points).map(of_point).collect();
+    let parts = mixed.iter().zip(&factors).zip(&points);
+    let by_points =
+        parts.map(|((mixed, factor), (_, right))| factor.solve(&(right - mixed.transpose() * &by_cameras))).collect();
     (by_cameras, by_points)
 }
 

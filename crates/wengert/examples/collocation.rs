@@ -83,7 +83,7 @@ pub fn swing_up(intervals: usize, gravity: f64) -> Movement {
             let path = x.to_vec().chunks(intervals + 1).map(<[f64]>::to_vec).collect();
             return Movement { path, effort: effort.item(), defect, products };
         }
-        multipliers = multipliers + &weight * missed;
+        multipliers += &weight * missed;
         tolerance = (0.1 * tolerance).max(1e-9);
     }
 }
@@ -137,8 +137,8 @@ fn steihaug(slope: &Tensor, radius: f64, mut product: impl FnMut(&Tensor) -> Ten
             (step, residual) = (step + t * direction, residual - t * curved);
             break;
         }
-        step = step + length * &direction;
-        residual = residual - length * curved;
+        step += length * &direction;
+        residual -= length * curved;
         let next = dot(&residual, &residual);
         if next.sqrt() < norm(slope) * norm(slope).min(0.1) {
             break;

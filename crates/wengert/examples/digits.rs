@@ -210,7 +210,7 @@ impl Training {
         let mean = losses.iter().sum::<f64>() / losses.len() as f64;
         let row = Tensor::from([mean, self.network.loss(held_out).item()]);
         self.losses.slice_mut(self.epochs() as isize).assign(row);
-        self.epoch = self.epoch + 1i64;
+        self.epoch += 1i64;
         self
     }
 

@@ -171,6 +171,9 @@ pub fn contents(path: impl AsRef<Path>) -> Result<Vec<(String, Type)>, Error> {
     Ok(found)
 }
 
+/// Something that a path decides.
+type ByPath<T> = Box<dyn Fn(&str) -> T + Send + Sync>;
+
 /// How a tree is loaded, if not as strictly as by [`load`].
 ///
 /// Element types are those of the tree: integers of fewer bits in a file become `i64`, and half precision `f32`, both of which
@@ -202,8 +205,8 @@ pub struct Load {
     missing: bool,
     extra: bool,
     convert: bool,
-    only: Option<Box<dyn Fn(&str) -> bool + Send + Sync>>,
-    rename: Option<Box<dyn Fn(&str) -> String + Send + Sync>>,
+    only: Option<ByPath<bool>>,
+    rename: Option<ByPath<String>>,
 }
 
 impl fmt::Debug for Load {
@@ -310,10 +313,6 @@ impl Load {
     /// # Errors
     /// If they are not of this format, or do not fit the tree as far as they have to.
     #[track_caller]
-    #[expect(
-        clippy::wrong_self_convention,
-        reason = "it is how something is loaded that is made, and the bytes are its source"
-    )]
     pub fn from_bytes<T: Tree<Leaf: StoredLeaf>>(
         &self,
         format: Format,

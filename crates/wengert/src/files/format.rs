@@ -100,14 +100,17 @@ impl Format {
     pub(super) fn scan(self, source: Source<'_>, visit: &mut Visit<'_>) -> Result<(), Problem> {
         match self {
             #[cfg(feature = "npy")]
-            Format::Npz => Ok(match source {
-                Source::File(path) => {
-                    let file = std::fs::File::open(path);
-                    let file = file.map_err(|error| Problem(ErrorKind::Run, error.to_string()))?;
-                    scan_npz(std::io::BufReader::new(file), visit)?;
+            Format::Npz => {
+                match source {
+                    Source::File(path) => {
+                        let file = std::fs::File::open(path);
+                        let file = file.map_err(|error| Problem(ErrorKind::Run, error.to_string()))?;
+                        scan_npz(std::io::BufReader::new(file), visit)?;
+                    }
+                    Source::Bytes(bytes) => scan_npz(Cursor::new(bytes), visit)?,
                 }
-                Source::Bytes(bytes) => scan_npz(Cursor::new(bytes), visit)?,
-            }),
+                Ok(())
+            }
             #[cfg(feature = "safetensors")]
             Format::Safetensors => match source {
                 Source::File(path) => {

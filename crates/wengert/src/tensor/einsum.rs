@@ -148,6 +148,9 @@ fn parse(spec: &str, operands: usize) -> Result<(Vec<Vec<u8>>, Vec<u8>), Misfit>
     }
 }
 
+/// Operands, the labels of each, and those of the result.
+type Expanded = (Vec<Value>, Vec<Vec<u8>>, Vec<u8>);
+
 /// The operands and all labels with letters in the place of [`DOTS`]: those of axes that are stretched to each other have
 /// the same one, and an axis of length 1 that meets a longer one is left out.
 fn without_dots(
@@ -155,7 +158,7 @@ fn without_dots(
     args: &[Value],
     mut inputs: Vec<Vec<u8>>,
     mut out: Vec<u8>,
-) -> Result<(Vec<Value>, Vec<Vec<u8>>, Vec<u8>), Misfit> {
+) -> Result<Expanded, Misfit> {
     let mut args = args.to_vec();
     let dots = |labels: &[u8]| labels.iter().position(|&label| label == DOTS);
     let mut unnamed = Vec::with_capacity(args.len());

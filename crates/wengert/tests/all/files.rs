@@ -144,7 +144,8 @@ fn everything_that_does_not_fit_is_named_at_once() {
     let error = misfit(&Load::new().rename(|_| "w".to_owned()), &[&x], &[&x, &x]);
     assert!(error.ends_with("two leaves of the tree have the name `w`"), "{error}");
     // An optimiser that has made steps, for one that has not seen a point.
-    let error = misfit(&strict, &Sgd::new(0.1).init(&[x.clone()]), &Sgd::<Tensor>::new(0.1));
+    let one = [x.clone()];
+    let error = misfit(&strict, &Sgd::new(0.1).init(&one), &Sgd::<Tensor>::new(0.1));
     assert_eq!(error, "not in the tree: `velocity.0`");
 }
 

@@ -165,7 +165,8 @@ fn inside_of_loops_branches_and_compiled_functions() {
     for (what, rule) in ways() {
         let one = |x: &Tensor, a: &Tensor| rule.call(&[x, a]).remove(0);
         type Step<'a> = &'a dyn Fn(&Tensor, &Tensor) -> Tensor;
-        let inside: [(&str, &dyn Fn(Step<'_>, Tensor) -> Tensor); 4] = [
+        type Place<'a> = &'a dyn Fn(Step<'_>, Tensor) -> Tensor;
+        let inside: [(&str, Place<'_>); 4] = [
             ("scan", &|f, x| {
                 let steps = Tensor::from([0.5, 0.9, 1.4]);
                 scan(x, &steps, |x, a| (f(&x, &a) * 1.5, x.sum())).0.sum()
@@ -239,7 +240,9 @@ fn only_examples_that_count_are_called() {
     };
     let own = Tensor::from(2.0);
     let rules = [rule().one_by_one(), rule().together(move |x| root(&x[0]))];
-    for (rule, wanted_calls) in rules.map(|rule| rule.register(&[&[own.clone()]]).unwrap()).iter().zip([2, 0]) {
+    for (rule, wanted_calls) in
+        rules.map(|rule| rule.register(&[std::slice::from_ref(&own)]).unwrap()).iter().zip([2, 0])
+    {
         let f = |x: Tensor| cond(&x.gt(0.0), &x, |x| rule.call(&[&x]).remove(0), |x| x * 3.0);
         let x = Tensor::from([4.0, -1.0, 0.0, 9.0]);
         calls.store(0, Ordering::Relaxed);
@@ -296,7 +299,7 @@ fn a_call_that_fails_is_an_error() {
         let calls: [&dyn Fn() -> Vec<f64>; 3] = [
             &|| rule.call(&[&f64s(4)])[0].to_vec(),
             &|| grad(&f64s(4), |x| rule.call(&[&x])[0].square().sum()).to_vec(),
-            &|| vmap(&Tensor::stack(&[&f64s(4), &f64s(4)], 0), |x| rule.call(&[&x]).remove(0)).to_vec(),
+            &|| vmap(Tensor::stack(&[&f64s(4), &f64s(4)], 0), |x| rule.call(&[&x]).remove(0)).to_vec(),
         ];
         for call in calls {
             let error = vmap_error(call);
@@ -327,7 +330,7 @@ fn what_is_not_there_is_named() {
     );
     refused(
         by_jvp(),
-        &|rule| vmap(&Tensor::stack(&[&x, &x], 0), |x| first(rule, &x)).to_vec(),
+        &|rule| vmap(Tensor::stack(&[&x, &x], 0), |x| first(rule, &x)).to_vec(),
         "allow a loop over the examples with `one_by_one`",
     );
     let plain = || rule().foreign_vjp(plain_vjp);
@@ -444,7 +447,7 @@ fn patterns_are_full_unless_stated() {
     let rule = || CustomRule::foreign("square", |x| x[0].clone(), double).vjp(|x, _, ct| vec![2.0 * &x[0] * &ct[0]]);
     let x = Tensor::from([1.0, 2.0, 3.0]);
     for (rule, count) in [(rule(), 9), (rule().elementwise(), 3)] {
-        let rule = rule.register(&[&[x.clone()]]).unwrap();
+        let rule = rule.register(&[std::slice::from_ref(&x)]).unwrap();
         let (program, _) = to_program(&x, |x| rule.call(&[&x]).remove(0));
         assert_eq!(program.jacobian_pattern(&[true]).unwrap()[0].nnz(), count);
         let matrix = wengert::sparse_jacobian(&x, |x| rule.call(&[&x]).remove(0));

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::panic;
 use std::sync::Once;
 
+use wengert::Lanes;
 use wengert::prelude::*;
-use wengert::{Lanes, Var};
 
 use crate::support::caught::caught;
 
@@ -56,7 +56,7 @@ fn mistakes_with_numbers_name_the_remedy() {
             grad(2.0, |x| x * x.value());
         }),
         ("a number is taken out of generic code", &["`value` at", "detach()"], &|| {
-            grad(2.0, |x| table(x));
+            grad(2.0, table);
         }),
         ("a number is taken out of a dual", &["`value` at", "Dual", "detach()"], &|| {
             table(Dual::variable(2.0));

@@ -63,7 +63,7 @@ fn each(x: &Tensor, segments: &[i64], count: i64, none: f64, f: Function) -> Ten
 /// Numbers in a shape, every third rounded so that some are equal and some are zero.
 fn numbers(random: &mut Random, shape: &[usize]) -> Tensor {
     let count = shape.iter().product();
-    let number = |k: usize, x: f64| if k % 3 == 0 { x.round() } else { x };
+    let number = |k: usize, x: f64| if k.is_multiple_of(3) { x.round() } else { x };
     Tensor::from_vec(shape, (0..count).map(|k| number(k, 2.0 * random.direction())).collect())
 }
 
@@ -217,7 +217,7 @@ fn grids_vary_along_their_own_axis() {
         &grid[0] * &grid[1]
     };
     agree("meshgrid", &x, &grid, &|x| x.reshape(&[2, 1, 1]) * y.reshape(&[1, 3, 1]));
-    assert!(Tensor::meshgrid([Tensor::zeros(&[0]); 0]).is_empty());
+    assert!(Tensor::meshgrid(Vec::<Tensor>::new()).is_empty());
 }
 
 #[test]

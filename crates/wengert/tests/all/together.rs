@@ -137,7 +137,8 @@ fn the_function_runs_once() {
 /// A recorded function holds nothing of the point, whether that was moved or lent; so it can leave the place where that lives.
 #[test]
 fn a_function_is_recorded_at_a_reference() {
-    fn recorded() -> wengert::Recorded<(Vec<f64>, [f64; 2]), Var, impl Fn((Vec<Var>, [Var; 2])) -> Var> {
+    type Point = (Vec<f64>, [f64; 2]);
+    fn recorded() -> wengert::Recorded<Point, Var, impl Fn(<Point as Tree>::Vars) -> Var> {
         let point = (vec![1.0, 2.0, 3.0], [0.5, 0.25]);
         record(&point, |(x, [a, b])| x.iter().map(|&x| a * x * x).sum::<Var>() * b)
     }

@@ -19,7 +19,7 @@ use wengert::{Array, Builder, DType, Program, Type, Value};
 use crate::support::{Random, array};
 
 /// The families, and how often each is wanted.
-const FAMILIES: [(usize, &str); 40] = [
+const FAMILIES: [(usize, &str); 41] = [
     (6, "unary"),
     (4, "binary"),
     (2, "compare"),

@@ -211,7 +211,7 @@ fn numbers_of_any_type_stand_beside_tensors() {
         ("gt", x.gt(0), [1.0, 0.0]),
         ("ge", x.ge(-2.0f32), [1.0, 1.0]),
         ("lt", x.lt(n), [1.0, 1.0]),
-        ("le", x.le(&single.to_f64()), [1.0, 1.0]),
+        ("le", x.le(single.to_f64()), [1.0, 1.0]),
         ("eq", x.eq(1.0), [1.0, 0.0]),
         ("ne", x.ne(f64::NAN), [1.0, 1.0]),
     ] {
