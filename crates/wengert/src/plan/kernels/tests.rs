@@ -256,7 +256,7 @@ fn kernels_have_the_names_of_their_operations_and_cost_what_they_touch() {
             Op::Iota(_) => 0,
             // Over no axes there is nothing to compare.
             Op::WindowArg(op) if op.window.is_empty() => 0,
-            Op::Scatter(_) => types[2].size(),
+            Op::Scatter(_) | Op::ScatterReduce(_) => types[2].size(),
             Op::DynamicUpdate(_) | Op::Update(_) => types[1].size(),
             Op::Reduce(_) | Op::ArgReduce(_) => types[0].size(),
             _ => outs[0].size(),
