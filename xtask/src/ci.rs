@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::Failure;
 use crate::machine::MACHINES;
 use crate::run::{cargo, is_installed, run, run_reading};
-use crate::{deny, tidy};
+use crate::{deny, release, tidy};
 
 /// Tests counted so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,12 +27,15 @@ const STEPS: &[(&str, Step)] = &[
     ("tidy", |_| tidy::tidy()),
     ("deny", deny),
     ("typos", typos),
+    ("packages", |_| release::packages()),
     ("clippy", clippy),
     ("features", features),
     ("tests", tests),
     ("machines", machines),
     ("doctests", doctests),
     ("docs", docs),
+    ("semver", |_| release::compatible()),
+    ("oldest", |_| release::oldest()),
 ];
 
 /// The whole workspace with everything in it.

@@ -9,6 +9,7 @@
 //! - `bench …` runs the benchmarks with these arguments.
 //! - `calibrate` measures the planner's costs on this machine, and says what plans would be with them.
 //! - `house` prints figures about how the library is built, of this commit or of a checkout in a folder.
+//! - `release` says whether the packages can be published, and publishes nothing.
 //! - `compare …` times the array workloads and the rows of `indexing.json` and `batches.json` beside other systems.
 
 #![expect(clippy::print_stdout, reason = "a command reports to its user")]
@@ -22,6 +23,7 @@ mod house;
 mod licence;
 mod machine;
 mod metadata;
+mod release;
 mod run;
 mod tidy;
 mod workspace;
@@ -41,6 +43,7 @@ usage: cargo xtask TASK
   bench …      the benchmarks, with these arguments
   calibrate    the planner's costs, measured on this machine beside those in the code
   compare …    the array workloads beside other systems
+  release      whether the packages can be published; nothing is
   house [FOLDER]  ranks of modules, lines, types that share a name, places of drivers; of a checkout in a folder";
 
 /// Why a task failed, for its user.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         }
         ["house"] => house::house(None),
         ["house", folder] => house::house(Some(folder)),
+        ["release"] => release::release(),
         ["compare", ref rest @ ..] => compare::compare(rest),
         _ => Err(USAGE.to_owned()),
     };

@@ -41,10 +41,23 @@ pub(crate) struct Package {
 
 /// The packages of this workspace.
 pub(crate) fn members() -> Result<Vec<Member>, Failure> {
-    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
-    let metadata: Value = serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))?;
-    let members = metadata["packages"].as_array().and_then(|packages| packages.iter().map(member).collect());
+    let members: Option<_> = described()?.iter().map(member).collect();
     members.ok_or("`cargo metadata` does not print what it is documented to".to_owned())
+}
+
+/// All that the manifests of this workspace say, one object a package.
+pub(crate) fn described() -> Result<Vec<Value>, Failure> {
+    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
+    let mut metadata: Value = serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))?;
+    match metadata["packages"].take() {
+        Value::Array(packages) => Ok(packages),
+        _ => Err("`cargo metadata` does not print what it is documented to".to_owned()),
+    }
+}
+
+/// Whether the package may go to a registry: `publish` is not `false`.
+pub(crate) fn is_published(package: &Value) -> bool {
+    package["publish"].as_array().is_none_or(|registries| !registries.is_empty())
 }
 
 fn member(package: &Value) -> Option<Member> {

@@ -59,7 +59,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<Source>) -> std::io::Resu
         let kind = entry.file_type()?;
         if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == *skipped) {
             collect(root, &path, files)?;
-        } else if kind.is_file()
+        } else if kind.is_file() && name != ".git"
             // A file that is not text is data.
             && let Ok(text) = String::from_utf8(fs::read(&path)?)
         {

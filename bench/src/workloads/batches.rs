@@ -59,7 +59,7 @@ fn jacobians(setup: &Setup, points: Tensor, map: impl Fn(Tensor) -> Tensor + Clo
         let mapped = compile(move |points: Tensor| vmap(&points, &map));
         move || mapped.call(&points)
     };
-    let jacobians = setup.function(move |points: Tensor| vmap(&points, |x| jacobian(&x, &map).single().clone()));
+    let jacobians = setup.function(move |points: Tensor| vmap(&points, |x| jacobian(&x, &map)));
     Case::new(primal, move || jacobians(&points), |values, jacobians| [squares(values), jacobians.norm().item()])
 }
 
@@ -90,7 +90,7 @@ fn rosenbrock(row: &Row, setup: &Setup) -> Case {
         let (x, loss) = (x.clone(), compile(loss));
         move || loss.call(&x)
     };
-    let hessians = setup.function(move |x: Tensor| hessian(&x, loss).single().clone());
+    let hessians = setup.function(move |x: Tensor| hessian(&x, loss));
     Case::new(primal, move || hessians(&x), |value, hessian| [value.item(), hessian.norm().item()])
 }
 

@@ -84,7 +84,7 @@ pub(super) fn logistic_hessian(setup: &Setup) -> Case {
         let (f, w) = (compile(f.clone()), w.clone());
         move || f.call(&w)
     };
-    let matrix = setup.function(move |w: Tensor| hessian(&w, &f).single().clone());
+    let matrix = setup.function(move |w: Tensor| hessian(&w, &f));
     let derivative = move || matrix(&w);
     Case::new(primal, derivative, |f, hessian| [f.item(), frobenius(hessian)])
 }
@@ -217,7 +217,7 @@ pub(super) fn arm(setup: &Setup) -> Case {
         let (q, hands) = (q.clone(), compile(|q: Tensor| vmap(&q, |q| hand(&q))));
         move || hands.call(&q)
     };
-    let jacobians = setup.function(|q: Tensor| vmap(&q, |q| jacobian(&q, |q| hand(&q)).single().clone()));
+    let jacobians = setup.function(|q: Tensor| vmap(&q, |q| jacobian(&q, |q| hand(&q))));
     let derivative = move || jacobians(&q);
     Case::new(primal, derivative, |out, jacobians| [out.square().sum().item(), frobenius(jacobians)])
 }

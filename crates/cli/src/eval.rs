@@ -137,6 +137,14 @@ impl<R: Real> Evaluation<R> {
         }
     }
 
+    /// What a node that holds numbers has become; nothing if it was not computed.
+    pub(crate) fn computed(&self, node: Node) -> Option<Operand> {
+        match self.cells[node.0 as usize] {
+            Cell::Number(operand) => Some(operand),
+            _ => None,
+        }
+    }
+
     fn operand(&self, node: Node) -> Operand {
         match self.cells[node.0 as usize] {
             Cell::Number(operand) => operand,

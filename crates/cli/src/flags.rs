@@ -36,6 +36,7 @@ Examples:
   wengert grad 'r*cos(t), r*sin(t)' --at r=1,t=0.5 --jacobian
   wengert grad model.txt --at a=1,b=-2 --check --hessian
   wengert grad 'x*y' --at x=2,y=3 --format svg --out graph.svg
+  wengert grad 'sum((A @ x - b)^2)' --at 'A=[[1,2],[3,4]],x=[1,1],b=[3,7]'
 
 A program is an expression, or statements one a line (or with `;` between):
   # a comment
@@ -44,6 +45,7 @@ A program is an expression, or statements one a line (or with `;` between):
   if a > 0 && x1 <= 3 { b = sin(a) } else { b = 0 }
   return b, a + 1         or a bare list of expressions at the end
 Operators: + - * / % ^ (also **), < <= > >= == !=, && || !
+Arrays: [1, x, 3], [[1, 2], [3, 4]]; A[0, 1], x[1:], x[-1], A[:, 0]; A.T, A @ x; all functions, element by element
 `pi` and `e` are constants unless the program assigns them or declares them as inputs.
 `wengert functions` lists the functions.";
 
@@ -60,6 +62,41 @@ pub(crate) enum Command {
     Profile(Profile),
     /// The functions that formulas can use
     Functions,
+    /// The script that completes the words of this command in a shell
+    Completions(Completions),
+    /// The manual page, or a folder of all of them
+    Man(Man),
+}
+
+/// Below the help of `completions`.
+const COMPLETIONS: &str = "\
+Examples:
+  wengert completions bash > ~/.local/share/bash-completion/completions/wengert
+  wengert completions zsh > \"${fpath[1]}/_wengert\"
+  wengert completions fish > ~/.config/fish/completions/wengert.fish";
+
+/// The flags of `wengert completions`.
+#[derive(Args, Debug)]
+#[command(after_help = COMPLETIONS)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Below the help of `man`.
+const MAN: &str = "\
+Examples:
+  wengert man | man -l -
+  wengert man --folder ~/.local/share/man/man1";
+
+/// The flags of `wengert man`.
+#[derive(Args, Debug)]
+#[command(after_help = MAN)]
+pub(crate) struct Man {
+    /// Writes `wengert.1`, `wengert-grad.1`, … to this folder, which has to be there
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// The flags of `wengert grad`.
@@ -69,7 +106,7 @@ pub(crate) struct Grad {
     /// The program: an expression, the name of a file, or `-` for the standard input
     #[arg(value_name = "EXPR|FILE", allow_hyphen_values = true)]
     pub(crate) program: OsString,
-    /// Values of the inputs, as in `x1=2,x2=5e-1`; `inf`, `-inf` and `nan` are numbers too
+    /// Values of the inputs, as in `x1=2,x2=5e-1` or `x=[1,2],A=[[1,2],[3,4]]`; `inf`, `-inf` and `nan` are numbers too
     #[arg(long, value_name = "NAMES")]
     pub(crate) at: Vec<String>,
     /// The derivatives of every output in every input
@@ -81,10 +118,10 @@ pub(crate) struct Grad {
     /// The derivatives of every order up to this one: of a single input, or along `--dir`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
     pub(crate) order: Option<u8>,
-    /// The direction of `--order`, as in `x1=1,x2=0`
+    /// The direction of `--order`, as in `x1=1,x2=0`, with the shapes of `--at`
     #[arg(long, value_name = "NAMES", requires = "order")]
     pub(crate) dir: Vec<String>,
-    /// The derivative along a direction, by forward mode, as in `x1=1,x2=0`
+    /// The derivative along a direction, by forward mode, as in `x1=1,x2=0`, with the shapes of `--at`
     #[arg(long, value_name = "NAMES")]
     pub(crate) jvp: Vec<String>,
     /// Compare the derivatives with differences of values
@@ -93,6 +130,9 @@ pub(crate) struct Grad {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Labels on all edges of a drawing (`svg`, `dot`), also on those of sums, whose derivative is always 1
+    #[arg(long)]
+    pub(crate) labels: bool,
     /// The file to write; it is replaced as a whole or not at all
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::syntax::functions::Function;
+use crate::syntax::functions::{ArrayFunction, Function};
 
 /// Lists the functions with their arguments, one a line.
 pub(crate) fn run(color: anstream::ColorChoice) -> Result<(), Failure> {
@@ -13,6 +13,12 @@ pub(crate) fn run(color: anstream::ColorChoice) -> Result<(), Failure> {
     for function in Function::all() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{:width$}  {}", function.signature(), function.help());
+    }
+    text.push_str(
+        "\nof arrays, as in `sum(x^2)` with `--at x=[1,2,3]`; all above take arrays too, element by element\n",
+    );
+    for function in ArrayFunction::all() {
+        let _ = writeln!(text, "{:width$}  {}", function.signature(), function.line);
     }
     output::write(&text, None, color)
 }

@@ -1,17 +1,18 @@
 //! `wengert grad`: the requested derivatives at a point, as a report.
 
-use crate::check::check;
+use crate::check::{Shapes, check};
 use crate::derivatives;
 use crate::differences::{self, Verdict};
 use crate::eval::{self, Evaluation, Operand};
 use crate::failure::Failure;
 use crate::flags::{Format, Grad};
+use crate::grouped;
 use crate::list;
 use crate::output;
 use crate::point;
 use crate::program::Program;
-use crate::render::render;
-use crate::report::{Check, CheckEntry, Directional, Named, Number, Report, Series};
+use crate::render::{Labels, render};
+use crate::report::{Check, CheckEntry, Directional, Named, Number, Report, Series, Value};
 use crate::source::{self, Source};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::parse;
@@ -19,9 +20,10 @@ use crate::syntax::parse;
 /// Runs the command.
 pub(crate) fn run(flags: &Grad, color: anstream::ColorChoice) -> Result<(), Failure> {
     let source = source::read(&flags.program)?;
-    let program = read_program(&source)?;
+    let program = read_program(&source, &point::shapes("--at", &flags.at)?)?;
     let report = report(flags, &source, &program)?;
-    let text = render(&report, flags.format)?;
+    let labels = if flags.labels { Labels::All } else { Labels::Telling };
+    let text = render(&report, flags.format, labels)?;
     // Only the tables have colours.
     let color = if flags.format == Format::Text { color } else { anstream::ColorChoice::Never };
     output::write(&text, flags.out.as_deref(), color)?;
@@ -41,12 +43,12 @@ pub(crate) fn run(flags: &Grad, color: anstream::ColorChoice) -> Result<(), Fail
 }
 
 /// The checked program.
-fn read_program(source: &Source) -> Result<Program, Failure> {
+fn read_program(source: &Source, shapes: &Shapes) -> Result<Program, Failure> {
     let parsed = parse(&source.text);
     if parsed.is_err() && source.may_be_path {
         return Err(Failure::File(format!("there is no file `{}`, and it is no expression either", source.text)));
     }
-    parsed.and_then(|ast| check(&ast)).map_err(|message| Failure::program(source, &message))
+    parsed.and_then(|ast| check(&ast, shapes)).map_err(|message| Failure::program(source, &message))
 }
 
 /// Everything the flags ask for.
@@ -66,25 +68,29 @@ fn report(flags: &Grad, source: &Source, program: &Program) -> Result<Report, Fa
         limit("Hessian", program.inputs, program.inputs)?;
     }
     let run = eval::run(program, &point);
+    let rows = list::rows(program, source, &run);
     let mut report = Report {
         program: source.text.clone(),
+        notes: list::notes(&run, &rows),
+        input_labels: program.input_names().to_vec(),
+        output_labels: list::output_labels(program, source),
         inputs: named(program, &point),
         outputs: list::outputs(program, source, &run),
-        list: list::rows(program, source, &run),
+        list: rows,
         ..Report::default()
     };
     if single {
         let adjoints = derivatives::adjoints(program, &point, run.entries.len() - program.inputs);
         report.gradient = Some(named(program, &adjoints));
         for (row, adjoint) in report.list.iter_mut().zip(&adjoints) {
-            row.adjoint = Some(Number(*adjoint));
+            row.adjoint = Some(Value::from(*adjoint));
         }
     }
     if !flags.jvp.is_empty() {
         let direction = point::values(program, "--jvp", &flags.jvp)?;
         let tangents = derivatives::tangents(program, &point, &direction);
         for (row, tangent) in report.list.iter_mut().zip(&tangents) {
-            row.tangent = Some(Number(*tangent));
+            row.tangent = Some(Value::from(*tangent));
         }
         report.directional = Some(directional(program, &run, &direction, &tangents));
     }
@@ -100,6 +106,9 @@ fn report(flags: &Grad, source: &Source, program: &Program) -> Result<Report, Fa
     if flags.check {
         report.check = Some(compare(program, &point, &report));
     }
+    if program.has_arrays() {
+        grouped::fold(&mut report, program, source, &run);
+    }
     Ok(report)
 }
 
@@ -112,7 +121,8 @@ pub(crate) fn report_at(text: &str, at: &[&str]) -> Report {
     let flags = crate::flags::Flags::parse_from(arguments);
     let crate::flags::Command::Grad(flags) = flags.command else { panic!("not `grad`") };
     let source = Source { name: "test".into(), text: text.into(), may_be_path: false };
-    let made = read_program(&source).and_then(|program| report(&flags, &source, &program));
+    let shapes = point::shapes("--at", &flags.at).unwrap_or_default();
+    let made = read_program(&source, &shapes).and_then(|program| report(&flags, &source, &program));
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
@@ -127,18 +137,28 @@ fn limit(name: &str, rows: usize, columns: usize) -> Result<(), Failure> {
     )))
 }
 
-/// The message about too many outputs, shown at the second.
+/// The message about too many outputs, shown at the second, or at the array that they are.
 fn several(source: &Source, program: &Program, why: &str) -> Failure {
-    let count = program.outputs.len();
-    let span = program.outputs.get(1).map(|node| program.node(*node).span).unwrap_or_default();
-    let message =
-        Diagnostic::new(span, format!("the program has {count} outputs")).label("the second output").help(why);
+    let message = match &program.output_parts[..] {
+        [only] if only.shape.is_some() => {
+            let shape = only.shape.as_deref().unwrap_or_default();
+            Diagnostic::new(only.span, format!("the output is an array of shape {shape:?}, {} numbers", only.count()))
+                .label("an array")
+                .help(format!("{why}; `sum(…)` or a place, as in `x[0]`, makes one number"))
+        }
+        parts => {
+            let span = parts.get(1).map(|part| part.span).unwrap_or_default();
+            Diagnostic::new(span, format!("the program has {} outputs", parts.len()))
+                .label("the second output")
+                .help(why)
+        }
+    };
     Failure::usage(source, &message)
 }
 
 /// The numbers under the names of the inputs; there may be more numbers than inputs.
 fn named(program: &Program, values: &[f64]) -> Vec<Named> {
-    let pair = |(name, value): (&String, &f64)| Named { name: name.clone(), value: Number(*value) };
+    let pair = |(name, value): (&String, &f64)| Named { name: name.clone(), value: Value::from(*value) };
     program.input_names().iter().zip(values).map(pair).collect()
 }
 
@@ -148,8 +168,8 @@ fn numbers(rows: Vec<Vec<f64>>) -> Vec<Vec<Number>> {
 
 fn directional(program: &Program, run: &Evaluation<f64>, direction: &[f64], tangents: &[f64]) -> Directional {
     let derivative = |output: &Operand| match output {
-        Operand::Constant(_) => Number(0.0),
-        Operand::Entry(index) => Number(tangents[*index]),
+        Operand::Constant(_) => Value::from(0.0),
+        Operand::Entry(index) => Value::from(tangents[*index]),
     };
     Directional { direction: named(program, direction), derivatives: run.outputs.iter().map(derivative).collect() }
 }
@@ -187,12 +207,12 @@ fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
     for (input, name) in names.iter().enumerate() {
         let value = |output: usize, x: f64| eval::outputs(program, &moved(input, x))[output];
         if let Some(gradient) = &report.gradient {
-            let exact = gradient[input].value.0;
+            let exact = gradient[input].value.elements()[0].0;
             entries.push(entry(format!("d/d{name}"), point[input], exact, |x| value(0, x)));
         }
         for (output, row) in report.jacobian.iter().flatten().enumerate() {
             let exact = row[input].0;
-            let name = format!("d({})/d{name}", report.outputs[output].text);
+            let name = format!("d({})/d{name}", report.output_labels[output]);
             entries.push(entry(name, point[input], exact, |x| value(output, x)));
         }
         for (other, row) in report.hessian.iter().flatten().enumerate() {
@@ -205,11 +225,11 @@ fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
         for (output, exact) in directional.derivatives.iter().enumerate() {
             let along = |t: f64| {
                 let parts = point.iter().zip(&directional.direction);
-                let moved: Vec<f64> = parts.map(|(x, part)| x + t * part.value.0).collect();
+                let moved: Vec<f64> = parts.map(|(x, part)| x + t * part.value.elements()[0].0).collect();
                 eval::outputs(program, &moved)[output]
             };
-            let name = format!("{} along --jvp", report.outputs[output].text);
-            entries.push(entry(name, 0.0, exact.0, along));
+            let name = format!("{} along --jvp", report.output_labels[output]);
+            entries.push(entry(name, 0.0, exact.elements()[0].0, along));
         }
     }
     if let Some(series) = &report.series {
@@ -220,7 +240,7 @@ fn compare(program: &Program, point: &[f64], report: &Report) -> Check {
 
 /// Compares every derivative of a series with differences of the order before.
 fn compare_series(program: &Program, point: &[f64], report: &Report, series: &Series, entries: &mut Vec<CheckEntry>) {
-    let direction: Vec<f64> = series.direction.iter().map(|part| part.value.0).collect();
+    let direction: Vec<f64> = series.direction.iter().map(|part| part.value.elements()[0].0).collect();
     for (output, derived) in series.derivatives.iter().enumerate() {
         for (order, exact) in derived.iter().enumerate().skip(1) {
             let before = |t: f64| {
@@ -229,7 +249,7 @@ fn compare_series(program: &Program, point: &[f64], report: &Report, series: &Se
                 let series = derivatives::series_of(program, &moved, &direction, order - 1);
                 derivatives::from_coefficients(&series[output])[order - 1]
             };
-            let name = format!("{} order {order}", report.outputs[output].text);
+            let name = format!("{} order {order}", report.output_labels[output]);
             entries.push(entry(name, 0.0, exact.0, before));
         }
     }

@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use wengert::ops::{Binary, Unary};
 
+use crate::domain;
 use crate::eval::{Entry, Evaluation, Operand, Operation};
+use crate::grouped::Units;
 use crate::partials::partials;
-use crate::program::{Node, Program, Variable};
-use crate::report::{Number, Output, Row, RowKind, RowOperand};
+use crate::program::{Node, Part, Program, Variable};
+use crate::report::{Number, Output, Row, RowKind, RowOperand, Value, cut};
 use crate::source::Source;
 use crate::syntax::span::Span;
 
@@ -20,15 +22,18 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Evaluation<f64>) ->
         let words = Words { program, source, names: &names };
         let operands = words.operands(entry);
         let chosen = chosen(run, entry);
-        let edges =
-            entry.operands[..entry.operation.arity()].iter().zip(&operands).zip(partials(run, entry, chosen)).map(
-                |((operand, name), partial)| RowOperand {
-                    row: row_of(*operand),
-                    name: name.clone(),
-                    partial: partial.map(Number),
-                    flows: false,
-                },
-            );
+        let edges = entry.operands[..entry.operation.arity()]
+            .iter()
+            .zip(&operands)
+            .zip(partials(run, entry, chosen))
+            .enumerate();
+        let edges = edges.map(|(side, ((operand, name), partial))| RowOperand {
+            row: row_of(*operand),
+            name: name.clone(),
+            partial: partial.map(Number),
+            plain: is_plain(entry.operation, side),
+            flows: false,
+        });
         let input = matches!(entry.operation, Operation::Input(_));
         rows.push(Row {
             name: name.clone(),
@@ -36,7 +41,7 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Evaluation<f64>) ->
             operation: symbol(entry),
             text: words.text(entry, &operands),
             operands: edges.collect(),
-            value: Number(entry.value),
+            value: Value::from(entry.value),
             adjoint: None,
             tangent: None,
             line: entry.node.map(|node| lines.line(program.node(node).span)),
@@ -50,6 +55,18 @@ pub(crate) fn rows(program: &Program, source: &Source, run: &Evaluation<f64>) ->
     }
     mark_flow(run, &mut rows);
     rows
+}
+
+/// What there is to say about the values of the list: where one lies outside the domain of its function.
+pub(crate) fn notes(run: &Evaluation<f64>, rows: &[Row]) -> Vec<String> {
+    run.entries.iter().zip(rows).filter_map(|(entry, row)| note(run, entry, row)).collect()
+}
+
+/// What there is to say about the value of an entry, which is shown in this row.
+pub(crate) fn note(run: &Evaluation<f64>, entry: &Entry<f64>, row: &Row) -> Option<String> {
+    let why = domain::note(run, entry)?;
+    let line = row.line.map_or(String::new(), |line| format!("line {line}: "));
+    Some(format!("{line}`{} = {}` is {}: {why}", row.name, row.text, Number(entry.value).exact()))
 }
 
 /// Marks the operands along which adjoints flow, from the outputs backwards.
@@ -73,17 +90,32 @@ fn mark_flow(run: &Evaluation<f64>, rows: &mut [Row]) {
 /// The outputs of `run`.
 pub(crate) fn outputs(program: &Program, source: &Source, run: &Evaluation<f64>) -> Vec<Output> {
     let output = |(operand, node): (&Operand, &Node)| Output {
-        text: one_line(&source.text, program.node(*node).span),
-        value: Number(run.value(*operand)),
+        text: on_one_line(&source.text, program.node(*node).span),
+        value: Value::from(run.value(*operand)),
         row: row_of(*operand),
     };
     run.outputs.iter().zip(&program.outputs).map(output).collect()
 }
 
-fn row_of(operand: Operand) -> Option<usize> {
+/// The outputs in short, one by one.
+pub(crate) fn output_labels(program: &Program, source: &Source) -> Vec<String> {
+    let label = |part: &Part| part.labels(&cut(&on_one_line(&source.text, part.span)));
+    program.output_parts.iter().flat_map(label).collect()
+}
+
+pub(crate) fn row_of(operand: Operand) -> Option<usize> {
     match operand {
         Operand::Entry(index) => Some(index),
         Operand::Constant(_) => None,
+    }
+}
+
+/// Whether the derivative in this operand is 1 by the operation alone.
+fn is_plain(operation: Operation, side: usize) -> bool {
+    match operation {
+        Operation::Binary(Binary::Add) => true,
+        Operation::Binary(Binary::Sub) => side == 0,
+        _ => false,
     }
 }
 
@@ -96,26 +128,22 @@ fn chosen(run: &Evaluation<f64>, entry: &Entry<f64>) -> Option<bool> {
 }
 
 /// The start of every line, to find lines fast in long programs.
-struct Lines(Vec<usize>);
+pub(crate) struct Lines(Vec<usize>);
 
 impl Lines {
-    fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self(text.match_indices('\n').map(|(index, _)| index).collect())
     }
 
-    fn line(&self, span: Span) -> usize {
+    pub(crate) fn line(&self, span: Span) -> usize {
         self.0.partition_point(|newline| *newline < span.start as usize) + 1
     }
 }
 
-/// The source of a span on one line, cut if it is long.
-fn one_line(text: &str, span: Span) -> String {
+/// The source of a span on one line.
+pub(crate) fn on_one_line(text: &str, span: Span) -> String {
     let words: Vec<&str> = text[span.range()].split_whitespace().collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(60) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None => line,
-    }
+    words.join(" ")
 }
 
 /// A name for each entry: an input's own, the version of the variable it was first assigned to,
@@ -136,6 +164,9 @@ fn names(program: &Program, run: &Evaluation<f64>) -> Vec<String> {
             names[*index].get_or_insert_with(|| versions.name(*variable, *version));
         }
         *version += 1;
+    }
+    if program.has_arrays() {
+        return Units::new(program, run).names(names, &letter);
     }
     let numbered = |(index, name): (usize, Option<String>)| {
         name.unwrap_or_else(|| format!("{letter}{}", index + 1 - program.inputs))
@@ -176,7 +207,11 @@ impl<'p> Versions<'p> {
     fn name(&self, variable: Variable, version: usize) -> String {
         let base = &self.program.variables[variable.0 as usize];
         match &self.joints[variable.0 as usize] {
-            Some(joint) => format!("{base}{joint}{version}"),
+            // The number of an array stands before the place of its element.
+            Some(joint) => match base.find('[') {
+                Some(end) => format!("{}{joint}{version}{}", &base[..end], &base[end..]),
+                None => format!("{base}{joint}{version}"),
+            },
             None => base.clone(),
         }
     }
@@ -240,7 +275,7 @@ impl Words<'_> {
             Operation::Clamp => call("clamp"),
             Operation::MulAdd => call("fma"),
             Operation::Select(condition) => {
-                let condition = one_line(&self.source.text, self.program.node(condition).span);
+                let condition = cut(&on_one_line(&self.source.text, self.program.node(condition).span));
                 format!("select({condition}, {})", operands.join(", "))
             }
         }

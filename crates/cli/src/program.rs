@@ -3,6 +3,8 @@
 //! There are no loops in the language, so a node is computed at most once in a run. Operands
 //! stand before the nodes that use them; branches are jumps. Nothing here nests.
 
+use std::rc::Rc;
+
 use wengert::ops::{Binary, Compare, Unary};
 
 use crate::syntax::span::Span;
@@ -28,6 +30,85 @@ pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
     /// The outputs, in order.
     pub(crate) outputs: Vec<Node>,
+    /// The inputs as they are given and shown: those of an array together.
+    pub(crate) input_parts: Vec<Part>,
+    /// The outputs as they are shown.
+    pub(crate) output_parts: Vec<Part>,
+    /// What computes with arrays, by its nodes, in order.
+    pub(crate) groups: Vec<Group>,
+}
+
+/// Inputs or outputs that belong together: the elements of an array, or a number alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// The name of an input; empty for an output.
+    pub(crate) name: String,
+    /// Where the input is first seen, or the output written.
+    pub(crate) span: Span,
+    /// The shape of an array.
+    pub(crate) shape: Option<Vec<usize>>,
+    /// The first of them.
+    pub(crate) first: usize,
+}
+
+impl Part {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.shape.as_ref().map_or(1, |shape| shape.iter().product())
+    }
+
+    /// The names of the single ones, such as `x[0]`, of an input of this name or an output of this text.
+    pub(crate) fn labels(&self, name: &str) -> Vec<String> {
+        match &self.shape {
+            None => vec![name.to_owned()],
+            Some(shape) => {
+                let is_word = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+                let name = if is_word { name.to_owned() } else { format!("({name})") };
+                (0..self.count()).map(|k| format!("{name}{}", place(shape, k))).collect()
+            }
+        }
+    }
+}
+
+/// The place of an element in brackets, such as `[1, 0]`, by its number in reading order.
+pub(crate) fn place(shape: &[usize], mut number: usize) -> String {
+    let mut places = Vec::with_capacity(shape.len());
+    for length in shape.iter().rev() {
+        places.push((number % length).to_string());
+        number /= length;
+    }
+    places.reverse();
+    format!("[{}]", places.join(", "))
+}
+
+/// An operation on arrays: nodes that a reader sees as one.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// The first of its nodes, and the one after its last.
+    pub(crate) nodes: (u32, u32),
+    /// Its results.
+    pub(crate) results: Rc<[Node]>,
+    /// Their shape.
+    pub(crate) shape: Vec<usize>,
+    /// The operation alone, such as `@` or `sum`.
+    pub(crate) operation: String,
+    /// The operation with its operands.
+    pub(crate) words: Vec<Word>,
+    /// Where it is written.
+    pub(crate) span: Span,
+}
+
+/// A piece of the text of an operation on arrays.
+#[derive(Clone, Debug)]
+pub(crate) enum Word {
+    /// As it is.
+    Text(String),
+    /// As it is written in the program.
+    Source(Span),
+    /// A number, by the name that it has in the list; in parentheses if it has a sign.
+    Number(Node),
+    /// An array: by its name in the list if it has one, by its values if they are constants, and otherwise like this.
+    Array { nodes: Rc<[Node]>, shape: Vec<usize>, otherwise: Vec<Word> },
 }
 
 /// A node and the text it comes from.
@@ -82,7 +163,13 @@ pub(crate) enum Step {
 }
 
 impl Program {
-    /// The names of the inputs, in order.
+    /// Whether any input, output or operation is an array.
+    pub(crate) fn has_arrays(&self) -> bool {
+        let is_array = |part: &Part| part.shape.is_some();
+        !self.groups.is_empty() || self.input_parts.iter().chain(&self.output_parts).any(is_array)
+    }
+
+    /// The names of the inputs, in order; those of an array one by one.
     pub(crate) fn input_names(&self) -> &[String] {
         &self.variables[..self.inputs]
     }

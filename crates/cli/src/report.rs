@@ -9,6 +9,12 @@ use crate::differences::Verdict;
 pub(crate) struct Report {
     /// The program as it was given.
     pub(crate) program: String,
+    /// The names of the inputs, for columns: those of an array one by one.
+    #[serde(skip)]
+    pub(crate) input_labels: Vec<String>,
+    /// The outputs in short, for rows: those of an array one by one.
+    #[serde(skip)]
+    pub(crate) output_labels: Vec<String>,
     /// The inputs and where they were taken.
     pub(crate) inputs: Vec<Named>,
     /// The outputs and their values.
@@ -31,17 +37,29 @@ pub(crate) struct Report {
     /// The comparison with differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Check>,
+    /// Where values became NaN or infinite, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
     /// The Wengert list of the run, inputs first.
     pub(crate) list: Vec<Row>,
 }
 
-/// A name and a number.
+/// A name and a value.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Named {
     /// The name.
     pub(crate) name: String,
-    /// The number.
-    pub(crate) value: Number,
+    /// The value.
+    pub(crate) value: Value,
+}
+
+/// A number, or an array of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    /// A number.
+    Number(Number),
+    /// An array: its shape, and its elements in reading order.
+    Array(Vec<usize>, Vec<Number>),
 }
 
 /// One output.
@@ -50,9 +68,126 @@ pub(crate) struct Output {
     /// Its expression, as written in the program.
     pub(crate) text: String,
     /// Its value.
-    pub(crate) value: Number,
-    /// Its row in the list; none if it is a constant.
+    pub(crate) value: Value,
+    /// Its row in the list; none if it is a constant, or made of several rows.
     pub(crate) row: Option<usize>,
+}
+
+impl Output {
+    /// Its expression, cut if it is long: as the name of a row or of a column.
+    pub(crate) fn label(&self) -> String {
+        cut(&self.text)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Number(Number(value))
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => number.serialize(serializer),
+            Self::Array(shape, elements) => Nested { shape, elements }.serialize(serializer),
+        }
+    }
+}
+
+/// Elements of an array as lists of lists.
+struct Nested<'a> {
+    shape: &'a [usize],
+    elements: &'a [Number],
+}
+
+impl Serialize for Nested<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.shape {
+            [_, inner @ ..] if !inner.is_empty() => {
+                let rows = self.elements.chunks(inner.iter().product());
+                serializer.collect_seq(rows.map(|elements| Nested { shape: inner, elements }))
+            }
+            _ => serializer.collect_seq(self.elements),
+        }
+    }
+}
+
+impl Value {
+    /// Elements of this shape: a number if there is none.
+    pub(crate) fn of(shape: Option<&[usize]>, elements: &[f64]) -> Self {
+        match shape {
+            None => elements[0].into(),
+            Some(shape) => Self::Array(shape.to_vec(), elements.iter().map(|element| Number(*element)).collect()),
+        }
+    }
+
+    /// The elements; one if it is a number.
+    pub(crate) fn elements(&self) -> &[Number] {
+        match self {
+            Self::Number(number) => std::slice::from_ref(number),
+            Self::Array(_, elements) => elements,
+        }
+    }
+
+    /// The shortest text that gives back the same numbers.
+    pub(crate) fn exact(&self) -> String {
+        self.written(Number::exact)
+    }
+
+    /// The same for a list: of many elements the first ones, and how many there are.
+    pub(crate) fn listed(&self) -> String {
+        self.beginning(LISTED, Number::exact)
+    }
+
+    /// Numbers to five significant digits, for labels of drawings.
+    pub(crate) fn short(&self) -> String {
+        self.beginning(DRAWN, Number::short)
+    }
+
+    fn beginning(&self, most: usize, number: fn(Number) -> String) -> String {
+        match self {
+            Self::Array(shape, elements) if elements.len() > most => {
+                let first: Vec<String> = elements.iter().take(most / 2).map(|element| number(*element)).collect();
+                let lengths: Vec<String> = shape.iter().map(usize::to_string).collect();
+                format!("[{}, … {}]", first.join(", "), lengths.join("×"))
+            }
+            _ => self.written(number),
+        }
+    }
+
+    fn written(&self, number: fn(Number) -> String) -> String {
+        match self {
+            Self::Number(value) => number(*value),
+            Self::Array(shape, elements) => {
+                let elements: Vec<String> = elements.iter().map(|element| number(*element)).collect();
+                nested(shape, &elements)
+            }
+        }
+    }
+}
+
+/// The most elements of an array in a list, and in a drawing.
+const LISTED: usize = 12;
+const DRAWN: usize = 6;
+
+/// Elements in brackets, one pair for each axis.
+pub(crate) fn nested(shape: &[usize], elements: &[String]) -> String {
+    match shape {
+        [_, inner @ ..] if !inner.is_empty() => {
+            let rows = elements.chunks(inner.iter().product());
+            format!("[{}]", rows.map(|row| nested(inner, row)).collect::<Vec<_>>().join(", "))
+        }
+        _ => format!("[{}]", elements.join(", ")),
+    }
+}
+
+/// A text, cut if it is long.
+pub(crate) fn cut(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// Derivatives along a direction.
@@ -61,7 +196,7 @@ pub(crate) struct Directional {
     /// The direction.
     pub(crate) direction: Vec<Named>,
     /// The derivative of each output.
-    pub(crate) derivatives: Vec<Number>,
+    pub(crate) derivatives: Vec<Value>,
 }
 
 /// The Taylor series of every output along a direction.
@@ -115,13 +250,13 @@ pub(crate) struct Row {
     /// The operands, left to right.
     pub(crate) operands: Vec<RowOperand>,
     /// The primal value.
-    pub(crate) value: Number,
+    pub(crate) value: Value,
     /// The derivative of the output in this row.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) adjoint: Option<Number>,
+    pub(crate) adjoint: Option<Value>,
     /// The derivative of this row along the direction.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tangent: Option<Number>,
+    pub(crate) tangent: Option<Value>,
     /// The line of the program it comes from; none for an input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) line: Option<usize>,
@@ -149,6 +284,9 @@ pub(crate) struct RowOperand {
     /// The derivative of the row in this operand; none for a constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) partial: Option<Number>,
+    /// Whether the partial derivative is 1 whatever the values are, as that of a sum.
+    #[serde(skip)]
+    pub(crate) plain: bool,
     /// Whether an adjoint flows along it: not on the side of a `select` that was not chosen, nor
     /// in front of it, nor where nothing leads to an output.
     pub(crate) flows: bool,

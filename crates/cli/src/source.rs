@@ -83,7 +83,7 @@ fn expression(argument: &OsStr, error: &io::Error) -> Result<Source, Failure> {
 /// Whether a text without blanks or parentheses has a `.` before a letter, or starts like a path.
 /// Such a text that is no expression either was meant as a file.
 fn looks_like_a_path(text: &str) -> bool {
-    if text.len() > 4096 || text.contains(|c: char| c.is_whitespace() || "()=,;".contains(c)) {
+    if text.len() > 4096 || text.contains(|c: char| c.is_whitespace() || "()[]=,;@".contains(c)) {
         return false;
     }
     let suffix = Path::new(text).extension().and_then(OsStr::to_str);

@@ -16,6 +16,8 @@ pub(crate) struct Tree<'a> {
     pub(crate) fields: Vec<TreeField<'a>>,
     /// Whether `+`, `-` and products with numbers are written too.
     pub(crate) has_operators: bool,
+    /// Whether numbers in single precision may stand in the leaf's place.
+    pub(crate) has_singles: bool,
 }
 
 impl Tree<'_> {
@@ -46,6 +48,8 @@ pub(crate) struct TreeField<'a> {
 pub(crate) enum Kind {
     /// A tree itself.
     Leaves,
+    /// A tree that is not differentiated.
+    Frozen,
     /// Copied, without leaves.
     Static,
 }
@@ -89,7 +93,8 @@ pub(crate) fn read(item: &DeriveInput) -> Result<Tree<'_>> {
         errors.push(Error::new(item.ident.span(), message));
     }
     errors.finish()?;
-    Ok(Tree { item, leaf, fields, has_operators: !options.no_operators })
+    let has_singles = options.singles && matches!(leaf, Leaf::Parameter(_));
+    Ok(Tree { item, leaf, fields, has_operators: !options.no_operators, has_singles })
 }
 
 /// That a struct without a type parameter has no field that could be a tensor.
@@ -105,6 +110,7 @@ fn no_leaves(name: &Ident) -> String {
 struct StructOptions {
     leaf: Option<LitStr>,
     no_operators: bool,
+    singles: bool,
 }
 
 impl StructOptions {
@@ -117,10 +123,16 @@ impl StructOptions {
             } else if meta.path.is_ident("no_operators") {
                 options.no_operators = true;
                 Ok(())
-            } else if meta.path.is_ident("static") {
-                Err(meta.error("`static` marks a field, not the struct"))
+            } else if meta.path.is_ident("f32") {
+                options.singles = true;
+                Ok(())
+            } else if meta.path.is_ident("static") || meta.path.is_ident("frozen") {
+                let mark = meta.path.require_ident()?.to_string();
+                Err(meta.error(format!("`{mark}` marks a field, not the struct")))
             } else {
-                Err(meta.error("unknown option: a struct takes #[tree(leaf = \"S\")] and #[tree(no_operators)]"))
+                Err(meta.error(
+                    "unknown option: a struct takes #[tree(leaf = \"S\")], #[tree(no_operators)] and #[tree(f32)]",
+                ))
             }
         })?;
         Ok(options)
@@ -172,10 +184,11 @@ fn is_plain(ty: &Type) -> bool {
         Type::Group(inner) => is_plain(&inner.elem),
         Type::Reference(reference) => is_plain(&reference.elem),
         Type::Path(path) => path.path.segments.last().is_some_and(|last| match &last.arguments {
-            PathArguments::AngleBracketed(arguments) => arguments.args.iter().any(|argument| match argument {
-                GenericArgument::Type(ty) => is_plain(ty),
+            // What a list or a map holds is its last argument.
+            PathArguments::AngleBracketed(arguments) => match arguments.args.last() {
+                Some(GenericArgument::Type(ty)) => is_plain(ty),
                 _ => false,
-            }),
+            },
             PathArguments::None | PathArguments::Parenthesized(_) => PLAIN.iter().any(|plain| last.ident == plain),
         }),
         _ => false,
@@ -216,13 +229,21 @@ fn check_bounds(item: &DeriveInput, leaf: &Ident, errors: &mut Errors) {
 fn field_kind(field: &Field, leaf: Leaf) -> Result<Kind> {
     let mut kind = Kind::Leaves;
     for_each_option(&field.attrs, |meta| {
-        if meta.path.is_ident("static") {
-            kind = Kind::Static;
+        let marked = match () {
+            () if meta.path.is_ident("static") => Some(Kind::Static),
+            () if meta.path.is_ident("frozen") => Some(Kind::Frozen),
+            () => None,
+        };
+        if let Some(marked) = marked {
+            if kind != Kind::Leaves && kind != marked {
+                return Err(meta.error("a static field has no leaves that could be frozen: keep one of the two marks"));
+            }
+            kind = marked;
             Ok(())
         } else if meta.path.is_ident("leaf") {
             Err(meta.error("`leaf` is an option of the struct: write it above `struct`"))
         } else {
-            Err(meta.error("unknown option: a field takes #[tree(static)]"))
+            Err(meta.error("unknown option: a field takes #[tree(static)] and #[tree(frozen)]"))
         }
     })?;
     let refusal = match leaf {
@@ -238,11 +259,11 @@ fn field_kind(field: &Field, leaf: Leaf) -> Result<Kind> {
 /// Why a field of a struct of scalars cannot be what it is meant to be.
 fn refuse_scalar(field: &Field, leaf: &Ident, kind: Kind) -> Option<String> {
     match (kind, mentions(&field.ty, leaf)) {
-        (Kind::Leaves, false) if names_tensor(&field.ty) => Some(format!(
+        (Kind::Leaves | Kind::Frozen, false) if names_tensor(&field.ty) => Some(format!(
             "the leaves of this struct are the numbers in the place of `{leaf}`, its first type parameter: for a \
              struct of tensors write #[tree(leaf = \"Tensor\")] above it"
         )),
-        (Kind::Leaves, false) => Some(format!(
+        (Kind::Leaves | Kind::Frozen, false) => Some(format!(
             "plain fields are static: mark them #[tree(static)] (or write `{leaf}` for the numbers in \
              this one)"
         )),
@@ -250,24 +271,26 @@ fn refuse_scalar(field: &Field, leaf: &Ident, kind: Kind) -> Option<String> {
             "a static field cannot name the leaf parameter `{leaf}`, because its copy would have other \
              leaves: write f64, or leave the mark off"
         )),
-        (Kind::Leaves, true) if matches!(field.ty, Type::Reference(_)) => Some(format!(
+        (Kind::Leaves | Kind::Frozen, true) if matches!(field.ty, Type::Reference(_)) => Some(format!(
             "a derivative owns its numbers, so its fields cannot be references: write `Vec<{leaf}>` for \
              a slice, and the type itself for a reference to it"
         )),
-        (Kind::Leaves, true) | (Kind::Static, false) => None,
+        (Kind::Leaves | Kind::Frozen, true) | (Kind::Static, false) => None,
     }
 }
 
 /// Why a field of a struct of tensors cannot be what it is meant to be.
 fn refuse_tensor(field: &Field, kind: Kind) -> Option<String> {
     match kind {
-        Kind::Leaves if is_plain(&field.ty) => Some("plain fields are static: mark them #[tree(static)]".to_owned()),
-        Kind::Leaves if matches!(field.ty, Type::Reference(_)) => Some(
+        Kind::Leaves | Kind::Frozen if is_plain(&field.ty) => {
+            Some("plain fields are static: mark them #[tree(static)]".to_owned())
+        }
+        Kind::Leaves | Kind::Frozen if matches!(field.ty, Type::Reference(_)) => Some(
             "a derivative owns its tensors, so its fields cannot be references: write the type itself, whose clone is \
              cheap"
                 .to_owned(),
         ),
-        Kind::Leaves | Kind::Static => None,
+        Kind::Leaves | Kind::Frozen | Kind::Static => None,
     }
 }
 

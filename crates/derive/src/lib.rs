@@ -1,8 +1,9 @@
-//! `#[derive(Tree)]`: structs as points and results of the drivers of Wengert.
+//! `#[derive(Tree)]`: structs as points and results of the drivers of Wengert; `#[generic]`: literals in generic code.
 //!
 //! `lib.rs` is the door, `input` reads the struct and refuses what cannot be a tree, `output`
-//! writes the implementations. `tree.md` is the page of the macro; its examples are run with those of the library.
+//! writes the implementations; `generic` is the attribute. `tree.md` is the page of the macro; its examples are run with those of the library.
 
+mod generic;
 mod input;
 mod output;
 
@@ -17,4 +18,15 @@ pub fn derive_tree(item: TokenStream) -> TokenStream {
         Err(error) => error.into_compile_error(),
     };
     tokens.into()
+}
+
+#[doc = include_str!("generic.md")]
+#[proc_macro_attribute]
+pub fn generic(options: TokenStream, item: TokenStream) -> TokenStream {
+    // The item stays as it is beside an error, so that the compiler does not miss it elsewhere.
+    let kept = item.clone();
+    match generic::write(options.into(), item.into()) {
+        Ok(tokens) => tokens.into(),
+        Err(error) => TokenStream::from_iter([TokenStream::from(error.into_compile_error()), kept]),
+    }
 }

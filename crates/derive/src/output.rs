@@ -2,8 +2,9 @@
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{GenericParam, Ident};
+use syn::{GenericParam, Ident, Member};
 
 use crate::input::{Kind, Leaf, Tree, TreeField, mentions};
 
@@ -13,45 +14,53 @@ pub(crate) fn write(tree: &Tree) -> TokenStream {
         Leaf::Parameter(_) => vec![quote!(f64), quote!(::wengert::Var)],
         Leaf::Tensor => vec![quote!(::wengert::Tensor)],
     };
-    let trees = leaves.iter().map(|leaf| implementation(tree, leaf));
+    // Numbers in single precision are points too, whose leaves are computed in double precision.
+    let singles = tree.has_singles.then(|| implementation(tree, &quote!(::wengert::F32), &quote!(f64)));
+    let trees = leaves.iter().map(|leaf| implementation(tree, leaf, leaf)).chain(singles);
     let operators = leaves.iter().filter(|_| tree.has_operators).map(|leaf| operators(tree, leaf));
     quote! { #(#trees)* #(#operators)* }
 }
 
-fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
+/// The implementation for the struct with `number` in the place of its parameter, whose leaves are of the type `leaf`.
+fn implementation(tree: &Tree, number: &TokenStream, leaf: &TokenStream) -> TokenStream {
     let name = &tree.item.ident;
     let parameters = parameters(tree);
     let bounds = bounds(tree);
     let any = format_ident!("__Each", span = Span::mixed_site());
-    let this = arguments(tree, leaf);
+    let this = arguments(tree, number);
     let recorded = match tree.leaf {
         Leaf::Parameter(_) => quote!(::wengert::Var),
         Leaf::Tensor => quote!(::wengert::Tensor),
     };
     let vars = arguments(tree, &recorded);
 
-    let sizes = tree.fields.iter().filter(|field| field.kind == Kind::Leaves).map(|field| {
+    let with_leaves = || tree.fields.iter().filter(|field| field.kind != Kind::Static);
+    let sizes = with_leaves().map(|field| {
         let member = &field.member;
         quote_spanned!(field.ty.span()=> ::wengert::Tree::size(&self.#member))
     });
-    let visits = tree.fields.iter().filter(|field| field.kind == Kind::Leaves).map(|field| {
+    let visits = with_leaves().map(|field| {
         let member = &field.member;
         quote_spanned!(field.ty.span()=> ::wengert::Tree::for_each_leaf(&self.#member, visit);)
     });
-    let borrows = tree.fields.iter().filter(|field| field.kind == Kind::Leaves).map(|field| {
+    let borrows = with_leaves().map(|field| {
         let member = &field.member;
         quote_spanned!(field.ty.span()=> ::wengert::Tree::visit_leaves(&self.#member, visit);)
     });
-    let data = tree.fields.iter().filter(|field| field.kind == Kind::Leaves).map(|field| {
-        let ty = with_leaf(field.ty.to_token_stream(), tree.leaf, leaf);
+    let data = with_leaves().map(|field| {
+        if field.kind == Kind::Frozen {
+            return quote!(true);
+        }
+        let ty = with_leaf(field.ty.to_token_stream(), tree.leaf, number);
         quote_spanned!(field.ty.span()=> <#ty as ::wengert::Tree>::HAS_DATA)
     });
     let notes = tree.fields.iter().map(note);
+    let names = with_leaves().map(name_leaves);
     let make_vars = rebuild(tree, "vars", "lift");
     let make_grad = rebuild(tree, "grad", "next");
     // The arguments' names carry the span of the call, like the expressions that use them.
-    let [visit, structure, lift, next] =
-        ["visit", "structure", "lift", "next"].map(|name| Ident::new(name, Span::call_site()));
+    let [visit, structure, paths, lift, next] =
+        ["visit", "structure", "paths", "lift", "next"].map(|name| Ident::new(name, Span::call_site()));
     // A struct of tensors has no place for leaves of other types: they come as a list.
     let (each, make_each) = match tree.leaf {
         Leaf::Parameter(_) => {
@@ -71,6 +80,7 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
             type Vars = #name #vars;
             type Grad = #name #this;
             type Each<#any> = #each;
+            type Form = ::wengert::Several;
             const HAS_DATA: bool = #(#data)||*;
 
             fn size(&self) -> usize {
@@ -84,6 +94,9 @@ fn implementation(tree: &Tree, leaf: &TokenStream) -> TokenStream {
             }
             fn structure(&self, #structure: &mut ::wengert::Structure) {
                 #(#notes)*
+            }
+            fn paths(&self, #paths: &mut ::wengert::Paths) {
+                #(#names)*
             }
             fn vars(&self, #lift: &mut impl ::core::ops::FnMut(#leaf) -> #recorded) -> Self::Vars {
                 #name { #make_vars }
@@ -117,7 +130,7 @@ fn with_leaf(ty: TokenStream, parameter: Leaf<'_>, leaf: &TokenStream) -> TokenS
 fn note(field: &TreeField) -> TokenStream {
     let member = &field.member;
     match field.kind {
-        Kind::Leaves => {
+        Kind::Leaves | Kind::Frozen => {
             quote_spanned!(field.ty.span()=> ::wengert::Tree::structure(&self.#member, structure);)
         }
         Kind::Static => quote_spanned!(field.ty.span()=> {
@@ -125,6 +138,20 @@ fn note(field: &TreeField) -> TokenStream {
             (&&&Field(&self.#member)).note(structure);
         }),
     }
+}
+
+/// The paths of a field's leaves, which begin with its name.
+fn name_leaves(field: &TreeField) -> TokenStream {
+    let member = &field.member;
+    let name = match member {
+        Member::Named(name) => name.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    };
+    let method = match field.kind {
+        Kind::Frozen => quote!(frozen_field),
+        Kind::Leaves | Kind::Static => quote!(field),
+    };
+    quote_spanned!(field.ty.span()=> paths.#method(#name, &self.#member);)
 }
 
 /// `+`, `-` and products with `f64`, of the struct and of references to it.
@@ -164,6 +191,8 @@ fn operators(tree: &Tree, leaf: &TokenStream) -> TokenStream {
         all.push(operator(left.clone(), quote!(Mul<f64>), quote!(mul(self, factor: f64)), body));
         let body = quote!(#math::scaled(#tree, self));
         all.push(operator(quote!(f64), quote!(Mul<#left>), quote!(mul(self, tree: #left)), body));
+        let body = quote!(#math::scaled(#tree, self.value()));
+        all.push(operator(quote!(::wengert::Lit), quote!(Mul<#left>), quote!(mul(self, tree: #left)), body));
     }
     quote!(#(#all)*)
 }
@@ -176,7 +205,7 @@ fn rebuild(tree: &Tree, method: &str, argument: &str) -> TokenStream {
         let method = Ident::new(method, span);
         let argument = Ident::new(argument, Span::call_site());
         match field.kind {
-            Kind::Leaves => {
+            Kind::Leaves | Kind::Frozen => {
                 quote_spanned!(span=> #member: ::wengert::Tree::#method(&self.#member, #argument),)
             }
             Kind::Static => {

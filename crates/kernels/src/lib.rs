@@ -94,6 +94,8 @@
 //! With fused multiply-add, `exp` of `f32` would take two thirds of this (0.26 instead of 0.39,
 //! both with one term more), but the bits would depend on the level. Native polynomials of
 //! `f32` take 0.15 without care for subnormal results, with about twice the error.
+// The pages of docs.rs, which are built by a nightly compiler, say beside an item which features it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod arena;
 pub mod cost;

@@ -1,14 +1,16 @@
 //! Hand-written digits: a network trained on real images, saved in a file and read again.
 //!
 //! 1,797 grey images of 8 by 8 pixels show one digit each. The network has 64 inputs, 64 hidden units and 10 outputs;
-//! its parameters are a struct of tensors, and so is their gradient. It learns four fifths of the images with Adam, in
+//! its parameters are a struct of layers, and so is their gradient. It learns four fifths of the images with Adam, in
 //! batches of 64, and is judged by the others.
 //!
-//! Before the first step the gradient is compared with central differences. Afterwards the parameters go to a file in
-//! the format safetensors, which other frameworks read, and come back from it; the course of the loss is drawn to
-//! `target/digits.svg`, or into the folder given as argument.
+//! Before the first step the gradient is compared with central differences. After every epoch all that training needs goes
+//! to the file `digits.safetensors`, which other frameworks read: the parameters, the optimiser, the key that decides the order
+//! of the images, the losses so far. Stop the program when you like: with `--resume` it goes on from there, and ends with the
+//! bits of a run that was not stopped. The course of the loss is drawn to `target/digits.svg`, or into the folder given as
+//! argument.
 //!
-//! Run it with `cargo run --release -p wengert --example digits`.
+//! Run it with `cargo run --release -p wengert --features safetensors --example digits -- --resume`.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -16,10 +18,10 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use wengert::nn::{Init, Linear};
 use wengert::optim::Adam;
 use wengert::prelude::*;
-use wengert::{Key, TreeMath};
+use wengert::{Key, TreeMath, files};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -101,44 +103,21 @@ pub fn load() -> Result<Digits, Failure> {
 
 // --------------------------------------------------------------------------------------- model
 
-/// A dense layer, `x w + b`.
-#[derive(Tree, Clone, Debug)]
-pub struct Dense {
-    /// `[inputs, outputs]`
-    pub w: Tensor,
-    /// `[outputs]`
-    pub b: Tensor,
-}
-
-impl Dense {
-    fn new(inputs: usize, outputs: usize, key: &Key) -> Self {
-        // He's variance: the sizes of the values stay the same from layer to layer.
-        let w = key.normal(&[inputs, outputs]) * (2.0 / inputs as f64).sqrt();
-        Dense { w, b: Tensor::zeros(&[outputs]) }
-    }
-
-    fn apply(&self, x: &Tensor) -> Tensor {
-        x.matmul(&self.w) + &self.b
-    }
-}
-
 /// The network's parameters.
 #[derive(Tree, Clone, Debug)]
 pub struct Network {
     /// From the pixels to the hidden units.
-    pub hidden: Dense,
+    pub hidden: Linear,
     /// From these to the logits of the digits.
-    pub output: Dense,
+    pub output: Linear,
 }
-
-/// The names of the leaves in a file, in their order.
-const NAMES: [&str; 4] = ["hidden.w", "hidden.b", "output.w", "output.b"];
 
 impl Network {
     /// At random.
     pub fn new(key: &Key) -> Self {
         let [first, second] = key.split();
-        Network { hidden: Dense::new(PIXELS, HIDDEN, &first), output: Dense::new(HIDDEN, CLASSES, &second) }
+        let layer = |inputs, outputs, key| Linear::with_init(inputs, outputs, Init::He, key);
+        Network { hidden: layer(PIXELS, HIDDEN, &first), output: layer(HIDDEN, CLASSES, &second) }
     }
 
     /// A row of logits for every image.
@@ -159,47 +138,6 @@ impl Network {
             counts[label as usize][guess as usize] += 1;
         }
         counts
-    }
-
-    /// Writes the parameters to a file.
-    pub fn save(&self, path: &Path) -> Result<(), Failure> {
-        let mut leaves = Vec::new();
-        self.for_each_leaf(&mut |leaf| {
-            let bytes: Vec<u8> = leaf.to_vec().iter().flat_map(|number| number.to_le_bytes()).collect();
-            leaves.push((leaf.shape().to_vec(), bytes));
-        });
-        let views: Result<Vec<_>, _> = NAMES
-            .iter()
-            .zip(&leaves)
-            .map(|(name, (shape, bytes))| Ok((*name, TensorView::new(Dtype::F64, shape.clone(), bytes)?)))
-            .collect();
-        let bytes = safetensors::serialize(views.map_err(|e: safetensors::SafeTensorError| e)?, None)?;
-        std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok(())
-    }
-
-    /// Reads them again.
-    pub fn read(path: &Path) -> Result<Self, Failure> {
-        let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let file = SafeTensors::deserialize(&bytes)?;
-        let leaf = |name: &str| -> Result<Tensor, Failure> {
-            let view = file.tensor(name)?;
-            if view.dtype() != Dtype::F64 {
-                return Err(format!("`{name}` is {:?} where F64 is expected", view.dtype()).into());
-            }
-            let (numbers, _) = view.data().as_chunks();
-            let numbers: Vec<f64> = numbers.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
-            Ok(Tensor::try_from_vec(view.shape(), numbers)?)
-        };
-        let [w, b, w2, b2] = NAMES.map(leaf);
-        let network = Network { hidden: Dense { w: w?, b: b? }, output: Dense { w: w2?, b: b2? } };
-        let wanted = [&[PIXELS, HIDDEN][..], &[HIDDEN], &[HIDDEN, CLASSES], &[CLASSES]];
-        let mut shapes = Vec::new();
-        network.for_each_leaf(&mut |leaf| shapes.push(leaf.shape().to_vec()));
-        match shapes == wanted {
-            true => Ok(network),
-            false => Err(format!("the parameters have the shapes {shapes:?} where {wanted:?} are expected").into()),
-        }
     }
 }
 
@@ -229,48 +167,75 @@ pub fn gradient_error(network: &Network, digits: &Digits, key: &Key) -> f64 {
 
 // ------------------------------------------------------------------------------------ training
 
-/// The losses after an epoch.
-#[derive(Clone, Copy, Debug)]
-pub struct Epoch {
-    /// The mean over the batches of the epoch, each before its step.
-    pub training: f64,
-    /// Of the images held out.
-    pub held_out: f64,
+/// All that training goes on with, and all that is in its file.
+#[derive(Tree, Clone, Debug)]
+pub struct Training {
+    /// The parameters.
+    pub network: Network,
+    /// What it remembers of gradients.
+    pub optimiser: Adam<Tensor>,
+    /// Decides the order of the images in the epochs to come.
+    pub key: Key,
+    /// How many epochs were made.
+    pub epoch: Tensor,
+    /// A row for each epoch: the mean loss of its batches, each before its step, and that of the images held out.
+    pub losses: Tensor,
 }
 
-/// Trains the network for this many passes over the images.
-pub fn train(
-    mut network: Network,
-    training: &Digits,
-    held_out: &Digits,
-    epochs: usize,
-    key: &Key,
-) -> Result<(Network, Vec<Epoch>), Failure> {
-    let style = ProgressStyle::with_template("{bar:30} epoch {pos:>2} of {len}, {elapsed}; {msg}")?;
-    let bar = ProgressBar::new(epochs as u64).with_style(style);
-    let mut optimiser = Adam::new(0.003);
-    let mut history = Vec::new();
-    let mut key = key.clone();
-    for _ in 0..epochs {
-        let [now, later] = key.split();
-        key = later;
+impl Training {
+    /// Before the first of so many epochs.
+    pub fn new(network: Network, epochs: usize, key: &Key) -> Self {
+        let (optimiser, losses) = (Adam::new(0.003).init(&network), Tensor::zeros(&[epochs, 2]));
+        Training { network, optimiser, key: key.clone(), epoch: Tensor::from(0i64), losses }
+    }
+
+    /// How many epochs were made.
+    pub fn epochs(&self) -> usize {
+        self.epoch.item() as usize
+    }
+
+    /// One more pass over the images.
+    pub fn pass(mut self, training: &Digits, held_out: &Digits) -> Self {
+        let [now, later] = self.key.split();
+        self.key = later;
         let order = shuffled(training.count(), &now);
         let mut losses = Vec::new();
         for start in (0..training.count()).step_by(BATCH) {
             let end = (start + BATCH).min(training.count());
             let batch = training.choose(&order.slice(start as isize..end as isize));
-            let (loss, gradient) = value_and_grad(&network, |network| network.loss(&batch));
-            network = optimiser.step(network, &gradient);
+            let (loss, gradient) = value_and_grad(&self.network, |network| network.loss(&batch));
+            self.network = self.optimiser.step(self.network, &gradient);
             losses.push(loss.item());
         }
         let mean = losses.iter().sum::<f64>() / losses.len() as f64;
-        let epoch = Epoch { training: mean, held_out: network.loss(held_out).item() };
-        bar.set_message(format!("loss {:.4}, held out {:.4}", epoch.training, epoch.held_out));
+        let row = Tensor::from([mean, self.network.loss(held_out).item()]);
+        self.losses.slice_mut(self.epochs() as isize).assign(row);
+        self.epoch += 1i64;
+        self
+    }
+
+    /// Both losses after every epoch.
+    pub fn history(&self) -> Vec<[f64; 2]> {
+        let losses = self.losses.to_vec();
+        losses.chunks(2).take(self.epochs()).map(|row| [row[0], row[1]]).collect()
+    }
+}
+
+/// Makes the epochs that are left, and writes the file after each.
+pub fn train(mut run: Training, training: &Digits, held_out: &Digits, file: &Path) -> Result<Training, Failure> {
+    let style = ProgressStyle::with_template("{bar:30} epoch {pos:>2} of {len}, {elapsed}; {msg}")?;
+    let epochs = run.losses.shape()[0];
+    let bar = ProgressBar::new(epochs as u64).with_style(style).with_position(run.epochs() as u64);
+    while run.epochs() < epochs {
+        run = run.pass(training, held_out);
+        files::save(file, &run)?;
+        if let Some([training, held_out]) = run.history().last() {
+            bar.set_message(format!("loss {training:.4}, held out {held_out:.4}"));
+        }
         bar.inc(1);
-        history.push(epoch);
     }
     bar.finish();
-    Ok((network, history))
+    Ok(run)
 }
 
 // ------------------------------------------------------------------------------------- picture
@@ -280,7 +245,7 @@ const ORANGE: RGBColor = RGBColor(213, 94, 0);
 const INK: RGBColor = RGBColor(51, 51, 51);
 
 /// Draws the losses by epoch, and beside them which digit was taken for which.
-pub fn draw(path: &Path, history: &[Epoch], confusion: &[[usize; CLASSES]; CLASSES]) -> Result<(), Failure> {
+pub fn draw(path: &Path, history: &[[f64; 2]], confusion: &[[usize; CLASSES]; CLASSES]) -> Result<(), Failure> {
     let root = SVGBackend::new(path, (1140, 440)).into_drawing_area();
     root.fill(&WHITE)?;
     let (left, right) = root.split_horizontally(690);
@@ -293,8 +258,8 @@ pub fn draw(path: &Path, history: &[Epoch], confusion: &[[usize; CLASSES]; CLASS
 /// A part of the picture.
 type Panel<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-fn draw_losses(panel: &Panel<'_>, history: &[Epoch]) -> Result<(), Failure> {
-    let losses = || history.iter().flat_map(|epoch| [epoch.training, epoch.held_out]);
+fn draw_losses(panel: &Panel<'_>, history: &[[f64; 2]]) -> Result<(), Failure> {
+    let losses = || history.iter().copied().flatten();
     let low = losses().fold(f64::INFINITY, f64::min) / 1.3;
     let high = losses().fold(0.0, f64::max) * 1.3;
     let mut chart = ChartBuilder::on(panel)
@@ -315,8 +280,7 @@ fn draw_losses(panel: &Panel<'_>, history: &[Epoch]) -> Result<(), Failure> {
         .y_labels(8)
         .label_style(("sans-serif", 13, &INK))
         .draw()?;
-    let training: Vec<f64> = history.iter().map(|epoch| epoch.training).collect();
-    let held_out: Vec<f64> = history.iter().map(|epoch| epoch.held_out).collect();
+    let [training, held_out] = [0, 1].map(|k| history.iter().map(|losses| losses[k]).collect::<Vec<f64>>());
     for (name, color, losses) in [("learnt from", BLUE, training), ("held out", ORANGE, held_out)] {
         let points = (1..).zip(losses);
         chart
@@ -372,14 +336,23 @@ fn draw_confusion(panel: &Panel<'_>, confusion: &[[usize; CLASSES]; CLASSES]) ->
 
 // ----------------------------------------------------------------------------------------- run
 
-/// Trains and judges a network, prints how good it is, and leaves its picture and parameters in the folder. Gives the
-/// share of images held out that it knows.
-pub fn report(out: &mut impl Write, folder: &Path, epochs: usize) -> Result<f64, Failure> {
-    let [split, start, check, order] = Key::new(8).split();
+/// Where training begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// With a network that has learnt nothing.
+    Anew,
+    /// With what the file in the folder says, if there is one.
+    Resumed,
+}
+
+/// Trains and judges a network, prints how good it is, and leaves its picture and the file of its training in the folder.
+/// Gives the share of images held out that it knows.
+pub fn report(out: &mut impl Write, folder: &Path, epochs: usize, start: Start) -> Result<f64, Failure> {
+    let [split, first, check, order] = Key::new(8).split();
     let [training, held_out] = load()?.split(&split);
     writeln!(out, "{} images to learn from, {} held out.", training.count(), held_out.count())?;
 
-    let network = Network::new(&start);
+    let network = Network::new(&first);
     let batch = training.choose(&Tensor::iota(BATCH));
     let error = gradient_error(&network, &batch, &check);
     writeln!(out, "The first gradient agrees with central differences to {error:.0e}.")?;
@@ -387,12 +360,21 @@ pub fn report(out: &mut impl Write, folder: &Path, epochs: usize) -> Result<f64,
         return Err(format!("the gradient is off by {error:e}").into());
     }
 
-    let begin = std::time::Instant::now();
-    let (network, history) = train(network, &training, &held_out, epochs, &order)?;
-    writeln!(out, "Adam: {epochs} epochs in {:.1?}.", begin.elapsed())?;
-    let [first, last] = [history.first(), history.last()].map(|epoch| epoch.map_or(f64::NAN, |epoch| epoch.training));
+    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let (picture, file) = (folder.join("digits.svg"), folder.join("digits.safetensors"));
+    let mut run = Training::new(network, epochs, &order);
+    if start == Start::Resumed && file.exists() {
+        run = files::load(&file, &run)?;
+        writeln!(out, "Resumed after epoch {} of {epochs}.", run.epochs())?;
+    }
+    let (before, begin) = (run.epochs(), std::time::Instant::now());
+    let run = train(run, &training, &held_out, &file)?;
+    writeln!(out, "Adam: {} epochs in {:.1?}.", run.epochs() - before, begin.elapsed())?;
+    let history = run.history();
+    let [first, last] = [history.first(), history.last()].map(|losses| losses.map_or(f64::NAN, |losses| losses[0]));
     writeln!(out, "  loss {first:.4} -> {last:.4}")?;
 
+    let network = &run.network;
     let confusion = network.confusion(&held_out);
     let share = accuracy(&confusion);
     writeln!(out, "  accuracy {:.2} % of what was learnt from", 100.0 * accuracy(&network.confusion(&training)))?;
@@ -404,21 +386,26 @@ pub fn report(out: &mut impl Write, folder: &Path, epochs: usize) -> Result<f64,
         writeln!(out, "  {digit} {row}")?;
     }
 
-    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let (picture, parameters) = (folder.join("digits.svg"), folder.join("digits.safetensors"));
     draw(&picture, &history, &confusion)?;
-    network.save(&parameters)?;
-    let again = Network::read(&parameters)?.confusion(&held_out);
+    // The parameters alone: the part of the file that is called `network`.
+    let part = files::Load::new().rename(|path| format!("network.{path}")).allow_extra();
+    let again = part.file(&file, &Network::new(&Key::new(0)))?.confusion(&held_out);
     if again != confusion {
         return Err("the parameters that were read are not those that were written".into());
     }
     writeln!(out, "\nThe picture is in {}.", picture.display())?;
-    writeln!(out, "The parameters are in {}; read from there they judge the same.", parameters.display())?;
+    writeln!(out, "The parameters are in {}; read from there they judge the same.", file.display())?;
     Ok(share)
 }
 
 fn main() -> Result<(), Failure> {
-    let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    report(&mut std::io::stdout().lock(), &folder, 30)?;
+    let (mut folder, mut start) = (PathBuf::from("target"), Start::Anew);
+    for argument in std::env::args_os().skip(1) {
+        match argument.to_str() {
+            Some("--resume") => start = Start::Resumed,
+            _ => folder = PathBuf::from(argument),
+        }
+    }
+    report(&mut std::io::stdout().lock(), &folder, 30, start)?;
     Ok(())
 }

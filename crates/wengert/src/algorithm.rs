@@ -10,7 +10,7 @@ use crate::tape::Var;
 use crate::tape::record::{Form, Op};
 use crate::tape::sweep::{self, Pack};
 use crate::tape::trace::Trace;
-use crate::task::Task;
+use crate::task::{Gives, Task};
 
 /// What a driver computes from a recording, over any base.
 pub(crate) trait Algorithm {
@@ -42,10 +42,14 @@ impl Algorithm for Task {
             Task::ValueAndGradient => ValueAndGradient.run(trace, values, directions),
             Task::Gradient => Vjp.run(trace, values, &[B::constant(1.0)]),
             Task::Vjp => Vjp.run(trace, values, directions),
+            Task::ValueAndVjp => [outputs(trace, values), Vjp.run(trace, values, directions)].concat(),
             Task::Jvp => Jvp.run(trace, values, directions),
             Task::Jacobian => Jacobian.run(trace, values, directions),
-            Task::Hvp => Hvp.run(trace, values, directions),
-            Task::Hessian => Hessian.run(trace, values, directions),
+            Task::ValueAndJacobian => [outputs(trace, values), Jacobian.run(trace, values, directions)].concat(),
+            Task::Hvp => Hvp { gives: Gives::Derivative }.run(trace, values, directions),
+            Task::ValueGradientAndHvp => Hvp { gives: Gives::LowerOrdersToo }.run(trace, values, directions),
+            Task::Hessian => Hessian { gives: Gives::Derivative }.run(trace, values, directions),
+            Task::ValueGradientAndHessian => Hessian { gives: Gives::LowerOrdersToo }.run(trace, values, directions),
             Task::Taylor { order } => Expansion { order: *order }.run(trace, values, directions),
         }
     }
@@ -180,35 +184,54 @@ fn unit<B: Base, const K: usize>(place: usize) -> Pack<B, K> {
 }
 
 /// `H v` of the first output for the vector `v` in the directions: forward over reverse.
-pub(crate) struct Hvp;
+pub(crate) struct Hvp {
+    pub(crate) gives: Gives,
+}
 
 impl Algorithm for Hvp {
     #[track_caller]
     fn run<B: Base>(&self, trace: &Trace, values: &[B], directions: &[B]) -> Vec<B> {
         let inputs: Vec<Dual<B>> = values.iter().zip(directions).map(|(&x, &v)| Dual::new(x, v)).collect();
-        second_order(trace, &inputs).into_iter().map(Dual::tangent).collect()
+        let adjoints = second_order(trace, &inputs);
+        let mut results = Vec::new();
+        if self.gives == Gives::LowerOrdersToo {
+            results = outputs(trace, values);
+            results.extend(adjoints.iter().map(|adjoint| adjoint.re()));
+        }
+        results.extend(adjoints.into_iter().map(Dual::tangent));
+        results
     }
 }
 
 /// The Hessian of the first output, row by row: forward over reverse, eight columns a sweep.
-pub(crate) struct Hessian;
+pub(crate) struct Hessian {
+    pub(crate) gives: Gives,
+}
 
 impl Algorithm for Hessian {
     #[track_caller]
     fn run<B: Base>(&self, trace: &Trace, values: &[B], _: &[B]) -> Vec<B> {
         let size = trace.inputs;
-        let mut matrix = vec![B::constant(0.0); size * size];
+        let mut results = if self.gives == Gives::LowerOrdersToo { outputs(trace, values) } else { Vec::new() };
+        let lower = match self.gives {
+            Gives::Derivative => 0,
+            Gives::LowerOrdersToo => size,
+        };
+        let start = results.len();
+        results.resize(start + lower + size * size, B::constant(0.0));
+        let (gradient, matrix) = results[start..].split_at_mut(lower);
         if B::CHUNKED {
-            hessian::<B, CHUNK>(trace, values, &mut matrix);
+            hessian::<B, CHUNK>(trace, values, gradient, matrix);
         } else {
-            hessian::<B, 1>(trace, values, &mut matrix);
+            hessian::<B, 1>(trace, values, gradient, matrix);
         }
-        matrix
+        results
     }
 }
 
+/// Fills the matrix, and the gradient if it has places.
 #[track_caller]
-fn hessian<B: Base, const K: usize>(trace: &Trace, values: &[B], matrix: &mut [B]) {
+fn hessian<B: Base, const K: usize>(trace: &Trace, values: &[B], gradient: &mut [B], matrix: &mut [B]) {
     let size = trace.inputs;
     for start in (0..size).step_by(K) {
         let inputs: Vec<Dual<B, K>> = values[..size]
@@ -216,7 +239,11 @@ fn hessian<B: Base, const K: usize>(trace: &Trace, values: &[B], matrix: &mut [B
             .enumerate()
             .map(|(i, &x)| i.checked_sub(start).map_or(Dual::lift(x), |k| Dual::seed(x, k)))
             .collect();
-        for (row, adjoint) in second_order(trace, &inputs).into_iter().enumerate() {
+        let adjoints = second_order(trace, &inputs);
+        if start == 0 {
+            gradient.iter_mut().zip(&adjoints).for_each(|(place, adjoint)| *place = adjoint.re());
+        }
+        for (row, adjoint) in adjoints.into_iter().enumerate() {
             let entries = &mut matrix[row * size + start..(row + 1) * size];
             entries.iter_mut().zip(adjoint.tangents()).for_each(|(entry, part)| *entry = part);
         }

@@ -30,6 +30,7 @@ use crate::tree::{Tree, check_size, leaves};
 ///
 /// # Panics
 /// If the result is a [`Var`] of a recording that has ended, or the case above.
+#[doc(alias("backward", "autograd"))]
 #[track_caller]
 pub fn value_and_grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> (T::Leaf, T::Grad) {
     T::Leaf::value_and_grad(&x, f)
@@ -43,6 +44,7 @@ pub fn value_and_grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> (T
 /// // derivatives nest: d/dx (x * d/dy (x + y)) = 1
 /// assert_eq!(grad(2.0, |x| x * grad(x, |y| x + y)), 1.0);
 /// ```
+#[doc(alias("gradient", "backward"))]
 #[track_caller]
 pub fn grad<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> T::Grad {
     T::Leaf::grad(&x, f)
@@ -80,6 +82,7 @@ pub fn value_and_grad_aux<T: Tree, A: Tree<Leaf = Active<T>>>(
 ///
 /// # Panics
 /// If the tangent has another number of leaves than the point.
+#[doc(alias("pushforward", "forward_mode"))]
 #[track_caller]
 pub fn jvp<T: Tree, O: Tree<Leaf = Active<T>>>(
     x: T,
@@ -91,6 +94,26 @@ pub fn jvp<T: Tree, O: Tree<Leaf = Active<T>>>(
     T::Leaf::jvp(&x, &tangent, f)
 }
 
+/// The value `f(x)` and the product of the Jacobian with a tangent: [`jvp`] under the name that goes with
+/// [`value_and_grad`] and [`value_and_jacobian`].
+///
+/// ```
+/// use wengert::prelude::*;
+/// let (y, dy) = value_and_jvp([2.0, 3.0], [1.0, 0.0], |[x, y]| [x * y, x + y]);
+/// assert_eq!((y, dy), ([6.0, 5.0], [3.0, 1.0]));
+/// ```
+///
+/// # Panics
+/// As [`jvp`].
+#[track_caller]
+pub fn value_and_jvp<T: Tree, O: Tree<Leaf = Active<T>>>(
+    x: T,
+    tangent: impl Tree<Leaf = T::Leaf>,
+    f: impl FnOnce(T::Vars) -> O,
+) -> (<T::Leaf as Leaf>::Out<O>, <T::Leaf as Leaf>::Out<O>) {
+    jvp(x, tangent, f)
+}
+
 /// The value `f(x)` and a [`Pullback`], which multiplies cotangents by the transposed Jacobian.
 ///
 /// ```
@@ -100,6 +123,7 @@ pub fn jvp<T: Tree, O: Tree<Leaf = Active<T>>>(
 /// assert_eq!(pullback.pull([1.0, 0.0]), [3.0, 2.0]);
 /// assert_eq!(pullback.pull([0.0, 1.0]), [1.0, 1.0]);
 /// ```
+#[doc(alias("pullback", "reverse_mode"))]
 #[track_caller]
 pub fn vjp<T: Tree, O: Tree<Leaf = Active<T>>>(
     x: T,
@@ -127,16 +151,23 @@ impl<T: Tree> Pullback<T> {
     }
 }
 
-/// The Jacobian: the result's shape with a gradient in place of every number.
+/// The Jacobian: the result's shape with a gradient in place of every number. Of one tensor by one tensor it is a tensor with
+/// the axes of the result, then those of the point; between several there are [`Blocks`](crate::Blocks).
 ///
 /// Computed forward (one tangent per input) if there are at most as many inputs as outputs, else
-/// backward (one cotangent per output), eight at a time.
+/// backward (one cotangent per output), eight at a time. [`value_and_jacobian`] gives the value too, from the same run.
 ///
 /// ```
 /// use wengert::prelude::*;
 /// let j = jacobian([2.0, 3.0], |[x, y]| [x * y, x + y, y]);
 /// assert_eq!(j, [[3.0, 2.0], [1.0, 1.0], [0.0, 1.0]]);
+/// # #[cfg(feature = "arrays")] {
+/// let x = Tensor::from([1.0, 2.0, 3.0]);
+/// let j: Tensor = jacobian(&x, |x| x.square().cumsum(0));
+/// assert_eq!((j.shape(), &j.to_vec()[3..6]), (&[3, 3][..], &[2.0, 4.0, 0.0][..]));
+/// # }
 /// ```
+#[doc(alias("jacfwd", "jacrev"))]
 #[track_caller]
 pub fn jacobian<T: Tree, O: Tree<Leaf = Active<T>>>(
     x: T,
@@ -145,18 +176,82 @@ pub fn jacobian<T: Tree, O: Tree<Leaf = Active<T>>>(
     T::Leaf::jacobian(&x, f)
 }
 
-/// The Hessian of a scalar function: the point's shape with a gradient in place of every number.
+/// The value `f(x)` and the [`jacobian`], from one run of `f`: at the cost of the Jacobian alone.
 ///
-/// Forward over reverse, eight columns a sweep, from one run of `f`.
+/// ```
+/// use wengert::prelude::*;
+/// let (y, j) = value_and_jacobian([2.0, 3.0], |[x, y]| [x * y, x + y, y]);
+/// assert_eq!(y, [6.0, 5.0, 3.0]);
+/// assert_eq!(j, [[3.0, 2.0], [1.0, 1.0], [0.0, 1.0]]);
+/// ```
+#[track_caller]
+#[expect(clippy::type_complexity, reason = "an alias would hide what readers of the signature look for")]
+pub fn value_and_jacobian<T: Tree, O: Tree<Leaf = Active<T>>>(
+    x: T,
+    f: impl FnOnce(T::Vars) -> O,
+) -> (<T::Leaf as Leaf>::Out<O>, <T::Leaf as Leaf>::Jacobian<T, O>) {
+    T::Leaf::value_and_jacobian(&x, f)
+}
+
+/// The Hessian of a scalar function: the point's shape with a gradient in place of every number. At one tensor it is a tensor
+/// with the axes of the point twice; at several there are [`Blocks`](crate::Blocks).
+///
+/// Forward over reverse, eight columns a sweep, from one run of `f`. [`value_grad_and_hessian`] gives the value and the gradient
+/// too, from the same sweeps.
 ///
 /// ```
 /// use wengert::prelude::*;
 /// let h = hessian([1.0, 2.0], |[x, y]| x * x * y);
 /// assert_eq!(h, [[4.0, 2.0], [2.0, 0.0]]);
 /// ```
+#[doc(alias = "hess")]
 #[track_caller]
 pub fn hessian<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> <T::Leaf as Leaf>::Hessian<T> {
     T::Leaf::hessian(&x, f)
+}
+
+/// The value, the gradient and the [`hessian`] of a scalar function, from one run of `f` and the sweeps of the Hessian alone:
+/// what a step of Newton's method asks for.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let (v, g, h) = value_grad_and_hessian([1.0, 2.0], |[x, y]| x * x * y);
+/// assert_eq!((v, g), (2.0, [4.0, 1.0]));
+/// assert_eq!(h, [[4.0, 2.0], [2.0, 0.0]]);
+/// # #[cfg(feature = "arrays")] {
+/// let (v, g, h) = value_grad_and_hessian(&Tensor::from([1.0, 2.0]), |x| x.powi(3).sum());
+/// assert_eq!((v.item(), g.to_vec()), (9.0, vec![3.0, 12.0]));
+/// assert_eq!(h.to_vec(), [6.0, 0.0, 0.0, 12.0]);
+/// # }
+/// ```
+#[track_caller]
+pub fn value_grad_and_hessian<T: Tree>(
+    x: T,
+    f: impl FnOnce(T::Vars) -> Active<T>,
+) -> (T::Leaf, T::Grad, <T::Leaf as Leaf>::Hessian<T>) {
+    T::Leaf::value_grad_and_hessian(&x, f)
+}
+
+/// The value, the gradient and the product of the Hessian with a vector, from the sweep of [`hvp`]: what a step of Newton's
+/// method with conjugate gradients asks for.
+///
+/// ```
+/// use wengert::prelude::*;
+/// let (v, g, hv) = value_grad_and_hvp([1.0, 2.0], [1.0, 0.0], |[x, y]| x * x * y);
+/// assert_eq!((v, g, hv), (2.0, [4.0, 1.0], [4.0, 2.0]));
+/// ```
+///
+/// # Panics
+/// If the vector has another number of leaves than the point.
+#[track_caller]
+pub fn value_grad_and_hvp<T: Tree>(
+    x: T,
+    vector: impl Tree<Leaf = T::Leaf>,
+    f: impl FnOnce(T::Vars) -> Active<T>,
+) -> (T::Leaf, T::Grad, T::Grad) {
+    let vector = leaves(&vector);
+    check_size("value_grad_and_hvp", "vector", x.size(), vector.len());
+    T::Leaf::value_grad_and_hvp(&x, &vector, f)
 }
 
 /// The product of the Hessian of a scalar function with a vector, without the Hessian: forward
@@ -169,6 +264,7 @@ pub fn hessian<T: Tree>(x: T, f: impl FnOnce(T::Vars) -> Active<T>) -> <T::Leaf 
 /// ```
 ///
 /// Source of the method: B. A. Pearlmutter, *Fast exact multiplication by the Hessian* (1994).
+#[doc(alias = "hessian_vector_product")]
 #[track_caller]
 pub fn hvp<T: Tree>(x: T, vector: impl Tree<Leaf = T::Leaf>, f: impl FnOnce(T::Vars) -> Active<T>) -> T::Grad {
     let vector = leaves(&vector);

@@ -72,6 +72,7 @@ use crate::tree::{Structure, Tree, leaves};
 /// two generations are kept. Everything else that a call allocates is its small results.
 ///
 /// [`Compile`] has options: threads and memory.
+#[doc(alias = "jit")]
 pub fn compile<A, O, F: Fn(A) -> O>(f: F) -> Compiled<A, O, F> {
     Compile::new().function(f)
 }

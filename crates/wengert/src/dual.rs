@@ -1,9 +1,10 @@
 //! [`Dual`]: a value and its tangents; nests for higher order.
 
 use std::cmp::Ordering;
+use std::panic::Location;
 
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Mask, Real, real_operators};
+use crate::real::{Carrier, Mask, Real, flows, real_operators, real_references};
 
 /// A value with `N` tangents (one unless said): forward mode.
 ///
@@ -199,17 +200,17 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 }
 
-impl<R: Real, const N: usize> Real for Dual<R, N> {
+impl<R: Real, const N: usize> Carrier for Dual<R, N> {
     type Mask = R::Mask;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         Dual::lift(R::constant(value))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         let y = self.re.unary(op);
         if op.is_flat() {
             return Dual::lift(y);
@@ -222,7 +223,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         let (x, y) = (self.re, other.re);
         let z = x.binary(y, op);
         match op {
@@ -242,7 +243,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn binary_constant(self, constant: f64, op: Binary) -> Self {
+    fn carry_binary_constant(self, constant: f64, op: Binary) -> Self {
         let z = self.re.binary_constant(constant, op);
         match op {
             Binary::Add | Binary::Sub | Binary::Rem => Dual { re: z, ..self },
@@ -254,7 +255,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
+    fn carry_constant_binary(constant: f64, other: Self, op: Binary) -> Self {
         let z = R::constant_binary(constant, other.re, op);
         match op {
             Binary::Add => Dual { re: z, ..other },
@@ -266,19 +267,19 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn compare(self, other: Self, op: Compare) -> R::Mask {
+    fn carry_compare(self, other: Self, op: Compare) -> R::Mask {
         self.re.compare(other.re, op)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn decide(self, other: Self, op: Compare) -> Option<bool> {
+    fn carry_decide(self, other: Self, op: Compare) -> Option<bool> {
         self.re.decide(other.re, op)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn select(mask: R::Mask, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: R::Mask, yes: Self, no: Self) -> Self {
         Dual {
             re: R::select(mask, yes.re, no.re),
             eps: std::array::from_fn(|k| R::select(mask, yes.eps[k], no.eps[k])),
@@ -287,12 +288,23 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         self.re.all_finite() && self.eps.iter().all(|tangent| tangent.all_finite())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn carry_number(self) -> Option<f64> {
+        if self.is_constant() { self.re.carry_number() } else { None }
+    }
+
+    #[track_caller]
+    fn carry_value(self) -> f64 {
+        if self.is_constant() { self.re.value() } else { flows("Dual", Location::caller()) }
     }
 }
 
 real_operators! { [R: Real, const N: usize] Dual<R, N> }
+real_references! { [R: Real, const N: usize] Dual<R, N> }
 
 impl<R: Real, const N: usize> PartialEq for Dual<R, N> {
     /// Compares the values: tangents never steer control flow.

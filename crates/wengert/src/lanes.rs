@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 use std::ops::{BitAnd, BitOr, Not};
+use std::panic::Location;
 
 use wengert_kernels::math;
 
 use crate::number::Float;
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Mask, Real, real_operators};
+use crate::real::{Carrier, Mask, Real, real_operators, real_references};
 
 /// `N` numbers that go through a function together, one point per lane.
 ///
@@ -84,6 +85,23 @@ impl<const N: usize> Default for Lanes<N> {
     }
 }
 
+/// The comparison operators, each by its own outcome: lanes that agree on `<` need not agree on `==`, and a panic points at
+/// the user's line.
+macro_rules! steering {
+    ($right:ty, |$other:ident| $lanes:expr) => {
+        steering! { @one lt Lt, $right, |$other| $lanes }
+        steering! { @one le Le, $right, |$other| $lanes }
+        steering! { @one gt Gt, $right, |$other| $lanes }
+        steering! { @one ge Ge, $right, |$other| $lanes }
+    };
+    (@one $name:ident $op:ident, $right:ty, |$other:ident| $lanes:expr) => {
+        #[track_caller]
+        fn $name(&self, $other: &$right) -> bool {
+            self.compare($lanes, Compare::$op).unanimous()
+        }
+    };
+}
+
 impl<const N: usize> PartialEq for Lanes<N> {
     #[track_caller]
     fn eq(&self, other: &Self) -> bool {
@@ -104,6 +122,7 @@ impl<const N: usize> PartialOrd for Lanes<N> {
             Some(Ordering::Greater)
         }
     }
+    steering! { Self, |other| *other }
 }
 
 impl<const N: usize> PartialEq<f64> for Lanes<N> {
@@ -118,9 +137,11 @@ impl<const N: usize> PartialOrd<f64> for Lanes<N> {
     fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
         self.partial_cmp(&Lanes([*other; N]))
     }
+    steering! { f64, |other| Lanes([*other; N]) }
 }
 
 real_operators! { [const N: usize] Lanes<N> }
+real_references! { [const N: usize] Lanes<N> }
 
 impl<const N: usize> Float for Lanes<N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -237,16 +258,16 @@ impl<const N: usize> Float for Lanes<N> {
     }
 }
 
-impl<const N: usize> Real for Lanes<N> {
+impl<const N: usize> Carrier for Lanes<N> {
     type Mask = LaneMask<N>;
     const PLAIN: bool = true;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         Lanes([value; N])
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         match op {
             Unary::Neg => self.map(|x| -x),
             // Written out, all lanes are computed at once.
@@ -254,7 +275,7 @@ impl<const N: usize> Real for Lanes<N> {
         }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         match op {
             Binary::Add => self.map2(other, |x, y| x + y),
             Binary::Sub => self.map2(other, |x, y| x - y),
@@ -264,15 +285,15 @@ impl<const N: usize> Real for Lanes<N> {
         }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn compare(self, other: Self, op: Compare) -> LaneMask<N> {
+    fn carry_compare(self, other: Self, op: Compare) -> LaneMask<N> {
         LaneMask::from_fn(|k| op.eval(self.0[k], other.0[k]))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn decide(self, other: Self, op: Compare) -> Option<bool> {
+    fn carry_decide(self, other: Self, op: Compare) -> Option<bool> {
         self.compare(other, op).known()
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn select(mask: LaneMask<N>, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: LaneMask<N>, yes: Self, no: Self) -> Self {
         Lanes(std::array::from_fn(|k| {
             // Sign extension: all 64 bits or none.
             let bits = i64::from(mask.bits[k].cast_signed()).cast_unsigned();
@@ -280,8 +301,18 @@ impl<const N: usize> Real for Lanes<N> {
         }))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         // All are asked: stopping at the first would be a branch for each lane.
         self.0.iter().fold(true, |finite, x| finite & x.is_finite())
+    }
+    #[track_caller]
+    fn carry_value(self) -> f64 {
+        let first = self.0.first().copied().unwrap_or(0.0);
+        assert!(
+            self.0.iter().all(|x| x.to_bits() == first.to_bits()),
+            "`value` at {} takes one number out of lanes that hold different ones: read them one by one, as `lanes.0[k]`",
+            Location::caller()
+        );
+        first
     }
 }

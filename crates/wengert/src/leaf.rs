@@ -13,14 +13,19 @@ pub type Active<T> = <<T as Tree>::Leaf as Leaf>::Active;
 /// What the leaves of a [`Tree`] can be: `f64`, [`Var`](crate::Var), `Tensor`.
 ///
 /// Sealed: implemented for these three.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a leaf of a point",
+    label = "leaves are `f64`, `Var` or `Tensor`",
+    note = "a driver takes trees of these: an array, `Vec`, tuple, or a struct with `#[derive(Tree)]`; `f32` is `F32(x)` or `f64::from(x)`"
+)]
 pub trait Leaf: Clone + Debug + Drive + 'static {
     /// The leaf that the function gets and gives.
     type Active: Leaf;
     /// The result of a function, with leaves of this type.
     type Out<O: Tree<Leaf = Self::Active>>;
-    /// A Jacobian: the result with a gradient in place of every number, or blocks.
+    /// A Jacobian: the result with a gradient in place of every number; of tensors one tensor, or blocks.
     type Jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Self::Active>>;
-    /// A Hessian: the point with a gradient in place of every number, or blocks.
+    /// A Hessian: the point with a gradient in place of every number; of tensors one tensor, or blocks.
     type Hessian<T: Tree<Leaf = Self>>;
     /// A linearised function, kept for its transpose.
     type Held: Clone + Debug;
@@ -86,9 +91,35 @@ pub trait Drive: Sized {
         T: Tree<Leaf = Self>,
         O: Tree<Leaf = Self::Active>;
 
+    /// See [`crate::value_and_jacobian`].
+    #[track_caller]
+    fn value_and_jacobian<T, O>(x: &T, f: impl FnOnce(T::Vars) -> O) -> (Self::Out<O>, Self::Jacobian<T, O>)
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>,
+        O: Tree<Leaf = Self::Active>;
+
     /// See [`crate::hessian`].
     #[track_caller]
     fn hessian<T>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> Self::Hessian<T>
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>;
+
+    /// See [`crate::value_grad_and_hessian`].
+    #[track_caller]
+    fn value_grad_and_hessian<T>(x: &T, f: impl FnOnce(T::Vars) -> Self::Active) -> (Self, T::Grad, Self::Hessian<T>)
+    where
+        Self: Leaf,
+        T: Tree<Leaf = Self>;
+
+    /// See [`crate::value_grad_and_hvp`].
+    #[track_caller]
+    fn value_grad_and_hvp<T>(
+        x: &T,
+        vector: &[Self],
+        f: impl FnOnce(T::Vars) -> Self::Active,
+    ) -> (Self, T::Grad, T::Grad)
     where
         Self: Leaf,
         T: Tree<Leaf = Self>;

@@ -1,55 +1,51 @@
-//! Exact derivatives of ordinary Rust: reverse-mode automatic differentiation, of any order.
+//! Exact derivatives of ordinary Rust: automatic differentiation, of any order.
 //!
-//! # A tour
-//!
-//! A driver takes a point and a function of [`Var`]s; the derivative has the type of the point.
+//! A driver takes a point and a function; the function is run and recorded, and the derivative has the type of the point.
 //!
 //! ```
 //! use wengert::prelude::*;
 //! let (v, [dx, dy]) = value_and_grad([2.0, 5.0], |[x, y]| x.ln() + x * y - y.sin());
 //! assert_eq!([dx, dy], [5.5, 2.0 - 5f64.cos()]);
-//! let j = jacobian([1.0, 2.0], |[x, y]| (x * y, [x + y, x - y]));
-//! assert_eq!(j, ([2.0, 1.0], [[1.0, 1.0], [1.0, -1.0]]));
-//! ```
-//!
-//! Any control flow works, because the function is simply run:
-//!
-//! ```
-//! use wengert::prelude::*;
-//! let newton_sqrt = |a: Var| {
-//!     let mut x = a;
-//!     while (x * x - a).abs() > 1e-14 {
-//!         x = 0.5 * (x + a / x);
-//!     }
-//!     x
-//! };
-//! assert!((grad(4.0, newton_sqrt) - 0.25).abs() < 1e-12);
-//! ```
-//!
-//! Drivers nest, to any depth, and inner functions use what they capture:
-//!
-//! ```
-//! use wengert::prelude::*;
+//! // drivers nest, to any depth
 //! let third = grad(2.0, |x| grad(x, |x| grad(x, |x| x.powi(4))));
 //! assert_eq!(third, 48.0);
 //! ```
 //!
-//! Arrays are [`Tensor`]s. The same drivers work on them and on structs of them; [`vmap`] maps any function over an axis,
-//! [`checkpoint`] recomputes instead of keeping, [`cond`] chooses:
+//! Arrays are [`Tensor`]s. The same drivers work on them and on structs of them, and compose with [`vmap`], [`compile`] and loops:
 //!
 //! ```
 //! use wengert::prelude::*;
-//! let (w, b) = (Tensor::from([[1.0, -1.0], [0.5, 2.0]]), Tensor::zeros(&[2]));
+//!
+//! #[derive(Tree)]
+//! struct Layer { weights: Tensor, bias: Tensor }
+//!
+//! let weights = Tensor::from([[1.0, -1.0], [0.5, 2.0]]);
+//! let layer = Layer { weights, bias: Tensor::zeros(&[2]) };
 //! let xs = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
-//! let loss = |w: &Tensor, b: &Tensor, x: &Tensor| (w.matmul(x) + b).tanh().square().mean();
-//! let (value, (w_bar, b_bar)) = value_and_grad((&w, &b), |(w, b)| vmap(&xs, |x| loss(&w, &b, &x)).sum());
-//! assert_eq!((value.shape(), w_bar.shape(), b_bar.shape()), (&[][..], &[2, 2][..], &[2][..]));
+//!
+//! let apply = |layer: &Layer, x: &Tensor| (layer.weights.matmul(x) + &layer.bias).tanh();
+//! let slope = grad(&layer, |layer| vmap(&xs, |x| apply(&layer, &x)).square().mean());
+//! assert_eq!(slope.weights.shape(), [2, 2]);
+//! assert_eq!(slope.bias.shape(), [2]);
 //! ```
 //!
-//! [`record`] keeps a function for new inputs; [`Dual`] and [`Taylor`] are forward mode for generic code;
-//! [`Grad`] and [`find_nonfinite`] look into a derivative that is not what you expected; [`check`] compares it with
-//! differences. [`sparsity`] has sparse Jacobians and Hessians, and [`sparse`] systems with sparse matrices. [`nn`] has the functions that models are made of, [`optim`] the optimisers that train them. [`signal`] has
-//! Fourier transforms, and [`Complex`] numbers are pairs.
+//! # The guide
+//!
+//! | page | what for |
+//! |---|---|
+//! | [Scalars](guide::scalars) | functions of numbers: which driver, points of any shape, branches, what does not infer |
+//! | [Generic code](guide::generic) | functions over `Real`: numbers on the left, structs, traits, nalgebra, `f32` |
+//! | [Arrays](guide::arrays) | tensors, shapes, mapped functions, loops that are recorded |
+//! | [Nesting](guide::nesting) | derivatives of derivatives, of solutions, of minima |
+//! | [Memory](guide::memory) | what a gradient keeps, and how to live with less |
+//! | [Custom rules](guide::custom_rules) | a derivative of your own |
+//! | [Checking](guide::checking) | is it right, what is it connected to, where does the NaN come from |
+//! | [Speed](guide::speed) | when to [`record`], [`compile`] or [`vmap`] |
+//! | [Train a model](guide::train) | parameters in structs, optimisers, frozen parts, files |
+//! | [Coming from](guide::coming_from) | names for those who know JAX, PyTorch, CasADi, num-dual or candle |
+//!
+//! The modules have pages of their own: [`nn`], [`optim`], [`linalg`], [`signal`], [`sparse`], [`sparsity`], [`check`], [`ops`] with the
+//! conventions at kinks and ties, [`plan`] with what a function will do before it does it.
 //!
 //! # Errors
 //!
@@ -58,17 +54,34 @@
 //!
 //! # Features
 //!
-//! `arrays` (default): tensors and Programs; without them only scalars are left. `derive` (default):
-//! `#[derive(Tree)]`. `ndarray` (default): its arrays as tensors and back, variables and duals as
-//! their elements. `text` (default): reads Programs from text. `npy`: arrays in NumPy's files. `spill`: what loops
-//! keep beyond a limit of memory in a directory that you name (`Compile::spill`). `nalgebra`: variables and duals as elements
-//! of its matrices. `argmin`: functions as problems of its optimisers.
-//! `num_complex`: complex numbers of that crate as ours and back. `faer`, `sprs`, `nalgebra-sparse`: sparse matrices of these
-//! crates as ours and back, borrowed where their layout allows.
+//! | feature | default | what it brings |
+//! |---|---|---|
+//! | `arrays` | yes | tensors and Programs; without it only numbers are left |
+//! | `derive` | yes | `#[derive(Tree)]` |
+//! | `engine` | yes | fused kernels, matrix products, threads; without it arrays run on the slow reference executor |
+//! | `ndarray` | yes | its arrays as tensors and back, variables and duals as their elements |
+//! | `text` | yes | Programs from text |
+//! | `linalg` | | fast factorisations, by faer |
+//! | `fft` | | fast Fourier transforms, by rustfft |
+//! | `npy` | | arrays and trees in the files of NumPy: [`files`] |
+//! | `safetensors` | | trees in the files that other frameworks read: [`files`] |
+//! | `spill` | | what loops keep beyond a limit of memory, in a directory that you name ([`Compile`]) |
+//! | `nalgebra` | | variables and duals as elements of its matrices |
+//! | `argmin` | | functions as problems of its optimisers: [`optim`] |
+//! | `num_complex` | | its complex numbers as ours and back |
+//! | `faer`, `sprs`, `nalgebra-sparse` | | sparse matrices of these crates as ours and back, borrowed where their layout allows |
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // nalgebra's element trait declares two methods as `unsafe fn`; implementing it is all that the
 // feature adds, and there is no unsafe block.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
+
+// For `#[derive(Tree)]` on structs of this crate itself, whose code names it.
+#[cfg(all(feature = "derive", feature = "arrays"))]
+extern crate self as wengert;
+
+// First, so that the page of `Tensor` begins with its own methods and not with those of the modules around it.
+#[cfg(feature = "arrays")]
+mod tensor;
 
 mod algebra;
 mod algorithm;
@@ -89,8 +102,12 @@ mod dual;
 mod error;
 #[cfg(feature = "arrays")]
 mod execute;
+#[cfg(any(feature = "npy", feature = "safetensors"))]
+pub mod files;
 #[cfg(feature = "arrays")]
 mod functional;
+#[cfg(all(doc, feature = "arrays", feature = "derive"))]
+pub mod guide;
 mod hash;
 #[cfg(feature = "arrays")]
 mod implicit;
@@ -139,8 +156,6 @@ mod straight;
 mod tape;
 mod task;
 mod taylor;
-#[cfg(feature = "arrays")]
-mod tensor;
 mod threads;
 #[cfg(feature = "arrays")]
 mod transform;
@@ -148,7 +163,8 @@ mod tree;
 
 pub use algebra::{LeafMath, TreeMath};
 pub use api::{
-    Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux, vjp,
+    Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux,
+    value_and_jacobian, value_and_jvp, value_grad_and_hessian, value_grad_and_hvp, vjp,
 };
 #[cfg(feature = "arrays")]
 pub use array::{Array, DType, Data, Element, Type};
@@ -186,23 +202,24 @@ pub use number::{F32, Float};
 pub use ode::{Ode, odeint};
 #[cfg(feature = "arrays")]
 pub use program::{Builder, Eqn, Program, Value, reference_steps};
-pub use real::{Mask, Real};
+pub use real::{Carrier, Lit, Mask, Real, lit};
 pub use record::{GuardFlipped, Recorded, record};
 #[cfg(feature = "arrays")]
-pub use rules::{CustomRule, RegisteredRule};
+pub use rules::{CustomRule, ForeignResults, ForeignRule, RegisteredRule};
 pub use scalar::Scalar;
 pub use sparsity::{sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;
 #[cfg(feature = "arrays")]
 pub use tensor::{
-    Axes, AxisIndex, ConvOptions, IntoOperand, IntoUpdate, Key, Part, Place, Pool, Ranges, SliceMut, Tensor, span, step,
+    Amount, Axes, AxisIndex, ConvOptions, Dim, Dims, Interpolation, IntoOperand, IntoUpdate, Key, Padding, Part, Parts,
+    Place, Pool, Quantiles, Ranges, SliceMut, Tensor, span, step,
 };
 #[cfg(feature = "arrays")]
 pub use transform::Linearized;
-pub use tree::{Const, Structure, Tree};
+pub use tree::{Const, Form, Frozen, One, Paths, Several, Structure, Tree, freeze};
 #[cfg(feature = "derive")]
-pub use wengert_derive::Tree;
+pub use wengert_derive::{Tree, generic};
 
 /// For the code that `#[derive(Tree)]` writes.
 #[doc(hidden)]
@@ -213,8 +230,9 @@ pub mod derived {
 /// What most users want in scope.
 pub mod prelude {
     pub use crate::{
-        Complex, Dual, F32, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift, record, scan,
-        switch, taylor, value_and_grad, value_and_grad_aux, vjp, while_loop,
+        Carrier, Complex, Dual, F32, Lit, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift,
+        lit, record, scan, switch, taylor, value_and_grad, value_and_grad_aux, value_and_jacobian, value_and_jvp,
+        value_grad_and_hessian, value_grad_and_hvp, vjp, while_loop,
     };
     #[cfg(feature = "arrays")]
     pub use crate::{Tensor, checkpoint, compile, vmap};
@@ -229,3 +247,8 @@ struct Readme;
 #[cfg(all(doctest, feature = "derive", feature = "arrays"))]
 #[doc = include_str!("../../derive/src/tree.md")]
 struct Derive;
+
+/// The examples of `#[generic]`.
+#[cfg(all(doctest, feature = "derive", feature = "arrays"))]
+#[doc = include_str!("../../derive/src/generic.md")]
+struct Generic;

@@ -3,7 +3,7 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Real, real_operators};
+use crate::real::{Carrier, real_operators, real_references};
 use crate::special;
 
 /// A plain number: `f64`, `f32`, or [`Lanes`](crate::Lanes) of `f64`. The leaf under every carrier.
@@ -161,14 +161,45 @@ impl Float for f64 {
     }
 }
 
-/// A single-precision number as a [`Real`]. (`f32` itself cannot be one: Rust gives it no
+/// A single-precision number as a [`Real`](crate::Real). (`f32` itself cannot be one: Rust gives it no
 /// arithmetic with the `f64` literals that generic code is written with.)
 ///
 /// Functions beyond `+ - * /` are computed in `f64` and rounded once.
+///
+/// It is a point of drivers too, alone and in arrays, lists and structs: the derivative is computed in `f64` and rounded
+/// once, and the value is an `f64`. (An `f32` cannot be a point: in `grad(2.0, …)` the literal could then be either.)
+///
+/// ```
+/// use wengert::prelude::*;
+/// let (value, g) = value_and_grad([F32(0.5), F32(3.0)], |[x, y]| x * x * y);
+/// assert_eq!((value, g), (0.75, [F32(3.0), F32(0.25)]));
+/// let singles: Vec<f32> = vec![1.0, 2.0];
+/// let point: Vec<F32> = singles.into_iter().map(F32).collect();
+/// assert_eq!(grad(point, |x| x.iter().map(|x| x * x).sum())[1].0, 4.0_f32);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct F32(pub f32);
 
 real_operators! { [] F32 }
+real_references! { [] F32 }
+
+impl From<f32> for F32 {
+    fn from(value: f32) -> Self {
+        F32(value)
+    }
+}
+
+impl From<F32> for f32 {
+    fn from(number: F32) -> f32 {
+        number.0
+    }
+}
+
+impl From<F32> for f64 {
+    fn from(number: F32) -> f64 {
+        f64::from(number.0)
+    }
+}
 
 impl PartialEq<f64> for F32 {
     fn eq(&self, other: &f64) -> bool {
@@ -197,34 +228,38 @@ impl Float for F32 {
     }
 }
 
-impl Real for F32 {
+impl Carrier for F32 {
     type Mask = bool;
     const PLAIN: bool = true;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         F32(value as f32)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         self.map(|x| op.eval(x))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         // One rounding from f64 to f32 after + - * / gives the correctly rounded f32 result
         // (Figueroa, 1995): f64 has more than twice the digits.
         self.map2(other, |x, y| op.eval(x, y))
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn compare(self, other: Self, op: Compare) -> bool {
+    fn carry_compare(self, other: Self, op: Compare) -> bool {
         op.eval(self.0, other.0)
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: bool, yes: Self, no: Self) -> Self {
         if mask { yes } else { no }
     }
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         self.0.is_finite()
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn carry_number(self) -> Option<f64> {
+        Some(f64::from(self.0))
     }
 }

@@ -1,7 +1,9 @@
-//! Optimisers of first order for points of numbers or [`Tensor`]s: [`Sgd`], [`Adam`], [`AdamW`]; [schedules](Schedule)
+//! Optimisers of first order for points of numbers or [`Tensor`](crate::Tensor)s: [`Sgd`], [`Adam`], [`AdamW`]; [schedules](Schedule)
 //! of the learning rate; limits to gradients, [`clip_by_norm`] and [`clip_by_value`].
 //!
-//! An optimiser keeps what it remembers of earlier gradients, leaf by leaf; the point is the caller's.
+//! An optimiser keeps what it remembers of earlier gradients, leaf by leaf; the point is the caller's. It is a [`Tree`] itself,
+//! saved and loaded as the point is. Learning rates and decays may be set by the paths of leaves (`rate_of`,
+//! [`decay_of`](AdamW::decay_of)), and leaves that are [frozen](crate::freeze) are left alone.
 //!
 //! ```
 //! use wengert::optim::Adam;
@@ -17,222 +19,17 @@
 
 #[cfg(feature = "argmin")]
 pub mod argmin;
+mod parameter;
+mod schedule;
+mod state;
 
 use std::panic::Location;
 
 use crate::error::{Error, ErrorKind, OrRaise};
-use crate::leaf::Leaf;
-use crate::tensor::Tensor;
-use crate::tree::{Tree, leaves};
-
-// ---- schedules ----------------------------------------------------------------------------------
-
-/// The learning rate of every step; a number is a constant rate.
-///
-/// ```
-/// use wengert::optim::Schedule;
-/// let rate = Schedule::cosine(1.0, 0.0, 100).warmup(10);
-/// assert_eq!([rate.at(0), rate.at(4), rate.at(10), rate.at(110), rate.at(500)], [0.1, 0.5, 1.0, 0.0, 0.0]);
-/// assert!((rate.at(60) - 0.5).abs() < 1e-15);
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub enum Schedule {
-    /// Always this rate.
-    Constant(f64),
-    /// `start factor^(k / every)` with the quotient rounded down: the rate jumps.
-    Step {
-        /// The first rate.
-        start: f64,
-        /// What the rate is multiplied by.
-        factor: f64,
-        /// The number of steps between jumps; at least 1.
-        every: u64,
-    },
-    /// `start factor^(k / every)` with the exact quotient.
-    Exponential {
-        /// The first rate.
-        start: f64,
-        /// What the rate is multiplied by, gradually.
-        factor: f64,
-        /// In how many steps; at least 1.
-        every: u64,
-    },
-    /// `end + (start - end) (1 + cos(pi k / steps)) / 2`, and `end` after this many steps (I. Loshchilov, F. Hutter,
-    /// *SGDR: stochastic gradient descent with warm restarts*, 2017, without restarts).
-    Cosine {
-        /// The first rate.
-        start: f64,
-        /// The last rate.
-        end: f64,
-        /// In how many steps.
-        steps: u64,
-    },
-    /// `(k + 1) / steps` of the first rate of another schedule, which begins after this many steps.
-    Warmup {
-        /// How many steps the rate grows.
-        steps: u64,
-        /// What follows.
-        then: Box<Schedule>,
-    },
-}
-
-impl Schedule {
-    /// [`Schedule::Step`]
-    pub const fn step(start: f64, factor: f64, every: u64) -> Self {
-        Schedule::Step { start, factor, every }
-    }
-
-    /// [`Schedule::Exponential`]
-    pub const fn exponential(start: f64, factor: f64, every: u64) -> Self {
-        Schedule::Exponential { start, factor, every }
-    }
-
-    /// [`Schedule::Cosine`]
-    pub const fn cosine(start: f64, end: f64, steps: u64) -> Self {
-        Schedule::Cosine { start, end, steps }
-    }
-
-    /// This schedule after this many steps of growth: [`Schedule::Warmup`].
-    #[must_use]
-    pub fn warmup(self, steps: u64) -> Self {
-        Schedule::Warmup { steps, then: Box::new(self) }
-    }
-
-    /// The rate of step `k`; the first step is 0.
-    pub fn at(&self, k: u64) -> f64 {
-        match self {
-            Schedule::Constant(rate) => *rate,
-            Schedule::Step { start, factor, every } => start * factor.powf((k / every.max(&1)) as f64),
-            Schedule::Exponential { start, factor, every } => start * factor.powf(k as f64 / *every.max(&1) as f64),
-            Schedule::Cosine { end, steps, .. } if k >= *steps => *end,
-            Schedule::Cosine { start, end, steps } => {
-                let angle = std::f64::consts::PI * (k as f64 / *steps as f64);
-                end + (start - end) * (0.5 * (1.0 + angle.cos()))
-            }
-            Schedule::Warmup { steps, then } if k < *steps => then.at(0) * ((k + 1) as f64 / *steps as f64),
-            Schedule::Warmup { steps, then } => then.at(k - steps),
-        }
-    }
-}
-
-impl From<f64> for Schedule {
-    fn from(rate: f64) -> Self {
-        Schedule::Constant(rate)
-    }
-}
-
-// ---- arithmetic of leaves -----------------------------------------------------------------------
-
-/// What an optimiser can move: `f64` and [`Tensor`]. Sealed, as [`Leaf`] is.
-pub trait Parameter: Leaf {
-    /// Why a number or tensor cannot replace `self`.
-    #[doc(hidden)]
-    fn misfit(&self, other: &Self) -> Option<String>;
-    /// Zero, of the same shape.
-    #[doc(hidden)]
-    fn zero(&self) -> Self;
-    /// `a self + b other`
-    #[doc(hidden)]
-    #[track_caller]
-    fn blend(&self, a: f64, other: &Self, b: f64) -> Self;
-    /// The squares of the elements.
-    #[doc(hidden)]
-    #[track_caller]
-    fn squared(&self) -> Self;
-    /// `self / (sqrt(other) + epsilon)`
-    #[doc(hidden)]
-    #[track_caller]
-    fn over_root(&self, other: &Self, epsilon: f64) -> Self;
-    /// `factor self`
-    #[doc(hidden)]
-    #[track_caller]
-    fn times(&self, factor: f64) -> Self;
-    /// The elements limited to `[-bound, bound]`.
-    #[doc(hidden)]
-    #[track_caller]
-    fn limited(&self, bound: f64) -> Self;
-    /// The Euclidean norm, as a number.
-    #[doc(hidden)]
-    #[track_caller]
-    fn length(&self) -> f64;
-}
-
-impl Parameter for f64 {
-    fn misfit(&self, _: &Self) -> Option<String> {
-        None
-    }
-    fn zero(&self) -> Self {
-        0.0
-    }
-    fn blend(&self, a: f64, other: &Self, b: f64) -> Self {
-        a * self + b * other
-    }
-    fn squared(&self) -> Self {
-        self * self
-    }
-    fn over_root(&self, other: &Self, epsilon: f64) -> Self {
-        self / (other.sqrt() + epsilon)
-    }
-    fn times(&self, factor: f64) -> Self {
-        factor * self
-    }
-    fn limited(&self, bound: f64) -> Self {
-        self.clamp(-bound, bound)
-    }
-    fn length(&self) -> f64 {
-        self.abs()
-    }
-}
-
-impl Parameter for Tensor {
-    fn misfit(&self, other: &Self) -> Option<String> {
-        if self.dtype().is_float() && self.ty() == other.ty() {
-            return None;
-        }
-        Some(format!("it is {}, and has to be {} with real elements", other.ty(), self.ty()))
-    }
-    fn zero(&self) -> Self {
-        Tensor::zeros_of(self.dtype(), self.shape())
-    }
-    #[track_caller]
-    fn blend(&self, a: f64, other: &Self, b: f64) -> Self {
-        self * a + other * b
-    }
-    #[track_caller]
-    fn squared(&self) -> Self {
-        self.square()
-    }
-    #[track_caller]
-    fn over_root(&self, other: &Self, epsilon: f64) -> Self {
-        self / (other.sqrt() + epsilon)
-    }
-    #[track_caller]
-    fn times(&self, factor: f64) -> Self {
-        self * factor
-    }
-    #[track_caller]
-    fn limited(&self, bound: f64) -> Self {
-        self.clamp(-bound, bound)
-    }
-    #[track_caller]
-    fn length(&self) -> f64 {
-        self.to_f64().norm().item()
-    }
-}
-
-/// Checks that trees have the leaves of the point: what follows may rely on it.
-#[track_caller]
-fn check<L: Parameter>(name: &str, what: &str, point: &[L], other: &[L]) -> Result<(), Error> {
-    let line = Location::caller();
-    let error = |why: String| Err(Error::new(ErrorKind::Misfit, name, why).at(Some(line)));
-    if point.len() != other.len() {
-        return error(format!("the {what} has {} numbers or tensors where the point has {}", other.len(), point.len()));
-    }
-    match point.iter().zip(other).enumerate().find_map(|(k, (x, other))| Some((k, x.misfit(other)?))) {
-        Some((k, why)) => error(format!("leaf {k} of the {what} does not fit that of the point: {why}")),
-        None => Ok(()),
-    }
-}
+use crate::tree::{Paths, Several, Tree, leaves};
+pub use parameter::Parameter;
+pub use schedule::Schedule;
+use state::{Moving, Setting, Settings, State};
 
 /// A tree of these leaves in the shape of another.
 fn rebuild<T: Tree>(shape: &T, leaves: Vec<T::Leaf>) -> T::Grad {
@@ -244,9 +41,15 @@ fn rebuild<T: Tree>(shape: &T, leaves: Vec<T::Leaf>) -> T::Grad {
 
 /// The Euclidean norm of all numbers of a tree together; neither the sum of squares nor a square overflows.
 ///
+/// ```
+/// use wengert::optim::global_norm;
+/// assert_eq!(global_norm(&([3.0, 0.0], 4.0)), 5.0);
+/// ```
+///
 /// # Panics
 /// If the numbers of a leaf may not be read, because a derivative flows to it: see
 /// [`Tensor::to_array`](crate::Tensor::to_array).
+#[doc(alias = "grad_norm")]
 #[track_caller]
 pub fn global_norm<T: Tree>(tree: &T) -> f64
 where
@@ -263,8 +66,15 @@ where
 /// Y. Bengio, *On the difficulty of training recurrent neural networks*, 2013). One that is not finite is returned as
 /// it is: no factor makes a direction of it.
 ///
+/// ```
+/// use wengert::optim::clip_by_norm;
+/// assert_eq!(clip_by_norm(&[6.0, 8.0], 5.0), [3.0, 4.0]);
+/// assert_eq!(clip_by_norm(&[0.3, 0.4], 5.0), [0.3, 0.4]);
+/// ```
+///
 /// # Panics
 /// If `bound` is negative or NaN.
+#[doc(alias("clip_grad_norm", "clip_by_global_norm"))]
 #[track_caller]
 #[must_use]
 pub fn clip_by_norm<T: Tree<Grad = T>>(gradient: &T, bound: f64) -> T
@@ -274,13 +84,19 @@ where
     check_bound("clip_by_norm", bound).or_raise();
     let norm = global_norm(gradient);
     let factor = if norm > bound && norm.is_finite() { bound / norm } else { 1.0 };
-    rebuild(gradient, leaves(gradient).iter().map(|leaf| leaf.times(factor)).collect())
+    limited(gradient, |leaf| leaf.times(factor))
 }
 
 /// The gradient with every number limited to `[-bound, bound]`; NaN stays NaN.
 ///
+/// ```
+/// use wengert::optim::clip_by_value;
+/// assert_eq!(clip_by_value(&[-6.0, 0.5], 1.0), [-1.0, 0.5]);
+/// ```
+///
 /// # Panics
 /// If `bound` is negative or NaN.
+#[doc(alias = "clip_grad_value")]
 #[track_caller]
 #[must_use]
 pub fn clip_by_value<T: Tree<Grad = T>>(gradient: &T, bound: f64) -> T
@@ -288,7 +104,14 @@ where
     T::Leaf: Parameter,
 {
     check_bound("clip_by_value", bound).or_raise();
-    rebuild(gradient, leaves(gradient).iter().map(|leaf| leaf.limited(bound)).collect())
+    limited(gradient, |leaf| leaf.limited(bound))
+}
+
+/// The gradient with `f` of every leaf but those that are frozen, which are zeros.
+fn limited<T: Tree<Grad = T>>(gradient: &T, f: impl Fn(&T::Leaf) -> T::Leaf) -> T {
+    let frozen = Paths::frozen_leaves(gradient);
+    let of_leaf = |(leaf, frozen): (T::Leaf, bool)| if frozen { leaf } else { f(&leaf) };
+    rebuild(gradient, leaves(gradient).into_iter().zip(frozen).map(of_leaf).collect())
 }
 
 #[track_caller]
@@ -302,11 +125,19 @@ fn check_bound(name: &str, bound: f64) -> Result<(), Error> {
 
 // ---- optimisers ---------------------------------------------------------------------------------
 
-/// The steps of an optimiser, panicking and not; `update` moves the leaves and knows that they fit.
+/// The steps of an optimiser, panicking and not, and its settings by path; `update` moves the leaves and knows that they fit.
 macro_rules! steps {
-    ($name:ident, $text:literal) => {
+    ($name:ident, $text:literal, $list:literal) => {
         impl<L: Parameter> $name<L> {
-            /// The point after one step against this gradient.
+            /// The point after one step against this gradient. Leaves that are [frozen](crate::freeze) stay as they are.
+            ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let mut opt = ", $text, "::new(0.1);")]
+            /// let (x, slope) = ([3.0, -2.0], [1.0, -1.0]);
+            /// let moved = opt.step(x, &slope);
+            /// assert!(moved[0] < 3.0 && moved[1] > -2.0);
+            /// ```
             ///
             /// # Panics
             /// If the gradient, or the point of the step before, has other leaves or types than the point.
@@ -322,24 +153,134 @@ macro_rules! steps {
             /// If the gradient, or the point of the step before, has other leaves or types than the point.
             #[track_caller]
             pub fn try_step<T: Tree<Leaf = L, Grad = T>>(&mut self, point: T, gradient: &T) -> Result<T, Error> {
-                let (x, slope) = (leaves(&point), leaves(gradient));
-                check(concat!($text, "::step"), "gradient", &x, &slope)?;
-                if self.steps > 0 {
-                    check(concat!($text, "::step"), "state from the step before", &x, self.memory())?;
-                }
-                let moved = self.update(&x, &slope);
-                self.steps += 1;
-                Ok(rebuild(&point, moved))
+                let (mut x, slope) = (leaves(&point), leaves(gradient));
+                let (settings, frozen) = (&self.settings, Paths::frozen_leaves(&point));
+                let paths = &|| Paths::of(&point);
+                let step = self.state.begin(concat!($text, "::step"), settings, &x, &slope, &frozen, paths)?;
+                let moving = step.moving(&x, &slope);
+                let moved = self.update(step.number, &moving);
+                step.write(&mut x, moved);
+                self.state.end(&step);
+                Ok(rebuild(&point, x))
+            }
+
+            /// The optimiser before its first step, ready for points like this one: what it remembers has their types, and is
+            /// zero. It is then a [`Tree`] like one that has made steps, and a file of such a one can be loaded into it.
+            ///
+            /// ```
+            #[doc = concat!("use wengert::optim::", $text, ";")]
+            /// use wengert::prelude::*;
+            #[doc = concat!("let mut opt = ", $text, "::new(0.1).init(&vec![2.0, 3.0]);")]
+            /// let paths: Vec<_> = opt.named_leaves().into_iter().map(|(path, _)| path).collect();
+            #[doc = concat!("assert_eq!(paths[..3], [\"steps\", \"", $list, ".0\", \"", $list, ".1\"]);")]
+            /// let _ = opt.step(vec![2.0, 3.0], &vec![1.0, 1.0]);
+            /// assert_eq!(opt.named_leaves()[0].1, 1.0);
+            /// ```
+            ///
+            /// # Panics
+            /// As [`Self::try_init`] returns an error.
+            #[track_caller]
+            #[must_use]
+            pub fn init<T: Tree<Leaf = L>>(self, point: &T) -> Self {
+                self.try_init(point).or_raise()
+            }
+
+            /// As [`Self::init`], with an error instead of a panic.
+            ///
+            /// # Errors
+            /// If a leaf that moves is not of real numbers, or a setting by path picks no leaf.
+            #[track_caller]
+            pub fn try_init<T: Tree<Leaf = L>>(mut self, point: &T) -> Result<Self, Error> {
+                let (x, settings) = (leaves(point), &self.settings);
+                self.state.init(concat!($text, "::init"), settings, &x, &|| Paths::of(point))?;
+                Ok(self)
+            }
+
+            /// Another learning rate for the leaves whose [paths](Paths) `which` picks; where several settings pick one, the
+            /// last of them counts.
+            ///
+            /// ```
+            #[doc = concat!("use wengert::optim::", $text, ";")]
+            #[doc = concat!("let mut opt = ", $text, "::new(0.1).rate_of(|path| path == \"1\", 0.0);")]
+            /// let (x, y) = opt.step((1.0, 1.0), &(1.0, 1.0));
+            /// assert!(x < 1.0 && y == 1.0);
+            /// ```
+            ///
+            /// A setting that picks no leaf of the first point is an error of the first step, because it is nearly always a
+            /// misspelt path.
+            #[track_caller]
+            #[must_use]
+            pub fn rate_of(
+                mut self,
+                which: impl Fn(&str) -> bool + Send + Sync + 'static,
+                rate: impl Into<Schedule>,
+            ) -> Self {
+                self.settings.by_path("rate_of", which, Setting::Rate(rate.into()));
+                self.state.forget_settings();
+                self
             }
 
             /// How many steps were made.
+            ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let mut opt = ", $text, "::new(0.1);")]
+            /// let x = opt.step(1.0, &0.5);
+            /// assert!(opt.steps() == 1 && x < 1.0);
+            /// ```
+            ///
+            /// # Panics
+            /// If the optimiser was loaded from a file that has no such number there.
+            #[track_caller]
             pub fn steps(&self) -> u64 {
-                self.steps
+                self.state.steps($text).or_raise()
             }
 
-            /// The learning rate of the next step.
+            /// The learning rate of the next step, where no other is set by path.
+            ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let opt = ", $text, "::<f64>::new(Schedule::from(0.5).warmup(4));")]
+            /// assert_eq!(opt.rate(), 0.125);
+            /// ```
+            ///
+            /// # Panics
+            /// As [`Self::steps`].
+            #[track_caller]
             pub fn rate(&self) -> f64 {
-                self.schedule.at(self.steps)
+                self.settings.schedule.at(self.steps())
+            }
+        }
+
+        /// What it remembers: the number of steps, as `steps`, and lists of leaves, each named by the path of the leaf of the point
+        /// that it belongs to.
+        impl<L: Parameter> Tree for $name<L> {
+            type Leaf = L;
+            type Vars = $name<L::Active>;
+            type Grad = $name<L>;
+            type Form = Several;
+            type Each<U> = Vec<U>;
+
+            fn size(&self) -> usize {
+                self.state.size()
+            }
+            fn for_each_leaf(&self, visit: &mut impl FnMut(L)) {
+                self.state.for_each(&mut |leaf| visit(leaf.clone()));
+            }
+            fn visit_leaves(&self, visit: &mut impl FnMut(&L)) {
+                self.state.for_each(visit);
+            }
+            fn paths(&self, paths: &mut Paths) {
+                self.state.paths(paths);
+            }
+            fn vars(&self, lift: &mut impl FnMut(L) -> L::Active) -> $name<L::Active> {
+                self.with_state(self.state.map(&mut |leaf| lift(leaf.clone())))
+            }
+            fn grad(&self, next: &mut impl FnMut() -> L) -> $name<L> {
+                self.with_state(self.state.map(&mut |_| next()))
+            }
+            fn each<U>(&self, next: &mut impl FnMut() -> U) -> Vec<U> {
+                std::iter::repeat_with(next).take(self.size()).collect()
             }
         }
     };
@@ -350,81 +291,93 @@ macro_rules! steps {
 /// J. Martens, G. Dahl, G. Hinton, *On the importance of initialization and momentum in deep learning*, 2013).
 #[derive(Clone, Debug)]
 pub struct Sgd<L> {
-    schedule: Schedule,
+    settings: Settings,
     momentum: f64,
     ahead: bool,
-    steps: u64,
-    velocity: Vec<L>,
+    state: State<L>,
 }
-steps!(Sgd, "Sgd");
+steps!(Sgd, "Sgd", "velocity");
 
 impl<L: Parameter> Sgd<L> {
     /// Without momentum.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// assert_eq!(Sgd::new(0.5).step(3.0, &2.0), 2.0);
+    /// ```
     pub fn new(rate: impl Into<Schedule>) -> Self {
-        Sgd { schedule: rate.into(), momentum: 0.0, ahead: false, steps: 0, velocity: Vec::new() }
+        Sgd { settings: Settings::new(rate), momentum: 0.0, ahead: false, state: State::new(&["velocity"]) }
     }
 
     /// With momentum, from 0 to less than 1.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// let mut opt = Sgd::new(0.1).momentum(0.5);
+    /// let x = opt.step(1.0, &1.0);
+    /// assert!((opt.step(x, &1.0) - 0.75).abs() < 1e-15);
+    /// ```
     #[must_use]
     pub fn momentum(self, momentum: f64) -> Self {
         Sgd { momentum, ahead: false, ..self }
     }
 
     /// With momentum, from 0 to less than 1, that looks ahead.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// assert!((Sgd::new(0.1).nesterov(0.5).step(1.0, &1.0) - 0.85).abs() < 1e-15);
+    /// ```
     #[must_use]
     pub fn nesterov(self, momentum: f64) -> Self {
         Sgd { momentum, ahead: true, ..self }
     }
 
-    fn memory(&self) -> &[L] {
-        &self.velocity
-    }
-
     #[track_caller]
-    fn update(&mut self, x: &[L], slope: &[L]) -> Vec<L> {
-        let rate = self.rate();
-        if self.steps == 0 {
-            self.velocity = x.iter().map(L::zero).collect();
-        }
-        let mut moved = Vec::with_capacity(x.len());
-        for ((x, g), v) in x.iter().zip(slope).zip(&mut self.velocity) {
-            *v = v.blend(self.momentum, g, 1.0);
-            let direction = if self.ahead { g.blend(1.0, v, self.momentum) } else { v.clone() };
+    fn update(&mut self, _: u64, moving: &[Moving<'_, L>]) -> Vec<L> {
+        let mut moved = Vec::with_capacity(moving.len());
+        for (Moving { x, slope, rate, .. }, v) in moving.iter().zip(&mut self.state.lists[0]) {
+            *v = v.blend(self.momentum, slope, 1.0);
+            let direction = if self.ahead { slope.blend(1.0, v, self.momentum) } else { v.clone() };
             moved.push(x.blend(1.0, &direction, -rate));
         }
         moved
     }
 }
 
-/// The estimates of moments that [`Adam`] and [`AdamW`] have in common.
-#[derive(Clone, Debug)]
-struct Moments<L> {
-    decay: [f64; 2],
-    epsilon: f64,
-    first: Vec<L>,
-    second: Vec<L>,
+impl<L> Sgd<L> {
+    fn with_state<M>(&self, state: State<M>) -> Sgd<M> {
+        Sgd { settings: self.settings.clone(), momentum: self.momentum, ahead: self.ahead, state }
+    }
 }
 
-impl<L: Parameter> Moments<L> {
+/// The constants of the estimates of moments that [`Adam`] and [`AdamW`] have in common.
+#[derive(Clone, Copy, Debug)]
+struct Moments {
+    decay: [f64; 2],
+    epsilon: f64,
+}
+
+impl Moments {
+    /// The names of the lists that they remember.
+    const LISTS: &[&str] = &["first", "second"];
+
     fn new() -> Self {
-        Moments { decay: [0.9, 0.999], epsilon: 1e-8, first: Vec::new(), second: Vec::new() }
+        Moments { decay: [0.9, 0.999], epsilon: 1e-8 }
     }
 
     /// Takes in the gradient of step `k`, from 0; gives the directions, for steps of the rate 1.
     #[track_caller]
-    fn directions(&mut self, k: u64, slope: &[L]) -> Vec<L> {
-        if k == 0 {
-            self.first = slope.iter().map(L::zero).collect();
-            self.second = self.first.clone();
-        }
+    fn directions<L: Parameter>(self, k: u64, moving: &[Moving<'_, L>], lists: &mut [Vec<L>]) -> Vec<L> {
+        let [first, second] = lists else { unreachable!("the state has the two lists of `LISTS`") };
         let [beta_1, beta_2] = self.decay;
         let count = (k + 1) as f64;
         // Both estimates start at zero; this is how much of their weight is missing still.
         let [weight_1, weight_2] = [1.0 - beta_1.powf(count), 1.0 - beta_2.powf(count)];
-        let mut directions = Vec::with_capacity(slope.len());
-        for ((g, m), v) in slope.iter().zip(&mut self.first).zip(&mut self.second) {
-            *m = m.blend(beta_1, g, 1.0 - beta_1);
-            *v = v.blend(beta_2, &g.squared(), 1.0 - beta_2);
+        let mut directions = Vec::with_capacity(moving.len());
+        for ((Moving { slope, .. }, m), v) in moving.iter().zip(first).zip(second) {
+            *m = m.blend(beta_1, slope, 1.0 - beta_1);
+            *v = v.blend(beta_2, &slope.squared(), 1.0 - beta_2);
             directions.push(m.times(1.0 / weight_1).over_root(&v.times(1.0 / weight_2), self.epsilon));
         }
         directions
@@ -437,6 +390,13 @@ macro_rules! moments {
         impl<L: Parameter> $name<L> {
             /// How fast the estimates of the first and second moment forget, instead of `[0.9, 0.999]`: the weights of
             /// what they were, from 0 to less than 1.
+            ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let mut opt = ", stringify!($name), "::new(0.1).betas([0.0, 0.0]);")]
+            /// // Without memory every step is about as long as the rate.
+            /// assert!((opt.step(1.0, &0.5) - 0.9).abs() < 2e-3);
+            /// ```
             #[must_use]
             pub fn betas(mut self, decay: [f64; 2]) -> Self {
                 self.moments.decay = decay;
@@ -444,14 +404,22 @@ macro_rules! moments {
             }
 
             /// What is added to the root of the second moment, instead of 1e-8.
+            ///
+            /// ```
+            /// use wengert::optim::*;
+            #[doc = concat!("let mut opt = ", stringify!($name), "::new(0.1).epsilon(1.0);")]
+            /// assert!((opt.step(1.0, &1.0) - 0.95).abs() < 2e-3);
+            /// ```
             #[must_use]
             pub fn epsilon(mut self, epsilon: f64) -> Self {
                 self.moments.epsilon = epsilon;
                 self
             }
+        }
 
-            fn memory(&self) -> &[L] {
-                &self.moments.first
+        impl<L> $name<L> {
+            fn with_state<M>(&self, state: State<M>) -> $name<M> {
+                $name { settings: self.settings.clone(), moments: self.moments, state }
             }
         }
     };
@@ -462,24 +430,29 @@ macro_rules! moments {
 /// `x - rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)`.
 #[derive(Clone, Debug)]
 pub struct Adam<L> {
-    schedule: Schedule,
-    moments: Moments<L>,
-    steps: u64,
+    settings: Settings,
+    moments: Moments,
+    state: State<L>,
 }
-steps!(Adam, "Adam");
+steps!(Adam, "Adam", "first");
 moments!(Adam);
 
 impl<L: Parameter> Adam<L> {
     /// With the constants of the paper.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// // The first step is as long as the rate, whatever the gradient is.
+    /// assert!((Adam::new(0.1).step(3.0, &200.0) - 2.9).abs() < 1e-9);
+    /// ```
     pub fn new(rate: impl Into<Schedule>) -> Self {
-        Adam { schedule: rate.into(), moments: Moments::new(), steps: 0 }
+        Adam { settings: Settings::new(rate), moments: Moments::new(), state: State::new(Moments::LISTS) }
     }
 
     #[track_caller]
-    fn update(&mut self, x: &[L], slope: &[L]) -> Vec<L> {
-        let rate = self.rate();
-        let directions = self.moments.directions(self.steps, slope);
-        x.iter().zip(&directions).map(|(x, direction)| x.blend(1.0, direction, -rate)).collect()
+    fn update(&mut self, k: u64, moving: &[Moving<'_, L>]) -> Vec<L> {
+        let directions = self.moments.directions(k, moving, &mut self.state.lists);
+        moving.iter().zip(&directions).map(|(leaf, direction)| leaf.x.blend(1.0, direction, -leaf.rate)).collect()
     }
 }
 
@@ -488,31 +461,60 @@ impl<L: Parameter> Adam<L> {
 /// `x - rate (direction of Adam + decay x)`.
 #[derive(Clone, Debug)]
 pub struct AdamW<L> {
-    schedule: Schedule,
-    moments: Moments<L>,
-    decay: f64,
-    steps: u64,
+    settings: Settings,
+    moments: Moments,
+    state: State<L>,
 }
-steps!(AdamW, "AdamW");
+steps!(AdamW, "AdamW", "first");
 moments!(AdamW);
 
 impl<L: Parameter> AdamW<L> {
     /// With the constants of [`Adam::new`] and a decay of 0.01.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// assert!((AdamW::new(0.1).step(3.0, &200.0) - (3.0 - 0.1 * (1.0 + 0.01 * 3.0))).abs() < 1e-9);
+    /// ```
     pub fn new(rate: impl Into<Schedule>) -> Self {
-        AdamW { schedule: rate.into(), moments: Moments::new(), decay: 0.01, steps: 0 }
+        let settings = Settings { decay: 0.01, ..Settings::new(rate) };
+        AdamW { settings, moments: Moments::new(), state: State::new(Moments::LISTS) }
     }
 
     /// With this decay.
+    ///
+    /// ```
+    /// use wengert::optim::*;
+    /// let mut opt = AdamW::new(0.1).decay(0.5);
+    /// assert!((opt.step(2.0, &0.0) - 1.9).abs() < 1e-15);
+    /// ```
     #[must_use]
-    pub fn decay(self, decay: f64) -> Self {
-        AdamW { decay, ..self }
+    pub fn decay(mut self, decay: f64) -> Self {
+        self.settings.decay = decay;
+        self.state.forget_settings();
+        self
+    }
+
+    /// Another decay for the leaves whose [paths](Paths) `which` picks, such as none for biases and the gains of norms; as
+    /// [`AdamW::rate_of`].
+    ///
+    /// ```
+    /// use wengert::optim::AdamW;
+    /// let mut opt = AdamW::new(0.1).decay(0.5).decay_of(|path| path == "1", 0.0);
+    /// assert_eq!(opt.step((2.0, 2.0), &(0.0, 0.0)), (1.9, 2.0));
+    /// ```
+    #[track_caller]
+    #[must_use]
+    pub fn decay_of(mut self, which: impl Fn(&str) -> bool + Send + Sync + 'static, decay: f64) -> Self {
+        self.settings.by_path("decay_of", which, Setting::Decay(decay));
+        self.state.forget_settings();
+        self
     }
 
     #[track_caller]
-    fn update(&mut self, x: &[L], slope: &[L]) -> Vec<L> {
-        let rate = self.rate();
-        let directions = self.moments.directions(self.steps, slope);
-        let step = |(x, direction): (&L, &L)| x.blend(1.0 - rate * self.decay, direction, -rate);
-        x.iter().zip(&directions).map(step).collect()
+    fn update(&mut self, k: u64, moving: &[Moving<'_, L>]) -> Vec<L> {
+        let directions = self.moments.directions(k, moving, &mut self.state.lists);
+        let step =
+            |(leaf, direction): (&Moving<'_, L>, &L)| leaf.x.blend(1.0 - leaf.rate * leaf.decay, direction, -leaf.rate);
+        moving.iter().zip(&directions).map(step).collect()
     }
 }

@@ -1,10 +1,18 @@
-//! [`Real`]: everything a function can be run over.
+//! [`Real`]: everything a function can be run over; [`Carrier`], what each of them implements; [`Lit`], a number on the left.
 
 use std::fmt::Debug;
-use std::iter::{Product, Sum};
-use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, Sub, SubAssign};
+use std::ops::{BitAnd, BitOr, Not};
 
 use crate::ops::{Binary, Compare, Unary};
+
+mod carrier;
+mod lit;
+mod operators;
+
+pub use carrier::Carrier;
+pub(crate) use carrier::flows;
+pub use lit::{Lit, lit};
+pub(crate) use operators::{lit_operators, real_operators, real_references};
 
 /// The outcome of a comparison: one `bool`, one per lane, or one that was recorded.
 pub trait Mask: Copy + Debug + Not<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self> + 'static {
@@ -44,8 +52,12 @@ macro_rules! unary_methods {
     ) => {
         $( $crate::real::unary_methods! { @method [$visibility] [$(#[$doc])*] $op $($($called)*)? } )*
     };
-    (@method [$visibility:vis] [$(#[$doc:meta])*] $op:ident $name:ident $($called:tt)*) => {
+    (
+        @method [$visibility:vis] [$(#[$doc:meta])*] $op:ident $name:ident
+        $(, $twin:ident: ($x:ident) $line:literal, $at:expr => $value:expr $(, as $($alias:literal)+)?)?
+    ) => {
         $(#[$doc])*
+        $($($(#[doc(alias = $alias)])+)?)?
         #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         $visibility fn $name(self) -> Self {
@@ -56,8 +68,7 @@ macro_rules! unary_methods {
 }
 pub(crate) use unary_methods;
 
-/// The functions of two arguments that people call by name, as methods: of the trait [`Real`], and of `Var`, which takes
-/// numbers too.
+/// The functions of two arguments that people call by name, as methods: of the trait [`Real`], of `Var` and of [`Lit`].
 macro_rules! binary_methods {
     ($which:ident) => {
         $crate::ops::binary_list! { [$crate::real::binary_methods] [@list $which] }
@@ -71,22 +82,47 @@ macro_rules! binary_methods {
     ) => {
         $( $crate::real::binary_methods! { @$which [$(#[$doc])*] $op $($($called)*)? } )*
     };
-    (@Real [$(#[$doc:meta])*] $op:ident $name:ident | $($called:tt)*) => {
+    (
+        @Real [$(#[$doc:meta])*] $op:ident $name:ident
+        | $tensors:ident, $twin:ident: ($x:ident, $y:ident) $line:literal, $at:tt => $value:expr
+        $(, as $($alias:literal)+)?
+    ) => {
         $(#[$doc])*
         ///
         /// `x` is `self`, and `y` the argument.
+        $($(#[doc(alias = $alias)])+)?
         #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
-        fn $name(self, y: Self) -> Self {
-            self.binary(y, $crate::ops::Binary::$op)
+        fn $name(self, y: impl Into<Self>) -> Self {
+            self.binary_with(y, $crate::ops::Binary::$op)
+        }
+    };
+    (
+        @Lit [$(#[$doc:meta])*] $op:ident $name:ident
+        | $tensors:ident, $twin:ident: ($x:ident, $y:ident) $line:literal, $at:tt => $value:expr
+        $(, as $($alias:literal)+)?
+    ) => {
+        $(#[$doc])*
+        ///
+        /// `x` is `self`, and `y` the argument.
+        $($(#[doc(alias = $alias)])+)?
+        #[cfg_attr(not(debug_assertions), inline(always))]
+        #[track_caller]
+        pub fn $name<R: Carrier>(self, y: R) -> R {
+            R::carry_constant_binary(self.0, y, $crate::ops::Binary::$op)
         }
     };
     // Its `powf` takes variables too.
     (@Var [$(#[$doc:meta])*] Pow $($called:tt)*) => {};
-    (@Var [$(#[$doc:meta])*] $op:ident $name:ident | $($called:tt)*) => {
+    (
+        @Var [$(#[$doc:meta])*] $op:ident $name:ident
+        | $tensors:ident, $twin:ident: ($x:ident, $y:ident) $line:literal, $at:tt => $value:expr
+        $(, as $($alias:literal)+)?
+    ) => {
         $(#[$doc])*
         ///
         /// `x` is `self`, and `y` the argument.
+        $($(#[doc(alias = $alias)])+)?
         #[cfg_attr(not(debug_assertions), inline(always))]
         #[track_caller]
         pub fn $name(self, y: impl Into<Var>) -> Self {
@@ -100,8 +136,8 @@ pub(crate) use binary_methods;
 /// What a differentiable scalar function is generic over: plain numbers, [`Dual`](crate::Dual)s,
 /// [`Taylor`](crate::Taylor) series, [`Var`](crate::Var)s on the tape, [`Lanes`](crate::Lanes).
 ///
-/// A carrier implements six functions: `constant`, `unary`, `binary`, `select`, `compare`,
-/// `all_finite`. Everything else stands on top of them.
+/// Every [`Carrier`] is `Real`. Numbers stand on either side of an operator: on the right as they are, on the left in
+/// [`lit`](crate::lit), which `#[wengert::generic]` writes for you. Functions of two arguments take carriers and numbers.
 ///
 /// Comparison operators (`<`, `==`) look at the primal value and steer ordinary Rust control
 /// flow; inside [`record`](crate::record) they are guards. [`compare`](Real::compare) and
@@ -111,77 +147,105 @@ pub(crate) use binary_methods;
 /// ```
 /// use wengert::prelude::*;
 /// fn f<R: Real>(x: R) -> R {
-///     (x * x + 1.0) * x.sin()
+///     (lit(1.0) - x * x).max(0.0) + (x * x + 1.0) * x.sin()
 /// }
 /// assert_eq!(f(2.0), 5.0 * 2f64.sin());
 /// assert_eq!(f(Dual::variable(0.0)).tangent(), 1.0);
 /// assert_eq!(grad(0.0, |x| f(x)), 1.0);
 /// ```
-pub trait Real:
-    Copy
-    + Debug
-    + PartialOrd
-    + PartialOrd<f64>
-    + Neg<Output = Self>
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Rem<Output = Self>
-    + Add<f64, Output = Self>
-    + Sub<f64, Output = Self>
-    + Mul<f64, Output = Self>
-    + Div<f64, Output = Self>
-    + AddAssign
-    + SubAssign
-    + MulAssign
-    + DivAssign
-    + Sum
-    + Product
-    + 'static
-{
-    /// The outcome of a comparison.
-    type Mask: Mask;
-
-    /// Whether this is a plain number, of which nothing is differentiated or recorded: then a rule computes its factors in
-    /// place, and need not keep them together for derivatives of higher order.
-    const PLAIN: bool = false;
-
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number that functions over `Real` run over",
+    label = "not `f64`, `F32`, `Var`, `Dual`, `Taylor` or `Lanes`",
+    note = "an `f32` is `F32(x)` or `f64::from(x)`, an integer `n as f64`, a reference to a number `*x`",
+    note = "a `Tensor` has the functions of `Real` as methods of its own: `x.sin()`, `x.maximum(y)`"
+)]
+pub trait Real: Carrier {
     /// A number that nothing is differentiated by.
-    fn constant(value: f64) -> Self;
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn constant(value: f64) -> Self {
+        Self::carry_constant(value)
+    }
     /// `op(self)`
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn unary(self, op: Unary) -> Self;
+    fn unary(self, op: Unary) -> Self {
+        self.carry_unary(op)
+    }
     /// `op(self, other)`
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn binary(self, other: Self, op: Binary) -> Self;
+    fn binary(self, other: Self, op: Binary) -> Self {
+        self.carry_binary(other, op)
+    }
+    /// `op(self, other)` of a carrier or a number, which is a constant operand.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn binary_with(self, other: impl Into<Self>, op: Binary) -> Self {
+        let other = other.into();
+        if Self::PLAIN {
+            return self.binary(other, op);
+        }
+        match other.carry_number() {
+            Some(constant) => self.binary_constant(constant, op),
+            None => self.binary(other, op),
+        }
+    }
     /// Whether `op` holds between the two, without steering control flow.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn compare(self, other: Self, op: Compare) -> Self::Mask;
+    fn compare(self, other: Self, op: Compare) -> Self::Mask {
+        self.carry_compare(other, op)
+    }
     /// Whether `op` holds between the two, steering control flow as the comparison operators do;
     /// `None` where lanes disagree.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn decide(self, other: Self, op: Compare) -> Option<bool> {
-        Some(op.eval(self, other))
+        self.carry_decide(other, op)
     }
     /// `yes` where the mask is true, else `no`; the other one is masked out of every derivative.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
+        Self::carry_select(mask, yes, no)
+    }
     /// Whether the value and everything carried with it are finite.
-    fn all_finite(self) -> bool;
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn all_finite(self) -> bool {
+        self.carry_all_finite()
+    }
+    /// The plain number, of what no derivative flows through: of a constant, or after [`detach`](Real::detach).
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// // The largest entry as a plain number, on purpose: the derivative leaves it out.
+    /// fn shifted<R: Real>(x: R) -> R {
+    ///     (x - x.detach().value()).exp()
+    /// }
+    /// assert_eq!(grad(2.0, |x| shifted(x)), 1.0);
+    /// assert_eq!(shifted(Dual::variable(2.0)).tangent(), 1.0);
+    /// ```
+    ///
+    /// # Panics
+    /// If a derivative flows to it, inside [`record`](crate::record) also if it was detached: see
+    /// [`Var::value`](crate::Var::value). If lanes hold different numbers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn value(self) -> f64 {
+        self.carry_value()
+    }
 
     /// `op(self, constant)`; what the operators with an `f64` on the right mean.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn binary_constant(self, constant: f64, op: Binary) -> Self {
-        self.binary(Self::constant(constant), op)
+        self.carry_binary_constant(constant, op)
     }
     /// `op(constant, other)`; what the operators with an `f64` on the left mean.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
-        Self::constant(constant).binary(other, op)
+        Self::carry_constant_binary(constant, other, op)
     }
 
     /// `yes()` where the mask is true, else `no()`; runs only what is needed where it can.
@@ -218,15 +282,13 @@ pub trait Real:
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn sech2_beside_tanh(self, tanh: Self) -> Self {
-        let small = (tanh * tanh).less(Self::constant(0.75));
-        let product = || if Self::PLAIN { (-tanh + 1.0) * (tanh + 1.0) } else { tanh.unary(Unary::OneMinusSquare) };
-        Self::branch(small, product, || self.sech2())
+        self.carry_sech2_beside_tanh(tanh)
     }
-    /// `self^exponent` for a constant exponent.
+    /// `self^exponent` for a constant or variable exponent.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn powf(self, exponent: f64) -> Self {
-        self.binary_constant(exponent, Binary::Pow)
+    fn powf(self, exponent: impl Into<Self>) -> Self {
+        self.binary_with(exponent, Binary::Pow)
     }
     /// `self^n` for a constant integer.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -241,8 +303,8 @@ pub trait Real:
     /// `self * a + b`, rounded twice.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        self * a + b
+    fn mul_add(self, a: impl Into<Self>, b: impl Into<Self>) -> Self {
+        self.binary_with(a, Binary::Mul).binary_with(b, Binary::Add)
     }
     /// n-th derivative of digamma.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -286,6 +348,17 @@ pub trait Real:
     fn elu(self) -> Self {
         Self::branch(Self::constant(0.0).less(self), || self, || self.expm1())
     }
+    /// `x` above 0, `alpha (e^(x/alpha) - 1)` from 0 down, for a positive `alpha`: its derivative is continuous, 1 at 0
+    /// (Barron, *Continuously differentiable exponential linear units*, 2017).
+    ///
+    /// # Panics
+    /// If `alpha` is not positive.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn celu(self, alpha: f64) -> Self {
+        assert!(alpha > 0.0, "celu: alpha is {alpha}, and has to be positive");
+        Self::branch(Self::constant(0.0).less(self), || self, || (self / alpha).expm1() * alpha)
+    }
     /// `min(max(x, 0), 6)` with derivative 0 at both bounds.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
@@ -296,6 +369,12 @@ pub trait Real:
     /// to the bound elsewhere. NaN stays NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
+    fn clamp(self, low: impl Into<Self>, high: impl Into<Self>) -> Self {
+        self.clamp_to(low.into(), high.into())
+    }
+    /// As [`clamp`](Real::clamp), with bounds that are carriers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
     fn clamp_to(self, low: Self, high: Self) -> Self {
         let above = || Self::branch(self.compare(high, Compare::Ge), || high, || self);
         Self::branch(self.compare(low, Compare::Le), || low, above)
@@ -303,131 +382,9 @@ pub trait Real:
     /// `self + weight (other - self)`: `self` where the weight is 0.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn lerp(self, other: Self, weight: Self) -> Self {
-        self + weight * (other - self)
+    fn lerp(self, other: impl Into<Self>, weight: impl Into<Self>) -> Self {
+        self + (other.into() - self).binary_with(weight, Binary::Mul)
     }
 }
 
-impl Real for f64 {
-    type Mask = bool;
-    const PLAIN: bool = true;
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn constant(value: f64) -> Self {
-        value
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn unary(self, op: Unary) -> Self {
-        op.eval(self)
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn binary(self, other: Self, op: Binary) -> Self {
-        op.eval(self, other)
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn compare(self, other: Self, op: Compare) -> bool {
-        op.eval(self, other)
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
-        if mask { yes } else { no }
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn all_finite(self) -> bool {
-        self.is_finite()
-    }
-}
-
-/// The operators of a carrier that implements [`Real`]'s six functions: with itself, with `f64` on
-/// either side, assigning, `Sum` and `Product`. The macro only names.
-macro_rules! real_operators {
-    ([$($generics:tt)*] $carrier:ty) => {
-        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Add add AddAssign add_assign }
-        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Sub sub SubAssign sub_assign }
-        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Mul mul MulAssign mul_assign }
-        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Div div DivAssign div_assign }
-        $crate::real::real_operators! { @binary [$($generics)*] $carrier, Rem rem RemAssign rem_assign }
-
-        impl<$($generics)*> std::ops::Neg for $carrier {
-            type Output = Self;
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            #[track_caller]
-            fn neg(self) -> Self {
-                $crate::real::Real::unary(self, $crate::ops::Unary::Neg)
-            }
-        }
-        impl<$($generics)*> std::iter::Sum for $carrier {
-            #[track_caller]
-            fn sum<I: Iterator<Item = Self>>(mut terms: I) -> Self {
-                let Some(first) = terms.next() else { return $crate::real::Real::constant(0.0) };
-                terms.fold(first, |sum, term| sum + term)
-            }
-        }
-        impl<$($generics)*> std::iter::Product for $carrier {
-            #[track_caller]
-            fn product<I: Iterator<Item = Self>>(mut factors: I) -> Self {
-                let Some(first) = factors.next() else { return $crate::real::Real::constant(1.0) };
-                factors.fold(first, |product, factor| product * factor)
-            }
-        }
-        impl<'item, $($generics)*> std::iter::Sum<&'item $carrier> for $carrier {
-            #[track_caller]
-            fn sum<I: Iterator<Item = &'item $carrier>>(terms: I) -> Self {
-                terms.copied().sum()
-            }
-        }
-        impl<'item, $($generics)*> std::iter::Product<&'item $carrier> for $carrier {
-            #[track_caller]
-            fn product<I: Iterator<Item = &'item $carrier>>(factors: I) -> Self {
-                factors.copied().product()
-            }
-        }
-        impl<$($generics)*> From<f64> for $carrier {
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn from(value: f64) -> Self {
-                $crate::real::Real::constant(value)
-            }
-        }
-    };
-    (@binary [$($generics:tt)*] $carrier:ty, $op:ident $method:ident $assign:ident $assign_method:ident) => {
-        impl<$($generics)*> std::ops::$op for $carrier {
-            type Output = Self;
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            #[track_caller]
-            fn $method(self, other: Self) -> Self {
-                $crate::real::Real::binary(self, other, $crate::ops::Binary::$op)
-            }
-        }
-        impl<$($generics)*> std::ops::$op<f64> for $carrier {
-            type Output = Self;
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            #[track_caller]
-            fn $method(self, constant: f64) -> Self {
-                $crate::real::Real::binary_constant(self, constant, $crate::ops::Binary::$op)
-            }
-        }
-        impl<$($generics)*> std::ops::$op<$carrier> for f64 {
-            type Output = $carrier;
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            #[track_caller]
-            fn $method(self, other: $carrier) -> $carrier {
-                $crate::real::Real::constant_binary(self, other, $crate::ops::Binary::$op)
-            }
-        }
-        impl<$($generics)*> std::ops::$assign for $carrier {
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            #[track_caller]
-            fn $assign_method(&mut self, other: Self) {
-                *self = $crate::real::Real::binary(*self, other, $crate::ops::Binary::$op);
-            }
-        }
-        impl<$($generics)*> std::ops::$assign<f64> for $carrier {
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            #[track_caller]
-            fn $assign_method(&mut self, constant: f64) {
-                *self = $crate::real::Real::binary_constant(*self, constant, $crate::ops::Binary::$op);
-            }
-        }
-    };
-}
-pub(crate) use real_operators;
+impl<R: Carrier> Real for R {}

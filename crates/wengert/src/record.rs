@@ -11,7 +11,7 @@ use self::path::{Numbers, Path};
 use crate::drive::inputs_of;
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
-use crate::tape::recording::{Line, Mode, Scope};
+use crate::tape::recording::{Inputs, Line, Mode, Scope};
 use crate::task::Task;
 use crate::tree::{Tree, check_size, leaves};
 
@@ -26,6 +26,8 @@ const PATHS: usize = 64;
 /// are kept, 64 at most. So a recorded function never returns the derivative of the wrong branch.
 /// Under [`strict`](Recorded::strict) a flipped guard is an error instead.
 ///
+/// The point may be given by value or by reference: what is recorded borrows nothing of it.
+///
 /// Inside `f` a number cannot be taken out of a `Var` (`value` panics): it would be frozen.
 ///
 /// ```
@@ -38,8 +40,21 @@ const PATHS: usize = 64;
 /// // many points at once, on SIMD lanes
 /// assert_eq!(f.grad_many(&[[1.0, 1.0], [0.0, 0.0]]), [[0.0, 0.0], [-2.0, 0.0]]);
 /// ```
+#[doc(alias("trace", "tape"))]
 #[track_caller]
-pub fn record<T, O, F>(at: T, f: F) -> Recorded<T, O, F>
+pub fn record<T, O, F>(at: T, f: F) -> Recorded<T::Grad, O, F>
+where
+    T: Tree<Leaf = f64, Grad: Tree<Leaf = f64, Vars = T::Vars>>,
+    O: Tree<Leaf = Var>,
+    F: Fn(T::Vars) -> O,
+{
+    let mut numbers = leaves(&at).into_iter();
+    record_at(at.grad(&mut || numbers.next().expect("one per leaf")), f)
+}
+
+/// As [`record`], of what is asked as long as its point lives.
+#[track_caller]
+pub(crate) fn record_at<T, O, F>(at: T, f: F) -> Recorded<T, O, F>
 where
     T: Tree<Leaf = f64>,
     O: Tree<Leaf = Var>,
@@ -160,6 +175,16 @@ where
         }))
     }
 
+    /// The value and the product of the Jacobian with a tangent: [`jvp`](Recorded::jvp) under the name of its family.
+    #[track_caller]
+    pub fn value_and_jvp<X: Tree<Leaf: Scalar>>(
+        &self,
+        x: X,
+        tangent: impl Tree<Leaf = X::Leaf>,
+    ) -> (O::Each<X::Leaf>, O::Each<X::Leaf>) {
+        self.jvp(x, tangent)
+    }
+
     /// The product of the transposed Jacobian with a cotangent.
     ///
     /// # Panics
@@ -171,11 +196,49 @@ where
         or_panic(self.compute(line, &x, &cotangent, &Task::Vjp, |_, results| x.grad(&mut || results.next())))
     }
 
+    /// The value and the product of the transposed Jacobian with a cotangent.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let f = record([1.0, 2.0], |[x, y]| (x * y, x - y));
+    /// assert_eq!(f.value_and_vjp([3.0, 4.0], (1.0, 2.0)), ((12.0, -1.0), [6.0, 1.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// As [`vjp`](Recorded::vjp).
+    #[track_caller]
+    pub fn value_and_vjp<X: Tree<Leaf: Scalar>>(
+        &self,
+        x: X,
+        cotangent: impl Tree<Leaf = X::Leaf>,
+    ) -> (O::Each<X::Leaf>, X::Grad) {
+        let cotangent = leaves(&cotangent);
+        or_panic(self.compute(Location::caller(), &x, &cotangent, &Task::ValueAndVjp, |path, results| {
+            let y = path.output.each(&mut || results.next());
+            (y, x.grad(&mut || results.next()))
+        }))
+    }
+
     /// The Jacobian; forward if there are at most as many inputs as outputs, else backward.
     #[track_caller]
     pub fn jacobian<X: Tree<Leaf: Scalar>>(&self, x: X) -> O::Each<X::Grad> {
         or_panic(self.compute(Location::caller(), &x, &[], &Task::Jacobian, |path, results| {
             path.output.each(&mut || x.grad(&mut || results.next()))
+        }))
+    }
+
+    /// The value and the Jacobian, at the cost of the Jacobian alone.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let f = record([1.0, 2.0], |[x, y]| [x * y, x - y]);
+    /// assert_eq!(f.value_and_jacobian([3.0, 4.0]), ([12.0, -1.0], [[4.0, 3.0], [1.0, -1.0]]));
+    /// ```
+    #[track_caller]
+    pub fn value_and_jacobian<X: Tree<Leaf: Scalar>>(&self, x: X) -> (O::Each<X::Leaf>, O::Each<X::Grad>) {
+        or_panic(self.compute(Location::caller(), &x, &[], &Task::ValueAndJacobian, |path, results| {
+            let y = path.output.each(&mut || results.next());
+            (y, path.output.each(&mut || x.grad(&mut || results.next())))
         }))
     }
 
@@ -194,16 +257,31 @@ where
         task: &Task,
         take: impl Fn(&Path<O>, &mut Numbers<'_, X::Leaf>) -> R,
     ) -> Result<R, GuardFlipped> {
-        let point = leaves(x);
+        let mut result = None;
+        self.ask(line, &leaves(x), direction, task, &mut |path, numbers| result = Some(take(path, numbers)))?;
+        Ok(result.expect("one path is taken at each point"))
+    }
+
+    /// Hands what a task gives at a point to `take`, on the path taken there. What depends on the driver is behind `take`, so
+    /// that this is compiled once for all of them.
+    #[track_caller]
+    fn ask<S: Scalar>(
+        &self,
+        line: Line,
+        point: &[S],
+        direction: &[S],
+        task: &Task,
+        take: &mut dyn FnMut(&Path<O>, &mut Numbers<'_, S>),
+    ) -> Result<(), GuardFlipped> {
         check_size("a recorded function", "point", self.size, point.len());
-        self.on_path(line, &point, |path| {
+        self.on_path(line, point, |path| {
             let outputs = path.trace.outputs.len();
-            if *task == Task::Vjp && direction.len() != outputs {
+            if matches!(task, Task::Vjp | Task::ValueAndVjp) && direction.len() != outputs {
                 // Another path may have as many outputs: it counts only if this one is taken here.
-                path.ask(line, &point, &[], &Task::Value, |_| ())?;
+                path.ask(line, point, &[], &Task::Value, &mut |_| ())?;
                 check_size("vjp", "cotangent", outputs, direction.len());
             }
-            path.ask(line, &point, direction, task, |results| take(path, results))
+            path.ask(line, point, direction, task, &mut |results| take(path, results))
         })
     }
 
@@ -219,25 +297,41 @@ where
         point: &[S],
         mut run: impl FnMut(&Arc<Path<O>>) -> Option<R>,
     ) -> Result<R, GuardFlipped> {
+        let mut result = None;
+        let plain = || point.iter().map(|leaf| leaf.plain()).collect();
+        self.choose(line, &plain, &mut |path| {
+            result = run(path);
+            result.is_some()
+        })?;
+        Ok(result.expect("one path is taken at each point"))
+    }
+
+    /// Calls `run` with one path after the other until one is valid, and with a new one, recorded at the `plain` point, if none
+    /// is.
+    fn choose(
+        &self,
+        line: Line,
+        plain: &dyn Fn() -> Vec<f64>,
+        run: &mut dyn FnMut(&Arc<Path<O>>) -> bool,
+    ) -> Result<(), GuardFlipped> {
         for tried in 0.. {
             let Some(path) = self.lock().paths.get(tried).cloned() else { break };
-            if let Some(result) = run(&path) {
+            if run(&path) {
                 if tried > 0 {
                     self.bring_forward(&path);
                 }
-                return Ok(result);
+                return Ok(());
             }
         }
         if self.strict {
             return Err(GuardFlipped { line: self.line });
         }
-        let plain: Vec<f64> = point.iter().map(|leaf| leaf.plain()).collect();
-        let path = self.fresh_path(line, &plain);
-        let result = run(&path).expect("a fresh recording is valid where it was made");
+        let path = self.fresh_path(line, &plain());
+        assert!(run(&path), "a fresh recording is valid where it was made");
         let mut state = self.lock();
         state.paths.insert(0, path);
         state.paths.truncate(self.limit);
-        Ok(result)
+        Ok(())
     }
 
     /// Moves a path to the front, where the next call looks first.
@@ -252,7 +346,9 @@ where
     fn fresh_path(&self, line: Line, point: &[f64]) -> Arc<Path<O>> {
         let scope = Scope::open_at(Mode::Replay, line);
         let mut numbers = point.iter();
-        let vars = inputs_of(&scope, &self.shape, |_, inputs| inputs.input(*numbers.next().expect("one per leaf")));
+        let enter = |_, inputs: &mut Inputs<'_>| inputs.input(*numbers.next().expect("one per leaf"));
+        // Severed, because other points have other numbers there.
+        let vars = inputs_of(&scope, &self.shape, enter, |_, input| crate::leaf::Drive::severed(input));
         let output = (self.f)(vars);
         let trace = f64::hold(scope, &leaves(&output)).0;
         self.lock().recordings += 1;
@@ -305,6 +401,42 @@ where
         }))
     }
 
+    /// The value, the gradient and the Hessian at `x`, at the cost of the Hessian alone.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let f = record([1.0, 2.0], |[x, y]| x * x * y);
+    /// assert_eq!(f.value_grad_and_hessian([3.0, 4.0]), (36.0, [24.0, 9.0], [[8.0, 6.0], [6.0, 0.0]]));
+    /// ```
+    #[track_caller]
+    pub fn value_grad_and_hessian<X: Tree<Leaf: Scalar>>(&self, x: X) -> (X::Leaf, X::Grad, X::Each<X::Grad>) {
+        or_panic(self.compute(Location::caller(), &x, &[], &Task::ValueGradientAndHessian, |_, results| {
+            let (value, gradient) = (results.next(), x.grad(&mut || results.next()));
+            (value, gradient, x.each(&mut || x.grad(&mut || results.next())))
+        }))
+    }
+
+    /// The value, the gradient, and the product of the Hessian at `x` with a vector, from one sweep.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let f = record([1.0, 2.0], |[x, y]| x * x * y);
+    /// assert_eq!(f.value_grad_and_hvp([3.0, 4.0], [1.0, 0.0]), (36.0, [24.0, 9.0], [8.0, 6.0]));
+    /// ```
+    #[track_caller]
+    pub fn value_grad_and_hvp<X: Tree<Leaf: Scalar>>(
+        &self,
+        x: X,
+        vector: impl Tree<Leaf = X::Leaf>,
+    ) -> (X::Leaf, X::Grad, X::Grad) {
+        let vector = leaves(&vector);
+        check_size("value_grad_and_hvp", "vector", self.size, vector.len());
+        or_panic(self.compute(Location::caller(), &x, &vector, &Task::ValueGradientAndHvp, |_, results| {
+            let (value, gradient) = (results.next(), x.grad(&mut || results.next()));
+            (value, gradient, x.grad(&mut || results.next()))
+        }))
+    }
+
     /// The product of the Hessian at `x` with a vector.
     #[track_caller]
     pub fn hvp<X: Tree<Leaf: Scalar>>(&self, x: X, vector: impl Tree<Leaf = X::Leaf>) -> X::Grad {
@@ -317,5 +449,8 @@ where
 
 #[track_caller]
 pub(crate) fn or_panic<R>(result: Result<R, GuardFlipped>) -> R {
-    result.unwrap_or_else(|flipped| panic!("{flipped}"))
+    match result {
+        Ok(result) => result,
+        Err(flipped) => panic!("{flipped}"),
+    }
 }

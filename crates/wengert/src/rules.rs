@@ -1,5 +1,8 @@
 //! A user's own rules: [`CustomRule`] gives a function of tensors another way to be differentiated.
 
+mod compare;
+mod foreign;
+
 use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
@@ -8,12 +11,13 @@ use std::sync::Arc;
 
 use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::primitives::{Custom, Rule};
+use crate::primitives::{Custom, Op, Primitive, Rule};
 use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
 use crate::transform::linear::check_linear;
+pub use foreign::{ForeignResults, ForeignRule};
 
 /// A function from tensors to tensors.
 type Function = Rc<dyn Fn(&[Tensor]) -> Vec<Tensor>>;
@@ -125,6 +129,18 @@ impl CustomRule {
         CustomRule::jvp(name, move |x| vec![value(&x[0])], jvp)
     }
 
+    /// A function that is plain Rust on plain arrays: a solver, a table, a simulation. See [`ForeignRule`].
+    ///
+    /// `shapes` gives the types of the results from those of the operands, `value` the results; either may give a `Result`,
+    /// whose error ends the run.
+    pub fn foreign<S: ForeignResults<Type>, V: ForeignResults<Array>>(
+        name: &str,
+        shapes: impl Fn(&[Type]) -> S + 'static,
+        value: impl Fn(&[Array]) -> V + Send + Sync + 'static,
+    ) -> ForeignRule {
+        ForeignRule::new(name, shapes, value)
+    }
+
     /// As a derivative that is another one than the value's, on purpose.
     #[must_use]
     pub fn surrogate(mut self) -> Self {
@@ -141,65 +157,87 @@ impl CustomRule {
     #[track_caller]
     pub fn register(self, samples: &[&[Tensor]]) -> Result<RegisteredRule, Error> {
         let line = Location::caller();
-        if samples.is_empty() {
-            return Err(self.error("a rule is checked at sample operands, and there are none".to_owned(), line));
-        }
-        if let Some(none) = samples.iter().position(|sample| sample.is_empty()) {
-            return Err(
-                self.error(format!("sample {none} has no operands: there is nothing to differentiate by"), line)
-            );
-        }
-        let mut compared = self.surrogate;
-        let registered = RegisteredRule { rule: self, operations: Rc::new(RefCell::new(Vec::new())) };
+        check_samples(&self.name, samples, line)?;
+        let (name, surrogate) = (self.name.clone(), self.surrogate);
+        let mut compared = surrogate;
+        let registered = RegisteredRule::new(Checked::Tensors(self));
         for sample in samples {
             let types: Vec<Type> = sample.iter().map(|x| x.ty().clone()).collect();
             let op = registered.operation(&types, line)?;
-            if !registered.rule.surrogate {
+            if !surrogate {
                 let point: Vec<Array> = sample.iter().map(Tensor::to_array).collect();
-                compare(&op, &point).map_err(|why| registered.rule.error(why, line))?;
-                let results = op.value.output_types();
+                compare::forwards(&op, &point).map_err(|why| error(&name, why, line))?;
+                let results =
+                    op.infer(&types.iter().collect::<Vec<&Type>>()).map_err(|why| error(&name, why.0, line))?;
                 compared |= types.iter().all(|ty| ty.size() > 0) && results.iter().any(|ty| ty.size() > 0);
             }
         }
         if compared {
             return Ok(registered);
         }
-        let why = "every sample is empty in an operand or in all results, so its derivative was compared with nothing";
-        Err(registered.rule.error(why.to_owned(), line))
+        Err(error(&name, compare::NOTHING.to_owned(), line))
     }
 
-    fn error(&self, why: String, line: Line) -> Error {
-        Error::new(ErrorKind::Unsupported, &self.name, why).at(Some(line))
-    }
-
-    /// The Program of one of the functions at operands of these types.
-    fn program(&self, function: &Function, types: &[Type], line: Line) -> Result<Program, Error> {
-        let level = ArrayLevel::open("custom rule", Reading::Symbolic);
-        let inputs: Vec<Tensor> =
-            types.iter().map(|ty| level.input(&Tensor::from_array(Array::zeros(ty)), &Mapped::Whole)).collect();
-        let outputs = function(&inputs);
-        let closed = level.close(&outputs)?;
-        if closed.captures.is_empty() {
-            return Ok(closed.program);
+    fn operation(&self, types: &[Type], line: Line) -> Result<Custom, Error> {
+        let fail = |why: String| error(&self.name, why, line);
+        let value = program(&self.name, &*self.value, types, line)?;
+        let outputs = value.output_types();
+        if let Some(ty) = types.iter().chain(&outputs).find(|ty| !ty.dtype.is_float()) {
+            return Err(fail(format!("its operands and results have to be real, and one is {ty}")));
         }
-        let types: Vec<String> = closed.captures.iter().map(|capture| capture.ty().to_string()).collect();
-        let why = format!("it captures {}; pass tensors as operands, so that the rule covers them", types.join(", "));
-        Err(self.error(why, line))
+        let (function, operands): (&Function, Vec<Type>) = match &self.given {
+            Given::Jvp(jvp) => (jvp, [types, types].concat()),
+            Given::Vjp(vjp) => (vjp, [types, &outputs[..], &outputs[..]].concat()),
+        };
+        let derivative = program(&self.name, &**function, &operands, line)?;
+        let (first, word, what) = match &self.given {
+            Given::Jvp(_) => (types.len(), "jvp", "tangent"),
+            Given::Vjp(_) => (types.len() + outputs.len(), "vjp", "cotangent"),
+        };
+        let marked: Vec<bool> = (0..operands.len()).map(|k| k >= first).collect();
+        check_linear(&derivative, &marked)
+            .map_err(|why| fail(format!("its {word} has to be linear in the {what}: {why}")))?;
+        let derivative = Arc::new(derivative);
+        let op = Custom {
+            name: self.name.clone(),
+            value: Arc::new(value),
+            rule: match &self.given {
+                Given::Jvp(_) => Rule::Jvp(derivative),
+                Given::Vjp(_) => Rule::Vjp(derivative),
+            },
+            surrogate: self.surrogate,
+        };
+        let refs: Vec<&Type> = types.iter().collect();
+        op.infer(&refs).map_err(|why| fail(why.0))?;
+        Ok(op)
     }
 }
 
 /// A rule that was checked: see [`CustomRule`].
 #[derive(Clone, Debug)]
 pub struct RegisteredRule {
-    rule: CustomRule,
+    rule: Checked,
     /// The operation for operands of these types.
     operations: Rc<RefCell<OperationsByTypes>>,
 }
 
+/// What a registered rule is made of.
+#[derive(Clone, Debug)]
+enum Checked {
+    /// Tensor operations with a derivative of their own.
+    Tensors(CustomRule),
+    /// Plain code.
+    Foreign(ForeignRule),
+}
+
 /// Operations with the types of the operands they were made for.
-type OperationsByTypes = Vec<(Vec<Type>, Custom)>;
+type OperationsByTypes = Vec<(Vec<Type>, Op)>;
 
 impl RegisteredRule {
+    fn new(rule: Checked) -> Self {
+        RegisteredRule { rule, operations: Rc::new(RefCell::new(Vec::new())) }
+    }
+
     /// The function's results.
     ///
     /// # Panics
@@ -212,7 +250,7 @@ impl RegisteredRule {
     /// The function's results.
     ///
     /// # Errors
-    /// If the rule does not hold at operands of these types.
+    /// If the rule does not hold at operands of these types; of plain code that runs now, if it fails.
     #[track_caller]
     pub fn try_call(&self, operands: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
         let types: Vec<Type> = operands.iter().map(|operand| operand.ty().clone()).collect();
@@ -220,113 +258,53 @@ impl RegisteredRule {
         graph::apply(op, operands)
     }
 
-    fn operation(&self, types: &[Type], line: Line) -> Result<Custom, Error> {
+    fn operation(&self, types: &[Type], line: Line) -> Result<Op, Error> {
         if let Some((_, op)) = self.operations.borrow().iter().find(|(own, _)| own == types) {
             return Ok(op.clone());
         }
-        let rule = &self.rule;
-        let value = rule.program(&rule.value, types, line)?;
-        let outputs = value.output_types();
-        if let Some(ty) = types.iter().chain(&outputs).find(|ty| !ty.dtype.is_float()) {
-            return Err(rule.error(format!("its operands and results have to be real, and one is {ty}"), line));
-        }
-        let (function, operands): (&Function, Vec<Type>) = match &rule.given {
-            Given::Jvp(jvp) => (jvp, [types, types].concat()),
-            Given::Vjp(vjp) => (vjp, [types, &outputs[..], &outputs[..]].concat()),
+        let op = match &self.rule {
+            Checked::Tensors(rule) => Op::from(rule.operation(types, line)?),
+            Checked::Foreign(rule) => Op::from(rule.operation(types, line)?),
         };
-        let program = rule.program(function, &operands, line)?;
-        let (first, word, what) = match &rule.given {
-            Given::Jvp(_) => (types.len(), "jvp", "tangent"),
-            Given::Vjp(_) => (types.len() + outputs.len(), "vjp", "cotangent"),
-        };
-        let marked: Vec<bool> = (0..operands.len()).map(|k| k >= first).collect();
-        check_linear(&program, &marked)
-            .map_err(|why| rule.error(format!("its {word} has to be linear in the {what}: {why}"), line))?;
-        let derivative = Arc::new(program);
-        let op = Custom {
-            name: rule.name.clone(),
-            value: Arc::new(value),
-            rule: match &rule.given {
-                Given::Jvp(_) => Rule::Jvp(derivative),
-                Given::Vjp(_) => Rule::Vjp(derivative),
-            },
-            surrogate: rule.surrogate,
-        };
-        use crate::primitives::Primitive;
-        let refs: Vec<&Type> = types.iter().collect();
-        op.infer(&refs).map_err(|why| rule.error(why.0, line))?;
         self.operations.borrow_mut().push((types.to_vec(), op.clone()));
         Ok(op)
     }
 }
 
-/// Compares the rule with differences of the value at a point, along two directions for every
-/// operand: central differences of order 4 over a range of steps, of which the best counts.
-fn compare(op: &Custom, point: &[Array]) -> Result<(), String> {
-    use crate::program::Builder;
-    let inside = |error: Error| format!("at the sample: {error}");
-    let mut b = Builder::new();
-    let inputs: Vec<_> = point.iter().map(|x| b.input("", x.ty().clone())).collect();
-    let outs = b.emit(op.clone(), &inputs).map_err(inside)?;
-    let program = b.finish(&outs);
-    let tangent = program.jvp(&vec![true; point.len()]).map_err(inside)?;
-    for operand in 0..point.len() {
-        for seed in 0..2 {
-            let dots: Vec<Array> = point.iter().enumerate().map(|(k, x)| direction(x, seed, k == operand)).collect();
-            let results = tangent.run(&[point, &dots[..]].concat()).map_err(inside)?;
-            let (_, got) = results.split_at(outs.len());
-            let got: Vec<f64> = got.iter().flat_map(Array::to_f64).collect();
-            let (error, scale) = difference(&program, point, &dots, &got).map_err(inside)?;
-            let single = point.iter().any(|x| x.dtype() == crate::array::DType::F32);
-            // Half the digits that differences of order 4 keep, relative to the largest value.
-            let bound = if single { 3e-2 } else { 1e-7 } * scale.max(f64::MIN_POSITIVE);
-            if error.is_nan() || error > bound {
-                return Err(format!(
-                    "its derivative along operand {operand} disagrees with differences of its value: by {error:.1e} \
-                     where the largest is {scale:.1e}; a derivative that differs on purpose is a `surrogate`"
-                ));
-            }
+fn error(name: &str, why: String, line: Line) -> Error {
+    Error::new(ErrorKind::Unsupported, name, why).at(Some(line))
+}
+
+/// That there are samples, and operands in each.
+fn check_samples(name: &str, samples: &[&[Tensor]], line: Line) -> Result<(), Error> {
+    if samples.is_empty() {
+        return Err(error(name, "a rule is checked at sample operands, and there are none".to_owned(), line));
+    }
+    match samples.iter().position(|sample| sample.is_empty()) {
+        Some(none) => {
+            let why = format!("sample {none} has no operands: there is nothing to differentiate by");
+            Err(error(name, why, line))
         }
-    }
-    Ok(())
-}
-
-/// Numbers of mixed sign between 1/2 and 1, or zeros.
-fn direction(x: &Array, seed: usize, active: bool) -> Array {
-    let number = |k: usize| {
-        let turn = ((k + 1) as f64).mul_add(0.618_033_988_749_895, seed as f64 * 0.37).fract();
-        if active { (0.5 + turn / 2.0) * if turn < 0.5 { -1.0 } else { 1.0 } } else { 0.0 }
-    };
-    like(x, (0..x.size()).map(number).collect())
-}
-
-fn like(x: &Array, numbers: Vec<f64>) -> Array {
-    match x.dtype() {
-        crate::array::DType::F32 => Array::new(x.shape(), numbers.iter().map(|&x| x as f32).collect::<Vec<f32>>()),
-        _ => Array::new(x.shape(), numbers),
+        None => Ok(()),
     }
 }
 
-/// The smallest largest difference over the steps, and the size of what is compared.
-fn difference(program: &Program, point: &[Array], dots: &[Array], got: &[f64]) -> Result<(f64, f64), Error> {
-    let at = |t: f64| -> Result<Vec<f64>, Error> {
-        let moved = point.iter().zip(dots).map(|(x, dot)| {
-            let numbers = x.to_f64().iter().zip(dot.to_f64()).map(|(x, dot)| x + t * dot).collect();
-            like(x, numbers)
-        });
-        Ok(program.run(&moved.collect::<Vec<Array>>())?.iter().flat_map(Array::to_f64).collect())
-    };
-    let mut best = (f64::NAN, 0.0);
-    for step in (1..=10).map(|k| 0.1 * 0.3f64.powi(k)) {
-        let [far_back, back, forward, far] = [at(-2.0 * step)?, at(-step)?, at(step)?, at(2.0 * step)?];
-        let slope = |k: usize| (8.0 * (forward[k] - back[k]) - (far[k] - far_back[k])) / (12.0 * step);
-        let error = (0..got.len())
-            .map(|k| (slope(k) - got[k]).abs())
-            .fold(0.0, |x: f64, y| if y.is_nan() { y } else { x.max(y) });
-        let scale = (0..got.len()).map(|k| slope(k).abs().max(got[k].abs())).fold(1e-3, f64::max);
-        if best.0.is_nan() || error / scale < best.0 / best.1 {
-            best = (error, scale);
-        }
+/// The Program of a function at operands of these types, for the rule of this name.
+fn program(
+    name: &str,
+    function: &dyn Fn(&[Tensor]) -> Vec<Tensor>,
+    types: &[Type],
+    line: Line,
+) -> Result<Program, Error> {
+    let level = ArrayLevel::open("custom rule", Reading::Symbolic);
+    let inputs: Vec<Tensor> =
+        types.iter().map(|ty| level.input(&Tensor::from_array(Array::zeros(ty)), &Mapped::Whole)).collect();
+    let outputs = function(&inputs);
+    let closed = level.close(&outputs)?;
+    if closed.captures.is_empty() {
+        return Ok(closed.program);
     }
-    Ok(best)
+    let types: Vec<String> = closed.captures.iter().map(|capture| capture.ty().to_string()).collect();
+    let why = format!("it captures {}; pass tensors as operands, so that the rule covers them", types.join(", "));
+    Err(error(name, why, line))
 }

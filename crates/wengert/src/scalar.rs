@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use crate::algorithm::{Algorithm, Base};
 use crate::leaf::Leaf;
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Real, real_operators};
+use crate::real::{Carrier, Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
 use crate::tape::recording::{Inputs, Line, Nested, Scope, line_of};
@@ -44,6 +44,11 @@ impl Base for Var {
 /// variables of an outer driver.
 ///
 /// Sealed: implemented for these two.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the number of this point",
+    label = "`f64` or `Var` is needed",
+    note = "recorded functions take numbers; for tensors, `compile` traces a function once"
+)]
 pub trait Scalar: Leaf<Active = Var> + Real + Sealed + Lift {}
 
 impl Scalar for f64 {}
@@ -54,6 +59,8 @@ impl Scalar for Var {}
 pub trait Sealed: Sized {
     /// An input of a recording at this point.
     fn enter(self, inputs: &mut Inputs<'_>) -> Var;
+    /// What a function gets that captures it.
+    fn outer(self) -> Var;
     /// The plain number.
     fn plain(self) -> f64;
     /// A plain number as a constant.
@@ -61,8 +68,10 @@ pub trait Sealed: Sized {
     /// The numbers, if they are plain.
     fn as_plain(numbers: &[Self]) -> Option<&[f64]>;
     /// Ends the recording and computes.
+    #[track_caller]
     fn finish(scope: Scope, outputs: &[Var], directions: &[Self], task: &Task) -> Vec<Self>;
     /// Runs an old recording at another point and computes.
+    #[track_caller]
     fn replay(
         trace: &Trace,
         line: Line,
@@ -71,6 +80,7 @@ pub trait Sealed: Sized {
         task: &Task,
     ) -> Result<Vec<Self>, Flipped>;
     /// As [`Sealed::replay`], with an algorithm that is no task.
+    #[track_caller]
     fn replay_by(
         trace: &Trace,
         line: Line,
@@ -79,6 +89,7 @@ pub trait Sealed: Sized {
         algorithm: &impl Algorithm,
     ) -> Result<Vec<Self>, Flipped>;
     /// Computes on values that [`Sealed::hold`] gave.
+    #[track_caller]
     fn resume(trace: &Trace, line: Line, values: &[Self], directions: &[Self], task: &Task) -> Vec<Self>;
     /// Ends the recording and keeps it with the values of its records and captures.
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Self>);
@@ -106,6 +117,9 @@ impl Sealed for f64 {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input(self)
+    }
+    fn outer(self) -> Var {
+        crate::tape::lift(self)
     }
     fn plain(self) -> f64 {
         self
@@ -160,6 +174,9 @@ impl Sealed for f64 {
 impl Sealed for Var {
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input_of(self)
+    }
+    fn outer(self) -> Var {
+        self
     }
     fn plain(self) -> f64 {
         self.value
@@ -217,6 +234,7 @@ impl Sealed for Var {
 }
 
 /// Computes over plain numbers.
+#[track_caller]
 fn compute_numbers(
     trace: &Trace,
     line: Line,
@@ -254,12 +272,14 @@ fn where_it_lies(nested: Nested, outputs: &[Var], directions: &[Var], task: &Tas
 }
 
 #[cold]
+#[track_caller]
 fn depends_on_outer(line: Line, capture: Var) -> ! {
     depends_on_recording(line, line_of(capture))
 }
 
 /// Panics because a plain number depends on a variable of the recording with this line.
 #[cold]
+#[track_caller]
 pub(crate) fn depends_on_recording(line: Line, outer: Option<Line>) -> ! {
     let outer = outer
         .map_or_else(|| "a recording that has ended".to_owned(), |line| format!("the recording started at {line}"));
@@ -298,16 +318,16 @@ impl Base for Tainted {
 
 real_operators! { [] Tainted }
 
-impl Real for Tainted {
+impl Carrier for Tainted {
     type Mask = bool;
 
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         Tainted::clean(value)
     }
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         Tainted { value: self.value.unary(op), taint: self.taint && !op.is_flat() }
     }
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         let value = self.value.binary(other.value, op);
         // A plain zero times an outer variable is zero whatever the variable is.
         let vanishes = value == 0.0
@@ -318,13 +338,13 @@ impl Real for Tainted {
             };
         Tainted { value, taint: (self.taint | other.taint) && !vanishes }
     }
-    fn compare(self, other: Self, op: Compare) -> bool {
+    fn carry_compare(self, other: Self, op: Compare) -> bool {
         op.eval(self.value, other.value)
     }
-    fn select(mask: bool, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: bool, yes: Self, no: Self) -> Self {
         if mask { yes } else { no }
     }
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         self.value.is_finite()
     }
 }

@@ -31,7 +31,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::marker::PhantomData;
 
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Mask, Real, real_operators};
+use crate::real::{Carrier, Mask, Real, real_operators};
 
 // ---- series as slices ---------------------------------------------------------------------------
 // A coefficient beyond the end of a slice is structurally zero; so is a result of `None`.
@@ -455,37 +455,37 @@ impl<B: Real> SeriesSym<B> {
     }
 }
 
-impl<B: Real> Real for SeriesSym<B> {
+impl<B: Real> Carrier for SeriesSym<B> {
     type Mask = B::Mask;
 
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         SeriesSym::apply(Op::Constant(value.to_bits()), || B::constant(value))
     }
     #[track_caller]
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         SeriesSym::apply(Op::Unary(op, self.node), || self.value().unary(op))
     }
     #[track_caller]
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         SeriesSym::apply(Op::Binary(op, self.node, other.node), || self.value().binary(other.value(), op))
     }
     #[track_caller]
-    fn compare(self, other: Self, op: Compare) -> B::Mask {
+    fn carry_compare(self, other: Self, op: Compare) -> B::Mask {
         self.value().compare(other.value(), op)
     }
     #[track_caller]
-    fn decide(self, other: Self, op: Compare) -> Option<bool> {
+    fn carry_decide(self, other: Self, op: Compare) -> Option<bool> {
         self.value().decide(other.value(), op)
     }
     #[track_caller]
-    fn select(mask: B::Mask, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: B::Mask, yes: Self, no: Self) -> Self {
         // On a graph of its own turn: a selection of the carrier may lend graphs.
         let mut graph = Self::with_graph(std::mem::take);
         let node = graph.select(mask, yes.node, no.node);
         Self::with_graph(|lent| *lent = graph);
         SeriesSym::of(node)
     }
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         self.value().all_finite()
     }
 }

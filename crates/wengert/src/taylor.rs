@@ -1,9 +1,10 @@
 //! [`Taylor`]: a truncated power series as a number.
 
 use std::cmp::Ordering;
+use std::panic::Location;
 
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Mask, Real, real_operators};
+use crate::real::{Carrier, Mask, Real, flows, real_operators, real_references};
 use crate::series::{self, SeriesGraph, SeriesNode};
 
 /// A truncated Taylor series `c_0 + c_1 t + … + c_(N-1) t^(N-1)`: all derivatives of a function of
@@ -139,17 +140,17 @@ fn factorial_times<R: Real>(k: usize, c: R) -> R {
     (171..=k).fold(c, |c, j| c * j as f64)
 }
 
-impl<const N: usize, R: Real> Real for Taylor<N, R> {
+impl<const N: usize, R: Real> Carrier for Taylor<N, R> {
     type Mask = R::Mask;
 
     #[inline]
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         Taylor::lift(R::constant(value))
     }
 
     #[inline]
     #[track_caller]
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         let y = self.re().unary(op);
         if op.is_flat() || self.is_constant() {
             return Taylor::lift(y);
@@ -167,7 +168,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
 
     #[inline]
     #[track_caller]
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         let z = self.re().binary(other.re(), op);
         if self.is_constant() && (other.is_constant() || op.is_flat_in_y()) {
             return Taylor::lift(z);
@@ -185,7 +186,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
 
     #[inline]
     #[track_caller]
-    fn binary_constant(self, constant: f64, op: Binary) -> Self {
+    fn carry_binary_constant(self, constant: f64, op: Binary) -> Self {
         let z = self.re().binary_constant(constant, op);
         match op {
             Binary::Add | Binary::Sub | Binary::Rem => Taylor::from_fn(z, self.length, |k| Some(self.coefficients[k])),
@@ -199,7 +200,7 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
 
     #[inline]
     #[track_caller]
-    fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
+    fn carry_constant_binary(constant: f64, other: Self, op: Binary) -> Self {
         let z = R::constant_binary(constant, other.re(), op);
         if other.is_constant() || op.is_flat_in_y() {
             return Taylor::lift(z);
@@ -215,19 +216,19 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
 
     #[inline]
     #[track_caller]
-    fn compare(self, other: Self, op: Compare) -> R::Mask {
+    fn carry_compare(self, other: Self, op: Compare) -> R::Mask {
         self.re().compare(other.re(), op)
     }
 
     #[inline]
     #[track_caller]
-    fn decide(self, other: Self, op: Compare) -> Option<bool> {
+    fn carry_decide(self, other: Self, op: Compare) -> Option<bool> {
         self.re().decide(other.re(), op)
     }
 
     #[inline]
     #[track_caller]
-    fn select(mask: R::Mask, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: R::Mask, yes: Self, no: Self) -> Self {
         match mask.known() {
             Some(true) => yes,
             Some(false) => no,
@@ -239,12 +240,23 @@ impl<const N: usize, R: Real> Real for Taylor<N, R> {
     }
 
     #[inline]
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         self.coefficients.iter().all(|coefficient| coefficient.all_finite())
+    }
+
+    #[inline]
+    fn carry_number(self) -> Option<f64> {
+        if self.is_constant() { self.re().carry_number() } else { None }
+    }
+
+    #[track_caller]
+    fn carry_value(self) -> f64 {
+        if self.is_constant() { self.re().value() } else { flows("Taylor", Location::caller()) }
     }
 }
 
 real_operators! { [const N: usize, R: Real] Taylor<N, R> }
+real_references! { [const N: usize, R: Real] Taylor<N, R> }
 
 impl<const N: usize, R: Real> PartialEq for Taylor<N, R> {
     /// Compares the values: the other coefficients never steer control flow.

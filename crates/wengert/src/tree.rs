@@ -1,19 +1,29 @@
 //! [`Tree`]: nested inputs and outputs; the derivative has their type.
 
 mod constant;
+mod containers;
+mod form;
+mod frozen;
+mod paths;
 mod structure;
 
 pub use constant::Const;
+pub use form::{Form, One, Several};
+#[cfg(any(feature = "arrays", test))]
+pub(crate) use frozen::listed;
+pub use frozen::{Frozen, freeze};
+pub use paths::Paths;
 pub use structure::Structure;
 #[doc(hidden)]
 pub use structure::{Field, NotedByHash, NotedByNumber, NotedNever};
 
 use crate::leaf::{Active, Leaf};
+use crate::number::F32;
 use crate::tape::Var;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
 
-/// Numbers in a shape: a number or `Tensor`, an array, slice or `Vec`, a tuple, or a struct of
+/// Numbers in a shape: a number or `Tensor`; an array, slice or `Vec`; a tuple, `Option`, `Box` or `BTreeMap`; or a struct of
 /// these with `#[derive(Tree)]`.
 ///
 /// All leaves are of one type, `f64`, [`Var`] or `Tensor`. The order of the leaves is that of the
@@ -26,6 +36,13 @@ use crate::tensor::Tensor;
 /// let g: Vec<f64> = grad(vec![1.0, 2.0], |x| x.iter().map(|&x| x * x).sum());
 /// assert_eq!(g, [2.0, 4.0]);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the point, a direction or the result of a driver",
+    label = "not made of `f64`, `Var` or `Tensor`",
+    note = "numbers are `f64`: write `2.0` for `2`, `n as f64` for an integer, `f64::from(x)` or `F32(x)` for an `f32`",
+    note = "a struct or its parts: write `#[derive(Tree)]` above `struct`, with a type parameter in the place of its numbers",
+    note = "an iterator becomes a list: `.collect::<Vec<_>>()`; a number on its own as a result is `lift(3.0)`"
+)]
 pub trait Tree {
     /// The type of the leaves.
     type Leaf: Leaf;
@@ -35,6 +52,9 @@ pub trait Tree {
     type Grad;
     /// The same with leaves of any type: the rows of a Jacobian, the status of every leaf.
     type Each<U>;
+    /// Whether it is one leaf, as `f64` or `Tensor` ([`One`]), or a shape of several ([`Several`]), even if that holds one
+    /// or none. The Jacobian of one tensor by one tensor is a tensor; between several there are blocks.
+    type Form: Form;
     /// Whether there may be a [`Const`] inside. A tree that does not say may have one, which takes a driver a little longer.
     const HAS_DATA: bool = true;
 
@@ -51,12 +71,49 @@ pub trait Tree {
     fn structure(&self, structure: &mut Structure) {
         structure.opaque();
     }
+    /// Notes the path of every leaf, in order; see [`Paths`]. A tree that does not say numbers its leaves.
+    fn paths(&self, paths: &mut Paths) {
+        paths.numbered(self.size());
+    }
     /// The same with every leaf, in order, turned into a recorded one by `lift`.
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars;
     /// The same with leaves from `next`, in order.
     fn grad(&self, next: &mut impl FnMut() -> Self::Leaf) -> Self::Grad;
     /// The same with leaves from `next`, in order.
     fn each<U>(&self, next: &mut impl FnMut() -> U) -> Self::Each<U>;
+
+    /// Every leaf with its path, in order: what other libraries call named parameters.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let model = (Tensor::zeros(&[2, 3]), vec![Tensor::zeros(&[3])]);
+    /// let sizes: Vec<_> = model.named_leaves().iter().map(|(path, x)| format!("{path}: {}", x.size())).collect();
+    /// assert_eq!(sizes, ["0: 6", "1.0: 3"]);
+    /// ```
+    #[doc(alias("named_parameters", "tree_flatten_with_path"))]
+    #[track_caller]
+    fn named_leaves(&self) -> Vec<(String, Self::Leaf)> {
+        Paths::of(self).iter().map(str::to_owned).zip(leaves(self)).collect()
+    }
+
+    /// The tree of `f` of every path and leaf.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let model = (Tensor::from([1.0, 2.0]), vec![Tensor::from([3.0])]);
+    /// let model = model.map_leaves(|path, x| if path == "0" { x * 10.0 } else { x });
+    /// assert_eq!((model.0.to_vec(), model.1[0].to_vec()), (vec![10.0, 20.0], vec![3.0]));
+    /// ```
+    #[doc(alias("tree_map", "tree_map_with_path"))]
+    #[track_caller]
+    fn map_leaves(&self, mut f: impl FnMut(&str, Self::Leaf) -> Self::Leaf) -> Self::Grad {
+        let paths = Paths::of(self);
+        let mut results = leaves(self).into_iter().enumerate();
+        self.grad(&mut || {
+            let (k, leaf) = results.next().expect("one per leaf");
+            f(paths.get(k), leaf)
+        })
+    }
 }
 
 /// The leaves of a tree, in order.
@@ -79,6 +136,7 @@ macro_rules! leaf {
             type Vars = $active;
             type Grad = $scalar;
             type Each<U> = U;
+            type Form = One;
             const HAS_DATA: bool = false;
 
             #[cfg_attr(not(debug_assertions), inline(always))]
@@ -93,6 +151,9 @@ macro_rules! leaf {
                 visit(self);
             }
             fn structure(&self, _structure: &mut Structure) {}
+            fn paths(&self, paths: &mut Paths) {
+                paths.leaf();
+            }
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn vars(&self, lift: &mut impl FnMut($scalar) -> $active) -> $active {
                 lift(self.clone())
@@ -113,11 +174,42 @@ leaf!(Var, Var);
 #[cfg(feature = "arrays")]
 leaf!(Tensor, Tensor);
 
+/// Single precision outside, double precision inside: a derivative is rounded once.
+impl Tree for F32 {
+    type Leaf = f64;
+    type Vars = Var;
+    type Grad = F32;
+    type Each<U> = U;
+    type Form = One;
+    const HAS_DATA: bool = false;
+
+    fn size(&self) -> usize {
+        1
+    }
+    fn for_each_leaf(&self, visit: &mut impl FnMut(f64)) {
+        visit(f64::from(self.0));
+    }
+    fn structure(&self, _structure: &mut Structure) {}
+    fn paths(&self, paths: &mut Paths) {
+        paths.leaf();
+    }
+    fn vars(&self, lift: &mut impl FnMut(f64) -> Var) -> Var {
+        lift(f64::from(self.0))
+    }
+    fn grad(&self, next: &mut impl FnMut() -> f64) -> F32 {
+        F32(next() as f32)
+    }
+    fn each<U>(&self, next: &mut impl FnMut() -> U) -> U {
+        next()
+    }
+}
+
 impl<T: Tree, const N: usize> Tree for [T; N] {
     type Leaf = T::Leaf;
     type Vars = [T::Vars; N];
     type Grad = [T::Grad; N];
     type Each<U> = [T::Each<U>; N];
+    type Form = Several;
     const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {
@@ -132,6 +224,9 @@ impl<T: Tree, const N: usize> Tree for [T; N] {
     fn structure(&self, structure: &mut Structure) {
         structure.number(self.len());
         self.iter().for_each(|item| item.structure(structure));
+    }
+    fn paths(&self, paths: &mut Paths) {
+        self.iter().enumerate().for_each(|(k, item)| paths.field(k, item));
     }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         std::array::from_fn(|k| self[k].vars(lift))
@@ -149,6 +244,7 @@ impl<T: Tree> Tree for [T] {
     type Vars = Vec<T::Vars>;
     type Grad = Vec<T::Grad>;
     type Each<U> = Vec<T::Each<U>>;
+    type Form = Several;
     const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {
@@ -163,6 +259,9 @@ impl<T: Tree> Tree for [T] {
     fn structure(&self, structure: &mut Structure) {
         structure.number(self.len());
         self.iter().for_each(|item| item.structure(structure));
+    }
+    fn paths(&self, paths: &mut Paths) {
+        self.iter().enumerate().for_each(|(k, item)| paths.field(k, item));
     }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         self.iter().map(|item| item.vars(lift)).collect()
@@ -183,6 +282,7 @@ macro_rules! pointer {
             type Vars = <$target as Tree>::Vars;
             type Grad = <$target as Tree>::Grad;
             type Each<U> = <$target as Tree>::Each<U>;
+            type Form = <$target as Tree>::Form;
             const HAS_DATA: bool = <$target as Tree>::HAS_DATA;
 
             fn size(&self) -> usize {
@@ -196,6 +296,9 @@ macro_rules! pointer {
             }
             fn structure(&self, structure: &mut Structure) {
                 <$target>::structure(self, structure);
+            }
+            fn paths(&self, paths: &mut Paths) {
+                <$target>::paths(self, paths);
             }
             fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
                 <$target>::vars(self, lift)
@@ -219,6 +322,7 @@ macro_rules! tuple {
             type Vars = ($first::Vars, $($name::Vars,)*);
             type Grad = ($first::Grad, $($name::Grad,)*);
             type Each<U> = ($first::Each<U>, $($name::Each<U>,)*);
+            type Form = Several;
             const HAS_DATA: bool = $first::HAS_DATA $(|| $name::HAS_DATA)*;
 
             fn size(&self) -> usize {
@@ -235,6 +339,10 @@ macro_rules! tuple {
             fn structure(&self, structure: &mut Structure) {
                 self.$first_index.structure(structure);
                 $(self.$index.structure(structure);)*
+            }
+            fn paths(&self, paths: &mut Paths) {
+                paths.field($first_index, &self.$first_index);
+                $(paths.field($index, &self.$index);)*
             }
             fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
                 (self.$first_index.vars(lift), $(self.$index.vars(lift),)*)

@@ -7,6 +7,8 @@ mod manifests;
 mod named;
 pub(crate) mod order;
 mod pages;
+mod published;
+mod shown;
 mod source;
 pub(crate) mod tokens;
 
@@ -48,11 +50,14 @@ const CHECKS: &[Check] = &[
     source::lengths,
     source::tokens,
     source::examples,
+    shown::examples_shown,
     manifests::reasons,
     manifests::crates_in_order,
     manifests::few_packages,
+    published::complete,
     pages::generated,
     pages::changelog,
+    pages::features,
     pages::machine_paths,
     named::named_files,
 ];

@@ -76,6 +76,10 @@ const ORDER: &[&[&str]] = &[
     &["linalg"],
     &["sparse"],
     &["optim"],
+    // Trees in files.
+    &["files"],
+    // Pages.
+    &["guide"],
     // Traits of other libraries.
     &["interop"],
 ];

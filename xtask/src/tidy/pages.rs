@@ -1,4 +1,4 @@
-//! Pages and other text: generated files are fresh, the changelog is open, no path of a machine.
+//! Pages and other text: generated files are fresh, the changelog is open, features have a line, no path of a machine.
 
 use super::Finding;
 use crate::Failure;
@@ -15,12 +15,61 @@ pub(super) fn generated(workspace: &Workspace) -> Result<Vec<Finding>, Failure> 
     Ok(if is_fresh { Vec::new() } else { vec![stale] })
 }
 
-/// The changelog has a place for the next change.
+/// The changelog has a place for the next change first, and behind it the versions, newest first, each with its day.
 pub(super) fn changelog(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
     let text = workspace.text("CHANGELOG.md").unwrap_or_default();
-    let is_open = text.lines().any(|line| ["## Unreleased", "## [Unreleased]"].contains(&line.trim_end()));
-    let closed = Finding::new("CHANGELOG.md", 0, "needs a section `## Unreleased`");
-    Ok(if is_open { Vec::new() } else { vec![closed] })
+    let mut findings = Vec::new();
+    let titles = text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, line.strip_prefix("## ")?)));
+    let mut above: Option<[u64; 3]> = None;
+    let mut is_first = true;
+    for (line, title) in titles {
+        let found = |what: &str| Finding::new("CHANGELOG.md", line, what);
+        match (std::mem::take(&mut is_first), version_and_day(title)) {
+            (true, _) if title == "Unreleased" => {}
+            (true, _) => findings.push(found("stands before the section `## Unreleased`")),
+            (false, None) => findings.push(found("is no version with its day, as `## 0.1.0 - 2026-11-25`")),
+            (false, Some(version)) if above.is_some_and(|above| above <= version) => {
+                findings.push(found("stands below a version that is older, or the same"));
+            }
+            (false, Some(version)) => above = Some(version),
+        }
+    }
+    if is_first {
+        findings.push(Finding::new("CHANGELOG.md", 0, "needs a section `## Unreleased`"));
+    }
+    Ok(findings)
+}
+
+/// The version in `0.1.0 - 2026-11-25`.
+fn version_and_day(title: &str) -> Option<[u64; 3]> {
+    let (version, day) = title.split_once(" - ")?;
+    let numbers = |text: &str, sign: char| -> Option<[u64; 3]> {
+        let numbers: Option<Vec<u64>> = text.split(sign).map(|number| number.parse().ok()).collect();
+        numbers?.try_into().ok()
+    };
+    let [_, month, day_of_month] = numbers(day, '-')?;
+    let is_day = day.len() == 10 && (1..=12).contains(&month) && (1..=31).contains(&day_of_month);
+    if is_day { numbers(version, '.') } else { None }
+}
+
+/// The tables of features, in the README and on the library's front page, have each of them.
+pub(super) fn features(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
+    const TABLES: [&str; 2] = ["README.md", "crates/wengert/src/lib.rs"];
+    let manifest = workspace.text("crates/wengert/Cargo.toml").unwrap_or_default();
+    let section = manifest.split_once("[features]\n").map_or("", |(_, below)| below);
+    let lines = section.lines().take_while(|line| !line.starts_with('[')).filter(|line| !line.starts_with('#'));
+    let names = lines.filter_map(|line| Some(line.split_once(" = ")?.0)).filter(|name| *name != "default");
+    let mut findings = Vec::new();
+    for name in names {
+        let quoted = format!("`{name}`");
+        for path in TABLES {
+            let rows = workspace.text(path).unwrap_or_default().lines().map(|line| line.trim_start_matches("//! "));
+            if !rows.into_iter().any(|row| row.starts_with("| `") && row.contains(&quoted)) {
+                findings.push(Finding::new(path, 0, format!("has no line about the feature {quoted}")));
+            }
+        }
+    }
+    Ok(findings)
 }
 
 /// No file names a folder of the machine it was written on.
@@ -53,8 +102,35 @@ mod tests {
     #[test]
     fn the_changelog_is_open() {
         check(changelog, &[("CHANGELOG.md", "# Changelog\n\n## Unreleased\n")], &[]);
-        check(changelog, &[("CHANGELOG.md", "# Changelog\n\n## 0.1.0\n")], &[("CHANGELOG.md", "Unreleased")]);
+        let first = ("CHANGELOG.md:3", "before the section `## Unreleased`");
+        check(changelog, &[("CHANGELOG.md", "# Changelog\n\n## 0.1.0 - 2026-01-01\n")], &[first]);
         check(changelog, &[], &[("CHANGELOG.md", "Unreleased")]);
+    }
+
+    #[test]
+    fn versions_stand_newest_first_with_their_days() {
+        let log = |titles: &[&str]| {
+            format!("## Unreleased\n{}", titles.iter().map(|t| format!("## {t}\n")).collect::<String>())
+        };
+        let versions = ["1.10.0 - 2026-11-25", "1.9.0 - 2026-10-02", "0.1.0 - 2025-01-31"];
+        check(changelog, &[("CHANGELOG.md", &log(&versions))], &[]);
+        let swapped = [versions[1], versions[0]];
+        check(changelog, &[("CHANGELOG.md", &log(&swapped))], &[("CHANGELOG.md:3", "older, or the same")]);
+        for title in ["1.0.0", "1.0 - 2026-01-01", "1.0.0 - 2026-13-01", "1.0.0 - 2026-1-1", "1.0.0 - soon"] {
+            check(changelog, &[("CHANGELOG.md", &log(&[title]))], &[("CHANGELOG.md:2", "no version with its day")]);
+        }
+    }
+
+    #[test]
+    fn features_have_their_lines() {
+        let manifest = (
+            "crates/wengert/Cargo.toml",
+            "[features]\ndefault = [\"a\"]\n# A.\na = []\nb-c = [\"a\"]\n\n[dependencies]\nd = \"1\"\n",
+        );
+        let front = ("crates/wengert/src/lib.rs", "//! | `a` | yes |\n//! | `b-c`, `d` | |\n");
+        check(features, &[manifest, front, ("README.md", "| `b-c` | |\n| `a` | |\n")], &[]);
+        let lacks = [("README.md", "no line about the feature `b-c`")];
+        check(features, &[manifest, front, ("README.md", "| `a` | `b` |\nand `b-c`\n")], &lacks);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use wengert::ops::{Binary, Compare, Unary};
 
+use super::arrays::{Value, described};
 use super::{Checked, Checker, Lowered, ValueKind};
 use crate::program::{Meaning, Node, Op};
 use crate::syntax::ast::{ExpressionKind, Infix, NodeId, Prefix, Symbol};
 use crate::syntax::diagnostic::Diagnostic;
-use crate::syntax::functions::Function;
+use crate::syntax::functions::{ArrayFunction, Function};
 use crate::syntax::span::Span;
 
 /// What the outcome of a comparison is for.
@@ -27,22 +28,42 @@ enum Work {
 }
 
 impl Checker<'_> {
-    /// The node of an expression that must be a number.
-    pub(super) fn number(&mut self, root: NodeId) -> Checked<Node> {
-        let lowered = self.lower(root, Purpose::Mask)?;
-        self.expect(lowered, ValueKind::Number, root)
+    /// The value of an expression of numbers: one, or an array of them.
+    pub(super) fn value(&mut self, root: NodeId) -> Checked<Value> {
+        let value = self.lower(root, Purpose::Mask)?;
+        match &value {
+            Value::One(lowered) => self.expect(*lowered, ValueKind::Number, root).map(|_| ())?,
+            Value::Many(array) if array.kind == ValueKind::Condition => {
+                let node = array.nodes[0];
+                self.expect(Lowered { node, kind: array.kind }, ValueKind::Number, root).map(|_| ())?;
+            }
+            Value::Many(_) => {}
+        }
+        Ok(value)
+    }
+
+    /// The only element of a value that must not be an array.
+    fn single(&self, value: &Value, id: NodeId) -> Checked<Lowered> {
+        value.one().ok_or_else(|| {
+            let found = described(value);
+            let message = Diagnostic::new(self.ast.expression(id).outer, format!("expected one number, found {found}"));
+            Box::new(
+                message.label(found).help("`sum(…)`, `norm(…)` or a place, as in `x[0]`, make a number of an array"),
+            )
+        })
     }
 
     /// The node of an expression that `if` branches on.
     pub(super) fn guard(&mut self, root: NodeId) -> Checked<Node> {
-        let lowered = self.lower(root, Purpose::Branch)?;
+        let value = self.lower(root, Purpose::Branch)?;
+        let lowered = self.single(&value, root)?;
         self.expect(lowered, ValueKind::Condition, root)
     }
 
-    fn lower(&mut self, root: NodeId, purpose: Purpose) -> Checked<Lowered> {
+    fn lower(&mut self, root: NodeId, purpose: Purpose) -> Checked<Value> {
         let first = self.program.nodes.len();
         let mut work = vec![Work::Enter(root, purpose)];
-        let mut results: Vec<Lowered> = Vec::new();
+        let mut results: Vec<Value> = Vec::new();
         while let Some(item) = work.pop() {
             match item {
                 Work::Enter(id, purpose) => {
@@ -62,7 +83,7 @@ impl Checker<'_> {
                 Work::Leave(id, purpose) => {
                     let count = self.ast.expression(id).kind.operands().len();
                     let operands = results.split_off(results.len() - count);
-                    results.push(self.leave(id, purpose, &operands)?);
+                    results.push(self.leave_any(id, purpose, &operands)?);
                 }
             }
         }
@@ -71,7 +92,29 @@ impl Checker<'_> {
         results.pop().ok_or_else(super::empty)
     }
 
-    /// The node of one expression over its operands.
+    /// The value of one expression over its operands.
+    fn leave_any(&mut self, id: NodeId, purpose: Purpose, operands: &[Value]) -> Checked<Value> {
+        let expression = self.ast.expression(id);
+        let is_of_arrays = match &expression.kind {
+            ExpressionKind::Name(symbol) => {
+                let (symbol, span) = (*symbol, expression.span);
+                if let Some(array) = self.read_array(symbol, span)? {
+                    return Ok(array);
+                }
+                false
+            }
+            ExpressionKind::Array(_) | ExpressionKind::Part { .. } | ExpressionKind::Transposed(_) => true,
+            ExpressionKind::Infix(operator, ..) => *operator == Infix::MatMul,
+            _ => false,
+        };
+        let ones: Option<Vec<Lowered>> = operands.iter().map(Value::one).collect();
+        match ones {
+            Some(ones) if !is_of_arrays => self.leave(id, purpose, &ones).map(Value::One),
+            _ => self.of_arrays(id, operands, &move |checker, id, ones| checker.leave(id, purpose, ones)),
+        }
+    }
+
+    /// The node of one expression of numbers over its operands.
     fn leave(&mut self, id: NodeId, purpose: Purpose, operands: &[Lowered]) -> Checked<Lowered> {
         let ast = self.ast;
         let expression = ast.expression(id);
@@ -104,6 +147,10 @@ impl Checker<'_> {
                 let function = self.function(*name, *name_span, ids.len())?;
                 self.call(function, operands, &ids, span)
             }
+            // These are of arrays, whatever their operands are.
+            ExpressionKind::Array(_) | ExpressionKind::Part { .. } | ExpressionKind::Transposed(_) => {
+                Err(super::empty())
+            }
         }
     }
 
@@ -126,6 +173,10 @@ impl Checker<'_> {
                 let shown: String = text.chars().take(40).collect();
                 let message = Diagnostic::new(span, format!("unknown function `{shown}`"));
                 match Function::nearest(text) {
+                    _ if ArrayFunction::named(text).is_some() => {
+                        Diagnostic::new(span, format!("`{text}` takes an array, and this is a number"))
+                            .help("arrays are written `[1, 2, 3]`; an input becomes one in `--at`, as in `x=[1,2,3]`")
+                    }
                     Some(near) => message.help(format!("did you mean `{}`?", near.name())),
                     None => message.help("`wengert functions` lists the functions"),
                 }
@@ -172,19 +223,19 @@ impl Checker<'_> {
     }
 
     /// Adds a node. What only constants go into is a constant: computed here by the same
-    /// operations, so with the same value.
-    fn add(&mut self, op: Op, span: Span) -> Lowered {
+    /// operations, so with the same value. A value that is not finite stays a row, which says why.
+    pub(super) fn add(&mut self, op: Op, span: Span) -> Lowered {
         let constant = |node| match self.program.node(node).op {
             Op::Constant(value) => Some(value),
             _ => None,
         };
         let op = match op {
             Op::Unary(unary, x) => match constant(x) {
-                Some(x) => Op::Constant(unary.eval(x)),
-                None => op,
+                Some(x) if unary.eval(x).is_finite() => Op::Constant(unary.eval(x)),
+                _ => op,
             },
             Op::Binary(binary, x, y) => match (constant(x), constant(y)) {
-                (Some(x), Some(y)) => Op::Constant(binary.eval(x, y)),
+                (Some(x), Some(y)) if binary.eval(x, y).is_finite() => Op::Constant(binary.eval(x, y)),
                 (None, Some(power)) if binary == Binary::Pow => constant_power(op, x, power),
                 _ => op,
             },
@@ -260,6 +311,8 @@ fn infix(operator: Infix, purpose: Purpose, x: Node, y: Node) -> Op {
         Infix::Mul => Op::Binary(Binary::Mul, x, y),
         Infix::Div => Op::Binary(Binary::Div, x, y),
         Infix::Rem => Op::Binary(Binary::Rem, x, y),
+        // A product of numbers is refused before.
+        Infix::MatMul => Op::Binary(Binary::Mul, x, y),
         Infix::Pow => Op::Binary(Binary::Pow, x, y),
     }
 }

@@ -4,27 +4,33 @@
 //! function exists and has the right number of arguments; that numbers and conditions are not
 //! mixed up; that nothing is divided by a literal zero; that there is an output.
 
+mod arrays;
 mod expression;
 mod names;
+mod products;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::program::{Node, Program, Step, Variable};
+use crate::program::{Node, Part, Program, Step, Variable};
 use crate::syntax::ast::{Arm, Ast, NodeId, Statement, Symbol};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::span::Span;
+use arrays::{ArrayVariable, Value};
 use names::Roles;
 
 /// A result whose error is a message about the source.
 pub(crate) type Checked<T> = Result<T, Box<Diagnostic>>;
 
-/// The program that `ast` describes.
-pub(crate) fn check(ast: &Ast) -> Checked<Program> {
+/// The shapes of the inputs that are arrays, by name.
+pub(crate) type Shapes = HashMap<String, Vec<usize>>;
+
+/// The program that `ast` describes for inputs of these shapes.
+pub(crate) fn check(ast: &Ast, shapes: &Shapes) -> Checked<Program> {
     let roles = names::roles(ast)?;
-    let mut checker = Checker::new(ast, &roles);
+    let mut checker = Checker::new(ast, &roles, shapes);
     let Some((last, rest)) = ast.body.split_last() else {
         return Err(empty());
     };
@@ -70,8 +76,10 @@ struct Checker<'a> {
     ast: &'a Ast,
     roles: &'a Roles,
     program: Program,
-    /// The variable of each name, if it has one.
+    /// The variable of each name, if it has one that holds a number.
     variables: Vec<Option<Variable>>,
+    /// The names that hold arrays. The state of the first element is that of all.
+    arrays: HashMap<Symbol, ArrayVariable>,
     /// The state of each variable here.
     states: Vec<Assigned>,
     /// The changes of states, oldest first, so that branches can be undone at the cost of what
@@ -89,20 +97,27 @@ struct Merged {
 }
 
 impl<'a> Checker<'a> {
-    fn new(ast: &'a Ast, roles: &'a Roles) -> Self {
+    fn new(ast: &'a Ast, roles: &'a Roles, shapes: &Shapes) -> Self {
         let mut checker = Self {
             ast,
             roles,
             program: Program::default(),
             variables: vec![None; ast.names.len()],
+            arrays: HashMap::new(),
             states: Vec::new(),
             trail: Vec::new(),
         };
         for (symbol, span) in &roles.inputs {
-            let variable = checker.variable(*symbol);
+            let (name, first) = (ast.name(*symbol).to_owned(), checker.program.variables.len());
+            let shape = shapes.get(&name).cloned();
+            let variable = match &shape {
+                Some(shape) => checker.declare_array(*symbol, shape),
+                None => checker.variable(*symbol),
+            };
             checker.states[variable.0 as usize] = Assigned::Set(*span);
+            checker.program.input_parts.push(Part { name, shape, first, span: *span });
         }
-        checker.program.inputs = roles.inputs.len();
+        checker.program.inputs = checker.program.variables.len();
         checker
     }
 
@@ -128,7 +143,14 @@ impl<'a> Checker<'a> {
         match statement {
             Statement::Input(_) => Ok(()),
             Statement::Assign { target, target_span, value } => {
-                let node = self.number(*value)?;
+                let node = match self.value(*value)? {
+                    Value::One(lowered) => lowered.node,
+                    Value::Many(array) => return self.assign_array(*target, *target_span, &array),
+                };
+                if let Some(array) = self.arrays.get(target) {
+                    let first = array.first;
+                    return Err(self.other_shape(*target, *target_span, "an array", "a number", first));
+                }
                 let variable = self.variable(*target);
                 self.program.steps.push(Step::Assign(variable, node));
                 self.set(variable, Assigned::Set(*target_span));
@@ -204,8 +226,12 @@ impl<'a> Checker<'a> {
 
     fn outputs(&mut self, values: &[NodeId]) -> Checked<()> {
         for value in values {
-            let node = self.number(*value)?;
-            self.program.outputs.push(node);
+            let expression = self.ast.expression(*value);
+            let (span, first) = (expression.span, self.program.outputs.len());
+            let value = self.value(*value)?;
+            let shape = value.one().is_none().then(|| value.shape().to_vec());
+            self.program.outputs.extend(value.nodes());
+            self.program.output_parts.push(Part { name: String::new(), shape, first, span });
         }
         Ok(())
     }
@@ -222,7 +248,10 @@ impl<'a> Checker<'a> {
     /// The variable that holds a value where `symbol` is read.
     fn readable(&mut self, symbol: Symbol, span: Span) -> Checked<Variable> {
         let name = self.ast.name(symbol).to_owned();
-        let variable = self.variable(symbol);
+        let variable = match self.arrays.get(&symbol) {
+            Some(array) => array.first,
+            None => self.variable(symbol),
+        };
         let message = match self.states[variable.0 as usize] {
             Assigned::Set(_) => return Ok(variable),
             Assigned::Partly(other) => Diagnostic::new(span, format!("`{name}` may have no value here"))
@@ -242,7 +271,7 @@ impl<'a> Checker<'a> {
 
     /// The message for a name that is neither assigned nor declared, beside declared inputs.
     fn undeclared(&self, name: &str, span: Span) -> Diagnostic {
-        let known = self.program.variables.iter().filter(|known| *known != name);
+        let known = self.program.variables.iter().filter(|known| *known != name && !known.contains('['));
         let near = crate::syntax::functions::nearest_of(name, known.map(|k| (k.as_str(), k)));
         let message =
             Diagnostic::new(span, format!("unknown name `{name}`")).label("neither assigned nor declared by `input`");

@@ -2,12 +2,12 @@
 
 use expect_test::{Expect, expect};
 
-use crate::check::check;
+use crate::check::{Shapes, check};
 use crate::syntax::parse;
 
 /// The message about `source`, without colours.
 fn message(source: &str) -> String {
-    let error = match parse(source).and_then(|ast| check(&ast)) {
+    let error = match parse(source).and_then(|ast| check(&ast, &Shapes::new())) {
         Ok(program) => panic!("{source:?} is accepted: {program:?}"),
         Err(error) => error,
     };
@@ -20,7 +20,7 @@ fn says(source: &str, expected: &Expect) {
 
 /// The inputs of a program without mistakes.
 fn inputs(source: &str) -> Vec<String> {
-    match parse(source).and_then(|ast| check(&ast)) {
+    match parse(source).and_then(|ast| check(&ast, &Shapes::new())) {
         Ok(program) => program.input_names().to_vec(),
         Err(_) => panic!("{}", message(source)),
     }

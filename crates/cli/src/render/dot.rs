@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::contribution;
+use super::{Labels, contribution};
 use crate::report::{Number, Report, Row, RowKind};
 
 /// A directed graph, inputs on the left, with values and adjoints in the nodes.
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &Report, labels: Labels) -> String {
     let mut text = String::from(
         "digraph wengert {\n  rankdir=LR;\n  bgcolor=white;\n  \
          node [shape=box, style=\"rounded,filled\", fillcolor=\"#f6f8fa\", color=\"#8c959f\", \
@@ -24,6 +24,10 @@ pub(super) fn render(report: &Report) -> String {
     for (index, row) in report.list.iter().enumerate() {
         for edge in &row.operands {
             let Some(from) = edge.row else { continue };
+            if !labels.has(edge) {
+                let _ = writeln!(text, "  n{from} -> n{index};");
+                continue;
+            }
             let partial = edge.partial.map_or(String::new(), Number::short);
             let flow =
                 contribution(row, edge).map_or(String::new(), |flow| format!("\\nadjoint {}", Number(flow).short()));
@@ -40,10 +44,10 @@ fn label(row: &Row) -> String {
         RowKind::Operation => format!("{} = {}", row.name, row.text),
     }];
     lines.push(format!("value {}", row.value.short()));
-    if let Some(adjoint) = row.adjoint {
+    if let Some(adjoint) = &row.adjoint {
         lines.push(format!("adjoint {}", adjoint.short()));
     }
-    if let Some(tangent) = row.tangent {
+    if let Some(tangent) = &row.tangent {
         lines.push(format!("tangent {}", tangent.short()));
     }
     lines.iter().map(|line| escape(line)).collect::<Vec<_>>().join("\\n")

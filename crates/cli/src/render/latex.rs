@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::{Number, Report};
+use crate::report::{Number, Report, Value};
 
 /// An `array` with the rows of the list, and the gradient below it.
 pub(super) fn render(report: &Report) -> String {
@@ -22,13 +22,13 @@ pub(super) fn render(report: &Report) -> String {
         "% needs \\usepackage{{amsmath,booktabs}}\n\\[\n\\begin{{array}}{{{columns}}}\n\\toprule\n{head} \\\\\n\\midrule\n"
     );
     for row in &report.list {
-        let mut cells = vec![name(&row.name), formula(&row.text), number(row.value)];
-        let optional = |value: Option<Number>| value.map_or(String::new(), number);
+        let mut cells = vec![name(&row.name), formula(&row.text), value(&row.value)];
+        let optional = |shown: &Option<Value>| shown.as_ref().map_or(String::new(), value);
         if adjoints {
-            cells.push(optional(row.adjoint));
+            cells.push(optional(&row.adjoint));
         }
         if tangents {
-            cells.push(optional(row.tangent));
+            cells.push(optional(&row.tangent));
         }
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{} \\\\", cells.join(" & "));
@@ -37,7 +37,7 @@ pub(super) fn render(report: &Report) -> String {
     if let Some(gradient) = &report.gradient {
         let parts = gradient
             .iter()
-            .map(|part| format!("\\frac{{\\partial f}}{{\\partial {}}} = {}", name(&part.name), number(part.value)));
+            .map(|part| format!("\\frac{{\\partial f}}{{\\partial {}}} = {}", name(&part.name), value(&part.value)));
         let _ = writeln!(text, "\\[\n{}\n\\]", parts.collect::<Vec<_>>().join(",\\quad\n"));
     }
     text
@@ -98,6 +98,7 @@ fn sign(rest: &str, first: char) -> (String, usize) {
         ("!", "\\lnot "),
         ("*", "\\cdot "),
         ("%", "\\bmod "),
+        ("@", "\\,"),
         (",", ",\\,"),
         ("…", "\\dots "),
         ("#", "\\#"),
@@ -109,6 +110,14 @@ fn sign(rest: &str, first: char) -> (String, usize) {
         Some((sign, latex)) => ((*latex).to_owned(), sign.len()),
         None => (first.to_string(), first.len_utf8()),
     }
+}
+
+/// A number, or an array: vectors as rows, matrices as matrices of them.
+fn value(shown: &Value) -> String {
+    let Value::Array(shape, elements) = shown else { return number(shown.elements()[0]) };
+    let columns = shape.last().copied().unwrap_or(1);
+    let rows = elements.chunks(columns).map(|row| row.iter().map(|x| number(*x)).collect::<Vec<_>>().join(" & "));
+    format!("\\begin{{bmatrix}} {} \\end{{bmatrix}}", rows.collect::<Vec<_>>().join(" \\\\ "))
 }
 
 /// A number: `1.5e-7` with a power of ten, NaN and infinity by name.

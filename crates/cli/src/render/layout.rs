@@ -20,7 +20,7 @@ const LEAST_GAP: f64 = 12.0;
 const MOST_GAP: f64 = 64.0;
 const SLOPE: f64 = 0.12;
 /// The width of an edge without a label.
-const LANE: f64 = 6.0;
+pub(super) const LANE: f64 = 6.0;
 
 /// Width and height.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use super::contribution;
-use super::layout::{self, Edge, Layout, MARGIN, Point, Size};
+use super::layout::{self, Edge, LANE, Layout, MARGIN, Point, Size};
+use super::{Labels, contribution};
 use crate::failure::Failure;
 use crate::report::{Number, Report, Row, RowKind};
 
@@ -15,17 +15,18 @@ const MOST_ROWS: usize = 500;
 const MOST_PIECES: usize = 12_000;
 
 const FONT: &str = "font-family=\"'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans-serif\"";
-/// The width of a letter as a part of its height; on the wide side, so that text fits in any of
-/// the fonts.
-const LETTER: f64 = 0.64;
 const NAME_SIZE: f64 = 14.0;
 const NUMBER_SIZE: f64 = 12.0;
 const EDGE_SIZE: f64 = 11.0;
 /// Room inside a box, on each side.
 const PADDING: f64 = 12.0;
 const LINE: f64 = 17.0;
-/// The room for the heading and the legend.
-const HEADER: f64 = 92.0;
+/// The width of a drawing, in pixels of which 96 are an inch: what a page of paper has room for between its margins, and a
+/// window of a screen too. Only a graph that needs more gets more, and is shrunk to the page or window then.
+const WIDTH: f64 = 720.0;
+/// From line to line of the title, and the room for the legend below it.
+const TITLE_LINE: f64 = 22.0;
+const HEADER: f64 = 70.0;
 
 const INK: &str = "#1f2328";
 const QUIET: &str = "#59636e";
@@ -34,9 +35,9 @@ const ADJOINT: &str = "#bc4c00";
 const TANGENT: &str = "#116329";
 
 /// The drawing, or why there is none.
-pub(super) fn render(report: &Report) -> Result<String, Failure> {
+pub(super) fn render(report: &Report, labels: Labels) -> Result<String, Failure> {
     let boxes: Vec<Size> = report.list.iter().map(box_size).collect();
-    let wires = wires(report);
+    let wires = wires(report, labels);
     let edges: Vec<Edge> = wires.iter().map(|wire| wire.edge).collect();
     if boxes.len() > MOST_ROWS || layout::pieces(boxes.len(), &edges) > MOST_PIECES {
         return Err(Failure::Usage(format!(
@@ -46,10 +47,12 @@ pub(super) fn render(report: &Report) -> Result<String, Failure> {
         )));
     }
     let layout = layout::layout(&boxes, &edges);
+    let width = layout.size.width.max(WIDTH);
     let title = title(report);
-    let least = text_width(&title, NAME_SIZE + 2.0).max(LEGEND_WIDTH) + 2.0 * MARGIN;
-    let width = layout.size.width.max(least);
-    let height = layout.size.height + HEADER;
+    let title_lines = wrapped(&title, NAME_SIZE + 2.0, width - 2.0 * MARGIN);
+    #[expect(clippy::cast_precision_loss, reason = "a title is at most as long as a program of a few hundred rows")]
+    let header_height = HEADER + TITLE_LINE * title_lines.len() as f64;
+    let height = layout.size.height + header_height;
     let shift = (width - layout.size.width) / 2.0;
     let mut text = String::new();
     let out = &mut text;
@@ -57,7 +60,7 @@ pub(super) fn render(report: &Report) -> Result<String, Failure> {
         out,
         &format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" {FONT} fill=\"{INK}\">"
+         viewBox=\"0 0 {width:.0} {height:.0}\" style=\"max-width:100%;height:auto\" {FONT} fill=\"{INK}\">"
         ),
     );
     line(out, &format!("<title>{}</title>", escape(&title)));
@@ -66,8 +69,8 @@ pub(super) fn render(report: &Report) -> Result<String, Failure> {
         "<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0,0.5 L8,4 L0,7.5 z\" fill=\"#8c959f\"/></marker></defs>",
     );
     line(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
-    header(out, report, &title);
-    line(out, &format!("<g transform=\"translate({shift:.1},{HEADER:.1})\">"));
+    header(out, report, &title_lines, labels);
+    line(out, &format!("<g transform=\"translate({shift:.1},{header_height:.1})\">"));
     for (wire, (path, label)) in wires.iter().zip(layout.paths.iter().zip(&layout.labels)) {
         draw_wire(out, &layout, &boxes, wire, path);
         draw_label(out, wire, *label);
@@ -93,18 +96,23 @@ struct Wire {
     live: bool,
 }
 
-fn wires(report: &Report) -> Vec<Wire> {
+fn wires(report: &Report, labels: Labels) -> Vec<Wire> {
     let mut wires = Vec::new();
     for (to, row) in report.list.iter().enumerate() {
         for operand in &row.operands {
             let Some(from) = operand.row else { continue };
-            let partial = operand.partial.map(|number| format!("∂ {}", number.short()));
-            let flow = contribution(row, operand).map(|flow| format!("← {}", Number(flow).short()));
+            let partial = operand.partial.filter(|_| labels.has(operand));
+            let partial = partial.map(|number| format!("∂ {}", number.short()));
+            let flow = contribution(row, operand).filter(|_| labels.has(operand));
+            let flow = flow.map(|flow| format!("← {}", Number(flow).short()));
             let widest = [&partial, &flow].into_iter().flatten();
-            let width = widest.map(|text| text_width(text, EDGE_SIZE)).fold(0.0, f64::max) + 8.0;
-            let lines = [&partial, &flow].into_iter().flatten().count();
-            let height = if lines == 2 { 32.0 } else { 18.0 };
-            let edge = Edge { from, to, label: Size { width, height } };
+            let width = widest.map(|text| light_width(text, EDGE_SIZE)).fold(0.0, f64::max);
+            let label = match [&partial, &flow].into_iter().flatten().count() {
+                0 => Size { width: LANE, height: LANE },
+                1 => Size { width: width + 8.0, height: 18.0 },
+                _ => Size { width: width + 8.0, height: 32.0 },
+            };
+            let edge = Edge { from, to, label };
             let live = operand.flows && operand.partial.is_none_or(|partial| partial.0 != 0.0);
             wires.push(Wire { edge, partial, flow, live });
         }
@@ -119,10 +127,10 @@ fn box_lines(row: &Row) -> (String, Vec<(&'static str, String, &'static str)>) {
         RowKind::Operation => format!("{} = {}", row.name, row.text),
     };
     let mut lines = vec![("value", row.value.short(), VALUE)];
-    if let Some(adjoint) = row.adjoint {
+    if let Some(adjoint) = &row.adjoint {
         lines.push(("adjoint", adjoint.short(), ADJOINT));
     }
-    if let Some(tangent) = row.tangent {
+    if let Some(tangent) = &row.tangent {
         lines.push(("tangent", tangent.short(), TANGENT));
     }
     (heading, lines)
@@ -131,7 +139,7 @@ fn box_lines(row: &Row) -> (String, Vec<(&'static str, String, &'static str)>) {
 fn box_size(row: &Row) -> Size {
     let (heading, lines) = box_lines(row);
     let numbers =
-        lines.iter().map(|(name, number, _)| text_width(name, NUMBER_SIZE) + 10.0 + text_width(number, NUMBER_SIZE));
+        lines.iter().map(|(name, number, _)| light_width(name, NUMBER_SIZE) + 10.0 + light_width(number, NUMBER_SIZE));
     let width = numbers.fold(text_width(&heading, NAME_SIZE), f64::max) + 2.0 * PADDING;
     #[expect(clippy::cast_precision_loss, reason = "there are at most three lines")]
     let height = 16.0 + LINE * (lines.len() as f64 + 1.0);
@@ -199,6 +207,9 @@ fn port(place: Point, size: Size, towards: Point, side: f64) -> Point {
 }
 
 fn draw_label(out: &mut String, wire: &Wire, place: Point) {
+    if wire.partial.is_none() && wire.flow.is_none() {
+        return;
+    }
     let Size { width, height } = wire.edge.label;
     let (left, top) = (place.x - width / 2.0, place.y - height / 2.0);
     line(
@@ -220,22 +231,41 @@ fn title(report: &Report) -> String {
     let inputs: Vec<String> = report.inputs.iter().map(|i| format!("{} = {}", i.name, i.value.short())).collect();
     let outputs: Vec<String> =
         report.outputs.iter().map(|output| format!("{} = {}", output.text, output.value.short())).collect();
-    let title = match (outputs.join(",  "), inputs.join(", ")) {
+    match (outputs.join(",  "), inputs.join(", ")) {
         (outputs, inputs) if inputs.is_empty() => outputs,
         (outputs, inputs) => format!("{outputs}   at {inputs}"),
-    };
-    match title.char_indices().nth(100) {
-        Some((cut, _)) => format!("{}…", &title[..cut]),
-        None => title,
     }
 }
 
-/// The width of the legend below.
-const LEGEND_WIDTH: f64 = 640.0;
+/// The whole text in lines of at most this width: cut at blanks, else behind a sign, else anywhere.
+fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = text.trim();
+    while text_width(rest, size) > width {
+        // How much fits, but one character at least.
+        let mut used = 0.0;
+        let fits = |c: char| {
+            used += letter_width(c) * size;
+            used > width
+        };
+        let end = rest.find(fits).unwrap_or(rest.len()).max(rest.chars().next().map_or(0, char::len_utf8));
+        let behind = |found: Option<usize>| found.map(|at| at + 1).filter(|at| 2 * at > end);
+        let sign = |c: char| c.is_ascii_punctuation() && !"._".contains(c);
+        let cut = rest[..end].rfind(' ').filter(|at| 2 * at > end).or(behind(rest[..end].rfind(sign))).unwrap_or(end);
+        lines.push(rest[..cut].trim_end().to_owned());
+        rest = rest[cut..].trim_start();
+    }
+    lines.push(rest.to_owned());
+    lines
+}
 
-fn header(out: &mut String, report: &Report, title: &str) {
-    let start = Point { x: MARGIN, y: 34.0 };
-    words(out, start, NAME_SIZE + 2.0, INK, "start", true, title);
+/// The title and what the colours mean.
+fn header(out: &mut String, report: &Report, title: &[String], labels: Labels) {
+    let mut y = 34.0;
+    for title in title {
+        words(out, Point { x: MARGIN, y }, NAME_SIZE + 2.0, INK, "start", true, title);
+        y += TITLE_LINE;
+    }
     let mut x = MARGIN;
     for (fill, stroke, name) in
         [("#ddf4ff", "#0969da", "input"), ("#f6f8fa", "#8c959f", "operation"), ("#dafbe1", "#1a7f37", "output")]
@@ -243,17 +273,26 @@ fn header(out: &mut String, report: &Report, title: &str) {
         line(
             out,
             &format!(
-                "<rect x=\"{x:.1}\" y=\"54\" width=\"18\" height=\"13\" rx=\"4\" fill=\"{fill}\" stroke=\"{stroke}\"/>"
+                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"18\" height=\"13\" rx=\"4\" fill=\"{fill}\" stroke=\"{stroke}\"/>",
+                y - 2.0
             ),
         );
-        words(out, Point { x: x + 24.0, y: 65.0 }, NUMBER_SIZE, QUIET, "start", false, name);
-        x += 24.0 + text_width(name, NUMBER_SIZE) + 16.0;
+        words(out, Point { x: x + 24.0, y: y + 9.0 }, NUMBER_SIZE, QUIET, "start", false, name);
+        x += 24.0 + light_width(name, NUMBER_SIZE) + 16.0;
     }
     let note = |out: &mut String, x: f64, color: &str, text: &str| {
-        words(out, Point { x, y: 65.0 }, NUMBER_SIZE, color, "start", false, text);
-        x + text_width(text, NUMBER_SIZE) + 8.0
+        words(out, Point { x, y: y + 9.0 }, NUMBER_SIZE, color, "start", false, text);
+        x + light_width(text, NUMBER_SIZE) + 8.0
     };
-    x = note(out, x, QUIET, "∂ partial derivative");
+    let edges = || report.list.iter().flat_map(|row| &row.operands).filter(|edge| edge.row.is_some());
+    let has_arrays = edges().any(|edge| edge.partial.is_none());
+    let has_bare = labels == Labels::Telling && edges().any(|edge| edge.plain);
+    let meaning = match (has_arrays, has_bare) {
+        (true, _) => "∂ partial (none at sums, arrays)",
+        (false, true) => "∂ partial derivative (none: 1)",
+        (false, false) => "∂ partial derivative",
+    };
+    x = note(out, x, QUIET, meaning);
     if report.list.iter().any(|row| row.adjoint.is_some()) {
         note(out, x, ADJOINT, "← adjoint sent up this edge");
     }
@@ -272,11 +311,27 @@ fn words(out: &mut String, at: Point, size: f64, color: &str, anchor: &str, bold
     );
 }
 
-/// About how wide a text is.
+/// About how wide a bold text is.
 fn text_width(text: &str, size: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "texts of drawings are short")]
-    let letters = text.chars().count() as f64;
-    letters * LETTER * size
+    text.chars().map(letter_width).sum::<f64>() * size
+}
+
+/// About how wide a text is that is not bold.
+fn light_width(text: &str, size: f64) -> f64 {
+    0.9 * text_width(text, size)
+}
+
+/// The width of a bold letter as a part of the size of the font: on the wide side, so that text fits in any of the fonts. That of DejaVu Sans is the widest of them.
+fn letter_width(letter: char) -> f64 {
+    match letter {
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 0.4,
+        'f' | 'r' | 't' | '(' | ')' | '[' | ']' | '/' | '-' | '^' | '*' | '_' => 0.53,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '…' => 1.1,
+        'A'..='Z' | '<' | '>' | '=' | '+' | '&' | '←' => 0.84,
+        // The scripts of East Asia, and pictures, are as wide as they are high.
+        '\u{1100}'.. => 1.1,
+        _ => 0.72,
+    }
 }
 
 /// Text between tags. Control characters, which XML does not allow, become blanks.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use crate::differences::Verdict;
-use crate::report::{Check, Named, Number, Report, RowKind, Series};
+use crate::report::{Check, Named, Number, Report, RowKind, Series, Value};
 
 const HEADING: Style = Style::new().bold();
 const QUIET: Style = AnsiColor::BrightBlack.on_default();
@@ -27,22 +27,23 @@ pub(super) fn render(report: &Report) -> String {
             .outputs
             .iter()
             .zip(&directional.derivatives)
-            .map(|(output, value)| plain(vec![output.text.clone(), value.exact()]))
+            .map(|(output, value)| plain(vec![output.label(), value.exact()]))
             .collect();
         table(&mut text, &format!("derivative along {}", along.join(", ")), &rows);
     }
     if let Some(jacobian) = &report.jacobian {
-        let labels = report.outputs.iter().map(|output| output.text.clone());
+        let labels = report.output_labels.iter().cloned();
         matrix(report, "jacobian", labels, jacobian, &mut text);
     }
     if let Some(hessian) = &report.hessian {
-        let labels = report.inputs.iter().map(|input| format!("d/d{}", input.name));
+        let labels = report.input_labels.iter().map(|name| format!("d/d{name}"));
         matrix(report, "hessian", labels, hessian, &mut text);
     }
     if let Some(found) = &report.series {
         series(report, found, &mut text);
     }
     list(report, &mut text);
+    notes(report, &mut text);
     if let Some(check) = &report.check {
         checked(check, &mut text);
     }
@@ -66,7 +67,7 @@ fn outputs(report: &Report, text: &mut String) {
     let at: Vec<String> = at.collect();
     let heading = if at.is_empty() { "value".to_owned() } else { format!("value at {}", at.join(", ")) };
     let rows: Vec<Line> =
-        report.outputs.iter().map(|output| (OUTPUT, vec![output.text.clone(), output.value.exact()])).collect();
+        report.outputs.iter().map(|output| (OUTPUT, vec![output.label(), output.value.exact()])).collect();
     table(text, &heading, &rows);
 }
 
@@ -78,7 +79,7 @@ fn matrix(
     text: &mut String,
 ) {
     let mut head = vec![String::new()];
-    head.extend(report.inputs.iter().map(|input| format!("d/d{}", input.name)));
+    head.extend(report.input_labels.iter().map(|name| format!("d/d{name}")));
     let mut lines = vec![(QUIET, head)];
     for (label, row) in labels.zip(rows) {
         let mut cells = vec![label];
@@ -91,13 +92,13 @@ fn matrix(
 fn series(report: &Report, series: &Series, text: &mut String) {
     let along: Vec<String> = series.direction.iter().map(|n| format!("{}={}", n.name, n.value.exact())).collect();
     let found = series.derivatives.iter().zip(&series.coefficients);
-    for (output, (derivatives, coefficients)) in report.outputs.iter().zip(found) {
+    for (label, (derivatives, coefficients)) in report.output_labels.iter().zip(found) {
         let head = ["order", "derivative", "taylor coefficient"].map(str::to_owned).to_vec();
         let mut lines = vec![(QUIET, head)];
         for (order, (derivative, coefficient)) in derivatives.iter().zip(coefficients).enumerate() {
             lines.push(plain(vec![order.to_string(), derivative.exact(), coefficient.exact()]));
         }
-        let heading = format!("derivatives of {} along {}", output.text, along.join(", "));
+        let heading = format!("derivatives of {label} along {}", along.join(", "));
         table(text, &heading, &lines);
     }
 }
@@ -114,13 +115,13 @@ fn list(report: &Report, text: &mut String) {
     }
     let mut lines = vec![(QUIET, head)];
     for row in &report.list {
-        let mut cells = vec![row.name.clone(), row.text.clone(), row.value.exact()];
-        let shown = |number: Option<Number>| number.map_or(String::new(), Number::exact);
+        let mut cells = vec![row.name.clone(), row.text.clone(), row.value.listed()];
+        let shown = |value: &Option<Value>| value.as_ref().map_or(String::new(), Value::listed);
         if adjoints {
-            cells.push(shown(row.adjoint));
+            cells.push(shown(&row.adjoint));
         }
         if tangents {
-            cells.push(shown(row.tangent));
+            cells.push(shown(&row.tangent));
         }
         let style = match row.kind {
             _ if row.output => OUTPUT,
@@ -130,6 +131,19 @@ fn list(report: &Report, text: &mut String) {
         lines.push((style, cells));
     }
     table(text, "Wengert list", &lines);
+}
+
+/// At most a few: what is outside a domain once is often there again.
+fn notes(report: &Report, text: &mut String) {
+    const SHOWN: usize = 8;
+    if report.notes.is_empty() {
+        return;
+    }
+    let mut lines: Vec<Line> = report.notes.iter().take(SHOWN).map(|note| (WRONG, vec![note.clone()])).collect();
+    if report.notes.len() > SHOWN {
+        lines.push(plain(vec![format!("and {} more", report.notes.len() - SHOWN)]));
+    }
+    table(text, "outside the domain, or on its edge", &lines);
 }
 
 fn checked(check: &Check, text: &mut String) {

@@ -4,6 +4,7 @@
 //! a million operators needs no recursion.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use super::span::Span;
 
@@ -51,6 +52,31 @@ pub(crate) enum ExpressionKind {
     Infix(Infix, NodeId, NodeId),
     /// A call by name; the checker looks the name up.
     Call { name: Symbol, name_span: Span, arguments: Vec<NodeId> },
+    /// `[x, y]`: an array of numbers, or of arrays of one shape.
+    Array(Vec<NodeId>),
+    /// `A[0, :]`: a part of an array.
+    Part { array: NodeId, subscripts: Vec<Subscript> },
+    /// `A.T`: the axes in the opposite order.
+    Transposed(NodeId),
+}
+
+/// What stands for one axis in the brackets of a part. Numbers below zero count from the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subscript {
+    /// `2`: one place; the axis goes.
+    At(i64),
+    /// `1:3`: places from the first up to, but without, the second; from the start or to the end if left out.
+    Range(Option<i64>, Option<i64>),
+}
+
+impl fmt::Display for Subscript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bound = |bound: &Option<i64>| bound.map_or(String::new(), |bound| bound.to_string());
+        match self {
+            Self::At(place) => write!(f, "{place}"),
+            Self::Range(start, end) => write!(f, "{}:{}", bound(start), bound(end)),
+        }
+    }
 }
 
 /// Operators in front of an operand.
@@ -102,6 +128,8 @@ pub(crate) enum Infix {
     Div,
     /// `%`
     Rem,
+    /// `@`, the product of vectors and matrices
+    MatMul,
     /// `^`, also written `**`; the only one that groups to the right
     Pow,
 }
@@ -125,6 +153,7 @@ impl Infix {
         Self::Mul,
         Self::Div,
         Self::Rem,
+        Self::MatMul,
         Self::Pow,
     ];
 
@@ -144,6 +173,7 @@ impl Infix {
             Self::Mul => "*",
             Self::Div => "/",
             Self::Rem => "%",
+            Self::MatMul => "@",
             Self::Pow => "^",
         }
     }
@@ -155,7 +185,7 @@ impl Infix {
             Self::And => 2,
             _ if self.is_comparison() => 3,
             Self::Add | Self::Sub => 4,
-            Self::Mul | Self::Div | Self::Rem => 5,
+            Self::Mul | Self::Div | Self::Rem | Self::MatMul => 5,
             _ => 7,
         }
     }
@@ -234,6 +264,9 @@ impl ExpressionKind {
             Self::Prefix(_, x) => vec![*x],
             Self::Infix(_, x, y) => vec![*x, *y],
             Self::Call { arguments, .. } => arguments.clone(),
+            Self::Array(elements) => elements.clone(),
+            Self::Part { array, .. } => vec![*array],
+            Self::Transposed(x) => vec![*x],
         }
     }
 }

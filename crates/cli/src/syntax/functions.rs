@@ -48,6 +48,113 @@ const OWN: &[(&str, Function)] = &[
     ("rem", own("fma", &["a", "b", "c"], "a * b + c", Meaning::MulAdd)),
 ];
 
+/// A function of arrays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ArrayFunction {
+    /// Its name. Another thing of the program may have it too.
+    pub(crate) name: &'static str,
+    /// Its arguments; the last one may be left out where it is an axis.
+    pub(crate) arguments: &'static [&'static str],
+    /// A line about it.
+    pub(crate) line: &'static str,
+    /// How it is computed.
+    pub(crate) meaning: OfArrays,
+}
+
+/// How a function of arrays is computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum OfArrays {
+    /// Over all elements, or along an axis.
+    Reduction(Reduction),
+    /// `x · y`
+    Dot,
+    /// `x_i y_j`
+    Outer,
+    /// The axes in the opposite order.
+    Transpose,
+    /// The sum of the diagonal.
+    Trace,
+    /// The determinant.
+    Det,
+    /// The inverse.
+    Inv,
+    /// The solution of a linear system.
+    Solve,
+}
+
+/// What becomes of many numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Reduction {
+    /// Their sum.
+    Sum,
+    /// Their mean.
+    Mean,
+    /// Their product.
+    Prod,
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+    /// The square root of the sum of their squares.
+    Norm,
+    /// The sum of their absolute values.
+    Norm1,
+    /// The largest absolute value.
+    NormInf,
+}
+
+const fn of_arrays(
+    name: &'static str,
+    arguments: &'static [&'static str],
+    line: &'static str,
+    meaning: OfArrays,
+) -> ArrayFunction {
+    ArrayFunction { name, arguments, line, meaning }
+}
+
+const fn reduction(name: &'static str, line: &'static str, reduction: Reduction) -> ArrayFunction {
+    of_arrays(name, &["x", "axis"], line, OfArrays::Reduction(reduction))
+}
+
+/// The functions of arrays. Those of numbers take arrays too, element by element.
+const OF_ARRAYS: &[ArrayFunction] = &[
+    reduction("sum", "sum of the elements; along an axis if one is given", Reduction::Sum),
+    reduction("mean", "their mean", Reduction::Mean),
+    reduction("prod", "their product", Reduction::Prod),
+    reduction("max", "the largest; equal elements share the derivative", Reduction::Max),
+    reduction("min", "the smallest; equal elements share the derivative", Reduction::Min),
+    reduction("norm", "square root of the sum of squares; derivative 0 at 0", Reduction::Norm),
+    reduction("norm1", "sum of the absolute values", Reduction::Norm1),
+    reduction("norm_inf", "largest absolute value", Reduction::NormInf),
+    of_arrays("dot", &["x", "y"], "sum of the products of two vectors, the same as x @ y", OfArrays::Dot),
+    of_arrays("outer", &["x", "y"], "matrix of the products of two vectors", OfArrays::Outer),
+    of_arrays("transpose", &["a"], "the axes in the opposite order, the same as a.T", OfArrays::Transpose),
+    of_arrays("trace", &["a"], "sum of the diagonal of a matrix", OfArrays::Trace),
+    of_arrays("det", &["a"], "determinant, of at most 6 rows", OfArrays::Det),
+    of_arrays("inv", &["a"], "inverse, of at most 6 rows", OfArrays::Inv),
+    of_arrays("solve", &["a", "b"], "the x with a @ x = b, of at most 6 rows", OfArrays::Solve),
+];
+
+impl ArrayFunction {
+    /// Every one, in the order in which they are listed.
+    pub(crate) fn all() -> &'static [Self] {
+        OF_ARRAYS
+    }
+
+    /// The function called `name`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        OF_ARRAYS.iter().find(|function| function.name == name).copied()
+    }
+
+    /// The call as it is written.
+    pub(crate) fn signature(self) -> String {
+        match self.meaning {
+            OfArrays::Reduction(_) => format!("{0}(x), {0}(x, axis)", self.name),
+            _ => format!("{}({})", self.name, self.arguments.join(", ")),
+        }
+    }
+}
+
 /// Names that people know from elsewhere, and ours.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("arcsin", "asin"),

@@ -1,6 +1,6 @@
 //! The input language: text to tokens, tokens to a tree, and the tree back to text.
 //!
-//! A program is a list of statements, each ended by a line end or `;`. Inside parentheses line
+//! A program is a list of statements, each ended by a line end or `;`. Inside parentheses and brackets line
 //! ends count as blanks. A comment runs from `#` or `//` to the end of its line.
 //!
 //! ```text
@@ -11,8 +11,10 @@
 //! return b, a + 1         # or a bare list of expressions as the last statement
 //! ```
 //!
-//! Operators, from the tightest: `^` (also `**`, groups to the right); `-` and `!` in front;
-//! `*` `/` `%`; `+` `-`; comparisons (one at a time); `&&`; `||`. So `-x^2` is `-(x^2)`, and
+//! Arrays are `[1, x, 3]` and `[[1, 2], [3, 4]]`; `A[0, 1:3]` is a part, `A.T` the transpose, `A @ B` the product.
+//!
+//! Operators, from the tightest: `[…]` and `.T` behind an operand; `^` (also `**`, groups to the right); `-` and `!` in front;
+//! `*` `/` `%` `@`; `+` `-`; comparisons (one at a time); `&&`; `||`. So `-x^2` is `-(x^2)`, and
 //! `2^-x` needs no parentheses.
 //!
 //! Nothing in these modules recurses along a chain of operators, and nesting is bounded by

@@ -12,7 +12,7 @@ use winnow::error::{EmptyError, ErrMode};
 use winnow::prelude::*;
 use winnow::stream::{Stateful, Stream, TokenSlice};
 
-use super::ast::{Arm, Ast, ExpressionKind, Infix, NodeId, PREFIX_STRENGTH, Prefix, Statement};
+use super::ast::{Arm, Ast, ExpressionKind, Infix, NodeId, PREFIX_STRENGTH, Prefix, Statement, Subscript};
 use super::diagnostic::Diagnostic;
 use super::span::Span;
 use super::token::{Kind, Token, tokens};
@@ -88,7 +88,7 @@ fn message(tokens: &[Token<'_>], state: State) -> Box<Diagnostic> {
     let list = one_of_these(&state.expected);
     let mut message =
         Diagnostic::new(found.span, format!("expected {list}, found {found}")).label(format!("expected {list}"));
-    if state.expected.contains(&"`)`")
+    if (state.expected.contains(&"`)`") || state.expected.contains(&"`]`"))
         && let Some(open) = state.open_at_farthest
     {
         message = message.context(open, "opened here");
@@ -114,6 +114,10 @@ fn advice(before: Option<&Token<'_>>, found: &Token<'_>, expected: &[&str]) -> O
         {
             Some("a product needs its sign: `2 * x`".into())
         }
+        (_, Kind::Sign(":")) => {
+            Some("write `=` to assign; `:` is a range of places in an array, as in `x[1:3]`".into())
+        }
+        (Some(Kind::Sign("[")), Kind::Sign("]")) => Some("an array needs an element".into()),
         (_, Kind::Newline) if expected.contains(&"an expression") => {
             Some("a line end finishes a statement; parentheses let it go on".into())
         }
@@ -407,8 +411,85 @@ fn tower(input: &mut Tokens<'_>) -> Parsed<NodeId> {
     value.ok_or(ErrMode::Cut(EmptyError))
 }
 
-/// A number, a name, a call or an expression in parentheses.
+/// An operand with what stands behind it: `[0, 1:3]` and `.T`, any number of times.
 fn primary(input: &mut Tokens<'_>) -> Parsed<NodeId> {
+    let mut operand = bare(input)?;
+    for count in 0.. {
+        let next = peek(input);
+        if count == MAX_DEPTH && matches!(next.kind, Kind::Sign("[" | ".T")) {
+            return input.state.stop(
+                Diagnostic::new(next.span, format!("more than {MAX_DEPTH} parts of parts"))
+                    .help("name an inner part with an assignment and use the name"),
+            );
+        }
+        let start = input.state.ast.expression(operand).outer;
+        let (kind, end) = match next.kind {
+            Kind::Sign("[") => {
+                let (subscripts, end) = subscripts(input)?;
+                (ExpressionKind::Part { array: operand, subscripts }, end)
+            }
+            Kind::Sign(".T") => {
+                input.next_token();
+                (ExpressionKind::Transposed(operand), next.span)
+            }
+            _ => return Ok(operand),
+        };
+        operand = input.state.ast.push(kind, start.to(end));
+    }
+    Ok(operand)
+}
+
+/// `[0, 1:3, :]`, and where it ends.
+fn subscripts(input: &mut Tokens<'_>) -> Parsed<(Vec<Subscript>, Span)> {
+    let open = must(token(Kind::Sign("["), "`[`")(input))?;
+    enter(input, open.span)?;
+    let mut found = Vec::new();
+    loop {
+        let start = index(input)?;
+        let is_range = takes(input, Kind::Sign(":"));
+        found.push(match (start, is_range) {
+            (start, true) => Subscript::Range(start, index(input)?),
+            (Some(place), false) => Subscript::At(place),
+            (None, false) => {
+                let next = peek(input);
+                return input.state.stop(
+                    Diagnostic::new(next.span, format!("expected a place in the array, found {next}"))
+                        .context(open.span, "opened here")
+                        .help("places are whole numbers from 0 on, or from the end as `-1`; `1:3` is a range, `:` all"),
+                );
+            }
+        });
+        if !takes(input, Kind::Sign(",")) {
+            break;
+        }
+    }
+    let close = must(token(Kind::Sign("]"), "`]`")(input))?;
+    input.state.open.pop();
+    Ok((found, close.span))
+}
+
+/// A whole number with a sign, if one comes next.
+fn index(input: &mut Tokens<'_>) -> Parsed<Option<i64>> {
+    let start = input.checkpoint();
+    let is_negative = takes(input, Kind::Sign("-"));
+    let next = peek(input);
+    let Kind::Number(value) = next.kind else {
+        input.reset(&start);
+        return Ok(None);
+    };
+    input.next_token();
+    if value.fract() != 0.0 || value > 1e9 {
+        return input
+            .state
+            .stop(Diagnostic::new(next.span, "a place in an array is a whole number").label("not a place"));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number of at most 1e9")]
+    let place = value as i64;
+    Ok(Some(if is_negative { -place } else { place }))
+}
+
+/// A number, a name, a call, an array or an expression in parentheses.
+fn bare(input: &mut Tokens<'_>) -> Parsed<NodeId> {
     let next = peek(input);
     match next.kind {
         Kind::Number(value) => {
@@ -432,6 +513,14 @@ fn primary(input: &mut Tokens<'_>) -> Parsed<NodeId> {
             input.state.open.pop();
             input.state.ast.enclose(inner, next.span.to(close.span));
             Ok(inner)
+        }
+        Kind::Sign("[") => {
+            input.next_token();
+            enter(input, next.span)?;
+            let elements = must(expressions(input))?;
+            let close = must(token(Kind::Sign("]"), "`]`")(input))?;
+            input.state.open.pop();
+            Ok(input.state.ast.push(ExpressionKind::Array(elements), next.span.to(close.span)))
         }
         _ => {
             input.state.expect(&next, "an expression");

@@ -80,6 +80,8 @@ enum Pending {
     Node(NodeId, u8),
     /// Fixed text.
     Text(&'static str),
+    /// Text made for this place.
+    Made(String),
     /// A name.
     Name(super::ast::Symbol),
 }
@@ -89,6 +91,7 @@ fn write_expression(ast: &Ast, root: NodeId, text: &mut String) {
     while let Some(work) = stack.pop() {
         match work {
             Pending::Text(fixed) => text.push_str(fixed),
+            Pending::Made(made) => text.push_str(&made),
             Pending::Name(symbol) => text.push_str(ast.name(symbol)),
             Pending::Node(id, least) => {
                 let kind = &ast.expression(id).kind;
@@ -96,7 +99,7 @@ fn write_expression(ast: &Ast, root: NodeId, text: &mut String) {
                 if wrap {
                     stack.push(Pending::Text(")"));
                 }
-                push_parts(kind, &mut stack);
+                push_parts(ast, kind, &mut stack);
                 if wrap {
                     stack.push(Pending::Text("("));
                 }
@@ -119,7 +122,7 @@ fn strength(kind: &ExpressionKind) -> u8 {
 }
 
 /// Pushes the parts of an expression, last part first.
-fn push_parts(kind: &ExpressionKind, stack: &mut Vec<Pending>) {
+fn push_parts(ast: &Ast, kind: &ExpressionKind, stack: &mut Vec<Pending>) {
     match kind {
         ExpressionKind::Number(_) => {}
         ExpressionKind::Name(symbol) => stack.push(Pending::Name(*symbol)),
@@ -146,14 +149,36 @@ fn push_parts(kind: &ExpressionKind, stack: &mut Vec<Pending>) {
         }
         ExpressionKind::Call { name, arguments, .. } => {
             stack.push(Pending::Text(")"));
-            for (index, argument) in arguments.iter().enumerate().rev() {
-                stack.push(Pending::Node(*argument, 0));
-                if index > 0 {
-                    stack.push(Pending::Text(", "));
-                }
-            }
+            push_list(arguments, stack);
             stack.push(Pending::Text("("));
             stack.push(Pending::Name(*name));
+        }
+        ExpressionKind::Array(elements) => {
+            stack.push(Pending::Text("]"));
+            push_list(elements, stack);
+            stack.push(Pending::Text("["));
+        }
+        ExpressionKind::Part { array, subscripts } => {
+            let subscripts: Vec<String> = subscripts.iter().map(ToString::to_string).collect();
+            stack.push(Pending::Made(format!("[{}]", subscripts.join(", "))));
+            stack.push(Pending::Node(*array, u8::MAX));
+        }
+        ExpressionKind::Transposed(x) => {
+            // `1.T` would begin with the number `1.`.
+            let is_number = matches!(ast.expression(*x).kind, ExpressionKind::Number(_));
+            stack.push(Pending::Text(if is_number { ").T" } else { ".T" }));
+            stack.push(Pending::Node(*x, u8::MAX));
+            stack.push(Pending::Text(if is_number { "(" } else { "" }));
+        }
+    }
+}
+
+/// Pushes expressions with commas between, last one first.
+fn push_list(items: &[NodeId], stack: &mut Vec<Pending>) {
+    for (index, item) in items.iter().enumerate().rev() {
+        stack.push(Pending::Node(*item, 0));
+        if index > 0 {
+            stack.push(Pending::Text(", "));
         }
     }
 }

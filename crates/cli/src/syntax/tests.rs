@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::ast::{Arm, Ast, ExpressionKind, Infix, NodeId, Prefix, Statement};
+use super::ast::{Arm, Ast, ExpressionKind, Infix, NodeId, Prefix, Statement, Subscript};
 use super::parse::MAX_DEPTH;
 use super::span::Span;
 use super::{parse, print};
@@ -133,7 +133,14 @@ fn mistakes_name_what_was_expected() {
         (")", "expected a statement or an expression, found `)`"),
         ("else { }", "expected a statement or an expression, found `else`"),
         ("a < b < c", "comparisons do not chain"),
-        ("a @ b", "unexpected character `@`"),
+        ("a $ b", "unexpected character `$`"),
+        ("x[", "expected a place in the array, found the end of the input"),
+        ("x[0", "expected `]`, found the end of the input"),
+        ("x[1.5]", "a place in an array is a whole number"),
+        ("x[i]", "expected a place in the array, found `i`"),
+        ("[]", "expected an expression, found `]`"),
+        ("[1, 2", "expected an operator, `,` or `]`, found the end of the input"),
+        ("x.Total", "unexpected character `.`"),
         ("a & b", "unexpected character `&`"),
     ] {
         assert_eq!(mistake(source), expected, "{source}");
@@ -183,6 +190,9 @@ enum Tree {
     Prefix(Prefix, Box<Tree>),
     Infix(Infix, Box<Tree>, Box<Tree>),
     Call(String, Vec<Tree>),
+    Array(Vec<Tree>),
+    Part(Box<Tree>, Vec<Subscript>),
+    Transposed(Box<Tree>),
 }
 
 /// A statement that owns its parts.
@@ -209,6 +219,9 @@ fn plant(ast: &mut Ast, tree: &Tree) -> NodeId {
             let arguments = arguments.iter().map(|argument| plant(ast, argument)).collect();
             ExpressionKind::Call { name: ast.intern(name), name_span: here, arguments }
         }
+        Tree::Array(elements) => ExpressionKind::Array(elements.iter().map(|element| plant(ast, element)).collect()),
+        Tree::Part(x, subscripts) => ExpressionKind::Part { array: plant(ast, x), subscripts: subscripts.clone() },
+        Tree::Transposed(x) => ExpressionKind::Transposed(plant(ast, x)),
     };
     ast.push(kind, here)
 }
@@ -253,6 +266,9 @@ fn lift(ast: &Ast, id: NodeId) -> Tree {
         ExpressionKind::Call { name, arguments, .. } => {
             Tree::Call(ast.name(*name).to_owned(), lift_all(ast, arguments))
         }
+        ExpressionKind::Array(elements) => Tree::Array(lift_all(ast, elements)),
+        ExpressionKind::Part { array, subscripts } => Tree::Part(Box::new(lift(ast, *array)), subscripts.clone()),
+        ExpressionKind::Transposed(x) => Tree::Transposed(Box::new(lift(ast, *x))),
     }
 }
 
@@ -280,6 +296,14 @@ fn names() -> impl Strategy<Value = String> {
     prop::sample::select(WORDS).prop_map(str::to_owned)
 }
 
+fn subscripts() -> impl Strategy<Value = Subscript> {
+    let bound = || prop::option::of(-9_i64..10);
+    prop_oneof![
+        (-9_i64..10).prop_map(Subscript::At),
+        (bound(), bound()).prop_map(|(start, end)| Subscript::Range(start, end)),
+    ]
+}
+
 fn trees() -> impl Strategy<Value = Tree> {
     let number = prop_oneof![
         (0_u32..100).prop_map(f64::from),
@@ -294,8 +318,12 @@ fn trees() -> impl Strategy<Value = Tree> {
             1 => (prefix, inner.clone()).prop_map(|(p, x)| Tree::Prefix(p, Box::new(x))),
             3 => (infix, inner.clone(), inner.clone())
                 .prop_map(|(o, x, y)| Tree::Infix(o, Box::new(x), Box::new(y))),
-            1 => (names(), prop::collection::vec(inner, 0..4))
+            1 => (names(), prop::collection::vec(inner.clone(), 0..4))
                 .prop_map(|(name, arguments)| Tree::Call(name, arguments)),
+            1 => prop::collection::vec(inner.clone(), 1..4).prop_map(Tree::Array),
+            1 => (inner.clone(), prop::collection::vec(subscripts(), 1..3))
+                .prop_map(|(x, subscripts)| Tree::Part(Box::new(x), subscripts)),
+            1 => inner.prop_map(|x| Tree::Transposed(Box::new(x))),
         ]
     })
 }
@@ -342,7 +370,7 @@ proptest! {
             prop::sample::select(&[
                 "x", "y1", "sin", "(", ")", ",", "+", "-", "*", "^", "**", "/", "%", "<", "==",
                 "&&", "||", "!", "=", "{", "}", "if ", "else ", "let ", "return ", "input ", ";",
-                "\n", "1", ".5", "2e", "1e9", " ", "#", "//", "θ", "\r", "@", "²",
+                "\n", "1", ".5", "2e", "1e9", " ", "#", "//", "θ", "\r", "@", "²", "[", "]", ":", ".T", "-1",
             ][..]),
             0..30,
         )

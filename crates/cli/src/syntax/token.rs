@@ -32,7 +32,7 @@ pub(super) enum Kind {
     Input,
     /// A fixed sequence of characters, such as `<=`.
     Sign(&'static str),
-    /// A line end outside parentheses.
+    /// A line end outside parentheses and brackets.
     Newline,
     End,
 }
@@ -67,6 +67,11 @@ const SIGNS: &[(&str, &str)] = &[
     ("||", "||"),
     ("(", "("),
     (")", ")"),
+    ("[", "["),
+    ("]", "]"),
+    (":", ":"),
+    ("@", "@"),
+    (".T", ".T"),
     ("{", "{"),
     ("}", "}"),
     (",", ","),
@@ -106,8 +111,8 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Diagnostic> {
         let text = &before[..before.len() - rest.len()];
         let span = Span::new(start..start + text.len());
         match kind {
-            Kind::Sign("(") => open += 1,
-            Kind::Sign(")") => open = open.saturating_sub(1),
+            Kind::Sign("(" | "[") => open += 1,
+            Kind::Sign(")" | "]") => open = open.saturating_sub(1),
             Kind::Newline if open > 0 => continue,
             Kind::Number(value) if value.is_infinite() => {
                 return Err(Diagnostic::new(span, "this number is too large")
@@ -171,7 +176,9 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 fn sign(input: &mut &str) -> Result<Kind, EmptyError> {
     for (text, meaning) in SIGNS {
-        if let Some(rest) = input.strip_prefix(text) {
+        // `.T` is a sign of its own only where no longer word begins.
+        let ends = |rest: &&str| *text != ".T" || !rest.starts_with(is_name_rest);
+        if let Some(rest) = input.strip_prefix(text).filter(ends) {
             *input = rest;
             return Ok(Kind::Sign(meaning));
         }
@@ -197,8 +204,6 @@ fn unexpected(rest: &str, start: usize) -> Diagnostic {
         '²' => Some("^2"),
         '³' => Some("^3"),
         '√' => Some("sqrt(x)"),
-        '[' | ']' => Some("( and )"),
-        ':' => Some("="),
         _ => None,
     };
     let shown = character.escape_debug();

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// What a run of the command gave.
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 fn command(arguments: &[&str]) -> Command {
@@ -28,7 +28,7 @@ fn finish(output: Output) -> Ran {
     }
 }
 
-fn wengert(arguments: &[&str]) -> Ran {
+pub(crate) fn wengert(arguments: &[&str]) -> Ran {
     finish(command(arguments).output().expect("the command can be started"))
 }
 
@@ -340,11 +340,39 @@ fn every_example_of_the_help_works() {
     for example in examples {
         let (program, rest) = example.split_once('\'').expect("the program ends");
         let mut arguments = vec!["grad", program];
-        arguments.extend(rest.split_whitespace());
+        // What a shell takes the quotes off.
+        arguments.extend(rest.split_whitespace().map(|word| word.trim_matches('\'')));
         let output = command(&arguments).current_dir(folder.path()).output();
         let ran = finish(output.expect("the command can be started"));
         assert_eq!(ran.code, 0, "{example}: {}", ran.err);
         count += 1;
     }
     assert!(count >= 3);
+}
+
+#[test]
+fn shells_and_manuals_get_what_they_want() {
+    for (shell, part) in
+        [("bash", "complete -F _wengert"), ("zsh", "#compdef wengert"), ("fish", "complete -c wengert")]
+    {
+        let ran = wengert(&["completions", shell]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{shell}");
+        assert!(ran.out.contains(part) && ran.out.contains("jacobian"), "{shell}");
+    }
+    assert_eq!(wengert(&["completions", "csh"]).code, 2);
+    let ran = wengert(&["man"]);
+    assert!(ran.code == 0 && ran.out.contains(".TH wengert 1") && ran.out.contains("wengert\\-grad(1)"), "{}", ran.out);
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    assert_eq!(wengert(&["man", "--folder", text(folder.path())]).code, 0);
+    let mut pages: Vec<String> = std::fs::read_dir(folder.path())
+        .expect("the folder is there")
+        .map(|entry| entry.expect("a page").file_name().to_string_lossy().into_owned())
+        .collect();
+    pages.sort();
+    let subcommands = ["completions", "functions", "grad", "man", "profile", "run", "show"];
+    let mut expected: Vec<String> = subcommands.iter().map(|name| format!("wengert-{name}.1")).collect();
+    expected.push("wengert.1".to_owned());
+    assert_eq!(pages, expected);
+    let ran = wengert(&["man", "--folder", text(&folder.path().join("none"))]);
+    assert!(ran.code == 4 && ran.err.contains("there is no folder"), "{}", ran.err);
 }

@@ -3,3 +3,4 @@
 mod arrays;
 mod command;
 mod plans;
+mod vectors;

@@ -28,3 +28,16 @@ struct Misspelt<T> {
 }
 
 fn main() {}
+
+#[derive(Tree)]
+#[tree(frozen)]
+struct FrozenStruct<T> {
+    x: T,
+}
+
+#[derive(Tree)]
+struct FrozenAndStatic<T> {
+    x: T,
+    #[tree(static, frozen)]
+    y: f64,
+}

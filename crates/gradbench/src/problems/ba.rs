@@ -146,9 +146,8 @@ fn depends_on(p: &Parameters, seen: &Observations) -> Tensor {
 /// The values of the Jacobian in compressed rows: a full block of 2 rows and 15 columns for every observation, `[p, 2, 15]`,
 /// then the derivative of the error of its weight, `-2 w`, `[p]`.
 pub fn jacobian_values(p: &Parameters, seen: &Observations) -> Tensor {
-    let blocks = vmap((&depends_on(p, seen), &seen.features), |(z, feature)| {
-        jacobian(&z, |z| reprojection(&z, &feature)).single().clone()
-    });
+    let blocks =
+        vmap((&depends_on(p, seen), &seen.features), |(z, feature)| jacobian(&z, |z| reprojection(&z, &feature)));
     let by_weight = vmap(&p.weights, |w| grad(&w, |w| 1.0 - w.square()));
     Tensor::concat(&[&blocks.flatten(), &by_weight], 0)
 }

@@ -2,11 +2,15 @@
 
 #[cfg(feature = "npy")]
 mod npy;
+#[cfg(any(feature = "npy", feature = "safetensors"))]
+pub(crate) mod stored;
 mod walk;
 
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "npy")]
+pub(crate) use npy::scan_npz;
 pub(crate) use walk::{Strided, element_count, for_each_index, row_major};
 
 /// The type of an array's elements.

@@ -5,6 +5,7 @@
 //! claims is believed before the bytes are there: memory grows with what is read, and a size that overflows is
 //! refused.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, Write};
 
 use winnow::ascii::{dec_uint, multispace0};
@@ -15,7 +16,8 @@ use winnow::token::take_till;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::{Array, DType, Data, Element, Strided, Type, element_count};
+use super::stored::{Stored, StoredKind, Visit, little_endian};
+use super::{Array, DType, Strided, Type, element_count};
 use crate::error::{Error, ErrorKind};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -47,30 +49,7 @@ impl Array {
     /// If it is no such file, it ends before the elements that it claims, or they are of another kind: complex, text,
     /// records, objects, unsigned 64-bit integers.
     pub fn read_npy(mut reader: impl Read) -> Result<Self, Error> {
-        let Header { descr, fortran, shape } = read_header(&mut reader)?;
-        let stored = Stored::of(&descr)?;
-        let ty = Type { dtype: stored.dtype(), shape };
-        let count = element_count(&ty.shape).ok_or_else(|| unreadable(format!("{ty} does not fit in memory")))?;
-        let need = count * stored.width();
-        let mut bytes = Vec::new();
-        reader.take(need as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
-        if bytes.len() < need {
-            let found = bytes.len();
-            return Err(unreadable(format!("its header says {ty}, which takes {need} bytes, and only {found} follow")));
-        }
-        let data = stored.decode(&bytes);
-        if !fortran {
-            return Ok(Array::from_data(ty.shape, data));
-        }
-        // The first axis runs fastest: its elements are neighbours.
-        let mut strides = Vec::with_capacity(ty.rank());
-        let mut stride = 1isize;
-        for &length in &ty.shape {
-            strides.push(stride);
-            stride *= length.cast_signed();
-        }
-        let flat = Array::from_data(vec![count], data);
-        Ok(flat.pick(&ty.shape, Strided::new(&ty.shape, &strides, 0)))
+        Layout::read(&mut reader)?.read_elements(reader)
     }
 
     /// Writes the array as an `.npy` file.
@@ -78,7 +57,7 @@ impl Array {
     /// # Errors
     /// If writing fails, or there are too many axes for a header that NumPy reads.
     pub fn write_npy(&self, mut writer: impl Write) -> Result<(), Error> {
-        let (descr, bytes) = encode(&self.data);
+        let (descr, bytes) = (descr(self.dtype()), little_endian(&self.data));
         let mut shape: String = self.shape().iter().map(|length| format!("{length}, ")).collect();
         if self.shape().len() > 1 {
             shape.truncate(shape.len() - 2);
@@ -99,20 +78,11 @@ impl Array {
     /// # Errors
     /// If it is no such file, an entry cannot be read as by [`Array::read_npy`], or two have one name.
     pub fn read_npz(reader: impl Read + Seek) -> Result<Vec<(String, Self)>, Error> {
-        let mut archive = ZipArchive::new(reader).map_err(|error| unreadable(error.to_string()))?;
-        let mut arrays: Vec<(String, Array)> = Vec::new();
-        for k in 0..archive.len() {
-            let entry = archive.by_index(k).map_err(|error| unreadable(format!("entry {k}: {error}")))?;
-            let file = String::from_utf8_lossy(entry.name_raw()).into_owned();
-            let within = |why: String| unreadable(format!("entry {file:?}: {why}"));
-            let Some(name) = file.strip_suffix(".npy") else { return Err(within("it is not an .npy file".to_owned())) };
-            if arrays.iter().any(|(other, _)| other == name) {
-                return Err(within("there are two of this name".to_owned()));
-            }
-            let size = entry.size();
-            let array = Array::read_npy(entry.take(size)).map_err(|error| within(error.to_string()))?;
-            arrays.push((name.to_owned(), array));
-        }
+        let mut arrays = Vec::new();
+        scan_npz(reader, &mut |name, _, read| {
+            arrays.push((name.to_owned(), read()?));
+            Ok(())
+        })?;
         Ok(arrays)
     }
 
@@ -132,6 +102,71 @@ impl Array {
             array.write_npy(&mut archive)?;
         }
         archive.finish().map(drop).map_err(unwritable)
+    }
+}
+
+/// Visits the entries of an `.npz` file in its order. Elements are read where they are asked for: what an entry claims to be is
+/// known before memory is taken for it.
+pub(crate) fn scan_npz(reader: impl Read + Seek, visit: &mut Visit<'_>) -> Result<(), Error> {
+    let mut archive = ZipArchive::new(reader).map_err(|error| unreadable(error.to_string()))?;
+    let mut seen = BTreeSet::new();
+    for k in 0..archive.len() {
+        let entry = archive.by_index(k).map_err(|error| unreadable(format!("entry {k}: {error}")))?;
+        let file = String::from_utf8_lossy(entry.name_raw()).into_owned();
+        let within = |why: String| unreadable(format!("entry {file:?}: {why}"));
+        let Some(name) = file.strip_suffix(".npy") else { return Err(within("it is not an .npy file".to_owned())) };
+        if !seen.insert(name.to_owned()) {
+            return Err(within("there are two of this name".to_owned()));
+        }
+        let size = entry.size();
+        let mut bytes = entry.take(size);
+        let layout = Layout::read(&mut bytes).map_err(|error| within(error.to_string()))?;
+        let ty = layout.ty.clone();
+        let read = &mut || layout.read_elements(&mut bytes).map_err(|error| within(error.to_string()));
+        visit(name, &ty, read)?;
+    }
+    Ok(())
+}
+
+/// How the elements of a file lie in it.
+struct Layout {
+    stored: Stored,
+    fortran: bool,
+    ty: Type,
+    count: usize,
+}
+
+impl Layout {
+    fn read(reader: &mut impl Read) -> Result<Self, Error> {
+        let Header { descr, fortran, shape } = read_header(reader)?;
+        let stored = stored(&descr)?;
+        let ty = Type { dtype: stored.dtype(), shape };
+        let count = element_count(&ty.shape).ok_or_else(|| unreadable(format!("{ty} does not fit in memory")))?;
+        Ok(Layout { stored, fortran, ty, count })
+    }
+
+    fn read_elements(&self, reader: impl Read) -> Result<Array, Error> {
+        let Layout { stored, ty, count, .. } = self;
+        let need = count * stored.width();
+        let mut bytes = Vec::new();
+        reader.take(need as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+        if bytes.len() < need {
+            let found = bytes.len();
+            return Err(unreadable(format!("its header says {ty}, which takes {need} bytes, and only {found} follow")));
+        }
+        let data = stored.decode(&bytes);
+        if !self.fortran {
+            return Ok(Array::from_data(ty.shape.clone(), data));
+        }
+        // The first axis runs fastest: its elements are neighbours.
+        let mut strides = Vec::with_capacity(ty.rank());
+        let mut stride = 1isize;
+        for &length in &ty.shape {
+            strides.push(stride);
+            stride *= length.cast_signed();
+        }
+        let flat = Array::from_data(vec![*count], data);
+        Ok(flat.pick(&ty.shape, Strided::new(&ty.shape, &strides, 0)))
     }
 }
 
@@ -223,110 +258,40 @@ fn shape(input: &mut &str) -> Result<HeaderValue, EmptyError> {
     delimited('(', terminated(lengths, (opt(','), multispace0)), ')').map(HeaderValue::Shape).parse_next(input)
 }
 
-// ---- the elements -------------------------------------------------------------------------------
-
-/// How elements are stored: the kind, the bytes of one, and their order.
-#[derive(Clone, Copy)]
-struct Stored {
-    kind: StoredKind,
-    big_endian: bool,
-}
-
-#[derive(Clone, Copy)]
-enum StoredKind {
-    Bool,
-    /// Bytes, and whether there is a sign.
-    Integer(usize, bool),
-    Half,
-    F32,
-    F64,
-}
-
-impl Stored {
-    fn of(descr: &str) -> Result<Self, Error> {
-        let unknown = || {
-            let why = "are not read; convert them to bool, an integer of at most 63 bits or a float of at most 64";
-            unreadable(format!("elements of NumPy's type {descr:?} {why}"))
-        };
-        let big_endian = match descr.chars().next() {
-            Some('<' | '|' | '=') => false,
-            Some('>') => true,
-            _ => return Err(unknown()),
-        };
-        let kind = match &descr[1..] {
-            "b1" | "?" => StoredKind::Bool,
-            "i1" => StoredKind::Integer(1, true),
-            "i2" => StoredKind::Integer(2, true),
-            "i4" => StoredKind::Integer(4, true),
-            "i8" => StoredKind::Integer(8, true),
-            "u1" => StoredKind::Integer(1, false),
-            "u2" => StoredKind::Integer(2, false),
-            "u4" => StoredKind::Integer(4, false),
-            "f2" => StoredKind::Half,
-            "f4" => StoredKind::F32,
-            "f8" => StoredKind::F64,
-            _ => return Err(unknown()),
-        };
-        Ok(Stored { kind, big_endian })
-    }
-
-    fn dtype(self) -> DType {
-        match self.kind {
-            StoredKind::Bool => DType::Bool,
-            StoredKind::Integer(..) => DType::I64,
-            StoredKind::Half | StoredKind::F32 => DType::F32,
-            StoredKind::F64 => DType::F64,
-        }
-    }
-
-    fn width(self) -> usize {
-        match self.kind {
-            StoredKind::Bool => 1,
-            StoredKind::Integer(width, _) => width,
-            StoredKind::Half => 2,
-            StoredKind::F32 => 4,
-            StoredKind::F64 => 8,
-        }
-    }
-
-    fn decode(self, bytes: &[u8]) -> Data {
-        // The bits of each element, with zeros above.
-        let bits = bytes.chunks_exact(self.width()).map(|element| {
-            let join = |bits: u64, &byte: &u8| bits << 8 | u64::from(byte);
-            if self.big_endian { element.iter().fold(0, join) } else { element.iter().rev().fold(0, join) }
-        });
-        match self.kind {
-            StoredKind::Bool => bool::wrap(bits.map(|bits| bits != 0).collect()),
-            StoredKind::Integer(width, signed) => {
-                let above = 64 - 8 * width as u32;
-                let extend = |bits: u64| (bits << above).cast_signed() >> above;
-                i64::wrap(bits.map(|bits| if signed { extend(bits) } else { bits.cast_signed() }).collect())
-            }
-            StoredKind::Half => f32::wrap(bits.map(|bits| half(bits as u16)).collect()),
-            StoredKind::F32 => f32::wrap(bits.map(|bits| f32::from_bits(bits as u32)).collect()),
-            StoredKind::F64 => f64::wrap(bits.map(f64::from_bits).collect()),
-        }
-    }
-}
-
-/// A number in half precision: sign, 5 bits of exponent, 10 of fraction.
-fn half(bits: u16) -> f32 {
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
-    let magnitude = match exponent {
-        0 => fraction * 2f32.powi(-24),
-        31 if fraction == 0.0 => f32::INFINITY,
-        31 => f32::NAN,
-        _ => (1024.0 + fraction) * 2f32.powi(exponent - 25),
+/// How elements of NumPy's type are stored.
+fn stored(descr: &str) -> Result<Stored, Error> {
+    let unknown = || {
+        let why = "are not read; convert them to bool, an integer of at most 63 bits or a float of at most 64";
+        unreadable(format!("elements of NumPy's type {descr:?} {why}"))
     };
-    if bits >> 15 == 1 { -magnitude } else { magnitude }
+    let big_endian = match descr.chars().next() {
+        Some('<' | '|' | '=') => false,
+        Some('>') => true,
+        _ => return Err(unknown()),
+    };
+    let kind = match &descr[1..] {
+        "b1" | "?" => StoredKind::Bool,
+        "i1" => StoredKind::Integer(1, true),
+        "i2" => StoredKind::Integer(2, true),
+        "i4" => StoredKind::Integer(4, true),
+        "i8" => StoredKind::Integer(8, true),
+        "u1" => StoredKind::Integer(1, false),
+        "u2" => StoredKind::Integer(2, false),
+        "u4" => StoredKind::Integer(4, false),
+        "f2" => StoredKind::Half,
+        "f4" => StoredKind::F32,
+        "f8" => StoredKind::F64,
+        _ => return Err(unknown()),
+    };
+    Ok(Stored { kind, big_endian })
 }
 
-/// NumPy's name for the elements, and their bytes.
-fn encode(data: &Data) -> (&'static str, Vec<u8>) {
-    match data {
-        Data::Bool(x) => ("|b1", x.iter().map(|&x| u8::from(x)).collect()),
-        Data::I64(x) => ("<i8", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
-        Data::F32(x) => ("<f4", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
-        Data::F64(x) => ("<f8", x.iter().flat_map(|x| x.to_le_bytes()).collect()),
+/// NumPy's name for the elements that [`little_endian`] writes.
+fn descr(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "|b1",
+        DType::I64 => "<i8",
+        DType::F32 => "<f4",
+        DType::F64 => "<f8",
     }
 }

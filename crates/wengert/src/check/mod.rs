@@ -344,6 +344,7 @@ impl<T: Tree<Leaf: crate::scalar::Scalar> + ?Sized> Tree for Shaped<'_, T> {
     type Vars = T::Vars;
     type Grad = Vec<f64>;
     type Each<U> = Vec<U>;
+    type Form = crate::tree::Several;
 
     fn size(&self) -> usize {
         self.numbers.len()

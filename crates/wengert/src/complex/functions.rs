@@ -6,7 +6,7 @@
 
 use super::Complex;
 use crate::ops::Compare;
-use crate::real::Real;
+use crate::real::{Real, lit};
 
 impl<R: Real> Complex<R> {
     /// A number that nothing is differentiated by.
@@ -253,8 +253,8 @@ impl<R: Real> Complex<R> {
         // Mirrored to the right half-plane, so that ln1p is not taken near -1.
         let sign = sign_of(self.re);
         let right = sign * self.re;
-        let distance = (-right + 1.0).square() + self.im.square();
-        let angle = (self.im * 2.0).atan2((-self.re + 1.0) * (self.re + 1.0) - self.im.square());
+        let distance = (lit(1.0) - right).square() + self.im.square();
+        let angle = (self.im * 2.0).atan2((lit(1.0) - self.re) * (self.re + 1.0) - self.im.square());
         Complex { re: sign * (right * 4.0 / distance).log1p() * 0.25, im: angle * 0.5 }
     }
 
@@ -289,7 +289,7 @@ impl<R: Real> Complex<R> {
     /// `1 - z`, where a zero of the imaginary part turns its sign too.
     #[track_caller]
     fn one_minus(self) -> Self {
-        Complex { re: -self.re + 1.0, im: -self.im }
+        Complex { re: lit(1.0) - self.re, im: -self.im }
     }
 
     #[track_caller]

@@ -41,7 +41,7 @@ use crate::leaf::Active;
 use crate::real::Real;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
-use crate::tree::{Structure, Tree};
+use crate::tree::{Paths, Several, Structure, Tree};
 
 /// `re + i im`: a complex number over any [`Real`](crate::Real), as `f64`, [`Var`](crate::Var) and duals are, or an array of
 /// them over a pair of tensors of one shape.
@@ -102,6 +102,7 @@ impl<T: Tree> Tree for Complex<T> {
     type Vars = Complex<T::Vars>;
     type Grad = Complex<T::Grad>;
     type Each<U> = Complex<T::Each<U>>;
+    type Form = Several;
     const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {
@@ -118,6 +119,10 @@ impl<T: Tree> Tree for Complex<T> {
     fn structure(&self, structure: &mut Structure) {
         self.re.structure(structure);
         self.im.structure(structure);
+    }
+    fn paths(&self, paths: &mut Paths) {
+        paths.field("re", &self.re);
+        paths.field("im", &self.im);
     }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         let re = self.re.vars(lift);

@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssi
 
 use super::Complex;
 use super::functions::{product, quotient};
-use crate::real::Real;
+use crate::real::{Lit, Real};
 use crate::tape::Var;
 
 /// One operator: with a complex number, with a real one of the same carrier, and assigning.
@@ -39,6 +39,13 @@ macro_rules! operator {
             #[track_caller]
             fn $method(self, other: Complex<f64>) -> Complex<Var> {
                 $pair(self, Complex::constant(other.re, other.im))
+            }
+        }
+        impl<R: Real> $trait<Complex<R>> for Lit {
+            type Output = Complex<R>;
+            #[track_caller]
+            fn $method(self, other: Complex<R>) -> Complex<R> {
+                $trait::$method(Complex::from(R::constant(self.value())), other)
             }
         }
         operator! { @left $trait $method, f64, f64 }

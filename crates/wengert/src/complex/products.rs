@@ -6,7 +6,8 @@ use crate::error::{Error, Misfit, OrRaise};
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{compose_all, refuse};
-use crate::tensor::linalg::{einsum, matmul};
+use crate::tensor::einsum::einsum;
+use crate::tensor::linalg::matmul;
 
 /// By how many real products a complex matrix product is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

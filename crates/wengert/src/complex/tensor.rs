@@ -9,7 +9,7 @@ use crate::array::DType;
 use crate::error::{Error, OrRaise};
 use crate::primitives::rule::Sym;
 use crate::tensor::compose::{compose_all, refuse, stretch};
-use crate::tensor::{Axes, AxisIndex, Place, Ranges, Tensor};
+use crate::tensor::{Axes, AxisIndex, Dim, Dims, Place, Ranges, Tensor};
 
 // ---- operators ----------------------------------------------------------------------------------
 
@@ -276,9 +276,9 @@ impl Complex<Tensor> {
     /// # Panics
     /// If there is none, or shapes or element types differ.
     #[track_caller]
-    pub fn stack(all: &[&Complex<Tensor>], axis: isize) -> Complex<Tensor> {
+    pub fn stack(all: impl IntoIterator<Item: AsRef<Complex<Tensor>>>, axis: impl Dim) -> Complex<Tensor> {
         let (re, im) = separate("stack", all).or_raise();
-        Complex { re: Tensor::stack(&references(&re), axis), im: Tensor::stack(&references(&im), axis) }
+        Complex { re: Tensor::stack(&re, axis), im: Tensor::stack(&im, axis) }
     }
 
     /// One after the other along an axis: [`Tensor::concat`].
@@ -286,9 +286,9 @@ impl Complex<Tensor> {
     /// # Panics
     /// If there is none, or shapes or element types do not fit.
     #[track_caller]
-    pub fn concat(all: &[&Complex<Tensor>], axis: isize) -> Complex<Tensor> {
+    pub fn concat(all: impl IntoIterator<Item: AsRef<Complex<Tensor>>>, axis: impl Dim) -> Complex<Tensor> {
         let (re, im) = separate("concat", all).or_raise();
-        Complex { re: Tensor::concat(&references(&re), axis), im: Tensor::concat(&references(&im), axis) }
+        Complex { re: Tensor::concat(&re, axis), im: Tensor::concat(&im, axis) }
     }
 
     // ---- interleaved data -----------------------------------------------------------------------
@@ -335,18 +335,23 @@ impl Complex<Tensor> {
 }
 
 #[track_caller]
-fn separate(name: &str, all: &[&Complex<Tensor>]) -> Result<(Vec<Tensor>, Vec<Tensor>), Error> {
+fn separate(
+    name: &str,
+    all: impl IntoIterator<Item: AsRef<Complex<Tensor>>>,
+) -> Result<(Vec<Tensor>, Vec<Tensor>), Error> {
     let mut parts = (Vec::new(), Vec::new());
     for z in all {
-        let z = z.aligned(name)?;
+        let z = z.as_ref().aligned(name)?;
         parts.0.push(z.re);
         parts.1.push(z.im);
     }
     Ok(parts)
 }
 
-fn references(tensors: &[Tensor]) -> Vec<&Tensor> {
-    tensors.iter().collect()
+impl AsRef<Complex<Tensor>> for Complex<Tensor> {
+    fn as_ref(&self) -> &Complex<Tensor> {
+        self
+    }
 }
 
 /// Methods that do to each part what they do to a tensor.
@@ -375,20 +380,20 @@ macro_rules! parts {
     };
 }
 parts! {
-    reshape try_reshape(shape: &[isize]);
+    reshape try_reshape(shape: impl Dims + Clone);
     flatten try_flatten();
-    permute try_permute(order: &[isize]);
+    permute try_permute(order: impl Dims + Clone);
     t try_t();
-    swap_axes try_swap_axes(first: isize, second: isize);
-    move_axis try_move_axis(from: isize, to: isize);
-    broadcast_to try_broadcast_to(shape: &[usize]);
-    expand_dims try_expand_dims(axis: isize);
-    squeeze try_squeeze(axis: isize);
+    swap_axes try_swap_axes(first: impl Dim, second: impl Dim);
+    move_axis try_move_axis(from: impl Dim, to: impl Dim);
+    broadcast_to try_broadcast_to(shape: impl Dims + Clone);
+    expand_dims try_expand_dims(axis: impl Dim);
+    squeeze try_squeeze(axes: impl Axes + Clone);
     flip try_flip(axes: impl Axes + Clone);
-    roll try_roll(by: isize, axis: isize);
-    repeat try_repeat(count: usize, axis: isize);
-    take try_take(indices: &Tensor, axis: isize);
-    diagonal try_diagonal(offset: isize);
+    roll try_roll(by: impl Dim, axis: impl Dim);
+    repeat try_repeat(count: impl Dim, axis: impl Dim);
+    take try_take(indices: &Tensor, axis: impl Dim);
+    diagonal try_diagonal(offset: impl Dim);
     convert try_convert(dtype: DType);
     sum try_sum();
     sum_over try_sum_over(axes: impl Axes + Clone);

@@ -27,6 +27,7 @@ use crate::tree::Tree;
 ///
 /// # Panics
 /// If the condition is not a single truth value, or the results differ in structure or type.
+#[doc(alias = "if_else")]
 #[track_caller]
 pub fn cond<T, O>(
     condition: impl Into<<T::Active as Control>::Truth>,
@@ -90,6 +91,7 @@ where
 /// # Panics
 /// If the index is not a single integer or outside of the branches, if there is no branch, or if the results differ in
 /// structure or type.
+#[doc(alias = "select")]
 #[track_caller]
 pub fn switch<T, O>(
     index: impl Into<<T::Active as Control>::Index>,

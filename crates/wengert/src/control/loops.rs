@@ -48,6 +48,7 @@ use super::{Carry, Control, Rows, Run, StepRows, raised};
 ///
 /// # Panics
 /// If the leaves of `xs` differ in length, if the carry changes its structure or a type, or if `f` reads a number.
+#[doc(alias("fold", "unroll"))]
 #[track_caller]
 pub fn scan<C, X, Y>(init: C, xs: X, f: impl Fn(C::Vars, X::Row) -> (C::Vars, Y)) -> (C::Vars, Y::Stacked)
 where
@@ -150,6 +151,7 @@ impl Scan {
     ///
     /// # Panics
     /// As [`fori`].
+    #[doc(alias = "fori_loop")]
     #[track_caller]
     pub fn fori<C: Carry>(&self, range: Range<i64>, init: C, f: impl Fn(C::Active, C::Vars) -> C::Vars) -> C::Vars {
         raised(C::Active::fori(self, Location::caller(), range, init, f))
@@ -260,6 +262,7 @@ where
 ///
 /// # Panics
 /// If the condition is not a single truth value, if the carry changes its structure or a type, or if a function reads a number.
+#[doc(alias = "loop")]
 #[track_caller]
 pub fn while_loop<C: Carry>(
     init: C,
@@ -379,6 +382,7 @@ impl While {
 ///
 /// # Panics
 /// If the leaves of `xs` differ in length, if `f` changes the structure or a type, or reads a number.
+#[doc(alias = "prefix")]
 #[track_caller]
 pub fn associative_scan<L, X>(xs: X, f: impl Fn(X::Row, X::Row) -> X::Row) -> X::Prefixes
 where

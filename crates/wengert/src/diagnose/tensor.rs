@@ -111,6 +111,7 @@ fn cut(eqn: &Eqn, program: &Program, line: Line) -> Option<Cut> {
         Op::Unary(Unary::Detach) => Some("detach"),
         Op::Convert(to) if !to.0.is_float() && program.ty(eqn.args[0]).dtype.is_float() => Some("convert"),
         Op::Custom(custom) if custom.surrogate => Some("surrogate"),
+        Op::Foreign(foreign) if foreign.code.is_surrogate => Some("surrogate"),
         _ => None,
     };
     if let Some(by) = by {

@@ -9,7 +9,7 @@ mod tensor;
 
 pub(crate) use scalar::{compute, inputs_of, recorded_gradient, run_recorded, run_thinned};
 #[cfg(feature = "arrays")]
-pub(crate) use tensor::{check_leaves, record, record_loss};
+pub(crate) use tensor::{FrozenLeaf, Inputs, check_leaves, record_loss, record_loss_with, record_with};
 
 /// The next of the results that an algorithm gave.
 pub(crate) fn next<S>(results: &mut std::vec::IntoIter<S>) -> S {

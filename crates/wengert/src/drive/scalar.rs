@@ -13,7 +13,7 @@ use crate::tape::block::Thinning;
 use crate::tape::recording::{Inputs, Line, Mode, Scope};
 use crate::tape::trace::Trace;
 use crate::task::Task;
-use crate::tree::{Tree, check_size, leaves};
+use crate::tree::{Paths, Tree, check_size, leaves};
 
 /// Runs `f` at `x` under a recording of its own, which stays open.
 #[track_caller]
@@ -23,7 +23,7 @@ where
     T::Leaf: Scalar,
 {
     let scope = Scope::open(mode);
-    let vars = inputs_of(&scope, x, |leaf, inputs| leaf.enter(inputs));
+    let vars = inputs_of(&scope, x, |leaf, inputs| leaf.enter(inputs), |leaf, _| leaf.outer());
     let output = f(vars);
     (scope, output)
 }
@@ -39,7 +39,7 @@ pub(crate) fn run_thinned<T: Tree<Leaf = f64>, O>(
     if scope.is_outermost() {
         scope.thin(thinning);
     }
-    let output = f(inputs_of(&scope, x, |leaf, inputs| leaf.enter(inputs)));
+    let output = f(inputs_of(&scope, x, |leaf, inputs| leaf.enter(inputs), |leaf, _| leaf.outer()));
     (scope, output)
 }
 
@@ -50,10 +50,16 @@ pub(crate) fn recorded_gradient<T: Tree<Leaf = f64>>(scope: Scope, output: Var, 
     (next(&mut results), x.grad(&mut || next(&mut results)))
 }
 
-/// The inputs of a scope in the form of `x`, each made by `enter`.
+/// The inputs of a scope in the form of `x`, each made by `enter`; in place of one that is frozen the function gets what
+/// `hold` makes of the leaf and the input.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
-pub(crate) fn inputs_of<T>(scope: &Scope, x: &T, mut enter: impl FnMut(T::Leaf, &mut Inputs<'_>) -> Var) -> T::Vars
+pub(crate) fn inputs_of<T>(
+    scope: &Scope,
+    x: &T,
+    mut enter: impl FnMut(T::Leaf, &mut Inputs<'_>) -> Var,
+    hold: impl Fn(T::Leaf, Var) -> Var,
+) -> T::Vars
 where
     T: Tree + ?Sized,
     T::Leaf: Scalar,
@@ -64,12 +70,27 @@ where
         let mut vars = Vec::with_capacity(x.size());
         x.for_each_leaf(&mut |leaf| vars.push(enter(leaf, &mut inputs)));
         inputs.end();
-        let mut vars = vars.into_iter();
-        return x.vars(&mut |_| next(&mut vars));
+        let mut vars = vars.into_iter().zip(Paths::frozen_leaves(x));
+        return x.vars(&mut |leaf| match vars.next().expect("one per leaf") {
+            (var, true) => hold(leaf, var),
+            (var, false) => var,
+        });
     }
     let vars = x.vars(&mut |leaf| enter(leaf, &mut inputs));
     inputs.end();
     vars
+}
+
+/// The gradient of an outermost recording, swept in place, in the form of the point; `None` where that takes more care.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn swept<T: Tree<Leaf: Scalar>>(scope: &Scope, output: Var, x: &T) -> Option<T::Grad> {
+    let mut gradient = None;
+    scope.gradient_in_place(output, &mut |adjoints| {
+        let mut adjoints = adjoints.iter();
+        // + 0.0: what was not reached holds -0.0.
+        gradient = Some(x.grad(&mut || T::Leaf::from_plain(adjoints.next().expect("one per leaf") + 0.0)));
+    })?;
+    gradient
 }
 
 /// Ends a recording and computes from it.
@@ -123,15 +144,10 @@ macro_rules! drive {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn value_and_grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> (Self, T::Grad) {
                 let (scope, output) = run_recorded(Mode::Once, x, f);
-                if scope.is_outermost() {
-                    let gradient = scope.gradient_in_place(output, |adjoints| {
-                        let mut adjoints = adjoints.iter();
-                        // + 0.0: what was not reached holds -0.0.
-                        x.grad(&mut || Self::from_plain(adjoints.next().expect("one per leaf") + 0.0))
-                    });
-                    if let Some(gradient) = gradient {
-                        return (Self::from_plain(output.value), gradient);
-                    }
+                if scope.is_outermost()
+                    && let Some(gradient) = swept(&scope, output, x)
+                {
+                    return (Self::from_plain(output.value), gradient);
                 }
                 let mut results = finish(scope, &[output], &[], &Task::ValueAndGradient);
                 (next(&mut results), x.grad(&mut || next(&mut results)))
@@ -140,14 +156,10 @@ macro_rules! drive {
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn grad<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> T::Grad {
                 let (scope, output) = run_recorded(Mode::Once, x, f);
-                if scope.is_outermost() {
-                    let gradient = scope.gradient_in_place(output, |adjoints| {
-                        let mut adjoints = adjoints.iter();
-                        x.grad(&mut || Self::from_plain(adjoints.next().expect("one per leaf") + 0.0))
-                    });
-                    if let Some(gradient) = gradient {
-                        return gradient;
-                    }
+                if scope.is_outermost()
+                    && let Some(gradient) = swept(&scope, output, x)
+                {
+                    return gradient;
                 }
                 // Only the gradient is asked for: a value that depends on an outer variable does no
                 // harm.
@@ -211,6 +223,34 @@ macro_rules! drive {
             ) -> O::Each<T::Grad> {
                 let (output, mut results) = compute(x, &[], &Task::Jacobian, f);
                 output.each(&mut || x.grad(&mut || next(&mut results)))
+            }
+
+            fn value_and_jacobian<T: Tree<Leaf = Self>, O: Tree<Leaf = Var>>(
+                x: &T,
+                f: impl FnOnce(T::Vars) -> O,
+            ) -> (O::Each<Self>, O::Each<T::Grad>) {
+                let (output, mut results) = compute(x, &[], &Task::ValueAndJacobian, f);
+                let y = output.each(&mut || next(&mut results));
+                (y, output.each(&mut || x.grad(&mut || next(&mut results))))
+            }
+
+            fn value_grad_and_hessian<T: Tree<Leaf = Self>>(
+                x: &T,
+                f: impl FnOnce(T::Vars) -> Var,
+            ) -> (Self, T::Grad, T::Each<T::Grad>) {
+                let (_, mut results) = compute(x, &[], &Task::ValueGradientAndHessian, f);
+                let (value, gradient) = (next(&mut results), x.grad(&mut || next(&mut results)));
+                (value, gradient, x.each(&mut || x.grad(&mut || next(&mut results))))
+            }
+
+            fn value_grad_and_hvp<T: Tree<Leaf = Self>>(
+                x: &T,
+                vector: &[Self],
+                f: impl FnOnce(T::Vars) -> Var,
+            ) -> (Self, T::Grad, T::Grad) {
+                let (_, mut results) = compute(x, vector, &Task::ValueGradientAndHvp, f);
+                let (value, gradient) = (next(&mut results), x.grad(&mut || next(&mut results)));
+                (value, gradient, x.grad(&mut || next(&mut results)))
             }
 
             fn hessian<T: Tree<Leaf = Self>>(x: &T, f: impl FnOnce(T::Vars) -> Var) -> T::Each<T::Grad> {

@@ -42,6 +42,7 @@ fn tree<O: Tree<Leaf = Tensor>>(output: &O, results: Vec<Tensor>) -> O::Grad {
 /// # Panics
 /// If the leaves differ in the length of axis 0, or the function reads a number or uses an operation
 /// that has no batched form.
+#[doc(alias("batched", "vectorize"))]
 #[track_caller]
 pub fn vmap<T, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> O::Grad
 where
@@ -51,20 +52,67 @@ where
     Vmap::new().run(x, f)
 }
 
-/// [`vmap`] over chosen axes.
+/// [`vmap`] over chosen axes: JAX's `in_axes`, `out_axes` and `axis_size`.
 ///
 /// ```
 /// use wengert::prelude::*;
+/// use wengert::Vmap;
 /// let a = Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
 /// let x = Tensor::from([1.0, 10.0]);
 /// // the dot product of every column of a with x
-/// let y = wengert::Vmap::new().inputs(&[Some(1), None]).run((&a, &x), |(a, x)| (&a * &x).sum());
+/// let y = Vmap::new().inputs(&[Some(1), None]).run((&a, &x), |(a, x)| (&a * &x).sum());
 /// assert_eq!(y.to_vec(), [41.0, 52.0, 63.0]);
+/// // the columns scaled, beside each other again, and what the scale was, once
+/// let (scaled, scale) = Vmap::new()
+///     .inputs(&[Some(1), None])
+///     .outputs(&[Some(1), None])
+///     .run((&a, &x), |(a, x)| (a * x.sum(), x.sum()));
+/// assert_eq!(scaled.shape(), [2, 3]);
+/// assert_eq!((scale.shape().len(), scale.item()), (0, 11.0));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Vmap {
-    inputs: Option<Vec<Option<usize>>>,
-    outputs: Vec<usize>,
+    inputs: Option<Vec<MappedAxis>>,
+    outputs: Option<Vec<MappedAxis>>,
+    length: Option<usize>,
+}
+
+/// An axis that [`Vmap`] maps, or where it puts the new one; or none. A number, counted from the end where it is negative, or an
+/// `Option`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MappedAxis(Option<isize>);
+
+macro_rules! mapped_axis {
+    ($($ty:ty, $axis:ident => $made:expr;)*) => { $(
+        impl From<$ty> for MappedAxis {
+            fn from($axis: $ty) -> Self {
+                MappedAxis($made)
+            }
+        }
+    )* };
+}
+// An axis too large to be one stays so.
+mapped_axis! {
+    usize, axis => Some(isize::try_from(axis).unwrap_or(isize::MAX));
+    isize, axis => Some(axis);
+    i32, axis => Some(axis as isize);
+    Option<usize>, axis => axis.map(|axis| isize::try_from(axis).unwrap_or(isize::MAX));
+}
+
+impl MappedAxis {
+    /// The axis among this many, if there is to be one. An axis that does not exist is none of `rank`.
+    fn among(self, rank: usize) -> Option<usize> {
+        let axis = self.0?;
+        Some(if axis < 0 { rank.checked_sub(axis.unsigned_abs()).unwrap_or(usize::MAX) } else { axis.unsigned_abs() })
+    }
+}
+
+/// What the function of a [`Vmap`] is recorded for.
+struct Examples {
+    point: Vec<Tensor>,
+    axes: Vec<Option<usize>>,
+    length: usize,
+    line: Line,
 }
 
 impl Vmap {
@@ -73,18 +121,36 @@ impl Vmap {
         Vmap::default()
     }
 
-    /// The axis to map for each leaf of the point; `None` for a leaf that is the same in every
-    /// example.
+    /// The axis to map for each leaf of the point, in order; `None` for a leaf that is the same in every example. One axis counts
+    /// for all leaves.
+    ///
+    /// What is the same in every example may also be captured by the function: of a model of many leaves and its inputs, only the
+    /// inputs need be the point.
     #[must_use]
-    pub fn inputs(mut self, axes: &[Option<usize>]) -> Self {
-        self.inputs = Some(axes.to_vec());
+    pub fn inputs<A: Into<MappedAxis> + Copy>(mut self, axes: &[A]) -> Self {
+        self.inputs = Some(axes.iter().map(|&axis| axis.into()).collect());
         self
     }
 
-    /// The place of the new axis in each leaf of the result; one place counts for all.
+    /// The place of the new axis in each leaf of the result, in order; one place counts for all. `None` for a leaf that does not
+    /// depend on the example: it comes out once, without the axis. If it does depend, that is an error.
     #[must_use]
-    pub fn outputs(mut self, axes: &[usize]) -> Self {
-        self.outputs = axes.to_vec();
+    pub fn outputs<A: Into<MappedAxis> + Copy>(mut self, axes: &[A]) -> Self {
+        self.outputs = Some(axes.iter().map(|&axis| axis.into()).collect());
+        self
+    }
+
+    /// How many examples there are. The mapped axes have to be as long; where no leaf is mapped, it is what says so.
+    ///
+    /// ```
+    /// use wengert::{Tensor, Vmap};
+    /// let x = Tensor::from([1.0, 2.0]);
+    /// let rows = Vmap::new().length(3).inputs(&[None]).run(&x, |x| x * 2.0);
+    /// assert_eq!(rows.shape(), [3, 2]);
+    /// ```
+    #[must_use]
+    pub fn length(mut self, length: usize) -> Self {
+        self.length = Some(length);
         self
     }
 
@@ -104,71 +170,99 @@ impl Vmap {
     /// Maps the function.
     ///
     /// # Errors
-    /// If an axis does not exist, mapped axes differ in length, no leaf is mapped, or an operation of
-    /// the function has no batched form.
+    /// If an axis does not exist, mapped axes differ in length, no leaf is mapped and there is no [`Vmap::length`], a result that
+    /// is to have no axis depends on the example, or an operation of the function has no batched form.
     #[track_caller]
     pub fn try_run<T, O>(&self, x: T, f: impl FnOnce(T::Vars) -> O) -> Result<O::Grad, Error>
     where
         T: Tree<Leaf = Tensor>,
         O: Tree<Leaf = Tensor>,
     {
+        // What does not depend on the types of trees is compiled once.
+        let (examples, level, inputs) = self.opened(leaves(&x))?;
+        let mut inputs = inputs.into_iter();
+        let output = f(x.vars(&mut |_| inputs.next().expect("one per leaf")));
+        Ok(tree(&output, self.closed(examples, level, &leaves(&output))?))
+    }
+
+    /// A level for one example, and its inputs.
+    #[track_caller]
+    fn opened(&self, point: Vec<Tensor>) -> Result<(Examples, ArrayLevel, Vec<Tensor>), Error> {
         let line = Location::caller();
-        let point = leaves(&x);
         let (axes, length) = self.mapped(&point, line)?;
         let level = ArrayLevel::open("vmap", Reading::Lanes);
-        let mut mapped = axes.iter().map(|axis| axis.map_or(Mapped::Whole, Mapped::Slice));
-        let output = f(x.vars(&mut |leaf| level.input(&leaf, &mapped.next().expect("one per leaf"))));
-        let closed = level.close(&leaves(&output))?;
+        let input =
+            |(leaf, axis): (&Tensor, &Option<usize>)| level.input(leaf, &axis.map_or(Mapped::Whole, Mapped::Slice));
+        let inputs = point.iter().zip(&axes).map(input).collect();
+        Ok((Examples { point, axes, length, line }, level, inputs))
+    }
+
+    /// The results for all examples.
+    #[track_caller]
+    fn closed(&self, examples: Examples, level: ArrayLevel, results: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+        let Examples { point, axes, length, line } = examples;
+        let closed = level.close(results)?;
         let places = self.places(&closed, line)?;
         let what = Transformation::Mapped { axes, length, places };
-        Ok(tree(&output, apply("vmap", what, &closed, &point, &[])?))
+        apply("vmap", what, &closed, &point, &[])
     }
 
     /// The mapped axis of each leaf, and their length.
     fn mapped(&self, point: &[Tensor], line: Line) -> Result<(Vec<Option<usize>>, usize), Error> {
         let fail = |why: String| error("vmap", ErrorKind::Misfit, why, line).of(point.iter().map(Tensor::ty));
-        let axes = self.inputs.clone().unwrap_or_else(|| vec![Some(0); point.len()]);
-        if axes.len() != point.len() {
-            return Err(fail(format!("{} axes are given for a point with {} leaves", axes.len(), point.len())));
+        let given = match self.inputs.as_deref() {
+            None => vec![MappedAxis(Some(0)); point.len()],
+            Some([one]) => vec![*one; point.len()],
+            Some(all) => all.to_vec(),
+        };
+        if given.len() != point.len() {
+            return Err(fail(format!("{} axes are given for a point with {} leaves", given.len(), point.len())));
         }
+        let axes: Vec<Option<usize>> =
+            given.iter().zip(point).map(|(axis, leaf)| axis.among(leaf.shape().len())).collect();
         let mut length: Option<(usize, usize)> = None;
         for (k, (axis, leaf)) in axes.iter().zip(point).enumerate() {
             let Some(axis) = *axis else { continue };
             let Some(&own) = leaf.shape().get(axis) else {
-                return Err(fail(format!("leaf {k} has no axis {axis}")));
+                return Err(fail(format!("leaf {k} has no axis {}", given[k].0.unwrap_or_default())));
             };
-            match length {
-                None => length = Some((k, own)),
-                Some((_, first)) if first == own => {}
-                Some((other, first)) => {
+            match (length, self.length) {
+                (None, Some(wanted)) if wanted != own => {
+                    let why = format!("the mapped axis of leaf {k} is {own} long, and `length` says {wanted}");
+                    return Err(fail(why));
+                }
+                (None, _) => length = Some((k, own)),
+                (Some((_, first)), _) if first == own => {}
+                (Some((other, first)), _) => {
                     let why = format!("the mapped axes of leaf {other} and leaf {k} are {first} and {own} long");
                     return Err(fail(why));
                 }
             }
         }
-        match length {
-            Some((_, length)) => Ok((axes, length)),
-            None => Err(fail("no leaf of the point is mapped".to_owned())),
+        match length.map(|(_, length)| length).or(self.length) {
+            Some(length) => Ok((axes, length)),
+            None => Err(fail("no leaf of the point is mapped; `length` says how many examples there are".to_owned())),
         }
     }
 
     /// The place of the new axis in each output.
-    fn places(&self, closed: &Closed, line: Line) -> Result<Vec<usize>, Error> {
+    fn places(&self, closed: &Closed, line: Line) -> Result<Vec<Option<usize>>, Error> {
         let types = closed.program.output_types();
         let fail = |why: String| error("vmap", ErrorKind::Misfit, why, line);
-        let places = match self.outputs[..] {
-            [] => vec![0; types.len()],
-            [place] => vec![place; types.len()],
-            _ if self.outputs.len() == types.len() => self.outputs.clone(),
-            _ => {
-                let count = self.outputs.len();
-                return Err(fail(format!("{count} places are given for a result with {} leaves", types.len())));
+        let given = match self.outputs.as_deref() {
+            None | Some([]) => vec![MappedAxis(Some(0)); types.len()],
+            Some([one]) => vec![*one; types.len()],
+            Some(all) if all.len() == types.len() => all.to_vec(),
+            Some(all) => {
+                return Err(fail(format!("{} places are given for a result with {} leaves", all.len(), types.len())));
             }
         };
-        match places.iter().zip(&types).position(|(&place, ty)| place > ty.rank()) {
+        let places: Vec<Option<usize>> =
+            given.iter().zip(&types).map(|(place, ty)| place.among(ty.rank() + 1)).collect();
+        match places.iter().zip(&types).position(|(place, ty)| place.is_some_and(|place| place > ty.rank())) {
             Some(k) => {
-                let why = format!("leaf {k} of the result, {}, has no place {} for a new axis", types[k], places[k]);
-                Err(fail(why))
+                let place = given[k].0.unwrap_or_default();
+                Err(fail(format!("leaf {k} of the result, {}, has no place {place} for a new axis", types[k])))
             }
             None => Ok(places),
         }
@@ -191,6 +285,7 @@ impl Vmap {
 ///
 /// Source of the method: A. Griewank, *Achieving logarithmic growth of temporal and spatial
 /// complexity in reverse automatic differentiation* (1992).
+#[doc(alias = "remat")]
 #[track_caller]
 pub fn checkpoint<T, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> O::Grad
 where
@@ -220,6 +315,7 @@ where
 ///
 /// # Panics
 /// If the function reads a number: it is recorded without its point.
+#[doc(alias("make_jaxpr", "trace"))]
 #[track_caller]
 pub fn to_program<T, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> (Program, Vec<Tensor>)
 where

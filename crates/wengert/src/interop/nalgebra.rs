@@ -6,9 +6,11 @@
 //! [`Var::value`]; over `Dual` it runs.
 
 use std::f64::consts;
+use std::ops::Mul;
 
 use approx::{AbsDiffEq, RelativeEq, UlpsEq};
-use nalgebra::{ArrayStorage, Const, Dim, Dyn, Matrix, VecStorage};
+use nalgebra::allocator::Allocator;
+use nalgebra::{ArrayStorage, Const, DefaultAllocator, Dim, Dyn, Matrix, OMatrix, Storage, VecStorage};
 use num_traits::ToPrimitive;
 use simba::scalar::{ComplexField, Field, RealField, SubsetOf};
 use simba::simd::{PrimitiveSimdValue, SimdValue};
@@ -16,9 +18,9 @@ use simba::simd::{PrimitiveSimdValue, SimdValue};
 use super::{constants, forward, forward_with};
 use crate::dual::Dual;
 use crate::ops::Compare;
-use crate::real::Real;
+use crate::real::{Carrier, Lit, Real};
 use crate::tape::Var;
-use crate::tree::Tree;
+use crate::tree::{Several, Tree};
 
 /// `|x - y| <= epsilon`, or `<= max_relative` times the larger one; as comparisons.
 #[track_caller]
@@ -40,6 +42,29 @@ fn sinhc<R: Real>(x: R) -> R {
     let square = Real::square(x);
     let series = || ((square / 42.0 + 1.0) * square / 20.0 + 1.0) * square / 6.0 + 1.0;
     R::branch(x.equal(R::constant(0.0)), series, || Real::sinh(x) / x)
+}
+
+/// `lit(2.0) * matrix`, of any elements that are carriers; nalgebra has it for primitive numbers alone.
+impl<T: Carrier, R: Dim, C: Dim, S: Storage<T, R, C>> Mul<Matrix<T, R, C, S>> for Lit
+where
+    DefaultAllocator: Allocator<R, C>,
+{
+    type Output = OMatrix<T, R, C>;
+    #[track_caller]
+    fn mul(self, matrix: Matrix<T, R, C, S>) -> Self::Output {
+        matrix * T::from(self.value())
+    }
+}
+
+impl<T: Carrier, R: Dim, C: Dim, S: Storage<T, R, C>> Mul<&Matrix<T, R, C, S>> for Lit
+where
+    DefaultAllocator: Allocator<R, C>,
+{
+    type Output = OMatrix<T, R, C>;
+    #[track_caller]
+    fn mul(self, matrix: &Matrix<T, R, C, S>) -> Self::Output {
+        matrix * T::from(self.value())
+    }
 }
 
 /// The approximate comparisons that need nothing but [`Real`].
@@ -348,6 +373,7 @@ macro_rules! matrix_tree {
             type Vars = Matrix<T::Vars, $rows, $columns, $storage<T::Vars, $($dimension),*>>;
             type Grad = Matrix<T::Grad, $rows, $columns, $storage<T::Grad, $($dimension),*>>;
             type Each<U> = Matrix<T::Each<U>, $rows, $columns, $storage<T::Each<U>, $($dimension),*>>;
+            type Form = Several;
             const HAS_DATA: bool = T::HAS_DATA;
 
             fn size(&self) -> usize {
@@ -363,6 +389,9 @@ macro_rules! matrix_tree {
                 structure.number(self.nrows());
                 structure.number(self.ncols());
                 self.iter().for_each(|item| item.structure(structure));
+            }
+            fn paths(&self, paths: &mut crate::tree::Paths) {
+                self.iter().enumerate().for_each(|(k, item)| paths.field(k, item));
             }
             fn vars(&self, lift: &mut impl FnMut(T::Leaf) -> crate::leaf::Active<T>) -> Self::Vars {
                 Matrix::from_data($store(self.shape_generic(), self.iter().map(|item| item.vars(lift))))

@@ -5,9 +5,9 @@ use std::ops::{Add, Div, Mul, Sub};
 use ndarray::{Array, ArrayBase, Data, Dimension, ScalarOperand};
 
 use crate::dual::Dual;
-use crate::real::Real;
+use crate::real::{Carrier, Lit, Real};
 use crate::tape::Var;
-use crate::tree::Tree;
+use crate::tree::{Several, Tree};
 
 /// `array * scalar` needs the mark; `scalar * array` is not in ndarray, because there it would have
 /// to be written for every scalar type.
@@ -37,6 +37,27 @@ macro_rules! operand {
         }
     };
 }
+/// `lit(2.0) * array`, of any elements that are carriers.
+macro_rules! literal {
+    ($($op:ident $method:ident)*) => { $(
+        impl<R: Carrier, S: Data<Elem = R>, D: Dimension> $op<&ArrayBase<S, D>> for Lit {
+            type Output = Array<R, D>;
+            #[track_caller]
+            fn $method(self, array: &ArrayBase<S, D>) -> Self::Output {
+                array.map(|&item| $op::$method(self, item))
+            }
+        }
+        impl<R: Carrier, S: Data<Elem = R>, D: Dimension> $op<ArrayBase<S, D>> for Lit {
+            type Output = Array<R, D>;
+            #[track_caller]
+            fn $method(self, array: ArrayBase<S, D>) -> Self::Output {
+                $op::$method(self, &array)
+            }
+        }
+    )* };
+}
+literal! { Add add Sub sub Mul mul Div div }
+
 operand! { [] Var }
 operand! { [R: Real, const N: usize] Dual<R, N> }
 
@@ -46,6 +67,7 @@ impl<T: Tree, S: Data<Elem = T>, D: Dimension> Tree for ArrayBase<S, D> {
     type Vars = Array<T::Vars, D>;
     type Grad = Array<T::Grad, D>;
     type Each<U> = Array<T::Each<U>, D>;
+    type Form = Several;
     const HAS_DATA: bool = T::HAS_DATA;
 
     fn size(&self) -> usize {
@@ -60,6 +82,9 @@ impl<T: Tree, S: Data<Elem = T>, D: Dimension> Tree for ArrayBase<S, D> {
     fn structure(&self, structure: &mut crate::tree::Structure) {
         self.shape().iter().for_each(|&length| structure.number(length));
         self.iter().for_each(|item| item.structure(structure));
+    }
+    fn paths(&self, paths: &mut crate::tree::Paths) {
+        self.iter().enumerate().for_each(|(k, item)| paths.field(k, item));
     }
     fn vars(&self, lift: &mut impl FnMut(T::Leaf) -> crate::leaf::Active<T>) -> Self::Vars {
         rebuild(self, |item| item.vars(lift))

@@ -59,10 +59,28 @@ macro_rules! or_raise {
 impl Factor {
     or_raise! {
         /// Of a square matrix, by elimination with pivots.
+        ///
+        /// ```
+        /// use wengert::{Tensor, linalg::Factor};
+        /// let factor = Factor::lu(&Tensor::from([[0.0, 2.0], [4.0, 0.0]]));
+        /// assert_eq!(factor.solve(&Tensor::from([2.0, 4.0])).to_vec(), [1.0, 1.0]);
+        /// ```
         fn lu = try_lu;
         /// Of a symmetric positive definite matrix, read as `(A + A^T) / 2`.
+        ///
+        /// ```
+        /// use wengert::{Tensor, linalg::Factor};
+        /// let factor = Factor::cholesky(&Tensor::from([[4.0, 0.0], [0.0, 9.0]]));
+        /// assert_eq!(factor.solve(&Tensor::from([8.0, 9.0])).to_vec(), [2.0, 1.0]);
+        /// ```
         fn cholesky = try_cholesky;
         /// Of a square or tall matrix with independent columns, for least squares.
+        ///
+        /// ```
+        /// use wengert::{Tensor, linalg::Factor};
+        /// let factor = Factor::qr(&Tensor::from([[1.0], [1.0]]));
+        /// assert!((factor.solve(&Tensor::from([1.0, 3.0])).item() - 2.0).abs() < 1e-15);
+        /// ```
         fn qr = try_qr;
     }
 
@@ -102,11 +120,22 @@ impl Factor {
     }
 
     /// The matrix.
+    ///
+    /// ```
+    /// use wengert::{Tensor, linalg::Factor};
+    /// assert_eq!(Factor::lu(&Tensor::eye(2)).matrix().shape(), [2, 2]);
+    /// ```
     pub fn matrix(&self) -> &Tensor {
         &self.matrix
     }
 
     /// `X` with `A X = B`, or with the smallest `|A X - B|` by [`Factor::qr`].
+    ///
+    /// ```
+    /// use wengert::{Tensor, linalg::Factor};
+    /// let factor = Factor::lu(&Tensor::from([[2.0, 0.0], [0.0, 4.0]]));
+    /// assert_eq!(factor.solve(&Tensor::from([[2.0, 4.0], [4.0, 8.0]])).to_vec(), [1.0, 2.0, 1.0, 2.0]);
+    /// ```
     ///
     /// # Panics
     /// As [`Factor::try_solve`] returns an error.

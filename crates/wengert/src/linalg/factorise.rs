@@ -18,6 +18,7 @@ or_raise! {
     /// let why = Tensor::from([[1.0, 2.0], [2.0, 1.0]]).try_cholesky().unwrap_err();
     /// assert!(why.to_string().contains("its leading minor of order 2 is not positive"), "{why}");
     /// ```
+    #[doc(alias("cho_factor", "potrf"))]
     fn cholesky = try_cholesky();
     /// `(L, U, p)` with `A[p] = L U`: ones on the diagonal of the lower `L`, `p` the order of the rows. Every matrix has these
     /// factors; a singular one has a 0 on the diagonal of `U`. The derivative holds `p`.
@@ -28,10 +29,20 @@ or_raise! {
     /// let (l, u, p) = a.lu();
     /// assert_eq!(l.matmul(&u).to_vec(), a.take(&p, 0).to_vec());
     /// ```
+    #[doc(alias = "lu_factor")]
     fn lu = try_lu() -> (Tensor, Tensor, Tensor);
     /// `(Q, R)` with `A = Q R`, reduced: orthonormal columns, and an upper triangular `R` whose diagonal is not negative.
     ///
     /// The derivative needs independent columns, of a wide matrix those of its square part.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[3.0, 1.0], [4.0, 2.0]]);
+    /// let (q, r) = a.qr();
+    /// assert!((q.t().matmul(&q) - Tensor::eye(2)).abs().max().item() < 1e-14);
+    /// assert!((q.matmul(&r) - &a).abs().max().item() < 1e-14);
+    /// ```
+    #[doc(alias = "orth")]
     fn qr = try_qr() -> (Tensor, Tensor);
     /// Ascending eigenvalues of `(A + A^T) / 2`, and its eigenvectors as columns, the first component of each that is not
     /// negligible positive.
@@ -45,8 +56,16 @@ or_raise! {
     /// let (w, v) = a.eigh();
     /// assert!((w.to_vec()[0] - 1.0).abs() < 1e-15 && (v.to_vec()[0] - 0.5f64.sqrt()).abs() < 1e-15);
     /// ```
+    #[doc(alias("symmetric_eigen", "syevd"))]
     fn eigh = try_eigh() -> (Tensor, Tensor);
     /// The eigenvalues of [`Tensor::eigh`] alone.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let w = Tensor::from([[2.0, 1.0], [1.0, 2.0]]).eigvalsh();
+    /// assert!((w - Tensor::from([1.0, 3.0])).abs().max().item() < 1e-14);
+    /// ```
+    #[doc(alias = "eigenvalues")]
     fn eigvalsh = try_eigvalsh();
     /// Eigenvalues of a general matrix, ascending by real and then by imaginary part, and its right eigenvectors as columns of
     /// length 1, the first component of each that is not negligible real and positive: `[re w, im w, re V, im V]`.
@@ -58,13 +77,29 @@ or_raise! {
     /// let [re, im, ..] = Tensor::from([[0.0, -2.0], [2.0, 0.0]]).eig();
     /// assert_eq!((re.to_vec(), im.to_vec()), (vec![0.0, 0.0], vec![-2.0, 2.0]));
     /// ```
+    #[doc(alias("eigen", "geev"))]
     fn eig = try_eig() -> [Tensor; 4];
     /// `(U, s, V^T)` with `A = U diag(s) V^T`, reduced, and descending `s`; the first component of each column of `U` that is not
     /// negligible is positive.
     ///
     /// Derivatives exist as for [`Tensor::eigh`]; a singular value has none where it is 0.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    /// let (u, s, vt) = a.svd();
+    /// assert!(((u * s).matmul(&vt) - &a).abs().max().item() < 1e-14);
+    /// ```
+    #[doc(alias("singular_value_decomposition", "gesdd"))]
     fn svd = try_svd() -> (Tensor, Tensor, Tensor);
     /// The singular values of [`Tensor::svd`] alone.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let s = Tensor::from([[0.0, 3.0], [-2.0, 0.0]]).singular_values();
+    /// assert!((s - Tensor::from([3.0, 2.0])).abs().max().item() < 1e-14);
+    /// ```
+    #[doc(alias = "svdvals")]
     fn singular_values = try_singular_values();
 }
 

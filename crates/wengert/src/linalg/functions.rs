@@ -22,8 +22,16 @@ or_raise! {
     /// let turn = Tensor::from([[0.0, -1.0], [1.0, 0.0]]).expm().to_vec();
     /// assert!((turn[0] - 1f64.cos()).abs() < 1e-15 && (turn[2] - 1f64.sin()).abs() < 1e-15);
     /// ```
+    #[doc(alias = "matrix_exp")]
     fn expm = try_expm();
     /// The n-th power of square matrices, by repeated squaring; of the inverse if n is negative.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let fibonacci = Tensor::from([[1.0, 1.0], [1.0, 0.0]]);
+    /// assert_eq!(fibonacci.matrix_power(10).to_vec(), [89.0, 55.0, 55.0, 34.0]);
+    /// ```
+    #[doc(alias = "mpow")]
     fn matrix_power = try_matrix_power(n: i32);
     /// The Kronecker product: every element of `self` times all of `other`, in blocks.
     ///
@@ -32,6 +40,7 @@ or_raise! {
     /// let x = Tensor::from([[1.0, 2.0]]).kron(&Tensor::from([[1.0], [10.0]]));
     /// assert_eq!((x.shape(), x.to_vec()), (&[2, 2][..], vec![1.0, 2.0, 10.0, 20.0]));
     /// ```
+    #[doc(alias = "kronecker")]
     fn kron = try_kron(other: &Tensor);
 }
 
@@ -108,6 +117,7 @@ impl Tensor {
 ///
 /// # Panics
 /// As [`try_multi_dot`] returns an error.
+#[doc(alias = "chain_matmul")]
 #[track_caller]
 pub fn multi_dot(matrices: &[&Tensor]) -> Tensor {
     try_multi_dot(matrices).or_raise()

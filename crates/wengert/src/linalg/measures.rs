@@ -19,6 +19,7 @@ or_raise! {
     /// let slope = grad(&a, |a| a.det()).to_vec();
     /// [4.0, -2.0, -2.0, 1.0].iter().zip(slope).for_each(|(wanted, got)| assert!((wanted - got).abs() < 1e-14));
     /// ```
+    #[doc(alias = "determinant")]
     fn det = try_det();
     /// `(sign, ln |det|)`; the sign has the derivative 0. The logarithm of a singular matrix is -inf, and has no derivative.
     ///
@@ -28,14 +29,42 @@ or_raise! {
     /// assert_eq!(sign.item(), -1.0);
     /// assert!((log.item() - 6f64.ln()).abs() < 1e-15);
     /// ```
+    #[doc(alias("logdet", "log_abs_det"))]
     fn slogdet = try_slogdet() -> (Tensor, Tensor);
     /// `ln det` of a symmetric positive definite matrix, read as `(A + A^T) / 2`: by its Cholesky factor.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[4.0, 0.0], [0.0, 9.0]]);
+    /// assert!((a.logdet_spd().item() - 36f64.ln()).abs() < 1e-14);
+    /// ```
+    #[doc(alias = "logdet")]
     fn logdet_spd = try_logdet_spd();
     /// The square root of the sum of all squares, which has gradient 0 at the matrix of zeros.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0], [2.0, 4.0]]).frobenius_norm().item(), 5.0);
+    /// ```
+    #[doc(alias = "matrix_norm")]
     fn frobenius_norm = try_frobenius_norm();
     /// The largest singular value. Where it is not the only one as large, it has no derivative, and asking for it is an error.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let norm = Tensor::from([[0.0, 3.0], [-2.0, 0.0]]).spectral_norm();
+    /// assert!((norm.item() - 3.0).abs() < 1e-14);
+    /// ```
+    #[doc(alias = "matrix_norm")]
     fn spectral_norm = try_spectral_norm();
     /// The quotient of the largest and the smallest singular value; infinite for a singular matrix.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let condition = Tensor::from([[0.0, 3.0], [-2.0, 0.0]]).cond_number();
+    /// assert!((condition.item() - 1.5).abs() < 1e-14);
+    /// ```
+    #[doc(alias = "cond")]
     fn cond_number = try_cond_number();
     /// How many singular values (i64) are larger than the largest one times the longer side and the rounding unit.
     ///
@@ -43,6 +72,7 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([[1.0, 2.0], [2.0, 4.0]]).matrix_rank().to_array().to_f64(), [1.0]);
     /// ```
+    #[doc(alias = "rank")]
     fn matrix_rank = try_matrix_rank();
 }
 

@@ -110,6 +110,7 @@ pub fn try_polar(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
 ///
 /// # Panics
 /// As [`try_nuclear_norm`] returns errors.
+#[doc(alias = "trace_norm")]
 #[track_caller]
 pub fn nuclear_norm(a: &Tensor) -> Tensor {
     try_nuclear_norm(a).or_raise()
@@ -163,6 +164,7 @@ pub fn try_low_rank(a: &Tensor, k: usize) -> Result<Tensor, Error> {
 ///
 /// # Panics
 /// As [`try_pinv`] returns errors.
+#[doc(alias = "pseudo_inverse")]
 #[track_caller]
 pub fn pinv(a: &Tensor) -> Tensor {
     try_pinv(a).or_raise()

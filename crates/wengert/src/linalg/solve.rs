@@ -24,9 +24,17 @@ or_raise! {
     /// let why = Tensor::from([[1.0, 2.0], [2.0, 4.0]]).try_solve(&x).unwrap_err();
     /// assert!(why.to_string().contains("the matrix is singular: pivot 1 is 0"), "{why}");
     /// ```
+    #[doc(alias = "linsolve")]
     fn solve = try_solve(b: &Tensor);
     /// As [`Tensor::solve`], of a symmetric positive definite matrix, which is read as `(A + A^T) / 2`: by its Cholesky
     /// factor.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([[4.0, 2.0], [2.0, 5.0]]).solve_spd(&Tensor::from([6.0, 7.0]));
+    /// assert!((x - 1.0).abs().max().item() < 1e-15);
+    /// ```
+    #[doc(alias("cho_solve", "cholesky_solve"))]
     fn solve_spd = try_solve_spd(b: &Tensor);
     /// `X` with `op(T) X = B`, or `X op(T) = B`, where T is a triangle of `self`: the other half is not read, and its derivative
     /// is 0.
@@ -38,8 +46,15 @@ or_raise! {
     /// let lower = TriangularSolve::new(Side::Left, Triangle::Lower);
     /// assert_eq!(t.solve_triangular(&Tensor::from([2.0, 9.0]), lower).to_vec(), [1.0, 2.0]);
     /// ```
+    #[doc(alias = "triangular_solve")]
     fn solve_triangular = try_solve_triangular(b: &Tensor, options: TriangularSolve);
     /// The inverse. To multiply by it, [`Tensor::solve`] is faster and more accurate.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[2.0, 0.0], [0.0, 4.0]]).inv().to_vec(), [0.5, 0.0, 0.0, 0.25]);
+    /// ```
+    #[doc(alias = "inverse")]
     fn inv = try_inv();
     /// The `X` with the smallest `|A X - B|`, of a tall or square matrix with independent columns; of a wide one with
     /// independent rows the shortest X with `A X = B`. By orthogonal factors, so that nothing is squared.
@@ -52,9 +67,18 @@ or_raise! {
     /// let line = a.lstsq(&Tensor::from([1.0, 3.0, 5.0])).to_vec();
     /// assert!((line[0] - 1.0).abs() < 1e-14 && (line[1] - 2.0).abs() < 1e-14);
     /// ```
+    #[doc(alias = "least_squares")]
     fn lstsq = try_lstsq(b: &Tensor);
     /// The `X` with the smallest `|A X - B|^2 + damping^2 |X|^2` (A. N. Tikhonov, 1963), for any matrix; the damping is a single
     /// number, which has a derivative too.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[1.0, 1.0], [1.0, 1.0]]);
+    /// let x = a.lstsq_damped(&Tensor::from([2.0, 2.0]), &Tensor::from(1e-6));
+    /// assert!((x - 1.0).abs().max().item() < 1e-9);
+    /// ```
+    #[doc(alias("ridge", "tikhonov"))]
     fn lstsq_damped = try_lstsq_damped(b: &Tensor, damping: &Tensor);
 }
 

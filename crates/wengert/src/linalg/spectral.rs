@@ -70,6 +70,7 @@ pub fn try_spectral(a: &Tensor) -> Result<Spectral, Error> {
 ///
 /// # Panics
 /// As [`try_sqrtm`] returns errors.
+#[doc(alias = "matrix_sqrt")]
 #[track_caller]
 pub fn sqrtm(a: &Tensor) -> Tensor {
     try_sqrtm(a).or_raise()
@@ -98,6 +99,7 @@ pub fn try_sqrtm(a: &Tensor) -> Result<Tensor, Error> {
 ///
 /// # Panics
 /// As [`try_logm`] returns errors.
+#[doc(alias = "matrix_log")]
 #[track_caller]
 pub fn logm(a: &Tensor) -> Tensor {
     try_logm(a).or_raise()

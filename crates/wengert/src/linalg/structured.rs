@@ -110,6 +110,13 @@ or_raise! {
     /// ```
     fn cholesky_update = try_cholesky_update(v: &Tensor);
     /// That of `A - v v^T`, by hyperbolic rotations: an error if the result is not positive definite.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (l, v) = (Tensor::from([[2.0, 0.0], [1.0, 2.0]]), Tensor::from([1.0, 0.5]));
+    /// let back = l.cholesky_update(&v).cholesky_downdate(&v);
+    /// assert!((back - &l).abs().max().item() < 1e-14);
+    /// ```
     fn cholesky_downdate = try_cholesky_downdate(v: &Tensor);
 }
 

@@ -40,6 +40,7 @@ pub enum Visible<'a> {
 ///
 /// # Panics
 /// If the operands do not fit; [`try_attention`] returns the error instead.
+#[doc(alias("scaled_dot_product_attention", "dot_product_attention"))]
 #[track_caller]
 pub fn attention(queries: &Tensor, keys: &Tensor, values: &Tensor, visible: Visible) -> Tensor {
     try_attention(queries, keys, values, visible).or_raise()

@@ -6,8 +6,8 @@ use crate::error::{Error, Misfit, misfit};
 use crate::ops::{Binary, Compare};
 use crate::primitives::{Broadcast, Gather, OutOfBounds, Slice, check_float};
 use crate::program::{Builder, Value};
-use crate::tensor::Tensor;
 use crate::tensor::compose::{axis_of, compose, or_raise};
+use crate::tensor::{Dim, Tensor};
 
 or_raise! {
     /// The integral along an axis, which disappears, of samples at a distance of `dx`, by the trapezoidal rule:
@@ -17,10 +17,18 @@ or_raise! {
     /// use wengert::prelude::*;
     /// assert_eq!(Tensor::from([1.0, 2.0, 4.0]).trapz(0.5, 0).item(), 2.25);
     /// ```
-    fn trapz = try_trapz(dx: f64, axis: isize);
+    #[doc(alias("trapezoid", "integrate"))]
+    fn trapz = try_trapz(dx: f64, axis: impl Dim);
     /// As [`Tensor::trapz`], of samples at the places `x`, a vector: `sum_k (x_(k+1) - x_k) (y_k + y_(k+1)) / 2`. The
     /// derivative goes to the places too.
-    fn trapz_at = try_trapz_at(x: &Tensor, axis: isize);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (y, x) = (Tensor::from([0.0, 1.0, 4.0]), Tensor::from([0.0, 1.0, 2.0]));
+    /// assert_eq!(y.trapz_at(&x, 0).item(), 3.0);
+    /// ```
+    #[doc(alias = "trapezoid")]
+    fn trapz_at = try_trapz_at(x: &Tensor, axis: impl Dim);
     /// The values at each `x` in `self` of the piecewise linear function with the values `fp` at the nodes `xp`, two
     /// vectors; below the first node its value, above the last its value. NaN gives NaN.
     ///
@@ -35,6 +43,7 @@ or_raise! {
     /// assert_eq!(x.interp(&xp, &fp).to_vec(), [0.0, 5.0, 10.0, 15.0, 20.0]);
     /// assert_eq!(grad(x, |x| x.interp(&xp, &fp).sum()).to_vec(), [0.0, 10.0, 5.0, 5.0, 0.0]);
     /// ```
+    #[doc(alias("interp1d", "interpolate"))]
     fn interp = try_interp(xp: &Tensor, fp: &Tensor);
 }
 
@@ -44,15 +53,8 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or the elements are not real.
     #[track_caller]
-    pub fn try_trapz(&self, dx: f64, axis: isize) -> Result<Tensor, Error> {
-        compose("trapz", &[self], |b, args| {
-            check_float(b.ty(args[0]))?;
-            let axis = axis_of(axis, b.shape(args[0]).len())?;
-            let (left, right) = neighbours(b, args[0], axis);
-            let pairs = b.add(left, right);
-            let sum = b.sum(pairs, &[axis]);
-            Ok(scaled(b, sum, 0.5 * dx))
-        })
+    pub fn try_trapz(&self, dx: f64, axis: impl Dim) -> Result<Tensor, Error> {
+        trapz(self, dx, axis.dim().0)
     }
 
     /// As [`Tensor::trapz_at`], with an error instead of a panic.
@@ -60,22 +62,8 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist, the elements are not real, or `x` is no vector of its length.
     #[track_caller]
-    pub fn try_trapz_at(&self, x: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("trapz_at", &[self, x], |b, args| {
-            let ty = b.ty(args[0]).clone();
-            check_float(&ty)?;
-            let axis = axis_of(axis, ty.rank())?;
-            check_type("second operand, the places,", &ty.with_shape(vec![ty.shape[axis]]), b.ty(args[1]))?;
-            let (left, right) = neighbours(b, args[0], axis);
-            let pairs = b.add(left, right);
-            let (from, to) = neighbours(b, args[1], 0);
-            let widths = b.sub(to, from);
-            let shape = b.shape(pairs).to_vec();
-            let widths = b.op(Broadcast::new(&shape, &[axis]), &[widths]);
-            let areas = b.mul(pairs, widths);
-            let sum = b.sum(areas, &[axis]);
-            Ok(scaled(b, sum, 0.5))
-        })
+    pub fn try_trapz_at(&self, x: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        trapz_at(self, x, axis.dim().0)
     }
 
     /// As [`Tensor::interp`], with an error instead of a panic.
@@ -96,6 +84,37 @@ impl Tensor {
             }
         })
     }
+}
+
+#[track_caller]
+fn trapz(y: &Tensor, dx: f64, axis: isize) -> Result<Tensor, Error> {
+    compose("trapz", &[y], |b, args| {
+        check_float(b.ty(args[0]))?;
+        let axis = axis_of(axis, b.shape(args[0]).len())?;
+        let (left, right) = neighbours(b, args[0], axis);
+        let pairs = b.add(left, right);
+        let sum = b.sum(pairs, &[axis]);
+        Ok(scaled(b, sum, 0.5 * dx))
+    })
+}
+
+#[track_caller]
+fn trapz_at(y: &Tensor, x: &Tensor, axis: isize) -> Result<Tensor, Error> {
+    compose("trapz_at", &[y, x], |b, args| {
+        let ty = b.ty(args[0]).clone();
+        check_float(&ty)?;
+        let axis = axis_of(axis, ty.rank())?;
+        check_type("second operand, the places,", &ty.with_shape(vec![ty.shape[axis]]), b.ty(args[1]))?;
+        let (left, right) = neighbours(b, args[0], axis);
+        let pairs = b.add(left, right);
+        let (from, to) = neighbours(b, args[1], 0);
+        let widths = b.sub(to, from);
+        let shape = b.shape(pairs).to_vec();
+        let widths = b.op(Broadcast::new(&shape, &[axis]), &[widths]);
+        let areas = b.mul(pairs, widths);
+        let sum = b.sum(areas, &[axis]);
+        Ok(scaled(b, sum, 0.5))
+    })
 }
 
 /// All elements along an axis but the last, and all but the first.

@@ -18,10 +18,20 @@ or_raise! {
     /// let y = Tensor::from([3.0, 4.0]).linear(&w, &Tensor::from([0.5, 0.0]));
     /// assert_eq!(y.to_vec(), [11.5, -4.0]);
     /// ```
+    #[doc(alias("dense", "fully_connected", "affine", "addmm"))]
     fn linear = try_linear(weights: &Tensor, bias: &Tensor);
     /// The row of this table, a matrix, for every number of `indices` (i64): the shape of the indices, then the columns.
     /// The derivative of a row that is taken several times is the sum. A number that is no row is an error when the
     /// numbers are known.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let table = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// let rows = |table: Tensor| table.embedding(&Tensor::from([1i64, 0, 1]));
+    /// assert_eq!(rows(table.clone()).shape(), [3, 2]);
+    /// assert_eq!(grad(table, |table| rows(table).sum()).to_vec(), [1.0, 1.0, 2.0, 2.0]);
+    /// ```
+    #[doc(alias = "lookup")]
     fn embedding = try_embedding(indices: &Tensor);
     /// Every element is 0 with the probability `rate`, else `x / (1 - rate)`, so that its mean stays (N. Srivastava and
     /// others, *Dropout: a simple way to prevent neural networks from overfitting*, 2014, with the factor in training).
@@ -33,6 +43,7 @@ or_raise! {
     /// assert!(y.to_vec().iter().all(|&y| y == 0.0 || y == 4.0));
     /// assert!((y.mean().item() - 1.0).abs() < 0.2);
     /// ```
+    #[doc(alias = "Dropout")]
     fn dropout = try_dropout(key: &Key, rate: f64);
 }
 

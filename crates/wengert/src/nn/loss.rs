@@ -23,10 +23,18 @@ or_raise! {
     /// let loss = logits.softmax_cross_entropy(&Tensor::from([0i64, 1]));
     /// assert_eq!(loss.to_vec(), [2f64.ln(), 1000.0]);
     /// ```
+    #[doc(alias("cross_entropy", "nll_loss", "softmax_cross_entropy_with_integer_labels"))]
     fn softmax_cross_entropy = try_softmax_cross_entropy(labels: &Tensor);
     /// `-sum_i p_i log_softmax(x)_i` for each row, with probabilities `p` of the type of the logits; a class of
     /// probability 0 adds 0, also where its logit is `-inf`. The derivative of a row in the logits is
     /// `softmax(x) sum(p) - p`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let loss = Tensor::from([[0.0, 0.0]]).softmax_cross_entropy_with(&Tensor::from([[0.25, 0.75]]));
+    /// assert!((loss.item() - 2f64.ln()).abs() < 1e-15);
+    /// ```
+    #[doc(alias = "cross_entropy_with_probabilities")]
     fn softmax_cross_entropy_with = try_softmax_cross_entropy_with(probabilities: &Tensor);
     /// `-y ln s(z) - (1 - y) ln(1 - s(z))` with the [sigmoid](Tensor::sigmoid) s of each logit z in `self`, and
     /// `targets` y from 0 to 1 in a shape that goes with it. Computed as `y softplus(-z) + (1 - y) softplus(z)`,
@@ -37,11 +45,28 @@ or_raise! {
     /// let z = Tensor::from([-1000.0, 40.0]);
     /// assert_eq!(z.sigmoid_cross_entropy(&Tensor::from([1.0, 1.0])).to_vec(), [1000.0, (-40f64).exp()]);
     /// ```
+    #[doc(alias("binary_cross_entropy", "bce_with_logits", "binary_cross_entropy_with_logits"))]
     fn sigmoid_cross_entropy = try_sigmoid_cross_entropy(targets: &Tensor);
     /// `mean((x - y)^2)` over all elements; NaN of none.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([1.0, 4.0]);
+    /// let (loss, slope) = value_and_grad(&x, |x| x.mse(&Tensor::from([1.0, 2.0])));
+    /// assert_eq!((loss.item(), slope.to_vec()), (2.0, vec![0.0, 2.0]));
+    /// ```
+    #[doc(alias("mse_loss", "mean_squared_error"))]
     fn mse = try_mse(other: &Tensor);
     /// `r^2/2` where `|r| <= delta`, else `delta (|r| - delta/2)`, with `r = x - y`, for each element (P. J. Huber,
     /// *Robust estimation of a location parameter*, 1964). Its derivative is r limited to `[-delta, delta]`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([0.5, 3.0]), Tensor::zeros(&[2]));
+    /// assert_eq!(x.huber(&y, 1.0).to_vec(), [0.125, 2.5]);
+    /// assert_eq!(grad(&x, |x| x.huber(&y, 1.0).sum()).to_vec(), [0.5, 1.0]);
+    /// ```
+    #[doc(alias("huber_loss", "smooth_l1_loss"))]
     fn huber = try_huber(other: &Tensor, delta: f64);
 }
 

@@ -12,8 +12,13 @@
 //! | the mean loss | `mse` |
 //! | normalisation | `layer_norm`, `rms_norm`, `batch_norm`, `batch_norm_with` |
 //! | layers | `linear`, `embedding`, `dropout` |
-//! | activations | `relu`, `leaky_relu`, `elu`, `gelu_erf`, `gelu_tanh`, `silu`, `softplus`, `sigmoid`, `tanh` |
+//! | activations | `relu`, `relu6`, `leaky_relu`, `elu`, `celu`, `gelu_erf`, `gelu_tanh`, `silu`, `mish`, `softplus`, `softsign`, `sigmoid`, `tanh` |
 //! | integrals and tables | `trapz`, `trapz_at`, `interp` |
+//!
+//! Layers with parameters are structs (feature `derive`), each a [`Tree`](crate::Tree) with initial values by key and a method
+//! `apply`: [`Linear`], [`Conv1d`], [`Conv2d`], [`Embedding`], [`MultiHeadAttention`], and the norms [`LayerNorm`], [`RmsNorm`],
+//! [`GroupNorm`], [`BatchNorm`]. A model is a struct of them with `#[derive(Tree)]` and a function of its own. Their parameters
+//! are in double precision until `map_leaves` converts them.
 //!
 //! ```
 //! use wengert::prelude::*;
@@ -26,11 +31,28 @@
 //! ```
 
 mod attention;
+#[cfg(feature = "derive")]
+mod init;
 mod interpolate;
 mod layer;
+#[cfg(feature = "derive")]
+mod layers;
 mod loss;
+#[cfg(feature = "derive")]
+mod multi_head;
 mod normalise;
+#[cfg(feature = "derive")]
+mod norms;
 mod softmax;
+
+#[cfg(feature = "derive")]
+pub use init::Init;
+#[cfg(feature = "derive")]
+pub use layers::{Conv, Conv1d, Conv2d, Embedding, Linear};
+#[cfg(feature = "derive")]
+pub use multi_head::MultiHeadAttention;
+#[cfg(feature = "derive")]
+pub use norms::{BatchNorm, GroupNorm, LayerNorm, RmsNorm};
 
 pub use attention::{Visible, attention, try_attention};
 

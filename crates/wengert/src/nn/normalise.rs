@@ -22,16 +22,41 @@ or_raise! {
     /// let y = x.layer_norm(&Tensor::ones(&[2]), &Tensor::zeros(&[2]), 3.0);
     /// assert_eq!(y.to_vec(), [-0.5, 0.5, 0.0, 0.0]);
     /// ```
+    #[doc(alias("LayerNorm", "normalize"))]
     fn layer_norm = try_layer_norm(gain: &Tensor, bias: &Tensor, epsilon: f64);
     /// `gain x / sqrt(mean(x^2) + epsilon)` over the last axis, whose length the vector `gain` has (B. Zhang,
     /// R. Sennrich, *Root mean square layer normalization*, 2019). Of zeros it is 0; with `epsilon` 0 these give NaN.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([[3.0, 4.0], [0.0, 2.0]]);
+    /// let y = x.rms_norm(&Tensor::ones(&[2]), 0.0);
+    /// assert!((y.square().mean_over(1) - 1.0).abs().max().item() < 1e-15);
+    /// ```
+    #[doc(alias = "RMSNorm")]
     fn rms_norm = try_rms_norm(gain: &Tensor, epsilon: f64);
     /// As [`Tensor::layer_norm`], over the first axis, the batch; `gain` and `bias` have the shape of the other axes
     /// (S. Ioffe, C. Szegedy, *Batch normalization*, 2015, algorithm 1). The derivative passes through mean and
     /// variance. For a running estimate of them take `mean_over(0)` and `var_over(0, 0)` along.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([[1.0, 10.0], [3.0, 30.0]]);
+    /// let y = x.batch_norm(&Tensor::ones(&[2]), &Tensor::zeros(&[2]), 0.0);
+    /// assert_eq!(y.to_vec(), [-1.0, -1.0, 1.0, 1.0]);
+    /// ```
+    #[doc(alias = "BatchNorm")]
     fn batch_norm = try_batch_norm(gain: &Tensor, bias: &Tensor, epsilon: f64);
     /// As [`Tensor::batch_norm`], with given statistics in the shape of the other axes instead of those of the batch:
     /// what a trained model computes.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, two) = (Tensor::from([[1.0], [5.0]]), Tensor::from([2.0]));
+    /// let (ones, zeros) = (Tensor::ones(&[1]), Tensor::zeros(&[1]));
+    /// let y = x.batch_norm_with([&two, &Tensor::from([4.0])], &ones, &zeros, 0.0);
+    /// assert_eq!(y.to_vec(), [-0.5, 1.5]);
+    /// ```
     fn batch_norm_with = try_batch_norm_with(statistics: [&Tensor; 2], gain: &Tensor, bias: &Tensor, epsilon: f64);
 }
 

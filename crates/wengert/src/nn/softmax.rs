@@ -7,9 +7,9 @@ use crate::error::{Error, Misfit};
 use crate::ops::{Compare, Unary};
 use crate::primitives::{Custom, Reduce, Reducer, Rule, check_float};
 use crate::program::{Builder, Value};
-use crate::tensor::Tensor;
 use crate::tensor::compose::{axis_of, compose, or_raise};
 use crate::tensor::reduce::{is_finite, minus};
+use crate::tensor::{Dim, Tensor};
 
 or_raise! {
     /// `e^(x_i) / sum_j e^(x_j)` along an axis, without overflow: positive numbers that add up to 1.
@@ -22,7 +22,8 @@ or_raise! {
     /// let x = Tensor::from([1000.0, f64::NEG_INFINITY, 1000.0]);
     /// assert_eq!(x.softmax(0).to_vec(), [0.5, 0.0, 0.5]);
     /// ```
-    fn softmax = try_softmax(axis: isize);
+    #[doc(alias("Softmax", "softmin"))]
+    fn softmax = try_softmax(axis: impl Dim);
     /// `x_i - ln sum_j e^(x_j)` along an axis: the logarithm of [`Tensor::softmax`], which may have vanished where this
     /// has not. `-inf` where x is; its edges are those of the softmax.
     ///
@@ -31,7 +32,8 @@ or_raise! {
     /// let x = Tensor::from([0.0, -1000.0]);
     /// assert_eq!(x.log_softmax(0).to_vec(), [0.0, -1000.0]);
     /// ```
-    fn log_softmax = try_log_softmax(axis: isize);
+    #[doc(alias = "LogSoftmax")]
+    fn log_softmax = try_log_softmax(axis: impl Dim);
 }
 
 impl Tensor {
@@ -40,14 +42,8 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or the elements are not real.
     #[track_caller]
-    pub fn try_softmax(&self, axis: isize) -> Result<Tensor, Error> {
-        compose("softmax", &[self], |b, args| {
-            let axis = real_axis(b, args[0], axis)?;
-            if b.shape(args[0])[axis] == 0 {
-                return Ok(args[0]);
-            }
-            Ok(b.op(softmax(b.ty(args[0]), axis, Shut::Nan), args))
-        })
+    pub fn try_softmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
+        softmax_along(self, axis.dim().0)
     }
 
     /// As [`Tensor::log_softmax`], with an error instead of a panic.
@@ -55,12 +51,28 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or the elements are not real.
     #[track_caller]
-    pub fn try_log_softmax(&self, axis: isize) -> Result<Tensor, Error> {
-        compose("log_softmax", &[self], |b, args| {
-            let axis = real_axis(b, args[0], axis)?;
-            Ok(log_softmax(b, args[0], axis))
-        })
+    pub fn try_log_softmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
+        log_softmax_along(self, axis.dim().0)
     }
+}
+
+#[track_caller]
+fn softmax_along(x: &Tensor, axis: isize) -> Result<Tensor, Error> {
+    compose("softmax", &[x], |b, args| {
+        let axis = real_axis(b, args[0], axis)?;
+        if b.shape(args[0])[axis] == 0 {
+            return Ok(args[0]);
+        }
+        Ok(b.op(softmax(b.ty(args[0]), axis, Shut::Nan), args))
+    })
+}
+
+#[track_caller]
+fn log_softmax_along(x: &Tensor, axis: isize) -> Result<Tensor, Error> {
+    compose("log_softmax", &[x], |b, args| {
+        let axis = real_axis(b, args[0], axis)?;
+        Ok(log_softmax(b, args[0], axis))
+    })
 }
 
 /// An axis of an operand that has to have real elements.

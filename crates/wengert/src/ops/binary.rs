@@ -10,7 +10,8 @@ use crate::special;
 /// The list of these functions: what is made for every one of them is made from it. Hands it to the macro `$then`, behind
 /// `$first`. An entry has its doc comment, its name, and in brackets how people call it, if they do: the method of numbers,
 /// behind the bar that of tensors and its twin that gives an error instead of a panic, and behind the colon, for the
-/// command line, its arguments and a line about it.
+/// command line, its arguments and a line about it; then an example, arguments and the value there, and its names in other
+/// libraries.
 macro_rules! binary_list {
     ([$($then:tt)+] [$($first:tt)*]) => { $($then)+! { $($first)*
         /// Elementwise functions of two arguments `x` and `y`.
@@ -26,31 +27,55 @@ macro_rules! binary_list {
             /// `x / y`
             Div = "div",
             /// `x^y`; NaN for negative `x` unless `y` is an integer.
-            Pow = "pow" [pow | pow, try_pow: (x, y) "x^y"],
+            Pow = "pow" [pow | pow, try_pow: (x, y) "x^y", (2.0, 3.0) => 8.0, as "power"],
             /// `y x^(y-1)`, the derivative of `x^y` in `x`; 0 where `y` is 0.
             PowSlope = "pow_slope",
             /// `x^y ln(x)`, the derivative of `x^y` in `y`; 0 where `x` is 0 and `y` is not negative.
             PowLog = "pow_log",
             /// Angle of the point with abscissa `y` and ordinate `x`, in `(-pi, pi]`.
-            Atan2 = "atan2" [atan2 | atan2, try_atan2: (y, x) "angle of the point (x, y)"],
+            Atan2 = "atan2" [
+                atan2 | atan2, try_atan2: (y, x) "angle of the point (x, y)",
+                (1.0, -1.0) => 2.356194, as "arctan2"
+            ],
             /// `sqrt(x^2 + y^2)` without overflow or underflow in between.
-            Hypot = "hypot" [hypot | hypot, try_hypot: (x, y) "sqrt(x^2 + y^2)"],
+            Hypot = "hypot" [hypot | hypot, try_hypot: (x, y) "sqrt(x^2 + y^2)", (3.0, 4.0) => 5.0],
             /// `x / hypot(x, y)`, the cosine of the angle of the point `(x, y)`; its derivatives do not cancel.
             HypotCos = "hypot_cos",
             /// The larger operand; NaN if one is NaN; equal operands share the derivative.
-            Max = "max" [max | maximum, try_maximum: (x, y) "the larger; equal arguments share the derivative"],
+            Max = "max" [
+                max | maximum, try_maximum: (x, y) "the larger; equal arguments share the derivative",
+                (2.0, 3.0) => 3.0, as "fmax"
+            ],
             /// The smaller operand; NaN if one is NaN; equal operands share the derivative.
-            Min = "min" [min | minimum, try_minimum: (x, y) "the smaller; equal arguments share the derivative"],
+            Min = "min" [
+                min | minimum, try_minimum: (x, y) "the smaller; equal arguments share the derivative",
+                (2.0, 3.0) => 2.0, as "fmin"
+            ],
             /// `|x|` with the sign of `y`; derivative 0 in `y`.
-            Copysign = "copysign" [copysign | copysign, try_copysign: (x, y) "|x| with the sign of y"],
+            Copysign = "copysign" [
+                copysign | copysign, try_copysign: (x, y) "|x| with the sign of y",
+                (2.5, -1.0) => -2.5
+            ],
             /// `ln(e^x + e^y)` without overflow.
-            Logaddexp = "logaddexp" [logaddexp | logaddexp, try_logaddexp: (x, y) "ln(e^x + e^y)"],
+            Logaddexp = "logaddexp" [
+                logaddexp | logaddexp, try_logaddexp: (x, y) "ln(e^x + e^y)",
+                (0.0, 0.0) => 0.693147, as "log_add_exp"
+            ],
             /// `x ln(y)`, and 0 where `x = 0` unless `y` is NaN.
-            Xlogy = "xlogy" [xlogy | xlogy, try_xlogy: (x, y) "x * ln(y), and 0 where x is 0"],
+            Xlogy = "xlogy" [
+                xlogy | xlogy, try_xlogy: (x, y) "x * ln(y), and 0 where x is 0",
+                (0.0, 0.0) => 0.0, as "xlog"
+            ],
             /// `x ln(1+y)`, accurate for `y` near 0, and 0 where `x = 0` unless `y` is NaN.
-            Xlog1py = "xlog1py" [xlog1py | xlog1py, try_xlog1py: (x, y) "x * ln(1 + y), and 0 where x is 0"],
+            Xlog1py = "xlog1py" [
+                xlog1py | xlog1py, try_xlog1py: (x, y) "x * ln(1 + y), and 0 where x is 0",
+                (2.0, 0.5) => 0.81093, as "xlog_1py"
+            ],
             /// Logarithm of the beta function, `lgamma(x) + lgamma(y) - lgamma(x+y)` without their cancellation; NaN below 0.
-            Betaln = "betaln" [betaln | betaln, try_betaln: (x, y) "logarithm of the beta function"],
+            Betaln = "betaln" [
+                betaln | betaln, try_betaln: (x, y) "logarithm of the beta function",
+                (2.0, 3.0) => -2.484907, as "lbeta" "ln_beta"
+            ],
             /// `digamma(x) - digamma(x+y)` without cancellation, the derivative of `betaln` in `x`.
             DigammaDrop = "digamma_drop",
             /// `polygamma(1, x) - polygamma(1, x+y)` without cancellation.

@@ -15,11 +15,13 @@
 //! |---|---|---|
 //! | `abs(0)`, `relu(0)`, `sign`, `floor`, `ceil`, `round`, `trunc` anywhere | as usual | 0 |
 //! | `relu6(0)`, `relu6(6)`, `clamp` at a bound | the bound | 0 |
-//! | `leaky_relu(0)` with slope a, `elu(0)` | 0 | a, 1 |
+//! | `leaky_relu(0)` with slope a, `elu(0)`, `celu(0)` | 0 | a, 1, 1 |
 //! | `sqrt(0)`, `cbrt(0)` | 0 | `inf` |
 //! | `rsqrt(0)` | `inf` | `-inf` |
 //! | `sqrt(x)`, `x < 0` | NaN | NaN |
 //! | `asin(±1)`, `acos(±1)`, `atanh(±1)`, `erfinv(±1)` | as usual | `±inf` |
+//! | `logit(0)`, `logit(1)` | `∓inf` | `inf` |
+//! | `entr(0)`; `entr(x)`, `x < 0` | 0; `-inf` | `inf`; NaN |
 //! | `lgamma` at 0, -1, -2, … | `inf` | `-inf` at 0, NaN elsewhere |
 //! | `max(x, x)`, `min(x, x)` | x | 1/2 each |
 //! | `max`, `min` with a NaN operand | NaN | 0, 0 |
@@ -35,7 +37,9 @@
 //! | `cummax`, `cummin` at a tie | as usual | shared step by step, as `max` of two |
 //! | `max_pool` at a tie | as usual | all to the first |
 //! | `argmax`, `argmin` at a tie or a NaN | the first of equal ones, the first NaN | none |
-//! | `sort`, `argsort`, `top_k`, `median` at a tie | stable: the lower index first; NaN last | follows the permutation |
+//! | `scatter_max`, `segment_max`, … at a tie | the extreme | shared equally by all that meet there |
+//! | `scatter_mul`, `segment_prod` with zeros | as usual | the product of the others |
+//! | `sort`, `argsort`, `top_k`, `median`, `quantile` at a tie | stable: the lower index first; NaN last | follows the permutation |
 //! | `prod`, `cumprod` with zeros | as usual | the product of the others |
 //! | `logsumexp` of `-inf` only | `-inf` | NaN |
 //! | `take`, `gather` out of range | an error; clamped: the nearest; filled: 0 | 0 where filled |
@@ -47,6 +51,7 @@ mod binary;
 mod compare;
 mod facts;
 mod logic;
+mod parts;
 mod unary;
 
 pub use binary::Binary;
@@ -133,36 +138,4 @@ macro_rules! family {
 pub(crate) use family;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_and_names_are_unique_and_decode_to_their_operation() {
-        for (k, &op) in Unary::ALL.iter().enumerate() {
-            let (code, number) = op.encode();
-            assert_eq!((code as usize, Unary::decode(code, number)), (k, op));
-        }
-        for (k, &op) in Binary::ALL.iter().enumerate() {
-            let (code, number) = op.encode();
-            assert_eq!((code as usize, Binary::decode(code, number)), (k, op));
-        }
-        let names: std::collections::HashSet<_> =
-            Unary::ALL.iter().map(|op| op.name()).chain(Binary::ALL.iter().map(|op| op.name())).collect();
-        assert_eq!(names.len(), Unary::ALL.len() + Binary::ALL.len());
-    }
-
-    #[test]
-    fn sech2_keeps_its_digits_in_the_tails() {
-        let sech2 = |x: f64| Unary::Sech2.eval(x);
-        for k in -3400..=3400 {
-            let x = f64::from(k) * 0.1 + 0.0123;
-            let expected = x.cosh().recip().powi(2);
-            assert!((sech2(x) - expected).abs() <= 8.0 * f64::EPSILON * expected, "{x}: {}", sech2(x));
-            // The two formulas that carriers choose from agree.
-            let beside = crate::Real::sech2_beside_tanh(x, x.tanh());
-            assert!((sech2(x) - beside).abs() <= 8.0 * f64::EPSILON * expected, "{x}: {beside}");
-        }
-        assert_eq!([0.0, f64::INFINITY, -f64::INFINITY, -800.0].map(sech2), [1.0, 0.0, 0.0, 0.0]);
-        assert!(sech2(f64::NAN).is_nan());
-    }
-}
+mod tests;

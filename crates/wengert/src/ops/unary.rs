@@ -4,6 +4,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
 use wengert_kernels::region as kernels;
 
+use super::parts::{bounded, mish_slope, sech2, sign, silu_slope, step};
 use super::{Domain, Reads};
 use crate::number::Float;
 use crate::real::Real;
@@ -12,7 +13,7 @@ use crate::special;
 /// The list of these functions: what is made for every one of them is made from it. Hands it to the macro `$then`, behind
 /// `$first`. An entry has its doc comment, its name, and in brackets how people call it, if they do: the method of numbers
 /// and tensors, its twin that gives an error instead of a panic, and behind the colon, for the command line, its arguments
-/// and a line about it.
+/// and a line about it; then an example, an argument and the value there, and its names in other libraries.
 macro_rules! unary_list {
     ([$($then:tt)+] [$($first:tt)*]) => { $($then)+! { $($first)*
         /// Elementwise functions of one argument.
@@ -23,124 +24,153 @@ macro_rules! unary_list {
             /// `-x`
             Neg = "neg" [(x) "-x"],
             /// `|x|`; derivative `sign(x)`, 0 at 0.
-            Abs = "abs" [abs, try_abs: (x) "absolute value; derivative 0 at 0"],
+            Abs = "abs" [abs, try_abs: (x) "absolute value; derivative 0 at 0", -2.5 => 2.5, as "absolute" "fabs"],
             /// -1, 0 or 1; derivative 0 everywhere.
-            Sign = "sign" [sign, try_sign: (x) "-1, 0 or 1; derivative 0"],
+            Sign = "sign" [sign, try_sign: (x) "-1, 0 or 1; derivative 0", -2.5 => -1.0, as "signum" "sgn"],
             /// `x^2`
-            Square = "square" [square, try_square: (x) "x * x"],
+            Square = "square" [square, try_square: (x) "x * x", 1.5 => 2.25, as "sqr"],
             /// Square root; NaN below zero, derivative `inf` at zero.
-            Sqrt = "sqrt" [sqrt, try_sqrt: (x) "square root"],
+            Sqrt = "sqrt" [sqrt, try_sqrt: (x) "square root", 6.25 => 2.5],
             /// `1/sqrt(x)`; NaN below zero, `inf` at zero with derivative `-inf`.
-            Rsqrt = "rsqrt" [rsqrt, try_rsqrt: (x) "1 / sqrt(x)"],
+            Rsqrt = "rsqrt" [rsqrt, try_rsqrt: (x) "1 / sqrt(x)", 6.25 => 0.4, as "inversesqrt"],
             /// Real cube root, also of negative numbers; derivative `inf` at zero.
-            Cbrt = "cbrt" [cbrt, try_cbrt: (x) "cube root"],
+            Cbrt = "cbrt" [cbrt, try_cbrt: (x) "cube root", -27.0 => -3.0],
             /// `1/(3 cbrt(x)^2)`, the derivative of `cbrt`; `inf` at 0.
             CbrtSlope = "cbrt_slope",
             /// `1/x`; `±inf` at `±0`, derivative `-inf` there.
-            Recip = "recip" [recip, try_recip: (x) "1 / x"],
+            Recip = "recip" [recip, try_recip: (x) "1 / x", 4.0 => 0.25, as "reciprocal"],
             /// `e^x`
-            Exp = "exp" [exp, try_exp: (x) "e^x"],
+            Exp = "exp" [exp, try_exp: (x) "e^x", 1.0 => 2.718282],
             /// `2^x`
-            Exp2 = "exp2" [exp2, try_exp2: (x) "2^x"],
+            Exp2 = "exp2" [exp2, try_exp2: (x) "2^x", 3.0 => 8.0],
             /// `e^x - 1`, accurate near 0.
-            Expm1 = "expm1" [expm1, try_expm1: (x) "e^x - 1, accurate near 0"],
+            Expm1 = "expm1" [expm1, try_expm1: (x) "e^x - 1, accurate near 0", 0.5 => 0.648721, as "exp_m1"],
             /// Natural logarithm; NaN below zero, `-inf` at zero.
-            Ln = "ln" [ln, try_ln: (x) "natural logarithm"],
+            Ln = "ln" [ln, try_ln: (x) "natural logarithm", 2.0 => 0.693147, as "log"],
             /// Logarithm to base 2; NaN below zero, `-inf` at zero.
-            Log2 = "log2" [log2, try_log2: (x) "logarithm to base 2"],
+            Log2 = "log2" [log2, try_log2: (x) "logarithm to base 2", 8.0 => 3.0],
             /// Logarithm to base 10; NaN below zero, `-inf` at zero.
-            Log10 = "log10" [log10, try_log10: (x) "logarithm to base 10"],
+            Log10 = "log10" [log10, try_log10: (x) "logarithm to base 10", 1000.0 => 3.0],
             /// `ln(1+x)`, accurate near 0; NaN below -1, `-inf` at -1.
-            Log1p = "log1p" [log1p, try_log1p: (x) "ln(1 + x), accurate near 0"],
+            Log1p = "log1p" [log1p, try_log1p: (x) "ln(1 + x), accurate near 0", 0.5 => 0.405465, as "ln_1p"],
             /// Sine of an angle in radians; NaN at `±inf`.
-            Sin = "sin" [sin, try_sin: (x) "sine, x in radians"],
+            Sin = "sin" [sin, try_sin: (x) "sine, x in radians", 0.5 => 0.479426],
             /// Cosine of an angle in radians; NaN at `±inf`.
-            Cos = "cos" [cos, try_cos: (x) "cosine, x in radians"],
+            Cos = "cos" [cos, try_cos: (x) "cosine, x in radians", 0.5 => 0.877583],
             /// Tangent of an angle in radians; NaN at `±inf`.
-            Tan = "tan" [tan, try_tan: (x) "tangent, x in radians"],
+            Tan = "tan" [tan, try_tan: (x) "tangent, x in radians", 0.5 => 0.546302],
             /// Inverse sine, in `[-pi/2, pi/2]`; NaN outside `[-1, 1]`, derivative `inf` at ±1.
-            Asin = "asin" [asin, try_asin: (x) "inverse sine"],
+            Asin = "asin" [asin, try_asin: (x) "inverse sine", 0.5 => 0.523599, as "arcsin"],
             /// Inverse cosine, in `[0, pi]`; NaN outside `[-1, 1]`, derivative `-inf` at ±1.
-            Acos = "acos" [acos, try_acos: (x) "inverse cosine"],
+            Acos = "acos" [acos, try_acos: (x) "inverse cosine", 0.5 => 1.047198, as "arccos"],
             /// Inverse tangent, in `[-pi/2, pi/2]`.
-            Atan = "atan" [atan, try_atan: (x) "inverse tangent"],
+            Atan = "atan" [atan, try_atan: (x) "inverse tangent", 1.0 => 0.785398, as "arctan"],
             /// `1/(1+x^2)`, the derivative of `atan`; 0 from about 1e154 on, with derivative 0.
             AtanSlope = "atan_slope",
             /// `1 - x^2` as `(1-x)(1+x)`, which keeps its digits at ±1; derivative `-2x`.
             OneMinusSquare = "one_minus_square",
             /// Hyperbolic sine.
-            Sinh = "sinh" [sinh, try_sinh: (x) "hyperbolic sine"],
+            Sinh = "sinh" [sinh, try_sinh: (x) "hyperbolic sine", 0.5 => 0.521095],
             /// Hyperbolic cosine.
-            Cosh = "cosh" [cosh, try_cosh: (x) "hyperbolic cosine"],
+            Cosh = "cosh" [cosh, try_cosh: (x) "hyperbolic cosine", 0.5 => 1.127626],
             /// Hyperbolic tangent; its derivative does not cancel in the tails.
-            Tanh = "tanh" [tanh, try_tanh: (x) "hyperbolic tangent"],
+            Tanh = "tanh" [tanh, try_tanh: (x) "hyperbolic tangent", 0.5 => 0.462117],
             /// `1/cosh(x)^2 = 1 - tanh(x)^2`, the derivative of `tanh`; does not cancel in the tails.
             Sech2 = "sech2" [sech2],
             /// Inverse hyperbolic sine.
-            Asinh = "asinh" [asinh, try_asinh: (x) "inverse hyperbolic sine"],
+            Asinh = "asinh" [asinh, try_asinh: (x) "inverse hyperbolic sine", 0.5 => 0.481212, as "arcsinh"],
             /// Inverse hyperbolic cosine; NaN below 1, derivative `inf` at 1.
-            Acosh = "acosh" [acosh, try_acosh: (x) "inverse hyperbolic cosine"],
+            Acosh = "acosh" [acosh, try_acosh: (x) "inverse hyperbolic cosine", 1.5 => 0.962424, as "arccosh"],
             /// Inverse hyperbolic tangent; `±inf` at ±1, NaN outside.
-            Atanh = "atanh" [atanh, try_atanh: (x) "inverse hyperbolic tangent"],
+            Atanh = "atanh" [atanh, try_atanh: (x) "inverse hyperbolic tangent", 0.5 => 0.549306, as "arctanh"],
             /// `1/(1+e^-x)`, accurate in both tails.
-            Sigmoid = "sigmoid" [sigmoid, try_sigmoid: (x) "1 / (1 + e^-x)"],
+            Sigmoid = "sigmoid" [sigmoid, try_sigmoid: (x) "1 / (1 + e^-x)", 0.5 => 0.622459, as "expit" "logistic"],
             /// `sigmoid(x) sigmoid(-x)`, the derivative of `sigmoid`; its own keeps its digits at 0 and in both tails.
             SigmoidSlope = "sigmoid_slope",
             /// `ln(1+e^x)`, without overflow.
-            Softplus = "softplus" [softplus, try_softplus: (x) "ln(1 + e^x)"],
+            Softplus = "softplus" [softplus, try_softplus: (x) "ln(1 + e^x)", 0.5 => 0.974077, as "log1pexp"],
             /// `x/(1+|x|)`, ±1 at `±inf`; derivative `1/(1+|x|)^2`. The second derivative jumps at 0 and is 0 there.
-            Softsign = "softsign" [softsign, try_softsign: (x) "x / (1 + |x|)"],
+            Softsign = "softsign" [softsign, try_softsign: (x) "x / (1 + |x|)", -1.0 => -0.5, as "soft_sign"],
             /// `max(x, 0)`; derivative 0 at 0.
-            Relu = "relu" [relu, try_relu: (x) "x above 0, else 0; derivative 0 at 0"],
+            Relu = "relu" [relu, try_relu: (x) "x above 0, else 0; derivative 0 at 0", -2.5 => 0.0, as "ReLU"],
             /// `x Phi(x) = x/2 erfc(-x/sqrt 2)` (Hendrycks and Gimpel, 2016).
-            GeluErf = "gelu_erf" [gelu_erf, try_gelu_erf: (x) "the same as gelu"],
+            GeluErf = "gelu_erf" [gelu_erf, try_gelu_erf: (x) "the same as gelu", 0.5 => 0.345731, as "gelu" "GELU"],
             /// `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, the approximation
             /// of `gelu_erf` in the same paper.
-            GeluTanh = "gelu_tanh" [gelu_tanh, try_gelu_tanh: (x) "the approximation of gelu by tanh"],
+            GeluTanh = "gelu_tanh" [
+                gelu_tanh, try_gelu_tanh: (x) "the approximation of gelu by tanh",
+                0.5 => 0.345714, as "gelu_approximate"
+            ],
             /// The derivative of `gelu_tanh`; does not cancel in the tails.
             GeluTanhSlope = "gelu_tanh_slope" [gelu_tanh_slope],
             /// `x sigmoid(x)`
-            Silu = "silu" [silu, try_silu: (x) "x * sigmoid(x)"],
+            Silu = "silu" [silu, try_silu: (x) "x * sigmoid(x)", 0.5 => 0.31123, as "swish" "SiLU"],
             /// The derivative of `silu`, `sigmoid(x) (1 + x sigmoid(-x))`.
             SiluSlope = "silu_slope",
+            /// `x tanh(softplus(x))` (Misra, 2019); about `x e^x` far left.
+            Mish = "mish" [mish, try_mish: (x) "x * tanh(softplus(x))", 0.5 => 0.375245, as "Mish"],
+            /// `ln(p/(1-p))`, the inverse of `sigmoid`, accurate at 0 and 1/2; `∓inf` at 0 and 1, NaN outside.
+            Logit = "logit" [
+                logit, try_logit: (p) "ln(p / (1 - p)), the inverse of sigmoid",
+                0.75 => 1.098612, as "log_odds" "inverse_sigmoid"
+            ],
+            /// `1/(p(1-p))`, the derivative of `logit`.
+            LogitSlope = "logit_slope",
+            /// `-x ln(x)`, the entropy of a probability; 0 at 0 with derivative `inf`, `-inf` below with derivative NaN.
+            Entr = "entr" [entr, try_entr: (x) "-x * ln(x), and 0 at 0", 0.5 => 0.346574, as "entropy"],
             /// Error function `2/sqrt(pi) ∫_0^x e^(-t^2) dt`.
-            Erf = "erf" [erf, try_erf: (x) "error function"],
+            Erf = "erf" [erf, try_erf: (x) "error function", 0.5 => 0.5205],
             /// `2/sqrt(pi) e^(-x^2)`, the derivative of `erf`; 0 far out, with derivative 0.
             ErfSlope = "erf_slope",
             /// `1 - erf(x)`, accurate in the right tail.
-            Erfc = "erfc" [erfc, try_erfc: (x) "1 - erf(x), accurate for large x"],
+            Erfc = "erfc" [erfc, try_erfc: (x) "1 - erf(x), accurate for large x", 0.5 => 0.4795],
             /// The density of the normal distribution, `e^(-x^2/2) / sqrt(2 pi)`.
-            NormalPdf = "normal_pdf" [normal_pdf, try_normal_pdf: (x) "density of the normal distribution"],
+            NormalPdf = "normal_pdf" [
+                normal_pdf, try_normal_pdf: (x) "density of the normal distribution",
+                0.5 => 0.352065, as "gaussian_pdf"
+            ],
             /// The distribution function of the normal distribution, `∫_-inf^x normal_pdf`, accurate in the left tail.
-            NormalCdf = "normal_cdf" [normal_cdf, try_normal_cdf: (x) "distribution function of the normal distribution"],
+            NormalCdf = "normal_cdf" [
+                normal_cdf, try_normal_cdf: (x) "distribution function of the normal distribution",
+                0.5 => 0.691462, as "ndtr" "gaussian_cdf"
+            ],
             /// The quantile of the normal distribution, the inverse of `normal_cdf`; `∓inf` at 0 and 1, NaN outside.
-            NormalQuantile = "normal_quantile" [normal_quantile, try_normal_quantile: (p) "inverse of normal_cdf"],
+            NormalQuantile = "normal_quantile" [
+                normal_quantile, try_normal_quantile: (p) "inverse of normal_cdf",
+                0.75 => 0.67449, as "ndtri" "ppf" "probit"
+            ],
             /// The derivative of `normal_quantile`, `1 / normal_pdf(normal_quantile(x))`.
             NormalQuantileSlope = "normal_quantile_slope",
             /// `normal_quantile(e^x)`, also where `e^x` underflows or rounds to 1; `∓inf` at `-inf` and 0, NaN above 0.
             NormalQuantileOfLog = "normal_quantile_of_log" [
                 normal_quantile_of_log, try_normal_quantile_of_log:
-                (l) "normal_quantile(e^l), also where e^l underflows"
+                (l) "normal_quantile(e^l), also where e^l underflows", -1.0 => -0.337475, as "ndtri_exp"
             ],
             /// The derivative of `normal_quantile_of_log`.
             NormalQuantileOfLogSlope = "normal_quantile_of_log_slope",
             /// Inverse of `erf`; `±inf` at ±1, NaN outside.
-            Erfinv = "erfinv" [erfinv, try_erfinv: (x) "inverse of erf"],
+            Erfinv = "erfinv" [erfinv, try_erfinv: (x) "inverse of erf", 0.5 => 0.476936, as "erf_inv"],
             /// `ln |Gamma(x)|`; `inf` at 0, -1, -2, …
-            Lgamma = "lgamma" [lgamma, try_lgamma: (x) "ln |gamma(x)|"],
+            Lgamma = "lgamma" [lgamma, try_lgamma: (x) "ln |gamma(x)|", 4.0 => 1.791759, as "gammaln" "ln_gamma"],
             /// Derivative of `lgamma`; NaN at -1, -2, …, `∓inf` at `±0`.
-            Digamma = "digamma" [digamma, try_digamma: (x) "derivative of lgamma"],
+            Digamma = "digamma" [digamma, try_digamma: (x) "derivative of lgamma", 1.0 => -0.577216, as "psi"],
             /// Largest integer not above x; derivative 0.
-            Floor = "floor" [floor, try_floor: (x) "largest integer not above x; derivative 0"],
+            Floor = "floor" [floor, try_floor: (x) "largest integer not above x; derivative 0", -1.5 => -2.0],
             /// Smallest integer not below x; derivative 0.
-            Ceil = "ceil" [ceil, try_ceil: (x) "smallest integer not below x; derivative 0"],
+            Ceil = "ceil" [ceil, try_ceil: (x) "smallest integer not below x; derivative 0", -1.5 => -1.0],
             /// Nearest integer, halves to even; derivative 0.
-            Round = "round" [round, try_round: (x) "nearest integer, halves to even; derivative 0"],
+            Round = "round" [
+                round, try_round: (x) "nearest integer, halves to even; derivative 0",
+                2.5 => 2.0, as "rint" "round_ties_even"
+            ],
             /// Integer part, towards zero; derivative 0.
-            Trunc = "trunc" [trunc, try_trunc: (x) "integer part; derivative 0"],
+            Trunc = "trunc" [trunc, try_trunc: (x) "integer part; derivative 0", -1.5 => -1.0, as "fix"],
             /// `x` itself, with derivative 0 on purpose: the derivative is severed here, and the status of a gradient reports
             /// it. Its number may be taken out of a function that is differentiated.
-            Detach = "detach" [detach, try_detach: (x) "x as a constant: no derivative flows through it"],
+            Detach = "detach" [
+                detach, try_detach: (x) "x as a constant: no derivative flows through it",
+                1.5 => 1.5, as "stop_gradient"
+            ],
             /// `x^n` for a constant integer n; `x^0` is 1 with derivative 0, also at 0.
             Powi(n: i32 = 3) = "powi",
             /// n-th derivative of digamma, `(-1)^(n+1) n! sum_k (x+k)^-(n+1)`.
@@ -205,6 +235,10 @@ impl Unary {
             Self::GeluTanhSlope => x.map(special::gelu_tanh_slope),
             Self::Silu => x.map(special::silu),
             Self::SiluSlope => x.map(silu_slope),
+            Self::Mish => x.map(special::mish),
+            Self::Logit => x.map(special::logit),
+            Self::LogitSlope => F::from_f64(1.0) / (x * (F::from_f64(1.0) - x)),
+            Self::Entr => x.map(special::entr),
             Self::Erf => x.erf(),
             Self::ErfSlope => (-(x * x)).exp() * F::from_f64(FRAC_2_SQRT_PI),
             Self::Erfc => x.erfc(),
@@ -298,6 +332,11 @@ impl Unary {
                 let x = bounded(x, 800.0);
                 Self::SigmoidSlope.slope(x) * (-(x * (x * 0.5).tanh()) + 2.0)
             }
+            Self::Mish => mish_slope(x),
+            Self::Logit => Self::LogitSlope.slope(x),
+            // Not by the rule of the product, whose terms cancel at 1/2.
+            Self::LogitSlope => (x * 2.0 - 1.0) * y * y,
+            Self::Entr => -(x.ln() + 1.0),
             Self::Erf => Self::ErfSlope.slope(x),
             Self::Erfc => -Self::ErfSlope.slope(x),
             // Through y: where x^2 overflows it is 0, and 0 times the derivative of x^2 would be NaN. So would be 0 times 2x.
@@ -346,6 +385,7 @@ impl Unary {
             }
             Self::SigmoidSlope => x.sigmoid() * (-x).sigmoid(),
             Self::SiluSlope => silu_slope(x),
+            Self::LogitSlope => (x * (-x + 1.0)).recip(),
             Self::ErfSlope => (-(x * x)).exp() * FRAC_2_SQRT_PI,
             _ => return None,
         })
@@ -385,12 +425,12 @@ impl Unary {
             Self::Powi(0 | 1) => Reads::NOTHING,
             Self::Sqrt | Self::Recip | Self::Exp | Self::Exp2 | Self::Tan | Self::Erfinv => Reads::RESULT,
             Self::Rsqrt | Self::Cbrt | Self::CbrtSlope | Self::AtanSlope | Self::Tanh | Self::Sech2 => Reads::BOTH,
-            Self::Sigmoid | Self::SigmoidSlope | Self::ErfSlope | Self::NormalPdf => Reads::BOTH,
+            Self::Sigmoid | Self::SigmoidSlope | Self::LogitSlope | Self::ErfSlope | Self::NormalPdf => Reads::BOTH,
             Self::NormalQuantileSlope | Self::NormalQuantileOfLogSlope => Reads::BOTH,
             Self::Abs | Self::Square | Self::Expm1 | Self::Ln | Self::Log2 | Self::Log10 | Self::Log1p => Reads::X,
             Self::Sin | Self::Cos | Self::Asin | Self::Acos | Self::Atan | Self::OneMinusSquare => Reads::X,
             Self::Sinh | Self::Cosh | Self::Asinh | Self::Acosh | Self::Atanh | Self::Softplus | Self::Relu => Reads::X,
-            Self::Softsign => Reads::X,
+            Self::Softsign | Self::Mish | Self::Logit | Self::Entr => Reads::X,
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Silu | Self::SiluSlope => Reads::X,
             Self::Erf | Self::Erfc | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => Reads::X,
             Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) | Self::Powi(_) => Reads::X,
@@ -482,6 +522,7 @@ impl Unary {
                 return None;
             }
             Self::ErfSlope | Self::NormalQuantileSlope | Self::NormalQuantileOfLogSlope => return None,
+            Self::Mish | Self::Logit | Self::LogitSlope | Self::Entr => return None,
             Self::NormalPdf | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => return None,
             Self::Erfinv | Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) => return None,
             Self::Erfcx(_) | Self::LogNormalCdf(_) | Self::Softsign | Self::Powi(_) => return None,
@@ -491,7 +532,10 @@ impl Unary {
     /// Where it is well behaved, and where it is not.
     pub const fn domain(self) -> Domain<1> {
         let (inside, edges): (_, &[[f64; 1]]) = match self {
-            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => (Some([1.0, 3.0]), &[[0.0], [-1.0]]),
+            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 | Self::Entr => {
+                (Some([1.0, 3.0]), &[[0.0], [-1.0]])
+            }
+            Self::Logit | Self::LogitSlope => (Some([0.1, 0.9]), &[[0.0], [1.0]]),
             Self::Cbrt | Self::CbrtSlope | Self::Recip => (Some([1.0, 3.0]), &[[0.0]]),
             Self::Log1p => (Some([-0.75, 0.75]), &[[-1.0], [-2.0]]),
             Self::Asin | Self::Acos | Self::Atanh | Self::Erfinv => (Some([-0.75, 0.75]), &[[1.0], [-1.0], [2.0]]),
@@ -509,7 +553,7 @@ impl Unary {
             Self::Sin | Self::Cos | Self::Atan | Self::AtanSlope | Self::OneMinusSquare => (None, &[]),
             Self::Tanh | Self::Sech2 | Self::Asinh | Self::Sigmoid | Self::SigmoidSlope | Self::Softplus => (None, &[]),
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Silu | Self::SiluSlope => (None, &[]),
-            Self::Erf | Self::ErfSlope | Self::Erfc | Self::Softsign => (None, &[]),
+            Self::Erf | Self::ErfSlope | Self::Erfc | Self::Softsign | Self::Mish => (None, &[]),
         };
         Domain { inside: [inside], edges }
     }
@@ -523,13 +567,13 @@ impl Unary {
             Self::AtanSlope | Self::OneMinusSquare => &[-2.3, -0.4, 0.0, 0.7, 3.1],
             Self::Exp | Self::Exp2 | Self::Expm1 | Self::Sinh | Self::Cosh => &[-2.3, -0.4, 0.0, 0.7, 3.1],
             Self::Sigmoid | Self::SigmoidSlope | Self::Softplus => &[-2.3, -0.4, 0.0, 0.7, 1.9],
-            Self::Silu | Self::SiluSlope | Self::Tanh | Self::Sech2 => &[-2.3, -0.4, 0.0, 0.7, 1.9],
+            Self::Silu | Self::SiluSlope | Self::Mish | Self::Tanh | Self::Sech2 => &[-2.3, -0.4, 0.0, 0.7, 1.9],
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Erf | Self::ErfSlope | Self::Erfc => {
                 &[-1.3, -0.4, 0.0, 0.7, 1.6]
             }
             Self::Abs | Self::Sign | Self::Relu | Self::Softsign => &[-2.3, -0.4, 0.7, 3.1],
             Self::Floor | Self::Ceil | Self::Round | Self::Trunc => &[-2.3, -0.4, 0.7, 3.2],
-            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 => &[0.1, 0.7, 1.0, 3.0],
+            Self::Sqrt | Self::Rsqrt | Self::Ln | Self::Log2 | Self::Log10 | Self::Entr => &[0.1, 0.7, 1.0, 3.0],
             Self::Cbrt | Self::CbrtSlope | Self::Recip => &[-2.1, -0.6, 0.4, 3.0],
             Self::Log1p => &[-0.6, 0.0, 0.4, 3.0],
             Self::Tan => &[-1.2, -0.4, 0.0, 0.9],
@@ -539,47 +583,8 @@ impl Unary {
             Self::Powi(_) => &[-1.7, -0.6, 0.8, 2.2],
             Self::Sinc(_) => &[-1.4, 0.0, 0.3, 2.6],
             Self::NormalPdf | Self::NormalCdf | Self::Erfcx(_) | Self::LogNormalCdf(_) => &[-1.9, -0.4, 0.0, 0.7, 1.6],
-            Self::NormalQuantile | Self::NormalQuantileSlope => &[0.1, 0.4, 0.6, 0.8],
+            Self::NormalQuantile | Self::NormalQuantileSlope | Self::Logit | Self::LogitSlope => &[0.1, 0.4, 0.6, 0.8],
             Self::NormalQuantileOfLog | Self::NormalQuantileOfLogSlope => &[-3.0, -1.0, -0.5, -0.2],
         }
     }
-}
-
-fn sign(x: f64) -> f64 {
-    if x > 0.0 {
-        1.0
-    } else if x < 0.0 {
-        -1.0
-    } else {
-        x * 0.0 // keeps NaN
-    }
-}
-
-/// `1 - tanh(x)^2` as `4e/(1+e)^2` with `e = exp(-2|x|)`, which neither cancels nor overflows.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn sech2<F: Float>(x: F) -> F {
-    let e = (x.map(f64::abs) * F::from_f64(-2.0)).exp();
-    let sum = F::from_f64(1.0) + e;
-    e * F::from_f64(4.0) / (sum * sum)
-}
-
-/// The derivative of `silu`.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn silu_slope<R: Real>(x: R) -> R {
-    let x = bounded(x, 800.0);
-    x.sigmoid() * (x * (-x).sigmoid() + 1.0)
-}
-
-/// 1 above zero, else 0.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn step<R: Real>(x: R) -> R {
-    R::branch(R::constant(0.0).less(x), || R::constant(1.0), || R::constant(0.0))
-}
-
-/// `x` limited to `[-bound, bound]`. Beyond the bound the derivative has reached 0 on the left and 1
-/// on the right to the last bit, while its formula would meet `0 * inf` at infinity. A limited
-/// argument needs no choice between two formulas, so nothing behind it carries a mask.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn bounded<R: Real>(x: R, bound: f64) -> R {
-    x.max(R::constant(-bound)).min(R::constant(bound))
 }

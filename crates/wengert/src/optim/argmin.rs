@@ -29,6 +29,13 @@ pub struct Dense<F>(F);
 
 impl<F: Fn(Vec<Var>) -> Var> Dense<F> {
     /// The problem of finding where this function is lowest.
+    ///
+    /// ```
+    /// use argmin::core::Hessian;
+    /// use wengert::{Var, optim::argmin::Dense};
+    /// let problem = Dense::new(|x: Vec<Var>| (x[0] - 1.0).square());
+    /// assert_eq!(problem.hessian(&vec![0.0]).unwrap(), [[2.0]]);
+    /// ```
     pub const fn new(f: F) -> Self {
         Dense(f)
     }
@@ -41,6 +48,13 @@ pub struct MatrixFree<F>(Arc<F>);
 
 impl<F: Fn(Vec<Var>) -> Var> MatrixFree<F> {
     /// The problem of finding where this function is lowest.
+    ///
+    /// ```
+    /// use argmin::core::Gradient;
+    /// use wengert::{Var, optim::argmin::MatrixFree};
+    /// let problem = MatrixFree::new(|x: Vec<Var>| (x[0] - 1.0).square());
+    /// assert_eq!(problem.gradient(&vec![0.0]).unwrap(), [-2.0]);
+    /// ```
     pub fn new(f: F) -> Self {
         MatrixFree(Arc::new(f))
     }

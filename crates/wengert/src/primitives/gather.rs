@@ -81,13 +81,13 @@ pub struct Gather {
 
 /// The places of the elements in `x`, in row-major order of the result: the sum of one place per
 /// index vector, if it exists, and one per element of the block there.
-struct ElementPlaces {
+pub(super) struct ElementPlaces {
     vectors: Vec<Option<usize>>,
     block: Vec<usize>,
 }
 
 impl ElementPlaces {
-    fn iter(&self) -> impl Iterator<Item = Option<usize>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Option<usize>> {
         self.vectors.iter().flat_map(|vector| self.block.iter().map(move |place| vector.map(|vector| vector + place)))
     }
 }
@@ -118,7 +118,7 @@ impl Gather {
     }
 
     /// The type of the result.
-    fn result(&self, x: &Type, indices: &Type) -> Result<Type, Misfit> {
+    pub(super) fn result(&self, x: &Type, indices: &Type) -> Result<Type, Misfit> {
         for &axis in &self.axes {
             check_axis(axis, x)?;
         }
@@ -156,7 +156,7 @@ impl Gather {
         Ok(result)
     }
 
-    fn places(&self, x: &[usize], indices: &Array) -> Result<ElementPlaces, Misfit> {
+    pub(super) fn places(&self, x: &[usize], indices: &Array) -> Result<ElementPlaces, Misfit> {
         let strides = row_major(x);
         let (k, last) = (self.axes.len(), indices.shape().len() - 1);
         let vector_shape = &indices.shape()[..last];
@@ -454,21 +454,7 @@ impl Primitive for Scatter {
         Ok(vec![x_bar, None, u_bar])
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
-        if !batched.contains(&true) {
-            return Ok(vec![(b.op(self.clone(), args), false)]);
-        }
-        if batched[1] {
-            let args = b.batch_all(args, batched, length);
-            return Ok(vec![(b.op(self.gather().with_batch().scatter(self.write), &args), true)]);
-        }
-        // The same places in every lane: the lanes are one more axis of the block at each.
-        let place = b.shape(args[1]).len() - 1;
-        let x = b.batch_all(&args[..1], &batched[..1], length)[0];
-        let x = b.move_axis(x, 0, self.batch);
-        let updates = b.batch_all(&args[2..], &batched[2..], length)[0];
-        let updates = b.move_axis(updates, 0, place);
-        let result = b.op(self.gather().with_block_axis().scatter(self.write), &[x, args[1], updates]);
-        Ok(vec![(b.move_axis(result, self.batch, 0), true)])
+        batched_scatter(&self.gather(), |places| places.scatter(self.write), b, args, batched, length)
     }
     fn harmless(&self) -> Vec<(usize, f64)> {
         self.gather().failing()
@@ -478,10 +464,36 @@ impl Primitive for Scatter {
     }
 }
 
+/// A scatter with one more axis; `at` is the same one that writes where another gather reads.
+pub(super) fn batched_scatter<S: Into<super::Op>>(
+    places: &Gather,
+    at: impl Fn(Gather) -> S,
+    b: &mut Builder,
+    args: &[Value],
+    batched: &[bool],
+    length: usize,
+) -> Batched {
+    if !batched.contains(&true) {
+        return Ok(vec![(b.op(at(places.clone()), args), false)]);
+    }
+    if batched[1] {
+        let args = b.batch_all(args, batched, length);
+        return Ok(vec![(b.op(at(places.with_batch()), &args), true)]);
+    }
+    // The same places in every lane: the lanes are one more axis of the block at each.
+    let place = b.shape(args[1]).len() - 1;
+    let x = b.batch_all(&args[..1], &batched[..1], length)[0];
+    let x = b.move_axis(x, 0, places.batch);
+    let updates = b.batch_all(&args[2..], &batched[2..], length)[0];
+    let updates = b.move_axis(updates, 0, place);
+    let result = b.op(at(places.with_block_axis()), &[x, args[1], updates]);
+    Ok(vec![(b.move_axis(result, places.batch, 0), true)])
+}
+
 // ---- samples ------------------------------------------------------------------------------------
 
 /// An operand and indices for it; the index that does not exist is left out in the mode `Error`.
-fn cases() -> Vec<(Gather, Array, Array)> {
+pub(super) fn cases() -> Vec<(Gather, Array, Array)> {
     let mut cases = Vec::new();
     for mode in OutOfBounds::ALL {
         let far = |index: i64| if mode == OutOfBounds::Error { 1 } else { index };

@@ -18,6 +18,7 @@ mod einsum;
 mod elementwise;
 mod ensure;
 mod fft;
+mod foreign;
 mod gather;
 mod index;
 pub(crate) mod linalg;
@@ -29,6 +30,7 @@ mod reduce;
 mod roll;
 pub(crate) mod rule;
 mod sample;
+mod scatter_reduce;
 mod sort;
 pub(crate) mod sparse;
 mod text;
@@ -63,6 +65,10 @@ pub use ensure::Ensure;
 pub(crate) use ensure::told;
 pub(crate) use fft::turned;
 pub use fft::{Fft, FftKind, FftScale, HalfWeights};
+#[cfg(feature = "engine")]
+pub(crate) use foreign::Examples;
+pub(crate) use foreign::{Code, ForeignDerivative, Many, PlainCode, real};
+pub use foreign::{Foreign, ForeignRole};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
@@ -78,6 +84,9 @@ pub use random::{RandomBits, RandomKind};
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use roll::Roll;
 pub use sample::Sample;
+#[cfg(feature = "engine")]
+pub(crate) use scatter_reduce::Folded;
+pub use scatter_reduce::{Fold, ScatterReduce};
 pub use sort::ArgSort;
 pub use sparse::{SharedPattern, SparseOuter, SparseProduct, SparseSolve, SparseUnit};
 pub(crate) use text::{Attribute, Attributes};
@@ -187,6 +196,8 @@ operations! {
     Gather(Gather),
     /// Elements added or written at indices.
     Scatter(Scatter),
+    /// Extremes or products of elements at indices.
+    ScatterReduce(ScatterReduce),
     /// A block at a computed start.
     DynamicSlice(DynamicSlice),
     /// A block written at a computed start.
@@ -273,6 +284,8 @@ operations! {
     Unwind(Unwind),
     /// A user's operation with its own derivative.
     Custom(Custom),
+    /// A user's own code.
+    Foreign(Foreign),
     /// A linear system, known by its map.
     Solve(Solve),
     /// A point that is known by an equation.

@@ -89,7 +89,7 @@ fn fold<T: Element, A: Copy>(x: &Array, axes: &[usize], start: A, step: impl Fn(
 
 /// The larger number, 0 of 0 and -0; NaN, always the same one, if one is NaN. The bits of an extreme of several do not
 /// depend on their order.
-fn larger(x: f64, y: f64) -> f64 {
+pub(crate) fn larger(x: f64, y: f64) -> f64 {
     if x.is_nan() || y.is_nan() {
         f64::NAN
     } else if x > y || x == y && x.is_sign_positive() {
@@ -100,7 +100,7 @@ fn larger(x: f64, y: f64) -> f64 {
 }
 
 /// The smaller number, -0 of 0 and -0; NaN as [`larger`].
-fn smaller(x: f64, y: f64) -> f64 {
+pub(crate) fn smaller(x: f64, y: f64) -> f64 {
     if x.is_nan() || y.is_nan() {
         f64::NAN
     } else if x < y || x == y && x.is_sign_negative() {

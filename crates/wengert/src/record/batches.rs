@@ -1,6 +1,6 @@
 //! Code at many points: in batches that fit a cache, divided among threads.
 
-use super::path::Path;
+use super::path::Way;
 use crate::straight::Straight;
 use crate::tape::trace::Trace;
 use crate::task::Task;
@@ -46,6 +46,8 @@ struct Products {
     units: usize,
     /// What a product gives before its own numbers.
     skipped: usize,
+    /// Whether that stands before the matrix; it is the same in each product.
+    is_wanted: bool,
     /// How many numbers a product has.
     size: usize,
     /// Whether a product is a column of the matrix; else it is a row.
@@ -55,14 +57,19 @@ struct Products {
 impl Products {
     fn of(task: &Task, trace: &Trace) -> Option<Self> {
         let (inputs, outputs) = (trace.inputs, trace.outputs.len());
-        let products = |task, units, skipped, size, columns| Products { task, units, skipped, size, columns };
-        match task {
-            Task::Jacobian if inputs <= outputs => Some(products(Task::Jvp, inputs, outputs, outputs, true)),
-            Task::Jacobian => Some(products(Task::Vjp, outputs, 0, inputs, false)),
-            Task::Hessian => Some(products(Task::Hvp, inputs, 0, inputs, true)),
-            Task::Value | Task::Gradient | Task::ValueAndGradient => None,
-            Task::Jvp | Task::Vjp | Task::Hvp | Task::Taylor { .. } => None,
-        }
+        let is_wanted = task.lower_order_size(inputs, outputs) > 0;
+        let (task, units, size, columns) = match task {
+            Task::Jacobian | Task::ValueAndJacobian if inputs <= outputs => (Task::Jvp, inputs, outputs, true),
+            Task::Jacobian => (Task::Vjp, outputs, inputs, false),
+            Task::ValueAndJacobian => (Task::ValueAndVjp, outputs, inputs, false),
+            Task::Hessian => (Task::Hvp, inputs, inputs, true),
+            Task::ValueGradientAndHessian => (Task::ValueGradientAndHvp, inputs, inputs, true),
+            Task::Value | Task::Gradient | Task::ValueAndGradient => return None,
+            Task::Jvp | Task::Vjp | Task::ValueAndVjp | Task::Hvp | Task::ValueGradientAndHvp => return None,
+            Task::Taylor { .. } => return None,
+        };
+        let skipped = task.lower_order_size(inputs, outputs);
+        Some(Products { task, units, skipped, is_wanted, size, columns })
     }
 }
 
@@ -70,8 +77,8 @@ impl Products {
 ///
 /// A zero of a unit vector is an ordinary number there, and times an infinite factor NaN, where a structural zero is none: a
 /// matrix with a NaN is left to the driver of one point.
-pub(super) fn matrices<O>(
-    path: &Path<O>,
+pub(super) fn matrices(
+    path: &Way,
     task: &Task,
     count: usize,
     fill: &mut dyn FnMut(usize, &mut [f64]) -> bool,
@@ -82,13 +89,19 @@ pub(super) fn matrices<O>(
     let (Some(products), Some(straight)) = (products, code) else {
         return (0..count).for_each(|point| visit(point, None));
     };
-    let Products { units, skipped, size, columns, .. } = products;
+    let Products { units, skipped, is_wanted, size, columns, .. } = products;
     let mut point = vec![0.0; path.trace.inputs];
-    let mut matrix = vec![0.0; units * size];
+    let first = if is_wanted { skipped } else { 0 };
+    let mut results = vec![0.0; first + units * size];
     for k in 0..count {
         let mut valid = fill(k, &mut point);
         let mut place = |unit: usize, numbers: Option<&[f64]>| {
-            let numbers = numbers.map(|numbers| &numbers[skipped..]);
+            let (lower, matrix) = results.split_at_mut(first);
+            let numbers = numbers.map(|numbers| numbers.split_at(skipped));
+            let numbers = numbers.map(|(before, numbers)| {
+                lower.iter_mut().zip(before).for_each(|(place, &number)| *place = number);
+                numbers
+            });
             valid &= numbers.is_some_and(|numbers| numbers.iter().all(|number| !number.is_nan()));
             for (n, &number) in numbers.unwrap_or_default().iter().enumerate() {
                 matrix[if columns { n * units + unit } else { unit * size + n }] = number;
@@ -102,6 +115,6 @@ pub(super) fn matrices<O>(
             true
         };
         blocks(straight, units, &mut seed, &mut place);
-        visit(k, valid.then_some(&matrix[..]));
+        visit(k, valid.then_some(&results[..]));
     }
 }

@@ -99,6 +99,25 @@ where
         })
     }
 
+    /// The value and the Jacobian at every point; see [`jacobian_many`](Recorded::jacobian_many).
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let f = record([1.0, 2.0], |[x, y]| [x * y, x - y]);
+    /// assert_eq!(f.value_and_jacobian_many(&[[3.0, 4.0], [5.0, 6.0]])[1], ([30.0, -1.0], [[6.0, 5.0], [1.0, -1.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// As [`value`](Recorded::value).
+    #[track_caller]
+    #[expect(clippy::type_complexity, reason = "an alias would hide what readers of the signature look for")]
+    pub fn value_and_jacobian_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<(O::Each<f64>, O::Each<X::Grad>)> {
+        self.many(points, NO_DIRECTIONS, &Task::ValueAndJacobian, |path, x, results| {
+            let y = path.output.each(&mut || results.next());
+            (y, path.output.each(&mut || x.grad(&mut || results.next())))
+        })
+    }
+
     /// `take` of what `task` gives at every point, along the direction of that point if there are any.
     #[track_caller]
     fn many<X: Tree<Leaf = f64>, V: Tree<Leaf = f64>, G>(
@@ -214,6 +233,29 @@ where
     #[track_caller]
     pub fn hessian_many<X: Tree<Leaf = f64>>(&self, points: &[X]) -> Vec<X::Each<X::Grad>> {
         self.many(points, NO_DIRECTIONS, &Task::Hessian, |_, x, results| x.each(&mut || x.grad(&mut || results.next())))
+    }
+
+    /// The value, the gradient and the Hessian at every point; see [`hessian_many`](Recorded::hessian_many).
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let f = record([1.0, 2.0], |[x, y]| x * x * y);
+    /// let results = f.value_grad_and_hessian_many(&[[3.0, 4.0], [5.0, 6.0]]);
+    /// assert_eq!(results[0], (36.0, [24.0, 9.0], [[8.0, 6.0], [6.0, 0.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// As [`value`](Recorded::value).
+    #[track_caller]
+    #[expect(clippy::type_complexity, reason = "an alias would hide what readers of the signature look for")]
+    pub fn value_grad_and_hessian_many<X: Tree<Leaf = f64>>(
+        &self,
+        points: &[X],
+    ) -> Vec<(f64, X::Grad, X::Each<X::Grad>)> {
+        self.many(points, NO_DIRECTIONS, &Task::ValueGradientAndHessian, |_, x, results| {
+            let (value, gradient) = (results.next(), x.grad(&mut || results.next()));
+            (value, gradient, x.each(&mut || x.grad(&mut || results.next())))
+        })
     }
 
     /// The product of the Hessian with a vector, `H(x) v`, at every point, for the vector of that point; see

@@ -1,6 +1,7 @@
 //! One way through a recorded function: its recording, and the code for what has been asked of it more than once.
 
 use std::any::Any;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -14,11 +15,15 @@ use crate::task::Task;
 /// The most sweeps times records for which a matrix is one list. Larger ones are computed by sweeps.
 const MATRIX: usize = 1 << 20;
 
-/// A way through a recorded function.
+/// A way through a recorded function, with the result of the run that was recorded, for its shape.
 pub(crate) struct Path<O> {
-    pub(crate) trace: Trace,
-    /// The result of the run that was recorded, for its shape.
+    way: Way,
     pub(super) output: O,
+}
+
+/// A way through a recorded function: what does not depend on the type of its result, and is compiled once.
+pub(crate) struct Way {
+    pub(crate) trace: Trace,
     kept: [Kept; Task::KINDS],
     /// What other modules have made of the recording, one of each type.
     more: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
@@ -34,7 +39,21 @@ struct Kept {
 
 impl<O> Path<O> {
     pub(super) fn new(trace: Trace, output: O) -> Self {
-        Path { trace, output, kept: std::array::from_fn(|_| Kept::default()), more: Mutex::default() }
+        Path { way: Way::new(trace), output }
+    }
+}
+
+impl<O> Deref for Path<O> {
+    type Target = Way;
+
+    fn deref(&self) -> &Way {
+        &self.way
+    }
+}
+
+impl Way {
+    fn new(trace: Trace) -> Self {
+        Way { trace, kept: std::array::from_fn(|_| Kept::default()), more: Mutex::default() }
     }
 
     /// What `make` makes of the recording, the first time; it is kept as long as the path.
@@ -75,10 +94,11 @@ impl<O> Path<O> {
     /// How many sweeps a matrix takes; 0 for what is no matrix.
     fn sweeps(&self, task: &Task) -> usize {
         match task {
-            Task::Jacobian => self.trace.inputs.min(self.trace.outputs.len()),
-            Task::Hessian => self.trace.inputs,
+            Task::Jacobian | Task::ValueAndJacobian => self.trace.inputs.min(self.trace.outputs.len()),
+            Task::Hessian | Task::ValueGradientAndHessian => self.trace.inputs,
             Task::Value | Task::Gradient | Task::ValueAndGradient => 0,
-            Task::Jvp | Task::Vjp | Task::Hvp | Task::Taylor { .. } => 0,
+            Task::Jvp | Task::Vjp | Task::ValueAndVjp | Task::Hvp | Task::ValueGradientAndHvp => 0,
+            Task::Taylor { .. } => 0,
         }
     }
 
@@ -98,16 +118,16 @@ impl<O> Path<O> {
         }
     }
 
-    /// `take` of what a task gives at a point; `None` if a guard comes out differently there.
+    /// Hands what a task gives at a point to `take`; `None`, and nothing, if a guard comes out differently there.
     #[track_caller]
-    pub(super) fn ask<S: Scalar, R>(
+    pub(super) fn ask<S: Scalar>(
         &self,
         line: Line,
         point: &[S],
         direction: &[S],
         task: &Task,
-        take: impl FnOnce(&mut Numbers<'_, S>) -> R,
-    ) -> Option<R> {
+        take: &mut dyn FnMut(&mut Numbers<'_, S>),
+    ) -> Option<()> {
         let plain = S::as_plain(point).zip(S::as_plain(direction));
         if let Some((numbers, direction)) = plain
             && let Some(straight) = self.straight(task, 1)
@@ -123,7 +143,8 @@ impl<O> Path<O> {
             return straight.run_one(inputs, |results| take(&mut Numbers::Plain(results.iter())));
         }
         let results = S::replay(&self.trace, line, point, direction, task).ok()?;
-        Some(take(&mut Numbers::Own(results.into_iter())))
+        take(&mut Numbers::Own(results.into_iter()));
+        Some(())
     }
 }
 

@@ -4,8 +4,8 @@ use crate::array::Type;
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::primitives::{Fft, FftKind, FftScale, HalfWeights, Slice, check_float};
 use crate::program::{Builder, Value};
-use crate::tensor::Tensor;
 use crate::tensor::compose::{axes_of, axis_of, compose, joint_shape, stretch};
+use crate::tensor::{Dims, Tensor};
 
 /// Which part of a convolution of m and n samples is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,11 +53,18 @@ pub fn fft_convolve(x: &Tensor, y: &Tensor, part: Convolved) -> Tensor {
 
 /// [`fft_convolve`] along several axes, as of pictures.
 ///
+/// ```
+/// use wengert::{Tensor, signal::{Convolved, fft_convolve_axes}};
+/// let (x, y) = (Tensor::from([[1.0, 2.0], [3.0, 4.0]]), Tensor::ones(&[2, 2]));
+/// let sums = fft_convolve_axes(&x, &y, &[0, 1], Convolved::Valid);
+/// assert!((sums - 10.0).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// As [`fft_convolve`], and if an axis does not exist in both.
 #[track_caller]
-pub fn fft_convolve_axes(x: &Tensor, y: &Tensor, axes: &[isize], part: Convolved) -> Tensor {
-    convolved("fft_convolve_axes", x, y, axes, part).or_raise()
+pub fn fft_convolve_axes(x: &Tensor, y: &Tensor, axes: impl Dims, part: Convolved) -> Tensor {
+    convolved("fft_convolve_axes", x, y, &axes.dims(), part).or_raise()
 }
 
 #[track_caller]
@@ -166,23 +173,4 @@ pub(super) fn smooth(n: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::smooth;
-
-    #[test]
-    fn lengths_are_the_next_with_small_factors() {
-        let is_smooth = |n: usize| {
-            let mut rest = n;
-            for factor in [2, 3, 5] {
-                while rest.is_multiple_of(factor) {
-                    rest /= factor;
-                }
-            }
-            rest == 1
-        };
-        for n in 1..3000 {
-            let wanted = (n..).find(|&n| is_smooth(n)).expect("a power of two");
-            assert_eq!(smooth(n), wanted, "{n}");
-        }
-    }
-}
+mod tests;

@@ -7,8 +7,8 @@ use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::ops::Unary;
 use crate::primitives::{Concat, Fft, FftKind, HalfWeights, Iota, Reverse, Slice, check_float};
 use crate::program::{Builder, Value};
-use crate::tensor::Tensor;
 use crate::tensor::compose::{axis_of, compose};
+use crate::tensor::{Dim, Tensor};
 use crate::transform::transpose::transpose;
 
 /// The types of cosine and sine transforms: at which places the waves are sampled.
@@ -59,35 +59,56 @@ enum Wave {
 /// # Panics
 /// If the axis does not exist or is empty, or of type I has one entry, or the elements are not real numbers.
 #[track_caller]
-pub fn dct(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> Tensor {
-    transformed("dct", x, Wave::Cosine, kind, axis, norm).or_raise()
+pub fn dct(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -> Tensor {
+    transformed("dct", x, Wave::Cosine, kind, axis.dim().0, norm).or_raise()
 }
 
 /// The inverse of [`dct`] with the same options.
 ///
+/// ```
+/// use wengert::{Tensor, signal::{FourierNorm, Trigonometric, dct, idct}};
+/// let x = Tensor::from([1.0, 2.0, 4.0]);
+/// let y = idct(&x, Trigonometric::III, -1, FourierNorm::Inverse);
+/// assert!((dct(&y, Trigonometric::III, -1, FourierNorm::Inverse) - &x).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// As [`dct`].
 #[track_caller]
-pub fn idct(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> Tensor {
-    transformed("idct", x, Wave::Cosine, kind.inverse(), axis, turned(norm)).or_raise()
+pub fn idct(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -> Tensor {
+    transformed("idct", x, Wave::Cosine, kind.inverse(), axis.dim().0, turned(norm)).or_raise()
 }
 
 /// The sine transform along an axis; scaled as [`dct`].
 ///
+/// ```
+/// use wengert::{Tensor, signal::{FourierNorm, Trigonometric, dst, idst}};
+/// let x = Tensor::from([1.0, 2.0, 4.0]);
+/// let y = dst(&x, Trigonometric::II, -1, FourierNorm::Inverse);
+/// assert!((idst(&y, Trigonometric::II, -1, FourierNorm::Inverse) - &x).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// If the axis does not exist or is empty, or the elements are not real numbers.
 #[track_caller]
-pub fn dst(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> Tensor {
-    transformed("dst", x, Wave::Sine, kind, axis, norm).or_raise()
+pub fn dst(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -> Tensor {
+    transformed("dst", x, Wave::Sine, kind, axis.dim().0, norm).or_raise()
 }
 
 /// The inverse of [`dst`] with the same options.
 ///
+/// ```
+/// use wengert::{Tensor, signal::{FourierNorm, Trigonometric, dst, idst}};
+/// let x = Tensor::from([1.0, 2.0, 4.0]);
+/// let y = idst(&x, Trigonometric::I, -1, FourierNorm::Inverse);
+/// assert!((dst(&y, Trigonometric::I, -1, FourierNorm::Inverse) - &x).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// As [`dst`].
 #[track_caller]
-pub fn idst(x: &Tensor, kind: Trigonometric, axis: isize, norm: FourierNorm) -> Tensor {
-    transformed("idst", x, Wave::Sine, kind.inverse(), axis, turned(norm)).or_raise()
+pub fn idst(x: &Tensor, kind: Trigonometric, axis: impl Dim, norm: FourierNorm) -> Tensor {
+    transformed("idst", x, Wave::Sine, kind.inverse(), axis.dim().0, turned(norm)).or_raise()
 }
 
 impl Trigonometric {

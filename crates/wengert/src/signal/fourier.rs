@@ -4,8 +4,8 @@ use crate::complex::{Complex, IntoComplex};
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::primitives::{Fft, FftKind, FftScale, HalfWeights, Slice, check_float};
 use crate::program::{Builder, Value};
-use crate::tensor::Tensor;
 use crate::tensor::compose::{axes_of, compose_all};
+use crate::tensor::{Dims, Tensor};
 
 /// Which direction of a transform of n entries is multiplied by what, so that both together give what they started from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -62,24 +62,46 @@ enum Side {
 
 impl Fourier {
     /// Along the last axis, as long as it is, the inverse scaled by 1/n.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Fourier};
+    /// assert_eq!(Fourier::new().rfft(&Tensor::ones(&[4])).re.to_vec(), [4.0, 0.0, 0.0]);
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Fourier::default()
     }
 
     /// Along these axes, counted from the end if negative. A half spectrum is that of the last one named.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Fourier};
+    /// let y = Fourier::new().axes(&[0]).fft(&Tensor::ones(&[2, 3]));
+    /// assert_eq!(y.re.to_vec(), [2.0, 2.0, 2.0, 0.0, 0.0, 0.0]);
+    /// ```
     #[must_use]
-    pub fn axes(self, axes: &[isize]) -> Self {
-        Fourier { axes: Some(axes.to_vec()), ..self }
+    pub fn axes(self, axes: impl Dims) -> Self {
+        Fourier { axes: Some(axes.dims()), ..self }
     }
 
     /// Of these lengths, one for each axis: without a choice of axes of the last ones.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Fourier};
+    /// assert_eq!(Fourier::new().lengths(&[8]).fft(&Tensor::ones(&[4])).shape(), [8]);
+    /// ```
     #[must_use]
     pub fn lengths(self, lengths: &[usize]) -> Self {
         Fourier { lengths: Some(lengths.to_vec()), ..self }
     }
 
     /// Scaled so.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::{Fourier, FourierNorm}};
+    /// let y = Fourier::new().norm(FourierNorm::Unitary).fft(&Tensor::ones(&[4]));
+    /// assert_eq!(y.re.to_vec(), [2.0, 0.0, 0.0, 0.0]);
+    /// ```
     #[must_use]
     pub fn norm(self, norm: FourierNorm) -> Self {
         Fourier { norm, ..self }
@@ -161,6 +183,12 @@ impl Fourier {
 
     /// The forward transform of a complex or real array.
     ///
+    /// ```
+    /// use wengert::{Tensor, signal::Fourier};
+    /// let y = Fourier::new().fft(&Tensor::from([1.0, 2.0]));
+    /// assert_eq!((y.re.to_vec(), y.im.to_vec()), (vec![3.0, -1.0], vec![0.0, 0.0]));
+    /// ```
+    ///
     /// # Panics
     /// As [`Fourier::try_fft`] returns an error.
     #[track_caller]
@@ -180,6 +208,12 @@ impl Fourier {
 
     /// The inverse transform of a complex or real array.
     ///
+    /// ```
+    /// use wengert::{Tensor, signal::Fourier};
+    /// let y = Fourier::new().ifft(&Tensor::from([3.0, -1.0]));
+    /// assert_eq!(y.re.to_vec(), [1.0, 2.0]);
+    /// ```
+    ///
     /// # Panics
     /// As [`Fourier::try_ifft`] returns an error.
     #[track_caller]
@@ -198,6 +232,11 @@ impl Fourier {
 
     /// The forward transform of a real array: along the last of the axes the entries 0 to n / 2, as the others are their
     /// conjugates. The imaginary parts of entry 0 and, if n is even, of n / 2 are 0 (of a transform along one axis).
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Fourier};
+    /// assert_eq!(Fourier::new().rfft(&Tensor::ones(&[3, 6])).shape(), [3, 4]);
+    /// ```
     ///
     /// # Panics
     /// As [`Fourier::try_rfft`] returns an error.
@@ -219,6 +258,13 @@ impl Fourier {
     /// Without chosen lengths n is even along that axis.
     ///
     /// The imaginary parts of its entries 0 and n / 2 are ignored there, and have derivative 0.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Fourier};
+    /// let x = Tensor::from([1.0, 2.0, 4.0, 8.0]);
+    /// let fourier = Fourier::new();
+    /// assert!((fourier.irfft(fourier.rfft(&x)) - &x).abs().max().item() < 1e-14);
+    /// ```
     ///
     /// # Panics
     /// As [`Fourier::try_irfft`] returns an error.
@@ -259,6 +305,12 @@ pub fn fft(z: impl IntoComplex) -> Complex<Tensor> {
 
 /// The inverse of [`fft`]: `X_j = 1/n sum over k of Y_k exp(2 pi i j k / n)` along the last axis.
 ///
+/// ```
+/// use wengert::{Tensor, signal::{fft, ifft}};
+/// let x = Tensor::from([1.0, 2.0, 4.0]);
+/// assert!((ifft(fft(&x)).re - &x).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// As [`Fourier::try_ifft`] returns an error.
 #[track_caller]
@@ -267,6 +319,12 @@ pub fn ifft(z: impl IntoComplex) -> Complex<Tensor> {
 }
 
 /// The entries 0 to n / 2 of the [`fft`] of a real array.
+///
+/// ```
+/// use wengert::{Tensor, signal::rfft};
+/// let y = rfft(&Tensor::from([1.0, 2.0, 3.0, 4.0]));
+/// assert_eq!((y.re.to_vec(), y.im.to_vec()), (vec![10.0, -2.0, -2.0], vec![0.0, 2.0, 0.0]));
+/// ```
 ///
 /// # Panics
 /// As [`Fourier::try_rfft`] returns an error.
@@ -294,6 +352,11 @@ pub fn irfft(z: impl IntoComplex, n: usize) -> Tensor {
 
 /// [`fft`] along the last two axes.
 ///
+/// ```
+/// use wengert::{Tensor, signal::fft2};
+/// assert_eq!(fft2(&Tensor::ones(&[2, 2])).re.to_vec(), [4.0, 0.0, 0.0, 0.0]);
+/// ```
+///
 /// # Panics
 /// As [`Fourier::try_fft`] returns an error.
 #[track_caller]
@@ -302,6 +365,12 @@ pub fn fft2(z: impl IntoComplex) -> Complex<Tensor> {
 }
 
 /// [`ifft`] along the last two axes.
+///
+/// ```
+/// use wengert::{Tensor, signal::{fft2, ifft2}};
+/// let x = Tensor::from([[1.0, 2.0], [3.0, 5.0]]);
+/// assert!((ifft2(fft2(&x)).re - &x).abs().max().item() < 1e-14);
+/// ```
 ///
 /// # Panics
 /// As [`Fourier::try_ifft`] returns an error.
@@ -312,6 +381,11 @@ pub fn ifft2(z: impl IntoComplex) -> Complex<Tensor> {
 
 /// [`rfft`] along the last two axes; the last has half a spectrum.
 ///
+/// ```
+/// use wengert::{Tensor, signal::rfft2};
+/// assert_eq!(rfft2(&Tensor::ones(&[4, 6])).shape(), [4, 4]);
+/// ```
+///
 /// # Panics
 /// As [`Fourier::try_rfft`] returns an error.
 #[track_caller]
@@ -321,6 +395,12 @@ pub fn rfft2(x: &Tensor) -> Complex<Tensor> {
 
 /// The inverse of [`rfft2`], of these lengths.
 ///
+/// ```
+/// use wengert::{Tensor, signal::{irfft2, rfft2}};
+/// let x = Tensor::from([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]]);
+/// assert!((irfft2(rfft2(&x), [2, 3]) - &x).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// As [`Fourier::try_irfft`] returns an error.
 #[track_caller]
@@ -329,6 +409,11 @@ pub fn irfft2(z: impl IntoComplex, lengths: [usize; 2]) -> Tensor {
 }
 
 /// [`fft`] along all axes.
+///
+/// ```
+/// use wengert::{Tensor, signal::fftn};
+/// assert_eq!(fftn(&Tensor::ones(&[2, 2, 2])).re.sum().item(), 8.0);
+/// ```
 ///
 /// # Panics
 /// As [`Fourier::try_fft`] returns an error.
@@ -340,6 +425,12 @@ pub fn fftn(z: impl IntoComplex) -> Complex<Tensor> {
 
 /// [`ifft`] along all axes.
 ///
+/// ```
+/// use wengert::{Tensor, signal::{fftn, ifftn}};
+/// let x = Tensor::from([[1.0, 2.0], [3.0, 5.0]]);
+/// assert!((ifftn(fftn(&x)).re - &x).abs().max().item() < 1e-14);
+/// ```
+///
 /// # Panics
 /// As [`Fourier::try_ifft`] returns an error.
 #[track_caller]
@@ -350,6 +441,11 @@ pub fn ifftn(z: impl IntoComplex) -> Complex<Tensor> {
 
 /// [`rfft`] along all axes; the last has half a spectrum.
 ///
+/// ```
+/// use wengert::{Tensor, signal::rfftn};
+/// assert_eq!(rfftn(&Tensor::ones(&[2, 4, 6])).shape(), [2, 4, 4]);
+/// ```
+///
 /// # Panics
 /// As [`Fourier::try_rfft`] returns an error.
 #[track_caller]
@@ -358,6 +454,12 @@ pub fn rfftn(x: &Tensor) -> Complex<Tensor> {
 }
 
 /// The inverse of [`rfftn`] along the last axes, of these lengths.
+///
+/// ```
+/// use wengert::{Tensor, signal::{irfftn, rfftn}};
+/// let x = Tensor::from([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]]);
+/// assert!((irfftn(rfftn(&x), &[2, 3]) - &x).abs().max().item() < 1e-14);
+/// ```
 ///
 /// # Panics
 /// As [`Fourier::try_irfft`] returns an error.

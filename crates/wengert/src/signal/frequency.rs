@@ -23,6 +23,10 @@ pub fn fftfreq(n: usize, spacing: f64) -> Tensor {
 
 /// The frequencies of the entries of [`rfft`](super::rfft) of n samples, this far apart: `0, 1, …, n / 2` over `n spacing`.
 ///
+/// ```
+/// assert_eq!(wengert::signal::rfftfreq(4, 0.5).to_vec(), [0.0, 0.5, 1.0]);
+/// ```
+///
 /// # Panics
 /// If n is 0, or the spacing is not a positive number.
 #[track_caller]
@@ -56,24 +60,30 @@ fn total(name: &str, n: usize, spacing: f64) -> Result<f64, Error> {
 /// If an axis does not exist.
 #[track_caller]
 pub fn fftshift(x: &Tensor, axes: impl Axes) -> Tensor {
-    shifted(x, axes, |n| n / 2)
+    shifted(x, axes.axes(), |n| n / 2)
 }
 
 /// The inverse of [`fftshift`], also for odd lengths.
+///
+/// ```
+/// use wengert::{Tensor, signal::{fftshift, ifftshift}};
+/// let x = Tensor::from([1.0, 2.0, 3.0, 4.0, 5.0]);
+/// assert_eq!(ifftshift(&fftshift(&x, 0), 0).to_vec(), x.to_vec());
+/// ```
 ///
 /// # Panics
 /// If an axis does not exist.
 #[track_caller]
 pub fn ifftshift(x: &Tensor, axes: impl Axes) -> Tensor {
-    shifted(x, axes, |n| n.div_ceil(2))
+    shifted(x, axes.axes(), |n| n.div_ceil(2))
 }
 
 #[track_caller]
-fn shifted(x: &Tensor, axes: impl Axes, by: impl Fn(usize) -> usize) -> Tensor {
-    let axes = axes.axes().unwrap_or_else(|| (0..x.rank() as isize).collect());
+fn shifted(x: &Tensor, axes: Option<Vec<isize>>, by: fn(usize) -> usize) -> Tensor {
+    let axes = axes.unwrap_or_else(|| (0..x.rank() as isize).collect());
     axes.iter().fold(x.clone(), |x, &axis| {
         let place = if axis < 0 { axis + x.rank() as isize } else { axis };
         let length = usize::try_from(place).ok().and_then(|place| x.shape().get(place)).copied().unwrap_or(0);
-        x.roll(by(length) as isize, axis)
+        x.roll(by(length), axis)
     })
 }

@@ -56,6 +56,12 @@ pub struct Welch {
 impl Welch {
     /// Pieces of this many samples that overlap by half, with a Hann window, without their means, at one sample a unit of time,
     /// as a density.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Welch};
+    /// let (frequencies, power) = Welch::new(4).power(&Tensor::ones(&[16]));
+    /// assert_eq!((frequencies.shape(), power.max().item()), (&[3][..], 0.0));
+    /// ```
     #[must_use]
     pub fn new(length: usize) -> Self {
         let (window, detrend, scale) = (Window::Hann, Detrend::Mean, PowerScale::Density);
@@ -63,36 +69,76 @@ impl Welch {
     }
 
     /// This many samples of a piece are those of the next one too.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Welch};
+    /// let (_, power) = Welch::new(4).overlap(0).power(&Tensor::linspace(0.0, 1.0, 16));
+    /// assert_eq!(power.shape(), [3]);
+    /// ```
     #[must_use]
     pub fn overlap(self, overlap: usize) -> Self {
         Welch { overlap, ..self }
     }
 
     /// With this window.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::{PowerScale, Welch, Window}};
+    /// let welch = Welch::new(4).window(Window::Rectangular).scale(PowerScale::Spectrum);
+    /// let power = welch.power(&Tensor::from([1.0, -1.0].repeat(8))).1;
+    /// assert!((power.slice(2).item() - 1.0).abs() < 1e-15);
+    /// ```
     #[must_use]
     pub fn window(self, window: Window) -> Self {
         Welch { window, ..self }
     }
 
     /// At this many samples a unit of time.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Welch};
+    /// let (frequencies, _) = Welch::new(4).rate(100.0).power(&Tensor::ones(&[16]));
+    /// assert_eq!(frequencies.to_vec(), [0.0, 25.0, 50.0]);
+    /// ```
     #[must_use]
     pub fn rate(self, rate: f64) -> Self {
         Welch { rate, ..self }
     }
 
     /// Without this.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::{Detrend, PowerScale, Welch}};
+    /// let welch = Welch::new(4).detrend(Detrend::Nothing).scale(PowerScale::Spectrum);
+    /// let power = welch.power(&Tensor::full(&[16], 3.0)).1;
+    /// assert!((power.slice(0).item() - 9.0).abs() < 1e-14);
+    /// ```
     #[must_use]
     pub fn detrend(self, detrend: Detrend) -> Self {
         Welch { detrend, ..self }
     }
 
     /// In this unit.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::{PowerScale, Welch}};
+    /// let welch = Welch::new(4).scale(PowerScale::Spectrum);
+    /// let power = welch.power(&Tensor::from([0.0, 1.0, 0.0, -1.0].repeat(4))).1;
+    /// assert!((power.slice(1).item() - 0.5).abs() < 1e-15);
+    /// ```
     #[must_use]
     pub fn scale(self, scale: PowerScale) -> Self {
         Welch { scale, ..self }
     }
 
     /// Frequencies, and the power at each along the last axis in place of the samples.
+    ///
+    /// ```
+    /// use wengert::{prelude::*, signal::Welch};
+    /// let x = Tensor::from([0.0, 1.0, 0.0, -1.0].repeat(4));
+    /// let (_, slope) = value_and_grad(&x, |x| Welch::new(8).power(&x).1.max());
+    /// assert_eq!(slope.shape(), [16]);
+    /// ```
     ///
     /// # Panics
     /// As [`Welch::try_power`] returns an error.
@@ -155,6 +201,13 @@ impl Welch {
 
 /// The power spectrum of a whole signal along the last axis as a density, without its mean and without a window, at this many
 /// samples a unit of time: frequencies and powers.
+///
+/// ```
+/// use wengert::{Tensor, signal::periodogram};
+/// let (frequencies, power) = periodogram(&Tensor::from([1.0, -1.0, 1.0, -1.0]), 2.0);
+/// assert_eq!(frequencies.to_vec(), [0.0, 0.5, 1.0]);
+/// assert!((power - Tensor::from([0.0, 0.0, 2.0])).abs().max().item() < 1e-15);
+/// ```
 ///
 /// # Panics
 /// As [`Welch::try_power`] returns an error.

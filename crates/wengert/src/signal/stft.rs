@@ -42,24 +42,47 @@ pub struct Stft {
 
 impl Stft {
     /// Pieces of this many samples, this far apart, with a Hann window, padded at the edges.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Stft};
+    /// assert_eq!(Stft::new(8, 4).forward(&Tensor::ones(&[32])).shape(), [9, 5]);
+    /// ```
     #[must_use]
     pub fn new(length: usize, hop: usize) -> Self {
         Stft { length, hop, window: Window::Hann.weights(length, length), edges: Edges::Padded }
     }
 
     /// With this window, periodic.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::{Stft, Window}};
+    /// let stft = Stft::new(8, 4).window(Window::Hamming);
+    /// assert_eq!(stft.forward(&Tensor::ones(&[32])).shape(), [9, 5]);
+    /// ```
     #[must_use]
     pub fn window(self, window: Window) -> Self {
         Stft { window: window.weights(self.length, self.length), ..self }
     }
 
     /// With these weights, one for each sample of a piece.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Stft};
+    /// let stft = Stft::new(4, 4).weights(&[1.0; 4]);
+    /// assert_eq!(stft.forward(&Tensor::ones(&[8])).shape(), [3, 3]);
+    /// ```
     #[must_use]
     pub fn weights(self, weights: &[f64]) -> Self {
         Stft { window: weights.to_vec(), ..self }
     }
 
     /// With these pieces.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::{Edges, Stft}};
+    /// let stft = Stft::new(8, 4).edges(Edges::Inside);
+    /// assert_eq!(stft.forward(&Tensor::ones(&[32])).shape(), [7, 5]);
+    /// ```
     #[must_use]
     pub fn edges(self, edges: Edges) -> Self {
         Stft { edges, ..self }
@@ -100,6 +123,13 @@ impl Stft {
 
     /// The spectra of the pieces of a signal along the last axis: `[…, pieces, length / 2 + 1]`.
     ///
+    /// ```
+    /// use wengert::{Tensor, signal::Stft};
+    /// let x = Tensor::from([1.0, -1.0].repeat(8));
+    /// let spectra = Stft::new(4, 2).forward(&x);
+    /// assert!(spectra.re.slice((4, 2)).item() > 1.0 && spectra.re.slice((4, 0)).item().abs() < 1e-15);
+    /// ```
+    ///
     /// # Panics
     /// As [`Stft::try_forward`] returns an error.
     #[track_caller]
@@ -132,6 +162,12 @@ impl Stft {
     /// The signal of this many samples whose spectra are nearest to these: every piece is transformed back, weighted by the
     /// window again and added where it lies, over the sum of the squares of the weights there (D. Griffin and J. Lim, *Signal
     /// estimation from modified short-time Fourier transform*, 1984). Of spectra of [`Stft::forward`] it is their signal.
+    ///
+    /// ```
+    /// use wengert::{Tensor, signal::Stft};
+    /// let (x, stft) = (Tensor::linspace(0.0, 1.0, 30).sin(), Stft::new(8, 2));
+    /// assert!((stft.inverse(&stft.forward(&x), 30) - &x).abs().max().item() < 1e-14);
+    /// ```
     ///
     /// # Panics
     /// As [`Stft::try_inverse`] returns an error.

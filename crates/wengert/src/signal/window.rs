@@ -25,12 +25,22 @@ pub enum Window {
 
 impl Window {
     /// n weights of which the next one would be the first again: for transforms of pieces.
+    ///
+    /// ```
+    /// use wengert::signal::Window;
+    /// assert_eq!(Window::Rectangular.periodic(3).to_vec(), [1.0, 1.0, 1.0]);
+    /// ```
     #[must_use]
     pub fn periodic(self, n: usize) -> Tensor {
         Tensor::from(self.weights(n, n))
     }
 
     /// n weights that are the same backwards: for filters. The only one of one is 1.
+    ///
+    /// ```
+    /// use wengert::signal::Window;
+    /// assert_eq!(Window::Hann.symmetric(5).shape(), [5]);
+    /// ```
     #[must_use]
     pub fn symmetric(self, n: usize) -> Tensor {
         Tensor::from(if n == 1 { vec![1.0] } else { self.weights(n, n.saturating_sub(1)) })

@@ -8,7 +8,7 @@ mod tensor;
 pub use self::tensor::SparseTensor;
 use super::Csr;
 use crate::leaf::{Active, Leaf};
-use crate::record::record;
+use crate::record::record_at;
 use crate::tape::Var;
 use crate::tree::{Tree, leaves};
 
@@ -124,12 +124,12 @@ impl SparseLeaf for f64 {
         O: Tree<Leaf = Var>,
     {
         let point = leaves(x);
-        record(x, f).sparse_jacobian(point)
+        record_at(x, f).sparse_jacobian(point)
     }
 
     fn sparse_hessian<T: Tree<Leaf = f64>>(x: &T, f: impl Fn(T::Vars) -> Var) -> Csr {
         let point = leaves(x);
-        record(x, f).sparse_hessian(point)
+        record_at(x, f).sparse_hessian(point)
     }
 
     fn sparse_hessian_of_lagrangian<T, O>(x: &T, sigma: f64, lambda: &[f64], f: impl Fn(T::Vars) -> (Var, O)) -> Csr
@@ -138,6 +138,6 @@ impl SparseLeaf for f64 {
         O: Tree<Leaf = Var>,
     {
         let point = leaves(x);
-        record(x, f).sparse_hessian_of_lagrangian(point, sigma, lambda.to_vec())
+        record_at(x, f).sparse_hessian_of_lagrangian(point, sigma, lambda.to_vec())
     }
 }

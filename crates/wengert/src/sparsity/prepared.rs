@@ -8,13 +8,13 @@ use super::arrays::{self, ArrayEvaluator, Source, given};
 use super::options::SparseOptions;
 use super::{Colouring, Method, Pattern, planner, verify};
 use crate::array::{Array, Data, Type};
-use crate::drive::{check_leaves, record, record_loss};
+use crate::drive::{FrozenLeaf, Inputs, check_leaves, record_loss_with, record_with};
 use crate::error::{Error, ErrorKind, Line};
 use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Tree, leaves};
+use crate::tree::{Paths, Tree, leaves};
 
 /// A sparse Jacobian or Hessian of a function, prepared: recorded, its pattern found, compressed, planned.
 ///
@@ -286,7 +286,7 @@ impl SparseOptions {
         O: Tree<Leaf = Tensor>,
     {
         let line = Location::caller();
-        let (_, point, closed) = record("sparse_jacobian", x, f, |output| leaves(output));
+        let (_, point, closed) = record_with(FrozenLeaf::Severed, "sparse_jacobian", x, f, |output| leaves(output));
         let source = Source::new("sparse_jacobian", &closed, point.len(), line)?;
         prepare(Kind::Jacobian, source, Factors::default(), self)
     }
@@ -298,7 +298,7 @@ impl SparseOptions {
     #[track_caller]
     pub fn hessian<T: Tree<Leaf = Tensor>>(self, f: impl FnOnce(T::Vars) -> Tensor, x: &T) -> Result<Sparse, Error> {
         let line = Location::caller();
-        let (point, closed) = record_loss("sparse_hessian", x, f);
+        let (point, closed) = record_loss_with(FrozenLeaf::Severed, "sparse_hessian", x, f);
         let source = Source::new("sparse_hessian", &closed, point.len(), line)?.differentiated()?;
         prepare(Kind::Hessian, source, Factors::default(), self)
     }
@@ -396,9 +396,10 @@ where
 {
     let name = Kind::Lagrangian.driver();
     let misfit = |why: &str, ty: &Type| Err(Error::new(ErrorKind::Misfit, name, why).of([ty]).at(Some(line)));
-    check_leaves(name, line, &leaves(x))?;
+    check_leaves(name, line, &leaves(x), &|| Paths::of(x))?;
     let level = ArrayLevel::open_at(name, Reading::Allowed, line);
-    let (objective, constraints) = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
+    let mut inputs = Inputs::of(&level, x, FrozenLeaf::Severed);
+    let (objective, constraints) = f(x.vars(&mut |leaf| inputs.next(leaf)));
     let terms: Vec<Tensor> = std::iter::once(objective).chain(leaves(&constraints)).collect();
     if let Some(term) = terms.iter().find(|term| !term.dtype().is_float()) {
         return misfit("the objective and the constraints have to be real", term.ty());

@@ -23,7 +23,9 @@ mod tests;
 pub(crate) use beta::{betaln, polygamma_drop};
 pub(crate) use erf::{erf, erfc, erfinv, gelu_erf};
 pub(crate) use gamma::{digamma, lgamma, polygamma};
-pub(crate) use logistic::{gelu_tanh, gelu_tanh_slope, logaddexp, sigmoid, silu, softplus, xlog1py, xlogy};
+pub(crate) use logistic::{
+    entr, gelu_tanh, gelu_tanh_slope, logaddexp, logit, mish, sigmoid, silu, softplus, xlog1py, xlogy,
+};
 pub(crate) use normal::{
     erfcx_derivative, log_normal_cdf, normal_cdf, normal_pdf, normal_quantile, normal_quantile_of_log,
     normal_quantile_of_log_slope, normal_quantile_slope,

@@ -269,6 +269,12 @@ POINTS = {
     + near(-1.4) + near(-0.28) + uniform(-3, 0, 20),
     "betaln": [(x, y) for x in (1e-300, 1e-8, 0.3, 1.0, 9.99, 10.0, 30.0, 1e10) for y in (2.5, 1e-8, 1.0, 10.0, 1e10)],
     "polygamma_drop": [(n, x, y) for n in (0, 1, 2) for x in (1e-8, 0.3, 2.5, 11.0, 30.0, 1e10) for y in (1e-8, 2.5, 1e10)],
+    "mish": signed(TINY + [0.1, 1.0, 3.0, 10.0, 37.0, 100.0]) + [1e3, 1e308, -1.1924379, -400.0]
+    + [-690.0, -699.9, -700.1, -708.0, -712.0, -740.0, -745.0, -750.0, -752.0, -800.0]
+    + uniform(-600, 30, 10),
+    "logit": [1e-308, 1e-300, 1e-100, 1e-20, 1e-8, 0.01, 0.1, 0.4, 0.6, 0.9, 0.99, 1 - 1e-8, 1 - 2**-53]
+    + near(0.25) + near(0.75) + near(0.5)[1:] + uniform(0, 1, 20),
+    "entr": TINY + [0.1, 0.3, 0.5, 0.9, 1.5, 30.0, 1e10, 1e300] + near(1.0)[1:] + uniform(0, 3, 20),
 }
 
 DEFINITIONS = {
@@ -277,6 +283,9 @@ DEFINITIONS = {
     "erf": lambda x: mp.erf(mpf(x)),
     "erfc": lambda x: mp.erfc(mpf(x)),
     "silu": lambda x: x * sigmoid(x),
+    "mish": lambda x: x * mp.tanh(mp.log1p(mp.exp(mpf(x)))),
+    "logit": lambda p: mp.log(mpf(p)) - mp.log1p(-mpf(p)),
+    "entr": lambda x: -mpf(x) * mp.log(mpf(x)),
     "xlog1py": lambda x, y: mpf(x) * mp.log1p(mpf(y)),
     "xlogy": lambda x, y: mpf(x) * mp.log(mpf(y)),
     "digamma": lambda x: polygamma(0, x),

@@ -179,6 +179,9 @@ fn logistic_functions_match_the_table() {
     check_relative("softplus", 1.9, softplus);
     check_relative("silu", 3.0, silu);
     check_relative("gelu_tanh", 3.7, gelu_tanh);
+    check_relative("mish", 5.0, mish);
+    check_relative("logit", 3.0, logit);
+    check_relative("entr", 2.0, entr);
     check("xlogy", |a| xlogy(a[0], a[1]), |_, size| 1.9 * size);
     check("xlog1py", |a| xlog1py(a[0], a[1]), |_, size| 2.5 * size);
     check("logaddexp", |a| logaddexp(a[0], a[1]), |a, size| 3.2 * size.max(a[0].max(a[1]).abs()));
@@ -294,7 +297,9 @@ fn special_values_of_logistic_functions() {
     let nan = f64::NAN;
     check_value("sigmoid", sigmoid, &[(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (nan, nan)]);
     check_value("softplus", softplus, &[(INF, INF), (-INF, 0.0), (1e308, 1e308), (nan, nan)]);
-    for (name, function) in [("silu", silu as fn(f64) -> f64), ("gelu_tanh", gelu_tanh)] {
+    check_value("logit", logit, &[(0.0, -INF), (1.0, INF), (0.5, 0.0), (-0.1, nan), (1.1, nan), (nan, nan)]);
+    check_value("entr", entr, &[(0.0, 0.0), (-0.0, 0.0), (1.0, -0.0), (-1e-300, -INF), (INF, -INF), (nan, nan)]);
+    for (name, function) in [("silu", silu as fn(f64) -> f64), ("gelu_tanh", gelu_tanh), ("mish", mish)] {
         check_value(name, function, &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -0.0)]);
         check_value(name, function, &[(-1e200, -0.0), (1e308, 1e308), (nan, nan)]);
     }

@@ -12,7 +12,7 @@ use wengert_kernels::region::Kind;
 use super::list::{Func, List, Node};
 use crate::algorithm::Base;
 use crate::ops::{Binary, Compare, Logic, Unary};
-use crate::real::{Mask, Real, real_operators};
+use crate::real::{Carrier, Mask, real_operators};
 use crate::tape::Var;
 
 thread_local! {
@@ -146,14 +146,14 @@ impl Base for Symbol {
 
 real_operators! { [] Symbol }
 
-impl Real for Symbol {
+impl Carrier for Symbol {
     type Mask = SymbolMask;
     const PLAIN: bool = true;
 
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         Symbol::Number(value)
     }
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         match self {
             // Exact, or rounded as everywhere.
             Symbol::Number(x) if op.roundings().is_some() => Symbol::Number(op.eval(x)),
@@ -166,7 +166,7 @@ impl Real for Symbol {
             }),
         }
     }
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         op.written_out(self, other).unwrap_or_else(|| {
             let (x, y) = (self.node(), other.node());
             with_list(|list| {
@@ -175,7 +175,7 @@ impl Real for Symbol {
             })
         })
     }
-    fn compare(self, other: Self, op: Compare) -> SymbolMask {
+    fn carry_compare(self, other: Self, op: Compare) -> SymbolMask {
         match (self, other) {
             (Symbol::Number(x), Symbol::Number(y)) => return SymbolMask::Known(op.eval(x, y)),
             // A condition that stands among the numbers, taken from them.
@@ -189,7 +189,7 @@ impl Real for Symbol {
         let (x, y) = (self.node(), other.node());
         SymbolMask::Node(with_list(|list| list.compare(op, x, y)))
     }
-    fn select(mask: SymbolMask, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: SymbolMask, yes: Self, no: Self) -> Self {
         match (mask, yes, no) {
             (SymbolMask::Known(mask), yes, no) => {
                 if mask {
@@ -210,7 +210,7 @@ impl Real for Symbol {
             }
         }
     }
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         match self {
             Symbol::Number(x) => x.is_finite(),
             // It is not known yet.

@@ -5,7 +5,7 @@ use super::block::Block;
 use super::record::{Form, Op, Record, Side};
 use super::recording::Line;
 use super::sweep::{self, Cotangent, visit_edges};
-use crate::real::{Mask, Real};
+use crate::real::{Carrier, Mask, Real};
 
 /// What a recorded function returned, leaf by leaf.
 #[derive(Clone, Copy, Debug)]
@@ -301,7 +301,7 @@ impl Trace {
     #[track_caller]
     fn pull_back_masked<R: Real, A: Cotangent<R>>(&self, values: &[R], seeds: &[Option<A>]) -> Vec<A> {
         /// An adjoint and where it counts; everywhere if there is no mask.
-        type Masked<R, A> = Option<(A, Option<<R as Real>::Mask>)>;
+        type Masked<R, A> = Option<(A, Option<<R as Carrier>::Mask>)>;
         let mut adjoints: Vec<Masked<R, A>> = vec![None; values.len()];
         let add = |place: &mut Masked<R, A>, ct: A, mask: Option<R::Mask>| {
             *place = Some(match *place {

@@ -10,7 +10,7 @@ use super::recording::{
     Mode, active_in, mode, record_both, record_constant, record_selection, record_slowly, record_unary,
 };
 use crate::ops::{Binary, Compare, Unary};
-use crate::real::{Mask, Real, binary_methods, real_operators, unary_methods};
+use crate::real::{Carrier, Mask, Real, binary_methods, real_operators, real_references, unary_methods};
 
 /// The scalar of a recording: `Copy`, 16 bytes, used like `f64`.
 ///
@@ -159,6 +159,7 @@ impl Var {
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn take_out(x: Var, name: &'static str, line: &'static Location<'static>) {
     if is_run_again(mode()) {
         frozen(name, line);
@@ -182,6 +183,7 @@ fn is_run_again(mode: Mode) -> bool {
 }
 
 #[cold]
+#[track_caller]
 fn frozen(name: &str, line: &'static Location<'static>) -> ! {
     if mode() == Mode::Step {
         panic!(
@@ -196,17 +198,17 @@ fn frozen(name: &str, line: &'static Location<'static>) -> ! {
     )
 }
 
-impl Real for Var {
+impl Carrier for Var {
     type Mask = Cond;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn constant(value: f64) -> Self {
+    fn carry_constant(value: f64) -> Self {
         lift(value)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn unary(self, op: Unary) -> Self {
+    fn carry_unary(self, op: Unary) -> Self {
         let value = op.eval(self.value);
         if op == Unary::Detach && mode() == Mode::Once {
             return lift(value);
@@ -216,25 +218,25 @@ impl Real for Var {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn binary(self, other: Self, op: Binary) -> Self {
+    fn carry_binary(self, other: Self, op: Binary) -> Self {
         record_both(op, self, other, op.eval(self.value, other.value))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn binary_constant(self, constant: f64, op: Binary) -> Self {
+    fn carry_binary_constant(self, constant: f64, op: Binary) -> Self {
         record_constant(op, Form::Right, self, constant, op.eval(self.value, constant))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn constant_binary(constant: f64, other: Self, op: Binary) -> Self {
+    fn carry_constant_binary(constant: f64, other: Self, op: Binary) -> Self {
         record_constant(op, Form::Left, other, constant, op.eval(constant, other.value))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn compare(self, other: Self, op: Compare) -> Cond {
+    fn carry_compare(self, other: Self, op: Compare) -> Cond {
         let outcome = op.eval(self.value, other.value);
         if mode() != Mode::Replay || self.tag | other.tag == 0 {
             // In a step of a loop another outcome is another path.
@@ -247,7 +249,7 @@ impl Real for Var {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn select(mask: Cond, yes: Self, no: Self) -> Self {
+    fn carry_select(mask: Cond, yes: Self, no: Self) -> Self {
         let chosen = if mask.outcome { yes } else { no };
         if mask.tag == 0 {
             return chosen;
@@ -256,13 +258,25 @@ impl Real for Var {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn all_finite(self) -> bool {
+    fn carry_all_finite(self) -> bool {
         // Of a step that runs on other numbers it is not known.
         self.value.is_finite() && mode() != Mode::Step
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn carry_number(self) -> Option<f64> {
+        (self.tag == 0).then_some(self.value)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn carry_value(self) -> f64 {
+        self.taken_by("value")
     }
 }
 
 real_operators! { [] Var }
+real_references! { [] Var }
 
 /// The outcome of [`Real::compare`] on `Var`s.
 #[derive(Clone, Copy, Debug)]

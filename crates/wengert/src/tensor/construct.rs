@@ -32,14 +32,42 @@ constructors! {
     /// ```
     fn zeros = try_zeros(shape: &[usize]);
     /// Zeros (`false`) of an element type.
+    ///
+    /// ```
+    /// use wengert::{DType, Tensor};
+    /// assert_eq!(Tensor::zeros_of(DType::I64, &[2]).to_vec(), [0.0, 0.0]);
+    /// ```
+    #[doc(alias = "zeros_like")]
     fn zeros_of = try_zeros_of(dtype: DType, shape: &[usize]);
     /// Ones in double precision.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::ones(&[2]).to_vec(), [1.0, 1.0]);
+    /// ```
     fn ones = try_ones(shape: &[usize]);
     /// Ones (`true`) of an element type.
+    ///
+    /// ```
+    /// use wengert::{DType, Tensor};
+    /// assert_eq!(Tensor::ones_of(DType::F32, &[2]).dtype(), DType::F32);
+    /// ```
+    #[doc(alias = "ones_like")]
     fn ones_of = try_ones_of(dtype: DType, shape: &[usize]);
     /// The same number everywhere: double precision, integers or truth values, as the number is.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::full(&[2], 0.5).to_vec(), [0.5, 0.5]);
+    /// ```
     fn full = try_full(shape: &[usize], value: impl IntoOperand);
     /// The same number everywhere, of an element type.
+    ///
+    /// ```
+    /// use wengert::{DType, Tensor};
+    /// assert_eq!(Tensor::full_of(DType::F32, &[2], 0.5).to_vec(), [0.5, 0.5]);
+    /// ```
+    #[doc(alias = "full_like")]
     fn full_of = try_full_of(dtype: DType, shape: &[usize], value: impl IntoOperand);
     /// These elements in row-major order.
     ///
@@ -48,14 +76,38 @@ constructors! {
     /// let x = Tensor::from_vec(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]);
     /// assert_eq!(x.shape(), [2, 2]);
     /// ```
+    #[doc(alias("tensor", "from_numpy", "asarray"))]
     fn from_vec = try_from_vec(shape: &[usize], elements: Vec<impl Element>);
     /// The numbers `start, start + step, …` before `end`, in double precision.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::arange(1.0, 2.0, 0.25).to_vec(), [1.0, 1.25, 1.5, 1.75]);
+    /// ```
+    #[doc(alias = "range")]
     fn arange = try_arange(start: f64, end: f64, step: f64);
     /// `count` numbers from `start` to `end`, both included, in double precision.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::linspace(1.0, 2.0, 5).to_vec(), [1.0, 1.25, 1.5, 1.75, 2.0]);
+    /// ```
     fn linspace = try_linspace(start: f64, end: f64, count: usize);
     /// The identity matrix in double precision.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::eye(2).to_vec(), [1.0, 0.0, 0.0, 1.0]);
+    /// ```
+    #[doc(alias = "identity")]
     fn eye = try_eye(n: usize);
     /// The integers `0, 1, …, n - 1`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::iota(3).to_vec(), [0.0, 1.0, 2.0]);
+    /// ```
+    #[doc(alias = "range")]
     fn iota = try_iota(n: usize);
 }
 

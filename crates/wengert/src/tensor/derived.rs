@@ -21,8 +21,8 @@ pub(crate) enum Transformation {
     Within(Task, usize),
     /// The outputs with the residuals, and the linear part backwards.
     Pullback,
-    /// One more axis: where each leaf has it, its length, and where each output has it.
-    Mapped { axes: Vec<Option<usize>>, length: usize, places: Vec<usize> },
+    /// One more axis: where each leaf has it, its length, and where each output has it, if it is to have it.
+    Mapped { axes: Vec<Option<usize>>, length: usize, places: Vec<Option<usize>> },
 }
 
 impl From<Task> for Transformation {

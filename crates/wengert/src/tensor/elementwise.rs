@@ -4,7 +4,7 @@ use super::Tensor;
 use super::compose::{compose, or_raise, single};
 use super::operand::{IntoOperand, aligned, tensors};
 use super::operators::elementwise;
-use crate::error::{Error, Misfit, OrRaise};
+use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::ops::{Binary, Compare, Unary, binary_list, unary_list};
 use crate::primitives::rule::{Sym, with_rule};
 use crate::primitives::{Logic, Select, check_float};
@@ -19,13 +19,24 @@ macro_rules! unary {
             $( $(#[$doc:meta])* $op:ident $(($($number:tt)*))? = $text:literal $([$($called:tt)*])?, )*
         }
     ) => {
-        impl Tensor { $( unary! { @methods $op $($($called)*)? } )* }
+        impl Tensor { $( unary! { @methods [$(#[$doc])*] $op $($($called)*)? } )* }
     };
-    (@methods $op:ident $name:ident, $twin:ident: $($called:tt)*) => {
-        #[doc = concat!("[`", stringify!($name), "`](crate::ops::Unary::", stringify!($op), ") of every element.")]
+    (
+        @methods [$(#[$doc:meta])*] $op:ident
+        $name:ident, $twin:ident: ($x:ident) $line:literal, $at:expr => $value:expr $(, as $($alias:literal)+)?
+    ) => {
+        #[doc = concat!("[`", stringify!($name), "`](crate::ops::Unary::", stringify!($op), ") of every element:")]
+        $(#[$doc])*
+        ///
+        /// ```
+        /// use wengert::prelude::*;
+        #[doc = concat!("let y = Tensor::from(", stringify!($at), ").", stringify!($name), "();")]
+        #[doc = concat!("assert!((y.item() - (", stringify!($value), ")).abs() < 1e-6);")]
+        /// ```
         ///
         /// # Panics
         /// If the element type does not fit.
+        $($(#[doc(alias = $alias)])+)?
         #[track_caller]
         pub fn $name(&self) -> Tensor {
             self.$twin().or_raise()
@@ -40,7 +51,7 @@ macro_rules! unary {
             single(stringify!($name), Unary::$op, &[self])
         }
     };
-    (@methods $op:ident $($unnamed:tt)*) => {};
+    (@methods [$(#[$doc:meta])*] $op:ident $($unnamed:tt)*) => {};
 }
 unary_list! { [unary] [] }
 
@@ -52,21 +63,42 @@ macro_rules! binary {
             $( $(#[$doc:meta])* $op:ident = $text:literal $([$($called:tt)*])?, )*
         }
     ) => {
-        $( binary! { @listed $op $($($called)*)? } )*
+        $( binary! { @listed [$(#[$doc])*] $op $($($called)*)? } )*
     };
-    (@listed $op:ident $method:ident | $name:ident, $twin:ident: $($called:tt)*) => {
-        binary! { from "crate::ops": $name = $twin: Binary $op; }
+    (
+        @listed [$(#[$doc:meta])*] $op:ident $method:ident
+        | $name:ident, $twin:ident: ($x:ident, $y:ident) $line:literal, $at:tt => $value:expr $(, as $($alias:literal)+)?
+    ) => {
+        binary! { from "crate::ops":
+            /// With `x` an element of `self` and `y` of `other`:
+            $(#[$doc])*
+            $name = $twin: Binary $op, $at => $value $(, as $($alias)+)?;
+        }
     };
-    (@listed $op:ident $($unnamed:tt)*) => {};
-    (from $place:literal: $($name:ident = $twin:ident: $family:ident $op:ident;)*) => {
+    (@listed [$(#[$doc:meta])*] $op:ident $($unnamed:tt)*) => {};
+    (from $place:literal: $(
+        $(#[$doc:meta])*
+        $name:ident = $twin:ident: $family:ident $op:ident, ($x:expr, $y:expr) => $value:expr $(, as $($alias:literal)+)?;
+    )*) => {
         impl Tensor { $(
             #[doc = concat!(
                 "[`", stringify!($name), "`](", $place, "::", stringify!($family), "::", stringify!($op),
                 ") of the elements of `self` and `other`, the shapes stretched to each other."
             )]
             ///
+            $(#[$doc])*
+            ///
+            /// ```
+            /// use wengert::prelude::*;
+            #[doc = concat!(
+                "let z = Tensor::from(", stringify!($x), ").", stringify!($name), "(", stringify!($y), ");"
+            )]
+            #[doc = concat!("assert!((z.item() - (", stringify!($value), ")).abs() < 1e-6);")]
+            /// ```
+            ///
             /// # Panics
             /// If shapes or element types do not fit.
+            $($(#[doc(alias = $alias)])+)?
             #[track_caller]
             pub fn $name(&self, other: impl IntoOperand) -> Tensor {
                 self.$twin(other).or_raise()
@@ -84,38 +116,138 @@ macro_rules! binary {
     };
 }
 binary_list! { [binary] [] }
-binary! { from "crate::ops":
-    lt = try_lt: Compare Lt;
-    le = try_le: Compare Le;
-    gt = try_gt: Compare Gt;
-    ge = try_ge: Compare Ge;
-    eq = try_eq: Compare Eq;
-    ne = try_ne: Compare Ne;
+
+/// Comparisons: what is true where, and an example.
+macro_rules! comparisons {
+    ($($name:ident = $twin:ident: $op:ident, $sign:literal, $alias:literal, $about:literal, $example:literal;)*) => {
+        impl Tensor { $(
+            #[doc = concat!(
+                "Where an element ", $about, " that of `other`, a tensor or a number: truth values, as NumPy's `x ", $sign,
+                " y`, the shapes stretched to each other."
+            )]
+            ///
+            /// Rust's operators on tensors do not compare, because they would have to give one truth value:
+            /// [`all`](Tensor::all), [`any`](Tensor::any) and [`test`](Tensor::test) get there. The mask chooses by
+            /// [`where_`](Tensor::where_), counts by [`to_i64`](Tensor::to_i64) and a sum, and combines by
+            /// [`and`](Tensor::and), [`or`](Tensor::or), [`not`](Tensor::not). It has no derivative. Comparisons with NaN
+            /// are false, `ne` is true.
+            ///
+            /// ```
+            /// use wengert::prelude::*;
+            /// let x = Tensor::from([1.0, 2.0, 3.0]);
+            #[doc = concat!("assert_eq!(x.", stringify!($name), "(2).where_(&x, 0.0).to_vec(), ", $example, ");")]
+            #[doc = concat!("assert!(x.", stringify!($name), "(Tensor::from([2.0, 0.0, 3.0])).any().test());")]
+            /// ```
+            ///
+            /// # Panics
+            /// If shapes or element types do not fit.
+            #[doc(alias = $alias)]
+            #[track_caller]
+            pub fn $name(&self, other: impl IntoOperand) -> Tensor {
+                self.$twin(other).or_raise()
+            }
+
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If shapes or element types do not fit.
+            #[track_caller]
+            pub fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error> {
+                elementwise(stringify!($name), Compare::$op, self.into_operand(), other.into_operand())
+            }
+        )* }
+    };
+}
+comparisons! {
+    lt = try_lt: Lt, "<", "less", "is smaller than", "[1.0, 0.0, 0.0]";
+    le = try_le: Le, "<=", "less_equal", "is smaller than or equal to", "[1.0, 2.0, 0.0]";
+    gt = try_gt: Gt, ">", "greater", "is larger than", "[0.0, 0.0, 3.0]";
+    ge = try_ge: Ge, ">=", "greater_equal", "is larger than or equal to", "[0.0, 2.0, 3.0]";
+    eq = try_eq: Eq, "==", "equal", "is equal to", "[0.0, 2.0, 0.0]";
+    ne = try_ne: Ne, "!=", "not_equal", "differs from", "[1.0, 0.0, 3.0]";
 }
 binary! { from "crate::primitives":
-    and = try_and: Logic And;
-    or = try_or: Logic Or;
-    xor = try_xor: Logic Xor;
+    and = try_and: Logic And, (true, false) => 0.0, as "logical_and";
+    or = try_or: Logic Or, (true, false) => 1.0, as "logical_or";
+    xor = try_xor: Logic Xor, (true, true) => 0.0, as "logical_xor";
 }
 
 or_raise! {
     /// `x^n` for a constant integer; `x^0` is 1 with derivative 0, also at 0.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([-2.0, 0.5]).powi(3).to_vec(), [-8.0, 0.125]);
+    /// ```
+    #[doc(alias = "integer_pow")]
     fn powi = try_powi(n: i32);
     /// `x^a` for a constant exponent.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([4.0, 9.0]).powf(1.5);
+    /// assert!((y - Tensor::from([8.0, 27.0])).abs().max().item() < 1e-13);
+    /// ```
+    #[doc(alias("pow", "power"))]
     fn powf = try_powf(exponent: f64);
     /// n-th derivative of the digamma function.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([1.0]).polygamma(1);
+    /// assert!((y - Tensor::from([std::f64::consts::PI.powi(2) / 6.0])).abs().max().item() < 1e-15);
+    /// ```
     fn polygamma = try_polygamma(n: u32);
     /// `sin(pi x)/(pi x)`, 1 at 0.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([0.0, 0.5, 1.0]).sinc();
+    /// assert!((y - Tensor::from([1.0, 2.0 / std::f64::consts::PI, 0.0])).abs().max().item() < 1e-15);
+    /// ```
+    #[doc(alias = "normalized_sinc")]
     fn sinc = try_sinc();
     /// `e^(x^2) erfc(x)`, the scaled complementary error function.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([0.0, 1e10]).erfcx();
+    /// assert!((y - Tensor::from([1.0, 5.641895835477563e-11])).abs().max().item() < 1e-15);
+    /// ```
     fn erfcx = try_erfcx();
     /// Logarithm of the distribution function of the normal distribution, also where that underflows.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([0.0, -40.0]).log_normal_cdf();
+    /// assert!((y - Tensor::from([-2f64.ln(), -804.608442013754])).abs().max().item() < 1e-12);
+    /// ```
+    #[doc(alias = "log_ndtr")]
     fn log_normal_cdf = try_log_normal_cdf();
     /// The opposite of every truth value.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let positive = Tensor::from([-1.0, 2.0]).gt(0.0);
+    /// assert_eq!(positive.not().to_vec(), [1.0, 0.0]);
+    /// ```
+    #[doc(alias = "logical_not")]
     fn not = try_not();
     /// Whether each element is NaN.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([f64::NAN, 2.0]).is_nan().to_vec(), [1.0, 0.0]);
+    /// ```
+    #[doc(alias = "isnan")]
     fn is_nan = try_is_nan();
     /// Whether each element is finite.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([f64::NAN, 2.0, f64::INFINITY]).is_finite().to_vec(), [0.0, 1.0, 0.0]);
+    /// ```
+    #[doc(alias = "isfinite")]
     fn is_finite = try_is_finite();
     /// `yes` where `self`, a mask of truth values, is true, else `no`; all stretched to one shape.
     /// What is not chosen never reaches a derivative, not even as NaN.
@@ -125,19 +257,70 @@ or_raise! {
     /// let x = Tensor::from([-1.0, 4.0]);
     /// assert_eq!(x.gt(0.0).where_(x.sqrt(), 0.0).to_vec(), [0.0, 2.0]);
     /// ```
+    #[doc(alias("where", "select"))]
     fn where_ = try_where(yes: impl IntoOperand, no: impl IntoOperand);
     /// The elements limited to `[low, high]`; the derivative passes strictly inside the bounds and
     /// belongs to the bound elsewhere. NaN stays NaN.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([-2.0, 0.5, 3.0]);
+    /// assert_eq!(x.clamp(0.0, 1.0).to_vec(), [0.0, 0.5, 1.0]);
+    /// assert_eq!(grad(&x, |x| x.clamp(0.0, 1.0).sum()).to_vec(), [0.0, 1.0, 0.0]);
+    /// ```
+    #[doc(alias = "clip")]
     fn clamp = try_clamp(low: impl IntoOperand, high: impl IntoOperand);
     /// `x` above 0, `slope * x` from 0 down.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([-2.0, 3.0]).leaky_relu(0.25).to_vec(), [-0.5, 3.0]);
+    /// ```
+    #[doc(alias = "LeakyReLU")]
     fn leaky_relu = try_leaky_relu(slope: f64);
     /// `x` above 0, `e^x - 1` from 0 down.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([-1.0, 3.0]).elu();
+    /// assert!((y - Tensor::from([(-1f64).exp_m1(), 3.0])).abs().max().item() < 1e-15);
+    /// ```
+    #[doc(alias = "ELU")]
     fn elu = try_elu();
+    /// `x` above 0, `alpha (e^(x/alpha) - 1)` from 0 down, for a positive `alpha`: its derivative is continuous, 1 at 0
+    /// (Barron, *Continuously differentiable exponential linear units*, 2017).
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([-1.0, 3.0]).celu(2.0);
+    /// assert!((y - Tensor::from([2.0 * (-0.5f64).exp_m1(), 3.0])).abs().max().item() < 1e-15);
+    /// ```
+    #[doc(alias = "CELU")]
+    fn celu = try_celu(alpha: f64);
     /// `min(max(x, 0), 6)` with derivative 0 at both bounds.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([-2.0, 3.0, 8.0]).relu6().to_vec(), [0.0, 3.0, 6.0]);
+    /// ```
+    #[doc(alias = "ReLU6")]
     fn relu6 = try_relu6();
     /// `ln sigmoid(x)`, without underflow.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([0.0, -800.0]).log_sigmoid();
+    /// assert!((y - Tensor::from([-2f64.ln(), -800.0])).abs().max().item() < 1e-15);
+    /// ```
+    #[doc(alias("logsigmoid", "log_expit"))]
     fn log_sigmoid = try_log_sigmoid();
     /// `self + weight (other - self)`
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([0.0, 10.0]), Tensor::from([4.0, 20.0]));
+    /// assert_eq!(x.lerp(&y, 0.25).to_vec(), [1.0, 12.5]);
+    /// ```
     fn lerp = try_lerp(other: impl IntoOperand, weight: impl IntoOperand);
 }
 
@@ -286,6 +469,20 @@ impl Tensor {
     #[track_caller]
     pub fn try_elu(&self) -> Result<Tensor, Error> {
         compose("elu", &[self], |b, args| by_rule(b, args[0], Real::elu))
+    }
+
+    /// As [`Tensor::celu`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If `alpha` is not positive or the elements are not real.
+    #[track_caller]
+    pub fn try_celu(&self, alpha: f64) -> Result<Tensor, Error> {
+        compose("celu", &[self], |b, args| {
+            if alpha.is_nan() || alpha <= 0.0 {
+                misfit!("alpha is {alpha}, and has to be positive");
+            }
+            by_rule(b, args[0], |x| x.celu(alpha))
+        })
     }
 
     /// As [`Tensor::relu6`], with an error instead of a panic.

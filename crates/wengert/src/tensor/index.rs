@@ -1,7 +1,8 @@
-//! Elements at computed positions: take, gather, scatter, segments, blocks, one-hot, select_n.
+//! Elements at computed positions: take, gather, scatter, blocks, one-hot, select_n.
 
-use super::Tensor;
-use super::compose::{axis_of, check_count, check_stretch, compose, or_raise, refuse, stretch};
+use super::compose::{axis_of, check_count, compose, or_raise, refuse, stretch};
+use super::segment::{Updates, placed};
+use super::{Dim, Tensor};
 use crate::array::{DType, Type};
 use crate::error::{Error, Misfit, misfit};
 use crate::ops::Compare;
@@ -17,36 +18,113 @@ or_raise! {
     /// let rows = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(rows.take(&Tensor::from([1i64, 1, 0]), 0).to_vec(), [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
     /// ```
-    fn take = try_take(indices: &Tensor, axis: isize);
+    #[doc(alias("index_select", "gather"))]
+    fn take = try_take(indices: &Tensor, axis: impl Dim);
     /// As [`Tensor::take`], with an answer to indices out of range.
-    fn take_or = try_take_or(indices: &Tensor, axis: isize, mode: OutOfBounds);
+    ///
+    /// ```
+    /// use wengert::{Tensor, primitives::OutOfBounds};
+    /// let (x, at) = (Tensor::from([1.0, 2.0]), Tensor::from([0i64, 5]));
+    /// assert_eq!(x.take_or(&at, 0, OutOfBounds::Clamp).to_vec(), [1.0, 2.0]);
+    /// assert_eq!(x.take_or(&at, 0, OutOfBounds::Fill).to_vec(), [1.0, 0.0]);
+    /// ```
+    #[doc(alias = "index_select")]
+    fn take_or = try_take_or(indices: &Tensor, axis: impl Dim, mode: OutOfBounds);
     /// For every index the element at it along the axis in the same line: the shapes are equal but
     /// for the axis.
-    fn take_along_axis = try_take_along_axis(indices: &Tensor, axis: isize);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([[3.0, 1.0], [2.0, 4.0]]);
+    /// let order = x.argsort(1);
+    /// assert_eq!(x.take_along_axis(&order, 1).to_vec(), [1.0, 3.0, 2.0, 4.0]);
+    /// ```
+    #[doc(alias = "gather")]
+    fn take_along_axis = try_take_along_axis(indices: &Tensor, axis: impl Dim);
     /// The elements at index vectors, the last axis of `indices`, over the first axes.
+    ///
+    /// ```
+    /// use wengert::{Tensor, primitives::OutOfBounds};
+    /// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// let picked = x.gather_nd(&Tensor::from([[0i64, 1], [1, 0]]), OutOfBounds::Error);
+    /// assert_eq!(picked.to_vec(), [2.0, 3.0]);
+    /// ```
+    #[doc(alias = "gather")]
     fn gather_nd = try_gather_nd(indices: &Tensor, mode: OutOfBounds);
     /// With `updates` added at `indices` along an axis; they have the shape that
     /// [`Tensor::take`] gives. Updates to one place add up.
-    fn scatter_add = try_scatter_add(indices: &Tensor, updates: &Tensor, axis: isize);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::zeros(&[3]).scatter_add(&Tensor::from([0i64, 2, 0]), &Tensor::from([1.0, 2.0, 3.0]), 0);
+    /// assert_eq!(y.to_vec(), [4.0, 0.0, 2.0]);
+    /// ```
+    #[doc(alias = "index_add")]
+    fn scatter_add = try_scatter_add(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// With `updates` written at `indices` along an axis; of several to one place the last counts.
-    fn scatter_set = try_scatter_set(indices: &Tensor, updates: &Tensor, axis: isize);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::zeros(&[3]).scatter_set(&Tensor::from([0i64, 2, 0]), &Tensor::from([1.0, 2.0, 3.0]), 0);
+    /// assert_eq!(y.to_vec(), [3.0, 0.0, 2.0]);
+    /// ```
+    #[doc(alias("index_copy", "scatter"))]
+    fn scatter_set = try_scatter_set(indices: &Tensor, updates: &Tensor, axis: impl Dim);
     /// As [`Tensor::scatter_add`] and [`Tensor::scatter_set`], with an answer to indices out of range.
-    fn scatter_or = try_scatter_or(indices: &Tensor, updates: &Tensor, axis: isize, write: Write, mode: OutOfBounds);
+    ///
+    /// ```
+    /// use wengert::{Tensor, primitives::{OutOfBounds, Write}};
+    /// let (at, updates) = (Tensor::from([1i64, 7]), Tensor::from([5.0, 6.0]));
+    /// let y = Tensor::zeros(&[2]).scatter_or(&at, &updates, 0, Write::Add, OutOfBounds::Fill);
+    /// assert_eq!(y.to_vec(), [0.0, 5.0]);
+    /// ```
+    fn scatter_or = try_scatter_or(indices: &Tensor, updates: &Tensor, axis: impl Dim, write: Write, mode: OutOfBounds);
     /// With `updates` added or written at index vectors over the first axes; see
     /// [`Tensor::gather_nd`].
+    ///
+    /// ```
+    /// use wengert::{Tensor, primitives::{OutOfBounds, Write}};
+    /// let (at, updates) = (Tensor::from([[0i64, 1], [1, 0]]), Tensor::from([5.0, 6.0]));
+    /// let y = Tensor::zeros(&[2, 2]).scatter_nd(&at, &updates, Write::Set, OutOfBounds::Error);
+    /// assert_eq!(y.to_vec(), [0.0, 5.0, 6.0, 0.0]);
+    /// ```
+    #[doc(alias("scatter", "index_put"))]
     fn scatter_nd = try_scatter_nd(indices: &Tensor, updates: &Tensor, write: Write, mode: OutOfBounds);
-    /// The sums of the rows of each of `count` segments; `segments` says for each row to which it
-    /// belongs.
-    fn segment_sum = try_segment_sum(segments: &Tensor, count: usize);
     /// The block of these lengths at a computed start (one i64 per axis), moved to where it fits.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x.dynamic_slice(&Tensor::from([1i64]), &[2]).to_vec(), [2.0, 3.0]);
+    /// ```
+    #[doc(alias = "narrow")]
     fn dynamic_slice = try_dynamic_slice(start: &Tensor, lengths: &[usize]);
     /// With a block written at a computed start (one i64 per axis), moved to where it fits.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]);
+    /// let y = x.dynamic_update_slice(&Tensor::from([8.0, 9.0]), &Tensor::from([1i64]));
+    /// assert_eq!(y.to_vec(), [1.0, 8.0, 9.0, 4.0]);
+    /// ```
     fn dynamic_update_slice = try_dynamic_update_slice(update: &Tensor, start: &Tensor);
     /// For every integer a last axis with 1 at its place among `classes` and 0 elsewhere; all 0 for
     /// one out of range. In double precision.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([2i64, 0]).one_hot(3).to_vec(), [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
+    /// ```
     fn one_hot = try_one_hot(classes: usize);
     /// For every integer of `self` the element of the case with that number; what is not chosen
     /// never reaches a derivative. Below 0 the first case counts, beyond the last the last.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([10.0, 20.0]));
+    /// assert_eq!(Tensor::from([1i64, 0]).select_n(&[&x, &y]).to_vec(), [10.0, 2.0]);
+    /// ```
+    #[doc(alias = "choose")]
     fn select_n = try_select_n(cases: &[&Tensor]);
 }
 
@@ -63,8 +141,8 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist, the indices are no integers, or one is out of range.
     #[track_caller]
-    pub fn try_take(&self, indices: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("take", &[self, indices], |b, args| take(b, args, axis, OutOfBounds::Error))
+    pub fn try_take(&self, indices: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        taken("take", self, indices, axis.dim().0, OutOfBounds::Error)
     }
 
     /// As [`Tensor::take_or`], with an error instead of a panic.
@@ -72,8 +150,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_take`].
     #[track_caller]
-    pub fn try_take_or(&self, indices: &Tensor, axis: isize, mode: OutOfBounds) -> Result<Tensor, Error> {
-        compose("take_or", &[self, indices], |b, args| take(b, args, axis, mode))
+    pub fn try_take_or(&self, indices: &Tensor, axis: impl Dim, mode: OutOfBounds) -> Result<Tensor, Error> {
+        taken("take_or", self, indices, axis.dim().0, mode)
     }
 
     /// As [`Tensor::take_along_axis`], with an error instead of a panic.
@@ -81,11 +159,8 @@ impl Tensor {
     /// # Errors
     /// If the shapes do not fit, the indices are no integers, or one is out of range.
     #[track_caller]
-    pub fn try_take_along_axis(&self, indices: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("take_along_axis", &[self, indices], |b, args| {
-            let axis = axis_of(axis, b.shape(args[0]).len())?;
-            along(b, args[0], args[1], axis)
-        })
+    pub fn try_take_along_axis(&self, indices: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        taken_along(self, indices, axis.dim().0)
     }
 
     /// As [`Tensor::gather_nd`], with an error instead of a panic.
@@ -105,10 +180,8 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or an index is out of range.
     #[track_caller]
-    pub fn try_scatter_add(&self, indices: &Tensor, updates: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("scatter_add", &[self, indices, updates], |b, args| {
-            scatter(b, args, axis, Write::Add, OutOfBounds::Error)
-        })
+    pub fn try_scatter_add(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        scattered("scatter_add", [self, indices, updates], axis.dim().0, Write::Add, OutOfBounds::Error)
     }
 
     /// As [`Tensor::scatter_set`], with an error instead of a panic.
@@ -116,10 +189,8 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or an index is out of range.
     #[track_caller]
-    pub fn try_scatter_set(&self, indices: &Tensor, updates: &Tensor, axis: isize) -> Result<Tensor, Error> {
-        compose("scatter_set", &[self, indices, updates], |b, args| {
-            scatter(b, args, axis, Write::Set, OutOfBounds::Error)
-        })
+    pub fn try_scatter_set(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+        scattered("scatter_set", [self, indices, updates], axis.dim().0, Write::Set, OutOfBounds::Error)
     }
 
     /// As [`Tensor::scatter_or`], with an error instead of a panic.
@@ -131,11 +202,11 @@ impl Tensor {
         &self,
         indices: &Tensor,
         updates: &Tensor,
-        axis: isize,
+        axis: impl Dim,
         write: Write,
         mode: OutOfBounds,
     ) -> Result<Tensor, Error> {
-        compose("scatter_or", &[self, indices, updates], |b, args| scatter(b, args, axis, write, mode))
+        scattered("scatter_or", [self, indices, updates], axis.dim().0, write, mode)
     }
 
     /// As [`Tensor::scatter_nd`], with an error instead of a panic.
@@ -153,24 +224,6 @@ impl Tensor {
         compose("scatter_nd", &[self, indices, updates], |b, args| {
             let axes = first_axes(b, args)?;
             Ok(b.emit(Scatter::new(&axes, mode, write), args)?[0])
-        })
-    }
-
-    /// As [`Tensor::segment_sum`], with an error instead of a panic.
-    ///
-    /// # Errors
-    /// If there is not one segment per row, or one is out of range.
-    #[track_caller]
-    pub fn try_segment_sum(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
-        compose("segment_sum", &[self, segments], |b, args| {
-            let mut ty = b.ty(args[0]).clone();
-            if b.shape(args[1]).len() != 1 || ty.rank() == 0 || b.shape(args[1])[0] != ty.shape[0] {
-                misfit!("a vector with one segment for each row is needed");
-            }
-            ty.shape[0] = count;
-            check_count(&ty.shape)?;
-            let zeros = b.full(0.0, &ty);
-            scatter(b, &[zeros, args[1], args[0]], 0, Write::Add, OutOfBounds::Error)
         })
     }
 
@@ -248,6 +301,30 @@ impl Tensor {
     }
 }
 
+#[track_caller]
+fn taken(name: &str, x: &Tensor, indices: &Tensor, axis: isize, mode: OutOfBounds) -> Result<Tensor, Error> {
+    compose(name, &[x, indices], |b, args| take(b, args, axis, mode))
+}
+
+#[track_caller]
+fn taken_along(x: &Tensor, indices: &Tensor, axis: isize) -> Result<Tensor, Error> {
+    compose("take_along_axis", &[x, indices], |b, args| {
+        let axis = axis_of(axis, b.shape(args[0]).len())?;
+        along(b, args[0], args[1], axis)
+    })
+}
+
+#[track_caller]
+fn scattered(
+    name: &str,
+    operands: [&Tensor; 3],
+    axis: isize,
+    write: Write,
+    mode: OutOfBounds,
+) -> Result<Tensor, Error> {
+    compose(name, &operands, |b, args| scatter(b, args, axis, write, mode))
+}
+
 /// The axes that index vectors are for: as many of the first as a vector has entries.
 fn first_axes(b: &Builder, args: &[Value]) -> Result<Vec<usize>, Misfit> {
     check_indices(b, args[1])?;
@@ -260,7 +337,7 @@ fn first_axes(b: &Builder, args: &[Value]) -> Result<Vec<usize>, Misfit> {
 }
 
 /// The indices as vectors of one entry.
-fn vectors(b: &mut Builder, indices: Value) -> Result<Value, Misfit> {
+pub(super) fn vectors(b: &mut Builder, indices: Value) -> Result<Value, Misfit> {
     check_indices(b, indices)?;
     let mut shape = b.shape(indices).to_vec();
     shape.push(1);
@@ -280,17 +357,7 @@ fn take(b: &mut Builder, args: &[Value], axis: isize, mode: OutOfBounds) -> Resu
 
 /// `args` are the tensor, the indices and the updates.
 fn scatter(b: &mut Builder, args: &[Value], axis: isize, write: Write, mode: OutOfBounds) -> Result<Value, Misfit> {
-    let shape = b.shape(args[0]).to_vec();
-    let axis = axis_of(axis, shape.len())?;
-    let own = b.shape(args[1]).to_vec();
-    let indices = vectors(b, args[1])?;
-    let wanted: Vec<usize> = shape[..axis].iter().chain(&own).chain(&shape[axis + 1..]).copied().collect();
-    check_count(&wanted)?;
-    check_stretch(b.shape(args[2]), &wanted)?;
-    let updates = stretch(b, args[2], &wanted);
-    let (inner, rank) = (own.len(), wanted.len());
-    let order: Vec<usize> = (axis..axis + inner).chain(0..axis).chain(axis + inner..rank).collect();
-    let updates = b.permute(updates, &order);
+    let Updates { axis, indices, updates } = placed(b, args, axis)?;
     Ok(b.emit(Scatter::new(&[axis], mode, write), &[args[0], indices, updates])?[0])
 }
 

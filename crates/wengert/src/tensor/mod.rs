@@ -5,18 +5,24 @@ pub(crate) mod compose;
 mod construct;
 mod convert;
 pub(crate) mod derived;
+mod dim;
 mod display;
+pub(crate) mod einsum;
 mod elementwise;
 pub(crate) mod graph;
+mod grid;
 mod index;
 mod join;
 pub(crate) mod level;
 pub(crate) mod linalg;
 mod operand;
 mod operators;
+mod pad;
+mod quantile;
 mod random;
 pub(crate) mod reduce;
 mod running;
+mod segment;
 mod shape;
 mod slice;
 mod sort;
@@ -31,9 +37,13 @@ use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, OrRaise};
 use crate::program::Value;
 
+pub(crate) use dim::references;
+pub use dim::{Axes, Dim, Dims};
+pub use join::Parts;
 pub use operand::IntoOperand;
+pub use pad::{Amount, Padding};
+pub use quantile::{Interpolation, Quantiles};
 pub use random::Key;
-pub use reduce::Axes;
 pub use slice::{AxisIndex, Place, Ranges, span, step};
 pub use update::{IntoUpdate, Part, SliceMut};
 pub use window::{ConvOptions, Pool};
@@ -47,6 +57,27 @@ pub use window::{ConvOptions, Pool};
 /// assert_eq!(x.shape(), [3]);
 /// assert_eq!(x.to_vec(), [1.0, 2.0, 3.0]);
 /// ```
+///
+/// | to | there are |
+/// |---|---|
+/// | make | [`zeros`](Tensor::zeros) [`ones`](Tensor::ones) [`full`](Tensor::full) [`eye`](Tensor::eye) [`arange`](Tensor::arange) [`linspace`](Tensor::linspace) [`from_vec`](Tensor::from_vec), and `From` of numbers, arrays, vectors |
+/// | look | [`shape`](Tensor::shape) [`dtype`](Tensor::dtype) [`rank`](Tensor::rank) [`size`](Tensor::size) [`item`](Tensor::item) [`to_vec`](Tensor::to_vec) [`to_array`](Tensor::to_array) |
+/// | reshape | [`reshape`](Tensor::reshape) [`flatten`](Tensor::flatten) [`permute`](Tensor::permute) [`swap_axes`](Tensor::swap_axes) [`move_axis`](Tensor::move_axis) [`expand_dims`](Tensor::expand_dims) [`squeeze`](Tensor::squeeze) [`broadcast_to`](Tensor::broadcast_to) |
+/// | take parts | [`slice`](Tensor::slice) [`take`](Tensor::take) [`take_along_axis`](Tensor::take_along_axis) [`split`](Tensor::split) [`unstack`](Tensor::unstack) [`diagonal`](Tensor::diagonal) |
+/// | put together | [`concat`](Tensor::concat) [`stack`](Tensor::stack) [`tile`](Tensor::tile) [`repeat`](Tensor::repeat) [`pad`](Tensor::pad) [`roll`](Tensor::roll) [`flip`](Tensor::flip) |
+/// | write | [`slice_mut`](Tensor::slice_mut) [`scatter_add`](Tensor::scatter_add) [`scatter_set`](Tensor::scatter_set) [`dynamic_update_slice`](Tensor::dynamic_update_slice) |
+/// | add up | [`sum`](Tensor::sum) [`mean`](Tensor::mean) [`var`](Tensor::var) [`std`](Tensor::std) [`prod`](Tensor::prod) [`max`](Tensor::max) [`min`](Tensor::min) [`logsumexp`](Tensor::logsumexp) [`norm`](Tensor::norm), of all elements; `sum_over` along axes, `sum_keep` with axes of length 1 left |
+/// | run along | [`cumsum`](Tensor::cumsum) [`cumprod`](Tensor::cumprod) [`cummax`](Tensor::cummax) [`cumlogsumexp`](Tensor::cumlogsumexp) |
+/// | order | [`sort`](Tensor::sort) [`argsort`](Tensor::argsort) [`top_k`](Tensor::top_k) [`median`](Tensor::median) [`argmax`](Tensor::argmax) [`argmin`](Tensor::argmin) |
+/// | compare and choose | [`lt`](Tensor::lt) [`le`](Tensor::le) [`gt`](Tensor::gt) [`ge`](Tensor::ge) [`eq`](Tensor::eq) [`ne`](Tensor::ne) [`where_`](Tensor::where_) [`clamp`](Tensor::clamp) [`maximum`](Tensor::maximum) [`minimum`](Tensor::minimum) |
+/// | multiply | [`matmul`](Tensor::matmul) [`dot`](Tensor::dot) [`outer`](Tensor::outer) [`tensordot`](Tensor::tensordot) [`einsum`](Tensor::einsum) |
+/// | elementwise | [`exp`](Tensor::exp) [`ln`](Tensor::ln) [`sqrt`](Tensor::sqrt) [`sin`](Tensor::sin) [`tanh`](Tensor::tanh) [`sigmoid`](Tensor::sigmoid) [`relu`](Tensor::relu) [`powf`](Tensor::powf), and the other functions of [`ops`](crate::ops) |
+/// | models | [`linear`](Tensor::linear) [`conv2d`](Tensor::conv2d) [`max_pool`](Tensor::max_pool) [`softmax`](Tensor::softmax) [`layer_norm`](Tensor::layer_norm) [`embedding`](Tensor::embedding) [`softmax_cross_entropy`](Tensor::softmax_cross_entropy), listed in [`nn`](crate::nn) |
+/// | matrices | [`solve`](Tensor::solve) [`cholesky`](Tensor::cholesky) [`qr`](Tensor::qr) [`eigh`](Tensor::eigh) [`svd`](Tensor::svd) [`det`](Tensor::det) [`expm`](Tensor::expm), listed in [`linalg`](crate::linalg) |
+/// | convert | [`convert`](Tensor::convert) [`to_f32`](Tensor::to_f32) [`to_f64`](Tensor::to_f64) [`to_i64`](Tensor::to_i64) [`to_var`](Tensor::to_var) [`detach`](Tensor::detach) |
+///
+/// Operators take tensors by value or by reference, and numbers on either side. The page [Arrays](crate::guide::arrays) explains shapes,
+/// loops and mapped functions.
 #[derive(Clone)]
 pub struct Tensor(Repr);
 
@@ -68,6 +99,11 @@ pub(crate) struct Traced {
 
 impl Tensor {
     /// A tensor of these numbers.
+    ///
+    /// ```
+    /// use wengert::{Array, Tensor};
+    /// assert_eq!(Tensor::from_array(Array::new(&[2], vec![1.0, 2.0])).to_vec(), [1.0, 2.0]);
+    /// ```
     pub fn from_array(array: Array) -> Self {
         Tensor(Repr::Known(array))
     }
@@ -100,6 +136,11 @@ impl Tensor {
     }
 
     /// Element type and shape.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::zeros(&[2, 3]).ty().to_string(), "f64[2,3]");
+    /// ```
     pub fn ty(&self) -> &Type {
         match &self.0 {
             Repr::Known(array) => array.ty(),
@@ -108,21 +149,45 @@ impl Tensor {
     }
 
     /// The lengths of the axes; none for a single number.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0]]).shape(), [1, 2]);
+    /// ```
+    #[doc(alias("sizes", "dims"))]
     pub fn shape(&self) -> &[usize] {
         &self.ty().shape
     }
 
     /// The type of the elements.
+    ///
+    /// ```
+    /// use wengert::{DType, Tensor};
+    /// assert_eq!(Tensor::from([1i64, 2]).dtype(), DType::I64);
+    /// ```
+    #[doc(alias = "element_type")]
     pub fn dtype(&self) -> DType {
         self.ty().dtype
     }
 
     /// The number of axes.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0]]).rank(), 2);
+    /// ```
+    #[doc(alias = "ndim")]
     pub fn rank(&self) -> usize {
         self.ty().rank()
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0]]).size(), 2);
+    /// ```
+    #[doc(alias("numel", "len"))]
     pub fn size(&self) -> usize {
         self.ty().size()
     }
@@ -175,6 +240,12 @@ impl Tensor {
     }
 
     /// The elements as `f64` in row-major order; see [`Tensor::to_array`].
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1i64, 2], [3, 4]]).to_vec(), [1.0, 2.0, 3.0, 4.0]);
+    /// ```
+    #[doc(alias = "tolist")]
     #[track_caller]
     pub fn to_vec(&self) -> Vec<f64> {
         graph::read(self, "to_vec").or_raise().to_f64()
@@ -182,8 +253,14 @@ impl Tensor {
 
     /// The number of a tensor with one element, as `f64`; see [`Tensor::to_array`].
     ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([1.0, 2.5]).sum().item(), 3.5);
+    /// ```
+    ///
     /// # Panics
     /// If it does not have exactly one element, and as [`Tensor::to_array`].
+    #[doc(alias("to_scalar", "value"))]
     #[track_caller]
     pub fn item(&self) -> f64 {
         self.try_item().or_raise()

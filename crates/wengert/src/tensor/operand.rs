@@ -9,12 +9,27 @@ use crate::program::{Builder, Value};
 
 /// An operand of a [`Tensor`] operation: a tensor, by value or by reference, or a plain number.
 ///
-/// A number takes the element type and the shape of the tensor that it meets: `x + 0.5` is single
-/// precision if `x` is. A number that the element type cannot hold is refused: 0.5 in integers.
-/// The operators take `f64` and `i64`, so that the type of `2.0` in `(2.0 * x).sin()` is known; the
-/// methods take `f32` too: `x.mul(y)`.
+/// A number takes the element type and the shape of the tensor that it meets, whatever its own type: `x + 0.5` is single
+/// precision if `x` is, and `y + 0.5f32` double precision if `y` is. A real number is rounded once to that type; an integer is
+/// meant exactly, and one that the type cannot hold is refused, as is 0.5 in integers.
+///
+/// Numbers on the right of an operator, and of the methods, are `f64`, `f32`, `i64`, `i32`, `usize`, and `bool` where truth
+/// values are meant. On the left of an operator they are `f64` and `i64` alone, because with a choice Rust would not know the
+/// type of `2.0` in `(2.0 * x).sin()`: write `x * 2.0f32`, or `x.mul(y)`.
+///
+/// ```
+/// use wengert::{DType, prelude::*};
+/// let x = Tensor::from([1.0f32, 2.0]);
+/// let mean = (&x * 0.5f32).sum() / x.shape()[0];
+/// assert_eq!((mean.dtype(), mean.item()), (DType::F32, 0.75));
+/// assert_eq!((2.0 * &x - 1).to_vec(), [1.0, 3.0]);
+/// ```
 ///
 /// Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operand beside a tensor",
+    label = "a tensor, a reference to one, or a number is needed here: `f64`, `f32`, `i64`, `i32` or `usize`"
+)]
 pub trait IntoOperand {
     /// The operand.
     #[doc(hidden)]
@@ -36,7 +51,7 @@ pub enum PlainNumber {
     /// A truth value.
     Bool(bool),
     /// An integer.
-    Whole(i64),
+    Whole(i128),
     /// A real number.
     Real(f64),
 }
@@ -58,12 +73,14 @@ macro_rules! numbers {
     ($($from:ty => $variant:ident($to:ty)),*) => {
         $( impl IntoOperand for $from {
             fn into_operand(self) -> Written {
-                Written::Number(PlainNumber::$variant(<$to>::from(self)))
+                Written::Number(PlainNumber::$variant(self as $to))
             }
         } )*
     };
 }
-numbers! { bool => Bool(bool), i64 => Whole(i64), f32 => Real(f64), f64 => Real(f64) }
+numbers! {
+    bool => Bool(bool), i64 => Whole(i128), i32 => Whole(i128), usize => Whole(i128), f32 => Real(f64), f64 => Real(f64)
+}
 
 impl Written {
     /// The tensor, if it is one.
@@ -89,10 +106,10 @@ impl PlainNumber {
     pub(super) fn literal(self, dtype: DType) -> Result<Literal, Misfit> {
         Ok(match (self, dtype) {
             (PlainNumber::Bool(x), DType::Bool) => Literal::Bool(x),
-            (PlainNumber::Whole(x), DType::I64) => Literal::I64(x),
+            (PlainNumber::Whole(x), DType::I64) if let Ok(x) = i64::try_from(x) => Literal::I64(x),
             // An integer is meant exactly; a number that may be rounded is written as a real one.
-            (PlainNumber::Whole(x), DType::F64) if (x as f64) as i64 == x => Literal::F64(x as f64),
-            (PlainNumber::Whole(x), DType::F32) if (x as f32) as i64 == x => Literal::F32(x as f32),
+            (PlainNumber::Whole(x), DType::F64) if (x as f64) as i128 == x => Literal::F64(x as f64),
+            (PlainNumber::Whole(x), DType::F32) if (x as f32) as i128 == x => Literal::F32(x as f32),
             (PlainNumber::Real(x), DType::F64) => Literal::F64(x),
             (PlainNumber::Real(x), DType::F32) => Literal::F32(x as f32),
             (PlainNumber::Bool(x), _) => misfit!("the truth value {x} does not go with elements of type {dtype}"),

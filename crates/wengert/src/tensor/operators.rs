@@ -8,19 +8,61 @@ use super::operand::{IntoOperand, Written, aligned, tensors};
 use crate::error::{Error, OrRaise};
 use crate::ops::{Binary, Unary};
 use crate::primitives::Op;
+use crate::real::lit_operators;
 
 or_raise! {
     /// `self + other`, the shapes stretched to each other; also written `x + y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]));
+    /// assert_eq!((x.add(&y).to_vec(), (&x + &y).to_vec()), (vec![4.0, 6.0], vec![4.0, 6.0]));
+    /// ```
+    #[doc(alias = "plus")]
     fn add = try_add(other: impl IntoOperand);
     /// `self - other`; also written `x - y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]));
+    /// assert_eq!((x.sub(&y).to_vec(), (&x - &y).to_vec()), (vec![-2.0, -2.0], vec![-2.0, -2.0]));
+    /// ```
+    #[doc(alias = "subtract")]
     fn sub = try_sub(other: impl IntoOperand);
     /// `self * other`, element by element; also written `x * y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]));
+    /// assert_eq!((x.mul(&y).to_vec(), (&x * &y).to_vec()), (vec![3.0, 8.0], vec![3.0, 8.0]));
+    /// ```
+    #[doc(alias = "multiply")]
     fn mul = try_mul(other: impl IntoOperand);
     /// `self / other`, element by element, of real numbers; also written `x / y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]));
+    /// assert_eq!((x.div(&y).to_vec(), (&x / &y).to_vec()), (vec![1.0 / 3.0, 0.5], vec![1.0 / 3.0, 0.5]));
+    /// ```
+    #[doc(alias = "divide")]
     fn div = try_div(other: impl IntoOperand);
     /// `self - other trunc(self/other)`, with the sign of `self`; also written `x % y`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let (x, y) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]));
+    /// assert_eq!((x.rem(&y).to_vec(), (&x % &y).to_vec()), (vec![1.0, 2.0], vec![1.0, 2.0]));
+    /// ```
+    #[doc(alias = "fmod")]
     fn rem = try_rem(other: impl IntoOperand);
     /// `-self`; also written `-x`.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!((-Tensor::from([1.0, -2.0])).to_vec(), [-1.0, 2.0]);
+    /// ```
+    #[doc(alias = "negative")]
     fn neg = try_neg();
 }
 
@@ -51,8 +93,8 @@ impl Tensor {
     }
 }
 
-/// One operator: the `try_` method, and the trait for every combination of tensors, references and
-/// numbers.
+/// One operator: the `try_` method, and the trait for every combination of tensors, references and numbers. One
+/// implementation takes everything on the right, so that the type of the result does not wait for that of a literal.
 macro_rules! operator {
     ($trait:ident $method:ident, $assign:ident $assign_method:ident, $twin:ident, $op:expr) => {
         impl Tensor {
@@ -65,31 +107,28 @@ macro_rules! operator {
                 elementwise(stringify!($method), $op, self.into_operand(), other.into_operand())
             }
         }
-        operator! { @pair $trait $method $twin, Tensor, Tensor }
-        operator! { @pair $trait $method $twin, Tensor, &Tensor }
-        operator! { @pair $trait $method $twin, &Tensor, Tensor }
-        operator! { @pair $trait $method $twin, &Tensor, &Tensor }
-        operator! { @number $trait $method $twin $op, f64 }
-        operator! { @number $trait $method $twin $op, i64 }
-        operator! { @assign $assign $assign_method $twin, Tensor }
-        operator! { @assign $assign $assign_method $twin, &Tensor }
-        operator! { @assign $assign $assign_method $twin, f64 }
-        operator! { @assign $assign $assign_method $twin, i64 }
+
+        impl<T: IntoOperand> $assign<T> for Tensor {
+            #[track_caller]
+            fn $assign_method(&mut self, other: T) {
+                *self = self.$twin(other).or_raise();
+            }
+        }
+        operator! { @right $trait $method $twin, Tensor }
+        operator! { @right $trait $method $twin, &Tensor }
+        operator! { @left $trait $method $op, f64, Tensor }
+        operator! { @left $trait $method $op, f64, &Tensor }
+        operator! { @left $trait $method $op, i64, Tensor }
+        operator! { @left $trait $method $op, i64, &Tensor }
     };
-    (@pair $trait:ident $method:ident $twin:ident, $x:ty, $y:ty) => {
-        impl $trait<$y> for $x {
+    (@right $trait:ident $method:ident $twin:ident, $tensor:ty) => {
+        impl<T: IntoOperand> $trait<T> for $tensor {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: $y) -> Tensor {
+            fn $method(self, other: T) -> Tensor {
                 self.$twin(other).or_raise()
             }
         }
-    };
-    (@number $trait:ident $method:ident $twin:ident $op:expr, $number:ty) => {
-        operator! { @pair $trait $method $twin, Tensor, $number }
-        operator! { @pair $trait $method $twin, &Tensor, $number }
-        operator! { @left $trait $method $op, $number, Tensor }
-        operator! { @left $trait $method $op, $number, &Tensor }
     };
     (@left $trait:ident $method:ident $op:expr, $number:ty, $tensor:ty) => {
         impl $trait<$tensor> for $number {
@@ -100,20 +139,15 @@ macro_rules! operator {
             }
         }
     };
-    (@assign $trait:ident $method:ident $twin:ident, $y:ty) => {
-        impl $trait<$y> for Tensor {
-            #[track_caller]
-            fn $method(&mut self, other: $y) {
-                *self = self.$twin(other).or_raise();
-            }
-        }
-    };
 }
 operator! { Add add, AddAssign add_assign, try_add, Binary::Add }
 operator! { Sub sub, SubAssign sub_assign, try_sub, Binary::Sub }
 operator! { Mul mul, MulAssign mul_assign, try_mul, Binary::Mul }
 operator! { Div div, DivAssign div_assign, try_div, Binary::Div }
 operator! { Rem rem, RemAssign rem_assign, try_rem, Binary::Rem }
+
+lit_operators! { [] Tensor => Tensor: Add add Sub sub Mul mul Div div Rem rem }
+lit_operators! { [] &Tensor => Tensor: Add add Sub sub Mul mul Div div Rem rem }
 
 impl Neg for Tensor {
     type Output = Tensor;

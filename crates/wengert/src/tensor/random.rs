@@ -21,6 +21,12 @@ pub struct Key(Tensor);
 
 impl Key {
     /// The key of a seed.
+    ///
+    /// ```
+    /// use wengert::Key;
+    /// assert_eq!(Key::new(7).uniform(&[2]).to_vec(), Key::new(7).uniform(&[2]).to_vec());
+    /// ```
+    #[doc(alias("seed", "PRNGKey", "manual_seed"))]
     pub fn new(seed: u64) -> Self {
         Key(Tensor::from([0, seed.cast_signed()]))
     }
@@ -38,14 +44,27 @@ impl Key {
     }
 
     /// The two words of the key, an `i64[2]`.
+    ///
+    /// ```
+    /// use wengert::Key;
+    /// let key = Key::new(7);
+    /// assert_eq!(key.words().shape(), [2]);
+    /// ```
     pub fn words(&self) -> &Tensor {
         &self.0
     }
 
     /// Several keys that have nothing to do with each other, nor with this one.
     ///
+    /// ```
+    /// use wengert::Key;
+    /// let [first, second] = Key::new(7).split();
+    /// assert_ne!(first.bits(&[1]).to_vec(), second.bits(&[1]).to_vec());
+    /// ```
+    ///
     /// # Panics
     /// If the recording of the key has ended.
+    #[doc(alias = "split_key")]
     #[track_caller]
     pub fn split<const N: usize>(&self) -> [Key; N] {
         let keys = self.try_split_into(N).or_raise();
@@ -73,8 +92,14 @@ impl Key {
 
     /// Random bits, 64 in each integer.
     ///
+    /// ```
+    /// use wengert::Key;
+    /// assert_eq!(Key::new(7).bits(&[2, 3]).shape(), [2, 3]);
+    /// ```
+    ///
     /// # Panics
     /// As [`Key::try_bits`] returns an error.
+    #[doc(alias = "random_bits")]
     #[track_caller]
     pub fn bits(&self, shape: &[usize]) -> Tensor {
         self.try_bits(shape).or_raise()
@@ -91,8 +116,15 @@ impl Key {
 
     /// Numbers in `[0, 1)` in double precision, all multiples of `2^-53` equally likely.
     ///
+    /// ```
+    /// use wengert::Key;
+    /// let x = Key::new(7).uniform(&[1000]);
+    /// assert!(x.min().item() >= 0.0 && x.max().item() < 1.0 && (x.mean().item() - 0.5).abs() < 0.05);
+    /// ```
+    ///
     /// # Panics
     /// As [`Key::try_uniform_of`] returns an error.
+    #[doc(alias = "rand")]
     #[track_caller]
     pub fn uniform(&self, shape: &[usize]) -> Tensor {
         self.try_uniform_of(DType::F64, shape).or_raise()
@@ -113,8 +145,15 @@ impl Key {
 
     /// Numbers of the normal distribution with mean 0 and variance 1, in double precision.
     ///
+    /// ```
+    /// use wengert::Key;
+    /// let x = Key::new(7).normal(&[1000]);
+    /// assert!(x.mean().item().abs() < 0.1 && (x.std(0).item() - 1.0).abs() < 0.1);
+    /// ```
+    ///
     /// # Panics
     /// As [`Key::try_normal_of`] returns an error.
+    #[doc(alias("randn", "gaussian"))]
     #[track_caller]
     pub fn normal(&self, shape: &[usize]) -> Tensor {
         self.try_normal_of(DType::F64, shape).or_raise()

@@ -1,79 +1,13 @@
 //! Reductions: sums, means, extremes, variance, norms, positions of extremes; over all axes
 //! (`sum`), over some (`sum_over`), or keeping them with length 1 (`sum_keep`).
 
-use super::Tensor;
 use super::compose::{axes_of, axis_of, compose, or_raise, with_axes_of_one};
+use super::{Axes, Dim, Tensor};
 use crate::array::Type;
 use crate::error::{Error, Misfit, OrRaise};
 use crate::ops::{Compare, Unary};
 use crate::primitives::{ArgReduce, Extreme, Logic, Reduce, Reducer, check_float};
 use crate::program::{Builder, Value};
-
-/// Axes of a tensor: one (`0`), several (`[0, -1]`) or all (`..`). Negative numbers count from the
-/// end. Sealed.
-///
-/// ```
-/// use wengert::prelude::*;
-/// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
-/// assert_eq!(x.sum_over(0).to_vec(), [4.0, 6.0]);
-/// assert_eq!(x.sum_over(-1).to_vec(), [3.0, 7.0]);
-/// assert_eq!(x.sum_over([0, 1]).item(), 10.0);
-/// assert_eq!(x.sum_over(..).item(), 10.0);
-/// assert_eq!(x.sum_keep(1).shape(), [2, 1]);
-/// ```
-pub trait Axes {
-    /// The axes; `None` for all.
-    #[doc(hidden)]
-    fn axes(self) -> Option<Vec<isize>>;
-}
-
-impl Axes for () {
-    fn axes(self) -> Option<Vec<isize>> {
-        None
-    }
-}
-
-impl Axes for std::ops::RangeFull {
-    fn axes(self) -> Option<Vec<isize>> {
-        None
-    }
-}
-
-impl Axes for isize {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(vec![self])
-    }
-}
-
-impl Axes for &[isize] {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self.to_vec())
-    }
-}
-
-impl Axes for &Vec<isize> {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self.clone())
-    }
-}
-
-impl Axes for Vec<isize> {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self)
-    }
-}
-
-impl<const N: usize> Axes for [isize; N] {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self.to_vec())
-    }
-}
-
-impl<const N: usize> Axes for &[isize; N] {
-    fn axes(self) -> Option<Vec<isize>> {
-        Some(self.to_vec())
-    }
-}
 
 /// The numbers of the axes, increasing.
 fn resolve(axes: Option<Vec<isize>>, rank: usize) -> Result<Vec<usize>, Misfit> {
@@ -86,14 +20,18 @@ fn resolve(axes: Option<Vec<isize>>, rank: usize) -> Result<Vec<usize>, Misfit> 
 /// A reduction as equations: over these axes, which disappear.
 type Composite = fn(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>;
 
-/// A reduction over axes, which disappear, or stay with length 1.
+/// As [`Composite`], with what it captures.
+type Rule<'a> = &'a dyn Fn(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>;
+
+/// A reduction over axes, which disappear, or stay with length 1. Its rule is behind a reference, so that this is compiled
+/// once.
 #[track_caller]
 fn reduce(
     name: &str,
     x: &Tensor,
     axes: Option<Vec<isize>>,
     shape: fn(&Type, &[usize]) -> Option<Vec<usize>>,
-    rule: impl FnOnce(&mut Builder, Value, &[usize]) -> Result<Value, Misfit>,
+    rule: Rule<'_>,
 ) -> Result<Tensor, Error> {
     compose(name, &[x], |b, args| {
         let ty = b.ty(args[0]).clone();
@@ -119,7 +57,7 @@ macro_rules! reductions {
     ($(
         $(#[$about:meta])*
         $name:ident $over:ident $keep:ident = $twin:ident $twin_over:ident $twin_keep:ident
-        ($($arg:ident : $ty:ty),*): $rule:expr;
+        ($($arg:ident : $ty:ty = $given:literal),*): of $x:literal, $rule:expr;
     )*) => {
         impl Tensor { $(
             $(#[$about])*
@@ -139,10 +77,18 @@ macro_rules! reductions {
             /// If the element type does not fit, or an extreme of no elements is asked for.
             #[track_caller]
             pub fn $twin(&self $(, $arg: $ty)*) -> Result<Tensor, Error> {
-                reduce(stringify!($name), self, None, dropped, $rule)
+                reduce(stringify!($name), self, None, dropped, &$rule)
             }
 
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], over these axes, which disappear.")]
+            ///
+            /// ```
+            /// use wengert::prelude::*;
+            /// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+            #[doc = concat!(
+                "assert_eq!(", $x, ".", stringify!($over), "(", $(stringify!($given), ", ",)* "0).shape(), [2]);"
+            )]
+            /// ```
             ///
             /// # Panics
             #[doc = concat!("As [`Tensor::", stringify!($twin_over), "`] returns an error.")]
@@ -157,10 +103,18 @@ macro_rules! reductions {
             /// If an axis does not exist, and as over all axes.
             #[track_caller]
             pub fn $twin_over(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
-                reduce(stringify!($over), self, axes.axes(), dropped, $rule)
+                reduce(stringify!($over), self, axes.axes(), dropped, &$rule)
             }
 
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], over these axes, which stay with length 1.")]
+            ///
+            /// ```
+            /// use wengert::prelude::*;
+            /// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+            #[doc = concat!(
+                "assert_eq!(", $x, ".", stringify!($keep), "(", $(stringify!($given), ", ",)* "0).shape(), [1, 2]);"
+            )]
+            /// ```
             ///
             /// # Panics
             #[doc = concat!("As [`Tensor::", stringify!($twin_keep), "`] returns an error.")]
@@ -175,41 +129,118 @@ macro_rules! reductions {
             /// If an axis does not exist, and as over all axes.
             #[track_caller]
             pub fn $twin_keep(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
-                reduce(stringify!($keep), self, axes.axes(), kept, $rule)
+                reduce(stringify!($keep), self, axes.axes(), kept, &$rule)
             }
         )* }
     };
 }
 reductions! {
     /// The sum of the elements; 0 of none.
-    sum sum_over sum_keep = try_sum try_sum_over try_sum_keep(): plain(Reducer::Sum);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[1.0, 2.0], [3.0, 4.0]]).sum().item(), 10.0);
+    /// ```
+    sum sum_over sum_keep = try_sum try_sum_over try_sum_keep(): of "x", plain(Reducer::Sum);
     /// The product of the elements; 1 of none. Its derivative does not divide: zeros do no harm.
-    prod prod_over prod_keep = try_prod try_prod_over try_prod_keep(): plain(Reducer::Prod);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([2.0, 0.0, 3.0]);
+    /// let (product, slope) = value_and_grad(&x, |x| x.prod());
+    /// assert_eq!((product.item(), slope.to_vec()), (0.0, vec![0.0, 6.0, 0.0]));
+    /// ```
+    #[doc(alias = "product")]
+    prod prod_over prod_keep = try_prod try_prod_over try_prod_keep(): of "x", plain(Reducer::Prod);
     /// The largest element; NaN if one is NaN; equal ones share the derivative.
-    max max_over max_keep = try_max try_max_over try_max_keep(): plain(Reducer::Max);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([4.0, 1.0, 4.0]);
+    /// let (largest, slope) = value_and_grad(&x, |x| x.max());
+    /// assert_eq!((largest.item(), slope.to_vec()), (4.0, vec![0.5, 0.0, 0.5]));
+    /// ```
+    #[doc(alias = "amax")]
+    max max_over max_keep = try_max try_max_over try_max_keep(): of "x", plain(Reducer::Max);
     /// The smallest element; NaN if one is NaN; equal ones share the derivative.
-    min min_over min_keep = try_min try_min_over try_min_keep(): plain(Reducer::Min);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([[4.0, 1.0], [2.0, 3.0]]).min().item(), 1.0);
+    /// ```
+    #[doc(alias = "amin")]
+    min min_over min_keep = try_min try_min_over try_min_keep(): of "x", plain(Reducer::Min);
     /// Whether all truth values are true; true for none.
-    all all_over all_keep = try_all try_all_over try_all_keep(): plain(Reducer::All);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([1.0, -2.0]);
+    /// assert_eq!(x.gt(0.0).all().item(), 0.0);
+    /// ```
+    #[doc(alias = "all_true")]
+    all all_over all_keep = try_all try_all_over try_all_keep(): of "x.gt(2.0)", plain(Reducer::All);
     /// Whether one truth value is true; false for none.
-    any any_over any_keep = try_any try_any_over try_any_keep(): plain(Reducer::Any);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([1.0, -2.0]);
+    /// assert_eq!(x.gt(0.0).any().item(), 1.0);
+    /// ```
+    #[doc(alias = "any_true")]
+    any any_over any_keep = try_any try_any_over try_any_keep(): of "x.gt(2.0)", plain(Reducer::Any);
     /// The mean of the elements; NaN of none.
-    mean mean_over mean_keep = try_mean try_mean_over try_mean_keep(): mean as Composite;
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([1.0, 2.0, 6.0]).mean().item(), 3.0);
+    /// ```
+    #[doc(alias = "average")]
+    mean mean_over mean_keep = try_mean try_mean_over try_mean_keep(): of "x", mean as Composite;
     /// `sum((x - mean)^2) / (n - ddof)`; NaN if `n` is not above `ddof`.
-    var var_over var_keep = try_var try_var_over try_var_keep(ddof: usize): move |b, x, axes| var(b, x, axes, ddof);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([1.0, 2.0, 6.0]);
+    /// assert_eq!([x.var(1).item(), x.var(0).item()], [7.0, 14.0 / 3.0]);
+    /// ```
+    #[doc(alias = "variance")]
+    var var_over var_keep = try_var try_var_over try_var_keep(ddof: usize = 0): of "x",
+        move |b, x, axes| var(b, x, axes, ddof);
     /// The square root of the variance; its derivative where all elements are equal is 0, as that of
     /// [`Tensor::norm`].
-    std std_over std_keep = try_std try_std_over try_std_keep(ddof: usize): move |b, x, axes| std(b, x, axes, ddof);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([1.0, 5.0]).std(0).item(), 2.0);
+    /// ```
+    #[doc(alias("standard_deviation", "stddev"))]
+    std std_over std_keep = try_std try_std_over try_std_keep(ddof: usize = 0): of "x",
+        move |b, x, axes| std(b, x, axes, ddof);
     /// `ln sum exp(x)`, without overflow; `-inf` of none. Its derivative is the softmax; NaN where
     /// all elements are `-inf`, or at one that is `inf`.
-    logsumexp logsumexp_over logsumexp_keep = try_logsumexp try_logsumexp_over try_logsumexp_keep():
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([1000.0, 1000.0]).logsumexp();
+    /// assert_eq!(y.item(), 1000.0 + 2f64.ln());
+    /// ```
+    #[doc(alias = "log_sum_exp")]
+    logsumexp logsumexp_over logsumexp_keep = try_logsumexp try_logsumexp_over try_logsumexp_keep(): of "x",
         logsumexp as Composite;
     /// The Euclidean norm `sqrt(sum x^2)`; its derivative at the zero vector is 0.
-    norm norm_over norm_keep = try_norm try_norm_over try_norm_keep(): norm as Composite;
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([3.0, 4.0]);
+    /// let (length, slope) = value_and_grad(&x, |x| x.norm());
+    /// assert!(length.item() == 5.0 && (slope - x / 5.0).abs().max().item() < 1e-15);
+    /// ```
+    #[doc(alias("vector_norm", "l2_norm"))]
+    norm norm_over norm_keep = try_norm try_norm_over try_norm_keep(): of "x", norm as Composite;
 }
 
 /// A reduction that is one equation.
-fn plain(reducer: Reducer) -> impl FnOnce(&mut Builder, Value, &[usize]) -> Result<Value, Misfit> {
+fn plain(reducer: Reducer) -> impl Fn(&mut Builder, Value, &[usize]) -> Result<Value, Misfit> {
     move |b, x, axes| Ok(b.emit(Reduce::new(reducer, axes), &[x])?[0])
 }
 
@@ -330,9 +361,23 @@ fn norm(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
 or_raise! {
     /// The position of the largest element along an axis, which disappears: the first of equal
     /// ones, the first NaN if there is one.
-    fn argmax = try_argmax(axis: isize);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([[1.0, 5.0], [7.0, 2.0]]);
+    /// assert_eq!(x.argmax(1).to_vec(), [1.0, 0.0]);
+    /// ```
+    #[doc(alias = "idxmax")]
+    fn argmax = try_argmax(axis: impl Dim);
     /// The position of the smallest element along an axis; as [`Tensor::argmax`].
-    fn argmin = try_argmin(axis: isize);
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let x = Tensor::from([[1.0, 5.0], [7.0, 2.0]]);
+    /// assert_eq!(x.argmin(0).to_vec(), [0.0, 1.0]);
+    /// ```
+    #[doc(alias = "idxmin")]
+    fn argmin = try_argmin(axis: impl Dim);
 }
 
 impl Tensor {
@@ -341,8 +386,8 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or is empty.
     #[track_caller]
-    pub fn try_argmax(&self, axis: isize) -> Result<Tensor, Error> {
-        position("argmax", self, axis, Extreme::Max)
+    pub fn try_argmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
+        position("argmax", self, axis.dim().0, Extreme::Max)
     }
 
     /// As [`Tensor::argmin`], with an error instead of a panic.
@@ -350,8 +395,8 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or is empty.
     #[track_caller]
-    pub fn try_argmin(&self, axis: isize) -> Result<Tensor, Error> {
-        position("argmin", self, axis, Extreme::Min)
+    pub fn try_argmin(&self, axis: impl Dim) -> Result<Tensor, Error> {
+        position("argmin", self, axis.dim().0, Extreme::Min)
     }
 }
 

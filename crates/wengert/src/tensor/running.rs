@@ -1,7 +1,7 @@
 //! Running sums, products, extremes and log-sum-exps along an axis.
 
-use super::Tensor;
 use super::compose::{axis_of, compose};
+use super::{Dim, Tensor};
 use crate::error::{Error, OrRaise};
 use crate::primitives::{Cumulative, Running};
 
@@ -14,7 +14,7 @@ macro_rules! running {
             /// # Panics
             /// If the axis does not exist or the element type does not fit.
             #[track_caller]
-            pub fn $name(&self, axis: isize) -> Tensor {
+            pub fn $name(&self, axis: impl Dim) -> Tensor {
                 self.$twin(axis).or_raise()
             }
 
@@ -23,16 +23,23 @@ macro_rules! running {
             /// # Errors
             /// If the axis does not exist or the element type does not fit.
             #[track_caller]
-            pub fn $twin(&self, axis: isize) -> Result<Tensor, Error> {
-                run(stringify!($name), self, axis, $running, false)
+            pub fn $twin(&self, axis: impl Dim) -> Result<Tensor, Error> {
+                run(stringify!($name), self, axis.dim().0, $running, false)
             }
 
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], from the end of the axis.")]
             ///
+            /// ```
+            /// use wengert::prelude::*;
+            /// let x = Tensor::from([1.0, 3.0, 2.0]);
+            #[doc = concat!("let y = x.flip(0).", stringify!($name), "(0).flip(0);")]
+            #[doc = concat!("assert!((x.", stringify!($reversed), "(0) - y).abs().max().item() < 1e-15);")]
+            /// ```
+            ///
             /// # Panics
             /// If the axis does not exist or the element type does not fit.
             #[track_caller]
-            pub fn $reversed(&self, axis: isize) -> Tensor {
+            pub fn $reversed(&self, axis: impl Dim) -> Tensor {
                 self.$twin_reversed(axis).or_raise()
             }
 
@@ -41,8 +48,8 @@ macro_rules! running {
             /// # Errors
             /// If the axis does not exist or the element type does not fit.
             #[track_caller]
-            pub fn $twin_reversed(&self, axis: isize) -> Result<Tensor, Error> {
-                run(stringify!($reversed), self, axis, $running, true)
+            pub fn $twin_reversed(&self, axis: impl Dim) -> Result<Tensor, Error> {
+                run(stringify!($reversed), self, axis.dim().0, $running, true)
             }
         )* }
     };
@@ -56,14 +63,38 @@ running! {
     /// assert_eq!(x.cumsum(0).to_vec(), [1.0, 3.0, 6.0]);
     /// assert_eq!(x.cumsum_reversed(0).to_vec(), [6.0, 5.0, 3.0]);
     /// ```
+    #[doc(alias("prefix_sum", "scan"))]
     cumsum cumsum_reversed = try_cumsum try_cumsum_reversed: Running::Sum;
     /// The products of the elements up to each along an axis.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([2.0, 3.0, 4.0]).cumprod(0).to_vec(), [2.0, 6.0, 24.0]);
+    /// ```
+    #[doc(alias = "prefix_product")]
     cumprod cumprod_reversed = try_cumprod try_cumprod_reversed: Running::Prod;
     /// The largest of the elements up to each along an axis.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([2.0, 1.0, 4.0]).cummax(0).to_vec(), [2.0, 2.0, 4.0]);
+    /// ```
     cummax cummax_reversed = try_cummax try_cummax_reversed: Running::Max;
     /// The smallest of the elements up to each along an axis.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// assert_eq!(Tensor::from([2.0, 1.0, 4.0]).cummin(0).to_vec(), [2.0, 1.0, 1.0]);
+    /// ```
     cummin cummin_reversed = try_cummin try_cummin_reversed: Running::Min;
     /// `ln sum exp` of the elements up to each along an axis, without overflow.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let y = Tensor::from([0.0, 0.0, 0.0]).cumlogsumexp(0);
+    /// assert!((y - Tensor::from([0.0, 2f64.ln(), 3f64.ln()])).abs().max().item() < 1e-15);
+    /// ```
+    #[doc(alias = "logcumsumexp")]
     cumlogsumexp cumlogsumexp_reversed = try_cumlogsumexp try_cumlogsumexp_reversed: Running::Logsumexp;
 }
 

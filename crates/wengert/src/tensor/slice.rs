@@ -2,14 +2,18 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use super::Tensor;
 use super::compose::{compose, or_raise};
+use super::{Dim, Tensor};
 use crate::error::{Error, Misfit, misfit};
 use crate::primitives::{Reverse, Slice};
 use crate::program::{Builder, Value};
 
-/// What is taken along one axis: a position, which removes the axis, or a range. Negative
+/// What is taken along one axis: a position, which removes the axis, or a range, of any [`Dim`]. Negative
 /// numbers count from the end. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no position or range along an axis",
+    label = "a position (`0`, `-1`), a range (`1..3`, `..`), `span(1, -1)` or `step(.., 2)` is needed here"
+)]
 pub trait AxisIndex {
     /// What it means.
     #[doc(hidden)]
@@ -40,7 +44,8 @@ pub enum Place {
 /// assert_eq!(x.slice(step(1.., 2)).to_vec(), [1.0, 3.0]);
 /// assert_eq!(x.slice(step(.., -2)).to_vec(), [4.0, 2.0, 0.0]);
 /// ```
-pub fn step(range: impl AxisIndex, step: isize) -> Place {
+pub fn step(range: impl AxisIndex, step: impl Dim) -> Place {
+    let step = step.dim().0;
     match range.place() {
         Place::At(position) => Place::At(position),
         Place::Range { start, end, .. } => Place::Range { start, end, step },
@@ -55,8 +60,8 @@ pub fn step(range: impl AxisIndex, step: isize) -> Place {
 /// let x = Tensor::from([0.0, 1.0, 2.0, 3.0]);
 /// assert_eq!(x.slice(span(1, -1)).to_vec(), [1.0, 2.0]);
 /// ```
-pub fn span(start: isize, end: isize) -> Place {
-    range(start, Some(end))
+pub fn span(start: impl Dim, end: impl Dim) -> Place {
+    range(start.dim().0, Some(end.dim().0))
 }
 
 impl AxisIndex for Place {
@@ -65,9 +70,9 @@ impl AxisIndex for Place {
     }
 }
 
-impl AxisIndex for isize {
+impl<D: Dim> AxisIndex for D {
     fn place(self) -> Place {
-        Place::At(self)
+        Place::At(self.dim().0)
     }
 }
 
@@ -86,38 +91,42 @@ impl AxisIndex for RangeFull {
     }
 }
 
-impl AxisIndex for Range<isize> {
+impl<D: Dim> AxisIndex for Range<D> {
     fn place(self) -> Place {
-        range(self.start, Some(self.end))
+        range(self.start.dim().0, Some(self.end.dim().0))
     }
 }
 
-impl AxisIndex for RangeFrom<isize> {
+impl<D: Dim> AxisIndex for RangeFrom<D> {
     fn place(self) -> Place {
-        range(self.start, None)
+        range(self.start.dim().0, None)
     }
 }
 
-impl AxisIndex for RangeTo<isize> {
+impl<D: Dim> AxisIndex for RangeTo<D> {
     fn place(self) -> Place {
-        range(0, Some(self.end))
+        range(0, Some(self.end.dim().0))
     }
 }
 
-impl AxisIndex for RangeInclusive<isize> {
+impl<D: Dim> AxisIndex for RangeInclusive<D> {
     fn place(self) -> Place {
-        range(*self.start(), after(*self.end()))
+        range(self.start().dim().0, after(self.end().dim().0))
     }
 }
 
-impl AxisIndex for RangeToInclusive<isize> {
+impl<D: Dim> AxisIndex for RangeToInclusive<D> {
     fn place(self) -> Place {
-        range(0, after(self.end))
+        range(0, after(self.end.dim().0))
     }
 }
 
 /// What is taken along the first axes: one position or range, or a tuple, array or slice of them;
 /// the axes that follow are taken whole. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no part of a tensor",
+    label = "a position, a range, or a tuple of them is needed here: `0`, `1..3`, `(.., -1)`"
+)]
 pub trait Ranges {
     /// One entry per axis.
     #[doc(hidden)]
@@ -178,6 +187,7 @@ or_raise! {
     /// assert_eq!(x.slice(1).to_vec(), [4.0, 5.0, 6.0]);
     /// assert_eq!(x.slice((.., 1..)).to_vec(), [2.0, 3.0, 5.0, 6.0]);
     /// assert_eq!(x.slice((-1, -1)).item(), 6.0);
+    /// assert_eq!(x.slice((x.shape()[0] - 1, ..x.shape()[1] - 1)).to_vec(), [4.0, 5.0]);
     /// ```
     fn slice = try_slice(ranges: impl Ranges);
 }
@@ -189,12 +199,16 @@ impl Tensor {
     /// If there are more ranges than axes, or one is not within its axis.
     #[track_caller]
     pub fn try_slice(&self, ranges: impl Ranges) -> Result<Tensor, Error> {
-        let places = ranges.places();
-        compose("slice", &[self], |b, args| {
-            let cut = Sliced::new(&places, b.shape(args[0]))?;
-            Ok(cut.read(b, args[0]))
-        })
+        slice(self, &ranges.places())
     }
+}
+
+#[track_caller]
+fn slice(x: &Tensor, places: &[Place]) -> Result<Tensor, Error> {
+    compose("slice", &[x], |b, args| {
+        let cut = Sliced::new(places, b.shape(args[0]))?;
+        Ok(cut.read(b, args[0]))
+    })
 }
 
 /// A part of a shape.

@@ -54,6 +54,7 @@ impl Tensor {
     ///
     /// # Panics
     /// As [`Tensor::try_slice_mut`] returns an error.
+    #[doc(alias("index_update", "at"))]
     #[track_caller]
     pub fn slice_mut(&mut self, ranges: impl Ranges) -> SliceMut<'_> {
         self.try_slice_mut(ranges).or_raise()
@@ -76,8 +77,16 @@ impl Tensor {
 impl Part<'_> {
     /// Writes a value, stretched to the part.
     ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let mut x = Tensor::zeros(&[3]);
+    /// x.slice_mut(1..).assign(2.0);
+    /// assert_eq!(x.to_vec(), [0.0, 2.0, 2.0]);
+    /// ```
+    ///
     /// # Panics
     /// As [`Part::try_assign`] returns an error.
+    #[doc(alias("copy_", "fill_"))]
     #[track_caller]
     pub fn assign(&mut self, value: impl IntoUpdate) {
         self.try_assign(value).or_raise();
@@ -122,6 +131,12 @@ impl Part<'_> {
     }
 
     /// The numbers of the part as they are.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let mut x = Tensor::from([1.0, 2.0, 3.0]);
+    /// assert_eq!(x.slice_mut(1..).get().to_vec(), [2.0, 3.0]);
+    /// ```
     ///
     /// # Panics
     /// If the recording of the tensor has ended.

@@ -15,7 +15,7 @@ use crate::program::{Builder, Value};
 /// let options = ConvOptions { stride: [2], ..ConvOptions::default() };
 /// assert_eq!(x.conv1d(&w, &options).to_vec(), [-1.0, -1.0]);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvOptions<const N: usize> {
     /// How far it moves at a time.
     pub stride: [usize; N],
@@ -48,6 +48,13 @@ pub struct Pool<const N: usize> {
 
 impl<const N: usize> Pool<N> {
     /// Windows of these lengths, one beside the other, without padding.
+    ///
+    /// ```
+    /// use wengert::{Pool, Tensor};
+    /// let x = Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    /// let pool = Pool { stride: [1, 1], ..Pool::new([2, 2]) };
+    /// assert_eq!(x.max_pool(&pool).to_vec(), [5.0, 6.0]);
+    /// ```
     pub fn new(window: [usize; N]) -> Self {
         Pool { window, stride: window, padding: [(0, 0); N] }
     }
@@ -56,11 +63,34 @@ impl<const N: usize> Pool<N> {
 or_raise! {
     /// The convolution of `self [N, C, length]` with `kernel [O, C / groups, length]`, as in neural
     /// networks: the kernel is not flipped.
+    ///
+    /// ```
+    /// use wengert::{ConvOptions, Tensor};
+    /// let x = Tensor::from([1.0, 2.0, 4.0]).reshape(&[1, 1, 3]);
+    /// let kernel = Tensor::from([-1.0, 1.0]).reshape(&[1, 1, 2]);
+    /// assert_eq!(x.conv1d(&kernel, &ConvOptions::default()).to_vec(), [1.0, 2.0]);
+    /// ```
+    #[doc(alias("convolve", "correlate", "Conv1d"))]
     fn conv1d = try_conv1d(kernel: &Tensor, options: &ConvOptions<1>);
     /// The convolution of `self [N, C, height, width]` with `kernel [O, C / groups, height, width]`;
     /// as [`Tensor::conv1d`].
+    ///
+    /// ```
+    /// use wengert::{ConvOptions, Tensor};
+    /// let (x, kernel) = (Tensor::ones(&[1, 2, 4, 4]), Tensor::ones(&[3, 2, 3, 3]));
+    /// let options = ConvOptions { padding: [(1, 1); 2], ..ConvOptions::default() };
+    /// assert_eq!(x.conv2d(&kernel, &options).shape(), [1, 3, 4, 4]);
+    /// ```
+    #[doc(alias("Conv2d", "conv_general_dilated"))]
     fn conv2d = try_conv2d(kernel: &Tensor, options: &ConvOptions<2>);
     /// The convolution of `self [N, C, depth, height, width]`; as [`Tensor::conv1d`].
+    ///
+    /// ```
+    /// use wengert::{ConvOptions, Tensor};
+    /// let (x, kernel) = (Tensor::ones(&[1, 1, 2, 2, 2]), Tensor::ones(&[1, 1, 2, 2, 2]));
+    /// assert_eq!(x.conv3d(&kernel, &ConvOptions::default()).item(), 8.0);
+    /// ```
+    #[doc(alias = "Conv3d")]
     fn conv3d = try_conv3d(kernel: &Tensor, options: &ConvOptions<3>);
 }
 
@@ -143,13 +173,39 @@ macro_rules! poolings {
 poolings! {
     /// The largest element of every window over the last N axes; of equal ones the first has the
     /// derivative. Padding is never the largest.
+    ///
+    /// ```
+    /// use wengert::{Pool, Tensor};
+    /// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x.max_pool(&Pool::new([2])).to_vec(), [2.0, 4.0]);
+    /// ```
+    #[doc(alias("max_pool1d", "max_pool2d", "reduce_window"))]
     max_pool = try_max_pool: |b, x, pool| extreme(b, x, pool, Extreme::Max);
     /// The smallest element of every window; as [`Tensor::max_pool`].
+    ///
+    /// ```
+    /// use wengert::{Pool, Tensor};
+    /// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x.min_pool(&Pool::new([2])).to_vec(), [1.0, 3.0]);
+    /// ```
     min_pool = try_min_pool: |b, x, pool| extreme(b, x, pool, Extreme::Min);
     /// The sum of every window over the last N axes; padding counts as 0.
+    ///
+    /// ```
+    /// use wengert::{Pool, Tensor};
+    /// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x.sum_pool(&Pool::new([2])).to_vec(), [3.0, 7.0]);
+    /// ```
     sum_pool = try_sum_pool: total;
     /// The mean of every window over the last N axes; padding counts as 0, and the divisor is the
     /// size of the whole window.
+    ///
+    /// ```
+    /// use wengert::{Pool, Tensor};
+    /// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x.avg_pool(&Pool::new([2])).to_vec(), [1.5, 3.5]);
+    /// ```
+    #[doc(alias("avg_pool1d", "avg_pool2d"))]
     avg_pool = try_avg_pool: average;
 }
 

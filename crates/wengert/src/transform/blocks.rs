@@ -7,15 +7,18 @@ use super::transpose;
 use crate::array::Type;
 use crate::error::Error;
 use crate::program::{Builder, Program, Value, dce, same_inputs};
+use crate::task::Gives;
 
-/// The Jacobian by output and input leaf, row by row: forward if there are at most as many numbers
-/// in as out, else backward. A block has the axes of its output, then those of its input.
-pub(super) fn blocks(program: &Program, leaves: usize) -> Result<Program, Error> {
+/// The Jacobian by output and input leaf, row by row, of the outputs from number `first` on: forward if there are at most as
+/// many numbers in as out, else backward. A block has the axes of its output, then those of its input. All outputs stand
+/// before the blocks if they are asked for.
+pub(super) fn blocks(program: &Program, leaves: usize, first: usize, gives: Gives) -> Result<Program, Error> {
     let active = active(program, leaves);
     let mut b = Builder::new();
     let args = same_inputs(&mut b, program);
     let (outs, linear) = linearize(&mut b, program, &args, &active)?;
-    let outputs: Vec<Type> = outs.iter().map(|&out| b.ty(out).clone()).collect();
+    let linear = linear.without_outputs_before(first);
+    let outputs: Vec<Type> = outs[first..].iter().map(|&out| b.ty(out).clone()).collect();
     let inputs: Vec<Type> = program.input_types()[..leaves].to_vec();
     let size = |types: &[Type]| types.iter().map(Type::size).sum::<usize>();
     let results = if size(&inputs) <= size(&outputs) {
@@ -45,7 +48,8 @@ pub(super) fn blocks(program: &Program, leaves: usize) -> Result<Program, Error>
             linear.inputs[..leaves].iter().map(|&active| active && reached.next() == Some(true)).collect();
         backward(&mut b, &transposed, &known, &seeds, &reached, &inputs, &outputs)?
     };
-    Ok(dce(b.finish(&results)))
+    let values = if gives == Gives::LowerOrdersToo { outs } else { Vec::new() };
+    Ok(dce(b.finish(&[values, results].concat())))
 }
 
 /// The number of each marked entry among the inputs of a linear Program, after the known ones.

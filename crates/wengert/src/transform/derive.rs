@@ -7,8 +7,8 @@ use super::linearize::linearize;
 use super::vmap::vmap;
 use crate::array::Type;
 use crate::error::{Error, ErrorKind};
-use crate::program::{Builder, Program, Value, dce, same_inputs};
-use crate::task::Task;
+use crate::program::{Builder, Program, Value, dce, same_inputs, with_outputs};
+use crate::task::{Gives, Task};
 
 /// The Program for a task. It takes the inputs, then the directions that the task takes.
 pub(crate) fn derive(task: Task, program: &Program, leaves: usize) -> Result<Program, Error> {
@@ -16,16 +16,28 @@ pub(crate) fn derive(task: Task, program: &Program, leaves: usize) -> Result<Pro
     let count = program.outputs().len();
     match task {
         Task::Value => Ok(dce(program.clone())),
-        Task::Gradient => gradient(program, leaves, GradientResults::Gradient),
-        Task::ValueAndGradient => gradient(program, leaves, GradientResults::ValuesAndGradient),
+        Task::Gradient => gradient(program, leaves, Gives::Derivative),
+        Task::ValueAndGradient => gradient(program, leaves, Gives::LowerOrdersToo),
         Task::Jvp => Ok(dce(program.jvp(&active())?)),
         Task::Vjp => Ok(program.vjp(&active())?.with_outputs(count..)),
-        Task::Jacobian => blocks(program, leaves),
-        Task::Hessian => blocks(&gradient(program, leaves, GradientResults::Gradient)?, leaves),
+        Task::ValueAndVjp => Ok(dce(program.vjp(&active())?)),
+        Task::Jacobian => blocks(program, leaves, 0, Gives::Derivative),
+        Task::ValueAndJacobian => blocks(program, leaves, 0, Gives::LowerOrdersToo),
+        Task::Hessian => blocks(&gradient(program, leaves, Gives::Derivative)?, leaves, 0, Gives::Derivative),
+        Task::ValueGradientAndHessian => {
+            blocks(&gradient(program, leaves, Gives::LowerOrdersToo)?, leaves, count, Gives::LowerOrdersToo)
+        }
         // Forward over reverse.
         Task::Hvp => {
-            let pushed = derive(Task::Jvp, &gradient(program, leaves, GradientResults::Gradient)?, leaves)?;
+            let pushed = derive(Task::Jvp, &gradient(program, leaves, Gives::Derivative)?, leaves)?;
             Ok(pushed.with_outputs(leaves..))
+        }
+        Task::ValueGradientAndHvp => {
+            let pushed = derive(Task::Jvp, &gradient(program, leaves, Gives::LowerOrdersToo)?, leaves)?;
+            // Values, gradient, tangents of the values, tangents of the gradient.
+            let values = count + leaves;
+            let marked: Vec<bool> = (0..2 * values).map(|k| k < values || k >= values + count).collect();
+            Ok(with_outputs(&pushed, &marked))
         }
         Task::Taylor { .. } => {
             let why = "there are no Taylor coefficients through array operations; nest `jvp` instead";
@@ -39,16 +51,8 @@ pub(super) fn active(program: &Program, leaves: usize) -> Vec<bool> {
     (0..program.input_types().len()).map(|k| k < leaves).collect()
 }
 
-/// What the Program of a gradient gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GradientResults {
-    Gradient,
-    /// All outputs before the gradient.
-    ValuesAndGradient,
-}
-
 /// The gradient of the first output.
-fn gradient(program: &Program, leaves: usize, wanted: GradientResults) -> Result<Program, Error> {
+fn gradient(program: &Program, leaves: usize, gives: Gives) -> Result<Program, Error> {
     let active = active(program, leaves);
     let mut b = Builder::new();
     let args = same_inputs(&mut b, program);
@@ -58,7 +62,7 @@ fn gradient(program: &Program, leaves: usize, wanted: GradientResults) -> Result
     cotangents[0] = Some(b.full(1.0, &loss));
     let pulled = linear.pull(&mut b, &cotangents)?;
     drop(linear);
-    let mut results = if wanted == GradientResults::ValuesAndGradient { outs } else { Vec::new() };
+    let mut results = if gives == Gives::LowerOrdersToo { outs } else { Vec::new() };
     for (k, ct) in pulled.into_iter().enumerate().filter(|(k, _)| active[*k]) {
         results.push(ct.unwrap_or_else(|| b.zeros_like(args[k])));
     }
@@ -84,12 +88,15 @@ pub(crate) fn pullback(program: &Program, leaves: usize) -> Result<(Program, Pro
     Ok((primal, dce(back.finish(&results))))
 }
 
-/// The Program with the mapped axes, where the operands have them and where the results shall.
+/// The Program with the mapped axes, where the operands have them and where the results shall; a result without a place has none.
+///
+/// # Errors
+/// If such a result has the axis after all, or an operation has no such form.
 pub(crate) fn mapped(
     program: &Program,
     axes: &[Option<usize>],
     length: usize,
-    places: &[usize],
+    places: &[Option<usize>],
 ) -> Result<Program, Error> {
     let mut b = Builder::new();
     let (mut args, mut flags) = (Vec::new(), Vec::new());
@@ -104,7 +111,16 @@ pub(crate) fn mapped(
         flags.push(axis.is_some());
     }
     let outs = vmap(&mut b, program, &args, &flags, length)?;
-    let place = |b: &mut Builder, (out, batched): (Value, bool), place: usize| {
+    if let Some(k) = outs.iter().zip(places).position(|((_, batched), place)| *batched && place.is_none()) {
+        let why = format!(
+            "leaf {k} of the result, {}, depends on what is mapped, so that it is another one for each example: give it a place \
+             in `outputs`",
+            program.output_types()[k]
+        );
+        return Err(Error::new(ErrorKind::Misfit, "vmap", why));
+    }
+    let place = |b: &mut Builder, (out, batched): (Value, bool), place: Option<usize>| {
+        let Some(place) = place else { return out };
         let out = if batched { out } else { b.repeat_in_front(out, length) };
         b.move_axis(out, 0, place)
     };

@@ -66,6 +66,16 @@ impl Linear {
         &self.program.input_types()[self.residuals.len()..]
     }
 
+    /// The same map without the outputs before this one.
+    pub(crate) fn without_outputs_before(mut self, first: usize) -> Linear {
+        let before = self.outputs[..first].iter().filter(|&&has| has).count();
+        self.outputs.drain(..first);
+        if before > 0 {
+            self.program = self.program.with_outputs(before..);
+        }
+        self
+    }
+
     /// Appends the transposed map at cotangents of all outputs; gives those of all inputs.
     pub(crate) fn pull(&self, b: &mut Builder, cotangents: &[Option<Value>]) -> Result<Vec<Option<Value>>, Error> {
         let cotangents: Vec<Option<Value>> =

@@ -146,7 +146,9 @@ pub(crate) fn hessian_pattern(program: &Program, leaves: usize, values: &[Option
 
 /// Whether a rule of a user's takes part, which need not be a derivative.
 fn has_custom(program: &Program) -> bool {
-    let own = |eqn: &Eqn| matches!(eqn.op, Op::Custom(_)) || eqn.op.programs().iter().any(|inner| has_custom(inner));
+    let own = |eqn: &Eqn| {
+        matches!(eqn.op, Op::Custom(_) | Op::Foreign(_)) || eqn.op.programs().iter().any(|inner| has_custom(inner))
+    };
     program.eqns().iter().any(own)
 }
 

@@ -1,6 +1,6 @@
 //! [`Const`]: the part of a point that is not differentiated.
 
-use super::{Structure, Tree};
+use super::{Paths, Several, Structure, Tree};
 use crate::leaf::{Active, Drive};
 
 /// Data at a point: numbers that a function takes, and that it is not differentiated by.
@@ -29,6 +29,7 @@ impl<T: Tree> Tree for Const<T> {
     type Vars = Const<T::Vars>;
     type Grad = Const<T::Grad>;
     type Each<U> = Const<T::Each<U>>;
+    type Form = Several;
 
     fn size(&self) -> usize {
         self.0.size()
@@ -41,6 +42,9 @@ impl<T: Tree> Tree for Const<T> {
     }
     fn structure(&self, structure: &mut Structure) {
         self.0.structure(structure);
+    }
+    fn paths(&self, paths: &mut Paths) {
+        paths.frozen(&self.0);
     }
     fn vars(&self, lift: &mut impl FnMut(Self::Leaf) -> Active<Self>) -> Self::Vars {
         Const(self.0.vars(&mut |leaf| lift(leaf).severed()))

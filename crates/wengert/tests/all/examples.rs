@@ -3,6 +3,7 @@
 #[path = "../../examples/case_studies.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod case_studies;
+#[cfg(feature = "safetensors")]
 #[path = "../../examples/digits_rnn.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod digits_rnn;
@@ -18,6 +19,9 @@ pub mod hanging_chain;
 #[path = "../../examples/inverse_heat.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod inverse_heat;
+#[path = "../../examples/kepler.rs"]
+#[expect(dead_code, reason = "an example's `main` is not called here")]
+pub mod kepler;
 #[path = "../../examples/lotka_volterra.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod lotka_volterra;
@@ -25,6 +29,7 @@ pub mod lotka_volterra;
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod pinn;
 
+#[cfg(feature = "safetensors")]
 pub use digits_rnn::digits;
 
 use wengert::prelude::*;
@@ -300,6 +305,7 @@ mod fit_is_right {
     }
 }
 
+#[cfg(feature = "safetensors")]
 mod digits_rnn_is_right {
     use super::digits_rnn::*;
     use wengert::Key;
@@ -452,64 +458,6 @@ mod lotka_volterra_is_right {
     }
 }
 
-mod digits_are_read {
-    use super::digits::*;
-    use wengert::{Key, TreeMath};
-
-    #[test]
-    fn the_images_are_those_of_the_file() {
-        let digits = load().unwrap();
-        assert_eq!((digits.count(), digits.images.shape()), (1797, &[1797, PIXELS][..]));
-        assert_eq!((digits.images.min().item(), digits.images.max().item()), (0.0, 1.0));
-        assert_eq!(digits.labels.to_vec()[..10], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-        let [training, held_out] = digits.split(&Key::new(1));
-        assert_eq!((training.count(), held_out.count()), (1437, 360));
-        // every image is in one of the parts
-        assert_eq!(training.labels.sum().item() + held_out.labels.sum().item(), digits.labels.sum().item());
-    }
-
-    #[test]
-    fn malformed_lines_are_refused_with_their_number() {
-        let line = |pixels: usize, digit: u8| format!("{}{digit}\n", "3,".repeat(pixels));
-        let refused = [
-            (line(64, 1) + &line(63, 1), "line 2: 64 numbers where 64 pixels and a digit are expected"),
-            (line(64, 10), "line 1: pixels are 0 to 16, digits 0 to 9"),
-            (line(64, 1).replacen('3', "17", 1), "line 1: pixels are 0 to 16, digits 0 to 9"),
-            (line(64, 1).replacen('3', "x", 1), "line 1: `x` is not a number from 0 to 255"),
-        ];
-        for (text, problem) in refused {
-            assert_eq!(read_digits(text.as_bytes()).unwrap_err(), problem);
-        }
-        assert_eq!(read_digits(line(64, 9).as_bytes()).unwrap().labels.to_vec(), [9.0]);
-    }
-
-    #[test]
-    fn parameters_survive_the_file() {
-        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("parameters");
-        std::fs::create_dir_all(&folder).unwrap();
-        let network = Network::new(&Key::new(3));
-        let path = folder.join("network.safetensors");
-        network.save(&path).unwrap();
-        let difference = Network::read(&path).unwrap() - &network;
-        assert_eq!(difference.norm().item(), 0.0);
-        std::fs::write(&path, b"something else").unwrap();
-        assert!(Network::read(&path).is_err());
-        let missing = Network::read(&folder.join("nothing")).unwrap_err();
-        assert!(missing.to_string().contains("nothing"), "{missing}");
-    }
-
-    #[test]
-    fn a_few_epochs_teach_most_of_it() {
-        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("digits");
-        let mut text = Vec::new();
-        let share = report(&mut text, &folder, 4).unwrap();
-        let text = String::from_utf8(text).unwrap();
-        assert!(share > 0.9, "{text}");
-        let svg = std::fs::read_to_string(folder.join("digits.svg")).unwrap();
-        assert!(svg.trim_end().ends_with("</svg>") && svg.contains("held out"));
-    }
-}
-
 mod pinn_is_right {
     use super::pinn::*;
 
@@ -542,5 +490,47 @@ mod hanging_chain_is_right {
         assert!((length - LENGTH).abs() < 1e-9);
         // Two links have four numbers each, and meet in a joint: its neighbours' and its own place, in each direction.
         assert_eq!(chain.entries, [4 * 40 - 4, 2 * (39 + 38)]);
+    }
+}
+
+mod kepler_is_right {
+    use super::kepler::*;
+    use wengert::prelude::*;
+
+    /// `dE/dM = 1 / d`, `dE/de = sin E / d` and their derivatives, with `d = 1 - e cos E`.
+    #[test]
+    fn derivatives_of_the_first_and_second_order_are_those_of_the_equation() {
+        let rule = kepler().unwrap();
+        for (m, e) in [(0.0, 0.3), (0.7, 0.0), (2.5, 0.6), (-1.2, 0.9), (9.0, 0.967), (0.01, 0.995)] {
+            let x = solve(m, e).unwrap();
+            assert!((x - e * x.sin() - m).abs() <= 4.0 * f64::EPSILON * m.abs().max(1.0), "{m}, {e}: {x}");
+            let (sin, cos) = x.sin_cos();
+            let d = 1.0 - e * cos;
+            let f = |(m, e): (Tensor, Tensor)| rule.call(&[&m, &e])[0].sum();
+            let (value, slopes, h) = value_grad_and_hessian((&Tensor::from(m), &Tensor::from(e)), f);
+            let by_m = -e * sin / d.powi(3);
+            let mixed = (cos / d - e * sin * sin / (d * d)) / d;
+            let by_e = 2.0 * sin * cos / (d * d) - e * sin.powi(3) / d.powi(3);
+            let got = [&[value.item(), slopes.0.item(), slopes.1.item()][..], &h.dense().to_vec()].concat();
+            for (got, want) in got.iter().zip([x, 1.0 / d, sin / d, by_m, mixed, mixed, by_e]) {
+                assert!((got - want).abs() <= 1e-11 * want.abs().max(1.0), "{m}, {e}: {got} instead of {want}");
+            }
+        }
+        let error = rule.try_call(&[&Tensor::from(1.0), &Tensor::from(1.5)]).unwrap_err().to_string();
+        assert!(error.contains("`kepler`") && error.contains("the eccentricity is 1.5"), "{error}");
+    }
+
+    #[test]
+    fn the_orbit_is_found_again() {
+        let (times, places) = observations();
+        let fit = fit(&times, &places, [16.0, 0.93, 0.15]).unwrap();
+        for (got, want) in fit.orbit.to_vec().iter().zip(HALLEY) {
+            assert!((got - want).abs() < 1e-10 * want, "{got} instead of {want}");
+        }
+        // Where nothing is left, the Hessian is that of Gauss and Newton.
+        let rule = kepler().unwrap();
+        let slopes = jacobian(&fit.orbit, |orbit| positions(&rule, &orbit, &times).reshape(&[-1]));
+        let want = slopes.swap_axes(0, 1).matmul(&slopes);
+        assert!((fit.hessian - &want).abs().max().item() < 1e-8 * want.abs().max().item());
     }
 }

@@ -63,7 +63,7 @@ fn lines_are_their_sums_at_any_length() {
 fn there_and_back_in_every_scale_along_any_axes() {
     let z = complex(1, &[3, 4, 5]);
     for norm in NORMS {
-        for axes in [&[0][..], &[1], &[-1], &[0, 2], &[2, 0], &[0, 1, 2]] {
+        for axes in [&[0isize][..], &[1], &[-1], &[0, 2], &[2, 0], &[0, 1, 2]] {
             let way = Fourier::new().axes(axes).norm(norm);
             near(&way.ifft(way.fft(&z)), &z, 20.0);
             near(&way.fft(way.ifft(&z)), &z, 20.0);
@@ -249,7 +249,7 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     refused(way.clone().lengths(&[1_000_003]).try_rfft(&x), &["prime factor 1000003", "pad to a length"]);
     refused(way.clone().axes(&[2]).try_fft(&z), &["`fft` of f64[3,4] and f64[3,4]", "no axis 2 among 2"]);
     refused(way.clone().axes(&[1, -1]).try_fft(&z), &["axis 1 is named twice"]);
-    refused(way.clone().axes(&[]).try_fft(&z), &["at least one axis"]);
+    refused(way.clone().axes(()).try_fft(&z), &["at least one axis"]);
     refused(way.clone().axes(&[0]).lengths(&[2, 2]).try_fft(&z), &["2 lengths for 1 axes"]);
     refused(way.clone().lengths(&[2, 2, 2]).try_fft(&z), &["no axis -3"]);
     refused(way.try_rfft(&Tensor::iota(3)), &["`rfft` of i64[3]", "real numbers"]);

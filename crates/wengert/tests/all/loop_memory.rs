@@ -44,7 +44,7 @@ fn snapshots_of_what_is_changed_in_place() {
             let p = p.dynamic_update_slice(&((before + x).sin() + 0.5), &n);
             (n + 1i64, p)
         };
-        loops.run(start, |(n, _)| n.lt(40i64).reshape(&[]), step).1.square().sum()
+        loops.run(start, |(n, _)| n.lt(40i64).reshape(()), step).1.square().sum()
     };
     let x = Tensor::from(0.3);
     let gradient = |loops: While| value_and_grad(&x, |x| fill(loops, &x));

@@ -9,9 +9,11 @@ mod support;
 
 #[cfg(feature = "derive")]
 mod derive;
+mod generic;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod many;
+mod mistakes;
 mod nesting;
 mod replay;
 mod rules;
@@ -20,6 +22,7 @@ mod sparsity;
 mod straight;
 mod tape;
 mod taylor;
+mod together;
 
 // ---- tensors -------------------------------------------------------------------------------------
 
@@ -31,6 +34,9 @@ mod bands;
 mod captures;
 mod complex;
 mod diagnose;
+#[cfg(all(feature = "npy", feature = "safetensors"))]
+mod files;
+mod foreign;
 mod fourier;
 mod implicit;
 mod linalg;
@@ -40,6 +46,8 @@ mod loop_blocks;
 mod loop_memory;
 mod loop_zeros;
 mod loops;
+#[cfg(feature = "derive")]
+mod mapped_axes;
 mod nested_levels;
 mod nn;
 #[cfg(feature = "npy")]
@@ -47,6 +55,8 @@ mod npy;
 mod numbers;
 mod ode;
 mod optim;
+#[cfg(feature = "derive")]
+mod paths;
 mod signal;
 mod sparse_solve;
 #[cfg(feature = "engine")]
@@ -79,6 +89,9 @@ mod planning;
 mod runs;
 #[cfg(feature = "engine")]
 mod same_bits;
+mod segments;
 mod sharing;
 
 pub mod examples;
+pub mod programs;
+pub mod training;

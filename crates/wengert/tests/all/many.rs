@@ -126,6 +126,8 @@ fn every_driver_agrees(function: &Function, random: &mut Random, count: usize) -
     let first = record(start, |x| function.call(x)[0]);
     let gradients = first_many.grad_many(&points);
     let (hessians, hvps) = (first_many.hessian_many(&points), first_many.hvp_many(&points, &vectors));
+    let (both, all) = (many.value_and_jacobian_many(&points), first_many.value_grad_and_hessian_many(&points));
+    assert_eq!([both.len(), all.len()], [count; 2]);
     let lengths = [values.len(), jvps.len(), vjps.len(), jacobians.len(), gradients.len(), hessians.len(), hvps.len()];
     assert_eq!(lengths, [count; 7]);
     for (k, (&x, &v)) in points.iter().zip(&vectors).enumerate() {
@@ -137,6 +139,10 @@ fn every_driver_agrees(function: &Function, random: &mut Random, count: usize) -
         same(&what, &gradients[k], &first.grad(x));
         same(&what, &hessians[k], &first.hessian(x));
         same(&what, &hvps[k], &first.hvp(x, v));
+        same(&what, &both[k].0, &values[k]);
+        same(&what, &both[k].1, &jacobians[k]);
+        same(&what, &(all[k].0, all[k].1), &(first.value(x), gradients[k]));
+        same(&what, &all[k].2, &hessians[k]);
         // cᵀ (J v) = (Jᵀ c)ᵀ v
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let scale = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum::<f64>();

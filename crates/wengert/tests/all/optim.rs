@@ -2,9 +2,9 @@
 
 use std::f64::consts::PI;
 
-use wengert::DType;
 use wengert::optim::{Adam, AdamW, Schedule, Sgd, clip_by_norm, clip_by_value, global_norm};
 use wengert::prelude::*;
+use wengert::{DType, Paths, freeze};
 
 #[track_caller]
 fn close(got: f64, want: f64) {
@@ -183,4 +183,69 @@ fn the_derivative_passes_through_steps() {
         x.square().sum()
     };
     assert_eq!(grad(Tensor::from([8.0, -4.0]), after).to_vec(), [1.0, -0.5]);
+}
+
+#[test]
+fn rates_and_decays_are_set_by_path_and_the_last_setting_counts() {
+    let point = || (2.0, [2.0, 2.0, 2.0]);
+    let mut opt = AdamW::new(0.5)
+        .decay(0.25)
+        .rate_of(|path| path.starts_with("1."), 0.25)
+        .rate_of(|path| path == "1.1", Schedule::step(1.0, 0.5, 1))
+        .decay_of(|path| path == "1.2", 0.0);
+    let moved = opt.step(point(), &(0.0, [0.0; 3]));
+    assert_eq!(moved, (2.0 * 0.875, [2.0 * (1.0 - 0.0625), 2.0 * 0.75, 2.0]));
+    let moved = opt.step(moved, &(0.0, [0.0; 3]));
+    assert_eq!(moved.1[1], 2.0 * 0.75 * 0.875);
+    assert_eq!((opt.rate(), opt.steps()), (0.5, 2));
+    let error = Sgd::new(0.1).rate_of(|path| path == "head", 1.0).try_step(point(), &point()).unwrap_err().to_string();
+    assert!(error.contains("`rate_of` at crates/wengert/tests/all/optim.rs:"), "{error}");
+    assert!(error.contains("picks none of the paths `0`, `1.0`, `1.1`, `1.2`"), "{error}");
+}
+
+#[test]
+fn frozen_leaves_are_left_and_remember_nothing() {
+    let point = || (Tensor::from([1.0, 2.0]), (Tensor::from(3.0), Tensor::from([1i64, 2])));
+    let model = freeze(point(), |path| path != "1.0");
+    let slope = grad(&model, |m| m.1.0.square() * m.0.sum());
+    let mut opt = AdamW::new(0.1).decay(0.5).init(&model);
+    assert_eq!(Paths::of(&opt).iter().collect::<Vec<_>>(), ["steps", "first.1.0", "second.1.0"]);
+    let moved = opt.step(model.clone(), &slope);
+    assert_eq!((moved.0.to_vec(), moved.1.1.to_vec()), (vec![1.0, 2.0], vec![1.0, 2.0]));
+    close(moved.1.0.item(), 3.0 * 0.95 - 0.1 * 18.0 / (18.0 + 1e-8));
+    assert_eq!(clip_by_norm(&slope, 9.0).1.0.item(), 9.0);
+    // What it remembers does not fit when other leaves are frozen, of which there may be as many.
+    let other = freeze(point(), |path| path != "0");
+    let slope = grad(&other, |m| m.0.sum());
+    let error = opt.try_step(other.clone(), &slope).unwrap_err().to_string();
+    assert!(error.contains("other leaves of the point are frozen") && error.contains("`init`"), "{error}");
+    let (x, y) = (opt.step(model.clone(), &slope_of(&model)), opt.steps());
+    assert_eq!((x.0.to_vec(), y), (vec![1.0, 2.0], 2));
+    assert_eq!(opt.init(&other).step(other, &slope).1.0.item(), 3.0);
+}
+
+fn slope_of(model: &wengert::Frozen<(Tensor, (Tensor, Tensor))>) -> wengert::Frozen<(Tensor, (Tensor, Tensor))> {
+    grad(model, |m| m.1.0.square())
+}
+
+#[test]
+fn an_optimiser_is_a_tree_that_goes_on_where_it_was() {
+    let slope = |x: &(f64, [f64; 2])| grad(x, |(a, [b, c])| (a - b).square() + (b * c).cos());
+    let mut x = (1.0, [0.5, 0.25]);
+    let mut opt = Adam::new(Schedule::cosine(0.1, 0.01, 10)).betas([0.8, 0.9]).init(&x);
+    for _ in 0..3 {
+        let g = slope(&x);
+        x = opt.step(x, &g);
+    }
+    // Into a new one that has the same settings.
+    let leaves: Vec<f64> = opt.named_leaves().into_iter().map(|(_, leaf)| leaf).collect();
+    let mut leaves = leaves.into_iter();
+    let fresh = Adam::new(Schedule::cosine(0.1, 0.01, 10)).betas([0.8, 0.9]).init(&x);
+    let mut again = fresh.map_leaves(|_, _| leaves.next().unwrap());
+    assert_eq!((again.steps(), again.rate()), (3, opt.rate()));
+    let g = slope(&x);
+    assert_eq!(again.step(x, &g), opt.step(x, &g));
+    let mut broken = opt.map_leaves(|path, leaf| if path == "steps" { -1.0 } else { leaf });
+    let error = broken.try_step(x, &g).unwrap_err().to_string();
+    assert!(error.contains("no whole number from 0: -1"), "{error}");
 }

@@ -51,7 +51,7 @@ impl Branching for Loops {
         let mut count = R::constant(0.0);
         while count < y.abs() * 2.0 {
             log.push(1);
-            count = count + 1.0;
+            count += 1.0;
             sum = sum * 0.5 + (x * count).cos();
         }
         sum

@@ -338,7 +338,7 @@ fn one_helper_with_other_leaves_is_another_derivative() {
         assert_eq!(jvp((&a, &b), (&b, &a), |(a, b)| dot(&a, &b)).1.item(), dot(&b, &b).item() + dot(&a, &a).item());
         let hessian = hessian((&a, &b), |(a, b)| dot(&a, &b));
         assert_eq!(hessian.dense().to_vec().iter().sum::<f64>(), 6.0);
-        assert_eq!(wengert::hessian(&a, |a| dot(&a, &b)).dense().to_vec(), [0.0; 9]);
+        assert_eq!(wengert::hessian(&a, |a| dot(&a, &b)).to_vec(), [0.0; 9]);
     }
 }
 

@@ -134,10 +134,23 @@ fn large_matrices() {
     for (x, many) in points.iter().zip(&hessians) {
         assert_eq!(bits(many), bits(&hessian(x.clone(), f)), "at {}", x[0]);
     }
+    for (x, (value, gradient, many)) in points.iter().zip(recorded.value_grad_and_hessian_many(&points)) {
+        assert_eq!(bits(&(value, gradient)), bits(&value_and_grad(x.clone(), f)), "at {}", x[0]);
+        assert_eq!(bits(&many), bits(&hessian(x.clone(), f)), "at {}", x[0]);
+    }
     let g = |x: Vec<Var>| x.iter().map(|&y| (y - x[0]).square() * x[1]).collect::<Vec<Var>>();
     let recorded = record(vec![1.0; inputs as usize], g);
     for (x, many) in points.iter().zip(recorded.jacobian_many(&points)) {
         assert_eq!(bits(&many), bits(&jacobian(x.clone(), g)), "at {}", x[0]);
+    }
+    // By columns, and by rows.
+    for outputs in [700, 650] {
+        let g = |x: Vec<Var>| g(x)[..outputs].to_vec();
+        let recorded = record(vec![1.0; inputs as usize], g);
+        for (x, (values, many)) in points.iter().zip(recorded.value_and_jacobian_many(&points)) {
+            assert_eq!(bits(&values), bits(&recorded.value(x)), "at {}", x[0]);
+            assert_eq!(bits(&many), bits(&jacobian(x.clone(), g)), "at {}", x[0]);
+        }
     }
 }
 
@@ -240,6 +253,7 @@ mod data {
         type Vars = (Var, Var);
         type Grad = (f64, f64);
         type Each<U> = (U, U);
+        type Form = wengert::Several;
         fn size(&self) -> usize {
             2
         }

@@ -62,10 +62,10 @@ fn checkpoints_keep_a_quarter_for_twice_the_work() {
 fn a_jacobian_multiplies_by_no_identity() {
     let (a, b) = (Tensor::zeros(&[5, 7]), Tensor::zeros(&[6, 5]));
     let f = |x: Tensor| b.matmul(&a.matmul(&x.sin()).tanh());
-    let (forward, _) = to_program(Tensor::zeros(&[7]), |x| jacobian(&x, f).dense());
+    let (forward, _) = to_program(Tensor::zeros(&[7]), |x| jacobian(&x, f));
     // Fewer numbers out than in: backward.
-    let (backward, _) = to_program(Tensor::zeros(&[7]), |x| jacobian(&x, |x| a.matmul(&x.sin())).dense());
-    let (hessian, _) = to_program(Tensor::zeros(&[7]), |x| hessian(&x, |x| f(x).square().sum()).dense());
+    let (backward, _) = to_program(Tensor::zeros(&[7]), |x| jacobian(&x, |x| a.matmul(&x.sin())));
+    let (hessian, _) = to_program(Tensor::zeros(&[7]), |x| hessian(&x, |x| f(x).square().sum()));
     for (name, program, size) in [("forward", forward, 7), ("backward", backward, 5), ("hessian", hessian, 7)] {
         let program = program.optimize();
         let mut identity = vec![false; 10_000];

@@ -122,7 +122,7 @@ fn elementwise(case: &Case) {
         x.try_where(true, y); x.try_clamp(y, number); x.try_clamp(0, 1); x.try_lerp(y, z);
         x.try_abs(); x.try_sign(); x.try_square(); x.try_sqrt(); x.try_ln(); x.try_lgamma(); x.try_round();
         x.try_powi(-3); x.try_powf(number); x.try_polygamma(2); x.try_sinc(); x.try_leaky_relu(number);
-        x.try_elu(); x.try_relu6(); x.try_log_sigmoid(); x.try_detach();
+        x.try_elu(); x.try_celu(number); x.try_mish(); x.try_logit(); x.try_entr(); x.try_relu6(); x.try_log_sigmoid(); x.try_detach();
     }
 }
 
@@ -140,6 +140,7 @@ fn shapes(case: &Case) {
     }
     run("concat", case, || Tensor::try_concat(&[x, y], axis));
     run("stack", case, || Tensor::try_stack(&[x, y], axis));
+    run("meshgrid", case, || Tensor::try_meshgrid([x, y]));
     run("zeros", case, || Tensor::try_zeros(&[counts[0], counts[1]]).map(drop));
     run("full", case, || Tensor::try_full(&counts[..1], x).map(drop));
     run("arange", case, || Tensor::try_arange(case.number, axis as f64, 0.5));
@@ -161,7 +162,7 @@ fn reductions(case: &Case) {
         x.try_norm_keep(axis); x.try_all_over(axis); x.try_any_keep(axis); x.try_argmax(axis); x.try_argmin(axis);
         x.try_cumsum(axis); x.try_cumprod_reversed(axis); x.try_cummax(axis); x.try_cummin(axis);
         x.try_cumlogsumexp(axis); x.try_sort(axis); x.try_sort_descending(axis); x.try_argsort(axis);
-        x.try_top_k(counts[0], axis); x.try_median(axis);
+        x.try_top_k(counts[0], axis); x.try_median(axis); x.try_quantile(case.number, axis); x.try_quantile([0.3, 1.0], axis);
         x.try_matmul(y); x.try_dot(y); x.try_outer(y); x.try_vdot(y); x.try_tensordot(y, axes, axes);
         x.try_dot_general(y, [axes, axes], [&[0], &[0]]); x.try_cross(y, axis);
     }
@@ -179,7 +180,9 @@ fn indexing(case: &Case) {
         x.try_take(indices, axis); x.try_take_or(indices, axis, mode); x.try_take_along_axis(indices, axis);
         x.try_gather_nd(indices, mode); x.try_scatter_add(indices, y, axis); x.try_scatter_set(indices, y, axis);
         x.try_scatter_or(indices, y, axis, write, mode); x.try_scatter_nd(indices, y, write, mode);
-        x.try_segment_sum(indices, counts[0]); x.try_dynamic_slice(indices, counts);
+        x.try_segment_sum(indices, counts[0]); x.try_segment_max(indices, counts[0]); x.try_bincount(counts[0]);
+        x.try_scatter_max(indices, y, axis); x.try_scatter_mul(indices, y, axis); indices.try_bincount_with(x, counts[0]);
+        x.try_dynamic_slice(indices, counts);
         x.try_dynamic_update_slice(y, indices); x.try_one_hot(counts[0]); indices.try_one_hot(counts[0]);
         indices.try_select_n(&[x, y]); x.try_select_n(&[]); x.try_take(y, axis);
     }
@@ -198,6 +201,8 @@ fn related(case: &Case) {
     run! { case;
         x.try_dynamic_slice(&start, block.shape()); x.try_dynamic_update_slice(&block, &start);
         x.try_segment_sum(&segments, small[1]); x.try_take_along_axis(&order, axis);
+        x.try_segment_min(&segments, small[1]); x.try_segment_prod(&segments, small[1]); x.try_segment_mean(&segments, small[1]);
+        x.try_scatter_min(indices, &taken, axis); x.try_scatter_mul(indices, &taken, axis);
         x.try_scatter_add(indices, &taken, axis); x.try_scatter_set(indices, &taken, axis);
         x.try_scatter_or(indices, &taken, axis, Write::Add, OutOfBounds::Clamp);
         x.try_tensordot(x, &[axis], &[axis]); x.try_dot_general(x, [&[axis], &[axis]], [&[], &[]]);

@@ -118,7 +118,7 @@ fn special<R: Real>(name: &str, x: &[R]) -> Option<R> {
         let exponent = power.split_whitespace().next()?;
         return match exponent.parse::<i32>() {
             Ok(n) => Some(x.powi(n)),
-            Err(_) => exponent.parse().ok().map(|exponent| x.powf(exponent)),
+            Err(_) => exponent.parse::<f64>().ok().map(|exponent| x.powf(exponent)),
         };
     }
     let (expression, _) = name.split_once(" at ").unwrap_or((name, ""));

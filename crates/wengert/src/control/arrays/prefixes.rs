@@ -66,7 +66,7 @@ fn prefixes(closed: &Closed, rows: &[Tensor], length: usize, line: Line) -> Resu
 #[track_caller]
 fn combined(closed: &Closed, x: &[Tensor], y: &[Tensor], length: usize, line: Line) -> Result<Vec<Tensor>, Error> {
     let point: Vec<Tensor> = x.iter().chain(y).cloned().collect();
-    let (axes, places) = (vec![Some(0); point.len()], vec![0; closed.program.outputs().len()]);
+    let (axes, places) = (vec![Some(0); point.len()], vec![Some(0); closed.program.outputs().len()]);
     let what = Transformation::Mapped { axes, length, places };
     apply("associative_scan", what, closed, &point, &[]).map_err(|error| error.at(Some(line)))
 }

@@ -27,7 +27,7 @@ impl DefinedKernel {
 }
 
 /// A copy of an operand.
-fn copied(from: &Slice<'_>, ty: &Type) -> Array {
+pub(super) fn copied(from: &Slice<'_>, ty: &Type) -> Array {
     match from {
         Slice::U8(x) => Array::new(&ty.shape, x.iter().map(|&x| x != 0).collect::<Vec<bool>>()),
         Slice::I64(x) => Array::new(&ty.shape, x.to_vec()),
@@ -47,14 +47,19 @@ impl Kernel for DefinedKernel {
     fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let args: Vec<Array> = call.args.iter().zip(&self.args).map(|(arg, ty)| copied(arg, ty)).collect();
         let results = defined(&self.op, &args.iter().collect::<Vec<&Array>>())?;
-        for (result, out) in results.iter().zip(call.outs.iter_mut()) {
-            match out {
-                SliceMut::U8(out) => out.iter_mut().zip(result.known::<bool>()).for_each(|(to, &x)| *to = x.into()),
-                SliceMut::I64(out) => out.copy_from_slice(result.known()),
-                SliceMut::F32(out) => out.copy_from_slice(result.known()),
-                SliceMut::F64(out) => out.copy_from_slice(result.known()),
-            }
-        }
+        write(&results, call.outs);
         Ok(())
+    }
+}
+
+/// Copies results to where they belong.
+pub(super) fn write(results: &[Array], outs: &mut [SliceMut<'_>]) {
+    for (result, out) in results.iter().zip(outs) {
+        match out {
+            SliceMut::U8(out) => out.iter_mut().zip(result.known::<bool>()).for_each(|(to, &x)| *to = x.into()),
+            SliceMut::I64(out) => out.copy_from_slice(result.known()),
+            SliceMut::F32(out) => out.copy_from_slice(result.known()),
+            SliceMut::F64(out) => out.copy_from_slice(result.known()),
+        }
     }
 }

@@ -11,6 +11,7 @@ mod extreme;
 #[cfg(feature = "linalg")]
 mod factor;
 mod fill;
+mod foreign;
 #[cfg(feature = "fft")]
 mod fourier;
 mod gather;
@@ -64,8 +65,10 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::Recurrence(op) => Box::new(running::RecurrenceKernel::new(*op, args[0])),
         Op::Gather(op) => Box::new(gather::GatherKernel::new(op, args[0], args[1])),
         Op::Scatter(op) => scatter(op, args, None),
+        Op::ScatterReduce(op) => Box::new(scatter::ScatterReduceKernel::new(op, args[0], args[1])),
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
+        Op::Foreign(op) => Box::new(foreign::ForeignKernel::new(op, args, outs)),
         Op::Fft(op) => fourier(op, args),
         Op::SparseProduct(op) => Box::new(sparse::ProductKernel::new(op, args)),
         Op::SparseOuter(op) => Box::new(sparse::OuterKernel::new(op, args)),

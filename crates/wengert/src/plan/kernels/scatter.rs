@@ -1,11 +1,13 @@
 //! Elements added or written at indices that are computed.
 
 mod counted;
+mod fold;
 mod rows;
 
 use std::ops::Range;
 
 use counted::RowScatter;
+pub(super) use fold::ScatterReduceKernel;
 use rows::{Add, Put};
 
 use wengert_kernels::arena::{Line, lines_for, typed_mut};

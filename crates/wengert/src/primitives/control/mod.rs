@@ -84,6 +84,7 @@ pub use recompute::Recompute;
 pub use repeat::While;
 pub use scan::Scan;
 pub use solve::Solve;
+pub(super) use solve::guarded;
 pub use unwind::Unwind;
 
 use super::{Cotangent, MaskedCotangents, Op, Operand, Sample, Wiring, sample};
@@ -94,7 +95,7 @@ use crate::program::{Builder, Program, Value, dce, same_inputs};
 use crate::transform::{jvp, transpose, vmap};
 
 /// An error of a Program inside, as the reason of the operation that holds it.
-fn inside(error: Error) -> Misfit {
+pub(super) fn inside(error: Error) -> Misfit {
     Misfit(format!("inside: {error}"))
 }
 

@@ -170,7 +170,12 @@ impl Solve {
 
 /// A Program with one more axis, of whose lanes those of a mask count. It takes which lanes count in all, of this type, which
 /// it ignores, the mask, then its operands.
-pub(super) fn guarded(program: &Program, batched: &[bool], length: usize, all: Type) -> Result<Program, Misfit> {
+pub(in crate::primitives) fn guarded(
+    program: &Program,
+    batched: &[bool],
+    length: usize,
+    all: Type,
+) -> Result<Program, Misfit> {
     let mut b = Builder::new();
     b.input("", all);
     let mask = b.input("", Type::new(DType::Bool, &[length]));

@@ -10,7 +10,7 @@ use super::super::prepared::{Kind, lagrangian};
 use super::super::{Csr, Pattern};
 use super::SparseLeaf;
 use crate::array::{Array, DType, Type};
-use crate::drive::{record, record_loss};
+use crate::drive::{FrozenLeaf, record_loss_with, record_with};
 use crate::error::{Error, Line, OrRaise};
 use crate::primitives::{Concat, Gather, OutOfBounds, Scatter, Write};
 use crate::program::{Builder, Program, Value, inline, same_inputs};
@@ -57,12 +57,12 @@ impl SparseLeaf for Tensor {
         T: Tree<Leaf = Tensor>,
         O: Tree<Leaf = Tensor>,
     {
-        let (_, point, closed) = record("sparse_jacobian", x, f, |output| leaves(output));
+        let (_, point, closed) = record_with(FrozenLeaf::Severed, "sparse_jacobian", x, f, |output| leaves(output));
         matrix(Kind::Jacobian, &closed, &point, &[], Location::caller()).or_raise()
     }
 
     fn sparse_hessian<T: Tree<Leaf = Tensor>>(x: &T, f: impl Fn(T::Vars) -> Tensor) -> SparseTensor {
-        let (point, closed) = record_loss("sparse_hessian", x, f);
+        let (point, closed) = record_loss_with(FrozenLeaf::Severed, "sparse_hessian", x, f);
         matrix(Kind::Hessian, &closed, &point, &[], Location::caller()).or_raise()
     }
 

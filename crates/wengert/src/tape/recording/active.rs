@@ -67,3 +67,23 @@ impl List {
         None
     }
 }
+
+/// What was found, unless the recording of the operand has ended.
+#[track_caller]
+pub(super) fn live<T>(found: Option<T>, name: &str, line: Line) -> T {
+    match found {
+        Some(found) => found,
+        None => stale(name, line),
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn stale(name: &str, line: Line) -> ! {
+    panic!(
+        "`{name}` at {line} uses a Var whose recording has ended, or that belongs to another \
+         thread: a Var lives only inside the call that made it; return values from the closure \
+         instead of storing Vars outside it"
+    )
+}

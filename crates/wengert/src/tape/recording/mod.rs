@@ -24,6 +24,7 @@ use super::block::{Block as LoopBlock, Thinning};
 use super::record::{Form, INDEX_BITS, INDEX_MASK, Op, Record};
 use crate::ops::{Binary, Unary};
 
+use active::live;
 use nested::Buffers;
 
 pub(super) use active::active_in;
@@ -290,12 +291,12 @@ fn store_constant(constant: f64) -> u32 {
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn repair_both(op: Binary, x: Var, y: Var, value: f64, line: Line) -> Var {
-    LIST.with_borrow_mut(|list| {
+    let var = LIST.with_borrow_mut(|list| {
         TAPE.with(|tape| {
             tape.undo();
-            let (x_active, y_active) = (list.is_active(x, op.name(), line), list.is_active(y, op.name(), line));
-            match (x_active, y_active) {
+            Some(match (list.has(x)?, list.has(y)?) {
                 (false, false) => Var { value, tag: 0 },
                 // Adjoint arithmetic multiplies by constant ones; 1 * x is x to the bit.
                 (true, false) if op == Binary::Mul && y.value == 1.0 => x,
@@ -306,37 +307,42 @@ fn repair_both(op: Binary, x: Var, y: Var, value: f64, line: Line) -> Var {
                     let (code, _) = Op::Binary(op, Form::Both).encode();
                     list.append(tape, Record::new(code, x.tag, y.tag), value, line)
                 }
-            }
+            })
         })
-    })
+    });
+    live(var, op.name(), line)
 }
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn repair_unary(op: Unary, x: Var, value: f64, line: Line) -> Var {
-    LIST.with_borrow_mut(|list| {
+    let var = LIST.with_borrow_mut(|list| {
         TAPE.with(|tape| {
             tape.undo();
-            if !list.is_active(x, op.name(), line) {
-                return Var { value, tag: 0 };
+            if !list.has(x)? {
+                return Some(Var { value, tag: 0 });
             }
             let (code, number) = Op::Unary(op).encode();
-            list.append(tape, Record::new(code, x.tag, number), value, line)
+            Some(list.append(tape, Record::new(code, x.tag, number), value, line))
         })
-    })
+    });
+    live(var, op.name(), line)
 }
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn repair_constant(op: Binary, form: Form, x: Var, constant: f64, value: f64, line: Line) -> Var {
-    LIST.with_borrow_mut(|list| {
+    let var = LIST.with_borrow_mut(|list| {
         TAPE.with(|tape| {
-            if !list.is_active(x, op.name(), line) {
-                return Var { value, tag: 0 };
+            if !list.has(x)? {
+                return Some(Var { value, tag: 0 });
             }
-            list.append_with_constant(tape, op, form, x, constant, value, line)
+            Some(list.append_with_constant(tape, op, form, x, constant, value, line))
         })
-    })
+    });
+    live(var, op.name(), line)
 }
 
 /// Records what has no fast way: conditions, guards, values taken out. A constant operand goes
@@ -469,11 +475,15 @@ impl List {
     }
 
     /// Whether `x` is on the list (else it is a constant).
+    #[track_caller]
     fn is_active(&self, x: Var, name: &str, line: Line) -> bool {
-        x.tag >> INDEX_BITS != 0 && {
-            self.level_of(x).unwrap_or_else(|| stale(name, line));
-            true
-        }
+        live(self.has(x), name, line)
+    }
+
+    /// Whether `x` is on the list; `None` if the recording that it belongs to is not.
+    fn has(&self, x: Var) -> Option<bool> {
+        let active = x.tag >> INDEX_BITS != 0;
+        (!active || self.level_of(x).is_some()).then_some(active)
     }
 
     fn level_of(&self, x: Var) -> Option<&Level> {
@@ -556,32 +566,5 @@ impl List {
     }
 }
 
-#[cold]
-#[inline(never)]
-fn stale(name: &str, line: Line) -> ! {
-    panic!(
-        "`{name}` at {line} uses a Var whose recording has ended, or that belongs to another \
-         thread: a Var lives only inside the call that made it; return values from the closure \
-         instead of storing Vars outside it"
-    )
-}
-
 #[cfg(test)]
-mod tests {
-    use super::TAPE;
-    use crate::grad;
-
-    /// Ages begin again after 2^32 recordings: then nothing may be found that an earlier recording of the same age stored.
-    #[test]
-    fn constants_are_forgotten_when_ages_begin_again() {
-        let worker = || {
-            assert_eq!(TAPE.with(|tape| tape.age.get()), 1, "a thread's first recording");
-            assert_eq!(grad(1.0, |x| x * 2.5), 2.5);
-            TAPE.with(|tape| tape.age.set(u32::MAX));
-            assert_eq!(grad(1.0, |x| x * 7.5), 7.5);
-            assert_eq!(TAPE.with(|tape| tape.age.get()), 1);
-            assert_eq!(grad(1.0, |x| x * 8.5 * 2.5), 21.25);
-        };
-        std::thread::spawn(worker).join().expect("no assertion fails");
-    }
-}
+mod tests;

@@ -77,7 +77,9 @@ impl Scope {
     /// input that was not reached holds -0.0). Only for an outermost scope, which has no captures.
     /// `None`: the sweep met a derivative that needs care, or the level has a Program besides, and
     /// nothing has changed.
-    pub(crate) fn gradient_in_place<G>(&self, output: Var, take: impl FnOnce(&[f64]) -> G) -> Option<G> {
+    ///
+    /// Compiled once, with the library: users have hundreds of functions.
+    pub(crate) fn gradient_in_place(&self, output: Var, take: &mut dyn FnMut(&[f64])) -> Option<()> {
         debug_assert!(self.is_outermost(), "a nested scope has captures");
         LIST.with_borrow_mut(|list| {
             TAPE.with(|tape| {
@@ -102,9 +104,9 @@ impl Scope {
                 });
                 list.scatter(tape);
                 swept?;
-                let gradient = take(&list.adjoints[..inputs]);
+                take(&list.adjoints[..inputs]);
                 list.adjoints[..inputs].fill(-0.0);
-                Some(gradient)
+                Some(())
             })
         })
     }

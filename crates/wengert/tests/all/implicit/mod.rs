@@ -46,6 +46,6 @@ pub(crate) fn check_derivatives(what: &str, x: &Tensor, f: impl Fn(&Tensor) -> T
     // The Hessian is symmetric.
     let hessian = jacobian(x, |x| grad(&x, |x| (f(&x) * &ct).sum()));
     let n = x.size() as isize;
-    let hessian = hessian.single().reshape(&[n, n]);
+    let hessian = hessian.reshape(&[n, n]);
     near(&format!("{what}: symmetry"), &hessian, &hessian.t(), 1e-7);
 }

@@ -4,6 +4,8 @@ mod attention;
 mod golden;
 mod interpolate;
 mod layer;
+#[cfg(feature = "derive")]
+mod layers;
 mod loss;
 mod mapped;
 mod normalise;

@@ -19,7 +19,7 @@ use wengert::{Array, Builder, DType, Program, Type, Value};
 use crate::support::{Random, array};
 
 /// The families, and how often each is wanted.
-const FAMILIES: [(usize, &str); 40] = [
+const FAMILIES: [(usize, &str); 41] = [
     (6, "unary"),
     (4, "binary"),
     (2, "compare"),
@@ -49,6 +49,7 @@ const FAMILIES: [(usize, &str); 40] = [
     (1, "iota"),
     (2, "gather"),
     (2, "scatter"),
+    (1, "scatter_reduce"),
     (1, "dynamic_slice"),
     (1, "dynamic_update"),
     (2, "update"),

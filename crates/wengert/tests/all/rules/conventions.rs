@@ -15,6 +15,7 @@ enum Composite {
     Clamp,
     LeakyRelu,
     Elu,
+    Celu,
     MaxWithZero,
     ZeroWithMax,
 }
@@ -26,6 +27,7 @@ impl Generic<1> for Composite {
             Composite::Clamp => x.clamp_to(R::constant(-2.0), R::constant(3.0)),
             Composite::LeakyRelu => x.leaky_relu(0.125),
             Composite::Elu => x.elu(),
+            Composite::Celu => x.celu(0.5),
             Composite::MaxWithZero => binary_constant(Binary::Max, x, 0.0),
             Composite::ZeroWithMax => constant_binary(Binary::Max, 0.0, x),
         }
@@ -94,6 +96,7 @@ fn limited_functions_at_their_bounds() {
         pin(&Composite::Clamp, [NAN], elsewhere, NAN, [1.0]);
         pin(&Composite::LeakyRelu, [0.0], elsewhere, 0.0, [0.125]);
         pin(&Composite::Elu, [0.0], elsewhere, 0.0, [1.0]);
+        pin(&Composite::Celu, [0.0], elsewhere, 0.0, [1.0]);
     }
     // at a variable bound, and below it, the derivative belongs to the bound
     pin(&ClampByVariable, [2.0, 2.0], [5.0, 2.0], 2.0, [0.0, 1.0]);
@@ -112,6 +115,11 @@ fn infinite_derivatives_at_the_edge_of_the_domain() {
         pin(&One(Unary::Atanh), [x], [0.3], x * INF, [INF]);
         pin(&One(Unary::Erfinv), [x], [0.3], x * INF, [INF]);
     }
+    for (p, value) in [(0.0, -INF), (1.0, INF)] {
+        pin(&One(Unary::Logit), [p], [0.3], value, [INF]);
+    }
+    pin(&One(Unary::Entr), [0.0], [0.3], 0.0, [INF]);
+    pin(&One(Unary::Entr), [-1.0], [0.3], -INF, [NAN]);
     pin(&One(Unary::Lgamma), [0.0], [0.3], INF, [-INF]);
     for x in [-1.0, -2.0, -3.0] {
         pin(&One(Unary::Lgamma), [x], [0.3], INF, [NAN]);

@@ -28,6 +28,7 @@ NONZERO = SIGNED[2:]
 INSIDE = [x for x in SIGNED if abs(x) < 1]  # Of (-1, 1).
 NOT_NEAR_1 = [x for x in SIGNED if abs(abs(x) - 1) > 1e-8]  # Where x^2 - 1 is a derivative, its terms cancel there.
 ABOVE_1 = [x for x in POSITIVE if x > 1]
+PROBABILITIES = [x for x in POSITIVE if x < 1] + [0.25, 0.75, 0.999]
 
 
 def to_float(value):
@@ -45,6 +46,8 @@ def to_float(value):
 W = 2 * sqrt(2 / pi) * (X + Rational("0.044715") * X**3)
 SILU = X / (1 + exp(-X))
 SIGMOID = 1 / (1 + exp(-X))
+MISH = X * (1 - 2 / ((1 + exp(X)) ** 2 + 1))
+LOGIT = log(X) - log(1 - X)
 GELU_TANH = X / (1 + exp(-W))
 
 FORMULAS = {
@@ -83,6 +86,10 @@ FORMULAS = {
     "gelu_tanh_slope": (GELU_TANH.diff(X), SIGNED),
     "silu": (SILU, SIGNED),
     "silu_slope": (SILU.diff(X), SIGNED),
+    "mish": (MISH, SIGNED),
+    "logit": (LOGIT, PROBABILITIES),
+    "logit_slope": (LOGIT.diff(X), PROBABILITIES),
+    "entr": (-X * log(X), POSITIVE),
     "erf": (sympy.erf(X), SIGNED),
     "erf_slope": (sympy.erf(X).diff(X), SIGNED),
     "erfc": (-sympy.erf(X), SIGNED),  # But for the value.
@@ -188,7 +195,6 @@ def quantile_of_logs(logarithm):
 
 
 LOGARITHMS = [x for x in SIGNED if x < 0]
-PROBABILITIES = [x for x in POSITIVE if x < 1] + [0.25, 0.75, 0.999]
 TAILS = [-1e4, -1e3, -38.0, -9.0, -3.0, -1.0, 3.0, 9.0]
 
 def softsign(x):
@@ -276,7 +282,7 @@ BETAS = {
 # Orders that are asked for, where not all three are: those beyond are orders of betaln beyond three.
 FEWER = {"digamma_drop": 2, "trigamma_drop": 1}
 
-SLOPES = {"atan_slope", "cbrt_slope", "erf_slope", "gelu_tanh_slope", "sech2", "sigmoid_slope", "silu_slope",
+SLOPES = {"atan_slope", "cbrt_slope", "logit_slope", "erf_slope", "gelu_tanh_slope", "sech2", "sigmoid_slope", "silu_slope",
           "normal_quantile_slope", "normal_quantile_of_log_slope", "hypot_cos", "pow_slope", "pow_log"}  # fmt: skip
 
 # The orders of the derivatives in x and y.

@@ -210,7 +210,7 @@ fn duals_on_lanes_are_duals_of_every_point() {
             (chosen + y) / (other * other),
             other.recip() * chosen.rsqrt(),
             y.pow(chosen) - x / 3.0,
-            R::constant(2.0) / other - -chosen,
+            lit(2.0) / other - -chosen,
             (x * y).hypot(chosen),
             other.binary(chosen, Binary::Xlogy),
         ]

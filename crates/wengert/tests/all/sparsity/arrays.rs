@@ -36,7 +36,7 @@ where
     T: Tree<Leaf = Tensor> + Clone,
     O: Tree<Leaf = Tensor>,
 {
-    let dense = jacobian(x.clone(), &f).dense();
+    let dense = jacobian((x.clone(),), |(x,)| f(x)).dense();
     let tolerance = tolerance(&dense);
     let check = |sparse: &Sparse| {
         let mut values = vec![f64::NAN; sparse.pattern().nnz()];
@@ -56,7 +56,7 @@ where
 
 /// The Hessian by every method; gives the one that was chosen.
 fn check_hessian<T: Tree<Leaf = Tensor> + Clone>(what: &str, f: impl Fn(T::Vars) -> Tensor, x: &T) -> Sparse {
-    let dense = hessian(x.clone(), &f).dense();
+    let dense = hessian((x.clone(),), |(x,)| f(x)).dense();
     let check = |sparse: &Sparse| {
         let mut values = vec![f64::NAN; sparse.pattern().nnz()];
         sparse.evaluate(x, &mut values).unwrap();
@@ -183,7 +183,7 @@ fn leaves_are_numbered_one_after_the_other() {
 fn parts_of_a_matrix_are_computed_alone() {
     let x = vector(6);
     let f = |x: Tensor| x.square() * x.flip(0) + x.slice(2);
-    let dense = jacobian(x.clone(), f).dense();
+    let dense = jacobian(x.clone(), f);
     for method in [None, Some(Method::Columns), Some(Method::Rows)] {
         let options = || method.map_or(Sparse::options(), |method| Sparse::options().method(method));
         for sparse in [options().rows([4, 1]).jacobian(f, &x).unwrap(), options().columns([2]).jacobian(f, &x).unwrap()]
@@ -210,7 +210,7 @@ fn a_lagrangian_takes_its_factors() {
         let (u, v) = (Tensor::from(lambda[..5].to_vec()), Tensor::from(lambda[5..].to_vec()));
         objective * sigma + (one * u).sum() + (two * v).sum()
     };
-    let dense = hessian(x.clone(), weighted).dense();
+    let dense = hessian(x.clone(), weighted);
     let mut values = vec![0.0; sparse.pattern().nnz()];
     sparse.evaluate_lagrangian(&x, sigma, &lambda, &mut values).unwrap();
     check_values("lagrangian", &sparse, &values, &dense, 1e-13);
@@ -228,7 +228,7 @@ fn many_points_one_after_the_other() {
     let mut values = vec![0.0; 2 * nnz];
     sparse.evaluate_many(&points, &mut values).unwrap();
     for (x, own) in points.iter().zip(values.chunks(nnz)) {
-        check_values("points", &sparse, own, &jacobian(x.clone(), f).dense(), 1e-13);
+        check_values("points", &sparse, own, &jacobian(x.clone(), f), 1e-13);
     }
     assert!(sparse.evaluate_many(&points, &mut values[1..]).is_err());
 }
@@ -293,7 +293,7 @@ fn a_product_finds_what_a_pattern_lacks() {
 fn drivers_give_entries_that_others_differentiate() {
     let x = vector(5);
     let f = |x: Tensor| x.square() * x.flip(0) + x.cumsum(0).sin();
-    let dense = jacobian(x.clone(), f).dense();
+    let dense = jacobian(x.clone(), f);
     let sparse = sparse_jacobian(x.clone(), f);
     assert_eq!(sparse.pattern().nnz(), sparse.values().ty().size());
     for ((row, col), value) in sparse.pattern().entries().zip(sparse.values().to_vec()) {
@@ -303,7 +303,7 @@ fn drivers_give_entries_that_others_differentiate() {
     let layers = |x: Tensor| x.square() * x.slice(0..5).flip(0);
     for f in [f as fn(Tensor) -> Tensor, layers] {
         let through = grad(x.clone(), |x| sparse_jacobian(x, f).values().square().sum());
-        let direct = grad(x.clone(), |x| jacobian(x, f).dense().square().sum());
+        let direct = grad(x.clone(), |x| jacobian(x, f).square().sum());
         for (a, b) in through.to_vec().iter().zip(direct.to_vec()) {
             assert!((a - b).abs() <= 1e-11 * b.abs().max(1.0), "{a} and {b}");
         }

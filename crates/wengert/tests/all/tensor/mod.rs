@@ -9,3 +9,4 @@ mod linalg;
 mod ndarray;
 mod reduce;
 mod shape;
+mod sizes;

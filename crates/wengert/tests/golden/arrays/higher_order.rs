@@ -28,7 +28,7 @@ fn ways(case: &Case, inputs: &[Tensor]) -> Result<Vec<Way>, Trouble> {
         return rising_orders(name, x, highest).ok_or_else(unsupported);
     }
     if what.starts_with("the number described by the formula") {
-        let ways = nested(name, &x.reshape(&[])).ok_or_else(unsupported)?;
+        let ways = nested(name, &x.reshape(())).ok_or_else(unsupported)?;
         return Ok(ways.into_iter().map(|(way, value)| (way, vec![value])).collect());
     }
     if scalar(name, x).is_some() {
@@ -58,17 +58,17 @@ fn rising_orders(name: &str, x: &Tensor, highest: usize) -> Option<Vec<Way>> {
 
 /// Quantities of a scalar function at a point; the others are directions.
 fn of_scalar(what: &str, x: &Tensor, others: &[Tensor], f: &impl Fn(Tensor) -> Tensor) -> Option<Vec<Way>> {
-    let whole = |x: &Tensor| hessian(x, f).single().clone();
+    let whole = |x: &Tensor| hessian(x, f);
     let along = |x: Tensor, v: &Tensor| jvp(x, v, f).1;
     Some(match (what, others) {
         (what, []) if what.starts_with("gradient, Hessian") => {
-            let nested = jacobian(x, |x| grad(x, f)).single().clone();
+            let nested = jacobian(x, |x| grad(x, f));
             let over = |hessian: Tensor| vec![grad(x, f), hessian];
             vec![("array hessian", over(whole(x))), ("array jacobian of grad", over(nested))]
         }
         (what, []) if what.starts_with("T[i,j,k]=d3f") => {
-            let by_hessian = jacobian(x, |x| whole(&x)).single().clone();
-            let by_grad = jacobian(x, |x| jacobian(x, |x| grad(x, f)).single().clone()).single().clone();
+            let by_hessian = jacobian(x, |x| whole(&x));
+            let by_grad = jacobian(x, |x| jacobian(x, |x| grad(x, f)));
             vec![("array jacobian of hessian", vec![by_hessian]), ("array jacobian of jacobian of grad", vec![by_grad])]
         }
         (what, [u, v, w]) if what.starts_with("sum_ijkl T4") => {
@@ -98,7 +98,7 @@ fn of_scalar(what: &str, x: &Tensor, others: &[Tensor], f: &impl Fn(Tensor) -> T
 
 /// Quantities of a vector function at a point; the others are directions.
 fn of_vectors(what: &str, x: &Tensor, others: &[Tensor], f: &impl Fn(Tensor) -> Tensor) -> Option<Vec<Way>> {
-    let whole = |x: &Tensor| jacobian(x, f).single().clone();
+    let whole = |x: &Tensor| jacobian(x, f);
     Some(match (what, others) {
         (what, []) if what.starts_with("Jacobian J[i,j]") => {
             let (value, pullback) = vjp(x, f);
@@ -122,7 +122,7 @@ fn of_vectors(what: &str, x: &Tensor, others: &[Tensor], f: &impl Fn(Tensor) -> 
             vec![("array jvp of jvp", vec![jvp(x, w, |x| jvp(x, v, f).1).1])]
         }
         (what, []) if what.starts_with("D[i,j,k]=d2f_i") => {
-            vec![("array jacobian of jacobian", vec![jacobian(x, |x| whole(&x)).single().clone()])]
+            vec![("array jacobian of jacobian", vec![jacobian(x, |x| whole(&x))])]
         }
         (what, []) if what.starts_with("J^T J and J J^T") => {
             let j = whole(x);

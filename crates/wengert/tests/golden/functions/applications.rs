@@ -3,7 +3,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use wengert::{Dual, Real, loops};
+use wengert::{Dual, Real, lit, loops};
 
 use super::algebra::{add, dot, map, matvec, mean, softmax, solve};
 use super::unsupported;
@@ -260,7 +260,7 @@ fn unrolled<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
             let n = w.height() as f64;
             let columns = w.transposed();
             let p = Array::new(&columns.shape, columns.rows().flat_map(softmax).collect()).transposed();
-            let step = |v: Vec<R>| map(&matvec(&p, &v), |pv| damping * pv + (-damping + 1.0) / n);
+            let step = |v: Vec<R>| map(&matvec(&p, &v), |pv| damping * pv + (lit(1.0) - damping) / n);
             one(Array::vector((0..12).fold(vec![R::constant(1.0 / n); w.height()], |v, _| step(v))))
         }
         other => unsupported(other),

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{E, PI, SQRT_2, TAU};
 
-use wengert::Real;
+use wengert::{Real, lit};
 
 use super::algebra::{
     add, affine, cholesky, dot, forward_substitution, logsumexp, map, matmul, matvec, mean, softmax, sum_squares,
@@ -96,7 +96,7 @@ fn of_one<R: Real>(function: &str, x: R) -> R {
             let a = x * x;
             a + a.sin()
         }
-        "sigmoid_decomposed" => R::constant(1.0) / ((-x).exp() + 1.0),
+        "sigmoid_decomposed" => lit(1.0) / ((-x).exp() + 1.0),
         "exp_chain" => x.cos().sin().exp(),
         "x_pow_x" => x.pow(x),
         "repeated_variable" => x * x * x + x / (x + x),
@@ -141,7 +141,7 @@ fn curve<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
         }
         "bezier_cubic" => {
             let (control, t) = (args.matrix(0)?, args.scalar(1)?);
-            let s = -t + 1.0;
+            let s = lit(1.0) - t;
             let weights = [s * s * s, s * s * t * 3.0, s * t * t * 3.0, t * t * t];
             control.transposed().rows().map(|coordinate| dot(coordinate, &weights)).collect()
         }
@@ -229,7 +229,7 @@ fn embedding_bag<R: Real>(args: &Args<R>) -> Outputs<R> {
 
 fn helmholtz<R: Real>(x: &[R], a: &Array<R>, b: &[R]) -> R {
     let bx = dot(b, x);
-    let ideal: R = x.iter().map(|&x| x * (x / (-bx + 1.0)).ln()).sum();
+    let ideal: R = x.iter().map(|&x| x * (x / (lit(1.0) - bx)).ln()).sum();
     let quotient = (bx * (1.0 + SQRT_2) + 1.0) / (bx * (1.0 - SQRT_2) + 1.0);
     ideal - dot(x, &matvec(a, x)) / (bx * 8f64.sqrt()) * quotient.ln()
 }

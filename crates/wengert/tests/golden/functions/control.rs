@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use wengert::{Real, loops};
+use wengert::{Real, lit, loops};
 
 use super::algebra::{add, logsumexp, map, matvec, sum_squares};
 use super::unsupported;
@@ -80,7 +80,7 @@ fn scan<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
         "scan_no_xs" => {
             let (x, a) = (args.scalar(0)?, args.scalar(1)?);
             let rows = vec![R::constant(0.0); args.count("length")?];
-            let (x, seen) = loops::scan(x, &rows, |x, _| (a * x * (-x + 1.0), x));
+            let (x, seen) = loops::scan(x, &rows, |x, _| (a * x * (lit(1.0) - x), x));
             several([Array::scalar(x), Array::vector(seen)])
         }
         "scan_linear_recurrence" => {
@@ -117,7 +117,7 @@ fn scan<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
             let (x, a) = (args.matrix(0)?, args.scalar(1)?);
             let rows: Vec<Vec<R>> = x.rows().map(<[R]>::to_vec).collect();
             let (_, seen) = loops::scan(vec![R::constant(0.0); x.shape[1]], &rows, |m: Vec<R>, row: Vec<R>| {
-                let m: Vec<R> = m.iter().zip(&row).map(|(&m, &x)| (-a + 1.0) * m + a * x).collect();
+                let m: Vec<R> = m.iter().zip(&row).map(|(&m, &x)| (lit(1.0) - a) * m + a * x).collect();
                 (m.clone(), m)
             });
             one(Array::new(&x.shape, seen.concat()))
@@ -230,7 +230,7 @@ fn kalman_loglik<R: Real>(args: &Args<R>) -> Outputs<R> {
         let s = p + r;
         let gain = p / s;
         let loglik = loglik - ((s * TAU).ln() + (y - m).powi(2) / s) * 0.5;
-        ([m + gain * (y - m), (-gain + 1.0) * p, loglik], ())
+        ([m + gain * (y - m), (lit(1.0) - gain) * p, loglik], ())
     });
     number(loglik)
 }

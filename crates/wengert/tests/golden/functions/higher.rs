@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use wengert::{Real, Var, grad, jvp, lift};
+use wengert::{Real, Var, grad, jvp, lift, lit};
 
 use super::algebra::{logsumexp, softmax};
 
@@ -25,7 +25,7 @@ pub(crate) fn curve<R: Real>(name: &str, x: R) -> Option<R> {
 pub(crate) fn scalar<R: Real>(name: &str, x: &[R]) -> Option<R> {
     Some(match (name, x) {
         ("trig_mix", &[a, b, c]) => (a * b).sin() + b * c.exp() + a.powi(3) * c,
-        ("rosenbrock", &[a, b]) => (-a + 1.0).powi(2) + (b - a * a).powi(2) * 100.0,
+        ("rosenbrock", &[a, b]) => (lit(1.0) - a).powi(2) + (b - a * a).powi(2) * 100.0,
         ("logsumexp", x) if !x.is_empty() => logsumexp(x),
         ("prod", x) => x.iter().copied().product(),
         ("helical", &[a, b, c]) => {

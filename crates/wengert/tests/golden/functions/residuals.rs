@@ -5,7 +5,7 @@
 
 use std::f64::consts::TAU;
 
-use wengert::Real;
+use wengert::{Real, lit};
 
 use super::unsupported;
 use crate::array::{Args, Array, Outputs, Trouble, one};
@@ -27,13 +27,13 @@ pub(super) fn call<R: Real>(function: &str, args: &Args<R>) -> Outputs<R> {
 
 fn of_two<R: Real>(function: &str, [x, y]: [R; 2]) -> Vec<R> {
     match function {
-        "rosenbrock" => vec![(y - x * x) * 10.0, -x + 1.0],
+        "rosenbrock" => vec![(y - x * x) * 10.0, lit(1.0) - x],
         "freudenstein_roth" => {
-            vec![x + ((-y + 5.0) * y - 2.0) * y - 13.0, x + ((y + 1.0) * y - 14.0) * y - 29.0]
+            vec![x + ((lit(5.0) - y) * y - 2.0) * y - 13.0, x + ((y + 1.0) * y - 14.0) * y - 29.0]
         }
         "powell_badly_scaled" => vec![x * y * 1e4 - 1.0, (-x).exp() + (-y).exp() - 1.0001],
         "beale" => {
-            let residual = |(target, power): (f64, i32)| -(x * (-y.powi(power) + 1.0)) + target;
+            let residual = |(target, power): (f64, i32)| -(x * (lit(1.0) - y.powi(power))) + target;
             [(1.5, 1), (2.25, 2), (2.625, 3)].map(residual).to_vec()
         }
         other => unreachable!("{other} is not in the list of `call`"),
@@ -65,9 +65,9 @@ fn of_four<R: Real>(function: &str, [a, b, c, d]: [R; 4]) -> Vec<R> {
         }
         "wood" => vec![
             (b - a * a) * 10.0,
-            -a + 1.0,
+            lit(1.0) - a,
             (d - c * c) * 90f64.sqrt(),
-            -c + 1.0,
+            lit(1.0) - c,
             (b + d - 2.0) * 10f64.sqrt(),
             (b - d) / 10f64.sqrt(),
         ],
@@ -142,7 +142,7 @@ fn of_any<R: Real>(function: &str, x: &[R], args: &Args<R>) -> Option<Vec<R>> {
         }
         "trigonometric" => {
             let cosines: R = x.iter().map(|x| x.cos()).sum();
-            numbered().map(|(i, x)| -cosines + n as f64 + (-x.cos() + 1.0) * i - x.sin()).collect()
+            numbered().map(|(i, x)| -cosines + n as f64 + (lit(1.0) - x.cos()) * i - x.sin()).collect()
         }
         "brown_almost_linear" => {
             let product: R = x.iter().copied().product();

@@ -1,7 +1,7 @@
 //! Gathers, scatters and selections in every way that sizes choose.
 
 use super::*;
-use crate::primitives::{ArgSort, Gather, Literal, Scatter};
+use crate::primitives::{ArgSort, Fold, Gather, Literal, Scatter, ScatterReduce};
 
 /// How index vectors are drawn.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +26,16 @@ fn drawn(random: &mut Random, lengths: &[usize], vectors: usize, how: Drawn) -> 
     rows.concat()
 }
 
-/// Gather and scatter agree with their definitions, the scatter also into one number everywhere.
+/// Gather and scatter agree with their definitions, the scatter also into one number everywhere, and so do extremes and products.
 fn check_indexing(op: &Gather, x: &Array, indices: &Array, random: &mut Random, pools: &[Pool]) {
     check(&op.clone().into(), &[x.clone(), indices.clone()], pools);
     let updates = random.array(x.dtype(), &op.infer(&[x.ty(), indices.ty()]).expect("it fits")[0].shape);
+    for (fold, include) in Fold::ALL.into_iter().zip([true, false, true]) {
+        if x.dtype() != DType::Bool {
+            let fold = ScatterReduce { batch: op.batch, axes: op.axes.clone(), mode: op.mode, fold, include };
+            check(&fold.into(), &[x.clone(), indices.clone(), updates.clone()], pools);
+        }
+    }
     for write in [Write::Set, Write::Add] {
         if write == Write::Add && x.dtype() == DType::Bool {
             continue;

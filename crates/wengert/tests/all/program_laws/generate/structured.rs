@@ -3,8 +3,8 @@
 
 use wengert::ops::{Binary, Unary};
 use wengert::primitives::{
-    ArgSort, Broadcast, Conv, DynamicSlice, DynamicUpdate, Einsum, Extreme, Gather, OutOfBounds, Primitive, RandomBits,
-    RandomKind, Reshape, Scatter, Update, WindowArg, Write,
+    ArgSort, Broadcast, Conv, DynamicSlice, DynamicUpdate, Einsum, Extreme, Fold, Gather, Op, OutOfBounds, Primitive,
+    RandomBits, RandomKind, Reshape, Scatter, ScatterReduce, Update, WindowArg, Write,
 };
 use wengert::{DType, Type};
 
@@ -16,7 +16,13 @@ impl Generator {
             "gather" => self.indexing(None),
             "scatter" => {
                 let write = if self.random.below(2) == 0 { Write::Add } else { Write::Set };
-                self.indexing(Some(write))
+                let scatter = |Gather { batch, axes, mode }| Scatter { batch, axes, mode, write };
+                self.indexing(Some(&|places| scatter(places).into()))
+            }
+            "scatter_reduce" => {
+                let (fold, include) = (Fold::ALL[self.random.below(3)], self.random.below(2) == 0);
+                let reduce = |Gather { batch, axes, mode }| ScatterReduce { batch, axes, mode, fold, include };
+                self.indexing(Some(&|places| reduce(places).into()))
             }
             "dynamic_slice" | "dynamic_update" => self.block(family),
             "update" => self.update(),
@@ -52,21 +58,22 @@ impl Generator {
         self.emit(RandomBits { shape, kind }, &[&key])
     }
 
-    fn indexing(&mut self, write: Option<Write>) -> Option<Vec<Item>> {
+    /// A gather, or what writes at the places that one reads.
+    fn indexing(&mut self, write: Option<&dyn Fn(Gather) -> Op>) -> Option<Vec<Item>> {
         let x = self.pick_any()?;
         let shape = x.array.shape().to_vec();
         let batch = if shape.is_empty() { 0 } else { self.random.below(2) };
         let axes: Vec<usize> = (batch..shape.len()).filter(|_| self.random.below(2) == 0).collect();
         let mode = OutOfBounds::ALL[self.random.below(3)];
         let indices = self.indices(&shape, batch, &axes, mode)?;
-        let gather = Gather { batch, axes: axes.clone(), mode };
+        let gather = Gather { batch, axes, mode };
         let Some(write) = write else { return self.emit(gather, &[&x, &indices]) };
         let ty = gather.infer(&[x.array.ty(), indices.array.ty()]).ok()?.pop()?;
         if ty.size() > self.scale.largest {
             return None;
         }
         let updates = self.like(&ty)?;
-        self.emit(Scatter { batch, axes, mode, write }, &[&x, &indices, &updates])
+        self.emit(write(gather), &[&x, &indices, &updates])
     }
 
     /// A value of this type, or one made of another.

@@ -1,0 +1,114 @@
+//! What people type wrong, as far as the compiler cannot tell: the panic points at their line, and its message names the
+//! operation and what to write instead. What the compiler can tell is in the tests of the crate of macros.
+
+use std::cell::RefCell;
+use std::panic;
+use std::sync::Once;
+
+use wengert::Lanes;
+use wengert::prelude::*;
+
+use crate::support::caught::caught;
+
+thread_local! {
+    static FILE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// The message of the panic, and the file that it points at.
+fn panic_of(what: &str, mistake: impl FnOnce()) -> (String, String) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            FILE.set(info.location().map_or_else(String::new, |location| location.file().to_owned()));
+            usual(info);
+        }));
+    });
+    let message = caught(what, mistake).expect_err(what);
+    (message, FILE.take())
+}
+
+/// A function generic over its numbers that takes one out.
+fn table<R: Real>(x: R) -> R {
+    x * x.value().floor()
+}
+
+/// Name, what the message has to say, and the mistake.
+type Mistake<'a> = (&'a str, &'a [&'a str], &'a dyn Fn());
+
+fn check(mistakes: &[Mistake]) {
+    let mut wrong = Vec::new();
+    for &(what, says, mistake) in mistakes {
+        let (message, file) = panic_of(what, mistake);
+        let lacks = says.iter().filter(|text| !message.contains(**text));
+        wrong.extend(lacks.map(|text| format!("no `{text}` in: {message}")));
+        if !file.ends_with("mistakes.rs") {
+            wrong.push(format!("it points at {file}: {message}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn mistakes_with_numbers_name_the_remedy() {
+    check(&[
+        ("a number is taken out", &["`value` at", "mistakes.rs", "detach()"], &|| {
+            grad(2.0, |x| x * x.value());
+        }),
+        ("a number is taken out of generic code", &["`value` at", "detach()"], &|| {
+            grad(2.0, table);
+        }),
+        ("a number is taken out of a dual", &["`value` at", "Dual", "detach()"], &|| {
+            table(Dual::variable(2.0));
+        }),
+        ("a variable outlives its recording", &["`mul` at", "return values from the closure"], &|| {
+            let mut kept = lift(0.0);
+            grad(2.0, |x| {
+                kept = x;
+                x
+            });
+            let _ = kept * kept;
+        }),
+        ("a function of such a variable", &["`sin` at", "return values from the closure"], &|| {
+            let mut kept = lift(0.0);
+            grad(2.0, |x| {
+                kept = x;
+                x
+            });
+            kept.sin();
+        }),
+        ("a plain inner driver", &["plain f64", "`lift`"], &|| {
+            grad(2.0, |x| x * grad(3.0, |y| x * y * y));
+        }),
+        ("a number is frozen in a recording", &["`value` at", "compare the Var itself"], &|| {
+            record(2.0, |x| x.detach().value() * x);
+        }),
+        ("a strict recording elsewhere", &["mistakes.rs"], &|| {
+            record(2.0, |x| if x > 1.0 { x } else { -x }).strict().value(0.5);
+        }),
+        ("lanes disagree", &["Real::select"], &|| {
+            let x = Lanes([1.0, 3.0]);
+            let _ = if x < 2.0 { x } else { -x };
+        }),
+        ("a direction of another size", &["`jvp`", "tangent has 1 numbers where 2"], &|| {
+            jvp([1.0, 2.0], [1.0], |[x, y]| x * y);
+        }),
+        ("a derivative beyond the series", &["2 coefficients", "order 2"], &|| {
+            Taylor::<2, f64>::variable(1.0).derivative(2);
+        }),
+    ]);
+}
+
+#[test]
+fn mistakes_with_tensors_name_the_remedy() {
+    let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    let [row, counts] = [Tensor::from([1.0, 2.0, 3.0]), Tensor::from([1_i64, 2])];
+    check(&[
+        ("shapes do not fit", &["`matmul`", "[2,2]", "f64[3]"], &|| _ = x.matmul(&row)),
+        ("the loss is not one number", &["[2,2]", "sum"], &|| _ = grad(&x, |x| x.square())),
+        ("item of several elements", &["`item`", "exactly one element"], &|| _ = x.item()),
+        ("item of what is differentiated", &["`item`", "detach()"], &|| _ = grad(&x, |x| x.sum().item() * x.sum())),
+        ("another number of elements", &["`reshape`", "[2,2]"], &|| _ = x.reshape((3, 2))),
+        ("a fraction in integers", &["0.5"], &|| _ = &counts + 0.5),
+    ]);
+}
