@@ -5,6 +5,8 @@
 //! bench workloads [--only W1,W6:f32] [--threads N] [--primal] [--recorded] [--json] [--check] [--seconds S] [--size N]
 //! bench indexing [the same flags]
 //! bench batches [the same flags]
+//! bench linalg [the same flags]
+//! bench fft [the same flags]
 //! bench counts
 //! bench memory [--threads N] [--size N]
 //! bench planning [--only NAME] [--steps N [--count]]
@@ -32,6 +34,9 @@
 //! `peers/arrays/indexing.json`, whose numbers are JAX's in double precision.
 //!
 //! `batches`: the same for many derivatives at once, shifted views and contractions: the rows of `peers/arrays/batches.json`.
+//!
+//! `linalg`, `fft`: the same for factorisations, functions of matrices and complex products, and for Fourier transforms: the
+//! rows of `peers/arrays/linalg.json` and `fft.json`; with `--features linalg,fft`, or by plain definitions.
 //!
 //! `counts`: what the derivative of each costs, counted: the page `docs/counts.md`, without allocations.
 //!
@@ -91,6 +96,8 @@ usage: bench scalar [--json] [--only a,c] [--no-peers] [--rounds N]
                        [--seconds S] [--size N]
        bench indexing [the same flags]
        bench batches [the same flags]
+       bench linalg [the same flags]
+       bench fft [the same flags]
        bench counts
        bench memory [--threads N] [--size N]
        bench planning [--only NAME] [--steps N [--count]]
@@ -112,6 +119,8 @@ fn main() -> ExitCode {
         Some("workloads") => timed(Suite::Workloads, &arguments[1..]),
         Some("indexing") => timed(Suite::Indexing, &arguments[1..]),
         Some("batches") => timed(Suite::Batches, &arguments[1..]),
+        Some("linalg") => timed(Suite::Linalg, &arguments[1..]),
+        Some("fft") => timed(Suite::Fourier, &arguments[1..]),
         Some("counts") => {
             print!("{}", workloads::page());
             Ok(())

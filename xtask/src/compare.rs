@@ -32,7 +32,7 @@ const SCRIPTS: &str = "bench/peers/arrays";
 const PYTHON: &str = "WENGERT_PEERS_PYTHON";
 
 const USAGE: &str = "\
-usage: cargo xtask compare [--only W1,W6:f32,gather,indexing] [--threads N] [--peers jax,torch,torch-compile | none] [--rounds N]
+usage: cargo xtask compare [--only W1,W6:f32,gather,linalg] [--threads N,M] [--peers jax,torch,torch-compile | none] [--rounds N]
                            [--seconds S] [--python PATH] [--out FILE]";
 
 /// What is asked for on the command line.
@@ -40,8 +40,8 @@ usage: cargo xtask compare [--only W1,W6:f32,gather,indexing] [--threads N] [--p
 struct Options {
     programs: Vec<Program>,
     peers: Vec<(&'static str, &'static str)>,
-    /// Of every program; else each has its own number.
-    threads: Option<usize>,
+    /// Of every program, one number after the other; if there is none, each has its own.
+    threads: Vec<usize>,
     rounds: usize,
     /// Passed on as it is: the programs check it.
     seconds: String,
@@ -71,8 +71,9 @@ pub(crate) fn compare(arguments: &[&str]) -> Result<(), Failure> {
     let mut lines = Vec::new();
     let mut rows = Vec::new();
     let mut failures = Vec::new();
-    for asked in &options.programs {
-        let threads = asked.threads(options.threads);
+    let each = |asked: &'_ Program| asked.threads(&options.threads);
+    let asked = options.programs.iter().flat_map(|asked| each(asked).into_iter().map(move |threads| (asked, threads)));
+    for (asked, threads) in asked {
         // Hours of other figures are kept even if ours of one workload are off.
         let row = rounds(&options, &program, &cache, asked, threads).and_then(|measured| {
             let row = Row::new(asked, threads, &options.peers, &measured)?;
@@ -101,7 +102,7 @@ impl Options {
         let mut options = Options {
             programs: Vec::new(),
             peers: PEERS.to_vec(),
-            threads: None,
+            threads: Vec::new(),
             rounds: 3,
             seconds: "1".to_owned(),
             python,
@@ -114,7 +115,9 @@ impl Options {
             match argument {
                 "--only" => only = Some(value()?),
                 "--peers" => options.peers = peers(value()?)?,
-                "--threads" => options.threads = Some(from_one(argument, value()?)?),
+                "--threads" => {
+                    options.threads = value()?.split(',').map(|n| from_one(argument, n)).collect::<Result<_, _>>()?
+                }
                 "--rounds" => options.rounds = from_one(argument, value()?)?,
                 "--seconds" => options.seconds = value()?.to_owned(),
                 "--python" => options.python = Some(value()?.into()),
@@ -179,7 +182,15 @@ fn versions(options: &Options) -> Result<Vec<String>, Failure> {
 
 /// Builds our program and says where it is.
 fn built() -> Result<PathBuf, Failure> {
-    let messages = output(&mut cargo(&["build", "--release", "--package", "bench", "--message-format", "json"]))?;
+    let messages = output(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "bench",
+        "--all-features",
+        "--message-format",
+        "json",
+    ]))?;
     executable(&messages).ok_or("cargo does not say where it built `bench`".to_owned())
 }
 
@@ -287,12 +298,12 @@ mod tests {
 
     #[test]
     fn flags_are_read() {
-        let text = "--only W7,W6:f32 --threads 1 --peers torch --rounds 5 --seconds 0.5 --python p --out o";
+        let text = "--only W7,W6:f32 --threads 1,2 --peers torch --rounds 5 --seconds 0.5 --python p --out o";
         let options = Options::parse(&text.split(' ').collect::<Vec<_>>(), None).unwrap();
         let wanted = Options {
             programs: programs::named(Some("W7a,W7b,W6:f32")).unwrap(),
             peers: vec![("torch", "torch_peer.py")],
-            threads: Some(1),
+            threads: vec![1, 2],
             rounds: 5,
             seconds: "0.5".to_owned(),
             python: Some("p".into()),

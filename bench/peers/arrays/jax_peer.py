@@ -19,7 +19,9 @@ from jax import lax  # noqa: E402
 
 import data  # noqa: E402
 import jax_batches  # noqa: E402
+import jax_fft  # noqa: E402
 import jax_indexing  # noqa: E402
+import jax_linalg  # noqa: E402
 import tables  # noqa: E402
 
 jax.config.update("jax_enable_x64", KEY.endswith("f64"))
@@ -67,7 +69,7 @@ def of_row(row):
     inputs = on_device(tables.inputs(row))
     if row["kind"] in jax_batches.DERIVATIVES:
         return derivative_of(*jax_batches.DERIVATIVES[row["kind"]], *inputs)
-    losses = jax_batches.LOSSES
+    losses = {**jax_batches.LOSSES, **jax_linalg.LOSSES, **jax_fft.LOSSES}
     return value_and_gradient(losses[row["kind"]] if row["kind"] in losses else jax_indexing.loss(row), *inputs)
 
 

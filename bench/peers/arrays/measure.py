@@ -46,10 +46,10 @@ def options(systems):
 
 
 def names_of(key):
-    """What a key is called: W7 names W7a and W7b, a kind all its rows."""
+    """What a key is called: W7 names W7a and W7b, a kind all its rows, a table all of its."""
     name = key.split(":")[0]
-    kind = [tables.ROWS[key]["kind"]] if key in tables.ROWS else [name.rstrip("ab")]
-    return [key, name, *kind]
+    row = tables.ROWS.get(key)
+    return [key, name, *([row["kind"], tables.table_of(row)] if row else [name.rstrip("ab")])]
 
 
 def named(names):
@@ -125,7 +125,7 @@ def peak_mb():
 
 def norm(arrays):
     """The Euclidean norm of all numbers of NumPy arrays, summed in double precision."""
-    return float(np.sqrt(sum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)))
+    return float(np.sqrt(sum(float(np.sum(np.square(np.abs(a), dtype=np.float64))) for a in arrays)))
 
 
 def report(key, asked, case):

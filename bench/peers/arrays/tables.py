@@ -1,8 +1,8 @@
-"""The rows of `indexing.json` and `batches.json`: programs of a few kinds in several sizes.
+"""The rows of `indexing.json`, `batches.json`, `linalg.json` and `fft.json`: programs of a few kinds in several sizes.
 
 A row says its name, type, kind, sizes, the number of threads, what our time should be of the fastest peer's at most,
-and the wanted numbers with their tolerance; `wanted.py` computes the numbers. A kind is a function of `indexing.py` or
-`batches.py`, which makes the inputs, one of `jax_….py` and `torch_….py`, and one of `bench/src/workloads/….rs`.
+and the wanted numbers with their tolerance; `wanted.py` computes the numbers. A kind is a function of the table's
+module, as `indexing.py`, which makes the inputs, one of `jax_….py` and `torch_….py`, and one of `bench/src/workloads/….rs`.
 """
 
 import json
@@ -11,9 +11,11 @@ import os
 import numpy as np
 
 import batches
+import fft
 import indexing
+import linalg
 
-INPUTS = {"indexing": indexing, "batches": batches}
+INPUTS = {"indexing": indexing, "batches": batches, "linalg": linalg, "fft": fft}
 
 
 def file_of(table):

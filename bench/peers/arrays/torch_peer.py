@@ -15,7 +15,9 @@ from torch import func  # noqa: E402
 import data  # noqa: E402
 import tables  # noqa: E402
 import torch_batches  # noqa: E402
+import torch_fft  # noqa: E402
 import torch_indexing  # noqa: E402
+import torch_linalg  # noqa: E402
 
 torch.set_num_threads(ASKED.threads)
 COMPILED = ASKED.system == "torch-compile"
@@ -37,7 +39,7 @@ def leaves(tree):
 
 
 def norm_of(tree):
-    return norm([leaf.detach().numpy() for leaf in leaves(tree)])
+    return norm([leaf.detach().resolve_conj().numpy() for leaf in leaves(tree)])
 
 
 def tensor(a):
@@ -118,7 +120,7 @@ def of_row(row):
     inputs = tensors(tables.inputs(row))
     if row["kind"] in torch_batches.DERIVATIVES:
         return derivative_of(*torch_batches.DERIVATIVES[row["kind"]], *inputs)
-    losses = torch_batches.LOSSES
+    losses = {**torch_batches.LOSSES, **torch_linalg.LOSSES, **torch_fft.LOSSES}
     return value_and_gradient(losses[row["kind"]] if row["kind"] in losses else torch_indexing.loss(row), *inputs)
 
 

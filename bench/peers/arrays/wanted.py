@@ -14,7 +14,9 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import jax_batches  # noqa: E402
+import jax_fft  # noqa: E402
 import jax_indexing  # noqa: E402
+import jax_linalg  # noqa: E402
 import tables  # noqa: E402
 from measure import norm  # noqa: E402
 
@@ -22,13 +24,14 @@ jax.config.update("jax_enable_x64", True)
 
 
 def doubled(tree):
-    """Real numbers in double precision, indices as they are."""
-    return jax.tree.map(lambda a: jnp.asarray(a, np.float64 if a.dtype.kind == "f" else a.dtype), tree)
+    """Real and complex numbers in double precision, indices as they are."""
+    types = {"f": np.float64, "c": np.complex128}
+    return jax.tree.map(lambda a: jnp.asarray(a, types.get(a.dtype.kind, a.dtype)), tree)
 
 
 def wanted(row):
     inputs = doubled(tables.inputs(row))
-    kind, losses = row["kind"], jax_batches.LOSSES
+    kind, losses = row["kind"], {**jax_batches.LOSSES, **jax_linalg.LOSSES, **jax_fft.LOSSES}
     if kind in jax_batches.DERIVATIVES:
         value, derivative = [jax.jit(function)(*inputs) for function in jax_batches.DERIVATIVES[kind]]
     else:

@@ -4,7 +4,9 @@ mod batches;
 mod case;
 mod counts;
 mod data;
+mod fourier;
 mod indexing;
+mod linalg;
 mod measure;
 mod networks;
 mod rows;
@@ -22,7 +24,8 @@ use case::{Case, Setup, Way};
 pub(crate) use counts::{memory, page};
 use measure::{Effort, Line, Primal, measure};
 pub(crate) use measure::{forget_peak, peak_mb};
-use rows::{BATCHES, INDEXING, Row, Table};
+use rows::{BATCHES, FOURIER, INDEXING, LINALG, Row, Table};
+
 /// The workloads of one command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Suite {
@@ -32,6 +35,10 @@ pub(crate) enum Suite {
     Indexing,
     /// The rows of `batches.json`: many derivatives at once, shifted views, contractions.
     Batches,
+    /// The rows of `linalg.json`: factorisations, functions of matrices, complex products.
+    Linalg,
+    /// The rows of `fft.json`: Fourier transforms.
+    Fourier,
 }
 
 /// What is asked for on the command line.
@@ -121,6 +128,10 @@ pub(crate) fn programs() -> impl Iterator<Item = (String, Vec<wengert::Program>)
 static INDEXED: LazyLock<Vec<Workload>> = LazyLock::new(|| rows(INDEXING));
 /// Those of `batches.json`.
 static BATCHED: LazyLock<Vec<Workload>> = LazyLock::new(|| rows(BATCHES));
+/// Those of `linalg.json`.
+static FACTORED: LazyLock<Vec<Workload>> = LazyLock::new(|| rows(LINALG));
+/// Those of `fft.json`.
+static TRANSFORMED: LazyLock<Vec<Workload>> = LazyLock::new(|| rows(FOURIER));
 
 fn rows(table: Table) -> Vec<Workload> {
     let workload = |row: Row| Workload {
@@ -140,6 +151,8 @@ impl Suite {
             Suite::Workloads => "workloads",
             Suite::Indexing => "indexing",
             Suite::Batches => "batches",
+            Suite::Linalg => "linalg",
+            Suite::Fourier => "fft",
         }
     }
 
@@ -148,6 +161,8 @@ impl Suite {
             Suite::Workloads => &ALL,
             Suite::Indexing => &INDEXED,
             Suite::Batches => &BATCHED,
+            Suite::Linalg => &FACTORED,
+            Suite::Fourier => &TRANSFORMED,
         }
     }
 
@@ -346,7 +361,7 @@ fn agrees(got: f64, wanted: f64, tolerance: f64) -> bool {
 mod tests {
     use super::*;
 
-    use Suite::{Batches, Indexing, Workloads};
+    use Suite::{Batches, Fourier, Indexing, Linalg, Workloads};
 
     fn parsed(text: &str) -> Result<Options, String> {
         Options::parse(Workloads, &text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -439,7 +454,11 @@ mod tests {
         // The quickest of each kind.
         let names = "graph-30k-3,segment-100k-3,gather-30k-100,embedding-50k-16,top-50-of-1k,depthwise-32-56,\
                      pool-2-32-56,average-2-32-56,middle-200-50-30,logs-100-300-20";
-        for workload in Indexing.named(names).unwrap() {
+        let indexed = Indexing.named(names).unwrap();
+        // Without the features the same rows run by definitions, which take too long for large ones.
+        let factored = Linalg.named("solves-512-16,svds-4096-3,logdet-64,expm-64").unwrap();
+        let transformed = Fourier.named("filtered-64-1000").unwrap();
+        for workload in indexed.into_iter().chain(factored).chain(transformed) {
             let got = (workload.prepare(&setup).check)();
             assert_eq!(workload.agrees(got, &setup), Some(true), "{}: {got:?}", workload.name);
         }

@@ -1,4 +1,4 @@
-//! The rows of `indexing.json` and `batches.json`, which the scripts of the other systems read too.
+//! The rows of the tables, which the scripts of the other systems read too.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use wengert::DType;
 
 use super::case::{Case, Setup};
-use super::{batches, indexing};
+use super::{batches, fourier, indexing, linalg};
 
 /// Makes the case of a row.
 pub(super) type Program = fn(&Row, &Setup) -> Case;
@@ -26,6 +26,13 @@ pub(super) const INDEXING: Table =
 /// Many derivatives at once, shifted views, contractions.
 pub(super) const BATCHES: Table =
     Table { file: include_str!("../../peers/arrays/batches.json"), programs: &batches::PROGRAMS };
+
+/// Factorisations, functions of matrices, complex products.
+pub(super) const LINALG: Table =
+    Table { file: include_str!("../../peers/arrays/linalg.json"), programs: &linalg::PROGRAMS };
+/// Fourier transforms.
+pub(super) const FOURIER: Table =
+    Table { file: include_str!("../../peers/arrays/fft.json"), programs: &fourier::PROGRAMS };
 
 /// A program of one kind in one size.
 #[derive(Clone, Debug)]
@@ -90,13 +97,14 @@ mod tests {
 
     #[test]
     fn every_kind_has_rows_and_every_row_a_name_of_its_own() {
-        let rows = [INDEXING, BATCHES].map(Table::rows).concat();
+        let tables = [INDEXING, BATCHES, LINALG, FOURIER];
+        let rows = tables.map(Table::rows).concat();
         for (k, row) in rows.iter().enumerate() {
             let most = if row.dtype == "f32" { 1e-5 } else { 1e-10 };
             assert!(["f32", "f64"].contains(&row.dtype.as_str()) && row.tolerance <= most, "{row:?}");
             assert!(rows[..k].iter().all(|other| (&other.name, &other.dtype) != (&row.name, &row.dtype)), "{row:?}");
         }
-        for (kind, _) in INDEXING.programs.iter().chain(BATCHES.programs) {
+        for (kind, _) in tables.iter().flat_map(|table| table.programs) {
             assert!(rows.iter().any(|row| row.kind == *kind), "no row of the kind {kind}");
         }
     }

@@ -1,4 +1,4 @@
-//! What is compared: the workloads, and the rows of `indexing.json` and `batches.json`.
+//! What is compared: the workloads, and the rows of the tables.
 
 use std::fs;
 
@@ -44,9 +44,13 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// The number of threads with which it is measured if this number is asked for.
-    pub(super) fn threads(&self, asked: Option<usize>) -> usize {
-        if ONE_THREAD.contains(&&*self.key) { 1 } else { asked.unwrap_or(self.threads) }
+    /// The numbers of threads with which it is measured, in turn, if these are asked for.
+    pub(super) fn threads(&self, asked: &[usize]) -> Vec<usize> {
+        match asked {
+            _ if ONE_THREAD.contains(&&*self.key) => vec![1],
+            [] => vec![self.threads],
+            _ => asked.to_vec(),
+        }
     }
 
     fn is_called(&self, name: &str) -> bool {
@@ -63,7 +67,7 @@ impl Program {
 }
 
 /// The tables of rows: each has a file of its name, and a command of ours.
-const TABLES: [&str; 2] = ["indexing", "batches"];
+const TABLES: [&str; 4] = ["indexing", "batches", "linalg", "fft"];
 
 /// A row of a table; the other fields are for those who run it.
 #[derive(Deserialize)]
@@ -131,14 +135,15 @@ mod tests {
         assert_eq!(keys("gather-2m"), ["gather-2m:f64"]);
         assert!(keys("gather").len() > 1 && keys("gather").iter().all(|key| key.starts_with("gather-")));
         assert_eq!(keys("workloads").len(), WORKLOADS.len());
-        assert_eq!(keys("workloads,indexing,batches").len(), named(None).unwrap().len());
+        assert_eq!(keys("workloads,indexing,batches,linalg,fft").len(), named(None).unwrap().len());
         assert!(named(Some("W0")).is_err());
     }
 
     #[test]
     fn a_program_has_its_own_threads_unless_others_are_asked_for() {
-        let threads = |name: &str, asked| named(Some(name)).unwrap()[0].threads(asked);
-        assert_eq!([threads("W1", None), threads("gather", None), threads("W2", None)], [2, 1, 1]);
-        assert_eq!([threads("W1", Some(3)), threads("gather", Some(3)), threads("W2", Some(3))], [3, 3, 1]);
+        let threads = |name: &str, asked: &[usize]| named(Some(name)).unwrap()[0].threads(asked);
+        assert_eq!([threads("W1", &[]), threads("gather", &[]), threads("W2", &[])], [[2], [1], [1]]);
+        assert_eq!([threads("W1", &[1, 3]), threads("gather", &[1, 3])], [[1, 3], [1, 3]]);
+        assert_eq!(threads("W2", &[1, 3]), [1]);
     }
 }
