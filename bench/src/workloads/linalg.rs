@@ -34,7 +34,7 @@ fn identity(dtype: DType, n: usize) -> Tensor {
 
 /// A symmetric positive definite matrix of any one whose eigenvalues are small.
 fn definite(u: &Tensor, identity: &Tensor) -> Tensor {
-    u + u.t() + 4.0 * identity
+    u + u.swap_axes(-1, -2) + 4.0 * identity
 }
 
 /// Many small systems by their Cholesky factors.

@@ -58,7 +58,7 @@ integers! { usize isize i32 i64 u32 }
 /// assert_eq!(x.reshape(y.shape()).shape(), [3, 2]);
 /// assert_eq!(x.reshape((y.shape()[0], -1)).shape(), [3, 2]);
 /// assert_eq!(y.reshape(-1).shape(), [6]);
-/// assert_eq!(y.sum().reshape(()).shape(), []);
+/// assert_eq!(y.sum().reshape(()).rank(), 0);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no list of lengths or axes",

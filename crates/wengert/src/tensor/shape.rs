@@ -18,7 +18,7 @@ or_raise! {
     /// assert_eq!(x.reshape([2, -1]).shape(), [2, 3]);
     /// assert_eq!(x.reshape((rows, -1)).shape(), [2, 3]);
     /// assert_eq!(x.reshape(&[3, 2]).reshape(-1).shape(), [6]);
-    /// assert_eq!(x.sum().reshape(()).shape(), []);
+    /// assert_eq!(x.sum().reshape(()).rank(), 0);
     /// ```
     #[doc(alias = "view")]
     fn reshape = try_reshape(shape: impl Dims);
