@@ -183,7 +183,7 @@ pub struct Training {
 }
 
 impl Training {
-    /// Before the first of so many epochs.
+    /// Before the first of `epochs` epochs.
     pub fn new(network: Network, epochs: usize, key: &Key) -> Self {
         let (optimiser, losses) = (Adam::new(0.003).init(&network), Tensor::zeros(&[epochs, 2]));
         Training { network, optimiser, key: key.clone(), epoch: Tensor::from(0i64), losses }

@@ -13,6 +13,8 @@ use crate::real::Real;
 use crate::tape::Var;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
+#[cfg(feature = "arrays")]
+use crate::tensor::twins::TryConstruct;
 use crate::tree::{Tree, leaves};
 
 /// A tree as a vector of all its numbers: parameters, gradients, directions.

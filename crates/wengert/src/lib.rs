@@ -102,6 +102,8 @@ mod dual;
 mod error;
 #[cfg(feature = "arrays")]
 mod execute;
+#[cfg(feature = "arrays")]
+pub mod fallible;
 #[cfg(any(feature = "npy", feature = "safetensors"))]
 pub mod files;
 #[cfg(feature = "arrays")]
@@ -229,6 +231,8 @@ pub mod derived {
 
 /// What most users want in scope.
 pub mod prelude {
+    #[cfg(feature = "arrays")]
+    pub use crate::fallible::*;
     pub use crate::{
         Carrier, Complex, Dual, F32, Lit, Real, Taylor, Tree, Var, cond, fori, grad, hessian, hvp, jacobian, jvp, lift,
         lit, record, scan, switch, taylor, value_and_grad, value_and_grad_aux, value_and_jacobian, value_and_jvp,

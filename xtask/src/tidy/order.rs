@@ -74,6 +74,7 @@ const ORDER: &[&[&str]] = &[
     &["signal"],
     &["nn"],
     &["linalg"],
+    &["fallible"],
     &["sparse"],
     &["optim"],
     // Trees in files.

@@ -9,6 +9,7 @@
 //! other, and equal minors of different choices are computed anew, as the benchmark wants it.
 
 use serde::Deserialize;
+use wengert::fallible::*;
 use wengert::{Tensor, value_and_grad};
 
 use super::input::{check_work, read};

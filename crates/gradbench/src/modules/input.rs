@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use wengert::Tensor;
+use wengert::fallible::*;
 
 use super::Failure;
 

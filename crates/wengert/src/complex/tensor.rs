@@ -9,6 +9,7 @@ use crate::array::DType;
 use crate::error::{Error, OrRaise};
 use crate::primitives::rule::Sym;
 use crate::tensor::compose::{compose_all, refuse, stretch};
+use crate::tensor::twins::{TryIndex, TryJoin, TryReduce, TryShape};
 use crate::tensor::{Axes, AxisIndex, Dim, Dims, Place, Ranges, Tensor};
 
 // ---- operators ----------------------------------------------------------------------------------

@@ -2,10 +2,12 @@
 
 use std::panic::Location;
 
+use super::twins::{TryFactorise, TrySolve};
 use super::{Side, TriangularSolve};
 use crate::error::{Error, ErrorKind, OrRaise};
 use crate::primitives::Triangle;
 use crate::tensor::Tensor;
+use crate::tensor::twins::{TryIndex, TryProduct, TryShape};
 
 /// The factors of a matrix, to solve many systems with.
 ///

@@ -7,6 +7,8 @@ use crate::tensor::Tensor;
 use crate::tensor::compose::{compose, compose_all, or_raise};
 
 or_raise! {
+    trait TryFactorise: "factorisations";
+
     /// The lower triangular `L` with a positive diagonal and `L L^T = (A + A^T) / 2`.
     ///
     /// A matrix that is not positive definite is an error that names the leading minor.
@@ -114,13 +116,13 @@ fn two(mut results: Vec<Tensor>) -> (Tensor, Tensor) {
     (results.remove(0), last)
 }
 
-impl Tensor {
+impl TryFactorise for Tensor {
     /// As [`Tensor::cholesky`], with an error instead of a panic.
     ///
     /// # Errors
     /// If it is not square, not of real numbers, or not positive definite.
     #[track_caller]
-    pub fn try_cholesky(&self) -> Result<Tensor, Error> {
+    fn try_cholesky(&self) -> Result<Tensor, Error> {
         compose("cholesky", &[self], |b, args| {
             check_square(b, args[0])?;
             Ok(b.emit(Cholesky, args)?[0])
@@ -132,7 +134,7 @@ impl Tensor {
     /// # Errors
     /// If it is no matrix of finite real numbers.
     #[track_caller]
-    pub fn try_lu(&self) -> Result<(Tensor, Tensor, Tensor), Error> {
+    fn try_lu(&self) -> Result<(Tensor, Tensor, Tensor), Error> {
         compose_all("lu", &[self], |b, args| {
             check_matrix(b, args[0])?;
             Ok(b.emit(Lu, args)?)
@@ -145,7 +147,7 @@ impl Tensor {
     /// # Errors
     /// If it is no matrix of finite real numbers.
     #[track_caller]
-    pub fn try_qr(&self) -> Result<(Tensor, Tensor), Error> {
+    fn try_qr(&self) -> Result<(Tensor, Tensor), Error> {
         compose_all("qr", &[self], |b, args| {
             check_matrix(b, args[0])?;
             Ok(b.emit(Qr, args)?)
@@ -158,7 +160,7 @@ impl Tensor {
     /// # Errors
     /// If it is no square matrix of finite real numbers.
     #[track_caller]
-    pub fn try_eigh(&self) -> Result<(Tensor, Tensor), Error> {
+    fn try_eigh(&self) -> Result<(Tensor, Tensor), Error> {
         compose_all("eigh", &[self], |b, args| {
             check_square(b, args[0])?;
             Ok(b.emit(Eigh, args)?)
@@ -171,7 +173,7 @@ impl Tensor {
     /// # Errors
     /// If it is no square matrix of finite real numbers.
     #[track_caller]
-    pub fn try_eigvalsh(&self) -> Result<Tensor, Error> {
+    fn try_eigvalsh(&self) -> Result<Tensor, Error> {
         compose("eigvalsh", &[self], |b, args| {
             check_square(b, args[0])?;
             Ok(b.emit(Eigh, args)?[0])
@@ -183,7 +185,7 @@ impl Tensor {
     /// # Errors
     /// If it is no square matrix of finite real numbers.
     #[track_caller]
-    pub fn try_eig(&self) -> Result<[Tensor; 4], Error> {
+    fn try_eig(&self) -> Result<[Tensor; 4], Error> {
         let results = compose_all("eig", &[self], |b, args| {
             check_square(b, args[0])?;
             Ok(b.emit(Eig, args)?)
@@ -196,7 +198,7 @@ impl Tensor {
     /// # Errors
     /// If it is no matrix of finite real numbers.
     #[track_caller]
-    pub fn try_svd(&self) -> Result<(Tensor, Tensor, Tensor), Error> {
+    fn try_svd(&self) -> Result<(Tensor, Tensor, Tensor), Error> {
         compose_all("svd", &[self], |b, args| {
             check_matrix(b, args[0])?;
             Ok(b.emit(Svd, args)?)
@@ -209,7 +211,7 @@ impl Tensor {
     /// # Errors
     /// If it is no matrix of finite real numbers.
     #[track_caller]
-    pub fn try_singular_values(&self) -> Result<Tensor, Error> {
+    fn try_singular_values(&self) -> Result<Tensor, Error> {
         compose("singular_values", &[self], |b, args| {
             check_matrix(b, args[0])?;
             Ok(b.emit(Svd, args)?[1])

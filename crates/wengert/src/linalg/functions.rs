@@ -9,8 +9,11 @@ use crate::primitives::Expm;
 use crate::primitives::linalg::{contract, identity, product};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{check_count, compose, joint_shape, or_raise, stretch};
+use crate::tensor::twins::TryEinsum;
 
 or_raise! {
+    trait TryMatrixFunction: "functions of matrices";
+
     /// The exponential of square matrices, `sum_k A^k / k!`.
     ///
     /// By scaling and squaring: a diagonal Padé approximant of degree 3, 5, 7, 9 or 13, by the norm, and for norms above that
@@ -44,13 +47,13 @@ or_raise! {
     fn kron = try_kron(other: &Tensor);
 }
 
-impl Tensor {
+impl TryMatrixFunction for Tensor {
     /// As [`Tensor::expm`], with an error instead of a panic.
     ///
     /// # Errors
     /// If it is no square matrix of finite real numbers.
     #[track_caller]
-    pub fn try_expm(&self) -> Result<Tensor, Error> {
+    fn try_expm(&self) -> Result<Tensor, Error> {
         compose("expm", &[self], |b, args| {
             check_square(b, args[0])?;
             Ok(b.emit(Expm, args)?[0])
@@ -62,7 +65,7 @@ impl Tensor {
     /// # Errors
     /// If it is no square matrix, or n is negative and it is singular.
     #[track_caller]
-    pub fn try_matrix_power(&self, n: i32) -> Result<Tensor, Error> {
+    fn try_matrix_power(&self, n: i32) -> Result<Tensor, Error> {
         compose("matrix_power", &[self], |b, args| {
             check_square(b, args[0])?;
             let mut base = if n < 0 { inverse(b, args[0]) } else { args[0] };
@@ -87,7 +90,7 @@ impl Tensor {
     /// # Errors
     /// If they are no matrices of one real element type, or the result does not fit in memory.
     #[track_caller]
-    pub fn try_kron(&self, other: &Tensor) -> Result<Tensor, Error> {
+    fn try_kron(&self, other: &Tensor) -> Result<Tensor, Error> {
         compose("kron", &[self, other], |b, args| {
             let ((m, n), (p, q)) = (check_matrix(b, args[0])?, check_matrix(b, args[1])?);
             if b.dtype(args[0]) != b.dtype(args[1]) {

@@ -9,8 +9,11 @@ use crate::primitives::{Cholesky, Det, Lu, Reduce, Reducer, Slice, Svd};
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{compose, compose_all, or_raise};
+use crate::tensor::twins::TryReduce;
 
 or_raise! {
+    trait TryMeasure: "determinants, norms and ranks";
+
     /// The determinant. Its gradient is the matrix of cofactors, which is right at singular matrices too.
     ///
     /// ```
@@ -76,13 +79,13 @@ or_raise! {
     fn matrix_rank = try_matrix_rank();
 }
 
-impl Tensor {
+impl TryMeasure for Tensor {
     /// As [`Tensor::det`], with an error instead of a panic.
     ///
     /// # Errors
     /// If it is no square matrix of finite real numbers.
     #[track_caller]
-    pub fn try_det(&self) -> Result<Tensor, Error> {
+    fn try_det(&self) -> Result<Tensor, Error> {
         compose("det", &[self], |b, args| {
             check_square(b, args[0])?;
             Ok(b.emit(Det, args)?[0])
@@ -94,7 +97,7 @@ impl Tensor {
     /// # Errors
     /// If it is no square matrix of finite real numbers.
     #[track_caller]
-    pub fn try_slogdet(&self) -> Result<(Tensor, Tensor), Error> {
+    fn try_slogdet(&self) -> Result<(Tensor, Tensor), Error> {
         let mut results = compose_all("slogdet", &[self], |b, args| {
             check_square(b, args[0])?;
             let factors = b.emit(Lu, args)?;
@@ -118,7 +121,7 @@ impl Tensor {
     /// # Errors
     /// If it is not square or not positive definite.
     #[track_caller]
-    pub fn try_logdet_spd(&self) -> Result<Tensor, Error> {
+    fn try_logdet_spd(&self) -> Result<Tensor, Error> {
         compose("logdet_spd", &[self], |b, args| {
             check_square(b, args[0])?;
             let l = b.emit(Cholesky, args)?[0];
@@ -135,7 +138,7 @@ impl Tensor {
     /// # Errors
     /// If it is no matrix of real numbers.
     #[track_caller]
-    pub fn try_frobenius_norm(&self) -> Result<Tensor, Error> {
+    fn try_frobenius_norm(&self) -> Result<Tensor, Error> {
         self.try_norm_over([-2, -1])
     }
 
@@ -144,7 +147,7 @@ impl Tensor {
     /// # Errors
     /// If it is no matrix of finite real numbers, or has no elements.
     #[track_caller]
-    pub fn try_spectral_norm(&self) -> Result<Tensor, Error> {
+    fn try_spectral_norm(&self) -> Result<Tensor, Error> {
         compose("spectral_norm", &[self], |b, args| Ok(extremes(b, args[0])?[0]))
     }
 
@@ -153,7 +156,7 @@ impl Tensor {
     /// # Errors
     /// If it is no matrix of finite real numbers, or has no elements.
     #[track_caller]
-    pub fn try_cond_number(&self) -> Result<Tensor, Error> {
+    fn try_cond_number(&self) -> Result<Tensor, Error> {
         compose("cond_number", &[self], |b, args| {
             let [largest, smallest] = extremes(b, args[0])?;
             Ok(b.div(largest, smallest))
@@ -165,7 +168,7 @@ impl Tensor {
     /// # Errors
     /// If it is no matrix of finite real numbers.
     #[track_caller]
-    pub fn try_matrix_rank(&self) -> Result<Tensor, Error> {
+    fn try_matrix_rank(&self) -> Result<Tensor, Error> {
         compose("matrix_rank", &[self], |b, args| {
             let (rows, columns) = check_matrix(b, args[0])?;
             let values = b.emit(Svd, args)?[1];

@@ -41,6 +41,15 @@ mod solve;
 mod spectral;
 mod structured;
 
+/// The families of `try_` methods of this folder.
+pub(crate) mod twins {
+    pub use super::factorise::TryFactorise;
+    pub use super::functions::TryMatrixFunction;
+    pub use super::measures::TryMeasure;
+    pub use super::solve::TrySolve;
+    pub use super::structured::TryCholeskyUpdate;
+}
+
 pub use crate::primitives::{Side, Triangle, TriangularSolve};
 pub use equations::{
     lyapunov, lyapunov_discrete, riccati, riccati_discrete, sylvester, try_lyapunov, try_lyapunov_discrete,

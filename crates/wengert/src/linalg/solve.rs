@@ -11,6 +11,8 @@ use crate::tensor::Tensor;
 use crate::tensor::compose::{compose, or_raise};
 
 or_raise! {
+    trait TrySolve: "systems of equations";
+
     /// `X` with `A X = B`. A vector is one right-hand side, a matrix has one in each column.
     ///
     /// All systems with one matrix, forward and backward, share its factors. A singular matrix is an error that names the
@@ -82,13 +84,13 @@ or_raise! {
     fn lstsq_damped = try_lstsq_damped(b: &Tensor, damping: &Tensor);
 }
 
-impl Tensor {
+impl TrySolve for Tensor {
     /// As [`Tensor::solve`], with an error instead of a panic.
     ///
     /// # Errors
     /// If shapes or element types do not fit, or the matrix is singular.
     #[track_caller]
-    pub fn try_solve(&self, b: &Tensor) -> Result<Tensor, Error> {
+    fn try_solve(&self, b: &Tensor) -> Result<Tensor, Error> {
         compose("solve", &[self, b], |b, args| solved(b, args, MatrixSolve::new(MatrixKind::General)))
     }
 
@@ -97,7 +99,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or the matrix is not positive definite.
     #[track_caller]
-    pub fn try_solve_spd(&self, b: &Tensor) -> Result<Tensor, Error> {
+    fn try_solve_spd(&self, b: &Tensor) -> Result<Tensor, Error> {
         compose("solve_spd", &[self, b], |b, args| solved(b, args, MatrixSolve::new(MatrixKind::Positive)))
     }
 
@@ -106,7 +108,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or there is a 0 on the diagonal.
     #[track_caller]
-    pub fn try_solve_triangular(&self, b: &Tensor, options: TriangularSolve) -> Result<Tensor, Error> {
+    fn try_solve_triangular(&self, b: &Tensor, options: TriangularSolve) -> Result<Tensor, Error> {
         compose("solve_triangular", &[self, b], |b, args| {
             check_square(b, args[0])?;
             let system = System::new(b, args[0], args[1], options.side)?;
@@ -120,7 +122,7 @@ impl Tensor {
     /// # Errors
     /// If it is not square, or singular.
     #[track_caller]
-    pub fn try_inv(&self) -> Result<Tensor, Error> {
+    fn try_inv(&self) -> Result<Tensor, Error> {
         compose("inv", &[self], |b, args| {
             check_square(b, args[0])?;
             Ok(inverse(b, args[0]))
@@ -132,7 +134,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or the rank is missing.
     #[track_caller]
-    pub fn try_lstsq(&self, b: &Tensor) -> Result<Tensor, Error> {
+    fn try_lstsq(&self, b: &Tensor) -> Result<Tensor, Error> {
         compose("lstsq", &[self, b], |b, args| {
             let (rows, columns) = check_matrix(b, args[0])?;
             let system = System::new(b, args[0], args[1], Side::Left)?;
@@ -150,7 +152,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or the damping is no single number.
     #[track_caller]
-    pub fn try_lstsq_damped(&self, b: &Tensor, damping: &Tensor) -> Result<Tensor, Error> {
+    fn try_lstsq_damped(&self, b: &Tensor, damping: &Tensor) -> Result<Tensor, Error> {
         compose("lstsq_damped", &[self, b, damping], |b, args| {
             let (_, columns) = check_matrix(b, args[0])?;
             if b.ty(args[2]) != &b.ty(args[0]).with_shape(Vec::new()) {

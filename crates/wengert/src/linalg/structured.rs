@@ -8,6 +8,7 @@ use crate::primitives::{Broadcast, Concat, Ensure, Gather, Iota, OutOfBounds, Re
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{compose, or_raise};
+use crate::tensor::twins::{TryConstruct, TryShape};
 
 /// The matrix that is constant along its diagonals, with this first column and row; of the row the first element is not read.
 ///
@@ -99,6 +100,8 @@ fn along_diagonals(b: &mut Builder, x: Value, shape: [usize; 2], first: usize) -
 }
 
 or_raise! {
+    trait TryCholeskyUpdate: "changes of factors";
+
     /// Of the lower Cholesky factor L of a matrix A, that of `A + v v^T`, in time of the order of the elements of L.
     ///
     /// ```
@@ -120,13 +123,13 @@ or_raise! {
     fn cholesky_downdate = try_cholesky_downdate(v: &Tensor);
 }
 
-impl Tensor {
+impl TryCholeskyUpdate for Tensor {
     /// As [`Tensor::cholesky_update`], with an error instead of a panic.
     ///
     /// # Errors
     /// If L is no square matrix of real numbers, or v no vector of its length.
     #[track_caller]
-    pub fn try_cholesky_update(&self, v: &Tensor) -> Result<Tensor, Error> {
+    fn try_cholesky_update(&self, v: &Tensor) -> Result<Tensor, Error> {
         rank_one("cholesky_update", self, v, Binary::Add)
     }
 
@@ -135,7 +138,7 @@ impl Tensor {
     /// # Errors
     /// If L is no square matrix of real numbers, v no vector of its length, or the result is not positive definite.
     #[track_caller]
-    pub fn try_cholesky_downdate(&self, v: &Tensor) -> Result<Tensor, Error> {
+    fn try_cholesky_downdate(&self, v: &Tensor) -> Result<Tensor, Error> {
         rank_one("cholesky_downdate", self, v, Binary::Sub)
     }
 }

@@ -10,6 +10,8 @@ use crate::tensor::compose::{axis_of, compose, or_raise};
 use crate::tensor::{Dim, Tensor};
 
 or_raise! {
+    trait TryInterpolate: "sampled functions";
+
     /// The integral along an axis, which disappears, of samples at a distance of `dx`, by the trapezoidal rule:
     /// `dx sum_k (y_k + y_(k+1)) / 2`. Of fewer than two samples it is 0.
     ///
@@ -47,13 +49,13 @@ or_raise! {
     fn interp = try_interp(xp: &Tensor, fp: &Tensor);
 }
 
-impl Tensor {
+impl TryInterpolate for Tensor {
     /// As [`Tensor::trapz`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the axis does not exist or the elements are not real.
     #[track_caller]
-    pub fn try_trapz(&self, dx: f64, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_trapz(&self, dx: f64, axis: impl Dim) -> Result<Tensor, Error> {
         trapz(self, dx, axis.dim().0)
     }
 
@@ -62,7 +64,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist, the elements are not real, or `x` is no vector of its length.
     #[track_caller]
-    pub fn try_trapz_at(&self, x: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_trapz_at(&self, x: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
         trapz_at(self, x, axis.dim().0)
     }
 
@@ -71,7 +73,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real or of different types, `xp` and `fp` are no vectors of one length, or empty.
     #[track_caller]
-    pub fn try_interp(&self, xp: &Tensor, fp: &Tensor) -> Result<Tensor, Error> {
+    fn try_interp(&self, xp: &Tensor, fp: &Tensor) -> Result<Tensor, Error> {
         compose("interp", &[self, xp, fp], |b, args| {
             let (x, nodes) = (b.ty(args[0]).clone(), b.ty(args[1]).clone());
             check_float(&x)?;

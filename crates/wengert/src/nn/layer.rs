@@ -10,6 +10,8 @@ use crate::tensor::linalg::matmul;
 use crate::tensor::{Key, Tensor};
 
 or_raise! {
+    trait TryLayer: "layers";
+
     /// `x w + b` for every line along the last axis of x, with `weights` (inputs, outputs) and `bias` (outputs).
     ///
     /// ```
@@ -47,13 +49,13 @@ or_raise! {
     fn dropout = try_dropout(key: &Key, rate: f64);
 }
 
-impl Tensor {
+impl TryLayer for Tensor {
     /// As [`Tensor::linear`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the shapes or element types do not fit.
     #[track_caller]
-    pub fn try_linear(&self, weights: &Tensor, bias: &Tensor) -> Result<Tensor, Error> {
+    fn try_linear(&self, weights: &Tensor, bias: &Tensor) -> Result<Tensor, Error> {
         compose("linear", &[self, weights, bias], |b, args| {
             let (x, w) = (b.ty(args[0]).clone(), b.ty(args[1]).clone());
             check_float(&x)?;
@@ -74,7 +76,7 @@ impl Tensor {
     /// # Errors
     /// If it is no matrix or the indices are not i64.
     #[track_caller]
-    pub fn try_embedding(&self, indices: &Tensor) -> Result<Tensor, Error> {
+    fn try_embedding(&self, indices: &Tensor) -> Result<Tensor, Error> {
         compose("embedding", &[self, indices], |b, args| {
             if b.shape(args[0]).len() != 2 {
                 misfit!("the table is {}, and has to be a matrix", b.ty(args[0]));
@@ -94,7 +96,7 @@ impl Tensor {
     /// # Errors
     /// If the rate is not from 0 to 1 or the elements are not real.
     #[track_caller]
-    pub fn try_dropout(&self, key: &Key, rate: f64) -> Result<Tensor, Error> {
+    fn try_dropout(&self, key: &Key, rate: f64) -> Result<Tensor, Error> {
         compose("dropout", &[self, key.words()], |b, args| {
             let ty = b.ty(args[0]).clone();
             check_float(&ty)?;

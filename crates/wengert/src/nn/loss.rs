@@ -12,6 +12,8 @@ use crate::tensor::compose::{axis_of, compose, or_raise, together};
 use crate::tensor::reduce::mean;
 
 or_raise! {
+    trait TryLoss: "losses";
+
     /// `-log_softmax(x)[label]` for each row: the last axis of `self`, the logits, goes over the classes, and `labels`
     /// (i64) has the other axes. The derivative of a row is its softmax, less 1 at the label.
     ///
@@ -70,13 +72,13 @@ or_raise! {
     fn huber = try_huber(other: &Tensor, delta: f64);
 }
 
-impl Tensor {
+impl TryLoss for Tensor {
     /// As [`Tensor::softmax_cross_entropy`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the logits have no axis or are not real, or the labels are not i64 or of another shape than the rows.
     #[track_caller]
-    pub fn try_softmax_cross_entropy(&self, labels: &Tensor) -> Result<Tensor, Error> {
+    fn try_softmax_cross_entropy(&self, labels: &Tensor) -> Result<Tensor, Error> {
         compose("softmax_cross_entropy", &[self, labels], |b, args| {
             let ty = b.ty(args[0]).clone();
             check_float(&ty)?;
@@ -97,7 +99,7 @@ impl Tensor {
     /// # Errors
     /// If the logits have no axis or are not real, or the probabilities are of another type.
     #[track_caller]
-    pub fn try_softmax_cross_entropy_with(&self, probabilities: &Tensor) -> Result<Tensor, Error> {
+    fn try_softmax_cross_entropy_with(&self, probabilities: &Tensor) -> Result<Tensor, Error> {
         compose("softmax_cross_entropy_with", &[self, probabilities], |b, args| {
             let ty = b.ty(args[0]).clone();
             check_float(&ty)?;
@@ -115,7 +117,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real or of different types, or the shapes do not go together.
     #[track_caller]
-    pub fn try_sigmoid_cross_entropy(&self, targets: &Tensor) -> Result<Tensor, Error> {
+    fn try_sigmoid_cross_entropy(&self, targets: &Tensor) -> Result<Tensor, Error> {
         compose("sigmoid_cross_entropy", &[self, targets], |b, args| {
             let (z, y) = real_pair(b, args)?;
             let ty = b.ty(z).clone();
@@ -134,7 +136,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real or of different types, or the shapes differ.
     #[track_caller]
-    pub fn try_mse(&self, other: &Tensor) -> Result<Tensor, Error> {
+    fn try_mse(&self, other: &Tensor) -> Result<Tensor, Error> {
         compose("mse", &[self, other], |b, args| {
             check_float(b.ty(args[0]))?;
             // Stretching shapes would more often be a mistake here than intended: [n] against [n, 1].
@@ -151,7 +153,7 @@ impl Tensor {
     /// # Errors
     /// If `delta` is not positive, the elements are not real or of different types, or the shapes do not go together.
     #[track_caller]
-    pub fn try_huber(&self, other: &Tensor, delta: f64) -> Result<Tensor, Error> {
+    fn try_huber(&self, other: &Tensor, delta: f64) -> Result<Tensor, Error> {
         compose("huber", &[self, other], |b, args| {
             if delta.is_nan() || delta <= 0.0 {
                 misfit!("delta is {delta}, and has to be positive");

@@ -53,6 +53,14 @@ pub use layers::{Conv, Conv1d, Conv2d, Embedding, Linear};
 pub use multi_head::MultiHeadAttention;
 #[cfg(feature = "derive")]
 pub use norms::{BatchNorm, GroupNorm, LayerNorm, RmsNorm};
+/// The families of `try_` methods of this folder.
+pub(crate) mod twins {
+    pub use super::interpolate::TryInterpolate;
+    pub use super::layer::TryLayer;
+    pub use super::loss::TryLoss;
+    pub use super::normalise::TryNormalise;
+    pub use super::softmax::TrySoftmax;
+}
 
 pub use attention::{Visible, attention, try_attention};
 

@@ -11,6 +11,8 @@ use crate::tensor::compose::{axis_of, compose, or_raise, stretch};
 use crate::tensor::reduce::{mean, minus};
 
 or_raise! {
+    trait TryNormalise: "normalisation";
+
     /// `gain (x - mean) / sqrt(var + epsilon) + bias` with mean and variance (divisor n) over the last axis; `gain` and
     /// `bias` are vectors of its length (J. L. Ba, J. R. Kiros, G. E. Hinton, *Layer normalization*, 2016).
     ///
@@ -60,13 +62,13 @@ or_raise! {
     fn batch_norm_with = try_batch_norm_with(statistics: [&Tensor; 2], gain: &Tensor, bias: &Tensor, epsilon: f64);
 }
 
-impl Tensor {
+impl TryNormalise for Tensor {
     /// As [`Tensor::layer_norm`], with an error instead of a panic.
     ///
     /// # Errors
     /// If there is no axis, the elements are not real, `gain` or `bias` are of another type, or `epsilon` is negative.
     #[track_caller]
-    pub fn try_layer_norm(&self, gain: &Tensor, bias: &Tensor, epsilon: f64) -> Result<Tensor, Error> {
+    fn try_layer_norm(&self, gain: &Tensor, bias: &Tensor, epsilon: f64) -> Result<Tensor, Error> {
         compose("layer_norm", &[self, gain, bias], |b, args| {
             let (axis, line) = last_axis(b, args[0])?;
             check_affine(b, &line, args[1], args[2])?;
@@ -81,7 +83,7 @@ impl Tensor {
     /// # Errors
     /// If there is no axis, the elements are not real, `gain` is of another type, or `epsilon` is negative.
     #[track_caller]
-    pub fn try_rms_norm(&self, gain: &Tensor, epsilon: f64) -> Result<Tensor, Error> {
+    fn try_rms_norm(&self, gain: &Tensor, epsilon: f64) -> Result<Tensor, Error> {
         compose("rms_norm", &[self, gain], |b, args| {
             let (axis, line) = last_axis(b, args[0])?;
             check_type("second operand, the gain,", &line, b.ty(args[1]))?;
@@ -102,7 +104,7 @@ impl Tensor {
     /// # Errors
     /// If there is no axis, the elements are not real, `gain` or `bias` are of another type, or `epsilon` is negative.
     #[track_caller]
-    pub fn try_batch_norm(&self, gain: &Tensor, bias: &Tensor, epsilon: f64) -> Result<Tensor, Error> {
+    fn try_batch_norm(&self, gain: &Tensor, bias: &Tensor, epsilon: f64) -> Result<Tensor, Error> {
         compose("batch_norm", &[self, gain, bias], |b, args| {
             let features = features(b, args[0])?;
             check_affine(b, &features, args[1], args[2])?;
@@ -117,7 +119,7 @@ impl Tensor {
     /// # Errors
     /// If there is no axis, the elements are not real, a further operand is of another type, or `epsilon` is negative.
     #[track_caller]
-    pub fn try_batch_norm_with(
+    fn try_batch_norm_with(
         &self,
         statistics: [&Tensor; 2],
         gain: &Tensor,

@@ -12,6 +12,8 @@ use crate::tensor::reduce::{is_finite, minus};
 use crate::tensor::{Dim, Tensor};
 
 or_raise! {
+    trait TrySoftmax: "softmax";
+
     /// `e^(x_i) / sum_j e^(x_j)` along an axis, without overflow: positive numbers that add up to 1.
     ///
     /// An element `-inf` has the probability 0, and its derivative is 0 too. A line that is all `-inf`, or has an
@@ -36,13 +38,13 @@ or_raise! {
     fn log_softmax = try_log_softmax(axis: impl Dim);
 }
 
-impl Tensor {
+impl TrySoftmax for Tensor {
     /// As [`Tensor::softmax`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the axis does not exist or the elements are not real.
     #[track_caller]
-    pub fn try_softmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_softmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
         softmax_along(self, axis.dim().0)
     }
 
@@ -51,7 +53,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or the elements are not real.
     #[track_caller]
-    pub fn try_log_softmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_log_softmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
         log_softmax_along(self, axis.dim().0)
     }
 }

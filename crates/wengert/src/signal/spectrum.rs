@@ -6,6 +6,7 @@ use super::window::Window;
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::tensor::Tensor;
 use crate::tensor::compose::refuse;
+use crate::tensor::twins::TryIndex;
 
 /// What is taken off every piece before it is transformed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use crate::complex::Complex;
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::tensor::Tensor;
 use crate::tensor::compose::refuse;
+use crate::tensor::twins::{TryConstruct, TryIndex, TryPad};
 
 /// Which pieces of a signal are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

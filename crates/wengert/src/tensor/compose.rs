@@ -57,9 +57,33 @@ pub(crate) fn refuse<T>(name: &str, operands: &[&Tensor], why: impl Into<Misfit>
     Err(error.of(operands.iter().map(|operand| operand.ty())).at(Some(Location::caller())))
 }
 
-/// The panicking twins of `try_` methods: a table of signatures with their documentation, so that
-/// each method is written once.
+/// The panicking twins of `try_` methods: a table of signatures with their documentation, so that each method is written
+/// once. A table that starts with `trait TryName: "family";` declares that trait too, of the `try_` methods; associated
+/// functions that belong to it follow in braces.
 macro_rules! or_raise {
+    (trait $trait:ident: $family:literal; $($table:tt)*) => {
+        $crate::tensor::compose::or_raise! { $($table)* }
+        $crate::tensor::compose::or_raise! { @declare $trait $family {} $($table)* }
+    };
+    (trait $trait:ident: $family:literal { $($more:tt)* } $($table:tt)*) => {
+        $crate::tensor::compose::or_raise! { $($table)* }
+        $crate::tensor::compose::or_raise! { @declare $trait $family { $($more)* } $($table)* }
+    };
+    (@declare $trait:ident $family:literal { $($more:tt)* }
+        $( $(#[$about:meta])* fn $name:ident = $twin:ident ($($arg:ident : $ty:ty),* $(,)?) $(-> $out:ty)?; )*
+    ) => {
+        $crate::tensor::compose::twins! { $trait: $family;
+            $($more)*
+            $(
+                #[doc = concat!("As [`Tensor::", stringify!($name), "`](crate::Tensor::", stringify!($name), "), with an error instead of a panic.")]
+                ///
+                /// # Errors
+                /// Where that panics.
+                fn $twin(&self $(, $arg: $ty)*)
+                    -> Result<$crate::tensor::compose::or_raise!(@out $($out)?), $crate::error::Error>;
+            )*
+        }
+    };
     ($( $(#[$about:meta])* fn $name:ident = $twin:ident ($($arg:ident : $ty:ty),* $(,)?) $(-> $out:ty)?; )*) => {
         impl $crate::tensor::Tensor { $(
             $(#[$about])*
@@ -76,6 +100,17 @@ macro_rules! or_raise {
     (@out $out:ty) => { $out };
 }
 pub(crate) use or_raise;
+
+/// The trait of a family of `try_` methods; see [`fallible`](crate::fallible).
+macro_rules! twins {
+    ($trait:ident: $family:literal; $($methods:tt)*) => {
+        #[doc = concat!("The `try_` methods of [`Tensor`](crate::Tensor) for ", $family, ": an error instead of a panic; see [`fallible`](crate::fallible).")]
+        pub trait $trait: Sized {
+            $($methods)*
+        }
+    };
+}
+pub(crate) use twins;
 
 /// The number of an axis, which may be counted from the end by negative numbers.
 pub(crate) fn axis_of(axis: isize, rank: usize) -> Result<usize, Misfit> {

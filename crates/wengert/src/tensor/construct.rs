@@ -1,7 +1,7 @@
 //! Tensors from a rule: zeros, ones, ranges, the identity.
 
 use super::Tensor;
-use super::compose::{check_count, compose, refuse};
+use super::compose::{check_count, compose, refuse, twins};
 use super::operand::{IntoOperand, PlainNumber, Written, number};
 use crate::array::{Array, DType, Element, Type, element_count};
 use crate::error::{Error, OrRaise};
@@ -20,6 +20,14 @@ macro_rules! constructors {
             pub fn $name($($arg: $ty),*) -> Tensor {
                 Self::$twin($($arg),*).or_raise()
             }
+        )* }
+
+        twins! { TryConstruct: "tensors from a rule"; $(
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// Where that panics.
+            fn $twin($($arg: $ty),*) -> Result<Tensor, Error>;
         )* }
     };
 }
@@ -111,13 +119,13 @@ constructors! {
     fn iota = try_iota(n: usize);
 }
 
-impl Tensor {
+impl TryConstruct for Tensor {
     /// As [`Tensor::zeros`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the shape does not fit in memory.
     #[track_caller]
-    pub fn try_zeros(shape: &[usize]) -> Result<Tensor, Error> {
+    fn try_zeros(shape: &[usize]) -> Result<Tensor, Error> {
         constant("zeros", PlainNumber::Real(0.0), &Type::new(DType::F64, shape))
     }
 
@@ -126,7 +134,7 @@ impl Tensor {
     /// # Errors
     /// If the shape does not fit in memory.
     #[track_caller]
-    pub fn try_zeros_of(dtype: DType, shape: &[usize]) -> Result<Tensor, Error> {
+    fn try_zeros_of(dtype: DType, shape: &[usize]) -> Result<Tensor, Error> {
         constant(
             "zeros_of",
             if dtype == DType::Bool { PlainNumber::Bool(false) } else { PlainNumber::Whole(0) },
@@ -139,7 +147,7 @@ impl Tensor {
     /// # Errors
     /// If the shape does not fit in memory.
     #[track_caller]
-    pub fn try_ones(shape: &[usize]) -> Result<Tensor, Error> {
+    fn try_ones(shape: &[usize]) -> Result<Tensor, Error> {
         constant("ones", PlainNumber::Real(1.0), &Type::new(DType::F64, shape))
     }
 
@@ -148,7 +156,7 @@ impl Tensor {
     /// # Errors
     /// If the shape does not fit in memory.
     #[track_caller]
-    pub fn try_ones_of(dtype: DType, shape: &[usize]) -> Result<Tensor, Error> {
+    fn try_ones_of(dtype: DType, shape: &[usize]) -> Result<Tensor, Error> {
         constant(
             "ones_of",
             if dtype == DType::Bool { PlainNumber::Bool(true) } else { PlainNumber::Whole(1) },
@@ -161,7 +169,7 @@ impl Tensor {
     /// # Errors
     /// If the shape does not fit in memory, or `value` is a tensor of another shape than `[]`.
     #[track_caller]
-    pub fn try_full(shape: &[usize], value: impl IntoOperand) -> Result<Tensor, Error> {
+    fn try_full(shape: &[usize], value: impl IntoOperand) -> Result<Tensor, Error> {
         match value.into_operand() {
             Written::Number(value) => constant("full", value, &Type::new(value.dtype(), shape)),
             Written::Tensor(value) => spread("full", &value, shape),
@@ -173,7 +181,7 @@ impl Tensor {
     /// # Errors
     /// If the shape does not fit in memory, or the value is no element of the type.
     #[track_caller]
-    pub fn try_full_of(dtype: DType, shape: &[usize], value: impl IntoOperand) -> Result<Tensor, Error> {
+    fn try_full_of(dtype: DType, shape: &[usize], value: impl IntoOperand) -> Result<Tensor, Error> {
         match value.into_operand() {
             Written::Number(value) => constant("full_of", value, &Type::new(dtype, shape)),
             Written::Tensor(value) if value.dtype() == dtype => spread("full_of", &value, shape),
@@ -188,7 +196,7 @@ impl Tensor {
     /// # Errors
     /// If the shape does not have this number of elements.
     #[track_caller]
-    pub fn try_from_vec(shape: &[usize], elements: Vec<impl Element>) -> Result<Tensor, Error> {
+    fn try_from_vec(shape: &[usize], elements: Vec<impl Element>) -> Result<Tensor, Error> {
         if element_count(shape) != Some(elements.len()) {
             let why = format!("the shape {shape:?} does not have {} elements", elements.len());
             return refuse("from_vec", &[], why);
@@ -201,7 +209,7 @@ impl Tensor {
     /// # Errors
     /// If `step` is zero, or a number is not finite, or there are too many numbers.
     #[track_caller]
-    pub fn try_arange(start: f64, end: f64, step: f64) -> Result<Tensor, Error> {
+    fn try_arange(start: f64, end: f64, step: f64) -> Result<Tensor, Error> {
         let count = ((end - start) / step).ceil();
         if !count.is_finite() || !start.is_finite() || step == 0.0 {
             return refuse("arange", &[], format!("there is no range from {start} to {end} in steps of {step}"));
@@ -218,7 +226,7 @@ impl Tensor {
     /// # Errors
     /// If there are too many numbers.
     #[track_caller]
-    pub fn try_linspace(start: f64, end: f64, count: usize) -> Result<Tensor, Error> {
+    fn try_linspace(start: f64, end: f64, count: usize) -> Result<Tensor, Error> {
         if let Err(why) = check_count(&[count]) {
             return refuse("linspace", &[], why);
         }
@@ -236,7 +244,7 @@ impl Tensor {
     /// # Errors
     /// If it does not fit in memory.
     #[track_caller]
-    pub fn try_eye(n: usize) -> Result<Tensor, Error> {
+    fn try_eye(n: usize) -> Result<Tensor, Error> {
         compose("eye", &[], |b, _| {
             check_count(&[n, n])?;
             let numbers = b.op(Iota { length: n }, &[]);
@@ -251,7 +259,7 @@ impl Tensor {
     /// # Errors
     /// If it does not fit in memory.
     #[track_caller]
-    pub fn try_iota(n: usize) -> Result<Tensor, Error> {
+    fn try_iota(n: usize) -> Result<Tensor, Error> {
         compose("iota", &[], |b, _| {
             check_count(&[n])?;
             Ok(b.op(Iota { length: n }, &[]))

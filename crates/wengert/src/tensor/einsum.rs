@@ -1,6 +1,6 @@
 //! Einsum: sums of products that a text of labels names, in the order with the fewest multiplications.
 
-use super::compose::{check_count, compose, joint_shape, refuse};
+use super::compose::{check_count, compose, joint_shape, refuse, twins};
 use super::join::diagonal;
 use super::linalg::{LABELS, check_dtypes};
 use super::{Tensor, references};
@@ -32,13 +32,23 @@ impl Tensor {
     pub fn einsum(spec: &str, operands: impl IntoIterator<Item: AsRef<Tensor>>) -> Tensor {
         Self::try_einsum(spec, operands).or_raise()
     }
+}
 
+twins! { TryEinsum: "contractions by labels";
+    /// As [`Tensor::einsum`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// Where that panics.
+    fn try_einsum(spec: &str, operands: impl IntoIterator<Item: AsRef<Tensor>>) -> Result<Tensor, Error>;
+}
+
+impl TryEinsum for Tensor {
     /// As [`Tensor::einsum`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the text does not fit the operands, or lengths or element types differ.
     #[track_caller]
-    pub fn try_einsum(spec: &str, operands: impl IntoIterator<Item: AsRef<Tensor>>) -> Result<Tensor, Error> {
+    fn try_einsum(spec: &str, operands: impl IntoIterator<Item: AsRef<Tensor>>) -> Result<Tensor, Error> {
         einsum_of(spec, &references(&operands.into_iter().collect::<Vec<_>>()))
     }
 }

@@ -1,7 +1,7 @@
 //! Element by element: functions, comparisons, logic, choice.
 
 use super::Tensor;
-use super::compose::{compose, or_raise, single};
+use super::compose::{compose, or_raise, single, twins};
 use super::operand::{IntoOperand, aligned, tensors};
 use super::operators::elementwise;
 use crate::error::{Error, Misfit, OrRaise, misfit};
@@ -19,10 +19,12 @@ macro_rules! unary {
             $( $(#[$doc:meta])* $op:ident $(($($number:tt)*))? = $text:literal $([$($called:tt)*])?, )*
         }
     ) => {
-        impl Tensor { $( unary! { @methods [$(#[$doc])*] $op $($($called)*)? } )* }
+        impl Tensor { $( unary! { @method [$(#[$doc])*] $op $($($called)*)? } )* }
+        twins! { TryUnary: "functions of one argument"; $( unary! { @declared $op $($($called)*)? } )* }
+        impl TryUnary for Tensor { $( unary! { @twin $op $($($called)*)? } )* }
     };
     (
-        @methods [$(#[$doc:meta])*] $op:ident
+        @method [$(#[$doc:meta])*] $op:ident
         $name:ident, $twin:ident: ($x:ident) $line:literal, $at:expr => $value:expr $(, as $($alias:literal)+)?
     ) => {
         #[doc = concat!("[`", stringify!($name), "`](crate::ops::Unary::", stringify!($op), ") of every element:")]
@@ -41,21 +43,27 @@ macro_rules! unary {
         pub fn $name(&self) -> Tensor {
             self.$twin().or_raise()
         }
-
+    };
+    (@declared $op:ident $name:ident, $twin:ident: $($called:tt)*) => {
         #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
         ///
         /// # Errors
         /// If the element type does not fit.
+        fn $twin(&self) -> Result<Tensor, Error>;
+    };
+    (@twin $op:ident $name:ident, $twin:ident: $($called:tt)*) => {
         #[track_caller]
-        pub fn $twin(&self) -> Result<Tensor, Error> {
+        fn $twin(&self) -> Result<Tensor, Error> {
             single(stringify!($name), Unary::$op, &[self])
         }
     };
-    (@methods [$(#[$doc:meta])*] $op:ident $($unnamed:tt)*) => {};
+    // What has no name is no method.
+    (@method [$(#[$doc:meta])*] $op:ident $($unnamed:tt)*) => {};
+    (@$kind:ident $op:ident $($unnamed:tt)*) => {};
 }
 unary_list! { [unary] [] }
 
-/// The functions of two arguments by their names; what they compute is said at [`Binary`], [`Compare`] and [`Logic`].
+/// The functions of two arguments by their names; what they compute is said at [`Binary`] and [`Logic`].
 macro_rules! binary {
     (
         $(#[$about:meta])*
@@ -63,20 +71,28 @@ macro_rules! binary {
             $( $(#[$doc:meta])* $op:ident = $text:literal $([$($called:tt)*])?, )*
         }
     ) => {
-        $( binary! { @listed [$(#[$doc])*] $op $($($called)*)? } )*
+        binary! { @listed {} $( [$(#[$doc])*] $op [$($($called)*)?] )* }
     };
     (
-        @listed [$(#[$doc:meta])*] $op:ident $method:ident
-        | $name:ident, $twin:ident: ($x:ident, $y:ident) $line:literal, $at:tt => $value:expr $(, as $($alias:literal)+)?
+        @listed {$($named:tt)*} [$(#[$doc:meta])*] $op:ident [
+            $method:ident | $name:ident, $twin:ident: ($x:ident, $y:ident) $line:literal, $at:tt => $value:expr
+            $(, as $($alias:literal)+)?
+        ] $($rest:tt)*
     ) => {
-        binary! { from "crate::ops":
+        binary! { @listed {
+            $($named)*
             /// With `x` an element of `self` and `y` of `other`:
             $(#[$doc])*
             $name = $twin: Binary $op, $at => $value $(, as $($alias)+)?;
-        }
+        } $($rest)* }
     };
-    (@listed [$(#[$doc:meta])*] $op:ident $($unnamed:tt)*) => {};
-    (from $place:literal: $(
+    (@listed {$($named:tt)*} [$(#[$doc:meta])*] $op:ident [$($unnamed:tt)*] $($rest:tt)*) => {
+        binary! { @listed {$($named)*} $($rest)* }
+    };
+    (@listed {$($named:tt)*}) => {
+        binary! { TryBinary "functions of two arguments" "crate::ops": $($named)* }
+    };
+    ($trait:ident $what:literal $place:literal: $(
         $(#[$doc:meta])*
         $name:ident = $twin:ident: $family:ident $op:ident, ($x:expr, $y:expr) => $value:expr $(, as $($alias:literal)+)?;
     )*) => {
@@ -103,14 +119,26 @@ macro_rules! binary {
             pub fn $name(&self, other: impl IntoOperand) -> Tensor {
                 self.$twin(other).or_raise()
             }
+        )* }
+        pairs! { $trait $what: $($name = $twin: $family::$op;)* }
+    };
+}
 
+/// The `try_` methods of functions of two operands, and their trait.
+macro_rules! pairs {
+    ($trait:ident $what:literal: $($name:ident = $twin:ident: $op:expr;)*) => {
+        twins! { $trait: $what; $(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
             ///
             /// # Errors
             /// If shapes or element types do not fit.
+            fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error>;
+        )* }
+
+        impl $trait for Tensor { $(
             #[track_caller]
-            pub fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error> {
-                elementwise(stringify!($name), $family::$op, self.into_operand(), other.into_operand())
+            fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error> {
+                elementwise(stringify!($name), $op, self.into_operand(), other.into_operand())
             }
         )* }
     };
@@ -146,16 +174,8 @@ macro_rules! comparisons {
             pub fn $name(&self, other: impl IntoOperand) -> Tensor {
                 self.$twin(other).or_raise()
             }
-
-            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
-            ///
-            /// # Errors
-            /// If shapes or element types do not fit.
-            #[track_caller]
-            pub fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error> {
-                elementwise(stringify!($name), Compare::$op, self.into_operand(), other.into_operand())
-            }
         )* }
+        pairs! { TryCompare "comparisons": $($name = $twin: Compare::$op;)* }
     };
 }
 comparisons! {
@@ -166,13 +186,15 @@ comparisons! {
     eq = try_eq: Eq, "==", "equal", "is equal to", "[0.0, 2.0, 0.0]";
     ne = try_ne: Ne, "!=", "not_equal", "differs from", "[1.0, 0.0, 3.0]";
 }
-binary! { from "crate::primitives":
+binary! { TryLogic "logic" "crate::primitives":
     and = try_and: Logic And, (true, false) => 0.0, as "logical_and";
     or = try_or: Logic Or, (true, false) => 1.0, as "logical_or";
     xor = try_xor: Logic Xor, (true, true) => 0.0, as "logical_xor";
 }
 
 or_raise! {
+    trait TryElementwise: "choice, logic and functions with parameters, element by element";
+
     /// `x^n` for a constant integer; `x^0` is 1 with derivative 0, also at 0.
     ///
     /// ```
@@ -332,13 +354,13 @@ fn by_rule(b: &mut Builder, x: Value, rule: impl FnOnce(Sym) -> Sym) -> Result<V
     Ok(y.materialise(b, &ty))
 }
 
-impl Tensor {
+impl TryElementwise for Tensor {
     /// As [`Tensor::powi`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_powi(&self, n: i32) -> Result<Tensor, Error> {
+    fn try_powi(&self, n: i32) -> Result<Tensor, Error> {
         compose("powi", &[self], |b, args| by_rule(b, args[0], |x| x.powi(n)))
     }
 
@@ -347,7 +369,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_powf(&self, exponent: f64) -> Result<Tensor, Error> {
+    fn try_powf(&self, exponent: f64) -> Result<Tensor, Error> {
         elementwise("powf", Binary::Pow, self.into_operand(), exponent.into_operand())
     }
 
@@ -356,7 +378,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_polygamma(&self, n: u32) -> Result<Tensor, Error> {
+    fn try_polygamma(&self, n: u32) -> Result<Tensor, Error> {
         compose("polygamma", &[self], |b, args| by_rule(b, args[0], |x| x.polygamma(n)))
     }
 
@@ -365,7 +387,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_sinc(&self) -> Result<Tensor, Error> {
+    fn try_sinc(&self) -> Result<Tensor, Error> {
         single("sinc", Unary::Sinc(0), &[self])
     }
 
@@ -374,7 +396,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_erfcx(&self) -> Result<Tensor, Error> {
+    fn try_erfcx(&self) -> Result<Tensor, Error> {
         single("erfcx", Unary::Erfcx(0), &[self])
     }
 
@@ -383,7 +405,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_log_normal_cdf(&self) -> Result<Tensor, Error> {
+    fn try_log_normal_cdf(&self) -> Result<Tensor, Error> {
         single("log_normal_cdf", Unary::LogNormalCdf(0), &[self])
     }
 
@@ -392,7 +414,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not truth values.
     #[track_caller]
-    pub fn try_not(&self) -> Result<Tensor, Error> {
+    fn try_not(&self) -> Result<Tensor, Error> {
         single("not", Logic::Not, &[self])
     }
 
@@ -401,7 +423,7 @@ impl Tensor {
     /// # Errors
     /// If the recording of the tensor has ended.
     #[track_caller]
-    pub fn try_is_nan(&self) -> Result<Tensor, Error> {
+    fn try_is_nan(&self) -> Result<Tensor, Error> {
         single("is_nan", Compare::Unordered, &[self, self])
     }
 
@@ -410,7 +432,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_is_finite(&self) -> Result<Tensor, Error> {
+    fn try_is_finite(&self) -> Result<Tensor, Error> {
         compose("is_finite", &[self], |b, args| {
             let size = b.emit(Unary::Abs, args)?[0];
             let ty = b.ty(size).clone();
@@ -425,7 +447,7 @@ impl Tensor {
     /// # Errors
     /// If `self` is no mask, or the shapes or element types do not fit.
     #[track_caller]
-    pub fn try_where(&self, yes: impl IntoOperand, no: impl IntoOperand) -> Result<Tensor, Error> {
+    fn try_where(&self, yes: impl IntoOperand, no: impl IntoOperand) -> Result<Tensor, Error> {
         let sides = [yes.into_operand(), no.into_operand()];
         let mut operands = vec![self];
         operands.extend(tensors(&sides));
@@ -442,7 +464,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit.
     #[track_caller]
-    pub fn try_clamp(&self, low: impl IntoOperand, high: impl IntoOperand) -> Result<Tensor, Error> {
+    fn try_clamp(&self, low: impl IntoOperand, high: impl IntoOperand) -> Result<Tensor, Error> {
         let sides = [self.into_operand(), low.into_operand(), high.into_operand()];
         compose("clamp", &tensors(&sides), |b, args| {
             let values = aligned(b, &sides, args)?;
@@ -458,7 +480,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_leaky_relu(&self, slope: f64) -> Result<Tensor, Error> {
+    fn try_leaky_relu(&self, slope: f64) -> Result<Tensor, Error> {
         compose("leaky_relu", &[self], |b, args| by_rule(b, args[0], |x| x.leaky_relu(slope)))
     }
 
@@ -467,7 +489,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_elu(&self) -> Result<Tensor, Error> {
+    fn try_elu(&self) -> Result<Tensor, Error> {
         compose("elu", &[self], |b, args| by_rule(b, args[0], Real::elu))
     }
 
@@ -476,7 +498,7 @@ impl Tensor {
     /// # Errors
     /// If `alpha` is not positive or the elements are not real.
     #[track_caller]
-    pub fn try_celu(&self, alpha: f64) -> Result<Tensor, Error> {
+    fn try_celu(&self, alpha: f64) -> Result<Tensor, Error> {
         compose("celu", &[self], |b, args| {
             if alpha.is_nan() || alpha <= 0.0 {
                 misfit!("alpha is {alpha}, and has to be positive");
@@ -490,7 +512,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_relu6(&self) -> Result<Tensor, Error> {
+    fn try_relu6(&self) -> Result<Tensor, Error> {
         compose("relu6", &[self], |b, args| by_rule(b, args[0], Real::relu6))
     }
 
@@ -499,7 +521,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are not real.
     #[track_caller]
-    pub fn try_log_sigmoid(&self) -> Result<Tensor, Error> {
+    fn try_log_sigmoid(&self) -> Result<Tensor, Error> {
         compose("log_sigmoid", &[self], |b, args| by_rule(b, args[0], Real::log_sigmoid))
     }
 
@@ -508,7 +530,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit.
     #[track_caller]
-    pub fn try_lerp(&self, other: impl IntoOperand, weight: impl IntoOperand) -> Result<Tensor, Error> {
+    fn try_lerp(&self, other: impl IntoOperand, weight: impl IntoOperand) -> Result<Tensor, Error> {
         let sides = [self.into_operand(), other.into_operand(), weight.into_operand()];
         compose("lerp", &tensors(&sides), |b, args| {
             let values = aligned(b, &sides, args)?;

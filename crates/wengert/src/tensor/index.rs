@@ -10,6 +10,8 @@ use crate::primitives::{Broadcast, DynamicSlice, DynamicUpdate, Gather, Iota, Ou
 use crate::program::{Builder, Value};
 
 or_raise! {
+    trait TryIndex: "computed positions";
+
     /// The elements at `indices` along an axis, in whose place the axes of the indices stand. An
     /// index below 0 or beyond the axis is an error; [`Tensor::take_or`] has other answers.
     ///
@@ -135,13 +137,13 @@ fn check_indices(b: &Builder, indices: Value) -> Result<(), Misfit> {
     }
 }
 
-impl Tensor {
+impl TryIndex for Tensor {
     /// As [`Tensor::take`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the axis does not exist, the indices are no integers, or one is out of range.
     #[track_caller]
-    pub fn try_take(&self, indices: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_take(&self, indices: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
         taken("take", self, indices, axis.dim().0, OutOfBounds::Error)
     }
 
@@ -150,7 +152,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_take`].
     #[track_caller]
-    pub fn try_take_or(&self, indices: &Tensor, axis: impl Dim, mode: OutOfBounds) -> Result<Tensor, Error> {
+    fn try_take_or(&self, indices: &Tensor, axis: impl Dim, mode: OutOfBounds) -> Result<Tensor, Error> {
         taken("take_or", self, indices, axis.dim().0, mode)
     }
 
@@ -159,7 +161,7 @@ impl Tensor {
     /// # Errors
     /// If the shapes do not fit, the indices are no integers, or one is out of range.
     #[track_caller]
-    pub fn try_take_along_axis(&self, indices: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_take_along_axis(&self, indices: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
         taken_along(self, indices, axis.dim().0)
     }
 
@@ -168,7 +170,7 @@ impl Tensor {
     /// # Errors
     /// If an index vector has more entries than there are axes, or one is out of range.
     #[track_caller]
-    pub fn try_gather_nd(&self, indices: &Tensor, mode: OutOfBounds) -> Result<Tensor, Error> {
+    fn try_gather_nd(&self, indices: &Tensor, mode: OutOfBounds) -> Result<Tensor, Error> {
         compose("gather_nd", &[self, indices], |b, args| {
             let axes = first_axes(b, args)?;
             Ok(b.emit(Gather::new(&axes, mode), args)?[0])
@@ -180,7 +182,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or an index is out of range.
     #[track_caller]
-    pub fn try_scatter_add(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_scatter_add(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
         scattered("scatter_add", [self, indices, updates], axis.dim().0, Write::Add, OutOfBounds::Error)
     }
 
@@ -189,7 +191,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or an index is out of range.
     #[track_caller]
-    pub fn try_scatter_set(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_scatter_set(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
         scattered("scatter_set", [self, indices, updates], axis.dim().0, Write::Set, OutOfBounds::Error)
     }
 
@@ -198,7 +200,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or an index is out of range and the mode refuses it.
     #[track_caller]
-    pub fn try_scatter_or(
+    fn try_scatter_or(
         &self,
         indices: &Tensor,
         updates: &Tensor,
@@ -214,7 +216,7 @@ impl Tensor {
     /// # Errors
     /// If shapes or element types do not fit, or an index is out of range and the mode refuses it.
     #[track_caller]
-    pub fn try_scatter_nd(
+    fn try_scatter_nd(
         &self,
         indices: &Tensor,
         updates: &Tensor,
@@ -232,7 +234,7 @@ impl Tensor {
     /// # Errors
     /// If the block is larger than the tensor or the start is not one integer per axis.
     #[track_caller]
-    pub fn try_dynamic_slice(&self, start: &Tensor, lengths: &[usize]) -> Result<Tensor, Error> {
+    fn try_dynamic_slice(&self, start: &Tensor, lengths: &[usize]) -> Result<Tensor, Error> {
         compose("dynamic_slice", &[self, start], |b, args| Ok(b.emit(DynamicSlice::new(lengths), args)?[0]))
     }
 
@@ -242,7 +244,7 @@ impl Tensor {
     /// If the block is larger than the tensor, the start is not one integer per axis, or the element
     /// types differ.
     #[track_caller]
-    pub fn try_dynamic_update_slice(&self, update: &Tensor, start: &Tensor) -> Result<Tensor, Error> {
+    fn try_dynamic_update_slice(&self, update: &Tensor, start: &Tensor) -> Result<Tensor, Error> {
         compose("dynamic_update_slice", &[self, update, start], |b, args| Ok(b.emit(DynamicUpdate, args)?[0]))
     }
 
@@ -251,7 +253,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are no integers or the result does not fit in memory.
     #[track_caller]
-    pub fn try_one_hot(&self, classes: usize) -> Result<Tensor, Error> {
+    fn try_one_hot(&self, classes: usize) -> Result<Tensor, Error> {
         compose("one_hot", &[self], |b, args| {
             check_indices(b, args[0])?;
             let mut shape = b.shape(args[0]).to_vec();
@@ -272,7 +274,7 @@ impl Tensor {
     /// If there is no case, the elements are no integers, or the types of the cases differ or do not
     /// stretch to the shape.
     #[track_caller]
-    pub fn try_select_n(&self, cases: &[&Tensor]) -> Result<Tensor, Error> {
+    fn try_select_n(&self, cases: &[&Tensor]) -> Result<Tensor, Error> {
         let operands: Vec<&Tensor> = std::iter::once(self).chain(cases.iter().copied()).collect();
         if cases.is_empty() {
             return refuse("select_n", &operands, "it takes at least one case");

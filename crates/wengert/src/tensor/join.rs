@@ -63,6 +63,19 @@ lengths! {
 }
 
 or_raise! {
+    trait TryJoin: "joining, splitting and repetition" {
+        /// As [`Tensor::concat`], with an error instead of a panic.
+        ///
+        /// # Errors
+        /// Where that panics.
+        fn try_concat(tensors: impl IntoIterator<Item: AsRef<Tensor>>, axis: impl Dim) -> Result<Tensor, Error>;
+        /// As [`Tensor::stack`], with an error instead of a panic.
+        ///
+        /// # Errors
+        /// Where that panics.
+        fn try_stack(tensors: impl IntoIterator<Item: AsRef<Tensor>>, axis: impl Dim) -> Result<Tensor, Error>;
+    }
+
     /// The pieces along an axis: as many equal ones as a number says, or of the lengths of a list, which have to add up to
     /// that of the axis.
     ///
@@ -177,15 +190,6 @@ impl Tensor {
         Self::try_concat(tensors, axis).or_raise()
     }
 
-    /// As [`Tensor::concat`], with an error instead of a panic.
-    ///
-    /// # Errors
-    /// If there is no tensor, or shapes or element types do not fit.
-    #[track_caller]
-    pub fn try_concat(tensors: impl IntoIterator<Item: AsRef<Tensor>>, axis: impl Dim) -> Result<Tensor, Error> {
-        concat(&references(&tensors.into_iter().collect::<Vec<_>>()), axis.dim().0)
-    }
-
     /// The tensors, of one shape, along a new axis of the result; given as to [`Tensor::concat`].
     ///
     /// ```
@@ -203,13 +207,24 @@ impl Tensor {
     pub fn stack(tensors: impl IntoIterator<Item: AsRef<Tensor>>, axis: impl Dim) -> Tensor {
         Self::try_stack(tensors, axis).or_raise()
     }
+}
+
+impl TryJoin for Tensor {
+    /// As [`Tensor::concat`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If there is no tensor, or shapes or element types do not fit.
+    #[track_caller]
+    fn try_concat(tensors: impl IntoIterator<Item: AsRef<Tensor>>, axis: impl Dim) -> Result<Tensor, Error> {
+        concat(&references(&tensors.into_iter().collect::<Vec<_>>()), axis.dim().0)
+    }
 
     /// As [`Tensor::stack`], with an error instead of a panic.
     ///
     /// # Errors
     /// If there is no tensor, or shapes or element types differ.
     #[track_caller]
-    pub fn try_stack(tensors: impl IntoIterator<Item: AsRef<Tensor>>, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_stack(tensors: impl IntoIterator<Item: AsRef<Tensor>>, axis: impl Dim) -> Result<Tensor, Error> {
         stack(&references(&tensors.into_iter().collect::<Vec<_>>()), axis.dim().0)
     }
 
@@ -218,7 +233,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist, its length is no multiple of the number of parts, or the lengths do not add up to it.
     #[track_caller]
-    pub fn try_split(&self, parts: impl Parts, axis: impl Dim) -> Result<Vec<Tensor>, Error> {
+    fn try_split(&self, parts: impl Parts, axis: impl Dim) -> Result<Vec<Tensor>, Error> {
         split(self, &parts.parts(), axis.dim().0)
     }
 
@@ -227,7 +242,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist.
     #[track_caller]
-    pub fn try_unstack(&self, axis: impl Dim) -> Result<Vec<Tensor>, Error> {
+    fn try_unstack(&self, axis: impl Dim) -> Result<Vec<Tensor>, Error> {
         unstack(self, axis.dim().0)
     }
 
@@ -236,7 +251,7 @@ impl Tensor {
     /// # Errors
     /// If there are not as many counts as axes, or the result does not fit in memory.
     #[track_caller]
-    pub fn try_tile(&self, counts: impl Dims) -> Result<Tensor, Error> {
+    fn try_tile(&self, counts: impl Dims) -> Result<Tensor, Error> {
         tile(self, &counts.dims())
     }
 
@@ -245,7 +260,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist, the count is negative, or the result does not fit in memory.
     #[track_caller]
-    pub fn try_repeat(&self, count: impl Dim, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_repeat(&self, count: impl Dim, axis: impl Dim) -> Result<Tensor, Error> {
         repeat(self, count.dim().0, axis.dim().0)
     }
 
@@ -254,7 +269,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist.
     #[track_caller]
-    pub fn try_roll(&self, by: impl Dim, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_roll(&self, by: impl Dim, axis: impl Dim) -> Result<Tensor, Error> {
         roll(self, by.dim().0, axis.dim().0)
     }
 
@@ -263,7 +278,7 @@ impl Tensor {
     /// # Errors
     /// If there are less than two axes.
     #[track_caller]
-    pub fn try_diagonal(&self, offset: impl Dim) -> Result<Tensor, Error> {
+    fn try_diagonal(&self, offset: impl Dim) -> Result<Tensor, Error> {
         diagonal_of(self, offset.dim().0)
     }
 
@@ -272,7 +287,7 @@ impl Tensor {
     /// # Errors
     /// If there are less than two axes, or the elements are truth values.
     #[track_caller]
-    pub fn try_trace(&self) -> Result<Tensor, Error> {
+    fn try_trace(&self) -> Result<Tensor, Error> {
         compose("trace", &[self], |b, args| {
             let diagonal = diagonal(b, args[0], 0)?;
             let axis = b.shape(diagonal).len() - 1;
@@ -285,7 +300,7 @@ impl Tensor {
     /// # Errors
     /// If it is a single number, or the result does not fit in memory.
     #[track_caller]
-    pub fn try_diag_embed(&self, offset: impl Dim) -> Result<Tensor, Error> {
+    fn try_diag_embed(&self, offset: impl Dim) -> Result<Tensor, Error> {
         diag_embed(self, offset.dim().0)
     }
 
@@ -294,7 +309,7 @@ impl Tensor {
     /// # Errors
     /// If there are less than two axes.
     #[track_caller]
-    pub fn try_triu(&self, offset: impl Dim) -> Result<Tensor, Error> {
+    fn try_triu(&self, offset: impl Dim) -> Result<Tensor, Error> {
         triangle("triu", self, offset.dim().0, Compare::Ge)
     }
 
@@ -303,7 +318,7 @@ impl Tensor {
     /// # Errors
     /// If there are less than two axes.
     #[track_caller]
-    pub fn try_tril(&self, offset: impl Dim) -> Result<Tensor, Error> {
+    fn try_tril(&self, offset: impl Dim) -> Result<Tensor, Error> {
         triangle("tril", self, offset.dim().0, Compare::Le)
     }
 }

@@ -8,6 +8,8 @@ use crate::primitives::{Concat, Einsum, Slice};
 use crate::program::{Builder, Value};
 
 or_raise! {
+    trait TryProduct: "products";
+
     /// The matrix product of the last two axes, the axes before stretched to each other. A vector on
     /// the left is a row, on the right a column, and that axis disappears.
     ///
@@ -96,13 +98,13 @@ fn labels(count: usize) -> Result<Vec<u8>, Misfit> {
     }
 }
 
-impl Tensor {
+impl TryProduct for Tensor {
     /// As [`Tensor::matmul`], with an error instead of a panic.
     ///
     /// # Errors
     /// If an operand is a single number, or shapes or element types do not fit.
     #[track_caller]
-    pub fn try_matmul(&self, other: &Tensor) -> Result<Tensor, Error> {
+    fn try_matmul(&self, other: &Tensor) -> Result<Tensor, Error> {
         compose("matmul", &[self, other], |b, args| matmul(b, args[0], args[1]))
     }
 
@@ -111,7 +113,7 @@ impl Tensor {
     /// # Errors
     /// If an operand is a single number, or shapes or element types do not fit.
     #[track_caller]
-    pub fn try_dot(&self, other: &Tensor) -> Result<Tensor, Error> {
+    fn try_dot(&self, other: &Tensor) -> Result<Tensor, Error> {
         let axis = if other.rank() > 1 { -2 } else { -1 };
         compose("dot", &[self, other], |b, args| general(b, args, [&[-1], &[axis]], [&[], &[]]))
     }
@@ -121,7 +123,7 @@ impl Tensor {
     /// # Errors
     /// If the element types differ or the result does not fit in memory.
     #[track_caller]
-    pub fn try_outer(&self, other: &Tensor) -> Result<Tensor, Error> {
+    fn try_outer(&self, other: &Tensor) -> Result<Tensor, Error> {
         compose("outer", &[self, other], |b, args| general(b, args, [&[], &[]], [&[], &[]]))
     }
 
@@ -130,7 +132,7 @@ impl Tensor {
     /// # Errors
     /// If sizes or element types differ.
     #[track_caller]
-    pub fn try_vdot(&self, other: &Tensor) -> Result<Tensor, Error> {
+    fn try_vdot(&self, other: &Tensor) -> Result<Tensor, Error> {
         compose("vdot", &[self, other], |b, args| {
             let mut vectors = Vec::with_capacity(2);
             for &arg in args {
@@ -146,7 +148,7 @@ impl Tensor {
     /// # Errors
     /// If axes do not exist or differ in length, or the element types differ.
     #[track_caller]
-    pub fn try_tensordot(&self, other: &Tensor, axes: impl Dims, other_axes: impl Dims) -> Result<Tensor, Error> {
+    fn try_tensordot(&self, other: &Tensor, axes: impl Dims, other_axes: impl Dims) -> Result<Tensor, Error> {
         tensordot(self, other, &axes.dims(), &other_axes.dims())
     }
 
@@ -155,7 +157,7 @@ impl Tensor {
     /// # Errors
     /// If an operand has fewer axes, they differ in length, or the element types differ.
     #[track_caller]
-    pub fn try_tensordot_by(&self, other: &Tensor, count: usize) -> Result<Tensor, Error> {
+    fn try_tensordot_by(&self, other: &Tensor, count: usize) -> Result<Tensor, Error> {
         compose("tensordot_by", &[self, other], |b, args| {
             let ranks = [0, 1].map(|k| b.shape(args[k]).len());
             if let Some(k) = (0..2).find(|&k| ranks[k] < count) {
@@ -171,7 +173,7 @@ impl Tensor {
     /// # Errors
     /// If axes do not exist or differ in length, or the element types differ.
     #[track_caller]
-    pub fn try_dot_general(
+    fn try_dot_general(
         &self,
         other: &Tensor,
         contracted: [&[isize]; 2],
@@ -185,7 +187,7 @@ impl Tensor {
     /// # Errors
     /// If the axis is not 3 long, or shapes or element types do not fit.
     #[track_caller]
-    pub fn try_cross(&self, other: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_cross(&self, other: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
         cross(self, other, axis.dim().0)
     }
 }

@@ -38,6 +38,27 @@ use crate::error::{Error, ErrorKind, OrRaise};
 use crate::program::Value;
 
 pub(crate) use dim::references;
+
+/// The families of `try_` methods of this folder.
+pub(crate) mod twins {
+    pub use super::construct::TryConstruct;
+    pub use super::einsum::TryEinsum;
+    pub use super::elementwise::{TryBinary, TryCompare, TryElementwise, TryLogic, TryUnary};
+    pub use super::index::TryIndex;
+    pub use super::join::TryJoin;
+    pub use super::linalg::TryProduct;
+    pub use super::operators::TryArithmetic;
+    pub use super::pad::TryPad;
+    pub use super::quantile::TryQuantile;
+    pub use super::reduce::{TryArgReduce, TryReduce};
+    pub use super::running::TryRunning;
+    pub use super::segment::TrySegment;
+    pub use super::shape::TryShape;
+    pub use super::slice::TrySlice;
+    pub use super::sort::TrySort;
+    pub use super::window::{TryConvolve, TryPool};
+}
+
 pub use dim::{Axes, Dim, Dims};
 pub use join::Parts;
 pub use operand::IntoOperand;

@@ -11,6 +11,8 @@ use crate::primitives::Op;
 use crate::real::lit_operators;
 
 or_raise! {
+    trait TryArithmetic: "arithmetic";
+
     /// `self + other`, the shapes stretched to each other; also written `x + y`.
     ///
     /// ```
@@ -82,13 +84,35 @@ pub(super) fn elementwise(name: &str, op: impl Into<Op>, x: Written, y: Written)
     })
 }
 
-impl Tensor {
+/// The arithmetic of two operands.
+macro_rules! arithmetic {
+    ($($method:ident = $twin:ident: $op:expr;)*) => { $(
+        #[doc = concat!("As [`Tensor::", stringify!($method), "`], with an error instead of a panic.")]
+        ///
+        /// # Errors
+        /// If shapes or element types do not fit.
+        #[track_caller]
+        fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error> {
+            elementwise(stringify!($method), $op, self.into_operand(), other.into_operand())
+        }
+    )* };
+}
+
+impl TryArithmetic for Tensor {
+    arithmetic! {
+        add = try_add: Binary::Add;
+        sub = try_sub: Binary::Sub;
+        mul = try_mul: Binary::Mul;
+        div = try_div: Binary::Div;
+        rem = try_rem: Binary::Rem;
+    }
+
     /// As [`Tensor::neg`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the elements are truth values.
     #[track_caller]
-    pub fn try_neg(&self) -> Result<Tensor, Error> {
+    fn try_neg(&self) -> Result<Tensor, Error> {
         single("neg", Unary::Neg, &[self])
     }
 }
@@ -97,17 +121,6 @@ impl Tensor {
 /// implementation takes everything on the right, so that the type of the result does not wait for that of a literal.
 macro_rules! operator {
     ($trait:ident $method:ident, $assign:ident $assign_method:ident, $twin:ident, $op:expr) => {
-        impl Tensor {
-            #[doc = concat!("As [`Tensor::", stringify!($method), "`], with an error instead of a panic.")]
-            ///
-            /// # Errors
-            /// If shapes or element types do not fit.
-            #[track_caller]
-            pub fn $twin(&self, other: impl IntoOperand) -> Result<Tensor, Error> {
-                elementwise(stringify!($method), $op, self.into_operand(), other.into_operand())
-            }
-        }
-
         impl<T: IntoOperand> $assign<T> for Tensor {
             #[track_caller]
             fn $assign_method(&mut self, other: T) {

@@ -93,6 +93,8 @@ lists! {
 }
 
 or_raise! {
+    trait TryPad: "padding";
+
     /// With `value` added before and after the elements along each axis, as NumPy's `pad`: a pair `(before, after)` for
     /// each axis, one pair for all of them, or one number for all sides. A third number, `(before, after, between)`, adds
     /// elements between the elements too. Negative numbers before and after take elements away.
@@ -110,13 +112,13 @@ or_raise! {
     fn pad = try_pad(amounts: impl Padding, value: impl IntoOperand);
 }
 
-impl Tensor {
+impl TryPad for Tensor {
     /// As [`Tensor::pad`], with an error instead of a panic.
     ///
     /// # Errors
     /// If there are not amounts for each axis, more is taken away than there is, or a number between elements is negative.
     #[track_caller]
-    pub fn try_pad(&self, amounts: impl Padding, value: impl IntoOperand) -> Result<Tensor, Error> {
+    fn try_pad(&self, amounts: impl Padding, value: impl IntoOperand) -> Result<Tensor, Error> {
         pad(self, &amounts.padding(), &value.into_operand())
     }
 }

@@ -1,6 +1,6 @@
 //! Quantiles along an axis.
 
-use super::compose::{axis_of, compose};
+use super::compose::{axis_of, compose, twins};
 use super::sort::sorted;
 use super::{Dim, Tensor};
 use crate::error::{Error, OrRaise, misfit};
@@ -87,15 +87,6 @@ impl Tensor {
         self.try_quantile(q, axis).or_raise()
     }
 
-    /// As [`Tensor::quantile`], with an error instead of a panic.
-    ///
-    /// # Errors
-    /// If a number is not from 0 to 1, the axis does not exist or is empty, or the elements are not real.
-    #[track_caller]
-    pub fn try_quantile(&self, q: impl Quantiles, axis: impl Dim) -> Result<Tensor, Error> {
-        quantiles("quantile", self, q.quantiles(), axis.dim().0, Interpolation::Linear)
-    }
-
     /// As [`Tensor::quantile`], with another answer between two elements. [`Interpolation::Nearest`] and those that take one
     /// element jump where it changes; their derivative is that of the element.
     ///
@@ -113,13 +104,34 @@ impl Tensor {
     pub fn quantile_by(&self, q: impl Quantiles, axis: impl Dim, interpolation: Interpolation) -> Tensor {
         self.try_quantile_by(q, axis, interpolation).or_raise()
     }
+}
 
+twins! { TryQuantile: "quantiles";
+    /// As [`Tensor::quantile`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If a number is not from 0 to 1, the axis does not exist or is empty, or the elements are not real.
+    fn try_quantile(&self, q: impl Quantiles, axis: impl Dim) -> Result<Tensor, Error>;
     /// As [`Tensor::quantile_by`], with an error instead of a panic.
     ///
     /// # Errors
-    /// As [`Tensor::try_quantile`].
+    /// As [`TryQuantile::try_quantile`].
+    fn try_quantile_by(
+        &self,
+        q: impl Quantiles,
+        axis: impl Dim,
+        interpolation: Interpolation,
+    ) -> Result<Tensor, Error>;
+}
+
+impl TryQuantile for Tensor {
     #[track_caller]
-    pub fn try_quantile_by(
+    fn try_quantile(&self, q: impl Quantiles, axis: impl Dim) -> Result<Tensor, Error> {
+        quantiles("quantile", self, q.quantiles(), axis.dim().0, Interpolation::Linear)
+    }
+
+    #[track_caller]
+    fn try_quantile_by(
         &self,
         q: impl Quantiles,
         axis: impl Dim,

@@ -1,7 +1,7 @@
 //! Reductions: sums, means, extremes, variance, norms, positions of extremes; over all axes
 //! (`sum`), over some (`sum_over`), or keeping them with length 1 (`sum_keep`).
 
-use super::compose::{axes_of, axis_of, compose, or_raise, with_axes_of_one};
+use super::compose::{axes_of, axis_of, compose, or_raise, twins, with_axes_of_one};
 use super::{Axes, Dim, Tensor};
 use crate::array::Type;
 use crate::error::{Error, Misfit, OrRaise};
@@ -71,15 +71,6 @@ macro_rules! reductions {
                 self.$twin($($arg),*).or_raise()
             }
 
-            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
-            ///
-            /// # Errors
-            /// If the element type does not fit, or an extreme of no elements is asked for.
-            #[track_caller]
-            pub fn $twin(&self $(, $arg: $ty)*) -> Result<Tensor, Error> {
-                reduce(stringify!($name), self, None, dropped, &$rule)
-            }
-
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], over these axes, which disappear.")]
             ///
             /// ```
@@ -95,15 +86,6 @@ macro_rules! reductions {
             #[track_caller]
             pub fn $over(&self $(, $arg: $ty)*, axes: impl Axes) -> Tensor {
                 self.$twin_over($($arg,)* axes).or_raise()
-            }
-
-            #[doc = concat!("As [`Tensor::", stringify!($over), "`], with an error instead of a panic.")]
-            ///
-            /// # Errors
-            /// If an axis does not exist, and as over all axes.
-            #[track_caller]
-            pub fn $twin_over(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
-                reduce(stringify!($over), self, axes.axes(), dropped, &$rule)
             }
 
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], over these axes, which stay with length 1.")]
@@ -123,12 +105,37 @@ macro_rules! reductions {
                 self.$twin_keep($($arg,)* axes).or_raise()
             }
 
+        )* }
+
+        twins! { TryReduce: "reductions"; $(
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If the element type does not fit, or an extreme of no elements is asked for.
+            fn $twin(&self $(, $arg: $ty)*) -> Result<Tensor, Error>;
+            #[doc = concat!("As [`Tensor::", stringify!($over), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If an axis does not exist, and as over all axes.
+            fn $twin_over(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error>;
             #[doc = concat!("As [`Tensor::", stringify!($keep), "`], with an error instead of a panic.")]
             ///
             /// # Errors
             /// If an axis does not exist, and as over all axes.
+            fn $twin_keep(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error>;
+        )* }
+
+        impl TryReduce for Tensor { $(
             #[track_caller]
-            pub fn $twin_keep(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
+            fn $twin(&self $(, $arg: $ty)*) -> Result<Tensor, Error> {
+                reduce(stringify!($name), self, None, dropped, &$rule)
+            }
+            #[track_caller]
+            fn $twin_over(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
+                reduce(stringify!($over), self, axes.axes(), dropped, &$rule)
+            }
+            #[track_caller]
+            fn $twin_keep(&self $(, $arg: $ty)*, axes: impl Axes) -> Result<Tensor, Error> {
                 reduce(stringify!($keep), self, axes.axes(), kept, &$rule)
             }
         )* }
@@ -359,6 +366,8 @@ fn norm(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
 // ---- positions ------------------------------------------------------------------------------------
 
 or_raise! {
+    trait TryArgReduce: "positions of extremes";
+
     /// The position of the largest element along an axis, which disappears: the first of equal
     /// ones, the first NaN if there is one.
     ///
@@ -380,13 +389,13 @@ or_raise! {
     fn argmin = try_argmin(axis: impl Dim);
 }
 
-impl Tensor {
+impl TryArgReduce for Tensor {
     /// As [`Tensor::argmax`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the axis does not exist or is empty.
     #[track_caller]
-    pub fn try_argmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_argmax(&self, axis: impl Dim) -> Result<Tensor, Error> {
         position("argmax", self, axis.dim().0, Extreme::Max)
     }
 
@@ -395,7 +404,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or is empty.
     #[track_caller]
-    pub fn try_argmin(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_argmin(&self, axis: impl Dim) -> Result<Tensor, Error> {
         position("argmin", self, axis.dim().0, Extreme::Min)
     }
 }

@@ -1,6 +1,6 @@
 //! Running sums, products, extremes and log-sum-exps along an axis.
 
-use super::compose::{axis_of, compose};
+use super::compose::{axis_of, compose, twins};
 use super::{Dim, Tensor};
 use crate::error::{Error, OrRaise};
 use crate::primitives::{Cumulative, Running};
@@ -16,15 +16,6 @@ macro_rules! running {
             #[track_caller]
             pub fn $name(&self, axis: impl Dim) -> Tensor {
                 self.$twin(axis).or_raise()
-            }
-
-            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
-            ///
-            /// # Errors
-            /// If the axis does not exist or the element type does not fit.
-            #[track_caller]
-            pub fn $twin(&self, axis: impl Dim) -> Result<Tensor, Error> {
-                run(stringify!($name), self, axis.dim().0, $running, false)
             }
 
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], from the end of the axis.")]
@@ -43,12 +34,28 @@ macro_rules! running {
                 self.$twin_reversed(axis).or_raise()
             }
 
+        )* }
+
+        twins! { TryRunning: "running sums and their like"; $(
+            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
+            ///
+            /// # Errors
+            /// If the axis does not exist or the element type does not fit.
+            fn $twin(&self, axis: impl Dim) -> Result<Tensor, Error>;
             #[doc = concat!("As [`Tensor::", stringify!($reversed), "`], with an error instead of a panic.")]
             ///
             /// # Errors
             /// If the axis does not exist or the element type does not fit.
+            fn $twin_reversed(&self, axis: impl Dim) -> Result<Tensor, Error>;
+        )* }
+
+        impl TryRunning for Tensor { $(
             #[track_caller]
-            pub fn $twin_reversed(&self, axis: impl Dim) -> Result<Tensor, Error> {
+            fn $twin(&self, axis: impl Dim) -> Result<Tensor, Error> {
+                run(stringify!($name), self, axis.dim().0, $running, false)
+            }
+            #[track_caller]
+            fn $twin_reversed(&self, axis: impl Dim) -> Result<Tensor, Error> {
                 run(stringify!($reversed), self, axis.dim().0, $running, true)
             }
         )* }

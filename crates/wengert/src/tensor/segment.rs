@@ -8,6 +8,8 @@ use crate::primitives::{Fold, OutOfBounds, Scatter, ScatterReduce, Write, check_
 use crate::program::{Builder, Value};
 
 or_raise! {
+    trait TrySegment: "extremes and products at indices, segments and counts";
+
     /// With the largest of each element and the `updates` at its index along an axis; they have the shape that
     /// [`Tensor::take`] gives. NaN if one is NaN. Equal largest ones share the derivative, the element among them. An index
     /// out of range is an error.
@@ -119,13 +121,13 @@ or_raise! {
     fn bincount_with = try_bincount_with(weights: &Tensor, length: usize);
 }
 
-impl Tensor {
+impl TrySegment for Tensor {
     /// As [`Tensor::scatter_max`], with an error instead of a panic.
     ///
     /// # Errors
     /// If shapes or element types do not fit, the elements are truth values, or an index is out of range.
     #[track_caller]
-    pub fn try_scatter_max(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_scatter_max(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
         fold_at("scatter_max", [self, indices, updates], axis.dim().0, Fold::Max)
     }
 
@@ -134,7 +136,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_scatter_max`].
     #[track_caller]
-    pub fn try_scatter_min(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_scatter_min(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
         fold_at("scatter_min", [self, indices, updates], axis.dim().0, Fold::Min)
     }
 
@@ -143,7 +145,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_scatter_max`].
     #[track_caller]
-    pub fn try_scatter_mul(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_scatter_mul(&self, indices: &Tensor, updates: &Tensor, axis: impl Dim) -> Result<Tensor, Error> {
         fold_at("scatter_mul", [self, indices, updates], axis.dim().0, Fold::Mul)
     }
 
@@ -152,7 +154,7 @@ impl Tensor {
     /// # Errors
     /// If there is not one segment per row, or one is out of range.
     #[track_caller]
-    pub fn try_segment_sum(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
+    fn try_segment_sum(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
         compose("segment_sum", &[self, segments], |b, args| segment_sum(b, args[0], args[1], count))
     }
 
@@ -161,7 +163,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_segment_sum`], or if the elements are not real.
     #[track_caller]
-    pub fn try_segment_mean(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
+    fn try_segment_mean(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
         compose("segment_mean", &[self, segments], |b, args| {
             let ty = b.ty(args[0]).clone();
             check_float(&ty)?;
@@ -179,7 +181,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_segment_sum`], or if the elements are truth values.
     #[track_caller]
-    pub fn try_segment_prod(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
+    fn try_segment_prod(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
         fold_segments("segment_prod", self, segments, count, Fold::Mul)
     }
 
@@ -188,7 +190,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_segment_prod`].
     #[track_caller]
-    pub fn try_segment_max(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
+    fn try_segment_max(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
         fold_segments("segment_max", self, segments, count, Fold::Max)
     }
 
@@ -197,7 +199,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::try_segment_prod`].
     #[track_caller]
-    pub fn try_segment_min(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
+    fn try_segment_min(&self, segments: &Tensor, count: usize) -> Result<Tensor, Error> {
         fold_segments("segment_min", self, segments, count, Fold::Min)
     }
 
@@ -206,7 +208,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are no integers, or one is out of range.
     #[track_caller]
-    pub fn try_bincount(&self, length: usize) -> Result<Tensor, Error> {
+    fn try_bincount(&self, length: usize) -> Result<Tensor, Error> {
         compose("bincount", &[self], |b, args| {
             let size = b.ty(args[0]).size();
             let ones = b.full(1.0, &Type::new(DType::I64, &[size]));
@@ -220,7 +222,7 @@ impl Tensor {
     /// # Errors
     /// If the elements are no integers, one is out of range, or the weights have another shape.
     #[track_caller]
-    pub fn try_bincount_with(&self, weights: &Tensor, length: usize) -> Result<Tensor, Error> {
+    fn try_bincount_with(&self, weights: &Tensor, length: usize) -> Result<Tensor, Error> {
         compose("bincount_with", &[self, weights], |b, args| {
             let (bins, weights) = (b.ty(args[0]).clone(), b.ty(args[1]).clone());
             if bins.shape != weights.shape {

@@ -8,6 +8,8 @@ use crate::primitives::{Convert, Reverse};
 use crate::program::{Builder, Value};
 
 or_raise! {
+    trait TryShape: "shapes";
+
     /// The elements, in row-major order, in another shape; one length may be -1 and follows from
     /// the others.
     ///
@@ -175,13 +177,13 @@ pub(super) fn reshaped(b: &mut Builder, x: Value, shape: &[usize]) -> Result<Val
     Ok(b.emit(crate::primitives::Reshape::new(shape), &[x])?[0])
 }
 
-impl Tensor {
+impl TryShape for Tensor {
     /// As [`Tensor::reshape`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the shape does not have this number of elements, or several lengths are -1.
     #[track_caller]
-    pub fn try_reshape(&self, shape: impl Dims) -> Result<Tensor, Error> {
+    fn try_reshape(&self, shape: impl Dims) -> Result<Tensor, Error> {
         reshape(self, &shape.dims())
     }
 
@@ -190,7 +192,7 @@ impl Tensor {
     /// # Errors
     /// If the recording of the tensor has ended.
     #[track_caller]
-    pub fn try_flatten(&self) -> Result<Tensor, Error> {
+    fn try_flatten(&self) -> Result<Tensor, Error> {
         compose("flatten", &[self], |b, args| {
             let size = b.ty(args[0]).size();
             reshaped(b, args[0], &[size])
@@ -202,7 +204,7 @@ impl Tensor {
     /// # Errors
     /// If `order` does not name each axis once.
     #[track_caller]
-    pub fn try_permute(&self, order: impl Dims) -> Result<Tensor, Error> {
+    fn try_permute(&self, order: impl Dims) -> Result<Tensor, Error> {
         permute(self, &order.dims())
     }
 
@@ -211,7 +213,7 @@ impl Tensor {
     /// # Errors
     /// If the recording of the tensor has ended.
     #[track_caller]
-    pub fn try_t(&self) -> Result<Tensor, Error> {
+    fn try_t(&self) -> Result<Tensor, Error> {
         compose("t", &[self], |b, args| {
             let order: Vec<usize> = (0..b.shape(args[0]).len()).rev().collect();
             Ok(b.permute(args[0], &order))
@@ -223,7 +225,7 @@ impl Tensor {
     /// # Errors
     /// If an axis does not exist.
     #[track_caller]
-    pub fn try_swap_axes(&self, first: impl Dim, second: impl Dim) -> Result<Tensor, Error> {
+    fn try_swap_axes(&self, first: impl Dim, second: impl Dim) -> Result<Tensor, Error> {
         swap_axes(self, first.dim().0, second.dim().0)
     }
 
@@ -232,7 +234,7 @@ impl Tensor {
     /// # Errors
     /// If an axis does not exist.
     #[track_caller]
-    pub fn try_move_axis(&self, from: impl Dim, to: impl Dim) -> Result<Tensor, Error> {
+    fn try_move_axis(&self, from: impl Dim, to: impl Dim) -> Result<Tensor, Error> {
         move_axis(self, from.dim().0, to.dim().0)
     }
 
@@ -241,7 +243,7 @@ impl Tensor {
     /// # Errors
     /// If the shape does not stretch to the other.
     #[track_caller]
-    pub fn try_broadcast_to(&self, shape: impl Dims) -> Result<Tensor, Error> {
+    fn try_broadcast_to(&self, shape: impl Dims) -> Result<Tensor, Error> {
         broadcast_to(self, &shape.dims())
     }
 
@@ -250,7 +252,7 @@ impl Tensor {
     /// # Errors
     /// If the result has no such axis.
     #[track_caller]
-    pub fn try_expand_dims(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_expand_dims(&self, axis: impl Dim) -> Result<Tensor, Error> {
         expand_dims(self, axis.dim().0)
     }
 
@@ -259,7 +261,7 @@ impl Tensor {
     /// # Errors
     /// If an axis does not exist, is named twice or is not 1 long.
     #[track_caller]
-    pub fn try_squeeze(&self, axes: impl Axes) -> Result<Tensor, Error> {
+    fn try_squeeze(&self, axes: impl Axes) -> Result<Tensor, Error> {
         squeeze(self, axes.axes())
     }
 
@@ -268,7 +270,7 @@ impl Tensor {
     /// # Errors
     /// If an axis does not exist.
     #[track_caller]
-    pub fn try_flip(&self, axes: impl Axes) -> Result<Tensor, Error> {
+    fn try_flip(&self, axes: impl Axes) -> Result<Tensor, Error> {
         flip(self, axes.axes())
     }
 
@@ -277,7 +279,7 @@ impl Tensor {
     /// # Errors
     /// If the recording of the tensor has ended.
     #[track_caller]
-    pub fn try_convert(&self, dtype: DType) -> Result<Tensor, Error> {
+    fn try_convert(&self, dtype: DType) -> Result<Tensor, Error> {
         converted("convert", self, dtype)
     }
 
@@ -286,7 +288,7 @@ impl Tensor {
     /// # Errors
     /// If the recording of the tensor has ended.
     #[track_caller]
-    pub fn try_to_f32(&self) -> Result<Tensor, Error> {
+    fn try_to_f32(&self) -> Result<Tensor, Error> {
         converted("to_f32", self, DType::F32)
     }
 
@@ -295,7 +297,7 @@ impl Tensor {
     /// # Errors
     /// If the recording of the tensor has ended.
     #[track_caller]
-    pub fn try_to_f64(&self) -> Result<Tensor, Error> {
+    fn try_to_f64(&self) -> Result<Tensor, Error> {
         converted("to_f64", self, DType::F64)
     }
 
@@ -304,7 +306,7 @@ impl Tensor {
     /// # Errors
     /// If the recording of the tensor has ended.
     #[track_caller]
-    pub fn try_to_i64(&self) -> Result<Tensor, Error> {
+    fn try_to_i64(&self) -> Result<Tensor, Error> {
         converted("to_i64", self, DType::I64)
     }
 }

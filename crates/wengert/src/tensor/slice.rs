@@ -179,6 +179,8 @@ tuples! {
 }
 
 or_raise! {
+    trait TrySlice: "parts";
+
     /// The part at positions and ranges, one for each of the first axes.
     ///
     /// ```
@@ -192,13 +194,13 @@ or_raise! {
     fn slice = try_slice(ranges: impl Ranges);
 }
 
-impl Tensor {
+impl TrySlice for Tensor {
     /// As [`Tensor::slice`], with an error instead of a panic.
     ///
     /// # Errors
     /// If there are more ranges than axes, or one is not within its axis.
     #[track_caller]
-    pub fn try_slice(&self, ranges: impl Ranges) -> Result<Tensor, Error> {
+    fn try_slice(&self, ranges: impl Ranges) -> Result<Tensor, Error> {
         slice(self, &ranges.places())
     }
 }

@@ -9,6 +9,8 @@ use crate::primitives::{ArgSort, Slice, check_float};
 use crate::program::{Builder, Value};
 
 or_raise! {
+    trait TrySort: "order";
+
     /// The elements along an axis in increasing order, NaN last; equal ones keep their order.
     ///
     /// ```
@@ -60,13 +62,13 @@ or_raise! {
     fn median = try_median(axis: impl Dim);
 }
 
-impl Tensor {
+impl TrySort for Tensor {
     /// As [`Tensor::sort`], with an error instead of a panic.
     ///
     /// # Errors
     /// If the axis does not exist.
     #[track_caller]
-    pub fn try_sort(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_sort(&self, axis: impl Dim) -> Result<Tensor, Error> {
         in_order("sort", self, axis.dim().0, false)
     }
 
@@ -75,7 +77,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist.
     #[track_caller]
-    pub fn try_sort_descending(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_sort_descending(&self, axis: impl Dim) -> Result<Tensor, Error> {
         in_order("sort_descending", self, axis.dim().0, true)
     }
 
@@ -84,7 +86,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist.
     #[track_caller]
-    pub fn try_argsort(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_argsort(&self, axis: impl Dim) -> Result<Tensor, Error> {
         places("argsort", self, axis.dim().0, false)
     }
 
@@ -93,7 +95,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist.
     #[track_caller]
-    pub fn try_argsort_descending(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_argsort_descending(&self, axis: impl Dim) -> Result<Tensor, Error> {
         places("argsort_descending", self, axis.dim().0, true)
     }
 
@@ -102,7 +104,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or has less than k elements.
     #[track_caller]
-    pub fn try_top_k(&self, k: usize, axis: impl Dim) -> Result<(Tensor, Tensor), Error> {
+    fn try_top_k(&self, k: usize, axis: impl Dim) -> Result<(Tensor, Tensor), Error> {
         top_k(self, k, axis.dim().0)
     }
 
@@ -111,7 +113,7 @@ impl Tensor {
     /// # Errors
     /// If the axis does not exist or is empty, or the elements are not real.
     #[track_caller]
-    pub fn try_median(&self, axis: impl Dim) -> Result<Tensor, Error> {
+    fn try_median(&self, axis: impl Dim) -> Result<Tensor, Error> {
         median(self, axis.dim().0)
     }
 }

@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use super::graph::{self, Closed, Reading};
+use super::twins::{TryArithmetic, TrySort};
 use super::{Tensor, step};
 use crate::array::{Array, DType, Type};
 use crate::primitives::{Op, OutOfBounds};

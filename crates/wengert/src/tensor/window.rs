@@ -1,7 +1,7 @@
 //! Windows that move over axes: convolution and pooling.
 
 use super::Tensor;
-use super::compose::{check_count, compose, or_raise};
+use super::compose::{check_count, compose, or_raise, twins};
 use crate::error::{Error, Misfit, misfit};
 use crate::primitives::{Conv, Extreme, Gather, OutOfBounds, WindowArg, check_float};
 use crate::program::{Builder, Value};
@@ -61,6 +61,8 @@ impl<const N: usize> Pool<N> {
 }
 
 or_raise! {
+    trait TryConvolve: "convolutions";
+
     /// The convolution of `self [N, C, length]` with `kernel [O, C / groups, length]`, as in neural
     /// networks: the kernel is not flipped.
     ///
@@ -94,13 +96,13 @@ or_raise! {
     fn conv3d = try_conv3d(kernel: &Tensor, options: &ConvOptions<3>);
 }
 
-impl Tensor {
+impl TryConvolve for Tensor {
     /// As [`Tensor::conv1d`], with an error instead of a panic.
     ///
     /// # Errors
     /// If shapes, element types or options do not fit.
     #[track_caller]
-    pub fn try_conv1d(&self, kernel: &Tensor, options: &ConvOptions<1>) -> Result<Tensor, Error> {
+    fn try_conv1d(&self, kernel: &Tensor, options: &ConvOptions<1>) -> Result<Tensor, Error> {
         convolve("conv1d", self, kernel, options)
     }
 
@@ -109,7 +111,7 @@ impl Tensor {
     /// # Errors
     /// If shapes, element types or options do not fit.
     #[track_caller]
-    pub fn try_conv2d(&self, kernel: &Tensor, options: &ConvOptions<2>) -> Result<Tensor, Error> {
+    fn try_conv2d(&self, kernel: &Tensor, options: &ConvOptions<2>) -> Result<Tensor, Error> {
         convolve("conv2d", self, kernel, options)
     }
 
@@ -118,7 +120,7 @@ impl Tensor {
     /// # Errors
     /// If shapes, element types or options do not fit.
     #[track_caller]
-    pub fn try_conv3d(&self, kernel: &Tensor, options: &ConvOptions<3>) -> Result<Tensor, Error> {
+    fn try_conv3d(&self, kernel: &Tensor, options: &ConvOptions<3>) -> Result<Tensor, Error> {
         convolve("conv3d", self, kernel, options)
     }
 }
@@ -158,13 +160,19 @@ macro_rules! poolings {
             pub fn $name<const N: usize>(&self, pool: &Pool<N>) -> Tensor {
                 crate::error::OrRaise::or_raise(self.$twin(pool))
             }
+        )* }
 
+        twins! { TryPool: "pooling"; $(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with an error instead of a panic.")]
             ///
             /// # Errors
             /// If there are too few axes, or the window or the element type does not fit.
+            fn $twin<const N: usize>(&self, pool: &Pool<N>) -> Result<Tensor, Error>;
+        )* }
+
+        impl TryPool for Tensor { $(
             #[track_caller]
-            pub fn $twin<const N: usize>(&self, pool: &Pool<N>) -> Result<Tensor, Error> {
+            fn $twin<const N: usize>(&self, pool: &Pool<N>) -> Result<Tensor, Error> {
                 compose(stringify!($name), &[self], |b, args| $rule(b, args[0], pool))
             }
         )* }

@@ -4,6 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proptest::prelude::*;
+use wengert::fallible::*;
 use wengert::primitives::{OutOfBounds, Write};
 use wengert::{ConvOptions, DType, Error, Key, Place, Pool, Tensor, step};
 

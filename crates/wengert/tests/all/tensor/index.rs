@@ -1,5 +1,6 @@
 //! Computed positions, order and random numbers.
 
+use wengert::fallible::*;
 use wengert::primitives::{OutOfBounds, Write};
 use wengert::{DType, Key, Tensor};
 

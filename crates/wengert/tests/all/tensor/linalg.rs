@@ -1,5 +1,6 @@
 //! Contractions, convolution and pooling against loops.
 
+use wengert::fallible::*;
 use wengert::{ConvOptions, Pool, Tensor};
 
 /// Numbers without a pattern.

@@ -1,6 +1,7 @@
 //! Reductions against plain loops.
 
 use wengert::Tensor;
+use wengert::fallible::*;
 
 #[test]
 fn reductions_over_all_some_and_kept_axes() {

@@ -1,5 +1,6 @@
 //! Shapes and joining, against what an index says.
 
+use wengert::fallible::*;
 use wengert::{DType, Tensor, span, step};
 
 /// `0, 1, 2, …` in a shape.
