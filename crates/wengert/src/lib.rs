@@ -209,6 +209,7 @@ pub use record::{GuardFlipped, Recorded, record};
 #[cfg(feature = "arrays")]
 pub use rules::{CustomRule, ForeignResults, ForeignRule, RegisteredRule};
 pub use scalar::Scalar;
+#[doc(inline)]
 pub use sparsity::{sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
 pub use tape::{Cond, TapeSize, Var, lift, release_memory};
 pub use taylor::Taylor;

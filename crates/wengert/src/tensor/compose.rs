@@ -104,7 +104,9 @@ pub(crate) use or_raise;
 /// The trait of a family of `try_` methods; see [`fallible`](crate::fallible).
 macro_rules! twins {
     ($trait:ident: $family:literal; $($methods:tt)*) => {
-        #[doc = concat!("The `try_` methods of [`Tensor`](crate::Tensor) for ", $family, ": an error instead of a panic; see [`fallible`](crate::fallible).")]
+        #[doc = concat!("`try_` methods: ", $family, ".")]
+        ///
+        /// Of [`Tensor`](crate::Tensor); with an error instead of a panic, as [`fallible`](crate::fallible) says.
         pub trait $trait: Sized {
             $($methods)*
         }
