@@ -78,8 +78,7 @@
 //! [`logaddexp`](math::logaddexp) is relative to the larger of the result and the larger
 //! argument, that of [`gelu_tanh_slope`](math::gelu_tanh_slope) to 1/4 around its zero.
 //! [`sin_cos`](math::sin_cos) gives both at once, with the same bits. What is not in
-//! the table (the gamma functions, `erfinv`, remainders) is left to the caller, one number at a
-//! time.
+//! the table (the gamma functions, `erfinv`) is in [`special`], one number at a time.
 //!
 //! # Speed
 //!
@@ -116,6 +115,7 @@ pub mod product;
 pub mod region;
 #[cfg(feature = "linalg")]
 pub mod sparse;
+pub mod special;
 pub mod straight;
 pub mod transpose;
 

@@ -145,7 +145,10 @@ mod record;
 mod rules;
 mod scalar;
 #[cfg(feature = "arrays")]
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "loops ask for the online schedule alone so far"))]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "what the schemes that only tests compare are made of")
+)]
 mod schedule;
 mod series;
 #[cfg(feature = "arrays")]
@@ -153,7 +156,6 @@ pub mod signal;
 #[cfg(feature = "arrays")]
 pub mod sparse;
 pub mod sparsity;
-mod special;
 mod straight;
 mod tape;
 mod task;

@@ -4,7 +4,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Carrier, real_operators, real_references};
-use crate::special;
+use wengert_kernels::special;
 
 /// A plain number: `f64`, `f32`, or [`Lanes`](crate::Lanes) of `f64`. The leaf under every carrier.
 ///

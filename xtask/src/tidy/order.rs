@@ -14,8 +14,8 @@ pub(crate) const LIBRARY: &str = "crates/wengert/src/";
 /// The modules of the library, lowest first; this list is the one place that says so. A module may
 /// use the modules before it. Those on one line are written in terms of each other.
 const ORDER: &[&[&str]] = &[
-    // Functions of plain numbers that the standard library lacks, a hash function, and the threads that all share.
-    &["special", "hash", "threads"],
+    // A hash function, and the threads that all share.
+    &["hash", "threads"],
     // A derivative is written once over `Real`, and `Real` has a method for every operation.
     &["ops", "number", "real"],
     // Carriers.

@@ -8,7 +8,7 @@ use super::parts::{bounded, mish_slope, sech2, sign, silu_slope, step};
 use super::{Domain, Reads};
 use crate::number::Float;
 use crate::real::Real;
-use crate::special;
+use wengert_kernels::special;
 
 /// The list of these functions: what is made for every one of them is made from it. Hands it to the macro `$then`, behind
 /// `$first`. An entry has its doc comment, its name, and in brackets how people call it, if they do: the method of numbers

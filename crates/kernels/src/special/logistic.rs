@@ -8,7 +8,8 @@ use super::exp_of_sum;
 /// `sigmoid(x) = 1 / (1 + e^-x)`, for negative `x` as `e^x / (1 + e^x)`, which does not overflow.
 /// `sigmoid(-inf) = 0`, `sigmoid(inf) = 1`; NaN gives NaN.
 /// Measured: at most 2.7 u everywhere.
-pub(crate) fn sigmoid(x: f64) -> f64 {
+#[inline]
+pub fn sigmoid(x: f64) -> f64 {
     let e = (-x.abs()).exp();
     if x < 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
 }
@@ -18,7 +19,8 @@ pub(crate) fn sigmoid(x: f64) -> f64 {
 /// `softplus(x) = ln(1 + e^x) = max(x, 0) + log1p(e^-|x|)`.
 /// `softplus(-inf) = 0`, `softplus(inf) = inf`; NaN gives NaN.
 /// Measured: at most 1.9 u everywhere.
-pub(crate) fn softplus(x: f64) -> f64 {
+#[inline]
+pub fn softplus(x: f64) -> f64 {
     if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() }
 }
 
@@ -29,7 +31,8 @@ pub(crate) fn softplus(x: f64) -> f64 {
 /// Where the two terms cancel (a result near zero from negative `x` and `y`) the error is relative
 /// to the larger argument, not to the result.
 /// Measured: at most 3.2 u of the larger of the result and the larger argument.
-pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
+#[inline]
+pub fn logaddexp(x: f64, y: f64) -> f64 {
     if x.is_nan() || y.is_nan() {
         return f64::NAN;
     }
@@ -45,7 +48,8 @@ pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
 /// `xlogy(±0, y) = 0` for every `y` but NaN, also where the logarithm is infinite or undefined;
 /// otherwise the product, so NaN for negative `y`, and NaN if either is NaN.
 /// Measured: at most 1.9 u everywhere.
-pub(crate) fn xlogy(x: f64, y: f64) -> f64 {
+#[inline]
+pub fn xlogy(x: f64, y: f64) -> f64 {
     if x == 0.0 && !y.is_nan() { 0.0 } else { x * y.ln() }
 }
 
@@ -53,7 +57,8 @@ pub(crate) fn xlogy(x: f64, y: f64) -> f64 {
 ///
 /// As [`xlogy`], accurate for `y` near zero: `xlog1py(±0, y) = 0` for every `y` but NaN, also at `y = -1` and below.
 /// Measured: at most 2 u everywhere.
-pub(crate) fn xlog1py(x: f64, y: f64) -> f64 {
+#[inline]
+pub fn xlog1py(x: f64, y: f64) -> f64 {
     if x == 0.0 && !y.is_nan() { 0.0 } else { x * y.ln_1p() }
 }
 
@@ -62,7 +67,8 @@ pub(crate) fn xlog1py(x: f64, y: f64) -> f64 {
 /// `silu(x) = x sigmoid(x)` (Elfwing, Uchibe and Doya 2018).
 /// The limit at `-inf` is `-0`, at `inf` it is `inf`; NaN gives NaN; the sign of zero is kept.
 /// Measured: at most 3 u everywhere, or 2 steps where the result is subnormal.
-pub(crate) fn silu(x: f64) -> f64 {
+#[inline]
+pub fn silu(x: f64) -> f64 {
     times_sigmoid(x, x, 0.0)
 }
 
@@ -72,7 +78,8 @@ pub(crate) fn silu(x: f64) -> f64 {
 /// divided by `e^2` on the right: nothing cancels.
 /// The limit at `-inf` is `-0`, at `inf` it is `inf`; NaN gives NaN; the sign of zero is kept.
 /// Measured: at most 5 u everywhere, or 4 steps where the result is subnormal.
-pub(crate) fn mish(x: f64) -> f64 {
+#[inline]
+pub fn mish(x: f64) -> f64 {
     if x >= 0.0 {
         let e = (-x).exp();
         let n = 1.0 + 2.0 * e;
@@ -93,7 +100,8 @@ pub(crate) fn mish(x: f64) -> f64 {
 /// `ln(p) - log1p(-p)`, whose terms do not cancel there.
 /// `logit(0) = -inf`, `logit(1) = inf`; NaN outside, and for NaN.
 /// Measured: at most 3 u everywhere.
-pub(crate) fn logit(p: f64) -> f64 {
+#[inline]
+pub fn logit(p: f64) -> f64 {
     if (0.25..=0.75).contains(&p) { 2.0 * libm::atanh(2.0 * p - 1.0) } else { p.ln() - (-p).ln_1p() }
 }
 
@@ -101,7 +109,8 @@ pub(crate) fn logit(p: f64) -> f64 {
 ///
 /// `-inf` below zero and at `inf`, as in other libraries; NaN gives NaN.
 /// Measured: at most 2 u everywhere.
-pub(crate) fn entr(x: f64) -> f64 {
+#[inline]
+pub fn entr(x: f64) -> f64 {
     if x > 0.0 {
         -(x * x.ln())
     } else if x == 0.0 {
@@ -121,7 +130,7 @@ pub(crate) fn entr(x: f64) -> f64 {
 /// error in the left tail.
 /// The limit at `-inf` is `-0`, at `inf` it is `inf`; NaN gives NaN; the sign of zero is kept.
 /// Measured: at most 3.7 u everywhere, or 2 steps where the result is subnormal.
-pub(crate) fn gelu_tanh(x: f64) -> f64 {
+pub fn gelu_tanh(x: f64) -> f64 {
     if x.abs() > 50.0 {
         // The logistic function is exactly 1 or underflows; the cube would overflow further out.
         return if x > 0.0 { x } else { -0.0 };
@@ -135,7 +144,7 @@ pub(crate) fn gelu_tanh(x: f64) -> f64 {
 /// `s (1 + x w' t)` with `w = 2 sqrt(2/pi) (x + 0.044715 x^3)`, `s = sigmoid(w)` and `t = sigmoid(-w)`.
 /// The limit at `-inf` is `-0`, at `inf` it is 1; NaN gives NaN.
 /// Tested: within 10 u of the kernels' value, of 1/4 around the zero near -0.75; theirs is within 5 u of the exact one.
-pub(crate) fn gelu_tanh_slope(x: f64) -> f64 {
+pub fn gelu_tanh_slope(x: f64) -> f64 {
     if x.abs() > 50.0 {
         return if x > 0.0 { 1.0 } else { -0.0 };
     }

@@ -15,7 +15,7 @@ use std::f64::consts::{LN_2, PI, SQRT_2, TAU};
 /// relative to themselves.
 /// Measured: at most 3.4 u for positive `x`, also next to 1 and 2; at most 18 u for negative `x`,
 /// also next to the zeros.
-pub(crate) fn lgamma(x: f64) -> f64 {
+pub fn lgamma(x: f64) -> f64 {
     if x > 0.0 || x.is_nan() {
         return libm::lgamma(x);
     }
@@ -119,7 +119,7 @@ fn lgamma_from_zero(x: f64) -> f64 {
 /// argument reduced exactly.
 /// Measured: at most 6.2 u for positive `x`, also next to the root; for negative `x` at most 8.4 u
 /// of the largest of 1, `ln(1 - x)` and the value.
-pub(crate) fn digamma(x: f64) -> f64 {
+pub fn digamma(x: f64) -> f64 {
     if x > 0.0 || x.is_nan() {
         return digamma_positive(x);
     }
@@ -232,7 +232,7 @@ fn digamma_asymptotic(x: f64) -> f64 {
 /// Measured: for positive `x` at most 11 u for orders to 20, 60 u to 170, and `4n` u for orders `n`
 /// to 1000; for negative `x` and orders to 170 at most 25 u of the larger of the value and
 /// `polygamma(n, 1 - x)`, as parts of that size cancel at the zeros that even orders have.
-pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
+pub fn polygamma(n: u32, x: f64) -> f64 {
     if n == 0 {
         return digamma(x);
     }

@@ -28,7 +28,7 @@ const HALF_LN_TAU: f64 = 0.9189385332046727;
 /// is infinite; NaN for negative ones, and if either is NaN. Where an argument is large, the logarithms cancel; there it is
 /// Stirling's formula with the large terms cancelled by hand (A. R. DiDonato and A. H. Morris, algorithm 708, 1992).
 /// Tested: within 1e-14 of the larger of 1 and the value; the value is 0 along a curve through (1, 1).
-pub(crate) fn betaln(x: f64, y: f64) -> f64 {
+pub fn betaln(x: f64, y: f64) -> f64 {
     let (a, b) = if x < y { (x, y) } else { (y, x) };
     if x.is_nan() || y.is_nan() || a < 0.0 {
         return f64::NAN;
@@ -65,7 +65,7 @@ fn stirling(x: f64) -> f64 {
 /// and 6.4.11) has all digits, and then term by term: the difference of two powers is
 /// `x^-m - (x + y)^-m = -x^-m expm1(-m log1p(y/x))`, and all terms but small ones have one sign.
 /// NaN for negative arguments and if either is NaN.
-pub(crate) fn polygamma_drop(n: u32, x: f64, y: f64) -> f64 {
+pub fn polygamma_drop(n: u32, x: f64, y: f64) -> f64 {
     if x.is_nan() || y.is_nan() || x < 0.0 || y < 0.0 {
         return f64::NAN;
     }

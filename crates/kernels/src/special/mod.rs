@@ -20,17 +20,15 @@ mod trig;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use beta::{betaln, polygamma_drop};
-pub(crate) use erf::{erf, erfc, erfinv, gelu_erf};
-pub(crate) use gamma::{digamma, lgamma, polygamma};
-pub(crate) use logistic::{
-    entr, gelu_tanh, gelu_tanh_slope, logaddexp, logit, mish, sigmoid, silu, softplus, xlog1py, xlogy,
-};
-pub(crate) use normal::{
+pub use beta::{betaln, polygamma_drop};
+pub use erf::{erf, erfc, erfinv, gelu_erf};
+pub use gamma::{digamma, lgamma, polygamma};
+pub use logistic::{entr, gelu_tanh, gelu_tanh_slope, logaddexp, logit, mish, sigmoid, silu, softplus, xlog1py, xlogy};
+pub use normal::{
     erfcx_derivative, log_normal_cdf, normal_cdf, normal_pdf, normal_quantile, normal_quantile_of_log,
     normal_quantile_of_log_slope, normal_quantile_slope,
 };
-pub(crate) use trig::sinc_derivative;
+pub use trig::sinc_derivative;
 
 /// `e^(high + low)`, where `low` is the rounding error of `high` and far below one.
 ///

@@ -22,7 +22,7 @@ const LN_2_LOW: f64 = 2.3190468138462996e-17;
 /// `y_(n+1) = 2x y_n + 2n y_(n-1)`, Abramowitz and Stegun 7.2.5 with 7.2.9. Read upwards this cancels for positive `x`;
 /// there the ratios `r_n = -y_n / y_(n-1)` are read downwards, `r_n = 2n / (2x + r_(n+1))` (Gautschi, 1961), where all
 /// terms are positive. Signs alternate: `(-1)^n y_n > 0`. `-inf` or `inf` where `e^(x^2)` overflows; NaN gives NaN.
-pub(crate) fn erfcx_derivative(n: u32, x: f64) -> f64 {
+pub fn erfcx_derivative(n: u32, x: f64) -> f64 {
     let y = erfcx(x);
     if n == 0 || x.is_nan() {
         return y;
@@ -64,7 +64,8 @@ fn ratio_above(n: u32, x: f64) -> f64 {
 /// The density of the normal distribution.
 ///
 /// `normal_pdf(x) = e^(-x^2/2) / sqrt(2 pi)`, with the square in two parts; 0 at `±inf`; NaN gives NaN.
-pub(crate) fn normal_pdf(x: f64) -> f64 {
+#[inline]
+pub fn normal_pdf(x: f64) -> f64 {
     if x.abs() > 40.0 {
         return 0.0; // e^(-800) underflows.
     }
@@ -77,7 +78,8 @@ pub(crate) fn normal_pdf(x: f64) -> f64 {
 /// `normal_cdf(x) = erfc(-x / sqrt 2) / 2`; below -1 it is `e^(-x^2/2) erfcx(-x / sqrt 2) / 2` with the square in two
 /// parts, as the complement itself would multiply the rounding of `x / sqrt 2` by `x^2`. 0 at `-inf`, 1 at `inf`; NaN gives
 /// NaN.
-pub(crate) fn normal_cdf(x: f64) -> f64 {
+#[inline]
+pub fn normal_cdf(x: f64) -> f64 {
     if x > -1.0 {
         return 0.5 * libm::erfc(-x * FRAC_1_SQRT_2);
     }
@@ -101,7 +103,7 @@ pub(crate) fn normal_cdf(x: f64) -> f64 {
 /// the formulas cancel, they come from the ratios of [`erfcx_derivative`], in which all terms are positive, and from order 4
 /// on far left by the series of `u` in `1/x`, whose coefficients follow from `u' = 1 + x u - u^2`.
 /// Tested: 1e-14 to order 3; higher orders lose digits between `-9 - n` and -1.
-pub(crate) fn log_normal_cdf(n: u32, x: f64) -> f64 {
+pub fn log_normal_cdf(n: u32, x: f64) -> f64 {
     match n {
         _ if x.is_nan() => x,
         0 if x > 0.0 => (-normal_cdf(-x)).ln_1p(),
@@ -190,7 +192,7 @@ fn by_leibniz(n: u32, x: f64) -> f64 {
 ///
 /// `normal_cdf(normal_quantile(p)) = p` for `p` in `[0, 1]`; `∓inf` at 0 and 1; NaN outside and for NaN. Around 1/2 it is
 /// `sqrt 2 erfinv(2p - 1)`, where the difference is exact; in the tails see [`normal_quantile_of_log`].
-pub(crate) fn normal_quantile(p: f64) -> f64 {
+pub fn normal_quantile(p: f64) -> f64 {
     if (0.25..=0.75).contains(&p) {
         SQRT_2 * erfinv(2.0 * p - 1.0)
     } else if p < 0.5 {
@@ -204,7 +206,7 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
 ///
 /// In the tails it is `1 / (p h)` with `h` the ratio of density and distribution function, which hardly depends on the
 /// quantile: the density itself would multiply its rounding by its square.
-pub(crate) fn normal_quantile_slope(p: f64) -> f64 {
+pub fn normal_quantile_slope(p: f64) -> f64 {
     let q = normal_quantile(p);
     if (0.25..=0.75).contains(&p) {
         (0.5 * q * q).exp() / FRAC_1_SQRT_TAU
@@ -220,7 +222,7 @@ pub(crate) fn normal_quantile_slope(p: f64) -> f64 {
 ///
 /// `∓inf` at `-inf` and 0; NaN above 0 and for NaN. In the tails by Halley's method on `log_normal_cdf(q) = l`, which is
 /// concave and nearly a parabola; around `ln(1/2)` by `erfinv`.
-pub(crate) fn normal_quantile_of_log(l: f64) -> f64 {
+pub fn normal_quantile_of_log(l: f64) -> f64 {
     if l < -1.4 {
         quantile_far_left(l)
     } else if l < -0.28 {
@@ -232,7 +234,7 @@ pub(crate) fn normal_quantile_of_log(l: f64) -> f64 {
 }
 
 /// The slope of [`normal_quantile_of_log`], `1 / h` at the quantile with `h` the ratio of density and distribution function.
-pub(crate) fn normal_quantile_of_log_slope(l: f64) -> f64 {
+pub fn normal_quantile_of_log_slope(l: f64) -> f64 {
     let q = normal_quantile_of_log(l);
     if l < -0.28 { 1.0 / hazard(q) } else { l.exp() / hazard(-q) / -l.exp_m1() }
 }
