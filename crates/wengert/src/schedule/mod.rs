@@ -17,6 +17,9 @@
 //! | [`Scheme::Levels`] | carries in memory and on disk | the least time there is | loops whose snapshots do not fit |
 //! | [`Online`] | a given number of carries | at most `l` more than [`Scheme::Binomial`] | loops that end when they end |
 //!
+//! Loops ask for [`Online`] alone so far, whose length need not be known. The others are compiled for tests only, where they are
+//! what it is measured against.
+//!
 //! The fewest advances and the least time are those of all schedules that there are, for mixed schedules and those of
 //! two levels as long as tables of bounded size have the loop: up to 1746 steps with 10 slots, or 381 steps with 20 more
 //! on a disk. Longer loops get what their files say.
@@ -38,11 +41,16 @@
 mod walk;
 
 mod binomial;
+#[cfg(test)]
 mod every;
+#[cfg(test)]
 mod levels;
+#[cfg(test)]
 mod mixed;
 mod online;
+#[cfg(test)]
 mod recursive;
+#[cfg(test)]
 mod stored;
 
 #[cfg(test)]
@@ -54,15 +62,24 @@ mod tests;
 
 use std::fmt;
 
+#[cfg(test)]
 use binomial::Binomial;
+#[cfg(test)]
 use every::Every;
+#[cfg(test)]
 pub(crate) use every::Keep;
+#[cfg(test)]
 pub(crate) use levels::Disk;
+#[cfg(test)]
 use levels::Levels;
+#[cfg(test)]
 use mixed::Mixed;
 pub(crate) use online::{Online, Reversal};
+#[cfg(test)]
 use recursive::Recursive;
+#[cfg(test)]
 use stored::Stored;
+#[cfg(test)]
 use walk::{Walk, cost};
 
 /// A place for a carry or for the residuals of a step. Slots of each kind are numbered from 0.
@@ -136,6 +153,7 @@ impl Cost {
 }
 
 /// How a loop of known length is reversed.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scheme {
     /// The residuals of every step are kept: see `stored.rs`.
@@ -154,6 +172,7 @@ pub(crate) enum Scheme {
 }
 
 /// A scheme for a loop of one length: what it takes, and its actions as often as they are asked for.
+#[cfg(test)]
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     cost: Cost,
@@ -161,6 +180,7 @@ pub(crate) struct Schedule {
 }
 
 /// One of each scheme, with the tables it decides by.
+#[cfg(test)]
 #[derive(Clone, Debug)]
 enum Kind {
     Stored(Stored),
@@ -171,6 +191,7 @@ enum Kind {
     Levels(Levels),
 }
 
+#[cfg(test)]
 impl Schedule {
     /// The schedule of a loop of `steps` steps; no steps, no actions.
     ///
