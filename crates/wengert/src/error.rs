@@ -30,7 +30,7 @@ pub enum ErrorKind {
 /// operands as the user wrote them, and the user's line.
 ///
 /// ```
-/// use wengert::Tensor;
+/// use wengert::prelude::*;
 /// let (a, b) = (Tensor::zeros(&[3, 4]), Tensor::zeros(&[5]));
 /// let error = a.try_add(&b).unwrap_err();
 /// assert!(error.to_string().starts_with("`add` of f64[3,4] and f64[5] at "));
