@@ -21,7 +21,7 @@ pub fn erf(x: f64) -> f64 {
 /// The complementary error function, `1 - erf(x)` without the cancellation.
 ///
 /// `erfc(x) = 2/sqrt(pi) * integral of e^(-t^2) for t from x to inf`; `erfc(-inf) = 2`,
-/// `erfc(inf) = 0`; it underflows beyond `x = 27.3`, where [`erfcx`] goes on; NaN gives NaN.
+/// `erfc(inf) = 0`; it underflows beyond `x = 27.3`, where the scaled `erfcx` goes on; NaN gives NaN.
 /// It is libm's (FreeBSD's `s_erf.c`, Sun Microsystems 1993).
 /// Measured: at most 3 u everywhere.
 #[inline]

@@ -16,7 +16,7 @@ const SQRT_FRAC_2_PI: f64 = FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
 /// `ln 2 - LN_2`: what the rounding of the logarithm to `f64` loses.
 const LN_2_LOW: f64 = 2.3190468138462996e-17;
 
-/// The derivative of order `n` of [`erfcx`].
+/// The derivative of order `n` of `erfcx(x) = e^(x^2) erfc(x)`.
 ///
 /// With `y_n` the derivative of order `n`, `y_0 = erfcx(x)`, `y_1 = 2x y_0 - 2/sqrt(pi)` and
 /// `y_(n+1) = 2x y_n + 2n y_(n-1)`, Abramowitz and Stegun 7.2.5 with 7.2.9. Read upwards this cancels for positive `x`;
