@@ -6,7 +6,7 @@
 //! which stays symmetric and positive whatever the gain. Newton's method finds the most likely variances with the exact
 //! Hessian of the whole recursion, whose inverse gives the errors of their logarithms.
 //!
-//! The book has the variances 15,099 and 1,469.1. The filter is written for any number of states and measurements.
+//! The filter is written for any number of states and measurements.
 //!
 //! Run it with `cargo run --release -p wengert --features linalg --example kalman`; the picture goes to `target/kalman.svg`, or to the
 //! file given as argument.
@@ -22,6 +22,9 @@ use plotters::prelude::*;
 use wengert::prelude::*;
 
 type Failure = Box<dyn std::error::Error>;
+
+/// The variances of the noise and of the steps in the book.
+pub const PUBLISHED: [f64; 2] = [15_099.0, 1_469.1];
 
 /// The first year.
 const FIRST: i32 = 1871;
@@ -125,19 +128,20 @@ fn draw(path: &Path, means: &[f64], deviations: &[f64]) -> Result<(), Failure> {
         .x_desc("year")
         .y_desc("flow, 10^8 cubic metres a year")
         .x_label_formatter(&|year| year.to_string())
+        .y_label_formatter(&|flow| format!("{flow:.0}"))
         .label_style(("sans-serif", 13, &INK))
         .draw()?;
     let years = || FIRST + 1..;
     let edge = |sign: f64| years().zip(means.iter().zip(deviations).map(move |(m, d)| m + 2.0 * sign * d));
     let band: Vec<(i32, f64)> = edge(1.0).chain(edge(-1.0).collect::<Vec<_>>().into_iter().rev()).collect();
     chart
-        .draw_series([Polygon::new(band, BLUE.mix(0.18).filled())])?
-        .label("two deviations of it")
-        .legend(|(x, y)| Rectangle::new([(x, y - 5), (x + 18, y + 5)], BLUE.mix(0.18).filled()));
-    chart
         .draw_series(LineSeries::new(years().zip(means.iter().copied()), BLUE.stroke_width(2)))?
         .label("level after the year")
         .legend(|(x, y)| PathElement::new([(x, y), (x + 18, y)], BLUE.stroke_width(2)));
+    chart
+        .draw_series([Polygon::new(band, BLUE.mix(0.18).filled())])?
+        .label("two deviations around it")
+        .legend(|(x, y)| Rectangle::new([(x, y - 5), (x + 18, y + 5)], BLUE.mix(0.18).filled()));
     chart
         .draw_series((FIRST..).zip(nile()).map(|point| Circle::new(point, 3, ORANGE.filled())))?
         .label("measured flow")
@@ -171,6 +175,8 @@ pub fn report(out: &mut impl Write, picture: &Path) -> Result<[f64; 2], Failure>
     {
         writeln!(out, "  variance of the {name:<24} {variance:>9.1}, within a factor of {:.2}", deviation.exp())?;
     }
+    let [noise, steps] = PUBLISHED;
+    writeln!(out, "  the book has {noise:.1} and {steps:.1}")?;
     let ((means, covariances), _) = levels(&found.point);
     if let Some(folder) = picture.parent() {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
