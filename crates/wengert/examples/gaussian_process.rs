@@ -17,15 +17,10 @@ use nalgebra::{DMatrix, DVector, RealField};
 use wengert::prelude::*;
 
 /// The flow of every year, in 10^8 cubic metres.
-pub const NILE: [f64; 100] = [
-    1120.0, 1160.0, 963.0, 1210.0, 1160.0, 1160.0, 813.0, 1230.0, 1370.0, 1140.0, 995.0, 935.0, 1110.0, 994.0, 1020.0,
-    960.0, 1180.0, 799.0, 958.0, 1140.0, 1100.0, 1210.0, 1150.0, 1250.0, 1260.0, 1220.0, 1030.0, 1100.0, 774.0, 840.0,
-    874.0, 694.0, 940.0, 833.0, 701.0, 916.0, 692.0, 1020.0, 1050.0, 969.0, 831.0, 726.0, 456.0, 824.0, 702.0, 1120.0,
-    1100.0, 832.0, 764.0, 821.0, 768.0, 845.0, 864.0, 862.0, 698.0, 845.0, 744.0, 796.0, 1040.0, 759.0, 781.0, 865.0,
-    845.0, 944.0, 984.0, 897.0, 822.0, 1010.0, 771.0, 676.0, 649.0, 846.0, 812.0, 742.0, 801.0, 1040.0, 860.0, 874.0,
-    848.0, 890.0, 744.0, 749.0, 838.0, 1050.0, 918.0, 986.0, 797.0, 923.0, 975.0, 815.0, 1020.0, 906.0, 901.0, 1170.0,
-    912.0, 746.0, 919.0, 718.0, 714.0, 740.0,
-];
+pub fn nile() -> Vec<f64> {
+    let rows = include_str!("../data/nile.csv").lines().skip(1);
+    rows.map(|row| row[5..].parse().expect("a year of four digits, a comma and a number")).collect()
+}
 
 /// The variance of the level in the first year: so large that it says nothing.
 const START: f64 = 1e7;
@@ -84,14 +79,15 @@ pub fn levels(variances: [f64; 2], flow: &[f64]) -> DVector<f64> {
 
 /// Prints the variances and the level every ten years.
 pub fn report(out: &mut impl Write) -> io::Result<Estimate> {
-    let found = estimate(&NILE);
+    let flow = nile();
+    let found = estimate(&flow);
     for (name, (variance, error)) in ["noise", "step"].into_iter().zip(found.variances.into_iter().zip(found.errors)) {
         writeln!(out, "variance of the {name:<5}  {variance:>8.1}, give or take {:.0}%", 100.0 * error)?;
     }
     writeln!(out, "by {} steps of Newton's method\n\nyear  flow  level", found.steps)?;
-    let levels = levels(found.variances, &NILE);
+    let levels = levels(found.variances, &flow);
     for k in (0..100).step_by(10) {
-        writeln!(out, "{}  {:>4}  {:>6.1}", 1871 + k, NILE[k], levels[k])?;
+        writeln!(out, "{}  {:>4}  {:>6.1}", 1871 + k, flow[k], levels[k])?;
     }
     Ok(found)
 }

@@ -240,7 +240,7 @@ impl DrawTarget for Canvas {
 }
 
 /// Draws fields side by side, each under its title, and the scale of their colours.
-fn draw(path: &Path, panels: &[(&str, &Tensor)]) -> Result<(), Failure> {
+pub fn draw(path: &Path, panels: &[(&str, &Tensor)]) -> Result<(), Failure> {
     let side = panels[0].1.shape()[0];
     // Whole pixels for every cell.
     let zoom = (384 / side).max(1);

@@ -16,9 +16,6 @@ pub mod greeks;
 #[path = "../../examples/hanging_chain.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod hanging_chain;
-#[path = "../../examples/inverse_heat.rs"]
-#[expect(dead_code, reason = "an example's `main` is not called here")]
-pub mod inverse_heat;
 #[path = "../../examples/kepler.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod kepler;
@@ -31,6 +28,8 @@ pub mod pinn;
 
 #[cfg(feature = "safetensors")]
 pub use digits_rnn::digits;
+
+pub use crate::examples_linalg::deconvolution::inverse_heat;
 
 use wengert::prelude::*;
 

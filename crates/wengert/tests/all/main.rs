@@ -93,5 +93,6 @@ mod segments;
 mod sharing;
 
 pub mod examples;
+pub mod examples_linalg;
 pub mod programs;
 pub mod training;
