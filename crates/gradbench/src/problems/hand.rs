@@ -156,11 +156,14 @@ fn rotation<R: Real>(r: &[R; 3]) -> [[R; 3]; 3] {
 /// What is constant of the second stage, from the bones to the distances. Vertices that correspond to nothing are left out.
 #[derive(Clone, Debug)]
 struct Rig {
-    /// Weight times coordinate: `[vertices, 4 bones]`.
+    /// Minus weight times coordinate, as distances are what was observed minus the vertices: `[vertices, 4 bones]`.
     skin: Tensor,
-    /// For every finger the rows of the bones that its angles move, `[4 moved]`, and the columns of the skin that belong to
-    /// them, `[vertices, 4 moved]`.
-    fingers: Vec<(Tensor, Tensor)>,
+    /// The columns of the skin that belong to the bones that a finger's angles move, for every finger as many as for the one
+    /// with most, `[5, vertices, 4 moved]`; the others are zero.
+    fingers: Tensor,
+    /// Where the derivatives of these bones by these angles stand among those of all bones by the pose,
+    /// `[5, 4 moved, 4 angles, 3]`.
+    by_finger: Tensor,
     /// The rows of the skin of the corners of each point's triangle, in the complicated case.
     corners: Option<[Tensor; 3]>,
     /// `[N, 3]`.
@@ -186,16 +189,29 @@ impl Rig {
             }
         };
         let width = 4 * model.parents.len();
-        let skin = Tensor::from_vec(&[used.len(), width], skin(model, &used));
-        let fingers = (0..FINGERS).map(|finger| {
-            let columns: Vec<i64> = moved_by(model, finger).flat_map(|bone| 4 * bone..4 * bone + 4).collect();
-            let columns = Tensor::from_vec(&[columns.len()], columns);
-            (columns.clone(), skin.take(&columns, 1))
-        });
-        let (fingers, count) = (fingers.collect(), data.points.len());
+        let skin = skin(model, &used);
+        let moved: Vec<Vec<usize>> = (0..FINGERS).map(|finger| moved_by(model, finger)).collect();
+        let most = 4 * moved.iter().map(Vec::len).max().unwrap_or(0);
+        let rows_of = |finger: usize| moved[finger].iter().flat_map(|bone| 4 * bone..4 * bone + 4);
+        let mut fingers = vec![0.0; used.len() * FINGERS * most];
+        let mut by_finger = vec![0; FINGERS * most * ANGLES * 3];
+        for finger in 0..FINGERS {
+            for (k, row) in rows_of(finger).enumerate() {
+                let place = finger * most + k;
+                (0..used.len()).for_each(|v| fingers[(finger * used.len() + v) * most + k] = skin[v * width + row]);
+                for (angle, r) in (0..ANGLES).flat_map(|angle| (0..3).map(move |r| (angle, r))) {
+                    let entry = (3 * row + r) * POSE + FIRST_ANGLE + ANGLES * finger + angle;
+                    by_finger[(place * ANGLES + angle) * 3 + r] = entry as i64;
+                }
+            }
+        }
+        let skin = Tensor::from_vec(&[used.len(), width], skin);
+        let fingers = Tensor::from_vec(&[FINGERS, used.len(), most], fingers);
+        let by_finger = Tensor::from_vec(&[FINGERS, most, ANGLES, 3], by_finger);
+        let count = data.points.len();
         let by_translation = -Tensor::eye(3).expand_dims(1).broadcast_to(&[3, count, 3]);
         let points = Tensor::from_vec(&[count, 3], data.points.concat());
-        Rig { skin, fingers, corners, points, by_translation }
+        Rig { skin, fingers, by_finger, corners, points, by_translation }
     }
 
     /// What each point corresponds to, from numbers of the used vertices, `[vertices, any]`: `[N, any]`. In the complicated
@@ -209,15 +225,13 @@ impl Rig {
 
     /// Observed points minus those of the hand, `[N, 3]`, from the bones, `[4 bones, 3]`, and the translation, `[3]`.
     fn distances(&self, bones: &Tensor, translation: &Tensor, us: &Tensor) -> Tensor {
-        &self.points - self.seen(&(self.skin.matmul(bones) + translation), us)
+        &self.points + self.seen(&(self.skin.matmul(bones) - translation), us)
     }
 
-    /// The derivatives by parameters, `[parameters, N, 3]`, from those of bones, `[4 bones, 3, parameters]`, and the columns
-    /// of the skin that belong to these bones: the distances are linear in the bones.
-    fn by_parameters(&self, skin: &Tensor, by: &Tensor, us: &Tensor) -> Tensor {
-        let (rows, parameters) = (by.shape()[0] as isize, by.shape()[2] as isize);
-        let vertices = skin.matmul(&by.reshape(&[rows, 3 * parameters]));
-        -self.seen(&vertices, us).reshape(&[-1, 3, parameters]).permute(&[2, 0, 1])
+    /// The columns of parameters, `[parameters, N, 3]`, from what they move the vertices by, `[vertices, 3 parameters]`.
+    fn columns_of(&self, vertices: &Tensor, us: &Tensor) -> Tensor {
+        let parameters = vertices.shape()[1] as isize / 3;
+        self.seen(vertices, us).reshape(&[-1, parameters, 3]).permute(&[1, 0, 2])
     }
 
     /// The Jacobian column by column, `[columns, N, 3]`: in the complicated case first the derivatives of each point's
@@ -231,18 +245,13 @@ impl Rig {
             columns
                 .push(vmap(&places, |direction| jvp(us, &direction, |us| self.distances(bones, translation, &us)).1));
         }
-        columns.push(self.by_parameters(&self.skin, &by_pose.slice((.., .., ..3)), us));
+        // The vertices are linear in the bones, and so are their derivatives in those of the bones.
+        let by_rotation = by_pose.slice((.., .., ..3)).permute(&[0, 2, 1]).reshape(&[-1, 9]);
+        columns.push(self.columns_of(&self.skin.matmul(&by_rotation), us));
         columns.push(self.by_translation.clone());
-        for (finger, (rows, skin)) in self.fingers.iter().enumerate() {
-            if rows.size() == 0 {
-                // A hand that lacks the bones of this finger.
-                columns.push(Tensor::zeros(&[ANGLES, self.points.shape()[0], 3]));
-                continue;
-            }
-            let first = (FIRST_ANGLE + ANGLES * finger) as isize;
-            let by_finger = by_pose.slice((.., .., first..first + ANGLES as isize)).take(rows, 0);
-            columns.push(self.by_parameters(skin, &by_finger, us));
-        }
+        let by_angles = by_pose.flatten().take(&self.by_finger, 0);
+        let vertices = Tensor::einsum("fvk,fkar->vfar", &[&self.fingers, &by_angles]);
+        columns.push(self.columns_of(&vertices.reshape(&[-1, (3 * ANGLES * FINGERS) as isize]), us));
         Tensor::concat(&columns.iter().collect::<Vec<_>>(), 0)
     }
 }
@@ -262,14 +271,14 @@ impl Rows {
     }
 }
 
-/// Weight times coordinate of these vertices, for every bone four numbers.
+/// Minus weight times coordinate of these vertices, for every bone four numbers.
 fn skin(model: &Model, vertices: &[usize]) -> Vec<f64> {
     let width = 4 * model.parents.len();
     let mut skin = vec![0.0; vertices.len() * width];
     for (row, &vertex) in skin.chunks_exact_mut(width).zip(vertices) {
         for &(bone, weight) in &model.weights[vertex] {
             for (c, x) in model.vertices[vertex].iter().enumerate() {
-                row[4 * bone + c] += weight * x;
+                row[4 * bone + c] -= weight * x;
             }
         }
     }
@@ -277,13 +286,13 @@ fn skin(model: &Model, vertices: &[usize]) -> Vec<f64> {
 }
 
 /// The bones that the angles of a finger move: those that have one, and all that hang on them.
-fn moved_by(model: &Model, finger: usize) -> impl Iterator<Item = i64> {
+fn moved_by(model: &Model, finger: usize) -> Vec<usize> {
     let first = 1 + 4 * finger;
     let mut moved = vec![false; model.parents.len()];
     for bone in 0..moved.len() {
         moved[bone] = (first + 1..first + 4).contains(&bone) || model.parents[bone].is_some_and(|parent| moved[parent]);
     }
-    moved.into_iter().enumerate().filter_map(|(bone, moved)| moved.then_some(bone as i64))
+    (0..moved.len()).filter(|&bone| moved[bone]).collect()
 }
 
 /// A function of the bones, the translation and the places.
