@@ -450,8 +450,15 @@ fn multiply(product: &MatrixProduct, reads: &[Slice<'_>], writes: &mut [SliceMut
         let [rows, inner, _] = product.dims;
         match product.symmetric {
             true => symmetric(&product.batch, [rows, inner], left, right, out, pool),
-            false => products(&product.batch, product.dims, left, right, out, Accumulate::Overwrite, pool),
+            false => {
+                let accumulate = if product.adds { Accumulate::Add } else { Accumulate::Overwrite };
+                products(&product.batch, product.dims, left, right, out, accumulate, pool);
+            }
         }
+    }
+    // What it is added to lies there, or is copied there.
+    if let Some(&start) = reads.get(2).filter(|start| !matches!(start, Slice::Output(_))) {
+        writes[0].copy_from(start);
     }
     match (reads[0], reads[1], &mut writes[0]) {
         (Slice::F32(x), Slice::F32(y), SliceMut::F32(out)) => run(product, x, y, out, pool),
