@@ -4,8 +4,8 @@
 use faer::Conj;
 use faer::dyn_stack::StackReq;
 use faer::linalg::householder::{
-    apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
-    apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
+    apply_block_householder_on_the_left_in_place_scratch as apply_scratch,
+    apply_block_householder_on_the_left_in_place_with_conj as apply,
 };
 use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
 
@@ -141,14 +141,19 @@ impl Qr {
         );
         product.fill(T::ZERO);
         (0..rank).for_each(|k| product[k * rows + k] = T::ONE);
-        apply(
-            library::columns(packed, rows, columns).subcols(0, rank),
-            library::columns(factors, block, rank),
-            Conj::No,
-            library::columns_mut(product, rows, rank),
-            library::ALONE,
-            stack,
-        );
+        // The last block first: before block `j` is applied, `q` is the identity in the rows above it and the columns left of
+        // it, so that it changes what is below and right of its corner only. That is half of the work.
+        for j in (0..rank).step_by(block).rev() {
+            let size = block.min(rank - j);
+            apply(
+                library::columns(packed, rows, columns).submatrix(j, j, rows - j, size),
+                library::columns(factors, block, rank).submatrix(0, j, size, size),
+                Conj::No,
+                library::columns_mut(product, rows, rank).submatrix_mut(j, j, rows - j, rank - j),
+                library::ALONE,
+                stack,
+            );
+        }
         for k in 0..rank {
             let turn = if packed[k * rows + k] < T::ZERO { -T::ONE } else { T::ONE };
             product[k * rows..(k + 1) * rows].iter_mut().for_each(|x| *x *= turn);

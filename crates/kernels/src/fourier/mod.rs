@@ -42,8 +42,13 @@ mod tests;
 
 /// The work of one part, in entries.
 const GRAIN: usize = 1 << 13;
-/// Lines that are packed together where they lie side by side.
-const BESIDE: usize = 16;
+/// The fewest and the most lines that are packed together where they lie side by side. The more there are, the longer the pieces
+/// that are read of pages that lie far apart.
+const BESIDE: [usize; 2] = [16, 64];
+/// Bytes of packed lines, if there are more than the fewest: a part of the second cache.
+const PACKED: usize = 512 << 10;
+/// Entries of a line that are packed after each other: a cache line of complex numbers of double precision.
+const TOGETHER: usize = 4;
 
 /// Which sides of a transform are real.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,20 +99,14 @@ impl Transform {
         }
     }
 
-    /// The factor of an entry of half a spectrum beside that of the library, whose weights are plain forwards and doubled
-    /// backwards.
-    fn weight(&self, k: usize) -> f64 {
+    /// The factor of an entry of half a spectrum that is not its own conjugate, beside that of the library, whose weights are
+    /// plain forwards and doubled backwards.
+    fn weight(&self) -> f64 {
         match self.kind {
-            _ if self.is_single(k) => 1.0,
             Kind::RealToHalf(Weights::Doubled) => 2.0,
             Kind::HalfToReal(Weights::Plain) => 0.5,
             Kind::Complex | Kind::RealToHalf(Weights::Plain) | Kind::HalfToReal(Weights::Doubled) => 1.0,
         }
-    }
-
-    /// Whether an entry of half a spectrum is its own conjugate.
-    fn is_single(&self, k: usize) -> bool {
-        k == 0 || 2 * k == self.n
     }
 }
 
@@ -181,17 +180,26 @@ impl<T: Number> Plan<T> {
     }
 
     /// Lines that are packed together.
-    fn beside(inner: usize) -> usize {
-        inner.clamp(1, BESIDE)
+    fn beside(&self, inner: usize) -> usize {
+        let [fewest, most] = BESIDE;
+        let lines = PACKED / self.transform.n.saturating_mul(size_of::<Complex<T>>());
+        inner.clamp(1, lines.clamp(fewest, most))
+    }
+
+    /// Numbers from a packed line of this many to the next one. Lines whose lengths are powers of two would share a few sets
+    /// of the first cache; lines that are packed together are a cache line farther apart.
+    fn apart(length: usize, inner: usize) -> usize {
+        if inner > 1 { length + size_of::<Line>() / size_of::<Complex<T>>() } else { length }
     }
 
     /// Lines of the workspace for complex numbers, real numbers, and the library's scratch.
     fn lines(&self, inner: usize) -> [usize; 3] {
-        let (n, beside) = (self.transform.n, Self::beside(inner));
+        let (n, beside) = (self.transform.n, self.beside(inner));
+        let all = |length: usize| beside * Self::apart(length, inner);
         let (complex, real, scratch) = match &self.line {
-            LinePlan::Complex(fft) => (beside * n, 0, fft.get_inplace_scratch_len()),
-            LinePlan::RealToHalf(fft) => (n / 2 + 1, beside * n, fft.get_scratch_len()),
-            LinePlan::HalfToReal(fft) => (beside * (n / 2 + 1), n, fft.get_scratch_len()),
+            LinePlan::Complex(fft) => (all(n), 0, fft.get_inplace_scratch_len()),
+            LinePlan::RealToHalf(fft) => (all(n / 2 + 1), all(n), fft.get_scratch_len()),
+            LinePlan::HalfToReal(fft) => (all(n / 2 + 1), all(n), fft.get_scratch_len()),
         };
         [2 * complex, real, 2 * scratch].map(lines_for::<T>)
     }
@@ -232,7 +240,7 @@ impl<T: Number> Plan<T> {
     /// Runs over all lines, some at a time on each thread.
     fn all(&self, arrays: Arrays<T>, outer: usize, workspace: &mut [Line], pool: &Pool) {
         let inner = arrays.inner;
-        let beside = Self::beside(inner);
+        let beside = self.beside(inner);
         let blocks = inner.div_ceil(beside);
         let group = (GRAIN / (self.transform.n * beside)).max(1);
         let lines = self.lines(inner);
@@ -255,7 +263,11 @@ impl<T: Number> Plan<T> {
             for block in number * group..count.min((number + 1) * group) {
                 let (row, first) = (block / blocks, block % blocks * beside);
                 let tile = Tile { row, first, count: beside.min(inner - first) };
-                self.tile(&arrays, tile, &mut packed);
+                if inner == 1 {
+                    self.tile::<true>(&arrays, tile, &mut packed);
+                } else {
+                    self.tile::<false>(&arrays, tile, &mut packed);
+                }
             }
         };
         let parts = count.div_ceil(group);
@@ -266,78 +278,109 @@ impl<T: Number> Plan<T> {
         }
     }
 
-    /// Some lines beside each other.
-    fn tile(&self, arrays: &Arrays<T>, tile: Tile, packed: &mut Packed<'_, T>) {
-        let Transform { n, taken, given, inverse, .. } = self.transform;
-        let scale = <T as Float>::from_f64(self.transform.scale);
+    /// Some lines beside each other, or one whose elements do.
+    fn tile<const WHOLE: bool>(&self, arrays: &Arrays<T>, tile: Tile, packed: &mut Packed<'_, T>) {
+        let Transform { n, taken, given, .. } = self.transform;
+        // Known to the compiler where a line is a piece of the array.
+        let (inner, count) = if WHOLE { (1, 1) } else { (arrays.inner, tile.count) };
+        let source = |j: usize, line: usize| (tile.row * taken + j) * inner + tile.first + line;
+        let target = |k: usize, line: usize| (tile.row * given + k) * inner + tile.first + line;
+        let [apart, half_apart] = [n, n / 2 + 1].map(|length| Self::apart(length, arrays.inner));
         let Packed { complex, real, scratch } = packed;
-        let source = |j: usize, line: usize| (tile.row * taken + j) * arrays.inner + tile.first + line;
-        let target = |k: usize, line: usize| (tile.row * given + k) * arrays.inner + tile.first + line;
         match &self.line {
             LinePlan::Complex(fft) => {
+                let scale = <T as Float>::from_f64(self.transform.scale);
                 let scratch = &mut scratch[..fft.get_inplace_scratch_len()];
-                for j in 0..taken {
-                    for line in 0..tile.count {
-                        complex[line * n + j] =
-                            Complex::new(arrays.get(0, source(j, line)), arrays.get(1, source(j, line)));
-                    }
+                each(taken, count, |j, line| {
+                    let (re, im) = (arrays.get(0, source(j, line)), arrays.get(1, source(j, line)));
+                    complex[line * apart + j] = Complex::new(re, im);
+                });
+                for line in complex.chunks_mut(apart).take(count) {
+                    line[taken..n].fill(Complex::new(T::default(), T::default()));
+                    fft.process_with_scratch(&mut line[..n], scratch);
                 }
-                for line in complex.chunks_exact_mut(n).take(tile.count) {
-                    line[taken..].fill(Complex::new(T::default(), T::default()));
-                    fft.process_with_scratch(line, scratch);
-                }
-                for k in 0..given {
-                    for line in 0..tile.count {
-                        let y = complex[line * n + k];
-                        arrays.set(0, target(k, line), y.re * scale);
-                        arrays.set(1, target(k, line), y.im * scale);
-                    }
-                }
+                each(given, count, |k, line| {
+                    let y = complex[line * apart + k];
+                    arrays.set(0, target(k, line), y.re * scale);
+                    arrays.set(1, target(k, line), y.im * scale);
+                });
             }
             LinePlan::RealToHalf(fft) => {
-                let (scratch, half) = (&mut scratch[..fft.get_scratch_len()], &mut complex[..n / 2 + 1]);
-                for j in 0..taken {
-                    for line in 0..tile.count {
-                        real[line * n + j] = arrays.get(0, source(j, line));
-                    }
+                let scratch = &mut scratch[..fft.get_scratch_len()];
+                each(taken, count, |j, line| real[line * apart + j] = arrays.get(0, source(j, line)));
+                for (entries, half) in real.chunks_mut(apart).zip(complex.chunks_mut(half_apart)).take(count) {
+                    entries[taken..n].fill(T::default());
+                    let half = &mut half[..n / 2 + 1];
+                    fft.process_with_scratch(&mut entries[..n], half, scratch).expect("all lengths are the plan's");
                 }
-                let weights = |k: usize| <T as Float>::from_f64(self.transform.scale * self.transform.weight(k));
-                for (line, entries) in real.chunks_exact_mut(n).enumerate().take(tile.count) {
-                    entries[taken..].fill(T::default());
-                    fft.process_with_scratch(entries, half, scratch).expect("all lengths are the plan's");
-                    for (k, y) in half.iter().enumerate().take(given) {
-                        let scale = weights(k);
-                        arrays.set(0, target(k, line), y.re * scale);
-                        let im = y.im * if inverse { -scale } else { scale };
-                        arrays.set(1, target(k, line), if self.transform.is_single(k) { T::default() } else { im });
-                    }
+                let [single, double] = self.factors(self.transform.scale);
+                each(given, count, |k, line| {
+                    let y = complex[line * half_apart + k];
+                    arrays.set(0, target(k, line), y.re * double);
+                    arrays.set(1, target(k, line), self.turned(y.im) * double);
+                });
+                for (k, line) in self.singles(given).flat_map(|k| (0..count).map(move |line| (k, line))) {
+                    arrays.set(0, target(k, line), complex[line * half_apart + k].re * single);
+                    arrays.set(1, target(k, line), T::default());
                 }
             }
             LinePlan::HalfToReal(fft) => {
-                let (scratch, real) = (&mut scratch[..fft.get_scratch_len()], &mut real[..n]);
-                let length = n / 2 + 1;
-                for j in 0..taken {
-                    let single = self.transform.is_single(j);
-                    let weight = <T as Float>::from_f64(self.transform.weight(j));
-                    for line in 0..tile.count {
-                        let im = if single { T::default() } else { arrays.get(1, source(j, line)) };
-                        let im = if inverse { im } else { -im };
-                        complex[line * length + j] = Complex::new(arrays.get(0, source(j, line)) * weight, im * weight);
-                    }
+                let scratch = &mut scratch[..fft.get_scratch_len()];
+                let [single, double] = self.factors(1.0);
+                each(taken, count, |j, line| {
+                    let (re, im) = (arrays.get(0, source(j, line)), arrays.get(1, source(j, line)));
+                    complex[line * half_apart + j] = Complex::new(re * double, -self.turned(im) * double);
+                });
+                for (k, line) in self.singles(taken).flat_map(|k| (0..count).map(move |line| (k, line))) {
+                    let re = arrays.get(0, source(k, line)) * single;
+                    complex[line * half_apart + k] = Complex::new(re, T::default());
                 }
-                for (line, entries) in complex.chunks_exact_mut(length).enumerate().take(tile.count) {
-                    entries[taken..].fill(Complex::new(T::default(), T::default()));
-                    if let Some(middle) = entries.get_mut(n / 2).filter(|_| n.is_multiple_of(2)) {
-                        middle.im = T::default();
-                    }
-                    entries[0].im = T::default();
-                    fft.process_with_scratch(entries, real, scratch).expect("all lengths are the plan's");
-                    for (k, &y) in real.iter().enumerate().take(given) {
-                        arrays.set(0, target(k, line), y * scale);
-                    }
+                for (half, entries) in complex.chunks_mut(half_apart).zip(real.chunks_mut(apart)).take(count) {
+                    half[taken..n / 2 + 1].fill(Complex::new(T::default(), T::default()));
+                    let half = &mut half[..n / 2 + 1];
+                    fft.process_with_scratch(half, &mut entries[..n], scratch).expect("all lengths are the plan's");
                 }
+                let scale = <T as Float>::from_f64(self.transform.scale);
+                each(given, count, |k, line| arrays.set(0, target(k, line), real[line * apart + k] * scale));
             }
         }
+    }
+
+    /// The factors of entries of half a spectrum that are their own conjugates, and of the others.
+    fn factors(&self, scale: f64) -> [T; 2] {
+        [1.0, self.transform.weight()].map(|weight| <T as Float>::from_f64(scale * weight))
+    }
+
+    /// The entries of half a spectrum that are their own conjugates, among the first ones.
+    fn singles(&self, first: usize) -> impl Iterator<Item = usize> + use<T> {
+        let n = self.transform.n;
+        let middle = (n.is_multiple_of(2) && n > 0).then_some(n / 2);
+        [Some(0), middle].into_iter().flatten().filter(move |&k| k < first)
+    }
+
+    /// The imaginary part of an entry of half a spectrum, of which the library has angles of the other sign if the transform is
+    /// inverse.
+    fn turned(&self, im: T) -> T {
+        if self.transform.inverse { -im } else { im }
+    }
+}
+
+/// Calls for every entry of every line, some entries of a line after each other: so that lines of the caches are written whole
+/// on both sides.
+#[inline(always)]
+fn each(entries: usize, lines: usize, mut f: impl FnMut(usize, usize)) {
+    if lines == 1 {
+        (0..entries).for_each(|entry| f(entry, 0));
+        return;
+    }
+    let whole = entries - entries % TOGETHER;
+    for first in (0..whole).step_by(TOGETHER) {
+        for line in 0..lines {
+            (0..TOGETHER).for_each(|k| f(first + k, line));
+        }
+    }
+    for entry in whole..entries {
+        (0..lines).for_each(|line| f(entry, line));
     }
 }
 

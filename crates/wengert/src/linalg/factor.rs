@@ -2,11 +2,14 @@
 
 use std::panic::Location;
 
-use super::twins::{TryFactorise, TrySolve};
+use super::twins::{TryCholeskyUpdate, TryFactorise, TrySolve};
 use super::{Side, TriangularSolve};
 use crate::error::{Error, ErrorKind, OrRaise};
+use crate::ops::Binary;
 use crate::primitives::Triangle;
+use crate::primitives::linalg::product_nt;
 use crate::tensor::Tensor;
+use crate::tensor::compose::compose;
 use crate::tensor::twins::{TryIndex, TryProduct, TryShape};
 
 /// The factors of a matrix, to solve many systems with.
@@ -129,6 +132,78 @@ impl Factor {
     /// ```
     pub fn matrix(&self) -> &Tensor {
         &self.matrix
+    }
+
+    /// The Cholesky factor of `A + v v^T`, or of `A + V V^T` for a matrix V of k columns, in time of the order of `k n^2`.
+    ///
+    /// ```
+    /// use wengert::{Tensor, linalg::Factor};
+    /// let factor = Factor::cholesky(&Tensor::eye(2)).update(&Tensor::from([1.0, 0.0]));
+    /// assert!((factor.solve(&Tensor::from([4.0, 3.0])) - Tensor::from([2.0, 3.0])).abs().max().item() < 1e-15);
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Factor::try_update`] returns an error.
+    #[track_caller]
+    pub fn update(&self, v: &Tensor) -> Factor {
+        self.try_update(v).or_raise()
+    }
+
+    /// As [`Factor::update`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is not the factor of [`Factor::cholesky`] of one matrix, or v does not fit.
+    #[track_caller]
+    pub fn try_update(&self, v: &Tensor) -> Result<Factor, Error> {
+        self.changed("Factor::update", v, Binary::Add, |l| l.try_cholesky_update(v))
+    }
+
+    /// That of `A - v v^T`, or of `A - V V^T`.
+    ///
+    /// ```
+    /// use wengert::{Tensor, linalg::Factor};
+    /// let factor = Factor::cholesky(&Tensor::from([[4.0, 0.0], [0.0, 4.0]]));
+    /// assert!(factor.downdate(&Tensor::from([1.0, 1.0])).solve(&Tensor::from([2.0, 2.0])).to_vec()[0] > 0.99);
+    /// let why = factor.try_downdate(&Tensor::from([0.0, 3.0])).unwrap_err();
+    /// assert!(why.to_string().contains("the result is not positive definite"), "{why}");
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Factor::try_downdate`] returns an error.
+    #[track_caller]
+    pub fn downdate(&self, v: &Tensor) -> Factor {
+        self.try_downdate(v).or_raise()
+    }
+
+    /// As [`Factor::downdate`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// As of [`Factor::try_update`], and if the result is not positive definite.
+    #[track_caller]
+    pub fn try_downdate(&self, v: &Tensor) -> Result<Factor, Error> {
+        self.changed("Factor::downdate", v, Binary::Sub, |l| l.try_cholesky_downdate(v))
+    }
+
+    #[track_caller]
+    fn changed(
+        &self,
+        name: &str,
+        v: &Tensor,
+        sign: Binary,
+        change: impl FnOnce(&Tensor) -> Result<Tensor, Error>,
+    ) -> Result<Factor, Error> {
+        let Factors::Cholesky { l } = &self.factors else {
+            return Err(refused(name, &self.matrix, "it takes a Cholesky factor".to_owned()));
+        };
+        let factors = Factors::Cholesky { l: change(l)? };
+        let matrix = compose(name, &[&self.matrix, v], |b, args| {
+            let n = b.shape(args[0])[0];
+            let k = b.ty(args[1]).size().checked_div(n).unwrap_or_default();
+            let columns = b.reshape(args[1], &[n, k]);
+            let squares = product_nt(b, columns, columns);
+            Ok(b.op(sign, &[args[0], squares]))
+        })?;
+        Ok(Factor { matrix, factors })
     }
 
     /// `X` with `A X = B`, or with the smallest `|A X - B|` by [`Factor::qr`].

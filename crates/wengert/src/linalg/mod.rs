@@ -13,7 +13,7 @@
 //! | functions and products | `expm`, `matrix_power`, `kron`, [`multi_dot`] |
 //! | functions of a spectrum, where values repeat | [`spectral()`], [`singular()`], [`sqrtm`], [`logm`], [`polar`], [`nuclear_norm`], [`low_rank`], [`pinv`] |
 //! | equations | [`sylvester`], [`lyapunov`], [`lyapunov_discrete`], [`riccati`], [`riccati_discrete`] |
-//! | structured matrices | [`toeplitz`], [`circulant`], `cholesky_update`, `cholesky_downdate` |
+//! | structured matrices | [`toeplitz`], [`circulant`], [`solve_toeplitz`], [`solve_circulant`], [`matmul_toeplitz`], [`matmul_circulant`], `cholesky_update`, `cholesky_downdate` |
 //!
 //! A matrix that is singular or not positive definite, an entry that is no number, a rank that is missing: these are errors
 //! that name the operation, the matrix of the batch, and the user's line. Under `vmap` and in branches only what counts is
@@ -62,7 +62,10 @@ pub use singular::{
     try_singular,
 };
 pub use spectral::{Spectral, logm, spectral, sqrtm, try_logm, try_spectral, try_sqrtm};
-pub use structured::{circulant, toeplitz, try_circulant, try_toeplitz};
+pub use structured::{
+    circulant, matmul_circulant, matmul_toeplitz, solve_circulant, solve_toeplitz, toeplitz, try_circulant,
+    try_matmul_circulant, try_matmul_toeplitz, try_solve_circulant, try_solve_toeplitz, try_toeplitz,
+};
 
 use crate::error::{Misfit, misfit};
 use crate::primitives::check_float;

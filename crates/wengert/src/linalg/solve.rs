@@ -176,7 +176,8 @@ impl TrySolve for Tensor {
     }
 }
 
-fn solved(b: &mut Builder, args: &[Value], op: MatrixSolve) -> Result<Value, Misfit> {
+/// The system of a square matrix, in the form of its right-hand side.
+pub(super) fn solved(b: &mut Builder, args: &[Value], op: MatrixSolve) -> Result<Value, Misfit> {
     check_square(b, args[0])?;
     let system = System::new(b, args[0], args[1], Side::Left)?;
     let x = b.emit(op, &[system.a, system.right])?[0];

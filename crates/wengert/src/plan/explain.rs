@@ -340,6 +340,9 @@ fn notes(step: &Step, text: &mut String) {
     if let StepWork::Region(region) = &step.work {
         words.push(code(region));
     }
+    if let StepWork::Kernel(kernel, _) = &step.work {
+        words.extend(kernel.note().map(str::to_owned));
+    }
     words.extend(step.provenance.lines.iter().map(|line| short(line)));
     if !words.is_empty() {
         let _ = writeln!(text, "{:14} {}", "", list(&words, 105));

@@ -50,6 +50,11 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// Operations on elements, for the cost model: multiplications, additions, comparisons.
     fn operations(&self) -> usize;
 
+    /// What [`Plan::explain`](super::Plan::explain) tells beside the name.
+    fn note(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Runs the operation.
     ///
     /// # Errors

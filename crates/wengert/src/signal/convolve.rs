@@ -69,32 +69,35 @@ pub fn fft_convolve_axes(x: &Tensor, y: &Tensor, axes: impl Dims, part: Convolve
 
 #[track_caller]
 fn convolved(name: &str, x: &Tensor, y: &Tensor, axes: &[isize], part: Convolved) -> Result<Tensor, Error> {
-    compose(name, &[x, y], |b, args| {
-        let (tx, ty) = (b.ty(args[0]).clone(), b.ty(args[1]).clone());
-        check_pair(&tx, &ty)?;
-        let rank = tx.rank().max(ty.rank());
-        // Axes are counted from the end, so that they are those of both.
-        let axes: Vec<usize> = axes_of(axes, rank)?.into_iter().map(|axis| rank - axis).collect();
-        if let Some(back) = axes.iter().find(|&&back| back > tx.rank().min(ty.rank())) {
-            misfit!("there is no axis -{back} in one of them");
+    compose(name, &[x, y], |b, args| convolution(b, args, axes, part))
+}
+
+/// A part of the convolution of two values along axes, counted from either end.
+pub(crate) fn convolution(b: &mut Builder, args: &[Value], axes: &[isize], part: Convolved) -> Result<Value, Misfit> {
+    let (tx, ty) = (b.ty(args[0]).clone(), b.ty(args[1]).clone());
+    check_pair(&tx, &ty)?;
+    let rank = tx.rank().max(ty.rank());
+    // Axes are counted from the end, so that they are those of both.
+    let axes: Vec<usize> = axes_of(axes, rank)?.into_iter().map(|axis| rank - axis).collect();
+    if let Some(back) = axes.iter().find(|&&back| back > tx.rank().min(ty.rank())) {
+        misfit!("there is no axis -{back} in one of them");
+    }
+    let (mut lengths, mut counts, mut cut) = (Vec::new(), Vec::new(), Vec::new());
+    for back in &axes {
+        let (m, n) = (tx.shape[tx.rank() - back], ty.shape[ty.rank() - back]);
+        if m == 0 || n == 0 {
+            misfit!("axis -{back} is empty in one of them: there is nothing to convolve");
         }
-        let (mut lengths, mut counts, mut cut) = (Vec::new(), Vec::new(), Vec::new());
-        for back in &axes {
-            let (m, n) = (tx.shape[tx.rank() - back], ty.shape[ty.rank() - back]);
-            if m == 0 || n == 0 {
-                misfit!("axis -{back} is empty in one of them: there is nothing to convolve");
-            }
-            let (start, count) = part.part(m, n)?;
-            lengths.push(smooth(m + n - 1));
-            counts.push(start + count);
-            cut.push((rank - back, start));
-        }
-        let result = product(b, [args[0], args[1]], &axes, &lengths, &counts)?;
-        let shape = b.shape(result).to_vec();
-        let mut slice = Slice::new(&vec![0; rank], &shape, &vec![1; rank]);
-        cut.iter().for_each(|&(axis, start)| slice.start[axis] = start);
-        Ok(if cut.iter().all(|&(_, start)| start == 0) { result } else { b.op(slice, &[result]) })
-    })
+        let (start, count) = part.part(m, n)?;
+        lengths.push(smooth(m + n - 1));
+        counts.push(start + count);
+        cut.push((rank - back, start));
+    }
+    let result = spectral_product(b, [args[0], args[1]], &axes, &lengths, &counts)?;
+    let shape = b.shape(result).to_vec();
+    let mut slice = Slice::new(&vec![0; rank], &shape, &vec![1; rank]);
+    cut.iter().for_each(|&(axis, start)| slice.start[axis] = start);
+    Ok(if cut.iter().all(|&(_, start)| start == 0) { result } else { b.op(slice, &[result]) })
 }
 
 /// `sum over j of x_j y_((k-j) mod n)` along the last axis, which is n long in both.
@@ -120,7 +123,7 @@ pub fn circular_convolve(x: &Tensor, y: &Tensor) -> Tensor {
         if m != n {
             misfit!("the last axes are {m} and {n} long, and have to be equal; `fft_convolve` takes others");
         }
-        product(b, [args[0], args[1]], &[1], &[n], &[n])
+        spectral_product(b, [args[0], args[1]], &[1], &[n], &[n])
     });
     result.or_raise()
 }
@@ -134,7 +137,7 @@ fn check_pair(x: &Type, y: &Type) -> Result<(), Misfit> {
 }
 
 /// The transform of the product of spectra, along axes that are counted from the end: 1 is the last.
-fn product(
+pub(crate) fn spectral_product(
     b: &mut Builder,
     args: [Value; 2],
     axes: &[usize],

@@ -37,6 +37,7 @@ mod stft;
 mod window;
 
 pub use convolve::{Convolved, circular_convolve, fft_convolve, fft_convolve_axes};
+pub(crate) use convolve::{convolution, spectral_product};
 pub use cosine::{Trigonometric, dct, dst, idct, idst};
 pub use fourier::{
     Fourier, FourierNorm, fft, fft2, fftn, ifft, ifft2, ifftn, irfft, irfft2, irfftn, rfft, rfft2, rfftn,

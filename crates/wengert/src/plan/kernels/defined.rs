@@ -44,6 +44,9 @@ impl Kernel for DefinedKernel {
     fn operations(&self) -> usize {
         self.operations
     }
+    fn note(&self) -> Option<&'static str> {
+        matches!(self.op, Op::Eigh(_) | Op::Svd(_) | Op::Eig(_)).then_some("on one thread")
+    }
     fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let args: Vec<Array> = call.args.iter().zip(&self.args).map(|(arg, ty)| copied(arg, ty)).collect();
         let results = defined(&self.op, &args.iter().collect::<Vec<&Array>>())?;

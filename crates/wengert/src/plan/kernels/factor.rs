@@ -203,6 +203,15 @@ impl Kernel for FactorKernel {
         };
         self.given + computed
     }
+    fn note(&self) -> Option<&'static str> {
+        let order = match self.work {
+            FactorWork::Qr(work) => work.rows.max(work.columns),
+            FactorWork::Eigh(work) => work.n,
+            FactorWork::Svd(work) => work.rows.max(work.columns),
+            _ => 0,
+        };
+        (order > factor::SMALL).then_some("each matrix on one thread")
+    }
     fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let result = if self.kind == Kind::F32 { self.run_in::<f32>(call) } else { self.run_in::<f64>(call) };
         result.map_err(|failed| self.refused(failed))

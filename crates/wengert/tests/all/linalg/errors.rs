@@ -1,7 +1,8 @@
 //! Bad input: every error names the operation, what does not fit, the matrix of the batch, and the line.
 
 use wengert::linalg::{
-    Side, Triangle, TriangularSolve, try_circulant, try_lyapunov_discrete, try_multi_dot, try_riccati, try_sylvester,
+    Factor, Side, Triangle, TriangularSolve, try_circulant, try_lyapunov_discrete, try_matmul_circulant,
+    try_matmul_toeplitz, try_multi_dot, try_riccati, try_solve_circulant, try_solve_toeplitz, try_sylvester,
     try_toeplitz,
 };
 use wengert::prelude::*;
@@ -37,6 +38,25 @@ fn shapes_that_do_not_fit() {
     refused(try_multi_dot(&[&square, &Tensor::zeros(&[3]), &square]), &["operand 1 has 1 axes"]);
     refused(try_toeplitz(&Tensor::zeros(&[2]), &Tensor::zeros(&[0])), &["the row is empty"]);
     refused(try_circulant(&square), &["it takes vectors"]);
+    let (two, three) = (Tensor::from([1.0, 2.0]), Tensor::from([1.0, 2.0, 4.0]));
+    refused(try_solve_circulant(&two, &three), &["`solve_circulant` of f64[2] and f64[3]", "has 2 columns"]);
+    refused(try_matmul_circulant(&two, &two.to_f32()), &["`matmul_circulant`", "the element types differ"]);
+    refused(try_matmul_toeplitz(&two, &three, &two), &["`matmul_toeplitz`", "has 3 columns"]);
+    refused(
+        try_solve_toeplitz(&two, &three, &two),
+        &["`solve_toeplitz`", "the matrix is 2 by 3, and has to be square"],
+    );
+    refused(try_solve_toeplitz(&Tensor::ones(&[2]), &Tensor::ones(&[2]), &two), &["singular: pivot 1 is 0"]);
+    // A constant is in the null space of the second differences.
+    let differences = Tensor::from([2.0, -1.0, 0.0, 0.0, -1.0]);
+    let why = ["`solve_circulant`", "the matrix is singular but for rounding", "of its eigenvalues go from"];
+    refused(try_solve_circulant(&differences, &Tensor::ones(&[5])), &why);
+    refused(try_solve_circulant(&Tensor::zeros(&[3]), &three), &why);
+    let factor = Factor::cholesky(&Tensor::eye(2));
+    let tall = Tensor::stack(&[&two, &(&two * 0.1)], 1);
+    refused(factor.try_downdate(&tall), &["`cholesky_downdate`", "the result is not positive definite"]);
+    refused(factor.try_update(&three), &["the vector is f64[3]"]);
+    refused(Factor::lu(&square).try_update(&three), &["`Factor::update`", "it takes a Cholesky factor"]);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Values and derivatives of every function: against differences, forward against backward, to order 3.
 
 use wengert::linalg::{
-    Factor, Side, Triangle, TriangularSolve, circulant, lyapunov, lyapunov_discrete, multi_dot, riccati,
-    riccati_discrete, sylvester, toeplitz,
+    Factor, Side, Triangle, TriangularSolve, circulant, lyapunov, lyapunov_discrete, matmul_circulant, matmul_toeplitz,
+    multi_dot, riccati, riccati_discrete, solve_circulant, solve_toeplitz, sylvester, toeplitz,
 };
+use wengert::plan::{Detail, Options, Plan};
 use wengert::prelude::*;
-use wengert::to_program;
+use wengert::{Program, to_program};
 
 use super::{dominant, largest, orthogonal, positive};
 use crate::nn::support::{check_derivatives, check_single, close, points};
@@ -156,6 +157,53 @@ fn derivatives_of_functions_and_products() {
 }
 
 #[test]
+fn structured_systems_are_those_of_the_full_matrix() {
+    for n in [1, 2, 3, 4, 7, 8, 30] {
+        let (c, r) = (points(n as u64, &[n]), points(40 + n as u64, &[n]));
+        for own in [vec![n], vec![n, 2], vec![2, n, 3]] {
+            let b = points(80 + n as u64, &own);
+            let apart = &c + Tensor::from_vec(&[n], (0..n).map(|k| if k == 0 { n as f64 } else { 0.0 }).collect());
+            close(&solve_circulant(&apart, &b).to_vec(), &circulant(&apart).solve(&b).to_vec(), 256.0);
+            close(&matmul_circulant(&c, &b).to_vec(), &circulant(&c).matmul(&b).to_vec(), 256.0);
+            close(&solve_toeplitz(&apart, &r, &b).to_vec(), &toeplitz(&apart, &r).solve(&b).to_vec(), 0.0);
+            for m in [1, n, n + 3] {
+                let c = points(9, &[m]);
+                close(&matmul_toeplitz(&c, &r, &b).to_vec(), &toeplitz(&c, &r).matmul(&b).to_vec(), 256.0);
+            }
+        }
+    }
+    // Rows of the first half are 0: no leading minor but the last two is not 0.
+    let (c, r) = (Tensor::from([0.0, 0.0, 3.0]), Tensor::from([0.0, 2.0, 0.0]));
+    let b = points(3, &[3]);
+    close(&toeplitz(&c, &r).matmul(&solve_toeplitz(&c, &r, &b)).to_vec(), &b.to_vec(), 8.0);
+    // Far from 1 nothing overflows or vanishes.
+    for size in [1e-200, 1e200] {
+        let c = Tensor::from([3.0, 1.0, 0.5]) * size;
+        close(&matmul_circulant(&c, &solve_circulant(&c, &b)).to_vec(), &b.to_vec(), 32.0);
+    }
+    assert_eq!(matmul_toeplitz(&Tensor::zeros(&[0]), &r, &b).shape(), [0]);
+    let none = Tensor::zeros(&[0, 2]);
+    assert_eq!(solve_circulant(&Tensor::zeros(&[0]), &none).shape(), [0, 2]);
+    assert_eq!(matmul_circulant(&Tensor::zeros(&[0]), &none).shape(), [0, 2]);
+    let single = solve_circulant(&Tensor::from([3.0f32, 1.0, 0.0]), &Tensor::from([4.0f32, 4.0, 4.0]))
+        .convert(wengert::DType::F64);
+    assert!(largest(&(single - 1.0)) < 1e-6);
+    let c = Tensor::from([4.0, 1.0, -0.5, 0.3]);
+    for own in [vec![4], vec![4, 2]] {
+        let x = [c.clone(), points(2, &[4]), points(3, &own)];
+        check_derivatives(&x, |x| solve_circulant(&x[0], &x[2]));
+        check_derivatives(&x, |x| matmul_circulant(&x[0], &x[2]));
+        check_derivatives(&x, |x| solve_toeplitz(&x[0], &x[1], &x[2]));
+        check_derivatives(&x, |x| matmul_toeplitz(&x[0].slice(0..3), &x[1], &x[2]));
+    }
+    let batch = points(5, &[3, 4]);
+    let mapped = vmap(&batch, |b| solve_circulant(&c, &b));
+    for k in 0..3 {
+        close(&mapped.slice(k as isize).to_vec(), &solve_circulant(&c, &batch.slice(k as isize)).to_vec(), 4.0);
+    }
+}
+
+#[test]
 fn exponentials_are_right_at_every_norm() {
     for angle in [1e-9, 1e-3, 0.1, 0.5, 1.5, 3.0, 10.0, 100.0, 1000.0] {
         let turn = Tensor::from([[0.0, -angle], [angle, 0.0]]).expm().to_vec();
@@ -176,8 +224,40 @@ fn factors_of_a_changed_matrix() {
     close(&back.to_vec(), &l.to_vec(), 64.0);
     check_derivatives(&[l.clone(), v.clone()], |x| x[0].tril(0).cholesky_update(&x[1]));
     check_derivatives(&[l.clone(), &v * 0.3], |x| x[0].tril(0).cholesky_downdate(&x[1]));
+    // By several columns, none among them.
+    for k in [0, 1, 3] {
+        let v = points(4, &[4, k]) * 0.3;
+        let (more, less) = (&a + v.matmul(&v.t()), &a - v.matmul(&v.t()));
+        close(&l.cholesky_update(&v).to_vec(), &more.cholesky().to_vec(), 64.0);
+        close(&l.cholesky_downdate(&v).to_vec(), &less.cholesky().to_vec(), 64.0);
+        let b = points(5, &[4, 2]);
+        let factor = Factor::cholesky(&a);
+        close(&factor.update(&v).solve(&b).to_vec(), &more.solve(&b).to_vec(), 128.0);
+        close(&factor.downdate(&v).solve(&b).to_vec(), &less.solve(&b).to_vec(), 128.0);
+        close(&factor.downdate(&v).matrix().to_vec(), &less.to_vec(), 4.0);
+        if k > 0 {
+            check_derivatives(&[l.clone(), v.clone()], |x| x[0].tril(0).cholesky_update(&x[1]));
+            check_derivatives(&[l.clone(), v.clone()], |x| x[0].tril(0).cholesky_downdate(&x[1]));
+            check_derivatives(&[a.clone(), v, b], |x| Factor::cholesky(&x[0]).update(&x[1]).solve(&x[2]));
+        }
+    }
     let why = l.try_cholesky_downdate(&(&v * 10.0));
     assert!(why.is_err_and(|why| why.to_string().contains("the result is not positive definite")));
+}
+
+#[test]
+fn plans_say_what_stays_on_one_thread() {
+    let told = |n: usize, equation: &str| {
+        let text =
+            format!("program(v0: f64[{n},{n}]) {{ {equation} v0; return v1 }}").replace("VEC", &format!("f64[{n}]"));
+        let program: Program = text.replace("MAT", &format!("f64[{n},{n}]")).parse().expect("it is a program");
+        Plan::new(&program, &Options::default()).expect("it has a plan").explain(Detail::Steps)
+    };
+    let (eigh, eig) = ("v1: VEC, v2: MAT = eigh", "v1: VEC, v2: VEC, v3: MAT, v4: MAT = eig");
+    assert!(told(9, eigh).contains("each matrix on one thread"), "{}", told(9, eigh));
+    assert!(told(9, eig).contains("on one thread"), "{}", told(9, eig));
+    assert!(!told(8, eigh).contains("on one thread"));
+    assert!(!told(9, "v1: MAT = cholesky").contains("on one thread"));
 }
 
 #[test]
