@@ -313,6 +313,7 @@ pub struct Carver<'a> {
 
 impl<'a> Carver<'a> {
     /// Starts at the beginning of `lines`.
+    #[inline]
     pub fn new(lines: &'a mut [Line]) -> Carver<'a> {
         Carver { rest: lines, position: 0 }
     }
@@ -331,6 +332,7 @@ impl<'a> Carver<'a> {
     /// carver.take(0..2);
     /// carver.take(1..3); // The line 1 is already taken.
     /// ```
+    #[inline]
     #[track_caller]
     pub fn take(&mut self, range: Range<usize>) -> &'a mut [Line] {
         let (position, end) = (self.position, self.position + self.rest.len());

@@ -201,6 +201,11 @@ impl Pool {
     /// # Ok::<(), wengert_kernels::Panicked>(())
     /// ```
     pub fn run(&self, parts: usize, function: &(dyn Fn(usize, usize) + Sync)) -> Result<(), Panicked> {
+        let (current, number) = CURRENT.get();
+        let is_inside = ptr::eq(current, Arc::as_ptr(&self.shared));
+        if is_inside || parts <= 1 || self.threads == 1 || self.busy.swap(true, Ordering::Acquire) {
+            return alone(&self.shared, if is_inside { number } else { 0 }, parts, function);
+        }
         let run = Run {
             function,
             parts,
@@ -210,16 +215,9 @@ impl Pool {
             #[cfg(test)]
             watched: model::Watched::new(),
         };
-        let (current, number) = CURRENT.get();
-        if ptr::eq(current, Arc::as_ptr(&self.shared)) {
-            run.work(&self.shared, number);
-        } else if parts <= 1 || self.threads == 1 || self.busy.swap(true, Ordering::Acquire) {
-            run.work(&self.shared, 0);
-        } else {
-            self.start();
-            self.share(&run);
-            self.busy.store(false, Ordering::Release);
-        }
+        self.start();
+        self.share(&run);
+        self.busy.store(false, Ordering::Release);
         match run.message.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(message) => Err(Panicked { message }),
             None => Ok(()),
@@ -364,6 +362,20 @@ impl Shared {
             pause = Pause::new();
         }
     }
+}
+
+/// Runs all parts on this thread, in order: without the counter from which threads claim them, because a small region takes
+/// little longer than a few accesses to memory that others might see.
+fn alone(
+    shared: &Shared,
+    number: usize,
+    parts: usize,
+    function: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(), Panicked> {
+    let outer = CURRENT.replace((shared, number));
+    let result = catch_unwind(AssertUnwindSafe(|| (0..parts).for_each(|part| function(part, number))));
+    CURRENT.set(outer);
+    result.map_err(|payload| Panicked { message: message_of(payload) })
 }
 
 impl Run<'_> {

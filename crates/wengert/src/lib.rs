@@ -180,7 +180,8 @@ pub use complex::{Complex, HolomorphicLeaf, NotHolomorphic, holomorphic_grad, tr
 #[cfg(feature = "arrays")]
 pub use complex::{ComplexOperand, ComplexProducts, IntoComplex};
 pub use control::{
-    Branch, Carry, Control, Rows, Scan, StepRows, While, associative_scan, cond, fori, map, scan, switch, while_loop,
+    Branch, Carry, Control, Map, Rows, Scan, StepRows, While, associative_scan, cond, fori, map, scan, switch,
+    while_loop,
 };
 #[cfg(feature = "arrays")]
 pub use control::{try_cond, try_switch};

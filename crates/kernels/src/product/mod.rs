@@ -128,6 +128,17 @@ pub enum Accumulate {
     Add,
 }
 
+/// Whether a product of this inner length that is added to a result ([`Accumulate::Add`]) gives the bits of the product alone,
+/// added afterwards: it does where there is something to sum, and all of it is summed at once, from zero.
+///
+/// ```
+/// use wengert_kernels::product::adds_alike;
+/// assert!(adds_alike(16) && !adds_alike(0) && !adds_alike(100_000));
+/// ```
+pub const fn adds_alike(inner: usize) -> bool {
+    0 < inner && inner <= DEPTH
+}
+
 /// Numbers that have products: `f32`, `f64`, and `i64`, which wraps around.
 pub trait Product: number::Number {}
 

@@ -394,6 +394,38 @@ fn the_same_bits_on_any_number_of_threads() {
     }
 }
 
+/// That a product is added with the bits that adding it afterwards gives, in every way to a result.
+fn check_added<T: Tested>(dims: [usize; 3], turned: bool) {
+    let [m, k, n] = dims;
+    let (a, b, start) = (numbers::<T>(m * k, 5), numbers::<T>(k * n, 6), numbers::<T>(m * n, 7));
+    let strides = if turned { [1, m as isize] } else { [k as isize, 1] };
+    for level in Level::ALL {
+        let run = |c: &mut [T], add: Accumulate| {
+            let (a, b) = (Operand::new(&a, strides), Operand::new(&b, [n as isize, 1]));
+            run_products(level, Known::Nothing, &[], dims, a, b, Target::new(c, [n, 1]), add, &Pool::new(2));
+        };
+        let (mut alone, mut added) = (vec![T::default(); m * n], start.clone());
+        run(&mut alone, Accumulate::Overwrite);
+        run(&mut added, Accumulate::Add);
+        let wanted = start.iter().zip(&alone).map(|(&start, &product)| start.plus(product).bits());
+        assert!(added.iter().map(|x| x.bits()).eq(wanted), "{dims:?} {turned} {level:?}");
+    }
+}
+
+#[test]
+fn what_adds_alike_adds_alike() {
+    let inner = [1, 2, 3, 16, 33, DEPTH - 1, DEPTH];
+    let sides = [[1, 1], [1, 40], [40, 1], [2, 3], [17, 33], [64, 64], [130, 200]];
+    for ([m, n], k) in sides.into_iter().flat_map(|side| inner.map(|k| (side, k))) {
+        assert!(adds_alike(k));
+        for turned in [false, true] {
+            check_added::<f32>([m, k, n], turned);
+            check_added::<f64>([m, k, n], turned);
+            check_added::<i64>([m, k, n], turned);
+        }
+    }
+}
+
 #[test]
 fn nan_and_infinity_come_out_as_of_the_triple_loop() {
     for dims in [[3, 4, 5], [9, 40, 33], [1, 50, 9], [9, 50, 1], [70, 70, 70], [200, 90, 150]] {

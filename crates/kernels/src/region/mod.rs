@@ -53,6 +53,7 @@ impl Slice<'_> {
     ///
     /// # Panics
     /// If there are fewer.
+    #[inline]
     pub fn from(self, start: usize) -> Self {
         match self {
             Slice::U8(x) => Slice::U8(&x[start..]),
@@ -67,6 +68,7 @@ impl Slice<'_> {
     ///
     /// # Panics
     /// If there are fewer.
+    #[inline]
     pub fn range(self, range: Range<usize>) -> Self {
         match self {
             Slice::U8(x) => Slice::U8(&x[range]),
@@ -96,6 +98,7 @@ impl<'a> SliceMut<'a> {
     ///
     /// # Panics
     /// If there are fewer.
+    #[inline]
     pub fn split_at(self, at: usize) -> (SliceMut<'a>, SliceMut<'a>) {
         macro_rules! split {
             ($x:expr, $kind:ident) => {{
@@ -112,6 +115,7 @@ impl<'a> SliceMut<'a> {
     }
 
     /// The elements, to be read.
+    #[inline]
     pub fn read(&self) -> Slice<'_> {
         match self {
             SliceMut::U8(x) => Slice::U8(x),
@@ -122,6 +126,7 @@ impl<'a> SliceMut<'a> {
     }
 
     /// The elements, for as long as this borrow.
+    #[inline]
     pub fn reborrow(&mut self) -> SliceMut<'_> {
         match self {
             SliceMut::U8(x) => SliceMut::U8(x),
@@ -135,6 +140,7 @@ impl<'a> SliceMut<'a> {
     ///
     /// # Panics
     /// If there are fewer.
+    #[inline]
     pub fn range(&mut self, range: Range<usize>) -> SliceMut<'_> {
         match self {
             SliceMut::U8(x) => SliceMut::U8(&mut x[range]),

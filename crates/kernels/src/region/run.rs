@@ -93,9 +93,13 @@ impl Region {
         let prepared: [AtomicBool; MARKS] = [const { AtomicBool::new(false) }; MARKS];
         // Also with one thread: a function that panics is an error there too.
         pool.run(count, &|part, thread| {
-            // A thread reads only its own mark.
-            let ready = prepared.get(thread).is_some_and(|mark| mark.swap(true, Ordering::Relaxed));
+            // A thread reads and writes only its own mark: two accesses take less than one that others wait for.
+            let mark = prepared.get(thread);
+            let ready = mark.is_some_and(|mark| mark.load(Ordering::Relaxed));
             memory.run(part, thread, ready);
+            if let Some(mark) = mark {
+                mark.store(true, Ordering::Relaxed);
+            }
         })?;
         if self.division.parts_of_group > 1 {
             for k in 0..self.parts.accumulators.len() {

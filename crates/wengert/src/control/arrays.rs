@@ -1,11 +1,12 @@
 //! Loops and branches over tensors: a step or a branch is recorded once, and one operation holds it.
 
+mod batches;
 mod branches;
 mod prefixes;
 
 use std::ops::Range;
 
-use super::{Carry, Control, Rows, Run, Scan, StepRows, While};
+use super::{Carry, Control, Map, Rows, Run, Scan, StepRows, While};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Line};
 use crate::optimize::choices_in_place;
@@ -75,7 +76,7 @@ impl Run for Tensor {
         Ok(tree_of(&init, recorded.run(&start, &rows, line)?))
     }
 
-    fn map<X, Y>(line: Line, xs: X, f: impl Fn(X::Row) -> Y) -> Result<Y::Stacked, Error>
+    fn map<X, Y>(map: &Map, line: Line, xs: X, f: impl Fn(X::Row) -> Y) -> Result<Y::Stacked, Error>
     where
         X: Rows<Tensor>,
         Y: StepRows<Tensor>,
@@ -86,8 +87,11 @@ impl Run for Tensor {
         let mut sliced = rows.iter();
         let given = f(xs.row(&mut || level.input(sliced.next().expect("one per leaf"), &Mapped::Slice(0))));
         let closed = level.close(&given.rows())?;
-        let recorded = Loop { closed, length, carry: 0, options: Scan::new() };
-        Ok(Y::stacked(Some(&given), recorded.run(&[], &rows, line)?))
+        let results = match map.batch.filter(|&batch| batch > 1 && length > 0) {
+            Some(batch) => batches::run(closed, &rows, (length, batch), line)?,
+            None => Loop { closed, length, carry: 0, options: Scan::new() }.run(&[], &rows, line)?,
+        };
+        Ok(Y::stacked(Some(&given), results))
     }
 
     fn while_loop<C>(

@@ -217,7 +217,8 @@ pub fn fori<C: Carry>(range: Range<i64>, init: C, f: impl Fn(C::Active, C::Vars)
 // ---- map ----------------------------------------------------------------------------------------
 
 /// `f` of every row of `xs`, one after the other, stacked along a new axis 0. [`vmap`](crate::vmap) computes all at once: it is
-/// faster, and takes the memory of all. Over numbers the results are a `Vec`, and a row costs what it is and gives.
+/// faster, and takes the memory of all; [`Map::batch`] stands between both. Over numbers the results are a `Vec`, and a row
+/// costs what it is and gives.
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -236,7 +237,75 @@ where
     X: Rows<L>,
     Y: StepRows<L>,
 {
-    raised(L::map(Location::caller(), xs, f))
+    Map::new().run(xs, f)
+}
+
+/// [`map`] with options.
+///
+/// ```
+/// use wengert::prelude::*;
+/// use wengert::Map;
+/// let xs = Tensor::linspace(0.0, 1.0, 10);
+/// let course = |a: &Tensor, rows: Map| rows.run(&xs, |x| (x * a).sin());
+/// let a = Tensor::from(2.0);
+/// // 4 rows at once, 4 more, and the last 2
+/// let slope = grad(&a, |a| course(&a, Map::new().batch(4)).sum());
+/// assert!((slope.item() - grad(&a, |a| course(&a, Map::new()).sum()).item()).abs() < 1e-12);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Map {
+    pub(super) batch: Option<usize>,
+}
+
+impl Map {
+    /// One row at a time.
+    pub fn new() -> Self {
+        Map::default()
+    }
+
+    /// This many rows at once, as [`vmap`](crate::vmap) takes all; the last ones may be fewer. It takes the memory of that many
+    /// rows, and the time of `vmap` where they are enough to fill vectors and threads. The results are the same within rounding:
+    /// the sums of a product may be taken in another order for many rows than for one. Over numbers it changes nothing.
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[must_use]
+    #[track_caller]
+    pub fn batch(mut self, rows: usize) -> Self {
+        assert!(rows > 0, "`batch` takes k rows at once, and k is 0");
+        self.batch = Some(rows);
+        self
+    }
+
+    /// `f` of every row.
+    ///
+    /// # Panics
+    /// As [`map`], and with [`Map::batch`] if `f` calls what [`vmap`](crate::vmap) does not take.
+    #[track_caller]
+    pub fn run<L, X, Y>(&self, xs: X, f: impl Fn(X::Row) -> Y) -> Y::Stacked
+    where
+        L: Control,
+        X: Rows<L>,
+        Y: StepRows<L>,
+    {
+        raised(L::map(self, Location::caller(), xs, f))
+    }
+
+    /// `f` of every row.
+    ///
+    /// # Errors
+    /// If the leaves of `xs` differ in length or have no axis, or with [`Map::batch`] if `f` calls what
+    /// [`vmap`](crate::vmap) does not take.
+    #[cfg(feature = "arrays")]
+    #[track_caller]
+    pub fn try_run<L, X, Y>(&self, xs: X, f: impl Fn(X::Row) -> Y) -> Result<Y::Stacked, Fault>
+    where
+        L: Control,
+        X: Rows<L>,
+        Y: StepRows<L>,
+    {
+        L::map(self, Location::caller(), xs, f)
+    }
 }
 
 // ---- while --------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ mod rows;
 pub use branches::{Branch, cond, switch};
 #[cfg(feature = "arrays")]
 pub use branches::{try_cond, try_switch};
-pub use loops::{Scan, While, associative_scan, fori, map, scan, while_loop};
+pub use loops::{Map, Scan, While, associative_scan, fori, map, scan, while_loop};
 pub use rows::{Rows, StepRows};
 
 #[cfg(feature = "arrays")]
@@ -78,7 +78,7 @@ pub trait Run: Sized {
 
     /// See [`map`].
     #[track_caller]
-    fn map<X, Y>(line: Line, xs: X, f: impl Fn(X::Row) -> Y) -> Result<Y::Stacked, Fault>
+    fn map<X, Y>(map: &Map, line: Line, xs: X, f: impl Fn(X::Row) -> Y) -> Result<Y::Stacked, Fault>
     where
         X: Rows<Self>,
         Y: StepRows<Self>;

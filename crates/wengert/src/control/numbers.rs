@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::{Branch, Carry, Control, Fault, Rows, Run, Scan, StepRows, While, fault};
+use super::{Branch, Carry, Control, Fault, Map, Rows, Run, Scan, StepRows, While, fault};
 use crate::straight::step_code;
 use crate::tape::Var;
 use crate::tape::block::{Labels, Rows as Numbers, Step, Steps, take_steps};
@@ -59,7 +59,7 @@ impl Run for Var {
         Ok(taking.take(steps, |carry, row| Some((f(row[0], carry), Vec::new())))?.0)
     }
 
-    fn map<X, Y>(line: Line, xs: X, f: impl Fn(X::Row) -> Y) -> Result<Y::Stacked, Fault>
+    fn map<X, Y>(_: &Map, line: Line, xs: X, f: impl Fn(X::Row) -> Y) -> Result<Y::Stacked, Fault>
     where
         X: Rows<Var>,
         Y: StepRows<Var>,

@@ -68,9 +68,12 @@ pub(super) fn scan(
             inputs.push(if step == 0 { start } else { from.read() });
             outputs.push(to.reborrow());
         }
-        inputs.extend(rows.iter().zip(&plan.row_sizes).map(|(rows, size)| rows.range(row * size..(row + 1) * size)));
-        let given = stacked.iter_mut().zip(&plan.given_sizes);
-        outputs.extend(given.map(|(rows, size)| rows.range(row * size..(row + 1) * size)));
+        for (rows, size) in rows.iter().zip(&plan.row_sizes) {
+            inputs.push(rows.range(row * size..(row + 1) * size));
+        }
+        for (rows, size) in stacked.iter_mut().zip(&plan.given_sizes) {
+            outputs.push(rows.range(row * size..(row + 1) * size));
+        }
         run(&plan.body, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
     }
     Ok(())

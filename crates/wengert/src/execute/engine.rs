@@ -258,6 +258,7 @@ pub(super) enum PlanInputs<'a> {
 }
 
 impl<'a> PlanInputs<'a> {
+    #[inline(always)]
     fn get(self, k: usize) -> Slice<'a> {
         match self {
             PlanInputs::Data(inputs) => {
@@ -352,57 +353,73 @@ fn operands<'a>(
     (reads, writes): (&mut Few<Slice<'a>>, &mut Few<SliceMut<'a>>),
 ) -> &'a mut [Lines] {
     let mut carver = Carver::new(arena);
-    let mut shared: Few<&'a [Lines]> = SmallVec::new();
-    let mut owned: Few<Option<&'a mut [Lines]>> = SmallVec::new();
+    let mut cuts: Few<Cut<'a>> = SmallVec::new();
     for access in &step.arena {
         let lines = carver.take(access.range.clone());
-        if access.written {
-            shared.push(&[]);
-            owned.push(Some(lines));
-        } else {
-            shared.push(lines);
-            owned.push(None);
-        }
+        cuts.push(if access.written { Cut::Write(lines) } else { Cut::Read(lines) });
     }
     let (values, _) = plan.arena_lines();
     let scratch = carver.take(values..values + step.scratch);
-    let mut shared_results: Few<Slice<'a>> = SmallVec::new();
-    let mut owned_results: Few<Option<SliceMut<'a>>> = SmallVec::new();
+    let mut given: Few<Given<'a>> = SmallVec::new();
     let (mut rest, mut passed) = (results, 0);
     for access in &step.results {
         let (_, after) = rest.split_at_mut(access.range.start - passed);
         let (result, after) = after.split_first_mut().expect("a result of the plan");
         (rest, passed) = (after, access.range.end);
-        if access.written {
-            shared_results.push(Slice::U8(&[]));
-            owned_results.push(Some(result.reborrow()));
-        } else {
-            shared_results.push(result.read());
-            owned_results.push(None);
-        }
+        given.push(if access.written { Given::Write(result.reborrow()) } else { Given::Read(result.read()) });
     }
     for operand in &step.reads {
         let whole = match operand.home {
             Home::Input(k) => inputs.get(k),
-            Home::Arena(k) => cast(shared.get(k).copied().unwrap_or_default(), operand),
-            Home::Result(k) => shared_results[k],
+            Home::Arena(k) => match cuts.get(k) {
+                Some(Cut::Read(lines)) => cast(lines, operand),
+                // What has no elements has no lines.
+                _ => cast(&[], operand),
+            },
+            Home::Result(k) => match given[k] {
+                Given::Read(result) => result,
+                Given::Write(_) | Given::Taken => unreachable!("what a step writes is not read"),
+            },
             Home::InPlace(k) => Slice::Output(k),
         };
-        let is_whole = operand.length == operand.count;
-        reads.push(if is_whole { whole } else { whole.range(operand.start..operand.start + operand.length) });
+        if operand.length == operand.count {
+            reads.push(whole);
+        } else {
+            reads.push(whole.range(operand.start..operand.start + operand.length));
+        }
     }
     for operand in &step.writes {
         writes.push(match operand.home {
             Home::Input(_) | Home::InPlace(_) => unreachable!("inputs are not written"),
-            Home::Arena(k) => {
-                cast_mut(owned.get_mut(k).and_then(Option::take).unwrap_or_default(), operand.kind, operand.count)
-            }
-            Home::Result(k) => owned_results[k].take().expect("a result is written once"),
+            Home::Arena(k) => match cuts.get_mut(k).map(|cut| std::mem::replace(cut, Cut::Read(&[]))) {
+                Some(Cut::Write(lines)) => cast_mut(lines, operand.kind, operand.count),
+                _ => cast_mut(&mut [], operand.kind, operand.count),
+            },
+            Home::Result(k) => match std::mem::replace(&mut given[k], Given::Taken) {
+                Given::Write(result) => result,
+                Given::Read(_) | Given::Taken => unreachable!("a result is written once"),
+            },
         });
     }
     scratch
 }
 
+/// A range of the arena that a step uses.
+enum Cut<'a> {
+    Read(&'a [Lines]),
+    Write(&'a mut [Lines]),
+}
+
+/// A result that a step uses.
+enum Given<'a> {
+    Read(Slice<'a>),
+    Write(SliceMut<'a>),
+    /// An operand has it.
+    Taken,
+}
+
+// Inlined, as whatever gives a slice here: one that came back through memory would be read there before it is written.
+#[inline(always)]
 fn cast<'a>(lines: &'a [Lines], operand: &StepOperand) -> Slice<'a> {
     match operand.kind {
         Kind::U8 => Slice::U8(typed(lines, operand.count)),
@@ -413,6 +430,7 @@ fn cast<'a>(lines: &'a [Lines], operand: &StepOperand) -> Slice<'a> {
 }
 
 /// The elements of a kind, as many as asked for, that lie in these lines.
+#[inline(always)]
 pub(super) fn cast_mut(lines: &mut [Lines], kind: Kind, count: usize) -> SliceMut<'_> {
     match kind {
         Kind::U8 => SliceMut::U8(typed_mut(lines, count)),
@@ -432,8 +450,15 @@ fn multiply(product: &MatrixProduct, reads: &[Slice<'_>], writes: &mut [SliceMut
         let [rows, inner, _] = product.dims;
         match product.symmetric {
             true => symmetric(&product.batch, [rows, inner], left, right, out, pool),
-            false => products(&product.batch, product.dims, left, right, out, Accumulate::Overwrite, pool),
+            false => {
+                let accumulate = if product.adds { Accumulate::Add } else { Accumulate::Overwrite };
+                products(&product.batch, product.dims, left, right, out, accumulate, pool);
+            }
         }
+    }
+    // What it is added to lies there, or is copied there.
+    if let Some(&start) = reads.get(2).filter(|start| !matches!(start, Slice::Output(_))) {
+        writes[0].copy_from(start);
     }
     match (reads[0], reads[1], &mut writes[0]) {
         (Slice::F32(x), Slice::F32(y), SliceMut::F32(out)) => run(product, x, y, out, pool),

@@ -1,8 +1,8 @@
 //! Buffer donation: results written over inputs.
 //!
 //! The caller of a plan may give inputs away: a training step has no use for the parameters that it replaces. A result
-//! is written over such an input if one region reads the input, element by element, before it writes the result, or a kernel
-//! changes a part of it; and if no later step reads the input. Earlier steps then read the input from the result's buffer,
+//! is written over such an input if one region reads the input, element by element, before it writes the result, a product is
+//! added to it, or a kernel changes a part of it; and if no later step reads the input. Earlier steps then read the input from the result's buffer,
 //! which still holds it. Of kernels that change one part after the other the first takes the input's place, and the others are
 //! in place anyway (`Planner::overwrite`).
 
@@ -17,7 +17,7 @@ use crate::program::Value;
 /// A result that may be written over an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DonatedPair {
-    input: usize,
+    pub(super) input: usize,
     output: usize,
     /// The value of the flattened Program that is written first where the result lies: the result, or what becomes it when
     /// parts of it are changed.
@@ -130,6 +130,7 @@ pub(super) fn settle(pair: &DonatedPair, steps: &mut [Step], outputs: &mut [Plan
     let in_place = match &step.work {
         StepWork::Region(region) => region.in_place(),
         StepWork::Kernel(kernel, _) => kernel.in_place(),
+        StepWork::Product(product) => product.in_place(),
         _ => return,
     };
     if step.reads[read].start > 0 || !in_place.contains(&(read as u16, write as u16)) {

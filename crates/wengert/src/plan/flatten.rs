@@ -5,6 +5,8 @@
 //! a matrix with a vector, become products and sums of elements, which fuse. Where an operation needs an operand in
 //! memory and gets a view of one, a copy is made explicit.
 
+mod outside;
+
 use super::Map;
 
 use super::blocks::pads;
@@ -197,7 +199,13 @@ impl Flattener {
             // A part of an array whose elements follow each other is read where it lies.
             Form::Planned => {
                 let args: Vec<Value> = args.iter().map(|&arg| self.followed(arg)).collect();
-                self.ops(op.clone(), &args)
+                match op {
+                    Op::Scan(scan) if self.how.keeps_copies => match self.outside(scan, &args) {
+                        Some((scan, args)) => self.ops(scan, &args),
+                        None => self.ops(op.clone(), &args),
+                    },
+                    _ => self.ops(op.clone(), &args),
+                }
             }
             // Operands are whole.
             Form::ElementwiseKernel | Form::Kernel | Form::Reduction => {

@@ -457,6 +457,7 @@ fn build(
     let wanted = donate::wanted(&flat, &clusters, &order, &outputs, &donated);
     let mut planner = Planner::new(&flat, &clusters, &order, places, (options, costs), effort);
     planner.in_place = wanted.iter().map(|pair| pair.value).collect();
+    planner.given = wanted.iter().map(|pair| pair.input).collect();
     planner.parts = items.into_iter().filter_map(Item::part).collect();
     let lanes = planner.parts.len();
     let mut steps = planner.steps();

@@ -1,6 +1,6 @@
 //! Contractions as products of matrices: which labels are rows, columns and sums, and how far apart their elements lie.
 
-use wengert_kernels::product::{Workspace, gathers, workspace};
+use wengert_kernels::product::{Workspace, adds_alike, gathers, workspace};
 
 use super::flatten::Flat;
 use super::view::{View, joined};
@@ -107,6 +107,8 @@ pub(crate) struct MatrixProduct {
     pub(crate) out: ([usize; 2], Vec<usize>),
     /// Whether results are the same across the diagonal.
     pub(crate) symmetric: bool,
+    /// Whether they are added to a third operand.
+    pub(crate) adds: bool,
 }
 
 impl MatrixProduct {
@@ -121,7 +123,18 @@ impl MatrixProduct {
             right: (right.offset, right.strides, right.batch),
             out: ([rows[0], rows[1]], unsigned(&out.batch)),
             symmetric,
+            adds: false,
         }
+    }
+
+    /// Whether it can be added to an operand with the bits that a sum gives.
+    pub(super) fn can_add(&self) -> bool {
+        !self.symmetric && !self.adds && adds_alike(self.dims[1])
+    }
+
+    /// The operand that may lie where the result does.
+    pub(super) fn in_place(&self) -> &'static [(u16, u16)] {
+        if self.adds { &[(2, 0)] } else { &[] }
     }
 
     /// Multiplications and additions.
@@ -129,7 +142,7 @@ impl MatrixProduct {
         let [rows, inner, cols] = self.dims;
         // Of a symmetric result: the half that counts.
         let elements = if self.symmetric { rows * (rows + 1) / 2 } else { rows * cols };
-        2 * self.batch.iter().product::<usize>() * inner * elements
+        self.batch.iter().product::<usize>() * (2 * inner + usize::from(self.adds)) * elements
     }
 }
 

@@ -1,5 +1,7 @@
 //! Clusters to steps: what each does, and where its operands lie.
 
+mod sums;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -59,6 +61,8 @@ pub(super) struct Planner<'a> {
     effort: Effort,
     /// Results that shall be written where an input of their step lies.
     pub(super) in_place: Vec<Value>,
+    /// The inputs that may be written over.
+    pub(super) given: Vec<usize>,
     pub(super) values: usize,
     pub(super) scratch: usize,
     pub(super) library: Workspace,
@@ -88,6 +92,7 @@ impl<'a> Planner<'a> {
             costs,
             effort,
             in_place: Vec::new(),
+            given: Vec::new(),
             values: 0,
             scratch: 0,
             library: Workspace::default(),
@@ -111,7 +116,8 @@ impl<'a> Planner<'a> {
     }
 
     pub(super) fn steps(&mut self) -> Vec<Step> {
-        let mut drafts = self.drafts();
+        let drafts = self.drafts();
+        let mut drafts = self.add_products(drafts);
         self.overwrite(&mut drafts);
         let homes = self.place(&drafts);
         if cfg!(debug_assertions) {
@@ -231,9 +237,12 @@ impl<'a> Planner<'a> {
         }
         // Backwards: where a value lies depends on what overwrites it.
         for (step, draft) in drafts.iter_mut().enumerate().rev() {
-            let StepWork::Kernel(kernel, ..) = &draft.work else { continue };
-            for (read, write) in kernel.in_place().iter().map(|&(read, write)| (usize::from(read), usize::from(write)))
-            {
+            let pairs = match &draft.work {
+                StepWork::Kernel(kernel, ..) => kernel.in_place(),
+                StepWork::Product(product) => product.in_place(),
+                _ => continue,
+            };
+            for (read, write) in pairs.iter().map(|&(read, write)| (usize::from(read), usize::from(write))) {
                 let (x, out) = (draft.reads[read], draft.writes[write]);
                 let reads = draft.reads.iter().filter(|&&value| value == x).count();
                 let same = self.flat.program.ty(x) == self.flat.program.ty(out) && self.flat.program.ty(x).size() > 0;

@@ -2,7 +2,7 @@
 
 use wengert::ErrorKind::{self, Misfit, Run, Unavailable};
 use wengert::prelude::*;
-use wengert::{Error, Scan, While, compile, cond, fori, map, scan, switch, try_switch, vmap, while_loop};
+use wengert::{Error, Map, Scan, While, compile, cond, fori, map, scan, switch, try_switch, vmap, while_loop};
 
 use crate::support::caught::caught;
 
@@ -78,6 +78,9 @@ fn arrays_that_have_no_rows_in_common_are_shown() {
     refused(Scan::new().try_run(one(), nothing(), |c, _| (c, nothing())), Misfit, &["no array", "fori"]);
     says(&said(|| Ok(map((x(), Tensor::zeros(&[2])), |(x, y)| x + y))), &["map", "3 rows", "has 2"]);
     says(&said(|| Ok(map(one(), |x| x))), &["map", "single number"]);
+    let in_batches = Map::new().batch(2).try_run((x(), Tensor::zeros(&[2])), |(x, y)| x + y);
+    refused(in_batches, Misfit, &["map", "3 rows", "has 2"]);
+    assert!(said(|| Ok(Map::new().batch(0).run(x(), |x| x))).contains("k is 0"));
     let combined = || wengert::associative_scan((x(), Tensor::zeros(&[2])), |(a, b), (c, d)| (a + c, b + d));
     says(&said(|| Ok(combined())), &["associative_scan", "3 rows", "has 2"]);
     let widened = || wengert::associative_scan(x(), |a, b| a + b + x());

@@ -1,7 +1,7 @@
 //! Loops under `vmap`, compiled, and at their limits: laws that hold for every loop.
 
 use wengert::prelude::*;
-use wengert::{Scan, Vmap, While, associative_scan, compile, cond, fori, map, scan, vmap, while_loop};
+use wengert::{Map, Scan, Vmap, While, associative_scan, compile, cond, fori, map, scan, vmap, while_loop};
 
 use super::{fold, near, numbers, rows};
 
@@ -24,6 +24,12 @@ fn check(xs: &Tensor, f: impl Fn(&Tensor) -> Tensor) {
     near("compiled", &compile(|xs: Tensor| vmap(xs, |x| gradient(&x))).call(xs), &each(&gradient), ROUNDINGS);
     let row = |x: Tensor| grad(x, |x| f(&x));
     near("mapped one by one", &map(xs, row), &each(&gradient), ROUNDINGS);
+    // Batches that divide the rows, that leave some, and that hold more.
+    for rows in [1, 2, 5, 8] {
+        near("mapped in batches", &Map::new().batch(rows).run(xs, row), &each(&gradient), ROUNDINGS);
+    }
+    let in_batches = |xs: &Tensor| Map::new().batch(2).run(xs, |x| f(&x)).sum();
+    near("gradients of batches", &grad(xs, |xs| in_batches(&xs)), &each(&gradient), ROUNDINGS);
     // Two maps, the inner one over the same examples.
     let twice = vmap(xs, |x| vmap(xs, |y| gradient(&(&x * 0.25 + y * 0.75))));
     let wanted = each(&|x| each(&|y| gradient(&(x * 0.25 + y * 0.75))));
@@ -77,6 +83,31 @@ fn an_example_that_has_ended_takes_part_in_nothing() {
         while_loop((Tensor::from(0i64), x.sum()), stays, step).1
     };
     check(&examples(), walk);
+}
+
+#[test]
+fn batches_of_rows_give_what_rows_give() {
+    let (xs, flags) = (numbers(3, 14).reshape(&[7, 2]), Tensor::from(vec![1i64, 0, 1, 1, 0, 0, 1]));
+    let w = numbers(50, 6).reshape(&[2, 3]);
+    // A tree of rows, a result of another type, one that does not depend on the row, and one of no row at all.
+    let f = |(x, flag): (Tensor, Tensor)| (x.matmul(&w).tanh(), flag.gt(0), w.square(), Tensor::from(2.0));
+    let want = map((&xs, &flags), f);
+    for rows in [1, 2, 3, 4, 7, 9] {
+        let got = Map::new().batch(rows).run((&xs, &flags), f);
+        near("products", &got.0, &want.0, ROUNDINGS);
+        assert_eq!(got.1.to_array().to_f64(), want.1.to_array().to_f64());
+        assert_eq!(got.1.dtype(), want.1.dtype());
+        near("the same for all", &got.2, &want.2, 1.0);
+        near("constants", &got.3, &want.3, 1.0);
+    }
+    let none = Map::new().batch(3).run(Tensor::zeros(&[0, 2]), |x| x.matmul(&w));
+    assert_eq!(none.shape(), [0, 3]);
+    let slope = |rows: Map| grad(&w, |w| rows.run(&xs, |x| x.matmul(&w).sin()).square().sum());
+    near("gradients by what is captured", &slope(Map::new().batch(3)), &slope(Map::new()), ROUNDINGS);
+    let second = |rows: Map| hessian(xs.slice(0), |y| rows.run(&xs, |x| (&x * &y).sin().prod()).sum());
+    near("curvature by what is captured", &second(Map::new().batch(3)), &second(Map::new()), ROUNDINGS);
+    let over_numbers = |rows: Map| jacobian(0.5, |a: Var| rows.run(&[1.0, 2.0, 3.0], |x: Var| (a * x).sin()));
+    assert_eq!(over_numbers(Map::new().batch(2)), over_numbers(Map::new()));
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod random;
 mod shared;
 mod strips;
 mod truncated;
+mod weights;
 mod zero;
 
 use wengert::prelude::*;
