@@ -37,7 +37,7 @@ pub fn toeplitz(column: &Tensor, row: &Tensor) -> Tensor {
 /// If they are no vectors of one real element type, or the row is empty.
 #[track_caller]
 pub fn try_toeplitz(column: &Tensor, row: &Tensor) -> Result<Tensor, Error> {
-    compose("toeplitz", &[column, row], |b, args| full(b, args))
+    compose("toeplitz", &[column, row], full)
 }
 
 /// `T X = B` for the square matrix of [`toeplitz`]. A vector is one right-hand side, a matrix has one in each column.

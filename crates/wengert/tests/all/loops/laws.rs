@@ -106,7 +106,7 @@ fn batches_of_rows_give_what_rows_give() {
     near("gradients by what is captured", &slope(Map::new().batch(3)), &slope(Map::new()), ROUNDINGS);
     let second = |rows: Map| hessian(xs.slice(0), |y| rows.run(&xs, |x| (&x * &y).sin().prod()).sum());
     near("curvature by what is captured", &second(Map::new().batch(3)), &second(Map::new()), ROUNDINGS);
-    let over_numbers = |rows: Map| jacobian(0.5, |a: Var| rows.run(&[1.0, 2.0, 3.0], |x: Var| (a * x).sin()));
+    let over_numbers = |rows: Map| jacobian(0.5, |a: Var| rows.run([1.0, 2.0, 3.0], |x: Var| (a * x).sin()));
     assert_eq!(over_numbers(Map::new().batch(2)), over_numbers(Map::new()));
 }
 
