@@ -42,9 +42,20 @@ pub struct Factor {
 
 #[derive(Clone, Debug)]
 enum Factors {
-    Lu { l: Tensor, u: Tensor, order: Tensor },
-    Cholesky { l: Tensor },
-    Qr { q: Tensor, r: Tensor },
+    Lu {
+        l: Tensor,
+        u: Tensor,
+        order: Tensor,
+    },
+    /// `changed` by an update since it was computed from the matrix.
+    Cholesky {
+        l: Tensor,
+        changed: bool,
+    },
+    Qr {
+        q: Tensor,
+        r: Tensor,
+    },
 }
 
 /// Twins that panic.
@@ -106,7 +117,7 @@ impl Factor {
     /// If it is not square or not positive definite.
     #[track_caller]
     pub fn try_cholesky(a: &Tensor) -> Result<Factor, Error> {
-        Ok(Factor { matrix: a.clone(), factors: Factors::Cholesky { l: a.try_cholesky()? } })
+        Ok(Factor { matrix: a.clone(), factors: Factors::Cholesky { l: a.try_cholesky()?, changed: false } })
     }
 
     /// As [`Factor::qr`], with an error instead of a panic.
@@ -192,10 +203,10 @@ impl Factor {
         sign: Binary,
         change: impl FnOnce(&Tensor) -> Result<Tensor, Error>,
     ) -> Result<Factor, Error> {
-        let Factors::Cholesky { l } = &self.factors else {
+        let Factors::Cholesky { l, .. } = &self.factors else {
             return Err(refused(name, &self.matrix, "it takes a Cholesky factor".to_owned()));
         };
-        let factors = Factors::Cholesky { l: change(l)? };
+        let factors = Factors::Cholesky { l: change(l)?, changed: true };
         let matrix = compose(name, &[&self.matrix, v], |b, args| {
             let n = b.shape(args[0])[0];
             let k = b.ty(args[1]).size().checked_div(n).unwrap_or_default();
@@ -230,7 +241,8 @@ impl Factor {
         let (lower, upper) = (TriangularSolve::new(Side::Left, Triangle::Lower), Triangle::Upper);
         match &self.factors {
             Factors::Lu { .. } if self.matrix.known().is_none() => self.matrix.try_solve(b),
-            Factors::Cholesky { .. } if self.matrix.known().is_none() => self.matrix.try_solve_spd(b),
+            // A changed factor is differentiated as it is: the matrix would have to be factored again.
+            Factors::Cholesky { changed: false, .. } if self.matrix.known().is_none() => self.matrix.try_solve_spd(b),
             // One permutation for every right-hand side.
             Factors::Lu { l, u, order } if order.rank() == 1 => {
                 let right = b.try_take(order, if b.rank() == 1 { 0 } else { -2 })?;
@@ -238,7 +250,7 @@ impl Factor {
                 u.try_solve_triangular(&y, TriangularSolve::new(Side::Left, upper))
             }
             Factors::Lu { .. } => self.matrix.try_solve(b),
-            Factors::Cholesky { l } => {
+            Factors::Cholesky { l, .. } => {
                 let y = l.try_solve_triangular(b, lower)?;
                 l.try_solve_triangular(&y, TriangularSolve { transpose: true, ..lower })
             }

@@ -1,5 +1,7 @@
 //! Matrices that are known by fewer numbers, and factors that change by little.
 
+use std::panic::Location;
+
 use super::solve::solved;
 use crate::array::DType;
 use crate::control::Scan;
@@ -375,6 +377,7 @@ impl TryCholeskyUpdate for Tensor {
 /// positive definite, so are all before it.
 #[track_caller]
 fn changed(name: &'static str, l: &Tensor, v: &Tensor, sign: Binary) -> Result<Tensor, Error> {
+    let line = Location::caller();
     let turned = compose(name, &[l, v], |b, args| {
         let n = super::check_square(b, args[0])?;
         if b.shape(args[0]).len() != 2 {
@@ -392,6 +395,8 @@ fn changed(name: &'static str, l: &Tensor, v: &Tensor, sign: Binary) -> Result<T
     let one = |turned: &Tensor, v: &Tensor| {
         let (_, columns) = Scan::new().try_run(v, (turned, &places), |v, (column, k)| {
             let step = crate::tensor::compose::compose_all(name, &[&v, &column, &k], |b, args| {
+                // Errors of a step are the caller's.
+                b.line = Some(line);
                 Ok(rotated(b, name, args, sign).to_vec())
             });
             let mut step = step.or_raise();
