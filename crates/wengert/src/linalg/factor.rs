@@ -2,7 +2,8 @@
 
 use std::panic::Location;
 
-use super::twins::{TryCholeskyUpdate, TryFactorise, TrySolve};
+use super::structured::changed;
+use super::twins::{TryFactorise, TrySolve};
 use super::{Side, TriangularSolve};
 use crate::error::{Error, ErrorKind, OrRaise};
 use crate::ops::Binary;
@@ -166,7 +167,7 @@ impl Factor {
     /// If it is not the factor of [`Factor::cholesky`] of one matrix, or v does not fit.
     #[track_caller]
     pub fn try_update(&self, v: &Tensor) -> Result<Factor, Error> {
-        self.changed("Factor::update", v, Binary::Add, |l| l.try_cholesky_update(v))
+        self.changed(["Factor::update", "cholesky_update"], v, Binary::Add)
     }
 
     /// That of `A - v v^T`, or of `A - V V^T`.
@@ -192,21 +193,16 @@ impl Factor {
     /// As of [`Factor::try_update`], and if the result is not positive definite.
     #[track_caller]
     pub fn try_downdate(&self, v: &Tensor) -> Result<Factor, Error> {
-        self.changed("Factor::downdate", v, Binary::Sub, |l| l.try_cholesky_downdate(v))
+        self.changed(["Factor::downdate", "cholesky_downdate"], v, Binary::Sub)
     }
 
     #[track_caller]
-    fn changed(
-        &self,
-        name: &str,
-        v: &Tensor,
-        sign: Binary,
-        change: impl FnOnce(&Tensor) -> Result<Tensor, Error>,
-    ) -> Result<Factor, Error> {
+    fn changed(&self, names: [&'static str; 2], v: &Tensor, sign: Binary) -> Result<Factor, Error> {
+        let [name, of_factor] = names;
         let Factors::Cholesky { l, .. } = &self.factors else {
             return Err(refused(name, &self.matrix, "it takes a Cholesky factor".to_owned()));
         };
-        let factors = Factors::Cholesky { l: change(l)?, changed: true };
+        let factors = Factors::Cholesky { l: changed(of_factor, l, v, sign)?, changed: true };
         let matrix = compose(name, &[&self.matrix, v], |b, args| {
             let n = b.shape(args[0])[0];
             let k = b.ty(args[1]).size().checked_div(n).unwrap_or_default();

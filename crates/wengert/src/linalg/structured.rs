@@ -376,7 +376,7 @@ impl TryCholeskyUpdate for Tensor {
 /// Golub, W. Murray, M. A. Saunders, *Methods for modifying matrix factorizations*, 1974). If the last matrix of a downdate is
 /// positive definite, so are all before it.
 #[track_caller]
-fn changed(name: &'static str, l: &Tensor, v: &Tensor, sign: Binary) -> Result<Tensor, Error> {
+pub(super) fn changed(name: &'static str, l: &Tensor, v: &Tensor, sign: Binary) -> Result<Tensor, Error> {
     let line = Location::caller();
     let turned = compose(name, &[l, v], |b, args| {
         let n = super::check_square(b, args[0])?;
