@@ -107,6 +107,7 @@ pub mod float;
 pub mod fourier;
 pub mod math;
 pub mod parallel;
+pub mod plain;
 mod polynomial;
 pub mod pool;
 pub mod probe;

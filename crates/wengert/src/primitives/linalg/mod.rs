@@ -12,7 +12,6 @@ mod eigh;
 mod expm;
 mod gaps;
 mod lu;
-pub(crate) mod plain;
 mod qr;
 mod riccati;
 mod solve;
@@ -50,6 +49,7 @@ pub use spectral_values::{SpectralCombination, SpectralForm, SpectralValues};
 pub use svd::Svd;
 pub use sylvester::Sylvester;
 pub use triangular::{Side, Triangle, TriangularSolve};
+pub(crate) use wengert_kernels::plain;
 
 use super::einsum::{rounded, widened};
 use super::sample::numbers;

@@ -20,8 +20,7 @@
 //! are written down: the matrix itself is neither formed nor decomposed. Of the directions in which the taller side has no
 //! singular vectors, those count that the `E` reach.
 
-use super::plain::jacobi::Orthonormal;
-use super::plain::{symmetric, transposed};
+use super::plain::{Orthonormal, symmetric, transposed};
 use super::spectral_frame::{Frame, SpectralKind};
 use super::spectral_series::Differences;
 

@@ -16,7 +16,7 @@ fn norm(a: &[f64], n: usize) -> f64 {
 }
 
 /// The exponential: the diagonal Padé approximant of degree 13 of `A / 2^s`, term by term, squared s times.
-pub(crate) fn expm(a: &[f64], n: usize) -> Vec<f64> {
+pub fn expm(a: &[f64], n: usize) -> Vec<f64> {
     let squarings = (norm(a, n) / LARGEST).log2().ceil().clamp(0.0, 1100.0) as i32;
     let a: Vec<f64> = a.iter().map(|x| x * f64::powi(2.0, -squarings)).collect();
     let identity: Vec<f64> = (0..n * n).map(|place| f64::from(u8::from(place / n == place % n))).collect();
@@ -37,7 +37,7 @@ pub(crate) fn expm(a: &[f64], n: usize) -> Vec<f64> {
 }
 
 /// The derivative along a direction: in the upper right of the exponential of `[[A, E], [0, A]]`, with E made as large as A.
-pub(crate) fn expm_frechet(a: &[f64], e: &[f64], n: usize) -> Vec<f64> {
+pub fn expm_frechet(a: &[f64], e: &[f64], n: usize) -> Vec<f64> {
     let size = norm(e, n);
     if size == 0.0 {
         return vec![0.0; n * n];

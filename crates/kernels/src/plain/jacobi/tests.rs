@@ -1,7 +1,7 @@
 //! Tests of what is private here.
 
+use super::super::tests::numbers;
 use super::*;
-use crate::primitives::sample::numbers;
 
 fn product(a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> Vec<f64> {
     let mut out = vec![0.0; m * n];
@@ -25,7 +25,7 @@ fn check_near(got: &[f64], wanted: &[f64], within: f64) {
 fn a_symmetric_matrix_is_its_eigenvectors_and_values_again() {
     for n in [0, 1, 2, 3, 7, 20] {
         for scale in [1.0, 1e300, 1e-300] {
-            let x = numbers(n as u64, &[n, n]).known::<f64>().to_vec();
+            let x = numbers(n as u64, n * n);
             let a: Vec<f64> = (0..n * n).map(|k| scale / 2.0 * (x[k] + x[k % n.max(1) * n + k / n.max(1)])).collect();
             let (values, v) = symmetric(&a, n).expect("it converges");
             assert!(values.is_sorted());
@@ -42,8 +42,8 @@ fn a_symmetric_matrix_is_its_eigenvectors_and_values_again() {
 fn a_matrix_is_its_singular_vectors_and_values_again() {
     for (m, n) in [(0, 0), (3, 0), (1, 1), (3, 2), (5, 5), (9, 4)] {
         for rank in [n, n / 2] {
-            let left = numbers(m as u64, &[m, rank]).known::<f64>().to_vec();
-            let right = numbers(9 + n as u64, &[rank, n]).known::<f64>().to_vec();
+            let left = numbers(m as u64, m * rank);
+            let right = numbers(9 + n as u64, rank * n);
             let a = product(&left, &right, [m, rank, n]);
             let (u, values, v) = singular(&a, m, n).expect("it converges");
             assert!(values.is_sorted_by(|x, y| x >= y) && values[rank..].iter().all(|&x| x < 1e-14), "{values:?}");

@@ -32,7 +32,7 @@ fn div(x: Complex, y: Complex) -> Complex {
 /// Eigenvalues, ascending by real and then by imaginary part, and their vectors as columns, of length 1, the first component that
 /// is not negligible real and positive. A value that is real has a real vector, and the values and vectors of a pair are
 /// conjugate. `None` if the steps do not end.
-pub(crate) fn eig(a: &[f64], n: usize) -> Option<(Vec<Complex>, Vec<Complex>)> {
+pub fn eig(a: &[f64], n: usize) -> Option<(Vec<Complex>, Vec<Complex>)> {
     let (q, t) = schur(a, n)?;
     let real = |x: &[f64]| x.iter().map(|&x| (x, 0.0)).collect::<Vec<Complex>>();
     let (mut u, mut s) = (real(&q), real(&t));

@@ -1,9 +1,10 @@
 //! Tests of what is private here.
 
+use super::super::tests::numbers;
 use super::*;
 
 fn matrix(seed: u64, n: usize) -> Vec<f64> {
-    crate::primitives::sample::numbers(seed, &[n, n]).to_f64()
+    numbers(seed, n * n)
 }
 
 #[test]
@@ -28,7 +29,7 @@ fn schur_forms_are_similar_and_nearly_triangular() {
 fn equations_hold() {
     for (seed, m, n) in [(1, 1, 1), (2, 3, 4), (3, 5, 2), (4, 6, 6), (5, 0, 2)] {
         let (a, b) = (matrix(seed, m), matrix(seed + 50, n));
-        let c = crate::primitives::sample::numbers(seed + 99, &[m, n]).to_f64();
+        let c = numbers(seed + 99, m * n);
         for equation in [MatrixEquation::Continuous, MatrixEquation::Discrete] {
             let x = sylvester(equation, (&a, m), (&b, n), &c).expect("it has a solution");
             let ax = product(&a, &x, [m, m, n]);

@@ -1,11 +1,12 @@
 //! Tests of what is private here.
 
+use super::super::tests::numbers;
 use super::*;
 
 #[test]
 fn values_and_vectors_belong_together() {
     for (seed, n) in (1..30).map(|seed| (seed, seed as usize % 8)) {
-        let a = crate::primitives::sample::numbers(seed, &[n, n]).to_f64();
+        let a = numbers(seed, n * n);
         let (values, vectors) = eig(&a, n).expect("it ends");
         for j in 0..n {
             for i in 0..n {

@@ -72,7 +72,7 @@ fn quotients(a: &[f64], v: &[f64], n: usize) -> Vec<f64> {
 
 /// Eigenvalues in increasing order, and orthonormal eigenvectors as columns, of a symmetric matrix of finite numbers;
 /// `None` if the rotations do not end.
-pub(crate) fn symmetric(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+pub(super) fn symmetric(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     let scale = largest(a);
     let mut v = identity(n);
     if n == 0 || scale == 0.0 {
@@ -122,7 +122,7 @@ pub(crate) fn symmetric(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
 
 /// `U` (m × n, orthonormal columns), singular values in decreasing order, `V` (n × n, orthonormal columns) of a matrix of
 /// finite numbers with at least as many rows as columns: `A = U diag(s) V^T`; `None` if the rotations do not end.
-pub(crate) fn singular(a: &[f64], m: usize, n: usize) -> Option<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+pub(super) fn singular(a: &[f64], m: usize, n: usize) -> Option<(Vec<f64>, Vec<f64>, Vec<f64>)> {
     debug_assert!(m >= n, "it takes tall matrices");
     let scale = largest(a);
     let mut v = identity(n);
@@ -187,24 +187,27 @@ pub(crate) fn singular(a: &[f64], m: usize, n: usize) -> Option<(Vec<f64>, Vec<f
 }
 
 /// Orthonormal vectors, to which others are added.
-pub(crate) struct Orthonormal {
-    pub(crate) vectors: Vec<Vec<f64>>,
+#[derive(Clone, Debug)]
+pub struct Orthonormal {
+    /// The vectors.
+    pub vectors: Vec<Vec<f64>>,
 }
 
 impl Orthonormal {
     /// The first columns of a row-major matrix with orthonormal columns.
-    pub(crate) fn of_columns(matrix: &[f64], width: usize, count: usize, rows: usize) -> Self {
+    pub fn of_columns(matrix: &[f64], width: usize, count: usize, rows: usize) -> Self {
         let column = |k: usize| (0..rows).map(|row| matrix[row * width + k]).collect();
         Orthonormal { vectors: (0..count).map(column).collect() }
     }
 
-    pub(crate) fn count(&self) -> usize {
+    /// How many there are.
+    pub fn count(&self) -> usize {
         self.vectors.len()
     }
 
     /// Adds the direction of what of `x` is orthogonal to all vectors, unless that is shorter than `least`. Twice by Gram and
     /// Schmidt is enough (W. Kahan and B. N. Parlett, in *The Symmetric Eigenvalue Problem*, 1980).
-    pub(crate) fn extend(&mut self, x: &[f64], least: f64) {
+    pub fn extend(&mut self, x: &[f64], least: f64) {
         let mut rest = x.to_vec();
         for _ in 0..2 {
             for vector in &self.vectors {

@@ -1,38 +1,44 @@
-//! Factorisations of one matrix by the textbook, in double precision: what the operations are defined by.
+//! Factorisations of one real matrix by the textbook, in double precision: what operations are defined by.
 //!
-//! Matrices are row-major slices. Methods: G. H. Golub, C. F. Van Loan, *Matrix Computations*, 4th edition, 2013.
+//! Matrices are row-major slices of finite numbers. Methods: G. H. Golub, C. F. Van Loan, *Matrix Computations*, 4th edition, 2013.
 
 mod exponential;
 mod general;
-pub(crate) mod jacobi;
+mod jacobi;
 mod riccati;
 mod schur;
 mod spectrum;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use exponential::{expm, expm_frechet};
-pub(crate) use general::eig;
-pub(crate) use riccati::riccati;
+pub use exponential::{expm, expm_frechet};
+pub use general::eig;
+pub use jacobi::Orthonormal;
+pub use riccati::riccati;
 pub use schur::MatrixEquation;
-pub(crate) use schur::{Unsolved, sylvester};
-pub(crate) use spectrum::{Spectrum, eigh, svd};
+pub use schur::{Unsolved, sylvester};
+pub use spectrum::{Spectrum, eigh, svd};
 
 /// What an error says of a zero on the diagonal.
-pub(crate) fn singular(pivot: usize) -> String {
+pub fn singular(pivot: usize) -> String {
     format!("the matrix is singular: pivot {pivot} is 0")
 }
 
 /// `(A + A^T) / 2`
-pub(crate) fn symmetric(a: &[f64], n: usize) -> Vec<f64> {
+pub fn symmetric(a: &[f64], n: usize) -> Vec<f64> {
     (0..n * n).map(|place| 0.5 * a[place] + 0.5 * a[place % n * n + place / n]).collect()
 }
 
 /// `A^T` of a matrix with this many rows and columns.
-pub(crate) fn transposed(a: &[f64], m: usize, n: usize) -> Vec<f64> {
+pub fn transposed(a: &[f64], m: usize, n: usize) -> Vec<f64> {
     (0..m * n).map(|place| a[place % m * n + place / m]).collect()
 }
 
-/// The lower factor of a symmetric matrix, or the order of the first leading minor that is not positive.
-pub(crate) fn cholesky(a: &[f64], n: usize) -> Result<Vec<f64>, usize> {
+/// The lower factor of a symmetric matrix.
+///
+/// # Errors
+/// The order of the first leading minor that is not positive.
+pub fn cholesky(a: &[f64], n: usize) -> Result<Vec<f64>, usize> {
     let mut l = vec![0.0; n * n];
     for i in 0..n {
         for j in 0..=i {
@@ -52,7 +58,7 @@ pub(crate) fn cholesky(a: &[f64], n: usize) -> Result<Vec<f64>, usize> {
 
 /// `A[p] = L U` with the largest pivot of each column, the first of equal ones: L, U and p. L has ones on its diagonal and
 /// m by min(m, n) elements. It always exists: below a pivot that is 0, L is 0.
-pub(crate) fn lu(a: &[f64], m: usize, n: usize) -> (Vec<f64>, Vec<f64>, Vec<usize>) {
+pub fn lu(a: &[f64], m: usize, n: usize) -> (Vec<f64>, Vec<f64>, Vec<usize>) {
     let rank = m.min(n);
     let mut a = a.to_vec();
     let mut order: Vec<usize> = (0..m).collect();
@@ -85,7 +91,7 @@ pub(crate) fn lu(a: &[f64], m: usize, n: usize) -> (Vec<f64>, Vec<f64>, Vec<usiz
 }
 
 /// `A = Q R`, reduced, by reflections (A. S. Householder, 1958), with a diagonal of R that is not negative.
-pub(crate) fn qr(a: &[f64], m: usize, n: usize) -> (Vec<f64>, Vec<f64>) {
+pub fn qr(a: &[f64], m: usize, n: usize) -> (Vec<f64>, Vec<f64>) {
     let rank = m.min(n);
     let mut r = a.to_vec();
     let mut reflectors: Vec<Vec<f64>> = Vec::with_capacity(rank);
@@ -145,8 +151,11 @@ fn substitute(at: impl Fn(usize, usize) -> f64, n: usize, x: &mut [f64], columns
     }
 }
 
-/// `A^-1 B`, or `A^-T B`, or the first pivot that is 0.
-pub(crate) fn solve(a: &[f64], n: usize, right: &[f64], columns: usize, transpose: bool) -> Result<Vec<f64>, usize> {
+/// `A^-1 B`, or `A^-T B`.
+///
+/// # Errors
+/// The first pivot that is 0.
+pub fn solve(a: &[f64], n: usize, right: &[f64], columns: usize, transpose: bool) -> Result<Vec<f64>, usize> {
     let (l, u, order) = lu(a, n, n);
     if let Some(zero) = (0..n).find(|i| u[i * n + i] == 0.0) {
         return Err(zero);
@@ -169,8 +178,11 @@ pub(crate) fn solve(a: &[f64], n: usize, right: &[f64], columns: usize, transpos
     Ok(x)
 }
 
-/// `A^-1 B` for a symmetric matrix, or the order of the first leading minor that is not positive.
-pub(crate) fn solve_positive(a: &[f64], n: usize, right: &[f64], columns: usize) -> Result<Vec<f64>, usize> {
+/// `A^-1 B` for a symmetric matrix.
+///
+/// # Errors
+/// The order of the first leading minor that is not positive.
+pub fn solve_positive(a: &[f64], n: usize, right: &[f64], columns: usize) -> Result<Vec<f64>, usize> {
     let l = cholesky(a, n)?;
     let mut x = right.to_vec();
     substitute(|i, j| l[i * n + j], n, &mut x, columns, true);
@@ -179,7 +191,7 @@ pub(crate) fn solve_positive(a: &[f64], n: usize, right: &[f64], columns: usize)
 }
 
 /// Whether a permutation is odd, as a factor 1 or -1.
-pub(crate) fn parity(order: &[usize]) -> f64 {
+pub fn parity(order: &[usize]) -> f64 {
     let mut seen = vec![false; order.len()];
     let mut sign = 1.0;
     for start in 0..order.len() {
@@ -197,7 +209,7 @@ pub(crate) fn parity(order: &[usize]) -> f64 {
 }
 
 /// The determinant.
-pub(crate) fn det(a: &[f64], n: usize) -> f64 {
+pub fn det(a: &[f64], n: usize) -> f64 {
     let (_, u, order) = lu(a, n, n);
     (0..n).fold(parity(&order), |product, i| product * u[i * n + i])
 }

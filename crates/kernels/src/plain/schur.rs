@@ -10,7 +10,7 @@ const MOST_STEPS: usize = 60;
 
 /// `A = Q T Q^T` with an orthogonal Q and T upper triangular but for blocks of two rows on its diagonal, each of which stands
 /// for a pair of complex eigenvalues. `None` if the steps do not end.
-pub(crate) fn schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+pub(super) fn schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     let mut t = a.to_vec();
     let mut q = vec![0.0; n * n];
     (0..n).for_each(|k| q[k * n + k] = 1.0);
@@ -145,7 +145,7 @@ fn product(x: &[f64], y: &[f64], [m, k, n]: [usize; 3]) -> Vec<f64> {
 
 /// Why an equation has no solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unsolved {
+pub enum Unsolved {
     /// The steps to a Schur form do not end.
     Endless,
     /// The equation is singular.
@@ -153,7 +153,10 @@ pub(crate) enum Unsolved {
 }
 
 /// The solution of a linear equation for an m by n matrix.
-pub(crate) fn sylvester(
+///
+/// # Errors
+/// [`Unsolved`]: the equation is singular, or the steps to a Schur form do not end.
+pub fn sylvester(
     equation: MatrixEquation,
     (a, m): (&[f64], usize),
     (b, n): (&[f64], usize),

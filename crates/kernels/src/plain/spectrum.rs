@@ -3,26 +3,27 @@
 use super::{jacobi, transposed};
 
 /// Vectors as columns, values, vectors as rows.
-pub(crate) struct Spectrum {
+#[derive(Clone, Debug)]
+pub struct Spectrum {
     /// m by k, columns.
-    pub(crate) left: Vec<f64>,
+    pub left: Vec<f64>,
     /// k values.
-    pub(crate) values: Vec<f64>,
+    pub values: Vec<f64>,
     /// k by n, rows.
-    pub(crate) right: Vec<f64>,
+    pub right: Vec<f64>,
 }
 
 /// The factor 1 or -1 that makes the first component of a vector that is not negligible positive.
 ///
 /// Negligible is what is less than 2^-40 of the largest one: such a component is as good as 0, and so is its sign.
-pub(crate) fn turned(vector: impl Iterator<Item = f64> + Clone) -> f64 {
+pub(super) fn turned(vector: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = vector.clone().fold(0.0f64, |largest, x| largest.max(x.abs()));
     let first = vector.into_iter().find(|x| x.abs() > largest * f64::powi(0.5, 40));
     if first.is_some_and(|x| x < 0.0) { -1.0 } else { 1.0 }
 }
 
 /// Ascending eigenvalues and the eigenvectors as columns of a symmetric matrix; `None` if the rotations do not end.
-pub(crate) fn eigh(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+pub fn eigh(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     let (values, mut vectors) = jacobi::symmetric(a, n)?;
     for k in 0..n {
         let sign = turned((0..n).map(|row| vectors[row * n + k]));
@@ -32,7 +33,7 @@ pub(crate) fn eigh(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
 }
 
 /// The reduced singular value decomposition, values descending; `None` if the rotations do not end.
-pub(crate) fn svd(a: &[f64], m: usize, n: usize) -> Option<Spectrum> {
+pub fn svd(a: &[f64], m: usize, n: usize) -> Option<Spectrum> {
     if m < n {
         let (left, values, right) = jacobi::singular(&transposed(a, m, n), n, m)?;
         // The vectors that were left are turned with those that become so.

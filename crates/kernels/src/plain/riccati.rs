@@ -48,7 +48,7 @@ fn largest(x: &[f64]) -> f64 {
 }
 
 /// The stabilising solution, for symmetric G and Q; `None` if there is none.
-pub(crate) fn riccati(equation: MatrixEquation, a: &[f64], g: &[f64], q: &[f64], n: usize) -> Option<Vec<f64>> {
+pub fn riccati(equation: MatrixEquation, a: &[f64], g: &[f64], q: &[f64], n: usize) -> Option<Vec<f64>> {
     let space = Square(n);
     let (mut loop_, mut control, mut x) = match equation {
         MatrixEquation::Discrete => (a.to_vec(), g.to_vec(), q.to_vec()),
