@@ -48,10 +48,12 @@ enum Factors {
         u: Tensor,
         order: Tensor,
     },
-    /// `changed` by an update since it was computed from the matrix.
     Cholesky {
         l: Tensor,
-        changed: bool,
+    },
+    /// A Cholesky factor that was updated since it was computed.
+    Updated {
+        l: Tensor,
     },
     Qr {
         q: Tensor,
@@ -118,7 +120,7 @@ impl Factor {
     /// If it is not square or not positive definite.
     #[track_caller]
     pub fn try_cholesky(a: &Tensor) -> Result<Factor, Error> {
-        Ok(Factor { matrix: a.clone(), factors: Factors::Cholesky { l: a.try_cholesky()?, changed: false } })
+        Ok(Factor { matrix: a.clone(), factors: Factors::Cholesky { l: a.try_cholesky()? } })
     }
 
     /// As [`Factor::qr`], with an error instead of a panic.
@@ -199,10 +201,10 @@ impl Factor {
     #[track_caller]
     fn changed(&self, names: [&'static str; 2], v: &Tensor, sign: Binary) -> Result<Factor, Error> {
         let [name, of_factor] = names;
-        let Factors::Cholesky { l, .. } = &self.factors else {
+        let (Factors::Cholesky { l } | Factors::Updated { l }) = &self.factors else {
             return Err(refused(name, &self.matrix, "it takes a Cholesky factor".to_owned()));
         };
-        let factors = Factors::Cholesky { l: changed(of_factor, l, v, sign)?, changed: true };
+        let factors = Factors::Updated { l: changed(of_factor, l, v, sign)? };
         let matrix = compose(name, &[&self.matrix, v], |b, args| {
             let n = b.shape(args[0])[0];
             let k = b.ty(args[1]).size().checked_div(n).unwrap_or_default();
@@ -237,8 +239,7 @@ impl Factor {
         let (lower, upper) = (TriangularSolve::new(Side::Left, Triangle::Lower), Triangle::Upper);
         match &self.factors {
             Factors::Lu { .. } if self.matrix.known().is_none() => self.matrix.try_solve(b),
-            // A changed factor is differentiated as it is: the matrix would have to be factored again.
-            Factors::Cholesky { changed: false, .. } if self.matrix.known().is_none() => self.matrix.try_solve_spd(b),
+            Factors::Cholesky { .. } if self.matrix.known().is_none() => self.matrix.try_solve_spd(b),
             // One permutation for every right-hand side.
             Factors::Lu { l, u, order } if order.rank() == 1 => {
                 let right = b.try_take(order, if b.rank() == 1 { 0 } else { -2 })?;
@@ -246,7 +247,8 @@ impl Factor {
                 u.try_solve_triangular(&y, TriangularSolve::new(Side::Left, upper))
             }
             Factors::Lu { .. } => self.matrix.try_solve(b),
-            Factors::Cholesky { l, .. } => {
+            // One that was updated is differentiated as it is: the matrix would have to be factored again.
+            Factors::Cholesky { l } | Factors::Updated { l } => {
                 let y = l.try_solve_triangular(b, lower)?;
                 l.try_solve_triangular(&y, TriangularSolve { transpose: true, ..lower })
             }
