@@ -13,7 +13,7 @@ use crate::tensor::graph::Closed;
 use crate::transform::{self, Colours, CompressedProgram, Side, Wanted};
 
 /// A function of tensors whose matrix is wanted: the Program of what is differentiated, and what it captured.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) program: Program,
     /// If that is the gradient of a function, the function.
@@ -65,8 +65,23 @@ impl Source {
         (size(&self.program.output_types()), size(&self.program.input_types()[..self.active]))
     }
 
+    /// The function, if what is differentiated is its gradient.
+    pub(super) fn objective(&self) -> Option<&Program> {
+        self.objective.as_ref()
+    }
+
+    /// The same, wanted at another line of the user's.
+    pub(super) fn at_line(self, line: Line) -> Self {
+        Source { line, ..self }
+    }
+
+    /// Which inputs are differentiated by.
+    pub(super) fn marks(&self) -> Vec<bool> {
+        (0..self.given + self.captures.len()).map(|k| k < self.active).collect()
+    }
+
     /// The numbers of those inputs that are the same at every point.
-    fn constants(&self) -> Vec<Option<Array>> {
+    pub(super) fn constants(&self) -> Vec<Option<Array>> {
         std::iter::repeat_n(None, self.given).chain(self.captures.iter().cloned()).collect()
     }
 
@@ -75,12 +90,9 @@ impl Source {
         let constants = self.constants();
         let pattern = match &self.objective {
             Some(objective) => transform::pattern::hessian_pattern(objective, self.active, &constants),
-            None => {
-                let active: Vec<bool> = (0..constants.len()).map(|k| k < self.active).collect();
-                transform::pattern::patterns(&self.program, &active, &constants)
-                    .and_then(|patterns| patterns.to_patterns(&self.program))
-                    .map(|blocks| Pattern::stacked(&blocks, self.shape().1))
-            }
+            None => transform::pattern::patterns(&self.program, &self.marks(), &constants)
+                .and_then(|patterns| patterns.to_patterns(&self.program))
+                .map(|blocks| Pattern::stacked(&blocks, self.shape().1)),
         };
         pattern.map_err(|error| error.at(Some(self.line)))
     }

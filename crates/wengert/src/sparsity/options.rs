@@ -19,6 +19,7 @@ use super::{Method, Order, Pattern};
 pub struct SparseOptions {
     pub(super) pattern: Option<Arc<Pattern>>,
     pub(super) check: bool,
+    pub(super) local: bool,
     pub(super) method: Option<Method>,
     pub(super) order: Option<Order>,
     pub(super) memory: Option<usize>,
@@ -39,6 +40,19 @@ impl SparseOptions {
     /// Whether a given pattern is compared with the one that is found: an entry that it lacks is an error, which names it.
     pub fn check(mut self, check: bool) -> Self {
         self.check = check;
+        self
+    }
+
+    /// The pattern of the point alone: masks, indices and conditions have their values there, so that entries which a choice
+    /// leaves out are not in it, and there are fewer colours. It holds where these values are the same, which
+    /// [`Sparse::evaluate`](super::Sparse::evaluate) checks: elsewhere it is an error, and
+    /// [`Sparse::at`](super::Sparse::at) prepares the derivative for the other point. To check it, what decides is computed
+    /// operation by operation at every point, without a plan; a function in which nothing decides has nothing to check.
+    ///
+    /// A number that happens to be zero is no choice, nor are `maximum` and `relu`, which reach both sides: the entry stays. A
+    /// recorded function of numbers has the pattern of its path in any case.
+    pub fn local(mut self) -> Self {
+        self.local = true;
         self
     }
 
@@ -76,6 +90,13 @@ impl SparseOptions {
     pub fn columns(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         self.columns = Some(columns.into_iter().collect());
         self
+    }
+
+    /// A pattern that was found, in the place of the one that holds everywhere.
+    #[cfg(feature = "arrays")]
+    pub(super) fn with_found(mut self, pattern: Pattern) -> Self {
+        self.check = false;
+        self.pattern(pattern)
     }
 
     pub(super) fn the_order(&self) -> Order {

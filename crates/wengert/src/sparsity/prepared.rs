@@ -1,5 +1,7 @@
 //! [`Sparse`]: a sparse derivative that is prepared once and evaluated at many points.
 
+mod local;
+
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -14,13 +16,15 @@ use crate::program::Program;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
+use crate::transform::pattern::Decisions;
 use crate::tree::{Paths, Tree, leaves};
 
 /// A sparse Jacobian or Hessian of a function, prepared: recorded, its pattern found, compressed, planned.
 ///
 /// Columns are the numbers of the point, leaf after leaf in row-major order, and rows those of the results, likewise; a
-/// Hessian has the point's numbers as rows too. The pattern is that of the function, not of a point: an entry that happens to be
-/// zero somewhere stays in it. What an evaluation computes is the values of these entries, row by row.
+/// Hessian has the point's numbers as rows too. The pattern is that of the function, not of a point, unless that is asked for
+/// ([`SparseOptions::local`]): an entry that happens to be zero somewhere stays in it. What an evaluation computes is the values
+/// of these entries, row by row.
 ///
 /// ```
 /// use wengert::Tensor;
@@ -48,6 +52,8 @@ pub struct Sparse {
     options: SparseOptions,
     evaluator: ArrayEvaluator,
     factors: Factors,
+    /// What the pattern rests on, if it is that of a point.
+    decisions: Option<Decisions>,
     why: String,
 }
 
@@ -151,13 +157,9 @@ impl Sparse {
 
     /// The ways to compute this matrix with what each is predicted to take, and why one was chosen.
     pub fn explain(&self) -> String {
-        let title = format!(
-            "{} of {} x {}, {} entries",
-            self.kind.driver(),
-            self.pattern.rows(),
-            self.pattern.cols(),
-            self.pattern.nnz()
-        );
+        let (rows, cols, nnz) = (self.pattern.rows(), self.pattern.cols(), self.pattern.nnz());
+        let of_point = if self.decisions.is_some() { ", those of a point" } else { "" };
+        let title = format!("{} of {rows} x {cols}, {nnz} entries{of_point}", self.kind.driver());
         match planner::choices(&self.source, &self.pattern, self.kind, &self.options) {
             Ok(choices) => planner::table(&title, &choices, self.method, &self.why),
             Err(why) => format!("{title}\ntaken: {}, {}\n(the other ways: {why})\n", self.method, self.why),
@@ -171,7 +173,8 @@ impl Sparse {
     ///
     /// # Errors
     /// If the point has leaves of other types than the one that this was prepared with, `values` does not have as many
-    /// numbers as the pattern entries, an operation fails on its values, or this is the Hessian of a Lagrangian.
+    /// numbers as the pattern entries, an operation fails on its values, the pattern is that of a point and does not hold at
+    /// this one, or this is the Hessian of a Lagrangian.
     #[track_caller]
     pub fn evaluate<T: Tree<Leaf = Tensor>>(&self, x: &T, values: &mut [f64]) -> Result<(), Error> {
         let line = Location::caller();
@@ -262,7 +265,8 @@ impl Sparse {
             let why = format!("there are {} values for {} entries", values.len(), self.pattern.nnz());
             return Err(Error::new(ErrorKind::Misfit, "evaluate", why).at(Some(line)));
         }
-        self.evaluator.evaluate(point, values).map_err(|error| error.at(Some(line)))
+        let evaluated = self.check_holds(point).and_then(|()| self.evaluator.evaluate(point, values));
+        evaluated.map_err(|error| error.at(Some(line)))
     }
 }
 
@@ -288,7 +292,7 @@ impl SparseOptions {
         let line = Location::caller();
         let (_, point, closed) = record_with(FrozenLeaf::Severed, "sparse_jacobian", x, f, |output| leaves(output));
         let source = Source::new("sparse_jacobian", &closed, point.len(), line)?;
-        prepare(Kind::Jacobian, source, Factors::default(), self)
+        prepare(Kind::Jacobian, source, Factors::default(), self, Some(&point))
     }
 
     /// As [`Sparse::hessian`], with these options.
@@ -300,7 +304,7 @@ impl SparseOptions {
         let line = Location::caller();
         let (point, closed) = record_loss_with(FrozenLeaf::Severed, "sparse_hessian", x, f);
         let source = Source::new("sparse_hessian", &closed, point.len(), line)?.differentiated()?;
-        prepare(Kind::Hessian, source, Factors::default(), self)
+        prepare(Kind::Hessian, source, Factors::default(), self, Some(&point))
     }
 
     /// As [`Sparse::hessian_of_lagrangian`], with these options.
@@ -316,7 +320,7 @@ impl SparseOptions {
         let line = Location::caller();
         let (closed, factors) = lagrangian(x, f, line)?;
         let source = Source::new(Kind::Lagrangian.driver(), &closed, x.size(), line)?.differentiated()?;
-        prepare(Kind::Lagrangian, source, factors, self)
+        prepare(Kind::Lagrangian, source, factors, self, Some(&leaves(x)))
     }
 
     /// The Jacobian of a Program by its first inputs; the others have these numbers at every point.
@@ -333,7 +337,8 @@ impl SparseOptions {
     /// ```
     ///
     /// # Errors
-    /// As [`Sparse::jacobian`], and if the Program has fewer inputs than there are numbers, or others than theirs at the end.
+    /// As [`Sparse::jacobian`]; if the Program has fewer inputs than there are numbers, or others than theirs at the end; or if
+    /// the pattern of a point is wanted, because there is none.
     #[track_caller]
     pub fn program(self, program: &Program, others: &[Array]) -> Result<Sparse, Error> {
         let line = Location::caller();
@@ -348,7 +353,7 @@ impl SparseOptions {
         if let Some(k) = types[..active].iter().position(|ty| !ty.dtype.is_float()) {
             return misfit(format!("input {k} is {}, and there is no derivative by it: give it a value", types[k]));
         }
-        prepare(Kind::Jacobian, Source::of_program(program, others, line), Factors::default(), self)
+        prepare(Kind::Jacobian, Source::of_program(program, others, line), Factors::default(), self, None)
     }
 }
 
@@ -417,8 +422,18 @@ where
 }
 
 /// Finds the pattern, chooses a way, and plans it.
-fn prepare(kind: Kind, source: Source, factors: Factors, options: SparseOptions) -> Result<Sparse, Error> {
-    let prepared = planner::prepare(kind, &source, &options)?;
+fn prepare(
+    kind: Kind,
+    source: Source,
+    factors: Factors,
+    options: SparseOptions,
+    point: Option<&[Tensor]>,
+) -> Result<Sparse, Error> {
+    let local = of_point(kind, &source, &options, point)?;
+    let prepared = match &local {
+        Some((pattern, _)) => planner::prepare(kind, &source, &options.clone().with_found(pattern.clone()))?,
+        None => planner::prepare(kind, &source, &options)?,
+    };
     let colouring = OnceLock::new();
     if let Some(own) = prepared.colouring {
         colouring.get_or_init(|| own);
@@ -432,6 +447,27 @@ fn prepare(kind: Kind, source: Source, factors: Factors, options: SparseOptions)
         options,
         evaluator: prepared.evaluator,
         factors,
+        decisions: local.map(|(_, decisions)| decisions),
         why: prepared.why,
     })
+}
+
+/// The pattern of a point and what it rests on, if that is asked for.
+fn of_point(
+    kind: Kind,
+    source: &Source,
+    options: &SparseOptions,
+    point: Option<&[Tensor]>,
+) -> Result<Option<(Pattern, Decisions)>, Error> {
+    match (options.local, &options.pattern, point) {
+        (false, ..) => Ok(None),
+        (true, Some(_), _) => {
+            Err(source
+                .error(kind.driver(), "a pattern is given, and that of a point is wanted: it is one or the other"))
+        }
+        (true, None, None) => {
+            Err(source.error(kind.driver(), "the pattern of a point is wanted, and a Program is prepared without one"))
+        }
+        (true, None, Some(point)) => local::pattern(source, point).map(Some),
+    }
 }

@@ -35,9 +35,13 @@ pub(crate) struct Patterns {
     pub(crate) outputs: Vec<Option<Arc<Runs>>>,
     /// How many columns there are: elements of the active inputs, one after the other.
     pub(crate) cols: usize,
-    /// The masks, indices and choices that decided, as far as they came from inputs: if they are others, so is the pattern.
-    pub(crate) decisions: Vec<Array>,
+    pub(crate) decisions: Decisions,
 }
+
+/// The masks, indices and choices that decided a local pattern, as far as they came from inputs: if they are others, so is the
+/// pattern.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decisions(Vec<Array>);
 
 impl Program {
     /// Which entries of the Jacobian may differ from zero, wherever it is taken: a pattern for each output, whose rows are its
@@ -106,7 +110,7 @@ impl Program {
             check_inputs(self, inputs)?;
             Ok(inputs.iter().cloned().map(Some).collect())
         };
-        patterns(self, active, &values(inputs)?)?.hold_at(self, active, &values(others)?)
+        patterns(self, active, &values(inputs)?)?.decisions.hold_at(self, active, &values(others)?)
     }
 
     /// Which entries of the Hessian of the first output, a single number, may differ from zero, wherever it is taken: rows and
@@ -139,9 +143,13 @@ impl Program {
 pub(crate) fn hessian_pattern(program: &Program, leaves: usize, values: &[Option<Array>]) -> Result<Pattern, Error> {
     let gradient = derive(Task::Gradient, program, leaves)?;
     let blocks = patterns(&gradient, &active(&gradient, leaves), values)?.to_patterns(&gradient)?;
-    let whole = Pattern::stacked(&blocks, blocks.first().map_or(0, Pattern::cols));
+    Ok(of_hessian(program, &Pattern::stacked(&blocks, blocks.first().map_or(0, Pattern::cols))))
+}
+
+/// The pattern of a function's Hessian from that of its gradient's Jacobian.
+pub(crate) fn of_hessian(function: &Program, whole: &Pattern) -> Pattern {
     let mirrored = whole.transposed();
-    Ok(if has_custom(program) { whole.union(&mirrored) } else { whole.intersection(&mirrored) })
+    if has_custom(function) { whole.union(&mirrored) } else { whole.intersection(&mirrored) }
 }
 
 /// Whether a rule of a user's takes part, which need not be a derivative.
@@ -173,7 +181,7 @@ pub(crate) fn patterns(program: &Program, active: &[bool], values: &[Option<Arra
     Ok(Patterns {
         outputs: outputs.into_iter().map(|facts| facts.pattern).collect(),
         cols: cols as usize,
-        decisions: follow.decisions,
+        decisions: Decisions(follow.decisions),
     })
 }
 
@@ -190,19 +198,21 @@ impl Patterns {
         let made = self.outputs.iter().zip(&program.output_types()).map(of).collect::<Result<Vec<Pattern>, _>>();
         made.map_err(|why| refused(program, why.to_string()))
     }
+}
 
+impl Decisions {
     /// Whether the patterns hold at other values of the same inputs: what decided is the same there.
     ///
     /// # Errors
     /// If an operation fails on the values.
     pub(crate) fn hold_at(&self, program: &Program, active: &[bool], values: &[Option<Array>]) -> Result<bool, Error> {
-        if self.decisions.is_empty() {
+        if self.0.is_empty() {
             return Ok(true);
         }
         let mut follow = Follow { decisions: Vec::new(), of_values: true };
         follow.through(program, &inputs(program, active, values)?, false)?;
-        let same = self.decisions.iter().zip(&follow.decisions).all(|(own, other)| own.same_bits(other));
-        Ok(same && self.decisions.len() == follow.decisions.len())
+        let same = self.0.iter().zip(&follow.decisions).all(|(own, other)| own.same_bits(other));
+        Ok(same && self.0.len() == follow.decisions.len())
     }
 }
 
