@@ -43,7 +43,7 @@ const ALL: [&str; 2] = ["--workspace", "--all-features"];
 
 /// Everything that has tests. `--all-targets` takes the macro's package too, which says that it has none: what its tests
 /// need would be compiled a second time, for the compiler's side, and that is the library. Examples are not built as programs:
-/// the library's tests hold their functions (`tests/all/examples.rs`), and clippy reads them.
+/// the library's tests hold their functions (`crates/wengert/tests/all/examples.rs`), and clippy reads them.
 const TESTED: [&str; 1] = ["--tests"];
 
 /// Runs every step, or those named. The last line counts tests; a step that fails otherwise counts
@@ -163,7 +163,7 @@ fn machines(tally: &mut Tally) -> Result<(), Failure> {
 fn machine_tests(modules: &[&str], with_golden: bool) -> Vec<Command> {
     if is_installed(cargo(&["nextest"])) {
         let modules: Vec<String> = modules.iter().map(|module| format!("test(/^{module}/)")).collect();
-        let library = format!("(package(wengert) & binary(all) & ({}))", modules.join(" | "));
+        let library = format!("(package(wengert-tests) & ({}))", modules.join(" | "));
         let golden = if with_golden { " | binary(golden)" } else { "" };
         let own = "(package(wengert-kernels) & test(product)) | (package(bench) & test(counts))";
         let mut all = cargo(&["nextest", "run"]);
@@ -176,7 +176,7 @@ fn machine_tests(modules: &[&str], with_golden: bool) -> Vec<Command> {
         command
     };
     let mut commands = vec![
-        test("wengert", &["--test", "all"], modules),
+        test("wengert-tests", &["--test", "all"], modules),
         test("wengert-kernels", &["--lib", "--test", "all"], &["product"]),
         test("bench", &["--bins"], &["counts"]),
     ];

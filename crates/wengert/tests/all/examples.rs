@@ -3,7 +3,6 @@
 #[path = "../../examples/case_studies.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod case_studies;
-#[cfg(feature = "safetensors")]
 #[path = "../../examples/digits_rnn.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod digits_rnn;
@@ -26,7 +25,6 @@ pub mod lotka_volterra;
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod pinn;
 
-#[cfg(feature = "safetensors")]
 pub use digits_rnn::digits;
 
 pub use crate::examples_linalg::deconvolution::inverse_heat;
@@ -304,7 +302,6 @@ mod fit_is_right {
     }
 }
 
-#[cfg(feature = "safetensors")]
 mod digits_rnn_is_right {
     use super::digits_rnn::*;
     use wengert::Key;

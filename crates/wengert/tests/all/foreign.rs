@@ -351,7 +351,6 @@ fn what_is_not_there_is_named() {
     // Detached, a rule without a derivative may stand in a gradient.
     let rule = registered(self::rule());
     assert_eq!(grad(&x, |x| (first(&rule, &x.detach()) * &x).sum()).to_vec(), first(&rule, &x).to_vec());
-    #[cfg(feature = "text")]
     {
         let (program, _) = to_program(&x, |x| first(&rule, &x));
         let error = program.to_string().parse::<wengert::Program>().unwrap_err().to_string();

@@ -115,7 +115,6 @@ fn numbers_are_taken_out_behind_detach_alone() {
 }
 
 /// Code as over `f64`, with the attribute: what it writes means the same over every carrier.
-#[cfg(feature = "derive")]
 mod attribute {
     use wengert::{Lanes, prelude::*};
 
@@ -225,7 +224,6 @@ mod attribute {
 }
 
 /// A function that asks for nalgebra's numbers and ours has one `sin`, literals on both sides, and our functions.
-#[cfg(all(feature = "derive", feature = "nalgebra"))]
 #[test]
 fn one_function_over_the_numbers_of_nalgebra_and_ours() {
     use nalgebra::{DVector, Matrix2, RealField, Vector2};

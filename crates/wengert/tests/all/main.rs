@@ -1,16 +1,15 @@
 //! The tests of the library's public interface, a module for each area.
 //!
 //! They are one binary, because the library is generic: each function of it is then compiled once for all tests, and linked
-//! once. `cargo nextest run -p wengert --all-features --test all tape::` runs one module.
+//! once. They are a package of their own, for which the compiler optimises nothing: that takes a quarter of the time, and what is
+//! tested runs optimised all the same. `cargo nextest run -p wengert-tests tape::` runs one module.
 
 mod support;
 
 // ---- numbers -------------------------------------------------------------------------------------
 
-#[cfg(feature = "derive")]
 mod derive;
 mod generic;
-#[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod interop;
 mod many;
 mod mistakes;
@@ -26,40 +25,31 @@ mod together;
 
 // ---- tensors -------------------------------------------------------------------------------------
 
-#[cfg(feature = "argmin")]
 mod argmin;
 mod array_drivers;
-#[cfg(feature = "engine")]
 mod bands;
 mod captures;
 mod complex;
 mod diagnose;
-#[cfg(all(feature = "npy", feature = "safetensors"))]
 mod files;
 mod foreign;
 mod fourier;
 mod implicit;
 mod linalg;
-#[cfg(feature = "engine")]
 mod loop_blocks;
-#[cfg(feature = "engine")]
 mod loop_memory;
 mod loop_zeros;
 mod loops;
-#[cfg(feature = "derive")]
 mod mapped_axes;
 mod nested_levels;
 mod nn;
-#[cfg(feature = "npy")]
 mod npy;
 mod numbers;
 mod ode;
 mod optim;
-#[cfg(feature = "derive")]
 mod paths;
 mod signal;
 mod sparse_solve;
-#[cfg(feature = "engine")]
 mod spectral;
 mod structure;
 mod taken;
@@ -76,18 +66,14 @@ mod text;
 
 // ---- plans ---------------------------------------------------------------------------------------
 
-#[cfg(feature = "engine")]
 mod budgets;
-#[cfg(feature = "engine")]
 mod compile;
 mod engine;
-#[cfg(feature = "engine")]
 mod in_place;
 mod lanes;
 mod layouts;
 mod planning;
 mod runs;
-#[cfg(feature = "engine")]
 mod same_bits;
 mod segments;
 mod sharing;

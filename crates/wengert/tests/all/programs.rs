@@ -10,12 +10,9 @@ macro_rules! programs {
 }
 programs! {
     american_option = "../../examples/american_option.rs";
-    #[cfg(feature = "nalgebra")]
     bundle_adjustment = "../../examples/bundle_adjustment.rs";
     collocation = "../../examples/collocation.rs";
-    #[cfg(feature = "nalgebra")]
     gaussian_process = "../../examples/gaussian_process.rs";
-    #[cfg(feature = "nalgebra")]
     inverse_kinematics = "../../examples/inverse_kinematics.rs";
     laplace_hmc = "../../examples/laplace_hmc.rs";
     orbit = "../../examples/orbit.rs";
@@ -195,7 +192,6 @@ fn the_challenger_posterior_has_its_published_mode_and_its_moments() {
     }
 }
 
-#[cfg(feature = "nalgebra")]
 #[test]
 fn the_hand_gets_there_and_its_jacobian_is_the_geometric_one() {
     use inverse_kinematics::*;
@@ -225,7 +221,6 @@ fn the_hand_gets_there_and_its_jacobian_is_the_geometric_one() {
     .unwrap();
 }
 
-#[cfg(feature = "nalgebra")]
 #[test]
 fn a_bundle_is_adjusted_until_nothing_is_missed() {
     use bundle_adjustment::*;
@@ -246,7 +241,6 @@ fn a_bundle_is_adjusted_until_nothing_is_missed() {
     assert!(costs.windows(2).all(|pair| pair[1] < pair[0]));
 }
 
-#[cfg(feature = "nalgebra")]
 #[test]
 fn the_nile_has_its_published_variances() {
     use gaussian_process::*;

@@ -34,7 +34,7 @@ fn program_of(op: impl Into<wengert::primitives::Op>, types: &[Type]) -> Program
 }
 
 fn files() -> Vec<(PathBuf, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("programs");
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "prog"));

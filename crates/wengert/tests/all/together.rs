@@ -150,7 +150,6 @@ fn a_function_is_recorded_at_a_reference() {
     assert_eq!(record(slice, |x| x[0] * x[1]).grad(vec![3.0, 4.0]), [4.0, 3.0]);
 }
 
-#[cfg(feature = "arrays")]
 mod tensors {
     use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
 //! The examples that train models: what they learn, that a run goes on where it was stopped, what is in their files.
 
-#[cfg(feature = "safetensors")]
 #[path = "../../examples/mlp.rs"]
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod mlp;
@@ -8,7 +7,6 @@ pub mod mlp;
 #[expect(dead_code, reason = "an example's `main` is not called here")]
 pub mod transformer;
 
-#[cfg(feature = "safetensors")]
 mod digits_are_read {
     use crate::examples::digits::*;
     use wengert::Key;
@@ -84,7 +82,6 @@ mod digits_are_read {
     }
 }
 
-#[cfg(feature = "safetensors")]
 mod mlp_is_right {
     use super::mlp::*;
 

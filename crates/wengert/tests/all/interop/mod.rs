@@ -3,10 +3,8 @@
 //! collection of matrix derivative results for forward and reverse mode automatic differentiation*,
 //! 2008).
 
-#[cfg(feature = "nalgebra")]
 mod matrices;
 
-#[cfg(feature = "ndarray")]
 mod arrays;
 
 mod numbers;

@@ -179,7 +179,6 @@ fn questions_are_guards_of_a_recording() {
     assert_eq!((f.grad(4.0), f.grad(-4.0), f.recordings()), (8.0, -1.0, 2));
 }
 
-#[cfg(feature = "nalgebra")]
 mod real_fields {
     use nalgebra::RealField;
     use simba::scalar::{SubsetOf, SupersetOf};

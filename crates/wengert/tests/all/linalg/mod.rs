@@ -4,7 +4,6 @@ mod errors;
 mod functions;
 mod masks;
 mod repeated;
-#[cfg(all(feature = "linalg", feature = "fft"))]
 mod resources;
 
 use wengert::prelude::*;

@@ -101,7 +101,7 @@ impl Case {
 }
 
 fn run_family(family: &str) -> usize {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/data/{family}.json"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("golden/data/{family}.json"));
     let text = std::fs::read_to_string(path).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
     let mut count = 0;

@@ -4,7 +4,6 @@ mod attention;
 mod golden;
 mod interpolate;
 mod layer;
-#[cfg(feature = "derive")]
 mod layers;
 mod loss;
 mod mapped;

@@ -22,12 +22,10 @@ fn numbers_do_not_leave_a_step() {
     refused(|| grad(1.0, |x| fori(0..50, x, |_, c| c * c.value())), &["`value` at", "errors.rs"]);
     refused(|| grad(1.0, |x| fori(0..50, x, |i, c| c * i.value())), &["rows of `scan`", "errors.rs"]);
     refused(|| grad(1.0, |x| fori(0..50, x, |_, c| c * x.detach().value())), &["`value` at"]);
-    #[cfg(feature = "arrays")]
     refused(
         || grad(1.0, |x| fori(0..50, x, |_, c| c * wengert::Tensor::from(c.detach()).item())),
         &["`item`", "a step of a loop"],
     );
-    #[cfg(feature = "arrays")]
     refused(|| grad(1.0, |x| fori(0..50, x, |_, c| wengert::Tensor::from(c).to_var())), &["a step of a loop"]);
 }
 

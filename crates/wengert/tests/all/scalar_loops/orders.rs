@@ -102,7 +102,6 @@ fn recorded_functions() {
 }
 
 /// A loop of numbers in a function that tensors come into is a part of its Program.
-#[cfg(feature = "arrays")]
 #[test]
 fn tensors_around() {
     use wengert::Tensor;

@@ -13,7 +13,6 @@ fn matrices() -> impl Iterator<Item = Csr> {
     })
 }
 
-#[cfg(feature = "faer")]
 #[test]
 fn faer_borrows_and_comes_back() {
     for a in matrices() {
@@ -33,7 +32,6 @@ fn faer_borrows_and_comes_back() {
     }
 }
 
-#[cfg(feature = "faer")]
 #[test]
 fn unsorted_columns_of_faer_are_refused() {
     use faer::sparse::{SparseRowMatRef, SymbolicSparseRowMatRef};
@@ -43,7 +41,6 @@ fn unsorted_columns_of_faer_are_refused() {
     assert!(message.contains("column 0 stands behind column 1"), "{message}");
 }
 
-#[cfg(feature = "sprs")]
 #[test]
 fn sprs_borrows_and_comes_back() {
     for a in matrices() {
@@ -62,7 +59,6 @@ fn sprs_borrows_and_comes_back() {
     }
 }
 
-#[cfg(feature = "nalgebra-sparse")]
 #[test]
 fn nalgebra_takes_values_and_gives_them_back() {
     for a in matrices() {

@@ -8,7 +8,7 @@ use wengert::sparsity::{Colouring, Order, Pattern};
 
 #[test]
 fn golden_patterns_get_the_fewest_colours() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/data/sparse.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/data/sparse.json");
     let file: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let indices = |array: &Value| -> Vec<usize> {
         array["data"].as_array().unwrap().iter().map(|index| index.as_u64().unwrap() as usize).collect()

@@ -5,7 +5,6 @@ mod display;
 mod elementwise;
 mod index;
 mod linalg;
-#[cfg(feature = "ndarray")]
 mod ndarray;
 mod reduce;
 mod shape;
