@@ -1,7 +1,9 @@
 //! [`Error`]: what a user can cause with arrays and Programs.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use crate::array::Type;
 
@@ -97,6 +99,20 @@ impl Error {
         self
     }
 
+    /// That of an operation of this name which ran, as an error of the function that the user called at the line, if that is
+    /// another one. An error with a name of its own keeps it.
+    pub(crate) fn of_call(mut self, operation: &str, line: Option<Line>) -> Self {
+        let calls = CALLS.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Call { name: Some(name), operands }) = line.and_then(|line| calls.get(line)) {
+            let inner = &mut *self.0;
+            if inner.operation == operation || inner.operation == *name && inner.operands.is_empty() {
+                inner.operation.clone_from(name);
+                inner.operands = operands.clone().unwrap_or_default();
+            }
+        }
+        self.at(line)
+    }
+
     /// As one that is about memory.
     pub(crate) fn of_memory(mut self) -> Self {
         self.0.lacks_memory = true;
@@ -151,6 +167,36 @@ impl Error {
     pub(crate) fn raise(self) -> ! {
         panic!("{self}")
     }
+}
+
+/// What was called at a line.
+#[derive(Debug)]
+struct Call {
+    /// The function; none if it was one and then another, as in the expansion of a macro.
+    name: Option<String>,
+    /// The types of its operands, if they were always the same.
+    operands: Option<Vec<Type>>,
+}
+
+/// The calls that became equations by more than their own operation, by their lines: a few for each of the program's lines.
+/// An equation knows the line alone, which is there once for each call that is written.
+static CALLS: LazyLock<RwLock<HashMap<Location<'static>, Call>>> = LazyLock::new(RwLock::default);
+
+/// Notes that a function was called at a line, for errors that show only when its equations run.
+pub(crate) fn note_call<'a>(line: Line, name: &str, operands: impl Iterator<Item = &'a Type> + Clone) {
+    let is_same = |call: &Call| {
+        call.name.as_ref().is_none_or(|own| own == name)
+            && call.operands.as_ref().is_none_or(|own| own.iter().eq(operands.clone()))
+    };
+    if CALLS.read().unwrap_or_else(PoisonError::into_inner).get(line).is_some_and(is_same) {
+        return;
+    }
+    let mut calls = CALLS.write().unwrap_or_else(PoisonError::into_inner);
+    let call = calls
+        .entry(*line)
+        .or_insert_with(|| Call { name: Some(name.to_owned()), operands: Some(operands.clone().cloned().collect()) });
+    call.name.take_if(|own| own != name);
+    call.operands.take_if(|own| !own.iter().eq(operands));
 }
 
 impl fmt::Display for Error {

@@ -316,7 +316,7 @@ fn run_step(
             let call = KernelCall { args: &reads, outs: &mut writes, workspace: scratch, pool, start };
             kernel.run(call).map_err(|why| {
                 let Operation { op, types } = &**operation;
-                op.failure(why, &types.iter().collect::<Vec<&Type>>()).at(step.line())
+                op.failure(why, &types.iter().collect::<Vec<&Type>>()).of_call(&op.name(), step.line())
             })
         }
         StepWork::Cond(plans) => {

@@ -1,16 +1,14 @@
 //! [`Factor`]: a matrix that is factored once and solved with many times.
 
-use std::panic::Location;
-
 use super::structured::changed;
 use super::twins::{TryFactorise, TrySolve};
 use super::{Side, TriangularSolve};
-use crate::error::{Error, ErrorKind, OrRaise};
+use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::ops::Binary;
 use crate::primitives::Triangle;
 use crate::primitives::linalg::product_nt;
 use crate::tensor::Tensor;
-use crate::tensor::compose::compose;
+use crate::tensor::compose::{as_of, compose, refuse};
 use crate::tensor::twins::{TryIndex, TryProduct, TryShape};
 
 /// The factors of a matrix, to solve many systems with.
@@ -110,7 +108,7 @@ impl Factor {
     #[track_caller]
     pub fn try_lu(a: &Tensor) -> Result<Factor, Error> {
         square("Factor::lu", a)?;
-        let (l, u, order) = a.try_lu()?;
+        let (l, u, order) = as_of("Factor::lu", &[a], a.try_lu())?;
         Ok(Factor { matrix: a.clone(), factors: Factors::Lu { l, u, order } })
     }
 
@@ -120,7 +118,8 @@ impl Factor {
     /// If it is not square or not positive definite.
     #[track_caller]
     pub fn try_cholesky(a: &Tensor) -> Result<Factor, Error> {
-        Ok(Factor { matrix: a.clone(), factors: Factors::Cholesky { l: a.try_cholesky()? } })
+        let l = as_of("Factor::cholesky", &[a], a.try_cholesky())?;
+        Ok(Factor { matrix: a.clone(), factors: Factors::Cholesky { l } })
     }
 
     /// As [`Factor::qr`], with an error instead of a panic.
@@ -129,11 +128,11 @@ impl Factor {
     /// If it is no matrix of finite real numbers, or wide.
     #[track_caller]
     pub fn try_qr(a: &Tensor) -> Result<Factor, Error> {
-        let (q, r) = a.try_qr()?;
+        let (q, r) = as_of("Factor::qr", &[a], a.try_qr())?;
         if let [.., rows, columns] = *a.shape()
             && rows < columns
         {
-            return Err(refused("Factor::qr", a, format!("the matrix is {rows} by {columns}, and must not be wide")));
+            return refuse("Factor::qr", &[a], format!("the matrix is {rows} by {columns}, and must not be wide"));
         }
         Ok(Factor { matrix: a.clone(), factors: Factors::Qr { q, r } })
     }
@@ -169,7 +168,7 @@ impl Factor {
     /// If it is not the factor of [`Factor::cholesky`] of one matrix, or v does not fit.
     #[track_caller]
     pub fn try_update(&self, v: &Tensor) -> Result<Factor, Error> {
-        self.changed(["Factor::update", "cholesky_update"], v, Binary::Add)
+        self.changed("Factor::update", v, Binary::Add)
     }
 
     /// That of `A - v v^T`, or of `A - V V^T`.
@@ -195,17 +194,17 @@ impl Factor {
     /// As of [`Factor::try_update`], and if the result is not positive definite.
     #[track_caller]
     pub fn try_downdate(&self, v: &Tensor) -> Result<Factor, Error> {
-        self.changed(["Factor::downdate", "cholesky_downdate"], v, Binary::Sub)
+        self.changed("Factor::downdate", v, Binary::Sub)
     }
 
     #[track_caller]
-    fn changed(&self, names: [&'static str; 2], v: &Tensor, sign: Binary) -> Result<Factor, Error> {
-        let [name, of_factor] = names;
+    fn changed(&self, name: &'static str, v: &Tensor, sign: Binary) -> Result<Factor, Error> {
         let (Factors::Cholesky { l } | Factors::Updated { l }) = &self.factors else {
-            return Err(refused(name, &self.matrix, "it takes a Cholesky factor".to_owned()));
+            return refuse(name, &[&self.matrix, v], "it takes a Cholesky factor");
         };
-        let factors = Factors::Updated { l: changed(of_factor, l, v, sign)? };
-        let matrix = compose(name, &[&self.matrix, v], |b, args| {
+        let operands = [&self.matrix, v];
+        let factors = Factors::Updated { l: as_of(name, &operands, changed(name, l, v, sign))? };
+        let matrix = compose(name, &operands, |b, args| {
             let n = b.shape(args[0])[0];
             let k = b.ty(args[1]).size().checked_div(n).unwrap_or_default();
             let columns = b.reshape(args[1], &[n, k]);
@@ -236,6 +235,30 @@ impl Factor {
     /// If shapes or element types do not fit, or the matrix is singular.
     #[track_caller]
     pub fn try_solve(&self, b: &Tensor) -> Result<Tensor, Error> {
+        let operands = [&self.matrix, b];
+        if let Err(why) = self.check_right(b) {
+            return refuse("Factor::solve", &operands, why);
+        }
+        as_of("Factor::solve", &operands, self.solved(b))
+    }
+
+    /// That a right-hand side fits the matrix; that the axes before stretch to each other is found on the way.
+    fn check_right(&self, b: &Tensor) -> Result<(), Misfit> {
+        if b.dtype() != self.matrix.dtype() {
+            misfit!("the element types differ; convert one of them first");
+        }
+        let rows = self.matrix.shape()[self.matrix.rank() - 2];
+        match *b.shape() {
+            [] => misfit!("the right-hand side is a single number, and has to be a vector or a matrix"),
+            [length] | [.., length, _] if length != rows => {
+                misfit!("the matrix has {rows} rows, and the right-hand side {length}")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[track_caller]
+    fn solved(&self, b: &Tensor) -> Result<Tensor, Error> {
         let (lower, upper) = (TriangularSolve::new(Side::Left, Triangle::Lower), Triangle::Upper);
         match &self.factors {
             Factors::Lu { .. } if self.matrix.known().is_none() => self.matrix.try_solve(b),
@@ -264,13 +287,8 @@ impl Factor {
 fn square(name: &str, a: &Tensor) -> Result<(), Error> {
     match *a.shape() {
         [.., rows, columns] if rows != columns => {
-            Err(refused(name, a, format!("the matrix is {rows} by {columns}, and has to be square")))
+            refuse(name, &[a], format!("the matrix is {rows} by {columns}, and has to be square"))
         }
         _ => Ok(()),
     }
-}
-
-#[track_caller]
-fn refused(name: &str, a: &Tensor, why: String) -> Error {
-    Error::new(ErrorKind::Misfit, name, why).of([a.ty()]).at(Some(Location::caller()))
 }

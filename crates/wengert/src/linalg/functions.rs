@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, OrRaise, misfit};
 use crate::primitives::Expm;
 use crate::primitives::linalg::{contract, identity, product};
 use crate::tensor::Tensor;
-use crate::tensor::compose::{check_count, compose, joint_shape, or_raise, stretch};
+use crate::tensor::compose::{as_of, check_count, compose, joint_shape, or_raise, stretch};
 use crate::tensor::twins::TryEinsum;
 
 or_raise! {
@@ -153,8 +153,17 @@ pub fn try_multi_dot(matrices: &[&Tensor]) -> Result<Tensor, Error> {
             }
         });
     }
+    for (k, pair) in matrices.windows(2).enumerate() {
+        let (columns, rows) = (pair[0].shape()[pair[0].rank() - 1], pair[1].shape()[0]);
+        if columns != rows {
+            return refuse(format!(
+                "the rows of operand {k} are {columns} long, the columns of operand {} {rows}",
+                k + 1
+            ));
+        }
+    }
     let first = (matrices[0].rank() == 2).then_some(letters[0]);
     let end = (matrices[last].rank() == 2 || last == 0).then_some(letters[last + 1]);
     let out: String = first.into_iter().chain(end).collect();
-    Tensor::try_einsum(&format!("{}->{out}", operands.join(",")), matrices)
+    as_of("multi_dot", matrices, Tensor::try_einsum(&format!("{}->{out}", operands.join(",")), matrices))
 }

@@ -8,7 +8,7 @@ use crate::primitives::linalg::{as_columns, as_rows, diagonal, places, scaled};
 use crate::primitives::{Cholesky, Det, Lu, Reduce, Reducer, Slice, Svd};
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
-use crate::tensor::compose::{compose, compose_all, or_raise};
+use crate::tensor::compose::{as_of, compose, compose_all, or_raise};
 use crate::tensor::twins::TryReduce;
 
 or_raise! {
@@ -139,7 +139,7 @@ impl TryMeasure for Tensor {
     /// If it is no matrix of real numbers.
     #[track_caller]
     fn try_frobenius_norm(&self) -> Result<Tensor, Error> {
-        self.try_norm_over([-2, -1])
+        as_of("frobenius_norm", &[self], self.try_norm_over([-2, -1]))
     }
 
     /// As [`Tensor::spectral_norm`], with an error instead of a panic.

@@ -5,15 +5,15 @@ use std::panic::Location;
 
 use super::function::function;
 use super::spectral::{column, contracted, part, unit_column};
-use crate::error::{Error, OrRaise};
+use crate::error::{Error, OrRaise, misfit};
 use crate::ops::Unary;
 use crate::primitives::{
-    Concat, Einsum, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart, SpectralSum,
+    Concat, Einsum, Op, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart, SpectralSum,
     SpectralValues, SpectralVectors,
 };
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
-use crate::tensor::compose::{compose, compose_all, single};
+use crate::tensor::compose::{as_of, compose, compose_all, single};
 
 /// The singular values of matrices; see [`singular`].
 #[derive(Clone, Debug)]
@@ -53,8 +53,7 @@ pub fn singular(a: &Tensor) -> Singular {
 /// If `A` is no real matrix, or has an entry that is not finite.
 #[track_caller]
 pub fn try_singular(a: &Tensor) -> Result<Singular, Error> {
-    let frame = single("singular", SpectralFrame { spectrum: SpectralKind::Singular }, &[a])?;
-    Ok(Singular { a: a.clone(), frame })
+    Singular::of("singular", a)
 }
 
 /// The polar decomposition `A = U H`: the nearest matrix with orthonormal columns (or rows, of a wide matrix), and
@@ -81,8 +80,8 @@ pub fn polar(a: &Tensor) -> (Tensor, Tensor) {
 /// As [`try_singular`], and if a singular value is 0.
 #[track_caller]
 pub fn try_polar(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
-    let Singular { a, frame } = try_singular(a)?;
-    let mut both = compose_all("polar", &[&a, &frame], |b, args| {
+    let Singular { a, frame } = Singular::of("polar", a)?;
+    let both = compose_all("polar", &[&a, &frame], |b, args| {
         let sign = SpectralFunction::one(SpectralPart::Positive);
         let u = b.op(SpectralMap::new("polar", SpectralKind::Singular, sign), args);
         let h = product(b, ["ji", "jk", "ik"], u, args[0]);
@@ -91,7 +90,8 @@ pub fn try_polar(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
         let (sum, ty) = (b.add(h, other), b.ty(h).clone());
         let half = b.full(0.5, &ty);
         Ok(vec![u, b.mul(sum, half)])
-    })?;
+    });
+    let mut both = as_of("polar", &[&a], both)?;
     let h = both.remove(1);
     Ok((both.remove(0), h))
 }
@@ -122,7 +122,7 @@ pub fn nuclear_norm(a: &Tensor) -> Tensor {
 /// As [`try_singular`].
 #[track_caller]
 pub fn try_nuclear_norm(a: &Tensor) -> Result<Tensor, Error> {
-    try_singular(a)?.added("nuclear_norm", SpectralFunction::identity(SpectralPart::Rank))
+    Singular::of("nuclear_norm", a)?.added("nuclear_norm", SpectralFunction::identity(SpectralPart::Rank))
 }
 
 /// The matrix of this rank that is nearest to `A`: `U_k Σ_k V_k^T` of the largest singular values (C. Eckart and G. Young, 1936).
@@ -148,7 +148,7 @@ pub fn low_rank(a: &Tensor, k: usize) -> Tensor {
 /// As [`try_singular`]; if there are fewer singular values, two equal ones are cut apart, or the last one is 0.
 #[track_caller]
 pub fn try_low_rank(a: &Tensor, k: usize) -> Result<Tensor, Error> {
-    try_singular(a)?.applied("low_rank", SpectralFunction::identity(part(0..k)))
+    Singular::of("low_rank", a)?.applied("low_rank", SpectralFunction::identity(part(0..k)))
 }
 
 /// The pseudoinverse `V Σ^+ U^T`, with `1/σ` of the singular values that are not 0 (E. H. Moore, 1920; R. Penrose, 1955).
@@ -176,25 +176,38 @@ pub fn pinv(a: &Tensor) -> Tensor {
 /// As [`try_singular`].
 #[track_caller]
 pub fn try_pinv(a: &Tensor) -> Result<Tensor, Error> {
-    let Singular { a, frame } = try_singular(a)?;
-    compose("pinv", &[&a, &frame], |b, args| {
+    let Singular { a, frame } = Singular::of("pinv", a)?;
+    let inverse = compose("pinv", &[&a, &frame], |b, args| {
         let inverse = SpectralFunction::of(Unary::Recip, SpectralPart::Rank);
         let inverse = b.op(SpectralMap::new("pinv", SpectralKind::Singular, inverse), args);
         let rank = b.shape(inverse).len();
         Ok(b.move_axis(inverse, rank - 1, rank - 2))
-    })
+    });
+    as_of("pinv", &[&a], inverse)
 }
 
 impl Singular {
+    /// For a function of this name.
+    #[track_caller]
+    fn of(name: &str, a: &Tensor) -> Result<Self, Error> {
+        let frame = single(name, SpectralFrame::new(name, SpectralKind::Singular), &[a])?;
+        Ok(Singular { a: a.clone(), frame })
+    }
+
+    /// An operation on the matrix and its frame, of which the user knows the matrix.
+    #[track_caller]
+    fn single(&self, name: &str, op: impl Into<Op>) -> Result<Tensor, Error> {
+        as_of(name, &[&self.a], single(name, op, &[&self.a, &self.frame]))
+    }
+
     #[track_caller]
     fn applied(&self, name: &str, h: SpectralFunction) -> Result<Tensor, Error> {
-        single(name, SpectralMap::new(name, SpectralKind::Singular, h), &[&self.a, &self.frame])
+        self.single(name, SpectralMap::new(name, SpectralKind::Singular, h))
     }
 
     #[track_caller]
     fn added(&self, name: &str, function: SpectralFunction) -> Result<Tensor, Error> {
-        let op = SpectralSum { name: name.to_owned(), spectrum: SpectralKind::Singular, function };
-        single(name, op, &[&self.a, &self.frame])
+        self.single(name, SpectralSum { name: name.to_owned(), spectrum: SpectralKind::Singular, function })
     }
 
     /// The function `U h(Σ) V^T`.
@@ -286,12 +299,13 @@ impl Singular {
     /// If there is no such range, or it cuts a cluster, or a value of it is 0.
     #[track_caller]
     pub fn try_projector(&self, range: Range<usize>) -> Result<(Tensor, Tensor), Error> {
-        let mut both = compose_all("projector", &[&self.a, &self.frame], |b, args| {
+        let both = compose_all("projector", &[&self.a, &self.frame], |b, args| {
             let own = SpectralFunction::one(part(range));
             let isometry = b.emit(SpectralMap::new("projector", SpectralKind::Singular, own), args)?[0];
             let left = product(b, ["ij", "kj", "ik"], isometry, isometry);
             Ok(vec![left, product(b, ["ji", "jk", "ik"], isometry, isometry)])
-        })?;
+        });
+        let mut both = as_of("projector", &[&self.a], both)?;
         let right = both.remove(1);
         Ok((both.remove(0), right))
     }
@@ -352,7 +366,7 @@ impl Singular {
     pub fn try_values(&self) -> Result<Tensor, Error> {
         let end = self.a.shape().iter().rev().take(2).min().copied().unwrap_or(0);
         let op = SpectralValues { spectrum: SpectralKind::Singular, start: 0, end };
-        single("values", op, &[&self.a, &self.frame])
+        self.single("values", op)
     }
 
     /// The left and the right singular vectors with these numbers as columns, `[…, m, k]` and `[…, n, k]`; the first number of
@@ -380,10 +394,13 @@ impl Singular {
     /// If there is no such range, or a value is not apart from all others and from 0.
     #[track_caller]
     pub fn try_vectors(&self, range: Range<usize>) -> Result<(Tensor, Tensor), Error> {
-        let mut both = compose_all("vectors", &[&self.a, &self.frame], |b, args| {
+        let both = compose_all("vectors", &[&self.a, &self.frame], |b, args| {
             let (shape, dtype) = (b.shape(args[0]).to_vec(), b.ty(args[0]).dtype);
             let [lead @ .., rows, columns] = &shape[..] else { unreachable!("the frame was made of a matrix") };
-            let (start, end) = (range.start, range.end);
+            let (start, end, count) = (range.start, range.end, *rows.min(columns));
+            if start > end || end > count {
+                misfit!("there are {count} singular values, and no range {start}..{end} of them");
+            }
             let mut held = |skip: usize, length: usize| -> Result<Value, Error> {
                 Ok(b.emit(SpectralVectors { skip, length, start, end, dtype }, &args[1..])?[0])
             };
@@ -404,7 +421,8 @@ impl Singular {
             }
             let axis = shape.len() - 1;
             Ok(vec![b.op(Concat { axis }, &left), b.op(Concat { axis }, &right)])
-        })?;
+        });
+        let mut both = as_of("vectors", &[&self.a], both)?;
         let right = both.remove(1);
         Ok((both.remove(0), right))
     }

@@ -4,15 +4,15 @@ use std::ops::Range;
 use std::panic::Location;
 
 use super::function::function;
-use crate::error::{Error, OrRaise};
+use crate::error::{Error, OrRaise, misfit};
 use crate::ops::Unary;
 use crate::primitives::{
-    Concat, Einsum, Reduce, Reducer, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart,
+    Concat, Einsum, Op, Reduce, Reducer, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart,
     SpectralSum, SpectralValues, SpectralVectors,
 };
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
-use crate::tensor::compose::{compose, single};
+use crate::tensor::compose::{as_of, compose, single};
 
 /// The spectrum of symmetric matrices; see [`spectral`].
 #[derive(Clone, Debug)]
@@ -51,8 +51,7 @@ pub fn spectral(a: &Tensor) -> Spectral {
 /// If the matrices are not square, not real, or have an entry that is not finite.
 #[track_caller]
 pub fn try_spectral(a: &Tensor) -> Result<Spectral, Error> {
-    let frame = single("spectral", SpectralFrame { spectrum: SpectralKind::Symmetric }, &[a])?;
-    Ok(Spectral { a: a.clone(), frame })
+    Spectral::of("spectral", a)
 }
 
 /// The square root of a symmetric matrix without negative eigenvalues: `R R = (A + A^T) / 2`, with `R` symmetric.
@@ -82,7 +81,7 @@ pub fn sqrtm(a: &Tensor) -> Tensor {
 /// As [`try_spectral`].
 #[track_caller]
 pub fn try_sqrtm(a: &Tensor) -> Result<Tensor, Error> {
-    try_spectral(a)?.applied("sqrtm", SpectralFunction::of(Unary::Sqrt, SpectralPart::All))
+    Spectral::of("sqrtm", a)?.applied("sqrtm", SpectralFunction::of(Unary::Sqrt, SpectralPart::All))
 }
 
 /// The logarithm of a symmetric matrix with positive eigenvalues: `exp(L) = (A + A^T) / 2`, with `L` symmetric.
@@ -111,19 +110,31 @@ pub fn logm(a: &Tensor) -> Tensor {
 /// As [`try_spectral`].
 #[track_caller]
 pub fn try_logm(a: &Tensor) -> Result<Tensor, Error> {
-    try_spectral(a)?.applied("logm", SpectralFunction::of(Unary::Ln, SpectralPart::All))
+    Spectral::of("logm", a)?.applied("logm", SpectralFunction::of(Unary::Ln, SpectralPart::All))
 }
 
 impl Spectral {
+    /// For a function of this name.
+    #[track_caller]
+    fn of(name: &str, a: &Tensor) -> Result<Self, Error> {
+        let frame = single(name, SpectralFrame::new(name, SpectralKind::Symmetric), &[a])?;
+        Ok(Spectral { a: a.clone(), frame })
+    }
+
+    /// An operation on the matrix and its frame, of which the user knows the matrix.
+    #[track_caller]
+    fn single(&self, name: &str, op: impl Into<Op>) -> Result<Tensor, Error> {
+        as_of(name, &[&self.a], single(name, op, &[&self.a, &self.frame]))
+    }
+
     #[track_caller]
     fn applied(&self, name: &str, h: SpectralFunction) -> Result<Tensor, Error> {
-        single(name, SpectralMap::new(name, SpectralKind::Symmetric, h), &[&self.a, &self.frame])
+        self.single(name, SpectralMap::new(name, SpectralKind::Symmetric, h))
     }
 
     #[track_caller]
     fn added(&self, name: &str, function: SpectralFunction) -> Result<Tensor, Error> {
-        let op = SpectralSum { name: name.to_owned(), spectrum: SpectralKind::Symmetric, function };
-        single(name, op, &[&self.a, &self.frame])
+        self.single(name, SpectralSum { name: name.to_owned(), spectrum: SpectralKind::Symmetric, function })
     }
 
     /// The matrix function `h(A) = V h(Λ) V^T`.
@@ -268,7 +279,7 @@ impl Spectral {
     pub fn try_values(&self) -> Result<Tensor, Error> {
         let end = self.a.shape().last().copied().unwrap_or(0);
         let op = SpectralValues { spectrum: SpectralKind::Symmetric, start: 0, end };
-        single("values", op, &[&self.a, &self.frame])
+        self.single("values", op)
     }
 
     /// The eigenvectors with these numbers as columns, `[…, n, k]`, each with a first number that is not negative.
@@ -297,10 +308,13 @@ impl Spectral {
     /// If there is no such range, or a value is not apart from all others.
     #[track_caller]
     pub fn try_vectors(&self, range: Range<usize>) -> Result<Tensor, Error> {
-        compose("vectors", &[&self.a, &self.frame], |b, args| {
+        let columns = compose("vectors", &[&self.a, &self.frame], |b, args| {
             let (shape, dtype) = (b.shape(args[0]).to_vec(), b.ty(args[0]).dtype);
             let length = shape[shape.len() - 1];
             let (start, end) = (range.start, range.end);
+            if start > end || end > length {
+                misfit!("there are {length} eigenvalues, and no range {start}..{end} of them");
+            }
             let held = b.emit(SpectralVectors { skip: 1, length, start, end, dtype }, &args[1..])?[0];
             let mut columns = vec![b.full(0.0, &b.ty(held).with_shape([&shape[..shape.len() - 1], &[0]].concat()))];
             for k in range {
@@ -311,7 +325,8 @@ impl Spectral {
                 columns.push(unit_column(b, image));
             }
             Ok(b.op(Concat { axis: shape.len() - 1 }, &columns))
-        })
+        });
+        as_of("vectors", &[&self.a], columns)
     }
 }
 

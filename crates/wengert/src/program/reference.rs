@@ -41,7 +41,7 @@ impl Program {
 /// Evaluates one operation.
 pub(crate) fn eval(op: &Op, args: &[&Array], line: Option<Line>) -> Result<Vec<Array>, Error> {
     let types = || args.iter().map(|arg| arg.ty()).collect::<Vec<&Type>>();
-    defined(op, args).map_err(|why| op.failure(why, &types()).at(line))
+    defined(op, args).map_err(|why| op.failure(why, &types()).of_call(&op.name(), line))
 }
 
 /// As [`eval`], with the reason alone where it fails.

@@ -361,7 +361,7 @@ pub fn irfft(z: impl IntoComplex, n: usize) -> Tensor {
 /// As [`Fourier::try_fft`] returns an error.
 #[track_caller]
 pub fn fft2(z: impl IntoComplex) -> Complex<Tensor> {
-    last(2).fft(z)
+    last(2).complex("fft2", z, false).or_raise()
 }
 
 /// [`ifft`] along the last two axes.
@@ -376,7 +376,7 @@ pub fn fft2(z: impl IntoComplex) -> Complex<Tensor> {
 /// As [`Fourier::try_ifft`] returns an error.
 #[track_caller]
 pub fn ifft2(z: impl IntoComplex) -> Complex<Tensor> {
-    last(2).ifft(z)
+    last(2).complex("ifft2", z, true).or_raise()
 }
 
 /// [`rfft`] along the last two axes; the last has half a spectrum.
@@ -390,7 +390,7 @@ pub fn ifft2(z: impl IntoComplex) -> Complex<Tensor> {
 /// As [`Fourier::try_rfft`] returns an error.
 #[track_caller]
 pub fn rfft2(x: &Tensor) -> Complex<Tensor> {
-    last(2).rfft(x)
+    last(2).to_half("rfft2", x).or_raise()
 }
 
 /// The inverse of [`rfft2`], of these lengths.
@@ -405,7 +405,7 @@ pub fn rfft2(x: &Tensor) -> Complex<Tensor> {
 /// As [`Fourier::try_irfft`] returns an error.
 #[track_caller]
 pub fn irfft2(z: impl IntoComplex, lengths: [usize; 2]) -> Tensor {
-    last(2).lengths(&lengths).irfft(z)
+    last(2).lengths(&lengths).to_real("irfft2", z).or_raise()
 }
 
 /// [`fft`] along all axes.
@@ -420,7 +420,7 @@ pub fn irfft2(z: impl IntoComplex, lengths: [usize; 2]) -> Tensor {
 #[track_caller]
 pub fn fftn(z: impl IntoComplex) -> Complex<Tensor> {
     let z = z.into_complex();
-    last(z.rank()).fft(z)
+    last(z.rank()).complex("fftn", z, false).or_raise()
 }
 
 /// [`ifft`] along all axes.
@@ -436,7 +436,7 @@ pub fn fftn(z: impl IntoComplex) -> Complex<Tensor> {
 #[track_caller]
 pub fn ifftn(z: impl IntoComplex) -> Complex<Tensor> {
     let z = z.into_complex();
-    last(z.rank()).ifft(z)
+    last(z.rank()).complex("ifftn", z, true).or_raise()
 }
 
 /// [`rfft`] along all axes; the last has half a spectrum.
@@ -450,7 +450,7 @@ pub fn ifftn(z: impl IntoComplex) -> Complex<Tensor> {
 /// As [`Fourier::try_rfft`] returns an error.
 #[track_caller]
 pub fn rfftn(x: &Tensor) -> Complex<Tensor> {
-    last(x.rank()).rfft(x)
+    last(x.rank()).to_half("rfftn", x).or_raise()
 }
 
 /// The inverse of [`rfftn`] along the last axes, of these lengths.
@@ -465,5 +465,5 @@ pub fn rfftn(x: &Tensor) -> Complex<Tensor> {
 /// As [`Fourier::try_irfft`] returns an error.
 #[track_caller]
 pub fn irfftn(z: impl IntoComplex, lengths: &[usize]) -> Tensor {
-    Fourier::new().lengths(lengths).irfft(z)
+    Fourier::new().lengths(lengths).to_real("irfftn", z).or_raise()
 }

@@ -1,6 +1,8 @@
 //! The frequencies of a transform's entries, and their order.
 
 use crate::error::{Error, ErrorKind, OrRaise};
+use crate::tensor::compose::as_of;
+use crate::tensor::twins::TryJoin;
 use crate::tensor::{Axes, Tensor};
 
 /// The frequencies of the entries of [`fft`](super::fft) of n samples, this far apart:
@@ -60,7 +62,7 @@ fn total(name: &str, n: usize, spacing: f64) -> Result<f64, Error> {
 /// If an axis does not exist.
 #[track_caller]
 pub fn fftshift(x: &Tensor, axes: impl Axes) -> Tensor {
-    shifted(x, axes.axes(), |n| n / 2)
+    shifted("fftshift", x, axes.axes(), |n| n / 2).or_raise()
 }
 
 /// The inverse of [`fftshift`], also for odd lengths.
@@ -75,15 +77,17 @@ pub fn fftshift(x: &Tensor, axes: impl Axes) -> Tensor {
 /// If an axis does not exist.
 #[track_caller]
 pub fn ifftshift(x: &Tensor, axes: impl Axes) -> Tensor {
-    shifted(x, axes.axes(), |n| n.div_ceil(2))
+    shifted("ifftshift", x, axes.axes(), |n| n.div_ceil(2)).or_raise()
 }
 
 #[track_caller]
-fn shifted(x: &Tensor, axes: Option<Vec<isize>>, by: fn(usize) -> usize) -> Tensor {
+fn shifted(name: &str, x: &Tensor, axes: Option<Vec<isize>>, by: fn(usize) -> usize) -> Result<Tensor, Error> {
     let axes = axes.unwrap_or_else(|| (0..x.rank() as isize).collect());
-    axes.iter().fold(x.clone(), |x, &axis| {
+    let mut turned = x.clone();
+    for axis in axes {
         let place = if axis < 0 { axis + x.rank() as isize } else { axis };
         let length = usize::try_from(place).ok().and_then(|place| x.shape().get(place)).copied().unwrap_or(0);
-        x.roll(by(length), axis)
-    })
+        turned = as_of(name, &[x], turned.try_roll(by(length), axis))?;
+    }
+    Ok(turned)
 }

@@ -5,7 +5,7 @@ use super::frequency::rfftfreq;
 use super::window::Window;
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::tensor::Tensor;
-use crate::tensor::compose::refuse;
+use crate::tensor::compose::{as_of, refuse};
 use crate::tensor::twins::TryIndex;
 
 /// What is taken off every piece before it is transformed.
@@ -155,14 +155,20 @@ impl Welch {
     /// not positive, or the elements are not real numbers.
     #[track_caller]
     pub fn try_power(&self, x: &Tensor) -> Result<(Tensor, Tensor), Error> {
+        self.of("Welch::power", x)
+    }
+
+    /// As [`Welch::power`], of a function with this name.
+    #[track_caller]
+    fn of(&self, name: &str, x: &Tensor) -> Result<(Tensor, Tensor), Error> {
         let count = match self.count(x) {
             Ok(count) => count,
-            Err(why) => return refuse("power spectrum", &[x], why),
+            Err(why) => return refuse(name, &[x], why),
         };
         let (n, hop) = (self.length, self.length - self.overlap);
         let places = (0..count).flat_map(|piece| (0..n).map(move |j| (piece * hop + j) as i64));
         let places = Tensor::from_vec(&[count, n], places.collect());
-        let mut pieces = x.try_take(&places, -1)?;
+        let mut pieces = as_of(name, &[x], x.try_take(&places, -1))?;
         if self.detrend == Detrend::Mean {
             pieces = &pieces - pieces.mean_keep(-1);
         }
@@ -173,8 +179,10 @@ impl Welch {
         };
         let sided = |k: usize| if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
         let factors = Tensor::from((0..=n / 2).map(|k| sided(k) / unit).collect::<Vec<f64>>()).convert(x.dtype());
-        let spectra = Fourier::new().try_rfft(&(pieces * Tensor::from(weights).convert(x.dtype())))?;
-        Ok((rfftfreq(n, 1.0 / self.rate), spectra.try_norm_sqr()?.mean_over(-2) * factors))
+        let weighted = pieces * Tensor::from(weights).convert(x.dtype());
+        let spectra = as_of(name, &[x], Fourier::new().try_rfft(&weighted))?;
+        let squares = as_of(name, &[x], spectra.try_norm_sqr())?;
+        Ok((rfftfreq(n, 1.0 / self.rate), squares.mean_over(-2) * factors))
     }
 
     /// How many pieces there are.
@@ -214,5 +222,6 @@ impl Welch {
 /// As [`Welch::try_power`] returns an error.
 #[track_caller]
 pub fn periodogram(x: &Tensor, rate: f64) -> (Tensor, Tensor) {
-    Welch::new(x.shape().last().copied().unwrap_or(0)).overlap(0).window(Window::Rectangular).rate(rate).power(x)
+    let whole = Welch::new(x.shape().last().copied().unwrap_or(0)).overlap(0).window(Window::Rectangular);
+    whole.rate(rate).of("periodogram", x).or_raise()
 }

@@ -6,7 +6,7 @@ use crate::array::DType;
 use crate::complex::Complex;
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::tensor::Tensor;
-use crate::tensor::compose::refuse;
+use crate::tensor::compose::{as_of, refuse};
 use crate::tensor::twins::{TryConstruct, TryIndex, TryPad};
 
 /// Which pieces of a signal are taken.
@@ -152,12 +152,13 @@ impl Stft {
         };
         let (count, [before, after]) = match pieces {
             Ok(pieces) => pieces,
-            Err(why) => return refuse("stft", &[x], why),
+            Err(why) => return refuse("Stft::forward", &[x], why),
         };
         let mut amounts = vec![(0, 0, 0); x.rank() - 1];
         amounts.push((before as i64, after as i64, 0));
-        let pieces = x.try_pad(&amounts, 0.0)?.try_take(&self.places(count), -1)?;
-        Fourier::new().try_rfft(&(pieces * self.weights_of(x.dtype())))
+        let padded = as_of("Stft::forward", &[x], x.try_pad(&amounts, 0.0))?;
+        let pieces = as_of("Stft::forward", &[x], padded.try_take(&self.places(count), -1))?;
+        as_of("Stft::forward", &[x], Fourier::new().try_rfft(&(pieces * self.weights_of(x.dtype()))))
     }
 
     /// The signal of this many samples whose spectra are nearest to these: every piece is transformed back, weighted by the
@@ -187,12 +188,12 @@ impl Stft {
         let parts = [&spectra.re, &spectra.im];
         let (count, [before, after]) = match self.pieces(samples) {
             Ok(pieces) => pieces,
-            Err(why) => return refuse("istft", &parts, why),
+            Err(why) => return refuse("Stft::inverse", &parts, why),
         };
         let wanted = [count, self.length / 2 + 1];
         if spectra.rank() < 2 || spectra.shape()[spectra.rank() - 2..] != wanted {
             return refuse(
-                "istft",
+                "Stft::inverse",
                 &parts,
                 format!("a signal of {samples} samples has spectra of the shape {wanted:?}"),
             );
@@ -207,9 +208,10 @@ impl Stft {
                 norm[sample],
                 sample - before
             );
-            return refuse("istft", &parts, why);
+            return refuse("Stft::inverse", &parts, why);
         }
-        let pieces = Fourier::new().lengths(&[self.length]).try_irfft(spectra)? * self.weights_of(spectra.dtype());
+        let pieces = as_of("Stft::inverse", &parts, Fourier::new().lengths(&[self.length]).try_irfft(spectra))?;
+        let pieces = pieces * self.weights_of(spectra.dtype());
         let mut shape = spectra.shape()[..spectra.rank() - 2].to_vec();
         shape.push(whole);
         let sums = Tensor::try_zeros_of(spectra.dtype(), &shape)?.try_scatter_add(&self.places(count), &pieces, -1)?;

@@ -50,6 +50,14 @@ pub(crate) fn single(name: &str, op: impl Into<Op>, operands: &[&Tensor]) -> Res
     }
 }
 
+/// What a function of the user's got from another function that it is made of: errors have its own name, the operands as the
+/// user wrote them, and the caller's line.
+#[track_caller]
+pub(crate) fn as_of<T>(name: &str, operands: &[&Tensor], result: Result<T, Error>) -> Result<T, Error> {
+    let line = Location::caller();
+    result.map_err(|error| error.named(name, operands.iter().map(|operand| operand.ty())).at(Some(line)))
+}
+
 /// The error of an operation that was refused before any equation was made.
 #[track_caller]
 pub(crate) fn refuse<T>(name: &str, operands: &[&Tensor], why: impl Into<Misfit>) -> Result<T, Error> {

@@ -16,7 +16,7 @@ use self::active::Activity;
 pub(crate) use self::active::is_active;
 use super::Tensor;
 use crate::array::{Array, Data, Type};
-use crate::error::{Error, ErrorKind, Line};
+use crate::error::{Error, ErrorKind, Line, note_call};
 use crate::execute::{self, BoundProgram, Made, NumberOperands};
 use crate::primitives::Op;
 use crate::program::{Builder, Program, Value, infer, inline};
@@ -310,6 +310,9 @@ fn built(name: &str, operands: &[&Tensor], f: &mut Equations<'_, Error>) -> Resu
         Some(generation) => with_graph(generation, |graph| {
             let args: Vec<Value> = operands.iter().map(|operand| graph.operand(operand)).collect();
             graph.builder.line = graph.line.or(Some(line));
+            if graph.line.is_none() {
+                note_call(line, name, operands.iter().map(|operand| operand.ty()));
+            }
             let outs = f(&mut graph.builder, &args)?;
             Ok(outs.into_iter().map(|out| Tensor::traced(generation, out, graph.builder.ty(out).clone())).collect())
         }),

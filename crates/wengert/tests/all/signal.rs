@@ -302,14 +302,17 @@ fn says(text: &str, words: &[&str]) {
 fn what_does_not_fit_is_refused_with_a_reason() {
     let x = points(80, &[2, 6]);
     let stft = Stft::new(4, 2);
-    refused(Stft::new(0, 1).try_forward(&x), &["`stft` of f64[2,6]", "both have to be at least 1"]);
+    refused(Stft::new(0, 1).try_forward(&x), &["`Stft::forward` of f64[2,6]", "both have to be at least 1"]);
     refused(Stft::new(4, 0).try_forward(&x), &["pieces of 4 samples that are 0 apart"]);
     refused(stft.clone().weights(&[1.0]).try_forward(&x), &["the window has 1 weights, and a piece 4 samples"]);
     refused(Stft::new(8, 1).edges(Edges::Inside).try_forward(&x), &["6 samples has no piece of 8"]);
     refused(stft.try_forward(&Tensor::from(1.0)), &["a single number is no signal"]);
-    refused(stft.try_forward(&Tensor::iota(8)), &["`stft` of i64[8]", "real numbers"]);
+    refused(stft.try_forward(&Tensor::iota(8)), &["`Stft::forward` of i64[8]", "real numbers"]);
     let spectra = stft.forward(&x);
-    refused(stft.try_inverse(&spectra, 60), &["`istft`", "a signal of 60 samples has spectra of the shape [31, 3]"]);
+    refused(
+        stft.try_inverse(&spectra, 60),
+        &["`Stft::inverse`", "a signal of 60 samples has spectra of the shape [31, 3]"],
+    );
     let apart = Stft::new(4, 4);
     refused(apart.try_inverse(&apart.forward(&x), 6), &["add up to 0.0e0 at sample 2", "smaller hop"]);
     refused(Welch::new(9).try_power(&x), &["a piece of 9 samples", "which has 6"]);

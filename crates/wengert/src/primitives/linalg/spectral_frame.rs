@@ -7,12 +7,13 @@
 //! one of the matrix (`A V = V Λ`) is not used: then the operation finds its own.
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use super::plain::{Spectrum, eigh, svd, symmetric, transposed};
 use super::{in_batch, unit};
 use crate::array::{Array, DType, Type};
-use crate::error::{Misfit, misfit};
+use crate::error::{Error, ErrorKind, Misfit, misfit};
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
@@ -295,10 +296,36 @@ impl<'a> Frames<'a> {
 /// the eigenvectors as columns, or the left and then the right singular vectors. It is no decomposition for users: it is an
 /// operand of operations that do not depend on which vectors these are, and that state their derivatives in `A` themselves, so
 /// that none flows through it. An entry that is not finite is an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+///
+/// Frames for functions of different names are one: the name is for errors alone.
+#[derive(Clone, Debug)]
 pub struct SpectralFrame {
+    /// The operation that errors name.
+    pub name: String,
     /// Of which kind.
     pub spectrum: SpectralKind,
+}
+
+impl SpectralFrame {
+    /// For a function of this name.
+    pub fn new(name: &str, spectrum: SpectralKind) -> Self {
+        SpectralFrame { name: name.to_owned(), spectrum }
+    }
+}
+
+/// But for the name, so that functions of one matrix share their frame.
+impl PartialEq for SpectralFrame {
+    fn eq(&self, other: &Self) -> bool {
+        self.spectrum == other.spectrum
+    }
+}
+
+impl Eq for SpectralFrame {}
+
+impl Hash for SpectralFrame {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.spectrum.hash(state);
+    }
 }
 
 impl Primitive for SpectralFrame {
@@ -320,6 +347,9 @@ impl Primitive for SpectralFrame {
         }
         Ok(vec![Array::new(&of.frame(self.spectrum).shape, bits)])
     }
+    fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
+        Error::new(ErrorKind::Run, &self.name, why.0).of(args.iter().copied())
+    }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }
@@ -327,7 +357,7 @@ impl Primitive for SpectralFrame {
         Vec::new()
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], _: usize) -> Batched {
-        Ok(vec![(b.op(*self, args), batched[0])])
+        Ok(vec![(b.op(self.clone(), args), batched[0])])
     }
     fn harmless(&self) -> Vec<(usize, f64)> {
         vec![(0, 0.0)]
@@ -336,25 +366,27 @@ impl Primitive for SpectralFrame {
         true
     }
     fn attributes(&self) -> Attributes {
-        Attributes::default().with("of", self.spectrum.word())
+        Attributes::default().with("name", self.name.clone()).with("of", self.spectrum.word())
     }
 }
 
 impl Family for SpectralFrame {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        (name == "spectral_frame").then(|| Ok(SpectralFrame { spectrum: fields.one_of("of", &SpectralKind::WORDS)? }))
+        let read =
+            || Ok(SpectralFrame { name: fields.word("name")?, spectrum: fields.one_of("of", &SpectralKind::WORDS)? });
+        (name == "spectral_frame").then(read)
     }
     fn samples() -> Vec<Sample> {
-        let symmetric = SpectralFrame { spectrum: SpectralKind::Symmetric };
-        let singular = SpectralFrame { spectrum: SpectralKind::Singular };
+        let sample = |spectrum, a: Array| Sample::new(SpectralFrame::new("spectral", spectrum), &[a]);
+        let (symmetric, singular) = (SpectralKind::Symmetric, SpectralKind::Singular);
         vec![
-            Sample::new(symmetric, &[numbers(1, &[3, 3])]),
-            Sample::new(symmetric, &[numbers_f32(2, &[2, 2, 2])]),
-            Sample::new(symmetric, &[numbers(3, &[0, 0])]),
-            Sample::new(singular, &[numbers(4, &[3, 2])]),
-            Sample::new(singular, &[numbers_f32(5, &[2, 1, 3])]),
-            Sample::new(singular, &[numbers(6, &[2, 2, 0])]),
+            sample(symmetric, numbers(1, &[3, 3])),
+            sample(symmetric, numbers_f32(2, &[2, 2, 2])),
+            sample(symmetric, numbers(3, &[0, 0])),
+            sample(singular, numbers(4, &[3, 2])),
+            sample(singular, numbers_f32(5, &[2, 1, 3])),
+            sample(singular, numbers(6, &[2, 2, 0])),
         ]
     }
 }
@@ -450,5 +482,5 @@ impl Family for SpectralVectors {
 
 /// The frames of plain matrices, for samples.
 pub(super) fn frame_of(a: &Array, spectrum: SpectralKind) -> Array {
-    SpectralFrame { spectrum }.eval(&[a]).expect("the matrices are finite").remove(0)
+    SpectralFrame::new("spectral", spectrum).eval(&[a]).expect("the matrices are finite").remove(0)
 }

@@ -15,7 +15,7 @@ fn refused<T>(result: Result<T, Error>, kind: ErrorKind, parts: &[&str]) {
 
 #[track_caller]
 fn says(message: &str, parts: &[&str]) {
-    for part in parts.iter().chain(&["`odeint` at", "errors.rs:"]) {
+    for part in parts.iter().chain(&["`odeint` ", " at crates/wengert/tests/all/ode/errors.rs:"]) {
         assert!(message.contains(part), "no `{part}`: {message}");
     }
 }
