@@ -44,7 +44,7 @@ twins! {
     /// assert_eq!(x.to_vec(), [4.0 / 3.0, 1.0]);
     /// ```
     fn sylvester = try_sylvester(a, b, c),
-        "If shapes or element types do not fit, or the equation is singular.",
+        "If shapes or element types do not fit, an entry is NaN or infinite, or the equation is singular.",
         |b, args| {
             let (_, args) = batch(b, args)?;
             Ok(b.emit(Sylvester::new(MatrixEquation::Continuous), &args)?[0])
@@ -59,7 +59,7 @@ twins! {
     /// assert!((x.to_vec()[3] - 0.25).abs() < 1e-15);
     /// ```
     fn lyapunov = try_lyapunov(a, q),
-        "If shapes or element types do not fit, or the equation is singular.",
+        "If shapes or element types do not fit, an entry is NaN or infinite, or the equation is singular.",
         |b, args| {
             let (_, args) = batch(b, args)?;
             let turned = transposed(b, args[0]);
@@ -74,7 +74,7 @@ twins! {
     /// assert_eq!(x.to_vec(), [4.0]);
     /// ```
     fn lyapunov_discrete = try_lyapunov_discrete(a, q),
-        "If shapes or element types do not fit, or the equation is singular.",
+        "If shapes or element types do not fit, an entry is NaN or infinite, or the equation is singular.",
         |b, args| {
             let (_, args) = batch(b, args)?;
             let turned = transposed(b, args[0]);
@@ -93,7 +93,7 @@ twins! {
     /// assert!((x[0] - 3f64.sqrt()).abs() < 1e-14 && (x[1] - 1.0).abs() < 1e-14);
     /// ```
     fn riccati = try_riccati(a, b, q, r),
-        "If shapes or element types do not fit, R is not positive definite, or there is no stabilising solution.",
+        "If shapes or element types do not fit, an entry is NaN or infinite, R is not positive definite, or there is no stabilising solution.",
         |b, args| regulator(b, args, MatrixEquation::Continuous);
     /// The stabilising `X` with `X = A^T X A - A^T X B (R + B^T X B)^-1 B^T X A + Q`: as [`riccati`], in discrete time.
     ///
@@ -105,7 +105,7 @@ twins! {
     /// assert!((x - (1.0 + 5f64.sqrt()) / 2.0).abs() < 1e-14);
     /// ```
     fn riccati_discrete = try_riccati_discrete(a, b, q, r),
-        "If shapes or element types do not fit, R is not positive definite, or there is no stabilising solution.",
+        "If shapes or element types do not fit, an entry is NaN or infinite, R is not positive definite, or there is no stabilising solution.",
         |b, args| regulator(b, args, MatrixEquation::Discrete);
 }
 

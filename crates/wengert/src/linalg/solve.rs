@@ -16,7 +16,8 @@ or_raise! {
     /// `X` with `A X = B`. A vector is one right-hand side, a matrix has one in each column.
     ///
     /// All systems with one matrix, forward and backward, share its factors. A singular matrix is an error that names the
-    /// pivot.
+    /// pivot, a NaN or infinity in it one that names the entry. In a right-hand side these are numbers as any other: the solution
+    /// is NaN, of a matrix in that column alone.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -39,7 +40,7 @@ or_raise! {
     #[doc(alias("cho_solve", "cholesky_solve"))]
     fn solve_spd = try_solve_spd(b: &Tensor);
     /// `X` with `op(T) X = B`, or `X op(T) = B`, where T is a triangle of `self`: the other half is not read, and its derivative
-    /// is 0.
+    /// is 0. A NaN or infinity that is read makes the unknowns NaN that depend on it, and is no error.
     ///
     /// ```
     /// use wengert::linalg::{Side, Triangle, TriangularSolve};
@@ -61,7 +62,8 @@ or_raise! {
     /// The `X` with the smallest `|A X - B|`, of a tall or square matrix with independent columns; of a wide one with
     /// independent rows the shortest X with `A X = B`. By orthogonal factors, so that nothing is squared.
     ///
-    /// A rank that is missing but for rounding is an error: `pinv` and [`Tensor::lstsq_damped`] have a solution then.
+    /// A rank that is missing but for rounding is an error: `pinv` and [`Tensor::lstsq_damped`] have a solution then. So is a
+    /// NaN or infinity in A; one in a right-hand side makes the solution NaN, of a matrix in that column alone.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -72,7 +74,7 @@ or_raise! {
     #[doc(alias = "least_squares")]
     fn lstsq = try_lstsq(b: &Tensor);
     /// The `X` with the smallest `|A X - B|^2 + damping^2 |X|^2` (A. N. Tikhonov, 1963), for any matrix; the damping is a single
-    /// number, which has a derivative too.
+    /// number, which has a derivative too. NaN and infinities are as in [`Tensor::lstsq`].
     ///
     /// ```
     /// use wengert::prelude::*;

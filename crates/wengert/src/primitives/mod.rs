@@ -72,7 +72,7 @@ pub use foreign::{Foreign, ForeignRole};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
-    Cholesky, Clusters, Cofactor, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Lu, MatrixEquation, MatrixKind,
+    Cholesky, Clusters, Cofactor, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Finite, Lu, MatrixEquation, MatrixKind,
     MatrixSolve, Qr, Riccati, Separate, Side, SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction,
     SpectralKind, SpectralMap, SpectralPart, SpectralSum, SpectralValues, SpectralVectors, Svd, Sylvester, Triangle,
     TriangularSolve,
@@ -230,6 +230,8 @@ operations! {
     Expm(Expm),
     /// Their derivatives.
     ExpmFrechet(ExpmFrechet),
+    /// Matrices that have to be finite.
+    Finite(Finite),
     /// Linear equations for matrices.
     Sylvester(Sylvester),
     /// Riccati equations.

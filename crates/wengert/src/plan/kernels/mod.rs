@@ -11,6 +11,7 @@ mod extreme;
 #[cfg(feature = "linalg")]
 mod factor;
 mod fill;
+mod finite;
 mod foreign;
 #[cfg(feature = "fft")]
 mod fourier;
@@ -68,6 +69,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::ScatterReduce(op) => Box::new(scatter::ScatterReduceKernel::new(op, args[0], args[1])),
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
+        Op::Finite(_) => Box::new(finite::FiniteKernel::new(args[0])),
         Op::Foreign(op) => Box::new(foreign::ForeignKernel::new(op, args, outs)),
         Op::Fft(op) => fourier(op, args),
         Op::SparseProduct(op) => Box::new(sparse::ProductKernel::new(op, args)),

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    Harmless, Matrices, dims, guarded, identity, plain, product, sample, scaled, single, square, transposed, with_lane,
+    Finite, Harmless, Matrices, dims, guarded, identity, plain, product, sample, scaled, single, square, transposed,
+    with_lane,
 };
 use crate::array::{Array, DType, Type};
 use crate::error::{Line, Misfit, misfit};
@@ -85,6 +86,7 @@ impl Expm {
         let mut b = Builder::new();
         b.line = line;
         let a = b.input("", ty.clone());
+        let a = b.op(Finite::new("expm"), &[a]);
         let x = exponential(&mut b, a);
         b.finish(&[x])
     }
@@ -249,7 +251,6 @@ fn exponential(b: &mut Builder, a: Value) -> Value {
         let above = b.convert(above, DType::I64);
         index = b.add(index, above);
     }
-    // Not above: so that the number of squarings of what is no number is 0, and the system finds it.
     let bound = b.full(DEGREES[4].1, &double);
     let quotient = b.div(norm, bound);
     let log = b.op(Unary::Log2, &[quotient]);

@@ -10,6 +10,7 @@ mod det;
 mod eig;
 mod eigh;
 mod expm;
+mod finite;
 mod gaps;
 mod lu;
 mod qr;
@@ -34,6 +35,7 @@ pub use det::{Cofactor, Det};
 pub use eig::Eig;
 pub use eigh::Eigh;
 pub use expm::{Expm, ExpmFrechet};
+pub use finite::Finite;
 pub use gaps::{Clusters, Divisor, Separate};
 pub use lu::Lu;
 pub use plain::MatrixEquation;
@@ -124,12 +126,17 @@ impl<'a> Matrices<'a> {
 
     /// A matrix without NaN and infinities.
     pub(super) fn finite(&self, k: usize) -> Result<&[f64], Misfit> {
+        self.finite_as("", k)
+    }
+
+    /// A matrix without NaN and infinities, one of several operands: errors say which (` of A`).
+    pub(super) fn finite_as(&self, of: &str, k: usize) -> Result<&[f64], Misfit> {
         let elements = self.get(k);
         match elements.iter().position(|x| !x.is_finite()) {
             None => Ok(elements),
             Some(place) => {
                 let (row, column) = (place / self.columns, place % self.columns);
-                misfit!("the element [{row}, {column}] is {}{}", elements[place], self.at(k))
+                misfit!("the element [{row}, {column}]{of} is {}{}", elements[place], self.at(k))
             }
         }
     }

@@ -48,8 +48,9 @@ impl Primitive for Riccati {
         let n = a.rows;
         let mut out = Vec::with_capacity(args[0].size());
         for k in 0..a.count() {
-            let own = a.finite(k)?;
-            let (g, q) = (plain::symmetric(g.finite(k)?, n), plain::symmetric(q.finite(k)?, n));
+            let own = a.finite_as(" of A", k)?;
+            let (g, q) = (g.finite_as(" of B R^-1 B^T", k)?, q.finite_as(" of Q", k)?);
+            let (g, q) = (plain::symmetric(g, n), plain::symmetric(q, n));
             match plain::riccati(self.equation, own, &g, &q, n) {
                 Some(x) => out.extend(x),
                 None => misfit!("there is no solution that makes the closed loop stable{}", a.at(k)),

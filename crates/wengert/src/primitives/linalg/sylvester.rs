@@ -74,8 +74,8 @@ impl Primitive for Sylvester {
         let turned = |x: &[f64], n: usize| if self.transpose { plain::transposed(x, n, n) } else { x.to_vec() };
         let mut out = Vec::with_capacity(args[2].size());
         for k in 0..if args[2].size() == 0 { 0 } else { c.count() } {
-            let (left, right) = (turned(a.finite(k)?, m), turned(b.finite(k)?, n));
-            match plain::sylvester(self.equation, (&left, m), (&right, n), c.finite(k)?) {
+            let (left, right) = (turned(a.finite_as(" of A", k)?, m), turned(b.finite_as(" of B", k)?, n));
+            match plain::sylvester(self.equation, (&left, m), (&right, n), c.finite_as(" of the right-hand side", k)?) {
                 Ok(x) => out.extend(x),
                 Err(why) => misfit!("{}{}", self.refused(why), c.at(k)),
             }
