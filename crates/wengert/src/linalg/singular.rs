@@ -233,8 +233,8 @@ impl Singular {
     /// As [`Singular::map`], with an error instead of a panic.
     ///
     /// # Errors
-    /// If the function captures tensors, or is not one of one number; if it is not odd and not 0 at 0, and a singular value is
-    /// 0.
+    /// If the function captures tensors, or is not one of one number; if it is not finite at a singular value, or it is not odd and
+    /// not 0 at 0, and a singular value is 0.
     #[track_caller]
     pub fn try_map(&self, h: impl FnOnce(&Tensor) -> Tensor) -> Result<Tensor, Error> {
         let program = function("map", h, Location::caller())?;

@@ -56,7 +56,8 @@ pub fn try_spectral(a: &Tensor) -> Result<Spectral, Error> {
 
 /// The square root of a symmetric matrix without negative eigenvalues: `R R = (A + A^T) / 2`, with `R` symmetric.
 ///
-/// NaN if an eigenvalue is negative; the derivative is infinite or NaN where one is 0.
+/// It is an error if an eigenvalue is negative; one that is so by rounding alone, by less than n roundings of the norm, counts as
+/// 0. Where one is 0 there is no derivative, and asking for it is an error.
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -65,6 +66,8 @@ pub fn try_spectral(a: &Tensor) -> Result<Spectral, Error> {
 /// # let d = d.to_vec();
 /// // The derivative at a multiple of the identity is half of the reciprocal root, shared by both places.
 /// assert!((d[1] - 0.25 / 2f64.sqrt()).abs() < 1e-15 && (d[1] - d[2]).abs() < 1e-15);
+/// let why = wengert::linalg::try_sqrtm(&Tensor::from([[4.0, 0.0], [0.0, -1.0]])).unwrap_err();
+/// assert!(why.to_string().ends_with("the function is NaN at the eigenvalue 0, which is -1.000000e0"), "{why}");
 /// ```
 ///
 /// # Panics
@@ -78,7 +81,7 @@ pub fn sqrtm(a: &Tensor) -> Tensor {
 /// As [`sqrtm`], with an error instead of a panic.
 ///
 /// # Errors
-/// As [`try_spectral`].
+/// As [`try_spectral`], and if an eigenvalue is negative.
 #[track_caller]
 pub fn try_sqrtm(a: &Tensor) -> Result<Tensor, Error> {
     Spectral::of("sqrtm", a)?.applied("sqrtm", SpectralFunction::of(Unary::Sqrt, SpectralPart::All))
@@ -86,7 +89,7 @@ pub fn try_sqrtm(a: &Tensor) -> Result<Tensor, Error> {
 
 /// The logarithm of a symmetric matrix with positive eigenvalues: `exp(L) = (A + A^T) / 2`, with `L` symmetric.
 ///
-/// Without a number if an eigenvalue is negative or 0.
+/// It is an error if an eigenvalue is negative or 0.
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -107,7 +110,7 @@ pub fn logm(a: &Tensor) -> Tensor {
 /// As [`logm`], with an error instead of a panic.
 ///
 /// # Errors
-/// As [`try_spectral`].
+/// As [`try_spectral`], and if an eigenvalue is not positive.
 #[track_caller]
 pub fn try_logm(a: &Tensor) -> Result<Tensor, Error> {
     Spectral::of("logm", a)?.applied("logm", SpectralFunction::of(Unary::Ln, SpectralPart::All))
@@ -140,7 +143,9 @@ impl Spectral {
     /// The matrix function `h(A) = V h(Λ) V^T`.
     ///
     /// `h` is run once, over one number in double precision, and is made of functions of numbers: it captures no tensors. It is
-    /// exact whatever repeats, in every mode and order, where `h` has that many derivatives.
+    /// exact whatever repeats, in every mode and order, where `h` has that many derivatives. Where `h`, or a derivative that is asked
+    /// for, is NaN or infinite at an eigenvalue, it is an error that names the eigenvalue; one that is negative by rounding alone counts
+    /// as 0 for a function without values below 0.
     ///
     /// ```
     /// use wengert::Tensor;
@@ -160,7 +165,7 @@ impl Spectral {
     /// As [`Spectral::map`], with an error instead of a panic.
     ///
     /// # Errors
-    /// If the function captures tensors, or is not one of one number.
+    /// If the function captures tensors, is not one of one number, or is not finite at an eigenvalue.
     #[track_caller]
     pub fn try_map(&self, h: impl FnOnce(&Tensor) -> Tensor) -> Result<Tensor, Error> {
         let program = function("map", h, Location::caller())?;
@@ -168,6 +173,9 @@ impl Spectral {
     }
 
     /// The sum of `h(λ)` over all eigenvalues, which is the trace of `h(A)`; a number for each matrix.
+    ///
+    /// It may be infinite, as that of a logarithm at a singular matrix; NaN at an eigenvalue is an error, and so is a derivative
+    /// where that of `h` is not finite.
     ///
     /// ```
     /// use wengert::prelude::*;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::spectral_core::{Coordinates, Local};
 use super::spectral_frame::{Frame, Frames, Matrices, SpectralKind, frame_of};
-use super::spectral_function::{SpectralFunction, SpectralPart};
+use super::spectral_function::{Infinite, SpectralFunction, SpectralPart};
 use super::spectral_series::Differences;
 use super::{rounded, widened};
 use crate::array::{Array, Type};
@@ -29,7 +29,8 @@ use crate::program::{Builder, Value};
 /// same operation with the cotangent in that place. So all modes and orders stay in this family.
 ///
 /// The frame holds the eigenvectors, so that they are found once for all of it; see [`SpectralFrame`](super::SpectralFrame).
-/// An entry that is not finite, and a part whose border is no gap, are errors.
+/// An entry that is not finite, a part whose border is no gap, and a value at which the function (or its derivative of order k)
+/// is not finite are errors.
 ///
 /// Source of the method: Yu. L. Daleckii and S. G. Krein, *Integration and differentiation of functions of Hermitian
 /// operators* (1965); N. J. Higham, *Functions of Matrices* (2008); V. Noferini (2017) for singular values.
@@ -189,6 +190,7 @@ impl SpectralMap {
         // A function of part of the singular values is continued by a formula of its own.
         let mirrored = if self.function.part == SpectralPart::All { 1 } else { 2 };
         let counts = self.function.counts(frame, self.order)?;
+        let frame = &*self.function.defined(&h, frame, &counts, (self.order, Infinite::Refused))?;
         let labels: Vec<[usize; 2]> =
             counts.iter().map(|&counts| if counts { [1, mirrored] } else { [0, 0] }).collect();
         let coordinates = Coordinates::new(frame, &labels, directions);

@@ -1,5 +1,6 @@
 //! Which function of a spectrum, on which part of it.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,6 +30,15 @@ pub enum SpectralPart {
     Positive,
     /// The singular values that are not 0.
     Rank,
+}
+
+/// What becomes of a function that is infinite at a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Infinite {
+    /// There is no such matrix.
+    Refused,
+    /// A sum is infinite too.
+    Told,
 }
 
 /// A function of the values of a spectrum: a derivative of a Program of one number, on a part of them.
@@ -96,6 +106,44 @@ impl SpectralFunction {
             }
             SpectralPart::Rank => Ok(frame.values.iter().map(|&value| value > frame.tolerance()).collect()),
         }
+    }
+
+    /// A frame as the function reads it, and nothing else: an eigenvalue that is below 0 by rounding alone counts as 0, where
+    /// the function has a value at 0 and none below.
+    ///
+    /// # Errors
+    /// If the function, or its derivative of this order, is not finite at a value that counts.
+    pub(super) fn defined<'a>(
+        &self,
+        h: &Differences,
+        frame: &'a Frame,
+        counts: &[bool],
+        (order, infinite): (usize, Infinite),
+    ) -> Result<Cow<'a, Frame>, Misfit> {
+        let mut read = Cow::Borrowed(frame);
+        let rounding = frame.rows[0] as f64 * frame.unit * frame.norm();
+        let is_defined = |x: f64| match infinite {
+            Infinite::Refused => h.value(x).is_finite(),
+            Infinite::Told => !h.value(x).is_nan(),
+        };
+        for (k, _) in counts.iter().enumerate().filter(|(_, counts)| **counts) {
+            let value = frame.values[k];
+            let is_rounding = value < 0.0 && value >= -rounding && !is_defined(value) && h.value(0.0).is_finite();
+            let point = if is_rounding { 0.0 } else { value };
+            if is_rounding {
+                read.to_mut().values[k] = point;
+            }
+            let own = if is_defined(point) { h.at(&vec![point; order + 1]) } else { h.value(point) };
+            if !is_defined(point) || order > 0 && !own.is_finite() {
+                let what = match self.derivative + order {
+                    0 => "the function".to_owned(),
+                    1 => "the derivative of the function".to_owned(),
+                    order => format!("the derivative of order {order} of the function"),
+                };
+                misfit!("{what} is {own} at the {} {k}, which is {value:.6e}", frame.spectrum.value());
+            }
+        }
+        Ok(read)
     }
 
     /// That the continuation to negative numbers is that of the formula.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::SpectralMap;
 use super::spectral::{check_operands, failed, for_each_matrix, repeated, with_lane};
 use super::spectral_frame::{SpectralKind, frame_of};
-use super::spectral_function::{SpectralFunction, SpectralPart};
+use super::spectral_function::{Infinite, SpectralFunction, SpectralPart};
 use super::spectral_series::Differences;
 use crate::array::{Array, Type};
 use crate::error::{Error, Misfit};
@@ -47,6 +47,8 @@ impl Primitive for SpectralSum {
                 SpectralPart::Range { start, end } => start..end,
                 SpectralPart::All | SpectralPart::Positive | SpectralPart::Rank => 0..frame.count(),
             };
+            let counts: Vec<bool> = (0..frame.count()).map(|k| range.contains(&k)).collect();
+            let frame = self.function.defined(&h, frame, &counts, (0, Infinite::Told))?;
             Ok(vec![frame.values[range].iter().map(|&value| h.value(value)).sum()])
         });
         Ok(vec![result?])

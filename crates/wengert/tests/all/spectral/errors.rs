@@ -1,6 +1,6 @@
 //! What is not determined is an error that says what is missing and what to use.
 
-use wengert::linalg::{low_rank, polar, singular, spectral, try_pinv, try_polar, try_spectral};
+use wengert::linalg::{logm, low_rank, polar, singular, spectral, sqrtm, try_pinv, try_polar, try_spectral};
 use wengert::prelude::*;
 
 use super::matrix;
@@ -129,4 +129,61 @@ fn functions_that_are_none_of_one_number() {
         &said(|| spectral(&a).map(|x| Tensor::stack(&[x, x], 0).sum())),
         &["has to be made of functions of numbers alone"],
     );
+}
+
+#[test]
+fn functions_without_a_value_at_an_eigenvalue() {
+    // The eigenvalues are -1 and 3, and 0 and 2.
+    let (indefinite, semidefinite) = (matrix(2, 2, &[1.0, 2.0, 2.0, 1.0]), Tensor::ones(&[2, 2]));
+    let nan = ["of f64[2,2]", "the function is NaN at the eigenvalue 0, which is -1.000000e0"];
+    says(&said(|| sqrtm(&indefinite)), &[&["`sqrtm`"][..], &nan].concat());
+    says(&said(|| logm(&indefinite)), &[&["`logm`"][..], &nan].concat());
+    says(&said(|| spectral(&indefinite).map(|x| x.powf(1.5))), &[&["`map`"][..], &nan].concat());
+    says(&said(|| spectral(&indefinite).trace(|x| x.ln())), &[&["`trace`"][..], &nan].concat());
+    says(&said(|| grad(&indefinite, |a| logm(&a).sum())), &[&["`logm`"][..], &nan].concat());
+    says(&said(|| logm(&Tensor::zeros(&[2, 2]))), &["`logm`", "the function is -inf at the eigenvalue 0"]);
+    let batch = Tensor::stack(&[&Tensor::eye(2), &indefinite], 0);
+    says(&said(|| sqrtm(&batch)), &[&["(matrix [1])"][..], &nan[1..]].concat());
+    // A sum is -inf, and has no derivative.
+    let singular_one = Tensor::zeros(&[2, 2]);
+    assert_eq!(spectral(&singular_one).trace(|x| x.ln()).item(), f64::NEG_INFINITY);
+    let why = said(|| grad(&singular_one, |a| spectral(&a).trace(|x| x.ln())));
+    says(&why, &["`trace`", "the derivative of the function is inf at the eigenvalue 0"]);
+    // The root of a semidefinite matrix, one of whose eigenvalues is 0 but for rounding, has a value and no derivative.
+    for x in [1.0, 0.1, 3e10] {
+        let a = &semidefinite * x;
+        let root = sqrtm(&a);
+        assert!((root.matmul(&root) - &a).abs().max().item() < 1e-14 * x);
+        let below = &a - Tensor::eye(2) * (3e-16 * x);
+        assert!((sqrtm(&below) - &root).abs().max().item() < 1e-7 * x.sqrt());
+        let why = said(|| grad(&a, |a| sqrtm(&a).sum()));
+        says(&why, &["`sqrtm` of f64[2,2]", "the derivative of the function is inf at the eigenvalue 0"]);
+        says(
+            &said(|| sqrtm(&(&a - Tensor::eye(2) * (1e-14 * x)))),
+            &["the function is NaN at the eigenvalue 0, which is -"],
+        );
+    }
+}
+
+#[test]
+fn what_does_not_count_is_not_asked_for_a_value() {
+    let (good, bad) = (matrix(2, 2, &[3.0, 0.5, 0.5, 2.0]), matrix(2, 2, &[1.0, 2.0, 2.0, 1.0]));
+    for f in [|a: &Tensor| sqrtm(a).sum(), |a: &Tensor| logm(a).sum(), |a: &Tensor| spectral(a).trace(|x| x.sqrt())] {
+        let alone = value_and_grad(&good, |a| f(&a));
+        // A lane, and a branch.
+        let (flags, both) = (Tensor::from([true, false]), Tensor::stack(&[&good, &bad], 0));
+        let pick = |flag: &Tensor, a: &Tensor| cond(flag, a, |a| f(&a), |a| a.sum());
+        let (values, slopes) = vmap((&flags, &both), |(flag, a)| value_and_grad(a, |a| pick(&flag, &a)));
+        assert_eq!(values.to_vec(), [alone.0.item(), 6.0]);
+        assert_eq!(slopes.slice(0).to_vec(), alone.1.to_vec());
+        assert_eq!(slopes.slice(1).to_vec(), [1.0; 4]);
+        let slope = grad(&bad, |a| cond(a.slice((0, 0)).gt(2.0), &a, |a| f(&a), |a| a.sum()));
+        assert_eq!(slope.to_vec(), [1.0; 4]);
+    }
+    // The derivative of a root at 0 in a lane that is masked afterwards.
+    let both = Tensor::stack(&[&good, &Tensor::zeros(&[2, 2])], 0);
+    let flags = Tensor::from([true, false]);
+    let slope = grad(&both, |both| flags.where_(sqrtm(&both).sum_over([1, 2]), 0.0).sum());
+    assert_eq!(slope.slice(1).to_vec(), [0.0; 4]);
+    assert_eq!(slope.slice(0).to_vec(), grad(&good, |a| sqrtm(&a).sum()).to_vec());
 }
