@@ -165,8 +165,11 @@ impl Compile {
     ///
     /// # Errors
     /// If there cannot be as many threads, or the plan needs more memory than [`Compile::memory`] allows.
+    #[track_caller]
     pub fn program(self, program: &Program) -> Result<CompiledProgram, Error> {
-        CompiledProgram::new(program, &self.settings()?)
+        let line = Location::caller();
+        let settings = self.settings();
+        settings.and_then(|settings| CompiledProgram::new(program, &settings)).map_err(|error| error.at(Some(line)))
     }
 
     /// The function; see [`compile`].
@@ -352,7 +355,13 @@ where
     }
 
     /// The plan of a trace.
+    #[track_caller]
     fn prepared<'a>(&self, trace: &'a Specialised<O>, given: Arguments) -> Result<&'a Prepared, Error> {
+        let line = Location::caller();
+        self.planned(trace, given).map_err(|error| error.at(Some(line)))
+    }
+
+    fn planned<'a>(&self, trace: &'a Specialised<O>, given: Arguments) -> Result<&'a Prepared, Error> {
         let place = &trace.plans[given as usize];
         if let Some(prepared) = place.get() {
             return Ok(prepared);

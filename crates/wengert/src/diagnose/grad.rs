@@ -1,6 +1,7 @@
 //! A gradient with options: what it refuses, and how much memory it takes.
 
 use std::fmt;
+use std::panic::Location;
 
 use super::{Cut, Diagnose, Status};
 use crate::drive::{recorded_gradient, run_thinned};
@@ -43,6 +44,8 @@ pub struct MemoryError {
     pub limit: usize,
     /// The fewest bytes with which there is a gradient.
     pub least: usize,
+    /// The user's line.
+    pub at: &'static Location<'static>,
 }
 
 impl fmt::Display for GradError {
@@ -63,10 +66,10 @@ impl fmt::Display for SeveredError {
 
 impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let MemoryError { limit, least } = self;
+        let MemoryError { limit, least, at } = self;
         write!(
             f,
-            "the gradient needs {least} bytes even with as much computed again as can be, and {limit} are allowed"
+            "the gradient at {at} needs {least} bytes even with as much computed again as can be, and {limit} are allowed"
         )
     }
 }
@@ -183,12 +186,13 @@ pub(super) fn within<T: Tree<Leaf = f64>>(
     x: &T,
     f: impl Fn(T::Vars) -> Var,
 ) -> Result<(f64, T::Grad), MemoryError> {
+    let at = Location::caller();
     let (scope, output) = run_thinned(Thinning::within(bytes), x, &f);
     if !scope.is_outermost() {
         return Ok(recorded_gradient(scope, output, x));
     }
     let (loops, fixed) = scope.thinned();
-    let every = thinned(fixed, &loops, bytes).map_err(|least| MemoryError { limit: bytes, least })?;
+    let every = thinned(fixed, &loops, bytes).map_err(|least| MemoryError { limit: bytes, least, at })?;
     if loops.iter().zip(&every).all(|(own, &every)| own.every == every) {
         return Ok(recorded_gradient(scope, output, x));
     }

@@ -39,12 +39,13 @@ impl Diagnose for Tensor {
         f: impl Fn(T::Vars) -> Tensor,
     ) -> Result<(Tensor, T::Grad), MemoryError> {
         const NAME: &str = "value_and_grad";
+        let at = Location::caller();
         let (point, closed) = record_loss(NAME, x, f);
         let what = Transformation::Within(Task::ValueAndGradient, bytes);
         let results = match derived::apply(NAME, what, &closed, &point, &[]) {
             Ok(results) => results,
             Err(error) => match error.enough_bytes() {
-                Some(least) => return Err(MemoryError { limit: bytes, least }),
+                Some(least) => return Err(MemoryError { limit: bytes, least, at }),
                 None => error.raise(),
             },
         };

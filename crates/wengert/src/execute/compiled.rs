@@ -61,7 +61,9 @@ impl Program {
     ///
     /// # Errors
     /// None at present: without a limit every Program can be planned. Memory is asked for when it runs.
+    #[track_caller]
     pub fn compile(&self) -> Result<CompiledProgram, Error> {
-        CompiledProgram::new(self, &Settings::current())
+        let line = std::panic::Location::caller();
+        CompiledProgram::new(self, &Settings::current()).map_err(|error| error.at(Some(line)))
     }
 }

@@ -6,7 +6,9 @@ use wengert::linalg::{
     try_toeplitz,
 };
 use wengert::prelude::*;
-use wengert::{Compile, Error};
+use wengert::{Compile, Error, Grad};
+
+use crate::nn::support::close;
 
 #[track_caller]
 fn refused<T>(result: Result<T, Error>, words: &[&str]) {
@@ -54,7 +56,7 @@ fn shapes_that_do_not_fit() {
     refused(try_solve_circulant(&Tensor::zeros(&[3]), &three), &why);
     let factor = Factor::cholesky(&Tensor::eye(2));
     let tall = Tensor::stack(&[&two, &(&two * 0.1)], 1);
-    refused(factor.try_downdate(&tall), &["`cholesky_downdate`", "the result is not positive definite"]);
+    refused(factor.try_downdate(&tall), &["`Factor::downdate`", "the result is not positive definite"]);
     refused(factor.try_update(&three), &["the vector is f64[3]"]);
     refused(Factor::lu(&square).try_update(&three), &["`Factor::update`", "it takes a Cholesky factor"]);
 }
@@ -80,7 +82,74 @@ fn values_that_do_not_fit() {
     refused(nan.try_lu(), &why);
     refused(nan.try_qr(), &why);
     refused(nan.try_det(), &why);
-    refused((nan * f64::INFINITY).try_expm(), &["is NaN"]);
+    refused(nan.try_expm(), &["`expm` of f64[2,2]", "the element [1, 0] is NaN"]);
+    refused((nan * f64::INFINITY).try_expm(), &["`expm`", "the element [0, 0] is inf"]);
+    let batch = Tensor::stack(&[&Tensor::eye(2), &Tensor::from([[1.0, f64::NEG_INFINITY], [0.0, 1.0]])], 0);
+    refused(batch.to_f32().try_expm(), &["`expm` of f32[2,2,2]", "the element [0, 1] is -inf (matrix [1])"]);
+    let slope = Compile::new().function(|a: Tensor| grad(&a, |a| a.expm().sum()));
+    refused(slope.try_call(&batch).map(drop), &["`expm`", "the element [0, 1] is -inf (matrix [1])"]);
+}
+
+#[test]
+fn right_hand_sides_that_are_not_finite() {
+    let a = Tensor::from([[4.0, 1.0], [1.0, 3.0]]);
+    let lower = TriangularSolve::new(Side::Left, Triangle::Lower);
+    for bad in [f64::NAN, f64::INFINITY] {
+        // Systems are solved without loops that end when numbers are small: what is not finite stays in its column.
+        let b = Tensor::from([[1.0, 2.0, 1.0], [1.0, bad, 2.0]]);
+        let good = Tensor::from([[1.0, 1.0], [1.0, 2.0]]);
+        let solutions: [&dyn Fn(&Tensor) -> Tensor; 6] = [
+            &|b| a.solve(b),
+            &|b| a.solve_spd(b),
+            &|b| a.solve_triangular(b, lower),
+            &|b| a.lstsq(b),
+            &|b| a.lstsq_damped(b, &Tensor::from(0.1)),
+            &|b| Factor::qr(&a).solve(b),
+        ];
+        for (k, solve) in solutions.iter().enumerate() {
+            let x = solve(&b);
+            assert!(!x.slice((1, 1)).item().is_finite(), "{k}: {x}");
+            let others = Tensor::stack(&[&x.slice((.., 0)), &x.slice((.., 2))], 1);
+            close(&others.to_vec(), &solve(&good).to_vec(), 8.0);
+        }
+        // The equations of matrices go by Schur forms, and ask for finite numbers everywhere.
+        let (eye, b) = (Tensor::eye(2), Tensor::from([[1.0, 0.0], [bad, 1.0]]));
+        let entry = format!("the element [1, 0] of the right-hand side is {bad}");
+        refused(try_sylvester(&a, &eye, &b), &["`sylvester`", &entry]);
+        refused(try_lyapunov_discrete(&a, &b), &["`lyapunov_discrete`", &entry]);
+        refused(try_sylvester(&a, &b, &eye), &["`sylvester`", &format!("the element [1, 0] of B is {bad}")]);
+        refused(try_riccati(&a, &eye, &b, &eye), &["`riccati`", &format!("the element [1, 0] of Q is {bad}")]);
+        refused(try_riccati(&a, &eye, &eye, &b), &["`riccati`", &format!("the element [1, 0] is {bad}")]);
+    }
+}
+
+#[test]
+fn a_logarithm_of_a_determinant_that_is_zero() {
+    let singular = Tensor::from([[1.0, 2.0], [2.0, 4.0]]);
+    let batch = Tensor::stack(&[&Tensor::eye(2), &singular], 0);
+    assert_eq!(singular.slogdet().1.item(), f64::NEG_INFINITY);
+    assert_eq!(batch.slogdet().1.to_vec(), [0.0, f64::NEG_INFINITY]);
+    let why = ["`slogdet` of ", "the matrix is singular: ln |det| is -inf, and has no derivative"];
+    let slope = Compile::new().function(|a: Tensor| grad(&a, |a| a.slogdet().1.sum()));
+    refused(slope.try_call(&singular).map(drop), &why);
+    refused(slope.try_call(&Tensor::zeros(&[3, 3])).map(drop), &why);
+    refused(slope.try_call(&batch).map(drop), &[&why[..], &["(example [1])"]].concat());
+    let along = Compile::new().function(|a: Tensor| jvp(&a, &Tensor::ones(&[2, 2]), |a| a.slogdet().1).1);
+    refused(along.try_call(&singular).map(drop), &why);
+    // The sign is flat.
+    assert_eq!(grad(&singular, |a| a.slogdet().0).to_vec(), [0.0; 4]);
+}
+
+#[test]
+fn memory_that_is_not_allowed() {
+    let f = Compile::new().memory(100).function(|a: Tensor| a.inv());
+    let a = Tensor::eye(20);
+    refused(f.try_call(&a), &["`plan` at ", "100 are allowed"]);
+    refused(f.plan(&a).map(drop), &["`plan` at ", "100 are allowed"]);
+    let why = Grad::of(|a: Tensor| a.inv().sum()).memory(100).at(&a).unwrap_err();
+    assert!(why.to_string().contains("linalg/errors.rs:"), "{why}");
+    let why = Grad::of(|x: Vec<Var>| x[0] * x[1]).memory(1).at(vec![1.0, 2.0]).unwrap_err();
+    assert!(why.to_string().contains("linalg/errors.rs:"), "{why}");
 }
 
 #[test]
