@@ -41,6 +41,11 @@ pub struct Eigh {
 }
 
 impl Eigh {
+    /// Bytes that each thread keeps for the products inside of it.
+    pub fn packing<T: Number>(&self) -> usize {
+        if self.n <= SMALL { 0 } else { library::packing::<T>([self.n; 3]) }
+    }
+
     /// Bytes of workspace for this many threads.
     pub fn workspace<T: Number>(&self, threads: usize) -> usize {
         if self.n <= SMALL {

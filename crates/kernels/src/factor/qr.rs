@@ -66,6 +66,11 @@ impl Qr {
         [numbers[0], numbers[1], numbers[2], library::lines(request)]
     }
 
+    /// Bytes that each thread keeps for the products inside of it.
+    pub fn packing<T: Number>(&self) -> usize {
+        if self.is_small() { 0 } else { library::packing::<T>([self.rows, self.rows.min(self.columns), self.columns]) }
+    }
+
     /// Bytes of workspace for this many threads.
     pub fn workspace<T: Number>(&self, threads: usize) -> usize {
         let lines = if self.is_small() { 0 } else { self.lines::<T>().iter().sum() };

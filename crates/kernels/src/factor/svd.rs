@@ -51,6 +51,11 @@ impl Svd {
         svd_scratch::<T>(self.columns, self.rows, thin, thin, library::ALONE, library::auto::<T, _>())
     }
 
+    /// Bytes that each thread keeps for the products inside of it.
+    pub fn packing<T: Number>(&self) -> usize {
+        if self.is_small() { 0 } else { library::packing::<T>([self.rows, self.rows.min(self.columns), self.columns]) }
+    }
+
     /// Bytes of workspace for this many threads.
     pub fn workspace<T: Number>(&self, threads: usize) -> usize {
         if self.is_small() {

@@ -40,7 +40,9 @@ fn identity(n: usize) -> Vec<f64> {
 
 /// The columns of a matrix in another order.
 fn with_columns(matrix: &[f64], width: usize, order: &[usize]) -> Vec<f64> {
-    matrix.chunks_exact(width).flat_map(|row| order.iter().map(move |&k| row[k])).collect()
+    let mut out = Vec::with_capacity(matrix.len() / width * order.len());
+    matrix.chunks_exact(width).for_each(|row| out.extend(order.iter().map(|&k| row[k])));
+    out
 }
 
 /// Orthonormal columns again, after many rotations: one step of Newton and Schulz, `V - V (V^T V - 1) / 2`.

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use wengert_kernels::product::Workspace;
 use wengert_kernels::region::Kind;
 
+use super::allocated::Allocated;
 use super::donate::Donated;
 use super::kernel::{bytes, kind};
 use super::phases::{Phases, Recorded};
@@ -153,8 +153,8 @@ pub(super) struct Planned {
     pub(super) work: StepWork,
     /// Lines of scratch.
     pub(super) scratch: usize,
-    /// Bytes that the library of matrix products allocates for itself.
-    pub(super) library: Workspace,
+    /// Bytes that steps allocate for themselves.
+    pub(super) allocated: Allocated,
 }
 
 impl Inside<'_> {
@@ -178,8 +178,8 @@ impl Inside<'_> {
     fn cond(self, cond: &Cond) -> Planned {
         let plans: Box<[Plan]> = cond.branches.iter().map(|branch| self.plan(branch, Donated::Any(&[]))).collect();
         let scratch = plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0);
-        let library = plans.iter().map(|plan| plan.library).reduce(Workspace::max).unwrap_or_default();
-        Planned { work: StepWork::Cond(plans), scratch, library }
+        let allocated = plans.iter().map(|plan| plan.allocated).reduce(Allocated::max).unwrap_or_default();
+        Planned { work: StepWork::Cond(plans), scratch, allocated }
     }
 
     fn scan(self, scan: &Scan) -> Planned {
@@ -199,7 +199,7 @@ impl Inside<'_> {
             }
             None => taken(&mut scratch, workers * (body.values + body.scratch)),
         };
-        let library = if numbers.is_some() { Workspace::default() } else { body.library.times(workers) };
+        let allocated = if numbers.is_some() { Allocated::default() } else { body.allocated.times(workers) };
         let plan = ScanPlan {
             numbers,
             length: scan.length,
@@ -212,14 +212,14 @@ impl Inside<'_> {
             workers,
             body,
         };
-        Planned { work: StepWork::Scan(Box::new(plan)), scratch: arena.end, library }
+        Planned { work: StepWork::Scan(Box::new(plan)), scratch: arena.end, allocated }
     }
 
     /// How many steps of a loop run at once: if they are independent, worth a thread's while, and small, so that what a thread
     /// needs stays in its cache.
     fn workers(self, scan: &Scan, body: &Plan) -> usize {
         let is_apart = scan.carry == 0 && body.operations() >= MIN_OPERATIONS;
-        let is_small = (body.values + body.scratch) * LINE + body.library.bytes() <= MAX_WORKER;
+        let is_small = (body.values + body.scratch) * LINE + body.allocated.used() <= MAX_WORKER;
         if is_apart && is_small && scan.length > 1 { self.options.threads.max(1) } else { 1 }
     }
 
@@ -243,10 +243,10 @@ impl Inside<'_> {
             }
         };
         let arena = taken(&mut scratch, most_lines(&[&condition, &step]));
-        let library = condition.library.max(step.library);
+        let allocated = condition.allocated.max(step.allocated);
         let forwards = Forwards { condition, step, limit: op.bounds.limit };
         let plan = WhilePlan { forwards, invariants: carry.start, carry: carried, given, answer: ANSWER, arena };
-        Planned { work: StepWork::While(Box::new(plan)), scratch, library }
+        Planned { work: StepWork::While(Box::new(plan)), scratch, allocated }
     }
 
     /// The plan of a step that keeps what is needed backwards, and where what is not kept lies.
@@ -308,7 +308,7 @@ impl Inside<'_> {
         };
         let plans = [&forwards[..], &[&second]].concat();
         let arena = taken(&mut scratch, most_lines(&plans));
-        let library = plans.iter().map(|plan| plan.library).reduce(Workspace::max).unwrap_or_default();
+        let allocated = plans.iter().map(|plan| plan.allocated).reduce(Allocated::max).unwrap_or_default();
         let plan = UnwindPlan {
             invariants: carry.start,
             carry: types[carry].iter().map(|ty| (kind(ty.dtype), ty.size())).collect(),
@@ -319,7 +319,7 @@ impl Inside<'_> {
             arena,
             second,
         };
-        Planned { work: StepWork::Unwind(Box::new(plan)), scratch, library }
+        Planned { work: StepWork::Unwind(Box::new(plan)), scratch, allocated }
     }
 
     fn forwards(self, op: &Unwind, step: Plan) -> Forwards {

@@ -108,11 +108,15 @@ pub struct Summary {
     pub scratch: usize,
     /// Bytes that the library of matrix products allocates for itself.
     pub library: usize,
+    /// Bytes that the library of factorisations keeps for its own products, on all threads together.
+    pub factorisations: usize,
+    /// Bytes that definitions allocate while they run, and plain Rust that is called.
+    pub definitions: usize,
     /// Bytes of the results that are not inputs.
     pub results: usize,
     /// Bytes of the lists of operands and results that a call makes.
     pub lists: usize,
-    /// The predicted peak: arena, library, results and lists.
+    /// The predicted peak: arena, libraries, definitions, results and lists.
     pub peak: usize,
 }
 
@@ -204,7 +208,9 @@ impl Plan {
         let mut summary = Summary {
             arena: self.arena_bytes(),
             scratch: self.scratch * LINE,
-            library: self.library.bytes(),
+            library: self.allocated.products.bytes(),
+            factorisations: self.allocated.factors,
+            definitions: self.allocated.definitions,
             results: self.result_bytes(),
             lists: self.call_bytes(),
             peak: self.peak_bytes(),
@@ -237,6 +243,12 @@ impl fmt::Display for Summary {
             write!(f, "; {} of values share it, {times:.1} times its size", bytes(self.values))?;
         }
         writeln!(f, "\nlibrary     {:>10}  of matrix products", bytes(self.library))?;
+        if self.factorisations > 0 {
+            writeln!(f, "library     {:>10}  of factorisations, kept by threads", bytes(self.factorisations))?;
+        }
+        if self.definitions > 0 {
+            writeln!(f, "definitions {:>10}  allocated while they run", bytes(self.definitions))?;
+        }
         writeln!(f, "results     {:>10}", bytes(self.results))?;
         writeln!(f, "lists       {:>10}  of operands and results, made by a call", bytes(self.lists))?;
         writeln!(f, "peak        {:>10}  predicted, without the inputs", bytes(self.peak))

@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use wengert_kernels::arena::Line;
 use wengert_kernels::pool::Pool;
-use wengert_kernels::product::Workspace;
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
+use super::allocated::Allocated;
 use crate::array::{DType, Type};
 use crate::error::Misfit;
 
@@ -37,9 +37,9 @@ pub(crate) trait Kernel: Debug + Send + Sync {
         0
     }
 
-    /// Bytes that matrix products inside of it allocate for themselves on this many threads.
-    fn library(&self, _threads: usize) -> Workspace {
-        Workspace::default()
+    /// Bytes that it allocates for itself on this many threads: matrix products inside of it, a library, a definition.
+    fn allocated(&self, _threads: usize) -> Allocated {
+        Allocated::default()
     }
 
     /// Pairs of an operand and a result that may be one piece of memory ([`Slice::Output`]): the operand is then overwritten.

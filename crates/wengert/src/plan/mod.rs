@@ -4,6 +4,7 @@
 //! in. Its steps are *regions* (chains of elementwise operations with what they are reduced to, run chunk by chunk in the
 //! cache), products of matrices, and kernels for everything that moves or orders elements.
 
+mod allocated;
 mod blocks;
 mod buffers;
 mod cluster;
@@ -43,7 +44,6 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 use wengert_kernels::arena::Line as Lines;
 use wengert_kernels::pool::Pool;
-use wengert_kernels::product::Workspace;
 use wengert_kernels::region::{Kind, Region};
 
 use crate::array::Type;
@@ -51,6 +51,7 @@ use crate::error::{Error, ErrorKind, Line};
 use crate::hash::FastHasher;
 use crate::primitives::Op;
 use crate::program::Program;
+use allocated::Allocated;
 use cluster::cluster;
 pub(crate) use control::{
     CarryForwards, CarryPlan, Columns, Forwards, ScanPlan, Snapshots, UnwindPlan, Way, WhilePlan,
@@ -110,8 +111,8 @@ pub struct Plan {
     values: usize,
     /// Lines of the arena after them, for one step at a time.
     scratch: usize,
-    /// Bytes that the library of matrix products allocates for itself.
-    library: Workspace,
+    /// Bytes that steps allocate for themselves.
+    allocated: Allocated,
     options: Options,
     /// The operations of the plan without a limit of memory, if this one has a limit.
     unlimited: Option<usize>,
@@ -325,17 +326,17 @@ impl Plan {
             "the program needs {needed} bytes ({} of values, {} of scratch, {} of results, {} of the call itself), and {limit} are \
              allowed; {needed} would do",
             self.values.saturating_mul(LINE),
-            self.scratch.saturating_mul(LINE).saturating_add(self.library.bytes()),
+            self.scratch.saturating_mul(LINE).saturating_add(self.allocated.bytes()),
             self.result_bytes(),
             self.call_bytes(),
         );
         Error::new(ErrorKind::Unavailable, "plan", why).of_too_few_bytes(needed)
     }
 
-    /// The predicted peak: arena, scratch, the matrix library's own memory, results, and lists of operands and results. Inputs
+    /// The predicted peak: arena, scratch, what libraries and definitions allocate, results, and lists of operands and results. Inputs
     /// are the caller's. A peak that overflows is `usize::MAX`.
     pub fn peak_bytes(&self) -> usize {
-        let own = [self.library.bytes(), self.result_bytes(), self.call_bytes()];
+        let own = [self.allocated.bytes(), self.result_bytes(), self.call_bytes()];
         own.iter().fold(self.arena_bytes(), |sum, &bytes| sum.saturating_add(bytes))
     }
 
@@ -461,9 +462,9 @@ fn build(
     planner.parts = items.into_iter().filter_map(Item::part).collect();
     let lanes = planner.parts.len();
     let mut steps = planner.steps();
-    let (values, scratch, library) = (planner.values, planner.scratch, planner.library);
+    let (values, scratch, allocated) = (planner.values, planner.scratch, planner.allocated);
     wanted.iter().for_each(|pair| donate::settle(pair, &mut steps, &mut outputs));
-    Plan { inputs, outputs, steps, lanes, values, scratch, library, options: options.clone(), unlimited: None }
+    Plan { inputs, outputs, steps, lanes, values, scratch, allocated, options: options.clone(), unlimited: None }
 }
 
 /// What each result is, and which result each value is.

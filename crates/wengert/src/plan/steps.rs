@@ -5,8 +5,7 @@ mod sums;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use wengert_kernels::product::Workspace;
-
+use super::allocated::Allocated;
 use super::buffers::{self, Life};
 use super::cluster::{self, Clusters};
 use super::control::Inside;
@@ -65,7 +64,7 @@ pub(super) struct Planner<'a> {
     pub(super) given: Vec<usize>,
     pub(super) values: usize,
     pub(super) scratch: usize,
-    pub(super) library: Workspace,
+    pub(super) allocated: Allocated,
 }
 
 impl<'a> Planner<'a> {
@@ -95,7 +94,7 @@ impl<'a> Planner<'a> {
             given: Vec::new(),
             values: 0,
             scratch: 0,
-            library: Workspace::default(),
+            allocated: Allocated::default(),
         }
     }
 
@@ -178,7 +177,7 @@ impl<'a> Planner<'a> {
                 let dtype = flat.program.ty(eqn.first).dtype;
                 let symmetric = product::is_symmetric(flat, op, [eqn.args[0], eqn.args[1]]);
                 let product = MatrixProduct::new(matrices, symmetric);
-                self.library = self.library.max(product::library(&product, dtype, self.options.threads));
+                self.allocated = self.allocated.max(product::library(&product, dtype, self.options.threads).into());
                 (StepWork::Product(Box::new(product)), 0)
             }
             op if !op.programs().is_empty() => {
@@ -187,7 +186,7 @@ impl<'a> Planner<'a> {
                 let inside = Inside { options: self.options, costs: self.costs, effort: self.effort };
                 let planned =
                     inside.planned(op, self.records.get(&eqns[0])).expect("what is not planned by itself was inlined");
-                self.library = self.library.max(planned.library);
+                self.allocated = self.allocated.max(planned.allocated);
                 (planned.work, planned.scratch)
             }
             op => {
@@ -220,7 +219,7 @@ impl<'a> Planner<'a> {
                     None => self.shared.kernel(op, &args, &results),
                 };
                 let scratch = lines_of(kernel.workspace(self.options.threads));
-                self.library = self.library.max(kernel.library(self.options.threads));
+                self.allocated = self.allocated.max(kernel.allocated(self.options.threads));
                 (StepWork::Kernel(kernel, operation), scratch)
             }
         };

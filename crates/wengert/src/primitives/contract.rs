@@ -281,6 +281,12 @@ pub trait Primitive {
         Error::new(ErrorKind::Run, &self.name(), why.0).of(args.iter().copied())
     }
 
+    /// Bytes that its definition allocates beside its results while it runs, at most; asked only where a plan runs the
+    /// definition.
+    fn defined_bytes(&self, _args: &[&Type]) -> usize {
+        0
+    }
+
     /// What a planner makes of it for operands of these types.
     fn form(&self, args: &[&Type]) -> Form;
 

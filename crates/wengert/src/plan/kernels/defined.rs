@@ -2,16 +2,18 @@
 
 use wengert_kernels::region::{Slice, SliceMut};
 
-use super::{Kernel, KernelCall};
+use super::{Allocated, Kernel, KernelCall};
 use crate::array::{Array, Type};
 use crate::error::Misfit;
+use crate::plan::kernel::bytes;
 use crate::primitives::Op;
 use crate::program::defined;
 
 /// An operation as its definition computes it: one thread, on copies of its operands.
 ///
-/// It is right, slow, and the one kernel that allocates while it runs; each run counts as a step of the reference
-/// executor ([`reference_steps`](crate::reference_steps)).
+/// It is right, slow, and allocates while it runs: copies of its operands, its results, and what the operation says
+/// ([`Primitive::defined_bytes`]). Each run counts as a step of the reference executor
+/// ([`reference_steps`](crate::reference_steps)).
 #[derive(Clone, Debug)]
 pub(super) struct DefinedKernel {
     op: Op,
@@ -43,6 +45,12 @@ impl Kernel for DefinedKernel {
     }
     fn operations(&self) -> usize {
         self.operations
+    }
+    fn allocated(&self, _: usize) -> Allocated {
+        let args: Vec<&Type> = self.args.iter().collect();
+        let results = self.op.infer(&args).expect("the operation was made of such operands");
+        let copies: usize = args.iter().copied().chain(&results).map(bytes).sum();
+        Allocated::by_definition(copies + self.op.defined_bytes(&args))
     }
     fn note(&self) -> Option<&'static str> {
         matches!(self.op, Op::Eigh(_) | Op::Svd(_) | Op::Eig(_)).then_some("on one thread")

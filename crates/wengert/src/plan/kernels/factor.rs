@@ -5,11 +5,10 @@
 
 use wengert_kernels::arena::{lines_for, typed_mut};
 use wengert_kernels::factor::{self, Failed, Fault, Number, Reads};
-use wengert_kernels::product::Workspace;
 use wengert_kernels::region::Kind;
 
 use super::copy::copy_all;
-use super::{Cell, Kernel, KernelCall, original};
+use super::{Allocated, Cell, Kernel, KernelCall, original};
 use crate::array::Type;
 use crate::error::Misfit;
 use crate::plan::kernel::kind;
@@ -99,12 +98,16 @@ impl FactorKernel {
         }
     }
 
-    fn products<T: Number>(&self, threads: usize) -> Workspace {
+    fn own<T: Number>(&self, threads: usize) -> Allocated {
+        let of_factors =
+            |factors: usize| Allocated { factors: factors.saturating_mul(threads), ..Allocated::default() };
         match self.work {
-            FactorWork::Cholesky(work) => work.library::<T>(threads),
-            FactorWork::Solve(work) => work.library::<T>(threads),
-            FactorWork::Lu(work) | FactorWork::Det(work) => work.library::<T>(threads),
-            FactorWork::Qr(_) | FactorWork::Eigh(_) | FactorWork::Svd(_) => Workspace::default(),
+            FactorWork::Cholesky(work) => work.library::<T>(threads).into(),
+            FactorWork::Solve(work) => work.library::<T>(threads).into(),
+            FactorWork::Lu(work) | FactorWork::Det(work) => work.library::<T>(threads).into(),
+            FactorWork::Qr(work) => of_factors(work.packing::<T>()),
+            FactorWork::Eigh(work) => of_factors(work.packing::<T>()),
+            FactorWork::Svd(work) => of_factors(work.packing::<T>()),
         }
     }
 
@@ -179,8 +182,8 @@ impl Kernel for FactorKernel {
     fn workspace(&self, threads: usize) -> usize {
         if self.kind == Kind::F32 { self.scratch::<f32>(threads) } else { self.scratch::<f64>(threads) }
     }
-    fn library(&self, threads: usize) -> Workspace {
-        if self.kind == Kind::F32 { self.products::<f32>(threads) } else { self.products::<f64>(threads) }
+    fn allocated(&self, threads: usize) -> Allocated {
+        if self.kind == Kind::F32 { self.own::<f32>(threads) } else { self.own::<f64>(threads) }
     }
     fn in_place(&self) -> &[(u16, u16)] {
         match self.work {

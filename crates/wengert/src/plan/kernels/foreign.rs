@@ -2,10 +2,8 @@
 
 use std::sync::Mutex;
 
-use wengert_kernels::product::Workspace;
-
 use super::defined::{copied, write};
-use super::{Kernel, KernelCall};
+use super::{Allocated, Kernel, KernelCall};
 use crate::array::{Array, Type};
 use crate::error::Misfit;
 use crate::plan::kernel::bytes;
@@ -34,10 +32,10 @@ impl Kernel for ForeignKernel {
     fn name(&self) -> String {
         "foreign".to_owned()
     }
-    fn library(&self, _: usize) -> Workspace {
+    fn allocated(&self, _: usize) -> Allocated {
         let operands: usize = self.args.iter().map(bytes).sum();
         // The arrays, and those of the examples one by one.
-        Workspace { call: 2 * (operands + self.results), kept: 0 }
+        Allocated::by_definition(2 * (operands + self.results))
     }
     fn operations(&self) -> usize {
         OPERATIONS * (self.args.iter().map(Type::size).sum::<usize>() + self.results / size_of::<f64>() + 1)

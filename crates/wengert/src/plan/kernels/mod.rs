@@ -35,6 +35,7 @@ pub(crate) use sparse_solve::sparse_counts;
 use wengert_kernels::arena::Plain;
 use wengert_kernels::region::{Slice, SliceMut};
 
+use super::allocated::Allocated;
 use super::cost::GRAIN;
 use super::kernel::{Kernel, KernelCall};
 use super::view::View;

@@ -121,6 +121,10 @@ impl Primitive for Cofactor {
         }
         Ok(vec![rounded(args[0].dtype(), args[0].shape(), cofactors)])
     }
+    /// Of one matrix at a time, its singular vectors by rotations.
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        2 * super::widened_bytes(args) + super::squares_bytes(args[0], 6)
+    }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }

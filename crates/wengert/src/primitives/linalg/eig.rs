@@ -71,6 +71,10 @@ impl Primitive for Eig {
     fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
         Error::new(ErrorKind::Run, "eig", why.0).of(args.iter().copied())
     }
+    /// Of one matrix at a time: Schur form and vectors, real and complex, and the eigenvectors one by one and beside each other.
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        3 * super::widened_bytes(args) + super::squares_bytes(args[0], 10)
+    }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }

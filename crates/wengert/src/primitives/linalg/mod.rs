@@ -167,6 +167,18 @@ pub(crate) fn in_batch(lead: &[usize], k: usize) -> String {
     format!(" (matrix [{}])", index.join(", "))
 }
 
+/// Bytes of operands in double precision that have another one; definitions compute in that.
+pub(super) fn widened_bytes(args: &[&Type]) -> usize {
+    let narrow = args.iter().filter(|ty| ty.dtype == DType::F32);
+    narrow.map(|ty| ty.size() * size_of::<f64>()).sum()
+}
+
+/// Bytes of this many square matrices of the order of an operand, as definitions hold them while they run.
+pub(super) fn squares_bytes(ty: &Type, count: usize) -> usize {
+    let n = ty.shape.last().copied().unwrap_or(0);
+    count * n * n * size_of::<f64>()
+}
+
 // ---- equations ----------------------------------------------------------------------------------
 
 /// The number of axes before the matrices, rows, columns.

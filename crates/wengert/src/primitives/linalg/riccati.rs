@@ -58,6 +58,10 @@ impl Primitive for Riccati {
         }
         Ok(vec![rounded(args[0].dtype(), args[0].shape(), out)])
     }
+    /// Of one equation at a time, by doubling and Newton's method.
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        super::widened_bytes(args) + super::widened_bytes(&args[..1]) + super::squares_bytes(args[0], 17)
+    }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }

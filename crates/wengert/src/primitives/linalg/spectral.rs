@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::spectral_core::{Coordinates, Local};
+use super::spectral_core::{self, Coordinates, Local};
 use super::spectral_frame::{Frame, Frames, Matrices, SpectralKind, frame_of};
 use super::spectral_function::{Infinite, SpectralFunction, SpectralPart};
 use super::spectral_series::Differences;
-use super::{rounded, widened};
+use super::{rounded, widened, widened_bytes};
 use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
 use crate::ops::Unary;
@@ -83,6 +83,12 @@ pub(super) fn for_each_matrix(
         }
     }
     Ok(rounded(args[0].dtype(), &frames.of.shape(out), all))
+}
+
+/// Bytes of a frame as it is read, and of the operands in double precision.
+pub(super) fn frame_bytes(args: &[&Type], spectrum: SpectralKind) -> usize {
+    let numbers = Matrices::of(args[0], spectrum).map_or(0, |of| of.frame(spectrum).size() / of.count().max(1));
+    widened_bytes(args) + 2 * numbers * size_of::<f64>()
 }
 
 /// The part of each operand that belongs to a matrix.
@@ -215,6 +221,10 @@ impl Primitive for SpectralMap {
             self.of(frame, &directions[lane].iter().map(|e| &e[..]).collect::<Vec<&[f64]>>())
         });
         Ok(vec![result?])
+    }
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        let own = |of: Matrices| spectral_core::bytes(self.spectrum, [of.rows, of.columns], self.order);
+        widened_bytes(args) + widened_bytes(&args[..1]) + Matrices::of(args[0], self.spectrum).map_or(0, own)
     }
     fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
         failed(&self.name, why, args)

@@ -79,6 +79,24 @@ fn product(x: &[f64], y: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<f64>
     out
 }
 
+/// Bytes that frames, coordinates and what they are assembled to take for one matrix, of rows and columns, with this many
+/// directions.
+pub(super) fn bytes(spectrum: SpectralKind, [rows, columns]: [usize; 2], directions: usize) -> usize {
+    let (long, short) = (rows.max(columns), rows.min(columns));
+    let numbers = match spectrum {
+        // The frame, the directions and the coefficients, and of the last product both factors, itself, and its symmetric part.
+        SpectralKind::Symmetric => long * (long + 1) + (directions + 5) * long * long,
+        SpectralKind::Singular => {
+            let beyond = (long - short).min(directions * short);
+            let (size, inner) = (2 * short + beyond, short + beyond);
+            let frame = short * (1 + rows + columns) + beyond * long;
+            let last = inner * short + long * inner + (2 + usize::from(rows < columns)) * long * short + short * short;
+            frame + (directions + 1) * size * size + last
+        }
+    };
+    numbers * size_of::<f64>()
+}
+
 impl<'a> Coordinates<'a> {
     /// Of directions of the type of the matrix, where `labels` names a function for each value, and of singular values another
     /// one for its negative.
@@ -273,12 +291,11 @@ impl<'a> Coordinates<'a> {
             }
         };
         let core: Vec<f64> = (0..(count + beyond) * count).map(|k| core(k / count, k % count)).collect();
-        let basis: Vec<f64> = (0..long)
-            .flat_map(|row| {
-                let own = left[row * count..][..count].iter().copied();
-                own.chain(self.outside.vectors.iter().map(move |vector| vector[row]))
-            })
-            .collect();
+        let mut basis: Vec<f64> = Vec::with_capacity(long * (count + beyond));
+        for row in 0..long {
+            basis.extend_from_slice(&left[row * count..][..count]);
+            basis.extend(self.outside.vectors.iter().map(|vector| vector[row]));
+        }
         let half = product(&basis, &core, [long, count + beyond, count]);
         let all = product(&half, &transposed(right, count, count), [long, count, count]);
         if rows >= columns { all } else { transposed(&all, columns, rows) }

@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use super::plain::{Spectrum, eigh, svd, symmetric, transposed};
-use super::{in_batch, unit};
+use super::{in_batch, unit, widened_bytes};
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
 #[cfg(feature = "text")]
@@ -352,6 +352,19 @@ impl Primitive for SpectralFrame {
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
+    }
+    /// Of one matrix at a time, by rotations.
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        let numbers = Matrices::of(args[0], self.spectrum).map_or(0, |of| {
+            let (long, short) = (of.rows.max(of.columns), of.values());
+            match self.spectrum {
+                // The symmetric part, and as it is turned the matrix twice, its vectors twice, and their products.
+                SpectralKind::Symmetric => 6 * long * long,
+                // Three sets of either vectors; a wide matrix is transposed.
+                SpectralKind::Singular => (3 + usize::from(of.rows < of.columns)) * long * short + 3 * short * short,
+            }
+        });
+        widened_bytes(args) + numbers * size_of::<f64>()
     }
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()

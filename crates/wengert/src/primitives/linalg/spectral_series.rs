@@ -137,6 +137,14 @@ type Bounded = (f64, f64);
 /// Taylor coefficients by the bits of the number and how many they are.
 type Known = HashMap<(u64, usize), Rc<[f64]>>;
 
+/// Whether a series is found once: that of points which others are made of. A set of points is asked for once by itself, and
+/// there are as many pairs as the matrix has elements.
+#[derive(Clone, Copy)]
+enum Keep {
+    Yes,
+    No,
+}
+
 /// The derivative of some order of a function, with what was found of it so far.
 pub(super) struct Differences<'a> {
     program: &'a Program,
@@ -155,21 +163,25 @@ impl<'a> Differences<'a> {
         if let Some(known) = self.known.borrow().get(&key) {
             return Rc::clone(known);
         }
+        let own: Rc<[f64]> = self.found(x, count).into();
+        self.known.borrow_mut().insert(key, Rc::clone(&own));
+        own
+    }
+
+    fn found(&self, x: f64, count: usize) -> Vec<f64> {
         let all = coefficients(self.program, x, count + self.derivative);
         let own = (0..count).map(|k| {
             let factor: f64 = (k + 1..=k + self.derivative).map(|j| j as f64).product();
             factor * all[k + self.derivative]
         });
-        let own: Rc<[f64]> = own.collect();
-        self.known.borrow_mut().insert(key, Rc::clone(&own));
-        own
+        own.collect()
     }
 
     /// The divided difference at these points.
     pub(super) fn at(&self, points: &[f64]) -> f64 {
         let mut points = points.to_vec();
         points.sort_by(f64::total_cmp);
-        self.sorted(&points).0
+        self.sorted(&points, Keep::No).0
     }
 
     /// The value at a number.
@@ -178,30 +190,34 @@ impl<'a> Differences<'a> {
     }
 
     /// At points in increasing order.
-    fn sorted(&self, points: &[f64]) -> Bounded {
+    fn sorted(&self, points: &[f64], keep: Keep) -> Bounded {
         let order = points.len() - 1;
         let (first, last) = (points[0], points[order]);
         if first == last {
             let value = self.series(first, order + 1)[order];
             return (value, 4.0 * f64::EPSILON * value.abs());
         }
-        let ((low, low_error), (high, high_error)) = (self.sorted(&points[..order]), self.sorted(&points[1..]));
+        let ((low, low_error), (high, high_error)) =
+            (self.sorted(&points[..order], Keep::Yes), self.sorted(&points[1..], Keep::Yes));
         let spread = last - first;
         let quotient = (high - low) / spread;
         let error = (low_error + high_error) / spread + 2.0 * f64::EPSILON * quotient.abs();
         if error <= 4.0 * f64::EPSILON * quotient.abs() {
             return (quotient, error);
         }
-        let (sum, sum_error) = self.taylor(points);
+        let (sum, sum_error) = self.taylor(points, keep);
         let agree = (sum - quotient).abs() <= 8.0 * (error + sum_error);
         if agree && sum_error < error { (sum, sum_error) } else { (quotient, error) }
     }
 
     /// By the series at the middle of points in increasing order.
-    fn taylor(&self, points: &[f64]) -> Bounded {
+    fn taylor(&self, points: &[f64], keep: Keep) -> Bounded {
         let order = points.len() - 1;
         let middle = points[0] + 0.5 * (points[order] - points[0]);
-        let series = self.series(middle, order + TERMS);
+        let series = match keep {
+            Keep::Yes => self.series(middle, order + TERMS),
+            Keep::No => self.found(middle, order + TERMS).into(),
+        };
         // Sums of all products of d of the distances: those of one distance more from those of one less.
         let mut products = [0.0; TERMS];
         products[0] = 1.0;

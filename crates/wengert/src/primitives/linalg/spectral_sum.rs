@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::SpectralMap;
-use super::spectral::{check_operands, failed, for_each_matrix, repeated, with_lane};
+use super::spectral::{check_operands, failed, for_each_matrix, frame_bytes, repeated, with_lane};
 use super::spectral_frame::{SpectralKind, frame_of};
 use super::spectral_function::{Infinite, SpectralFunction, SpectralPart};
 use super::spectral_series::Differences;
@@ -52,6 +52,9 @@ impl Primitive for SpectralSum {
             Ok(vec![frame.values[range].iter().map(|&value| h.value(value)).sum()])
         });
         Ok(vec![result?])
+    }
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        frame_bytes(args, self.spectrum)
     }
     fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
         failed(&self.name, why, args)

@@ -10,10 +10,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::spectral::{
-    check_operands, derived, failed, for_each_matrix, lanes, linear_place, pulled_masked, with_known, with_lane,
+    check_operands, derived, failed, for_each_matrix, frame_bytes, lanes, linear_place, pulled_masked, with_known,
+    with_lane,
 };
-use super::spectral_core::{Coordinates, Local};
+use super::spectral_core::{self, Coordinates, Local};
 use super::spectral_frame::{Frame, Matrices, SpectralKind, frame_of};
+use super::widened_bytes;
 use crate::array::{Array, Type};
 use crate::error::{Error, Misfit, misfit};
 #[cfg(feature = "text")]
@@ -138,6 +140,9 @@ impl Primitive for SpectralValues {
             for_each_matrix(args, self.spectrum, &[range.len()], |_, frame| Ok(frame.values[range.clone()].to_vec()));
         Ok(vec![result?])
     }
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        frame_bytes(args, self.spectrum)
+    }
     fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
         failed("values", why, args)
     }
@@ -246,6 +251,10 @@ impl Primitive for SpectralCombination {
             self.of(frame, weights, &directions.iter().map(|e| &e[..]).collect::<Vec<&[f64]>>())
         });
         Ok(vec![result?])
+    }
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        let own = |of: Matrices| spectral_core::bytes(self.spectrum, [of.rows, of.columns], self.order);
+        widened_bytes(args) + widened_bytes(&args[..1]) + Matrices::of(args[0], self.spectrum).map_or(0, own)
     }
     fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
         failed("values", why, args)
@@ -427,6 +436,10 @@ impl Primitive for SpectralForm {
             self.of(frame, &parts[lane].iter().map(|e| &e[..]).collect::<Vec<&[f64]>>())
         });
         Ok(vec![result?])
+    }
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        let own = |of: Matrices| spectral_core::bytes(self.spectrum, [of.rows, of.columns], self.order + 1);
+        widened_bytes(args) + widened_bytes(&args[..1]) + Matrices::of(args[0], self.spectrum).map_or(0, own)
     }
     fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
         failed("values", why, args)

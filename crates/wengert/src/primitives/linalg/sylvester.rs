@@ -82,6 +82,14 @@ impl Primitive for Sylvester {
         }
         Ok(vec![rounded(args[2].dtype(), args[2].shape(), out)])
     }
+    /// Of one equation at a time: both matrices, their Schur forms and vectors, and the right-hand side on its way.
+    fn defined_bytes(&self, args: &[&Type]) -> usize {
+        2 * super::widened_bytes(&args[2..])
+            + super::widened_bytes(&args[..2])
+            + super::squares_bytes(args[0], 4)
+            + super::squares_bytes(args[1], 3)
+            + super::squares_bytes(args[2], 3)
+    }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
     }
