@@ -43,12 +43,7 @@ impl<'a> PointBlock<'a> {
             fill(these, parts.inputs, self.numbers, width);
             let failed = parts.places * width;
             self.numbers[failed..failed + width].fill(0.0);
-            // Of the narrowest blocks, which belong to the longest code, a row is one group, and there are no loops.
-            if width == LANES {
-                dispatch(BlockRun::<true> { code: self.code, numbers: self.numbers });
-            } else {
-                dispatch(BlockRun::<false> { code: self.code, numbers: self.numbers });
-            }
+            run(self.code, self.numbers, width);
             let first = parts.results_at * width;
             transpose([count, parts.results], self.numbers, first, width.cast_signed(), rows, row);
             for (row, &failed) in rows.chunks_exact_mut(row).zip(&self.numbers[failed..]) {
@@ -58,9 +53,20 @@ impl<'a> PointBlock<'a> {
     }
 }
 
+/// The code on one block whose rows have this many numbers, a power of two and no fewer than a line has.
+pub(super) fn run(code: &Code, numbers: &mut [f64], width: usize) {
+    assert!(width.is_power_of_two() && width >= LANES, "rows of {width} numbers");
+    // Of the narrowest blocks a row is one group, and there are no loops.
+    match width {
+        LANES => dispatch(BlockRun::<true> { code, width, numbers }),
+        _ => dispatch(BlockRun::<false> { code, width, numbers }),
+    }
+}
+
 /// All instructions on one block; `NARROW` if a row is one group of eight numbers.
 struct BlockRun<'a, const NARROW: bool> {
     code: &'a Code,
+    width: usize,
     numbers: &'a mut [f64],
 }
 
@@ -127,7 +133,7 @@ impl<const NARROW: bool> Work for BlockRun<'_, NARROW> {
 
     #[inline(always)]
     fn run(self) {
-        let (parts, width) = (&self.code.parts, self.code.width);
+        let (parts, width) = (&self.code.parts, self.width);
         assert!(self.numbers.len() >= (parts.places + 1) * width, "the places of a block");
         let start = self.numbers.as_mut_ptr();
         // The place of a field that is a function's number is not in the block: no access is made there.

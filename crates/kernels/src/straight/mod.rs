@@ -256,6 +256,52 @@ impl Code {
         }
     }
 
+    /// How many numbers [`Code::begin_rows`] takes for rows of `width`.
+    pub fn rows_memory(&self, width: usize) -> usize {
+        // One more that counts guards.
+        (self.parts.places + 1) * width
+    }
+
+    /// As [`Code::begin`], for [`Code::again_rows`].
+    ///
+    /// # Panics
+    /// If there are fewer numbers than [`Code::rows_memory`] says, or the code has guards.
+    pub fn begin_rows(&self, memory: &mut [f64], width: usize) {
+        let parts = &self.parts;
+        assert!(!parts.code.iter().any(|instr| matches!(instr.op, Op::Guard(..))), "rows have no guards");
+        memory.fill(0.0);
+        for (row, &constant) in memory.chunks_exact_mut(width).skip(parts.inputs).zip(&parts.constants) {
+            row.fill(constant);
+        }
+    }
+
+    /// As [`Code::again`], with a row of `width` numbers in every place: the code runs for each of them, with the functions of many
+    /// points.
+    ///
+    /// ```
+    /// use wengert_kernels::straight::{Code, Instr, Op, Parts};
+    /// // x / 2 of eight numbers, again and again
+    /// let code = vec![Instr { op: Op::Mul, a: 0, b: 1, c: 0, out: 2 }];
+    /// let parts = Parts { inputs: 1, constants: vec![0.5], results_at: 2, results: 1, places: 3, code, ..Parts::default() };
+    /// let code = Code::new(parts)?;
+    /// let mut memory = vec![0.0; code.rows_memory(8)];
+    /// code.begin_rows(&mut memory, 8);
+    /// memory[..8].copy_from_slice(&[8.0, 16.0, 24.0, 32.0, 40.0, 48.0, 56.0, 64.0]);
+    /// for _ in 0..3 {
+    ///     code.again_rows(&mut memory, 8);
+    ///     memory.copy_within(16..24, 0);
+    /// }
+    /// assert_eq!(memory[..8], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    /// # Ok::<(), wengert_kernels::straight::Invalid>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there are fewer numbers than [`Code::rows_memory`] says, or `width` is no power of two or less than 8.
+    #[inline]
+    pub fn again_rows(&self, memory: &mut [f64], width: usize) {
+        block::run(self, memory, width);
+    }
+
     /// The results at many points, a row for each of them, with one more number: how many guards do not hold there. If it is
     /// not 0, the rest of the row is undefined.
     ///

@@ -258,6 +258,44 @@ fn one_point_and_many_agree_with_the_definition() {
 }
 
 #[test]
+fn rows_are_points_again_and_again() {
+    let mut random = Random(5);
+    for number in 0..200 {
+        let mut parts = random_parts(&mut random);
+        parts.code.retain(|instr| !matches!(instr.op, Op::Guard(..)));
+        let Ok(code) = Code::new(parts.clone()) else { panic!("{parts:?}") };
+        let width = [8, 16, 64, 512][number % 4];
+        let mut memory = vec![f64::NAN; code.rows_memory(width)];
+        code.begin_rows(&mut memory, width);
+        for _ in 0..3 {
+            let points: Vec<Vec<f64>> =
+                (0..width).map(|_| (0..parts.inputs).map(|_| random.number()).collect()).collect();
+            for (k, point) in points.iter().enumerate() {
+                point.iter().enumerate().for_each(|(place, &x)| memory[place * width + k] = x);
+            }
+            code.again_rows(&mut memory, width);
+            for (k, point) in points.iter().enumerate() {
+                let row: Vec<f64> =
+                    (parts.results_at..parts.results_at + parts.results).map(|at| memory[at * width + k]).collect();
+                assert_eq!(bits(&row), bits(&define(&parts, point).expect("no guards")), "{point:?}: {parts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "rows have no guards")]
+fn rows_with_guards_are_refused() {
+    let code = vec![
+        Instr { op: Op::Guard(Compare::Lt, true), a: 0, b: 0, c: 0, out: 0 },
+        Instr { op: Op::Copy, a: 0, b: 0, c: 0, out: 1 },
+    ];
+    let parts = Parts { inputs: 1, results_at: 1, results: 1, places: 2, code, ..Parts::default() };
+    let code = Code::new(parts).expect("it is safe");
+    code.begin_rows(&mut [0.0; 32], 8);
+}
+
+#[test]
 fn large_code_has_narrow_blocks_that_threads_share() {
     // x + 1, x + 2, ...: every number stays, and the last one is the result.
     let links: u32 = 20_000;

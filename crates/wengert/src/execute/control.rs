@@ -10,7 +10,7 @@ use wengert_kernels::region::{Slice, SliceMut};
 use super::columns::{self, Records};
 use super::engine::{PlanInputs, cast_mut, run};
 use crate::error::{Error, ErrorKind};
-use crate::plan::{CarryForwards, CarryPlan, Plan, ScanPlan, UnwindPlan, Way, WhilePlan};
+use crate::plan::{CarryForwards, CarryPlan, Plan, ScanPlan, StepCode, UnwindPlan, Way, WhilePlan};
 
 /// A part of the carry: the buffer of the result, and a second one if a step cannot write where it reads. Steps write to the
 /// one and the other in turn, so that the last one writes the result.
@@ -27,9 +27,16 @@ pub(super) fn scan(
     scratch: &mut [Lines],
     pool: &Pool,
 ) -> Result<(), Error> {
-    if let Some(numbers) = &plan.numbers {
-        super::single::scan(plan, numbers, reads, writes, scratch);
-        return Ok(());
+    match &plan.code {
+        Some(StepCode::Numbers(numbers)) => {
+            super::single::scan(plan, numbers, reads, writes, scratch);
+            return Ok(());
+        }
+        Some(StepCode::Rows(rows)) => {
+            super::rows::scan(plan, rows, reads, writes, scratch);
+            return Ok(());
+        }
+        None => {}
     }
     if plan.workers > 1 {
         return super::apart::scan(plan, reads, writes, scratch, pool);

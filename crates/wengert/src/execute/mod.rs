@@ -21,6 +21,7 @@ mod plain;
 #[cfg(feature = "engine")]
 pub mod profile;
 #[cfg(feature = "engine")]
+mod rows;
 mod single;
 #[cfg(feature = "engine")]
 mod snapshots;

@@ -54,7 +54,7 @@ fn feed(memory: &mut [f64], feeds: &[Feed], operands: &[Slice<'_>]) {
 
 /// An element as a number: a condition is 1 or 0, an integer the real number that it is converted to.
 #[inline(always)]
-fn number(operand: Slice<'_>, element: usize) -> f64 {
+pub(super) fn number(operand: Slice<'_>, element: usize) -> f64 {
     match operand {
         Slice::F64(x) => x[element],
         Slice::U8(x) => f64::from(x[element]),
@@ -65,7 +65,7 @@ fn number(operand: Slice<'_>, element: usize) -> f64 {
 
 /// Writes numbers as elements of a result, from this one on.
 #[inline(always)]
-fn store(numbers: &[f64], out: &mut SliceMut<'_>, from: usize) {
+pub(super) fn store(numbers: &[f64], out: &mut SliceMut<'_>, from: usize) {
     match out {
         SliceMut::F64(out) => out[from..from + numbers.len()].copy_from_slice(numbers),
         SliceMut::U8(out) => {

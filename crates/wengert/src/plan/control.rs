@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wengert_kernels::region::Kind;
+use wengert_kernels::straight::Code;
 
 use super::allocated::Allocated;
 use super::donate::Donated;
 use super::kernel::{bytes, kind};
+use super::lanes::rows::RowSteps;
 use super::phases::{Phases, Recorded};
 use super::recompute::Effort;
 use super::single::NumberSteps;
@@ -24,8 +26,8 @@ use crate::program::{Builder, Program, cse, inline, same_inputs};
 pub(crate) struct ScanPlan {
     /// One step: its inputs are invariants, carry and rows, its results the carry and rows.
     pub(crate) body: Plan,
-    /// The same as code, which runs instead where the step is one over a few numbers.
-    pub(crate) numbers: Option<NumberSteps>,
+    /// The same as code, which runs instead where the step is one over a few numbers or short vectors.
+    pub(crate) code: Option<StepCode>,
     pub(crate) length: usize,
     pub(crate) reverse: bool,
     /// How many operands are the same in every step.
@@ -38,6 +40,40 @@ pub(crate) struct ScanPlan {
     pub(crate) arena: Range<usize>,
     /// How many steps run at once, each in its own part of these lines: more than one if no step takes what another one gives.
     pub(crate) workers: usize,
+}
+
+/// A step as straight-line code, which has the carry in its own memory.
+#[derive(Debug)]
+pub(crate) enum StepCode {
+    Numbers(NumberSteps),
+    Rows(RowSteps),
+}
+
+impl StepCode {
+    /// The code of a step with this plan, of whose inputs those at `carry` are the carry; `None` if it would be slower, or there is
+    /// none.
+    fn new(step: &Program, plan: &Plan, carry: &Range<usize>) -> Option<StepCode> {
+        // Numbers first: their functions have other last bits, and a choice by time would differ from loop to loop.
+        let rows = || RowSteps::new(step, plan, carry).map(StepCode::Rows);
+        NumberSteps::new(step, plan, carry).map(StepCode::Numbers).or_else(rows)
+    }
+
+    /// What a step is, in a table.
+    pub(super) fn described(&self) -> String {
+        let instructions = |code: &Code| code.parts().code.len();
+        match self {
+            StepCode::Numbers(numbers) => format!("{} instructions", instructions(&numbers.code)),
+            StepCode::Rows(rows) => format!("rows of {}, {} instructions", rows.count, instructions(&rows.code)),
+        }
+    }
+
+    /// Bytes of its memory.
+    fn bytes(&self) -> usize {
+        match self {
+            StepCode::Numbers(numbers) => numbers.code.memory() * size_of::<f64>(),
+            StepCode::Rows(rows) => rows.bytes(),
+        }
+    }
 }
 
 /// A part of the carry.
@@ -187,21 +223,19 @@ impl Inside<'_> {
         let rows = inputs.len() - scan.rows;
         let carry = rows - scan.carry..rows;
         let body = self.plan(&scan.body, Donated::Carry(carry.clone(), &[]));
-        let numbers = NumberSteps::new(&scan.body, &body, &carry);
-        let workers = if numbers.is_some() { 1 } else { self.workers(scan, &body) };
+        let workers = self.workers(scan, &body);
         let mut scratch = 0;
         let parts = carries(&body, &carry, &mut scratch);
-        let arena = match &numbers {
-            // Code has the carry in its own memory.
-            Some(numbers) => {
-                scratch = 0;
-                taken(&mut scratch, lines_of(numbers.code.memory() * size_of::<f64>()))
-            }
-            None => taken(&mut scratch, workers * (body.values + body.scratch)),
+        let own = taken(&mut scratch, workers * (body.values + body.scratch));
+        // Where memory is short, rows must not take more of it than a plan: the bits are the same.
+        let is_small = |code: &StepCode| {
+            self.effort.copies || matches!(code, StepCode::Numbers(_)) || lines_of(code.bytes()) <= scratch
         };
-        let allocated = if numbers.is_some() { Allocated::default() } else { body.allocated.times(workers) };
+        let code = if workers > 1 { None } else { StepCode::new(&scan.body, &body, &carry).filter(is_small) };
+        let arena = code.as_ref().map_or(own, |code| 0..lines_of(code.bytes()));
+        let allocated = if code.is_some() { Allocated::default() } else { body.allocated.times(workers) };
         let plan = ScanPlan {
-            numbers,
+            code,
             length: scan.length,
             reverse: scan.reverse,
             invariants: carry.start,

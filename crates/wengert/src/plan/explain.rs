@@ -280,8 +280,8 @@ impl Step {
                 (StepKind::Cond, grouped(&self.provenance.names), size, None)
             }
             StepWork::Scan(scan) => {
-                let size = match &scan.numbers {
-                    Some(numbers) => format!("{} times {} instructions", scan.length, numbers.code.parts().code.len()),
+                let size = match &scan.code {
+                    Some(code) => format!("{} times {}", scan.length, code.described()),
                     None => format!("{} times {} steps", scan.length, scan.body.steps.len()),
                 };
                 (StepKind::Loop, grouped(&self.provenance.names), size, None)

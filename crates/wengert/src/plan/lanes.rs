@@ -9,6 +9,7 @@
 //! contraction, by the estimate in [`Estimate`].
 
 mod lower;
+pub(super) mod rows;
 pub(super) mod scalars;
 
 use super::Map;
@@ -92,6 +93,33 @@ pub(super) fn items(flat: &Flat, costs: &Costs) -> Vec<Item> {
     }
     keyed.sort_by_key(|(key, _)| *key);
     keyed.into_iter().map(|(_, item)| item).collect()
+}
+
+/// Whether an equation moves elements from point to point.
+fn moves(flat: &Flat, k: usize, lane: &Lane) -> bool {
+    let eqn = &flat.program.eqns()[k];
+    match &eqn.op {
+        Op::Concat(op) => op.axis == lane.axis,
+        Op::Pad(op) => (op.low[lane.axis], op.high[lane.axis], op.interior[lane.axis]) != (0, 0, 0),
+        // Every point's elements are its own.
+        Op::Update(op) => {
+            let points = flat.program.ty(eqn.args[1]).shape[lane.axis];
+            (op.start[lane.axis], op.stride[lane.axis], points) != (0, 1, lane.count)
+        }
+        _ => false,
+    }
+}
+
+/// Whether this axis of a view is that of the points of its base, in order, and all elements of a point are that point's.
+fn is_along(view: &View, axis: usize, own: Lane) -> bool {
+    if view.shape[axis] != own.count || view.strides[axis] != own.inner.cast_signed() {
+        return false;
+    }
+    let others = |list: &[isize]| -> Vec<isize> {
+        list.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &x)| x).collect()
+    };
+    let lengths: Vec<usize> = view.shape.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &x)| x).collect();
+    Strided::new(&lengths, &others(&view.strides), view.offset).all(|at| (at / own.inner).is_multiple_of(own.count))
 }
 
 /// Which axis of an operand is that of the points, if `axis` is the result's; `None` if the operand is the same at
@@ -205,17 +233,7 @@ impl<'a> Finder<'a> {
         let flat = self.flat;
         let eqn = &flat.program.eqns()[k];
         let size = flat.program.ty(eqn.first).size() / lane.count;
-        let moves = match &eqn.op {
-            Op::Concat(op) => op.axis == lane.axis,
-            Op::Pad(op) => (op.low[lane.axis], op.high[lane.axis], op.interior[lane.axis]) != (0, 0, 0),
-            // Every point's elements are its own.
-            Op::Update(op) => {
-                let points = flat.program.ty(eqn.args[1]).shape[lane.axis];
-                (op.start[lane.axis], op.stride[lane.axis], points) != (0, 1, lane.count)
-            }
-            _ => false,
-        };
-        if moves || size == 0 || size > MAX_ELEMENTS {
+        if moves(flat, k, lane) || size == 0 || size > MAX_ELEMENTS {
             return false;
         }
         let terms = match &eqn.op {
@@ -243,16 +261,8 @@ impl<'a> Finder<'a> {
             return true;
         }
         let Some(own) = self.lanes[view.base.index()] else { return true };
-        let Some(axis) = axis else { return false };
-        if own.count != lane.count || view.shape[axis] != own.count || view.strides[axis] != own.inner.cast_signed() {
-            // Another axis of points: that value is read from memory, which only another part can see to.
-            return own.count != lane.count;
-        }
-        let others = |list: &[isize]| -> Vec<isize> {
-            list.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &x)| x).collect()
-        };
-        let lengths: Vec<usize> = view.shape.iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &x)| x).collect();
-        Strided::new(&lengths, &others(&view.strides), view.offset).all(|at| at / own.inner % own.count == 0)
+        // Another axis of points: that value is read from memory, which only another part can see to.
+        axis.is_some_and(|axis| own.count != lane.count || is_along(view, axis, own))
     }
 
     /// The parts that are worth it, with their levels.

@@ -54,7 +54,7 @@ use crate::program::Program;
 use allocated::Allocated;
 use cluster::cluster;
 pub(crate) use control::{
-    CarryForwards, CarryPlan, Columns, Forwards, ScanPlan, Snapshots, UnwindPlan, Way, WhilePlan,
+    CarryForwards, CarryPlan, Columns, Forwards, ScanPlan, Snapshots, StepCode, UnwindPlan, Way, WhilePlan,
 };
 pub use cost::Costs;
 use donate::Donated;
@@ -64,6 +64,7 @@ use kernel::{Kernel, bytes};
 #[cfg(feature = "linalg")]
 pub(crate) use kernels::sparse_counts;
 use lanes::Item;
+pub(crate) use lanes::rows::{RowFeed, RowSteps, StoredRow};
 use order::order;
 pub(crate) use product::MatrixProduct;
 use recompute::{EFFORTS, Effort};

@@ -43,13 +43,13 @@ pub(crate) struct Feed {
 
 /// The most elements of an array, the most equations, and the most scalar operations of a step.
 const MAX_ELEMENTS: usize = 64;
-const MAX_EQNS: usize = 256;
-const MAX_OPERATIONS: usize = 1024;
+pub(super) const MAX_EQNS: usize = 256;
+pub(super) const MAX_OPERATIONS: usize = 1024;
 
 /// What an instruction, a function, and a step of a plan take, in nanoseconds.
 const INSTRUCTION: f64 = 1.5;
 const CALL: f64 = 12.0;
-const STEP: f64 = 150.0;
+pub(super) const STEP: f64 = 150.0;
 
 impl NumberSteps {
     /// The code of a step with this plan, of whose inputs those at `carry` are the carry; `None` if it is not all numbers, or
@@ -98,22 +98,23 @@ impl NumberSteps {
 
     /// Nanoseconds of a step.
     fn time(&self) -> f64 {
-        let calls = |op: Instruction| {
-            matches!(
-                op,
-                Instruction::Unary(_)
-                    | Instruction::Binary(_)
-                    | Instruction::Twin(_)
-                    | Instruction::Call1
-                    | Instruction::Call2
-            )
-        };
+        let calls = |op: Instruction| is_function(op) || is_call(op);
         let each = self.code.parts().code.iter().map(|instr| if calls(instr.op) { CALL } else { INSTRUCTION });
         each.sum::<f64>() + INSTRUCTION * (self.carry.len() + self.rows.len()) as f64
     }
 }
 
-fn values(step: &Program) -> impl Iterator<Item = Value> {
+/// Whether an instruction is a function with a loop of its own where there are many numbers.
+pub(super) fn is_function(op: Instruction) -> bool {
+    matches!(op, Instruction::Unary(_) | Instruction::Binary(_) | Instruction::Twin(_))
+}
+
+/// Whether an instruction calls a function for every number.
+pub(super) fn is_call(op: Instruction) -> bool {
+    matches!(op, Instruction::Call1 | Instruction::Call2)
+}
+
+pub(super) fn values(step: &Program) -> impl Iterator<Item = Value> {
     step.inputs().chain(step.eqns().iter().flat_map(|eqn| eqn.outs()))
 }
 
@@ -132,7 +133,7 @@ fn is_scalar(op: &Op) -> bool {
 }
 
 /// Whether the code can compute an operation: real numbers in double precision, conditions, and integers that are only read.
-fn is_computed(list: &List, node: Node) -> bool {
+pub(super) fn is_computed(list: &List, node: Node) -> bool {
     let scalar = list.get(node);
     match scalar.func {
         Func::Input(_) => scalar.kind != Kind::F32,
@@ -147,7 +148,7 @@ fn is_computed(list: &List, node: Node) -> bool {
 }
 
 /// Whether an operation can be a result.
-fn is_stored(list: &List, node: Node) -> bool {
+pub(super) fn is_stored(list: &List, node: Node) -> bool {
     matches!(list.get(node).kind, Kind::F64 | Kind::U8)
 }
 

@@ -139,6 +139,9 @@ fn a_budget_cuts_loops_and_keeps_the_bits() {
             }
         }
     }
-    // Every step kept, one level of blocks, and several.
-    assert!(peaks.len() >= 3 && most > 8 * peaks[1] && most > 15 * peaks.last().expect("there is one"), "{peaks:?}");
+    // Every step kept, with vector code that has memory of its own and without; one level of blocks, and several.
+    let kept = peaks.iter().take_while(|&&peak| peak + 32 * 1024 >= most).count();
+    let blocks = &peaks[kept..];
+    assert!(kept <= 2 && blocks.len() >= 2, "{peaks:?}");
+    assert!(most > 8 * blocks[0] && most > 15 * blocks.last().expect("there is one"), "{peaks:?}");
 }

@@ -20,7 +20,7 @@ pub(crate) type Load = (Value, usize, isize);
 /// The lanes' operations, and those of them that are the elements of each value.
 pub(crate) struct Scalars<'a> {
     flat: &'a Flat,
-    /// The axis of the points of each value; none if there is one point.
+    /// The axis of the points of each value, none of those that are the same at all points; none at all if there is one point.
     lanes: Option<&'a [Option<Lane>]>,
     pub(crate) list: List,
     /// For each input of the list: the stored value, the position in the first lane, and from lane to lane.
@@ -44,9 +44,10 @@ impl<'a> Scalars<'a> {
 
     /// The axis of the points, how many there are, and how many elements lie between two.
     fn points(&self, value: Value) -> (Option<usize>, usize, usize) {
-        let Some(lanes) = self.lanes else { return (None, 1, 1) };
-        let Lane { axis, count, inner } = lanes[value.index()].expect("a value of a part has lanes");
-        (Some(axis), count, inner)
+        match self.lanes.and_then(|lanes| lanes[value.index()]) {
+            Some(Lane { axis, count, inner }) => (Some(axis), count, inner),
+            None => (None, 1, 1),
+        }
     }
 
     /// Appends what an equation computes.

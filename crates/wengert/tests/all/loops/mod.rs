@@ -6,6 +6,7 @@ mod orders;
 mod place;
 mod random;
 mod shared;
+mod short;
 mod strips;
 mod truncated;
 mod weights;
