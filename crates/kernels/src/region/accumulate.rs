@@ -184,6 +184,10 @@ impl Chunk<'_> {
         for_kind!(acc.kind, T => unsafe {
             let x = std::slice::from_raw_parts(x.cast::<T>(), n);
             match acc.width {
+                _ if self.memory.region.division.together > 1 => self.groups(acc, &Single(acc, x), |rows, sums| {
+                    let cols = sums.len();
+                    join_rows(acc.join, &x[rows.start * cols..rows.end * cols], sums);
+                }),
                 Width::Cols => {
                     let cols = self.memory.region.parts.space.cols;
                     self.by_units::<T>(k, |rows, sums| join_rows(acc.join, &x[rows.start * cols..rows.end * cols], sums));
@@ -203,14 +207,36 @@ impl Chunk<'_> {
         for_float!(acc.kind, T => unsafe {
             let x = std::slice::from_raw_parts(x.cast::<T>(), x_count);
             let y = std::slice::from_raw_parts(y.cast::<T>(), y_count);
+            let by_rows = |rows: Range<usize>, sums: &mut [T]| {
+                let wide = if level == Granularity::Full { cols } else { 1 };
+                dot_rows(&x[rows.start * wide..rows.end * wide], &y[rows.start * cols..rows.end * cols], sums);
+            };
             match acc.width {
-                Width::Cols => self.by_units::<T>(k, |rows, sums| {
-                    let wide = if level == Granularity::Full { cols } else { 1 };
-                    dot_rows(&x[rows.start * wide..rows.end * wide], &y[rows.start * cols..rows.end * cols], sums);
-                }),
+                _ if self.memory.region.division.together > 1 => self.groups(acc, &Weighted(x, y), by_rows),
+                Width::Cols => self.by_units::<T>(k, by_rows),
                 Width::One => self.feed(k, &Weighted(x, y), y_count),
             }
         });
+    }
+
+    /// Joins the elements of each group of a chunk of whole groups, and writes the results to the output. A group has one
+    /// leaf at most, and one unit: the bits are those of groups that are joined alone.
+    fn groups<T: Joined>(&self, acc: &Accumulator, x: &impl Feed<T>, by_rows: impl Fn(Range<usize>, &mut [T])) {
+        let Space { rows, cols, .. } = self.memory.region.parts.space;
+        let groups = self.rows / rows;
+        let wide = if acc.width == Width::Cols { cols } else { 1 };
+        let output = self.memory.outputs[usize::from(acc.output)].cast::<T>();
+        // SAFETY: the output has a number for each group, or as many as columns (`Region::new`, `run`), and these groups are
+        // this part's alone.
+        let results = unsafe { std::slice::from_raw_parts_mut(output.add(self.group * wide), groups * wide) };
+        if acc.width == Width::One {
+            let each = if acc.level == Granularity::Full { rows * cols } else { rows };
+            return x.join(0, each, results);
+        }
+        results.fill(T::start(acc.join));
+        for (group, results) in results.chunks_exact_mut(cols).enumerate() {
+            by_rows(group * rows..(group + 1) * rows, results);
+        }
     }
 
     /// Calls `join` for the rows of the chunk, unit by unit, and hands over the units that have ended.

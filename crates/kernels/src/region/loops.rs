@@ -441,8 +441,24 @@ pub(super) unsafe fn spread(kind: Kind, x: *const u8, out: *mut u8, rows: usize,
     for_kind!(kind, T => unsafe {
         let x = std::slice::from_raw_parts(x.cast::<T>(), rows);
         let out = std::slice::from_raw_parts_mut(out.cast::<T>(), rows * cols);
-        for (row, &x) in out.chunks_exact_mut(cols).zip(x) {
-            row.fill(x);
+        match cols {
+            // Loops of constant length: many short rows would spend their time in calls.
+            2 => spread_rows::<T, 2>(x, out),
+            3 => spread_rows::<T, 3>(x, out),
+            4 => spread_rows::<T, 4>(x, out),
+            _ => {
+                for (row, &x) in out.chunks_exact_mut(cols).zip(x) {
+                    row.fill(x);
+                }
+            }
         }
     });
+}
+
+/// Each of `x`, `N` times.
+#[inline(always)]
+fn spread_rows<T: Copy, const N: usize>(x: &[T], out: &mut [T]) {
+    for (row, &x) in out.as_chunks_mut::<N>().0.iter_mut().zip(x) {
+        *row = [x; N];
+    }
 }

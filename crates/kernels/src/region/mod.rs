@@ -330,6 +330,8 @@ struct Division {
     part_rows: usize,
     /// Groups of each part, if a group has one part only.
     groups_of_part: usize,
+    /// Groups of each chunk: several if they are small.
+    together: usize,
     /// Rows that the accumulators of columns join one after the other; parts consist of whole units if there are any.
     unit: usize,
 }
@@ -347,7 +349,8 @@ impl Division {
         let elements = (bytes / row).saturating_mul(cols).clamp(least, most);
         // Whole leaves of sums, where that is possible.
         let elements = if elements >= LEAF { elements / LEAF * LEAF } else { elements / 64 * 64 };
-        let chunk = (elements / cols.max(1)).clamp(1, rows.max(1));
+        let room = (elements / cols.max(1)).max(1);
+        let chunk = room.min(rows.max(1));
         let chunks = rows.div_ceil(chunk);
         let work = cols.saturating_mul(1 + parts.code.len());
         let chunks_of_part = (PART_WORK / chunk.saturating_mul(work).max(1)).max(1);
@@ -370,7 +373,11 @@ impl Division {
             1 => (PART_WORK / rows.saturating_mul(work).max(1)).max(groups.div_ceil(MAX_PARTS)).max(1),
             _ => 1,
         };
-        Division { chunk, parts_of_group, part_rows, groups_of_part, unit }
+        // Groups of a leaf of a sum, or less, would spend their time in starting instructions. A chunk has no more of them than
+        // there are.
+        let small = parts_of_group == 1 && (1..=LEAF).contains(&rows.saturating_mul(cols));
+        let together = if small { (room / rows).min(groups_of_part).min(groups).max(1) } else { 1 };
+        Division { chunk: chunk * together, parts_of_group, part_rows, groups_of_part, together, unit }
     }
 
     fn count(&self, space: &Space) -> usize {

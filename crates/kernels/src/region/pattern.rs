@@ -117,9 +117,9 @@ impl Pattern {
         })
     }
 
-    /// Calls `visit(run, position, stride)` for runs of elements with one stride that cover `start..start + count`.
+    /// Calls `visit` for runs of elements that cover `start..start + count`.
     #[inline(always)]
-    fn for_runs(&self, start: usize, count: usize, visit: impl FnMut(usize, isize, isize)) {
+    fn for_runs(&self, start: usize, count: usize, visit: impl FnMut(Runs)) {
         // A list of indices large enough for any number of axes would have to be zeroed for every chunk.
         if self.dims.len() <= FEW_DIMS {
             self.for_runs_with([0; FEW_DIMS - 1], start, count, visit);
@@ -131,7 +131,7 @@ impl Pattern {
     /// The same for many axes, which are rare: compiled once.
     #[cold]
     #[inline(never)]
-    fn for_many_runs(&self, start: usize, count: usize, visit: impl FnMut(usize, isize, isize)) {
+    fn for_many_runs(&self, start: usize, count: usize, visit: impl FnMut(Runs)) {
         self.for_runs_with([0; Self::MAX_DIMS - 1], start, count, visit);
     }
 
@@ -142,13 +142,13 @@ impl Pattern {
         mut index: [usize; N],
         start: usize,
         count: usize,
-        mut visit: impl FnMut(usize, isize, isize),
+        mut visit: impl FnMut(Runs),
     ) {
         if count == 0 {
             return;
         }
         let Some((&(inner, stride), outer)) = self.dims.split_last() else {
-            return visit(count, self.offset.cast_signed(), 0);
+            return visit(Runs { rows: 1, step: 0, run: count, position: self.offset.cast_signed(), stride: 0 });
         };
         let (mut rest, mut left) = (start / inner, count);
         let mut column = start % inner;
@@ -162,9 +162,19 @@ impl Pattern {
         }
         while left > 0 {
             let run = left.min(inner - column);
-            visit(run, position + column.cast_signed() * stride, stride);
-            left -= run;
+            // Whole runs along the last of the outer axes are visited together.
+            let (mut rows, mut step) = (1, 0);
+            if run == inner && depth > 0 {
+                let (length, own) = outer[depth - 1];
+                (rows, step) = ((left / inner).min(length - index[depth - 1]), own);
+            }
+            visit(Runs { rows, step, run, position: position + column.cast_signed() * stride, stride });
+            left -= rows * run;
             column = 0;
+            if depth > 0 {
+                index[depth - 1] += rows - 1;
+                position += step * (rows - 1).cast_signed();
+            }
             for axis in (0..depth).rev() {
                 let (length, step) = outer[axis];
                 index[axis] += 1;
@@ -190,36 +200,56 @@ impl Pattern {
     #[inline(always)]
     pub(super) unsafe fn gather<T: Copy>(&self, from: *const T, to: *mut T, start: usize, count: usize) {
         let mut done = 0usize;
-        self.for_runs(start, count, |run, position, stride| {
-            // What is written beyond a short run is overwritten by the next one.
-            let filled = run.next_multiple_of(PIECE);
-            let short = run <= MANY && done + filled <= count;
-            // SAFETY: the positions of a pattern are below its end (`Pattern::new`), and `done + run` is at most
-            // `count`; what is read and written beyond a short run is below both, as was just asked. Tests of this file.
+        self.for_runs(start, count, |runs| {
+            let Runs { rows, step, run, mut position, stride } = runs;
+            // SAFETY: the positions of a pattern are below its end (`Pattern::new`), and `done + rows * run` is at most
+            // `count`. Tests of this file.
             unsafe {
-                let (from, to) = (from.offset(position), to.add(done));
-                match stride {
-                    1 if short && position.cast_unsigned() + filled <= self.end => {
-                        for k in (0..run).step_by(PIECE) {
-                            let piece = from.add(k).cast::<[T; PIECE]>().read_unaligned();
-                            to.add(k).cast::<[T; PIECE]>().write_unaligned(piece);
-                        }
+                match (run, stride) {
+                    // Loops of constant length: many short rows would spend their time in calls.
+                    (2, 0 | 1) => return gather_rows::<T, 2>(from, to, &mut done, runs),
+                    (3, 0 | 1) => return gather_rows::<T, 3>(from, to, &mut done, runs),
+                    (4, 0 | 1) => return gather_rows::<T, 4>(from, to, &mut done, runs),
+                    (1, _) => {
+                        let to = to.add(done);
+                        (0..rows).for_each(|k| *to.add(k) = *from.offset(position + k.cast_signed() * step));
+                        done += rows;
+                        return;
                     }
-                    1 => std::ptr::copy_nonoverlapping(from, to, run),
-                    0 if short => {
-                        let piece = [*from; PIECE];
-                        for k in (0..run).step_by(PIECE) {
-                            to.add(k).cast::<[T; PIECE]>().write_unaligned(piece);
-                        }
-                    }
-                    0 => {
-                        let value = *from;
-                        std::slice::from_raw_parts_mut(to, run).fill(value);
-                    }
-                    _ => (0..run).for_each(|k| *to.add(k) = *from.offset(k.cast_signed() * stride)),
+                    _ => {}
                 }
             }
-            done += run;
+            for _ in 0..rows {
+                // What is written beyond a short run is overwritten by the next one.
+                let filled = run.next_multiple_of(PIECE);
+                let short = run <= MANY && done + filled <= count;
+                // SAFETY: as above; what is read and written beyond a short run is below the ends of both, as was just asked.
+                unsafe {
+                    let (from, to) = (from.offset(position), to.add(done));
+                    match stride {
+                        1 if short && position.cast_unsigned() + filled <= self.end => {
+                            for k in (0..run).step_by(PIECE) {
+                                let piece = from.add(k).cast::<[T; PIECE]>().read_unaligned();
+                                to.add(k).cast::<[T; PIECE]>().write_unaligned(piece);
+                            }
+                        }
+                        1 => std::ptr::copy_nonoverlapping(from, to, run),
+                        0 if short => {
+                            let piece = [*from; PIECE];
+                            for k in (0..run).step_by(PIECE) {
+                                to.add(k).cast::<[T; PIECE]>().write_unaligned(piece);
+                            }
+                        }
+                        0 => {
+                            let value = *from;
+                            std::slice::from_raw_parts_mut(to, run).fill(value);
+                        }
+                        _ => (0..run).for_each(|k| *to.add(k) = *from.offset(k.cast_signed() * stride)),
+                    }
+                }
+                done += run;
+                position += step;
+            }
         });
     }
 
@@ -230,18 +260,79 @@ impl Pattern {
     #[inline(always)]
     pub(super) unsafe fn scatter<T: Copy>(&self, from: *const T, to: *mut T, start: usize, count: usize) {
         let mut done = 0usize;
-        self.for_runs(start, count, |run, position, stride| {
+        self.for_runs(start, count, |runs| {
+            let Runs { rows, step, run, mut position, stride } = runs;
             // SAFETY: as in `gather`.
             unsafe {
-                let (from, to) = (from.add(done), to.offset(position));
-                match stride {
-                    1 => std::ptr::copy_nonoverlapping(from, to, run),
-                    _ => (0..run).for_each(|k| *to.offset(k.cast_signed() * stride) = *from.add(k)),
+                match (run, stride) {
+                    (2, 1) => return scatter_rows::<T, 2>(from, to, &mut done, runs),
+                    (3, 1) => return scatter_rows::<T, 3>(from, to, &mut done, runs),
+                    (4, 1) => return scatter_rows::<T, 4>(from, to, &mut done, runs),
+                    _ => {}
                 }
             }
-            done += run;
+            for _ in 0..rows {
+                // SAFETY: as in `gather`.
+                unsafe {
+                    let (from, to) = (from.add(done), to.offset(position));
+                    match stride {
+                        1 => std::ptr::copy_nonoverlapping(from, to, run),
+                        _ => (0..run).for_each(|k| *to.offset(k.cast_signed() * stride) = *from.add(k)),
+                    }
+                }
+                done += run;
+                position += step;
+            }
         });
     }
+}
+
+/// Runs of elements of a pattern: `rows` of them, `run` elements each.
+#[derive(Clone, Copy)]
+struct Runs {
+    rows: usize,
+    /// From run to run.
+    step: isize,
+    run: usize,
+    /// Of the first element.
+    position: isize,
+    /// From element to element.
+    stride: isize,
+}
+
+/// Copies runs of `N` elements, which follow each other or are all the same, to `to + done`.
+///
+/// # Safety
+/// As [`Pattern::gather`], for these runs.
+#[inline(always)]
+unsafe fn gather_rows<T: Copy, const N: usize>(from: *const T, to: *mut T, done: &mut usize, runs: Runs) {
+    let Runs { rows, step, position, stride, .. } = runs;
+    for k in 0..rows {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let from = from.offset(position + k.cast_signed() * step);
+            let row = if stride == 0 { [*from; N] } else { from.cast::<[T; N]>().read_unaligned() };
+            to.add(*done + k * N).cast::<[T; N]>().write_unaligned(row);
+        }
+    }
+    *done += rows * N;
+}
+
+/// Copies runs of `N` elements from `from + done` to where they follow each other.
+///
+/// # Safety
+/// As [`Pattern::scatter`], for these runs.
+#[inline(always)]
+unsafe fn scatter_rows<T: Copy, const N: usize>(from: *const T, to: *mut T, done: &mut usize, runs: Runs) {
+    let Runs { rows, step, position, .. } = runs;
+    for k in 0..rows {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let row = from.add(*done + k * N).cast::<[T; N]>().read_unaligned();
+            to.offset(position + k.cast_signed() * step).cast::<[T; N]>().write_unaligned(row);
+        }
+    }
+    *done += rows * N;
 }
 
 /// Runs `body` with the element type of a kind.
@@ -327,7 +418,7 @@ mod tests {
 
     #[test]
     fn elements_are_where_the_definition_says() {
-        let cases: [(usize, &[usize], &[isize]); 12] = [
+        let cases: [(usize, &[usize], &[isize]); 18] = [
             (0, &[3, 4], &[4, 1]),
             (0, &[3, 4], &[1, 3]),
             (2, &[3, 4], &[0, 1]),
@@ -341,6 +432,13 @@ mod tests {
             (0, &[2, 3, 6], &[7, 0, 1]),
             (4, &[3, 16], &[9, 1]),
             (9, &[4, 9], &[-2, 0]),
+            // Many runs of two, three, four and one, one after the other.
+            (1, &[2, 3, 2], &[20, 6, 1]),
+            (2, &[2, 4, 3], &[20, 4, 1]),
+            (21, &[2, 3, 4], &[6, -7, 1]),
+            (12, &[3, 2, 3], &[-4, 7, 0]),
+            (0, &[5, 2, 1], &[7, 3, 1]),
+            (39, &[3, 3, 4], &[-9, -2, -1]),
         ];
         let memory: Vec<f64> = (0..40).map(f64::from).collect();
         for (offset, lengths, strides) in cases {
@@ -365,12 +463,16 @@ mod tests {
             sorted.sort_unstable();
             sorted.dedup();
             assert_eq!(pattern.is_injective(), sorted.len() == wanted.len(), "{lengths:?} {strides:?}");
-            if pattern.is_injective() {
-                let mut out = vec![-1.0; 40];
+            if !pattern.is_injective() {
+                continue;
+            }
+            for (start, end) in (0..wanted.len()).flat_map(|start| (start..=wanted.len()).map(move |end| (start, end)))
+            {
+                let (mut out, count) = (vec![-1.0; 40], end - start);
                 // SAFETY: `out` is longer than the pattern's end.
-                unsafe { pattern.scatter(memory.as_ptr(), out.as_mut_ptr(), 0, wanted.len()) };
-                assert!(wanted.iter().enumerate().all(|(k, &at)| out[at] == k as f64));
-                assert_eq!(out.iter().filter(|&&x| x >= 0.0).count(), wanted.len());
+                unsafe { pattern.scatter(memory.as_ptr(), out.as_mut_ptr(), start, count) };
+                assert!(wanted[start..end].iter().enumerate().all(|(k, &at)| out[at] == k as f64));
+                assert_eq!(out.iter().filter(|&&x| x >= 0.0).count(), count);
             }
         }
     }

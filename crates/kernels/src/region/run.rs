@@ -169,8 +169,11 @@ impl Memory<'_> {
             chunk.run_rows(group, rows);
         } else {
             let groups = part * division.groups_of_part..space.groups.min((part + 1) * division.groups_of_part);
-            for group in groups {
-                chunk.run_rows(group, 0..space.rows);
+            for group in groups.clone().step_by(division.together) {
+                match division.together {
+                    1 => chunk.run_rows(group, 0..space.rows),
+                    together => chunk.run_groups(group, together.min(groups.end - group)),
+                }
             }
         }
     }
@@ -277,6 +280,17 @@ impl Chunk<'_> {
         }
         for k in 0..region.parts.accumulators.len() {
             self.finish(k);
+        }
+    }
+
+    /// Runs several whole groups as one chunk; their results go to the outputs.
+    fn run_groups(&mut self, group: usize, count: usize) {
+        let region = self.memory.region;
+        self.group = group;
+        self.rows = count * region.parts.space.rows;
+        self.first = group * region.parts.space.rows;
+        for instr in &region.parts.code {
+            self.step(instr);
         }
     }
 

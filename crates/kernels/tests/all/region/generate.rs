@@ -130,7 +130,7 @@ struct Generator {
 pub(crate) fn generate(seed: u64, large: bool) -> Case {
     let mut random = Random(seed);
     let cols = random.pick(&[1, 1, 2, 3, 7, 16, 33, 64, 100, 1100]);
-    let groups = random.pick(&[1, 1, 2, 3, 5]);
+    let groups = random.pick(&[1, 1, 2, 3, 5, 70]);
     let most = if large { 40_000 } else { 1500 };
     let rows = 1 + random.below((most / (cols * groups)).max(1));
     let parts = empty(groups, if large { rows.max(most / (cols * groups) / 2).max(1) } else { rows }, cols);

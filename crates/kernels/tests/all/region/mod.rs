@@ -15,8 +15,8 @@ use numbers::{Elements, Random, bits, number, same};
 use wengert_kernels::Pool;
 use wengert_kernels::arena::Line;
 use wengert_kernels::region::{
-    Accumulator, Binary, Call1, Direct, Granularity, Instr, Join, Kind, Op, Pattern, Place, Region, Slice, Slot,
-    Transfer, Unary, Width,
+    Accumulator, Binary, Call1, Direct, Granularity, Instr, Join, Kind, Op, Pattern, Place, Region, Slice, SliceMut,
+    Slot, Transfer, Unary, Width,
 };
 
 fn regions() -> u64 {
@@ -383,5 +383,38 @@ fn sums_do_not_depend_on_how_a_region_is_cut() {
             let found = run(&Region::new(case.parts.clone()).expect("rows"), &case, &Pool::new(2), &[]);
             assert_eq!(Some(found), expected, "{kind:?}, {count} rows of {cols}");
         }
+    }
+}
+
+/// Sums of squares of groups of 10 rows of 2 numbers.
+fn squares(groups: usize) -> Region {
+    let (place, kind, level) = (Place::Input(0), Kind::F64, Granularity::Full);
+    let mut parts = empty(groups, 10, 2);
+    parts.slots.push(Slot { kind, level });
+    parts.directs.push(Direct { place, kind, level, offset: 0 });
+    parts.accumulators.push(Accumulator { kind, join: Join::Sum, level, width: Width::One, output: 0 });
+    parts.code.push(Instr { op: Op::Unary(Unary::Square, kind), a: 1, b: 0, c: 0, out: 0 });
+    parts.code.push(Instr { op: Op::Accumulate(0), a: 0, b: 0, c: 0, out: 0 });
+    (parts.inputs, parts.outputs) = (1, 1);
+    Region::new(parts).expect("it is safe")
+}
+
+#[test]
+fn a_chunk_has_no_more_groups_than_there_are() {
+    let scratch = |groups: usize| squares(groups).scratch(1);
+    // Their numbers, and what a sum needs.
+    assert!(scratch(1) <= 20 * 8 + 1024, "{}", scratch(1));
+    assert!(scratch(3) <= 3 * 20 * 8 + 1024, "{}", scratch(3));
+    assert!(scratch(1_000_000) <= 128 << 10, "{}", scratch(1_000_000));
+    for groups in [1, 3, 1000] {
+        let region = squares(groups);
+        let input: Vec<f64> = (0..groups * 20).map(|k| (k % 7) as f64).collect();
+        let mut sums = vec![0.0; groups];
+        let mut scratch = vec![Line([0xa5; 64]); region.scratch(1).div_ceil(64)];
+        region
+            .run(&[Slice::F64(&input)], &mut [SliceMut::F64(&mut sums)], &mut scratch, &Pool::new(1))
+            .expect("it runs");
+        let wanted: Vec<f64> = input.chunks(20).map(|group| group.iter().map(|x| x * x).sum()).collect();
+        assert_eq!(sums, wanted);
     }
 }

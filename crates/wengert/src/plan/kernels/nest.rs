@@ -124,6 +124,13 @@ impl Picture {
         if level + 1 == self.axes.len() {
             return line(axis.stride, x, position, out);
         }
+        if let [Axis { length: run @ 2..=4, stride: 1 }] = self.axes[level + 1..] {
+            return match run {
+                2 => short_lines::<T, 2>(axis.stride, x, position, out),
+                3 => short_lines::<T, 3>(axis.stride, x, position, out),
+                _ => short_lines::<T, 4>(axis.stride, x, position, out),
+            };
+        }
         for (k, part) in out.chunks_exact_mut(self.inner[level]).enumerate() {
             self.block(level + 1, self.axes[level + 1].length, x, position + k.cast_signed() * axis.stride, part);
         }
@@ -138,6 +145,15 @@ impl Picture {
             transpose(shape, x, position.cast_unsigned(), last.stride, &mut out[place..], to);
             place += last.length;
         });
+    }
+}
+
+/// Runs of the result from runs of `N` elements that are `stride` apart. Of constant length: many short ones would spend
+/// their time in calls.
+fn short_lines<T: Cell, const N: usize>(stride: isize, x: &[T], position: isize, out: &mut [T]) {
+    for (k, out) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        let first = (position + k.cast_signed() * stride).cast_unsigned();
+        out.copy_from_slice(&x[first..first + N]);
     }
 }
 
