@@ -128,6 +128,16 @@ fn logsumexp_at_its_edges() {
     }
     // p (1 - p) on the diagonal
     same(&hessian_times(&program, &[0.0, 0.0], &[1.0, 0.0]), &[0.25, -0.25]);
+    // A share is a number or nothing, and none is subnormal.
+    let share = (-689f64).exp();
+    same(&gradient(&program, &[0.0, -689.0]).1, &[1.0, share]);
+    same(&hessian_times(&program, &[0.0, -689.0], &[0.0, 1.0]), &[-share, share]);
+    for low in [-691.0, -720.0, -745.0] {
+        let (value, slope) = gradient(&program, &[1.0, 1.0 + low]);
+        same(&value, &[1.0]);
+        same(&slope, &[1.0, 0.0]);
+        same(&hessian_times(&program, &[1.0, 1.0 + low], &[1.0, 2.0]), &[0.0, 0.0]);
+    }
 }
 
 #[test]
