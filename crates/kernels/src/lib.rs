@@ -114,6 +114,9 @@ pub mod probe;
 #[cfg(feature = "gemm")]
 pub mod product;
 pub mod region;
+#[cfg_attr(not(test), expect(dead_code, reason = "what the schemes that only tests compare are made of"))]
+#[expect(missing_docs, reason = "the fields of an action are named for what its variant says of them")]
+pub mod schedule;
 #[cfg(feature = "linalg")]
 pub mod sparse;
 pub mod special;

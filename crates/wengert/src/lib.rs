@@ -144,12 +144,6 @@ mod record;
 #[cfg(feature = "arrays")]
 mod rules;
 mod scalar;
-#[cfg(feature = "arrays")]
-#[cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "what the schemes that only tests compare are made of")
-)]
-mod schedule;
 mod series;
 #[cfg(feature = "arrays")]
 pub mod signal;

@@ -34,8 +34,6 @@ const ORDER: &[&[&str]] = &[
     &["pattern"],
     // Numbers in a shape, and what a user can do wrong with them.
     &["error", "array"],
-    // In which order the steps of a loop run again backwards: data, which loops of Programs hold.
-    &["schedule"],
     // The Program and its operations: a Program lists operations, an operation may hold Programs, and its derivative is
     // that of theirs.
     &["program", "primitives", "transform"],

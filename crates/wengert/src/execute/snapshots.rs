@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use wengert_kernels::arena::{Carver, Line as Lines, typed_mut};
 use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Slice, SliceMut};
+use wengert_kernels::schedule::{Action, Online, Slot};
 
 use super::control::{Inputs, Outputs, Turning, begins, each, endless, turning};
 use super::engine::{PlanInputs, cast_mut, run};
@@ -15,7 +16,6 @@ use super::memory_only::Spill;
 use super::spill::Spill;
 use crate::error::Error;
 use crate::plan::{Forwards as Steps, Plan, Snapshots, UnwindPlan};
-use crate::schedule::{Action, Online, Slot};
 
 /// The loop forwards: its carry, and what is kept of earlier ones.
 struct Forwards<'a> {

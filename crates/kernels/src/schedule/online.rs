@@ -26,7 +26,7 @@ use super::{Action, Cost, Slot};
 
 /// The forward sweep of a loop: before each step it says what to keep.
 #[derive(Clone, Debug)]
-pub(crate) struct Online {
+pub struct Online {
     slots: usize,
     /// How many steps have run.
     steps: usize,
@@ -45,7 +45,7 @@ struct Snapshot {
 
 /// The way back, once the loop has ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Reversal {
+pub struct Reversal {
     slots: usize,
     steps: usize,
     /// The carries at hand: the initial one, then the snapshots.
@@ -61,12 +61,12 @@ pub(super) enum Part {
 }
 
 impl Online {
-    pub(crate) fn new(slots: usize) -> Self {
+    pub fn new(slots: usize) -> Self {
         Self { slots, steps: 0, level: 0, snapshots: Vec::new() }
     }
 
     /// Runs the next step: at most a `Free`, a `Store`, and the `Advance`.
-    pub(crate) fn step(&mut self) -> impl Iterator<Item = Action> + use<> {
+    pub fn step(&mut self) -> impl Iterator<Item = Action> + use<> {
         let (free, store) = self.keep();
         let advance = Action::Advance { from: self.steps, to: self.steps + 1 };
         self.steps += 1;
@@ -103,14 +103,14 @@ impl Online {
     }
 
     /// The loop has ended after the steps that ran.
-    pub(crate) fn finish(&self) -> Reversal {
+    pub fn finish(&self) -> Reversal {
         let starts: Vec<usize> = [0].into_iter().chain(self.snapshots.iter().map(|snapshot| snapshot.step)).collect();
         let order = self.snapshots.iter().map(|snapshot| snapshot.slot).collect();
         Reversal { slots: self.slots, steps: self.steps, starts, order }
     }
 
     /// What a loop of this many steps will take, forwards and back, from the decisions alone.
-    pub(crate) fn cost(slots: usize, steps: usize) -> Cost {
+    pub fn cost(slots: usize, steps: usize) -> Cost {
         let mut online = Self::new(slots);
         for _ in 0..steps {
             online.keep();
@@ -123,14 +123,14 @@ impl Online {
 
 impl Reversal {
     /// What the way back takes, without the steps that ran.
-    pub(crate) fn cost(&self) -> Cost {
+    pub fn cost(&self) -> Cost {
         let gaps = (0..self.starts.len()).map(|start| self.gap(start).cost(self.slots).advances);
         let advances = gaps.fold(0u64, u64::saturating_add);
         Cost { advances, slots: self.slots.min(self.steps.saturating_sub(1)), ..Cost::default() }
     }
 
     /// The actions in order.
-    pub(crate) fn actions(&self) -> impl Iterator<Item = Action> + Send + use<> {
+    pub fn actions(&self) -> impl Iterator<Item = Action> + Send + use<> {
         Walk::new(self.clone())
     }
 

@@ -9,13 +9,13 @@
 //!
 //! | scheme | keeps | steps run again | for |
 //! |---|---|---|---|
-//! | [`Scheme::Stored`] | the residuals of all steps | none | loops that fit in memory |
-//! | [`Scheme::Every`] | `l / k` carries and what `k` steps leave | less than `l`, or than `2 l` | long loops, memory of about `sqrt(l)` |
-//! | [`Scheme::Recursive`] | `log2 l` carries | `l log2(l) / 2` | a simple bound, without a limit of memory |
-//! | [`Scheme::Binomial`] | a given number of carries | the fewest there are | a limit of memory, large residuals |
-//! | [`Scheme::Mixed`] | carries or residuals | the fewest there are | a limit of memory, small residuals |
-//! | [`Scheme::Levels`] | carries in memory and on disk | the least time there is | loops whose snapshots do not fit |
-//! | [`Online`] | a given number of carries | at most `l` more than [`Scheme::Binomial`] | loops that end when they end |
+//! | `Scheme::Stored` | the residuals of all steps | none | loops that fit in memory |
+//! | `Scheme::Every` | `l / k` carries and what `k` steps leave | less than `l`, or than `2 l` | long loops, memory of about `sqrt(l)` |
+//! | `Scheme::Recursive` | `log2 l` carries | `l log2(l) / 2` | a simple bound, without a limit of memory |
+//! | `Scheme::Binomial` | a given number of carries | the fewest there are | a limit of memory, large residuals |
+//! | `Scheme::Mixed` | carries or residuals | the fewest there are | a limit of memory, small residuals |
+//! | `Scheme::Levels` | carries in memory and on disk | the least time there is | loops whose snapshots do not fit |
+//! | [`Online`] | a given number of carries | at most `l` more than `Scheme::Binomial` | loops that end when they end |
 //!
 //! Loops ask for [`Online`] alone so far, whose length need not be known. The others are compiled for tests only, where they are
 //! what it is measured against.
@@ -67,14 +67,14 @@ use binomial::Binomial;
 #[cfg(test)]
 use every::Every;
 #[cfg(test)]
-pub(crate) use every::Keep;
+pub use every::Keep;
 #[cfg(test)]
-pub(crate) use levels::Disk;
+pub use levels::Disk;
 #[cfg(test)]
 use levels::Levels;
 #[cfg(test)]
 use mixed::Mixed;
-pub(crate) use online::{Online, Reversal};
+pub use online::{Online, Reversal};
 #[cfg(test)]
 use recursive::Recursive;
 #[cfg(test)]
@@ -84,7 +84,7 @@ use walk::{Walk, cost};
 
 /// A place for a carry or for the residuals of a step. Slots of each kind are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Slot {
+pub enum Slot {
     /// The carry before the first step; only ever read.
     Initial,
     /// Memory for one carry. In a mixed schedule the residuals of a step take several from this one on.
@@ -98,7 +98,7 @@ pub(crate) enum Slot {
 /// What an engine does next. Its state is one working carry, what the slots hold, and the cotangent, which is that of
 /// the carry after the step that is reversed next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub enum Action {
     /// Runs the steps `from..to` and keeps nothing; the working carry, before the one, becomes that before the other.
     Advance { from: usize, to: usize },
     /// Copies the working carry, which is that before `step`, into a slot that is free.
@@ -118,24 +118,24 @@ pub(crate) enum Action {
 
 /// What a schedule takes, known without running it. Counts that exceed 64 bits are the largest number of 64 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cost {
+pub struct Cost {
     /// Runs of a step beside the one that every step needs.
-    pub(crate) advances: u64,
+    pub advances: u64,
     /// Carries written to disk.
-    pub(crate) writes: u64,
+    pub writes: u64,
     /// Carries read from disk.
-    pub(crate) reads: u64,
+    pub reads: u64,
     /// Memory slots, each for a carry: an upper bound.
-    pub(crate) slots: usize,
+    pub slots: usize,
     /// Rows, each for the residuals of a step, beside the slots.
-    pub(crate) rows: usize,
+    pub rows: usize,
     /// Disk slots, each for a carry: an upper bound.
-    pub(crate) disk: usize,
+    pub disk: usize,
 }
 
 impl Cost {
     /// How often a step runs again on average, `advances / l`; zero for a loop without steps.
-    pub(crate) fn recomputation(&self, steps: usize) -> f64 {
+    pub fn recomputation(&self, steps: usize) -> f64 {
         if steps == 0 { 0.0 } else { self.advances as f64 / steps as f64 }
     }
 
@@ -155,7 +155,7 @@ impl Cost {
 /// How a loop of known length is reversed.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Scheme {
+pub enum Scheme {
     /// The residuals of every step are kept: see `stored.rs`.
     Stored,
     /// A snapshot before every `every`-th step, and of the segment being reversed what `keep` says: see `every.rs`.
@@ -174,7 +174,7 @@ pub(crate) enum Scheme {
 /// A scheme for a loop of one length: what it takes, and its actions as often as they are asked for.
 #[cfg(test)]
 #[derive(Clone, Debug)]
-pub(crate) struct Schedule {
+pub struct Schedule {
     cost: Cost,
     kind: Kind,
 }
@@ -197,7 +197,7 @@ impl Schedule {
     ///
     /// It takes no time worth mentioning, except for mixed schedules and those of two levels: these fill tables, at
     /// most some tens of millions of sums however long the loop is, in up to a few tenths of a second.
-    pub(crate) fn new(scheme: Scheme, steps: usize) -> Self {
+    pub fn new(scheme: Scheme, steps: usize) -> Self {
         match scheme {
             Scheme::Stored => Self::of(Stored { steps }, Kind::Stored),
             Scheme::Every { every, keep } => Self::of(Every::new(steps, every, keep), Kind::Every),
@@ -213,12 +213,12 @@ impl Schedule {
     }
 
     /// What the actions take together.
-    pub(crate) fn cost(&self) -> Cost {
+    pub fn cost(&self) -> Cost {
         self.cost
     }
 
     /// The actions in order. What is kept between two of them is in proportion to the slots, not to the steps.
-    pub(crate) fn actions(&self) -> Box<dyn Iterator<Item = Action> + Send> {
+    pub fn actions(&self) -> Box<dyn Iterator<Item = Action> + Send> {
         match self.kind.clone() {
             Kind::Stored(division) => Box::new(Walk::new(division)),
             Kind::Every(division) => Box::new(Walk::new(division)),

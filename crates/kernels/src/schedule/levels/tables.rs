@@ -8,30 +8,30 @@ use super::{Disk, STEP};
 pub(crate) struct Tables {
     disk: Disk,
     /// How many steps a block has.
-    pub(super) block: usize,
+    pub(crate) block: usize,
     /// The length of a row, which is one more than that of the longest loop, in blocks.
-    pub(super) width: usize,
+    pub(crate) width: usize,
     /// How many slots there are in memory at most, and on disk if it has bounds.
     slots: usize,
     on_disk: usize,
     /// By free slots on disk, if these have bounds, free slots in memory, and length.
-    pub(super) m: Vec<Best<How>>,
+    pub(crate) m: Vec<Best<How>>,
     /// `n`, by `k`; 0 if every step is reversed from the carry on disk.
-    pub(super) n: Vec<Best<usize>>,
+    pub(crate) n: Vec<Best<usize>>,
     /// Whether the carry on disk is given up at once.
-    pub(super) h: Vec<Best<bool>>,
+    pub(crate) h: Vec<Best<bool>>,
 }
 
 /// The least time, and what achieves it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Best<C> {
-    pub(super) time: u64,
-    pub(super) choice: C,
+pub(crate) struct Best<C> {
+    pub(crate) time: u64,
+    pub(crate) choice: C,
 }
 
 /// Where the first carry is stored.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum How {
+pub(crate) enum How {
     /// Reversed from memory alone.
     Plain,
     /// In memory, and the next after `k` blocks.
@@ -43,11 +43,11 @@ pub(super) enum How {
 /// A loop longer than the tables: `first` blocks, then sections of `each` blocks, as long as the rest is not in the
 /// tables either. The snapshots before the sections are on disk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sections {
+pub(crate) struct Sections {
     /// 0 if the loop is reversed from memory alone.
-    pub(super) first: usize,
-    pub(super) each: usize,
-    pub(super) time: u64,
+    pub(crate) first: usize,
+    pub(crate) each: usize,
+    pub(crate) time: u64,
 }
 
 impl Tables {
@@ -77,12 +77,12 @@ impl Tables {
     }
 
     /// How many slots on disk there may be.
-    pub(super) fn bound(&self) -> Option<usize> {
+    pub(crate) fn bound(&self) -> Option<usize> {
         self.disk.slots
     }
 
     /// Where the row begins for numbers of free slots.
-    pub(super) fn row(&self, on_disk: usize, s: usize) -> usize {
+    pub(crate) fn row(&self, on_disk: usize, s: usize) -> usize {
         (on_disk.min(self.on_disk) * (self.slots + 1) + s.min(self.slots)) * self.width
     }
 
@@ -146,7 +146,7 @@ impl Tables {
     }
 
     /// `e` for up to `blocks` blocks, and its `k`.
-    pub(super) fn start(&self, slots: usize, on_disk: usize, blocks: usize) -> Vec<Best<usize>> {
+    pub(crate) fn start(&self, slots: usize, on_disk: usize, blocks: usize) -> Vec<Best<usize>> {
         let rest = &self.m[self.row(on_disk, slots)..];
         let mut start: Vec<Best<usize>> = Vec::with_capacity(blocks + 1);
         for l in 0..=blocks {
@@ -163,7 +163,7 @@ impl Tables {
     }
 
     /// The best sections of a loop of `blocks` blocks, more than the tables have, with the tables' `e`.
-    pub(super) fn sections(&self, slots: usize, blocks: usize, start: &[Best<usize>]) -> Sections {
+    pub(crate) fn sections(&self, slots: usize, blocks: usize, start: &[Best<usize>]) -> Sections {
         debug_assert!(self.disk.slots.is_none(), "every section needs a slot on disk");
         let row = self.row(0, slots);
         let (m, h) = (&self.m[row..], &self.h[row..]);

@@ -18,7 +18,7 @@ use super::{Action, Cost, Slot};
 
 /// What is kept of the segment that is being reversed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Keep {
+pub enum Keep {
     /// The residuals of its steps, in rows.
     Residuals,
     /// The carries before its steps, in memory slots; the residuals are made step by step.

@@ -53,16 +53,16 @@ const STEP: u64 = 1000;
 
 /// The slower level of memory. Times are in thousandths of the time that a step takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Disk {
+pub struct Disk {
     /// How many carries it holds; `None` is as many as there are steps.
-    pub(crate) slots: Option<usize>,
-    pub(crate) write: u64,
-    pub(crate) read: u64,
+    pub slots: Option<usize>,
+    pub write: u64,
+    pub read: u64,
 }
 
 impl Disk {
     /// The time of advances, writes and reads, in thousandths of the time of a step; saturates.
-    pub(crate) fn time(&self, cost: &Cost) -> u64 {
+    pub fn time(&self, cost: &Cost) -> u64 {
         let products = [(cost.advances, STEP), (cost.writes, self.write), (cost.reads, self.read)];
         products.iter().fold(0u64, |sum, &(count, each)| sum.saturating_add(count.saturating_mul(each)))
     }
