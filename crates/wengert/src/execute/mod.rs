@@ -22,6 +22,7 @@ mod plain;
 pub mod profile;
 #[cfg(feature = "engine")]
 mod rows;
+#[cfg(feature = "engine")]
 mod single;
 #[cfg(feature = "engine")]
 mod snapshots;

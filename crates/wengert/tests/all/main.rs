@@ -41,7 +41,6 @@ mod loop_memory;
 mod loop_zeros;
 mod loops;
 mod mapped_axes;
-#[cfg(feature = "engine")]
 mod names;
 mod nested_levels;
 mod nn;
