@@ -1,13 +1,11 @@
 //! Numbers of a matrix: determinants, norms, condition, rank.
 
-use std::sync::Arc;
-
 use super::{check_matrix, check_square};
 use crate::array::DType;
 use crate::error::{Error, Misfit, misfit};
 use crate::ops::{Binary, Compare, Logic, Unary};
 use crate::primitives::linalg::{as_columns, as_rows, diagonal, places, scaled};
-use crate::primitives::{Cholesky, Custom, Det, Ensure, Lu, Reduce, Reducer, Rule, Slice, Svd};
+use crate::primitives::{Cholesky, Det, Lu, Reduce, Reducer, Slice, Svd};
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{as_of, compose, compose_all, or_raise};
@@ -26,8 +24,7 @@ or_raise! {
     /// ```
     #[doc(alias = "determinant")]
     fn det = try_det();
-    /// `(sign, ln |det|)`; the sign has the derivative 0. The logarithm of a singular matrix is -inf, and has no derivative: asking
-    /// for it is an error.
+    /// `(sign, ln |det|)`; the sign has the derivative 0. The logarithm of a singular matrix is -inf, and has no derivative.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -113,12 +110,7 @@ impl TryMeasure for Tensor {
             let sign = b.select(odd, minus, sign);
             let sizes = b.op(Unary::Abs, &[pivots]);
             let logs = b.op(Unary::Ln, &[sizes]);
-            let log = b.sum(logs, &[axis]);
-            let ty = b.ty(log).clone();
-            let none = b.full(f64::NEG_INFINITY, &ty);
-            let holds = b.op(Compare::Gt, &[log, none]);
-            let why = "the matrix is singular: ln |det| is -inf, and has no derivative";
-            Ok(vec![sign, differentiable(b, Ensure::new("slogdet", why), log, holds)])
+            Ok(vec![sign, b.sum(logs, &[axis])])
         })?;
         let log = results.remove(1);
         Ok((results.remove(0), log))
@@ -195,22 +187,6 @@ impl TryMeasure for Tensor {
             Ok(b.sum(counts, &[axis]))
         })
     }
-}
-
-/// `x`, whose derivative exists where `holds`: where it is asked for and does not, the run ends with the error.
-fn differentiable(b: &mut Builder, ensure: Ensure, x: Value, holds: Value) -> Value {
-    let (ty, truth, name) = (b.ty(x).clone(), b.ty(holds).clone(), ensure.name.clone());
-    let (mut value, mut rule) = (Builder::new(), Builder::new());
-    rule.line = b.line;
-    let own = value.input("", ty.clone());
-    value.input("", truth.clone());
-    let value = Arc::new(value.finish(&[own]));
-    rule.input("", ty.clone());
-    let holding = rule.input("", truth);
-    let tangent = rule.input("", ty);
-    let tangent = rule.op(ensure, &[tangent, holding]);
-    let rule = Rule::Jvp(Arc::new(rule.finish(&[tangent])));
-    b.op(Custom { name, value, rule, surrogate: false }, &[x, holds])
 }
 
 /// The largest and the smallest singular value.

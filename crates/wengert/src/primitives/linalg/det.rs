@@ -121,9 +121,9 @@ impl Primitive for Cofactor {
         }
         Ok(vec![rounded(args[0].dtype(), args[0].shape(), cofactors)])
     }
-    /// Of one matrix at a time, its singular vectors by rotations.
+    /// Of one matrix at a time, its singular vectors by rotations; and a few lists as long as its side.
     fn defined_bytes(&self, args: &[&Type]) -> usize {
-        2 * super::widened_bytes(args) + super::squares_bytes(args[0], 6)
+        2 * super::widened_bytes(args) + super::squares_bytes(args[0], 6) + super::sides_bytes(args[0], 8)
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel

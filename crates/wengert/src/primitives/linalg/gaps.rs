@@ -442,9 +442,10 @@ impl Primitive for Clusters {
         let (p, w) = (widened(args[0]), widened(args[1]));
         let [lead @ .., n] = args[1].shape() else { unreachable!("inference asks for a vector") };
         let (n, dtype) = (*n, args[0].dtype());
-        let mut out = Vec::with_capacity(p.len());
-        for k in 0..lead.iter().product() {
-            let size = if self.transposed { n } else { n * n };
+        let count = lead.iter().product();
+        let (size, results) = if self.transposed { (n, n * n) } else { (n * n, n) };
+        let mut out = Vec::with_capacity(count * results);
+        for k in 0..count {
             let own = &p[k * size..(k + 1) * size];
             let at = |i: usize, j: usize| match self.transposed {
                 true if i == j => own[i],

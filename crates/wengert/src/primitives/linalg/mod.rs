@@ -179,6 +179,11 @@ pub(super) fn squares_bytes(ty: &Type, count: usize) -> usize {
     count * n * n * size_of::<f64>()
 }
 
+/// Bytes of this many lists of numbers as long as the side of an operand.
+pub(super) fn sides_bytes(ty: &Type, count: usize) -> usize {
+    count * ty.shape.last().copied().unwrap_or(0) * size_of::<f64>()
+}
+
 // ---- equations ----------------------------------------------------------------------------------
 
 /// The number of axes before the matrices, rows, columns.

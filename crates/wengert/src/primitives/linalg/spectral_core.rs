@@ -94,8 +94,13 @@ pub(super) fn bytes(spectrum: SpectralKind, [rows, columns]: [usize; 2], directi
             frame + (directions + 1) * size * size + last
         }
     };
-    numbers * size_of::<f64>()
+    // The series of the function at each value are kept in a table.
+    (numbers + SERIES * short) * size_of::<f64>()
 }
+
+/// Numbers that a value takes in the table of series, at most: some coefficients at it and at its negative, and what a table that
+/// grows has twice.
+const SERIES: usize = 40;
 
 impl<'a> Coordinates<'a> {
     /// Of directions of the type of the matrix, where `labels` names a function for each value, and of singular values another
