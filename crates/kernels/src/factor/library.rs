@@ -35,7 +35,7 @@ pub(crate) fn auto<T: faer::traits::ComplexField, C: Auto<T>>() -> Spec<C, T> {
     Spec::new(C::auto())
 }
 
-/// Products of at most so many multiplications pack nothing (`NANO_GEMM_THRESHOLD` of the library).
+/// Products of at most this number of multiplications pack nothing (`NANO_GEMM_THRESHOLD` of the library).
 const DIRECT: usize = 16 * 16 * 16;
 
 /// Read in `private-gemm-x86` 0.1.22, `lib.rs`, where `MEM` is: two slabs, each as large as a third cache, which is taken for 2 MiB

@@ -48,7 +48,7 @@ pub(super) const MAX_OPERATIONS: usize = 1024;
 
 /// What an instruction, a function, and a step of a plan take, in nanoseconds.
 const INSTRUCTION: f64 = 1.5;
-const CALL: f64 = 12.0;
+pub(super) const CALL: f64 = 12.0;
 pub(super) const STEP: f64 = 150.0;
 
 impl NumberSteps {

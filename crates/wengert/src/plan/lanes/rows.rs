@@ -11,7 +11,9 @@ use wengert_kernels::straight::Code;
 
 use super::super::cluster::computes;
 use super::super::flatten::{Flat, Flattening, flatten};
-use super::super::single::{MAX_EQNS, MAX_OPERATIONS, STEP, is_call, is_computed, is_function, is_stored, values};
+use super::super::single::{
+    CALL, MAX_EQNS, MAX_OPERATIONS, STEP, is_call, is_computed, is_function, is_stored, values,
+};
 use super::super::{LINE, Plan};
 use super::scalars::{Load, Scalars};
 use super::{Lane, arg_axis, is_along, moves};
@@ -68,11 +70,10 @@ const MAX_ELEMENTS: usize = 4096;
 /// Numbers of a vector register: rows are padded to a power of two of them.
 const VECTOR: usize = LINE / size_of::<f64>();
 
-/// What an instruction takes to begin, and for every vector register; that of a function; and a call for each number; in nanoseconds.
+/// What an instruction takes to begin, and for every vector register, and a function for every one, in nanoseconds.
 const START: f64 = 3.0;
 const ARITHMETIC: f64 = 0.5;
 const FUNCTION: f64 = 8.0;
-const CALL: f64 = 12.0;
 
 impl RowSteps {
     /// The code of a step with this plan, of whose inputs those at `carry` are the carry; `None` if there is no such axis, or it
