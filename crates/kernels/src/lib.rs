@@ -103,7 +103,9 @@ mod double;
 #[cfg(feature = "linalg")]
 pub mod factor;
 pub mod float;
-#[cfg(feature = "fft")]
+// Its tests stand in `tests/all/fourier.rs`: beside unit tests the library of transforms, a quarter of all machine code here,
+// would be compiled a second time.
+#[cfg(all(feature = "fft", not(test)))]
 pub mod fourier;
 pub mod math;
 pub mod parallel;

@@ -83,8 +83,9 @@ impl<R: Real, const N: usize> Dual<R, N> {
 
     /// Whether the loops over tangents are functions of their own, which read the tangents where they lie. Inlined,
     /// every operand is copied first: of eight lanes of fifteen tangents a kilobyte, which takes longer than the
-    /// arithmetic. Of small duals the copies vanish.
-    const APART: bool = size_of::<Self>() > 512;
+    /// arithmetic. Of small duals the copies vanish. Where the rules of the numbers inside are functions of their own, so are
+    /// these: a loop over them is no small piece of code.
+    const APART: bool = size_of::<Self>() > 512 || R::RULES_APART;
 
     fn all_live(&self) -> bool {
         self.live.iter().all(|mask| mask.known() == Some(true))
@@ -202,6 +203,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
 
 impl<R: Real, const N: usize> Carrier for Dual<R, N> {
     type Mask = R::Mask;
+    const RULES_APART: bool = N > 1 || R::RULES_APART;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_constant(value: f64) -> Self {

@@ -261,6 +261,7 @@ impl<const N: usize> Float for Lanes<N> {
 impl<const N: usize> Carrier for Lanes<N> {
     type Mask = LaneMask<N>;
     const PLAIN: bool = true;
+    const RULES_APART: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_constant(value: f64) -> Self {

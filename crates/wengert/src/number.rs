@@ -231,6 +231,7 @@ impl Float for F32 {
 impl Carrier for F32 {
     type Mask = bool;
     const PLAIN: bool = true;
+    const RULES_APART: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_constant(value: f64) -> Self {

@@ -3,6 +3,7 @@
 use super::{Cholesky, Eigh, Entry, Failed, Fault, Lu, Qr, Solve, Svd};
 use crate::arena::{Line, Plain};
 use crate::product::Product;
+use crate::sparse::{Analysis, Factors, SparseFault};
 use crate::{Float, Pool};
 
 /// `f32` and `f64`.
@@ -68,6 +69,16 @@ pub trait Number: Float + Product + Plain + faer::traits::RealField {
     ) -> Result<(), Failed>;
     #[doc(hidden)]
     fn solve(work: &Solve, a: &[Self], b: &mut [Self], workspace: &mut [Line], pool: &Pool) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn sparse_factors(of: &Analysis, values: &[Self]) -> Result<Factors<Self>, SparseFault>;
+    #[doc(hidden)]
+    fn sparse_solve(
+        of: &Analysis,
+        factors: &Factors<Self>,
+        transpose: bool,
+        b: &mut [Self],
+        columns: usize,
+    ) -> Result<(), SparseFault>;
 }
 
 macro_rules! number {
@@ -146,6 +157,18 @@ macro_rules! number {
                 pool: &Pool,
             ) -> Result<(), Failed> {
                 work.run_here(a, b, workspace, pool)
+            }
+            fn sparse_factors(of: &Analysis, values: &[Self]) -> Result<Factors<Self>, SparseFault> {
+                of.factors_here(values)
+            }
+            fn sparse_solve(
+                of: &Analysis,
+                factors: &Factors<Self>,
+                transpose: bool,
+                b: &mut [Self],
+                columns: usize,
+            ) -> Result<(), SparseFault> {
+                of.solve_here(factors, transpose, b, columns)
             }
         }
     };

@@ -37,9 +37,6 @@ use rustfft::{Fft, FftNum, FftPlanner};
 use crate::arena::{Carver, Line, Plain, lines_for, typed_mut};
 use crate::{Float, Pool};
 
-#[cfg(test)]
-mod tests;
-
 /// The work of one part, in entries.
 const GRAIN: usize = 1 << 13;
 /// The fewest and the most lines that are packed together where they lie side by side. The more there are, the longer the pieces
@@ -90,8 +87,8 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// Entries that there may be on both sides.
-    fn limits(&self) -> [usize; 2] {
+    /// Entries that there may be on both sides: taken and given.
+    pub fn limits(&self) -> [usize; 2] {
         match self.kind {
             Kind::Complex => [self.n, self.n],
             Kind::RealToHalf(_) => [self.n, self.n / 2 + 1],

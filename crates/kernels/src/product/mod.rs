@@ -393,7 +393,7 @@ impl Method {
 
     fn run<T: Product>(self, task: TileTask<T>, level: Level) {
         match self {
-            Method::Vector => vector::run(task, level),
+            Method::Vector => T::by_vector(task, level),
             Method::Blocks => T::blocks(task, level),
             Method::Library => by_library(task, level),
         }

@@ -1,6 +1,6 @@
 //! Numbers and tasks, as the loops see them.
 
-use super::{Workspace, blocks, library};
+use super::{Workspace, blocks, library, vector};
 use crate::Level;
 
 /// What the loops need of a number. Nobody outside can name it, so nobody can implement it.
@@ -11,6 +11,8 @@ pub trait Number: Copy + Default + Send + Sync + 'static {
     fn plus(self, other: Self) -> Self;
     /// Runs a task in blocks of registers that suit the level.
     fn blocks(task: TileTask<Self>, level: Level);
+    /// Runs a task in order whose right operand is one column.
+    fn by_vector(task: TileTask<Self>, level: Level);
     /// Whether the library can be asked at this level.
     fn has_library(level: Level) -> bool;
     /// Runs a task by the library, which must have been asked for.
@@ -35,6 +37,10 @@ macro_rules! impl_number_for_floats {
 
             fn blocks(task: TileTask<Self>, level: Level) {
                 blocks::$float(task, level);
+            }
+
+            fn by_vector(task: TileTask<Self>, level: Level) {
+                vector::run(task, level);
             }
 
             fn has_library(level: Level) -> bool {
@@ -67,6 +73,10 @@ impl Number for i64 {
 
     fn blocks(task: TileTask<Self>, level: Level) {
         blocks::i64(task, level);
+    }
+
+    fn by_vector(task: TileTask<Self>, level: Level) {
+        vector::run(task, level);
     }
 
     fn has_library(_level: Level) -> bool {

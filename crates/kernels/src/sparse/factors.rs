@@ -50,6 +50,10 @@ impl Analysis {
     /// # Panics
     /// If there are not as many numbers as entries.
     pub fn factors<T: Number>(&self, values: &[T]) -> Result<Factors<T>, SparseFault> {
+        T::sparse_factors(self, values)
+    }
+
+    pub(crate) fn factors_here<T: Number>(&self, values: &[T]) -> Result<Factors<T>, SparseFault> {
         assert_eq!(values.len(), self.columns.len(), "a number for each entry");
         if let Some(entry) = values.iter().position(|x| !x.finite()) {
             return Err(SparseFault::NotFinite { entry });
@@ -113,6 +117,16 @@ impl Analysis {
     /// # Panics
     /// If the factors are those of another analysis, or b has not that many rows.
     pub fn solve<T: Number>(
+        &self,
+        factors: &Factors<T>,
+        transpose: bool,
+        b: &mut [T],
+        columns: usize,
+    ) -> Result<(), SparseFault> {
+        T::sparse_solve(self, factors, transpose, b, columns)
+    }
+
+    pub(crate) fn solve_here<T: Number>(
         &self,
         factors: &Factors<T>,
         transpose: bool,

@@ -3,6 +3,8 @@
 #[macro_use]
 mod accuracy;
 mod environment;
+#[cfg(feature = "fft")]
+mod fourier;
 mod pool;
 #[cfg(feature = "gemm")]
 mod product_memory;

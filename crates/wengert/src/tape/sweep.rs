@@ -190,9 +190,28 @@ pub(crate) fn visit_edges<R: Real>(
     i: usize,
     mut edge: impl FnMut(Side, Factor<R>),
 ) {
-    if !visit_hot_edges(record, constants, values, || values[i], &mut edge) {
+    if visit_hot_edges(record, constants, values, || values[i], &mut edge) {
+        return;
+    }
+    if R::RULES_APART {
+        edges_apart(record, constants, values, i).into_iter().flatten().for_each(|(side, factor)| edge(side, factor));
+    } else {
         visit_all_edges(record, constants, values, || values[i], &mut edge);
     }
+}
+
+/// The edges of a record: at most one for each operand.
+type Edges<R> = [Option<(Side, Factor<R>)>; 2];
+
+/// [`visit_all_edges`], compiled once for a type of numbers: see [`Carrier::RULES_APART`](crate::real::Carrier::RULES_APART).
+#[inline(never)]
+#[track_caller]
+fn edges_apart<R: Real>(record: Record, constants: &[f64], values: &[R], i: usize) -> Edges<R> {
+    let mut edges = [None; 2];
+    visit_all_edges(record, constants, values, || values[i], &mut |side: Side, factor: Factor<R>| {
+        edges[side as usize] = Some((side, factor));
+    });
+    edges
 }
 
 /// As [`visit_edges`] for the commonest operations; false for the others. `y` gives the value of the record.
@@ -346,6 +365,31 @@ pub(crate) fn evaluate<R: Real>(
         hot::MUL_RIGHT => return Some(values[a] * constants[b]),
         _ => {}
     }
+    if R::RULES_APART {
+        evaluate_apart(record, before, constants, values, expected)
+    } else {
+        evaluate_here(record, before, constants, values, expected)
+    }
+}
+
+/// [`evaluate`] of every operation, compiled once for a type of numbers.
+#[inline(never)]
+#[track_caller]
+fn evaluate_apart<R: Real>(
+    record: Record,
+    before: Record,
+    constants: &[f64],
+    values: &[R],
+    expected: f64,
+) -> Option<R> {
+    evaluate_here(record, before, constants, values, expected)
+}
+
+/// [`evaluate`] for every operation: the definition.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+fn evaluate_here<R: Real>(record: Record, before: Record, constants: &[f64], values: &[R], expected: f64) -> Option<R> {
+    let (a, b) = (record.a(), record.b());
     Some(match record.op() {
         Op::Binary(op, Form::Both) => values[a].binary(values[b], op),
         Op::Binary(op, Form::Right) => values[a].binary_constant(constants[b], op),

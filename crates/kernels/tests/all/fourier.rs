@@ -2,9 +2,9 @@
 
 use std::f64::consts::TAU;
 
-use super::{Kind, Number, Plan, Transform, Weights};
-use crate::arena::Arena;
-use crate::{Float, Pool};
+use wengert_kernels::arena::Arena;
+use wengert_kernels::fourier::{Kind, Number, Plan, Transform, Weights};
+use wengert_kernels::{Float, Pool};
 
 const KINDS: [Kind; 5] = [
     Kind::Complex,
