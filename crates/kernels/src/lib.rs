@@ -109,6 +109,7 @@ pub mod float;
 pub mod fourier;
 pub mod math;
 pub mod parallel;
+pub mod pattern;
 pub mod plain;
 mod polynomial;
 pub mod pool;

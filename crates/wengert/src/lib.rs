@@ -132,7 +132,6 @@ pub mod ops;
 pub mod optim;
 #[cfg(feature = "arrays")]
 pub mod optimize;
-mod pattern;
 #[cfg(feature = "engine")]
 pub mod plan;
 #[cfg(feature = "arrays")]
@@ -158,6 +157,8 @@ mod threads;
 #[cfg(feature = "arrays")]
 mod transform;
 mod tree;
+
+use wengert_kernels::pattern;
 
 pub use algebra::{LeafMath, TreeMath};
 pub use api::{

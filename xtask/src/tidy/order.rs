@@ -30,8 +30,6 @@ const ORDER: &[&[&str]] = &[
     &["straight"],
     // Loops over numbers: recorded on the tape, run as straight-line code.
     &["loops"],
-    // Which entries of a sparse matrix there are.
-    &["pattern"],
     // Numbers in a shape, and what a user can do wrong with them.
     &["error", "array"],
     // The Program and its operations: a Program lists operations, an operation may hold Programs, and its derivative is

@@ -69,7 +69,7 @@ pub struct Preceding {
 
 impl Reach {
     /// The pattern of a result with this number of elements, as far as it comes from an operand of this pattern.
-    pub(crate) fn through(&self, source: &Arc<Runs>, rows: usize) -> Option<Arc<Runs>> {
+    pub fn through(&self, source: &Arc<Runs>, rows: usize) -> Option<Arc<Runs>> {
         let made = match self {
             Reach::Nothing => return None,
             Reach::Same => return Some(Arc::clone(source)),

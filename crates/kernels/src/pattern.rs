@@ -1,26 +1,19 @@
 //! [`Pattern`]: which entries of a sparse matrix may differ from zero.
 //!
-//! Plain data without an engine: operations state the patterns of their Jacobians in it, and what is in `sparsity` colours
-//! and fills it.
+//! Plain data: the library states the patterns of Jacobians in it, and colours and fills them. [`Runs`] holds a pattern as runs of
+//! rows that are alike; [`Reach`] says how the results of an operation reach into an operand.
 
-#[cfg(feature = "arrays")]
 mod places;
-#[cfg(feature = "arrays")]
 mod reach;
-#[cfg(feature = "arrays")]
 mod runs;
-#[cfg(all(test, feature = "arrays"))]
-#[path = "pattern/tests.rs"]
-mod short;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
-#[cfg(feature = "arrays")]
 pub use places::Places;
-#[cfg(feature = "arrays")]
 pub use reach::{Boxes, Lists, Preceding, Reach};
-#[cfg(feature = "arrays")]
-pub(crate) use runs::Runs;
+pub use runs::Runs;
 
 /// Which entries of a matrix may differ from zero, row by row (compressed sparse rows without values).
 ///
@@ -28,11 +21,11 @@ pub(crate) use runs::Runs;
 /// without rows or columns.
 ///
 /// ```
-/// use wengert::sparsity::Pattern;
+/// # use wengert_kernels::pattern::Pattern;
 /// let pattern = Pattern::from_entries(2, 3, [(0, 2), (1, 1), (0, 0), (0, 2)])?;
 /// assert_eq!(pattern.row(0), [0, 2]);
 /// assert_eq!(pattern.nnz(), 3);
-/// # Ok::<(), wengert::sparsity::PatternError>(())
+/// # Ok::<(), wengert_kernels::pattern::PatternError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Pattern {
@@ -170,8 +163,7 @@ impl Pattern {
     }
 
     /// The rows of these patterns, one after the other; each has this number of columns.
-    #[cfg(feature = "arrays")]
-    pub(crate) fn stacked(blocks: &[Pattern], cols: usize) -> Pattern {
+    pub fn stacked(blocks: &[Pattern], cols: usize) -> Pattern {
         let (mut starts, mut columns) = (vec![0], Vec::new());
         for block in blocks {
             debug_assert_eq!(block.cols, cols, "blocks of one width");
@@ -182,8 +174,7 @@ impl Pattern {
     }
 
     /// The entries of either.
-    #[cfg(feature = "arrays")]
-    pub(crate) fn union(&self, other: &Pattern) -> Pattern {
+    pub fn union(&self, other: &Pattern) -> Pattern {
         self.combined(other, |own, other, columns| {
             columns.extend(own);
             columns.extend(other.iter().filter(|col| own.binary_search(col).is_err()));
@@ -191,15 +182,13 @@ impl Pattern {
     }
 
     /// The entries of both.
-    #[cfg(feature = "arrays")]
-    pub(crate) fn intersection(&self, other: &Pattern) -> Pattern {
+    pub fn intersection(&self, other: &Pattern) -> Pattern {
         self.combined(other, |own, other, columns| {
             columns.extend(own.iter().filter(|col| other.binary_search(col).is_ok()));
         })
     }
 
     /// The pattern whose rows come from those of two patterns of one shape.
-    #[cfg(feature = "arrays")]
     fn combined(&self, other: &Pattern, row_of: impl Fn(&[u32], &[u32], &mut Vec<u32>)) -> Pattern {
         debug_assert_eq!((self.rows(), self.cols), (other.rows(), other.cols), "patterns of one shape");
         let (mut starts, mut columns) = (vec![0], Vec::new());
@@ -249,11 +238,11 @@ impl Pattern {
     /// The entries (row, column) for which `keeps` answers yes, in a matrix of the same size.
     ///
     /// ```
-    /// use wengert::sparsity::Pattern;
+    /// # use wengert_kernels::pattern::Pattern;
     /// let pattern = Pattern::from_entries(2, 3, [(0, 0), (0, 2), (1, 1)])?;
     /// // What the products of a solver that wants row 0 alone must serve.
     /// assert_eq!(pattern.filtered(|row, _| row == 0).nnz(), 2);
-    /// # Ok::<(), wengert::sparsity::PatternError>(())
+    /// # Ok::<(), wengert_kernels::pattern::PatternError>(())
     /// ```
     pub fn filtered(&self, mut keeps: impl FnMut(usize, usize) -> bool) -> Pattern {
         let mut starts = Vec::with_capacity(self.starts.len());
@@ -267,7 +256,7 @@ impl Pattern {
     }
 
     /// These columns alone, which increase, numbered anew.
-    pub(crate) fn of_columns(&self, chosen: &[u32]) -> Pattern {
+    pub fn of_columns(&self, chosen: &[u32]) -> Pattern {
         let mut number = vec![u32::MAX; self.cols];
         chosen.iter().zip(0..).for_each(|(&col, place)| number[col as usize] = place);
         let kept = self.filtered(|_, col| number[col] != u32::MAX);
@@ -284,7 +273,6 @@ impl fmt::Debug for Pattern {
 }
 
 /// The distances of neighbours in row-major order.
-#[cfg(feature = "arrays")]
 fn distances(shape: &[usize]) -> Vec<usize> {
     let mut distances = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -298,36 +286,5 @@ fn check_columns(cols: usize) -> Result<(), PatternError> {
     match cols as u64 > 1 << 32 {
         true => Err(PatternError(format!("there are {cols} columns, and a pattern has 2^32 at most"))),
         false => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entries_come_back_sorted_and_once() {
-        let pattern = Pattern::from_entries(3, 2, [(2, 1), (0, 0), (2, 0), (2, 1)]).unwrap();
-        assert_eq!(pattern.entries().collect::<Vec<_>>(), [(0, 0), (2, 0), (2, 1)]);
-        assert_eq!(pattern.transposed().entries().collect::<Vec<_>>(), [(0, 0), (0, 2), (1, 2)]);
-        assert_eq!(pattern.transposed().transposed(), pattern);
-        assert!(pattern.contains(2, 1) && !pattern.contains(1, 1) && !pattern.contains(0, 1 << 40));
-    }
-
-    #[test]
-    fn what_makes_no_pattern_is_named() {
-        let check = |made: Result<Pattern, PatternError>, part: &str| {
-            let message = made.unwrap_err().to_string();
-            assert!(message.contains(part), "{message}");
-        };
-        check(Pattern::from_entries(2, 2, [(0, 2)]), "(0, 2) is outside a matrix of 2 x 2");
-        check(Pattern::from_entries(0, (1 << 32) + 1, []), "2^32 at most");
-        check(Pattern::from_entries(usize::MAX, 1, []), "rows, and a pattern has 2^32 at most");
-        check(Pattern::from_rows(2, vec![], vec![]), "from 0 to 0");
-        check(Pattern::from_rows(2, vec![0, 1], vec![]), "from 0 to 0");
-        check(Pattern::from_rows(2, vec![0, 2, 1, 2], vec![0, 1]), "row 1 starts behind");
-        check(Pattern::from_rows(2, vec![0, 2], vec![1, 1]), "in row 0 column 1 stands behind column 1");
-        check(Pattern::from_rows(2, vec![0, 1], vec![2]), "row 0 has column 2");
-        assert_eq!(Pattern::empty(0, 0).transposed(), Pattern::empty(0, 0));
     }
 }

@@ -9,7 +9,7 @@ use super::{Pattern, PatternError};
 
 /// The columns that each row depends on: runs of rows, of which only the first is written down.
 #[derive(Clone, Debug)]
-pub(crate) struct Runs {
+pub struct Runs {
     /// The first row of each run, then the number of rows.
     rows: Vec<u32>,
     /// Where the spans of each run begin, then their number.
@@ -54,14 +54,20 @@ impl Span {
     }
 }
 
+impl Default for Runs {
+    fn default() -> Runs {
+        Runs::new()
+    }
+}
+
 impl Runs {
     /// No rows.
-    pub(crate) fn new() -> Runs {
+    pub fn new() -> Runs {
         Runs { rows: vec![0], begins: vec![0], spans: Vec::new() }
     }
 
     /// Each row has a column of its own, the first one this.
-    pub(crate) fn identity(rows: usize, first: usize) -> Runs {
+    pub fn identity(rows: usize, first: usize) -> Runs {
         let mut runs = Runs::new();
         runs.push(rows, &[Span { first: first as u32, width: 1, step: i64::from(rows > 1) }]);
         runs
@@ -76,7 +82,7 @@ impl Runs {
     }
 
     /// The rows of these patterns one after the other; `None` has this number of rows without columns.
-    pub(crate) fn concatenated(parts: &[Option<&Runs>], size: usize) -> Runs {
+    pub fn concatenated(parts: &[Option<&Runs>], size: usize) -> Runs {
         let mut all = Runs::new();
         for part in parts {
             match part {
@@ -88,22 +94,22 @@ impl Runs {
     }
 
     /// How many rows there are.
-    pub(crate) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows[self.rows.len() - 1] as usize
     }
 
     /// How many runs there are.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.begins.len() - 1
     }
 
     /// Whether no row has a column.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
     /// How many entries the pattern has.
-    pub(crate) fn nnz(&self) -> u64 {
+    pub fn nnz(&self) -> u64 {
         let mut intervals = Vec::new();
         let mut count = |run: usize| -> u64 {
             let spans = self.spans(run);
@@ -126,7 +132,7 @@ impl Runs {
     ///
     /// # Errors
     /// If there are more than memory could hold, or more columns than a pattern numbers.
-    pub(crate) fn to_pattern(&self, cols: usize) -> Result<Pattern, PatternError> {
+    pub fn to_pattern(&self, cols: usize) -> Result<Pattern, PatternError> {
         let nnz = self.nnz();
         let fits = nnz.checked_mul(4).is_some_and(|bytes| bytes <= isize::MAX as u64);
         if !fits {
@@ -150,7 +156,7 @@ impl Runs {
     }
 
     /// The columns of either, row by row.
-    pub(crate) fn union(&self, other: &Runs) -> Runs {
+    pub fn union(&self, other: &Runs) -> Runs {
         debug_assert_eq!(self.rows(), other.rows(), "patterns of one shape");
         let (mut a, mut b, mut row) = (0, 0, 0);
         let mut merged: Vec<Span> = Vec::new();
@@ -167,7 +173,7 @@ impl Runs {
     }
 
     /// Whether every row has the same columns as the other's.
-    pub(crate) fn same(&self, other: &Runs) -> bool {
+    pub fn same(&self, other: &Runs) -> bool {
         if self.rows == other.rows && self.begins == other.begins && self.spans == other.spans {
             return true;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Boxes, Places, Preceding, Reach, Runs};
+use super::{Boxes, Pattern, PatternError, Places, Preceding, Reach, Runs};
 
 type Sets = Vec<BTreeSet<u32>>;
 
@@ -173,4 +173,30 @@ fn what_repeats_is_short() {
     let moved =
         Reach::Picked(Places::of((0..n).map(|k| (k % 1000 > 0).then(|| k - 1)))).through(&x, n).expect("it moves");
     assert_eq!(x.union(&moved).count(), 2000);
+}
+
+#[test]
+fn entries_come_back_sorted_and_once() {
+    let pattern = Pattern::from_entries(3, 2, [(2, 1), (0, 0), (2, 0), (2, 1)]).unwrap();
+    assert_eq!(pattern.entries().collect::<Vec<_>>(), [(0, 0), (2, 0), (2, 1)]);
+    assert_eq!(pattern.transposed().entries().collect::<Vec<_>>(), [(0, 0), (0, 2), (1, 2)]);
+    assert_eq!(pattern.transposed().transposed(), pattern);
+    assert!(pattern.contains(2, 1) && !pattern.contains(1, 1) && !pattern.contains(0, 1 << 40));
+}
+
+#[test]
+fn what_makes_no_pattern_is_named() {
+    let check = |made: Result<Pattern, PatternError>, part: &str| {
+        let message = made.unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
+    };
+    check(Pattern::from_entries(2, 2, [(0, 2)]), "(0, 2) is outside a matrix of 2 x 2");
+    check(Pattern::from_entries(0, (1 << 32) + 1, []), "2^32 at most");
+    check(Pattern::from_entries(usize::MAX, 1, []), "rows, and a pattern has 2^32 at most");
+    check(Pattern::from_rows(2, vec![], vec![]), "from 0 to 0");
+    check(Pattern::from_rows(2, vec![0, 1], vec![]), "from 0 to 0");
+    check(Pattern::from_rows(2, vec![0, 2, 1, 2], vec![0, 1]), "row 1 starts behind");
+    check(Pattern::from_rows(2, vec![0, 2], vec![1, 1]), "in row 0 column 1 stands behind column 1");
+    check(Pattern::from_rows(2, vec![0, 1], vec![2]), "row 0 has column 2");
+    assert_eq!(Pattern::empty(0, 0).transposed(), Pattern::empty(0, 0));
 }
