@@ -1,10 +1,13 @@
-//! Factorisations of one real matrix by the textbook, in double precision: what operations are defined by.
+//! Factorisations of one matrix by the textbook, in double precision: what operations are defined by. Those of complex matrices are
+//! in [`complex`].
 //!
 //! Matrices are row-major slices of finite numbers. Methods: G. H. Golub, C. F. Van Loan, *Matrix Computations*, 4th edition, 2013.
 
+pub mod complex;
 mod exponential;
 mod general;
 mod jacobi;
+mod number;
 mod riccati;
 mod schur;
 mod spectrum;
@@ -14,6 +17,7 @@ mod tests;
 pub use exponential::{expm, expm_frechet};
 pub use general::eig;
 pub use jacobi::Orthonormal;
+pub use number::C64;
 pub use riccati::riccati;
 pub use schur::MatrixEquation;
 pub use schur::{Unsolved, sylvester};

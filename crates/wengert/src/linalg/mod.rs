@@ -15,6 +15,9 @@
 //! | equations | [`sylvester`], [`lyapunov`], [`lyapunov_discrete`], [`riccati`], [`riccati_discrete`] |
 //! | structured matrices | [`toeplitz`], [`circulant`], [`solve_toeplitz`], [`solve_circulant`], [`matmul_toeplitz`], [`matmul_circulant`], `cholesky_update`, `cholesky_downdate` |
 //!
+//! [`Complex<Tensor>`](crate::Complex) has `solve`, `solve_triangular`, `inv`, `cholesky`, `lu`, `qr`, `eigh`, `eigvalsh`, `eig`, `svd` and
+//! `singular_values` of complex matrices.
+//!
 //! A matrix that is singular or not positive definite, an entry that is no number, a rank that is missing: these are errors
 //! that name the operation, the matrix of the batch, and the user's line. Under `vmap` and in branches only what counts is
 //! looked at. `docs/linalg.md` says which derivatives exist where.
@@ -30,6 +33,7 @@
 //! assert!((slope.to_vec()[1] - (inverse[1] - x[0] * x[1])).abs() < 1e-15);
 //! ```
 
+mod complex;
 mod equations;
 mod factor;
 mod factorise;

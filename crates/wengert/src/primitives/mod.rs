@@ -72,7 +72,8 @@ pub use foreign::{Foreign, ForeignRole};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
-    Cholesky, Clusters, Cofactor, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Finite, Lu, MatrixEquation, MatrixKind,
+    Cholesky, Clusters, Cofactor, ComplexCholesky, ComplexEig, ComplexEigh, ComplexKind, ComplexLu, ComplexQr,
+    ComplexSolve, ComplexSvd, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Finite, Lu, MatrixEquation, MatrixKind,
     MatrixSolve, Qr, Riccati, Separate, Side, SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction,
     SpectralKind, SpectralMap, SpectralPart, SpectralSum, SpectralValues, SpectralVectors, Svd, Sylvester, Triangle,
     TriangularSolve,
@@ -226,6 +227,20 @@ operations! {
     Eig(Eig),
     /// Singular values and vectors.
     Svd(Svd),
+    /// Linear systems with a complex matrix.
+    ComplexSolve(ComplexSolve),
+    /// The factor of a complex positive definite matrix.
+    ComplexCholesky(ComplexCholesky),
+    /// Triangular factors of complex matrices, with pivots.
+    ComplexLu(ComplexLu),
+    /// Unitary and triangular factors.
+    ComplexQr(ComplexQr),
+    /// Eigenvalues and vectors of Hermitian matrices.
+    ComplexEigh(ComplexEigh),
+    /// Eigenvalues and vectors of complex matrices.
+    ComplexEig(ComplexEig),
+    /// Singular values and vectors of complex matrices.
+    ComplexSvd(ComplexSvd),
     /// Exponentials of matrices.
     Expm(Expm),
     /// Their derivatives.

@@ -53,7 +53,11 @@ impl Kernel for DefinedKernel {
         Allocated::by_definition(copies + self.op.defined_bytes(&args))
     }
     fn note(&self) -> Option<&'static str> {
-        matches!(self.op, Op::Eigh(_) | Op::Svd(_) | Op::Eig(_)).then_some("on one thread")
+        let spectral = matches!(
+            self.op,
+            Op::Eigh(_) | Op::Svd(_) | Op::Eig(_) | Op::ComplexEigh(_) | Op::ComplexSvd(_) | Op::ComplexEig(_)
+        );
+        spectral.then_some("on one thread")
     }
     fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
         let args: Vec<Array> = call.args.iter().zip(&self.args).map(|(arg, ty)| copied(arg, ty)).collect();

@@ -2,19 +2,20 @@
 
 use std::borrow::Cow;
 
+use super::complex::{Pair, first, squares, times};
 use super::{
     Harmless, Matrices, as_columns, as_rows, diagonal, dims, guarded, identity, kept, places, plain, product, sample,
     single, square, unit, with_lane,
 };
-use crate::array::{Array, DType, Type};
+use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
 use crate::ops::{Binary, Compare, Logic, Unary};
 use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::{
-    ArgReduce, Batched, Broadcast, Concat, Ensure, Extreme, Family, Form, Iota, MatrixKind, MatrixSolve, OperandSet,
-    Primitive, Reaches, Reduce, Reducer, Sample, Site, Tangents, arity,
+    Batched, Concat, Ensure, Family, Form, MatrixKind, MatrixSolve, OperandSet, Primitive, Reaches, Reduce, Reducer,
+    Sample, Site, Tangents, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -25,22 +26,6 @@ use crate::program::{Builder, Value};
 /// are apart from each other: otherwise it is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Eig;
-
-/// Complex arrays: real and imaginary parts.
-type Pair = [Value; 2];
-
-/// `x y`, by a product of real arrays.
-fn times(b: &mut Builder, x: Pair, y: Pair, product: impl Fn(&mut Builder, Value, Value) -> Value) -> Pair {
-    let [rr, ii] = [product(b, x[0], y[0]), product(b, x[1], y[1])];
-    let [ri, ir] = [product(b, x[0], y[1]), product(b, x[1], y[0])];
-    [b.sub(rr, ii), b.add(ri, ir)]
-}
-
-/// The squares of the moduli.
-fn squares(b: &mut Builder, x: Pair) -> Value {
-    let [re, im] = x.map(|x| b.mul(x, x));
-    b.add(re, im)
-}
 
 impl Primitive for Eig {
     fn name(&self) -> Cow<'static, str> {
@@ -59,10 +44,10 @@ impl Primitive for Eig {
             let Some((values, vectors)) = plain::eig(a.finite(k)?, a.rows) else {
                 misfit!("the steps to a Schur form do not end{}", a.at(k));
             };
-            parts[0].extend(values.iter().map(|x| x.0));
-            parts[1].extend(values.iter().map(|x| x.1));
-            parts[2].extend(vectors.iter().map(|x| x.0));
-            parts[3].extend(vectors.iter().map(|x| x.1));
+            parts[0].extend(values.iter().map(|x| x.re));
+            parts[1].extend(values.iter().map(|x| x.im));
+            parts[2].extend(vectors.iter().map(|x| x.re));
+            parts[3].extend(vectors.iter().map(|x| x.im));
         }
         let [values, vectors] = [a.shape(&[a.rows]), args[0].shape().to_vec()];
         let shapes = [&values, &values, &vectors, &vectors];
@@ -87,56 +72,17 @@ impl Primitive for Eig {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    /// With `C = V^-1 A' V`: `w' = diag(C)`, and V' is `V G`, `G[i, j] = C[i, j] / (w[j] - w[i])`, plus a multiple of each vector
-    /// that keeps its length and phase.
     fn jvp(&self, b: &mut Builder, _: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(a_dot) = tangents[0] else { return Ok(vec![None; 4]) };
         if b.ty(a_dot).size() == 0 {
             return Ok(outs.iter().map(|&out| Some(b.zeros_like(out))).collect());
         }
         let (w, v) = ([outs[0], outs[1]], [outs[2], outs[3]]);
-        let (_, n, _) = dims(b, a_dot);
         let moved = v.map(|v| product(b, a_dot, v));
-        let c = behind(b, v, moved);
-        let gaps = w.map(|w| {
-            let (of_column, of_row) = (as_rows(b, w, n), as_columns(b, w, n));
-            b.sub(of_column, of_row)
-        });
-        let sizes = squares(b, gaps);
-        let ty = b.ty(sizes).clone();
-        let eye = identity(b, &ty);
-        let sizes = b.add(sizes, eye);
-        let c = apart(b, c, w, sizes);
         // A real value stays one, and so does its vector.
         let none = b.zeros_like(w[1]);
         let real = b.op(Compare::Eq, &[w[1], none]);
-        let mut w_dot = c.map(|c| diagonal(b, c));
-        w_dot[1] = b.select(real, none, w_dot[1]);
-        let gaps_back = [gaps[0], b.neg(gaps[1])];
-        let off = c.map(|c| kept(b, c, Compare::Ne));
-        let quotient = times(b, off, gaps_back, |b, x, y| b.mul(x, y)).map(|x| b.div(x, sizes));
-        let z = times(b, v, quotient, product);
-        // Along v: minus the part that changes its length, and that turns its first component.
-        let rows = b.shape(z[0]).len() - 2;
-        let [re, im] = [0, 1].map(|k| b.mul(v[k], z[k]));
-        let growth = b.add(re, im);
-        let growth = b.sum(growth, &[rows]);
-        let first = first(b, v);
-        let zero = b.zeros_like(z[1]);
-        let [turn, length] = [z[1], v[0]].map(|x| {
-            let only = b.select(first, x, zero);
-            b.sum(only, &[rows])
-        });
-        let turn = b.div(turn, length);
-        let along = [growth, turn].map(|x| {
-            let x = as_rows(b, x, n);
-            b.neg(x)
-        });
-        let own = times(b, v, along, |b, x, y| b.mul(x, y));
-        let mut v_dot = [0, 1].map(|k| b.add(z[k], own[k]));
-        let real = as_rows(b, real, n);
-        let fixed = b.op(Logic::Or, &[first, real]);
-        v_dot[1] = b.select(fixed, zero, v_dot[1]);
+        let (w_dot, v_dot) = moved_with(b, moved, w, v, Some(real));
         Ok([w_dot, v_dot].concat().into_iter().map(Some).collect())
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
@@ -155,6 +101,60 @@ impl Primitive for Eig {
     fn gives_up(&self) -> bool {
         true
     }
+}
+
+/// The tangents of values and vectors, given `A' V`, and which values are real and stay so.
+///
+/// With `C = V^-1 A' V`: `w' = diag(C)`, and V' is `V G`, `G[i, j] = C[i, j] / (w[j] - w[i])`, plus a multiple of each vector
+/// that keeps its length and phase.
+pub(super) fn moved_with(b: &mut Builder, moved: Pair, w: Pair, v: Pair, real: Option<Value>) -> (Pair, Pair) {
+    let n = dims(b, v[0]).1;
+    let c = behind(b, v, moved);
+    let gaps = w.map(|w| {
+        let (of_column, of_row) = (as_rows(b, w, n), as_columns(b, w, n));
+        b.sub(of_column, of_row)
+    });
+    let sizes = squares(b, gaps);
+    let ty = b.ty(sizes).clone();
+    let eye = identity(b, &ty);
+    let sizes = b.add(sizes, eye);
+    let c = apart(b, c, w, sizes);
+    let mut w_dot = c.map(|c| diagonal(b, c));
+    if let Some(real) = real {
+        let none = b.zeros_like(w[1]);
+        w_dot[1] = b.select(real, none, w_dot[1]);
+    }
+    let gaps_back = [gaps[0], b.neg(gaps[1])];
+    let off = c.map(|c| kept(b, c, Compare::Ne));
+    let quotient = times(b, off, gaps_back, |b, x, y| b.mul(x, y)).map(|x| b.div(x, sizes));
+    let z = times(b, v, quotient, product);
+    // Along v: minus the part that changes its length, and that turns its first component.
+    let rows = b.shape(z[0]).len() - 2;
+    let [re, im] = [0, 1].map(|k| b.mul(v[k], z[k]));
+    let growth = b.add(re, im);
+    let growth = b.sum(growth, &[rows]);
+    let first = first(b, v);
+    let zero = b.zeros_like(z[1]);
+    let [turn, length] = [z[1], v[0]].map(|x| {
+        let only = b.select(first, x, zero);
+        b.sum(only, &[rows])
+    });
+    let turn = b.div(turn, length);
+    let along = [growth, turn].map(|x| {
+        let x = as_rows(b, x, n);
+        b.neg(x)
+    });
+    let own = times(b, v, along, |b, x, y| b.mul(x, y));
+    let mut v_dot = [0, 1].map(|k| b.add(z[k], own[k]));
+    let fixed = match real {
+        Some(real) => {
+            let real = as_rows(b, real, n);
+            b.op(Logic::Or, &[first, real])
+        }
+        None => first,
+    };
+    v_dot[1] = b.select(fixed, zero, v_dot[1]);
+    (w_dot, v_dot)
 }
 
 /// `V^-1 X` of complex matrices, as a system of twice the order.
@@ -191,23 +191,6 @@ fn apart(b: &mut Builder, c: Pair, w: Pair, sizes: Value) -> Pair {
                eigenvalues and vectors of a general matrix have no derivative there";
     let ensure = Ensure::new("eig", why);
     c.map(|c| b.op(ensure.clone(), &[c, holds, least, largest]))
-}
-
-/// The first component of each column that is not negligible.
-fn first(b: &mut Builder, v: Pair) -> Value {
-    let sizes = squares(b, v);
-    let shape = b.shape(sizes).to_vec();
-    let rows = shape.len() - 2;
-    let largest = b.op(Reduce::new(Reducer::Max, &[rows]), &[sizes]);
-    let bound = super::scaled(b, f64::powi(0.5, 80), largest);
-    let bound = as_rows(b, bound, shape[rows]);
-    let counts = b.op(Compare::Gt, &[sizes, bound]);
-    let counts = b.convert(counts, DType::I64);
-    let place = b.op(ArgReduce { extreme: Extreme::Max, axis: rows }, &[counts]);
-    let place = as_rows(b, place, shape[rows]);
-    let count = b.op(Iota { length: shape[rows] }, &[]);
-    let count = b.op(Broadcast::new(&shape, &[rows]), &[count]);
-    b.op(Compare::Eq, &[count, place])
 }
 
 impl Family for Eig {

@@ -17,7 +17,7 @@ use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
 use crate::primitives::{
     Attributes, Batched, Broadcast, Concat, Cotangent, Cotangents, Family, Form, MaskedCotangents, Op, Operand,
-    OperandSet, Primitive, Reaches, Sample, Site, Tangents, check_float,
+    OperandSet, Primitive, Reaches, Reducer, Sample, Site, Tangents, check_float,
 };
 use crate::program::{Builder, Value};
 
@@ -321,6 +321,11 @@ fn zero_places(b: &Builder, x: Value, axis: usize, depth: usize) -> Vec<bool> {
             Some((value, axis)) => of(value, axis),
             None => unknown,
         },
+        Op::Reduce(reduce) if reduce.reducer == Reducer::Sum => match along(b, x, axis) {
+            Some((value, axis)) => of(value, axis),
+            None => unknown,
+        },
+        Op::Binary(Binary::Div) => of(eqn.args[0], axis),
         Op::Binary(Binary::Mul) => either(of(eqn.args[0], axis), of(eqn.args[1], axis)),
         Op::Einsum(_) => {
             let types: Vec<&Type> = eqn.args.iter().map(|&arg| b.ty(arg)).collect();

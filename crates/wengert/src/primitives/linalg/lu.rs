@@ -78,7 +78,7 @@ impl Primitive for Lu {
         let square = part(b, g, 1, (0, rank));
         let from_right = TriangularSolve::new(Side::Right, Triangle::Upper);
         // Below the diagonal, F does not depend on the last pivot.
-        let pivots = if m > n { u } else { with_last_one(b, u) };
+        let pivots = if m > n { u } else { with_last(b, u, 1.0) };
         let f = b.op(from_right, &[pivots, square]);
         let below = kept(b, f, Compare::Gt);
         let moved = product(b, below, outs[1]);
@@ -124,8 +124,8 @@ pub(super) fn part(b: &mut Builder, x: Value, axis: usize, (start, end): (usize,
     b.op(Slice::along(&shape, axis, start, end), &[x])
 }
 
-/// The matrix with 1 as its last pivot.
-fn with_last_one(b: &mut Builder, u: Value) -> Value {
+/// The matrix with this number as its last pivot.
+pub(super) fn with_last(b: &mut Builder, u: Value, pivot: f64) -> Value {
     let shape = b.shape(u).to_vec();
     let (last, order) = (shape.len() - 1, shape[shape.len() - 1]);
     if order == 0 {
@@ -139,8 +139,8 @@ fn with_last_one(b: &mut Builder, u: Value) -> Value {
     let is_last = b.op(Compare::Eq, &[columns, end]);
     let corner = b.op(Logic::And, &[on, is_last]);
     let ty = b.ty(u).clone();
-    let one = b.full(1.0, &ty);
-    b.select(corner, one, u)
+    let pivot = b.full(pivot, &ty);
+    b.select(corner, pivot, u)
 }
 
 impl Family for Lu {

@@ -6,6 +6,7 @@
 //! Functions of a spectrum are a family of their own (`spectral*`), whose derivatives do not ask for those of vectors.
 
 mod cholesky;
+mod complex;
 mod det;
 mod eig;
 mod eigh;
@@ -31,6 +32,9 @@ use std::borrow::Cow;
 
 pub use cholesky::Cholesky;
 pub(crate) use cholesky::not_positive;
+pub use complex::{
+    ComplexCholesky, ComplexEig, ComplexEigh, ComplexKind, ComplexLu, ComplexQr, ComplexSolve, ComplexSvd,
+};
 pub use det::{Cofactor, Det};
 pub use eig::Eig;
 pub use eigh::Eigh;
