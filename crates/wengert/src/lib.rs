@@ -158,8 +158,6 @@ mod threads;
 mod transform;
 mod tree;
 
-use wengert_kernels::pattern;
-
 pub use algebra::{LeafMath, TreeMath};
 pub use api::{
     Pullback, grad, hessian, hvp, jacobian, jvp, tape_size, taylor, value_and_grad, value_and_grad_aux,

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use super::{Attributes, Op};
 use crate::array::{Array, Type, row_major};
 use crate::error::{Error, ErrorKind, Misfit};
-use crate::pattern::{Boxes, Places, Reach};
 use crate::program::{Builder, Program, Value};
 use crate::transform::pattern::{Follow, Followed};
+use wengert_kernels::pattern::{Boxes, Places, Reach};
 
 /// Operands in which the results are jointly linear, by position.
 pub type OperandSet = Vec<usize>;

@@ -41,7 +41,6 @@ mod update;
 use std::ops::Deref;
 
 pub use crate::ops::Logic;
-pub use crate::pattern::{Boxes, Lists, Places, Preceding, Reach};
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use contract::{
     Along, Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase,
@@ -92,6 +91,7 @@ pub use sort::ArgSort;
 pub use sparse::{SharedPattern, SparseOuter, SparseProduct, SparseSolve, SparseUnit};
 pub(crate) use text::{Attribute, Attributes};
 pub use update::Update;
+pub use wengert_kernels::pattern::{Boxes, Lists, Places, Preceding, Reach};
 
 use crate::array::Type;
 use crate::error::Misfit;

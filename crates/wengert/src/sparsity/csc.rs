@@ -4,7 +4,7 @@ use std::ops::{Add, Mul};
 use std::sync::Arc;
 
 use super::matrix::{Csr, MatrixError, Stored};
-use crate::pattern::Pattern;
+use wengert_kernels::pattern::Pattern;
 
 /// A sparse matrix in compressed sparse columns: what many factorisations read.
 ///

@@ -27,9 +27,9 @@ use std::hash::BuildHasherDefault;
 
 pub(super) use self::run::{Kept, Plain, Weight, Work};
 use crate::hash::FastHasher;
-use crate::pattern::Pattern;
 use crate::tape::record::{Form, Op, Record};
 use crate::tape::trace::{Trace, for_each_edge};
+use wengert_kernels::pattern::Pattern;
 
 /// What is asked of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

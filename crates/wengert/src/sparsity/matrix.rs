@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::{Add, Mul};
 use std::sync::{Arc, OnceLock};
 
-use crate::pattern::{Pattern, PatternError};
+use wengert_kernels::pattern::{Pattern, PatternError};
 
 /// A sparse matrix in compressed sparse rows: a pattern, and a value for each of its entries.
 ///

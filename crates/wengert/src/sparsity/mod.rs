@@ -34,4 +34,4 @@ pub use self::options::SparseOptions;
 #[cfg(feature = "arrays")]
 pub use self::prepared::Sparse;
 pub use self::recorded::{SparseError, SparseRecorded};
-pub use crate::pattern::{Pattern, PatternError};
+pub use wengert_kernels::pattern::{Pattern, PatternError};

@@ -11,9 +11,9 @@
 use std::rc::Rc;
 
 use super::edge::{TooMany, bends};
-use crate::pattern::Pattern;
 use crate::tape::record::Record;
 use crate::tape::trace::{Trace, for_each_edge};
+use wengert_kernels::pattern::Pattern;
 
 /// The most entries that are collected.
 const MOST: usize = 1 << 29;

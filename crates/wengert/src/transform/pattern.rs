@@ -10,10 +10,10 @@ use std::sync::Arc;
 use super::derive::{active, derive};
 use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind};
-use crate::pattern::{Boxes, Pattern, Places, Reach, Runs};
 use crate::primitives::{Op, Phase, Site, Wiring};
 use crate::program::{Eqn, Program, check_inputs, eval};
 use crate::task::Task;
+use wengert_kernels::pattern::{Boxes, Pattern, Places, Reach, Runs};
 
 /// What is known of a value.
 #[derive(Clone, Debug, Default)]

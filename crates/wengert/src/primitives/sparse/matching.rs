@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::pattern::Pattern;
+use wengert_kernels::pattern::Pattern;
 
 /// Rows that have their entries in fewer columns.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,7 +8,6 @@ use super::text;
 use super::{SharedPattern, SparseProduct, check_alike, check_rows};
 use crate::array::{Array, Type};
 use crate::error::{Misfit, misfit};
-use crate::pattern::Pattern;
 use crate::primitives::einsum::{rounded, widened};
 use crate::primitives::linalg::with_lane;
 #[cfg(feature = "text")]
@@ -19,6 +18,7 @@ use crate::primitives::{
     Sample, Site, arity,
 };
 use crate::program::{Builder, Value};
+use wengert_kernels::pattern::Pattern;
 
 /// `sparse_outer(U, V)`: the elements of `U V^T` at the entries of the pattern, row by row.
 ///

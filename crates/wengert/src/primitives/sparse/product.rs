@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::{SharedPattern, SparseOuter, batched, check_alike, check_rows, check_values, text};
 use crate::array::{Array, Type};
 use crate::error::Misfit;
-use crate::pattern::Pattern;
 use crate::primitives::einsum::{rounded, widened};
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
@@ -15,6 +14,7 @@ use crate::primitives::{
     Sample, Site, arity,
 };
 use crate::program::{Builder, Value};
+use wengert_kernels::pattern::Pattern;
 
 /// `sparse_product(values, X) = A X`, or `A^T X`: A has these values at the entries of its pattern, row by row.
 ///

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::matching::{Unmatched, matched};
 use crate::error::{Misfit, misfit};
 use crate::hash::FastHasher;
-use crate::pattern::Pattern;
+use wengert_kernels::pattern::Pattern;
 
 /// A pattern that operations share: cheap to copy, equal if the entries are, with what is found out about it only once.
 ///

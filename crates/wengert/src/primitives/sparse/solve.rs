@@ -9,7 +9,6 @@ use super::{
 };
 use crate::array::{Array, Type};
 use crate::error::{Misfit, misfit};
-use crate::pattern::Pattern;
 use crate::primitives::einsum::{rounded, widened};
 use crate::primitives::linalg::{KINDS, scaled};
 #[cfg(feature = "text")]
@@ -20,6 +19,7 @@ use crate::primitives::{
     OperandSet, Primitive, Reach, Reaches, Sample, Site, Tangents, arity,
 };
 use crate::program::{Builder, Value};
+use wengert_kernels::pattern::Pattern;
 
 /// `sparse_solve(values, B) = X` with `A X = B`, or `A^T X = B`: A has these values at the entries of its pattern, row by row.
 ///

@@ -8,12 +8,12 @@ use std::fmt::Write;
 
 #[cfg(feature = "text")]
 use super::SharedPattern;
-use crate::pattern::Pattern;
 #[cfg(feature = "text")]
 use crate::{
     error::{Misfit, misfit},
     primitives::parse::Fields,
 };
+use wengert_kernels::pattern::Pattern;
 
 /// The rows and entries that a text may stand for: a short one can stand for as many as it likes.
 #[cfg(feature = "text")]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use self::order::Graph;
 use super::matrix::{Stored, twins};
-use crate::pattern::Pattern;
+use wengert_kernels::pattern::Pattern;
 
 mod order;
 

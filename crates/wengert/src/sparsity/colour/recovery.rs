@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::ops::Sub;
 
 use super::{Colouring, ColouringError, Partition};
-use crate::pattern::Pattern;
 use crate::sparsity::matrix::{Stored, by_column, twins};
+use wengert_kernels::pattern::Pattern;
 
 /// Where the entries of a matrix stand in its products with coloured seeds.
 ///

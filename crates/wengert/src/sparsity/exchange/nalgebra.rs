@@ -4,9 +4,9 @@ use nalgebra_sparse::pattern::SparsityPattern;
 use nalgebra_sparse::{CscMatrix, CsrMatrix};
 
 use super::narrow;
-use crate::pattern::Pattern;
 use crate::sparsity::csc::Csc;
 use crate::sparsity::matrix::{Csr, MatrixError};
+use wengert_kernels::pattern::Pattern;
 
 impl<T> Csr<T> {
     /// The matrix as one of nalgebra-sparse, with the feature `nalgebra-sparse`. Values are moved; the pattern is copied, because

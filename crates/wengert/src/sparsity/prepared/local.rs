@@ -6,10 +6,10 @@ use super::super::arrays::{Source, given};
 use super::{Sparse, leaves, prepare};
 use crate::array::{Array, Data};
 use crate::error::{Error, ErrorKind};
-use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::transform::pattern::{Decisions, of_hessian, patterns};
 use crate::tree::Tree;
+use wengert_kernels::pattern::Pattern;
 
 impl Sparse {
     /// The same derivative with the pattern of another point; without [`SparseOptions::local`](super::SparseOptions::local)

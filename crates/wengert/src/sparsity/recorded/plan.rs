@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::products::{CHUNK, Products};
 use crate::algorithm::{Algorithm, Base};
 use crate::lanes::Lanes;
-use crate::pattern::Pattern;
 use crate::scalar::Scalar;
 use crate::sparsity::edge::{Elimination, Kept, Plain, TooMany, Wanted, Weight, Work};
 use crate::sparsity::matrix::Csr;
 use crate::sparsity::{Method, Order, trace};
 use crate::tape::recording::Line;
 use crate::tape::trace::{Flipped, Trace};
+use wengert_kernels::pattern::Pattern;
 
 /// Which sparse derivative is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

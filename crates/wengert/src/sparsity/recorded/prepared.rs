@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::error::SparseError;
 use super::plan::{self, Cost, Kind, Plan};
-use crate::pattern::Pattern;
 use crate::record::Recorded;
 use crate::record::path::Path;
 use crate::sparsity::choice::{Choice, Work, table};
@@ -17,6 +16,7 @@ use crate::tape::Var;
 use crate::tape::recording::Line;
 use crate::tape::trace::Trace;
 use crate::tree::{Tree, leaves};
+use wengert_kernels::pattern::Pattern;
 
 /// The methods that there are for each.
 const JACOBIAN: &[Method] = &[Method::Direct, Method::Columns, Method::Rows, Method::Bidirectional, Method::Dense];

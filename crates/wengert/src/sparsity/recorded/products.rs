@@ -3,11 +3,11 @@
 use super::plan::{ABSENT, Kind};
 use crate::algorithm::Base;
 use crate::dual::Dual;
-use crate::pattern::Pattern;
 use crate::sparsity::edge::TooMany;
 use crate::sparsity::{Colouring, ColouringError, Method, Order, Recovery};
 use crate::tape::sweep::Pack;
 use crate::tape::trace::Trace;
+use wengert_kernels::pattern::Pattern;
 
 /// Products with seeds that are 1 at all columns, or all rows, of a colour: the compressed matrix, first those with columns,
 /// `[colour][row]`, then those with rows, `[colour][column]`.

@@ -3,9 +3,9 @@
 use super::*;
 use crate::api::{grad, hvp, value_and_grad};
 use crate::functional::vmap;
-use crate::pattern::Pattern;
 use crate::sparse;
 use crate::tensor::Tensor;
+use wengert_kernels::pattern::Pattern;
 
 /// A pattern that no other test has: a band with an entry in a corner.
 fn pattern(n: usize) -> SharedPattern {

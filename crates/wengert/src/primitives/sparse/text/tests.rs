@@ -1,7 +1,7 @@
 //! Tests of what is private here.
 
 use crate::Program;
-use crate::pattern::Pattern;
+use wengert_kernels::pattern::Pattern;
 
 use super::*;
 
