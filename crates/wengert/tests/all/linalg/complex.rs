@@ -45,7 +45,7 @@ fn factors_make_up_their_matrix() {
         let (u, s, vh) = a.svd();
         near(&(&u * &s).matmul(&vh), &a, 1e-13);
         near(&adjoint(&u).matmul(&u), &eye(m.min(n)), 1e-13);
-        near(&vh.matmul(&adjoint(&vh)), &eye(m.min(n)), 1e-13);
+        near(&vh.matmul(adjoint(&vh)), &eye(m.min(n)), 1e-13);
         if m != n {
             continue;
         }
@@ -53,16 +53,16 @@ fn factors_make_up_their_matrix() {
         near(&(&a + &adjoint(&a)).matmul(&v), &(&v * &w), 1e-12);
         let (w, v) = a.eig();
         near(&a.matmul(&v), &(&v * &w), 1e-12);
-        let positive = a.matmul(&adjoint(&a)) + Tensor::eye(n);
+        let positive = a.matmul(adjoint(&a)) + Tensor::eye(n);
         let l = positive.cholesky();
-        near(&l.matmul(&adjoint(&l)), &positive, 1e-12);
+        near(&l.matmul(adjoint(&l)), &positive, 1e-12);
         let b = matrix(77, n, 2);
         let a = dominant(seed as u64, n);
-        near(&a.matmul(&a.solve(&b)), &b, 1e-12);
-        near(&a.matmul(&a.inv()), &eye(n), 1e-12);
-        near(&l.matmul(&l.solve_triangular(&b, Triangle::Lower)), &b, 1e-11);
+        near(&a.matmul(a.solve(&b)), &b, 1e-12);
+        near(&a.matmul(a.inv()), &eye(n), 1e-12);
+        near(&l.matmul(l.solve_triangular(&b, Triangle::Lower)), &b, 1e-11);
         let upper = adjoint(&l);
-        near(&upper.matmul(&upper.solve_triangular(&b, Triangle::Upper)), &b, 1e-11);
+        near(&upper.matmul(upper.solve_triangular(&b, Triangle::Upper)), &b, 1e-11);
     }
 }
 
@@ -108,7 +108,7 @@ fn losses(m: usize, n: usize) -> Vec<(&'static str, Loss)> {
     ];
     if m == n {
         let square: Vec<(&'static str, Loss)> = vec![
-            ("cholesky", Box::new(|a| weighed(9, &a.matmul(&adjoint(a)).cholesky()))),
+            ("cholesky", Box::new(|a| weighed(9, &a.matmul(adjoint(a)).cholesky()))),
             (
                 "eigh",
                 Box::new(|a| {
@@ -133,7 +133,7 @@ fn losses(m: usize, n: usize) -> Vec<(&'static str, Loss)> {
             ),
             ("inv", Box::new(|a| weighed(20, &a.inv()))),
             // The matrix is a right-hand side too.
-            ("itself", Box::new(|a| weighed(21, &a.solve(&adjoint(a))))),
+            ("itself", Box::new(|a| weighed(21, &a.solve(adjoint(a))))),
         ];
         all.extend(square);
     }
@@ -243,7 +243,7 @@ fn a_projector_does_not_depend_on_phases() {
     let a = &a + &adjoint(&a);
     let projector = |a: &Z| {
         let v = a.eigh().1.each_part(|x| x.slice((.., 0..2)));
-        v.matmul(&adjoint(&v))
+        v.matmul(adjoint(&v))
     };
     let slope = grad(&a, |a| weighed(1, &projector(&a)));
     // Turned by phases that are functions of the matrix.
@@ -251,7 +251,7 @@ fn a_projector_does_not_depend_on_phases() {
         let angles = Tensor::stack([&a.re.sum(), &a.im.square().sum()], 0);
         let v = a.eigh().1.each_part(|x| x.slice((.., 0..2)));
         let v = v * Complex::polar(&Tensor::ones(&[2]), &angles);
-        v.matmul(&adjoint(&v))
+        v.matmul(adjoint(&v))
     };
     near(&slope, &grad(&a, |a| weighed(1, &turned(&a))), 1e-11);
 }
@@ -266,7 +266,7 @@ fn refused<R>(call: impl FnOnce() -> R, words: &[&str]) {
 fn repeated_values_are_refused_or_right() {
     // 1, 1 and 4, turned by a unitary matrix.
     let q = matrix(5, 3, 3).qr().0;
-    let a = (&q * &Tensor::from([1.0, 1.0, 4.0])).matmul(&adjoint(&q));
+    let a = (&q * &Tensor::from([1.0, 1.0, 4.0])).matmul(adjoint(&q));
     let vectors = |columns: std::ops::Range<usize>| {
         move |a: &Z| weighed(2, &a.eigh().1.each_part(|x| x.slice((.., columns.clone()))))
     };
@@ -321,8 +321,8 @@ fn bad_matrices_are_named() {
         refused(|| call(&wide), &["f64[2,3]", "the matrix is 2 by 3, and has to be square"]);
     }
     let one = Complex::new(Tensor::from([[1.0, 2.0], [0.0, 2.0]]), Tensor::from([[1.0, 0.0], [2.0, 2.0]]));
-    refused(|| one.solve(&Tensor::from([1.0, 2.0])), &["`solve`", "the matrix is singular: pivot 1 is 0"]);
-    refused(|| eye(2).solve(&Tensor::ones(&[3])), &["`solve`", "the matrix has 2 rows, and the right-hand side 3"]);
+    refused(|| one.solve(Tensor::from([1.0, 2.0])), &["`solve`", "the matrix is singular: pivot 1 is 0"]);
+    refused(|| eye(2).solve(Tensor::ones(&[3])), &["`solve`", "the matrix has 2 rows, and the right-hand side 3"]);
     refused(|| (eye(3) * -1.0).cholesky(), &["`cholesky`", "leading minor of order 1"]);
     let nan = Complex::new(Tensor::eye(2), Tensor::from([[0.0, f64::NAN], [0.0, 0.0]]));
     for call in [|a: &Z| drop(a.lu()), |a: &Z| drop(a.qr()), |a: &Z| drop(a.svd()), |a: &Z| drop(a.eigh())] {
