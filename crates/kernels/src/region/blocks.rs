@@ -202,28 +202,61 @@ impl Blocks {
         }
     }
 
+    /// Where elements `start..start + count` lie one after the other in memory, if they do: the operand, and the position of the
+    /// first.
+    #[inline(always)]
+    pub(super) fn lies(&self, start: usize, count: usize) -> Option<(u16, usize)> {
+        let (outer, plane) = self.shape.split_at(self.shape.len().saturating_sub(2));
+        let (size, cols) = (plane.iter().product::<usize>(), plane[plane.len() - 1]);
+        let (number, first) = (start / size, start % size);
+        let (row, col) = (first / cols, first % cols);
+        if col + count > cols {
+            return None;
+        }
+        self.blocks.iter().find_map(|block| {
+            let (rows, row_stride) = block.rows(plane.len());
+            let axis = block.low.len() - 1;
+            let begins = block.low[axis];
+            let inside = rows.contains(&row) && begins <= col && col + count <= begins + block.lengths[axis];
+            if !inside || block.strides[axis] != 1 {
+                return None;
+            }
+            let position = block.plane(outer, number)?;
+            let step = (row - rows.start).cast_signed() * row_stride + (col - begins).cast_signed();
+            Some((block.operand, (position + step).cast_unsigned()))
+        })
+    }
+
     /// As [`Blocks::gather`], plane by plane; a plane is the last two axes.
     ///
     /// # Safety
     /// As there.
     #[inline(always)]
     unsafe fn gather_as<T: Copy>(&self, inputs: &[*mut u8], to: *mut T, start: usize, count: usize, fill: Option<T>) {
-        if let Some(fill) = fill {
+        let (outer, plane) = self.shape.split_at(self.shape.len().saturating_sub(2));
+        let size: usize = plane.iter().product();
+        // What one block leaves uncovered is filled around it; several may be filled over.
+        let around = fill.filter(|_| self.blocks.len() == 1);
+        if let Some(fill) = fill.filter(|_| around.is_none()) {
             // SAFETY: `to` is valid for `count` elements: the caller's promise.
             unsafe { std::slice::from_raw_parts_mut(to, count).fill(fill) };
         }
-        let (outer, plane) = self.shape.split_at(self.shape.len().saturating_sub(2));
-        let size: usize = plane.iter().product();
         let mut done = 0;
         while done < count {
             let (number, first) = ((start + done) / size, (start + done) % size);
             let run = (size - first).min(count - done);
             for block in &self.blocks {
-                if let Some(position) = block.plane(outer, number) {
-                    let from = inputs[usize::from(block.operand)].cast_const().cast::<T>();
-                    // SAFETY: the elements `first..first + run` of the plane go to `to + done`, which is valid for them; the
-                    // block's positions are below the end that its operand was checked against (`Blocks::new`).
-                    unsafe { block.copy(from, position, plane, to.add(done), first..first + run) };
+                // SAFETY: the elements `first..first + run` of the plane go to `to + done`, which is valid for them; the
+                // block's positions are below the end that its operand was checked against (`Blocks::new`).
+                unsafe {
+                    match (block.plane(outer, number), around) {
+                        (Some(position), _) => {
+                            let from = inputs[usize::from(block.operand)].cast_const().cast::<T>();
+                            block.copy(from, position, plane, to.add(done), first..first + run, around);
+                        }
+                        (None, Some(fill)) => std::slice::from_raw_parts_mut(to.add(done), run).fill(fill),
+                        (None, None) => {}
+                    }
                 }
             }
             done += run;
@@ -245,7 +278,17 @@ impl Block {
         Some(position)
     }
 
-    /// Copies the block's share of a range of a plane, in which its first element lies at `position`.
+    /// The rows of a plane of this many axes that the block has, and their distance in memory.
+    #[inline(always)]
+    fn rows(&self, axes: usize) -> (std::ops::Range<usize>, isize) {
+        match self.low.len().checked_sub(2).filter(|_| axes == 2) {
+            Some(axis) => (self.low[axis]..self.low[axis] + self.lengths[axis], self.strides[axis]),
+            None => (0..1, 0),
+        }
+    }
+
+    /// Copies the block's share of a range of a plane, in which its first element lies at `position`. The number `around`, if
+    /// there is one, is written where the range has elements outside of the block.
     ///
     /// # Safety
     /// `from` is valid for reads of the positions of the block, `to` for writes of as many elements as the range has, and
@@ -258,15 +301,14 @@ impl Block {
         plane: &[usize],
         to: *mut T,
         range: std::ops::Range<usize>,
+        around: Option<T>,
     ) {
         let cols = plane[plane.len() - 1];
         let axis = self.low.len() - 1;
-        let (rows, row_stride) = match plane.len() {
-            2 => (self.low[axis - 1]..self.low[axis - 1] + self.lengths[axis - 1], self.strides[axis - 1]),
-            _ => (0..1, 0),
-        };
+        let (rows, row_stride) = self.rows(plane.len());
         let (low, high, stride) = (self.low[axis], self.low[axis] + self.lengths[axis], self.strides[axis]);
         let (first, last) = (range.start / cols, range.end.div_ceil(cols));
+        let mut filled = range.start;
         for row in rows.start.max(first)..rows.end.min(last) {
             // The first and the last row may be only partly in the range.
             let begin = low.max(range.start.saturating_sub(row * cols));
@@ -275,8 +317,20 @@ impl Block {
                 continue;
             }
             let step = (row - rows.start).cast_signed() * row_stride + (begin - low).cast_signed() * stride;
-            // SAFETY: row and columns are inside of the block and of the range: the caller's promise.
-            unsafe { run(from.offset(position + step), stride, to.add(row * cols + begin - range.start), end - begin) };
+            let (begins, ends) = (row * cols + begin, row * cols + end);
+            // SAFETY: row and columns are inside of the block and of the range: the caller's promise. What lies before was not
+            // written yet, and is inside of the range.
+            unsafe {
+                if let Some(fill) = around {
+                    std::slice::from_raw_parts_mut(to.add(filled - range.start), begins - filled).fill(fill);
+                }
+                run(from.offset(position + step), stride, to.add(begins - range.start), end - begin);
+            }
+            filled = ends;
+        }
+        if let Some(fill) = around {
+            // SAFETY: as above; these are the last elements of the range.
+            unsafe { std::slice::from_raw_parts_mut(to.add(filled - range.start), range.end - filled).fill(fill) };
         }
     }
 }
@@ -356,6 +410,7 @@ mod tests {
         ];
         let inputs: Vec<Vec<f64>> = (1..3).map(|k| (0..40).map(|x| f64::from(x * k) + 0.5).collect()).collect();
         let pointers: Vec<*mut u8> = inputs.iter().map(|x| x.as_ptr().cast_mut().cast()).collect();
+        let mut where_they_lie = 0;
         for (shape, blocks) in cases {
             let fill = Some((-7.0f64).to_bits());
             let made =
@@ -369,6 +424,11 @@ mod tests {
                     // SAFETY: the inputs are longer than every end, and `got` has `count` elements.
                     unsafe { made.gather(&pointers, got.as_mut_ptr().cast(), start, count) };
                     assert_eq!(got, wanted[start..start + count], "{shape:?} {blocks:?} {start} {count}");
+                    if let Some((operand, position)) = made.lies(start, count).filter(|_| count > 0) {
+                        let lies = &inputs[usize::from(operand)][position..position + count];
+                        assert_eq!(lies, &wanted[start..start + count], "{shape:?} {blocks:?} {start} {count}");
+                        where_they_lie += count;
+                    }
                 }
             }
             // Where the operands begin later.
@@ -384,6 +444,7 @@ mod tests {
             unsafe { later.gather(&moved, got.as_mut_ptr().cast(), 0, wanted.len()) };
             assert_eq!(got, wanted);
         }
+        assert!(where_they_lie > 100, "{where_they_lie} elements lie one after the other");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::code::{Instr, Kind, Op};
 use super::pattern::{for_float, for_kind, gather, scatter};
 use super::reduce::{dot_cols, join_cols};
-use super::{Granularity, Place, Region, Slice, SliceMut, loops, verify};
+use super::{Blocks, Granularity, Place, Region, Slice, SliceMut, loops, verify};
 use crate::arena::Line;
 use crate::pool::{Panicked, Pool};
 
@@ -162,6 +162,7 @@ impl Memory<'_> {
         if !ready {
             chunk.prepare();
         }
+        chunk.address_slots();
         if division.parts_of_group > 1 {
             let (group, k) = (part / division.parts_of_group, part % division.parts_of_group);
             let rows = k * division.part_rows..space.rows.min((k + 1) * division.part_rows);
@@ -208,6 +209,56 @@ impl Chunk<'_> {
     fn slot(&self, slot: u16) -> *mut u8 {
         // SAFETY: offsets of slots are inside the scratch of a thread (`Region::laid_out`).
         unsafe { self.scratch.add(self.memory.region.offsets[usize::from(slot)]) }
+    }
+
+    /// The address of the value that a slot has, in the table of addresses.
+    #[inline(always)]
+    fn address(&self, slot: u16) -> *mut *mut u8 {
+        // SAFETY: the table has an address for every slot and lies inside the scratch of a thread (`Region::laid_out`), which
+        // begins at a line.
+        unsafe { self.scratch.add(self.memory.region.addresses_at).cast::<*mut u8>().add(usize::from(slot)) }
+    }
+
+    /// Fills the table of addresses: every value is in its slot.
+    fn address_slots(&self) {
+        let parts = &self.memory.region.parts;
+        if !parts.blocks.is_empty() {
+            for slot in 0..parts.slots.len() as u16 {
+                // SAFETY: as in `address`.
+                unsafe { self.address(slot).write(self.slot(slot)) };
+            }
+        }
+    }
+
+    /// The address from which a place of the table is read for this chunk.
+    #[inline(always)]
+    fn read(&self, place: u16) -> *const u8 {
+        let parts = &self.memory.region.parts;
+        if parts.blocks.is_empty() || usize::from(place) >= parts.slots.len() {
+            return self.place(place).0.cast_const();
+        }
+        // SAFETY: as in `address`; the table was filled by `address_slots`.
+        unsafe { self.address(place).read().cast_const() }
+    }
+
+    /// The address to which the value of a place of the table is written for this chunk, and its level.
+    #[inline(always)]
+    fn write(&self, place: u16) -> (*mut u8, Granularity) {
+        let parts = &self.memory.region.parts;
+        let (own, level) = self.place(place);
+        if !parts.blocks.is_empty() && usize::from(place) < parts.slots.len() {
+            // SAFETY: as in `address`.
+            unsafe { self.address(place).write(own) };
+        }
+        (own, level)
+    }
+
+    /// The address from which blocks are read, if this chunk of them lies in one piece.
+    #[inline(always)]
+    fn lies(&self, blocks: &Blocks, start: usize, count: usize) -> Option<*mut u8> {
+        let (operand, position) = blocks.lies(start, count)?;
+        // SAFETY: the elements are some of those that the operand was checked to have (`Blocks::needs`).
+        Some(unsafe { self.memory.inputs[usize::from(operand)].add(position * blocks.kind().size()) })
     }
 
     #[inline(always)]
@@ -297,10 +348,10 @@ impl Chunk<'_> {
     fn step(&self, instr: &Instr) {
         let (out, level) = match instr.op {
             Op::Store(_) | Op::Accumulate(_) | Op::AccumulateProduct(_) => (std::ptr::null_mut(), Granularity::Full),
-            _ => self.place(instr.out),
+            _ => self.write(instr.out),
         };
         let (start, n) = self.range(level);
-        let at = |place: u16| self.place(place).0.cast_const();
+        let at = |place: u16| self.read(place);
         let region = self.memory.region;
         // SAFETY: `Region::new` checked that places exist, hold the kind and level, and that the result is none of the
         // operands; `run` checked the operands' lengths. So every pointer is valid for the `n` elements of the level.
@@ -312,7 +363,7 @@ impl Chunk<'_> {
                 Op::Select(kind) => loops::select(kind, at(instr.a), at(instr.b), at(instr.c), out, n),
                 Op::Convert(from, to) => loops::convert(from, to, at(instr.a), out, n),
                 Op::Pair(f, kind) => loops::pair(f, kind, [at(instr.a), at(instr.b), at(instr.c)], out, n),
-                Op::Twin(f, kind) => loops::twin(f, kind, at(instr.a), [out, self.place(instr.b).0], n),
+                Op::Twin(f, kind) => loops::twin(f, kind, at(instr.a), [out, self.write(instr.b).0], n),
                 Op::Power(power, kind) => loops::power(power, kind, at(instr.a), out, n),
                 Op::Call1(f, number, kind) => loops::call1(f, number, kind, at(instr.a), out, n),
                 Op::Call2(f, number, kind) => loops::call2(f, number, kind, at(instr.a), at(instr.b), out, n),
@@ -341,7 +392,14 @@ impl Chunk<'_> {
                     let from = self.memory.inputs[usize::from(load.operand)];
                     gather(load.kind, &load.pattern, from, out, start, n);
                 }
-                Op::Blocks(k) => region.parts.blocks[usize::from(k)].gather(self.memory.inputs, out, start, n),
+                Op::Blocks(k) => {
+                    let blocks = &region.parts.blocks[usize::from(k)];
+                    // No output has the memory of an operand of blocks (`in_place`), so that it stays until it is read.
+                    match self.lies(blocks, start, n).filter(|_| usize::from(instr.out) < region.parts.slots.len()) {
+                        Some(address) => self.address(instr.out).write(address),
+                        None => blocks.gather(self.memory.inputs, out, start, n),
+                    }
+                }
                 Op::Store(k) => {
                     let store = &region.parts.stores[usize::from(k)];
                     let (start, n) = self.range(store.level);

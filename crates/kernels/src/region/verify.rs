@@ -116,6 +116,8 @@ impl Region {
             Granularity::Full => division.chunk * parts.space.cols,
             Granularity::Row => division.chunk,
         };
+        // Only blocks are read where they lie.
+        let addresses_at = place(if parts.blocks.is_empty() { 0 } else { parts.slots.len() * size_of::<*mut u8>() });
         let offsets = parts.slots.iter().map(|slot| place(slot.kind.size() * elements(slot.level))).collect();
         let spans: Vec<Span> =
             parts.accumulators.iter().map(|acc| Span::new(&division, &parts.space, acc.level)).collect();
@@ -132,7 +134,19 @@ impl Region {
         };
         let partials_at = accumulators().map(&mut partial).collect();
         let in_place = in_place(&parts);
-        Region { offsets, accumulators_at, scratch, partials_at, partials, spans, division, in_place, needs, parts }
+        Region {
+            addresses_at,
+            offsets,
+            accumulators_at,
+            scratch,
+            partials_at,
+            partials,
+            spans,
+            division,
+            in_place,
+            needs,
+            parts,
+        }
     }
 }
 
