@@ -34,6 +34,9 @@ def segment(s, dtype):
     return uniform(rows(s["rows"], s["width"]), 2020, dtype), np.sort(segments) if s["sorted"] else segments
 
 
+peaks = segment
+
+
 def gather(s, dtype):
     """The rows from which is taken, which, and weights of what is taken."""
     x = uniform(rows(s["length"], s["width"]), 2030, dtype)

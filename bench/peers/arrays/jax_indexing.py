@@ -32,6 +32,13 @@ def segment(s, x, segments):
     return jnp.mean(jnp.square(sums))
 
 
+def peaks(s, x, segments):
+    largest = jax.ops.segment_max(
+        x, segments, s["segments"], indices_are_sorted=bool(s["sorted"]), mode="promise_in_bounds"
+    )
+    return jnp.mean(jnp.square(largest))
+
+
 def gather(x, indices, weights):
     return jnp.mean(jnp.square(taken(x, indices)) * weights)
 
@@ -83,4 +90,4 @@ def logs(x):
 def loss(row):
     """The loss of a row; sizes that are part of the program come first."""
     function = globals()[row["kind"]]
-    return partial(function, row["sizes"]) if row["kind"] in ("segment", "pool", "average") else function
+    return partial(function, row["sizes"]) if row["kind"] in ("segment", "peaks", "pool", "average") else function

@@ -31,6 +31,12 @@ def segment(s, x, segments):
     return added(x, segments, s["segments"]).square().mean()
 
 
+def peaks(s, x, segments):
+    places = segments.reshape(-1, *[1] * (x.dim() - 1)).expand_as(x)
+    nothing = x.new_zeros((s["segments"], *x.shape[1:]))
+    return nothing.scatter_reduce(0, places, x, "amax", include_self=False).square().mean()
+
+
 def gather(x, indices, weights):
     return (taken(x, indices).square() * weights).mean()
 
@@ -68,4 +74,4 @@ def logs(x):
 def loss(row):
     """The loss of a row; sizes that are part of the program come first."""
     function = globals()[row["kind"]]
-    return partial(function, row["sizes"]) if row["kind"] in ("segment", "pool", "average") else function
+    return partial(function, row["sizes"]) if row["kind"] in ("segment", "peaks", "pool", "average") else function

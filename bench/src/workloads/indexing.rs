@@ -8,10 +8,11 @@ use super::data::{labels, uniform, unsigned};
 use super::rows::{Program, Row};
 
 /// The program of each kind.
-pub(super) const PROGRAMS: [(&str, Program); 11] = [
+pub(super) const PROGRAMS: [(&str, Program); 12] = [
     ("graph", graph),
     ("weighted", weighted),
     ("segment", segment),
+    ("peaks", peaks),
     ("gather", gather),
     ("embedding", embedding),
     ("top", top),
@@ -58,11 +59,22 @@ fn weighted(row: &Row, setup: &Setup) -> Case {
 
 /// Sums of the rows of each segment.
 fn segment(row: &Row, setup: &Setup) -> Case {
+    let (x, segments, count) = segmented(row);
+    value_and_gradient(setup, x, move |x: Tensor| x.segment_sum(&segments, count).square().mean())
+}
+
+/// The largest of the rows of each segment, column by column.
+fn peaks(row: &Row, setup: &Setup) -> Case {
+    let (x, segments, count) = segmented(row);
+    value_and_gradient(setup, x, move |x: Tensor| x.segment_max(&segments, count).square().mean())
+}
+
+/// Rows, the segment of each, and how many segments there are.
+fn segmented(row: &Row) -> (Tensor, Tensor, usize) {
     let count = row.size("segments");
     let x = uniform(row.real(), &rows(row.size("rows"), row.size("width")), 2020, 1.0);
     let segments = labels(&[row.size("rows")], 2021, count);
-    let segments = if row.size("sorted") == 1 { sorted(&segments) } else { segments };
-    value_and_gradient(setup, x, move |x: Tensor| x.segment_sum(&segments, count).square().mean())
+    (x, if row.size("sorted") == 1 { sorted(&segments) } else { segments }, count)
 }
 
 fn sorted(labels: &Tensor) -> Tensor {

@@ -452,8 +452,8 @@ mod tests {
     fn rows_agree() {
         let setup = Setup { chain: CHAIN, way: Way::Compiled, programs: None };
         // The quickest of each kind.
-        let names = "graph-30k-3,segment-100k-3,gather-30k-100,embedding-50k-16,top-50-of-1k,depthwise-32-56,\
-                     pool-2-32-56,average-2-32-56,middle-200-50-30,logs-100-300-20";
+        let names = "graph-30k-3,segment-100k-3,peaks-50k-3,gather-30k-100,embedding-50k-16,top-50-of-1k,\
+                     depthwise-32-56,pool-2-32-56,average-2-32-56,middle-200-50-30,logs-100-300-20";
         let indexed = Indexing.named(names).unwrap();
         // Without the features the same rows run by definitions, which take too long for large ones.
         let factored = Linalg.named("solves-512-16,svds-4096-3,logdet-64,expm-64").unwrap();

@@ -5,6 +5,9 @@
 //! sums, one row of the right operand and an element of the left one fit the registers of a [`Level`], and there are
 //! enough sums that no round waits for the one before.
 
+mod lines;
+
+use self::lines::Lines;
 use super::number::Number;
 use super::registers::{LaneArray, Vector};
 use crate::dispatch::dispatch_only;
@@ -15,6 +18,8 @@ use std::marker::PhantomData;
 
 /// Whether multiply-add is one instruction everywhere; on x86-64 it is from AVX2 on.
 const ALWAYS_FUSED: bool = cfg!(target_arch = "aarch64");
+/// Whether it is one from AVX2 on; other processors have a single level.
+const WIDE_FUSED: bool = cfg!(target_arch = "x86_64") || ALWAYS_FUSED;
 
 /// The largest number of elements that a tile of any kind, level and type has.
 pub const LARGEST: usize = 384;
@@ -89,6 +94,35 @@ pub trait Tile: Number {
     /// # Panics
     /// If a slice is too short.
     fn down(level: Level, a: &[Self], starts: &[usize], b: &[Self], steps: Steps<'_>, tile: &mut [Self]);
+
+    /// `out[run.out + l] = sum over k of a[k] b[steps[k] + run.column + l]` for all `l` below `run.count`, run by run: tiles of
+    /// one row and of any length, with the bits of [`across`](Tile::across).
+    ///
+    /// ```
+    /// use wengert_kernels::Level;
+    /// use wengert_kernels::product::tile::{Run, Steps, Tile};
+    ///
+    /// let b: Vec<f64> = (0..20).map(f64::from).collect();
+    /// let mut out = [0.0; 4];
+    /// let runs = [Run { column: 0, out: 2, count: 2 }, Run { column: 5, out: 0, count: 1 }];
+    /// f64::lines(Level::Baseline, &[2.0, 10.0], &b, Steps::new(&[0, 3]), &runs, &mut out);
+    /// assert_eq!(out, [90.0, 0.0, 30.0, 42.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// If a slice is too short.
+    fn lines(level: Level, a: &[Self], b: &[Self], steps: Steps<'_>, runs: &[Run], out: &mut [Self]);
+}
+
+/// Neighbouring columns of the right operand, and neighbouring elements that are made of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// The first column.
+    pub column: usize,
+    /// The first element.
+    pub out: usize,
+    /// How many there are.
+    pub count: usize,
 }
 
 /// The operands of a tile of `C` vectors, of which everything that is read and written has been checked to be there.
@@ -303,6 +337,20 @@ macro_rules! impl_tile {
                     }
                 }
             }
+
+            fn lines(level: Level, a: &[Self], b: &[Self], steps: Steps<'_>, runs: &[Run], out: &mut [Self]) {
+                match level.min(machine_level()) {
+                    Level::Baseline => dispatch_only::<{ Level::Baseline as u8 }, _>(
+                        Lines::<$narrow, ALWAYS_FUSED>::new(a, b, steps, runs, out),
+                    ),
+                    Level::Avx2 => {
+                        dispatch_only::<{ Level::Avx2 as u8 }, _>(Lines::<$middle, WIDE_FUSED>::new(a, b, steps, runs, out));
+                    }
+                    Level::Avx512 => {
+                        dispatch_only::<{ Level::Avx512 as u8 }, _>(Lines::<$wide, WIDE_FUSED>::new(a, b, steps, runs, out));
+                    }
+                }
+            }
         }
     )*};
 }
@@ -324,12 +372,12 @@ mod tests {
     use super::*;
 
     /// Whole numbers, whose sums are exact in any order, as floats.
-    fn numbers<T: From<i8>>(count: usize, seed: usize) -> Vec<T> {
+    pub(super) fn numbers<T: From<i8>>(count: usize, seed: usize) -> Vec<T> {
         (0..count).map(|k| T::from(((k * 37 + seed * 11) % 17) as i8 - 8)).collect()
     }
 
-    const LEVELS: [Level; 3] = [Level::Baseline, Level::Avx2, Level::Avx512];
-    const PLACES: [usize; 7] = [3, 0, 40, 7, 7, 22, 1];
+    pub(super) const LEVELS: [Level; 3] = [Level::Baseline, Level::Avx2, Level::Avx512];
+    pub(super) const PLACES: [usize; 7] = [3, 0, 40, 7, 7, 22, 1];
 
     fn check<T: Tile + From<i8> + PartialEq + std::fmt::Debug>() {
         for (level, count) in LEVELS.into_iter().flat_map(|level| [0, 1, 4, 7].map(|count| (level, count))) {

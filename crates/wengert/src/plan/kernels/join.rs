@@ -87,6 +87,11 @@ fn pad<T: Cell>(axes: &[PadAxis], places: Range<usize>, x: &[T], value: T, out: 
         out[first..first + run.len()].copy_from_slice(run);
         return out[first + run.len()..].fill(value);
     }
+    if rest.is_empty() && axis.inner == 1 && !elements.is_empty() {
+        let (before, out) = out.split_at_mut(axis.place(elements.start) - places.start);
+        before.fill(value);
+        return spread(axis.step, &x[elements], value, out);
+    }
     let mut filled = 0;
     for element in elements {
         let place = (axis.place(element) - places.start) * axis.padded_inner;
@@ -99,6 +104,31 @@ fn pad<T: Cell>(axes: &[PadAxis], places: Range<usize>, x: &[T], value: T, out: 
         }
     }
     out[filled..].fill(value);
+}
+
+/// Every `step`-th place has an element, from the first on, as far as there are elements; the others have the number.
+fn spread<T: Cell>(step: usize, x: &[T], value: T, out: &mut [T]) {
+    /// As many whole steps as there are; how many that was.
+    fn whole<T: Cell, const STEP: usize>(x: &[T], value: T, out: &mut [T]) -> usize {
+        let (steps, _) = out.as_chunks_mut::<STEP>();
+        let count = steps.len().min(x.len());
+        for (out, &x) in steps.iter_mut().zip(x) {
+            *out = std::array::from_fn(|k| if k == 0 { x } else { value });
+        }
+        count
+    }
+    // Known steps become vectors.
+    let done = match step {
+        2 => whole::<T, 2>(x, value, out),
+        3 => whole::<T, 3>(x, value, out),
+        4 => whole::<T, 4>(x, value, out),
+        _ => 0,
+    };
+    let (x, out) = (&x[done..], &mut out[done * step..]);
+    out.fill(value);
+    for (out, &x) in out.iter_mut().step_by(step).zip(x) {
+        *out = x;
+    }
 }
 
 impl Kernel for PadKernel {

@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wengert_kernels::parallel::{for_chunks, for_chunks_with};
-use wengert_kernels::product::tile::{LARGEST, Steps};
+use wengert_kernels::product::tile::{LARGEST, Run, Steps};
 use wengert_kernels::{Level, Pool, level};
 
 use super::classes::{Copied, Geometry, ResidueClass, fill_plane};
@@ -21,6 +21,9 @@ use crate::plan::cost::{CONV_PART, PLACE_PARTS, PLACE_STORE_STEPS, PLANE_COPY};
 
 /// Bytes of the planes of a band: they and the rows of the kernel stay in the second cache.
 const BAND_BYTES: usize = 384 << 10;
+
+/// Bytes of a run from which on it is a line of its own: a vector of any level.
+const LINE: usize = 64;
 
 /// A convolution in this form, prepared.
 #[derive(Clone, Debug)]
@@ -70,18 +73,11 @@ struct Grid {
     /// Where each row of the right operand begins: channels, and taps in them.
     steps: Vec<usize>,
     /// The places: from which column on, from which element of the result on, how many.
-    runs: Vec<ColumnRun>,
+    runs: Vec<Run>,
     /// Runs of one place of the first axis.
     runs_of_place: usize,
     /// How far the first place is in the long line, from what precedes it on.
     reach: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct ColumnRun {
-    column: usize,
-    out: usize,
-    count: usize,
 }
 
 impl Grid {
@@ -103,8 +99,8 @@ impl Grid {
         }
         let width = planes.last().copied().unwrap_or(1);
         let places = class.out_places(out);
-        let run = |(column, place): (&usize, &usize)| ColumnRun { column: column * width, out: *place, count: last };
-        let runs: Vec<ColumnRun> = columns.iter().zip(places.iter().step_by(last)).map(run).collect();
+        let run = |(column, place): (&usize, &usize)| Run { column: column * width, out: *place, count: last };
+        let runs: Vec<Run> = columns.iter().zip(places.iter().step_by(last)).map(run).collect();
         let first = if rank > 1 { class.axes[0].count } else { 1 };
         let reach = steps.iter().max().map_or(0, |step| step + 1);
         Grid { steps, runs_of_place: runs.len() / first, runs, reach }
@@ -112,7 +108,7 @@ impl Grid {
 
     /// Joins runs that follow each other in both arrays; they are no longer divisible by the first axis.
     fn joined(mut self) -> Grid {
-        let mut joined: Vec<ColumnRun> = Vec::new();
+        let mut joined: Vec<Run> = Vec::new();
         for run in self.runs {
             match joined.last_mut() {
                 Some(last) if last.column + last.count == run.column && last.out + last.count == run.out => {
@@ -388,7 +384,7 @@ impl Positions {
     fn line<T: ConvNumber>(
         &self,
         grid: &Grid,
-        runs: &[ColumnRun],
+        runs: &[Run],
         stride: usize,
         [a, b]: [&[T]; 2],
         out: &mut [T],
@@ -397,6 +393,9 @@ impl Positions {
     ) {
         let (lanes, steps) = (T::across_sizes(self.level).lanes, grid.steps.len());
         let at = Steps::new(&grid.steps);
+        if self.by_lines::<T>(stride, runs.first()) {
+            return T::lines(self.level, a, b, at, runs, out);
+        }
         let columns = runs.last().map_or(0, |run| run.column + run.count);
         let mut begun = 0;
         for column in (0..columns).step_by(lanes) {
@@ -413,10 +412,16 @@ impl Positions {
             }
         }
     }
+
+    /// Whether runs of this kind are done line by line: where there is one output channel, a tile is a single row, and its sums
+    /// would wait for one another.
+    fn by_lines<T: ConvNumber>(&self, stride: usize, run: Option<&Run>) -> bool {
+        self.block == 1 && stride == 1 && run.is_some_and(|run| run.count >= LINE / size_of::<T>())
+    }
 }
 
 /// Puts a row of a tile where its runs belong.
-fn store<T: Copy>(runs: &[ColumnRun], column: usize, stride: usize, tile: &[T], out: &mut [T]) {
+fn store<T: Copy>(runs: &[Run], column: usize, stride: usize, tile: &[T], out: &mut [T]) {
     for run in runs.iter().take_while(|run| run.column < column + tile.len()) {
         let skipped = column.saturating_sub(run.column);
         let lane = run.column.saturating_sub(column);
