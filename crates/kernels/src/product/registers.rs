@@ -36,6 +36,8 @@ pub(super) unsafe trait Vector: Copy {
     unsafe fn splat(x: Self::Number) -> Self;
     /// The numbers from `place` on, which need not be aligned.
     unsafe fn read(place: *const Self::Number) -> Self;
+    /// The `count` numbers from `place` on, fewer than there are lanes; the other lanes are 0, and nothing is read for them.
+    unsafe fn read_some(place: *const Self::Number, count: usize) -> Self;
     /// Writes the numbers from `place` on.
     unsafe fn write(self, place: *mut Self::Number);
     /// `self * factor + term`.
@@ -68,6 +70,16 @@ unsafe impl<T: Number, const LANES: usize, const FUSED: bool> Vector for LaneArr
     }
 
     #[inline(always)]
+    unsafe fn read_some(place: *const T, count: usize) -> Self {
+        let mut lanes = [T::default(); LANES];
+        for (k, lane) in lanes.iter_mut().enumerate().take(count) {
+            // SAFETY: the caller says that this many numbers can be read there. Test `dots_agree_with_the_definition`.
+            *lane = unsafe { place.add(k).read() };
+        }
+        LaneArray(lanes)
+    }
+
+    #[inline(always)]
     unsafe fn write(self, place: *mut T) {
         // SAFETY: the caller says that this many numbers can be written there. Tests as above.
         unsafe { place.cast::<[T; LANES]>().write_unaligned(self.0) };
@@ -90,11 +102,66 @@ unsafe impl<T: Number, const LANES: usize, const FUSED: bool> Vector for LaneArr
     }
 }
 
-/// Implements [`Vector`] by five instructions.
+/// Reads the first `count` numbers: a bit a lane tells which.
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_bits {
+    ($load:ident, $place:expr, $count:expr) => {
+        x86_64::$load(((1u32 << $count) - 1) as _, $place)
+    };
+}
+
+/// The same where the sign of a whole number in each lane tells which: those of a window into a list, read at `count` from its
+/// middle back.
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_signs {
+    ($load:ident, $place:expr, $count:expr, $lanes:literal, $integer:ty, $read:ident, $register:ident) => {{
+        const SIGNS: [$integer; 2 * $lanes] = {
+            let mut signs = [0; 2 * $lanes];
+            let mut lane = 0;
+            while lane < $lanes {
+                signs[lane] = -1;
+                lane += 1;
+            }
+            signs
+        };
+        let window = SIGNS[$lanes - $count..][..$lanes].as_ptr();
+        x86_64::$load($place, x86_64::$read(window.cast::<x86_64::$register>()))
+    }};
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_signs_of_4 {
+    ($load:ident, $place:expr, $count:expr) => {
+        by_signs!($load, $place, $count, 4, i32, _mm_loadu_si128, __m128i)
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_signs_of_8 {
+    ($load:ident, $place:expr, $count:expr) => {
+        by_signs!($load, $place, $count, 8, i32, _mm256_loadu_si256, __m256i)
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_signs_of_2_wide {
+    ($load:ident, $place:expr, $count:expr) => {
+        by_signs!($load, $place, $count, 2, i64, _mm_loadu_si128, __m128i)
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_signs_of_4_wide {
+    ($load:ident, $place:expr, $count:expr) => {
+        by_signs!($load, $place, $count, 4, i64, _mm256_loadu_si256, __m256i)
+    };
+}
+
+/// Implements [`Vector`] by six instructions and a mask.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vectors {
-    ($($vector:ident of $number:ident: $splat:ident $read:ident $write:ident $times_plus:ident $plus:ident;)*) => {$(
-        // SAFETY: the type is a register full of numbers. Each function is one instruction, and is
+    ($($vector:ident of $number:ident: $splat:ident $read:ident $write:ident $times_plus:ident $plus:ident, $some:ident $mask:ident;)*) => {$(
+        // SAFETY: the type is a register full of numbers. Each function is one instruction or two, and is
         // called where that exists, as the trait demands. Tests `blocks_agree_with_the_triple_loop`
         // and `products_agree_with_the_triple_loop`, at every level.
         unsafe impl Vector for x86_64::$vector {
@@ -111,6 +178,13 @@ macro_rules! vectors {
             unsafe fn read(place: *const $number) -> Self {
                 // SAFETY: as said above, and the caller says that this many numbers can be read there.
                 unsafe { x86_64::$read(place) }
+            }
+
+            #[inline(always)]
+            unsafe fn read_some(place: *const $number, count: usize) -> Self {
+                // SAFETY: as said above; the instruction touches no memory of lanes that are masked. Test
+                // `dots_agree_with_the_definition`.
+                unsafe { $mask!($some, place, count) }
             }
 
             #[inline(always)]
@@ -139,10 +213,10 @@ use std::arch::x86_64;
 
 #[cfg(target_arch = "x86_64")]
 vectors! {
-    __m128 of f32: _mm_set1_ps _mm_loadu_ps _mm_storeu_ps _mm_fmadd_ps _mm_add_ps;
-    __m256 of f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps;
-    __m512 of f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps;
-    __m128d of f64: _mm_set1_pd _mm_loadu_pd _mm_storeu_pd _mm_fmadd_pd _mm_add_pd;
-    __m256d of f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd;
-    __m512d of f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd;
+    __m128 of f32: _mm_set1_ps _mm_loadu_ps _mm_storeu_ps _mm_fmadd_ps _mm_add_ps, _mm_maskload_ps by_signs_of_4;
+    __m256 of f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps, _mm256_maskload_ps by_signs_of_8;
+    __m512 of f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps, _mm512_maskz_loadu_ps by_bits;
+    __m128d of f64: _mm_set1_pd _mm_loadu_pd _mm_storeu_pd _mm_fmadd_pd _mm_add_pd, _mm_maskload_pd by_signs_of_2_wide;
+    __m256d of f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd, _mm256_maskload_pd by_signs_of_4_wide;
+    __m512d of f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd, _mm512_maskz_loadu_pd by_bits;
 }

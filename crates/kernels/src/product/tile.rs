@@ -5,8 +5,10 @@
 //! sums, one row of the right operand and an element of the left one fit the registers of a [`Level`], and there are
 //! enough sums that no round waits for the one before.
 
+mod dots;
 mod lines;
 
+use self::dots::Dots;
 use self::lines::Lines;
 use super::number::Number;
 use super::registers::{LaneArray, Vector};
@@ -112,6 +114,38 @@ pub trait Tile: Number {
     /// # Panics
     /// If a slice is too short.
     fn lines(level: Level, a: &[Self], b: &[Self], steps: Steps<'_>, runs: &[Run], out: &mut [Self]);
+
+    /// The lanes of [`dots`](Tile::dots) at a level.
+    fn dot_lanes(level: Level) -> usize;
+
+    /// `sums[s, l] += sum over rows and c of a[row.a + c] b[row.b + shifts[s] + c]` for every shift and lane, over the `c` below
+    /// `count` whose remainder by the number of lanes is `l`.
+    ///
+    /// ```
+    /// use wengert_kernels::Level;
+    /// use wengert_kernels::product::tile::{Pair, Tile};
+    ///
+    /// let lanes = f64::dot_lanes(Level::Baseline);
+    /// let b: Vec<f64> = (0..9).map(f64::from).collect();
+    /// let rows = [Pair { a: 0, b: 0 }, Pair { a: 2, b: 4 }];
+    /// let mut sums = vec![0.0; 2 * lanes];
+    /// f64::dots(Level::Baseline, &[1.0, 10.0, 0.0, 100.0], &b, &rows, 2, &[0, 3], &mut sums);
+    /// let sums: Vec<f64> = sums.chunks_exact(lanes).map(|lanes| lanes.iter().sum()).collect();
+    /// assert_eq!(sums, [0.0 + 10.0 + 500.0, 3.0 + 40.0 + 800.0]);
+    /// ```
+    ///
+    /// # Panics
+    /// If a slice is too short.
+    fn dots(level: Level, a: &[Self], b: &[Self], rows: &[Pair], count: usize, shifts: &[usize], sums: &mut [Self]);
+}
+
+/// Where a row of either operand begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// Of the one.
+    pub a: usize,
+    /// Of the other, without a shift.
+    pub b: usize,
 }
 
 /// Neighbouring columns of the right operand, and neighbouring elements that are made of them.
@@ -348,6 +382,36 @@ macro_rules! impl_tile {
                     }
                     Level::Avx512 => {
                         dispatch_only::<{ Level::Avx512 as u8 }, _>(Lines::<$wide, WIDE_FUSED>::new(a, b, steps, runs, out));
+                    }
+                }
+            }
+
+            fn dot_lanes(level: Level) -> usize {
+                match level.min(machine_level()) {
+                    Level::Baseline => <$narrow as Vector>::LANES,
+                    Level::Avx2 => <$middle as Vector>::LANES,
+                    Level::Avx512 => <$wide as Vector>::LANES,
+                }
+            }
+
+            fn dots(
+                level: Level,
+                a: &[Self],
+                b: &[Self],
+                rows: &[Pair],
+                count: usize,
+                shifts: &[usize],
+                sums: &mut [Self],
+            ) {
+                match level.min(machine_level()) {
+                    Level::Baseline => dispatch_only::<{ Level::Baseline as u8 }, _>(
+                        Dots::<$narrow>::new(a, b, rows, count, shifts, sums),
+                    ),
+                    Level::Avx2 => {
+                        dispatch_only::<{ Level::Avx2 as u8 }, _>(Dots::<$middle>::new(a, b, rows, count, shifts, sums));
+                    }
+                    Level::Avx512 => {
+                        dispatch_only::<{ Level::Avx512 as u8 }, _>(Dots::<$wide>::new(a, b, rows, count, shifts, sums));
                     }
                 }
             }

@@ -73,7 +73,7 @@ impl Default for Costs {
 /// takes about two of them for an element, so its parts take as long.
 pub(super) const GRAIN: usize = 1 << 14;
 
-// ---- the two forms of convolution: multiplications, unless said otherwise -----------------------------------------
+// ---- the forms of convolution: multiplications, unless said otherwise -----------------------------------------
 //
 // Fitted on 21 November 2026 to the times of both forms on the layers of W3 and on random shapes.
 
@@ -83,7 +83,10 @@ pub(super) const PANEL: usize = 36;
 pub(super) const CHANNEL_STORE: usize = 64;
 /// One number of the result, where neighbouring places are the lanes: in steps of its tile.
 pub(super) const PLACE_STORE_STEPS: usize = 12;
-/// One number of a copy of x with zeros around, in either form.
+/// One number of the sums where taps are the lanes: they begin with zeros, and the lanes of each are added up. Chosen on
+/// 27 November 2026 with that form, not fitted.
+pub(super) const TAP_STORE: usize = 4;
+/// One number of a copy of x with zeros around, in any form.
 pub(super) const PLANE_COPY: usize = 4;
 /// The least number of multiplications of a part of a convolution.
 pub(super) const CONV_PART: usize = 1 << 18;

@@ -14,7 +14,7 @@ use wengert_kernels::parallel::{for_chunks, for_chunks_with};
 use wengert_kernels::product::tile::{LARGEST, Steps};
 use wengert_kernels::{Level, Pool, level};
 
-use super::classes::{Copied, Geometry, ResidueClass, fill_plane};
+use super::classes::{Copied, Geometry, ResidueClass, combined, fill_plane};
 use super::number::{ConvNumber, all_finite};
 use super::{LINE_BYTES, whole_lines};
 use crate::plan::cost::{CHANNEL_PARTS, CHANNEL_STORE, CONV_PART, PANEL, PLANE_COPY};
@@ -72,48 +72,31 @@ struct Gathered {
     copied: Option<Vec<Copied>>,
 }
 
-/// Places, row-major, on planes of these lengths: from all combinations of the axes' elements.
-fn combined(axes: &[Vec<usize>], lengths: &[usize]) -> Vec<usize> {
-    let mut places = vec![0];
-    for (axis, length) in axes.iter().zip(lengths) {
-        places = places.iter().flat_map(|place| axis.iter().map(move |element| place * length + element)).collect();
-    }
-    places
-}
-
 impl Gathered {
     fn new(geometry: &Geometry, class: &ResidueClass, channels: usize, sums_at: usize) -> Gathered {
         let [x, w, out] = &geometry.lengths;
-        let inside = class.is_inside();
-        let reaches: Vec<usize> = class.axes.iter().map(|axis| axis.reach()).collect();
-        let lengths = if inside { x } else { &reaches };
-        let low = |axis: &super::classes::AxisClass| if inside { 0 } else { axis.low() };
+        let (lengths, copied) = class.planes(x);
+        let low = |axis: &super::classes::AxisClass| if copied.is_some() { axis.low() } else { 0 };
         let taps = class.taps(w);
         let axes: Vec<Vec<usize>> = class
             .axes
             .iter()
             .map(|axis| axis.taps.iter().map(|&(_, start)| (start - low(axis)) as usize).collect())
             .collect();
-        let shifts = combined(&axes, lengths);
+        let shifts = combined(&axes, &lengths);
         let axes: Vec<Vec<usize>> =
             class.axes.iter().map(|axis| (0..axis.count).map(|j| j * axis.step).collect()).collect();
         let [x_image, x_channel] = geometry.places[0].strides;
-        let channel = if inside { x_channel } else { lengths.iter().product() };
-        let copied = |(axis, &count): (&super::classes::AxisClass, &usize)| Copied {
-            first: axis.low(),
-            step: 1,
-            count,
-            length: axis.length,
-        };
+        let channel = if copied.is_some() { lengths.iter().product() } else { x_channel };
         Gathered {
             taps: taps.into_iter().map(|(place, _)| place).collect(),
             sums_at,
             out: class.out_places(out),
-            places: combined(&axes, lengths),
+            places: combined(&axes, &lengths),
             steps: (0..channels).flat_map(|i| shifts.iter().map(move |shift| i * channel + shift)).collect(),
             channel,
-            image: if inside { x_image } else { channel * channels },
-            copied: (!inside).then(|| class.axes.iter().zip(&reaches).map(copied).collect()),
+            image: if copied.is_some() { channel * channels } else { x_image },
+            copied,
         }
     }
 }

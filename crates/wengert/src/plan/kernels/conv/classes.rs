@@ -73,6 +73,15 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// Places, row-major, on planes of these lengths: from all combinations of the axes' elements.
+pub(super) fn combined(axes: &[Vec<usize>], lengths: &[usize]) -> Vec<usize> {
+    let mut places = vec![0];
+    for (axis, length) in axes.iter().zip(lengths) {
+        places = places.iter().flat_map(|place| axis.iter().map(move |element| place * length + element)).collect();
+    }
+    places
+}
+
 /// The places of all axes with one combination of remainders.
 #[derive(Clone, Debug)]
 pub(super) struct ResidueClass {
@@ -109,6 +118,15 @@ impl ResidueClass {
             taps = taps.iter().flat_map(longer).collect();
         }
         taps
+    }
+
+    /// The planes from which its places read, by their lengths, and what each axis of them is copied from if zeros belong around x.
+    pub(super) fn planes(&self, x: &[usize]) -> (Vec<usize>, Option<Vec<Copied>>) {
+        if self.is_inside() {
+            return (x.to_vec(), None);
+        }
+        let copied = |axis: &AxisClass| Copied { first: axis.low(), step: 1, count: axis.reach(), length: axis.length };
+        (self.axes.iter().map(AxisClass::reach).collect(), Some(self.axes.iter().map(copied).collect()))
     }
 
     /// Where its places lie in the result, in order, and how far the next one of the last axis is.

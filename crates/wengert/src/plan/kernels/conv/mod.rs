@@ -1,16 +1,18 @@
 //! Convolution, and the positions of the extremes of windows.
 //!
-//! There are two forms of convolution, and a *cost model* that counts multiplications, copies and stores chooses between
+//! There are three forms of convolution, and a *cost model* that counts multiplications, copies and stores chooses between
 //! them when the kernel is prepared:
 //!
 //! - [`positions`]: neighbouring places of the result side by side in a vector. For images, whatever their channels; a
 //!   1x1 convolution is a plain product without copies in it, a depthwise one a few shifted sums.
 //! - [`channels`]: neighbouring output channels side by side. For results of few places: gradients with respect to the
 //!   kernel, deep layers with small images, dense layers.
+//! - [`taps`]: neighbouring taps side by side. For large windows, few places and one output channel a group: gradients with
+//!   respect to a depthwise kernel.
 //!
-//! Both read x where it lies, or from a small copy with zeros around if windows reach outside; there is no matrix of
+//! All read x where it lies, or from a small copy with zeros around if windows reach outside; there is no matrix of
 //! windows ("im2col"), neither in memory nor in work. Both take every stride, padding, dilation and grouping ([`classes`]
-//! says how input dilation disappears). If zeros around x would meet an entry of the kernel that is not finite, a third
+//! says how input dilation disappears). If zeros around x would meet an entry of the kernel that is not finite, another
 //! form, [`direct`], does the work without them.
 //!
 //! # Agreement with the definition
@@ -26,6 +28,7 @@ mod classes;
 mod direct;
 mod number;
 mod positions;
+mod taps;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -40,6 +43,7 @@ use self::classes::Geometry;
 use self::direct::DirectConv;
 use self::number::ConvNumber;
 use self::positions::Positions;
+use self::taps::Taps;
 use crate::array::{DType, Type};
 use crate::error::Misfit;
 use crate::plan::kernel::{Kernel, KernelCall};
@@ -83,6 +87,7 @@ enum ConvForm {
     Zero,
     Positions(Positions),
     Channels(Channels),
+    Taps(Taps),
 }
 
 impl<T: ConvNumber> Convolution<T> {
@@ -93,10 +98,12 @@ impl<T: ConvNumber> Convolution<T> {
             return Convolution { geometry, form: ConvForm::Zero, direct: None, number: PhantomData };
         }
         let (positions, channels) = (Positions::new::<T>(&geometry), Channels::new::<T>(&geometry));
-        let form = if positions.cost::<T>(&geometry) <= channels.cost::<T>(&geometry) {
-            ConvForm::Positions(positions)
-        } else {
-            ConvForm::Channels(channels)
+        let costs = [positions.cost::<T>(&geometry), channels.cost::<T>(&geometry)];
+        let taps = Taps::new::<T>(&geometry).filter(|taps| costs.iter().all(|&cost| taps.cost(&geometry) < cost));
+        let form = match taps {
+            Some(taps) => ConvForm::Taps(taps),
+            None if costs[0] <= costs[1] => ConvForm::Positions(positions),
+            None => ConvForm::Channels(channels),
         };
         Convolution { geometry, form, direct, number: PhantomData }
     }
@@ -112,6 +119,7 @@ impl<T: ConvNumber> Convolution<T> {
             }
             ConvForm::Positions(positions) => positions.run(&self.geometry, operands, out, workspace, pool),
             ConvForm::Channels(channels) => channels.run(&self.geometry, operands, out, workspace, pool),
+            ConvForm::Taps(taps) => taps.run(&self.geometry, operands, out, workspace, pool),
         };
         if !done {
             let direct = self.direct.as_ref().expect("only what has padding is refused");
@@ -126,6 +134,7 @@ impl<T: ConvNumber> Kernel for Convolution<T> {
             ConvForm::Zero => "conv (zero)",
             ConvForm::Positions(_) => "conv (positions)",
             ConvForm::Channels(_) => "conv (channels)",
+            ConvForm::Taps(_) => "conv (taps)",
         }
         .into()
     }
@@ -135,6 +144,7 @@ impl<T: ConvNumber> Kernel for Convolution<T> {
             ConvForm::Zero => 0,
             ConvForm::Positions(positions) => positions.workspace::<T>(threads),
             ConvForm::Channels(channels) => channels.workspace::<T>(&self.geometry, threads),
+            ConvForm::Taps(taps) => taps.workspace::<T>(threads),
         }
     }
 

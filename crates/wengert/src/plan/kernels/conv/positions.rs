@@ -251,10 +251,11 @@ impl Positions {
     /// What it costs about, in multiplications of whole vectors: for the choice of the form.
     pub(super) fn cost<T: ConvNumber>(&self, geometry: &Geometry) -> usize {
         let lanes = T::across_sizes(self.level).lanes;
-        // A tile with few rows waits for its own sums.
-        let rows: usize = self.tiles.iter().map(|&(_, rows)| rows.max(3)).sum();
+        // A tile with few rows waits for its own sums; lines do not, but read a number for each product.
+        let of_tiles: usize = self.tiles.iter().map(|&(_, rows)| rows.max(3)).sum();
         let of_class = |class: &BandClass| {
             let grid = class.in_place.as_ref().unwrap_or(&class.copied);
+            let rows = if self.by_lines::<T>(class.stride, grid.runs.first()) { 2 } else { of_tiles };
             let bands = if class.in_place.is_some() { 1 } else { class.count.div_ceil(class.band) };
             let steps = grid.steps.len() + PLACE_STORE_STEPS;
             let copied = if class.in_place.is_some() { 0 } else { bands * class.planes(geometry.inner) };

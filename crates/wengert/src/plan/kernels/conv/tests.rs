@@ -1,4 +1,4 @@
-//! Both forms of convolution, forced and chosen, against the definition.
+//! All forms of convolution, forced and chosen, against the definition.
 
 use wengert_kernels::Pool;
 use wengert_kernels::arena::{Arena, bools_as_bytes};
@@ -89,7 +89,7 @@ fn forms<T: ConvNumber>(op: &Conv, args: &[&Type], places: [Planes; 2], out: &Ty
         return forms;
     }
     let both = [ConvForm::Positions(Positions::new::<T>(&geometry)), ConvForm::Channels(Channels::new::<T>(&geometry))];
-    for form in both {
+    for form in both.into_iter().chain(Taps::new::<T>(&geometry).map(ConvForm::Taps)) {
         let direct = geometry.has_padding().then(|| DirectConv::new(&geometry));
         forms.push(Box::new(Convolution::<T> { geometry: geometry.clone(), form, direct, number: PhantomData }));
     }
