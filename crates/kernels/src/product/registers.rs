@@ -102,16 +102,16 @@ unsafe impl<T: Number, const LANES: usize, const FUSED: bool> Vector for LaneArr
     }
 }
 
-/// Reads the first `count` numbers: a bit a lane tells which.
+/// Reads the first `count` numbers. A bit for each lane says which they are.
 #[cfg(target_arch = "x86_64")]
 macro_rules! by_bits {
-    ($load:ident, $place:expr, $count:expr) => {
+    ($load:ident, $place:expr, $count:expr,) => {
         x86_64::$load(((1u32 << $count) - 1) as _, $place)
     };
 }
 
-/// The same where the sign of a whole number in each lane tells which: those of a window into a list, read at `count` from its
-/// middle back.
+/// The same where the sign of an integer in each lane says which: a window into a list of -1 and, behind them, 0 that begins
+/// `count` before the first 0.
 #[cfg(target_arch = "x86_64")]
 macro_rules! by_signs {
     ($load:ident, $place:expr, $count:expr, $lanes:literal, $integer:ty, $read:ident, $register:ident) => {{
@@ -129,38 +129,10 @@ macro_rules! by_signs {
     }};
 }
 
-#[cfg(target_arch = "x86_64")]
-macro_rules! by_signs_of_4 {
-    ($load:ident, $place:expr, $count:expr) => {
-        by_signs!($load, $place, $count, 4, i32, _mm_loadu_si128, __m128i)
-    };
-}
-
-#[cfg(target_arch = "x86_64")]
-macro_rules! by_signs_of_8 {
-    ($load:ident, $place:expr, $count:expr) => {
-        by_signs!($load, $place, $count, 8, i32, _mm256_loadu_si256, __m256i)
-    };
-}
-
-#[cfg(target_arch = "x86_64")]
-macro_rules! by_signs_of_2_wide {
-    ($load:ident, $place:expr, $count:expr) => {
-        by_signs!($load, $place, $count, 2, i64, _mm_loadu_si128, __m128i)
-    };
-}
-
-#[cfg(target_arch = "x86_64")]
-macro_rules! by_signs_of_4_wide {
-    ($load:ident, $place:expr, $count:expr) => {
-        by_signs!($load, $place, $count, 4, i64, _mm256_loadu_si256, __m256i)
-    };
-}
-
 /// Implements [`Vector`] by six instructions and a mask.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vectors {
-    ($($vector:ident of $number:ident: $splat:ident $read:ident $write:ident $times_plus:ident $plus:ident, $some:ident $mask:ident;)*) => {$(
+    ($($vector:ident of $number:ident: $splat:ident $read:ident $write:ident $times_plus:ident $plus:ident, $some:ident $mask:ident($($with:tt)*);)*) => {$(
         // SAFETY: the type is a register full of numbers. Each function is one instruction or two, and is
         // called where that exists, as the trait demands. Tests `blocks_agree_with_the_triple_loop`
         // and `products_agree_with_the_triple_loop`, at every level.
@@ -184,7 +156,7 @@ macro_rules! vectors {
             unsafe fn read_some(place: *const $number, count: usize) -> Self {
                 // SAFETY: as said above; the instruction touches no memory of lanes that are masked. Test
                 // `dots_agree_with_the_definition`.
-                unsafe { $mask!($some, place, count) }
+                unsafe { $mask!($some, place, count, $($with)*) }
             }
 
             #[inline(always)]
@@ -213,10 +185,10 @@ use std::arch::x86_64;
 
 #[cfg(target_arch = "x86_64")]
 vectors! {
-    __m128 of f32: _mm_set1_ps _mm_loadu_ps _mm_storeu_ps _mm_fmadd_ps _mm_add_ps, _mm_maskload_ps by_signs_of_4;
-    __m256 of f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps, _mm256_maskload_ps by_signs_of_8;
-    __m512 of f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps, _mm512_maskz_loadu_ps by_bits;
-    __m128d of f64: _mm_set1_pd _mm_loadu_pd _mm_storeu_pd _mm_fmadd_pd _mm_add_pd, _mm_maskload_pd by_signs_of_2_wide;
-    __m256d of f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd, _mm256_maskload_pd by_signs_of_4_wide;
-    __m512d of f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd, _mm512_maskz_loadu_pd by_bits;
+    __m128 of f32: _mm_set1_ps _mm_loadu_ps _mm_storeu_ps _mm_fmadd_ps _mm_add_ps, _mm_maskload_ps by_signs(4, i32, _mm_loadu_si128, __m128i);
+    __m256 of f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps, _mm256_maskload_ps by_signs(8, i32, _mm256_loadu_si256, __m256i);
+    __m512 of f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps, _mm512_maskz_loadu_ps by_bits();
+    __m128d of f64: _mm_set1_pd _mm_loadu_pd _mm_storeu_pd _mm_fmadd_pd _mm_add_pd, _mm_maskload_pd by_signs(2, i64, _mm_loadu_si128, __m128i);
+    __m256d of f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd, _mm256_maskload_pd by_signs(4, i64, _mm256_loadu_si256, __m256i);
+    __m512d of f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd, _mm512_maskz_loadu_pd by_bits();
 }

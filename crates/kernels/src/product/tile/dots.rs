@@ -100,7 +100,7 @@ mod tests {
     use super::super::{Pair, Tile};
     use crate::Level;
 
-    /// Whole numbers, whose sums are exact in any order; behind the operands is what nobody may read.
+    /// Whole numbers, whose sums are exact in any order. The operands end where the last row does.
     fn check<T: Tile + From<i8> + std::ops::Add<Output = T> + PartialEq + std::fmt::Debug>() {
         let rows = [Pair { a: 0, b: 3 }, Pair { a: 5, b: 0 }, Pair { a: 40, b: 61 }];
         let all = [0, 9, 2, 2, 31, 7, 1, 12, 3, 4, 30, 6, 5, 8, 10, 11, 13, 14, 15, 16];

@@ -11,8 +11,8 @@
 //!   respect to a depthwise kernel.
 //!
 //! All read x where it lies, or from a small copy with zeros around if windows reach outside; there is no matrix of
-//! windows ("im2col"), neither in memory nor in work. Both take every stride, padding, dilation and grouping ([`classes`]
-//! says how input dilation disappears). If zeros around x would meet an entry of the kernel that is not finite, another
+//! windows ("im2col"), neither in memory nor in work. The first two take every stride, padding, dilation and grouping ([`classes`]
+//! says how input dilation disappears), the third wants neighbouring taps to meet neighbours in x. If zeros around x would meet an entry of the kernel that is not finite, another
 //! form, [`direct`], does the work without them.
 //!
 //! # Agreement with the definition
