@@ -278,10 +278,19 @@ impl<'a> Finder<'a> {
         let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
         groups.sort_unstable();
         let needed = self.needed();
-        groups.into_iter().filter_map(|eqns| Some((self.depth[eqns[0]], self.part(eqns, &needed)?))).collect()
+        let mut taken = vec![false; self.depth.len()];
+        let mut parts = Vec::new();
+        for eqns in groups {
+            if let Some(part) = self.part(eqns, &needed, &taken) {
+                part.eqns.iter().for_each(|&k| taken[k] = true);
+                parts.push((self.depth[part.eqns[0]], part));
+            }
+        }
+        parts
     }
 
-    fn part(&self, eqns: Vec<usize>, needed: &[bool]) -> Option<Part> {
+    /// The part of these equations, if it is worth it beside those that have been `taken`.
+    fn part(&self, eqns: Vec<usize>, needed: &[bool], taken: &[bool]) -> Option<Part> {
         let flat = self.flat;
         count(eqns.len());
         let estimate = Estimate::of(self, &eqns);
@@ -314,10 +323,25 @@ impl<'a> Finder<'a> {
             })
             .collect();
         let code = lower::Code::new(&scalars.list, &scalars.loads, &targets);
-        if code.reads() > MAX_OPERANDS || estimate.fused < code.estimate(self.costs, count) {
+        let cost = code.estimate(self.costs, count) + self.cut(&eqns, taken);
+        if code.reads() > MAX_OPERANDS || estimate.fused < cost {
             return None;
         }
         Some(Part { eqns, lowered: code.lower(flat, count, &targets)? })
+    }
+
+    /// The time for values that are in memory only because a part reads them: regions would compute them where they are used.
+    fn cut(&self, eqns: &[usize], taken: &[bool]) -> f64 {
+        let flat = self.flat;
+        let mut cut: Vec<Value> = Vec::new();
+        for base in eqns.iter().flat_map(|&k| self.bases(k)) {
+            let fused =
+                |&k: &usize| eqns.binary_search(&k).is_err() && !taken[k] && (fuses(flat, k) || is_blocks(flat, k));
+            if self.made[base.index()].is_some_and(|maker| fused(&maker)) && !cut.contains(&base) {
+                cut.push(base);
+            }
+        }
+        cut.iter().map(|&base| self.costs.element * flat.program.ty(base).size() as f64).sum()
     }
 
     /// For each value: whether it is a result, or others need it than the equations that belong together with its own.
@@ -350,6 +374,7 @@ impl Estimate {
     fn of(finder: &Finder<'_>, eqns: &[usize]) -> Self {
         let (flat, costs) = (finder.flat, finder.costs);
         let mut estimate = Estimate { fused: costs.step, breaks: 0, scalars: 0 };
+        let mut written: Vec<Value> = Vec::new();
         for &k in eqns {
             let eqn = &flat.program.eqns()[k];
             let size = flat.program.ty(eqn.first).size();
@@ -369,17 +394,23 @@ impl Estimate {
                     && view.spread(flat.program.ty(view.base).size()).is_none();
                 own && (blocks || elsewhere)
             };
-            // Less of a broadcast array is in memory than is read.
-            let cost = |arg: &Value| {
-                let least = flat.program.ty(flat.views[arg.index()].base).size().min(size);
-                costs.element * least as f64 + costs.spread * (size - least) as f64
-            };
-            let reads: Vec<f64> = eqn.args.iter().filter(far).map(cost).collect();
+            let reads: Vec<Value> = eqn.args.iter().filter(far).map(|arg| flat.views[arg.index()].base).collect();
+            // A value is written once, whatever number of equations read it; and less of a broadcast array is in memory than is
+            // read.
+            let mut again = !whole;
+            let mut moved = if reads.is_empty() { costs.element * size as f64 } else { 0.0 };
+            for &base in &reads {
+                let is_written = written.contains(&base);
+                let least = if is_written { 0 } else { flat.program.ty(base).size().min(size) };
+                moved += costs.element * least as f64 + costs.spread * (size - least) as f64;
+                again &= is_written;
+                written.push(base);
+            }
             if whole || !reads.is_empty() {
                 let products = if matches!(eqn.op, Op::Einsum(_)) { lane.count as f64 } else { 0.0 };
-                let moved = if reads.is_empty() { costs.element * size as f64 } else { reads.iter().sum() };
+                let step = if again { 0.0 } else { costs.step };
                 estimate.breaks += 1;
-                estimate.fused += costs.product * products + costs.step + moved;
+                estimate.fused += costs.product * products + step + moved;
             }
         }
         estimate
