@@ -119,7 +119,11 @@ fn dots<T: Number, const M: usize, const FUSED: bool, const CONTIGUOUS: bool>(
             }
         }
     }
-    let mut totals = sums.map(tree);
+    // A loop: what `map` calls is compiled for the baseline, not for the instruction set of this function.
+    let mut totals = [T::default(); M];
+    for (total, lanes) in totals.iter_mut().zip(sums) {
+        *total = tree(lanes);
+    }
     for (q, x) in rest.iter().enumerate() {
         for (r, total) in totals.iter_mut().enumerate() {
             // SAFETY: as above: column `p + blocks + q` is one of the piece.

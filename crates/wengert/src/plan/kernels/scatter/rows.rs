@@ -2,6 +2,8 @@
 //!
 //! The loops are compiled for every instruction set; rows of a few lengths have loops of their own, which stay in vectors.
 
+use std::ops::Range;
+
 use wengert_kernels::Work;
 
 use super::super::Cell;
@@ -224,14 +226,15 @@ pub(super) struct GroupedUpdates<'a, C: Combine> {
 const GROUP: usize = 8;
 
 impl<C: Combine> GroupedUpdates<'_, C> {
-    /// Calls `visit` with every row of the result and the range of its updates in the order.
+    /// Adds to every row the updates of its range of the order. What becomes numbers is small enough to be inlined, and with it
+    /// everything here: a closure that added would be compiled for the baseline alone.
     #[inline(always)]
-    fn each(self, mut visit: impl FnMut(&[C::Item], &mut [C::Item], std::ops::Range<usize>)) {
+    fn each<I: Iterator<Item = usize> + Clone>(self, numbers: impl Fn(Range<usize>) -> I) {
         let mut start = self.start;
         for (&end, out) in self.ends.iter().zip(self.out.chunks_exact_mut(self.size)) {
             let end = end as usize;
             if start < end {
-                visit(self.updates, out, if C::LAST { end - 1 } else { start }..end);
+                row::<C>(numbers(if C::LAST { end - 1 } else { start }..end), self.updates, out);
             }
             start = end;
         }
@@ -285,10 +288,8 @@ impl<C: Combine> Work for GroupedUpdates<'_, C> {
     #[inline(always)]
     fn run(self) {
         match self.order {
-            Some(order) => self.each(|updates, out, range| {
-                row::<C>(order[range].iter().map(|&number| number as usize), updates, out);
-            }),
-            None => self.each(|updates, out, range| row::<C>(range, updates, out)),
+            Some(order) => self.each(|range| order[range].iter().map(|&number| number as usize)),
+            None => self.each(|range| range),
         }
     }
 }
