@@ -13,6 +13,7 @@ use crate::array::{Array, DType, Data, Element, Type};
 use crate::error::{Misfit, misfit};
 use crate::ops::{Binary, Compare};
 use crate::program::{Builder, Value};
+use wengert_kernels::Float;
 
 /// What becomes of the updates that meet at one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,11 +63,13 @@ macro_rules! folded {
             }
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
-                super::reduce::larger(self.into(), other.into()) as $float
+                let larger = Float::max(self, other);
+                if larger.is_nan() { $float::NAN } else { larger }
             }
             #[inline(always)]
             fn smaller(self, other: Self) -> Self {
-                super::reduce::smaller(self.into(), other.into()) as $float
+                let smaller = Float::min(self, other);
+                if smaller.is_nan() { $float::NAN } else { smaller }
             }
             #[inline(always)]
             fn times(self, other: Self) -> Self {

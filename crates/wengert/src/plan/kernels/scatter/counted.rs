@@ -166,6 +166,21 @@ impl RowScatter {
         missing.check(places, indices)
     }
 
+    /// Makes every row to which updates come `value`; an index vector without a row is passed by.
+    pub(super) fn fill<T: Cell>(self, places: &BlockPlaces, indices: &[i64], value: T, out: &mut [T]) {
+        let missing = Missing::new();
+        let [vectors, elements] = [self.updates * places.width(), self.count * self.size];
+        for item in 0..self.items {
+            let (indices, out) = (&indices[item * vectors..][..vectors], &mut out[item * elements..][..elements]);
+            let item = ItemUpdates { rows: self, places, indices, missing: &missing, before: 0 };
+            item.each_block(|_, rows| {
+                for &row in rows.iter().filter(|row| **row != NOWHERE) {
+                    out[row as usize * self.size..][..self.size].fill(value);
+                }
+            });
+        }
+    }
+
     /// Calls `f` for every item with its updates, its elements, and scratch of its thread.
     fn each_item<T: Cell>(
         self,

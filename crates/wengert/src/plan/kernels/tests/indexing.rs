@@ -30,7 +30,8 @@ fn drawn(random: &mut Random, lengths: &[usize], vectors: usize, how: Drawn) -> 
 fn check_indexing(op: &Gather, x: &Array, indices: &Array, random: &mut Random, pools: &[Pool]) {
     check(&op.clone().into(), &[x.clone(), indices.clone()], pools);
     let updates = random.array(x.dtype(), &op.infer(&[x.ty(), indices.ty()]).expect("it fits")[0].shape);
-    for (fold, include) in Fold::ALL.into_iter().zip([true, false, true]) {
+    let folds = Fold::ALL.into_iter().zip([true, false, true]);
+    for (fold, include) in folds.chain([(Fold::Max, false), (Fold::Mul, false)]) {
         if x.dtype() != DType::Bool {
             let fold = ScatterReduce { batch: op.batch, axes: op.axes.clone(), mode: op.mode, fold, include };
             check(&fold.into(), &[x.clone(), indices.clone(), updates.clone()], pools);
