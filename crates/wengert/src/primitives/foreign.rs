@@ -17,6 +17,7 @@ use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
 use crate::ops::Logic;
 use crate::program::{Builder, Program, Value, inline};
+use crate::transform::given::push_through;
 use crate::transform::transpose;
 #[cfg(feature = "engine")]
 pub(crate) use call::Examples;
@@ -114,23 +115,22 @@ impl Foreign {
         let known: Vec<Value> = args.iter().chain(&outs).copied().collect();
         let moving =
             tangents[usize::from(self.masked)..].iter().zip(&code.inputs).filter(|(_, ty)| ty.dtype.is_float());
-        let moving: Vec<Option<Value>> = moving.map(|(tangent, _)| *tangent).collect();
-        let dots = self.directions(b, moving.into_iter(), real(&code.inputs));
+        let dots: Vec<Option<Value>> = moving.map(|(tangent, _)| *tangent).collect();
         let pushed: Vec<Option<Value>> = match &code.derivative {
             ForeignDerivative::None => misfit!("{}", code.lacks_derivative()),
             ForeignDerivative::Plain { .. } => {
+                let dots = self.directions(b, dots.into_iter(), real(&code.inputs));
                 self.derivative(b, ForeignRole::Tangent, &known, dots).into_iter().map(Some).collect()
             }
             ForeignDerivative::Jvp(program) => {
                 let program = self.for_examples(program)?;
-                inline(b, &program, &[known, dots].concat()).into_iter().map(Some).collect()
+                push_through(b, &program, &known, &dots)
             }
             ForeignDerivative::Vjp(program) => {
                 // It is linear in the cotangents, and its transpose is the tangent map.
                 let cotangents = real(&code.outputs).count();
                 let program = self.for_examples(program)?;
                 let operands = known.iter().map(|&value| Some(value)).chain(std::iter::repeat_n(None, cotangents));
-                let dots: Vec<Option<Value>> = dots.into_iter().map(Some).collect();
                 let pushed = transpose::transpose(b, &program, &operands.collect::<Vec<_>>(), &dots).map_err(inside)?;
                 pushed[known.len()..].to_vec()
             }

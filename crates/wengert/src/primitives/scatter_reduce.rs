@@ -260,7 +260,8 @@ impl ScatterReduce {
             b.mul(x_dot, product)
         });
         let own = own.unwrap_or(zeros);
-        let Some(u_dot) = tangents[1] else { return own };
+        // Without updates there is nothing to sort, and perhaps no place to number.
+        let Some(u_dot) = tangents[1].filter(|_| b.ty(updates).size() > 0) else { return own };
         let mut others = self.product_of_others(b, args);
         if self.include {
             let there = b.op(self.gather(), &[x, indices]);

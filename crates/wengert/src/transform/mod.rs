@@ -6,6 +6,7 @@
 mod blocks;
 mod compress;
 mod derive;
+pub(crate) mod given;
 mod jacobian;
 pub(crate) mod jvp;
 pub(crate) mod linear;

@@ -268,10 +268,13 @@ fn plain_outer(driver: usize, node: &Node, x: &[f64], data: &Buffers) -> Vec<f64
     }
 }
 
-fn check(seed: u64) -> Result<(), String> {
+/// Compares a few derivatives with those of numbers; says how many, which are all but those whose rounding has grown with them:
+/// a sine of a large number keeps none of its last digits.
+fn check(seed: u64) -> Result<usize, String> {
     let mut random = Random(seed);
     let node = random.node(1, 1 + seed as usize % 4);
     let data = Buffers::random(&mut random);
+    let mut compared = 0;
     for round in 0..3 {
         // The point may be what is captured too.
         let k = random.below(BUFFERS);
@@ -281,27 +284,36 @@ fn check(seed: u64) -> Result<(), String> {
         let got = outer(driver, &node, &x, &data);
         let wanted = plain_outer(driver, &node, &data.numbers[k], &data);
         let scale = wanted.iter().fold(1.0f64, |most, x| most.max(x.abs()));
+        if scale > 1e12 && got.len() == wanted.len() {
+            continue;
+        }
+        compared += 1;
         let near = got.len() == wanted.len() && got.iter().zip(&wanted).all(|(x, y)| (x - y).abs() <= 1e-9 * scale);
         if !near {
             return Err(format!("driver {driver}, round {round}: {got:?} instead of {wanted:?}"));
         }
     }
-    Ok(())
+    Ok(compared)
 }
 
 #[test]
 fn random_drivers_over_what_they_share_have_the_numbers_of_scalars() {
     let nightly = std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1");
-    for seed in 0..if nightly { 10_000 } else { 250 } {
+    let (seeds, mut compared) = (if nightly { 10_000 } else { 250 }, 0);
+    for seed in 0..seeds {
         let checked = catch_unwind(AssertUnwindSafe(|| check(seed)));
         let why = match checked {
-            Ok(Ok(())) => continue,
+            Ok(Ok(count)) => {
+                compared += count;
+                continue;
+            }
             Ok(Err(why)) => why,
             Err(panic) => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
         };
         let node = Random(seed).node(1, 1 + seed as usize % 4);
         panic!("seed {seed}: {why}\n{node:?}");
     }
+    assert!(compared as u64 > 14 * seeds / 5, "{compared} derivatives of {seeds} drivers were compared");
 }
 
 #[test]

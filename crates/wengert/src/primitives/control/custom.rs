@@ -14,7 +14,8 @@ use crate::ops::{Binary, Unary};
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
 use crate::primitives::{Attributes, Batched, Family, Form, Op, OperandSet, Primitive, Sample, WithTangents};
-use crate::program::{Builder, Program, Value, dce, inline, same_inputs};
+use crate::program::{Builder, Program, Value, dce, same_inputs};
+use crate::transform::given::push_through;
 use crate::transform::pattern::{Follow, Followed};
 use crate::transform::{jvp, transpose};
 
@@ -169,23 +170,15 @@ impl Custom {
         tangents: &[Option<Value>],
     ) -> Result<WithTangents, Misfit> {
         let outs = b.ops(self.clone(), args);
-        let mut dots = Vec::with_capacity(args.len());
-        for (&arg, tangent) in args.iter().zip(tangents) {
-            if b.dtype(arg).is_float() {
-                dots.push(tangent.unwrap_or_else(|| b.zeros_like(arg)));
-            }
-        }
+        let dots: Vec<Option<Value>> =
+            args.iter().zip(tangents).filter(|(arg, _)| b.dtype(**arg).is_float()).map(|(_, dot)| *dot).collect();
         let mut out_dots = match &self.rule {
-            Rule::Jvp(program) => {
-                let operands: Vec<Value> = args.iter().chain(&dots).copied().collect();
-                inline(b, program, &operands).into_iter().map(Some).collect::<Vec<Option<Value>>>()
-            }
+            Rule::Jvp(program) => push_through(b, program, args, &dots),
             Rule::Vjp(program) => {
                 // The pullback is linear in the cotangents, and its transpose is the tangent map.
                 let known = args.iter().chain(&outs).map(|&value| Some(value));
                 let linear = program.input_types().len() - args.len() - outs.len();
                 let operands: Vec<Option<Value>> = known.chain(std::iter::repeat_n(None, linear)).collect();
-                let dots: Vec<Option<Value>> = dots.into_iter().map(Some).collect();
                 let pushed = transpose::transpose(b, program, &operands, &dots).map_err(inside)?;
                 pushed[args.len() + outs.len()..].to_vec()
             }

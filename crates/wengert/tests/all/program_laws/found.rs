@@ -2,7 +2,8 @@
 
 use wengert::ops::{Binary, Compare, Unary};
 use wengert::primitives::{Cond, Convert, Custom, Recompute, Rule};
-use wengert::{Array, Builder, DType, Program, Type, Value};
+use wengert::sparsity::{Method, Sparse};
+use wengert::{Array, Builder, DType, Program, Tensor, Type, Value};
 
 use super::rebuild::with_outputs;
 
@@ -63,6 +64,84 @@ fn equal_conversions_are_one_in_a_recomputed_region_too() -> Result<(), wengert:
     for program in [plain, region] {
         let slope = program.vjp(&[true])?.run_reference(&args)?[1].to_f64()[0];
         assert_eq!(slope, 1.0 + f64::from(f32::EPSILON), "of\n{program}");
+    }
+    Ok(())
+}
+
+/// A user's operation with two operands, of which one is not differentiated, and results that a transform joins: what its rule
+/// makes of the missing tangent is zero, and no offset to the other one.
+#[test]
+fn a_rule_gives_no_tangent_where_it_gets_none() -> Result<(), Box<dyn std::error::Error>> {
+    const VALUE: &str = "value=program(v0: f64[2], v1: f64[2]) {
+        v2: f64[2] = sin v0
+        v3: f64[2] = exp v1
+        return v2 v3
+    }";
+    const RULES: [&str; 2] = [
+        "jvp=program(v0: f64[2], v1: f64[2], v2: f64[2], v3: f64[2]) {
+            v4: f64[2] = cos v0
+            v5: f64[2] = mul v4 v2
+            v6: f64[2] = exp v1
+            v7: f64[2] = mul v6 v3
+            return v5 v7
+        }",
+        "vjp=program(v0: f64[2], v1: f64[2], v2: f64[2], v3: f64[2], v4: f64[2], v5: f64[2]) {
+            v6: f64[2] = cos v0
+            v7: f64[2] = mul v6 v4
+            v8: f64[2] = mul v3 v5
+            return v7 v8
+        }",
+    ];
+    let (x, y) = ([0.3, -0.8], [0.5, 0.2]);
+    // The transform of two numbers is their sum and their difference, of the pair element by element.
+    let wanted = |slopes: [f64; 2]| [slopes[0], slopes[1], slopes[0], -slopes[1]];
+    for rule in RULES {
+        // First with respect to the operand whose result is the real part, then to the other one.
+        for (operands, part) in [("v0 v1", 0), ("v1 v0", 1)] {
+            let text = format!(
+                "program(v0: f64[2], v1: f64[2]) {{
+                    v2: f64[2], v3: f64[2] = custom[name=pair, rule=exact, {VALUE}, {rule}] {operands}
+                    v4: f64[2], v5: f64[2] = fft[axes=[0], lengths=[2], counts=[2], inverse=false, scale=one] v2 v3
+                    return v4 v5
+                }}"
+            );
+            let program: Program = text.parse()?;
+            let (point, other) = if part == 0 { (x, y) } else { (y, x) };
+            let slopes = if part == 0 { point.map(f64::cos) } else { point.map(f64::exp) };
+            let mut dense = [0.0; 8];
+            dense[4 * part..][..4].copy_from_slice(&wanted(slopes));
+            for method in [Method::Columns, Method::Rows, Method::Dense] {
+                let sparse = Sparse::options().method(method).program(&program, &[Array::new(&[2], other.to_vec())])?;
+                let mut values = vec![f64::NAN; sparse.pattern().nnz()];
+                sparse.evaluate(&[Tensor::from(point)], &mut values)?;
+                let mut found = [0.0; 8];
+                sparse.pattern().entries().zip(values).for_each(|((row, col), value)| found[2 * row + col] = value);
+                let near = found.iter().zip(dense).all(|(found, wanted)| (found - wanted).abs() < 1e-15);
+                assert!(near, "{method} of {text}: {found:?} and not {dense:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Products of updates that are none, at places that there are not: the derivative is that of what stays.
+#[test]
+fn no_updates_have_no_derivative_where_no_place_exists() -> Result<(), wengert::Error> {
+    for include in [true, false] {
+        let text = format!(
+            "program(v0: f64[0,2], v1: f64[1,0]) {{
+                v2: i64[] = constant[value=0i64]
+                v3: i64[1,1] = broadcast[shape=[1,1], axes=[]] v2
+                v4: f64[0,0] = slice[start=[0,0], limit=[0,0], stride=[1,1]] v0
+                v5: f64[0,0] = scatter_mul[batch=0, axes=[0], mode=clamp, include={include}] v4 v3 v1
+                v6: f64[] = sum[axes=[0,1]] v5
+                return v6
+            }}"
+        );
+        let program: Program = text.parse()?;
+        let args = [Array::new(&[0, 2], Vec::<f64>::new()), Array::new(&[1, 0], Vec::<f64>::new())];
+        let pulled = program.vjp(&[true, true])?.run(&[&args[..], &[Array::scalar(1.0)]].concat())?;
+        assert_eq!([pulled[1].shape(), pulled[2].shape()], [&[0, 2][..], &[1, 0]]);
     }
     Ok(())
 }

@@ -202,9 +202,22 @@ where
         return;
     }
     for (k, x) in points.iter().enumerate() {
-        let mut alone = vec![0.0; nnz];
-        prepared.evaluate(x, &mut alone).unwrap();
-        check("evaluate_many", function, &[together[k * nnz..(k + 1) * nnz].to_vec()], &[alone]);
+        let alone = |x: &Vec<f64>| {
+            let mut values = vec![0.0; nnz];
+            prepared.evaluate(x, &mut values).unwrap();
+            values
+        };
+        // Functions on lanes may differ from those at one point in the last places, and a derivative from its own by what a few
+        // such places of the point make of it.
+        let moved: Vec<f64> = x.iter().map(|x| x * (1.0 + 4.0 * f64::EPSILON)).collect();
+        let near: Vec<f64> = alone(x).iter().zip(alone(&moved)).map(|(value, moved)| (moved - value).abs()).collect();
+        let mut found = together[k * nnz..(k + 1) * nnz].to_vec();
+        for ((found, value), near) in found.iter_mut().zip(alone(x)).zip(near) {
+            if (*found - value).abs() <= 4.0 * near {
+                *found = value;
+            }
+        }
+        check("evaluate_many", function, &[found], &[alone(x)]);
     }
 }
 
