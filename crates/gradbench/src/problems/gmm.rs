@@ -6,7 +6,7 @@
 use std::f64::consts::PI;
 
 use wengert::prelude::*;
-use wengert::{Compile, Real};
+use wengert::{Compile, Real, Scan};
 
 /// The numbers of a problem: `n` samples of dimension `d`, `k` components.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +89,11 @@ impl Samples {
     }
 }
 
+/// Numbers of a block of samples turned by every component: half a mebibyte, so that what is computed of it stays in the second
+/// cache. A block has at least four samples for each row of a factor, so that adding to the factors' gradients is a small part of
+/// its work, and there are at least four blocks.
+const BLOCK: usize = 1 << 16;
+
 /// The log posterior:
 ///
 /// ```text
@@ -104,11 +109,23 @@ pub fn log_posterior(p: &Parameters, samples: &Samples) -> Tensor {
     let factors = triangles(&p.l, d) + diagonal.diag_embed(0);
     // All `Q_k x_i` are one product with a matrix of k d columns; the means go through `Q` once, not n times.
     let rows = factors.reshape(&[k * d as isize, d as isize]);
-    let turned = samples.x.matmul(&rows.t()).reshape(&[-1, k, d as isize]);
     let means = Tensor::einsum("kji,ki->kj", &[&factors, &p.mu]);
-    let distances = (turned - means).square().sum_over(2);
-    let terms = &p.alpha + &sums - 0.5 * distances;
-    let fit = terms.logsumexp_over(1).sum() - samples.x.shape()[0] as f64 * p.alpha.logsumexp();
+    let offsets = &p.alpha + &sums;
+    // The part of some samples; of each the differences are `k d` numbers, which are computed again for the gradient.
+    let fit = |x: &Tensor| {
+        let turned = x.matmul(&rows.t()).reshape(&[-1, k, d as isize]);
+        let distances = (turned - &means).square().sum_over(2);
+        (&offsets - 0.5 * distances).logsumexp_over(1).sum()
+    };
+    let count = samples.x.shape()[0];
+    let block = (BLOCK / (k as usize * d).max(1)).max(4 * d);
+    let whole = if count >= 4 * block { count / block * block } else { 0 };
+    let mut sum = fit(&samples.x.slice(whole as isize..));
+    if whole > 0 {
+        let blocks = samples.x.slice(..whole as isize).reshape(&[-1, block as isize, d as isize]);
+        (sum, _) = Scan::new().every(1).run(sum, &blocks, |sum, x| (sum + fit(&x), ()));
+    }
+    let fit = sum - count as f64 * p.alpha.logsumexp();
     let spread = diagonal.square().sum() + p.l.square().sum();
     let prior = samples.m as f64 * sums.sum() - (0.5 * samples.gamma * samples.gamma) * spread;
     fit + prior + samples.constant(k as usize)

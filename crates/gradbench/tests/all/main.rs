@@ -1,5 +1,6 @@
 //! Tests of the tool, through its public interface.
 
+mod blocks;
 mod closed_forms;
 mod differences;
 mod growth;
