@@ -97,6 +97,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod arena;
+pub mod colour;
 pub mod cost;
 pub mod dispatch;
 mod double;

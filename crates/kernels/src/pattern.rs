@@ -35,6 +35,15 @@ pub struct Pattern {
     columns: Vec<u32>,
 }
 
+/// Which entries of a matrix are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stored {
+    /// All that may differ from zero.
+    Whole,
+    /// Of a symmetric matrix those on and below the diagonal; those above it are the same numbers.
+    Lower,
+}
+
 /// Why rows, columns or entries do not make a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternError(String);
@@ -287,4 +296,51 @@ fn check_columns(cols: usize) -> Result<(), PatternError> {
         true => Err(PatternError(format!("there are {cols} columns, and a pattern has 2^32 at most"))),
         false => Ok(()),
     }
+}
+
+/// The places of the entries, column by column.
+pub fn by_column(pattern: &Pattern) -> Vec<u32> {
+    let mut next = vec![0; pattern.cols() + 1];
+    for &col in pattern.columns() {
+        next[col as usize + 1] += 1;
+    }
+    for col in 0..pattern.cols() {
+        next[col + 1] += next[col];
+    }
+    let mut places = vec![0; pattern.nnz()];
+    for (place, &col) in pattern.columns().iter().enumerate() {
+        places[next[col as usize]] = place as u32;
+        next[col as usize] += 1;
+    }
+    places
+}
+
+/// For each entry of a symmetric pattern the place of its mirror image.
+///
+/// # Errors
+/// If the pattern is not square, or an entry has no mirror image; it is named.
+pub fn twins(pattern: &Pattern) -> Result<Vec<u32>, PatternError> {
+    let (rows, cols) = (pattern.rows(), pattern.cols());
+    if rows != cols {
+        return Err(PatternError(format!("a symmetric matrix is square, and this pattern is {rows} x {cols}")));
+    }
+    // Rows are taken in order, so that the mirror images in each row come in order too.
+    let mut next = pattern.starts()[..rows].to_vec();
+    let mut twins = Vec::with_capacity(pattern.nnz());
+    for (row, col) in pattern.entries() {
+        let place = next[col];
+        if place == pattern.starts()[col + 1] || pattern.columns()[place] as usize != row {
+            let (row, col) = if pattern.contains(col, row) { unmirrored(pattern) } else { (row, col) };
+            return Err(PatternError(format!(
+                "the pattern is not symmetric: it has ({row}, {col}), not ({col}, {row})"
+            )));
+        }
+        next[col] += 1;
+        twins.push(place as u32);
+    }
+    Ok(twins)
+}
+
+fn unmirrored(pattern: &Pattern) -> (usize, usize) {
+    pattern.entries().find(|&(row, col)| !pattern.contains(col, row)).expect("a pattern that is not symmetric")
 }

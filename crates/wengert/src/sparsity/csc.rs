@@ -3,8 +3,8 @@
 use std::ops::{Add, Mul};
 use std::sync::Arc;
 
-use super::matrix::{Csr, MatrixError, Stored};
-use wengert_kernels::pattern::Pattern;
+use super::matrix::{Csr, MatrixError};
+use wengert_kernels::pattern::{Pattern, Stored};
 
 /// A sparse matrix in compressed sparse columns: what many factorisations read.
 ///

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::{Add, Mul};
 use std::sync::{Arc, OnceLock};
 
-use wengert_kernels::pattern::{Pattern, PatternError};
+use wengert_kernels::pattern::{Pattern, PatternError, Stored, by_column};
 
 /// A sparse matrix in compressed sparse rows: a pattern, and a value for each of its entries.
 ///
@@ -42,15 +42,6 @@ impl PartialEq for NarrowStarts {
     fn eq(&self, _: &NarrowStarts) -> bool {
         true
     }
-}
-
-/// Which entries of a matrix are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stored {
-    /// All that may differ from zero.
-    Whole,
-    /// Of a symmetric matrix those on and below the diagonal; those above it are the same numbers.
-    Lower,
 }
 
 /// Why a pattern, values and vectors do not fit.
@@ -376,51 +367,4 @@ impl<T: Copy + Into<f64>> Csr<T> {
     pub fn non_finite(&self) -> Option<(usize, usize, T)> {
         self.triplets().find(|&(_, _, value)| !value.into().is_finite())
     }
-}
-
-/// The places of the entries, column by column.
-pub(super) fn by_column(pattern: &Pattern) -> Vec<u32> {
-    let mut next = vec![0; pattern.cols() + 1];
-    for &col in pattern.columns() {
-        next[col as usize + 1] += 1;
-    }
-    for col in 0..pattern.cols() {
-        next[col + 1] += next[col];
-    }
-    let mut places = vec![0; pattern.nnz()];
-    for (place, &col) in pattern.columns().iter().enumerate() {
-        places[next[col as usize]] = place as u32;
-        next[col as usize] += 1;
-    }
-    places
-}
-
-/// For each entry of a symmetric pattern the place of its mirror image.
-///
-/// # Errors
-/// If the pattern is not square, or an entry has no mirror image; it is named.
-pub(super) fn twins(pattern: &Pattern) -> Result<Vec<u32>, MatrixError> {
-    let (rows, cols) = (pattern.rows(), pattern.cols());
-    if rows != cols {
-        return Err(MatrixError(format!("a symmetric matrix is square, and this pattern is {rows} x {cols}")));
-    }
-    // Rows are taken in order, so that the mirror images in each row come in order too.
-    let mut next = pattern.starts()[..rows].to_vec();
-    let mut twins = Vec::with_capacity(pattern.nnz());
-    for (row, col) in pattern.entries() {
-        let place = next[col];
-        if place == pattern.starts()[col + 1] || pattern.columns()[place] as usize != row {
-            let (row, col) = if pattern.contains(col, row) { unmirrored(pattern) } else { (row, col) };
-            return Err(MatrixError(format!(
-                "the pattern is not symmetric: it has ({row}, {col}), not ({col}, {row})"
-            )));
-        }
-        next[col] += 1;
-        twins.push(place as u32);
-    }
-    Ok(twins)
-}
-
-fn unmirrored(pattern: &Pattern) -> (usize, usize) {
-    pattern.entries().find(|&(row, col)| !pattern.contains(col, row)).expect("a pattern that is not symmetric")
 }

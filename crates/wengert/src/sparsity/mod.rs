@@ -3,7 +3,6 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 mod choice;
-pub mod colour;
 mod csc;
 mod drivers;
 mod edge;
@@ -23,15 +22,15 @@ mod trace;
 #[cfg(feature = "arrays")]
 mod verify;
 
-pub use self::colour::{Colouring, ColouringError, NO_COLOUR, Order, Partition, Recovery};
 pub use self::csc::Csc;
 #[cfg(feature = "arrays")]
 pub use self::drivers::SparseTensor;
 pub use self::drivers::{SparseLeaf, sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
-pub use self::matrix::{Csr, MatrixError, Stored};
+pub use self::matrix::{Csr, MatrixError};
 pub use self::method::Method;
 pub use self::options::SparseOptions;
 #[cfg(feature = "arrays")]
 pub use self::prepared::Sparse;
 pub use self::recorded::{SparseError, SparseRecorded};
-pub use wengert_kernels::pattern::{Pattern, PatternError};
+pub use wengert_kernels::colour::{Colouring, ColouringError, NO_COLOUR, Order, Partition, Recovery};
+pub use wengert_kernels::pattern::{Pattern, PatternError, Stored};

@@ -5,7 +5,7 @@
 //! taken by a fixed rule, so that every order is the same on every run.
 
 use super::Order;
-use wengert_kernels::pattern::Pattern;
+use crate::pattern::Pattern;
 
 /// Who is whose neighbour.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::lattice::{self, Lattice, Rule};
 use super::order::{self, Graph, shuffled};
 use super::{Colours, NO_COLOUR, Order, distance2, exact};
-use wengert_kernels::pattern::Pattern;
+use crate::pattern::Pattern;
 
 /// Orders that sort more than the natural one, by what they tend to gain for their time.
 const ORDERS: [Order; 4] =

@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use super::{Colours, NO_COLOUR, Order, shared};
-use wengert_kernels::pattern::Pattern;
+use crate::pattern::Pattern;
 
 /// How many ways to divide a matrix are coloured, of those that a bound does not exclude.
 const TRIED: usize = 4;

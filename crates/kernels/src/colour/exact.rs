@@ -1,7 +1,7 @@
 //! The fewest colours of a small graph, by search with backtracking.
 
 use super::{Colours, NO_COLOUR};
-use wengert_kernels::pattern::Pattern;
+use crate::pattern::Pattern;
 
 /// Colours of these columns, with fewer than `best` has where the search finds them in bounded time; none needs fewer than
 /// `bound`.

@@ -8,7 +8,7 @@
 //! where there is none, that is known soon.
 
 use super::Colours;
-use wengert_kernels::pattern::Pattern;
+use crate::pattern::Pattern;
 
 /// Masks of colours are words.
 const MOST_COLOURS: u32 = 64;

@@ -11,8 +11,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use self::order::Graph;
-use super::matrix::{Stored, twins};
-use wengert_kernels::pattern::Pattern;
+use crate::pattern::{Pattern, Stored, twins};
 
 mod order;
 
@@ -74,14 +73,15 @@ pub enum Order {
 /// Colours of columns, rows or both: which of them one product serves.
 ///
 /// ```
-/// use wengert::sparsity::{Colouring, Order, Pattern};
+/// use wengert_kernels::colour::{Colouring, Order};
+/// use wengert_kernels::pattern::Pattern;
 /// // A matrix with three diagonals.
 /// let near = |i: usize| (0..10).filter(move |j: &usize| i.abs_diff(*j) <= 1).map(move |j| (i, j));
 /// let pattern = Pattern::from_entries(10, 10, (0..10).flat_map(near))?;
 /// let colouring = Colouring::columns(&pattern, Order::Natural);
 /// assert_eq!(colouring.count(), 3);
 /// assert_eq!(colouring.column_colours()[..6], [0, 1, 2, 0, 1, 2]);
-/// # Ok::<(), wengert::sparsity::PatternError>(())
+/// # Ok::<(), wengert_kernels::pattern::PatternError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Colouring {
@@ -133,12 +133,13 @@ impl Colouring {
     /// columns or rows alone. It never has more than the better of these two with [`Order::Best`].
     ///
     /// ```
-    /// use wengert::sparsity::{Colouring, Order, Pattern};
+    /// use wengert_kernels::colour::{Colouring, Order};
+    /// use wengert_kernels::pattern::Pattern;
     /// let arrow = (0..50).flat_map(|i| [(0, i), (i, 0), (i, i)]);
     /// let pattern = Pattern::from_entries(50, 50, arrow)?;
     /// let colouring = Colouring::bidirectional(&pattern, Order::Best);
     /// assert_eq!((colouring.column_count(), colouring.row_count()), (2, 1));
-    /// # Ok::<(), wengert::sparsity::PatternError>(())
+    /// # Ok::<(), wengert_kernels::pattern::PatternError>(())
     /// ```
     pub fn bidirectional(pattern: &Pattern, order: Order) -> Colouring {
         let (columns, rows) = bidirectional::colours(pattern, &pattern.transposed(), order);

@@ -5,7 +5,7 @@
 //! bits, so that time grows with the entries, and not with the squares of the rows' lengths.
 
 use super::{Colours, NO_COLOUR};
-use wengert_kernels::pattern::Pattern;
+use crate::pattern::Pattern;
 
 /// Colours of the columns of `by_row`, taken in this order; `by_column` is its transposed pattern.
 pub(super) fn greedy(by_row: &Pattern, by_column: &Pattern, order: &[u32]) -> Colours {

@@ -13,7 +13,7 @@ use std::time::Instant;
 use super::lattice::{self, Lattice, Rule};
 use super::order::{self, Graph};
 use super::{Colouring, Colours, NO_COLOUR, Order, Partition};
-use wengert_kernels::pattern::Pattern;
+use crate::pattern::Pattern;
 
 /// The best of formulas and several orders, random ones among them where that takes little work or there is time.
 pub(super) fn best(pattern: &Pattern, partition: Partition, until: Option<Instant>) -> Colours {

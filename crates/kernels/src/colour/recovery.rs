@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Sub;
 
 use super::{Colouring, ColouringError, Partition};
-use crate::sparsity::matrix::{Stored, by_column, twins};
-use wengert_kernels::pattern::Pattern;
+use crate::pattern::{Pattern, Stored, by_column, twins};
 
 /// Where the entries of a matrix stand in its products with coloured seeds.
 ///
@@ -18,7 +17,8 @@ use wengert_kernels::pattern::Pattern;
 /// that a NaN or an infinity stays where it is.
 ///
 /// ```
-/// use wengert::sparsity::{Colouring, Order, Pattern};
+/// use wengert_kernels::colour::{Colouring, Order};
+/// use wengert_kernels::pattern::Pattern;
 /// let pattern = Pattern::from_entries(3, 3, [(0, 0), (1, 1), (1, 2), (2, 2)])?;
 /// let colouring = Colouring::columns(&pattern, Order::Natural);
 /// assert_eq!(colouring.column_colours(), [0, 0, 1]);
