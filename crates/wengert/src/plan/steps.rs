@@ -321,7 +321,9 @@ impl<'a> Planner<'a> {
         let read = |(k, value): (usize, &Value)| match overwritten(k) {
             Some(write) => StepOperand { home: Home::InPlace(write as u16), ..operand(value) },
             None => {
-                let (whole, start) = (operand(value), draft.starts.get(k).copied().unwrap_or(0));
+                // A window without elements may begin behind the end.
+                let whole = operand(value);
+                let start = draft.starts.get(k).copied().unwrap_or(0).min(whole.count);
                 let length = draft.lengths.get(k).copied().unwrap_or(whole.count - start);
                 StepOperand { start, length, ..whole }
             }

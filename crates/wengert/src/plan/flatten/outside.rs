@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::{Flat, Flattener, Flattening, flatten};
+use crate::array::Type;
 use crate::ops::Unary;
 use crate::primitives::{Form, Op, Scan};
 use crate::program::{Builder, Program, Value, dce};
@@ -30,7 +31,7 @@ impl Flattener {
         let mut operands = args[invariants.clone()].to_vec();
         operands.extend(self.computed(&flat.program, &args[invariants.clone()], &moved));
         operands.extend(&args[invariants.end..]);
-        let body = Arc::new(without(&flat.program, invariants.end, &moved));
+        let body = Arc::new(without(&flat.program, invariants.end, &moved, &scan.body.output_types()));
         Some((Scan { body, ..scan.clone() }, operands))
     }
 
@@ -117,8 +118,9 @@ fn makers(program: &Program) -> Vec<Option<usize>> {
     makers
 }
 
-/// The step that takes the values of these equations behind its invariants.
-fn without(step: &Program, invariants: usize, moved: &[usize]) -> Program {
+/// The step that takes the values of these equations behind its invariants, with results of these types: those of a flattened
+/// step are stored values, whatever their shapes.
+fn without(step: &Program, invariants: usize, moved: &[usize], results: &[Type]) -> Program {
     let mut b = Builder::new();
     let (fixed, others) = step.input_types().split_at(invariants);
     let mut values: Vec<Value> = fixed.iter().map(|ty| b.input("", ty.clone())).collect();
@@ -133,6 +135,7 @@ fn without(step: &Program, invariants: usize, moved: &[usize]) -> Program {
         b.line = eqn.line;
         values.extend(b.ops(eqn.op.clone(), &args));
     }
-    let outputs: Vec<Value> = step.outputs().iter().map(|output| values[output.index()]).collect();
+    let outputs = step.outputs().iter().zip(results);
+    let outputs: Vec<Value> = outputs.map(|(output, ty)| b.reshape(values[output.index()], &ty.shape)).collect();
     dce(b.finish(&outputs))
 }

@@ -145,3 +145,64 @@ fn no_updates_have_no_derivative_where_no_place_exists() -> Result<(), wengert::
     }
     Ok(())
 }
+
+/// A window without elements that begins behind the end of its array, which has none either, as the operand of a branch.
+#[test]
+fn a_window_without_elements_is_an_operand() -> Result<(), wengert::Error> {
+    let text = "program(v0: f64[2,0,2], v1: bool[]) {
+        v2: f64[1,0,1] = slice[start=[0,0,1], limit=[1,0,2], stride=[2,1,1]] v0
+        v3: f64[0,1] = reshape[shape=[0,1]] v2
+        v4: f64[] = cond[yes=program(v0: f64[0,1]) {
+            v1: f64[] = sum[axes=[0,1]] v0
+            return v1
+        }, no=program(v0: f64[0,1]) {
+            v1: f64[] = prod[axes=[0,1]] v0
+            return v1
+        }] v1 v3
+        return v4
+    }";
+    let program: Program = text.parse()?;
+    for (yes, wanted) in [(true, 0.0), (false, 1.0)] {
+        let args = [Array::new(&[2, 0, 2], Vec::<f64>::new()), Array::scalar(yes)];
+        assert_eq!(program.run(&args)?[0].to_f64(), [wanted]);
+    }
+    Ok(())
+}
+
+/// A step whose product is moved in front of the loop, and whose rows and carry have other shapes than the values they are
+/// stored as.
+#[test]
+fn a_step_of_which_something_is_moved_keeps_the_shapes_of_its_results() -> Result<(), wengert::Error> {
+    let text = "program(v0: f64[12,12], v1: f64[2,6], v2: f64[3,2,6]) {
+        v3: f64[2,6], v4: f64[3,3,4] = scan[body=program(v0: f64[12,12], v1: f64[2,6], v2: f64[2,6]) {
+            v3: f64[12,12] = einsum[spec=\"ab,bc->ac\"] v0 v0
+            v4: f64[12] = reshape[shape=[12]] v1
+            v5: f64[12] = einsum[spec=\"ab,b->a\"] v3 v4
+            v6: f64[12] = sin v5
+            v7: f64[2,6] = reshape[shape=[2,6]] v6
+            v8: f64[12] = reshape[shape=[12]] v2
+            v9: f64[12] = mul v8 v6
+            v10: f64[3,4] = reshape[shape=[3,4]] v9
+            return v7 v10
+        }, length=3, carry=1, rows=1, reverse=false] v0 v1 v2
+        v5: f64[3,4,3] = permute[order=[1,2,0]] v4
+        v6: f64[6,2] = permute[order=[1,0]] v3
+        return v5 v6
+    }";
+    let program: Program = text.parse()?;
+    let numbers = |count: usize| (0..count).map(|k| ((k * 37 % 101) as f64 - 50.0) / 100.0).collect::<Vec<f64>>();
+    let args = [(144, &[12, 12][..]), (12, &[2, 6]), (36, &[3, 2, 6])];
+    let args = args.map(|(count, shape)| Array::new(shape, numbers(count)));
+    for program in [program.vjp(&[true, true, true])?, program] {
+        let cotangents = [(36, &[3, 4, 3][..]), (12, &[6, 2])].map(|(count, shape)| Array::new(shape, numbers(count)));
+        let args = [&args[..], &cotangents].concat();
+        let args = &args[..program.input_types().len()];
+        let (got, wanted) = (program.run(args)?, program.run_reference(args)?);
+        for (got, wanted) in got.iter().zip(&wanted) {
+            assert_eq!(got.shape(), wanted.shape());
+            let near = got.to_f64().iter().zip(wanted.to_f64()).all(|(got, wanted)| (got - wanted).abs() < 1e-12);
+            assert!(near, "{got:?} and not {wanted:?}");
+        }
+    }
+    Ok(())
+}
