@@ -8,12 +8,10 @@ use allocation_counter::measure;
 use wengert::prelude::*;
 use wengert::{Array, Compile, Compiled, Grad, GradError};
 
+use crate::support::nightly::nightly;
+
 /// How many budgets are tried.
 const BUDGETS: usize = 12;
-
-fn nightly() -> bool {
-    std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1")
-}
 
 /// Numbers between -1 and 1 that look random.
 fn numbers(shape: &[usize], seed: u64) -> Tensor {

@@ -7,6 +7,7 @@ use wengert::{Array, DType, Program, Type, to_program};
 
 use crate::support::Random;
 use crate::support::engine::{Operands, check_engine};
+use crate::support::nightly::seeds;
 
 /// The derivative of a derivative of a running product, in the two orders of differentiation.
 fn nested(shape: &[usize], f: impl Fn(&Tensor) -> Tensor) -> Tensor {
@@ -83,10 +84,8 @@ fn random_function(random: &mut Random, x: &Tensor, steps: usize) -> Tensor {
 
 #[test]
 fn random_programs_of_large_matrices_are_planned_and_right() {
-    let nightly = std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1");
-    let programs = if nightly { 1000 } else { 24 };
     let shapes = [[64, 64], [48, 48], [8, 512], [100, 64], [64, 72]];
-    for seed in 0..programs {
+    for seed in seeds(24, 1000) {
         let mut random = Random::new(seed);
         let shape = shapes[random.below(shapes.len())];
         let x = random.directions(&Type::new(DType::F64, &shape));

@@ -10,6 +10,7 @@ use wengert::prelude::*;
 use wengert::profile::collect;
 use wengert::{compile, hvp, jvp, to_program};
 
+use crate::support::nightly::seeds;
 use crate::support::process::alone;
 
 /// Elements of every array.
@@ -298,9 +299,8 @@ fn check(seed: u64) -> Result<usize, String> {
 
 #[test]
 fn random_drivers_over_what_they_share_have_the_numbers_of_scalars() {
-    let nightly = std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1");
-    let (seeds, mut compared) = (if nightly { 10_000 } else { 250 }, 0);
-    for seed in 0..seeds {
+    let (seeds, mut compared) = (seeds(250, 10_000), 0);
+    for seed in seeds.clone() {
         let checked = catch_unwind(AssertUnwindSafe(|| check(seed)));
         let why = match checked {
             Ok(Ok(count)) => {
@@ -313,7 +313,7 @@ fn random_drivers_over_what_they_share_have_the_numbers_of_scalars() {
         let node = Random(seed).node(1, 1 + seed as usize % 4);
         panic!("seed {seed}: {why}\n{node:?}");
     }
-    assert!(compared as u64 > 14 * seeds / 5, "{compared} derivatives of {seeds} drivers were compared");
+    assert!(5 * compared > 14 * seeds.count(), "only {compared} derivatives were compared");
 }
 
 #[test]

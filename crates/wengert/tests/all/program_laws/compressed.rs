@@ -7,6 +7,7 @@ use wengert::{Array, Builder, DType, Error, Program, Tensor, Type, Value};
 use super::generate::{Generated, generate};
 use crate::support::caught;
 use crate::support::caught::Checked;
+use crate::support::nightly::seeds;
 
 /// Up to this number of columns and rows a Jacobian is compared.
 const MOST: usize = 48;
@@ -97,10 +98,9 @@ fn check(case: &Generated, compared: &mut [usize; 5]) -> Checked {
 
 #[test]
 fn sparse_jacobians_of_random_programs_are_the_dense_ones() {
-    let nightly = std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1");
-    let programs = if nightly { 10_000 } else { 300 };
+    let seeds = seeds(300, 10_000);
     let (mut compared, mut failures) = ([0; 5], Vec::new());
-    for seed in 0..programs {
+    for seed in seeds.clone() {
         let steps = 3 + seed as usize % 8;
         let case = generate(seed, steps);
         match caught::caught("a sparse Jacobian", || check(&case, &mut compared)) {
@@ -112,5 +112,5 @@ fn sparse_jacobians_of_random_programs_are_the_dense_ones() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(compared.iter().all(|&count| count > programs as usize / 4), "compared by each method: {compared:?}");
+    assert!(compared.iter().all(|&count| count > seeds.clone().count() / 4), "compared by each method: {compared:?}");
 }

@@ -6,6 +6,7 @@ use wengert::primitives::{Reduce, Reducer, Slice};
 use wengert::{Array, Builder, DType, Type, Value};
 
 use crate::support::Random;
+use crate::support::nightly::seeds;
 
 /// One slice: where it starts and ends along each axis, its steps, and what it is multiplied by.
 struct Part {
@@ -115,6 +116,5 @@ fn check(seed: u64) {
 
 #[test]
 fn cotangents_of_slices_are_added_up_where_they_meet() {
-    let nightly = std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1");
-    (0..if nightly { 20_000 } else { 1_000 }).for_each(check);
+    seeds(1_000, 20_000).for_each(check);
 }

@@ -9,6 +9,7 @@ use super::generate::large::{Large, generate_large};
 use super::laws::{directions, dot_product, floats, joined, listing};
 use crate::support::caught::{Checked, caught};
 use crate::support::engine::{Operands, check_engine};
+use crate::support::nightly::seeds;
 use crate::support::{Random, same};
 
 /// What the plans had.
@@ -116,9 +117,8 @@ fn smallest(seed: u64, steps: usize, what: Large) -> String {
 }
 
 fn run(what: Large, programs: u64) -> Met {
-    let nightly = std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1");
     let (mut met, mut failures) = (Met::default(), Vec::new());
-    for seed in 0..if nightly { 20 * programs } else { programs } {
+    for seed in seeds(programs, 20 * programs) {
         let steps = 4 + seed as usize % 9;
         let checked = caught("generating", || generate_large(seed, steps, what))
             .and_then(|case| caught("checking", || check(&case, seed, &mut met)).and_then(|checked| checked));

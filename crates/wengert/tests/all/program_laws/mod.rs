@@ -20,6 +20,7 @@ use coverage::Coverage;
 use generate::generate;
 
 use crate::support::caught;
+use crate::support::nightly::seeds;
 
 /// How many random steps a Program has at most.
 const STEPS: usize = 12;
@@ -42,11 +43,10 @@ fn smallest(seed: u64, steps: usize) -> String {
 
 #[test]
 fn random_programs_obey_the_laws() {
-    let nightly = std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1");
-    let programs = if nightly { 10_000 } else { 500 };
+    let seeds = seeds(500, 10_000);
     let mut coverage = Coverage::default();
     let mut failures = Vec::new();
-    for seed in 0..programs as u64 {
+    for seed in seeds.clone() {
         let steps = 4 + seed as usize % (STEPS - 3);
         let checked = caught::caught("generating", || generate(seed, steps)).map(|case| {
             coverage.count(&case.program, 0);
@@ -60,7 +60,7 @@ fn random_programs_obey_the_laws() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    coverage.print(programs).unwrap_or_else(|error| panic!("the table cannot be written: {error}"));
+    coverage.print(seeds.count()).unwrap_or_else(|error| panic!("the table cannot be written: {error}"));
     let missing = coverage.missing();
     assert!(missing.is_empty(), "the random programs do not have {missing:?}");
     assert!(coverage::nestings() >= 16 + 40, "only {} sequences of transformations", coverage::nestings());

@@ -7,6 +7,7 @@ use super::patterns::{
     Edge, FIVE_POINTS, Random, SEVEN_POINTS, arrow, banded, blocks, brusselator, grid, nine_points, random,
     random_symmetric,
 };
+use crate::support::nightly::nightly;
 use wengert::sparsity::{Colouring, NO_COLOUR, Order, Partition, Pattern};
 
 const ORDERS: [Order; 8] = [
@@ -110,8 +111,7 @@ fn check(pattern: &Pattern, colouring: &Colouring) {
 #[test]
 fn random_patterns_in_all_orders() {
     let mut numbers = Random(1);
-    let many = if std::env::var_os("WENGERT_NIGHTLY").is_some() { 10_000 } else { 200 };
-    for _ in 0..many {
+    for _ in 0..if nightly() { 10_000 } else { 200 } {
         let pattern = random(&mut numbers);
         for order in ORDERS {
             colourings(&pattern, order, false).iter().for_each(|colouring| check(&pattern, colouring));

@@ -4,6 +4,8 @@ use wengert::ops::{Binary, Compare, Unary};
 use wengert::prelude::*;
 use wengert::sparsity::{Csr, Method, SparseOptions, SparseRecorded};
 
+use crate::support::nightly::seeds;
+
 /// Random numbers (Marsaglia's xorshift).
 struct Random(u64);
 
@@ -116,11 +118,6 @@ fn inside<R: Real>(interval: Option<[f64; 2]>, x: R) -> R {
     x.sin() * ((high - low) / 2.0) + (low + high) / 2.0
 }
 
-/// How many functions: some hundreds, or as many as a night allows.
-fn count() -> u64 {
-    if std::env::var_os("WENGERT_NIGHTLY").is_some() { 10_000 } else { 300 }
-}
-
 fn check(what: &str, function: &Function, got: &[Vec<f64>], want: &[Vec<f64>]) {
     let largest = want.iter().flatten().filter(|x| x.is_finite()).fold(1.0, |most: f64, x| most.max(x.abs()));
     for (row, (got, want)) in got.iter().zip(want).enumerate() {
@@ -133,7 +130,7 @@ fn check(what: &str, function: &Function, got: &[Vec<f64>], want: &[Vec<f64>]) {
 
 #[test]
 fn every_method_gives_the_dense_jacobian() {
-    for seed in 1..=count() {
+    for seed in seeds(300, 10_000) {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let function = Function::random(&mut random);
         let points: Vec<Vec<f64>> =
@@ -156,7 +153,7 @@ fn every_method_gives_the_dense_jacobian() {
 
 #[test]
 fn every_method_gives_the_dense_hessian() {
-    for seed in 1..=count() {
+    for seed in seeds(300, 10_000) {
         let mut random = Random(seed.wrapping_mul(0xd134_2543_de82_ef95) | 1);
         let function = Function::random(&mut random);
         let points: Vec<Vec<f64>> =

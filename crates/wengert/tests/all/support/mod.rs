@@ -4,6 +4,7 @@ pub(crate) mod caught;
 pub(crate) mod engine;
 pub(crate) mod executors;
 pub(crate) mod loops;
+pub(crate) mod nightly;
 pub(crate) mod process;
 pub(crate) mod slices;
 
