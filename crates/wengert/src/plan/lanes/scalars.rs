@@ -10,7 +10,7 @@ use super::super::region::bits;
 use super::{Lane, arg_axis};
 use crate::array::{Strided, row_major};
 use crate::ops::Binary;
-use crate::primitives::{Concat, Convert, Einsum, Logic, Op, Pad, Reduce, Reducer, Update, Write};
+use crate::primitives::{Concat, Convert, Einsum, Literal, Logic, Op, Pad, Reduce, Reducer, Update, Write};
 use crate::program::Value;
 use crate::straight::list::{List, Node};
 
@@ -60,7 +60,15 @@ impl<'a> Scalars<'a> {
         let shapes: Vec<Vec<usize>> =
             eqn.args.iter().zip(&axes).map(|(&arg, &axis)| without(&self.flat.program.ty(arg).shape, axis)).collect();
         let out = without(&self.flat.program.ty(eqn.first).shape, lane);
+        let dtype = self.flat.program.ty(eqn.first).dtype;
         let result = match &eqn.op {
+            // Of no elements: what joining begins with. There is no extreme of none.
+            Op::Reduce(Reduce { reducer: Reducer::Prod | Reducer::All, .. }) if args[0].is_empty() => {
+                vec![self.literal(Literal::of(1.0, dtype)); out.iter().product()]
+            }
+            Op::Reduce(_) | Op::Einsum(_) if args.iter().any(Vec::is_empty) => {
+                vec![self.literal(Literal::of(0.0, dtype)); out.iter().product()]
+            }
             Op::Reduce(op) => self.reduce(op, &args[0], &shapes[0], axes[0]),
             Op::Concat(op) => joined(*op, &args, &shapes, lane),
             Op::Pad(op) => padded(op, &args, &shapes[0], &out, lane),
@@ -80,7 +88,7 @@ impl<'a> Scalars<'a> {
         let view = &flat.views[arg.index()];
         let shape = without(&view.shape, axis);
         if let Some(literal) = flat.literals[arg.index()] {
-            return vec![self.list.number(bits(literal), kind(literal.dtype())); shape.iter().product()];
+            return vec![self.literal(literal); shape.iter().product()];
         }
         let strides = without(&view.strides, axis);
         let positions = Strided::new(&shape, &strides, view.offset);
@@ -90,6 +98,10 @@ impl<'a> Scalars<'a> {
         }
         let (dtype, stride) = (flat.program.ty(view.base).dtype, axis.map_or(0, |axis| view.strides[axis]));
         positions.map(|at| self.load(kind(dtype), (view.base, at, stride))).collect()
+    }
+
+    fn literal(&mut self, literal: Literal) -> Node {
+        self.list.number(bits(literal), kind(literal.dtype()))
     }
 
     fn load(&mut self, kind: Kind, load: Load) -> Node {

@@ -206,3 +206,42 @@ fn a_step_of_which_something_is_moved_keeps_the_shapes_of_its_results() -> Resul
     }
     Ok(())
 }
+
+/// A step over numbers, and one over short rows, in which something is reduced and contracted that has no elements.
+#[test]
+fn a_step_joins_no_elements() -> Result<(), wengert::Error> {
+    for [shape, longer] in [["", "3"], ["5", "3,5"]] {
+        let text = format!(
+            "program(v0: f64[{shape}], v1: f64[{longer}]) {{
+                v2: f64[{shape}], v3: f64[{longer}] = scan[body=program(v0: f64[{shape}], v1: f64[{shape}]) {{
+                    v2: f64[{shape}] = sin v0
+                    v3: f64[{shape}] = call[program=program(v0: f64[{shape}]) {{
+                        v1: f64[] = constant[value=2.0f64]
+                        v2: f64[0] = broadcast[shape=[0], axes=[]] v1
+                        v3: f64[] = sum[axes=[0]] v2
+                        v4: f64[] = prod[axes=[0]] v2
+                        v5: f64[] = einsum[spec=\"a,a->\"] v2 v2
+                        v6: f64[] = add v3 v4
+                        v7: f64[] = add v6 v5
+                        v8: f64[{shape}] = broadcast[shape=[{shape}], axes=[]] v7
+                        v9: f64[{shape}] = mul v0 v8
+                        return v9
+                    }}] v2
+                    v4: f64[{shape}] = mul v3 v1
+                    return v4 v3
+                }}, length=3, carry=1, rows=1, reverse=false] v0 v1
+                return v2 v3
+            }}"
+        );
+        let program: Program = text.parse()?;
+        let types = program.input_types();
+        let numbers = |ty: &Type| Array::new(&ty.shape, (1..=ty.size()).map(|k| 0.3 * k as f64).collect::<Vec<f64>>());
+        let args: Vec<Array> = types.iter().map(numbers).collect();
+        let (got, wanted) = (program.run(&args)?, program.run_reference(&args)?);
+        for (got, wanted) in got.iter().zip(&wanted) {
+            let near = got.to_f64().iter().zip(wanted.to_f64()).all(|(got, wanted)| (got - wanted).abs() < 1e-15);
+            assert!(near && got.shape() == wanted.shape(), "{got:?} and not {wanted:?}");
+        }
+    }
+    Ok(())
+}

@@ -60,8 +60,9 @@ fn random_programs_obey_the_laws() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    coverage.print(seeds.count()).unwrap_or_else(|error| panic!("the table cannot be written: {error}"));
-    let missing = coverage.missing();
+    coverage.print(seeds.clone().count()).unwrap_or_else(|error| panic!("the table cannot be written: {error}"));
+    // What so few others happen to have says nothing of the generator.
+    let missing = if seeds.start == 0 { coverage.missing() } else { Vec::new() };
     assert!(missing.is_empty(), "the random programs do not have {missing:?}");
     assert!(coverage::nestings() >= 16 + 40, "only {} sequences of transformations", coverage::nestings());
 }
