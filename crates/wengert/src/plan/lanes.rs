@@ -333,15 +333,16 @@ impl<'a> Finder<'a> {
     /// The time for values that are in memory only because a part reads them: regions would compute them where they are used.
     fn cut(&self, eqns: &[usize], taken: &[bool]) -> f64 {
         let flat = self.flat;
-        let mut cut: Vec<Value> = Vec::new();
+        let (mut cut, mut time): (Map<Value, ()>, f64) = (Map::default(), 0.0);
         for base in eqns.iter().flat_map(|&k| self.bases(k)) {
+            count(1);
             let fused =
-                |&k: &usize| eqns.binary_search(&k).is_err() && !taken[k] && (fuses(flat, k) || is_blocks(flat, k));
-            if self.made[base.index()].is_some_and(|maker| fused(&maker)) && !cut.contains(&base) {
-                cut.push(base);
+                |k: usize| eqns.binary_search(&k).is_err() && !taken[k] && (fuses(flat, k) || is_blocks(flat, k));
+            if self.made[base.index()].is_some_and(fused) && cut.insert(base, ()).is_none() {
+                time += self.costs.element * flat.program.ty(base).size() as f64;
             }
         }
-        cut.iter().map(|&base| self.costs.element * flat.program.ty(base).size() as f64).sum()
+        time
     }
 
     /// For each value: whether it is a result, or others need it than the equations that belong together with its own.
@@ -374,7 +375,7 @@ impl Estimate {
     fn of(finder: &Finder<'_>, eqns: &[usize]) -> Self {
         let (flat, costs) = (finder.flat, finder.costs);
         let mut estimate = Estimate { fused: costs.step, breaks: 0, scalars: 0 };
-        let mut written: Vec<Value> = Vec::new();
+        let mut written: Map<Value, ()> = Map::default();
         for &k in eqns {
             let eqn = &flat.program.eqns()[k];
             let size = flat.program.ty(eqn.first).size();
@@ -400,11 +401,10 @@ impl Estimate {
             let mut again = !whole;
             let mut moved = if reads.is_empty() { costs.element * size as f64 } else { 0.0 };
             for &base in &reads {
-                let is_written = written.contains(&base);
+                let is_written = written.insert(base, ()).is_some();
                 let least = if is_written { 0 } else { flat.program.ty(base).size().min(size) };
                 moved += costs.element * least as f64 + costs.spread * (size - least) as f64;
                 again &= is_written;
-                written.push(base);
             }
             if whole || !reads.is_empty() {
                 let products = if matches!(eqn.op, Op::Einsum(_)) { lane.count as f64 } else { 0.0 };
