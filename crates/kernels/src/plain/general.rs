@@ -1,7 +1,8 @@
 //! Eigenvalues and vectors of a general matrix, from its Schur form.
 
-use super::C64;
+use super::complex::schur::similar;
 use super::schur::schur;
+use super::{C64, first_place};
 
 /// Eigenvalues, ascending by real and then by imaginary part, and their vectors as columns, of length 1, the first component that
 /// is not negligible real and positive. A value that is real has a real vector, and the values and vectors of a pair are
@@ -50,17 +51,7 @@ fn triangular(s: &mut [C64], u: &mut [C64], n: usize, k: usize) {
     // The eigenvector of d + half + i imaginary.
     let length = half.hypot(imaginary).hypot(c);
     let (x, y) = (C64::new(half / length, imaginary / length), C64::from(c / length));
-    // Its unitary complement is (-conj(y), conj(x)).
-    for j in 0..n {
-        let (upper, lower) = (s[k * n + j], s[(k + 1) * n + j]);
-        s[k * n + j] = x.conj() * upper + y.conj() * lower;
-        s[(k + 1) * n + j] = x * lower - y * upper;
-    }
-    for row in s.chunks_exact_mut(n).chain(u.chunks_exact_mut(n)) {
-        let (left, right) = (row[k], row[k + 1]);
-        row[k] = left * x + right * y;
-        row[k + 1] = right * x.conj() - left * y.conj();
-    }
+    similar(s, u, n, k, (x, y));
     s[(k + 1) * n + k] = C64::ZERO;
     let real = 0.5 * (a + d);
     (s[k * n + k], s[(k + 1) * n + k + 1]) = (C64::new(real, imaginary), C64::new(real, -imaginary));
@@ -80,8 +71,7 @@ pub(super) fn vector(s: &[C64], u: &[C64], n: usize, k: usize, real: bool) -> Ve
         y[i] = sum / gap;
     }
     let mut v: Vec<C64> = (0..n).map(|i| (0..=k).map(|j| u[i * n + j] * y[j]).sum()).collect();
-    let size = v.iter().fold(0.0f64, |size, x| size.max(x.abs()));
-    let place = v.iter().position(|x| x.abs() > size * f64::powi(0.5, 40));
+    let place = first_place(v.iter().map(|x| x.abs()));
     let first = place.map_or(C64::ONE, |place| v[place]);
     let turn = C64::from(first.abs()) / first;
     v.iter_mut().for_each(|x| *x = *x * turn);

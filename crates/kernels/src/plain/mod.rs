@@ -20,12 +20,18 @@ pub use jacobi::Orthonormal;
 pub use number::C64;
 pub use riccati::riccati;
 pub use schur::MatrixEquation;
-pub use schur::{Unsolved, sylvester};
+pub use schur::{Repeated, Unsolved, commutator, ordered_schur, sylvester};
 pub use spectrum::{Spectrum, eigh, svd};
 
 /// What an error says of a zero on the diagonal.
 pub fn singular(pivot: usize) -> String {
     format!("the matrix is singular: pivot {pivot} is 0")
+}
+
+/// The first of these moduli that is not negligible: more than 2^-40 of the largest one.
+fn first_place(mut sizes: impl Iterator<Item = f64> + Clone) -> Option<usize> {
+    let largest = sizes.clone().fold(0.0, f64::max);
+    sizes.position(|x| x > largest * f64::powi(0.5, 40))
 }
 
 /// `(A + A^T) / 2`

@@ -3,6 +3,12 @@
 //! Methods: J. G. F. Francis, *The QR transformation*, 1961; R. H. Bartels, G. W. Stewart, *Solution of the matrix equation AX + XB =
 //! C*, 1972; G. Kitagawa, 1977, for the discrete one.
 
+mod commutator;
+mod ordered;
+
+pub use commutator::{Repeated, commutator};
+pub use ordered::ordered_schur;
+
 use super::{lu, reflect, reflector, transposed};
 
 /// How many double steps one eigenvalue may take.
@@ -105,15 +111,18 @@ fn split(t: &mut [f64], q: &mut [f64], n: usize, k: usize) {
     if length == 0.0 {
         return;
     }
-    let (cosine, sine) = (z / length, c / length);
-    for j in 0..n {
-        let (x, y) = (t[k * n + j], t[(k + 1) * n + j]);
-        (t[k * n + j], t[(k + 1) * n + j]) = (cosine * x + sine * y, cosine * y - sine * x);
-    }
-    for row in t.chunks_exact_mut(n).chain(q.chunks_exact_mut(n)) {
-        (row[k], row[k + 1]) = (cosine * row[k] + sine * row[k + 1], cosine * row[k + 1] - sine * row[k]);
-    }
+    ordered::rotate(t, q, n, k, z / length, c / length);
     t[(k + 1) * n + k] = 0.0;
+}
+
+/// The eigenvalue of a block of one or two rows with an imaginary part that is not negative: its parts.
+fn block_value(t: &[f64], n: usize, k: usize, rows: usize) -> (f64, f64) {
+    if rows == 1 {
+        return (t[k * n + k], 0.0);
+    }
+    let [a, b, c, d] = [t[k * n + k], t[k * n + k + 1], t[(k + 1) * n + k], t[(k + 1) * n + k + 1]];
+    let half = 0.5 * (a - d);
+    (0.5 * (a + d), (-(half * half + b * c)).max(0.0).sqrt())
 }
 
 /// Which linear equation for a matrix it is.

@@ -1,6 +1,6 @@
 //! Eigenvalues of symmetric matrices and singular values, with signs that are chosen.
 
-use super::{jacobi, transposed};
+use super::{first_place, jacobi, transposed};
 
 /// Vectors as columns, values, vectors as rows.
 #[derive(Clone, Debug)]
@@ -17,9 +17,8 @@ pub struct Spectrum {
 ///
 /// Negligible is what is less than 2^-40 of the largest one: such a component is as good as 0, and so is its sign.
 pub(super) fn turned(vector: impl Iterator<Item = f64> + Clone) -> f64 {
-    let largest = vector.clone().fold(0.0f64, |largest, x| largest.max(x.abs()));
-    let first = vector.into_iter().find(|x| x.abs() > largest * f64::powi(0.5, 40));
-    if first.is_some_and(|x| x < 0.0) { -1.0 } else { 1.0 }
+    let first = first_place(vector.clone().map(f64::abs));
+    if first.and_then(|place| vector.clone().nth(place)).is_some_and(|x| x < 0.0) { -1.0 } else { 1.0 }
 }
 
 /// Ascending eigenvalues and the eigenvectors as columns of a symmetric matrix; `None` if the rotations do not end.

@@ -5,7 +5,8 @@ use crate::complex::{Complex, IntoComplex};
 use crate::error::{Error, Misfit, OrRaise};
 use crate::primitives::linalg::identity;
 use crate::primitives::{
-    ComplexCholesky, ComplexEig, ComplexEigh, ComplexKind, ComplexLu, ComplexQr, ComplexSolve, ComplexSvd, Op,
+    ComplexCholesky, ComplexEig, ComplexEigh, ComplexKind, ComplexLu, ComplexQr, ComplexSchur, ComplexSolve,
+    ComplexSvd, Op,
 };
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
@@ -118,6 +119,19 @@ raised! {
     /// assert!((w.re.to_vec()[1] - 2.0).abs() < 1e-15 && (w.im.to_vec()[0] - 1.0).abs() < 1e-15);
     /// ```
     fn eig = try_eig() -> (Complex<Tensor>, Complex<Tensor>);
+    /// `(T, U)`, the Schur form `A = U T U^H`: U is unitary, and T upper triangular with the eigenvalues on its diagonal, ascending
+    /// by real and then by imaginary part. The first component of each column of U that is not negligible is real and positive.
+    ///
+    /// A derivative needs all eigenvalues to be apart from each other.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Complex::new(Tensor::from([[0.0, 1.0], [-1.0, 0.0]]), Tensor::zeros(&[2, 2]));
+    /// let (t, u) = a.schur();
+    /// assert!((u.matmul(&t).matmul(&u.conj().t()) - &a).abs().max().item() < 1e-14);
+    /// assert!((t.im.to_vec()[0] + 1.0).abs() < 1e-14);
+    /// ```
+    fn schur = try_schur() -> (Complex<Tensor>, Complex<Tensor>);
     /// `(U, s, V^H)` with `A = U diag(s) V^H`, reduced, and descending `s`; the first component of each column of `U` that is not
     /// negligible is real and positive.
     ///
@@ -268,6 +282,17 @@ impl Complex<Tensor> {
         let mut parts = self.factors("eig", ComplexEig, is_square)?;
         let v = parts.split_off(2);
         Ok((Complex::pair(parts), Complex::pair(v)))
+    }
+
+    /// As [`Complex::schur`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no square matrix of finite numbers.
+    #[track_caller]
+    pub fn try_schur(&self) -> Result<(Complex<Tensor>, Complex<Tensor>), Error> {
+        let mut parts = self.factors("schur", ComplexSchur, is_square)?;
+        let u = parts.split_off(2);
+        Ok((Complex::pair(parts), Complex::pair(u)))
     }
 
     /// As [`Complex::svd`], with an error instead of a panic.

@@ -2,7 +2,7 @@
 
 use super::{check_matrix, check_square};
 use crate::error::Error;
-use crate::primitives::{Cholesky, Eig, Eigh, Lu, Qr, Svd};
+use crate::primitives::{Cholesky, Eig, Eigh, Lu, Qr, Schur, Svd};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{compose, compose_all, or_raise};
 
@@ -81,6 +81,24 @@ or_raise! {
     /// ```
     #[doc(alias("eigen", "geev"))]
     fn eig = try_eig() -> [Tensor; 4];
+    /// `(T, Q)`, the real Schur form `A = Q T Q^T`: Q is orthogonal, and T upper triangular but for blocks of two rows on its
+    /// diagonal, one for each pair of complex eigenvalues.
+    ///
+    /// Blocks ascend by the real part of their eigenvalues, those with the same by the size of the imaginary part: the first
+    /// columns of Q span what decays fastest in `x' = A x`. The first component that is not negligible of each column is
+    /// positive; in the two columns of a pair, the first row that is not negligible is positive and 0, and T is positive above
+    /// the diagonal of the block (LAPACK makes the diagonal of a block constant instead, which fixes no basis where A is a
+    /// rotation). A derivative needs eigenvalues of different blocks to be apart from each other.
+    ///
+    /// ```
+    /// use wengert::prelude::*;
+    /// let a = Tensor::from([[1.0, 2.0], [0.5, 1.0]]);
+    /// let (t, q) = a.schur();
+    /// assert!((q.matmul(&t).matmul(&q.t()) - &a).abs().max().item() < 1e-14);
+    /// assert!(t.to_vec()[0].abs() < 1e-15 && (t.to_vec()[3] - 2.0).abs() < 1e-14);
+    /// ```
+    #[doc(alias("gees", "hseqr"))]
+    fn schur = try_schur() -> (Tensor, Tensor);
     /// `(U, s, V^T)` with `A = U diag(s) V^T`, reduced, and descending `s`; the first component of each column of `U` that is not
     /// negligible is positive.
     ///
@@ -191,6 +209,19 @@ impl TryFactorise for Tensor {
             Ok(b.emit(Eig, args)?)
         })?;
         Ok(results.try_into().expect("four results"))
+    }
+
+    /// As [`Tensor::schur`], with an error instead of a panic.
+    ///
+    /// # Errors
+    /// If it is no square matrix of finite real numbers.
+    #[track_caller]
+    fn try_schur(&self) -> Result<(Tensor, Tensor), Error> {
+        compose_all("schur", &[self], |b, args| {
+            check_square(b, args[0])?;
+            Ok(b.emit(Schur, args)?)
+        })
+        .map(two)
     }
 
     /// As [`Tensor::svd`], with an error instead of a panic.

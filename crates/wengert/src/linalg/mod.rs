@@ -7,7 +7,7 @@
 //!
 //! | what | methods |
 //! |---|---|
-//! | factorisations | `cholesky`, `lu`, `qr`, `eigh`, `eigvalsh`, `eig`, `svd`, `singular_values` |
+//! | factorisations | `cholesky`, `lu`, `qr`, `eigh`, `eigvalsh`, `eig`, `schur`, `svd`, `singular_values` |
 //! | systems | `solve`, `solve_spd`, `solve_triangular`, `lstsq`, `lstsq_damped`, `inv`; [`Factor`], factored once |
 //! | numbers of a matrix | `det`, `slogdet`, `logdet_spd`, `frobenius_norm`, `spectral_norm`, `cond_number`, `matrix_rank` |
 //! | functions and products | `expm`, `matrix_power`, `kron`, [`multi_dot`] |
@@ -15,8 +15,8 @@
 //! | equations | [`sylvester`], [`lyapunov`], [`lyapunov_discrete`], [`riccati`], [`riccati_discrete`] |
 //! | structured matrices | [`toeplitz`], [`circulant`], [`solve_toeplitz`], [`solve_circulant`], [`matmul_toeplitz`], [`matmul_circulant`], `cholesky_update`, `cholesky_downdate` |
 //!
-//! [`Complex<Tensor>`](crate::Complex) has `solve`, `solve_triangular`, `inv`, `cholesky`, `lu`, `qr`, `eigh`, `eigvalsh`, `eig`, `svd` and
-//! `singular_values` of complex matrices.
+//! [`Complex<Tensor>`](crate::Complex) has `solve`, `solve_triangular`, `inv`, `cholesky`, `lu`, `qr`, `eigh`, `eigvalsh`, `eig`, `schur`,
+//! `svd` and `singular_values` of complex matrices.
 //!
 //! A matrix that is singular or not positive definite, an entry that is no number, a rank that is missing: these are errors
 //! that name the operation, the matrix of the batch, and the user's line. Under `vmap` and in branches only what counts is

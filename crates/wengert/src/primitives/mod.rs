@@ -71,11 +71,11 @@ pub use foreign::{Foreign, ForeignRole};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
-    Cholesky, Clusters, Cofactor, ComplexCholesky, ComplexEig, ComplexEigh, ComplexKind, ComplexLu, ComplexQr,
-    ComplexSolve, ComplexSvd, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Finite, Lu, MatrixEquation, MatrixKind,
-    MatrixSolve, Qr, Riccati, Separate, Side, SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction,
-    SpectralKind, SpectralMap, SpectralPart, SpectralSum, SpectralValues, SpectralVectors, Svd, Sylvester, Triangle,
-    TriangularSolve,
+    Cholesky, Clusters, Cofactor, Commutator, ComplexCholesky, ComplexCommutator, ComplexEig, ComplexEigh, ComplexKind,
+    ComplexLu, ComplexQr, ComplexSchur, ComplexSolve, ComplexSvd, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Finite,
+    Lu, MatrixEquation, MatrixKind, MatrixSolve, Qr, Riccati, Schur, Separate, Side, SpectralCombination, SpectralForm,
+    SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart, SpectralSum, SpectralValues,
+    SpectralVectors, Svd, Sylvester, Triangle, TriangularSolve,
 };
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
@@ -225,6 +225,10 @@ operations! {
     Eigh(Eigh),
     /// Eigenvalues and vectors of general matrices.
     Eig(Eig),
+    /// The Schur form of real matrices.
+    Schur(Schur),
+    /// The equation of its derivative.
+    Commutator(Commutator),
     /// Singular values and vectors.
     Svd(Svd),
     /// Linear systems with a complex matrix.
@@ -239,6 +243,10 @@ operations! {
     ComplexEigh(ComplexEigh),
     /// Eigenvalues and vectors of complex matrices.
     ComplexEig(ComplexEig),
+    /// The Schur form of complex matrices.
+    ComplexSchur(ComplexSchur),
+    /// The equation of its derivative.
+    ComplexCommutator(ComplexCommutator),
     /// Singular values and vectors of complex matrices.
     ComplexSvd(ComplexSvd),
     /// Exponentials of matrices.

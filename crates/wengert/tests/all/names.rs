@@ -60,6 +60,7 @@ fn linear_algebra() {
         t.row("eigh", &[ty], || a.eigh());
         t.row("eigvalsh", &[ty], || a.eigvalsh());
         t.row("eig", &[ty], || a.eig());
+        t.row("schur", &[ty], || a.schur());
         t.row("inv", &[ty], || a.inv());
         t.row("det", &[ty], || a.det());
         t.row("slogdet", &[ty], || a.slogdet());

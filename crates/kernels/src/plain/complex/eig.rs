@@ -16,7 +16,7 @@ pub fn eig(a: &[C64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
 
 /// `A = U T U^H` with a unitary U and an upper triangular T, by steps with one shift (J. G. F. Francis, 1961; the shift is J. H.
 /// Wilkinson's, 1965).
-fn schur(a: &[C64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
+pub(super) fn schur(a: &[C64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
     let (mut u, mut t) = hessenberg(a, n);
     let (mut end, mut steps) = (n, 0);
     while end > 1 {

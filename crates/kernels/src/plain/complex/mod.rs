@@ -6,12 +6,14 @@
 
 mod eig;
 mod reflect;
+pub(super) mod schur;
 mod spectrum;
 #[cfg(test)]
 mod tests;
 
 pub use eig::eig;
 use reflect::{reflect, reflector};
+pub use schur::{commutator, ordered_schur};
 pub use spectrum::{ComplexSpectrum, eigh, svd};
 
 use super::C64;

@@ -2,7 +2,7 @@
 //!
 //! Reflections leave two diagonals, phases make them real, and rotations of real columns do the rest.
 
-use super::super::{C64, jacobi};
+use super::super::{C64, first_place, jacobi};
 use super::adjoint;
 use super::reflect::{Bidiagonal, hessenberg};
 
@@ -20,8 +20,7 @@ pub struct ComplexSpectrum {
 /// The factor of modulus 1 that makes the first component of a vector that is not negligible real and positive, and where that
 /// is. Negligible is what is less than 2^-40 of the largest one.
 pub(super) fn turned(vector: &[C64]) -> Option<(usize, C64)> {
-    let largest = vector.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
-    let first = vector.iter().position(|x| x.abs() > largest * f64::powi(0.5, 40))?;
+    let first = first_place(vector.iter().map(|x| x.abs()))?;
     Some((first, vector[first].phase().conj()))
 }
 

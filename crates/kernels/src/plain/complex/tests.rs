@@ -154,3 +154,37 @@ fn phases(v: &[C64], columns: usize) {
         assert!(column[first].im == 0.0 && column[first].re > 0.0);
     }
 }
+
+#[test]
+fn schur_forms_are_ordered_and_their_equations_hold() {
+    each(|a, m, n| {
+        if m != n {
+            return;
+        }
+        let what = format!("{n}");
+        let (t, u) = ordered_schur(a, n).expect("it ends");
+        near(&product(&product(&u, &t, [n, n, n]), &adjoint(&u, n, n), [n, n, n]), a, &what);
+        orthonormal(&u, n, n, &what);
+        assert!((0..n * n).all(|place| place / n <= place % n || t[place] == C64::ZERO), "{what}");
+        assert!((1..n).all(|k| t[(k - 1) * n + k - 1].re < t[k * n + k].re + 1e-12), "{what}");
+        for k in 0..n {
+            let first = u.chunks_exact(n).find(|row| row[k].abs() > 1e-9).expect("a unit vector");
+            assert!(first[k].re > 0.0 && first[k].im == 0.0, "{what}");
+        }
+        let c = matrix(9, n, n);
+        for turned in [false, true] {
+            // Dependent columns make 0 a repeated value.
+            let Ok(x) = commutator(&t, n, &c, turned, 1e-12) else { continue };
+            let t = if turned { adjoint(&t, n, n) } else { t.clone() };
+            let (left, right) = (product(&t, &x, [n, n, n]), product(&x, &t, [n, n, n]));
+            let below = |place: usize| place / n > place % n;
+            let got: Vec<C64> =
+                (0..n * n).filter(|&place| below(place)).map(|place| left[place] - right[place]).collect();
+            let wanted: Vec<C64> = (0..n * n).filter(|&place| below(place)).map(|place| c[place]).collect();
+            near(&got, &wanted, &what);
+            assert!((0..n * n).all(|place| below(place) || x[place] == C64::ZERO), "{what}");
+        }
+    });
+    let [one, zero] = [C64::ONE, C64::ZERO];
+    assert!(commutator(&[one, one, zero, one], 2, &[one; 4], false, 1e-12).is_err());
+}

@@ -55,7 +55,14 @@ impl Kernel for DefinedKernel {
     fn note(&self) -> Option<&'static str> {
         let spectral = matches!(
             self.op,
-            Op::Eigh(_) | Op::Svd(_) | Op::Eig(_) | Op::ComplexEigh(_) | Op::ComplexSvd(_) | Op::ComplexEig(_)
+            Op::Eigh(_)
+                | Op::Svd(_)
+                | Op::Eig(_)
+                | Op::Schur(_)
+                | Op::ComplexEigh(_)
+                | Op::ComplexSvd(_)
+                | Op::ComplexEig(_)
+                | Op::ComplexSchur(_)
         );
         spectral.then_some("on one thread")
     }

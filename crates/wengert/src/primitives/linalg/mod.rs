@@ -16,6 +16,7 @@ mod gaps;
 mod lu;
 mod qr;
 mod riccati;
+mod schur;
 mod solve;
 mod spectral;
 mod spectral_core;
@@ -33,7 +34,8 @@ use std::borrow::Cow;
 pub use cholesky::Cholesky;
 pub(crate) use cholesky::not_positive;
 pub use complex::{
-    ComplexCholesky, ComplexEig, ComplexEigh, ComplexKind, ComplexLu, ComplexQr, ComplexSolve, ComplexSvd,
+    ComplexCholesky, ComplexCommutator, ComplexEig, ComplexEigh, ComplexKind, ComplexLu, ComplexQr, ComplexSchur,
+    ComplexSolve, ComplexSvd,
 };
 pub use det::{Cofactor, Det};
 pub use eig::Eig;
@@ -45,6 +47,7 @@ pub use lu::Lu;
 pub use plain::MatrixEquation;
 pub use qr::Qr;
 pub use riccati::Riccati;
+pub use schur::{Commutator, Schur};
 pub(crate) use solve::KINDS;
 pub use solve::{MatrixKind, MatrixSolve};
 pub use spectral::SpectralMap;
@@ -59,7 +62,10 @@ pub(crate) use wengert_kernels::plain;
 
 use super::einsum::{rounded, widened};
 use super::sample::numbers;
-use super::{Batched, Broadcast, Einsum, Gather, Iota, Op, OutOfBounds, Reach, Reaches, Site, check_float};
+use super::{
+    Batched, Broadcast, Cotangent, Cotangents, Einsum, Gather, Iota, MaskedCotangents, Op, OutOfBounds, Reach, Reaches,
+    Site, check_float,
+};
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
 use crate::ops::{Compare, Logic};
@@ -382,6 +388,22 @@ pub(super) fn both(b: &mut Builder, x: Option<Value>, y: Option<Value>) -> Optio
         (Some(x), Some(y)) => Some(b.op(Logic::And, &[x, y])),
         (x, y) => x.or(y),
     }
+}
+
+/// The masked form of a transpose whose results depend on whole matrices: they count where anything of the matrix does.
+pub(super) fn by_whole_matrices(
+    b: &mut Builder,
+    cotangent: Cotangent,
+    pull: impl FnOnce(&mut Builder, Value) -> Cotangents,
+) -> Option<MaskedCotangents> {
+    let Cotangent { value, mask } = cotangent;
+    let shape = b.shape(value).to_vec();
+    let own = [shape.len() - 2, shape.len() - 1];
+    let somewhere = b.any(mask?, &own);
+    let mask = b.spread(somewhere, &shape, &own);
+    let pulled = pull(b, value);
+    let masked = |value: Option<Value>| value.map(|value| Cotangent { value, mask: Some(mask) });
+    Some(pulled.map(|pulled| pulled.into_iter().map(masked).collect()))
 }
 
 // ---- samples ------------------------------------------------------------------------------------

@@ -141,13 +141,7 @@ impl Primitive for Sylvester {
         cotangents: &[Option<Cotangent>],
         args: &[Operand],
     ) -> Option<MaskedCotangents> {
-        let Cotangent { value, mask } = cotangents[0]?;
-        let shape = b.shape(value).to_vec();
-        let own = [shape.len() - 2, shape.len() - 1];
-        let somewhere = b.any(mask?, &own);
-        let mask = b.spread(somewhere, &shape, &own);
-        let pulled = self.transpose(b, &[Some(value)], args).map(|mut pulled| pulled.remove(2));
-        Some(pulled.map(|value| vec![None, None, value.map(|value| Cotangent { value, mask: Some(mask) })]))
+        super::by_whole_matrices(b, cotangents[0]?, |b, value| self.transpose(b, &[Some(value)], args))
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         with_lane(*self, b, args, batched, length)

@@ -53,6 +53,12 @@ fn factors_make_up_their_matrix() {
         near(&(&a + &adjoint(&a)).matmul(&v), &(&v * &w), 1e-12);
         let (w, v) = a.eig();
         near(&a.matmul(&v), &(&v * &w), 1e-12);
+        let (t, u) = a.schur();
+        near(&u.matmul(&t).matmul(adjoint(&u)), &a, 1e-12);
+        near(&adjoint(&u).matmul(&u), &eye(n), 1e-13);
+        near(&t, &t.each_part(|x| x.triu(0)), 1e-300);
+        // Near each other in the real part, the order of two may be another one.
+        near(&t.each_part(|x| x.diagonal(0)), &w, 1e-11);
         let positive = a.matmul(adjoint(&a)) + Tensor::eye(n);
         let l = positive.cholesky();
         near(&l.matmul(adjoint(&l)), &positive, 1e-12);
@@ -121,6 +127,13 @@ fn losses(m: usize, n: usize) -> Vec<(&'static str, Loss)> {
                 Box::new(|a| {
                     let (w, v) = a.eig();
                     weighed(12, &w) + weighed(13, &v)
+                }),
+            ),
+            (
+                "schur",
+                Box::new(|a| {
+                    let (t, u) = a.schur();
+                    weighed(22, &t) + weighed(23, &u)
                 }),
             ),
             ("solve", Box::new(move |a| weighed(14, &a.solve(matrix(15, n, 2))))),
@@ -284,6 +297,7 @@ fn repeated_values_are_refused_or_right() {
     }
     refused(|| grad(&a, |a| a.svd().1.slice(0..2).square().sum() + a.svd().1.slice(1)), &["`svd`", "repeated"]);
     refused(|| grad(&eye(2), |a| a.eig().0.re.sum()), &["`eig`", "apart"]);
+    refused(|| grad(&eye(2), |a| a.schur().0.re.sum()), &["`schur`", "apart", "repeated"]);
     // A singular value of 0 ties no phases.
     let flat = Complex::from(Tensor::from([[1.0, 0.0], [0.0, 0.0]]));
     refused(|| grad(&flat, |a| weighed(1, &a.svd().2)), &["`svd`", "0"]);
@@ -317,7 +331,9 @@ fn what_does_not_count_reaches_nothing() {
 #[test]
 fn bad_matrices_are_named() {
     let wide = matrix(1, 2, 3);
-    for call in [|a: &Z| drop(a.cholesky()), |a: &Z| drop(a.eigh()), |a: &Z| drop(a.eig()), |a: &Z| drop(a.inv())] {
+    let calls: [fn(&Z); 5] =
+        [|a| drop(a.cholesky()), |a| drop(a.eigh()), |a| drop(a.eig()), |a| drop(a.schur()), |a| drop(a.inv())];
+    for call in calls {
         refused(|| call(&wide), &["f64[2,3]", "the matrix is 2 by 3, and has to be square"]);
     }
     let one = Complex::new(Tensor::from([[1.0, 2.0], [0.0, 2.0]]), Tensor::from([[1.0, 0.0], [2.0, 2.0]]));
@@ -325,7 +341,9 @@ fn bad_matrices_are_named() {
     refused(|| eye(2).solve(Tensor::ones(&[3])), &["`solve`", "the matrix has 2 rows, and the right-hand side 3"]);
     refused(|| (eye(3) * -1.0).cholesky(), &["`cholesky`", "leading minor of order 1"]);
     let nan = Complex::new(Tensor::eye(2), Tensor::from([[0.0, f64::NAN], [0.0, 0.0]]));
-    for call in [|a: &Z| drop(a.lu()), |a: &Z| drop(a.qr()), |a: &Z| drop(a.svd()), |a: &Z| drop(a.eigh())] {
+    let calls: [fn(&Z); 5] =
+        [|a| drop(a.lu()), |a| drop(a.qr()), |a| drop(a.svd()), |a| drop(a.eigh()), |a| drop(a.schur())];
+    for call in calls {
         refused(|| call(&nan), &["the element [0, 1] of the imaginary part is NaN"]);
     }
     let batch = Complex::from(Tensor::stack([&Tensor::eye(2), &Tensor::zeros(&[2, 2])], 0));

@@ -26,6 +26,7 @@ fn shapes_that_do_not_fit() {
         refused(result, &["of f64[2,3]", "the matrix is 2 by 3, and has to be square"]);
     }
     refused(wide.try_eigh(), &["`eigh` of f64[2,3]", "has to be square"]);
+    refused(wide.try_schur(), &["`schur` of f64[2,3]", "has to be square"]);
     refused(Tensor::zeros(&[3]).try_svd(), &["`svd` of f64[3]", "at least two axes are needed"]);
     refused(square.to_i64().try_qr(), &["`qr` of i64[3,3]", "real numbers"]);
     refused(square.try_solve(&Tensor::zeros(&[2])), &["`solve`", "has 3 rows, and the right-hand side 2"]);
@@ -79,6 +80,7 @@ fn values_that_do_not_fit() {
     refused(nan.try_cholesky(), &why);
     refused(nan.try_eigh(), &why);
     refused(nan.try_svd(), &why);
+    refused(nan.try_schur(), &["`schur` of f64[2,2]", "the element [1, 0] is NaN"]);
     refused(nan.try_lu(), &why);
     refused(nan.try_qr(), &why);
     refused(nan.try_det(), &why);

@@ -368,3 +368,95 @@ fn derivatives_of_general_eigenvalues() {
         });
     }
 }
+
+/// Of one matrix, or of the first of a batch: whether it is a Schur form in its order.
+#[track_caller]
+fn is_schur_form(a: &Tensor, t: &Tensor, q: &Tensor) {
+    let n = a.shape()[0];
+    let size = 1.0 + largest(a);
+    assert!(largest(&(q.matmul(t).matmul(&q.t()) - a)) < 1e-13 * size * (1.0 + n as f64));
+    assert!(largest(&(q.t().matmul(q) - Tensor::eye(n))) < 1e-13);
+    let below = |k: usize| t.slice((k, k - 1)).item();
+    assert_eq!(largest(&t.tril(-2)), 0.0, "{t}");
+    let mut values = Vec::new();
+    let mut k = 0;
+    while k < n {
+        let pair = k + 1 < n && below(k + 1) != 0.0;
+        let first = q.slice((.., k)).to_vec().into_iter().position(|x| x.abs() > 1e-9).expect("a unit vector");
+        assert!(q.slice((first, k)).item() > 0.0);
+        let mut value = t.slice((k, k)).item();
+        if pair {
+            assert!(k + 2 >= n || below(k + 2) == 0.0, "blocks of two rows: {t}");
+            assert!(t.slice((k, k + 1)).item() > 0.0 && q.slice((first, k + 1)).item() == 0.0);
+            value = 0.5 * (value + t.slice((k + 1, k + 1)).item());
+            let half = 0.5 * (t.slice((k, k)).item() - t.slice((k + 1, k + 1)).item());
+            assert!(half * half + t.slice((k, k + 1)).item() * below(k + 1) < 0.0, "a pair: {t}");
+        }
+        values.push(value);
+        k += if pair { 2 } else { 1 };
+    }
+    assert!(values.windows(2).all(|two| two[0] < two[1] + 1e-9 * size), "{values:?}");
+}
+
+#[test]
+fn schur_forms_are_those_of_the_matrix() {
+    for n in [1, 2, 3, 4, 6, 9, 17] {
+        for seed in 0..4 {
+            let a = points(seed + 10 * n as u64, &[n, n]) * 3.0;
+            let (t, q) = a.schur();
+            is_schur_form(&a, &t, &q);
+            // Eigenvalues on the diagonal: those of `eig`, in the order of its real parts.
+            let [re, ..] = a.eig();
+            assert!((t.diagonal(0).sum() - re.sum()).abs().item() < 1e-12 * n as f64);
+        }
+    }
+    // Rotations, repeated values, a defective matrix, symmetric ones, zeros.
+    let turn = Tensor::from([[0.0, -1.0], [1.0, 0.0]]);
+    let cyclic = Tensor::from([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]);
+    let defective = Tensor::from([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 2.0]]);
+    for a in [turn, cyclic, defective, positive(3, 5), orthogonal(4, 4), Tensor::zeros(&[3, 3]), Tensor::eye(4)] {
+        let (t, q) = a.schur();
+        is_schur_form(&a, &t, &q);
+    }
+    // A form that is already one stays as it is, and comes back from any similar matrix with the same basis.
+    let t = Tensor::from([[-2.0, 1.0, 3.0, 0.5], [0.0, 1.0, 2.0, -1.0], [0.0, -3.0, 1.5, 0.25], [0.0, 0.0, 0.0, 4.0]]);
+    let (own, basis) = t.schur();
+    close(&own.to_vec(), &t.to_vec(), 64.0);
+    close(&basis.to_vec(), &Tensor::eye(4).to_vec(), 64.0);
+    let (first, _) = Tensor::zeros(&[0, 0]).schur();
+    assert_eq!(first.shape(), [0, 0]);
+    let many = points(3, &[2, 3, 4, 4]);
+    let (t, q) = many.schur();
+    let (one, basis) = many.slice((1, 2)).schur();
+    assert_eq!((t.slice((1, 2)).to_vec(), q.slice((1, 2)).to_vec()), (one.to_vec(), basis.to_vec()));
+}
+
+#[test]
+fn derivatives_of_schur_forms() {
+    let both = |a: &Tensor| {
+        let (t, q) = a.schur();
+        Tensor::concat(&[&t.flatten(), &q.flatten()], 0)
+    };
+    for (seed, n) in [(1, 1), (1, 2), (2, 2), (3, 3), (4, 3), (1, 4), (2, 4), (5, 4), (6, 5), (8, 6)] {
+        check_derivatives(&[points(seed, &[n, n])], |x| both(&x[0]));
+    }
+    check_derivatives(&[points(7, &[2, 3, 3])], |x| both(&x[0]));
+    // A rotation, seen from elsewhere: its block is normal, and the basis of the pair is chosen all the same.
+    let (turn, basis) = (Tensor::from([[0.1, -1.0, 0.0], [1.0, 0.1, 0.0], [0.0, 0.0, 2.0]]), orthogonal(4, 3));
+    check_derivatives(&[basis.matmul(&turn).matmul(&basis.t())], |x| both(&x[0]));
+    check_third(|a| a.schur().0, &points(2, &[3, 3]), &(points(3, &[3, 3]) * 0.3));
+    check_third(|a| a.schur().1, &points(4, &[3, 3]), &(points(3, &[3, 3]) * 0.3));
+    // The projector on the two values that are smallest: what any basis of their space gives.
+    let a = points(11, &[4, 4]);
+    let by_schur = |a: &Tensor| {
+        let q = a.schur().1.slice((.., 0..2));
+        (q.matmul(&q.t()) * points(5, &[4, 4])).sum()
+    };
+    let symmetric = |a: &Tensor| (a + a.t()) * 0.5;
+    let by_vectors = |a: &Tensor| {
+        let v = a.eigh().1.slice((.., 0..2));
+        (v.matmul(&v.t()) * points(5, &[4, 4])).sum()
+    };
+    let (one, other) = (grad(&a, |a| by_schur(&symmetric(&a))), grad(&a, |a| by_vectors(&symmetric(&a))));
+    assert!(largest(&(one - other)) < 1e-11);
+}

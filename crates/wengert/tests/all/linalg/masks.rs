@@ -51,6 +51,7 @@ fn functions() -> Vec<Named> {
         ("inv", |a| a.inv().sum()),
         ("expm", |a| a.expm().sum()),
         ("eig", |a| a.eig()[0].slice(0)),
+        ("schur", |a| a.schur().0.sum() + a.schur().1.sum()),
         ("lyapunov", |a| lyapunov(a, &Tensor::eye(2)).sum()),
         ("riccati", |a| riccati(a, &Tensor::eye(2), &Tensor::eye(2), &Tensor::eye(2)).sum()),
         ("lstsq", |a| a.lstsq(&Tensor::from([1.0, 2.0])).sum()),

@@ -179,4 +179,10 @@ fn general_matrices_with_a_repeated_value_have_no_derivative() {
     let words = ["`eig`", "two eigenvalues are only 0 apart"];
     refused(&Tensor::eye(2), |a| a.eig()[0].sum(), &words);
     refused(&Tensor::from([[1.0, 1.0], [0.0, 1.0]]), |a| a.eig()[0].sum(), &["`eig`"]);
+    let words = ["`schur`", "two eigenvalues are only 0e0 apart", "repeated"];
+    refused(&Tensor::eye(2), |a| a.schur().0.sum(), &words);
+    refused(&Tensor::from([[1.0, 1.0], [0.0, 1.0]]), |a| a.schur().1.sum(), &words);
+    // Two pairs that are one.
+    let turn = Tensor::from([[0.0, -1.0], [1.0, 0.0]]);
+    refused(&Tensor::eye(2).kron(&turn), |a| a.schur().0.sum(), &["`schur`", "apart"]);
 }

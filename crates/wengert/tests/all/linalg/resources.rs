@@ -80,6 +80,7 @@ fn others() -> Vec<Case> {
         of("riccati 12", vec![points(21, &[12, 12]), points(22, &[12, 3])], |x| {
             riccati(&x[0], &x[1], &Tensor::eye(12), &Tensor::eye(3)).square().sum()
         }),
+        of("schur 40", vec![points(23, &[40, 40])], |x| x[0].schur().0.sin().sum()),
         of("batch of svd 3", vec![points(25, &[1024, 3, 3])], |x| x[0].singular_values().sin().sum()),
         of("batch of svd 16", vec![points(25, &[40, 16, 12])], |x| x[0].svd().0.square().sin().sum()),
         of("batch of eigh 4", vec![batch(600, 4)], |x| x[0].eigh().1.square().sin().sum()),

@@ -9,6 +9,7 @@ mod eig;
 mod eigh;
 mod lu;
 mod qr;
+mod schur;
 mod solve;
 mod svd;
 
@@ -17,16 +18,19 @@ pub use eig::ComplexEig;
 pub use eigh::ComplexEigh;
 pub use lu::ComplexLu;
 pub use qr::ComplexQr;
+pub use schur::{ComplexCommutator, ComplexSchur};
 pub use solve::{ComplexKind, ComplexSolve};
 pub use svd::ComplexSvd;
 
 use super::plain::C64;
-use super::{Matrices, as_rows, dims, matrix, scaled, transposed};
+use super::{Matrices, as_rows, dims, kept, matrix, scaled, transposed};
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
 use crate::ops::{Binary, Compare, Logic};
 use crate::primitives::einsum::rounded;
-use crate::primitives::{ArgReduce, Broadcast, Extreme, Iota, Reduce, Reducer, arity};
+use crate::primitives::{
+    ArgReduce, Broadcast, Cotangent, Cotangents, Extreme, Iota, MaskedCotangents, Operand, Reduce, Reducer, arity,
+};
 use crate::program::{Builder, Value};
 
 /// Complex arrays: real and imaginary parts.
@@ -214,6 +218,40 @@ fn solved_from_right(b: &mut Builder, kind: ComplexKind, a: Pair, x: Pair) -> Pa
     adjoint(b, y)
 }
 
+/// The cotangents of the right-hand side of a system with a matrix, its first operands, by the system that is solved backward.
+fn pulled(
+    b: &mut Builder,
+    cotangents: &[Option<Value>],
+    args: &[Operand],
+    solve: impl FnOnce(&mut Builder, Pair, Pair) -> Pair,
+) -> Cotangents {
+    let Some(some) = cotangents.iter().copied().flatten().next() else { return Ok(vec![None; 4]) };
+    let present = [0, 1].map(|part| cotangents[part].unwrap_or_else(|| b.zeros_like(some)));
+    let pulled = solve(b, [args[0].known(), args[1].known()], present);
+    let pulled = [2, 3].map(|part: usize| args[part].is_linear().then_some(pulled[part - 2]));
+    Ok([None, None].into_iter().chain(pulled).collect())
+}
+
+/// The masked form of a transpose whose results depend on both parts along these axes: they count where anything there does.
+fn masked_along(
+    b: &mut Builder,
+    cotangents: &[Option<Cotangent>],
+    axes: &[usize],
+    pull: impl FnOnce(&mut Builder, &[Option<Value>]) -> Cotangents,
+) -> Option<MaskedCotangents> {
+    let present: Vec<Cotangent> = cotangents.iter().copied().flatten().collect();
+    let shape = b.shape(present.first()?.value).to_vec();
+    let mut somewhere = None;
+    for cotangent in &present {
+        let own = b.any(cotangent.mask?, axes);
+        somewhere = Some(somewhere.map_or(own, |before| b.op(Logic::Or, &[before, own])));
+    }
+    let mask = b.spread(somewhere?, &shape, axes);
+    let values: Vec<Option<Value>> = cotangents.iter().map(|ct| ct.map(|ct| ct.value)).collect();
+    let masked = |value: Option<Value>| value.map(|value| Cotangent { value, mask: Some(mask) });
+    Some(pull(b, &values).map(|pulled| pulled.into_iter().map(masked).collect()))
+}
+
 /// The first component of each column that is not negligible.
 pub(super) fn first(b: &mut Builder, v: Pair) -> Value {
     let sizes = squares(b, v);
@@ -254,6 +292,14 @@ fn less_phase(b: &mut Builder, v: Pair, z: Pair, t: Value) -> Pair {
     let t = as_rows(b, t, rows);
     let [re, im] = v.map(|v| b.mul(t, v));
     [b.add(z[0], im), b.sub(z[1], re)]
+}
+
+/// `x - i diag(t)`
+fn less_diagonal(b: &mut Builder, x: Pair, t: Value) -> Pair {
+    let n = dims(b, x[0]).1;
+    let t = as_rows(b, t, n);
+    let t = kept(b, t, Compare::Eq);
+    [x[0], b.sub(x[1], t)]
 }
 
 // ---- samples ------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ use super::super::{dims, kept};
 use super::{ComplexMatrices, Pair, adjoint, of_complex_matrices, parts, sample_parts, single_parts, square_parts};
 use crate::array::{Array, Type};
 use crate::error::{Misfit, misfit};
-use crate::ops::{Compare, Logic};
+use crate::ops::Compare;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
@@ -128,12 +128,8 @@ impl Primitive for ComplexSolve {
         Ok(x_dot.map(Some).into())
     }
     fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
-        let Some(some) = cotangents.iter().copied().flatten().next() else { return Ok(vec![None; 4]) };
-        let present = [0, 1].map(|part| cotangents[part].unwrap_or_else(|| b.zeros_like(some)));
         let back = ComplexSolve { adjoint: !self.adjoint, ..*self };
-        let pulled = super::solved(b, back, [args[0].known(), args[1].known()], present);
-        let pulled = [2, 3].map(|part: usize| args[part].is_linear().then_some(pulled[part - 2]));
-        Ok([None, None].into_iter().chain(pulled).collect())
+        super::pulled(b, cotangents, args, |b, matrix, right| super::solved(b, back, matrix, right))
     }
     /// Every unknown depends on the whole column of both parts of the right-hand side.
     fn transpose_masked(
@@ -142,17 +138,8 @@ impl Primitive for ComplexSolve {
         cotangents: &[Option<Cotangent>],
         args: &[Operand],
     ) -> Option<MaskedCotangents> {
-        let present: Vec<Cotangent> = cotangents.iter().copied().flatten().collect();
-        let (shape, rows) = (b.shape(present.first()?.value).to_vec(), dims(b, present[0].value).0);
-        let mut somewhere = None;
-        for cotangent in &present {
-            let own = b.any(cotangent.mask?, &[rows]);
-            somewhere = Some(somewhere.map_or(own, |before| b.op(Logic::Or, &[before, own])));
-        }
-        let mask = b.spread(somewhere?, &shape, &[rows]);
-        let values: Vec<Option<Value>> = cotangents.iter().map(|ct| ct.map(|ct| ct.value)).collect();
-        let masked = |value: Option<Value>| value.map(|value| Cotangent { value, mask: Some(mask) });
-        Some(self.transpose(b, &values, args).map(|pulled| pulled.into_iter().map(masked).collect()))
+        let rows = dims(b, cotangents.iter().copied().flatten().next()?.value).0;
+        super::masked_along(b, cotangents, &[rows], |b, values| self.transpose(b, values, args))
     }
     fn attributes(&self) -> Attributes {
         let kind = KINDS.iter().find(|(_, kind)| *kind == self.kind).expect("every kind has a name").0;

@@ -1,0 +1,134 @@
+//! The real Schur form that belongs to a matrix, and not to the steps that found one: its blocks in an order, and bases chosen.
+
+use super::super::first_place;
+use super::super::spectrum::turned;
+use super::{MatrixEquation, block_value, blocks, reflect, reflect_columns, reflector, schur, similar, small, split};
+
+/// Eigenvalues of the blocks that are nearer than this many units of the largest one, times their number, have no order.
+const UNITS_OF_ORDER: f64 = 64.0;
+
+/// `A = Q T Q^T` with an orthogonal Q and T upper triangular but for blocks of two rows on its diagonal, each of which stands
+/// for a pair of complex eigenvalues: (T, Q). `None` if the steps do not end.
+///
+/// Blocks ascend by the real part of their eigenvalues, those with the same by the size of the imaginary part. The first
+/// component that is not negligible of a column of Q is positive; of the two columns of a pair, the first row that is not
+/// negligible is positive and 0, and T is positive above the diagonal of the block.
+pub fn ordered_schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+    let (mut q, mut t) = schur(a, n)?;
+    order(&mut t, &mut q, n);
+    for block in blocks(&t, n).windows(2) {
+        choose(&mut t, &mut q, n, block[0], block[1] - block[0]);
+    }
+    Some((t, q))
+}
+
+/// Brings the blocks into their order by exchanges of neighbours. Two that differ by little more than rounding may stay.
+fn order(t: &mut [f64], q: &mut [f64], n: usize) {
+    let largest = blocks(t, n).windows(2).fold(0.0f64, |largest, block| {
+        let (re, im) = block_value(t, n, block[0], block[1] - block[0]);
+        largest.max(re.hypot(im))
+    });
+    let near = UNITS_OF_ORDER * n as f64 * f64::EPSILON * largest;
+    for end in (1..n).rev() {
+        let mut moved = false;
+        let mut k = 0;
+        while k < end {
+            let p = block_size(t, n, k);
+            if k + p >= n {
+                break;
+            }
+            let r = block_size(t, n, k + p);
+            let (x, y) = (block_value(t, n, k, p), block_value(t, n, k + p, r));
+            let later = if (x.0 - y.0).abs() > near { x.0 > y.0 } else { x.1 > y.1 + near };
+            // The first of the two is looked at again, beside what follows it.
+            let exchanged = later && exchange(t, q, n, k, p, r);
+            moved |= exchanged;
+            k += if exchanged { r } else { p };
+        }
+        if !moved {
+            break;
+        }
+    }
+}
+
+fn block_size(t: &[f64], n: usize, k: usize) -> usize {
+    if k + 1 < n && t[(k + 1) * n + k] != 0.0 { 2 } else { 1 }
+}
+
+/// Exchanges two neighbouring blocks of p and r rows, unless rounding would not leave them apart (Z. Bai, J. W. Demmel, *On
+/// swapping diagonal blocks in real Schur form*, 1993).
+fn exchange(t: &mut [f64], q: &mut [f64], n: usize, k: usize, p: usize, r: usize) -> bool {
+    let m = p + r;
+    let mut local: Vec<f64> = (0..m * m).map(|place| t[(k + place / m) * n + k + place % m]).collect();
+    let size = local.iter().fold(0.0f64, |size, x| size.max(x.abs()));
+    // X with `T1 X - X T2 = T12`: the columns of (-X, 1) span the space of the second block.
+    let minus: Vec<f64> = local.iter().map(|x| -x).collect();
+    let rest: Vec<f64> = (0..p * r).map(|place| local[place / r * m + p + place % r]).collect();
+    let blocks = ((&local[..], m, &(0..p)), (&minus[..], m, &(p..m)));
+    let Ok(x) = small(MatrixEquation::Continuous, blocks.0, blocks.1, &rest, 0.0) else { return false };
+    let mut basis = vec![0.0; m * r];
+    (0..p * r).for_each(|place| basis[place] = -x[place]);
+    (0..r).for_each(|j| basis[(p + j) * r + j] = 1.0);
+    let mut reflectors = Vec::with_capacity(r);
+    for j in 0..r {
+        let v = reflector((j..m).map(|i| basis[i * r + j]).collect());
+        reflect(&v, &mut basis, r, j);
+        reflect(&v, &mut local, m, j);
+        reflect_columns(&v, &mut local, m, j);
+        reflectors.push(v);
+    }
+    let left =
+        (r..m).flat_map(|i| (0..r).map(move |j| i * m + j)).fold(0.0f64, |left, place| left.max(local[place].abs()));
+    if left.is_nan() || left > 32.0 * f64::EPSILON * size {
+        return false;
+    }
+    for (j, v) in reflectors.iter().enumerate() {
+        similar(v, t, q, n, k + j);
+    }
+    for i in k + r..k + m {
+        (k..k + r).for_each(|j| t[i * n + j] = 0.0);
+    }
+    // What was a pair by little may be two real values now.
+    for (start, rows) in [(k, r), (k + r, p)] {
+        if rows == 2 {
+            split(t, q, n, start);
+        }
+    }
+    true
+}
+
+/// Chooses the basis of a block: see [`ordered_schur`].
+fn choose(t: &mut [f64], q: &mut [f64], n: usize, k: usize, rows: usize) {
+    if rows == 2 {
+        let sizes: Vec<f64> = q.chunks_exact(n).map(|row| row[k].hypot(row[k + 1])).collect();
+        let Some(place) = first_place(sizes.iter().copied()) else { return };
+        let (cosine, sine) = (q[place * n + k] / sizes[place], q[place * n + k + 1] / sizes[place]);
+        rotate(t, q, n, k, cosine, sine);
+        (q[place * n + k], q[place * n + k + 1]) = (sizes[place], 0.0);
+        if t[k * n + k + 1] < 0.0 {
+            turn(t, q, n, k + 1);
+        }
+        return;
+    }
+    if turned(q.chunks_exact(n).map(|row| row[k])) < 0.0 {
+        turn(t, q, n, k);
+    }
+}
+
+/// Rotates two neighbouring rows, and columns as well.
+pub(super) fn rotate(t: &mut [f64], q: &mut [f64], n: usize, k: usize, cosine: f64, sine: f64) {
+    for j in 0..n {
+        let (x, y) = (t[k * n + j], t[(k + 1) * n + j]);
+        (t[k * n + j], t[(k + 1) * n + j]) = (cosine * x + sine * y, cosine * y - sine * x);
+    }
+    for row in t.chunks_exact_mut(n).chain(q.chunks_exact_mut(n)) {
+        (row[k], row[k + 1]) = (cosine * row[k] + sine * row[k + 1], cosine * row[k + 1] - sine * row[k]);
+    }
+}
+
+/// Turns the sign of a column of Q.
+fn turn(t: &mut [f64], q: &mut [f64], n: usize, k: usize) {
+    // On the diagonal it turns twice.
+    (0..n).for_each(|j| t[k * n + j] = -t[k * n + j]);
+    t.chunks_exact_mut(n).chain(q.chunks_exact_mut(n)).for_each(|row| row[k] = -row[k]);
+}
