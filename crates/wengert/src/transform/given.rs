@@ -6,7 +6,7 @@ use crate::program::{Args, Builder, Program, Value, inline};
 
 /// What a value of a tangent Program is, in the Program that it becomes part of.
 #[derive(Clone, Copy)]
-enum Part {
+enum Pushed {
     /// Computed, whatever it depends on; and whether that is a tangent.
     Value(Value, bool),
     /// Zero, because all tangents that it depends on are.
@@ -33,31 +33,31 @@ pub(crate) fn push_through(
         args.extend(types[known.len()..].iter().zip(tangents).map(|(ty, dot)| dot.unwrap_or_else(|| zeros(b, ty))));
         return inline(b, program, &args).into_iter().map(Some).collect();
     }
-    let mut parts: Vec<Part> = known.iter().map(|&value| Part::Value(value, false)).collect();
-    parts.extend(tangents.iter().map(|dot| dot.map_or(Part::Zero, |value| Part::Value(value, true))));
+    let mut parts: Vec<Pushed> = known.iter().map(|&value| Pushed::Value(value, false)).collect();
+    parts.extend(tangents.iter().map(|dot| dot.map_or(Pushed::Zero, |value| Pushed::Value(value, true))));
     let line = b.line;
     for eqn in program.eqns() {
-        let operands: Vec<Part> = eqn.args.iter().map(|arg| parts[arg.index()]).collect();
-        let is_zero = operands.iter().any(|part| matches!(part, Part::Zero));
-        let is_tangent = operands.iter().any(|part| matches!(part, Part::Value(_, true)));
+        let operands: Vec<Pushed> = eqn.args.iter().map(|arg| parts[arg.index()]).collect();
+        let is_zero = operands.iter().any(|part| matches!(part, Pushed::Zero));
+        let is_tangent = operands.iter().any(|part| matches!(part, Pushed::Value(_, true)));
         // A branch or a loop may give what does not depend on its tangents beside what does.
         if is_zero && !is_tangent && eqn.op.programs().is_empty() {
-            parts.extend(eqn.outs().map(|_| Part::Zero));
+            parts.extend(eqn.outs().map(|_| Pushed::Zero));
             continue;
         }
         b.line = eqn.line.or(line);
-        let value = |(part, &arg): (&Part, &Value)| match part {
-            Part::Value(value, _) => *value,
-            Part::Zero => b.full(0.0, program.ty(arg)),
+        let value = |(part, &arg): (&Pushed, &Value)| match part {
+            Pushed::Value(value, _) => *value,
+            Pushed::Zero => b.full(0.0, program.ty(arg)),
         };
         let args: Args = operands.iter().zip(&eqn.args).map(value).collect();
-        parts.extend(b.ops(eqn.op.clone(), &args).into_iter().map(|out| Part::Value(out, is_tangent)));
+        parts.extend(b.ops(eqn.op.clone(), &args).into_iter().map(|out| Pushed::Value(out, is_tangent)));
     }
     b.line = line;
     let result = |output: &Value| match parts[output.index()] {
-        Part::Value(value, true) => Some(value),
+        Pushed::Value(value, true) => Some(value),
         // What no tangent reaches is zeros that the rule wrote down.
-        Part::Value(_, false) | Part::Zero => None,
+        Pushed::Value(_, false) | Pushed::Zero => None,
     };
     program.outputs().iter().map(result).collect()
 }
