@@ -114,11 +114,11 @@ fn clippy(_: &mut Tally) -> Result<(), Failure> {
     run(cargo(&["clippy", "--lib", "--bins", "--examples"]).args(TESTED).args(ALL).args(["--", "-D", "warnings"]))
 }
 
-/// What the library is without the features that the other steps have all of: scalars alone, scalars in the matrices of
-/// other libraries, arrays without the engine and the text form, and the engine without a place on disk. Each leaves out
-/// what a `cfg` could have forgotten.
+/// What the library is without the features that the other steps have all of: scalars, alone and in the matrices of other
+/// libraries; arrays without the engine and the text form; and the engine without a place on disk. Each leaves out what a `cfg`
+/// could have forgotten.
 const FEATURES: [&str; 4] =
-    ["", "derive,nalgebra,ndarray,faer,sprs,nalgebra-sparse", "arrays,argmin,npy,num_complex", "engine"];
+    ["", "derive,nalgebra,ndarray,sprs,nalgebra-sparse", "arrays,argmin,npy,num_complex", "engine"];
 
 /// The library with fewer features.
 fn features(_: &mut Tally) -> Result<(), Failure> {
