@@ -156,10 +156,16 @@ mod tests {
 
     #[test]
     fn double_precision_is_not_faster_than_single() {
-        let (single, double) = (peak_f32(1), peak_f64(1));
-        // Half of it where both are vectors. Other programs share the machine, so half is left to them;
-        // a loop that the compiler did not make vectors of is far below.
-        assert!(double < 2.0 * single && single < 8.0 * double, "f32 {single:e}, f64 {double:e}");
+        // Half of it where both are vectors. Other programs share the machine, so half is left to them, and the best of several
+        // tries counts; a loop that the compiler did not make vectors of is far below in each.
+        let (mut single, mut double) = (0.0f64, 0.0f64);
+        for _ in 0..20 {
+            (single, double) = (single.max(peak_f32(1)), double.max(peak_f64(1)));
+            if double < 2.0 * single && single < 8.0 * double {
+                return;
+            }
+        }
+        panic!("f32 {single:e}, f64 {double:e}");
     }
 
     #[test]

@@ -143,9 +143,26 @@ fn reflector(mut x: Vec<f64>) -> Vec<f64> {
 
 /// Reflects the rows from `first` on of a matrix with this many columns.
 fn reflect(v: &[f64], a: &mut [f64], columns: usize, first: usize) {
-    for j in 0..columns {
-        let sum: f64 = v.iter().enumerate().map(|(i, v)| v * a[(first + i) * columns + j]).sum();
-        v.iter().enumerate().for_each(|(i, v)| a[(first + i) * columns + j] -= 2.0 * v * sum);
+    reflect_within(v, a, columns, first, 0..columns);
+}
+
+/// As [`reflect`], of these columns alone; some at a time, so that whole rows are read.
+fn reflect_within(v: &[f64], a: &mut [f64], width: usize, first: usize, columns: std::ops::Range<usize>) {
+    const AT_ONCE: usize = 16;
+    let mut start = columns.start;
+    while start < columns.end {
+        let end = columns.end.min(start + AT_ONCE);
+        let mut sums = [0.0; AT_ONCE];
+        let sums = &mut sums[..end - start];
+        for (i, &v) in v.iter().enumerate() {
+            let row = &a[(first + i) * width..][start..end];
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += v * x);
+        }
+        for (i, &v) in v.iter().enumerate() {
+            let row = &mut a[(first + i) * width..][start..end];
+            row.iter_mut().zip(&*sums).for_each(|(x, sum)| *x -= 2.0 * v * sum);
+        }
+        start = end;
     }
 }
 

@@ -9,7 +9,7 @@ mod ordered;
 pub use commutator::{Repeated, commutator};
 pub use ordered::ordered_schur;
 
-use super::{lu, reflect, reflector, transposed};
+use super::{lu, reflect, reflect_within, reflector, transposed};
 
 /// How many double steps one eigenvalue may take.
 const MOST_STEPS: usize = 60;
@@ -17,12 +17,18 @@ const MOST_STEPS: usize = 60;
 /// `A = Q T Q^T` with an orthogonal Q and T upper triangular but for blocks of two rows on its diagonal, each of which stands
 /// for a pair of complex eigenvalues. `None` if the steps do not end.
 pub(super) fn schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+    let (q, t) = steps(a, n)?;
+    Some((transposed(&q, n, n), t))
+}
+
+/// As [`schur`], with the transpose of Q, whose columns are turned as rows then.
+fn steps(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     let mut t = a.to_vec();
     let mut q = vec![0.0; n * n];
     (0..n).for_each(|k| q[k * n + k] = 1.0);
     for k in 0..n.saturating_sub(2) {
         let reflector = reflector((k + 1..n).map(|i| t[i * n + k]).collect());
-        similar(&reflector, &mut t, &mut q, n, k + 1);
+        similar(&reflector, &mut t, &mut q, n, (k + 1, k..n, n));
         (k + 2..n).for_each(|i| t[i * n + k] = 0.0);
     }
     let (mut end, mut steps) = (n, 0);
@@ -46,11 +52,18 @@ pub(super) fn schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     Some((q, t))
 }
 
-/// Reflects rows and columns from `first` on, and the columns of Q.
-fn similar(v: &[f64], t: &mut [f64], q: &mut [f64], n: usize, first: usize) {
-    reflect(v, t, n, first);
-    reflect_columns(v, t, n, first);
-    reflect_columns(v, q, n, first);
+/// Reflects the rows of T and of the transpose of Q from `first` on, and the columns of T: of these rows and columns those within
+/// which T is not 0, all columns from `columns.start` on and the rows before `rows`.
+fn similar(
+    v: &[f64],
+    t: &mut [f64],
+    q: &mut [f64],
+    n: usize,
+    (first, columns, rows): (usize, std::ops::Range<usize>, usize),
+) {
+    reflect_within(v, t, n, first, columns);
+    reflect_columns(v, &mut t[..rows * n], n, first);
+    reflect(v, q, n, first);
 }
 
 fn reflect_columns(v: &[f64], a: &mut [f64], n: usize, first: usize) {
@@ -89,7 +102,7 @@ fn double_step(t: &mut [f64], q: &mut [f64], n: usize, block: std::ops::Range<us
     let mut column = vec![a * a + b * c - trace * a + det, c * (a + d - trace), c * at(start + 2, start + 1)];
     for k in start..last {
         let reflector = reflector(std::mem::take(&mut column));
-        similar(&reflector, t, q, n, k);
+        similar(&reflector, t, q, n, (k, k.saturating_sub(1).max(start)..n, (k + 4).min(block.end)));
         if k > start {
             (k + 1..k + reflector.len()).for_each(|i| t[i * n + k - 1] = 0.0);
         }

@@ -1,5 +1,7 @@
 //! The linear equation that the derivative of a Schur form solves.
 
+use std::ops::Range;
+
 use super::super::transposed;
 use super::{MatrixEquation, block_value, small};
 
@@ -33,7 +35,7 @@ impl Repeated {
 pub fn commutator(t: &[f64], second: &[bool], c: &[f64], transpose: bool, least: f64) -> Result<Vec<f64>, Repeated> {
     let n = second.len();
     let starts: Vec<usize> = (0..=n).filter(|&k| k == 0 || k == n || !second[k]).collect();
-    let blocks: Vec<std::ops::Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
+    let blocks: Vec<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
     let mut own = vec![0.0; n * n];
     for block in &blocks {
         for i in block.clone() {
@@ -42,28 +44,43 @@ pub fn commutator(t: &[f64], second: &[bool], c: &[f64], transpose: bool, least:
     }
     let values: Vec<(f64, f64)> = blocks.iter().map(|block| block_value(&own, n, block.start, block.len())).collect();
     Repeated::check(&values, least)?;
-    let t = if transpose { transposed(&own, n, n) } else { own };
-    let minus: Vec<f64> = t.iter().map(|x| -x).collect();
-    let mut x = vec![0.0; n * n];
+    let (t, columns) = (transposed(&own, n, n), own);
+    let (t, columns) = if transpose { (t, columns) } else { (columns, t) };
+    // Columns of both matrices stand as rows beside them.
+    let (mut x, mut x_columns) = (vec![0.0; n * n], vec![0.0; n * n]);
     let count = blocks.len();
     // From the lowest block on the left to the diagonal; of the transposed equation the other way.
     for step in (0..count * count).map(|step| if transpose { count * count - 1 - step } else { step }) {
         let (row, column) = (count - 1 - step % count, step / count);
         let (row, column) = if row > column { (&blocks[row], &blocks[column]) } else { continue };
+        // Where T is not 0, and X is known.
+        let between = column.end..row.start;
+        let (left, right) = if transpose { (between.clone(), between) } else { (row.end..n, 0..column.start) };
+        let dot = |x: &[f64], i: usize, y: &[f64], j: usize, range: &Range<usize>| -> f64 {
+            let (x, y) = (&x[i * n..][range.clone()], &y[j * n..][range.clone()]);
+            x.iter().zip(y).map(|(x, y)| x * y).sum()
+        };
         let mut rest = Vec::with_capacity(row.len() * column.len());
         for (i, j) in row.clone().flat_map(|i| column.clone().map(move |j| (i, j))) {
-            // What is not known yet is 0.
-            let left: f64 = (0..n).map(|k| t[i * n + k] * x[k * n + j]).sum();
-            let right: f64 = (0..n).map(|k| x[i * n + k] * t[k * n + j]).sum();
-            rest.push(c[i * n + j] - left + right);
+            let known = dot(&x, i, &columns, j, &right) - dot(&t, i, &x_columns, j, &left);
+            rest.push(c[i * n + j] + known);
         }
-        let solved = small(MatrixEquation::Continuous, (&t, n, row), (&minus, n, column), &rest, 0.0);
-        let Ok(solved) = solved else {
+        let solved = between_blocks(&t, n, row, column, &rest);
+        let Some(solved) = solved else {
             let largest = values.iter().fold(0.0f64, |largest, (re, im)| largest.max(re.hypot(*im)));
             return Err(Repeated { gap: 0.0, largest });
         };
-        let places = row.clone().flat_map(|i| column.clone().map(move |j| i * n + j));
-        places.zip(solved).for_each(|(place, value)| x[place] = value);
+        let places = row.clone().flat_map(|i| column.clone().map(move |j| (i, j)));
+        for ((i, j), value) in places.zip(solved) {
+            (x[i * n + j], x_columns[j * n + i]) = (value, value);
+        }
     }
     Ok(x)
+}
+
+/// The block of X between two blocks of T: at most four unknowns. `None` if the two have an eigenvalue in common.
+fn between_blocks(t: &[f64], n: usize, row: &Range<usize>, column: &Range<usize>, rest: &[f64]) -> Option<Vec<f64>> {
+    let q = column.len();
+    let minus: Vec<f64> = (0..q * q).map(|at| -t[(column.start + at / q) * n + column.start + at % q]).collect();
+    small(MatrixEquation::Continuous, (t, n, row), (&minus, q, &(0..q)), rest, 0.0).ok()
 }

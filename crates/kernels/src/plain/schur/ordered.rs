@@ -1,8 +1,10 @@
 //! The real Schur form that belongs to a matrix, and not to the steps that found one: its blocks in an order, and bases chosen.
+//!
+//! Q is held transposed until it is given: its columns are turned as rows.
 
-use super::super::first_place;
 use super::super::spectrum::turned;
-use super::{MatrixEquation, block_value, blocks, reflect, reflect_columns, reflector, schur, similar, small, split};
+use super::super::{first_place, transposed};
+use super::{MatrixEquation, block_value, blocks, reflect, reflect_columns, reflector, similar, small, split, steps};
 
 /// Eigenvalues of the blocks that are nearer than this many units of the largest one, times their number, have no order.
 const UNITS_OF_ORDER: f64 = 64.0;
@@ -14,12 +16,12 @@ const UNITS_OF_ORDER: f64 = 64.0;
 /// component that is not negligible of a column of Q is positive; of the two columns of a pair, the first row that is not
 /// negligible is positive and 0, and T is positive above the diagonal of the block.
 pub fn ordered_schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
-    let (mut q, mut t) = schur(a, n)?;
+    let (mut q, mut t) = steps(a, n)?;
     order(&mut t, &mut q, n);
     for block in blocks(&t, n).windows(2) {
         choose(&mut t, &mut q, n, block[0], block[1] - block[0]);
     }
-    Some((t, q))
+    Some((t, transposed(&q, n, n)))
 }
 
 /// Brings the blocks into their order by exchanges of neighbours. Two that differ by little more than rounding may stay.
@@ -83,7 +85,7 @@ fn exchange(t: &mut [f64], q: &mut [f64], n: usize, k: usize, p: usize, r: usize
         return false;
     }
     for (j, v) in reflectors.iter().enumerate() {
-        similar(v, t, q, n, k + j);
+        similar(v, t, q, n, (k + j, k..n, k + m));
     }
     for i in k + r..k + m {
         (k..k + r).for_each(|j| t[i * n + j] = 0.0);
@@ -100,35 +102,37 @@ fn exchange(t: &mut [f64], q: &mut [f64], n: usize, k: usize, p: usize, r: usize
 /// Chooses the basis of a block: see [`ordered_schur`].
 fn choose(t: &mut [f64], q: &mut [f64], n: usize, k: usize, rows: usize) {
     if rows == 2 {
-        let sizes: Vec<f64> = q.chunks_exact(n).map(|row| row[k].hypot(row[k + 1])).collect();
+        let sizes: Vec<f64> = (0..n).map(|i| q[k * n + i].hypot(q[(k + 1) * n + i])).collect();
         let Some(place) = first_place(sizes.iter().copied()) else { return };
-        let (cosine, sine) = (q[place * n + k] / sizes[place], q[place * n + k + 1] / sizes[place]);
+        let (cosine, sine) = (q[k * n + place] / sizes[place], q[(k + 1) * n + place] / sizes[place]);
         rotate(t, q, n, k, cosine, sine);
-        (q[place * n + k], q[place * n + k + 1]) = (sizes[place], 0.0);
+        (q[k * n + place], q[(k + 1) * n + place]) = (sizes[place], 0.0);
         if t[k * n + k + 1] < 0.0 {
             turn(t, q, n, k + 1);
         }
         return;
     }
-    if turned(q.chunks_exact(n).map(|row| row[k])) < 0.0 {
+    if turned(q[k * n..(k + 1) * n].iter().copied()) < 0.0 {
         turn(t, q, n, k);
     }
 }
 
-/// Rotates two neighbouring rows, and columns as well.
+/// Rotates two neighbouring rows of both matrices, and columns of T as well.
 pub(super) fn rotate(t: &mut [f64], q: &mut [f64], n: usize, k: usize, cosine: f64, sine: f64) {
-    for j in 0..n {
-        let (x, y) = (t[k * n + j], t[(k + 1) * n + j]);
-        (t[k * n + j], t[(k + 1) * n + j]) = (cosine * x + sine * y, cosine * y - sine * x);
+    let turned = |x: &mut f64, y: &mut f64| (*x, *y) = (cosine * *x + sine * *y, cosine * *y - sine * *x);
+    for matrix in [&mut *t, q] {
+        let (upper, lower) = matrix[k * n..(k + 2) * n].split_at_mut(n);
+        upper.iter_mut().zip(lower).for_each(|(x, y)| turned(x, y));
     }
-    for row in t.chunks_exact_mut(n).chain(q.chunks_exact_mut(n)) {
-        (row[k], row[k + 1]) = (cosine * row[k] + sine * row[k + 1], cosine * row[k + 1] - sine * row[k]);
+    for row in t.chunks_exact_mut(n) {
+        let (left, right) = row.split_at_mut(k + 1);
+        turned(&mut left[k], &mut right[0]);
     }
 }
 
 /// Turns the sign of a column of Q.
 fn turn(t: &mut [f64], q: &mut [f64], n: usize, k: usize) {
     // On the diagonal it turns twice.
-    (0..n).for_each(|j| t[k * n + j] = -t[k * n + j]);
-    t.chunks_exact_mut(n).chain(q.chunks_exact_mut(n)).for_each(|row| row[k] = -row[k]);
+    (k * n..(k + 1) * n).for_each(|place| (t[place], q[place]) = (-t[place], -q[place]));
+    t.chunks_exact_mut(n).for_each(|row| row[k] = -row[k]);
 }

@@ -227,7 +227,7 @@ impl Primitive for Commutator {
     fn failure(&self, why: Misfit, args: &[&Type]) -> Error {
         Error::new(ErrorKind::Run, "schur", why.0).of([args[0]])
     }
-    /// Of one equation at a time: the blocks of T, as they are and with their signs turned, the solution, and lists of blocks.
+    /// Of one equation at a time: the blocks of T and the solution, each with its transpose, and lists of blocks.
     fn defined_bytes(&self, args: &[&Type]) -> usize {
         2 * super::widened_bytes(args) + super::squares_bytes(args[0], 4) + super::sides_bytes(args[0], 8)
     }
