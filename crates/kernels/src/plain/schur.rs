@@ -7,6 +7,7 @@ mod commutator;
 mod ordered;
 
 pub use commutator::{Repeated, commutator};
+pub(super) use ordered::Order;
 pub use ordered::ordered_schur;
 
 use super::{lu, reflect, reflect_within, reflector, transposed};
@@ -28,7 +29,7 @@ fn steps(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     (0..n).for_each(|k| q[k * n + k] = 1.0);
     for k in 0..n.saturating_sub(2) {
         let reflector = reflector((k + 1..n).map(|i| t[i * n + k]).collect());
-        similar(&reflector, &mut t, &mut q, n, (k + 1, k..n, n));
+        similar(&reflector, &mut t, &mut q, n, (k + 1, k, n));
         (k + 2..n).for_each(|i| t[i * n + k] = 0.0);
     }
     let (mut end, mut steps) = (n, 0);
@@ -53,16 +54,10 @@ fn steps(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
 }
 
 /// Reflects the rows of T and of the transpose of Q from `first` on, and the columns of T: of these rows and columns those within
-/// which T is not 0, all columns from `columns.start` on and the rows before `rows`.
-fn similar(
-    v: &[f64],
-    t: &mut [f64],
-    q: &mut [f64],
-    n: usize,
-    (first, columns, rows): (usize, std::ops::Range<usize>, usize),
-) {
-    reflect_within(v, t, n, first, columns);
-    reflect_columns(v, &mut t[..rows * n], n, first);
+/// which T is not 0, the columns from `start` on and the rows before `end`.
+fn similar(v: &[f64], t: &mut [f64], q: &mut [f64], n: usize, (first, start, end): (usize, usize, usize)) {
+    reflect_within(v, t, n, first, start..n);
+    reflect_columns(v, &mut t[..end * n], n, first);
     reflect(v, q, n, first);
 }
 
@@ -102,7 +97,7 @@ fn double_step(t: &mut [f64], q: &mut [f64], n: usize, block: std::ops::Range<us
     let mut column = vec![a * a + b * c - trace * a + det, c * (a + d - trace), c * at(start + 2, start + 1)];
     for k in start..last {
         let reflector = reflector(std::mem::take(&mut column));
-        similar(&reflector, t, q, n, (k, k.saturating_sub(1).max(start)..n, (k + 4).min(block.end)));
+        similar(&reflector, t, q, n, (k, k.saturating_sub(1).max(start), (k + 4).min(block.end)));
         if k > start {
             (k + 1..k + reflector.len()).for_each(|i| t[i * n + k - 1] = 0.0);
         }

@@ -1,12 +1,9 @@
 //! The Schur form of a complex matrix in its order, and the linear equation that its derivative solves.
 
 use super::super::C64;
-use super::super::schur::Repeated;
+use super::super::schur::{Order, Repeated};
 use super::eig::schur;
 use super::spectrum::turned;
-
-/// Eigenvalues that are nearer than this many units of the largest one, times their number, have no order.
-const UNITS_OF_ORDER: f64 = 64.0;
 
 /// `A = U T U^H` with a unitary U and an upper triangular T: (T, U). `None` if the steps do not end.
 ///
@@ -14,14 +11,12 @@ const UNITS_OF_ORDER: f64 = 64.0;
 /// a column of U is real and positive.
 pub fn ordered_schur(a: &[C64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
     let (mut u, mut t) = schur(a, n)?;
-    let largest = (0..n).fold(0.0f64, |largest, k| largest.max(t[k * n + k].abs()));
-    let near = UNITS_OF_ORDER * n as f64 * f64::EPSILON * largest;
+    let value = |t: &[C64], k: usize| (t[k * n + k].re, t[k * n + k].im);
+    let order = Order::of((0..n).map(|k| value(&t, k)), n);
     for end in (1..n).rev() {
         let mut moved = false;
         for k in 0..end {
-            let (x, y) = (t[k * n + k], t[(k + 1) * n + k + 1]);
-            let later = if (x.re - y.re).abs() > near { x.re > y.re } else { x.im > y.im + near };
-            if later {
+            if order.exchanges(value(&t, k), value(&t, k + 1)) {
                 exchange(&mut t, &mut u, n, k);
                 moved = true;
             }

@@ -17,7 +17,7 @@ pub struct Repeated {
 impl Repeated {
     /// The error, if two of these eigenvalues, real and imaginary parts, are nearer than a multiple of the largest modulus.
     pub(in super::super) fn check(values: &[(f64, f64)], least: f64) -> Result<(), Repeated> {
-        let largest = values.iter().fold(0.0f64, |largest, (re, im)| largest.max(re.hypot(*im)));
+        let largest = largest(values);
         let gaps = values.iter().enumerate().flat_map(|(k, x)| {
             // A pair is apart from others if one of it is, with the imaginary parts on one side.
             values[..k].iter().map(move |y| (x.0 - y.0).hypot(x.1 - y.1))
@@ -25,6 +25,11 @@ impl Repeated {
         let gap = gaps.fold(f64::INFINITY, f64::min);
         if gap <= least * largest { Err(Repeated { gap, largest }) } else { Ok(()) }
     }
+}
+
+/// The largest modulus.
+fn largest(values: &[(f64, f64)]) -> f64 {
+    values.iter().fold(0.0, |largest, (re, im)| largest.max(re.hypot(*im)))
 }
 
 /// The X that is zero but below the blocks on the diagonal of a quasi-triangular T, with `T X - X T = C` there; with `T^T` in the
@@ -67,8 +72,7 @@ pub fn commutator(t: &[f64], second: &[bool], c: &[f64], transpose: bool, least:
         }
         let solved = between_blocks(&t, n, row, column, &rest);
         let Some(solved) = solved else {
-            let largest = values.iter().fold(0.0f64, |largest, (re, im)| largest.max(re.hypot(*im)));
-            return Err(Repeated { gap: 0.0, largest });
+            return Err(Repeated { gap: 0.0, largest: largest(&values) });
         };
         let places = row.clone().flat_map(|i| column.clone().map(move |j| (i, j)));
         for ((i, j), value) in places.zip(solved) {

@@ -6,8 +6,23 @@ use super::super::spectrum::turned;
 use super::super::{first_place, transposed};
 use super::{MatrixEquation, block_value, blocks, reflect, reflect_columns, reflector, similar, small, split, steps};
 
-/// Eigenvalues of the blocks that are nearer than this many units of the largest one, times their number, have no order.
-const UNITS_OF_ORDER: f64 = 64.0;
+/// The order of eigenvalues, given by real and imaginary parts, of a matrix with this many: ascending by real parts, those with the
+/// same by imaginary parts. What differs by no more than rounding, 64 units of the largest modulus times their number, is the same.
+pub(in super::super) struct Order {
+    near: f64,
+}
+
+impl Order {
+    pub(in super::super) fn of(values: impl Iterator<Item = (f64, f64)>, n: usize) -> Self {
+        let largest = values.fold(0.0f64, |largest, (re, im)| largest.max(re.hypot(im)));
+        Order { near: 64.0 * n as f64 * f64::EPSILON * largest }
+    }
+
+    /// Whether the first value belongs behind the second one.
+    pub(in super::super) fn exchanges(&self, x: (f64, f64), y: (f64, f64)) -> bool {
+        if (x.0 - y.0).abs() > self.near { x.0 > y.0 } else { x.1 > y.1 + self.near }
+    }
+}
 
 /// `A = Q T Q^T` with an orthogonal Q and T upper triangular but for blocks of two rows on its diagonal, each of which stands
 /// for a pair of complex eigenvalues: (T, Q). `None` if the steps do not end.
@@ -26,11 +41,8 @@ pub fn ordered_schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
 
 /// Brings the blocks into their order by exchanges of neighbours. Two that differ by little more than rounding may stay.
 fn order(t: &mut [f64], q: &mut [f64], n: usize) {
-    let largest = blocks(t, n).windows(2).fold(0.0f64, |largest, block| {
-        let (re, im) = block_value(t, n, block[0], block[1] - block[0]);
-        largest.max(re.hypot(im))
-    });
-    let near = UNITS_OF_ORDER * n as f64 * f64::EPSILON * largest;
+    let starts = blocks(t, n);
+    let order = Order::of(starts.windows(2).map(|block| block_value(t, n, block[0], block[1] - block[0])), n);
     for end in (1..n).rev() {
         let mut moved = false;
         let mut k = 0;
@@ -41,9 +53,8 @@ fn order(t: &mut [f64], q: &mut [f64], n: usize) {
             }
             let r = block_size(t, n, k + p);
             let (x, y) = (block_value(t, n, k, p), block_value(t, n, k + p, r));
-            let later = if (x.0 - y.0).abs() > near { x.0 > y.0 } else { x.1 > y.1 + near };
             // The first of the two is looked at again, beside what follows it.
-            let exchanged = later && exchange(t, q, n, k, p, r);
+            let exchanged = order.exchanges(x, y) && exchange(t, q, n, k, p, r);
             moved |= exchanged;
             k += if exchanged { r } else { p };
         }
@@ -85,7 +96,7 @@ fn exchange(t: &mut [f64], q: &mut [f64], n: usize, k: usize, p: usize, r: usize
         return false;
     }
     for (j, v) in reflectors.iter().enumerate() {
-        similar(v, t, q, n, (k + j, k..n, k + m));
+        similar(v, t, q, n, (k + j, k, k + m));
     }
     for i in k + r..k + m {
         (k..k + r).for_each(|j| t[i * n + j] = 0.0);

@@ -369,7 +369,7 @@ fn derivatives_of_general_eigenvalues() {
     }
 }
 
-/// Of one matrix, or of the first of a batch: whether it is a Schur form in its order.
+/// That T and Q are the Schur form of a matrix, in its order and with the bases that are chosen.
 #[track_caller]
 fn is_schur_form(a: &Tensor, t: &Tensor, q: &Tensor) {
     let n = a.shape()[0];
