@@ -3,10 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What must not compile, with the whole text of its errors beside it, which names no type of the library but those that are
+/// meant. `UPDATE_EXPECT=1` writes it again.
 #[test]
 fn mistakes_are_named_where_they_are() {
-    let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/ui/*.rs");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui");
+    let files = std::fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("an entry").path());
+    let mut cases: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|kind| kind == "rs")).collect();
+    cases.sort();
+    assert!(cases.len() >= 6, "{cases:?}");
+    for case in cases {
+        let name = case.file_name().expect("it has a name").to_string_lossy().into_owned();
+        let errors = errors_of(&format!("tests/ui/{name}"));
+        // What follows the last of them counts them.
+        let errors =
+            errors.iter().filter(|error| !error.starts_with(": aborting") && !error.starts_with(": could not compile"));
+        let text: String = errors.map(|error| format!("error{}\n\n", error.trim_end())).collect();
+        expect_test::expect_file![case.with_extension("stderr")].assert_eq(&format!("{}\n", text.trim_end()));
+    }
 }
 
 /// Every line of `mistakes/functions.rs` that ends in `// says: …` has an error, and the error says that. Not the whole text is
@@ -56,7 +70,8 @@ fn errors_of(source: &str) -> Vec<String> {
             .arg(format!("wengert={}", library.display()))
             .arg("-L")
             .arg(format!("dependency={}", folder.display()))
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
+            .arg(source)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
             .expect("the compiler runs");
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
