@@ -141,11 +141,22 @@ fn tests(tally: &mut Tally) -> Result<(), Failure> {
 
 /// Runs the tests whose outcome could depend on the processor as on other processors; the step before has built them.
 ///
-/// The kernels' own tests run every level whatever the machine is. What is left is what plans make of a level and of caches:
-/// every operation and every golden case on the engine, the layouts, memory and lanes of whole Programs, the page of counts,
-/// and the products, which alone read the sizes of caches: where nothing but these differs, the products and what plans
-/// make of their memory. The other tests of the battery compute by definitions, which know no level.
+/// The kernels' own tests run every level whatever the machine is. What is left is what plans make of a level and of caches. Of a
+/// level: every operation and every golden case on the engine, the layouts, memory and lanes of whole Programs. Of the sizes of
+/// caches, which the products alone read: the products, the layouts that plans choose for them, and the page of counts. The other
+/// tests of the battery compute by definitions, which know no level.
 fn machines(tally: &mut Tally) -> Result<(), Failure> {
+    for machine in &MACHINES {
+        println!("as on another processor, {}", machine.described());
+        for command in machine_tests(machine.has_own_level(), machine.has_other_caches()) {
+            run_reading(&mut machine.command(&command)?, |line| tally.read(line))?;
+        }
+    }
+    Ok(())
+}
+
+/// The commands that run the tests of levels, or of caches, or both.
+fn machine_tests(levels: bool, caches: bool) -> Vec<Command> {
     const OF_LEVELS: &[&str] = &[
         "battery::the_engine_agrees_with_the_reference",
         "engine::",
@@ -154,27 +165,18 @@ fn machines(tally: &mut Tally) -> Result<(), Failure> {
         "replay::",
         "straight::",
     ];
-    const OF_CACHES: &[&str] = &["layouts::"];
-    for machine in &MACHINES {
-        println!("as on another processor, {}", machine.described());
-        let modules = if machine.has_own_level() { OF_LEVELS } else { OF_CACHES };
-        for command in machine_tests(modules, machine.has_own_level()) {
-            run_reading(&mut machine.command(&command)?, |line| tally.read(line))?;
-        }
-    }
-    Ok(())
-}
-
-/// The commands that run these modules of the library's tests, the tests of products and counts, and the golden cases if asked
-/// for.
-fn machine_tests(modules: &[&str], with_golden: bool) -> Vec<Command> {
+    let modules = if levels { OF_LEVELS } else { &["layouts::"] };
     if is_installed(cargo(&["nextest"])) {
         let modules: Vec<String> = modules.iter().map(|module| format!("test(/^{module}/)")).collect();
-        let library = format!("(package(wengert-tests) & ({}))", modules.join(" | "));
-        let golden = if with_golden { " | binary(golden)" } else { "" };
-        let own = "(package(wengert-kernels) & test(product)) | (package(bench) & test(counts))";
+        let mut filter = format!("(package(wengert-tests) & ({}))", modules.join(" | "));
+        if levels {
+            filter += " | binary(golden)";
+        }
+        if caches {
+            filter += " | (package(wengert-kernels) & test(product)) | (package(bench) & test(counts))";
+        }
         let mut all = cargo(&["nextest", "run"]);
-        all.args(TESTED).args(ALL).args(["--filterset", &format!("{own} | {library}{golden}")]);
+        all.args(TESTED).args(ALL).args(["--filterset", &filter]);
         return vec![all];
     }
     let test = |package: &str, kinds: &[&str], filters: &[&str]| {
@@ -182,13 +184,13 @@ fn machine_tests(modules: &[&str], with_golden: bool) -> Vec<Command> {
         command.args(kinds).arg("--").args(filters);
         command
     };
-    let mut commands = vec![
-        test("wengert-tests", &["--test", "all"], modules),
-        test("wengert-kernels", &["--lib", "--test", "all"], &["product"]),
-        test("bench", &["--bins"], &["counts"]),
-    ];
-    if with_golden {
+    let mut commands = vec![test("wengert-tests", &["--test", "all"], modules)];
+    if levels {
         commands.push(test("wengert", &["--test", "golden"], &[]));
+    }
+    if caches {
+        commands.push(test("wengert-kernels", &["--lib", "--test", "all"], &["product"]));
+        commands.push(test("bench", &["--bins"], &["counts"]));
     }
     commands
 }
@@ -197,8 +199,9 @@ fn doctests(tally: &mut Tally) -> Result<(), Failure> {
     run_reading(cargo(&["test", "--doc"]).args(ALL), |line| tally.read(line))
 }
 
+/// The pages of the libraries. Programs have none that anybody reads: their comments are checked with the code.
 fn docs(_: &mut Tally) -> Result<(), Failure> {
-    run(cargo(&["doc", "--no-deps"]).args(ALL).env("RUSTDOCFLAGS", "-D warnings"))
+    run(cargo(&["doc", "--no-deps", "--lib"]).args(ALL).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 impl Tally {

@@ -58,6 +58,11 @@ impl Machine {
         !self.level.is_empty()
     }
 
+    /// Whether its caches are unlike those of the machines that tests run on anyway.
+    pub(crate) fn has_other_caches(&self) -> bool {
+        self.name != "medium"
+    }
+
     /// What it is, in a line.
     pub(crate) fn described(&self) -> String {
         let mut text =

@@ -137,15 +137,7 @@ fn every_module_can_be_defined() {
 #[test]
 fn a_line_of_a_hundred_megabytes_is_answered() {
     const SIZE: usize = 100 << 20;
-    let long = |start: &str, part: &str, end: &str| {
-        let mut line = String::with_capacity(SIZE + 100);
-        line.push_str(start);
-        while line.len() < SIZE {
-            line.push_str(part);
-        }
-        line.push_str(end);
-        line
-    };
+    let long = |start: &str, part: &str, end: &str| [start, &part.repeat(SIZE / part.len()), end].concat();
     check_refused(long("", "nonsense ", ""), Value::Null);
     check_refused(long("{\"id\": 3, \"kind\": ", "[", ""), json!(3));
     let text = long("{\"id\": 3, \"kind\": \"evaluate\", \"module\": \"", "ä", "\"}");

@@ -47,8 +47,6 @@ mod lu;
 mod number;
 mod qr;
 mod svd;
-#[cfg(test)]
-mod tests;
 mod triangular;
 
 pub use cholesky::Cholesky;

@@ -32,8 +32,6 @@
 //! ```
 
 mod factors;
-#[cfg(test)]
-mod tests;
 
 use std::error::Error;
 use std::fmt;

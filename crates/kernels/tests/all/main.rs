@@ -3,9 +3,13 @@
 #[macro_use]
 mod accuracy;
 mod environment;
+#[cfg(feature = "linalg")]
+mod factor;
 #[cfg(feature = "fft")]
 mod fourier;
 mod pool;
 #[cfg(feature = "gemm")]
 mod product_memory;
 mod region;
+#[cfg(feature = "linalg")]
+mod sparse;

@@ -433,26 +433,6 @@ fn large_results_are_written_again() {
 }
 
 #[test]
-fn a_call_allocates_its_results_and_nothing_else() {
-    let (x, y) = (numbers(&[7, 5], 3), numbers(&[7, 2], 4));
-    let step = Compile::new().threads(1).function(|(m, x, y): (Model, Tensor, Tensor)| train(&m, &x, &y));
-    let m = model(&[5, 6, 2]);
-    let large = Compile::new().threads(1).function(|x: Tensor| x + 1.0);
-    let z = numbers(&[1 << 18], 5);
-    for _ in 0..3 {
-        step.call((&m, &x, &y));
-        large.call(&z);
-    }
-    // Of each result: the elements, their shared owner, the lengths of its axes. Of the model: its list of layers. The loss
-    // has no axes.
-    let counted = allocation_counter::measure(|| drop(step.call((&m, &x, &y))));
-    assert_eq!(counted.count_total, 4 * 3 + 1 + 2, "{counted:?}");
-    // A large one is written where the last one lay: the lengths of its axes remain.
-    let counted = allocation_counter::measure(|| drop(large.call(&z)));
-    assert_eq!(counted.count_total, 1, "{counted:?}");
-}
-
-#[test]
 fn more_threads_than_a_process_can_have_are_an_error() {
     for threads in [1025, 20_000, usize::MAX] {
         let line = line!() + 1;

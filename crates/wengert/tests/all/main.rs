@@ -67,7 +67,6 @@ mod text;
 
 // ---- plans ---------------------------------------------------------------------------------------
 
-mod budgets;
 mod compile;
 mod engine;
 mod in_place;

@@ -5,7 +5,6 @@ mod errors;
 mod functions;
 mod masks;
 mod repeated;
-mod resources;
 
 use wengert::prelude::*;
 

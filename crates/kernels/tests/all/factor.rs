@@ -1,8 +1,10 @@
 //! Factorisations against what defines them: products, orthogonality, order, signs; faults; threads.
 
-use super::{Cholesky, Eigh, Entry, Failed, Fault, Lu, Number, Qr, Reads, Side, Solve, Svd, Triangle};
-use crate::arena::Arena;
-use crate::{Float, Pool};
+use wengert_kernels::arena::Arena;
+use wengert_kernels::factor::{
+    Cholesky, Eigh, Entry, Failed, Fault, Lu, Number, Qr, Reads, Side, Solve, Svd, Triangle,
+};
+use wengert_kernels::{Float, Pool};
 
 /// Numbers between -1 and 1 that look random.
 fn noise<T: Number>(count: usize, seed: u64) -> Vec<T> {
@@ -47,7 +49,11 @@ fn orthonormal<T: Number>(q: &[T], [rows, columns]: [usize; 2], what: &str) {
 }
 
 /// Runs with a workspace of the size that is asked for, on some threads.
-fn with<R>(bytes: impl Fn(usize) -> usize, threads: usize, f: impl FnOnce(&mut [crate::arena::Line], &Pool) -> R) -> R {
+fn with<R>(
+    bytes: impl Fn(usize) -> usize,
+    threads: usize,
+    f: impl FnOnce(&mut [wengert_kernels::arena::Line], &Pool) -> R,
+) -> R {
     let mut arena = Arena::new(bytes(threads)).unwrap();
     f(arena.as_lines_mut(), &Pool::new(threads))
 }

@@ -1,6 +1,6 @@
 //! Systems of known solutions, on both kinds of factors of the library, and what is refused.
 
-use super::*;
+use wengert_kernels::sparse::*;
 
 /// A matrix in compressed rows.
 struct Matrix {

@@ -6,22 +6,13 @@
 
 use allocation_counter::measure;
 use wengert::prelude::*;
-use wengert::{Array, Compile, Compiled, Grad, GradError};
+use wengert::{Compile, Compiled, Grad, GradError};
 
-use crate::support::nightly::nightly;
+use crate::nightly::nightly;
+use crate::numbers;
 
 /// How many budgets are tried.
 const BUDGETS: usize = 12;
-
-/// Numbers between -1 and 1 that look random.
-fn numbers(shape: &[usize], seed: u64) -> Tensor {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    };
-    Tensor::from_array(Array::new(shape, (0..shape.iter().product()).map(|_| next()).collect::<Vec<f64>>()))
-}
 
 fn evenly(least: usize, most: usize) -> impl Iterator<Item = usize> {
     (0..BUDGETS).map(move |k| least + (most - least) * k / (BUDGETS - 1))
