@@ -5,6 +5,7 @@
 //! took a tenth of the time.
 
 #[path = "../all/support/nightly.rs"]
+#[expect(dead_code, reason = "nothing here is tried with seeds")]
 mod nightly;
 
 mod budgets;
