@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::Failure;
 use crate::machine::MACHINES;
+use crate::metadata::{described, is_published};
 use crate::run::{cargo, is_installed, run, run_reading};
 use crate::{deny, release, tidy};
 
@@ -199,9 +200,13 @@ fn doctests(tally: &mut Tally) -> Result<(), Failure> {
     run_reading(cargo(&["test", "--doc"]).args(ALL), |line| tally.read(line))
 }
 
-/// The pages of the libraries. Programs have none that anybody reads: their comments are checked with the code.
+/// The pages of the libraries that are published. Programs have none that anybody reads: their comments are checked with the code.
 fn docs(_: &mut Tally) -> Result<(), Failure> {
-    run(cargo(&["doc", "--no-deps", "--lib"]).args(ALL).env("RUSTDOCFLAGS", "-D warnings"))
+    let mut doc = cargo(&["doc", "--no-deps", "--lib", "--all-features"]);
+    for package in described()?.iter().filter(|package| is_published(package)) {
+        doc.args(["--package", package["name"].as_str().unwrap_or_default()]);
+    }
+    run(doc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 impl Tally {
