@@ -144,19 +144,19 @@ fn tests(tally: &mut Tally) -> Result<(), Failure> {
 ///
 /// The kernels' own tests run every level whatever the machine is. What is left is what plans make of a level and of caches. Of a
 /// level: every operation and every golden case on the engine, the layouts, memory and lanes of whole Programs. Of the sizes of
-/// caches, which the products alone read: the products, the layouts that plans choose for them, and the page of counts. The other
+/// caches, which the products alone read: the products, and the layouts that plans choose for them. Of both: the page of counts. The other
 /// tests of the battery compute by definitions, which know no level.
 fn machines(tally: &mut Tally) -> Result<(), Failure> {
     for machine in &MACHINES {
         println!("as on another processor, {}", machine.described());
-        for command in machine_tests(machine.has_own_level(), machine.has_other_caches()) {
+        for command in machine_tests(machine.has_own_level(), machine.has_other_caches) {
             run_reading(&mut machine.command(&command)?, |line| tally.read(line))?;
         }
     }
     Ok(())
 }
 
-/// The commands that run the tests of levels, or of caches, or both.
+/// The commands that run the tests of levels, or of caches, or both; and the page of counts, which depends on neither.
 fn machine_tests(levels: bool, caches: bool) -> Vec<Command> {
     const OF_LEVELS: &[&str] = &[
         "battery::the_engine_agrees_with_the_reference",
@@ -169,12 +169,13 @@ fn machine_tests(levels: bool, caches: bool) -> Vec<Command> {
     let modules = if levels { OF_LEVELS } else { &["layouts::"] };
     if is_installed(cargo(&["nextest"])) {
         let modules: Vec<String> = modules.iter().map(|module| format!("test(/^{module}/)")).collect();
-        let mut filter = format!("(package(wengert-tests) & ({}))", modules.join(" | "));
+        let library = format!("(package(wengert-tests) & ({}))", modules.join(" | "));
+        let mut filter = format!("(package(bench) & test(counts)) | {library}");
         if levels {
             filter += " | binary(golden)";
         }
         if caches {
-            filter += " | (package(wengert-kernels) & test(product)) | (package(bench) & test(counts))";
+            filter += " | (package(wengert-kernels) & test(product))";
         }
         let mut all = cargo(&["nextest", "run"]);
         all.args(TESTED).args(ALL).args(["--filterset", &filter]);
@@ -185,13 +186,13 @@ fn machine_tests(levels: bool, caches: bool) -> Vec<Command> {
         command.args(kinds).arg("--").args(filters);
         command
     };
-    let mut commands = vec![test("wengert-tests", &["--test", "all"], modules)];
+    let mut commands =
+        vec![test("wengert-tests", &["--test", "all"], modules), test("bench", &["--bins"], &["counts"])];
     if levels {
         commands.push(test("wengert", &["--test", "golden"], &[]));
     }
     if caches {
         commands.push(test("wengert-kernels", &["--lib", "--test", "all"], &["product"]));
-        commands.push(test("bench", &["--bins"], &["counts"]));
     }
     commands
 }
@@ -200,7 +201,7 @@ fn doctests(tally: &mut Tally) -> Result<(), Failure> {
     run_reading(cargo(&["test", "--doc"]).args(ALL), |line| tally.read(line))
 }
 
-/// The pages of the libraries that are published. Programs have none that anybody reads: their comments are checked with the code.
+/// The pages of the libraries that are published; nobody reads those of programs.
 fn docs(_: &mut Tally) -> Result<(), Failure> {
     let mut doc = cargo(&["doc", "--no-deps", "--lib", "--all-features"]);
     for package in described()?.iter().filter(|package| is_published(package)) {

@@ -26,6 +26,8 @@ pub(crate) struct Machine {
     level: &'static str,
     /// First, second and third cache; none of a size of 0.
     caches: [Cache; 3],
+    /// Whether they are unlike those of the machines that tests run on anyway.
+    pub(crate) has_other_caches: bool,
 }
 
 struct Cache {
@@ -39,9 +41,24 @@ const fn cache(kib: usize, ways: usize) -> Cache {
 
 /// Caches smaller than those of any processor that is sold today, usual ones, and larger ones; every level once.
 pub(crate) const MACHINES: [Machine; 3] = [
-    Machine { name: "small", level: "baseline", caches: [cache(16, 4), cache(128, 4), cache(0, 0)] },
-    Machine { name: "medium", level: "avx2", caches: [cache(48, 12), cache(256, 8), cache(12 << 10, 12)] },
-    Machine { name: "large", level: "", caches: [cache(128, 16), cache(16 << 10, 16), cache(256 << 10, 16)] },
+    Machine {
+        name: "small",
+        level: "baseline",
+        caches: [cache(16, 4), cache(128, 4), cache(0, 0)],
+        has_other_caches: true,
+    },
+    Machine {
+        name: "medium",
+        level: "avx2",
+        caches: [cache(48, 12), cache(256, 8), cache(12 << 10, 12)],
+        has_other_caches: false,
+    },
+    Machine {
+        name: "large",
+        level: "",
+        caches: [cache(128, 16), cache(16 << 10, 16), cache(256 << 10, 16)],
+        has_other_caches: true,
+    },
 ];
 
 impl Machine {
@@ -56,11 +73,6 @@ impl Machine {
     /// Whether it has another level of instructions than this machine, and not only other caches.
     pub(crate) fn has_own_level(&self) -> bool {
         !self.level.is_empty()
-    }
-
-    /// Whether its caches are unlike those of the machines that tests run on anyway.
-    pub(crate) fn has_other_caches(&self) -> bool {
-        self.name != "medium"
     }
 
     /// What it is, in a line.
