@@ -10,7 +10,7 @@ use wengert_kernels::Pool;
 use wengert_kernels::product::{Accumulate, Operand, Product, Target, product};
 
 /// m, k and n.
-const SHAPES: [[usize; 3]; 20] = [
+const SHAPES: [[usize; 3]; 21] = [
     [4, 4, 4],
     [8, 8, 8],
     [16, 16, 16],
@@ -26,6 +26,7 @@ const SHAPES: [[usize; 3]; 20] = [
     [200, 2000, 200],
     [1024, 128, 512],
     [128, 784, 512],
+    [512, 512, 512],
     [1024, 1024, 1024],
     [1000, 1000, 1],
     [1, 1000, 1000],

@@ -108,6 +108,9 @@ pub mod float;
 // would be compiled a second time.
 #[cfg(all(feature = "fft", not(test)))]
 pub mod fourier;
+#[cfg(feature = "fft")]
+#[cfg_attr(test, expect(dead_code, reason = "what transforms call is not there beside unit tests"))]
+mod interleave;
 pub mod math;
 pub mod parallel;
 pub mod pattern;

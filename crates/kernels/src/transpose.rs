@@ -100,14 +100,17 @@ impl<T: Plain, const N: usize> Work for InBlocks<T, N> {
         let [rows, cols] = matrix.shape;
         for first in (0..cols).step_by(COLUMNS) {
             let cols = first..cols.min(first + COLUMNS);
-            let whole = if N > 1 { first + cols.len() / N * N } else { first };
-            let below = if N > 1 { rows / N * N } else { 0 };
-            for i in (0..below).step_by(N) {
-                for j in (first..whole).step_by(N) {
+            if N == 1 || rows < N || cols.len() < N {
+                matrix.each(0..rows, cols);
+                continue;
+            }
+            for i in (0..rows).step_by(N).map(|i| i.min(rows - N)) {
+                for j in cols.clone().step_by(N).map(|j| j.min(cols.end - N)) {
                     let (from, to) = matrix.places(i, j);
                     // SAFETY: N rows and columns from here on are within the shape, all of whose elements `run` has seen to
                     // be inside of both slices; `run` chooses N = 8 for four bytes and 4 for eight, and the level that has
-                    // the vectors. Test `blocks_agree_with_the_definition`.
+                    // the vectors. Blocks at the ends write elements of others once more. Test
+                    // `blocks_agree_with_the_definition`.
                     #[cfg(target_arch = "x86_64")]
                     unsafe {
                         match N {
@@ -118,9 +121,7 @@ impl<T: Plain, const N: usize> Work for InBlocks<T, N> {
                     #[cfg(not(target_arch = "x86_64"))]
                     unreachable!("`run` chooses blocks where there are vectors: {from:?} {to:?}");
                 }
-                matrix.each(i..i + N, whole..cols.end);
             }
-            matrix.each(below..rows, cols);
         }
     }
 }

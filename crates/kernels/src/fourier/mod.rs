@@ -35,6 +35,7 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftNum, FftPlanner};
 
 use crate::arena::{Carver, Line, Plain, lines_for, typed_mut};
+use crate::interleave::{Lines, interleave, separate};
 use crate::{Float, Pool};
 
 /// The work of one part, in entries.
@@ -260,11 +261,7 @@ impl<T: Number> Plan<T> {
             for block in number * group..count.min((number + 1) * group) {
                 let (row, first) = (block / blocks, block % blocks * beside);
                 let tile = Tile { row, first, count: beside.min(inner - first) };
-                if inner == 1 {
-                    self.tile::<true>(&arrays, tile, &mut packed);
-                } else {
-                    self.tile::<false>(&arrays, tile, &mut packed);
-                }
+                self.tile(&arrays, tile, &mut packed);
             }
         };
         let parts = count.div_ceil(group);
@@ -276,31 +273,28 @@ impl<T: Number> Plan<T> {
     }
 
     /// Some lines beside each other, or one whose elements do.
-    fn tile<const WHOLE: bool>(&self, arrays: &Arrays<T>, tile: Tile, packed: &mut Packed<'_, T>) {
+    fn tile(&self, arrays: &Arrays<T>, tile: Tile, packed: &mut Packed<'_, T>) {
         let Transform { n, taken, given, .. } = self.transform;
-        // Known to the compiler where a line is a piece of the array.
-        let (inner, count) = if WHOLE { (1, 1) } else { (arrays.inner, tile.count) };
+        let (inner, count) = (arrays.inner, tile.count);
         let source = |j: usize, line: usize| (tile.row * taken + j) * inner + tile.first + line;
         let target = |k: usize, line: usize| (tile.row * given + k) * inner + tile.first + line;
-        let [apart, half_apart] = [n, n / 2 + 1].map(|length| Self::apart(length, arrays.inner));
+        let from = Lines { parts: arrays.x.map(|x| x.wrapping_add(source(0, 0))), inner, entries: taken, count };
+        let to = Lines { parts: arrays.y.map(|y| y.wrapping_add(target(0, 0))), inner, entries: given, count };
+        let [apart, half_apart] = [n, n / 2 + 1].map(|length| Self::apart(length, inner));
         let Packed { complex, real, scratch } = packed;
         match &self.line {
             LinePlan::Complex(fft) => {
                 let scale = <T as Float>::from_f64(self.transform.scale);
                 let scratch = &mut scratch[..fft.get_inplace_scratch_len()];
-                each(taken, count, |j, line| {
-                    let (re, im) = (arrays.get(0, source(j, line)), arrays.get(1, source(j, line)));
-                    complex[line * apart + j] = Complex::new(re, im);
-                });
+                // SAFETY: the lines are inside of the operands, as `run` has checked, and no other tile writes there. Tests
+                // `transforms_agree_with_the_sum` and `the_same_bits_on_any_number_of_threads`.
+                unsafe { interleave(from, [<T as Float>::from_f64(1.0); 2], pairs(complex), apart) };
                 for line in complex.chunks_mut(apart).take(count) {
                     line[taken..n].fill(Complex::new(T::default(), T::default()));
                     fft.process_with_scratch(&mut line[..n], scratch);
                 }
-                each(given, count, |k, line| {
-                    let y = complex[line * apart + k];
-                    arrays.set(0, target(k, line), y.re * scale);
-                    arrays.set(1, target(k, line), y.im * scale);
-                });
+                // SAFETY: as above, of the results; what lies there has been read. Tests as above.
+                unsafe { separate(pairs(complex), apart, to, [scale; 2]) };
             }
             LinePlan::RealToHalf(fft) => {
                 let scratch = &mut scratch[..fft.get_scratch_len()];
@@ -311,11 +305,8 @@ impl<T: Number> Plan<T> {
                     fft.process_with_scratch(&mut entries[..n], half, scratch).expect("all lengths are the plan's");
                 }
                 let [single, double] = self.factors(self.transform.scale);
-                each(given, count, |k, line| {
-                    let y = complex[line * half_apart + k];
-                    arrays.set(0, target(k, line), y.re * double);
-                    arrays.set(1, target(k, line), self.turned(y.im) * double);
-                });
+                // SAFETY: as above. Tests as above.
+                unsafe { separate(pairs(complex), half_apart, to, [double, self.turned(double)]) };
                 for (k, line) in self.singles(given).flat_map(|k| (0..count).map(move |line| (k, line))) {
                     arrays.set(0, target(k, line), complex[line * half_apart + k].re * single);
                     arrays.set(1, target(k, line), T::default());
@@ -324,10 +315,8 @@ impl<T: Number> Plan<T> {
             LinePlan::HalfToReal(fft) => {
                 let scratch = &mut scratch[..fft.get_scratch_len()];
                 let [single, double] = self.factors(1.0);
-                each(taken, count, |j, line| {
-                    let (re, im) = (arrays.get(0, source(j, line)), arrays.get(1, source(j, line)));
-                    complex[line * half_apart + j] = Complex::new(re * double, -self.turned(im) * double);
-                });
+                // SAFETY: as above. Tests as above.
+                unsafe { interleave(from, [double, -self.turned(double)], pairs(complex), half_apart) };
                 for (k, line) in self.singles(taken).flat_map(|k| (0..count).map(move |line| (k, line))) {
                     let re = arrays.get(0, source(k, line)) * single;
                     complex[line * half_apart + k] = Complex::new(re, T::default());
@@ -355,10 +344,10 @@ impl<T: Number> Plan<T> {
         [Some(0), middle].into_iter().flatten().filter(move |&k| k < first)
     }
 
-    /// The imaginary part of an entry of half a spectrum, of which the library has angles of the other sign if the transform is
-    /// inverse.
-    fn turned(&self, im: T) -> T {
-        if self.transform.inverse { -im } else { im }
+    /// The factor of the imaginary part of an entry of half a spectrum, of which the library has angles of the other sign if the
+    /// transform is inverse.
+    fn turned(&self, factor: T) -> T {
+        if self.transform.inverse { -factor } else { factor }
     }
 }
 
@@ -391,6 +380,14 @@ fn complex_numbers<T: Plain>(numbers: &mut [T]) -> &mut [Complex<T>] {
     let count = numbers.len() / 2;
     // SAFETY: `Complex<T>` is `repr(C)` of two `T`, so that it has their alignment and no padding, and any bytes are one;
     // the borrow is exclusive. Test `transforms_agree_with_the_sum`.
+    unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), count) }
+}
+
+/// Complex numbers as pairs.
+fn pairs<T>(numbers: &mut [Complex<T>]) -> &mut [[T; 2]] {
+    let count = numbers.len();
+    // SAFETY: `Complex<T>` is `repr(C)` of two `T`, which is what the array is; the borrow is exclusive. Test
+    // `transforms_agree_with_the_sum`.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), count) }
 }
 

@@ -4,7 +4,7 @@
 //! method for real symmetric matrices* (Numerische Mathematik 9, 1966).
 
 use super::triangles::mean;
-use super::{Block, Kernel, LANES, Lanes, Mask, Matrices, any, sign, store, store_row};
+use super::{Block, Kernel, LANES, Lanes, Mask, Matrices, Workspace, any, sign, store_block, store_row};
 use crate::factor::{Fault, Number, Reads, SMALL};
 
 /// Sweeps over all pairs. Five to eight are taken; convergence is quadratic.
@@ -18,20 +18,27 @@ pub(in super::super) struct EighLanes {
 
 impl<T: Number> Kernel<T, 2> for EighLanes {
     #[inline(always)]
-    fn lanes(&self, _: usize, count: usize, [out, values]: [&mut [T]; 2], _: &mut [i64]) -> [Option<Fault>; LANES] {
+    fn lanes(
+        &self,
+        _: usize,
+        count: usize,
+        [out, values]: [&mut [T]; 2],
+        _: &mut [i64],
+        Workspace { blocks: [a, v, _], staged }: &mut Workspace<T>,
+    ) -> [Option<Fault>; LANES] {
         let n = self.n;
-        let read = |row, column| self.reads == Reads::Mean || column <= row;
-        let (mut a, mut faults) = Matrices { data: out, rows: n, columns: n }.load(0, count, read);
+        let read = |row| if self.reads == Reads::Mean { 0..n } else { 0..row + 1 };
+        let mut faults = Matrices { data: out, rows: n, columns: n }.load(0, count, read, a, staged);
         match self.reads {
-            Reads::Mean => mean(&mut a, n),
-            Reads::Lower => mirror(&mut a, n),
+            Reads::Mean => mean(a, n),
+            Reads::Lower => mirror(a, n),
         }
-        let back = scale(&mut a, [n, n]);
-        let mut v = identity(n);
+        let back = scale(a, [n, n]);
+        identity(v, n);
         // Loops instead of closures in this module: those are compiled for the baseline where they are not inlined.
         let mut converged = false;
         for _ in 0..SWEEPS {
-            if !sweep(&mut a, &mut v, n) {
+            if !sweep(a, v, n) {
                 converged = true;
                 break;
             }
@@ -40,9 +47,9 @@ impl<T: Number> Kernel<T, 2> for EighLanes {
         for k in 0..n {
             lambda[k] = a[k][k];
         }
-        sort(&mut lambda[..n], Order::Ascending, &mut v, n);
+        sort(&mut lambda[..n], Order::Ascending, v, n);
         for column in 0..n {
-            let turn = orientation(&v, n, column);
+            let turn = orientation(v, n, column);
             for row in 0..n {
                 v[row][column] = v[row][column] * turn;
             }
@@ -50,7 +57,7 @@ impl<T: Number> Kernel<T, 2> for EighLanes {
         if !converged {
             faults = faults.map(|fault| fault.or(Some(Fault::NoConvergence)));
         }
-        store(&v, [n, n], out, count, &faults);
+        store_block(v, [n, n], out, staged, count, &faults);
         store_row(&lambda[..n], back, values, count, &faults);
         faults
     }
@@ -66,13 +73,14 @@ fn mirror<T: Number>(a: &mut Block<T>, n: usize) {
     }
 }
 
+/// Sets the first rows and columns to those of the identity.
 #[inline(always)]
-pub(super) fn identity<T: Number>(n: usize) -> Block<T> {
-    let mut block = Lanes::EMPTY;
-    for k in 0..n {
-        block[k][k] = Lanes::ONE;
+pub(super) fn identity<T: Number>(block: &mut Block<T>, n: usize) {
+    for row in 0..n {
+        for column in 0..n {
+            block[row][column] = if row == column { Lanes::ONE } else { Lanes::ZERO };
+        }
     }
-    block
 }
 
 /// Makes the largest entry about 1, by a power of two; its inverse.

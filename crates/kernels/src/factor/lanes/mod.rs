@@ -5,12 +5,13 @@
 //! multiplications and additions are not fused, so that it has the same at every level.
 
 use std::array::from_fn;
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::ops::{Add, Div, Mul, Neg, Range, Sub};
 
 use super::batch::{Outs, Report, parts};
 use super::number::not_finite;
 use super::{Failed, Fault, Number, SMALL};
 use crate::arena::Line;
+use crate::transpose::transpose;
 use crate::{Float, Level, Pool, Work, dispatch_at, level};
 
 mod eigh;
@@ -36,10 +37,25 @@ pub(super) type Mask = [bool; LANES];
 /// Up to eight rows and columns.
 pub(super) type Block<T> = [[Lanes<T>; SMALL]; SMALL];
 
+/// What an algorithm works in. It begins with what the matrices before left: zeros for all of them would take as long as a
+/// triangular system.
+pub(super) struct Workspace<T> {
+    blocks: [Block<T>; 3],
+    staged: Staged<T>,
+}
+
+/// Entries on their way between matrices and blocks, row by row.
+type Staged<T> = [[T; LANES]; SMALL * SMALL];
+
+impl<T: Number> Workspace<T> {
+    fn new() -> Self {
+        Workspace { blocks: [[[Lanes::ZERO; SMALL]; SMALL]; 3], staged: [[T::ZERO; LANES]; SMALL * SMALL] }
+    }
+}
+
 impl<T: Number> Lanes<T> {
     pub(super) const ZERO: Self = Lanes([T::ZERO; LANES]);
     pub(super) const ONE: Self = Lanes([T::ONE; LANES]);
-    const EMPTY: Block<T> = [[Lanes::ZERO; SMALL]; SMALL];
 
     #[inline(always)]
     fn map(self, f: impl Fn(T) -> T) -> Self {
@@ -129,91 +145,119 @@ struct Matrices<'a, T> {
 }
 
 impl<T: Number> Matrices<'_, T> {
-    /// The entries that `reads` names of the matrices from `first` on, and the first entry of each that is not finite. Lanes
-    /// behind the last matrix hold that once more.
+    /// All entries of the matrices from `first` on, whatever they are. Lanes behind the last matrix hold that once more.
+    #[inline(always)]
+    fn stage(&self, first: usize, count: usize, staged: &mut Staged<T>) {
+        let size = self.rows * self.columns;
+        if count == LANES {
+            transpose([size, LANES], self.data, first * size, size.cast_signed(), staged.as_flattened_mut(), LANES);
+        } else {
+            for lane in 0..LANES {
+                let matrix = &self.data[(first + lane.min(count - 1)) * size..][..size];
+                for (entries, &x) in staged.iter_mut().zip(matrix) {
+                    entries[lane] = x;
+                }
+            }
+        }
+    }
+
+    /// The matrices from `first` on, and the first entry of each that is not finite, among those in a range of columns of each
+    /// row: the others are not to be read. If there is one, those in the block are finite all the same.
     #[inline(always)]
     fn load(
         &self,
         first: usize,
         count: usize,
-        reads: impl Fn(usize, usize) -> bool,
-    ) -> (Block<T>, [Option<Fault>; LANES]) {
-        let mut block = Lanes::EMPTY;
+        reads: impl Fn(usize) -> Range<usize>,
+        block: &mut Block<T>,
+        staged: &mut Staged<T>,
+    ) -> [Option<Fault>; LANES] {
+        self.stage(first, count, staged);
+        for (row, entries) in block.iter_mut().zip(staged.chunks_exact(self.columns.max(1))).take(self.rows) {
+            for (entry, &staged) in row.iter_mut().zip(entries) {
+                *entry = Lanes(staged);
+            }
+        }
         let mut check = Lanes::ZERO;
-        let size = self.rows * self.columns;
-        let starts: [usize; LANES] = from_fn(|k| (first + k.min(count - 1)) * size);
         for row in 0..self.rows {
-            for column in 0..self.columns {
-                if reads(row, column) {
-                    let entry = Lanes(from_fn(|k| self.data[starts[k] + row * self.columns + column]));
-                    // Zero, or NaN.
-                    check = check + entry * Lanes::ZERO;
-                    block[row][column] = entry;
-                }
+            for column in reads(row) {
+                // Zero, or NaN.
+                check = check + block[row][column] * Lanes::ZERO;
             }
         }
         let mut faults = [None; LANES];
         if any(check.0.map(|x| x != T::ZERO)) {
             for (k, fault) in faults.iter_mut().enumerate() {
-                let entries = (0..size).map(|entry| (entry / self.columns, entry % self.columns));
-                let wrong = |&(row, column): &(usize, usize)| reads(row, column) && !block[row][column].0[k].finite();
-                let wrong = entries.into_iter().find(wrong);
+                let entries = (0..self.rows).flat_map(|row| reads(row).map(move |column| (row, column)));
+                let wrong = entries.into_iter().find(|&(row, column)| !block[row][column].0[k].finite());
                 *fault = wrong.map(|(row, column)| not_finite(row, column, block[row][column].0[k]));
             }
             // Whatever follows meets finite numbers only.
             let finite = check.0.map(|x| x == T::ZERO);
-            for entry in block.as_flattened_mut() {
-                *entry = entry.select(finite, Lanes::ZERO);
+            for row in 0..self.rows {
+                for column in reads(row) {
+                    block[row][column] = block[row][column].select(finite, Lanes::ZERO);
+                }
             }
         }
-        (block, faults)
+        faults
     }
 }
 
-/// Writes rows and columns of a block as matrices, NaN where there is a fault.
+/// Writes matrices, given the entries of a row and a column; NaN where there is a fault.
 #[inline(always)]
 fn store<T: Number>(
-    block: &Block<T>,
+    entry: impl Fn(usize, usize) -> Lanes<T>,
     [rows, columns]: [usize; 2],
     out: &mut [T],
+    staged: &mut Staged<T>,
+    count: usize,
+    faults: &[Option<Fault>; LANES],
+) {
+    for row in 0..rows {
+        for column in 0..columns {
+            staged[row * columns + column] = entry(row, column).0;
+        }
+    }
+    unstage([rows, columns], out, staged, count, faults);
+}
+
+/// Writes matrices of which all entries are staged; NaN where there is a fault.
+#[inline(always)]
+fn unstage<T: Number>(
+    [rows, columns]: [usize; 2],
+    out: &mut [T],
+    staged: &Staged<T>,
     count: usize,
     faults: &[Option<Fault>; LANES],
 ) {
     let size = rows * columns;
-    for k in 0..count {
-        let out = &mut out[k * size..(k + 1) * size];
-        for row in 0..rows {
-            for column in 0..columns {
-                out[row * columns + column] = block[row][column].0[k];
+    if count == LANES {
+        transpose([LANES, size], staged.as_flattened(), 0, LANES.cast_signed(), out, size);
+    }
+    for (lane, out) in out.chunks_exact_mut(size.max(1)).enumerate().take(count) {
+        if count < LANES {
+            for (out, entries) in out.iter_mut().zip(staged) {
+                *out = entries[lane];
             }
         }
-        if faults[k].is_some() {
+        if faults[lane].is_some() {
             out.fill(T::NAN);
         }
     }
 }
 
-/// As [`store`], of the transpose.
+/// As [`store`], of rows and columns of a block.
 #[inline(always)]
-fn store_transposed<T: Number>(
+fn store_block<T: Number>(
     block: &Block<T>,
-    [rows, columns]: [usize; 2],
+    sizes: [usize; 2],
     out: &mut [T],
+    staged: &mut Staged<T>,
     count: usize,
     faults: &[Option<Fault>; LANES],
 ) {
-    let size = rows * columns;
-    for k in 0..count {
-        let out = &mut out[k * size..(k + 1) * size];
-        for row in 0..rows {
-            for column in 0..columns {
-                out[row * columns + column] = block[column][row].0[k];
-            }
-        }
-        if faults[k].is_some() {
-            out.fill(T::NAN);
-        }
-    }
+    store(|row, column| block[row][column], sizes, out, staged, count, faults);
 }
 
 /// As [`store`], of one row times a factor.
@@ -236,7 +280,14 @@ fn store_row<T: Number>(
 /// An algorithm for the matrices of a few lanes.
 pub(super) trait Kernel<T: Number, const K: usize>: Sync {
     /// Computes the matrices `first..first + count`, at most as many as there are lanes.
-    fn lanes(&self, first: usize, count: usize, outs: [&mut [T]; K], integers: &mut [i64]) -> [Option<Fault>; LANES];
+    fn lanes(
+        &self,
+        first: usize,
+        count: usize,
+        outs: [&mut [T]; K],
+        integers: &mut [i64],
+        workspace: &mut Workspace<T>,
+    ) -> [Option<Fault>; LANES];
 }
 
 /// Some lanes' worth of matrices, at the machine's level.
@@ -253,12 +304,13 @@ impl<T: Number, S: Kernel<T, K>, const K: usize> Work for Run<'_, T, S, K> {
     type Output = ();
     #[inline(always)]
     fn run(mut self) {
+        let mut workspace = Workspace::new();
         for start in (0..self.count).step_by(LANES) {
             let count = LANES.min(self.count - start);
             let outs = self.outs.each_mut().map(|(out, size)| &mut out[start * *size..(start + count) * *size]);
             let size = self.integers.1;
             let integers = &mut self.integers.0[start * size..(start + count) * size];
-            let faults = self.kernel.lanes(self.first + start, count, outs, integers);
+            let faults = self.kernel.lanes(self.first + start, count, outs, integers, &mut workspace);
             for (k, fault) in faults.into_iter().enumerate().take(count) {
                 if let Some(fault) = fault {
                     self.report.add(self.first + start + k, fault);

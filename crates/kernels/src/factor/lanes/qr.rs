@@ -1,7 +1,7 @@
 //! QR factors of small matrices, by Householder's reflections (A. S. Householder, 1958).
 
 use super::eigh::{identity, scale};
-use super::{Kernel, LANES, Lanes, Matrices, sign, store};
+use super::{Block, Kernel, LANES, Lanes, Matrices, Workspace, sign, store_block};
 use crate::factor::{Fault, Number};
 
 /// The reduced factors; the diagonal of R is not negative.
@@ -13,11 +13,17 @@ pub(in super::super) struct QrLanes<'a, T> {
 
 impl<T: Number> Kernel<T, 2> for QrLanes<'_, T> {
     #[inline(always)]
-    fn lanes(&self, first: usize, count: usize, [q, r]: [&mut [T]; 2], _: &mut [i64]) -> [Option<Fault>; LANES] {
+    fn lanes(
+        &self,
+        first: usize,
+        count: usize,
+        [q, r]: [&mut [T]; 2],
+        _: &mut [i64],
+        Workspace { blocks: [a, vectors, product], staged }: &mut Workspace<T>,
+    ) -> [Option<Fault>; LANES] {
         let (rows, columns, rank) = (self.rows, self.columns, self.rows.min(self.columns));
-        let (mut a, faults) = Matrices { data: self.a, rows, columns }.load(first, count, |_, _| true);
-        let back = scale(&mut a, [rows, columns]);
-        let mut vectors = Lanes::EMPTY;
+        let faults = Matrices { data: self.a, rows, columns }.load(first, count, |_| 0..columns, a, staged);
+        let back = scale(a, [rows, columns]);
         let mut factors = [Lanes::ZERO; super::SMALL];
         for step in 0..rank {
             let mut below = Lanes::ZERO;
@@ -39,13 +45,13 @@ impl<T: Number> Kernel<T, 2> for QrLanes<'_, T> {
             }
             a[step][step] = beta.select(wanted, top);
             for column in step + 1..columns {
-                reflect(&vectors, step, factor, &mut a, column, rows);
+                reflect(vectors, step, factor, a, column, rows);
             }
         }
-        let mut product = identity(rows);
+        identity(product, rows);
         for step in (0..rank).rev() {
             for column in step..rank {
-                reflect(&vectors, step, factors[step], &mut product, column, rows);
+                reflect(vectors, step, factors[step], product, column, rows);
             }
         }
         for step in 0..rank {
@@ -57,22 +63,15 @@ impl<T: Number> Kernel<T, 2> for QrLanes<'_, T> {
                 product[row][step] = product[row][step] * turn;
             }
         }
-        store(&product, [rows, rank], q, count, &faults);
-        store(&a, [rank, columns], r, count, &faults);
+        store_block(product, [rows, rank], q, staged, count, &faults);
+        store_block(a, [rank, columns], r, staged, count, &faults);
         faults
     }
 }
 
 /// Subtracts from a column its part along a vector, times a factor.
 #[inline(always)]
-fn reflect<T: Number>(
-    vectors: &super::Block<T>,
-    step: usize,
-    factor: Lanes<T>,
-    a: &mut super::Block<T>,
-    column: usize,
-    rows: usize,
-) {
+fn reflect<T: Number>(vectors: &Block<T>, step: usize, factor: Lanes<T>, a: &mut Block<T>, column: usize, rows: usize) {
     let mut along = Lanes::ZERO;
     for row in step..rows {
         along = along + vectors[row][step] * a[row][column];

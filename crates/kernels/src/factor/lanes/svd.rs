@@ -5,7 +5,7 @@
 //! K. Veselić, 1992).
 
 use super::eigh::{Order, SWEEPS, angle, identity, orientation, rotate, rotation, scale, sort};
-use super::{Block, Kernel, LANES, Lanes, Matrices, any, store, store_row, store_transposed};
+use super::{Block, Kernel, LANES, Lanes, Matrices, Workspace, any, store, store_block, store_row};
 use crate::Float;
 use crate::factor::{Fault, Number, SMALL};
 
@@ -18,35 +18,44 @@ pub(in super::super) struct SvdLanes<'a, T> {
 
 impl<T: Number> Kernel<T, 3> for SvdLanes<'_, T> {
     #[inline(always)]
-    fn lanes(&self, first: usize, count: usize, outs: [&mut [T]; 3], _: &mut [i64]) -> [Option<Fault>; LANES] {
+    fn lanes(
+        &self,
+        first: usize,
+        count: usize,
+        outs: [&mut [T]; 3],
+        _: &mut [i64],
+        Workspace { blocks: [a, v, loaded], staged }: &mut Workspace<T>,
+    ) -> [Option<Fault>; LANES] {
         let [u, values, vt] = outs;
         let (rows, columns, rank) = (self.rows, self.columns, self.rows.min(self.columns));
-        let (loaded, mut faults) = Matrices { data: self.a, rows, columns }.load(first, count, |_, _| true);
+        let matrices = Matrices { data: self.a, rows, columns };
         let wide = columns > rows;
-        let mut a = Lanes::EMPTY;
-        for row in 0..rows {
-            for column in 0..columns {
-                let entry = loaded[row][column];
-                *(if wide { &mut a[column][row] } else { &mut a[row][column] }) = entry;
+        let block = if wide { &mut *loaded } else { &mut *a };
+        let mut faults = matrices.load(first, count, |_| 0..columns, block, staged);
+        if wide {
+            for row in 0..rows {
+                for column in 0..columns {
+                    a[column][row] = loaded[row][column];
+                }
             }
         }
         let length = rows.max(columns);
-        let back = scale(&mut a, [length, rank]);
-        let mut v = identity(rank);
+        let back = scale(a, [length, rank]);
+        identity(v, rank);
         let mut converged = false;
         for _ in 0..SWEEPS {
-            if !sweep(&mut a, &mut v, [length, rank]) {
+            if !sweep(a, v, [length, rank]) {
                 converged = true;
                 break;
             }
         }
         let mut lengths = [Lanes::ZERO; SMALL];
         for column in 0..rank {
-            lengths[column] = squares(&a, length, column).root();
+            lengths[column] = squares(a, length, column).root();
         }
         let mut unsorted = lengths;
-        sort(&mut lengths[..rank], Order::Descending, &mut a, length);
-        sort(&mut unsorted[..rank], Order::Descending, &mut v, rank);
+        sort(&mut lengths[..rank], Order::Descending, a, length);
+        sort(&mut unsorted[..rank], Order::Descending, v, rank);
         for column in 0..rank {
             let size = lengths[column];
             let none = size.0.map(|x| x == T::ZERO);
@@ -56,7 +65,7 @@ impl<T: Number> Kernel<T, 3> for SvdLanes<'_, T> {
             }
             if any(none) {
                 for (lane, _) in none.into_iter().enumerate().filter(|&(_, none)| none) {
-                    complete(&mut a, [length, column], lane);
+                    complete(a, [length, column], lane);
                 }
             }
         }
@@ -65,7 +74,7 @@ impl<T: Number> Kernel<T, 3> for SvdLanes<'_, T> {
         }
         // The columns of `u` are oriented, whichever of the two they are.
         for column in 0..rank {
-            let turn = if wide { orientation(&v, rank, column) } else { orientation(&a, length, column) };
+            let turn = if wide { orientation(v, rank, column) } else { orientation(a, length, column) };
             for row in 0..length {
                 a[row][column] = a[row][column] * turn;
             }
@@ -73,9 +82,9 @@ impl<T: Number> Kernel<T, 3> for SvdLanes<'_, T> {
                 v[row][column] = v[row][column] * turn;
             }
         }
-        let (left, right) = if wide { (&v, &a) } else { (&a, &v) };
-        store(left, [rows, rank], u, count, &faults);
-        store_transposed(right, [rank, columns], vt, count, &faults);
+        let (left, right): (&Block<T>, &Block<T>) = if wide { (v, a) } else { (a, v) };
+        store_block(left, [rows, rank], u, staged, count, &faults);
+        store(|row, column| right[column][row], [rank, columns], vt, staged, count, &faults);
         store_row(&lengths[..rank], back, values, count, &faults);
         faults
     }

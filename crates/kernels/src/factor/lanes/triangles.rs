@@ -1,8 +1,9 @@
 //! Cholesky factors, LU factors and triangular systems of small matrices.
 
 use std::array::from_fn;
+use std::cmp::Ordering;
 
-use super::{Block, Kernel, LANES, Lanes, Matrices, any, store};
+use super::{Block, Kernel, LANES, Lanes, Matrices, Workspace, any, store, store_block, unstage};
 use crate::factor::{Fault, Number, Reads, SMALL, Side, Triangle};
 
 /// Cholesky factors, in place.
@@ -13,23 +14,32 @@ pub(in super::super) struct CholeskyLanes {
 
 impl<T: Number> Kernel<T, 1> for CholeskyLanes {
     #[inline(always)]
-    fn lanes(&self, _: usize, count: usize, [a]: [&mut [T]; 1], _: &mut [i64]) -> [Option<Fault>; LANES] {
+    fn lanes(
+        &self,
+        _: usize,
+        count: usize,
+        [a]: [&mut [T]; 1],
+        _: &mut [i64],
+        Workspace { blocks: [l, ..], staged }: &mut Workspace<T>,
+    ) -> [Option<Fault>; LANES] {
         let n = self.n;
-        let read = |row, column| self.reads == Reads::Mean || column <= row;
-        let matrices = Matrices { data: a, rows: n, columns: n };
-        let (mut l, mut faults) = matrices.load(0, count, read);
+        let read = |row| if self.reads == Reads::Mean { 0..n } else { 0..row + 1 };
+        let mut faults = Matrices { data: a, rows: n, columns: n }.load(0, count, read, l, staged);
         if self.reads == Reads::Mean {
-            mean(&mut l, n);
+            mean(l, n);
         }
         for column in 0..n {
             let mut rest = l[column][column];
             for k in 0..column {
                 rest = rest - l[column][k] * l[column][k];
             }
-            for (fault, &pivot) in faults.iter_mut().zip(&rest.0) {
-                // Also false of a NaN, which comes of a fault before.
-                if fault.is_none() && !(pivot > T::ZERO && pivot.finite()) {
-                    *fault = Some(Fault::NotPositive { minor: column + 1 });
+            // Also false of a NaN, which comes of a fault before.
+            let positive = |pivot: T| pivot > T::ZERO && pivot.finite();
+            if any(rest.0.map(|pivot| !positive(pivot))) {
+                for (fault, &pivot) in faults.iter_mut().zip(&rest.0) {
+                    if fault.is_none() && !positive(pivot) {
+                        *fault = Some(Fault::NotPositive { minor: column + 1 });
+                    }
                 }
             }
             let pivot = rest.root();
@@ -43,7 +53,7 @@ impl<T: Number> Kernel<T, 1> for CholeskyLanes {
                 l[column][row] = Lanes::ZERO;
             }
         }
-        store(&l, [n, n], a, count, &faults);
+        store_block(l, [n, n], a, staged, count, &faults);
         faults
     }
 }
@@ -70,9 +80,16 @@ pub(in super::super) struct LuLanes<'a, T> {
 
 impl<T: Number> Kernel<T, 2> for LuLanes<'_, T> {
     #[inline(always)]
-    fn lanes(&self, first: usize, count: usize, [l, u]: [&mut [T]; 2], order: &mut [i64]) -> [Option<Fault>; LANES] {
+    fn lanes(
+        &self,
+        first: usize,
+        count: usize,
+        [l, u]: [&mut [T]; 2],
+        order: &mut [i64],
+        Workspace { blocks: [a, ..], staged }: &mut Workspace<T>,
+    ) -> [Option<Fault>; LANES] {
         let (rows, columns, rank) = (self.rows, self.columns, self.rows.min(self.columns));
-        let (mut a, faults) = Matrices { data: self.a, rows, columns }.load(first, count, |_, _| true);
+        let faults = Matrices { data: self.a, rows, columns }.load(first, count, |_| 0..columns, a, staged);
         let mut permutation: [[usize; LANES]; SMALL] = from_fn(|row| [row; LANES]);
         for step in 0..rank {
             let mut largest = a[step][step].modulus();
@@ -106,19 +123,14 @@ impl<T: Number> Kernel<T, 2> for LuLanes<'_, T> {
                 }
             }
         }
-        let (mut lower, mut upper) = (Lanes::EMPTY, Lanes::EMPTY);
-        for row in 0..rows {
-            for column in 0..columns {
-                if column < row {
-                    lower[row][column] = a[row][column];
-                } else {
-                    upper[row][column] = a[row][column];
-                }
-            }
-            lower[row][row] = Lanes::ONE;
-        }
-        store(&lower, [rows, rank], l, count, &faults);
-        store(&upper, [rank, columns], u, count, &faults);
+        let lower = |row: usize, column: usize| match row.cmp(&column) {
+            Ordering::Less => Lanes::ZERO,
+            Ordering::Equal => Lanes::ONE,
+            Ordering::Greater => a[row][column],
+        };
+        let upper = |row: usize, column: usize| if column < row { Lanes::ZERO } else { a[row][column] };
+        store(lower, [rows, rank], l, staged, count, &faults);
+        store(upper, [rank, columns], u, staged, count, &faults);
         for k in 0..count {
             for row in 0..rows {
                 order[k * rows + row] = permutation[row][k] as i64;
@@ -141,56 +153,61 @@ pub(in super::super) struct SolveLanes<'a, T> {
 
 impl<T: Number> Kernel<T, 1> for SolveLanes<'_, T> {
     #[inline(always)]
-    fn lanes(&self, first: usize, count: usize, [b]: [&mut [T]; 1], _: &mut [i64]) -> [Option<Fault>; LANES] {
+    fn lanes(
+        &self,
+        first: usize,
+        count: usize,
+        [b]: [&mut [T]; 1],
+        _: &mut [i64],
+        Workspace { blocks: [a, x, _], staged }: &mut Workspace<T>,
+    ) -> [Option<Fault>; LANES] {
         let (n, unit, lower) = (self.n, self.unit, self.triangle == Triangle::Lower);
-        let a = Matrices { data: &self.a[first * n * n..], rows: n, columns: n }.load_any(count);
+        // `x a = b` is `aᵀ xᵀ = bᵀ`: an unknown is a row of `b`, or a column.
+        let left = self.side == Side::Left;
+        let transposed = self.transposed == left;
+        // The unknowns in the order in which they are found: the factors of those before stand in a lower triangle.
+        let forwards = lower != transposed;
+        let at = |step: usize| if forwards { step } else { n - 1 - step };
+        Matrices { data: self.a, rows: n, columns: n }.stage(first, count, staged);
+        for step in 0..n {
+            for known in 0..step + 1 {
+                let (row, column) = if transposed { (at(known), at(step)) } else { (at(step), at(known)) };
+                a[step][known] = Lanes(staged[row * n + column]);
+            }
+        }
         let mut faults = [None; LANES];
         if !unit {
             for pivot in 0..n {
-                for (fault, &x) in faults.iter_mut().zip(&a[pivot][pivot].0) {
-                    if fault.is_none() && x == T::ZERO {
-                        *fault = Some(Fault::Singular { pivot });
+                let entries = a[at(pivot)][at(pivot)].0;
+                if any(entries.map(|x| x == T::ZERO)) {
+                    for (fault, &x) in faults.iter_mut().zip(&entries) {
+                        if fault.is_none() && x == T::ZERO {
+                            *fault = Some(Fault::Singular { pivot });
+                        }
                     }
                 }
             }
         }
-        // `x a = b` is `aᵀ xᵀ = bᵀ`: an unknown is a row of `b`, or a column.
-        let left = self.side == Side::Left;
         let [rows, columns] = if left { [n, self.columns] } else { [self.columns, n] };
-        let matrices = Matrices { data: b, rows, columns };
-        let mut x = matrices.load_any(count);
-        let transposed = self.transposed == left;
-        let forwards = lower != transposed;
+        let place = |step: usize, k: usize| if left { at(step) * self.columns + k } else { k * n + at(step) };
+        Matrices { data: b, rows, columns }.stage(0, count, staged);
         for step in 0..n {
-            let at = if forwards { step } else { n - 1 - step };
             for k in 0..self.columns {
-                let mut rest = if left { x[at][k] } else { x[k][at] };
+                x[step][k] = Lanes(staged[place(step, k)]);
+            }
+        }
+        for step in 0..n {
+            for k in 0..self.columns {
+                let mut rest = x[step][k];
                 for known in 0..step {
-                    let other = if forwards { known } else { n - 1 - known };
-                    let factor = if transposed { a[other][at] } else { a[at][other] };
-                    rest = rest - factor * if left { x[other][k] } else { x[k][other] };
+                    rest = rest - a[step][known] * x[known][k];
                 }
-                let rest = if unit { rest } else { rest / a[at][at] };
-                *(if left { &mut x[at][k] } else { &mut x[k][at] }) = rest;
+                let rest = if unit { rest } else { rest / a[step][step] };
+                x[step][k] = rest;
+                staged[place(step, k)] = rest.0;
             }
         }
-        store(&x, [rows, columns], b, count, &faults);
+        unstage([rows, columns], b, staged, count, &faults);
         faults
-    }
-}
-
-impl<T: Number> Matrices<'_, T> {
-    /// All entries of the first matrices, whatever they are.
-    #[inline(always)]
-    fn load_any(&self, count: usize) -> Block<T> {
-        let mut block = Lanes::EMPTY;
-        let size = self.rows * self.columns;
-        for row in 0..self.rows {
-            for column in 0..self.columns {
-                block[row][column] =
-                    Lanes(from_fn(|k| self.data[k.min(count - 1) * size + row * self.columns + column]));
-            }
-        }
-        block
     }
 }
