@@ -5,8 +5,8 @@ use std::panic::Location;
 use super::solve::inverse;
 use super::{check_matrix, check_square, split};
 use crate::error::{Error, ErrorKind, OrRaise, misfit};
+use crate::primitives::Expm;
 use crate::primitives::linalg::{contract, identity, product};
-use crate::primitives::{Expm, Finite};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{as_of, check_count, compose, joint_shape, or_raise, stretch};
 use crate::tensor::twins::TryEinsum;
@@ -56,9 +56,7 @@ impl TryMatrixFunction for Tensor {
     fn try_expm(&self) -> Result<Tensor, Error> {
         compose("expm", &[self], |b, args| {
             check_square(b, args[0])?;
-            // Here as well as inside: what a derivative reads is the transposed matrix, whose entries have other places.
-            let checked = b.op(Finite::new("expm"), args);
-            Ok(b.op(Expm, &[checked]))
+            Ok(b.op(Expm, args))
         })
     }
 

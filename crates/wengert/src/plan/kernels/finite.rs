@@ -9,6 +9,9 @@ use crate::error::Misfit;
 use crate::plan::kernel::kind;
 use crate::primitives::Finite;
 
+/// Entries that are looked at between two branches.
+const TOGETHER: usize = 256;
+
 /// The operand, if all its entries are finite.
 #[derive(Clone, Debug)]
 pub(super) struct FiniteKernel {
@@ -25,7 +28,10 @@ impl FiniteKernel {
         let out = T::of_mut(&mut outs[0]);
         let given = original::<T>(&args[0]);
         let entries: &[T] = given.unwrap_or(out);
-        if let Some(place) = entries.iter().position(|&x| !x.into().is_finite()) {
+        // Some at a time without a branch, which is what vectors are for.
+        let wrong = |entries: &[T]| entries.iter().fold(false, |wrong, &x| wrong | !x.into().is_finite());
+        if entries.chunks(TOGETHER).any(wrong) {
+            let place = entries.iter().position(|&x| !x.into().is_finite()).expect("one is not finite");
             return Err(Finite::refused(&self.ty, place, entries[place].into()));
         }
         if let Some(x) = given {

@@ -14,7 +14,7 @@ use crate::primitives::einsum::rounded;
 use crate::primitives::parse::Fields;
 use crate::primitives::{
     Batched, Bounds, Concat, Cond, Cotangent, Cotangents, Family, Form, MaskedCotangents, MatrixKind, MatrixSolve,
-    Operand, OperandSet, Primitive, Reaches, Reduce, Reducer, Sample, Site, Tangents, While, arity,
+    Operand, OperandSet, Primitive, Reaches, Reduce, Reducer, Sample, Site, Source, Split, Tangents, While, arity,
 };
 use crate::program::{Builder, Program, Value};
 use crate::transform::jvp;
@@ -22,11 +22,12 @@ use crate::transform::jvp;
 /// `expm(A)`, the sum of `A^k / k!`.
 ///
 /// Its derivative is [`ExpmFrechet`]. What runs is made of products, a system, and squarings
-/// ([`Program::written_out`]).
+/// ([`Program::written_out`]); it keeps for the derivative what that needs too, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Expm;
 
-/// `expm_frechet(A, E)`: the derivative of the exponential at A along E. Linear in E; the transpose is the same at `A^T`.
+/// `expm_frechet(A, E)`: the derivative of the exponential at A along E. Linear in E; the transpose is the same at `A^T`, which
+/// is `expm_frechet(A, E^T)^T`: so forward and backward it is at A, and shares the powers and factors of the exponential.
 ///
 /// What runs is the tangent of what runs for the exponential, by its recurrence. Its own derivative is read off a matrix of
 /// twice the order: `expm_frechet(A, E)` stands in the upper right of the exponential of `[[A, E], [0, A]]` (R. Mathias, 1996).
@@ -87,7 +88,7 @@ impl Expm {
         b.line = line;
         let a = b.input("", ty.clone());
         let a = b.op(Finite::new("expm"), &[a]);
-        let x = exponential(&mut b, a);
+        let x = exponential(&mut b, a, None);
         b.finish(&[x])
     }
 }
@@ -158,8 +159,9 @@ impl Primitive for ExpmFrechet {
     }
     fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
         let pulled = cotangents[0].map(|ct| {
-            let turned = transposed(b, args[0].known());
-            b.op(ExpmFrechet, &[turned, ct])
+            let turned = transposed(b, ct);
+            let along = b.op(ExpmFrechet, &[args[0].known(), turned]);
+            transposed(b, along)
         });
         Ok(vec![None, pulled])
     }
@@ -194,12 +196,11 @@ impl Primitive for ExpmFrechet {
 impl ExpmFrechet {
     /// What runs, for matrices of this type: the tangent of what runs for the exponential.
     pub(crate) fn program(ty: &Type, line: Option<Line>) -> Program {
-        let value = Expm::program(ty, line);
         let mut b = Builder::new();
         b.line = line;
         let (a, e) = (b.input("", ty.clone()), b.input("", ty.clone()));
-        let (outs, dots) = jvp::jvp(&mut b, &value, &[a], &[Some(e)]).expect("products and systems have tangents");
-        let dot = dots[0].unwrap_or_else(|| b.zeros_like(outs[0]));
+        let a = b.op(Finite::new("expm"), &[a]);
+        let dot = exponential(&mut b, a, Some(e));
         b.finish(&[dot])
     }
 }
@@ -231,33 +232,66 @@ const DEGREES: [(usize, f64); 5] = [(3, 1.08e-2), (5, 2.00e-1), (7, 7.83e-1), (9
 /// More squarings than any norm needs.
 const MOST_SQUARINGS: usize = 1100;
 
-fn exponential(b: &mut Builder, a: Value) -> Value {
+/// The exponential of A, or its derivative along a direction.
+fn exponential(b: &mut Builder, a: Value, direction: Option<Value>) -> Value {
     let ty = b.ty(a).clone();
     if ty.size() == 0 {
-        return a;
+        return direction.unwrap_or(a);
     }
     let norm = norm(b, a);
-    let double = b.ty(norm).clone();
-    let mut index = b.full(0.0, &double.with_dtype(DType::I64));
+    let squarings = squarings(b, norm);
+    // Degrees below the highest have no squarings, and a factor of 1.
+    let minus = b.neg(squarings);
+    let factor = b.op(Unary::Exp2, &[minus]);
+    let factor = b.convert(factor, ty.dtype);
+    let mut scaled = |x: Value| {
+        let factor = b.broadcast_scalar(factor, &ty.shape);
+        b.mul(x, factor)
+    };
+    let (a, direction) = (scaled(a), direction.map(scaled));
+    let args = [degree(b, norm), a];
+    let line = b.line;
+    let branches = DEGREES.map(|(degree, _)| approximant(&ty, degree, line));
+    // The equation of the value is the same one with a direction and without: it is there once, with the residuals.
+    let Split { known, unknown, unknown_args, .. } =
+        Cond::by_index(branches).split(&[false, false, true]).expect("the value does not need the direction");
+    let kept = b.ops(known, &args);
+    let Some(direction) = direction else {
+        return squared(b, &[kept[0]], squarings);
+    };
+    let operand = |source: &Source| match *source {
+        Source::Operand(k) => args.get(k).copied().unwrap_or(direction),
+        Source::Residual(k) => kept[k + 1],
+    };
+    let dot = b.ops(unknown, &unknown_args.iter().map(operand).collect::<Vec<Value>>())[0];
+    squared(b, &[kept[0], dot], squarings)
+}
+
+/// The number of the degree that this norm takes.
+fn degree(b: &mut Builder, norm: Value) -> Value {
+    let number = b.ty(norm).clone();
+    let mut index = b.full(0.0, &number.with_dtype(DType::I64));
     for (_, bound) in &DEGREES[..4] {
-        let bound = b.full(*bound, &double);
+        let bound = b.full(*bound, &number);
         let above = b.op(Compare::Gt, &[norm, bound]);
         let above = b.convert(above, DType::I64);
         index = b.add(index, above);
     }
-    let bound = b.full(DEGREES[4].1, &double);
+    index
+}
+
+/// How often the approximant of a matrix of this norm is squared.
+fn squarings(b: &mut Builder, norm: Value) -> Value {
+    let number = b.ty(norm).clone();
+    let bound = b.full(DEGREES[4].1, &number);
     let quotient = b.div(norm, bound);
     let log = b.op(Unary::Log2, &[quotient]);
     let ceiling = b.op(Unary::Ceil, &[log]);
     let zero = b.zeros_like(ceiling);
-    let most = b.full(MOST_SQUARINGS as f64, &double);
+    let most = b.full(MOST_SQUARINGS as f64, &number);
     let above = b.op(Compare::Gt, &[ceiling, zero]);
     let squarings = b.select(above, ceiling, zero);
-    let squarings = b.op(Binary::Min, &[squarings, most]);
-    let line = b.line;
-    let branches = DEGREES.map(|(degree, _)| approximant(&ty, &double, degree, line));
-    let first = b.op(Cond::by_index(branches), &[index, a, squarings]);
-    squared(b, first, squarings)
+    b.op(Binary::Min, &[squarings, most])
 }
 
 /// The largest 1-norm of a batch, as a number in double precision that carries no derivative.
@@ -281,28 +315,34 @@ fn coefficients(degree: usize) -> Vec<f64> {
     coefficients
 }
 
-/// The Program of the approximant of `A / 2^s`; only the highest degree scales.
-fn approximant(ty: &Type, number: &Type, degree: usize, line: Option<Line>) -> Program {
+/// The Program of the approximant at A, and of its tangent along E.
+fn approximant(ty: &Type, degree: usize, line: Option<Line>) -> Program {
+    let fraction = fraction(ty, degree, line);
+    let mut b = Builder::new();
+    b.line = line;
+    let (a, e) = (b.input("", ty.clone()), b.input("", ty.clone()));
+    let (parts, dots) = jvp::jvp(&mut b, &fraction, &[a], &[Some(e)]).expect("products have tangents");
+    let solved = MatrixSolve::new(MatrixKind::General).factored(&mut b, parts[1]);
+    let x = solved(&mut b, parts[0]);
+    // D X = N, so that D X' = N' - D' X.
+    let [dot, denominator_dot] = [dots[0], dots[1]].map(|dot| dot.expect("both parts depend on A"));
+    let moved = product(&mut b, denominator_dot, x);
+    let right = b.sub(dot, moved);
+    let dot = solved(&mut b, right);
+    b.finish(&[x, dot])
+}
+
+/// The Program of numerator and denominator of an approximant.
+fn fraction(ty: &Type, degree: usize, line: Option<Line>) -> Program {
     let mut b = Builder::new();
     b.line = line;
     let a = b.input("", ty.clone());
-    let squarings = b.input("", number.clone());
-    let a = if degree == 13 {
-        let minus = b.neg(squarings);
-        let factor = b.op(Unary::Exp2, &[minus]);
-        let factor = b.convert(factor, ty.dtype);
-        let factor = b.broadcast_scalar(factor, &ty.shape);
-        b.mul(a, factor)
-    } else {
-        a
-    };
     let c = coefficients(degree);
     let square = product(&mut b, a, a);
     let (odd, even) = if degree == 13 { halves_of_13(&mut b, square, &c) } else { halves(&mut b, ty, square, &c) };
     let odd = product(&mut b, a, odd);
-    let (denominator, numerator) = (b.sub(even, odd), b.add(even, odd));
-    let x = b.op(MatrixSolve::new(MatrixKind::General), &[denominator, numerator]);
-    b.finish(&[x])
+    let (numerator, denominator) = (b.add(even, odd), b.sub(even, odd));
+    b.finish(&[numerator, denominator])
 }
 
 /// `sum_k c[k] x_k` with the powers of a square, from the constant on.
@@ -339,14 +379,14 @@ fn halves_of_13(b: &mut Builder, square: Value, c: &[f64]) -> (Value, Value) {
     (half(1), even)
 }
 
-/// A matrix squared this many times.
-fn squared(b: &mut Builder, x: Value, count: Value) -> Value {
-    let ty = b.ty(x).clone();
+/// The last of a matrix and its tangent, or of a matrix alone, after this many squarings.
+fn squared(b: &mut Builder, x: &[Value], count: Value) -> Value {
+    let ty = b.ty(x[0]).clone();
     let number = b.ty(count).clone();
     let step = |b: &mut Builder| {
         let count = b.input("", number.clone());
         let done = b.input("", number.clone());
-        (count, done, b.input("", ty.clone()))
+        (count, done, x.iter().map(|_| b.input("", ty.clone())).collect::<Vec<Value>>())
     };
     let mut condition = Builder::new();
     condition.line = b.line;
@@ -355,13 +395,17 @@ fn squared(b: &mut Builder, x: Value, count: Value) -> Value {
     let condition = condition.finish(&[more]);
     let mut body = Builder::new();
     body.line = b.line;
-    let (_, done, x_now) = step(&mut body);
+    let (_, done, now) = step(&mut body);
     let one = body.full(1.0, &number);
-    let done = body.add(done, one);
-    let next = product(&mut body, x_now, x_now);
-    let body = body.finish(&[done, next]);
+    let mut next = vec![body.add(done, one), product(&mut body, now[0], now[0])];
+    if let [x, dot] = now[..] {
+        let (right, left) = (product(&mut body, x, dot), product(&mut body, dot, x));
+        next.push(body.add(right, left));
+    }
+    let body = body.finish(&next);
     let zero = b.zeros_like(count);
-    b.ops(While::new(condition, body, Bounds::default()), &[count, zero, x])[1]
+    let results = b.ops(While::new(condition, body, Bounds::default()), &[&[count, zero], x].concat());
+    results[x.len()]
 }
 
 #[cfg(test)]

@@ -54,25 +54,32 @@ impl MatrixSolve {
 
     /// The solution by factors.
     pub(crate) fn written_out(self, b: &mut Builder, args: &[Value]) -> Value {
+        self.factored(b, args[0])(b, args[1])
+    }
+
+    /// What solves systems with this matrix, by its factors.
+    pub(super) fn factored(self, b: &mut Builder, a: Value) -> impl Fn(&mut Builder, Value) -> Value + use<> {
         let (lower, upper) = (Triangle::Lower, Triangle::Upper);
         let with = |triangle, transpose, unit| TriangularSolve { side: Side::Left, triangle, transpose, unit };
-        if self.kind == MatrixKind::Positive {
-            let l = b.op(Cholesky, &args[..1]);
-            let y = b.op(with(lower, false, false), &[l, args[1]]);
-            return b.op(with(lower, true, false), &[l, y]);
+        let positive = self.kind == MatrixKind::Positive;
+        let factors = if positive { vec![b.op(Cholesky, &[a])] } else { b.ops(Lu, &[a]) };
+        move |b: &mut Builder, right: Value| {
+            if positive {
+                let y = b.op(with(lower, false, false), &[factors[0], right]);
+                return b.op(with(lower, true, false), &[factors[0], y]);
+            }
+            let [l, u, order] = [factors[0], factors[1], factors[2]];
+            if self.transpose {
+                let y = b.op(with(upper, true, false), &[u, right]);
+                let y = b.op(with(lower, true, true), &[l, y]);
+                let axis = b.shape(order).len() - 1;
+                let back = b.op(ArgSort::new(axis, false), &[order]);
+                return permuted(b, y, back);
+            }
+            let right = permuted(b, right, order);
+            let y = b.op(with(lower, false, true), &[l, right]);
+            b.op(with(upper, false, false), &[u, y])
         }
-        let factors = b.ops(Lu, &args[..1]);
-        let [l, u, order] = [factors[0], factors[1], factors[2]];
-        if self.transpose {
-            let y = b.op(with(upper, true, false), &[u, args[1]]);
-            let y = b.op(with(lower, true, true), &[l, y]);
-            let axis = b.shape(order).len() - 1;
-            let back = b.op(ArgSort::new(axis, false), &[order]);
-            return permuted(b, y, back);
-        }
-        let right = permuted(b, args[1], order);
-        let y = b.op(with(lower, false, true), &[l, right]);
-        b.op(with(upper, false, false), &[u, y])
     }
 }
 

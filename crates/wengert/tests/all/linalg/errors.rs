@@ -86,6 +86,10 @@ fn values_that_do_not_fit() {
     refused(nan.try_det(), &why);
     refused(nan.try_expm(), &["`expm` of f64[2,2]", "the element [1, 0] is NaN"]);
     refused((nan * f64::INFINITY).try_expm(), &["`expm`", "the element [0, 0] is inf"]);
+    // Behind the first entries that are looked at together.
+    let far = Tensor::from((0..1600).map(|k| if k == 31 * 40 + 7 { f64::NAN } else { 0.0 }).collect::<Vec<f64>>());
+    let far = far.reshape(&[40, 40]);
+    refused(far.try_expm(), &["`expm` of f64[40,40]", "the element [31, 7] is NaN"]);
     let batch = Tensor::stack(&[&Tensor::eye(2), &Tensor::from([[1.0, f64::NEG_INFINITY], [0.0, 1.0]])], 0);
     refused(batch.to_f32().try_expm(), &["`expm` of f32[2,2,2]", "the element [0, 1] is -inf (matrix [1])"]);
     let slope = Compile::new().function(|a: Tensor| grad(&a, |a| a.expm().sum()));

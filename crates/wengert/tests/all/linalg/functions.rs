@@ -282,6 +282,27 @@ fn a_matrix_is_factored_once() {
 }
 
 #[test]
+fn value_and_derivative_of_an_exponential_share_their_powers() {
+    let a = points(1, &[3, 3]);
+    let (value, _) = to_program(&a, |a| a.expm());
+    let work = |program: &Program| {
+        let text = program.written_out().optimize().to_string();
+        // Five degrees, of which each has a branch.
+        [text.matches("= lu ").count(), text.matches("= einsum").count()]
+    };
+    let [factors, products] = work(&value);
+    assert_eq!(factors, 5, "one for each degree");
+    for both in [value.jvp(&[true]), value.vjp(&[true])] {
+        let both = both.expect("it has one");
+        let [of_both, all] = work(&both);
+        assert_eq!(of_both, factors, "{}", both.written_out().optimize());
+        // Two for each of the value, one for the system of each degree, and the squares on the way of the derivative.
+        let most = products + 2 * products + 5 + 1;
+        assert!(all <= most, "{all} products, of which the value has {products}");
+    }
+}
+
+#[test]
 fn ill_conditioned_systems_have_small_backward_errors() {
     let n = 6;
     let spread = Tensor::from((0..n).map(|k| 10f64.powi(-2 * k)).collect::<Vec<f64>>());
