@@ -15,6 +15,7 @@ mod finite;
 mod foreign;
 #[cfg(feature = "fft")]
 mod fourier;
+mod gaps;
 mod gather;
 mod join;
 mod nest;
@@ -70,6 +71,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         Op::ScatterReduce(op) => Box::new(scatter::ScatterReduceKernel::new(op, args[0], args[1])),
         Op::ArgSort(op) => Box::new(sort::ArgSortKernel::new(*op, args[0])),
         Op::Ensure(op) => Box::new(ensure::EnsureKernel::new(op, args[0], args[1])),
+        Op::Separate(_) | Op::Clusters(_) => Box::new(gaps::GapsKernel::new(op, args, &outs[0])),
         Op::Finite(_) => Box::new(finite::FiniteKernel::new(args[0])),
         Op::Foreign(op) => Box::new(foreign::ForeignKernel::new(op, args, outs)),
         Op::Fft(op) => fourier(op, args),
@@ -102,8 +104,6 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         | Op::ExpmFrechet(_)
         | Op::Sylvester(_)
         | Op::Riccati(_)
-        | Op::Separate(_)
-        | Op::Clusters(_)
         | Op::SpectralFrame(_)
         | Op::SpectralVectors(_)
         | Op::SpectralMap(_)

@@ -50,17 +50,17 @@ impl SpectralKind {
 }
 
 /// The gap up to which two of these values are one.
-fn least_gap(values: &[f64], dtype: DType) -> f64 {
-    let largest = values.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+fn least_gap<T: Copy + Into<f64>>(values: &[T], dtype: DType) -> f64 {
+    let largest = values.iter().fold(0.0f64, |largest, &x| largest.max(x.into().abs()));
     CLUSTER_UNITS * values.len() as f64 * unit(dtype) * largest
 }
 
 /// Two values as errors tell them.
-fn told(values: &[f64], i: usize, j: usize, of: SpectralKind) -> String {
+fn told<T: Copy + Into<f64>>(values: &[T], i: usize, j: usize, of: SpectralKind) -> String {
     let name = of.value();
     let (i, j) = (i.min(j), i.max(j));
-    let gap = (values[i] - values[j]).abs();
-    format!("the {name}s {i} and {j} are {:e} and {:e}, {gap:.1e} apart", values[i], values[j])
+    let [x, y]: [f64; 2] = [values[i], values[j]].map(Into::into);
+    format!("the {name}s {i} and {j} are {x:e} and {y:e}, {:.1e} apart", (x - y).abs())
 }
 
 // ---- quotients ----------------------------------------------------------------------------------
@@ -94,15 +94,17 @@ pub struct Separate {
 }
 
 impl Separate {
-    fn divisor(self, w: &[f64], i: usize, j: usize) -> f64 {
+    fn divisor<T: Copy + Into<f64>>(self, w: &[T], i: usize, j: usize) -> f64 {
+        let (of_row, of_column) = (|| w[i].into(), w[j].into());
         match self.by {
-            Divisor::Difference => w[j] - w[i],
-            Divisor::Sum => w[j] + w[i],
-            Divisor::Value => w[j],
+            Divisor::Difference => of_column - of_row(),
+            Divisor::Sum => of_column + of_row(),
+            Divisor::Value => of_column,
         }
     }
 
-    fn refused(self, w: &[f64], i: usize, j: usize) -> String {
+    #[cold]
+    fn refused<T: Copy + Into<f64>>(self, w: &[T], i: usize, j: usize) -> String {
         let (name, method) = (self.of.value(), self.of.method());
         match self.by {
             Divisor::Difference => format!(
@@ -114,26 +116,33 @@ impl Separate {
             Divisor::Value => format!(
                 "singular value {j} is {:e}, 0 but for rounding, and its vector on the longer side has no derivative; use \
                  `{method}` with `.projector` for a space",
-                w[j]
+                w[j].into()
             ),
         }
     }
 
-    /// Divides one matrix in place.
-    fn divide(self, p: &mut [f64], w: &[f64], counts: Option<&[bool]>, dtype: DType) -> Result<(), String> {
+    /// Gives the quotients of one matrix, row by row.
+    pub(crate) fn divide<T: Copy + Into<f64>>(
+        self,
+        p: &[T],
+        w: &[T],
+        counts: impl Fn(usize) -> bool,
+        dtype: DType,
+        mut give: impl FnMut(f64),
+    ) -> Result<(), String> {
         let least = least_gap(w, dtype);
-        let n = w.len();
-        for (place, x) in p.iter_mut().enumerate() {
-            let (i, j) = (place / n, place % n);
-            if (i == j && self.by != Divisor::Value) || counts.is_some_and(|counts| !counts[j]) {
-                *x = 0.0;
-                continue;
+        for (i, row) in p.chunks_exact(w.len().max(1)).enumerate() {
+            for (j, &x) in row.iter().enumerate() {
+                if (i == j && self.by != Divisor::Value) || !counts(j) {
+                    give(0.0);
+                    continue;
+                }
+                let divisor = self.divisor(w, i, j);
+                if divisor.abs() <= least {
+                    return Err(self.refused(w, i, j));
+                }
+                give(x.into() / divisor);
             }
-            let divisor = self.divisor(w, i, j);
-            if divisor.abs() <= least {
-                return Err(self.refused(w, i, j));
-            }
-            *x /= divisor;
         }
         Ok(())
     }
@@ -163,16 +172,17 @@ impl Primitive for Separate {
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
         let [.., rows, n] = args[0].shape()[..] else { unreachable!("inference asks for a matrix") };
-        let (mut p, w) = (widened(args[0]).into_owned(), widened(args[1]));
+        let (p, w) = (widened(args[0]), widened(args[1]));
         let counts = args.get(2).map(|counts| counts.known::<bool>());
         let lead = &args[0].shape()[..args[0].shape().len() - 2];
+        let mut out = Vec::with_capacity(p.len());
         for k in 0..lead.iter().product() {
-            let counts = counts.map(|counts| &counts[k * n..(k + 1) * n]);
-            let own = &mut p[k * rows * n..(k + 1) * rows * n];
-            self.divide(own, &w[k * n..(k + 1) * n], counts, args[0].dtype())
+            let counts = |j: usize| counts.is_none_or(|counts| counts[k * n + j]);
+            let (own, values) = (&p[k * rows * n..(k + 1) * rows * n], &w[k * n..(k + 1) * n]);
+            self.divide(own, values, counts, args[0].dtype(), |x| out.push(x))
                 .map_err(|why| Misfit(why + &in_batch(lead, k)))?;
         }
-        Ok(vec![rounded(args[0].dtype(), args[0].shape(), p)])
+        Ok(vec![rounded(args[0].dtype(), args[0].shape(), out)])
     }
     fn failure(&self, why: Misfit, _: &[&Type]) -> Error {
         self.of.refusal(why)
@@ -388,17 +398,43 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    /// Checks one matrix or vector of derivatives: `at` gives the element of the matrix.
-    fn check(self, w: &[f64], dtype: DType, at: impl Fn(usize, usize) -> f64) -> Result<(), String> {
+    /// The element of a matrix of derivatives, or of the diagonal one of a vector.
+    fn element<T: Copy + Into<f64>>(self, p: &[T], n: usize, i: usize, j: usize) -> f64 {
+        match self.transposed {
+            true if i == j => p[i].into(),
+            true => 0.0,
+            false => p[i * n + j].into(),
+        }
+    }
+
+    /// Checks one matrix or vector of derivatives, and gives the diagonal, or the diagonal matrix row by row.
+    pub(crate) fn checked<T: Copy + Into<f64>>(
+        self,
+        p: &[T],
+        w: &[T],
+        dtype: DType,
+        mut give: impl FnMut(f64),
+    ) -> Result<(), String> {
+        self.check(w, dtype, p)?;
+        let n = w.len();
+        for i in 0..n {
+            let columns = if self.transposed { 0..n } else { i..i + 1 };
+            columns.for_each(|j| give(self.element(p, n, i, j)));
+        }
+        Ok(())
+    }
+
+    /// Checks one matrix or vector of derivatives.
+    fn check<T: Copy + Into<f64>>(self, w: &[T], dtype: DType, p: &[T]) -> Result<(), String> {
         let (name, method) = (self.of.value(), self.of.method());
         let (n, least) = (w.len(), least_gap(w, dtype));
-        // In a vector all else is 0.
-        let pairs = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
-        let largest = pairs.map(|(i, j)| at(i, j).abs()).fold(0.0f64, f64::max);
+        let at = |i: usize, j: usize| self.element(p, n, i, j);
+        let largest = p.iter().map(|&x| x.into().abs()).fold(0.0f64, f64::max);
         let agreement = AGREEMENT_UNITS * unit(dtype) * largest;
         let mut start = 0;
         for i in 0..n {
-            if i > 0 && (w[i] - w[i - 1]).abs() > least {
+            let value = w[i].into();
+            if i > 0 && (value - w[i - 1].into()).abs() > least {
                 start = i;
             }
             let apart = |j: &usize| {
@@ -413,12 +449,11 @@ impl Clusters {
                 ));
             }
             // The value is the length of what moves: it has a kink at 0.
-            let kink = self.of == SpectralKind::Singular && w[i] <= least;
+            let kink = self.of == SpectralKind::Singular && value <= least;
             if kink && (at(i, i).abs() > agreement || (!self.transposed && largest > 0.0)) {
                 return Err(format!(
-                    "singular value {i} is {:e}, 0 but for rounding, where {name} have a kink and no derivative; use \
-                     `{method}`, or leave it out",
-                    w[i]
+                    "singular value {i} is {value:e}, 0 but for rounding, where {name} have a kink and no derivative; use \
+                     `{method}`, or leave it out"
                 ));
             }
         }
@@ -451,17 +486,8 @@ impl Primitive for Clusters {
         let (size, results) = if self.transposed { (n, n * n) } else { (n * n, n) };
         let mut out = Vec::with_capacity(count * results);
         for k in 0..count {
-            let own = &p[k * size..(k + 1) * size];
-            let at = |i: usize, j: usize| match self.transposed {
-                true if i == j => own[i],
-                true => 0.0,
-                false => own[i * n + j],
-            };
-            self.check(&w[k * n..(k + 1) * n], dtype, at).map_err(|why| Misfit(why + &in_batch(lead, k)))?;
-            match self.transposed {
-                true => out.extend((0..n * n).map(|place| at(place / n, place % n))),
-                false => out.extend((0..n).map(|i| at(i, i))),
-            }
+            self.checked(&p[k * size..(k + 1) * size], &w[k * n..(k + 1) * n], dtype, |x| out.push(x))
+                .map_err(|why| Misfit(why + &in_batch(lead, k)))?;
         }
         let shape = if self.transposed { [args[1].shape(), &[n]].concat() } else { args[1].shape().to_vec() };
         Ok(vec![rounded(dtype, &shape, out)])

@@ -59,6 +59,23 @@ fn vectors_of_a_repeated_eigenvalue_have_no_derivative() {
 }
 
 #[test]
+fn the_first_matrix_of_a_batch_that_has_no_derivative_is_named() {
+    // More matrices than a thread takes at once.
+    let count = 20_000;
+    let spectrum = |k: usize| if k == 7_001 || k == 19_000 { [2.0, 0.0, 0.0, 2.0] } else { [1.0, 0.0, 0.0, 2.0] };
+    let a = Tensor::from((0..count).flat_map(spectrum).collect::<Vec<f64>>()).reshape(&[count, 2, 2]);
+    let first = points(3, &[2]);
+    for _ in 0..4 {
+        refused(&a, |a| (a.eigh().1 * &first).sum(), &["eigenvalues 0 and 1", "(matrix [7001])"]);
+        refused(&a, |a| (a.eigh().0 * &first).sum(), &["eigenvalues 0 and 1", "(matrix [7001])"]);
+    }
+    let good = a.slice(0..7_001);
+    let slope = grad(&good, |a| (a.eigh().0 * &first).sum());
+    let one = grad(&good.slice(0), |a| (a.eigh().0 * &first).sum());
+    assert_eq!(slope.slice(7_000).to_vec(), one.to_vec());
+}
+
+#[test]
 fn values_have_a_derivative_if_their_weights_agree() {
     let q = orthogonal(1, 4);
     let w = Tensor::from([1.0, 3.0, 3.0, 3.0]);
