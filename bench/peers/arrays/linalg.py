@@ -62,3 +62,8 @@ def product(s, dtype):
     n = s["side"]
     parts = [uniform((n, n), 4070 + k, dtype, n**-0.5) for k in range(4)]
     return [parts[0] + 1j * parts[1], parts[2] + 1j * parts[3]],
+
+
+def product_by_three(s, dtype):
+    """The same; by how many real products is up to each system."""
+    return product(s, dtype)
