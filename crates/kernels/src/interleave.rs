@@ -7,7 +7,7 @@
 use crate::{Float, Level, Work, dispatch_at, level};
 
 /// Entries of a line in a block: a cache line of complex numbers of double precision.
-const ENTRIES: usize = 4;
+pub(crate) const ENTRIES: usize = 4;
 
 /// Some lines of an array that lie side by side, of which each has `entries` from the start on, `inner` elements apart.
 #[derive(Clone, Copy)]
@@ -52,18 +52,24 @@ unsafe fn interleave_at<T: Float>(
 ///
 /// # Safety
 /// All entries of the lines can be written, and nobody else reads or writes them meanwhile.
-pub(crate) unsafe fn separate<T: Float>(packed: &[[T; 2]], apart: usize, lines: Lines<*mut T>, factors: [T; 2]) {
+pub(crate) unsafe fn deinterleave<T: Float>(packed: &[[T; 2]], apart: usize, lines: Lines<*mut T>, factors: [T; 2]) {
     // SAFETY: the caller's promise. Test `interleaved_lines_are_those_of_the_array`.
-    unsafe { separate_at(level(), packed, apart, lines, factors) }
+    unsafe { deinterleave_at(level(), packed, apart, lines, factors) }
 }
 
-/// As [`separate`], at a level that a test chooses.
+/// As [`deinterleave`], at a level that a test chooses.
 ///
 /// # Safety
-/// As for [`separate`].
-unsafe fn separate_at<T: Float>(level: Level, packed: &[[T; 2]], apart: usize, lines: Lines<*mut T>, factors: [T; 2]) {
+/// As for [`deinterleave`].
+unsafe fn deinterleave_at<T: Float>(
+    level: Level,
+    packed: &[[T; 2]],
+    apart: usize,
+    lines: Lines<*mut T>,
+    factors: [T; 2],
+) {
     check(&lines, packed.len(), apart);
-    dispatch_at(level, Separate { lines, packed, apart, factors, blocks: blocks::<T>(level) });
+    dispatch_at(level, Deinterleave { lines, packed, apart, factors, blocks: blocks::<T>(level) });
 }
 
 /// Panics if the packed lines reach beyond their numbers.
@@ -127,8 +133,20 @@ impl<T: Float> Work for Interleave<'_, T> {
                 unsafe {
                     let factors = factors.map(Float::to_f64);
                     match size_of::<T>() {
-                        4 => x86_64::pack_single(from.map(<*const T>::cast), lines.inner, factors, to.cast(), apart),
-                        _ => x86_64::pack_double(from.map(<*const T>::cast), lines.inner, factors, to.cast(), apart),
+                        4 => x86_64::interleave_single(
+                            from.map(<*const T>::cast),
+                            lines.inner,
+                            factors,
+                            to.cast(),
+                            apart,
+                        ),
+                        _ => x86_64::interleave_double(
+                            from.map(<*const T>::cast),
+                            lines.inner,
+                            factors,
+                            to.cast(),
+                            apart,
+                        ),
                     }
                 }
                 #[cfg(not(target_arch = "x86_64"))]
@@ -143,7 +161,7 @@ impl<T: Float> Work for Interleave<'_, T> {
     }
 }
 
-struct Separate<'a, T> {
+struct Deinterleave<'a, T> {
     lines: Lines<*mut T>,
     packed: &'a [[T; 2]],
     apart: usize,
@@ -151,15 +169,15 @@ struct Separate<'a, T> {
     blocks: usize,
 }
 
-impl<T: Float> Work for Separate<'_, T> {
+impl<T: Float> Work for Deinterleave<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Separate { lines, packed, apart, factors, blocks } = self;
+        let Deinterleave { lines, packed, apart, factors, blocks } = self;
         let ([re, im], [of_re, of_im]) = (lines.parts, factors);
         if lines.inner == 1 && lines.count == 1 {
-            // SAFETY: the caller of `separate` says that the entries can be written, and by nobody else; the two parts are
+            // SAFETY: the caller of `deinterleave` says that the entries can be written, and by nobody else; the two parts are
             // different arrays. Test `interleaved_lines_are_those_of_the_array`.
             let [re, im] = [re, im].map(|part| unsafe { std::slice::from_raw_parts_mut(part, lines.entries) });
             for ((number, re), im) in packed[..lines.entries].iter().zip(re).zip(im) {
@@ -177,8 +195,20 @@ impl<T: Float> Work for Separate<'_, T> {
                 unsafe {
                     let factors = factors.map(Float::to_f64);
                     match size_of::<T>() {
-                        4 => x86_64::unpack_single(from.cast(), apart, to.map(<*mut T>::cast), lines.inner, factors),
-                        _ => x86_64::unpack_double(from.cast(), apart, to.map(<*mut T>::cast), lines.inner, factors),
+                        4 => x86_64::deinterleave_single(
+                            from.cast(),
+                            apart,
+                            to.map(<*mut T>::cast),
+                            lines.inner,
+                            factors,
+                        ),
+                        _ => x86_64::deinterleave_double(
+                            from.cast(),
+                            apart,
+                            to.map(<*mut T>::cast),
+                            lines.inner,
+                            factors,
+                        ),
                     }
                 }
                 #[cfg(not(target_arch = "x86_64"))]
@@ -187,7 +217,7 @@ impl<T: Float> Work for Separate<'_, T> {
         }
         rest(&lines, [count, entries], |entry, line| {
             let (place, number) = (entry * lines.inner + line, packed[line * apart + entry]);
-            // SAFETY: the entry is one of those that the caller of `separate` promises. Test as above.
+            // SAFETY: the entry is one of those that the caller of `deinterleave` promises. Test as above.
             unsafe {
                 *re.add(place) = number[0] * of_re;
                 *im.add(place) = number[1] * of_im;
@@ -211,7 +241,7 @@ mod x86_64 {
     /// # Safety
     /// AVX2 is there; four numbers can be read at `entry * inner` of both parts, and four complex ones written at `line * apart`.
     #[inline(always)]
-    pub(super) unsafe fn pack_double(
+    pub(super) unsafe fn interleave_double(
         [re, im]: [*const f64; 2],
         inner: usize,
         factors: [f64; 2],
@@ -243,7 +273,7 @@ mod x86_64 {
     /// AVX2 is there; four complex numbers can be read at `line * apart`, and four numbers written at `entry * inner` of both
     /// parts.
     #[inline(always)]
-    pub(super) unsafe fn unpack_double(
+    pub(super) unsafe fn deinterleave_double(
         from: *const f64,
         apart: usize,
         [re, im]: [*mut f64; 2],
@@ -275,7 +305,7 @@ mod x86_64 {
     /// AVX2 is there; eight numbers can be read at `entry * inner` of both parts, and four complex ones written at
     /// `line * apart`.
     #[inline(always)]
-    pub(super) unsafe fn pack_single(
+    pub(super) unsafe fn interleave_single(
         [re, im]: [*const f32; 2],
         inner: usize,
         factors: [f64; 2],
@@ -311,7 +341,7 @@ mod x86_64 {
     /// AVX2 is there; four complex numbers can be read at `line * apart`, and eight numbers written at `entry * inner` of both
     /// parts.
     #[inline(always)]
-    pub(super) unsafe fn unpack_single(
+    pub(super) unsafe fn deinterleave_single(
         from: *const f32,
         apart: usize,
         [re, im]: [*mut f32; 2],
@@ -323,7 +353,7 @@ mod x86_64 {
             let [of_re, of_im] = factors.map(|factor| _mm256_set1_ps(factor as f32));
             let lines: [__m256d; 8] =
                 std::array::from_fn(|line| _mm256_castps_pd(_mm256_loadu_ps(from.wrapping_add(2 * line * apart))));
-            // Entries of the lines 0, 1, 4 and 5, and of the others, as `pack_single` makes them.
+            // Entries of the lines 0, 1, 4 and 5, and of the others, as `interleave_single` makes them.
             let groups: [[__m256; ENTRIES]; 2] = std::array::from_fn(|group| {
                 let of = |k: usize| [lines[2 * group + k], lines[2 * group + k + 4]];
                 let ([a, c], [b, d]) = (of(0), of(1));
@@ -374,7 +404,7 @@ mod tests {
         let [re, im] = &mut back;
         let to = Lines { parts: [re.as_mut_ptr(), im.as_mut_ptr()], inner, entries, count };
         // SAFETY: as above, and nobody else has them.
-        unsafe { separate_at(level, &packed, apart, to, [of(44), of(39)]) };
+        unsafe { deinterleave_at(level, &packed, apart, to, [of(44), of(39)]) };
         for (part, (own, factors)) in back.iter().zip(parts.iter().zip([[of(42), of(44)], [of(38), of(39)]])) {
             for (at, (&x, &own)) in part.iter().zip(own).enumerate() {
                 let wanted = if at % inner < count { own * factors[0] * factors[1] } else { of(9) };

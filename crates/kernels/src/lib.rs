@@ -33,9 +33,9 @@
 //!   Wengert.
 //! - **Unsafe code has one purpose in each module that has it**: [`dispatch`](mod@dispatch) calls
 //!   functions of a higher instruction set; [`pool`] lends a function to threads, and [`parallel`] the
-//!   pieces of a slice; [`arena`] views bytes as numbers; `product` and [`transpose`](mod@transpose) name
-//!   vectors and hand out parts of one result; `factor` and `fourier` hand out the pieces of a batch, and view scratch as the
-//!   libraries want it; [`region`] and [`straight`] read and write the places of
+//!   pieces of a slice; [`arena`] views bytes as numbers; `product`, [`transpose`](mod@transpose) and
+//!   `interleave` name vectors and hand out parts of one result; `factor` and `fourier` hand out the pieces of a batch, and view
+//!   scratch as the libraries want it; [`region`] and [`straight`] read and write the places of
 //!   code that was checked when it was made.
 //! - **The bits of a result do not depend on the level, nor on the place in a block, nor on
 //!   its length.** There is no fused multiply-add and no special code for the end of a slice.

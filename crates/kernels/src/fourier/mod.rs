@@ -35,7 +35,7 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftNum, FftPlanner};
 
 use crate::arena::{Carver, Line, Plain, lines_for, typed_mut};
-use crate::interleave::{Lines, interleave, separate};
+use crate::interleave::{self, Lines, deinterleave, interleave};
 use crate::{Float, Pool};
 
 /// The work of one part, in entries.
@@ -45,8 +45,8 @@ const GRAIN: usize = 1 << 13;
 const BESIDE: [usize; 2] = [16, 64];
 /// Bytes of packed lines, if there are more than the fewest: a part of the second cache.
 const PACKED: usize = 512 << 10;
-/// Entries of a line that are packed after each other: a cache line of complex numbers of double precision.
-const TOGETHER: usize = 4;
+/// Entries of a real line that are packed after each other, as those of complex ones are.
+const TOGETHER: usize = interleave::ENTRIES;
 
 /// Which sides of a transform are real.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -294,7 +294,7 @@ impl<T: Number> Plan<T> {
                     fft.process_with_scratch(&mut line[..n], scratch);
                 }
                 // SAFETY: as above, of the results; what lies there has been read. Tests as above.
-                unsafe { separate(pairs(complex), apart, to, [scale; 2]) };
+                unsafe { deinterleave(pairs(complex), apart, to, [scale; 2]) };
             }
             LinePlan::RealToHalf(fft) => {
                 let scratch = &mut scratch[..fft.get_scratch_len()];
@@ -306,7 +306,7 @@ impl<T: Number> Plan<T> {
                 }
                 let [single, double] = self.factors(self.transform.scale);
                 // SAFETY: as above. Tests as above.
-                unsafe { separate(pairs(complex), half_apart, to, [double, self.turned(double)]) };
+                unsafe { deinterleave(pairs(complex), half_apart, to, [double, self.turned(double)]) };
                 for (k, line) in self.singles(given).flat_map(|k| (0..count).map(move |line| (k, line))) {
                     arrays.set(0, target(k, line), complex[line * half_apart + k].re * single);
                     arrays.set(1, target(k, line), T::default());

@@ -188,8 +188,8 @@ impl<T: Number> Matrices<'_, T> {
         let mut faults = [None; LANES];
         if any(check.0.map(|x| x != T::ZERO)) {
             for (k, fault) in faults.iter_mut().enumerate() {
-                let entries = (0..self.rows).flat_map(|row| reads(row).map(move |column| (row, column)));
-                let wrong = entries.into_iter().find(|&(row, column)| !block[row][column].0[k].finite());
+                let mut entries = (0..self.rows).flat_map(|row| reads(row).map(move |column| (row, column)));
+                let wrong = entries.find(|&(row, column)| !block[row][column].0[k].finite());
                 *fault = wrong.map(|(row, column)| not_finite(row, column, block[row][column].0[k]));
             }
             // Whatever follows meets finite numbers only.
