@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::gather::{Coloured, Gathering};
-use super::{Colouring, Pattern, Recovery};
+use super::{Colouring, Pattern};
 use crate::array::{Array, DType, Data, Type};
 use crate::error::{Error, ErrorKind, Line};
 use crate::execute::{Prepared, Settings};
@@ -44,7 +44,7 @@ impl Source {
     /// The same, of which values of a recording under way may be captured.
     pub(super) fn recorded(closed: &Closed, active: usize, line: Line) -> Self {
         let captures = closed.captures.iter().map(|capture| capture.known().cloned()).collect();
-        Source { program: closed.program.clone(), objective: None, active, given: closed.leaves, captures, line }
+        Source { program: (*closed.program).clone(), objective: None, active, given: closed.leaves, captures, line }
     }
 
     /// Of a Program whose first inputs are differentiated by; the others are these.
@@ -256,11 +256,11 @@ fn constants(
 }
 
 /// The sources of entries in products with columns and with rows; `u32::MAX` where the other side has the entry.
-pub(super) fn sides(recovery: &Recovery, colouring: &Colouring, pattern: &Pattern) -> [Vec<u32>; 2] {
+pub(super) fn sides(sources: &[u32], colouring: &Colouring, pattern: &Pattern) -> [Vec<u32>; 2] {
     let columns = (colouring.column_count() * pattern.rows()) as u32;
     let own = |source: &u32| if *source < columns { *source } else { u32::MAX };
     let other = |source: &u32| source.checked_sub(columns).unwrap_or(u32::MAX);
-    [recovery.sources().iter().map(own).collect(), recovery.sources().iter().map(other).collect()]
+    [sources.iter().map(own).collect(), sources.iter().map(other).collect()]
 }
 
 /// The colours of one side, and how many of them are computed at a time.

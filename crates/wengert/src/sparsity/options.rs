@@ -1,5 +1,7 @@
 //! [`SparseOptions`]: what a user can say about a sparse derivative.
 
+#[cfg(feature = "arrays")]
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Method, Order, Pattern};
@@ -106,6 +108,19 @@ impl SparseOptions {
     /// Whether some entries of the matrix are not wanted.
     pub(super) fn is_part(&self) -> bool {
         self.lower || self.rows.is_some() || self.columns.is_some()
+    }
+
+    /// The entries of a pattern in the rows and columns that are wanted, on both sides of the diagonal: what stands in the
+    /// products from which wanted entries are read.
+    ///
+    /// # Errors
+    /// A row or column that the pattern does not have.
+    #[cfg(feature = "arrays")]
+    pub(super) fn in_wanted_lines<'a>(&self, pattern: &'a Pattern) -> Result<Cow<'a, Pattern>, String> {
+        if self.rows.is_none() && self.columns.is_none() {
+            return Ok(Cow::Borrowed(pattern));
+        }
+        SparseOptions { lower: false, ..self.clone() }.wanted(pattern).map(Cow::Owned)
     }
 
     /// The entries of a pattern that are wanted.

@@ -2,7 +2,7 @@
 
 mod prepare;
 
-pub(super) use prepare::{choices, entries, prepare};
+pub(super) use prepare::{choices, entries, prepare, whole};
 
 use super::Method;
 pub(super) use super::choice::{Choice, Work, table};

@@ -160,7 +160,8 @@ impl Sparse {
         let (rows, cols, nnz) = (self.pattern.rows(), self.pattern.cols(), self.pattern.nnz());
         let of_point = if self.decisions.is_some() { ", those of a point" } else { "" };
         let title = format!("{} of {rows} x {cols}, {nnz} entries{of_point}", self.kind.driver());
-        match planner::choices(&self.source, &self.pattern, self.kind, &self.options) {
+        let whole = planner::whole(&self.source, &self.options);
+        match whole.and_then(|whole| planner::choices(&self.source, &whole, self.kind, &self.options)) {
             Ok(choices) => planner::table(&title, &choices, self.method, &self.why),
             Err(why) => format!("{title}\ntaken: {}, {}\n(the other ways: {why})\n", self.method, self.why),
         }

@@ -26,6 +26,10 @@ pub(super) fn product(
         (0..pattern.cols()).map(|col| if wanted(&options.columns, col) { without_pattern(col) } else { 0.0 }).collect();
     let types = &source.program.input_types()[..source.active];
     let expected = tangents(source, types, point, &vector).map_err(|error| error.at(Some(line)))?;
+    // Of a triangle the other entries are known too, but where rows or columns are left out.
+    let is_mirrored = options.lower && options.rows.is_none() && options.columns.is_none();
+    let last = options.columns.as_ref().map_or(pattern.cols().checked_sub(1), |own| own.iter().copied().max());
+    let is_complete = |row: usize| !options.lower || is_mirrored || last.is_none_or(|last| last <= row);
     let (mut got, mut size) = (vec![0.0; pattern.rows()], vec![0.0; pattern.rows()]);
     let mut add = |row: usize, col: usize, value: f64| {
         got[row] += value * vector[col];
@@ -33,7 +37,7 @@ pub(super) fn product(
     };
     for ((row, col), &value) in pattern.entries().zip(values) {
         add(row, col, value);
-        if options.lower && row != col {
+        if is_mirrored && row != col {
             add(col, row, value);
         }
     }
@@ -45,7 +49,7 @@ pub(super) fn product(
         let near = (got[row] - expected[row]).abs() <= unit * (size[row] + expected[row].abs()) + unit * unit * largest;
         let same =
             near || got[row].to_bits() == expected[row].to_bits() || (got[row].is_nan() && expected[row].is_nan());
-        wanted(&options.rows, row) && !same
+        wanted(&options.rows, row) && is_complete(row) && !same
     };
     match (0..pattern.rows()).find(differs) {
         Some(row) => {

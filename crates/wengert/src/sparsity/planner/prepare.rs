@@ -1,5 +1,6 @@
 //! From a function and options to what runs: the pattern, the way, and the plan.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::super::arrays::{ArrayEvaluator, Reading, Run, Source, coloured, sides};
@@ -45,15 +46,10 @@ pub(in super::super) fn prepare(kind: Kind, source: &Source, options: &SparseOpt
             "it adds up more numbers than a row may have entries one by one, or mixes them: choose another method";
         return Err(unsupported(kind, source, why));
     }
-    let whole = match &options.pattern {
-        Some(given) => {
-            if options.check {
-                compare(kind, source, given, &source.pattern()?)?;
-            }
-            given.clone()
-        }
-        None => Arc::new(source.pattern()?),
-    };
+    if let (Some(given), true) = (&options.pattern, options.check) {
+        compare(kind, source, given, &source.pattern()?)?;
+    }
+    let whole = whole(source, options)?;
     let is_forced = options.method.is_some();
     let (method, why) = match options.method {
         Some(method) => (method, "because it was asked for".to_owned()),
@@ -66,6 +62,14 @@ pub(in super::super) fn prepare(kind: Kind, source: &Source, options: &SparseOpt
     // Colours that were asked for are used from the seeds on, where everything could go without.
     let from_seeds = is_forced && direct_is_possible(source)?;
     by_colours(kind, source, options, &whole, (method, why, from_seeds))
+}
+
+/// The pattern of the whole matrix, given or found.
+pub(in super::super) fn whole(source: &Source, options: &SparseOptions) -> Result<Arc<Pattern>, Error> {
+    match &options.pattern {
+        Some(given) => Ok(given.clone()),
+        None => source.pattern().map(Arc::new),
+    }
 }
 
 fn unsupported(kind: Kind, source: &Source, why: &str) -> Error {
@@ -185,15 +189,26 @@ fn by_colours(
 ) -> Result<Prepared, Error> {
     let gathered = |why: String| source.error(kind.driver(), why);
     let pattern = options.wanted(whole).map_err(gathered)?;
-    // Colours of a symmetric matrix are those of the whole, whatever is read.
-    let coloured_pattern = if matches!(method, Method::Star | Method::Acyclic) { whole } else { &pattern };
+    let is_mirrored = matches!(method, Method::Star | Method::Acyclic);
+    // Colours of a symmetric matrix are those of the whole. Others keep apart what meets in the rows or columns that are
+    // read, entries above the diagonal that are not wanted among it.
+    let lines = options.in_wanted_lines(whole).map_err(gathered)?;
+    let coloured_pattern = if is_mirrored { whole } else { &*lines };
     let colouring = colouring(method, coloured_pattern, options.the_order()).map_err(gathered)?;
-    let recovery = match matches!(method, Method::Star | Method::Acyclic) && options.lower {
+    let recovery = match is_mirrored && options.lower {
         true => colouring.recovery_of_lower(whole),
         false => colouring.recovery(coloured_pattern),
     };
     let recovery = recovery.map_err(|why| gathered(why.to_string()))?;
-    let [columns, rows] = sides(&recovery, &colouring, &pattern);
+    let sources: Cow<'_, [u32]> = match options.lower && !is_mirrored {
+        true => {
+            let all = coloured_pattern.entries().zip(recovery.sources());
+            all.filter(|((row, col), _)| col <= row).map(|(_, &source)| source).collect()
+        }
+        false => Cow::Borrowed(recovery.sources()),
+    };
+    debug_assert_eq!(sources.len(), pattern.nnz(), "a source for each entry");
+    let [columns, rows] = sides(&sources, &colouring, &pattern);
     let mut runs: Vec<Run> = Vec::new();
     let column_seeds = seeds(colouring.column_colours(), &coloured_pattern.transposed());
     let row_seeds = seeds(colouring.row_colours(), coloured_pattern);
@@ -315,7 +330,7 @@ fn compare(kind: Kind, source: &Source, given: &Pattern, found: &Pattern) -> Res
     }
 }
 
-/// The ways to compute a matrix of this pattern, with what each is predicted to take.
+/// The ways to compute what is wanted of a matrix of this pattern, with what each is predicted to take.
 pub(in super::super) fn choices(
     source: &Source,
     pattern: &Pattern,
@@ -339,12 +354,19 @@ pub(in super::super) fn choices(
     choices[1].possible = false;
     choices[1].note.push_str(", more of them than above");
     let order = options.the_order();
+    let lines = options.in_wanted_lines(pattern).map_err(|why| source.error(kind.driver(), why))?;
+    let is_part = matches!(lines, Cow::Owned(_));
     let ways: &[Method] = match kind.is_symmetric() {
         true => &[Method::Star, Method::Acyclic, Method::Columns, Method::Rows, Method::Bidirectional],
         false => &[Method::Columns, Method::Rows, Method::Bidirectional],
     };
     for &method in ways {
-        match colouring(method, pattern, order) {
+        let is_mirrored = matches!(method, Method::Star | Method::Acyclic);
+        if is_mirrored && is_part {
+            choices.push(Choice::impossible(method, "for whole matrices or a triangle"));
+            continue;
+        }
+        match colouring(method, &lines, order) {
             Ok(colouring) => {
                 let passes = colouring.count();
                 let work = primal.and(colouring.column_count(), linear).and(colouring.row_count(), back);

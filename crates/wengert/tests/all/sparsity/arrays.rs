@@ -199,6 +199,61 @@ fn parts_of_a_matrix_are_computed_alone() {
     assert!(rows.pattern().row(0).is_empty() && !rows.pattern().row(1).is_empty());
 }
 
+/// What is left of a Hessian: rows, columns, or a triangle, with every way and without one.
+#[test]
+fn parts_of_a_hessian_are_those_of_the_whole() {
+    let x = vector(7);
+    let (a, b) = (Tensor::from([0i64, 1, 2, 3, 4, 5]), Tensor::from([1i64, 2, 3, 4, 5, 6]));
+    let neighbours = |x: Tensor| (x.take(&a, 0) * x.take(&b, 0)).sum() + x.powi(3).sum();
+    let arrow = |x: Tensor| (x.slice(0) * x.square().sum()).sin() + x.exp().sum();
+    let dense = |x: Tensor| x.sin().cumsum(0).square().sum();
+    part_of_hessian("neighbours", neighbours, &x);
+    part_of_hessian("arrow", arrow, &x);
+    part_of_hessian("dense", dense, &x);
+}
+
+fn part_of_hessian(name: &str, f: impl Fn(Tensor) -> Tensor + Copy, x: &Tensor) {
+    let whole = hessian(x.clone(), f).to_vec();
+    let n = x.shape()[0];
+    let ways = [Method::Columns, Method::Rows, Method::Bidirectional, Method::Dense, Method::Star, Method::Acyclic];
+    for method in [None].into_iter().chain(ways.map(Some)) {
+        for (part, local) in (0..16).map(|part| (part % 8, part >= 8)) {
+            let mut options = method.map_or(Sparse::options(), |method| Sparse::options().method(method));
+            options = if local { options.local() } else { options };
+            options = if part & 1 != 0 { options.lower() } else { options };
+            options = if part & 2 != 0 { options.rows([3, 1]) } else { options };
+            options = if part & 4 != 0 { options.columns([5, 0, 3]) } else { options };
+            let what = format!("{name}, {method:?}, part {part}, local {local}");
+            let sparse = match options.hessian(f, x) {
+                Ok(sparse) => sparse,
+                Err(refused) => {
+                    assert!(matches!(method, Some(Method::Star | Method::Acyclic)) && part > 1, "{what}: {refused}");
+                    continue;
+                }
+            };
+            let mut values = vec![f64::NAN; sparse.pattern().nnz()];
+            sparse.evaluate(x, &mut values).unwrap();
+            let mut left = vec![0.0; n * n];
+            for ((row, col), value) in sparse.pattern().entries().zip(values) {
+                left[row * n + col] = value;
+            }
+            for (place, (left, whole)) in left.iter().zip(&whole).enumerate() {
+                let (row, col) = (place / n, place % n);
+                let is_wanted = (part & 1 == 0 || col <= row)
+                    && (part & 2 == 0 || [1, 3].contains(&row))
+                    && (part & 4 == 0 || [0, 3, 5].contains(&col));
+                let wanted = if is_wanted { *whole } else { 0.0 };
+                assert!(
+                    (left - wanted).abs() < 1e-12 * (1.0 + wanted.abs()),
+                    "{what}, ({row}, {col}): {left}, not {wanted}"
+                );
+            }
+            sparse.verify(x).unwrap_or_else(|why| panic!("{what}: {why}"));
+            assert!(sparse.explain().contains("taken"), "{}", sparse.explain());
+        }
+    }
+}
+
 #[test]
 fn a_lagrangian_takes_its_factors() {
     let x = vector(5);
