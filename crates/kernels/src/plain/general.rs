@@ -2,13 +2,14 @@
 
 use super::complex::schur::similar;
 use super::schur::schur;
-use super::{C64, first_place};
+use super::{C64, first_place, moderated};
 
 /// Eigenvalues, ascending by real and then by imaginary part, and their vectors as columns, of length 1, the first component that
 /// is not negligible real and positive. A value that is real has a real vector, and the values and vectors of a pair are
 /// conjugate. `None` if the steps do not end.
 pub fn eig(a: &[f64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
-    let (q, t) = schur(a, n)?;
+    let (a, back) = moderated(a);
+    let (q, t) = schur(&a, n)?;
     let complex = |x: &[f64]| x.iter().map(|&x| x.into()).collect::<Vec<C64>>();
     let (mut u, mut s) = (complex(&q), complex(&t));
     for k in 1..n {
@@ -29,7 +30,7 @@ pub fn eig(a: &[f64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
         let value = s[k * n + k];
         pairs.push((value, vector(&s, &u, n, k, value.im == 0.0)));
     }
-    Some(ordered(pairs))
+    Some(ordered(pairs.into_iter().map(|(value, vector)| (value.times(back), vector)).collect()))
 }
 
 /// Values and vectors in their order: the vectors as columns.

@@ -14,6 +14,8 @@ mod spectrum;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 pub use exponential::{expm, expm_frechet};
 pub use general::eig;
 pub use jacobi::Orthonormal;
@@ -32,6 +34,24 @@ pub fn singular(pivot: usize) -> String {
 fn first_place(mut sizes: impl Iterator<Item = f64> + Clone) -> Option<usize> {
     let largest = sizes.clone().fold(0.0, f64::max);
     sizes.position(|x| x > largest * f64::powi(0.5, 40))
+}
+
+/// A power of two for numbers of which this is the largest size, and its inverse: multiplied by the first, their squares neither
+/// overflow nor vanish. 1 where they do not anyway.
+fn moderating(largest: f64) -> (f64, f64) {
+    const FAR: i32 = 300;
+    if largest == 0.0 || (f64::powi(0.5, FAR)..=f64::powi(2.0, FAR)).contains(&largest) {
+        return (1.0, 1.0);
+    }
+    let exponent = largest.log2().round().clamp(-1000.0, 1000.0);
+    ((-exponent).exp2(), exponent.exp2())
+}
+
+/// A matrix with squares that neither overflow nor vanish, and the factor that leads back.
+fn moderated(a: &[f64]) -> (Cow<'_, [f64]>, f64) {
+    let (factor, back) = moderating(a.iter().fold(0.0, |largest, x| largest.max(x.abs())));
+    let a = if factor == 1.0 { Cow::Borrowed(a) } else { a.iter().map(|x| x * factor).collect() };
+    (a, back)
 }
 
 /// `(A + A^T) / 2`

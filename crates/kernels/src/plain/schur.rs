@@ -10,7 +10,7 @@ pub use commutator::{Repeated, commutator};
 pub(super) use ordered::Order;
 pub use ordered::ordered_schur;
 
-use super::{lu, reflect, reflect_within, reflector, transposed};
+use super::{lu, moderated, reflect, reflect_within, reflector, transposed};
 
 /// How many double steps one eigenvalue may take.
 const MOST_STEPS: usize = 60;
@@ -18,7 +18,9 @@ const MOST_STEPS: usize = 60;
 /// `A = Q T Q^T` with an orthogonal Q and T upper triangular but for blocks of two rows on its diagonal, each of which stands
 /// for a pair of complex eigenvalues. `None` if the steps do not end.
 pub(super) fn schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
-    let (q, t) = steps(a, n)?;
+    let (a, back) = moderated(a);
+    let (q, mut t) = steps(&a, n)?;
+    t.iter_mut().for_each(|x| *x *= back);
     Some((transposed(&q, n, n), t))
 }
 

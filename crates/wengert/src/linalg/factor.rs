@@ -269,6 +269,20 @@ impl Factor {
                 let y = l.try_solve_triangular(&right, TriangularSolve { unit: true, ..lower })?;
                 u.try_solve_triangular(&y, TriangularSolve::new(Side::Left, upper))
             }
+            // After the first step, the vectors of a batch would be taken for a matrix.
+            _ if b.rank() == 1 => {
+                let solved = self.solved_in_steps(&b.try_expand_dims(-1)?)?;
+                let last = solved.rank() - 1;
+                solved.try_squeeze(&[last])
+            }
+            _ => self.solved_in_steps(b),
+        }
+    }
+
+    #[track_caller]
+    fn solved_in_steps(&self, b: &Tensor) -> Result<Tensor, Error> {
+        let (lower, upper) = (TriangularSolve::new(Side::Left, Triangle::Lower), Triangle::Upper);
+        match &self.factors {
             Factors::Lu { .. } => self.matrix.try_solve(b),
             // One that was updated is differentiated as it is: the matrix would have to be factored again.
             Factors::Cholesky { l } | Factors::Updated { l } => {

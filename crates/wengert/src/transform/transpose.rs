@@ -146,7 +146,8 @@ fn unsupported(b: &Builder, op: &Op, operands: &[Operand], why: &str) -> Error {
     Error::new(ErrorKind::Unsupported, &op.name(), why).of(&types).at(b.line)
 }
 
-pub(super) fn mask_out(b: &mut Builder, mask: Value, value: Value) -> Value {
+/// A value where it counts, and 0 elsewhere.
+pub(crate) fn mask_out(b: &mut Builder, mask: Value, value: Value) -> Value {
     let zero = b.zeros_like(value);
     b.select(mask, value, zero)
 }

@@ -2,6 +2,7 @@
 
 use super::super::C64;
 use super::super::general::{ordered, vector};
+use super::moderated;
 use super::reflect::hessenberg;
 
 /// How many steps one eigenvalue may take.
@@ -10,8 +11,10 @@ const MOST_STEPS: usize = 60;
 /// Eigenvalues, ascending by real and then by imaginary part, and their vectors as columns, of length 1, the first component that
 /// is not negligible real and positive. `None` if the steps do not end.
 pub fn eig(a: &[C64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
-    let (u, t) = schur(a, n)?;
-    Some(ordered((0..n).map(|k| (t[k * n + k], vector(&t, &u, n, k, false))).collect()))
+    let (a, back) = moderated(a);
+    let (u, t) = schur(&a, n)?;
+    let pair = |k: usize| (t[k * n + k].times(back), vector(&t, &u, n, k, false));
+    Some(ordered((0..n).map(pair).collect()))
 }
 
 /// `A = U T U^H` with a unitary U and an upper triangular T, by steps with one shift (J. G. F. Francis, 1961; the shift is J. H.

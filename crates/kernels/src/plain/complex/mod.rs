@@ -11,12 +11,21 @@ mod spectrum;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 pub use eig::eig;
 use reflect::{reflect, reflector};
 pub use schur::{commutator, ordered_schur};
 pub use spectrum::{ComplexSpectrum, eigh, svd};
 
-use super::C64;
+use super::{C64, moderating};
+
+/// A matrix with squares that neither overflow nor vanish, and the factor that leads back.
+fn moderated(a: &[C64]) -> (Cow<'_, [C64]>, f64) {
+    let (factor, back) = moderating(a.iter().fold(0.0, |largest, x| largest.max(x.re.abs()).max(x.im.abs())));
+    let a = if factor == 1.0 { Cow::Borrowed(a) } else { a.iter().map(|x| x.times(factor)).collect() };
+    (a, back)
+}
 
 /// `(A + A^H) / 2`
 pub fn hermitian(a: &[C64], n: usize) -> Vec<C64> {

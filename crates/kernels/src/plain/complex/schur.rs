@@ -3,6 +3,7 @@
 use super::super::C64;
 use super::super::schur::{Order, Repeated};
 use super::eig::schur;
+use super::moderated;
 use super::spectrum::turned;
 
 /// `A = U T U^H` with a unitary U and an upper triangular T: (T, U). `None` if the steps do not end.
@@ -10,7 +11,8 @@ use super::spectrum::turned;
 /// The diagonal of T ascends by real parts, values with the same by imaginary parts. The first component that is not negligible of
 /// a column of U is real and positive.
 pub fn ordered_schur(a: &[C64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
-    let (mut u, mut t) = schur(a, n)?;
+    let (a, back) = moderated(a);
+    let (mut u, mut t) = schur(&a, n)?;
     let value = |t: &[C64], k: usize| (t[k * n + k].re, t[k * n + k].im);
     let order = Order::of((0..n).map(|k| value(&t, k)), n);
     for end in (1..n).rev() {
@@ -28,6 +30,7 @@ pub fn ordered_schur(a: &[C64], n: usize) -> Option<(Vec<C64>, Vec<C64>)> {
     for k in 0..n {
         choose(&mut t, &mut u, n, k);
     }
+    t.iter_mut().for_each(|x| *x = x.times(back));
     Some((t, u))
 }
 

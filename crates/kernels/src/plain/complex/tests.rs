@@ -192,3 +192,20 @@ fn schur_forms_are_ordered_and_their_equations_hold() {
     let [one, zero] = [C64::ONE, C64::ZERO];
     assert!(commutator(&[one, one, zero, one], 2, &[one; 4], false, 1e-12).is_err());
 }
+
+#[test]
+fn far_matrices_have_the_forms_of_near_ones() {
+    for (exponent, n) in [(-1000, 5), (-540, 3), (530, 4), (1020, 3)] {
+        let near_one = matrix(n as u64, n, n);
+        let factor = f64::powi(2.0, exponent / 2);
+        let far: Vec<C64> = near_one.iter().map(|x| x.times(factor).times(factor)).collect();
+        let back = |x: &C64| x.times(1.0 / factor).times(1.0 / factor);
+        let (wanted, its) = ordered_schur(&near_one, n).expect("it ends");
+        let (t, u) = ordered_schur(&far, n).expect("it ends");
+        near(&u, &its, "vectors");
+        near(&t.iter().map(back).collect::<Vec<C64>>(), &wanted, "form");
+        let (values, vectors) = eig(&far, n).expect("it ends");
+        let scaled: Vec<C64> = vectors.iter().enumerate().map(|(place, &v)| v * back(&values[place % n])).collect();
+        near(&product(&near_one, &vectors, [n, n, n]), &scaled, "A V = V w");
+    }
+}

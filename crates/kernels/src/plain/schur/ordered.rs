@@ -3,7 +3,7 @@
 //! Q is held transposed until it is given: its columns are turned as rows.
 
 use super::super::spectrum::turned;
-use super::super::{first_place, transposed};
+use super::super::{first_place, moderated, transposed};
 use super::{MatrixEquation, block_value, blocks, reflect, reflect_columns, reflector, similar, small, split, steps};
 
 /// The order of eigenvalues, given by real and imaginary parts, of a matrix with this many: ascending by real parts, those with the
@@ -31,11 +31,13 @@ impl Order {
 /// component that is not negligible of a column of Q is positive; of the two columns of a pair, the first row that is not
 /// negligible is positive and 0, and T is positive above the diagonal of the block.
 pub fn ordered_schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
-    let (mut q, mut t) = steps(a, n)?;
+    let (a, back) = moderated(a);
+    let (mut q, mut t) = steps(&a, n)?;
     order(&mut t, &mut q, n);
     for block in blocks(&t, n).windows(2) {
         choose(&mut t, &mut q, n, block[0], block[1] - block[0]);
     }
+    t.iter_mut().for_each(|x| *x *= back);
     Some((t, transposed(&q, n, n)))
 }
 

@@ -115,3 +115,26 @@ fn commutators_hold_below_the_blocks() {
     let repeated = commutator(&[2.0, 1.0, 0.0, 2.0], &[false; 2], &[1.0; 4], false, 1e-13);
     assert_eq!(repeated, Err(Repeated { gap: 0.0, largest: 2.0 }));
 }
+
+#[test]
+fn forms_of_far_matrices_are_those_of_near_ones() {
+    for (exponent, n) in [(-1000, 5), (-540, 3), (530, 4), (1020, 3)] {
+        let near = general(n as u64, n);
+        let factor = f64::powi(2.0, exponent / 2);
+        let far: Vec<f64> = near.iter().map(|x| x * factor * factor).collect();
+        let (wanted, its) = ordered_schur(&near, n).expect("it ends");
+        let (t, q) = ordered_schur(&far, n).expect("it ends");
+        assert!(q.iter().zip(&its).all(|(x, y)| (x - y).abs() < 1e-12), "2^{exponent}");
+        assert!(t.iter().zip(&wanted).all(|(x, y)| (x / factor / factor - y).abs() < 1e-12), "2^{exponent}");
+        let c = general(9, n);
+        let (one, two) = (schur(&near, n).expect("it ends"), schur(&far, n).expect("it ends"));
+        assert!(one.0.iter().zip(&two.0).all(|(x, y)| (x - y).abs() < 1e-12), "2^{exponent}");
+        let small: Vec<f64> = c.iter().map(|x| x * factor * factor).collect();
+        let (x, y) = (
+            sylvester(MatrixEquation::Continuous, (&near, n), (&near, n), &c),
+            sylvester(MatrixEquation::Continuous, (&far, n), (&far, n), &small),
+        );
+        let (x, y) = (x.expect("it is regular"), y.expect("it is regular"));
+        assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-9 * (1.0 + x.abs())), "2^{exponent}");
+    }
+}

@@ -63,8 +63,8 @@ pub(crate) use wengert_kernels::plain;
 use super::einsum::{rounded, widened};
 use super::sample::numbers;
 use super::{
-    Batched, Broadcast, Cotangent, Cotangents, Einsum, Gather, Iota, MaskedCotangents, Op, OutOfBounds, Reach, Reaches,
-    Site, check_float,
+    Batched, Broadcast, Cotangent, Cotangents, Einsum, Gather, Iota, MaskedCotangents, Op, Operand, OutOfBounds, Reach,
+    Reaches, Site, check_float,
 };
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
@@ -390,18 +390,28 @@ pub(super) fn both(b: &mut Builder, x: Option<Value>, y: Option<Value>) -> Optio
     }
 }
 
-/// The masked form of a transpose whose results depend on whole matrices: they count where anything of the matrix does.
+/// The masked form of a transpose whose results depend on whole matrices: they count where anything of the matrix does. Of
+/// matrices of which nothing does, operands at which the transpose may fail are replaced by harmless ones.
 pub(super) fn by_whole_matrices(
     b: &mut Builder,
     cotangent: Cotangent,
-    pull: impl FnOnce(&mut Builder, Value) -> Cotangents,
+    args: &[Operand],
+    failing: &[(usize, Harmless)],
+    pull: impl FnOnce(&mut Builder, Value, &[Operand]) -> Cotangents,
 ) -> Option<MaskedCotangents> {
     let Cotangent { value, mask } = cotangent;
     let shape = b.shape(value).to_vec();
     let own = [shape.len() - 2, shape.len() - 1];
     let somewhere = b.any(mask?, &own);
     let mask = b.spread(somewhere, &shape, &own);
-    let pulled = pull(b, value);
+    let mut args = args.to_vec();
+    for &(k, harmless) in failing {
+        let ty = args[k].ty(b);
+        let counts = b.spread(somewhere, &ty.shape, &(own[0]..ty.rank()).collect::<Vec<usize>>());
+        let harmless = harmless.value(b, &ty);
+        args[k] = Operand::Known(b.select(counts, args[k].known(), harmless));
+    }
+    let pulled = pull(b, value, &args);
     let masked = |value: Option<Value>| value.map(|value| Cotangent { value, mask: Some(mask) });
     Some(pulled.map(|pulled| pulled.into_iter().map(masked).collect()))
 }

@@ -266,7 +266,11 @@ impl Primitive for Commutator {
         cotangents: &[Option<Cotangent>],
         args: &[Operand],
     ) -> Option<MaskedCotangents> {
-        super::by_whole_matrices(b, cotangents[0]?, |b, value| self.transpose(b, &[Some(value)], args))
+        // A form exists where eigenvalues repeat, and the equation has no solution there.
+        let failing = [(0, Harmless::Distinct), (1, Harmless::Zeros)];
+        super::by_whole_matrices(b, cotangents[0]?, args, &failing, |b, value, args| {
+            self.transpose(b, &[Some(value)], args)
+        })
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         with_lane(*self, b, args, batched, length)

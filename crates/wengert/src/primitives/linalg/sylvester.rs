@@ -141,7 +141,8 @@ impl Primitive for Sylvester {
         cotangents: &[Option<Cotangent>],
         args: &[Operand],
     ) -> Option<MaskedCotangents> {
-        super::by_whole_matrices(b, cotangents[0]?, |b, value| self.transpose(b, &[Some(value)], args))
+        // Where the derivative fails, the value has failed.
+        super::by_whole_matrices(b, cotangents[0]?, args, &[], |b, value, args| self.transpose(b, &[Some(value)], args))
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         with_lane(*self, b, args, batched, length)

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    Harmless, Matrices, dims, guarded, kept, matrix, plain, product, sample, single, square, transposed, with_lane,
+    Harmless, Matrices, dims, guarded, identity, kept, matrix, plain, product, sample, single, square, transposed,
+    with_lane,
 };
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
@@ -16,6 +17,7 @@ use crate::primitives::{
     Primitive, Reaches, Running, Sample, Site, Tangents, arity,
 };
 use crate::program::{Builder, Value};
+use crate::transform::mask_out;
 
 /// On which side of the unknown a matrix stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,6 +78,22 @@ impl TriangularSolve {
     fn op_of(self, b: &mut Builder, t: Value) -> Value {
         let read = kept(b, t, self.read());
         if self.transpose { transposed(b, read) } else { read }
+    }
+
+    /// T without what only multiplies parts of a pulled cotangent that do not count, for any right-hand side: they are 0, and
+    /// what they meet may be NaN, or a pivot of 0. Ones on the diagonal take its place.
+    fn counting(self, b: &mut Builder, t: Value, mask: Value) -> Value {
+        let (lead, ..) = dims(b, mask);
+        let shape = b.shape(t).to_vec();
+        let (across, by_rows) = match self.side {
+            Side::Left => (lead + 1, !self.transpose),
+            Side::Right => (lead, self.transpose),
+        };
+        let counts = b.any(mask, &[across]);
+        let counts = b.spread(counts, &shape, &[if by_rows { lead + 1 } else { lead }]);
+        let ty = b.ty(t).clone();
+        let harmless = identity(b, &ty);
+        b.select(counts, t, harmless)
     }
 
     /// Solves for one vector in place: the elements of `x` at `start`, `start + step`, …
@@ -171,8 +189,13 @@ impl Primitive for TriangularSolve {
         let count = b.op(Cumulative::new(Running::Max, axis, reverse), &[count]);
         let zero = b.zeros_like(count);
         let mask = b.op(Compare::Gt, &[count, zero]);
-        let pulled = self.transpose(b, &[Some(value)], args).map(|mut pulled| pulled.remove(1));
-        Some(pulled.map(|value| vec![None, value.map(|value| Cotangent { value, mask: Some(mask) })]))
+        let t = self.counting(b, args[0].known(), mask);
+        let pulled = self.transpose(b, &[Some(value)], &[Operand::Known(t), args[1].clone()]);
+        Some(pulled.map(|mut pulled| {
+            // What does not count in one column may have met NaN in a row of T that counts for another.
+            let value = pulled.remove(1).map(|value| mask_out(b, mask, value));
+            vec![None, value.map(|value| Cotangent { value, mask: Some(mask) })]
+        }))
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         let &[false, true] = batched else { return with_lane(*self, b, args, batched, length) };

@@ -281,6 +281,52 @@ fn a_matrix_is_factored_once() {
     close(&slope.to_vec(), &a.t().solve(&Tensor::ones(&[3])).to_vec(), 16.0);
 }
 
+/// A vector stands for every matrix of a batch, also where the batch is as long as it.
+#[test]
+fn factors_of_a_batch_solve_for_a_vector() {
+    for (count, n) in [(2, 2), (3, 3), (3, 2), (1, 4)] {
+        let square = (0..count).map(|k| positive(7 + k as u64, n)).collect::<Vec<Tensor>>();
+        let tall = (0..count).map(|k| points(9 + k as u64, &[n + 1, n])).collect::<Vec<Tensor>>();
+        let (a, tall) = (Tensor::stack(&square, 0), Tensor::stack(&tall, 0));
+        let (b, longer) = (points(5, &[n]), points(6, &[n + 1]));
+        for (factor, a, b) in [
+            (Factor::lu(&a), &a, &b),
+            (Factor::cholesky(&a), &a, &b),
+            (Factor::qr(&a), &a, &b),
+            (Factor::qr(&tall), &tall, &longer),
+        ] {
+            let matrix = factor.matrix().clone();
+            let wanted: Vec<f64> = (0..count).flat_map(|k| Factor::qr(&matrix.slice(k)).solve(b).to_vec()).collect();
+            let solved = factor.solve(b);
+            assert_eq!(solved.shape(), [count, n], "{}", a.ty());
+            close(&solved.to_vec(), &wanted, 512.0);
+            let slope = grad(b, |b| factor.solve(&b).square().sum());
+            let each = grad(b, |b| {
+                (0..count)
+                    .map(|k| Factor::qr(&matrix.slice(k)).solve(&b).square().sum())
+                    .reduce(|x, y| x + y)
+                    .expect("some")
+            });
+            close(&slope.to_vec(), &each.to_vec(), 2048.0);
+        }
+        check_derivatives(&[a, b], |x| Factor::cholesky(&x[0]).solve(&x[1]));
+        check_derivatives(&[tall, longer], |x| Factor::qr(&x[0]).solve(&x[1]));
+    }
+}
+
+#[test]
+fn general_spectra_of_any_size_are_found() {
+    for size in [1e-300, 1e-160, 1e200, 1e300] {
+        let near = points(3, &[4, 4]);
+        let far = &near * size;
+        let scaled = |x: &Tensor| x.to_vec().iter().map(|x| x / size).collect::<Vec<f64>>();
+        let ([re, im, ..], [far_re, far_im, ..]) = (near.eig(), far.eig());
+        close(&scaled(&far_re), &re.to_vec(), 64.0);
+        close(&scaled(&far_im), &im.to_vec(), 64.0);
+        close(&scaled(&far.schur().0), &near.schur().0.to_vec(), 64.0);
+    }
+}
+
 #[test]
 fn value_and_derivative_of_an_exponential_share_their_powers() {
     let a = points(1, &[3, 3]);

@@ -118,3 +118,80 @@ fn repeated_values_in_a_lane_that_is_masked_afterwards_do_not_count() {
     close(&slope.slice(0).to_vec(), &grad(&apart, |a| a.eigh().1.sum()).to_vec(), 16.0);
     assert_eq!(slope.slice(1).to_vec(), [0.0; 4]);
 }
+
+/// Functions that have a value at every matrix of two rows, and not always a derivative.
+fn everywhere() -> Vec<Named> {
+    vec![
+        ("lu", |a| a.lu().1.sum()),
+        ("qr", |a| a.qr().1.sum()),
+        ("slogdet", |a| a.slogdet().1),
+        ("det", |a| a.det()),
+        ("eigvalsh", |a| a.eigvalsh().slice(0)),
+        ("eigh", |a| a.eigh().1.sum()),
+        ("svd", |a| a.svd().0.sum()),
+        ("singular_values", |a| a.singular_values().sum()),
+        ("schur", |a| a.schur().0.sum() + a.schur().1.sum()),
+        ("expm", |a| a.expm().sum()),
+    ]
+}
+
+#[test]
+fn a_lane_that_is_left_out_afterwards_has_no_derivative_to_miss() {
+    let good = Tensor::from([[3.0, 0.5], [0.25, 2.0]]);
+    let bad = [[[1.0, 1.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]].map(Tensor::from);
+    let flags = Tensor::from([true, false]);
+    for (name, f) in everywhere() {
+        let alone = grad(&good, |a| f(&a)).to_vec();
+        for bad in &bad {
+            let both = Tensor::stack(&[&good, bad], 0);
+            let slope = grad(&both, |both| flags.where_(vmap(both, |a| f(&a)), 0.0).sum());
+            close(&slope.slice(0).to_vec(), &alone, 64.0);
+            assert_eq!(slope.slice(1).to_vec(), [0.0; 4], "{name} at {bad}");
+        }
+    }
+}
+
+#[test]
+fn nan_in_a_triangle_reaches_only_what_depends_on_it() {
+    let lower = TriangularSolve::new(Side::Left, Triangle::Lower);
+    let (good, b) = (Tensor::from([[2.0, 0.5], [1.0, 4.0]]), Tensor::from([[1.0, 2.0], [3.0, -1.0]]));
+    let flags = Tensor::from([true, false]);
+    let sides = [(Side::Left, false), (Side::Left, true), (Side::Right, false), (Side::Right, true)];
+    for (side, transpose) in sides {
+        for (triangle, unit) in [Triangle::Lower, Triangle::Upper].into_iter().flat_map(|t| [(t, false), (t, true)]) {
+            let options = TriangularSolve { side, transpose, triangle, unit };
+            let loss = |t: &Tensor, b: &Tensor| t.solve_triangular(b, options).sum_over([-2, -1]);
+            let (by_t, by_b) = grad((&good, &b), |(t, b)| loss(&t, &b));
+            for bad in [NAN, f64::INFINITY] {
+                let bad = Tensor::from([[3.0, bad], [bad, 5.0]]);
+                let (two, right) = (Tensor::stack(&[&good, &bad], 0), Tensor::stack(&[&b, &b], 0));
+                let (lanes_t, lanes_b) = grad((&two, &right), |(t, b)| flags.where_(loss(&t, &b), 0.0).sum());
+                close(&lanes_t.slice(0).to_vec(), &by_t.to_vec(), 16.0);
+                close(&lanes_b.slice(0).to_vec(), &by_b.to_vec(), 16.0);
+                assert_eq!(lanes_t.slice(1).to_vec(), [0.0; 4], "{options:?}");
+                assert_eq!(lanes_b.slice(1).to_vec(), [0.0; 4], "{options:?}");
+            }
+        }
+    }
+    // The first unknown does not read the second row.
+    let t = Tensor::from([[2.0, 0.0], [NAN, 3.0]]);
+    let slope = grad(Tensor::from([1.0, 2.0]), |b| flags.where_(t.solve_triangular(&b, lower), 0.0).sum());
+    assert_eq!(slope.to_vec(), [0.5, 0.0]);
+    // A column that counts beside one that does not.
+    let keep = Tensor::from([[true, true], [false, true]]);
+    let t = Tensor::from([[2.0, 0.0], [1.0, 3.0]]);
+    let slope = grad(Tensor::ones(&[2, 2]), |b| keep.where_(t.solve_triangular(&b, lower), 0.0).sum());
+    close(&slope.to_vec(), &[0.5, 0.5 - 1.0 / 6.0, 0.0, 1.0 / 3.0], 4.0);
+    // Complex triangles.
+    let complex =
+        Complex::new(Tensor::stack(&[&good, &Tensor::from([[3.0, 0.0], [NAN, 5.0]])], 0), Tensor::ones(&[2, 2, 2]));
+    let right = Complex::new(Tensor::ones(&[2, 2, 1]), Tensor::zeros(&[2, 2, 1]));
+    let slope = grad(&right, |right| {
+        let solved = complex.solve_triangular(&right, Triangle::Lower);
+        flags.where_(solved.norm_sqr().sum_over([1, 2]), 0.0).sum()
+    });
+    for part in [slope.re, slope.im] {
+        assert!(part.slice(0).to_vec().iter().all(|x| x.is_finite()));
+        assert_eq!(part.slice(1).to_vec(), [0.0; 2]);
+    }
+}

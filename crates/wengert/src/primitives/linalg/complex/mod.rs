@@ -32,6 +32,7 @@ use crate::primitives::{
     ArgReduce, Broadcast, Cotangent, Cotangents, Extreme, Iota, MaskedCotangents, Operand, Reduce, Reducer, arity,
 };
 use crate::program::{Builder, Value};
+use crate::transform::mask_out;
 
 /// Complex arrays: real and imaginary parts.
 pub(super) type Pair = [Value; 2];
@@ -248,8 +249,10 @@ fn masked_along(
     }
     let mask = b.spread(somewhere?, &shape, axes);
     let values: Vec<Option<Value>> = cotangents.iter().map(|ct| ct.map(|ct| ct.value)).collect();
-    let masked = |value: Option<Value>| value.map(|value| Cotangent { value, mask: Some(mask) });
-    Some(pull(b, &values).map(|pulled| pulled.into_iter().map(masked).collect()))
+    let pulled = pull(b, &values);
+    // A column of zeros may have met NaN in its matrix.
+    let mut masked = |value: Value| Cotangent { value: mask_out(b, mask, value), mask: Some(mask) };
+    Some(pulled.map(|pulled| pulled.into_iter().map(|value| value.map(&mut masked)).collect()))
 }
 
 /// The first component of each column that is not negligible.
