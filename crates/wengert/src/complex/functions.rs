@@ -4,9 +4,15 @@
 //! sign bit*, 1987, as C99 has them: on a cut the sign of a zero says which side is meant. A sign that is taken from a number
 //! is flat, so that derivatives on a cut are those of the side.
 
+use std::f64::consts::FRAC_PI_2;
+
 use super::Complex;
 use crate::ops::Compare;
 use crate::real::{Real, lit};
+
+/// A part from which on `atanh z` is `±i pi/2 + 1/z`: the next term, `1/(3 z^3)`, is below half a unit in the last place, of
+/// the value and of its derivatives.
+const FAR: f64 = 1e9;
 
 impl<R: Real> Complex<R> {
     /// A number that nothing is differentiated by.
@@ -201,11 +207,12 @@ impl<R: Real> Complex<R> {
     #[track_caller]
     #[must_use]
     pub fn tanh(self) -> Self {
-        // With T = tanh re, the numerator and denominator over cosh(re)^2.
+        // With T = tanh re, the numerator and denominator over cosh(re)^2: the latter is T^2 + (1 - T^2) cos(im)^2. Written as
+        // cos^2 + T^2 sin^2 it would have a derivative by the imaginary part that is a difference of equal numbers for large T.
         let (cos, sin) = (self.im.cos(), self.im.sin());
-        let t = self.re.tanh();
-        let below = cos.square() + (t * sin).square();
-        Complex { re: t / below, im: sin * cos * self.re.sech2() / below }
+        let (t, rest) = (self.re.tanh(), self.re.sech2());
+        let below = t.square() + rest * cos.square();
+        Complex { re: t / below, im: sin * cos * rest / below }
     }
 
     /// The arc sine with a real part in `[-pi/2, pi/2]`, cut along the real axis beyond -1 and 1.
@@ -253,9 +260,26 @@ impl<R: Real> Complex<R> {
         // Mirrored to the right half-plane, so that ln1p is not taken near -1.
         let sign = sign_of(self.re);
         let right = sign * self.re;
-        let distance = (lit(1.0) - right).square() + self.im.square();
-        let angle = (self.im * 2.0).atan2((lit(1.0) - self.re) * (self.re + 1.0) - self.im.square());
-        Complex { re: sign * (right * 4.0 / distance).log1p() * 0.25, im: angle * 0.5 }
+        let far = right.compare(R::constant(FAR), Compare::Ge) | self.im.abs().compare(R::constant(FAR), Compare::Ge);
+        let series = || {
+            // i pi / 2 + 1/z, of whose squares none is taken.
+            let inverse = Complex { re: right, im: self.im }.recip();
+            Complex { re: sign * inverse.re, im: R::constant(FRAC_PI_2).copysign(self.im) + inverse.im }
+        };
+        let formula = || {
+            let off = lit(1.0) - right;
+            let (distance, square) = (off.hypot(self.im), off.square() + self.im.square());
+            // Near 1 the square of the distance may underflow, and is not divided by.
+            let near = distance.less(R::constant(0.5));
+            let re = R::branch(
+                near,
+                || (square + right * 4.0).ln() * 0.25 - distance.ln() * 0.5,
+                || (right * 4.0 / square).log1p() * 0.25,
+            );
+            let angle = (self.im * 2.0).atan2(off * (right + 1.0) - self.im.square());
+            Complex { re: sign * re, im: angle * 0.5 }
+        };
+        Complex::branch(far, series, formula)
     }
 
     /// `yes()` where the mask holds, else `no()`.

@@ -1,5 +1,7 @@
 //! The discrete Fourier transforms of tensors, with axes, lengths and scale.
 
+use super::room::{fits, no_room};
+use crate::array::DType;
 use crate::complex::{Complex, IntoComplex};
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::primitives::{Fft, FftKind, FftScale, HalfWeights, Slice, check_float};
@@ -51,6 +53,9 @@ pub struct Fourier {
     lengths: Option<Vec<usize>>,
     norm: FourierNorm,
 }
+
+/// Numbers for each entry of a long transform: its factors and one line, both complex.
+const NUMBERS: usize = 4;
 
 /// Whether operand or result is real.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,6 +132,19 @@ impl Fourier {
         }
     }
 
+    /// That there is memory for transforms of the chosen lengths: for the factors and one line of each. Of a half spectrum's
+    /// length the operand has half.
+    #[track_caller]
+    fn check_room(&self, name: &str, operands: &[&Tensor], side: Side) -> Result<(), Error> {
+        let chosen = self.lengths.as_deref().unwrap_or_default();
+        let checked = chosen.len().saturating_sub(usize::from(side == Side::RealOut));
+        let number = if operands[0].dtype() == DType::F32 { size_of::<f32>() } else { size_of::<f64>() };
+        match chosen[..checked].iter().find(|&&n| !fits(n, NUMBERS * number)) {
+            Some(n) => no_room(name, operands, &format!("the factors and one line of a transform of length {n}")),
+            None => Ok(()),
+        }
+    }
+
     /// Appends the transform of a real array or of a pair.
     fn emit(&self, b: &mut Builder, args: &[Value], side: Side, inverse: bool) -> Result<Vec<Value>, Misfit> {
         check_float(b.ty(args[0]))?;
@@ -166,18 +184,21 @@ impl Fourier {
     #[track_caller]
     fn complex(&self, name: &str, z: impl IntoComplex, inverse: bool) -> Result<Complex<Tensor>, Error> {
         let z = z.into_complex().whole(name)?;
+        self.check_room(name, &[&z.re, &z.im], Side::Complex)?;
         let results = compose_all(name, &[&z.re, &z.im], |b, args| self.emit(b, args, Side::Complex, inverse))?;
         Ok(Complex::pair(results))
     }
 
     #[track_caller]
     fn to_half(&self, name: &str, x: &Tensor) -> Result<Complex<Tensor>, Error> {
+        self.check_room(name, &[x], Side::RealIn)?;
         Ok(Complex::pair(compose_all(name, &[x], |b, args| self.emit(b, args, Side::RealIn, false))?))
     }
 
     #[track_caller]
     fn to_real(&self, name: &str, z: impl IntoComplex) -> Result<Tensor, Error> {
         let z = z.into_complex().whole(name)?;
+        self.check_room(name, &[&z.re, &z.im], Side::RealOut)?;
         Ok(compose_all(name, &[&z.re, &z.im], |b, args| self.emit(b, args, Side::RealOut, true))?.remove(0))
     }
 
@@ -200,7 +221,8 @@ impl Fourier {
     ///
     /// # Errors
     /// If an axis does not exist or is named twice, a length is 0 or has a prime factor above 1,000,000, the number of lengths
-    /// is not that of the axes, or the elements are not real numbers.
+    /// is not that of the axes, or the elements are not real numbers; if there is no memory for a chosen length: memory and
+    /// swap space are smaller than its factors and one line, four numbers for each entry.
     #[track_caller]
     pub fn try_fft(&self, z: impl IntoComplex) -> Result<Complex<Tensor>, Error> {
         self.complex("fft", z, false)

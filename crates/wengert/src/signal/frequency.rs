@@ -1,5 +1,6 @@
 //! The frequencies of a transform's entries, and their order.
 
+use super::room::{no_room, numbers};
 use crate::error::{Error, ErrorKind, OrRaise};
 use crate::tensor::compose::as_of;
 use crate::tensor::twins::TryJoin;
@@ -15,12 +16,12 @@ use crate::tensor::{Axes, Tensor};
 /// ```
 ///
 /// # Panics
-/// If n is 0, or the spacing is not a positive number.
+/// If n is 0, the spacing is not a positive number, or there is no memory for the frequencies.
 #[track_caller]
 pub fn fftfreq(n: usize, spacing: f64) -> Tensor {
     let whole = total("fftfreq", n, spacing).or_raise();
     let k = |k: usize| if k < n.div_ceil(2) { k as f64 } else { k as f64 - n as f64 };
-    Tensor::from((0..n).map(|entry| k(entry) / whole).collect::<Vec<f64>>())
+    listed("fftfreq", n, |entry| k(entry) / whole).or_raise()
 }
 
 /// The frequencies of the entries of [`rfft`](super::rfft) of n samples, this far apart: `0, 1, …, n / 2` over `n spacing`.
@@ -30,11 +31,20 @@ pub fn fftfreq(n: usize, spacing: f64) -> Tensor {
 /// ```
 ///
 /// # Panics
-/// If n is 0, or the spacing is not a positive number.
+/// If n is 0, the spacing is not a positive number, or there is no memory for the frequencies.
 #[track_caller]
 pub fn rfftfreq(n: usize, spacing: f64) -> Tensor {
     let whole = total("rfftfreq", n, spacing).or_raise();
-    Tensor::from((0..=n / 2).map(|k| k as f64 / whole).collect::<Vec<f64>>())
+    listed("rfftfreq", n / 2 + 1, |k| k as f64 / whole).or_raise()
+}
+
+/// This many frequencies.
+#[track_caller]
+fn listed(name: &str, count: usize, frequency: impl Fn(usize) -> f64) -> Result<Tensor, Error> {
+    match numbers(count, frequency) {
+        Some(frequencies) => Ok(Tensor::from(frequencies)),
+        None => no_room(name, &[], &format!("{count} frequencies")),
+    }
 }
 
 /// The time that n samples take.

@@ -32,6 +32,7 @@ mod convolve;
 mod cosine;
 mod fourier;
 mod frequency;
+mod room;
 mod spectrum;
 mod stft;
 mod window;

@@ -2,6 +2,7 @@
 
 use super::fourier::Fourier;
 use super::frequency::rfftfreq;
+use super::room::{no_room, places};
 use super::window::Window;
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::tensor::Tensor;
@@ -152,7 +153,7 @@ impl Welch {
     ///
     /// # Errors
     /// If there is no axis, a piece is empty or longer than the signal, pieces overlap by a whole piece or more, the rate is
-    /// not positive, or the elements are not real numbers.
+    /// not positive, the elements are not real numbers, or there is no memory for the pieces.
     #[track_caller]
     pub fn try_power(&self, x: &Tensor) -> Result<(Tensor, Tensor), Error> {
         self.of("Welch::power", x)
@@ -166,13 +167,13 @@ impl Welch {
             Err(why) => return refuse(name, &[x], why),
         };
         let (n, hop) = (self.length, self.length - self.overlap);
-        let places = (0..count).flat_map(|piece| (0..n).map(move |j| (piece * hop + j) as i64));
-        let places = Tensor::from_vec(&[count, n], places.collect());
+        let (Some(weights), Some(places)) = (self.window.weights(n, n), places(count, n, hop)) else {
+            return no_room(name, &[x], &format!("{count} pieces of {n} samples"));
+        };
         let mut pieces = as_of(name, &[x], x.try_take(&places, -1))?;
         if self.detrend == Detrend::Mean {
             pieces = &pieces - pieces.mean_keep(-1);
         }
-        let weights = self.window.weights(n, n);
         let unit = match self.scale {
             PowerScale::Density => self.rate * weights.iter().map(|w| w * w).sum::<f64>(),
             PowerScale::Spectrum => weights.iter().sum::<f64>().powi(2),
@@ -201,7 +202,7 @@ impl Welch {
         if !(rate > 0.0 && rate.is_finite()) {
             misfit!("the rate is {rate}, and has to be positive");
         }
-        if self.window.weights(n, n).iter().all(|&w| w == 0.0) {
+        if self.window.weights(n, n).is_some_and(|weights| weights.iter().all(|&w| w == 0.0)) {
             misfit!("a window of {n} samples is 0 everywhere");
         }
         Ok((samples - n) / (n - overlap) + 1)

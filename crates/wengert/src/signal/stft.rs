@@ -1,10 +1,11 @@
 //! Short-time spectra: the transforms of windowed pieces of a signal, and the signal back.
 
 use super::fourier::Fourier;
+use super::room::{fits, no_room, places};
 use super::window::Window;
-use crate::array::DType;
+use crate::array::{DType, element_count};
 use crate::complex::Complex;
-use crate::error::{Error, Misfit, OrRaise, misfit};
+use crate::error::{Error, OrRaise};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{as_of, refuse};
 use crate::tensor::twins::{TryConstruct, TryIndex, TryPad};
@@ -37,7 +38,8 @@ pub enum Edges {
 pub struct Stft {
     length: usize,
     hop: usize,
-    window: Vec<f64>,
+    /// None if there is no memory for the weights, which is an error of the transforms.
+    window: Option<Vec<f64>>,
     edges: Edges,
 }
 
@@ -74,7 +76,7 @@ impl Stft {
     /// ```
     #[must_use]
     pub fn weights(self, weights: &[f64]) -> Self {
-        Stft { window: weights.to_vec(), ..self }
+        Stft { window: Some(weights.to_vec()), ..self }
     }
 
     /// With these pieces.
@@ -89,37 +91,60 @@ impl Stft {
         Stft { edges, ..self }
     }
 
-    /// How many pieces a signal has, and how many samples of padding stand before and after it.
-    fn pieces(&self, samples: usize) -> Result<(usize, [usize; 2]), Misfit> {
+    /// How many pieces a signal has, and how many samples of padding stand before and after it; errors are those of the method
+    /// of this name.
+    #[track_caller]
+    fn pieces(&self, name: &str, operands: &[&Tensor], samples: usize) -> Result<(usize, [usize; 2]), Error> {
         let (length, hop) = (self.length, self.hop);
         if length == 0 || hop == 0 {
-            misfit!("pieces of {length} samples that are {hop} apart: both have to be at least 1");
+            let why = format!("pieces of {length} samples that are {hop} apart: both have to be at least 1");
+            return refuse(name, operands, why);
         }
-        if self.window.len() != length {
-            misfit!("the window has {} weights, and a piece {length} samples", self.window.len());
+        let Some(window) = &self.window else {
+            return no_room(name, operands, &format!("a window of {length} samples"));
+        };
+        if window.len() != length {
+            let why = format!("the window has {} weights, and a piece {length} samples", window.len());
+            return refuse(name, operands, why);
         }
         match self.edges {
             Edges::Inside if samples < length => {
-                misfit!("a signal of {samples} samples has no piece of {length}; pad it, or take padded edges")
+                let why =
+                    format!("a signal of {samples} samples has no piece of {length}; pad it, or take padded edges");
+                refuse(name, operands, why)
             }
             Edges::Inside => Ok(((samples - length) / hop + 1, [0, 0])),
-            Edges::Padded => {
-                let before = length / 2;
-                let count = (samples + 2 * before).saturating_sub(length).div_ceil(hop) + 1;
-                let whole = (count - 1) * hop + length;
-                Ok((count, [before, whole - before - samples]))
-            }
+            Edges::Padded => match padded(samples, length, hop) {
+                Some(pieces) => Ok(pieces),
+                None => self.no_room_to_pad(name, operands, samples),
+            },
         }
     }
 
+    #[track_caller]
+    fn no_room_to_pad<T>(&self, name: &str, operands: &[&Tensor], samples: usize) -> Result<T, Error> {
+        let (length, hop) = (self.length, self.hop);
+        let what =
+            format!("a signal of {samples} samples with its padding, in pieces of {length} that are {hop} apart");
+        no_room(name, operands, &what)
+    }
+
     /// Where the samples of each piece lie in the padded signal: `[pieces, length]`.
-    fn places(&self, count: usize) -> Tensor {
-        let places = (0..count).flat_map(|piece| (0..self.length).map(move |j| (piece * self.hop + j) as i64));
-        Tensor::from_vec(&[count, self.length], places.collect())
+    #[track_caller]
+    fn places(&self, name: &str, operands: &[&Tensor], count: usize) -> Result<Tensor, Error> {
+        match places(count, self.length, self.hop) {
+            Some(places) => Ok(places),
+            None => no_room(name, operands, &format!("{count} pieces of {} samples", self.length)),
+        }
+    }
+
+    /// The weights, which are there.
+    fn known(&self) -> &[f64] {
+        self.window.as_deref().unwrap_or_default()
     }
 
     fn weights_of(&self, dtype: DType) -> Tensor {
-        Tensor::from(self.window.clone()).convert(dtype)
+        Tensor::from(self.known().to_vec()).convert(dtype)
     }
 
     /// The spectra of the pieces of a signal along the last axis: `[…, pieces, length / 2 + 1]`.
@@ -142,23 +167,25 @@ impl Stft {
     ///
     /// # Errors
     /// If there is no axis, pieces of no samples or no distance are asked for, the weights are not as many as the samples of a
-    /// piece, no piece lies inside the signal, or the elements are not real numbers.
+    /// piece, no piece lies inside the signal, or the elements are not real numbers; if there is no memory for the window, the
+    /// padded signal or the pieces.
     #[track_caller]
     pub fn try_forward(&self, x: &Tensor) -> Result<Complex<Tensor>, Error> {
-        let pieces = match x.shape().last() {
-            _ if !x.dtype().is_float() => Err(Misfit("it takes real numbers; convert first".to_owned())),
-            None => Err(Misfit("a single number is no signal".to_owned())),
-            Some(&samples) => self.pieces(samples),
+        let samples = match x.shape().last() {
+            _ if !x.dtype().is_float() => return refuse(FORWARD, &[x], "it takes real numbers; convert first"),
+            None => return refuse(FORWARD, &[x], "a single number is no signal"),
+            Some(&samples) => samples,
         };
-        let (count, [before, after]) = match pieces {
-            Ok(pieces) => pieces,
-            Err(why) => return refuse("Stft::forward", &[x], why),
-        };
+        let (count, [before, after]) = self.pieces(FORWARD, &[x], samples)?;
+        if !fits(before + samples + after, size_of::<f64>()) {
+            return self.no_room_to_pad(FORWARD, &[x], samples);
+        }
+        let places = self.places(FORWARD, &[x], count)?;
         let mut amounts = vec![(0, 0, 0); x.rank() - 1];
         amounts.push((before as i64, after as i64, 0));
-        let padded = as_of("Stft::forward", &[x], x.try_pad(&amounts, 0.0))?;
-        let pieces = as_of("Stft::forward", &[x], padded.try_take(&self.places(count), -1))?;
-        as_of("Stft::forward", &[x], Fourier::new().try_rfft(&(pieces * self.weights_of(x.dtype()))))
+        let padded = as_of(FORWARD, &[x], x.try_pad(&amounts, 0.0))?;
+        let pieces = as_of(FORWARD, &[x], padded.try_take(&places, -1))?;
+        as_of(FORWARD, &[x], Fourier::new().try_rfft(&(pieces * self.weights_of(x.dtype()))))
     }
 
     /// The signal of this many samples whose spectra are nearest to these: every piece is transformed back, weighted by the
@@ -182,24 +209,21 @@ impl Stft {
     ///
     /// # Errors
     /// If the spectra are not those of the pieces of a signal of this length, or a sample has no piece with a weight above 0:
-    /// the first and last ones of a window that begins with 0 where the edges are not padded, or windows too far apart.
+    /// the first and last ones of a window that begins with 0 where the edges are not padded, or windows too far apart; if
+    /// there is no memory for the window, the padded signal or the pieces.
     #[track_caller]
     pub fn try_inverse(&self, spectra: &Complex<Tensor>, samples: usize) -> Result<Tensor, Error> {
         let parts = [&spectra.re, &spectra.im];
-        let (count, [before, after]) = match self.pieces(samples) {
-            Ok(pieces) => pieces,
-            Err(why) => return refuse("Stft::inverse", &parts, why),
-        };
+        let (count, [before, after]) = self.pieces(INVERSE, &parts, samples)?;
         let wanted = [count, self.length / 2 + 1];
         if spectra.rank() < 2 || spectra.shape()[spectra.rank() - 2..] != wanted {
-            return refuse(
-                "Stft::inverse",
-                &parts,
-                format!("a signal of {samples} samples has spectra of the shape {wanted:?}"),
-            );
+            let why = format!("a signal of {samples} samples has spectra of the shape {wanted:?}");
+            return refuse(INVERSE, &parts, why);
         }
         let whole = before + samples + after;
-        let (norm, covered) = self.squares(count, whole);
+        let Some((norm, covered)) = self.squares(count, whole) else {
+            return self.no_room_to_pad(INVERSE, &parts, samples);
+        };
         let end = if self.edges == Edges::Inside { before + covered } else { before + samples };
         if let Some(sample) = (before..end.min(before + samples)).find(|&sample| norm[sample] < LEAST_SQUARE) {
             let why = format!(
@@ -208,13 +232,14 @@ impl Stft {
                 norm[sample],
                 sample - before
             );
-            return refuse("Stft::inverse", &parts, why);
+            return refuse(INVERSE, &parts, why);
         }
-        let pieces = as_of("Stft::inverse", &parts, Fourier::new().lengths(&[self.length]).try_irfft(spectra))?;
+        let pieces = as_of(INVERSE, &parts, Fourier::new().lengths(&[self.length]).try_irfft(spectra))?;
         let pieces = pieces * self.weights_of(spectra.dtype());
         let mut shape = spectra.shape()[..spectra.rank() - 2].to_vec();
         shape.push(whole);
-        let sums = Tensor::try_zeros_of(spectra.dtype(), &shape)?.try_scatter_add(&self.places(count), &pieces, -1)?;
+        let places = self.places(INVERSE, &parts, count)?;
+        let sums = Tensor::try_zeros_of(spectra.dtype(), &shape)?.try_scatter_add(&places, &pieces, -1)?;
         // Where nothing was added, nothing is divided.
         let divisors: Vec<f64> = norm.iter().map(|&x| if x < LEAST_SQUARE { 1.0 } else { x }).collect();
         let signal = sums / Tensor::from(divisors).convert(spectra.dtype());
@@ -223,17 +248,35 @@ impl Stft {
         signal.try_pad(&amounts, 0.0)
     }
 
-    /// The sum of the squares of the weights at every place of the padded signal, and how many places pieces reach.
-    fn squares(&self, count: usize, whole: usize) -> (Vec<f64>, usize) {
+    /// The sum of the squares of the weights at every place of the padded signal, and how many places pieces reach; `None` if
+    /// there is no memory for that.
+    fn squares(&self, count: usize, whole: usize) -> Option<(Vec<f64>, usize)> {
+        if !fits(whole, size_of::<f64>()) {
+            return None;
+        }
         let mut sums = vec![0.0; whole];
         for piece in 0..count {
-            for (sum, weight) in sums[piece * self.hop..].iter_mut().zip(&self.window) {
+            for (sum, weight) in sums[piece * self.hop..].iter_mut().zip(self.known()) {
                 *sum += weight * weight;
             }
         }
-        (sums, (count - 1) * self.hop + self.length)
+        Some((sums, (count - 1) * self.hop + self.length))
     }
 }
+
+/// How many pieces a signal with padded edges has, and the samples of padding before and after it; `None` if no memory can
+/// hold it.
+fn padded(samples: usize, length: usize, hop: usize) -> Option<(usize, [usize; 2])> {
+    let before = length / 2;
+    let around = samples.checked_add(before)?.checked_add(before)?;
+    let count = around.saturating_sub(length).div_ceil(hop) + 1;
+    let whole = (count - 1).checked_mul(hop)?.checked_add(length)?;
+    element_count(&[whole])?;
+    Some((count, [before, whole - before - samples]))
+}
+
+const FORWARD: &str = "Stft::forward";
+const INVERSE: &str = "Stft::inverse";
 
 /// Sums of squares of weights below this are taken for none: a sample would be known to few digits.
 const LEAST_SQUARE: f64 = 1e-10;

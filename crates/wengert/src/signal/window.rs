@@ -1,5 +1,7 @@
 //! Windows: weights that let a piece of a signal begin and end gently.
 
+use super::room::{no_room, numbers};
+use crate::error::OrRaise;
 use crate::primitives::turned;
 use crate::tensor::Tensor;
 
@@ -30,9 +32,13 @@ impl Window {
     /// use wengert::signal::Window;
     /// assert_eq!(Window::Rectangular.periodic(3).to_vec(), [1.0, 1.0, 1.0]);
     /// ```
+    ///
+    /// # Panics
+    /// If there is no memory for them.
+    #[track_caller]
     #[must_use]
     pub fn periodic(self, n: usize) -> Tensor {
-        Tensor::from(self.weights(n, n))
+        self.tensor("Window::periodic", n, n)
     }
 
     /// n weights that are the same backwards: for filters. The only one of one is 1.
@@ -41,13 +47,25 @@ impl Window {
     /// use wengert::signal::Window;
     /// assert_eq!(Window::Hann.symmetric(5).shape(), [5]);
     /// ```
+    ///
+    /// # Panics
+    /// If there is no memory for them.
+    #[track_caller]
     #[must_use]
     pub fn symmetric(self, n: usize) -> Tensor {
-        Tensor::from(if n == 1 { vec![1.0] } else { self.weights(n, n.saturating_sub(1)) })
+        if n == 1 { Tensor::ones(&[1]) } else { self.tensor("Window::symmetric", n, n.saturating_sub(1)) }
     }
 
-    /// Weights at n places of a turn of `period` places.
-    pub(super) fn weights(self, n: usize, period: usize) -> Vec<f64> {
+    #[track_caller]
+    fn tensor(self, name: &str, n: usize, period: usize) -> Tensor {
+        match self.weights(n, period) {
+            Some(weights) => Tensor::from(weights),
+            None => no_room(name, &[], &format!("{n} weights")).or_raise(),
+        }
+    }
+
+    /// Weights at n places of a turn of `period` places; `None` if there is no memory for them.
+    pub(super) fn weights(self, n: usize, period: usize) -> Option<Vec<f64>> {
         let cosine = |k: usize| turned(k % period, period)[0];
         let weight = |k: usize| match self {
             Window::Hann => 0.5 - 0.5 * cosine(k),
@@ -55,6 +73,6 @@ impl Window {
             Window::Blackman => (0.42 - 0.5 * cosine(k) + 0.08 * cosine(2 * k)).max(0.0),
             Window::Rectangular => 1.0,
         };
-        (0..n).map(weight).collect()
+        numbers(n, weight)
     }
 }

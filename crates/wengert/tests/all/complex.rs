@@ -1,11 +1,12 @@
 //! Complex numbers and tensors: values against identities and tables, cuts, derivatives of every mode and order, conventions.
 
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use wengert::prelude::*;
 use wengert::{ComplexProducts, DType, Error, holomorphic_grad, try_holomorphic_grad};
 
 use crate::nn::support::{check_derivatives, check_single, close, points};
+use crate::support::caught::caught;
 
 /// A function of one complex number, over any carrier and over tensors.
 macro_rules! both {
@@ -175,6 +176,139 @@ fn nothing_overflows_that_need_not() {
     }
     // An inverse of a large number is a logarithm of it.
     assert!((Complex::new(1e10, 1.0).asinh().re - (2e10f64).ln()).abs() < 1e-14);
+}
+
+/// Numbers of mpmath: the argument, the value, the first and the second derivative.
+type Row = [(f64, f64); 4];
+
+#[track_caller]
+fn each_near(got: Complex<f64>, want: (f64, f64), what: &str) {
+    for (got, want) in [(got.re, want.0), (got.im, want.1)] {
+        // Below the normal numbers digits are few.
+        assert!((got - want).abs() <= 32.0 * f64::EPSILON * want.abs() + 1e-322, "{what}: {got:e} is not {want:e}");
+    }
+}
+
+/// Real and imaginary part apart, each to its own digits: far out a derivative by the imaginary part is as small as that by the
+/// real one.
+#[test]
+fn tanh_and_tan_keep_their_digits_far_from_the_poles() {
+    let rows: [Row; 5] = [
+        [
+            (19.0, 0.5),
+            (1.0, 5.282978323934834e-17),
+            (6.784322743879368e-17, -1.0565956647869668e-16),
+            (-1.3568645487758736e-16, 2.1131913295739335e-16),
+        ],
+        [
+            (20.0, 0.5),
+            (1.0, 7.149733678026063e-18),
+            (9.181582401115077e-18, -1.4299467356052125e-17),
+            (-1.8363164802230153e-17, 2.859893471210425e-17),
+        ],
+        [
+            (-20.0, 1.25),
+            (-1.0, 5.0850433601550496e-18),
+            (-1.3614167552834018e-17, 1.0170086720310099e-17),
+            (-2.7228335105668037e-17, 2.0340173440620198e-17),
+        ],
+        [
+            (1e-3, 1.5),
+            (0.1998102456600794, 14.09860233992712),
+            (199.73066380512776, -5.634090394009217),
+            (-238.68206602618514, -5629.5949101849465),
+        ],
+        [
+            (0.75, 1.5),
+            (1.5628689818694737, 0.10358061868779705),
+            (-1.431830509921978, -0.3237658721400151),
+            (4.408455243810308, 1.3086270580586599),
+        ],
+    ];
+    for [(re, im), value, slope, second] in rows {
+        let z = Complex::new(re, im);
+        let what = format!("tanh {z}");
+        each_near(z.tanh(), value, &what);
+        // Each part by each part: du/dre, du/dim, dv/dre, dv/dim.
+        each_near(grad(z, |z| z.tanh().re), (slope.0, -slope.1), &what);
+        each_near(grad(z, |z| z.tanh().im), (slope.1, slope.0), &what);
+        let forward = |direction| jvp(z, direction, |z| z.tanh()).1;
+        each_near(forward(Complex::new(1.0, 0.0)), slope, &what);
+        each_near(forward(Complex::new(0.0, 1.0)), (-slope.1, slope.0), &what);
+        each_near(holomorphic_grad(z, |z| z.tanh()), slope, &what);
+        each_near(holomorphic_grad(z, |z| holomorphic_grad(z, |z| z.tanh())), second, &what);
+        let array = tensor(&[z]);
+        each_near(list(&array.tanh())[0], value, &what);
+        each_near(list(&grad(&array, |z| z.tanh().re.sum()))[0], (slope.0, -slope.1), &what);
+        // tan (z / i) = tanh z / i, with the same derivative.
+        let turned = Complex::new(im, -re);
+        each_near(turned.tan(), (value.1, -value.0), &what);
+        each_near(holomorphic_grad(turned, |z| z.tan()), slope, &what);
+    }
+    for x in [400.0, 1e10, 1e300, f64::INFINITY] {
+        let z = Complex::new(-x, 0.5);
+        assert_eq!((z.tanh().re, z.tanh().im.abs()), (-1.0, 0.0));
+        assert!(holomorphic_grad(z, |z| z.tanh()).abs() == 0.0);
+    }
+    let signs = |z: Complex<f64>| (z.tanh().re.is_sign_negative(), z.tanh().im.is_sign_negative());
+    assert_eq!(signs(Complex::new(-0.0, 0.5)), (true, false));
+    assert_eq!(signs(Complex::new(0.5, -0.0)), (false, true));
+}
+
+/// The value and the derivative of `atanh`, and those of `atan`, where squares overflow or underflow.
+#[test]
+fn atanh_and_atan_at_the_ends_of_the_range() {
+    let rows: [[(f64, f64); 3]; 11] = [
+        [(1e160, 1.0), (1e-160, FRAC_PI_2), (-1e-320, 0.0)],
+        [(1.0, 1e160), (1e-320, FRAC_PI_2), (1e-320, 0.0)],
+        [(-1e155, 3e154), (-9.174311926605505e-156, FRAC_PI_2), (-7.659287938726e-311, -5.0500799595993e-311)],
+        [(3e300, -4e300), (1.2e-301, -FRAC_PI_2), (0.0, 0.0)],
+        // At the seam, where the digits of the smaller part are those of the larger one.
+        [(5e8, 5e8), (1e-9, 1.5707963257948967), (0.0, 2e-18)],
+        [(2e9, -1.0), (5e-10, -FRAC_PI_2), (-2.5e-19, -2.5e-28)],
+        [(1.0, 1e-300), (345.73433753938684, FRAC_PI_4), (0.25, 4.9999999999999995e299)],
+        [(-1.0, 1e-200), (-230.60508288968455, FRAC_PI_4), (0.25, -5e199)],
+        [
+            (1.0 - 1.0 / (1u64 << 40) as f64, -1e-30),
+            (14.20951720147865, -5.4975581388825e-19),
+            (549755813888.25, -6.044629098073146e-7),
+        ],
+        [(1.25, 0.25), (0.928393016676077, 1.2334258556831204), (-0.7804878048780488, 0.975609756097561)],
+        [(1e-300, 1.0), (5e-301, FRAC_PI_4), (0.5, 0.0)],
+    ];
+    let near = |got: Complex<f64>, want: (f64, f64), what: &str| {
+        let want = Complex::new(want.0, want.1);
+        let off = (got - want).abs();
+        assert!(off <= 16.0 * f64::EPSILON * want.abs() + 1e-322, "{what}: {got:?} is not {want:?}");
+    };
+    for [(re, im), value, slope] in rows {
+        let (z, turned) = (Complex::new(re, im), Complex::new(im, -re));
+        let what = format!("atanh {re:e} + {im:e} i");
+        each_near(z.atanh(), value, &what);
+        each_near(turned.atan(), (value.1, -value.0), &what);
+        near(holomorphic_grad(z, |z| z.atanh()), slope, &what);
+        near(holomorphic_grad(turned, |z| z.atan()), slope, &what);
+        near(jvp(z, Complex::new(1.0, 0.0), |z| z.atanh()).1, slope, &what);
+        near(jvp(turned, Complex::new(1.0, 0.0), |z| z.atan()).1, slope, &what);
+        let array = tensor(&[z, turned]);
+        each_near(list(&array.atanh())[0], value, &what);
+        each_near(list(&array.atan())[1], (value.1, -value.0), &what);
+        near(list(&grad(&array, |z| z.atanh().re.slice(0)))[0], (slope.0, -slope.1), &what);
+        near(list(&grad(&array, |z| z.atan().re.slice(1)))[1], (slope.0, -slope.1), &what);
+    }
+    near(Complex::new(1e-300, 1.0).atan(), (FRAC_PI_4, 345.73433753938684), "atan");
+    assert_eq!(Complex::new(1.0, 0.0).atanh(), Complex::new(f64::INFINITY, 0.0));
+    let infinite = f64::INFINITY;
+    for z in [Complex::new(infinite, 1.0), Complex::new(1.0, infinite), Complex::new(1e308, 1e308)] {
+        assert_eq!(z.atanh().im, FRAC_PI_2);
+        assert!(z.atanh().re >= 0.0 && z.atanh().re < 1e-307);
+        assert_eq!(z.conj().atanh().im, -FRAC_PI_2);
+    }
+    // Far out too, the sign of a zero is kept, and names the side of a cut.
+    assert!(Complex::new(-0.0, 1e10).atanh().re.is_sign_negative());
+    assert!(Complex::new(0.0, 1e10).atanh().re.is_sign_positive());
+    assert_eq!(Complex::new(1e10, -0.0).atanh().im, -FRAC_PI_2);
+    assert_eq!(Complex::new(-1e10, 0.0).atanh().im, FRAC_PI_2);
 }
 
 #[test]
@@ -449,4 +583,12 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     refused(Complex::try_einsum("i,j->k", &[&z, &z]), &["`einsum`"]);
     refused(Complex::try_einsum("", &[]), &["1 to 16 complex tensors, and got 0"]);
     refused(z.try_reshape(&[2]), &["`reshape`"]);
+    let parts = Complex::new(points(1, &[2]), points(2, &[2]));
+    let text = caught("slice", || parts.slice(5)).expect_err("there is no position 5");
+    for word in ["`slice` of f64[2] at ", "tests/all/complex.rs", "position 5 is out of range"] {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+    let parts = Complex::new(points(1, &[2]), points(2, &[3]));
+    let text = caught("slice", || parts.slice(0)).expect_err("the parts do not fit");
+    assert!(text.contains("`slice` of f64[2] and f64[3] at ") && text.contains("tests/all/complex.rs"), "{text}");
 }

@@ -7,7 +7,7 @@ use wengert::signal::{
     Fourier, FourierNorm, fft, fft2, fftfreq, fftn, fftshift, ifft, ifft2, ifftn, ifftshift, irfft, irfft2, irfftn,
     rfft, rfft2, rfftfreq, rfftn,
 };
-use wengert::{DType, Error};
+use wengert::{DType, Error, ErrorKind};
 
 use crate::nn::support::{check_derivatives, check_single, close, points};
 
@@ -247,6 +247,18 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     refused(way.try_fft(Tensor::zeros(&[2, 0])), &["`fft`", "a transform of length 0 along axis 1 does not exist"]);
     refused(way.clone().lengths(&[0]).try_rfft(&x), &["`rfft` of f64[3,4]", "length 0"]);
     refused(way.clone().lengths(&[1_000_003]).try_rfft(&x), &["prime factor 1000003", "pad to a length"]);
+    for (n, way) in [1 << 45, usize::MAX].map(|n| (n, way.clone().lengths(&[n]))) {
+        let room = format!("there is no memory for the factors and one line of a transform of length {n}");
+        refused(way.try_rfft(&x), &["`rfft` of f64[3,4]", &room]);
+        refused(way.try_fft(x.to_f32()), &["`fft` of f32[3,4] and f32[3,4]", &room]);
+        refused(way.try_ifft(&z), &["`ifft` of f64[3,4] and f64[3,4]", &room]);
+        let error = way.try_rfft(&x).expect_err("it is too long");
+        assert_eq!((error.kind(), error.lacks_memory()), (ErrorKind::Unavailable, true));
+        // Half a spectrum has to be there.
+        refused(way.try_irfft(&z), &["`irfft`", "axis 1 has 4 entries"]);
+        refused(way.axes(&[0]).lengths(&[n]).try_fft(&z), &["`fft`", &room]);
+    }
+    refused(way.clone().lengths(&[1 << 45, 6]).try_irfft(&z), &["`irfft`", "no memory", "35184372088832"]);
     refused(way.clone().axes(&[2]).try_fft(&z), &["`fft` of f64[3,4] and f64[3,4]", "no axis 2 among 2"]);
     refused(way.clone().axes(&[1, -1]).try_fft(&z), &["axis 1 is named twice"]);
     refused(way.clone().axes(()).try_fft(&z), &["at least one axis"]);

@@ -2,12 +2,12 @@
 
 use std::f64::consts::{PI, TAU};
 
-use wengert::Error;
 use wengert::prelude::*;
 use wengert::signal::{
     Convolved, Detrend, Edges, FourierNorm, PowerScale, Stft, Trigonometric, Welch, Window, circular_convolve, dct,
     dst, fft_convolve, fft_convolve_axes, idct, idst, periodogram,
 };
+use wengert::{Error, ErrorKind};
 
 use crate::nn::support::{check_derivatives, check_single, close, points};
 
@@ -315,6 +315,34 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     );
     let apart = Stft::new(4, 4);
     refused(apart.try_inverse(&apart.forward(&x), 6), &["add up to 0.0e0 at sample 2", "smaller hop"]);
+    let largest = usize::MAX;
+    let error = Stft::new(4, largest).try_forward(&x).expect_err("it is too long");
+    assert_eq!((error.kind(), error.lacks_memory()), (ErrorKind::Unavailable, true));
+    for hop in [largest, 1 << 45] {
+        let padded = |samples| {
+            format!("no memory for a signal of {samples} samples with its padding, in pieces of 4 that are {hop} apart")
+        };
+        refused(Stft::new(4, hop).try_forward(&x), &["`Stft::forward` of f64[2,6]", &padded(6)]);
+        // Two pieces, as of a signal that long.
+        let two = Complex::zeros(&[2, 3]);
+        refused(Stft::new(4, hop).try_inverse(&two, 6), &["`Stft::inverse` of f64[2,3] and f64[2,3]", &padded(6)]);
+    }
+    refused(stft.try_inverse(&spectra, largest), &["`Stft::inverse`", "no memory for a signal of", "with its padding"]);
+    refused(
+        Stft::new(4, largest - 9).edges(Edges::Inside).try_inverse(&Complex::zeros(&[2, 3]), largest),
+        &["`Stft::inverse`", "no memory for a signal of"],
+    );
+    for length in [largest, 1 << 45] {
+        let window = format!("there is no memory for a window of {length} samples");
+        refused(Stft::new(length, 2).try_forward(&x), &["`Stft::forward` of f64[2,6]", &window]);
+        refused(Stft::new(length, 2).window(Window::Hamming).try_inverse(&spectra, 6), &["`Stft::inverse`", &window]);
+        let room = format!("there is no memory for {length} weights");
+        says(&panicked(|| Window::Hann.periodic(length)), &["`Window::periodic` at ", &room]);
+        says(&panicked(|| Window::Blackman.symmetric(length)), &["`Window::symmetric` at ", &room]);
+        let frequencies = |count: usize| format!("there is no memory for {count} frequencies");
+        says(&panicked(|| wengert::signal::fftfreq(length, 1.0)), &["`fftfreq` at ", &frequencies(length)]);
+        says(&panicked(|| wengert::signal::rfftfreq(length, 1.0)), &["`rfftfreq` at ", &frequencies(length / 2 + 1)]);
+    }
     refused(Welch::new(9).try_power(&x), &["a piece of 9 samples", "which has 6"]);
     refused(Welch::new(4).overlap(4).try_power(&x), &["cannot overlap by 4"]);
     refused(Welch::new(4).rate(-1.0).try_power(&x), &["the rate is -1"]);

@@ -452,7 +452,7 @@ impl Clusters {
             let kink = self.of == SpectralKind::Singular && value <= least;
             if kink && (at(i, i).abs() > agreement || (!self.transposed && largest > 0.0)) {
                 return Err(format!(
-                    "singular value {i} is {value:e}, 0 but for rounding, where {name} have a kink and no derivative; use \
+                    "singular value {i} is {value:e}, 0 but for rounding, where {name}s have a kink and no derivative; use \
                      `{method}`, or leave it out"
                 ));
             }

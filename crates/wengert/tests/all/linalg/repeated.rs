@@ -97,7 +97,11 @@ fn values_have_a_derivative_if_their_weights_agree() {
     assert!(largest(&(slope - &b * 2.0)) < 1e-13);
     refused(&b, |b| b.singular_values().slice(2), &["singular values 1 and 2", "`singular(a)`"]);
     // At 0 a singular value has a kink.
-    refused(&Tensor::from([[1.0, 0.0], [0.0, 0.0]]), |b| b.singular_values().sum(), &["have a kink"]);
+    refused(
+        &Tensor::from([[1.0, 0.0], [0.0, 0.0]]),
+        |b| b.singular_values().sum(),
+        &["where singular values have a kink"],
+    );
 }
 
 #[test]
