@@ -31,6 +31,8 @@ pub(super) struct Gap {
     pub(super) to: usize,
     pub(super) home: Slot,
     pub(super) used: usize,
+    /// What is to be freed before, and the carry read from its home again: what waits at each level of the recursion is one part.
+    pub(super) after: Option<Slot>,
 }
 
 impl Gap {
@@ -42,7 +44,13 @@ impl Gap {
         items: &mut Vec<Item<P>>,
         part: impl Fn(Self) -> P,
     ) {
-        let Self { from, to, home, used } = self;
+        let Self { from, to, home, used, after } = self;
+        if let Some(slot) = after {
+            items.push(Item::Do(Action::Free { slot }));
+            items.push(Item::Do(Action::Restore { step: from, slot: home }));
+            items.push(Item::Part(part(Self { after: None, ..self })));
+            return;
+        }
         if to - from == 1 {
             items.push(Item::Do(Action::Reverse { step: from }));
             return;
@@ -51,14 +59,14 @@ impl Gap {
         items.push(Item::Do(Action::Advance { from, to: middle }));
         if to - middle == 1 {
             items.push(Item::Do(Action::Reverse { step: middle }));
+            items.push(Item::Do(Action::Restore { step: from, slot: home }));
+            items.push(Item::Part(part(Self { to: middle, ..self })));
         } else {
             let slot = slot(used);
             items.push(Item::Do(Action::Store { step: middle, slot }));
-            items.push(Item::Part(part(Self { from: middle, to, home: slot, used: used + 1 })));
-            items.push(Item::Do(Action::Free { slot }));
+            items.push(Item::Part(part(Self { from: middle, to, home: slot, used: used + 1, after })));
+            items.push(Item::Part(part(Self { to: middle, after: Some(slot), ..self })));
         }
-        items.push(Item::Do(Action::Restore { step: from, slot: home }));
-        items.push(Item::Part(part(Self { from, to: middle, home, used })));
     }
 
     /// What reversing the gap with `slots` slots takes. Each of the snapshots needs a step of its own, and the last
@@ -81,7 +89,7 @@ impl Division for Binomial {
     type Part = Gap;
 
     fn whole(&self) -> Option<Gap> {
-        (self.steps > 0).then_some(Gap { from: 0, to: self.steps, home: Slot::Initial, used: 0 })
+        (self.steps > 0).then_some(Gap { from: 0, to: self.steps, home: Slot::Initial, used: 0, after: None })
     }
 
     fn divide(&self, part: Gap, items: &mut Vec<Item<Gap>>) {

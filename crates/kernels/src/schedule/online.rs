@@ -103,10 +103,21 @@ impl Online {
     }
 
     /// The loop has ended after the steps that ran.
-    pub fn finish(&self) -> Reversal {
+    pub fn finish(self) -> Reversal {
         let starts: Vec<usize> = [0].into_iter().chain(self.snapshots.iter().map(|snapshot| snapshot.step)).collect();
         let order = self.snapshots.iter().map(|snapshot| snapshot.slot).collect();
         Reversal { slots: self.slots, steps: self.steps, starts, order }
+    }
+
+    /// A bound of the bytes that a schedule with this many slots takes itself, forwards and back: its snapshots' numbers, in a
+    /// list that doubles, and what waits on the way back, one part for each slot at most.
+    pub fn bytes(slots: usize) -> usize {
+        // More than any memory has, without overflow.
+        let slots = slots.min(1 << 48);
+        // A list that grows is there twice for a moment.
+        let grown = |count: usize, size: usize| count.next_power_of_two() * 3 / 2 * size;
+        let named = (slots + 1) * (size_of::<usize>() + size_of::<u32>());
+        named + grown(slots + 1, size_of::<Snapshot>()).max(grown(slots + 8, size_of::<Item<Part>>()))
     }
 
     /// What a loop of this many steps will take, forwards and back, from the decisions alone.
@@ -130,15 +141,15 @@ impl Reversal {
     }
 
     /// The actions in order.
-    pub fn actions(&self) -> impl Iterator<Item = Action> + Send + use<> {
-        Walk::new(self.clone())
+    pub fn actions(self) -> impl Iterator<Item = Action> + Send {
+        Walk::new(self)
     }
 
     /// The steps from the carry of this number to the next.
     fn gap(&self, start: usize) -> Gap {
         let to = self.starts.get(start + 1).copied().unwrap_or(self.steps);
         let home = if start == 0 { Slot::Initial } else { Slot::Memory(self.order[start - 1]) };
-        Gap { from: self.starts[start], to, home, used: start }
+        Gap { from: self.starts[start], to, home, used: start, after: None }
     }
 }
 

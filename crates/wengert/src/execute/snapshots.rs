@@ -138,7 +138,7 @@ impl Order {
     }
 
     /// The way back over this many steps.
-    fn back(&self, steps: usize) -> Box<dyn Iterator<Item = Action> + Send> {
+    fn back(self, steps: usize) -> Box<dyn Iterator<Item = Action> + Send> {
         match self {
             Order::Online(schedule) => Box::new(schedule.finish().actions()),
             Order::All => Box::new((0..steps).rev().map(|step| Action::Reverse { step })),
@@ -188,12 +188,13 @@ pub(super) fn unwind(
             writes[*k].as_mut().expect("a result is written by one part").copy_from(part.now());
         }
     }
+    let keeps_all = matches!(order, Order::All);
     for action in order.back(steps) {
         let Action::Reverse { step } = action else {
             forwards.act(action, arena, pool)?;
             continue;
         };
-        if matches!(order, Order::All) {
+        if keeps_all {
             forwards.return_to(step)?;
         }
         let (mut inputs, mut outputs) = (forwards.operands(), Outputs::new());

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wengert_kernels::region::Kind;
+use wengert_kernels::schedule::Online;
 use wengert_kernels::straight::Code;
 
 use super::allocated::Allocated;
@@ -342,7 +343,11 @@ impl Inside<'_> {
         };
         let plans = [&forwards[..], &[&second]].concat();
         let arena = taken(&mut scratch, most_lines(&plans));
-        let allocated = plans.iter().map(|plan| plan.allocated).reduce(Allocated::max).unwrap_or_default();
+        let mut allocated = plans.iter().map(|plan| plan.allocated).reduce(Allocated::max).unwrap_or_default();
+        if let Way::Some(_, Snapshots { all: Some(all), .. }) = way {
+            // The schedule itself is there while its steps run.
+            allocated.definitions = allocated.definitions.saturating_add(Online::bytes(all));
+        }
         let plan = UnwindPlan {
             invariants: carry.start,
             carry: types[carry].iter().map(|ty| (kind(ty.dtype), ty.size())).collect(),

@@ -6,7 +6,7 @@
 
 use allocation_counter::measure;
 use wengert::prelude::*;
-use wengert::{Compile, Compiled, Grad, GradError};
+use wengert::{Compile, Compiled, Grad, GradError, While};
 
 use crate::nightly::nightly;
 use crate::numbers;
@@ -199,4 +199,40 @@ fn a_gradient_of_tensors_says_how_much_it_takes() {
         grad(&x, |x| inner(&x)).to_vec()
     };
     assert_eq!(nested(1), grad(&x, |x| grad(&x, loss).square().sum()).to_vec());
+}
+
+/// A loop whose length nobody knows, with a carry of a few numbers: what says which step a snapshot is of takes more than the
+/// snapshot.
+#[test]
+fn snapshots_of_a_few_numbers_within_budgets() {
+    let steps = if nightly() { 20_000.0 } else { 5000.0 };
+    for count in [1, 3, 16] {
+        let x = numbers(&[count], 7) * 0.3 + 0.5;
+        let last = |x: &Tensor, how: While| {
+            let start = (x.clone(), Tensor::from(0.0));
+            let step = |(y, n): (Tensor, Tensor)| (y.cumsum(0).sin() * 0.5 + &y * 0.1, n + 1.0);
+            how.run(start, |(_, n): (Tensor, Tensor)| n.lt(steps), step).0.sum()
+        };
+        let gradient = |options: Compile, how: While| {
+            options.threads(1).function(move |x: Tensor| value_and_grad(&x, |x| last(&x, how)))
+        };
+        let (value, slope) = gradient(Compile::new(), While::new()).call(&x);
+        let within = |bytes: Option<usize>, how: While| {
+            let options = bytes.map_or(Compile::new(), |bytes| Compile::new().memory(bytes));
+            let compiled = gradient(options, how);
+            let predicted = compiled.plan(&x).expect("it is enough").peak_bytes() as u64;
+            let mut got = None;
+            let counted = measure(|| got = Some(compiled.call(&x)));
+            let (same, few) = got.expect("it was called");
+            assert_eq!((same.item(), few.to_vec()), (value.item(), slope.to_vec()), "{bytes:?} bytes");
+            assert!(counted.bytes_max <= predicted, "{count} numbers: {} of {predicted}", counted.bytes_max);
+            assert!(bytes.is_none_or(|bytes| predicted <= bytes as u64), "{predicted} of {bytes:?}");
+        };
+        for bytes in [30_000, 100_000, 400_000] {
+            within(Some(bytes), While::new());
+        }
+        for snapshots in [1, 64, 300] {
+            within(None, While::new().snapshots(snapshots));
+        }
+    }
 }

@@ -199,7 +199,7 @@ impl Levels {
     fn divide_start(&self, to: usize, items: &mut Vec<Item<Part>>) {
         match self.first(to) {
             0 => {
-                let gap = Gap { from: 0, to: self.step(to), home: Slot::Initial, used: 0 };
+                let gap = Gap { from: 0, to: self.step(to), home: Slot::Initial, used: 0, after: None };
                 items.push(Item::Part(Part::Gap(gap)));
             }
             k => {
@@ -229,7 +229,13 @@ impl Levels {
         match how {
             How::Plain if end - first == 1 => items.push(Item::Do(Action::Reverse { step: first })),
             How::Plain => {
-                items.push(Item::Part(Part::Gap(Gap { from: first, to: end, home: slot, used: used + 1 })));
+                items.push(Item::Part(Part::Gap(Gap {
+                    from: first,
+                    to: end,
+                    home: slot,
+                    used: used + 1,
+                    after: None,
+                })));
                 items.push(Item::Do(Action::Free { slot }));
             }
             How::Memory { k } => {
@@ -253,7 +259,7 @@ impl Levels {
         let home = held.home();
         match self.next(to - from, used, on_disk) {
             0 => {
-                items.push(Item::Part(Part::Gap(Gap { from: step, to: self.step(to), home, used })));
+                items.push(Item::Part(Part::Gap(Gap { from: step, to: self.step(to), home, used, after: None })));
                 items.push(Item::Do(Action::Free { slot: home }));
             }
             k => {
