@@ -339,7 +339,7 @@ where
         let output = (self.function)(arguments.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
         let closed = level.close(&leaves(&output))?;
         let types = closed.program.input_types()[..closed.leaves].to_vec();
-        let (made, captures) = (Made::new(closed.program), closed.captures);
+        let (made, captures) = (Made::new(Arc::unwrap_or_clone(closed.program)), closed.captures);
         let used = AtomicU64::new(now);
         let trace = Arc::new(Specialised { types, structure, output, made, captures, plans: Default::default(), used });
         let mut traces = self.traces.write().unwrap_or_else(PoisonError::into_inner);

@@ -302,7 +302,7 @@ fn program(
     let outputs = function(&inputs);
     let closed = level.close(&outputs)?;
     if closed.captures.is_empty() {
-        return Ok(closed.program);
+        return Ok(Arc::unwrap_or_clone(closed.program));
     }
     let types: Vec<String> = closed.captures.iter().map(|capture| capture.ty().to_string()).collect();
     let why = format!("it captures {}; pass tensors as operands, so that the rule covers them", types.join(", "));

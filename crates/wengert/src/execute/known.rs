@@ -137,8 +137,17 @@ struct Found {
 
 #[derive(Debug)]
 enum ProgramKey {
-    Derived { purpose: Arc<dyn Purpose>, source: Program, which: NumberOperands, numbers: Numbers, operands: Vec<bool> },
-    Single { op: Op, types: Vec<Type> },
+    Derived {
+        purpose: Arc<dyn Purpose>,
+        source: Arc<Program>,
+        which: NumberOperands,
+        numbers: Numbers,
+        operands: Vec<bool>,
+    },
+    Single {
+        op: Op,
+        types: Vec<Type>,
+    },
 }
 
 impl Weight for Found {
@@ -167,25 +176,26 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// What `make` makes of a recorded Program for a purpose, or what it made before. `make` is given the Program with the
-/// numbers that are operands as inputs behind its own.
+/// numbers that are operands as inputs behind its own. The recording itself is kept, not a copy.
 pub(crate) fn made(
     purpose: &impl Purpose,
-    source: &Program,
+    source: &Arc<Program>,
     which: NumberOperands,
     make: impl FnOnce(&Program) -> Result<Made, Error>,
 ) -> Result<BoundProgram, Error> {
-    made_in(&DERIVED, (purpose, which), source, make)
+    made_in(&DERIVED, (purpose, which), source, || source.clone(), make)
 }
 
 /// A Program that is run as it is.
 pub(crate) fn made_itself(source: &Program, which: NumberOperands) -> Result<BoundProgram, Error> {
-    made(&Itself, source, which, itself)
+    made_in(&DERIVED, (&Itself, which), source, || Arc::new(source.clone()), itself)
 }
 
 fn made_in(
     cache: &Cache,
     (purpose, which): (&dyn Purpose, NumberOperands),
     source: &Program,
+    kept: impl FnOnce() -> Arc<Program>,
     make: impl FnOnce(&Program) -> Result<Made, Error>,
 ) -> Result<BoundProgram, Error> {
     let mut hasher = FastHasher::default();
@@ -229,7 +239,7 @@ fn made_in(
         false => make(source)?,
     });
     let bound = BoundProgram { made: made.clone(), numbers: own.values(&operands) };
-    let key = ProgramKey::Derived { purpose: purpose.kept(), source: source.clone(), which, numbers: own, operands };
+    let key = ProgramKey::Derived { purpose: purpose.kept(), source: kept(), which, numbers: own, operands };
     locked(cache).keep(hash, Found { key: Arc::new(key), made });
     Ok(bound)
 }
@@ -272,7 +282,8 @@ pub(crate) fn apply_composite<'a>(
     inputs: impl Iterator<Item = &'a Array>,
     line: Line,
 ) -> Result<super::Results, Error> {
-    let bound = made_in(&SINGLE, (&Itself, NumberOperands::Varying), program, itself)?;
+    let kept = || Arc::new(program.clone());
+    let bound = made_in(&SINGLE, (&Itself, NumberOperands::Varying), program, kept, itself)?;
     bound.run(inputs, std::iter::empty()).map_err(|error| error.at(Some(line)))
 }
 

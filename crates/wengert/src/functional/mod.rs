@@ -1,6 +1,7 @@
 //! Functions of tensors to functions of tensors: `vmap`, `checkpoint`, and the Program of a function.
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Line, OrRaise};
 use crate::primitives::Recompute;
@@ -297,7 +298,7 @@ where
     let closed = level.close(&leaves(&output)).or_raise();
     let point = leaves(&x);
     let operands: Vec<&Tensor> = point.iter().chain(&closed.captures).collect();
-    tree(&output, graph::apply(Recompute::new(closed.program), &operands).or_raise())
+    tree(&output, graph::apply(Recompute::new(Arc::unwrap_or_clone(closed.program)), &operands).or_raise())
 }
 
 // ---- the Program of a function ------------------------------------------------------------------
@@ -325,5 +326,5 @@ where
     let level = ArrayLevel::open("to_program", Reading::Symbolic);
     let output = f(x.vars(&mut |leaf| level.input(&leaf, &Mapped::Whole)));
     let closed = level.close(&leaves(&output)).or_raise();
-    (closed.program, closed.captures)
+    (Arc::unwrap_or_clone(closed.program), closed.captures)
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::Location;
+use std::sync::Arc;
 
 use super::{Function, LinearSolve, at, count, ensured, norm, plus, tree};
 use crate::control::While;
@@ -161,7 +162,7 @@ impl FixedPoint {
         if function.point.is_empty() {
             return Ok(Vec::new());
         }
-        function.closed.program = without_point(&function.closed.program, function.point.len());
+        function.closed.program = Arc::new(without_point(&function.closed.program, function.point.len()));
         let tolerance = self.tolerance.unwrap_or(function.tolerance());
         let ensure = Ensure::new(
             function.name,
@@ -193,7 +194,7 @@ impl FixedPoint {
             }
             ensured(&x, &ensure, &state[0].le(tolerance), &[&state[0], &state[1]])
         })?;
-        function.solved(solver, function.closed.program.clone(), self.linear, line)
+        function.solved(solver, (*function.closed.program).clone(), self.linear, line)
     }
 }
 

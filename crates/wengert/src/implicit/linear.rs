@@ -1,6 +1,7 @@
 //! `linear_solve`: a linear system, known by its map.
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use super::{Function, tree};
 use crate::array::DType;
@@ -213,5 +214,5 @@ fn with_zeros(closed: &Closed) -> Closed {
         }
     }
     let outs = inline(&mut b, &closed.program, &args);
-    Closed { program: b.finish(&outs), leaves: closed.leaves, captures, taken: Vec::new() }
+    Closed { program: Arc::new(b.finish(&outs)), leaves: closed.leaves, captures, taken: Vec::new() }
 }

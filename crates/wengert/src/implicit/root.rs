@@ -184,6 +184,6 @@ impl Root {
             let End { x, size, steps } = search(x, captures, tolerance)?;
             ensured(&x, &ensure, &size.le(tolerance), &[&size, &steps])
         })?;
-        function.solved(solver, function.closed.program.clone(), self.linear, line)
+        function.solved(solver, (*function.closed.program).clone(), self.linear, line)
     }
 }

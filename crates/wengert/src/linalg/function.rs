@@ -1,5 +1,7 @@
 //! A user's function of one number as a Program.
 
+use std::sync::Arc;
+
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Line};
 use crate::primitives::SpectralFunction;
@@ -24,5 +26,5 @@ pub(super) fn function(name: &str, h: impl FnOnce(&Tensor) -> Tensor, line: Line
         )));
     }
     SpectralFunction::check_program(&closed.program).map_err(|why| refused(why.0))?;
-    Ok(closed.program)
+    Ok(Arc::unwrap_or_clone(closed.program))
 }

@@ -63,8 +63,11 @@ pub(super) struct Flattening {
 
 /// Flattens a Program.
 pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
-    let (b, copies) = (Builder::new(), Map::default());
-    let (views, literals, since) = (Vec::new(), Vec::new(), Vec::new());
+    // Mostly as many equations, or a few more for copies: lists that double would take up to twice the memory.
+    let more = |count: usize| count + count / 8;
+    let (eqns, values) = (more(program.eqns().len()), more(program.types.len()));
+    let (b, copies) = (Builder::with_room(eqns, values), Map::default());
+    let (views, literals, since) = (Vec::with_capacity(values), Vec::with_capacity(values), Vec::with_capacity(eqns));
     let mut f = Flattener { b, views, literals, gathers: false, since, region: 0, how, copies };
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {

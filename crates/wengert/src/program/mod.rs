@@ -164,6 +164,12 @@ impl Program {
         dce(self)
     }
 
+    /// Gives back the room that its lists grew into and do not use.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.eqns.shrink_to_fit();
+        self.types.shrink_to_fit();
+    }
+
     /// Which inputs an equation or output uses.
     pub(crate) fn used_inputs(&self) -> Vec<bool> {
         let mut used = vec![false; self.names.len()];

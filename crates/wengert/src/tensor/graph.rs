@@ -11,6 +11,7 @@ mod active;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
+use std::sync::Arc;
 
 use self::active::Activity;
 pub(crate) use self::active::is_active;
@@ -90,10 +91,10 @@ fn key(tensor: &Tensor) -> CaptureKey {
     }
     let array = tensor.known().expect("a tensor is known or traced");
     let address = match array.data() {
-        Data::Bool(elements) => std::sync::Arc::as_ptr(elements) as usize,
-        Data::I64(elements) => std::sync::Arc::as_ptr(elements) as usize,
-        Data::F32(elements) => std::sync::Arc::as_ptr(elements) as usize,
-        Data::F64(elements) => std::sync::Arc::as_ptr(elements) as usize,
+        Data::Bool(elements) => Arc::as_ptr(elements) as usize,
+        Data::I64(elements) => Arc::as_ptr(elements) as usize,
+        Data::F32(elements) => Arc::as_ptr(elements) as usize,
+        Data::F64(elements) => Arc::as_ptr(elements) as usize,
     };
     CaptureKey::Data(address, array.ty().clone())
 }
@@ -177,7 +178,9 @@ impl ArrayGraph {
         let named: Vec<Value> = outputs.into_iter().chain(self.taken).collect();
         let mut program = self.builder.with_inputs_in_order(&order).finish(&named);
         let taken = program.outputs.split_off(count);
-        Closed { program, leaves, captures, taken }
+        // It may stay for long, as what its derivatives are found by.
+        program.shrink_to_fit();
+        Closed { program: Arc::new(program), leaves, captures, taken }
     }
 }
 
@@ -185,7 +188,7 @@ impl ArrayGraph {
 #[derive(Clone, Debug)]
 pub(crate) struct Closed {
     /// Takes the leaves, then the captures.
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
     /// How many inputs are leaves.
     pub(crate) leaves: usize,
     /// The values of the other inputs.

@@ -1,5 +1,7 @@
 //! `map`, many rows at once: a loop over batches of rows, whose step is mapped over the rows of a batch.
 
+use std::sync::Arc;
+
 use super::Loop;
 use crate::control::Scan;
 use crate::error::{Error, Line};
@@ -57,7 +59,7 @@ fn in_blocks(
 ) -> Result<Vec<Tensor>, Error> {
     let (axes, places) = (vec![Some(0); rows.len()], vec![Some(0); closed.program.outputs().len()]);
     let program = transform::mapped(&closed.program, &axes, batch, &places).map_err(|error| error.at(Some(line)))?;
-    let closed = Closed { program, ..closed };
+    let closed = Closed { program: Arc::new(program), ..closed };
     let blocked = |array: &Tensor| reshaped(array, [&[blocks, batch], &array.shape()[1..]].concat());
     let rows: Vec<Tensor> = rows.iter().map(blocked).collect::<Result<_, Error>>()?;
     let results = Loop { closed, length: blocks, carry: 0, options: Scan::new() }.run(&[], &rows, line)?;
