@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "npy")]
 pub(crate) use npy::scan_npz;
-pub(crate) use walk::{Strided, element_count, for_each_index, row_major};
+pub(crate) use walk::{Strided, element_count, for_each_index, has_room, row_major};
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

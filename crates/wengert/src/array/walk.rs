@@ -1,4 +1,6 @@
-//! Positions of elements in row-major order.
+//! Positions of elements in row-major order, and whether there is memory for them.
+
+use wengert_kernels::arena::check_room_for;
 
 /// The number of elements of a shape; `None` if it does not fit in memory.
 ///
@@ -8,6 +10,13 @@ pub(crate) fn element_count(shape: &[usize]) -> Option<usize> {
     let count = shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length.max(1)))?;
     let fits = count <= isize::MAX as usize / 8;
     fits.then_some(if shape.contains(&0) { 0 } else { count })
+}
+
+/// Whether there is memory for this many elements of this many bytes: memory and swap space together are as large, and the
+/// allocator gives them.
+pub(crate) fn has_room(count: usize, size: usize) -> bool {
+    let enough = |bytes: usize| check_room_for(bytes).is_ok() && Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+    count.checked_mul(size).is_some_and(enough)
 }
 
 /// The row-major strides of a shape.

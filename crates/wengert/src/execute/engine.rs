@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use wengert_kernels::arena::{
-    Arena, Carver, Line as Lines, Plain, advise_huge, bools_as_bytes, check_room_for, typed, typed_mut,
-};
+use wengert_kernels::arena::{Arena, Carver, Line as Lines, Plain, advise_huge, bools_as_bytes, typed, typed_mut};
 use wengert_kernels::pool::{Panicked, Pool};
 use wengert_kernels::product::{Accumulate, Operand as Matrix, Product as Number, Target, products, symmetric};
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
 use super::columns::Records;
 use super::control;
-use crate::array::{Array, DType, Data, Type, for_data};
+use crate::array::{Array, DType, Data, Type, for_data, has_room};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::plan::kernel::{KernelCall, bytes};
 use crate::plan::{Home, MatrixProduct, Operation, OutputSource, Plan, PlanOutput, Step, StepOperand, StepWork};
@@ -240,8 +238,7 @@ pub(super) fn zeros<T: Plain + Default>(count: usize) -> Option<Vec<T>> {
         return Some(vec![T::default(); count]);
     }
     // Reserved first: what does not fit is an error instead of the end of the process.
-    let enough = check_room_for(bytes).is_ok() && Vec::<T>::new().try_reserve_exact(count).is_ok();
-    enough.then(|| {
+    has_room(count, size_of::<T>()).then(|| {
         let mut zeros = vec![T::default(); count];
         advise_huge(&mut zeros);
         zeros

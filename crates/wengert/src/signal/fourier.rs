@@ -1,7 +1,7 @@
 //! The discrete Fourier transforms of tensors, with axes, lengths and scale.
 
-use super::room::{fits, no_room};
-use crate::array::DType;
+use super::room::no_room;
+use crate::array::{DType, has_room};
 use crate::complex::{Complex, IntoComplex};
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::primitives::{Fft, FftKind, FftScale, HalfWeights, Slice, check_float};
@@ -139,7 +139,7 @@ impl Fourier {
         let chosen = self.lengths.as_deref().unwrap_or_default();
         let checked = chosen.len().saturating_sub(usize::from(side == Side::RealOut));
         let number = if operands[0].dtype() == DType::F32 { size_of::<f32>() } else { size_of::<f64>() };
-        match chosen[..checked].iter().find(|&&n| !fits(n, NUMBERS * number)) {
+        match chosen[..checked].iter().find(|&&n| !has_room(n, NUMBERS * number)) {
             Some(n) => no_room(name, operands, &format!("the factors and one line of a transform of length {n}")),
             None => Ok(()),
         }

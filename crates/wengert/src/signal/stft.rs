@@ -1,9 +1,9 @@
 //! Short-time spectra: the transforms of windowed pieces of a signal, and the signal back.
 
 use super::fourier::Fourier;
-use super::room::{fits, no_room, places};
+use super::room::{no_room, places};
 use super::window::Window;
-use crate::array::{DType, element_count};
+use crate::array::{DType, element_count, has_room};
 use crate::complex::Complex;
 use crate::error::{Error, OrRaise};
 use crate::tensor::Tensor;
@@ -177,7 +177,7 @@ impl Stft {
             Some(&samples) => samples,
         };
         let (count, [before, after]) = self.pieces(FORWARD, &[x], samples)?;
-        if !fits(before + samples + after, size_of::<f64>()) {
+        if !has_room(before + samples + after, size_of::<f64>()) {
             return self.no_room_to_pad(FORWARD, &[x], samples);
         }
         let places = self.places(FORWARD, &[x], count)?;
@@ -251,7 +251,7 @@ impl Stft {
     /// The sum of the squares of the weights at every place of the padded signal, and how many places pieces reach; `None` if
     /// there is no memory for that.
     fn squares(&self, count: usize, whole: usize) -> Option<(Vec<f64>, usize)> {
-        if !fits(whole, size_of::<f64>()) {
+        if !has_room(whole, size_of::<f64>()) {
             return None;
         }
         let mut sums = vec![0.0; whole];

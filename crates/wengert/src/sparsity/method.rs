@@ -27,6 +27,11 @@ pub enum Method {
 }
 
 impl Method {
+    /// Whether it takes an entry from its mirror image, and so has colours for whole symmetric matrices alone.
+    pub(super) const fn is_mirrored(self) -> bool {
+        matches!(self, Method::Star | Method::Acyclic)
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Method::Direct => "direct",

@@ -105,9 +105,14 @@ impl SparseOptions {
         self.order.unwrap_or(Order::Best)
     }
 
+    /// Whether some rows or columns of the matrix are not wanted.
+    pub(super) fn leaves_lines_out(&self) -> bool {
+        self.rows.is_some() || self.columns.is_some()
+    }
+
     /// Whether some entries of the matrix are not wanted.
     pub(super) fn is_part(&self) -> bool {
-        self.lower || self.rows.is_some() || self.columns.is_some()
+        self.lower || self.leaves_lines_out()
     }
 
     /// The entries of a pattern in the rows and columns that are wanted, on both sides of the diagonal: what stands in the
@@ -117,10 +122,10 @@ impl SparseOptions {
     /// A row or column that the pattern does not have.
     #[cfg(feature = "arrays")]
     pub(super) fn in_wanted_lines<'a>(&self, pattern: &'a Pattern) -> Result<Cow<'a, Pattern>, String> {
-        if self.rows.is_none() && self.columns.is_none() {
-            return Ok(Cow::Borrowed(pattern));
+        match self.leaves_lines_out() {
+            true => SparseOptions { lower: false, ..self.clone() }.wanted(pattern).map(Cow::Owned),
+            false => Ok(Cow::Borrowed(pattern)),
         }
-        SparseOptions { lower: false, ..self.clone() }.wanted(pattern).map(Cow::Owned)
     }
 
     /// The entries of a pattern that are wanted.

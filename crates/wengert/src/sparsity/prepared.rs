@@ -245,7 +245,8 @@ impl Sparse {
     }
 
     /// Compares the matrix at a point with one product of the Jacobian with a random vector, forwards: an entry that a given
-    /// pattern lacks shows in its row, unless it is 0 there.
+    /// pattern lacks shows in its row, unless it is 0 there. Of a lower triangle without some rows or columns the last row is
+    /// compared, or the rows below the last column: what stands in the others above the diagonal is not known.
     ///
     /// # Errors
     /// As [`Sparse::evaluate`], and if a row differs by more than rounding: the first of them is named.

@@ -22,14 +22,17 @@ pub(super) fn product(
     line: Line,
 ) -> Result<(), Error> {
     let wanted = |numbers: &Option<Vec<usize>>, number: usize| numbers.as_ref().is_none_or(|own| own.contains(&number));
+    // A triangle tells the other one, but where rows or columns are left out: then what stands above the diagonal is not known,
+    // and the last row that is wanted is compared, with those below the last column.
+    let is_mirrored = options.lower && !options.leaves_lines_out();
+    let is_cut = options.lower && !is_mirrored;
+    let end = options.rows.as_ref().and_then(|rows| rows.iter().copied().max()).filter(|_| is_cut);
+    let is_met = |col: usize| wanted(&options.columns, col) && end.is_none_or(|end| col <= end);
     let vector: Vec<f64> =
-        (0..pattern.cols()).map(|col| if wanted(&options.columns, col) { without_pattern(col) } else { 0.0 }).collect();
+        (0..pattern.cols()).map(|col| if is_met(col) { without_pattern(col) } else { 0.0 }).collect();
+    let first = if is_cut { (0..pattern.cols()).rfind(|&col| is_met(col)).unwrap_or(0) } else { 0 };
     let types = &source.program.input_types()[..source.active];
     let expected = tangents(source, types, point, &vector).map_err(|error| error.at(Some(line)))?;
-    // Of a triangle the other entries are known too, but where rows or columns are left out.
-    let is_mirrored = options.lower && options.rows.is_none() && options.columns.is_none();
-    let last = options.columns.as_ref().map_or(pattern.cols().checked_sub(1), |own| own.iter().copied().max());
-    let is_complete = |row: usize| !options.lower || is_mirrored || last.is_none_or(|last| last <= row);
     let (mut got, mut size) = (vec![0.0; pattern.rows()], vec![0.0; pattern.rows()]);
     let mut add = |row: usize, col: usize, value: f64| {
         got[row] += value * vector[col];
@@ -49,7 +52,7 @@ pub(super) fn product(
         let near = (got[row] - expected[row]).abs() <= unit * (size[row] + expected[row].abs()) + unit * unit * largest;
         let same =
             near || got[row].to_bits() == expected[row].to_bits() || (got[row].is_nan() && expected[row].is_nan());
-        wanted(&options.rows, row) && is_complete(row) && !same
+        row >= first && wanted(&options.rows, row) && !same
     };
     match (0..pattern.rows()).find(differs) {
         Some(row) => {

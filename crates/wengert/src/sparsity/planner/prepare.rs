@@ -94,11 +94,11 @@ fn check_options(kind: Kind, source: &Source, options: &SparseOptions) -> Result
         Some(Method::EdgePushing) => {
             Err(unsupported(kind, source, "edge pushing is for recorded functions of numbers; tensors have colours"))
         }
-        Some(method @ (Method::Star | Method::Acyclic)) if !kind.is_symmetric() => {
+        Some(method) if method.is_mirrored() && !kind.is_symmetric() => {
             let why = format!("{method} colourings are for symmetric matrices");
             Err(unsupported(kind, source, &why))
         }
-        Some(method @ (Method::Star | Method::Acyclic)) if options.rows.is_some() || options.columns.is_some() => {
+        Some(method) if method.is_mirrored() && options.leaves_lines_out() => {
             let why =
                 format!("{method} colourings are for whole matrices or a triangle, and rows or columns are given");
             Err(unsupported(kind, source, &why))
@@ -189,18 +189,17 @@ fn by_colours(
 ) -> Result<Prepared, Error> {
     let gathered = |why: String| source.error(kind.driver(), why);
     let pattern = options.wanted(whole).map_err(gathered)?;
-    let is_mirrored = matches!(method, Method::Star | Method::Acyclic);
     // Colours of a symmetric matrix are those of the whole. Others keep apart what meets in the rows or columns that are
     // read, entries above the diagonal that are not wanted among it.
     let lines = options.in_wanted_lines(whole).map_err(gathered)?;
-    let coloured_pattern = if is_mirrored { whole } else { &*lines };
+    let coloured_pattern = if method.is_mirrored() { whole } else { &*lines };
     let colouring = colouring(method, coloured_pattern, options.the_order()).map_err(gathered)?;
-    let recovery = match is_mirrored && options.lower {
+    let recovery = match method.is_mirrored() && options.lower {
         true => colouring.recovery_of_lower(whole),
         false => colouring.recovery(coloured_pattern),
     };
     let recovery = recovery.map_err(|why| gathered(why.to_string()))?;
-    let sources: Cow<'_, [u32]> = match options.lower && !is_mirrored {
+    let sources: Cow<'_, [u32]> = match options.lower && !method.is_mirrored() {
         true => {
             let all = coloured_pattern.entries().zip(recovery.sources());
             all.filter(|((row, col), _)| col <= row).map(|(_, &source)| source).collect()
@@ -355,14 +354,12 @@ pub(in super::super) fn choices(
     choices[1].note.push_str(", more of them than above");
     let order = options.the_order();
     let lines = options.in_wanted_lines(pattern).map_err(|why| source.error(kind.driver(), why))?;
-    let is_part = matches!(lines, Cow::Owned(_));
     let ways: &[Method] = match kind.is_symmetric() {
         true => &[Method::Star, Method::Acyclic, Method::Columns, Method::Rows, Method::Bidirectional],
         false => &[Method::Columns, Method::Rows, Method::Bidirectional],
     };
     for &method in ways {
-        let is_mirrored = matches!(method, Method::Star | Method::Acyclic);
-        if is_mirrored && is_part {
+        if method.is_mirrored() && options.leaves_lines_out() {
             choices.push(Choice::impossible(method, "for whole matrices or a triangle"));
             continue;
         }

@@ -340,6 +340,13 @@ fn a_product_finds_what_a_pattern_lacks() {
     {
         options.hessian(g, &x).unwrap().verify(&x).unwrap();
     }
+    // Of a triangle without some rows or columns too, in what is compared of it.
+    let lower = || Sparse::options().lower().method(Method::Columns);
+    for options in [lower(), lower().rows([2, 4]), lower().columns([1, 3]), lower().rows([4]).columns([1, 4])] {
+        options.clone().hessian(g, &x).unwrap().verify(&x).unwrap();
+        let wrong = options.pattern(Pattern::diagonal(6)).hessian(g, &x).unwrap();
+        assert!(wrong.verify(&x).is_err(), "{}", wrong.explain());
+    }
     let single = Tensor::from([0.5f32, 1.5, 2.5]);
     Sparse::jacobian(|x: Tensor| x.exp() * x.sum(), &single).unwrap().verify(&single).unwrap();
 }
