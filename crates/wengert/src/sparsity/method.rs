@@ -28,6 +28,7 @@ pub enum Method {
 
 impl Method {
     /// Whether it takes an entry from its mirror image, and so has colours for whole symmetric matrices alone.
+    #[cfg(feature = "arrays")]
     pub(super) const fn is_mirrored(self) -> bool {
         matches!(self, Method::Star | Method::Acyclic)
     }
