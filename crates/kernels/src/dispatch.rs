@@ -142,6 +142,12 @@ pub fn dispatch_only<const LEVEL: u8, W: Work>(work: W) -> W::Output {
     work.run()
 }
 
+/// Whether products of matrices round a multiplication and the addition after it once, as one instruction: from AVX2 on, and
+/// everywhere on aarch64.
+pub(crate) fn is_fused() -> bool {
+    cfg!(target_arch = "aarch64") || level() >= Level::Avx2
+}
+
 /// The level that [`dispatch`] uses: the best of the machine, unless the environment
 /// variable `WENGERT_LEVEL` is `baseline`, `avx2` or `avx512` and lower.
 ///

@@ -58,7 +58,7 @@ mod vector;
 
 /// How many products are summed at once, from zero: 32 KiB of a panel at 128 bytes a row. The library sums as many as it is
 /// given, up to 512.
-const DEPTH: usize = 256;
+pub const DEPTH: usize = 256;
 
 /// A matrix, or a batch of them, that is read.
 ///

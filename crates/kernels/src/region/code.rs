@@ -134,7 +134,8 @@ pub enum Join {
     Any,
 }
 
-/// Two multiplications and additions in one loop, each rounded: the bits are those of two instructions.
+/// Two multiplications and additions in one loop, each rounded: the bits are those of two instructions. One is rounded as in
+/// products of matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pair {
     /// `a * b + c`
@@ -151,6 +152,9 @@ pub enum Pair {
     MulMul,
     /// `a + b + c`
     AddAdd,
+    /// `a * b + c` as products of matrices add up: rounded once where the [level](crate::level()) has an instruction for it,
+    /// else twice.
+    Fused,
 }
 
 /// Two functions of one argument whose work is mostly the same: the bits are those of each alone.

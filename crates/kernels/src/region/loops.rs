@@ -2,7 +2,7 @@
 
 use super::code::{Binary, Call1, Call2, Compare, Kind, Pair, Twin, Unary};
 use super::pattern::for_kind;
-use crate::dispatch::{Work, dispatch};
+use crate::dispatch::{Work, dispatch, is_fused};
 use crate::float::Float;
 
 /// Where a loop reads and writes, and how many elements there are.
@@ -381,6 +381,8 @@ fn pair_float<T: Float>(f: Pair, range: Range) {
         Pair::SubTimes => each!(range, |a, b, c: T| -> T { (a - b) * c }, T),
         Pair::MulMul => each!(range, |a, b, c: T| -> T { a * b * c }, T),
         Pair::AddAdd => each!(range, |a, b, c: T| -> T { a + b + c }, T),
+        Pair::Fused if is_fused() => each!(range, |a, b, c: T| -> T { a.mul_add(b, c) }, T),
+        Pair::Fused => each!(range, |a, b, c: T| -> T { a * b + c }, T),
     }
 }
 

@@ -31,6 +31,7 @@ use reduce::LEAF;
 pub use blocks::{Block, Blocks};
 pub use code::{Binary, Call1, Call2, Compare, Instr, Join, Kind, Op, Pair, Twin, Unary};
 pub use pattern::Pattern;
+pub use reduce::tree;
 pub use verify::Invalid;
 
 /// Elements that a region reads.

@@ -270,6 +270,41 @@ fn fold<T: Joined>(join: Join, x: impl Elements<T>) -> T {
     lanes[0]
 }
 
+/// The elements of a row of some length joined by the tree by which regions join them, but for the neutral element that every lane
+/// begins with; `None` where they are joined one after the other, or there is more than one leaf. A sum that is not only of
+/// negative zeros is the same to the bit.
+///
+/// ```
+/// use wengert_kernels::region::tree;
+/// assert_eq!(tree(&[1.0; 16], |x, y| x + y), None);
+/// let numbers: Vec<f64> = (0..40).map(|k| 0.1 * f64::from(k)).collect();
+/// let sum = tree(&numbers, |x, y| x + y);
+/// assert!(sum.is_some_and(|sum| (sum - 78.0).abs() < 1e-13));
+/// ```
+pub fn tree<T: Copy>(elements: &[T], mut join: impl FnMut(T, T) -> T) -> Option<T> {
+    if elements.len() <= FEW || elements.len() > LEAF {
+        return None;
+    }
+    let mut lanes = [None; LANES];
+    let mut both = |x: Option<T>, y: Option<T>| match (x, y) {
+        (Some(x), Some(y)) => Some(join(x, y)),
+        (x, y) => x.or(y),
+    };
+    for block in elements.chunks(LANES) {
+        for (lane, &x) in lanes.iter_mut().zip(block) {
+            *lane = both(*lane, Some(x));
+        }
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for k in 0..width {
+            lanes[k] = both(lanes[k], lanes[k + width]);
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
 /// The lanes with the elements from `whole` on: by vectors, then one by one.
 #[inline(always)]
 fn with_rest<T: Joined>(join: Join, mut lanes: [T; LANES], x: &impl Elements<T>, whole: usize) -> [T; LANES] {
@@ -434,6 +469,21 @@ mod tests {
         }
         assert!(fold(Join::Max, &[1.0, f64::NAN, 3.0][..]).is_nan());
         assert_eq!((fold(Join::All, &[1u8, 0, 1][..]), fold(Join::Any, &[0u8, 0, 1][..])), (0, 1));
+    }
+
+    #[test]
+    fn the_tree_of_a_row_is_that_of_regions() {
+        for n in 0..=LEAF + 1 {
+            let x: Vec<f64> = (0..n).map(|k| ((k * k + 3 * k) % 101) as f64 * 0.37 - 7.0).collect();
+            let sum = tree(&x, |x, y| x + y);
+            assert_eq!(sum.is_some(), n > FEW && n <= LEAF, "{n}");
+            if let Some(sum) = sum {
+                assert_eq!(sum.to_bits(), whole(Join::Sum, &x[..]).to_bits(), "{n}");
+                assert_eq!(tree(&x, |x, y| x * y), Some(whole(Join::Prod, &x[..])), "{n}");
+            } else if n > 0 && n <= FEW {
+                assert_eq!(x.iter().fold(0.0, |sum, x| sum + x).to_bits(), whole(Join::Sum, &x[..]).to_bits(), "{n}");
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::one::{call1, call2, compare};
 use super::{Code, Instr, LANES, Op, fill};
 use crate::Float;
 use crate::arena::Line;
-use crate::dispatch::{Work, dispatch};
+use crate::dispatch::{Work, dispatch, is_fused};
 use crate::region::{Kind, Pair, loops};
 use crate::transpose::transpose;
 
@@ -165,6 +165,7 @@ impl<const NARROW: bool> Work for BlockRun<'_, NARROW> {
                     Op::Pair(Pair::SubTimes) => rows.map3(|a, b, c| (a - b) * c),
                     Op::Pair(Pair::MulMul) => rows.map3(|a, b, c| a * b * c),
                     Op::Pair(Pair::AddAdd) => rows.map3(|a, b, c| a + b + c),
+                    Op::Pair(Pair::Fused) => fused(rows),
                     Op::Copy => rows.map1(|a| a),
                     Op::Neg => rows.map1(|a| -a),
                     Op::Abs => rows.map1(f64::abs),
@@ -180,6 +181,27 @@ impl<const NARROW: bool> Work for BlockRun<'_, NARROW> {
                 }
             }
         }
+    }
+}
+
+/// `out = a * b + c`, rounded once where that is an instruction.
+///
+/// # Safety
+/// As [`Rows::map1`].
+#[inline(never)]
+unsafe fn fused(rows: Rows) {
+    struct Loop<const FUSED: bool>(Rows);
+    impl<const FUSED: bool> Work for Loop<FUSED> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            // SAFETY: the caller of `fused` promises it.
+            unsafe { self.0.map3(|a, b, c| if FUSED { a.mul_add(b, c) } else { a * b + c }) }
+        }
+    }
+    match is_fused() {
+        true => dispatch(Loop::<true>(rows)),
+        false => dispatch(Loop::<false>(rows)),
     }
 }
 

@@ -7,7 +7,8 @@
 //! second-level cache. Blocks are divided among threads.
 //!
 //! Functions other than arithmetic, square roots and extremes are those of [`math`](crate::math) at many points, and a call
-//! of the function that comes with the instruction at one: their last bits may differ. Everything else has the same bits.
+//! of the function that comes with the instruction at one: its last bits may differ, unless it is one [of many](Function::Many1).
+//! Everything else has the same bits.
 //!
 //! # Invariants
 //!
@@ -23,6 +24,7 @@ mod verify;
 
 use crate::arena::Line;
 use crate::cost::{BLOCK_BYTES, BLOCK_POINTS, BLOCK_WORK, BLOCKS_BYTES};
+use crate::dispatch::{dispatch, is_fused};
 use crate::parallel::for_chunks_with;
 use crate::pool::Pool;
 use crate::region::{Binary, Call1, Call2, Compare, Pair, Twin, Unary};
@@ -74,16 +76,16 @@ pub enum Op {
     Select,
     /// The code is valid only for points at which `a` and `b` compare so, or do not.
     Guard(Compare, bool),
-    /// A function of `a`; `c` is the number of the [`Function::One`] that computes it at one point.
+    /// A function of `a`; `c` is the number of the [`Function`] that computes it at one point.
     Unary(Unary),
-    /// A function of `a` and `b`; `c` is the number of the [`Function::Two`] that computes it at one point.
+    /// A function of `a` and `b`; `c` is the number of the [`Function`] that computes it at one point.
     Binary(Binary),
-    /// Two functions of `a`: the first into `out`, the second into `b`. At one point the first is the [`Function::One`] with
+    /// Two functions of `a`: the first into `out`, the second into `b`. At one point the first is the [`Function`] with
     /// number `c`, and the second the one after it.
     Twin(Twin),
-    /// The [`Function::One`] with number `c`, of `a`.
+    /// The [`Function`] with number `c`, of `a`.
     Call1,
-    /// The [`Function::Two`] with number `c`, of `a` and `b`.
+    /// The [`Function`] with number `c`, of `a` and `b`.
     Call2,
 }
 
@@ -109,6 +111,22 @@ pub enum Function {
     One(Call1, u64),
     /// Of two numbers.
     Two(Call2, u64),
+    /// Of one number, with the bits that the loop over many numbers gives.
+    Many1(Unary),
+    /// Of two numbers, with the bits that the loop over many numbers gives.
+    Many2(Binary),
+    /// A whole power, with the bits that the loop over many numbers gives.
+    Power(i32),
+}
+
+impl Function {
+    /// How many numbers it is a function of.
+    pub const fn arguments(self) -> usize {
+        match self {
+            Function::One(..) | Function::Many1(_) | Function::Power(_) => 1,
+            Function::Two(..) | Function::Many2(_) => 2,
+        }
+    }
 }
 
 /// What code consists of; see [`Code::new`].
@@ -153,6 +171,8 @@ pub struct Code {
     parts: Parts,
     /// The code for one point; none if there are too many places.
     words: Vec<u64>,
+    /// Whether something in it is rounded once.
+    is_fused: bool,
     /// Points of a block.
     width: usize,
 }
@@ -181,8 +201,9 @@ impl Code {
         let (least, most) = BLOCK_POINTS;
         let width = (BLOCK_BYTES / bytes.max(1)).clamp(least, most);
         let words = one::pack(&parts);
+        let is_fused = is_fused() && parts.code.iter().any(|instr| instr.op == Op::Pair(Pair::Fused));
         // A power of two, at least one line.
-        Ok(Code { parts, words, width: 1 << width.ilog2() })
+        Ok(Code { parts, words, is_fused, width: 1 << width.ilog2() })
     }
 
     /// What the code consists of.
@@ -252,6 +273,8 @@ impl Code {
     pub fn again(&self, memory: &mut [f64]) -> bool {
         match self.words.is_empty() {
             true => one::run(&self.parts, memory),
+            // What is rounded once is one instruction where there is one, else a call.
+            false if self.is_fused => dispatch(one::Fused { words: &self.words, parts: &self.parts, places: memory }),
             false => one::run_packed(&self.words, &self.parts, memory),
         }
     }

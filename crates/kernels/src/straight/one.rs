@@ -8,7 +8,9 @@
 
 use super::{Function, Instr, Op, Parts};
 use crate::Float;
-use crate::region::{Compare, Pair};
+use crate::dispatch::{Work, is_fused};
+use crate::float::whole_power;
+use crate::region::{Compare, Kind, Pair, Twin, loops};
 
 /// Bits of the operation.
 const OP: u32 = 7;
@@ -49,6 +51,10 @@ enum Rare {
     SubOn,
     /// `a * b - out`
     SubOut,
+    /// `before + a * b`, rounded as in products of matrices.
+    FusedOn,
+    /// `out + a * b`, rounded so.
+    FusedOut,
     Max,
     Min,
     Neg,
@@ -78,6 +84,9 @@ enum Rare {
     Call1,
     /// The function with number `b`, of `a` and the result before.
     Call2,
+    /// Both functions of `a`, with the bits of many: the first is the result, the second goes to `b`.
+    TanhSech2,
+    SinCos,
 }
 
 impl Rare {
@@ -87,7 +96,7 @@ impl Rare {
     }
 }
 
-const _: () = assert!((Rare::Call2 as u64) < 1 << (OP - 1) && OP + 3 * PLACE <= u64::BITS);
+const _: () = assert!((Rare::SinCos as u64) < 1 << (OP - 1) && OP + 3 * PLACE <= u64::BITS);
 
 /// Code as words; none if there are too many places.
 pub(super) fn pack(parts: &Parts) -> Vec<u64> {
@@ -96,7 +105,7 @@ pub(super) fn pack(parts: &Parts) -> Vec<u64> {
         return Vec::new();
     }
     let mut packer = Packer { words: Vec::with_capacity(parts.code.len()), last: u32::MAX, spare: parts.places as u32 };
-    parts.code.iter().for_each(|instr| packer.instr(instr));
+    parts.code.iter().for_each(|instr| packer.instr(instr, &parts.calls));
     packer.words
 }
 
@@ -149,6 +158,11 @@ impl Packer {
             Pair::SubMul if self.last == c => self.rare(Rare::SubOn, a, b, out),
             Pair::SubMul if out == c => self.symmetric(MORE | LESS, a, b, out),
             Pair::MulSub if out == c => self.rare(Rare::SubOut, a, b, out),
+            Pair::Fused if self.last != c && out == c => self.rare(Rare::FusedOut, a, b, out),
+            Pair::Fused => {
+                self.bring(c);
+                self.rare(Rare::FusedOn, a, b, out);
+            }
             _ => {
                 let (first, second) = match pair {
                     Pair::MulAdd => (Op::Mul, SUM | BEFORE),
@@ -158,6 +172,7 @@ impl Packer {
                     Pair::SubTimes => (Op::Sub, BEFORE),
                     Pair::MulMul => (Op::Mul, BEFORE),
                     Pair::AddAdd => (Op::Add, SUM | BEFORE),
+                    Pair::Fused => unreachable!("it is one word"),
                 };
                 self.binary(first, a, b, self.spare);
                 self.push(second, c, c, out);
@@ -172,7 +187,7 @@ impl Packer {
         }
     }
 
-    fn instr(&mut self, instr: &Instr) {
+    fn instr(&mut self, instr: &Instr, calls: &[Function]) {
         let Instr { op, a, b, c, out } = *instr;
         match op {
             Op::Add | Op::Sub | Op::Mul | Op::Div => self.binary(op, a, b, out),
@@ -203,6 +218,10 @@ impl Packer {
                 self.bring(b);
                 self.rare(Rare::Call2, a, c, out);
             }
+            Op::Twin(twin) if is_of_many(twin, calls, c) => {
+                let both = if twin == Twin::SinCos { Rare::SinCos } else { Rare::TanhSech2 };
+                self.rare(both, a, b, out);
+            }
             Op::Twin(_) => {
                 self.rare(Rare::Call1, a, c, out);
                 self.rare(Rare::Call1, a, c + 1, b);
@@ -223,10 +242,43 @@ fn comparison(op: Compare) -> Rare {
     }
 }
 
+/// Whether two functions of an operand, from this number on, are those of many numbers.
+fn is_of_many(twin: Twin, calls: &[Function], number: u32) -> bool {
+    let functions = calls.iter().skip(number as usize).zip(twin.functions());
+    functions.take(2).all(|(call, function)| *call == Function::Many1(function))
+}
+
 /// Runs packed code over its places and one more, of which inputs and constants are filled; false at a guard that does not
-/// hold.
+/// hold. Nothing in it is rounded once.
 #[inline(never)]
 pub(super) fn run_packed(words: &[u64], parts: &Parts, places: &mut [f64]) -> bool {
+    run_words::<false>(words, parts, places)
+}
+
+/// [`run_packed`] for code in which some sums are rounded once, compiled where that is an instruction.
+pub(super) struct Fused<'a> {
+    pub(super) words: &'a [u64],
+    pub(super) parts: &'a Parts,
+    pub(super) places: &'a mut [f64],
+}
+
+impl Work for Fused<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        run_words::<true>(self.words, self.parts, self.places)
+    }
+}
+
+/// `a * b + c`, rounded once or twice.
+#[inline(always)]
+fn times_plus<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[inline(always)]
+fn run_words<const FUSED: bool>(words: &[u64], parts: &Parts, places: &mut [f64]) -> bool {
     assert!(places.len() > parts.places, "places of one point");
     let (places, calls) = (places.as_mut_ptr(), &parts.calls[..]);
     // SAFETY: `pack` writes places of instructions, which `Code::new` checked against the number of places, and one more
@@ -258,6 +310,8 @@ pub(super) fn run_packed(words: &[u64], parts: &Parts, places: &mut [f64]) -> bo
                 Rare::AddOn => last + get(a) * get(b),
                 Rare::SubOn => last - get(a) * get(b),
                 Rare::SubOut => get(a) * get(b) - get(out),
+                Rare::FusedOn => times_plus::<FUSED>(get(a), get(b), last),
+                Rare::FusedOut => times_plus::<FUSED>(get(a), get(b), get(out)),
                 Rare::Max => Float::max(get(a), get(b)),
                 Rare::Min => Float::min(get(a), get(b)),
                 Rare::Neg => -get(a),
@@ -284,6 +338,13 @@ pub(super) fn run_packed(words: &[u64], parts: &Parts, places: &mut [f64]) -> bo
                 Rare::Holds | Rare::Fails => last,
                 Rare::Call1 => call1(calls, (b & MASK) as u32, get(a)),
                 Rare::Call2 => call2(calls, (b & MASK) as u32, get(a), last),
+                Rare::TanhSech2 | Rare::SinCos => {
+                    let [first, second] =
+                        twin(if rare == Rare::SinCos { Twin::SinCos } else { Twin::TanhSech2 }, get(a));
+                    // SAFETY: as in `get`.
+                    unsafe { *places.add((b & MASK) as usize) = second };
+                    first
+                }
             }
         };
         // SAFETY: as in `get`.
@@ -324,6 +385,8 @@ pub(super) fn run(parts: &Parts, places: &mut [f64]) -> bool {
             Op::Pair(Pair::SubTimes) => (a - b) * c,
             Op::Pair(Pair::MulMul) => a * b * c,
             Op::Pair(Pair::AddAdd) => a + b + c,
+            Op::Pair(Pair::Fused) if is_fused() => a.mul_add(b, c),
+            Op::Pair(Pair::Fused) => a * b + c,
             Op::Compare(op) => truth(compare(op, a, b)),
             Op::And => a * b,
             Op::Or => a.max(b),
@@ -371,14 +434,41 @@ pub(super) fn compare(op: Compare, x: f64, y: f64) -> bool {
 pub(super) fn call1(calls: &[Function], number: u32, x: f64) -> f64 {
     match calls[number as usize] {
         Function::One(f, which) => (f.0)(which, x),
-        Function::Two(..) => unreachable!("`Code::new` has seen a function of one number"),
+        Function::Many1(f) => {
+            let (from, mut to) = (&raw const x, 0.0);
+            // SAFETY: the operand and the result are one number each, in places of their own, and of a kind that has every
+            // function. Test `functions_of_many_have_the_same_bits_at_one_point`.
+            unsafe { loops::unary(f, Kind::F64, from.cast(), (&raw mut to).cast(), 1) };
+            to
+        }
+        Function::Power(n) => whole_power(x, n),
+        Function::Two(..) | Function::Many2(_) => unreachable!("`Code::new` has seen a function of one number"),
     }
+}
+
+/// Two functions of a number, as the loop over many numbers computes them.
+#[inline(never)]
+fn twin(functions: Twin, x: f64) -> [f64; 2] {
+    let (from, mut first, mut second) = (&raw const x, 0.0, 0.0);
+    // SAFETY: as in `call1`, with two results. Test `functions_of_many_have_the_same_bits_at_one_point`.
+    unsafe {
+        loops::twin(functions, Kind::F64, from.cast(), [(&raw mut first).cast(), (&raw mut second).cast()], 1);
+    }
+    [first, second]
 }
 
 #[inline]
 pub(super) fn call2(calls: &[Function], number: u32, x: f64, y: f64) -> f64 {
     match calls[number as usize] {
         Function::Two(f, which) => (f.0)(which, x, y),
-        Function::One(..) => unreachable!("`Code::new` has seen a function of two numbers"),
+        Function::Many2(f) => {
+            let (from, mut to) = ([&raw const x, &raw const y], 0.0);
+            // SAFETY: as in `call1`, with two operands. Test `functions_of_many_have_the_same_bits_at_one_point`.
+            unsafe { loops::binary(f, Kind::F64, from[0].cast(), from[1].cast(), (&raw mut to).cast(), 1) };
+            to
+        }
+        Function::One(..) | Function::Many1(_) | Function::Power(_) => {
+            unreachable!("`Code::new` has seen a function of two numbers")
+        }
     }
 }

@@ -23,13 +23,13 @@ impl Random {
     }
 }
 
-const PAIRS: [Pair; 7] =
-    [Pair::MulAdd, Pair::MulSub, Pair::SubMul, Pair::AddMul, Pair::SubTimes, Pair::MulMul, Pair::AddAdd];
+const PAIRS: [Pair; 8] =
+    [Pair::MulAdd, Pair::MulSub, Pair::SubMul, Pair::AddMul, Pair::SubTimes, Pair::MulMul, Pair::AddAdd, Pair::Fused];
 const COMPARES: [Compare; 7] =
     [Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Unordered];
 
 /// The functions that are called: those of the vector loops, so that one point and many have the same bits.
-const CALLS: [Function; 8] = [
+const CALLS: [Function; 14] = [
     Function::One(Call1(|_, x| Float::exp(x)), 0),
     Function::One(Call1(|_, x| Float::tanh(x)), 0),
     Function::One(Call1(|_, x| Float::sech2(x)), 0),
@@ -38,6 +38,12 @@ const CALLS: [Function; 8] = [
     Function::One(Call1(|number, x| x + number as f64), 7),
     Function::Two(Call2(|_, x, y| Float::atan2(x, y)), 0),
     Function::Two(Call2(|number, x, y| x * y - number as f64), 3),
+    Function::Many1(Unary::Tanh),
+    Function::Many1(Unary::Sech2),
+    Function::Many1(Unary::Sin),
+    Function::Many1(Unary::Cos),
+    Function::Many2(Binary::Atan2),
+    Function::Power(-3),
 ];
 
 /// A random instruction and the number of its function.
@@ -67,8 +73,13 @@ fn random_op(random: &mut Random) -> (Op, u32) {
             (Op::Twin(Twin::TanhSech2), 1),
             (Op::Twin(Twin::SinCos), 3),
             (Op::Call1, 5),
+            (Op::Unary(Unary::Tanh), 8),
+            (Op::Unary(Unary::Cos), 11),
+            (Op::Twin(Twin::TanhSech2), 8),
+            (Op::Twin(Twin::SinCos), 10),
+            (Op::Call1, 13),
         ]),
-        4 => random.pick(&[(Op::Binary(Binary::Atan2), 6), (Op::Call2, 7)]),
+        4 => random.pick(&[(Op::Binary(Binary::Atan2), 6), (Op::Call2, 7), (Op::Binary(Binary::Atan2), 12)]),
         _ => (random.pick(&plain), u32::MAX),
     }
 }
@@ -157,6 +168,13 @@ fn define(parts: &Parts, point: &[f64]) -> Option<Vec<f64>> {
         let call = |number: u32| match parts.calls[number as usize] {
             Function::One(f, which) => f.0(which, x),
             Function::Two(f, which) => f.0(which, x, y),
+            Function::Many1(Unary::Tanh) => Float::tanh(x),
+            Function::Many1(Unary::Sech2) => Float::sech2(x),
+            Function::Many1(Unary::Sin) => Float::sin(x),
+            Function::Many1(Unary::Cos) => Float::cos(x),
+            Function::Many2(Binary::Atan2) => Float::atan2(x, y),
+            Function::Power(-3) => 1.0 / (x * x * x),
+            other => unreachable!("{other:?} is not among the functions"),
         };
         let value = match instr.op {
             Op::Copy => x,
@@ -179,6 +197,8 @@ fn define(parts: &Parts, point: &[f64]) -> Option<Vec<f64>> {
                 Pair::SubTimes => (x - y) * z,
                 Pair::MulMul => x * y * z,
                 Pair::AddAdd => x + y + z,
+                Pair::Fused if is_fused() => x.mul_add(y, z),
+                Pair::Fused => x * y + z,
             },
             Op::Compare(op) => of(holds(op, x, y)),
             Op::And => of(x == 1.0 && y == 1.0),
@@ -255,6 +275,72 @@ fn one_point_and_many_agree_with_the_definition() {
         flipped += wanted.iter().filter(|wanted| wanted.is_none()).count();
     }
     assert!(flipped > 1000 && guarded > 1000, "{flipped} {guarded}");
+}
+
+/// The functions of many, each of one point at a time and of many.
+#[test]
+fn functions_of_many_have_the_same_bits_at_one_point() {
+    use Unary::*;
+    let unary = [
+        Sign,
+        Rsqrt,
+        Relu,
+        Floor,
+        Ceil,
+        Round,
+        Trunc,
+        Cbrt,
+        Exp,
+        Exp2,
+        Expm1,
+        Ln,
+        Log2,
+        Log10,
+        Log1p,
+        Sin,
+        Cos,
+        Tan,
+        Asin,
+        Acos,
+        Atan,
+        Sinh,
+        Cosh,
+        Tanh,
+        Sech2,
+        Asinh,
+        Acosh,
+        Atanh,
+        Sigmoid,
+        Softplus,
+        GeluErf,
+        GeluTanh,
+        GeluTanhSlope,
+        Silu,
+        Erf,
+        Erfc,
+    ];
+    let binary = [Binary::Pow, Binary::Atan2, Binary::Hypot, Binary::Copysign, Binary::Logaddexp, Binary::Xlogy];
+    let one = unary.map(|f| (Op::Unary(f), Function::Many1(f)));
+    let two = binary.map(|f| (Op::Binary(f), Function::Many2(f)));
+    let mut random = Random(3);
+    for (op, function) in one.into_iter().chain(two) {
+        let instr = Instr { op, a: 0, b: 1, c: 0, out: 2 };
+        let parts =
+            Parts { inputs: 2, results_at: 2, results: 1, places: 3, calls: vec![function], ..Parts::default() };
+        let code = Code::new(Parts { code: vec![instr], ..parts }).expect("it is safe");
+        let unpacked = Code { words: Vec::new(), ..code.clone() };
+        let mut points: Vec<f64> = (0..400).map(|_| random.number()).collect();
+        points.extend([1e6, 2.0, -3e9, 0.5, 700.0, 1e-300, -1e300, 1e300]);
+        let mut rows = vec![0.0; points.len()];
+        let mut memory = Workspace::default();
+        code.run_many(&mut memory, &points, &mut rows, &Pool::new(1));
+        for (point, row) in points.chunks(2).zip(rows.chunks(2)) {
+            for code in [&code, &unpacked] {
+                let one = code.run_one(&mut memory, point).expect("no guards")[0];
+                assert_eq!(bits(&[one]), bits(&row[..1]), "{op:?} of {point:?}: {one} and {}", row[0]);
+            }
+        }
+    }
 }
 
 #[test]
@@ -334,7 +420,9 @@ fn what_is_not_safe_is_refused() {
         (parts(vec![instr(Op::Add, 0, 4, 0, 2)]), "nothing has been computed at 4"),
         (parts(vec![instr(Op::Add, 0, 0, 0, 4)]), "cannot write at 4"),
         (parts(vec![instr(Op::Add, 0, 0, 0, 1)]), "cannot write at 1"),
-        (parts(vec![instr(Op::Call1, 0, 0, 8, 2)]), "no such function"),
+        (parts(vec![instr(Op::Call1, 0, 0, 14, 2)]), "no such function"),
+        (parts(vec![instr(Op::Call1, 0, 0, 12, 2)]), "no such function"),
+        (parts(vec![instr(Op::Call2, 0, 0, 13, 2)]), "no such function"),
         (parts(vec![instr(Op::Call1, 0, 0, u32::MAX, 2)]), "no such function"),
         (parts(vec![instr(Op::Call1, 0, 0, 6, 2)]), "no such function"),
         (parts(vec![instr(Op::Call2, 0, 0, 0, 2)]), "no such function"),

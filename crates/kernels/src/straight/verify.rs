@@ -1,6 +1,6 @@
 //! What makes code safe to run.
 
-use super::{Function, Op, Parts};
+use super::{Op, Parts};
 use crate::region::Invalid;
 
 /// What an instruction uses of its fields.
@@ -57,8 +57,7 @@ pub(super) fn check(parts: &Parts) -> Result<(), Invalid> {
         }
         if let Some((count, arguments)) = uses.calls {
             let calls = fields[2].checked_add(count).and_then(|end| parts.calls.get(fields[2]..end));
-            let fits = |call: &Function| matches!((call, arguments), (Function::One(..), 1) | (Function::Two(..), 2));
-            if !calls.is_some_and(|calls| calls.iter().all(fits)) {
+            if !calls.is_some_and(|calls| calls.iter().all(|call| call.arguments() == arguments)) {
                 return fail(format!("instruction {k}, {instr:?}: no such function"));
             }
         }

@@ -54,7 +54,6 @@ impl StepCode {
     /// The code of a step with this plan, of whose inputs those at `carry` are the carry; `None` if it would be slower, or there is
     /// none.
     fn new(step: &Program, plan: &Plan, carry: &Range<usize>) -> Option<StepCode> {
-        // Numbers first: their functions have other last bits, and a choice by time would differ from loop to loop.
         let rows = || RowSteps::new(step, plan, carry).map(StepCode::Rows);
         NumberSteps::new(step, plan, carry).map(StepCode::Numbers).or_else(rows)
     }

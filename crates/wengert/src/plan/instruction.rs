@@ -41,6 +41,9 @@ fn called(call: Function, kind: Kind) -> kernels::Op {
     match call {
         Function::One(function, number) => kernels::Op::Call1(function, number, kind),
         Function::Two(function, number) => kernels::Op::Call2(function, number, kind),
+        Function::Many1(function) => kernels::Op::Unary(function, kind),
+        Function::Many2(function) => kernels::Op::Binary(function, kind),
+        Function::Power(n) => kernels::Op::Power(n, kind),
     }
 }
 

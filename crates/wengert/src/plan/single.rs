@@ -1,8 +1,9 @@
 //! Steps over a few numbers, as straight-line code: no steps of a plan, no operands, no memory of their own.
 //!
 //! A step of a plan takes a tenth of a microsecond to begin, and a number a nanosecond to compute. Where a loop carries a few
-//! numbers its body becomes the list that recordings of scalars are (`straight/`), and a trip is one run of its code. The
-//! functions that the code calls are those of one number: their last bits may differ from those of many.
+//! numbers its body becomes the list that recordings of scalars are (`straight/`), and a trip is one run of its code. It has the
+//! bits of the plan: functions are those of many numbers, sums are joined by the trees of regions, and products of matrices add up
+//! as those do (`lanes/scalars.rs`).
 
 use std::ops::Range;
 

@@ -20,6 +20,8 @@ pub(super) struct Derived {
     pub(super) guards: Vec<Guard>,
     /// Which inputs are still in their places when the code has run; none of those beyond the list.
     pub(super) kept: Vec<bool>,
+    /// Whether functions have the bits of arrays, not those of recording.
+    pub(super) of_many: bool,
 }
 
 /// The list of what `task` asks of a recording without captures. A derivative is computed by the algorithm of one point over
@@ -35,7 +37,7 @@ pub(super) fn derive(trace: &Trace, task: &Task) -> Derived {
         let results: Vec<Node> = results.into_iter().map(Symbol::node).collect();
         (results, guards)
     });
-    Derived { list, inputs, results, guards, kept: Vec::new() }
+    Derived { list, inputs, results, guards, kept: Vec::new(), of_many: false }
 }
 
 /// The list of the cotangents of the `reached` inputs of a path, given the inputs and then the cotangents of the outputs that
@@ -53,7 +55,7 @@ pub(super) fn transposed(trace: &Trace, seeds: &[bool], reached: &[usize]) -> De
         let result = |&input: &usize| results[input].expect("it is reached").node();
         reached.iter().map(result).collect::<Vec<Node>>()
     });
-    Derived { list, inputs, results, guards: Vec::new(), kept: Vec::new() }
+    Derived { list, inputs, results, guards: Vec::new(), kept: Vec::new(), of_many: false }
 }
 
 /// The values of all records, and the guards on the way.

@@ -39,6 +39,20 @@ pub(crate) fn call_of_binary(op: Binary) -> Function {
     Function::Two(Call2(call_binary), packed(op.encode()))
 }
 
+/// The function with the bits that arrays have: that of many numbers where there is a loop over them.
+pub(super) fn many_of_unary(op: Unary) -> Function {
+    match (op, op.kernel()) {
+        (_, Some(kernel)) => Function::Many1(kernel),
+        (Unary::Powi(n), None) => Function::Power(n),
+        (_, None) => call_of_unary(op),
+    }
+}
+
+/// The function with the bits that arrays have.
+pub(super) fn many_of_binary(op: Binary) -> Function {
+    op.kernel().map_or_else(|| call_of_binary(op), Function::Many2)
+}
+
 /// A comparison.
 pub(crate) fn compare(op: Compare) -> kernels::Compare {
     match op {

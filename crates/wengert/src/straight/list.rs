@@ -38,6 +38,8 @@ pub(crate) enum Func {
     Logic(Logic),
     /// `a ? b : c`
     Select,
+    /// `a * b + c`, rounded as in products of matrices.
+    Fused,
     /// The operand as this type.
     Convert(Kind),
 }
@@ -200,6 +202,13 @@ impl List {
         }
         let kind = self.kind(x);
         self.make(Func::Select, kind, kind, &[mask, x, y])
+    }
+
+    /// `x * y + z` of real numbers, rounded as in products of matrices.
+    #[cfg(feature = "engine")]
+    pub(crate) fn fused(&mut self, x: Node, y: Node, z: Node) -> Node {
+        let kind = self.kind(x);
+        self.make(Func::Fused, kind, kind, &[x.min(y), x.max(y), z])
     }
 
     pub(crate) fn convert(&mut self, to: Kind, x: Node) -> Node {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use wengert_kernels::region::{Kind, Twin};
+use wengert_kernels::region::{Kind, Pair, Twin};
 use wengert_kernels::straight::{Code, Function, Instr, Op, Parts};
 
 use super::derive::Derived;
@@ -261,7 +261,7 @@ impl Lowering<'_> {
                     _ => unreachable!("twins are functions of one operand"),
                 });
                 let c = self.calls.len() as u32;
-                self.calls.extend([instruction::call_of_unary(first), instruction::call_of_unary(second)]);
+                self.calls.extend([self.function(first), self.function(second)]);
                 let [out, b] = nodes.map(|node| self.place_of(node));
                 self.code.push(Instr { op: Op::Twin(twin), a: self.places[x.index()], b, c, out });
                 self.release(&[x], time);
@@ -318,17 +318,28 @@ impl Lowering<'_> {
             Func::Logic(Logic::Xor) => Op::Xor,
             Func::Logic(Logic::Not) => Op::Not,
             Func::Select => Op::Select,
+            Func::Fused => Op::Pair(Pair::Fused),
             // A condition is the number already.
             Func::Convert(_) => Op::Copy,
-            Func::Unary(op) => {
-                return self.called(scalar.func, instruction::call_of_unary(op), op.kernel().map(Op::Unary));
-            }
+            Func::Unary(op) => return self.called(scalar.func, self.function(op), op.kernel().map(Op::Unary)),
             Func::Binary(op) => {
-                return self.called(scalar.func, instruction::call_of_binary(op), op.kernel().map(Op::Binary));
+                let call = match self.derived.of_many {
+                    true => instruction::many_of_binary(op),
+                    false => instruction::call_of_binary(op),
+                };
+                return self.called(scalar.func, call, op.kernel().map(Op::Binary));
             }
             Func::Number(_) | Func::Input(_) => unreachable!("they are given"),
         };
         (plain, None)
+    }
+
+    /// What computes a function at one point.
+    fn function(&self, op: Unary) -> Function {
+        match self.derived.of_many {
+            true => instruction::many_of_unary(op),
+            false => instruction::call_of_unary(op),
+        }
     }
 
     fn called(&mut self, func: Func, call: Function, kernel: Option<Op>) -> (Op, Option<u32>) {
@@ -337,7 +348,7 @@ impl Lowering<'_> {
             calls.push(call);
             calls.len() as u32 - 1
         });
-        let own = if matches!(call, Function::One(..)) { Op::Call1 } else { Op::Call2 };
+        let own = if call.arguments() == 1 { Op::Call1 } else { Op::Call2 };
         (kernel.unwrap_or(own), Some(number))
     }
 }

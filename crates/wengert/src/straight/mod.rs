@@ -36,11 +36,11 @@ struct Guard {
     expected: bool,
 }
 
-/// The code of a list: a run takes the numbers of its inputs, and gives those of the results. Of the inputs those that are `kept`
-/// are still there after a run.
+/// The code of a list that is part of a Program: a run takes the numbers of its inputs, and gives those of the results, with the
+/// bits that arrays have. Of the inputs those that are `kept` are still there after a run.
 #[cfg(feature = "engine")]
 pub(crate) fn code(list: List, kept: Vec<bool>, results: Vec<Node>) -> Code {
-    lower::lower(&derive::Derived { list, inputs: kept.len(), results, guards: Vec::new(), kept })
+    lower::lower(&derive::Derived { list, inputs: kept.len(), results, guards: Vec::new(), kept, of_many: true })
 }
 
 /// What a task asks of a recorded function, as code.

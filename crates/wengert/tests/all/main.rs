@@ -75,6 +75,7 @@ mod layouts;
 mod planning;
 mod runs;
 mod same_bits;
+mod same_bits_of_loops;
 mod segments;
 mod sharing;
 

@@ -320,6 +320,7 @@ impl Lowering<'_> {
         match (self.code.steps[node.index()], scalar.func) {
             (Some(Step::Pair(pair, _)), _) => kernels::Op::Pair(pair, scalar.kind),
             (_, Func::Select) => kernels::Op::Select(scalar.kind),
+            (_, Func::Fused) => kernels::Op::Pair(kernels::Pair::Fused, scalar.kind),
             (_, Func::Unary(op)) => instruction::unary(op, scalar.from),
             (_, Func::Binary(Binary::Mul)) if scalar.args[0] == scalar.args[1] && scalar.kind.is_float() => {
                 instruction::unary(Unary::Square, scalar.from)

@@ -1,11 +1,13 @@
 //! Equations to the scalar operations of one lane, or of the only point there is.
 
-use wengert_kernels::region::Kind;
+use wengert_kernels::product::DEPTH;
+use wengert_kernels::region::{Kind, tree};
 
 use super::super::Map;
 
-use super::super::flatten::Flat;
+use super::super::flatten::{Flat, spans};
 use super::super::kernel::kind;
+use super::super::product::is_symmetric;
 use super::super::region::bits;
 use super::{Lane, arg_axis};
 use crate::array::{Strided, row_major};
@@ -69,13 +71,17 @@ impl<'a> Scalars<'a> {
             Op::Reduce(_) | Op::Einsum(_) if args.iter().any(Vec::is_empty) => {
                 vec![self.literal(Literal::of(0.0, dtype)); out.iter().product()]
             }
-            Op::Reduce(op) => self.reduce(op, &args[0], &shapes[0], axes[0]),
+            Op::Reduce(op) => {
+                let [_, _, after] = spans(op, self.flat.program.ty(eqn.args[0]));
+                self.reduce(op, &args[0], &shapes[0], axes[0], after == 1)
+            }
             Op::Concat(op) => joined(*op, &args, &shapes, lane),
             Op::Pad(op) => padded(op, &args, &shapes[0], &out, lane),
             Op::Update(op) => self.updated(op, &args, &shapes, lane),
             Op::Einsum(op) => {
                 let labels = [without(op.lhs(), axes[0]), without(op.rhs(), axes[1]), without(op.out(), lane)];
-                self.contract(op, &args, &shapes, labels)
+                let sums = self.contract(op, &args, &shapes, labels);
+                self.mirrored(op, [eqn.args[0], eqn.args[1]], sums, &out, lane)
             }
             op => (0..out.iter().product()).map(|i| self.elementwise(op, &args, i)).collect(),
         };
@@ -126,8 +132,9 @@ impl<'a> Scalars<'a> {
         }
     }
 
-    /// The elements one after the other, as the definition joins them: a sum begins with 0.
-    fn reduce(&mut self, op: &Reduce, x: &[Node], shape: &[usize], lane: Option<usize>) -> Vec<Node> {
+    /// The elements joined in the order in which regions join them: `in_rows`, if elements of one result lie side by side, by a
+    /// tree, else one after the other. A sum begins with 0.
+    fn reduce(&mut self, op: &Reduce, x: &[Node], shape: &[usize], lane: Option<usize>, in_rows: bool) -> Vec<Node> {
         let axes: Vec<usize> =
             op.axes.iter().map(|&axis| axis - usize::from(lane.is_some_and(|lane| axis > lane))).collect();
         let kept: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
@@ -136,19 +143,22 @@ impl<'a> Scalars<'a> {
         for (&axis, stride) in kept.iter().zip(row_major(&result)) {
             strides[axis] = stride.cast_signed();
         }
-        let mut sums: Vec<Option<Node>> = vec![None; result.iter().product()];
+        let mut terms: Vec<Vec<Node>> = vec![Vec::new(); result.iter().product()];
         for (&x, place) in x.iter().zip(Strided::new(shape, &strides, 0)) {
-            let sum = match sums[place] {
-                None if op.reducer == Reducer::Sum => {
-                    let zero = self.zero(x);
-                    self.list.binary(Binary::Add, zero, x)
-                }
-                None => x,
-                Some(sum) => self.join(op.reducer, sum, x),
-            };
-            sums[place] = Some(sum);
+            terms[place].push(x);
         }
-        sums.into_iter().map(|sum| sum.expect("a reduction of at least one element")).collect()
+        terms.iter().map(|terms| self.joined(op.reducer, terms, in_rows)).collect()
+    }
+
+    /// At least one term joined, by a tree or one after the other.
+    fn joined(&mut self, reducer: Reducer, terms: &[Node], by_tree: bool) -> Node {
+        let zero = (reducer == Reducer::Sum).then(|| self.zero(terms[0]));
+        if let Some(sum) = by_tree.then(|| tree(terms, |x, y| self.join(reducer, x, y))).flatten() {
+            // After the sum instead of before it in every lane: only sums of nothing but -0 show it, and they show it here too.
+            return zero.map_or(sum, |zero| self.join(reducer, zero, sum));
+        }
+        let first = zero.map_or(terms[0], |zero| self.join(reducer, zero, terms[0]));
+        terms[1..].iter().fold(first, |sum, &x| self.join(reducer, sum, x))
     }
 
     /// 0 of the type of an operation.
@@ -185,7 +195,8 @@ impl<'a> Scalars<'a> {
         result
     }
 
-    /// `out = sum of lhs * rhs`, in the order of the first operand's summed labels, beginning with 0.
+    /// `out = sum of lhs * rhs`, as products of matrices add it up: in the order of the first operand's summed labels, beginning
+    /// with 0, [`DEPTH`] products at a time.
     fn contract(&mut self, op: &Einsum, args: &[Vec<Node>], shapes: &[Vec<usize>], labels: [Vec<u8>; 3]) -> Vec<Node> {
         let [lhs, rhs, out] = labels;
         let inner: Vec<u8> = lhs.iter().copied().filter(|label| !op.out().contains(label)).collect();
@@ -203,16 +214,65 @@ impl<'a> Scalars<'a> {
         let left = Strided::new(&lengths, &strides(&lhs, &shapes[0]), 0);
         let right = Strided::new(&lengths, &strides(&rhs, &shapes[1]), 0);
         let terms: usize = inner.iter().map(length).product();
-        let mut sums = Vec::new();
-        for (k, (i, j)) in left.zip(right).enumerate() {
-            let product = self.list.binary(Binary::Mul, args[0][i], args[1][j]);
-            let sum = match k % terms {
-                0 => self.zero(product),
-                _ => sums.pop().expect("the sum so far"),
-            };
-            sums.push(self.list.binary(Binary::Add, sum, product));
+        let factors: Vec<[Node; 2]> = left.zip(right).map(|(i, j)| [args[0][i], args[1][j]]).collect();
+        factors.chunks(terms).map(|factors| self.dot(factors)).collect()
+    }
+
+    /// The sum of products of factors.
+    fn dot(&mut self, factors: &[[Node; 2]]) -> Node {
+        let zero = self.zero(factors[0][0]);
+        let mut sum = None;
+        for factors in factors.chunks(DEPTH) {
+            let part = factors.iter().fold(zero, |part, &[x, y]| self.times_plus(x, y, part));
+            sum = Some(sum.map_or(part, |sum| self.list.binary(Binary::Add, sum, part)));
         }
-        sums
+        sum.unwrap_or(zero)
+    }
+
+    /// `x * y + z`, rounded as in products of matrices.
+    fn times_plus(&mut self, x: Node, y: Node, z: Node) -> Node {
+        if self.list.get(x).kind.is_float() {
+            return self.list.fused(x, y, z);
+        }
+        let product = self.list.binary(Binary::Mul, x, y);
+        self.list.binary(Binary::Add, z, product)
+    }
+
+    /// The elements of a contraction, one half as the mirror image of the other if the result is symmetric: as products of matrices
+    /// copy it, whose factors may be rounded.
+    fn mirrored(
+        &self,
+        op: &Einsum,
+        args: [Value; 2],
+        sums: Vec<Node>,
+        shape: &[usize],
+        lane: Option<usize>,
+    ) -> Vec<Node> {
+        if !is_symmetric(self.flat, op, args) {
+            return sums;
+        }
+        let out = without(op.out(), lane);
+        let alone = |label: &u8| op.lhs().contains(label) != op.rhs().contains(label);
+        let mut axes = (0..out.len()).filter(|&axis| alone(&out[axis]));
+        // Where points are rows or columns, the other half is not at the same point.
+        let (Some(row), Some(column)) = (axes.next(), axes.next()) else { return sums };
+        let steps = row_major(shape);
+        let mut result = Vec::with_capacity(sums.len());
+        crate::array::for_each_index(shape, |index| {
+            let place = |axis: usize| {
+                if axis == row {
+                    column
+                } else if axis == column {
+                    row
+                } else {
+                    axis
+                }
+            };
+            let swaps = index[row] > index[column];
+            let at = |axis: usize| index[if swaps { place(axis) } else { axis }] * steps[axis];
+            result.push(sums[(0..index.len()).map(at).sum::<usize>()]);
+        });
+        result
     }
 }
 
