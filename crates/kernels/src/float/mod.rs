@@ -376,8 +376,8 @@ const BLOCK: usize = 32;
 
 /// The same for a block: the loop over the bits of `n` is outside of that over the numbers.
 #[inline(always)]
-fn block_of_powers<F: Float, const N: usize>(x: &[F; N], n: i32, y: &mut [F; N]) {
-    let (mut square, mut power, mut rest) = (x.map(F::to_f64), [1.0; N], n.unsigned_abs());
+fn block_of_powers<F: Float>(x: &[F; BLOCK], n: i32, y: &mut [F; BLOCK]) {
+    let (mut square, mut power, mut rest) = (x.map(F::to_f64), [1.0; BLOCK], n.unsigned_abs());
     while rest != 0 {
         if rest & 1 == 1 {
             for (power, square) in power.iter_mut().zip(&square) {
@@ -394,18 +394,11 @@ fn block_of_powers<F: Float, const N: usize>(x: &[F; N], n: i32, y: &mut [F; N])
     }
 }
 
-/// `x^n` with the bits of a slice of powers.
-pub(crate) fn whole_power(x: f64, n: i32) -> f64 {
-    let mut power = [0.0];
-    block_of_powers(&[x], n, &mut power);
-    power[0]
-}
-
 /// The same for a slice; its end is a block with other numbers behind it.
 #[inline(always)]
 fn powers_by_squaring<F: Float>(x: &[F], n: i32, y: &mut [F]) {
     assert_eq!(x.len(), y.len(), "the slices have one length");
-    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<BLOCK>(), y.as_chunks_mut());
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks(), y.as_chunks_mut());
     for (x, y) in x.iter().zip(y) {
         block_of_powers(x, n, y);
     }

@@ -214,7 +214,7 @@ unsafe fn fused(rows: Rows) {
 unsafe fn rare(code: &Code, instr: &Instr, rows: Rows, failed: *mut f64, second: *mut f64) {
     let n = rows.groups * LANES;
     let (a, b, out) = (rows.a.cast::<u8>(), rows.b.cast::<u8>(), rows.out.cast::<u8>());
-    let calls = &code.parts.calls[..];
+    let calls = &code.calls[..];
     // SAFETY: the caller's promise.
     unsafe {
         match instr.op {

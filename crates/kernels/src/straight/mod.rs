@@ -17,6 +17,7 @@
 //! - **The bits of a point do not depend on the other points, nor on the number of threads.**
 
 mod block;
+mod many;
 mod one;
 #[cfg(test)]
 mod tests;
@@ -169,6 +170,8 @@ pub struct Parts {
 #[derive(Clone, Debug)]
 pub struct Code {
     parts: Parts,
+    /// The functions that a call at one point runs.
+    calls: Vec<Function>,
     /// The code for one point; none if there are too many places.
     words: Vec<u64>,
     /// Whether something in it is rounded once.
@@ -200,10 +203,10 @@ impl Code {
         let bytes = parts.places * size_of::<f64>();
         let (least, most) = BLOCK_POINTS;
         let width = (BLOCK_BYTES / bytes.max(1)).clamp(least, most);
-        let words = one::pack(&parts);
+        let (words, calls) = (one::pack(&parts), many::for_one(&parts.calls));
         let is_fused = is_fused() && parts.code.iter().any(|instr| instr.op == Op::Pair(Pair::Fused));
         // A power of two, at least one line.
-        Ok(Code { parts, words, is_fused, width: 1 << width.ilog2() })
+        Ok(Code { parts, calls, words, is_fused, width: 1 << width.ilog2() })
     }
 
     /// What the code consists of.
@@ -272,10 +275,13 @@ impl Code {
     #[inline]
     pub fn again(&self, memory: &mut [f64]) -> bool {
         match self.words.is_empty() {
-            true => one::run(&self.parts, memory),
+            true => one::run(&self.parts, &self.calls, memory),
             // What is rounded once is one instruction where there is one, else a call.
-            false if self.is_fused => dispatch(one::Fused { words: &self.words, parts: &self.parts, places: memory }),
-            false => one::run_packed(&self.words, &self.parts, memory),
+            false if self.is_fused => {
+                let (words, parts, calls) = (&self.words, &self.parts, &self.calls);
+                dispatch(one::Fused { words, parts, calls, places: memory })
+            }
+            false => one::run_packed(&self.words, &self.parts, &self.calls, memory),
         }
     }
 

@@ -9,8 +9,7 @@
 use super::{Function, Instr, Op, Parts};
 use crate::Float;
 use crate::dispatch::{Work, is_fused};
-use crate::float::whole_power;
-use crate::region::{Compare, Kind, Pair, Twin, loops};
+use crate::region::{Compare, Pair, Twin};
 
 /// Bits of the operation.
 const OP: u32 = 7;
@@ -248,17 +247,18 @@ fn is_of_many(twin: Twin, calls: &[Function], number: u32) -> bool {
     functions.take(2).all(|(call, function)| *call == Function::Many1(function))
 }
 
-/// Runs packed code over its places and one more, of which inputs and constants are filled; false at a guard that does not
+/// Runs packed code, with the functions [for one point](super::many), over its places and one more, of which inputs and constants are filled; false at a guard that does not
 /// hold. Nothing in it is rounded once.
 #[inline(never)]
-pub(super) fn run_packed(words: &[u64], parts: &Parts, places: &mut [f64]) -> bool {
-    run_words::<false>(words, parts, places)
+pub(super) fn run_packed(words: &[u64], parts: &Parts, calls: &[Function], places: &mut [f64]) -> bool {
+    run_words::<false>(words, parts, calls, places)
 }
 
 /// [`run_packed`] for code in which some sums are rounded once, compiled where that is an instruction.
 pub(super) struct Fused<'a> {
     pub(super) words: &'a [u64],
     pub(super) parts: &'a Parts,
+    pub(super) calls: &'a [Function],
     pub(super) places: &'a mut [f64],
 }
 
@@ -267,7 +267,7 @@ impl Work for Fused<'_> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        run_words::<true>(self.words, self.parts, self.places)
+        run_words::<true>(self.words, self.parts, self.calls, self.places)
     }
 }
 
@@ -278,9 +278,9 @@ fn times_plus<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
 }
 
 #[inline(always)]
-fn run_words<const FUSED: bool>(words: &[u64], parts: &Parts, places: &mut [f64]) -> bool {
+fn run_words<const FUSED: bool>(words: &[u64], parts: &Parts, calls: &[Function], places: &mut [f64]) -> bool {
     assert!(places.len() > parts.places, "places of one point");
-    let (places, calls) = (places.as_mut_ptr(), &parts.calls[..]);
+    let places = places.as_mut_ptr();
     // SAFETY: `pack` writes places of instructions, which `Code::new` checked against the number of places, and one more
     // place after them; there are as many here. Test `one_point_and_many_agree_with_the_definition`.
     let get = |place: u64| unsafe { *places.add((place & MASK) as usize) };
@@ -358,9 +358,9 @@ fn truth(outcome: bool) -> f64 {
     f64::from(u8::from(outcome))
 }
 
-/// Runs code as it is over its places, of which inputs and constants are filled; false at a guard that does not hold.
+/// Runs code as it is, with the functions for one point, over its places, of which inputs and constants are filled; false at a guard that does not hold.
 #[inline(never)]
-pub(super) fn run(parts: &Parts, places: &mut [f64]) -> bool {
+pub(super) fn run(parts: &Parts, calls: &[Function], places: &mut [f64]) -> bool {
     for instr in &parts.code {
         let uses = instr.op.uses();
         let read = |place: u32, which: usize| if which < uses.reads { places[place as usize] } else { 0.0 };
@@ -405,11 +405,11 @@ pub(super) fn run(parts: &Parts, places: &mut [f64]) -> bool {
                 }
                 continue;
             }
-            Op::Unary(_) | Op::Call1 => call1(&parts.calls, instr.c, a),
-            Op::Binary(_) | Op::Call2 => call2(&parts.calls, instr.c, a, b),
+            Op::Unary(_) | Op::Call1 => call1(calls, instr.c, a),
+            Op::Binary(_) | Op::Call2 => call2(calls, instr.c, a, b),
             Op::Twin(_) => {
-                places[instr.b as usize] = call1(&parts.calls, instr.c + 1, a);
-                call1(&parts.calls, instr.c, a)
+                places[instr.b as usize] = call1(calls, instr.c + 1, a);
+                call1(calls, instr.c, a)
             }
         };
         places[instr.out as usize] = value;
@@ -434,41 +434,27 @@ pub(super) fn compare(op: Compare, x: f64, y: f64) -> bool {
 pub(super) fn call1(calls: &[Function], number: u32, x: f64) -> f64 {
     match calls[number as usize] {
         Function::One(f, which) => (f.0)(which, x),
-        Function::Many1(f) => {
-            let (from, mut to) = (&raw const x, 0.0);
-            // SAFETY: the operand and the result are one number each, in places of their own, and of a kind that has every
-            // function. Test `functions_of_many_have_the_same_bits_at_one_point`.
-            unsafe { loops::unary(f, Kind::F64, from.cast(), (&raw mut to).cast(), 1) };
-            to
-        }
-        Function::Power(n) => whole_power(x, n),
-        Function::Two(..) | Function::Many2(_) => unreachable!("`Code::new` has seen a function of one number"),
+        other => unreachable!("`Code::new` has seen a function of one number, not {other:?}"),
     }
 }
 
-/// Two functions of a number, as the loop over many numbers computes them.
+/// Two functions of a number, with the bits of the loop over many.
 #[inline(never)]
 fn twin(functions: Twin, x: f64) -> [f64; 2] {
-    let (from, mut first, mut second) = (&raw const x, 0.0, 0.0);
-    // SAFETY: as in `call1`, with two results. Test `functions_of_many_have_the_same_bits_at_one_point`.
-    unsafe {
-        loops::twin(functions, Kind::F64, from.cast(), [(&raw mut first).cast(), (&raw mut second).cast()], 1);
+    match functions {
+        Twin::TanhSech2 => Float::tanh_sech2(x).into(),
+        Twin::SinCos => {
+            let (mut sine, mut cosine) = ([0.0], [0.0]);
+            f64::sin_cos_slice(&[x], &mut sine, &mut cosine);
+            [sine[0], cosine[0]]
+        }
     }
-    [first, second]
 }
 
 #[inline]
 pub(super) fn call2(calls: &[Function], number: u32, x: f64, y: f64) -> f64 {
     match calls[number as usize] {
         Function::Two(f, which) => (f.0)(which, x, y),
-        Function::Many2(f) => {
-            let (from, mut to) = ([&raw const x, &raw const y], 0.0);
-            // SAFETY: as in `call1`, with two operands. Test `functions_of_many_have_the_same_bits_at_one_point`.
-            unsafe { loops::binary(f, Kind::F64, from[0].cast(), from[1].cast(), (&raw mut to).cast(), 1) };
-            to
-        }
-        Function::One(..) | Function::Many1(_) | Function::Power(_) => {
-            unreachable!("`Code::new` has seen a function of two numbers")
-        }
+        other => unreachable!("`Code::new` has seen a function of two numbers, not {other:?}"),
     }
 }

@@ -393,5 +393,8 @@ fn pair(f: Pair, kind: Kind, [x, y, z]: [u64; 3]) -> u64 {
         Pair::SubTimes => two(Binary::Mul, two(Binary::Sub, x, y), z),
         Pair::MulMul => two(Binary::Mul, two(Binary::Mul, x, y), z),
         Pair::AddAdd => two(Binary::Add, two(Binary::Add, x, y), z),
+        Pair::Fused => {
+            unreachable!("its bits depend on the level; `sums_of_products_are_rounded_as_products_are` has it")
+        }
     }
 }

@@ -14,6 +14,8 @@ use interpreter::interpret;
 use numbers::{Elements, Random, bits, number, same};
 use wengert_kernels::Pool;
 use wengert_kernels::arena::Line;
+#[cfg(feature = "gemm")]
+use wengert_kernels::product::{Accumulate, Operand, Product, Target, product};
 use wengert_kernels::region::{
     Accumulator, Binary, Call1, Direct, Granularity, Instr, Join, Kind, Op, Pattern, Place, Region, Slice, SliceMut,
     Slot, Transfer, Unary, Width,
@@ -224,6 +226,50 @@ fn products_are_summed_as_if_they_had_been_stored() {
         };
         assert_eq!(run(true), run(false), "{kind:?}, {cols} columns");
     }
+}
+
+#[cfg(feature = "gemm")]
+#[test]
+fn sums_of_products_are_rounded_as_products_are() {
+    const COUNT: usize = 67;
+    let pool = Pool::new(1);
+    let x = |k: usize, seed: usize| ((k * seed) % 1009) as f64 / 7.0 - 60.0;
+    for kind in [Kind::F32, Kind::F64] {
+        let mut parts = empty(1, 1, COUNT);
+        let transfer =
+            |operand| Transfer { operand, kind, level: Granularity::Full, pattern: Pattern::contiguous(COUNT) };
+        parts.loads = vec![transfer(0), transfer(1), transfer(2)];
+        parts.stores = vec![transfer(0)];
+        parts.slots = vec![full(kind); 4];
+        let load = |k: u16| instr(Op::Load(k), 0, 0, k);
+        let fused = Instr { op: Op::Pair(wengert_kernels::region::Pair::Fused, kind), a: 0, b: 1, c: 2, out: 3 };
+        parts.code = vec![load(0), load(1), load(2), fused, instr(Op::Store(0), 3, 0, 0)];
+        (parts.inputs, parts.outputs) = (3, 1);
+        let numbers = |seed: usize| (0..COUNT).map(|k| bits(kind, x(k, seed))).collect::<Vec<u64>>();
+        let inputs = [37, 53, 71].map(|seed| Elements::new(kind, &numbers(seed))).to_vec();
+        let case = Case { parts, inputs, outputs: vec![Elements::new(kind, &[0; COUNT])] };
+        let found = run(&Region::new(case.parts.clone()).expect("a sum of a product"), &case, &pool, &[]);
+        // [[z, x], [z, x]] [[1, 1], [y, y]]
+        let wanted = |k: usize| {
+            let [x, y, z] = [37, 53, 71].map(|seed| number(kind, bits(kind, x(k, seed))));
+            let (a, b) = ([z, x, z, x], [1.0, 1.0, y, y]);
+            match kind {
+                Kind::F32 => f64::from(corner(a.map(|x| x as f32), b.map(|x| x as f32), &pool)),
+                _ => corner(a, b, &pool),
+            }
+        };
+        let wanted: Vec<u64> = (0..COUNT).map(|k| bits(kind, wanted(k))).collect();
+        assert_eq!(found, [wanted], "{kind:?}");
+    }
+}
+
+/// An element of a product of matrices of two rows.
+#[cfg(feature = "gemm")]
+fn corner<T: Product + Default>(a: [T; 4], b: [T; 4], pool: &Pool) -> T {
+    let mut c = [T::default(); 4];
+    let (a, b) = (Operand::new(&a, [2, 1]), Operand::new(&b, [2, 1]));
+    product([2, 2, 2], a, b, Target::new(&mut c, [2, 1]), Accumulate::Overwrite, pool);
+    c[0]
 }
 
 #[test]
