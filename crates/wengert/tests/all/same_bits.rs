@@ -124,6 +124,31 @@ fn giving_arguments_away_does_not_change_a_bit() {
     }
 }
 
+/// What depends on nothing is made again wherever it is read: of two masks each reader needs its own.
+#[test]
+fn masks_that_are_computed_again_are_those_of_their_readers() {
+    let loss = |b: &Tensor, a: &Tensor| {
+        let p = a.sin().take_along_axis(&a.argsort(0), 0);
+        let q = b.square().log1p().trapz(0.3, 1);
+        let r = b.triu(0) + b.tril(-1);
+        let s = b.square().xlog1py(b.softplus().square()).tanh();
+        p.sin().sum() + q.sin().sum() + (r * 0.468).sin().sum() * 0.25 + (s * -0.27).sin().sum() * 0.25
+    };
+    let f = move |(b, a): (Tensor, Tensor)| value_and_grad((b, a), move |(b, a)| loss(&b, &a));
+    let (b, a) = (numbers(&[5, 3], 1), numbers(&[1], 2));
+    let (value, (b_bar, a_bar)) = Compile::new().function(f).call((&b, &a));
+    let mut fitted = 0;
+    for limit in (3000..6000).step_by(50) {
+        let Ok((own, (b_own, a_own))) = Compile::new().threads(1).memory(limit).function(f).try_call((&b, &a)) else {
+            continue;
+        };
+        assert_eq!(bits(&own), bits(&value), "within {limit} bytes");
+        assert_eq!((bits(&b_own), bits(&a_own)), (bits(&b_bar), bits(&a_bar)), "within {limit} bytes");
+        fitted += 1;
+    }
+    assert!(fitted > 10, "only {fitted} limits were enough");
+}
+
 #[test]
 fn layers_that_are_computed_again_do_not_change_a_bit() {
     for n in [128, 136] {

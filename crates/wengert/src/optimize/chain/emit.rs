@@ -81,7 +81,7 @@ impl Emit<'_> {
             Some(eqn) => {
                 let args: Args = eqn.args.iter().map(|&arg| self.value(arg)).collect();
                 self.b.line = eqn.line;
-                self.b.op(eqn.op.clone(), &args)
+                made_of(&mut self.b, eqn, &args, value)
             }
         }
     }
@@ -169,7 +169,7 @@ impl Region<'_, '_> {
             }
             Some(eqn) => {
                 let args: Args = eqn.args.iter().map(|&arg| self.value(arg)).collect();
-                self.b.op(eqn.op.clone(), &args)
+                made_of(&mut self.b, eqn, &args, value)
             }
         };
         self.made[value.index()] = Some(made);
@@ -177,7 +177,12 @@ impl Region<'_, '_> {
     }
 }
 
-/// Whether an equation takes neither time nor memory: a literal, or a view.
+/// One of the results of an equation, which is made again: a Program without operands may have several.
+fn made_of(b: &mut Builder, eqn: &Eqn, args: &[Value], value: Value) -> Value {
+    b.ops(eqn.op.clone(), args)[value.index() - eqn.first.index()]
+}
+
+/// Whether an equation is made where it is read: a view, or what depends on nothing, such as a literal.
 fn is_made_where_read(program: &Program, eqn: &Eqn) -> bool {
     eqn.args.is_empty() || is_view(program, eqn)
 }

@@ -7,7 +7,7 @@ use super::table::{Act, Table};
 use super::*;
 use crate::array::{Array, DType, Type};
 use crate::ops::{Binary, Compare, Unary};
-use crate::primitives::{Concat, Convert, Einsum, Op, Permute, Reduce, Reducer, Select, Slice};
+use crate::primitives::{Broadcast, Concat, Convert, Einsum, Iota, Op, Permute, Reduce, Reducer, Select, Slice};
 use crate::program::{Builder, Value};
 
 /// Small numbers that look random.
@@ -155,7 +155,7 @@ fn labels(text: [&str; 3]) -> Op {
 
 /// A random step from y to the next y, of x, which all steps share.
 fn step(b: &mut Builder, random: &mut Random, y: Value, x: Value) -> Value {
-    match random.below(7) {
+    match random.below(8) {
         0 => b.op(labels(["ab", "bc", "ac"]), &[y, x]),
         1 => {
             let product = b.op(Binary::Mul, &[y, x]);
@@ -183,6 +183,15 @@ fn step(b: &mut Builder, random: &mut Random, y: Value, x: Value) -> Value {
             let back = b.op(Convert(DType::F64), &[number]);
             let sum = b.op(Binary::Add, &[back, y]);
             b.op(Binary::Mul, &[sum, x])
+        }
+        // Two masks that depend on nothing.
+        6 => {
+            let index = b.op(Iota { length: 4 }, &[]);
+            let [rows, columns] = [0, 1].map(|axis| b.op(Broadcast::new(&[4, 4], &[axis]), &[index]));
+            let upper = b.op(Compare::Ge, &[columns, rows]);
+            let lower = b.op(Compare::Gt, &[rows, columns]);
+            let [upper, lower] = [upper, lower].map(|mask| b.op(Select, &[mask, y, x]));
+            b.op(Binary::Mul, &[upper, lower])
         }
         _ => b.op(Binary::Add, &[y, y]),
     }
