@@ -62,6 +62,16 @@ pub use logic::Logic;
 pub use unary::Unary;
 pub(crate) use unary::unary_list;
 
+/// Whole powers up to this one are functions of their own; a larger one is the function of two numbers, by which it loses no digits,
+/// and a recorded operation has no room for its exponent.
+pub(crate) const LARGEST_POWER: u32 = (1 << 27) - 1;
+
+/// `x^n`
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn whole_power(x: f64, n: i32) -> f64 {
+    if n.unsigned_abs() <= LARGEST_POWER { x.powi(n) } else { x.powf(f64::from(n)) }
+}
+
 /// Makes a family: the enum, the list of its variants, their names and their codes on the tape.
 /// The rules of a family are ordinary Rust beside it.
 macro_rules! family {

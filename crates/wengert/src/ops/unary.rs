@@ -223,7 +223,8 @@ impl Unary {
             Self::Tanh => x.tanh(),
             Self::Sech2 => sech2(x),
             Self::Asinh => x.map(libm::asinh),
-            Self::Acosh => x.map(libm::acosh),
+            // Far left of 1 the rounded formula gives numbers.
+            Self::Acosh => x.map(|x| if x < 1.0 { f64::NAN } else { libm::acosh(x) }),
             Self::Atanh => x.map(libm::atanh),
             Self::Sigmoid => x.sigmoid(),
             Self::SigmoidSlope => x.sigmoid() * (-x).sigmoid(),
@@ -256,7 +257,7 @@ impl Unary {
             Self::Round => x.map(f64::round_ties_even),
             Self::Trunc => x.map(f64::trunc),
             Self::Detach => x,
-            Self::Powi(n) => x.map(|x| x.powi(n)),
+            Self::Powi(n) => x.map(|x| super::whole_power(x, n)),
             Self::Polygamma(n) => x.map(|x| special::polygamma(n, x)),
             Self::Sinc(n) => x.map(|x| special::sinc_derivative(n, x)),
             Self::Erfcx(n) => x.map(|x| special::erfcx_derivative(n, x)),
@@ -357,13 +358,16 @@ impl Unary {
             Self::Erfinv => (y * y).exp() * (1.0 / FRAC_2_SQRT_PI),
             Self::Lgamma => x.digamma(),
             Self::Digamma => x.unary(Self::Polygamma(1)),
-            Self::Polygamma(n) => x.unary(Self::Polygamma(n + 1)),
-            Self::Sinc(n) => x.unary(Self::Sinc(n + 1)),
-            Self::Erfcx(n) => x.unary(Self::Erfcx(n + 1)),
-            Self::LogNormalCdf(n) => x.unary(Self::LogNormalCdf(n + 1)),
+            // Of orders that nobody reaches the next one is the same.
+            Self::Polygamma(n) => x.unary(Self::Polygamma(n.saturating_add(1))),
+            Self::Sinc(n) => x.unary(Self::Sinc(n.saturating_add(1))),
+            Self::Erfcx(n) => x.unary(Self::Erfcx(n.saturating_add(1))),
+            Self::LogNormalCdf(n) => x.unary(Self::LogNormalCdf(n.saturating_add(1))),
             Self::Powi(0) => R::constant(0.0),
             Self::Powi(1) => R::constant(1.0),
             Self::Powi(2) => x * 2.0,
+            // There is no smaller power.
+            Self::Powi(i32::MIN) => x.powi(i32::MIN) / x * f64::from(i32::MIN),
             Self::Powi(n) => x.powi(n - 1) * f64::from(n),
         }
     }

@@ -35,6 +35,10 @@ fn check_same(x: &Type, y: &Type) -> Result<(), Misfit> {
     misfit!("axis {axis} is {} long in one and {} in the other", x.shape[axis], y.shape[axis])
 }
 
+/// The largest order of a derivative that a text may ask for: beyond it there are no numbers left.
+#[cfg(feature = "text")]
+const MOST_ORDER: i64 = 256;
+
 /// That a function does not take the number in the text form.
 #[cfg(feature = "text")]
 fn no_number(n: i128) -> Misfit {
@@ -154,7 +158,13 @@ impl Primitive for Unary {
 impl Family for Unary {
     #[cfg(feature = "text")]
     fn parse(name: &str, fields: &mut Fields) -> Option<Result<Self, Misfit>> {
-        Unary::named(name, || fields.integer("n"), no_number)
+        let named = Unary::named(name, || fields.integer("n"), no_number)?;
+        Some(named.and_then(|op| match op.number() {
+            Some(n) if !matches!(op, Unary::Powi(_)) && n > MOST_ORDER => {
+                Err(Misfit(format!("the order {n} of the derivative is more than {MOST_ORDER}")))
+            }
+            _ => Ok(op),
+        }))
     }
     fn samples() -> Vec<Sample> {
         let mut samples = Vec::new();

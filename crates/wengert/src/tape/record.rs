@@ -3,10 +3,11 @@
 //! The second operand is at the top and the operation at the bottom, so that each is one shift or one byte, to pack and
 //! to take apart: the other bits fall off by themselves.
 
-use crate::ops::{Binary, Compare, Unary};
+use crate::ops::{Binary, Compare, LARGEST_POWER, Unary};
 
 /// How many bits an index has.
 pub(crate) const INDEX_BITS: u32 = 28;
+const _: () = assert!(LARGEST_POWER < 1 << (INDEX_BITS - 1), "a signed exponent stands in the place of an index");
 /// The bits of an index.
 pub(crate) const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 

@@ -9,7 +9,7 @@ use super::record::{Form, Op};
 use super::recording::{
     Mode, active_in, mode, record_both, record_constant, record_selection, record_slowly, record_unary,
 };
-use crate::ops::{Binary, Compare, Unary};
+use crate::ops::{Binary, Compare, LARGEST_POWER, Unary};
 use crate::real::{Carrier, Mask, Real, binary_methods, real_operators, real_references, unary_methods};
 
 /// The scalar of a recording: `Copy`, 16 bytes, used like `f64`.
@@ -212,6 +212,11 @@ impl Carrier for Var {
         let value = op.eval(self.value);
         if op == Unary::Detach && mode() == Mode::Once {
             return lift(value);
+        }
+        if let Unary::Powi(n) = op
+            && n.unsigned_abs() > LARGEST_POWER
+        {
+            return self.with(f64::from(n), Binary::Pow);
         }
         record_unary(op, self, value)
     }

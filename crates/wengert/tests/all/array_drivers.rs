@@ -316,3 +316,14 @@ fn a_loop_may_read_a_value_in_every_step() {
     let walk = |x: Tensor| (0..2_000).fold(x.clone(), |y, _| if y.gt(1.0).test() { y * 0.5 } else { y + &x });
     let _ = grad(&Tensor::from(0.75), walk);
 }
+
+#[test]
+fn the_least_whole_power_has_a_derivative() {
+    let x = Tensor::from([1.000_000_01, 0.999_999_99, 2.0]);
+    let slope = grad(&x, |x| x.powi(i32::MIN).sum()).to_vec();
+    for (x, slope) in x.to_vec().into_iter().zip(slope) {
+        let n = f64::from(i32::MIN);
+        let wanted = n * x.powf(n - 1.0);
+        assert!((slope - wanted).abs() <= 1e-6 * wanted.abs(), "{slope} at {x}, not {wanted}");
+    }
+}

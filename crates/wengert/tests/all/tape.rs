@@ -150,3 +150,45 @@ fn a_quotient_by_a_constant_is_divided_in_every_mode() {
     }
     assert!(differing > 20, "{differing}");
 }
+
+/// An exponent that a record has no room for is one all the same.
+#[test]
+fn whole_powers_of_any_size_have_their_derivatives() {
+    let x = 1.000_000_01_f64;
+    for n in [5, -5, 134_217_726, 134_217_727, 134_217_728, 134_217_729, 268_435_456, 300_000_001, i32::MAX, i32::MIN] {
+        for n in [n, n.saturating_neg()] {
+            let power = |x: Var| x.powi(n);
+            // n x^(n - 1), and n (n - 1) x^(n - 2)
+            let n_real = f64::from(n);
+            let wanted =
+                [x.powf(n_real), n_real * x.powf(n_real - 1.0), n_real * (n_real - 1.0) * x.powf(n_real - 2.0)];
+            let near = |what: &str, order: usize, got: f64| {
+                // A power by squaring rounds n / 2 times.
+                let error = (got - wanted[order]).abs();
+                assert!(error <= 1e-7 * wanted[order].abs(), "{what} of x^{n}: {got}, not {}", wanted[order]);
+            };
+            let (value, slope) = value_and_grad(x, power);
+            assert_eq!(value.to_bits(), wengert::Real::powi(x, n).to_bits(), "x^{n}");
+            near("the value", 0, value);
+            near("the derivative", 1, slope);
+            near("the second derivative", 2, grad(x, |x| grad(x, power)));
+            near("the derivative forwards", 1, jvp(x, 1.0, power).1);
+            let recorded = record(2.0, power);
+            near("the recorded value", 0, recorded.value(x));
+            near("the recorded derivative", 1, recorded.grad(x));
+            recorded
+                .value_and_grad_many(&[x; 9])
+                .iter()
+                .for_each(|&(_, slope)| near("one of many derivatives", 1, slope));
+        }
+    }
+}
+
+#[test]
+fn the_inverse_hyperbolic_cosine_is_a_number_from_1_on() {
+    for x in [0.999, 0.0, -1.0, -5845.7, -1e5, -1_234_567.5, -5e7, -1e300, f64::NEG_INFINITY, f64::NAN] {
+        assert!(x.acosh().is_nan() && wengert::Real::acosh(x).is_nan(), "{x}");
+        assert!(value_and_grad(x, |x| x.acosh()).0.is_nan(), "{x}");
+    }
+    assert_eq!(value_and_grad(1.0, |x| x.acosh()), (0.0, f64::INFINITY));
+}
