@@ -196,7 +196,8 @@ impl Ode {
     /// Solves the equation.
     ///
     /// # Errors
-    /// If the times are no vector of real numbers with one element at least, or do not increase; if the leaves of `f` are not those
+    /// If a tolerance is negative or not finite, both are 0, or the first step has no length; if the times are no vector of real
+    /// numbers with one element at least, or do not increase; if the leaves of `f` are not those
     /// of the state; if a state is not finite at a time; if the limit of steps is reached, or steps within the tolerance would be
     /// too short to move the time, as at a singularity.
     #[track_caller]
@@ -206,6 +207,7 @@ impl Ode {
         D: Tree<Leaf = Tensor>,
     {
         let line = Location::caller();
+        self.check().map_err(|why| error(NAME, ErrorKind::Misfit, why, line))?;
         check_times(times, line)?;
         let state = leaves(&y0);
         if let Some(k) = state.iter().position(|leaf| !leaf.dtype().is_float()) {
@@ -239,6 +241,27 @@ impl Ode {
         };
         let rows = rows.map_err(|error| error.at(Some(line)))?;
         Ok(tree(&y0, rows))
+    }
+
+    /// Whether the options are ones by which a step can be measured.
+    fn check(&self) -> Result<(), String> {
+        let tolerances = [("relative", self.relative), ("absolute", self.absolute)];
+        for (name, tolerance) in tolerances.into_iter().filter_map(|(name, given)| Some((name, given?))) {
+            if !(tolerance >= 0.0 && tolerance.is_finite()) {
+                return Err(format!(
+                    "the {name} tolerance is {tolerance}, and has to be a finite number that is not negative"
+                ));
+            }
+        }
+        if self.relative == Some(0.0) && self.absolute == Some(0.0) {
+            return Err("both tolerances are 0: no step is as exact as that".to_owned());
+        }
+        match self.first {
+            Some(length) if !(length > 0.0 && length.is_finite()) => {
+                Err(format!("the length of the first step is {length}, and has to be a positive finite number"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The states at all times.

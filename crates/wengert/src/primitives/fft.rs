@@ -10,7 +10,7 @@ use super::{
     Along, Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Sample, arity,
     check_axes, check_float,
 };
-use crate::array::{Array, DType, Type};
+use crate::array::{Array, DType, Type, has_room};
 use crate::error::{Misfit, misfit};
 use crate::program::{Builder, Value};
 
@@ -79,6 +79,15 @@ pub enum FftScale {
 
 /// The largest prime factor of a length that is taken.
 const LARGEST_FACTOR: usize = 1_000_000;
+/// Numbers for each entry of a long transform: its factors and one line, both complex.
+const NUMBERS: usize = 4;
+
+/// Whether there is memory for transforms of this length: for the factors and one line. An operand may be padded to any length.
+pub(crate) fn transform_fits_in_memory(n: usize, dtype: DType) -> bool {
+    let number = if dtype == DType::F32 { size_of::<f32>() } else { size_of::<f64>() };
+    // Short ones without asking the system.
+    n <= 1 << 20 || has_room(n, NUMBERS * number)
+}
 
 impl Fft {
     /// The forward transform of whole axes, not scaled.
@@ -177,6 +186,9 @@ impl Fft {
     fn check_length(&self, k: usize, x: &Type) -> Result<(), Misfit> {
         let (axis, n, has) = (self.axes[k], self.lengths[k], x.shape[self.axes[k]]);
         let [from, to] = self.limits(k);
+        if !transform_fits_in_memory(n, x.dtype) {
+            misfit!("there is no memory for the factors and one line of a transform of length {n} along axis {axis}");
+        }
         if n == 0 {
             misfit!("a transform of length 0 along axis {axis} does not exist: it takes at least one entry");
         }

@@ -62,8 +62,8 @@ pub use elementwise::{Convert, Select};
 pub use ensure::Ensure;
 #[cfg(feature = "engine")]
 pub(crate) use ensure::told;
-pub(crate) use fft::turned;
 pub use fft::{Fft, FftKind, FftScale, HalfWeights};
+pub(crate) use fft::{transform_fits_in_memory, turned};
 #[cfg(feature = "engine")]
 pub(crate) use foreign::Examples;
 pub(crate) use foreign::{Code, ForeignDerivative, Many, PlainCode, real};

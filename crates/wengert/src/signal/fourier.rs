@@ -1,10 +1,9 @@
 //! The discrete Fourier transforms of tensors, with axes, lengths and scale.
 
 use super::room::no_room;
-use crate::array::{DType, has_room};
 use crate::complex::{Complex, IntoComplex};
 use crate::error::{Error, Misfit, OrRaise, misfit};
-use crate::primitives::{Fft, FftKind, FftScale, HalfWeights, Slice, check_float};
+use crate::primitives::{Fft, FftKind, FftScale, HalfWeights, Slice, check_float, transform_fits_in_memory};
 use crate::program::{Builder, Value};
 use crate::tensor::compose::{axes_of, compose_all};
 use crate::tensor::{Dims, Tensor};
@@ -53,9 +52,6 @@ pub struct Fourier {
     lengths: Option<Vec<usize>>,
     norm: FourierNorm,
 }
-
-/// Numbers for each entry of a long transform: its factors and one line, both complex.
-const NUMBERS: usize = 4;
 
 /// Whether operand or result is real.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -138,8 +134,7 @@ impl Fourier {
     fn check_room(&self, name: &str, operands: &[&Tensor], side: Side) -> Result<(), Error> {
         let chosen = self.lengths.as_deref().unwrap_or_default();
         let checked = chosen.len().saturating_sub(usize::from(side == Side::RealOut));
-        let number = if operands[0].dtype() == DType::F32 { size_of::<f32>() } else { size_of::<f64>() };
-        match chosen[..checked].iter().find(|&&n| !has_room(n, NUMBERS * number)) {
+        match chosen[..checked].iter().find(|&&n| !transform_fits_in_memory(n, operands[0].dtype())) {
             Some(n) => no_room(name, operands, &format!("the factors and one line of a transform of length {n}")),
             None => Ok(()),
         }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::RngSeed;
 use wengert::ops::Unary;
-use wengert::primitives::{Call, Literal, samples};
+use wengert::primitives::{Call, Fft, FftKind, FftScale, Literal, samples};
 use wengert::{Array, Builder, DType, Error, ErrorKind, Program, Type};
 
 fn parse(text: &str) -> Result<Program, Error> {
@@ -167,6 +167,10 @@ fn mistakes_are_named_with_their_place() {
             in_body("v2: f64[2] = sin v0 v3: f64[2] = sin v0"),
             "line 2, column 23: there is no value v3 before this place",
         ),
+        (
+            in_body("v2: f64[2] = log_normal_cdf[n=100000] v0"),
+            "line 2, column 16: `log_normal_cdf`: the order 100000 of the derivative is more than 256",
+        ),
         (in_body("v2: f64[2] = sin v0 +"), "line 2, column 23: `+` means nothing here"),
         (in_body("v2: f64[2] = sin \"v0"), "line 2, column 20: these quotes are not closed on their line"),
         ("program() { return } x".into(), "line 1, column 22: expected the end of the text, found `x`"),
@@ -195,6 +199,23 @@ fn nesting_is_bounded() {
     }
     let brackets = format!("program() {{ v0: f64[] = sum[axes={}", "[".repeat(100_000));
     assert!(parse(&brackets).is_err());
+}
+
+#[test]
+fn a_transform_for_which_there_is_no_memory_is_refused() {
+    let complex = |n: usize| Fft {
+        axes: vec![0],
+        lengths: vec![n],
+        counts: vec![4],
+        kind: FftKind::Complex,
+        inverse: false,
+        scale: FftScale::One,
+    };
+    let text = program_of(complex(8), &[Type::new(DType::F64, &[4]), Type::new(DType::F64, &[4])]).to_string();
+    let long = text.replace("lengths=[8]", "lengths=[1125899906842624]");
+    assert_ne!(text, long);
+    let error = parse(&long).expect_err(&long).to_string();
+    assert!(error.contains("no memory") && error.contains("length 1125899906842624 along axis 0"), "{error}");
 }
 
 /// Every file is read back, and where it says so, has these values: each `# at` line gives the elements of one input,

@@ -65,6 +65,19 @@ fn times_have_to_increase() {
 }
 
 #[test]
+fn a_step_has_to_be_measured() {
+    let run = |ode: Ode| ode.try_run(one(), &times(), |_, y| y);
+    for bad in [-1e-6, f64::NAN, f64::INFINITY] {
+        refused(run(Ode::new().relative(bad)), Misfit, &["the relative tolerance is", "not negative"]);
+        refused(run(Ode::new().absolute(bad)), Misfit, &["the absolute tolerance is", "not negative"]);
+        refused(run(Ode::new().first_step(bad)), Misfit, &["the first step is", "positive"]);
+    }
+    refused(run(Ode::new().first_step(0.0)), Misfit, &["the first step is 0"]);
+    refused(run(Ode::new().relative(0.0).absolute(0.0)), Misfit, &["both tolerances are 0"]);
+    assert!(run(Ode::new().absolute(0.0)).is_ok() && run(Ode::new().relative(0.0).absolute(1e-6)).is_ok());
+}
+
+#[test]
 fn the_limit_of_steps_is_told_with_where_it_was_reached() {
     let fast = |y: &Tensor| Ode::new().limit(20).try_run(y, &times(), |_, y| y * -1e4);
     let parts = ["does not reach t = 1", "after 20 steps", "limit"];
