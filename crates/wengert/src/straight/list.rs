@@ -38,7 +38,8 @@ pub(crate) enum Func {
     Logic(Logic),
     /// `a ? b : c`
     Select,
-    /// `a * b + c`, rounded as in products of matrices.
+    /// `a * b + c`, rounded as in products of matrices: of parts of Programs.
+    #[cfg(feature = "engine")]
     Fused,
     /// The operand as this type.
     Convert(Kind),

@@ -7,7 +7,9 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use wengert_kernels::region::{Kind, Pair, Twin};
+#[cfg(feature = "engine")]
+use wengert_kernels::region::Pair;
+use wengert_kernels::region::{Kind, Twin};
 use wengert_kernels::straight::{Code, Function, Instr, Op, Parts};
 
 use super::derive::Derived;
@@ -318,6 +320,7 @@ impl Lowering<'_> {
             Func::Logic(Logic::Xor) => Op::Xor,
             Func::Logic(Logic::Not) => Op::Not,
             Func::Select => Op::Select,
+            #[cfg(feature = "engine")]
             Func::Fused => Op::Pair(Pair::Fused),
             // A condition is the number already.
             Func::Convert(_) => Op::Copy,
