@@ -3,7 +3,7 @@
 //! Where everything that a step of a loop computes goes along one short axis element by element, the places of its straight-line
 //! code are rows along that axis, and an instruction works on a whole row in vector registers. What is the same all along the axis
 //! is a row of equal numbers. A step of a plan would take longer to begin than the row takes. The instructions are those of
-//! regions, and there are no sums along the axis: every bit is that of the plan.
+//! regions, and there are no sums: every bit is that of the plan.
 
 use std::ops::Range;
 
