@@ -133,7 +133,7 @@ fn limits_of_memory_do_not_change_a_bit_of_a_loop() {
             let free = gradients(Compile::new(), move |x| f(random, x), &x).expect("it fits");
             let mut fitted = 0;
             for kibibytes in [4, 8, 16, 32, 64] {
-                let compile = Compile::new().memory(kibibytes << 10);
+                let compile = Compile::new().threads(1).memory(kibibytes << 10);
                 let Some(found) = gradients(compile, move |x| f(random, x), &x) else { continue };
                 assert!(
                     found == free,
