@@ -18,7 +18,7 @@ pub(super) struct AxisClass {
     pub(super) count: usize,
     /// How many elements of x are between what neighbouring places meet.
     pub(super) step: usize,
-    /// The taps: their number in the kernel, and the element of x at the first place, which may be outside.
+    /// The taps: their number in the kernel, and the element of x at the first place, which may be outside. Both rise.
     pub(super) taps: Vec<(usize, i64)>,
     /// The length of x.
     pub(super) length: usize,
@@ -27,7 +27,7 @@ pub(super) struct AxisClass {
 impl AxisClass {
     /// The first element of x that is met, maybe outside.
     pub(super) fn low(&self) -> i64 {
-        self.taps.iter().map(|&(_, start)| start).min().unwrap_or(0)
+        self.taps.first().map_or(0, |&(_, start)| start)
     }
 
     /// From the first to the last element that a tap meets.
@@ -37,7 +37,7 @@ impl AxisClass {
 
     /// From the first to the last element that is met.
     pub(super) fn reach(&self) -> usize {
-        let high = self.taps.iter().map(|&(_, start)| start).max().unwrap_or(0);
+        let high = self.taps.last().map_or(0, |&(_, start)| start);
         (high - self.low()) as usize + self.travel() + 1
     }
 
