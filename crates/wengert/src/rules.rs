@@ -4,6 +4,7 @@ mod compare;
 mod foreign;
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
@@ -160,7 +161,7 @@ impl CustomRule {
         check_samples(&self.name, samples, line)?;
         let (name, surrogate) = (self.name.clone(), self.surrogate);
         let mut compared = surrogate;
-        let registered = RegisteredRule::new(Checked::Tensors(self));
+        let registered = RegisteredRule::new(Checked::Tensors(self), samples);
         for sample in samples {
             let types: Vec<Type> = sample.iter().map(|x| x.ty().clone()).collect();
             let op = registered.operation(&types, line)?;
@@ -217,6 +218,8 @@ impl CustomRule {
 #[derive(Clone, Debug)]
 pub struct RegisteredRule {
     rule: Checked,
+    /// How many operands the samples have that it was checked at.
+    counts: BTreeSet<usize>,
     /// The operation for operands of these types.
     operations: Rc<RefCell<OperationsByTypes>>,
 }
@@ -234,8 +237,9 @@ enum Checked {
 type OperationsByTypes = Vec<(Vec<Type>, Op)>;
 
 impl RegisteredRule {
-    fn new(rule: Checked) -> Self {
-        RegisteredRule { rule, operations: Rc::new(RefCell::new(Vec::new())) }
+    fn new(rule: Checked, samples: &[&[Tensor]]) -> Self {
+        let counts = samples.iter().map(|sample| sample.len()).collect();
+        RegisteredRule { rule, counts, operations: Rc::new(RefCell::new(Vec::new())) }
     }
 
     /// The function's results.
@@ -250,7 +254,8 @@ impl RegisteredRule {
     /// The function's results.
     ///
     /// # Errors
-    /// If the rule does not hold at operands of these types; of plain code that runs now, if it fails.
+    /// If there are more or fewer operands than in every sample that the rule was checked at; if it does not hold at operands
+    /// of these types; of plain code that runs now, if it fails.
     #[track_caller]
     pub fn try_call(&self, operands: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
         let types: Vec<Type> = operands.iter().map(|operand| operand.ty().clone()).collect();
@@ -262,12 +267,27 @@ impl RegisteredRule {
         if let Some((_, op)) = self.operations.borrow().iter().find(|(own, _)| own == types) {
             return Ok(op.clone());
         }
+        self.check_count(types, line)?;
         let op = match &self.rule {
             Checked::Tensors(rule) => Op::from(rule.operation(types, line)?),
             Checked::Foreign(rule) => Op::from(rule.operation(types, line)?),
         };
         self.operations.borrow_mut().push((types.to_vec(), op.clone()));
         Ok(op)
+    }
+
+    /// The user's functions index their operands, and were seen to do so with as many as a sample has.
+    fn check_count(&self, types: &[Type], line: Line) -> Result<(), Error> {
+        if self.counts.contains(&types.len()) {
+            return Ok(());
+        }
+        let counts: Vec<String> = self.counts.iter().map(usize::to_string).collect();
+        let why = format!("it was checked with {} operands, and is called with {}", counts.join(" or "), types.len());
+        let name = match &self.rule {
+            Checked::Tensors(rule) => &rule.name,
+            Checked::Foreign(rule) => rule.name(),
+        };
+        Err(Error::new(ErrorKind::Misfit, name, why).of(types).at(Some(line)))
     }
 }
 

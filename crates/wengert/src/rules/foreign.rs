@@ -245,7 +245,7 @@ impl ForeignRule {
         }
         let name = self.name.clone();
         let mut compared = self.is_surrogate || (tensors == 0 && !plain);
-        let registered = RegisteredRule::new(Checked::Foreign(self));
+        let registered = RegisteredRule::new(Checked::Foreign(self), samples);
         for sample in samples {
             let types: Vec<Type> = sample.iter().map(|x| x.ty().clone()).collect();
             let Op::Foreign(op) = registered.operation(&types, line)? else { continue };
@@ -254,6 +254,10 @@ impl ForeignRule {
             compared |= types.iter().all(|ty| ty.size() > 0) && op.code.outputs.iter().any(|ty| ty.size() > 0);
         }
         if compared { Ok(registered) } else { Err(error(&name, compare::NOTHING.to_owned(), line)) }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// The operation at operands of these types.

@@ -22,6 +22,8 @@ pub(crate) use compress::{Colours, CompressedPart, CompressedProgram, Side, Want
 pub(crate) use derive::{derive, mapped, pullback};
 pub(crate) use transpose::mask_out;
 
+use std::panic::Location;
+
 use crate::error::{Error, ErrorKind};
 use crate::program::{Builder, Program, Value, dce, same_inputs};
 
@@ -44,6 +46,17 @@ impl Linearized {
     }
 }
 
+/// That there is one mark for each input: what a caller says of inputs.
+#[track_caller]
+pub(crate) fn check_marks(program: &Program, method: &str, marks: &[bool]) -> Result<(), Error> {
+    let inputs = program.input_types();
+    if marks.len() == inputs.len() {
+        return Ok(());
+    }
+    let why = format!("the program takes {} inputs, and there are marks for {}", inputs.len(), marks.len());
+    Err(Error::new(ErrorKind::Misfit, method, why).of(inputs).at(Some(Location::caller())))
+}
+
 impl Program {
     /// The tangent program: takes the inputs, then a tangent for each input marked `active`; gives
     /// the outputs, then the tangents of the outputs, zeros where structurally zero.
@@ -58,11 +71,10 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// If an operation has no derivative where one is needed.
-    ///
-    /// # Panics
-    /// If `active` does not have one entry per input.
+    /// If an operation has no derivative where one is needed; if `active` does not have one entry per input.
+    #[track_caller]
     pub fn jvp(&self, active: &[bool]) -> Result<Program, Error> {
+        check_marks(self, "jvp", active)?;
         let mut b = Builder::new();
         let args = same_inputs(&mut b, self);
         let tangents = jvp::tangent_inputs(&mut b, self, active);
@@ -79,11 +91,10 @@ impl Program {
     /// structurally zero.
     ///
     /// # Errors
-    /// If an operation has no derivative where one is needed.
-    ///
-    /// # Panics
-    /// If `active` does not have one entry per input.
+    /// If an operation has no derivative where one is needed; if `active` does not have one entry per input.
+    #[track_caller]
     pub fn vjp(&self, active: &[bool]) -> Result<Program, Error> {
+        check_marks(self, "vjp", active)?;
         let mut b = Builder::new();
         let args = same_inputs(&mut b, self);
         let cotangents: Vec<Option<Value>> =
@@ -112,11 +123,10 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// If an operation has no derivative where one is needed.
-    ///
-    /// # Panics
-    /// If `active` does not have one entry per input.
+    /// If an operation has no derivative where one is needed; if `active` does not have one entry per input.
+    #[track_caller]
     pub fn linearize(&self, active: &[bool]) -> Result<Linearized, Error> {
+        check_marks(self, "linearize", active)?;
         let mut b = Builder::new();
         let args = same_inputs(&mut b, self);
         let (outs, linear) = linearize::linearize(&mut b, self, &args, active)?;
@@ -129,12 +139,10 @@ impl Program {
     /// zero.
     ///
     /// # Errors
-    /// If the program is not linear in them.
-    ///
-    /// # Panics
-    /// If `linear` does not have one entry per input.
+    /// If the program is not linear in them; if `linear` does not have one entry per input.
+    #[track_caller]
     pub fn transpose(&self, linear: &[bool]) -> Result<Program, Error> {
-        assert_eq!(linear.len(), self.names.len(), "one mark per input");
+        check_marks(self, "transpose", linear)?;
         linear::check_linear(self, linear).map_err(|why| Error::new(ErrorKind::Unsupported, "transpose", why))?;
         let mut b = Builder::new();
         let types = self.input_types().iter().zip(linear);
@@ -150,12 +158,10 @@ impl Program {
     /// output, in front.
     ///
     /// # Errors
-    /// If an operation has no batched form.
-    ///
-    /// # Panics
-    /// If `batched` does not have one entry per input.
+    /// If an operation has no batched form; if `batched` does not have one entry per input.
+    #[track_caller]
     pub fn vmap(&self, batched: &[bool], length: usize) -> Result<Program, Error> {
-        assert_eq!(batched.len(), self.names.len(), "one mark per input");
+        check_marks(self, "vmap", batched)?;
         let mut b = Builder::new();
         let args: Vec<Value> = vmap::batched_inputs(&mut b, self, batched, length);
         let outs = vmap::vmap(&mut b, self, &args, batched, length)?;

@@ -5,8 +5,10 @@
 //! index chooses is everything that it could choose. A *local* one uses their values at a point: it is finer, and rests on
 //! these values, which [`Patterns::decisions`] names.
 
+use std::panic::Location;
 use std::sync::Arc;
 
+use super::check_marks;
 use super::derive::{active, derive};
 use crate::array::{Array, Type};
 use crate::error::{Error, ErrorKind};
@@ -63,11 +65,11 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// If a value, or the active inputs together, have 2^32 elements or more, or the pattern does not fit in memory.
-    ///
-    /// # Panics
-    /// If `active` does not have one entry per input.
+    /// If a value, or the active inputs together, have 2^32 elements or more, or the pattern does not fit in memory;
+    /// if `active` does not have one entry per input.
+    #[track_caller]
     pub fn jacobian_pattern(&self, active: &[bool]) -> Result<Vec<Pattern>, Error> {
+        check_marks(self, "jacobian_pattern", active)?;
         jacobian_pattern(self, active)
     }
 
@@ -75,11 +77,11 @@ impl Program {
     /// finer. It holds where they have the same values.
     ///
     /// # Errors
-    /// As there, or if the inputs do not have the types of the Program's, or an operation fails on them.
-    ///
-    /// # Panics
-    /// If `active` does not have one entry per input.
+    /// As there, or if the inputs do not have the types of the Program's, or an operation fails on them; if
+    /// `active` does not have one entry per input.
+    #[track_caller]
     pub fn jacobian_pattern_at(&self, active: &[bool], inputs: &[Array]) -> Result<Vec<Pattern>, Error> {
+        check_marks(self, "jacobian_pattern_at", active)?;
         check_inputs(self, inputs)?;
         let values: Vec<Option<Array>> = inputs.iter().cloned().map(Some).collect();
         patterns(self, active, &values)?.to_patterns(self)
@@ -101,11 +103,10 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// As [`Program::jacobian_pattern_at`].
-    ///
-    /// # Panics
-    /// If `active` does not have one entry per input.
+    /// As [`Program::jacobian_pattern_at`]; if `active` does not have one entry per input.
+    #[track_caller]
     pub fn same_pattern_at(&self, active: &[bool], inputs: &[Array], others: &[Array]) -> Result<bool, Error> {
+        check_marks(self, "same_pattern_at", active)?;
         let values = |inputs: &[Array]| -> Result<Vec<Option<Array>>, Error> {
             check_inputs(self, inputs)?;
             Ok(inputs.iter().cloned().map(Some).collect())
@@ -130,8 +131,14 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// As [`Program::jacobian_pattern`], or if there is no gradient.
+    /// As [`Program::jacobian_pattern`], or if there is no gradient, or there are fewer inputs.
+    #[track_caller]
     pub fn hessian_pattern(&self, leaves: usize) -> Result<Pattern, Error> {
+        let inputs = self.input_types();
+        if leaves > inputs.len() {
+            let why = format!("the program takes {} inputs, and the first {leaves} were asked for", inputs.len());
+            return Err(Error::new(ErrorKind::Misfit, "hessian_pattern", why).of(inputs).at(Some(Location::caller())));
+        }
         hessian_pattern(self, leaves, &vec![None; self.input_types().len()])
     }
 }

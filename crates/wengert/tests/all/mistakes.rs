@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::panic;
 use std::sync::Once;
 
-use wengert::Lanes;
 use wengert::prelude::*;
+use wengert::{Array, CustomRule, Error, Lanes, Program};
 
 use crate::support::caught::caught;
 
@@ -111,4 +111,47 @@ fn mistakes_with_tensors_name_the_remedy() {
         ("another number of elements", &["`reshape`", "[2,2]"], &|| _ = x.reshape((3, 2))),
         ("a fraction in integers", &["0.5"], &|| _ = &counts + 0.5),
     ]);
+}
+
+#[test]
+fn wrong_numbers_of_marks_and_operands_are_errors() {
+    let program: Program = "program(v0: f64[3], v1: f64[3]) { v2: f64[3] = mul v0 v1; return v2 }".parse().unwrap();
+    let inputs = [Array::zeros(&program.input_types()[0]), Array::zeros(&program.input_types()[1])];
+    let failed: [(&str, Option<Error>); 9] = [
+        ("`jvp`", program.jvp(&[true]).err()),
+        ("`vjp`", program.vjp(&[true; 3]).err()),
+        ("`linearize`", program.linearize(&[]).err()),
+        ("`transpose`", program.transpose(&[true]).err()),
+        ("`vmap`", program.vmap(&[true; 3], 2).err()),
+        ("`jacobian_pattern`", program.jacobian_pattern(&[true]).err()),
+        ("`jacobian_pattern_at`", program.jacobian_pattern_at(&[true], &inputs).err()),
+        ("`same_pattern_at`", program.same_pattern_at(&[true], &inputs, &inputs).err()),
+        ("`hessian_pattern`", program.hessian_pattern(3).err()),
+    ];
+    for (method, error) in failed {
+        let error = error.expect(method).to_string();
+        for part in [method, "mistakes.rs:", "takes 2 inputs", "f64[3]"] {
+            assert!(error.contains(part), "no {part} in: {error}");
+        }
+    }
+
+    // The functions of a rule index their operands, and would panic on their own lines.
+    let product = CustomRule::jvp("product", |x| vec![&x[0] * &x[1]], |x, dot| vec![&x[0] * &dot[1] + &x[1] * &dot[0]]);
+    let foreign = CustomRule::foreign(
+        "product",
+        |x| x[1].clone(),
+        |x| Array::new(x[1].shape(), x[1].to_f64().iter().zip(x[0].to_f64()).map(|(y, x)| x * y).collect::<Vec<f64>>()),
+    );
+    let [x, y] = [Tensor::from([2.0, 3.0]), Tensor::from([0.5, 0.7])];
+    for rule in [product.register(&[&[x.clone(), y.clone()]]), foreign.register(&[&[x.clone(), y.clone()]])] {
+        let rule = rule.unwrap();
+        assert_eq!(rule.call(&[&x, &y])[0].to_vec(), [1.0, 3.0 * 0.7]);
+        for operands in [&[&x][..], &[&x, &y, &x], &[]] {
+            let error = rule.try_call(operands).expect_err("another number of operands").to_string();
+            let counts = format!("checked with 2 operands, and is called with {}", operands.len());
+            for part in ["`product`", "mistakes.rs:", &counts] {
+                assert!(error.contains(part), "no {part} in: {error}");
+            }
+        }
+    }
 }
