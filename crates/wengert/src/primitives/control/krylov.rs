@@ -157,8 +157,11 @@ impl<'a> System<'a> {
                 let fixed = Fixed { operands, goal: *goal, going };
                 let (x, steps) = self.cycle(b, fixed, Point { x, residual, size, steps });
                 let image = self.apply(b, operands, x);
-                let residual = b.sub(*right, image);
-                let next = space.norm(b, residual);
+                let rest = b.sub(*right, image);
+                let size_there = space.norm(b, rest);
+                // A lane that is not solved has its residual, whatever its map gives.
+                let residual = space.chosen(b, going, rest, residual);
+                let next = b.select(going, size_there, size);
                 let (better, far) = (b.op(Compare::Lt, &[next, size]), b.op(Compare::Gt, &[next, *goal]));
                 let going = and(b, &[going, better, far]);
                 vec![x, residual, next, steps, going]
@@ -268,17 +271,19 @@ impl<'a> System<'a> {
                 let on = fixed.on(b, size, sound);
                 let v = self.apply(b, operands, p);
                 let along = space.dot(b, shadow, v);
-                let alpha = b.div(rho, along);
+                let quotient = b.div(rho, along);
+                let usable = is_finite(b, quotient);
+                let moves = and(b, &[on, usable]);
+                // No lane's map is asked about what is no number: something in it may refuse that.
+                let zero = b.zeros_like(quotient);
+                let alpha = b.select(moves, quotient, zero);
                 let back = b.neg(alpha);
                 let half = space.plus(b, r, back, v);
                 let t = self.apply(b, operands, half);
                 let (of_t, both) = (space.dot(b, t, t), space.dot(b, t, half));
-                let zero = b.zeros_like(of_t);
                 let some = b.op(Compare::Gt, &[of_t, zero]);
                 let quotient = b.div(both, of_t);
                 let omega = b.select(some, quotient, zero);
-                let usable = is_finite(b, alpha);
-                let moves = and(b, &[on, usable]);
                 let there = space.plus(b, x, alpha, p);
                 let there = space.plus(b, there, omega, half);
                 let x = space.chosen(b, moves, there, x);
@@ -290,9 +295,10 @@ impl<'a> System<'a> {
                 let beta = b.mul(ratio, turn);
                 let without = space.plus(b, p, back, v);
                 let turned = space.plus(b, r, beta, without);
-                let p = space.chosen(b, moves, turned, p);
                 let (finite, not_zero) = (is_finite(b, beta), b.op(Compare::Ne, &[next, zero]));
                 let fine = and(b, &[usable, finite, not_zero]);
+                let turns = and(b, &[moves, fine]);
+                let p = space.chosen(b, turns, turned, p);
                 let sound = sound_after(b, sound, on, fine);
                 let size = space.norm(b, r);
                 vec![x, one_more(b, steps), size, sound, r, p, next]
@@ -306,6 +312,9 @@ impl<'a> System<'a> {
         let sound = b.full(1.0, &space.truth());
         let inverse = b.op(Unary::Recip, &[from.size]);
         let first = space.times(b, inverse, from.residual);
+        // A lane that is not solved may have no residual. Its basis is zeros.
+        let none = b.zeros_like(first);
+        let first = space.chosen(b, fixed.going, first, none);
         let rows = |count: usize, length: usize| space.ty(&[count, length]);
         let basis = b.full(0.0, &rows(restart + 1, space.length));
         let zero = b.op(Literal::I64(0), &[]);

@@ -1,6 +1,7 @@
 //! Points that are known by equations: against closed forms, differences, and each mode against the others.
 
 mod errors;
+mod examples;
 mod linear;
 mod points;
 
