@@ -35,9 +35,12 @@
 //! | `norm` of the zero vector, `std` of equal numbers | 0 | 0 |
 //! | `max`, `min` over axes at a tie | the extreme | shared equally |
 //! | `cummax`, `cummin` at a tie | as usual | shared step by step, as `max` of two |
+//! | the first result of `cummax`, `cummin`, `cumlogsumexp` | the element, NaN and infinities too | 1 |
+//! | `cumlogsumexp` where all so far are `-inf` | `-inf` | shared step by step, 1/2 each |
 //! | `max_pool` at a tie | as usual | all to the first |
 //! | `argmax`, `argmin` at a tie or a NaN | the first of equal ones, the first NaN | none |
 //! | `scatter_max`, `segment_max`, … at a tie | the extreme | shared equally by all that meet there |
+//! | `scatter_max`, `segment_max`, … where one of them is NaN | NaN | 0 |
 //! | `scatter_mul`, `segment_prod` with zeros | as usual | the product of the others |
 //! | `sort`, `argsort`, `top_k`, `median`, `quantile` at a tie | stable: the lower index first; NaN last | follows the permutation |
 //! | `prod`, `cumprod` with zeros | as usual | the product of the others |

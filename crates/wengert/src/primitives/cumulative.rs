@@ -170,11 +170,27 @@ impl Primitive for Cumulative {
         let ty = b.ty(args[0]).clone();
         let (x, y_before, y) = (Sym::Value(args[0]), Sym::Value(before), Sym::Value(outs[0]));
         let (a, weight) = with_rule(b, &ty, || match self.running {
-            // logaddexp's own rule would subtract infinities at the first element.
-            Running::Logsumexp => ((y_before - y).exp(), (x - y).exp()),
+            Running::Logsumexp => {
+                // Where both are minus infinity the weights are those of two equal numbers, whatever they are; no derivative
+                // of what is computed beside them is NaN.
+                let none = y.equal(Sym::constant(f64::NEG_INFINITY));
+                let finite = Sym::branch(none, || Sym::constant(0.0), || y);
+                let part = |x: Sym| Sym::branch(none, || Sym::constant(0.5), || (x - finite).exp());
+                (part(y_before), part(x))
+            }
             running => running.step().partials(y_before, x, y),
         });
         let (a, weight) = (a.materialise(b, &ty), weight.materialise(b, &ty));
+        let weight = match self.running {
+            Running::Sum | Running::Prod => weight,
+            // The first result is the first element, which may be the number that the others begin with.
+            Running::Max | Running::Min | Running::Logsumexp => {
+                let nowhere = b.full(0.0, &ty.with_dtype(DType::Bool));
+                let first = shift(b, nowhere, self.axis, self.reverse, 1.0);
+                let one = b.full(1.0, &ty);
+                b.select(first, one, weight)
+            }
+        };
         let driven = b.mul(x_dot, weight);
         Ok(vec![Some(b.op(Recurrence { axis: self.axis, reverse: self.reverse }, &[a, driven]))])
     }

@@ -53,6 +53,45 @@ fn edges_of_reductions() {
 }
 
 #[test]
+fn infinities_at_the_start_of_running_extremes_and_sums() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let x = |elements: &[f64]| Tensor::from(elements.to_vec());
+    // The first result is the first element, whatever it is.
+    pinned(&x(&[-inf, -2.0, 1.0]), |x| x.cummax(0), &[-inf, -2.0, 1.0], &[1.0, 2.0, 3.0]);
+    pinned(&x(&[-inf, -inf, 1.0]), |x| x.cummax(0), &[-inf, -inf, 1.0], &[2.0, 1.0, 3.0]);
+    pinned(&x(&[inf, 2.0]), |x| x.cummin(0), &[inf, 2.0], &[1.0, 2.0]);
+    pinned(&x(&[2.0, -inf]), |x| x.cummax_reversed(0), &[2.0, -inf], &[1.0, 2.0]);
+    assert_eq!(grad(&x(&[nan, 1.0]), |x| x.cummax(0).slice(0)).to_vec(), [1.0, 0.0]);
+    pinned(&x(&[-inf]), |x| x.cumlogsumexp(0), &[-inf], &[1.0]);
+
+    // The results behind an element that counts are those without the others, to every order.
+    for (elements, first) in [(&[-inf, 1.0, 2.0][..], 1), (&[-inf, -inf, 2.0, 0.5], 2), (&[1.0, -inf, 2.0], 0)] {
+        let (point, behind) = (x(elements), x(&elements[first..]));
+        for reverse in [false, true] {
+            let running = |x: &Tensor| match reverse {
+                false => x.cumlogsumexp(0),
+                true => x.flip(0).cumlogsumexp_reversed(0).flip(0),
+            };
+            let from_there = |x: &Tensor| running(x).slice(first..);
+            let rest = |x: &Tensor| running(x);
+            let want = jacobian(&behind, |x| rest(&x));
+            let all = jacobian(&point, |x| from_there(&x));
+            assert_eq!(all.slice((.., first..)).to_vec(), want.to_vec());
+            assert!(all.slice((.., ..first)).to_vec().iter().all(|&slope| slope == 0.0));
+            let forwards = jvp(&point, &Tensor::ones(&[elements.len()]), |x| from_there(&x)).1;
+            assert!(forwards.to_vec().iter().all(|&slope| (slope - 1.0).abs() < 1e-15), "{:?}", forwards.to_vec());
+            let curved = |f: &dyn Fn(&Tensor) -> Tensor, x: &Tensor| hessian(x, |x| f(&x).square().sum());
+            let (all, want) = (curved(&from_there, &point), curved(&rest, &behind));
+            assert_eq!(all.slice((first.., first..)).to_vec(), want.to_vec());
+            assert!(all.to_vec().iter().all(|slope| slope.is_finite()));
+        }
+    }
+    // Where all so far are minus infinity: step by step, as of equal numbers.
+    let none = x(&[-inf, -inf, -inf]);
+    pinned(&none, |x| x.cumlogsumexp(0), &[-inf; 3], &[1.0 + 1.0 + 0.75, 1.0 + 0.75, 1.5]);
+}
+
+#[test]
 fn places_out_of_range() {
     let (x, place) = (Tensor::from([1.0, 2.0, 3.0]), Tensor::from([5i64]));
     assert!(x.try_take(&place, 0).is_err());
