@@ -49,6 +49,11 @@ impl Chain {
         self.table.ways().len()
     }
 
+    /// What the model says that a way takes, beside what all of them take.
+    pub(crate) fn bytes(&self, number: usize) -> usize {
+        self.table.bytes(self.table.ways()[number])
+    }
+
     /// The Program that computes again what the way of this number does.
     pub(crate) fn way(&self, number: usize) -> Program {
         let schedule = self.table.schedule(self.table.ways()[number]);

@@ -60,7 +60,7 @@ pub(super) fn within(
         plain.unlimited = Some(operations);
         return Ok(spilling(plain, spill));
     }
-    drop(plain);
+    search.least = Some(plain);
     let mut before = usize::MAX;
     for levels in 0..=MOST_LEVELS {
         // Loops in blocks cost a run forwards for every level.
@@ -69,7 +69,9 @@ pub(super) fn within(
             _ => limited::in_blocks(&program, levels).map(Cow::Owned),
         };
         let Some(cut) = cut else { break };
-        if search.attempt(&cut) || search.chain(&cut) {
+        // The first effort of what is not cut was the plan above.
+        let first = usize::from(levels == 0);
+        if search.attempt(&cut, first).is_some() || search.chain(&cut) {
             break;
         }
         let least = search.least_bytes();
@@ -113,29 +115,30 @@ impl Search<'_> {
         self.least.as_ref().map_or(usize::MAX, Plan::peak_bytes)
     }
 
-    /// The first plan of a Program that fits, of more and more effort; otherwise the one that needs least.
-    fn best(&self, program: &Program) -> Plan {
-        let [fastest, frugal @ ..] = EFFORTS;
-        let mut least = self.plan(program, fastest);
-        for effort in frugal {
-            if least.peak_bytes() <= self.limit {
+    /// The first plan of a Program that fits, of more and more effort from this one on, and its effort; otherwise the one that
+    /// needs least.
+    fn best(&self, program: &Program, first: usize) -> (Plan, usize) {
+        let mut least: Option<(Plan, usize)> = None;
+        for (number, &effort) in EFFORTS.iter().enumerate().skip(first) {
+            let plan = self.plan(program, effort);
+            let fits = plan.peak_bytes() <= self.limit;
+            if least.as_ref().is_none_or(|(least, _)| plan.peak_bytes() < least.peak_bytes()) {
+                least = Some((plan, number));
+            }
+            if fits {
                 break;
             }
-            let plan = self.plan(program, effort);
-            if plan.peak_bytes() < least.peak_bytes() {
-                least = plan;
-            }
         }
-        least
+        least.expect("there is an effort")
     }
 
-    /// Whether this Program fits; its plan is kept if no other one needs less.
-    fn attempt(&mut self, program: &Program) -> bool {
-        let plan = self.best(program);
+    /// The effort with which this Program fits, if it does; its plan is kept if no other one needs less.
+    fn attempt(&mut self, program: &Program, first: usize) -> Option<usize> {
+        let (plan, effort) = self.best(program, first);
         if plan.peak_bytes() < self.least_bytes() {
             self.least = Some(plan);
         }
-        self.least_bytes() <= self.limit
+        (self.least_bytes() <= self.limit).then_some(effort)
     }
 
     /// Whether this Program fits with stages of it computed again: as few as there have to be.
@@ -144,13 +147,14 @@ impl Search<'_> {
         for _ in 0..MOST_ROUNDS {
             let Some(chain) = Chain::of(&cut) else { return false };
             let before = self.least_bytes();
-            // The model is not exact: another way than that of the least memory may need less.
-            if let Some(first) = (0..chain.ways().min(SLACK)).find(|&way| self.attempt(&chain.way(way))) {
-                let fits = |way| self.best(&chain.way(way)).peak_bytes() <= self.limit;
-                let way = last_that(first, chain.ways() - 1, fits);
-                if way > first {
-                    self.least = Some(self.best(&chain.way(way)));
-                }
+            // The model is not exact: another way than that of the least memory may need less. With that one every effort was
+            // tried, and with the others the one that takes least.
+            let found = (0..chain.ways().min(SLACK)).find_map(|way| {
+                let first = if way == 0 { 0 } else { EFFORTS.len() - 1 };
+                Some((way, self.attempt(&chain.way(way), first)?))
+            });
+            if let Some((way, effort)) = found {
+                self.with_more(&chain, way, effort);
                 return true;
             }
             if self.least_bytes() >= before {
@@ -160,6 +164,49 @@ impl Search<'_> {
         }
         false
     }
+
+    /// Keeps the plan of the way with the least work that still fits, where this one fits with this effort. A way that keeps more
+    /// needs no less effort.
+    fn with_more(&mut self, chain: &Chain, first: usize, effort: usize) {
+        // What the model leaves out is much the same for all of them.
+        let room = self.limit - self.least_bytes();
+        let bytes = chain.bytes(first).saturating_add(room);
+        let guess = (first..chain.ways()).take_while(|&way| chain.bytes(way) <= bytes).last().unwrap_or(first);
+        let fits = |way: usize| {
+            let (plan, _) = self.best(&chain.way(way), effort);
+            (plan.peak_bytes() <= self.limit).then_some(plan)
+        };
+        if let Some(plan) = last_near(first, chain.ways() - 1, guess, fits) {
+            self.least = Some(plan);
+        }
+    }
+}
+
+/// What belongs to the last number behind the first one that has something, if those up to some number have and no others; nothing if
+/// none has. It is looked for around a guess, twice as far away each time, and then by halves.
+fn last_near<T>(first: usize, last: usize, guess: usize, of: impl Fn(usize) -> Option<T>) -> Option<T> {
+    let (mut least, mut most, mut found) = (first, last, None);
+    let (mut next, mut stride, mut answers) = (guess, 1, [false; 2]);
+    while least < most {
+        next = next.clamp(least + 1, most);
+        let own = of(next);
+        answers[usize::from(own.is_some())] = true;
+        next = match own {
+            Some(_) => {
+                (least, found) = (next, own);
+                least + stride
+            }
+            None => {
+                most = next - 1;
+                (most + 1).saturating_sub(stride)
+            }
+        };
+        stride *= 2;
+        if answers == [true; 2] {
+            next = (least + most).div_ceil(2);
+        }
+    }
+    found
 }
 
 /// The last number for which it holds, if it holds up to some number; the first one, if it holds for none.
@@ -173,4 +220,31 @@ fn last_that(first: usize, last: usize, holds: impl Fn(usize) -> bool) -> usize 
         }
     }
     least
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn the_last_one_is_found_from_any_guess() {
+        for (first, last) in [(0, 0), (0, 1), (3, 9), (0, 200)] {
+            for end in first..=last {
+                for guess in first..=last {
+                    let calls = Cell::new(0);
+                    let of = |number: usize| {
+                        assert!((first + 1..=last).contains(&number), "{number} was known, or is none");
+                        calls.set(calls.get() + 1);
+                        (number <= end).then_some(number)
+                    };
+                    assert_eq!(last_near(first, last, guess, of).unwrap_or(first), end, "{first} to {last}, {guess}");
+                    let away = guess.abs_diff(end);
+                    let most = 2 * (away + 2).ilog2() + 2;
+                    assert!(calls.get() <= most, "{} calls from {guess} to {end}", calls.get());
+                }
+            }
+        }
+    }
 }

@@ -25,6 +25,8 @@ pub(super) enum Act {
 #[derive(Debug)]
 pub(super) struct Table {
     stages: usize,
+    /// Bytes of a part of memory.
+    part: f64,
     /// For each run of stages, and each amount of memory: the work of all that is run, the first time and again.
     work: Vec<f32>,
     /// What to do: 0 keeps the residuals of the first stage; k keeps what the k-th stage after it takes.
@@ -49,6 +51,7 @@ impl Table {
         let parts = |bytes: &[usize]| bytes.iter().map(|&bytes| (bytes as f64 / part).round() as usize).collect();
         let mut table = Table {
             stages: count,
+            part,
             work: vec![f32::INFINITY; count * count * (PARTS + 1)],
             choice: vec![0; count * count * (PARTS + 1)],
             kept: parts(&sizes.kept),
@@ -77,6 +80,11 @@ impl Table {
     /// The amounts of memory with less work than any smaller one, from the least on; in parts.
     pub(super) fn ways(&self) -> &[usize] {
         &self.ways
+    }
+
+    /// What this many parts of memory are.
+    pub(super) fn bytes(&self, parts: usize) -> usize {
+        (parts as f64 * self.part) as usize
     }
 
     /// The work of the schedule in this much memory; infinite if there is none.
