@@ -113,23 +113,40 @@ pub(crate) trait Family: Primitive {
         Self: Sized;
 }
 
-/// Makes the enum of all operations and its one dispatch.
+/// A family as the enum holds it.
+macro_rules! held {
+    ($family:ty, $place:ident) => { $place<$family> };
+    ($family:ty) => { $family };
+}
+
+/// A member of a family, as the enum holds it.
+macro_rules! held_value {
+    ($op:ident $place:ident) => {
+        $place::new($op)
+    };
+    ($op:ident) => {
+        $op
+    };
+}
+
+/// Makes the enum of all operations and its one dispatch. The largest families are held in a `Box`: equations are copied by
+/// every transformation, and a large one would make all of them large.
 macro_rules! operations {
-    ($( $(#[$doc:meta])* $name:ident($family:ty), )*) => {
+    ($( $(#[$doc:meta])* $name:ident($family:ty) $(in $place:ident)?, )*) => {
         /// An operation of a [`Program`](crate::Program).
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-        pub enum Op { $( $(#[$doc])* $name($family), )* }
+        pub enum Op { $( $(#[$doc])* $name(held!($family $(, $place)?)), )* }
 
         $( impl From<$family> for Op {
             fn from(op: $family) -> Op {
-                Op::$name(op)
+                Op::$name(held_value!(op $($place)?))
             }
         } )*
 
         impl Op {
             /// The operation as what all have in common.
             pub fn primitive(&self) -> &(dyn Primitive + 'static) {
-                match self { $( Op::$name(op) => op, )* }
+                match self { $( Op::$name(op) => { let op: &$family = op; op } )* }
             }
         }
 
@@ -206,9 +223,9 @@ operations! {
     /// Contraction of two operands by labels.
     Einsum(Einsum),
     /// Convolution.
-    Conv(Conv),
+    Conv(Conv) in Box,
     /// The position of the extreme of each window.
-    WindowArg(WindowArg),
+    WindowArg(WindowArg) in Box,
     /// The permutation that sorts.
     ArgSort(ArgSort),
     /// Triangular systems.
@@ -272,15 +289,15 @@ operations! {
     /// A value, where a condition holds.
     Ensure(Ensure),
     /// The discrete Fourier transform.
-    Fft(Fft),
+    Fft(Fft) in Box,
     /// Values and vectors of matrices, as bits.
     SpectralFrame(SpectralFrame),
     /// Vectors of a frame.
     SpectralVectors(SpectralVectors),
     /// A matrix function, or a derivative of it.
-    SpectralMap(SpectralMap),
+    SpectralMap(SpectralMap) in Box,
     /// A sum over eigenvalues or singular values.
-    SpectralSum(SpectralSum),
+    SpectralSum(SpectralSum) in Box,
     /// Eigenvalues or singular values.
     SpectralValues(SpectralValues),
     /// Projectors onto vectors with weights, or a derivative of them.
@@ -306,15 +323,15 @@ operations! {
     /// A Program again and again, as long as a condition holds.
     While(While),
     /// A loop forwards, and another one backwards over it.
-    Unwind(Unwind),
+    Unwind(Unwind) in Box,
     /// A user's operation with its own derivative.
     Custom(Custom),
     /// A user's own code.
     Foreign(Foreign),
     /// A linear system, known by its map.
-    Solve(Solve),
+    Solve(Solve) in Box,
     /// A point that is known by an equation.
-    Implicit(Implicit),
+    Implicit(Implicit) in Box,
 }
 
 /// What all operations have in common is asked of the operation directly.

@@ -73,7 +73,7 @@ pub struct Eqn {
 }
 
 // Equations are copied by every transformation: they stay small.
-const _: () = assert!(size_of::<Op>() <= 120 && size_of::<Eqn>() <= 168);
+const _: () = assert!(size_of::<Op>() <= 80 && size_of::<Eqn>() <= 128);
 
 impl Eqn {
     /// The results.
