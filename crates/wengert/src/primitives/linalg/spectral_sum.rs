@@ -49,7 +49,8 @@ impl Primitive for SpectralSum {
             };
             let counts: Vec<bool> = (0..frame.count()).map(|k| range.contains(&k)).collect();
             let frame = self.function.defined(&h, frame, &counts, (0, Infinite::Told))?;
-            Ok(vec![frame.values[range].iter().map(|&value| h.value(value)).sum()])
+            // Not by `sum`, which gives -0 for no terms.
+            Ok(vec![frame.values[range].iter().fold(0.0, |sum, &value| sum + h.value(value))])
         });
         Ok(vec![result?])
     }

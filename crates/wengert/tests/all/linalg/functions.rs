@@ -115,6 +115,8 @@ fn derivatives_of_numbers_of_a_matrix() {
     check_derivatives(&[points(3, &[3, 2])], |x| x[0].spectral_norm());
     check_derivatives(&[points(3, &[2, 3])], |x| x[0].cond_number());
     check_derivatives(&[points(4, &[2, 3])], |x| x[0].frobenius_norm());
+    // No singular values have the sum 0, not -0.
+    assert_eq!(wengert::linalg::nuclear_norm(&Tensor::zeros(&[0, 0])).item().to_bits(), 0);
     let (sign, slope) = value_and_grad(&a, |a| a.slogdet().0);
     assert_eq!((sign.item().abs(), largest(&slope)), (1.0, 0.0));
     close(&[a.det().item()], &[sign.item() * a.slogdet().1.exp().item()], 16.0);
