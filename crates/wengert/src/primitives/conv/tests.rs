@@ -224,7 +224,7 @@ fn windows_give_the_first_extreme() {
 fn samples_of_windows() {
     for sample in WindowArg::samples() {
         let Op::WindowArg(op) = &sample.op else { unreachable!("its own samples") };
-        let program = program(op.clone(), &sample.args);
+        let program = program(sample.op.clone(), &sample.args);
         let out = program.run_reference(&sample.args).unwrap();
         assert_eq!(out[0].known::<i64>(), extremes_by_definition(op, &sample.args[0], out[0].shape()), "{op:?}");
         check_lanes(&format!("{op:?}"), &program, &sample.args, &[0, 2]);
