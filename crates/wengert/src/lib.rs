@@ -199,6 +199,9 @@ pub use number::{F32, Float};
 #[cfg(feature = "arrays")]
 pub use ode::{Ode, odeint};
 #[cfg(feature = "arrays")]
+#[doc(no_inline)]
+pub use primitives::OutOfBounds;
+#[cfg(feature = "arrays")]
 pub use program::{Builder, Eqn, Program, Value, reference_steps};
 pub use real::{Carrier, Lit, Mask, Real, lit};
 pub use record::{GuardFlipped, Recorded, record};

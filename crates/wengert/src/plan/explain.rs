@@ -311,7 +311,7 @@ impl Step {
             written: sum(&self.writes),
             scratch: self.scratch * LINE,
             parts,
-            lines: self.provenance.lines.iter().map(|line| short(line)).collect(),
+            lines: short_lines(self),
         }
     }
 
@@ -355,7 +355,7 @@ fn notes(step: &Step, text: &mut String) {
     if let StepWork::Kernel(kernel, _) = &step.work {
         words.extend(kernel.note().map(str::to_owned));
     }
-    words.extend(step.provenance.lines.iter().map(|line| short(line)));
+    words.extend(short_lines(step));
     if !words.is_empty() {
         let _ = writeln!(text, "{:14} {}", "", list(&words, 105));
     }
@@ -409,6 +409,18 @@ pub(crate) fn short(line: Line) -> String {
     let file = line.file();
     let cut = file.rmatch_indices(['/', '\\']).nth(1).map_or(0, |(at, _)| at + 1);
     format!("{}:{}", &file[cut..], line.line())
+}
+
+/// The user's lines of a step, each once: several calls may stand in one.
+fn short_lines(step: &Step) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in &step.provenance.lines {
+        let line = short(line);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// As many words as fit into a width, and how many are left.
