@@ -3,6 +3,7 @@
 //!
 //! Matrices are row-major slices of finite numbers. Methods: G. H. Golub, C. F. Van Loan, *Matrix Computations*, 4th edition, 2013.
 
+mod cofactors;
 pub mod complex;
 mod exponential;
 mod general;
@@ -16,6 +17,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+pub use cofactors::cofactors;
 pub use exponential::{expm, expm_frechet};
 pub use general::eig;
 pub use jacobi::Orthonormal;

@@ -208,14 +208,13 @@ fn cross(x: &Tensor, other: &Tensor, axis: isize) -> Result<Tensor, Error> {
         if shape[axis] != 3 {
             misfit!("axis {axis} is {} long, and vectors of 3 are needed", shape[axis]);
         }
-        let mut turned = |x: Value, by: usize| {
-            let end = b.op(Slice::along(&shape, axis, by, 3), &[x]);
-            let start = b.op(Slice::along(&shape, axis, 0, by), &[x]);
-            b.op(Concat { axis }, &[end, start])
-        };
-        let [x1, x2, y1, y2] = [turned(x, 1), turned(x, 2), turned(y, 1), turned(y, 2)];
-        let (plus, minus) = (b.mul(x1, y2), b.mul(x2, y1));
-        Ok(b.sub(plus, minus))
+        // Component by component: to turn whole vectors would copy short pieces.
+        let [x, y] = [x, y].map(|x| [0, 1, 2].map(|k| b.op(Slice::along(&shape, axis, k, k + 1), &[x])));
+        let parts = [(1, 2), (2, 0), (0, 1)].map(|(j, k)| {
+            let (plus, minus) = (b.mul(x[j], y[k]), b.mul(x[k], y[j]));
+            b.sub(plus, minus)
+        });
+        Ok(b.op(Concat { axis }, &parts))
     })
 }
 

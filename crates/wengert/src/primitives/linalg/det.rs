@@ -88,8 +88,9 @@ impl Family for Det {
 
 /// The matrix of cofactors: the derivative of [`Det`], and `det(A) A^-T` where A is not singular.
 ///
-/// With `A = U diag(s) V^T` it is `det(U V^T) U diag(c) V^T`, where c holds the products of all other singular values (G. W.
-/// Stewart, *On the adjugate matrix*, 1998). It has a derivative everywhere, and a second one where the singular values differ.
+/// Small matrices have it by their minors, and well-conditioned ones by the inverse. With `A = U diag(s) V^T` it is
+/// `det(U V^T) U diag(c) V^T`, where c holds the products of all other singular values (G. W. Stewart, *On the adjugate matrix*,
+/// 1998). It has a derivative everywhere, and a second one where the singular values differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cofactor;
 
@@ -107,17 +108,8 @@ impl Primitive for Cofactor {
         let n = a.rows;
         let mut cofactors = Vec::with_capacity(args[0].size());
         for k in 0..a.count() {
-            let Some(plain::Spectrum { left, values, right }) = plain::svd(a.finite(k)?, n, n) else {
-                misfit!("the rotations do not end{}", a.at(k));
-            };
-            let others = |skipped: usize| (0..n).filter(|&l| l != skipped).map(|l| values[l]).product::<f64>();
-            let factors: Vec<f64> = (0..n).map(others).collect();
-            let sum = |weight: &dyn Fn(usize) -> f64| -> Vec<f64> {
-                let at = |i: usize, j: usize| (0..n).map(|l| left[i * n + l] * weight(l) * right[l * n + j]).sum();
-                (0..n * n).map(|place| at(place / n, place % n)).collect()
-            };
-            let sign = 1.0f64.copysign(plain::det(&sum(&|_| 1.0), n));
-            cofactors.extend(sum(&|l| sign * factors[l]));
+            let Some(own) = plain::cofactors(a.finite(k)?, n) else { misfit!("the rotations do not end{}", a.at(k)) };
+            cofactors.extend(own);
         }
         Ok(vec![rounded(args[0].dtype(), args[0].shape(), cofactors)])
     }
