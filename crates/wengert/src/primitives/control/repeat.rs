@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::loops::{
     Bounds, check_carry, check_condition, cotangent_inputs, count, ending, endless, frozen, goes_on, in_layout,
-    lanes_that_go_on, layout_of, marked, of_more_inputs, part_of, positions, settled, sum, unmasked, widen, wider,
+    lanes_that_go_on, layout_of, marked, mask_of, of_more_inputs, part_of, positions, settled, sum, unmasked, widen,
+    wider,
 };
 use super::unwind::Unwind;
 use super::{CotangentLayout, check_inputs, cotangents, inside, run};
@@ -20,9 +21,9 @@ use crate::primitives::{
     Attributes, Batched, Cotangent, Family, Form, Literal, Logic, MaskedCotangents, Narrowed, Op, Operand, OperandSet,
     Phase, Primitive, Reduce, Reducer, Sample, Source, Split, Wiring, WithTangents,
 };
-use crate::program::{Builder, Program, Value, dce, with_outputs};
+use crate::program::{Builder, Program, Value, dce, inline, with_outputs};
 use crate::transform::partial::{split_inside, unknown_outputs};
-use crate::transform::{jvp, transpose, vmap};
+use crate::transform::{jvp, mask_out, transpose, vmap};
 
 /// `c = body(w, c)` as long as `condition(w, c)` holds, a single truth value that is asked before every step.
 ///
@@ -127,7 +128,7 @@ impl While {
         let mut start: Vec<Option<Cotangent>> = vec![None; carry.start];
         let mut cts = cts.iter();
         start.extend(self.given.iter().map(|&given| if given { *cts.next()? } else { None }));
-        let start = unmasked(&start);
+        let (masked, start) = (start.clone(), unmasked(&start));
         let ends = layout_of(&start);
         let mut layout = ends.clone();
         let mut second = loop {
@@ -145,13 +146,69 @@ impl While {
             let (last, _) = divided.backward(&linear, &layout, &ends)?;
             second = ending(&condition, &first, second, last);
         }
-        let mut args: Vec<Value> = positions(&known).into_iter().map(|k| operands[k].known()).collect();
+        let known_args: Vec<Value> = positions(&known).into_iter().map(|k| operands[k].known()).collect();
+        let phases = [&condition, &first];
+        let masks = divided.masks_before(b, &linear, (&masked, &layout), phases, &known_args)?;
+        let mut args = known_args;
         args.extend(in_layout(b, &start, types, &layout));
         let (steps, back) = (known[carry].iter().filter(|known| **known).count(), count(&layout));
         let unwind = Unwind::new(condition, [first, second], [steps, back], self.bounds);
         let results = b.ops(unwind.giving(&[vec![false; steps], vec![true; back]].concat()), &args);
-        let pulled = cotangents(results, &layout).into_iter().zip(operands);
-        Ok(pulled.map(|(ct, operand)| ct.filter(|_| operand.is_linear())).collect())
+        let mut pulled = cotangents(results, &layout);
+        for (ct, mask) in pulled.iter_mut().flatten().zip(masks) {
+            *ct = Cotangent { value: mask_out(b, mask, ct.value), mask: Some(mask) };
+        }
+        Ok(pulled.into_iter().zip(operands).map(|(ct, operand)| ct.filter(|_| operand.is_linear())).collect())
+    }
+
+    /// Where the cotangents before the loop count, in the order of their layout; nothing if those behind it count everywhere. A
+    /// loop of its own finds it: what it carries backwards are the masks alone, on which no cotangent of a step depends.
+    fn masks_before(
+        &self,
+        b: &mut Builder,
+        linear: &[bool],
+        (behind, layout): (&[Option<Cotangent>], &CotangentLayout),
+        [condition, first]: [&Program; 2],
+        known: &[Value],
+    ) -> Result<Vec<Value>, Misfit> {
+        if behind.iter().flatten().all(|ct| ct.mask.is_none()) {
+            return Ok(Vec::new());
+        }
+        let types = self.body.input_types();
+        let with_masks: CotangentLayout = layout.iter().map(|has| has.map(|_| true)).collect();
+        let values = with_masks.iter().flatten().count();
+        let step = self.backward_masks(linear, &with_masks, values)?;
+        let args: Vec<Value> =
+            known.iter().copied().chain(in_layout(b, behind, types, &with_masks).split_off(values)).collect();
+        let steps = known.len() - linear[..self.carry_range().start].iter().filter(|linear| !**linear).count();
+        let unwind = Unwind::new(condition.clone(), [first.clone(), step], [steps, values], self.bounds);
+        Ok(b.ops(unwind.giving(&[vec![false; steps], vec![true; values]].concat()), &args))
+    }
+
+    /// A step of masks backwards: takes what is known of a step, then the masks of the cotangents of all operands in this layout, of
+    /// which there are so many; those of invariants are joined.
+    fn backward_masks(&self, linear: &[bool], layout: &CotangentLayout, count: usize) -> Result<Program, Misfit> {
+        let (carry, types) = (self.carry_range(), self.body.input_types());
+        let mut b = Builder::new();
+        let known = |b: &mut Builder| -> Vec<Option<Value>> {
+            types.iter().zip(linear).map(|(ty, linear)| (!linear).then(|| b.input("", ty.clone()))).collect()
+        };
+        let args = known(&mut b);
+        let state = cotangent_inputs(&mut b, types, layout);
+        let pulled = transpose::transpose_masked(&mut b, &self.body, &args, &state[carry.clone()]).map_err(inside)?;
+        let after: Vec<Option<Cotangent>> = (0..types.len())
+            .map(|k| if carry.contains(&k) { pulled[k] } else { sum(&mut b, state[k], pulled[k]) })
+            .collect();
+        let results = in_layout(&mut b, &after, types, layout);
+        let step = b.finish(&results[count..]);
+        // No mask depends on a cotangent: any numbers will do.
+        let mut b = Builder::new();
+        let mut inputs: Vec<Value> = known(&mut b).into_iter().flatten().collect();
+        let present = || types.iter().zip(layout).filter(|(_, has)| has.is_some()).map(|(ty, _)| ty);
+        inputs.extend(present().map(|ty| b.full(0.0, ty)).collect::<Vec<Value>>());
+        inputs.extend(present().map(|ty| b.input("", mask_of(ty))).collect::<Vec<Value>>());
+        let masks = inline(&mut b, &step, &inputs);
+        Ok(dce(b.finish(&masks)))
     }
 
     /// A step backwards: takes what is known of a step, then the cotangents of all operands as in `layout`, those of

@@ -2,6 +2,7 @@
 
 mod errors;
 mod laws;
+mod masks;
 mod orders;
 mod place;
 mod random;

@@ -1,0 +1,96 @@
+//! What is left out behind a loop of unknown length is left out in front of it: there its derivative may be infinite.
+
+use wengert::prelude::*;
+use wengert::{Compile, Ode, While, fori};
+
+type Step = fn(&Tensor) -> Tensor;
+
+/// Steps that keep their elements apart, move them, add neighbours, and multiply by what depends on the carry.
+const STEPS: [(&str, Step); 5] = [
+    ("halves", |c| c * 0.5),
+    ("turns", |c| c.roll(1, 0) * 0.5),
+    ("bent", |c| c.square() + c.sin()),
+    ("joined", |c| Tensor::concat([&c.slice(1..), &c.slice(..1)], 0) * c),
+    ("chosen", |c| c.gt(1.0).where_(c * 0.3, c.square())),
+];
+
+fn counted(by: While, start: &Tensor, step: Step) -> Tensor {
+    by.run((start.clone(), Tensor::from(0i64)), |(_, i)| i.lt(3i64), |(c, i)| (step(&c), i + 1i64)).0
+}
+
+fn unrolled(start: &Tensor, step: Step) -> Tensor {
+    fori(0..3, start.clone(), |_, c| step(&c))
+}
+
+#[track_caller]
+fn same(what: &str, got: &Tensor, want: &Tensor) {
+    assert_eq!(got.shape(), want.shape(), "{what}");
+    for (got, want) in got.to_vec().iter().zip(want.to_vec()) {
+        assert!(want.is_finite(), "{what}: {want} is no test");
+        assert!((got - want).abs() <= 1e-13 * want.abs().max(1.0), "{what}: {got} instead of {want}");
+    }
+}
+
+#[test]
+fn elements_that_do_not_count() {
+    let x = Tensor::from([4.0, 0.0, 0.25, 0.0]);
+    // After three turns the third element is where the last one was.
+    let kept = |name: &str| match name {
+        "turns" => Tensor::from([false, true, false, true]),
+        "joined" => Tensor::from([false, false, false, false]),
+        _ => Tensor::from([true, false, true, false]),
+    };
+    for (name, step) in STEPS {
+        let kept = kept(name);
+        let loss = |y: Tensor| kept.where_(y, 0.0).square().sum();
+        let want = grad(&x, |x| loss(unrolled(&x.sqrt(), step)));
+        let ways = [("all", While::new()), ("two snapshots", While::new().snapshots(2))];
+        for (way, by) in ways {
+            let what = format!("{name}, {way}");
+            same(&what, &grad(&x, |x| loss(counted(by, &x.sqrt(), step))), &want);
+            let compiled = Compile::new().function(|x: Tensor| grad(&x, |x| loss(counted(by, &x.sqrt(), step))));
+            same(&what, &compiled.call(&x), &want);
+        }
+        // Behind the choice of one element the slope at the others is infinite.
+        let ones = Tensor::ones(&[4]);
+        let cut = |y: Tensor| kept.where_(y, 0.0).sum();
+        let forwards = jvp(&x, &kept.where_(&ones, 0.0), |x| cut(unrolled(&x.sqrt(), step))).1;
+        let pulled = grad(&x, |x| cut(counted(While::new(), &x.sqrt(), step)));
+        if name != "turns" && name != "joined" {
+            same(name, &(pulled * kept.where_(&ones, 0.0)).sum(), &forwards);
+        }
+    }
+}
+
+#[test]
+fn lanes_that_take_another_branch() {
+    let x = Tensor::from([4.0, 0.0, 0.25]);
+    for (name, step) in STEPS {
+        let of = |f: &dyn Fn(&Tensor) -> Tensor| {
+            let lanes = |x: Tensor, p: &Tensor| {
+                cond(x.gt(0.0), &x, |x: Tensor| f(&(x * p).sqrt().reshape(&[1])).sum(), |_: Tensor| Tensor::from(0.0))
+            };
+            let by_p = grad(&Tensor::from(1.5), |p| vmap(&x, |x| lanes(x, &p)).sum());
+            let by_x = grad(&x, |x| vmap(&x, |x| lanes(x, &Tensor::from(1.5))).sum());
+            (by_p, by_x)
+        };
+        let (by_p, by_x) = of(&|start| counted(While::new(), start, step));
+        let (want_p, want_x) = of(&|start| unrolled(start, step));
+        same(name, &by_p, &want_p);
+        same(name, &by_x, &want_x);
+    }
+}
+
+#[test]
+fn trajectories_that_do_not_count() {
+    let (x, times) = (Tensor::from([4.0, 0.0]), Tensor::from([0.0, 1.0]));
+    let lanes = |by: Ode, x: &Tensor| {
+        vmap(x, |x| {
+            let ends = |x: Tensor| by.run(x.sqrt(), &times, |_, y| -y).slice(1);
+            cond(x.gt(0.0), &x, ends, |_: Tensor| Tensor::from(0.0))
+        })
+    };
+    let slope = grad(&x, |x| lanes(Ode::new(), &x).sum()).to_vec();
+    assert!((slope[0] - 0.25 * (-1.0f64).exp()).abs() < 1e-7, "{slope:?}");
+    assert_eq!(slope[1], 0.0);
+}
