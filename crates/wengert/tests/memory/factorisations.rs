@@ -18,6 +18,12 @@ fn dominant(seed: u64, n: usize) -> Tensor {
     numbers(&[n, n], seed) + Tensor::eye(n) * (n as f64)
 }
 
+/// A matrix whose last row is its first one.
+fn singular(seed: u64, n: usize) -> Tensor {
+    let x = numbers(&[n - 1, n], seed);
+    Tensor::concat([&x, &x.slice(..1)], 0)
+}
+
 /// A symmetric positive definite matrix.
 fn positive(seed: u64, n: usize) -> Tensor {
     let x = numbers(&[n, n], seed);
@@ -76,7 +82,8 @@ fn own() -> Vec<Case> {
 /// Those whose work is in a library that keeps memory of its own, and in definitions that allocate: both are predicted.
 fn others() -> Vec<Case> {
     vec![
-        of("det 64", vec![numbers(&[64, 64], 10)], |x| x[0].det() * 1e-9),
+        of("det 64", vec![singular(10, 64)], |x| x[0].det() * 1e-9),
+        of("det 20 of rank 1", vec![numbers(&[20, 1], 10).matmul(&numbers(&[1, 20], 11))], |x| x[0].det()),
         of("qr 500 x 200", vec![numbers(&[500, 200], 13)], |x| {
             let (q, r) = x[0].qr();
             q.sin().sum() + r.cos().sum()
@@ -124,6 +131,17 @@ fn plans_know_the_memory_that_gradients_take() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What is predicted of the cofactors holds for every matrix: one that is well conditioned has its inverse in less.
+#[test]
+fn the_gradient_of_a_determinant_takes_no_more_than_any_matrix() {
+    let f = gradient(|x| x[0].det() * 1e-9, Compile::new().threads(1));
+    let point = vec![numbers(&[64, 64], 10)];
+    let predicted = f.plan(&point).unwrap().peak_bytes() as u64;
+    let run = || measure(|| drop(f.call(&point))).bytes_max;
+    let measured = std::thread::scope(|scope| scope.spawn(run).join().expect("no call panics"));
+    assert!((predicted / 2..=predicted).contains(&measured), "{predicted} predicted, {measured} measured");
 }
 
 #[test]

@@ -113,9 +113,10 @@ impl Primitive for Cofactor {
         }
         Ok(vec![rounded(args[0].dtype(), args[0].shape(), cofactors)])
     }
-    /// Of one matrix at a time, its singular vectors by rotations; and a few lists as long as its side.
+    /// Of one matrix at a time, its singular vectors by rotations, and a few lists as long as its side: those of a singular matrix, of
+    /// which some are completed. By its minors or its inverse a matrix takes less.
     fn defined_bytes(&self, args: &[&Type]) -> usize {
-        2 * super::widened_bytes(args) + super::squares_bytes(args[0], 6) + super::sides_bytes(args[0], 8)
+        2 * super::widened_bytes(args) + super::squares_bytes(args[0], 6) + super::sides_bytes(args[0], 12)
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Kernel
