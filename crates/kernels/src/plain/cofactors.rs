@@ -41,11 +41,8 @@ fn of_four(a: &[f64]) -> Vec<f64> {
     let at = |i: usize, j: usize| a[i * 4 + j];
     // The minors of two neighbouring rows, of which the minors of three are made.
     let pairs = |row: usize| {
-        let mut minors = [[0.0; 4]; 4];
-        for j in 0..4 {
-            (j + 1..4).for_each(|k| minors[j][k] = at(row, j) * at(row + 1, k) - at(row, k) * at(row + 1, j));
-        }
-        minors
+        let minor = |j: usize, k: usize| at(row, j) * at(row + 1, k) - at(row, k) * at(row + 1, j);
+        [0, 1, 2, 3].map(|j| [0, 1, 2, 3].map(|k| if j < k { minor(j, k) } else { 0.0 }))
     };
     let (upper, lower) = (pairs(0), pairs(2));
     let one = |i: usize, j: usize| {
@@ -57,7 +54,7 @@ fn of_four(a: &[f64]) -> Vec<f64> {
             _ => [0, 1, 2],
         };
         let minor = at(row, p) * minors[q][r] - at(row, q) * minors[p][r] + at(row, r) * minors[p][q];
-        if (i + j) % 2 == 0 { minor } else { -minor }
+        if (i + j).is_multiple_of(2) { minor } else { -minor }
     };
     (0..16).map(|place| one(place / 4, place % 4)).collect()
 }
@@ -142,7 +139,7 @@ mod tests {
         let one = |i: usize, j: usize| {
             let minor: Vec<f64> =
                 (0..n * n).filter(|place| place / n != i && place % n != j).map(|place| a[place]).collect();
-            if (i + j) % 2 == 0 { det(&minor, n - 1) } else { -det(&minor, n - 1) }
+            if (i + j).is_multiple_of(2) { det(&minor, n - 1) } else { -det(&minor, n - 1) }
         };
         (0..n * n).map(|place| one(place / n, place % n)).collect()
     }

@@ -12,6 +12,8 @@ fn methods() -> [(&'static str, LinearSolve); 3] {
     [("gmres", tight), ("bicgstab", tight.bicgstab()), ("cg", tight.conjugate_gradients())]
 }
 
+type Function<'a> = &'a dyn Fn(&Tensor) -> Tensor;
+
 /// All examples at once beside one after the other.
 #[track_caller]
 fn one_by_one(what: &str, examples: &Tensor, f: impl Fn(&Tensor) -> Tensor) {
@@ -42,7 +44,7 @@ fn points_whose_equations_have_points() {
     let roots = |b: &Tensor| root(b * 0.0, |y| root(&y * 0.0, |z| &z * 2.0 + z.sin() - &y) + &y + y.sin() * 0.3 - b);
     let mixed = |b: &Tensor| root(b * 0.0, |y| linear_solve(&y, |z| &z * (y.square() + 2.0)) + y.sinh() - b);
     let examples = Tensor::from([0.5646188964615221, 0.7268088710555457, 0.0, 0.3]);
-    let ways: [(&str, &dyn Fn(&Tensor) -> Tensor); 3] = [("fixed", &fixed), ("roots", &roots), ("mixed", &mixed)];
+    let ways: [(&str, Function); 3] = [("fixed", &fixed), ("roots", &roots), ("mixed", &mixed)];
     for (name, f) in ways {
         one_by_one(name, &examples, f);
         one_by_one(name, &examples, |b| grad(b, |b| f(&b).square()));
