@@ -177,7 +177,7 @@ impl While {
         let types = self.body.input_types();
         let with_masks: CotangentLayout = layout.iter().map(|has| has.map(|_| true)).collect();
         let values = with_masks.iter().flatten().count();
-        let step = self.backward_masks(linear, &with_masks, values)?;
+        let step = self.backward_masks(linear, &with_masks)?;
         let args: Vec<Value> =
             known.iter().copied().chain(in_layout(b, behind, types, &with_masks).split_off(values)).collect();
         let steps = known.len() - linear[..self.carry_range().start].iter().filter(|linear| !**linear).count();
@@ -185,9 +185,9 @@ impl While {
         Ok(b.ops(unwind.giving(&[vec![false; steps], vec![true; values]].concat()), &args))
     }
 
-    /// A step of masks backwards: takes what is known of a step, then the masks of the cotangents of all operands in this layout, of
-    /// which there are so many; those of invariants are joined.
-    fn backward_masks(&self, linear: &[bool], layout: &CotangentLayout, count: usize) -> Result<Program, Misfit> {
+    /// A step of masks backwards: takes what is known of a step, then the masks of the cotangents of all operands in this layout, in
+    /// which all have one; those of invariants are joined.
+    fn backward_masks(&self, linear: &[bool], layout: &CotangentLayout) -> Result<Program, Misfit> {
         let (carry, types) = (self.carry_range(), self.body.input_types());
         let mut b = Builder::new();
         let known = |b: &mut Builder| -> Vec<Option<Value>> {
@@ -200,7 +200,8 @@ impl While {
             .map(|k| if carry.contains(&k) { pulled[k] } else { sum(&mut b, state[k], pulled[k]) })
             .collect();
         let results = in_layout(&mut b, &after, types, layout);
-        let step = b.finish(&results[count..]);
+        // Behind the values are the masks, as many as these.
+        let step = b.finish(&results[results.len() / 2..]);
         // No mask depends on a cotangent: any numbers will do.
         let mut b = Builder::new();
         let mut inputs: Vec<Value> = known(&mut b).into_iter().flatten().collect();
