@@ -1,6 +1,8 @@
 //! What the loops have in common: parts of the carry that get a tangent, a cotangent, a mask or an axis in some step have it
 //! in every step.
 
+pub(super) mod masks;
+
 use super::{CotangentLayout, inside, run};
 use crate::array::{Array, DType, Element, Type};
 use crate::error::{Misfit, misfit};
@@ -42,8 +44,8 @@ pub(super) fn joined(before: &[Option<bool>], after: &[Option<bool>], invariants
     before.iter().zip(after).enumerate().map(both).collect()
 }
 
-/// Which cotangents there are, without masks: where one does not count it is 0. What is carried backwards over a loop forwards
-/// has no masks, of which a step would depend that is to depend on the loop forwards alone.
+/// Cotangents without their masks: where one does not count it is 0. What is carried backwards over a loop forwards carries no
+/// masks, see [`masks`].
 pub(super) fn unmasked(cts: &[Option<Cotangent>]) -> Vec<Option<Cotangent>> {
     cts.iter().map(|ct| ct.map(|ct| Cotangent { mask: None, ..ct })).collect()
 }
@@ -53,9 +55,20 @@ pub(super) fn layout_of(cts: &[Option<Cotangent>]) -> CotangentLayout {
     cts.iter().map(|ct| ct.map(|ct| ct.mask.is_some())).collect()
 }
 
-/// The cotangents that there are in one of two layouts without masks.
-pub(super) fn wider(one: &[Option<bool>], other: &[Option<bool>]) -> CotangentLayout {
-    one.iter().zip(other).map(|(one, other)| one.or(*other)).collect()
+/// A layout without masks that holds for every step, from what there is in the beginning: `step` gives what there is after one,
+/// and something that was found on the way.
+pub(super) fn settled_layout<T>(
+    mut layout: CotangentLayout,
+    mut step: impl FnMut(&CotangentLayout) -> Result<(T, CotangentLayout), Misfit>,
+) -> Result<(T, CotangentLayout), Misfit> {
+    loop {
+        let (found, after) = step(&layout)?;
+        let both: CotangentLayout = layout.iter().zip(&after).map(|(one, other)| one.or(*other)).collect();
+        if both == layout {
+            return Ok((found, layout));
+        }
+        layout = both;
+    }
 }
 
 /// The type of a value that is stacked along a new axis in front.

@@ -1,16 +1,16 @@
 //! A loop as long as a condition holds.
 
+mod backward;
+
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::loops::{
-    Bounds, check_carry, check_condition, cotangent_inputs, count, ending, endless, frozen, goes_on, in_layout,
-    lanes_that_go_on, layout_of, marked, mask_of, of_more_inputs, part_of, positions, settled, sum, unmasked, widen,
-    wider,
+    Bounds, check_carry, check_condition, endless, frozen, goes_on, lanes_that_go_on, marked, of_more_inputs, part_of,
+    positions, settled, widen,
 };
-use super::unwind::Unwind;
-use super::{CotangentLayout, check_inputs, cotangents, inside, run};
+use super::{check_inputs, inside, run};
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
 use crate::ops::{Compare, Unary};
@@ -21,16 +21,16 @@ use crate::primitives::{
     Attributes, Batched, Cotangent, Family, Form, Literal, Logic, MaskedCotangents, Narrowed, Op, Operand, OperandSet,
     Phase, Primitive, Reduce, Reducer, Sample, Source, Split, Wiring, WithTangents,
 };
-use crate::program::{Builder, Program, Value, dce, inline, with_outputs};
+use crate::program::{Builder, Program, Value, dce, with_outputs};
 use crate::transform::partial::{split_inside, unknown_outputs};
-use crate::transform::{jvp, mask_out, transpose, vmap};
+use crate::transform::{jvp, vmap};
 
 /// `c = body(w, c)` as long as `condition(w, c)` holds, a single truth value that is asked before every step.
 ///
 /// The operands are the invariants `w` and the carry `c`; the results are those parts of the carry after the last step that
 /// are `given`. The number of steps is not known before; one above the limit, if there is one, is an error.
 ///
-/// The tangents are carried beside the carry. Backwards the loop is an [`Unwind`].
+/// The tangents are carried beside the carry. Backwards the loop is an [`Unwind`](super::Unwind).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct While {
     /// Whether there is another step.
@@ -112,128 +112,6 @@ impl While {
             unknown: While { given: rest, ..self.clone() }.into(),
             unknown_args: (0..marks.len()).map(Source::Operand).collect(),
         })
-    }
-
-    fn transpose_steps(&self, b: &mut Builder, cts: &[Option<Cotangent>], operands: &[Operand]) -> MaskedCotangents {
-        let carry = self.carry_range();
-        let (divided, linear) = self.divided(&operands.iter().map(Operand::is_linear).collect::<Vec<bool>>());
-        let types = divided.body.input_types();
-        if unknown_outputs(&self.condition, &linear)[0] {
-            misfit!("the condition depends on what is transposed");
-        }
-        if let Some(k) = carry.clone().find(|&k| linear[k] && !types[k].dtype.is_float()) {
-            misfit!("part {} of the carry, {}, depends on what is transposed", k - carry.start, types[k]);
-        }
-        // What comes from behind the loop, for every operand: nothing for invariants and for what is no result.
-        let mut start: Vec<Option<Cotangent>> = vec![None; carry.start];
-        let mut cts = cts.iter();
-        start.extend(self.given.iter().map(|&given| if given { *cts.next()? } else { None }));
-        let (masked, start) = (start.clone(), unmasked(&start));
-        let ends = layout_of(&start);
-        let mut layout = ends.clone();
-        let mut second = loop {
-            let (second, after) = divided.backward(&linear, &layout, &layout)?;
-            let both = wider(&layout, &after);
-            if both == layout {
-                break second;
-            }
-            layout = both;
-        };
-        let known: Vec<bool> = linear.iter().map(|linear| !linear).collect();
-        let condition = part_of(&self.condition, &[true], &known);
-        let first = part_of(&divided.body, &known[carry.clone()], &known);
-        if layout[carry.clone()] != ends[carry.clone()] {
-            let (last, _) = divided.backward(&linear, &layout, &ends)?;
-            second = ending(&condition, &first, second, last);
-        }
-        let known_args: Vec<Value> = positions(&known).into_iter().map(|k| operands[k].known()).collect();
-        let phases = [&condition, &first];
-        let masks = divided.masks_before(b, &linear, (&masked, &layout), phases, &known_args)?;
-        let mut args = known_args;
-        args.extend(in_layout(b, &start, types, &layout));
-        let (steps, back) = (known[carry].iter().filter(|known| **known).count(), count(&layout));
-        let unwind = Unwind::new(condition, [first, second], [steps, back], self.bounds);
-        let results = b.ops(unwind.giving(&[vec![false; steps], vec![true; back]].concat()), &args);
-        let mut pulled = cotangents(results, &layout);
-        for (ct, mask) in pulled.iter_mut().flatten().zip(masks) {
-            *ct = Cotangent { value: mask_out(b, mask, ct.value), mask: Some(mask) };
-        }
-        Ok(pulled.into_iter().zip(operands).map(|(ct, operand)| ct.filter(|_| operand.is_linear())).collect())
-    }
-
-    /// Where the cotangents before the loop count, in the order of their layout; nothing if those behind it count everywhere. A
-    /// loop of its own finds it: what it carries backwards are the masks alone, on which no cotangent of a step depends.
-    fn masks_before(
-        &self,
-        b: &mut Builder,
-        linear: &[bool],
-        (behind, layout): (&[Option<Cotangent>], &CotangentLayout),
-        [condition, first]: [&Program; 2],
-        known: &[Value],
-    ) -> Result<Vec<Value>, Misfit> {
-        if behind.iter().flatten().all(|ct| ct.mask.is_none()) {
-            return Ok(Vec::new());
-        }
-        let types = self.body.input_types();
-        let with_masks: CotangentLayout = layout.iter().map(|has| has.map(|_| true)).collect();
-        let values = with_masks.iter().flatten().count();
-        let step = self.backward_masks(linear, &with_masks)?;
-        let args: Vec<Value> =
-            known.iter().copied().chain(in_layout(b, behind, types, &with_masks).split_off(values)).collect();
-        let steps = known.len() - linear[..self.carry_range().start].iter().filter(|linear| !**linear).count();
-        let unwind = Unwind::new(condition.clone(), [first.clone(), step], [steps, values], self.bounds);
-        Ok(b.ops(unwind.giving(&[vec![false; steps], vec![true; values]].concat()), &args))
-    }
-
-    /// A step of masks backwards: takes what is known of a step, then the masks of the cotangents of all operands in this layout, in
-    /// which all have one; those of invariants are joined.
-    fn backward_masks(&self, linear: &[bool], layout: &CotangentLayout) -> Result<Program, Misfit> {
-        let (carry, types) = (self.carry_range(), self.body.input_types());
-        let mut b = Builder::new();
-        let known = |b: &mut Builder| -> Vec<Option<Value>> {
-            types.iter().zip(linear).map(|(ty, linear)| (!linear).then(|| b.input("", ty.clone()))).collect()
-        };
-        let args = known(&mut b);
-        let state = cotangent_inputs(&mut b, types, layout);
-        let pulled = transpose::transpose_masked(&mut b, &self.body, &args, &state[carry.clone()]).map_err(inside)?;
-        let after: Vec<Option<Cotangent>> = (0..types.len())
-            .map(|k| if carry.contains(&k) { pulled[k] } else { sum(&mut b, state[k], pulled[k]) })
-            .collect();
-        let results = in_layout(&mut b, &after, types, layout);
-        // Behind the values are the masks, as many as these.
-        let step = b.finish(&results[results.len() / 2..]);
-        // No mask depends on a cotangent: any numbers will do.
-        let mut b = Builder::new();
-        let mut inputs: Vec<Value> = known(&mut b).into_iter().flatten().collect();
-        let present = || types.iter().zip(layout).filter(|(_, has)| has.is_some()).map(|(ty, _)| ty);
-        inputs.extend(present().map(|ty| b.full(0.0, ty)).collect::<Vec<Value>>());
-        inputs.extend(present().map(|ty| b.input("", mask_of(ty))).collect::<Vec<Value>>());
-        let masks = inline(&mut b, &step, &inputs);
-        Ok(dce(b.finish(&masks)))
-    }
-
-    /// A step backwards: takes what is known of a step, then the cotangents of all operands as in `layout`, those of
-    /// invariants as sums; of those of the carry only what there is in `used` too is looked at. Also what it gives.
-    fn backward(
-        &self,
-        linear: &[bool],
-        layout: &CotangentLayout,
-        used: &CotangentLayout,
-    ) -> Result<(Program, CotangentLayout), Misfit> {
-        let carry = self.carry_range();
-        let types = self.body.input_types();
-        let mut b = Builder::new();
-        let known = types.iter().zip(linear);
-        let args: Vec<Option<Value>> = known.map(|(ty, linear)| (!linear).then(|| b.input("", ty.clone()))).collect();
-        let mut state = cotangent_inputs(&mut b, types, layout);
-        carry.clone().filter(|&k| used[k].is_none()).for_each(|k| state[k] = None);
-        let pulled = transpose::transpose_masked(&mut b, &self.body, &args, &state[carry.clone()]).map_err(inside)?;
-        let after: Vec<Option<Cotangent>> = (0..types.len())
-            .map(|k| if carry.contains(&k) { pulled[k] } else { sum(&mut b, state[k], pulled[k]) })
-            .collect();
-        let after = unmasked(&after);
-        let results = in_layout(&mut b, &after, types, layout);
-        Ok((dce(b.finish(&results)), layout_of(&after)))
     }
 
     fn batch_steps(

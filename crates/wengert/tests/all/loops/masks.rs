@@ -81,6 +81,89 @@ fn lanes_that_take_another_branch() {
     }
 }
 
+/// Steps with a parameter that all elements share, in which those that do not count meet infinities step after step.
+const SHARED: [(&str, Shared); 4] = [
+    ("roots", |c, p| c.sqrt() * p),
+    ("powers", |c, p| c.pow(p)),
+    ("products", |c, p| c * p + c.sqrt().reshape(&[-1, 1]).matmul(&p.reshape(&[1, 1])).reshape(&[-1]) * 0.1),
+    ("quotients", |c, p| c / (c.square() + c.sqrt() * p)),
+];
+
+type Shared = fn(&Tensor, &Tensor) -> Tensor;
+
+fn shared(by: Option<While>, start: &Tensor, p: &Tensor, step: Shared) -> Tensor {
+    let Some(by) = by else { return fori(0..3, start.clone(), |_, c| step(&c, p)) };
+    by.run((start.clone(), Tensor::from(0i64)), |(_, i)| i.lt(3i64), |(c, i)| (step(&c, p), i + 1i64)).0
+}
+
+#[test]
+fn parameters_that_all_elements_share() {
+    let (x, p) = (Tensor::from([4.0, 0.0, 0.25, 0.0]), Tensor::from(1.25));
+    let kept = Tensor::from([true, false, true, false]);
+    for (name, step) in SHARED {
+        let loss = |by, x: &Tensor, p: &Tensor| kept.where_(shared(by, x, p, step), 0.0).square().sum();
+        for by in [While::new(), While::new().snapshots(2)] {
+            let first = |by| grad((&x, &p), |(x, p)| loss(by, &x, &p));
+            let ((got_x, got_p), (want_x, want_p)) = (first(Some(by)), first(None));
+            same(name, &got_x, &want_x);
+            same(name, &got_p, &want_p);
+            // The slope of the slope, in every pair of arguments, in three orders of modes.
+            let slopes = |by, x: &Tensor, p: &Tensor| {
+                let (by_x, by_p) = grad((x, p), |(x, p)| loss(by, &x, &p));
+                by_x.sum() + by_p
+            };
+            let reverse = |by| grad((&x, &p), |(x, p)| slopes(by, &x, &p));
+            let ((got_x, got_p), (want_x, want_p)) = (reverse(Some(by)), reverse(None));
+            same(&format!("{name}, twice backwards, x"), &got_x, &want_x);
+            same(&format!("{name}, twice backwards, p"), &got_p, &want_p);
+            let along = (kept.where_(0.5, 0.25), Tensor::from(2.0));
+            let forward = |by| jvp((&x, &p), (&along.0, &along.1), |(x, p)| slopes(by, &x, &p)).1;
+            same(&format!("{name}, forwards over backwards"), &forward(Some(by)), &forward(None));
+            let other = |by| grad(&p, |p| jvp(&x, &along.0, |x| loss(by, &x, &p)).1);
+            same(&format!("{name}, backwards over forwards"), &other(Some(by)), &other(None));
+        }
+    }
+}
+
+#[test]
+fn parameters_that_lanes_share() {
+    let x = Tensor::from([4.0, 0.0, 0.25]);
+    for (name, step) in SHARED {
+        let of = |by: Option<While>| {
+            let lanes = |x: Tensor, p: &Tensor| {
+                let ends = |x: Tensor| shared(by, &x.reshape(&[1]), p, step).sum();
+                cond(x.gt(0.0), &x, ends, |_: Tensor| Tensor::from(0.0))
+            };
+            let by_p = |p: &Tensor| grad(p, |p| vmap(&x, |x| lanes(x, &p)).sum());
+            let p = Tensor::from(1.5);
+            (by_p(&p), grad(&p, |p| by_p(&p)))
+        };
+        let ((first, second), (want_first, want_second)) = (of(Some(While::new())), of(None));
+        same(name, &first, &want_first);
+        same(name, &second, &want_second);
+    }
+}
+
+#[test]
+fn trajectories_with_a_rate_that_lanes_share() {
+    let (x, times) = (Tensor::from([4.0, 1e200, f64::NAN, 0.0]), Tensor::from([0.0, 1.0]));
+    let lanes = |by: Ode, p: &Tensor, x: &Tensor| {
+        vmap(x, |x| {
+            let ends = |x: Tensor| by.run(x, &times, |_, y| -(y.square() + y.sqrt()) * p).slice(1);
+            cond(x.gt(0.0).where_(x.lt(1e100), false), &x, ends, |_: Tensor| Tensor::from(0.0))
+        })
+        .sum()
+    };
+    let p = Tensor::from(0.5);
+    let alone = Tensor::from([4.0]);
+    for by in [Ode::new(), Ode::new().rk4(20)] {
+        let (got, want) = (grad(&p, |p| lanes(by, &p, &x)), grad(&p, |p| lanes(by, &p, &alone)));
+        same("rate", &got, &want);
+        let twice = |x: &Tensor| grad(&p, |p| grad(&p, |p| lanes(by, &p, x)));
+        same("rate, twice", &twice(&x), &twice(&alone));
+    }
+}
+
 #[test]
 fn trajectories_that_do_not_count() {
     let (x, times) = (Tensor::from([4.0, 0.0]), Tensor::from([0.0, 1.0]));
