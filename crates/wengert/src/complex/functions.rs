@@ -10,6 +10,12 @@ use super::Complex;
 use crate::ops::Compare;
 use crate::real::{Real, lit};
 
+/// Where sums of squares near 1 are taken from 1 before they are added, as that of a product.
+const AROUND_ONE: [f64; 2] = [0.7, 1.4];
+
+/// Below the first and above the last of these the parts of a number are scaled before halves of them are taken and added.
+const SMALL_OR_LARGE: [f64; 2] = [1e-290, 1e300];
+
 /// A part from which on `atanh z` is `±i pi/2 + 1/z`: the next term, `1/(3 z^3)`, is below half a unit in the last place, of
 /// the value and of its derivatives.
 const FAR: f64 = 1e9;
@@ -93,10 +99,23 @@ impl<R: Real> Complex<R> {
     }
 
     /// The principal logarithm, `ln |z| + i arg z`, cut along the negative real axis. `-inf + i arg z` at 0.
+    ///
+    /// ```
+    /// use wengert::Complex;
+    /// // |z| - 1 = 5e-21, which the root of a sum of squares does not show.
+    /// assert_eq!(Complex::new(1.0, 1e-10).ln(), Complex::new(5e-21, 1e-10));
+    /// ```
     #[track_caller]
     #[must_use]
     pub fn ln(self) -> Self {
-        Complex { re: self.re.hypot(self.im).ln(), im: self.arg() }
+        let size = self.re.hypot(self.im);
+        let [from, to] = AROUND_ONE.map(R::constant);
+        let near = size.compare(from, Compare::Gt) & size.compare(to, Compare::Lt);
+        // |z|^2 - 1, from the larger part on.
+        let beyond = |large: R, small: R| (large - 1.0) * (large + 1.0) + small.square();
+        let flat = self.re.abs().compare(self.im.abs(), Compare::Ge);
+        let around_one = || R::branch(flat, || beyond(self.re, self.im), || beyond(self.im, self.re)).log1p() * 0.5;
+        Complex { re: R::branch(near, around_one, || size.ln()), im: self.arg() }
     }
 
     /// The square root with a real part that is not negative, cut along the negative real axis: there the imaginary part has
@@ -113,10 +132,12 @@ impl<R: Real> Complex<R> {
         let sign = sign_of(self.im);
         let right = self.re.compare(R::constant(0.0), Compare::Ge);
         let root = || {
+            let (scale, back) = self.scale();
+            let (re, im) = (self.re * scale, self.im * scale);
             // The larger part of the root by a sum without cancellation, the other from the imaginary part.
-            let size = R::branch(right, || self.re, || -self.re);
-            let large = (size * 0.5 + self.re.hypot(self.im) * 0.5).sqrt();
-            let small = self.im / large * 0.5;
+            let size = R::branch(right, || re, || -re);
+            let large = (size * 0.5 + re.hypot(im) * 0.5).sqrt();
+            let (large, small) = (large * back, im / large * 0.5 * back);
             Complex::branch(
                 right,
                 || Complex { re: large, im: small },
@@ -127,12 +148,28 @@ impl<R: Real> Complex<R> {
         Complex::branch(self.is_zero(), origin, root)
     }
 
-    /// `z^n` by repeated squaring; 1 for n = 0, also of 0.
+    /// A power of 4 that keeps halves and sums of the parts in range, and the inverse of its root.
+    #[track_caller]
+    fn scale(self) -> (R, R) {
+        let [small, large] = SMALL_OR_LARGE.map(R::constant);
+        let (re, im) = (self.re.abs(), self.im.abs());
+        let is_small = re.compare(small, Compare::Lt) & im.compare(small, Compare::Lt);
+        let is_large = re.compare(large, Compare::Gt) | im.compare(large, Compare::Gt);
+        let choose = |[small, large]: [f64; 2]| {
+            let rest = || R::branch(is_large, || R::constant(large), || R::constant(1.0));
+            R::branch(is_small, || R::constant(small), rest)
+        };
+        (choose([2f64.powi(120), 0.0625]), choose([2f64.powi(-60), 4.0]))
+    }
+
+    /// `z^n` by repeated squaring, of `1/z` if n is negative; 1 for n = 0, also of 0.
     #[track_caller]
     #[must_use]
     pub fn powi(self, n: i32) -> Self {
         let mut rest = n.unsigned_abs();
-        let (mut square, mut power): (Self, Option<Self>) = (self, None);
+        // The inverse first: a power that overflows has no inverse that can be told from 0 / 0.
+        let base = if n < 0 { self.recip() } else { self };
+        let (mut square, mut power): (Self, Option<Self>) = (base, None);
         while rest > 0 {
             if rest & 1 == 1 {
                 power = Some(power.map_or(square, |power| power * square));
@@ -142,11 +179,7 @@ impl<R: Real> Complex<R> {
                 square = square.square();
             }
         }
-        match power {
-            None => Complex::constant(1.0, 0.0),
-            Some(power) if n < 0 => power.recip(),
-            Some(power) => power,
-        }
+        power.unwrap_or_else(|| Complex::constant(1.0, 0.0))
     }
 
     /// `z^p = |z|^p e^(i p arg z)` for a real number p, cut along the negative real axis; of a small integer as
@@ -161,11 +194,15 @@ impl<R: Real> Complex<R> {
         Self::from_polar(self.abs().powf(p), angle * p)
     }
 
-    /// `z^w = e^(w ln z)`, cut in z along the negative real axis. Of z = 0 it is 0, with derivative 0.
+    /// `z^w = e^(w ln z)`, cut in z along the negative real axis. Of z = 0 it is 0 if the real part of w is positive, and 1 if w
+    /// is 0, both with derivative 0.
     #[track_caller]
     #[must_use]
     pub fn powc(self, w: Self) -> Self {
-        Complex::branch(self.is_zero(), || Complex::constant(0.0, 0.0), || (w * self.ln()).exp())
+        let of_zero = self.is_zero();
+        let (vanishes, is_one) = (of_zero & R::constant(0.0).less(w.re), of_zero & w.is_zero());
+        let rest = || Complex::branch(is_one, || Complex::constant(1.0, 0.0), || (w * self.ln()).exp());
+        Complex::branch(vanishes, || Complex::constant(0.0, 0.0), rest)
     }
 
     /// `sin re cosh im + i cos re sinh im`
