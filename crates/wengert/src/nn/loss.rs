@@ -4,8 +4,8 @@ use super::softmax::log_softmax;
 use super::{check_type, scaled};
 use crate::array::{DType, Type};
 use crate::error::{Error, Misfit, misfit};
-use crate::ops::{Compare, Unary};
-use crate::primitives::{Gather, Logic, OutOfBounds, check_float};
+use crate::ops::{Binary, Compare, Unary};
+use crate::primitives::{Gather, OutOfBounds, check_float};
 use crate::program::{Builder, Value};
 use crate::tensor::Tensor;
 use crate::tensor::compose::{axis_of, compose, or_raise, together};
@@ -39,8 +39,8 @@ or_raise! {
     #[doc(alias = "cross_entropy_with_probabilities")]
     fn softmax_cross_entropy_with = try_softmax_cross_entropy_with(probabilities: &Tensor);
     /// `-y ln s(z) - (1 - y) ln(1 - s(z))` with the [sigmoid](Tensor::sigmoid) s of each logit z in `self`, and
-    /// `targets` y from 0 to 1 in a shape that goes with it. Computed as `y softplus(-z) + (1 - y) softplus(z)`,
-    /// in which nothing overflows or cancels; an infinite logit that is right gives 0.
+    /// `targets` y from 0 to 1 in a shape that goes with it. Computed as `softplus(-|z|)` and `(1 - y) z` for positive
+    /// logits, `-y z` for others, in which nothing overflows or cancels; an infinite logit that is right gives 0.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -106,7 +106,7 @@ impl TryLoss for Tensor {
             let axis = axis_of(-1, ty.rank())?;
             check_type("second operand, the probabilities,", &ty, b.ty(args[1]))?;
             let logs = log_softmax(b, args[0], axis);
-            let terms = weighted(b, args[1], logs);
+            let terms = b.op(Binary::Weighted, &[args[1], logs]);
             let sum = b.sum(terms, &[axis]);
             Ok(b.neg(sum))
         })
@@ -122,12 +122,15 @@ impl TryLoss for Tensor {
             let (z, y) = real_pair(b, args)?;
             let ty = b.ty(z).clone();
             let one = b.full(1.0, &ty);
-            let rest = b.sub(one, y);
-            let opposite = b.neg(z);
-            let missed = b.op(Unary::Softplus, &[opposite]);
-            let alarmed = b.op(Unary::Softplus, &[z]);
-            let (missed, alarmed) = (weighted(b, y, missed), weighted(b, rest, alarmed));
-            Ok(b.add(missed, alarmed))
+            let zero = b.full(0.0, &ty);
+            let is_right = b.op(Compare::Gt, &[z, zero]);
+            // With |z| instead of both signs: ln(1 + e^-|z|), and what is linear there.
+            let (rest, less, opposite) = (b.sub(one, y), b.neg(y), b.neg(z));
+            let weight = b.select(is_right, rest, less);
+            let linear = b.op(Binary::Weighted, &[weight, z]);
+            let below = b.select(is_right, opposite, z);
+            let tail = b.op(Unary::Softplus, &[below]);
+            Ok(b.add(linear, tail))
         })
     }
 
@@ -178,18 +181,4 @@ fn real_pair(b: &mut Builder, args: &[Value]) -> Result<(Value, Value), Misfit> 
     check_float(b.ty(args[0]))?;
     super::check_same_dtype("second operand", b.ty(args[0]), b.ty(args[1]))?;
     together(b, args[0], args[1])
-}
-
-/// `weight x`, and 0 where the weight is 0 and x infinite; elsewhere nothing is hidden from the derivative in the
-/// weight.
-fn weighted(b: &mut Builder, weight: Value, x: Value) -> Value {
-    let product = b.mul(weight, x);
-    let ty = b.ty(x).clone();
-    let zeros = b.full(0.0, &ty);
-    let unweighted = b.op(Compare::Eq, &[weight, zeros]);
-    let size = b.op(Unary::Abs, &[x]);
-    let bound = b.full(f64::INFINITY, &ty);
-    let infinite = b.op(Compare::Eq, &[size, bound]);
-    let absent = b.op(Logic::And, &[unweighted, infinite]);
-    b.select(absent, zeros, product)
 }

@@ -71,6 +71,8 @@ macro_rules! binary_list {
                 xlog1py | xlog1py, try_xlog1py: (x, y) "x * ln(1 + y), and 0 where x is 0",
                 (2.0, 0.5) => 0.81093, as "xlog_1py"
             ],
+            /// `x y`, and 0 where `x` is 0 and `y` infinite: a term with the weight `x`, of which there is none if that is 0.
+            Weighted = "weighted",
             /// Logarithm of the beta function, `lgamma(x) + lgamma(y) - lgamma(x+y)` without their cancellation; NaN below 0.
             Betaln = "betaln" [
                 betaln | betaln, try_betaln: (x, y) "logarithm of the beta function",
@@ -113,6 +115,7 @@ impl Binary {
             Self::Logaddexp => x.map2(y, special::logaddexp),
             Self::Xlogy => x.map2(y, special::xlogy),
             Self::Xlog1py => x.map2(y, special::xlog1py),
+            Self::Weighted => x.map2(y, |x, y| if x == 0.0 && y.is_infinite() { 0.0 } else { x * y }),
             Self::Betaln => x.map2(y, special::betaln),
             Self::DigammaDrop => x.map2(y, |x, y| special::polygamma_drop(0, x, y)),
             Self::TrigammaDrop => x.map2(y, |x, y| special::polygamma_drop(1, x, y)),
@@ -126,7 +129,7 @@ impl Binary {
     pub fn partial_x<R: Real>(self, x: R, y: R, z: R) -> R {
         match self {
             Self::Add | Self::Sub | Self::Rem => R::constant(1.0),
-            Self::Mul => y,
+            Self::Mul | Self::Weighted => y,
             Self::Div => y.recip(),
             Self::Pow if R::PLAIN => pow_slope(x, y),
             Self::Pow => x.binary(y, Self::PowSlope),
@@ -168,7 +171,7 @@ impl Binary {
         match self {
             Self::Add => R::constant(1.0),
             Self::Sub => R::constant(-1.0),
-            Self::Mul => x,
+            Self::Mul | Self::Weighted => x,
             Self::Div => -(z / y),
             Self::Pow if R::PLAIN => times_log(x, y, z),
             Self::Pow => x.binary(y, Self::PowLog),
@@ -220,6 +223,7 @@ impl Binary {
             | Self::Logaddexp
             | Self::Xlogy
             | Self::Xlog1py
+            | Self::Weighted
             | Self::Betaln
             | Self::DigammaDrop
             | Self::TrigammaDrop
@@ -235,6 +239,7 @@ impl Binary {
             Self::PowSlope => Some(pow_slope(x, y)),
             Self::PowLog => Some(times_log(x, y, x.binary(y, Self::Pow))),
             Self::HypotCos => Some(x / x.hypot(y)),
+            Self::Weighted => Some(R::branch(is_absent(x, y), || R::constant(0.0), || x * y)),
             _ => None,
         }
     }
@@ -261,7 +266,7 @@ impl Binary {
     pub const fn is_nonlinear(self) -> [bool; 3] {
         match self {
             Self::Add | Self::Sub | Self::Max | Self::Min | Self::Copysign | Self::Rem => [false; 3],
-            Self::Mul => [false, true, false],
+            Self::Mul | Self::Weighted => [false, true, false],
             Self::Div | Self::Xlogy | Self::Xlog1py => [false, true, true],
             Self::Pow | Self::PowSlope | Self::PowLog | Self::Atan2 | Self::Hypot | Self::HypotCos => [true; 3],
             Self::Logaddexp | Self::Betaln | Self::DigammaDrop | Self::TrigammaDrop | Self::TetragammaDrop => [true; 3],
@@ -274,7 +279,7 @@ impl Binary {
         const ALL: Reads = XY.and(Reads::RESULT);
         match self {
             Self::Add | Self::Sub => [Reads::NOTHING; 2],
-            Self::Mul => [Reads::Y, Reads::X],
+            Self::Mul | Self::Weighted => [Reads::Y, Reads::X],
             Self::Div => [Reads::Y, Reads::Y.and(Reads::RESULT)],
             Self::Pow | Self::HypotCos => [XY, ALL],
             Self::PowSlope => [ALL, XY],
@@ -293,7 +298,7 @@ impl Binary {
     pub const fn roundings(self) -> Option<u32> {
         match self {
             Self::Max | Self::Min | Self::Copysign | Self::Rem => Some(0),
-            Self::Add | Self::Sub | Self::Mul | Self::Div => Some(1),
+            Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Weighted => Some(1),
             _ => None,
         }
     }
@@ -329,7 +334,7 @@ impl Binary {
             Self::Logaddexp => To::Logaddexp,
             Self::Xlogy => To::Xlogy,
             Self::Rem | Self::PowSlope | Self::PowLog | Self::HypotCos | Self::Xlog1py | Self::Betaln => return None,
-            Self::DigammaDrop | Self::TrigammaDrop | Self::TetragammaDrop => return None,
+            Self::DigammaDrop | Self::TrigammaDrop | Self::TetragammaDrop | Self::Weighted => return None,
         })
     }
 
@@ -348,7 +353,9 @@ impl Binary {
                 ([POSITIVE; 2], &[[0.0, 1.0], [-1.0, 1.0]])
             }
             Self::Logaddexp => ([None; 2], &[[1e308, -1e308]]),
-            Self::Add | Self::Sub | Self::Mul | Self::Max | Self::Min | Self::Copysign => ([None; 2], &[]),
+            Self::Add | Self::Sub | Self::Mul | Self::Weighted | Self::Max | Self::Min | Self::Copysign => {
+                ([None; 2], &[])
+            }
         };
         Domain { inside, edges }
     }
@@ -373,6 +380,7 @@ impl Binary {
             | Self::Logaddexp
             | Self::Xlogy
             | Self::Xlog1py
+            | Self::Weighted
             | Self::Betaln
             | Self::DigammaDrop
             | Self::TrigammaDrop
@@ -393,9 +401,14 @@ impl Binary {
                 &[(0.6, 1.7), (-2.2, 0.4), (1.3, -3.0), (-0.5, -0.8)]
             }
             Self::Rem => &[(5.3, 1.7), (-5.3, 1.7), (2.2, -0.9)],
-            Self::Add | Self::Sub | Self::Mul | Self::Max | Self::Min | Self::Copysign | Self::Logaddexp => {
-                &[(0.6, 1.7), (-2.2, 0.4), (1.3, -3.0), (-0.5, -0.8)]
-            }
+            Self::Add
+            | Self::Sub
+            | Self::Mul
+            | Self::Max
+            | Self::Min
+            | Self::Copysign
+            | Self::Logaddexp
+            | Self::Weighted => &[(0.6, 1.7), (-2.2, 0.4), (1.3, -3.0), (-0.5, -0.8)],
         }
     }
 }
@@ -423,6 +436,12 @@ fn mixed_slope<R: Real>(x: R, y: R) -> R {
     let p = x.binary(y - 1.0, Binary::Pow);
     let at_zero = || p + y * Binary::Pow.partial_y(x, y - 1.0, p);
     R::branch(x.equal(R::constant(0.0)), at_zero, || p * (y * x.ln() + 1.0))
+}
+
+/// Whether a term `y` with the weight `x` is left out.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn is_absent<R: Real>(x: R, y: R) -> R::Mask {
+    x.equal(R::constant(0.0)) & y.abs().equal(R::constant(f64::INFINITY))
 }
 
 /// `x / hypot(x, y)`: over plain numbers written out, else one operation.

@@ -227,7 +227,7 @@ impl Unary {
             Self::Acosh => x.map(|x| if x < 1.0 { f64::NAN } else { libm::acosh(x) }),
             Self::Atanh => x.map(libm::atanh),
             Self::Sigmoid => x.sigmoid(),
-            Self::SigmoidSlope => x.sigmoid() * (-x).sigmoid(),
+            Self::SigmoidSlope => sech2(x * F::from_f64(0.5)) * F::from_f64(0.25),
             Self::Softplus => x.softplus(),
             Self::Softsign => x.map(|x| if x.is_infinite() { x.signum() } else { x / (1.0 + x.abs()) }),
             Self::Relu => x.map(|x| if x > 0.0 || x.is_nan() { x } else { 0.0 }),
@@ -305,8 +305,7 @@ impl Unary {
             Self::Asinh => x.hypot(R::constant(1.0)).recip(),
             Self::Acosh => (x - 1.0).rsqrt() * (x + 1.0).rsqrt(),
             Self::Atanh => Self::OneMinusSquare.slope(x).recip(),
-            Self::Sigmoid if R::PLAIN => y * (-x).sigmoid(),
-            Self::Sigmoid => x.unary(Self::SigmoidSlope),
+            Self::Sigmoid => Self::SigmoidSlope.slope(x),
             // sigmoid(-x) - sigmoid(x), which cancels near 0.
             Self::SigmoidSlope => -(y * (x * 0.5).tanh()),
             Self::Softplus => x.sigmoid(),
@@ -387,7 +386,8 @@ impl Unary {
                 let y = x.cbrt();
                 (y * y * 3.0).recip()
             }
-            Self::SigmoidSlope => x.sigmoid() * (-x).sigmoid(),
+            // sigmoid(x) sigmoid(-x) by one exponential instead of two.
+            Self::SigmoidSlope => (x * 0.5).sech2() * 0.25,
             Self::SiluSlope => silu_slope(x),
             Self::LogitSlope => (x * (-x + 1.0)).recip(),
             Self::ErfSlope => (-(x * x)).exp() * FRAC_2_SQRT_PI,
@@ -429,12 +429,12 @@ impl Unary {
             Self::Powi(0 | 1) => Reads::NOTHING,
             Self::Sqrt | Self::Recip | Self::Exp | Self::Exp2 | Self::Tan | Self::Erfinv => Reads::RESULT,
             Self::Rsqrt | Self::Cbrt | Self::CbrtSlope | Self::AtanSlope | Self::Tanh | Self::Sech2 => Reads::BOTH,
-            Self::Sigmoid | Self::SigmoidSlope | Self::LogitSlope | Self::ErfSlope | Self::NormalPdf => Reads::BOTH,
+            Self::SigmoidSlope | Self::LogitSlope | Self::ErfSlope | Self::NormalPdf => Reads::BOTH,
             Self::NormalQuantileSlope | Self::NormalQuantileOfLogSlope => Reads::BOTH,
             Self::Abs | Self::Square | Self::Expm1 | Self::Ln | Self::Log2 | Self::Log10 | Self::Log1p => Reads::X,
             Self::Sin | Self::Cos | Self::Asin | Self::Acos | Self::Atan | Self::OneMinusSquare => Reads::X,
             Self::Sinh | Self::Cosh | Self::Asinh | Self::Acosh | Self::Atanh | Self::Softplus | Self::Relu => Reads::X,
-            Self::Softsign | Self::Mish | Self::Logit | Self::Entr => Reads::X,
+            Self::Sigmoid | Self::Softsign | Self::Mish | Self::Logit | Self::Entr => Reads::X,
             Self::GeluErf | Self::GeluTanh | Self::GeluTanhSlope | Self::Silu | Self::SiluSlope => Reads::X,
             Self::Erf | Self::Erfc | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => Reads::X,
             Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) | Self::Powi(_) => Reads::X,

@@ -25,7 +25,7 @@ impl Sum {
     pub(super) fn add(&mut self, b: &mut Builder, ct: Cotangent) {
         self.mask = match self.before.is_none() && self.blocks.is_none() {
             true => ct.mask,
-            false => self.mask.zip(ct.mask).map(|(x, y)| if x == y { x } else { b.op(Logic::Or, &[x, y]) }),
+            false => self.mask.zip(ct.mask).and_then(|(x, y)| in_one_of(b, x, y)),
         };
         let Some(block) = Padded::of(b, ct.value) else {
             self.settle(b);
@@ -56,6 +56,72 @@ impl Sum {
             self.before = Some(sum(b, self.before, value));
         }
     }
+}
+
+/// Where one of two masks counts; `None` if that is everywhere, as of both sides of a selection. The first one is what has been
+/// joined so far.
+pub(crate) fn in_one_of(b: &mut Builder, x: Value, y: Value) -> Option<Value> {
+    let sofar = alternatives(b, x);
+    // Outside of `o` counts already: of `o and c`, `c` is new.
+    let y = [both(b, y)].into_iter().flatten().fold(y, |y, [o, c]| {
+        let is_outside = |of: Value| sofar.iter().any(|&one| are_opposite(b, one, of));
+        if is_outside(o) {
+            c
+        } else if is_outside(c) {
+            o
+        } else {
+            y
+        }
+    });
+    if sofar.iter().any(|&one| are_same(b, one, y)) {
+        return Some(x);
+    }
+    if sofar.iter().any(|&one| are_opposite(b, one, y)) {
+        return None;
+    }
+    match (both(b, x), both(b, y)) {
+        (Some([o, c]), _) if are_opposite(b, o, y) => Some(b.op(Logic::Or, &[y, c])),
+        // Both sides of a selection inside of another one.
+        (Some([o, one]), Some([same, other])) if o == same && are_opposite(b, one, other) => Some(o),
+        _ => Some(b.op(Logic::Or, &[x, y])),
+    }
+}
+
+/// How many masks are looked at that were joined to one.
+const ALTERNATIVES: usize = 8;
+
+/// The masks that one was joined of.
+fn alternatives(b: &Builder, mask: Value) -> Vec<Value> {
+    let mut found = vec![mask];
+    let mut k = 0;
+    while k < found.len() && found.len() < ALTERNATIVES {
+        match args_of(b, found[k], Logic::Or) {
+            Some([x, y]) => {
+                found[k] = x;
+                found.push(y);
+            }
+            None => k += 1,
+        }
+    }
+    found
+}
+
+fn args_of<const N: usize>(b: &Builder, mask: Value, op: Logic) -> Option<[Value; N]> {
+    let eqn = b.definition(mask).filter(|eqn| eqn.op == Op::Logic(op))?;
+    eqn.args[..].try_into().ok()
+}
+
+fn both(b: &Builder, mask: Value) -> Option<[Value; 2]> {
+    args_of(b, mask, Logic::And)
+}
+
+fn are_opposite(b: &Builder, x: Value, y: Value) -> bool {
+    args_of(b, x, Logic::Not) == Some([y]) || args_of(b, y, Logic::Not) == Some([x])
+}
+
+fn are_same(b: &Builder, x: Value, y: Value) -> bool {
+    let not = |mask: Value| args_of::<1>(b, mask, Logic::Not);
+    x == y || not(x).is_some_and(|of| not(y) == Some(of))
 }
 
 /// The sum of two contributions, of which there may be one only.

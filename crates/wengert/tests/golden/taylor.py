@@ -140,6 +140,7 @@ BINARY = {
     "pow_log": (lambda x, y: x**y * mpmath.log(x), FIRST_QUADRANT),
     "hypot_cos": (lambda x, y: x / mpmath.sqrt(x * x + y * y), EVERYWHERE),
     "xlog1py": (lambda x, y: x * mpmath.log(1 + y), FIRST_QUADRANT),
+    "weighted": (lambda x, y: x * y, EVERYWHERE),
     "rem": (lambda x, y: x - y * mpmath.sign(x / y) * mpmath.floor(abs(x / y)), [(5.3, 1.7), (-5.3, 1.7), (2.2, -0.9)]),
 }
 

@@ -9,7 +9,7 @@ use crate::error::{Misfit, misfit};
 use crate::ops::Binary;
 use crate::primitives::{Attributes, Cond, Cotangent, Logic};
 use crate::program::{Builder, Program, Value, dce, inline, with_inputs, with_outputs};
-use crate::transform::vmap;
+use crate::transform::{in_one_of, vmap};
 
 /// Marks what `more` marks as well; whether that changed anything.
 pub(super) fn widen(marks: &mut [bool], more: &[bool]) -> bool {
@@ -136,7 +136,7 @@ pub(super) fn count(layout: &[Option<bool>]) -> usize {
 /// The sum of two cotangents; a place counts if it counts in one of them.
 pub(super) fn sum(b: &mut Builder, one: Option<Cotangent>, other: Option<Cotangent>) -> Option<Cotangent> {
     let (Some(one), Some(other)) = (one, other) else { return one.or(other) };
-    let mask = one.mask.zip(other.mask).map(|(x, y)| b.op(Logic::Or, &[x, y]));
+    let mask = one.mask.zip(other.mask).and_then(|(x, y)| in_one_of(b, x, y));
     Some(Cotangent { value: b.op(Binary::Add, &[one.value, other.value]), mask })
 }
 

@@ -1,6 +1,7 @@
 //! Losses.
 
 use wengert::prelude::*;
+use wengert::to_program;
 
 use super::support::{check_derivatives, check_single, close, points, refused};
 
@@ -116,4 +117,39 @@ fn misfits_are_named() {
     refused(logits.try_sigmoid_cross_entropy(&Tensor::zeros(&[2])), &["do not broadcast"]);
     refused(logits.try_sigmoid_cross_entropy(&Tensor::iota(3)), &["second operand", "type f64"]);
     refused(logits.try_huber(&Tensor::zeros(&[2]), 1.0), &["`huber` of f64[2,3] and f64[2]", "do not broadcast"]);
+}
+
+/// A mask behind a product is found out by a condition, which asks whether the other factor is finite.
+#[track_caller]
+fn asks_nothing(what: &str, loss: impl Fn(&Tensor) -> Tensor) {
+    let x = Tensor::linspace(-1.0, 1.0, 12).reshape(&[4, 3]);
+    let (program, _) = to_program(Tensor::from([0.5, -1.0, 2.0]), |w| grad(&w, |w| loss(&x.matmul(&w)).sum()));
+    let text = program.to_string();
+    assert!(text.contains("einsum") && !text.contains("cond"), "{what}: {text}");
+}
+
+#[test]
+fn nothing_is_masked_that_counts_everywhere() {
+    let targets = Tensor::from([0.0, 1.0, 0.25, 1.0]);
+    asks_nothing("logistic regression", |z| z.sigmoid_cross_entropy(&targets));
+    asks_nothing("both sides of a choice", |z| z.gt(0.0).where_(z, z.exp() - 1.0));
+    asks_nothing("a choice in a choice", |z| {
+        let inner = z.gt(1.0).where_(z.square(), z.sin());
+        z.gt(0.0).where_(inner, z.cos())
+    });
+    asks_nothing("probabilities", |z| {
+        let z = z.reshape(&[2, 2]);
+        z.softmax_cross_entropy_with(&targets.reshape(&[2, 2]))
+    });
+}
+
+#[test]
+fn choices_that_leave_nothing_out_have_the_derivatives_of_their_sides() {
+    let x = Tensor::from([-2.0, -0.5, 0.0, 0.5, 2.0, f64::INFINITY]);
+    let chosen = |x: &Tensor| x.gt(0.0).where_(x.gt(1.0).where_(-x, x * 2.0), x.square());
+    assert_eq!(grad(&x, |x| chosen(&x).sum()).to_vec(), [-4.0, -1.0, 0.0, 2.0, -1.0, -1.0]);
+    // What counts on one side only is still left out on the other.
+    let roots = |x: &Tensor| x.gt(0.0).where_(x.sqrt(), x.square());
+    let zero = Tensor::from([0.0, 4.0]);
+    assert_eq!(grad(&zero, |x| roots(&(x * 3.0)).sum()).to_vec(), [0.0, 12f64.sqrt().recip() * 1.5]);
 }

@@ -180,6 +180,8 @@ fn the_rest_of_the_table() {
     pin(&Two(Binary::Xlogy), [0.0, 0.0], [1.0, 2.0], 0.0, [-INF, NAN]);
     pin(&Two(Binary::Xlog1py), [0.0, -1.0], [1.0, 2.0], 0.0, [-INF, NAN]);
     for a in [INF, -INF] {
+        pin(&Two(Binary::Weighted), [0.0, a], [1.0, 2.0], 0.0, [a, 0.0]);
+        pin(&Two(Binary::Weighted), [2.0, a], [1.0, 2.0], a, [a, 2.0]);
         pin(&Two(Binary::Logaddexp), [a, a], [1.0, 2.0], a, [NAN, NAN]);
     }
 }

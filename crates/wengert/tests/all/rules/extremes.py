@@ -255,6 +255,7 @@ TWO = {
     "logaddexp": (log(exp(X) + exp(Y)), [0.0, 1e-300, 1e-8, -30.0, 700.0, 1e8], [0.0, 1e-300, -1e-8, 0.5, 700.0]),
     "xlogy": (X * log(Y), ANY, ONES),
     "xlog1py": (X * log(1 + Y), ANY, WITH_0 + [-1e-8, -0.5]),
+    "weighted": (X * Y, [0.5, 1e-8, -30.0], ANY),
 }
 
 
