@@ -2,11 +2,12 @@
 //!
 //! The derivative of `atan` is one operation, `atan_slope`, as long as it may be differentiated again: its own rule keeps
 //! the digits that the derivative of `1/(1+x^2)` loses. Once everything is differentiated, the arithmetic is as good: it
-//! is what vector loops exist for, and it shares the function beside it (`sigmoid_slope(x)` is the value of `sigmoid(x)`
-//! times another). So do linear systems with one matrix: written out, they share its factors. The formulas are those of [`crate::ops`], which plain numbers compute too.
+//! is what vector loops exist for, and it shares the function beside it (`silu_slope(x)` is made of `sigmoid(x)` and
+//! another). So do linear systems with one matrix: written out, they share its factors. The frames of spectra are written out to the
+//! decompositions that they are made of. The formulas are those of [`crate::ops`], which plain numbers compute too.
 
 use crate::primitives::rule::{Sym, with_rule};
-use crate::primitives::{Expm, ExpmFrechet, Op};
+use crate::primitives::{Expm, ExpmFrechet, Op, SpectralBits};
 use crate::program::{Builder, Program, Value, everywhere, inline, rebuild};
 
 impl Program {
@@ -44,7 +45,7 @@ fn is_short(op: &Op) -> bool {
     match op {
         Op::Unary(op) => op.written_out(0.5).is_some(),
         Op::Binary(op) => op.written_out(0.5, 0.5).is_some(),
-        Op::MatrixSolve(_) | Op::Expm(_) | Op::ExpmFrechet(_) => true,
+        Op::MatrixSolve(_) | Op::SpectralFrame(_) | Op::Expm(_) | Op::ExpmFrechet(_) => true,
         _ => false,
     }
 }
@@ -56,6 +57,9 @@ fn write_out(b: &mut Builder, op: &Op, args: &[Value]) -> Option<Value> {
     }
     if let Op::MatrixSolve(op) = op {
         return Some(op.written_out(b, args));
+    }
+    if let Op::SpectralFrame(op) = op {
+        return Some(SpectralBits::written_out(op, b, args[0]));
     }
     let program = match op {
         Op::Expm(_) => Some(Expm::program(b.ty(args[0]), b.line)),

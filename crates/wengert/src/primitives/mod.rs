@@ -73,9 +73,9 @@ pub use index::{Concat, Pad, Slice};
 pub use linalg::{
     Cholesky, Clusters, Cofactor, Commutator, ComplexCholesky, ComplexCommutator, ComplexEig, ComplexEigh, ComplexKind,
     ComplexLu, ComplexQr, ComplexSchur, ComplexSolve, ComplexSvd, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Finite,
-    Lu, MatrixEquation, MatrixKind, MatrixSolve, Qr, Riccati, Schur, Separate, Side, SpectralCombination, SpectralForm,
-    SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart, SpectralSum, SpectralValues,
-    SpectralVectors, Svd, Sylvester, Triangle, TriangularSolve,
+    Lu, MatrixEquation, MatrixKind, MatrixSolve, Qr, Riccati, Schur, Separate, Side, SpectralBits, SpectralCombination,
+    SpectralForm, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart, SpectralSum,
+    SpectralValues, SpectralVectors, Svd, Sylvester, Triangle, TriangularSolve,
 };
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
@@ -292,6 +292,8 @@ operations! {
     Fft(Fft) in Box,
     /// Values and vectors of matrices, as bits.
     SpectralFrame(SpectralFrame),
+    /// A frame of values and vectors.
+    SpectralBits(SpectralBits),
     /// Vectors of a frame.
     SpectralVectors(SpectralVectors),
     /// A matrix function, or a derivative of it.

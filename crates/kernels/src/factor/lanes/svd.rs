@@ -5,7 +5,7 @@
 //! K. Veselić, 1992).
 
 use super::eigh::{Order, SWEEPS, angle, identity, orientation, rotate, rotation, scale, sort};
-use super::{Block, Kernel, LANES, Lanes, Matrices, Workspace, any, store, store_block, store_row};
+use super::{Block, Kernel, LANES, Lanes, Mask, Matrices, Workspace, any, store, store_block, store_row};
 use crate::Float;
 use crate::factor::{Fault, Number, SMALL};
 
@@ -43,15 +43,22 @@ impl<T: Number> Kernel<T, 3> for SvdLanes<'_, T> {
         let back = scale(a, [length, rank]);
         identity(v, rank);
         let mut converged = false;
-        for _ in 0..SWEEPS {
-            if !sweep(a, v, [length, rank]) {
+        let mut noise = Lanes::ZERO;
+        let mut turning = [false; LANES];
+        for sweeps in 0..SWEEPS {
+            if sweeps == LATE {
+                noise = rounding(a, [length, rank]).select(turning, Lanes::ZERO);
+            }
+            turning = sweep(a, v, [length, rank], (slack(sweeps), noise));
+            if !any(turning) {
                 converged = true;
                 break;
             }
         }
         let mut lengths = [Lanes::ZERO; SMALL];
         for column in 0..rank {
-            lengths[column] = squares(a, length, column).root();
+            let size = squares(a, length, column).root();
+            lengths[column] = size.select(size.above(noise), Lanes::ZERO);
         }
         let mut unsorted = lengths;
         sort(&mut lengths[..rank], Order::Descending, a, length);
@@ -100,11 +107,41 @@ fn squares<T: Number>(a: &Block<T>, rows: usize, column: usize) -> Lanes<T> {
     sum
 }
 
-/// Rotates every pair of columns once, where they are not orthogonal; whether any was not.
+/// How many times the rounding of a product of two columns may stay after this many sweeps. One rotation leaves about as much as a
+/// product has, so that equal values, and columns that are nothing but rounding, may turn about the bound for ever.
+const fn slack(sweeps: usize) -> f64 {
+    match sweeps / 8 {
+        0 => 1.0,
+        1 => 4.0,
+        2 => 16.0,
+        _ => 64.0,
+    }
+}
+
+/// The sweeps after which columns are looked at that are nothing but rounding of the others: they are never orthogonal in proportion to
+/// their own length, and are zeros.
+const LATE: usize = 10;
+
+/// The length up to which a column is rounding of the longest one.
 #[inline(always)]
-fn sweep<T: Number>(a: &mut Block<T>, v: &mut Block<T>, [rows, columns]: [usize; 2]) -> bool {
-    let mut rotated = false;
-    let tolerance = Lanes::of(rows as f64 * T::EPSILON.to_f64());
+fn rounding<T: Number>(a: &Block<T>, [rows, columns]: [usize; 2]) -> Lanes<T> {
+    let mut largest = Lanes::ZERO;
+    for column in 0..columns {
+        largest = largest.max(squares(a, rows, column));
+    }
+    largest.root() * Lanes::of(4.0 * rows as f64 * T::EPSILON.to_f64())
+}
+
+/// Rotates every pair of columns once, where they are not orthogonal and neither is noise; in which lanes any was not.
+#[inline(always)]
+fn sweep<T: Number>(
+    a: &mut Block<T>,
+    v: &mut Block<T>,
+    [rows, columns]: [usize; 2],
+    (slack, noise): (f64, Lanes<T>),
+) -> Mask {
+    let mut rotated = [false; LANES];
+    let tolerance = Lanes::of(slack * rows as f64 * T::EPSILON.to_f64());
     for p in 0..columns {
         for q in p + 1..columns {
             let (alpha, beta) = (squares(a, rows, p), squares(a, rows, q));
@@ -112,11 +149,18 @@ fn sweep<T: Number>(a: &mut Block<T>, v: &mut Block<T>, [rows, columns]: [usize;
             for row in a.iter().take(rows) {
                 gamma = gamma + row[p] * row[q];
             }
-            let wanted = gamma.modulus().above(tolerance * (alpha.root() * beta.root()));
+            let (one, other) = (alpha.root(), beta.root());
+            let mut wanted = gamma.modulus().above(tolerance * (one * other));
+            let (one, other) = (one.above(noise), other.above(noise));
+            for lane in 0..LANES {
+                wanted[lane] &= one[lane] & other[lane];
+            }
             if !any(wanted) {
                 continue;
             }
-            rotated = true;
+            for lane in 0..LANES {
+                rotated[lane] |= wanted[lane];
+            }
             let safe = gamma.select(wanted, Lanes::ONE);
             let tangent = angle((beta - alpha) / (safe + safe)).select(wanted, Lanes::ZERO);
             let (cosine, sine) = rotation(tangent);

@@ -105,6 +105,7 @@ pub(crate) fn kernel(op: &Op, args: &[&Type], outs: &[Type]) -> Box<dyn Kernel> 
         | Op::Sylvester(_)
         | Op::Riccati(_)
         | Op::SpectralFrame(_)
+        | Op::SpectralBits(_)
         | Op::SpectralVectors(_)
         | Op::SpectralMap(_)
         | Op::SpectralSum(_)

@@ -20,6 +20,8 @@
 //! are written down: the matrix itself is neither formed nor decomposed. Of the directions in which the taller side has no
 //! singular vectors, those count that the `E` reach.
 
+use wengert_kernels::{Work, dispatch};
+
 use super::plain::{Orthonormal, symmetric, transposed};
 use super::spectral_frame::{Frame, SpectralKind};
 use super::spectral_series::Differences;
@@ -66,17 +68,37 @@ pub(super) struct Coordinates<'a> {
     directions: Vec<Vec<f64>>,
 }
 
-/// `x y` of row-major matrices.
+/// `x y` of row-major matrices: added up in the same order whatever the processor is.
 fn product(x: &[f64], y: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<f64> {
     let mut out = vec![0.0; rows * columns];
-    for row in 0..rows {
-        for k in 0..inner {
-            let factor = x[row * inner + k];
-            let from = &y[k * columns..][..columns];
-            out[row * columns..][..columns].iter_mut().zip(from).for_each(|(out, y)| *out += factor * y);
+    dispatch(Product { x, y, out: &mut out, inner, columns });
+    out
+}
+
+struct Product<'a> {
+    x: &'a [f64],
+    y: &'a [f64],
+    out: &'a mut [f64],
+    inner: usize,
+    columns: usize,
+}
+
+impl Work for Product<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        if self.columns == 0 {
+            return;
+        }
+        for (row, out) in self.out.chunks_exact_mut(self.columns).enumerate() {
+            let factors = &self.x[row * self.inner..][..self.inner];
+            for (factor, from) in factors.iter().zip(self.y.chunks_exact(self.columns)) {
+                for (out, y) in out.iter_mut().zip(from) {
+                    *out += factor * y;
+                }
+            }
         }
     }
-    out
 }
 
 /// Bytes that frames, coordinates and what they are assembled to take for one matrix, of rows and columns, with this many
@@ -95,12 +117,15 @@ pub(super) fn bytes(spectrum: SpectralKind, [rows, columns]: [usize; 2], directi
         }
     };
     // The series of the function at each value are kept in a table.
-    (numbers + SERIES * short) * size_of::<f64>()
+    let series = if directions == 0 { VALUES } else { SERIES };
+    let sides = if spectrum == SpectralKind::Symmetric { 1 } else { 2 };
+    (numbers + sides * series * short) * size_of::<f64>()
 }
 
-/// Numbers that a value takes in the table of series, at most: some coefficients at it and at its negative, and what a table that
+/// Numbers that a value, or its negative, takes in the table of series: of functions and of derivatives, with what a table that
 /// grows has twice.
-const SERIES: usize = 40;
+const VALUES: usize = 20;
+const SERIES: usize = 80;
 
 impl<'a> Coordinates<'a> {
     /// Of directions of the type of the matrix, where `labels` names a function for each value, and of singular values another
@@ -216,6 +241,10 @@ impl<'a> Coordinates<'a> {
     pub(super) fn derivative<'b>(&self, local: &dyn Fn(usize) -> Local<'b>) -> Vec<f64> {
         let size = self.size();
         let mut x = vec![0.0; size * size];
+        if let [direction] = &self.directions[..] {
+            self.first_derivative(direction, local, &mut x);
+            return x;
+        }
         for_each_tuple(size, self.directions.len() + 1, &mut |tuple| {
             if !self.any_meet(tuple) {
                 return;
@@ -229,6 +258,25 @@ impl<'a> Coordinates<'a> {
             });
         });
         x
+    }
+
+    /// The one in one direction: its elements, each by a divided difference of two values.
+    fn first_derivative<'b>(&self, direction: &[f64], local: &dyn Fn(usize) -> Local<'b>, x: &mut [f64]) {
+        let size = self.size();
+        let locals: Vec<Option<Local>> = self.labels.iter().map(|&label| (label > 0).then(|| local(label))).collect();
+        for i in 0..size {
+            for j in (i..size).filter(|&j| self.meet(i, j)) {
+                let difference = match &locals[i] {
+                    Some(own) if self.labels[i] == self.labels[j] => own.at(&[self.points[i], self.points[j]]),
+                    _ => {
+                        let labels = self.labels_in(&[i, j]);
+                        labels.iter().map(|&label| self.part(&[i, j], label, &local(label))).sum()
+                    }
+                };
+                x[i * size + j] = difference * direction[i * size + j];
+                x[j * size + i] = difference * direction[j * size + i];
+            }
+        }
     }
 
     /// `<E_0, D^k h(A)[E_1, …]>`, as what each set of eigenvalues, by its divided difference, is multiplied by.

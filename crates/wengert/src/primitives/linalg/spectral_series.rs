@@ -24,8 +24,13 @@ use crate::program::Program;
 use crate::real::Real;
 use crate::series::{self, SeriesGraph, SeriesNode};
 
-/// How many terms of a Taylor series are added at most.
+/// How many terms of a Taylor series are added at most, and how many are asked how fast they fall.
 const TERMS: usize = 28;
+const FIRST_TERMS: usize = 5;
+
+/// Roundings of a quotient of differences up to which no series is asked for. That of values that are a quarter apart has some ten:
+/// the values themselves have more, of the norm of the matrix.
+const GOOD: f64 = 64.0;
 
 /// That a Program is a function of one number, made of functions of numbers.
 pub(super) fn check_function(program: &Program) -> Result<(), Misfit> {
@@ -56,46 +61,54 @@ pub(super) fn check_function(program: &Program) -> Result<(), Misfit> {
 /// A value of a function that runs on series.
 #[derive(Clone, Copy)]
 enum Item {
-    Number(SeriesNode, f64),
+    /// Its series, its value, and a bound of the error of that.
+    Number(SeriesNode, f64, f64),
     Truth(bool),
     Integer(i64),
 }
 
-/// The first Taylor coefficients of a function at a number.
-fn coefficients(program: &Program, x: f64, count: usize) -> Vec<f64> {
+/// The first Taylor coefficients of `t -> h(x + scale t)`, and a bound of the error of the value: what cancels inside of the
+/// function has that of what it was before.
+fn coefficients(program: &Program, x: f64, scale: f64, count: usize) -> (Vec<f64>, f64) {
     let mut graph = SeriesGraph::<f64>::default();
-    let mut items = vec![Item::Number(graph.given(&[x, 1.0]), x)];
+    let mut items = vec![Item::Number(graph.given(&[x, scale]), x, 0.0)];
     for eqn in program.eqns() {
         let args: Vec<Item> = eqn.args.iter().map(|arg| items[arg.index()]).collect();
         items.push(step(&mut graph, &eqn.op, &args));
     }
-    let mut all = match items[program.outputs()[0].index()] {
-        Item::Number(node, _) => {
+    let (mut all, error) = match items[program.outputs()[0].index()] {
+        Item::Number(node, _, error) => {
             graph.extend(node, count.saturating_sub(1));
-            graph.coefficients(node).to_vec()
+            (graph.coefficients(node).to_vec(), error)
         }
         Item::Truth(_) | Item::Integer(_) => unreachable!("the result is a real number"),
     };
     // What ends is a polynomial.
     all.resize(count, 0.0);
-    all
+    (all, error)
+}
+
+/// The error of a function's value: what its operands' errors make, and its own rounding.
+fn error_of(parts: &[(f64, f64)], value: f64, roundings: Option<u32>) -> f64 {
+    let carried = parts.iter().map(|&(slope, error)| if error == 0.0 { 0.0 } else { slope.abs() * error });
+    carried.sum::<f64>() + f64::from(roundings.unwrap_or(2)) * f64::EPSILON * value.abs()
 }
 
 fn step(graph: &mut SeriesGraph<f64>, op: &Op, args: &[Item]) -> Item {
     let number = |k: usize| match args[k] {
-        Item::Number(node, x) => (node, x),
+        Item::Number(node, x, error) => (node, x, error),
         Item::Truth(_) | Item::Integer(_) => unreachable!("the operand is a real number"),
     };
     let truth = |k: usize| matches!(args[k], Item::Truth(true));
     match op {
-        Op::Literal(Literal::F64(x)) => Item::Number(graph.constant(*x), *x),
-        Op::Literal(Literal::F32(x)) => Item::Number(graph.constant(f64::from(*x)), f64::from(*x)),
+        Op::Literal(Literal::F64(x)) => Item::Number(graph.constant(*x), *x, 0.0),
+        Op::Literal(Literal::F32(x)) => Item::Number(graph.constant(f64::from(*x)), f64::from(*x), 0.0),
         Op::Literal(Literal::Bool(x)) => Item::Truth(*x),
         Op::Literal(Literal::I64(x)) => Item::Integer(*x),
         Op::Unary(op) => unary(graph, *op, number(0)),
         Op::Binary(op) => binary(graph, *op, number(0), number(1)),
         Op::Compare(op) => Item::Truth(match (args[0], args[1]) {
-            (Item::Number(_, x), Item::Number(_, y)) => compared(*op, x, y),
+            (Item::Number(_, x, _), Item::Number(_, y, _)) => compared(*op, x, y),
             (Item::Integer(x), Item::Integer(y)) => compared(*op, x as f64, y as f64),
             _ => compared(*op, f64::from(u8::from(truth(0))), f64::from(u8::from(truth(1)))),
         }),
@@ -109,7 +122,7 @@ fn step(graph: &mut SeriesGraph<f64>, op: &Op, args: &[Item]) -> Item {
         Op::Convert(_) => match args[0] {
             Item::Truth(x) => {
                 let x = f64::from(u8::from(x));
-                Item::Number(graph.constant(x), x)
+                Item::Number(graph.constant(x), x, 0.0)
             }
             item => item,
         },
@@ -117,14 +130,20 @@ fn step(graph: &mut SeriesGraph<f64>, op: &Op, args: &[Item]) -> Item {
     }
 }
 
-fn unary(graph: &mut SeriesGraph<f64>, op: Unary, (node, x): (SeriesNode, f64)) -> Item {
+/// A number: its series, its value, and a bound of the error of that.
+type Number = (SeriesNode, f64, f64);
+
+fn unary(graph: &mut SeriesGraph<f64>, op: Unary, (node, x, error): Number) -> Item {
     let y = x.unary(op);
-    Item::Number(graph.insert(series::Op::Unary(op, node), y), y)
+    let error = error_of(&[(op.partial(x, y), error)], y, op.roundings());
+    Item::Number(graph.insert(series::Op::Unary(op, node), y), y, error)
 }
 
-fn binary(graph: &mut SeriesGraph<f64>, op: Binary, (a, x): (SeriesNode, f64), (b, y): (SeriesNode, f64)) -> Item {
+fn binary(graph: &mut SeriesGraph<f64>, op: Binary, (a, x, by_x): Number, (b, y, by_y): Number) -> Item {
     let z = x.binary(y, op);
-    Item::Number(graph.insert(series::Op::Binary(op, a, b), z), z)
+    let parts = [(op.partial_x(x, y, z), by_x), (op.partial_y(x, y, z), by_y)];
+    let error = error_of(&parts, z, op.roundings());
+    Item::Number(graph.insert(series::Op::Binary(op, a, b), z), z, error)
 }
 
 fn compared(op: Compare, x: f64, y: f64) -> bool {
@@ -134,8 +153,21 @@ fn compared(op: Compare, x: f64, y: f64) -> bool {
 /// A number and a bound of its error.
 type Bounded = (f64, f64);
 
-/// Taylor coefficients by the bits of the number and how many they are.
-type Known = HashMap<(u64, usize), Rc<[f64]>>;
+/// Taylor coefficients of `t -> h(x + scale t)`.
+struct Series {
+    coefficients: Vec<f64>,
+    /// A bound of the error of the first one.
+    error: f64,
+}
+
+/// Series by the bits of the number and of the scale, and how many coefficients there are.
+type Known = HashMap<(u64, u64, usize), Rc<Series>>;
+
+/// A power of two near this number: by it coefficients are scaled, which would leave the range as those of `1/x` at 1e-24 do.
+fn scale_near(x: f64) -> f64 {
+    let bits = x.abs().to_bits() >> 52;
+    if (1..=2046).contains(&bits) { f64::from_bits(bits << 52) } else { 1.0 }
+}
 
 /// Whether a series is found once: that of points which others are made of. A set of points is asked for once by itself, and
 /// there are as many pairs as the matrix has elements.
@@ -158,23 +190,26 @@ impl<'a> Differences<'a> {
     }
 
     /// The first Taylor coefficients of the derivative at a number.
-    fn series(&self, x: f64, count: usize) -> Rc<[f64]> {
-        let key = (x.to_bits(), count);
+    fn series(&self, x: f64, scale: f64, count: usize) -> Rc<Series> {
+        let key = (x.to_bits(), scale.to_bits(), count);
         if let Some(known) = self.known.borrow().get(&key) {
             return Rc::clone(known);
         }
-        let own: Rc<[f64]> = self.found(x, count).into();
+        let own = Rc::new(self.found(x, scale, count));
         self.known.borrow_mut().insert(key, Rc::clone(&own));
         own
     }
 
-    fn found(&self, x: f64, count: usize) -> Vec<f64> {
-        let all = coefficients(self.program, x, count + self.derivative);
-        let own = (0..count).map(|k| {
+    fn found(&self, x: f64, scale: f64, count: usize) -> Series {
+        let (all, error) = coefficients(self.program, x, scale, count + self.derivative);
+        let unscaled = scale.powi(i32::try_from(self.derivative).unwrap_or(i32::MAX));
+        let own = |k: usize| {
             let factor: f64 = (k + 1..=k + self.derivative).map(|j| j as f64).product();
-            factor * all[k + self.derivative]
-        });
-        own.collect()
+            factor * (all[k + self.derivative] / unscaled)
+        };
+        let coefficients: Vec<f64> = (0..count).map(own).collect();
+        let error = if self.derivative == 0 { error } else { 4.0 * f64::EPSILON * coefficients[0].abs() };
+        Series { coefficients, error }
     }
 
     /// The divided difference at these points.
@@ -186,7 +221,7 @@ impl<'a> Differences<'a> {
 
     /// The value at a number.
     pub(super) fn value(&self, x: f64) -> f64 {
-        self.series(x, 1)[0]
+        self.series(x, 1.0, 1).coefficients[0]
     }
 
     /// At points in increasing order.
@@ -194,15 +229,17 @@ impl<'a> Differences<'a> {
         let order = points.len() - 1;
         let (first, last) = (points[0], points[order]);
         if first == last {
-            let value = self.series(first, order + 1)[order];
-            return (value, 4.0 * f64::EPSILON * value.abs());
+            let scale = if order == 0 { 1.0 } else { scale_near(first) };
+            let series = self.series(first, scale, order + 1);
+            let value = series.coefficients[order] / scale.powi(i32::try_from(order).unwrap_or(i32::MAX));
+            return (value, if order == 0 { series.error } else { 4.0 * f64::EPSILON * value.abs() });
         }
         let ((low, low_error), (high, high_error)) =
             (self.sorted(&points[..order], Keep::Yes), self.sorted(&points[1..], Keep::Yes));
         let spread = last - first;
         let quotient = (high - low) / spread;
         let error = (low_error + high_error) / spread + 2.0 * f64::EPSILON * quotient.abs();
-        if error <= 4.0 * f64::EPSILON * quotient.abs() {
+        if error <= GOOD * f64::EPSILON * quotient.abs() {
             return (quotient, error);
         }
         let (sum, sum_error) = self.taylor(points, keep);
@@ -210,27 +247,90 @@ impl<'a> Differences<'a> {
         if agree && sum_error < error { (sum, sum_error) } else { (quotient, error) }
     }
 
-    /// By the series at the middle of points in increasing order.
+    /// By a series at the last point or the first one, which is found once for all sets with this point, or by one at the middle
+    /// of points in increasing order, where these do not reach: by as many terms as seem to be needed, and all if they are not enough.
     fn taylor(&self, points: &[f64], keep: Keep) -> Bounded {
         let order = points.len() - 1;
-        let middle = points[0] + 0.5 * (points[order] - points[0]);
+        for at in [points[order], points[0]] {
+            let found = self.of_terms(points, (at, scale_near(at), Keep::Yes), TERMS);
+            if found.is_enough() {
+                return found.bounded();
+            }
+        }
+        let spread = points[order] - points[0];
+        let middle = points[0] + 0.5 * spread;
+        let middle = (middle, scale_near(spread.max(middle.abs())), keep);
+        let first = self.of_terms(points, middle, FIRST_TERMS);
+        let needed = if first.is_enough() { FIRST_TERMS } else { first.needed() };
+        let some = if needed > FIRST_TERMS { self.of_terms(points, middle, needed) } else { first };
+        let all = if needed < TERMS && !some.is_enough() { self.of_terms(points, middle, TERMS) } else { some };
+        all.bounded()
+    }
+
+    /// The first terms of the series at a number, in this scale.
+    fn of_terms(&self, points: &[f64], (at, scale, keep): (f64, f64, Keep), count: usize) -> Terms {
+        let order = points.len() - 1;
         let series = match keep {
-            Keep::Yes => self.series(middle, order + TERMS),
-            Keep::No => self.found(middle, order + TERMS).into(),
+            Keep::Yes => self.series(at, scale, order + count),
+            Keep::No => self.found(at, scale, order + count).into(),
         };
         // Sums of all products of d of the distances: those of one distance more from those of one less.
         let mut products = [0.0; TERMS];
         products[0] = 1.0;
-        for point in points {
-            for d in 1..TERMS {
-                products[d] = (point - middle).mul_add(products[d - 1], products[d]);
+        for point in points.iter().filter(|point| **point != at) {
+            for d in 1..count {
+                products[d] = ((point - at) / scale).mul_add(products[d - 1], products[d]);
             }
         }
-        let terms: Vec<f64> = products.iter().zip(&series[order..]).map(|(product, c)| product * c).collect();
-        let size: f64 = terms.iter().map(|term| term.abs()).sum();
-        // Of a symmetric set of points every second term is zero.
-        let rest: f64 = terms[TERMS - 3..].iter().map(|term| term.abs()).sum();
-        (terms.iter().sum(), 4.0 * rest + 6.0 * f64::EPSILON * size)
+        let unscaled = scale.powi(i32::try_from(order).unwrap_or(i32::MAX));
+        Terms::of(
+            products[..count].iter().zip(&series.coefficients[order..]).map(|(product, c)| product * c / unscaled),
+        )
+    }
+}
+
+/// Some terms of a series.
+#[derive(Default)]
+struct Terms {
+    sum: f64,
+    /// Of their magnitudes.
+    size: f64,
+    /// Of the last three: of a symmetric set of points every second one is zero.
+    rest: f64,
+    /// Of the second and third, and of the two behind.
+    early: [f64; 2],
+}
+
+impl Terms {
+    fn of(terms: impl ExactSizeIterator<Item = f64>) -> Self {
+        let last = terms.len() - 3;
+        let mut all = Terms::default();
+        for (d, term) in terms.enumerate() {
+            let size = term.abs();
+            all.sum += term;
+            all.size += size;
+            all.rest += if d >= last { size } else { 0.0 };
+            all.early[0] += if d == 1 || d == 2 { size } else { 0.0 };
+            all.early[1] += if d == 3 || d == 4 { size } else { 0.0 };
+        }
+        all
+    }
+
+    /// The sum and a bound of its error.
+    fn bounded(&self) -> Bounded {
+        (self.sum, 4.0 * self.rest + 6.0 * f64::EPSILON * self.size)
+    }
+
+    /// Whether those left out add less than a rounding.
+    fn is_enough(&self) -> bool {
+        4.0 * self.rest < f64::EPSILON * self.size
+    }
+
+    /// How many are needed if they fall as the first ones do.
+    fn needed(&self) -> usize {
+        let bits_of_two = (self.early[0] / self.early[1]).log2();
+        let count = 2.0 * 56.0 / bits_of_two + 4.0;
+        if bits_of_two > 0.0 && count < TERMS as f64 { (count as usize).max(FIRST_TERMS + 3) } else { TERMS }
     }
 }
 

@@ -207,3 +207,32 @@ fn general_matrices_with_a_repeated_value_have_no_derivative() {
     let turn = Tensor::from([[0.0, -1.0], [1.0, 0.0]]);
     refused(&Tensor::eye(2).kron(&turn), |a| a.schur().0.sum(), &["`schur`", "apart"]);
 }
+
+/// Singular values that are one, or nothing but rounding, of every small shape and in both precisions: the columns stay at the
+/// border of what counts as orthogonal.
+#[test]
+fn rotations_end_where_singular_values_repeat() {
+    let spectra: [fn(usize, usize) -> f64; 5] = [
+        |_, _| 1.0,
+        |k, rank| if k < rank / 2 { 2.0 } else { 0.0 },
+        |k, _| if k == 0 { 1.0 } else { 1e-9 },
+        |k, _| if k % 2 == 0 { 1.0 } else { 3.0 },
+        |k, _| 1.0 + 1e-15 * k as f64,
+    ];
+    for trial in 0..3200u64 {
+        let (rows, columns) = (1 + trial as usize % 8, 1 + trial as usize / 8 % 8);
+        let rank = rows.min(columns);
+        let values = (0..rank).map(|k| spectra[trial as usize / 64 % 5](k, rank));
+        let left = orthogonal(2 * trial, rows).slice((.., 0..rank));
+        let right = orthogonal(2 * trial + 1, columns).slice((.., 0..rank));
+        let a = (left * Tensor::from(values.collect::<Vec<f64>>())).matmul(&right.t());
+        for (a, unit) in [(a.clone(), f64::EPSILON), (a.to_f32(), f64::from(f32::EPSILON))] {
+            let (u, s, vt) = a.try_svd().unwrap_or_else(|why| panic!("trial {trial}: {why}"));
+            let again = (&u * &s).matmul(&vt);
+            let off = largest(&(again - &a).to_f64());
+            assert!(off <= 300.0 * unit, "trial {trial}, {rows} by {columns}: off by {off:e}");
+            let turned = largest(&(u.t().matmul(&u).to_f64() - Tensor::eye(rank)));
+            assert!(turned <= 600.0 * unit, "trial {trial}, {rows} by {columns}: {turned:e} from orthonormal");
+        }
+    }
+}

@@ -79,7 +79,7 @@ fn is_listed(sample: &Sample) -> bool {
 /// operations, hold their laws at operands of their own.
 pub(super) fn has_exceptions(sample: &Sample) -> bool {
     // The bits of a frame are no random integers.
-    let of_frames = matches!(sample.op, Op::SpectralVectors(_));
+    let of_frames = matches!(sample.op, Op::SpectralVectors(_) | Op::SpectralBits(_));
     (sample.op.gives_up() || of_frames) && !is_listed(sample)
 }
 

@@ -1,6 +1,7 @@
 //! Functions of eigenvalues and singular values, at spectra where values repeat and nearly repeat.
 
 mod cases;
+mod edges;
 mod errors;
 mod table;
 

@@ -1,0 +1,102 @@
+//! Functions that cancel, scales at the ends of the range, and ranks that are not full: what divided differences and frames meet
+//! besides values that repeat.
+
+use wengert::linalg::{nuclear_norm, pinv, polar, singular, spectral, sqrtm};
+use wengert::prelude::*;
+
+use super::matrix;
+use crate::nn::support::points;
+
+#[track_caller]
+fn near(what: &str, got: &Tensor, want: &Tensor, relative: f64) {
+    let (got, want) = (got.to_vec(), want.to_vec());
+    let size = want.iter().fold(0.0f64, |size, x| size.max(x.abs()));
+    assert!(size.is_finite() && size > 0.0, "{what}: {want:?} is no test");
+    let off = got.iter().zip(&want).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+    assert!(off <= relative * size, "{what}: off by {:e} of the largest number", off / size);
+}
+
+type Function = fn(&Tensor) -> Tensor;
+
+/// Functions, and formulas of the same functions that do not cancel.
+const PAIRS: [(&str, Function, Function); 4] = [
+    ("exp(x) - 1", |x| x.exp() - 1.0, |x| x.expm1()),
+    ("ln(1 + x)", |x| (x + 1.0).ln(), |x| x.log1p()),
+    ("sqrt(1 + x) - 1", |x| (x + 1.0).sqrt() - 1.0, |x| x / ((x + 1.0).sqrt() + 1.0)),
+    ("sigmoid(x) - 1/2", |x| x.sigmoid() - 0.5, |x| (x * 0.5).tanh() * 0.5),
+];
+
+#[test]
+fn functions_that_cancel_have_the_derivatives_of_those_that_do_not() {
+    let b = points(3, &[5, 2]);
+    let c = points(4, &[5, 5]);
+    let along = points(5, &[5, 5]);
+    let small = matrix(2, 2, &[1e-6, 1e-16, 1e-16, 1.00001e-6]);
+    for (name, cancels, other) in PAIRS {
+        // Three eigenvalues are rounding of zero.
+        let a = b.matmul(&b.t());
+        let loss = |a: &Tensor, h: Function| (spectral(a).map(h) * &c).sum();
+        let gradient = |h| grad(&a, |a| loss(&a, h));
+        near(name, &gradient(cancels), &gradient(other), 1e-13);
+        let product = |h| hvp(&a, &along, |a| loss(&a, h));
+        near(&format!("{name}, second derivative"), &product(cancels), &product(other), 1e-12);
+        let beside = |h: Function| grad(&small, |a| spectral(&a).map(h).slice((0, 1)));
+        near(&format!("{name}, nearly equal and small"), &beside(cancels), &beside(other), 1e-13);
+    }
+}
+
+#[test]
+fn scales_do_not_change_the_digits() {
+    let q = points(6, &[4, 4]).qr().0;
+    let along = points(7, &[4, 4]);
+    // Of h(s A) = s^p h(A) the derivative has the factor s^p too, where directions are scaled likewise.
+    let functions: [(&str, Function, f64); 3] =
+        [("sqrt", |x| x.sqrt(), 0.5), ("recip", |x| x.recip(), -1.0), ("cube root", |x| x.cbrt(), 1.0 / 3.0)];
+    for gap in [1e-3, 1e-7, 1e-11] {
+        let a = (&q * Tensor::from([1.0, 1.0 + gap, 1.5, 2.0])).matmul(&q.t());
+        for (name, h, power) in functions {
+            for exponent in [-240i32, -120, 120, 240] {
+                let scale = 2f64.powi(exponent);
+                let factor = scale.powf(power);
+                let loss = |a: &Tensor, s: f64| (spectral(&(a * s)).map(h) * &along).sum();
+                let what = format!("{name} at gap {gap:e}, scaled by 2^{exponent}");
+                near(&what, &(grad(&a, |a| loss(&a, scale)) / factor), &grad(&a, |a| loss(&a, 1.0)), 1e-13);
+                let second = |s| hvp(&a, &along, |a| loss(&a, s));
+                near(&format!("{what}, second derivative"), &(second(scale) / factor), &second(1.0), 1e-11);
+            }
+        }
+    }
+    let a = matrix(2, 2, &[7e-49, 1e-56, 1e-56, 7.0000001e-49]);
+    let c = matrix(2, 2, &[0.3, 1.0, 1.0, -0.7]);
+    let factor = 2f64.powi(160);
+    let by_scale = grad(&a, |a| (sqrtm(&(a * factor)) * &c).sum()) / 2f64.powi(80);
+    near("sqrtm", &grad(&a, |a| (sqrtm(&a) * &c).sum()), &by_scale, 1e-13);
+}
+
+#[test]
+fn ranks_that_are_not_full() {
+    let rows = matrix(3, 3, &[0.3, 1.1, 0.7, 0.3, 1.1, 0.7, -0.9, 0.45, 0.13]);
+    near("of the transpose", &pinv(&rows).t(), &pinv(&rows.t()), 1e-13);
+    for n in 2..=8 {
+        let ones = Tensor::ones(&[n, n]);
+        assert!((nuclear_norm(&ones).item() - n as f64).abs() < 1e-13 * n as f64);
+        near("pinv of ones", &pinv(&ones), &(&ones / (n * n) as f64), 1e-13);
+    }
+    // Whole numbers of every rank, in both precisions.
+    for seed in 0..240u64 {
+        let (n, rank) = (2 + seed as usize % 7, 1 + seed as usize / 7 % 3);
+        let whole = |seed, shape: &[usize]| (points(seed, shape) * 3.0).round();
+        let a = whole(seed, &[n, rank]).matmul(&whole(seed + 1000, &[rank, n]));
+        for a in [a.clone(), &a * 0.1] {
+            let (u, s, vt) = a.svd();
+            let off = ((&u * &s).matmul(&vt) - &a).abs().max().item();
+            assert!(off <= 1e-13 * a.abs().max().item().max(1e-300), "seed {seed}: off by {off:e}");
+            let turned = (u.t().matmul(&u) - Tensor::eye(n)).abs().max().item();
+            assert!(turned <= 1e-13, "seed {seed}: {turned:e} from orthonormal");
+            let inverse = pinv(&a);
+            near("A A+ A", &(a.matmul(&inverse).matmul(&a) + &Tensor::eye(n)), &(&a + &Tensor::eye(n)), 1e-11);
+            a.to_f32().svd();
+            let _ = (polar(&(&a + Tensor::eye(n) * 40.0)), nuclear_norm(&a), singular(&a).values());
+        }
+    }
+}
