@@ -122,7 +122,15 @@ pub(crate) fn scan_npz(reader: impl Read + Seek, visit: &mut Visit<'_>) -> Resul
         let mut bytes = entry.take(size);
         let layout = Layout::read(&mut bytes).map_err(|error| within(error.to_string()))?;
         let ty = layout.ty.clone();
-        let read = &mut || layout.read_elements(&mut bytes).map_err(|error| within(error.to_string()));
+        let read = &mut || {
+            let array = layout.read_elements(&mut bytes).map_err(|error| within(error.to_string()))?;
+            // The checksum is compared where the entry ends, and not before.
+            match bytes.get_mut().read(&mut [0]) {
+                Ok(0) => Ok(array),
+                Ok(_) => Err(within(format!("more follows than its header says, which is {}", layout.ty))),
+                Err(error) => Err(within(error.to_string())),
+            }
+        };
         visit(name, &ty, read)?;
     }
     Ok(())

@@ -9,7 +9,9 @@ mod tensor;
 
 pub(crate) use scalar::{compute, inputs_of, recorded_gradient, run_recorded, run_thinned};
 #[cfg(feature = "arrays")]
-pub(crate) use tensor::{FrozenLeaf, Inputs, check_leaves, record_loss, record_loss_with, record_with};
+pub(crate) use tensor::{
+    FrozenLeaf, Inputs, check_leaves, record_loss, record_loss_with, record_with, try_record_loss_with,
+};
 
 /// The next of the results that an algorithm gave.
 pub(crate) fn next<S>(results: &mut std::vec::IntoIter<S>) -> S {

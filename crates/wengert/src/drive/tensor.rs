@@ -159,6 +159,24 @@ pub(crate) fn record_loss_with<T: Tree<Leaf = Tensor>>(
     (point, closed)
 }
 
+/// As [`record_loss_with`], with an error instead of a panic.
+///
+/// # Errors
+/// If a leaf of the point is not real, or the result is no single real number.
+#[track_caller]
+pub(crate) fn try_record_loss_with<T: Tree<Leaf = Tensor>>(
+    frozen: FrozenLeaf,
+    driver: &'static str,
+    x: &T,
+    f: impl FnOnce(T::Vars) -> Tensor,
+) -> Result<(Vec<Tensor>, Closed), Error> {
+    let line = Location::caller();
+    check_leaves(driver, line, &leaves(x), &|| Paths::of(x))?;
+    let (loss, point, closed) = record_with(frozen, driver, x, f, |loss| vec![loss.clone()]);
+    check_loss(driver, line, loss.ty())?;
+    Ok((point, closed))
+}
+
 /// Checks that a direction has the types of what it belongs to.
 fn check_types(driver: &str, what: &str, wanted: &[Type], got: &[Tensor], line: Line) -> Result<(), Error> {
     let misfit = wanted.iter().zip(got).position(|(wanted, got)| wanted != got.ty());

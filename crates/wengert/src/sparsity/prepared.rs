@@ -10,7 +10,7 @@ use super::arrays::{self, ArrayEvaluator, Source, given};
 use super::options::SparseOptions;
 use super::{Colouring, Method, Pattern, planner, verify};
 use crate::array::{Array, Data, Type};
-use crate::drive::{FrozenLeaf, Inputs, check_leaves, record_loss_with, record_with};
+use crate::drive::{FrozenLeaf, Inputs, check_leaves, record_with, try_record_loss_with};
 use crate::error::{Error, ErrorKind, Line};
 use crate::program::Program;
 use crate::tensor::Tensor;
@@ -292,6 +292,7 @@ impl SparseOptions {
         O: Tree<Leaf = Tensor>,
     {
         let line = Location::caller();
+        check_leaves("sparse_jacobian", line, &leaves(x), &|| Paths::of(x))?;
         let (_, point, closed) = record_with(FrozenLeaf::Severed, "sparse_jacobian", x, f, |output| leaves(output));
         let source = Source::new("sparse_jacobian", &closed, point.len(), line)?;
         prepare(Kind::Jacobian, source, Factors::default(), self, Some(&point))
@@ -304,7 +305,7 @@ impl SparseOptions {
     #[track_caller]
     pub fn hessian<T: Tree<Leaf = Tensor>>(self, f: impl FnOnce(T::Vars) -> Tensor, x: &T) -> Result<Sparse, Error> {
         let line = Location::caller();
-        let (point, closed) = record_loss_with(FrozenLeaf::Severed, "sparse_hessian", x, f);
+        let (point, closed) = try_record_loss_with(FrozenLeaf::Severed, "sparse_hessian", x, f)?;
         let source = Source::new("sparse_hessian", &closed, point.len(), line)?.differentiated()?;
         prepare(Kind::Hessian, source, Factors::default(), self, Some(&point))
     }

@@ -157,6 +157,17 @@ fn archives_name_the_entry_that_is_wrong() {
     file[place] = 0;
     let error = Array::read_npz(Cursor::new(file)).unwrap_err().to_string();
     assert!(error.contains("second.npy"), "{error}");
+    // A number that is damaged is read as one that was never written: the checksum tells. So does what follows a number.
+    let mut file = npz(&[("x", &Array::new(&[3], vec![1.0, 2.0, 3.0]))]);
+    let place = file.windows(8).position(|window| window == 2f64.to_le_bytes()).expect("it is stored");
+    file[place + 6] ^= 0x10;
+    let error = Array::read_npz(Cursor::new(file)).unwrap_err().to_string();
+    assert!(error.contains("x.npy") && error.contains("checksum"), "{error}");
+    let mut longer = npz(&[("x", &Array::new(&[3], vec![1.0, 2.0, 3.0]))]);
+    let place = longer.windows(3).position(|window| window == b"(3,").expect("the shape is stored");
+    longer[place + 1] = b'2';
+    let error = Array::read_npz(Cursor::new(longer)).unwrap_err().to_string();
+    assert!(error.contains("x.npy") && error.contains("more follows"), "{error}");
 }
 
 proptest! {

@@ -311,6 +311,16 @@ fn mistakes_are_named() {
     check(Sparse::options().method(Method::EdgePushing).jacobian(f, &x).unwrap_err(), "recorded functions of numbers");
     let mixed = |x: Tensor| x.exp().sum() * &x;
     check(Sparse::options().method(Method::Direct).jacobian(mixed, &vector(100)).unwrap_err(), "choose another method");
+    let (whole, truths) = (Tensor::from([1i64]), Tensor::from([true]));
+    for point in [&whole, &truths] {
+        check(Sparse::jacobian(|x: Tensor| x.to_f64(), point).unwrap_err(), "no derivative by integers");
+        check(
+            Sparse::options().rows([0]).jacobian(|x: Tensor| x.to_f64(), point).unwrap_err(),
+            "no derivative by integers",
+        );
+        check(Sparse::hessian(|x: Tensor| x.to_f64().sum(), point).unwrap_err(), "no derivative by integers");
+    }
+    check(Sparse::hessian(|x: Tensor| x, &vector(2)).unwrap_err(), "has to be a single real number");
     let nested = std::panic::catch_unwind(|| {
         grad(&x, |y| {
             let sparse = Sparse::jacobian(|x: Tensor| x * &y, &Tensor::from([1.0, 2.0, 3.0]));
