@@ -1,6 +1,7 @@
 //! Whether a Program is linear in some of its inputs: read off its equations.
 
-use crate::primitives::{Op, Wiring};
+use crate::ops::{Compare, Unary};
+use crate::primitives::{Literal, Op, Wiring};
 use crate::program::{Eqn, Program, Value};
 
 /// How a value depends on the inputs that are asked about.
@@ -12,6 +13,8 @@ enum Dependence {
     Known,
     /// Linearly.
     Linear,
+    /// By the magnitude of what does linearly, of which nothing may be asked but whether it is finite.
+    Magnitude,
 }
 
 /// Checks that the outputs are linear in the inputs marked: sums of multiples, without an offset.
@@ -26,7 +29,8 @@ pub(crate) fn check_linear(program: &Program, inputs: &[bool]) -> Result<(), Str
     }
 }
 
-/// Checks that the outputs are linear in the inputs marked but for offsets: no coefficient depends on these inputs.
+/// Checks that the outputs are linear in the inputs marked but for offsets: no coefficient depends on these inputs. Whether one of
+/// them is finite may be asked, as the careful way of a masked contraction does: where it is, nothing depends on the answer.
 ///
 /// # Errors
 /// The first operation that is not.
@@ -49,7 +53,10 @@ fn dependences(program: &Program, inputs: Vec<Dependence>, offsets: Offsets) -> 
     let mut values = inputs;
     for eqn in program.eqns() {
         let operands: Vec<Dependence> = eqn.args.iter().map(|arg| values[arg.index()]).collect();
-        let results = of_equation(eqn, &operands, offsets)?;
+        let results = match asked_if_finite(program, eqn, &operands, offsets) {
+            Some(result) => vec![result],
+            None => of_equation(eqn, &operands, offsets)?,
+        };
         // Without elements there is nothing that is not zero.
         let empty = |out: Value| program.ty(out).size() == 0;
         values.extend(eqn.outs().zip(results).map(|(out, result)| match result {
@@ -60,9 +67,36 @@ fn dependences(program: &Program, inputs: Vec<Dependence>, offsets: Offsets) -> 
     Ok(program.outputs().iter().map(|output| values[output.index()]).collect())
 }
 
+/// What a magnitude, and a comparison of it with infinity, depend on, where offsets are allowed.
+fn asked_if_finite(program: &Program, eqn: &Eqn, operands: &[Dependence], offsets: Offsets) -> Option<Dependence> {
+    let is_infinite = |value: Value| repeated(program, value).is_some_and(|x| x == f64::INFINITY);
+    match (&eqn.op, operands) {
+        (Op::Unary(Unary::Abs), [Dependence::Linear]) if offsets == Offsets::Allowed => Some(Dependence::Magnitude),
+        (Op::Compare(Compare::Lt), [Dependence::Magnitude, _]) if is_infinite(eqn.args[1]) => Some(Dependence::Known),
+        _ => None,
+    }
+}
+
+/// The number that every element of a value is, if that can be seen.
+fn repeated(program: &Program, mut value: Value) -> Option<f64> {
+    loop {
+        let eqn = program.eqns().iter().find(|eqn| eqn.outs().any(|out| out == value))?;
+        match &eqn.op {
+            Op::Literal(Literal::F64(x)) => return Some(*x),
+            Op::Literal(Literal::F32(x)) => return Some(f64::from(*x)),
+            Op::Broadcast(_) | Op::Reshape(_) => value = eqn.args[0],
+            _ => return None,
+        }
+    }
+}
+
 fn of_equation(eqn: &Eqn, operands: &[Dependence], offsets: Offsets) -> Result<Vec<Dependence>, String> {
     use Dependence::{Known, Linear, Zero};
     let all = |result: Dependence| Ok(vec![result; eqn.outs().len()]);
+    if operands.contains(&Dependence::Magnitude) {
+        let line = eqn.line.map_or(String::new(), |line| format!(" at {line}"));
+        return Err(format!("`{}`{line} takes the magnitude of it, which is not linear", eqn.op.name()));
+    }
     if !operands.contains(&Linear) {
         return all(if stays_zero(&eqn.op, operands) { Zero } else { Known });
     }

@@ -125,6 +125,61 @@ fn parameters_that_all_elements_share() {
     }
 }
 
+/// Contractions of what is carried, whose careful way asks whether it is finite: of the third order what is carried backwards.
+#[test]
+fn contractions_of_the_third_order() {
+    let steps: [(&str, Step); 3] = [
+        ("dot", |c| c * c.dot(c)),
+        ("matmul", |c| c.outer(c).matmul(c) * 0.5),
+        ("where", |c| c.gt(0.3).where_(c * c.dot(c), c * 0.5)),
+    ];
+    let (x, keep) = (Tensor::from([0.5, 0.25]), Tensor::from([true, false]));
+    for (name, step) in steps {
+        for masked in [true, false] {
+            let loss = |by: Option<While>, x: &Tensor| {
+                let y = match by {
+                    Some(by) => {
+                        by.run((x.clone(), Tensor::from(0i64)), |(_, i)| i.lt(2i64), |(c, i)| (step(&c), i + 1i64)).0
+                    }
+                    None => fori(0..2, x.clone(), |_, c| step(&c)),
+                };
+                if masked { keep.where_(y, 0.0).sum() } else { y.sum() }
+            };
+            let third = |by: Option<While>| {
+                let first = |x: &Tensor| grad(x, |x| loss(by, &x)).square().sum();
+                let second = |x: &Tensor| grad(x, |x| first(&x)).square().sum();
+                grad(&x, |x| second(&x))
+            };
+            for by in [While::new(), While::new().limit(5).snapshots(1)] {
+                same(&format!("{name}, masked: {masked}"), &third(Some(by)), &third(None));
+            }
+        }
+    }
+}
+
+/// A part of the carry that every step overwrites counts behind the last step alone: before, its cotangent is none, and no zero.
+#[test]
+fn parts_that_are_overwritten() {
+    let p = Tensor::from(0.0);
+    let last = |p: &Tensor, by: While| {
+        let start = (p.clone(), p * 0.0, Tensor::from(0i64));
+        by.run(start, |(_, _, i)| i.lt(2i64), |(c, _, i)| (&c * 0.5 + 1.0, c.sqrt(), i + 1i64)).1
+    };
+    for by in [While::new(), While::new().snapshots(1)] {
+        // sqrt(p / 2 + 1)
+        assert_eq!(grad(&p, |p| last(&p, by)).item(), 0.25);
+        assert_eq!(grad(&p, |p| grad(&p, |p| last(&p, by))).item(), -0.0625);
+        assert_eq!(jvp(&p, &Tensor::from(1.0), |p| grad(&p, |p| last(&p, by))).1.item(), -0.0625);
+    }
+    // ln((2 p - 1)^2), of the last step alone.
+    let once = |p: &Tensor| {
+        let step = |(_, i): (Tensor, Tensor)| ((p * i.to_f64() - 1.0).square().ln(), i + 1i64);
+        while_loop((Tensor::from(0.0), Tensor::from(0i64)), |(_, i)| i.lt(3i64), step).0
+    };
+    // At p = 1 the second step has an infinite slope, and is overwritten.
+    assert_eq!(grad(&Tensor::from(1.0), |p| once(&p)).item(), 4.0);
+}
+
 #[test]
 fn parameters_that_lanes_share() {
     let x = Tensor::from([4.0, 0.0, 0.25]);

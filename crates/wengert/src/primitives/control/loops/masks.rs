@@ -88,8 +88,7 @@ pub(in super::super) fn joining(step: &Program, outputs: Range<usize>) -> Progra
     let masks = &step.output_types()[outputs.clone()];
     let before: Vec<Value> = masks.iter().map(|ty| b.input("", ty.clone())).collect();
     let mut outs = inline(&mut b, step, &inputs);
-    for (mask, before) in outs[outputs].to_vec().into_iter().zip(before) {
-        outs.push(b.op(Logic::Or, &[mask, before]));
-    }
+    let own = outs[outputs].to_vec();
+    outs.extend(own.iter().zip(before).map(|(&mask, before)| b.op(Logic::Or, &[mask, before])));
     b.finish(&outs)
 }

@@ -37,8 +37,13 @@ impl While {
         start.extend(self.given.iter().map(|&given| if given { *cts.next()? } else { None }));
         let is_masked = has_masks(&start);
         let ends = layout_of(&unmasked(&start));
-        let (mut second, layout) =
+        let (_, layout) =
             settled_layout(ends.clone(), |layout| divided.backward(&linear, [layout, layout], is_masked))?;
+        // What comes from behind alone has a cotangent in the last step and in none before, where it would be a zero that is
+        // multiplied.
+        let (last, before) = divided.backward(&linear, [&layout, &ends], is_masked)?;
+        let (mut second, steady) =
+            settled_layout(before, |used| divided.backward(&linear, [&layout, used], is_masked))?;
         let known: Vec<bool> = linear.iter().map(|linear| !linear).collect();
         let condition = part_of(&self.condition, &[true], &known);
         let first = part_of(&divided.body, &known[carry.clone()], &known);
@@ -49,8 +54,7 @@ impl While {
         }
         let ever: Vec<Type> = masks.ever.iter().map(|&mask| b.ty(mask).clone()).collect();
         let (condition, first) = (behind(&condition, &ever), behind(&first, &ever));
-        if layout[carry.clone()] != ends[carry.clone()] {
-            let (last, _) = divided.backward(&linear, [&layout, &ends], is_masked)?;
+        if steady[carry.clone()] != ends[carry.clone()] {
             second = ending(&condition, &first, second, last);
         }
         let cts = in_layout(b, &start, types, &layout);
@@ -76,7 +80,8 @@ impl While {
         let (layout, count) = (all_masked(layout), layout.iter().flatten().count());
         let sums = layout[..carry.start].iter().flatten().count();
         let (step, _) = self.backward(linear, [&layout, &layout], false)?;
-        let step = zeroed(&step, &[known.len()..known.len() + count]).with_outputs(count..);
+        let values = known.len()..known.len() + count;
+        let step = zeroed(&step, std::slice::from_ref(&values)).with_outputs(count..);
         let step = joining(&step, sums..count);
         let masks = in_layout(b, start, types, &layout).split_off(count);
         let args = [known, &masks, &masks[sums..]].concat();

@@ -33,6 +33,8 @@ struct Known {
 /// The cotangents that run through a phase.
 struct Running {
     step: Program,
+    /// The step that comes first backwards, if what comes from behind the loop has cotangents in other parts than all other steps.
+    last: Option<Program>,
     layout: CotangentLayout,
     /// What they are in the beginning.
     begins: Vec<Option<Cotangent>>,
@@ -137,7 +139,7 @@ impl Linear<'_> {
         let is_masked = has_masks(&begins);
         let (step, layout) = settled_layout(layout_of(&unmasked(&begins)), |layout| self.forth(layout, is_masked))?;
         let masks = if is_masked { Some(self.masks_forth(b, &begins, &layout, known)?) } else { None };
-        Ok(Running { step, layout, begins, masks })
+        Ok(Running { step, last: None, layout, begins, masks })
     }
 
     fn running_back(
@@ -149,9 +151,14 @@ impl Linear<'_> {
     ) -> Result<Running, Misfit> {
         let is_masked = has_masks(&begins) || forth.masks.is_some() || self.has_masks_as_invariants();
         let of = |layout: &CotangentLayout| self.back(forth, [layout, layout], is_masked);
-        let (step, layout) = settled_layout(layout_of(&unmasked(&begins)), of)?;
+        let ends = layout_of(&unmasked(&begins));
+        let (_, layout) = settled_layout(ends.clone(), of)?;
+        let (last, before) = self.back(forth, [&layout, &ends], is_masked)?;
+        let (step, steady) = settled_layout(before, |used| self.back(forth, [&layout, used], is_masked))?;
+        let carry = self.roles.carry.clone();
+        let last = (steady[carry.clone()] != ends[carry]).then_some(last);
         let masks = if is_masked { Some(self.masks_back(b, (&begins, &layout), forth, known)?) } else { None };
-        Ok(Running { step, layout, begins, masks })
+        Ok(Running { step, last, layout, begins, masks })
     }
 
     /// Whether truth values beside arrays are invariants: masks in front of a loop that was transposed to this one are.
@@ -166,10 +173,8 @@ impl Linear<'_> {
         let (of_back, of_forth): (Vec<Type>, Vec<Type>) = (types_of(b, back.ever()), types_of(b, forth.ever()));
         let condition = behind(&self.condition(&forth.layout), &[&of_back[..], &of_forth].concat());
         let (first, mut second) = (behind(&forth.step, &of_back), back.step.clone());
-        let ends = layout_of(&unmasked(&back.begins));
-        if back.layout[carry.clone()] != ends[carry.clone()] {
-            let (last, _) = self.back(forth, [&back.layout, &ends], back.masks.is_some())?;
-            second = ending(&condition, &first, second, last);
+        if let Some(last) = &back.last {
+            second = ending(&condition, &first, second, last.clone());
         }
         let forwards = in_layout(b, &forth.begins, &types[carry.end..], &forth.layout);
         let backwards = in_layout(b, &back.begins, &types[..carry.end], &back.layout);
@@ -201,7 +206,8 @@ impl Linear<'_> {
         let (step, _) = self.forth(&layout, false)?;
         let carried = self.known_carry();
         let is_mask: Vec<bool> = (0..carried + 2 * count).map(|k| !(carried..carried + count).contains(&k)).collect();
-        let step = with_outputs(&zeroed(&step, &[known.steps.len()..known.steps.len() + count]), &is_mask);
+        let values = known.steps.len()..known.steps.len() + count;
+        let step = with_outputs(&zeroed(&step, std::slice::from_ref(&values)), &is_mask);
         let step = joining(&step, carried..carried + count);
         let condition = part_of(&self.unwind.condition, &[true], &self.known()[..carry.end]);
         let condition = of_more_inputs(&condition, step.input_types(), &(0..known.steps.len()).collect::<Vec<usize>>());
