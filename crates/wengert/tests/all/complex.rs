@@ -1,5 +1,7 @@
 //! Complex numbers and tensors: values against identities and tables, cuts, derivatives of every mode and order, conventions.
 
+mod edges;
+
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use wengert::prelude::*;
@@ -176,60 +178,6 @@ fn nothing_overflows_that_need_not() {
     }
     // An inverse of a large number is a logarithm of it.
     assert!((Complex::new(1e10, 1.0).asinh().re - (2e10f64).ln()).abs() < 1e-14);
-}
-
-#[test]
-fn logarithms_near_the_unit_circle() {
-    // The logarithm of mpmath with 40 digits.
-    let rows = [
-        ((1.0 + 1e-5, 3e-6), 9.999_954_500_308_843e-6),
-        ((0.0, 1.0 - 1e-9), -9.999_999_722_180_686e-10),
-        ((-1.0 + 1e-12, 1e-7), -9.949_778_782_803_685e-13),
-        ((1.0, 1e-160), 0.5e-320),
-    ];
-    for ((re, im), want) in rows {
-        let got = Complex::new(re, im).ln().re;
-        assert!((got - want).abs() <= 4e-16 * want.abs() + 5e-324, "ln of {re} + {im} i: {got} instead of {want}");
-        // The derivative is 1/z, the second -1/z^2.
-        let z = Complex::new(re, im);
-        near(holomorphic_grad(z, |z| z.ln()), z.recip(), 8.0, "the first derivative");
-        near(
-            holomorphic_grad(z, |z| holomorphic_grad(z, |z| z.ln())),
-            -z.square().recip(),
-            16.0,
-            "the second derivative",
-        );
-    }
-}
-
-#[test]
-fn powers_and_roots_at_the_ends_of_the_range() {
-    let zero = Complex::new(0.0, 0.0);
-    for (z, n) in [(Complex::new(1e200, -3e199), -2), (Complex::new(0.0, 4e120), -3), (Complex::new(-1e308, 1e308), -7)]
-    {
-        assert_eq!(z.powi(n), zero, "{z:?} to the power {n}");
-        assert_eq!(z.powf(f64::from(n)), zero, "{z:?} to the power {n}");
-        assert_eq!(grad(z, |z| z.powi(n).re + z.powi(n).im), zero, "{z:?} to the power {n}");
-    }
-    let least = 5e-324;
-    for (z, want) in [
-        (Complex::new(least, 0.0), Complex::new(least.sqrt(), 0.0)),
-        (Complex::new(-least, 0.0), Complex::new(0.0, least.sqrt())),
-        // Half of the least number is 0.
-        (Complex::new(0.0, least), Complex::new(1.0, 1.0) * (2f64.powi(-537) * 0.5f64.sqrt())),
-        (Complex::new(0.0, 2.0 * least), Complex::new(least.sqrt(), least.sqrt())),
-        (Complex::new(1.5e308, 0.0), Complex::new(1.5e308f64.sqrt(), 0.0)),
-        (Complex::new(0.0, -1.6e308), Complex::new(0.8e308f64.sqrt(), -(0.8e308f64.sqrt()))),
-    ] {
-        near(z.sqrt(), want, 4.0, "root");
-        // The slope is half of the inverse of the root.
-        near(holomorphic_grad(z, |z| z.sqrt()) * want, Complex::new(0.5, 0.0), 8.0, "slope of the root");
-        let both = Complex::<Tensor>::new(Tensor::from([z.re, 1.0]), Tensor::from([z.im, 0.0]));
-        near(list(&both.sqrt())[0], want, 4.0, "root of a tensor");
-    }
-    assert_eq!(zero.powc(zero), Complex::new(1.0, 0.0));
-    assert_eq!(zero.powc(Complex::new(0.5, 3.0)), zero);
-    assert!(!zero.powc(Complex::new(-1.0, 0.0)).re.is_finite());
 }
 
 /// Numbers of mpmath: the argument, the value, the first and the second derivative.
