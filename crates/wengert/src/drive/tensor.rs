@@ -154,9 +154,7 @@ pub(crate) fn record_loss_with<T: Tree<Leaf = Tensor>>(
     x: &T,
     f: impl FnOnce(T::Vars) -> Tensor,
 ) -> (Vec<Tensor>, Closed) {
-    let (loss, point, closed) = record_with(frozen, driver, x, f, |loss| vec![loss.clone()]);
-    check_loss(driver, Location::caller(), loss.ty()).or_raise();
-    (point, closed)
+    try_record_loss_with(frozen, driver, x, f).or_raise()
 }
 
 /// As [`record_loss_with`], with an error instead of a panic.

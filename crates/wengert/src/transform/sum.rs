@@ -62,21 +62,17 @@ impl Sum {
 /// joined so far.
 pub(crate) fn in_one_of(b: &mut Builder, x: Value, y: Value) -> Option<Value> {
     let sofar = alternatives(b, x);
+    let is_outside = |b: &Builder, of: Value| sofar.iter().any(|&one| are_opposite(b, one, of));
     // Outside of `o` counts already: of `o and c`, `c` is new.
-    let y = [both(b, y)].into_iter().flatten().fold(y, |y, [o, c]| {
-        let is_outside = |of: Value| sofar.iter().any(|&one| are_opposite(b, one, of));
-        if is_outside(o) {
-            c
-        } else if is_outside(c) {
-            o
-        } else {
-            y
-        }
-    });
+    let y = match both(b, y) {
+        Some([o, c]) if is_outside(b, o) => c,
+        Some([o, c]) if is_outside(b, c) => o,
+        _ => y,
+    };
     if sofar.iter().any(|&one| are_same(b, one, y)) {
         return Some(x);
     }
-    if sofar.iter().any(|&one| are_opposite(b, one, y)) {
+    if is_outside(b, y) {
         return None;
     }
     match (both(b, x), both(b, y)) {
