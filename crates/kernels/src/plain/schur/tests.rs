@@ -36,6 +36,29 @@ fn schur_forms_are_similar_and_nearly_triangular() {
 }
 
 #[test]
+fn steps_end_near_multiples_of_the_identity() {
+    let starts: [fn(usize) -> f64; 3] =
+        [|_| 1.0, |k| if k == 0 { 1e3 } else { 1.0 }, |k| if k % 2 == 0 { -2.0 } else { 3.0 }];
+    for (seed, n, power) in
+        (0..6).flat_map(|seed| (3..10).flat_map(move |n| (4..17).map(move |power| (seed, n, power))))
+    {
+        let start = starts[seed as usize % 3];
+        let off = general(100 * seed + n as u64, n).into_iter().enumerate();
+        let diagonal = |place: usize| if place / n == place % n { start(place / n) } else { 0.0 };
+        let a: Vec<f64> = off.map(|(place, x)| diagonal(place) + x * 10f64.powi(-power)).collect();
+        let (q, t) = schur(&a, n).unwrap_or_else(|| panic!("seed {seed}, order {n}, 1e-{power}: it does not end"));
+        let back = product(&product(&q, &t, [n, n, n]), &transposed(&q, n, n), [n, n, n]);
+        assert!(a.iter().zip(&back).all(|(x, y)| (x - y).abs() < 1e-13 * start(0).abs()), "seed {seed}");
+    }
+    // Half of the right-hand side, but for what is off the identity.
+    let near: Vec<f64> =
+        general(7, 4).iter().enumerate().map(|(k, x)| f64::from(u8::from(k % 5 == 0)) + x * 1e-10).collect();
+    let c = numbers(8, 16);
+    let x = sylvester(MatrixEquation::Continuous, (&near, 4), (&near, 4), &c).expect("it has a solution");
+    assert!(x.iter().zip(&c).all(|(x, c)| (x - 0.5 * c).abs() < 1e-8));
+}
+
+#[test]
 fn equations_hold() {
     for (seed, m, n) in [(1, 1, 1), (2, 3, 4), (3, 5, 2), (4, 6, 6), (5, 0, 2)] {
         let (a, b) = (matrix(seed, m), matrix(seed + 50, n));
