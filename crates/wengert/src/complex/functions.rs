@@ -20,6 +20,27 @@ const SMALL_OR_LARGE: [f64; 2] = [1e-290, 1e300];
 /// the value and of its derivatives.
 const FAR: f64 = 1e9;
 
+/// Below this both parts of a number are small: inverse functions are series there. Formulas have the derivatives that vanish at
+/// 0 as differences of equal numbers.
+const SMALL: f64 = 1.0 / 32.0;
+
+/// The coefficients of `z, z^3, ... z^17` in `asin z`; the next term is below 1e-22 of the first, and 1e-18 in second derivatives.
+const ASIN: [f64; 9] = [
+    1.0,
+    1.0 / 6.0,
+    3.0 / 40.0,
+    5.0 / 112.0,
+    35.0 / 1152.0,
+    63.0 / 2816.0,
+    231.0 / 13312.0,
+    143.0 / 10240.0,
+    6435.0 / 557_056.0,
+];
+
+/// The coefficients of `z, z^3, ... z^17` in `atanh z`.
+const ATANH: [f64; 9] =
+    [1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0, 1.0 / 17.0];
+
 impl<R: Real> Complex<R> {
     /// A number that nothing is differentiated by.
     #[must_use]
@@ -257,16 +278,29 @@ impl<R: Real> Complex<R> {
     #[track_caller]
     #[must_use]
     pub fn asin(self) -> Self {
-        let (below, above) = (self.one_minus().sqrt(), self.one_plus().sqrt());
-        Complex { re: self.re.atan2((below * above).re), im: (below.re * above.im - below.im * above.re).asinh() }
+        let formula = || {
+            let (below, above) = (self.one_minus().sqrt(), self.one_plus().sqrt());
+            Complex { re: self.re.atan2((below * above).re), im: (below.re * above.im - below.im * above.re).asinh() }
+        };
+        Complex::branch(self.is_small(), || self.odd(&ASIN), formula)
     }
 
     /// The arc cosine with a real part in `[0, pi]`, cut along the real axis beyond -1 and 1.
     #[track_caller]
     #[must_use]
     pub fn acos(self) -> Self {
-        let (below, above) = (self.one_minus().sqrt(), self.one_plus().sqrt());
-        Complex { re: below.re.atan2(above.re) * 2.0, im: (above.re * below.im - above.im * below.re).asinh() }
+        let formula = || {
+            let (below, above) = (self.one_minus().sqrt(), self.one_plus().sqrt());
+            Complex { re: below.re.atan2(above.re) * 2.0, im: (above.re * below.im - above.im * below.re).asinh() }
+        };
+        Complex::branch(self.is_small(), || self.beside_quarter(), formula)
+    }
+
+    /// `acos z = pi/2 - asin z` of a small number.
+    #[track_caller]
+    fn beside_quarter(self) -> Self {
+        let sine = self.odd(&ASIN);
+        Complex { re: lit(FRAC_PI_2) - sine.re, im: -sine.im }
     }
 
     /// The arc tangent with a real part in `[-pi/2, pi/2]`, cut along the imaginary axis beyond -i and i.
@@ -287,8 +321,16 @@ impl<R: Real> Complex<R> {
     #[track_caller]
     #[must_use]
     pub fn acosh(self) -> Self {
-        let (below, above) = (Complex { re: self.re - 1.0, im: self.im }.sqrt(), self.one_plus().sqrt());
-        Complex { re: (below.re * above.re + below.im * above.im).asinh(), im: below.im.atan2(above.re) * 2.0 }
+        let formula = || {
+            let (below, above) = (Complex { re: self.re - 1.0, im: self.im }.sqrt(), self.one_plus().sqrt());
+            Complex { re: (below.re * above.re + below.im * above.im).asinh(), im: below.im.atan2(above.re) * 2.0 }
+        };
+        // `i acos z` from above the cut, and `-i acos z` from below.
+        let series = || {
+            let (sign, cosine) = (sign_of(self.im), self.beside_quarter());
+            Complex { re: -(sign * cosine.im), im: sign * cosine.re }
+        };
+        Complex::branch(self.is_small(), series, formula)
     }
 
     /// The inverse of `tanh` with an imaginary part in `[-pi/2, pi/2]`, cut along the real axis beyond -1 and 1.
@@ -317,7 +359,29 @@ impl<R: Real> Complex<R> {
             let angle = (self.im * 2.0).atan2(off * (right + 1.0) - self.im.square());
             Complex { re: sign * re, im: angle * 0.5 }
         };
-        Complex::branch(far, series, formula)
+        let rest = || Complex::branch(far, series, formula);
+        Complex::branch(self.is_small(), || self.odd(&ATANH), rest)
+    }
+
+    #[track_caller]
+    fn is_small(self) -> R::Mask {
+        let small = R::constant(SMALL);
+        self.re.abs().compare(small, Compare::Lt) & self.im.abs().compare(small, Compare::Lt)
+    }
+
+    /// `z (c_0 + c_1 z^2 + c_2 z^4 + ...)` by Horner's rule. Each part is written as itself times a number near `c_0`, so that
+    /// zeros keep their signs.
+    #[track_caller]
+    fn odd(self, coefficients: &[f64]) -> Self {
+        let (a, b) = (self.re.square(), self.im.square());
+        let (flat, twice_a, twice_b) = (a - b, a * 2.0, b * 2.0);
+        let (last, rest) = coefficients.split_last().expect("a series has terms");
+        let of_last = (R::constant(*last), R::constant(*last));
+        let (re, im) = rest
+            .iter()
+            .rev()
+            .fold(of_last, |(re, im), &c| (flat * re - twice_b * im + c, flat * im + twice_a * re + c));
+        Complex { re: self.re * re, im: self.im * im }
     }
 
     /// `yes()` where the mask holds, else `no()`.

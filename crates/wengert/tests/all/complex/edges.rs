@@ -58,3 +58,39 @@ fn powers_and_roots_at_the_ends_of_the_range() {
     assert_eq!(zero.powc(Complex::new(0.5, 3.0)), zero);
     assert!(!zero.powc(Complex::new(-1.0, 0.0)).re.is_finite());
 }
+
+/// Second derivatives of inverse functions vanish at 0, relative to which they keep their digits.
+#[test]
+fn second_derivatives_of_inverse_functions_near_zero() {
+    let one = || Complex::new(1.0, 0.0);
+    type Function = fn(Complex<Var>) -> Complex<Var>;
+    // The second derivative of each over z, which is even.
+    let functions: [(&str, Function, fn(Complex<f64>) -> Complex<f64>); 6] = [
+        ("asin", |z| z.asin(), |w| w.powf(-1.5)),
+        ("acos", |z| z.acos(), |w| -w.powf(-1.5)),
+        ("asinh", |z| z.asinh(), |w| -(Complex::new(2.0, 0.0) - w).powf(-1.5)),
+        ("atan", |z| z.atan(), |w| -(Complex::new(2.0, 0.0) - w).powi(-2) * 2.0),
+        ("atanh", |z| z.atanh(), |w| w.powi(-2) * 2.0),
+        ("acosh", |z| z.acosh(), |w| w.powf(-1.5)),
+    ];
+    for size in [0.9, 0.05, 0.04, 1.0 / 32.0, 0.03, 1e-3, 1e-9, 1e-30, 1e-160, 1e-300] {
+        for (re, im) in [(1.0, 0.0), (0.0, 1.0), (0.3, -0.8), (-0.7, 0.6), (-0.5, -0.5)] {
+            let z = Complex::new(re * size * 0.9, im * size * 0.9);
+            for (name, f, over_z) in functions {
+                let want = over_z(one() - z.square()) * z;
+                // On the way from -1 to 1 the sides of the cut of `acosh` are `i acos` and `-i acos`.
+                let want = if name == "acosh" { want * Complex::new(0.0, -1f64.copysign(z.im)) } else { want };
+                let second = |z| holomorphic_grad(z, |z| holomorphic_grad(z, f));
+                near(second(z), want, 256.0, &format!("the second derivative of {name} at {z}"));
+            }
+        }
+    }
+    // Zeros keep their signs.
+    let signs = |z: Complex<f64>| [z.re.is_sign_negative(), z.im.is_sign_negative()];
+    for (re, im) in [(0.0, 0.0), (-0.0, 0.0), (0.0, -0.0), (-0.0, 0.01), (0.01, -0.0), (-0.01, 0.0)] {
+        let z = Complex::new(re, im);
+        for value in [z.asin(), z.asinh(), z.atan(), z.atanh()] {
+            assert_eq!(signs(value), signs(z), "at {z}: {value}");
+        }
+    }
+}
