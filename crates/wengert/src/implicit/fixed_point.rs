@@ -4,10 +4,9 @@ use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::{Function, LinearSolve, at, count, ensured, norm, plus, tree};
+use super::{Function, LinearSolve, at, count, norm, plus, tree, within_tolerance};
 use crate::control::While;
 use crate::error::{Error, OrRaise};
-use crate::primitives::Ensure;
 use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -163,11 +162,7 @@ impl FixedPoint {
             return Ok(Vec::new());
         }
         function.closed.program = Arc::new(without_point(&function.closed.program, function.point.len()));
-        let tolerance = self.tolerance.unwrap_or(function.tolerance());
-        let ensure = Ensure::new(
-            function.name,
-            &format!("it is no fixed point: the norm of f(x) - x is {{}} after {{}} steps, and may be {tolerance:e}"),
-        );
+        let tolerance = function.tolerance(self.tolerance, self.linear, line)?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let damping = Tensor::from(self.damping);
         let solver = function.program(line, |x, captures| {
@@ -192,7 +187,8 @@ impl FixedPoint {
             if let Some(why) = failed.into_inner() {
                 return Err(why);
             }
-            ensured(&x, &ensure, &state[0].le(tolerance), &[&state[0], &state[1]])
+            let [size, steps] = [&state[0], &state[1]];
+            within_tolerance(function.name, &x, ["fixed point", "norm of f(x) - x"], [size, steps], tolerance)
         })?;
         function.solved(solver, (*function.closed.program).clone(), self.linear, line)
     }

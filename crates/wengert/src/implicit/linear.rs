@@ -3,8 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::{Function, tree};
-use crate::array::DType;
+use super::{Function, checked_tolerance, default_tolerance, tree};
 use crate::error::{Error, ErrorKind, OrRaise};
 use crate::primitives::{Krylov, LinearMethod, Literal, Op, Solve};
 use crate::program::{Builder, Program, Value, everywhere, inline};
@@ -65,7 +64,7 @@ where
 #[derive(Clone, Copy, Debug)]
 pub struct LinearSolve {
     krylov: Krylov,
-    tolerance: Option<f64>,
+    pub(super) tolerance: Option<f64>,
     limit: Option<usize>,
 }
 
@@ -104,8 +103,8 @@ impl LinearSolve {
         self
     }
 
-    /// What the norm of `b - map(x)` may be, relative to that of `b`: 1e-10 if it is not said, 1e-5 in single precision. It
-    /// counts for the systems of derivatives too.
+    /// What the norm of `b - map(x)` may be, relative to that of `b`: 1e-10 if it is not said, and 1e-5 if some of it is in
+    /// single precision. It counts for the systems of derivatives too.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = Some(tolerance);
@@ -119,9 +118,10 @@ impl LinearSolve {
         self
     }
 
-    /// The method for a system of this size.
-    pub(super) fn method(&self, size: usize, single: bool) -> LinearMethod {
-        let tolerance = self.tolerance.unwrap_or(if single { 1e-5 } else { 1e-10 });
+    /// The method for a system of unknowns like these.
+    pub(super) fn method(&self, unknowns: &[Tensor]) -> LinearMethod {
+        let size = unknowns.iter().map(Tensor::size).sum::<usize>();
+        let tolerance = self.tolerance.unwrap_or(default_tolerance(unknowns));
         let limit = self.limit.unwrap_or(100 + 10 * size);
         LinearMethod { krylov: self.krylov, tolerance: Literal::F64(tolerance), limit }
     }
@@ -150,6 +150,7 @@ impl LinearSolve {
         Y: Tree<Leaf = Tensor>,
     {
         let (line, name) = (Location::caller(), "linear_solve");
+        checked_tolerance(name, self.tolerance, line)?;
         let mut function = Function::record(name, &b, map)?;
         function.check_image("result of the map", line)?;
         let count = function.point.len();
@@ -171,8 +172,7 @@ impl LinearSolve {
         let mut args: Vec<Value> = unknowns.iter().map(|ty| inner.input("", ty.clone())).collect();
         args.extend(captured);
         let image = inline(&mut inner, own, &args);
-        let single = function.point.iter().all(|leaf| leaf.dtype() == DType::F32);
-        let method = self.method(function.point.iter().map(Tensor::size).sum(), single);
+        let method = self.method(&function.point);
         let map = everywhere(inner.finish(&image), &unchecked);
         let solve = Solve { checked: true, ..Solve::new(map, method, name) };
         let operands: Vec<&Tensor> = function.closed.captures.iter().chain(&function.point).collect();

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::panic::Location;
 
-use super::{Function, LinearSolve, at, chosen, count, dot, ensured, norm, plus, tree};
+use super::{Function, LinearSolve, at, chosen, count, dot, norm, plus, tree, within_tolerance};
 use crate::api::{grad, value_and_grad};
 use crate::array::{DType, Type};
 use crate::control::While;
 use crate::error::{Error, ErrorKind, OrRaise};
-use crate::primitives::{Ensure, linearised};
+use crate::primitives::linearised;
 use crate::program::{Program, Value};
 use crate::tensor::Tensor;
 use crate::tensor::graph;
@@ -176,11 +176,7 @@ impl Minimise {
             result.remove(0)
         };
         let slope = function.program(line, |x, captures| Ok(grad(x.to_vec(), |x| lowest(x, captures))))?;
-        let tolerance = self.tolerance.unwrap_or(function.tolerance());
-        let ensure = Ensure::new(
-            name,
-            &format!("it is no minimum: the norm of the gradient is {{}} after {{}} steps, and may be {tolerance:e}"),
-        );
+        let tolerance = function.tolerance(self.tolerance, self.linear, line)?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let solver = function.program(line, |x, captures| {
             let valued = |x: &[Tensor]| value_and_grad(x.to_vec(), |x| lowest(x, captures));
@@ -191,7 +187,10 @@ impl Minimise {
             let state = vec![value.to_f64(), size, count(0), Tensor::from(true)];
             let (x, _, state) = While::new().try_run(
                 (x.to_vec(), first, state),
-                |(_, _, state)| state[1].le(tolerance).not().and(&state[3]).and(state[2].lt(limit)),
+                |(_, _, state)| {
+                    let defined = state[1].lt(f64::INFINITY);
+                    defined.and(state[1].gt(tolerance)).and(&state[3]).and(state[2].lt(limit))
+                },
                 |(x, g, state)| match stepped(name, &slope, captures, &valued, &x, &g, &state) {
                     Ok(next) => next,
                     Err(why) => {
@@ -203,7 +202,8 @@ impl Minimise {
             if let Some(why) = failed.into_inner() {
                 return Err(why);
             }
-            ensured(&x, &ensure, &state[1].le(tolerance), &[&state[1], &state[2]])
+            let [size, steps] = [&state[1], &state[2]];
+            within_tolerance(name, &x, ["minimum", "norm of the gradient"], [size, steps], tolerance)
         })?;
         function.solved(solver, slope, self.linear, line)
     }

@@ -124,16 +124,33 @@ impl Function {
     /// The point that a solver finds from these leaves on, with the derivative of an equation of it and the captures.
     #[track_caller]
     fn solved(&self, solver: Program, equation: Program, by: LinearSolve, line: Line) -> Result<Vec<Tensor>, Error> {
-        let single = self.point.iter().all(|leaf| leaf.dtype() == DType::F32);
-        let size = self.point.iter().map(Tensor::size).sum();
-        let op = Implicit::new(solver, equation, by.method(size, single), self.name);
+        let op = Implicit::new(solver, equation, by.method(&self.point), self.name);
         let operands: Vec<&Tensor> = self.point.iter().chain(&self.closed.captures).collect();
         graph::apply(op, &operands).map_err(|error| error.at(Some(line)))
     }
 
-    /// What a norm may be, if the user does not say.
-    fn tolerance(&self) -> f64 {
-        if self.point.iter().any(|leaf| leaf.dtype() == DType::F32) { 1e-5 } else { 1e-10 }
+    /// What a norm may be: what the user says, if anything.
+    fn tolerance(&self, asked: Option<f64>, by: LinearSolve, line: Line) -> Result<f64, Error> {
+        for asked in [asked, by.tolerance] {
+            checked_tolerance(self.name, asked, line)?;
+        }
+        Ok(asked.unwrap_or(default_tolerance(&self.point)))
+    }
+}
+
+/// What a norm may be, if the user does not say: what is computed in single precision has its digits.
+fn default_tolerance(point: &[Tensor]) -> f64 {
+    if point.iter().any(|leaf| leaf.dtype() == DType::F32) { 1e-5 } else { 1e-10 }
+}
+
+/// Refuses a tolerance that no norm can be compared with.
+fn checked_tolerance(name: &str, asked: Option<f64>, line: Line) -> Result<(), Error> {
+    match asked {
+        Some(asked) if !(asked >= 0.0 && asked.is_finite()) => {
+            let why = format!("the tolerance is {asked}, and has to be a finite number that is not negative");
+            Err(error(name, ErrorKind::Misfit, why, line))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -166,6 +183,22 @@ pub(crate) fn at(name: &str, program: &Program, point: &[Tensor], captures: &[Te
     graph::apply_program(name, program, &operands)
 }
 
+/// The tensors, where a search has come to an end: that norm is at most a tolerance. Else an error that says what it is not, and
+/// tells the norm and the number of steps.
+#[track_caller]
+fn within_tolerance(
+    name: &str,
+    x: &[Tensor],
+    [what, norm]: [&str; 2],
+    [size, steps]: [&Tensor; 2],
+    tolerance: f64,
+) -> Result<Vec<Tensor>, Error> {
+    let undefined = format!("the {norm} is {{}} after {{}} steps: the function is not defined there, or overflows");
+    let far = format!("it is no {what}: the {norm} is {{}} after {{}} steps, and may be {tolerance:e}");
+    let defined = ensured(x, &Ensure::new(name, &undefined), &size.lt(f64::INFINITY), &[size, steps])?;
+    ensured(&defined, &Ensure::new(name, &far), &size.le(tolerance), &[size, steps])
+}
+
 /// The tensors, where a norm is at most a bound; else an error that tells it and the number of steps.
 #[track_caller]
 pub(crate) fn ensured(
@@ -189,10 +222,18 @@ pub(crate) fn dot(x: &[Tensor], y: &[Tensor]) -> Tensor {
     products.reduce(|sum, next| sum + next).unwrap_or_else(|| Tensor::from(0.0))
 }
 
-/// The Euclidean norm of all numbers together.
+/// The Euclidean norm of all numbers together. Large ones are scaled, so that their squares do not overflow.
 fn norm(x: &[Tensor]) -> Tensor {
-    dot(x, x).sqrt()
+    let one = Tensor::from(1.0);
+    let sizes = x.iter().filter(|x| x.size() > 0).map(|x| x.abs().max().to_f64());
+    let largest = sizes.reduce(|largest, next| largest.maximum(&next)).unwrap_or_else(|| Tensor::from(0.0));
+    let scale = largest.gt(LARGE).and(largest.lt(f64::INFINITY)).where_(&largest, &one);
+    let scaled: Vec<Tensor> = x.iter().map(|x| x.to_f64() / &scale).collect();
+    dot(&scaled, &scaled).sqrt() * scale
 }
+
+/// Above this, sums of squares may overflow.
+const LARGE: f64 = 1e140;
 
 /// `x + factor y`
 pub(crate) fn plus(x: &[Tensor], factor: &Tensor, y: &[Tensor]) -> Vec<Tensor> {

@@ -41,7 +41,8 @@ pub(super) fn newton(
         carry,
         |(_, _, state)| {
             let more = far(&state).or(state[2].gt(0));
-            more.and(&state[3]).and(state[1].lt(limit))
+            // From where the function is not defined no step leads closer.
+            more.and(&state[3]).and(state[0].lt(f64::INFINITY)).and(state[1].lt(limit))
         },
         |(x, residual, state)| {
             let step = || -> Result<_, Error> {
@@ -75,8 +76,7 @@ fn direction(
     by: LinearSolve,
 ) -> Result<Vec<Tensor>, Error> {
     let name = format!("{}: the linear system of a step", function.name);
-    let single = x.iter().all(|leaf| leaf.dtype() == DType::F32);
-    let method = by.method(x.iter().map(Tensor::size).sum(), single);
+    let method = by.method(x);
     let operands: Vec<&Tensor> = x.iter().chain(captures).chain(residual).collect();
     let point = x.len() + captures.len();
     graph::build(function.name, &operands, |b, args| {

@@ -3,9 +3,8 @@
 use std::panic::Location;
 
 use super::newton::{End, newton};
-use super::{Function, LinearSolve, at, count, ensured, norm, tree};
+use super::{Function, LinearSolve, at, count, norm, tree, within_tolerance};
 use crate::error::{Error, OrRaise};
-use crate::primitives::Ensure;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -175,14 +174,10 @@ impl Root {
         if function.point.is_empty() {
             return Ok(Vec::new());
         }
-        let tolerance = self.tolerance.unwrap_or(function.tolerance());
-        let ensure = Ensure::new(
-            function.name,
-            &format!("it is no root: the norm of the residual is {{}} after {{}} steps, and may be {tolerance:e}"),
-        );
+        let tolerance = function.tolerance(self.tolerance, self.linear, line)?;
         let solver = function.program(line, |x, captures| {
             let End { x, size, steps } = search(x, captures, tolerance)?;
-            ensured(&x, &ensure, &size.le(tolerance), &[&size, &steps])
+            within_tolerance(function.name, &x, ["root", "norm of the residual"], [&size, &steps], tolerance)
         })?;
         function.solved(solver, (*function.closed.program).clone(), self.linear, line)
     }

@@ -140,6 +140,9 @@ impl<'a> System<'a> {
         let spread = space.spread(&mut b, scale);
         let right = b.div(packed, spread);
         let size = space.norm(&mut b, right);
+        let finite = is_finite(&mut b, size);
+        let defined = Ensure::new(self.name, "the right-hand side holds numbers that are not finite: its norm is {}");
+        let right = b.op(defined, &[right, finite, size]);
         let tolerance = b.full(self.method.tolerance(), &space.number());
         let goal = b.mul(tolerance, size);
         let x = b.zeros_like(right);
@@ -280,9 +283,12 @@ impl<'a> System<'a> {
                 let back = b.neg(alpha);
                 let half = space.plus(b, r, back, v);
                 let t = self.apply(b, operands, half);
-                let (of_t, both) = (space.dot(b, t, t), space.dot(b, t, half));
+                let scale = space.scale(b, t);
+                let in_range = space.over(b, t, scale);
+                let (of_t, both) = (space.dot(b, in_range, in_range), space.dot(b, in_range, half));
                 let some = b.op(Compare::Gt, &[of_t, zero]);
                 let quotient = b.div(both, of_t);
+                let quotient = b.div(quotient, scale);
                 let omega = b.select(some, quotient, zero);
                 let there = space.plus(b, x, alpha, p);
                 let there = space.plus(b, there, omega, half);
@@ -355,7 +361,10 @@ impl<'a> System<'a> {
             w = b.sub(w, within);
             column = b.add_present(column, Some(parts));
         }
-        let below = space.norm(b, w);
+        let scale = space.scale(b, w);
+        let w_in_range = space.over(b, w, scale);
+        let below = space.norm(b, w_in_range);
+        let below = b.mul(below, scale);
         let column = column.expect("there were two passes");
         let column = space.contract(b, "xy,y->x", rotations, column);
         let diagonal = space.entry(b, column, step);
@@ -471,6 +480,27 @@ impl Space {
     fn norm(&self, b: &mut Builder, x: Value) -> Value {
         let square = self.dot(b, x, x);
         b.op(Unary::Sqrt, &[square])
+    }
+
+    /// What the images of a map, which may be of any size, are divided by so that their squares neither overflow nor vanish: 1
+    /// for all but the extremes.
+    fn scale(&self, b: &mut Builder, x: Value) -> Value {
+        let ends = if self.dtype == DType::F32 { [1e-15, 1e15] } else { [1e-140, 1e140] };
+        let sizes = b.op(Unary::Abs, &[x]);
+        let largest = b.op(Reduce::new(Reducer::Max, &[self.lanes.len()]), &[sizes]);
+        let number = self.number();
+        let [zero, one, small, large] = [0.0, 1.0, ends[0], ends[1]].map(|end| b.full(end, &number));
+        let (is_small, is_large) = (b.op(Compare::Lt, &[largest, small]), b.op(Compare::Gt, &[largest, large]));
+        let (extreme, some) = (b.op(Logic::Or, &[is_small, is_large]), b.op(Compare::Gt, &[largest, zero]));
+        let finite = is_finite(b, largest);
+        let scaled = and(b, &[extreme, some, finite]);
+        b.select(scaled, largest, one)
+    }
+
+    /// `x / scale`
+    fn over(&self, b: &mut Builder, x: Value, scale: Value) -> Value {
+        let spread = self.spread(b, scale);
+        b.div(x, spread)
     }
 
     /// `factor x`

@@ -59,7 +59,10 @@ fn a_system_without_a_solution_tells_residual_tolerance_and_steps() {
     let indefinite = Tensor::from([1.0, -1.0, 1.0]);
     let by = LinearSolve::new().conjugate_gradients();
     refused(by.try_run(Tensor::ones(&[3]), |x| &x * &indefinite * 2.0 - &x * 1.5), Run, &["positive definite"]);
-    refused(LinearSolve::new().try_run(b() * f64::NAN, |x| x * 2.0), Run, &["residual is NaN"]);
+    for by in all {
+        let nan = by.try_run(b() * f64::NAN, |x| x * 2.0);
+        refused(nan, Run, &["`linear_solve` at", "the right-hand side holds numbers that are not finite: its norm is NaN"]);
+    }
     refused(LinearSolve::new().try_run(b(), |x| x * f64::INFINITY), Run, &["residual is NaN"]);
 }
 
@@ -109,7 +112,34 @@ fn a_search_that_ends_without_a_point_is_an_error() {
     refused(away, Run, &["no fixed point", "after 30 steps"]);
     let unbounded = Minimise::new().limit(20).try_run(Tensor::from(1.0), |x| -x.square());
     refused(unbounded, Run, &["no minimum", "steps"]);
-    refused(Root::new().try_run(Tensor::from(-1.0), |x| x.ln()), Run, &["NaN"]);
+}
+
+#[test]
+fn a_search_from_where_the_function_is_not_defined_says_so() {
+    let outside = Tensor::from([1.0, -1.0]);
+    let parts = |name: &'static str, norm: &'static str| {
+        [name, norm, "is NaN after 0 steps: the function is not defined there"]
+    };
+    refused(Root::new().try_run(&outside, |x| x.ln()), Run, &parts("`root` at", "norm of the residual"));
+    refused(FixedPoint::new().try_run(&outside, |x| x.ln()), Run, &parts("`fixed_point` at", "norm of f(x) - x"));
+    let minimum = Minimise::new().try_run(&outside, |x| x.sqrt().sum());
+    refused(minimum, Run, &parts("`minimise` at", "norm of the gradient"));
+    // Far from the root, but within range: the squares of what it has there overflow, the search comes back.
+    let root = Root::new().limit(2000).try_run(Tensor::from(1e200), |x| x - 3.0).unwrap();
+    assert_eq!(root.item(), 3.0);
+}
+
+#[test]
+fn a_tolerance_that_is_none_is_refused() {
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let parts = |name: &'static str| [name, "the tolerance is", "has to be a finite number that is not negative"];
+        let by = LinearSolve::new().tolerance(bad);
+        refused(by.try_run(b(), |x| x * 2.0), Misfit, &parts("`linear_solve` at"));
+        refused(Root::new().linear(by).try_run(b(), |x| x * 2.0), Misfit, &parts("`root` at"));
+        refused(Root::new().tolerance(bad).try_run(b(), |x| x * 2.0), Misfit, &parts("`root` at"));
+        refused(FixedPoint::new().tolerance(bad).try_run(b(), |x| x * 0.5), Misfit, &parts("`fixed_point` at"));
+        refused(Minimise::new().tolerance(bad).try_run(b(), |x| x.square().sum()), Misfit, &parts("`minimise` at"));
+    }
 }
 
 #[test]

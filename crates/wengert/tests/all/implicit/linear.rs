@@ -55,6 +55,24 @@ fn systems_of_any_size_of_numbers_are_solved() {
 }
 
 #[test]
+fn maps_of_any_size_of_numbers_are_solved() {
+    let b = Tensor::from([3.0, -1.0]);
+    let by = LinearSolve::new();
+    for scale in [1e-250, 1e-160, 1e-100, 1e100, 1e160, 1e250] {
+        for (name, by) in [("gmres", by), ("bicgstab", by.bicgstab())] {
+            let solve = |a: &Tensor| by.run(&b, |x| (&x * 2.0 + x.roll(1, 0)) * a) * scale;
+            let (x, slope) = value_and_grad(Tensor::from(scale), |a| (solve(&a) * Tensor::from([1.0, 0.0])).sum());
+            near(name, &solve(&Tensor::from(scale)), &Tensor::from([7.0 / 3.0, -5.0 / 3.0]), 1e-9);
+            near(name, &(slope * scale), &-x, 1e-9);
+        }
+        // In single precision the range is that of its squares.
+        let scale = scale.powf(0.1);
+        let x = by.run(b.to_f32(), |x| (&x * 2.0 + x.roll(1, 0)) * scale).to_f64() * scale;
+        near("in single precision", &x, &Tensor::from([7.0 / 3.0, -5.0 / 3.0]), 1e-4);
+    }
+}
+
+#[test]
 fn derivatives_agree_three_ways_and_in_two_orders() {
     let b = numbers(4, &[4]);
     for (name, by) in methods() {
@@ -96,6 +114,11 @@ fn both_precisions_stand_beside_each_other() {
     let (x, y) = linear_solve(b, |(x, y)| (&x * 2.0 + y.to_f64(), &y * 4.0));
     near("double", &x, &Tensor::from([0.125, 0.625]), 1e-7);
     assert_eq!(y.dtype(), wengert::DType::F32);
+    // A third has no more digits than its precision.
+    let b = (Tensor::from([1.0, 2.0]), Tensor::from(1.0).to_f32());
+    let (x, y) = linear_solve(b, |(x, y)| (&x * 2.0, &y * 3.0 + x.sum().to_f32() * 0.1));
+    near("beside thirds", &x, &Tensor::from([0.5, 1.0]), 1e-5);
+    near("thirds", &y.to_f64(), &Tensor::from(0.85 / 3.0), 1e-5);
     let single = linear_solve(Tensor::from([1.0, 3.0]).to_f32(), |x| &x * 2.0 + x.roll(1, 0));
     near("single", &single.to_f64(), &Tensor::from([-1.0 / 3.0, 5.0 / 3.0]), 1e-5);
 }
