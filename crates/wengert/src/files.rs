@@ -39,7 +39,7 @@ use std::path::Path;
 pub use self::format::Format;
 use self::format::Source;
 use crate::array::{Array, DType, Type};
-use crate::error::{Error, ErrorKind, Line};
+use crate::error::{Error, ErrorKind, Line, Misfit};
 use crate::leaf::Leaf;
 use crate::tensor::Tensor;
 use crate::tree::{Paths, Tree, leaves, listed};
@@ -400,7 +400,8 @@ struct Problem(ErrorKind, String);
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        Problem(error.kind(), error.to_string())
+        // The operation is that of the user, not the reader's.
+        Problem(error.kind(), Misfit::from(error).0)
     }
 }
 

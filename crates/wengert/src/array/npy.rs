@@ -108,7 +108,7 @@ impl Array {
 /// Visits the entries of an `.npz` file in its order. Elements are read where they are asked for: what an entry claims to be is
 /// known before memory is taken for it.
 pub(crate) fn scan_npz(reader: impl Read + Seek, visit: &mut Visit<'_>) -> Result<(), Error> {
-    let mut archive = ZipArchive::new(reader).map_err(|error| unreadable(error.to_string()))?;
+    let mut archive = ZipArchive::new(reader).map_err(|error| unreadable(format!("it is no .npz file: {error}")))?;
     let mut seen = BTreeSet::new();
     for k in 0..archive.len() {
         let entry = archive.by_index(k).map_err(|error| unreadable(format!("entry {k}: {error}")))?;

@@ -185,7 +185,7 @@ fn files_that_cannot_be_read_or_written_are_named() {
     check("nowhere.safetensors", ErrorKind::Run, "");
     std::fs::write(place("text.npz"), "hello").unwrap();
     std::fs::write(place("text.safetensors"), "hello").unwrap();
-    check("text.npz", ErrorKind::Parse, "`read_npy`");
+    check("text.npz", ErrorKind::Parse, "text.npz: it is no .npz file: ");
     check("text.safetensors", ErrorKind::Parse, "it is not a `.safetensors` file: header too small");
     let error = save(place("no/such/folder.npz"), &1.0).unwrap_err();
     assert!(error.kind() == ErrorKind::Run && error.to_string().contains("folder.npz: it cannot be made"), "{error}");
