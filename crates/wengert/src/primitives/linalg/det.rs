@@ -6,15 +6,15 @@ use super::{
     Harmless, Matrices, as_rows, contract, diagonal, dims, guarded, kept, plain, product, product_nt, product_tn,
     sample, single, square, transposed, with_lane,
 };
-use crate::array::{Array, Type};
+use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
-use crate::ops::{Compare, Logic};
+use crate::ops::{Compare, Logic, Unary};
 use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
 use crate::primitives::{
-    Batched, Broadcast, Family, Form, Iota, OperandSet, Primitive, Reaches, Reduce, Reducer, Sample, Site, Svd,
-    Tangents, arity,
+    Batched, Broadcast, Family, Form, Iota, MatrixKind, MatrixSolve, OperandSet, Primitive, Reaches, Reduce, Reducer,
+    Sample, Site, Svd, Tangents, arity,
 };
 use crate::program::{Builder, Value};
 
@@ -90,7 +90,7 @@ impl Family for Det {
 ///
 /// Small matrices have it by their minors, and well-conditioned ones by the inverse. With `A = U diag(s) V^T` it is
 /// `det(U V^T) U diag(c) V^T`, where c holds the products of all other singular values (G. W. Stewart, *On the adjugate matrix*,
-/// 1998). It has a derivative everywhere, and a second one where the singular values differ.
+/// 1998). It has a derivative everywhere. A second one it has where A is well-conditioned, or the singular values differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cofactor;
 
@@ -130,34 +130,21 @@ impl Primitive for Cofactor {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    /// The cofactors of `diag(s) + P` to first order, with `P = U^T A' V`: on the diagonal the sum of `P[k, k]` times the
-    /// product of the s that are neither i nor k, elsewhere `-P[j, i]` times that of the s that are neither i nor j.
+    /// By the inverse of a well-conditioned matrix, and by singular values of the others.
     fn jvp(&self, b: &mut Builder, args: &[Value], _: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(a_dot) = tangents[0] else { return Ok(vec![None]) };
-        let factors = b.ops(Svd, args);
-        let [u, s, vt] = [factors[0], factors[1], factors[2]];
-        let seen = product_tn(b, u, a_dot);
-        let p = product_nt(b, seen, vt);
-        let others = others(b, s);
-        let on = diagonal(b, p);
-        let sums = contract(b, ["ij", "j", "i"], others, on);
-        let n = dims(b, p).1;
-        let sums = as_rows(b, sums, n);
-        let sums = kept(b, sums, Compare::Eq);
-        let turned = transposed(b, p);
-        let off = b.mul(others, turned);
-        let inner = b.sub(sums, off);
-        let both = product(b, u, inner);
-        let moved = product(b, both, vt);
-        // The sign of the vectors is locally constant.
-        let turn = product(b, u, vt);
-        let det = b.op(Det, &[turn]);
-        let zero = b.zeros_like(det);
-        let even = b.op(Compare::Gt, &[det, zero]);
-        let shape = b.shape(moved).to_vec();
-        let even = b.spread(even, &shape, &[shape.len() - 2, shape.len() - 1]);
-        let minus = b.neg(moved);
-        Ok(vec![Some(b.select(even, moved, minus))])
+        if b.ty(a_dot).size() == 0 {
+            return Ok(vec![Some(b.zeros_like(a_dot))]);
+        }
+        let regular = is_well_conditioned(b, args[0]);
+        // Neither way is asked about what is the other's.
+        let ty = b.ty(args[0]).clone();
+        let [one, distinct] = [Harmless::Identity, Harmless::Distinct].map(|harmless| harmless.value(b, &ty));
+        let own = b.select(regular, args[0], one);
+        let by_inverse = moved_by_inverse(b, own, a_dot);
+        let own = b.select(regular, distinct, args[0]);
+        let by_values = moved_by_values(b, own, a_dot);
+        Ok(vec![Some(b.select(regular, by_inverse, by_values))])
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         with_lane(*self, b, args, batched, length)
@@ -175,6 +162,71 @@ impl Primitive for Cofactor {
     fn gives_up(&self) -> bool {
         true
     }
+}
+
+/// What the smallest singular value of a matrix is of the largest, at least, whose inverse costs few digits.
+fn well_conditioned(dtype: DType) -> f64 {
+    if dtype == DType::F32 { 0.03 } else { 1e-3 }
+}
+
+/// Which matrices are well-conditioned, for every element; a number to derivatives.
+fn is_well_conditioned(b: &mut Builder, a: Value) -> Value {
+    let flat = b.op(Unary::Detach, &[a]);
+    let s = b.ops(Svd, &[flat])[1];
+    let axis = b.shape(s).len() - 1;
+    let [least, largest] = [Reducer::Min, Reducer::Max].map(|reducer| b.op(Reduce::new(reducer, &[axis]), &[s]));
+    let ty = b.ty(largest).clone();
+    let share = b.full(well_conditioned(ty.dtype), &ty);
+    let bound = b.mul(share, largest);
+    let regular = b.op(Compare::Gt, &[least, bound]);
+    let shape = b.shape(a).to_vec();
+    b.spread(regular, &shape, &[axis, axis + 1])
+}
+
+/// The tangent of `C = det(A) A^-T`, which is `(C : A') A^-T - A^-T A'^T C`: it has derivatives of every order, whatever singular
+/// values repeat.
+fn moved_by_inverse(b: &mut Builder, a: Value, a_dot: Value) -> Value {
+    let ty = b.ty(a).clone();
+    let eye = Harmless::Identity.value(b, &ty);
+    let inverse = b.op(MatrixSolve::new(MatrixKind::General), &[a, eye]);
+    let cofactors = b.op(Cofactor, &[a]);
+    let trace = contract(b, ["ij", "ij", ""], cofactors, a_dot);
+    let trace = b.spread(trace, &ty.shape, &[ty.rank() - 2, ty.rank() - 1]);
+    let (turned, a_dot) = (transposed(b, inverse), transposed(b, a_dot));
+    let grown = b.mul(trace, turned);
+    let seen = product(b, turned, a_dot);
+    let shrunk = product(b, seen, cofactors);
+    b.sub(grown, shrunk)
+}
+
+/// The tangent of the cofactors, at singular matrices too. Those of `diag(s) + P` to first order, with `P = U^T A' V`, are on the
+/// diagonal the sum of `P[k, k]` times the product of the s that are neither i nor k, elsewhere `-P[j, i]` times that of the s
+/// that are neither i nor j. Its own derivative is that of the singular vectors.
+fn moved_by_values(b: &mut Builder, a: Value, a_dot: Value) -> Value {
+    let factors = b.ops(Svd, &[a]);
+    let [u, s, vt] = [factors[0], factors[1], factors[2]];
+    let seen = product_tn(b, u, a_dot);
+    let p = product_nt(b, seen, vt);
+    let others = others(b, s);
+    let on = diagonal(b, p);
+    let sums = contract(b, ["ij", "j", "i"], others, on);
+    let n = dims(b, p).1;
+    let sums = as_rows(b, sums, n);
+    let sums = kept(b, sums, Compare::Eq);
+    let turned = transposed(b, p);
+    let off = b.mul(others, turned);
+    let inner = b.sub(sums, off);
+    let both = product(b, u, inner);
+    let moved = product(b, both, vt);
+    // The sign of the vectors is locally constant.
+    let turn = product(b, u, vt);
+    let det = b.op(Det, &[turn]);
+    let zero = b.zeros_like(det);
+    let even = b.op(Compare::Gt, &[det, zero]);
+    let shape = b.shape(moved).to_vec();
+    let even = b.spread(even, &shape, &[shape.len() - 2, shape.len() - 1]);
+    let minus = b.neg(moved);
+    b.select(even, moved, minus)
 }
 
 /// `out[i, j]`, the product of all s but those of i and j; 0 on the diagonal.

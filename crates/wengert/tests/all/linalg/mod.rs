@@ -1,6 +1,7 @@
 //! Linear algebra of tensors: values, derivatives, repeated spectra, masks, bad input.
 
 mod complex;
+mod determinants;
 mod errors;
 mod functions;
 mod masks;
