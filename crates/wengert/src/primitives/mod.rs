@@ -81,6 +81,7 @@ pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
 pub(crate) use parse::operation;
 pub use random::{RandomBits, RandomKind};
+pub(crate) use reduce::scale_along;
 pub use reduce::{ArgReduce, Extreme, Reduce, Reducer};
 pub use roll::Roll;
 pub use sample::Sample;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::array::{Array, DType, Data, Element, Strided, Type, row_major};
 use crate::error::{Misfit, misfit};
-use crate::ops::{Binary, Compare};
+use crate::ops::{Binary, Compare, Logic, Unary};
 use crate::program::{Builder, Value};
 
 /// What a reduction does with the elements.
@@ -296,6 +296,22 @@ fn exclusive_product(b: &mut Builder, x: Value, reverse: bool) -> Value {
     }
     let running = b.op(Cumulative::new(super::Running::Prod, axis, reverse), &[x]);
     super::cumulative::shift(b, running, axis, reverse, 1.0)
+}
+
+/// A power of two near the largest size along axes, and 1 where that is 0 or no finite number: what is divided by it has squares
+/// that neither overflow nor vanish, and is not rounded for it. To derivatives it is a number.
+pub(crate) fn scale_along(b: &mut Builder, x: Value, axes: &[usize]) -> Value {
+    let sizes = b.op(Unary::Abs, &[x]);
+    let sizes = b.op(Unary::Detach, &[sizes]);
+    let largest = b.op(Reduce::new(Reducer::Max, axes), &[sizes]);
+    let exponent = b.op(Unary::Log2, &[largest]);
+    let exponent = b.op(Unary::Floor, &[exponent]);
+    let scale = b.op(Unary::Exp2, &[exponent]);
+    let ty = b.ty(scale).clone();
+    let [zero, one, infinity] = [0.0, 1.0, f64::INFINITY].map(|number| b.full(number, &ty));
+    let (positive, finite) = (b.op(Compare::Gt, &[scale, zero]), b.op(Compare::Lt, &[scale, infinity]));
+    let usable = b.op(Logic::And, &[positive, finite]);
+    b.select(usable, scale, one)
 }
 
 impl Family for Reduce {

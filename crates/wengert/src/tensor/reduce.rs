@@ -6,7 +6,7 @@ use super::{Axes, Dim, Tensor};
 use crate::array::{DType, Type};
 use crate::error::{Error, Misfit, OrRaise};
 use crate::ops::{Compare, Unary};
-use crate::primitives::{ArgReduce, Extreme, Logic, Reduce, Reducer, check_float};
+use crate::primitives::{ArgReduce, Extreme, Reduce, Reducer, check_float, scale_along};
 use crate::program::{Builder, Value};
 
 /// The numbers of the axes, increasing.
@@ -283,15 +283,36 @@ fn var(b: &mut Builder, x: Value, axes: &[usize], ddof: usize) -> Result<Value, 
     let centred = minus(b, x, centre, axes);
     let squares = b.op(Unary::Square, &[centred]);
     let sum = b.sum(squares, axes);
+    let freedom = freedom(b, x, axes, ddof);
+    Ok(divided(b, sum, freedom))
+}
+
+/// The elements less the degrees of freedom that are taken; NaN if none is left.
+fn freedom(b: &Builder, x: Value, axes: &[usize], ddof: usize) -> f64 {
     let freedom = count(b, x, axes) - ddof as f64;
-    Ok(divided(b, sum, if freedom > 0.0 { freedom } else { f64::NAN }))
+    if freedom > 0.0 { freedom } else { f64::NAN }
 }
 
 fn std(b: &mut Builder, x: Value, axes: &[usize], ddof: usize) -> Result<Value, Misfit> {
-    let var = var(b, x, axes, ddof)?;
-    let ty = b.ty(var).clone();
-    let one = b.full(1.0, &ty);
-    Ok(root_of_squares(b, var, one))
+    let centre = mean(b, x, axes)?;
+    let freedom = freedom(b, x, axes, ddof);
+    if axes.iter().any(|&axis| b.shape(x)[axis] == 0) {
+        return Ok(divided(b, centre, freedom));
+    }
+    let centred = minus(b, x, centre, axes);
+    let (squares, scale) = scaled_squares(b, centred, axes);
+    let sum = b.sum(squares, axes);
+    let var = divided(b, sum, freedom);
+    Ok(root_of_squares(b, var, scale))
+}
+
+/// The squares of `x / scale`, and the scale with which they neither overflow nor vanish.
+fn scaled_squares(b: &mut Builder, x: Value, axes: &[usize]) -> (Value, Value) {
+    let scale = scale_along(b, x, axes);
+    let shape = b.shape(x).to_vec();
+    let everywhere = b.spread(scale, &shape, axes);
+    let scaled = b.div(x, everywhere);
+    (b.op(Unary::Square, &[scaled]), scale)
 }
 
 /// `scale sqrt(x)`, with derivative 0 where `x` is 0.
@@ -356,23 +377,7 @@ fn norm(b: &mut Builder, x: Value, axes: &[usize]) -> Result<Value, Misfit> {
     if axes.iter().any(|&axis| ty.shape[axis] == 0) {
         return Ok(b.sum(x, axes));
     }
-    // Scaled by a power of two near the largest element, so that squares neither overflow nor vanish
-    // and nothing is rounded for it; to the derivative the scale is a number, which cancels.
-    let sizes = b.op(Unary::Abs, &[x]);
-    let sizes = b.op(Unary::Detach, &[sizes]);
-    let largest = b.op(Reduce::new(Reducer::Max, axes), &[sizes]);
-    let exponent = b.op(Unary::Log2, &[largest]);
-    let exponent = b.op(Unary::Floor, &[exponent]);
-    let scale = b.op(Unary::Exp2, &[exponent]);
-    let small = b.ty(scale).clone();
-    let (zero, one) = (b.full(0.0, &small), b.full(1.0, &small));
-    let positive = b.op(Compare::Gt, &[scale, zero]);
-    let finite = is_finite(b, scale);
-    let usable = b.op(Logic::And, &[positive, finite]);
-    let scale = b.select(usable, scale, one);
-    let everywhere = b.spread(scale, &ty.shape, axes);
-    let scaled = b.div(x, everywhere);
-    let squares = b.op(Unary::Square, &[scaled]);
+    let (squares, scale) = scaled_squares(b, x, axes);
     let sum = b.sum(squares, axes);
     Ok(root_of_squares(b, sum, scale))
 }

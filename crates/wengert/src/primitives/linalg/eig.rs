@@ -15,7 +15,7 @@ use crate::primitives::einsum::rounded;
 use crate::primitives::parse::Fields;
 use crate::primitives::{
     Batched, Concat, Ensure, Family, Form, MatrixKind, MatrixSolve, OperandSet, Primitive, Reaches, Reduce, Reducer,
-    Sample, Site, Tangents, arity,
+    Sample, Site, Tangents, arity, scale_along,
 };
 use crate::program::{Builder, Value};
 
@@ -110,7 +110,12 @@ impl Primitive for Eig {
 pub(super) fn moved_with(b: &mut Builder, moved: Pair, w: Pair, v: Pair, real: Option<Value>) -> (Pair, Pair) {
     let n = dims(b, v[0]).1;
     let c = behind(b, v, moved);
-    let gaps = w.map(|w| {
+    // Relative to the largest value: squares of gaps may leave the range.
+    let lead = b.shape(w[0]).len() - 1;
+    let both = b.op(Concat { axis: lead }, &w);
+    let scale = scale_along(b, both, &[lead]);
+    let relative = w.map(|w| over(b, w, scale));
+    let gaps = relative.map(|w| {
         let (of_column, of_row) = (as_rows(b, w, n), as_columns(b, w, n));
         b.sub(of_column, of_row)
     });
@@ -118,14 +123,17 @@ pub(super) fn moved_with(b: &mut Builder, moved: Pair, w: Pair, v: Pair, real: O
     let ty = b.ty(sizes).clone();
     let eye = identity(b, &ty);
     let sizes = b.add(sizes, eye);
-    let c = apart(b, c, w, sizes);
+    let c = apart(b, c, relative, sizes, scale);
     let mut w_dot = c.map(|c| diagonal(b, c));
     if let Some(real) = real {
         let none = b.zeros_like(w[1]);
         w_dot[1] = b.select(real, none, w_dot[1]);
     }
     let gaps_back = [gaps[0], b.neg(gaps[1])];
-    let off = c.map(|c| kept(b, c, Compare::Ne));
+    let off = c.map(|c| {
+        let off = kept(b, c, Compare::Ne);
+        over(b, off, scale)
+    });
     let quotient = times(b, off, gaps_back, |b, x, y| b.mul(x, y)).map(|x| b.div(x, sizes));
     let z = times(b, v, quotient, product);
     // Along v: minus the part that changes its length, and that turns its first component.
@@ -157,6 +165,13 @@ pub(super) fn moved_with(b: &mut Builder, moved: Pair, w: Pair, v: Pair, real: O
     (w_dot, v_dot)
 }
 
+/// Matrices or vectors over a number for each.
+fn over(b: &mut Builder, x: Value, number: Value) -> Value {
+    let (shape, lead) = (b.shape(x).to_vec(), b.shape(number).len());
+    let number = b.spread(number, &shape, &(lead..shape.len()).collect::<Vec<usize>>());
+    b.div(x, number)
+}
+
 /// `V^-1 X` of complex matrices, as a system of twice the order.
 fn behind(b: &mut Builder, v: Pair, x: Pair) -> Pair {
     let (lead, n, _) = dims(b, v[0]);
@@ -170,11 +185,12 @@ fn behind(b: &mut Builder, v: Pair, x: Pair) -> Pair {
     [super::lu::part(b, both, 0, (0, n)), super::lu::part(b, both, 0, (n, 2 * n))]
 }
 
-/// The derivatives, if no two values are one but for rounding: `sizes` are the squares of the gaps, 1 on the diagonal.
-fn apart(b: &mut Builder, c: Pair, w: Pair, sizes: Value) -> Pair {
+/// The derivatives, if no two values are one but for rounding: `sizes` are the squares of the gaps, 1 on the diagonal. Values and
+/// gaps are over the scale.
+fn apart(b: &mut Builder, c: Pair, w: Pair, sizes: Value, scale: Value) -> Pair {
     let (lead, n, _) = dims(b, sizes);
-    let scale = squares(b, w);
-    let detached = [scale, sizes].map(|x| b.op(Unary::Detach, &[x]));
+    let moduli = squares(b, w);
+    let detached = [moduli, sizes].map(|x| b.op(Unary::Detach, &[x]));
     let largest = b.op(Reduce::new(Reducer::Max, &[lead]), &[detached[0]]);
     // The diagonal is no gap.
     let off = places(b, sizes, Compare::Ne);
@@ -187,6 +203,7 @@ fn apart(b: &mut Builder, c: Pair, w: Pair, sizes: Value) -> Pair {
     let factor = b.full(super::gaps::CLUSTER_UNITS * n as f64 * unit(ty.dtype), &ty);
     let bound = b.op(Binary::Mul, &[factor, largest]);
     let holds = b.op(Compare::Gt, &[least, bound]);
+    let [largest, least] = [largest, least].map(|x| b.mul(x, scale));
     let why = "two eigenvalues are only {} apart, where the largest modulus is {}: but for rounding they are one, repeated, and \
                eigenvalues and vectors of a general matrix have no derivative there";
     let ensure = Ensure::new("eig", why);

@@ -367,6 +367,53 @@ fn ill_conditioned_systems_have_small_backward_errors() {
     let _ = normal.try_solve_spd(&b).map(|x| assert!(rest(&normal, &x, &b) < 100.0 * f64::EPSILON));
 }
 
+/// Eigenvectors do not depend on the size of a matrix, and their derivatives are over it.
+#[test]
+fn derivatives_of_eigenvectors_of_any_size() {
+    let a = Tensor::from([[3.0, 1.0, 0.5], [0.4, 2.0, -2.0], [-0.3, 2.5, 1.0]]);
+    let seen = |a: &Tensor| {
+        let [re, im, v, u] = a.eig();
+        let of_vectors = (&v * points(1, &[3, 3]) + &u * points(2, &[3, 3])).sum();
+        let sizes = grad(a, |a| {
+            let [re, im, ..] = a.eig();
+            (re * points(3, &[3]) + im * points(4, &[3])).sum()
+        });
+        let slope = grad(a, |a| {
+            let [.., v, u] = a.eig();
+            (v * points(1, &[3, 3]) + u * points(2, &[3, 3])).sum()
+        });
+        (of_vectors.item(), slope, sizes, [re, im])
+    };
+    let (value, slope, sizes, _) = seen(&a);
+    for scale in [1e-290, 1e-200, 1e-155, 1e-20, 1e20, 1e155, 1e200, 1e290] {
+        let (own_value, own_slope, own_sizes, _) = seen(&(&a * scale));
+        assert!((own_value - value).abs() < 1e-13, "{scale}");
+        assert!(largest(&(own_slope * scale - &slope)) < 1e-12, "{scale}");
+        assert!(largest(&(own_sizes - &sizes)) < 1e-12, "{scale}");
+    }
+    let single = grad(&(&a * 1e-20).to_f32(), |a| {
+        let [.., v, u] = a.eig();
+        (v * points(1, &[3, 3]).to_f32() + u * points(2, &[3, 3]).to_f32()).sum()
+    });
+    assert!(largest(&(single.to_f64() * 1e-20 - &slope)) < 1e-4);
+}
+
+/// Near multiples of the identity, where products of entries have no digit of what they differ by.
+#[test]
+fn equations_near_multiples_of_the_identity() {
+    for (seed, n, power) in (1..7).flat_map(|seed| [3, 5, 8].into_iter().flat_map(move |n| [7, 9, 11, 13].map(|power| (seed, n, power)))) {
+        let a = Tensor::eye(n) + points(seed, &[n, n]) * 10f64.powi(-power);
+        let [re, im, ..] = a.eig();
+        assert!(largest(&(re - 1.0)) < 10f64.powi(1 - power) && largest(&im) < 10f64.powi(1 - power));
+        let right = points(seed + 20, &[n, n]);
+        let x = wengert::linalg::sylvester(&a, &a, &right);
+        assert!(largest(&(x - &right * 0.5)) < 10f64.powi(2 - power), "seed {seed}, order {n}, 1e-{power}");
+        let eye = Tensor::eye(n);
+        let x = wengert::linalg::riccati(&a, &eye, &eye, &eye);
+        assert!(largest(&(x - &eye * (1.0 + 2f64.sqrt()))) < 10f64.powi(2 - power), "seed {seed}, order {n}, 1e-{power}");
+    }
+}
+
 /// The third derivative along a line against differences of the second.
 fn check_third(f: impl Fn(&Tensor) -> Tensor, a: &Tensor, direction: &Tensor) {
     let loss = |t: &Tensor| {
@@ -396,6 +443,8 @@ fn third_derivatives_agree_with_differences() {
     check_third(|a| a.lu().1, &a, &v);
     check_third(|a| a.inv(), &a, &v);
     check_third(|a| a.det(), &a, &v);
+    // By its singular values.
+    check_third(|a| a.det(), &(&a * Tensor::from([[1.0], [0.1], [1e-5]])), &v);
     check_third(|a| a.expm(), &a, &v);
 }
 
