@@ -21,7 +21,7 @@ use crate::real::Real;
 /// What runs along the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Running {
-    /// Sums.
+    /// Sums; those of single precision in double precision, each rounded once.
     Sum,
     /// Products.
     Prod,
@@ -29,7 +29,7 @@ pub enum Running {
     Max,
     /// The smallest so far.
     Min,
-    /// `ln sum exp`, without overflow.
+    /// `ln sum exp`, without overflow; in single precision as sums.
     Logsumexp,
 }
 
@@ -90,6 +90,13 @@ impl Cumulative {
         });
         Array::new(x.shape(), elements)
     }
+
+    /// Sums of single precision, in double precision from step to step: errors of many steps do not add up.
+    fn scan_in_double(self, x: &Array, step: impl Fn(f64, f64) -> f64) -> Array {
+        let wide = Array::new(x.shape(), x.known::<f32>().iter().copied().map(f64::from).collect::<Vec<f64>>());
+        let sums = self.scan(&wide, step);
+        Array::new(x.shape(), sums.known::<f64>().iter().map(|&sum| sum as f32).collect::<Vec<f32>>())
+    }
 }
 
 /// The neighbour before each element in the order of the recurrence, and `first` before the first.
@@ -133,7 +140,12 @@ impl Primitive for Cumulative {
         let (x, step) = (args[0], self.running.step());
         Ok(vec![match x.data() {
             Data::F64(_) => self.scan(x, |x: f64, y: f64| Real::binary(x, y, step)),
-            Data::F32(_) => self.scan(x, |x: f32, y: f32| F32(x).binary(F32(y), step).0),
+            Data::F32(_) => match self.running {
+                Running::Sum | Running::Logsumexp => self.scan_in_double(x, |x, y| Real::binary(x, y, step)),
+                Running::Prod | Running::Max | Running::Min => {
+                    self.scan(x, |x: f32, y: f32| F32(x).binary(F32(y), step).0)
+                }
+            },
             _ => self.scan(x, |x: i64, y: i64| match self.running {
                 Running::Sum => x.wrapping_add(y),
                 Running::Prod => x.wrapping_mul(y),

@@ -62,7 +62,7 @@ macro_rules! running {
     };
 }
 running! {
-    /// The sums of the elements up to each along an axis.
+    /// The sums of the elements up to each along an axis. Those of single precision are taken in double precision, and rounded once.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -94,7 +94,7 @@ running! {
     /// assert_eq!(Tensor::from([2.0, 1.0, 4.0]).cummin(0).to_vec(), [2.0, 1.0, 1.0]);
     /// ```
     cummin cummin_reversed = try_cummin try_cummin_reversed: Running::Min;
-    /// `ln sum exp` of the elements up to each along an axis, without overflow.
+    /// `ln sum exp` of the elements up to each along an axis, without overflow; in single precision as sums.
     ///
     /// ```
     /// use wengert::prelude::*;
