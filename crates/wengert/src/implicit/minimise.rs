@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::panic::Location;
 
+use super::newton::QUICK;
 use super::{Function, LinearSolve, at, chosen, count, dot, norm, plus, tree, within_tolerance};
 use crate::api::{grad, value_and_grad};
 use crate::array::{DType, Type};
@@ -38,7 +39,7 @@ use crate::tree::Tree;
 ///
 /// The steps are those of the line search Newton-CG method (J. Nocedal, S. J. Wright, *Numerical optimization*, 2006, algorithm
 /// 7.1): directions of conjugate gradients that end where the curvature is negative, and steps that are shortened until `f`
-/// falls. What is found is a point where the gradient vanishes and near which `f` did not fall any more: a local minimum, unless
+/// falls; they go on below the tolerance as long as each leaves less than half of the norm of the gradient. What is found is a point where the gradient vanishes and near which `f` did not fall any more: a local minimum, unless
 /// the search began at another stationary point. Where conjugate gradients meet a direction along which the curvature is not
 /// positive, there is no derivative but an error; where they meet none, the derivative is that of the stationary point.
 /// [`Minimise`] has options, and takes points that were found by other means.
@@ -183,13 +184,14 @@ impl Minimise {
             let (value, first) = valued(x);
             let size = norm(&first);
             let failed = RefCell::new(None);
-            // Value, norm of the gradient, steps, whether steps lead lower.
-            let state = vec![value.to_f64(), size, count(0), Tensor::from(true)];
+            // Value, norm of the gradient, steps, whether steps lead lower, and make the gradient much shorter.
+            let state = vec![value.to_f64(), size, count(0), Tensor::from(true), Tensor::from(true)];
             let (x, _, state) = While::new().try_run(
                 (x.to_vec(), first, state),
                 |(_, _, state)| {
                     let defined = state[1].lt(f64::INFINITY);
-                    defined.and(state[1].gt(tolerance)).and(&state[3]).and(state[2].lt(limit))
+                    let more = state[1].gt(tolerance).or(state[4].and(state[1].gt(0.0)));
+                    defined.and(more).and(&state[3]).and(state[2].lt(limit))
                 },
                 |(x, g, state)| match stepped(name, &slope, captures, &valued, &x, &g, &state) {
                     Ok(next) => next,
@@ -255,7 +257,8 @@ fn stepped(
     )?;
     let lower = falls(&reached, &reached[2]);
     let chosen_state = |k: usize| lower.where_(&reached[k], &state[k]);
-    let after = vec![chosen_state(0), chosen_state(1), &state[2] + 1, lower.clone()];
+    let quick = reached[1].lt(size * QUICK);
+    let after = vec![chosen_state(0), chosen_state(1), &state[2] + 1, lower.clone(), quick];
     Ok((chosen(&lower, &next, x), chosen(&lower, &slope, g), after))
 }
 

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 
 use super::{Function, LinearSolve, at, chosen, count, norm, plus};
-use crate::array::DType;
 use crate::control::While;
 use crate::error::{Error, ErrorKind};
 use crate::primitives::{Solve, linearised};
@@ -18,7 +17,11 @@ pub(super) struct End {
     pub(super) steps: Tensor,
 }
 
-/// From `start` on, until the norm of the residual is at most `tolerance`, and one step more if that leads closer still.
+/// What share of the norm a step leaves at most, where it goes on beyond the tolerance. Where rounding is reached it leaves more.
+pub(super) const QUICK: f64 = 0.5;
+
+/// From `start` on, until the norm of the residual is at most `tolerance`, and further as long as steps lead much closer: the
+/// tolerance says what is accepted, and knows nothing of the units of the residual.
 #[track_caller]
 pub(super) fn newton(
     function: &Function,
@@ -32,15 +35,15 @@ pub(super) fn newton(
     let residual = at(name, program, start, captures)?;
     let size = norm(&residual);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    // The leaves, their residuals; its norm, the steps, those left when it is small enough, whether steps lead closer.
-    let state = vec![size, count(0), count(1), Tensor::from(true)];
+    // The leaves, their residuals; its norm, the steps, whether steps lead much closer, and closer at all.
+    let state = vec![size, count(0), Tensor::from(true), Tensor::from(true)];
     let far = |state: &[Tensor]| state[0].le(tolerance).not();
     let carry = (start.to_vec(), residual, state);
     let failed = RefCell::new(None);
     let (x, _, state) = While::new().try_run(
         carry,
         |(_, _, state)| {
-            let more = far(&state).or(state[2].gt(0));
+            let more = far(&state).or(state[2].and(state[0].gt(0.0)));
             // From where the function is not defined no step leads closer.
             more.and(&state[3]).and(state[0].lt(f64::INFINITY)).and(state[1].lt(limit))
         },
@@ -50,9 +53,9 @@ pub(super) fn newton(
                 let far = far(&state);
                 let (next, after, shorter) = shortened(function, &x, captures, &direction, &state[0], &far)?;
                 let better = shorter.lt(&state[0]);
-                let left = &state[2] - far.not().convert(DType::I64);
+                let quick = shorter.lt(&state[0] * QUICK);
                 let (x, residual) = (chosen(&better, &next, &x), chosen(&better, &after, &residual));
-                Ok((x, residual, vec![better.where_(&shorter, &state[0]), &state[1] + 1, left, better]))
+                Ok((x, residual, vec![better.where_(&shorter, &state[0]), &state[1] + 1, quick, better]))
             };
             step().unwrap_or_else(|why| {
                 failed.replace(Some(why));

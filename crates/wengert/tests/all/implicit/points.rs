@@ -189,3 +189,20 @@ fn a_status_says_that_the_derivative_is_whole() {
     let cut = wengert::Grad::of(|a: Tensor| root(&Tensor::from(1.0), |x| x.square() - a.detach())).status(&a);
     assert!(matches!(cut, wengert::Status::Severed(_)), "{cut:?}");
 }
+
+/// A tolerance knows no units: a current of 1e-11 is within it at once.
+#[test]
+fn points_of_small_equations_are_found_to_their_own_digits() {
+    let voltage = |i: &Tensor| root(Tensor::from(0.5), |v| ((v / 0.025).exp() - 1.0) * 1e-14 - i);
+    let (v, slope) = value_and_grad(&Tensor::from(1e-11), |i| voltage(&i));
+    assert!((v.item() / (0.025 * 1001f64.ln()) - 1.0).abs() < 1e-12, "{v:?}");
+    assert!((slope.item() / (0.025 / 1.001e-11) - 1.0).abs() < 1e-10, "{slope:?}");
+    for size in [3e-11, 1e-30, 1.0] {
+        let target = Tensor::from([1.0, -2.0]) * size;
+        let found = |t: &Tensor| minimise(&Tensor::zeros(&[2]), |x| (x.slice(0) - t.slice(0)).square() + (x.slice(1) - t.slice(1)).square() * 3.0);
+        near("minimum", &(found(&target) / size), &Tensor::from([1.0, -2.0]), 1e-9);
+    }
+    // A double root is come near to as far as steps go.
+    let double = root(Tensor::from(1.0), |x| (x - 3.0).square());
+    assert!((double.item() - 3.0).abs() < 1e-10, "{double:?}");
+}
