@@ -11,8 +11,8 @@
 //! So the bits of an element depend on its row, its column and the level, never on how operands and
 //! results lie, nor on the other rows and columns of its matrix or on the batch.
 //!
-//! A large result is cut into tiles, and many small products into groups, **by shape alone**, so
-//! that its bits are the same on any number of threads. They are not the same on every
+//! A large result is cut into tiles, and many small products into groups. How, depends on their shape and, for the library, on
+//! the number of threads; the bits do not. They are not the same on every
 //! [`Level`]: from AVX2 on multiplication and addition are fused, and the blocks differ.
 //!
 //! # Accuracy
@@ -40,7 +40,7 @@
 //! ```
 
 use crate::cost::{
-    BLOCKS_GATHERED, BLOCKS_NARROW, BLOCKS_WIDE, PRODUCT_BLOCK, PRODUCT_FEW, PRODUCT_GRAIN, PRODUCT_HALF,
+    BLOCKS_GATHERED, BLOCKS_NARROW, BLOCKS_WIDE, PRODUCT_BLOCK, PRODUCT_EACH, PRODUCT_FEW, PRODUCT_GRAIN, PRODUCT_HALF,
     PRODUCT_HALVED, PRODUCT_PANELS, PRODUCT_PAYS, PRODUCT_SIDE, PRODUCT_TILES,
 };
 use crate::{Level, Pool, level};
@@ -313,7 +313,7 @@ struct Axes<'a> {
 unsafe impl<T: Sync> Sync for Call<'_, T> {}
 
 impl<T: Product> Call<'_, T> {
-    /// Divides the work by shape alone and runs the parts.
+    /// Divides the work by shape and threads, on which no bit depends, and runs the parts.
     fn run(&self, pool: &Pool) {
         let method = Method::of(&self.first, self.level);
         let each = self.first.work();
@@ -329,7 +329,7 @@ impl<T: Product> Call<'_, T> {
         let count = self.axes.lengths.iter().product::<usize>();
         let tiles = match self.known {
             Known::Symmetric => Tiles::half(self.first.dims, method),
-            Known::Nothing => Tiles::of(self.first.dims, method),
+            Known::Nothing => Tiles::of(self.first.dims, method, pool.threads()),
         };
         let group = if tiles.count() > 1 { 1 } else { (PRODUCT_GRAIN / each.max(1)).clamp(1, count) };
         let parts = count.div_ceil(group) * tiles.count();
@@ -438,10 +438,12 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// Halves the longer side until the tiles are too many, too short, or too little work.
-    fn of(dims: [usize; 3], method: Method) -> Tiles {
+    /// Halves the longer side until the tiles are too many, too short, or too little work. The library packs for each tile what the
+    /// others have packed too: there are few of them for few threads, and one for one.
+    fn of(dims: [usize; 3], method: Method, threads: usize) -> Tiles {
         let [m, k, n] = dims;
         let work = m.saturating_mul(n).saturating_mul(k);
+        let few = PRODUCT_FEW.min(PRODUCT_EACH * threads);
         let mut counts = [1, 1];
         while 2 * counts[0] * counts[1] <= PRODUCT_TILES.min(work / PRODUCT_GRAIN) {
             let sides = [m.div_ceil(counts[0]), n.div_ceil(counts[1])];
@@ -451,9 +453,10 @@ impl Tiles {
             let shortest = match method {
                 Method::Vector => 16,
                 Method::Blocks => PRODUCT_BLOCK,
+                Method::Library if threads == 1 => break,
                 // A second thread is worth more than its packing.
                 Method::Library if counts == [1, 1] => PRODUCT_HALF,
-                Method::Library => PRODUCT_SIDE[usize::from(counts[0] * counts[1] >= PRODUCT_FEW)],
+                Method::Library => PRODUCT_SIDE[usize::from(counts[0] * counts[1] >= few)],
             };
             if sides[longer] < 2 * shortest {
                 break;
@@ -560,7 +563,7 @@ pub fn workspace<T: Product>(dims: [usize; 3], strides: [[isize; 2]; 3], symmetr
         return Workspace::default();
     }
     let [m, k, n] = task.dims;
-    let tiles = Tiles::of([m, k, n], Method::Library);
+    let tiles = Tiles::of([m, k, n], Method::Library, threads);
     // The last tile of an axis is smaller, and may be packed where the others are not.
     let sides = |axis: usize, length: usize| {
         let side = tiles.sides[axis].min(length);
