@@ -15,6 +15,9 @@ use super::{lu, moderated, reflect, reflect_within, reflector, transposed};
 /// How many double steps one eigenvalue may take.
 const MOST_STEPS: usize = 60;
 
+/// What share of its terms a sum of squares is at least, if it keeps digits enough to tell where a step goes.
+const CANCELLED: f64 = 1e-3;
+
 /// `A = Q T Q^T` with an orthogonal Q and T upper triangular but for blocks of two rows on its diagonal, each of which stands
 /// for a pair of complex eigenvalues. `None` if the steps do not end.
 pub(super) fn schur(a: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
@@ -87,17 +90,21 @@ fn deflated(t: &mut [f64], n: usize, end: usize) -> usize {
 fn double_step(t: &mut [f64], q: &mut [f64], n: usize, block: std::ops::Range<usize>, exceptional: bool) {
     let (start, last) = (block.start, block.end - 1);
     let at = |i: usize, j: usize| t[i * n + j];
-    // The shifts are the eigenvalues of [[y, u], [v, x]], with w = u v. The column is the first of the product of T minus either
-    // of them, over c. Differences come first (B. T. Smith et al., *Matrix eigensystem routines: EISPACK guide*, 1976, `hqr`): near a
-    // multiple of the identity squares of the entries have no digit of it.
+    // The shifts are the eigenvalues of [[y, u], [v, x]], with w = u v; the column is the first of the product of T minus either.
     let (mut x, mut y, mut w) = (at(last, last), at(last - 1, last - 1), at(last - 1, last) * at(last, last - 1));
     if exceptional {
         let size = at(last, last - 1).abs() + at(last - 1, last - 2).abs();
         (x, y, w) = (x + 0.75 * size, x + 0.75 * size, -0.4375 * size * size);
     }
+    let (trace, det) = (y + x, y * x - w);
     let (a, b, c, d) = (at(start, start), at(start, start + 1), at(start + 1, start), at(start + 1, start + 1));
-    (x, y) = (x - a, y - a);
-    let mut column = vec![(x * y - w) / c + b, d - a - x - y, at(start + 2, start + 1)];
+    let mut column = vec![a * a + b * c - trace * a + det, c * (a + d - trace), c * at(start + 2, start + 1)];
+    if column[0].abs() < CANCELLED * (a * a + (trace * a).abs()) {
+        // Near a multiple of the identity squares of the diagonal leave rounding alone, their differences do not (B. T. Smith et
+        // al., *Matrix eigensystem routines: EISPACK guide*, 1976, `hqr`).
+        (x, y) = (x - a, y - a);
+        (column[0], column[1]) = (x * y - w + b * c, c * (d - a - x - y));
+    }
     for k in start..last {
         let reflector = reflector(std::mem::take(&mut column));
         similar(&reflector, t, q, n, (k, k.saturating_sub(1).max(start), (k + 4).min(block.end)));

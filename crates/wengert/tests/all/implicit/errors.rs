@@ -61,7 +61,11 @@ fn a_system_without_a_solution_tells_residual_tolerance_and_steps() {
     refused(by.try_run(Tensor::ones(&[3]), |x| &x * &indefinite * 2.0 - &x * 1.5), Run, &["positive definite"]);
     for by in all {
         let nan = by.try_run(b() * f64::NAN, |x| x * 2.0);
-        refused(nan, Run, &["`linear_solve` at", "the right-hand side holds numbers that are not finite: its norm is NaN"]);
+        refused(
+            nan,
+            Run,
+            &["`linear_solve` at", "the right-hand side holds numbers that are not finite: its norm is NaN"],
+        );
     }
     refused(LinearSolve::new().try_run(b(), |x| x * f64::INFINITY), Run, &["residual is NaN"]);
 }

@@ -199,7 +199,11 @@ fn points_of_small_equations_are_found_to_their_own_digits() {
     assert!((slope.item() / (0.025 / 1.001e-11) - 1.0).abs() < 1e-10, "{slope:?}");
     for size in [3e-11, 1e-30, 1.0] {
         let target = Tensor::from([1.0, -2.0]) * size;
-        let found = |t: &Tensor| minimise(&Tensor::zeros(&[2]), |x| (x.slice(0) - t.slice(0)).square() + (x.slice(1) - t.slice(1)).square() * 3.0);
+        let found = |t: &Tensor| {
+            minimise(&Tensor::zeros(&[2]), |x| {
+                (x.slice(0) - t.slice(0)).square() + (x.slice(1) - t.slice(1)).square() * 3.0
+            })
+        };
         near("minimum", &(found(&target) / size), &Tensor::from([1.0, -2.0]), 1e-9);
     }
     // A double root is come near to as far as steps go.

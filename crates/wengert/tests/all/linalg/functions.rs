@@ -401,7 +401,9 @@ fn derivatives_of_eigenvectors_of_any_size() {
 /// Near multiples of the identity, where products of entries have no digit of what they differ by.
 #[test]
 fn equations_near_multiples_of_the_identity() {
-    for (seed, n, power) in (1..7).flat_map(|seed| [3, 5, 8].into_iter().flat_map(move |n| [7, 9, 11, 13].map(|power| (seed, n, power)))) {
+    for (seed, n, power) in
+        (1..7).flat_map(|seed| [3, 5, 8].into_iter().flat_map(move |n| [7, 9, 11, 13].map(|power| (seed, n, power))))
+    {
         let a = Tensor::eye(n) + points(seed, &[n, n]) * 10f64.powi(-power);
         let [re, im, ..] = a.eig();
         assert!(largest(&(re - 1.0)) < 10f64.powi(1 - power) && largest(&im) < 10f64.powi(1 - power));
@@ -410,7 +412,10 @@ fn equations_near_multiples_of_the_identity() {
         assert!(largest(&(x - &right * 0.5)) < 10f64.powi(2 - power), "seed {seed}, order {n}, 1e-{power}");
         let eye = Tensor::eye(n);
         let x = wengert::linalg::riccati(&a, &eye, &eye, &eye);
-        assert!(largest(&(x - &eye * (1.0 + 2f64.sqrt()))) < 10f64.powi(2 - power), "seed {seed}, order {n}, 1e-{power}");
+        assert!(
+            largest(&(x - &eye * (1.0 + 2f64.sqrt()))) < 10f64.powi(2 - power),
+            "seed {seed}, order {n}, 1e-{power}"
+        );
     }
 }
 
