@@ -387,7 +387,10 @@ fn check_threads<T: Tested>(dims: [usize; 3]) {
 
 #[test]
 fn the_same_bits_on_any_number_of_threads() {
-    for dims in [[300, 100, 300], [1000, 64, 64], [64, 700, 1000], [5000, 300, 1], [1, 300, 5000], [33, 33, 33]] {
+    // One thread takes a large result as a whole, several take tiles: of whole blocks and with ends of any size.
+    let large = [[517, 300, 531], [1031, 90, 770], [97, 513, 2049], [640, 257, 385], [2000, 40, 129]];
+    let others = [[300, 100, 300], [1000, 64, 64], [64, 700, 1000], [5000, 300, 1], [1, 300, 5000], [33, 33, 33]];
+    for dims in others.into_iter().chain(large) {
         check_threads::<f32>(dims);
         check_threads::<f64>(dims);
         check_threads::<i64>(dims);
