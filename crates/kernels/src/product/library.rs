@@ -9,7 +9,7 @@
 //! # What it allocates
 //!
 //! Read in `gemm-common` 0.19, `gemm.rs`, and counted in `tests/all/product_memory.rs`: each call
-//! allocates one block for the packed operands (all of the left one; of the right one as many
+//! allocates one block for the packed operands (all of the left one; of the right one, unless two panels hold all rows, as many
 //! columns as the third cache is to hold) and a flag for every row panel. A left operand that lies in order, in whole vectors,
 //! or that has more rows than two blocks of the second cache, is packed into a slab of its thread instead, which is as large as
 //! that cache, is made even where nothing has to be packed, and stays.
@@ -170,8 +170,8 @@ pub(super) struct RegisterBlock {
     columns: usize,
 }
 
-/// A bound of what a task in order allocates, in bytes, for elements of `size` bytes: as if the right operand were packed,
-/// and the left one where that may be, given how it lies (the library's left one is our right one). Where
+/// A bound of what a task in order allocates, in bytes, for elements of `size` bytes: as if the right operand were packed where
+/// there are rows enough, and the left one where that may be, given how it lies (the library's left one is our right one). Where
 /// that is not known, all of it and the slab of the thread.
 pub(super) fn bytes(dims: [usize; 3], lies: Option<Packed>, block: RegisterBlock, size: usize) -> Workspace {
     // The names of the library, which computes the transposed result.
@@ -183,14 +183,16 @@ pub(super) fn bytes(dims: [usize; 3], lies: Option<Packed>, block: RegisterBlock
         let params = kernel_params(m, n, k, block.rows, block.columns, size);
         (params.kc, params.mc, if params.nc == 0 { 128 * block.columns } else { params.nc })
     };
-    // A little for the alignment of the two packed operands; a flag for each panel of rows.
-    let right = depth * columns.next_multiple_of(block.columns) * size + 2 * CACHELINE_ALIGN;
+    // Few panels of rows read the right one as it lies. A little for the alignment of the two packed operands.
+    let panels = if m > 2 * block.rows { depth * columns.next_multiple_of(block.columns) * size } else { 0 };
+    let right = panels + 2 * CACHELINE_ALIGN;
     let left = depth * m.next_multiple_of(block.rows) * size;
     let rows = rows / block.rows * block.rows;
     let is_short = m <= 2 * rows;
     let is_packed = lies.map(|lies| is_short && (lies == Packed::Gathered || !m.is_multiple_of(block.lanes)));
     let packed = if is_packed.unwrap_or(is_short) { left } else { 0 };
     let kept = if is_packed == Some(true) { 0 } else { slab + CACHELINE_ALIGN };
+    // A flag for each panel of rows.
     Workspace { call: right + packed + rows / block.lanes, kept }
 }
 
