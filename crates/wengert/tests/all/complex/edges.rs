@@ -63,9 +63,9 @@ fn powers_and_roots_at_the_ends_of_the_range() {
 #[test]
 fn second_derivatives_of_inverse_functions_near_zero() {
     let one = || Complex::new(1.0, 0.0);
-    type Function = fn(Complex<Var>) -> Complex<Var>;
+    type Function<T> = fn(Complex<T>) -> Complex<T>;
     // The second derivative of each over z, which is even.
-    let functions: [(&str, Function, fn(Complex<f64>) -> Complex<f64>); 6] = [
+    let functions: [(&str, Function<Var>, Function<f64>); 6] = [
         ("asin", |z| z.asin(), |w| w.powf(-1.5)),
         ("acos", |z| z.acos(), |w| -w.powf(-1.5)),
         ("asinh", |z| z.asinh(), |w| -(Complex::new(2.0, 0.0) - w).powf(-1.5)),
