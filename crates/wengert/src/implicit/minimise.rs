@@ -39,8 +39,11 @@ use crate::tree::Tree;
 ///
 /// The steps are those of the line search Newton-CG method (J. Nocedal, S. J. Wright, *Numerical optimization*, 2006, algorithm
 /// 7.1): directions of conjugate gradients that end where the curvature is negative, and steps that are shortened until `f`
-/// falls; they go on below the tolerance as long as each leaves less than half of the norm of the gradient. What is found is a point where the gradient vanishes and near which `f` did not fall any more: a local minimum, unless
-/// the search began at another stationary point. Where conjugate gradients meet a direction along which the curvature is not
+/// falls. They go on below the tolerance as long as each leaves less than half of the norm of the gradient: the tolerance says
+/// what is accepted at the end, and knows nothing of the units of `f`.
+///
+/// What is found is a point where the gradient vanishes and near which `f` did not fall any more: a local minimum, unless the
+/// search began at another stationary point. Where conjugate gradients meet a direction along which the curvature is not
 /// positive, there is no derivative but an error; where they meet none, the derivative is that of the stationary point.
 /// [`Minimise`] has options, and takes points that were found by other means.
 ///

@@ -27,10 +27,10 @@ use crate::tree::Tree;
 /// assert!((slope - 1.0 / (1.0 - 0.3 * x.item().cos())).abs() < 1e-9);
 /// ```
 ///
-/// Steps go on below the tolerance as long as each leaves less than half of the norm: the tolerance
-/// says what is accepted at the end, and knows nothing of the units of `f`. They are shortened where they do not make
-/// `f` smaller; their linear systems are solved by GMRES, so that no Jacobian is
-/// made (J. E. Dennis, R. B. Schnabel, *Numerical methods for unconstrained optimization and nonlinear equations*, 1983).
+/// Steps go on below the tolerance as long as each leaves less than half of the norm: the tolerance says what is accepted at the
+/// end, and knows nothing of the units of `f`. They are shortened where they do not make `f` smaller; their linear systems are
+/// solved by GMRES, so that no Jacobian is made (J. E. Dennis, R. B. Schnabel, *Numerical methods for unconstrained optimization
+/// and nonlinear equations*, 1983).
 /// [`Root`] has options, and takes points that were found by other means.
 ///
 /// # Panics
