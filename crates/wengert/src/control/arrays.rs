@@ -15,7 +15,7 @@ use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Tree, leaves};
+use crate::tree::{Structure, Tree, leaves};
 
 impl Control for Tensor {
     type Truth = Tensor;
@@ -42,10 +42,13 @@ impl Run for Tensor {
         let mut sliced = rows.iter();
         let row = xs.row(&mut || level.input(sliced.next().expect("one per leaf"), &Mapped::Slice(0)));
         let carry = cut(scan, carry, &level, length, &mut rows);
-        let (carry, given) = f(tree_of(&init, carry), row);
+        let before = tree_of(&init, carry);
+        let structure = Structure::of(&before);
+        let (carry, given) = f(before, row);
         let (after, gives) = (leaves(&carry), given.rows());
         let closed = level.close(&[&after[..], &gives[..]].concat())?;
         check_carry("scan", &start, &after, line)?;
+        check_structure("scan", &structure, &carry, line)?;
         let results = Loop { closed, length, carry: start.len(), options: *scan }.run(&start, &rows, line)?;
         let (last, stacked) = results.split_at(after.len());
         Ok((tree_of(&init, last.to_vec()), Y::stacked(Some(&given), stacked.to_vec())))
@@ -69,9 +72,13 @@ impl Run for Tensor {
         let step = level.input(&steps, &Mapped::Slice(0));
         let mut rows = vec![steps];
         let carry = cut(scan, carry, &level, length, &mut rows);
-        let after = leaves(&f(step, tree_of(&init, carry)));
+        let before = tree_of(&init, carry);
+        let structure = Structure::of(&before);
+        let carry = f(step, before);
+        let after = leaves(&carry);
         let closed = level.close(&after)?;
         check_carry("fori", &start, &after, line)?;
+        check_structure("fori", &structure, &carry, line)?;
         let recorded = Loop { closed, length, carry: start.len(), options: *scan };
         Ok(tree_of(&init, recorded.run(&start, &rows, line)?))
     }
@@ -114,9 +121,13 @@ impl Run for Tensor {
             return Err(error("while_loop", ErrorKind::Misfit, why, line).of([goes_on.ty()]));
         }
         let level = open();
-        let after = leaves(&body(init.vars(&mut |leaf| level.input(&leaf.into(), &Mapped::Whole))));
+        let before = init.vars(&mut |leaf| level.input(&leaf.into(), &Mapped::Whole));
+        let structure = Structure::of(&before);
+        let carry = body(before);
+        let after = leaves(&carry);
         let step = level.close(&after)?;
         check_carry("while_loop", &start, &after, line)?;
+        check_structure("while_loop", &structure, &carry, line)?;
         let (programs, captures) = branches::with_all_captures(vec![asked, step]);
         let first = |program: &Program| captures_first(program, start.len());
         let bounds = primitives::Bounds { limit: bounds.limit, snapshots: bounds.snapshots };
@@ -236,6 +247,14 @@ fn captures_first(program: &Program, leaves: usize) -> Program {
     args.extend(captures);
     let outs = inline(&mut b, program, &args);
     choices_in_place(b.finish(&outs))
+}
+
+/// That a step gives a carry of the structure that it took: with other static fields, say, the next step would be another one.
+fn check_structure(name: &str, before: &Structure, after: &impl Tree, line: Line) -> Result<(), Error> {
+    if before.known() == Structure::of(after).known() {
+        return Ok(());
+    }
+    Err(error(name, ErrorKind::Misfit, "the carry changes its structure in a step".to_owned(), line))
 }
 
 /// That the carry comes out of a step as it went in.

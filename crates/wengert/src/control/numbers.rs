@@ -1,6 +1,6 @@
 //! Loops and branches over numbers: a loop is a block on the tape, a branch is the function that is called.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use super::{Branch, Carry, Control, Fault, Map, Rows, Run, Scan, StepRows, While, fault};
@@ -9,6 +9,9 @@ use crate::tape::Var;
 use crate::tape::block::{Labels, Rows as Numbers, Step, Steps, take_steps};
 use crate::tape::recording::Line;
 use crate::tree::{Structure, Tree, leaves};
+
+/// What is said of a function that combines two rows to one of another structure.
+pub(super) const OTHER_ROW: &str = "it combines two rows to one of another structure";
 
 impl Control for Var {
     type Truth = bool;
@@ -30,17 +33,15 @@ impl Run for Var {
     {
         let taking = Taking { name: "scan", line, init: &init };
         let (count, rows) = taking.rows(&xs, scan.reverse)?;
-        let first: RefCell<Option<Y>> = RefCell::new(None);
+        let all = Given::default();
         let steps = taking.steps_of(scan, count, rows);
         let (carry, given) = taking.take(steps, |carry, row| {
             let mut row = row.iter().copied();
             let (carry, y) = f(carry, xs.row(&mut || row.next().expect("as many as the row has")));
-            let given = y.rows();
-            first.borrow_mut().get_or_insert(y);
-            Some((carry, given))
+            Some((carry, all.take(y)))
         })?;
         let given = if scan.reverse { reversed(given, count) } else { given };
-        Ok((carry, Y::stacked(first.into_inner().as_ref(), given)))
+        Ok((carry, all.stacked(&taking, given)?))
     }
 
     fn fori<C>(
@@ -67,15 +68,13 @@ impl Run for Var {
         let nothing: [Var; 0] = [];
         let taking = Taking { name: "map", line, init: &nothing };
         let (count, rows) = taking.rows(&xs, false)?;
-        let first: RefCell<Option<Y>> = RefCell::new(None);
+        let all = Given::default();
         let (_, given) = taking.take(taking.steps(Some(count), None, rows), |carry, row| {
             let mut row = row.iter().copied();
             let y = f(xs.row(&mut || row.next().expect("as many as the row has")));
-            let given = y.rows();
-            first.borrow_mut().get_or_insert(y);
-            Some((carry, given))
+            Some((carry, all.take(y)))
         })?;
-        Ok(Y::stacked(first.into_inner().as_ref(), given))
+        all.stacked(&taking, given)
     }
 
     fn while_loop<C>(
@@ -118,10 +117,17 @@ impl Run for Var {
             let mut numbers = numbers.iter().copied();
             xs.row(&mut || numbers.next().expect("as many as the row has"))
         };
+        let structure = Structure::of(&row_of(&first)).known();
+        let changed = Cell::new(false);
         let (_, given) = taking.take_flat(Steps { start: first, ..steps }, |carry, row| {
-            let combined = leaves(&f(row_of(carry), row_of(row)));
+            let combined = f(row_of(carry), row_of(row));
+            changed.set(changed.get() | (Structure::of(&combined).known() != structure));
+            let combined = leaves(&combined);
             Some((combined.clone(), combined))
         })?;
+        if changed.get() {
+            return Err(fault("associative_scan", OTHER_ROW.to_owned(), line));
+        }
         numbers.extend(given);
         Ok(xs.prefixes(numbers))
     }
@@ -171,6 +177,39 @@ fn same<O: Tree<Leaf = Var>>(output: &O) -> O::Grad {
     output.grad(&mut || own.next().expect("one per leaf"))
 }
 
+/// What steps give beside the carry: the first of them, which says how all are put together.
+struct Given<Y> {
+    first: RefCell<Option<(Y, Option<u64>)>>,
+    differ: Cell<bool>,
+}
+
+impl<Y> Default for Given<Y> {
+    fn default() -> Self {
+        Given { first: RefCell::new(None), differ: Cell::new(false) }
+    }
+}
+
+impl<Y: StepRows<Var>> Given<Y> {
+    /// The numbers of one step.
+    fn take(&self, y: Y) -> Vec<Var> {
+        let (numbers, structure) = (y.rows(), y.structure());
+        let mut first = self.first.borrow_mut();
+        let (_, first) = first.get_or_insert((y, structure));
+        self.differ.set(self.differ.get() | (*first != structure));
+        numbers
+    }
+
+    /// Those of all steps together.
+    fn stacked<C>(self, taking: &Taking<'_, C>, numbers: Vec<Var>) -> Result<Y::Stacked, Fault> {
+        if self.differ.get() {
+            let why = "a step gives a result of another structure than the first".to_owned();
+            return Err(fault(taking.name, why, taking.line));
+        }
+        let first = self.first.into_inner();
+        Ok(Y::stacked(first.as_ref().map(|(first, _)| first), numbers))
+    }
+}
+
 /// The rows in reverse.
 fn reversed(numbers: Vec<Var>, count: usize) -> Vec<Var> {
     match numbers.len().checked_div(count) {
@@ -217,6 +256,7 @@ impl<C: Carry<Active = Var>> Taking<'_, C> {
     fn rows<X: Rows<Var>>(&self, xs: &X, reverse: bool) -> Result<(usize, Numbers<Var>), Fault> {
         let count = xs.count().map_err(|why| fault(self.name, why, self.line))?;
         let (mut numbers, mut width) = (Vec::new(), 0);
+        let structure = if count > 0 { xs.structure(0) } else { None };
         for t in 0..count {
             let before = numbers.len();
             xs.visit(if reverse { count - 1 - t } else { t }, &mut |number| numbers.push(number));
@@ -226,6 +266,14 @@ impl<C: Carry<Active = Var>> Taking<'_, C> {
                 numbers.reserve(width * (count - 1));
             } else if own != width {
                 let why = format!("a row has {own} numbers, and another one {width}");
+                return Err(fault(self.name, why, self.line));
+            }
+            if xs.structure(t) != structure {
+                // A step is a function of the numbers of a row, whatever else is in it.
+                let why = format!(
+                    "row {t} has another structure than row 0 (fields without leaves, options, lengths of lists), and a step \
+                     is recorded for one; loop over such rows with `for`"
+                );
                 return Err(fault(self.name, why, self.line));
             }
         }
@@ -245,13 +293,18 @@ impl<C: Carry<Active = Var>> Taking<'_, C> {
         step: impl Fn(C::Vars, &[Var]) -> Option<(C::Vars, Vec<Var>)>,
     ) -> Result<(C::Vars, Vec<Var>), Fault> {
         let structure = Structure::of(&self.rebuilt(&steps.start)).known();
-        let changed = RefCell::new(false);
+        let changed = Cell::new(false);
         let (carry, given) = self.take_flat(steps, |carry, row| {
             let (after, given) = step(self.rebuilt(carry), row)?;
-            *changed.borrow_mut() |= Structure::of(&after).known() != structure;
-            Some((leaves(&after), given))
+            let own = leaves(&after);
+            if own.len() == carry.len() && Structure::of(&after).known() != structure {
+                // There is nothing that a further step could be asked with.
+                changed.set(true);
+                return None;
+            }
+            Some((own, given))
         })?;
-        match changed.into_inner() {
+        match changed.get() {
             true => Err(fault(self.name, "the carry changes its structure in a step".to_owned(), self.line)),
             false => Ok((self.rebuilt(&carry), given)),
         }

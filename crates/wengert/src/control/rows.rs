@@ -4,7 +4,7 @@ use super::{Carry, Control};
 use crate::tape::Var;
 #[cfg(feature = "arrays")]
 use crate::tensor::Tensor;
-use crate::tree::{Tree, leaves};
+use crate::tree::{Form, Structure, Tree, leaves};
 
 /// What a loop steps over, one row after the other.
 ///
@@ -24,6 +24,11 @@ pub trait Rows<L> {
     /// Calls `visit` with the numbers of a row in order; with all tensors, whatever the row.
     #[doc(hidden)]
     fn visit(&self, row: usize, visit: &mut dyn FnMut(L));
+    /// The structure of a row, which all rows share; rows of tensors do by themselves.
+    #[doc(hidden)]
+    fn structure(&self, _row: usize) -> Option<u64> {
+        None
+    }
     /// A row of these leaves; there is one row at least.
     #[doc(hidden)]
     fn row(&self, next: &mut dyn FnMut() -> L) -> Self::Row;
@@ -73,6 +78,9 @@ impl<T: Carry<Active = Var>> Rows<Var> for [T] {
     fn visit(&self, row: usize, visit: &mut dyn FnMut(Var)) {
         self[row].for_each_leaf(&mut |leaf| visit(leaf.into()));
     }
+    fn structure(&self, row: usize) -> Option<u64> {
+        structure_of(&self[row])
+    }
     fn row(&self, next: &mut dyn FnMut() -> Var) -> T::Vars {
         self[0].vars(&mut |_| next())
     }
@@ -80,6 +88,11 @@ impl<T: Carry<Active = Var>> Rows<Var> for [T] {
         let mut leaves = leaves.into_iter();
         self.iter().map(|row| row.vars(&mut |_| leaves.next().expect("one per leaf"))).collect()
     }
+}
+
+/// The structure of a tree, if it can be compared; a leaf by itself has none.
+fn structure_of<T: Tree>(tree: &T) -> Option<u64> {
+    if T::Form::IS_LEAF { None } else { Structure::of(tree).known() }
 }
 
 /// Items behind a pointer are the same items.
@@ -95,6 +108,9 @@ macro_rules! pointer {
             fn visit(&self, row: usize, visit: &mut dyn FnMut(Var)) {
                 <$target as Rows<Var>>::visit(self, row, visit);
             }
+            fn structure(&self, row: usize) -> Option<u64> {
+                <$target as Rows<Var>>::structure(self, row)
+            }
             fn row(&self, next: &mut dyn FnMut() -> Var) -> Self::Row {
                 <$target as Rows<Var>>::row(self, next)
             }
@@ -107,6 +123,9 @@ macro_rules! pointer {
 pointer!([X: Rows<Var> + ?Sized] &X, X);
 pointer!([T: Carry<Active = Var>] Vec<T>, [T]);
 pointer!([T: Carry<Active = Var>, const N: usize] [T; N], [T]);
+
+/// The golden ratio as 64 bits: no two structures side by side cancel.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Rows side by side.
 macro_rules! tuple {
@@ -124,6 +143,11 @@ macro_rules! tuple {
             }
             fn visit(&self, row: usize, visit: &mut dyn FnMut(Var)) {
                 $(self.$index.visit(row, visit);)*
+            }
+            fn structure(&self, row: usize) -> Option<u64> {
+                let parts = [$(self.$index.structure(row)),*];
+                let mixed = |all: u64, part: u64| all.rotate_left(31).wrapping_mul(MIX) ^ part;
+                parts.into_iter().flatten().reduce(mixed)
             }
             fn row(&self, next: &mut dyn FnMut() -> Var) -> Self::Row {
                 ($(self.$index.row(next),)*)
@@ -147,6 +171,9 @@ pub trait StepRows<L> {
     /// The leaves of a step.
     #[doc(hidden)]
     fn rows(&self) -> Vec<L>;
+    /// What is around the leaves.
+    #[doc(hidden)]
+    fn structure(&self) -> Option<u64>;
     /// The same structure with these leaves of all steps. There is no step to see only where there is none.
     #[doc(hidden)]
     fn stacked(step: Option<&Self>, leaves: Vec<L>) -> Self::Stacked;
@@ -158,6 +185,9 @@ impl<Y: Tree<Leaf = Tensor>> StepRows<Tensor> for Y {
 
     fn rows(&self) -> Vec<Tensor> {
         leaves(self)
+    }
+    fn structure(&self) -> Option<u64> {
+        structure_of(self)
     }
     fn stacked(step: Option<&Self>, leaves: Vec<Tensor>) -> Y::Grad {
         let mut leaves = leaves.into_iter();
@@ -172,6 +202,9 @@ impl<Y: Tree<Leaf = Var>> StepRows<Var> for Y {
     fn rows(&self) -> Vec<Var> {
         leaves(self)
     }
+    fn structure(&self) -> Option<u64> {
+        structure_of(self)
+    }
     fn stacked(step: Option<&Self>, leaves: Vec<Var>) -> Vec<Y::Grad> {
         let Some(step) = step else { return Vec::new() };
         let count = leaves.len().checked_div(step.size()).unwrap_or(0);
@@ -185,6 +218,9 @@ impl<L: Control> StepRows<L> for () {
 
     fn rows(&self) -> Vec<L> {
         Vec::new()
+    }
+    fn structure(&self) -> Option<u64> {
+        None
     }
     fn stacked(_: Option<&Self>, _: Vec<L>) {}
 }

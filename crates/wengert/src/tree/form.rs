@@ -19,6 +19,9 @@
 pub trait Form: Sealed {
     /// The first type for one leaf, the second for several.
     type Choose<A, B>;
+    /// Whether it is one leaf.
+    #[doc(hidden)]
+    const IS_LEAF: bool;
 
     /// What is made of `from` for one leaf, or for several.
     fn choose<S, A, B>(from: S, one: impl FnOnce(S) -> A, several: impl FnOnce(S) -> B) -> Self::Choose<A, B>;
@@ -39,6 +42,7 @@ impl Sealed for Several {}
 
 impl Form for One {
     type Choose<A, B> = A;
+    const IS_LEAF: bool = true;
 
     fn choose<S, A, B>(from: S, one: impl FnOnce(S) -> A, _: impl FnOnce(S) -> B) -> A {
         one(from)
@@ -47,6 +51,7 @@ impl Form for One {
 
 impl Form for Several {
     type Choose<A, B> = B;
+    const IS_LEAF: bool = false;
 
     fn choose<S, A, B>(from: S, _: impl FnOnce(S) -> A, several: impl FnOnce(S) -> B) -> B {
         several(from)

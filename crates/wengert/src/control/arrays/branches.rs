@@ -9,7 +9,11 @@ use crate::program::{Builder, Program, Value, inline};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::{Tree, leaves};
+use crate::tree::{Structure, Tree, leaves};
+
+/// What is said of branches whose results have the same leaves, and differ in what is around them.
+const OTHER_STRUCTURE: &str = "the branches give results of other structures (fields without leaves, options, lengths of lists), and \
+                               have to agree";
 
 /// See [`crate::cond`].
 #[track_caller]
@@ -40,6 +44,9 @@ where
         let (yes, no) = (list(&yes_types), list(&no_types));
         let why = format!("the branches give ({yes}) and ({no}), and have to agree");
         return Err(error("cond", ErrorKind::Misfit, why, line));
+    }
+    if Structure::of(&output).known() != Structure::of(&other).known() {
+        return Err(error("cond", ErrorKind::Misfit, OTHER_STRUCTURE.to_owned(), line));
     }
     let (programs, captures) = with_all_captures(vec![yes, no]);
     let [yes, no] = <[Program; 2]>::try_from(programs).expect("two branches");
@@ -81,6 +88,9 @@ where
             return Err(misfit(format!(
                 "branch 0 gives ({first}), and branch {k} gives ({types}): they have to agree"
             )));
+        }
+        if Structure::of(output).known() != Structure::of(&outputs[0]).known() {
+            return Err(misfit(OTHER_STRUCTURE.to_owned()));
         }
     }
     let (programs, captures) = with_all_captures(closed);

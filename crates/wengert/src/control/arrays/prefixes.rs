@@ -5,13 +5,14 @@
 use super::{all_rows, error, misfit_of};
 use crate::array::Type;
 use crate::control::Rows;
+use crate::control::numbers::OTHER_ROW;
 use crate::error::{Error, ErrorKind, Line};
 use crate::primitives;
 use crate::tensor::Tensor;
 use crate::tensor::derived::{Transformation, apply};
 use crate::tensor::graph::{self, Closed, Reading};
 use crate::tensor::level::{ArrayLevel, Mapped};
-use crate::tree::leaves;
+use crate::tree::{Structure, leaves};
 
 /// See [`crate::associative_scan`].
 #[track_caller]
@@ -27,14 +28,18 @@ pub(super) fn run<X: Rows<Tensor>>(
         let mut sliced = rows.iter();
         xs.row(&mut || level.input(sliced.next().expect("one per leaf"), &Mapped::Slice(0)))
     });
-    let combined = leaves(&f(x, y));
-    let closed = level.close(&combined)?;
+    let structure = Structure::of(&x);
+    let combined = f(x, y);
+    let closed = level.close(&leaves(&combined))?;
     let before: Vec<Type> = closed.program.input_types()[..rows.len()].to_vec();
     let after = closed.program.output_types();
     if before != after {
         let list = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let why = format!("it takes rows ({}), and combines two to ({})", list(&before), list(&after));
         return Err(error("associative_scan", ErrorKind::Misfit, why, line));
+    }
+    if structure.known() != Structure::of(&combined).known() {
+        return Err(error("associative_scan", ErrorKind::Misfit, OTHER_ROW.to_owned(), line));
     }
     Ok(xs.prefixes(prefixes(&closed, &rows, length, line)?))
 }

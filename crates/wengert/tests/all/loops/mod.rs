@@ -9,6 +9,7 @@ mod random;
 mod shared;
 mod short;
 mod strips;
+mod structure;
 mod truncated;
 mod weights;
 mod zero;
