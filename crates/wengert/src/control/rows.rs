@@ -9,7 +9,8 @@ use crate::tree::{Form, Structure, Tree, leaves};
 /// What a loop steps over, one row after the other.
 ///
 /// Over tensors a [`Tree`] of tensors, whose rows are those along axis 0. Over numbers a slice, array or `Vec` whose items are
-/// the rows, trees of numbers or [`Var`]s each; or a tuple of these, of the same length.
+/// the rows, trees of numbers or [`Var`]s each; or a tuple of these, of the same length. A step is a function of the numbers of a
+/// row, so that rows have one structure: static fields, options and inner lengths that differ are an error.
 ///
 /// Sealed by its methods, which are ours.
 pub trait Rows<L> {
