@@ -6,7 +6,7 @@ use crate::scalar::Scalar;
 use crate::tape::recording::Mode;
 use crate::tape::{TapeSize, Var};
 use crate::task::Task;
-use crate::tree::{Tree, check_size, leaves};
+use crate::tree::{Tree, check_direction, leaves};
 
 /// The value and the gradient of a scalar function.
 ///
@@ -81,7 +81,7 @@ pub fn value_and_grad_aux<T: Tree, A: Tree<Leaf = Active<T>>>(
 /// ```
 ///
 /// # Panics
-/// If the tangent has another number of leaves than the point.
+/// If the tangent has other leaves than the point.
 #[doc(alias("pushforward", "forward_mode"))]
 #[track_caller]
 pub fn jvp<T: Tree, O: Tree<Leaf = Active<T>>>(
@@ -89,8 +89,8 @@ pub fn jvp<T: Tree, O: Tree<Leaf = Active<T>>>(
     tangent: impl Tree<Leaf = T::Leaf>,
     f: impl FnOnce(T::Vars) -> O,
 ) -> (<T::Leaf as Leaf>::Out<O>, <T::Leaf as Leaf>::Out<O>) {
+    check_direction("jvp", "tangent", &x, &tangent);
     let tangent = leaves(&tangent);
-    check_size("jvp", "tangent", x.size(), tangent.len());
     T::Leaf::jvp(&x, &tangent, f)
 }
 
@@ -242,15 +242,15 @@ pub fn value_grad_and_hessian<T: Tree>(
 /// ```
 ///
 /// # Panics
-/// If the vector has another number of leaves than the point.
+/// If the vector has other leaves than the point.
 #[track_caller]
 pub fn value_grad_and_hvp<T: Tree>(
     x: T,
     vector: impl Tree<Leaf = T::Leaf>,
     f: impl FnOnce(T::Vars) -> Active<T>,
 ) -> (T::Leaf, T::Grad, T::Grad) {
+    check_direction("value_grad_and_hvp", "vector", &x, &vector);
     let vector = leaves(&vector);
-    check_size("value_grad_and_hvp", "vector", x.size(), vector.len());
     T::Leaf::value_grad_and_hvp(&x, &vector, f)
 }
 
@@ -267,8 +267,8 @@ pub fn value_grad_and_hvp<T: Tree>(
 #[doc(alias = "hessian_vector_product")]
 #[track_caller]
 pub fn hvp<T: Tree>(x: T, vector: impl Tree<Leaf = T::Leaf>, f: impl FnOnce(T::Vars) -> Active<T>) -> T::Grad {
+    check_direction("hvp", "vector", &x, &vector);
     let vector = leaves(&vector);
-    check_size("hvp", "vector", x.size(), vector.len());
     T::Leaf::hvp(&x, &vector, f)
 }
 
@@ -307,7 +307,7 @@ pub fn tape_size<T: Tree<Leaf = f64>, O>(x: T, f: impl FnOnce(T::Vars) -> O) -> 
 /// Source of the method: A. Griewank and A. Walther, *Evaluating Derivatives* (2008), chapter 13.
 ///
 /// # Panics
-/// If the direction has another number of leaves than the point.
+/// If the direction has other leaves than the point.
 #[track_caller]
 pub fn taylor<T: Tree, O: Tree<Leaf = Var>>(
     x: T,
@@ -318,8 +318,8 @@ pub fn taylor<T: Tree, O: Tree<Leaf = Var>>(
 where
     T::Leaf: Scalar,
 {
+    check_direction("taylor", "direction", &x, &direction);
     let direction = leaves(&direction);
-    check_size("taylor", "direction", x.size(), direction.len());
     let (output, mut results) = compute(&x, &direction, &Task::Taylor { order }, f);
     output.each(&mut || (0..=order).map(|_| next(&mut results)).collect())
 }

@@ -70,12 +70,14 @@ use crate::straight::step_code;
 use crate::tape::Var;
 use crate::tape::block::{Labels, Rows, Step, Steps, Taken, take_steps};
 use crate::tape::recording::Line;
+use crate::tree::Structure;
 
 /// Numbers in a shape: a number of a carrier, an array, `Vec` or tuple of these. What a loop carries, and its rows.
 ///
 /// Implement it for a struct by calling the methods of its fields in order.
 ///
 /// ```
+/// use wengert::Structure;
 /// use wengert::loops::{Numbers, fori};
 /// use wengert::prelude::*;
 ///
@@ -91,6 +93,10 @@ use crate::tape::recording::Line;
 ///     fn for_each(&self, visit: &mut impl FnMut(R)) {
 ///         self.position.for_each(visit);
 ///         self.speed.for_each(visit);
+///     }
+///     fn structure(&self, structure: &mut Structure) {
+///         self.position.structure(structure);
+///         self.speed.structure(structure);
 ///     }
 ///     fn rebuilt(&self, next: &mut impl FnMut() -> R) -> Self {
 ///         self.with(next)
@@ -118,6 +124,12 @@ pub trait Numbers: Clone {
 
     /// Calls `visit` with every number, in order.
     fn for_each(&self, visit: &mut impl FnMut(Self::Number));
+    /// Notes what distinguishes this shape from others of its type with as many numbers: the lengths of its lists, and what it
+    /// holds besides numbers. A recorded loop has one structure, and refuses a step that changes it; of a shape that does not
+    /// say it cannot know.
+    fn structure(&self, structure: &mut Structure) {
+        structure.opaque();
+    }
     /// The same shape with other numbers, in order.
     fn rebuilt(&self, next: &mut impl FnMut() -> Self::Number) -> Self;
     /// The same shape with numbers of another carrier, in order.
@@ -131,6 +143,7 @@ impl<S: Real> Numbers for S {
     fn for_each(&self, visit: &mut impl FnMut(S)) {
         visit(*self);
     }
+    fn structure(&self, _: &mut Structure) {}
     fn rebuilt(&self, next: &mut impl FnMut() -> S) -> S {
         next()
     }
@@ -146,6 +159,10 @@ impl<T: Numbers, const N: usize> Numbers for [T; N] {
     fn for_each(&self, visit: &mut impl FnMut(T::Number)) {
         self.iter().for_each(|item| item.for_each(visit));
     }
+    fn structure(&self, structure: &mut Structure) {
+        structure.number(self.len());
+        self.iter().for_each(|item| item.structure(structure));
+    }
     fn rebuilt(&self, next: &mut impl FnMut() -> T::Number) -> Self {
         std::array::from_fn(|k| self[k].rebuilt(next))
     }
@@ -160,6 +177,10 @@ impl<T: Numbers> Numbers for Vec<T> {
 
     fn for_each(&self, visit: &mut impl FnMut(T::Number)) {
         self.iter().for_each(|item| item.for_each(visit));
+    }
+    fn structure(&self, structure: &mut Structure) {
+        structure.number(self.len());
+        self.iter().for_each(|item| item.structure(structure));
     }
     fn rebuilt(&self, next: &mut impl FnMut() -> T::Number) -> Self {
         self.iter().map(|item| item.rebuilt(next)).collect()
@@ -179,6 +200,10 @@ macro_rules! tuple {
             fn for_each(&self, visit: &mut impl FnMut($first::Number)) {
                 self.$first_index.for_each(visit);
                 $(self.$index.for_each(visit);)*
+            }
+            fn structure(&self, structure: &mut Structure) {
+                self.$first_index.structure(structure);
+                $(self.$index.structure(structure);)*
             }
             fn rebuilt(&self, next: &mut impl FnMut() -> $first::Number) -> Self {
                 (self.$first_index.rebuilt(next), $(self.$index.rebuilt(next),)*)
@@ -202,6 +227,8 @@ tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
 pub trait Given<R>: Clone {
     /// Calls `visit` with every number, in order.
     fn for_each_given(&self, visit: &mut impl FnMut(R));
+    /// See [`Numbers::structure`].
+    fn structure_of(&self, structure: &mut Structure);
     /// The same shape with other numbers, in order.
     fn rebuilt_of(&self, next: &mut impl FnMut() -> R) -> Self;
 }
@@ -210,6 +237,9 @@ impl<R: Real, T: Numbers<Number = R>> Given<R> for T {
     fn for_each_given(&self, visit: &mut impl FnMut(R)) {
         self.for_each(visit);
     }
+    fn structure_of(&self, structure: &mut Structure) {
+        self.structure(structure);
+    }
     fn rebuilt_of(&self, next: &mut impl FnMut() -> R) -> Self {
         self.rebuilt(next)
     }
@@ -217,6 +247,7 @@ impl<R: Real, T: Numbers<Number = R>> Given<R> for T {
 
 impl<R: Real> Given<R> for () {
     fn for_each_given(&self, _: &mut impl FnMut(R)) {}
+    fn structure_of(&self, _: &mut Structure) {}
     fn rebuilt_of(&self, _: &mut impl FnMut() -> R) {}
 }
 
@@ -236,7 +267,7 @@ impl<R: Real> Given<R> for () {
 /// ```
 ///
 /// # Panics
-/// If the carry changes its size, if the step takes the number out of a `Var`, or where its recordings are found to differ.
+/// If the carry changes its size or its structure, if the step takes the number out of a `Var`, or where its recordings are found to differ.
 #[track_caller]
 pub fn fori<C: Numbers>(range: Range<i64>, init: C, step: impl Fn(C::Number, C) -> C) -> C {
     Loops::new().fori(range, init, step)
@@ -261,7 +292,7 @@ pub fn fori<C: Numbers>(range: Range<i64>, init: C, step: impl Fn(C::Number, C) 
 /// ```
 ///
 /// # Panics
-/// As [`fori`], and if the rows, or what the steps give, differ in size.
+/// As [`fori`], and if the rows, or what the steps give, differ in size or structure.
 #[track_caller]
 pub fn scan<C, X, Y>(init: C, xs: &[X], step: impl Fn(C, X::With<C::Number>) -> (C, Y)) -> (C, Vec<Y>)
 where
@@ -393,6 +424,8 @@ impl Loops {
                 width = size;
             }
             assert!(size == width, "`scan` at {line}: a row has {size} numbers, and another one {width}");
+            let is_other = known(|to| xs[order(place)].structure(to)) != known(|to| xs[order(0)].structure(to));
+            assert!(!is_other, "`scan` at {line}: a row has another structure than another one{OTHER}");
         }
         let given: RefCell<Option<Y>> = RefCell::new(None);
         let taking = Taking { name: "scan", line, init: &init };
@@ -402,7 +435,9 @@ impl Loops {
             let (carry, y) = step(carry, xs[0].with(&mut || row.next().expect("as many as the row has")));
             let mut numbers = Vec::new();
             y.for_each_given(&mut |number| numbers.push(number));
-            given.borrow_mut().get_or_insert(y);
+            let structure = known(|to| y.structure_of(to));
+            let is_other = structure != known(|to| given.borrow_mut().get_or_insert(y).structure_of(to));
+            assert!(!is_other, "`scan` at {line}: a step gives another structure than another one{OTHER}");
             Some((carry, numbers))
         });
         let Some(shape) = given.into_inner() else { return (carry, Vec::new()) };
@@ -455,6 +490,16 @@ impl Loops {
     }
 }
 
+/// How structures differ.
+const OTHER: &str = ": other lengths of lists, or what else is no number";
+
+/// The structure that is noted, if it can be compared.
+fn known(note: impl FnOnce(&mut Structure)) -> Option<u64> {
+    let mut structure = Structure::default();
+    note(&mut structure);
+    structure.known()
+}
+
 /// Whether loops over this carrier are recorded.
 fn records<R: Real>() -> bool {
     TypeId::of::<R>() == TypeId::of::<Var>()
@@ -481,6 +526,7 @@ impl<C: Numbers> Taking<'_, C> {
             self.init.rebuilt(&mut || numbers.next().expect("as many as the carry has"))
         };
         let size = steps.start.len();
+        let structure = known(|to| self.init.structure(to));
         let mut gives = None;
         let taken = take_steps(steps, &mut |_, carry, row| {
             let Some((after, given)) = step(rebuilt(carry), row) else {
@@ -490,6 +536,8 @@ impl<C: Numbers> Taking<'_, C> {
             after.for_each(&mut |number| carry.push(number));
             let own = carry.len();
             assert!(own == size, "`{name}` at {line}: the carry has {size} numbers before a step, and {own} after it");
+            let is_other = known(|to| after.structure(to)) != structure;
+            assert!(!is_other, "`{name}` at {line}: the carry changes its structure in a step{OTHER}");
             let (own, first) = (given.len(), *gives.get_or_insert(given.len()));
             assert!(own == first, "`{name}` at {line}: a step gives {own} numbers, and another one {first}");
             Some(Step { carry, gives: given, after: 0, given: 0, ends: false })

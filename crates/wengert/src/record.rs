@@ -4,16 +4,18 @@ mod batches;
 mod many;
 pub(crate) mod path;
 
+use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::path::{Numbers, Path};
 use crate::drive::inputs_of;
+use crate::leaf::Drive;
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::{Inputs, Line, Mode, Scope};
 use crate::task::Task;
-use crate::tree::{Tree, check_size, leaves};
+use crate::tree::{Paths, Structure, Tree, check_direction, check_size, is_one_type, leaves};
 
 /// How many paths through a function are kept unless [`Recorded::paths`] says otherwise.
 const PATHS: usize = 64;
@@ -62,15 +64,17 @@ where
 {
     let point = leaves(&at);
     let recorded = Recorded {
-        shape: at,
         size: point.len(),
+        structure: Structure::of(&at).known(),
+        frozen: if T::HAS_DATA { Paths::frozen_leaves(&at) } else { Vec::new() },
+        shape: at,
         f,
         line: Location::caller(),
         strict: false,
         limit: PATHS,
         state: Mutex::new(State { paths: Vec::new(), recordings: 0 }),
     };
-    let path = recorded.fresh_path(Location::caller(), &point);
+    let path = recorded.fresh_path(Location::caller(), &point, &[]);
     recorded.lock().paths.push(path);
     recorded
 }
@@ -82,6 +86,10 @@ where
 pub struct Recorded<T: Tree, O, F> {
     shape: T,
     size: usize,
+    /// What the point held besides leaves: the function has run with it.
+    structure: Option<u64>,
+    /// Which leaves are frozen; empty if none can be.
+    frozen: Vec<bool>,
     f: F,
     line: Line,
     strict: bool,
@@ -142,8 +150,8 @@ where
     /// The value at `x`.
     ///
     /// # Panics
-    /// This and the other methods panic if the point has another number of leaves than the one
-    /// recorded at, and if a guard flips in a strict function.
+    /// This and the other methods panic if the point has another number of leaves than the one recorded at, if it is of the
+    /// same type and differs from it in [structure](Structure), and if a guard flips in a strict function.
     #[track_caller]
     pub fn value<X: Tree<Leaf: Scalar>>(&self, x: X) -> O::Each<X::Leaf> {
         or_panic(self.try_value(x))
@@ -167,8 +175,8 @@ where
         x: X,
         tangent: impl Tree<Leaf = X::Leaf>,
     ) -> (O::Each<X::Leaf>, O::Each<X::Leaf>) {
+        check_direction("jvp", "tangent", &x, &tangent);
         let tangent = leaves(&tangent);
-        check_size("jvp", "tangent", self.size, tangent.len());
         or_panic(self.compute(Location::caller(), &x, &tangent, &Task::Jvp, |path, results| {
             let y = path.output.each(&mut || results.next());
             (y, path.output.each(&mut || results.next()))
@@ -257,6 +265,7 @@ where
         task: &Task,
         take: impl Fn(&Path<O>, &mut Numbers<'_, X::Leaf>) -> R,
     ) -> Result<R, GuardFlipped> {
+        self.check_point(x);
         let mut result = None;
         self.ask(line, &leaves(x), direction, task, &mut |path, numbers| result = Some(take(path, numbers)))?;
         Ok(result.expect("one path is taken at each point"))
@@ -273,21 +282,45 @@ where
         task: &Task,
         take: &mut dyn FnMut(&Path<O>, &mut Numbers<'_, S>),
     ) -> Result<(), GuardFlipped> {
-        check_size("a recorded function", "point", self.size, point.len());
-        self.on_path(line, point, |path| {
+        let is_pulled = matches!(task, Task::Vjp | Task::ValueAndVjp);
+        let outputs = self.on_path(line, point, |path| {
             let outputs = path.trace.outputs.len();
-            if matches!(task, Task::Vjp | Task::ValueAndVjp) && direction.len() != outputs {
+            if is_pulled && direction.len() != outputs {
                 // Another path may have as many outputs: it counts only if this one is taken here.
                 path.ask(line, point, &[], &Task::Value, &mut |_| ())?;
-                check_size("vjp", "cotangent", outputs, direction.len());
+                return Some(outputs);
             }
-            path.ask(line, point, direction, task, &mut |results| take(path, results))
-        })
+            path.ask(line, point, direction, task, &mut |results| take(path, results))?;
+            Some(outputs)
+        })?;
+        if is_pulled {
+            check_size("vjp", "cotangent", outputs, direction.len());
+        }
+        Ok(())
     }
 
-    /// How many numbers a point has.
-    pub(crate) fn size(&self) -> usize {
-        self.size
+    /// Panics if the point is not one that the function was recorded for.
+    #[track_caller]
+    pub(crate) fn check_point<X: Tree>(&self, x: &X) {
+        if let Err(why) = self.fits(x) {
+            panic!("a recorded function: {why}");
+        }
+    }
+
+    /// Why the point is not one that the function was recorded for, if it is not.
+    pub(crate) fn fits<X: Tree>(&self, x: &X) -> Result<(), String> {
+        let (wanted, got) = (self.size, x.size());
+        if wanted != got {
+            return Err(format!("the point has {got} numbers where {wanted} are needed"));
+        }
+        if is_one_type::<X, T>() && Structure::of(x).known() != self.structure {
+            return Err(format!(
+                "the point has another structure than the one recorded at {}: other lengths of lists, keys, options, \
+                 frozen leaves, or fields that are no leaves; record the function at a point of this structure",
+                self.line
+            ));
+        }
+        Ok(())
     }
 
     /// `run` on the first path that is valid at the point, recording a new one if none is.
@@ -298,12 +331,30 @@ where
         mut run: impl FnMut(&Arc<Path<O>>) -> Option<R>,
     ) -> Result<R, GuardFlipped> {
         let mut result = None;
-        let plain = || point.iter().map(|leaf| leaf.plain()).collect();
-        self.choose(line, &plain, &mut |path| {
-            result = run(path);
-            result.is_some()
-        })?;
+        let plain = || point.iter().map(|leaf| leaf.plain()).collect::<Vec<_>>();
+        let captured = self.captured(point);
+        if captured.is_empty() || self.strict {
+            self.choose(line, &plain, &mut |path| {
+                result = run(path);
+                result.is_some()
+            })?;
+        }
+        if !captured.is_empty() {
+            // Not kept: another call has other variables.
+            result = run(&self.fresh_path(line, &plain(), &captured));
+        }
         Ok(result.expect("one path is taken at each point"))
+    }
+
+    /// The frozen leaves of a point, if a variable of a driver around flows into one: that driver differentiates by it as by
+    /// anything captured.
+    fn captured<S: Sealed + Copy>(&self, point: &[S]) -> Vec<Var> {
+        if self.frozen.is_empty() || S::as_plain(point).is_some() {
+            return Vec::new();
+        }
+        let frozen = point.iter().zip(&self.frozen).filter(|(_, frozen)| **frozen);
+        let captured: Vec<Var> = frozen.map(|(leaf, _)| leaf.outer()).collect();
+        if captured.iter().any(|leaf| leaf.is_recorded()) { captured } else { Vec::new() }
     }
 
     /// Calls `run` with one path after the other until one is valid, and with a new one, recorded at the `plain` point, if none
@@ -326,7 +377,7 @@ where
         if self.strict {
             return Err(GuardFlipped { line: self.line });
         }
-        let path = self.fresh_path(line, &plain());
+        let path = self.fresh_path(line, &plain(), &[]);
         assert!(run(&path), "a fresh recording is valid where it was made");
         let mut state = self.lock();
         state.paths.insert(0, path);
@@ -342,15 +393,17 @@ where
         }
     }
 
-    /// Runs and records the function at a point, for a call at this line.
-    fn fresh_path(&self, line: Line, point: &[f64]) -> Arc<Path<O>> {
+    /// Runs and records the function at a point, for a call at this line; frozen leaves are those that are `captured`, if any.
+    fn fresh_path(&self, line: Line, point: &[f64], captured: &[Var]) -> Arc<Path<O>> {
         let scope = Scope::open_at(Mode::Replay, line);
         let mut numbers = point.iter();
         let enter = |_, inputs: &mut Inputs<'_>| inputs.input(*numbers.next().expect("one per leaf"));
-        // Severed, because other points have other numbers there.
-        let vars = inputs_of(&scope, &self.shape, enter, |_, input| crate::leaf::Drive::severed(input));
+        // Severed if not, because other points have other numbers there.
+        let captured = RefCell::new(captured.iter());
+        let hold = |_, input| captured.borrow_mut().next().copied().unwrap_or_else(|| Drive::severed(input));
+        let vars = inputs_of(&scope, &self.shape, enter, hold);
         let output = (self.f)(vars);
-        let trace = f64::hold(scope, &leaves(&output)).0;
+        let trace = <f64 as Sealed>::hold(scope, &leaves(&output)).0;
         self.lock().recordings += 1;
         Arc::new(Path::new(trace, output))
     }
@@ -429,8 +482,8 @@ where
         x: X,
         vector: impl Tree<Leaf = X::Leaf>,
     ) -> (X::Leaf, X::Grad, X::Grad) {
+        check_direction("value_grad_and_hvp", "vector", &x, &vector);
         let vector = leaves(&vector);
-        check_size("value_grad_and_hvp", "vector", self.size, vector.len());
         or_panic(self.compute(Location::caller(), &x, &vector, &Task::ValueGradientAndHvp, |_, results| {
             let (value, gradient) = (results.next(), x.grad(&mut || results.next()));
             (value, gradient, x.grad(&mut || results.next()))
@@ -440,8 +493,8 @@ where
     /// The product of the Hessian at `x` with a vector.
     #[track_caller]
     pub fn hvp<X: Tree<Leaf: Scalar>>(&self, x: X, vector: impl Tree<Leaf = X::Leaf>) -> X::Grad {
+        check_direction("hvp", "vector", &x, &vector);
         let vector = leaves(&vector);
-        check_size("hvp", "vector", self.size, vector.len());
         let line = Location::caller();
         or_panic(self.compute(line, &x, &vector, &Task::Hvp, |_, results| x.grad(&mut || results.next())))
     }

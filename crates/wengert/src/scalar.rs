@@ -9,7 +9,7 @@ use crate::ops::{Binary, Compare, Unary};
 use crate::real::{Carrier, Real, real_operators};
 use crate::tape::Var;
 use crate::tape::lift;
-use crate::tape::recording::{Inputs, Line, Nested, Scope, line_of};
+use crate::tape::recording::{Inputs, Line, Nested, Scope, asked_at, line_of};
 use crate::tape::trace::{Flipped, Trace};
 use crate::task::Task;
 #[cfg(feature = "arrays")]
@@ -200,21 +200,25 @@ impl Sealed for Var {
         Var::resume(&trace, line, &values, directions, task)
     }
     fn replay(trace: &Trace, line: Line, point: &[Var], directions: &[Var], task: &Task) -> Result<Vec<Var>, Flipped> {
-        let values = trace.evaluate(point, Var::capture)?;
+        check_captures(trace, line);
+        let values = asked_at(line, || trace.evaluate(point, Var::capture))?;
         Ok(Var::resume(trace, line, &values, directions, task))
     }
     fn replay_by(
         trace: &Trace,
-        _line: Line,
+        line: Line,
         point: &[Var],
         directions: &[Var],
         algorithm: &impl Algorithm,
     ) -> Result<Vec<Var>, Flipped> {
-        let values = trace.evaluate(point, Var::capture)?;
-        Ok(algorithm.run(trace, &values, directions))
+        check_captures(trace, line);
+        asked_at(line, || {
+            let values = trace.evaluate(point, Var::capture)?;
+            Ok(algorithm.run(trace, &values, directions))
+        })
     }
-    fn resume(trace: &Trace, _line: Line, values: &[Var], directions: &[Var], task: &Task) -> Vec<Var> {
-        task.run(trace, values, directions)
+    fn resume(trace: &Trace, line: Line, values: &[Var], directions: &[Var], task: &Task) -> Vec<Var> {
+        asked_at(line, || task.run(trace, values, directions))
     }
     fn hold(scope: Scope, outputs: &[Var]) -> (Trace, Vec<Var>) {
         let trace = scope.extract(outputs);
@@ -231,6 +235,17 @@ impl Sealed for Var {
         values.extend(&trace.captures);
         (trace, values)
     }
+}
+
+/// Panics if a recording holds a variable of another one that has ended.
+#[track_caller]
+fn check_captures(trace: &Trace, line: Line) {
+    let has_ended = |capture: &Var| capture.is_recorded() && line_of(*capture).is_none();
+    assert!(
+        !trace.captures.iter().any(has_ended),
+        "the function asked for at {line} has captured a Var of a recording that has ended: what is recorded inside a driver's \
+         function and captures its variables can be asked for inside it alone"
+    );
 }
 
 /// Computes over plain numbers.

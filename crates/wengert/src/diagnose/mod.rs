@@ -211,8 +211,11 @@ impl fmt::Display for NonFinite {
     }
 }
 
-/// The first operation, forward or backward, that produced a number that is not finite, with the
-/// user's line; `None` if value and gradient are finite.
+/// The operation that a NaN or an infinity of the value or the gradient comes from, with the user's line; `None` if both are
+/// finite, whatever stands between them.
+///
+/// Of a value that is not finite it is the first operation, of those that the value is made of, that produced such a number. If
+/// the value is finite, it is the first in the reverse sweep. What a selection leaves out is neither.
 ///
 /// ```
 /// use wengert::prelude::*;
@@ -235,28 +238,53 @@ fn nonfinite(trace: &Trace) -> Option<NonFinite> {
         element: None,
         at: trace.lines[i],
     };
-    if let Some(i) = (0..trace.records.len()).find(|&i| !trace.values[i].is_finite()) {
-        return Some(found(i, Pass::Forward, trace.values[i]));
+    let output = trace.output_node(0)?;
+    if !trace.values[output].is_finite() {
+        let mut used = vec![false; trace.values.len()];
+        used[output] = true;
+        for i in (trace.inputs..trace.records.len()).rev().filter(|&i| trace.records[i].op() != Op::Taken) {
+            if used[i] {
+                taken_operands(trace, i, |k| used[k] = true);
+            }
+        }
+        let first = (0..trace.records.len()).find(|&i| used[i] && !trace.values[i].is_finite());
+        return first.map(|i| found(i, Pass::Forward, trace.values[i]));
     }
     let live = trace.reached(0..1);
     let mut adjoints = vec![0.0; trace.values.len()];
-    adjoints[trace.output_node(0)?] = 1.0;
+    adjoints[output] = 1.0;
+    let mut first = None;
     for i in (trace.inputs..trace.records.len()).rev().filter(|&i| live[i]) {
+        let (record, adjoint) = (trace.records[i], adjoints[i]);
         let mut bad = None;
-        let record = trace.records[i];
-        visit_edges(record, &trace.constants, &trace.values, i, |side, factor| {
-            let k = record.operand(side);
-            let part = adjoints[i] * factor.number();
+        let mut add = |k: usize, part: f64| {
             adjoints[k] += part;
             if bad.is_none() && !adjoints[k].is_finite() {
                 bad = Some(if part.is_finite() { adjoints[k] } else { part });
             }
-        });
-        if let Some(result) = bad {
-            return Some(found(i, Pass::Backward, result));
+        };
+        if record.op() == Op::Select {
+            taken_operands(trace, i, |k| add(k, adjoint));
+        } else {
+            visit_edges(record, &trace.constants, &trace.values, i, |side, factor| {
+                add(record.operand(side), adjoint * factor.number());
+            });
+        }
+        if let (Some(result), None) = (bad, &first) {
+            first = Some(found(i, Pass::Backward, result));
         }
     }
-    None
+    first.filter(|_| adjoints[..trace.inputs].iter().any(|adjoint| !adjoint.is_finite()))
+}
+
+/// As [`operands`], of a selection the one that it takes.
+fn taken_operands(trace: &Trace, i: usize, mut visit: impl FnMut(usize)) {
+    let record = trace.records[i];
+    match record.op() {
+        Op::Select if trace.values[trace.records[i - 1].a()] == 1.0 => visit(record.a()),
+        Op::Select => visit(record.b()),
+        _ => operands(trace, i, visit),
+    }
 }
 
 /// The values of a record's operands, constants in their places.

@@ -161,18 +161,29 @@ fn operands_at(eqn: &Eqn, values: &HashMap<Value, Array>, shape: &[usize], eleme
 
 fn nonfinite(closed: &Closed, inputs: &[Array], line: Line) -> Option<NonFinite> {
     let program = &closed.program;
-    if let Some((element, result)) = inputs[..closed.leaves].iter().find_map(first_bad) {
-        return Some(found(Pass::Forward, "input", Vec::new(), (element, result), line));
-    }
     let mut values: HashMap<Value, Array> = program.inputs().zip(inputs.iter().cloned()).collect();
+    let left_out = masked(program);
+    let leaves = program.inputs().take(closed.leaves).filter(|input| !left_out[input.index()]);
+    let input = leaves.filter_map(|leaf| first_bad(&values[&leaf])).next();
+    let mut bads: Vec<(&Eqn, (usize, f64))> = Vec::new();
     for eqn in program.eqns() {
-        if let Some(bad) = step(eqn, &mut values) {
-            let shape = values[&eqn.first].shape().to_vec();
-            let operands = operands_at(eqn, &values, &shape, bad.0);
-            return Some(found(Pass::Forward, static_name(&eqn.op), operands, bad, eqn.line.unwrap_or(line)));
-        }
+        bads.extend(step(eqn, &mut values).map(|bad| (eqn, bad)));
     }
-    backward(closed, inputs, line)
+    if program.outputs().iter().all(|output| first_bad(&values[output]).is_none()) {
+        return backward(closed, inputs, line);
+    }
+    if let Some(bad) = input {
+        return Some(found(Pass::Forward, "input", Vec::new(), bad, line));
+    }
+    let &(mut eqn, mut bad) = bads.iter().find(|(eqn, _)| !left_out[eqn.first.index()])?;
+    // A selection only passes on what it takes.
+    while let Op::Select(_) = eqn.op {
+        let taken = eqn.args[if values[&eqn.args[0]].to_f64()[bad.0] == 0.0 { 2 } else { 1 }];
+        let Some(&from) = bads.iter().find(|(eqn, _)| eqn.outs().any(|out| out == taken)) else { break };
+        (eqn, bad) = from;
+    }
+    let operands = operands_at(eqn, &values, values[&eqn.first].shape(), bad.0);
+    Some(found(Pass::Forward, static_name(&eqn.op), operands, bad, eqn.line.unwrap_or(line)))
 }
 
 fn found(

@@ -72,6 +72,9 @@ impl FixedPoint {
     }
 
     /// What the Euclidean norm of all numbers of `f(x) - x` may be: 1e-10 if it is not said, 1e-5 in single precision.
+    ///
+    /// A point whose own norm is below 1 has its digits too: steps go on until `f(x) - x` is smaller than this share of x, as long
+    /// as that share falls.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = Some(tolerance);
@@ -169,11 +172,17 @@ impl FixedPoint {
             let way = |x: &[Tensor]| at(function.name, &function.closed.program, x, captures);
             let first = way(x)?;
             let size = norm(&first);
+            let share = &size / norm(x);
+            let fell = share.gt(0.0);
             let failed = RefCell::new(None);
             let (x, _, state) = While::new().try_run(
-                (x.to_vec(), first, vec![size, count(0)]),
-                // What is no number does not become one.
-                |(_, _, state)| state[0].gt(tolerance).and(state[0].lt(f64::INFINITY)).and(state[1].lt(limit)),
+                (x.to_vec(), first, vec![size, count(0), share, fell]),
+                |(_, _, state)| {
+                    let [size, steps, share, fell] = [&state[0], &state[1], &state[2], &state[3]];
+                    let is_far = size.gt(tolerance).or(share.gt(tolerance).and(fell));
+                    // What is no number does not become one.
+                    is_far.and(size.lt(f64::INFINITY)).and(steps.lt(limit))
+                },
                 |(x, step, state)| {
                     let x = plus(&x, &damping, &step);
                     let step = way(&x).unwrap_or_else(|why| {
@@ -181,7 +190,9 @@ impl FixedPoint {
                         step
                     });
                     let size = norm(&step);
-                    (x, step, vec![size, &state[1] + 1])
+                    let share = &size / norm(&x);
+                    let fell = share.lt(&state[2]);
+                    (x, step, vec![size, &state[1] + 1, share, fell])
                 },
             )?;
             if let Some(why) = failed.into_inner() {

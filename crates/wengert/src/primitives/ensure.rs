@@ -6,18 +6,21 @@ use std::borrow::Cow;
 use super::parse::Fields;
 use super::sample::{numbers, numbers_f32};
 use super::{
-    Attributes, Batched, Cotangents, Family, Form, Masks, Operand, OperandSet, Primitive, Reach, Reaches, Sample, Site,
-    Tangents,
+    Attributes, Batched, Cotangent, Cotangents, Family, Form, MaskedCotangents, Masks, Operand, OperandSet, Primitive,
+    Reach, Reaches, Sample, Site, Tangents,
 };
 use crate::array::{Array, DType, Data, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
+use crate::ops::Logic;
 use crate::program::{Builder, Value};
 
 /// `ensure(x, holds, details…)`: `x`, if all of `holds` is true; else the run ends with an error, in which the next of the
 /// details stands in the place of each `{}`.
 ///
 /// The details have the shape of `holds`; told are those of the first place that is false. It is linear in `x`, so that tangents
-/// and cotangents of `x` are checked too: a derivative that does not need the value fails as the value does. Where a lane of [`vmap`](crate::vmap) does not take the branch that this stands in, it holds.
+/// and cotangents of `x` are checked too: a derivative that does not need the value fails as the value does. Where a lane of
+/// [`vmap`](crate::vmap) does not take the branch that this stands in, it holds, and so it does in reverse mode for a place of
+/// `holds` whose part of the cotangent counts nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ensure {
     /// The operation that the error names.
@@ -126,6 +129,28 @@ impl Primitive for Ensure {
             pulled[0] = Some(b.op(self.clone(), &[&[ct], &known[..]].concat()));
         }
         Ok(pulled)
+    }
+    /// Where no element of a place counts, it holds there.
+    fn transpose_masked(
+        &self,
+        b: &mut Builder,
+        cotangents: &[Option<Cotangent>],
+        args: &[Operand],
+    ) -> Option<MaskedCotangents> {
+        let Cotangent { value, mask } = cotangents[0]?;
+        let mask = mask?;
+        let mut known: Vec<Value> = args[1..].iter().map(Operand::known).collect();
+        let (shape, places) = (b.shape(value).to_vec(), b.shape(known[0]).to_vec());
+        if !shape.starts_with(&places) {
+            return None;
+        }
+        let counts = b.any(mask, &(places.len()..shape.len()).collect::<Vec<usize>>());
+        let none = b.op(Logic::Not, &[counts]);
+        known[0] = b.op(Logic::Or, &[known[0], none]);
+        let value = b.op(self.clone(), &[&[value], &known[..]].concat());
+        let mut pulled = vec![None; args.len()];
+        pulled[0] = Some(Cotangent { value, mask: Some(mask) });
+        Some(Ok(pulled))
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         let mut operands = args.to_vec();

@@ -10,7 +10,7 @@ use super::path::{Numbers, Path};
 use super::{Recorded, or_panic};
 use crate::tape::Var;
 use crate::task::Task;
-use crate::tree::{Tree, check_size, leaves};
+use crate::tree::{Tree, check_direction, leaves};
 
 impl<T, O, F> Recorded<T, O, F>
 where
@@ -50,7 +50,9 @@ where
         V: Tree<Leaf = f64>,
     {
         check_directions("jvp_many", "tangent", points, tangents);
-        tangents.iter().for_each(|tangent| check_size("jvp_many", "tangent", self.size, tangent.size()));
+        for (point, tangent) in points.iter().zip(tangents) {
+            check_direction("jvp_many", "tangent", point, tangent);
+        }
         self.many(points, tangents, &Task::Jvp, |path, _, results| {
             let y = path.output.each(&mut || results.next());
             (y, path.output.each(&mut || results.next()))
@@ -143,8 +145,11 @@ where
         mut visit: impl FnMut(&Path<O>, usize, &mut Numbers<'_, f64>),
     ) {
         let line = Location::caller();
-        points.iter().for_each(|point| check_size("a recorded function", "point", self.size, point.size()));
+        for point in points {
+            self.check_point(point);
+        }
         let path = self.lock().paths[0].clone();
+        let mut flipped = None;
         path.ask_many(
             task,
             points.len(),
@@ -154,14 +159,16 @@ where
             },
             &mut |k, numbers| match numbers {
                 Some(numbers) => visit(&path, k, &mut Numbers::Plain(numbers.iter())),
+                None if flipped.is_some() => {}
                 None => {
                     let direction = directions.get(k).map(leaves).unwrap_or_default();
                     let visit = RefCell::new(&mut visit);
                     let visited = |path: &Path<O>, numbers: &mut Numbers<'_, f64>| visit.borrow_mut()(path, k, numbers);
-                    or_panic(self.compute(line, &points[k], &direction, task, visited));
+                    flipped = self.compute(line, &points[k], &direction, task, visited).err();
                 }
             },
         );
+        or_panic(flipped.map_or(Ok(()), Err));
     }
 }
 
@@ -276,7 +283,9 @@ where
         V: Tree<Leaf = f64>,
     {
         check_directions("hvp_many", "vector", points, vectors);
-        vectors.iter().for_each(|vector| check_size("hvp_many", "vector", self.size, vector.size()));
+        for (point, vector) in points.iter().zip(vectors) {
+            check_direction("hvp_many", "vector", point, vector);
+        }
         self.many(points, vectors, &Task::Hvp, |_, x, results| x.grad(&mut || results.next()))
     }
 }

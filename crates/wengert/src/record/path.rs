@@ -120,7 +120,7 @@ impl Way {
 
     /// Hands what a task gives at a point to `take`; `None`, and nothing, if a guard comes out differently there.
     #[track_caller]
-    pub(super) fn ask<S: Scalar>(
+    pub(crate) fn ask<S: Scalar>(
         &self,
         line: Line,
         point: &[S],
@@ -149,7 +149,7 @@ impl Way {
 }
 
 /// The numbers that a task gives, one after the other.
-pub(super) enum Numbers<'a, S> {
+pub(crate) enum Numbers<'a, S> {
     Plain(std::slice::Iter<'a, f64>),
     Own(std::vec::IntoIter<S>),
 }

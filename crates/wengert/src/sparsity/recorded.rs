@@ -18,7 +18,8 @@ use crate::record::{GuardFlipped, Recorded, or_panic};
 use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::Line;
-use crate::tree::{Tree, check_size, leaves};
+use crate::task::Task;
+use crate::tree::{Tree, leaves};
 
 impl<T, O, F> Recorded<T, O, F>
 where
@@ -48,7 +49,7 @@ where
     /// As [`value`](Recorded::value).
     #[track_caller]
     pub fn sparse_jacobian<X: Tree<Leaf: Scalar>>(&self, x: X) -> Csr<X::Leaf> {
-        or_panic(self.sparse(Location::caller(), Kind::Jacobian, &leaves(&x), &[]))
+        or_panic(self.sparse(Location::caller(), Kind::Jacobian, &x, &[]))
     }
 
     /// The Hessian at `x` of the Lagrangian `sigma f_0 + Σ lambda_i f_{i+1}`, where the first number of the result is the
@@ -78,16 +79,35 @@ where
     ) -> Csr<X::Leaf> {
         let mut weights = vec![sigma];
         lambda.for_each_leaf(&mut |leaf| weights.push(leaf));
-        or_panic(self.sparse(Location::caller(), Kind::Lagrangian, &leaves(&x), &weights))
+        or_panic(self.sparse(Location::caller(), Kind::Lagrangian, &x, &weights))
     }
 
     #[track_caller]
-    fn sparse<S: Scalar>(&self, line: Line, kind: Kind, point: &[S], weights: &[S]) -> Result<Csr<S>, GuardFlipped> {
-        check_size("a recorded function", "point", self.size(), point.len());
-        self.on_path(line, point, |path| {
-            check_weights(kind, path, weights.len());
-            kind.plan(path).matrix(&path.trace, line, point, weights).ok()
-        })
+    fn sparse<X: Tree<Leaf: Scalar>>(
+        &self,
+        line: Line,
+        kind: Kind,
+        x: &X,
+        weights: &[X::Leaf],
+    ) -> Result<Csr<X::Leaf>, GuardFlipped> {
+        self.check_point(x);
+        let point = &leaves(x)[..];
+        let matrix = self.on_path(line, point, |path| {
+            let constraints = path.trace.outputs.len().saturating_sub(1);
+            if kind == Kind::Lagrangian && constraints + 1 != weights.len() {
+                // Another path may have as many constraints: it counts only if this one is taken here.
+                path.ask(line, point, &[], &Task::Value, &mut |_| ())?;
+                return Some(Err(Unprepared::Constraints(constraints)));
+            }
+            match kind.plan(path) {
+                Ok(plan) => plan.matrix(&path.trace, line, point, weights).ok().map(Ok),
+                Err(many) => Some(Err(Unprepared::TooMany(many))),
+            }
+        })?;
+        match matrix {
+            Ok(matrix) => Ok(matrix),
+            Err(why) => why.raise(kind, weights.len()),
+        }
     }
 }
 
@@ -119,29 +139,38 @@ where
     #[track_caller]
     pub fn sparse_hessian<X: Tree<Leaf: Scalar>>(&self, x: X) -> Csr<X::Leaf> {
         let one = X::Leaf::from_plain(1.0);
-        or_panic(self.sparse(Location::caller(), Kind::Hessian, &leaves(&x), &[one]))
+        or_panic(self.sparse(Location::caller(), Kind::Hessian, &x, &[one]))
     }
 }
 
-/// Panics if the Lagrangian of a path needs another number of weights.
-#[track_caller]
-fn check_weights<O>(kind: Kind, path: &Path<O>, given: usize) {
-    if kind == Kind::Lagrangian {
-        let constraints = path.trace.outputs.len().saturating_sub(1);
-        check_size("sparse_hessian_of_lagrangian", "vector of multipliers", constraints, given - 1);
+/// Why a path has no matrix.
+enum Unprepared {
+    /// It has so many constraints, and another number of multipliers was given.
+    Constraints(usize),
+    TooMany(TooMany),
+}
+
+impl Unprepared {
+    #[cold]
+    #[track_caller]
+    fn raise(self, kind: Kind, weights: usize) -> ! {
+        match self {
+            Unprepared::Constraints(wanted) => panic!(
+                "`{}`: the vector of multipliers has {} numbers where {wanted} are needed",
+                kind.driver(),
+                weights - 1
+            ),
+            Unprepared::TooMany(many) => panic!("`{}`: {many}", kind.driver()),
+        }
     }
 }
 
 impl Kind {
     /// What is kept of a path for it.
-    #[track_caller]
-    fn plan<O>(self, path: &Path<O>) -> Arc<Plan> {
+    fn plan<O>(self, path: &Path<O>) -> Result<Arc<Plan>, TooMany> {
         let kept = path.keep(|_| Plans::default());
         let plan = kept.0[self as usize].get_or_init(|| Plan::new(&path.trace, self).map(Arc::new));
-        match plan {
-            Ok(plan) => Arc::clone(plan),
-            Err(many) => panic!("`{}`: {many}", self.driver()),
-        }
+        plan.clone()
     }
 }
 

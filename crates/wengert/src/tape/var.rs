@@ -96,6 +96,11 @@ impl Var {
         self.value
     }
 
+    /// Whether it stands on a list, and is no constant.
+    pub(crate) fn is_recorded(self) -> bool {
+        self.tag != 0
+    }
+
     /// The number, for a question with a yes or no that no comparison can answer.
     #[cfg(feature = "nalgebra")]
     #[track_caller]

@@ -1,6 +1,10 @@
 //! [`Structure`]: what a tree is besides its leaves and its type.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::any::type_name;
+use std::hash::{Hash, Hasher};
+
+use super::{Paths, Tree, check_size};
+use crate::hash::FastHasher;
 
 /// What distinguishes trees of one type besides their leaves: lengths of lists, and values of fields that are not
 /// differentiated. A compiled function that was traced for one structure is traced again for another.
@@ -15,16 +19,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// assert_eq!(of(&vec![vec![x.clone()], vec![]]), of(&vec![vec![&x + 1.0], vec![]]));
 /// assert_ne!(of(&vec![vec![x.clone()], vec![]]), of(&vec![vec![], vec![x]]));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Structure {
-    hasher: DefaultHasher,
+    hasher: FastHasher,
     is_opaque: bool,
 }
 
 impl Structure {
     /// The structure of a tree.
-    pub fn of<T: super::Tree + ?Sized>(tree: &T) -> Self {
-        let mut structure = Structure { hasher: DefaultHasher::new(), is_opaque: false };
+    pub fn of<T: Tree + ?Sized>(tree: &T) -> Self {
+        let mut structure = Structure::default();
         tree.structure(&mut structure);
         structure
     }
@@ -48,6 +52,25 @@ impl Structure {
     /// `None` if something in it cannot be compared.
     pub fn known(&self) -> Option<u64> {
         (!self.is_opaque).then(|| self.hasher.finish())
+    }
+}
+
+/// Whether two trees are of one type but for their leaves, so that their structures may be compared. The names of types are,
+/// because a type that borrows has no `TypeId`.
+pub(crate) fn is_one_type<A: Tree + ?Sized, B: Tree + ?Sized>() -> bool {
+    type_name::<A::Each<()>>() == type_name::<B::Each<()>>()
+}
+
+/// Panics if a direction has not the leaves of the point: as many, and, if it is of the point's type, in the same places. What
+/// else it holds does not count.
+#[track_caller]
+pub(crate) fn check_direction<T: Tree + ?Sized, V: Tree + ?Sized>(driver: &str, what: &str, point: &T, direction: &V) {
+    check_size(driver, what, point.size(), direction.size());
+    if is_one_type::<T, V>() && Structure::of(point).known() != Structure::of(direction).known() {
+        let [wanted, got] = [Paths::of(point), Paths::of(direction)];
+        if let Some((wanted, got)) = wanted.iter().zip(got.iter()).find(|(wanted, got)| wanted != got) {
+            panic!("`{driver}`: the {what} has the leaf `{got}` where `{wanted}` is needed");
+        }
     }
 }
 

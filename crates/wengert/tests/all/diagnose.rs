@@ -58,6 +58,51 @@ fn the_first_operation_that_is_not_finite_is_named() {
 }
 
 #[test]
+fn what_does_no_harm_is_not_named() {
+    // An infinity on the way to a finite value and a finite gradient, and a branch that is not taken.
+    let softmax = |[x, y]: [Var; 2]| (x + (y + (lift(0.0).ln() - y).exp()).ln()).exp();
+    assert_eq!(find_nonfinite([1.0, 2.0], softmax), None);
+    let chosen =
+        |[x, y]: [Var; 2]| Real::select(lift(0.0).less(x), x.sqrt(), y) + Real::select(lift(0.0).less(x), x.ln(), y);
+    assert_eq!(find_nonfinite([0.0, 2.0], chosen), None);
+    assert_eq!(find_nonfinite([-1.0, 2.0], chosen), None);
+    // The branch that is taken is named, not the selection, nor what the other branch holds.
+    let chosen = |x: Var| Real::select(lift(0.0).less(x), (x - 1.0).ln(), x.sqrt() * 0.0 + x.ln());
+    let found = find_nonfinite(0.0, chosen).expect("ln 0");
+    assert_eq!((found.pass, found.operation, found.operands), (Pass::Forward, "ln", vec![0.0]));
+    let found = find_nonfinite(1.0, chosen).expect("ln 0");
+    assert_eq!((found.operation, found.at.line(), found.result), ("ln", line!() - 4, f64::NEG_INFINITY));
+    // A finite value with a gradient that is not: the step that passes back what is not finite.
+    let found = find_nonfinite(0.0, |x| x.ln().exp()).expect("0 / 0");
+    assert_eq!((found.pass, found.operation), (Pass::Backward, "ln"));
+
+    let x = Tensor::from([4.0, 0.0]);
+    assert_eq!(find_nonfinite(&x, |x| (&x + x.detach().ln().exp()).sum()), None);
+    let chosen = |x: Tensor| x.gt(0.0).where_((&x - 1.0).square(), x.ln()).sum();
+    let found = find_nonfinite(&x, chosen).expect("ln 0");
+    assert_eq!((found.pass, found.operation, found.element), (Pass::Forward, "ln", Some(1)));
+    let found = find_nonfinite(&x, |x| x.ln().exp().sum()).expect("0 / 0");
+    assert_eq!((found.pass, found.operation, found.element), (Pass::Backward, "ln", Some(1)));
+}
+
+#[test]
+fn what_drivers_and_records_compute_stands_at_their_calls() {
+    let f = record(1.0, |x| (x * x).sqrt());
+    let found = find_nonfinite(0.0, |x| f.value(x) + 1.0).expect("0 * inf");
+    assert_eq!((found.pass, found.operation), (Pass::Backward, "sqrt"));
+    assert!(found.at.file().ends_with("diagnose.rs") && found.at.line() == line!() - 2, "{found}");
+    let found = find_nonfinite(0.0, |x| f.grad(x)).expect("0 / 0");
+    assert!(found.at.file().ends_with("diagnose.rs") && found.at.line() == line!() - 1, "{found}");
+    let found = find_nonfinite(0.0, |x| grad(x, |x| x.sqrt())).expect("1 / 0");
+    assert!(found.at.file().ends_with("diagnose.rs") && found.at.line() == line!() - 1, "{found}");
+    let found = find_nonfinite(0.0, |x| hessian(x, |x| x.powf(1.5))).expect("1 / 0");
+    assert!(found.at.file().ends_with("diagnose.rs") && found.at.line() == line!() - 1, "{found}");
+    // Every entry of a list has a line of this file.
+    let list = listing([2.0, 3.0], |[x, y]| f.jvp(x, y).1 + jvp([x, y], [y, x], |[x, y]| (x * y).sin()).1);
+    assert!(list.entries.iter().all(|entry| entry.at.file().ends_with("diagnose.rs")), "{list:?}");
+}
+
+#[test]
 fn a_listing_shows_operations_values_and_adjoints() {
     let list = listing([2.0, 4.0], |[x, y]| 3.0 - x.powi(3) / y * 2.0);
     let shown: Vec<_> = list.entries.iter().map(|e| (e.operation, e.value, e.adjoint)).collect();

@@ -73,6 +73,7 @@ mod in_place;
 mod lanes;
 mod layouts;
 mod planning;
+mod points;
 mod runs;
 mod same_bits;
 mod same_bits_of_loops;

@@ -100,6 +100,39 @@ fn mistakes_with_numbers_name_the_remedy() {
 }
 
 #[test]
+fn mistakes_with_recorded_functions_name_the_remedy() {
+    let f = record([1.0, 2.0], |[x, y]| (x * y, x - y));
+    let loss = record([1.0, 2.0], |[x, y]| if x > 0.0 { x * y } else { x - y });
+    let strict = record([1.0, 2.0], |[x, y]| if x > 0.0 { x * y } else { x - y }).strict();
+    let lists = record((vec![1.0, 2.0], vec![3.0]), |(a, b)| a[0] * b[0]);
+    let other = (vec![1.0], vec![2.0, 3.0]);
+    let structure = &["a recorded function: the point has another structure", "mistakes.rs:"][..];
+    check(&[
+        ("a point of another size", &["point has 1 numbers where 2"], &|| _ = loss.value([1.0])),
+        ("a tangent of another size", &["`jvp`", "tangent has 3 numbers where 2"], &|| _ = f.jvp([1.0, 2.0], [1.0; 3])),
+        ("a cotangent of another size", &["`vjp`", "cotangent has 1 numbers where 2"], &|| _ = f.vjp([1.0, 2.0], 1.0)),
+        ("the same with the value", &["`vjp`", "cotangent has 1"], &|| _ = f.value_and_vjp([1.0, 2.0], 1.0)),
+        ("many points of another size", &["point has 1 numbers where 2"], &|| _ = loss.grad_many(&[[1.0]])),
+        ("many strict points", &["mistakes.rs"], &|| _ = strict.grad_many(&[[1.0, 1.0], [-1.0, 1.0], [-2.0, 1.0]])),
+        ("many tangents of another size", &["`jvp_many`", "tangent has 1"], &|| _ = f.jvp_many(&[[1.0; 2]], &[1.0])),
+        ("many vectors of another size", &["`hvp_many`", "vector has 1"], &|| _ = loss.hvp_many(&[[1.0; 2]], &[1.0])),
+        ("multipliers", &["`sparse_hessian_of_lagrangian`", "multipliers has 3 numbers where 1"], &|| {
+            f.sparse_hessian_of_lagrangian([1.0, 2.0], 1.0, [1.0; 3]);
+        }),
+        ("a sparse point of another size", &["point has 1 numbers where 2"], &|| _ = loss.sparse_hessian([1.0])),
+        ("lists of other lengths", structure, &|| _ = lists.value(other.clone())),
+        ("many of them", structure, &|| _ = lists.grad_many(std::slice::from_ref(&other))),
+        ("with a sparse matrix", structure, &|| _ = lists.sparse_jacobian(&other)),
+        ("a tangent for other leaves", &["`jvp`", "tangent has the leaf `1.0` where `0.1` is needed"], &|| {
+            jvp((vec![1.0, 2.0], vec![3.0]), &other, |(a, b)| a[0] * b[0]);
+        }),
+        ("a vector for other leaves", &["`hvp`", "vector has the leaf `1` where `0` is needed"], &|| {
+            hvp((Some(1.0), None::<f64>), (None::<f64>, Some(1.0)), |(a, _)| a.expect("given").square());
+        }),
+    ]);
+}
+
+#[test]
 fn mistakes_with_tensors_name_the_remedy() {
     let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
     let [row, counts] = [Tensor::from([1.0, 2.0, 3.0]), Tensor::from([1_i64, 2])];

@@ -115,8 +115,8 @@ where
         x: &X,
         line: Line,
     ) -> Result<Self, SparseError> {
+        fits(f, x, kind, line)?;
         let point = leaves(x);
-        check("point", f.size(), point.len(), kind, line)?;
         let state = Mutex::new(State { known: Vec::new(), point: Vec::new(), weights: Vec::new() });
         let prepared = SparseRecorded { f, kind, options, state };
         let known = f.on_path(line, &point, |path| {
@@ -219,7 +219,7 @@ where
             let values = &mut values[start * nnz..(start + own.len()) * nnz];
             rows.clear();
             for x in own {
-                check("point", self.f.size(), x.size(), self.kind, line)?;
+                fits(self.f, x, self.kind, line)?;
                 x.for_each_leaf(&mut |leaf| rows.push(leaf));
             }
             let together = lanes > 1 && own.len() == lanes && plan.evaluate_lanes(&path.trace, &rows, weights, values);
@@ -304,6 +304,7 @@ where
         lambda: &[f64],
         values: &mut [f64],
     ) -> Result<(), SparseError> {
+        fits(self.f, x, self.kind, line)?;
         let (mut point, mut weights, known) = {
             let mut state = self.lock();
             (std::mem::take(&mut state.point), std::mem::take(&mut state.weights), state.known[0].clone())
@@ -329,7 +330,6 @@ where
         weights: &[f64],
         values: &mut [f64],
     ) -> Result<(), SparseError> {
-        check("point", self.f.size(), point.len(), self.kind, line)?;
         let nnz = known.plan.pattern.nnz();
         check("vector of values", nnz, values.len(), self.kind, line)?;
         self.check_weights(known, weights, line)?;
@@ -553,6 +553,17 @@ impl<T: Tree, O, F> fmt::Debug for SparseRecorded<'_, T, O, F> {
         let plan = &state.known[0].plan;
         write!(f, "SparseRecorded({:?}, {:?}, {})", self.kind, plan.pattern, plan.method())
     }
+}
+
+/// As [`check`], of a point of the function.
+fn fits<T, O, F, X>(f: &Recorded<T, O, F>, x: &X, kind: Kind, line: Line) -> Result<(), SparseError>
+where
+    T: Tree<Leaf = f64>,
+    O: Tree<Leaf = Var>,
+    F: Fn(T::Vars) -> O,
+    X: Tree<Leaf = f64>,
+{
+    f.fits(x).map_err(|why| SparseError::misfit(kind.driver(), line, why))
 }
 
 fn check(what: &str, wanted: usize, got: usize, kind: Kind, line: Line) -> Result<(), SparseError> {

@@ -95,6 +95,8 @@ struct List {
     blocks: Vec<LoopBlock>,
     /// Source lines, one per record, on diagnostic runs.
     lines: Vec<Line>,
+    /// The line of the call that the library computes for, while it computes on variables of a diagnostic run.
+    asked_at: Option<Line>,
     levels: Vec<Level>,
     /// Kept between sweeps, filled with -0.0.
     adjoints: Vec<f64>,
@@ -140,6 +142,7 @@ thread_local! {
             constants: Vec::new(),
             blocks: Vec::new(),
             lines: Vec::new(),
+            asked_at: None,
             levels: Vec::new(),
             adjoints: Vec::new(),
             buffers: Buffers::new(),
@@ -224,6 +227,27 @@ fn is_last_of_block(tag: u64) -> bool {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn mode() -> Mode {
     TAPE.with(|tape| tape.mode.get())
+}
+
+/// Runs what the library computes on variables for a call at this line: a diagnosis then names the user's line, the outermost
+/// one if calls are nested, and not that of a rule.
+pub(crate) fn asked_at<R>(line: Line, compute: impl FnOnce() -> R) -> R {
+    /// Puts back what was there before, also after a panic.
+    struct Before(Option<Line>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            LIST.with_borrow_mut(|list| list.asked_at = self.0);
+        }
+    }
+    if mode() != Mode::Diagnose {
+        return compute();
+    }
+    let _before = LIST.with_borrow_mut(|list| {
+        let before = list.asked_at;
+        list.asked_at = before.or(Some(line));
+        Before(before)
+    });
+    compute()
 }
 
 impl Block {
@@ -430,7 +454,7 @@ impl List {
         tape.values[slot].set(value);
         tape.next.set(next + 1);
         if level.mode == Mode::Diagnose {
-            self.lines.push(line);
+            self.lines.push(self.asked_at.unwrap_or(line));
         }
         if slot == BLOCK - 1 {
             self.flush_records(tape);

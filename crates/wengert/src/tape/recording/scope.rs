@@ -266,9 +266,12 @@ pub(crate) fn line_of(x: Var) -> Option<Line> {
 ///
 /// # Panics
 /// If a recording is under way on this thread.
+#[track_caller]
 pub fn release_memory() {
+    if let Some(line) = LIST.with_borrow(|list| list.levels.last().map(|level| level.line)) {
+        panic!("`release_memory`: the recording started at {line} is under way; call it after that");
+    }
     LIST.with_borrow_mut(|list| {
-        assert!(list.levels.is_empty(), "release_memory was called inside a recording");
         list.records = Vec::new();
         list.values = Vec::new();
         list.constants = Vec::new();

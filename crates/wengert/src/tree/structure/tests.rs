@@ -3,7 +3,7 @@
 use super::*;
 
 fn known(note: impl Fn(&mut Structure)) -> Option<u64> {
-    let mut structure = Structure { hasher: DefaultHasher::new(), is_opaque: false };
+    let mut structure = Structure::default();
     note(&mut structure);
     structure.known()
 }

@@ -190,6 +190,22 @@ fn a_status_says_that_the_derivative_is_whole() {
     assert!(matches!(cut, wengert::Status::Severed(_)), "{cut:?}");
 }
 
+#[test]
+fn small_fixed_points_are_found_to_their_own_digits() {
+    for size in [1e-12, 1e-30, 1.0, 1e3] {
+        // x / size = cos(a x / size), from nothing on.
+        let point = |a: &Tensor| fixed_point(&Tensor::from(0.0), |x| (a * (x / size)).cos() * size);
+        let (x, slope) = value_and_grad(&Tensor::from(1.0), |a| point(&a) / size);
+        let x = x.item();
+        assert!((x - x.cos()).abs() < 1e-9, "{size}: {x}");
+        near("slope", &slope, &Tensor::from(-x * x.sin() / (1.0 + x.sin())), 1e-9);
+    }
+    // What goes to 0 is 0 within the tolerance, and takes no further steps.
+    let point = FixedPoint::new().limit(300).run(&Tensor::from(1.0), |x| x * 0.9);
+    assert!(point.item() < 1e-9, "{point:?}");
+    assert_eq!(FixedPoint::new().limit(0).run(&Tensor::from(0.0), |x| x * 0.9).item(), 0.0);
+}
+
 /// A tolerance knows no units: a current of 1e-11 is within it at once.
 #[test]
 fn points_of_small_equations_are_found_to_their_own_digits() {

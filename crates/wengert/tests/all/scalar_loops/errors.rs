@@ -68,6 +68,33 @@ fn sizes_have_to_agree() {
 }
 
 #[test]
+fn structures_have_to_agree() {
+    // As many numbers, in lists of other lengths: what was recorded for one shape is not run for another.
+    let moved = |x: Var| {
+        let start = vec![vec![x, x * 2.0], vec![x * 3.0]];
+        let end = fori(0..50, start, |_, mut lists: Vec<Vec<Var>>| {
+            let number = lists[0].pop().expect("one");
+            lists[1].push(number);
+            lists
+        });
+        end[1][0]
+    };
+    refused(|| grad(1.0, moved), &["`fori` at", "errors.rs", "the carry changes its structure"]);
+    let rows = [vec![vec![1.0, 2.0], vec![3.0]], vec![vec![1.0], vec![2.0, 3.0]]];
+    let rows: Vec<_> = rows.iter().cycle().take(9).cloned().collect();
+    let first = |x: Var| scan(x, &rows, |c, row: Vec<Vec<Var>>| (c + row[0].iter().sum::<Var>(), ())).0;
+    refused(|| grad(1.0, first), &["`scan` at", "errors.rs", "a row has another structure"]);
+    let gives = |x: Var| {
+        let split = |c: Var, w: Var| if w > 0.0 { vec![vec![c], vec![c, w]] } else { vec![vec![c, w], vec![c]] };
+        scan(x, &[1.0, 2.0, 3.0, 4.0, -1.0], |c, w| (c, split(c, w))).1[0][0][0]
+    };
+    refused(|| grad(1.0, gives), &["`scan` at", "errors.rs", "a step gives another structure"]);
+    // Shapes that stay are taken, whatever they hold.
+    let stays = |x: Var| fori(0..50, (vec![vec![x], vec![]], [x; 2]), |_, (lists, [a, b])| (lists, [b, a])).0[0][0];
+    assert_eq!(grad(1.0, stays), 1.0);
+}
+
+#[test]
 fn a_panic_in_a_step_leaves_the_tape_as_it_was() {
     for when in [0.0, 3.0, 10.0, 40.0] {
         let f = |x: Var| fori(0..50, x, |i, c| if i == when { panic!("at step {i}") } else { c * 0.9 });
