@@ -427,7 +427,7 @@ impl Loops {
             let is_other = known(|to| xs[order(place)].structure(to)) != known(|to| xs[order(0)].structure(to));
             assert!(!is_other, "`scan` at {line}: a row has another structure than another one{OTHER}");
         }
-        let given: RefCell<Option<Y>> = RefCell::new(None);
+        let given: RefCell<Option<(Y, usize)>> = RefCell::new(None);
         let taking = Taking { name: "scan", line, init: &init };
         let steps = self.steps(&taking, Some(xs.len()), Rows::Each(width, numbers));
         let (carry, numbers) = taking.take(steps, |carry, row| {
@@ -436,11 +436,13 @@ impl Loops {
             let mut numbers = Vec::new();
             y.for_each_given(&mut |number| numbers.push(number));
             let structure = known(|to| y.structure_of(to));
-            let is_other = structure != known(|to| given.borrow_mut().get_or_insert(y).structure_of(to));
+            let mut given = given.borrow_mut();
+            let (first, size) = given.get_or_insert_with(|| (y, numbers.len()));
+            let is_other = *size == numbers.len() && structure != known(|to| first.structure_of(to));
             assert!(!is_other, "`scan` at {line}: a step gives another structure than another one{OTHER}");
             Some((carry, numbers))
         });
-        let Some(shape) = given.into_inner() else { return (carry, Vec::new()) };
+        let Some((shape, _)) = given.into_inner() else { return (carry, Vec::new()) };
         let mut numbers = numbers.into_iter();
         let mut next = || numbers.next().expect("as many as the first step gave");
         let mut given: Vec<Y> = xs.iter().map(|_| shape.rebuilt_of(&mut next)).collect();
@@ -497,7 +499,7 @@ const OTHER: &str = ": other lengths of lists, or what else is no number";
 fn known(note: impl FnOnce(&mut Structure)) -> Option<u64> {
     let mut structure = Structure::default();
     note(&mut structure);
-    structure.known()
+    structure.compared()
 }
 
 /// Whether loops over this carrier are recorded.

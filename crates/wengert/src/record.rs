@@ -15,7 +15,7 @@ use crate::scalar::{Scalar, Sealed};
 use crate::tape::Var;
 use crate::tape::recording::{Inputs, Line, Mode, Scope};
 use crate::task::Task;
-use crate::tree::{Paths, Structure, Tree, check_direction, check_size, is_one_type, leaves};
+use crate::tree::{Paths, Structure, Tree, check_direction, check_size, is_alike, is_one_type, leaves};
 
 /// How many paths through a function are kept unless [`Recorded::paths`] says otherwise.
 const PATHS: usize = 64;
@@ -65,7 +65,7 @@ where
     let point = leaves(&at);
     let recorded = Recorded {
         size: point.len(),
-        structure: Structure::of(&at).known(),
+        structure: Structure::of(&at),
         frozen: if T::HAS_DATA { Paths::frozen_leaves(&at) } else { Vec::new() },
         shape: at,
         f,
@@ -87,7 +87,7 @@ pub struct Recorded<T: Tree, O, F> {
     shape: T,
     size: usize,
     /// What the point held besides leaves: the function has run with it.
-    structure: Option<u64>,
+    structure: Structure,
     /// Which leaves are frozen; empty if none can be.
     frozen: Vec<bool>,
     f: F,
@@ -164,6 +164,7 @@ where
     }
 
     /// As [`try_value`](Recorded::try_value), asked for at this line.
+    #[track_caller]
     fn value_at<X: Tree<Leaf: Scalar>>(&self, line: Line, x: X) -> Result<O::Each<X::Leaf>, GuardFlipped> {
         self.compute(line, &x, &[], &Task::Value, |path, results| path.output.each(&mut || results.next()))
     }
@@ -267,13 +268,15 @@ where
     ) -> Result<R, GuardFlipped> {
         self.check_point(x);
         let mut result = None;
-        self.ask(line, &leaves(x), direction, task, &mut |path, numbers| result = Some(take(path, numbers)))?;
+        let take = &mut |path: &Path<O>, numbers: &mut Numbers<'_, X::Leaf>| result = Some(take(path, numbers));
+        if let Err(outputs) = self.ask(line, &leaves(x), direction, task, take)? {
+            check_size("vjp", "cotangent", outputs, direction.len());
+        }
         Ok(result.expect("one path is taken at each point"))
     }
 
-    /// Hands what a task gives at a point to `take`, on the path taken there. What depends on the driver is behind `take`, so
-    /// that this is compiled once for all of them.
-    #[track_caller]
+    /// Hands what a task gives at a point to `take`, on the path taken there; or gives the number of results, where a cotangent
+    /// has another. What depends on the driver is behind `take`, so that this is compiled once for all of them.
     fn ask<S: Scalar>(
         &self,
         line: Line,
@@ -281,22 +284,18 @@ where
         direction: &[S],
         task: &Task,
         take: &mut dyn FnMut(&Path<O>, &mut Numbers<'_, S>),
-    ) -> Result<(), GuardFlipped> {
+    ) -> Result<Result<(), usize>, GuardFlipped> {
         let is_pulled = matches!(task, Task::Vjp | Task::ValueAndVjp);
-        let outputs = self.on_path(line, point, |path| {
+        self.on_path(line, point, |path| {
             let outputs = path.trace.outputs.len();
             if is_pulled && direction.len() != outputs {
                 // Another path may have as many outputs: it counts only if this one is taken here.
                 path.ask(line, point, &[], &Task::Value, &mut |_| ())?;
-                return Some(outputs);
+                return Some(Err(outputs));
             }
             path.ask(line, point, direction, task, &mut |results| take(path, results))?;
-            Some(outputs)
-        })?;
-        if is_pulled {
-            check_size("vjp", "cotangent", outputs, direction.len());
-        }
-        Ok(())
+            Some(Ok(()))
+        })
     }
 
     /// Panics if the point is not one that the function was recorded for.
@@ -313,7 +312,11 @@ where
         if wanted != got {
             return Err(format!("the point has {got} numbers where {wanted} are needed"));
         }
-        if is_one_type::<X, T>() && Structure::of(x).known() != self.structure {
+        let is_another = || is_one_type::<X, T>() && Structure::of(x).differs(&self.structure);
+        // A tree of the same type that is frozen, or no longer is.
+        let is_frozen = || X::HAS_DATA && Paths::frozen_leaves(x).contains(&true);
+        let is_frozen_here = || X::HAS_DATA != T::HAS_DATA && (self.frozen.contains(&true) || is_frozen());
+        if is_another() || is_alike::<X, T>() && is_frozen_here() {
             return Err(format!(
                 "the point has another structure than the one recorded at {}: other lengths of lists, keys, options, \
                  frozen leaves, or fields that are no leaves; record the function at a point of this structure",

@@ -16,7 +16,7 @@ pub use paths::Paths;
 pub use structure::Structure;
 #[doc(hidden)]
 pub use structure::{Field, NotedByHash, NotedByNumber, NotedNever};
-pub(crate) use structure::{check_direction, is_one_type};
+pub(crate) use structure::{check_direction, is_alike, is_one_type};
 
 use crate::leaf::{Active, Leaf};
 use crate::number::F32;

@@ -28,8 +28,6 @@ const ORDER: &[&[&str]] = &[
     &["algorithm"],
     // What is computed from it again and again.
     &["straight"],
-    // Loops over numbers: recorded on the tape, run as straight-line code.
-    &["loops"],
     // Numbers in a shape, and what a user can do wrong with them.
     &["error", "array"],
     // The Program and its operations: a Program lists operations, an operation may hold Programs, and its derivative is
@@ -43,6 +41,8 @@ const ORDER: &[&[&str]] = &[
     &["blocks"],
     // A tree has leaves of one kind, and a kind of leaf can do what drivers do with trees of it.
     &["tree", "leaf"],
+    // Loops over numbers: recorded on the tape, run as straight-line code, with the structures of trees.
+    &["loops"],
     &["scalar"],
     &["lifted"],
     // What each kind of leaf does.

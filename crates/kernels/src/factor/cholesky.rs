@@ -99,7 +99,7 @@ pub(super) fn lower_mean<T: Number>(a: &mut [T], n: usize) {
 }
 
 /// The factor of the `n` first rows and columns of `a`, in the lower triangle; `order` of the matrix come before them.
-fn factor<T: Number>(
+pub(super) fn factor<T: Number>(
     a: &mut [T],
     n: usize,
     by: usize,
@@ -124,7 +124,7 @@ fn factor<T: Number>(
 }
 
 /// What the products of [`factor`] allocate.
-fn factor_library<T: Number>(n: usize, by: usize, threads: usize) -> Workspace {
+pub(super) fn factor_library<T: Number>(n: usize, by: usize, threads: usize) -> Workspace {
     if n <= LEAF {
         return Workspace::default();
     }

@@ -5,9 +5,10 @@
 //! - matrices up to [`SMALL`] rows and columns are taken eight at a time, one in each lane of a vector;
 //! - triangles ([`Cholesky`], [`Lu`], [`Solve`]) are halved again and again, so that nearly all work is in products
 //!   ([`product`](mod@crate::product)), which use all threads for a large matrix;
-//! - the others ([`Qr`], [`Eigh`], [`Svd`]) are computed by the library `faer`, on one thread for each matrix.
+//! - the others ([`Qr`], [`Eigh`], [`Svd`]) are computed by the library `faer`, on one thread for each matrix; but for QR factors
+//!   of tall matrices, which are made of products and triangles.
 //!
-//! Which one it is, and how a batch is cut into parts, follows **from shapes alone**: the bits of a result are the same on any
+//! Which one it is, and how a batch is cut into parts, follows **from shapes alone**, or from the matrix: the bits of a result are the same on any
 //! number of threads, and do not depend on the other matrices of the batch.
 //!
 //! # Errors
@@ -47,6 +48,7 @@ mod lu;
 mod number;
 mod qr;
 mod svd;
+mod tall;
 mod triangular;
 
 pub use cholesky::Cholesky;

@@ -1,5 +1,5 @@
 //! Reduced QR factors, by Householder's reflections in blocks (R. Schreiber and C. Van Loan, *A storage-efficient WY
-//! representation for products of Householder transformations*, 1989).
+//! representation for products of Householder transformations*, 1989), or, of tall matrices, by Gram matrices.
 
 use faer::Conj;
 use faer::dyn_stack::StackReq;
@@ -9,12 +9,15 @@ use faer::linalg::householder::{
 };
 use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
 
-use super::batch::{Outs, each};
+use super::batch::Outs;
 use super::lanes::{self, QrLanes};
 use super::number::check_finite;
-use super::{Failed, Fault, Number, SMALL, library};
+use super::tall::Tall;
+use super::triangular::{LARGE, each_large};
+use super::{Failed, Number, SMALL, library};
 use crate::Pool;
 use crate::arena::{Carver, Line, lines_for, typed_mut};
+use crate::product::Workspace;
 use crate::transpose::transpose;
 
 /// Computes `q`, `rows` by `k` with orthonormal columns, and the upper triangle `r`, `k` by `columns`, with `q r = a` and no
@@ -55,6 +58,23 @@ impl Qr {
         self.rows.max(self.columns) <= SMALL || self.rows == 0 || self.columns == 0
     }
 
+    /// The way of its own that a tall matrix has.
+    fn tall(&self) -> Option<Tall> {
+        let tall = Tall { rows: self.rows, columns: self.columns };
+        (!self.is_small() && tall.fits()).then_some(tall)
+    }
+
+    /// How many there are, and the work of each, by which threads are shared out: only a tall one has several.
+    fn division(&self) -> [usize; 2] {
+        let work = self.work();
+        [self.count, if self.tall().is_some() { work } else { work.min(LARGE - 1) }]
+    }
+
+    /// Whether all threads compute each matrix.
+    pub fn is_shared(&self) -> bool {
+        self.division()[1] >= LARGE
+    }
+
     /// Lines of the matrix by columns, of `q` by columns, of the reflections' factors, and of the library's scratch.
     fn lines<T: Number>(&self) -> [usize; 4] {
         let Qr { rows, columns, .. } = *self;
@@ -68,13 +88,25 @@ impl Qr {
 
     /// Bytes that each thread keeps for the products inside of it.
     pub fn packing<T: Number>(&self) -> usize {
-        if self.is_small() { 0 } else { library::packing::<T>([self.rows, self.rows.min(self.columns), self.columns]) }
+        if self.is_small() || self.tall().is_some() {
+            return 0;
+        }
+        library::packing::<T>([self.rows, self.rows.min(self.columns), self.columns])
+    }
+
+    /// What its products allocate beside the workspace, on this number of threads.
+    pub fn library<T: Number>(&self, threads: usize) -> Workspace {
+        self.tall().map_or_else(Workspace::default, |tall| tall.library::<T>(threads))
     }
 
     /// Bytes of workspace for this many threads.
     pub fn workspace<T: Number>(&self, threads: usize) -> usize {
-        let lines = if self.is_small() { 0 } else { self.lines::<T>().iter().sum() };
-        threads * lines * size_of::<Line>()
+        if self.is_small() {
+            return 0;
+        }
+        let [outer, inner] = if self.is_shared() { [1, threads] } else { [threads, 1] };
+        let lines = self.tall().map(|tall| lines_for::<T>(tall.scratch(inner)));
+        outer * lines.unwrap_or_else(|| self.lines::<T>().iter().sum()) * size_of::<Line>()
     }
 
     /// Computes the factors of the batch.
@@ -114,16 +146,21 @@ impl Qr {
         if self.is_small() {
             return lanes::run(pool, &QrLanes { a, rows, columns }, [count, self.work().max(1)], outs);
         }
-        each(pool, [count, self.work()], outs, workspace, |one| {
-            let [q, r] = one.outs;
-            self.one(&a[one.index * size..(one.index + 1) * size], q, r, one.scratch)
+        each_large(pool, self.division(), outs, workspace, |index, [q, r], _, scratch, pool| {
+            let a = &a[index * size..(index + 1) * size];
+            check_finite(a, columns, |_, _| true)?;
+            match self.tall() {
+                Some(tall) => tall.run(a, q, r, typed_mut(scratch, tall.scratch(pool.threads())), pool),
+                None => self.reflected(a, q, r, scratch),
+            }
+            Ok(())
         })
     }
 
-    fn one<T: Number>(&self, a: &[T], q: &mut [T], r: &mut [T], scratch: &mut [Line]) -> Result<(), Fault> {
+    /// By reflections.
+    fn reflected<T: Number>(&self, a: &[T], q: &mut [T], r: &mut [T], scratch: &mut [Line]) {
         let Qr { rows, columns, .. } = *self;
         let rank = rows.min(columns);
-        check_finite(a, columns, |_, _| true)?;
         let block = recommended_block_size::<T>(rows, columns);
         let [first, second, third, fourth] = self.lines::<T>();
         let mut carver = Carver::new(scratch);
@@ -167,6 +204,5 @@ impl Qr {
             (k..columns).for_each(|column| r[column] = packed[column * rows + k] * turn);
         }
         transpose([rows, rank], product, 0, rows.cast_signed(), q, rank);
-        Ok(())
     }
 }

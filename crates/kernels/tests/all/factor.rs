@@ -227,6 +227,36 @@ fn check_qr<T: Number>() {
     }
 }
 
+/// Columns that are nearly those before them, as near as the type tells, and of very different lengths: whether Gram matrices or
+/// reflections are taken, columns are orthonormal, and each column of the product is that of the matrix but for rounding.
+fn check_tall_qr<T: Number>() {
+    let digits = -T::EPSILON.to_f64().log10() as i32;
+    for [rows, columns] in [[2, 1], [20, 9], [64, 32], [257, 40], [300, 16], [500, 100]] {
+        for exponent in (0..=digits).step_by(2) {
+            let (size, distance) = (rows * columns, 10f64.powi(-exponent));
+            let mut a: Vec<f64> = noise::<f64>(size, exponent as u64 + 11);
+            for k in (0..size).filter(|k| k % columns % 2 == 1) {
+                a[k] = a[k - 1] + distance * a[k];
+            }
+            let length = |column: usize| [1.0, 1e-30, 1e30][column % 3];
+            let a: Vec<T> = a.iter().enumerate().map(|(k, x)| T::from_f64(x * length(k % columns))).collect();
+            let (mut q, mut r) = (vec![T::NAN; size], vec![T::NAN; columns * columns]);
+            let qr = Qr { rows, columns, count: 1 };
+            with(|threads| qr.workspace::<T>(threads), 2, |w, pool| qr.run(&a, &mut q, &mut r, w, pool)).unwrap();
+            let what = format!("qr {rows} {columns}, distance 1e-{exponent}");
+            orthonormal(&q, [rows, columns], &what);
+            assert!((0..columns).all(|k| r[k * columns + k] >= T::ZERO), "{what}");
+            assert!((0..r.len()).all(|k| k % columns >= k / columns || r[k] == T::ZERO), "{what}");
+            let product = times(&q, &r, [rows, columns, columns], [false, false]);
+            for column in 0..columns {
+                let of_column = |row: usize| row * columns + column;
+                let got: Vec<f64> = (0..rows).map(|row| product[of_column(row)]).collect();
+                near::<T>(&got, |row| a[of_column(row)].to_f64(), 8.0 * (rows + columns) as f64, &what);
+            }
+        }
+    }
+}
+
 /// That the first component of each column that is not as good as zero is positive.
 fn oriented<T: Number>(v: &[T], [rows, columns]: [usize; 2]) -> bool {
     (0..columns).all(|column| {
@@ -321,6 +351,7 @@ both!(
     triangular_systems_hold check_solve,
     lu_factors_multiply_to_the_rows check_lu,
     qr_factors_multiply_to_the_matrix check_qr,
+    tall_qr_factors_of_any_condition check_tall_qr,
     eigenvectors_diagonalise check_eigh,
     singular_vectors_diagonalise check_svd
 );
@@ -353,6 +384,13 @@ fn everything(threads: usize) -> Vec<u64> {
         with(|threads| qr.workspace::<f64>(threads), threads, |w, pool| qr.run(&a, &mut x, &mut y, w, pool)).unwrap();
         note(&x);
         note(&y);
+        let tall = Qr { rows: 3 * n, columns: n / 2, count };
+        let b = noise::<f64>(tall.rows * tall.columns * count, 9);
+        let (mut q, mut r) = (vec![0.0; b.len()], vec![0.0; tall.columns * tall.columns * count]);
+        with(|threads| tall.workspace::<f64>(threads), threads, |w, pool| tall.run(&b, &mut q, &mut r, w, pool))
+            .unwrap();
+        note(&q);
+        note(&r);
         if n < 200 {
             let svd = Svd { rows: n, columns: n, count };
             let run = |w: &mut _, pool: &_| svd.run(&a, &mut x, &mut z, &mut y, w, pool);

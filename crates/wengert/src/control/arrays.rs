@@ -251,7 +251,7 @@ fn captures_first(program: &Program, leaves: usize) -> Program {
 
 /// That a step gives a carry of the structure that it took: with other static fields, say, the next step would be another one.
 fn check_structure(name: &str, before: &Structure, after: &impl Tree, line: Line) -> Result<(), Error> {
-    if before.known() == Structure::of(after).known() {
+    if before.compared() == Structure::of(after).compared() {
         return Ok(());
     }
     Err(error(name, ErrorKind::Misfit, "the carry changes its structure in a step".to_owned(), line))

@@ -117,11 +117,11 @@ impl Run for Var {
             let mut numbers = numbers.iter().copied();
             xs.row(&mut || numbers.next().expect("as many as the row has"))
         };
-        let structure = Structure::of(&row_of(&first)).known();
+        let structure = Structure::of(&row_of(&first)).compared();
         let changed = Cell::new(false);
         let (_, given) = taking.take_flat(Steps { start: first, ..steps }, |carry, row| {
             let combined = f(row_of(carry), row_of(row));
-            changed.set(changed.get() | (Structure::of(&combined).known() != structure));
+            changed.set(changed.get() | (Structure::of(&combined).compared() != structure));
             let combined = leaves(&combined);
             Some((combined.clone(), combined))
         })?;
@@ -292,12 +292,12 @@ impl<C: Carry<Active = Var>> Taking<'_, C> {
         steps: Steps<Var>,
         step: impl Fn(C::Vars, &[Var]) -> Option<(C::Vars, Vec<Var>)>,
     ) -> Result<(C::Vars, Vec<Var>), Fault> {
-        let structure = Structure::of(&self.rebuilt(&steps.start)).known();
+        let structure = Structure::of(&self.rebuilt(&steps.start)).compared();
         let changed = Cell::new(false);
         let (carry, given) = self.take_flat(steps, |carry, row| {
             let (after, given) = step(self.rebuilt(carry), row)?;
             let own = leaves(&after);
-            if own.len() == carry.len() && Structure::of(&after).known() != structure {
+            if own.len() == carry.len() && Structure::of(&after).compared() != structure {
                 // There is nothing that a further step could be asked with.
                 changed.set(true);
                 return None;

@@ -93,7 +93,7 @@ impl<T: Carry<Active = Var>> Rows<Var> for [T] {
 
 /// The structure of a tree, if it can be compared; a leaf by itself has none.
 fn structure_of<T: Tree>(tree: &T) -> Option<u64> {
-    if T::Form::IS_LEAF { None } else { Structure::of(tree).known() }
+    if T::Form::IS_LEAF { None } else { Structure::of(tree).compared() }
 }
 
 /// Items behind a pointer are the same items.

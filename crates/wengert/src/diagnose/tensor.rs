@@ -162,28 +162,56 @@ fn operands_at(eqn: &Eqn, values: &HashMap<Value, Array>, shape: &[usize], eleme
 fn nonfinite(closed: &Closed, inputs: &[Array], line: Line) -> Option<NonFinite> {
     let program = &closed.program;
     let mut values: HashMap<Value, Array> = program.inputs().zip(inputs.iter().cloned()).collect();
-    let left_out = masked(program);
-    let leaves = program.inputs().take(closed.leaves).filter(|input| !left_out[input.index()]);
-    let input = leaves.filter_map(|leaf| first_bad(&values[&leaf])).next();
-    let mut bads: Vec<(&Eqn, (usize, f64))> = Vec::new();
     for eqn in program.eqns() {
-        bads.extend(step(eqn, &mut values).map(|bad| (eqn, bad)));
+        step(eqn, &mut values);
     }
-    if program.outputs().iter().all(|output| first_bad(&values[output]).is_none()) {
+    let Some(mut at) = program.outputs().iter().copied().find(|output| first_bad(&values[output]).is_some()) else {
         return backward(closed, inputs, line);
+    };
+    // From the value back to the first operation on the way that was given finite numbers alone.
+    let makers: HashMap<Value, &Eqn> =
+        program.eqns().iter().flat_map(|eqn| eqn.outs().map(move |out| (out, eqn))).collect();
+    let depends = depends(program, closed.leaves);
+    loop {
+        let bad = first_bad(&values[&at])?;
+        let Some(eqn) = makers.get(&at) else {
+            return Some(found(Pass::Forward, "input", Vec::new(), bad, line));
+        };
+        // A constant that is infinite is meant.
+        let is_suspect = |arg: &Value| depends[arg.index()] && first_bad(&values[arg]).is_some();
+        let suspects = read_by(eqn, &values, bad.0).filter(is_suspect);
+        // What is no number comes from what is none, if there is such an operand.
+        let is_nan = |arg: &Value| values[arg].to_f64().iter().any(|x| x.is_nan());
+        match suspects.min_by_key(|arg| (bad.1.is_nan() && !is_nan(arg), arg.index())) {
+            Some(before) => at = before,
+            None => {
+                let operands = operands_at(eqn, &values, values[&at].shape(), bad.0);
+                let at = eqn.line.unwrap_or(line);
+                return Some(found(Pass::Forward, static_name(&eqn.op), operands, bad, at));
+            }
+        }
     }
-    if let Some(bad) = input {
-        return Some(found(Pass::Forward, "input", Vec::new(), bad, line));
+}
+
+/// Which values depend on one of the first inputs.
+fn depends(program: &Program, leaves: usize) -> Vec<bool> {
+    let mut depends = vec![false; program.types.len()];
+    program.inputs().take(leaves).for_each(|leaf| depends[leaf.index()] = true);
+    for eqn in program.eqns() {
+        let any = eqn.args.iter().any(|arg| depends[arg.index()]);
+        eqn.outs().for_each(|out| depends[out.index()] = any);
     }
-    let &(mut eqn, mut bad) = bads.iter().find(|(eqn, _)| !left_out[eqn.first.index()])?;
-    // A selection only passes on what it takes.
-    while let Op::Select(_) = eqn.op {
-        let taken = eqn.args[if values[&eqn.args[0]].to_f64()[bad.0] == 0.0 { 2 } else { 1 }];
-        let Some(&from) = bads.iter().find(|(eqn, _)| eqn.outs().any(|out| out == taken)) else { break };
-        (eqn, bad) = from;
-    }
-    let operands = operands_at(eqn, &values, values[&eqn.first].shape(), bad.0);
-    Some(found(Pass::Forward, static_name(&eqn.op), operands, bad, eqn.line.unwrap_or(line)))
+    depends
+}
+
+/// The operands that an element comes from: of a selection the one that it takes.
+fn read_by(eqn: &Eqn, values: &HashMap<Value, Array>, element: usize) -> impl Iterator<Item = Value> {
+    let taken = match eqn.op {
+        Op::Select(_) if values[&eqn.args[0]].to_f64()[element] == 0.0 => &eqn.args[2..],
+        Op::Select(_) => &eqn.args[1..2],
+        _ => &eqn.args[..],
+    };
+    taken.iter().copied()
 }
 
 fn found(

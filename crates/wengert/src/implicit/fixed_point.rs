@@ -42,6 +42,11 @@ where
     FixedPoint::new().run(x0, f)
 }
 
+/// How far below the least one so far the share of a step in its point has to be, within how many steps, for steps that are within
+/// the tolerance to go on: it stays where a point goes to 0, and falls by turns where steps go to and fro.
+const FALLS: f64 = 0.99;
+const STALLED: i64 = 4;
+
 /// [`fixed_point`] with options.
 ///
 /// ```
@@ -73,8 +78,8 @@ impl FixedPoint {
 
     /// What the Euclidean norm of all numbers of `f(x) - x` may be: 1e-10 if it is not said, 1e-5 in single precision.
     ///
-    /// A point whose own norm is below 1 has its digits too: steps go on until `f(x) - x` is smaller than this share of x, as long
-    /// as that share falls.
+    /// A point whose own norm is below 1 has its digits too: steps go on until `f(x) - x` is smaller than this share of x, or
+    /// that share no longer falls.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = Some(tolerance);
@@ -173,13 +178,12 @@ impl FixedPoint {
             let first = way(x)?;
             let size = norm(&first);
             let share = &size / norm(x);
-            let fell = share.gt(0.0);
             let failed = RefCell::new(None);
             let (x, _, state) = While::new().try_run(
-                (x.to_vec(), first, vec![size, count(0), share, fell]),
+                (x.to_vec(), first, vec![size, count(0), share, count(0)]),
                 |(_, _, state)| {
-                    let [size, steps, share, fell] = [&state[0], &state[1], &state[2], &state[3]];
-                    let is_far = size.gt(tolerance).or(share.gt(tolerance).and(fell));
+                    let [size, steps, share, stalled] = [&state[0], &state[1], &state[2], &state[3]];
+                    let is_far = size.gt(tolerance).or(share.gt(tolerance).and(stalled.lt(STALLED)));
                     // What is no number does not become one.
                     is_far.and(size.lt(f64::INFINITY)).and(steps.lt(limit))
                 },
@@ -191,8 +195,10 @@ impl FixedPoint {
                     });
                     let size = norm(&step);
                     let share = &size / norm(&x);
-                    let fell = share.lt(&state[2]);
-                    (x, step, vec![size, &state[1] + 1, share, fell])
+                    let falls = share.lt(&state[2] * FALLS);
+                    let least = falls.where_(share, &state[2]);
+                    let stalled = falls.where_(count(0), &state[3] + 1);
+                    (x, step, vec![size, &state[1] + 1, least, stalled])
                 },
             )?;
             if let Some(why) = failed.into_inner() {

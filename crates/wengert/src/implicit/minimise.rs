@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::panic::Location;
 
-use super::newton::QUICK;
+use super::newton::{QUICK, WIDE};
 use super::{Function, LinearSolve, at, chosen, count, dot, norm, plus, tree, within_tolerance};
 use crate::api::{grad, value_and_grad};
 use crate::array::{DType, Type};
@@ -187,7 +187,7 @@ impl Minimise {
             let (value, first) = valued(x);
             let size = norm(&first);
             let failed = RefCell::new(None);
-            // Value, norm of the gradient, steps, whether steps lead lower, and make the gradient much shorter.
+            // Value, norm of the gradient, steps, whether steps lead lower, and go on within the tolerance.
             let state = vec![value.to_f64(), size, count(0), Tensor::from(true), Tensor::from(true)];
             let (x, _, state) = While::new().try_run(
                 (x.to_vec(), first, state),
@@ -260,8 +260,8 @@ fn stepped(
     )?;
     let lower = falls(&reached, &reached[2]);
     let chosen_state = |k: usize| lower.where_(&reached[k], &state[k]);
-    let quick = reached[1].lt(size * QUICK);
-    let after = vec![chosen_state(0), chosen_state(1), &state[2] + 1, lower.clone(), quick];
+    let on = reached[1].lt(size * QUICK).or(norm(&direction).gt(norm(x) * WIDE));
+    let after = vec![chosen_state(0), chosen_state(1), &state[2] + 1, lower.clone(), on];
     Ok((chosen(&lower, &next, x), chosen(&lower, &slope, g), after))
 }
 

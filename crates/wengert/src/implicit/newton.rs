@@ -20,8 +20,11 @@ pub(super) struct End {
 /// What share of the norm a step leaves at most, where it goes on beyond the tolerance. Where rounding is reached it leaves more.
 pub(super) const QUICK: f64 = 0.5;
 
-/// From `start` on, until the norm of the residual is at most `tolerance`, and further as long as steps lead much closer: the
-/// tolerance says what is accepted, and knows nothing of the units of the residual.
+/// A step that moves the point by more than this share of it has not found its digits, however small the residual is in its units.
+pub(super) const WIDE: f64 = 1e-6;
+
+/// From `start` on, until the norm of the residual is at most `tolerance`, and further as long as steps lead much closer or move
+/// the point by much: the tolerance says what is accepted, and knows nothing of the units of the residual.
 #[track_caller]
 pub(super) fn newton(
     function: &Function,
@@ -35,7 +38,7 @@ pub(super) fn newton(
     let residual = at(name, program, start, captures)?;
     let size = norm(&residual);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    // The leaves, their residuals; its norm, the steps, whether steps lead much closer, and closer at all.
+    // The leaves, their residuals; its norm, the steps, whether steps go on within the tolerance, and lead closer at all.
     let state = vec![size, count(0), Tensor::from(true), Tensor::from(true)];
     let far = |state: &[Tensor]| state[0].le(tolerance).not();
     let carry = (start.to_vec(), residual, state);
@@ -50,12 +53,13 @@ pub(super) fn newton(
         |(x, residual, state)| {
             let step = || -> Result<_, Error> {
                 let direction = direction(function, &x, captures, &residual, by)?;
-                let far = far(&state);
+                let wide = norm(&direction).gt(norm(&x) * WIDE);
+                let far = far(&state).or(&wide);
                 let (next, after, shorter) = shortened(function, &x, captures, &direction, &state[0], &far)?;
                 let better = shorter.lt(&state[0]);
-                let quick = shorter.lt(&state[0] * QUICK);
+                let on = shorter.lt(&state[0] * QUICK).or(wide);
                 let (x, residual) = (chosen(&better, &next, &x), chosen(&better, &after, &residual));
-                Ok((x, residual, vec![better.where_(&shorter, &state[0]), &state[1] + 1, quick, better]))
+                Ok((x, residual, vec![better.where_(&shorter, &state[0]), &state[1] + 1, on, better]))
             };
             step().unwrap_or_else(|why| {
                 failed.replace(Some(why));

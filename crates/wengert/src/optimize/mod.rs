@@ -13,6 +13,7 @@
 #[cfg(feature = "engine")]
 mod chain;
 mod fold;
+mod indices;
 #[cfg(feature = "engine")]
 pub(crate) mod limited;
 mod place;
@@ -85,9 +86,10 @@ pub struct Pass {
 }
 
 /// Every pass, in the order in which they run.
-pub const PASSES: [Pass; 4] = [
+pub const PASSES: [Pass; 5] = [
     Pass { name: "rewrite", about: "applies the table of rewrites, such as x * 1 = x", own: rules::rewrite },
     Pass { name: "fold", about: "computes what does not depend on the inputs", own: fold::fold },
+    Pass { name: "masks", about: "takes what is known of masks made of indices", own: indices::known_masks },
     Pass { name: "cse", about: "computes equal equations once", own: |program, _| cse(program) },
     Pass { name: "dce", about: "drops equations that no result needs", own: |program, _| dce(program) },
 ];

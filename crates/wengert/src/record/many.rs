@@ -3,14 +3,13 @@
 //! The path used last serves all points. Points at which a guard comes out differently are computed one by one, by the drivers of
 //! one point, and so are all points of a path that depends on an outer recording.
 
-use std::cell::RefCell;
 use std::panic::Location;
 
 use super::path::{Numbers, Path};
 use super::{Recorded, or_panic};
 use crate::tape::Var;
 use crate::task::Task;
-use crate::tree::{Tree, check_direction, leaves};
+use crate::tree::{Tree, check_direction, check_size, leaves};
 
 impl<T, O, F> Recorded<T, O, F>
 where
@@ -149,7 +148,8 @@ where
             self.check_point(point);
         }
         let path = self.lock().paths[0].clone();
-        let mut flipped = None;
+        // What is refused is told at the user's line, and the points after it are left out.
+        let mut refused = None;
         path.ask_many(
             task,
             points.len(),
@@ -159,16 +159,23 @@ where
             },
             &mut |k, numbers| match numbers {
                 Some(numbers) => visit(&path, k, &mut Numbers::Plain(numbers.iter())),
-                None if flipped.is_some() => {}
+                None if refused.is_some() => {}
                 None => {
                     let direction = directions.get(k).map(leaves).unwrap_or_default();
-                    let visit = RefCell::new(&mut visit);
-                    let visited = |path: &Path<O>, numbers: &mut Numbers<'_, f64>| visit.borrow_mut()(path, k, numbers);
-                    flipped = self.compute(line, &points[k], &direction, task, visited).err();
+                    let point = leaves(&points[k]);
+                    let take = &mut |path: &Path<O>, numbers: &mut Numbers<'_, f64>| visit(path, k, numbers);
+                    refused = match self.ask(line, &point, &direction, task, take) {
+                        Ok(Ok(())) => None,
+                        Ok(Err(outputs)) => Some(Ok((outputs, direction.len()))),
+                        Err(flipped) => Some(Err(flipped)),
+                    };
                 }
             },
         );
-        or_panic(flipped.map_or(Ok(()), Err));
+        if let Some(refused) = refused {
+            let (outputs, given) = or_panic(refused);
+            check_size("vjp", "cotangent", outputs, given);
+        }
     }
 }
 

@@ -10,7 +10,10 @@ use crate::hash::FastHasher;
 /// differentiated. A compiled function that was traced for one structure is traced again for another.
 ///
 /// [`Tree`](super::Tree) is implemented for your type by `#[derive(Tree)]`, which notes every field. An implementation
-/// by hand notes the lengths of what it holds; one that notes nothing is opaque.
+/// by hand notes the lengths of what it holds; one that notes nothing is opaque. Of fields that are not differentiated those are
+/// compared whose type is [`Hash`], or real numbers in lists, options, boxes, pairs and triples: derive `Hash` for others, or what
+/// was recorded for one value is taken for another. A compiled function with a field that cannot be compared is traced at every
+/// call.
 ///
 /// ```
 /// use wengert::{Structure, Tensor};
@@ -22,7 +25,12 @@ use crate::hash::FastHasher;
 #[derive(Clone, Debug, Default)]
 pub struct Structure {
     hasher: FastHasher,
+    /// Of what decides where the leaves are alone: lengths, keys and the like, and no fields without leaves.
+    places: FastHasher,
+    /// Whether it is not known where the leaves are.
     is_opaque: bool,
+    /// Whether a field without leaves cannot be compared.
+    hides: bool,
 }
 
 impl Structure {
@@ -36,11 +44,13 @@ impl Structure {
     /// Notes a length or another number.
     pub fn number(&mut self, number: usize) {
         self.hasher.write_usize(number);
+        self.places.write_usize(number);
     }
 
     /// Notes a value.
     pub fn value(&mut self, value: &(impl Hash + ?Sized)) {
         value.hash(&mut self.hasher);
+        value.hash(&mut self.places);
     }
 
     /// Notes that there is something that cannot be compared: such a tree is equal to none.
@@ -51,13 +61,40 @@ impl Structure {
     /// A number of 64 bits that trees of the same structure have, and others have not but by a chance of one in 2^64;
     /// `None` if something in it cannot be compared.
     pub fn known(&self) -> Option<u64> {
+        (!self.is_opaque && !self.hides).then(|| self.hasher.finish())
+    }
+
+    /// Notes the value of a field without leaves.
+    fn fixed(&mut self, value: &(impl Hash + ?Sized)) {
+        value.hash(&mut self.hasher);
+    }
+
+    /// As [`known`](Structure::known), where a field that cannot be compared is passed over.
+    pub(crate) fn compared(&self) -> Option<u64> {
         (!self.is_opaque).then(|| self.hasher.finish())
+    }
+
+    /// Whether it is known to be another one. A field that cannot be compared is passed over.
+    pub(crate) fn differs(&self, other: &Structure) -> bool {
+        self.compared().zip(other.compared()).is_some_and(|(own, other)| own != other)
+    }
+
+    /// Whether its leaves are known to be in other places.
+    fn has_other_places(&self, other: &Structure) -> bool {
+        !self.is_opaque && !other.is_opaque && self.places.finish() != other.places.finish()
     }
 }
 
 /// Whether two trees are of one type but for their leaves, so that their structures may be compared. The names of types are,
 /// because a type that borrows has no `TypeId`.
 pub(crate) fn is_one_type<A: Tree + ?Sized, B: Tree + ?Sized>() -> bool {
+    // Gradients of trees with other leaves differ, and structs of tensors are all lists with their leaves taken out.
+    let has_same_leaves = type_name::<A::Leaf>() == type_name::<B::Leaf>();
+    is_alike::<A, B>() && (!has_same_leaves || type_name::<A::Grad>() == type_name::<B::Grad>())
+}
+
+/// Whether two trees are of one type with their leaves taken out, frozen or not.
+pub(crate) fn is_alike<A: Tree + ?Sized, B: Tree + ?Sized>() -> bool {
     type_name::<A::Each<()>>() == type_name::<B::Each<()>>()
 }
 
@@ -66,10 +103,11 @@ pub(crate) fn is_one_type<A: Tree + ?Sized, B: Tree + ?Sized>() -> bool {
 #[track_caller]
 pub(crate) fn check_direction<T: Tree + ?Sized, V: Tree + ?Sized>(driver: &str, what: &str, point: &T, direction: &V) {
     check_size(driver, what, point.size(), direction.size());
-    if is_one_type::<T, V>() && Structure::of(point).known() != Structure::of(direction).known() {
+    if is_one_type::<T, V>() && Structure::of(point).has_other_places(&Structure::of(direction)) {
         let [wanted, got] = [Paths::of(point), Paths::of(direction)];
-        if let Some((wanted, got)) = wanted.iter().zip(got.iter()).find(|(wanted, got)| wanted != got) {
-            panic!("`{driver}`: the {what} has the leaf `{got}` where `{wanted}` is needed");
+        match wanted.iter().zip(got.iter()).find(|(wanted, got)| wanted != got) {
+            Some((wanted, got)) => panic!("`{driver}`: the {what} has the leaf `{got}` where `{wanted}` is needed"),
+            None => panic!("`{driver}`: the {what} has as many leaves as the point, and another shape"),
         }
     }
 }
@@ -86,7 +124,7 @@ pub trait NotedByHash {
 
 impl<T: Hash + ?Sized> NotedByHash for &&Field<'_, T> {
     fn note(&self, structure: &mut Structure) {
-        structure.value(self.0);
+        structure.fixed(self.0);
     }
 }
 
@@ -103,26 +141,26 @@ trait Bits {
 
 impl Bits for f64 {
     fn bits(&self, structure: &mut Structure) {
-        structure.value(&self.to_bits());
+        structure.fixed(&self.to_bits());
     }
 }
 
 impl Bits for f32 {
     fn bits(&self, structure: &mut Structure) {
-        structure.value(&self.to_bits());
+        structure.fixed(&self.to_bits());
     }
 }
 
 impl<T: Bits> Bits for Option<T> {
     fn bits(&self, structure: &mut Structure) {
-        structure.value(&self.is_some());
+        structure.fixed(&self.is_some());
         self.iter().for_each(|number| number.bits(structure));
     }
 }
 
 impl<T: Bits> Bits for [T] {
     fn bits(&self, structure: &mut Structure) {
-        structure.number(self.len());
+        structure.fixed(&self.len());
         self.iter().for_each(|number| number.bits(structure));
     }
 }
@@ -136,6 +174,33 @@ impl<T: Bits, const N: usize> Bits for [T; N] {
 impl<T: Bits> Bits for Vec<T> {
     fn bits(&self, structure: &mut Structure) {
         self[..].bits(structure);
+    }
+}
+
+impl<T: Bits + ?Sized> Bits for &T {
+    fn bits(&self, structure: &mut Structure) {
+        (**self).bits(structure);
+    }
+}
+
+impl<T: Bits + ?Sized> Bits for Box<T> {
+    fn bits(&self, structure: &mut Structure) {
+        (**self).bits(structure);
+    }
+}
+
+impl<A: Bits, B: Bits> Bits for (A, B) {
+    fn bits(&self, structure: &mut Structure) {
+        self.0.bits(structure);
+        self.1.bits(structure);
+    }
+}
+
+impl<A: Bits, B: Bits, C: Bits> Bits for (A, B, C) {
+    fn bits(&self, structure: &mut Structure) {
+        self.0.bits(structure);
+        self.1.bits(structure);
+        self.2.bits(structure);
     }
 }
 
@@ -153,7 +218,7 @@ pub trait NotedNever {
 
 impl<T: ?Sized> NotedNever for Field<'_, T> {
     fn note(&self, structure: &mut Structure) {
-        structure.opaque();
+        structure.hides = true;
     }
 }
 

@@ -83,6 +83,13 @@ fn what_does_no_harm_is_not_named() {
     assert_eq!((found.pass, found.operation, found.element), (Pass::Forward, "ln", Some(1)));
     let found = find_nonfinite(&x, |x| x.ln().exp().sum()).expect("0 / 0");
     assert_eq!((found.pass, found.operation, found.element), (Pass::Backward, "ln", Some(1)));
+    // Infinite constants are meant, the library's own and the user's; what goes wrong beside them is named.
+    let found = find_nonfinite(&x, |x| (x.norm() * 0.0).ln() + x.logsumexp()).expect("ln 0");
+    assert_eq!((found.pass, found.operation, found.operands), (Pass::Forward, "ln", vec![0.0]));
+    let kept = |x: Tensor| x.gt(1.0).where_(&x, f64::NEG_INFINITY).logsumexp() + (&x - 1.0).sqrt().sum();
+    let found = find_nonfinite(&x, kept).expect("the root of -1");
+    assert_eq!((found.pass, found.operation, found.operands), (Pass::Forward, "sqrt", vec![-1.0]));
+    assert_eq!(find_nonfinite(&x, |x| x.gt(1.0).where_(&x, f64::NEG_INFINITY).logsumexp()), None);
 }
 
 #[test]

@@ -290,7 +290,7 @@ fn directions_that_do_not_fit_are_errors() {
         ("`hvp_many`: the vector has 1 numbers where 2 are needed", &|| {
             f.hvp_many(&[[1.0, 2.0]; 2], &[1.0; 2]);
         }),
-        ("`a recorded function`: the point has 3 numbers where 2 are needed", &|| {
+        ("a recorded function: the point has 3 numbers where 2 are needed", &|| {
             f.hessian_many(&[[1.0, 2.0, 3.0]]);
         }),
     ];

@@ -115,6 +115,9 @@ fn mistakes_with_recorded_functions_name_the_remedy() {
         ("many points of another size", &["point has 1 numbers where 2"], &|| _ = loss.grad_many(&[[1.0]])),
         ("many strict points", &["mistakes.rs"], &|| _ = strict.grad_many(&[[1.0, 1.0], [-1.0, 1.0], [-2.0, 1.0]])),
         ("many tangents of another size", &["`jvp_many`", "tangent has 1"], &|| _ = f.jvp_many(&[[1.0; 2]], &[1.0])),
+        ("many cotangents of another size", &["`vjp`", "cotangent has 3"], &|| {
+            _ = f.vjp_many(&[[1.0; 2]], &[[1.0; 3]])
+        }),
         ("many vectors of another size", &["`hvp_many`", "vector has 1"], &|| _ = loss.hvp_many(&[[1.0; 2]], &[1.0])),
         ("multipliers", &["`sparse_hessian_of_lagrangian`", "multipliers has 3 numbers where 1"], &|| {
             f.sparse_hessian_of_lagrangian([1.0, 2.0], 1.0, [1.0; 3]);

@@ -129,3 +129,108 @@ fn a_strict_function_is_strict_about_what_is_frozen() {
     let message = caught("it", || grad(-3.0, |s| f.value(at(s)))).expect_err("a guard flips");
     assert!(message.contains("the recording is strict"), "{message}");
 }
+
+/// Neither [`Hash`] nor numbers.
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Linear,
+    Square,
+}
+
+#[derive(Tree, Clone, Debug, PartialEq)]
+struct Lists<T = f64> {
+    a: Vec<T>,
+    b: Vec<T>,
+    #[tree(static)]
+    kind: Kind,
+    #[tree(static)]
+    bounds: (f64, Box<f64>),
+}
+
+fn lists(a: &[f64], b: &[f64], bound: f64) -> Lists {
+    Lists { a: a.to_vec(), b: b.to_vec(), kind: Kind::Square, bounds: (0.5, Box::new(bound)) }
+}
+
+#[test]
+fn a_field_that_cannot_be_compared_hides_no_others() {
+    let f = record(lists(&[1.0], &[2.0, 3.0], 1.0), |x| match x.kind {
+        Kind::Linear => x.a[0],
+        Kind::Square => x.a[0].square() * x.b[1] * *x.bounds.1,
+    });
+    assert_eq!(f.value(lists(&[2.0], &[2.0, 3.0], 1.0)), 12.0);
+    refused(|| f.value(lists(&[1.0, 2.0], &[3.0], 1.0)));
+    refused(|| f.value(lists(&[1.0], &[2.0, 3.0], 2.0)));
+    // A direction has its leaves in the same places; what else it holds does not count.
+    let (at, other) = (lists(&[1.0], &[2.0, 3.0], 1.0), lists(&[1.0, 0.0], &[0.0], 1.0));
+    let message = caught("it", || f.jvp(&at, &other)).expect_err("other places");
+    assert!(message.contains("the tangent has the leaf `a.1` where `b.0` is needed"), "{message}");
+    let along = Lists { kind: Kind::Linear, ..lists(&[1.0], &[0.0, 0.0], 7.0) };
+    assert_eq!(f.jvp(&at, &along).1, 6.0);
+}
+
+#[derive(Tree, Clone, Debug)]
+struct Pair {
+    a: Tensor,
+    b: Tensor,
+}
+
+#[test]
+fn directions_of_other_types_count_by_their_leaves() {
+    let [one, two] = [1.0, 2.0].map(Tensor::from);
+    let pair = Pair { a: one.clone(), b: two.clone() };
+    let product = |p: Pair| p.a * p.b;
+    assert_eq!(jvp(&pair, &vec![one.clone(), one.clone()], product).1.item(), 3.0);
+    assert_eq!(hvp(&pair, [&one, &one], product).a.item(), 1.0);
+    let list = vec![one.clone(), two];
+    assert_eq!(jvp(&list, &pair, |x| &x[0] * &x[1]).1.item(), 4.0);
+}
+
+/// A tree by hand whose gradient is an array, and which does not say what its structure is.
+#[derive(Clone, Copy)]
+struct ByHand(f64, f64);
+
+impl Tree for ByHand {
+    type Leaf = f64;
+    type Vars = [Var; 2];
+    type Form = wengert::Several;
+    type Grad = [f64; 2];
+    type Each<U> = [U; 2];
+    fn size(&self) -> usize {
+        2
+    }
+    fn for_each_leaf(&self, visit: &mut impl FnMut(f64)) {
+        visit(self.0);
+        visit(self.1);
+    }
+    fn vars(&self, lift: &mut impl FnMut(f64) -> Var) -> [Var; 2] {
+        [lift(self.0), lift(self.1)]
+    }
+    fn grad(&self, next: &mut impl FnMut() -> f64) -> [f64; 2] {
+        [next(), next()]
+    }
+    fn each<U>(&self, next: &mut impl FnMut() -> U) -> [U; 2] {
+        [next(), next()]
+    }
+    fn paths(&self, paths: &mut wengert::Paths) {
+        paths.field("left", &self.0);
+        paths.field("right", &self.1);
+    }
+}
+
+#[test]
+fn trees_by_hand_are_points_and_directions() {
+    let f = record(ByHand(1.0, 2.0), |[x, y]| x * y);
+    assert_eq!(f.grad(ByHand(3.0, 4.0)), [4.0, 3.0]);
+    assert_eq!(f.grad([3.0, 4.0]), [4.0, 3.0]);
+    assert_eq!(jvp(ByHand(3.0, 4.0), [1.0, 0.0], |[x, y]| x * y).1, 4.0);
+    assert_eq!(jvp([3.0, 4.0], ByHand(0.0, 1.0), |[x, y]| x * y).1, 3.0);
+}
+
+#[test]
+fn directions_of_matrices_have_their_shape() {
+    let sum = |x: nalgebra::DMatrix<Var>| x.iter().copied().sum::<Var>();
+    let at = nalgebra::DMatrix::from_element(2, 3, 1.0);
+    assert_eq!(jvp(&at, &at, sum).1, 6.0);
+    let message = caught("it", || jvp(&at, &at.transpose(), sum)).expect_err("another shape");
+    assert!(message.contains("as many leaves as the point, and another shape"), "{message}");
+}

@@ -45,7 +45,7 @@ where
         let why = format!("the branches give ({yes}) and ({no}), and have to agree");
         return Err(error("cond", ErrorKind::Misfit, why, line));
     }
-    if Structure::of(&output).known() != Structure::of(&other).known() {
+    if Structure::of(&output).compared() != Structure::of(&other).compared() {
         return Err(error("cond", ErrorKind::Misfit, OTHER_STRUCTURE.to_owned(), line));
     }
     let (programs, captures) = with_all_captures(vec![yes, no]);
@@ -89,7 +89,7 @@ where
                 "branch 0 gives ({first}), and branch {k} gives ({types}): they have to agree"
             )));
         }
-        if Structure::of(output).known() != Structure::of(&outputs[0]).known() {
+        if Structure::of(output).compared() != Structure::of(&outputs[0]).compared() {
             return Err(misfit(OTHER_STRUCTURE.to_owned()));
         }
     }

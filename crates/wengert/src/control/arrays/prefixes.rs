@@ -38,7 +38,7 @@ pub(super) fn run<X: Rows<Tensor>>(
         let why = format!("it takes rows ({}), and combines two to ({})", list(&before), list(&after));
         return Err(error("associative_scan", ErrorKind::Misfit, why, line));
     }
-    if structure.known() != Structure::of(&combined).known() {
+    if structure.compared() != Structure::of(&combined).compared() {
         return Err(error("associative_scan", ErrorKind::Misfit, OTHER_ROW.to_owned(), line));
     }
     Ok(xs.prefixes(prefixes(&closed, &rows, length, line)?))

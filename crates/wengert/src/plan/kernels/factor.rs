@@ -105,7 +105,10 @@ impl FactorKernel {
             FactorWork::Cholesky(work) => work.library::<T>(threads).into(),
             FactorWork::Solve(work) => work.library::<T>(threads).into(),
             FactorWork::Lu(work) | FactorWork::Det(work) => work.library::<T>(threads).into(),
-            FactorWork::Qr(work) => of_factors(work.packing::<T>()),
+            FactorWork::Qr(work) => {
+                let products: Allocated = work.library::<T>(threads).into();
+                Allocated { factors: of_factors(work.packing::<T>()).factors, ..products }
+            }
             FactorWork::Eigh(work) => of_factors(work.packing::<T>()),
             FactorWork::Svd(work) => of_factors(work.packing::<T>()),
         }
@@ -208,7 +211,7 @@ impl Kernel for FactorKernel {
     }
     fn note(&self) -> Option<&'static str> {
         let order = match self.work {
-            FactorWork::Qr(work) => work.rows.max(work.columns),
+            FactorWork::Qr(work) if !work.is_shared() => work.rows.max(work.columns),
             FactorWork::Eigh(work) => work.n,
             FactorWork::Svd(work) => work.rows.max(work.columns),
             _ => 0,

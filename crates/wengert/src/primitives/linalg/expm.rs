@@ -239,14 +239,17 @@ fn exponential(b: &mut Builder, a: Value, direction: Option<Value>) -> Value {
     if ty.size() == 0 {
         return direction.unwrap_or(a);
     }
-    let norm = norm(b, a);
-    let squarings = squarings(b, norm);
-    // Degrees below the highest have no squarings, and a factor of 1.
+    let norms = norms(b, a);
+    let squarings = squarings(b, norms);
+    let lead = ty.rank() - 2;
+    let norm = largest(b, norms);
+    // Degrees below the highest have no squarings, and a factor of 1. A matrix that is squared too often loses digits, one whose
+    // degree is higher than it needs does not.
     let minus = b.neg(squarings);
     let factor = b.op(Unary::Exp2, &[minus]);
     let factor = b.convert(factor, ty.dtype);
     let mut scaled = |x: Value| {
-        let factor = b.broadcast_scalar(factor, &ty.shape);
+        let factor = b.spread(factor, &ty.shape, &[lead, lead + 1]);
         b.mul(x, factor)
     };
     let (a, direction) = (scaled(a), direction.map(scaled));
@@ -295,14 +298,20 @@ fn squarings(b: &mut Builder, norm: Value) -> Value {
     b.op(Binary::Min, &[squarings, most])
 }
 
-/// The largest 1-norm of a batch, as a number in double precision that carries no derivative.
-fn norm(b: &mut Builder, a: Value) -> Value {
+/// The 1-norm of each matrix, in double precision, which carries no derivative.
+fn norms(b: &mut Builder, a: Value) -> Value {
     let sizes = b.op(Unary::Abs, &[a]);
     let sizes = b.op(Unary::Detach, &[sizes]);
     let sizes = b.convert(sizes, DType::F64);
     let rank = b.shape(sizes).len();
     let columns = b.sum(sizes, &[rank - 2]);
-    b.op(Reduce::new(Reducer::Max, &(0..rank - 1).collect::<Vec<usize>>()), &[columns])
+    b.op(Reduce::new(Reducer::Max, &[rank - 2]), &[columns])
+}
+
+/// The largest of all numbers.
+fn largest(b: &mut Builder, x: Value) -> Value {
+    let axes: Vec<usize> = (0..b.shape(x).len()).collect();
+    if axes.is_empty() { x } else { b.op(Reduce::new(Reducer::Max, &axes), &[x]) }
 }
 
 /// The coefficients of the numerator of the diagonal Padé approximant of the exponential: the denominator has the same with
@@ -380,32 +389,56 @@ fn halves_of_13(b: &mut Builder, square: Value, c: &[f64]) -> (Value, Value) {
     (half(1), even)
 }
 
-/// The last of a matrix and its tangent, or of a matrix alone, after this many squarings.
-fn squared(b: &mut Builder, x: &[Value], count: Value) -> Value {
-    let ty = b.ty(x[0]).clone();
-    let number = b.ty(count).clone();
+/// The last of a matrix and its tangent, or of a matrix alone, after so many squarings of each matrix.
+fn squared(b: &mut Builder, x: &[Value], counts: Value) -> Value {
+    let (ty, number) = (b.ty(x[0]).clone(), b.ty(counts).clone());
+    let lead = number.rank();
+    let most = largest(b, counts);
+    let single = b.ty(most).clone();
     let step = |b: &mut Builder| {
-        let count = b.input("", number.clone());
-        let done = b.input("", number.clone());
-        (count, done, x.iter().map(|_| b.input("", ty.clone())).collect::<Vec<Value>>())
+        let [most, counts] = [&single, &number].map(|ty| b.input("", ty.clone()));
+        let done = b.input("", single.clone());
+        (most, counts, done, x.iter().map(|_| b.input("", ty.clone())).collect::<Vec<Value>>())
     };
     let mut condition = Builder::new();
     condition.line = b.line;
-    let (wanted, done, _) = step(&mut condition);
+    let (wanted, _, done, _) = step(&mut condition);
     let more = condition.op(Compare::Lt, &[done, wanted]);
     let condition = condition.finish(&[more]);
     let mut body = Builder::new();
     body.line = b.line;
-    let (_, done, now) = step(&mut body);
-    let one = body.full(1.0, &number);
-    let mut next = vec![body.add(done, one), product(&mut body, now[0], now[0])];
-    if let [x, dot] = now[..] {
+    let (_, own, done, now) = step(&mut body);
+    let one = body.full(1.0, &single);
+    // Of one matrix, every step counts.
+    let counting = (lead > 0).then(|| {
+        let done = body.broadcast_scalar(done, &number.shape);
+        let more = body.op(Compare::Lt, &[done, own]);
+        body.spread(more, &ty.shape, &[lead, lead + 1])
+    });
+    let where_counting = |body: &mut Builder, yes: Value, no: Value| match counting {
+        Some(counting) => body.select(counting, yes, no),
+        None => yes,
+    };
+    // Zeros in the place of what stays, whose square may leave the range.
+    let factors: Vec<Value> = now
+        .iter()
+        .map(|&x| {
+            let zeros = body.zeros_like(x);
+            where_counting(&mut body, x, zeros)
+        })
+        .collect();
+    let mut next = vec![product(&mut body, factors[0], factors[0])];
+    if let [x, dot] = factors[..] {
         let (right, left) = (product(&mut body, x, dot), product(&mut body, dot, x));
         next.push(body.add(right, left));
     }
-    let body = body.finish(&next);
-    let zero = b.zeros_like(count);
-    let results = b.ops(While::new(condition, body, Bounds::default()), &[&[count, zero], x].concat());
+    let mut results = vec![body.add(done, one)];
+    for (next, &now) in next.into_iter().zip(&now) {
+        results.push(where_counting(&mut body, next, now));
+    }
+    let body = body.finish(&results);
+    let zero = b.zeros_like(most);
+    let results = b.ops(While::new(condition, body, Bounds::default()), &[&[most, counts, zero], x].concat());
     results[x.len()]
 }
 

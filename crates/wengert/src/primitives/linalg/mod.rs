@@ -406,16 +406,29 @@ pub(super) fn by_whole_matrices(
     let own = [shape.len() - 2, shape.len() - 1];
     let somewhere = b.any(mask?, &own);
     let mask = b.spread(somewhere, &shape, &own);
-    let mut args = args.to_vec();
-    for &(k, harmless) in failing {
-        let ty = args[k].ty(b);
-        let counts = b.spread(somewhere, &ty.shape, &(own[0]..ty.rank()).collect::<Vec<usize>>());
-        let harmless = harmless.value(b, &ty);
-        args[k] = Operand::Known(b.select(counts, args[k].known(), harmless));
-    }
+    let args = spared(b, args, failing, somewhere);
     let pulled = pull(b, value, &args);
     let masked = |value: Option<Value>| value.map(|value| Cotangent { value, mask: Some(mask) });
     Some(pulled.map(|pulled| pulled.into_iter().map(masked).collect()))
+}
+
+/// The operands with harmless matrices, of those that an operation can fail on, where nothing counts: `somewhere` says of each
+/// matrix whether anything does.
+pub(super) fn spared(
+    b: &mut Builder,
+    args: &[Operand],
+    failing: &[(usize, Harmless)],
+    somewhere: Value,
+) -> Vec<Operand> {
+    let mut args = args.to_vec();
+    let lead = b.shape(somewhere).len();
+    for &(k, harmless) in failing {
+        let ty = args[k].ty(b);
+        let counts = b.spread(somewhere, &ty.shape, &(lead..ty.rank()).collect::<Vec<usize>>());
+        let harmless = harmless.value(b, &ty);
+        args[k] = Operand::Known(b.select(counts, args[k].known(), harmless));
+    }
+    args
 }
 
 // ---- samples ------------------------------------------------------------------------------------

@@ -222,6 +222,30 @@ fn points_of_small_equations_are_found_to_their_own_digits() {
         };
         near("minimum", &(found(&target) / size), &Tensor::from([1.0, -2.0]), 1e-9);
     }
+    // Steps that overshoot, or that the search has to shorten, on the way.
+    for unit in [1.0, 1e-11, 1e-15, 1e-40] {
+        let solved = |start: f64, level: f64, f: fn(Tensor) -> Tensor| {
+            let a = Tensor::from(level);
+            let (x, slope) = value_and_grad(&a, |a| root(Tensor::from(start), |x| (f(x) - &a) * unit));
+            (x.item(), slope.item())
+        };
+        type Case = ([f64; 2], fn(Tensor) -> Tensor, [f64; 2]);
+        let cases: [Case; 4] = [
+            ([-5.0, 0.5], |x| x.exp(), [0.5f64.ln(), 2.0]),
+            ([2.0, 0.5], |x| x.tanh(), [0.5f64.atanh(), 4.0 / 3.0]),
+            ([0.1, 2.0], |x| x.powi(3), [2f64.cbrt(), 1.0 / (3.0 * 2f64.cbrt().powi(2))]),
+            ([30.0, 0.5], |x| x.atan(), [0.5f64.tan(), 1.0 + 0.5f64.tan().powi(2)]),
+        ];
+        for ([start, level], f, [x, slope]) in cases {
+            let (found, by) = solved(start, level, f);
+            assert!((found - x).abs() < 1e-10 && (by - slope).abs() < 1e-9, "{unit}, from {start}: {found}, {by}");
+        }
+        let valley = |x: Tensor| {
+            let (x, y) = (x.slice(0), x.slice(1));
+            ((1.0 - &x).square() + (y - x.square()).square() * 100.0) * unit
+        };
+        near("valley", &minimise(&Tensor::from([-1.2, 1.0]), valley), &Tensor::from([1.0, 1.0]), 1e-6);
+    }
     // A double root is come near to as far as steps go.
     let double = root(Tensor::from(1.0), |x| (x - 3.0).square());
     assert!((double.item() - 3.0).abs() < 1e-10, "{double:?}");

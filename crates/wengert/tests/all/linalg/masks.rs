@@ -1,4 +1,4 @@
-//! What does not count reaches nothing: the ignored half, lanes and branches not taken.
+//! What does not count reaches nothing: the ignored half, lanes and branches not taken, other matrices of a batch.
 
 use wengert::linalg::{Side, Triangle, TriangularSolve, lyapunov, riccati};
 use wengert::prelude::*;
@@ -131,6 +131,16 @@ fn everywhere() -> Vec<Named> {
         ("svd", |a| a.svd().0.sum()),
         ("singular_values", |a| a.singular_values().sum()),
         ("schur", |a| a.schur().0.sum() + a.schur().1.sum()),
+        ("complex schur", |a| {
+            let (t, u) = Complex::new(a.clone(), Tensor::zeros(&[2, 2])).schur();
+            t.re.square().sum() + u.re.sum()
+        }),
+        ("complex qr", |a| Complex::new(a.clone(), Tensor::zeros(&[2, 2])).qr().1.re.sum()),
+        ("complex lu", |a| Complex::new(a.clone(), Tensor::zeros(&[2, 2])).lu().1.re.sum()),
+        ("eig", |a| {
+            let [values, _, vectors, _] = a.eig();
+            values.square().sum() + vectors.sum()
+        }),
         ("expm", |a| a.expm().sum()),
     ]
 }
@@ -193,5 +203,24 @@ fn nan_in_a_triangle_reaches_only_what_depends_on_it() {
     for part in [slope.re, slope.im] {
         assert!(part.slice(0).to_vec().iter().all(|x| x.is_finite()));
         assert_eq!(part.slice(1).to_vec(), [0.0; 2]);
+    }
+}
+
+#[test]
+fn exponentials_do_not_see_their_batch() {
+    let small = Tensor::from([[0.3, 0.5], [0.2, -0.4]]);
+    let direction = Tensor::from([[0.7, -0.1], [0.4, 0.9]]);
+    let loss = |a: &Tensor| (a.expm() * &direction).sum_over([-2, -1]);
+    let slope = |a: &Tensor| grad(a, |a| loss(&a).sum());
+    let curvature = |a: &Tensor| hvp(a, &(Tensor::zeros(a.shape()) + &direction), |a| loss(&a).sum());
+    for size in [1.0, 1e4, 1e8, 1e20, 1e200] {
+        let other = Tensor::from([[-1.0, 0.0], [0.0, -2.0]]) * size;
+        for both in [Tensor::stack(&[&small, &other], 0), Tensor::stack(&[&other, &small, &other], 0)] {
+            let place = usize::from(both.shape()[0] == 3) as isize;
+            close(&both.expm().slice(place).to_vec(), &small.expm().to_vec(), 4.0);
+            close(&vmap(&both, |a| a.expm()).slice(place).to_vec(), &small.expm().to_vec(), 4.0);
+            close(&slope(&both).slice(place).to_vec(), &slope(&small).to_vec(), 16.0);
+            close(&curvature(&both).slice(place).to_vec(), &curvature(&small).to_vec(), 32.0);
+        }
     }
 }

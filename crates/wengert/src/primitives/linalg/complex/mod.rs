@@ -233,12 +233,13 @@ fn pulled(
     Ok([None, None].into_iter().chain(pulled).collect())
 }
 
-/// The masked form of a transpose whose results depend on both parts along these axes: they count where anything there does.
+/// The masked form of a transpose whose results depend on both parts along these axes: they count where anything there does, which
+/// `pull` is told, without the axes.
 fn masked_along(
     b: &mut Builder,
     cotangents: &[Option<Cotangent>],
     axes: &[usize],
-    pull: impl FnOnce(&mut Builder, &[Option<Value>]) -> Cotangents,
+    pull: impl FnOnce(&mut Builder, &[Option<Value>], Value) -> Cotangents,
 ) -> Option<MaskedCotangents> {
     let present: Vec<Cotangent> = cotangents.iter().copied().flatten().collect();
     let shape = b.shape(present.first()?.value).to_vec();
@@ -249,7 +250,7 @@ fn masked_along(
     }
     let mask = b.spread(somewhere?, &shape, axes);
     let values: Vec<Option<Value>> = cotangents.iter().map(|ct| ct.map(|ct| ct.value)).collect();
-    let pulled = pull(b, &values);
+    let pulled = pull(b, &values, somewhere?);
     // A column of zeros may have met NaN in its matrix.
     let mut masked = |value: Value| Cotangent { value: mask_out(b, mask, value), mask: Some(mask) };
     Some(pulled.map(|pulled| pulled.into_iter().map(|value| value.map(&mut masked)).collect()))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::schur::{least_gap, repeated};
-use super::super::{kept, plain};
+use super::super::{Harmless, kept, plain, spared};
 use super::{
     ComplexMatrices, Pair, adjoint, given_parts, of_complex_matrices, phase_kept, product, product_hn, sample_parts,
     single_parts, square_parts, sub,
@@ -190,7 +190,12 @@ impl Primitive for ComplexCommutator {
         args: &[Operand],
     ) -> Option<MaskedCotangents> {
         let rank = b.shape(cotangents.iter().copied().flatten().next()?.value).len();
-        super::masked_along(b, cotangents, &[rank - 2, rank - 1], |b, values| self.transpose(b, values, args))
+        // A form exists where eigenvalues repeat, and the equation has no solution there.
+        let failing = [(0, Harmless::Distinct), (1, Harmless::Zeros)];
+        super::masked_along(b, cotangents, &[rank - 2, rank - 1], |b, values, somewhere| {
+            let args = spared(b, args, &failing, somewhere);
+            self.transpose(b, values, &args)
+        })
     }
     fn attributes(&self) -> Attributes {
         Attributes::default().with("adjoint", self.adjoint)

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::plain::{self, C64};
-use super::super::{dims, kept};
+use super::super::{Harmless, dims, kept, spared};
 use super::{ComplexMatrices, Pair, adjoint, of_complex_matrices, parts, sample_parts, single_parts, square_parts};
 use crate::array::{Array, Type};
 use crate::error::{Misfit, misfit};
@@ -139,7 +139,14 @@ impl Primitive for ComplexSolve {
         args: &[Operand],
     ) -> Option<MaskedCotangents> {
         let rows = dims(b, cotangents.iter().copied().flatten().next()?.value).0;
-        super::masked_along(b, cotangents, &[rows], |b, values| self.transpose(b, values, args))
+        // Factors exist of singular matrices too, whose triangles have no solution.
+        let failing = [(0, Harmless::Identity), (1, Harmless::Zeros)];
+        super::masked_along(b, cotangents, &[rows], |b, values, columns| {
+            let last = b.shape(columns).len() - 1;
+            let somewhere = b.any(columns, &[last]);
+            let args = spared(b, args, &failing, somewhere);
+            self.transpose(b, values, &args)
+        })
     }
     fn attributes(&self) -> Attributes {
         let kind = KINDS.iter().find(|(_, kind)| *kind == self.kind).expect("every kind has a name").0;
