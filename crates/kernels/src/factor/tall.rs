@@ -29,7 +29,10 @@ const NEAR: f64 = 1.0 / 16.0;
 /// The most rounds: two for most matrices, and one more for every five digits or so of the condition beyond 10^7.
 const ROUNDS: usize = 8;
 
-/// Pivots that are smaller than so many rounding units of the column's length are rounding.
+/// The most that a round tries to add to the diagonal, each sixteen times the one before.
+const SHIFTS: usize = 8;
+
+/// A pivot below this many rounding units of its column's squared length holds nothing but rounding errors.
 const LEAST_PIVOT: f64 = 256.0;
 
 /// A matrix of this many rows and columns.
@@ -119,7 +122,7 @@ impl Tall {
         let Tall { rows, columns: n } = self;
         let unit = LEAST_PIVOT * T::EPSILON.to_f64();
         let mut shift = 0.0;
-        for _ in 0..ROUNDS {
+        for _ in 0..SHIFTS {
             products(q, rows, [0, n], l, pool);
             let diagonal = (0..n).map(|k| l[k * (n + 1)]);
             lengths.iter_mut().zip(diagonal).for_each(|(length, x)| *length = x);

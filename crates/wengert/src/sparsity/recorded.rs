@@ -145,7 +145,7 @@ where
 
 /// Why a path has no matrix.
 enum Unprepared {
-    /// It has so many constraints, and another number of multipliers was given.
+    /// The number of its constraints, where another number of multipliers was given.
     Constraints(usize),
     TooMany(TooMany),
 }

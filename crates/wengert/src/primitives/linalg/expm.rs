@@ -389,7 +389,7 @@ fn halves_of_13(b: &mut Builder, square: Value, c: &[f64]) -> (Value, Value) {
     (half(1), even)
 }
 
-/// The last of a matrix and its tangent, or of a matrix alone, after so many squarings of each matrix.
+/// The last of a matrix and its tangent, or of a matrix alone, after each matrix was squared as often as its count says.
 fn squared(b: &mut Builder, x: &[Value], counts: Value) -> Value {
     let (ty, number) = (b.ty(x[0]).clone(), b.ty(counts).clone());
     let lead = number.rank();
