@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use wengert_kernels::Pool;
 use wengert_kernels::arena::{Arena, Line};
-use wengert_kernels::factor::{Cholesky, Eigh, Lu, Qr, Reads, Side, Solve, Svd, Triangle};
+use wengert_kernels::factor::{Cholesky, CholeskyTangent, Eigh, Lu, LuTangent, Qr, Reads, Side, Solve, Svd, Triangle};
 use wengert_kernels::fourier::{Kind, Plan, Transform, Weights};
 
 /// Numbers between -1 and 1 that look random.
@@ -52,11 +52,11 @@ fn time(name: &str, bytes: impl Fn(usize) -> usize, mut call: impl FnMut(&mut [L
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     });
-    println!("{name:<28} {:>10.1} {:>10.1}", times[0], times[1]);
+    println!("{name:<34} {:>10.1} {:>10.1}", times[0], times[1]);
 }
 
 fn main() {
-    println!("{:<28} {:>10} {:>10}", "microseconds", "1 thread", "2 threads");
+    println!("{:<34} {:>10} {:>10}", "microseconds", "1 thread", "2 threads");
     for (n, count) in [(6, 4096), (64, 1), (256, 1), (1000, 1), (1024, 1)] {
         let (a, mut l) = (positive(n, count), positive(n, count));
         let cholesky = Cholesky { n, count, reads: Reads::Lower };
@@ -66,6 +66,16 @@ fn main() {
             |w, pool| {
                 l.copy_from_slice(&a);
                 cholesky.run(&mut l, w, pool).expect("positive");
+            },
+        );
+        let tangent = CholeskyTangent { n, count, transposed: true };
+        let (right, mut x) = (noise(n * n * count), a.clone());
+        time(
+            &format!("cotangent of cholesky {count} of {n}"),
+            |t| tangent.workspace::<f64>(t),
+            |w, pool| {
+                x.copy_from_slice(&right);
+                tangent.run(&l, &mut x, w, pool).expect("not singular");
             },
         );
         for columns in [1, n] {
@@ -88,6 +98,15 @@ fn main() {
             |t| lu.workspace::<f64>(t),
             |w, pool| {
                 lu.run(&a, &mut l, &mut u, &mut order, w, pool).expect("finite");
+            },
+        );
+        let tangent = LuTangent { n, count, transposed: true };
+        time(
+            &format!("cotangent of lu {count} of {n}"),
+            |t| tangent.workspace::<f64>(t),
+            |w, pool| {
+                x.copy_from_slice(&right);
+                tangent.run(&l, &u, &mut x, w, pool).expect("not singular");
             },
         );
     }

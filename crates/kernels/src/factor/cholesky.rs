@@ -119,7 +119,7 @@ pub(super) fn factor<T: Number>(
     let (minus, plus) = scratch.split_at_mut(rest * h);
     negated(below, by, [rest, h], minus);
     (0..rest).for_each(|row| plus[row * h..][..h].copy_from_slice(&below[row * by..][..h]));
-    subtract(&mut below[h..], rest, by, minus, plus, h, pool);
+    add_below(&mut below[h..], rest, by, [(&*minus, [h, 1]), (&*plus, [1, h])], h, pool);
     factor(&mut below[h..], rest, by, order + h, scratch, pool)
 }
 
@@ -130,34 +130,49 @@ pub(super) fn factor_library<T: Number>(n: usize, by: usize, threads: usize) -> 
     }
     let (h, rest) = (half(n), n - half(n));
     let below = right_library::<T>([h, rest, by], [by, 1], true, threads);
-    let update = subtract_library::<T>(rest, by, h, threads);
+    let update = add_below_library::<T>(rest, by, [[h, 1], [1, h]], h, threads);
     below.max(update).max(factor_library::<T>(h, by, threads)).max(factor_library::<T>(rest, by, threads))
 }
 
-/// The same of [`subtract`].
-fn subtract_library<T: Number>(n: usize, by: usize, depth: usize, threads: usize) -> Workspace {
-    let operands = [[depth, 1], [1, depth], [by, 1]];
+/// What the products of [`add_below`] allocate.
+pub(super) fn add_below_library<T: Number>(
+    n: usize,
+    by: usize,
+    strides: [[usize; 2]; 2],
+    depth: usize,
+    threads: usize,
+) -> Workspace {
+    let [x, y] = strides;
     if n <= SQUARE {
-        return packed::<T>([n, depth, n], operands, threads);
+        return packed::<T>([n, depth, n], [x, y, [by, 1]], threads);
     }
     let h = half(n);
-    let inner = |n: usize| subtract_library::<T>(n, by, depth, threads);
-    packed::<T>([n - h, depth, h], operands, threads).max(inner(h)).max(inner(n - h))
+    let inner = |n: usize| add_below_library::<T>(n, by, strides, depth, threads);
+    packed::<T>([n - h, depth, h], [x, y, [by, 1]], threads).max(inner(h)).max(inner(n - h))
 }
 
-/// Adds `minus plusᵀ` to the lower triangle of a square.
-fn subtract<T: Number>(a: &mut [T], n: usize, by: usize, minus: &[T], plus: &[T], depth: usize, pool: &Pool) {
-    let stride = depth.cast_signed();
+/// Adds a product, of operands with these strides, to the lower triangle of a square; what stands above it within small squares
+/// changes too.
+pub(super) fn add_below<T: Number>(
+    a: &mut [T],
+    n: usize,
+    by: usize,
+    operands: [(&[T], [usize; 2]); 2],
+    depth: usize,
+    pool: &Pool,
+) {
+    let operand = |(data, strides): (_, [usize; 2])| Operand::new(data, strides.map(usize::cast_signed));
+    let [(x, x_strides), (y, y_strides)] = operands;
+    let [whole_x, whole_y] = operands.map(operand);
     if n <= SQUARE {
-        let mut target = Rows { data: a, by, columns: n };
-        return target.add(n, depth, Operand::new(minus, [stride, 1]), Operand::new(plus, [1, stride]), pool);
+        return Rows { data: a, by, columns: n }.add(n, depth, whole_x, whole_y, pool);
     }
     let h = half(n);
-    subtract(a, h, by, minus, plus, depth, pool);
-    let (minus, below) = (&minus[h * depth..], &mut a[h * by..]);
-    let mut rectangle = Rows { data: &mut *below, by, columns: h };
-    rectangle.add(n - h, depth, Operand::new(minus, [stride, 1]), Operand::new(plus, [1, stride]), pool);
-    subtract(&mut below[h..], n - h, by, minus, &plus[h * depth..], depth, pool);
+    add_below(a, h, by, operands, depth, pool);
+    let (later_x, later_y) = ((&x[h * x_strides[0]..], x_strides), (&y[h * y_strides[1]..], y_strides));
+    let below = &mut a[h * by..];
+    Rows { data: &mut *below, by, columns: h }.add(n - h, depth, operand(later_x), whole_y, pool);
+    add_below(&mut below[h..], n - h, by, [later_x, later_y], depth, pool);
 }
 
 /// The factor of a few rows, or the order of the first minor that is not positive.

@@ -6,6 +6,7 @@ use faer::dyn_stack::StackReq;
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 
 use super::batch::{Outs, each};
+use super::cholesky::lower_mean;
 use super::lanes::{self, EighLanes};
 use super::number::{check_finite, orientation};
 use super::{Failed, Fault, Number, Reads, SMALL, library};
@@ -103,15 +104,11 @@ impl Eigh {
         check_finite(a, n, |row, column| self.reads == Reads::Mean || column <= row)?;
         let (copy, rest) = scratch.split_at_mut(lines_for::<T>(n * n));
         let copy = typed_mut::<T>(copy, n * n);
-        let half = T::from_f64(0.5);
-        for row in 0..n {
-            for column in 0..=row {
-                let x = a[row * n + column];
-                let x = if self.reads == Reads::Mean { half * x + half * a[column * n + row] } else { x };
-                // The lower triangle, of columns.
-                copy[column * n + row] = x;
-            }
+        if self.reads == Reads::Mean {
+            lower_mean(a, n);
         }
+        // The lower triangle, of columns.
+        transpose([n, n], a, 0, n.cast_signed(), copy, n);
         let up = scaled(copy, n);
         let result = self_adjoint_evd(
             library::columns(copy, n, n),

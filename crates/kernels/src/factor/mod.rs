@@ -3,7 +3,7 @@
 //! All matrices are row-major. A call takes a batch of them, one behind the other, and three ways lead to a result:
 //!
 //! - matrices up to [`SMALL`] rows and columns are taken eight at a time, one in each lane of a vector;
-//! - triangles ([`Cholesky`], [`Lu`], [`Solve`]) are halved again and again, so that nearly all work is in products
+//! - triangles ([`Cholesky`], [`Lu`] and their derivatives [`CholeskyTangent`] and [`LuTangent`], [`Solve`]) are halved again and again, so that nearly all work is in products
 //!   ([`product`](mod@crate::product)), which use all threads for a large matrix;
 //! - the others ([`Qr`], [`Eigh`], [`Svd`]) are computed by the library `faer`, on one thread for each matrix; but for QR factors
 //!   of tall matrices, which are made of products and triangles.
@@ -40,11 +40,13 @@ use std::fmt;
 
 mod batch;
 mod cholesky;
+mod cholesky_tangent;
 mod eigh;
 #[expect(clippy::needless_range_loop, reason = "rows and columns are the indices of formulas")]
 mod lanes;
 pub(crate) mod library;
 mod lu;
+mod lu_tangent;
 mod number;
 mod qr;
 mod svd;
@@ -52,8 +54,10 @@ mod tall;
 mod triangular;
 
 pub use cholesky::Cholesky;
+pub use cholesky_tangent::CholeskyTangent;
 pub use eigh::Eigh;
 pub use lu::Lu;
+pub use lu_tangent::LuTangent;
 pub use number::Number;
 pub use qr::Qr;
 pub use svd::Svd;

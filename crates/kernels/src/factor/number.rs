@@ -1,6 +1,6 @@
 //! The numbers that matrices are made of.
 
-use super::{Cholesky, Eigh, Entry, Failed, Fault, Lu, Qr, Solve, Svd};
+use super::{Cholesky, CholeskyTangent, Eigh, Entry, Failed, Fault, Lu, LuTangent, Qr, Solve, Svd};
 use crate::arena::{Line, Plain};
 use crate::product::Product;
 use crate::sparse::{Analysis, Factors, SparseFault};
@@ -21,6 +21,8 @@ pub trait Number: Float + Product + Plain + faer::traits::RealField {
     const ONE: Self;
     /// Neither NaN nor infinite.
     fn finite(self) -> bool;
+    /// As finite, and neither zero nor of fewer digits than others.
+    fn normal(self) -> bool;
     /// Whether both have the same bits: 0 is not -0.
     fn same_bits(self, other: Self) -> bool;
     /// A power of two `p` and its inverse, so that `p * self` is near 1; for a positive number. Zero gives 1.
@@ -30,6 +32,14 @@ pub trait Number: Float + Product + Plain + faer::traits::RealField {
     // library's code with it.
     #[doc(hidden)]
     fn cholesky(work: &Cholesky, a: &mut [Self], workspace: &mut [Line], pool: &Pool) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn cholesky_tangent(
+        work: &CholeskyTangent,
+        l: &[Self],
+        x: &mut [Self],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed>;
     #[doc(hidden)]
     fn eigh(
         work: &Eigh,
@@ -45,6 +55,14 @@ pub trait Number: Float + Product + Plain + faer::traits::RealField {
         l: &mut [Self],
         u: &mut [Self],
         order: &mut [i64],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn lu_tangent(
+        work: &LuTangent,
+        factors: [&[Self]; 2],
+        x: &mut [Self],
         workspace: &mut [Line],
         pool: &Pool,
     ) -> Result<(), Failed>;
@@ -94,6 +112,10 @@ macro_rules! number {
                 self.is_finite()
             }
             #[inline(always)]
+            fn normal(self) -> bool {
+                self.is_normal()
+            }
+            #[inline(always)]
             fn same_bits(self, other: Self) -> bool {
                 self.to_bits() == other.to_bits()
             }
@@ -107,6 +129,15 @@ macro_rules! number {
 
             fn cholesky(work: &Cholesky, a: &mut [Self], workspace: &mut [Line], pool: &Pool) -> Result<(), Failed> {
                 work.run_here(a, workspace, pool)
+            }
+            fn cholesky_tangent(
+                work: &CholeskyTangent,
+                l: &[Self],
+                x: &mut [Self],
+                workspace: &mut [Line],
+                pool: &Pool,
+            ) -> Result<(), Failed> {
+                work.run_here(l, x, workspace, pool)
             }
             fn eigh(
                 work: &Eigh,
@@ -127,6 +158,15 @@ macro_rules! number {
                 pool: &Pool,
             ) -> Result<(), Failed> {
                 work.run_here(a, l, u, order, workspace, pool)
+            }
+            fn lu_tangent(
+                work: &LuTangent,
+                factors: [&[Self]; 2],
+                x: &mut [Self],
+                workspace: &mut [Line],
+                pool: &Pool,
+            ) -> Result<(), Failed> {
+                work.run_here(factors, x, workspace, pool)
             }
             fn qr(
                 work: &Qr,

@@ -5,11 +5,12 @@
 //! (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, sections 8.1 and 13.2).
 
 use super::batch::{Outs, each};
-use super::lanes::{self, LANES, Lanes, SolveLanes};
+use super::lanes::{self, LANES, SolveLanes};
 use super::{Failed, Fault, Number, SMALL};
 use crate::arena::{Line, lines_for, typed_mut};
 use crate::parallel::for_chunks_with;
 use crate::product::{Accumulate, Operand, Target, Workspace, product, workspace};
+use crate::transpose::transpose;
 use crate::{Pool, Work, dispatch};
 
 /// Triangles up to this size are not halved.
@@ -140,7 +141,9 @@ impl Solve {
         }
         let solve = |index: usize, b: &mut [T], scratch: &mut [Line], pool: &Pool| {
             let a = &a[index * n * n..(index + 1) * n * n];
-            self.check(a)?;
+            if !self.unit {
+                singular(a, n)?;
+            }
             let scratch = typed_mut(scratch, size_of_val(scratch) / size_of::<T>());
             let a = Triangular { data: a, strides: if self.transposed { [1, n] } else { [n, 1] }, unit: self.unit };
             let lower = (self.triangle == Triangle::Lower) != self.transposed;
@@ -158,12 +161,12 @@ impl Solve {
             solve(index, b, scratch, pool)
         })
     }
+}
 
-    /// That there is no zero on the diagonal.
-    fn check<T: Number>(&self, a: &[T]) -> Result<(), Fault> {
-        let zero = |&pivot: &usize| !self.unit && a[pivot * (self.n + 1)] == T::ZERO;
-        (0..self.n).find(zero).map_or(Ok(()), |pivot| Err(Fault::Singular { pivot }))
-    }
+/// That there is no zero on the diagonal of a triangle of `n` rows.
+pub(super) fn singular<T: Number>(a: &[T], n: usize) -> Result<(), Fault> {
+    let zero = |&pivot: &usize| a[pivot * (n + 1)] == T::ZERO;
+    (0..n).find(zero).map_or(Ok(()), |pivot| Err(Fault::Singular { pivot }))
 }
 
 /// Calls `f` for every matrix: one after another with all threads if they are large, else several at the same time.
@@ -430,7 +433,7 @@ fn right_rows<T: Number>(
     }
 }
 
-/// Substitution, eight rows at a time.
+/// Substitution for all rows at a time, which stand in columns meanwhile.
 struct RightLeaf<'a, T> {
     a: Triangular<'a, T>,
     n: usize,
@@ -442,37 +445,57 @@ struct RightLeaf<'a, T> {
 
 impl<T: Number> Work for RightLeaf<'_, T> {
     type Output = ();
-    #[expect(clippy::needless_range_loop, reason = "they are the indices of the formula")]
     #[inline(always)]
     fn run(self) {
         let RightLeaf { a, n, lower, b, by, rows } = self;
+        let mut x = [[T::ZERO; ROWS]; LEAF];
+        transpose([n, rows], b, 0, by.cast_signed(), x.as_flattened_mut(), ROWS);
         // In the order in which unknowns are found.
         let place = |step: usize| if lower { step } else { n - 1 - step };
-        let mut factors = [[T::ZERO; LEAF]; LEAF];
-        for known in 0..n {
-            for unknown in known..n {
-                factors[known][unknown] = a.at(place(unknown), place(known));
+        for step in 0..n {
+            let mut factors = [T::ZERO; LEAF];
+            (0..step).for_each(|known| factors[place(known)] = a.at(place(step), place(known)));
+            let pivot = if a.unit { T::ONE } else { a.at(place(step), place(step)) };
+            let (before, rest) = x.split_at_mut(place(step));
+            let (unknown, after) = rest.split_first_mut().expect("a row of it");
+            let (known, factors) = if lower { (before, &factors[..step]) } else { (after, &factors[n - step..n]) };
+            let wide = rows - rows % WIDE;
+            for start in (0..wide).step_by(WIDE) {
+                substituted::<T, WIDE>(unknown, known, factors, pivot, start);
+            }
+            for start in (wide..rows).step_by(LANES) {
+                substituted::<T, LANES>(unknown, known, factors, pivot, start);
             }
         }
-        for start in (0..rows).step_by(LANES) {
-            let count = LANES.min(rows - start);
-            let mut x = [Lanes::ZERO; LEAF];
-            for (step, x) in x.iter_mut().enumerate().take(n) {
-                *x = Lanes::gather(|k| b[(start + k.min(count - 1)) * by + place(step)]);
-            }
-            for known in 0..n {
-                if !a.unit {
-                    x[known] = x[known] / Lanes::splat(factors[known][known]);
-                }
-                for unknown in known + 1..n {
-                    x[unknown] = x[unknown] - x[known] * Lanes::splat(factors[known][unknown]);
-                }
-            }
-            for (step, x) in x.iter().enumerate().take(n) {
-                for k in 0..count {
-                    b[(start + k) * by + place(step)] = x.lane(k);
-                }
-            }
-        }
+        transpose([rows, n], x.as_flattened(), 0, ROWS.cast_signed(), b, by);
     }
+}
+
+/// How many numbers are kept in vectors while known rows are subtracted.
+const WIDE: usize = 4 * LANES;
+
+/// `(x - Σ factor y) / pivot` of some columns, for the known rows `y`.
+#[inline(always)]
+fn substituted<T: Number, const COUNT: usize>(
+    x: &mut [T; ROWS],
+    known: &[[T; ROWS]],
+    factors: &[T],
+    pivot: T,
+    start: usize,
+) {
+    let x = &mut x[start..start + COUNT];
+    let mut rest = [T::ZERO; COUNT];
+    rest.copy_from_slice(x);
+    for (y, &factor) in known.iter().zip(factors) {
+        let y = &y[start..start + COUNT];
+        rest.iter_mut().zip(y).for_each(|(x, &y)| *x -= factor * y);
+    }
+    // A product is as good but for one rounding, where the inverse is a normal number.
+    let inverse = T::ONE / pivot;
+    if inverse.normal() {
+        rest.iter_mut().for_each(|x| *x *= inverse);
+    } else {
+        rest.iter_mut().for_each(|x| *x /= pivot);
+    }
+    x.copy_from_slice(&rest);
 }

@@ -88,6 +88,35 @@ pub fn cholesky(a: &[f64], n: usize) -> Result<Vec<f64>, usize> {
     Ok(l)
 }
 
+/// The lower triangle X with `X L^T + L X^T = (A + A^T) / 2`, of a triangle L without a zero on its diagonal.
+pub fn cholesky_tangent(l: &[f64], a: &[f64], n: usize) -> Vec<f64> {
+    let a = symmetric(a, n);
+    let mut x = vec![0.0; n * n];
+    for j in 0..n {
+        let sum: f64 = (0..j).map(|k| x[j * n + k] * l[j * n + k]).sum();
+        x[j * n + j] = (0.5 * a[j * n + j] - sum) / l[j * n + j];
+        for i in j + 1..n {
+            let sum: f64 = (0..j).map(|k| x[i * n + k] * l[j * n + k] + l[i * n + k] * x[j * n + k]).sum();
+            x[i * n + j] = (a[i * n + j] - sum - l[i * n + j] * x[j * n + j]) / l[j * n + j];
+        }
+    }
+    x
+}
+
+/// The transpose of [`cholesky_tangent`] in A: the symmetric S whose product `2 S L` has the lower triangle of C.
+pub fn cholesky_cotangent(l: &[f64], c: &[f64], n: usize) -> Vec<f64> {
+    let mut s = vec![0.0; n * n];
+    for j in (0..n).rev() {
+        // An element on the diagonal asks for those below it.
+        for i in (j..n).rev() {
+            let sum: f64 = (j + 1..n).map(|k| s[i * n + k] * l[k * n + j]).sum();
+            s[i * n + j] = (0.5 * c[i * n + j] - sum) / l[j * n + j];
+            s[j * n + i] = s[i * n + j];
+        }
+    }
+    s
+}
+
 /// `A[p] = L U` with the largest pivot of each column, the first of equal ones: L, U and p. L has ones on its diagonal and
 /// m by min(m, n) elements. It always exists: below a pivot that is 0, L is 0.
 pub fn lu(a: &[f64], m: usize, n: usize) -> (Vec<f64>, Vec<f64>, Vec<usize>) {
@@ -120,6 +149,37 @@ pub fn lu(a: &[f64], m: usize, n: usize) -> (Vec<f64>, Vec<f64>, Vec<usize>) {
     };
     let u = |place: usize| if place / n <= place % n { a[place] } else { 0.0 };
     ((0..m * rank).map(l).collect(), (0..rank * n).map(u).collect(), order)
+}
+
+/// The triangles L' and U' with `L' U + L U' = A`, in one matrix: L' below the diagonal, where L has ones, and U' on it and above.
+pub fn lu_tangent(l: &[f64], u: &[f64], a: &[f64], n: usize) -> Vec<f64> {
+    let mut x = a.to_vec();
+    for step in 0..n {
+        for i in step + 1..n {
+            x[i * n + step] = (x[i * n + step] - l[i * n + step] * x[step * n + step]) / u[step * n + step];
+            for j in step + 1..n {
+                x[i * n + j] -= x[i * n + step] * u[step * n + j] + l[i * n + step] * x[step * n + j];
+            }
+        }
+    }
+    x
+}
+
+/// The transpose of [`lu_tangent`] in A: the S whose product `S U^T` has the elements of C below the diagonal, and `L^T S` those on it
+/// and above.
+pub fn lu_cotangent(l: &[f64], u: &[f64], c: &[f64], n: usize) -> Vec<f64> {
+    let mut s = c.to_vec();
+    for step in (0..n).rev() {
+        for i in step + 1..n {
+            let sum: f64 = (step + 1..n).map(|k| s[i * n + k] * u[step * n + k]).sum();
+            s[i * n + step] = (s[i * n + step] - sum) / u[step * n + step];
+        }
+        for j in step..n {
+            let sum: f64 = (step + 1..n).map(|k| l[k * n + step] * s[k * n + j]).sum();
+            s[step * n + j] -= sum;
+        }
+    }
+    s
 }
 
 /// `A = Q R`, reduced, by reflections (A. S. Householder, 1958), with a diagonal of R that is not negative.

@@ -2,12 +2,12 @@
 
 use wengert_kernels::arena::Arena;
 use wengert_kernels::factor::{
-    Cholesky, Eigh, Entry, Failed, Fault, Lu, Number, Qr, Reads, Side, Solve, Svd, Triangle,
+    Cholesky, CholeskyTangent, Eigh, Entry, Failed, Fault, Lu, LuTangent, Number, Qr, Reads, Side, Solve, Svd, Triangle,
 };
 use wengert_kernels::{Float, Pool};
 
 /// Numbers between -1 and 1 that look random.
-fn noise<T: Number>(count: usize, seed: u64) -> Vec<T> {
+pub(crate) fn noise<T: Number>(count: usize, seed: u64) -> Vec<T> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
     let next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -17,7 +17,7 @@ fn noise<T: Number>(count: usize, seed: u64) -> Vec<T> {
 }
 
 /// `a b` in double precision, with operands that may be transposed.
-fn times<T: Number>(a: &[T], b: &[T], [m, k, n]: [usize; 3], [ta, tb]: [bool; 2]) -> Vec<f64> {
+pub(crate) fn times<T: Number>(a: &[T], b: &[T], [m, k, n]: [usize; 3], [ta, tb]: [bool; 2]) -> Vec<f64> {
     let mut c = vec![0.0; m * n];
     for i in 0..m {
         for j in 0..n {
@@ -33,7 +33,7 @@ fn times<T: Number>(a: &[T], b: &[T], [m, k, n]: [usize; 3], [ta, tb]: [bool; 2]
 
 /// The largest difference is at most as many rounding errors of the largest entry.
 #[track_caller]
-fn near<T: Number>(got: &[f64], want: impl Fn(usize) -> f64, units: f64, what: &str) {
+pub(crate) fn near<T: Number>(got: &[f64], want: impl Fn(usize) -> f64, units: f64, what: &str) {
     let largest = (0..got.len()).map(|k| want(k).abs()).fold(f64::MIN_POSITIVE, f64::max);
     for (k, &x) in got.iter().enumerate() {
         let error = (x - want(k)).abs();
@@ -49,7 +49,7 @@ fn orthonormal<T: Number>(q: &[T], [rows, columns]: [usize; 2], what: &str) {
 }
 
 /// Runs with a workspace of the size that is asked for, on some threads.
-fn with<R>(
+pub(crate) fn with<R>(
     bytes: impl Fn(usize) -> usize,
     threads: usize,
     f: impl FnOnce(&mut [wengert_kernels::arena::Line], &Pool) -> R,
@@ -58,7 +58,7 @@ fn with<R>(
     f(arena.as_lines_mut(), &Pool::new(threads))
 }
 
-const SIZES: [usize; 12] = [1, 2, 3, 5, 8, 9, 16, 17, 33, 64, 100, 200];
+pub(crate) const SIZES: [usize; 12] = [1, 2, 3, 5, 8, 9, 16, 17, 33, 64, 100, 200];
 const SHAPES: [[usize; 2]; 15] = [
     [1, 1],
     [1, 4],
@@ -78,7 +78,7 @@ const SHAPES: [[usize; 2]; 15] = [
 ];
 
 /// Batches: one, some, and more than fill two parts.
-fn counts(n: usize) -> &'static [usize] {
+pub(crate) fn counts(n: usize) -> &'static [usize] {
     if n <= 9 { &[1, 3, 67] } else { &[1, 3] }
 }
 
@@ -367,6 +367,12 @@ fn everything(threads: usize) -> Vec<u64> {
         let cholesky = Cholesky { n, count, reads: Reads::Mean };
         with(|threads| cholesky.workspace::<f64>(threads), threads, |w, pool| cholesky.run(&mut l, w, pool)).unwrap();
         note(&l);
+        for transposed in [false, true] {
+            let (tangent, mut x) = (CholeskyTangent { n, count, transposed }, a.clone());
+            with(|threads| tangent.workspace::<f64>(threads), threads, |w, pool| tangent.run(&l, &mut x, w, pool))
+                .unwrap();
+            note(&x);
+        }
         for (side, triangle) in [(Side::Left, Triangle::Lower), (Side::Right, Triangle::Upper)] {
             let solve = Solve { n, columns: n, count, triangle, side, transposed: side == Side::Right, unit: false };
             let mut b = a.clone();
@@ -380,6 +386,12 @@ fn everything(threads: usize) -> Vec<u64> {
         with(|threads| lu.workspace::<f64>(threads), threads, run).unwrap();
         note(&x);
         note(&y);
+        for transposed in [false, true] {
+            let (tangent, mut slope) = (LuTangent { n, count, transposed }, a.clone());
+            let run = |w: &mut _, pool: &_| tangent.run(&x, &y, &mut slope, w, pool);
+            with(|threads| tangent.workspace::<f64>(threads), threads, run).unwrap();
+            note(&slope);
+        }
         let qr = Qr { rows: n, columns: n, count };
         with(|threads| qr.workspace::<f64>(threads), threads, |w, pool| qr.run(&a, &mut x, &mut y, w, pool)).unwrap();
         note(&x);
@@ -467,6 +479,18 @@ fn faults_are_found_and_kept_to_their_matrix() {
         let failed = with(|threads| solve.workspace::<f64>(threads), 1, |w, pool| solve.run(&a, &mut b, w, pool));
         assert_eq!(failed, Err(Failed { index: bad, fault: Fault::Singular { pivot: 1 } }));
         assert!(b.chunks_exact(2 * n).enumerate().all(|(k, b)| b.iter().all(|x| x.is_nan()) == (k == bad)));
+        for transposed in [false, true] {
+            let (tangent, mut x) = (CholeskyTangent { n, count, transposed }, good.clone());
+            let run = |w: &mut _, pool: &_| tangent.run(&a, &mut x, w, pool);
+            let failed = with(|threads| tangent.workspace::<f64>(threads), 2, run);
+            assert_eq!(failed, Err(Failed { index: bad, fault: Fault::Singular { pivot: 1 } }));
+            assert!(x.chunks_exact(n * n).enumerate().all(|(k, x)| x.iter().all(|x| x.is_nan()) == (k == bad)));
+            let (tangent, mut x) = (LuTangent { n, count, transposed }, good.clone());
+            let run = |w: &mut _, pool: &_| tangent.run(&good, &a, &mut x, w, pool);
+            let failed = with(|threads| tangent.workspace::<f64>(threads), 2, run);
+            assert_eq!(failed, Err(Failed { index: bad, fault: Fault::Singular { pivot: 1 } }));
+            assert!(x.chunks_exact(n * n).enumerate().all(|(k, x)| x.iter().all(|x| x.is_nan()) == (k == bad)));
+        }
         let mut a = good.clone();
         a[at + 2] = f64::NEG_INFINITY;
         let failed =
@@ -522,4 +546,6 @@ fn nothing_has_factors_too() {
     }
     Eigh { n: 0, count: 2, reads: Reads::Mean }.run::<f64>(&mut [], &mut [], &mut [], &pool).unwrap();
     Cholesky { n: 0, count: 2, reads: Reads::Mean }.run::<f64>(&mut [], &mut [], &pool).unwrap();
+    CholeskyTangent { n: 0, count: 2, transposed: true }.run::<f64>(&[], &mut [], &mut [], &pool).unwrap();
+    LuTangent { n: 0, count: 2, transposed: true }.run::<f64>(&[], &[], &mut [], &mut [], &pool).unwrap();
 }

@@ -5,6 +5,7 @@ mod accuracy;
 mod environment;
 #[cfg(feature = "linalg")]
 mod factor;
+mod factor_tangents;
 #[cfg(feature = "fft")]
 mod fourier;
 mod pool;

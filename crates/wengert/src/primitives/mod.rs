@@ -71,11 +71,11 @@ pub use foreign::{Foreign, ForeignRole};
 pub use gather::{Gather, OutOfBounds, Scatter, Write};
 pub use index::{Concat, Pad, Slice};
 pub use linalg::{
-    Cholesky, Clusters, Cofactor, Commutator, ComplexCholesky, ComplexCommutator, ComplexEig, ComplexEigh, ComplexKind,
-    ComplexLu, ComplexQr, ComplexSchur, ComplexSolve, ComplexSvd, Det, Divisor, Eig, Eigh, Expm, ExpmFrechet, Finite,
-    Lu, MatrixEquation, MatrixKind, MatrixSolve, Qr, Riccati, Schur, Separate, Side, SpectralBits, SpectralCombination,
-    SpectralForm, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap, SpectralPart, SpectralSum,
-    SpectralValues, SpectralVectors, Svd, Sylvester, Triangle, TriangularSolve,
+    Cholesky, CholeskyTangent, Clusters, Cofactor, Commutator, ComplexCholesky, ComplexCommutator, ComplexEig,
+    ComplexEigh, ComplexKind, ComplexLu, ComplexQr, ComplexSchur, ComplexSolve, ComplexSvd, Det, Divisor, Eig, Eigh,
+    Expm, ExpmFrechet, Finite, Lu, LuTangent, MatrixEquation, MatrixKind, MatrixSolve, Qr, Riccati, Schur, Separate,
+    Side, SpectralBits, SpectralCombination, SpectralForm, SpectralFrame, SpectralFunction, SpectralKind, SpectralMap,
+    SpectralPart, SpectralSum, SpectralValues, SpectralVectors, Svd, Sylvester, Triangle, TriangularSolve,
 };
 pub use literal::{Iota, Literal};
 #[cfg(feature = "text")]
@@ -235,8 +235,12 @@ operations! {
     MatrixSolve(MatrixSolve),
     /// The factor of a positive definite matrix.
     Cholesky(Cholesky),
+    /// The derivative of that factor.
+    CholeskyTangent(CholeskyTangent),
     /// Triangular factors, with pivots.
     Lu(Lu),
+    /// The derivative of those factors.
+    LuTangent(LuTangent),
     /// Orthogonal and triangular factors.
     Qr(Qr),
     /// Eigenvalues and vectors of symmetric matrices.

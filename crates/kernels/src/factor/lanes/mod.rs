@@ -17,11 +17,13 @@ use crate::{Float, Level, Pool, Work, dispatch_at, level};
 mod eigh;
 mod qr;
 mod svd;
+mod tangent;
 mod triangles;
 
 pub(super) use eigh::EighLanes;
 pub(super) use qr::QrLanes;
 pub(super) use svd::SvdLanes;
+pub(super) use tangent::{LuTangentLanes, TangentLanes};
 pub(super) use triangles::{CholeskyLanes, LuLanes, SolveLanes};
 
 /// How many matrices there are in a vector.
@@ -64,14 +66,6 @@ impl<T: Number> Lanes<T> {
     #[inline(always)]
     pub(super) fn splat(x: T) -> Self {
         Lanes([x; LANES])
-    }
-    #[inline(always)]
-    pub(super) fn gather(entry: impl Fn(usize) -> T) -> Self {
-        Lanes(from_fn(entry))
-    }
-    #[inline(always)]
-    pub(super) fn lane(self, k: usize) -> T {
-        self.0[k]
     }
     #[inline(always)]
     fn of(x: f64) -> Self {
@@ -161,6 +155,17 @@ impl<T: Number> Matrices<'_, T> {
         }
     }
 
+    /// The matrices from `first` on, whatever their entries are.
+    #[inline(always)]
+    fn place(&self, first: usize, count: usize, block: &mut Block<T>, staged: &mut Staged<T>) {
+        self.stage(first, count, staged);
+        for (row, entries) in block.iter_mut().zip(staged.chunks_exact(self.columns.max(1))).take(self.rows) {
+            for (entry, &staged) in row.iter_mut().zip(entries) {
+                *entry = Lanes(staged);
+            }
+        }
+    }
+
     /// The matrices from `first` on, and the first entry of each that is not finite, among those in a range of columns of each
     /// row: the others are not to be read. If there is one, those in the block are finite all the same.
     #[inline(always)]
@@ -172,12 +177,7 @@ impl<T: Number> Matrices<'_, T> {
         block: &mut Block<T>,
         staged: &mut Staged<T>,
     ) -> [Option<Fault>; LANES] {
-        self.stage(first, count, staged);
-        for (row, entries) in block.iter_mut().zip(staged.chunks_exact(self.columns.max(1))).take(self.rows) {
-            for (entry, &staged) in row.iter_mut().zip(entries) {
-                *entry = Lanes(staged);
-            }
-        }
+        self.place(first, count, block, staged);
         let mut check = Lanes::ZERO;
         for row in 0..self.rows {
             for column in reads(row) {
@@ -258,6 +258,23 @@ fn store_block<T: Number>(
     faults: &[Option<Fault>; LANES],
 ) {
     store(|row, column| block[row][column], sizes, out, staged, count, faults);
+}
+
+/// The first zero on the diagonal of each triangle.
+#[inline(always)]
+fn zero_pivots<T: Number>(n: usize, pivots: impl Fn(usize) -> Lanes<T>) -> [Option<Fault>; LANES] {
+    let mut faults = [None; LANES];
+    for pivot in 0..n {
+        let entries = pivots(pivot).0;
+        if any(entries.map(|x| x == T::ZERO)) {
+            for (fault, &x) in faults.iter_mut().zip(&entries) {
+                if fault.is_none() && x == T::ZERO {
+                    *fault = Some(Fault::Singular { pivot });
+                }
+            }
+        }
+    }
+    faults
 }
 
 /// As [`store`], of one row times a factor.

@@ -3,7 +3,7 @@
 use std::array::from_fn;
 use std::cmp::Ordering;
 
-use super::{Block, Kernel, LANES, Lanes, Matrices, Workspace, any, store, store_block, unstage};
+use super::{Block, Kernel, LANES, Lanes, Matrices, Workspace, any, store, store_block, unstage, zero_pivots};
 use crate::factor::{Fault, Number, Reads, SMALL, Side, Triangle};
 
 /// Cholesky factors, in place.
@@ -175,19 +175,7 @@ impl<T: Number> Kernel<T, 1> for SolveLanes<'_, T> {
                 a[step][known] = Lanes(staged[row * n + column]);
             }
         }
-        let mut faults = [None; LANES];
-        if !unit {
-            for pivot in 0..n {
-                let entries = a[at(pivot)][at(pivot)].0;
-                if any(entries.map(|x| x == T::ZERO)) {
-                    for (fault, &x) in faults.iter_mut().zip(&entries) {
-                        if fault.is_none() && x == T::ZERO {
-                            *fault = Some(Fault::Singular { pivot });
-                        }
-                    }
-                }
-            }
-        }
+        let faults = zero_pivots(if unit { 0 } else { n }, |pivot| a[at(pivot)][at(pivot)]);
         let [rows, columns] = if left { [n, self.columns] } else { [self.columns, n] };
         let place = |step: usize, k: usize| if left { at(step) * self.columns + k } else { k * n + at(step) };
         Matrices { data: b, rows, columns }.stage(0, count, staged);

@@ -3,9 +3,10 @@
 //! They are computed in the element type, while the definitions compute in double precision and round: the results agree as
 //! far as the conditioning of the problem lets them, and refusals are the definitions'.
 
+use wengert_kernels::Pool;
 use wengert_kernels::arena::{lines_for, typed_mut};
 use wengert_kernels::factor::{self, Failed, Fault, Number, Reads};
-use wengert_kernels::region::Kind;
+use wengert_kernels::region::{Kind, Slice, SliceMut};
 
 use super::copy::copy_all;
 use super::{Allocated, Cell, Kernel, KernelCall, original};
@@ -31,8 +32,10 @@ pub(super) struct FactorKernel {
 #[derive(Clone, Copy, Debug)]
 enum FactorWork {
     Cholesky(factor::Cholesky),
+    CholeskyTangent(factor::CholeskyTangent),
     Solve(factor::Solve),
     Lu(factor::Lu),
+    LuTangent(factor::LuTangent),
     Qr(factor::Qr),
     Eigh(factor::Eigh),
     Svd(factor::Svd),
@@ -47,7 +50,11 @@ impl FactorKernel {
         let (rows, columns, count) = (*rows, *columns, lead.iter().product());
         let work = match op {
             Op::Cholesky(_) => FactorWork::Cholesky(factor::Cholesky { n: rows, count, reads: Reads::Mean }),
+            Op::CholeskyTangent(op) => {
+                FactorWork::CholeskyTangent(factor::CholeskyTangent { n: rows, count, transposed: op.transpose })
+            }
             Op::Lu(_) => FactorWork::Lu(factor::Lu { rows, columns, count }),
+            Op::LuTangent(op) => FactorWork::LuTangent(factor::LuTangent { n: rows, count, transposed: op.transpose }),
             Op::Qr(_) => FactorWork::Qr(factor::Qr { rows, columns, count }),
             Op::Eigh(_) => FactorWork::Eigh(factor::Eigh { n: rows, count, reads: Reads::Mean }),
             Op::Svd(_) => FactorWork::Svd(factor::Svd { rows, columns, count }),
@@ -85,8 +92,10 @@ impl FactorKernel {
     fn scratch<T: Number>(&self, threads: usize) -> usize {
         match self.work {
             FactorWork::Cholesky(work) => work.workspace::<T>(threads),
+            FactorWork::CholeskyTangent(work) => work.workspace::<T>(threads),
             FactorWork::Solve(work) => work.workspace::<T>(threads),
             FactorWork::Lu(work) => work.workspace::<T>(threads),
+            FactorWork::LuTangent(work) => work.workspace::<T>(threads),
             FactorWork::Qr(work) => work.workspace::<T>(threads),
             FactorWork::Eigh(work) => work.workspace::<T>(threads),
             FactorWork::Svd(work) => work.workspace::<T>(threads),
@@ -103,6 +112,8 @@ impl FactorKernel {
             |factors: usize| Allocated { factors: factors.saturating_mul(threads), ..Allocated::default() };
         match self.work {
             FactorWork::Cholesky(work) => work.library::<T>(threads).into(),
+            FactorWork::CholeskyTangent(work) => work.library::<T>(threads).into(),
+            FactorWork::LuTangent(work) => work.library::<T>(threads).into(),
             FactorWork::Solve(work) => work.library::<T>(threads).into(),
             FactorWork::Lu(work) | FactorWork::Det(work) => work.library::<T>(threads).into(),
             FactorWork::Qr(work) => {
@@ -117,29 +128,23 @@ impl FactorKernel {
     fn run_in<T: Cell + Number>(&self, call: KernelCall<'_, '_>) -> Result<(), Failed> {
         let KernelCall { args, outs, workspace, pool, .. } = call;
         match (self.work, outs) {
-            (FactorWork::Cholesky(work), [l]) => {
-                let l = T::of_mut(l);
-                if let Some(a) = original::<T>(&args[0]) {
-                    copy_all(pool, a, l);
-                }
-                work.run(l, workspace, pool)
+            (FactorWork::Cholesky(work), [l]) => work.run(worked_on::<T>(&args[0], l, pool), workspace, pool),
+            (FactorWork::CholeskyTangent(work), [x]) => {
+                work.run(T::of(&args[0]), worked_on::<T>(&args[1], x, pool), workspace, pool)
             }
             (FactorWork::Solve(work), [x]) => {
-                let x = T::of_mut(x);
-                if let Some(b) = original::<T>(&args[1]) {
-                    copy_all(pool, b, x);
-                }
-                work.run(T::of(&args[0]), x, workspace, pool)
+                work.run(T::of(&args[0]), worked_on::<T>(&args[1], x, pool), workspace, pool)
             }
             (FactorWork::Lu(work), [l, u, order]) => {
                 work.run(T::of(&args[0]), T::of_mut(l), T::of_mut(u), i64::of_mut(order), workspace, pool)
             }
+            (FactorWork::LuTangent(work), [x]) => {
+                let x = worked_on::<T>(&args[2], x, pool);
+                work.run(T::of(&args[0]), T::of(&args[1]), x, workspace, pool)
+            }
             (FactorWork::Qr(work), [q, r]) => work.run(T::of(&args[0]), T::of_mut(q), T::of_mut(r), workspace, pool),
             (FactorWork::Eigh(work), [values, vectors]) => {
-                let vectors = T::of_mut(vectors);
-                if let Some(a) = original::<T>(&args[0]) {
-                    copy_all(pool, a, vectors);
-                }
+                let vectors = worked_on::<T>(&args[0], vectors, pool);
                 work.run(vectors, T::of_mut(values), workspace, pool)
             }
             (FactorWork::Svd(work), [u, values, vt]) => {
@@ -163,6 +168,15 @@ impl FactorKernel {
             (work, outs) => unreachable!("{work:?} has not {} results", outs.len()),
         }
     }
+}
+
+/// A result that holds the operand, which is worked on in place.
+fn worked_on<'a, T: Cell>(arg: &Slice<'_>, out: &'a mut SliceMut<'_>, pool: &Pool) -> &'a mut [T] {
+    let out = T::of_mut(out);
+    if let Some(arg) = original::<T>(arg) {
+        copy_all(pool, arg, out);
+    }
+    out
 }
 
 /// Whether a permutation is odd; it is sorted on the way.
@@ -191,7 +205,8 @@ impl Kernel for FactorKernel {
     fn in_place(&self) -> &[(u16, u16)] {
         match self.work {
             FactorWork::Cholesky(_) => &[(0, 0)],
-            FactorWork::Solve(_) => &[(1, 0)],
+            FactorWork::Solve(_) | FactorWork::CholeskyTangent(_) => &[(1, 0)],
+            FactorWork::LuTangent(_) => &[(2, 0)],
             FactorWork::Eigh(_) => &[(0, 1)],
             FactorWork::Lu(_) | FactorWork::Qr(_) | FactorWork::Svd(_) | FactorWork::Det(_) => &[],
         }
@@ -201,8 +216,10 @@ impl Kernel for FactorKernel {
         let cube = |m: usize, n: usize| m.saturating_mul(n).saturating_mul(m.min(n));
         let computed = match self.work {
             FactorWork::Cholesky(work) => cube(work.n, work.n) / 6 * work.count,
+            FactorWork::CholeskyTangent(work) => cube(work.n, work.n) / 3 * work.count,
             FactorWork::Solve(work) => work.n * work.n / 2 * work.columns * work.count,
             FactorWork::Lu(work) | FactorWork::Det(work) => cube(work.rows, work.columns) / 3 * work.count,
+            FactorWork::LuTangent(work) => cube(work.n, work.n) / 3 * 2 * work.count,
             FactorWork::Qr(work) => cube(work.rows, work.columns) * 2 * work.count,
             FactorWork::Eigh(work) => cube(work.n, work.n) * 9 * work.count,
             FactorWork::Svd(work) => cube(work.rows, work.columns) * 20 * work.count,

@@ -2,17 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{Harmless, Matrices, guarded, kept, plain, product, sample, scaled, single, square, symmetric, with_lane};
+use super::{CholeskyTangent, Harmless, Matrices, guarded, plain, sample, single, square, with_lane};
 use crate::array::{Array, Type};
 use crate::error::{Misfit, misfit};
-use crate::ops::Compare;
 use crate::primitives::einsum::rounded;
 #[cfg(feature = "text")]
 use crate::primitives::parse::Fields;
-use crate::primitives::{
-    Batched, Family, Form, OperandSet, Primitive, Reaches, Sample, Side, Site, Tangents, Triangle, TriangularSolve,
-    arity,
-};
+use crate::primitives::{Batched, Family, Form, OperandSet, Primitive, Reaches, Sample, Site, Tangents, arity};
 use crate::program::{Builder, Value};
 
 /// `cholesky(A) = L`, lower triangular with a positive diagonal and `L L^T = (A + A^T) / 2`.
@@ -55,21 +51,10 @@ impl Primitive for Cholesky {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    /// `L' = L half(L^-1 A' L^-T)`, where half is the lower triangle with half of the diagonal (S. P. Smith,
-    /// *Differentiation of the Cholesky algorithm*, 1995; I. Murray, 2016).
+    /// The triangle L' with `L' L^T + L L'^T = (A' + A'^T) / 2`.
     fn jvp(&self, b: &mut Builder, _: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
-        let Some(a_dot) = tangents[0] else { return Ok(vec![None]) };
-        let l = outs[0];
-        let a_dot = symmetric(b, a_dot);
-        let lower = TriangularSolve::new(Side::Left, Triangle::Lower);
-        let left = b.op(lower, &[l, a_dot]);
-        let both = b.op(TriangularSolve { side: Side::Right, transpose: true, ..lower }, &[l, left]);
-        let below = kept(b, both, Compare::Gt);
-        let on = kept(b, both, Compare::Eq);
-        let on = scaled(b, 0.5, on);
-        let half = b.add(below, on);
-        let l_dot = product(b, l, half);
-        Ok(vec![Some(kept(b, l_dot, Compare::Ge))])
+        let map = CholeskyTangent { transpose: false };
+        Ok(vec![tangents[0].map(|a_dot| b.op(map, &[outs[0], a_dot]))])
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         with_lane(*self, b, args, batched, length)

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{Harmless, Matrices, dims, guarded, kept, matrix, permuted, plain, product, sample, single, with_lane};
+use super::{
+    Harmless, LuTangent, Matrices, dims, guarded, kept, matrix, permuted, plain, product, sample, single, with_lane,
+};
 use crate::array::{Array, DType, Type};
 use crate::error::Misfit;
 use crate::ops::{Compare, Logic};
@@ -63,34 +65,33 @@ impl Primitive for Lu {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    /// With the rows of A' in their order, `G = L^-1 A'` and `F = G U^-1` for the square part: `L' = L below(F)` and
-    /// `U' = on and above(G - below(F) U)`; what stands below in a tall matrix follows from `L U = A`.
+    /// The triangles L' and U' with `L' U + L U' = A'`, the rows of A' in their order, for the square part; what stands beside it
+    /// in a wide matrix, or below it in a tall one, follows from the same equation.
     fn jvp(&self, b: &mut Builder, args: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(a_dot) = tangents[0] else { return Ok(vec![None; 3]) };
         let (_, m, n) = dims(b, args[0]);
         let rank = m.min(n);
         let a_dot = permuted(b, a_dot, outs[2]);
-        let top = |b: &mut Builder, x: Value, rows: usize| part(b, x, 0, (0, rows));
-        let (l, u) = (top(b, outs[0], rank), part(b, outs[1], 1, (0, rank)));
-        let above = top(b, a_dot, rank);
-        let lower = TriangularSolve { unit: true, ..TriangularSolve::new(Side::Left, Triangle::Lower) };
-        let g = b.op(lower, &[l, above]);
-        let square = part(b, g, 1, (0, rank));
-        let from_right = TriangularSolve::new(Side::Right, Triangle::Upper);
-        // Below the diagonal, F does not depend on the last pivot.
-        let pivots = if m > n { u } else { with_last(b, u, 1.0) };
-        let f = b.op(from_right, &[pivots, square]);
-        let below = kept(b, f, Compare::Gt);
-        let moved = product(b, below, outs[1]);
-        let rest = b.sub(g, moved);
-        let u_dot = kept(b, rest, Compare::Le);
-        let l_dot = product(b, l, below);
-        let mut l_dot = kept(b, l_dot, Compare::Gt);
+        let (l, u) = (part(b, outs[0], 0, (0, rank)), part(b, outs[1], 1, (0, rank)));
+        let above = part(b, a_dot, 0, (0, rank));
+        let square = part(b, above, 1, (0, rank));
+        let both = b.op(LuTangent { transpose: false }, &[l, u, square]);
+        let mut l_dot = kept(b, both, Compare::Gt);
+        let mut u_dot = kept(b, both, Compare::Le);
+        if n > m {
+            let (beside, u_beside) = (part(b, a_dot, 1, (m, n)), part(b, outs[1], 1, (m, n)));
+            let moved = product(b, l_dot, u_beside);
+            let rest = b.sub(beside, moved);
+            let lower = TriangularSolve { unit: true, ..TriangularSolve::new(Side::Left, Triangle::Lower) };
+            let beside = b.op(lower, &[l, rest]);
+            let axis = b.shape(u_dot).len() - 1;
+            u_dot = b.op(Concat { axis }, &[u_dot, beside]);
+        }
         if m > n {
             let (under, l_under) = (part(b, a_dot, 0, (n, m)), part(b, outs[0], 0, (n, m)));
             let moved = product(b, l_under, u_dot);
             let rest = b.sub(under, moved);
-            let under = b.op(from_right, &[u, rest]);
+            let under = b.op(TriangularSolve::new(Side::Right, Triangle::Upper), &[u, rest]);
             let axis = b.shape(l_dot).len() - 2;
             l_dot = b.op(Concat { axis }, &[l_dot, under]);
         }

@@ -6,6 +6,7 @@
 //! Functions of a spectrum are a family of their own (`spectral*`), whose derivatives do not ask for those of vectors.
 
 mod cholesky;
+mod cholesky_tangent;
 mod complex;
 mod det;
 mod eig;
@@ -14,6 +15,7 @@ mod expm;
 mod finite;
 mod gaps;
 mod lu;
+mod lu_tangent;
 mod qr;
 mod riccati;
 mod schur;
@@ -34,6 +36,7 @@ use std::borrow::Cow;
 
 pub use cholesky::Cholesky;
 pub(crate) use cholesky::not_positive;
+pub use cholesky_tangent::CholeskyTangent;
 pub use complex::{
     ComplexCholesky, ComplexCommutator, ComplexEig, ComplexEigh, ComplexKind, ComplexLu, ComplexQr, ComplexSchur,
     ComplexSolve, ComplexSvd,
@@ -45,6 +48,7 @@ pub use expm::{Expm, ExpmFrechet};
 pub use finite::Finite;
 pub use gaps::{Clusters, Divisor, Separate};
 pub use lu::Lu;
+pub use lu_tangent::LuTangent;
 pub use plain::MatrixEquation;
 pub use qr::Qr;
 pub use riccati::Riccati;
@@ -65,8 +69,8 @@ pub(crate) use wengert_kernels::plain;
 use super::einsum::{rounded, widened};
 use super::sample::numbers;
 use super::{
-    Batched, Broadcast, Cotangent, Cotangents, Einsum, Gather, Iota, MaskedCotangents, Op, Operand, OutOfBounds, Reach,
-    Reaches, Site, check_float,
+    Batched, Broadcast, Cotangent, Cotangents, Cumulative, Einsum, Gather, Iota, MaskedCotangents, Op, Operand,
+    OutOfBounds, Reach, Reaches, Running, Site, check_float,
 };
 use crate::array::{Array, DType, Type};
 use crate::error::{Misfit, misfit};
@@ -410,6 +414,17 @@ pub(super) fn by_whole_matrices(
     let pulled = pull(b, value, &args);
     let masked = |value: Option<Value>| value.map(|value| Cotangent { value, mask: Some(mask) });
     Some(pulled.map(|pulled| pulled.into_iter().map(masked).collect()))
+}
+
+/// Where something counts behind a place, in its row or a later one and in its column or a later one; or, without `behind`, before it.
+pub(super) fn within_corners(b: &mut Builder, mask: Value, behind: bool) -> Value {
+    let (lead, ..) = dims(b, mask);
+    [lead, lead + 1].into_iter().fold(mask, |mask, axis| {
+        let count = b.convert(mask, DType::I64);
+        let count = b.op(Cumulative::new(Running::Max, axis, behind), &[count]);
+        let zero = b.zeros_like(count);
+        b.op(Compare::Gt, &[count, zero])
+    })
 }
 
 /// The operands with harmless matrices, of those that an operation can fail on, where nothing counts: `somewhere` says of each

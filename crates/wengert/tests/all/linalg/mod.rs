@@ -1,5 +1,6 @@
 //! Linear algebra of tensors: values, derivatives, repeated spectra, masks, bad input.
 
+mod cholesky;
 mod complex;
 mod determinants;
 mod errors;

@@ -185,6 +185,8 @@ fn is_factored(op: &Op) -> bool {
     matches!(
         op,
         Op::Cholesky(_)
+            | Op::CholeskyTangent(_)
+            | Op::LuTangent(_)
             | Op::TriangularSolve(_)
             | Op::Lu(_)
             | Op::Qr(_)
