@@ -141,6 +141,7 @@ mod program;
 mod real;
 mod record;
 #[cfg(feature = "arrays")]
+mod rounded;
 mod rules;
 mod scalar;
 mod series;

@@ -21,6 +21,7 @@ const ORDER: &[&[&str]] = &[
     // Carriers.
     &["lanes"],
     &["dual"],
+    &["rounded"],
     &["series"],
     &["tape"],
     // Which derivative a driver asks for, and what is computed from a scalar recording.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::rounding::Rounded;
+use crate::rounded::Rounded;
 use crate::tape::Var;
 use crate::{Dual, F32, Lanes, Real, Taylor, grad, hessian, hvp, jacobian, jvp, lift, record, value_and_grad, vjp};
 

@@ -4,7 +4,7 @@
 //! other side, settle there to the last digit, and are wrong; [`Differences::of`] looks closer before a
 //! derivative is refused.
 
-use super::rounding::UNIT;
+use crate::rounded::UNIT;
 
 /// A derivative by differences, and how far it may be from the exact one.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 
 use super::difference::{DifferenceEstimate, central};
 use super::random::Random;
-use super::rounding::UNIT;
 use super::{CheckError, Comparison, Config, Disagreement, Report, Unresolved};
+use crate::rounded::UNIT;
 
 /// A function from numbers to numbers with its tangents and cotangents, as somebody states them.
 ///

@@ -24,7 +24,7 @@ use wengert_kernels::{Work, dispatch};
 
 use super::plain::{Orthonormal, symmetric, transposed};
 use super::spectral_frame::{Frame, SpectralKind};
-use super::spectral_series::Differences;
+use super::spectral_series::{Differences, scale_near};
 
 /// A function near the points of one label.
 pub(super) enum Local<'a> {
@@ -124,8 +124,8 @@ pub(super) fn bytes(spectrum: SpectralKind, [rows, columns]: [usize; 2], directi
 
 /// Numbers that a value, or its negative, takes in the table of series: of functions and of derivatives, with what a table that
 /// grows has twice.
-const VALUES: usize = 20;
-const SERIES: usize = 80;
+const VALUES: usize = 22;
+const SERIES: usize = 142;
 
 impl<'a> Coordinates<'a> {
     /// Of directions of the type of the matrix, where `labels` names a function for each value, and of singular values another
@@ -165,9 +165,12 @@ impl<'a> Coordinates<'a> {
         let mut outside = Orthonormal::of_columns(left, count, count, long);
         if long > count {
             for image in &images {
-                let size = image.iter().map(|x| x * x).sum::<f64>().sqrt();
+                // Only where they point counts: of numbers near 1 the squares neither overflow nor vanish.
+                let largest = image.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+                let near_one = |x: f64| x / scale_near(largest);
+                let size = image.iter().map(|&x| near_one(x).powi(2)).sum::<f64>().sqrt();
                 for k in 0..count {
-                    let column: Vec<f64> = image.chunks_exact(count).map(|row| row[k]).collect();
+                    let column: Vec<f64> = image.chunks_exact(count).map(|row| near_one(row[k])).collect();
                     if outside.count() < long {
                         outside.extend(&column, 4.0 * f64::EPSILON * size);
                     }

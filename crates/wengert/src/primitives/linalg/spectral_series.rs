@@ -18,10 +18,11 @@ use std::rc::Rc;
 
 use crate::array::DType;
 use crate::error::{Misfit, misfit};
-use crate::ops::{Binary, Compare, Logic, Unary};
+use crate::ops::{Binary, Logic, Unary};
 use crate::primitives::{Literal, Op};
 use crate::program::Program;
 use crate::real::Real;
+use crate::rounded::Rounded;
 use crate::series::{self, SeriesGraph, SeriesNode};
 
 /// How many terms of a Taylor series are added at most, and how many are asked how fast they fall.
@@ -61,56 +62,51 @@ pub(super) fn check_function(program: &Program) -> Result<(), Misfit> {
 /// A value of a function that runs on series.
 #[derive(Clone, Copy)]
 enum Item {
-    /// Its series, its value, and a bound of the error of that.
-    Number(SeriesNode, f64, f64),
+    /// Its series and its value.
+    Number(SeriesNode, Rounded),
     Truth(bool),
     Integer(i64),
 }
 
-/// The first Taylor coefficients of `t -> h(x + scale t)`, and a bound of the error of the value: what cancels inside of the
-/// function has that of what it was before.
-fn coefficients(program: &Program, x: f64, scale: f64, count: usize) -> (Vec<f64>, f64) {
-    let mut graph = SeriesGraph::<f64>::default();
-    let mut items = vec![Item::Number(graph.given(&[x, scale]), x, 0.0)];
+/// The first Taylor coefficients of `t -> h(x + scale t)`: with what cancels inside of the function, and what an argument inside has
+/// lost, in the bounds of all of them.
+fn coefficients(program: &Program, x: f64, scale: f64, count: usize) -> Vec<Rounded> {
+    let mut graph = SeriesGraph::<Rounded>::default();
+    let x = Rounded::exact(x);
+    let mut items = vec![Item::Number(graph.given(&[x, Rounded::exact(scale)]), x)];
     for eqn in program.eqns() {
         let args: Vec<Item> = eqn.args.iter().map(|arg| items[arg.index()]).collect();
         items.push(step(&mut graph, &eqn.op, &args));
     }
-    let (mut all, error) = match items[program.outputs()[0].index()] {
-        Item::Number(node, _, error) => {
+    let mut all = match items[program.outputs()[0].index()] {
+        Item::Number(node, _) => {
             graph.extend(node, count.saturating_sub(1));
-            (graph.coefficients(node).to_vec(), error)
+            graph.coefficients(node).to_vec()
         }
         Item::Truth(_) | Item::Integer(_) => unreachable!("the result is a real number"),
     };
     // What ends is a polynomial.
-    all.resize(count, 0.0);
-    (all, error)
+    all.resize(count, Rounded::exact(0.0));
+    all
 }
 
-/// The error of a function's value: what its operands' errors make, and its own rounding.
-fn error_of(parts: &[(f64, f64)], value: f64, roundings: Option<u32>) -> f64 {
-    let carried = parts.iter().map(|&(slope, error)| if error == 0.0 { 0.0 } else { slope.abs() * error });
-    carried.sum::<f64>() + f64::from(roundings.unwrap_or(2)) * f64::EPSILON * value.abs()
-}
-
-fn step(graph: &mut SeriesGraph<f64>, op: &Op, args: &[Item]) -> Item {
+fn step(graph: &mut SeriesGraph<Rounded>, op: &Op, args: &[Item]) -> Item {
     let number = |k: usize| match args[k] {
-        Item::Number(node, x, error) => (node, x, error),
+        Item::Number(node, x) => (node, x),
         Item::Truth(_) | Item::Integer(_) => unreachable!("the operand is a real number"),
     };
     let truth = |k: usize| matches!(args[k], Item::Truth(true));
     match op {
-        Op::Literal(Literal::F64(x)) => Item::Number(graph.constant(*x), *x, 0.0),
-        Op::Literal(Literal::F32(x)) => Item::Number(graph.constant(f64::from(*x)), f64::from(*x), 0.0),
+        Op::Literal(Literal::F64(x)) => constant(graph, *x),
+        Op::Literal(Literal::F32(x)) => constant(graph, f64::from(*x)),
         Op::Literal(Literal::Bool(x)) => Item::Truth(*x),
         Op::Literal(Literal::I64(x)) => Item::Integer(*x),
         Op::Unary(op) => unary(graph, *op, number(0)),
         Op::Binary(op) => binary(graph, *op, number(0), number(1)),
         Op::Compare(op) => Item::Truth(match (args[0], args[1]) {
-            (Item::Number(_, x, _), Item::Number(_, y, _)) => compared(*op, x, y),
-            (Item::Integer(x), Item::Integer(y)) => compared(*op, x as f64, y as f64),
-            _ => compared(*op, f64::from(u8::from(truth(0))), f64::from(u8::from(truth(1)))),
+            (Item::Number(_, x), Item::Number(_, y)) => op.eval(x, y),
+            (Item::Integer(x), Item::Integer(y)) => op.eval(x, y),
+            _ => op.eval(truth(0), truth(1)),
         }),
         Op::Logic(op) => Item::Truth(match op {
             Logic::And => truth(0) & truth(1),
@@ -120,51 +116,41 @@ fn step(graph: &mut SeriesGraph<f64>, op: &Op, args: &[Item]) -> Item {
         }),
         Op::Select(_) => args[if truth(0) { 1 } else { 2 }],
         Op::Convert(_) => match args[0] {
-            Item::Truth(x) => {
-                let x = f64::from(u8::from(x));
-                Item::Number(graph.constant(x), x, 0.0)
-            }
+            Item::Truth(x) => constant(graph, f64::from(u8::from(x))),
             item => item,
         },
         _ => args[0],
     }
 }
 
-/// A number: its series, its value, and a bound of the error of that.
-type Number = (SeriesNode, f64, f64);
+fn constant(graph: &mut SeriesGraph<Rounded>, x: f64) -> Item {
+    let node = graph.constant(x);
+    Item::Number(node, graph.coefficients(node)[0])
+}
 
-fn unary(graph: &mut SeriesGraph<f64>, op: Unary, (node, x, error): Number) -> Item {
+fn unary(graph: &mut SeriesGraph<Rounded>, op: Unary, (node, x): (SeriesNode, Rounded)) -> Item {
     let y = x.unary(op);
-    let error = error_of(&[(op.partial(x, y), error)], y, op.roundings());
-    Item::Number(graph.insert(series::Op::Unary(op, node), y), y, error)
+    Item::Number(graph.insert(series::Op::Unary(op, node), y), y)
 }
 
-fn binary(graph: &mut SeriesGraph<f64>, op: Binary, (a, x, by_x): Number, (b, y, by_y): Number) -> Item {
+fn binary(
+    graph: &mut SeriesGraph<Rounded>,
+    op: Binary,
+    (a, x): (SeriesNode, Rounded),
+    (b, y): (SeriesNode, Rounded),
+) -> Item {
     let z = x.binary(y, op);
-    let parts = [(op.partial_x(x, y, z), by_x), (op.partial_y(x, y, z), by_y)];
-    let error = error_of(&parts, z, op.roundings());
-    Item::Number(graph.insert(series::Op::Binary(op, a, b), z), z, error)
-}
-
-fn compared(op: Compare, x: f64, y: f64) -> bool {
-    op.eval(x, y)
+    Item::Number(graph.insert(series::Op::Binary(op, a, b), z), z)
 }
 
 /// A number and a bound of its error.
 type Bounded = (f64, f64);
 
-/// Taylor coefficients of `t -> h(x + scale t)`.
-struct Series {
-    coefficients: Vec<f64>,
-    /// A bound of the error of the first one.
-    error: f64,
-}
+/// Taylor coefficients of `t -> h(x + scale t)` by the bits of the number and of the scale, and how many there are.
+type Known = HashMap<(u64, u64, usize), Rc<[Rounded]>>;
 
-/// Series by the bits of the number and of the scale, and how many coefficients there are.
-type Known = HashMap<(u64, u64, usize), Rc<Series>>;
-
-/// A power of two near this number: by it coefficients are scaled, which would leave the range as those of `1/x` at 1e-24 do.
-fn scale_near(x: f64) -> f64 {
+/// A power of two near this number, 1 if it is 0, subnormal or not finite: by it coefficients are scaled, which would leave the range as those of `1/x` at 1e-24 do.
+pub(super) fn scale_near(x: f64) -> f64 {
     let bits = x.abs().to_bits() >> 52;
     if (1..=2046).contains(&bits) { f64::from_bits(bits << 52) } else { 1.0 }
 }
@@ -190,26 +176,24 @@ impl<'a> Differences<'a> {
     }
 
     /// The first Taylor coefficients of the derivative at a number.
-    fn series(&self, x: f64, scale: f64, count: usize) -> Rc<Series> {
+    fn series(&self, x: f64, scale: f64, count: usize) -> Rc<[Rounded]> {
         let key = (x.to_bits(), scale.to_bits(), count);
         if let Some(known) = self.known.borrow().get(&key) {
             return Rc::clone(known);
         }
-        let own = Rc::new(self.found(x, scale, count));
+        let own: Rc<[Rounded]> = self.found(x, scale, count).into();
         self.known.borrow_mut().insert(key, Rc::clone(&own));
         own
     }
 
-    fn found(&self, x: f64, scale: f64, count: usize) -> Series {
-        let (all, error) = coefficients(self.program, x, scale, count + self.derivative);
+    fn found(&self, x: f64, scale: f64, count: usize) -> Vec<Rounded> {
+        let all = coefficients(self.program, x, scale, count + self.derivative);
         let unscaled = scale.powi(i32::try_from(self.derivative).unwrap_or(i32::MAX));
         let own = |k: usize| {
             let factor: f64 = (k + 1..=k + self.derivative).map(|j| j as f64).product();
-            factor * (all[k + self.derivative] / unscaled)
+            all[k + self.derivative] / unscaled * factor
         };
-        let coefficients: Vec<f64> = (0..count).map(own).collect();
-        let error = if self.derivative == 0 { error } else { 4.0 * f64::EPSILON * coefficients[0].abs() };
-        Series { coefficients, error }
+        if self.derivative == 0 { all } else { (0..count).map(own).collect() }
     }
 
     /// The divided difference at these points.
@@ -221,7 +205,7 @@ impl<'a> Differences<'a> {
 
     /// The value at a number.
     pub(super) fn value(&self, x: f64) -> f64 {
-        self.series(x, 1.0, 1).coefficients[0]
+        self.series(x, 1.0, 1)[0].value()
     }
 
     /// At points in increasing order.
@@ -231,8 +215,8 @@ impl<'a> Differences<'a> {
         if first == last {
             let scale = if order == 0 { 1.0 } else { scale_near(first) };
             let series = self.series(first, scale, order + 1);
-            let value = series.coefficients[order] / scale.powi(i32::try_from(order).unwrap_or(i32::MAX));
-            return (value, if order == 0 { series.error } else { 4.0 * f64::EPSILON * value.abs() });
+            let value = series[order] / scale.powi(i32::try_from(order).unwrap_or(i32::MAX));
+            return (value.value(), value.error());
         }
         let ((low, low_error), (high, high_error)) =
             (self.sorted(&points[..order], Keep::Yes), self.sorted(&points[1..], Keep::Yes));
@@ -283,9 +267,9 @@ impl<'a> Differences<'a> {
             }
         }
         let unscaled = scale.powi(i32::try_from(order).unwrap_or(i32::MAX));
-        Terms::of(
-            products[..count].iter().zip(&series.coefficients[order..]).map(|(product, c)| product * c / unscaled),
-        )
+        // The scale is a power of two.
+        let term = |(product, c): (&f64, &Rounded)| [c.value(), c.error()].map(|c| product * c / unscaled);
+        Terms::of(products[..count].iter().zip(&series[order..]).map(term))
     }
 }
 
@@ -295,6 +279,8 @@ struct Terms {
     sum: f64,
     /// Of their magnitudes.
     size: f64,
+    /// Of the bounds of their errors.
+    error: f64,
     /// Of the last three: of a symmetric set of points every second one is zero.
     rest: f64,
     /// Of the second and third, and of the two behind.
@@ -302,13 +288,15 @@ struct Terms {
 }
 
 impl Terms {
-    fn of(terms: impl ExactSizeIterator<Item = f64>) -> Self {
+    /// Of terms and the bounds of their errors.
+    fn of(terms: impl ExactSizeIterator<Item = [f64; 2]>) -> Self {
         let last = terms.len() - 3;
         let mut all = Terms::default();
-        for (d, term) in terms.enumerate() {
+        for (d, [term, error]) in terms.enumerate() {
             let size = term.abs();
             all.sum += term;
             all.size += size;
+            all.error += error.abs();
             all.rest += if d >= last { size } else { 0.0 };
             all.early[0] += if d == 1 || d == 2 { size } else { 0.0 };
             all.early[1] += if d == 3 || d == 4 { size } else { 0.0 };
@@ -318,7 +306,7 @@ impl Terms {
 
     /// The sum and a bound of its error.
     fn bounded(&self) -> Bounded {
-        (self.sum, 4.0 * self.rest + 6.0 * f64::EPSILON * self.size)
+        (self.sum, 4.0 * self.rest + self.error + 4.0 * f64::EPSILON * self.size)
     }
 
     /// Whether those left out add less than a rounding.

@@ -100,3 +100,47 @@ fn ranks_that_are_not_full() {
         }
     }
 }
+
+/// A derivative is linear in its direction, whatever the size of that.
+#[test]
+fn directions_of_any_size_have_the_same_digits() {
+    let (tall, w, v) = (points(1, &[4, 2]), points(2, &[4, 2]), points(3, &[4, 2]));
+    let functions: [(&str, Function); 4] = [
+        ("polar", |a| polar(a).0),
+        ("pinv", |a| pinv(a).t()),
+        ("map", |a| singular(a).map(|x| x.sin())),
+        ("projector", |a| singular(a).projector(0..1).0),
+    ];
+    for (name, f) in functions {
+        for is_wide in [false, true] {
+            let turned = |x: &Tensor| if is_wide { x.t() } else { x.clone() };
+            let (a, v, w) = (turned(&tall), turned(&v), turned(&w));
+            let weights = points(4, f(&a).shape());
+            let (_, forwards) = jvp(&a, &v, |a| f(&a));
+            let backwards = grad(&a, |a| (f(&a) * &weights).sum());
+            for size in [1e-200, 1e-160, 1e160, 1e200] {
+                let (_, scaled) = jvp(&a, &(&v * size), |a| f(&a));
+                near(name, &(scaled / size), &forwards, 1e-12);
+                let scaled = grad(&a, |a| (f(&a) * &weights * size).sum());
+                near(name, &(scaled / size), &backwards, 1e-12);
+            }
+            let (_, moved) = jvp(&(&a * 1e160), &(&w * 1e160), |a| polar(&a).0);
+            near("polar of large numbers", &moved, &jvp(&a, &w, |a| polar(&a).0).1, 1e-12);
+        }
+    }
+}
+
+/// Values that are one but for rounding, where a second derivative is that at the value.
+#[test]
+fn second_derivatives_where_values_are_one_but_for_rounding() {
+    let e = 1.0 / std::f64::consts::E;
+    let bent = Tensor::from([[0.0, 1.0], [1.0, 0.0]]);
+    for gap in [2e-16, 5e-16, 3e-15, 1e-13, 1e-11] {
+        let a = Tensor::from([[e, 0.0], [0.0, e * (1.0 + gap)]]);
+        let first = |a: &Tensor| jvp(a, &bent, |a| spectral(&a).map(|x| x * x.ln())).1;
+        let (_, second) = jvp(&a, &bent, |a| first(&a));
+        near("map", &second, &(Tensor::eye(2) / e), 1e-5);
+        let product = hvp(&a, &bent, |a| spectral(&a).trace(|x| x * x.ln()));
+        near("trace", &product, &(&bent / e), 1e-5);
+    }
+}

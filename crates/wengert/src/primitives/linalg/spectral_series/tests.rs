@@ -69,3 +69,59 @@ fn a_kink_between_points_is_seen() {
     assert_eq!(h.at(&[-x, 3.0 * x]), 0.5);
     assert_eq!(h.at(&[-x, -3.0 * x]), -1.0);
 }
+
+/// `h` of one argument, made of these steps.
+fn made(steps: impl FnOnce(&mut Builder, crate::program::Value) -> crate::program::Value) -> Program {
+    let mut b = Builder::new();
+    let x = b.input("x", Type::new(DType::F64, &[]));
+    let y = steps(&mut b, x);
+    b.finish(&[y])
+}
+
+/// Where a derivative cancels, or an argument inside is rounded, its error is more than its own rounding: two points that are one
+/// but for rounding, and one of them twice.
+#[test]
+fn points_that_are_one_but_for_rounding_have_the_derivative_there() {
+    let times = |factor: f64, op: Unary| {
+        made(move |b, x| {
+            let ty = b.ty(x).clone();
+            let factor = b.full(factor, &ty);
+            let x = b.mul(factor, x);
+            b.op(op, &[x])
+        })
+    };
+    let entropy = made(|b, x| {
+        let ln = b.op(Unary::Ln, &[x]);
+        b.mul(x, ln)
+    });
+    let shifted = made(|b, x| {
+        let ty = b.ty(x).clone();
+        let far = b.full(1000.0, &ty);
+        let up = b.add(x, far);
+        let down = b.sub(up, far);
+        b.op(Unary::Sin, &[down])
+    });
+    let e = std::f64::consts::E;
+    // The function, a point, and half of its second derivative there.
+    let cases: [(&Program, f64, f64); 5] = [
+        (&entropy, 1.0 / e, e / 2.0),
+        (&times(3.0, Unary::Sin), std::f64::consts::FRAC_PI_6, -4.5),
+        (&times(10.0, Unary::Sin), 94.36, -50.0 * 943.6f64.sin()),
+        (&times(100.0, Unary::Sin), 0.1727, -5000.0 * 17.27f64.sin()),
+        (&shifted, 0.7, -0.5 * 0.7f64.sin()),
+    ];
+    for (program, x, wanted) in cases {
+        let h = Differences::new(program, 0);
+        let slope = Differences::new(program, 1);
+        for gap in [1e-16, 2.3e-16, 5e-16, 3e-15, 1e-14, 9e-14, 1.6e-11, 1e-9] {
+            let y = x * (1.0 + gap);
+            for points in [[x, x, y], [x, y, y]] {
+                let got = h.at(&points);
+                assert!((got - wanted).abs() <= 1e-5 * wanted.abs(), "{got} is not {wanted} at {points:?}");
+                let got = slope.at(&points[..2]) + slope.at(&points[1..]);
+                let wanted = 4.0 * wanted;
+                assert!((got - wanted).abs() <= 1e-5 * wanted.abs(), "{got} is not {wanted}: slopes at {points:?}");
+            }
+        }
+    }
+}
