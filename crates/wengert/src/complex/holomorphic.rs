@@ -62,7 +62,10 @@ pub fn holomorphic_grad<L: HolomorphicLeaf>(
     z: Complex<L>,
     f: impl FnOnce(Complex<Active<L>>) -> Complex<Active<L>>,
 ) -> Complex<L> {
-    try_holomorphic_grad(z, f).unwrap_or_else(|error| panic!("{error}"))
+    match try_holomorphic_grad(z, f) {
+        Ok(derivative) => derivative,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// As [`holomorphic_grad`], with an error instead of a panic where the equations do not hold.

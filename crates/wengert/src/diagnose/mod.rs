@@ -5,6 +5,8 @@
 
 mod grad;
 #[cfg(feature = "arrays")]
+mod status;
+#[cfg(feature = "arrays")]
 mod tensor;
 
 use std::fmt;

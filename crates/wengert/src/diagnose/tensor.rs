@@ -5,18 +5,17 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::Location;
 
-use super::{Cut, Diagnose, MemoryError, NonFinite, Pass, Status};
+use super::status::statuses;
+use super::{Diagnose, MemoryError, NonFinite, Pass, Status};
 use crate::array::Array;
 use crate::drive::record_loss;
 use crate::error::{Line, OrRaise};
-use crate::ops::Unary;
 use crate::primitives::Op;
-use crate::program::{Builder, Eqn, Program, Value, eval, same_inputs};
+use crate::program::{Eqn, Program, Value, eval};
 use crate::task::Task;
 use crate::tensor::Tensor;
 use crate::tensor::derived::{self, Transformation};
 use crate::tensor::graph::{Closed, force};
-use crate::transform::linearize::linearize;
 use crate::tree::Tree;
 
 impl Diagnose for Tensor {
@@ -53,85 +52,6 @@ impl Diagnose for Tensor {
         let value = results.next().expect("the value comes first");
         Ok((value, x.grad(&mut || results.next().expect("one per leaf"))))
     }
-}
-
-// ---- status -------------------------------------------------------------------------------------
-
-fn statuses(closed: &Closed, line: Line) -> Vec<Status> {
-    let program = &closed.program;
-    let mut b = Builder::new();
-    let args = same_inputs(&mut b, program);
-    let active: Vec<bool> = (0..args.len()).map(|k| k < closed.leaves).collect();
-    let (outs, linear) = linearize(&mut b, program, &args, &active).or_raise();
-    let mut cotangents = vec![None; outs.len()];
-    let ty = b.ty(outs[0]).clone();
-    cotangents[0] = Some(b.full(1.0, &ty));
-    let pulled = linear.pull(&mut b, &cotangents).or_raise();
-    let connected = |ct: &Option<Value>| if ct.is_some() { Status::Connected } else { Status::Zero };
-    let mut statuses: Vec<Status> = pulled[..closed.leaves].iter().map(connected).collect();
-    // Nobody knows where a number that was taken out goes, so it counts as used.
-    let used = dependences(program, program.outputs().iter().chain(&closed.taken));
-    let cuts = program.eqns().iter().filter(|eqn| eqn.outs().any(|out| used[out.index()]));
-    let cuts = cuts.filter_map(|eqn| Some((&eqn.args, cut(eqn, program, line)?)));
-    for (values, cut) in cuts {
-        let before = dependences(program, values);
-        for (status, _) in statuses.iter_mut().zip(before).filter(|(_, depends)| *depends) {
-            if !matches!(status, Status::Severed(_)) {
-                *status = Status::Severed(cut);
-            }
-        }
-    }
-    statuses
-}
-
-/// What a result depends on with a derivative that is not zero by its nature.
-fn dependences<'a>(program: &Program, from: impl IntoIterator<Item = &'a Value>) -> Vec<bool> {
-    let mut wanted = vec![false; program.types.len()];
-    from.into_iter().for_each(|value| wanted[value.index()] = true);
-    for eqn in program.eqns().iter().rev() {
-        if eqn.outs().any(|out| wanted[out.index()]) && !is_flat(&eqn.op) {
-            eqn.args.iter().for_each(|arg| wanted[arg.index()] = true);
-        }
-    }
-    wanted
-}
-
-/// An operation whose derivative is zero by its nature, not by a cut.
-fn is_flat(op: &Op) -> bool {
-    match op {
-        Op::Unary(op) => op.is_flat() && *op != Unary::Detach,
-        Op::Compare(_) | Op::Logic(_) | Op::ArgReduce(_) | Op::ArgSort(_) | Op::WindowArg(_) => true,
-        _ => false,
-    }
-}
-
-/// Whether the operation, or one in a Program inside it, cuts the derivative.
-fn cut(eqn: &Eqn, program: &Program, line: Line) -> Option<Cut> {
-    let at = eqn.line.unwrap_or(line);
-    let by = match &eqn.op {
-        Op::Unary(Unary::Detach) => Some("detach"),
-        Op::Convert(to) if !to.0.is_float() && program.ty(eqn.args[0]).dtype.is_float() => Some("convert"),
-        Op::Custom(custom) if custom.surrogate => Some("surrogate"),
-        Op::Foreign(foreign) if foreign.code.is_surrogate => Some("surrogate"),
-        _ => None,
-    };
-    if let Some(by) = by {
-        return Some(Cut { by, at });
-    }
-    if matches!(eqn.op, Op::Custom(_)) {
-        // Its derivative is its rule; what happens inside its value does not count.
-        return None;
-    }
-    let programs = match &eqn.op {
-        // Nor does what happens inside a solver.
-        Op::Implicit(implicit) => vec![&implicit.equation],
-        op => op.programs(),
-    };
-    programs.into_iter().find_map(|inner| {
-        let used = dependences(inner, inner.outputs());
-        let inside = inner.eqns().iter().filter(|eqn| eqn.outs().any(|out| used[out.index()]));
-        inside.filter_map(|eqn| cut(eqn, inner, at)).next()
-    })
 }
 
 // ---- NaN hunting --------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::{Function, LinearSolve, at, count, norm, plus, tree, within_tolerance};
+use super::{Function, LinearSolve, Moved, at, count, norm, plus, point, within_tolerance};
 use crate::control::While;
 use crate::error::{Error, OrRaise};
 use crate::program::{Builder, Program, Value, inline};
@@ -13,7 +13,8 @@ use crate::tree::Tree;
 
 /// The point `x = f(x)` to which `f`, applied again and again, leads from `x0`.
 ///
-/// `x0` may be any tree of tensors, and `f` gives one with the same leaves. It is recorded once and may capture anything. The
+/// `x0` may be any tree of tensors, and `f` gives one with the same leaves; those that are [frozen](crate::freeze) stay what they
+/// are, and what `f` gives for them does not count. It is recorded once and may capture anything. The
 /// point is differentiated in every capture, in every mode and order, and under [`vmap`](crate::vmap), by the implicit
 /// function theorem: `(1 - df/dx) x_dot = df/dc c_dot` is solved ([`LinearSolve`]); no iteration is differentiated. Along `x0`
 /// the derivative is zero.
@@ -130,8 +131,9 @@ impl FixedPoint {
         X: Tree<Leaf = Tensor>,
         R: Tree<Leaf = Tensor>,
     {
-        let found = self.found(Function::record("fixed_point", &x0, f)?, self.limit)?;
-        Ok(tree(&x0, found))
+        let moved = Moved::of(&x0);
+        let found = self.found(Function::record("fixed_point", &x0, &moved, f)?, self.limit)?;
+        Ok(point(&x0, &moved, found))
     }
 
     /// A fixed point that was found by other means, as a function of what `f` captures: its value is `x`, and its derivative that
@@ -158,8 +160,9 @@ impl FixedPoint {
         X: Tree<Leaf = Tensor>,
         R: Tree<Leaf = Tensor>,
     {
-        let found = self.found(Function::record("fixed_point", &x, f)?, 0)?;
-        Ok(tree(&x, found))
+        let moved = Moved::of(&x);
+        let found = self.found(Function::record("fixed_point", &x, &moved, f)?, 0)?;
+        Ok(point(&x, &moved, found))
     }
 
     #[track_caller]

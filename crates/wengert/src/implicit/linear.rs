@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::{Function, checked_tolerance, default_tolerance, tree};
+use super::{Function, Moved, checked_tolerance, default_tolerance, tree};
 use crate::error::{Error, ErrorKind, OrRaise};
 use crate::primitives::{Krylov, LinearMethod, Literal, Op, Solve};
 use crate::program::{Builder, Program, Value, everywhere, inline};
@@ -151,7 +151,7 @@ impl LinearSolve {
     {
         let (line, name) = (Location::caller(), "linear_solve");
         checked_tolerance(name, self.tolerance, line)?;
-        let mut function = Function::record(name, &b, map)?;
+        let mut function = Function::record(name, &b, &Moved::whole(&b), map)?;
         function.check_image("result of the map", line)?;
         let count = function.point.len();
         if count == 0 {

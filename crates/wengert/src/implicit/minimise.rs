@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::panic::Location;
 
 use super::newton::{QUICK, WIDE};
-use super::{Function, LinearSolve, at, chosen, count, dot, norm, plus, tree, within_tolerance};
+use super::{Function, LinearSolve, Moved, at, chosen, count, dot, norm, plus, point, within_tolerance};
 use crate::api::{grad, value_and_grad};
 use crate::array::{DType, Type};
 use crate::control::While;
@@ -17,7 +17,8 @@ use crate::tree::Tree;
 
 /// A point at which `f`, which gives a single number, is lowest, found from `x0` on by Newton's method.
 ///
-/// `x0` may be any tree of tensors. `f` is recorded once and may capture anything. The point is differentiated in every
+/// `x0` may be any tree of tensors; its leaves that are [frozen](crate::freeze) stay what they are, and `f` gets them as if it had
+/// captured them. `f` is recorded once and may capture anything. The point is differentiated in every
 /// capture, in every mode and order, and under [`vmap`](crate::vmap), by the implicit function theorem: `H x_dot = -d(grad
 /// f)/dc c_dot` with the Hessian `H` of `f` is solved by conjugate gradients; no step of the search is differentiated. Along
 /// `x0` the derivative is zero.
@@ -130,8 +131,9 @@ impl Minimise {
     where
         X: Tree<Leaf = Tensor>,
     {
-        let found = self.found(Function::record("minimise", &x0, f)?, self.limit)?;
-        Ok(tree(&x0, found))
+        let moved = Moved::of(&x0);
+        let found = self.found(Function::record("minimise", &x0, &moved, f)?, self.limit)?;
+        Ok(point(&x0, &moved, found))
     }
 
     /// A minimum that was found by other means, as a function of what `f` captures: its value is `x`, and its derivative that of
@@ -156,8 +158,9 @@ impl Minimise {
     where
         X: Tree<Leaf = Tensor>,
     {
-        let found = self.found(Function::record("minimise", &x, f)?, 0)?;
-        Ok(tree(&x, found))
+        let moved = Moved::of(&x);
+        let found = self.found(Function::record("minimise", &x, &moved, f)?, 0)?;
+        Ok(point(&x, &moved, found))
     }
 
     #[track_caller]

@@ -6,6 +6,7 @@
 mod fixed_point;
 mod linear;
 mod minimise;
+mod moved;
 mod newton;
 mod root;
 
@@ -14,6 +15,7 @@ use std::panic::Location;
 pub use fixed_point::{FixedPoint, fixed_point};
 pub use linear::{LinearSolve, linear_solve};
 pub use minimise::{Minimise, minimise};
+pub(crate) use moved::Moved;
 pub use root::{Root, root};
 
 use crate::array::{Array, DType};
@@ -27,6 +29,11 @@ use crate::tree::{Tree, leaves};
 
 pub(crate) fn error(name: &str, kind: ErrorKind, why: String, line: Line) -> Error {
     Error::new(kind, name, why).at(Some(line))
+}
+
+/// The tree of a point whose leaves that move are these, and whose frozen ones are what they were.
+fn point<T: Tree<Leaf = Tensor>>(like: &T, moved: &Moved, found: Vec<Tensor>) -> T::Grad {
+    tree(like, moved.with_frozen(found, Tensor::clone))
 }
 
 /// The tree of a result with these leaves.
@@ -43,27 +50,27 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// Records a function at the types of a point.
+    /// Records a function at the types of the leaves of a point that move, or of all of them; of a result with one for each leaf
+    /// it gives those of the leaves that move.
     #[track_caller]
-    fn record<X, R>(name: &'static str, x: &X, f: impl FnOnce(X::Vars) -> R) -> Result<Function, Error>
+    fn record<X, R>(name: &'static str, x: &X, moved: &Moved, f: impl FnOnce(X::Vars) -> R) -> Result<Function, Error>
     where
         X: Tree<Leaf = Tensor>,
         R: Tree<Leaf = Tensor>,
     {
-        Function::record_leaves(name, "point", leaves(x), |inputs| f(x.vars(&mut |_| inputs())))
+        Function::record_leaves(name, "point", moved.point(), |inputs| {
+            moved.of_moved(leaves(&f(x.vars(&mut moved.given(inputs)))))
+        })
     }
 
-    /// Records a function of the leaves of a point, which it is given one after the other.
+    /// Records a function of the leaves of a point, which it is given one after the other, that gives these leaves.
     #[track_caller]
-    pub(crate) fn record_leaves<R>(
+    pub(crate) fn record_leaves(
         name: &'static str,
         what: &str,
         point: Vec<Tensor>,
-        f: impl FnOnce(&mut dyn FnMut() -> Tensor) -> R,
-    ) -> Result<Function, Error>
-    where
-        R: Tree<Leaf = Tensor>,
-    {
+        f: impl FnOnce(&mut dyn FnMut() -> Tensor) -> Vec<Tensor>,
+    ) -> Result<Function, Error> {
         let line = Location::caller();
         if let Some(k) = point.iter().position(|leaf| !leaf.dtype().is_float()) {
             let why = format!("leaf {k} of the {what} is {}, and has to be real; convert first", point[k].ty());
@@ -72,7 +79,7 @@ impl Function {
         let level = ArrayLevel::open(name, Reading::Symbolic);
         let mut given = point.iter();
         let result = f(&mut || level.input(given.next().expect("one for each leaf"), &Mapped::Whole));
-        let closed = level.close(&leaves(&result))?;
+        let closed = level.close(&result)?;
         Ok(Function { name, closed, point })
     }
 

@@ -3,14 +3,15 @@
 use std::panic::Location;
 
 use super::newton::{End, newton};
-use super::{Function, LinearSolve, at, count, norm, tree, within_tolerance};
+use super::{Function, LinearSolve, Moved, at, count, norm, point, within_tolerance};
 use crate::error::{Error, OrRaise};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
 /// A point at which `f` is zero, found from `x0` on by Newton's method.
 ///
-/// `x0` may be any tree of tensors, and `f` gives one with the same leaves. It is recorded once and may capture anything. The
+/// `x0` may be any tree of tensors, and `f` gives one with the same leaves; those that are [frozen](crate::freeze) stay what they
+/// are, and what `f` gives for them does not count. It is recorded once and may capture anything. The
 /// root is differentiated in every capture, in every mode and order, and under [`vmap`](crate::vmap), by the implicit function
 /// theorem: `x_dot = -(df/dx)^-1 df/dc c_dot` solves a linear system ([`LinearSolve`]); no step of the search is
 /// differentiated. Along `x0` the derivative is zero.
@@ -126,11 +127,12 @@ impl Root {
         X: Tree<Leaf = Tensor>,
         R: Tree<Leaf = Tensor>,
     {
-        let function = Function::record("root", &x0, f)?;
+        let moved = Moved::of(&x0);
+        let function = Function::record("root", &x0, &moved, f)?;
         let found = self.found(&function, |x, captures, tolerance| {
             newton(&function, x, captures, tolerance, self.limit, self.linear)
         })?;
-        Ok(tree(&x0, found))
+        Ok(point(&x0, &moved, found))
     }
 
     /// A root that was found by other means, as a function of what `f` captures: its value is `x`, and its derivative that of
@@ -157,12 +159,13 @@ impl Root {
         X: Tree<Leaf = Tensor>,
         R: Tree<Leaf = Tensor>,
     {
-        let function = Function::record("root", &x, f)?;
+        let moved = Moved::of(&x);
+        let function = Function::record("root", &x, &moved, f)?;
         let found = self.found(&function, |x, captures, _| {
             let size = norm(&at(function.name, &function.closed.program, x, captures)?);
             Ok(End { x: x.to_vec(), size, steps: count(0) })
         })?;
-        Ok(tree(&x, found))
+        Ok(point(&x, &moved, found))
     }
 
     #[track_caller]

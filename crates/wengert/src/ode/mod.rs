@@ -13,7 +13,7 @@ use std::sync::Arc;
 use self::dormand_prince::Control;
 use crate::array::{Array, DType};
 use crate::error::{Error, ErrorKind, Line, OrRaise};
-use crate::implicit::{Function, ensured, error, tree};
+use crate::implicit::{Function, Moved, ensured, error, tree};
 use crate::primitives::{Custom, Ensure, Rule};
 use crate::tensor::Tensor;
 use crate::tensor::graph;
@@ -21,7 +21,8 @@ use crate::tree::{Tree, leaves};
 
 /// The solution of `dy/dt = f(t, y)` with `y = y0` at the first of the times, at all times: stacked along a new axis 0.
 ///
-/// `y0` may be any tree of real tensors, and `f` gives one with the same leaves. `times` is a vector of real numbers, each larger
+/// `y0` may be any tree of real tensors, and `f` gives one with the same leaves; those that are [frozen](crate::freeze) are the same at
+/// all times, whatever `f` gives for them. `times` is a vector of real numbers, each larger
 /// than the one before; `f` takes a single time of its element type. The first row of the result is `y0`. `f` is recorded once and
 /// may capture anything.
 ///
@@ -209,17 +210,22 @@ impl Ode {
         let line = Location::caller();
         self.check().map_err(|why| error(NAME, ErrorKind::Misfit, why, line))?;
         check_times(times, line)?;
-        let state = leaves(&y0);
+        let moved = Moved::of(&y0);
+        let state = moved.point();
         if let Some(k) = state.iter().position(|leaf| !leaf.dtype().is_float()) {
             let why = format!("leaf {k} of the state is {}, and has to be real; convert first", state[k].ty());
             return Err(error(NAME, ErrorKind::Misfit, why, line));
+        }
+        let everywhere = |leaf: &Tensor| leaf.broadcast_to([times.shape(), leaf.shape()].concat());
+        if state.is_empty() {
+            return Ok(tree(&y0, moved.with_frozen(Vec::new(), everywhere)));
         }
         // Its numbers are not read.
         let time = Tensor::zeros_of(times.dtype(), &[]);
         let point: Vec<Tensor> = std::iter::once(time).chain(state.iter().cloned()).collect();
         let function = Function::record_leaves(NAME, "state", point, |inputs| {
             let time = inputs();
-            f(time, y0.vars(&mut |_| inputs()))
+            moved.of_moved(leaves(&f(time, y0.vars(&mut moved.given(inputs)))))
         })?;
         function.check_gives("slope", "state", &state, line)?;
         let inputs: Vec<Tensor> = std::iter::once(times).chain(&state).cloned().collect();
@@ -240,7 +246,7 @@ impl Ode {
             graph::apply_program(NAME, &program, &operands)
         };
         let rows = rows.map_err(|error| error.at(Some(line)))?;
-        Ok(tree(&y0, rows))
+        Ok(tree(&y0, moved.with_frozen(rows, everywhere)))
     }
 
     /// Whether the options are ones by which a step can be measured.

@@ -44,12 +44,15 @@ pub(super) fn product(
             add(col, row, value);
         }
     }
-    // The bound of a sum's rounding is relative to its terms; products of the tangent itself are as large as the largest row.
+    // The bound of a sum's rounding is relative to its terms; terms of the tangent itself are as large as the largest row, and a row
+    // in which they cancel has roundings of those.
     let single = types.iter().any(|ty| ty.dtype == crate::array::DType::F32);
-    let unit = if single { 1e-4 } else { 1e-9 };
-    let largest = size.iter().fold(0.0, |most: f64, size| most.max(*size));
+    let (unit, rounding) = if single { (1e-4, f64::from(f32::EPSILON)) } else { (1e-9, f64::EPSILON) };
+    let finite = size.iter().chain(&expected).filter(|size| size.is_finite());
+    let largest = finite.fold(0.0, |most: f64, size| most.max(size.abs()));
+    let cancelled = ROUNDINGS * rounding * largest;
     let differs = |&row: &usize| {
-        let near = (got[row] - expected[row]).abs() <= unit * (size[row] + expected[row].abs()) + unit * unit * largest;
+        let near = (got[row] - expected[row]).abs() <= unit * (size[row] + expected[row].abs()) + cancelled;
         let same =
             near || got[row].to_bits() == expected[row].to_bits() || (got[row].is_nan() && expected[row].is_nan());
         row >= first && wanted(&options.rows, row) && !same
@@ -57,7 +60,7 @@ pub(super) fn product(
     match (0..pattern.rows()).find(differs) {
         Some(row) => {
             let why = format!(
-                "row {row} times a vector is {}, and by the tangent of the function {}: the pattern lacks an entry that this \
+                "row {row} times a vector is {:?}, and by the tangent of the function {:?}: the pattern lacks an entry that this \
                  row has, or one that was taken for part of another",
                 got[row], expected[row]
             );
@@ -66,6 +69,9 @@ pub(super) fn product(
         None => Ok(()),
     }
 }
+
+/// Roundings of the largest row that a smaller one may have.
+const ROUNDINGS: f64 = 64.0;
 
 /// Numbers between 1 and 2 without a pattern: by the fractional parts of multiples of the golden ratio.
 fn without_pattern(k: usize) -> f64 {

@@ -9,6 +9,9 @@ use crate::program::{Eqn, Program, Value};
 enum Dependence {
     /// Not at all, and it is zero.
     Zero,
+    /// Not at all, and it is a multiple of such a zero, in a loop that begins with it: a sum of it with what is known is known, and with what is
+    /// linear linear.
+    Vanishing,
     /// Not at all.
     Known,
     /// Linearly.
@@ -91,22 +94,20 @@ fn repeated(program: &Program, mut value: Value) -> Option<f64> {
 }
 
 fn of_equation(eqn: &Eqn, operands: &[Dependence], offsets: Offsets) -> Result<Vec<Dependence>, String> {
-    use Dependence::{Known, Linear, Zero};
+    use Dependence::{Known, Linear, Vanishing, Zero};
     let all = |result: Dependence| Ok(vec![result; eqn.outs().len()]);
     if operands.contains(&Dependence::Magnitude) {
         let line = eqn.line.map_or(String::new(), |line| format!(" at {line}"));
         return Err(format!("`{}`{line} takes the magnitude of it, which is not linear", eqn.op.name()));
     }
-    if !operands.contains(&Linear) {
-        return all(if stays_zero(&eqn.op, operands) { Zero } else { Known });
-    }
     let wiring = eqn.op.wiring();
+    let depends = |operand: &Dependence| matches!(operand, Linear | Vanishing);
     let goes_inside = match wiring {
         Wiring::Apart => false,
         Wiring::OneOf { first } => !operands[..first].contains(&Linear),
         Wiring::Loop { .. } => true,
     };
-    if goes_inside {
+    if goes_inside && operands.iter().any(depends) {
         let flow = |operands: &[Dependence]| {
             let inside = wiring.flow(
                 &eqn.op,
@@ -117,10 +118,20 @@ fn of_equation(eqn: &Eqn, operands: &[Dependence], offsets: Offsets) -> Result<V
             inside.expect("it holds Programs")
         };
         // A carry that begins with zero, and that a step multiplies, is zero times what it depends on.
-        let zeros_are_linear = || -> Vec<Dependence> {
-            operands.iter().map(|&operand| if operand == Zero { Linear } else { operand }).collect()
+        let vanishing = || -> Vec<Dependence> {
+            operands.iter().map(|&operand| if operand == Zero { Vanishing } else { operand }).collect()
         };
-        return flow(operands).or_else(|why| flow(&zeros_are_linear()).map_err(|_| why));
+        return flow(operands).or_else(|why| flow(&vanishing()).map_err(|_| why));
+    }
+    if !operands.contains(&Linear) {
+        let vanishes = || operands.contains(&Vanishing) && is_made_of(&eqn.op, operands, &[Zero, Vanishing]);
+        return all(if stays_zero(&eqn.op, operands) {
+            Zero
+        } else if vanishes() {
+            Vanishing
+        } else {
+            Known
+        });
     }
     // The linear operands stand in one set, and what else stands there is linear too, or zero.
     let fits = |set: &Vec<usize>| {
@@ -144,6 +155,7 @@ fn either(yes: Dependence, no: Dependence, offsets: Offsets) -> Result<Dependenc
         (Dependence::Known, _) | (_, Dependence::Known) if offsets == Offsets::Allowed => Ok(Dependence::Known),
         (yes, no) if yes == no => Ok(yes),
         (Dependence::Zero, other) | (other, Dependence::Zero) => Ok(other),
+        (Dependence::Vanishing, other) | (other, Dependence::Vanishing) => Ok(other),
         _ => Err("a branch or a step has an offset".to_owned()),
     }
 }
@@ -154,6 +166,10 @@ fn stays_zero(op: &Op, operands: &[Dependence]) -> bool {
     if let Op::Literal(literal) = op {
         return literal.dtype().is_float() && literal.is_zero();
     }
-    let is_zero = |k: &usize| operands[*k] == Dependence::Zero;
-    !op.multiplies() && op.linear_in(operands.len()).iter().any(|set| set.iter().all(is_zero))
+    !op.multiplies() && is_made_of(op, operands, &[Dependence::Zero])
+}
+
+/// Whether an operation is linear in operands that all are one of these.
+fn is_made_of(op: &Op, operands: &[Dependence], kinds: &[Dependence]) -> bool {
+    op.linear_in(operands.len()).iter().any(|set| set.iter().all(|k| kinds.contains(&operands[*k])))
 }

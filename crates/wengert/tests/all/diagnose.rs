@@ -129,6 +129,30 @@ fn long_diagnostic_runs_keep_every_line() {
     assert_eq!(listing(1.0, |x| x * x).entries.len(), 2);
 }
 
+/// A cut inside of a loop or a branch counts for what flows through it to a result that is used, and for nothing else.
+#[test]
+fn a_cut_in_a_loop_counts_for_what_flows_through_it() {
+    let x = Tensor::from([0.3, 0.5]);
+    let both = |x: Tensor| scan(&x, &x, |c: Tensor, row| (c.detach() * &row, row));
+    let rows = Grad::of(|x: Tensor| both(x).1.sum());
+    assert_eq!(rows.status(&x), Status::Connected);
+    assert_eq!(rows.deny_severed().at(&x).unwrap().1.to_vec(), [1.0, 1.0]);
+    assert!(matches!(Grad::of(|x: Tensor| both(x).0.sum()).status(&x), Status::Severed(cut) if cut.by == "detach"));
+    let two = |x: Tensor, y: Tensor| fori(0..3, (x, y), |_, (a, b)| (a.sin(), b.detach() + 1.0));
+    let (by_x, by_y) = Grad::of(|(x, y)| two(x, y).0.sum()).status((&x, &x));
+    assert_eq!((by_x, by_y), (Status::Connected, Status::Zero));
+    let (by_x, by_y) = Grad::of(|(x, y)| two(x, y).1.sum()).status((&x, &x));
+    assert!(matches!((by_x, by_y), (Status::Zero, Status::Severed(_))), "{by_x} {by_y}");
+    // By way of the other part of the carry.
+    let crossed =
+        |x: Tensor, y: Tensor| while_loop((x, y), |(a, _)| a.sum().lt(9.0), |(a, b)| (&a + &b.detach(), a + b));
+    let (by_x, by_y) = Grad::of(|(x, y)| crossed(x, y).0.sum()).status((&x, &x));
+    assert!(matches!((by_x, by_y), (Status::Severed(_), Status::Severed(_))), "{by_x} {by_y}");
+    let branch = |x: Tensor, y: Tensor| cond(x.sum().gt(0.0), (&x, &y), |(x, y)| x * y.detach(), |(x, _)| x);
+    let (by_x, by_y) = Grad::of(|(x, y)| branch(x, y).sum()).status((&x, &x));
+    assert!(matches!((by_x, by_y), (Status::Connected, Status::Severed(_))), "{by_x} {by_y}");
+}
+
 #[test]
 fn the_status_of_tensors_names_what_cut_them() {
     let (x, y, z) = (Tensor::from([1.0, 2.0]), Tensor::from([3.0, 4.0]), Tensor::from([5.0, 6.0]));

@@ -2,6 +2,7 @@
 
 mod errors;
 mod examples;
+mod frozen;
 mod linear;
 mod points;
 

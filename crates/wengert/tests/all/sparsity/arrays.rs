@@ -1,6 +1,7 @@
 //! Sparse derivatives of functions of tensors: every method against the dense matrix.
 
 use wengert::prelude::*;
+use wengert::signal::{Convolved, fft_convolve};
 use wengert::sparsity::{Method, Pattern, Sparse, sparse_hessian, sparse_hessian_of_lagrangian, sparse_jacobian};
 use wengert::{DType, cond, hessian, jacobian, scan, vmap};
 
@@ -358,6 +359,13 @@ fn a_product_finds_what_a_pattern_lacks() {
         assert!(wrong.verify(&x).is_err(), "{}", wrong.explain());
     }
     let single = Tensor::from([0.5f32, 1.5, 2.5]);
+    // Rows whose terms cancel have roundings of the others.
+    let x = Tensor::from([1.0, 2.0, 4.0]);
+    let smooth = |x: Tensor| fft_convolve(&x, &Tensor::from([1.0, -0.5]), Convolved::Same);
+    Sparse::options().columns([1]).jacobian(smooth, &x).unwrap().verify(&x).unwrap();
+    let a = Tensor::from([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0], [0.1, 0.7, 1.5]]);
+    let cancels = |x: Tensor| Tensor::concat([x.clone() * 2.0, a.inv().matmul(&a.matmul(&x.sin())) - x.sin()], 0);
+    Sparse::jacobian(cancels, &x).unwrap().verify(&x).unwrap();
     Sparse::jacobian(|x: Tensor| x.exp() * x.sum(), &single).unwrap().verify(&single).unwrap();
 }
 
