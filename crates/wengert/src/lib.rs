@@ -140,8 +140,8 @@ pub mod primitives;
 mod program;
 mod real;
 mod record;
-#[cfg(feature = "arrays")]
 mod rounded;
+#[cfg(feature = "arrays")]
 mod rules;
 mod scalar;
 mod series;
