@@ -12,8 +12,8 @@ use self::path::{Numbers, Path};
 use crate::drive::inputs_of;
 use crate::leaf::Drive;
 use crate::scalar::{Scalar, Sealed};
-use crate::tape::Var;
 use crate::tape::recording::{Inputs, Line, Mode, Scope};
+use crate::tape::{Var, runs_again};
 use crate::task::Task;
 use crate::tree::{Paths, Structure, Tree, check_direction, check_size, is_alike, is_one_type, leaves};
 
@@ -103,6 +103,26 @@ struct State<O> {
     recordings: usize,
 }
 
+/// Which path is tried next.
+enum Turn {
+    /// That with this many used later.
+    Latest(usize),
+    /// The first that was made after this one.
+    After(Option<usize>),
+}
+
+impl<O> State<O> {
+    fn path(&self, turn: Turn) -> Option<Arc<Path<O>>> {
+        let path = match turn {
+            Turn::Latest(place) => self.paths.get(place),
+            Turn::After(before) => {
+                self.paths.iter().filter(|path| Some(path.number) > before).min_by_key(|path| path.number)
+            }
+        };
+        path.cloned()
+    }
+}
+
 /// A guard of a recorded function came out differently at a new input, and the function is
 /// [`strict`](Recorded::strict).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +156,8 @@ where
         self
     }
 
-    /// The same function, keeping at most `limit` paths (at least one).
+    /// The same function, keeping at most `limit` paths (at least one). While the step of a loop over numbers, or another
+    /// recorded function, is recorded around a call, all paths are kept, until another one is found outside.
     pub fn paths(mut self, limit: usize) -> Self {
         self.limit = limit.max(1);
         self
@@ -368,14 +389,19 @@ where
         plain: &dyn Fn() -> Vec<f64>,
         run: &mut dyn FnMut(&Arc<Path<O>>) -> bool,
     ) -> Result<(), GuardFlipped> {
+        // What is recorded to run on other numbers, a step of a loop say, has to be the same whenever it runs here: the paths
+        // are tried in the order in which they were made, and none is lost.
+        let lasting = runs_again();
+        let mut before = None;
         for tried in 0.. {
-            let Some(path) = self.lock().paths.get(tried).cloned() else { break };
+            let Some(path) = self.lock().path(if lasting { Turn::After(before) } else { Turn::Latest(tried) }) else { break };
             if run(&path) {
                 if tried > 0 {
                     self.bring_forward(&path);
                 }
                 return Ok(());
             }
+            before = Some(path.number);
         }
         if self.strict {
             return Err(GuardFlipped { line: self.line });
@@ -384,7 +410,9 @@ where
         assert!(run(&path), "a fresh recording is valid where it was made");
         let mut state = self.lock();
         state.paths.insert(0, path);
-        state.paths.truncate(self.limit);
+        if !lasting {
+            state.paths.truncate(self.limit);
+        }
         Ok(())
     }
 
@@ -407,8 +435,9 @@ where
         let vars = inputs_of(&scope, &self.shape, enter, hold);
         let output = (self.f)(vars);
         let trace = <f64 as Sealed>::hold(scope, &leaves(&output)).0;
-        self.lock().recordings += 1;
-        Arc::new(Path::new(trace, output))
+        let mut state = self.lock();
+        state.recordings += 1;
+        Arc::new(Path::new(trace, output, state.recordings))
     }
 }
 

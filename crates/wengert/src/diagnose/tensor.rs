@@ -10,7 +10,7 @@ use super::{Diagnose, MemoryError, NonFinite, Pass, Status};
 use crate::array::Array;
 use crate::drive::record_loss;
 use crate::error::{Line, OrRaise};
-use crate::primitives::Op;
+use crate::primitives::{Op, run_inside};
 use crate::program::{Eqn, Program, Value, eval};
 use crate::task::Task;
 use crate::tensor::Tensor;
@@ -81,17 +81,21 @@ fn operands_at(eqn: &Eqn, values: &HashMap<Value, Array>, shape: &[usize], eleme
 
 fn nonfinite(closed: &Closed, inputs: &[Array], line: Line) -> Option<NonFinite> {
     let program = &closed.program;
+    forward(program, inputs, &|leaf| leaf < closed.leaves, line).or_else(|| backward(closed, inputs, line))
+}
+
+/// The first operation on the way to a result that is not finite which was given finite numbers alone; of a loop, a branch or a
+/// region the one inside. `asked` says which inputs may be at fault.
+fn forward(program: &Program, inputs: &[Array], asked: &dyn Fn(usize) -> bool, line: Line) -> Option<NonFinite> {
     let mut values: HashMap<Value, Array> = program.inputs().zip(inputs.iter().cloned()).collect();
     for eqn in program.eqns() {
         step(eqn, &mut values);
     }
-    let Some(mut at) = program.outputs().iter().copied().find(|output| first_bad(&values[output]).is_some()) else {
-        return backward(closed, inputs, line);
-    };
-    // From the value back to the first operation on the way that was given finite numbers alone.
+    let mut at = program.outputs().iter().copied().find(|output| first_bad(&values[output]).is_some())?;
+    // From the value back.
     let makers: HashMap<Value, &Eqn> =
         program.eqns().iter().flat_map(|eqn| eqn.outs().map(move |out| (out, eqn))).collect();
-    let depends = depends(program, closed.leaves);
+    let depends = depends(program, asked);
     loop {
         let bad = first_bad(&values[&at])?;
         let Some(eqn) = makers.get(&at) else {
@@ -105,18 +109,36 @@ fn nonfinite(closed: &Closed, inputs: &[Array], line: Line) -> Option<NonFinite>
         match suspects.min_by_key(|arg| (bad.1.is_nan() && !is_nan(arg), arg.index())) {
             Some(before) => at = before,
             None => {
-                let operands = operands_at(eqn, &values, values[&at].shape(), bad.0);
-                let at = eqn.line.unwrap_or(line);
-                return Some(found(Pass::Forward, static_name(&eqn.op), operands, bad, at));
+                let line = eqn.line.unwrap_or(line);
+                return within(eqn, &values, line).or_else(|| {
+                    let operands = operands_at(eqn, &values, values[&at].shape(), bad.0);
+                    Some(found(Pass::Forward, static_name(&eqn.op), operands, bad, line))
+                });
             }
         }
     }
 }
 
-/// Which values depend on one of the first inputs.
-fn depends(program: &Program, leaves: usize) -> Vec<bool> {
+/// The same within the first run of a Program inside an operation that gives a number which is not finite.
+fn within(eqn: &Eqn, values: &HashMap<Value, Array>, line: Line) -> Option<NonFinite> {
+    let args: Vec<&Array> = eqn.args.iter().map(|arg| &values[arg]).collect();
+    let mut first: Option<(Program, Vec<Array>)> = None;
+    let ran = eqn.op.eval_by(&args, &mut |program, inputs| {
+        let outs = run_inside(program, inputs)?;
+        if first.is_none() && outs.iter().any(|out| !out.is_finite()) {
+            first = Some((program.clone(), inputs.iter().map(|&input| input.clone()).collect()));
+        }
+        Ok(outs)
+    });
+    ran?.ok()?;
+    let (program, inputs) = first?;
+    forward(&program, &inputs, &|input| inputs[input].is_finite(), line)
+}
+
+/// Which values depend on one of these inputs.
+fn depends(program: &Program, asked: &dyn Fn(usize) -> bool) -> Vec<bool> {
     let mut depends = vec![false; program.types.len()];
-    program.inputs().take(leaves).for_each(|leaf| depends[leaf.index()] = true);
+    program.inputs().enumerate().for_each(|(k, input)| depends[input.index()] = asked(k));
     for eqn in program.eqns() {
         let any = eqn.args.iter().any(|arg| depends[arg.index()]);
         eqn.outs().for_each(|out| depends[out.index()] = any);
@@ -174,9 +196,13 @@ fn backward(closed: &Closed, inputs: &[Array], line: Line) -> Option<NonFinite> 
         eqn.outs().for_each(|out| cotangent[out.index()] = true);
         if let (Some(bad), None, false) = (bad, &first, masked[eqn.first.index()]) {
             let at = eqn.line.unwrap_or(line);
-            let shape = values[&eqn.first].shape().to_vec();
-            let name = name_at(program, eqn.line).unwrap_or_else(|| static_name(&eqn.op));
-            first = Some(found(Pass::Backward, name, operands_at(eqn, &values, &shape, bad.0), bad, at));
+            let own = || {
+                let shape = values[&eqn.first].shape().to_vec();
+                found(Pass::Backward, static_name(&eqn.op), operands_at(eqn, &values, &shape, bad.0), bad, at)
+            };
+            let own = within(eqn, &values, at).unwrap_or_else(own);
+            let operation = name_at(program, own.at).unwrap_or(own.operation);
+            first = Some(NonFinite { pass: Pass::Backward, operation, ..own });
         }
     }
     let gradient = &pulled.outputs()[program.outputs().len()..];
@@ -196,8 +222,10 @@ fn masked(program: &Program) -> Vec<bool> {
     uses.into_iter().map(|(all, selected)| all > 0 && all == selected).collect()
 }
 
-/// The operation of the user's call that an equation of the pullback comes from.
-fn name_at(program: &Program, line: Option<Line>) -> Option<&'static str> {
-    let line = line?;
-    program.eqns().iter().rev().find(|eqn| eqn.line == Some(line)).map(|eqn| static_name(&eqn.op))
+/// The operation of the user's call at this line, which an equation of the pullback comes from: an innermost one.
+fn name_at(program: &Program, line: Line) -> Option<&'static str> {
+    program.eqns().iter().rev().find_map(|eqn| {
+        let inside = eqn.op.programs().into_iter().find_map(|program| name_at(program, line));
+        inside.or_else(|| (eqn.line == Some(line)).then(|| static_name(&eqn.op)))
+    })
 }

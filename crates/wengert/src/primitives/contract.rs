@@ -259,6 +259,9 @@ impl Site<'_> {
     }
 }
 
+/// Runs a Program inside an operation on operands.
+pub type RunInside<'a> = dyn FnMut(&Program, &[&Array]) -> Result<Vec<Array>, Misfit> + 'a;
+
 /// The contract of an operation.
 pub trait Primitive {
     /// The name, as in the text form and in messages.
@@ -275,6 +278,12 @@ pub trait Primitive {
     /// # Errors
     /// What only the values show: an index out of range.
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit>;
+
+    /// As [`Primitive::eval`], where the Programs inside are run by `run`, each time with the operands of that time: of branches, regions
+    /// and loops. `None` of an operation without Programs inside, or one whose derivative is not that of its Programs.
+    fn eval_by(&self, _args: &[&Array], _run: &mut RunInside<'_>) -> Option<Result<Vec<Array>, Misfit>> {
+        None
+    }
 
     /// Why evaluating it on operands of these types has failed, as users are told.
     fn failure(&self, why: Misfit, args: &[&Type]) -> Error {

@@ -44,12 +44,12 @@ pub use crate::ops::Logic;
 pub use axes::{Broadcast, Permute, Reshape, Reverse};
 pub use contract::{
     Along, Batched, Cotangent, Cotangents, Form, MaskedCotangents, Masks, Narrowed, Operand, OperandSet, Phase,
-    Primitive, Reaches, Site, Source, Split, Tangents, Wiring, WithTangents,
+    Primitive, Reaches, RunInside, Site, Source, Split, Tangents, Wiring, WithTangents,
 };
-pub(crate) use control::linearised;
 pub use control::{
     Bounds, Call, Choice, Cond, Custom, Implicit, Krylov, LinearMethod, Recompute, Rule, Scan, Solve, Unwind, While,
 };
+pub(crate) use control::{linearised, run as run_inside};
 pub use conv::{Conv, WindowArg};
 pub use cumulative::{Cumulative, Recurrence, Running};
 #[cfg(feature = "engine")]

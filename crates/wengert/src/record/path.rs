@@ -19,6 +19,8 @@ const MATRIX: usize = 1 << 20;
 pub(crate) struct Path<O> {
     way: Way,
     pub(super) output: O,
+    /// Paths of one function are numbered as they are made.
+    pub(super) number: usize,
 }
 
 /// A way through a recorded function: what does not depend on the type of its result, and is compiled once.
@@ -38,8 +40,8 @@ struct Kept {
 }
 
 impl<O> Path<O> {
-    pub(super) fn new(trace: Trace, output: O) -> Self {
-        Path { way: Way::new(trace), output }
+    pub(super) fn new(trace: Trace, output: O, number: usize) -> Self {
+        Path { way: Way::new(trace), output, number }
     }
 }
 

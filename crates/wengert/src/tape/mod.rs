@@ -14,4 +14,5 @@ pub(crate) mod trace;
 mod var;
 
 pub use recording::{TapeSize, release_memory};
+pub(crate) use var::runs_again;
 pub use var::{Cond, Var, lift};

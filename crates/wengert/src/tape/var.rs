@@ -181,6 +181,11 @@ fn take_out(x: Var, name: &'static str, line: &'static Location<'static>) {
     }
 }
 
+/// Whether what is recorded now will run on other numbers.
+pub(crate) fn runs_again() -> bool {
+    is_run_again(mode())
+}
+
 /// Whether what is recorded will run on other numbers.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn is_run_again(mode: Mode) -> bool {

@@ -188,3 +188,41 @@ fn nonfinite_numbers_of_tensors_are_found() {
     let masked = |x: Tensor| x.gt(0.0).where_(x.sqrt(), 0.0).sum();
     assert!(find_nonfinite(&x, masked).is_none());
 }
+
+/// The operation inside of a loop, a branch or a region, with its own line.
+#[test]
+fn nonfinite_numbers_inside_of_loops_and_branches_are_found() {
+    let x = Tensor::from([0.0, 1.0]);
+    let at_here = |found: &wengert::NonFinite| assert!(found.at.file().ends_with("diagnose.rs"), "{found}");
+    let line = line!() + 2;
+    let looped = |x: Tensor| {
+        let y = fori(0..10, x, |_, c| (&c * &c).sqrt());
+        y.sum()
+    };
+    let found = find_nonfinite(&x, looped).unwrap();
+    assert_eq!((found.pass, found.operation, found.at.line()), (Pass::Backward, "sqrt", line), "{found}");
+    let line = line!() + 1;
+    let found = find_nonfinite(&x, |x: Tensor| checkpoint(&x, |x| (1.0 / x).sum())).unwrap();
+    assert_eq!((found.pass, found.operation, found.at.line()), (Pass::Forward, "div", line), "{found}");
+    assert_eq!(found.operands, [1.0, 0.0]);
+    let branch = |x: Tensor| cond(x.sum().gt(0.0), &x, |x| (1.0 / x).sum(), |x| x.sum());
+    let found = find_nonfinite(&x, branch).unwrap();
+    assert_eq!((found.pass, found.operation), (Pass::Forward, "div"), "{found}");
+    at_here(&found);
+    let overflows = |x: Tensor| {
+        let (_, y) = while_loop((Tensor::from(0i64), x + 1e100), |(t, _)| t.lt(4i64), |(t, y)| (t + 1i64, &y * &y));
+        y.sum()
+    };
+    let found = find_nonfinite(&x, overflows).unwrap();
+    assert_eq!((found.pass, found.operation), (Pass::Forward, "mul"), "{found}");
+    at_here(&found);
+    // In a loop in a loop, backwards; and an infinity that is meant.
+    let far = Tensor::from(f64::INFINITY);
+    let nested = |x: Tensor| {
+        let inner = |c: Tensor| fori(0..2, c, |_, c| c.minimum(&far).abs().powf(0.5));
+        fori(0..2, x, |_, c| inner(c)).sum()
+    };
+    let found = find_nonfinite(&x, nested).unwrap();
+    assert_eq!((found.pass, found.operation), (Pass::Backward, "pow"), "{found}");
+    assert!(find_nonfinite(&(x + 1.0), nested).is_none());
+}

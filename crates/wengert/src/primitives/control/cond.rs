@@ -15,7 +15,8 @@ use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
 use crate::primitives::{
     Attributes, Batched, Compare, Cotangent, Family, Form, Gather, Iota, Literal, Logic, MaskedCotangents, Op, Operand,
-    OperandSet, OutOfBounds, Primitive, Reduce, Reducer, Reshape, Sample, Source, Split, Wiring, WithTangents,
+    OperandSet, OutOfBounds, Primitive, Reduce, Reducer, Reshape, RunInside, Sample, Source, Split, Wiring,
+    WithTangents,
 };
 use crate::program::{Builder, Program, Value, dce, inline};
 use crate::transform::partial::{divide, split_inside, unknown_outputs};
@@ -131,6 +132,13 @@ impl Choice {
     }
 }
 
+impl Cond {
+    /// Its value by definition, with the Programs inside run by `run`.
+    fn steps(&self, args: &[&Array], run: &mut RunInside<'_>) -> Result<Vec<Array>, Misfit> {
+        run(&self.branches[self.choose(args[0])?], &args[1..])
+    }
+}
+
 impl Primitive for Cond {
     fn name(&self) -> Cow<'static, str> {
         "cond".into()
@@ -157,7 +165,10 @@ impl Primitive for Cond {
         Ok(results)
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
-        run(&self.branches[self.choose(args[0])?], &args[1..])
+        self.steps(args, &mut run)
+    }
+    fn eval_by(&self, args: &[&Array], run: &mut RunInside<'_>) -> Option<Result<Vec<Array>, Misfit>> {
+        Some(self.steps(args, run))
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned

@@ -14,6 +14,13 @@ macro_rules! region_methods {
         fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
             super::run(&self.program, args)
         }
+        fn eval_by(
+            &self,
+            args: &[&Array],
+            run: &mut crate::primitives::RunInside<'_>,
+        ) -> Option<Result<Vec<Array>, Misfit>> {
+            Some(run(&self.program, args))
+        }
         fn form(&self, _: &[&Type]) -> Form {
             Form::Inlined
         }
@@ -108,7 +115,7 @@ fn can_fail(program: &Program) -> bool {
 }
 
 /// The results of a Program inside, by definition.
-fn run(program: &Program, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
+pub(crate) fn run(program: &Program, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
     let args: Vec<Array> = args.iter().map(|&arg| arg.clone()).collect();
     program.run_reference(&args).map_err(inside)
 }

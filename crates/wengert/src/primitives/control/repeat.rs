@@ -19,7 +19,7 @@ use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
 use crate::primitives::{
     Attributes, Batched, Cotangent, Family, Form, Literal, Logic, MaskedCotangents, Narrowed, Op, Operand, OperandSet,
-    Phase, Primitive, Reduce, Reducer, Sample, Source, Split, Wiring, WithTangents,
+    Phase, Primitive, Reduce, Reducer, RunInside, Sample, Source, Split, Wiring, WithTangents,
 };
 use crate::program::{Builder, Program, Value, dce, with_outputs};
 use crate::transform::partial::{split_inside, unknown_outputs};
@@ -258,6 +258,26 @@ pub(super) fn condition_beside(
     of_more_inputs(condition, &step.input_types()[..place], &used)
 }
 
+impl While {
+    /// Its value by definition, with the Programs inside run by `run`.
+    fn steps(&self, args: &[&Array], run: &mut RunInside<'_>) -> Result<Vec<Array>, Misfit> {
+        let (invariants, carry) = args.split_at(self.carry_range().start);
+        let mut carry: Vec<Array> = carry.iter().map(|&array| array.clone()).collect();
+        let mut steps = 0;
+        loop {
+            let operands: Vec<&Array> = invariants.iter().copied().chain(&carry).collect();
+            if !goes_on(&self.condition, &operands)? {
+                return Ok(marked(&carry, &self.given));
+            }
+            if self.bounds.limit == Some(steps) {
+                return Err(endless(steps));
+            }
+            carry = run(&self.body, &operands)?;
+            steps += 1;
+        }
+    }
+}
+
 impl Primitive for While {
     fn name(&self) -> Cow<'static, str> {
         "while".into()
@@ -274,20 +294,10 @@ impl Primitive for While {
         Ok(marked(&self.body.output_types(), &self.given))
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
-        let (invariants, carry) = args.split_at(self.carry_range().start);
-        let mut carry: Vec<Array> = carry.iter().map(|&array| array.clone()).collect();
-        let mut steps = 0;
-        loop {
-            let operands: Vec<&Array> = invariants.iter().copied().chain(&carry).collect();
-            if !goes_on(&self.condition, &operands)? {
-                return Ok(marked(&carry, &self.given));
-            }
-            if self.bounds.limit == Some(steps) {
-                return Err(endless(steps));
-            }
-            carry = run(&self.body, &operands)?;
-            steps += 1;
-        }
+        self.steps(args, &mut run)
+    }
+    fn eval_by(&self, args: &[&Array], run: &mut RunInside<'_>) -> Option<Result<Vec<Array>, Misfit>> {
+        Some(self.steps(args, run))
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned

@@ -18,7 +18,7 @@ use crate::primitives::parse::Fields;
 use crate::primitives::sample::{numbers, numbers_f32};
 use crate::primitives::{
     Attributes, Batched, Cotangent, Family, Form, Literal, MaskedCotangents, Narrowed, Op, Operand, OperandSet, Phase,
-    Primitive, Sample, Select, Split, Wiring, WithTangents,
+    Primitive, RunInside, Sample, Select, Split, Wiring, WithTangents,
 };
 use crate::program::{Builder, Program, Value, dce, with_inputs, with_outputs};
 use crate::transform::pattern::{Follow, Followed};
@@ -292,6 +292,29 @@ impl Scan {
 /// Up to this number of equations in all steps patterns are followed step by step.
 const FOLLOWED: usize = 50_000;
 
+impl Scan {
+    /// Its value by definition, with the Programs inside run by `run`.
+    fn steps(&self, args: &[&Array], run: &mut RunInside<'_>) -> Result<Vec<Array>, Misfit> {
+        let [invariants, carry, rows] = self.roles().map(|role| &args[role]);
+        let mut carry: Vec<Array> = carry.iter().map(|&array| array.clone()).collect();
+        let types = self.body.output_types().split_off(self.carry);
+        let mut kept: Vec<Vec<Array>> = vec![Vec::with_capacity(self.length); types.len()];
+        for step in 0..self.length {
+            let rows: Vec<Array> = rows.iter().map(|array| row(array, self.row_of(step))).collect();
+            let operands: Vec<&Array> = invariants.iter().copied().chain(&carry).chain(&rows).collect();
+            let mut outs = run(&self.body, &operands)?;
+            let given = outs.split_off(self.carry);
+            kept.iter_mut().zip(given).for_each(|(kept, given)| kept.push(given));
+            carry = outs;
+        }
+        if self.reverse {
+            kept.iter_mut().for_each(|kept| kept.reverse());
+        }
+        carry.extend(types.iter().zip(&kept).map(|(ty, kept)| stack(ty, kept)));
+        Ok(carry)
+    }
+}
+
 impl Primitive for Scan {
     fn name(&self) -> Cow<'static, str> {
         "scan".into()
@@ -314,23 +337,10 @@ impl Primitive for Scan {
         Ok(outputs.map(|(k, ty)| if k < self.carry { ty } else { stacked(&ty, self.length) }).collect())
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
-        let [invariants, carry, rows] = self.roles().map(|role| &args[role]);
-        let mut carry: Vec<Array> = carry.iter().map(|&array| array.clone()).collect();
-        let types = self.body.output_types().split_off(self.carry);
-        let mut kept: Vec<Vec<Array>> = vec![Vec::with_capacity(self.length); types.len()];
-        for step in 0..self.length {
-            let rows: Vec<Array> = rows.iter().map(|array| row(array, self.row_of(step))).collect();
-            let operands: Vec<&Array> = invariants.iter().copied().chain(&carry).chain(&rows).collect();
-            let mut outs = run(&self.body, &operands)?;
-            let given = outs.split_off(self.carry);
-            kept.iter_mut().zip(given).for_each(|(kept, given)| kept.push(given));
-            carry = outs;
-        }
-        if self.reverse {
-            kept.iter_mut().for_each(|kept| kept.reverse());
-        }
-        carry.extend(types.iter().zip(&kept).map(|(ty, kept)| stack(ty, kept)));
-        Ok(carry)
+        self.steps(args, &mut run)
+    }
+    fn eval_by(&self, args: &[&Array], run: &mut RunInside<'_>) -> Option<Result<Vec<Array>, Misfit>> {
+        Some(self.steps(args, run))
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned

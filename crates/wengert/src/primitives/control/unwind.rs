@@ -22,7 +22,7 @@ use crate::primitives::parse::Fields;
 use crate::primitives::sample::numbers;
 use crate::primitives::{
     Attributes, Batched, Cotangent, Family, Form, MaskedCotangents, Narrowed, Op, Operand, OperandSet, Phase,
-    Primitive, Reduce, Reducer, Sample, Source, Split, Wiring, WithTangents,
+    Primitive, Reduce, Reducer, RunInside, Sample, Source, Split, Wiring, WithTangents,
 };
 use crate::program::{Builder, Program, Value, dce, with_inputs, with_outputs};
 use crate::transform::partial::{split_inside, unknown_outputs};
@@ -276,6 +276,33 @@ impl Lanes<'_> {
     }
 }
 
+impl Unwind {
+    /// Its value by definition, with the Programs inside run by `run`.
+    fn steps(&self, args: &[&Array], run: &mut RunInside<'_>) -> Result<Vec<Array>, Misfit> {
+        let Roles { invariants, carry, back } = self.roles();
+        let of = |role: Range<usize>| -> Vec<Array> { args[role].iter().map(|&array| array.clone()).collect() };
+        let (mut now, mut back) = (of(carry), of(back));
+        let mut before: Vec<Vec<Array>> = Vec::new();
+        let invariants = &args[invariants];
+        loop {
+            let operands: Vec<&Array> = invariants.iter().copied().chain(&now).collect();
+            if !goes_on(&self.condition, &operands)? {
+                break;
+            }
+            if self.bounds.limit == Some(before.len()) {
+                return Err(endless(before.len()));
+            }
+            let next = run(&self.first, &operands)?;
+            before.push(std::mem::replace(&mut now, next));
+        }
+        for step in before.iter().rev() {
+            let operands: Vec<&Array> = invariants.iter().copied().chain(step).chain(&back).collect();
+            back = run(&self.second, &operands)?;
+        }
+        Ok(marked(&[now, back].concat(), &self.given))
+    }
+}
+
 impl Primitive for Unwind {
     fn name(&self) -> Cow<'static, str> {
         "unwind".into()
@@ -303,27 +330,10 @@ impl Primitive for Unwind {
         Ok(marked(&types.collect::<Vec<Type>>(), &self.given))
     }
     fn eval(&self, args: &[&Array]) -> Result<Vec<Array>, Misfit> {
-        let Roles { invariants, carry, back } = self.roles();
-        let of = |role: Range<usize>| -> Vec<Array> { args[role].iter().map(|&array| array.clone()).collect() };
-        let (mut now, mut back) = (of(carry), of(back));
-        let mut before: Vec<Vec<Array>> = Vec::new();
-        let invariants = &args[invariants];
-        loop {
-            let operands: Vec<&Array> = invariants.iter().copied().chain(&now).collect();
-            if !goes_on(&self.condition, &operands)? {
-                break;
-            }
-            if self.bounds.limit == Some(before.len()) {
-                return Err(endless(before.len()));
-            }
-            let next = run(&self.first, &operands)?;
-            before.push(std::mem::replace(&mut now, next));
-        }
-        for step in before.iter().rev() {
-            let operands: Vec<&Array> = invariants.iter().copied().chain(step).chain(&back).collect();
-            back = run(&self.second, &operands)?;
-        }
-        Ok(marked(&[now, back].concat(), &self.given))
+        self.steps(args, &mut run)
+    }
+    fn eval_by(&self, args: &[&Array], run: &mut RunInside<'_>) -> Option<Result<Vec<Array>, Misfit>> {
+        Some(self.steps(args, run))
     }
     fn form(&self, _: &[&Type]) -> Form {
         Form::Planned

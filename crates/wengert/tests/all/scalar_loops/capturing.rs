@@ -101,3 +101,40 @@ fn recorded_functions_beside_a_loop() {
         near("recorded inside", &all(true), &all(false), 1_000_000);
     }
 }
+
+/// Which paths of a recorded function were found before, and in which order they were used, does not show in the steps of a loop.
+#[test]
+fn recorded_functions_with_branches_in_steps() {
+    let branching = |x: Var| if x > 1.0 { x.sqrt() } else if x > 0.1 { x.sin() * x } else { x.tanh() };
+    let rows: Vec<f64> = (0..24).map(|k| f64::from(k * 7 % 24 - 10) * 0.15).collect();
+    let kept = record(0.5, branching).paths(1);
+    let loops = |way: usize, slope: bool, a: Var| {
+        let call = |x: Var| match slope {
+            true => kept.grad(x),
+            false => kept.value(x),
+        };
+        match way {
+            0 => rows.iter().fold(a, |c, &x| call(c * 0.3 + x)),
+            1 => scan(a, &rows, |c, x: Var| (call(c * 0.3 + x), ())).0,
+            2 => fori(0..24, a, |k, c| call(c * 0.3 + (k * 7.0).sin() * 2.0)),
+            3 => (0..24).fold(a, |c, k| call(c * 0.3 + (f64::from(k) * 7.0).sin() * 2.0)),
+            4 => rows.iter().fold(lift(0.0), |sum, &x| sum + call(a * x)),
+            _ => wengert::map(&rows, |x: Var| call(a * x)).into_iter().sum(),
+        }
+    };
+    for (looped, stepped) in [(1, 0), (2, 3), (5, 4)] {
+        for slope in [false, true] {
+            for x in [0.4, -2.0, 3.0] {
+                let all = |way: usize| {
+                    let (value, first) = value_and_grad(x, |x| loops(way, slope, x));
+                    [value, first, hessian(x, |x| loops(way, slope, x))]
+                };
+                near("branches of a recorded function", &all(looped), &all(stepped), 1_000_000);
+            }
+        }
+    }
+    // None of the ways of the loops is lost to the next calls, nor kept against the limit for good.
+    let again = kept.recordings();
+    let _ = (kept.value(0.5), kept.value(5.0), kept.value(-5.0));
+    assert!(kept.recordings() > again, "one path is kept outside of loops");
+}
