@@ -20,6 +20,10 @@ def svds(x, weights, scale):
     return jnp.mean((u @ vt) * weights) + jnp.mean(s * scale)
 
 
+def dets(u, weights):
+    return jnp.mean(jnp.linalg.det(u + jnp.eye(u.shape[-1], dtype=u.dtype)) * weights)
+
+
 def logdet(parameters, weights):
     u, b = parameters
     a = u + 3.0 * jnp.eye(u.shape[0], dtype=u.dtype)
@@ -62,4 +66,4 @@ def product_by_three(operands):
     return product(operands)
 
 
-LOSSES = {f.__name__: f for f in (solves, svds, logdet, qr, eigh, expm, process, product, product_by_three)}
+LOSSES = {f.__name__: f for f in (solves, svds, dets, logdet, qr, eigh, expm, process, product, product_by_three)}

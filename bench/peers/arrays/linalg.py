@@ -27,6 +27,12 @@ def svds(s, dtype):
     return x, uniform((s["count"], n, n), 4011, dtype), uniform((s["count"], n), 4012, dtype)
 
 
+def dets(s, dtype):
+    """Matrices; weights of their determinants."""
+    n = s["side"]
+    return square((s["count"], n, n), 4090, dtype), uniform((s["count"],), 4091, dtype)
+
+
 def logdet(s, dtype):
     """A matrix and a right-hand side; weights of the solution."""
     n = s["side"]

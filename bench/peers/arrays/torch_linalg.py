@@ -18,6 +18,10 @@ def svds(x, weights, scale):
     return ((u @ vt) * weights).mean() + (s * scale).mean()
 
 
+def dets(u, weights):
+    return (torch.linalg.det(u + torch.eye(u.shape[-1], dtype=u.dtype)) * weights).mean()
+
+
 def logdet(parameters, weights):
     u, b = parameters
     a = u + 3.0 * torch.eye(u.shape[0], dtype=u.dtype)
@@ -60,4 +64,4 @@ def product_by_three(operands):
     return product(operands)
 
 
-LOSSES = {f.__name__: f for f in (solves, svds, logdet, qr, eigh, expm, process, product, product_by_three)}
+LOSSES = {f.__name__: f for f in (solves, svds, dets, logdet, qr, eigh, expm, process, product, product_by_three)}

@@ -12,9 +12,10 @@ use super::data::{signed, uniform};
 use super::rows::{Program, Row};
 
 /// The program of each kind.
-pub(super) const PROGRAMS: [(&str, Program); 9] = [
+pub(super) const PROGRAMS: [(&str, Program); 10] = [
     ("solves", solves),
     ("svds", svds),
+    ("dets", dets),
     ("logdet", logdet),
     ("qr", qr),
     ("eigh", eigh),
@@ -55,6 +56,15 @@ fn svds(row: &Row, setup: &Setup) -> Case {
     value_and_gradient(setup, uniform(dtype, &[count, n, n], 4010, 1.0), move |x: Tensor| {
         let (u, s, vt) = x.svd();
         (u.matmul(&vt) * &weights).mean() + (s * &scale).mean()
+    })
+}
+
+/// Determinants of many matrices.
+fn dets(row: &Row, setup: &Setup) -> Case {
+    let ([count, n], dtype) = (["count", "side"].map(|name| row.size(name)), row.real());
+    let (one, weights) = (identity(dtype, n), uniform(dtype, &[count], 4091, 1.0));
+    value_and_gradient(setup, square(dtype, &[count, n, n], 4090), move |u: Tensor| {
+        ((u + &one).det() * &weights).mean()
     })
 }
 

@@ -394,7 +394,9 @@ where
         let lasting = runs_again();
         let mut before = None;
         for tried in 0.. {
-            let Some(path) = self.lock().path(if lasting { Turn::After(before) } else { Turn::Latest(tried) }) else { break };
+            let Some(path) = self.lock().path(if lasting { Turn::After(before) } else { Turn::Latest(tried) }) else {
+                break;
+            };
             if run(&path) {
                 if tried > 0 {
                     self.bring_forward(&path);

@@ -4,7 +4,8 @@
 //!
 //! - matrices up to [`SMALL`] rows and columns are taken eight at a time, one in each lane of a vector;
 //! - triangles ([`Cholesky`], [`Lu`] and their derivatives [`CholeskyTangent`] and [`LuTangent`], [`Solve`]) are halved again and again, so that nearly all work is in products
-//!   ([`product`](mod@crate::product)), which use all threads for a large matrix;
+//!   ([`product`](mod@crate::product)), which use all threads for a large matrix; and so are [`Determinants`] and [`Cofactors`], which are made of
+//!   triangles;
 //! - the others ([`Qr`], [`Eigh`], [`Svd`]) are computed by the library `faer`, on one thread for each matrix; but for QR factors
 //!   of tall matrices, which are made of products and triangles.
 //!
@@ -41,6 +42,8 @@ use std::fmt;
 mod batch;
 mod cholesky;
 mod cholesky_tangent;
+mod cofactors;
+mod determinants;
 mod eigh;
 #[expect(clippy::needless_range_loop, reason = "rows and columns are the indices of formulas")]
 mod lanes;
@@ -55,6 +58,8 @@ mod triangular;
 
 pub use cholesky::Cholesky;
 pub use cholesky_tangent::CholeskyTangent;
+pub use cofactors::Cofactors;
+pub use determinants::Determinants;
 pub use eigh::Eigh;
 pub use lu::Lu;
 pub use lu_tangent::LuTangent;

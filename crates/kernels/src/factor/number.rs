@@ -1,6 +1,8 @@
 //! The numbers that matrices are made of.
 
-use super::{Cholesky, CholeskyTangent, Eigh, Entry, Failed, Fault, Lu, LuTangent, Qr, Solve, Svd};
+use super::{
+    Cholesky, CholeskyTangent, Cofactors, Determinants, Eigh, Entry, Failed, Fault, Lu, LuTangent, Qr, Solve, Svd,
+};
 use crate::arena::{Line, Plain};
 use crate::product::Product;
 use crate::sparse::{Analysis, Factors, SparseFault};
@@ -37,6 +39,22 @@ pub trait Number: Float + Product + Plain + faer::traits::RealField {
         work: &CholeskyTangent,
         l: &[Self],
         x: &mut [Self],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn cofactors(
+        work: &Cofactors,
+        a: &[Self],
+        c: &mut [Self],
+        workspace: &mut [Line],
+        pool: &Pool,
+    ) -> Result<(), Failed>;
+    #[doc(hidden)]
+    fn determinants(
+        work: &Determinants,
+        a: &[Self],
+        det: &mut [Self],
         workspace: &mut [Line],
         pool: &Pool,
     ) -> Result<(), Failed>;
@@ -138,6 +156,24 @@ macro_rules! number {
                 pool: &Pool,
             ) -> Result<(), Failed> {
                 work.run_here(l, x, workspace, pool)
+            }
+            fn cofactors(
+                work: &Cofactors,
+                a: &[Self],
+                c: &mut [Self],
+                workspace: &mut [Line],
+                pool: &Pool,
+            ) -> Result<(), Failed> {
+                work.run_here(a, c, workspace, pool)
+            }
+            fn determinants(
+                work: &Determinants,
+                a: &[Self],
+                det: &mut [Self],
+                workspace: &mut [Line],
+                pool: &Pool,
+            ) -> Result<(), Failed> {
+                work.run_here(a, det, workspace, pool)
             }
             fn eigh(
                 work: &Eigh,

@@ -83,10 +83,7 @@ fn by_inverse(a: &[f64], n: usize) -> Option<Vec<f64>> {
             subtract(l[(i + 1 + k) * n + i], below, row);
         }
     }
-    let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let condition = size(a) * size(&y);
-    // Of sizes whose squares overflow it is no number, or infinite.
-    if condition.is_nan() || condition > WELL_CONDITIONED {
+    if !well_conditioned(a, &y) {
         return None;
     }
     let mut cofactors = vec![0.0; n * n];
@@ -94,6 +91,13 @@ fn by_inverse(a: &[f64], n: usize) -> Option<Vec<f64>> {
         cofactors[place * n..][..n].iter_mut().zip(row).for_each(|(to, x)| *to = det * x);
     }
     Some(cofactors)
+}
+
+/// Whether the cofactors of a matrix may be made of its inverse.
+pub(crate) fn well_conditioned(a: &[f64], inverse: &[f64]) -> bool {
+    let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    // Of sizes whose squares overflow it is no number, or infinite.
+    size(a) * size(inverse) <= WELL_CONDITIONED
 }
 
 /// `x - factor y`

@@ -18,6 +18,8 @@ mod tests;
 use std::borrow::Cow;
 
 pub use cofactors::cofactors;
+#[cfg(feature = "linalg")]
+pub(crate) use cofactors::well_conditioned;
 pub use exponential::{expm, expm_frechet};
 pub use general::eig;
 pub use jacobi::Orthonormal;

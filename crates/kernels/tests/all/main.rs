@@ -5,6 +5,9 @@ mod accuracy;
 mod environment;
 #[cfg(feature = "linalg")]
 mod factor;
+#[cfg(feature = "linalg")]
+mod factor_cofactors;
+#[cfg(feature = "linalg")]
 mod factor_tangents;
 #[cfg(feature = "fft")]
 mod fourier;

@@ -14,12 +14,14 @@ use crate::arena::Line;
 use crate::transpose::transpose;
 use crate::{Float, Level, Pool, Work, dispatch_at, level};
 
+mod determinants;
 mod eigh;
 mod qr;
 mod svd;
 mod tangent;
 mod triangles;
 
+pub(super) use determinants::{DetLanes, MinorLanes};
 pub(super) use eigh::EighLanes;
 pub(super) use qr::QrLanes;
 pub(super) use svd::SvdLanes;
@@ -411,6 +413,12 @@ mod tests {
         note(&|[l, _, u], order| {
             let outs = Outs { numbers: [(l, 25), (u, 25)], integers: (order, 5) };
             run_at(level, &pool, &LuLanes { a: &a, rows: 5, columns: 5 }, [21, 1], outs).unwrap();
+        });
+        note(&|[cofactors, dets, _], _| {
+            let outs = Outs { numbers: [(&mut dets[..21], 1)], integers: (&mut [], 0) };
+            run_at(level, &pool, &DetLanes { a: &a, n: 5 }, [21, 1], outs).unwrap();
+            let outs = Outs { numbers: [(&mut cofactors[..16 * 21], 16)], integers: (&mut [], 0) };
+            run_at(level, &pool, &MinorLanes { a: &a[..16 * 21], n: 4 }, [21, 1], outs).unwrap();
         });
         bits
     }

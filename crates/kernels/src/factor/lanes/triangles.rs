@@ -3,7 +3,7 @@
 use std::array::from_fn;
 use std::cmp::Ordering;
 
-use super::{Block, Kernel, LANES, Lanes, Matrices, Workspace, any, store, store_block, unstage, zero_pivots};
+use super::{Block, Kernel, LANES, Lanes, Mask, Matrices, Workspace, any, store, store_block, unstage, zero_pivots};
 use crate::factor::{Fault, Number, Reads, SMALL, Side, Triangle};
 
 /// Cholesky factors, in place.
@@ -71,6 +71,46 @@ pub(super) fn mean<T: Number>(a: &mut Block<T>, n: usize) {
     }
 }
 
+/// LU factors with partial pivoting, in place: what is below the diagonal, and the rest. `swapped` is told of the matrices of which
+/// two rows are exchanged.
+#[inline(always)]
+pub(super) fn eliminate<T: Number>(
+    a: &mut Block<T>,
+    [rows, columns]: [usize; 2],
+    mut swapped: impl FnMut(usize, usize, Mask),
+) {
+    for step in 0..rows.min(columns) {
+        let mut largest = a[step][step].modulus();
+        let mut place = [step; LANES];
+        for row in step + 1..rows {
+            let modulus = a[row][step].modulus();
+            let better = modulus.above(largest);
+            largest = modulus.select(better, largest);
+            place = from_fn(|k| if better[k] { row } else { place[k] });
+        }
+        for row in step + 1..rows {
+            let swap = place.map(|place| place == row);
+            if any(swap) {
+                for column in 0..columns {
+                    let (x, y) = (a[step][column], a[row][column]);
+                    (a[step][column], a[row][column]) = (y.select(swap, x), x.select(swap, y));
+                }
+                swapped(step, row, swap);
+            }
+        }
+        // A pivot of zero means a column of zeros, which nothing has to be subtracted for.
+        let pivot = a[step][step];
+        let pivot = Lanes::ONE.select(pivot.0.map(|x| x == T::ZERO), pivot);
+        for row in step + 1..rows {
+            let factor = a[row][step] / pivot;
+            a[row][step] = factor;
+            for column in step + 1..columns {
+                a[row][column] = a[row][column] - factor * a[step][column];
+            }
+        }
+    }
+}
+
 /// LU factors with partial pivoting.
 pub(in super::super) struct LuLanes<'a, T> {
     pub(in super::super) a: &'a [T],
@@ -91,38 +131,11 @@ impl<T: Number> Kernel<T, 2> for LuLanes<'_, T> {
         let (rows, columns, rank) = (self.rows, self.columns, self.rows.min(self.columns));
         let faults = Matrices { data: self.a, rows, columns }.load(first, count, |_| 0..columns, a, staged);
         let mut permutation: [[usize; LANES]; SMALL] = from_fn(|row| [row; LANES]);
-        for step in 0..rank {
-            let mut largest = a[step][step].modulus();
-            let mut place = [step; LANES];
-            for row in step + 1..rows {
-                let modulus = a[row][step].modulus();
-                let better = modulus.above(largest);
-                largest = modulus.select(better, largest);
-                place = from_fn(|k| if better[k] { row } else { place[k] });
-            }
-            for row in step + 1..rows {
-                let swap = place.map(|place| place == row);
-                if any(swap) {
-                    for column in 0..columns {
-                        let (x, y) = (a[step][column], a[row][column]);
-                        (a[step][column], a[row][column]) = (y.select(swap, x), x.select(swap, y));
-                    }
-                    let (x, y) = (permutation[step], permutation[row]);
-                    permutation[step] = from_fn(|k| if swap[k] { y[k] } else { x[k] });
-                    permutation[row] = from_fn(|k| if swap[k] { x[k] } else { y[k] });
-                }
-            }
-            // A pivot of zero means a column of zeros, which nothing has to be subtracted for.
-            let pivot = a[step][step];
-            let pivot = Lanes::ONE.select(pivot.0.map(|x| x == T::ZERO), pivot);
-            for row in step + 1..rows {
-                let factor = a[row][step] / pivot;
-                a[row][step] = factor;
-                for column in step + 1..columns {
-                    a[row][column] = a[row][column] - factor * a[step][column];
-                }
-            }
-        }
+        eliminate(a, [rows, columns], |step, row, swap| {
+            let (x, y) = (permutation[step], permutation[row]);
+            permutation[step] = from_fn(|k| if swap[k] { y[k] } else { x[k] });
+            permutation[row] = from_fn(|k| if swap[k] { x[k] } else { y[k] });
+        });
         let lower = |row: usize, column: usize| match row.cmp(&column) {
             Ordering::Less => Lanes::ZERO,
             Ordering::Equal => Lanes::ONE,

@@ -4,7 +4,6 @@
 //! far as the conditioning of the problem lets them, and refusals are the definitions'.
 
 use wengert_kernels::Pool;
-use wengert_kernels::arena::{lines_for, typed_mut};
 use wengert_kernels::factor::{self, Failed, Fault, Number, Reads};
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
@@ -39,8 +38,8 @@ enum FactorWork {
     Qr(factor::Qr),
     Eigh(factor::Eigh),
     Svd(factor::Svd),
-    /// By LU.
-    Det(factor::Lu),
+    Det(factor::Determinants),
+    Cofactors(factor::Cofactors),
 }
 
 impl FactorKernel {
@@ -58,7 +57,8 @@ impl FactorKernel {
             Op::Qr(_) => FactorWork::Qr(factor::Qr { rows, columns, count }),
             Op::Eigh(_) => FactorWork::Eigh(factor::Eigh { n: rows, count, reads: Reads::Mean }),
             Op::Svd(_) => FactorWork::Svd(factor::Svd { rows, columns, count }),
-            Op::Det(_) => FactorWork::Det(factor::Lu { rows, columns, count }),
+            Op::Det(_) => FactorWork::Det(factor::Determinants { n: rows, count }),
+            Op::Cofactor(_) => FactorWork::Cofactors(factor::Cofactors { n: rows, count }),
             Op::TriangularSolve(op) => {
                 let (side, at) = match op.side {
                     Side::Left => (factor::Side::Left, 1),
@@ -99,11 +99,8 @@ impl FactorKernel {
             FactorWork::Qr(work) => work.workspace::<T>(threads),
             FactorWork::Eigh(work) => work.workspace::<T>(threads),
             FactorWork::Svd(work) => work.workspace::<T>(threads),
-            FactorWork::Det(work) => {
-                let size = work.rows * work.columns * work.count;
-                let lines = 2 * lines_for::<T>(size) + lines_for::<i64>(work.rows * work.count);
-                lines * 64 + work.workspace::<T>(threads)
-            }
+            FactorWork::Det(work) => work.workspace::<T>(threads),
+            FactorWork::Cofactors(work) => work.workspace::<T>(threads),
         }
     }
 
@@ -115,8 +112,13 @@ impl FactorKernel {
             FactorWork::CholeskyTangent(work) => work.library::<T>(threads).into(),
             FactorWork::LuTangent(work) => work.library::<T>(threads).into(),
             FactorWork::Solve(work) => work.library::<T>(threads).into(),
-            FactorWork::Lu(work) | FactorWork::Det(work) => work.library::<T>(threads).into(),
+            FactorWork::Lu(work) => work.library::<T>(threads).into(),
+            FactorWork::Det(work) => work.library::<T>(threads).into(),
             FactorWork::Qr(work) => {
+                let products: Allocated = work.library::<T>(threads).into();
+                Allocated { factors: of_factors(work.packing::<T>()).factors, ..products }
+            }
+            FactorWork::Cofactors(work) => {
                 let products: Allocated = work.library::<T>(threads).into();
                 Allocated { factors: of_factors(work.packing::<T>()).factors, ..products }
             }
@@ -150,21 +152,8 @@ impl FactorKernel {
             (FactorWork::Svd(work), [u, values, vt]) => {
                 work.run(T::of(&args[0]), T::of_mut(u), T::of_mut(values), T::of_mut(vt), workspace, pool)
             }
-            (FactorWork::Det(work), [det]) => {
-                let (n, size) = (work.rows, work.rows * work.columns * work.count);
-                let (l, rest) = workspace.split_at_mut(lines_for::<T>(size));
-                let (u, rest) = rest.split_at_mut(lines_for::<T>(size));
-                let (order, rest) = rest.split_at_mut(lines_for::<i64>(n * work.count));
-                let (l, u) = (typed_mut::<T>(l, size), typed_mut::<T>(u, size));
-                let order = typed_mut::<i64>(order, n * work.count);
-                work.run(T::of(&args[0]), l, u, order, rest, pool)?;
-                for (k, det) in T::of_mut(det).iter_mut().enumerate() {
-                    let u = &u[k * n * n..(k + 1) * n * n];
-                    let pivots = (0..n).fold(T::ONE, |product, row| product * u[row * n + row]);
-                    *det = if is_odd(&mut order[k * n..(k + 1) * n]) { -pivots } else { pivots };
-                }
-                Ok(())
-            }
+            (FactorWork::Det(work), [det]) => work.run(T::of(&args[0]), T::of_mut(det), workspace, pool),
+            (FactorWork::Cofactors(work), [c]) => work.run(T::of(&args[0]), T::of_mut(c), workspace, pool),
             (work, outs) => unreachable!("{work:?} has not {} results", outs.len()),
         }
     }
@@ -177,19 +166,6 @@ fn worked_on<'a, T: Cell>(arg: &Slice<'_>, out: &'a mut SliceMut<'_>, pool: &Poo
         copy_all(pool, arg, out);
     }
     out
-}
-
-/// Whether a permutation is odd; it is sorted on the way.
-fn is_odd(order: &mut [i64]) -> bool {
-    let mut odd = false;
-    for place in 0..order.len() {
-        while order[place] != place as i64 {
-            let other = order[place] as usize;
-            order.swap(place, other);
-            odd = !odd;
-        }
-    }
-    odd
 }
 
 impl Kernel for FactorKernel {
@@ -208,7 +184,8 @@ impl Kernel for FactorKernel {
             FactorWork::Solve(_) | FactorWork::CholeskyTangent(_) => &[(1, 0)],
             FactorWork::LuTangent(_) => &[(2, 0)],
             FactorWork::Eigh(_) => &[(0, 1)],
-            FactorWork::Lu(_) | FactorWork::Qr(_) | FactorWork::Svd(_) | FactorWork::Det(_) => &[],
+            FactorWork::Lu(_) | FactorWork::Qr(_) | FactorWork::Svd(_) => &[],
+            FactorWork::Det(_) | FactorWork::Cofactors(_) => &[],
         }
     }
     /// Multiplications, of the leading terms (G. H. Golub, C. F. Van Loan, *Matrix Computations*, 2013).
@@ -218,8 +195,11 @@ impl Kernel for FactorKernel {
             FactorWork::Cholesky(work) => cube(work.n, work.n) / 6 * work.count,
             FactorWork::CholeskyTangent(work) => cube(work.n, work.n) / 3 * work.count,
             FactorWork::Solve(work) => work.n * work.n / 2 * work.columns * work.count,
-            FactorWork::Lu(work) | FactorWork::Det(work) => cube(work.rows, work.columns) / 3 * work.count,
+            FactorWork::Lu(work) => cube(work.rows, work.columns) / 3 * work.count,
+            FactorWork::Det(work) => cube(work.n, work.n) / 3 * work.count,
             FactorWork::LuTangent(work) => cube(work.n, work.n) / 3 * 2 * work.count,
+            // The factors and the two systems of a regular matrix.
+            FactorWork::Cofactors(work) => cube(work.n, work.n) / 3 * 4 * work.count,
             FactorWork::Qr(work) => cube(work.rows, work.columns) * 2 * work.count,
             FactorWork::Eigh(work) => cube(work.n, work.n) * 9 * work.count,
             FactorWork::Svd(work) => cube(work.rows, work.columns) * 20 * work.count,

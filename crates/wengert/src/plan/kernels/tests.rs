@@ -173,7 +173,7 @@ fn near(found: &Array, wanted: &Array, x: &Array) -> bool {
 /// Whether a library may compute it, with errors of its own; the battery says how far they are from the definition's.
 fn is_of_library(op: &Op) -> bool {
     let factors = matches!(op, Op::Cholesky(_) | Op::Lu(_) | Op::Qr(_) | Op::Eigh(_) | Op::Svd(_) | Op::Det(_));
-    let slopes = matches!(op, Op::CholeskyTangent(_) | Op::LuTangent(_));
+    let slopes = matches!(op, Op::CholeskyTangent(_) | Op::LuTangent(_) | Op::Cofactor(_));
     factors || slopes || matches!(op, Op::TriangularSolve(_) | Op::SparseSolve(_) | Op::Fft(_))
 }
 

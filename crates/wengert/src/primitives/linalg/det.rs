@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::minors::{BY_MINORS, moved_by_minors};
 use super::{
     Harmless, Matrices, as_rows, contract, diagonal, dims, guarded, kept, plain, product, product_nt, product_tn,
     sample, single, square, transposed, with_lane,
@@ -90,7 +91,8 @@ impl Family for Det {
 ///
 /// Small matrices have it by their minors, and well-conditioned ones by the inverse. With `A = U diag(s) V^T` it is
 /// `det(U V^T) U diag(c) V^T`, where c holds the products of all other singular values (G. W. Stewart, *On the adjugate matrix*,
-/// 1998). It has a derivative everywhere. A second one it has where A is well-conditioned, or the singular values differ.
+/// 1998). It has a derivative everywhere, small matrices of every order. A second one others have where A is well-conditioned, or the
+/// singular values differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cofactor;
 
@@ -130,11 +132,14 @@ impl Primitive for Cofactor {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    /// By the inverse of a well-conditioned matrix, and by singular values of the others.
+    /// By minors of small matrices, by the inverse of a well-conditioned one, and by singular values of the others.
     fn jvp(&self, b: &mut Builder, args: &[Value], _: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(a_dot) = tangents[0] else { return Ok(vec![None]) };
         if b.ty(a_dot).size() == 0 {
             return Ok(vec![Some(b.zeros_like(a_dot))]);
+        }
+        if dims(b, a_dot).1 <= BY_MINORS {
+            return Ok(vec![Some(moved_by_minors(b, args[0], a_dot))]);
         }
         let regular = is_well_conditioned(b, args[0]);
         // Neither way is asked about what is the other's.

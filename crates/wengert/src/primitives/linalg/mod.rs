@@ -16,6 +16,7 @@ mod finite;
 mod gaps;
 mod lu;
 mod lu_tangent;
+mod minors;
 mod qr;
 mod riccati;
 mod schur;

@@ -62,6 +62,62 @@ fn derivatives_of_the_fourth_and_fifth_order() {
     assert!(along(5, &Tensor::eye(3), &points(15, &[3, 3])).abs() < 1e-9);
 }
 
+/// The coefficients of `det(A + t D)` in t, by Leibniz' sum over permutations.
+fn coefficients(a: &[f64], d: &[f64], n: usize) -> Vec<f64> {
+    fn expand(row: usize, n: usize, taken: &[usize], at: &dyn Fn(usize, usize) -> [f64; 2]) -> Vec<f64> {
+        let mut sum = vec![0.0; n + 1];
+        if row == n {
+            sum[0] = 1.0;
+            return sum;
+        }
+        for column in (0..n).filter(|column| !taken.contains(column)) {
+            // As many inversions as columns on its right are taken.
+            let sign = if taken.iter().filter(|&&other| other > column).count() % 2 == 0 { 1.0 } else { -1.0 };
+            let rest = expand(row + 1, n, &[taken, &[column]].concat(), at);
+            let [value, slope] = at(row, column);
+            for power in 0..=n {
+                let before = if power > 0 { rest[power - 1] } else { 0.0 };
+                sum[power] += sign * (value * rest[power] + slope * before);
+            }
+        }
+        sum
+    }
+    expand(0, n, &[], &|row, column| [a[row * n + column], d[row * n + column]])
+}
+
+/// Whatever the rank is, and however often singular values repeat.
+#[test]
+fn determinants_of_small_matrices_have_derivatives_of_every_order() {
+    for n in 1..=4 {
+        let d = points(16, &[n, n]);
+        let thin = points(17, &[n, 1]).matmul(&points(18, &[1, n]));
+        let mut all = repeated(n);
+        all.extend([Tensor::zeros(&[n, n]), Tensor::ones(&[n, n]), thin.clone(), thin * 1e-9 + Tensor::eye(n)]);
+        for a in all {
+            let wanted = coefficients(&a.to_vec(), &d.to_vec(), n);
+            let mut factorial = 1.0;
+            for order in 0..=n + 1 {
+                factorial *= order.max(1) as f64;
+                let wanted = factorial * wanted.get(order).copied().unwrap_or(0.0);
+                let found = along(order, &a, &d);
+                assert!(
+                    (found - wanted).abs() < 1e-13 * 3f64.powi(n as i32),
+                    "{order} of {a:?}: {found}, not {wanted}"
+                );
+            }
+            let second = (grad(&a, |a| (grad(&a, |a| a.det()) * &d).sum()) * &d).sum().item();
+            let third = (grad(&a, |a| (hvp(&a, &d, |a| a.det()) * &d).sum()) * &d).sum().item();
+            for (order, found) in [(2, second), (3, third)] {
+                let wanted = wanted.get(order).map_or(0.0, |x| x * [2.0, 6.0][order - 2]);
+                assert!(
+                    (found - wanted).abs() < 1e-13 * 3f64.powi(n as i32),
+                    "{order} of {a:?}: {found}, not {wanted}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn every_matrix_of_a_batch_goes_its_own_way() {
     // A multiple of the identity, and a matrix whose singular values are far apart.

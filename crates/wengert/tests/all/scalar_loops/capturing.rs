@@ -105,7 +105,15 @@ fn recorded_functions_beside_a_loop() {
 /// Which paths of a recorded function were found before, and in which order they were used, does not show in the steps of a loop.
 #[test]
 fn recorded_functions_with_branches_in_steps() {
-    let branching = |x: Var| if x > 1.0 { x.sqrt() } else if x > 0.1 { x.sin() * x } else { x.tanh() };
+    let branching = |x: Var| {
+        if x > 1.0 {
+            x.sqrt()
+        } else if x > 0.1 {
+            x.sin() * x
+        } else {
+            x.tanh()
+        }
+    };
     let rows: Vec<f64> = (0..24).map(|k| f64::from(k * 7 % 24 - 10) * 0.15).collect();
     let kept = record(0.5, branching).paths(1);
     let loops = |way: usize, slope: bool, a: Var| {
