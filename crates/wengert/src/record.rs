@@ -436,7 +436,9 @@ where
         let hold = |_, input| captured.borrow_mut().next().copied().unwrap_or_else(|| Drive::severed(input));
         let vars = inputs_of(&scope, &self.shape, enter, hold);
         let output = (self.f)(vars);
-        let trace = <f64 as Sealed>::hold(scope, &leaves(&output)).0;
+        let trace = scope.extract(&leaves(&output));
+        // Nothing of it stays in a recording around: the path that is asked there leaves its own guards, the first time as later.
+        drop(scope);
         let mut state = self.lock();
         state.recordings += 1;
         Arc::new(Path::new(trace, output, state.recordings))

@@ -7,11 +7,15 @@ use super::triangular::{Rows, packed};
 use super::{Failed, Fault, Lu, Number, Side, Solve, Svd, Triangle};
 use crate::Pool;
 use crate::arena::{Line, lines_for, typed_mut};
-use crate::plain::well_conditioned;
+use crate::plain::{self, well_conditioned};
 use crate::product::{Operand, Workspace};
 
 /// Up to this order cofactors are minors.
 const MINORS: usize = 4;
+
+/// Up to this order singular values are those of the definition, by rotations: it takes no memory of the library, and has the digits of
+/// rows and columns of any size.
+const ROTATED: usize = 64;
 
 /// Computes the matrix of cofactors `c` of `a`, the derivative of its determinant: `det(a) a⁻ᵀ` where `a` is not singular.
 ///
@@ -38,7 +42,7 @@ pub struct Cofactors {
     pub count: usize,
 }
 
-/// A matrix, of which `u` and `order` hold what is left of the factors of another, and `y` is written.
+/// What is known of one matrix: its factors, the transposed inverse, and the order of its rows.
 struct One<'a> {
     l: &'a mut [f64],
     u: &'a mut [f64],
@@ -73,15 +77,17 @@ impl Cofactors {
         self.n <= MINORS
     }
 
-    /// Lines of what is kept beside the work of the others: copies, factors and inverses; their orders; singular vectors and values
-    /// of one matrix.
+    /// Whether singular values are those of the library.
+    fn is_large(&self) -> bool {
+        self.n > ROTATED
+    }
+
+    /// Lines of what is kept beside the work of the others: factors and inverses; their orders; singular vectors and values of one
+    /// large matrix.
     fn lines(&self) -> [usize; 3] {
         let size = self.n * self.n;
-        [
-            4 * lines_for::<f64>(size * self.count),
-            lines_for::<i64>(self.n * self.count),
-            2 * lines_for::<f64>(size) + lines_for::<f64>(self.n),
-        ]
+        let of_one = if self.is_large() { 2 * lines_for::<f64>(size) + lines_for::<f64>(self.n) } else { 0 };
+        [3 * lines_for::<f64>(size * self.count), lines_for::<i64>(self.n * self.count), of_one]
     }
 
     /// Bytes of workspace for this many threads.
@@ -89,10 +95,13 @@ impl Cofactors {
         if self.is_small() {
             return 0;
         }
-        let within = self.lu(self.count).workspace::<f64>(threads).max(self.svd().workspace::<f64>(threads));
         let systems = self.systems().map(|solve| solve.workspace::<f64>(threads));
-        let within = within.max(self.lu(1).workspace::<f64>(threads)).max(systems[0]).max(systems[1]);
-        self.lines().iter().sum::<usize>() * size_of::<Line>() + within
+        let within = self.lu(self.count).workspace::<f64>(threads).max(systems[0]).max(systems[1]);
+        let of_one = match self.is_large() {
+            true => self.svd().workspace::<f64>(threads).max(self.lu(1).workspace::<f64>(threads)),
+            false => 0,
+        };
+        self.lines().iter().sum::<usize>() * size_of::<Line>() + within.max(of_one)
     }
 
     /// What its products allocate beside the workspace, on this number of threads.
@@ -108,7 +117,12 @@ impl Cofactors {
 
     /// Bytes that each thread keeps for the products inside of singular value decompositions.
     pub fn packing<T: Number>(&self) -> usize {
-        if self.is_small() { 0 } else { self.svd().packing::<f64>() }
+        if self.is_large() { self.svd().packing::<f64>() } else { 0 }
+    }
+
+    /// Bytes that the definition allocates for a matrix whose singular values it finds: vectors, their product and its factors.
+    pub fn definition(&self) -> usize {
+        if self.is_large() { 0 } else { (6 * self.n * self.n + 12 * self.n) * size_of::<f64>() }
     }
 
     /// Computes the cofactors of the batch.
@@ -145,12 +159,11 @@ impl Cofactors {
         let (integers, rest) = rest.split_at_mut(integers);
         let (of_one, rest) = rest.split_at_mut(of_one);
         let mut numbers = numbers.chunks_exact_mut(lines_for::<f64>(size * count));
-        let [wide, l, u, y] =
-            std::array::from_fn(|_| typed_mut::<f64>(numbers.next().expect("four copies"), size * count));
+        let [l, u, y] = std::array::from_fn(|_| typed_mut::<f64>(numbers.next().expect("three of them"), size * count));
         let order = typed_mut::<i64>(integers, n * count);
-        wide.iter_mut().zip(a).for_each(|(wide, &a)| *wide = a.to_f64());
 
-        let mut failed = self.lu(count).run(wide, l, u, order, rest, pool).err();
+        widen(a, y);
+        let mut failed = self.lu(count).run(y, l, u, order, rest, pool).err();
         // The systems of a singular matrix are those of the identity: it goes another way.
         for (u, order) in u.chunks_exact_mut(size).zip(order.chunks_exact_mut(n)) {
             if !pivots(u, n).is_normal() {
@@ -164,7 +177,7 @@ impl Cofactors {
         }
         for index in 0..count {
             let at = index * size..(index + 1) * size;
-            let a = &wide[at.clone()];
+            let a = &a[at.clone()];
             let one = One {
                 l: &mut l[at.clone()],
                 u: &mut u[at.clone()],
@@ -172,7 +185,7 @@ impl Cofactors {
                 order: &mut order[index * n..(index + 1) * n],
             };
             let c = &mut c[at];
-            if a.iter().any(|x| !x.is_finite()) {
+            if a.iter().any(|x| !x.finite()) {
                 c.fill(T::NAN);
             } else if one.order[0] != SINGULAR && well_conditioned(a, one.y) {
                 let det = pivots(one.u, n) * parity(one.order);
@@ -180,7 +193,7 @@ impl Cofactors {
                     let to = c[place as usize * n..][..n].iter_mut();
                     to.zip(row).for_each(|(to, &x)| *to = T::from_f64(det * x));
                 }
-            } else if let Err(fault) = self.by_singular_values(a, one, of_one, rest, pool, c) {
+            } else if let Err(fault) = self.by_singular_values(a, one, [&mut *of_one, &mut *rest], pool, c) {
                 c.fill(T::NAN);
                 failed = failed.filter(|failed| failed.index < index).or(Some(Failed { index, fault }));
             }
@@ -191,19 +204,24 @@ impl Cofactors {
     /// Of one matrix.
     fn by_singular_values<T: Number>(
         &self,
-        a: &[f64],
+        a: &[T],
         one: One<'_>,
-        of_one: &mut [Line],
-        rest: &mut [Line],
+        [of_one, rest]: [&mut [Line]; 2],
         pool: &Pool,
         c: &mut [T],
     ) -> Result<(), Fault> {
         let n = self.n;
         let One { l, u, y, order } = one;
+        widen(a, l);
+        if !self.is_large() {
+            let cofactors = plain::cofactors_by_singular_values(l, n).ok_or(Fault::NoConvergence)?;
+            c.iter_mut().zip(&cofactors).for_each(|(c, &x)| *c = T::from_f64(x));
+            return Ok(());
+        }
         let mut lines = of_one.chunks_exact_mut(lines_for::<f64>(n * n));
         let [left, right] = std::array::from_fn(|_| typed_mut::<f64>(lines.next().expect("two of them"), n * n));
         let values = typed_mut::<f64>(lines.into_remainder(), n);
-        self.svd().run(a, left, values, right, rest, pool).map_err(|failed| failed.fault)?;
+        self.svd().run(l, left, values, right, rest, pool).map_err(|failed| failed.fault)?;
         let times = |left: &[f64], y: &mut [f64]| {
             y.fill(0.0);
             let [left, right] = [left, &*right].map(|x| Operand::new(x, [n.cast_signed(), 1]));
@@ -221,6 +239,10 @@ impl Cofactors {
         c.iter_mut().zip(&*y).for_each(|(c, &y)| *c = T::from_f64(y));
         Ok(())
     }
+}
+
+fn widen<T: Number>(a: &[T], wide: &mut [f64]) {
+    wide.iter_mut().zip(a).for_each(|(wide, &a)| *wide = a.to_f64());
 }
 
 /// The mark of a matrix without an inverse, in the place of the first row of its factors.

@@ -94,10 +94,11 @@ fn by_inverse(a: &[f64], n: usize) -> Option<Vec<f64>> {
 }
 
 /// Whether the cofactors of a matrix may be made of its inverse.
-pub(crate) fn well_conditioned(a: &[f64], inverse: &[f64]) -> bool {
-    let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+pub(crate) fn well_conditioned<T: crate::Float>(a: &[T], inverse: &[f64]) -> bool {
+    let size = |squares: f64| squares.sqrt();
+    let a = size(a.iter().map(|x| x.to_f64() * x.to_f64()).sum());
     // Of sizes whose squares overflow it is no number, or infinite.
-    size(a) * size(inverse) <= WELL_CONDITIONED
+    a * size(inverse.iter().map(|x| x * x).sum()) <= WELL_CONDITIONED
 }
 
 /// `x - factor y`
@@ -105,7 +106,8 @@ fn subtract(factor: f64, y: &[f64], x: &mut [f64]) {
     x.iter_mut().zip(y).for_each(|(x, y)| *x -= factor * y);
 }
 
-fn by_singular_values(a: &[f64], n: usize) -> Option<Vec<f64>> {
+/// By singular values, whatever the matrix is.
+pub(crate) fn by_singular_values(a: &[f64], n: usize) -> Option<Vec<f64>> {
     let Spectrum { left, values, right } = svd(a, n, n)?;
     let others = |skipped: usize| (0..n).filter(|&l| l != skipped).map(|l| values[l]).product::<f64>();
     let factors: Vec<f64> = (0..n).map(others).collect();

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 pub use cofactors::cofactors;
 #[cfg(feature = "linalg")]
-pub(crate) use cofactors::well_conditioned;
+pub(crate) use cofactors::{by_singular_values as cofactors_by_singular_values, well_conditioned};
 pub use exponential::{expm, expm_frechet};
 pub use general::eig;
 pub use jacobi::Orthonormal;

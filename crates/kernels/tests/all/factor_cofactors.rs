@@ -27,9 +27,9 @@ fn matrices<T: Number>(n: usize, count: usize) -> Vec<T> {
 /// No cofactor is larger than the product of the lengths of the other rows (J. Hadamard, 1893).
 fn bound(a: &[f64], n: usize) -> f64 {
     let length = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let lengths: Vec<f64> = a.chunks_exact(n).map(length).collect();
-    let shortest = lengths.iter().copied().fold(f64::INFINITY, f64::min);
-    if n == 1 { 1.0 } else { lengths.iter().product::<f64>() / shortest }
+    let mut lengths: Vec<f64> = a.chunks_exact(n).map(length).collect();
+    lengths.sort_by(f64::total_cmp);
+    lengths[1..].iter().product()
 }
 
 fn computed<T: Number>(a: &[T], n: usize, count: usize, threads: usize) -> (Vec<T>, Result<(), Failed>) {

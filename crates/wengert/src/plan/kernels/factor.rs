@@ -120,7 +120,8 @@ impl FactorKernel {
             }
             FactorWork::Cofactors(work) => {
                 let products: Allocated = work.library::<T>(threads).into();
-                Allocated { factors: of_factors(work.packing::<T>()).factors, ..products }
+                let factors = of_factors(work.packing::<T>()).factors;
+                Allocated { factors, definitions: work.definition(), ..products }
             }
             FactorWork::Eigh(work) => of_factors(work.packing::<T>()),
             FactorWork::Svd(work) => of_factors(work.packing::<T>()),
