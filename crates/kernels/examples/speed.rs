@@ -107,7 +107,7 @@ fn rows() -> Vec<Row> {
         tanh -5.0 5.0, sech2 -5.0 5.0, asinh -5.0 5.0, acosh 1.0 5.0, atanh -1.0 1.0, sigmoid -5.0 5.0,
         softplus -5.0 5.0, relu -5.0 5.0, gelu_erf -5.0 5.0, gelu_tanh -5.0 5.0, silu -5.0 5.0,
         gelu_tanh_slope -5.0 5.0, erf -5.0 5.0,
-        erfc -5.0 5.0, sqrt 0.1 10.0, rsqrt 0.1 10.0, cbrt -5.0 5.0, abs -5.0 5.0, sign -5.0 5.0,
+        erfc -5.0 5.0, erfinv -1.0 1.0, sqrt 0.1 10.0, rsqrt 0.1 10.0, cbrt -5.0 5.0, abs -5.0 5.0, sign -5.0 5.0,
         floor -5.0 5.0, ceil -5.0 5.0, round -5.0 5.0, trunc -5.0 5.0,
     };
     rows.extend(slices! {

@@ -66,6 +66,7 @@ impl Float for f64 {
         silu = activation::silu_one;
         erf = error_function::erf_one;
         erfc = error_function::erfc_one;
+        erfinv = error_function::erfinv_one;
     }
 
     binary! {

@@ -154,6 +154,8 @@ pub trait Float:
     fn erf(self) -> Self;
     /// `1 - erf(x)`, accurate in the right tail.
     fn erfc(self) -> Self;
+    /// Inverse of `erf`; infinite at one and minus one, NaN beyond.
+    fn erfinv(self) -> Self;
     /// Largest integer not above `x`.
     fn floor(self) -> Self;
     /// Smallest integer not below `x`.

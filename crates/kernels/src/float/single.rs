@@ -64,6 +64,7 @@ impl Float for f32 {
         silu = activation::silu;
         erf = error_function::erf;
         erfc = error_function::erfc;
+        erfinv = error_function::erfinv;
     }
 
     binary! {

@@ -61,7 +61,7 @@ pub(crate) mod trigonometric;
 
 pub use activation::{gelu_erf, gelu_tanh, gelu_tanh_slope, logaddexp, silu, xlogy};
 pub use arc::{acos, asin, atan, atan2};
-pub use error_function::{erf, erfc};
+pub use error_function::{erf, erfc, erfinv};
 pub use exponential::{exp, exp2, expm1};
 pub use hyperbolic::{cosh, sech2, sigmoid, sinh, softplus, tanh};
 pub use inverse_hyperbolic::{acosh, asinh, atanh};

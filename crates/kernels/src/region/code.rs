@@ -75,6 +75,7 @@ pub enum Unary {
     Silu,
     Erf,
     Erfc,
+    Erfinv,
     Floor,
     Ceil,
     Round,

@@ -175,6 +175,7 @@ fn unary_float<T: Float>(f: Unary, range: Range) {
         Unary::Silu => each!(range, |x: T| -> T { x.silu() }, T),
         Unary::Erf => each!(range, |x: T| -> T { x.erf() }, T),
         Unary::Erfc => each!(range, |x: T| -> T { x.erfc() }, T),
+        Unary::Erfinv => each!(range, |x: T| -> T { x.erfinv() }, T),
     }
 }
 

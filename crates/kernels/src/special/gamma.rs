@@ -240,6 +240,9 @@ pub fn polygamma(n: u32, x: f64) -> f64 {
     if x.is_nan() || x == f64::NEG_INFINITY {
         return f64::NAN;
     }
+    if n == 1 {
+        return trigamma(x);
+    }
     if x > 0.0 {
         let size = factorial_zeta(n, x).value();
         return if odd { size } else { -size };
@@ -258,6 +261,46 @@ pub fn polygamma(n: u32, x: f64) -> f64 {
         let pairs = if g > 0.0 { pairs.negated() } else { pairs };
         pairs.plus(tail.negated()).value()
     }
+}
+
+/// The derivative of [`digamma`], which second derivatives of gamma functions are full of; a pole is infinite.
+///
+/// The recurrence `trigamma(x) = trigamma(x + 1) + 1/x^2` leads to 10 and beyond, for Abramowitz and Stegun's asymptotic series
+/// 6.4.12, and its terms are added from the smallest on. Negative `x` is reflected,
+/// `trigamma(x) = (pi / sin(pi x))^2 - trigamma(1 - x)`, of which the first is at least six times the second.
+fn trigamma(x: f64) -> f64 {
+    if x > 0.0 {
+        return trigamma_positive(x);
+    }
+    let pole = PI / sin_pi(x - x.round());
+    pole * pole - trigamma_positive(1.0 - x)
+}
+
+fn trigamma_positive(x: f64) -> f64 {
+    /// Numbers of Bernoulli, from the second one on; the first term left out is below 6e-19 of the sum.
+    const BERNOULLI: [f64; 9] = [
+        1.0 / 6.0,
+        -1.0 / 30.0,
+        1.0 / 42.0,
+        -1.0 / 30.0,
+        5.0 / 66.0,
+        -691.0 / 2730.0,
+        7.0 / 6.0,
+        -3617.0 / 510.0,
+        43867.0 / 798.0,
+    ];
+    let steps = (10.0 - x).ceil().max(0.0);
+    let inverse = 1.0 / (x + steps);
+    let t = inverse * inverse;
+    let series = BERNOULLI.iter().rev().fold(0.0, |sum, b| sum * t + b);
+    let mut sum = inverse + t * (0.5 + inverse * series);
+    let mut step = steps;
+    while step > 0.0 {
+        step -= 1.0;
+        let term = 1.0 / (x + step);
+        sum += term * term;
+    }
+    sum
 }
 
 /// `n! (zeta(n+1, g) - zeta(n+1, 1-g))` for even `n >= 2` and `0 < g <= 1/2`.

@@ -56,6 +56,7 @@ fn unary(f: Unary) -> Call1 {
         Unary::Silu => |_, x| Float::silu(x),
         Unary::Erf => |_, x| Float::erf(x),
         Unary::Erfc => |_, x| Float::erfc(x),
+        Unary::Erfinv => |_, x| Float::erfinv(x),
         Unary::Neg => |_, x: f64| -x,
         Unary::Abs => |_, x| Float::abs(x),
         Unary::Sqrt => |_, x| Float::sqrt(x),

@@ -318,6 +318,7 @@ fn functions_of_many_have_the_same_bits_at_one_point() {
         Silu,
         Erf,
         Erfc,
+        Erfinv,
     ];
     let binary = [Binary::Pow, Binary::Atan2, Binary::Hypot, Binary::Copysign, Binary::Logaddexp, Binary::Xlogy];
     let one = unary.map(|f| (Op::Unary(f), Function::Many1(f)));

@@ -9,8 +9,8 @@ caller still multiplies the polynomial with.
 import os
 import random
 
-from mpmath import (acos, acosh, asin, asinh, atan, atanh, atan2, cbrt, chebyfit, cos, cosh, erf, erfc, exp, expm1,
-                    floor, hypot, linspace, log, log1p, mp, mpf, nstr, pi, polyval, sin,
+from mpmath import (acos, acosh, asin, asinh, atan, atanh, atan2, cbrt, chebyfit, cos, cosh, erf, erfc, erfinv, exp,
+                    expm1, floor, hypot, linspace, log, log1p, mp, mpf, nstr, pi, polyval, sin,
                     sinh, sqrt, tan, tanh)
 
 mp.prec = 200
@@ -71,6 +71,22 @@ def constants():
     polynomial("ERFC", scaled_erfc, scaled_erfc(0), t_of("0.75"), t_of("27.3"), 20)
     polynomial("ERFC_SLOPE", lambda t: mp.diff(scaled_erfc, t), mp.diff(scaled_erfc, 0),
                t_of("0.75"), t_of("27.3"), 3)
+
+    def inverse(w):
+        """`erfinv(a) / a` with `w = -ln(1 - a^2)`."""
+        a = sqrt(-expm1(-w)) if w > mpf(10) ** -30 else mpf(10) ** -20
+        return erfinv(a) / a
+
+    def inverse_of_root(s):
+        rest = exp(-s * s)
+        return mp.findroot(lambda y: erfc(y) * (1 + sqrt(1 - rest)) / rest - 1, s * mpf("0.95"))
+
+    half = mpf("2.5")
+    polynomial("INVERSE", lambda t: inverse(t + half), inverse(half), -half, half, 10)
+    low, high = sqrt(mpf(5)), mpf("6.1")
+    centre, half = (low + high) / 2, (high - low) / 2
+    polynomial("INVERSE_TAIL", lambda t: inverse_of_root(t + centre), inverse_of_root(centre), -half, half, 10)
+    print(f"const INVERSE_CENTRE: f64 = {float(centre)!r};")
     polynomial("CBRT", cbrt, 0, sqrt(mpf("0.5")), sqrt(mpf(2)), 3)
     parts("CBRT_2", cbrt(2), [53])
 
@@ -187,6 +203,10 @@ def sample(function):
         # Not around the zero, where relative errors mean nothing.
         "gelu_tanh_slope": [-21.3, -17.7, -13.1, -9.9, -6.3, -4.1, -2.7, -2.1, -0.29, 0.01, 0.7, 1.3, 2.9, 5.3, 8.1],
         "sech2": uniform(-3, 3, 8) + uniform(-372, 372, 8),
+        # No random ones, so that those of the other functions stay as they are.
+        "erfinv": [x * (-1) ** k for k, x in enumerate([
+            1e-300, 3e-155, 7e-17, 2e-9, 1e-4, 0.01, 0.1, 0.3, 0.49, 0.5, 0.51, 0.6, 0.711, 0.712, 0.9, 0.9966, 0.9967, 0.99999,
+            1 - 2**-40, 1 - 2**-53])],
         "erfc": uniform(-6, 27.2, 12) + uniform(-1, 1, 4) + [0.5, 26.5, 27.2],
     }
     return [(x,) for x in table[function]]
@@ -223,7 +243,7 @@ FUNCTIONS = {
     "gelu_tanh": lambda x: x / (1 + exp(-2 * sqrt(2 / pi) * (x + mpf("0.044715") * x**3))),
     "sech2": lambda x: cosh(x)**-2,
     "logaddexp": lambda x, y: log(exp(x) + exp(y)), "xlogy": lambda x, y: x * log(y),
-    "gelu_tanh_slope": gelu_tanh_slope,
+    "gelu_tanh_slope": gelu_tanh_slope, "erfinv": erfinv,
 }
 
 BINARY = ("pow", "atan2", "hypot", "logaddexp", "xlogy")

@@ -515,6 +515,7 @@ impl Unary {
             Self::Silu => To::Silu,
             Self::Erf => To::Erf,
             Self::Erfc => To::Erfc,
+            Self::Erfinv => To::Erfinv,
             Self::Floor => To::Floor,
             Self::Ceil => To::Ceil,
             Self::Round => To::Round,
@@ -528,7 +529,7 @@ impl Unary {
             Self::ErfSlope | Self::NormalQuantileSlope | Self::NormalQuantileOfLogSlope => return None,
             Self::Mish | Self::Logit | Self::LogitSlope | Self::Entr => return None,
             Self::NormalPdf | Self::NormalCdf | Self::NormalQuantile | Self::NormalQuantileOfLog => return None,
-            Self::Erfinv | Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) => return None,
+            Self::Lgamma | Self::Digamma | Self::Polygamma(_) | Self::Sinc(_) => return None,
             Self::Erfcx(_) | Self::LogNormalCdf(_) | Self::Softsign | Self::Powi(_) => return None,
         })
     }

@@ -1,4 +1,4 @@
-//! `erf` and `erfc`.
+//! `erf`, `erfc`, and the inverse of `erf`.
 //!
 //! As `f32`, `erf` is one from 3.92 on: up to there it is `x` times one polynomial in `x^2`.
 //! `erfc(a) = e^(-a^2) G(t)` with `t = (a - 3)/(a + 3)` down to the end of the range at 10.06
@@ -6,6 +6,7 @@
 
 use super::at_most;
 use super::exponential::exp_inside;
+use crate::math::error_function::erfinv_one;
 use crate::math::select;
 use crate::polynomial::paired;
 
@@ -69,4 +70,10 @@ pub(crate) fn erfc_inside(a: f64) -> f64 {
 pub(crate) fn erfc(x: f32) -> f32 {
     let right = erfc_inside(f64::from(at_most(x.abs(), 10.2)));
     select(x < 0.0, 2.0 - right, right) as f32
+}
+
+/// That of double precision: its step needs more digits than the others here have.
+#[inline(always)]
+pub(crate) fn erfinv(x: f32) -> f32 {
+    erfinv_one(f64::from(x)) as f32
 }

@@ -475,6 +475,26 @@ pub(crate) fn erfc(x: f64) -> Exact {
     erfc_dd(dd(x))
 }
 
+/// A step of Newton's method from a double near it, which doubles the digits.
+pub(crate) fn erfinv(x: f64) -> Exact {
+    let a = x.abs();
+    let root = PI.sqrt() * dd(0.5);
+    if a < 1e-100 {
+        return times(x, root, 0);
+    }
+    let y = wengert_kernels::special::erfinv(a);
+    let residual = if y < 0.75 {
+        erf_series(dd(y)) - dd(a)
+    } else {
+        let e = erfc_large(dd(y));
+        dd(1.0) - dd(a) - e.value.ldexp(e.exponent)
+    };
+    let e = exp_dd(two_product(y, y));
+    let step = residual * root * e.value.ldexp(e.exponent);
+    let value = dd(y) - step;
+    (if x < 0.0 { -value } else { value }).exact()
+}
+
 pub(crate) fn gelu_erf(x: f64) -> Exact {
     let e = erfc_dd(-(dd(x) / dd(2.0).sqrt()));
     times(x, e.value, e.exponent - 1)

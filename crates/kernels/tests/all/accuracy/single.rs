@@ -97,7 +97,7 @@ macro_rules! slice {
 }
 
 /// In the order of the crate's table.
-const UNARY: [Function; 32] = [
+const UNARY: [Function; 33] = [
     unary!(exp, 0.6),
     unary!(exp2, 0.6),
     unary!(expm1, 0.6),
@@ -129,6 +129,7 @@ const UNARY: [Function; 32] = [
     unary!(gelu_tanh_slope, 0.6),
     unary!(erf, 0.6),
     unary!(erfc, 0.6),
+    unary!(erfinv, 0.6),
     unary!(relu, 0.0),
 ];
 
@@ -419,5 +420,5 @@ macro_rules! blocks_agree {
 #[test]
 fn double_functions_are_those_on_blocks() {
     blocks_agree!(exp exp2 expm1 ln log1p log2 log10 sqrt cbrt sin cos tan asin acos atan sinh cosh tanh);
-    blocks_agree!(sech2 asinh acosh atanh sigmoid softplus silu gelu_erf gelu_tanh gelu_tanh_slope erf erfc);
+    blocks_agree!(sech2 asinh acosh atanh sigmoid softplus silu gelu_erf gelu_tanh gelu_tanh_slope erf erfc erfinv);
 }

@@ -184,6 +184,11 @@ fn error_functions() {
     let odd = [(NAN, NAN), (0.0, 0.0), (-0.0, -0.0), (TINY, TINY), (-TINY, -TINY)];
     cases(unary("erf"), &odd);
     cases(unary("erf"), &[(INF, 1.0), (-INF, -1.0), (6.0, 1.0), (-MAX, -1.0)]);
+    cases(
+        unary("erfinv"),
+        &[(NAN, NAN), (0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (1.0 + f64::EPSILON, NAN)],
+    );
+    cases(unary("erfinv"), &[(-2.0, NAN), (INF, NAN), (-INF, NAN)]);
     cases(unary("erfc"), &[(NAN, NAN), (0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (TINY, 1.0)]);
     cases(unary("erfc"), &[(MAX, 0.0), (-MAX, 2.0), (27.3, 0.0), (-6.0, 2.0)]);
 }

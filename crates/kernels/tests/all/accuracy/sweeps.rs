@@ -9,7 +9,7 @@ use wengert_kernels::Level;
 const TINY: f64 = 5e-324;
 
 /// Functions of one argument with the stated bounds, in the order of the crate's table.
-pub(crate) const UNARY: [Unary; 30] = [
+pub(crate) const UNARY: [Unary; 31] = [
     unary!(exp, 1.0),
     unary!(exp2, 1.0),
     unary!(expm1, 1.25),
@@ -32,6 +32,7 @@ pub(crate) const UNARY: [Unary; 30] = [
     unary!(softplus, 1.25),
     unary!(erf, 1.5),
     unary!(erfc, 3.5),
+    unary!(erfinv, 2.0),
     unary!(asinh, 1.25),
     unary!(acosh, 1.25),
     unary!(atanh, 1.0),
@@ -255,6 +256,21 @@ fn softplus() {
 #[test]
 fn erf() {
     sweep(unary("erf"), &[Uniform(-6.2, 6.2), Uniform(-1.0, 1.0), LogSigned(TINY, 6.0), Near(&[0.5, -0.5])]);
+}
+
+#[test]
+fn erfinv() {
+    sweep(
+        unary("erfinv"),
+        &[
+            Uniform(-1.0, 1.0),
+            Uniform(0.4, 0.8),
+            Uniform(0.99, 1.0),
+            Uniform(0.999999999, 1.0),
+            LogSigned(TINY, 0.5),
+            Near(&[0.5, -0.5, 0.7111556336535151, 0.9966254]),
+        ],
+    );
 }
 
 #[test]

@@ -38,7 +38,7 @@ const LEVELS: [Granularity; 3] = [Granularity::Full, Granularity::Full, Granular
 /// Places of what is used where it lies, until the number of slots is known.
 const DIRECT: u16 = 0x8000;
 
-const UNARY: [Unary; 41] = [
+const UNARY: [Unary; 42] = [
     Unary::Copy,
     Unary::Neg,
     Unary::Abs,
@@ -77,6 +77,7 @@ const UNARY: [Unary; 41] = [
     Unary::Silu,
     Unary::Erf,
     Unary::Erfc,
+    Unary::Erfinv,
     Unary::Floor,
     Unary::Round,
     Unary::Trunc,

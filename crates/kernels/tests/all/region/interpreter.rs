@@ -312,6 +312,7 @@ fn function<T: Float>(f: Unary, x: T) -> T {
         Unary::Silu => x.silu(),
         Unary::Erf => x.erf(),
         Unary::Erfc => x.erfc(),
+        Unary::Erfinv => x.erfinv(),
         Unary::Floor => x.floor(),
         Unary::Ceil => x.ceil(),
         Unary::Round => x.round(),
