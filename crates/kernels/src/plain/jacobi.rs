@@ -144,7 +144,9 @@ pub(super) fn singular(a: &[f64], m: usize, n: usize) -> Option<(Vec<f64>, Vec<f
         for p in 0..n {
             for q in p + 1..n {
                 let (alpha, beta, gamma) = (product(&u, p, p), product(&u, q, q), product(&u, p, q));
-                if gamma.abs() <= tolerance * (alpha.sqrt() * beta.sqrt()) || gamma.abs() < 1e-290 {
+                // A column whose square underflows has no angle with another one.
+                let is_nothing = alpha.min(beta) < f64::MIN_POSITIVE || gamma.abs() < 1e-290;
+                if is_nothing || gamma.abs() <= tolerance * (alpha.sqrt() * beta.sqrt()) {
                     continue;
                 }
                 turned = true;

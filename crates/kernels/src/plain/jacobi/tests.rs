@@ -56,3 +56,19 @@ fn a_matrix_is_its_singular_vectors_and_values_again() {
         }
     }
 }
+
+/// Rows twice leave columns of nothing but rounding, which get smaller with every sweep.
+#[test]
+fn rows_that_are_repeated_have_singular_values() {
+    for seed in 0..400 {
+        for n in [6, 8, 12] {
+            let mut a = numbers(seed, n * n);
+            for row in n - 2..n {
+                (0..n).for_each(|column| a[row * n + column] = a[column] - a[(n - 3) * n + column]);
+            }
+            let (_, values, _) =
+                singular(&a, n, n).unwrap_or_else(|| panic!("it does not end: order {n}, seed {seed}"));
+            assert!(values[n - 2..].iter().all(|&x| x < 1e-14 * values[0]), "{values:?}");
+        }
+    }
+}
