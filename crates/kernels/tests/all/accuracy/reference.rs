@@ -477,21 +477,15 @@ pub(crate) fn erfc(x: f64) -> Exact {
 
 /// A step of Newton's method from a double near it, which doubles the digits.
 pub(crate) fn erfinv(x: f64) -> Exact {
-    let a = x.abs();
-    let root = PI.sqrt() * dd(0.5);
+    let (a, root) = (x.abs(), PI.sqrt() * dd(0.5));
     if a < 1e-100 {
         return times(x, root, 0);
     }
     let y = wengert_kernels::special::erfinv(a);
-    let residual = if y < 0.75 {
-        erf_series(dd(y)) - dd(a)
-    } else {
-        let e = erfc_large(dd(y));
-        dd(1.0) - dd(a) - e.value.ldexp(e.exponent)
-    };
-    let e = exp_dd(two_product(y, y));
-    let step = residual * root * e.value.ldexp(e.exponent);
-    let value = dd(y) - step;
+    let whole = |e: Exact| e.value.ldexp(e.exponent);
+    let far = || dd(1.0) - dd(a) - whole(erfc_large(dd(y)));
+    let residual = if y < 0.75 { erf_series(dd(y)) - dd(a) } else { far() };
+    let value = dd(y) - residual * root * whole(exp_dd(two_product(y, y)));
     (if x < 0.0 { -value } else { value }).exact()
 }
 
