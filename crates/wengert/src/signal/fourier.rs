@@ -35,7 +35,8 @@ impl FourierNorm {
 /// it is, the inverse scaled by 1/n.
 ///
 /// Forward: `Y_k = sum over j of X_j exp(-2 pi i j k / n)`. Along several axes it is the transform along each. An operand
-/// that is shorter than the chosen length is padded with zeros at its end, a longer one is cut there.
+/// that is shorter than the chosen length is padded with zeros at its end, a longer one is cut there; but for the
+/// half spectrum of an `irfft`, which has to have as many elements as its length asks for.
 ///
 /// ```
 /// use wengert::prelude::*;
