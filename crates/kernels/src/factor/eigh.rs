@@ -1,18 +1,24 @@
-//! Eigenvalues and eigenvectors of symmetric matrices: by rotations where they are small, else by a tridiagonal matrix, and
-//! from some size on by dividing that (J. J. M. Cuppen, *A divide and conquer method for the symmetric tridiagonal
-//! eigenproblem*, 1981; M. Gu and S. C. Eisenstat, 1995).
+//! Eigenvalues and eigenvectors of symmetric matrices: by rotations where they are small, else by reflections that leave a
+//! tridiagonal matrix (A. S. Householder, 1958), which is divided ([`divide`]).
 
+use faer::Conj;
 use faer::dyn_stack::StackReq;
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::linalg::evd::tridiag::{tridiag_in_place, tridiag_in_place_scratch};
+use faer::linalg::householder::{
+    apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
+    apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
+};
+use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
 
-use super::batch::{Outs, each};
-use super::cholesky::lower_mean;
+use super::batch::Outs;
 use super::lanes::{self, EighLanes};
-use super::number::{check_finite, orientation};
-use super::{Failed, Fault, Number, Reads, SMALL, library};
-use crate::arena::{Line, lines_for, typed_mut};
+use super::number::{check_finite, largest, orientation};
+use super::triangular::{LARGE, each_large};
+use super::{Failed, Fault, Number, Reads, SMALL, divide, library};
+use crate::Pool;
+use crate::arena::{Carver, Line, lines_for, typed_mut};
+use crate::product::Workspace;
 use crate::transpose::transpose;
-use crate::{Float, Pool};
 
 /// Computes the eigenvalues of symmetric matrices in ascending order, and their eigenvectors in columns, in place of the
 /// matrices. The first component of each that is not negligible is positive.
@@ -47,16 +53,29 @@ impl Eigh {
         if self.n <= SMALL { 0 } else { library::packing::<T>([self.n; 3]) }
     }
 
+    /// What its products allocate beside the workspace, on this number of threads.
+    pub fn library<T: Number>(&self, threads: usize) -> Workspace {
+        if self.n <= SMALL { Workspace::default() } else { divide::library::<T>(self.n).times(threads) }
+    }
+
     /// Bytes of workspace for this many threads.
     pub fn workspace<T: Number>(&self, threads: usize) -> usize {
         if self.n <= SMALL {
             return 0;
         }
-        threads * (lines_for::<T>(self.n * self.n) + library::lines(self.request::<T>())) * size_of::<Line>()
+        threads * self.lines::<T>().iter().sum::<usize>() * size_of::<Line>()
     }
 
-    fn request<T: Number>(&self) -> StackReq {
-        self_adjoint_evd_scratch::<T>(self.n, ComputeEigenvectors::Yes, library::ALONE, library::auto::<T, _>())
+    /// Lines of the reflections' vectors and factors, of what stands beside the tridiagonal matrix, of what dividing takes in
+    /// numbers and integers, and of the library's scratch, which are not taken at the same time.
+    fn lines<T: Number>(&self) -> [usize; 5] {
+        let n = self.n;
+        let block = recommended_block_size::<T>(n, n);
+        let reduced = tridiag_in_place_scratch::<T>(n, library::ALONE, library::auto::<T, _>());
+        let request = StackReq::any_of(&[reduced, apply_scratch::<T>(n - 1, block, n)]);
+        let [vectors, factors, beside] = [n * n, block * (n - 1), n - 1].map(lines_for::<T>);
+        let dividing = lines_for::<T>(divide::numbers(n)).max(library::lines(request));
+        [vectors, factors, beside, dividing, lines_for::<u32>(divide::integers(n))]
     }
 
     /// Computes values and vectors of the batch; the vectors in place of the matrices.
@@ -93,57 +112,73 @@ impl Eigh {
         if n <= SMALL {
             return lanes::run(pool, &EighLanes { n, reads }, [count, work], outs);
         }
-        each(pool, [count, work], outs, workspace, |one| {
-            let [a, values] = one.outs;
-            self.one(a, values, one.scratch)
+        each_large(pool, [count, work.min(LARGE - 1)], outs, workspace, |_, [a, values], _, scratch, pool| {
+            self.one(a, values, scratch, pool)
         })
     }
 
-    fn one<T: Number>(&self, a: &mut [T], values: &mut [T], scratch: &mut [Line]) -> Result<(), Fault> {
+    fn one<T: Number>(&self, a: &mut [T], values: &mut [T], scratch: &mut [Line], pool: &Pool) -> Result<(), Fault> {
         let n = self.n;
         check_finite(a, n, |row, column| self.reads == Reads::Mean || column <= row)?;
-        let (copy, rest) = scratch.split_at_mut(lines_for::<T>(n * n));
-        let copy = typed_mut::<T>(copy, n * n);
-        if self.reads == Reads::Mean {
-            lower_mean(a, n);
-        }
+        let mut carver = Carver::new(scratch);
+        let mut at = 0;
+        let [vectors, factors, beside, dividing, integers] = self.lines::<T>().map(|lines| {
+            at += lines;
+            carver.take(at - lines..at)
+        });
+        let block = recommended_block_size::<T>(n, n);
+        let (vectors, factors) = (typed_mut::<T>(vectors, n * n), typed_mut::<T>(factors, block * (n - 1)));
+        let beside = typed_mut::<T>(beside, n - 1);
+
         // The lower triangle, of columns.
-        transpose([n, n], a, 0, n.cast_signed(), copy, n);
-        let up = scaled(copy, n);
-        let result = self_adjoint_evd(
-            library::columns(copy, n, n),
-            library::diagonal(values),
-            Some(library::columns_mut(a, n, n)),
+        transpose([n, n], a, 0, n.cast_signed(), vectors, n);
+        if self.reads == Reads::Mean {
+            let half = T::from_f64(0.5);
+            vectors.iter_mut().zip(&*a).for_each(|(x, &y)| *x = half * *x + half * y);
+        }
+        let up = scaled(vectors, n);
+        tridiag_in_place(
+            library::columns_mut(vectors, n, n),
+            library::columns_mut(factors, block, n - 1),
             library::ALONE,
-            library::stack(rest),
+            library::stack(&mut *dividing),
             library::auto::<T, _>(),
         );
-        if result.is_err() || !values.iter().all(|x| x.finite()) {
+        for k in 0..n {
+            values[k] = vectors[k * (n + 1)];
+            if k + 1 < n {
+                beside[k] = vectors[k * (n + 1) + 1];
+            }
+        }
+        let numbers = typed_mut::<T>(&mut *dividing, divide::numbers(n));
+        divide::tridiagonal(values, beside, a, (numbers, typed_mut(integers, divide::integers(n))), pool)?;
+        if !values.iter().all(|x| x.finite()) {
             return Err(Fault::NoConvergence);
         }
+        apply(
+            library::columns(vectors, n, n).submatrix(1, 0, n - 1, n - 1),
+            library::columns(factors, block, n - 1),
+            Conj::No,
+            library::columns_mut(a, n, n).subrows_mut(1, n - 1),
+            library::ALONE,
+            library::stack(dividing),
+        );
         values.iter_mut().for_each(|x| *x *= up);
         for vector in a.chunks_exact_mut(n) {
             orient(vector);
         }
-        copy.copy_from_slice(a);
-        transpose([n, n], copy, 0, n.cast_signed(), a, n);
+        vectors.copy_from_slice(a);
+        transpose([n, n], vectors, 0, n.cast_signed(), a, n);
         Ok(())
     }
 }
 
 /// Makes the largest entry of a lower triangle by columns about 1, by a power of two; its inverse.
 fn scaled<T: Number>(a: &mut [T], n: usize) -> T {
-    let mut most = T::ZERO;
-    for column in 0..n {
-        for row in column..n {
-            let x = Float::abs(a[column * n + row]);
-            most = if x > most { x } else { most };
-        }
-    }
-    let [down, up] = most.scale();
-    for column in 0..n {
-        a[column * n + column..(column + 1) * n].iter_mut().for_each(|x| *x *= down);
-    }
+    let mut columns = (0..n).map(|column| largest(&a[column * (n + 1)..(column + 1) * n]));
+    let first = columns.next().unwrap_or(T::ZERO);
+    let [down, up] = columns.fold(first, |most, x| if x > most { x } else { most }).scale();
+    a.iter_mut().for_each(|x| *x *= down);
     up
 }
 

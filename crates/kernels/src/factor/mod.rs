@@ -7,7 +7,8 @@
 //!   ([`product`](mod@crate::product)), which use all threads for a large matrix; and so are [`Determinants`] and [`Cofactors`], which are made of
 //!   triangles;
 //! - the others ([`Qr`], [`Eigh`], [`Svd`]) are computed by the library `faer`, on one thread for each matrix; but for QR factors
-//!   of tall matrices, which are made of products and triangles.
+//!   of tall matrices, which are made of products and triangles, and the tridiagonal matrices that symmetric ones become, which
+//!   are divided here.
 //!
 //! Which one it is, and how a batch is cut into parts, follows **from shapes alone**, or from the matrix: the bits of a result are the same on any
 //! number of threads, and do not depend on the other matrices of the batch.
@@ -44,6 +45,7 @@ mod cholesky;
 mod cholesky_tangent;
 mod cofactors;
 mod determinants;
+mod divide;
 mod eigh;
 #[expect(clippy::needless_range_loop, reason = "rows and columns are the indices of formulas")]
 mod lanes;
@@ -52,6 +54,7 @@ mod lu;
 mod lu_tangent;
 mod number;
 mod qr;
+mod secular;
 mod svd;
 mod tall;
 mod triangular;

@@ -1,5 +1,6 @@
 //! The numbers that matrices are made of.
 
+use super::lanes::LANES;
 use super::{
     Cholesky, CholeskyTangent, Cofactors, Determinants, Eigh, Entry, Failed, Fault, Lu, LuTangent, Qr, Solve, Svd,
 };
@@ -285,7 +286,14 @@ pub(super) fn orientation<T: Number>(vector: impl Iterator<Item = T> + Clone) ->
     if first.is_some_and(|x| x < T::ZERO) { -T::ONE } else { T::ONE }
 }
 
-/// The largest modulus.
+/// The largest modulus; entries that are not numbers are passed over.
 pub(super) fn largest<T: Number>(a: &[T]) -> T {
-    a.iter().fold(T::ZERO, |largest, &x| if Float::abs(x) > largest { Float::abs(x) } else { largest })
+    // Several at a time, without an order between them, so that vectors can do it.
+    let mut most = [T::ZERO; LANES];
+    let mut chunks = a.chunks_exact(LANES);
+    let larger = |most: T, x: T| if Float::abs(x) > most { Float::abs(x) } else { most };
+    for chunk in &mut chunks {
+        most.iter_mut().zip(chunk).for_each(|(most, &x)| *most = larger(*most, x));
+    }
+    most.iter().chain(chunks.remainder()).fold(T::ZERO, |most, &x| larger(most, x))
 }

@@ -8,6 +8,7 @@ mod factor;
 #[cfg(feature = "linalg")]
 mod factor_cofactors;
 #[cfg(feature = "linalg")]
+mod factor_eigh;
 mod factor_tangents;
 #[cfg(feature = "fft")]
 mod fourier;

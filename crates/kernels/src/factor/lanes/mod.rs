@@ -61,6 +61,20 @@ impl<T: Number> Lanes<T> {
     pub(super) const ZERO: Self = Lanes([T::ZERO; LANES]);
     pub(super) const ONE: Self = Lanes([T::ONE; LANES]);
 
+    /// These numbers.
+    #[inline(always)]
+    pub(super) fn new(numbers: [T; LANES]) -> Self {
+        Lanes(numbers)
+    }
+    /// The first numbers of a slice.
+    #[inline(always)]
+    pub(super) fn load(numbers: &[T]) -> Self {
+        Lanes(from_fn(|k| numbers[k]))
+    }
+    #[inline(always)]
+    pub(super) fn numbers(&self) -> &[T; LANES] {
+        &self.0
+    }
     #[inline(always)]
     fn map(self, f: impl Fn(T) -> T) -> Self {
         Lanes(from_fn(|k| f(self.0[k])))
@@ -70,7 +84,7 @@ impl<T: Number> Lanes<T> {
         Lanes([x; LANES])
     }
     #[inline(always)]
-    fn of(x: f64) -> Self {
+    pub(super) fn of(x: f64) -> Self {
         Lanes([T::from_f64(x); LANES])
     }
     #[inline(always)]
@@ -78,24 +92,24 @@ impl<T: Number> Lanes<T> {
         Lanes(from_fn(|k| f(self.0[k], other.0[k])))
     }
     #[inline(always)]
-    fn root(self) -> Self {
+    pub(super) fn root(self) -> Self {
         self.map(Float::sqrt)
     }
     #[inline(always)]
-    fn modulus(self) -> Self {
+    pub(super) fn modulus(self) -> Self {
         self.map(Float::abs)
     }
     #[inline(always)]
-    fn above(self, other: Self) -> Mask {
+    pub(super) fn above(self, other: Self) -> Mask {
         from_fn(|k| self.0[k] > other.0[k])
     }
     #[inline(always)]
-    fn max(self, other: Self) -> Self {
+    pub(super) fn max(self, other: Self) -> Self {
         self.zip(other, |x, y| if y > x { y } else { x })
     }
     /// `self` where the mask is true.
     #[inline(always)]
-    fn select(self, mask: Mask, other: Self) -> Self {
+    pub(super) fn select(self, mask: Mask, other: Self) -> Self {
         Lanes(from_fn(|k| if mask[k] { self.0[k] } else { other.0[k] }))
     }
 }

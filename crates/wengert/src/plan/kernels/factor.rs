@@ -123,7 +123,10 @@ impl FactorKernel {
                 let factors = of_factors(work.packing::<T>()).factors;
                 Allocated { factors, definitions: work.definition(), ..products }
             }
-            FactorWork::Eigh(work) => of_factors(work.packing::<T>()),
+            FactorWork::Eigh(work) => {
+                let products: Allocated = work.library::<T>(threads).into();
+                Allocated { factors: of_factors(work.packing::<T>()).factors, ..products }
+            }
             FactorWork::Svd(work) => of_factors(work.packing::<T>()),
         }
     }
