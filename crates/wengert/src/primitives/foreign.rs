@@ -10,15 +10,15 @@ use super::control::{guarded, inside};
 #[cfg(feature = "text")]
 use super::parse::Fields;
 use super::{
-    Along, Attributes, Batched, Cotangents, Family, Form, Op, Operand, OperandSet, Primitive, Reach, Reaches, Sample,
-    Site, Tangents, WithTangents,
+    Along, Attributes, Batched, Cotangent, Cotangents, Family, Form, MaskedCotangents, Op, Operand, OperandSet,
+    Primitive, Reach, Reaches, Sample, Site, Tangents, WithTangents,
 };
 use crate::array::{Array, DType, Type};
 use crate::error::{Error, ErrorKind, Misfit, misfit};
 use crate::ops::Logic;
 use crate::program::{Builder, Program, Value, inline};
 use crate::transform::given::push_through;
-use crate::transform::transpose;
+use crate::transform::transpose::{self, mask_out};
 #[cfg(feature = "engine")]
 pub(crate) use call::Examples;
 pub(crate) use code::{Code, ForeignDerivative, Many, PlainCode};
@@ -102,6 +102,26 @@ impl Foreign {
         types: impl Iterator<Item = &'a Type>,
     ) -> Vec<Value> {
         given.zip(types).map(|(given, ty)| given.unwrap_or_else(|| b.full(0.0, &self.with_lanes(ty)))).collect()
+    }
+
+    /// The cotangents of the operands, of which the first are known, at this point.
+    fn pull(&self, b: &mut Builder, point: &[Value], cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
+        let (inputs, outputs) = (&self.code.inputs, &self.code.outputs);
+        let given = cotangents.iter().copied();
+        let pulled = match self.role {
+            ForeignRole::Value => misfit!("`{}` is not linear and has no transpose", self.code.name),
+            ForeignRole::Tangent => {
+                let directions = self.directions(b, given, real(outputs));
+                self.derivative(b, ForeignRole::Cotangent, point, directions)
+            }
+            ForeignRole::Cotangent => {
+                let directions = self.directions(b, given, real(inputs));
+                self.derivative(b, ForeignRole::Tangent, point, directions)
+            }
+        };
+        let known = args.len() - pulled.len();
+        let pulled = args[known..].iter().zip(pulled).map(|(arg, ct)| arg.is_linear().then_some(ct));
+        Ok(std::iter::repeat_n(None, known).chain(pulled).collect())
     }
 
     fn with_tangents(
@@ -274,23 +294,49 @@ impl Primitive for Foreign {
         (self.role == ForeignRole::Value).then(|| self.with_tangents(b, args, tangents))
     }
     fn transpose(&self, b: &mut Builder, cotangents: &[Option<Value>], args: &[Operand]) -> Cotangents {
-        let (inputs, outputs) = (&self.code.inputs, &self.code.outputs);
-        let known = self.known();
-        let point: Vec<Value> = args[..known].iter().map(Operand::known).collect();
-        let given = cotangents.iter().copied();
-        let pulled = match self.role {
-            ForeignRole::Value => misfit!("`{}` is not linear and has no transpose", self.code.name),
-            ForeignRole::Tangent => {
-                let directions = self.directions(b, given, real(outputs));
-                self.derivative(b, ForeignRole::Cotangent, &point, directions)
-            }
-            ForeignRole::Cotangent => {
-                let directions = self.directions(b, given, real(inputs));
-                self.derivative(b, ForeignRole::Tangent, &point, directions)
-            }
-        };
-        let pulled = args[known..].iter().zip(pulled).map(|(arg, ct)| arg.is_linear().then_some(ct));
-        Ok(std::iter::repeat_n(None, known).chain(pulled).collect())
+        let point = args[..self.known()].iter().map(Operand::known).collect::<Vec<_>>();
+        self.pull(b, &point, cotangents, args)
+    }
+    /// Nothing is known of the code, so every element of an operand counts in an example of which anything does; element by
+    /// element, what counts of the results does. For the other examples nothing is called.
+    fn transpose_masked(
+        &self,
+        b: &mut Builder,
+        cotangents: &[Option<Cotangent>],
+        args: &[Operand],
+    ) -> Option<MaskedCotangents> {
+        let given = || cotangents.iter().flatten();
+        let masks = given().map(|cotangent| cotangent.mask).collect::<Option<Vec<Value>>>()?;
+        let either = |b: &mut Builder, masks: Vec<Value>| masks.into_iter().reduce(|x, y| b.op(Logic::Or, &[x, y]));
+        let lanes = self.lanes.len();
+        let of_examples = masks.iter().map(|&mask| {
+            let own: Vec<usize> = (lanes..b.shape(mask).len()).collect();
+            b.any(mask, &own)
+        });
+        let of_examples = of_examples.collect();
+        let counts = either(b, of_examples)?;
+        let elements = if self.code.is_elementwise { either(b, masks) } else { None };
+
+        let mut point: Vec<Value> = args[..self.known()].iter().map(Operand::known).collect();
+        match self.masked {
+            true => point[0] = b.op(Logic::And, &[counts, point[0]]),
+            false => point.insert(0, counts),
+        }
+        let values: Vec<Option<Value>> =
+            cotangents.iter().map(|cotangent| cotangent.map(|given| given.value)).collect();
+        let pulled = Foreign { masked: true, ..self.clone() }.pull(b, &point, &values, args);
+        Some(pulled.map(|pulled| {
+            let masked = pulled.into_iter().map(|value| {
+                let value = value?;
+                let shape = b.shape(value).to_vec();
+                let mask = match elements {
+                    Some(elements) => elements,
+                    None => b.spread(counts, &shape, &(lanes..shape.len()).collect::<Vec<usize>>()),
+                };
+                Some(Cotangent { value: mask_out(b, mask, value), mask: Some(mask) })
+            });
+            masked.collect()
+        }))
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         self.batched(b, args, batched, length, None)

@@ -260,6 +260,74 @@ fn only_examples_that_count_are_called() {
     }
 }
 
+/// Foreign pullbacks that are zero, negative or an error at 1, before a selection and behind other operations: nothing may be
+/// concluded from what they give at points that are no operands.
+#[test]
+fn what_a_selection_leaves_is_reached_through_foreign_pullbacks() {
+    type Number = fn(f64) -> f64;
+    /// Its name, value and slope, and the same on tensors.
+    type Case = (&'static str, Number, Number, fn(&Tensor) -> Tensor);
+    let each = |x: &Array, f: &dyn Fn(usize, f64) -> f64| {
+        Array::new(x.shape(), x.to_f64().iter().enumerate().map(|(k, &x)| f(k, x)).collect::<Vec<f64>>())
+    };
+    let cases: [Case; 3] = [
+        ("tanh", f64::tanh, |x| 1.0 - x.tanh().powi(2), Tensor::tanh),
+        ("cos", f64::cos, |x| -x.sin(), Tensor::cos),
+        ("square", |x| (x - 1.0).powi(2), |x| 2.0 * (x - 1.0), |x| (x - 1.0).square()),
+    ];
+    let x = Tensor::from([0.3, 2.0, -0.4, 1.7]);
+    let keep = Tensor::from([true, true, false, true]);
+    for (name, value, slope, on_tensors) in cases {
+        for elementwise in [false, true] {
+            let (seen, points) = (x.sinh().asinh().to_vec(), Arc::new(AtomicUsize::new(0)));
+            let counted = points.clone();
+            let rule = CustomRule::foreign(name, |x| x[0].clone(), move |x| each(&x[0], &|_, x| value(x)))
+                .foreign_vjp(move |x, _, ct| {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                    let ct = ct[0].to_f64();
+                    if x[0].to_f64().iter().any(|x| !seen.contains(x)) {
+                        return Err("a point that is no operand".to_owned());
+                    }
+                    Ok(each(&x[0], &|k, x| slope(x) * ct[k]))
+                })
+                .one_by_one();
+            let rule = if elementwise { rule.elementwise() } else { rule };
+            let samples = [&x.slice(0..1).sinh().asinh(), &x.slice(0..2).sinh().asinh()].map(|x| [x.clone()]);
+            let rule = rule.register(&[&samples[0], &samples[1]]).unwrap();
+            let by_rule = |x: &Tensor| rule.call(&[x])[0].clone();
+            let want = grad(&x, |x| keep.where_(on_tensors(&x.sinh().asinh()), 0.0).sum()).to_vec();
+            let what = format!("{name}, elementwise: {elementwise}");
+            let got = grad(&x, |x| keep.where_(by_rule(&x.sinh().asinh()), 0.0).sum());
+            near(&what, &got.to_vec(), &want);
+            let got = vmap((&x, &keep), |(x, k)| grad(&x, |x| k.where_(by_rule(&x.sinh().asinh()), 0.0)));
+            near(&what, &got.to_vec(), &want);
+            let before = points.load(Ordering::Relaxed);
+            let got = grad(&x, |x| {
+                let chosen = |(x, k): (Tensor, Tensor)| cond(&k, x, |x| by_rule(&x.sinh().asinh()), |x| x * 0.0);
+                vmap((x, &keep), chosen).sum()
+            });
+            near(&what, &got.to_vec(), &want);
+            assert_eq!(points.load(Ordering::Relaxed) - before, 3, "{what}: examples that do not count are not called");
+        }
+    }
+}
+
+/// Element by element, where nothing counts of an element its cotangent is zero, whatever the code gives.
+#[test]
+fn elements_that_are_left_out_stay_zero_through_foreign_pullbacks() {
+    let slope = |x: f64, ct: f64| if x == 0.0 { f64::INFINITY } else { 0.5 / x.sqrt() * ct };
+    let each = move |x: &Array, ct: &Array| {
+        let pairs = x.to_f64().into_iter().zip(ct.to_f64());
+        Array::new(x.shape(), pairs.map(|(x, ct)| slope(x, ct)).collect::<Vec<f64>>())
+    };
+    let root = |x: &[Array]| Array::new(x[0].shape(), x[0].to_f64().iter().map(|x| x.sqrt()).collect::<Vec<f64>>());
+    let rule = CustomRule::foreign("root", |x| x[0].clone(), root).foreign_vjp(move |x, _, ct| each(&x[0], &ct[0]));
+    let rule = rule.elementwise().register(&[&[Tensor::from([1.0, 4.0])]]).unwrap();
+    let x = Tensor::from([4.0, 0.0, 1.0]);
+    let slope = grad(&x, |x| x.gt(0.0).where_(&rule.call(&[&x])[0], 0.0).sum());
+    assert_eq!(slope.to_vec(), [0.25, 0.0, 0.5]);
+}
+
 fn vmap_error<R: std::fmt::Debug>(f: impl FnOnce() -> R) -> String {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_err();
     match panic.downcast::<String>() {
