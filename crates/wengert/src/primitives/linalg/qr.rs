@@ -60,8 +60,8 @@ impl Primitive for Qr {
     fn linear_in(&self, _: usize) -> Vec<OperandSet> {
         Vec::new()
     }
-    /// With `Z = A' R^-1` of the square part and `C = Q^T Z`, `Q^T Q'` is the skew `W = below(C) - below(C)^T`: `Q' = Q W + (Z -
-    /// Q C)`, where the last term is 0 for a square Q, and `R' = (C - W) R`, which is `Q^T A' - W R` where A is wide.
+    /// With `Z = A' R^-1` of the square part and `C = Q^T Z`, `Q^T Q'` is the skew `W = below(C) - below(C)^T`: `Q' = Z - Q (C -
+    /// W)`, which is `Q W` for a square Q, and `R' = (C - W) R`, which is `Q^T A' - W R` where A is wide.
     fn jvp(&self, b: &mut Builder, args: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(a_dot) = tangents[0] else { return Ok(vec![None; 2]) };
         let (_, m, n) = dims(b, args[0]);
@@ -72,21 +72,25 @@ impl Primitive for Qr {
         let above = kept(b, c, Compare::Le);
         let below = kept(b, c, Compare::Gt);
         let turned = transposed(b, below);
-        let skew = b.sub(below, turned);
-        let mut q_dot = product(b, outs[0], skew);
+        // C - W, which is upper triangular.
+        let upper = b.add(above, turned);
+        let q_dot = if m > n {
+            // The small matrix is negated, not the product, nor its cotangent.
+            let back = b.neg(upper);
+            let along = product(b, outs[0], back);
+            b.add(z, along)
+        } else {
+            let skew = b.sub(below, turned);
+            product(b, outs[0], skew)
+        };
         let r_dot = if m >= n {
-            let upper = b.add(above, turned);
             product(b, upper, outs[1])
         } else {
             let seen = product_tn(b, outs[0], a_dot);
+            let skew = b.sub(below, turned);
             let moved = product(b, skew, outs[1]);
             b.sub(seen, moved)
         };
-        if m > n {
-            let along = product(b, outs[0], c);
-            let outside = b.sub(z, along);
-            q_dot = b.add(q_dot, outside);
-        }
         Ok(vec![Some(q_dot), Some(kept(b, r_dot, Compare::Le))])
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::super::lu::part;
 use super::super::{dims, kept, plain};
 use super::{
-    ComplexKind, ComplexMatrices, add, adjoint, given_parts, of_complex_matrices, parts, product, product_hn,
-    sample_parts, single_parts, solved_from_right, sub,
+    ComplexKind, ComplexMatrices, adjoint, given_parts, of_complex_matrices, parts, product, product_hn, sample_parts,
+    single_parts, solved_from_right, sub,
 };
 use crate::array::{Array, Type};
 use crate::error::Misfit;
@@ -53,8 +53,8 @@ impl Primitive for ComplexQr {
         Vec::new()
     }
     /// With `Z = A' R^-1` of the square part and `C = Q^H Z`, `Q^H Q'` is `W = below(C) - below(C)^H + i im(diagonal of C)`,
-    /// which leaves a real diagonal to `R' = (C - W) R`; of a wide matrix that is `Q^H A' - W R`. `Q' = Q W + (Z - Q C)`, where the
-    /// last term is 0 for a square Q.
+    /// which leaves a real diagonal to `R' = (C - W) R`; of a wide matrix that is `Q^H A' - W R`. `Q' = Z - Q (C - W)`, which is
+    /// `Q W` for a square Q.
     fn jvp(&self, b: &mut Builder, args: &[Value], outs: &[Value], tangents: &[Option<Value>]) -> Tangents {
         let Some(a_dot) = super::whole(b, tangents, args) else { return Ok(vec![None; 4]) };
         let (_, m, n) = dims(b, args[0]);
@@ -68,20 +68,20 @@ impl Primitive for ComplexQr {
         let mut skew = sub(b, below, turned);
         let phases = kept(b, c[1], Compare::Eq);
         skew[1] = b.add(skew[1], phases);
-        let mut q_dot = product(b, q, skew);
+        let upper = sub(b, c, skew);
+        let q_dot = if m > n {
+            let along = product(b, q, upper);
+            sub(b, z, along)
+        } else {
+            product(b, q, skew)
+        };
         let r_dot = if m >= n {
-            let upper = sub(b, c, skew);
             product(b, upper, whole_r)
         } else {
             let seen = product_hn(b, q, a_dot);
             let moved = product(b, skew, whole_r);
             sub(b, seen, moved)
         };
-        if m > n {
-            let along = product(b, q, c);
-            let outside = sub(b, z, along);
-            q_dot = add(b, q_dot, outside);
-        }
         let r_dot = [kept(b, r_dot[0], Compare::Le), kept(b, r_dot[1], Compare::Lt)];
         Ok([q_dot, r_dot].concat().into_iter().map(Some).collect())
     }
