@@ -36,7 +36,8 @@ impl fmt::Display for NotHolomorphic {
 impl std::error::Error for NotHolomorphic {}
 
 /// The complex derivative `f'(z) = du/dre + i dv/dre` of a function `f = u + i v`, where the equations of Cauchy and Riemann,
-/// `du/dre = dv/dim` and `du/dim = -dv/dre`, hold at the point to half the digits.
+/// `du/dre = dv/dim` and `du/dim = -dv/dre`, hold at the point to half the digits, or up
+/// to rounding errors of the value where all four are as small.
 ///
 /// Over tensors it is the derivative of the sum of all results in each element of z: of a function that works element by
 /// element, the derivative at each of them. The gradient of a real loss needs no such function: [`grad`](crate::grad) gives it.
@@ -96,13 +97,15 @@ macro_rules! numbers {
                 z: &Complex<$carrier>,
                 f: impl FnOnce(Complex<Var>) -> Complex<Var>,
             ) -> Result<Complex<$carrier>, NotHolomorphic> {
-                let (_, pullback) = vjp(*z, f);
+                let (y, pullback) = vjp(*z, f);
                 let number = <$carrier>::from;
                 let u = pullback.pull(Complex::new(number(1.0), number(0.0)));
                 let v = pullback.pull(Complex::new(number(0.0), number(1.0)));
                 let off = (u.re - v.im).abs() + (u.im + v.re).abs();
                 let size = u.re.abs() + u.im.abs() + v.re.abs() + v.im.abs();
-                if off > size * TOLERANCE {
+                // What cancels in a derivative leaves rounding errors of the value, by distances in z.
+                let [value, distance] = [y.re.abs() + y.im.abs(), z.re.abs() + z.im.abs() + 1.0];
+                if off > size * TOLERANCE + value / distance * ROUNDING {
                     return Err(refused("", [&u.re, &u.im, &v.re, &v.im]));
                 }
                 Ok(Complex { re: u.re, im: v.re })
@@ -116,6 +119,9 @@ numbers!(Var);
 /// Half the digits of double precision.
 const TOLERANCE: f64 = 1.5e-8;
 
+/// Some rounding units of double precision.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
+
 #[cfg(feature = "arrays")]
 impl HolomorphicLeaf for Tensor {
     fn derivative(
@@ -127,12 +133,19 @@ impl HolomorphicLeaf for Tensor {
         let u = pullback.pull(Complex::new(of(1.0, &y.re), of(0.0, &y.im)));
         let v = pullback.pull(Complex::new(of(0.0, &y.re), of(1.0, &y.im)));
         let numbers = [&u.re, &u.im, &v.re, &v.im].map(|part| part.detach().to_vec());
-        let tolerance = if z.re.dtype() == crate::DType::F32 { 3e-4 } else { TOLERANCE };
+        let is_single = z.re.dtype() == crate::DType::F32;
+        let [tolerance, rounding] =
+            if is_single { [3e-4, 64.0 * f64::from(f32::EPSILON)] } else { [TOLERANCE, ROUNDING] };
         let largest = numbers.iter().flatten().fold(0.0f64, |largest, x| largest.max(x.abs()));
         let [u_re, u_im, v_re, v_im] = &numbers;
+        let value =
+            [&y.re, &y.im].map(|part| part.detach().to_vec().into_iter().fold(0.0f64, |value, x| value.max(x.abs())));
+        let at = [&z.re, &z.im].map(|part| part.detach().to_vec());
         for (k, (((u_re, u_im), v_re), v_im)) in u_re.iter().zip(u_im).zip(v_re).zip(v_im).enumerate() {
             let size = u_re.abs() + u_im.abs() + v_re.abs() + v_im.abs() + tolerance * largest;
-            if (u_re - v_im).abs() + (u_im + v_re).abs() > tolerance * size {
+            let distance = at[0][k].abs() + at[1][k].abs() + 1.0;
+            let off = (u_re - v_im).abs() + (u_im + v_re).abs();
+            if off > tolerance * size + (value[0] + value[1]) / distance * rounding {
                 return Err(refused(&format!(" in element {k}"), [u_re, u_im, v_re, v_im]));
             }
         }

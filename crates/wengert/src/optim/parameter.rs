@@ -1,5 +1,7 @@
 //! What an optimiser can move: the arithmetic of leaves.
 
+use std::fmt::Display;
+
 use crate::array::Data;
 use crate::leaf::Leaf;
 use crate::tensor::Tensor;
@@ -12,7 +14,7 @@ pub trait Parameter: Leaf {
     /// Zero, of the same shape.
     #[doc(hidden)]
     fn zero(&self) -> Self;
-    /// `a self + b other`
+    /// `a self + b other`; without `self`, whatever it is, if `a` is 0.
     #[doc(hidden)]
     #[track_caller]
     fn blend(&self, a: f64, other: &Self, b: f64) -> Self;
@@ -20,7 +22,8 @@ pub trait Parameter: Leaf {
     #[doc(hidden)]
     #[track_caller]
     fn squared(&self) -> Self;
-    /// `self / (sqrt(other) + epsilon)`
+    /// `self / (sqrt(other) + epsilon)`. Where `other` is 0, so are the gradients of which it is made, and `self`: the slope of
+    /// the root there is infinite, and multiplied by 0 it counts for nothing.
     #[doc(hidden)]
     #[track_caller]
     fn over_root(&self, other: &Self, epsilon: f64) -> Self;
@@ -39,7 +42,7 @@ pub trait Parameter: Leaf {
     /// A count as a leaf.
     #[doc(hidden)]
     fn from_count(count: u64) -> Self;
-    /// The count that a leaf is, or what it is instead.
+    /// The count that a leaf is, or why it is none.
     #[doc(hidden)]
     #[track_caller]
     fn count(&self) -> Result<u64, String>;
@@ -53,7 +56,7 @@ impl Parameter for f64 {
         0.0
     }
     fn blend(&self, a: f64, other: &Self, b: f64) -> Self {
-        a * self + b * other
+        if a == 0.0 { b * other } else { a * self + b * other }
     }
     fn squared(&self) -> Self {
         self * self
@@ -77,7 +80,7 @@ impl Parameter for f64 {
         // Whole numbers up to here are exact.
         match *self >= 0.0 && *self <= 2f64.powi(53) && self.fract() == 0.0 {
             true => Ok(*self as u64),
-            false => Err(self.to_string()),
+            false => Err(no_count(self)),
         }
     }
 }
@@ -94,7 +97,7 @@ impl Parameter for Tensor {
     }
     #[track_caller]
     fn blend(&self, a: f64, other: &Self, b: f64) -> Self {
-        self * a + other * b
+        if a == 0.0 { other * b } else { self * a + other * b }
     }
     #[track_caller]
     fn squared(&self) -> Self {
@@ -102,7 +105,9 @@ impl Parameter for Tensor {
     }
     #[track_caller]
     fn over_root(&self, other: &Self, epsilon: f64) -> Self {
-        self / (other.sqrt() + epsilon)
+        let is_zero = other.eq(0.0);
+        let root = is_zero.where_(0.0, is_zero.where_(1.0, other).sqrt());
+        self / (root + epsilon)
     }
     #[track_caller]
     fn times(&self, factor: f64) -> Self {
@@ -121,10 +126,18 @@ impl Parameter for Tensor {
     }
     #[track_caller]
     fn count(&self) -> Result<u64, String> {
-        let numbers = self.try_to_array().map_err(|error| error.to_string())?;
+        let Ok(numbers) = self.try_to_array() else {
+            let why = "the number of its steps is not known while a loop or a compiled function is recorded, and rates and \
+                       corrections depend on it: hand over points and gradients, and make the step outside";
+            return Err(why.to_owned());
+        };
         match numbers.data() {
             Data::I64(count) if count.len() == 1 && count[0] >= 0 => Ok(count[0].cast_unsigned()),
-            data => Err(format!("{data:?}")),
+            data => Err(no_count(&format!("{data:?}"))),
         }
     }
+}
+
+fn no_count(found: &dyn Display) -> String {
+    format!("the number of its steps, which was set from outside, is no whole number from 0: {found}")
 }

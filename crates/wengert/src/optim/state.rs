@@ -148,11 +148,7 @@ impl<L: Parameter> State<L> {
     #[track_caller]
     pub(super) fn steps(&self, name: &str) -> Result<u64, Error> {
         let line = Location::caller();
-        self.steps.count().map_err(|found| {
-            let why =
-                format!("the number of its steps, which was set from outside, is no whole number from 0: {found}");
-            Error::new(ErrorKind::Misfit, name, why).at(Some(line))
-        })
+        self.steps.count().map_err(|why| Error::new(ErrorKind::Misfit, name, why).at(Some(line)))
     }
 
     /// As before the first step, for points like this one.

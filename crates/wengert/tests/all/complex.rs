@@ -1,5 +1,6 @@
 //! Complex numbers and tensors: values against identities and tables, cuts, derivatives of every mode and order, conventions.
 
+mod cancelled;
 mod edges;
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};

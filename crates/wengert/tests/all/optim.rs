@@ -28,6 +28,51 @@ fn gradient_descent_with_and_without_momentum() {
     assert_eq!(run(Sgd::new(0.5).nesterov(0.5)), [0.625, 1.3125, -0.09375]);
 }
 
+/// What is not to be remembered is not multiplied by 0, which would keep an infinite gradient as NaN.
+#[test]
+fn without_momentum_nothing_is_remembered() {
+    for bad in [f64::INFINITY, f64::NAN] {
+        let (mut sgd, mut adam) = (Sgd::new(0.1), Adam::new(0.1).betas([0.0, 0.0]));
+        let _ = sgd.step(5.0, &bad);
+        assert_eq!(sgd.step(1.0, &1.0), 0.9, "{bad}");
+        let _ = adam.step(5.0, &bad);
+        close(adam.step(1.0, &1.0), 1.0 - 0.1 / (1.0 + 1e-8));
+        let (mut sgd, x) = (Sgd::new(0.1), Tensor::from([1.0, 2.0]));
+        let _ = sgd.step(x.clone(), &(&x * bad));
+        assert_eq!(sgd.step(x, &Tensor::from([1.0, 10.0])).to_vec(), [0.9, 1.0], "{bad}");
+    }
+}
+
+/// The number of steps has to be known: a schedule is Rust.
+#[test]
+#[should_panic(expected = "the number of its steps is not known while a loop or a compiled function is recorded")]
+fn a_step_while_a_loop_is_recorded_says_what_is_not_known() {
+    let x = Tensor::from([1.0, 2.0]);
+    let opt = Adam::new(0.1).init(&x);
+    let step = |(mut opt, x): (Adam<Tensor>, Tensor)| {
+        let x = opt.step(x.clone(), &x);
+        ((opt, x.clone()), x)
+    };
+    let _ = scan((opt, x), Tensor::zeros(&[4]), |carry, _| step(carry));
+}
+
+/// At a gradient of 0 a step is `rate g / epsilon` to first order.
+#[test]
+fn steps_of_adam_have_slopes_where_a_gradient_is_zero() {
+    let after = |x: Tensor| {
+        let mut opt = Adam::new(0.1).epsilon(0.5);
+        let once = opt.step(x.clone(), &(&x * 2.0));
+        opt.step(once.clone(), &(once * 2.0))
+    };
+    let at = Tensor::from([1.0, 0.0]);
+    let slope = jacobian(&at, after).to_vec();
+    let step = 1e-6;
+    let moved = |h: f64| after(Tensor::from([1.0, h])).to_vec()[1];
+    let differences = (moved(step) - moved(-step)) / (2.0 * step);
+    assert!((slope[3] - differences).abs() < 1e-5, "{slope:?}, {differences}");
+    assert!(slope[1] == 0.0 && slope[2] == 0.0 && slope[0].is_finite(), "{slope:?}");
+}
+
 #[test]
 fn adam_by_hand() {
     let mut opt = Adam::new(0.1);
