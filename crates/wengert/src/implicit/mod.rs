@@ -232,7 +232,7 @@ pub(crate) fn dot(x: &[Tensor], y: &[Tensor]) -> Tensor {
 /// The Euclidean norm of all numbers together. Large ones are scaled, so that their squares do not overflow.
 fn norm(x: &[Tensor]) -> Tensor {
     let one = Tensor::from(1.0);
-    let sizes = x.iter().filter(|x| x.size() > 0).map(|x| x.abs().max().to_f64());
+    let sizes = x.iter().filter(|x| !x.shape().contains(&0)).map(|x| x.abs().max().to_f64());
     let largest = sizes.reduce(|largest, next| largest.maximum(&next)).unwrap_or_else(|| Tensor::from(0.0));
     let scale = largest.gt(LARGE).and(largest.lt(f64::INFINITY)).where_(&largest, &one);
     let scaled: Vec<Tensor> = x.iter().map(|x| x.to_f64() / &scale).collect();

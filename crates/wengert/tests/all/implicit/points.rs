@@ -250,3 +250,21 @@ fn points_of_small_equations_are_found_to_their_own_digits() {
     let double = root(Tensor::from(1.0), |x| (x - 3.0).square());
     assert!((double.item() - 3.0).abs() < 1e-10, "{double:?}");
 }
+
+/// Nothing is to be found of an empty leaf, beside others and alone.
+#[test]
+fn empty_leaves_are_found_at_once() {
+    let empty = || Tensor::zeros(&[0]);
+    let c = Tensor::from(2.0);
+    let by_root = |c: Tensor| root((empty(), Tensor::from(1.0)), |(a, b)| (a, b.square() - &c)).1;
+    near("a root", &by_root(c.clone()), &c.sqrt(), 1e-12);
+    near("its slope", &grad(&c, by_root), &(0.5 / c.sqrt()), 1e-12);
+    let by_point = |c: &Tensor| fixed_point((Tensor::from(1.0), empty()), |(b, a)| (0.5 * (&b + c / &b), a)).0;
+    near("a fixed point", &by_point(&c), &c.sqrt(), 1e-9);
+    let by_least = |c: Tensor| minimise((empty(), Tensor::from(1.0)), |(a, b)| (b - &c).square() + a.sum()).1;
+    near("a minimum", &by_least(c.clone()), &c, 1e-6);
+    near("its slope", &grad(&c, by_least), &Tensor::from(1.0), 1e-9);
+    assert_eq!(root(empty(), |x| x * 2.0).shape(), [0]);
+    assert_eq!(fixed_point(empty(), |x| x * 0.5).shape(), [0]);
+    assert_eq!(minimise(empty(), |x| x.square().sum()).shape(), [0]);
+}
