@@ -69,25 +69,23 @@ impl Primitive for Qr {
         let (r, first) = (part(b, outs[1], 1, (0, rank)), part(b, a_dot, 1, (0, rank)));
         let z = b.op(TriangularSolve::new(Side::Right, Triangle::Upper), &[r, first]);
         let c = product_tn(b, outs[0], z);
-        let above = kept(b, c, Compare::Le);
         let below = kept(b, c, Compare::Gt);
         let turned = transposed(b, below);
-        // C - W, which is upper triangular.
-        let upper = b.add(above, turned);
+        let skew = b.sub(below, turned);
+        // C - W, which is upper triangular: of all of C, so that the cotangent of C has no mask.
+        let upper = b.sub(c, skew);
         let q_dot = if m > n {
             // The small matrix is negated, not the product, nor its cotangent.
             let back = b.neg(upper);
             let along = product(b, outs[0], back);
             b.add(z, along)
         } else {
-            let skew = b.sub(below, turned);
             product(b, outs[0], skew)
         };
         let r_dot = if m >= n {
             product(b, upper, outs[1])
         } else {
             let seen = product_tn(b, outs[0], a_dot);
-            let skew = b.sub(below, turned);
             let moved = product(b, skew, outs[1]);
             b.sub(seen, moved)
         };
