@@ -108,8 +108,7 @@ impl TryMeasure for Tensor {
             let odd = odd(b, factors[2]);
             let minus = b.neg(sign);
             let sign = b.select(odd, minus, sign);
-            let sizes = b.op(Unary::Abs, &[pivots]);
-            let logs = b.op(Unary::Ln, &[sizes]);
+            let logs = logarithms(b, pivots);
             Ok(vec![sign, b.sum(logs, &[axis])])
         })?;
         let log = results.remove(1);
@@ -187,6 +186,21 @@ impl TryMeasure for Tensor {
             Ok(b.sum(counts, &[axis]))
         })
     }
+}
+
+/// `ln |x|` as `ln |c| + ln |x / c|` with `c` the number that `x` is, held: the derivatives are those at 1, times powers of
+/// `1 / c` that go to the tangents one by one. Those at `x` itself, `1 / x^2` and on, leave the range where `x` is far from 1.
+fn logarithms(b: &mut Builder, x: Value) -> Value {
+    let held = b.op(Unary::Detach, &[x]);
+    let (zero, ty) = (b.zeros_like(held), b.ty(held).clone());
+    let (is_zero, one) = (b.op(Compare::Eq, &[held, zero]), b.full(1.0, &ty));
+    let held = b.select(is_zero, one, held);
+    let ratio = b.div(x, held);
+    let [fixed, moving] = [held, ratio].map(|x| {
+        let size = b.op(Unary::Abs, &[x]);
+        b.op(Unary::Ln, &[size])
+    });
+    b.add(fixed, moving)
 }
 
 /// The largest and the smallest singular value.

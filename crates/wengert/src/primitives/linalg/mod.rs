@@ -28,6 +28,7 @@ mod spectral_frame;
 mod spectral_function;
 mod spectral_series;
 mod spectral_sum;
+mod spectral_units;
 mod spectral_values;
 mod svd;
 mod sylvester;

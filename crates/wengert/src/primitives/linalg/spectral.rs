@@ -199,9 +199,11 @@ impl SpectralMap {
         let frame = &*self.function.defined(&h, frame, &counts, (self.order, Infinite::Refused))?;
         let labels: Vec<[usize; 2]> =
             counts.iter().map(|&counts| if counts { [1, mirrored] } else { [0, 0] }).collect();
-        let coordinates = Coordinates::new(frame, &labels, directions);
+        let coordinates = Coordinates::new(frame, &labels, directions, self.order);
+        let h = h.in_unit(coordinates.units().of_matrix());
         let local = |label: usize| if label == 1 { Local::Formula(&h) } else { Local::Mirrored(&h) };
-        Ok(coordinates.assembled(&coordinates.derivative(&local)))
+        let derivative = coordinates.assembled(&coordinates.derivative(&local));
+        Ok(derivative.into_iter().map(|x| coordinates.units().told(x, self.order)).collect())
     }
 }
 

@@ -25,6 +25,7 @@ use wengert_kernels::{Work, dispatch};
 use super::plain::{Orthonormal, symmetric, transposed};
 use super::spectral_frame::{Frame, SpectralKind};
 use super::spectral_series::{Differences, scale_near};
+use super::spectral_units::Units;
 
 /// A function near the points of one label.
 pub(super) enum Local<'a> {
@@ -61,6 +62,8 @@ pub(super) struct Coordinates<'a> {
     frame: &'a Frame,
     /// Directions of the longer side that the left vectors leave out, and that the directions reach.
     outside: Orthonormal,
+    /// In which the points and the directions are.
+    units: Units,
     /// The eigenvalues.
     points: Vec<f64>,
     /// The label of the function at each; 0 where there is none.
@@ -128,26 +131,33 @@ const VALUES: usize = 22;
 const SERIES: usize = 142;
 
 impl<'a> Coordinates<'a> {
-    /// Of directions of the type of the matrix, where `labels` names a function for each value, and of singular values another
-    /// one for its negative.
-    pub(super) fn new(frame: &'a Frame, labels: &[[usize; 2]], directions: &[&[f64]]) -> Self {
-        match frame.spectrum {
-            SpectralKind::Symmetric => {
-                let n = frame.count();
-                let vt = transposed(&frame.left, n, n);
-                let inside = |e: &&[f64]| {
-                    let half = product(&symmetric(e, n), &frame.left, [n; 3]);
-                    symmetric(&product(&vt, &half, [n; 3]), n)
-                };
-                Coordinates {
-                    frame,
-                    outside: Orthonormal { vectors: Vec::new() },
-                    points: frame.values.clone(),
-                    labels: labels.iter().map(|[label, _]| *label).collect(),
-                    directions: directions.iter().map(inside).collect(),
-                }
-            }
+    /// For a derivative of an order, in directions of the type of the matrix. `labels` names a function for each value, and of
+    /// singular values another one for its negative.
+    pub(super) fn new(frame: &'a Frame, labels: &[[usize; 2]], directions: &[&[f64]], order: usize) -> Self {
+        let mut own = match frame.spectrum {
+            SpectralKind::Symmetric => Coordinates::symmetric(frame, labels, directions),
             SpectralKind::Singular => Coordinates::singular(frame, labels, directions),
+        };
+        own.units = Units::of_values(&frame.values, order);
+        own.points.iter_mut().for_each(|point| *point = own.units.point(*point));
+        own.directions.iter_mut().for_each(|direction| own.units.direction(direction));
+        own
+    }
+
+    fn symmetric(frame: &'a Frame, labels: &[[usize; 2]], directions: &[&[f64]]) -> Self {
+        let n = frame.count();
+        let vt = transposed(&frame.left, n, n);
+        let inside = |e: &&[f64]| {
+            let half = product(&symmetric(e, n), &frame.left, [n; 3]);
+            symmetric(&product(&vt, &half, [n; 3]), n)
+        };
+        Coordinates {
+            frame,
+            outside: Orthonormal { vectors: Vec::new() },
+            units: Units::default(),
+            points: frame.values.clone(),
+            labels: labels.iter().map(|[label, _]| *label).collect(),
+            directions: directions.iter().map(inside).collect(),
         }
     }
 
@@ -193,7 +203,12 @@ impl<'a> Coordinates<'a> {
             if labels.first().is_some_and(|first| labels.iter().all(|label| label == first)) { labels[0] } else { 0 };
         points.resize(points.len() + beyond, 0.0);
         labels.resize(points.len(), at_zero);
-        Coordinates { frame, outside, points, labels, directions }
+        Coordinates { frame, outside, units: Units::default(), points, labels, directions }
+    }
+
+    /// In which the points and the directions are, and so what is computed here but for [`between`](Self::between).
+    pub(super) fn units(&self) -> &Units {
+        &self.units
     }
 
     /// How many eigenvalues there are.
@@ -302,7 +317,7 @@ impl<'a> Coordinates<'a> {
     /// A direction between the eigenvectors of two values (of singular ones, those of the values themselves).
     pub(super) fn between(&self, direction: usize, i: usize, j: usize) -> f64 {
         let step = if self.frame.spectrum == SpectralKind::Symmetric { 1 } else { 2 };
-        self.directions[direction][step * i * self.size() + step * j]
+        self.units.of_direction(self.directions[direction][step * i * self.size() + step * j], direction)
     }
 
     fn any_meet(&self, tuple: &[usize]) -> bool {

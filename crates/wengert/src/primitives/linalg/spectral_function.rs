@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::spectral_frame::{Frame, SpectralKind};
 use super::spectral_series::{Differences, check_function};
+use super::spectral_units::Units;
 use crate::array::{DType, Type};
 use crate::error::{Misfit, misfit};
 use crate::ops::Unary;
@@ -126,6 +127,10 @@ impl SpectralFunction {
             Infinite::Refused => h.value(x).is_finite(),
             Infinite::Told => !h.value(x).is_nan(),
         };
+        let units = Units::of_values(&frame.values, order);
+        let scaled = (units.of_matrix() != 1.0)
+            .then(|| Differences::new(&self.program, self.derivative).in_unit(units.of_matrix()));
+        let in_units = scaled.as_ref().unwrap_or(h);
         for (k, _) in counts.iter().enumerate().filter(|(_, counts)| **counts) {
             let value = frame.values[k];
             let is_rounding = value < 0.0 && value >= -rounding && !is_defined(value) && h.value(0.0).is_finite();
@@ -133,7 +138,8 @@ impl SpectralFunction {
             if is_rounding {
                 read.to_mut().values[k] = point;
             }
-            let own = if is_defined(point) { h.at(&vec![point; order + 1]) } else { h.value(point) };
+            let own =
+                if is_defined(point) { in_units.at(&vec![units.point(point); order + 1]) } else { h.value(point) };
             if !is_defined(point) || order > 0 && !own.is_finite() {
                 let what = match self.derivative + order {
                     0 => "the function".to_owned(),

@@ -167,12 +167,19 @@ enum Keep {
 pub(super) struct Differences<'a> {
     program: &'a Program,
     derivative: usize,
+    /// In which points are given: a power of two.
+    unit: f64,
     known: RefCell<Known>,
 }
 
 impl<'a> Differences<'a> {
     pub(super) fn new(program: &'a Program, derivative: usize) -> Self {
-        Differences { program, derivative, known: RefCell::default() }
+        Differences { program, derivative, unit: 1.0, known: RefCell::default() }
+    }
+
+    /// That of `y -> h(unit y)`, of a unit that is a power of two.
+    pub(super) fn in_unit(self, unit: f64) -> Self {
+        if unit == self.unit { self } else { Differences { unit, known: RefCell::default(), ..self } }
     }
 
     /// The first Taylor coefficients of the derivative at a number.
@@ -187,6 +194,7 @@ impl<'a> Differences<'a> {
     }
 
     fn found(&self, x: f64, scale: f64, count: usize) -> Vec<Rounded> {
+        let (x, scale) = (self.unit * x, self.unit * scale);
         let all = coefficients(self.program, x, scale, count + self.derivative);
         let unscaled = scale.powi(i32::try_from(self.derivative).unwrap_or(i32::MAX));
         let own = |k: usize| {

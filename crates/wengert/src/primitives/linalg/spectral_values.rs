@@ -221,12 +221,13 @@ impl SpectralCombination {
         let all = all_weights(frame, &range, weights);
         check_weights(frame, &range, &all, self.order)?;
         let labels = own_labels(all.iter().map(|&weight| weight != 0.0));
-        let coordinates = Coordinates::new(frame, &labels, directions);
+        let coordinates = Coordinates::new(frame, &labels, directions, self.order);
         let local = |label: usize| {
             let weight = all[(label - 1) / 2];
             Local::Constant(if label % 2 == 1 { weight } else { -weight })
         };
-        Ok(coordinates.assembled(&coordinates.derivative(&local)))
+        let derivative = coordinates.assembled(&coordinates.derivative(&local));
+        Ok(derivative.into_iter().map(|x| coordinates.units().told(x, self.order)).collect())
     }
 }
 
@@ -375,7 +376,7 @@ impl SpectralForm {
     fn of(self, frame: &Frame, directions: &[&[f64]]) -> Result<Vec<f64>, Misfit> {
         let range = self.start..self.end;
         let labels = own_labels((0..frame.count()).map(|k| range.contains(&k)));
-        let coordinates = Coordinates::new(frame, &labels, directions);
+        let coordinates = Coordinates::new(frame, &labels, directions, self.order);
         if self.order == 0 {
             self.check_direction(frame, &coordinates)?;
             return Ok(range.map(|k| coordinates.between(0, k, k)).collect());
@@ -396,7 +397,7 @@ impl SpectralForm {
                 forms[(label - 1) / 2 - range.start] += coordinates.part(tuple, label, &local) * walk;
             }
         });
-        Ok(forms)
+        Ok(forms.into_iter().map(|x| coordinates.units().told(x, self.order)).collect())
     }
 
     /// That clusters move as a whole in a direction.

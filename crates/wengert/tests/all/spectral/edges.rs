@@ -1,7 +1,7 @@
 //! Functions that cancel, scales at the ends of the range, and ranks that are not full: what divided differences and frames meet
 //! besides values that repeat.
 
-use wengert::linalg::{nuclear_norm, pinv, polar, singular, spectral, sqrtm};
+use wengert::linalg::{logm, low_rank, nuclear_norm, pinv, polar, singular, spectral, sqrtm};
 use wengert::prelude::*;
 
 use super::matrix;
@@ -142,5 +142,58 @@ fn second_derivatives_where_values_are_one_but_for_rounding() {
         near("map", &second, &(Tensor::eye(2) / e), 1e-5);
         let product = hvp(&a, &bent, |a| spectral(&a).trace(|x| x * x.ln()));
         near("trace", &product, &(&bent / e), 1e-5);
+    }
+}
+
+/// Of `f(s A) = s^p f(A)` the second derivative along two directions that are scaled likewise has the factor `s^p`, also where that
+/// of the formula itself, of the size `s^(p - 2)`, leaves the range of numbers.
+#[test]
+fn second_derivatives_at_the_ends_of_the_range() {
+    let a = points(8, &[3, 3]);
+    let a = a.matmul(&a.t()) + Tensor::eye(3);
+    let (d, w, tall) = (points(9, &[3, 3]), points(10, &[3, 3]), points(11, &[3, 2]));
+    let (w, d) = (&w, &d);
+    let functions: [(&str, f64, &dyn Fn(&Tensor) -> Tensor); 12] = [
+        ("sqrtm", 0.5, &|a| (sqrtm(a) * w).sum()),
+        ("logm", 0.0, &|a| (logm(a) * w).sum()),
+        ("map", -1.0, &|a| (spectral(a).map(|x| x.recip()) * w).sum()),
+        ("trace", 0.0, &|a| spectral(a).trace(|x| x.ln())),
+        ("projector", 0.0, &|a| (spectral(a).projector(0..1) * w).sum()),
+        ("sum", 1.0, &|a| spectral(a).sum(0..1)),
+        ("vectors", 0.0, &|a| (spectral(a).vectors(1..2) * w).sum()),
+        ("values", 1.0, &|a| (spectral(a).values() * Tensor::from([0.3, -0.2, 0.7])).sum()),
+        ("polar", 0.0, &|a| (polar(a).0 * w).sum()),
+        ("low_rank", 1.0, &|a| (low_rank(a, 1) * w).sum()),
+        ("nuclear_norm", 1.0, &|a| nuclear_norm(a)),
+        ("slogdet", 0.0, &|a| a.slogdet().1),
+    ];
+    let check = |name: &str, power: f64, f: &dyn Fn(&Tensor) -> Tensor, [a, d]: [&Tensor; 2]| {
+        let forwards = |a: &Tensor, d: &Tensor| jvp(a, d, |a| jvp(a, d, |a| f(&a)).1).1;
+        let backwards = |a: &Tensor, d: &Tensor| (hvp(a, d, |a| f(&a)) * d).sum();
+        for exponent in [-960i32, -700, -540, -340, 340, 540, 700, 960] {
+            let s = 2f64.powi(exponent);
+            let (large, along) = (a * s, d * s);
+            let what = format!("{name} at 2^{exponent}");
+            near(&format!("{what}, forwards"), &(forwards(&large, &along) / s.powf(power)), &forwards(a, d), 1e-10);
+            // What flows back has the size of `s^(p - 1)`.
+            if (power - 1.0) * f64::from(exponent) < 1000.0 && (power - 1.0) * f64::from(exponent) > -950.0 {
+                near(
+                    &format!("{what}, backwards"),
+                    &(backwards(&large, &along) / s.powf(power)),
+                    &backwards(a, d),
+                    1e-10,
+                );
+            }
+        }
+    };
+    for (name, power, f) in functions {
+        check(name, power, f, [&a, d]);
+    }
+    let weights = points(12, &[3, 2]);
+    check("polar of a tall matrix", 0.0, &|a| (polar(a).0 * &weights).sum(), [&tall, &points(13, &[3, 2])]);
+    // In single precision determinants meet that at the square root of its range.
+    for s in [1e-30f64, 1e-20, 1e20, 1e30] {
+        let along = |a: &Tensor, d: &Tensor| jvp(a, d, |a| jvp(a, d, |a| a.slogdet().1).1).1.to_f64();
+        near("slogdet", &along(&(&a * s).to_f32(), &(d * s).to_f32()), &along(&a, d), 1e-3);
     }
 }
