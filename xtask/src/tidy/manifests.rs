@@ -7,8 +7,16 @@ use crate::workspace::{Source, Workspace};
 
 /// Our crates, lowest first. One that others are built from may be built from those before it only;
 /// for tests and examples it may need those behind it.
-const CRATES: &[&str] =
-    &["wengert-kernels", "wengert-derive", "wengert", "wengert-tests", "wengert-cli", "wengert-gradbench", "bench"];
+const CRATES: &[&str] = &[
+    "wengert-kernels",
+    "wengert-kernels-tests",
+    "wengert-derive",
+    "wengert",
+    "wengert-tests",
+    "wengert-cli",
+    "wengert-gradbench",
+    "bench",
+];
 
 /// How many packages the library may bring with it when it is built without features.
 const FEW: usize = 20;

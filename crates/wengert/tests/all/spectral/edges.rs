@@ -153,7 +153,8 @@ fn second_derivatives_at_the_ends_of_the_range() {
     let a = a.matmul(&a.t()) + Tensor::eye(3);
     let (d, w, tall) = (points(9, &[3, 3]), points(10, &[3, 3]), points(11, &[3, 2]));
     let (w, d) = (&w, &d);
-    let functions: [(&str, f64, &dyn Fn(&Tensor) -> Tensor); 12] = [
+    type Loss<'a> = &'a dyn Fn(&Tensor) -> Tensor;
+    let functions: [(&str, f64, Loss); 12] = [
         ("sqrtm", 0.5, &|a| (sqrtm(a) * w).sum()),
         ("logm", 0.0, &|a| (logm(a) * w).sum()),
         ("map", -1.0, &|a| (spectral(a).map(|x| x.recip()) * w).sum()),
@@ -167,7 +168,7 @@ fn second_derivatives_at_the_ends_of_the_range() {
         ("nuclear_norm", 1.0, &|a| nuclear_norm(a)),
         ("slogdet", 0.0, &|a| a.slogdet().1),
     ];
-    let check = |name: &str, power: f64, f: &dyn Fn(&Tensor) -> Tensor, [a, d]: [&Tensor; 2]| {
+    let check = |name: &str, power: f64, f: Loss, [a, d]: [&Tensor; 2]| {
         let forwards = |a: &Tensor, d: &Tensor| jvp(a, d, |a| jvp(a, d, |a| f(&a)).1).1;
         let backwards = |a: &Tensor, d: &Tensor| (hvp(a, d, |a| f(&a)) * d).sum();
         for exponent in [-960i32, -700, -540, -340, 340, 540, 700, 960] {
