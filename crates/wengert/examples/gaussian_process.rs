@@ -9,18 +9,19 @@
 //! For this series the answer is known: r = 15099 and q = 1469.1 (J. Durbin and S. J. Koopman, *Time Series Analysis by State
 //! Space Methods*, 2001, by the Kalman filter).
 //!
-//! Run it with `cargo run --release -p wengert --features nalgebra --example gaussian_process`.
+//! Run it with `cargo run --release -p wengert --features nalgebra --example gaussian_process`; the picture goes to
+//! `target/gaussian_process.svg`, or to the file given as argument.
 
-use std::io::{self, Write};
+#[path = "support/nile.rs"]
+#[cfg_attr(test, expect(clippy::duplicate_mod, reason = "the tests hold both examples on the Nile"))]
+pub mod nile;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use nalgebra::{DMatrix, DVector, RealField};
+use nile::{FIRST, Failure, Levels, flows};
 use wengert::prelude::*;
-
-/// The flow of every year, in 10^8 cubic metres.
-pub fn nile() -> Vec<f64> {
-    let rows = include_str!("../data/nile.csv").lines().skip(1);
-    rows.map(|row| row[5..].parse().expect("a year of four digits, a comma and a number")).collect()
-}
 
 /// The variance of the level in the first year: so large that it says nothing.
 const START: f64 = 1e7;
@@ -69,17 +70,22 @@ pub fn estimate(flow: &[f64]) -> Estimate {
     unreachable!("the loop ends by its return")
 }
 
-/// The expected level of every year, given the whole series: `(K - r I) K⁻¹ y`.
-pub fn levels(variances: [f64; 2], flow: &[f64]) -> DVector<f64> {
-    let k = covariance(variances.map(f64::ln), flow.len());
+/// The level of every year, given the whole series: mean `(K - r I) K⁻¹ y = y - r K⁻¹ y` and covariance `r (I - r K⁻¹)`.
+pub fn levels(variances: [f64; 2], flow: &[f64]) -> Levels {
+    let (noise, years) = (variances[0], flow.len());
+    let inverse = covariance(variances.map(f64::ln), years).cholesky().expect("variances are positive").inverse();
     let y = DVector::from_row_slice(flow);
-    let weights = k.cholesky().expect("variances are positive").solve(&y);
-    y - weights * variances[0]
+    let means = &y - &inverse * &y * noise;
+    let deviations = (0..years).map(|t| (noise * (1.0 - noise * inverse[(t, t)])).sqrt()).collect();
+    Levels { means: means.iter().copied().collect(), deviations }
 }
 
-/// Prints the variances and the level every ten years.
-pub fn report(out: &mut impl Write) -> io::Result<Estimate> {
-    let flow = nile();
+/// Prints the variances and the level every ten years, and draws the levels.
+///
+/// # Errors
+/// If the picture cannot be written.
+pub fn report(out: &mut impl Write, picture: &Path) -> Result<Estimate, Failure> {
+    let flow = flows();
     let found = estimate(&flow);
     for (name, (variance, error)) in ["noise", "step"].into_iter().zip(found.variances.into_iter().zip(found.errors)) {
         writeln!(out, "variance of the {name:<5}  {variance:>8.1}, give or take {:.0}%", 100.0 * error)?;
@@ -87,11 +93,15 @@ pub fn report(out: &mut impl Write) -> io::Result<Estimate> {
     writeln!(out, "by {} steps of Newton's method\n\nyear  flow  level", found.steps)?;
     let levels = levels(found.variances, &flow);
     for k in (0..100).step_by(10) {
-        writeln!(out, "{}  {:>4}  {:>6.1}", 1871 + k, flow[k], levels[k])?;
+        writeln!(out, "{}  {:>4}  {:>6.1} ± {:.1}", FIRST + k as i32, flow[k], levels.means[k], levels.deviations[k])?;
     }
+    levels.draw(picture, "level, given all years")?;
+    writeln!(out, "\nThe picture is in {}.", picture.display())?;
     Ok(found)
 }
 
-fn main() -> io::Result<()> {
-    report(&mut io::stdout().lock()).map(|_| ())
+fn main() -> Result<(), Failure> {
+    let picture =
+        std::env::args_os().nth(1).map_or_else(|| PathBuf::from("target/gaussian_process.svg"), PathBuf::from);
+    report(&mut std::io::stdout().lock(), &picture).map(drop)
 }

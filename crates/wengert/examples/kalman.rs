@@ -13,27 +13,18 @@
 
 #[path = "support/newton.rs"]
 pub mod newton;
+#[path = "support/nile.rs"]
+pub mod nile;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use newton::Minimum;
-use plotters::prelude::*;
+use nile::{Failure, Levels, flows};
 use wengert::prelude::*;
-
-type Failure = Box<dyn std::error::Error>;
 
 /// The variances of the noise and of the steps in the book.
 pub const PUBLISHED: [f64; 2] = [15_099.0, 1_469.1];
-
-/// The first year.
-const FIRST: i32 = 1871;
-
-/// The flow in each year from 1871 to 1970, in 10^8 cubic metres (G. W. Cobb, *The problem of the Nile*, Biometrika 65, 1978).
-pub fn nile() -> Vec<f64> {
-    let rows = include_str!("../data/nile.csv").lines().skip(1);
-    rows.map(|row| row[5..].parse().expect("a year of four digits, a comma and a number")).collect()
-}
 
 /// A linear system with normal noise: `x' = F x + w` and `y = H x + v`, where w has the covariance Q and v has R.
 pub struct Model {
@@ -90,7 +81,7 @@ pub fn local_level(logarithms: &Tensor) -> Model {
 /// first year: then its flow is the mean, and the noise the variance.
 pub fn levels(logarithms: &Tensor) -> ((Tensor, Tensor), Tensor) {
     let model = local_level(logarithms);
-    let flows = Tensor::from(nile()).reshape((-1, 1));
+    let flows = Tensor::from(flows()).reshape((-1, 1));
     let start = (flows.slice(0), model.noise.clone());
     model.filter(start, &flows.slice(1..))
 }
@@ -104,58 +95,6 @@ pub fn fit() -> Result<Minimum, Failure> {
     newton::minimise(Tensor::from([8.0, 8.0]), |x| derivatives.call(x))
 }
 
-// ------------------------------------------------------------------------------------- picture
-
-const BLUE: RGBColor = RGBColor(0, 114, 178);
-const ORANGE: RGBColor = RGBColor(213, 94, 0);
-const INK: RGBColor = RGBColor(51, 51, 51);
-
-/// Draws the flows, the level that the filter has after each year, and two deviations around it.
-fn draw(path: &Path, means: &[f64], deviations: &[f64]) -> Result<(), Failure> {
-    let root = SVGBackend::new(path, (900, 480)).into_drawing_area();
-    root.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&root)
-        .caption("The flow of the Nile at Aswan", ("sans-serif", 20, &INK))
-        .margin(14)
-        .x_label_area_size(42)
-        .y_label_area_size(60)
-        .build_cartesian_2d(FIRST - 1..FIRST + 101, 400.0..1400.0)?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(INK.mix(0.12))
-        .axis_style(INK)
-        .x_desc("year")
-        .y_desc("flow, 10^8 cubic metres a year")
-        .x_label_formatter(&|year| year.to_string())
-        .y_label_formatter(&|flow| format!("{flow:.0}"))
-        .label_style(("sans-serif", 13, &INK))
-        .draw()?;
-    let years = || FIRST + 1..;
-    let edge = |sign: f64| years().zip(means.iter().zip(deviations).map(move |(m, d)| m + 2.0 * sign * d));
-    let band: Vec<(i32, f64)> = edge(1.0).chain(edge(-1.0).collect::<Vec<_>>().into_iter().rev()).collect();
-    chart
-        .draw_series(LineSeries::new(years().zip(means.iter().copied()), BLUE.stroke_width(2)))?
-        .label("level after the year")
-        .legend(|(x, y)| PathElement::new([(x, y), (x + 18, y)], BLUE.stroke_width(2)));
-    chart
-        .draw_series([Polygon::new(band, BLUE.mix(0.18).filled())])?
-        .label("two deviations around it")
-        .legend(|(x, y)| Rectangle::new([(x, y - 5), (x + 18, y + 5)], BLUE.mix(0.18).filled()));
-    chart
-        .draw_series((FIRST..).zip(nile()).map(|point| Circle::new(point, 3, ORANGE.filled())))?
-        .label("measured flow")
-        .legend(|(x, y)| Circle::new((x + 9, y), 3, ORANGE.filled()));
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .background_style(WHITE.mix(0.8))
-        .label_font(("sans-serif", 14, &INK))
-        .draw()?;
-    root.present()?;
-    Ok(())
-}
-
 // ----------------------------------------------------------------------------------------- run
 
 /// Fits the variances, prints them, and draws the level. Gives the variances.
@@ -165,7 +104,7 @@ fn draw(path: &Path, means: &[f64], deviations: &[f64]) -> Result<(), Failure> {
 pub fn report(out: &mut impl Write, picture: &Path) -> Result<[f64; 2], Failure> {
     let found = fit()?;
     let last = found.course.len() - 1;
-    writeln!(out, "{} years; Newton's method with the exact Hessian: {last} steps.", nile().len())?;
+    writeln!(out, "{} years; Newton's method with the exact Hessian: {last} steps.", flows().len())?;
     for (k, [value, slope]) in found.course.iter().enumerate() {
         writeln!(out, "  {k:>3}  minus log likelihood {value:.9}  gradient {slope:.1e}")?;
     }
@@ -178,10 +117,8 @@ pub fn report(out: &mut impl Write, picture: &Path) -> Result<[f64; 2], Failure>
     let [noise, steps] = PUBLISHED;
     writeln!(out, "  the book has {noise:.1} and {steps:.1}")?;
     let ((means, covariances), _) = levels(&found.point);
-    if let Some(folder) = picture.parent() {
-        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    }
-    draw(picture, &means.to_vec(), &covariances.sqrt().to_vec())?;
+    let levels = Levels { means: means.to_vec(), deviations: covariances.sqrt().to_vec() };
+    levels.draw(picture, "level after the year")?;
     writeln!(out, "The picture is in {}.", picture.display())?;
     Ok([variances[0], variances[1]])
 }

@@ -46,7 +46,7 @@ mod kalman_is_right {
     /// The recursion of the book for one state, on numbers.
     #[test]
     fn the_filter_is_that_of_the_book() {
-        let (flows, logarithms) = (nile(), [9.0f64, 7.0]);
+        let (flows, logarithms) = (nile::flows(), [9.0f64, 7.0]);
         let [noise, drive] = logarithms.map(f64::exp);
         let (mut mean, mut variance, mut cost) = (flows[0], noise, 0.0);
         for y in &flows[1..] {

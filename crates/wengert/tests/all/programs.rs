@@ -246,12 +246,25 @@ fn the_nile_has_its_published_variances() {
     use gaussian_process::*;
     use nalgebra::{DMatrix, DVector};
     // By the Kalman filter: Durbin and Koopman, section 2.10.
-    let nile = nile();
-    let found = estimate(&nile);
+    let picture = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("nile_process.svg");
+    let found = report(&mut Vec::new(), &picture).unwrap();
     assert!((found.variances[0] / 15099.0 - 1.0).abs() < 2e-3, "{:?}", found.variances);
     assert!((found.variances[1] / 1469.1 - 1.0).abs() < 5e-3, "{:?}", found.variances);
+    let svg = std::fs::read_to_string(&picture).unwrap();
+    assert!(svg.contains("level, given all years") && !svg.contains("NaN"));
+    let flows = nile::flows();
+    // Given all years, the level of one has the mean and variance of a normal vector of which the flows are known.
+    let known = covariance(found.variances.map(f64::ln), 100);
+    let signal = &known - DMatrix::identity(100, 100) * found.variances[0];
+    let weights = &signal * known.try_inverse().unwrap();
+    let (means, left) = (&weights * DVector::from_row_slice(&flows), &signal - &weights * &signal);
+    let got = levels(found.variances, &flows);
+    for year in [0, 37, 99] {
+        assert_near(got.means[year], means[year], 1e-8);
+        assert_near(got.deviations[year], left[(year, year)].sqrt(), 1e-6);
+    }
     // The gradient is ½ tr(K⁻¹ dK) - ½ (K⁻¹ y)ᵀ dK (K⁻¹ y).
-    let (flow, logs) = (&nile[..12], [9.0, 7.5]);
+    let (flow, logs) = (&flows[..12], [9.0, 7.5]);
     let inverse = covariance(logs, 12).try_inverse().unwrap();
     let weights = &inverse * DVector::from_row_slice(flow);
     let step = DMatrix::from_fn(12, 12, |s, t| logs[1].exp() * s.min(t) as f64);
