@@ -28,8 +28,14 @@ fn is_single(transform: &Transform, k: usize) -> bool {
     k == 0 || 2 * k == transform.n
 }
 
+/// Sine and cosine of each multiple of `2 pi / n`, in the direction of the transform.
+fn roots(transform: &Transform) -> Vec<(f64, f64)> {
+    let angle = |k: usize| TAU * k as f64 / transform.n as f64;
+    (0..transform.n).map(|k| if transform.inverse { angle(k).sin_cos() } else { (-angle(k)).sin_cos() }).collect()
+}
+
 /// The sum, in double precision, for one entry of one line.
-fn entry(transform: &Transform, x: &[[f64; 2]], k: usize) -> [f64; 2] {
+fn entry(transform: &Transform, roots: &[(f64, f64)], x: &[[f64; 2]], k: usize) -> [f64; 2] {
     let mut sum = [0.0; 2];
     for (j, &[re, im]) in x.iter().enumerate() {
         let single = is_single(transform, j);
@@ -41,8 +47,7 @@ fn entry(transform: &Transform, x: &[[f64; 2]], k: usize) -> [f64; 2] {
             // Its conjugate stands for another entry, which has the conjugate factor.
             Kind::HalfToReal(Weights::Doubled) => (2.0 * re, 2.0 * im),
         };
-        let angle = TAU * ((j * k) % transform.n) as f64 / transform.n as f64;
-        let (sin, cos) = if transform.inverse { angle.sin_cos() } else { (-angle).sin_cos() };
+        let (sin, cos) = roots[(j * k) % transform.n];
         sum = [sum[0] + re * cos - im * sin, sum[1] + re * sin + im * cos];
     }
     let twice = transform.kind == Kind::RealToHalf(Weights::Doubled) && !is_single(transform, k);
@@ -87,12 +92,13 @@ fn compare<T: Number>(transform: Transform, [outer, inner]: [usize; 2], epsilon:
     plan.run([outer, inner], [&x[0], &x[1]], [re, im], arena.as_lines_mut(), &pool);
     let root = |x: f64| (x * (n as f64).sqrt()).max(x);
     let tolerance = 8.0 * epsilon * ((n as f64).log2() + 1.0) * root(transform.scale) * 2.0;
+    let roots = roots(&transform);
     for line in 0..outer * inner {
         let (row, column) = (line / inner, line % inner);
         let entries: Vec<[f64; 2]> =
             (0..taken).map(|j| [0, 1].map(|part| x[part][(row * taken + j) * inner + column].to_f64())).collect();
         for k in 0..given {
-            let want = entry(&transform, &entries, k);
+            let want = entry(&transform, &roots, &entries, k);
             let place = (row * given + k) * inner + column;
             for part in 0..if matches!(kind, Kind::HalfToReal(_)) { 1 } else { 2 } {
                 let got = y[part][place].to_f64();

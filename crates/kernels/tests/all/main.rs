@@ -12,6 +12,7 @@ mod factor_eigh;
 mod factor_tangents;
 #[cfg(feature = "fft")]
 mod fourier;
+mod nightly;
 mod pool;
 #[cfg(feature = "gemm")]
 mod product_memory;

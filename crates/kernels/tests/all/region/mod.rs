@@ -22,7 +22,7 @@ use wengert_kernels::region::{
 };
 
 fn regions() -> u64 {
-    if std::env::var("WENGERT_NIGHTLY").is_ok_and(|value| value == "1") { 20_000 } else { 400 }
+    if crate::nightly::nightly() { 20_000 } else { 400 }
 }
 
 /// Every tenth region is large enough for several parts.
