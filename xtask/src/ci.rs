@@ -1,13 +1,14 @@
 //! `cargo xtask ci`: everything that must hold before a change is taken.
 //!
 //! The steps go from the quick to the slow, and the first one that fails ends the run. Clippy,
-//! tests and pages are built in one profile with one set of features, so that what they are built
-//! from is compiled once for each of the two ways the compiler has: checked and translated.
+//! features and pages only check the code, much of it in one thread: they run beside the tests, in a folder of their own. In each
+//! folder everything is built in one profile with one set of features, so that what ours is built from is compiled once.
 
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use crate::Failure;
+use crate::beside::Beside;
 use crate::machine::MACHINES;
 use crate::metadata::{described, is_published};
 use crate::run::{cargo, is_installed, run, run_reading};
@@ -22,21 +23,31 @@ struct Tally {
 
 type Step = fn(&mut Tally) -> Result<(), Failure>;
 
-/// In the order in which they run.
-const STEPS: &[(&str, Step)] = &[
-    ("format", format),
-    ("tidy", |_| tidy::tidy()),
-    ("deny", deny),
-    ("typos", typos),
-    ("packages", |_| release::packages()),
-    ("clippy", clippy),
-    ("features", features),
-    ("tests", tests),
-    ("machines", machines),
-    ("doctests", doctests),
-    ("docs", docs),
-    ("semver", |_| release::compatible()),
-    ("oldest", |_| release::oldest()),
+/// When a step of a whole run has its turn.
+#[derive(Clone, Copy, PartialEq)]
+enum Turn {
+    /// Before all others: it takes seconds.
+    First,
+    /// In a process beside those that come last.
+    Beside,
+    Last,
+}
+
+/// In the order in which they run where only some are asked for.
+const STEPS: &[(&str, Turn, Step)] = &[
+    ("format", Turn::First, format),
+    ("tidy", Turn::First, |_| tidy::tidy()),
+    ("deny", Turn::First, deny),
+    ("typos", Turn::First, typos),
+    ("packages", Turn::First, |_| release::packages()),
+    ("clippy", Turn::Beside, clippy),
+    ("features", Turn::Beside, features),
+    ("docs", Turn::Beside, docs),
+    ("tests", Turn::Last, tests),
+    ("machines", Turn::Last, machines),
+    ("doctests", Turn::Last, doctests),
+    ("semver", Turn::Last, |_| release::compatible()),
+    ("oldest", Turn::Last, |_| release::oldest()),
 ];
 
 /// The whole workspace with everything in it.
@@ -50,40 +61,81 @@ const TESTED: [&str; 1] = ["--tests"];
 /// Runs every step, or those named. The last line counts tests; a step that fails otherwise counts
 /// as one failure.
 pub(crate) fn ci(names: &[&str]) -> ExitCode {
-    if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|(step, _)| step == *name)) {
-        let steps: Vec<&str> = STEPS.iter().map(|(step, _)| *step).collect();
+    if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|(step, ..)| step == *name)) {
+        let steps: Vec<&str> = STEPS.iter().map(|(step, ..)| *step).collect();
         eprintln!("ci: there is no step `{unknown}`, but {}", steps.join(", "));
         return ExitCode::FAILURE;
     }
-    let mut tally = Tally::default();
-    let mut times = Vec::new();
-    let mut failed = None;
-    for &(name, step) in STEPS.iter().filter(|(step, _)| names.is_empty() || names.contains(step)) {
-        println!("== {name}");
-        let begin = Instant::now();
-        let done = step(&mut tally);
-        times.push((name, begin.elapsed()));
-        if let Err(failure) = done {
-            eprintln!("{failure}");
-            tally.failed = tally.failed.max(1);
-            failed = Some(name);
-            break;
-        }
+    let mut run = Run { begin: Instant::now(), tally: Tally::default(), times: Vec::new(), failed: None };
+    if names.is_empty() {
+        run.whole();
+    } else {
+        run.steps(|name, _| names.contains(&name));
     }
-    report(&times, failed);
-    println!("{} passed, {} failed", tally.passed, tally.failed);
-    if failed.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    run.report();
+    if run.failed.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn report(times: &[(&str, Duration)], failed: Option<&str>) {
-    println!("== times");
-    for (name, time) in times {
-        println!("{name:<9} {:7.1} s", time.as_secs_f64());
+/// A run of the steps, as far as it has come.
+struct Run {
+    begin: Instant,
+    tally: Tally,
+    times: Vec<(&'static str, Duration)>,
+    failed: Option<&'static str>,
+}
+
+impl Run {
+    /// Every step. What runs beside the tests is waited for whatever becomes of them.
+    fn whole(&mut self) {
+        self.steps(|_, turn| turn == Turn::First);
+        if self.failed.is_some() {
+            return;
+        }
+        let names: Vec<&str> =
+            STEPS.iter().filter(|(_, turn, _)| *turn == Turn::Beside).map(|(name, ..)| *name).collect();
+        println!("== beside what follows: {}", names.join(", "));
+        let begin = Instant::now();
+        let beside = Beside::start(&names);
+        self.steps(|_, turn| turn == Turn::Last);
+        let ended = beside.and_then(Beside::end);
+        self.take("beside", begin, ended);
     }
-    let total: Duration = times.iter().map(|(_, time)| time).sum();
-    println!("{:<9} {:7.1} s", "total", total.as_secs_f64());
-    if let Some(name) = failed {
-        println!("the step `{name}` failed; run it alone with `cargo xtask ci {name}`");
+
+    /// The steps that are chosen by name and turn, until one fails.
+    fn steps(&mut self, is_chosen: impl Fn(&str, Turn) -> bool) {
+        for &(name, _, step) in STEPS.iter().filter(|(name, turn, _)| is_chosen(name, *turn)) {
+            println!("== {name}");
+            let begin = Instant::now();
+            let done = step(&mut self.tally);
+            self.take(name, begin, done);
+            if self.failed.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Notes how long a step took, and whether it failed.
+    fn take(&mut self, name: &'static str, begin: Instant, done: Result<(), Failure>) {
+        self.times.push((name, begin.elapsed()));
+        if let Err(failure) = done {
+            eprintln!("{failure}");
+            self.tally.failed = self.tally.failed.max(1);
+            self.failed.get_or_insert(name);
+        }
+    }
+
+    fn report(&self) {
+        println!("== times");
+        for (name, time) in &self.times {
+            println!("{name:<9} {:7.1} s", time.as_secs_f64());
+        }
+        println!("{:<9} {:7.1} s", "total", self.begin.elapsed().as_secs_f64());
+        match self.failed {
+            Some("beside") => println!("a step beside the tests failed; run it alone with `cargo xtask ci STEP`"),
+            Some(name) => println!("the step `{name}` failed; run it alone with `cargo xtask ci {name}`"),
+            None => {}
+        }
+        println!("{} passed, {} failed", self.tally.passed, self.tally.failed);
     }
 }
 

@@ -15,6 +15,7 @@
 #![expect(clippy::print_stdout, reason = "a command reports to its user")]
 #![expect(clippy::print_stderr, reason = "a command reports to its user")]
 
+mod beside;
 mod ci;
 mod codegen;
 mod compare;

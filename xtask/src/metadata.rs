@@ -1,6 +1,7 @@
 //! What cargo says about the packages: our own members, and all that they are built from.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -47,12 +48,21 @@ pub(crate) fn members() -> Result<Vec<Member>, Failure> {
 
 /// All that the manifests of this workspace say, one object a package.
 pub(crate) fn described() -> Result<Vec<Value>, Failure> {
-    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
-    let mut metadata: Value = serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))?;
-    match metadata["packages"].take() {
+    match workspace()?["packages"].take() {
         Value::Array(packages) => Ok(packages),
         _ => Err("`cargo metadata` does not print what it is documented to".to_owned()),
     }
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_folder() -> Result<PathBuf, Failure> {
+    let folder = workspace()?["target_directory"].as_str().map(PathBuf::from);
+    folder.ok_or("`cargo metadata` does not print what it is documented to".to_owned())
+}
+
+fn workspace() -> Result<Value, Failure> {
+    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
+    serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))
 }
 
 /// Whether the package may go to a registry: `publish` is not `false`.
