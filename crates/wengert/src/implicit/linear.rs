@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::{Function, Moved, checked_tolerance, default_tolerance, tree};
+use super::{Function, Moved, checked_tolerance, default_tolerance, point};
 use crate::error::{Error, ErrorKind, OrRaise};
 use crate::primitives::{Krylov, LinearMethod, Literal, Op, Solve};
 use crate::program::{Builder, Program, Value, everywhere, inline};
@@ -14,7 +14,8 @@ use crate::tree::Tree;
 
 /// The `x` with `map(x) = b`, for a linear map that is known by its products: no matrix is made.
 ///
-/// `b` may be any tree of tensors, and `map` gives one with the same leaves. It is recorded once, and has to be linear without
+/// `b` may be any tree of tensors, and `map` gives one with the same leaves; those that are [frozen](crate::freeze) are data of the
+/// map, which `x` has as they are. It is recorded once, and has to be linear without
 /// an offset, which is read off its operations. It may capture anything: the solution is differentiated in `b` and in every
 /// capture, in every mode and order, and under [`vmap`](crate::vmap), where every example is solved by itself.
 ///
@@ -151,11 +152,12 @@ impl LinearSolve {
     {
         let (line, name) = (Location::caller(), "linear_solve");
         checked_tolerance(name, self.tolerance, line)?;
-        let mut function = Function::record(name, &b, &Moved::whole(&b), map)?;
+        let moved = Moved::of(&b);
+        let mut function = Function::record(name, &b, &moved, map)?;
         function.check_image("result of the map", line)?;
         let count = function.point.len();
         if count == 0 {
-            return Ok(tree(&b, Vec::new()));
+            return Ok(point(&b, &moved, Vec::new()));
         }
         if is_linear(&function).is_err() {
             function.closed = with_zeros(&function.closed);
@@ -177,7 +179,7 @@ impl LinearSolve {
         let solve = Solve { checked: true, ..Solve::new(map, method, name) };
         let operands: Vec<&Tensor> = function.closed.captures.iter().chain(&function.point).collect();
         let x = graph::apply(solve, &operands).map_err(|error| error.at(Some(line)))?;
-        Ok(tree(&b, x))
+        Ok(point(&b, &moved, x))
     }
 }
 

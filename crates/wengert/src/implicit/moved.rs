@@ -17,12 +17,6 @@ impl Moved {
         Moved { all, frozen }
     }
 
-    /// All of them.
-    pub(crate) fn whole<T: Tree<Leaf = Tensor>>(tree: &T) -> Self {
-        let all = leaves(tree);
-        Moved { frozen: vec![false; all.len()], all }
-    }
-
     /// The leaves that move.
     pub(crate) fn point(&self) -> Vec<Tensor> {
         self.of_moved(self.all.clone())

@@ -1,7 +1,7 @@
 //! Leaves that are frozen stay what they are, and functions get them as if they had captured them; and equations with loops inside.
 
 use wengert::prelude::*;
-use wengert::{Ode, fixed_point, freeze, minimise, root};
+use wengert::{Ode, fixed_point, freeze, linear_solve, minimise, root};
 
 #[track_caller]
 fn near(got: &Tensor, want: &Tensor, tolerance: f64) {
@@ -46,6 +46,26 @@ fn searches_leave_frozen_leaves_where_they_are() {
     let still = |c: &Tensor| fixed_point(&m, |q: Model| Model { a: q.a * 0.3 + &q.b * c, ..q });
     stays(&still(&Tensor::from(0.5)));
     near(&grad(&Tensor::from(0.5), |c| still(&c).a.sum()), &Tensor::from(5.0 / 0.7), 1e-8);
+}
+
+/// As data of the map: as unknowns they would make it a product of two, and integers cannot be solved for.
+#[test]
+fn linear_systems_have_frozen_leaves_as_data() {
+    let right = |scale: &Tensor| Model { b: Tensor::from([2.0, 3.0]) * scale, ..model() };
+    let solve = |b: Model| linear_solve(b, |x: Model| Model { a: x.a * x.b.take(&x.indices, 0), ..x });
+    let found = solve(right(&Tensor::from(1.0)));
+    near(&found.a, &Tensor::from([0.3 / 3.0, 0.5 / 2.0]), 1e-9);
+    assert_eq!((found.b.to_vec(), found.indices.to_vec()), (vec![2.0, 3.0], vec![1.0, 0.0]));
+    // The numbers of a frozen leaf come from where they come from: a and b take their parts in the slope.
+    let scale = Tensor::from(0.5);
+    let slope = grad(&scale, |c| {
+        let found = solve(right(&c));
+        found.a.sum() + found.b.sum()
+    });
+    near(&slope, &Tensor::from(-(0.1 + 0.25) / 0.25 + 5.0), 1e-8);
+    // The map may give the leaves that are solved for alone.
+    let alone = linear_solve(model(), |x: Model| vec![x.a * &x.b]);
+    near(&alone.a, &Tensor::from([0.15, 0.5 / 3.0]), 1e-9);
 }
 
 #[test]
