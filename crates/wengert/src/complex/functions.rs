@@ -344,7 +344,8 @@ impl<R: Real> Complex<R> {
         let series = || {
             // i pi / 2 + 1/z, of whose squares none is taken.
             let inverse = Complex { re: right, im: self.im }.recip();
-            Complex { re: sign * inverse.re, im: R::constant(FRAC_PI_2).copysign(self.im) + inverse.im }
+            // It is not negative, but the quotient may be -0: with the 0 it is 0.
+            Complex { re: sign * (inverse.re + 0.0), im: R::constant(FRAC_PI_2).copysign(self.im) + inverse.im }
         };
         let formula = || {
             let off = lit(1.0) - right;

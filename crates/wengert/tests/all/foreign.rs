@@ -508,6 +508,28 @@ fn other_types_and_several_results() {
     near("scalars", &[by_number], &wanted.to_vec());
 }
 
+/// What a selection leaves out is left out of a pullback in single precision too.
+#[test]
+fn rules_in_single_precision_stand_before_selections() {
+    let half = |x: &Array| {
+        let halves: Vec<f32> = x.elements::<f32>().unwrap().iter().map(|x| 0.5 * x).collect();
+        Array::new(x.shape(), halves)
+    };
+    let x = Tensor::from([5.0f32, 3.0]);
+    for elementwise in [false, true] {
+        let rule = CustomRule::foreign("half", |x| x[0].clone(), move |x| half(&x[0]))
+            .foreign_vjp(move |_, _, ct| half(&ct[0]))
+            .one_by_one();
+        let rule = if elementwise { rule.elementwise() } else { rule };
+        let rule = rule.register(&[&[Tensor::from([0.5f32, 1.5])]]).unwrap();
+        let chosen = |x: &Tensor| x.gt(4.0).where_(rule.call(&[x]).remove(0), x);
+        let slopes = grad(&x, |x| chosen(&x).sum());
+        assert_eq!((slopes.dtype(), slopes.to_vec()), (DType::F32, vec![0.5, 1.0]));
+        let of_each = vmap(&x, |x| grad(&x, |x| cond(&x.gt(4.0), x, |x| rule.call(&[&x]).remove(0), |x| x)));
+        assert_eq!(of_each.to_vec(), [0.5, 1.0]);
+    }
+}
+
 #[test]
 fn patterns_are_full_unless_stated() {
     let double = |x: &[Array]| Array::new(x[0].shape(), x[0].to_f64().iter().map(|x| x * x).collect::<Vec<f64>>());

@@ -94,3 +94,30 @@ fn second_derivatives_of_inverse_functions_near_zero() {
         }
     }
 }
+
+/// Wherever the formula changes, zeros have the signs of C99: odd functions, mirrored at the real axis.
+#[test]
+fn inverse_tangents_keep_the_signs_of_zeros_at_every_size() {
+    for size in [1e-10, 0.01, 0.5, 3.0, 1e8, 1e9, 1e10, 1e160, 1e300, f64::INFINITY] {
+        for (a, b) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+            let (z, beside) = (Complex::new(a * 0.0, b * size).atanh(), Complex::new(a * size, b * 0.0).atan());
+            assert_eq!(
+                (z.re.is_sign_negative(), z.im.is_sign_negative()),
+                (a < 0.0, b < 0.0),
+                "atanh of {a} 0, {b} {size}"
+            );
+            let signs = (beside.re.is_sign_negative(), beside.im.is_sign_negative());
+            assert_eq!(signs, (a < 0.0, b < 0.0), "atan of {a} {size}, {b} 0");
+        }
+    }
+    // Behind it a root is cut there: its slope is that of the side.
+    for side in [0.0, -0.0] {
+        let slope = grad((-1e10, side), |(x, y)| Complex::new(x, y).atan().sqrt().im).0;
+        let wanted =
+            -0.5e-20 / (std::f64::consts::FRAC_PI_2 - 1e-10).sqrt() * if side.is_sign_negative() { -1.0 } else { 1.0 };
+        assert!((slope / wanted - 1.0).abs() < 1e-12, "{slope} instead of {wanted}");
+        let z = Complex::new(Tensor::from(-1e10), Tensor::from(side));
+        let slope = grad(&z, |z| z.atan().sqrt().im);
+        assert!((slope.re.item() / wanted - 1.0).abs() < 1e-12, "{} instead of {wanted}", slope.re.item());
+    }
+}
