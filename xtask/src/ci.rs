@@ -1,8 +1,9 @@
 //! `cargo xtask ci`: everything that must hold before a change is taken.
 //!
-//! The steps go from the quick to the slow, and the first one that fails ends the run. Clippy,
-//! features and pages only check the code, much of it in one thread: they run beside the tests, in a folder of their own. In each
-//! folder everything is built in one profile with one set of features, so that what ours is built from is compiled once.
+//! The steps go from the quick to the slow, and the first one that fails ends the run. Clippy, features and pages only check the
+//! code, much of it in one thread: they run beside the tests, in a folder of their own, and what fails there is told after the
+//! tests. In each folder everything is built in one profile with one set of features, so that what ours is built from is compiled
+//! once.
 
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
