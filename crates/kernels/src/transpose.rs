@@ -56,6 +56,26 @@ fn run<T: Plain>(level: Level, shape: [usize; 2], x: &[T], first: usize, from: i
     }
 }
 
+/// As [`transpose`], of so many rows and columns, with the instructions of `LEVEL`.
+///
+/// # Safety
+/// The caller is compiled for `LEVEL`. All elements of the shape can be read and written, and rows of the result do not overlap.
+#[inline(always)]
+pub(crate) unsafe fn panel<T: Plain, const LEVEL: u8>(
+    shape: [usize; 2],
+    x: *const T,
+    from: isize,
+    out: *mut T,
+    to: usize,
+) {
+    let matrix = Matrix { shape, x, from, out, to };
+    match size_of::<T>() {
+        4 if LEVEL >= Level::Avx2 as u8 => InBlocks::<T, 8>(matrix).run(),
+        8 if LEVEL >= Level::Avx2 as u8 => InBlocks::<T, 4>(matrix).run(),
+        _ => InBlocks::<T, 1>(matrix).run(),
+    }
+}
+
 /// A matrix to transpose, all of whose elements are in bounds.
 struct Matrix<T> {
     shape: [usize; 2],

@@ -7,9 +7,6 @@ use crate::workspace::{Source, Workspace};
 /// The ends of names that are taken for files of this repository.
 const ENDS: &[&str] = &[".rs", ".md", ".py", ".toml", ".json", ".txt", ".prog"];
 
-/// Names of files of other projects, of examples, and of what is built.
-const ELSEWHERE: &[&str] = &["gemm.rs"];
-
 /// Files and folders that a page, or a comment in a Rust file, names between backquotes exist. A name may leave out the
 /// folders in front.
 pub(super) fn named_files(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
@@ -49,7 +46,7 @@ fn is_path(name: &str) -> bool {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
     let is_file = ENDS.iter().any(|end| name.ends_with(end) && name.len() > end.len());
     let is_folder = name.ends_with('/') && name.len() > 1 && !name.starts_with('/');
-    plain && (is_file || is_folder) && !name.contains("..") && !ELSEWHERE.contains(&name)
+    plain && (is_file || is_folder) && !name.contains("..")
 }
 
 /// Whether there is such a file or folder: beside the one that names it, from the root, or below any folders.

@@ -12,7 +12,7 @@
 use super::DEPTH;
 use super::number::{MatrixView, Number, TileTask};
 use super::registers::{LaneArray, Vector, prefetch};
-use crate::arena::LINE;
+use crate::arena::{LINE, Line};
 use crate::{Level, Work, dispatch_at, machine_level};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};
@@ -39,13 +39,13 @@ macro_rules! blocks {
         /// which 12 or 8 do.
         pub(super) fn $number(task: TileTask<$number>, level: Level) {
             match level.min(machine_level()) {
-                Level::Baseline => dispatch_at(Level::Baseline, Blocked::<$wide1, $wide1, 4>(task, PhantomData)),
+                Level::Baseline => Blocked::<$wide1, $wide1, 4>::at(Level::Baseline, task),
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx2 => dispatch_at(Level::Avx2, Blocked::<$wide3, $least3, 6>(task, PhantomData)),
+                Level::Avx2 => Blocked::<$wide3, $least3, 6>::at(Level::Avx2, task),
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx512 => dispatch_at(Level::Avx512, Blocked::<$wide4, $least4, 8>(task, PhantomData)),
+                Level::Avx512 => Blocked::<$wide4, $least4, 8>::at(Level::Avx512, task),
                 #[cfg(not(target_arch = "x86_64"))]
-                Level::Avx2 | Level::Avx512 => Blocked::<$wide1, $wide1, 4>(task, PhantomData).run(),
+                Level::Avx2 | Level::Avx512 => Blocked::<$wide1, $wide1, 4>::at(level, task),
             }
         }
     )*};
@@ -59,21 +59,64 @@ blocks! {
 }
 
 /// A task with its blocks: `ROWS` rows of two vectors `V`, the rest of the columns of one, or of `L`.
-struct Blocked<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize>(TileTask<V::Number>, PhantomData<L>);
+struct Blocked<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> {
+    task: TileTask<V::Number>,
+    /// Room for `DEPTH` rows of two vectors, or of as many as are summed; null if no stripe needs it.
+    panel: *mut Line,
+    vectors: PhantomData<L>,
+}
+
+impl<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> Blocked<V, L, ROWS> {
+    /// Runs a task compiled for a level. A panel lies on the stack of a function of its own, whose pages are touched at every
+    /// call: that took as long as products of 4 by 4 matrices themselves.
+    #[inline]
+    fn at(level: Level, task: TileTask<V::Number>) {
+        let on = |panel| dispatch_at(level, Self { task, panel, vectors: PhantomData });
+        if Self::needs_panel(&task) { with_panel(task.dims[1], on) } else { on(std::ptr::null_mut()) }
+    }
+
+    /// Whether some stripe is copied or gathered.
+    #[inline]
+    fn needs_panel(task: &TileTask<V::Number>) -> bool {
+        let rest = task.dims[2] % (2 * V::LANES);
+        let is_whole = [0, V::LANES, L::LANES].contains(&rest);
+        task.b.strides[1] != 1 || !is_whole || is_far(&task.b) && task.dims[0] >= 3 * ROWS
+    }
+}
+
+/// Whether rows lie so far apart that many of them are copied.
+#[inline(always)]
+fn is_far<T>(right: &MatrixView<T>) -> bool {
+    right.strides[0].unsigned_abs().saturating_mul(size_of::<T>()) >= FAR
+}
+
+/// Rows of a panel that are few.
+const SHORT: usize = 64;
+
+/// Gives `f` a panel on the stack for so many rows, of [`DEPTH`] at most.
+fn with_panel(rows: usize, f: impl FnOnce(*mut Line)) {
+    #[inline(never)]
+    fn of<const LINES: usize>(f: impl FnOnce(*mut Line)) {
+        let mut panel = [const { MaybeUninit::<Line>::uninit() }; LINES];
+        f(panel.as_mut_ptr().cast());
+    }
+    const { assert!(LINE == 64, "two vectors are two lines at most") };
+    if rows <= SHORT { of::<{ 2 * SHORT }>(f) } else { of::<{ 2 * DEPTH }>(f) }
+}
 
 impl<V: Vector, L: Vector<Number = V::Number>, const ROWS: usize> Work for Blocked<V, L, ROWS> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let task = &self.0;
+        let Blocked { task, panel, .. } = &self;
         let [m, k, n] = task.dims;
         if k == 0 {
             clear(task);
             return;
         }
         for (p, first) in (0..k).step_by(DEPTH).flat_map(|p| (0..m).step_by(ROWS_AT_ONCE).map(move |i| (p, i))) {
-            let part = Part { rows: first..m.min(first + ROWS_AT_ONCE), p, depth: DEPTH.min(k - p) };
+            let part = Part { rows: first..m.min(first + ROWS_AT_ONCE), p, depth: DEPTH.min(k - p), panel: *panel };
             let mut j = 0;
             while j < n {
                 // A narrower stripe for the rest, rather than sums of zeros.
@@ -92,6 +135,7 @@ struct Part {
     rows: std::ops::Range<usize>,
     p: usize,
     depth: usize,
+    panel: *mut Line,
 }
 
 /// The product if k is 0: zeros, or the previous contents.
@@ -113,17 +157,19 @@ fn stripe<V: Vector, const COUNT: usize, const ROWS: usize>(
     part: &Part,
     j: usize,
 ) -> usize {
-    let &Part { ref rows, p, depth } = part;
+    let &Part { ref rows, p, depth, panel } = part;
     let width = COUNT * V::LANES;
     let columns = width.min(task.dims[2] - j);
-    let mut panel = [const { MaybeUninit::<[V; COUNT]>::uninit() }; DEPTH];
     let mut right = task.b.at(p, j);
     let whole = columns == width && right.strides[1] == 1;
-    let far = right.strides[0].unsigned_abs().saturating_mul(size_of::<V::Number>()) >= FAR;
-    if !whole || (far && rows.len() >= 3 * ROWS) {
+    if !whole || (is_far(&right) && rows.len() >= 3 * ROWS) {
+        assert!(!panel.is_null(), "a panel was not expected");
+        // SAFETY: it is there, and so it has room for as many rows as are summed, of two vectors of a line at most, aligned as
+        // lines are; nobody else has it. Test `products_agree_with_the_triple_loop`.
+        let panel = unsafe { std::slice::from_raw_parts_mut(panel.cast::<MaybeUninit<[V; COUNT]>>(), depth) };
         match whole {
-            true => copy::<V, COUNT>(right, &mut panel[..depth]),
-            false => gather::<V, COUNT>(right, columns, &mut panel[..depth]),
+            true => copy::<V, COUNT>(right, panel),
+            false => gather::<V, COUNT>(right, columns, panel),
         }
         right = MatrixView { start: panel.as_ptr().cast(), strides: [width as isize, 1] };
     }

@@ -1,10 +1,12 @@
 //! Numbers and tasks, as the loops see them.
 
-use super::{Workspace, blocks, library, vector};
+use super::library::{self, Kernels};
+use super::{blocks, vector};
 use crate::Level;
+use crate::arena::Plain;
 
 /// What the loops need of a number. Nobody outside can name it, so nobody can implement it.
-pub trait Number: Copy + Default + Send + Sync + 'static {
+pub trait Number: Plain + Default {
     /// `self * factor + term`; rounded once if `FUSED`.
     fn times_plus<const FUSED: bool>(self, factor: Self, term: Self) -> Self;
     /// `self + other`.
@@ -13,17 +15,12 @@ pub trait Number: Copy + Default + Send + Sync + 'static {
     fn blocks(task: TileTask<Self>, level: Level);
     /// Runs a task in order whose right operand is one column.
     fn by_vector(task: TileTask<Self>, level: Level);
-    /// Whether the library can be asked at this level.
-    fn has_library(level: Level) -> bool;
-    /// Runs a task by the library, which must have been asked for.
-    fn library(task: TileTask<Self>, level: Level);
-    /// A bound of what the library allocates for one task on one thread, in bytes; `packed` says how the right operand lies, if
-    /// the task has just these dimensions.
-    fn library_bytes(dims: [usize; 3], packed: Option<Packed>, level: Level) -> Workspace;
+    /// The library's kernels for this level, if it has any.
+    fn kernels(level: Level) -> Option<Kernels<Self>>;
 }
 
 macro_rules! impl_number_for_floats {
-    ($($float:ident),*) => {$(
+    ($($float:ident $kernels:ident),*) => {$(
         impl Number for $float {
             #[inline(always)]
             fn times_plus<const FUSED: bool>(self, factor: Self, term: Self) -> Self {
@@ -43,22 +40,14 @@ macro_rules! impl_number_for_floats {
                 vector::run(task, level);
             }
 
-            fn has_library(level: Level) -> bool {
-                library::exists(level)
-            }
-
-            fn library(task: TileTask<Self>, level: Level) {
-                library::$float::run(task, level);
-            }
-
-            fn library_bytes(dims: [usize; 3], packed: Option<Packed>, level: Level) -> Workspace {
-                library::bytes(dims, packed, library::$float::block(level), size_of::<Self>())
+            fn kernels(level: Level) -> Option<Kernels<Self>> {
+                library::$kernels(level)
             }
         }
     )*};
 }
 
-impl_number_for_floats!(f32, f64);
+impl_number_for_floats!(f32 of_f32, f64 of_f64);
 
 impl Number for i64 {
     #[inline(always)]
@@ -79,23 +68,15 @@ impl Number for i64 {
         vector::run(task, level);
     }
 
-    fn has_library(_level: Level) -> bool {
-        false
-    }
-
-    fn library(task: TileTask<Self>, level: Level) {
-        // There is none for integers; the blocks are right for every task.
-        blocks::i64(task, level);
-    }
-
-    fn library_bytes(_dims: [usize; 3], _packed: Option<Packed>, _level: Level) -> Workspace {
-        Workspace::default()
+    /// There are none for integers.
+    fn kernels(_level: Level) -> Option<Kernels<Self>> {
+        None
     }
 }
 
 /// How blocks read the right operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packed {
+pub(super) enum Packed {
     InPlace,
     Gathered,
 }
@@ -140,7 +121,7 @@ impl<T: Copy> MatrixView<T> {
         MatrixView { start: self.start.wrapping_offset(distance(self.strides, i, j)), ..self }
     }
 
-    fn transposed(self) -> MatrixView<T> {
+    pub(super) fn transposed(self) -> MatrixView<T> {
         MatrixView { strides: [self.strides[1], self.strides[0]], ..self }
     }
 }

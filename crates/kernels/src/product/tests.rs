@@ -93,9 +93,9 @@ fn results([rows, columns]: [usize; 2]) -> Vec<Layout> {
 enum Through {
     /// What the shape calls for.
     Products,
-    /// The blocks, whatever the shape is; and the library likewise.
+    /// The blocks, whatever the shape is; and what is packed likewise.
     Blocks,
-    Library,
+    Packed,
 }
 
 /// Computes one product and compares it with the triple loop, element by element.
@@ -108,8 +108,8 @@ fn check<T: Tested>(dims: [usize; 3], [a, b, c]: [Layout; 3], add: Accumulate, l
     let z = Target::new(&mut after, c.strides.map(isize::cast_unsigned));
     match through {
         Through::Products => run_products(level, Known::Nothing, &[], dims, x, y, z, add, &Pool::new(2)),
-        Through::Blocks | Through::Library if m == 0 || n == 0 => return,
-        Through::Blocks | Through::Library => {
+        Through::Blocks | Through::Packed if m == 0 || n == 0 => return,
+        Through::Blocks | Through::Packed => {
             let task = TileTask {
                 dims,
                 a: MatrixView { start: left.as_ptr().wrapping_add(a.first), strides: a.strides },
@@ -119,7 +119,7 @@ fn check<T: Tested>(dims: [usize; 3], [a, b, c]: [Layout; 3], add: Accumulate, l
                 swapped: false,
             };
             match through {
-                Through::Library if T::has_library(level) => by_library(task.in_order(), level),
+                Through::Packed if T::kernels(level).is_some() => packed::run(task.in_order(), level),
                 _ => T::blocks(task, level),
             }
         }
@@ -218,11 +218,12 @@ fn rows_that_lie_far_apart() {
 }
 
 #[test]
-fn the_library_agrees_with_the_triple_loop() {
-    for dims in [[1, 1, 1], [5, 6, 1], [1, 9, 40], [3, 2, 70], [6, 130, 35], [65, 16, 13], [67, 3, 129], [20, 600, 17]]
-    {
-        check_layouts::<f32>(dims, Through::Library);
-        check_layouts::<f64>(dims, Through::Library);
+fn packed_products_agree_with_the_triple_loop() {
+    let small = [[1, 1, 1], [5, 6, 1], [1, 9, 40], [3, 2, 70], [6, 130, 35], [65, 16, 13], [67, 3, 129]];
+    // Few rows with whole vectors; two parts of the sum.
+    for dims in small.into_iter().chain([[7, 20, 208], [20, 600, 17]]) {
+        check_layouts::<f32>(dims, Through::Packed);
+        check_layouts::<f64>(dims, Through::Packed);
     }
 }
 
@@ -258,8 +259,8 @@ fn bits_through<T: Tested>(
             let z = Target::new(&mut out, c.strides.map(isize::cast_unsigned));
             run_products(level, Known::Nothing, &[], dims, x, y, z, add, &Pool::new(2));
         }
-        Through::Library if T::has_library(level) => by_library(task.in_order(), level),
-        Through::Blocks | Through::Library => T::blocks(task.in_order(), level),
+        Through::Packed if T::kernels(level).is_some() => packed::run(task.in_order(), level),
+        Through::Blocks | Through::Packed => T::blocks(task.in_order(), level),
     }
     (0..m * n).map(|at| out[c.index(at / n, at % n)].bits()).collect()
 }
@@ -275,7 +276,7 @@ fn check_bits<T: Tested>(dims: [usize; 3], pairs: usize) {
             let operands = [first, layouts([k, n])[0], results([m, n])[0]];
             let expected = bits_through::<T>(dims, operands, add, level, Through::Products);
             let ways: &[Through] = match matrix {
-                true => &[Through::Products, Through::Blocks, Through::Library],
+                true => &[Through::Products, Through::Blocks, Through::Packed],
                 false => &[Through::Products],
             };
             for n_th in 0..5 * pairs {
@@ -295,7 +296,10 @@ fn neither_strides_nor_ways_change_a_bit() {
     let shapes =
         [[2, 3, 2], [3, 1, 5], [4, 2, 9], [5, 258, 7], [20, 20, 20], [21, 19, 21], [17, 515, 33], [65, 16, 13]];
     let large = [[67, 3, 129], [1, 600, 37], [41, 1100, 1], [530, 70, 1], [1, 31, 600], [97, 300, 385], [40, 700, 300]];
-    for (dims, pairs) in shapes.map(|dims| (dims, 5)).into_iter().chain(large.map(|dims| (dims, 1))) {
+    // Operands read as they lie, more rows and more columns than are packed at a time.
+    let parts = [[40, 530, 320], [790, 20, 96], [50, 70, 1100]];
+    let large = large.into_iter().chain(parts).map(|dims| (dims, 1));
+    for (dims, pairs) in shapes.into_iter().map(|dims| (dims, 5)).chain(large) {
         check_bits::<f32>(dims, pairs);
         check_bits::<f64>(dims, pairs);
     }
@@ -488,7 +492,7 @@ fn check_symmetric<T: Tested>(n: usize, k: usize, gap: usize, level: Level) {
 #[test]
 fn symmetric_results_agree_with_the_triple_loop() {
     for level in Level::ALL {
-        // One element, one tile, panels of blocks, and of the library: long and short sums.
+        // One element, one tile, panels of blocks, and packed ones: long and short sums.
         for (n, k, gap) in [(1, 5, 0), (7, 3, 2), (63, 90, 1), (64, 30, 0), (95, 20, 0), (95, 900, 0), (96, 40, 0)] {
             check_symmetric::<f64>(n, k, gap, level);
             check_symmetric::<f32>(n, k, gap, level);

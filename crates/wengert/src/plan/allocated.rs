@@ -5,7 +5,7 @@ use wengert_kernels::product::Workspace;
 /// How many bytes steps allocate for themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allocated {
-    /// What products of matrices pack their operands into.
+    /// What products of matrices pack their operands into; threads keep it.
     pub(crate) products: Workspace,
     /// What the library of factorisations packs the operands of its own products into; threads keep it.
     pub(crate) factors: usize,
@@ -47,7 +47,7 @@ impl Allocated {
 
     /// What is touched while a step runs: all but what the library of factorisations reserves.
     pub(crate) fn used(self) -> usize {
-        self.products.kept.saturating_add(self.products.call.max(self.definitions))
+        self.products.bytes().saturating_add(self.definitions)
     }
 
     /// All of it. What is freed at the end of a step is not there twice.

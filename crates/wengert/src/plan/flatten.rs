@@ -27,8 +27,6 @@ pub(super) struct Flat {
     pub(super) views: Vec<View>,
     /// For each value: the number that all its elements are, if one is known.
     pub(super) literals: Vec<Option<Literal>>,
-    /// Whether a product gathers an operand that could be copied first.
-    pub(super) gathers: bool,
     /// For each equation of a region that is computed again: the first one of that region. With equations before it, which run
     /// when it is not wanted yet, it is not to be joined.
     pub(super) since: Vec<usize>,
@@ -41,7 +39,6 @@ struct Flattener {
     b: Builder,
     views: Vec<View>,
     literals: Vec<Option<Literal>>,
-    gathers: bool,
     since: Vec<usize>,
     /// Where the region begins that is computed again and is being flattened.
     region: usize,
@@ -57,7 +54,7 @@ pub(super) struct Flattening {
     pub(super) written: bool,
     /// Whether equal copies are made once.
     pub(super) keeps_copies: bool,
-    /// Whether operands that products would gather are copied first.
+    /// Whether operands that products would gather are copied first: worth it for what many products read.
     pub(super) copies_gathered: bool,
 }
 
@@ -68,7 +65,7 @@ pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
     let (eqns, values) = (more(program.eqns().len()), more(program.types.len()));
     let (b, copies) = (Builder::with_room(eqns, values), Map::default());
     let (views, literals, since) = (Vec::with_capacity(values), Vec::with_capacity(values), Vec::with_capacity(eqns));
-    let mut f = Flattener { b, views, literals, gathers: false, since, region: 0, how, copies };
+    let mut f = Flattener { b, views, literals, since, region: 0, how, copies };
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {
         args.push(f.b.input(name, ty.clone()));
@@ -85,8 +82,8 @@ pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
         }
         bases.push(base);
     }
-    let Flattener { b, views, literals, gathers, since, .. } = f;
-    Flat { program: b.finish(&bases), views, literals, gathers, since }
+    let Flattener { b, views, literals, since, .. } = f;
+    Flat { program: b.finish(&bases), views, literals, since }
 }
 
 impl Flattener {
@@ -332,10 +329,10 @@ impl Flattener {
             labels.extend(op.lhs().iter().filter(|label| op.rhs().contains(label) && !op.out().contains(label)));
             op = self.relaid(&op, &mut args, k, &labels);
         }
-        match gathered(&op, args.map(|arg| &self.views[arg.index()])) {
-            Some((k, labels)) if self.how.copies_gathered => op = self.relaid(&op, &mut args, k, &labels),
-            Some(_) => self.gathers = true,
-            None => {}
+        if self.how.copies_gathered
+            && let Some((k, labels)) = gathered(&op, args.map(|arg| &self.views[arg.index()]))
+        {
+            op = self.relaid(&op, &mut args, k, &labels);
         }
         self.op(op, &args)
     }

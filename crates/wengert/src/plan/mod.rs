@@ -441,10 +441,9 @@ fn build(
     let written = results == ResultPlacement::Written;
     let how = Flattening { written, keeps_copies: effort.copies, copies_gathered: false };
     let mut flat = flatten(&program, how);
-    // Which operands are gathered is known only after layout assignment: those that were turned may be read in place.
     let turned = turn::turned(&flat);
-    if turned.is_some() || (flat.gathers && effort.copies) {
-        flat = flatten(turned.as_ref().unwrap_or(&program), Flattening { copies_gathered: effort.copies, ..how });
+    if let Some(turned) = &turned {
+        flat = flatten(turned, how);
     }
     let (inputs, output_types) = (program.input_types().to_vec(), program.output_types());
     drop((program, turned));
