@@ -56,7 +56,7 @@ fn run<T: Plain>(level: Level, shape: [usize; 2], x: &[T], first: usize, from: i
     }
 }
 
-/// As [`transpose`], of so many rows and columns, with the instructions of `LEVEL`.
+/// As [`transpose`], through pointers and with the instructions of `LEVEL`.
 ///
 /// # Safety
 /// The caller is compiled for `LEVEL`. All elements of the shape can be read and written, and rows of the result do not overlap.

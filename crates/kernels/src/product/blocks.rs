@@ -93,7 +93,7 @@ fn is_far<T>(right: &MatrixView<T>) -> bool {
 /// Rows of a panel that are few.
 const SHORT: usize = 64;
 
-/// Gives `f` a panel on the stack for so many rows, of [`DEPTH`] at most.
+/// Calls `f` with a panel on the stack that holds `rows` rows, at most [`DEPTH`].
 fn with_panel(rows: usize, f: impl FnOnce(*mut Line)) {
     #[inline(never)]
     fn of<const LINES: usize>(f: impl FnOnce(*mut Line)) {

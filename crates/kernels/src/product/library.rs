@@ -93,7 +93,7 @@ impl<T: Number> Kernels<T> {
 macro_rules! kernels {
     ($name:ident, $float:ident, $library:ident) => {
         pub(super) fn $name(level: Level) -> Option<Kernels<$float>> {
-            /// Those of one instruction set, with vectors of so many bytes.
+            /// The kernels of one instruction set, whose vectors have `$bytes` bytes.
             macro_rules! of {
                 ($set:ident, $bytes:literal, $level:ident) => {{
                     use $library::microkernel::$set::$float::{MR_DIV_N, NR, UKR};

@@ -1,4 +1,4 @@
-//! Packing: lines of an operand, rows of the left one or columns of the right one, into panels of so many lines as a kernel takes.
+//! Packing: lines of an operand, rows of the left one or columns of the right one, into panels as wide as a kernel takes.
 //!
 //! In a panel the numbers of all lines at one place of the sum are beside each other, and then those at the next place. Lines
 //! that the last panel lacks are zeros.
@@ -122,7 +122,7 @@ impl<T: Number, const WIDTH: usize, const LEVEL: u8> Panels<T, WIDTH, LEVEL> {
     }
 }
 
-/// Copies so many bytes, a multiple of those of `P`, as values of this type.
+/// Copies `bytes` bytes, a multiple of the size of `P`, as values of this type.
 ///
 /// # Safety
 /// They can be read and written, and are not the same.

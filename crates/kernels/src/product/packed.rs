@@ -18,9 +18,9 @@ use std::cell::RefCell;
 
 /// The most rows of the left operand that are packed at a time: 3 MiB in double precision. A multiple of all blocks' rows.
 const ROWS: usize = 768;
-/// So few panels of the right operand read the left one as it lies.
+/// The most panels of the right operand for which the left one is read as it lies.
 const FEW_PANELS: usize = 2;
-/// So few rows read the right operand as it lies, if its rows are whole vectors.
+/// The most rows for which the right operand is read as it lies, if its rows are whole vectors.
 const FEW_ROWS: usize = 48;
 
 thread_local! {
@@ -88,7 +88,7 @@ pub(super) fn run<T: Number>(task: TileTask<T>, level: Level) {
     });
 }
 
-/// Gives `f` so much memory of this thread.
+/// Calls `f` with `lines` lines of memory that this thread keeps.
 fn with_slab(lines: usize, f: impl FnOnce(*mut Line)) {
     SLAB.with_borrow_mut(|slab| {
         if slab.len() < lines {
