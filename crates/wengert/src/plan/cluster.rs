@@ -4,7 +4,9 @@
 //! same, if the elements it needs are those of its own place, and if no step in between would have to run in the middle of
 //! the region. The values of a region are *full*, one element per place, or one per *row* of `cols` places.
 
-use super::Set;
+use smallvec::smallvec;
+
+use super::{Indices, Set};
 
 use super::blocks::{copies, is_blocks};
 use super::flatten::{Flat, spans};
@@ -15,17 +17,17 @@ use super::work::count;
 use crate::array::Type;
 use crate::ops::Unary;
 use crate::primitives::{Form, Op, Reduce};
-use crate::program::Value;
+use crate::program::{Args, Value};
 
 /// A step of the plan, before it is placed: a region or a single operation.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
     /// The equations, in the order of the Program: each comes after what it needs.
-    pub(super) eqns: Vec<usize>,
+    pub(super) eqns: Indices,
     /// `None` if it is a single operation that does not fuse, or a part of lanes.
     pub(super) space: Option<Extent>,
     /// The stored values that it reads, if it is a region.
-    reads: Vec<Value>,
+    reads: Args,
     /// What is computed again in it stands behind this equation: so does all of it.
     since: usize,
 }
@@ -84,14 +86,15 @@ impl Clusters {
             let own = &mut self.list[step];
             let place = own.eqns.partition_point(|&eqn| eqn < k);
             own.eqns.insert(place, k);
-            let new: Vec<Value> = reads.filter(|base| !own.reads.contains(base)).collect();
+            let new: Args = reads.filter(|base| !own.reads.contains(base)).collect();
             own.reads.extend(new);
         }
     }
 
-    /// The steps that each step needs directly.
-    pub(super) fn needs(&mut self) -> Vec<Vec<usize>> {
-        (0..self.list.len()).map(|step| self.precedence.needs(step)).collect()
+    /// The steps that each step needs directly; which has to run before which is forgotten with that.
+    pub(super) fn take_needs(&mut self) -> Vec<Indices> {
+        let mut precedence = std::mem::take(&mut self.precedence);
+        (0..self.list.len()).map(|step| precedence.needs(step)).collect()
     }
 }
 
@@ -166,13 +169,13 @@ pub(super) fn cluster(flat: &Flat, items: &[Item]) -> Clusters {
     let mut c = Clusterer {
         flat,
         clusters: Clusters {
-            list: Vec::new(),
+            list: Vec::with_capacity(items.len()),
             home: vec![None; values],
             roles: vec![Role::Full; values],
             clones: Set::default(),
-            precedence: Precedence::default(),
+            precedence: Precedence::with_room(items.len()),
         },
-        readers: vec![Vec::new(); values],
+        readers: vec![Indices::new(); values],
     };
     for item in items {
         match item {
@@ -197,7 +200,7 @@ struct Clusterer<'a> {
     flat: &'a Flat,
     clusters: Clusters,
     /// For each value: the regions that read it.
-    readers: Vec<Vec<usize>>,
+    readers: Vec<Indices>,
 }
 
 impl Clusterer<'_> {
@@ -241,7 +244,7 @@ impl Clusterer<'_> {
 
     /// Makes a step of equations, which nothing joins later.
     fn step(&mut self, eqns: &[usize]) {
-        let step = self.push(Cluster { eqns: eqns.to_vec(), space: None, reads: Vec::new(), since: 0 });
+        let step = self.push(Cluster { eqns: eqns.into(), space: None, reads: Args::new(), since: 0 });
         let outs = eqns.iter().flat_map(|&k| self.flat.program.eqns()[k].outs());
         outs.for_each(|out| self.clusters.home[out.index()] = Some(step));
         let mut needs: Vec<usize> = eqns.iter().flat_map(|&k| self.needs(k)).collect();
@@ -315,7 +318,7 @@ impl Clusterer<'_> {
         let free = Extent { count: shape.count, cols: None, groups: None };
         let (space, role) = placed(&free, shape).expect("an equation fits a region of its own");
         let since = self.flat.since[k];
-        let step = self.push(Cluster { eqns: vec![k], space: Some(space), reads: Vec::new(), since });
+        let step = self.push(Cluster { eqns: smallvec![k], space: Some(space), reads: Args::new(), since });
         self.settle(k, step, role);
         step
     }
@@ -427,7 +430,7 @@ impl Clusterer<'_> {
         if !fits || !self.clusters.precedence.merge(one, two) {
             return;
         }
-        let none = Cluster { eqns: Vec::new(), space: None, reads: Vec::new(), since: 0 };
+        let none = Cluster { eqns: Indices::new(), space: None, reads: Args::new(), since: 0 };
         let Cluster { eqns, reads, .. } = std::mem::replace(&mut self.clusters.list[two], none);
         for &k in &eqns {
             self.clusters.home[self.flat.program.eqns()[k].first.index()] = Some(one);

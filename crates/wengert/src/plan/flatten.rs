@@ -17,7 +17,7 @@ use super::view::View;
 use crate::array::Type;
 use crate::ops::{Binary, Unary};
 use crate::primitives::{Broadcast, Concat, Einsum, Form, Literal, Op, Permute, Reduce, Reducer, Reshape};
-use crate::program::{Args, Builder, Program, Value};
+use crate::program::{Args, Builder, Drained, Program, Value};
 
 /// The flattened Program and what is known of its values.
 #[derive(Debug)]
@@ -30,6 +30,13 @@ pub(super) struct Flat {
     /// For each equation of a region that is computed again: the first one of that region. With equations before it, which run
     /// when it is not wanted yet, it is not to be joined.
     pub(super) since: Vec<usize>,
+}
+
+impl Flat {
+    /// The Program alone: what is known of its values is given back.
+    pub(super) fn into_program(self) -> Program {
+        self.program
+    }
 }
 
 /// How many operands of a concatenation are joined at once: a step names each of them.
@@ -59,7 +66,7 @@ pub(super) struct Flattening {
 }
 
 /// Flattens a Program.
-pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
+pub(super) fn flatten(program: Program, how: Flattening) -> Flat {
     // Mostly as many equations, or a few more for copies: lists that double would take up to twice the memory.
     let more = |count: usize| count + count / 8;
     let (eqns, values) = (more(program.eqns().len()), more(program.types.len()));
@@ -69,7 +76,7 @@ pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
     let mut args = Vec::with_capacity(program.input_types().len());
     for (ty, name) in program.input_types().iter().zip(program.input_names()) {
         args.push(f.b.input(name, ty.clone()));
-        f.note(None);
+        f.note();
     }
     let outputs = f.inline(program, &args);
     // An output that is a stored value in order needs no copy, whatever its shape.
@@ -88,28 +95,26 @@ pub(super) fn flatten(program: &Program, how: Flattening) -> Flat {
 
 impl Flattener {
     /// Remembers what the newest values are.
-    fn note(&mut self, made_by: Option<(&Op, &[Value])>) {
-        self.since.resize(self.b.eqns().len(), self.region);
-        while self.views.len() < self.b.len() {
-            let value = Value(self.views.len() as u32);
-            let view = match made_by {
-                Some((op, [arg, ..])) => self.views[arg.index()].of(op),
+    fn note(&mut self) {
+        let Flattener { b, views, literals, since, region, .. } = self;
+        since.resize(b.eqns().len(), *region);
+        while views.len() < b.len() {
+            let value = Value(views.len() as u32);
+            let made_of = b.definition(value).and_then(|eqn| Some((&eqn.op, *eqn.args.first()?)));
+            let view = made_of.and_then(|(op, arg)| views[arg.index()].of(op));
+            let literal = match (b.definition(value).map(|eqn| &eqn.op), made_of) {
+                (Some(Op::Literal(literal)), _) => Some(*literal),
+                (_, Some((op, arg))) if b.form(op, &[arg]) == Form::View => literals[arg.index()],
                 _ => None,
             };
-            let literal = match made_by {
-                Some((Op::Literal(literal), _)) => Some(*literal),
-                Some((op, [arg, ..])) if self.b.form(op, &[*arg]) == Form::View => self.literals[arg.index()],
-                _ => None,
-            };
-            self.views.push(view.unwrap_or_else(|| View::whole(value, self.b.shape(value))));
-            self.literals.push(literal);
+            views.push(view.unwrap_or_else(|| View::whole(value, b.shape(value))));
+            literals.push(literal);
         }
     }
 
     fn ops(&mut self, op: impl Into<Op>, args: &[Value]) -> Vec<Value> {
-        let op = op.into();
-        let outs = self.b.ops(op.clone(), args);
-        self.note(Some((&op, args)));
+        let outs = self.b.ops(op, args);
+        self.note();
         outs
     }
 
@@ -150,83 +155,85 @@ impl Flattener {
         if fits { value } else { self.copy(value) }
     }
 
-    fn inline(&mut self, program: &Program, args: &[Value]) -> Vec<Value> {
+    fn inline(&mut self, program: Program, args: &[Value]) -> Vec<Value> {
         let mut values: Vec<Value> = Vec::with_capacity(program.types.len());
         values.extend(args);
         let line = self.b.line;
-        let mut parts = SmallParts::of(program);
-        for (k, eqn) in program.eqns().iter().enumerate() {
+        let mut parts = SmallParts::of(&program);
+        let Program { eqns, outputs, .. } = program;
+        for (k, eqn) in Drained::new(eqns).enumerate() {
             if overwrites(&eqn.op) {
                 parts.keep(self, k, values[eqn.args[0].index()], &mut values);
             }
             let args: Args = eqn.args.iter().map(|&arg| values[arg.index()]).collect();
             self.b.line = eqn.line.or(line);
-            values.extend(self.eqn(&eqn.op, &args));
-            parts.note(self, eqn.outs(), &values);
+            let outs = eqn.outs();
+            values.extend(self.eqn(eqn.op, &args));
+            parts.note(self, outs, &values);
         }
         self.b.line = line;
-        program.outputs().iter().map(|&output| values[output.index()]).collect()
+        outputs.iter().map(|&output| values[output.index()]).collect()
     }
 
-    fn eqn(&mut self, op: &Op, args: &[Value]) -> Vec<Value> {
-        match op {
+    fn eqn(&mut self, op: Op, args: &[Value]) -> Vec<Value> {
+        match &op {
             Op::Reduce(reduce) => return vec![self.reduce(reduce, args[0])],
             Op::Einsum(einsum) => return vec![self.einsum(einsum, args[0], args[1])],
             Op::Concat(concat) => return vec![self.concat(*concat, args)],
-            Op::Reshape(_) if self.views[args[0].index()].of(op).is_none() => {
+            Op::Reshape(_) if self.views[args[0].index()].of(&op).is_none() => {
                 let copy = self.copy(args[0]);
-                return self.ops(op.clone(), &[copy]);
+                return self.ops(op, &[copy]);
             }
             Op::Conv(_) => return self.conv(op, args),
             Op::Scatter(_) => return self.scatter(op, args),
             Op::Pad(pad) if pads(pad, self.b.shape(args[0]), [args[0], args[1]].map(|arg| self.is_number(arg))) => {
-                return self.ops(op.clone(), args);
+                return self.ops(op, args);
             }
             _ => {}
         }
-        match self.b.form(op, args) {
+        match self.b.form(&op, args) {
             Form::Inlined => {
                 let region = self.region;
                 if matches!(op, Op::Recompute(_)) {
                     self.region = self.b.eqns().len();
                 }
-                let results = self.inline(&op.expansion(), args);
+                let results = self.inline(op.expansion().into_owned(), args);
                 self.region = region;
                 results
             }
             // Operands are read where they lie.
-            Form::Number | Form::View | Form::Elementwise => self.ops(op.clone(), args),
+            Form::Number | Form::View | Form::Elementwise => self.ops(op, args),
             // A part of an array whose elements follow each other is read where it lies.
             Form::Planned => {
                 let args: Vec<Value> = args.iter().map(|&arg| self.followed(arg)).collect();
-                match op {
-                    Op::Scan(scan) if self.how.keeps_copies => match self.outside(scan, &args) {
-                        Some((scan, args)) => self.ops(scan, &args),
-                        None => self.ops(op.clone(), &args),
-                    },
-                    _ => self.ops(op.clone(), &args),
+                if let Op::Scan(scan) = &op
+                    && self.how.keeps_copies
+                    && let Some((scan, args)) = self.outside(scan, &args)
+                {
+                    return self.ops(scan, &args);
                 }
+                self.ops(op, &args)
             }
             // Operands are whole.
             Form::ElementwiseKernel | Form::Kernel | Form::Reduction => {
                 let args: Vec<Value> = args.iter().map(|&arg| self.in_order(arg)).collect();
-                self.ops(op.clone(), &args)
+                self.ops(op, &args)
             }
         }
     }
 
     /// A convolution: the planes of its operands are whole.
-    fn conv(&mut self, op: &Op, args: &[Value]) -> Vec<Value> {
+    fn conv(&mut self, op: Op, args: &[Value]) -> Vec<Value> {
         let whole = |f: &Self, arg: Value| !f.is_number(arg) && Planes::of(&f.views[arg.index()]).is_some();
         let args: Vec<Value> = args.iter().map(|&arg| if whole(self, arg) { arg } else { self.copy(arg) }).collect();
-        self.ops(op.clone(), &args)
+        self.ops(op, &args)
     }
 
     /// A scatter: an array that is one number everywhere is written by the step itself.
-    fn scatter(&mut self, op: &Op, args: &[Value]) -> Vec<Value> {
+    fn scatter(&mut self, op: Op, args: &[Value]) -> Vec<Value> {
         let into = if self.is_number(args[0]) { args[0] } else { self.in_order(args[0]) };
         let args = [into, self.in_order(args[1]), self.in_order(args[2])];
-        self.ops(op.clone(), &args)
+        self.ops(op, &args)
     }
 
     fn concat(&mut self, op: Concat, args: &[Value]) -> Value {

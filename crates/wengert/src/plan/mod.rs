@@ -69,7 +69,7 @@ use order::order;
 pub(crate) use product::MatrixProduct;
 use recompute::{EFFORTS, Effort};
 pub(crate) use single::{Feed, NumberSteps};
-use steps::Planner;
+use steps::{Placer, Planner};
 
 /// What a plan is made for: threads and memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -206,7 +206,7 @@ pub(crate) enum StepWork {
     /// A fused region.
     Region(Arc<Region>),
     /// Products of matrices.
-    Product(Box<MatrixProduct>),
+    Product(Arc<MatrixProduct>),
     /// One operation on whole arrays, and what it is.
     Kernel(Arc<dyn Kernel>, Arc<Operation>),
     /// One of two plans: if the first operand holds, the first.
@@ -255,6 +255,9 @@ impl Operation {
         Operation { op, types: types.iter().copied().cloned().collect() }
     }
 }
+
+/// Numbers of equations or of elements: without memory of their own as long as they are few.
+type Indices = SmallVec<[usize; 2]>;
 
 /// Tables of the planner: keys are small, and no attacker chooses them.
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
@@ -440,13 +443,11 @@ fn build(
 ) -> Plan {
     let written = results == ResultPlacement::Written;
     let how = Flattening { written, keeps_copies: effort.copies, copies_gathered: false };
-    let mut flat = flatten(&program, how);
-    let turned = turn::turned(&flat);
-    if let Some(turned) = &turned {
+    let (inputs, output_types) = (program.input_types().to_vec(), program.output_types());
+    let mut flat = flatten(program.into_owned(), how);
+    if let Some(turned) = turn::turned(&flat) {
         flat = flatten(turned, how);
     }
-    let (inputs, output_types) = (program.input_types().to_vec(), program.output_types());
-    drop((program, turned));
     let items = lanes::items(&flat, costs);
     let mut clusters = cluster(&flat, &items);
     let order = order(&flat, &mut clusters, &donated);
@@ -461,8 +462,13 @@ fn build(
     planner.given = wanted.iter().map(|pair| pair.input).collect();
     planner.parts = items.into_iter().filter_map(Item::part).collect();
     let lanes = planner.parts.len();
-    let mut steps = planner.steps();
-    let (values, scratch, allocated) = (planner.values, planner.scratch, planner.allocated);
+    let drafts = planner.drafted();
+    // What is left is to place operands: of a long plan all else would lie beside its steps.
+    drop((clusters, order));
+    let program = flat.into_program();
+    let (mut placer, drafts) = Placer::new(&program, drafts);
+    let mut steps = placer.steps(drafts);
+    let Placer { values, scratch, allocated, .. } = placer;
     wanted.iter().for_each(|pair| donate::settle(pair, &mut steps, &mut outputs));
     Plan { inputs, outputs, steps, lanes, values, scratch, allocated, options: options.clone(), unlimited: None }
 }

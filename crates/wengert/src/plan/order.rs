@@ -7,7 +7,7 @@ use super::cluster::Clusters;
 use super::donate::Donated;
 use super::flatten::{Flat, overwrites};
 use super::work::count;
-use super::{Map, Set};
+use super::{Indices, Map, Set};
 use crate::program::Value;
 
 /// The steps in an order in which each has what it needs: as early as the program has them, but for the other readers of an
@@ -37,8 +37,8 @@ const MOST_EARLY: usize = 16;
 /// What has run, and what can.
 struct Order {
     /// What each step needs, and which steps need it.
-    needs: Vec<Vec<usize>>,
-    after: Vec<Vec<usize>>,
+    needs: Vec<Indices>,
+    after: Vec<Indices>,
     /// How many of its needs have not run.
     missing: Vec<usize>,
     /// The places of steps in the program.
@@ -51,12 +51,12 @@ struct Order {
 impl Order {
     fn of(clusters: &mut Clusters) -> Self {
         let steps = clusters.list.len();
-        let needs = clusters.needs();
-        let mut after: Vec<Vec<usize>> = vec![Vec::new(); steps];
+        let needs = clusters.take_needs();
+        let mut after: Vec<Indices> = vec![Indices::new(); steps];
         for (step, needs) in needs.iter().enumerate() {
             needs.iter().for_each(|&other| after[other].push(step));
         }
-        let missing: Vec<usize> = needs.iter().map(Vec::len).collect();
+        let missing: Vec<usize> = needs.iter().map(|needs| needs.len()).collect();
         let places: Vec<usize> =
             clusters.list.iter().map(|cluster| cluster.eqns.last().copied().unwrap_or(0)).collect();
         let ready = (0..steps).filter(|&step| missing[step] == 0).map(|step| Reverse((places[step], step))).collect();

@@ -1,5 +1,8 @@
 //! Which step has to run before which, while steps are still being joined.
 
+use smallvec::{SmallVec, smallvec};
+
+use super::Indices;
 use super::work::count;
 
 /// The steps with their dependences, and a topological order of them.
@@ -16,10 +19,13 @@ pub(super) struct Precedence {
     search: u32,
 }
 
+/// Steps at the other ends of edges: without memory of their own as long as they are few.
+type Edges = SmallVec<[u32; 4]>;
+
 #[derive(Debug)]
 struct StepNode {
     /// The steps it needs and those that need it, by the numbers they had: [`Precedence::find`] gives those of now.
-    edges: [Vec<u32>; 2],
+    edges: [Edges; 2],
     /// The step it has become part of; itself if it stands.
     part_of: u32,
     /// Its place in the order.
@@ -34,26 +40,34 @@ const MOST_EDGES: usize = 1024;
 const NEEDS: usize = 0;
 const NEEDED: usize = 1;
 
+/// The steps that a search meets: mostly a few.
+type Met = SmallVec<[u32; 8]>;
+
 /// One end of a search: steps met, and how far their edges were followed.
 struct End {
     /// Which edges it follows.
     direction: usize,
-    met: Vec<u32>,
+    met: Met,
     at: usize,
     edge: usize,
 }
 
 /// The steps between two, the two among them: those after the earlier one, and those before the later one.
 struct Between {
-    after: Vec<u32>,
-    before: Vec<u32>,
+    after: Met,
+    before: Met,
 }
 
 impl Precedence {
+    /// No steps, with room for this many.
+    pub(super) fn with_room(steps: usize) -> Self {
+        Precedence { nodes: Vec::with_capacity(steps), search: 0 }
+    }
+
     /// A new step, the last one so far.
     pub(super) fn push(&mut self) -> usize {
         let own = u32::try_from(self.nodes.len()).expect("a plan has less than 2^32 steps");
-        self.nodes.push(StepNode { edges: [Vec::new(), Vec::new()], part_of: own, place: own, met: (0, 0) });
+        self.nodes.push(StepNode { edges: [Edges::new(), Edges::new()], part_of: own, place: own, met: (0, 0) });
         own as usize
     }
 
@@ -75,9 +89,9 @@ impl Precedence {
     }
 
     /// The steps that one needs directly, each once.
-    pub(super) fn needs(&mut self, step: usize) -> Vec<usize> {
+    pub(super) fn needs(&mut self, step: usize) -> Indices {
         let own = step as u32;
-        let mut needs: Vec<usize> = Vec::with_capacity(self.nodes[step].edges[NEEDS].len());
+        let mut needs = Indices::new();
         for k in 0..self.nodes[step].edges[NEEDS].len() {
             let need = self.find(self.nodes[step].edges[NEEDS][k]);
             if need != own {
@@ -146,7 +160,7 @@ impl Precedence {
     /// last, or if the search became too long. An edge from the one to the other is none if `direct` is `true`.
     fn between(&mut self, first: u32, last: u32, direct: bool) -> Option<Between> {
         self.search += 1;
-        let end = |direction: usize, step: u32| End { direction, met: vec![step], at: 0, edge: 0 };
+        let end = |direction: usize, step: u32| End { direction, met: smallvec![step], at: 0, edge: 0 };
         let mut ends = [end(NEEDED, first), end(NEEDS, last)];
         self.nodes[first as usize].met = (self.search, NEEDED as u8);
         self.nodes[last as usize].met = (self.search, NEEDS as u8);

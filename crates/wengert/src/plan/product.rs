@@ -1,5 +1,6 @@
 //! Contractions as products of matrices: which labels are rows, columns and sums, and how far apart their elements lie.
 
+use smallvec::SmallVec;
 use wengert_kernels::product::{Workspace, adds_alike, gathers, workspace};
 
 use super::flatten::Flat;
@@ -13,7 +14,7 @@ use crate::program::Value;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Matrices {
     /// Lengths of the batch axes.
-    pub(super) batch: Vec<usize>,
+    pub(super) batch: Batch<usize>,
     /// Rows of the left matrix, the inner length, columns of the right one.
     pub(super) dims: [usize; 3],
     pub(super) left: MatrixLayout,
@@ -29,7 +30,7 @@ pub(super) struct MatrixLayout {
     /// From row to row and from column to column.
     pub(super) strides: [isize; 2],
     /// Along each batch axis.
-    pub(super) batch: Vec<isize>,
+    pub(super) batch: Batch<isize>,
 }
 
 /// Whether the result of a contraction is the same across its diagonal: `sum_k d(k) x(k, i) x(k, j)`, where both operands
@@ -97,14 +98,17 @@ pub(super) fn gathered(op: &Einsum, views: [&View; 2]) -> Option<(usize, Vec<u8>
     (batch.is_empty() && gathers(dims, strides)).then_some((k, order))
 }
 
+/// A number for each batch axis: mostly there are few.
+pub(crate) type Batch<T> = SmallVec<[T; 2]>;
+
 /// Products of matrices: strides as the kernels take them.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MatrixProduct {
-    pub(crate) batch: Vec<usize>,
+    pub(crate) batch: Batch<usize>,
     pub(crate) dims: [usize; 3],
-    pub(crate) left: (usize, [isize; 2], Vec<isize>),
-    pub(crate) right: (usize, [isize; 2], Vec<isize>),
-    pub(crate) out: ([usize; 2], Vec<usize>),
+    pub(crate) left: (usize, [isize; 2], Batch<isize>),
+    pub(crate) right: (usize, [isize; 2], Batch<isize>),
+    pub(crate) out: ([usize; 2], Batch<usize>),
     /// Whether results are the same across the diagonal.
     pub(crate) symmetric: bool,
     /// Whether they are added to a third operand.
@@ -114,7 +118,8 @@ pub(crate) struct MatrixProduct {
 impl MatrixProduct {
     pub(super) fn new(matrices: Matrices, symmetric: bool) -> Self {
         let Matrices { batch, dims, left, right, out } = matrices;
-        let unsigned = |strides: &[isize]| strides.iter().map(|stride| stride.cast_unsigned()).collect::<Vec<usize>>();
+        let unsigned =
+            |strides: &[isize]| strides.iter().map(|stride| stride.cast_unsigned()).collect::<Batch<usize>>();
         let rows = unsigned(&out.strides);
         MatrixProduct {
             batch,
@@ -208,7 +213,7 @@ pub(super) fn matrices(op: &Einsum, views: [&View; 2], out: Value) -> Result<Mat
     let cols = best(pick(false, true, true), &mut batch, |a| [a.right, a.out]);
     let or_zero = Option::unwrap_or_default;
     let along =
-        |stride: fn(&LabelAxis) -> Option<isize>| batch.iter().map(|a| or_zero(stride(a))).collect::<Vec<isize>>();
+        |stride: fn(&LabelAxis) -> Option<isize>| batch.iter().map(|a| or_zero(stride(a))).collect::<Batch<isize>>();
     Ok(Matrices {
         batch: batch.iter().map(|a| a.length).collect(),
         dims: [rows.length, inner.length, cols.length],

@@ -8,6 +8,9 @@
 
 use std::collections::BTreeSet;
 
+use smallvec::SmallVec;
+
+use super::Indices;
 use super::blocks::is_blocks;
 use super::cluster::{Clusters, MAX_READS, Role};
 use super::cost::{CHEAP, DIVISION, FUNCTION};
@@ -97,7 +100,7 @@ pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<
 
 /// The steps that read a value, increasing.
 #[derive(Clone, Debug, Default)]
-struct ReadingSteps(Vec<u32>);
+struct ReadingSteps(SmallVec<[u32; 4]>);
 
 impl ReadingSteps {
     fn insert(&mut self, step: usize) {
@@ -112,7 +115,7 @@ impl ReadingSteps {
     }
 
     fn keep_only(&mut self, step: usize) {
-        self.0.retain(|&own| own as usize == step);
+        self.0.retain(|own| *own as usize == step);
     }
 
     fn iter(&self) -> impl Iterator<Item = usize> {
@@ -257,7 +260,7 @@ fn drop_unused(flat: &Flat, clusters: &mut Clusters, results: &[Option<usize>]) 
         }
         let mut used: BTreeSet<Value> = BTreeSet::new();
         let eqns = clusters.list[step].eqns.clone();
-        let mut kept: Vec<usize> = Vec::with_capacity(eqns.len());
+        let mut kept = Indices::with_capacity(eqns.len());
         for &k in eqns.iter().rev() {
             let value = flat.program.eqns()[k].first;
             let stored = needed[value.index()] && clusters.home[value.index()] == Some(step);

@@ -1,24 +1,27 @@
-//! Equal regions and kernels are one: steps that do the same to other parts of arrays share their instructions.
+//! Equal regions, kernels and products are one: steps that do the same to other parts of arrays share their instructions.
 //!
 //! A loop over the rows of an array is a list of steps that differ only in where a row begins. So the step says where the
 //! elements that a region reads, or a kernel writes, begin; the region or kernel itself is made once, and stays in the
 //! cache.
 
+use std::hash::Hash;
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
 use wengert_kernels::region::{Blocks, Invalid, Parts, Place, Region};
 
 use super::finish::finish;
 use super::kernel::Kernel;
-use super::{Map, Operation, Provenance, Set, kernels};
+use super::{Indices, Map, MatrixProduct, Operation, Provenance, Set, kernels};
 use crate::array::Type;
 use crate::primitives::Op;
 
-/// The regions and kernels of a plan, by what they are made of, and the provenance of its steps.
+/// The regions, kernels and products of a plan, by what they are made of, and the provenance of its steps.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     regions: Map<Parts, Arc<Region>>,
     kernels: Map<Operation, (Arc<dyn Kernel>, Arc<Operation>)>,
+    products: Set<Arc<MatrixProduct>>,
     provenance: Set<Arc<Provenance>>,
 }
 
@@ -27,7 +30,7 @@ impl Shared {
     ///
     /// # Errors
     /// As [`finish`].
-    pub(super) fn region(&mut self, mut parts: Parts) -> Result<(Arc<Region>, Vec<usize>), Invalid> {
+    pub(super) fn region(&mut self, mut parts: Parts) -> Result<(Arc<Region>, Indices), Invalid> {
         let starts = starts(&parts);
         begin_at(&mut parts, &starts);
         if let Some(region) = self.regions.get(&parts) {
@@ -49,20 +52,30 @@ impl Shared {
         known
     }
 
+    /// A product; equal ones are shared.
+    pub(super) fn product(&mut self, product: MatrixProduct) -> Arc<MatrixProduct> {
+        one_of(&mut self.products, product)
+    }
+
     /// The provenance of a step; equal ones are shared.
     pub(super) fn provenance(&mut self, provenance: Provenance) -> Arc<Provenance> {
-        if let Some(known) = self.provenance.get(&provenance) {
-            return known.clone();
-        }
-        let provenance = Arc::new(provenance);
-        self.provenance.insert(provenance.clone());
-        provenance
+        one_of(&mut self.provenance, provenance)
     }
 }
 
+/// What is in the set and equal to this; this, from now on in the set, if there is nothing.
+fn one_of<T: Eq + Hash>(known: &mut Set<Arc<T>>, own: T) -> Arc<T> {
+    if let Some(known) = known.get(&own) {
+        return known.clone();
+    }
+    let own = Arc::new(own);
+    known.insert(own.clone());
+    own
+}
+
 /// The first position that is read of each input.
-fn starts(parts: &Parts) -> Vec<usize> {
-    let mut starts: Vec<Option<usize>> = vec![None; parts.inputs];
+fn starts(parts: &Parts) -> Indices {
+    let mut starts: SmallVec<[Option<usize>; 8]> = smallvec![None; parts.inputs];
     let mut note = |input: u16, at: usize| {
         let start = &mut starts[usize::from(input)];
         *start = Some(start.map_or(at, |start| start.min(at)));

@@ -59,7 +59,7 @@ impl NumberSteps {
         if step.eqns().len() > MAX_EQNS || !values(step).all(|value| is_small(step, value)) {
             return None;
         }
-        let flat = flatten(step, Flattening { written: false, keeps_copies: true, copies_gathered: false });
+        let flat = flatten(step.clone(), Flattening { written: false, keeps_copies: true, copies_gathered: false });
         let mut scalars = Scalars::new(&flat, None);
         for k in (0..flat.program.eqns().len()).filter(|&k| computes(&flat, k)) {
             if !is_scalar(&flat.program.eqns()[k].op) {

@@ -1,49 +1,55 @@
-//! Clusters to steps: what each does, and where its operands lie.
+//! Clusters to steps: what each does (here), and where its operands lie (`places.rs`).
 
+mod places;
 mod sums;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::allocated::Allocated;
-use super::buffers::{self, Life};
 use super::cluster::{self, Clusters};
 use super::control::Inside;
 use super::cost::Costs;
 use super::flatten::Flat;
-use super::kernel::{bytes, kind};
 use super::kernels::{self, Planes};
 use super::phases::{Recorded, recorded};
 use super::recompute::Effort;
 use super::region::{self, Lowered, Storage};
 use super::shared::Shared;
-use super::{
-    Access, Accesses, Home, Map, MatrixProduct, Operation, Options, Provenance, Step, StepOperand, StepWork, lines_of,
-    product, verify,
-};
+use super::{Indices, Map, MatrixProduct, Operation, Options, StepWork, lines_of, product};
 use crate::array::Type;
-use crate::error::Line;
 use crate::primitives::Op;
-use crate::program::Value;
+use crate::program::{Args, Value};
+pub(super) use places::Placer;
 
 /// A step before its operands have places.
 pub(super) struct Draft {
     work: StepWork,
-    pub(super) reads: Vec<Value>,
+    pub(super) reads: Args,
     /// For each of these: the element from which on positions count; all 0 if there are none.
-    starts: Vec<usize>,
+    starts: Indices,
     /// For each of these: how many elements the step sees from there on; all that are left if there are none.
-    lengths: Vec<usize>,
-    pub(super) writes: Vec<Value>,
+    lengths: Indices,
+    pub(super) writes: Args,
     /// The element of the first of these at which a kernel begins.
     start: usize,
     scratch: usize,
-    eqns: Vec<usize>,
+    eqns: Indices,
     /// Operands, by their numbers, that lie where a result does.
-    pub(super) in_place: Vec<(usize, usize)>,
+    pub(super) in_place: SmallVec<[(u16, u16); 4]>,
 }
 
-/// Makes the steps of a plan, and gives their operands places.
+/// Every step of a plan, before its operands have places.
+pub(super) struct Drafts {
+    pub(super) list: Vec<Draft>,
+    /// Where which result each value lies: the result.
+    pub(super) results: Vec<Option<usize>>,
+    pub(super) allocated: Allocated,
+    pub(super) shared: Shared,
+}
+
+/// Says what the steps of a plan do.
 pub(super) struct Planner<'a> {
     flat: &'a Flat,
     clusters: &'a Clusters,
@@ -53,7 +59,7 @@ pub(super) struct Planner<'a> {
     records: Map<usize, Recorded>,
     shared: Shared,
     order: &'a [usize],
-    /// Where which result lies each value does: the result, and what becomes it when parts of it are changed.
+    /// Where which result each value lies: the result.
     results: Vec<Option<usize>>,
     options: &'a Options,
     costs: &'a Costs,
@@ -62,9 +68,7 @@ pub(super) struct Planner<'a> {
     pub(super) in_place: Vec<Value>,
     /// The inputs that may be written over.
     pub(super) given: Vec<usize>,
-    pub(super) values: usize,
-    pub(super) scratch: usize,
-    pub(super) allocated: Allocated,
+    allocated: Allocated,
 }
 
 impl<'a> Planner<'a> {
@@ -92,8 +96,6 @@ impl<'a> Planner<'a> {
             effort,
             in_place: Vec::new(),
             given: Vec::new(),
-            values: 0,
-            scratch: 0,
             allocated: Allocated::default(),
         }
     }
@@ -114,32 +116,39 @@ impl<'a> Planner<'a> {
         stored
     }
 
-    pub(super) fn steps(&mut self) -> Vec<Step> {
-        let drafts = self.drafts();
-        let mut drafts = self.add_products(drafts);
-        self.overwrite(&mut drafts);
-        let homes = self.place(&drafts);
-        if cfg!(debug_assertions) {
-            verify::check_memory(self.flat, &drafts, &homes, &self.results)
-                .unwrap_or_else(|why| panic!("{why}\n{}", self.flat.program));
-        }
-        drafts.into_iter().map(|draft| self.finish(draft, &homes)).collect()
-    }
-
     /// What every step does.
-    pub(super) fn drafts(&mut self) -> Vec<Draft> {
-        let stored = self.stored();
-        self.order.iter().flat_map(|&step| self.draft(step, &stored)).collect()
+    pub(super) fn drafted(mut self) -> Drafts {
+        let list = self.drafts();
+        let list = self.add_products(list);
+        Drafts { list, results: self.results, allocated: self.allocated, shared: self.shared }
     }
 
-    fn region(&mut self, lowered: Lowered, eqns: Vec<usize>) -> Draft {
+    /// One step for each cluster.
+    fn drafts(&mut self) -> Vec<Draft> {
+        let stored = self.stored();
+        let mut drafts = Vec::with_capacity(self.order.len());
+        drafts.extend(self.order.iter().filter_map(|&step| self.draft(step, &stored)));
+        drafts
+    }
+
+    fn region(&mut self, lowered: Lowered, eqns: Indices) -> Draft {
         let Lowered { parts, reads, writes } = lowered;
         let (region, starts) =
             self.shared.region(parts).unwrap_or_else(|why| panic!("a region of ours is invalid: {why}"));
         let scratch = lines_of(region.scratch(self.options.threads));
         let work = StepWork::Region(region);
-        let lengths = Vec::new();
-        Draft { work, reads, starts, lengths, writes, start: 0, scratch, eqns, in_place: Vec::new() }
+        let (reads, writes) = (Args::from(&reads[..]), Args::from(&writes[..]));
+        Draft {
+            work,
+            reads,
+            starts,
+            lengths: Indices::new(),
+            writes,
+            start: 0,
+            scratch,
+            eqns,
+            in_place: SmallVec::new(),
+        }
     }
 
     /// The step of a cluster; none if it has nothing to compute.
@@ -164,12 +173,12 @@ impl<'a> Planner<'a> {
             return Some(self.region(lowered, eqns));
         }
         let eqn = &flat.program.eqns()[eqns[0]];
-        let outs: Vec<Value> = eqn.outs().collect();
+        let outs: Args = eqn.outs().collect();
         if outs.iter().all(|&out| flat.program.ty(out).size() == 0) {
             return None;
         }
-        let mut reads: Vec<Value> = eqn.args.iter().map(|arg| flat.views[arg.index()].base).collect();
-        let (mut start, mut starts, mut lengths) = (0, Vec::new(), Vec::new());
+        let mut reads: Args = eqn.args.iter().map(|arg| flat.views[arg.index()].base).collect();
+        let (mut start, mut starts, mut lengths) = (0, Indices::new(), Indices::new());
         let (work, scratch) = match &eqn.op {
             Op::Einsum(op) => {
                 let views = [0, 1].map(|k| &flat.views[eqn.args[k].index()]);
@@ -178,7 +187,7 @@ impl<'a> Planner<'a> {
                 let symmetric = product::is_symmetric(flat, op, [eqn.args[0], eqn.args[1]]);
                 let product = MatrixProduct::new(matrices, symmetric);
                 self.allocated = self.allocated.max(product::library(&product, dtype, self.options.threads).into());
-                (StepWork::Product(Box::new(product)), 0)
+                (StepWork::Product(self.shared.product(product)), 0)
             }
             op if !op.programs().is_empty() => {
                 let views = || eqn.args.iter().map(|arg| &flat.views[arg.index()]);
@@ -223,123 +232,6 @@ impl<'a> Planner<'a> {
                 (StepWork::Kernel(kernel, operation), scratch)
             }
         };
-        Some(Draft { work, reads, starts, lengths, writes: outs, start, scratch, eqns, in_place: Vec::new() })
-    }
-
-    /// Lets what a step writes take the place of an operand that it reads last and may overwrite: both lie in the arena, or
-    /// where a result is. The step reads the operand once, so that nobody sees it change.
-    fn overwrite(&mut self, drafts: &mut [Draft]) {
-        let inputs = self.flat.program.input_types().len();
-        let mut last = vec![0; self.flat.views.len()];
-        for (step, draft) in drafts.iter().enumerate() {
-            draft.reads.iter().for_each(|value| last[value.index()] = step);
-        }
-        // Backwards: where a value lies depends on what overwrites it.
-        for (step, draft) in drafts.iter_mut().enumerate().rev() {
-            let pairs = match &draft.work {
-                StepWork::Kernel(kernel, ..) => kernel.in_place(),
-                StepWork::Product(product) => product.in_place(),
-                _ => continue,
-            };
-            for (read, write) in pairs.iter().map(|&(read, write)| (usize::from(read), usize::from(write))) {
-                let (x, out) = (draft.reads[read], draft.writes[write]);
-                let reads = draft.reads.iter().filter(|&&value| value == x).count();
-                let same = self.flat.program.ty(x) == self.flat.program.ty(out) && self.flat.program.ty(x).size() > 0;
-                let free = draft.in_place.iter().all(|&(other, taken)| other != read && taken != write);
-                let movable = x.index() >= inputs && self.results[x.index()].is_none();
-                if same && free && reads == 1 && last[x.index()] == step && movable {
-                    draft.in_place.push((read, write));
-                    self.results[x.index()] = self.results[out.index()];
-                }
-            }
-        }
-    }
-
-    /// The first line of each value in the arena.
-    pub(super) fn place(&mut self, drafts: &[Draft]) -> Vec<usize> {
-        let mut numbers: Vec<Option<usize>> = vec![None; self.flat.views.len()];
-        let mut lives: Vec<Life> = Vec::new();
-        for (step, draft) in drafts.iter().enumerate() {
-            self.scratch = self.scratch.max(draft.scratch);
-            for (k, value) in draft.writes.iter().enumerate() {
-                if let Some(&(read, _)) = draft.in_place.iter().find(|(_, write)| *write == k) {
-                    numbers[value.index()] = numbers[draft.reads[read].index()];
-                } else if self.results[value.index()].is_none() {
-                    numbers[value.index()] = Some(lives.len());
-                    let lines = lines_of(bytes(self.flat.program.ty(*value)));
-                    lives.push(Life { lines, first: step, last: step });
-                }
-            }
-            for value in &draft.reads {
-                if let Some(number) = numbers[value.index()] {
-                    lives[number].last = step;
-                }
-            }
-        }
-        let (places, total) = buffers::place(&lives);
-        self.values = total;
-        numbers.into_iter().map(|number| number.map_or(0, |number| places[number])).collect()
-    }
-
-    fn finish(&mut self, draft: Draft, homes: &[usize]) -> Step {
-        let inputs = self.flat.program.input_types().len();
-        let mut arena = Accesses::new();
-        let mut results = Accesses::new();
-        let overwritten = |k: usize| draft.in_place.iter().find(|(read, _)| *read == k).map(|&(_, write)| write);
-        // The operand that is overwritten shares the buffer of a result.
-        let reads = draft.reads.iter().enumerate().filter(|(k, _)| overwritten(*k).is_none());
-        let both = reads.map(|(_, value)| (value, false)).chain(draft.writes.iter().map(|value| (value, true)));
-        for (value, written) in both.clone() {
-            if value.index() < inputs {
-                continue;
-            }
-            let (list, range) = match self.results[value.index()] {
-                Some(k) => (&mut results, k..k + 1),
-                None => {
-                    let start = homes[value.index()];
-                    (&mut arena, start..start + lines_of(bytes(self.flat.program.ty(*value))))
-                }
-            };
-            let access = Access { range, written };
-            if !access.range.is_empty() && !list.contains(&access) {
-                list.push(access);
-            }
-        }
-        arena.sort_by_key(|access| access.range.start);
-        results.sort_by_key(|access| access.range.start);
-        let operand = |value: &Value| {
-            let ty = self.flat.program.ty(*value);
-            let at = |list: &[Access], start: usize| list.iter().position(|access| access.range.start == start);
-            let home = match self.results[value.index()] {
-                _ if value.index() < inputs => Home::Input(value.index()),
-                Some(k) => Home::Result(at(&results, k).expect("a result of the step")),
-                None if ty.size() == 0 => Home::Arena(usize::MAX),
-                None => Home::Arena(at(&arena, homes[value.index()]).expect("a range of the step")),
-            };
-            StepOperand { home, start: 0, length: ty.size(), kind: kind(ty.dtype), count: ty.size() }
-        };
-        let read = |(k, value): (usize, &Value)| match overwritten(k) {
-            Some(write) => StepOperand { home: Home::InPlace(write as u16), ..operand(value) },
-            None => {
-                // A window without elements may begin behind the end.
-                let whole = operand(value);
-                let start = draft.starts.get(k).copied().unwrap_or(0).min(whole.count);
-                let length = draft.lengths.get(k).copied().unwrap_or(whole.count - start);
-                StepOperand { start, length, ..whole }
-            }
-        };
-        let write =
-            |(k, value): (usize, &Value)| StepOperand { start: if k == 0 { draft.start } else { 0 }, ..operand(value) };
-        let reads = draft.reads.iter().enumerate().map(read).collect();
-        let writes = draft.writes.iter().enumerate().map(write).collect();
-        let mut lines: Vec<Line> = Vec::new();
-        let mut names: Vec<Cow<'static, str>> = Vec::with_capacity(draft.eqns.len());
-        for &k in &draft.eqns {
-            let eqn = &self.flat.program.eqns()[k];
-            lines.extend(eqn.line.filter(|line| !lines.contains(line)));
-            names.push(eqn.op.name());
-        }
-        let provenance = self.shared.provenance(Provenance { lines, names });
-        Step { work: draft.work, reads, writes, arena, results, scratch: draft.scratch, provenance }
+        Some(Draft { work, reads, starts, lengths, writes: outs, start, scratch, eqns, in_place: SmallVec::new() })
     }
 }

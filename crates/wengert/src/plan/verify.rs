@@ -14,7 +14,7 @@ use super::flatten::Flat;
 use super::kernel::bytes;
 use super::lines_of;
 use super::steps::Draft;
-use crate::program::Value;
+use crate::program::{Program, Value};
 
 /// That steps in this order compute every value before it is used.
 pub(super) fn check_order(flat: &Flat, clusters: &Clusters, order: &[usize]) -> Result<(), String> {
@@ -55,14 +55,14 @@ pub(super) fn check_order(flat: &Flat, clusters: &Clusters, order: &[usize]) -> 
 /// That what steps read is there: `homes` are the first lines of the values in the arena, which are those that are no inputs
 /// and lie where none of the `results` does.
 pub(super) fn check_memory(
-    flat: &Flat,
+    program: &Program,
     drafts: &[Draft],
     homes: &[usize],
     results: &[Option<usize>],
 ) -> Result<(), String> {
-    let inputs = flat.program.input_types().len();
+    let inputs = program.input_types().len();
     let range = |value: &Value| {
-        let lines = lines_of(bytes(flat.program.ty(*value)));
+        let lines = lines_of(bytes(program.ty(*value)));
         let start = match results[value.index()] {
             // Each in a place of its own behind the arena.
             Some(result) => usize::MAX / 2 + result,
@@ -85,7 +85,8 @@ pub(super) fn check_memory(
         for (k, value, own) in writes.filter_map(|(k, value)| Some((k, value, range(value)?))) {
             // An operand that the step reads once and overwrites lies exactly where the result does.
             let overwritten = |other: &Value, place: &Range<usize>| {
-                let is_pair = |&(read, write): &(usize, usize)| write == k && draft.reads[read] == *other;
+                let is_pair =
+                    |&(read, write): &(u16, u16)| usize::from(write) == k && draft.reads[usize::from(read)] == *other;
                 *place == own && draft.in_place.iter().any(is_pair)
             };
             let meets = |place: &Range<usize>| own.start < place.end && place.start < own.end;

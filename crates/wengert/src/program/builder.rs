@@ -69,12 +69,17 @@ impl Builder {
     /// # Errors
     /// If the operands do not fit; the error names the operation, their types and the line.
     pub fn emit(&mut self, op: impl Into<Op>, args: &[Value]) -> Result<Vec<Value>, Error> {
-        let op = op.into();
-        let types: Vec<&Type> = args.iter().map(|&arg| &self.types[arg.index()]).collect();
+        Ok(self.append(op.into(), args)?.collect())
+    }
+
+    /// As [`Builder::emit`].
+    fn append(&mut self, op: Op, args: &[Value]) -> Result<impl ExactSizeIterator<Item = Value> + use<>, Error> {
+        let types: SmallVec<[&Type; 4]> = args.iter().map(|&arg| &self.types[arg.index()]).collect();
         let results = infer(&op, &types).map_err(|error| error.at(self.line))?;
+        drop(types);
         let count = results.len() as u32;
         let first = self.push(op, args, results);
-        Ok((first.0..first.0 + count).map(Value).collect())
+        Ok((first.0..first.0 + count).map(Value))
     }
 
     /// An empty list with room for this many equations and values.
@@ -114,12 +119,16 @@ impl Builder {
 
     /// As [`Builder::emit`], for a rule whose operands fit by construction, with one result.
     pub(crate) fn op(&mut self, op: impl Into<Op>, args: &[Value]) -> Value {
-        self.ops(op, args)[0]
+        self.fitting(op.into(), args).next().expect("an operation with a result")
     }
 
     /// As [`Builder::op`], with several results.
     pub(crate) fn ops(&mut self, op: impl Into<Op>, args: &[Value]) -> Vec<Value> {
-        self.emit(op, args).unwrap_or_else(|error| panic!("a rule emits operands that do not fit: {error}"))
+        self.fitting(op.into(), args).collect()
+    }
+
+    fn fitting(&mut self, op: Op, args: &[Value]) -> impl ExactSizeIterator<Item = Value> + use<> {
+        self.append(op, args).unwrap_or_else(|error| panic!("a rule emits operands that do not fit: {error}"))
     }
 
     /// How many values there are.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Args, Builder, Eqn, Program, Types, Value};
+use super::{Args, Builder, Drained, Eqn, Program, Types, Value};
 use crate::primitives::{Narrowed, Op, Wiring};
 
 /// The Program without equations whose results are not used; its inputs stay.
@@ -33,12 +33,12 @@ fn sweep(program: Program, inputs: &[bool]) -> Program {
     let Program { eqns, outputs, names, types } = program;
     let mut values: Vec<Option<Value>> = vec![None; types.len()];
     let mut b = Builder::with_room(kept.iter().flatten().count(), needed.iter().filter(|needed| **needed).count());
-    let mut types = types.into_iter();
+    let mut types = Drained::new(types);
     for ((value, name), &used) in values.iter_mut().zip(names).zip(inputs) {
         let ty = types.next().expect("an input has a type");
         *value = used.then(|| b.input(&name, ty));
     }
-    for (eqn, kept) in eqns.into_iter().zip(kept.into_iter().rev()) {
+    for (eqn, kept) in Drained::new(eqns).zip(kept.into_iter().rev()) {
         let results: Types = types.by_ref().take(eqn.results as usize).collect();
         let Some(kept) = kept else { continue };
         b.line = eqn.line;

@@ -7,6 +7,7 @@
 mod builder;
 mod cse;
 mod dce;
+mod drained;
 #[cfg(feature = "text")]
 mod parse;
 mod rebuild;
@@ -23,6 +24,7 @@ pub use builder::Builder;
 pub(crate) use builder::infer;
 pub(crate) use cse::{cse, cse_everywhere};
 pub(crate) use dce::{dce, with_inputs, with_outputs};
+pub(crate) use drained::Drained;
 pub(crate) use rebuild::{everywhere, inline, rebuild, same_inputs};
 #[cfg(feature = "engine")]
 pub(crate) use reference::defined;

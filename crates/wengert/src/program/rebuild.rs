@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Args, Builder, Program, Types, Value};
+use super::{Args, Builder, Drained, Program, Types, Value};
 use crate::primitives::Op;
 
 /// The Program made again, equation by equation: `emit` appends one, whose operands are values of the new Program and
@@ -14,10 +14,10 @@ pub(crate) fn rebuild(
     let Program { eqns, outputs, names, types } = program;
     let mut b = Builder::with_room(eqns.len(), types.len());
     let mut values: Vec<Value> = Vec::with_capacity(types.len());
-    let mut types = types.into_iter();
+    let mut types = Drained::new(types);
     values.extend(names.iter().zip(&mut types).map(|(name, ty)| b.input(name, ty)));
     let mut args = Args::new();
-    for eqn in eqns {
+    for eqn in Drained::new(eqns) {
         args.clear();
         args.extend(eqn.args.iter().map(|arg| values[arg.index()]));
         b.line = eqn.line;

@@ -51,10 +51,14 @@ pub(super) fn active(program: &Program, leaves: usize) -> Vec<bool> {
     (0..program.input_types().len()).map(|k| k < leaves).collect()
 }
 
+/// How many times as long as a Program its gradient is, if nothing is unusual.
+const LONGER: usize = 4;
+
 /// The gradient of the first output.
 fn gradient(program: &Program, leaves: usize, gives: Gives) -> Result<Program, Error> {
     let active = active(program, leaves);
-    let mut b = Builder::new();
+    // A list that grows to a long one leaves holes in memory.
+    let mut b = Builder::with_room(LONGER * program.eqns().len(), LONGER * program.types.len());
     let args = same_inputs(&mut b, program);
     let (outs, linear) = linearize(&mut b, program, &args, &active)?;
     let mut cotangents = vec![None; outs.len()];
@@ -66,7 +70,9 @@ fn gradient(program: &Program, leaves: usize, gives: Gives) -> Result<Program, E
     for (k, ct) in pulled.into_iter().enumerate().filter(|(k, _)| active[*k]) {
         results.push(ct.unwrap_or_else(|| b.zeros_like(args[k])));
     }
-    Ok(dce(b.finish(&results)))
+    let mut gradient = dce(b.finish(&results));
+    gradient.shrink_to_fit();
+    Ok(gradient)
 }
 
 /// The outputs with the residuals; and, from the residuals and a cotangent for each output, those of the leaves.

@@ -24,6 +24,9 @@ pub(crate) struct Linear {
     pub(crate) outputs: Vec<bool>,
 }
 
+/// How many times as long a Program with its tangents is, if nothing is unusual.
+const WITH_TANGENTS: usize = 4;
+
 /// Appends the primal part of a Program; gives its outputs and the linear part.
 pub(crate) fn linearize(
     b: &mut Builder,
@@ -34,7 +37,8 @@ pub(crate) fn linearize(
     // What is computed twice would be pulled back twice, and its two cotangents never meet again. In regions inside too: a
     // recomputed gradient is the plain one to the bit.
     let program = cse_everywhere(program.clone());
-    let mut joint = Builder::new();
+    // A list that grows to a long one leaves holes in memory.
+    let mut joint = Builder::with_room(WITH_TANGENTS * program.eqns().len(), WITH_TANGENTS * program.types.len());
     joint.line = b.line;
     let primals = same_inputs(&mut joint, &program);
     let tangents = jvp::tangent_inputs(&mut joint, &program, active);

@@ -23,7 +23,7 @@ impl Flattener {
             return None;
         }
         let how = Flattening { written: false, keeps_copies: true, copies_gathered: true };
-        let flat = flatten(&scan.body, how);
+        let flat = flatten(Program::clone(&scan.body), how);
         let moved = moved(&flat, invariants.end);
         if moved.is_empty() {
             return None;
@@ -54,7 +54,7 @@ impl Flattener {
             self.b.line = eqn.line.or(line);
             let results = match &eqn.op {
                 Op::Unary(Unary::Detach) if moved.contains(&k) => vec![self.copy(args[0])],
-                op => self.eqn(op, &args),
+                op => self.eqn(op.clone(), &args),
             };
             eqn.outs().zip(results).for_each(|(out, result)| values[out.index()] = Some(result));
         }

@@ -86,7 +86,7 @@ impl RowSteps {
         if step.eqns().len() > MAX_EQNS || !values(step).all(fits) {
             return None;
         }
-        let flat = flatten(step, Flattening { written: true, keeps_copies: true, copies_gathered: false });
+        let flat = flatten(step.clone(), Flattening { written: true, keeps_copies: true, copies_gathered: false });
         let steps = lengths(&flat).into_iter().find_map(|count| RowSteps::along(&flat, count, carry))?;
         steps.is_faster(plan).then_some(steps)
     }

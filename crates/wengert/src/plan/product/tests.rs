@@ -7,7 +7,7 @@ fn sizes(count: usize, width: usize) -> (Vec<usize>, [usize; 3]) {
     let op = Einsum::from_labels(b"nd", b"kdh", b"knh").unwrap();
     let views = [View::whole(Value(0), &[50, 70]), View::whole(Value(1), &[count, 70, width])];
     let matrices = matrices(&op, [&views[0], &views[1]], Value(2)).unwrap();
-    (matrices.batch, matrices.dims)
+    (matrices.batch.to_vec(), matrices.dims)
 }
 
 #[test]

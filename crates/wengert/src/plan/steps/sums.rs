@@ -6,7 +6,7 @@
 //! summed from zero and added at the end ([`MatrixProduct::can_add`]); so nothing depends on where this is done.
 
 use super::super::kernel::bytes;
-use super::super::{Map, StepWork};
+use super::super::{Indices, Map, MatrixProduct, StepWork};
 use super::{Draft, Planner};
 use crate::ops::Binary;
 use crate::primitives::Op;
@@ -14,7 +14,7 @@ use crate::program::Value;
 
 impl Planner<'_> {
     /// The steps, of which sums with a product that nobody else reads are one with it, where the sum was.
-    pub(super) fn add_products(&self, drafts: Vec<Draft>) -> Vec<Draft> {
+    pub(super) fn add_products(&mut self, drafts: Vec<Draft>) -> Vec<Draft> {
         let mut products: Map<Value, usize> = Map::default();
         let mut readers = vec![0usize; self.flat.views.len()];
         for (at, draft) in drafts.iter().enumerate() {
@@ -40,9 +40,11 @@ impl Planner<'_> {
             let Some((from, other)) = fits(y).map(|from| (from, x)).or_else(|| Some((fits(x)?, y))) else { continue };
             let (product, sum) = (drafts[from].take(), drafts[at].take());
             let (product, sum) = product.zip(sum).expect("both are there");
-            drafts[at] = Some(joined(product, sum, other));
+            drafts[at] = Some(self.joined(product, sum, other));
         }
-        drafts.into_iter().flatten().collect()
+        // Where they lie: a list of its own would take as much again.
+        drafts.retain(Option::is_some);
+        drafts.into_iter().map(|draft| draft.expect("the others were dropped")).collect()
     }
 
     /// The two arrays that a step adds up, if it does nothing else.
@@ -70,22 +72,22 @@ impl Planner<'_> {
         let is_given = |value: &Value| self.given.contains(&value.index());
         is_near || (kept <= size(&result) && !product.reads.iter().any(is_given))
     }
-}
 
-/// The product added to an operand.
-fn joined(product: Draft, sum: Draft, other: Value) -> Draft {
-    let StepWork::Product(mut work) = product.work else { unreachable!("a product") };
-    work.adds = true;
-    let reads = product.reads.into_iter().chain([other]).collect();
-    let eqns = product.eqns.into_iter().chain(sum.eqns).collect();
-    Draft {
-        work: StepWork::Product(work),
-        reads,
-        writes: sum.writes,
-        eqns,
-        scratch: product.scratch,
-        starts: Vec::new(),
-        lengths: Vec::new(),
-        ..sum
+    /// The product added to an operand.
+    fn joined(&mut self, product: Draft, sum: Draft, other: Value) -> Draft {
+        let StepWork::Product(work) = product.work else { unreachable!("a product") };
+        let work = self.shared.product(MatrixProduct { adds: true, ..MatrixProduct::clone(&work) });
+        let reads = product.reads.into_iter().chain([other]).collect();
+        let eqns = product.eqns.into_iter().chain(sum.eqns).collect();
+        Draft {
+            work: StepWork::Product(work),
+            reads,
+            writes: sum.writes,
+            eqns,
+            scratch: product.scratch,
+            starts: Indices::new(),
+            lengths: Indices::new(),
+            ..sum
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::super::cost::Costs;
 use super::super::donate::Donated;
 use super::super::flatten::{Flattening, flatten};
 use super::super::order::order;
-use super::super::steps::Planner;
+use super::super::steps::{Placer, Planner};
 use super::super::{Options, lanes, outputs, recompute};
 use super::*;
 use crate::program::Program;
@@ -22,7 +22,7 @@ const TEXT: &str = "program(v0: f64[9,9]) {
 
 fn flat() -> Flat {
     let program: Program = TEXT.parse().unwrap();
-    flatten(&program, Flattening { written: false, keeps_copies: true, copies_gathered: false })
+    flatten(program, Flattening { written: false, keeps_copies: true, copies_gathered: false })
 }
 
 #[test]
@@ -52,11 +52,11 @@ fn memory_that_is_used_twice_is_found() {
     let steps = order(&flat, &mut clusters, &Donated::Any(&[]));
     let results = outputs(flat.program.output_types(), &flat).1;
     let options = Options::default();
-    let mut planner =
+    let planner =
         Planner::new(&flat, &clusters, &steps, results.clone(), (&options, &Costs::REFERENCE), recompute::EFFORTS[0]);
-    let drafts = planner.drafts();
-    let homes = planner.place(&drafts);
-    assert_eq!(check_memory(&flat, &drafts, &homes, &results), Ok(()));
+    let (mut placer, drafts) = Placer::new(&flat.program, planner.drafted());
+    let homes = placer.place(&drafts);
+    assert_eq!(check_memory(&flat.program, &drafts, &homes, &results), Ok(()));
     // Two values that one step reads cannot be in one place.
     let in_arena = |value: &Value| value.index() > 0 && results[value.index()].is_none();
     let mut tried = 0;
@@ -65,7 +65,7 @@ fn memory_that_is_used_twice_is_found() {
         for (one, two) in read.iter().zip(read.iter().skip(1)).filter(|(one, two)| one != two) {
             let mut moved = homes.clone();
             moved[one.index()] = moved[two.index()];
-            let why = check_memory(&flat, &drafts, &moved, &results).unwrap_err();
+            let why = check_memory(&flat.program, &drafts, &moved, &results).unwrap_err();
             assert!(why.contains("which is not there") || why.contains("which it uses otherwise"), "{why}");
             tried += 1;
         }

@@ -73,7 +73,7 @@ fn planning_is_linear_in_the_number_of_steps() {
         // Below a limit of memory more is computed again, and everything tried.
         let limited = name == "elementwise";
         for memory in [None, Some(1)].into_iter().take(1 + usize::from(limited)) {
-            let per_equation = [1400, 4200].map(|steps| {
+            let per_equation = [1400, 2800].map(|steps| {
                 let program = gradient(shape, steps, step);
                 let before = super::counted();
                 let plan = Plan::new(&program, &Options { threads: 1, memory });
