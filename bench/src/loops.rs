@@ -32,6 +32,7 @@ fn cases() -> Vec<Case> {
     let few = 100_000;
     vec![
         Case { name: "number", steps: 1_000_000, point: vec![0.7.into(), 0.3.into()], f: number },
+        Case { name: "number-while", steps: 1_000_000, point: vec![0.7.into(), 0.3.into()], f: number_while },
         Case { name: "number-rows", steps: 1_000_000, point: vec![0.7.into(), numbers(&[1_000_000])], f: number_rows },
         Case { name: "oscillator", steps: few, point: vec![1.0.into(), 0.5.into(), 0.8.into()], f: oscillator },
         Case { name: "vector", steps: few, point: vec![numbers(&[64]), numbers(&[64])], f: vector },
@@ -64,7 +65,13 @@ fn number(at: &[Tensor], steps: usize) -> Tensor {
     fori(0..steps as i64, &at[0], |_, c| &c * 0.999 + (&at[1] * &c).sin())
 }
 
-/// The same with another `x` in every step.
+fn number_while(at: &[Tensor], steps: usize) -> Tensor {
+    let n = Tensor::from_array(Array::scalar(0i64));
+    let step = |(n, c): (Tensor, Tensor)| (n + 1i64, &c * 0.999 + (&at[1] * &c).sin());
+    while_loop((&n, &at[0]), |(n, _)| n.lt(steps as i64), step).1
+}
+
+/// [`number`] with another `x` in every step.
 fn number_rows(at: &[Tensor], _: usize) -> Tensor {
     scan(&at[0], &at[1], |c, x| (&c * 0.999 + (&x * &c).sin(), ())).0
 }

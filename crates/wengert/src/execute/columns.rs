@@ -7,8 +7,9 @@ use wengert_kernels::arena::{Carver, Plain};
 use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
+use super::called::LoopStep;
 use super::control::{Inputs, Outputs, Turning, begins, endless, turning};
-use super::engine::{PlanInputs, run, zeros};
+use super::engine::zeros;
 use crate::error::{Error, ErrorKind};
 use crate::plan::{Columns, Forwards};
 
@@ -52,6 +53,7 @@ pub(super) fn forwards<'a>(
     let moving: SmallVec<[Slice<'_>; 4]> = moving.into_iter().map(|k| starts[k]).collect();
     let mut carry = turning(&columns.moving, &of_moving, &moving, writes, &mut carver);
     let arena = carver.take(arena);
+    let mut step = LoopStep::new(&forwards.step, &forwards.code, &mut carver, invariants);
     let mut record = Record { steps: 0, carry: SmallVec::new(), rows: SmallVec::new() };
     for (&(kind, count, keeps), &start) in columns.carry.iter().zip(starts) {
         if keeps {
@@ -85,7 +87,7 @@ pub(super) fn forwards<'a>(
             row.grow()?;
             outputs.push(row.last());
         }
-        run(&forwards.step, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
+        step.run(&inputs, &mut outputs, arena, pool)?;
         drop((inputs, outputs));
         carry.iter_mut().for_each(Turning::turn);
         record.steps += 1;

@@ -7,6 +7,7 @@ use wengert_kernels::arena::{Carver, Line as Lines, typed_mut};
 use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Slice, SliceMut};
 
+use super::called::LoopStep;
 use super::columns::{self, Records};
 use super::engine::{PlanInputs, cast_mut, run};
 use crate::error::{Error, ErrorKind};
@@ -222,6 +223,7 @@ pub(super) fn repeat(
     let (invariants, starts) = reads.split_at(plan.invariants);
     let mut carry = turning(parts, &plan.given, starts, &mut writes, &mut carver);
     let arena = carver.take(plan.arena.clone());
+    let mut step = LoopStep::new(&plan.forwards.step, &plan.forwards.code, &mut carver, invariants);
     let mut steps = 0;
     begins(&plan.forwards.condition, reads, answer, arena, pool)?;
     while answer[0] != 0 {
@@ -231,7 +233,7 @@ pub(super) fn repeat(
         let (mut inputs, mut outputs): (Inputs<'_>, Outputs<'_>) = (Inputs::from_slice(invariants), SmallVec::new());
         carry.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));
         outputs.push(SliceMut::U8(answer));
-        run(&plan.forwards.step, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
+        step.run(&inputs, &mut outputs, arena, pool)?;
         drop((inputs, outputs));
         carry.iter_mut().for_each(Turning::turn);
         steps += 1;
@@ -268,11 +270,12 @@ pub(super) fn unwind(
     let mut back = turning(&plan.back, given_back, back_starts, &mut writes, &mut carver);
     let arena = carver.take(plan.arena.clone());
     let invariants = &reads[..plan.invariants];
+    let mut second = LoopStep::new(&plan.second, &plan.second_code, &mut carver, invariants);
     for step in (0..record.steps()).rev() {
         let (mut inputs, mut outputs) = (Inputs::from_slice(invariants), Outputs::new());
         record.read(step, &mut inputs);
         back.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));
-        run(&plan.second, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
+        second.run(&inputs, &mut outputs, arena, pool)?;
         drop((inputs, outputs));
         back.iter_mut().for_each(Turning::turn);
     }

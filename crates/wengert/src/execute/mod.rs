@@ -4,6 +4,8 @@
 mod apart;
 mod cache;
 #[cfg(feature = "engine")]
+mod called;
+#[cfg(feature = "engine")]
 mod columns;
 mod compiled;
 #[cfg(feature = "engine")]

@@ -22,42 +22,48 @@ pub(super) fn scan(
         return;
     }
     let code = &steps.code;
-    let (count, width) = (steps.count, steps.width);
+    let width = steps.width;
     let memory = typed_mut::<f64>(Carver::new(scratch).take(plan.arena.clone()), code.rows_memory(width));
-    code.begin_rows(memory, width);
-    for feed in &steps.invariants {
-        fill(row_mut(memory, feed.place, width), invariants[feed.operand], 0, feed, count);
-    }
+    begin(memory, steps, invariants);
     for (feed, _) in &steps.carry {
-        fill(row_mut(memory, feed.place, width), starts[feed.operand], 0, feed, count);
+        fill(memory, starts[feed.operand], 0, feed, steps);
     }
     let (carried, given) = steps.outputs.split_at(results.len());
     for step in 0..plan.length {
         let row = if plan.reverse { plan.length - 1 - step } else { step };
         for feed in &steps.rows {
             let start = row * plan.row_sizes[feed.operand];
-            fill(row_mut(memory, feed.place, width), rows[feed.operand], start, feed, count);
+            fill(memory, rows[feed.operand], start, feed, steps);
         }
         code.again_rows(memory, width);
         for ((out, stored), &size) in stacked.iter_mut().zip(given).zip(&plan.given_sizes) {
-            stored.iter().for_each(|stored| put(memory, stored, (count, width), out, row * size));
+            stored.iter().for_each(|stored| put(memory, stored, steps, out, row * size));
         }
         for (feed, next) in &steps.carry {
             memory.copy_within(next * width..(next + 1) * width, feed.place * width);
         }
     }
     for (out, stored) in results.iter_mut().zip(carried) {
-        stored.iter().for_each(|stored| put(memory, stored, (count, width), out, 0));
+        stored.iter().for_each(|stored| put(memory, stored, steps, out, 0));
     }
 }
 
-fn row_mut(memory: &mut [f64], place: usize, width: usize) -> &mut [f64] {
+/// Prepares memory for steps with these invariants.
+pub(super) fn begin(memory: &mut [f64], steps: &RowSteps, invariants: &[Slice<'_>]) {
+    steps.code.begin_rows(memory, steps.width);
+    for feed in &steps.invariants {
+        fill(memory, invariants[feed.operand], 0, feed, steps);
+    }
+}
+
+pub(super) fn row_mut(memory: &mut [f64], place: usize, width: usize) -> &mut [f64] {
     &mut memory[place * width..(place + 1) * width]
 }
 
 /// Writes elements of an operand, counted from `start`, to their row; whatever is behind them are numbers like them.
 #[inline(always)]
-fn fill(row: &mut [f64], operand: Slice<'_>, start: usize, feed: &RowFeed, count: usize) {
+pub(super) fn fill(memory: &mut [f64], operand: Slice<'_>, start: usize, feed: &RowFeed, steps: &RowSteps) {
+    let (row, count) = (row_mut(memory, feed.place, steps.width), steps.count);
     let first = start + feed.element;
     match (operand, feed.stride) {
         (operand, 0) => row.fill(number(operand, first)),
@@ -89,8 +95,8 @@ fn copy(to: &mut [f64], from: &[f64]) {
 
 /// Writes a row as elements of a result, counted from `start`.
 #[inline(always)]
-fn put(memory: &[f64], stored: &StoredRow, (count, width): (usize, usize), out: &mut SliceMut<'_>, start: usize) {
-    let row = &memory[stored.place * width..][..count];
+pub(super) fn put(memory: &[f64], stored: &StoredRow, steps: &RowSteps, out: &mut SliceMut<'_>, start: usize) {
+    let row = &memory[stored.place * steps.width..][..steps.count];
     let first = start + stored.element;
     match stored.stride {
         0 => store(&row[..1], out, first),

@@ -22,8 +22,7 @@ pub(super) fn scan(
     }
     let code = &numbers.code;
     let memory = typed_mut::<f64>(Carver::new(scratch).take(plan.arena.clone()), code.memory());
-    code.begin(memory);
-    feed(memory, &numbers.invariants, invariants);
+    begin(memory, numbers, invariants);
     feed(memory, &numbers.carry, starts);
     let (carried, given) = numbers.outputs.split_at(results.len());
     for step in 0..plan.length {
@@ -45,6 +44,12 @@ pub(super) fn scan(
     }
 }
 
+/// Prepares memory for steps with these invariants.
+pub(super) fn begin(memory: &mut [f64], numbers: &NumberSteps, invariants: &[Slice<'_>]) {
+    numbers.code.begin(memory);
+    feed(memory, &numbers.invariants, invariants);
+}
+
 /// Writes elements of operands to their places.
 fn feed(memory: &mut [f64], feeds: &[Feed], operands: &[Slice<'_>]) {
     for feed in feeds {
@@ -60,6 +65,26 @@ pub(super) fn number(operand: Slice<'_>, element: usize) -> f64 {
         Slice::U8(x) => f64::from(x[element]),
         Slice::I64(x) => x[element] as f64,
         Slice::F32(_) | Slice::Output(_) => unreachable!("a step over numbers in double precision"),
+    }
+}
+
+/// An operand that is one integer or condition, which is 1 or 0.
+#[inline(always)]
+pub(super) fn integer(operand: Slice<'_>) -> i64 {
+    match operand {
+        Slice::I64(x) => x[0],
+        Slice::U8(x) => i64::from(x[0]),
+        Slice::F32(_) | Slice::F64(_) | Slice::Output(_) => unreachable!("a register holds an integer"),
+    }
+}
+
+/// Writes a result that is one integer or condition.
+#[inline(always)]
+pub(super) fn store_integer(number: i64, out: &mut SliceMut<'_>) {
+    match out {
+        SliceMut::I64(out) => out[0] = number,
+        SliceMut::U8(out) => out[0] = u8::from(number != 0),
+        SliceMut::F32(_) | SliceMut::F64(_) => unreachable!("a register holds an integer"),
     }
 }
 

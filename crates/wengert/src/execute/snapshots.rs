@@ -8,18 +8,19 @@ use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Slice, SliceMut};
 use wengert_kernels::schedule::{Action, Online, Slot};
 
+use super::called::LoopStep;
 use super::control::{Inputs, Outputs, Turning, begins, each, endless, turning};
-use super::engine::{PlanInputs, cast_mut, run};
+use super::engine::cast_mut;
 #[cfg(not(feature = "spill"))]
 use super::memory_only::Spill;
 #[cfg(feature = "spill")]
 use super::spill::Spill;
 use crate::error::Error;
-use crate::plan::{Forwards as Steps, Plan, Snapshots, UnwindPlan};
+use crate::plan::{Forwards as Steps, Snapshots, UnwindPlan};
 
 /// The loop forwards: its carry, and what is kept of earlier ones.
 struct Forwards<'a> {
-    step: &'a Plan,
+    step: LoopStep<'a>,
     invariants: &'a [Slice<'a>],
     /// The carry before the first step.
     starts: &'a [Slice<'a>],
@@ -48,7 +49,7 @@ impl Forwards<'_> {
         let (mut inputs, mut outputs) = (Inputs::from_slice(self.invariants), Outputs::new());
         self.carry.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));
         outputs.push(SliceMut::U8(self.answer));
-        run(self.step, PlanInputs::Slices(&inputs), &mut outputs, arena, pool, None)?;
+        self.step.run(&inputs, &mut outputs, arena, pool)?;
         drop((inputs, outputs));
         self.carry.iter_mut().for_each(Turning::turn);
         Ok(())
@@ -169,10 +170,12 @@ pub(super) fn unwind(
     let kept = kept.collect();
     let mut back = turning(&plan.back, given_back, back_starts, &mut writes, &mut carver);
     let arena = carver.take(plan.arena.clone());
+    let step = LoopStep::new(&forth.step, &forth.code, &mut carver, invariants);
+    let mut second = LoopStep::new(&plan.second, &plan.second_code, &mut carver, invariants);
     let counts = plan.carry.iter().map(|&(_, count)| count).collect();
     let size = plan.carry.iter().map(|&(kind, count)| kind.size() * count).sum();
     let (slots, spill) = (snapshots.slots, snapshots.spill.clone().map(|directory| Spill::new(directory, size)));
-    let mut forwards = Forwards { step: &forth.step, invariants, starts, carry, kept, slots, spill, counts, answer };
+    let mut forwards = Forwards { step, invariants, starts, carry, kept, slots, spill, counts, answer };
     let mut order = snapshots.all.map_or(Order::All, |all| Order::Online(Online::new(all)));
     let mut steps = 0;
     begins(&forth.condition, &reads[..plan.invariants + plan.carry.len()], forwards.answer, arena, pool)?;
@@ -199,7 +202,7 @@ pub(super) fn unwind(
         }
         let (mut inputs, mut outputs) = (forwards.operands(), Outputs::new());
         back.iter_mut().for_each(|part| part.pass(&mut inputs, &mut outputs));
-        run(&plan.second, PlanInputs::Slices(&inputs), &mut outputs, &mut *arena, pool, None)?;
+        second.run(&inputs, &mut outputs, arena, pool)?;
         drop((inputs, outputs));
         back.iter_mut().for_each(Turning::turn);
     }

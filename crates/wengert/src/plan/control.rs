@@ -10,6 +10,7 @@ use wengert_kernels::schedule::Online;
 use wengert_kernels::straight::Code;
 
 use super::allocated::Allocated;
+use super::called::CalledStep;
 use super::donate::Donated;
 use super::kernel::{bytes, kind};
 use super::lanes::rows::RowSteps;
@@ -43,7 +44,7 @@ pub(crate) struct ScanPlan {
     pub(crate) workers: usize,
 }
 
-/// A step as straight-line code, which has the carry in its own memory.
+/// A step as straight-line code.
 #[derive(Debug)]
 pub(crate) enum StepCode {
     Numbers(NumberSteps),
@@ -53,7 +54,7 @@ pub(crate) enum StepCode {
 impl StepCode {
     /// The code of a step with this plan, of whose inputs those at `carry` are the carry; `None` if it would be slower, or there is
     /// none.
-    fn new(step: &Program, plan: &Plan, carry: &Range<usize>) -> Option<StepCode> {
+    pub(super) fn new(step: &Program, plan: &Plan, carry: &Range<usize>) -> Option<StepCode> {
         let rows = || RowSteps::new(step, plan, carry).map(StepCode::Rows);
         NumberSteps::new(step, plan, carry).map(StepCode::Numbers).or_else(rows)
     }
@@ -68,7 +69,7 @@ impl StepCode {
     }
 
     /// Bytes of its memory.
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         match self {
             StepCode::Numbers(numbers) => numbers.code.memory() * size_of::<f64>(),
             StepCode::Rows(rows) => rows.bytes(),
@@ -97,7 +98,26 @@ pub(crate) struct Forwards {
     /// One step: its inputs are invariants and carry, its results the carry, whether there is another one, and the rows that
     /// are kept of it.
     pub(crate) step: Plan,
+    /// The same as code, which runs instead.
+    pub(crate) code: Option<CalledStep>,
     pub(crate) limit: Option<usize>,
+}
+
+impl Forwards {
+    /// The plans that are run: where there is code, not that of a step.
+    fn run_plans(&self) -> [Option<&Plan>; 2] {
+        [Some(&self.condition), self.code.is_none().then_some(&self.step)]
+    }
+
+    /// What a step is, in a table.
+    pub(super) fn described(&self) -> String {
+        step_described(self.code.as_ref(), &self.step)
+    }
+}
+
+/// What a step with this plan is, in a table.
+pub(super) fn step_described(code: Option<&CalledStep>, plan: &Plan) -> String {
+    code.map_or_else(|| format!("{} steps", plan.steps.len()), |called| called.code.described())
 }
 
 /// What is kept of every step of a loop for one that runs backwards over it, in columns that grow.
@@ -141,6 +161,8 @@ pub(crate) struct UnwindPlan {
     /// A step backwards: its inputs are invariants, what is kept of the carry, the rows, and the carry of
     /// [`UnwindPlan::back`].
     pub(crate) second: Plan,
+    /// The same as code, which runs instead.
+    pub(crate) second_code: Option<CalledStep>,
     pub(crate) invariants: usize,
     /// The parts of the carry forwards: their kinds, and how many elements they have.
     pub(crate) carry: Vec<(Kind, usize)>,
@@ -263,22 +285,25 @@ impl Inside<'_> {
         let condition = self.plan(&op.condition, Donated::Any(&[]));
         let mut scratch = ANSWER;
         let given = numbered(&op.given);
-        let (step, carried) = match record {
+        let (program, step, carried) = match record {
             None => {
-                let step = self.plan(&asking(&op.body, &op.condition, carry.start), Donated::Carry(carry.clone(), &[]));
+                let program = asking(&op.body, &op.condition, carry.start);
+                let step = self.plan(&program, Donated::Carry(carry.clone(), &[]));
                 let parts = carries(&step, &carry, &mut scratch);
-                (step, CarryForwards::Passes(placed(parts, &given, &mut scratch)))
+                (program, step, CarryForwards::Passes(placed(parts, &given, &mut scratch)))
             }
             Some(Recorded { phases, number, .. }) => {
                 let (step, mut columns) = self.keeping(phases, &phases.first, &carry, &mut scratch);
                 let moving = given.iter().zip(&phases.keeps).filter(|(_, keeps)| !**keeps).map(|(given, _)| *given);
                 columns.moving = placed(columns.moving, &moving.collect::<Vec<_>>(), &mut scratch);
-                (step, CarryForwards::Stays(columns, *number))
+                (phases.first.clone(), step, CarryForwards::Stays(columns, *number))
             }
         };
-        let arena = taken(&mut scratch, most_lines(&[&condition, &step]));
+        let mut code = self.called(&program, &step, [carry.start; 2]);
+        let arena = taken(&mut scratch, most_lines([Some(&condition), code.is_none().then_some(&step)]));
+        placed_code(&mut code, &mut scratch);
         let allocated = condition.allocated.max(step.allocated);
-        let forwards = Forwards { condition, step, limit: op.bounds.limit };
+        let forwards = Forwards { condition, step, code, limit: op.bounds.limit };
         let plan = WhilePlan { forwards, invariants: carry.start, carry: carried, given, answer: ANSWER, arena };
         Planned { work: StepWork::While(Box::new(plan)), scratch, allocated }
     }
@@ -316,10 +341,10 @@ impl Inside<'_> {
                 let size: usize = types[carry.clone()].iter().map(bytes).sum();
                 let slots = slots.min(op.bounds.limit.unwrap_or(usize::MAX)).min((1 << 40) / size.max(1));
                 let all = if in_memory.is_some() { all } else { Some(slots) };
-                let step =
-                    self.plan(&asking(&op.first, &op.condition, carry.start), Donated::Carry(carry.clone(), &[]));
+                let program = asking(&op.first, &op.condition, carry.start);
+                let step = self.plan(&program, Donated::Carry(carry.clone(), &[]));
                 let kept = snapshots(&step, &carry, (slots, all), &mut scratch);
-                (Way::Some(self.forwards(op, step), kept), op.second.clone(), back.clone())
+                (Way::Some(self.forwards(op, &program, step), kept), op.second.clone(), back.clone())
             }
             (None, Some(Recorded { phases, number, .. })) => {
                 (Way::Before(*number), phases.second.clone(), phases.back())
@@ -330,19 +355,27 @@ impl Inside<'_> {
                 let nowhere = vec![None; columns.moving.len()];
                 columns.moving = placed(columns.moving, &nowhere, &mut scratch);
                 let back = phases.back();
-                (Way::All(self.forwards(op, step), columns), phases.second, back)
+                (Way::All(self.forwards(op, &phases.first, step), columns), phases.second, back)
             }
         };
-        let second = self.plan(&second, Donated::Carry(taken_back.clone(), &[]));
+        let program = second;
+        let second = self.plan(&program, Donated::Carry(taken_back.clone(), &[]));
+        let mut second_code = self.called(&program, &second, [carry.start, taken_back.start]);
         let parts = carries(&second, &taken_back, &mut scratch);
         let back = placed(parts, &given[op.carry..], &mut scratch);
-        let forwards = match &way {
-            Way::Some(forwards, _) | Way::All(forwards, _) => vec![&forwards.condition, &forwards.step],
-            Way::Before(_) => Vec::new(),
+        let mut way = way;
+        let mut forwards = match &mut way {
+            Way::Some(forwards, _) | Way::All(forwards, _) => Some(forwards),
+            Way::Before(_) => None,
         };
-        let plans = [&forwards[..], &[&second]].concat();
-        let arena = taken(&mut scratch, most_lines(&plans));
-        let mut allocated = plans.iter().map(|plan| plan.allocated).reduce(Allocated::max).unwrap_or_default();
+        let plans = forwards.as_deref().map_or([None; 2], Forwards::run_plans);
+        let plans = plans.into_iter().chain([second_code.is_none().then_some(&second)]);
+        let arena = taken(&mut scratch, most_lines(plans.clone()));
+        let mut allocated = plans.flatten().map(|plan| plan.allocated).reduce(Allocated::max).unwrap_or_default();
+        if let Some(forwards) = &mut forwards {
+            placed_code(&mut forwards.code, &mut scratch);
+        }
+        placed_code(&mut second_code, &mut scratch);
         if let Way::Some(_, Snapshots { all: Some(all), .. }) = way {
             // The schedule itself is there while its steps run.
             allocated.definitions = allocated.definitions.saturating_add(Online::bytes(all));
@@ -356,12 +389,25 @@ impl Inside<'_> {
             answer: ANSWER,
             arena,
             second,
+            second_code,
         };
         Planned { work: StepWork::Unwind(Box::new(plan)), scratch, allocated }
     }
 
-    fn forwards(self, op: &Unwind, step: Plan) -> Forwards {
-        Forwards { condition: self.plan(&op.condition, Donated::Any(&[])), step, limit: op.bounds.limit }
+    fn forwards(self, op: &Unwind, program: &Program, step: Plan) -> Forwards {
+        let invariants = op.first.input_types().len() - op.carry;
+        let code = self.called(program, &step, [invariants; 2]);
+        Forwards { condition: self.plan(&op.condition, Donated::Any(&[])), step, code, limit: op.bounds.limit }
+    }
+
+    /// A step as code that is called with its operands: those from `carry` on are what the first results take the place of.
+    fn called(self, step: &Program, plan: &Plan, [invariants, carry]: [usize; 2]) -> Option<CalledStep> {
+        // Where memory is short, rows must not take more of it than a plan: the bits are the same.
+        let is_small = |code: &CalledStep| {
+            let lines = plan.values + plan.scratch;
+            self.effort.copies || matches!(code.code, StepCode::Numbers(_)) || code.memory() <= lines
+        };
+        CalledStep::new(step, plan, [invariants, carry]).filter(is_small)
     }
 }
 
@@ -392,8 +438,15 @@ fn taken(scratch: &mut usize, lines: usize) -> Range<usize> {
 }
 
 /// The lines in which each of these plans can run.
-fn most_lines(plans: &[&Plan]) -> usize {
-    plans.iter().map(|plan| plan.values + plan.scratch).max().unwrap_or(0)
+fn most_lines<'a>(plans: impl IntoIterator<Item = Option<&'a Plan>>) -> usize {
+    plans.into_iter().flatten().map(|plan| plan.values + plan.scratch).max().unwrap_or(0)
+}
+
+/// Gives code the next lines for its memory.
+fn placed_code(code: &mut Option<CalledStep>, scratch: &mut usize) {
+    if let Some(code) = code {
+        code.lines = taken(scratch, code.memory());
+    }
 }
 
 /// Places for the carry of a loop forwards and this many snapshots of it, of as many as there are.

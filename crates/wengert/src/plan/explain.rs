@@ -9,6 +9,7 @@ use std::fmt::{self, Write};
 
 use wengert_kernels::region::{Kind, Region, Space};
 
+use super::control::step_described;
 use super::{Home, LINE, MatrixProduct, Plan, Step, StepOperand, StepWork, Way, lines_of};
 use crate::error::Line;
 
@@ -287,16 +288,16 @@ impl Step {
                 (StepKind::Loop, grouped(&self.provenance.names), size, None)
             }
             StepWork::While(plan) => {
-                let size = format!("while: {} steps", plan.forwards.step.steps.len());
+                let size = format!("while: {}", plan.forwards.described());
                 (StepKind::Loop, grouped(&self.provenance.names), size, None)
             }
             StepWork::Unwind(plan) => {
-                let back = plan.second.steps.len();
+                let back = step_described(plan.second_code.as_ref(), &plan.second);
                 let size = match &plan.way {
                     Way::Some(forwards, _) | Way::All(forwards, _) => {
-                        format!("while: {} steps, back {back}", forwards.step.steps.len())
+                        format!("while: {}, back {back}", forwards.described())
                     }
-                    Way::Before(_) => format!("back: {back} steps"),
+                    Way::Before(_) => format!("back: {back}"),
                 };
                 (StepKind::Loop, grouped(&self.provenance.names), size, None)
             }

@@ -7,6 +7,7 @@
 mod allocated;
 mod blocks;
 mod buffers;
+mod called;
 mod cluster;
 mod control;
 mod cost;
@@ -52,6 +53,7 @@ use crate::hash::FastHasher;
 use crate::primitives::Op;
 use crate::program::Program;
 use allocated::Allocated;
+pub(crate) use called::{CalledStep, IntegerStep};
 use cluster::cluster;
 pub(crate) use control::{
     CarryForwards, CarryPlan, Columns, Forwards, ScanPlan, Snapshots, StepCode, UnwindPlan, Way, WhilePlan,

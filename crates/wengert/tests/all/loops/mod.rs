@@ -1,5 +1,6 @@
 //! Loops and branches that users write: against the same steps as a loop of Rust, which is recorded step by step.
 
+mod called;
 mod errors;
 mod laws;
 mod masks;
