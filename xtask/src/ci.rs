@@ -174,13 +174,16 @@ fn clippy(_: &mut Tally) -> Result<(), Failure> {
 const FEATURES: [&str; 4] =
     ["", "derive,nalgebra,ndarray,sprs,nalgebra-sparse", "arrays,argmin,npy,num_complex", "engine"];
 
-/// The library with fewer features: whether it compiles, and without warnings of the compiler, which are what a `cfg` that is missing
+/// The libraries with fewer features: whether they compile, and without warnings of the compiler, which are what a `cfg` that is missing
 /// leads to. Clippy has read the same lines with all features.
 fn features(_: &mut Tally) -> Result<(), Failure> {
-    FEATURES.iter().try_for_each(|features| {
-        let library = ["rustc", "--package", "wengert", "--lib", "--no-default-features", "--features", features];
+    let check = |package: &str, features: &str| {
+        let library = ["rustc", "--package", package, "--lib", "--no-default-features", "--features", features];
         run(cargo(&library).args(["--profile", "check", "--", "-D", "warnings"]))
-    })
+    };
+    FEATURES.iter().try_for_each(|features| check("wengert", features))?;
+    // The kernels alone: what only products of large matrices, factorisations or transforms use is not to be left without them.
+    check("wengert-kernels", "")
 }
 
 /// Every test but the examples in the documentation.

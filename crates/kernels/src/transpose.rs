@@ -60,6 +60,7 @@ fn run<T: Plain>(level: Level, shape: [usize; 2], x: &[T], first: usize, from: i
 ///
 /// # Safety
 /// The caller is compiled for `LEVEL`. All elements of the shape can be read and written, and rows of the result do not overlap.
+#[cfg(feature = "gemm")]
 #[inline(always)]
 pub(crate) unsafe fn panel<T: Plain, const LEVEL: u8>(
     shape: [usize; 2],
