@@ -5,22 +5,10 @@ use wengert::plan::Detail;
 use wengert::prelude::*;
 use wengert::{Array, Compile, While, compile, hvp};
 
-use super::{near, numbers, total};
+use super::{bits, near, numbers, weighted};
 
 /// A loop over the arrays of a point, how it keeps its carries, and its results.
 type Loop = fn(While, &[Tensor]) -> Vec<Tensor>;
-
-fn bits(tensors: &[Tensor]) -> Vec<u64> {
-    tensors.iter().flat_map(|tensor| tensor.to_vec()).map(f64::to_bits).collect()
-}
-
-/// A number that depends on every element of the results in its own way.
-fn weighted(results: &[Tensor]) -> Tensor {
-    total(results.iter().enumerate().map(|(k, result)| {
-        let weights = numbers(100 * k, result.shape().iter().product()).reshape(result.shape());
-        (result * weights).sum()
-    }))
-}
 
 fn integer(n: i64) -> Tensor {
     Tensor::from_array(Array::scalar(n))

@@ -50,3 +50,16 @@ fn numbers(from: usize, count: usize) -> Tensor {
 fn total(numbers: impl IntoIterator<Item = Tensor>) -> Tensor {
     numbers.into_iter().fold(Tensor::from(0.0), |sum, x| sum + x)
 }
+
+/// The bits of all numbers.
+fn bits(tensors: &[Tensor]) -> Vec<u64> {
+    tensors.iter().flat_map(|tensor| tensor.to_vec()).map(f64::to_bits).collect()
+}
+
+/// A number that depends on every element of the results in its own way.
+fn weighted(results: &[Tensor]) -> Tensor {
+    total(results.iter().enumerate().map(|(k, result)| {
+        let weights = numbers(100 * k, result.shape().iter().product()).reshape(result.shape());
+        (result * weights).sum()
+    }))
+}

@@ -4,22 +4,10 @@ use wengert::plan::Detail;
 use wengert::prelude::*;
 use wengert::{Compile, Scan, compile};
 
-use super::{near, numbers, rows, total};
+use super::{bits, near, numbers, rows, weighted};
 
 /// A loop over the arrays of a point: the way in which it runs, and its results.
 type Loop = fn(Scan, &[Tensor]) -> Vec<Tensor>;
-
-fn bits(tensors: &[Tensor]) -> Vec<u64> {
-    tensors.iter().flat_map(|tensor| tensor.to_vec()).map(f64::to_bits).collect()
-}
-
-/// A number that depends on every element of the results in its own way.
-fn weighted(results: &[Tensor]) -> Tensor {
-    total(results.iter().enumerate().map(|(k, result)| {
-        let weights = numbers(100 * k, result.shape().iter().product()).reshape(result.shape());
-        (result * weights).sum()
-    }))
-}
 
 /// Asserts that the steps of a loop are code over rows.
 #[track_caller]
