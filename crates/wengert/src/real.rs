@@ -363,10 +363,10 @@ pub trait Real: Carrier {
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn relu6(self) -> Self {
-        self.clamp_to(Self::constant(0.0), Self::constant(6.0))
+        limited(self, Self::constant(0.0), Self::constant(6.0))
     }
     /// `x` limited to `[low, high]`; the derivative passes strictly inside the bounds, and belongs
-    /// to the bound elsewhere. NaN stays NaN.
+    /// to the bound elsewhere. NaN stays NaN. Where `low` is above `high` the result is `high`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn clamp(self, low: impl Into<Self>, high: impl Into<Self>) -> Self {
@@ -376,8 +376,8 @@ pub trait Real: Carrier {
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn clamp_to(self, low: Self, high: Self) -> Self {
-        let above = || Self::branch(self.compare(high, Compare::Ge), || high, || self);
-        Self::branch(self.compare(low, Compare::Le), || low, above)
+        let low = Self::branch(high.compare(low, Compare::Lt), || high, || low);
+        limited(self, low, high)
     }
     /// `self + weight (other - self)`: `self` where the weight is 0.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -388,3 +388,17 @@ pub trait Real: Carrier {
 }
 
 impl<R: Carrier> Real for R {}
+
+/// `x` limited to `[low, high]`, which are known to be in order.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+pub(crate) fn limited<R: Real>(x: R, low: R, high: R) -> R {
+    let above = || R::branch(x.compare(high, Compare::Ge), || high, || x);
+    R::branch(x.compare(low, Compare::Le), || low, above)
+}
+
+/// What is wrong with bounds that are known when they are written: nothing lies between them.
+pub(crate) fn crossed_bounds(low: f64, high: f64) -> Option<String> {
+    let in_order = low <= high;
+    (!in_order).then(|| format!("the bounds are {low:?} and {high:?}, and the lower one must not be above the other"))
+}

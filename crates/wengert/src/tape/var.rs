@@ -135,10 +135,19 @@ impl Var {
     pub fn log_normal_cdf(self) -> Self {
         Real::log_normal_cdf(self)
     }
-    /// The value limited to `[low, high]`; the derivative passes strictly inside the bounds.
+    /// The value limited to `[low, high]`; the derivative passes strictly inside the bounds. Where `low` is above `high` the
+    /// result is `high`.
+    ///
+    /// # Panics
+    /// If both bounds are plain numbers, and not in order.
     #[track_caller]
     pub fn clamp(self, low: impl Into<Var>, high: impl Into<Var>) -> Self {
-        self.clamp_to(low.into(), high.into())
+        let (low, high) = (low.into(), high.into());
+        if !low.is_recorded() && !high.is_recorded() {
+            let crossed = crate::real::crossed_bounds(low.value, high.value);
+            assert!(crossed.is_none(), "clamp: {}", crossed.unwrap_or_default());
+        }
+        self.clamp_to(low, high)
     }
     /// `self * a + b`
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -2,14 +2,14 @@
 
 use super::Tensor;
 use super::compose::{compose, or_raise, single, twins};
-use super::operand::{IntoOperand, aligned, tensors};
+use super::operand::{IntoOperand, Written, aligned, tensors};
 use super::operators::elementwise;
 use crate::error::{Error, Misfit, OrRaise, misfit};
 use crate::ops::{Binary, Compare, Unary, binary_list, unary_list};
 use crate::primitives::rule::{Sym, with_rule};
 use crate::primitives::{Logic, Select, check_float};
 use crate::program::{Builder, Value};
-use crate::real::Real;
+use crate::real::{Real, crossed_bounds, limited};
 
 /// The functions of one argument that people call by name; what they compute is said at [`Unary`].
 macro_rules! unary {
@@ -282,7 +282,8 @@ or_raise! {
     #[doc(alias("where", "select"))]
     fn where_ = try_where(yes: impl IntoOperand, no: impl IntoOperand);
     /// The elements limited to `[low, high]`; the derivative passes strictly inside the bounds and
-    /// belongs to the bound elsewhere. NaN stays NaN.
+    /// belongs to the bound elsewhere. NaN stays NaN. Where a bound is a tensor and `low` is above `high`, the result is
+    /// `high`; numbers that are not in order are an error.
     ///
     /// ```
     /// use wengert::prelude::*;
@@ -462,15 +463,22 @@ impl TryElementwise for Tensor {
     /// As [`Tensor::clamp`], with an error instead of a panic.
     ///
     /// # Errors
-    /// If shapes or element types do not fit.
+    /// If shapes or element types do not fit, or both bounds are numbers that are not in order.
     #[track_caller]
     fn try_clamp(&self, low: impl IntoOperand, high: impl IntoOperand) -> Result<Tensor, Error> {
         let sides = [self.into_operand(), low.into_operand(), high.into_operand()];
         compose("clamp", &tensors(&sides), |b, args| {
+            let numbers = match &sides {
+                [_, Written::Number(low), Written::Number(high)] => Some([low.to_f64(), high.to_f64()]),
+                _ => None,
+            };
+            if let Some(why) = numbers.and_then(|[low, high]| crossed_bounds(low, high)) {
+                misfit!("{why}");
+            }
             let values = aligned(b, &sides, args)?;
             let ty = b.ty(values[0]).clone();
             let [x, low, high] = [0, 1, 2].map(|k| Sym::Value(values[k]));
-            let y = with_rule(b, &ty, || x.clamp_to(low, high));
+            let y = with_rule(b, &ty, || if numbers.is_some() { limited(x, low, high) } else { x.clamp_to(low, high) });
             Ok(y.materialise(b, &ty))
         })
     }

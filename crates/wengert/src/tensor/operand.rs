@@ -102,6 +102,15 @@ impl PlainNumber {
         }
     }
 
+    /// The nearest real number.
+    pub(super) fn to_f64(self) -> f64 {
+        match self {
+            PlainNumber::Bool(x) => f64::from(u8::from(x)),
+            PlainNumber::Whole(x) => x as f64,
+            PlainNumber::Real(x) => x,
+        }
+    }
+
     /// As an element of this type.
     pub(super) fn literal(self, dtype: DType) -> Result<Literal, Misfit> {
         Ok(match (self, dtype) {

@@ -3,6 +3,8 @@
 use wengert::prelude::*;
 use wengert::{DType, Tensor};
 
+use crate::support::caught::caught;
+
 fn matrix() -> Tensor {
     Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 }
@@ -163,7 +165,7 @@ const NAMED: &[Named] = named! {
     xlogy xlogy(0, 1) true;
     xlog1py xlog1py(0, 1) true;
     betaln betaln(0, 1) false;
-    clamp_to clamp(0, 1, 2) true;
+    clamp_to clamp(0, 1, 2) false;
     lerp lerp(0, 1, 2) true;
 };
 
@@ -205,4 +207,35 @@ fn arguments_have_one_order_on_numbers_and_tensors() {
     ] {
         close(op, of_tensors.item(), of_numbers);
     }
+}
+
+#[test]
+fn of_bounds_that_cross_the_upper_one_counts() {
+    let (x, low, high) = ([-1.0, 0.2, 1.0, 3.0, f64::NAN], [0.0, 2.0, 1.5, 2.5, 2.0], [1.0, 0.5, 0.5, 2.5, 1.0]);
+    // Which of the three is the result: inside, the lower bound, or the upper one.
+    let expected = [(0.0, [0.0, 1.0, 0.0]), (0.5, [0.0, 0.0, 1.0]), (0.5, [0.0, 0.0, 1.0]), (2.5, [0.0, 0.0, 1.0])];
+    let [xs, lows, highs] = [x, low, high].map(Tensor::from);
+    let values = xs.clamp(&lows, &highs).to_vec();
+    let slopes = grad((&xs, &lows, &highs), |(x, low, high)| x.clamp(low, high).sum());
+    let slopes = [slopes.0.to_vec(), slopes.1.to_vec(), slopes.2.to_vec()];
+    for (k, (value, slope)) in expected.into_iter().enumerate() {
+        assert_eq!(values[k], value);
+        assert_eq!([0, 1, 2].map(|of| slopes[of][k]), slope, "{k}");
+        assert_eq!(grad([x[k], low[k], high[k]], |[x, low, high]: [Var; 3]| x.clamp(low, high)), slope, "{k}");
+        assert_eq!(Real::clamp_to(x[k], low[k], high[k]), value);
+    }
+    assert!(values[4].is_nan() && Real::clamp_to(x[4], low[4], high[4]).is_nan());
+    // Numbers are known when they are written.
+    for (low, high) in [(1.5, 0.5), (f64::NAN, 1.0), (0.0, f64::NAN)] {
+        let error = xs.try_clamp(low, high).unwrap_err().to_string();
+        assert!(error.starts_with("`clamp` of f64[5] at ") && error.contains(file!()), "{error}");
+        assert!(
+            error.ends_with(&format!(
+                "the bounds are {low:?} and {high:?}, and the lower one must not be above the other"
+            ))
+        );
+        let message = caught("scalar", || grad(1.0, |x: Var| x.clamp(low, high))).unwrap_err();
+        assert!(message.contains("clamp: the bounds are"), "{message}");
+    }
+    assert_eq!(xs.clamp(0.5, 0.5).to_vec()[..4], [0.5; 4]);
 }
