@@ -32,6 +32,9 @@ use std::sync::LazyLock;
 pub(crate) const LINE: usize = size_of::<Line>();
 /// Bytes of a huge page on x86-64, and on AArch64 with small pages of 4 KiB.
 const HUGE: usize = 2 << 20;
+/// From here on blocks are asked of the system itself, whose pages are zero and untouched: the largest threshold of glibc's
+/// allocator. Below it may be memory that was used before, and zeros are written.
+const MAPPED: usize = 32 << 20;
 
 /// A cache line: 64 bytes, aligned to 64, which is also the widest vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +165,7 @@ mod sealed {
     impl Sealed for i64 {}
     impl Sealed for u32 {}
     impl Sealed for u8 {}
+    impl Sealed for usize {}
 }
 
 impl Plain for f32 {}
@@ -169,6 +173,7 @@ impl Plain for f64 {}
 impl Plain for i64 {}
 impl Plain for u32 {}
 impl Plain for u8 {}
+impl Plain for usize {}
 
 /// Checks that the machine has this many bytes at all, free or not.
 ///
@@ -272,8 +277,39 @@ pub fn bools_as_bytes(values: &[bool]) -> &[u8] {
 /// assert!(values.iter().all(|x| *x == 1.0));
 /// ```
 pub fn advise_huge<T: Plain>(values: &mut [T]) {
-    let bytes = size_of_val(values);
-    let start = values.as_mut_ptr().cast::<u8>();
+    advise_inside(values.as_mut_ptr().cast(), size_of_val(values));
+}
+
+/// `count` zeros, on huge pages where they fill some; `None` if there is no memory for them.
+///
+/// ```
+/// use wengert_kernels::arena::zeros;
+/// assert_eq!(zeros::<f32>(3), Some(vec![0.0; 3]));
+/// assert_eq!(zeros::<f64>(usize::MAX), None);
+/// ```
+pub fn zeros<T: Plain + Default>(count: usize) -> Option<Vec<T>> {
+    let bytes = count.checked_mul(size_of::<T>())?;
+    if bytes < HUGE {
+        return Some(vec![T::default(); count]);
+    }
+    // Reserved first: what does not fit is an answer instead of the end of the process.
+    check_room_for(bytes).ok()?;
+    let mut zeros: Vec<T> = Vec::new();
+    zeros.try_reserve_exact(count).ok()?;
+    if bytes < MAPPED {
+        // The advice comes before the first touch.
+        advise_inside(zeros.as_mut_ptr().cast(), bytes);
+        zeros.resize(count, T::default());
+    } else {
+        drop(zeros);
+        zeros = vec![T::default(); count];
+        advise_huge(&mut zeros);
+    }
+    Some(zeros)
+}
+
+/// Asks for huge pages under the whole ones among these bytes, which the caller owns.
+fn advise_inside(start: *mut u8, bytes: usize) {
     let skipped = start.align_offset(HUGE);
     if let Some(inner) = bytes.checked_sub(skipped) {
         advise(start.wrapping_add(skipped), inner / HUGE * HUGE);

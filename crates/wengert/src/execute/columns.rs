@@ -3,13 +3,12 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use wengert_kernels::arena::{Carver, Plain};
+use wengert_kernels::arena::{Carver, Plain, zeros};
 use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
 use super::called::LoopStep;
 use super::control::{Inputs, Outputs, Turning, begins, endless, turning};
-use super::engine::zeros;
 use crate::error::{Error, ErrorKind};
 use crate::plan::{Columns, Forwards};
 

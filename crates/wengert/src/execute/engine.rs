@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use wengert_kernels::arena::{Arena, Carver, Line as Lines, Plain, advise_huge, bools_as_bytes, typed, typed_mut};
+use wengert_kernels::arena::{Arena, Carver, Line as Lines, Plain, bools_as_bytes, typed, typed_mut, zeros};
 use wengert_kernels::pool::{Panicked, Pool};
 use wengert_kernels::product::{Accumulate, Operand as Matrix, Product as Number, Target, products, symmetric};
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
 use super::columns::Records;
 use super::control;
-use crate::array::{Array, DType, Data, Type, for_data, has_room};
+use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::plan::kernel::{KernelCall, bytes};
 use crate::plan::{Home, MatrixProduct, Operation, OutputSource, Plan, PlanOutput, Step, StepOperand, StepWork};
@@ -39,7 +39,7 @@ pub(crate) struct Memory {
     kept: Vec<[Option<Data>; 2]>,
 }
 
-/// The bytes from which a result is kept to be written again, and has huge pages.
+/// The bytes from which a result is kept to be written again.
 const LARGE: usize = 1 << 20;
 
 impl Memory {
@@ -190,17 +190,17 @@ enum Elements {
 
 impl Elements {
     fn new(ty: &Type) -> Result<Self, Error> {
-        fn zeros<T: Plain + Default>(ty: &Type) -> Result<Vec<T>, Error> {
-            super::engine::zeros(ty.size()).ok_or_else(|| {
+        fn room<T: Plain + Default>(ty: &Type) -> Result<Vec<T>, Error> {
+            zeros(ty.size()).ok_or_else(|| {
                 let why = format!("there is no memory for the result {ty}");
                 Error::new(ErrorKind::Unavailable, "run", why).of_memory()
             })
         }
         Ok(match ty.dtype {
-            DType::Bool => Elements::U8(zeros(ty)?),
-            DType::I64 => Elements::Numbers(Data::I64(Arc::new(zeros(ty)?))),
-            DType::F32 => Elements::Numbers(Data::F32(Arc::new(zeros(ty)?))),
-            DType::F64 => Elements::Numbers(Data::F64(Arc::new(zeros(ty)?))),
+            DType::Bool => Elements::U8(room(ty)?),
+            DType::I64 => Elements::Numbers(Data::I64(Arc::new(room(ty)?))),
+            DType::F32 => Elements::Numbers(Data::F32(Arc::new(room(ty)?))),
+            DType::F64 => Elements::Numbers(Data::F64(Arc::new(room(ty)?))),
         })
     }
 
@@ -229,20 +229,6 @@ impl Elements {
             Elements::Numbers(data) => data,
         }
     }
-}
-
-/// Zeros, on huge pages if they are many; `None` if there is no memory for them.
-pub(super) fn zeros<T: Plain + Default>(count: usize) -> Option<Vec<T>> {
-    let bytes = count.checked_mul(size_of::<T>())?;
-    if bytes < LARGE {
-        return Some(vec![T::default(); count]);
-    }
-    // Reserved first: what does not fit is an error instead of the end of the process.
-    has_room(count, size_of::<T>()).then(|| {
-        let mut zeros = vec![T::default(); count];
-        advise_huge(&mut zeros);
-        zeros
-    })
 }
 
 /// Where the inputs of a plan lie.

@@ -246,9 +246,8 @@ fn constants(
         let program = with_outputs(program, &fixed);
         let prepared = Prepared::new(&program, &Settings::of(None, None)?, &[])?;
         // Nothing reads the point.
-        let given = program.input_types()[..source.given].iter().map(Array::zeros);
-        let given: Vec<Data> = given.map(|array| array.data().clone()).collect();
-        let run = prepared.run(|list| list.extend(given.into_iter().chain(operands.iter().cloned()).map(Some)));
+        let given = std::iter::repeat_n(None, source.given);
+        let run = prepared.run(|list| list.extend(given.chain(operands.iter().cloned().map(Some))));
         results.extend(run.map_err(|error| error.at(Some(source.line)))?.iter().map(|result| result.data().clone()));
     }
     let mut results = results.into_iter();

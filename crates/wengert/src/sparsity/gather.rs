@@ -18,13 +18,13 @@ pub(super) struct Gathering {
     entries: Option<Vec<u32>>,
     /// A source of each of these.
     sources: Vec<u32>,
-    /// Further sources, with their entries.
-    more: Vec<(usize, u32)>,
+    /// Further sources, with their entries, in the order of these.
+    more: Vec<(u32, u32)>,
 }
 
 /// A part and a place in it as one number.
 #[derive(Clone, Copy, Debug)]
-struct Packing {
+pub(super) struct Packing {
     /// How many bits the place has.
     bits: u32,
     parts: usize,
@@ -42,7 +42,7 @@ pub(super) struct Coloured<'a> {
 
 impl Packing {
     /// For parts of these sizes, and one more with a single 0.
-    fn new(sizes: impl ExactSizeIterator<Item = usize>) -> Result<Self, String> {
+    pub(super) fn new(sizes: impl ExactSizeIterator<Item = usize>) -> Result<Self, String> {
         let parts = sizes.len();
         let longest = sizes.max().unwrap_or(1).max(1);
         let bits = usize::BITS - (longest - 1).leading_zeros();
@@ -52,7 +52,7 @@ impl Packing {
         }
     }
 
-    fn pack(self, part: usize, place: usize) -> u32 {
+    pub(super) fn pack(self, part: usize, place: usize) -> u32 {
         (part << self.bits | place) as u32
     }
 
@@ -68,51 +68,9 @@ impl Packing {
 }
 
 impl Gathering {
-    /// The pattern of a matrix all of whose parts are layers, and where its entries stand.
-    ///
-    /// # Errors
-    /// If there are more numbers than can be counted in 32 bits.
-    pub(super) fn of_layers(rows: usize, cols: usize, parts: &[CompressedPart]) -> Result<(Pattern, Self), String> {
-        let packing = Packing::new(parts.iter().map(|part| part.size))?;
-        let mut starts = vec![0usize; rows + 1];
-        for part in parts {
-            let layer = part.layer.as_ref().expect("every part is a layer");
-            layer.for_each(|number, _| starts[part.first + number + 1] += 1);
-        }
-        for row in 0..rows {
-            starts[row + 1] += starts[row];
-        }
-        let mut next = starts.clone();
-        let mut found = vec![(0u32, 0u32); starts[rows]];
-        for (k, part) in parts.iter().enumerate() {
-            let layer = part.layer.as_ref().expect("every part is a layer");
-            layer.for_each(|number, seed| {
-                let place = &mut next[part.first + number];
-                found[*place] = (seed as u32, packing.pack(k, number));
-                *place += 1;
-            });
-        }
-        // Rows are short, and mostly sorted: layers come in the order in which the function meets their seeds.
-        let (mut columns, mut sources, mut more) = (Vec::with_capacity(found.len()), Vec::new(), Vec::new());
-        sources.reserve_exact(found.len());
-        let mut ends = vec![0usize; rows + 1];
-        for row in 0..rows {
-            let own = &mut found[starts[row]..starts[row + 1]];
-            if !own.is_sorted_by_key(|(col, _)| *col) {
-                own.sort_by_key(|(col, _)| *col);
-            }
-            for &(col, source) in own.iter() {
-                if columns.len() > ends[row] && columns.last() == Some(&col) {
-                    more.push((columns.len() - 1, source));
-                } else {
-                    columns.push(col);
-                    sources.push(source);
-                }
-            }
-            ends[row + 1] = columns.len();
-        }
-        let pattern = Pattern::from_rows(cols, ends, columns).map_err(|why| why.to_string())?;
-        Ok((pattern, Gathering { packing, entries: None, sources, more }))
+    /// The places of all entries, in order, and further ones.
+    pub(super) fn whole(packing: Packing, sources: Vec<u32>, more: Vec<(u32, u32)>) -> Self {
+        Gathering { packing, entries: None, sources, more }
     }
 
     /// Where the entries of a pattern stand in parts of these products; entries that a layer has and the pattern lacks are
@@ -137,16 +95,20 @@ impl Gathering {
             let Some(layer) = &part.layer else { continue };
             layer.for_each(|number, seed| {
                 let (row, col) = entry(side, part.first + number, seed);
+                let source = packing.pack(k, part.place(number));
                 match find(pattern, row, col) {
                     None => missed(row, col),
                     Some(_) if !first_run => {}
-                    Some(entry) if first[entry] == packing.nothing() => first[entry] = packing.pack(k, number),
-                    Some(entry) => more.push((entry, packing.pack(k, number))),
+                    Some(entry) if first[entry] == packing.nothing() => first[entry] = source,
+                    Some(entry) => more.push((entry as u32, source)),
                 }
             });
         }
+        // Those of one entry stay in their order: sums have one.
+        more.sort_by_key(|&(entry, _)| entry);
         if let Some(coloured) = coloured {
             colours(pattern, side, parts, coloured, packing, (&mut first, &mut more));
+            more.sort_by_key(|&(entry, _)| entry);
         }
         let whole = coloured.is_none_or(|coloured| coloured.whole);
         let has = |source: &u32| *source != packing.nothing();
@@ -174,29 +136,32 @@ impl Gathering {
     /// Writes the entries. Those of a run that is not the first are written where it has some.
     pub(super) fn apply(&self, parts: &[&Data], values: &mut [f64]) {
         let all: Option<Vec<&[f64]>> = parts.iter().map(|part| f64s(part)).collect();
-        match (all, &self.entries) {
-            (Some(mut all), None) => {
-                all.push(&[0.0]);
-                for_chunks(&threads::current(), values, GRAIN, |chunk, values| {
-                    for (value, &source) in values.iter_mut().zip(&self.sources[chunk * GRAIN..]) {
-                        let (part, place) = self.packing.unpack(source);
-                        *value = all[part][place];
-                    }
-                });
-            }
-            (_, None) => {
-                for (value, &source) in values.iter_mut().zip(&self.sources) {
-                    *value = self.number(parts, source);
+        if let (Some(mut all), None) = (all, &self.entries) {
+            all.push(&[0.0]);
+            let number = |source: u32| {
+                let (part, place) = self.packing.unpack(source);
+                all[part][place]
+            };
+            for_chunks(&threads::current(), values, GRAIN, |chunk, values| {
+                let first = chunk * GRAIN;
+                for (value, &source) in values.iter_mut().zip(&self.sources[first..]) {
+                    *value = number(source);
                 }
-            }
-            (_, Some(entries)) => {
-                for (&entry, &source) in entries.iter().zip(&self.sources) {
-                    values[entry as usize] = self.number(parts, source);
+                let begin = self.more.partition_point(|&(entry, _)| (entry as usize) < first);
+                for &(entry, source) in &self.more[begin..] {
+                    let Some(value) = values.get_mut(entry as usize - first) else { break };
+                    *value += number(source);
                 }
-            }
+            });
+            return;
+        }
+        let entries = self.entries.iter().flatten().map(|&entry| entry as usize);
+        let entries = entries.chain(if self.entries.is_none() { 0..values.len() } else { 0..0 });
+        for (entry, &source) in entries.zip(&self.sources) {
+            values[entry] = self.number(parts, source);
         }
         for &(entry, source) in &self.more {
-            values[entry] += self.number(parts, source);
+            values[entry as usize] += self.number(parts, source);
         }
     }
 
@@ -231,12 +196,14 @@ fn colours(
     parts: &[CompressedPart],
     coloured: Coloured<'_>,
     packing: Packing,
-    (first, more): (&mut [u32], &mut Vec<(usize, u32)>),
+    (first, more): (&mut [u32], &mut Vec<(u32, u32)>),
 ) {
     let lines = match side {
         Side::Columns => pattern.rows(),
         Side::Rows => pattern.cols(),
     };
+    // Those of layers, in the order of their entries.
+    let known = more.len();
     let mut part_of = vec![usize::MAX; lines];
     for (k, part) in parts.iter().enumerate() {
         part_of[part.first..part.first + part.size].fill(k);
@@ -260,8 +227,10 @@ fn colours(
         let is_own = line == if side == Side::Columns { row } else { col };
         if let Some(mirror) = if is_own { None } else { find(pattern, col, row) } {
             first[number] = first[mirror];
-            let its: Vec<u32> = more.iter().filter(|(entry, _)| *entry == mirror).map(|&(_, source)| source).collect();
-            more.extend(its.into_iter().map(|source| (number, source)));
+            let begin = more[..known].partition_point(|&(entry, _)| (entry as usize) < mirror);
+            let its = more[begin..known].iter().take_while(|&&(entry, _)| entry as usize == mirror);
+            let its: Vec<(u32, u32)> = its.map(|&(_, source)| (number as u32, source)).collect();
+            more.extend(its);
         }
     }
 }

@@ -10,6 +10,8 @@ mod edge;
 mod exchange;
 #[cfg(feature = "arrays")]
 mod gather;
+#[cfg(feature = "arrays")]
+mod layers;
 pub mod matrix;
 mod method;
 mod options;

@@ -7,6 +7,7 @@ use super::linearize::{Linear, linearize};
 use super::{derive, transpose};
 use crate::array::{Array, DType, Type};
 use crate::error::Error;
+use crate::primitives::{Form, Op};
 use crate::program::{Builder, Program, Value, dce, same_inputs};
 use crate::task::Task;
 
@@ -57,12 +58,23 @@ pub(crate) struct CompressedPart {
     pub(crate) size: usize,
     /// The column or row of each entry of a layer; none for a matrix with a row for each colour.
     pub(crate) layer: Option<SeedTable>,
+    /// Whether all entries of a layer are one number, which the Program gives alone.
+    pub(crate) is_uniform: bool,
 }
 
 impl CompressedPart {
     /// How many numbers it has where this number of colours is computed at a time.
     pub(crate) fn length(&self, colours: usize) -> usize {
-        if self.layer.is_some() { self.size } else { self.size * colours }
+        match (self.is_uniform, &self.layer) {
+            (true, _) => 1,
+            (false, Some(_)) => self.size,
+            (false, None) => self.size * colours,
+        }
+    }
+
+    /// Where the entry of a layer stands that has this number among the rows or columns.
+    pub(crate) fn place(&self, number: usize) -> usize {
+        if self.is_uniform { 0 } else { number }
     }
 }
 
@@ -139,7 +151,7 @@ fn forward(
         std::iter::repeat_n(None, residuals).chain(seeded.map(|(_, first)| Some(first))).collect();
     let Some(results) = compressed(b, &linear.program, &args, &seeds, with)? else { return Ok(None) };
     let rows = firsts(outputs).into_iter().zip(outputs).zip(&linear.outputs).filter(|(_, has)| **has);
-    Ok(Some(parts(results, rows.map(|(place, _)| place))))
+    Ok(Some(parts(b, results, rows.map(|(place, _)| place))))
 }
 
 /// Products with seeds of the outputs.
@@ -173,10 +185,11 @@ fn backward(
         std::iter::repeat_n(None, linear.residuals.len()).chain(seeded.iter().map(|&k| Some(rows[k]))).collect();
     let Some(results) = compressed(b, &transposed, &args, &seeds, with)? else { return Ok(None) };
     let columns = firsts(inputs);
-    Ok(Some(parts(results, reached.iter().map(|&(k, _)| (columns[k], &inputs[k])))))
+    Ok(Some(parts(b, results, reached.iter().map(|&(k, _)| (columns[k], &inputs[k])))))
 }
 
 fn parts<'a>(
+    b: &mut Builder,
     results: Vec<CompressedOutput>,
     places: impl Iterator<Item = (usize, &'a Type)>,
 ) -> Vec<(Value, CompressedPart)> {
@@ -186,11 +199,38 @@ fn parts<'a>(
         match result {
             CompressedOutput::Zero => {}
             CompressedOutput::Layers(layers) => {
-                let part = |(table, value)| (value, CompressedPart { first, size, layer: Some(table) });
-                parts.extend(layers.into_iter().map(part));
+                parts.extend(layers.into_iter().map(|(table, value)| {
+                    let one = if size > 1 { uniform(b, value, 0) } else { None };
+                    let is_uniform = one.is_some();
+                    (one.unwrap_or(value), CompressedPart { first, size, layer: Some(table), is_uniform })
+                }));
             }
-            CompressedOutput::Colours(value) => parts.push((value, CompressedPart { first, size, layer: None })),
+            CompressedOutput::Colours(value) => {
+                parts.push((value, CompressedPart { first, size, layer: None, is_uniform: false }));
+            }
         }
     }
     parts
+}
+
+/// How far the definition of a value is followed for the number that all its elements are.
+const DEEPEST: usize = 16;
+
+/// The number that all elements of a value are, if its definition says that they are one.
+fn uniform(b: &mut Builder, value: Value, depth: usize) -> Option<Value> {
+    if b.ty(value).rank() == 0 {
+        return Some(value);
+    }
+    let (op, args) = b.defined_by(value).filter(|_| depth < DEEPEST)?;
+    let (op, args) = (op.clone(), args.to_vec());
+    match op {
+        Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Reverse(_) | Op::Slice(_) => {
+            uniform(b, args[0], depth + 1)
+        }
+        op if b.form(&op, &args) == Form::Elementwise => {
+            let args: Option<Vec<Value>> = args.iter().map(|&arg| uniform(b, arg, depth + 1)).collect();
+            Some(b.op(op, &args?))
+        }
+        _ => None,
+    }
 }

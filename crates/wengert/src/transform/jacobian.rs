@@ -23,7 +23,7 @@ use bands::Band;
 pub(crate) use bands::Front;
 use layers::Layer;
 pub(crate) use layers::{Compression, Facts, SeedColours};
-pub(crate) use places::SeedTable;
+pub(crate) use places::{NO_SEED, SeedTable};
 use terms::Term;
 
 /// How a value depends on the seeds.

@@ -20,6 +20,7 @@ pub(crate) mod vmap;
 
 pub(crate) use compress::{Colours, CompressedPart, CompressedProgram, Side, Wanted, gradient_of, sparse};
 pub(crate) use derive::{derive, mapped, pullback};
+pub(crate) use jacobian::{NO_SEED, SeedTable};
 pub(crate) use sum::in_one_of;
 pub(crate) use transpose::mask_out;
 

@@ -173,10 +173,10 @@ fn moved(
             if matches!(fill, Known(fill) if !b.is_zero(*fill)) || matches!(fill, Terms(_)) {
                 return None;
             }
+            // Factors that are all 1 stay so: there is no seed where numbers are filled in.
             let zero = b.full(0.0, &own.with_shape(Vec::new()));
             each(layers, |layer| {
-                let scale = numbers(b, layer.scale, own);
-                let scale = Some(b.op(pad.clone(), &[scale, zero]));
+                let scale = layer.scale.map(|scale| b.op(pad.clone(), &[scale, zero]));
                 Some(Term { place: layer.place.moved(&eqn.op, &[&Array::scalar(0i64)], ty)?, scale })
             })
         }

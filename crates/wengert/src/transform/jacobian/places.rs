@@ -7,6 +7,9 @@ use crate::array::{Array, Type, for_each_index, row_major};
 use crate::hash::FastHasher;
 use crate::primitives::{Op, Pad, Slice};
 
+/// What stands in the place of a seed where there is none.
+pub(crate) const NO_SEED: u32 = u32::MAX;
+
 /// For each number of a value, in row-major order, the seed that it depends on, or none.
 #[derive(Clone, Debug)]
 pub(crate) struct SeedTable {
@@ -85,6 +88,48 @@ impl SeedTable {
                         visit(number + step, (seed + last * step as i64) as usize);
                     }
                 });
+            }
+        }
+    }
+
+    /// Writes the seeds of some numbers, or [`NO_SEED`]. There are fewer than 2^32 - 1 seeds.
+    pub(crate) fn seeds(&self, numbers: Range<usize>, seeds: &mut [u32]) {
+        let (first, strides, within) = match &self.form {
+            Form::Listed { seeds: listed, .. } => {
+                let listed = &listed.known::<i64>()[numbers];
+                // One less than 0 is what stands for none.
+                return seeds
+                    .iter_mut()
+                    .zip(listed)
+                    .for_each(|(seed, &listed)| *seed = (listed as u32).wrapping_sub(1));
+            }
+            Form::Affine { first, strides, within } => (*first, strides, within),
+        };
+        seeds.fill(NO_SEED);
+        if numbers.is_empty() || within.iter().any(Range::is_empty) {
+            return;
+        }
+        let Some((row, outer)) = within.split_last() else { return seeds[0] = first as u32 };
+        let length = *self.shape.last().expect("there is an axis");
+        let last = *strides.last().expect("there is an axis");
+        let mut line = numbers.start / length;
+        let mut index = unravelled(line, &self.shape[..outer.len()]);
+        while line * length < numbers.end {
+            if outer.iter().zip(&index).all(|(range, i)| range.contains(i)) {
+                let begin = first + strides.iter().zip(&index).map(|(stride, &i)| stride * i as i64).sum::<i64>();
+                let from = row.start.max(numbers.start.saturating_sub(line * length));
+                let to = row.end.min(numbers.end - line * length);
+                for i in from..to {
+                    seeds[line * length + i - numbers.start] = (begin + last * i as i64) as u32;
+                }
+            }
+            line += 1;
+            for (i, &length) in index.iter_mut().zip(&self.shape).rev() {
+                *i += 1;
+                if *i < length {
+                    break;
+                }
+                *i = 0;
             }
         }
     }
@@ -262,6 +307,16 @@ impl SeedTable {
         self.for_each(|number, seed| found[number] = f64::from(facts[seed]));
         found
     }
+}
+
+/// The index of an element of this number, in row-major order.
+fn unravelled(mut number: usize, shape: &[usize]) -> Vec<usize> {
+    let mut index = vec![0; shape.len()];
+    for (i, &length) in index.iter_mut().zip(shape).rev() {
+        *i = number % length;
+        number /= length;
+    }
+    index
 }
 
 impl PartialEq for SeedTable {

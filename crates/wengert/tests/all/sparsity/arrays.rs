@@ -121,6 +121,51 @@ fn neighbours_that_meet_twice_are_added() {
 }
 
 #[test]
+fn entries_of_many_rows_are_found_on_any_number_of_threads() {
+    let n = 10_000;
+    // Some rows meet themselves once or twice, or one other number twice.
+    let once: Vec<usize> = (0..n).map(|k| if k % 3 == 0 { k } else { k * 7919 % n }).collect();
+    let twice: Vec<usize> = (0..n).map(|k| if k % 7 == 0 { once[k] } else { (n - 1) - k }).collect();
+    let weights = Tensor::from((0..n).map(|k| 1.5 + k as f64 / 7.0).collect::<Vec<f64>>());
+    let indices = |of: &[usize]| Tensor::from(of.iter().map(|&k| k as i64).collect::<Vec<i64>>());
+    let (first, second, factors) = (indices(&once), indices(&twice), weights.clone());
+    // Rows of no entry stand before the others.
+    let f = move |x: Tensor| {
+        let sum = x.sin() + &factors * x.take(&first, 0) + x.take(&second, 0) / &factors;
+        (Tensor::zeros(&[5]), sum, 2.0 * x.slice(..3))
+    };
+    let x = vector(n);
+    let mut expected: Vec<(usize, usize, f64)> = Vec::new();
+    for (row, (x, w)) in x.to_vec().into_iter().zip(weights.to_vec()).enumerate() {
+        let mut entries: Vec<(usize, f64)> = Vec::new();
+        for (col, number) in [(row, x.cos()), (once[row], w), (twice[row], 1.0 / w)] {
+            match entries.iter_mut().find(|(own, _)| *own == col) {
+                Some((_, sum)) => *sum += number,
+                None => entries.push((col, number)),
+            }
+        }
+        entries.sort_by_key(|&(col, _)| col);
+        expected.extend(entries.into_iter().map(|(col, number)| (5 + row, col, number)));
+    }
+    expected.extend((0..3).map(|k| (5 + n + k, k, 2.0)));
+    for threads in [1, 2, 3, 7] {
+        wengert::set_threads(threads);
+        let sparse = Sparse::jacobian(&f, &x).unwrap();
+        assert_eq!(sparse.method(), Method::Direct);
+        let mut values = vec![f64::NAN; sparse.pattern().nnz()];
+        sparse.evaluate(&x, &mut values).unwrap();
+        let found: Vec<(usize, usize)> = sparse.pattern().entries().collect();
+        assert!(found.iter().copied().eq(expected.iter().map(|&(row, col, _)| (row, col))), "{threads} threads");
+        for ((value, &(row, col, number)), found) in values.iter().zip(&expected).zip(&found) {
+            assert!(
+                (value - number).abs() <= 1e-14 * number.abs(),
+                "{threads} threads: {found:?} is {value}, not {number} at ({row}, {col})"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_is_mapped_is_differentiated_block_by_block() {
     // Observations that each pick a row of two tables.
     let (from, to) = (Tensor::from([0i64, 1, 2, 0, 3, 1]), Tensor::from([1i64, 1, 0, 2, 2, 0]));

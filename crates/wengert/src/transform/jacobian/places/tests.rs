@@ -16,7 +16,23 @@ fn check(table: &SeedTable, op: impl Into<Op>) -> SeedTable {
     let expected = op.primitive().eval(&args).unwrap().swap_remove(0);
     assert_eq!(moved.list().known::<i64>(), expected.known::<i64>(), "{op:?} of {table:?}");
     assert_eq!(moved, moved.as_listed());
+    check_some(&moved);
     moved
+}
+
+/// The seeds of some numbers, in both forms.
+fn check_some(table: &SeedTable) {
+    let list = table.list();
+    let list = list.known::<i64>();
+    for (begin, end) in (0..=list.len()).flat_map(|end| (0..=end).map(move |begin| (begin, end))) {
+        let expected: Vec<u32> =
+            list[begin..end].iter().map(|&seed| if seed == 0 { NO_SEED } else { seed as u32 - 1 }).collect();
+        for table in [table.clone(), table.as_listed()] {
+            let mut seeds = vec![77; end - begin];
+            table.seeds(begin..end, &mut seeds);
+            assert_eq!(seeds, expected, "{begin}..{end} of {table:?}");
+        }
+    }
 }
 
 #[test]
