@@ -363,6 +363,7 @@ fn operands<'a>(
                 Given::Read(result) => result,
                 Given::Write(_) | Given::Taken => unreachable!("what a step writes is not read"),
             },
+            Home::Part(..) => unreachable!("a part of a result is only written"),
             Home::InPlace(k) => Slice::Output(k),
         };
         if operand.length == operand.count {
@@ -378,10 +379,13 @@ fn operands<'a>(
                 Some(Cut::Write(lines)) => cast_mut(lines, operand.kind, operand.count),
                 _ => cast_mut(&mut [], operand.kind, operand.count),
             },
-            Home::Result(k) => match std::mem::replace(&mut given[k], Given::Taken) {
-                Given::Write(result) => result,
-                Given::Read(_) | Given::Taken => unreachable!("a result is written once"),
-            },
+            Home::Result(k) | Home::Part(k, _) => {
+                match (std::mem::replace(&mut given[k], Given::Taken), operand.home) {
+                    (Given::Write(result), Home::Part(_, first)) => result.split_at(first).1.split_at(operand.count).0,
+                    (Given::Write(result), _) => result,
+                    (Given::Read(_) | Given::Taken, _) => unreachable!("a result is written once"),
+                }
+            }
         });
     }
     scratch

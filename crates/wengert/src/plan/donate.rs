@@ -156,7 +156,7 @@ impl Step {
         self.results.insert(at, Access { range: result..result + 1, written: false });
         for operand in self.reads.iter_mut().chain(&mut self.writes) {
             match &mut operand.home {
-                Home::Result(k) if *k >= at => *k += 1,
+                Home::Result(k) | Home::Part(k, _) if *k >= at => *k += 1,
                 home if *home == Home::Input(input) => *home = Home::Result(at),
                 _ => {}
             }

@@ -198,6 +198,8 @@ pub(crate) enum Home {
     Arena(usize),
     /// A result, by its number in the step's list.
     Result(usize),
+    /// A part of a result, by its number in the step's list: where it begins. It is only written.
+    Part(usize, usize),
     /// The previous contents of the operand that the step writes under this number.
     InPlace(u16),
 }

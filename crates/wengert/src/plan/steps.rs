@@ -1,5 +1,6 @@
 //! Clusters to steps: what each does (here), and where its operands lie (`places.rs`).
 
+mod joins;
 mod places;
 mod sums;
 
@@ -45,6 +46,8 @@ pub(super) struct Drafts {
     pub(super) list: Vec<Draft>,
     /// Where which result each value lies: the result.
     pub(super) results: Vec<Option<usize>>,
+    /// Of the values that are a part of a result: where they begin there.
+    pub(super) parts: Map<Value, usize>,
     pub(super) allocated: Allocated,
     pub(super) shared: Shared,
 }
@@ -119,8 +122,9 @@ impl<'a> Planner<'a> {
     /// What every step does.
     pub(super) fn drafted(mut self) -> Drafts {
         let list = self.drafts();
-        let list = self.add_products(list);
-        Drafts { list, results: self.results, allocated: self.allocated, shared: self.shared }
+        let mut list = self.add_products(list);
+        let parts = self.write_parts(&mut list);
+        Drafts { list, results: self.results, parts, allocated: self.allocated, shared: self.shared }
     }
 
     /// One step for each cluster.

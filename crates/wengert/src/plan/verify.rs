@@ -4,7 +4,7 @@
 //!    it, or from a step that ran before.
 //! 2. Every result is computed.
 //! 3. What a step reads from the arena, or where a result lies, is what was written for it, and lies apart from what the step
-//!    writes.
+//!    writes. Parts of a result lie apart, and no step reads one.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -12,8 +12,8 @@ use std::ops::Range;
 use super::cluster::{Clusters, Role};
 use super::flatten::Flat;
 use super::kernel::bytes;
-use super::lines_of;
 use super::steps::Draft;
+use super::{Map, lines_of};
 use crate::program::{Program, Value};
 
 /// That steps in this order compute every value before it is used.
@@ -58,8 +58,9 @@ pub(super) fn check_memory(
     program: &Program,
     drafts: &[Draft],
     homes: &[usize],
-    results: &[Option<usize>],
+    (results, parts): (&[Option<usize>], &Map<Value, usize>),
 ) -> Result<(), String> {
+    check_parts(program, drafts, results, parts)?;
     let inputs = program.input_types().len();
     let range = |value: &Value| {
         let lines = lines_of(bytes(program.ty(*value)));
@@ -99,6 +100,39 @@ pub(super) fn check_memory(
             }
             written.insert(own.start, (own.end, *value));
             used.push((value, own));
+        }
+    }
+    Ok(())
+}
+
+/// That values that are parts of results lie apart, are written before the rest, and are not read.
+fn check_parts(
+    program: &Program,
+    drafts: &[Draft],
+    results: &[Option<usize>],
+    parts: &Map<Value, usize>,
+) -> Result<(), String> {
+    let mut taken: BTreeMap<(usize, usize), (usize, Value)> = BTreeMap::new();
+    let mut whole: HashSet<usize> = HashSet::new();
+    for (step, draft) in drafts.iter().enumerate() {
+        if let Some(value) = draft.reads.iter().find(|value| parts.contains_key(value)) {
+            return Err(format!("step {step} reads {value}, which is a part of a result"));
+        }
+        for value in &draft.writes {
+            let (Some(result), first) = (results[value.index()], parts.get(value)) else { continue };
+            let Some(&first) = first else {
+                whole.insert(result);
+                continue;
+            };
+            let end = first + program.ty(*value).size();
+            let before = taken.range(..(result, end)).next_back().filter(|((other, _), _)| *other == result);
+            if let Some((_, (_, other))) = before.filter(|(_, (other_end, _))| *other_end > first) {
+                return Err(format!("{value} and {other} lie at the same place of result {result}"));
+            }
+            if whole.contains(&result) {
+                return Err(format!("step {step} writes {value} into result {result}, which is there already"));
+            }
+            taken.insert((result, first), (end, *value));
         }
     }
     Ok(())

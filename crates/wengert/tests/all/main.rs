@@ -70,6 +70,7 @@ mod text;
 mod compile;
 mod engine;
 mod in_place;
+mod joins;
 mod lanes;
 mod layouts;
 mod planning;

@@ -193,19 +193,64 @@ struct ConcatPart {
 
 impl ConcatViewsKernel {
     pub(super) fn new(op: primitives::Concat, dtype: DType, views: &[&View]) -> Self {
-        let part = |view: &&View| ConcatPart {
-            outer: merged(&view.shape[..op.axis], &view.strides[..op.axis]),
-            picture: Picture::new(&view.shape[op.axis..], &view.strides[op.axis..]),
-            offset: view.offset,
-            width: view.shape[op.axis..].iter().product(),
-        };
-        let parts: Vec<ConcatPart> = views.iter().map(part).collect();
+        let parts: Vec<ConcatPart> = views.iter().map(|view| ConcatPart::new(op.axis, view)).collect();
         let row = parts.iter().map(|part| part.width).sum();
         ConcatViewsKernel { kind: kind(dtype), parts, row, size: views.iter().map(|view| view.count()).sum() }
     }
 }
 
+/// What is left of a concatenation along a first axis whose other operands were written where its result lies.
+#[derive(Clone, Debug)]
+pub(super) struct ConcatRestKernel {
+    kind: Kind,
+    /// Where in the result each operand goes, and how it is read.
+    parts: Vec<(usize, ConcatPart)>,
+    size: usize,
+}
+
+impl ConcatRestKernel {
+    pub(super) fn new(dtype: DType, views: &[(usize, &View)]) -> Self {
+        let part = |&(place, view): &(usize, &View)| (place, ConcatPart::new(0, view));
+        let size = views.iter().map(|(_, view)| view.count()).sum();
+        ConcatRestKernel { kind: kind(dtype), parts: views.iter().map(part).collect(), size }
+    }
+}
+
+impl Kernel for ConcatRestKernel {
+    fn name(&self) -> String {
+        "concat".to_owned()
+    }
+    fn operations(&self) -> usize {
+        self.size
+    }
+    fn note(&self) -> Option<&'static str> {
+        Some(if self.parts.is_empty() {
+            "all of it is written in its place"
+        } else {
+            "the rest is written in its place"
+        })
+    }
+    fn run(&self, call: KernelCall<'_, '_>) -> Result<(), Misfit> {
+        for_kind!(self.kind, T => {
+            let out = T::of_mut(&mut call.outs[0]);
+            for ((place, part), arg) in self.parts.iter().zip(call.args).filter(|((_, part), _)| part.width > 0) {
+                part.picture.copy(call.pool, T::of(arg), part.offset, &mut out[*place..][..part.width]);
+            }
+        });
+        Ok(())
+    }
+}
+
 impl ConcatPart {
+    fn new(axis: usize, view: &View) -> Self {
+        ConcatPart {
+            outer: merged(&view.shape[..axis], &view.strides[..axis]),
+            picture: Picture::new(&view.shape[axis..], &view.strides[axis..]),
+            offset: view.offset,
+            width: view.shape[axis..].iter().product(),
+        }
+    }
+
     /// The place of the first element of a row.
     fn first(&self, row: usize) -> usize {
         let (mut place, mut left) = (self.offset.cast_signed(), row);

@@ -201,6 +201,11 @@ pub(super) fn joined(op: Concat, dtype: DType, views: &[&View]) -> Box<dyn Kerne
     Box::new(join::ConcatViewsKernel::new(op, dtype, views))
 }
 
+/// The kernel that writes these views of arrays of this type into an array, each from a place on; the others are there.
+pub(super) fn joined_rest(dtype: DType, views: &[(usize, &View)]) -> Box<dyn Kernel> {
+    Box::new(join::ConcatRestKernel::new(dtype, views))
+}
+
 /// Elements as kernels hold them: truth values are bytes.
 trait Cell: Plain + Default + PartialOrd + std::fmt::Debug {
     /// The elements of an operand of this kind.

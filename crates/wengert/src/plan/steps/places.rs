@@ -6,7 +6,7 @@ use super::super::allocated::Allocated;
 use super::super::buffers::{self, Life};
 use super::super::kernel::{bytes, kind};
 use super::super::shared::Shared;
-use super::super::{Access, Accesses, Home, Provenance, Step, StepOperand, StepWork, lines_of, verify};
+use super::super::{Access, Accesses, Home, Map, Provenance, Step, StepOperand, StepWork, lines_of, verify};
 use super::{Draft, Drafts};
 use crate::error::Line;
 use crate::program::{Drained, Program, Value};
@@ -17,6 +17,8 @@ pub(in super::super) struct Placer<'a> {
     shared: Shared,
     /// Where which result each value lies: the result, and what becomes it when parts of it are changed.
     results: Vec<Option<usize>>,
+    /// Of the values that are a part of a result: where they begin there.
+    parts: Map<Value, usize>,
     /// Lines of the arena for values.
     pub(in super::super) values: usize,
     /// Lines of the arena for one step at a time.
@@ -28,8 +30,8 @@ pub(in super::super) struct Placer<'a> {
 impl<'a> Placer<'a> {
     /// For these steps of a flattened Program; and their list.
     pub(in super::super) fn new(program: &'a Program, drafts: Drafts) -> (Self, Vec<Draft>) {
-        let Drafts { list, results, allocated, shared } = drafts;
-        (Placer { program, shared, results, values: 0, scratch: 0, allocated }, list)
+        let Drafts { list, results, parts, allocated, shared } = drafts;
+        (Placer { program, shared, results, parts, values: 0, scratch: 0, allocated }, list)
     }
 
     /// The steps with their operands in place.
@@ -37,7 +39,7 @@ impl<'a> Placer<'a> {
         self.overwrite(&mut drafts);
         let homes = self.place(&drafts);
         if cfg!(debug_assertions) {
-            verify::check_memory(self.program, &drafts, &homes, &self.results)
+            verify::check_memory(self.program, &drafts, &homes, (&self.results, &self.parts))
                 .unwrap_or_else(|why| panic!("{why}\n{}", self.program));
         }
         Drained::new(drafts).map(|draft| self.finish(draft, &homes)).collect()
@@ -131,7 +133,10 @@ impl<'a> Placer<'a> {
             let at = |list: &[Access], start: usize| list.iter().position(|access| access.range.start == start);
             let home = match self.results[value.index()] {
                 _ if value.index() < inputs => Home::Input(value.index()),
-                Some(k) => Home::Result(at(&results, k).expect("a result of the step")),
+                Some(k) => {
+                    let k = at(&results, k).expect("a result of the step");
+                    self.parts.get(value).map_or(Home::Result(k), |&first| Home::Part(k, first))
+                }
                 None if ty.size() == 0 => Home::Arena(usize::MAX),
                 None => Home::Arena(at(&arena, homes[value.index()]).expect("a range of the step")),
             };

@@ -20,14 +20,23 @@ const TEXT: &str = "program(v0: f64[9,9]) {
         return v5
     }";
 
-fn flat() -> Flat {
-    let program: Program = TEXT.parse().unwrap();
+/// Two products one after the other.
+const JOINED: &str = "program(v0: f64[9,9]) {
+        v1: f64[9,9] = einsum[spec=\"ij,jk->ik\"] v0 v0
+        v2: f64[9,9] = einsum[spec=\"ij,kj->ik\"] v1 v0
+        v3: f64[9,9] = einsum[spec=\"ji,jk->ik\"] v0 v1
+        v4: f64[18,9] = concat[axis=0] v2 v3
+        return v4
+    }";
+
+fn flat(text: &str) -> Flat {
+    let program: Program = text.parse().unwrap();
     flatten(program, Flattening { written: false, keeps_copies: true, copies_gathered: false })
 }
 
 #[test]
 fn plans_out_of_order_are_found() {
-    let flat = flat();
+    let flat = flat(TEXT);
     let mut clusters = cluster(&flat, &lanes::items(&flat, &Costs::REFERENCE));
     let steps = order(&flat, &mut clusters, &Donated::Any(&[]));
     assert_eq!(check_order(&flat, &clusters, &steps), Ok(()));
@@ -47,7 +56,7 @@ fn plans_out_of_order_are_found() {
 
 #[test]
 fn memory_that_is_used_twice_is_found() {
-    let flat = flat();
+    let flat = flat(TEXT);
     let mut clusters = cluster(&flat, &lanes::items(&flat, &Costs::REFERENCE));
     let steps = order(&flat, &mut clusters, &Donated::Any(&[]));
     let results = outputs(flat.program.output_types(), &flat).1;
@@ -56,7 +65,8 @@ fn memory_that_is_used_twice_is_found() {
         Planner::new(&flat, &clusters, &steps, results.clone(), (&options, &Costs::REFERENCE), recompute::EFFORTS[0]);
     let (mut placer, drafts) = Placer::new(&flat.program, planner.drafted());
     let homes = placer.place(&drafts);
-    assert_eq!(check_memory(&flat.program, &drafts, &homes, &results), Ok(()));
+    let none = Map::default();
+    assert_eq!(check_memory(&flat.program, &drafts, &homes, (&results, &none)), Ok(()));
     // Two values that one step reads cannot be in one place.
     let in_arena = |value: &Value| value.index() > 0 && results[value.index()].is_none();
     let mut tried = 0;
@@ -65,10 +75,43 @@ fn memory_that_is_used_twice_is_found() {
         for (one, two) in read.iter().zip(read.iter().skip(1)).filter(|(one, two)| one != two) {
             let mut moved = homes.clone();
             moved[one.index()] = moved[two.index()];
-            let why = check_memory(&flat.program, &drafts, &moved, &results).unwrap_err();
+            let why = check_memory(&flat.program, &drafts, &moved, (&results, &none)).unwrap_err();
             assert!(why.contains("which is not there") || why.contains("which it uses otherwise"), "{why}");
             tried += 1;
         }
     }
     assert!(tried >= 2, "{tried}");
+}
+
+#[test]
+fn parts_of_results_lie_apart_and_are_not_read() {
+    let flat = flat(JOINED);
+    let mut clusters = cluster(&flat, &lanes::items(&flat, &Costs::REFERENCE));
+    let steps = order(&flat, &mut clusters, &Donated::Any(&[]));
+    let results = outputs(flat.program.output_types(), &flat).1;
+    let options = Options::default();
+    let planner = Planner::new(&flat, &clusters, &steps, results, (&options, &Costs::REFERENCE), recompute::EFFORTS[0]);
+    let drafts = planner.drafted();
+    let (results, parts) = (drafts.results.clone(), drafts.parts.clone());
+    let (mut placer, drafts) = Placer::new(&flat.program, drafts);
+    let homes = placer.place(&drafts);
+    let check = |parts: &Map<Value, usize>| check_memory(&flat.program, &drafts, &homes, (&results, parts));
+    assert_eq!(check(&parts), Ok(()));
+    let mut firsts: Vec<usize> = parts.values().copied().collect();
+    firsts.sort_unstable();
+    assert_eq!(firsts, [0, 81]);
+    let mut moved = parts.clone();
+    moved.values_mut().for_each(|first| *first = 40.min(*first));
+    let why = check(&moved).unwrap_err();
+    assert!(why.contains("lie at the same place of result 0"), "{why}");
+    // What another step reads.
+    let read = *drafts[1].reads.iter().find(|value| value.index() > 0).expect("the second product reads the first");
+    moved.insert(read, 0);
+    let why = check(&moved).unwrap_err();
+    assert!(why.contains("which is a part of a result"), "{why}");
+    // The last step writes the whole.
+    let mut reversed: Vec<Draft> = drafts;
+    reversed.rotate_right(1);
+    let why = check_parts(&flat.program, &reversed, &results, &parts).unwrap_err();
+    assert!(why.contains("which is there already"), "{why}");
 }
