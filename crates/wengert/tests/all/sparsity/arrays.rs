@@ -437,6 +437,13 @@ fn drivers_give_entries_that_others_differentiate() {
         grad(Tensor::from(0.5), |a| sparse_jacobian(x.clone(), |x| x.square() * &a * a.exp()).values().sum());
     let expected = 2.0 * x.sum().item() * 1.5 * 0.5f64.exp();
     assert!((captured.item() - expected).abs() < 1e-12 * expected);
+    // Entries that are one number, which is a variable.
+    let one = |h: &Tensor| {
+        sparse_jacobian(x.clone(), |x| (x.slice(1..) - x.slice(..-1)) * h.exp()).values().square().sum()
+    };
+    let slope = grad(Tensor::from(0.5), |h| one(&h)).item();
+    let second = grad(Tensor::from(0.5), |h| grad(&h, |h| one(&h))).item();
+    assert!((slope - 16.0 * 1f64.exp()).abs() < 1e-13 * slope && (second - 2.0 * slope).abs() < 1e-13 * second);
     let hessian = sparse_hessian(x.clone(), |x| x.slice(0..4).square().sum() * x.slice(4));
     assert_eq!(hessian.to_csr().nnz(), 12);
     let single = sparse_jacobian(Tensor::from([0.5f32, 1.5]), |x| x.exp());
