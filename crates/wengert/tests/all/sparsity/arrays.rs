@@ -438,9 +438,8 @@ fn drivers_give_entries_that_others_differentiate() {
     let expected = 2.0 * x.sum().item() * 1.5 * 0.5f64.exp();
     assert!((captured.item() - expected).abs() < 1e-12 * expected);
     // Entries that are one number, which is a variable.
-    let one = |h: &Tensor| {
-        sparse_jacobian(x.clone(), |x| (x.slice(1..) - x.slice(..-1)) * h.exp()).values().square().sum()
-    };
+    let one =
+        |h: &Tensor| sparse_jacobian(x.clone(), |x| (x.slice(1..) - x.slice(..-1)) * h.exp()).values().square().sum();
     let slope = grad(Tensor::from(0.5), |h| one(&h)).item();
     let second = grad(Tensor::from(0.5), |h| grad(&h, |h| one(&h))).item();
     assert!((slope - 16.0 * 1f64.exp()).abs() < 1e-13 * slope && (second - 2.0 * slope).abs() < 1e-13 * second);
