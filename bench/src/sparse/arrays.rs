@@ -48,14 +48,16 @@ fn wave(shape: &[usize]) -> Tensor {
     Tensor::from((0..size).map(|k| 0.5 + 0.3 * (k as f64 * 0.37).sin()).collect::<Vec<f64>>()).reshape(&signed)
 }
 
-/// The median time of a few calls, in milliseconds.
-fn median(calls: usize, mut call: impl FnMut()) -> f64 {
+/// The median time of a few calls, in milliseconds, without that of dropping what they give.
+fn median<T>(calls: usize, mut call: impl FnMut() -> T) -> f64 {
     call();
     let mut times: Vec<f64> = (0..calls)
         .map(|_| {
             let start = Instant::now();
-            call();
-            start.elapsed().as_secs_f64() * 1e3
+            let made = call();
+            let time = start.elapsed().as_secs_f64() * 1e3;
+            drop(made);
+            time
         })
         .collect();
     times.sort_by(f64::total_cmp);
@@ -85,8 +87,8 @@ fn jacobian(problem: &Problem) {
     let Problem { name, point, function } = problem;
     let compiled = compile(*function);
     let calls = if point.ty().size() > 100_000 { 9 } else { 51 };
-    let value = median(calls, || drop(compiled.call(point)));
-    let prepared = median(5, || drop(Sparse::jacobian(function, point).expect("it has a Jacobian")));
+    let value = median(calls, || compiled.call(point));
+    let prepared = median(5, || Sparse::jacobian(function, point).expect("it has a Jacobian"));
     let sparse = Sparse::jacobian(function, point).expect("it has a Jacobian");
     let start = Instant::now();
     let colours = sparse.colours();
@@ -135,8 +137,8 @@ fn bundle() {
         })
     };
     let compiled = compile(residuals.clone());
-    let value = median(9, || drop(compiled.call(&x)));
-    let prepared = median(3, || drop(Sparse::jacobian(&residuals, &x).expect("it has a Jacobian")));
+    let value = median(9, || compiled.call(&x));
+    let prepared = median(3, || Sparse::jacobian(&residuals, &x).expect("it has a Jacobian"));
     let sparse = Sparse::jacobian(&residuals, &x).expect("it has a Jacobian");
     let mut values = vec![0.0; sparse.pattern().nnz()];
     let evaluated = median(9, || sparse.evaluate(&x, &mut values).expect("the point is that of before"));
