@@ -349,7 +349,7 @@ fn operands<'a>(
         let (_, after) = rest.split_at_mut(access.range.start - passed);
         let (result, after) = after.split_first_mut().expect("a result of the plan");
         (rest, passed) = (after, access.range.end);
-        given.push(if access.written { Given::Write(result.reborrow()) } else { Given::Read(result.read()) });
+        given.push(if access.written { Given::Write(result.reborrow(), 0) } else { Given::Read(result.read()) });
     }
     for operand in &step.reads {
         let whole = match operand.home {
@@ -361,7 +361,7 @@ fn operands<'a>(
             },
             Home::Result(k) => match given[k] {
                 Given::Read(result) => result,
-                Given::Write(_) | Given::Taken => unreachable!("what a step writes is not read"),
+                Given::Write(..) | Given::Taken => unreachable!("what a step writes is not read"),
             },
             Home::Part(..) => unreachable!("a part of a result is only written"),
             Home::InPlace(k) => Slice::Output(k),
@@ -379,13 +379,19 @@ fn operands<'a>(
                 Some(Cut::Write(lines)) => cast_mut(lines, operand.kind, operand.count),
                 _ => cast_mut(&mut [], operand.kind, operand.count),
             },
-            Home::Result(k) | Home::Part(k, _) => {
-                match (std::mem::replace(&mut given[k], Given::Taken), operand.home) {
-                    (Given::Write(result), Home::Part(_, first)) => result.split_at(first).1.split_at(operand.count).0,
-                    (Given::Write(result), _) => result,
-                    (Given::Read(_) | Given::Taken, _) => unreachable!("a result is written once"),
+            Home::Result(k) => match std::mem::replace(&mut given[k], Given::Taken) {
+                Given::Write(result, 0) => result,
+                Given::Write(..) | Given::Read(_) | Given::Taken => unreachable!("a result is written once"),
+            },
+            // Parts of one result stand in their order.
+            Home::Part(k, first) => match std::mem::replace(&mut given[k], Given::Taken) {
+                Given::Write(rest, passed) => {
+                    let (part, rest) = rest.split_at(first - passed).1.split_at(operand.count);
+                    given[k] = Given::Write(rest, first + operand.count);
+                    part
                 }
-            }
+                Given::Read(_) | Given::Taken => unreachable!("a part of a result that the step writes"),
+            },
         });
     }
     scratch
@@ -400,7 +406,8 @@ enum Cut<'a> {
 /// A result that a step uses.
 enum Given<'a> {
     Read(Slice<'a>),
-    Write(SliceMut<'a>),
+    /// From this element on; what is before that has been taken.
+    Write(SliceMut<'a>, usize),
     /// An operand has it.
     Taken,
 }

@@ -91,7 +91,9 @@ pub(super) fn check_memory(
                 *place == own && draft.in_place.iter().any(is_pair)
             };
             let meets = |place: &Range<usize>| own.start < place.end && place.start < own.end;
-            if used.iter().any(|(other, place)| meets(place) && !overwritten(other, place)) {
+            // Two parts of one result lie apart there, as `check_parts` has seen.
+            let apart = |other: &Value| parts.contains_key(value) && parts.contains_key(other);
+            if used.iter().any(|(other, place)| meets(place) && !overwritten(other, place) && !apart(other)) {
                 return Err(format!("step {step} writes {value} at {own:?}, which it uses otherwise"));
             }
             while let Some((&start, _)) = written.range(..own.end).next_back().filter(|(_, (end, _))| *end > own.start)
@@ -118,6 +120,7 @@ fn check_parts(
         if let Some(value) = draft.reads.iter().find(|value| parts.contains_key(value)) {
             return Err(format!("step {step} reads {value}, which is a part of a result"));
         }
+        let mut ends: Map<usize, usize> = Map::default();
         for value in &draft.writes {
             let (Some(result), first) = (results[value.index()], parts.get(value)) else { continue };
             let Some(&first) = first else {
@@ -125,6 +128,9 @@ fn check_parts(
                 continue;
             };
             let end = first + program.ty(*value).size();
+            if ends.insert(result, end).is_some_and(|before| before > first) {
+                return Err(format!("step {step} writes parts of result {result} in another order than they lie in"));
+            }
             let before = taken.range(..(result, end)).next_back().filter(|((other, _), _)| *other == result);
             if let Some((_, (_, other))) = before.filter(|(_, (other_end, _))| *other_end > first) {
                 return Err(format!("{value} and {other} lie at the same place of result {result}"));

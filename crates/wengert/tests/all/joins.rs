@@ -58,9 +58,14 @@ fn what_a_product_and_a_region_compute_is_written_there() {
     check(&blocks.replace("f64", "f32"), Some(ALL));
     // The result is read too.
     check(&blocks.replace("return v7", "v8: f64[14700] = cumsum[axis=0, reverse=false] v7\nreturn v7 v8"), Some(ALL));
-    // Two blocks of one step: one is written there, the other copied.
-    let both = blocks.replace("v7: f64[14700] = concat[axis=0] v4 v6", "v7: f64[17700] = concat[axis=0] v4 v5 v6");
-    check(&both, Some(REST));
+    // Two blocks of one step, in its order, and in another one, in which one of them is copied.
+    let both = |order: &str, note| {
+        let joined = format!("v7: f64[17700] = concat[axis=0] {order}");
+        check(&blocks.replace("v7: f64[14700] = concat[axis=0] v4 v6", &joined), Some(note));
+    };
+    both("v4 v5 v6", ALL);
+    both("v5 v4 v6", ALL);
+    both("v6 v5 v4", REST);
     // It is twice a result.
     check(&blocks.replace("return v7", "return v7 v7"), Some(ALL));
 }

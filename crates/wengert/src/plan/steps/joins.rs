@@ -8,54 +8,53 @@ use std::sync::Arc;
 
 use super::super::{Map, StepWork, kernels};
 use super::{Draft, Planner};
-use crate::primitives::{Concat, Op};
+use crate::primitives::Op;
 use crate::program::{Args, Value};
 
 impl Planner<'_> {
     /// Has steps write what they compute into results that it is a part of; which values these are, and where each begins.
     pub(super) fn write_parts(&mut self, drafts: &mut [Draft]) -> Map<Value, usize> {
         let mut parts: Map<Value, usize> = Map::default();
-        let joins: Vec<(usize, Concat)> =
-            drafts.iter().enumerate().filter_map(|(at, draft)| Some((at, self.join_of_result(draft)?))).collect();
+        let joins: Vec<usize> = (0..drafts.len()).filter(|&at| self.joins_a_result(&drafts[at])).collect();
         if joins.is_empty() {
             return parts;
         }
         let mut readers = vec![0usize; self.flat.views.len()];
-        let mut writers: Map<Value, usize> = Map::default();
+        let mut writers: Map<Value, [usize; 2]> = Map::default();
         for (at, draft) in drafts.iter().enumerate() {
             draft.reads.iter().for_each(|value| readers[value.index()] += 1);
             if writes_anywhere(draft) {
-                writers.extend(draft.writes.iter().map(|&value| (value, at)));
+                writers.extend(draft.writes.iter().enumerate().map(|(k, &value)| (value, [at, k])));
             }
         }
-        for (at, concat) in joins {
-            self.write_parts_of((&mut drafts[at], concat), &readers, &writers, &mut parts);
+        for at in joins {
+            self.write_parts_of(&mut drafts[at], &readers, &writers, &mut parts);
         }
         parts
     }
 
-    /// The concatenation that a step is, if its result is one of the plan and each operand one piece of it.
-    fn join_of_result(&self, draft: &Draft) -> Option<Concat> {
+    /// Whether a step is a concatenation whose result is one of the plan, and each operand one piece of it.
+    fn joins_a_result(&self, draft: &Draft) -> bool {
         let (StepWork::Kernel(..), &[k], &[out]) = (&draft.work, &draft.eqns[..], &draft.writes[..]) else {
-            return None;
+            return false;
         };
-        let Op::Concat(concat) = self.flat.program.eqns()[k].op else { return None };
+        let Op::Concat(concat) = self.flat.program.eqns()[k].op else { return false };
         let in_one_row = self.flat.program.ty(out).shape[..concat.axis].iter().all(|&length| length == 1);
-        let is_own = self.results[out.index()].is_some() && !self.in_place.contains(&out);
-        (in_one_row && is_own).then_some(concat)
+        in_one_row && self.results[out.index()].is_some() && !self.in_place.contains(&out)
     }
 
     fn write_parts_of(
         &mut self,
-        (draft, concat): (&mut Draft, Concat),
+        draft: &mut Draft,
         readers: &[usize],
-        writers: &Map<Value, usize>,
+        writers: &Map<Value, [usize; 2]>,
         parts: &mut Map<Value, usize>,
     ) {
         let flat = self.flat;
         let out = draft.writes[0];
         let args = &flat.program.eqns()[draft.eqns[0]].args;
-        let mut steps: Vec<usize> = Vec::new();
+        // The last operand of each step that is a part: parts of one result stand in their order among what a step writes.
+        let mut steps: Map<usize, usize> = Map::default();
         let (mut place, mut left, mut reads) = (0, Vec::new(), Args::new());
         for &arg in args {
             let view = &flat.views[arg.index()];
@@ -63,11 +62,10 @@ impl Planner<'_> {
             place += view.count();
             let is_whole = view.is_in_order() && view.count() == flat.program.ty(base).size() && view.count() > 0;
             let is_free = readers[base.index()] == 1 && self.results[base.index()].is_none();
-            // A step takes a result once.
-            let step = writers.get(&base).filter(|step| !steps.contains(step));
-            match step {
-                Some(&step) if is_whole && is_free && flat.literals[arg.index()].is_none() => {
-                    steps.push(step);
+            let in_order = |&&[step, k]: &&[usize; 2]| steps.get(&step).is_none_or(|&before| before < k);
+            match writers.get(&base).filter(in_order) {
+                Some(&[step, k]) if is_whole && is_free && flat.literals[arg.index()].is_none() => {
+                    steps.insert(step, k);
                     parts.insert(base, first);
                     self.results[base.index()] = self.results[out.index()];
                 }
@@ -81,7 +79,6 @@ impl Planner<'_> {
             *kernel = Arc::from(kernels::joined_rest(flat.program.ty(out).dtype, &left));
             draft.reads = reads;
         }
-        debug_assert!(concat.axis < flat.program.ty(out).rank());
     }
 }
 
