@@ -344,6 +344,23 @@ impl Array {
         };
         Array::from_data(shape.to_vec(), data)
     }
+
+    /// Runs of this many elements, picked by the position of their first, as an array of another shape.
+    pub(crate) fn pick_runs(&self, shape: &[usize], starts: impl Iterator<Item = usize>, length: usize) -> Self {
+        fn picked<T: Element>(x: &[T], starts: impl Iterator<Item = usize>, length: usize, size: usize) -> Data {
+            let mut elements = Vec::with_capacity(size);
+            starts.for_each(|start| elements.extend_from_slice(&x[start..start + length]));
+            T::wrap(elements)
+        }
+        let size = shape.iter().product();
+        let data = match &self.data {
+            Data::Bool(x) => picked(x, starts, length, size),
+            Data::I64(x) => picked(x, starts, length, size),
+            Data::F32(x) => picked(x, starts, length, size),
+            Data::F64(x) => picked(x, starts, length, size),
+        };
+        Array::from_data(shape.to_vec(), data)
+    }
 }
 
 impl fmt::Debug for Array {

@@ -10,7 +10,10 @@ use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use smallvec::SmallVec;
+
 use super::cache::{Bounded, Weight};
+use super::moved::{moved, moved_by};
 use super::numbers::{self, Numbers};
 use super::{Prepared, Settings};
 use crate::array::{Array, Type};
@@ -279,9 +282,12 @@ pub(crate) fn apply<'a>(program: &Program, inputs: impl Iterator<Item = &'a Arra
 /// If there is not enough memory, or an operation fails on its values.
 pub(crate) fn apply_composite<'a>(
     program: &Program,
-    inputs: impl Iterator<Item = &'a Array>,
+    inputs: impl Iterator<Item = &'a Array> + Clone,
     line: Line,
 ) -> Result<super::Results, Error> {
+    if let Some(results) = moved(program, inputs.clone()) {
+        return Ok(results);
+    }
     let kept = || Arc::new(program.clone());
     let bound = made_in(&SINGLE, (&Itself, NumberOperands::Varying), program, kept, itself)?;
     bound.run(inputs, std::iter::empty()).map_err(|error| error.at(Some(line)))
@@ -295,6 +301,10 @@ pub(crate) fn apply_single<'a, I>(op: &Op, inputs: I, line: Line) -> Result<supe
 where
     I: Iterator<Item = &'a Array> + Clone,
 {
+    let types: SmallVec<[&Type; 4]> = inputs.clone().map(Array::ty).collect();
+    if let Some(results) = moved_by(op, &types, inputs.clone()) {
+        return Ok(results);
+    }
     let mut hasher = FastHasher::default();
     op.hash(&mut hasher);
     inputs.clone().for_each(|input| input.ty().hash(&mut hasher));
@@ -311,7 +321,7 @@ where
     let made = match found {
         Some(found) => found.made,
         None => {
-            let types: Vec<Type> = inputs.clone().map(|input| input.ty().clone()).collect();
+            let types: Vec<Type> = types.iter().map(|&ty| ty.clone()).collect();
             let mut b = Builder::new();
             let args: Vec<_> = types.iter().map(|ty| b.input("", ty.clone())).collect();
             let outs = b.emit(op.clone(), &args)?;

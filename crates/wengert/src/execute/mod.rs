@@ -17,6 +17,7 @@ mod executor;
 mod known;
 #[cfg(all(feature = "engine", not(feature = "spill")))]
 mod memory_only;
+mod moved;
 mod numbers;
 #[cfg(not(feature = "engine"))]
 mod plain;

@@ -76,7 +76,12 @@ impl Primitive for Slice {
         }
         let offset = strides.iter().zip(&self.start).map(|(stride, start)| stride * start).sum();
         let steps: Vec<isize> = strides.iter().zip(&self.stride).map(|(s, step)| (s * step).cast_signed()).collect();
-        Ok(vec![args[0].pick(&shape, Strided::new(&shape, &steps, offset))])
+        // The last axes lie next to each other as long as they are whole; of the one before them a range does.
+        let whole = (0..shape.len()).rev().take_while(|&axis| shape[axis] == args[0].shape()[axis]).count();
+        let first = shape.len() - whole;
+        let outer = if first > 0 && self.stride[first - 1] == 1 { first - 1 } else { first };
+        let starts = Strided::new(&shape[..outer], &steps[..outer], offset);
+        Ok(vec![args[0].pick_runs(&shape, starts, shape[outer..].iter().product())])
     }
     fn along(&self, axis: usize, args: &[&Type]) -> Option<Along> {
         let is_whole = self.start[axis] == 0 && self.limit[axis] == args[0].shape[axis] && self.stride[axis] == 1;

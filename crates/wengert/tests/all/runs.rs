@@ -1,7 +1,7 @@
 //! What users run goes through the engine: alone in its process, because steps of the reference are counted for all of it.
 
 use wengert::prelude::*;
-use wengert::{Array, Compile, Program, reference_steps};
+use wengert::{Array, Compile, Program, compile, plans_made, reference_steps};
 
 use crate::support::process::alone;
 
@@ -32,6 +32,38 @@ fn nothing_that_users_run_is_handed_to_the_reference() {
         for results in [&once, &again, &alone] {
             let close = |x: &Array, y: &Array| x.to_f64().iter().zip(y.to_f64()).all(|(x, y)| (x - y).abs() < 1e-14);
             assert!(results.len() == 2 && results.iter().zip(&wanted).all(|(x, y)| x.ty() == y.ty() && close(x, y)));
+        }
+    });
+}
+
+#[test]
+fn rows_of_arrays_are_taken_without_a_plan() {
+    alone("runs::rows_of_arrays_are_taken_without_a_plan", || {
+        let x = Tensor::linspace(0.0, 1.0, 3000 * 4).reshape(&[3000, 4]);
+        let before = plans_made();
+        let mut last = Tensor::zeros(&[4]);
+        for t in 0..3000 {
+            last = x.slice(t);
+            let [start, end] = [t, (t + 5).min(3000)];
+            assert_eq!(x.slice((start..end, 1..3)).shape(), [end - start, 2]);
+        }
+        assert_eq!(x.reshape(&[4, 3000]).shape(), [4, 3000]);
+        assert_eq!(plans_made(), before);
+        assert_eq!(last.to_vec(), x.to_vec()[2999 * 4..]);
+        // Small and large ones, in every form, are what the engine makes of them.
+        let forms: [fn(&Tensor) -> Tensor; 8] = [
+            |x| x.slice((2..5, ..)),
+            |x| x.slice((.., 3)),
+            |x| x.slice((5..2000, 1..3)),
+            |x| x.slice((.., 1..4)).t(),
+            |x| x.slice(7).expand_dims(0),
+            |x| x.slice((4..8, ..)).flip(1).t(),
+            |x| x.t().slice((1, 10..20)),
+            |x| x.reshape(&[40, 300]).slice((3..5, 2..7)),
+        ];
+        for (k, form) in forms.into_iter().enumerate() {
+            let (at_once, planned) = (form(&x), compile(move |x: Tensor| form(&x) + 0.0).call(&x));
+            assert_eq!((at_once.shape(), at_once.to_vec()), (planned.shape(), planned.to_vec()), "form {k}");
         }
     });
 }
