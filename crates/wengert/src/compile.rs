@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use crate::array::{Data, Type};
 use crate::error::{Error, OrRaise};
 use crate::execute::{CompiledProgram, Made, Prepared, Results, Settings};
+use crate::optimize;
 #[cfg(feature = "engine")]
 use crate::plan::Plan;
 use crate::program::Program;
@@ -374,7 +375,9 @@ where
             }
         };
         let donated = vec![given == Arguments::Donated; trace.types.len()];
-        let prepared = Prepared::new(&trace.made.program, settings, &donated)?;
+        // A recording around takes the trace as it is, and finds the loops by itself.
+        let loops = optimize::rolled(&trace.made.program);
+        let prepared = Prepared::new(loops.as_ref().unwrap_or(&trace.made.program), settings, &donated)?;
         Ok(place.get_or_init(|| prepared))
     }
 }

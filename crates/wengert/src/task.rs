@@ -63,6 +63,16 @@ impl Task {
         }
     }
 
+    /// Whether all derivatives of several results by all leaves are asked for.
+    #[cfg(feature = "arrays")]
+    pub(crate) fn is_matrix(self) -> bool {
+        match self {
+            Task::Jacobian | Task::ValueAndJacobian | Task::Hessian | Task::ValueGradientAndHessian => true,
+            Task::Value | Task::Gradient | Task::ValueAndGradient | Task::Jvp | Task::Vjp | Task::ValueAndVjp => false,
+            Task::Hvp | Task::ValueGradientAndHvp | Task::Taylor { .. } => false,
+        }
+    }
+
     /// How many numbers the direction of a driver has, given the numbers of leaves and outputs.
     pub(crate) fn direction_size(self, leaves: usize, outputs: usize) -> usize {
         match self {

@@ -17,6 +17,7 @@ mod indices;
 #[cfg(feature = "engine")]
 pub(crate) mod limited;
 mod place;
+mod rolled;
 pub mod rules;
 mod segment;
 mod short;
@@ -24,6 +25,7 @@ mod short;
 mod strips;
 
 pub(crate) use place::choices_in_place;
+pub(crate) use rolled::rolled;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

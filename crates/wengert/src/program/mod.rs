@@ -82,6 +82,17 @@ impl Eqn {
     pub fn outs(&self) -> impl ExactSizeIterator<Item = Value> + use<> {
         (self.first.0..self.first.0 + self.results).map(Value)
     }
+
+    /// Whether it comes from the same line as another one, and so the equations of the Programs inside.
+    pub(crate) fn has_lines_of(&self, other: &Eqn) -> bool {
+        let is_same = match (self.line, other.line) {
+            // Where it is the same place in memory no names of files are compared.
+            (Some(own), Some(other)) => std::ptr::eq(own, other) || own == other,
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        let inner = self.op.programs().into_iter().zip(other.op.programs());
+        is_same && inner.into_iter().all(|(own, other)| own.has_lines_of(other))
+    }
 }
 
 /// A typed list of equations in single-assignment form.
@@ -153,10 +164,7 @@ impl Program {
     /// Whether the equations come from the same lines: two Programs that are equal may differ in what an error of theirs
     /// has to name.
     pub(crate) fn has_lines_of(&self, other: &Program) -> bool {
-        let same = |(a, b): (&Eqn, &Eqn)| {
-            let inner = a.op.programs().into_iter().zip(b.op.programs());
-            a.line == b.line && inner.into_iter().all(|(a, b)| a.has_lines_of(b))
-        };
+        let same = |(a, b): (&Eqn, &Eqn)| a.has_lines_of(b);
         self.eqns.len() == other.eqns.len() && self.eqns.iter().zip(&other.eqns).all(same)
     }
 

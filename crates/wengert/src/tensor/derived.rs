@@ -8,6 +8,7 @@ use super::graph::{Closed, apply_bound, apply_program, numbers_for};
 use crate::array::Type;
 use crate::error::Error;
 use crate::execute::{BoundProgram, Made, NumberOperands, made};
+use crate::optimize;
 use crate::program::Program;
 use crate::task::Task;
 use crate::transform;
@@ -23,6 +24,17 @@ pub(crate) enum Transformation {
     Pullback,
     /// One more axis: where each leaf has it, its length, and where each output has it, if it is to have it.
     Mapped { axes: Vec<Option<usize>>, length: usize, places: Vec<Option<usize>> },
+}
+
+impl Transformation {
+    /// Whether repeated code is taken as loops: matrices of derivatives follow which element depends on which, for which a
+    /// loop is one thing and its steps are many.
+    fn is_of_loops(&self) -> bool {
+        match self {
+            Transformation::Derivative(task) | Transformation::Within(task, _) => !task.is_matrix(),
+            Transformation::Pullback | Transformation::Mapped { .. } => true,
+        }
+    }
 }
 
 impl From<Task> for Transformation {
@@ -52,17 +64,21 @@ pub(crate) fn apply(
 /// The transformed Program, or the one that was derived from the same recording before.
 pub(crate) fn derived(what: Transformation, closed: &Closed, which: NumberOperands) -> Result<BoundProgram, Error> {
     let leaves = closed.leaves;
-    made(&(what.clone(), leaves), &closed.program, which, |program| match &what {
-        Transformation::Derivative(task) => transform::derive(*task, program, leaves).map(Made::new),
-        Transformation::Within(task, bytes) => {
-            transform::derive(*task, program, leaves).map(|program| Made::new(program).within(*bytes))
-        }
-        Transformation::Pullback => {
-            let (primal, back) = transform::pullback(program, leaves)?;
-            Ok(Made::new(primal).with_back(back))
-        }
-        Transformation::Mapped { axes, length, places } => {
-            transform::mapped(program, axes, *length, places).map(Made::new)
+    made(&(what.clone(), leaves), &closed.program, which, |program| {
+        let loops = if what.is_of_loops() { optimize::rolled(program) } else { None };
+        let program = loops.as_ref().unwrap_or(program);
+        match &what {
+            Transformation::Derivative(task) => transform::derive(*task, program, leaves).map(Made::new),
+            Transformation::Within(task, bytes) => {
+                transform::derive(*task, program, leaves).map(|program| Made::new(program).within(*bytes))
+            }
+            Transformation::Pullback => {
+                let (primal, back) = transform::pullback(program, leaves)?;
+                Ok(Made::new(primal).with_back(back))
+            }
+            Transformation::Mapped { axes, length, places } => {
+                transform::mapped(program, axes, *length, places).map(Made::new)
+            }
         }
     })
 }

@@ -75,6 +75,7 @@ mod lanes;
 mod layouts;
 mod planning;
 mod points;
+mod rolled;
 mod runs;
 mod same_bits;
 mod same_bits_of_loops;

@@ -50,7 +50,7 @@ pub(crate) fn joined(parts: &[&[Array]]) -> Vec<Array> {
 
 /// What the roundings of a run may add up to: the rounding unit times the number of operations
 /// times the largest number on the way, 4 units for each function.
-fn roundings(program: &Program, args: &[Array]) -> Result<f64, String> {
+pub(crate) fn roundings(program: &Program, args: &[Array]) -> Result<f64, String> {
     let all = everything(program);
     let values = flat(&all.run_reference(args).map_err(text)?);
     let largest = values.into_iter().filter(|x| x.is_finite()).fold(1.0f64, |largest, x| largest.max(x.abs()));

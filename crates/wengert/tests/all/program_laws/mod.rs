@@ -15,6 +15,7 @@ mod large;
 mod laws;
 mod patterns;
 mod rebuild;
+mod rolled;
 
 use coverage::Coverage;
 use generate::generate;

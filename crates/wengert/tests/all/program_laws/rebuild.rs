@@ -27,6 +27,14 @@ fn append(
     own
 }
 
+/// Appends a Program to another list on these operands; gives its results.
+pub(crate) fn inlined(b: &mut Builder, program: &Program, args: &[Value]) -> Vec<Value> {
+    let own = append(b, program, args, again);
+    let names = values(program);
+    let place = |value: &Value| names.iter().position(|name| name == value).expect("defined");
+    program.outputs().iter().map(|output| own[place(output)]).collect()
+}
+
 /// The same operation.
 fn again(b: &mut Builder, op: &Op, args: &[Value]) -> Vec<Value> {
     b.emit(op.clone(), args).expect("it fitted before")
