@@ -387,6 +387,35 @@ fn a_step_that_fails_is_the_users_line() {
 }
 
 #[test]
+fn what_counts_nowhere_stays_so() {
+    // Roots of negative numbers in lanes that the loss, or every step, leaves out.
+    let x = Tensor::from([0.5, -0.5, 0.8, -2.0]);
+    let at_the_end = |x: &Tensor| {
+        let u = (0..STEPS).fold(x.clone(), |u, _| (&u * 1.01).sqrt());
+        x.gt(0.0).where_(u, Tensor::zeros(&[4])).sum()
+    };
+    let in_each_step = |x: &Tensor| {
+        let safe = |u: &Tensor| x.gt(0.0).where_((u * 1.01).sqrt(), u * 0.5);
+        (0..STEPS).fold(x.clone(), |u, _| safe(&u)).sum()
+    };
+    type Case<'a> = (&'a str, &'a dyn Fn(&Tensor) -> Tensor);
+    let cases: [Case<'_>; 2] = [("at the end", &at_the_end), ("in each step", &in_each_step)];
+    for (what, f) in cases {
+        let (straight, captures) = to_program(&x, |x: Tensor| f(&x));
+        assert!(loops(&straight.rolled(64)) > 0, "{what}");
+        let inputs = [&[x.to_array()], &captures.iter().map(Tensor::to_array).collect::<Vec<_>>()[..]].concat();
+        let active: Vec<bool> = inputs.iter().map(|input| input.dtype().is_float()).collect();
+        let seeded = [&inputs[..], &[Array::scalar(1.0)]].concat();
+        let wanted = straight.vjp(&active).unwrap().run_reference(&seeded).unwrap()[1].to_f64();
+        assert!(wanted.iter().all(|x| x.is_finite()), "{what}: {wanted:?}");
+        for got in [grad(&x, |x| f(&x)).to_vec(), compile(|x: Tensor| grad(&x, |x| f(&x))).call(&x).to_vec()] {
+            let near = |(got, wanted): (&f64, &f64)| (got - wanted).abs() <= 1e-12 * (1.0 + wanted.abs());
+            assert!(got.iter().zip(&wanted).all(near), "{what}: {got:?}, not {wanted:?}");
+        }
+    }
+}
+
+#[test]
 fn the_plan_of_many_steps_is_short() {
     let step = |steps: usize| {
         compile(move |x: Tensor| {
