@@ -44,7 +44,7 @@ pub(crate) struct Least {
 /// Below this a plan of all steps takes milliseconds to make, and may join what stands in neighbouring steps.
 const LEAST: Least = Least { steps: 64, equations: 512 };
 
-/// A loop of loops of loops, and one that was one in each of them.
+/// Nested loops are found from the inside out, up to this many one in another.
 const MAX_ROUNDS: usize = 4;
 
 /// The Program with its repetitions as loops; `None` if there are none.

@@ -24,7 +24,6 @@ mod ends;
 
 use std::sync::Arc;
 
-use crate::array::Type;
 use crate::primitives::{Op, Scan};
 use crate::program::{Program, Value, everywhere, inline};
 
@@ -133,8 +132,4 @@ fn scan_of(program: &Program, eqn: usize) -> Option<&Scan> {
         Op::Scan(scan) => Some(scan),
         _ => None,
     }
-}
-
-fn bytes(ty: &Type) -> usize {
-    ty.size().saturating_mul(ty.dtype.size())
 }

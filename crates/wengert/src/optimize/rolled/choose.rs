@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::bytes;
 use super::period::{Fit, List, MAX_DEPTH, Repeat, Source};
 use crate::array::Type;
 use crate::primitives::{Form, Literal, Op};
@@ -200,10 +201,6 @@ impl<'a> Loop<'a> {
         let behind = (value.0 - self.list.before(self.first)) as usize;
         (behind / self.values(), behind % self.values())
     }
-}
-
-fn bytes(ty: &Type) -> usize {
-    ty.size().saturating_mul(ty.dtype.size())
 }
 
 /// The last step of a repetition: which of its values, and of earlier ones, are read, and where last.

@@ -289,7 +289,7 @@ fn mark(program: &Program, eqn: &Eqn) -> u32 {
         op => op.hash(&mut hasher),
     }
     program.types_of(eqn).hash(&mut hasher);
-    // Half of it: where two are the same by chance the equations are compared in vain.
+    // Half of the bits are enough: equations whose marks are equal by chance are told apart when they are compared.
     hasher.finish() as u32
 }
 

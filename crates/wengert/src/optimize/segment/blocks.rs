@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::super::bytes;
 use super::ends::rows_between;
-use super::{Cuts, Made, bytes, readers, scan_of, segmented};
+use super::{Cuts, Made, readers, scan_of, segmented};
 use crate::array::Type;
 use crate::primitives::{Concat, Reshape, Scan};
 use crate::program::{Builder, Program, Value};

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::bytes;
 use super::kinds::Kind;
 use super::{Lanes, MIN_BYTES};
-use crate::array::Type;
 use crate::primitives::{Form, Op};
 use crate::program::{Eqn, Program, Value};
 
@@ -99,10 +99,6 @@ fn has_loop(op: &Op) -> bool {
         Op::Call(_) | Op::Recompute(_) => op.programs()[0].eqns().iter().any(|eqn| has_loop(&eqn.op)),
         _ => false,
     }
-}
-
-fn bytes(ty: &Type) -> usize {
-    ty.size().saturating_mul(ty.dtype.size())
 }
 
 struct Finder<'a> {
