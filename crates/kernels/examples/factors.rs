@@ -1,7 +1,7 @@
-//! Times of factorisations and Fourier transforms, on one thread and on two: the median of several runs.
+//! Times of factorisations, on one thread and on two: the median of several runs.
 //!
 //! ```text
-//! cargo run --release -p wengert-kernels --features linalg,fft --example factors
+//! cargo run --release -p wengert-kernels --features linalg --example factors
 //! ```
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
@@ -11,7 +11,6 @@ use std::time::Instant;
 use wengert_kernels::Pool;
 use wengert_kernels::arena::{Arena, Line};
 use wengert_kernels::factor::{Cholesky, CholeskyTangent, Eigh, Lu, LuTangent, Qr, Reads, Side, Solve, Svd, Triangle};
-use wengert_kernels::fourier::{Kind, Plan, Transform, Weights};
 
 /// Numbers between -1 and 1 that look random.
 fn noise(count: usize) -> Vec<f64> {
@@ -140,23 +139,6 @@ fn main() {
             |w, pool| {
                 v.copy_from_slice(&a);
                 eigh.run(&mut v, &mut values, w, pool).expect("finite");
-            },
-        );
-    }
-    let real = Kind::RealToHalf(Weights::Plain);
-    for (n, outer, inner, kind) in
-        [(4096, 64, 1, real), (512, 512, 1, Kind::Complex), (512, 1, 512, Kind::Complex), (10_007, 1, 1, Kind::Complex)]
-    {
-        let given = if kind == real { n / 2 + 1 } else { n };
-        let plan = Plan::<f64>::new(Transform { n, taken: n, given, kind, inverse: false, scale: 1.0 });
-        let x = [noise(outer * n * inner), noise(outer * n * inner)];
-        let mut y = [0, 1].map(|_| vec![0.0; outer * given * inner]);
-        time(
-            &format!("fft {outer} of {n} by {inner}"),
-            |t| plan.workspace(inner, t),
-            |w, pool| {
-                let [re, im] = &mut y;
-                plan.run([outer, inner], [&x[0], &x[1]], [re, im], w, pool);
             },
         );
     }

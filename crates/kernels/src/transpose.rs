@@ -1,7 +1,8 @@
 //! Transpositions, by blocks that stay in registers.
 //!
 //! A block of 8 by 8 elements of four bytes is read as eight vectors and written as eight, with three rounds of exchanges
-//! between them: of neighbours, of neighbouring pairs, and of halves. One of 4 by 4 elements of eight bytes takes two.
+//! between them: of neighbours, of neighbouring pairs, and of halves. One of 4 by 4 elements of eight bytes takes two, and so does
+//! one of 8 by 8 with AVX-512, whose halves are exchanged while they are read.
 
 use crate::arena::Plain;
 use crate::dispatch::{Work, dispatch_only};
@@ -49,6 +50,10 @@ fn run<T: Plain>(level: Level, shape: [usize; 2], x: &[T], first: usize, from: i
             dispatch_only::<{ Level::Avx2 as u8 }, _>(InBlocks::<T, 8>(matrix));
         }
         #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if size_of::<T>() == 8 && rows.min(cols) >= 8 => {
+            dispatch_only::<{ Level::Avx512 as u8 }, _>(InBlocks::<T, 8>(matrix));
+        }
+        #[cfg(target_arch = "x86_64")]
         Level::Avx2 | Level::Avx512 if size_of::<T>() == 8 => {
             dispatch_only::<{ Level::Avx2 as u8 }, _>(InBlocks::<T, 4>(matrix));
         }
@@ -60,7 +65,7 @@ fn run<T: Plain>(level: Level, shape: [usize; 2], x: &[T], first: usize, from: i
 ///
 /// # Safety
 /// The caller is compiled for `LEVEL`. All elements of the shape can be read and written, and rows of the result do not overlap.
-#[cfg(feature = "gemm")]
+#[cfg(any(feature = "gemm", feature = "fft"))]
 #[inline(always)]
 pub(crate) unsafe fn panel<T: Plain, const LEVEL: u8>(
     shape: [usize; 2],
@@ -72,6 +77,7 @@ pub(crate) unsafe fn panel<T: Plain, const LEVEL: u8>(
     let matrix = Matrix { shape, x, from, out, to };
     match size_of::<T>() {
         4 if LEVEL >= Level::Avx2 as u8 => InBlocks::<T, 8>(matrix).run(),
+        8 if LEVEL >= Level::Avx512 as u8 && shape[0].min(shape[1]) >= 8 => InBlocks::<T, 8>(matrix).run(),
         8 if LEVEL >= Level::Avx2 as u8 => InBlocks::<T, 4>(matrix).run(),
         _ => InBlocks::<T, 1>(matrix).run(),
     }
@@ -108,7 +114,7 @@ impl<T: Plain> Matrix<T> {
     }
 }
 
-/// A matrix that is transposed in blocks of `N` by `N` elements, 32 bytes a row.
+/// A matrix that is transposed in blocks of `N` by `N` elements, 32 bytes a row, or 64 with AVX-512.
 struct InBlocks<T, const N: usize>(Matrix<T>);
 
 impl<T: Plain, const N: usize> Work for InBlocks<T, N> {
@@ -116,26 +122,26 @@ impl<T: Plain, const N: usize> Work for InBlocks<T, N> {
 
     #[inline(always)]
     fn run(self) {
-        assert!(N == 1 || N * size_of::<T>() == 32, "a row of a block is a vector");
+        assert!(N == 1 || matches!(N * size_of::<T>(), 32 | 64), "a row of a block is a vector");
         let matrix = self.0;
         let [rows, cols] = matrix.shape;
+        if N == 1 || rows < N || cols < N {
+            return matrix.each(0..rows, 0..cols);
+        }
         for first in (0..cols).step_by(COLUMNS) {
             let cols = first..cols.min(first + COLUMNS);
-            if N == 1 || rows < N || cols.len() < N {
-                matrix.each(0..rows, cols);
-                continue;
-            }
             for i in (0..rows).step_by(N).map(|i| i.min(rows - N)) {
                 for j in cols.clone().step_by(N).map(|j| j.min(cols.end - N)) {
                     let (from, to) = matrix.places(i, j);
                     // SAFETY: N rows and columns from here on are within the shape, all of whose elements `run` has seen to
-                    // be inside of both slices; `run` chooses N = 8 for four bytes and 4 for eight, and the level that has
+                    // be inside of both slices; `run` chooses N = 8 for four bytes, 4 or 8 for eight, and the level that has
                     // the vectors. Blocks at the ends write elements of others once more. Test
                     // `blocks_agree_with_the_definition`.
                     #[cfg(target_arch = "x86_64")]
                     unsafe {
-                        match N {
-                            8 => x86_64::four_bytes(from.cast(), matrix.from, to.cast(), matrix.to),
+                        match (N, size_of::<T>()) {
+                            (8, 8) => x86_64::eight_bytes_wide(from.cast(), matrix.from, to.cast(), matrix.to),
+                            (8, _) => x86_64::four_bytes(from.cast(), matrix.from, to.cast(), matrix.to),
                             _ => x86_64::eight_bytes(from.cast(), matrix.from, to.cast(), matrix.to),
                         }
                     }
@@ -152,7 +158,8 @@ mod x86_64 {
     use std::arch::x86_64::{
         _mm256_loadu_pd, _mm256_loadu_ps, _mm256_permute2f128_pd, _mm256_permute2f128_ps, _mm256_shuffle_ps,
         _mm256_storeu_pd, _mm256_storeu_ps, _mm256_unpackhi_pd, _mm256_unpackhi_ps, _mm256_unpacklo_pd,
-        _mm256_unpacklo_ps,
+        _mm256_unpacklo_ps, _mm512_castpd256_pd512, _mm512_insertf64x4, _mm512_permutex2var_pd, _mm512_setr_epi64,
+        _mm512_storeu_pd, _mm512_unpackhi_pd, _mm512_unpacklo_pd,
     };
 
     /// Eight rows and columns of elements of four bytes, of which only the bits matter.
@@ -198,6 +205,35 @@ mod x86_64 {
             for (k, [upper, lower]) in pairs.into_iter().enumerate() {
                 _mm256_storeu_pd(out.wrapping_add(k * to), _mm256_permute2f128_pd::<0x20>(upper, lower));
                 _mm256_storeu_pd(out.wrapping_add((k + 2) * to), _mm256_permute2f128_pd::<0x31>(upper, lower));
+            }
+        }
+    }
+
+    /// Eight rows and columns of elements of eight bytes, of which only the bits matter.
+    ///
+    /// # Safety
+    /// AVX-512 is there; eight elements can be read at `x + j * from` and written at `out + i * to`, for eight `j` and `i`.
+    #[inline(always)]
+    pub(super) unsafe fn eight_bytes_wide(x: *const f64, from: isize, out: *mut f64, to: usize) {
+        // SAFETY: the caller's promise. Test `blocks_agree_with_the_definition`.
+        unsafe {
+            // Four elements of the rows `j` and `j + 4`.
+            let read = |j: isize, i: usize| {
+                let at = |j: isize| _mm256_loadu_pd(x.wrapping_offset(j * from).wrapping_add(i));
+                _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(at(j)), at(j + 4))
+            };
+            // The first and third pairs of two vectors in turn, and the second and fourth ones.
+            let even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+            let odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+            for i in [0, 4] {
+                let x = [read(0, i), read(1, i), read(2, i), read(3, i)];
+                let low = [_mm512_unpacklo_pd(x[0], x[1]), _mm512_unpacklo_pd(x[2], x[3])];
+                let high = [_mm512_unpackhi_pd(x[0], x[1]), _mm512_unpackhi_pd(x[2], x[3])];
+                let write = |k: usize, y| _mm512_storeu_pd(out.wrapping_add((i + k) * to), y);
+                write(0, _mm512_permutex2var_pd(low[0], even, low[1]));
+                write(1, _mm512_permutex2var_pd(high[0], even, high[1]));
+                write(2, _mm512_permutex2var_pd(low[0], odd, low[1]));
+                write(3, _mm512_permutex2var_pd(high[0], odd, high[1]));
             }
         }
     }

@@ -80,9 +80,9 @@ impl<T: Number + Cell> Stages<T> {
                 FftKind::Complex | FftKind::RealToHalf(_) | FftKind::HalfToReal(_) => fourier::Kind::Complex,
             };
             let scale = if place + 1 == order.len() { op.factor() } else { 1.0 };
-            let plan = Plan::new(Transform { n, taken: shape[axis], given, kind, inverse: op.inverse, scale });
-            shape[axis] = given;
             let around = [&shape[..axis], &shape[axis + 1..]].map(|axes| axes.iter().product());
+            let plan = Plan::new(Transform { n, taken: shape[axis], given, kind, inverse: op.inverse, scale }, around);
+            shape[axis] = given;
             let size = shape.iter().product();
             // In the place of the results, if the axes that follow keep the shape and the kind.
             let keeps = |&k: &usize| op.counts[k] == shape[op.axes[k]];
@@ -112,7 +112,7 @@ impl<T: Number + Cell> Stages<T> {
     }
 
     fn workspace(&self, threads: usize) -> usize {
-        let own = self.stages.iter().map(|stage| stage.plan.workspace(stage.around[1], threads)).max().unwrap_or(0);
+        let own = self.stages.iter().map(|stage| stage.plan.workspace(threads)).max().unwrap_or(0);
         2 * self.between[1] * lines_for::<T>(self.between[0]) * size_of::<Line>() + own
     }
 
@@ -137,30 +137,30 @@ impl<T: Number + Cell> Stages<T> {
         let mut size = 0;
         for stage in &self.stages {
             let [re, im] = parts::<T>(args);
-            let Stage { plan, around, complex, .. } = stage;
+            let Stage { plan, complex, .. } = stage;
             let mut carver = Carver::new(between);
             match (stage.from, stage.to) {
-                (Home::Operands, Home::Results) => plan.run(*around, [re, im], parts_mut(outs), scratch, pool),
+                (Home::Operands, Home::Results) => plan.run([re, im], parts_mut(outs), scratch, pool),
                 (Home::Operands, Home::Between(to)) => {
                     let y = self.places(to).map(|lines| typed_mut::<T>(carver.take(lines), stage.size));
-                    plan.run(*around, [re, im], y, scratch, pool);
+                    plan.run([re, im], y, scratch, pool);
                 }
                 (Home::Between(0), Home::Between(_)) => {
                     let x = self.places(0).map(|lines| &*typed_mut::<T>(carver.take(lines), size));
                     let y = self.places(1).map(|lines| typed_mut::<T>(carver.take(lines), stage.size));
-                    plan.run(*around, x, y, scratch, pool);
+                    plan.run(x, y, scratch, pool);
                 }
                 (Home::Between(_), Home::Between(_)) => {
                     let y = self.places(0).map(|lines| typed_mut::<T>(carver.take(lines), stage.size));
                     let x = self.places(1).map(|lines| &*typed_mut::<T>(carver.take(lines), size));
-                    plan.run(*around, x, y, scratch, pool);
+                    plan.run(x, y, scratch, pool);
                 }
                 (Home::Between(from), Home::Results) => {
                     let x = self.places(from).map(|lines| typed::<T>(&between[lines], size));
-                    plan.run(*around, x, parts_mut(outs), scratch, pool);
+                    plan.run(x, parts_mut(outs), scratch, pool);
                 }
                 (Home::Results, Home::Results) if complex == &[true; 2] => {
-                    plan.run_in_place(*around, parts_mut(outs), scratch, pool);
+                    plan.run_in_place(parts_mut(outs), scratch, pool);
                 }
                 (from, to) => unreachable!("from {from:?} to {to:?}"),
             }
