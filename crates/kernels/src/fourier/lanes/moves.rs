@@ -32,7 +32,7 @@ impl Moves {
         (self.tile.row * entries + entry) * self.inner + self.tile.first
     }
 
-    /// Packs one part of all lines, of so many entries, `pitch` numbers from each other.
+    /// Packs one part of the first entries of all lines, `pitch` numbers from each other.
     ///
     /// # Safety
     /// The machine has the instructions of `V` and `LEVEL`, for which the caller is compiled; the array has the lines, and nobody
@@ -93,8 +93,8 @@ impl Moves {
         }
     }
 
-    /// Writes one part of all lines to an array, of so many entries, which are packed at these places: in a distance of `pitch`,
-    /// unless lines lie beside each other.
+    /// Writes one part of the first entries of all lines to an array. They are packed at the places that `place` gives, which are
+    /// `pitch` numbers from each other unless lines lie beside each other.
     ///
     /// # Safety
     /// The machine has the instructions of `V` and `LEVEL`, for which the caller is compiled; the array has the lines, and nobody
