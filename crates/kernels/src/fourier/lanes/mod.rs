@@ -109,9 +109,14 @@ impl<T: Number> Lanes<T> {
         (self.shared.length + 1) * 2 * self.width
     }
 
+    /// Numbers that a thread packs: those of a tile, and of a vector of lines that are sorted where they lie one after another.
+    fn numbers(&self) -> usize {
+        self.room() * (self.vectors + usize::from(!self.is_beside()))
+    }
+
     /// Lines of workspace of a thread.
     pub(super) fn workspace(&self) -> usize {
-        lines_for::<T>(self.room() * (self.vectors + usize::from(!self.is_beside())))
+        lines_for::<T>(self.numbers())
     }
 
     /// Transforms the lines of a tile.
@@ -119,8 +124,7 @@ impl<T: Number> Lanes<T> {
     /// # Safety
     /// The arrays have all lines, and nobody else reads or writes those of the tile.
     pub(super) unsafe fn tile(&self, number: usize, arrays: &Arrays<T>, memory: &mut [Line]) {
-        let count = self.room() * (self.vectors + usize::from(!self.is_beside()));
-        let memory = typed_mut::<T>(memory, count);
+        let memory = typed_mut::<T>(memory, self.numbers());
         let [outer, inner] = self.around;
         let lines = self.width * self.vectors;
         let (row, first, count) = if self.is_beside() {

@@ -49,8 +49,7 @@ impl<T: Number> Job<'_, T> {
         let Job { lanes, arrays, tile, memory } = self;
         let Transform { n, taken, given, kind, inverse, .. } = lanes.transform;
         let (room, is_beside, shared) = (lanes.room(), lanes.is_beside(), &*lanes.shared);
-        let sorts = usize::from(!is_beside);
-        assert!(lanes.width == V::LANES && memory.len() == room * (lanes.vectors + sorts), "memory of a tile");
+        assert!(lanes.width == V::LANES && memory.len() == lanes.numbers(), "memory of a tile");
         let (packed, sorted) = memory.split_at_mut(room * lanes.vectors);
         let moves = Moves { tile, inner: arrays.inner, room, is_beside };
         let (single, pair) = (V::LANES, 2 * V::LANES);
