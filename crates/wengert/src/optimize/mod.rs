@@ -23,6 +23,7 @@ mod segment;
 mod short;
 #[cfg(feature = "engine")]
 mod strips;
+mod unseen;
 
 pub(crate) use place::choices_in_place;
 pub(crate) use rolled::rolled;
@@ -89,10 +90,11 @@ pub struct Pass {
 }
 
 /// Every pass, in the order in which they run.
-pub const PASSES: [Pass; 5] = [
+pub const PASSES: [Pass; 6] = [
     Pass { name: "rewrite", about: "applies the table of rewrites, such as x * 1 = x", own: rules::rewrite },
     Pass { name: "fold", about: "computes what does not depend on the inputs", own: fold::fold },
     Pass { name: "masks", about: "takes what is known of masks made of indices", own: indices::known_masks },
+    Pass { name: "unseen", about: "drops choices that no result sees", own: unseen::drop_unseen },
     Pass { name: "cse", about: "computes equal equations once", own: |program, _| cse(program) },
     Pass { name: "dce", about: "drops equations that no result needs", own: |program, _| dce(program) },
 ];

@@ -315,6 +315,7 @@ impl<'a> Finder<'a> {
                 return None;
             }
         }
+        scalars.keep(&stored);
         let targets: Vec<lower::Target> = stored
             .iter()
             .map(|&value| {

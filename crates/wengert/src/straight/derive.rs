@@ -24,6 +24,14 @@ pub(super) struct Derived {
     pub(super) of_many: bool,
 }
 
+impl Derived {
+    /// What is read of the list: operands of guards, and results.
+    pub(super) fn roots(&self) -> Vec<Node> {
+        let guarded = self.guards.iter().flat_map(|guard| [guard.x, guard.y]);
+        guarded.chain(self.results.iter().copied()).collect()
+    }
+}
+
 /// The list of what `task` asks of a recording without captures. A derivative is computed by the algorithm of one point over
 /// symbols: the formulas, and their order, are those of plain numbers.
 pub(super) fn derive(trace: &Trace, task: &Task) -> Derived {

@@ -238,7 +238,8 @@ impl List {
         Some(self.real(result, self.kind(x)))
     }
 
-    fn negated(&self, node: Node) -> Option<Node> {
+    /// The operand of a change of sign.
+    pub(super) fn negated(&self, node: Node) -> Option<Node> {
         let scalar = self.get(node);
         (scalar.func == Func::Unary(Unary::Neg)).then(|| scalar.args[0])
     }
@@ -352,4 +353,4 @@ impl List {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

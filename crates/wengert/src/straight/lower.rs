@@ -12,6 +12,7 @@ use wengert_kernels::region::Pair;
 use wengert_kernels::region::{Kind, Twin};
 use wengert_kernels::straight::{Code, Function, Instr, Op, Parts};
 
+use super::demand::demanded;
 use super::derive::Derived;
 use super::list::{Func, List, Node, Scalar};
 use super::order::Needed;
@@ -54,10 +55,14 @@ struct Lowering<'a> {
 const END: u32 = u32::MAX;
 
 /// The code of a list.
-pub(super) fn lower(derived: &Derived) -> Code {
-    let list = &derived.list;
-    let guarded = derived.guards.iter().flat_map(|guard| [guard.x, guard.y]);
-    let roots: Vec<Node> = guarded.chain(derived.results.iter().copied()).collect();
+pub(super) fn lower(mut derived: Derived) -> Code {
+    if let Some((list, places)) = demanded(&derived.list, &derived.roots()) {
+        derived.list = list;
+        let nodes = derived.guards.iter_mut().flat_map(|guard| [&mut guard.x, &mut guard.y]);
+        nodes.chain(&mut derived.results).for_each(|node| *node = places[node.index()]);
+    }
+    let derived = &derived;
+    let (list, roots) = (&derived.list, derived.roots());
     let steps = steps(list, &roots);
     let needed = Needed { list, steps: &steps, is_given };
     // As it was written, which reads and writes memory in order; or result by result, if that keeps far fewer values, as it

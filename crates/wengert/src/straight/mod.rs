@@ -3,9 +3,11 @@
 //! The tape records, and sweeps once. What runs more often is a [`List`](list::List) of scalar operations, made of a
 //! recording together with what is derived from it (`derive.rs`, over the carrier of `symbol.rs`), or of the parts of a
 //! Program that are scalars at each point ([`crate::plan`]). Common subexpressions are merged and operations simplified
-//! while the list is written (`list.rs`), dead ones dropped and neighbours joined (`pairs.rs`), places handed out by liveness
+//! while the list is written (`list.rs`), choices that nothing sees dropped (`demand.rs`), dead operations dropped and neighbours
+//! joined (`pairs.rs`), places handed out by liveness
 //! (`lower.rs`); [`wengert_kernels::straight`] runs the result at one point, or at many on vector lanes and threads.
 
+pub(crate) mod demand;
 mod derive;
 pub(crate) mod instruction;
 pub(crate) mod list;
@@ -40,7 +42,7 @@ struct Guard {
 /// bits that arrays have. Of the inputs those that are `kept` are still there after a run.
 #[cfg(feature = "engine")]
 pub(crate) fn code(list: List, kept: Vec<bool>, results: Vec<Node>) -> Code {
-    lower::lower(&derive::Derived { list, inputs: kept.len(), results, guards: Vec::new(), kept, of_many: true })
+    lower::lower(derive::Derived { list, inputs: kept.len(), results, guards: Vec::new(), kept, of_many: true })
 }
 
 /// What a task asks of a recorded function, as code.
@@ -57,7 +59,7 @@ pub(crate) fn step_code(trace: &Trace, backward: Option<(&[bool], &[usize])>) ->
         None => derive::derive(trace, &Task::Value),
         Some((seeds, reached)) => derive::transposed(trace, seeds, reached),
     };
-    Arc::new(PathCode(lower::lower(&derived)))
+    Arc::new(PathCode(lower::lower(derived)))
 }
 
 /// The code of a path.
@@ -81,7 +83,7 @@ impl StepCode for PathCode {
 impl Straight {
     /// The code for a recording without captures. A run takes the point and then the direction, if the task has one.
     pub(crate) fn new(trace: &Trace, task: &Task) -> Self {
-        let code = lower::lower(&derive::derive(trace, task));
+        let code = lower::lower(derive::derive(trace, task));
         Straight { code, idle: Mutex::default() }
     }
 

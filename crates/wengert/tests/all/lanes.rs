@@ -94,12 +94,31 @@ fn arm(x: &Tensor) -> Tensor {
     place
 }
 
-const FUNCTIONS: [(&str, Function, Agreement); 5] = [
+/// A chain of 45 numbers, each masked, in another order: many are computed before their neighbours are. Some are fixed, and some stand
+/// twice.
+fn shuffled(x: &Tensor) -> Tensor {
+    let at = |k: usize| x.slice((k % SIZE) as isize);
+    let (high, fixed) = (at(0).gt(0.1), Tensor::from(0.5));
+    let mut chain = vec![at(0)];
+    for k in 1..45 {
+        let next = &chain[k - 1] * at(k) + at(5 * k);
+        chain.push(high.where_(&next, &(&next * at(7 * k))));
+    }
+    let entry = |place: usize| match place % 9 {
+        4 => &fixed,
+        7 => &chain[3],
+        _ => &chain[19 * place % 45],
+    };
+    Tensor::stack(&(0..45).map(entry).collect::<Vec<_>>(), 0)
+}
+
+const FUNCTIONS: [(&str, Function, Agreement); 6] = [
     ("matrices", matrices, Agreement::Rounding),
     ("quaternions", quaternions, Agreement::Bits),
     ("pieces", pieces, Agreement::Bits),
     ("kalman", kalman, Agreement::Rounding),
     ("arm", arm, Agreement::Rounding),
+    ("shuffled", shuffled, Agreement::Bits),
 ];
 
 /// The values of a function of the points, by the engine at once and as one plan, and by the reference.

@@ -14,6 +14,7 @@ use crate::array::{Strided, row_major};
 use crate::ops::Binary;
 use crate::primitives::{Concat, Convert, Einsum, Literal, Logic, Op, Pad, Reduce, Reducer, Update, Write};
 use crate::program::Value;
+use crate::straight::demand::demanded;
 use crate::straight::list::{List, Node};
 
 /// An element of a stored value in every lane: its position in the first, and from lane to lane.
@@ -42,6 +43,15 @@ impl<'a> Scalars<'a> {
     pub(in crate::plan) fn new(flat: &'a Flat, lanes: Option<&'a [Option<Lane>]>) -> Self {
         let (list, loads, inputs, elements) = (List::default(), Vec::new(), Map::default(), Map::default());
         Scalars { flat, lanes, list, loads, inputs, elements }
+    }
+
+    /// Keeps what these values need of the list, and the elements of these values alone.
+    pub(super) fn keep(&mut self, values: &[Value]) {
+        let roots: Vec<Node> = values.iter().flat_map(|value| &self.elements[value]).copied().collect();
+        let Some((list, places)) = demanded(&self.list, &roots) else { return };
+        self.list = list;
+        self.elements.retain(|value, _| values.contains(value));
+        self.elements.values_mut().flatten().for_each(|node| *node = places[node.index()]);
     }
 
     /// The axis of the points, how many there are, and how many elements lie between two.

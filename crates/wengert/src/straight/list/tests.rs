@@ -2,20 +2,33 @@
 
 use super::*;
 
-/// The value of an operation by its definition.
-fn eval(list: &List, node: Node, x: &[f64]) -> f64 {
+/// The value of an operation by its definition; a condition is 1 or 0.
+pub(in crate::straight) fn eval(list: &List, node: Node, x: &[f64]) -> f64 {
     let scalar = list.get(node);
     let arg = |k: usize| eval(list, scalar.args[k], x);
+    let truth = |holds: bool| f64::from(u8::from(holds));
     match scalar.func {
         Func::Number(bits) => f64::from_bits(bits),
         Func::Input(k) => x[k as usize],
         Func::Unary(op) => op.eval(arg(0)),
         Func::Binary(op) => op.eval(arg(0), arg(1)),
+        Func::Compare(op) => truth(op.eval(arg(0), arg(1))),
+        Func::Logic(op) => truth({
+            let (x, y) = (arg(0) != 0.0, arg(scalar.operands().len() - 1) != 0.0);
+            match op {
+                Logic::And => x && y,
+                Logic::Or => x || y,
+                Logic::Xor => x != y,
+                Logic::Not => !x,
+            }
+        }),
+        Func::Select => arg(if arg(0) != 0.0 { 1 } else { 2 }),
         other => unreachable!("{other:?}"),
     }
 }
 
-fn same(x: f64, y: f64) -> bool {
+/// Whether two numbers have the same bits; one NaN is as good as another.
+pub(in crate::straight) fn same(x: f64, y: f64) -> bool {
     x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan())
 }
 
