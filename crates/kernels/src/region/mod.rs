@@ -17,6 +17,7 @@
 mod accumulate;
 mod blocks;
 mod code;
+mod columns;
 pub(crate) mod loops;
 mod pattern;
 mod reduce;
@@ -30,6 +31,7 @@ use reduce::LEAF;
 
 pub use blocks::{Block, Blocks};
 pub use code::{Binary, Call1, Call2, Compare, Instr, Join, Kind, Op, Pair, Twin, Unary};
+pub use columns::TOGETHER;
 pub use pattern::Pattern;
 pub use reduce::tree;
 pub use verify::Invalid;
@@ -321,6 +323,8 @@ pub struct Region {
     in_place: Vec<(u16, u16)>,
     /// For each input and output: the kind, and the least number of elements it must have.
     needs: Needs,
+    /// Stores of neighbouring columns.
+    together: Vec<Range<usize>>,
 }
 
 /// How a region is divided: into parts, which threads take, and these into chunks. It depends on the region alone.

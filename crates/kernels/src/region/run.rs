@@ -232,7 +232,7 @@ impl Chunk<'_> {
 
     /// The address from which a place of the table is read for this chunk.
     #[inline(always)]
-    fn read(&self, place: u16) -> *const u8 {
+    pub(super) fn read(&self, place: u16) -> *const u8 {
         let parts = &self.memory.region.parts;
         if parts.blocks.is_empty() || usize::from(place) >= parts.slots.len() {
             return self.place(place).0.cast_const();
@@ -324,9 +324,7 @@ impl Chunk<'_> {
         while row < rows.end {
             self.rows = region.division.chunk.min(rows.end - row);
             self.first = group * region.parts.space.rows + row;
-            for instr in &region.parts.code {
-                self.step(instr);
-            }
+            self.code();
             row += self.rows;
         }
         for k in 0..region.parts.accumulators.len() {
@@ -340,9 +338,20 @@ impl Chunk<'_> {
         self.group = group;
         self.rows = count * region.parts.space.rows;
         self.first = group * region.parts.space.rows;
-        for instr in &region.parts.code {
-            self.step(instr);
+        self.code();
+    }
+
+    /// Runs the instructions on the rows.
+    fn code(&self) {
+        let region = self.memory.region;
+        let code = &region.parts.code;
+        let mut done = 0;
+        for stores in &region.together {
+            code[done..stores.start].iter().for_each(|instr| self.step(instr));
+            self.store_columns(&code[stores.clone()]);
+            done = stores.end;
         }
+        code[done..].iter().for_each(|instr| self.step(instr));
     }
 
     fn step(&self, instr: &Instr) {

@@ -2,6 +2,7 @@
 
 use super::accumulate::{self, Span};
 use super::code::{Binary, Instr, Join, Kind, Op, Unary};
+use super::columns::together;
 use super::{Blocks, Division, Granularity, Needs, Parts, Pattern, Place, Region, Transfer, Width};
 use crate::arena::LINE;
 
@@ -134,6 +135,7 @@ impl Region {
         };
         let partials_at = accumulators().map(&mut partial).collect();
         let in_place = in_place(&parts);
+        let together = together(&parts);
         Region {
             addresses_at,
             offsets,
@@ -145,6 +147,7 @@ impl Region {
             division,
             in_place,
             needs,
+            together,
             parts,
         }
     }

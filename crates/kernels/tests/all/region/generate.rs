@@ -426,6 +426,7 @@ impl Generator {
                 let direct = DIRECT + (self.parts.directs.len() - 1) as u16;
                 self.push(Op::Unary(Unary::Copy, kind), [place, 0, 0], direct);
             }
+            1 if self.random.below(2) == 0 => self.columns(live),
             1 | 2 => {
                 let plain = self.random.below(2) == 0;
                 let pattern = if plain { Pattern::contiguous(count) } else { self.pattern(level, false) };
@@ -453,6 +454,25 @@ impl Generator {
                     self.push(Op::Accumulate(k), [place, 0, 0], 0);
                 }
             }
+        }
+    }
+
+    /// Values as columns of a table, most of them in the order in which they lie.
+    fn columns(&mut self, Live { kind, level, .. }: Live) {
+        let like = self.live.iter().filter(|other| (other.kind, other.level) == (kind, level));
+        let like: Vec<u16> = like.map(|other| other.place).collect();
+        let (count, width) = (self.parts.space.count(level), 2 + self.random.below(9));
+        let (stride, offset) = (width + self.random.below(3), self.random.below(3));
+        let mut columns: Vec<usize> = (0..width).collect();
+        if self.random.below(3) == 0 {
+            columns.swap(self.random.below(width), self.random.below(width));
+        }
+        let operand = self.output(kind, offset + (count - 1) * stride + width);
+        for column in columns {
+            let pattern = Pattern::new(offset + column, &[count], &[stride.cast_signed()]).expect("it is small");
+            self.parts.stores.push(Transfer { operand, kind, level, pattern });
+            let place = like[self.random.below(like.len())];
+            self.push(Op::Store((self.parts.stores.len() - 1) as u16), [place, 0, 0], 0);
         }
     }
 

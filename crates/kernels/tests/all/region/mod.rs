@@ -228,6 +228,37 @@ fn products_are_summed_as_if_they_had_been_stored() {
     }
 }
 
+#[test]
+fn columns_are_stored_together() {
+    const ROWS: usize = 1000;
+    let pool = Pool::new(2);
+    for (kind, width) in
+        [Kind::U8, Kind::I64, Kind::F32, Kind::F64].into_iter().flat_map(|kind| (1..20).map(move |width| (kind, width)))
+    {
+        let (stride, offset) = (width + 1, 2);
+        let mut parts = empty(1, ROWS, 1);
+        let level = Granularity::Full;
+        for column in 0..width {
+            parts.directs.push(Direct { place: Place::Input(column as u16), kind, level, offset: 0 });
+            let pattern = Pattern::new(offset + column, &[ROWS], &[stride as isize]).unwrap();
+            parts.stores.push(Transfer { operand: 0, kind, level, pattern });
+            parts.code.push(instr(Op::Store(column as u16), column as u16, 0, 0));
+        }
+        (parts.inputs, parts.outputs) = (width, 1);
+        let number = |row: usize, column: usize| bits(kind, ((row * 7 + column * 3) % 200) as f64);
+        let column = |column: usize| Elements::new(kind, &(0..ROWS).map(|row| number(row, column)).collect::<Vec<_>>());
+        let count = offset + ROWS * stride;
+        let outputs = vec![Elements::new(kind, &vec![1; count])];
+        let case = Case { parts, inputs: (0..width).map(column).collect(), outputs };
+        let found = run(&Region::new(case.parts.clone()).expect("stores"), &case, &pool, &[]);
+        for (k, &found) in found[0].iter().enumerate() {
+            let at = k.checked_sub(offset).map(|k| (k / stride, k % stride));
+            let wanted = at.filter(|&(_, column)| column < width).map_or(1, |(row, column)| number(row, column));
+            assert_eq!(found, wanted, "{kind:?}, {width} columns, element {k}");
+        }
+    }
+}
+
 #[cfg(feature = "gemm")]
 #[test]
 fn sums_of_products_are_rounded_as_products_are() {

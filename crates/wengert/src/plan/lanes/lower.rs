@@ -4,7 +4,7 @@ use super::super::{LINE, Map};
 
 use wengert_kernels::cost::{CHUNK_BYTES, CHUNK_ELEMENTS};
 use wengert_kernels::region::{
-    self as kernels, Direct, Granularity, Instr, Kind, Parts, Pattern, Place, Slot, Space, Transfer,
+    self as kernels, Direct, Granularity, Instr, Kind, Parts, Pattern, Place, Slot, Space, TOGETHER, Transfer,
 };
 
 use super::super::cost::Costs;
@@ -128,11 +128,14 @@ impl<'a> Code<'a> {
     pub(super) fn lower(&self, flat: &Flat, count: usize, targets: &[Target<'_>]) -> Option<Lowered> {
         let writes: Vec<Value> = targets.iter().map(|target| target.value).collect();
         let roots: Vec<Node> = targets.iter().flat_map(|target| target.elements.iter().copied()).collect();
-        let mut homes: Map<Node, Vec<(u16, usize, usize)>> = Map::default();
+        let mut homes: Map<Node, Vec<Home>> = Map::default();
+        let mut missing: Map<Columns, usize> = Map::default();
         for (k, target) in targets.iter().enumerate() {
             for (e, &node) in target.elements.iter().enumerate() {
-                let start = e / target.inner * target.inner * count + e % target.inner;
-                homes.entry(node).or_default().push((k as u16, start, target.inner));
+                let (row, column) = (e / target.inner * target.inner * count, e % target.inner);
+                let columns = Columns { output: k as u16, first: row + column / TOGETHER * TOGETHER };
+                homes.entry(node).or_default().push(Home { columns, start: row + column, stride: target.inner });
+                *missing.entry(columns).or_default() += 1;
             }
         }
         let last = self.needed().last(&self.order, &roots);
@@ -150,17 +153,28 @@ impl<'a> Code<'a> {
             inputs: self.reads.len(),
             outputs: writes.len(),
         };
-        let mut lowering =
-            Lowering { code: self, count, parts, places: Map::default(), free: Map::default(), last, homes };
-        for (k, &node) in self.order.iter().enumerate() {
-            lowering.node(k, node)?;
-        }
-        // Numbers are stored like anything else.
-        let mut numbers: Vec<Node> = lowering.homes.keys().copied().collect();
+        let mut lowering = Lowering {
+            code: self,
+            count,
+            parts,
+            places: Map::default(),
+            free: Map::default(),
+            last,
+            homes,
+            missing,
+            ready: Map::default(),
+            waiting: Map::default(),
+        };
+        // Numbers are stored like anything else, and are there from the start.
+        let is_number = |node: &&Node| matches!(self.list.get(**node).func, Func::Number(_));
+        let mut numbers: Vec<Node> = lowering.homes.keys().filter(is_number).copied().collect();
         numbers.sort_unstable();
         for node in numbers {
             let place = lowering.place(node);
             lowering.store(node, place)?;
+        }
+        for (k, &node) in self.order.iter().enumerate() {
+            lowering.node(k, node)?;
         }
         let parts = lowering.parts;
         debug_assert!(writes.iter().all(|value| flat.program.ty(*value).size() >= count), "every value has lanes");
@@ -190,6 +204,24 @@ fn orders(targets: &[Target<'_>]) -> Vec<Vec<Node>> {
     orders
 }
 
+/// Neighbouring columns of a table, as many as a region stores together: the output, and where the first of them begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Columns {
+    output: u16,
+    first: usize,
+}
+
+/// Where an operation is stored: in which columns, the first element, and the step from lane to lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Home {
+    columns: Columns,
+    start: usize,
+    stride: usize,
+}
+
+/// The most operations that wait to be stored: they hold their slots meanwhile.
+const MOST_WAITING: usize = 32;
+
 struct Lowering<'a> {
     code: &'a Code<'a>,
     count: usize,
@@ -199,8 +231,14 @@ struct Lowering<'a> {
     /// Slots that are free, by width.
     free: Map<usize, Vec<u16>>,
     last: Vec<usize>,
-    /// Where operations are stored: the output, the first element, and the step from lane to lane.
-    homes: Map<Node, Vec<(u16, usize, usize)>>,
+    /// Where operations that are not computed yet will be stored.
+    homes: Map<Node, Vec<Home>>,
+    /// How many of neighbouring columns are not computed yet.
+    missing: Map<Columns, usize>,
+    /// Those that are computed and wait for the others, at least one of each.
+    ready: Map<Columns, Vec<(Home, Node, u16)>>,
+    /// Operations that wait: how many stores are pending, and the slot to give back after the last, once nothing else reads it.
+    waiting: Map<Node, (usize, Option<u16>)>,
 }
 
 impl Lowering<'_> {
@@ -269,17 +307,23 @@ impl Lowering<'_> {
     fn target(&mut self, at: usize, node: Node, own: Kind) -> u16 {
         if self.last[node.index()] <= at
             && let Some(homes) = self.homes.get_mut(&node)
-            && let Some(k) = homes.iter().position(|&(_, _, stride)| stride == 1)
-            && homes.len() == 1
+            && let [Home { columns, start, stride: 1 }] = homes[..]
         {
-            let (output, start, _) = homes.swap_remove(k);
-            return self.direct(Place::Output(output), own, start);
+            homes.clear();
+            return self.direct(Place::Output(columns.output), own, start);
         }
         self.slot(own)
     }
 
     fn release(&mut self, node: Node) {
         let Some(place) = self.places.remove(&node) else { return };
+        match self.waiting.get_mut(&node) {
+            Some((_, slot)) => *slot = Some(place),
+            None => self.give_back(place),
+        }
+    }
+
+    fn give_back(&mut self, place: u16) {
         if place < DIRECT && !self.parts.repeated.iter().any(|&(slot, _)| slot == place) {
             let width = self.parts.slots[usize::from(place)].kind.size();
             self.free.entry(width).or_default().push(place);
@@ -304,14 +348,42 @@ impl Lowering<'_> {
         Some(slot)
     }
 
-    /// Stores an operation wherever it is a result.
+    /// Stores an operation wherever it is a result: neighbouring columns together, once all of them are there.
     fn store(&mut self, node: Node, place: u16) -> Option<()> {
-        let own = self.code.list.get(node).kind;
-        for (operand, start, stride) in self.homes.remove(&node).unwrap_or_default() {
+        for home in self.homes.remove(&node).unwrap_or_default() {
+            self.ready.entry(home.columns).or_default().push((home, node, place));
+            self.waiting.entry(node).or_default().0 += 1;
+            let missing = self.missing.get_mut(&home.columns).expect("every home has been counted");
+            *missing -= 1;
+            if *missing == 0 {
+                self.store_columns(home.columns)?;
+            }
+        }
+        while self.waiting.len() > MOST_WAITING {
+            let most = self.ready.iter().max_by_key(|(columns, ready)| (ready.len(), **columns));
+            let (&columns, _) = most.expect("what waits is in columns");
+            self.store_columns(columns)?;
+        }
+        Some(())
+    }
+
+    /// Stores what is ready of neighbouring columns.
+    fn store_columns(&mut self, columns: Columns) -> Option<()> {
+        let mut ready = self.ready.remove(&columns)?;
+        ready.sort_unstable();
+        for (Home { start, stride, .. }, node, place) in ready {
+            let own = self.code.list.get(node).kind;
             let pattern = Pattern::new(start, &[self.count], &[stride.cast_signed()])?;
-            self.parts.stores.push(Transfer { operand, kind: own, level: Granularity::Full, pattern });
+            self.parts.stores.push(Transfer { operand: columns.output, kind: own, level: Granularity::Full, pattern });
             let store = (self.parts.stores.len() - 1) as u16;
             self.parts.code.push(Instr { op: kernels::Op::Store(store), a: place, b: 0, c: 0, out: 0 });
+            let (times, _) = self.waiting.get_mut(&node)?;
+            *times -= 1;
+            if *times == 0
+                && let Some((_, Some(slot))) = self.waiting.remove(&node)
+            {
+                self.give_back(slot);
+            }
         }
         Some(())
     }
