@@ -10,33 +10,47 @@
 //! equal, leaves its pole as an eigenvalue (J. J. Dongarra and D. C. Sorensen, *A fully parallel algorithm for the symmetric
 //! eigenvalue problem*, 1987). The rotations are applied to the small matrix, whose product with the halves stays one of blocks.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::lanes::LANES;
 use super::number::largest;
 use super::secular::{Roots, Vector, Weights, padded};
 use super::triangular::packed;
 use super::{Fault, Number};
+use crate::parallel::{both, for_chunks, for_chunks_with};
 use crate::product::{Accumulate, Operand, Target, Workspace, product};
 use crate::{Float, Pool, dispatch};
 
 /// What is as good as zero, in rounding units of the largest number: as in LAPACK's `dlaed2`.
 const NEGLIGIBLE: f64 = 8.0;
 
+/// From this size on, the halves are decomposed at the same time if there are two threads: some 50 microseconds for both.
+pub(super) const APART: usize = 64;
+
+/// How many pairs of a root and a pole a part of the roots has, and of the vectors: some 4 microseconds.
+const ROOT_GRAIN: usize = 1 << 12;
+const VECTOR_GRAIN: usize = 1 << 14;
+
+/// Numbers and integers to work in.
+type Scratch<'a, T> = (&'a mut [T], &'a mut [u32]);
+
 /// Decomposes the matrix with this diagonal and these entries beside it: the values, ascending, in place of the diagonal, and
-/// the vectors in the rows of `w`, `n` numbers from each other.
+/// the vectors in the rows of `w`, `n` numbers from each other. Below [`APART`], on one thread.
 pub(super) fn tridiagonal<T: Number>(
     d: &mut [T],
     e: &[T],
     w: &mut [T],
-    scratch: (&mut [T], &mut [u32]),
+    scratch: Scratch<'_, T>,
     pool: &Pool,
 ) -> Result<(), Fault> {
-    let n = d.len();
     w.fill(T::ZERO);
-    Merging::new(n, scratch, pool).divide(d, e, w)
+    assert!(d.len() >= APART || pool.threads() == 1, "a small matrix has one thread");
+    divide(d.len(), d, e, w, scratch, pool)
 }
 
 /// Numbers of scratch.
-pub(super) fn numbers(n: usize) -> usize {
-    2 * n * n + NUMBERS * padded(n)
+pub(super) fn numbers(n: usize, threads: usize) -> usize {
+    2 * n * n + (NUMBERS + threads) * padded(n)
 }
 
 /// Integers of scratch.
@@ -45,14 +59,17 @@ pub(super) fn integers(n: usize) -> usize {
 }
 
 /// What its products allocate.
-pub(super) fn library<T: Number>(n: usize) -> Workspace {
+pub(super) fn library<T: Number>(n: usize, threads: usize) -> Workspace {
     let mut most = Workspace::default();
     // All parts of one depth have one of two sizes.
     let [mut least, mut largest] = [n, n];
     while largest > 1 {
         for size in [least, largest] {
+            // All threads multiply for the whole, and one for each half.
+            let [inner, outer] = if size == n { [threads, 1] } else { [1, threads.min(2)] };
             for half in [size / 2, size - size / 2] {
-                most = most.max(packed::<T>([size, half, half], [[size, 1], [n, 1], [size, 1]], 1));
+                let product = packed::<T>([size, half, half], [[size, 1], [n, 1], [size, 1]], inner);
+                most = most.max(product.times(outer));
             }
         }
         [least, largest] = [least / 2, largest - largest / 2];
@@ -60,9 +77,47 @@ pub(super) fn library<T: Number>(n: usize) -> Workspace {
     most
 }
 
-/// How many vectors of numbers and of integers merging takes.
-const NUMBERS: usize = 9;
+/// How many vectors of numbers and of integers merging takes, beside one of each thread.
+const NUMBERS: usize = 8;
 const INTEGERS: usize = 6;
+
+/// As [`tridiagonal`], of the size [`APART`] at least if the pool has several threads, where `w` is a block of a matrix of zeros, whose rows are `n` numbers from each other.
+fn divide<T: Number>(
+    n: usize,
+    d: &mut [T],
+    e: &[T],
+    w: &mut [T],
+    (reals, whole): Scratch<'_, T>,
+    pool: &Pool,
+) -> Result<(), Fault> {
+    let size = d.len();
+    if size == 1 {
+        w[0] = T::ONE;
+        return Ok(());
+    }
+    let half = size / 2;
+    let beside = e[half - 1];
+    let (above, below) = d.split_at_mut(half);
+    above[half - 1] -= Float::abs(beside);
+    below[0] -= Float::abs(beside);
+    let (upper, lower) = w.split_at_mut(half * n);
+    let (first, second) = (&e[..half - 1], &e[half..]);
+    if pool.threads() > 1 {
+        let alone = Pool::new(1);
+        let (one, other) = reals.split_at_mut(numbers(half, 1));
+        let (ones, others) = whole.split_at_mut(integers(half));
+        let (upper, lower) = both(
+            pool,
+            || divide(n, above, first, upper, (one, ones), &alone),
+            || divide(n, below, second, &mut lower[half..], (other, others), &alone),
+        );
+        upper.and(lower)?;
+    } else {
+        divide(n, above, first, upper, (&mut *reals, &mut *whole), pool)?;
+        divide(n, below, second, &mut lower[half..], (&mut *reals, &mut *whole), pool)?;
+    }
+    Merging::new(n, size, (reals, whole), pool).merge(d, beside, w)
+}
 
 /// What merging works in.
 struct Merging<'a, T> {
@@ -76,13 +131,13 @@ struct Merging<'a, T> {
     poles: &'a mut [T],
     squares: &'a mut [T],
     weights: &'a mut [T],
-    /// Each root as a pole and the distance from it, and its vector.
-    from: &'a mut [T],
-    by: &'a mut [T],
-    vector: &'a mut [T],
+    /// Each root as a pole and the distance from it.
+    found: &'a mut [[T; 2]],
     /// Rotations: of two coordinates each.
     cosines: &'a mut [T],
     sines: &'a mut [T],
+    /// A vector of each thread.
+    vectors: &'a mut [T],
     firsts: &'a mut [u32],
     seconds: &'a mut [u32],
     /// Coordinates: in the order of their poles; those that are left, and those that are not.
@@ -102,13 +157,17 @@ struct Left {
 }
 
 impl<'a, T: Number> Merging<'a, T> {
-    fn new(n: usize, (numbers, integers): (&'a mut [T], &'a mut [u32]), pool: &'a Pool) -> Self {
-        let (small, rest) = numbers.split_at_mut(n * n);
-        let (products, rest) = rest.split_at_mut(n * n);
-        let mut numbers = rest.chunks_exact_mut(padded(n));
-        let mut integers = integers.chunks_exact_mut(n);
-        let [z, poles, squares, weights, from, by, vector, cosines, sines] =
-            std::array::from_fn::<_, NUMBERS, _>(|_| numbers.next().expect("a vector of numbers"));
+    /// For a block of this size.
+    fn new(n: usize, size: usize, (numbers, integers): Scratch<'a, T>, pool: &'a Pool) -> Self {
+        let long = padded(size);
+        let (small, rest) = numbers.split_at_mut(size * size);
+        let (products, rest) = rest.split_at_mut(size * size);
+        let (found, rest) = rest.split_at_mut(2 * long);
+        let (vectors, of_threads) = rest.split_at_mut((NUMBERS - 2) * long);
+        let mut vectors = vectors.chunks_exact_mut(long);
+        let [z, poles, squares, weights, cosines, sines] =
+            std::array::from_fn::<_, { NUMBERS - 2 }, _>(|_| vectors.next().expect("a vector of numbers"));
+        let mut integers = integers.chunks_exact_mut(size);
         let [firsts, seconds, order, kept, left_out, sorted] =
             std::array::from_fn::<_, INTEGERS, _>(|_| integers.next().expect("a vector of integers"));
         Merging {
@@ -119,11 +178,10 @@ impl<'a, T: Number> Merging<'a, T> {
             poles,
             squares,
             weights,
-            from,
-            by,
-            vector,
+            found: found.as_chunks_mut().0,
             cosines,
             sines,
+            vectors: of_threads,
             firsts,
             seconds,
             order,
@@ -134,20 +192,9 @@ impl<'a, T: Number> Merging<'a, T> {
         }
     }
 
-    fn divide(&mut self, d: &mut [T], e: &[T], w: &mut [T]) -> Result<(), Fault> {
+    /// The decomposition of the whole, from those of the halves in the blocks of `w`.
+    fn merge(&mut self, d: &mut [T], beside: T, w: &mut [T]) -> Result<(), Fault> {
         let size = d.len();
-        if size == 1 {
-            w[0] = T::ONE;
-            return Ok(());
-        }
-        let half = size / 2;
-        let (above, below) = d.split_at_mut(half);
-        let beside = e[half - 1];
-        above[half - 1] -= Float::abs(beside);
-        below[0] -= Float::abs(beside);
-        self.divide(above, &e[..half - 1], w)?;
-        self.divide(below, &e[half..], &mut w[half * (self.n + 1)..])?;
-
         self.read(beside, w, size);
         let rho = Float::abs(beside) + Float::abs(beside);
         let left = self.reduce(d, rho);
@@ -223,11 +270,22 @@ impl<'a, T: Number> Merging<'a, T> {
             (self.poles[k], self.weights[k], self.squares[k]) = (d[at], self.z[at], self.z[at] * self.z[at]);
         }
         let (poles, squares) = (&self.poles[..whole], &self.squares[..whole]);
-        let (from, by) = (&mut self.from[..whole], &mut self.by[..whole]);
-        if !dispatch(Roots { poles, squares, count, rho, from: &mut *from, by: &mut *by }) {
+        let (found, all) = (&mut self.found[..whole], AtomicBool::new(true));
+        let chunk = (ROOT_GRAIN / count).next_multiple_of(LANES).max(LANES);
+        for_chunks(self.pool, found, chunk, |number, found| {
+            if !dispatch(Roots { poles, squares, count, rho, first: number * chunk, found }) {
+                all.store(false, Ordering::Relaxed);
+            }
+        });
+        if !all.into_inner() {
             return Err(Fault::NoConvergence);
         }
-        dispatch(Weights { poles, count, from, by, z: &mut self.weights[..whole] });
+        let (found, weights) = (&self.found[..whole], &mut self.weights[..whole]);
+        let chunk = (VECTOR_GRAIN / count).next_multiple_of(LANES).max(LANES);
+        for_chunks(self.pool, weights, chunk, |number, z| {
+            dispatch(Weights { poles, count, found, first: number * chunk, z });
+        });
+        self.weights[count..whole].fill(T::ZERO);
         Ok(())
     }
 
@@ -235,7 +293,10 @@ impl<'a, T: Number> Merging<'a, T> {
     fn sort(&mut self, d: &mut [T], Left { count, .. }: Left) {
         let (values, sorted) = (&mut self.z[..d.len()], &mut self.sorted[..d.len()]);
         for (k, value) in values.iter_mut().enumerate() {
-            *value = if k < count { self.from[k] + self.by[k] } else { d[self.left_out[k - count] as usize] };
+            *value = match self.found[..count].get(k) {
+                Some(&[from, by]) => from + by,
+                None => d[self.left_out[k - count] as usize],
+            };
         }
         sorted.iter_mut().zip(0..).for_each(|(at, k)| *at = k);
         sorted.sort_unstable_by(|&x, &y| ascending(values, x, y));
@@ -243,25 +304,41 @@ impl<'a, T: Number> Merging<'a, T> {
     }
 
     /// The vectors of the values, in the basis of the halves' vectors.
-    fn vectors(&mut self, size: usize, Left { count, turns }: Left) {
-        let small = &mut self.small[..size * size];
-        let whole = padded(count);
-        let (poles, z, vector) = (&self.poles[..whole], &self.weights[..whole], &mut self.vector[..whole]);
-        small.fill(T::ZERO);
-        for (row, &k) in small.chunks_exact_mut(size).zip(&*self.sorted) {
-            let k = k as usize;
-            if k < count {
-                dispatch(Vector { poles, z, from: self.from[k], by: self.by[k], out: &mut *vector });
-                self.kept[..count].iter().zip(&*vector).for_each(|(&at, &x)| row[at as usize] = x);
-            } else {
-                row[self.left_out[k - count] as usize] = T::ONE;
-            }
-            for turn in (0..turns).rev() {
-                let [first, second] = [self.firsts[turn], self.seconds[turn]].map(|at| at as usize);
-                let (cosine, sine) = (self.cosines[turn], self.sines[turn]);
-                let (x, y) = (row[first], row[second]);
-                (row[first], row[second]) = (cosine * x + sine * y, cosine * y - sine * x);
-            }
+    fn vectors(&mut self, size: usize, left: Left) {
+        let (whole, rows) = (padded(left.count), (VECTOR_GRAIN / size).max(1));
+        let small = std::mem::take(&mut self.small);
+        let scratch = std::mem::take(&mut self.vectors);
+        let threads = self.pool.threads();
+        for_chunks_with(
+            self.pool,
+            &mut small[..size * size],
+            rows * size,
+            &mut scratch[..threads * whole],
+            |number, part, vector| {
+                for (row, &k) in part.chunks_exact_mut(size).zip(&self.sorted[number * rows..]) {
+                    self.vector(k as usize, left, vector, row);
+                }
+            },
+        );
+        (self.small, self.vectors) = (small, scratch);
+    }
+
+    /// That of the value with this number.
+    fn vector(&self, k: usize, Left { count, turns }: Left, vector: &mut [T], row: &mut [T]) {
+        row.fill(T::ZERO);
+        if k < count {
+            let whole = padded(count);
+            let (poles, z) = (&self.poles[..whole], &self.weights[..whole]);
+            dispatch(Vector { poles, z, found: self.found[k], out: &mut *vector });
+            self.kept[..count].iter().zip(&*vector).for_each(|(&at, &x)| row[at as usize] = x);
+        } else {
+            row[self.left_out[k - count] as usize] = T::ONE;
+        }
+        for turn in (0..turns).rev() {
+            let [first, second] = [self.firsts[turn], self.seconds[turn]].map(|at| at as usize);
+            let (cosine, sine) = (self.cosines[turn], self.sines[turn]);
+            let (x, y) = (row[first], row[second]);
+            (row[first], row[second]) = (cosine * x + sine * y, cosine * y - sine * x);
         }
     }
 
@@ -274,7 +351,7 @@ impl<'a, T: Number> Merging<'a, T> {
             let out = Target::new(&mut self.products[start..size * size], [size, 1]);
             product([size, columns, columns], small, vectors, out, Accumulate::Overwrite, self.pool);
         }
-        for (row, product) in w.chunks_mut(n).zip(self.products.chunks_exact(size)).take(size) {
+        for (row, product) in w.chunks_mut(n).zip(self.products.chunks_exact(size)) {
             row[..size].copy_from_slice(product);
         }
     }

@@ -2,7 +2,6 @@
 //! tridiagonal matrix (A. S. Householder, 1958), which is divided ([`divide`]).
 
 use faer::Conj;
-use faer::dyn_stack::StackReq;
 use faer::linalg::evd::tridiag::{tridiag_in_place, tridiag_in_place_scratch};
 use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
@@ -17,13 +16,15 @@ use super::triangular::{LARGE, each_large};
 use super::{Failed, Fault, Number, Reads, SMALL, divide, library};
 use crate::Pool;
 use crate::arena::{Carver, Line, lines_for, typed_mut};
+use crate::parallel::for_chunks_with;
 use crate::product::Workspace;
 use crate::transpose::transpose;
 
 /// Computes the eigenvalues of symmetric matrices in ascending order, and their eigenvectors in columns, in place of the
 /// matrices. The first component of each that is not negligible is positive.
 ///
-/// Vectors of equal values are some orthonormal ones. Large matrices run on one thread.
+/// Vectors of equal values are some orthonormal ones. A large matrix is reflected to tridiagonal form on one thread; all threads
+/// divide that, and reflect its vectors. Of a batch, each matrix stays on one thread.
 ///
 /// ```
 /// use wengert_kernels::Pool;
@@ -55,7 +56,21 @@ impl Eigh {
 
     /// What its products allocate beside the workspace, on this number of threads.
     pub fn library<T: Number>(&self, threads: usize) -> Workspace {
-        if self.n <= SMALL { Workspace::default() } else { divide::library::<T>(self.n).times(threads) }
+        if self.n <= SMALL {
+            return Workspace::default();
+        }
+        let [outer, inner] = self.division(threads);
+        divide::library::<T>(self.n, inner).times(outer)
+    }
+
+    /// Whether all threads compute each matrix, all but its tridiagonal form.
+    pub fn is_shared(&self) -> bool {
+        self.count == 1 && self.n >= divide::APART
+    }
+
+    /// How many matrices there are at the same time, and how many threads each has.
+    fn division(&self, threads: usize) -> [usize; 2] {
+        if self.is_shared() { [1, threads] } else { [threads, 1] }
     }
 
     /// Bytes of workspace for this many threads.
@@ -63,18 +78,29 @@ impl Eigh {
         if self.n <= SMALL {
             return 0;
         }
-        threads * self.lines::<T>().iter().sum::<usize>() * size_of::<Line>()
+        let [outer, inner] = self.division(threads);
+        outer * self.lines::<T>(inner).iter().sum::<usize>() * size_of::<Line>()
+    }
+
+    /// Vectors that are reflected together, of which each part has as many: the bits do not depend on the threads.
+    fn reflected(&self) -> usize {
+        (self.n / 8).next_multiple_of(8).max(64)
+    }
+
+    /// The library's scratch for that.
+    fn reflecting<T: Number>(&self, block: usize) -> usize {
+        library::lines(apply_scratch::<T>(self.n - 1, block, self.reflected()))
     }
 
     /// Lines of the reflections' vectors and factors, of what stands beside the tridiagonal matrix, of what dividing takes in
     /// numbers and integers, and of the library's scratch, which are not taken at the same time.
-    fn lines<T: Number>(&self) -> [usize; 5] {
+    fn lines<T: Number>(&self, threads: usize) -> [usize; 5] {
         let n = self.n;
         let block = recommended_block_size::<T>(n, n);
         let reduced = tridiag_in_place_scratch::<T>(n, library::ALONE, library::auto::<T, _>());
-        let request = StackReq::any_of(&[reduced, apply_scratch::<T>(n - 1, block, n)]);
+        let library = library::lines(reduced).max(threads * self.reflecting::<T>(block));
         let [vectors, factors, beside] = [n * n, block * (n - 1), n - 1].map(lines_for::<T>);
-        let dividing = lines_for::<T>(divide::numbers(n)).max(library::lines(request));
+        let dividing = lines_for::<T>(divide::numbers(n, threads)).max(library);
         [vectors, factors, beside, dividing, lines_for::<u32>(divide::integers(n))]
     }
 
@@ -112,7 +138,8 @@ impl Eigh {
         if n <= SMALL {
             return lanes::run(pool, &EighLanes { n, reads }, [count, work], outs);
         }
-        each_large(pool, [count, work.min(LARGE - 1)], outs, workspace, |_, [a, values], _, scratch, pool| {
+        let work = if self.is_shared() { work.max(LARGE) } else { work.min(LARGE - 1) };
+        each_large(pool, [count, work], outs, workspace, |_, [a, values], _, scratch, pool| {
             self.one(a, values, scratch, pool)
         })
     }
@@ -122,7 +149,7 @@ impl Eigh {
         check_finite(a, n, |row, column| self.reads == Reads::Mean || column <= row)?;
         let mut carver = Carver::new(scratch);
         let mut at = 0;
-        let [vectors, factors, beside, dividing, integers] = self.lines::<T>().map(|lines| {
+        let [vectors, factors, beside, dividing, integers] = self.lines::<T>(pool.threads()).map(|lines| {
             at += lines;
             carver.take(at - lines..at)
         });
@@ -150,23 +177,26 @@ impl Eigh {
                 beside[k] = vectors[k * (n + 1) + 1];
             }
         }
-        let numbers = typed_mut::<T>(&mut *dividing, divide::numbers(n));
+        let numbers = typed_mut::<T>(&mut *dividing, divide::numbers(n, pool.threads()));
         divide::tridiagonal(values, beside, a, (numbers, typed_mut(integers, divide::integers(n))), pool)?;
         if !values.iter().all(|x| x.finite()) {
             return Err(Fault::NoConvergence);
         }
-        apply(
-            library::columns(vectors, n, n).submatrix(1, 0, n - 1, n - 1),
-            library::columns(factors, block, n - 1),
-            Conj::No,
-            library::columns_mut(a, n, n).subrows_mut(1, n - 1),
-            library::ALONE,
-            library::stack(dividing),
-        );
+        let (reflections, together) = (&*vectors, self.reflected());
+        let each = self.reflecting::<T>(block);
+        for_chunks_with(pool, a, together * n, &mut dividing[..pool.threads() * each], |_, part, scratch| {
+            let count = part.len() / n;
+            apply(
+                library::columns(reflections, n, n).submatrix(1, 0, n - 1, n - 1),
+                library::columns(factors, block, n - 1),
+                Conj::No,
+                library::columns_mut(part, n, count).subrows_mut(1, n - 1),
+                library::ALONE,
+                library::stack(scratch),
+            );
+            part.chunks_exact_mut(n).for_each(|vector| _ = orient(vector));
+        });
         values.iter_mut().for_each(|x| *x *= up);
-        for vector in a.chunks_exact_mut(n) {
-            orient(vector);
-        }
         vectors.copy_from_slice(a);
         transpose([n, n], vectors, 0, n.cast_signed(), a, n);
         Ok(())

@@ -32,7 +32,7 @@ pub(super) const fn padded(poles: usize) -> usize {
     poles.next_multiple_of(LANES)
 }
 
-/// Finds the roots; false if one is not found. All slices are [`padded`], with the last pole repeated.
+/// Finds some of the roots; false if one is not found. All slices are [`padded`], with the last pole repeated.
 pub(super) struct Roots<'a, T> {
     /// Ascending.
     pub(super) poles: &'a [T],
@@ -40,10 +40,10 @@ pub(super) struct Roots<'a, T> {
     pub(super) squares: &'a [T],
     pub(super) count: usize,
     pub(super) rho: T,
-    /// The pole from which a root is measured,
-    pub(super) from: &'a mut [T],
-    /// and its distance.
-    pub(super) by: &'a mut [T],
+    /// The number of the first root that is looked for: a multiple of the lanes.
+    pub(super) first: usize,
+    /// Each root, as the pole from which it is measured and the distance from there.
+    pub(super) found: &'a mut [[T; 2]],
 }
 
 /// The sums over the poles up to a root, and over those behind it, and their derivatives.
@@ -118,7 +118,7 @@ impl<T: Number> Roots<'_, T> {
 
     /// The roots from `first` on.
     #[inline(always)]
-    fn group(&mut self, first: usize, end: T) -> bool {
+    fn group(&self, first: usize, end: T) -> Option<[Lanes<T>; 2]> {
         let inverse = Lanes::splat(T::ONE / self.rho);
         let tolerance = Lanes::of((ROUNDED + self.count) as f64 * T::EPSILON.to_f64());
         let mut place = self.place(first, end, inverse);
@@ -138,12 +138,10 @@ impl<T: Number> Roots<'_, T> {
             place.by = place.by.select(found, mean.select(again, better));
             found = from_fn(|lane| found[lane] | !large[lane]);
             if found == [true; LANES] {
-                self.from[first..first + LANES].copy_from_slice(place.from.numbers());
-                self.by[first..first + LANES].copy_from_slice(place.by.numbers());
-                return true;
+                return Some([place.from, place.by]);
             }
         }
-        false
+        None
     }
 }
 
@@ -190,12 +188,14 @@ impl<T: Number> Work for Roots<'_, T> {
     type Output = bool;
     #[inline(always)]
     fn run(mut self) -> bool {
+        let found = std::mem::take(&mut self.found);
         let total = self.squares[..self.count].iter().fold(T::ZERO, |sum, &x| sum + x);
         // So that the last root is before the middle between the last pole and this.
         let end = self.poles[self.count - 1] + T::from_f64(3.0) * self.rho * total;
-        for first in (0..self.count).step_by(LANES) {
-            if !self.group(first, end) {
-                return false;
+        for (first, found) in (self.first..).step_by(LANES).zip(found.chunks_exact_mut(LANES)) {
+            let Some([from, by]) = self.group(first, end) else { return false };
+            for (found, (&from, &by)) in found.iter_mut().zip(from.numbers().iter().zip(by.numbers())) {
+                *found = [from, by];
             }
         }
         true
@@ -217,12 +217,13 @@ fn within<T: Number>(x: Lanes<T>, [low, high]: [Lanes<T>; 2], other: Lanes<T>) -
     x.select(from_fn(|lane| above[lane] & under[lane]), other)
 }
 
-/// Replaces `z` by that of the matrix with exactly these roots, with the signs that it has.
+/// Replaces some numbers of `z` by those of the matrix with exactly these roots, with the signs that they have.
 pub(super) struct Weights<'a, T> {
     pub(super) poles: &'a [T],
     pub(super) count: usize,
-    pub(super) from: &'a [T],
-    pub(super) by: &'a [T],
+    pub(super) found: &'a [[T; 2]],
+    /// The place of the first of them: a multiple of the lanes.
+    pub(super) first: usize,
     pub(super) z: &'a mut [T],
 }
 
@@ -230,11 +231,11 @@ impl<T: Number> Work for Weights<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Weights { poles, count, from, by, z } = self;
-        for (z, at) in z.chunks_exact_mut(LANES).zip(poles.chunks_exact(LANES)) {
+        let Weights { poles, count, found, first, z } = self;
+        for (z, at) in z.chunks_exact_mut(LANES).zip(poles[first..].chunks_exact(LANES)) {
             let here = Lanes::load(at);
             let mut product = Lanes::ONE;
-            for ((&pole, &from), &by) in poles[..count].iter().zip(from).zip(by) {
+            for (&pole, &[from, by]) in poles[..count].iter().zip(found) {
                 let distance = Lanes::splat(pole) - here;
                 let own = distance.numbers().map(|x| x == T::ZERO);
                 let ratio = ((Lanes::splat(from) - here) + Lanes::splat(by)) / Lanes::ONE.select(own, distance);
@@ -244,7 +245,6 @@ impl<T: Number> Work for Weights<'_, T> {
             let negative = Lanes::ZERO.above(Lanes::load(z));
             z.copy_from_slice((-size).select(negative, size).numbers());
         }
-        z[count..].fill(T::ZERO);
     }
 }
 
@@ -252,8 +252,7 @@ impl<T: Number> Work for Weights<'_, T> {
 pub(super) struct Vector<'a, T> {
     pub(super) poles: &'a [T],
     pub(super) z: &'a [T],
-    pub(super) from: T,
-    pub(super) by: T,
+    pub(super) found: [T; 2],
     pub(super) out: &'a mut [T],
 }
 
@@ -261,8 +260,8 @@ impl<T: Number> Work for Vector<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Vector { poles, z, from, by, out } = self;
-        let (from, by) = (Lanes::splat(from), Lanes::splat(by));
+        let Vector { poles, z, found, out } = self;
+        let [from, by] = found.map(Lanes::splat);
         let mut squares = Lanes::ZERO;
         let entries = z.chunks_exact(LANES).zip(poles.chunks_exact(LANES));
         for (out, (z, pole)) in out.chunks_exact_mut(LANES).zip(entries) {

@@ -104,6 +104,33 @@ fn hard_matrices_are_diagonalised() {
     check::<f32>();
 }
 
+/// What threads share out, clusters and all, has the bits of one thread, and of a batch, whose matrices are not shared.
+fn shared<T: Number>(sizes: &[usize]) {
+    for &n in sizes {
+        for (name, a) in matrices(n, T::EPSILON.to_f64()) {
+            let a: Vec<T> = a.iter().map(|&x| T::from_f64(x)).collect();
+            let bits = |count: usize, threads: usize| {
+                let (mut v, mut values) = (a.repeat(count), vec![T::NAN; n * count]);
+                let eigh = Eigh { n, count, reads: Reads::Lower };
+                with(|threads| eigh.workspace::<T>(threads), threads, |w, pool| eigh.run(&mut v, &mut values, w, pool))
+                    .unwrap_or_else(|failed| panic!("{name}, {n}: {failed}"));
+                let last = [&v[n * n * (count - 1)..], &values[n * (count - 1)..]];
+                last.map(|x| x.iter().map(|x| x.to_f64().to_bits()).collect::<Vec<_>>())
+            };
+            let one = bits(1, 1);
+            for (count, threads) in [(1, 2), (1, 3), (1, 7), (2, 2)] {
+                assert!(bits(count, threads) == one, "{name}, {n}: {count} of them on {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_share_a_matrix_and_leave_its_bits() {
+    shared::<f64>(&[63, 64, 65, 130, 201, 300]);
+    shared::<f32>(&[64, 131, 257]);
+}
+
 /// Second differences have the values `2 - 2 cos(pi k / (n + 1))`, and the vectors are sines.
 #[test]
 fn second_differences_have_sines_as_vectors() {

@@ -212,6 +212,7 @@ impl Kernel for FactorKernel {
     }
     fn note(&self) -> Option<&'static str> {
         let order = match self.work {
+            FactorWork::Eigh(work) if work.is_shared() => return Some("brought to tridiagonal form on one thread"),
             FactorWork::Qr(work) if !work.is_shared() => work.rows.max(work.columns),
             FactorWork::Eigh(work) => work.n,
             FactorWork::Svd(work) => work.rows.max(work.columns),

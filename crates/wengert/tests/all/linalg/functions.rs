@@ -257,6 +257,7 @@ fn plans_say_what_stays_on_one_thread() {
     };
     let (eigh, eig) = ("v1: VEC, v2: MAT = eigh", "v1: VEC, v2: VEC, v3: MAT, v4: MAT = eig");
     assert!(told(9, eigh).contains("each matrix on one thread"), "{}", told(9, eigh));
+    assert!(told(64, eigh).contains("brought to tridiagonal form on one thread"), "{}", told(64, eigh));
     assert!(told(9, eig).contains("on one thread"), "{}", told(9, eig));
     assert!(!told(8, eigh).contains("on one thread"));
     assert!(!told(9, "v1: MAT = cholesky").contains("on one thread"));
