@@ -73,6 +73,7 @@ mod calibrate;
 mod captured;
 mod carriers;
 mod formulas;
+mod growth;
 mod hand;
 mod inplace;
 mod loops;

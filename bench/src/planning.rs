@@ -10,7 +10,8 @@ use wengert::Tensor;
 use wengert::prelude::*;
 use wengert::profile::collect;
 
-use crate::workloads::{forget_peak, from_one, peak_mb};
+use crate::growth::Growth;
+use crate::workloads::from_one;
 
 /// A program of this many steps: its loss at a point.
 struct Case {
@@ -125,13 +126,11 @@ fn measured(case: &Case, steps: usize) -> Result<Cost, String> {
     let gradient = |steps: usize| grad(&x, |x| (case.loss)(&x, steps)).to_vec();
     // What is made once for a process is not part of a step.
     gradient(3);
-    let unknown = "this system does not tell how much memory a process takes";
-    forget_peak();
-    let before = peak_mb().ok_or(unknown)?;
+    let growth = Growth::begin()?;
     let start = Instant::now();
     let numbers = gradient(steps);
     let first = start.elapsed().as_secs_f64();
-    let bytes = (peak_mb().ok_or(unknown)? - before) * f64::from(1 << 20);
+    let bytes = growth.bytes();
     let start = Instant::now();
     let again = gradient(steps);
     let second = start.elapsed().as_secs_f64();

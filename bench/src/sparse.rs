@@ -37,10 +37,3 @@ fn apart(case: &str, method: &str, size: usize) -> Result<String, String> {
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
-
-/// The most memory that this process has had, in bytes, where the system tells.
-fn peak() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(1024.0 * line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()?)
-}

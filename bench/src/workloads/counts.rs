@@ -11,6 +11,7 @@ use wengert::profile::{Profile, collect};
 
 use super::case::{Case, Setup, Way};
 use super::{ALL, CHAIN, Workload};
+use crate::growth::{Growth, forget_peak};
 
 /// Calls before those that are counted: what they record is planned, and their memory is there.
 const WARM: usize = 2;
@@ -71,16 +72,14 @@ pub(crate) fn memory(chain: usize, threads: usize) -> Result<String, String> {
     wengert::set_threads(threads);
     let workload = ALL.iter().find(|workload| workload.name == "W8").ok_or("there is no W8")?;
     let mut case = workload.prepare(&Setup { chain, way: Way::Compiled, programs: None });
-    let unknown = "this system does not tell how much memory a process takes";
-    super::measure::forget_peak();
-    let before = super::measure::peak_mb().ok_or(unknown)?;
+    let growth = Growth::begin()?;
     let Counts { peak, beside: [scratch, library], .. } = counts(&mut case);
     let predicted = (peak + scratch + library) as f64 / (1 << 20) as f64;
     (case.derivative)();
-    super::measure::forget_peak();
+    forget_peak();
     (case.derivative)();
-    let after = super::measure::peak_mb().ok_or(unknown)?;
-    let more = after - before;
+    let (before, more) = (growth.before(), growth.mb());
+    let after = before + more;
     Ok(format!(
         "W8 with {chain} numbers, {threads} threads: predicted peak {predicted:.1} MiB; resident before {before:.1}, \
          at most {after:.1}, so {more:.1} MiB more ({:+.1}% of what was predicted)",

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::case::Case;
+use crate::growth::{forget_peak, peak_mb};
 
 /// The name of this system.
 pub(super) const SYSTEM: &str = "wengert";
@@ -143,25 +144,6 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Starts the peak of memory again from what is held now. Where the system has no such thing, the peak is that of the
-/// whole process.
-pub(crate) fn forget_peak() {
-    // 5 is the number that Linux gives to "the peak of resident memory".
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
-}
-
-/// The largest resident memory of this process in MiB, where the system tells it.
-pub(crate) fn peak_mb() -> Option<f64> {
-    peak_in(&std::fs::read_to_string("/proc/self/status").ok()?)
-}
-
-/// The peak in what Linux says of a process.
-fn peak_in(status: &str) -> Option<f64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib / 1024.0)
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -221,12 +203,6 @@ mod tests {
     fn medians_are_those_of_the_middle() {
         assert_eq!(median(&[1.0, 2.0, 9.0]), 2.0);
         assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), 3.0);
-    }
-
-    #[test]
-    fn the_peak_is_read_in_mib() {
-        assert_eq!(peak_in("Name:\tx\nVmHWM:\t    2560 kB\nVmRSS:\t 1 kB\n"), Some(2.5));
-        assert_eq!(peak_in("Name:\tx\n"), None);
     }
 
     #[test]

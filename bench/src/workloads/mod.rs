@@ -23,7 +23,6 @@ use std::time::Duration;
 use case::{Case, Setup, Way};
 pub(crate) use counts::{memory, page};
 use measure::{Effort, Line, Primal, measure};
-pub(crate) use measure::{forget_peak, peak_mb};
 use rows::{BATCHES, FOURIER, INDEXING, LINALG, Row, Table};
 
 /// The workloads of one command.

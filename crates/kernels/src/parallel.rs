@@ -1,4 +1,4 @@
-//! Disjoint pieces of one slice, written by several threads.
+//! Disjoint pieces of one slice, written by several threads; and two functions at the same time.
 //!
 //! The partition is the caller's and follows from lengths alone, so that the bits of a result do not depend on the
 //! number of threads.

@@ -24,10 +24,12 @@ use crate::{Float, Pool, dispatch};
 /// What is as good as zero, in rounding units of the largest number: as in LAPACK's `dlaed2`.
 const NEGLIGIBLE: f64 = 8.0;
 
-/// From this size on, the halves are decomposed at the same time if there are two threads: some 50 microseconds for both.
+/// From this size on, several threads may share a matrix, whose halves are then decomposed at the same time: some 50
+/// microseconds for both. Chosen on an Intel Xeon with AVX-512, not measured against others.
 pub(super) const APART: usize = 64;
 
-/// How many pairs of a root and a pole a part of the roots has, and of the vectors: some 4 microseconds.
+/// How many pairs of a root and a pole there are in one part of the roots, and in one of the weights or vectors: some 4
+/// microseconds. Chosen as [`APART`].
 const ROOT_GRAIN: usize = 1 << 12;
 const VECTOR_GRAIN: usize = 1 << 14;
 
@@ -35,7 +37,7 @@ const VECTOR_GRAIN: usize = 1 << 14;
 type Scratch<'a, T> = (&'a mut [T], &'a mut [u32]);
 
 /// Decomposes the matrix with this diagonal and these entries beside it: the values, ascending, in place of the diagonal, and
-/// the vectors in the rows of `w`, `n` numbers from each other. Below [`APART`], on one thread.
+/// the vectors in the rows of `w`, `n` numbers from each other. A matrix below [`APART`] needs a pool of one thread.
 pub(super) fn tridiagonal<T: Number>(
     d: &mut [T],
     e: &[T],
@@ -65,8 +67,8 @@ pub(super) fn library<T: Number>(n: usize, threads: usize) -> Workspace {
     let [mut least, mut largest] = [n, n];
     while largest > 1 {
         for size in [least, largest] {
-            // All threads multiply for the whole, and one for each half.
-            let [inner, outer] = if size == n { [threads, 1] } else { [1, threads.min(2)] };
+            // All threads multiply for the whole, and one for each half, which may be another one at each call.
+            let [inner, outer] = if size == n { [threads, 1] } else { [1, threads] };
             for half in [size / 2, size - size / 2] {
                 let product = packed::<T>([size, half, half], [[size, 1], [n, 1], [size, 1]], inner);
                 most = most.max(product.times(outer));
@@ -81,13 +83,13 @@ pub(super) fn library<T: Number>(n: usize, threads: usize) -> Workspace {
 const NUMBERS: usize = 8;
 const INTEGERS: usize = 6;
 
-/// As [`tridiagonal`], of the size [`APART`] at least if the pool has several threads, where `w` is a block of a matrix of zeros, whose rows are `n` numbers from each other.
+/// As [`tridiagonal`], for a block `w` of a matrix of zeros, whose rows are `n` numbers from each other.
 fn divide<T: Number>(
     n: usize,
     d: &mut [T],
     e: &[T],
     w: &mut [T],
-    (reals, whole): Scratch<'_, T>,
+    (reals, integers): Scratch<'_, T>,
     pool: &Pool,
 ) -> Result<(), Fault> {
     let size = d.len();
@@ -104,8 +106,9 @@ fn divide<T: Number>(
     let (first, second) = (&e[..half - 1], &e[half..]);
     if pool.threads() > 1 {
         let alone = Pool::new(1);
+        // Two halves take less than the whole, but for very small ones.
         let (one, other) = reals.split_at_mut(numbers(half, 1));
-        let (ones, others) = whole.split_at_mut(integers(half));
+        let (ones, others) = integers.split_at_mut(INTEGERS * half);
         let (upper, lower) = both(
             pool,
             || divide(n, above, first, upper, (one, ones), &alone),
@@ -113,10 +116,10 @@ fn divide<T: Number>(
         );
         upper.and(lower)?;
     } else {
-        divide(n, above, first, upper, (&mut *reals, &mut *whole), pool)?;
-        divide(n, below, second, &mut lower[half..], (&mut *reals, &mut *whole), pool)?;
+        divide(n, above, first, upper, (&mut *reals, &mut *integers), pool)?;
+        divide(n, below, second, &mut lower[half..], (&mut *reals, &mut *integers), pool)?;
     }
-    Merging::new(n, size, (reals, whole), pool).merge(d, beside, w)
+    Merging::new(n, size, (reals, integers), pool).merge(d, beside, w)
 }
 
 /// What merging works in.

@@ -23,8 +23,9 @@ use crate::transpose::transpose;
 /// Computes the eigenvalues of symmetric matrices in ascending order, and their eigenvectors in columns, in place of the
 /// matrices. The first component of each that is not negligible is positive.
 ///
-/// Vectors of equal values are some orthonormal ones. A large matrix is reflected to tridiagonal form on one thread; all threads
-/// divide that, and reflect its vectors. Of a batch, each matrix stays on one thread.
+/// Vectors of equal values are some orthonormal ones. A single matrix of 64 rows or more is reflected to tridiagonal form on
+/// one thread; the threads share the work of dividing that and of reflecting its vectors. In a batch each matrix has one
+/// thread.
 ///
 /// ```
 /// use wengert_kernels::Pool;
@@ -63,7 +64,7 @@ impl Eigh {
         divide::library::<T>(self.n, inner).times(outer)
     }
 
-    /// Whether all threads compute each matrix, all but its tridiagonal form.
+    /// Whether threads share a matrix; its reflection to tridiagonal form stays on one.
     pub fn is_shared(&self) -> bool {
         self.count == 1 && self.n >= divide::APART
     }
@@ -82,9 +83,9 @@ impl Eigh {
         outer * self.lines::<T>(inner).iter().sum::<usize>() * size_of::<Line>()
     }
 
-    /// Vectors that are reflected together, of which each part has as many: the bits do not depend on the threads.
+    /// How many vectors one part reflects: from the size alone, so that the bits do not depend on the threads.
     fn reflected(&self) -> usize {
-        (self.n / 8).next_multiple_of(8).max(64)
+        (self.n / 8).next_multiple_of(8).max(64).min(self.n)
     }
 
     /// The library's scratch for that.
@@ -93,7 +94,8 @@ impl Eigh {
     }
 
     /// Lines of the reflections' vectors and factors, of what stands beside the tridiagonal matrix, of what dividing takes in
-    /// numbers and integers, and of the library's scratch, which are not taken at the same time.
+    /// numbers and integers, and of the library's scratch, which are not taken at the same time; for this many threads at a
+    /// matrix.
     fn lines<T: Number>(&self, threads: usize) -> [usize; 5] {
         let n = self.n;
         let block = recommended_block_size::<T>(n, n);
@@ -135,10 +137,11 @@ impl Eigh {
         }
         let outs = Outs { numbers: [(a, n * n), (values, n)], integers: (&mut [], 0) };
         let work = n.pow(3) * 9;
+        const { assert!(divide::APART.pow(3) * 9 >= LARGE, "a shared matrix is a large one") };
         if n <= SMALL {
             return lanes::run(pool, &EighLanes { n, reads }, [count, work], outs);
         }
-        let work = if self.is_shared() { work.max(LARGE) } else { work.min(LARGE - 1) };
+        let work = if self.is_shared() { work } else { work.min(LARGE - 1) };
         each_large(pool, [count, work], outs, workspace, |_, [a, values], _, scratch, pool| {
             self.one(a, values, scratch, pool)
         })

@@ -6,9 +6,9 @@
 //! - triangles ([`Cholesky`], [`Lu`] and their derivatives [`CholeskyTangent`] and [`LuTangent`], [`Solve`]) are halved again and again, so that nearly all work is in products
 //!   ([`product`](mod@crate::product)), which use all threads for a large matrix; and so are [`Determinants`] and [`Cofactors`], which are made of
 //!   triangles;
-//! - the others ([`Qr`], [`Eigh`], [`Svd`]) are computed by the library `faer`, on one thread for each matrix; but for QR factors
+//! - the others ([`Qr`], [`Eigh`], [`Svd`]) are computed by the library `faer`, on one thread for each matrix; except QR factors
 //!   of tall matrices, which are made of products and triangles, and the tridiagonal matrices that symmetric ones become, which
-//!   are divided here.
+//!   are divided here. Threads share that for a single large matrix, and the reflection of its vectors.
 //!
 //! Which one it is, and how a batch is cut into parts, follows **from shapes alone**, or from the matrix: the bits of a result are the same on any
 //! number of threads, and do not depend on the other matrices of the batch.

@@ -32,7 +32,8 @@ pub(super) const fn padded(poles: usize) -> usize {
     poles.next_multiple_of(LANES)
 }
 
-/// Finds some of the roots; false if one is not found. All slices are [`padded`], with the last pole repeated.
+/// Finds those of the roots that `found` has room for; false if one is not found. All slices are [`padded`], with the last
+/// pole repeated.
 pub(super) struct Roots<'a, T> {
     /// Ascending.
     pub(super) poles: &'a [T],
@@ -222,7 +223,7 @@ pub(super) struct Weights<'a, T> {
     pub(super) poles: &'a [T],
     pub(super) count: usize,
     pub(super) found: &'a [[T; 2]],
-    /// The place of the first of them: a multiple of the lanes.
+    /// The place of the first number of `z`, a part of the whole: a multiple of the lanes.
     pub(super) first: usize,
     pub(super) z: &'a mut [T],
 }

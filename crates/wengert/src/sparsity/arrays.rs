@@ -127,7 +127,7 @@ pub(super) struct Run {
     operands: Vec<Data>,
     /// Where the colours of a run stand among them.
     numbers: Option<usize>,
-    /// The parts that are the same at every point; `None` for those that are computed.
+    /// The results that are the same at every point; `None` for those that are computed.
     constants: Vec<Option<Data>>,
     /// The colours of each run, and where its entries stand.
     runs: Vec<(Option<Data>, Gathering)>,
@@ -159,7 +159,7 @@ impl Run {
                 for first in (0..colours.max(1)).step_by(at_a_time.max(1)) {
                     let coloured = Coloured { sources, first, count: at_a_time, whole: whole && first == 0 };
                     let gathering =
-                        Gathering::of_parts(pattern, side, &made.parts, Some(coloured), |_, _| {}).map_err(gathered)?;
+                        Gathering::of_parts(pattern, side, &made, Some(coloured), |_, _| {}).map_err(gathered)?;
                     let own: Vec<f64> = (first..first + at_a_time).map(|colour| colour as f64).collect();
                     runs.push((Some(Array::new(&[at_a_time], own).data().clone()), gathering));
                 }
@@ -207,7 +207,7 @@ impl Run {
             let parts: Vec<&Data> = self
                 .constants
                 .iter()
-                .map(|part| part.as_ref().unwrap_or_else(|| results.next().expect("one for each part")))
+                .map(|part| part.as_ref().unwrap_or_else(|| results.next().expect("one for each that is computed")))
                 .collect();
             gathering.apply(&parts, values);
         }

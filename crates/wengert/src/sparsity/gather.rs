@@ -1,33 +1,46 @@
 //! [`Gathering`]: from the parts that a Program computes to the entries of a matrix.
 
+use std::ops::Range;
+
 use wengert_kernels::parallel::for_chunks;
 
 use super::Pattern;
 use crate::array::Data;
 use crate::threads;
-use crate::transform::{CompressedPart, Side};
+use crate::transform::{CompressedPart, CompressedProgram, Side};
 
 /// How many entries a thread writes at a time.
 const GRAIN: usize = 1 << 15;
 
-/// Where the entries of a matrix stand in parts; some are the sum of several places.
+/// Where the entries of a matrix stand in the results of a Program; some are the sum of several places.
 #[derive(Clone, Debug)]
 pub(super) struct Gathering {
     packing: Packing,
     /// The entries that are written; all, in order, if there is no list.
     entries: Option<Vec<u32>>,
     /// A source of each of these.
-    sources: Vec<u32>,
+    sources: Sources,
     /// Further sources, with their entries, in the order of these.
     more: Vec<(u32, u32)>,
 }
 
-/// A part and a place in it as one number.
+/// The fewest entries of a run, on average: below, they are cheaper to keep one by one.
+const LEAST_RUN: usize = 64;
+
+/// The sources of entries that follow each other.
+#[derive(Clone, Debug)]
+enum Sources {
+    Apart(Vec<u32>),
+    /// The first entry of each run and its source; the next source is that of the next entry.
+    Runs(Vec<(u32, u32)>, usize),
+}
+
+/// A result and a place in it as one number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packing {
     /// How many bits the place has.
     bits: u32,
-    parts: usize,
+    results: usize,
 }
 
 /// The colours of one run, and the sources of the entries in the matrix `[colour][row]` (or `[colour][column]`).
@@ -41,24 +54,24 @@ pub(super) struct Coloured<'a> {
 }
 
 impl Packing {
-    /// For parts of these sizes, and one more with a single 0.
-    pub(super) fn new(sizes: impl ExactSizeIterator<Item = usize>) -> Result<Self, String> {
-        let parts = sizes.len();
-        let longest = sizes.max().unwrap_or(1).max(1);
+    /// For results of these sizes, and one more with a single 0.
+    pub(super) fn new(sizes: &[usize]) -> Result<Self, String> {
+        let results = sizes.len();
+        let longest = sizes.iter().copied().max().unwrap_or(1).max(1);
         let bits = usize::BITS - (longest - 1).leading_zeros();
-        match bits < 32 && parts < 1 << (32 - bits) {
-            true => Ok(Packing { bits, parts }),
-            false => Err(format!("{parts} parts of {longest} numbers are more than 2^32 numbers: allow less memory")),
+        match bits < 32 && results < 1 << (32 - bits) {
+            true => Ok(Packing { bits, results }),
+            false => Err(format!("{results} parts of {longest} numbers are more than 2^32 numbers: allow less memory")),
         }
     }
 
-    pub(super) fn pack(self, part: usize, place: usize) -> u32 {
-        (part << self.bits | place) as u32
+    pub(super) fn pack(self, result: usize, place: usize) -> u32 {
+        (result << self.bits | place) as u32
     }
 
     /// The source of what nothing computes.
     fn nothing(self) -> u32 {
-        self.pack(self.parts, 0)
+        self.pack(self.results, 0)
     }
 
     fn unpack(self, source: u32) -> (usize, usize) {
@@ -67,10 +80,54 @@ impl Packing {
     }
 }
 
+impl Sources {
+    fn new(packing: Packing, sources: Vec<u32>) -> Self {
+        // The next number may be the first place of the next result.
+        let follows = |k: usize| sources[k] == sources[k - 1].wrapping_add(1) && packing.unpack(sources[k]).1 > 0;
+        let begins = |k: &usize| *k == 0 || !follows(*k);
+        let runs = (0..sources.len()).filter(begins);
+        if runs.clone().count() * LEAST_RUN > sources.len() {
+            return Sources::Apart(sources);
+        }
+        Sources::Runs(runs.map(|k| (k as u32, sources[k])).collect(), sources.len())
+    }
+
+    /// Calls `visit` with the sources of these entries: the first entry of some that follow each other, its source, and how
+    /// many they are.
+    fn visit(&self, entries: Range<usize>, mut visit: impl FnMut(usize, u32, usize)) {
+        match self {
+            Sources::Apart(sources) => {
+                for (&source, entry) in sources[entries.clone()].iter().zip(entries) {
+                    visit(entry, source, 1);
+                }
+            }
+            Sources::Runs(runs, count) => {
+                let first = runs.partition_point(|&(begin, _)| begin as usize <= entries.start).saturating_sub(1);
+                for (k, &(begin, source)) in runs.iter().enumerate().skip(first) {
+                    let end = runs.get(k + 1).map_or(*count, |&(next, _)| next as usize);
+                    let [from, to] = [entries.start.max(begin as usize), entries.end.min(end)];
+                    if from >= to {
+                        break;
+                    }
+                    visit(from, source + (from - begin as usize) as u32, to - from);
+                }
+            }
+        }
+    }
+
+    /// How many there are.
+    fn len(&self) -> usize {
+        match self {
+            Sources::Apart(sources) => sources.len(),
+            Sources::Runs(_, count) => *count,
+        }
+    }
+}
+
 impl Gathering {
     /// The places of all entries, in order, and further ones.
     pub(super) fn whole(packing: Packing, sources: Vec<u32>, more: Vec<(u32, u32)>) -> Self {
-        Gathering { packing, entries: None, sources, more }
+        Gathering { packing, entries: None, sources: Sources::new(packing, sources), more }
     }
 
     /// Where the entries of a pattern stand in parts of these products; entries that a layer has and the pattern lacks are
@@ -81,21 +138,21 @@ impl Gathering {
     pub(super) fn of_parts(
         pattern: &Pattern,
         side: Side,
-        parts: &[CompressedPart],
+        made: &CompressedProgram,
         coloured: Option<Coloured<'_>>,
         mut missed: impl FnMut(usize, usize),
     ) -> Result<Self, String> {
-        let count = coloured.map_or(0, |coloured| coloured.count);
-        let packing = Packing::new(parts.iter().map(|part| part.length(count)))?;
+        let parts = &made.parts;
+        let packing = Packing::new(&made.lengths())?;
         let mut first = vec![packing.nothing(); pattern.nnz()];
         let mut more = Vec::new();
         // Layers belong to the first run.
         let first_run = coloured.is_none_or(|coloured| coloured.first == 0);
-        for (k, part) in parts.iter().enumerate() {
+        for part in parts {
             let Some(layer) = &part.layer else { continue };
             layer.for_each(|number, seed| {
                 let (row, col) = entry(side, part.first + number, seed);
-                let source = packing.pack(k, part.place(number));
+                let source = packing.pack(part.result, part.place(number));
                 match find(pattern, row, col) {
                     None => missed(row, col),
                     Some(_) if !first_run => {}
@@ -113,14 +170,14 @@ impl Gathering {
         let whole = coloured.is_none_or(|coloured| coloured.whole);
         let has = |source: &u32| *source != packing.nothing();
         if whole {
-            return Ok(Gathering { packing, entries: None, sources: first, more });
+            return Ok(Self::whole(packing, first, more));
         }
         let entries = (0..first.len()).filter(|&entry| has(&first[entry])).map(|entry| entry as u32).collect();
         first.retain(has);
-        Ok(Gathering { packing, entries: Some(entries), sources: first, more })
+        Ok(Gathering { packing, entries: Some(entries), sources: Sources::Apart(first), more })
     }
 
-    /// Sources as places in all parts one after the other, behind which stands a single 0, and the further sources with their
+    /// Sources as places in all results one after the other, behind which stands a single 0, and the further sources with their
     /// entries. All entries have one.
     pub(super) fn flat(&self, lengths: &[usize]) -> (Vec<i64>, Vec<(i64, i64)>) {
         let begins: Vec<usize> =
@@ -130,7 +187,11 @@ impl Gathering {
             (begins[part] + place) as i64
         };
         let more = self.more.iter().map(|&(entry, source)| (entry as i64, flat(source)));
-        (self.sources.iter().map(|&source| flat(source)).collect(), more.collect())
+        let mut sources = Vec::with_capacity(self.sources.len());
+        self.sources.visit(0..self.sources.len(), |_, source, count| {
+            sources.extend((flat(source)..).take(count));
+        });
+        (sources, more.collect())
     }
 
     /// Writes the entries. Those of a run that is not the first are written where it has some.
@@ -144,8 +205,15 @@ impl Gathering {
             };
             for_chunks(&threads::current(), values, GRAIN, |chunk, values| {
                 let first = chunk * GRAIN;
-                for (value, &source) in values.iter_mut().zip(&self.sources[first..]) {
-                    *value = number(source);
+                if let Sources::Apart(sources) = &self.sources {
+                    for (value, &source) in values.iter_mut().zip(&sources[first..]) {
+                        *value = number(source);
+                    }
+                } else {
+                    self.sources.visit(first..first + values.len(), |entry, source, count| {
+                        let (part, place) = self.packing.unpack(source);
+                        values[entry - first..][..count].copy_from_slice(&all[part][place..][..count]);
+                    });
                 }
                 let begin = self.more.partition_point(|&(entry, _)| (entry as usize) < first);
                 for &(entry, source) in &self.more[begin..] {
@@ -155,11 +223,12 @@ impl Gathering {
             });
             return;
         }
-        let entries = self.entries.iter().flatten().map(|&entry| entry as usize);
-        let entries = entries.chain(if self.entries.is_none() { 0..values.len() } else { 0..0 });
-        for (entry, &source) in entries.zip(&self.sources) {
-            values[entry] = self.number(parts, source);
-        }
+        self.sources.visit(0..self.sources.len(), |k, source, count| {
+            for step in 0..count {
+                let entry = self.entries.as_ref().map_or(k + step, |entries| entries[k + step] as usize);
+                values[entry] = self.number(parts, source + step as u32);
+            }
+        });
         for &(entry, source) in &self.more {
             values[entry as usize] += self.number(parts, source);
         }
@@ -205,6 +274,7 @@ fn colours(
     // Those of layers, in the order of their entries.
     let known = more.len();
     let mut part_of = vec![usize::MAX; lines];
+    // Of several layers any one will do: each has the whole line.
     for (k, part) in parts.iter().enumerate() {
         part_of[part.first..part.first + part.size].fill(k);
     }
@@ -218,7 +288,7 @@ fn colours(
         if part.layer.is_none() {
             if let Some(colour) = colour.checked_sub(coloured.first).filter(|&colour| colour < coloured.count) {
                 let place = colour * part.size + line - part.first;
-                first[number] = packing.pack(part_of[line], place);
+                first[number] = packing.pack(part.result, place);
             }
             continue;
         }
@@ -238,3 +308,6 @@ fn colours(
 fn f64s(data: &Data) -> Option<&[f64]> {
     if let Data::F64(elements) = data { Some(elements) } else { None }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use wengert_kernels::parallel::for_chunks;
 use super::Pattern;
 use super::gather::{Gathering, Packing};
 use crate::threads;
-use crate::transform::{CompressedPart, NO_SEED, SeedTable};
+use crate::transform::{CompressedPart, CompressedProgram, NO_SEED, SeedTable};
 
 /// How many rows a thread takes at a time: the seeds of a few layers stay in its cache.
 const ROWS: usize = 1 << 12;
@@ -25,8 +25,6 @@ struct Stack<'a> {
 }
 
 struct Layer<'a> {
-    /// The number of the part.
-    part: usize,
     of: &'a CompressedPart,
     seeds: &'a SeedTable,
 }
@@ -49,9 +47,9 @@ impl Gathering {
     ///
     /// # Errors
     /// If there are more numbers than can be counted in 32 bits.
-    pub(super) fn of_layers(rows: usize, cols: usize, parts: &[CompressedPart]) -> Result<(Pattern, Self), String> {
-        let packing = Packing::new(parts.iter().map(|part| part.length(0)))?;
-        let stacks = stacks(parts);
+    pub(super) fn of_layers(rows: usize, cols: usize, made: &CompressedProgram) -> Result<(Pattern, Self), String> {
+        let packing = Packing::new(&made.lengths())?;
+        let stacks = stacks(&made.parts);
         let mut counts = blocks(&stacks);
         let pool = threads::current();
         for_chunks(&pool, &mut counts, 1, |_, block| {
@@ -77,8 +75,8 @@ impl Gathering {
 /// The layers of the same rows together.
 fn stacks(parts: &[CompressedPart]) -> Vec<Stack<'_>> {
     let mut stacks: Vec<Stack<'_>> = Vec::new();
-    for (k, part) in parts.iter().enumerate() {
-        let layer = Layer { part: k, of: part, seeds: part.layer.as_ref().expect("every part is a layer") };
+    for part in parts {
+        let layer = Layer { of: part, seeds: part.layer.as_ref().expect("every part is a layer") };
         match stacks.last_mut() {
             Some(stack) if (stack.first, stack.size) == (part.first, part.size) => stack.layers.push(layer),
             _ => stacks.push(Stack { first: part.first, size: part.size, layers: vec![layer] }),
@@ -161,11 +159,11 @@ impl Block<'_> {
         let further = self.more.len();
         let (mut end, mut before) = (begin, 0);
         for &layer in order {
-            let (column, Layer { part, of, .. }) = (seed(layer), &stack.layers[layer]);
+            let (column, of) = (seed(layer), stack.layers[layer].of);
             if column == NO_SEED {
                 continue;
             }
-            let source = packing.pack(*part, of.place(self.numbers.start + number));
+            let source = packing.pack(of.result, of.place(self.numbers.start + number));
             match self.columns[begin..end].last() {
                 // Of equal ones the first layer comes first: sums of several places have one order.
                 Some(&last) if last > column || (last == column && before > layer) => {

@@ -2,12 +2,12 @@
 
 use std::cell::RefCell;
 
-use super::jacobian::{CompressedOutput, Compression, Facts, SeedColours, SeedTable, compressed};
+use super::jacobian::{CompressedOutput, Compression, Facts, NO_SEED, SeedColours, SeedTable, compressed};
 use super::linearize::{Linear, linearize};
 use super::{derive, transpose};
 use crate::array::{Array, DType, Type};
 use crate::error::Error;
-use crate::primitives::{Form, Op};
+use crate::primitives::{Concat, Form, Op};
 use crate::program::{Builder, Program, Value, dce, same_inputs};
 use crate::task::Task;
 
@@ -45,11 +45,11 @@ pub(crate) struct CompressedProgram {
     /// Takes the inputs of what it was made of, the colours of the run (`f64[count]`) if there are any, and the tables.
     pub(crate) program: Program,
     pub(crate) tables: Vec<Array>,
-    /// What each result is.
+    /// What stands in the results.
     pub(crate) parts: Vec<CompressedPart>,
 }
 
-/// A result: entries of the rows of an output, or of the columns of an input.
+/// Entries of the rows of an output, or of the columns of an input.
 #[derive(Clone, Debug)]
 pub(crate) struct CompressedPart {
     /// The number of the first row (of products with columns) or column (with rows) of its output or input.
@@ -58,30 +58,25 @@ pub(crate) struct CompressedPart {
     pub(crate) size: usize,
     /// The column or row of each entry of a layer; none for a matrix with a row for each colour.
     pub(crate) layer: Option<SeedTable>,
-    /// Whether all entries of a layer are one number, which the Program gives alone.
-    pub(crate) is_uniform: bool,
+    /// Which result of the Program it stands in.
+    pub(crate) result: usize,
+    /// Where the first entry of a layer stands there.
+    pub(crate) begin: usize,
+    /// How far from each other the entries of a layer are: 0 if all are one number, which the Program gives alone.
+    pub(crate) step: usize,
 }
 
 impl CompressedPart {
-    /// How many numbers it has where this number of colours is computed at a time.
-    pub(crate) fn length(&self, colours: usize) -> usize {
-        match (self.is_uniform, &self.layer) {
-            (true, _) => 1,
-            (false, Some(_)) => self.size,
-            (false, None) => self.size * colours,
-        }
-    }
-
     /// Where the entry of a layer stands that has this number among the rows or columns.
     pub(crate) fn place(&self, number: usize) -> usize {
-        if self.is_uniform { 0 } else { number }
+        self.begin + number * self.step
     }
 }
 
 impl CompressedProgram {
     /// How many numbers each result has.
-    pub(crate) fn lengths(&self, colours: usize) -> Vec<usize> {
-        self.parts.iter().map(|part| part.length(colours)).collect()
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        self.program.outputs().iter().map(|output| self.program.ty(*output).size()).collect()
     }
 }
 
@@ -116,7 +111,7 @@ pub(crate) fn sparse(
         Side::Rows => backward(&mut b, &linear, &program.input_types()[..active], &outputs, with)?,
     };
     let Some(results) = results else { return Ok(None) };
-    let (values, parts): (Vec<Value>, Vec<CompressedPart>) = results.into_iter().unzip();
+    let (values, parts) = results;
     let (tables, arrays): (Vec<Value>, Vec<Array>) = facts.into_inner().into_tables().into_iter().unzip();
     let order: Vec<Value> = args.into_iter().chain(numbers).chain(tables).collect();
     let program = dce(b.with_inputs_in_order(&order).finish(&values));
@@ -133,7 +128,8 @@ fn firsts(types: &[Type]) -> Vec<usize> {
     types.iter().scan(0, |next, ty| Some(std::mem::replace(next, *next + ty.size()))).collect()
 }
 
-type Parts = Option<Vec<(Value, CompressedPart)>>;
+/// The results, and what stands in them.
+type Parts = (Vec<Value>, Vec<CompressedPart>);
 
 /// Products with seeds of the inputs.
 fn forward(
@@ -142,7 +138,7 @@ fn forward(
     inputs: &[Type],
     outputs: &[Type],
     with: Compression<'_>,
-) -> Result<Parts, Error> {
+) -> Result<Option<Parts>, Error> {
     let residuals = linear.residuals.len();
     let mut args: Vec<Option<Value>> = linear.residuals.iter().map(|&residual| Some(residual)).collect();
     args.resize(linear.program.input_types().len(), None);
@@ -151,7 +147,7 @@ fn forward(
         std::iter::repeat_n(None, residuals).chain(seeded.map(|(_, first)| Some(first))).collect();
     let Some(results) = compressed(b, &linear.program, &args, &seeds, with)? else { return Ok(None) };
     let rows = firsts(outputs).into_iter().zip(outputs).zip(&linear.outputs).filter(|(_, has)| **has);
-    Ok(Some(parts(b, results, rows.map(|(place, _)| place))))
+    Ok(Some(parts(b, results, Side::Columns, rows.map(|(place, _)| place))))
 }
 
 /// Products with seeds of the outputs.
@@ -161,7 +157,7 @@ fn backward(
     inputs: &[Type],
     outputs: &[Type],
     with: Compression<'_>,
-) -> Result<Parts, Error> {
+) -> Result<Option<Parts>, Error> {
     let mut back = Builder::new();
     let residuals: Vec<Option<Value>> =
         linear.residuals.iter().map(|&residual| Some(back.input("", b.ty(residual).clone()))).collect();
@@ -185,32 +181,78 @@ fn backward(
         std::iter::repeat_n(None, linear.residuals.len()).chain(seeded.iter().map(|&k| Some(rows[k]))).collect();
     let Some(results) = compressed(b, &transposed, &args, &seeds, with)? else { return Ok(None) };
     let columns = firsts(inputs);
-    Ok(Some(parts(b, results, reached.iter().map(|&(k, _)| (columns[k], &inputs[k])))))
+    Ok(Some(parts(b, results, Side::Rows, reached.iter().map(|&(k, _)| (columns[k], &inputs[k])))))
 }
 
 fn parts<'a>(
     b: &mut Builder,
-    results: Vec<CompressedOutput>,
+    outputs: Vec<CompressedOutput>,
+    side: Side,
     places: impl Iterator<Item = (usize, &'a Type)>,
-) -> Vec<(Value, CompressedPart)> {
-    let mut parts = Vec::new();
-    for (result, (first, ty)) in results.into_iter().zip(places) {
+) -> Parts {
+    let (mut values, mut parts) = (Vec::new(), Vec::new());
+    let results: usize = outputs.iter().map(CompressedOutput::count).sum();
+    for (output, (first, ty)) in outputs.into_iter().zip(places) {
         let size = ty.size();
-        match result {
+        let part = |layer: Option<SeedTable>, result: usize, [begin, step]: [usize; 2]| CompressedPart {
+            first,
+            size,
+            layer,
+            result,
+            begin,
+            step,
+        };
+        match output {
             CompressedOutput::Zero => {}
             CompressedOutput::Layers(layers) => {
-                parts.extend(layers.into_iter().map(|(table, value)| {
-                    let one = if size > 1 { uniform(b, value, 0) } else { None };
-                    let is_uniform = one.is_some();
-                    (one.unwrap_or(value), CompressedPart { first, size, layer: Some(table), is_uniform })
-                }));
+                let ones: Vec<Option<Value>> =
+                    layers.iter().map(|&(_, value)| if size > 1 { uniform(b, value, 0) } else { None }).collect();
+                // A result and a place in it have to be one number of 32 bits.
+                let fits = size.saturating_mul(layers.len()).saturating_mul(results) < 1 << 30;
+                if side == Side::Columns && fits && ones.iter().all(Option::is_none) && are_rows(&layers, size) {
+                    let (tables, columns): (Vec<SeedTable>, Vec<Value>) = layers.into_iter().unzip();
+                    let [result, count] = [values.len(), tables.len()];
+                    values.push(beside(b, &columns, ty));
+                    parts.extend(tables.into_iter().zip(0..).map(|(table, k)| part(Some(table), result, [k, count])));
+                    continue;
+                }
+                for ((table, value), one) in layers.into_iter().zip(ones) {
+                    parts.push(part(Some(table), values.len(), [0, usize::from(one.is_none())]));
+                    values.push(one.unwrap_or(value));
+                }
             }
             CompressedOutput::Colours(value) => {
-                parts.push((value, CompressedPart { first, size, layer: None, is_uniform: false }));
+                parts.push(part(None, values.len(), [0, 1]));
+                values.push(value);
             }
         }
     }
-    parts
+    (values, parts)
+}
+
+/// Whether each number has a seed of every layer, in ascending order: then rows of them are rows of the matrix.
+fn are_rows(layers: &[(SeedTable, Value)], size: usize) -> bool {
+    let [(first, _), others @ ..] = layers else { return false };
+    if others.is_empty() {
+        return false;
+    }
+    let (mut before, mut here) = (vec![NO_SEED; size], vec![NO_SEED; size]);
+    first.seeds(0..size, &mut before);
+    for (table, _) in others {
+        table.seeds(0..size, &mut here);
+        if before.iter().zip(&here).any(|(before, here)| before >= here) {
+            return false;
+        }
+        std::mem::swap(&mut before, &mut here);
+    }
+    !before.contains(&NO_SEED)
+}
+
+/// Values of one type along a new last axis.
+fn beside(b: &mut Builder, columns: &[Value], ty: &Type) -> Value {
+    let wide = [&ty.shape[..], &[1]].concat();
+    let columns: Vec<Value> = columns.iter().map(|&column| b.reshape(column, &wide)).collect();
+    b.op(Concat { axis: ty.rank() }, &columns)
 }
 
 /// How far the definition of a value is followed for the number that all its elements are.

@@ -55,6 +55,17 @@ pub(crate) enum CompressedOutput {
     Colours(Value),
 }
 
+impl CompressedOutput {
+    /// How many values it has.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            CompressedOutput::Zero => 0,
+            CompressedOutput::Layers(layers) => layers.len(),
+            CompressedOutput::Colours(_) => 1,
+        }
+    }
+}
+
 /// How many seeds are followed one by one at most.
 const MAX_APART: usize = 64;
 /// The elements of a value that is followed along single seeds: with more, one equation for all seeds is better.
@@ -116,6 +127,8 @@ pub(crate) fn compressed(
         }
         Seeded::Layers(layers) => {
             let ty = program.ty(*output);
+            let met = layers::met(b, layers, ty);
+            let layers = met.as_ref().unwrap_or(layers);
             let one = |layer: &Layer| (layer.place.clone(), terms::numbers(b, layer.scale, ty));
             CompressedOutput::Layers(layers.iter().map(one).collect())
         }

@@ -12,7 +12,7 @@ use super::SparseLeaf;
 use crate::array::{Array, DType, Type};
 use crate::drive::{FrozenLeaf, record_loss_with, record_with};
 use crate::error::{Error, Line, OrRaise};
-use crate::primitives::{Concat, Gather, OutOfBounds, Scatter, Write};
+use crate::primitives::{Concat, Gather, OutOfBounds, Scatter, Slice, Write};
 use crate::program::{Builder, Program, Value, inline, same_inputs};
 use crate::tensor::Tensor;
 use crate::tensor::graph::{self, Closed};
@@ -98,7 +98,7 @@ fn matrix(
         source = source.differentiated()?;
     }
     let found = entries(kind, &source)?;
-    let (program, places) = with_entries(&found.made.program, &found.gathering, &found.made.lengths(found.colours));
+    let (program, places) = with_entries(&found.made.program, &found.gathering, &found.made.lengths());
     let more = found.numbers.into_iter().chain(found.made.tables).chain(places);
     let more: Vec<Tensor> = more.map(Tensor::from_array).collect();
     let operands: Vec<&Tensor> = point.iter().chain(factors).chain(&closed.captures).chain(&more).collect();
@@ -109,8 +109,15 @@ fn matrix(
 /// The Program that gives the entries one after the other, and the indices that it takes behind its other inputs.
 fn with_entries(program: &Program, gathering: &Gathering, lengths: &[usize]) -> (Program, Vec<Array>) {
     let (sources, more) = gathering.flat(lengths);
+    let count = sources.len();
+    // Entries that follow each other where they are computed are a slice.
+    let follow = sources.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    let begin = sources.first().filter(|_| follow).map(|&begin| begin as usize);
     let column = |indices: Vec<i64>| Array::new(&[indices.len(), 1], indices);
-    let mut places = vec![column(sources)];
+    let mut places = Vec::new();
+    if begin.is_none() {
+        places.push(column(sources));
+    }
     let mut b = Builder::new();
     let mut args = same_inputs(&mut b, program);
     if !more.is_empty() {
@@ -132,10 +139,13 @@ fn with_entries(program: &Program, gathering: &Gathering, lengths: &[usize]) -> 
     flat.push(b.full(0.0, &Type::new(dtype, &[1])));
     let all = if flat.len() == 1 { flat[0] } else { b.op(Concat { axis: 0 }, &flat) };
     let pick = Gather::new(&[0], OutOfBounds::Error);
-    let mut values = b.op(pick.clone(), &[all, indices[0]]);
-    if let [_, sources, entries] = indices[..] {
-        let added = b.op(pick, &[all, sources]);
-        values = b.op(Scatter::new(&[0], OutOfBounds::Error, Write::Add), &[values, entries, added]);
+    let mut values = match begin {
+        Some(begin) => b.op(Slice::along(&[b.ty(all).size()], 0, begin, begin + count), &[all]),
+        None => b.op(pick.clone(), &[all, indices[0]]),
+    };
+    if let ([.., sources, entries], false) = (&indices[..], more.is_empty()) {
+        let added = b.op(pick, &[all, *sources]);
+        values = b.op(Scatter::new(&[0], OutOfBounds::Error, Write::Add), &[values, *entries, added]);
     }
     (b.finish(&[values]), places)
 }

@@ -151,11 +151,11 @@ fn of_layers(
     let (rows, cols) = source.shape();
     let gathered = |why: String| source.error(kind.driver(), why);
     let found = match side {
-        Side::Columns => Gathering::of_layers(rows, cols, &made.parts).map_err(gathered)?,
+        Side::Columns => Gathering::of_layers(rows, cols, made).map_err(gathered)?,
         Side::Rows => {
-            let (pattern, _) = Gathering::of_layers(cols, rows, &made.parts).map_err(gathered)?;
+            let (pattern, _) = Gathering::of_layers(cols, rows, made).map_err(gathered)?;
             let pattern = pattern.transposed();
-            let gathering = Gathering::of_parts(&pattern, side, &made.parts, None, |_, _| {}).map_err(gathered)?;
+            let gathering = Gathering::of_parts(&pattern, side, made, None, |_, _| {}).map_err(gathered)?;
             (pattern, gathering)
         }
     };
@@ -173,7 +173,7 @@ fn of_layers(
         (given, _) => {
             let whole = given.as_deref().unwrap_or(&found.0);
             let pattern = options.wanted(whole).map_err(gathered)?;
-            let gathering = Gathering::of_parts(&pattern, side, &made.parts, None, |_, _| {}).map_err(gathered)?;
+            let gathering = Gathering::of_parts(&pattern, side, made, None, |_, _| {}).map_err(gathered)?;
             Ok((Arc::new(pattern), gathering))
         }
     }
@@ -238,8 +238,7 @@ pub(in super::super) struct Entries {
     pub(in super::super) pattern: Arc<Pattern>,
     pub(in super::super) made: CompressedProgram,
     pub(in super::super) gathering: Gathering,
-    /// How many colours there are, and their numbers.
-    pub(in super::super) colours: usize,
+    /// The numbers of the colours, if there are any.
     pub(in super::super) numbers: Option<Array>,
 }
 
@@ -253,7 +252,7 @@ pub(in super::super) fn entries(kind: Kind, source: &Source) -> Result<Entries, 
     let gathered = |why: String| source.error(kind.driver(), why);
     if let Some((side, made)) = direct(source)? {
         let (pattern, gathering) = of_layers(kind, source, &options, side, &made)?;
-        return Ok(Entries { pattern, made, gathering, colours: 0, numbers: None });
+        return Ok(Entries { pattern, made, gathering, numbers: None });
     }
     let pattern = source.pattern()?;
     let order = options.the_order();
@@ -268,9 +267,9 @@ pub(in super::super) fn entries(kind: Kind, source: &Source) -> Result<Entries, 
     let made = made.expect("there are colours");
     let recovery = colouring.recovery(&pattern).map_err(|why| gathered(why.to_string()))?;
     let of_colours = Coloured { sources: recovery.sources(), first: 0, count, whole: true };
-    let gathering = Gathering::of_parts(&pattern, side, &made.parts, Some(of_colours), |_, _| {}).map_err(gathered)?;
+    let gathering = Gathering::of_parts(&pattern, side, &made, Some(of_colours), |_, _| {}).map_err(gathered)?;
     let numbers = Array::new(&[count], (0..count).map(|colour| colour as f64).collect());
-    Ok(Entries { pattern: Arc::new(pattern), made, gathering, colours: count, numbers: Some(numbers) })
+    Ok(Entries { pattern: Arc::new(pattern), made, gathering, numbers: Some(numbers) })
 }
 
 /// The colours of seeds: of those alone that have entries, because the others may have some that are not wanted.

@@ -17,7 +17,7 @@ use super::terms::{Place, Term, TermOperand, elementwise, numbers};
 use super::{Seeded, places::SeedTable};
 use crate::array::{Array, DType, Type, for_each_index};
 use crate::ops::{Binary, Compare};
-use crate::primitives::{Broadcast, Op, Permute, Reducer, Reshape, Slice, Write};
+use crate::primitives::{Broadcast, Concat, Op, Permute, Reducer, Reshape, Slice, Write};
 use crate::program::{Builder, Eqn, Program, Value};
 
 pub(super) type Layer = Term<SeedTable>;
@@ -389,6 +389,73 @@ fn spread_table(table: SeedTable, own: &Type, labels: &[u8], out: &[u8], ty: &Ty
     let permuted = own.with_shape(order.iter().map(|&k| own.shape[k]).collect());
     let table = table.moved(&Permute::new(&order).into(), &[], &permuted)?;
     table.moved(&Broadcast::new(&ty.shape, &axes).into(), &[], ty)
+}
+
+/// The longest axis along which the layers of an output are told apart.
+const SHORT: usize = 16;
+
+/// The layers of an output, with those added up that have the same seeds at some index of a short axis; `None` if there are
+/// none.
+///
+/// Tables may agree at some numbers and differ at others: one coordinate depends on itself by a layer whose seeds go along with
+/// the coordinates, and by the layers of a sum over all of them. Along a short axis they are told apart, index by index, and
+/// put together in the order of their seeds.
+pub(super) fn met(b: &mut Builder, layers: &[Layer], ty: &Type) -> Option<Vec<Layer>> {
+    if layers.len() < 2 {
+        return None;
+    }
+    let axis = (0..ty.rank()).rev().find(|&axis| (2..=SHORT).contains(&ty.shape[axis]))?;
+    let mut cut = ty.clone();
+    cut.shape[axis] = 1;
+    let slices: Vec<Op> = (0..ty.shape[axis]).map(|k| Slice::along(&ty.shape, axis, k, k + 1).into()).collect();
+    let apart: Option<Vec<_>> = slices.iter().map(|slice| tables(layers, slice, &cut)).collect();
+    let mut apart = apart?;
+    let mut meets = vec![false; layers.len()];
+    for its in apart.iter().flatten().map(|(_, its)| its).filter(|its| its.len() > 1) {
+        its.iter().for_each(|&layer| meets[layer] = true);
+    }
+    // What meets another one somewhere is put together anew, and all that meets that elsewhere.
+    let alone = |its: &[usize], meets: &[bool]| its.iter().all(|&layer| !meets[layer]);
+    apart.iter_mut().for_each(|tables| tables.retain(|(_, its)| !alone(its, &meets)));
+    let most = apart.iter().map(Vec::len).max().filter(|&most| most > 0)?;
+
+    let concat: Op = Concat { axis }.into();
+    let types = vec![&cut; slices.len()];
+    let mut result: Vec<Layer> =
+        layers.iter().zip(&meets).filter(|(_, meets)| !**meets).map(|(layer, _)| layer.clone()).collect();
+    for k in 0..most {
+        let here: Vec<Option<&(SeedTable, Vec<usize>)>> = apart.iter().map(|tables| tables.get(k)).collect();
+        let places: Vec<Option<&SeedTable>> = here.iter().map(|table| table.map(|(place, _)| place)).collect();
+        let place = SeedTable::evenly(axis, &places).or_else(|| SeedTable::joined(&concat, &places, &types))?;
+        let scales = here.iter().zip(&slices).map(|(table, slice)| {
+            let its = table.map_or(&[][..], |(_, its)| its);
+            let factors = its.iter().map(|&layer| numbers(b, layers[layer].scale, ty)).collect::<Vec<Value>>();
+            let sum = factors.into_iter().map(|scale| b.op(slice.clone(), &[scale])).collect::<Vec<Value>>();
+            sum.into_iter().reduce(|x, y| b.add(x, y)).unwrap_or_else(|| b.full(0.0, &cut))
+        });
+        let scales: Vec<Value> = scales.collect();
+        result.push(Term { place, scale: Some(b.op(concat.clone(), &scales)) });
+    }
+    Some(result)
+}
+
+/// The tables that layers have at an index of an axis, in the order of their first seeds, each with the layers that have it.
+fn tables(layers: &[Layer], slice: &Op, cut: &Type) -> Option<Vec<(SeedTable, Vec<usize>)>> {
+    let mut tables: Vec<(SeedTable, Vec<usize>)> = Vec::new();
+    let listed = layers.iter().any(|layer| layer.place.is_listed());
+    for (k, layer) in layers.iter().enumerate() {
+        let table = layer.place.moved(slice, &[], cut)?;
+        if table.is_empty() {
+            continue;
+        }
+        let table = if listed { table.as_listed() } else { table };
+        match tables.iter_mut().find(|(known, _)| *known == table) {
+            Some((_, its)) => its.push(k),
+            None => tables.push((table, vec![k])),
+        }
+    }
+    tables.sort_by_key(|(table, _)| table.first_seed());
+    Some(tables)
 }
 
 /// A row of numbers for each colour of a run: where a number depends on a seed of this colour its factor, else 0.

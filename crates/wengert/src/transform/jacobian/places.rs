@@ -63,6 +63,19 @@ impl SeedTable {
         }
     }
 
+    /// The seed of the first number that has one.
+    pub(super) fn first_seed(&self) -> Option<usize> {
+        match &self.form {
+            Form::Listed { seeds, .. } => {
+                seeds.known::<i64>().iter().find(|&&seed| seed > 0).map(|&seed| seed as usize - 1)
+            }
+            Form::Affine { first, strides, within } => {
+                let begin = strides.iter().zip(within).map(|(stride, range)| stride * range.start as i64).sum::<i64>();
+                (!self.is_empty()).then_some((first + begin) as usize)
+            }
+        }
+    }
+
     /// Calls `visit` with every number that has a seed, in row-major order, and its seed.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, usize)) {
         match &self.form {
@@ -299,6 +312,26 @@ impl SeedTable {
         let lists: Vec<Array> = parts.iter().zip(types).map(|(part, ty)| list(part, ty)).collect();
         let lists: Vec<&Array> = lists.iter().collect();
         Some(Self::listed(op.primitive().eval(&lists).ok()?.swap_remove(0)))
+    }
+
+    /// The table of values of length 1 along an axis one after the other, if their seeds go on evenly.
+    pub(super) fn evenly(axis: usize, parts: &[Option<&SeedTable>]) -> Option<Self> {
+        let boxes = parts.iter().map(|part| match part {
+            Some(SeedTable { form: Form::Affine { first, strides, within }, .. }) => Some((first, strides, within)),
+            _ => None,
+        });
+        let boxes = boxes.collect::<Option<Vec<_>>>()?;
+        let [(first, strides, within), (second, ..), ..] = boxes[..] else { return None };
+        let step = second - first;
+        let even = |(k, (its, its_strides, its_within)): (usize, &(&i64, &Vec<i64>, &Vec<Range<usize>>))| {
+            **its == first + step * k as i64 && *its_strides == strides && *its_within == within
+        };
+        if within[axis] != (0..1) || !boxes.iter().enumerate().all(even) {
+            return None;
+        }
+        let (mut shape, mut strides, mut within) = (parts[0]?.shape.clone(), strides.clone(), within.clone());
+        (shape[axis], strides[axis], within[axis]) = (parts.len(), step, 0..parts.len());
+        Some(Self::affine(shape, *first, strides, within))
     }
 
     /// What each number has in a list of facts about seeds, and `none` without a seed.

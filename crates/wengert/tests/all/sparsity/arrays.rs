@@ -182,6 +182,94 @@ fn what_is_mapped_is_differentiated_block_by_block() {
     check_hessian("blocks", |x| f(x).square().sum(), &(matrix(4, 3), matrix(3, 2)));
 }
 
+/// Every coordinate by the sum of squares of all: three entries a row, of which one has two terms.
+fn scaled(x: Tensor) -> Tensor {
+    let sums = x.square().sum_over(-1).expand_dims(-1);
+    x * sums
+}
+
+#[test]
+fn layers_that_meet_are_one() {
+    let holds = |sparse: &Sparse, count: usize| {
+        let text = sparse.explain();
+        assert!(text.contains(&format!(": {count} vectors hold all entries")), "{text}");
+    };
+    holds(&check_jacobian("rows", scaled, &matrix(5, 3)), 3);
+    holds(&check_jacobian("single precision", scaled, &matrix(5, 3).convert(DType::F32)), 3);
+    let columns = |x: Tensor| &x * x.square().sum_over(0);
+    holds(&check_jacobian("columns", columns, &matrix(3, 20)), 3);
+    holds(&check_jacobian("two places", |x: Tensor| x.flip(1) * scaled(x), &matrix(4, 3)), 3);
+    // Two results, one with rows of other lengths, and leaves in another order than the columns of a row.
+    let several = |(a, b): (Tensor, Tensor)| {
+        let wide = Tensor::concat(&[&scaled(b.clone()), &(2.0 * b.slice((.., 0..1)).square())], 1);
+        (scaled(b.clone()) * a.square() + scaled(a), wide, b.slice(0).sin())
+    };
+    check_jacobian("several", several, &(matrix(4, 3), matrix(4, 3)));
+    check_hessian("rows", |x| scaled(x).square().sum(), &matrix(4, 3));
+    // Inside of another driver, with a product by the entries.
+    let x = matrix(4, 3);
+    let weights = |count: usize| vector(count).cos();
+    let through = grad(x.clone(), |x| (sparse_jacobian(x, scaled).values().square() * weights(36)).sum());
+    let step = 1e-5;
+    let direction = matrix(4, 3).sin();
+    let value = |x: Tensor| (sparse_jacobian(x, scaled).values().square() * weights(36)).sum().item();
+    let difference = (value(&x + &direction * step) - value(&x - &direction * step)) / (2.0 * step);
+    let slope = (through * direction).sum().item();
+    assert!((slope - difference).abs() < 1e-8 * slope.abs(), "{slope} and {difference}");
+}
+
+#[test]
+fn results_as_long_as_a_power_of_two_are_read_apart() {
+    check_jacobian("two of 64", |x: Tensor| (x.exp(), x.sin()), &vector(64));
+    check_jacobian("sums of 64", |x: Tensor| x.sum_over(-1), &matrix(3, 64));
+    let scalars = |x: Tensor| (0..70).map(|k| x.slice(k).exp()).collect::<Vec<Tensor>>();
+    check_jacobian("70 numbers", scalars, &vector(70));
+    // A pattern of one's own with entries that nothing computes.
+    let pattern = Pattern::from_entries(64, 64, (0..64).flat_map(|k| [(k, k), (k, (k + 1) % 64)])).unwrap();
+    let sparse = Sparse::options().pattern(pattern).jacobian(|x: Tensor| x.exp(), &vector(64)).unwrap();
+    let mut values = vec![f64::NAN; 128];
+    sparse.evaluate(&vector(64), &mut values).unwrap();
+    assert_eq!(values.iter().filter(|&&value| value == 0.0).count(), 64);
+}
+
+#[test]
+fn factors_without_a_seed_are_not_read() {
+    // The last column of the padded array depends on nothing, and is multiplied by infinity.
+    let weights = Tensor::from([[1.0, 2.0, f64::INFINITY], [3.0, 4.0, f64::INFINITY]]);
+    let f = |x: Tensor| x.pad(&[(0, 0, 0), (0, 1, 0)], 0.0) * &weights + x.sum_over(1).expand_dims(1);
+    let x = matrix(2, 2);
+    let sparse = Sparse::jacobian(f, &x).unwrap();
+    let mut values = vec![f64::NAN; sparse.pattern().nnz()];
+    sparse.evaluate(&x, &mut values).unwrap();
+    assert_eq!(values, [2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 4.0, 1.0, 1.0, 5.0, 1.0, 1.0]);
+}
+
+#[test]
+fn rows_of_layers_are_written_on_any_number_of_threads() {
+    let n = 40_001;
+    let x = Tensor::from((0..3 * n).map(|k| (k as f64 * 0.37).sin()).collect::<Vec<f64>>()).reshape(&[n as isize, 3]);
+    let f = |x: Tensor| (x.slice((.., 0)).exp(), scaled(x));
+    let mut expected = Vec::new();
+    let numbers = x.to_vec();
+    expected.extend(numbers.chunks_exact(3).map(|row| row[0].exp()));
+    for row in numbers.chunks_exact(3) {
+        let sum = row.iter().map(|x| x * x).sum::<f64>();
+        expected.extend((0..9).map(|k| 2.0 * row[k / 3] * row[k % 3] + if k / 3 == k % 3 { sum } else { 0.0 }));
+    }
+    let mut before: Option<Vec<f64>> = None;
+    for threads in [1, 2, 3, 7] {
+        wengert::set_threads(threads);
+        let sparse = Sparse::jacobian(f, &x).unwrap();
+        let mut values = vec![f64::NAN; sparse.pattern().nnz()];
+        sparse.evaluate(&x, &mut values).unwrap();
+        assert_eq!(values.len(), expected.len());
+        assert!(*before.get_or_insert_with(|| values.clone()) == values, "{threads} threads");
+        for (k, (value, expected)) in values.iter().zip(&expected).enumerate() {
+            assert!((value - expected).abs() <= 1e-14 * 8.0, "{threads} threads: entry {k} is {value}, not {expected}");
+        }
+    }
+}
+
 #[test]
 fn what_mixes_has_colours() {
     let weights = matrix(40, 3);

@@ -17,13 +17,46 @@ fn check(table: &SeedTable, op: impl Into<Op>) -> SeedTable {
     assert_eq!(moved.list().known::<i64>(), expected.known::<i64>(), "{op:?} of {table:?}");
     assert_eq!(moved, moved.as_listed());
     check_some(&moved);
+    check_slices(&moved);
     moved
+}
+
+/// Slices that are put together again; whether they go on evenly along the first axis.
+fn check_slices(table: &SeedTable) -> bool {
+    let mut even = false;
+    for axis in (0..table.shape.len()).rev() {
+        let mut cut = Type::new(DType::F64, &table.shape);
+        cut.shape[axis] = 1;
+        let slice = |k: usize| table.moved(&Slice::along(&table.shape, axis, k, k + 1).into(), &[], &cut).unwrap();
+        let slices: Vec<SeedTable> = (0..table.shape[axis]).map(slice).collect();
+        let back = SeedTable::evenly(axis, &slices.iter().map(Some).collect::<Vec<_>>());
+        even = back.is_some();
+        assert!(back.is_none_or(|back| back == *table), "axis {axis} of {table:?}");
+    }
+    even
+}
+
+#[test]
+fn slices_that_go_on_evenly_are_a_box() {
+    let table = SeedTable::in_order(7, &[3, 4]);
+    assert!(check_slices(&table));
+    let inner = check(&table, Slice::new(&[0, 1], &[3, 2], &[1, 1]));
+    assert!(check_slices(&inner) && !check_slices(&inner.as_listed()));
+    let turned = check(&table, Permute::new(&[1, 0]));
+    assert!(check_slices(&turned) && check_slices(&check(&turned, Reverse::new(&[0]))));
+    // A row without a seed is another box.
+    assert!(!check_slices(&check(&table, Pad::new(&[1, 0], &[0, 0]))));
+    let single = SeedTable::in_order(0, &[1, 4]);
+    assert_eq!(SeedTable::evenly(0, &[Some(&single), None]), None);
+    assert_eq!(SeedTable::evenly(0, &[Some(&single)]), None);
 }
 
 /// The seeds of some numbers, in both forms.
 fn check_some(table: &SeedTable) {
     let list = table.list();
     let list = list.known::<i64>();
+    let first = list.iter().find(|&&seed| seed > 0).map(|&seed| seed as usize - 1);
+    assert_eq!([table.first_seed(), table.as_listed().first_seed()], [first; 2], "{table:?}");
     for (begin, end) in (0..=list.len()).flat_map(|end| (0..=end).map(move |begin| (begin, end))) {
         let expected: Vec<u32> =
             list[begin..end].iter().map(|&seed| if seed == 0 { NO_SEED } else { seed as u32 - 1 }).collect();
