@@ -1,3 +1,5 @@
+//! Tests of what is private here.
+
 use super::*;
 
 /// What `visit` tells of some entries, one by one.
