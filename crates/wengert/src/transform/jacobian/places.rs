@@ -323,10 +323,12 @@ impl SeedTable {
         let boxes = boxes.collect::<Option<Vec<_>>>()?;
         let [(first, strides, within), (second, ..), ..] = boxes[..] else { return None };
         let step = second - first;
-        let even = |(k, (its, its_strides, its_within)): (usize, &(&i64, &Vec<i64>, &Vec<Range<usize>>))| {
-            **its == first + step * k as i64 && *its_strides == strides && *its_within == within
-        };
-        if within[axis] != (0..1) || !boxes.iter().enumerate().all(even) {
+        for (begin, (its, its_strides, its_within)) in boxes.iter().enumerate().map(|(k, its)| (step * k as i64, its)) {
+            if **its != first + begin || *its_strides != strides || *its_within != within {
+                return None;
+            }
+        }
+        if within[axis] != (0..1) {
             return None;
         }
         let (mut shape, mut strides, mut within) = (parts[0]?.shape.clone(), strides.clone(), within.clone());
