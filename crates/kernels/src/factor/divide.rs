@@ -12,12 +12,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::both::both;
 use super::lanes::LANES;
 use super::number::largest;
 use super::secular::{Roots, Vector, Weights, padded};
 use super::triangular::packed;
 use super::{Fault, Number};
-use crate::parallel::{both, for_chunks, for_chunks_with};
+use crate::parallel::{for_chunks, for_chunks_with};
 use crate::product::{Accumulate, Operand, Target, Workspace, product};
 use crate::{Float, Pool, dispatch};
 

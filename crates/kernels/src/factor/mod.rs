@@ -41,6 +41,7 @@ use std::error::Error;
 use std::fmt;
 
 mod batch;
+mod both;
 mod cholesky;
 mod cholesky_tangent;
 mod cofactors;
