@@ -210,6 +210,8 @@ impl Pattern {
                     (2, 0 | 1) => return gather_rows::<T, 2>(from, to, &mut done, runs),
                     (3, 0 | 1) => return gather_rows::<T, 3>(from, to, &mut done, runs),
                     (4, 0 | 1) => return gather_rows::<T, 4>(from, to, &mut done, runs),
+                    (8, 0 | 1) => return gather_rows::<T, 8>(from, to, &mut done, runs),
+                    (16, 0 | 1) => return gather_rows::<T, 16>(from, to, &mut done, runs),
                     (1, _) => {
                         let to = to.add(done);
                         (0..rows).for_each(|k| *to.add(k) = *from.offset(position + k.cast_signed() * step));
@@ -268,6 +270,8 @@ impl Pattern {
                     (2, 1) => return scatter_rows::<T, 2>(from, to, &mut done, runs),
                     (3, 1) => return scatter_rows::<T, 3>(from, to, &mut done, runs),
                     (4, 1) => return scatter_rows::<T, 4>(from, to, &mut done, runs),
+                    (8, 1) => return scatter_rows::<T, 8>(from, to, &mut done, runs),
+                    (16, 1) => return scatter_rows::<T, 16>(from, to, &mut done, runs),
                     _ => {}
                 }
             }

@@ -174,9 +174,9 @@ impl ScatterReduce {
         b.op(self.scatter(Write::Set), &[nowhere, indices, here])
     }
 
-    /// The weights of the elements and of the updates in the derivative of an extreme: 1 over the number of those that
-    /// reach it.
-    fn shares(&self, b: &mut Builder, [x, indices, updates]: [Value; 3], extreme: Value) -> [Value; 2] {
+    /// Which elements and updates reach an extreme, as 1 and 0, and how many there are of each, 1 if none: the derivative is the mean
+    /// of theirs.
+    fn reached(&self, b: &mut Builder, [x, indices, updates]: [Value; 3], extreme: Value) -> ([Value; 2], Value) {
         let (x_ty, updates_ty) = (b.ty(x).clone(), b.ty(updates).clone());
         let there = b.op(self.gather(), &[extreme, indices]);
         let reached = b.op(Compare::Eq, &[updates, there]);
@@ -189,11 +189,8 @@ impl ScatterReduce {
         };
         let count = b.op(self.scatter(Write::Add), &[own, indices, reached]);
         // Where the extreme is NaN nothing reaches it: the derivative is 0, not 0/0. A dropped update counts nothing.
-        let [all, met] = [(count, &x_ty), (b.op(self.gather(), &[count, indices]), &updates_ty)].map(|(count, ty)| {
-            let one = b.full(1.0, ty);
-            b.op(Binary::Max, &[count, one])
-        });
-        [b.div(own, all), b.div(reached, met)]
+        let one = b.full(1.0, &x_ty);
+        ([own, reached], b.op(Binary::Max, &[count, one]))
     }
 
     /// For each index vector the number of its place, from 1 on; 0 where there is none.
@@ -352,8 +349,8 @@ impl Primitive for ScatterReduce {
         if self.fold == Fold::Mul {
             return Ok(vec![Some(self.product_tangent(b, operands, tangents))]);
         }
-        let [own, met] = self.shares(b, operands, outs[0]);
-        let own = tangents[0].map(|x_dot| {
+        let ([own, reached], count) = self.reached(b, operands, outs[0]);
+        let kept = tangents[0].map(|x_dot| {
             if self.include {
                 return b.mul(x_dot, own);
             }
@@ -361,10 +358,18 @@ impl Primitive for ScatterReduce {
             let zeros = b.zeros_like(x_dot);
             b.select(touched, zeros, x_dot)
         });
-        let Some(u_dot) = tangents[1] else { return Ok(vec![own]) };
-        let own = own.unwrap_or_else(|| b.zeros_like(args[0]));
-        let shared = b.mul(u_dot, met);
-        Ok(vec![Some(b.op(self.scatter(Write::Add), &[own, args[1], shared]))])
+        let sum = match (kept, tangents[1]) {
+            (kept, Some(u_dot)) => {
+                let kept = kept.unwrap_or_else(|| b.zeros_like(args[0]));
+                let met = b.mul(u_dot, reached);
+                b.op(self.scatter(Write::Add), &[kept, args[1], met])
+            }
+            (Some(kept), None) if self.include => kept,
+            // An element that stands is alone.
+            (kept, None) => return Ok(vec![kept]),
+        };
+        // One division for each element, not for each update.
+        Ok(vec![Some(b.div(sum, count))])
     }
     fn batch(&self, b: &mut Builder, args: &[Value], batched: &[bool], length: usize) -> Batched {
         super::gather::batched_scatter(&self.gather(), |places| self.at(places), b, args, batched, length)
