@@ -3,6 +3,7 @@
 //! Every sweep asks [`visit_edges`] for the factors by which a record's result depends on its
 //! operands, and that asks the rule in [`crate::ops`]: no derivative is written here.
 
+use super::Var;
 use super::record::{Form, Op, Record, Side};
 use crate::ops::{Binary, Compare, Unary};
 use crate::real::Real;
@@ -32,6 +33,19 @@ impl<R: Real> Factor<R> {
             Factor::Constant(c) => R::constant(c),
             Factor::Over(c) => R::constant(1.0 / c),
             Factor::Times(r) => r,
+        }
+    }
+}
+
+impl Factor<Var> {
+    /// The factor for plain numbers; the value of one that is known only when running.
+    pub(crate) fn of_numbers(self) -> Factor<f64> {
+        match self {
+            Factor::One => Factor::One,
+            Factor::MinusOne => Factor::MinusOne,
+            Factor::Constant(c) => Factor::Constant(c),
+            Factor::Over(c) => Factor::Over(c),
+            Factor::Times(r) => Factor::Times(r.value),
         }
     }
 }

@@ -5,10 +5,12 @@
 //! sweeps: a nested derivative of a few operations takes less time than their allocation.
 
 use super::{BLOCK, Block, LIST, List, Mode, Scope, TAPE, const_code};
-use crate::tape::Var;
+use crate::ops::Binary;
+use crate::real::Real;
 use crate::tape::record::{INDEX_BITS, INDEX_MASK, Op, Record, Side};
 use crate::tape::sweep::{Cotangent, Factor, Lookup, Visit, hot_uses_both, visit_all_edges, visit_hot_edges};
 use crate::tape::trace::for_each_edge;
+use crate::tape::{Var, lift};
 
 /// Buffers of sweeps, empty between them.
 #[derive(Default)]
@@ -166,8 +168,12 @@ struct Constants;
 
 impl Lookup<f64> for Constants {
     fn at(&self, place: usize) -> f64 {
-        let flushed = LIST.with_borrow(|list| list.constants.get(place).copied());
-        flushed.unwrap_or_else(|| TAPE.with(|tape| tape.constants[place % BLOCK].get()))
+        // Most were stored lately: they are found without a look at the list.
+        let newest = TAPE.with(|tape| {
+            let flushed = tape.next_constant.get() as usize / BLOCK * BLOCK;
+            (place >= flushed).then(|| tape.constants[place % BLOCK].get())
+        });
+        newest.unwrap_or_else(|| LIST.with_borrow(|list| list.constants[place]))
     }
 }
 
@@ -184,38 +190,71 @@ impl Visit<Var> for Descent<'_> {
     #[track_caller]
     fn edge(&mut self, side: Side, factor: Factor<Var>) {
         let Some(place) = self.record.operand(side).checked_sub(self.mark) else { return };
-        let part = times(self.ct, factor);
+        // 1 r is r to the bit, and costs no record.
+        let part = match factor {
+            Factor::Times(r) if self.ct.tag == 0 && self.ct.value == 1.0 => r,
+            factor => self.ct.times(factor),
+        };
         let adjoint = &mut self.adjoints[place];
         *adjoint = Some(adjoint.map_or(part, |sum| sum + part));
     }
 }
 
-/// 1 r is r to the bit, and costs no record.
-#[cfg_attr(not(debug_assertions), inline(always))]
-#[track_caller]
-fn times(ct: Var, factor: Factor<Var>) -> Var {
-    match factor {
-        Factor::Times(r) if ct.tag == 0 && ct.value == 1.0 => r,
-        factor => ct.times(factor),
-    }
-}
-
 /// A number that tangents are made of.
-trait Tangent: Cotangent<Self> + crate::real::Real {
+trait Tangent: Cotangent<Self> + Real {
     #[track_caller]
     fn scaled(self, factor: Factor<Self>) -> Self;
+    #[track_caller]
+    fn joined(self, other: Self) -> Self;
 }
 
 impl Tangent for f64 {
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn scaled(self, factor: Factor<f64>) -> f64 {
         self.times(factor)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn joined(self, other: f64) -> f64 {
+        self + other
     }
 }
 
 impl Tangent for Var {
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn scaled(self, factor: Factor<Var>) -> Var {
         times(self, factor)
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn joined(self, other: Var) -> Var {
+        joined(self, other, Binary::Add)
+    }
+}
+
+/// The product of a tangent and a factor, as [`Cotangent::times`].
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+fn times(tangent: Var, factor: Factor<Var>) -> Var {
+    match factor {
+        Factor::Times(r) => joined(r, tangent, Binary::Mul),
+        // A constant leaves no record.
+        factor if tangent.tag == 0 => lift(tangent.value.times(factor.of_numbers())),
+        factor => tangent.times(factor),
+    }
+}
+
+/// `op(x, y)`, as it is recorded anyway. Directions are constants at first: told apart here, they take the fast way of a constant operand. 1 r is r to the bit, and leaves no record.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+fn joined(x: Var, y: Var, op: Binary) -> Var {
+    match (x.tag, y.tag) {
+        (0, 0) => lift(op.eval(x.value, y.value)),
+        (0, _) if op == Binary::Mul && x.value == 1.0 => y,
+        (_, 0) if op == Binary::Mul && y.value == 1.0 => x,
+        (0, _) => Var::constant_binary(x.value, y, op),
+        (_, 0) => x.binary_constant(y.value, op),
+        _ => x.binary(y, op),
     }
 }
 
@@ -229,29 +268,51 @@ fn push_forward<R: Tangent>(
     tangents: &mut Vec<Option<R>>,
 ) {
     for (i, &record) in records.iter().enumerate().skip(tangents.len()) {
-        let of = |side: Side, tangents: &[Option<R>]| tangents[record.operand(side).checked_sub(mark)?];
+        let mut ascent = Ascent { record, mark, tangents, sum: None };
         let depends = match hot_uses_both(record) {
-            Some(both) => of(Side::A, tangents).is_some() || (both && of(Side::B, tangents).is_some()),
+            Some(both) => ascent.of(Side::A).is_some() || (both && ascent.of(Side::B).is_some()),
             None => {
                 let mut depends = false;
-                for_each_edge(record, |side| depends |= of(side, tangents).is_some());
+                for_each_edge(record, |side| depends |= ascent.of(side).is_some());
                 depends
             }
         };
-        let mut sum: Option<R> = None;
         if depends {
-            let mut ascent = |side: Side, factor: Factor<R>| {
-                if let Some(tangent) = of(side, tangents) {
-                    let part = tangent.scaled(factor);
-                    sum = Some(sum.map_or(part, |sum| sum + part));
-                }
-            };
             let y = || values.at(mark + i);
             if !visit_hot_edges(record, constants, values, y, &mut ascent) {
-                visit_all_edges(record, constants, values, y, &mut ascent);
+                // A closure, which is not inlined into the many rules of rarer operations.
+                let mut edge = |side, factor| ascent.edge(side, factor);
+                visit_all_edges(record, constants, values, y, &mut edge);
             }
         }
+        let sum = ascent.sum;
         tangents.push(sum);
+    }
+}
+
+/// Sums the parts of one tangent up, from the operands that have one.
+struct Ascent<'a, R> {
+    record: Record,
+    mark: usize,
+    tangents: &'a [Option<R>],
+    sum: Option<R>,
+}
+
+impl<R: Tangent> Ascent<'_, R> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn of(&self, side: Side) -> Option<R> {
+        self.tangents[self.record.operand(side).checked_sub(self.mark)?]
+    }
+}
+
+impl<R: Tangent> Visit<R> for Ascent<'_, R> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn edge(&mut self, side: Side, factor: Factor<R>) {
+        if let Some(tangent) = self.of(side) {
+            let part = tangent.scaled(factor);
+            self.sum = Some(self.sum.map_or(part, |sum| sum.joined(part)));
+        }
     }
 }
 
