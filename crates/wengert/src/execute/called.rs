@@ -5,10 +5,11 @@ use wengert_kernels::arena::{Carver, Line as Lines, typed_mut};
 use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Slice, SliceMut};
 
+use super::carried::CarriedStep;
 use super::engine::{PlanInputs, run};
 use super::{rows, single};
 use crate::error::Error;
-use crate::plan::{CalledStep, IntegerStep, Plan, StepCode};
+use crate::plan::{CalledStep, IntegerStep, Integers, Plan, StepCode};
 
 /// A step of a loop.
 pub(super) enum LoopStep<'a> {
@@ -27,6 +28,15 @@ impl<'a> LoopStep<'a> {
         match code {
             Some(step) => LoopStep::Code(Called::new(step, carver.take(step.lines.clone()), operands)),
             None => LoopStep::Plan(plan),
+        }
+    }
+
+    /// The step with its carry in the memory of its code, if that is over a few numbers.
+    pub(super) fn carried(&mut self, starts: &[Slice<'_>]) -> Option<CarriedStep<'_, 'a>> {
+        let LoopStep::Code(called) = self else { return None };
+        match &called.step.code {
+            StepCode::Numbers(numbers) => Some(CarriedStep::new(numbers, called, starts)),
+            StepCode::Rows(_) => None,
         }
     }
 
@@ -50,9 +60,9 @@ impl<'a> LoopStep<'a> {
 
 /// A step as code, with its memory.
 pub(super) struct Called<'a> {
-    step: &'a CalledStep,
-    memory: &'a mut [f64],
-    registers: SmallVec<[i64; 16]>,
+    pub(super) step: &'a CalledStep,
+    pub(super) memory: &'a mut [f64],
+    pub(super) registers: SmallVec<[i64; 16]>,
 }
 
 /// What code is fed.
@@ -80,10 +90,28 @@ impl Operands<'_> {
     }
 }
 
+/// Computes what a step does with integers, whose operands are in their registers.
+fn compute(integers: &Integers, registers: &mut [i64]) {
+    for step in &integers.steps {
+        match *step {
+            IntegerStep::Of1(to, f, x) => registers[to] = f(registers[x]),
+            IntegerStep::Of2(to, f, [x, y]) => registers[to] = f(registers[x], registers[y]),
+        }
+    }
+}
+
 impl<'a> Called<'a> {
+    /// Computes what the step does with integers, whose operands are in their registers.
+    pub(super) fn compute(&mut self) {
+        compute(&self.step.integers, &mut self.registers);
+    }
+
     fn new(step: &'a CalledStep, lines: &'a mut [Lines], operands: &[Slice<'_>]) -> Self {
         let mut registers: SmallVec<[i64; 16]> = smallvec![0; step.integers.registers];
         step.integers.numbers.iter().for_each(|&(register, number)| registers[register] = number);
+        for &(register, operand) in step.integers.operands.iter().filter(|(_, operand)| *operand < step.invariants) {
+            registers[register] = single::integer(operands[operand]);
+        }
         let memory = match &step.code {
             StepCode::Numbers(numbers) => {
                 let memory = typed_mut::<f64>(lines, numbers.code.memory());
@@ -106,12 +134,7 @@ impl<'a> Called<'a> {
         for &(register, operand) in &integers.operands {
             registers[register] = single::integer(operands.get(operand));
         }
-        for step in &integers.steps {
-            match *step {
-                IntegerStep::Of1(to, f, x) => registers[to] = f(registers[x]),
-                IntegerStep::Of2(to, f, [x, y]) => registers[to] = f(registers[x], registers[y]),
-            }
-        }
+        compute(integers, registers);
         // What changes from step to step are rows of operands to the code.
         let operand = |k: usize| match k + invariants {
             k if k < *count => Fed::Elements(operands.get(k)),

@@ -8,6 +8,7 @@ use wengert_kernels::pool::Pool;
 use wengert_kernels::region::{Kind, Slice, SliceMut};
 
 use super::called::LoopStep;
+use super::carried::CarriedStep;
 use super::control::{Inputs, Outputs, Turning, begins, endless, turning};
 use crate::error::{Error, ErrorKind};
 use crate::plan::{Columns, Forwards};
@@ -29,6 +30,12 @@ impl Record {
     /// How many steps the loop took.
     pub(super) fn steps(&self) -> usize {
         self.steps
+    }
+
+    /// A part of what was kept of a step.
+    pub(super) fn row(&self, part: usize, step: usize) -> Slice<'_> {
+        let rows = part.checked_sub(self.carry.len());
+        rows.map_or_else(|| &self.carry[part], |part| &self.rows[part]).read(step)
     }
 
     /// What was kept of a step.
@@ -64,6 +71,11 @@ pub(super) fn forwards<'a>(
     }
     record.rows.extend(columns.rows.iter().map(|&(kind, count)| Column::new(kind, count)));
     begins(&forwards.condition, operands, answer, arena, pool)?;
+    if let Some(step) = step.carried(starts) {
+        carried(step, &mut record, (columns, forwards.limit), answer[0] != 0, &mut carry)?;
+        // The loop below takes no step.
+        answer[0] = 0;
+    }
     while answer[0] != 0 {
         if forwards.limit == Some(record.steps) {
             return Err(endless("while", record.steps));
@@ -100,6 +112,44 @@ pub(super) fn forwards<'a>(
         }
     }
     Ok(record)
+}
+
+/// Takes the steps of a loop whose carry stays in the memory of its code; what is kept is written to columns.
+fn carried(
+    mut step: CarriedStep<'_, '_>,
+    record: &mut Record,
+    (columns, limit): (&Columns, Option<usize>),
+    mut goes_on: bool,
+    moving: &mut [Turning<'_>],
+) -> Result<(), Error> {
+    let parts = columns.carry.len();
+    let places =
+        |keeps: bool| columns.carry.iter().enumerate().filter(move |(_, part)| part.2 == keeps).map(|(k, _)| k);
+    let kept: SmallVec<[usize; 4]> = places(true).collect();
+    while goes_on {
+        if limit == Some(record.steps) {
+            return Err(endless("while", record.steps));
+        }
+        step.run(|_| unreachable!("all that changes is carried"));
+        for (column, &k) in record.carry.iter_mut().zip(&kept) {
+            column.grow()?;
+            step.store(k, &mut column.last());
+        }
+        for (k, column) in record.rows.iter_mut().enumerate() {
+            column.grow()?;
+            step.store(parts + 1 + k, &mut column.last());
+        }
+        goes_on = step.holds(parts);
+        record.steps += 1;
+        // The last results stay where they are.
+        if goes_on {
+            step.turn();
+        }
+    }
+    if record.steps > 0 {
+        places(false).zip(moving).for_each(|(k, part)| step.store(k, &mut part.now_mut()));
+    }
+    Ok(())
 }
 
 /// Values of one part, one after the other.

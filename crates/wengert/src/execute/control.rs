@@ -226,6 +226,25 @@ pub(super) fn repeat(
     let mut step = LoopStep::new(&plan.forwards.step, &plan.forwards.code, &mut carver, invariants);
     let mut steps = 0;
     begins(&plan.forwards.condition, reads, answer, arena, pool)?;
+    if let Some(mut step) = step.carried(starts) {
+        let mut goes_on = answer[0] != 0;
+        while goes_on {
+            if plan.forwards.limit == Some(steps) {
+                return Err(endless("while", steps));
+            }
+            step.run(|_| unreachable!("all that changes is carried"));
+            goes_on = step.holds(carry.len());
+            steps += 1;
+            // The last results stay where they are.
+            if goes_on {
+                step.turn();
+            }
+        }
+        if steps > 0 {
+            carry.iter_mut().enumerate().for_each(|(k, part)| step.store(k, &mut part.now_mut()));
+        }
+        return Ok(());
+    }
     while answer[0] != 0 {
         if plan.forwards.limit == Some(steps) {
             return Err(endless("while", steps));
@@ -271,6 +290,18 @@ pub(super) fn unwind(
     let arena = carver.take(plan.arena.clone());
     let invariants = &reads[..plan.invariants];
     let mut second = LoopStep::new(&plan.second, &plan.second_code, &mut carver, invariants);
+    if let Some(mut second) = second.carried(back_starts) {
+        for step in (0..record.steps()).rev() {
+            second.run(|row| record.row(row, step));
+            if step > 0 {
+                second.turn();
+            }
+        }
+        if record.steps() > 0 {
+            back.iter_mut().enumerate().for_each(|(k, part)| second.store(k, &mut part.now_mut()));
+        }
+        return Ok(());
+    }
     for step in (0..record.steps()).rev() {
         let (mut inputs, mut outputs) = (Inputs::from_slice(invariants), Outputs::new());
         record.read(step, &mut inputs);

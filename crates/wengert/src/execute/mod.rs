@@ -6,6 +6,8 @@ mod cache;
 #[cfg(feature = "engine")]
 mod called;
 #[cfg(feature = "engine")]
+mod carried;
+#[cfg(feature = "engine")]
 mod columns;
 mod compiled;
 #[cfg(feature = "engine")]

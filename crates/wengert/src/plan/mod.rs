@@ -53,7 +53,7 @@ use crate::hash::FastHasher;
 use crate::primitives::Op;
 use crate::program::Program;
 use allocated::Allocated;
-pub(crate) use called::{CalledStep, IntegerStep};
+pub(crate) use called::{CalledStep, IntegerStep, Integers};
 use cluster::cluster;
 pub(crate) use control::{
     CarryForwards, CarryPlan, Columns, Forwards, ScanPlan, Snapshots, StepCode, UnwindPlan, Way, WhilePlan,

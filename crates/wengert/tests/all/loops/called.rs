@@ -166,6 +166,43 @@ fn counters_and_flags() {
     }
 }
 
+/// Parts of the carry change places: two counters, of which one is used as a number, two real numbers, and two flags. How far the
+/// counters go is captured.
+fn swapped(loops: While, at: &[Tensor]) -> Vec<Tensor> {
+    let [x, y] = at else { unreachable!("two arrays") };
+    let end = integer(60) + integer(29);
+    type Carry = (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor);
+    let step = |(n, m, c, d, p, q): Carry| {
+        let next = p.where_(&c * &d, &c + 0.1 * &d) * (1.0 + m.to_f64()).recip() + x * 0.3;
+        let sum = &n + &m;
+        (m, sum, d, next, q.xor(integer(1).gt(0i64)), p)
+    };
+    let flag = |is: bool| integer(i64::from(is)).gt(0i64);
+    let start = (integer(1), integer(1), x.clone(), y.clone(), flag(true), flag(false));
+    let (n, m, c, d, p, _) = loops.run(start, |(_, m, ..)| m.lt(&end), step);
+    let [by_n, by_m] = [n, m].map(|n| 0.01 * n.to_f64());
+    vec![p.where_(&c * by_n, &c), d * by_m]
+}
+
+fn swapped_by_hand(at: &[Tensor]) -> Vec<Tensor> {
+    let [x, y] = at else { unreachable!("two arrays") };
+    let (mut n, mut m, mut c, mut d, mut p, mut q) = (1i64, 1i64, x.clone(), y.clone(), true, false);
+    while m < 89 {
+        let next = if p { &c * &d } else { &c + 0.1 * &d };
+        let next = next * (1.0 + integer(m).to_f64()).recip() + x * 0.3;
+        (n, m, c, d, p, q) = (m, n + m, d, next, !q, p);
+    }
+    let [by_n, by_m] = [n, m].map(|n| 0.01 * integer(n).to_f64());
+    vec![if p { &c * by_n } else { c }, d * by_m]
+}
+
+#[test]
+fn parts_that_change_places() {
+    for n in [1, 2, 6, 20] {
+        check(&format!("{n} numbers"), &[numbers(7, n), numbers(9, n)], swapped, swapped_by_hand);
+    }
+}
+
 #[test]
 fn no_step_and_the_limit() {
     let none = |loops: While, x: &Tensor| {
