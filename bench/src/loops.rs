@@ -238,8 +238,19 @@ fn walk(taken: Taken, [drift, barrier]: [Var; 2], steps: usize) -> Var {
 /// Prints what a step of every loop of numbers takes.
 fn run_numbers(only: &str) {
     println!(
-        "{:16}{:>10}{:>14}{:>14}{:>14}{:>8}{:>10}{:>10}",
-        "numbers", "steps", "unrolled ns", "loop ns", "every ns", "ratio", "bytes", "bytes"
+        "{:16}{:>10}{:>14}{:>14}{:>14}{:>8}{:>10}{:>10}{:>10}{:>8}{:>10}{:>8}",
+        "numbers",
+        "steps",
+        "unrolled ns",
+        "loop ns",
+        "every ns",
+        "ratio",
+        "bytes",
+        "bytes",
+        "jvp ns",
+        "ratio",
+        "hvp ns",
+        "ratio"
     );
     for case in numbers_cases().into_iter().filter(|case| case.name.contains(only)) {
         let (f, steps, point) = (case.f, case.steps, case.point);
@@ -249,15 +260,33 @@ fn run_numbers(only: &str) {
             })
             .1
         };
+        let direction = [0.6, -0.8];
+        let tangent = |taken: Taken| {
+            timed(|| {
+                let _ = black_box(jvp(black_box(point), direction, |p| f(taken, p, steps)));
+            })
+            .1
+        };
+        let product = |taken: Taken| {
+            timed(|| {
+                let _ = black_box(hvp(black_box(point), direction, |p| f(taken, p, steps)));
+            })
+            .1
+        };
         let sqrt = (steps as f64).sqrt() as usize;
         let ways = [Taken::Unrolled, Taken::Loop(Loops::new()), Taken::Loop(Loops::new().every(sqrt))];
         let [unrolled, looped, every] = ways.map(|taken| gradient(taken) / steps as f64 * 1e9);
         let [before, after] = [ways[0], ways[1]]
             .map(|taken| wengert::tape_size(point, |p| f(taken, p, steps)).bytes as f64 / steps as f64);
+        let [forward, along] = [[ways[0], ways[1]].map(tangent), [ways[0], ways[1]].map(product)];
+        let [tangent, second] = [forward[1], along[1]].map(|time| time / steps as f64 * 1e9);
         println!(
-            "{:16}{steps:>10}{unrolled:>14.1}{looped:>14.1}{every:>14.1}{:>8.2}{before:>10.1}{after:>10.1}",
+            "{:16}{steps:>10}{unrolled:>14.1}{looped:>14.1}{every:>14.1}{:>8.2}{before:>10.1}{after:>10.1}{tangent:>10.1}{:>8.2}\
+             {second:>10.1}{:>8.2}",
             case.name,
-            looped / unrolled
+            looped / unrolled,
+            forward[1] / forward[0],
+            along[1] / along[0]
         );
     }
 }

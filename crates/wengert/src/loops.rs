@@ -51,10 +51,12 @@
 //!
 //! # Costs
 //!
-//! The reverse sweep runs every step twice. A path becomes straight-line code when it is taken again and again, which is faster
-//! than recording; a loop whose paths change all the time, or which has more than 64, is recorded operation by operation from
-//! there on, as without this module. So are loops of four steps, loops inside of [`record`](crate::record) and of diagnoses.
-//! [`Loops::every`] keeps fewer carries.
+//! The reverse sweep runs every step twice. A path becomes straight-line code when it is taken again and again, also in loops that
+//! follow each other, which is faster than recording: a thread remembers a few paths
+//! ([`release_memory`](crate::release_memory) forgets them). Tangents and cotangents over plain numbers are such code too; over
+//! duals a step runs operation by operation. A loop whose paths change all the time, or which has more than 64, is recorded
+//! operation by operation from there on, as without this module. So are loops of four steps, loops inside of
+//! [`record`](crate::record) and of diagnoses. [`Loops::every`] keeps fewer carries.
 //!
 //! A loop is differentiated in every mode and order; a derivative of it inside of another driver's function is again a loop that
 //! keeps its carries. [`Taylor`](crate::taylor()) series, functions that tensors come into, and nested [`Dual`](crate::Dual)s

@@ -7,7 +7,7 @@ use crate::algorithm::Algorithm;
 use crate::real::Real;
 use crate::tape::record::{Form, Op};
 use crate::tape::sweep;
-use crate::tape::trace::Trace;
+use crate::tape::trace::{Adjoints, Trace};
 use crate::task::Task;
 
 /// What a list computes.
@@ -56,14 +56,35 @@ pub(super) fn transposed(trace: &Trace, seeds: &[bool], reached: &[usize]) -> De
         let symbols: Vec<Symbol> = (0..inputs as u32).map(Symbol::input).collect();
         let (point, cotangents) = symbols.split_at(trace.inputs);
         let (values, _) = evaluate(trace, point);
-        let mut cotangents = cotangents.iter().copied();
-        let seeds: Vec<Option<Symbol>> =
-            seeds.iter().map(|&live| live.then(|| cotangents.next().expect("one for each"))).collect();
-        let results = trace.pull_back_to_inputs(&values, &seeds);
-        let result = |&input: &usize| results[input].expect("it is reached").node();
+        let mut adjoints = Adjoints::default();
+        trace.pull_back_in_place(&values, given(seeds, cotangents), &mut adjoints);
+        let result = |&input: &usize| adjoints.of(input).expect("it is reached").node();
         reached.iter().map(result).collect::<Vec<Node>>()
     });
     Derived { list, inputs, results, guards: Vec::new(), kept: Vec::new(), of_many: false }
+}
+
+/// The list of the outputs of a path and then of the tangents of those that are `reached`, given the inputs and then the tangents
+/// of those that have one.
+pub(super) fn pushed(trace: &Trace, seeds: &[bool], reached: &[usize]) -> Derived {
+    let inputs = trace.inputs + seeds.iter().filter(|&&live| live).count();
+    let (list, (results, guards)) = write_list(|| {
+        let symbols: Vec<Symbol> = (0..inputs as u32).map(Symbol::input).collect();
+        let (point, tangents) = symbols.split_at(trace.inputs);
+        let (values, guards) = evaluate(trace, point);
+        let tangents = trace.push_forward(&values, &given(seeds, tangents).collect::<Vec<_>>());
+        let outputs = (0..trace.outputs.len()).map(|k| trace.output(k, &values));
+        let tangent = |&k: &usize| trace.output_node(k).and_then(|node| tangents[node]).expect("it is reached");
+        let results = outputs.chain(reached.iter().map(tangent)).map(Symbol::node).collect::<Vec<Node>>();
+        (results, guards)
+    });
+    Derived { list, inputs, results, guards, kept: Vec::new(), of_many: false }
+}
+
+/// Derivatives, of which those that are no seeds are structurally zero.
+fn given(seeds: &[bool], symbols: &[Symbol]) -> impl Iterator<Item = Option<Symbol>> {
+    let mut symbols = symbols.iter();
+    seeds.iter().map(move |&live| live.then(|| *symbols.next().expect("one for each")))
 }
 
 /// The values of all records, and the guards on the way.

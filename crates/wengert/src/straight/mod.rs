@@ -22,7 +22,7 @@ use wengert_kernels::Pool;
 use wengert_kernels::straight::{Code, Workspace};
 
 use crate::ops::Compare;
-use crate::tape::block::StepCode;
+use crate::tape::block::{Asked, StepCode};
 use crate::tape::trace::Trace;
 use crate::task::Task;
 #[cfg(feature = "engine")]
@@ -54,10 +54,11 @@ pub(crate) struct Straight {
 }
 
 /// Code for a path of a loop: see [`MakeCode`](crate::tape::block::MakeCode).
-pub(crate) fn step_code(trace: &Trace, backward: Option<(&[bool], &[usize])>) -> Arc<dyn StepCode> {
-    let derived = match backward {
-        None => derive::derive(trace, &Task::Value),
-        Some((seeds, reached)) => derive::transposed(trace, seeds, reached),
+pub(crate) fn step_code(trace: &Trace, asked: Asked<'_>) -> Arc<dyn StepCode> {
+    let derived = match asked {
+        Asked::Outputs => derive::derive(trace, &Task::Value),
+        Asked::Tangents { inputs, reached } => derive::pushed(trace, inputs, reached),
+        Asked::Cotangents { outputs, reached } => derive::transposed(trace, outputs, reached),
     };
     Arc::new(PathCode(lower::lower(derived)))
 }

@@ -37,6 +37,41 @@ pub(crate) struct Trace {
     pub(crate) blocks: Vec<Block>,
 }
 
+/// Adjoints of records, in memory that may serve again.
+#[derive(Clone, Debug)]
+pub(crate) struct Adjoints<A> {
+    sums: Vec<A>,
+    /// Which are more than structurally zero. The first contribution is stored, not added: 0 + x costs a record on the tape.
+    started: Vec<bool>,
+}
+
+impl<A> Default for Adjoints<A> {
+    fn default() -> Self {
+        Adjoints { sums: Vec::new(), started: Vec::new() }
+    }
+}
+
+impl<A: Copy> Adjoints<A> {
+    fn begin(&mut self, count: usize, zero: A) {
+        self.sums.resize(count, zero);
+        self.started.clear();
+        self.started.resize(count, false);
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    fn add(&mut self, place: usize, ct: A, plus: impl FnOnce(A, A) -> A) {
+        self.sums[place] = if self.started[place] { plus(self.sums[place], ct) } else { ct };
+        self.started[place] = true;
+    }
+
+    /// The adjoint in a place; `None` if it is structurally zero.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn of(&self, place: usize) -> Option<A> {
+        self.started[place].then(|| self.sums[place])
+    }
+}
+
 /// A guard came out differently: the recording is not valid at this point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flipped;
@@ -184,6 +219,20 @@ impl Trace {
         (0..self.inputs).filter(|&input| live[input]).collect()
     }
 
+    /// The outputs that a derivative of the given inputs flows to, of a recording without loops.
+    pub(crate) fn reached_outputs(&self, inputs: &[bool]) -> Vec<usize> {
+        debug_assert!(self.blocks.is_empty(), "a loop has several results");
+        let mut live = vec![false; self.values.len()];
+        live[..self.inputs].copy_from_slice(inputs);
+        for i in self.inputs..self.records.len() {
+            let record = self.records[i];
+            let mut reached = false;
+            for_each_edge(record, |side| reached |= live[record.operand(side)]);
+            live[i] = reached;
+        }
+        (0..self.outputs.len()).filter(|&k| self.output_node(k).is_some_and(|node| live[node])).collect()
+    }
+
     /// The same recording with its captures as inputs behind the others; and the captures.
     pub(crate) fn closed(mut self) -> (Trace, Vec<Var>) {
         let (inputs, count, more) = (self.inputs, self.records.len(), self.captures.len());
@@ -244,31 +293,25 @@ impl Trace {
         if self.selects {
             return self.pull_back_masked(values, seeds);
         }
-        self.pull_back_reached(values, seeds).0
+        let mut adjoints = Adjoints::default();
+        self.pull_back_in_place(values, seeds.iter().copied(), &mut adjoints);
+        adjoints.sums
     }
 
-    /// The cotangents of the inputs of a path; `None` for those that are structurally zero. A path chooses by guards: of the
-    /// selections on it, which a recorded function may have left there, no output depends.
-    #[track_caller]
-    pub(crate) fn pull_back_to_inputs<R: Real>(&self, values: &[R], seeds: &[Option<R>]) -> Vec<Option<R>> {
-        let (adjoints, reached) = self.pull_back_reached(values, seeds);
-        (0..self.inputs).map(|input| reached[input].then_some(adjoints[input])).collect()
-    }
-
-    /// The adjoints of all records and captures, and which of them are more than structurally zero.
+    /// The adjoints of all records and captures, into memory that is kept. Selections are taken for both of their sides: of those on
+    /// a path of a loop, which chooses by guards, no output depends.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn pull_back_reached<R: Real, A: Cotangent<R>>(&self, values: &[R], seeds: &[Option<A>]) -> (Vec<A>, Vec<bool>) {
-        let mut adjoints = vec![A::zero(); values.len()];
-        // The first contribution is stored, not added: 0 + x costs a record on the tape.
-        let mut started = vec![false; values.len()];
-        let add = |adjoints: &mut [A], k: usize, ct: A, started: &mut [bool]| {
-            adjoints[k] = if started[k] { adjoints[k].plus(ct) } else { ct };
-            started[k] = true;
-        };
-        for (k, seed) in seeds.iter().enumerate() {
-            if let (Some(node), Some(seed)) = (self.output_node(k), *seed) {
-                add(&mut adjoints, node, seed, &mut started);
+    pub(crate) fn pull_back_in_place<R: Real, A: Cotangent<R>>(
+        &self,
+        values: &[R],
+        seeds: impl Iterator<Item = Option<A>>,
+        adjoints: &mut Adjoints<A>,
+    ) {
+        adjoints.begin(values.len(), A::zero());
+        for (k, seed) in seeds.enumerate() {
+            if let (Some(node), Some(seed)) = (self.output_node(k), seed) {
+                adjoints.add(node, seed, A::plus);
             }
         }
         for i in (self.inputs..self.records.len()).rev() {
@@ -276,25 +319,21 @@ impl Trace {
             if record.code() == LOOP_END {
                 let block = &self.blocks[record.b()];
                 let results = i - block.results()..i;
-                if started[results.clone()].iter().any(|&started| started) {
-                    let seeds: Vec<Option<A>> = results.map(|k| started[k].then_some(adjoints[k])).collect();
+                if results.clone().any(|k| adjoints.started[k]) {
+                    let seeds: Vec<Option<A>> = results.map(|k| adjoints.of(k)).collect();
                     for (source, ct) in block.sources.iter().zip(pull_back_block(block, values, &seeds)) {
                         if let (Some(place), Some(ct)) = (source.place(), ct) {
-                            add(&mut adjoints, place, ct, &mut started);
+                            adjoints.add(place, ct, A::plus);
                         }
                     }
                 }
                 continue;
             }
-            if !started[i] {
-                continue;
-            }
-            let ct = adjoints[i];
+            let Some(ct) = adjoints.of(i) else { continue };
             visit_edges(record, &self.constants, values, i, |side, factor| {
-                add(&mut adjoints, record.operand(side), ct.times(factor), &mut started);
+                adjoints.add(record.operand(side), ct.times(factor), A::plus);
             });
         }
-        (adjoints, started)
     }
 
     /// As [`Trace::pull_back`], with the branches not taken masked out of every contribution.
@@ -368,8 +407,17 @@ impl Trace {
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     pub(crate) fn push_forward<R: Real, A: Cotangent<R>>(&self, values: &[R], inputs: &[Option<A>]) -> Vec<Option<A>> {
-        let mut tangents: Vec<Option<A>> = vec![None; values.len()];
-        tangents[..self.inputs].copy_from_slice(inputs);
+        let mut tangents = Vec::with_capacity(values.len());
+        tangents.extend_from_slice(inputs);
+        self.push_forward_in_place(values, &mut tangents);
+        tangents
+    }
+
+    /// As [`Trace::push_forward`], behind the tangents of the inputs.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[track_caller]
+    pub(crate) fn push_forward_in_place<R: Real, A: Cotangent<R>>(&self, values: &[R], tangents: &mut Vec<Option<A>>) {
+        tangents.resize(values.len(), None);
         for i in self.inputs..self.records.len() {
             let record = self.records[i];
             if is_of_loop(record) {
@@ -396,7 +444,7 @@ impl Trace {
                     };
                     sum = Some(sum.map_or(part, |sum| sum.plus(part)));
                 }
-            } else if self.depends(record, &tangents) {
+            } else if self.depends(record, tangents) {
                 visit_edges(record, &self.constants, values, i, |side, factor| {
                     if let Some(tangent) = tangents[record.operand(side)] {
                         let part = tangent.times(factor);
@@ -406,7 +454,6 @@ impl Trace {
             }
             tangents[i] = sum;
         }
-        tangents
     }
 
     fn depends<A>(&self, record: Record, tangents: &[Option<A>]) -> bool {

@@ -1,8 +1,11 @@
 //! The values of a block: its loop again, over any carrier.
 
-use super::steps::{is_plain, plain, take_steps};
+use super::recorder::take_steps;
+use super::runner::{ByCode, ByRecord, Course};
+use super::steps::{Carried, cast};
 use super::{Block, Key, Labels, Path, Rows, Step, Steps, Structure, Taken};
 use crate::real::Real;
+use crate::tape::Var;
 use crate::tape::trace::Flipped;
 
 /// What can stand before a step besides what the recording says.
@@ -18,32 +21,38 @@ impl Block {
     /// had while recording; there are as many steps.
     #[track_caller]
     pub(crate) fn evaluate<R: Real>(&self, values: &[R]) -> Result<Vec<R>, Flipped> {
-        let sources = self.numbers(values);
-        if let Some(sources) = plain(&sources).filter(|_| is_plain::<R>()) {
-            let course = self.course(&sources, false)?;
-            return Ok(course.last.iter().chain(&course.gives).map(|&number| R::constant(number)).collect());
+        fn all<R>(course: Course<R>) -> Vec<R> {
+            let mut results = course.last;
+            results.extend(course.gives);
+            results
         }
-        let taken = self.again(&sources, |_, outputs| outputs.to_vec())?;
-        let mut results = taken.carry;
-        results.extend(taken.gives);
-        Ok(results)
+        match Carried::of(self.numbers(values)) {
+            Carried::Plain(sources) => self.course::<_, ByCode>(&sources, false).map(|course| cast(all(course))),
+            Carried::Other(sources) => self.course::<_, ByRecord<R>>(&sources, false).map(all),
+            Carried::Variables(sources) => {
+                let taken = self.again(&sources, |_, outputs| outputs.to_vec())?;
+                let mut results = taken.carry;
+                results.extend(taken.gives);
+                Ok(cast(results))
+            }
+        }
     }
 
-    /// Takes the steps over another carrier; each gives what `give` makes of its carry and of what it gives itself.
+    /// Takes the steps over variables; each gives what `give` makes of its carry and of what it gives itself.
     #[track_caller]
-    pub(super) fn again<R: Real>(
+    pub(super) fn again(
         &self,
-        sources: &[R],
-        give: impl Fn(&[R], &[R]) -> Vec<R>,
-    ) -> Result<Taken<R>, Flipped> {
+        sources: &[Var],
+        give: impl Fn(&[Var], &[Var]) -> Vec<Var>,
+    ) -> Result<Taken<Var>, Flipped> {
         let body = &self.body;
         let structures = self.structures();
         let captures = &sources[self.captures_at()..self.rows_at()];
         let steps = self.steps(sources[..body.carry].to_vec(), self.rows(sources), structures.of);
         let taken = take_steps(steps, &mut |key, carry, row| {
             let structure = structures.known[key.row as usize];
-            let (_, path, values) = self.path_taken(structure, carry, row, captures)?;
-            let outputs: Vec<R> = (0..path.trace.outputs.len()).map(|k| path.trace.output(k, &values)).collect();
+            let (path, values) = self.path_taken(structure, carry, row, captures)?;
+            let outputs: Vec<Var> = (0..path.trace.outputs.len()).map(|k| path.trace.output(k, &values)).collect();
             let (after, own) = outputs.split_at(body.carry);
             Some(Step { carry: after.to_vec(), gives: give(carry, own), after: 0, given: 0, ends: false })
         })?;
@@ -56,7 +65,7 @@ impl Block {
     }
 
     /// A loop of as many steps as this one.
-    pub(super) fn steps<R: Real>(&self, start: Vec<R>, rows: Rows<R>, labels: Labels) -> Steps<R> {
+    pub(super) fn steps(&self, start: Vec<Var>, rows: Rows<Var>, labels: Labels) -> Steps<Var> {
         let body = &self.body;
         Steps {
             line: body.line,
@@ -73,15 +82,15 @@ impl Block {
         }
     }
 
-    /// The rows over a carrier.
-    pub(super) fn rows<R: Real>(&self, sources: &[R]) -> Rows<R> {
+    /// The rows as variables.
+    pub(super) fn rows(&self, sources: &[Var]) -> Rows<Var> {
         let body = &self.body;
         match &body.rows {
             super::PlainRows::Counted(from) => Rows::Counted(*from),
             _ if body.row == 0 => Rows::None,
             super::PlainRows::Elsewhere => Rows::Each(body.row, sources[self.rows_at()..].to_vec()),
             super::PlainRows::Numbers(numbers) => {
-                Rows::Each(body.row, numbers.iter().map(|&number| R::constant(number)).collect())
+                Rows::Each(body.row, numbers.iter().map(|&number| Var::constant(number)).collect())
             }
         }
     }
@@ -98,21 +107,21 @@ impl Block {
         Structures { known, of }
     }
 
-    /// The path of this structure that a step takes, its number, and the values on it.
+    /// The path of this structure that a step takes, and the values on it.
     #[track_caller]
-    pub(super) fn path_taken<R: Real>(
+    pub(super) fn path_taken(
         &self,
         structure: Structure,
-        carry: &[R],
-        row: &[R],
-        captures: &[R],
-    ) -> Option<(usize, &Path, Vec<R>)> {
-        let paths = self.body.paths.iter().enumerate().filter(|(_, path)| path.structure == structure);
-        paths.into_iter().find_map(|(number, path)| {
+        carry: &[Var],
+        row: &[Var],
+        captures: &[Var],
+    ) -> Option<(&Path, Vec<Var>)> {
+        let mut paths = self.body.paths.iter().filter(|path| path.structure == structure);
+        paths.find_map(|path| {
             let own = path.captures.iter().map(|&capture| captures[capture as usize]);
-            let inputs: Vec<R> = carry.iter().chain(row).copied().chain(own).collect();
+            let inputs: Vec<Var> = carry.iter().chain(row).copied().chain(own).collect();
             let values = path.trace.evaluate(&inputs, |_| unreachable!("a path is closed")).ok()?;
-            Some((number, path, values))
+            Some((&**path, values))
         })
     }
 }
@@ -142,12 +151,12 @@ impl Known {
 }
 
 /// Numbers that may be structurally zero: which are more, and 0 in place of the others.
-pub(super) fn divided<R: Real>(numbers: &[Option<R>]) -> (Vec<bool>, Vec<R>) {
+pub(super) fn divided(numbers: &[Option<Var>]) -> (Vec<bool>, Vec<Var>) {
     let live = numbers.iter().map(Option::is_some).collect();
-    (live, numbers.iter().map(|number| number.unwrap_or(R::constant(0.0))).collect())
+    (live, numbers.iter().map(|number| number.unwrap_or(Var::constant(0.0))).collect())
 }
 
 /// The opposite.
-pub(super) fn joined<'a, R: Real>(live: &'a [bool], numbers: &'a [R]) -> impl Iterator<Item = Option<R>> + 'a {
+pub(super) fn joined<'a>(live: &'a [bool], numbers: &'a [Var]) -> impl Iterator<Item = Option<Var>> + 'a {
     live.iter().zip(numbers).map(|(&live, &number)| live.then_some(number))
 }

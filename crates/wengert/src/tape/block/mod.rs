@@ -4,10 +4,11 @@
 //! are the carry, a row, and what the step captured. An iteration keeps its carry and the number of its path. The sweep over
 //! the list meets the loop as a [`Block`], whose reverse runs the steps again from their carries, the last one first.
 //!
-//! - `steps.rs` says what a loop is over any carrier, and runs it.
+//! - `steps.rs` says what a loop is, and takes its steps one after the other.
 //! - `recorder.rs` runs it over `Var`, and leaves a block on the list.
 //! - `compare.rs` finds steps that do something else than what was recorded.
-//! - `runner.rs` runs paths over plain numbers, as code where that pays.
+//! - `kept.rs` finds paths again that were recorded before.
+//! - `runner.rs` runs paths record by record over any carrier, and over plain numbers as code where that pays.
 //! - `forward.rs`, `tangent.rs`, `backward.rs` are the sweeps of a block; over `Var` each is a loop again, so that a derivative
 //!   of a loop takes the memory of a loop, in every order.
 //! - `thin.rs` says which carries loops keep within a limit of memory.
@@ -26,6 +27,7 @@ mod sequence;
 mod steps;
 
 mod compare;
+mod kept;
 mod recorder;
 mod runner;
 
@@ -35,6 +37,7 @@ mod tangent;
 mod thin;
 mod unroll;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use self::sequence::PathSequence;
@@ -42,6 +45,7 @@ use super::recording::Line;
 use super::trace::Trace;
 use crate::real::Real;
 
+pub(crate) use kept::forget_paths;
 pub(crate) use steps::{Labels, Rows, Step, Steps, Taken, take_steps};
 pub(crate) use thin::{BYTES_OF_CONSTANT, BYTES_OF_RECORD, Keeping, LoopSize, Thinning, thinned};
 
@@ -53,9 +57,19 @@ pub(crate) trait StepCode: Send + Sync + std::fmt::Debug {
     fn run<'a>(&self, memory: &'a mut [f64]) -> Option<&'a [f64]>;
 }
 
-/// What makes code of a path: its outputs, or, given which outputs have cotangents and which inputs they reach, the cotangents
-/// of these inputs.
-pub(crate) type MakeCode = fn(&Trace, Option<(&[bool], &[usize])>) -> Arc<dyn StepCode>;
+/// What makes code of a path.
+pub(crate) type MakeCode = fn(&Trace, Asked<'_>) -> Arc<dyn StepCode>;
+
+/// What code of a path computes, from its inputs and then the derivatives that are given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked<'a> {
+    /// The outputs, if no guard comes out differently.
+    Outputs,
+    /// As this, and then the tangents of the outputs that are reached, given those of the inputs that have some.
+    Tangents { inputs: &'a [bool], reached: &'a [usize] },
+    /// The cotangents of the inputs that are reached, given those of the outputs that have some. That the path is taken is known.
+    Cotangents { outputs: &'a [bool], reached: &'a [usize] },
+}
 
 /// A loop on a list: what it was given there, and the loop itself.
 #[derive(Clone, Debug)]
@@ -102,7 +116,7 @@ pub(crate) struct Loop {
     pub(crate) count: usize,
     /// The rows that are no variables; empty if the rows are among the sources.
     pub(crate) rows: PlainRows,
-    pub(crate) paths: Vec<Path>,
+    pub(crate) paths: Vec<Arc<Path>>,
     /// The path of every step; of a loop that asks before each, one more for the answer that ended it.
     pub(crate) sequence: PathSequence,
     /// Carries, from the start on.
@@ -152,48 +166,92 @@ pub(crate) struct Path {
     /// Which of the captures of the loop it takes.
     pub(crate) captures: Vec<u32>,
     pub(crate) structure: Structure,
-    forward: OnceLock<Arc<dyn StepCode>>,
-    backward: Mutex<Vec<Arc<Pull>>>,
+    forward: Coded,
+    /// By direction, the newest last.
+    flows: [Mutex<Vec<Arc<Flow>>>; 2],
 }
 
-/// How a path pulls back cotangents of a set of its outputs.
-#[derive(Debug)]
-struct Pull {
-    /// Which outputs have cotangents.
-    seeds: Vec<bool>,
-    /// The inputs that they reach.
-    reached: Vec<usize>,
+/// How many flows a path knows in each direction. A loop has few, unless its function reads other results of the steps in every
+/// step and call.
+const FLOWS: usize = 16;
+
+/// How often something ran record by record before code is made of it, which takes as long as some hundred runs.
+const BEFORE_CODE: usize = 32;
+
+/// What runs record by record at first.
+#[derive(Debug, Default)]
+struct Coded {
+    runs: AtomicUsize,
     code: OnceLock<Arc<dyn StepCode>>,
+}
+
+impl Coded {
+    /// The code, if it is there or to be made by now: of a recording with a loop inside, which is run by its own code, there is none.
+    fn code(&self, trace: &Trace, make: impl FnOnce() -> Arc<dyn StepCode>) -> Option<Arc<dyn StepCode>> {
+        if let Some(code) = self.code.get() {
+            return Some(Arc::clone(code));
+        }
+        let early = !trace.blocks.is_empty() || self.runs.fetch_add(1, Ordering::Relaxed) < BEFORE_CODE;
+        (!early).then(|| Arc::clone(self.code.get_or_init(make)))
+    }
+}
+
+/// Which way derivatives take along a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    /// Tangents.
+    Forwards,
+    /// Cotangents.
+    Backwards,
+}
+
+/// Derivatives along a path, from a set of its inputs (forwards) or outputs (backwards).
+#[derive(Debug)]
+struct Flow {
+    /// Which have derivatives.
+    seeds: Vec<bool>,
+    /// The outputs, or inputs, that they reach.
+    reached: Vec<usize>,
+    coded: Coded,
 }
 
 impl Path {
     fn new(trace: Trace, captures: Vec<u32>, structure: Structure) -> Self {
         debug_assert!(trace.captures.is_empty(), "a path is closed");
-        Path { trace, captures, structure, forward: OnceLock::new(), backward: Mutex::default() }
+        Path { trace, captures, structure, forward: Coded::default(), flows: Default::default() }
     }
 
-    /// Its code; none if it has a loop inside, which is run by its own code.
+    /// Its code, if it is used often.
     fn forward_code(&self, make: MakeCode) -> Option<Arc<dyn StepCode>> {
-        let made = || make(&self.trace, None);
-        self.trace.blocks.is_empty().then(|| Arc::clone(self.forward.get_or_init(made)))
+        self.forward.code(&self.trace, || make(&self.trace, Asked::Outputs))
     }
 
-    /// How it pulls back cotangents of these outputs.
-    fn pull(&self, seeds: &[bool]) -> Arc<Pull> {
-        let mut known = self.backward.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pull) = known.iter().find(|pull| pull.seeds == seeds) {
-            return Arc::clone(pull);
+    /// Derivatives of these inputs, or outputs.
+    fn flow(&self, direction: Direction, seeds: &[bool]) -> Arc<Flow> {
+        let mut known = self.flows[direction as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(flow) = known.iter().find(|flow| flow.seeds == seeds) {
+            return Arc::clone(flow);
         }
-        let reached = self.trace.reached_inputs(seeds);
-        let pull = Arc::new(Pull { seeds: seeds.to_vec(), reached, code: OnceLock::new() });
-        known.push(Arc::clone(&pull));
-        pull
+        let reached = match direction {
+            Direction::Forwards => self.trace.reached_outputs(seeds),
+            Direction::Backwards => self.trace.reached_inputs(seeds),
+        };
+        if known.len() == FLOWS {
+            known.remove(0);
+        }
+        let flow = Arc::new(Flow { seeds: seeds.to_vec(), reached, coded: Coded::default() });
+        known.push(Arc::clone(&flow));
+        flow
     }
 
-    /// The code of this.
-    fn backward_code(&self, pull: &Pull, make: MakeCode) -> Option<Arc<dyn StepCode>> {
-        let made = || make(&self.trace, Some((&pull.seeds, &pull.reached)));
-        self.trace.blocks.is_empty().then(|| Arc::clone(pull.code.get_or_init(made)))
+    /// The code of these, if they are used often.
+    fn flow_code(&self, direction: Direction, flow: &Flow, make: MakeCode) -> Option<Arc<dyn StepCode>> {
+        let Flow { seeds, reached, coded } = flow;
+        let asked = match direction {
+            Direction::Forwards => Asked::Tangents { inputs: seeds, reached },
+            Direction::Backwards => Asked::Cotangents { outputs: seeds, reached },
+        };
+        coded.code(&self.trace, || make(&self.trace, asked))
     }
 }
 
@@ -231,9 +289,9 @@ impl Block {
             seeds.truncate(size);
             seeds.extend_from_slice(&results[size + t * body.gives..size + (t + 1) * body.gives]);
             let path = &body.paths[body.sequence.at(t)];
-            let pull = path.pull(&seeds);
+            let flow = path.flow(Direction::Backwards, &seeds);
             seeds.fill(false);
-            for &input in &pull.reached {
+            for &input in &flow.reached {
                 match input {
                     input if input < size => seeds[input] = true,
                     input if input >= size + width => {

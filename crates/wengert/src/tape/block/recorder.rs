@@ -1,11 +1,13 @@
 //! A loop over `Var`: every way through its step is recorded once, and the steps run on what was recorded.
 
+use std::sync::Arc;
+
 use super::compare::{Recording, difference};
-use super::runner::PathRunner;
+use super::runner::{ByCode, PathRunner, StepInputs};
 use super::sequence::PathSequence;
 use super::steps::{self, Body, Rows};
 use super::thin::{self, Keeping, LoopSize};
-use super::{Block, Key, Loop, Path, PlainRows, Source, Steps, Structure, Taken};
+use super::{Block, Key, Loop, Path, PlainRows, Source, Steps, Structure, Taken, kept};
 use crate::tape::recording::{Mode, Scope, innermost_mode, keeping, note_loop, place_of, push_block};
 use crate::tape::trace::{Flipped, Trace};
 use crate::tape::{Var, lift};
@@ -72,8 +74,8 @@ struct Recorder<'a> {
     first: usize,
     start: Vec<Var>,
     label: u32,
-    paths: Vec<Path>,
-    runners: Vec<PathRunner>,
+    paths: Vec<Arc<Path>>,
+    runners: Vec<ByCode>,
     /// How often each path was taken.
     visits: Vec<usize>,
     /// The paths, the latest used first.
@@ -213,9 +215,9 @@ impl<'a> Recorder<'a> {
             if path.structure.before != key {
                 continue;
             }
-            let numbers = [&self.carry[..], row, &self.capture_values];
+            let inputs = StepInputs { carry: &self.carry, row, captures: &self.capture_values };
             let gives = &mut self.gives;
-            let run = self.runners[number].run(path, self.steps.make_code, numbers, |outputs| {
+            let run = self.runners[number].forward(path, self.steps.make_code, inputs, |outputs| {
                 next.extend_from_slice(&outputs[..size]);
                 gives.extend_from_slice(&outputs[size..]);
             });
@@ -248,8 +250,8 @@ impl<'a> Recorder<'a> {
         let (trace, captured) = trace.closed();
         let captures = captured.into_iter().map(|var| self.capture(var)).collect();
         self.order.insert(0, self.paths.len() as u8);
-        self.paths.push(Path::new(trace, captures, structure));
-        self.runners.push(PathRunner::default());
+        self.paths.push(kept::path(trace, captures, structure));
+        self.runners.push(ByCode::default());
         self.visits.push(1);
         (self.paths.len() - 1) as u8
     }
@@ -331,7 +333,7 @@ impl<'a> Recorder<'a> {
             every: self.every,
             make_code: steps.make_code,
         };
-        let block = Block { sources, body: std::sync::Arc::new(body) };
+        let block = Block { sources, body: Arc::new(body) };
         if let Some(keeping) = self.keeping {
             note_loop(keeping.number, LoopSize::of(&block, thin::asked(count, steps.every, steps.snapshots)));
         }

@@ -1,4 +1,4 @@
-//! What a loop is, over any carrier, and how it runs where nothing is recorded.
+//! What a loop is, and how its steps are taken one after the other.
 
 use std::any::Any;
 
@@ -120,16 +120,12 @@ pub(crate) struct Taken<R> {
 /// A step: `None` where no recorded path of an inner loop fits. It depends on nothing but what it is given.
 pub(crate) type Body<'a, R> = dyn FnMut(Key, &[R], &[R]) -> Option<Step<R>> + 'a;
 
-/// Takes the steps of a loop. Over `Var` they are recorded as a block where a recording is under way that can hold one; over
-/// every other carrier they just run.
+/// Takes the steps of a loop over `Var`, for code that is generic: every other carrier takes them without this. They are recorded as a
+/// block where a recording is under way that can hold one.
 #[track_caller]
 pub(crate) fn take_steps<R: Real>(steps: Steps<R>, body: &mut Body<'_, R>) -> Result<Taken<R>, Flipped> {
-    let steps = match same::<Steps<R>, Steps<Var>>(steps) {
-        Err(steps) => return run(&steps, 0..steps.most(), body),
-        Ok(steps) => steps,
-    };
     let to = |numbers: &[Var]| -> Vec<R> { numbers.iter().map(|&x| cast(x)).collect() };
-    let taken = super::recorder::take_steps(steps, &mut |key, carry, row| {
+    let taken = super::recorder::take_steps(cast(steps), &mut |key, carry, row| {
         body(key, &to(carry), &to(row)).map(cast::<Step<R>, Step<Var>>)
     })?;
     Ok(cast(taken))
@@ -137,11 +133,11 @@ pub(crate) fn take_steps<R: Real>(steps: Steps<R>, body: &mut Body<'_, R>) -> Re
 
 /// Takes these steps, one after the other.
 #[track_caller]
-pub(super) fn run<R: Real>(
-    steps: &Steps<R>,
+pub(super) fn run(
+    steps: &Steps<Var>,
     range: std::ops::Range<usize>,
-    body: &mut Body<'_, R>,
-) -> Result<Taken<R>, Flipped> {
+    body: &mut Body<'_, Var>,
+) -> Result<Taken<Var>, Flipped> {
     let mut taken =
         Taken { carry: steps.start.clone(), label: steps.label, gives: Vec::new(), given: Vec::new(), ended: false };
     let mut row = Vec::new();
@@ -166,23 +162,32 @@ pub(super) fn run<R: Real>(
 }
 
 /// The same value, if its type is this one.
-pub(super) fn same<A: 'static, B: 'static>(value: A) -> Result<B, A> {
+fn same<A: 'static, B: 'static>(value: A) -> Result<B, A> {
     let mut slot = Some(value);
     let found = (&mut slot as &mut dyn Any).downcast_mut::<Option<B>>().and_then(Option::take);
     found.ok_or_else(|| slot.take().expect("it was not taken"))
 }
 
 /// The same value under the other name of its type.
-fn cast<A: 'static, B: 'static>(value: A) -> B {
-    same(value).unwrap_or_else(|_| unreachable!("the carrier is `Var`"))
+pub(super) fn cast<A: 'static, B: 'static>(value: A) -> B {
+    same(value).unwrap_or_else(|_| unreachable!("the carrier is another one"))
 }
 
-/// The plain numbers, if the carrier is `f64`.
-pub(super) fn plain<R: Real>(numbers: &[R]) -> Option<Vec<f64>> {
-    numbers.iter().map(|&number| same::<R, f64>(number).ok()).collect()
+/// Numbers of a carrier, by how loops run over it.
+pub(super) enum Carried<R> {
+    /// By code.
+    Plain(Vec<f64>),
+    /// As a loop again.
+    Variables(Vec<Var>),
+    /// Record by record.
+    Other(Vec<R>),
 }
 
-/// Whether the carrier is `f64`.
-pub(super) fn is_plain<R: Real>() -> bool {
-    std::any::TypeId::of::<R>() == std::any::TypeId::of::<f64>()
+impl<R: Real> Carried<R> {
+    pub(super) fn of(numbers: Vec<R>) -> Self {
+        match same(numbers) {
+            Ok(numbers) => Carried::Plain(numbers),
+            Err(numbers) => same(numbers).map_or_else(Carried::Other, Carried::Variables),
+        }
+    }
 }

@@ -1,17 +1,72 @@
 //! The tangents of a block: a loop that carries tangents beside values.
 
 use super::forward::{Known, divided, interned, joined};
-use super::steps::take_steps;
+use super::recorder::take_steps;
+use super::runner::{ByCode, ByRecord, PathRunner, Runners, StepInputs};
+use super::steps::{Carried, cast};
 use super::{Block, Labels, Rows, Step, Steps};
 use crate::real::Real;
+use crate::tape::Var;
+
+/// Why a loop goes through.
+const FLIPPED: &str = "the point is the same, so no guard flips";
 
 impl Block {
     /// The tangents of the results, given the values of the list and the tangents of the sources.
     #[track_caller]
     pub(crate) fn push_forward<R: Real>(&self, values: &[R], tangents: &[Option<R>]) -> Vec<Option<R>> {
+        match Carried::of(self.numbers(values)) {
+            Carried::Plain(sources) => {
+                cast(self.push_forward_by::<_, ByCode>(&sources, &cast::<_, Vec<_>>(tangents.to_vec())))
+            }
+            Carried::Variables(sources) => {
+                cast(self.push_forward_over(&sources, &cast::<_, Vec<_>>(tangents.to_vec())))
+            }
+            Carried::Other(sources) => self.push_forward_by::<_, ByRecord<R>>(&sources, tangents),
+        }
+    }
+
+    /// Over a carrier that leaves no loop.
+    #[track_caller]
+    fn push_forward_by<R: Real, P: PathRunner<R>>(&self, sources: &[R], tangents: &[Option<R>]) -> Vec<Option<R>> {
         let body = &self.body;
         let (size, width) = (body.carry, body.row);
-        let sources = self.numbers(values);
+        let captures = self.captures_at()..self.rows_at();
+        let mut runners = Runners::<P>::new(body);
+        let (mut carry, mut next) = (sources[..size].to_vec(), Vec::with_capacity(size));
+        let (mut dots, mut next_dots) = (tangents[..size].to_vec(), Vec::with_capacity(size));
+        let (mut row, mut row_dots) = (Vec::with_capacity(width), vec![None; width]);
+        let mut given = Vec::with_capacity(body.count * body.gives);
+        for t in 0..body.count {
+            self.row(t, sources, &mut row);
+            if self.has_row_sources() {
+                row_dots.copy_from_slice(&tangents[self.rows_at() + t * width..][..width]);
+            }
+            let inputs = StepInputs { carry: &carry, row: &row, captures: &sources[captures.clone()] };
+            let of_inputs = StepInputs { carry: &dots, row: &row_dots, captures: &tangents[captures.clone()] };
+            let structure = body.paths[body.sequence.at(t)].structure;
+            let path = runners.find(body, structure, |runner, path| {
+                runner.tangents(path, body.make_code, inputs, of_inputs, |outputs, tangents| {
+                    next.clear();
+                    next.extend_from_slice(&outputs[..size]);
+                    next_dots.clear();
+                    next_dots.extend_from_slice(&tangents[..size]);
+                    given.extend_from_slice(&tangents[size..]);
+                })
+            });
+            path.expect(FLIPPED);
+            std::mem::swap(&mut carry, &mut next);
+            std::mem::swap(&mut dots, &mut next_dots);
+        }
+        dots.extend(given);
+        dots
+    }
+
+    /// Over variables: a loop again.
+    #[track_caller]
+    fn push_forward_over(&self, sources: &[Var], tangents: &[Option<Var>]) -> Vec<Option<Var>> {
+        let body = &self.body;
+        let (size, width) = (body.carry, body.row);
         let captures = &sources[self.captures_at()..self.rows_at()];
         let captured = &tangents[self.captures_at()..self.rows_at()];
         let structures = self.structures();
@@ -23,7 +78,7 @@ impl Block {
             false => {
                 let none = |structure| (structure, vec![false; width]);
                 known.rows = structures.known.iter().copied().map(none).collect();
-                (self.rows(&sources), structures.of)
+                (self.rows(sources), structures.of)
             }
             true => {
                 let (mut numbers, mut labels) = (Vec::with_capacity(2 * width * body.count), Vec::new());
@@ -43,27 +98,28 @@ impl Block {
             let (live, (structure, row_live)) = known.of(key);
             let (carry, dots) = carry.split_at(size);
             let (row, row_dots) = row.split_at(width);
-            let (_, path, values) = self.path_taken(*structure, carry, row, captures)?;
-            let mut inputs: Vec<Option<R>> = joined(live, dots).collect();
+            let (path, values) = self.path_taken(*structure, carry, row, captures)?;
+            let mut inputs: Vec<Option<Var>> = joined(live, dots).collect();
             match row_dots.is_empty() {
                 true => inputs.extend(std::iter::repeat_n(None, width)),
                 false => inputs.extend(joined(row_live, row_dots)),
             }
             inputs.extend(path.captures.iter().map(|&capture| captured[capture as usize]));
             let tangents = path.trace.push_forward(&values, &inputs);
-            let outputs: Vec<Option<R>> = (0..path.trace.outputs.len())
+            let outputs: Vec<Option<Var>> = (0..path.trace.outputs.len())
                 .map(|k| path.trace.output_node(k).and_then(|node| tangents[node]))
                 .collect();
             let (live, dots) = divided(&outputs[..size]);
             let (given_live, gives) = divided(&outputs[size..]);
-            let mut carry: Vec<R> = (0..size).map(|k| path.trace.output(k, &values)).collect();
+            let mut carry: Vec<Var> = (0..size).map(|k| path.trace.output(k, &values)).collect();
             carry.extend(dots);
             let after = interned(&mut known.carries, live);
             let given = interned(&mut known.given, given_live);
             Some(Step { carry, gives, after, given, ends: false })
         });
-        let taken = taken.expect("the point is the same, so no guard flips");
-        let mut results: Vec<Option<R>> = joined(&known.carries[taken.label as usize], &taken.carry[size..]).collect();
+        let taken = taken.expect(FLIPPED);
+        let mut results: Vec<Option<Var>> =
+            joined(&known.carries[taken.label as usize], &taken.carry[size..]).collect();
         if body.gives > 0 {
             for (label, gives) in taken.given.iter().zip(taken.gives.chunks(body.gives)) {
                 results.extend(joined(&known.given[*label as usize], gives));

@@ -1,5 +1,6 @@
 //! Blocks written out, record by record: for what knows no loops (Taylor series, Programs). It takes the memory of all steps.
 
+use super::runner::ByCode;
 use super::{Block, PlainRows};
 use crate::tape::record::{Op, Record};
 use crate::tape::sweep;
@@ -139,7 +140,7 @@ impl Flat {
     fn append_block(&mut self, block: &Block, sources: &[usize], value: &dyn Fn(usize, &Flat) -> f64) -> Vec<usize> {
         let body = &block.body;
         let numbers: Vec<f64> = sources.iter().map(|&place| value(place, self)).collect();
-        let sequence = block.course(&numbers, false).expect("the point is the same").sequence;
+        let sequence = block.course::<_, ByCode>(&numbers, false).expect("the point is the same").sequence;
         let captures = &sources[block.captures_at()..block.rows_at()];
         let mut carry = sources[..body.carry].to_vec();
         let mut gives = Vec::new();

@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use super::{BLOCK, Block, LIST, Level, Line, List, Mode, TAPE, const_code, mode};
 use crate::tape::Var;
+use crate::tape::block::forget_paths;
 use crate::tape::record::{INDEX_BITS, INDEX_MASK, Op, Record};
 use crate::tape::sweep;
 use crate::tape::trace::{Output, Trace};
@@ -261,8 +262,8 @@ pub(crate) fn line_of(x: Var) -> Option<Line> {
     LIST.with_borrow(|list| list.level_of(x).map(|level| level.line))
 }
 
-/// Gives the memory that the tape of this thread keeps for reuse back to the system. Not inside a
-/// recording.
+/// Gives the memory that the tape of this thread keeps for reuse back to the system, and the code of loops that it remembers. Not
+/// inside a recording.
 ///
 /// # Panics
 /// If a recording is under way on this thread.
@@ -280,6 +281,7 @@ pub fn release_memory() {
         list.adjoints = Vec::new();
         list.buffers = super::Buffers::new();
     });
+    forget_paths();
 }
 
 /// How large a recording is: see [`tape_size`](crate::tape_size).

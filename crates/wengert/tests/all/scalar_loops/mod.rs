@@ -1,5 +1,6 @@
 //! Loops over numbers: against the same steps as a loop of Rust, which the tape records operation by operation.
 
+mod again;
 mod capturing;
 mod errors;
 mod laws;
