@@ -52,7 +52,7 @@
 //!
 //! `inplace`: rows of an array written one by one, and stencils written in three ways.
 //!
-//! `loops`: what a step of a loop costs, forwards and in the gradient.
+//! `loops`: what a step of a loop costs, forwards and in the gradient; of loops over numbers also in `jvp` and `hvp`.
 //!
 //! `nested`: derivatives inside of derivatives of numbers, in every order of modes: GradBench's particle and saddle.
 //!
