@@ -129,6 +129,27 @@ fn scatters_fold_the_element_with_its_updates() {
     }
 }
 
+/// An element and two updates that are the same share what flows to them, whichever of them is a variable.
+#[test]
+fn an_element_shares_with_its_updates() {
+    let at = Tensor::from([1i64, 1, 2]);
+    let (x, u) = (Tensor::from([1.0, 3.0, 2.0]), Tensor::from([3.0, 3.0, 5.0]));
+    let third = 1.0 / 3.0;
+    for sign in [1.0, -1.0] {
+        let f = |x: &Tensor, u: &Tensor| match sign > 0.0 {
+            true => x.scatter_max(&at, u, 0),
+            false => -(-x).scatter_min(&at, &-u, 0),
+        };
+        assert_eq!(grad(&x, |x| f(&x, &u).sum()).to_vec(), [1.0, third, 0.0]);
+        assert_eq!(grad(&u, |u| f(&x, &u).sum()).to_vec(), [third, third, 1.0]);
+        let (of_x, of_u) = (Tensor::from([1.0, 10.0, 100.0]), Tensor::from([2.0, 3.0, 4.0]));
+        assert_eq!(jvp(&x, &of_x, |x| f(&x, &u)).1.to_vec(), [1.0, 10.0 / 3.0, 0.0]);
+        assert_eq!(jvp(&u, &of_u, |u| f(&x, &u)).1.to_vec(), [0.0, 5.0 / 3.0, 4.0]);
+        let both = jvp((&x, &u), (&of_x, &of_u), |(x, u): (Tensor, Tensor)| f(&x, &u)).1;
+        assert_eq!(both.to_vec(), [1.0, 5.0, 4.0]);
+    }
+}
+
 #[test]
 fn products_keep_every_derivative_at_zeros() {
     // Two zeros in one segment: only the mixed second derivative is left.
