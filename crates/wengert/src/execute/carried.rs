@@ -12,7 +12,7 @@ use crate::plan::{CalledStep, NumberSteps};
 pub(super) struct CarriedStep<'s, 'a> {
     numbers: &'a NumberSteps,
     called: &'s mut Called<'a>,
-    /// What is moved between two steps: from the number of a result, to a place.
+    /// What is moved between two steps: from where a result is to where it is read.
     moves: SmallVec<[(Place, Place); 8]>,
     /// Values of the moves that go to registers, which one step may both read and give.
     turned: SmallVec<[i64; 8]>,
@@ -66,12 +66,9 @@ impl<'s, 'a> CarriedStep<'s, 'a> {
                 }
                 None => rows.push(RowFeed { row: operand - invariants, element, to }),
             };
-        for &(register, operand) in &integers.operands {
-            match operand < *invariants {
-                // The same in every step, and read by now.
-                true => {}
-                false => feed(operand, 0, Place::Register(register), called),
-            }
+        // What is the same in every step has been read.
+        for &(register, operand) in integers.operands.iter().filter(|(_, operand)| operand >= invariants) {
+            feed(operand, 0, Place::Register(register), called);
         }
         for row in &numbers.rows {
             match row.operand + invariants {

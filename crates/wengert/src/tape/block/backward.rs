@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::forward::{Known, divided, interned, joined};
+use super::forward::{FLIPPED, Known, divided, interned, joined};
 use super::recorder::take_steps;
 use super::runner::{ByCode, ByRecord, PathRunner, StepInputs};
 use super::sequence::PathSequence;
@@ -11,9 +11,6 @@ use super::{Block, Labels, Rows, Step, Steps};
 use crate::real::Real;
 use crate::tape::Var;
 use crate::tape::trace::Adjoints;
-
-/// Why a loop goes through.
-const FLIPPED: &str = "the point is the same, so no guard flips";
 
 impl Block {
     /// The cotangents of the sources, given the values of the list and the cotangents of the results.

@@ -8,6 +8,9 @@ use crate::real::Real;
 use crate::tape::Var;
 use crate::tape::trace::Flipped;
 
+/// Why derivatives of a loop find their way through it.
+pub(super) const FLIPPED: &str = "the point is the same, so no guard flips";
+
 /// What can stand before a step besides what the recording says.
 pub(super) struct Structures {
     /// One of each.

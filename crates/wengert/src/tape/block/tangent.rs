@@ -1,15 +1,12 @@
 //! The tangents of a block: a loop that carries tangents beside values.
 
-use super::forward::{Known, divided, interned, joined};
+use super::forward::{FLIPPED, Known, divided, interned, joined};
 use super::recorder::take_steps;
 use super::runner::{ByCode, ByRecord, PathRunner, Runners, StepInputs};
 use super::steps::{Carried, cast};
 use super::{Block, Labels, Rows, Step, Steps};
 use crate::real::Real;
 use crate::tape::Var;
-
-/// Why a loop goes through.
-const FLIPPED: &str = "the point is the same, so no guard flips";
 
 impl Block {
     /// The tangents of the results, given the values of the list and the tangents of the sources.
