@@ -162,6 +162,7 @@ impl Walk {
             repeated: Vec::new(),
             loads: self.loads.into_iter().map(transfer).collect(),
             blocks: Vec::new(),
+            takes: Vec::new(),
             stores: self.stores.into_iter().map(transfer).collect(),
             accumulators: Vec::new(),
             code: self.code,

@@ -254,6 +254,8 @@ pub enum Op {
     Load(u16),
     /// Fills `out` from the blocks with this number.
     Blocks(u16),
+    /// Fills `out` from the lookup with this number.
+    Take(u16),
     /// Writes `a` to the output with this number.
     Store(u16),
     /// Joins `a` to the accumulator with this number.
@@ -281,6 +283,7 @@ impl Op {
             | Op::Pair(..)
             | Op::Load(_)
             | Op::Blocks(_)
+            | Op::Take(_)
             | Op::Store(_)
             | Op::Accumulate(_)
             | Op::AccumulateProduct(_) => true,

@@ -129,6 +129,7 @@ mod tests {
             repeated: Vec::new(),
             loads: Vec::new(),
             blocks: Vec::new(),
+            takes: Vec::new(),
             stores,
             accumulators: Vec::new(),
             code: code.collect(),

@@ -22,11 +22,14 @@ pub(crate) mod loops;
 mod pattern;
 mod reduce;
 mod run;
+mod take;
 mod verify;
 
+use std::fmt;
 use std::ops::Range;
 
 use crate::cost::{CHUNK_BYTES, CHUNK_ELEMENTS, MAX_PARTS, PART_WORK, QUICK_BYTES, QUICK_ELEMENTS, SHARING_PARTS};
+use crate::pool::Panicked;
 use reduce::LEAF;
 
 pub use blocks::{Block, Blocks};
@@ -34,6 +37,7 @@ pub use code::{Binary, Call1, Call2, Compare, Instr, Join, Kind, Op, Pair, Twin,
 pub use columns::TOGETHER;
 pub use pattern::Pattern;
 pub use reduce::tree;
+pub use take::Take;
 pub use verify::Invalid;
 
 /// Elements that a region reads.
@@ -283,6 +287,8 @@ pub struct Parts {
     pub loads: Vec<Transfer>,
     /// Values assembled from blocks.
     pub blocks: Vec<Blocks>,
+    /// Values that are looked up.
+    pub takes: Vec<Take>,
     /// Elements copied from slots.
     pub stores: Vec<Transfer>,
     /// Reductions over rows or over everything.
@@ -294,6 +300,26 @@ pub struct Parts {
     /// How many it writes.
     pub outputs: usize,
 }
+
+/// Why a region did not do its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// A function that an instruction calls panicked.
+    Panicked(Panicked),
+    /// An index has no row, in the first lookup of which that is so, by its number among [`Parts::takes`].
+    Missing(usize),
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failed::Panicked(why) => why.fmt(f),
+            Failed::Missing(take) => write!(f, "an index of lookup {take} has no row"),
+        }
+    }
+}
+
+impl std::error::Error for Failed {}
 
 /// For each operand, of the inputs and of the outputs: the kind, and the least number of elements it must have; `None` if it is
 /// not used.
@@ -408,7 +434,8 @@ impl Region {
         self.partials + self.scratch * threads
     }
 
-    /// The number of operations on elements: instructions times elements, not counting those that only move data.
+    /// The number of operations on elements: instructions times elements, not counting those that only move data, from places
+    /// that are known beforehand.
     pub fn operations(&self) -> usize {
         let moves = |op: &Op| {
             matches!(op, Op::Load(_) | Op::Blocks(_) | Op::Store(_) | Op::Spread(_) | Op::Unary(Unary::Copy, _))

@@ -1,13 +1,13 @@
 //! Running a region: parts over threads, chunks in a part, instructions on a chunk.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::code::{Instr, Kind, Op};
 use super::pattern::{for_float, for_kind, gather, scatter};
 use super::reduce::{dot_cols, join_cols};
-use super::{Blocks, Granularity, Place, Region, Slice, SliceMut, loops, verify};
+use super::{Blocks, Failed, Granularity, Place, Region, Slice, SliceMut, loops, verify};
 use crate::arena::Line;
-use crate::pool::{Panicked, Pool};
+use crate::pool::Pool;
 
 /// Where operands lie; shared by the threads.
 pub(super) struct Memory<'a> {
@@ -15,6 +15,8 @@ pub(super) struct Memory<'a> {
     inputs: &'a [*mut u8],
     pub(super) outputs: &'a [*mut u8],
     scratch: *mut u8,
+    /// The first lookup with an index that has no row.
+    missing: AtomicUsize,
 }
 
 // SAFETY: the pointers belong to slices that the caller of `Region::run` lends for the whole call. Parts read inputs, and
@@ -33,7 +35,7 @@ impl Region {
     /// Runs the region. `scratch` has [`Region::scratch`] bytes for the threads of the pool.
     ///
     /// # Errors
-    /// If a function that an instruction calls panicked.
+    /// If a function that an instruction calls panicked, or an index of a lookup has no row where it must.
     ///
     /// # Panics
     /// If an operand is missing, has another kind or is too short, if an input is an output without being one of
@@ -44,7 +46,7 @@ impl Region {
         outputs: &mut [SliceMut<'_>],
         scratch: &mut [Line],
         pool: &Pool,
-    ) -> Result<(), Panicked> {
+    ) -> Result<(), Failed> {
         assert!(size_of_val(scratch) >= self.scratch(pool.threads()), "the scratch of a region is too small");
         assert!(inputs.len() == self.parts.inputs && outputs.len() == self.parts.outputs, "operands of a region");
         assert!(inputs.len() <= MAX_OPERANDS && outputs.len() <= MAX_OPERANDS, "a region has too many operands");
@@ -63,7 +65,7 @@ impl Region {
         outputs: &mut [SliceMut<'_>],
         scratch: &mut [Line],
         pool: &Pool,
-    ) -> Result<(), Panicked> {
+    ) -> Result<(), Failed> {
         let (mut reads, mut writes) = (none, none);
         for (k, output) in outputs.iter_mut().enumerate() {
             writes[k] = checked(raw_mut(output), self.needs.1[k], "output", k);
@@ -86,6 +88,7 @@ impl Region {
             inputs: &reads[..inputs.len()],
             outputs: &writes[..outputs.len()],
             scratch: scratch.as_mut_ptr().cast(),
+            missing: AtomicUsize::new(usize::MAX),
         };
         let memory = &memory;
         let count = self.division.count(&self.parts.space);
@@ -100,7 +103,12 @@ impl Region {
             if let Some(mark) = mark {
                 mark.store(true, Ordering::Relaxed);
             }
-        })?;
+        })
+        .map_err(Failed::Panicked)?;
+        match memory.missing.load(Ordering::Relaxed) {
+            usize::MAX => {}
+            take => return Err(Failed::Missing(take)),
+        }
         if self.division.parts_of_group > 1 {
             for k in 0..self.parts.accumulators.len() {
                 memory.combine(k);
@@ -407,6 +415,12 @@ impl Chunk<'_> {
                     match self.lies(blocks, start, n).filter(|_| usize::from(instr.out) < region.parts.slots.len()) {
                         Some(address) => self.address(instr.out).write(address),
                         None => blocks.gather(self.memory.inputs, out, start, n),
+                    }
+                }
+                Op::Take(k) => {
+                    let take = &region.parts.takes[usize::from(k)];
+                    if !take.take(self.memory.inputs, out, start, n) && take.must {
+                        self.memory.missing.fetch_min(usize::from(k), Ordering::Relaxed);
                     }
                 }
                 Op::Store(k) => {

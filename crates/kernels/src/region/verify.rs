@@ -89,6 +89,12 @@ impl Region {
             }
             blocks.needs().try_for_each(|(operand, end)| need(Place::Input(operand), blocks.kind(), end))?;
         }
+        for take in &parts.takes {
+            let [array, indices] =
+                take.ends(&parts.space).ok_or(Invalid("a lookup has no whole rows, or reaches too far".into()))?;
+            need(Place::Input(take.array), take.kind, array)?;
+            need(Place::Input(take.indices), Kind::I64, indices)?;
+        }
         for acc in &parts.accumulators {
             let width = if acc.width == Width::Cols { parts.space.cols } else { 1 };
             if acc.width == Width::Cols && acc.level != Granularity::Full {
@@ -167,7 +173,8 @@ fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
         let mut directs = parts.directs.iter();
         let mut stores = parts.stores.iter().enumerate().filter(|(_, t)| t.operand == output);
         let (Some((store, to)), None) = (stores.next(), stores.next()) else { return false };
-        let in_blocks = parts.blocks.iter().flat_map(Blocks::blocks).any(|block| block.operand == input);
+        let elsewhere = parts.blocks.iter().flat_map(Blocks::blocks).any(|block| block.operand == input)
+            || parts.takes.iter().any(|take| [take.array, take.indices].contains(&input));
         let other_writes = parts.accumulators.iter().any(|acc| acc.output == output)
             || parts.directs.iter().any(|d| d.place == Place::Output(output));
         let same_elements = loads.all(|t| plain(t) && t.kind == to.kind)
@@ -177,7 +184,7 @@ fn in_place(parts: &Parts) -> Vec<(u16, u16)> {
         let last_read = parts.code.iter().rposition(|instr| reads(instr, input));
         let first_write =
             parts.code.iter().position(|instr| matches!(instr.op, Op::Store(k) if usize::from(k) == store));
-        !other_writes && !in_blocks && plain(to) && same_elements && last_read < first_write
+        !other_writes && !elsewhere && plain(to) && same_elements && last_read < first_write
     };
     let (inputs, outputs) = (parts.inputs as u16, parts.outputs as u16);
     (0..inputs).flat_map(|i| (0..outputs).map(move |o| (i, o))).filter(|&(i, o)| fits(i, o)).collect()
@@ -461,6 +468,10 @@ impl Checker<'_> {
             Op::Blocks(k) => {
                 let blocks = self.parts.blocks.get(usize::from(k)).ok_or(Invalid("there are no such blocks".into()))?;
                 return demand(self.write(instr, blocks.kind(), &[])? == blocks.level());
+            }
+            Op::Take(k) => {
+                let take = self.parts.takes.get(usize::from(k)).ok_or(Invalid("there is no such lookup".into()))?;
+                return demand(self.write(instr, take.kind, &[])? == take.level);
             }
             Op::Store(k) => {
                 let store = self.parts.stores.get(usize::from(k)).ok_or(Invalid("there is no such store".into()))?;

@@ -6,15 +6,17 @@ use smallvec::SmallVec;
 use wengert_kernels::arena::{Arena, Carver, Line as Lines, Plain, bools_as_bytes, typed, typed_mut, zeros};
 use wengert_kernels::pool::{Panicked, Pool};
 use wengert_kernels::product::{Accumulate, Operand as Matrix, Product as Number, Target, products, symmetric};
-use wengert_kernels::region::{Kind, Slice, SliceMut};
+use wengert_kernels::region::{Failed, Kind, Region, Slice, SliceMut};
 
 use super::columns::Records;
 use super::control;
 use crate::array::{Array, DType, Data, Type, for_data};
 use crate::error::{Error, ErrorKind, Misfit};
 use crate::plan::kernel::{KernelCall, bytes};
-use crate::plan::{Home, MatrixProduct, Operation, OutputSource, Plan, PlanOutput, Step, StepOperand, StepWork};
-use crate::primitives::Choice;
+use crate::plan::{
+    Home, Lookup, MatrixProduct, Operation, OutputSource, Plan, PlanOutput, Step, StepOperand, StepWork,
+};
+use crate::primitives::{Choice, OutOfBounds};
 
 /// Operands of a step, without the heap for the usual number of them.
 type Few<T> = SmallVec<[T; 24]>;
@@ -289,7 +291,10 @@ fn run_step(
     let (mut reads, mut writes): (Few<Slice<'_>>, Few<SliceMut<'_>>) = (SmallVec::new(), SmallVec::new());
     let scratch = operands(plan, step, inputs, results, arena, (&mut reads, &mut writes));
     match &step.work {
-        StepWork::Region(region) => region.run(&reads, &mut writes, scratch, pool).map_err(|why| panicked(step, why)),
+        StepWork::Region(region) => region.run(&reads, &mut writes, scratch, pool).map_err(|why| match why {
+            Failed::Panicked(why) => panicked(step, why),
+            Failed::Missing(number) => missing(step, (region, number), &reads),
+        }),
         StepWork::Product(product) => {
             multiply(product, &reads, &mut writes, pool);
             Ok(())
@@ -324,6 +329,19 @@ fn run_step(
 fn panicked(step: &Step, why: Panicked) -> Error {
     let name = step.provenance.names.first().map_or("region", |name| &**name);
     Error::new(ErrorKind::Run, name, format!("a thread panicked: {}", why.message)).at(step.line())
+}
+
+/// The error of a lookup in a region, by its number: that of the first index that has no row.
+#[cold]
+fn missing(step: &Step, (region, number): (&Region, usize), reads: &[Slice<'_>]) -> Error {
+    let (parts, Lookup { operation, line }) = (region.parts(), &step.provenance.lookups[number]);
+    let (take, Operation { op, types }) = (&parts.takes[number], operation);
+    let Slice::I64(indices) = reads[usize::from(take.indices)] else { unreachable!("indices are integers") };
+    let count = take.rows(&parts.space).expect("a region has whole rows");
+    let indices = indices[take.first..][..count].iter();
+    let why = indices.filter_map(|&index| OutOfBounds::Error.resolve(index, 0, take.count).err()).next();
+    let why = why.expect("the region found an index without a row");
+    op.failure(why, &types.iter().collect::<Vec<&Type>>()).of_call(&op.name(), *line)
 }
 
 /// Cuts what the step uses out of the arena and the results, and that into its operands. Gives the scratch.

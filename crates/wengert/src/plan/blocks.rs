@@ -48,11 +48,6 @@ pub(super) fn is_blocks(flat: &Flat, k: usize) -> bool {
     }
 }
 
-/// Whether such an equation on its own is better a kernel: joining copies larger pieces than the chunks of a region.
-pub(super) fn copies(flat: &Flat, k: usize) -> bool {
-    matches!(flat.program.eqns()[k].op, Op::Concat(_))
-}
-
 /// The blocks of such an equation; `operand` gives the number of a stored value that the region reads.
 pub(super) fn blocks(flat: &Flat, k: usize, level: Granularity, operand: impl FnMut(Value) -> u16) -> Blocks {
     let eqn = &flat.program.eqns()[k];
@@ -102,4 +97,4 @@ fn joined<'v>(
 }
 
 #[cfg(all(test, feature = "text"))]
-mod tests;
+pub(super) mod tests;

@@ -8,10 +8,11 @@ use smallvec::smallvec;
 
 use super::{Indices, Set};
 
-use super::blocks::{copies, is_blocks};
+use super::blocks::is_blocks;
 use super::flatten::{Flat, spans};
 use super::lanes::Item;
 use super::precedence::Precedence;
+use super::takes::is_take;
 use super::view::View;
 use super::work::count;
 use crate::array::Type;
@@ -91,6 +92,17 @@ impl Clusters {
         }
     }
 
+    /// Makes a kernel of what only copies, where no region has taken it in.
+    pub(super) fn copy_alone(&mut self, flat: &Flat) {
+        for cluster in &mut self.list {
+            if let &[k] = &cluster.eqns[..]
+                && copies(flat, k)
+            {
+                cluster.space = None;
+            }
+        }
+    }
+
     /// The steps that each step needs directly; which has to run before which is forgotten with that.
     pub(super) fn take_needs(&mut self) -> Vec<Indices> {
         let mut precedence = std::mem::take(&mut self.precedence);
@@ -148,6 +160,17 @@ pub(super) fn fuses(flat: &Flat, k: usize) -> bool {
     }
 }
 
+/// Whether an equation is a value of a region that takes its elements from other positions than their own: its operands must
+/// be in memory before the region runs.
+pub(super) fn reads_elsewhere(flat: &Flat, k: usize) -> bool {
+    is_blocks(flat, k) || is_take(flat, k)
+}
+
+/// Whether such an equation on its own is better a kernel, which copies larger pieces than the chunks of a region.
+fn copies(flat: &Flat, k: usize) -> bool {
+    matches!(flat.program.eqns()[k].op, Op::Concat(_) | Op::Gather(_)) && reads_elsewhere(flat, k)
+}
+
 /// Whether an equation only copies a view, which is faster by blocks than row by row.
 pub(super) fn transposes(flat: &Flat, k: usize) -> bool {
     let eqn = &flat.program.eqns()[k];
@@ -180,19 +203,11 @@ pub(super) fn cluster(flat: &Flat, items: &[Item]) -> Clusters {
     for item in items {
         match item {
             Item::Part(part) => c.step(&part.eqns),
-            Item::One(k) if fuses(flat, *k) || is_blocks(flat, *k) => c.fuse(*k),
+            Item::One(k) if fuses(flat, *k) || reads_elsewhere(flat, *k) => c.fuse(*k),
             Item::One(k) => c.step(&[*k]),
         }
     }
-    // A view that no region has taken in is a copy.
-    for cluster in &mut c.clusters.list {
-        if let &[k] = &cluster.eqns[..]
-            && is_blocks(flat, k)
-            && copies(flat, k)
-        {
-            cluster.space = None;
-        }
-    }
+    c.clusters.copy_alone(flat);
     c.clusters
 }
 
@@ -211,7 +226,7 @@ impl Clusterer<'_> {
             return Link::Literal;
         }
         let view = &flat.views[arg.index()];
-        if is_blocks(flat, k) {
+        if reads_elsewhere(flat, k) {
             return Link::Far(view.base);
         }
         let base = flat.program.ty(view.base).size();
@@ -281,8 +296,8 @@ impl Clusterer<'_> {
                 self.clusters.home[base.index()].into_iter().for_each(&mut offer);
             }
         }
-        // What is assembled from blocks waits for the region that computes with it: in another region it would be stored.
-        for link in links.iter().filter(|_| !is_blocks(flat, k)) {
+        // What is read elsewhere waits for the region that computes with it: in another region it would be stored.
+        for link in links.iter().filter(|_| !reads_elsewhere(flat, k)) {
             if let Link::Same(base) | Link::Far(base) = link {
                 self.readers[base.index()].iter().copied().rev().take(4).for_each(&mut offer);
             }

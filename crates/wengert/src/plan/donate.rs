@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::cluster::{Clusters, Role};
+use super::cluster::{Clusters, Role, reads_elsewhere};
 use super::flatten::{Flat, overwrites};
 use super::{Access, Home, OutputSource, PlanOutput, Step, StepWork};
 use crate::array::DType;
@@ -64,12 +64,17 @@ pub(super) fn wanted(
         return Vec::new();
     }
     let mut last: Vec<Option<usize>> = vec![None; inputs.len()];
+    // The last steps that read an input elsewhere than where they write.
+    let mut last_elsewhere = last.clone();
     for &step in order {
         for &k in &clusters.list[step].eqns {
             for &arg in &flat.program.eqns()[k].args {
                 let base = flat.views[arg.index()].base;
                 if base.index() < inputs.len() && flat.literals[arg.index()].is_none() {
                     last[base.index()] = Some(step);
+                    if reads_elsewhere(flat, k) && clusters.list[step].space.is_some() {
+                        last_elsewhere[base.index()] = Some(step);
+                    }
                 }
             }
         }
@@ -87,7 +92,8 @@ pub(super) fn wanted(
             continue;
         }
         let Some((value, step)) = first_written(flat, clusters, result) else { continue };
-        let is_free = |&input: &usize| free[input] && last[input] == Some(step) && inputs[input] == output.ty;
+        let is_last = |input: usize| last[input] == Some(step) && last_elsewhere[input] != Some(step);
+        let is_free = |&input: &usize| free[input] && is_last(input) && inputs[input] == output.ty;
         if let Some(input) = (0..inputs.len()).find(|input| is_free(input) && donated.fits(*input, k)) {
             free[input] = false;
             pairs.push(DonatedPair { input, output: k, value });

@@ -30,6 +30,10 @@ pub(super) struct Flat {
     /// For each equation of a region that is computed again: the first one of that region. With equations before it, which run
     /// when it is not wanted yet, it is not to be joined.
     pub(super) since: Vec<usize>,
+    /// For each value: whether an equation changes a part of it, where it lies if nothing reads it any more.
+    pub(super) changed: Vec<bool>,
+    /// For each value: whether it is in memory all the time, as inputs are that are not given away.
+    pub(super) stays: Vec<bool>,
 }
 
 impl Flat {
@@ -90,7 +94,13 @@ pub(super) fn flatten(program: Program, how: Flattening) -> Flat {
         bases.push(base);
     }
     let Flattener { b, views, literals, since, .. } = f;
-    Flat { program: b.finish(&bases), views, literals, since }
+    let program = b.finish(&bases);
+    let mut changed = vec![false; views.len()];
+    for eqn in program.eqns().iter().filter(|eqn| overwrites(&eqn.op)) {
+        changed[views[eqn.args[0].index()].base.index()] = true;
+    }
+    let stays = (0..views.len()).map(|value| value < args.len()).collect();
+    Flat { program, views, literals, since, changed, stays }
 }
 
 impl Flattener {

@@ -30,6 +30,7 @@ mod region;
 mod shared;
 mod single;
 mod steps;
+mod takes;
 mod turn;
 mod verify;
 mod view;
@@ -157,6 +158,13 @@ pub(crate) struct Step {
     pub(crate) provenance: Arc<Provenance>,
 }
 
+/// A lookup inside of a region: what its error tells.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lookup {
+    pub(crate) operation: Operation,
+    pub(crate) line: Option<Line>,
+}
+
 /// What a step was made of: for people, running it does not need it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Provenance {
@@ -164,6 +172,8 @@ pub(crate) struct Provenance {
     pub(crate) lines: Vec<Line>,
     /// The names of its equations' operations.
     pub(crate) names: Vec<Cow<'static, str>>,
+    /// The lookups of a region, in its order.
+    pub(crate) lookups: Vec<Lookup>,
 }
 
 /// The accesses of a step, in order.
@@ -452,6 +462,7 @@ fn build(
     if let Some(turned) = turn::turned(&flat) {
         flat = flatten(turned, how);
     }
+    (0..inputs.len()).filter(|&input| donated.is_given(input)).for_each(|input| flat.stays[input] = false);
     let items = lanes::items(&flat, costs);
     let mut clusters = cluster(&flat, &items);
     let order = order(&flat, &mut clusters, &donated);

@@ -11,10 +11,11 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use super::Indices;
-use super::blocks::is_blocks;
-use super::cluster::{Clusters, MAX_READS, Role};
+use super::cluster::{Clusters, MAX_READS, Role, reads_elsewhere};
 use super::cost::{CHEAP, DIVISION, FUNCTION};
 use super::flatten::Flat;
+use super::kernel::bytes;
+use super::takes::Again;
 use super::work::count;
 use crate::ops::{Binary, Unary};
 use crate::primitives::Op;
@@ -50,7 +51,8 @@ pub(super) const EFFORTS: [Effort; 3] = [
     Effort { work: 1024 * CHEAP, function: Some(FUNCTION), reads: 64, copies: false, snapshots: None },
 ];
 
-/// Moves cheap values into the regions that read them. `results` says which values the caller gets.
+/// Moves cheap values into the regions that read them. `results` says which values the caller gets. Rows are looked up again only of
+/// what is in memory all the time, so that no array lives longer for it.
 pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<usize>], effort: Effort) {
     // For each value: its reading steps; what defines it; whether something else than a region reads it.
     let mut readers: Vec<ReadingSteps> = vec![ReadingSteps::default(); flat.views.len()];
@@ -96,6 +98,7 @@ pub(super) fn recompute(flat: &Flat, clusters: &mut Clusters, results: &[Option<
         readers[value.index()].keep_only(home);
     }
     drop_unused(flat, clusters, results);
+    clusters.copy_alone(flat);
 }
 
 /// The steps that read a value, increasing.
@@ -160,7 +163,7 @@ impl Attempt<'_> {
         count(self.clusters.list[self.step].eqns.len());
         let reads_in_order = || {
             self.clusters.list[self.step].eqns.iter().all(|&reader| {
-                let elsewhere = is_blocks(self.flat, reader);
+                let elsewhere = reads_elsewhere(self.flat, reader);
                 self.flat.program.eqns()[reader].args.iter().all(|arg| {
                     let view = &self.flat.views[arg.index()];
                     // Not only the first ones, as elements of rows.
@@ -174,7 +177,7 @@ impl Attempt<'_> {
         }
         let operands = self.clusters.read_count(self.step) + self.reads;
         // Saved: one write, and a read here.
-        let most = super::kernel::bytes(ty).saturating_mul(self.effort.reads);
+        let most = bytes(ty).saturating_mul(self.effort.reads);
         (operands <= MAX_READS && self.bytes <= most).then_some(self.clones)
     }
 
@@ -183,6 +186,10 @@ impl Attempt<'_> {
         let eqn = &flat.program.eqns()[k];
         count(1);
         self.work += price(&eqn.op, self.effort.function)?;
+        let again = match &eqn.op {
+            Op::Gather(_) => Some(Again::of(flat, k).filter(|again| flat.stays[again.array.index()])?),
+            _ => None,
+        };
         if self.work > self.effort.work
             || clusters.list[self.step].eqns.len() + self.clones.len() >= super::cluster::MAX_EQNS
         {
@@ -208,7 +215,8 @@ impl Attempt<'_> {
             };
             if in_memory {
                 if !self.readers[base.index()].contains(self.step) {
-                    self.bytes += super::kernel::bytes(flat.program.ty(base));
+                    let again = again.as_ref().filter(|again| again.array == base);
+                    self.bytes += again.map_or_else(|| bytes(flat.program.ty(base)), |again| again.bytes);
                     self.reads += 1;
                 }
                 continue;
@@ -230,6 +238,8 @@ impl Attempt<'_> {
 fn price(op: &Op, function: Option<usize>) -> Option<usize> {
     match op {
         Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => Some(CHEAP),
+        // Where it is worth it at all.
+        Op::Gather(_) => Some(CHEAP),
         Op::Unary(op) => match op {
             Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square | Unary::Relu | Unary::Detach => Some(CHEAP),
             Unary::Recip | Unary::Sqrt | Unary::Rsqrt => Some(DIVISION),

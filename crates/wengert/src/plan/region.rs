@@ -6,13 +6,14 @@ use wengert_kernels::region::{
     self as kernels, Accumulator, Direct, Granularity, Instr, Join, Kind, Parts, Place, Slot, Space, Transfer, Width,
 };
 
-use super::blocks::{blocks, is_blocks};
-use super::cluster::{Clusters, Role, natural_cols};
+use super::blocks::blocks;
+use super::cluster::{Clusters, Role, natural_cols, reads_elsewhere};
 use super::finish::DIRECT;
 use super::flatten::{Flat, spans};
 use super::instruction::instruction;
 use super::kernel::kind;
 use super::pairs::{How, Joined, Reader, pairs};
+use super::takes::take;
 use super::view::View;
 use crate::primitives::{Literal, Op, Reducer};
 use crate::program::Value;
@@ -126,7 +127,7 @@ impl<'a> RegionLowering<'a> {
         joined: Map<usize, Joined>,
     ) -> Self {
         let cluster = &clusters.list[step];
-        let in_place = cluster.eqns.iter().filter(|&&k| !is_blocks(flat, k));
+        let in_place = cluster.eqns.iter().filter(|&&k| !reads_elsewhere(flat, k));
         let loads = in_place.flat_map(|&k| &flat.program.eqns()[k].args).map(|arg| &flat.views[arg.index()]);
         let cols = natural_cols(&extent, loads);
         let groups = extent.groups.unwrap_or(1);
@@ -139,6 +140,7 @@ impl<'a> RegionLowering<'a> {
             repeated: Vec::new(),
             loads: Vec::new(),
             blocks: Vec::new(),
+            takes: Vec::new(),
             stores: Vec::new(),
             accumulators: Vec::new(),
             code: Vec::new(),
@@ -221,7 +223,7 @@ impl<'a> RegionLowering<'a> {
     /// The operands of an equation.
     fn own_sources(&self, k: usize) -> Vec<OperandSource> {
         let eqn = &self.flat.program.eqns()[k];
-        if is_blocks(self.flat, k) {
+        if reads_elsewhere(self.flat, k) {
             return Vec::new();
         }
         let full = self.works_full(k);
@@ -338,6 +340,13 @@ impl<'a> RegionLowering<'a> {
         kernels::Op::Blocks((self.parts.blocks.len() - 1) as u16)
     }
 
+    /// The instruction that looks up rows.
+    fn take(&mut self, k: usize, full: bool) -> kernels::Op {
+        let take = take(self.flat, k, Self::level(full), |value| self.read(value));
+        self.parts.takes.push(take);
+        kernels::Op::Take((self.parts.takes.len() - 1) as u16)
+    }
+
     fn eqn(&mut self, at: usize, k: usize, stored: &impl Fn(Value) -> Storage) {
         let sources = self.sources(k);
         let mut places = [0u16; 3];
@@ -381,6 +390,7 @@ impl<'a> RegionLowering<'a> {
             },
             Op::Select(_) => kernels::Op::Select(result),
             Op::Pad(_) | Op::Concat(_) => self.blocks(k, full),
+            Op::Gather(_) => self.take(k, full),
             Op::Reduce(reduce) => kernels::Op::JoinCols(join(reduce.reducer), kind(operand)),
             op => instruction(op, operand),
         };

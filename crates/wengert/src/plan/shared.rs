@@ -89,6 +89,10 @@ fn starts(parts: &Parts) -> Indices {
         note(load.operand, load.pattern.lowest().unwrap_or(0));
     }
     parts.blocks.iter().flat_map(Blocks::lowest).for_each(|(input, at)| note(input, at));
+    for take in &parts.takes {
+        note(take.array, take.offset);
+        note(take.indices, take.first);
+    }
     starts.into_iter().map(Option::unwrap_or_default).collect()
 }
 
@@ -106,6 +110,10 @@ fn begin_at(parts: &mut Parts, starts: &[usize]) {
         }
     }
     parts.blocks.iter_mut().for_each(|blocks| blocks.begin_at(starts));
+    for take in &mut parts.takes {
+        take.offset -= starts[usize::from(take.array)];
+        take.first -= starts[usize::from(take.indices)];
+    }
 }
 
 #[cfg(all(test, feature = "text"))]

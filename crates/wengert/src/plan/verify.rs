@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use super::cluster::{Clusters, Role};
+use super::cluster::{Clusters, Role, reads_elsewhere};
 use super::flatten::Flat;
 use super::kernel::bytes;
 use super::steps::Draft;
@@ -31,7 +31,10 @@ pub(super) fn check_order(flat: &Flat, clusters: &Clusters, order: &[usize]) -> 
             for arg in eqn.args.iter().filter(|arg| flat.literals[arg.index()].is_none()) {
                 let base = flat.views[arg.index()].base;
                 let known = match clusters.holds(step, base) {
-                    true => own.contains(&base) && clusters.roles[base.index()] != Role::Total,
+                    true => {
+                        let is_there = own.contains(&base) && clusters.roles[base.index()] != Role::Total;
+                        is_there && !(clusters.list[step].space.is_some() && reads_elsewhere(flat, k))
+                    }
                     false => computed[base.index()],
                 };
                 if !known {

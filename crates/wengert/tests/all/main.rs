@@ -73,6 +73,7 @@ mod in_place;
 mod joins;
 mod lanes;
 mod layouts;
+mod lookups;
 mod planning;
 mod points;
 mod rolled;

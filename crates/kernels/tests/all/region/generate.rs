@@ -2,7 +2,7 @@
 
 use wengert_kernels::region::{
     Accumulator, Binary, Block, Blocks, Call1, Call2, Compare, Direct, Granularity, Instr, Join, Kind, Op, Pair, Parts,
-    Pattern, Place, Slot, Space, Transfer, Twin, Unary, Width,
+    Pattern, Place, Slot, Space, Take, Transfer, Twin, Unary, Width,
 };
 
 use super::interpreter::position;
@@ -25,6 +25,7 @@ pub(crate) fn empty(groups: usize, rows: usize, cols: usize) -> Parts {
         repeated: Vec::new(),
         loads: Vec::new(),
         blocks: Vec::new(),
+        takes: Vec::new(),
         stores: Vec::new(),
         accumulators: Vec::new(),
         code: Vec::new(),
@@ -124,6 +125,8 @@ struct Generator {
     fixed: Vec<u16>,
     /// For each input and output: its kind, and how many elements it needs.
     inputs: Vec<(Kind, usize)>,
+    /// Inputs with indices: of how many rows, and whether all have to be there.
+    indices: Vec<(usize, usize, bool)>,
     outputs: Vec<(Kind, usize)>,
 }
 
@@ -135,8 +138,15 @@ pub(crate) fn generate(seed: u64, large: bool) -> Case {
     let most = if large { 40_000 } else { 1500 };
     let rows = 1 + random.below((most / (cols * groups)).max(1));
     let parts = empty(groups, if large { rows.max(most / (cols * groups) / 2).max(1) } else { rows }, cols);
-    let mut g =
-        Generator { random, parts, live: Vec::new(), fixed: Vec::new(), inputs: Vec::new(), outputs: Vec::new() };
+    let mut g = Generator {
+        random,
+        parts,
+        live: Vec::new(),
+        fixed: Vec::new(),
+        inputs: Vec::new(),
+        indices: Vec::new(),
+        outputs: Vec::new(),
+    };
     for _ in 0..2 + g.random.below(3) {
         let (kind, level) = (g.random.pick(&KINDS), g.random.pick(&LEVELS));
         g.source(kind, level);
@@ -265,10 +275,23 @@ impl Generator {
         Block { operand: self.input(kind, end), low, lengths, offset, strides }
     }
 
-    /// A value from outside: a constant, a load, a repeated one, blocks, or memory where it lies.
+    /// Rows of an array at indices, of which some have no row unless they must.
+    fn take(&mut self, kind: Kind, level: Granularity) -> Take {
+        let elements = self.parts.space.count(level);
+        let sizes: Vec<usize> = (1..=40).chain([100, 1100]).filter(|size| elements.is_multiple_of(*size)).collect();
+        let (size, count) = (self.random.pick(&sizes), self.random.pick(&[1, 2, 5, 40]));
+        let (offset, first) = (self.random.below(3), self.random.below(3));
+        let (array, must) = (self.input(kind, offset + count * size), self.random.below(2) == 0);
+        let indices = self.inputs.len() as u16;
+        self.inputs.push((Kind::I64, first + elements / size));
+        self.indices.push((usize::from(indices), count, must));
+        Take { array, offset, count, size, indices, first, kind, level, must }
+    }
+
+    /// A value from outside: a constant, a load, a repeated one, blocks, a lookup, or memory where it lies.
     fn source(&mut self, kind: Kind, level: Granularity) -> u16 {
         let count = self.parts.space.count(level);
-        let place = match self.random.below(7) {
+        let place = match self.random.below(8) {
             0 => {
                 // A number fills a slot of its own width.
                 self.parts.slots.push(Slot { kind, level });
@@ -304,8 +327,15 @@ impl Generator {
                 self.push(Op::Blocks((self.parts.blocks.len() - 1) as u16), [0; 3], slot);
                 slot
             }
+            5 => {
+                let take = self.take(kind, level);
+                let slot = self.slot(kind, level, &[]);
+                self.parts.takes.push(take);
+                self.push(Op::Take((self.parts.takes.len() - 1) as u16), [0; 3], slot);
+                slot
+            }
             n => {
-                let pattern = if n == 5 { Pattern::contiguous(count) } else { self.pattern(level, true) };
+                let pattern = if n == 6 { Pattern::contiguous(count) } else { self.pattern(level, true) };
                 let operand = self.input(kind, pattern.end());
                 let slot = self.slot(kind, level, &[]);
                 self.parts.loads.push(Transfer { operand, kind, level, pattern });
@@ -488,8 +518,16 @@ impl Generator {
             let elements: Vec<u64> = (0..end + random.below(3)).map(|_| bits(*kind, random.number())).collect();
             Elements::new(*kind, &elements)
         };
-        let inputs = self.inputs.iter().map(&mut memory).collect();
+        let mut inputs: Vec<Elements> = self.inputs.iter().map(&mut memory).collect();
         let outputs = self.outputs.iter().map(&mut memory).collect();
+        for &(input, count, must) in &self.indices {
+            let Elements::I64(indices) = &mut inputs[input] else { unreachable!("indices are integers") };
+            for index in indices {
+                let outside = [-1, count as i64, i64::MIN, i64::MAX, (count as i64) << 32];
+                let own = random.below(count) as i64;
+                *index = if must || random.below(8) > 0 { own } else { random.pick(&outside) };
+            }
+        }
         Case { parts: self.parts, inputs, outputs }
     }
 }

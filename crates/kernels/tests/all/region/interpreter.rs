@@ -88,6 +88,18 @@ impl Run<'_> {
         (0..blocks.count()).map(element).collect()
     }
 
+    fn take(&self, k: u16) -> Vec<u64> {
+        let take = &self.parts.takes[usize::from(k)];
+        let array = &self.inputs[usize::from(take.array)][take.offset..][..take.count * take.size];
+        let indices = &self.inputs[usize::from(take.indices)][take.first..];
+        let element = |k: usize| {
+            let index = i128::from(indices[k / take.size].cast_signed());
+            let inside = (0..take.count as i128).contains(&index);
+            if inside { array[index as usize * take.size + k % take.size] } else { 0 }
+        };
+        (0..self.parts.space.count(take.level)).map(element).collect()
+    }
+
     fn place(&self, place: u16) -> Vec<u64> {
         let k = usize::from(place);
         if k < self.slots.len() {
@@ -153,6 +165,7 @@ impl Run<'_> {
             }
             Op::Load(k) => self.load(k),
             Op::Blocks(k) => self.blocks(k),
+            Op::Take(k) => self.take(k),
             Op::Store(k) => {
                 let (store, x) = (&self.parts.stores[usize::from(k)], self.place(a));
                 for (k, x) in x.into_iter().enumerate() {

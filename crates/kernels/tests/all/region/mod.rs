@@ -4,6 +4,7 @@
 
 mod generate;
 mod interpreter;
+mod lookups;
 mod numbers;
 mod refused;
 

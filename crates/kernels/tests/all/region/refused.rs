@@ -1,8 +1,8 @@
 //! Regions that would not be safe, or not mean what they say: each check has a case.
 
 use wengert_kernels::region::{
-    Accumulator, Binary, Direct, Granularity, Instr, Join, Kind, Op, Parts, Pattern, Place, Region, Slot, Transfer,
-    Twin, Unary, Width,
+    Accumulator, Binary, Direct, Granularity, Instr, Join, Kind, Op, Parts, Pattern, Place, Region, Slot, Take,
+    Transfer, Twin, Unary, Width,
 };
 
 use super::generate::empty;
@@ -185,5 +185,39 @@ fn instructions_that_do_not_fit_are_refused() {
         "at level Row": |p| p.code.push(instr(twin(Kind::F64), [4, 3, 0], 5));
         "do not fit": |p| p.code.push(instr(twin(Kind::I64), [4, 3, 0], 0));
         "read before": |p| p.code[1] = instr(Op::Select(Kind::F64), [6, 0, 1], 3);
+    }
+}
+
+#[test]
+fn lookups_that_do_not_fit_are_refused() {
+    let take = |size: usize, kind: Kind| Take {
+        array: 0,
+        offset: 1,
+        count: 3,
+        size,
+        indices: 1,
+        first: 2,
+        kind,
+        level: Granularity::Full,
+        must: true,
+    };
+    let with = |parts: &mut Parts, take: Take| {
+        parts.inputs = 2;
+        parts.takes = vec![take];
+        parts.code.push(instr(Op::Take(0), [0; 3], 3));
+    };
+    assert_eq!(refusal(|p| with(p, take(4, Kind::F64))), "not refused");
+    refused! {
+        "no such lookup": |p| p.code.push(instr(Op::Take(0), [0; 3], 3));
+        "no whole rows": |p| with(p, take(0, Kind::F64));
+        "no whole rows": |p| with(p, take(5, Kind::F64));
+        "reaches too far": |p| with(p, Take { count: usize::MAX, ..take(4, Kind::F64) });
+        "reaches too far": |p| with(p, Take { offset: usize::MAX - 11, ..take(4, Kind::F64) });
+        "reaches too far": |p| with(p, Take { first: isize::MAX as usize, ..take(4, Kind::F64) });
+        "there is no Input(2)": |p| with(p, Take { array: 2, ..take(4, Kind::F64) });
+        "there is no Input(7)": |p| with(p, Take { indices: 7, ..take(4, Kind::F64) });
+        "two kinds": |p| with(p, take(4, Kind::F32));
+        "two kinds": |p| with(p, Take { indices: 0, ..take(4, Kind::F64) });
+        "do not fit": |p| with(p, Take { level: Granularity::Row, ..take(2, Kind::F64) });
     }
 }

@@ -6,7 +6,7 @@ use crate::array::{Array, DType, Type};
 use crate::plan::{Options, Plan};
 use crate::program::Program;
 
-fn numbers(ty: &Type) -> Array {
+pub(in super::super) fn numbers(ty: &Type) -> Array {
     let all = (0..ty.size()).map(|k| ((k * k + 3 * k) % 101) as f64 * 0.37 - 7.0);
     match ty.dtype {
         DType::F64 => Array::new(&ty.shape, all.collect::<Vec<f64>>()),
@@ -18,7 +18,7 @@ fn numbers(ty: &Type) -> Array {
 
 /// Checks results against the definition: exactly, or within the error of functions and of sums in another order.
 #[track_caller]
-fn compare(found: &[Array], wanted: &[Array], text: &str) {
+pub(in super::super) fn compare(found: &[Array], wanted: &[Array], text: &str) {
     assert_eq!(found.len(), wanted.len());
     for (found, wanted) in found.iter().zip(wanted) {
         assert_eq!(found.ty(), wanted.ty());
@@ -31,7 +31,7 @@ fn compare(found: &[Array], wanted: &[Array], text: &str) {
 
 /// Plans a Program, compares its results with the definition, and gives the number of steps.
 #[track_caller]
-fn steps(text: &str) -> usize {
+pub(in super::super) fn steps(text: &str) -> usize {
     let program: Program = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
     let inputs: Vec<Array> = program.input_types().iter().map(numbers).collect();
     let wanted = program.run_reference(&inputs).unwrap();

@@ -69,6 +69,11 @@ fn instruction(region: &Region, instr: &Instr) -> String {
         Op::Blocks(blocks) => {
             return format!("{} = {}", place(region, instr.out), together(&parts.blocks[usize::from(blocks)]));
         }
+        Op::Take(take) => {
+            let take = &parts.takes[usize::from(take)];
+            let (rows, out) = (take.rows(&parts.space).unwrap_or(0), place(region, instr.out));
+            return format!("{out} = rows of in{} at in{}, {rows} of {}", take.array, take.indices, take.size);
+        }
         Op::Store(store) => {
             return format!(
                 "store {} to {}",

@@ -147,6 +147,7 @@ impl<'a> Code<'a> {
             repeated: Vec::new(),
             loads: Vec::new(),
             blocks: Vec::new(),
+            takes: Vec::new(),
             stores: Vec::new(),
             accumulators: Vec::new(),
             code: Vec::new(),

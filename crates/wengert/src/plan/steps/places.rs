@@ -6,9 +6,13 @@ use super::super::allocated::Allocated;
 use super::super::buffers::{self, Life};
 use super::super::kernel::{bytes, kind};
 use super::super::shared::Shared;
-use super::super::{Access, Accesses, Home, Map, Provenance, Step, StepOperand, StepWork, lines_of, verify};
+use super::super::{
+    Access, Accesses, Home, Lookup, Map, Operation, Provenance, Step, StepOperand, StepWork, lines_of, verify,
+};
 use super::{Draft, Drafts};
+use crate::array::Type;
 use crate::error::Line;
+use crate::primitives::Op;
 use crate::program::{Drained, Program, Value};
 
 /// Gives the operands of steps places. Of what the steps were made from it needs the types and the lines alone.
@@ -158,12 +162,18 @@ impl<'a> Placer<'a> {
         let writes = draft.writes.iter().enumerate().map(write).collect();
         let mut lines: Vec<Line> = Vec::new();
         let mut names: Vec<Cow<'static, str>> = Vec::with_capacity(draft.eqns.len());
+        let mut lookups: Vec<Lookup> = Vec::new();
+        let is_region = matches!(draft.work, StepWork::Region(_));
         for &k in &draft.eqns {
             let eqn = &self.program.eqns()[k];
             lines.extend(eqn.line.filter(|line| !lines.contains(line)));
             names.push(eqn.op.name());
+            if is_region && matches!(eqn.op, Op::Gather(_)) {
+                let types: Vec<&Type> = eqn.args.iter().map(|&arg| self.program.ty(arg)).collect();
+                lookups.push(Lookup { operation: Operation::new(eqn.op.clone(), &types), line: eqn.line });
+            }
         }
-        let provenance = self.shared.provenance(Provenance { lines, names });
+        let provenance = self.shared.provenance(Provenance { lines, names, lookups });
         Step { work: draft.work, reads, writes, arena, results, scratch: draft.scratch, provenance }
     }
 }
