@@ -82,6 +82,21 @@ def gmm(data):
         distance = lambda pair: ((x @ pair[0].T - pair[0] @ pair[1]) ** 2).sum(1)
         return posterior(p, jax.lax.map(distance, (factor, p[1])).T, q)
 
+    def by_rows(width):
+        # As ours is: a column for each sample with a one before it, the rows of the factors in groups.
+        def by_groups(p, x):
+            q, factor = factors(p[2])
+            distances = 0.0
+            for begin, end in problems.groups(d, width):
+                part = factor[:, begin:end, :end]
+                means = jnp.einsum("kji,ki->kj", part, p[1][:, :end])
+                maps = jnp.concatenate([-means[..., None], part], 2).reshape(-1, end + 1)
+                turned = (maps @ x[: end + 1]).reshape(k, end - begin, n)
+                distances += (turned**2).sum(1)
+            return posterior(p, distances.T, q)
+
+        return by_groups
+
     p = (data.alpha, data.mu, data.icf)
     objectives = {
         "differences": by_differences,
@@ -89,7 +104,11 @@ def gmm(data):
         "products by component": by_components,
         "components in turn": by_scan,
     }
-    return {name: form(objective, jax.grad(objective), p, data.x) for name, objective in objectives.items()}
+    made = {name: form(objective, jax.grad(objective), p, data.x) for name, objective in objectives.items()}
+    samples = np.concatenate([np.ones((1, n)), data.x.T])
+    for width in (8, 16, d):
+        made[f"groups of {width} rows"] = form(by_rows(width), jax.grad(by_rows(width)), p, samples)
+    return made
 
 
 # ---- ba -------------------------------------------------------------------------------------------

@@ -47,6 +47,12 @@ def gmm(words):
     return SimpleNamespace(d=d, k=k, n=n, alpha=alpha, mu=mu, icf=icf, x=x, gamma=float(gamma), m=int(m))
 
 
+def groups(d, width):
+    """The rows of a triangle of `d` rows in groups of about so many, as pairs of first and end."""
+    step = -(-d // max(d // width, 1))
+    return [(begin, min(begin + step, d)) for begin in range(0, d, step)]
+
+
 def ba(words, replicated):
     n, m, p = (int(word) for word in words[:3])
     numbers = Numbers(words[3:])

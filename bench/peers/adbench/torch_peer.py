@@ -7,6 +7,7 @@ import measure
 
 ASKED = measure.start(["torch"])
 
+import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from torch.func import grad, jacfwd, jacrev, jvp, vmap  # noqa: E402
 
@@ -103,9 +104,24 @@ def gmm(data):
         distances = [((x @ f.T - f @ mu) ** 2).sum(1) for f, mu in zip(factor, p[1])]
         return posterior(p, torch.stack(distances, 1), q)
 
+    def by_groups(p, x):
+        # As ours is: a column for each sample with a one before it, the rows of the factors in groups.
+        q, factor = factors(p[2])
+        distances = 0.0
+        for begin, end in problems.groups(d, 8):
+            part = factor[:, begin:end, :end]
+            means = torch.einsum("kji,ki->kj", part, p[1][:, :end])
+            maps = torch.cat([-means[..., None], part], 2).reshape(-1, end + 1)
+            turned = (maps @ x[: end + 1]).reshape(k, end - begin, n)
+            distances = distances + (turned**2).sum(1)
+        return posterior(p, distances.T, q)
+
     p, (x,) = on_device((data.alpha, data.mu, data.icf)), on_device((data.x,))
+    (samples,) = on_device((np.concatenate([np.ones((1, n)), data.x.T]),))
     forms = {"one product": by_product, "products by component": by_components, "components in turn": in_turn}
     made = {name: gradient(objective, p, x) for name, objective in forms.items()}
+    made["groups of rows"] = gradient(by_groups, p, samples)
+    made["groups of rows, compiled"] = works(compiled, by_groups, p, samples)
     made["one product, compiled"] = works(compiled, by_product, p, x)
     made["products by component, compiled"] = works(compiled, by_components, p, x)
     return tried(made)
