@@ -37,7 +37,7 @@ macro_rules! impl_number_for_floats {
             }
 
             fn by_vector(task: TileTask<Self>, level: Level) {
-                vector::run(task, level);
+                vector::$float(task, level);
             }
 
             fn kernels(level: Level) -> Option<Kernels<Self>> {
@@ -65,7 +65,7 @@ impl Number for i64 {
     }
 
     fn by_vector(task: TileTask<Self>, level: Level) {
-        vector::run(task, level);
+        vector::i64(task, level);
     }
 
     /// There are none for integers.

@@ -44,6 +44,8 @@ pub(super) unsafe trait Vector: Copy {
     unsafe fn times_plus(self, factor: Self, term: Self) -> Self;
     /// `self + other`.
     unsafe fn plus(self, other: Self) -> Self;
+    /// The sum of the lanes: the upper half added to the lower one, until one is left.
+    unsafe fn tree(self) -> Self::Number;
 }
 
 /// An array that the compiler vectorises, for what the others do not cover. `FUSED` as in
@@ -100,6 +102,18 @@ unsafe impl<T: Number, const LANES: usize, const FUSED: bool> Vector for LaneArr
         }
         self
     }
+
+    #[inline(always)]
+    unsafe fn tree(mut self) -> T {
+        let mut width = LANES / 2;
+        while width > 0 {
+            for l in 0..width {
+                self.0[l] = self.0[l].plus(self.0[l + width]);
+            }
+            width /= 2;
+        }
+        self.0[0]
+    }
 }
 
 /// Reads the first `count` numbers. A bit for each lane says which they are.
@@ -129,10 +143,10 @@ macro_rules! by_signs {
     }};
 }
 
-/// Implements [`Vector`] by six instructions and a mask.
+/// Implements [`Vector`] by six instructions, a mask, and an expression for the sum of the lanes.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vectors {
-    ($($vector:ident of $number:ident: $splat:ident $read:ident $write:ident $times_plus:ident $plus:ident, $some:ident $mask:ident($($with:tt)*);)*) => {$(
+    ($($vector:ident of $number:ident: $splat:ident $read:ident $write:ident $times_plus:ident $plus:ident, $some:ident $mask:ident($($with:tt)*), |$x:ident| $tree:expr;)*) => {$(
         // SAFETY: the type is a register full of numbers. Each function is one instruction or two, and is
         // called where that exists, as the trait demands. Tests `blocks_agree_with_the_triple_loop`
         // and `products_agree_with_the_triple_loop`, at every level.
@@ -176,6 +190,13 @@ macro_rules! vectors {
                 // SAFETY: as said above, of the instruction.
                 unsafe { x86_64::$plus(self, other) }
             }
+
+            #[inline(always)]
+            unsafe fn tree(self) -> $number {
+                let $x = self;
+                // SAFETY: as said above, of the instructions; half of a register has those of a lower level.
+                unsafe { $tree }
+            }
         }
     )*};
 }
@@ -185,10 +206,19 @@ use std::arch::x86_64;
 
 #[cfg(target_arch = "x86_64")]
 vectors! {
-    __m128 of f32: _mm_set1_ps _mm_loadu_ps _mm_storeu_ps _mm_fmadd_ps _mm_add_ps, _mm_maskload_ps by_signs(4, i32, _mm_loadu_si128, __m128i);
-    __m256 of f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps, _mm256_maskload_ps by_signs(8, i32, _mm256_loadu_si256, __m256i);
-    __m512 of f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps, _mm512_maskz_loadu_ps by_bits();
-    __m128d of f64: _mm_set1_pd _mm_loadu_pd _mm_storeu_pd _mm_fmadd_pd _mm_add_pd, _mm_maskload_pd by_signs(2, i64, _mm_loadu_si128, __m128i);
-    __m256d of f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd, _mm256_maskload_pd by_signs(4, i64, _mm256_loadu_si256, __m256i);
-    __m512d of f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd, _mm512_maskz_loadu_pd by_bits();
+    __m128 of f32: _mm_set1_ps _mm_loadu_ps _mm_storeu_ps _mm_fmadd_ps _mm_add_ps, _mm_maskload_ps by_signs(4, i32, _mm_loadu_si128, __m128i), |x| {
+        let x = x86_64::_mm_add_ps(x, x86_64::_mm_movehl_ps(x, x));
+        x86_64::_mm_cvtss_f32(x86_64::_mm_add_ss(x, x86_64::_mm_movehdup_ps(x)))
+    };
+    __m256 of f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps, _mm256_maskload_ps by_signs(8, i32, _mm256_loadu_si256, __m256i),
+        |x| x86_64::_mm_add_ps(x86_64::_mm256_castps256_ps128(x), x86_64::_mm256_extractf128_ps::<1>(x)).tree();
+    __m512 of f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps, _mm512_maskz_loadu_ps by_bits(), |x| {
+        let upper = x86_64::_mm256_castpd_ps(x86_64::_mm512_extractf64x4_pd::<1>(x86_64::_mm512_castps_pd(x)));
+        x86_64::_mm256_add_ps(x86_64::_mm512_castps512_ps256(x), upper).tree()
+    };
+    __m128d of f64: _mm_set1_pd _mm_loadu_pd _mm_storeu_pd _mm_fmadd_pd _mm_add_pd, _mm_maskload_pd by_signs(2, i64, _mm_loadu_si128, __m128i), |x| x86_64::_mm_cvtsd_f64(x86_64::_mm_add_sd(x, x86_64::_mm_unpackhi_pd(x, x)));
+    __m256d of f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd, _mm256_maskload_pd by_signs(4, i64, _mm256_loadu_si256, __m256i),
+        |x| x86_64::_mm_add_pd(x86_64::_mm256_castpd256_pd128(x), x86_64::_mm256_extractf128_pd::<1>(x)).tree();
+    __m512d of f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd, _mm512_maskz_loadu_pd by_bits(),
+        |x| x86_64::_mm256_add_pd(x86_64::_mm512_castpd512_pd256(x), x86_64::_mm512_extractf64x4_pd::<1>(x)).tree();
 }
