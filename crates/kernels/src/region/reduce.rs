@@ -162,26 +162,48 @@ const fn named(join: u8) -> Join {
 }
 
 /// Elements to be joined, read in blocks.
+///
+/// Plain loops over arrays of constant length, by index: that way the lanes stay in the widest registers. As arrays by value, or with
+/// iterators over the lanes, they were taken apart into the narrowest.
 pub(super) trait Elements<T> {
     fn count(&self) -> usize;
-    /// The block of elements from `at` on, all of which exist.
-    fn block<const N: usize>(&self, at: usize) -> [T; N];
     /// `count` elements from `at` on.
     fn part(&self, at: usize, count: usize) -> Self;
+    /// Element `at`.
+    fn element(&self, at: usize) -> T;
+    /// Joins all whole blocks to the lanes.
+    fn join_blocks(&self, join: Join, lanes: &mut [T; LANES]);
+    /// Joins the block of elements from `at` on, all of which exist, to lanes from `lane` on.
+    fn join_piece(&self, join: Join, lanes: &mut [T; LANES], lane: usize, at: usize);
 }
 
-impl<T: Copy> Elements<T> for &[T] {
+impl<T: Joined> Elements<T> for &[T] {
     #[inline(always)]
     fn count(&self) -> usize {
         self.len()
     }
     #[inline(always)]
-    fn block<const N: usize>(&self, at: usize) -> [T; N] {
-        *self[at..].first_chunk().expect("a block is inside")
-    }
-    #[inline(always)]
     fn part(&self, at: usize, count: usize) -> Self {
         &self[at..at + count]
+    }
+    #[inline(always)]
+    fn element(&self, at: usize) -> T {
+        self[at]
+    }
+    #[inline(always)]
+    fn join_blocks(&self, join: Join, lanes: &mut [T; LANES]) {
+        for x in self.as_chunks::<LANES>().0 {
+            for l in 0..LANES {
+                lanes[l] = T::join(join, lanes[l], x[l]);
+            }
+        }
+    }
+    #[inline(always)]
+    fn join_piece(&self, join: Join, lanes: &mut [T; LANES], lane: usize, at: usize) {
+        let (lanes, x) = (&mut lanes[lane..lane + VECTOR], &self[at..at + VECTOR]);
+        for l in 0..VECTOR {
+            lanes[l] = T::join(join, lanes[l], x[l]);
+        }
     }
 }
 
@@ -189,27 +211,33 @@ impl<T: Copy> Elements<T> for &[T] {
 #[derive(Clone, Copy)]
 struct Products<'a, T>(&'a [T], &'a [T]);
 
-impl<T: Float> Elements<T> for Products<'_, T> {
+impl<T: Joined + Float> Elements<T> for Products<'_, T> {
     #[inline(always)]
     fn count(&self) -> usize {
         self.0.len()
     }
     #[inline(always)]
-    fn block<const N: usize>(&self, at: usize) -> [T; N] {
-        let (x, y): ([T; N], [T; N]) = (self.0.block(at), self.1.block(at));
-        std::array::from_fn(|k| x[k] * y[k])
-    }
-    #[inline(always)]
     fn part(&self, at: usize, count: usize) -> Self {
         Products(self.0.part(at, count), self.1.part(at, count))
     }
-}
-
-/// Joins a block of elements, from `at` on, to the lanes.
-#[inline(always)]
-fn join_block<T: Joined, const N: usize>(join: Join, lanes: &mut [T; LANES], at: usize, x: [T; N]) {
-    for (lane, x) in lanes[at..at + N].iter_mut().zip(x) {
-        *lane = T::join(join, *lane, x);
+    #[inline(always)]
+    fn element(&self, at: usize) -> T {
+        self.0[at] * self.1[at]
+    }
+    #[inline(always)]
+    fn join_blocks(&self, join: Join, lanes: &mut [T; LANES]) {
+        for (x, y) in self.0.as_chunks::<LANES>().0.iter().zip(self.1.as_chunks::<LANES>().0) {
+            for l in 0..LANES {
+                lanes[l] = T::join(join, lanes[l], x[l] * y[l]);
+            }
+        }
+    }
+    #[inline(always)]
+    fn join_piece(&self, join: Join, lanes: &mut [T; LANES], lane: usize, at: usize) {
+        let (lanes, x, y) = (&mut lanes[lane..lane + VECTOR], &self.0[at..at + VECTOR], &self.1[at..at + VECTOR]);
+        for l in 0..VECTOR {
+            lanes[l] = T::join(join, lanes[l], x[l] * y[l]);
+        }
     }
 }
 
@@ -247,18 +275,16 @@ fn fold<T: Joined>(join: Join, x: impl Elements<T>) -> T {
     if count <= FEW {
         let mut sum = T::start(join);
         for k in 0..count {
-            sum = T::join(join, sum, x.block::<1>(k)[0]);
+            sum = T::join(join, sum, x.element(k));
         }
         return sum;
     }
     let mut lanes = [T::start(join); LANES];
     let whole = count / LANES * LANES;
-    for at in (0..whole).step_by(LANES) {
-        join_block(join, &mut lanes, 0, x.block::<LANES>(at));
-    }
+    x.join_blocks(join, &mut lanes);
     if whole < count {
         // A function of its own, so that the lanes of whole blocks stay in registers, which need constant indices.
-        lanes = with_rest(join, lanes, &x, whole);
+        with_rest(join, &mut lanes, &x, whole);
     }
     let mut width = LANES / 2;
     while width > 0 {
@@ -307,16 +333,15 @@ pub fn tree<T: Copy>(elements: &[T], mut join: impl FnMut(T, T) -> T) -> Option<
 
 /// The lanes with the elements from `whole` on: by vectors, then one by one.
 #[inline(always)]
-fn with_rest<T: Joined>(join: Join, mut lanes: [T; LANES], x: &impl Elements<T>, whole: usize) -> [T; LANES] {
+fn with_rest<T: Joined>(join: Join, lanes: &mut [T; LANES], x: &impl Elements<T>, whole: usize) {
     let (mut at, count) = (whole, x.count());
     while at + VECTOR <= count {
-        join_block(join, &mut lanes, at - whole, x.block::<VECTOR>(at));
+        x.join_piece(join, lanes, at - whole, at);
         at += VECTOR;
     }
     for at in at..count {
-        join_block(join, &mut lanes, at - whole, x.block::<1>(at));
+        lanes[at - whole] = T::join(join, lanes[at - whole], x.element(at));
     }
-    lanes
 }
 
 /// Rows of at most [`FEW`] elements joined, [`SIDE`] of them side by side.
