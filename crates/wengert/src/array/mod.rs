@@ -91,6 +91,11 @@ impl Type {
         self.shape.iter().product()
     }
 
+    /// The bytes of an array of this type; the most there are if they cannot be counted.
+    pub(crate) fn bytes(&self) -> usize {
+        self.size().saturating_mul(self.dtype.size())
+    }
+
     /// The same shape with other elements.
     pub fn with_dtype(&self, dtype: DType) -> Self {
         Type { dtype, shape: self.shape.clone() }

@@ -32,7 +32,6 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use crate::array::Type;
 use crate::program::{Program, cse, dce, everywhere};
 
 /// How much a rewrite may change an answer.
@@ -154,11 +153,6 @@ pub(crate) fn optimized(mut program: Program, config: &Config) -> Program {
         }
     }
     program
-}
-
-/// The bytes of an array of this type; the most there are if they cannot be counted.
-fn bytes(ty: &Type) -> usize {
-    ty.size().saturating_mul(ty.dtype.size())
 }
 
 /// What a run is made of: written out, and after every pass.

@@ -74,5 +74,5 @@ pub(crate) fn kind(dtype: DType) -> Kind {
 
 /// Bytes of an array of this type.
 pub(crate) fn bytes(ty: &Type) -> usize {
-    ty.size() * ty.dtype.size()
+    ty.bytes()
 }

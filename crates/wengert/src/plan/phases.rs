@@ -15,7 +15,8 @@ use super::kernel::bytes;
 use crate::array::Type;
 use crate::primitives::{Op, Unwind};
 use crate::program::{Builder, Eqn, Program, Value, cse, dce, inline, same_inputs, with_inputs};
-use crate::transform::partial::{divide, split_inside, varying};
+use crate::transform::again::{Price, computed_again};
+use crate::transform::partial::{Parting, divide_keeping, split_inside, varying};
 
 /// The bytes that are kept of a step are at most this many times those of the carry: with more, residuals are computed again.
 const MOST_KEPT: usize = 4;
@@ -53,8 +54,16 @@ impl Phases {
         let mut b = Builder::new();
         let inputs = same_inputs(&mut b, &op.first);
         let known: Vec<Option<Value>> = (0..unknown.len()).map(|k| inputs.get(k).copied()).collect();
-        let parts = divide(&mut b, &second, &known, &vec![false; second.outputs().len()]);
         let varies = varying(&second, invariants);
+        // What is made of invariants alone has no place in the loop, and costs each step what it takes.
+        let price = |(value, &varies): (usize, &bool)| match varies {
+            true => Price::Stacked,
+            false if value < invariants => Price::Free,
+            false => Price::Never,
+        };
+        let prices: Vec<Price> = varies.iter().enumerate().map(price).collect();
+        let again = |parting: &Parting| computed_again(&second, parting, &prices);
+        let parts = divide_keeping(&mut b, &second, &known, &vec![false; second.outputs().len()], again);
         let (mut again, mut rows) = (Vec::new(), Vec::new());
         let mut keeps = op.given[..op.carry].to_vec();
         let mut residuals = Vec::with_capacity(parts.residuals.len());

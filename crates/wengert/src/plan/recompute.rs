@@ -237,19 +237,11 @@ impl Attempt<'_> {
 /// What an operation costs per element, in additions; `None` if it is never done twice.
 fn price(op: &Op, function: Option<usize>) -> Option<usize> {
     match op {
-        Op::Compare(_) | Op::Logic(_) | Op::Select(_) | Op::Convert(_) => Some(CHEAP),
+        op if op.is_cheap() => Some(CHEAP),
         // Where it is worth it at all.
         Op::Gather(_) => Some(CHEAP),
-        Op::Unary(op) => match op {
-            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square | Unary::Relu | Unary::Detach => Some(CHEAP),
-            Unary::Recip | Unary::Sqrt | Unary::Rsqrt => Some(DIVISION),
-            _ => function,
-        },
-        Op::Binary(op) => match op {
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Max | Binary::Min => Some(CHEAP),
-            Binary::Div => Some(DIVISION),
-            _ => function,
-        },
+        Op::Unary(Unary::Recip | Unary::Sqrt | Unary::Rsqrt) | Op::Binary(Binary::Div) => Some(DIVISION),
+        Op::Unary(_) | Op::Binary(_) => function,
         _ => None,
     }
 }

@@ -299,6 +299,11 @@ pub trait Primitive {
     /// What a planner makes of it for operands of these types.
     fn form(&self, args: &[&Type]) -> Form;
 
+    /// Whether an element takes no longer than an addition: then it may be computed again instead of being stored.
+    fn is_cheap(&self) -> bool {
+        false
+    }
+
     /// The sets of operands in which the results are jointly linear when the others are held: none,
     /// one (`[[0, 1]]` for a sum), several (`[[0], [1]]` for a product).
     fn linear_in(&self, args: usize) -> Vec<OperandSet>;

@@ -119,6 +119,10 @@ impl Primitive for Unary {
             Data::Bool(_) => x.clone(),
         }])
     }
+    fn is_cheap(&self) -> bool {
+        matches!(self, Unary::Neg | Unary::Abs | Unary::Sign | Unary::Square | Unary::Relu | Unary::Detach)
+    }
+
     fn form(&self, _: &[&Type]) -> Form {
         Form::Elementwise
     }
@@ -205,6 +209,10 @@ impl Primitive for Binary {
             }
         }])
     }
+    fn is_cheap(&self) -> bool {
+        matches!(self, Binary::Add | Binary::Sub | Binary::Mul | Binary::Max | Binary::Min)
+    }
+
     fn form(&self, args: &[&Type]) -> Form {
         let divides = *self == Binary::Rem && args[0].dtype == DType::I64;
         if divides { Form::ElementwiseKernel } else { Form::Elementwise }
@@ -302,6 +310,10 @@ impl Primitive for Compare {
             DType::F64 => map2(x, y, |x: f64, y: f64| Compare::eval(*self, x, y)),
         }])
     }
+    fn is_cheap(&self) -> bool {
+        true
+    }
+
     fn form(&self, _: &[&Type]) -> Form {
         Form::Elementwise
     }
@@ -357,6 +369,10 @@ impl Primitive for Logic {
             _ => unreachable!("inference checks the number of operands"),
         }])
     }
+    fn is_cheap(&self) -> bool {
+        true
+    }
+
     fn form(&self, _: &[&Type]) -> Form {
         Form::Elementwise
     }
@@ -417,6 +433,10 @@ impl Primitive for Select {
             DType::F64 => choose::<f64>(args),
         }])
     }
+    fn is_cheap(&self) -> bool {
+        true
+    }
+
     fn form(&self, _: &[&Type]) -> Form {
         Form::Elementwise
     }
@@ -504,6 +524,10 @@ impl Primitive for Convert {
             (_, DType::Bool) => Array::new(shape, x.to_f64().iter().map(|&x| x != 0.0).collect::<Vec<bool>>()),
         }])
     }
+    fn is_cheap(&self) -> bool {
+        true
+    }
+
     fn form(&self, _: &[&Type]) -> Form {
         Form::Elementwise
     }

@@ -3,6 +3,7 @@
 //! Every transformation asks the operations' rules and appends to a [`Builder`]; the forms that
 //! take a builder are used by the operations that hold Programs and by the drivers.
 
+pub(crate) mod again;
 mod blocks;
 mod compress;
 mod derive;

@@ -20,11 +20,24 @@ pub(crate) struct Parts {
 /// Divides a Program. Its known inputs have values in `b`, where the known part is appended; `known` marks the outputs that
 /// it gives, which have to be known.
 pub(crate) fn divide(b: &mut Builder, program: &Program, args: &[Option<Value>], known: &[bool]) -> Parts {
+    divide_keeping(b, program, args, known, |_| Vec::new())
+}
+
+/// As [`divide`], where values that `again` marks are no residuals, but computed once more in the unknown part. It has to mark what
+/// they are made of too, up to residuals and inputs.
+pub(crate) fn divide_keeping(
+    b: &mut Builder,
+    program: &Program,
+    args: &[Option<Value>],
+    known: &[bool],
+    again: impl FnOnce(&Parting) -> Vec<bool>,
+) -> Parts {
     let unknown = unknown_values(program, args.iter().map(Option::is_none));
     let mut values: Vec<Option<Value>> = args.to_vec();
     values.resize(program.types.len(), None);
     let line = b.line;
-    let is_unknown = |eqn: &&Eqn| eqn.args.iter().any(|arg| unknown[arg.index()]);
+    let parting = Parting::of(program, unknown, known);
+    let is_unknown = |eqn: &&Eqn| parting.is_unknown(eqn);
     for eqn in program.eqns.iter().filter(|eqn| !is_unknown(eqn)) {
         let args: Args = eqn.args.iter().map(|arg| values[arg.index()].expect("defined before")).collect();
         b.line = eqn.line.or(line);
@@ -34,20 +47,63 @@ pub(crate) fn divide(b: &mut Builder, program: &Program, args: &[Option<Value>],
     b.line = line;
     let of = |(out, known): (&Value, &bool)| known.then(|| values[out.index()].expect("a known output"));
     let outputs = program.outputs.iter().zip(known).map(of).collect();
-    let mut rest = Rest::new(program, &unknown, values);
+    let again = again(&parting);
+    let mut rest = Rest::new(program, &parting, values);
     for k in (0..args.len()).filter(|&k| args[k].is_none()) {
         rest.map[k] = Some(rest.b.input("", program.types[k].clone()));
     }
-    for eqn in program.eqns.iter().filter(is_unknown) {
+    // In their order, those that are computed again too: each finds its operands.
+    let is_again = |eqn: &Eqn| again.get(eqn.first.index()) == Some(&true) && eqn.outs().len() == 1;
+    for eqn in program.eqns.iter().filter(|eqn| is_unknown(eqn) || is_again(eqn)) {
         let args: Args = eqn.args.iter().map(|&arg| rest.operand(arg)).collect();
         rest.b.line = eqn.line;
         let outs = rest.b.all_again(eqn.op.clone(), &args, program.types_of(eqn));
         eqn.outs().zip(outs).for_each(|(out, value)| rest.map[out.index()] = Some(value));
     }
-    let others = program.outputs.iter().zip(known).filter(|(_, known)| !**known);
-    let results: Vec<Value> = others.map(|(&out, _)| rest.operand(out)).collect();
+    let results: Vec<Value> = parting.others.iter().map(|&out| rest.operand(out)).collect();
     let (unknown, residuals) = rest.finish(&results);
     Parts { outputs, unknown, residuals }
+}
+
+/// What is known of a Program that is divided.
+pub(crate) struct Parting {
+    unknown: Vec<bool>,
+    /// Numbers and what is only their repetition: the unknown part has them by writing them again.
+    written_again: Vec<bool>,
+    /// The outputs that the unknown part gives.
+    others: Vec<Value>,
+}
+
+impl Parting {
+    fn of(program: &Program, unknown: Vec<bool>, known: &[bool]) -> Parting {
+        let mut written_again = vec![false; program.types.len()];
+        for eqn in &program.eqns {
+            let constant = match eqn.op {
+                Op::Literal(_) | Op::Iota(_) => true,
+                Op::Broadcast(_) => written_again[eqn.args[0].index()],
+                _ => false,
+            };
+            if constant && !unknown[eqn.first.index()] {
+                written_again[eqn.first.index()] = true;
+            }
+        }
+        let others = program.outputs.iter().zip(known).filter(|(_, known)| !**known).map(|(&out, _)| out).collect();
+        Parting { unknown, written_again, others }
+    }
+
+    pub(crate) fn is_unknown(&self, eqn: &Eqn) -> bool {
+        eqn.args.iter().any(|arg| self.unknown[arg.index()])
+    }
+
+    pub(crate) fn is_written_again(&self, value: usize) -> bool {
+        self.written_again[value]
+    }
+
+    /// The known values that the unknown part reads.
+    pub(crate) fn needed<'a>(&'a self, program: &'a Program) -> impl Iterator<Item = Value> + 'a {
+        let read = program.eqns.iter().filter(|eqn| self.is_unknown(eqn)).flat_map(|eqn| &eqn.args);
+        read.chain(&self.others).copied().filter(|value| !self.unknown[value.index()])
+    }
 }
 
 /// Which values depend on an unknown input.
@@ -120,8 +176,8 @@ pub(crate) fn split_inside<'a>(program: Cow<'a, Program>, inputs: &[bool]) -> Co
     Cow::Owned(b.finish(&outputs))
 }
 
-/// The unknown part while it is made: residuals become inputs when they are met; numbers and what is
-/// only their repetition are written again instead.
+/// The unknown part while it is made: residuals become inputs when they are met; numbers and what is only their repetition are
+/// written again instead.
 struct Rest<'a> {
     program: &'a Program,
     /// The known values, in the builder of the known part.
@@ -131,20 +187,15 @@ struct Rest<'a> {
     b: Builder,
     /// The values of the Program that are residuals, each with its input here.
     residuals: Vec<(Value, Value)>,
-    /// The equation that defines a value, if it costs nothing to write again.
+    /// The equation that defines a value, if it is written again.
     cheap: Vec<Option<&'a Eqn>>,
 }
 
 impl<'a> Rest<'a> {
-    fn new(program: &'a Program, unknown: &[bool], known: Vec<Option<Value>>) -> Self {
+    fn new(program: &'a Program, parting: &Parting, known: Vec<Option<Value>>) -> Self {
         let mut cheap: Vec<Option<&Eqn>> = vec![None; program.types.len()];
-        for eqn in &program.eqns {
-            let constant = match eqn.op {
-                Op::Literal(_) | Op::Iota(_) => true,
-                Op::Broadcast(_) => cheap[eqn.args[0].index()].is_some(),
-                _ => false,
-            };
-            if constant && !unknown[eqn.first.index()] {
+        for eqn in program.eqns.iter().filter(|eqn| eqn.outs().len() == 1) {
+            if parting.is_written_again(eqn.first.index()) {
                 cheap[eqn.first.index()] = Some(eqn);
             }
         }

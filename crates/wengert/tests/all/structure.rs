@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wengert::prelude::*;
-use wengert::{Program, to_program};
+use wengert::{Program, Scan, to_program};
 
 /// How often each operation occurs, inside other Programs too.
 fn counts(program: &Program) -> BTreeMap<String, usize> {
@@ -115,4 +115,40 @@ fn neighbouring_slices_have_their_cotangents_joined() {
     // Turned by one place, forwards and backwards, along both axes: a sum for each but the first.
     let turned = |x: &Tensor| [(1, 0), (-1, 0), (2, 1), (-1, 1)].map(|(by, axis)| x.roll(by, axis).powi(3).sum());
     assert_eq!(sums(|x| turned(x).into_iter().reduce(|a, b| a + b).expect("four")), [3, 0, 0]);
+}
+
+#[test]
+fn a_loop_keeps_one_array_of_a_step_where_others_are_made_of_it() {
+    const STEPS: usize = 50;
+    type Step = fn(Tensor, Tensor) -> Tensor;
+    // How many arrays of each step the reverse takes, those of the loop's own rows among them.
+    let steps: [(usize, Step); 10] = [
+        (1, |c, _| &c + 0.01 * (&c - c.square() * &c)),
+        (1, |c, _| 3.7 * &c * (1.0 - &c)),
+        (1, |c, _| c.sin()),
+        (1, |c, _| Tensor::where_(&c.gt(0.4), c.square(), &c)),
+        // The slope is made of the row.
+        (1, |c, x| c * x.square()),
+        (2, |c, x| &c * &c * x.square() + x),
+        // The sine, the cosine, the carry for both slopes of its square, and the row.
+        (4, |c, x| (&c * x).sin() * c.square()),
+        // Divisions are kept.
+        (3, |c, x| &c / (1.0 + c.square()) + x),
+        // A row is larger than truth values of it.
+        (0, |c, x| Tensor::where_(&x.gt(0.15), 2.0 * &c, &c)),
+        (1, |c, _| c.square() * 0.5 + 0.1),
+    ];
+    let (c, xs) = (Tensor::linspace(0.3, 0.6, 100), Tensor::linspace(0.1, 0.2, 100 * STEPS).reshape(&[-1, 100]));
+    for (number, (wanted, step)) in steps.into_iter().enumerate() {
+        let looped = |c: Tensor| Scan::new().run(c, &xs, |c, x| (step(c, x), ())).0.sum();
+        let (program, _) = to_program(&c, looped);
+        let of_carry: Vec<bool> = (0..program.input_types().len()).map(|k| k == 0).collect();
+        let bytes = program.linearize(&of_carry).unwrap().residual_bytes();
+        assert_eq!(bytes / (8 * 100 * STEPS), wanted, "step {number}: {bytes} bytes");
+        let plain = |c: Tensor| (0..STEPS).fold(c, |c, k| step(c, xs.slice(k as isize))).sum();
+        let (found, expected) = (grad(&c, looped), grad(&c, plain));
+        for (found, expected) in found.to_vec().into_iter().zip(expected.to_vec()) {
+            assert!((found - expected).abs() <= 1e-12 * expected.abs(), "step {number}: {found} and not {expected}");
+        }
+    }
 }

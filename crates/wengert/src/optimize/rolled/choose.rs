@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use super::super::bytes;
 use super::period::{Fit, List, MAX_DEPTH, Repeat, Source};
 use crate::array::Type;
 use crate::primitives::{Form, Literal, Op};
@@ -125,7 +124,7 @@ impl<'a> Loop<'a> {
             values.all(|value| {
                 let stacked = || before.iter().any(|other| other.holds(value));
                 value.0 < self.list.before(self.first)
-                    && (bytes(self.list.program.ty(value)) <= MOST_OWNED || stacked())
+                    && (self.list.program.ty(value).bytes() <= MOST_OWNED || stacked())
             })
         })
     }
@@ -236,7 +235,7 @@ impl Reads {
         for (value, (defined, distance)) in self.by_place(list, end, period) {
             let ty = list.program.ty(value);
             // Of cuts with as many bytes the one with fewer values.
-            let bytes = ((bytes(ty) as i128) << 32) + 1;
+            let bytes = ((ty.bytes() as i128) << 32) + 1;
             // Cuts are before an equation: those behind the definition, up to the one before the reader.
             let (from, length) = ((defined + 1 - start) % period, distance % period);
             change[from] += bytes;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::super::bytes;
 use super::ends::rows_between;
 use super::{Cuts, Made, readers, scan_of, segmented};
 use crate::array::Type;
@@ -117,10 +116,10 @@ fn steps_of_block(program: &Program, passing: &[bool], members: &[usize], cuts: 
         if !needed.contains(&true) {
             continue;
         }
-        let row = |out: Value| bytes(&program.types[out.index()]) / length;
+        let row = |out: Value| program.types[out.index()].bytes() / length;
         residuals = eqn.outs().filter(|out| passing[out.index()]).map(row).fold(residuals, usize::saturating_add);
         let types = scan.narrowed_carry(&needed);
-        carry = types.iter().map(bytes).fold(carry, usize::saturating_add);
+        carry = types.iter().map(Type::bytes).fold(carry, usize::saturating_add);
     }
     let (carry, residuals) = (carry.max(1) as f64, residuals as f64);
     // Of each level as many as of every other: n = q^(levels + 1) carry / residuals.

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::bytes;
 use super::kinds::Kind;
 use super::{Lanes, MIN_BYTES};
 use crate::primitives::{Form, Op};
@@ -77,7 +76,7 @@ impl Group {
             if let (Op::Scan(scan), Place::Inside) = (&eqn.op, place) {
                 let [_, carry, _] = scan.roles();
                 let types = scan.body.input_types()[carry].iter();
-                let each: usize = types.filter(|ty| ty.shape.contains(&count)).map(bytes).sum();
+                let each: usize = types.filter(|ty| ty.shape.contains(&count)).map(|ty| ty.bytes()).sum();
                 saved = saved.saturating_add(each.saturating_mul(scan.length));
             }
         }
@@ -86,7 +85,7 @@ impl Group {
                 Some(Kind::Partial) => count / strip,
                 _ => 1,
             };
-            cost.saturating_add(bytes(program.ty(value)).saturating_mul(each))
+            cost.saturating_add(program.ty(value).bytes().saturating_mul(each))
         });
         saved >= MIN_BYTES && saved >= cost.saturating_mul(4)
     }

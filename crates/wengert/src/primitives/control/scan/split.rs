@@ -7,7 +7,8 @@ use super::{ByRole, Scan};
 use crate::array::Type;
 use crate::primitives::{Call, Op, Source, Split};
 use crate::program::{Args, Builder, Program, Value, dce, inline};
-use crate::transform::partial::{Parts, divide, split_inside, unknown_outputs, varying};
+use crate::transform::again::{Price, computed_again};
+use crate::transform::partial::{Parting, Parts, divide_keeping, split_inside, unknown_outputs, varying};
 
 /// Where a residual of a step comes from, as an input of the step that is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,13 @@ impl Scan {
         let inputs = marks.iter().zip(body.input_types());
         let args: Vec<Option<Value>> =
             inputs.map(|(unknown, ty)| (!unknown).then(|| known.input("", ty.clone()))).collect();
-        let parts = divide(&mut known, &body, &args, &is_known);
+        // What is the same in every step is kept once.
+        let varies = varying(&body, self.roles()[0].end);
+        let mut prices: Vec<Price> =
+            varies.iter().map(|&varies| if varies { Price::Stacked } else { Price::Free }).collect();
+        self.roles()[2].clone().for_each(|row| prices[row] = Price::Lent);
+        let again = |parting: &Parting| computed_again(&body, parting, &prices);
+        let parts = divide_keeping(&mut known, &body, &args, &is_known, again);
         let known = Known::of(self, &body, &marks, known, &parts);
         let computes = is_known.contains(&true) || known.kept.iter().any(|kept| !matches!(kept, Kept::Operand(_)));
         if !computes {
