@@ -1,6 +1,6 @@
 //! A matrix times a vector, at the speed of the memory that holds the matrix.
 //!
-//! An element of the result is a sum in [`LANES`] lanes: each adds up every so many products, in their order from zero, and the
+//! An element of the result is a sum in [`LANES`] lanes: each adds up every sixteenth of the products, in their order from zero, and the
 //! lanes are added up in a fixed tree, halves to halves. Where a vector ends within the lanes, those that are left take a product of
 //! zeros. A sum of more than [`PIECE`] products is done piece by piece, and the pieces are added up in their order.
 //!
