@@ -33,6 +33,13 @@ pub struct Dual<R: Real = f64, const N: usize = 1> {
     live: [R::Mask; N],
 }
 
+/// The signs with which the tangents of two duals are added.
+#[derive(Clone, Copy)]
+enum Signs {
+    Alike,
+    Opposite,
+}
+
 impl<R: Real> Dual<R, 1> {
     /// A value and its tangent.
     pub fn new(re: R, eps: R) -> Self {
@@ -83,9 +90,10 @@ impl<R: Real, const N: usize> Dual<R, N> {
 
     /// Whether the loops over tangents are functions of their own, which read the tangents where they lie. Inlined,
     /// every operand is copied first: of eight lanes of fifteen tangents a kilobyte, which takes longer than the
-    /// arithmetic. Of small duals the copies vanish. Where the rules of the numbers inside are functions of their own, so are
-    /// these: a loop over them is no small piece of code.
-    const APART: bool = size_of::<Self>() > 512 || R::RULES_APART;
+    /// arithmetic. Of small duals the copies vanish. Where operations of the numbers inside are recorded, or those numbers are
+    /// duals of many tangents, so are these: a loop over them is no small piece of code.
+    const APART: bool =
+        size_of::<Self>() > 512 || R::Mask::SYMBOLIC || (R::RULES_APART && size_of::<R>() > 8 * size_of::<f64>());
 
     fn all_live(&self) -> bool {
         self.live.iter().all(|mask| mask.known() == Some(true))
@@ -97,21 +105,42 @@ impl<R: Real, const N: usize> Dual<R, N> {
         factor.all_finite() || self.all_live()
     }
 
+    /// Whether tangent `k` is structurally zero and operations are recorded: then nothing is computed with it, which would be an
+    /// operation for every sweep. Plain numbers are multiplied and added whatever they are.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn is_left_out(&self, k: usize) -> bool {
+        R::Mask::SYMBOLIC && self.live[k].known() == Some(false)
+    }
+
     /// The tangents multiplied by `factor`; structural zeros stay.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn products(&self, factor: R) -> [R; N] {
+        let mut eps = [R::constant(0.0); N];
         if self.takes(factor) {
-            std::array::from_fn(|k| factor * self.eps[k])
+            for (k, product) in eps.iter_mut().enumerate() {
+                if !self.is_left_out(k) {
+                    *product = factor * self.eps[k];
+                }
+            }
         } else {
-            std::array::from_fn(|k| R::select(self.live[k], factor * self.eps[k], R::constant(0.0)))
+            for (k, product) in eps.iter_mut().enumerate() {
+                if !self.is_left_out(k) {
+                    *product = R::select(self.live[k], factor * self.eps[k], R::constant(0.0));
+                }
+            }
         }
+        eps
     }
 
     /// Where a tangent of either is live.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn joined(&self, other: &Self) -> [R::Mask; N] {
-        std::array::from_fn(|k| self.live[k] | other.live[k])
+        let mut live = self.live;
+        for (mask, &others) in live.iter_mut().zip(&other.live) {
+            *mask = *mask | others;
+        }
+        live
     }
 
     /// `re` with the tangents of `self` multiplied by `factor`.
@@ -133,41 +162,34 @@ impl<R: Real, const N: usize> Dual<R, N> {
         Dual { re, eps: self.products(factor), live: self.live }
     }
 
-    /// `re` with the tangents of both added.
+    /// `re` with the tangents of both added, or those of `other` subtracted.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn sum(&self, other: &Self, re: R) -> Self {
-        if Self::APART { self.sum_apart(other, re) } else { self.sum_here(other, re) }
+    fn sum(&self, other: &Self, re: R, signs: Signs) -> Self {
+        if Self::APART { self.sum_apart(other, re, signs) } else { self.sum_here(other, re, signs) }
     }
 
     #[inline(never)]
     #[track_caller]
-    fn sum_apart(&self, other: &Self, re: R) -> Self {
-        self.sum_here(other, re)
+    fn sum_apart(&self, other: &Self, re: R, signs: Signs) -> Self {
+        self.sum_here(other, re, signs)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn sum_here(&self, other: &Self, re: R) -> Self {
-        Dual {
-            re,
-            eps: std::array::from_fn(|k| self.added(k, self.eps[k], other, other.eps[k])),
-            live: self.joined(other),
+    fn sum_here(&self, other: &Self, re: R, signs: Signs) -> Self {
+        let mut eps = self.eps;
+        for (k, tangent) in eps.iter_mut().enumerate() {
+            if !other.is_left_out(k) {
+                *tangent = match (signs, self.is_left_out(k)) {
+                    (Signs::Alike, false) => *tangent + other.eps[k],
+                    (Signs::Alike, true) => other.eps[k],
+                    (Signs::Opposite, false) => *tangent - other.eps[k],
+                    (Signs::Opposite, true) => -other.eps[k],
+                };
+            }
         }
-    }
-
-    /// `mine + others` in place `k`. Where outcomes may be symbolic, what is structurally zero is not added: it would be an
-    /// operation for every point.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    #[track_caller]
-    fn added(&self, k: usize, mine: R, other: &Self, others: R) -> R {
-        if R::Mask::SYMBOLIC && other.live[k].known() == Some(false) {
-            mine
-        } else if R::Mask::SYMBOLIC && self.live[k].known() == Some(false) {
-            others
-        } else {
-            mine + others
-        }
+        Dual { re, eps, live: self.joined(other) }
     }
 
     /// `re` with the tangents of both, multiplied by the partial derivatives and added.
@@ -186,13 +208,13 @@ impl<R: Real, const N: usize> Dual<R, N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn mix_here(&self, other: &Self, re: R, by_x: R, by_y: R) -> Self {
-        let x = self.products(by_x);
-        let eps = if other.takes(by_y) {
-            std::array::from_fn(|k| self.added(k, x[k], other, by_y * other.eps[k]))
-        } else {
-            let y = other.products(by_y);
-            std::array::from_fn(|k| self.added(k, x[k], other, y[k]))
-        };
+        let (x, y) = (self.products(by_x), other.products(by_y));
+        let mut eps = x;
+        for (k, tangent) in eps.iter_mut().enumerate() {
+            if !other.is_left_out(k) {
+                *tangent = if self.is_left_out(k) { y[k] } else { *tangent + y[k] };
+            }
+        }
         Dual { re, eps, live: self.joined(other) }
     }
 
@@ -214,11 +236,18 @@ impl<R: Real, const N: usize> Carrier for Dual<R, N> {
     #[track_caller]
     fn carry_unary(self, op: Unary) -> Self {
         let y = self.re.unary(op);
-        if op.is_flat() {
+        // Where operations are recorded, a partial derivative is one too.
+        if op.is_flat() || (R::Mask::SYMBOLIC && self.is_constant()) {
             return Dual::lift(y);
         }
         match op {
-            Unary::Neg => Dual { re: y, eps: std::array::from_fn(|k| -self.eps[k]), live: self.live },
+            Unary::Neg => {
+                let mut eps = self.eps;
+                for tangent in &mut eps {
+                    *tangent = -*tangent;
+                }
+                Dual { re: y, eps, live: self.live }
+            }
             op => self.chain(y, op.partial(self.re, y)),
         }
     }
@@ -229,11 +258,11 @@ impl<R: Real, const N: usize> Carrier for Dual<R, N> {
         let (x, y) = (self.re, other.re);
         let z = x.binary(y, op);
         match op {
-            Binary::Add => self.sum(&other, z),
-            Binary::Sub => self.sum(&-other, z),
+            Binary::Add => self.sum(&other, z, Signs::Alike),
+            Binary::Sub => self.sum(&other, z, Signs::Opposite),
             Binary::Mul => self.mix(&other, z, y, x),
             // One division for all tangents: dz = (dx - z dy) / y.
-            Binary::Div => self.sum(&-other.chain(z, z), z).chain(z, y.recip()),
+            Binary::Div => self.sum(&other.chain(z, z), z, Signs::Opposite).chain(z, y.recip()),
             op if other.is_constant() || op.is_flat_in_y() => self.chain(z, op.partial_x(x, y, z)),
             op if self.is_constant() => other.chain(z, op.partial_y(x, y, z)),
             op => {
@@ -250,7 +279,18 @@ impl<R: Real, const N: usize> Carrier for Dual<R, N> {
         match op {
             Binary::Add | Binary::Sub | Binary::Rem => Dual { re: z, ..self },
             Binary::Mul => self.chain(z, R::constant(constant)),
-            Binary::Div => Dual { re: z, eps: self.eps.map(|tangent| tangent / constant), live: self.live },
+            Binary::Div => {
+                // What is structurally zero stays zero, also over zero.
+                let whole = (constant != 0.0 && !constant.is_nan()) || self.all_live();
+                let mut eps = self.eps;
+                for (k, tangent) in eps.iter_mut().enumerate() {
+                    if !self.is_left_out(k) {
+                        let own = *tangent / constant;
+                        *tangent = if whole { own } else { R::select(self.live[k], own, R::constant(0.0)) };
+                    }
+                }
+                Dual { re: z, eps, live: self.live }
+            }
             op => self.chain(z, op.partial_x(self.re, R::constant(constant), z)),
         }
     }
@@ -282,11 +322,17 @@ impl<R: Real, const N: usize> Carrier for Dual<R, N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn carry_select(mask: R::Mask, yes: Self, no: Self) -> Self {
-        Dual {
-            re: R::select(mask, yes.re, no.re),
-            eps: std::array::from_fn(|k| R::select(mask, yes.eps[k], no.eps[k])),
-            live: std::array::from_fn(|k| (mask & yes.live[k]) | (!mask & no.live[k])),
+        let (mut eps, mut live) = (yes.eps, yes.live);
+        for k in 0..N {
+            if !(yes.is_left_out(k) && no.is_left_out(k)) {
+                eps[k] = R::select(mask, yes.eps[k], no.eps[k]);
+            }
+            // Alike on both sides, it does not depend on the mask.
+            if yes.live[k].known().is_none() || yes.live[k].known() != no.live[k].known() {
+                live[k] = (mask & yes.live[k]) | (!mask & no.live[k]);
+            }
         }
+        Dual { re: R::select(mask, yes.re, no.re), eps, live }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -163,6 +163,8 @@ mod hot {
     pub(super) const EXP: u8 = unary(Unary::Exp);
     pub(super) const LN: u8 = unary(Unary::Ln);
     pub(super) const SQRT: u8 = unary(Unary::Sqrt);
+    pub(super) const RECIP: u8 = unary(Unary::Recip);
+    pub(super) const COPY: u8 = Op::Copy.encode().0;
 }
 
 /// Takes the edges of a record: an operand's side and the factor by which the result depends on it.
@@ -257,7 +259,7 @@ pub(crate) fn visit_hot_edges<R: Real>(
             edge.edge(Side::A, Factor::Times(by_x));
             edge.edge(Side::B, Factor::Times(by_y));
         }
-        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT => edge.edge(Side::A, Factor::One),
+        hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT | hot::COPY => edge.edge(Side::A, Factor::One),
         hot::SUB_LEFT | hot::NEG => edge.edge(Side::A, Factor::MinusOne),
         hot::MUL_RIGHT | hot::MUL_LEFT => edge.edge(Side::A, Factor::Constant(constants.at(b))),
         hot::SQUARE => edge.edge(Side::A, Factor::Times(Unary::Square.partial(values.at(a), y()))),
@@ -269,6 +271,7 @@ pub(crate) fn visit_hot_edges<R: Real>(
         }
         hot::LN => edge.edge(Side::A, Factor::Times(Unary::Ln.partial(values.at(a), y()))),
         hot::SQRT => edge.edge(Side::A, Factor::Times(Unary::Sqrt.partial(values.at(a), y()))),
+        hot::RECIP => edge.edge(Side::A, Factor::Times(Unary::Recip.partial(values.at(a), y()))),
         _ => return false,
     }
     true
@@ -281,6 +284,7 @@ pub(crate) fn hot_uses_both(record: Record) -> Option<bool> {
         hot::ADD | hot::SUB | hot::MUL | hot::DIV => Some(true),
         hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT | hot::SUB_LEFT | hot::MUL_RIGHT | hot::MUL_LEFT => Some(false),
         hot::DIV_RIGHT | hot::DIV_LEFT | hot::NEG | hot::SQUARE | hot::EXP | hot::LN | hot::SQRT => Some(false),
+        hot::RECIP | hot::COPY => Some(false),
         _ => None,
     }
 }
@@ -499,7 +503,7 @@ fn sweep_down(
         adjoints[i] = -0.0;
         next = adjoints[before];
         if ct.to_bits() == (-0.0f64).to_bits() {
-            if needs_care(record, constants, values, i) {
+            if !has_constant_factors(record) && needs_care(record, constants, values, i) {
                 return None;
             }
             continue;
@@ -550,8 +554,18 @@ fn pass_on(record: Record, constants: &[f64], values: &[f64], i: usize, ct: f64,
     });
 }
 
-/// Whether it matters if an adjoint of -0.0 was reached or not.
-#[cold]
+/// Whether the result depends on its operands by one and minus one alone.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn has_constant_factors(record: Record) -> bool {
+    matches!(
+        record.code(),
+        hot::ADD | hot::SUB | hot::ADD_RIGHT | hot::ADD_LEFT | hot::SUB_RIGHT | hot::SUB_LEFT | hot::NEG | hot::COPY
+    )
+}
+
+/// Whether it matters if an adjoint of -0.0 was reached or not. Often asked: most records of a nested level lead to nothing outside
+/// of it.
+#[inline(never)]
 fn needs_care(record: Record, constants: &[f64], values: &[f64], i: usize) -> bool {
     let mut finite = true;
     visit_edges(record, constants, values, i, |_, factor| finite &= factor.number().is_finite());

@@ -362,6 +362,9 @@ impl BitOr for Cond {
 }
 
 impl Mask for Cond {
+    const SYMBOLIC: bool = true;
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn splat(outcome: bool) -> Self {
         Cond { outcome, tag: 0 }
     }

@@ -4,10 +4,10 @@ use wengert::prelude::*;
 use wengert::tape_size;
 
 /// Operations of every kind, with constants of their own; `length` times, so that levels begin and end anywhere in a block.
-fn long([x, y]: [Var; 2], z: Var, length: usize) -> Var {
+fn long<R: Real>([x, y]: [R; 2], z: R, length: usize) -> R {
     (0..length).fold(x * y, |c, k| {
         let turned = (c * (1.0 + k as f64 * 1e-3)).sin().atan2(y + 2.0) - z / (c * c + 1.5);
-        let other = (turned.exp() + 3.0 - x.abs()).ln() * y.powi(3) + (2.0 / (y + 4.0)).sqrt().hypot(z);
+        let other = (turned.exp() + 3.0 - x.abs()).ln() * y.powi(3) + (lit(2.0) / (y + 4.0)).sqrt().hypot(z);
         c * 0.3 + turned.max(other * 0.1) - z.square() * 0.2
     })
 }
@@ -44,11 +44,80 @@ fn both_modes_inside_of_both_modes() {
     }
 }
 
+/// The slope of [`long`] by duals with `N` tangents, of which it uses two.
+fn slope_by_duals<R: Real, const N: usize>(x: [R; 2], length: usize) -> [R; 2] {
+    let x = [Dual::<R, N>::seed(x[0], 0), Dual::seed(x[1], 1)];
+    let tangents = long(x, x[0] * 0.3, length).tangents();
+    [tangents[0], tangents[1]]
+}
+
+/// The Hessian of [`long`] by duals with `M` tangents over duals with `N`.
+fn hessian_by_duals<const N: usize, const M: usize>(length: usize) -> [[f64; 2]; 2] {
+    let slopes = slope_by_duals::<_, M>([Dual::<f64, N>::seed(AT[0], 0), Dual::seed(AT[1], 1)], length);
+    slopes.map(|slope| [slope.tangents()[0], slope.tangents()[1]])
+}
+
+#[test]
+fn duals_inside_of_both_modes() {
+    for length in [1, 7, 40] {
+        let want = hessian(AT, |x| long(x, x[0] * 0.3, length));
+        let rd = [0, 1].map(|k| grad(AT, |x| slope_by_duals::<_, 2>(x, length)[k]));
+        let rd_of_four = [0, 1].map(|k| grad(AT, |x| slope_by_duals::<_, 4>(x, length)[k]));
+        let fd = [[1.0, 0.0], [0.0, 1.0]].map(|axis| jvp(AT, axis, |x| slope_by_duals::<_, 2>(x, length)).1);
+        let recorded = [0, 1].map(|k| record(AT, |x| slope_by_duals::<_, 2>(x, length)[k]).grad(AT));
+        // Small ones, and so large that their loops are functions of their own.
+        let (small, inner, outer) = (hessian_by_duals::<2, 2>, hessian_by_duals::<9, 2>, hessian_by_duals::<2, 20>);
+        let all = [rd, rd_of_four, fd, recorded, small(length), inner(length), outer(length)];
+        for (got, name) in all.iter().zip(["rd", "rd of four", "fd", "recorded", "small", "inner", "outer"]) {
+            near(&format!("{name} of {length}"), got.as_flattened(), want.as_flattened());
+        }
+    }
+}
+
+#[test]
+fn selections_and_quotients_of_duals_keep_what_is_structurally_zero() {
+    // x^2 and x sin x, of which the second one is computed at 0.5.
+    let f = |x: Var, y: f64| {
+        let [x, y] = [Dual::<Var, 3>::seed(x, 0), Dual::seed(lift(y), 1)];
+        Real::select(x.less(y), x.square() * y, x.sin() * x * y)
+    };
+    let recorded = record(0.5, |x| f(x, 0.7).tangents()[0]);
+    for x in [0.5f64, 0.9] {
+        let want = if x < 0.7 { 2.0 * 0.7 } else { 0.7 * (2.0 * x.cos() - x * x.sin()) };
+        near("selected", &[recorded.grad(x)], &[want]);
+    }
+    let chosen = |x: Var| f(x, 0.7).tangents();
+    // Nothing is recorded for the third tangent, and the mask belongs to the value and to two tangents.
+    assert_eq!(record(0.5, |x| chosen(x)[2]).grad(0.5), 0.0);
+    // Over 0 too.
+    assert_eq!((Dual::<f64, 2>::seed(1.0, 0) / 0.0).tangents()[1], 0.0);
+    assert_eq!((Dual::<f64, 2>::seed(1.0, 0) / Dual::lift(0.0)).tangents()[1], 0.0);
+    assert!((Dual::<f64, 2>::seed(0.0, 0) / f64::NAN).tangents()[0].is_nan());
+}
+
+#[test]
+fn duals_over_variables_record_nothing_for_what_is_structurally_zero() {
+    type Pair = Dual<Var, 2>;
+    let records = |f: fn(Pair, Pair) -> Pair| {
+        let seeded = |x| f(Dual::seed(x, 0), Dual::seed(lift(2.0), 1)).tangents();
+        let values = tape_size(0.7, |x| f(Dual::lift(x), Dual::lift(lift(2.0)))).records;
+        tape_size(0.7, seeded).records - values
+    };
+    // The tangents of a product are its factors; those of a sum and a difference are one and minus one.
+    assert_eq!(records(|x, y| x * y), 0);
+    assert_eq!(records(|x, y| x + y), 0);
+    assert_eq!(records(|x, y| y - x), 0);
+    // By x alone: 2 x is one record, and so is its product with y; by y it is x squared.
+    assert_eq!(records(|x, y| x.square() * y), 2);
+}
+
 #[test]
 fn captures_and_results_that_are_none() {
     let at = |f: fn([Var; 2]) -> Var| grad([0.7, 1.3], f);
     // What is captured is a factor; d/dx of y x^y and so on, by hand.
     assert_eq!(at(|[x, y]| grad(x, |u| u * u * y)), [2.6, 1.4]);
+    // A variable of the outer level beside a constant.
+    assert_eq!(at(|[x, y]| grad(x, |u| u * (y * lift(2.0)) + lift(1.0) * y)), [0.0, 2.0]);
     assert_eq!(at(|[x, y]| grad(x, |_| y)), [0.0, 0.0]);
     assert_eq!(at(|[x, y]| grad(x, |_| lift(3.0)) + y), [0.0, 1.0]);
     assert_eq!(at(|[x, y]| grad(x, |u| u) * y), [0.0, 1.0]);

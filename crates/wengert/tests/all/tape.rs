@@ -73,6 +73,32 @@ fn a_variable_of_an_ended_inner_recording_is_an_error_on_the_outer_level() {
 }
 
 #[test]
+fn a_variable_of_an_ended_recording_is_an_error_beside_a_constant() {
+    let uses: [fn(Var) -> Var; 5] =
+        [|v| v * lift(2.0), |v| lift(2.0) + v, |v| v * lift(1.0), |v| lift(1.0) * v, |v| v - lift(0.0)];
+    for (k, used) in uses.into_iter().enumerate() {
+        let kept = || {
+            let mut kept = lift(0.0);
+            grad(3.0, |x| {
+                kept = x * x;
+                x
+            });
+            kept
+        };
+        let alone = message(|| {
+            used(kept());
+        });
+        let inside = message(|| {
+            let kept = kept();
+            grad(3.0, |x| used(kept) + x);
+        });
+        for text in [alone, inside] {
+            assert!(text.contains("whose recording has ended"), "{k}: {text}");
+        }
+    }
+}
+
+#[test]
 fn threads_differentiate_independently() {
     let sums: Vec<f64> = std::thread::scope(|scope| {
         let threads: Vec<_> =

@@ -14,6 +14,7 @@ mod nested;
 mod scope;
 #[cfg(feature = "arrays")]
 mod segment;
+mod slow;
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -26,6 +27,7 @@ use crate::ops::{Binary, Unary};
 
 use active::live;
 use nested::Buffers;
+use slow::{repair_both, repair_constant, repair_unary, store_constant};
 
 pub(super) use active::active_in;
 pub(super) use limit::{keeping, note_loop};
@@ -34,6 +36,7 @@ pub(crate) use scope::{Inputs, Scope, line_of};
 pub use scope::{TapeSize, release_memory};
 #[cfg(feature = "arrays")]
 pub(crate) use segment::{Entry, Operand, Unrolled, innermost, is_open, line_of_generation, push_external, segment};
+pub(in crate::tape) use slow::{record_selection, record_slowly};
 
 /// A place in the user's source.
 pub(crate) type Line = &'static Location<'static>;
@@ -299,110 +302,7 @@ fn cache_slot(constant: f64) -> usize {
     (constant.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - CACHE.ilog2())) as usize
 }
 
-// ---- the slow way -------------------------------------------------------------------------------
-
-/// Not cold: multiplication by data takes this path.
-#[inline(never)]
-fn store_constant(constant: f64) -> u32 {
-    let (place, full) = TAPE.with(|tape| (tape.store(constant), tape.constants_are_full()));
-    if full {
-        LIST.with_borrow_mut(|list| {
-            TAPE.with(|tape| list.constants.extend(tape.constants.iter().map(Cell::get)));
-        });
-    }
-    place
-}
-
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn repair_both(op: Binary, x: Var, y: Var, value: f64, line: Line) -> Var {
-    let var = LIST.with_borrow_mut(|list| {
-        TAPE.with(|tape| {
-            tape.undo();
-            Some(match (list.has(x)?, list.has(y)?) {
-                (false, false) => Var { value, tag: 0 },
-                // Adjoint arithmetic multiplies by constant ones; 1 * x is x to the bit.
-                (true, false) if op == Binary::Mul && y.value == 1.0 => x,
-                (false, true) if op == Binary::Mul && x.value == 1.0 => y,
-                (true, false) => list.append_with_constant(tape, op, Form::Right, x, y.value, value, line),
-                (false, true) => list.append_with_constant(tape, op, Form::Left, y, x.value, value, line),
-                (true, true) => {
-                    let (code, _) = Op::Binary(op, Form::Both).encode();
-                    list.append(tape, Record::new(code, x.tag, y.tag), value, line)
-                }
-            })
-        })
-    });
-    live(var, op.name(), line)
-}
-
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn repair_unary(op: Unary, x: Var, value: f64, line: Line) -> Var {
-    let var = LIST.with_borrow_mut(|list| {
-        TAPE.with(|tape| {
-            tape.undo();
-            if !list.has(x)? {
-                return Some(Var { value, tag: 0 });
-            }
-            let (code, number) = Op::Unary(op).encode();
-            Some(list.append(tape, Record::new(code, x.tag, number), value, line))
-        })
-    });
-    live(var, op.name(), line)
-}
-
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn repair_constant(op: Binary, form: Form, x: Var, constant: f64, value: f64, line: Line) -> Var {
-    let var = LIST.with_borrow_mut(|list| {
-        TAPE.with(|tape| {
-            if !list.has(x)? {
-                return Some(Var { value, tag: 0 });
-            }
-            Some(list.append_with_constant(tape, op, form, x, constant, value, line))
-        })
-    });
-    live(var, op.name(), line)
-}
-
-/// Records what has no fast way: conditions, guards, values taken out. A constant operand goes
-/// where the operation's form says.
-#[cold]
-pub(super) fn record_slowly(op: Op, [x, y]: [Var; 2], value: f64, line: Line) -> Var {
-    LIST.with_borrow_mut(|list| {
-        TAPE.with(|tape| {
-            let (a, b) = match op {
-                Op::Guard(_, Form::Right) | Op::Condition(_, Form::Right) => {
-                    (list.place(tape, op, x, line), list.place_of_constant(tape, y.value))
-                }
-                Op::Guard(_, Form::Left) | Op::Condition(_, Form::Left) => {
-                    (list.place(tape, op, y, line), list.place_of_constant(tape, x.value))
-                }
-                op if op.operands().1 => (list.place(tape, op, x, line), list.place(tape, op, y, line)),
-                op => (list.place(tape, op, x, line), 0),
-            };
-            list.append(tape, Record::new(op.encode().0, a, b), value, line)
-        })
-    })
-}
-
-/// Records `yes` if `condition`, else `no`: two records, because there are three operands.
-#[cold]
-pub(super) fn record_selection(condition: Var, branches: [Var; 2], value: f64, line: Line) -> Var {
-    LIST.with_borrow_mut(|list| {
-        TAPE.with(|tape| {
-            let [yes, no] = branches.map(|branch| list.place(tape, Op::Select, branch, line));
-            let condition_place = list.place(tape, Op::Choose, condition, line);
-            let choose = Record::new(Op::Choose.encode().0, condition_place, 0);
-            list.append(tape, choose, condition.value, line);
-            list.append(tape, Record::new(Op::Select.encode().0, yes, no), value, line)
-        })
-    })
-}
+// ---- for others ---------------------------------------------------------------------------------
 
 /// The mode of the innermost recording under way, if there is one.
 pub(super) fn innermost_mode() -> Option<Mode> {
