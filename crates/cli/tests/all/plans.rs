@@ -74,23 +74,23 @@ fn a_plan_is_a_table_of_steps() {
 
         step   kind    what                               size                  operations      read   written   scratch parts
         0      product einsum                             f32 4x3x5                    120     108 B      80 B       0 B     -
-        1      region  add, tanh, mul, sum                f32 1x1x20                    80     100 B       4 B     320 B     1
+        1      region  add, tanh, mul, sum                f32 1x1x20                    80     100 B       4 B     384 B     1
                        5 instructions, 3 slots
 
         operations         200
         moved            292 B  read and written by the steps
-        arena            448 B  values 128 B, scratch 320 B
+        arena            512 B  values 128 B, scratch 384 B
         library            0 B  of matrix products
         results            4 B
         lists           1504 B  of operands and results, made by a call
-        peak            1956 B  predicted, without the inputs
+        peak            2020 B  predicted, without the inputs
     "#]]);
     folder.check("show layer.prog --plan=instructions --threads 2", 0, &expect![[r#"
         plan: 3 inputs, 1 result, 2 steps (1 region, 1 product), 2 threads
 
         step   kind    what                               size                  operations      read   written   scratch parts
         0      product einsum                             f32 4x3x5                    120     108 B      80 B       0 B     -
-        1      region  add, tanh, mul, sum                f32 1x1x20                    80     100 B       4 B     640 B     1
+        1      region  add, tanh, mul, sum                f32 1x1x20                    80     100 B       4 B     768 B     1
                        5 instructions, 3 slots
                        s0 = load in1, 20 elements
                        s1 = f32 add in0, s0
@@ -100,11 +100,11 @@ fn a_plan_is_a_table_of_steps() {
 
         operations         200
         moved            292 B  read and written by the steps
-        arena            768 B  values 128 B, scratch 640 B
+        arena            896 B  values 128 B, scratch 768 B
         library            0 B  of matrix products
         results            4 B
         lists           1504 B  of operands and results, made by a call
-        peak            2276 B  predicted, without the inputs
+        peak            2404 B  predicted, without the inputs
     "#]]);
     let (_, text) = folder.wengert("show layer.prog --plan=instructions");
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
@@ -118,18 +118,18 @@ fn branches_are_part_of_a_plan() {
         plan: 2 inputs, 1 result, 1 step (1 region, 1 kernel, 1 condition), 1 thread
 
         step   kind    what                               size                  operations      read   written   scratch parts
-        0      cond    cond                               1 or 1 steps                   4      33 B      32 B       0 B     -
-        0y0    region  exp                                f64 1x4x1                      4      32 B      32 B       0 B     1
+        0      cond    cond                               1 or 1 steps                   4      33 B      32 B      64 B     -
+        0y0    region  exp                                f64 1x4x1                      4      32 B      32 B      64 B     1
                        1 instruction, 0 slots
         0n0    kernel  cumsum                             f64[4]                         4      32 B      32 B       0 B     -
 
         operations           4
         moved             65 B  read and written by the steps
-        arena              0 B  values 0 B, scratch 0 B
+        arena             64 B  values 0 B, scratch 64 B
         library            0 B  of matrix products
         results           32 B
         lists           1408 B  of operands and results, made by a call
-        peak            1440 B  predicted, without the inputs
+        peak            1504 B  predicted, without the inputs
     "#]]);
 }
 

@@ -329,8 +329,8 @@ type Needs = (Vec<Option<(Kind, usize)>>, Vec<Option<(Kind, usize)>>);
 #[derive(Clone, Debug)]
 pub struct Region {
     parts: Parts,
-    /// The offset in bytes of the addresses of the slots' values, if there are blocks: a value made of blocks is read where it
-    /// lies, if a chunk of it lies in one piece.
+    /// The offset in bytes of the addresses of the table's places, which are worked out once for a chunk: each is read by several
+    /// instructions. A value made of blocks is read where it lies, if a chunk of it lies in one piece.
     addresses_at: usize,
     /// The offset in bytes of each slot in a chunk's scratch.
     offsets: Vec<usize>,

@@ -219,21 +219,35 @@ impl Chunk<'_> {
         unsafe { self.scratch.add(self.memory.region.offsets[usize::from(slot)]) }
     }
 
-    /// The address of the value that a slot has, in the table of addresses.
+    /// Where the address of a place of the table stands for this chunk.
     #[inline(always)]
-    fn address(&self, slot: u16) -> *mut *mut u8 {
-        // SAFETY: the table has an address for every slot and lies inside the scratch of a thread (`Region::laid_out`), which
-        // begins at a line.
-        unsafe { self.scratch.add(self.memory.region.addresses_at).cast::<*mut u8>().add(usize::from(slot)) }
+    fn address(&self, place: u16) -> *mut *mut u8 {
+        // SAFETY: there is an address for every place of the table (`Region::laid_out`), and `Region::new` checked that places
+        // exist. The addresses lie inside the scratch of a thread, which begins at a line.
+        unsafe { self.scratch.add(self.memory.region.addresses_at).cast::<*mut u8>().add(usize::from(place)) }
     }
 
-    /// Fills the table of addresses: every value is in its slot.
+    /// Writes down where the slots lie: every value is in its slot.
     fn address_slots(&self) {
+        for slot in 0..self.memory.region.parts.slots.len() as u16 {
+            // SAFETY: as in `address`.
+            unsafe { self.address(slot).write(self.slot(slot)) };
+        }
+    }
+
+    /// Writes down where the rows of this chunk lie in the operands that are used in place.
+    fn address_directs(&self) {
         let parts = &self.memory.region.parts;
-        if !parts.blocks.is_empty() {
-            for slot in 0..parts.slots.len() as u16 {
-                // SAFETY: as in `address`.
-                unsafe { self.address(slot).write(self.slot(slot)) };
+        for (k, direct) in parts.directs.iter().enumerate() {
+            let base = match direct.place {
+                Place::Input(k) => self.memory.inputs[usize::from(k)],
+                Place::Output(k) => self.memory.outputs[usize::from(k)],
+            };
+            let (start, _) = self.range(direct.level);
+            // SAFETY: `run` checked that the operand has `offset + count(level)` elements; for the table, as in `address`.
+            unsafe {
+                let own = base.add((direct.offset + start) * direct.kind.size());
+                self.address((parts.slots.len() + k) as u16).write(own);
             }
         }
     }
@@ -241,11 +255,7 @@ impl Chunk<'_> {
     /// The address from which a place of the table is read for this chunk.
     #[inline(always)]
     pub(super) fn read(&self, place: u16) -> *const u8 {
-        let parts = &self.memory.region.parts;
-        if parts.blocks.is_empty() || usize::from(place) >= parts.slots.len() {
-            return self.place(place).0.cast_const();
-        }
-        // SAFETY: as in `address`; the table was filled by `address_slots`.
+        // SAFETY: as in `address`; the table was filled by `address_slots` and `address_directs`.
         unsafe { self.address(place).read().cast_const() }
     }
 
@@ -253,12 +263,19 @@ impl Chunk<'_> {
     #[inline(always)]
     fn write(&self, place: u16) -> (*mut u8, Granularity) {
         let parts = &self.memory.region.parts;
-        let (own, level) = self.place(place);
-        if !parts.blocks.is_empty() && usize::from(place) < parts.slots.len() {
-            // SAFETY: as in `address`.
-            unsafe { self.address(place).write(own) };
-        }
-        (own, level)
+        // SAFETY: as in `read`.
+        let address = unsafe { &mut *self.address(place) };
+        let level = match parts.slots.get(usize::from(place)) {
+            Some(slot) => {
+                if !parts.blocks.is_empty() {
+                    // Blocks that lie in one piece may have been read where they lie.
+                    *address = self.slot(place);
+                }
+                slot.level
+            }
+            None => parts.directs[usize::from(place) - parts.slots.len()].level,
+        };
+        (*address, level)
     }
 
     /// The address from which blocks are read, if this chunk of them lies in one piece.
@@ -273,26 +290,6 @@ impl Chunk<'_> {
     pub(super) fn accumulator(&self, k: usize) -> *mut u8 {
         // SAFETY: as for slots.
         unsafe { self.scratch.add(self.memory.region.accumulators_at[k]) }
-    }
-
-    /// The address of an entry of the table for this chunk, and its level.
-    #[inline(always)]
-    fn place(&self, place: u16) -> (*mut u8, Granularity) {
-        let parts = &self.memory.region.parts;
-        let k = usize::from(place);
-        match k.checked_sub(parts.slots.len()) {
-            None => (self.slot(place), parts.slots[k].level),
-            Some(k) => {
-                let direct = &parts.directs[k];
-                let base = match direct.place {
-                    Place::Input(k) => self.memory.inputs[usize::from(k)],
-                    Place::Output(k) => self.memory.outputs[usize::from(k)],
-                };
-                let (start, _) = self.range(direct.level);
-                // SAFETY: `run` checked that the operand has `offset + count(level)` elements.
-                (unsafe { base.add((direct.offset + start) * direct.kind.size()) }, direct.level)
-            }
-        }
     }
 
     /// Fills the constant slots.
@@ -352,6 +349,7 @@ impl Chunk<'_> {
     /// Runs the instructions on the rows.
     fn code(&self) {
         let region = self.memory.region;
+        self.address_directs();
         let code = &region.parts.code;
         let mut done = 0;
         for stores in &region.together {

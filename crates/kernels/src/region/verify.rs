@@ -123,8 +123,7 @@ impl Region {
             Granularity::Full => division.chunk * parts.space.cols,
             Granularity::Row => division.chunk,
         };
-        // Only blocks are read where they lie.
-        let addresses_at = place(if parts.blocks.is_empty() { 0 } else { parts.slots.len() * size_of::<*mut u8>() });
+        let addresses_at = place((parts.slots.len() + parts.directs.len()) * size_of::<*mut u8>());
         let offsets = parts.slots.iter().map(|slot| place(slot.kind.size() * elements(slot.level))).collect();
         let spans: Vec<Span> =
             parts.accumulators.iter().map(|acc| Span::new(&division, &parts.space, acc.level)).collect();
