@@ -4,6 +4,7 @@
 //! take a builder are used by the operations that hold Programs and by the drivers.
 
 pub(crate) mod again;
+mod beside;
 mod blocks;
 mod compress;
 mod derive;

@@ -1,12 +1,11 @@
 //! Sums of cotangents: what the uses of a value contribute, in the order in which they come.
 //!
-//! A use of a part of an array contributes zeros around a block. Blocks that come one after the other and lie beside each
-//! other are joined, so that an array that is read slice by slice, or turned around a torus, has its cotangent without a sum;
-//! what is small beside its array is added to the part alone.
+//! A use of a part of an array contributes zeros around a block. Blocks that come one after the other and do not overlap are
+//! joined, in whatever order they lie (`beside.rs`), so that an array that is read slice by slice, or turned around a torus, has
+//! its cotangent without a sum; what is small beside its array is added to the part alone.
 
-use std::collections::VecDeque;
-
-use crate::primitives::{Concat, Cotangent, DynamicSlice, Logic, Op, Pad, Update, Write};
+use super::beside::{Beside, Padded};
+use crate::primitives::{Cotangent, DynamicSlice, Logic, Op, Update, Write};
 use crate::program::{Builder, Eqn, Value};
 
 /// The cotangent of a value, as far as its uses have contributed.
@@ -33,12 +32,12 @@ impl Sum {
             return;
         };
         let block = match &mut self.blocks {
-            Some(blocks) => blocks.join(b, block),
+            Some(blocks) => blocks.join(block, ct.value),
             None => Some(block),
         };
         if let Some(block) = block {
             self.settle(b);
-            self.blocks = Some(Beside::of(block, ct.value));
+            self.blocks = Some(Beside::of(b, block, ct.value));
         }
     }
 
@@ -51,10 +50,15 @@ impl Sum {
 
     /// Adds the blocks.
     fn settle(&mut self, b: &mut Builder) {
-        if let Some(blocks) = self.blocks.take() {
-            let value = blocks.value(b);
-            self.before = Some(sum(b, self.before, value));
+        let Some(blocks) = self.blocks.take() else { return };
+        if self.before.is_some() && blocks.are_sparse() {
+            for part in blocks.contributions() {
+                self.before = Some(sum(b, self.before, part));
+            }
+            return;
         }
+        let value = blocks.value(b);
+        self.before = Some(sum(b, self.before, value));
     }
 }
 
@@ -128,7 +132,7 @@ fn sum(b: &mut Builder, before: Option<Value>, value: Value) -> Value {
 }
 
 /// How many times larger than its part a cotangent is, at least, where only the part is added to.
-const PART: usize = 4;
+pub(super) const PART: usize = 4;
 
 /// The sum of a contribution and one that is zero but for a small part: the part is added to, so that a function that
 /// reads an array row by row does not pay for all of it each time. `None` if it is not such.
@@ -166,84 +170,5 @@ fn increased(b: &mut Builder, sum: Value, part: Value) -> Option<Value> {
             Some(b.op(*update, &[sum, after, start]))
         }
         _ => None,
-    }
-}
-
-/// A value that is zero outside of a block.
-#[derive(Debug)]
-struct Padded {
-    inner: Value,
-    zero: Value,
-    low: Vec<i64>,
-    high: Vec<i64>,
-}
-
-impl Padded {
-    fn of(b: &Builder, value: Value) -> Option<Padded> {
-        let eqn = b.definition(value)?;
-        let (Op::Pad(pad), &[inner, zero]) = (&eqn.op, &eqn.args[..]) else { return None };
-        let grows = pad.low.iter().chain(&pad.high).all(|&count| count >= 0) && pad.interior.iter().all(|&k| k == 0);
-        let (low, high) = (pad.low.clone(), pad.high.clone());
-        (grows && b.is_zero(zero)).then_some(Padded { inner, zero, low, high })
-    }
-}
-
-/// Blocks that follow each other along an axis: each is zero where the others are not.
-#[derive(Debug)]
-struct Beside {
-    /// The first contribution as it came.
-    first: Value,
-    /// What lies around all of them together.
-    around: Padded,
-    axis: usize,
-    parts: VecDeque<Value>,
-}
-
-impl Beside {
-    fn of(block: Padded, first: Value) -> Self {
-        Beside { first, axis: 0, parts: VecDeque::from([block.inner]), around: block }
-    }
-
-    /// Takes one more block in, or gives it back if it does not continue the others.
-    fn join(&mut self, b: &Builder, block: Padded) -> Option<Padded> {
-        let around = &mut self.around;
-        let differs = |axis: &usize| (around.low[*axis], around.high[*axis]) != (block.low[*axis], block.high[*axis]);
-        let mut axes = (0..around.low.len()).filter(differs);
-        let (Some(axis), None) = (axes.next(), axes.next()) else { return Some(block) };
-        if self.parts.len() > 1 && axis != self.axis {
-            return Some(block);
-        }
-        let whole = b.shape(self.first)[axis] as i64;
-        // Where one ends, the other begins.
-        if whole - around.high[axis] == block.low[axis] {
-            self.parts.push_back(block.inner);
-            around.high[axis] = block.high[axis];
-        } else if whole - block.high[axis] == around.low[axis] {
-            self.parts.push_front(block.inner);
-            around.low[axis] = block.low[axis];
-        } else {
-            return Some(block);
-        }
-        self.axis = axis;
-        None
-    }
-
-    /// The sum of the blocks: their concatenation, with zeros around it if it is not all.
-    fn value(self, b: &mut Builder) -> Value {
-        let Beside { first, around: Padded { zero, low, high, .. }, axis, parts } = self;
-        if parts.len() == 1 {
-            return first;
-        }
-        // What was joined before is one list.
-        let mut list: Vec<Value> = Vec::with_capacity(parts.len());
-        for part in parts {
-            match b.definition(part) {
-                Some(Eqn { op: Op::Concat(concat), args, .. }) if concat.axis == axis => list.extend(args),
-                _ => list.push(part),
-            }
-        }
-        let whole = b.op(Concat { axis }, &list);
-        let all = low.iter().chain(&high).all(|&count| count == 0);
-        if all { whole } else { b.op(Pad::new(&low, &high), &[whole, zero]) }
     }
 }

@@ -118,6 +118,74 @@ fn neighbouring_slices_have_their_cotangents_joined() {
 }
 
 #[test]
+fn slices_apart_and_in_any_order_have_their_cotangents_joined() {
+    let rows = |x: &Tensor, parts: &[(isize, isize)]| {
+        let part = |&(from, to): &(isize, isize)| x.slice((from..to, ..)).powi(3).sum() * (from + 2) as f64;
+        parts.iter().map(part).reduce(|a, b| a + b).expect("some parts")
+    };
+    // Additions of arrays, paddings and updates by an addition: what is small beside its gaps is written.
+    for (parts, wanted) in [
+        (&[(6, 12), (18, 24), (0, 6), (12, 18)][..], [0, 0, 0]),
+        (&[(4, 7), (13, 24), (0, 2)], [0, 0, 0]),
+        (&[(9, 12), (1, 3), (20, 22)], [0, 1, 0]),
+        (&[(20, 21), (3, 4)], [0, 1, 0]),
+        // They overlap.
+        (&[(0, 12), (6, 24)], [1, 2, 0]),
+    ] {
+        assert_eq!(sums(|x| rows(x, parts)), wanted, "{parts:?}");
+    }
+    // Beside a use of the whole array, parts that are far from each other are added to it one by one.
+    let [added, _, updated] = sums(|x| rows(x, &[(0, 1), (20, 21)]) + x.powi(3).sum());
+    assert_eq!((added, updated), (0, 2));
+}
+
+#[test]
+fn random_slices_contribute_what_they_are() {
+    let mut state = 7u64;
+    let mut below = |n: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n
+    };
+    for case in 0..300 {
+        let shape = [1 + below(9), 1 + below(5)];
+        let numbers: Vec<f64> = (0..shape[0] * shape[1]).map(|_| 0.5 + below(100) as f64 * 0.01).collect();
+        let x = Tensor::from_vec(&shape, numbers.clone());
+        // Empty ones too; along one axis for the most part, so that they lie beside each other, and the whole array at times.
+        let axis = below(2);
+        let parts: Vec<[std::ops::Range<usize>; 2]> = (0..1 + below(6))
+            .map(|_| {
+                let cut = |k: usize, below: &mut dyn FnMut(usize) -> usize| {
+                    let from = below(shape[k] + 1);
+                    from..from + below(shape[k] - from + 1)
+                };
+                let both = below(8) == 0;
+                [0, 1].map(|k| if k == axis || both { cut(k, &mut below) } else { 0..shape[k] })
+            })
+            .collect();
+        let f = |x: &Tensor| {
+            let part = |(k, [rows, cols]): (usize, &[std::ops::Range<usize>; 2])| {
+                let [rows, cols] = [rows, cols].map(|range| range.start as isize..range.end as isize);
+                (x.slice((rows, cols)) * (k + 1) as f64).square().sum()
+            };
+            parts.iter().enumerate().map(part).reduce(|a, b| a + b).expect("a part")
+        };
+        let want: Vec<f64> = (0..numbers.len())
+            .map(|i| {
+                let [row, col] = [i / shape[1], i % shape[1]];
+                let of = |(k, [rows, cols]): (usize, &[std::ops::Range<usize>; 2])| {
+                    let is_in = rows.contains(&row) && cols.contains(&col);
+                    if is_in { ((k + 1) * (k + 1)) as f64 * 2.0 * numbers[i] } else { 0.0 }
+                };
+                parts.iter().enumerate().map(of).sum()
+            })
+            .collect();
+        let got = grad(&x, |x| f(&x)).to_vec();
+        let off = got.iter().zip(&want).map(|(got, want)| (got - want).abs()).fold(0.0, f64::max);
+        assert!(off < 1e-12, "case {case}, {shape:?}, {parts:?}: {got:?} and not {want:?}");
+    }
+}
+
+#[test]
 fn a_loop_keeps_one_array_of_a_step_where_others_are_made_of_it() {
     const STEPS: usize = 50;
     type Step = fn(Tensor, Tensor) -> Tensor;
