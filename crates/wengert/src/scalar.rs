@@ -55,7 +55,7 @@ impl Scalar for f64 {}
 impl Scalar for Var {}
 
 /// The part of [`Scalar`] that is ours.
-#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 pub trait Sealed: Sized {
     /// An input of a recording at this point.
     fn enter(self, inputs: &mut Inputs<'_>) -> Var;
@@ -86,7 +86,7 @@ pub trait Sealed: Sized {
         line: Line,
         point: &[Self],
         directions: &[Self],
-        algorithm: &impl Algorithm,
+        algorithm: &dyn Computation,
     ) -> Result<Vec<Self>, Flipped>;
     /// Computes on values that [`Sealed::hold`] gave.
     #[track_caller]
@@ -112,7 +112,7 @@ impl Lift for f64 {}
 #[cfg(not(feature = "arrays"))]
 impl Lift for Var {}
 
-#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for f64 {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
@@ -150,7 +150,7 @@ impl Sealed for f64 {
         line: Line,
         point: &[f64],
         directions: &[f64],
-        algorithm: &impl Algorithm,
+        algorithm: &dyn Computation,
     ) -> Result<Vec<f64>, Flipped> {
         let values = trace.evaluate(point, |capture| capture.value)?;
         Ok(compute_numbers(trace, line, &values, directions, algorithm))
@@ -170,7 +170,7 @@ impl Sealed for f64 {
     }
 }
 
-#[expect(private_interfaces, private_bounds, reason = "the seal: nobody outside can name or implement it")]
+#[expect(private_interfaces, reason = "the seal: nobody outside can name or implement it")]
 impl Sealed for Var {
     fn enter(self, inputs: &mut Inputs<'_>) -> Var {
         inputs.input_of(self)
@@ -209,12 +209,12 @@ impl Sealed for Var {
         line: Line,
         point: &[Var],
         directions: &[Var],
-        algorithm: &impl Algorithm,
+        algorithm: &dyn Computation,
     ) -> Result<Vec<Var>, Flipped> {
         check_captures(trace, line);
         asked_at(line, || {
             let values = trace.evaluate(point, Var::capture)?;
-            Ok(algorithm.run(trace, &values, directions))
+            Ok(algorithm.on_variables(trace, &values, directions))
         })
     }
     fn resume(trace: &Trace, line: Line, values: &[Var], directions: &[Var], task: &Task) -> Vec<Var> {
@@ -248,6 +248,26 @@ fn check_captures(trace: &Trace, line: Line) {
     );
 }
 
+/// An [`Algorithm`] over what drivers compute with, behind a pointer: as a type parameter it would be compiled again, with every rule of
+/// every operation, in each crate that calls a driver.
+pub(crate) trait Computation {
+    fn on_numbers(&self, trace: &Trace, values: &[f64], directions: &[f64]) -> Vec<f64>;
+    fn on_tainted(&self, trace: &Trace, values: &[Tainted], directions: &[Tainted]) -> Vec<Tainted>;
+    fn on_variables(&self, trace: &Trace, values: &[Var], directions: &[Var]) -> Vec<Var>;
+}
+
+impl<A: Algorithm> Computation for A {
+    fn on_numbers(&self, trace: &Trace, values: &[f64], directions: &[f64]) -> Vec<f64> {
+        self.run(trace, values, directions)
+    }
+    fn on_tainted(&self, trace: &Trace, values: &[Tainted], directions: &[Tainted]) -> Vec<Tainted> {
+        self.run(trace, values, directions)
+    }
+    fn on_variables(&self, trace: &Trace, values: &[Var], directions: &[Var]) -> Vec<Var> {
+        self.run(trace, values, directions)
+    }
+}
+
 /// Computes over plain numbers.
 #[track_caller]
 fn compute_numbers(
@@ -255,17 +275,17 @@ fn compute_numbers(
     line: Line,
     values: &[f64],
     directions: &[f64],
-    algorithm: &impl Algorithm,
+    algorithm: &dyn Computation,
 ) -> Vec<f64> {
     let Some(&capture) = trace.captures.first() else {
-        return algorithm.run(trace, values, directions);
+        return algorithm.on_numbers(trace, values, directions);
     };
     // Captured variables of an outer recording may be used, as long as no plain number that
     // comes out depends on them: it would be constant to the outer derivative.
     let inputs: Vec<Tainted> = values[..trace.inputs].iter().map(|&value| Tainted::clean(value)).collect();
     let directions: Vec<Tainted> = directions.iter().map(|&value| Tainted::clean(value)).collect();
     let values = trace.evaluate(&inputs, Tainted::capture).expect("the point is the same");
-    let results = algorithm.run(trace, &values, &directions);
+    let results = algorithm.on_tainted(trace, &values, &directions);
     if results.iter().any(|result| result.taint) {
         depends_on_outer(line, capture);
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::products::{CHUNK, Products};
 use crate::algorithm::{Algorithm, Base};
 use crate::lanes::Lanes;
-use crate::scalar::Scalar;
+use crate::scalar::{Computation, Scalar};
 use crate::sparsity::edge::{Elimination, Kept, Plain, TooMany, Wanted, Weight, Work};
 use crate::sparsity::matrix::Csr;
 use crate::sparsity::{Method, Order, trace};
@@ -189,9 +189,15 @@ impl Plan {
                 self.evaluate(trace, point, weights, &mut values)?;
                 values.into_iter().map(S::from_plain).collect()
             }
-            _ => S::replay_by(trace, line, point, weights, self)?,
+            _ => S::replay_by(trace, line, point, weights, self.computation())?,
         };
         Ok(Csr::new(Arc::clone(&self.pattern), values).expect("a value for every entry"))
+    }
+
+    /// Itself as what is called on a recording. Not inlined: it would be compiled with its callers, in the crates of users.
+    #[inline(never)]
+    fn computation(&self) -> &dyn Computation {
+        self
     }
 
     /// The entries at a point of plain numbers, of a recording without captures. An elimination that has run before does not
