@@ -339,7 +339,7 @@ fn missing(step: &Step, (region, number): (&Region, usize), reads: &[Slice<'_>])
     let Slice::I64(indices) = reads[usize::from(take.indices)] else { unreachable!("indices are integers") };
     let count = take.rows(&parts.space).expect("a region has whole rows");
     let indices = indices[take.first..][..count].iter();
-    let why = indices.filter_map(|&index| OutOfBounds::Error.resolve(index, 0, take.count).err()).next();
+    let why = indices.filter_map(|&index| OutOfBounds::Error.resolve(index, take.count).err()).next();
     let why = why.expect("the region found an index without a row");
     op.failure(why, &types.iter().collect::<Vec<&Type>>()).of_call(&op.name(), *line)
 }

@@ -104,7 +104,10 @@ impl Binary {
             Self::Mul => x * y,
             Self::Div => x / y,
             Self::Pow => x.powf(y),
-            Self::PowSlope => x.map2(y, |x, y| if x == 0.0 && y == 0.0 { 0.0 } else { y * x.powf(y - 1.0) }),
+            Self::PowSlope => x.map2(y, |x, y| {
+                let p = x.powf(y - 1.0);
+                if y == 0.0 && p.is_infinite() { 0.0 } else { y * p }
+            }),
             Self::PowLog => x.map2(y, |x, y| if x == 0.0 && y >= 0.0 { 0.0 } else { x.powf(y) * x.ln() }),
             Self::Atan2 => x.atan2(y),
             Self::Hypot => x.hypot(y),
@@ -413,12 +416,14 @@ impl Binary {
     }
 }
 
-/// `y x^(y-1)`. 0 * 0^-1 would be NaN; elsewhere the formula is right at y = 0 too, and keeps the mixed second derivative.
+/// `y x^(y-1)`. At y = 0 it would be NaN where 1/x is infinite: at 0, and next to it. Elsewhere the formula is right at y = 0 too,
+/// and keeps the mixed second derivative.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn pow_slope<R: Real>(x: R, y: R) -> R {
     let zero = R::constant(0.0);
-    let corner = x.equal(zero) & y.equal(zero);
-    R::branch(corner, || zero, || y * x.binary(y - 1.0, Binary::Pow))
+    let p = x.binary(y - 1.0, Binary::Pow);
+    let corner = y.equal(zero) & p.abs().equal(R::constant(f64::INFINITY));
+    R::branch(corner, || zero, || y * p)
 }
 
 /// `z ln(x)`, and 0 where `x` is 0 and `y` is not negative.

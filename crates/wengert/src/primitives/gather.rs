@@ -51,11 +51,12 @@ impl OutOfBounds {
         }
     }
 
-    /// The same, and an error where this mode has one.
-    pub(crate) fn resolve(self, index: i64, axis: usize, length: usize) -> Result<Option<usize>, Misfit> {
+    /// The same, and an error where this mode has one. It names no axis: where operands are turned, or have a batch in front, that
+    /// of this operation is not the user's.
+    pub(crate) fn resolve(self, index: i64, length: usize) -> Result<Option<usize>, Misfit> {
         let inside = self.inside(index, length);
         if self == OutOfBounds::Error && inside.is_none() {
-            misfit!("the index {index} is out of range for axis {axis}, which is {length} long");
+            misfit!("the index {index} is out of range for an axis that is {length} long");
         }
         Ok(inside)
     }
@@ -169,7 +170,7 @@ impl Gather {
             let vector = self.axes.iter().zip(&elements[n * k..(n + 1) * k]);
             let mut place = Some(start);
             for (&axis, &index) in vector {
-                let index = self.mode.resolve(index, axis, x[axis])?;
+                let index = self.mode.resolve(index, x[axis])?;
                 place = place.zip(index).map(|(place, index)| place + index * strides[axis]);
             }
             Ok(place)

@@ -298,8 +298,15 @@ fn exclusive_product(b: &mut Builder, x: Value, reverse: bool) -> Value {
     super::cumulative::shift(b, running, axis, reverse, 1.0)
 }
 
+/// `2^-600`: the smallest number of all, `2^-1074`, divided by it still has a square, and tangents up to `2^423` do not overflow.
+const LEAST_SCALE: f64 = f64::from_bits((1023 - 600) << 52);
+/// `2^-90`, so in single precision.
+const LEAST_SCALE_F32: f64 = f64::from_bits((1023 - 90) << 52);
+
 /// A power of two near the largest size along axes, and 1 where that is 0 or no finite number: what is divided by it has squares
 /// that neither overflow nor vanish, and is not rounded for it. To derivatives it is a number.
+///
+/// It is not so small that tangents divided by it overflow: the squares of the smallest numbers do not vanish either way.
 pub(crate) fn scale_along(b: &mut Builder, x: Value, axes: &[usize]) -> Value {
     let sizes = b.op(Unary::Abs, &[x]);
     let sizes = b.op(Unary::Detach, &[sizes]);
@@ -309,8 +316,10 @@ pub(crate) fn scale_along(b: &mut Builder, x: Value, axes: &[usize]) -> Value {
     let scale = b.op(Unary::Exp2, &[exponent]);
     let ty = b.ty(scale).clone();
     let [zero, one, infinity] = [0.0, 1.0, f64::INFINITY].map(|number| b.full(number, &ty));
-    let (positive, finite) = (b.op(Compare::Gt, &[scale, zero]), b.op(Compare::Lt, &[scale, infinity]));
+    let (positive, finite) = (b.op(Compare::Gt, &[largest, zero]), b.op(Compare::Lt, &[scale, infinity]));
     let usable = b.op(Logic::And, &[positive, finite]);
+    let least = b.full(if ty.dtype == DType::F32 { LEAST_SCALE_F32 } else { LEAST_SCALE }, &ty);
+    let scale = b.op(Binary::Max, &[scale, least]);
     b.select(usable, scale, one)
 }
 

@@ -3,7 +3,7 @@
 use super::Tensor;
 use super::compose::{check_count, compose, refuse, twins};
 use super::operand::{IntoOperand, PlainNumber, Written, number};
-use crate::array::{Array, DType, Element, Type, element_count};
+use crate::array::{Array, DType, Element, Type, element_count, has_room};
 use crate::error::{Error, OrRaise};
 use crate::ops::Compare;
 use crate::primitives::{Broadcast, Iota};
@@ -207,7 +207,7 @@ impl TryConstruct for Tensor {
     /// As [`Tensor::arange`], with an error instead of a panic.
     ///
     /// # Errors
-    /// If `step` is zero, or a number is not finite, or there are too many numbers.
+    /// If `step` is zero, or a number is not finite, or there are more numbers than memory holds.
     #[track_caller]
     fn try_arange(start: f64, end: f64, step: f64) -> Result<Tensor, Error> {
         let count = ((end - start) / step).ceil();
@@ -218,13 +218,13 @@ impl TryConstruct for Tensor {
         if let Err(why) = check_count(&[count]) {
             return refuse("arange", &[], why);
         }
-        Ok((0..count).map(|k| start + k as f64 * step).collect::<Vec<f64>>().into())
+        listed("arange", count, |k| start + k as f64 * step)
     }
 
     /// As [`Tensor::linspace`], with an error instead of a panic.
     ///
     /// # Errors
-    /// If there are too many numbers.
+    /// If there are more numbers than memory holds.
     #[track_caller]
     fn try_linspace(start: f64, end: f64, count: usize) -> Result<Tensor, Error> {
         if let Err(why) = check_count(&[count]) {
@@ -236,7 +236,7 @@ impl TryConstruct for Tensor {
             let weight = k as f64 / last;
             start * (1.0 - weight) + end * weight
         };
-        Ok((0..count).map(at).collect::<Vec<f64>>().into())
+        listed("linspace", count, at)
     }
 
     /// As [`Tensor::eye`], with an error instead of a panic.
@@ -265,6 +265,15 @@ impl TryConstruct for Tensor {
             Ok(b.op(Iota { length: n }, &[]))
         })
     }
+}
+
+/// A vector of numbers by their places.
+#[track_caller]
+fn listed(name: &str, count: usize, at: impl Fn(usize) -> f64) -> Result<Tensor, Error> {
+    if !has_room(count, size_of::<f64>()) {
+        return refuse(name, &[], format!("there is no memory for the result f64[{count}]"));
+    }
+    Ok((0..count).map(at).collect::<Vec<f64>>().into())
 }
 
 #[track_caller]

@@ -17,7 +17,6 @@ use crate::primitives::{self, OutOfBounds};
 /// An axis that is indexed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Indexed {
-    axis: usize,
     length: usize,
     pub(super) stride: usize,
 }
@@ -45,7 +44,7 @@ pub(super) struct BlockPlaces {
 impl BlockPlaces {
     pub(super) fn new(op: &primitives::Gather, x: &Type, indices: &Type) -> Self {
         let strides = row_major(&x.shape);
-        let indexed = op.axes.iter().map(|&axis| Indexed { axis, length: x.shape[axis], stride: strides[axis] });
+        let indexed = op.axes.iter().map(|&axis| Indexed { length: x.shape[axis], stride: strides[axis] });
         let others = (op.batch..x.rank()).filter(|axis| !op.axes.contains(axis));
         let (shape, others): (Vec<usize>, Vec<isize>) =
             others.map(|axis| (x.shape[axis], strides[axis].cast_signed())).unzip();
@@ -137,7 +136,7 @@ impl BlockPlaces {
     pub(super) fn check(&self, indices: &[i64], vector: usize) -> Result<(), Misfit> {
         let width = self.indexed.len();
         for (indexed, &index) in self.indexed.iter().zip(&indices[vector * width..]) {
-            self.mode.resolve(index, indexed.axis, indexed.length)?;
+            self.mode.resolve(index, indexed.length)?;
         }
         Ok(())
     }

@@ -463,7 +463,7 @@ fn an_index_out_of_range_is_an_error_and_the_next_run_is_right() {
         check(&op, &[x.clone(), right.clone()], &pools);
     }
     let why = computed(&op, &[&x, &wrong], &pools[1]).expect_err("two indices do not exist").0;
-    assert_eq!(why, "the index 500 is out of range for axis 0, which is 500 long");
+    assert_eq!(why, "the index 500 is out of range for an axis that is 500 long");
 }
 
 #[test]

@@ -132,16 +132,16 @@ fn lanes_of_pullbacks_are_pullbacks_of_slices() {
 }
 
 #[test]
-fn an_index_out_of_range_is_named_with_its_axis() {
+fn an_index_out_of_range_is_named_with_the_length_of_its_axis() {
     let gather = Gather::new(&[1], OutOfBounds::Error);
     let x = numbers(1, &[2, 3]);
     for index in [3i64, -1, i64::MIN] {
         let why = gather.eval(&[&x, &Array::new(&[1], vec![index])]).expect_err("it does not exist");
-        assert_eq!(why.0, format!("the index {index} is out of range for axis 1, which is 3 long"));
+        assert_eq!(why.0, format!("the index {index} is out of range for an axis that is 3 long"));
     }
     let scatter = Scatter::new(&[0], OutOfBounds::Error, Write::Add);
     let why = scatter.eval(&[&numbers(1, &[0]), &Array::new(&[1, 1], vec![0i64]), &numbers(2, &[1])]);
-    assert_eq!(why.expect_err("the axis is empty").0, "the index 0 is out of range for axis 0, which is 0 long");
+    assert_eq!(why.expect_err("the axis is empty").0, "the index 0 is out of range for an axis that is 0 long");
     assert_eq!((gather.harmless(), scatter.harmless()), (vec![(1, 0.0)], vec![(1, 0.0)]));
     assert_eq!(Gather::new(&[1], OutOfBounds::Fill).harmless(), []);
 }

@@ -34,7 +34,7 @@ fn embedding_adds_up_the_derivatives_of_a_row() {
     assert_eq!(slope.sum_over(1).to_vec(), [3.0, 0.0, 6.0, 3.0]);
     check_derivatives(std::slice::from_ref(&table), |x| x[0].embedding(&indices).square());
     check_single(std::slice::from_ref(&table), 4.0, |x| x[0].embedding(&indices));
-    refused(table.try_embedding(&Tensor::from([0i64, 4])), &["index 4", "axis 0", "4 long"]);
+    refused(table.try_embedding(&Tensor::from([0i64, 4])), &["index 4", "an axis that is 4 long"]);
     refused(table.try_embedding(&Tensor::from([0.0])), &["`embedding` of f64[4,3] and f64[1]", "i64"]);
     refused(Tensor::zeros(&[3]).try_embedding(&Tensor::from([0i64])), &["matrix"]);
 }

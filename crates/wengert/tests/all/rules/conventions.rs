@@ -168,6 +168,14 @@ fn powers_at_their_edges() {
     pin(pow, [0.0, 0.5], [1.5, 2.5], 0.0, [INF, 0.0]);
     pin(pow, [-2.0, 3.0], [1.5, 2.5], -8.0, [12.0, NAN]);
     pin(&One(Unary::Powi(0)), [0.0], [1.5], 1.0, [0.0]);
+    // Of a subnormal x, 1/x overflows.
+    for x in [1e-310, 5e-324] {
+        assert_eq!(grad([x, 0.0], |[x, y]| x.powf(y)), [0.0, x.ln()], "{x}");
+    }
+    for x in [0.0, 1e-310, -1e-310] {
+        assert_eq!(grad(x, |x| grad(x, |x| x.powf(1.0))), 0.0, "{x}");
+        assert_eq!(grad(&Tensor::from([x, 2.0]), |x| x.powf(0.0).sum()).to_vec(), [0.0, 0.0], "{x}");
+    }
 }
 
 #[test]

@@ -53,6 +53,26 @@ fn edges_of_reductions() {
 }
 
 #[test]
+fn norms_of_the_smallest_numbers_have_derivatives_in_both_modes() {
+    let direction = Tensor::from([1.0, 0.0]);
+    let close = |got: f64, want: f64, digits: f64| assert!((got - want).abs() <= digits, "{got} and not {want}");
+    // A number below the normal ones has few digits, and so have quotients of such numbers.
+    for (size, digits) in
+        [(1.0, 1e-15), (1e-300, 1e-15), (3e-308, 1e-14), (1e-310, 1e-12), (5e-322, 1e-2), (5e-324, 0.3)]
+    {
+        let x = Tensor::from([size, 2.0 * size]);
+        let want = [0.2f64.sqrt(), 0.8f64.sqrt()];
+        close(x.norm().item() / size, 5f64.sqrt(), 10.0 * digits);
+        close(grad(&x, |x| x.norm()).to_vec()[0], want[0], digits);
+        close(jvp(&x, &direction, |x| x.norm()).1.item(), want[0], digits);
+        close(grad(&x, |x| x.std(0)).to_vec()[1], 0.5, digits);
+        close(jvp(&x, &direction, |x| x.std(0)).1.item(), -0.5, digits);
+    }
+    let x = Tensor::from([1e-40f32, 1e-40]);
+    close(jvp(&x, &Tensor::from([1f32, 0.0]), |x| x.norm()).1.item(), 0.5f64.sqrt(), 1e-4);
+}
+
+#[test]
 fn infinities_at_the_start_of_running_extremes_and_sums() {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     let x = |elements: &[f64]| Tensor::from(elements.to_vec());

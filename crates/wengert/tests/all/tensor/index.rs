@@ -20,6 +20,9 @@ fn take_along_every_axis() {
     let error = x.try_take(&outside, 1).unwrap_err().to_string();
     assert!(error.starts_with("`take` of f64[2,3] and i64[2] at ") && error.contains("index 5"), "{error}");
     assert!(x.try_take(&x, 1).is_err());
+    // The operand is turned: the axis of the operation is not the user's, and is not named.
+    let error = x.try_take_along_axis(&Tensor::from([[5i64, 0, 0]]), 0).unwrap_err().to_string();
+    assert!(error.contains("the index 5 is out of range for an axis that is 2 long"), "{error}");
     let places = Tensor::from([[2i64], [0]]);
     assert_eq!(x.take_along_axis(&places, 1).to_vec(), [3.0, 4.0]);
     assert_eq!(x.take_along_axis(&Tensor::from([[1i64, 0, 1]]), 0).to_vec(), [4.0, 2.0, 6.0]);

@@ -221,6 +221,17 @@ fn numbers_of_any_type_stand_beside_tensors() {
     assert_eq!(g.to_vec(), [5.0, 3.0]);
 }
 
+#[test]
+fn lists_of_numbers_that_memory_cannot_hold_are_refused() {
+    for (result, name) in [
+        (Tensor::try_arange(0.0, 1e18, 1.0), "`arange` at "),
+        (Tensor::try_linspace(0.0, 1.0, 1 << 58), "`linspace` at "),
+    ] {
+        let error = result.unwrap_err().to_string();
+        assert!(error.starts_with(name) && error.contains("there is no memory for the result f64["), "{error}");
+    }
+}
+
 /// What is refused says the operation, the types, this file, and the reason.
 #[test]
 fn wrong_sizes_are_refused_by_name() {
