@@ -76,7 +76,7 @@ fn duals_inside_of_both_modes() {
 
 #[test]
 fn selections_and_quotients_of_duals_keep_what_is_structurally_zero() {
-    // x^2 and x sin x, of which the second one is computed at 0.5.
+    // y x^2 below y, and y x sin x from there on.
     let f = |x: Var, y: f64| {
         let [x, y] = [Dual::<Var, 3>::seed(x, 0), Dual::seed(lift(y), 1)];
         Real::select(x.less(y), x.square() * y, x.sin() * x * y)
@@ -87,7 +87,7 @@ fn selections_and_quotients_of_duals_keep_what_is_structurally_zero() {
         near("selected", &[recorded.grad(x)], &[want]);
     }
     let chosen = |x: Var| f(x, 0.7).tangents();
-    // Nothing is recorded for the third tangent, and the mask belongs to the value and to two tangents.
+    // The third tangent is zero on both sides.
     assert_eq!(record(0.5, |x| chosen(x)[2]).grad(0.5), 0.0);
     // Over 0 too.
     assert_eq!((Dual::<f64, 2>::seed(1.0, 0) / 0.0).tangents()[1], 0.0);
