@@ -277,8 +277,10 @@ fn windows_of_every_kind() {
     for case in 0..600 {
         let spatial = case % 4;
         let extreme = [Extreme::Max, Extreme::Min][random.pick(2)];
-        let window: Vec<usize> = (0..spatial).map(|_| 1 + random.pick(4)).collect();
-        let stride = (0..spatial).map(|_| 1 + random.pick(3)).collect();
+        // Some windows have more taps in a row than are counted at a time; some are far from each other.
+        let longest = if case % 5 == 0 { 40 } else { 4 };
+        let window: Vec<usize> = (0..spatial).map(|_| 1 + random.pick(longest)).collect();
+        let stride = (0..spatial).map(|_| 1 + random.pick(5)).collect();
         let padding = window.iter().map(|&window| (random.pick(window), random.pick(window))).collect();
         let op = WindowArg { extreme, window, stride, padding };
         let longest = [0, 200, 30, 8][spatial];
@@ -299,5 +301,25 @@ fn windows_of_pairs() {
         let dtype = [DType::Bool, DType::I64, DType::F32, DType::F64][random.pick(4)];
         let shape = [1 + random.pick(40), 1 + random.pick(9), 1 + random.pick(60)];
         check_window(&op, &tied(&mut random, dtype, &shape));
+    }
+}
+
+#[test]
+fn windows_of_what_replaces_nothing() {
+    // The first real element, not the padding that looks the same.
+    for (extreme, number) in [(Extreme::Max, f64::NEG_INFINITY), (Extreme::Min, f64::INFINITY)] {
+        for (stride, length) in [(1, 40), (2, 37), (3, 7), (7, 30)] {
+            let op = WindowArg { extreme, window: vec![3, 3], stride: vec![2, stride], padding: vec![(1, 1), (2, 1)] };
+            let mut numbers = vec![number; 2 * 5 * length];
+            check_window(&op, &Array::new(&[2, 5, length], numbers.clone()));
+            // One other number, which wins in its windows alone; and one that is none.
+            for special in [0.0, f64::NAN] {
+                numbers[3 * length + 5] = special;
+                check_window(&op, &Array::new(&[2, 5, length], numbers.clone()));
+            }
+            let least = if extreme == Extreme::Max { i64::MIN } else { i64::MAX };
+            check_window(&op, &Array::new(&[2, 5, length], vec![least; 2 * 5 * length]));
+            check_window(&op, &Array::new(&[2, 5, length], vec![extreme == Extreme::Min; 2 * 5 * length]));
+        }
     }
 }

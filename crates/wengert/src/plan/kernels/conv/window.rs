@@ -1,7 +1,7 @@
 //! The positions of the extremes of windows.
 //!
 //! The windows of a row of the result are compared side by side: tap by tap, in the order of the elements, so that the
-//! first of equal ones stays. Windows of 2x2 beside each other are the common ones and have a loop of their own.
+//! first of equal ones stays. Windows that are far from each other, or a few alone, come one after the other.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -17,7 +17,14 @@ use crate::plan::kernel::{Kernel, KernelCall};
 use crate::primitives::{Extreme, WindowArg};
 
 /// Windows that are compared side by side.
-const LANES: usize = 64;
+const LANES: usize = 16;
+/// Windows in a row from which on that pays.
+const FEW: usize = 3;
+/// The most elements from one window to the next with which they are compared side by side; 1 is the other number.
+const WIDEST: usize = 2;
+/// Taps that are compared at once, and a row of them that is copied where it reaches into the padding.
+const GROUP: usize = 4;
+const TAPS: usize = 4 * GROUP;
 /// The least number of comparisons of a part.
 const PART: usize = 1 << 16;
 
@@ -38,11 +45,23 @@ pub(crate) fn window_arg(op: &WindowArg, args: &[&Type], out: &Type) -> Box<dyn 
 trait Compared: Copy + Default + PartialOrd + Debug + Send + Sync + 'static {
     /// The elements of an operand of this type.
     fn operand<'a>(slice: &Slice<'a>) -> &'a [Self];
+    /// Whether windows are compared side by side. Integers, which are rare, are not worth the code.
+    const BESIDE: bool;
+    /// The element that replaces no other one.
+    fn replaces_none(extreme: Extreme) -> Self;
 }
 
 macro_rules! compared {
-    ($element:ty, $kind:ident) => {
+    ($element:ty, $kind:ident, $beside:literal, $least:expr, $most:expr) => {
         impl Compared for $element {
+            const BESIDE: bool = $beside;
+            #[inline(always)]
+            fn replaces_none(extreme: Extreme) -> Self {
+                match extreme {
+                    Extreme::Max => $least,
+                    Extreme::Min => $most,
+                }
+            }
             fn operand<'a>(slice: &Slice<'a>) -> &'a [Self] {
                 let Slice::$kind(elements) = *slice else { unreachable!("the operand has the type of the kernel") };
                 elements
@@ -51,10 +70,10 @@ macro_rules! compared {
     };
 }
 
-compared!(u8, U8);
-compared!(i64, I64);
-compared!(f32, F32);
-compared!(f64, F64);
+compared!(u8, U8, false, 0, u8::MAX);
+compared!(i64, I64, false, i64::MIN, i64::MAX);
+compared!(f32, F32, true, f32::NEG_INFINITY, f32::INFINITY);
+compared!(f64, F64, true, f64::NEG_INFINITY, f64::INFINITY);
 
 /// The operation, prepared.
 #[derive(Debug)]
@@ -71,8 +90,6 @@ struct Windows<T> {
     low: usize,
     /// For every row of windows, where the rows of elements that it reaches begin.
     rows: Vec<Vec<usize>>,
-    /// Whether windows are 2x2 and beside each other.
-    pairs: bool,
     /// Images of a part.
     images: usize,
     element: PhantomData<T>,
@@ -108,59 +125,130 @@ impl<T: Compared> Windows<T> {
             window: last(&op.window, 1),
             stride: last(&op.stride, 1),
             low: op.padding.last().map_or(0, |padding| padding.0),
-            pairs: op.window == [2, 2]
-                && op.stride == [2, 2]
-                && op.padding.iter().all(|&(low, _)| low == 0)
-                && op.padding.iter().all(|&(_, high)| high == 0),
             images: PART.div_ceil(work.max(1)),
             rows,
             element: PhantomData,
         }
     }
 
-    /// The windows of one row, `from` the first window on.
+    /// The element of the last axis at which a window's taps begin; before the first one in the padding.
+    fn first(&self, window: usize) -> i64 {
+        (window * self.stride) as i64 - self.low as i64
+    }
+
+    /// The windows of one row, some beside each other at a time, `S` elements apart.
+    ///
+    /// The last ones begin where as many are left; a few that are there twice are less work than a loop of another length.
     #[inline(always)]
-    fn compare(&self, extreme: Extreme, starts: &[usize], from: usize, x: &[T], out: &mut [i64]) {
-        let (mut best, mut places) = ([T::default(); LANES], [-1; LANES]);
-        for start in starts {
-            let row = &x[*start..][..self.length];
-            for tap in 0..self.window {
-                // The windows whose tap is not in the padding.
-                let first = self.low.saturating_sub(tap).div_ceil(self.stride).max(from);
-                let end = (self.length + self.low).saturating_sub(tap).div_ceil(self.stride).min(from + out.len());
-                if first >= end {
-                    continue;
-                }
-                let element = first * self.stride + tap - self.low;
-                let (lanes, place) = (first - from..end - from, (start + element) as i64);
-                let (best, places) = (&mut best[lanes.clone()], &mut places[lanes]);
-                if self.stride == 1 {
-                    let row = &row[element..element + best.len()];
-                    replace(extreme, best, places, row.iter(), place, 1);
-                } else {
-                    let row = row[element..].iter().step_by(self.stride);
-                    replace(extreme, best, places, row, place, self.stride as i64);
+    fn beside<const S: usize>(&self, extreme: Extreme, starts: &[usize], x: &[T], out: &mut [i64]) {
+        let mut done = 0;
+        while done < out.len() {
+            let from = done.min(out.len().saturating_sub(LANES));
+            let places = self.block::<S>(extreme, starts, from, x);
+            let here = &mut out[from..];
+            let count = here.len().min(LANES);
+            here[..count].copy_from_slice(&places[..count]);
+            done = from + count;
+        }
+    }
+
+    /// The windows from `from` on. Taps in the padding are the element that replaces none.
+    #[inline(always)]
+    fn block<const S: usize>(&self, extreme: Extreme, starts: &[usize], from: usize, x: &[T]) -> [i64; LANES] {
+        let none = T::replaces_none(extreme);
+        let (first, last) = (self.first(from), (from + LANES).min(self.count) - 1);
+        let is_inside = first >= 0 && self.first(last) + self.window as i64 <= self.length as i64;
+        let (mut best, mut places) = ([none; LANES], [-1; LANES]);
+        for &start in starts {
+            for taps in (0..self.window).step_by(TAPS) {
+                let count = TAPS.min(self.window - taps);
+                // Lanes behind the last window read what is behind its row.
+                let at = start as i64 + first + taps as i64;
+                let inside = at as usize..(at as usize).saturating_add(LANES * S + TAPS);
+                let mut padded;
+                let row = match x.get(inside).filter(|_| is_inside) {
+                    Some(row) => row,
+                    None => {
+                        padded = [none; LANES * WIDEST + TAPS];
+                        shifted(&x[start..start + self.length], first + taps as i64, &mut padded[..LANES * S + TAPS]);
+                        &padded
+                    }
+                };
+                let mut tap = 0;
+                while tap < count {
+                    let (row, place) = (&row[tap..tap + LANES * S + GROUP], at + tap as i64);
+                    let group = (count - tap).min(GROUP);
+                    match group {
+                        1 => compare::<T, S, 1>(extreme, row, place, &mut best, &mut places),
+                        2 => compare::<T, S, 2>(extreme, row, place, &mut best, &mut places),
+                        3 => compare::<T, S, 3>(extreme, row, place, &mut best, &mut places),
+                        _ => compare::<T, S, GROUP>(extreme, row, place, &mut best, &mut places),
+                    }
+                    tap += group;
                 }
             }
         }
-        out.copy_from_slice(&places[..out.len()]);
+        // Where no tap replaced the element that replaces none, all are that one.
+        for lane in 0..LANES {
+            let place = starts[0] as i64 + (first + (lane * S) as i64).max(0);
+            places[lane] = if places[lane] < 0 { place } else { places[lane] };
+        }
+        places
+    }
+
+    /// The windows of one row, one after the other.
+    #[inline(always)]
+    fn apart(&self, extreme: Extreme, starts: &[usize], x: &[T], out: &mut [i64]) {
+        for (window, out) in out.iter_mut().enumerate() {
+            let first = self.first(window);
+            let taps = first.max(0) as usize..(first + self.window as i64).min(self.length as i64) as usize;
+            let mut best = starts[0] + taps.start;
+            for start in starts {
+                for place in start + taps.start..start + taps.end {
+                    best = if extreme.replaces(&x[place], &x[best]) { place } else { best };
+                }
+            }
+            *out = best as i64;
+        }
     }
 }
 
-/// Puts elements in the place of those that they replace, or of none.
+/// Compares with the taps that lie at the beginning of a row, `N` of them, `S` elements from one window to the next.
+///
+/// The taps are counted in the compiler, and what is compared is in memory before and behind: in a loop over taps, or with
+/// numbers that stay in registers from row to row, it takes the vectors apart, and needs two to four times as long.
 #[inline(always)]
-fn replace<'a, T: Compared>(
+fn compare<T: Compared, const S: usize, const N: usize>(
     extreme: Extreme,
-    best: &mut [T],
-    places: &mut [i64],
-    row: impl Iterator<Item = &'a T>,
-    first: i64,
-    step: i64,
+    row: &[T],
+    place: i64,
+    best: &mut [T; LANES],
+    places: &mut [i64; LANES],
 ) {
-    for (lane, ((best, place), new)) in best.iter_mut().zip(places).zip(row).enumerate() {
-        let replaces = (*place < 0) | extreme.replaces(new, best);
-        *best = if replaces { *new } else { *best };
-        *place = if replaces { first + lane as i64 * step } else { *place };
+    std::hint::black_box((&mut *best, &mut *places));
+    let (mut own, mut taken) = (*best, [-1_i32; LANES]);
+    for tap in 0..N {
+        let (new, _) = row[tap..tap + LANES * S].as_chunks::<S>();
+        for lane in 0..LANES {
+            let replaces = extreme.replaces(&new[lane][0], &own[lane]);
+            own[lane] = if replaces { new[lane][0] } else { own[lane] };
+            taken[lane] = if replaces { tap as i32 } else { taken[lane] };
+        }
+    }
+    *best = own;
+    for lane in 0..LANES {
+        let place = place + (lane * S) as i64 + i64::from(taken[lane]);
+        places[lane] = if taken[lane] < 0 { places[lane] } else { place };
+    }
+}
+
+/// The elements of a row from `first` on, where the row has them.
+fn shifted<T: Copy>(row: &[T], first: i64, out: &mut [T]) {
+    let before = first.min(0).unsigned_abs() as usize;
+    let row = row.get(first.max(0) as usize..).unwrap_or_default();
+    let count = row.len().min(out.len().saturating_sub(before));
+    if count > 0 {
+        out[before..before + count].copy_from_slice(&row[..count]);
     }
 }
 
@@ -177,12 +265,11 @@ impl<T: Compared> Images<'_, T> {
         let Images { windows, x, out } = self;
         for (x, out) in x.chunks_exact(windows.area).zip(out.chunks_exact_mut(windows.windows)) {
             for (starts, out) in windows.rows.iter().zip(out.chunks_exact_mut(windows.count)) {
-                if windows.pairs {
-                    pairs(extreme, starts[0], windows.length, x, out);
-                    continue;
-                }
-                for (block, out) in out.chunks_mut(LANES).enumerate() {
-                    windows.compare(extreme, starts, block * LANES, x, out);
+                match windows.stride {
+                    _ if !T::BESIDE || windows.count < FEW => windows.apart(extreme, starts, x, out),
+                    1 => windows.beside::<1>(extreme, starts, x, out),
+                    WIDEST => windows.beside::<WIDEST>(extreme, starts, x, out),
+                    _ => windows.apart(extreme, starts, x, out),
                 }
             }
         }
@@ -202,48 +289,13 @@ impl<T: Compared> Work for Images<'_, T> {
     }
 }
 
-/// A row of windows of 2x2: the upper row of elements begins at `start`, the lower one behind it.
-///
-/// Every tap gets an array of its own, and loops over them whose length is not known to the compiler: it makes vectors of
-/// these, and scalar code of short ones.
-#[inline(always)]
-fn pairs<T: Compared>(extreme: Extreme, start: usize, length: usize, x: &[T], out: &mut [i64]) {
-    let (upper, lower) = x[start..start + 2 * length].split_at(length);
-    for (block, out) in out.chunks_mut(LANES).enumerate() {
-        let (first, count) = (2 * block * LANES, out.len());
-        let [mut best, mut beside, mut below, mut across] = [[T::default(); LANES]; 4];
-        split(&upper[first..first + 2 * count], &mut best, &mut beside);
-        split(&lower[first..first + 2 * count], &mut below, &mut across);
-        let mut taps = [0_i32; LANES];
-        for (tap, new) in [(1, &beside), (2, &below), (3, &across)] {
-            for ((best, taken), new) in best[..count].iter_mut().zip(&mut taps[..count]).zip(&new[..count]) {
-                let replaces = extreme.replaces(new, best);
-                *best = if replaces { *new } else { *best };
-                *taken = if replaces { tap } else { *taken };
-            }
-        }
-        for (lane, (out, &tap)) in out.iter_mut().zip(&taps[..count]).enumerate() {
-            let place = start + first + 2 * lane;
-            *out = place as i64 + i64::from(tap >> 1) * length as i64 + i64::from(tap & 1);
-        }
-    }
-}
-
-/// The elements with even and those with odd places.
-#[inline(always)]
-fn split<T: Copy>(row: &[T], even: &mut [T; LANES], odd: &mut [T; LANES]) {
-    for ((pair, even), odd) in row.as_chunks::<2>().0.iter().zip(even).zip(odd) {
-        (*even, *odd) = (pair[0], pair[1]);
-    }
-}
-
 impl<T: Compared> Kernel for Windows<T> {
     fn name(&self) -> String {
-        let name = match self.extreme {
+        match self.extreme {
             Extreme::Max => "window_argmax",
             Extreme::Min => "window_argmin",
-        };
-        if self.pairs { format!("{name}, 2x2") } else { name.to_owned() }
+        }
+        .to_owned()
     }
 
     fn operations(&self) -> usize {
